@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One interface for every model, so that all can answer for the same launch on
+ * the same work. A model is a pure function: no state, no I/O, no allocation.
+ */
+#ifndef GW_MODEL_H
+#define GW_MODEL_H
+
+#include "../device.h"
+#include "../types.h"
+
+enum {
+	GW_TERMS_MAX = 40,   /**< most terms an estimate can show */
+	GW_WARNINGS_MAX = 8, /**< most warnings an estimate can carry */
+};
+
+/** One step of a model's reasoning, shown to the user. */
+struct gw_term {
+	const char *name;   /**< the paper's symbol or a plain word; static string */
+	double value;       /**< NaN when it could not be computed */
+	const char *unit;   /**< static string */
+	bool resource;      /**< true for a time that competes to bind the launch (unit s) */
+};
+
+/** What a model says of a launch. */
+struct gw_estimate {
+	double seconds;           /**< GPU time; NaN when the model can't tell */
+	char reason[120];         /**< why seconds is NaN; empty otherwise */
+	enum gw_bound bound;
+	const char *binding;      /**< name of the resource that binds; NULL when unknown */
+	unsigned term_count;
+	struct gw_term terms[GW_TERMS_MAX];
+	unsigned warning_count;
+	const char *warnings[GW_WARNINGS_MAX]; /**< static strings */
+};
+
+/** Options that a paper offers its user; zero-initialised means none. */
+struct gw_model_options {
+	unsigned qrm_factors;    /**< fig. 5.10 of 002: 0 both, 1 E_mix only, 2 none */
+	bool qrm_int_as_add;     /**< 5.2.6 of 002: an integer instruction costs an addition */
+	bool qrm_utilisation;    /**< apply E_util (5.13) when utilisation is given */
+	double utilisation;      /**< 0 to 1 of the best used resource, for E_util; 0 = not given */
+	double given_ops;        /**< user-given operations (002, 6.2); 0 = not given */
+	double given_traffic;    /**< user-given DRAM bytes (002, 7.2.1); 0 = not given */
+	double l1_hit, l2_hit;   /**< user-given hit shares (001: l1pct, l2pct), 0 to 1; negative = not given */
+};
+
+/** A model: its name in commands, where it comes from, and what it computes. */
+struct gw_model {
+	const char *name;   /**< as in --model */
+	const char *source; /**< the document it is from */
+	const char *summary;
+	/**
+	 * Estimate a launch. @p options may be NULL. Always fills @p out; a model that
+	 * can't tell leaves seconds NaN and says why.
+	 */
+	void (*estimate)(const struct gw_device *device, const struct gw_launch *launch,
+	                 const struct gw_work *work, const struct gw_model_options *options,
+	                 struct gw_estimate *out);
+};
+
+/** Every model, in the order they are shown; NULL-terminated. */
+extern const struct gw_model *const gw_models[];
+
+/** The model called @p name, NULL when there is none. */
+const struct gw_model *gw_model_find(const char *name);
+
+/** Helpers for models. */
+void gw_estimate_clear(struct gw_estimate *e);
+void gw_estimate_term(struct gw_estimate *e, const char *name, double value, const char *unit);
+void gw_estimate_resource(struct gw_estimate *e, const char *name, double seconds);
+void gw_estimate_warn(struct gw_estimate *e, const char *warning);
+/** Give up: seconds becomes NaN and @p missing (a field or parameter name) stands in the reason. */
+void gw_estimate_missing(struct gw_estimate *e, const char *missing);
+
+#endif
