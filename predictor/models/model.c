@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The list of models, and what they share to build an estimate. */
 #include "predictor/models/model.h"
 
 #include <math.h>
@@ -18,9 +19,9 @@ const struct gw_model *const gw_models[] = {
 
 const struct gw_model *gw_model_find(const char *name)
 {
-	for (unsigned i = 0; gw_models[i]; i++)
-		if (!strcmp(gw_models[i]->name, name))
-			return gw_models[i];
+	for (const struct gw_model *const *m = gw_models; *m; m++)
+		if (!strcmp((*m)->name, name))
+			return *m;
 	return NULL;
 }
 
@@ -34,21 +35,18 @@ void gw_estimate_clear(struct gw_estimate *e)
 	e->warning_count = 0;
 }
 
-static void add_term(struct gw_estimate *e, const char *name, double value, const char *unit,
-                     bool resource)
-{
-	if (e->term_count < GW_TERMS_MAX)
-		e->terms[e->term_count++] = (struct gw_term){name, value, unit, resource};
-}
-
 void gw_estimate_term(struct gw_estimate *e, const char *name, double value, const char *unit)
 {
-	add_term(e, name, value, unit, false);
+	if (e->term_count < GW_TERMS_MAX)
+		e->terms[e->term_count++] =
+		        (struct gw_term){.name = name, .value = value, .unit = unit};
 }
 
 void gw_estimate_resource(struct gw_estimate *e, const char *name, double seconds)
 {
-	add_term(e, name, seconds, "s", true);
+	if (e->term_count < GW_TERMS_MAX)
+		e->terms[e->term_count++] = (struct gw_term){
+		        .name = name, .value = seconds, .unit = "s", .resource = true};
 }
 
 void gw_estimate_warn(struct gw_estimate *e, const char *warning)
@@ -60,5 +58,7 @@ void gw_estimate_warn(struct gw_estimate *e, const char *warning)
 void gw_estimate_missing(struct gw_estimate *e, const char *missing)
 {
 	e->seconds = NAN;
+	e->bound = GW_BOUND_UNKNOWN;
+	e->binding = NULL;
 	snprintf(e->reason, sizeof(e->reason), "not known: %s", missing);
 }
