@@ -2,31 +2,21 @@
 /* The work of a described launch: by work.def's names, by 002's metrics or by its parameters. */
 #include "cli/launch_fields.h"
 
+#include "predictor/models/qrm.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* The metrics of 002 (table 4.1), given per iteration; a DRAM transaction is 32 bytes. */
-static const struct metric {
-	const char *name;
-	enum gw_work_field field;
-	double factor;
-} metrics[] = {
-        {"M_inst", GW_WORK_inst_executed, 1},       {"M_fp32", GW_WORK_fp32_inst, 1},
-        {"M_fma32", GW_WORK_fp32_fma, 1},           {"M_fp64", GW_WORK_fp64_inst, 1},
-        {"M_fma64", GW_WORK_fp64_fma, 1},           {"M_int", GW_WORK_int_inst, 1},
-        {"M_ldst", GW_WORK_ldst_inst, 1},           {"M_tran-r", GW_WORK_dram_read_bytes, 32},
-        {"M_tran-w", GW_WORK_dram_write_bytes, 32},
-};
-
+/* The metrics of 002 are given per iteration, in the units of its table 4.1. */
 static bool find_field(const char *key, double iterations, unsigned *field, double *factor)
 {
-	for (size_t i = 0; i < COUNT(metrics); i++) {
-		if (strcmp(metrics[i].name, key) == 0) {
-			*field = metrics[i].field;
-			*factor = metrics[i].factor * iterations;
+	for (size_t i = 0; i < GW_MS; i++) {
+		if (strcmp(gw_qrm_metrics[i].symbol, key) == 0) {
+			*field = gw_qrm_metrics[i].field;
+			*factor = gw_qrm_metrics[i].divide * iterations;
 			return true;
 		}
 	}
@@ -39,12 +29,12 @@ static bool find_field(const char *key, double iterations, unsigned *field, doub
 
 static bool unknown_field(const struct launch_reader *r, const struct json_node *m)
 {
-	const char *known[GW_WORK_FIELDS + COUNT(metrics)];
+	const char *known[GW_WORK_FIELDS + GW_MS];
 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		known[i] = gw_work_info(i)->name;
-	for (size_t i = 0; i < COUNT(metrics); i++)
-		known[GW_WORK_FIELDS + i] = metrics[i].name;
+	for (size_t i = 0; i < GW_MS; i++)
+		known[GW_WORK_FIELDS + i] = gw_qrm_metrics[i].symbol;
 	return launch_unknown_key(r, m, "\"work\"", known, COUNT(known));
 }
 

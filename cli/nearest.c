@@ -50,16 +50,24 @@ static unsigned rate(const char *word, const char *known)
 	return WORD + 1;
 }
 
-static void join(char *out, size_t size, const char *const *list, size_t count)
+static void join(char *out, size_t size, const char *last, const char *const *list, size_t count)
 {
 	size_t used = 0;
 
+	if (size)
+		*out = '\0';
 	for (size_t i = 0; i < count && used < size; i++) {
-		const char *link = i == 0 ? "" : i + 1 == count ? " or " : ", ";
+		const char *link = i == 0 ? "" : i + 1 == count ? last : ", ";
 		int n = snprintf(out + used, size - used, "%s\"%s\"", link, list[i]);
 
 		used += n > 0 ? (size_t)n : 0;
 	}
+}
+
+char *gw_words_join(char *out, size_t size, const char *const *words, size_t count)
+{
+	join(out, size, " and ", words, count);
+	return out;
 }
 
 char *gw_nearest(char *out, size_t size, const char *word, const char *const *words, size_t count,
@@ -91,8 +99,8 @@ char *gw_nearest(char *out, size_t size, const char *word, const char *const *wo
 		rates[at] = r;
 	}
 	if (found)
-		join(out, size, best, found);
+		join(out, size, " or ", best, found);
 	else if (count <= all)
-		join(out, size, words, count);
+		join(out, size, " or ", words, count);
 	return out;
 }
