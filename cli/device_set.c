@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/device_set.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,4 +74,22 @@ void device_set_free(struct device_set *set)
 		free(set->profiles[i]);
 	free(set->profiles);
 	*set = (struct device_set){0};
+}
+
+double device_measured(const struct launch_case *item, const struct gw_profile *profile)
+{
+	for (unsigned i = 0; i < item->measured_count; i++)
+		if (gw_profile_is(profile, item->measured[i].device))
+			return item->measured[i].seconds;
+	return NAN;
+}
+
+const char *device_short_name(const struct gw_profile *profile)
+{
+	const char *best = profile->device.name;
+
+	for (unsigned i = 0; i < profile->alias_count; i++)
+		if (strlen(profile->aliases[i]) < strlen(best))
+			best = profile->aliases[i];
+	return best;
 }

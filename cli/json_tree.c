@@ -291,9 +291,9 @@ static bool parse_items(struct parser *p, struct json_node *node, char close)
 		if (!item)
 			return false;
 		/* An object with very many members would make the check for doubles quadratic. */
-		if (node->kind == JSON_OBJECT && node->count >= 1000)
+		if (node->kind == NODE_OBJECT && node->count >= 1000)
 			return fail(p, "more than 1000 keys in one object");
-		if (node->kind == JSON_OBJECT && !parse_key(p, node, item))
+		if (node->kind == NODE_OBJECT && !parse_key(p, node, item))
 			return false;
 		if (!parse_value(p, item))
 			return false;
@@ -324,26 +324,26 @@ static bool parse_value(struct parser *p, struct json_node *node)
 	if (p->at == p->end)
 		return fail(p, "the text ends where a value should stand");
 	if (accept(p, '{')) {
-		node->kind = JSON_OBJECT;
+		node->kind = NODE_OBJECT;
 		return parse_items(p, node, '}');
 	}
 	if (accept(p, '[')) {
-		node->kind = JSON_ARRAY;
+		node->kind = NODE_ARRAY;
 		return parse_items(p, node, ']');
 	}
 	if (accept(p, '"')) {
-		node->kind = JSON_STRING;
+		node->kind = NODE_STRING;
 		return parse_string(p, &node->string);
 	}
 	if (accept_word(p, "null")) {
-		node->kind = JSON_NULL;
+		node->kind = NODE_NULL;
 		return true;
 	}
-	node->kind = JSON_BOOL;
+	node->kind = NODE_BOOL;
 	node->boolean = accept_word(p, "true");
 	if (node->boolean || accept_word(p, "false"))
 		return true;
-	node->kind = JSON_NUMBER;
+	node->kind = NODE_NUMBER;
 	return parse_number(p, &node->number);
 }
 
@@ -433,7 +433,7 @@ void json_tree_free(struct json_tree *tree)
 
 const struct json_node *json_member(const struct json_node *object, const char *key)
 {
-	if (object->kind != JSON_OBJECT)
+	if (object->kind != NODE_OBJECT)
 		return NULL;
 	for (const struct json_node *m = object->first; m; m = m->next)
 		if (strcmp(m->key, key) == 0)

@@ -15,7 +15,7 @@ enum {
 	JSON_TREE_DEPTH = 32,       /**< deepest nesting */
 };
 
-enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_kind { NODE_NULL, NODE_BOOL, NODE_NUMBER, NODE_STRING, NODE_ARRAY, NODE_OBJECT };
 
 /** A value. Owned by its document. */
 struct json_node {

@@ -13,7 +13,7 @@
 bool launch_number(const struct launch_reader *r, const struct json_node *node, double low,
                    double high, double *out)
 {
-	if (!launch_expect(r, node, JSON_NUMBER))
+	if (!launch_expect(r, node, NODE_NUMBER))
 		return false;
 	if (node->number < low || node->number > high)
 		return launch_fail(r, node, "\"%s\" is %g; it must lie between %g and %g",
@@ -25,7 +25,7 @@ bool launch_number(const struct launch_reader *r, const struct json_node *node, 
 static bool whole(const struct launch_reader *r, const struct json_node *node, const char *what,
                   double low, double high, uint32_t *out)
 {
-	if (node->kind != JSON_NUMBER)
+	if (node->kind != NODE_NUMBER)
 		return launch_fail(r, node, "%s must be a whole number, not %s", what,
 		                   json_kind_name(node->kind));
 	if (node->number < low || node->number > high || node->number != floor(node->number))
@@ -44,9 +44,9 @@ static bool extent(const struct launch_reader *r, const struct json_node *node, 
 	unsigned i = 0;
 
 	*out = (struct gw_dim3){1, 1, 1};
-	if (node->kind == JSON_NUMBER)
+	if (node->kind == NODE_NUMBER)
 		return whole(r, node, node->key, 1, high_x, &out->x);
-	if (node->kind != JSON_ARRAY || node->count < 1 || node->count > 3)
+	if (node->kind != NODE_ARRAY || node->count < 1 || node->count > 3)
 		return launch_fail(r, node,
 		                   "\"%s\" must be a number or an array of one to three numbers",
 		                   node->key);
@@ -85,17 +85,17 @@ static bool read_kernel(const struct launch_reader *r, const struct json_node *n
 	static const char *const keys[] = {"name",     "registers",   "static_shared", "local",
 	                                   "constant", "max_threads", "binary_version"};
 
-	if (node->kind == JSON_STRING) {
+	if (node->kind == NODE_STRING) {
 		kernel->name = node->string;
 		return true;
 	}
-	if (!launch_expect(r, node, JSON_OBJECT))
+	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
 	for (const struct json_node *m = node->first; m; m = m->next) {
 		size_t i = 0;
 
 		if (strcmp(m->key, "name") == 0) {
-			if (!launch_expect(r, m, JSON_STRING))
+			if (!launch_expect(r, m, NODE_STRING))
 				return false;
 			kernel->name = m->string;
 			continue;
@@ -152,7 +152,7 @@ static bool read_option(const struct launch_reader *r, const struct json_node *m
 	if (row->kind == OPTION_DOUBLE)
 		return launch_number(r, m, row->low, row->high,
 		                     (double *)((char *)options + row->offset));
-	if (!launch_expect(r, m, JSON_BOOL))
+	if (!launch_expect(r, m, NODE_BOOL))
 		return false;
 	*(bool *)((char *)options + row->offset) = m->boolean;
 	return true;
@@ -161,7 +161,7 @@ static bool read_option(const struct launch_reader *r, const struct json_node *m
 static bool read_options(const struct launch_reader *r, const struct json_node *node,
                          struct gw_model_options *options)
 {
-	if (!launch_expect(r, node, JSON_OBJECT))
+	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
 	for (const struct json_node *m = node->first; m; m = m->next)
 		if (!read_option(r, m, options))
@@ -173,7 +173,7 @@ static bool read_options(const struct launch_reader *r, const struct json_node *
 static bool read_measured(const struct launch_reader *r, const struct json_node *node,
                           struct launch_case *out)
 {
-	if (!launch_expect(r, node, JSON_OBJECT))
+	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
 	if (node->count > LAUNCH_FILE_MEASURED)
 		return launch_fail(r, node, "%zu measured times; the limit is %d", node->count,
@@ -194,7 +194,7 @@ static bool read_measured(const struct launch_reader *r, const struct json_node 
 static bool read_label(const struct launch_reader *r, const struct json_node *m,
                        struct launch_case *out)
 {
-	if (!launch_expect(r, m, JSON_STRING))
+	if (!launch_expect(r, m, NODE_STRING))
 		return false;
 	out->label = m->string;
 	return true;
@@ -227,7 +227,7 @@ static bool read_dynamic(const struct launch_reader *r, const struct json_node *
 static bool read_graph(const struct launch_reader *r, const struct json_node *m,
                        struct launch_case *out)
 {
-	if (!launch_expect(r, m, JSON_BOOL))
+	if (!launch_expect(r, m, NODE_BOOL))
 		return false;
 	out->from_graph = m->boolean;
 	return true;
@@ -329,7 +329,7 @@ bool launch_fields_read(const struct launch_reader *r, const struct json_node *n
                         struct launch_case *out)
 {
 	defaults(node, out);
-	if (!launch_expect(r, node, JSON_OBJECT))
+	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
 	for (const struct json_node *m = node->first; m; m = m->next)
 		if (!read_member(r, m, out))

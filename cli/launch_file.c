@@ -3,8 +3,6 @@
 #include "cli/launch_file.h"
 #include "cli/launch_fields.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +46,7 @@ bool launch_unknown_key(const struct launch_reader *r, const struct json_node *m
 static bool read_launches(struct launch_reader *r, const struct json_node *list,
                           struct launch_file *file)
 {
-	if (!launch_expect(r, list, JSON_ARRAY))
+	if (!launch_expect(r, list, NODE_ARRAY))
 		return false;
 	if (list->count == 0)
 		return launch_fail(r, list, "no launch is described");
@@ -66,7 +64,7 @@ static bool read_launches(struct launch_reader *r, const struct json_node *list,
 
 static bool read_text(const struct launch_reader *r, const struct json_node *n, const char **text)
 {
-	if (!launch_expect(r, n, JSON_STRING))
+	if (!launch_expect(r, n, NODE_STRING))
 		return false;
 	*text = n->string;
 	return true;
@@ -98,16 +96,16 @@ static bool read_root(struct launch_reader *r, struct launch_file *file)
 	const struct json_node *root = file->tree.root;
 	struct json_node alone;
 
-	if (root->kind == JSON_ARRAY)
+	if (root->kind == NODE_ARRAY)
 		return read_launches(r, root, file);
-	if (root->kind == JSON_OBJECT && json_member(root, "launches"))
+	if (root->kind == NODE_OBJECT && json_member(root, "launches"))
 		return read_document(r, root, file);
-	if (root->kind != JSON_OBJECT)
+	if (root->kind != NODE_OBJECT)
 		return launch_fail(r, root,
 		                   "a launch is an object, or an array of objects; this is %s",
 		                   json_kind_name(root->kind));
 	alone = (struct json_node){
-	        .kind = JSON_ARRAY, .line = root->line, .count = 1, .first = file->tree.root};
+	        .kind = NODE_ARRAY, .line = root->line, .count = 1, .first = file->tree.root};
 	return read_launches(r, &alone, file);
 }
 
@@ -155,26 +153,4 @@ struct gw_launch launch_case_launch(const struct launch_case *item)
 {
 	return (struct gw_launch){
 	        .kernel = &item->kernel, .config = item->config, .from_graph = item->from_graph};
-}
-
-bool launch_same_name(const char *a, const char *b)
-{
-	for (;; a++, b++) {
-		while (*a && !isalnum((unsigned char)*a))
-			a++;
-		while (*b && !isalnum((unsigned char)*b))
-			b++;
-		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-			return false;
-		if (!*a)
-			return true;
-	}
-}
-
-double launch_case_measured(const struct launch_case *item, const char *device)
-{
-	for (unsigned i = 0; i < item->measured_count; i++)
-		if (launch_same_name(item->measured[i].device, device))
-			return item->measured[i].seconds;
-	return NAN;
 }

@@ -61,11 +61,4 @@ void launch_file_free(struct launch_file *file);
 /** The launch to hand to a model: points into @p item, which must stay where it is. */
 struct gw_launch launch_case_launch(const struct launch_case *item);
 
-/** Seconds measured on @p device, NaN when the file gives none; names are compared without case,
- * spaces and punctuation. */
-double launch_case_measured(const struct launch_case *item, const char *device);
-
-/** Whether two names of a device mean the same: letters and digits are compared, without case. */
-bool launch_same_name(const char *a, const char *b);
-
 #endif

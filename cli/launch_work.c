@@ -43,7 +43,7 @@ static bool read_source(const struct launch_reader *r, const struct json_node *m
 {
 	static const char *known[GW_SOURCE_COUNTED];
 
-	if (!launch_expect(r, m, JSON_STRING))
+	if (!launch_expect(r, m, NODE_STRING))
 		return false;
 	for (int s = GW_SOURCE_STATIC; s <= GW_SOURCE_COUNTED; s++) {
 		known[s - 1] = gw_source_name((enum gw_source)s);
@@ -78,7 +78,7 @@ static bool read_details(const struct launch_reader *r, const struct json_node *
 				return false;
 			q->confidence = (float)confidence;
 		} else if (strcmp(m->key, "from") == 0) {
-			if (!launch_expect(r, m, JSON_STRING))
+			if (!launch_expect(r, m, NODE_STRING))
 				return false;
 			*from = m->string;
 		} else {
@@ -97,10 +97,10 @@ static bool read_field(const struct launch_reader *r, const struct json_node *no
 	const struct json_node *value = node;
 	double number;
 
-	if (node->kind == JSON_OBJECT &&
+	if (node->kind == NODE_OBJECT &&
 	    !read_details(r, node, &value, &q, &out->field_source[field]))
 		return false;
-	if (value->kind == JSON_NULL)
+	if (value->kind == NODE_NULL)
 		return true; /* stated to be unknown */
 	if (!launch_number(r, value, 0, high, &number))
 		return false;
@@ -115,7 +115,7 @@ static bool read_field(const struct launch_reader *r, const struct json_node *no
 bool launch_work_read(const struct launch_reader *r, const struct json_node *node,
                       double iterations, struct launch_case *out)
 {
-	if (!launch_expect(r, node, JSON_OBJECT))
+	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
 	for (const struct json_node *m = node->first; m; m = m->next) {
 		unsigned field;
@@ -182,7 +182,7 @@ static bool read_parameter(const struct launch_reader *r, const struct json_node
 			return launch_number(r, m, i == D_LDST ? 0 : 1e-6, parameter_rows[i].high,
 			                     &p[i]);
 	return strcmp(m->key, "K_type") == 0
-	               ? launch_expect(r, m, JSON_STRING)
+	               ? launch_expect(r, m, NODE_STRING)
 	               : launch_unknown_key(r, m, "\"parameters\"", keys, COUNT(keys));
 }
 
@@ -193,7 +193,7 @@ bool launch_parameters_read(const struct launch_reader *r, const struct json_nod
 	double p[PARAMETERS] = {NAN, NAN, NAN, NAN, NAN};
 	const struct json_node *type;
 
-	if (!launch_expect(r, node, JSON_OBJECT))
+	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
 	for (const struct json_node *m = node->first; m; m = m->next)
 		if (!read_parameter(r, m, p))

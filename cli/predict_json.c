@@ -51,7 +51,7 @@ static json_t *answer(const struct gw_model *model, const struct gw_estimate *e,
 static json_t *on_device(const struct predict_job *job, const struct launch_case *item,
                          const struct gw_profile *profile)
 {
-	double measured = launch_case_measured(item, profile->device.name);
+	double measured = device_measured(item, profile);
 	json_t *answers = json_array();
 	struct gw_estimate e;
 

@@ -76,7 +76,7 @@ static void fill_kernel(struct plot_kernel *k, const struct launch_case *item,
 }
 
 static void fill_cell(struct plot_cell *c, const struct launch_case *item,
-                      const struct gw_device *device, const struct gw_estimate *e)
+                      const struct gw_profile *profile, const struct gw_estimate *e)
 {
 	double peak = estimate_term(e, "T_op"), ops = estimate_term(e, "W_comp");
 
@@ -85,20 +85,22 @@ static void fill_cell(struct plot_cell *c, const struct launch_case *item,
 		.mixed = peak * estimate_term(e, "E_mix"),
 		.adjusted = estimate_term(e, "T'_op"),
 		.predicted = ops / e->seconds,
-		.measured = ops / launch_case_measured(item, device->name),
+		.measured = ops / device_measured(item, profile),
 	};
 }
 
-static void fill_device(struct plot_device *v, const struct gw_device *d)
+static void fill_device(struct plot_device *v, const struct gw_profile *profile)
 {
+	const struct gw_device *d = &profile->device;
+
 	*v = (struct plot_device){
-		.name = d->name,
+		.name = device_short_name(profile),
 		.bandwidth = gw_param(d, GW_PARAM_b_mem),
 		.peak = {gw_param(d, GW_PARAM_t_sp), gw_param(d, GW_PARAM_t_dp),
 		         gw_param(d, GW_PARAM_t_int)},
 		.spec_bandwidth = gw_param(d, GW_PARAM_b_mem_spec),
 		.spec_peak = 2 * gw_param(d, GW_PARAM_fp32_lanes_per_sm) *
-		             gw_param(d, GW_PARAM_sm_count) * gw_param(d, GW_PARAM_sm_clock_max),
+		             gw_param(d, GW_PARAM_sm_count) * fmax(gw_param(d, GW_PARAM_sm_clock_max), gw_param(d, GW_PARAM_sm_clock)),
 	};
 }
 
@@ -114,21 +116,21 @@ static void gather(struct pictures *p)
 
 	p->launch_of = gw_alloc((launches + 1) * sizeof(*p->launch_of));
 	for (size_t d = 0; d < devices; d++)
-		fill_device(&machines[d], &p->job->devices.profiles[d]->device);
+		fill_device(&machines[d], p->job->devices.profiles[d]);
 	for (size_t i = 0; i < launches; i++) {
 		const struct launch_case *item = &p->job->file.launches[i];
 		bool known = true;
 
 		for (size_t d = 0; d < devices && known; d++) {
-			const struct gw_device *device = &p->job->devices.profiles[d]->device;
+			const struct gw_profile *profile = p->job->devices.profiles[d];
 
-			estimate_launch(qrm, device, item, &e);
+			estimate_launch(qrm, &profile->device, item, &e);
 			known = isfinite(e.seconds) && isfinite(estimate_term(&e, "O_krn"));
 			fill_kernel(&kernels[used], item, &e);
-			fill_cell(&cells[used * devices + d], item, device, &e);
+			fill_cell(&cells[used * devices + d], item, profile, &e);
 			if (!known)
 				gw_warning("%s is left out of the pictures on %s: %s", item->label,
-				           device->name, *e.reason ? e.reason : "no memory traffic");
+				           device_short_name(profile), *e.reason ? e.reason : "no memory traffic");
 		}
 		if (known)
 			p->launch_of[used++] = i;
@@ -174,21 +176,21 @@ static struct names list_names(const struct predict_job *job)
 	for (size_t i = 0; i < job->file.count; i++)
 		n.launches[i] = job->file.launches[i].label;
 	for (size_t d = 0; d < job->devices.count; d++)
-		n.devices[d] = job->devices.profiles[d]->device.name;
+		n.devices[d] = device_short_name(job->devices.profiles[d]);
 	return n;
 }
 
 static double error_of(const struct predict_job *job, const struct gw_model *model, size_t launch,
                        size_t device, int factors)
 {
-	const struct gw_device *d = &job->devices.profiles[device]->device;
+	const struct gw_profile *profile = job->devices.profiles[device];
 	struct launch_case item = job->file.launches[launch];
 	struct gw_estimate e;
 
 	if (factors >= 0)
 		item.options.qrm_factors = (unsigned)factors;
-	estimate_launch(model, d, &item, &e);
-	return estimate_error(e.seconds, launch_case_measured(&item, d->name));
+	estimate_launch(model, &profile->device, &item, &e);
+	return estimate_error(e.seconds, device_measured(&item, profile));
 }
 
 /* Errors of one model by kernel and device (figs. 5.11, 5.12). */

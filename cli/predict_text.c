@@ -124,7 +124,7 @@ void predict_text(const struct predict_job *job)
 		for (size_t d = 0; d < job->devices.count; d++) {
 			const struct launch_case *item = &job->file.launches[i];
 			const struct gw_device *device = &job->devices.profiles[d]->device;
-			double measured = launch_case_measured(item, device->name);
+			double measured = device_measured(item, job->devices.profiles[d]);
 
 			if (i || d)
 				printf("\n");

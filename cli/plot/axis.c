@@ -135,7 +135,7 @@ static void tick(struct svg *s, const struct axis *across, const struct axis *ot
 		svg_text(s, other->from - 6, p + 4, TICK_TEXT, SVG_END, SVG_MUTED, false, 0, text);
 }
 
-/* Within few decades 2 and 5 are named too; over very many only some of the powers are. */
+/* Within few decades 2, 5 and what else has room is named; over very many only some powers are. */
 static void log_ticks(struct svg *s, const struct axis *a, const struct axis *other, bool vertical)
 {
 	double decades = log10(a->high / a->low);
@@ -146,7 +146,9 @@ static void log_ticks(struct svg *s, const struct axis *a, const struct axis *ot
 		for (int m = 1; m < 10; m++) {
 			double value = m * pow(10, e);
 			bool power = m == 1 && e % stride == 0;
-			bool between = (m == 2 || m == 5) && room > (vertical ? 150 : 90);
+			double apart = room * log10((m + 1.0) / m);
+			bool between = apart > (vertical ? 46 : 24) ||
+			               ((m == 2 || m == 5) && room > (vertical ? 150 : 90));
 
 			if (value < a->low || value > a->high || (stride > 1 && !power))
 				continue;

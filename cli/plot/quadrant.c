@@ -29,6 +29,69 @@ static void name_slope(struct frame *f, double slope, const char *name)
 	            LABEL_TEXT, SVG_INK, text);
 }
 
+/* Many half-lines have their names beside the picture, in the order in which they leave it. */
+struct exit_name {
+	const struct plot_kernel *kernel;
+	double x, y, row;
+};
+
+static int by_height(const void *a, const void *b)
+{
+	double left = ((const struct exit_name *)a)->y, right = ((const struct exit_name *)b)->y;
+	const struct plot_kernel *k = ((const struct exit_name *)a)->kernel;
+	const struct plot_kernel *m = ((const struct exit_name *)b)->kernel;
+
+	/* Those that leave through the upper edge are told apart by their slope. */
+	return left != right ? (left > right) - (left < right)
+	                     : (k->intensity < m->intensity) - (k->intensity > m->intensity);
+}
+
+/* Rows at least one line of text apart, as near to the exits as that allows. */
+static void spread(struct exit_name *names, size_t count, double top, double bottom)
+{
+	double step = fmin(LABEL_TEXT + 2.5, (bottom - top) / (double)count);
+
+	for (size_t i = 0; i < count; i++)
+		names[i].row = fmax(names[i].y, i ? names[i - 1].row + step : top);
+	for (size_t i = count; i-- > 0;)
+		names[i].row = fmin(names[i].row, i + 1 < count ? names[i + 1].row - step : bottom);
+}
+
+static void name_slopes(struct frame *f, const struct plot_data *d)
+{
+	struct exit_name *names = gw_alloc((d->kernel_count + 1) * sizeof(*names));
+	double column = f->right + 22;
+
+	for (size_t k = 0; k < d->kernel_count; k++) {
+		double slope = d->kernels[k].intensity, x = fmin(f->x.high, f->y.high / slope);
+
+		names[k] = (struct exit_name){&d->kernels[k], fmax(axis_at(&f->x, x), f->left),
+		                              fmax(axis_at(&f->y, x * slope), f->top), 0};
+	}
+	qsort(names, d->kernel_count, sizeof(*names), by_height);
+	spread(names, d->kernel_count, f->top + 4, f->bottom);
+	for (size_t k = 0; k < d->kernel_count; k++) {
+		struct svg_pen pen = {SVG_MUTED, 0.7, false};
+		char text[128];
+
+		svg_line(f->svg, names[k].x, names[k].y, f->right, names[k].y, pen);
+		svg_line(f->svg, f->right, names[k].y, column - 4, names[k].row, pen);
+		snprintf(text, sizeof(text), "%.60s (%.3g)", names[k].kernel->name,
+		         names[k].kernel->intensity);
+		svg_text(f->svg, column, names[k].row + 4, LABEL_TEXT, SVG_START, SVG_INK, false, 0, text);
+	}
+	free(names);
+}
+
+static double widest_name(const struct plot_data *d)
+{
+	double widest = 60;
+
+	for (size_t k = 0; k < d->kernel_count; k++)
+		widest = fmax(widest, svg_text_width(d->kernels[k].name, LABEL_TEXT));
+	return fmin(widest + 50, 260);
+}
+
 static void overview_ranges(const struct plot_data *d, struct axis_range *x, struct axis_range *y)
 {
 	for (size_t i = 0; i < d->device_count; i++) {
@@ -70,19 +133,18 @@ struct svg *plot_quadrant(const struct plot_data *data)
 		{"fp32 peak", SVG_MUTED, SVG_CIRCLE, true, false},
 		{"fp64 peak", SVG_MUTED, SVG_SQUARE, true, false},
 		{"integer peak", SVG_MUTED, SVG_TRIANGLE, true, false},
-		{"kernel: its slope is its intensity", SVG_INK, SVG_MARKS, true, false},
+		{"kernel: its slope is its intensity (op/B)", SVG_INK, SVG_MARKS, true, false},
 	};
 	struct axis_range x = AXIS_EMPTY, y = AXIS_EMPTY;
 	struct frame f = frame_begin("Quadrant-split",
 	                             "A device above a kernel's half-line is memory-bound on it, one "
-	                             "below is compute-bound", legend, 4);
+	                             "below is compute-bound", legend, 4, widest_name(data));
 
 	overview_ranges(data, &x, &y);
 	frame_axes(&f, x, true, axis_x, y, true, axis_y);
-	for (size_t k = 0; k < data->kernel_count; k++) {
+	for (size_t k = 0; k < data->kernel_count; k++)
 		frame_slope(&f, data->kernels[k].intensity, 0, (struct svg_pen){SVG_INK, 1.1, false});
-		name_slope(&f, data->kernels[k].intensity, data->kernels[k].name);
-	}
+	name_slopes(&f, data);
 	for (size_t i = 0; i < data->device_count; i++)
 		overview_device(&f, &data->devices[i], i);
 	return frame_end(&f);
@@ -95,7 +157,6 @@ static void step_ranges(const struct plot_data *d, const struct plot_cell *cells
 		const struct plot_cell *c = &cells[i];
 
 		axis_include(x, d->devices[i].bandwidth / 1e9, true);
-		axis_include(x, d->devices[i].spec_bandwidth / 1e9, true);
 		axis_include(x, c->predicted / slope / 1e9, true);
 		axis_include(x, c->measured / slope / 1e9, true);
 		axis_include(y, c->peak / 1e9, true);
@@ -138,6 +199,15 @@ static void step_device(struct frame *f, const struct plot_device *v, const stru
 	labels_want(f->labels, px, axis_at(&f->y, c->adjusted / 1e9), LABEL_TEXT, SVG_INK, v->name);
 }
 
+/* The data sheet's peak is of fp32; it says nothing of other types. */
+static bool has_sheet(const struct plot_data *d, enum plot_type type)
+{
+	for (size_t i = 0; i < d->device_count && type == PLOT_FP32; i++)
+		if (isfinite(d->devices[i].spec_bandwidth + d->devices[i].spec_peak))
+			return true;
+	return false;
+}
+
 struct svg *plot_degradation(const struct plot_data *data, size_t kernel)
 {
 	static const struct legend_entry legend[] = {
@@ -145,8 +215,8 @@ struct svg *plot_degradation(const struct plot_data *data, size_t kernel)
 		{"after E_mix and E_instr", SVG_MUTED, SVG_CIRCLE, true, false},
 		{"predicted", SVG_MUTED, SVG_DIAMOND, true, false},
 		{"measured", SVG_MUTED, SVG_CROSS, true, false},
-		{"by the data sheet", SVG_MUTED, SVG_SQUARE, false, false},
 		{"kernel", SVG_INK, SVG_MARKS, true, false},
+		{"by the data sheet", SVG_MUTED, SVG_SQUARE, false, false},
 	};
 	const struct plot_kernel *k = &data->kernels[kernel];
 	const struct plot_cell *cells = &data->cells[kernel * data->device_count];
@@ -156,8 +226,12 @@ struct svg *plot_degradation(const struct plot_data *data, size_t kernel)
 
 	snprintf(title, sizeof(title), "Quadrant-split of %.100s", k->name);
 	f = frame_begin(title, "The peak of each device, degraded by E_mix and E_instr, meets the "
-	                       "kernel's half-line", legend, 6);
+	                       "kernel's half-line", legend, has_sheet(data, k->type) ? 6 : 5, 0);
 	step_ranges(data, cells, &x, &y, k->intensity);
+	for (size_t i = 0; i < data->device_count && has_sheet(data, k->type); i++) {
+		axis_include(&x, data->devices[i].spec_bandwidth / 1e9, true);
+		axis_include(&y, data->devices[i].spec_peak / 1e9, true);
+	}
 	frame_axes(&f, x, true, axis_x, y, true, axis_y);
 	frame_slope(&f, k->intensity, 0, (struct svg_pen){SVG_INK, 2, false});
 	name_slope(&f, k->intensity, k->name);

@@ -48,7 +48,7 @@ static void ranges(const struct plot_data *d, size_t device, struct axis_range *
 static void draw_roofs(struct frame *f, const struct plot_data *d, const struct plot_device *v)
 {
 	double ridge = NAN, top = NAN;
-	char text[96];
+	char text[96], rate[48];
 
 	for (int t = 0; t < PLOT_TYPES; t++) {
 		double peak = v->peak[t] / 1e9, at = v->peak[t] / v->bandwidth;
@@ -56,7 +56,8 @@ static void draw_roofs(struct frame *f, const struct plot_data *d, const struct 
 		if (!used(d, (enum plot_type)t) || !isfinite(at))
 			continue;
 		frame_line(f, at, peak, f->x.high, peak, (struct svg_pen){SVG_INK, 1.6, t != PLOT_FP32});
-		snprintf(text, sizeof(text), "%s: %.4g Gop/s", roofs[t], peak);
+		snprintf(text, sizeof(text), "%s: %s Gop/s", roofs[t],
+		         axis_number(rate, sizeof(rate), peak));
 		labels_want(f->labels, f->right - svg_text_width(text, LABEL_TEXT) / 2 - 4,
 		            axis_at(&f->y, peak) - 6, LABEL_TEXT, SVG_MUTED, text);
 		if (!(at <= ridge)) {
@@ -114,7 +115,7 @@ struct svg *plot_roofline(const struct plot_data *data, size_t device)
 		legend[entries++] = (struct legend_entry){"measured", SVG_INK, SVG_CROSS, true, false};
 	snprintf(title, sizeof(title), "Roofline of %.100s", v->name);
 	f = frame_begin(title, "Measured peaks as roofs; each kernel at its intensity and at the rate "
-	                       "the quantitative roofline predicts", legend, entries);
+	                       "the quantitative roofline predicts", legend, entries, 0);
 	ranges(data, device, &x, &y);
 	frame_axes(&f, x, true, "operational intensity (op/B)", y, true, "operations (Gop/s)");
 	draw_roofs(&f, data, v);
