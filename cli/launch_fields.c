@@ -123,13 +123,17 @@ static const struct option_row {
 	{                                                                                          \
 #field, kind, low, high, offsetof(struct gw_model_options, field)                  \
 	}
-        ROW(qrm_factors, OPTION_UNSIGNED, 0, 2), ROW(qrm_int_as_add, OPTION_BOOL, 0, 0),
-        ROW(qrm_utilisation, OPTION_BOOL, 0, 0), ROW(qrm_e_util, OPTION_DOUBLE, 0, 1e6),
+        ROW(qrm_factors, OPTION_UNSIGNED, 0, 2),
+        ROW(qrm_int_as_add, OPTION_BOOL, 0, 0),
+        ROW(qrm_utilisation, OPTION_BOOL, 0, 0),
+        ROW(qrm_e_util, OPTION_DOUBLE, 0, 1e6),
         ROW(utilisation, OPTION_DOUBLE, 0, 1),
-        ROW(given_ops, OPTION_DOUBLE, 0, 1e30),  ROW(given_ops_rate, OPTION_DOUBLE, 0, 1e30),
+        ROW(given_ops, OPTION_DOUBLE, 0, 1e30),
+        ROW(given_ops_rate, OPTION_DOUBLE, 0, 1e30),
         ROW(given_ops_inst, OPTION_DOUBLE, 0, 1e30),
         ROW(given_traffic, OPTION_DOUBLE, 0, 1e30),
-        ROW(l1_hit, OPTION_DOUBLE, 0, 1),        ROW(l2_hit, OPTION_DOUBLE, 0, 1),
+        ROW(l1_hit, OPTION_DOUBLE, 0, 1),
+        ROW(l2_hit, OPTION_DOUBLE, 0, 1),
 #undef ROW
 };
 
