@@ -276,17 +276,12 @@ static const struct {
 	bool (*read)(const struct launch_reader *r, const struct json_node *m,
 	             struct launch_case *out);
 } launch_rows[] = {
-        {"name", read_label},
-        {"kernel", read_kernel_of},
-        {"grid", read_grid},
-        {"block", read_block},
-        {"cluster", read_cluster},
-        {"dynamic_shared", read_dynamic},
-        {"from_graph", read_graph},
-        {"options", read_options_of},
-        {"measured", read_measured},
-        {"iterations", NULL},
-        {"work", NULL},
+        {"name", read_label},        {"kernel", read_kernel_of},
+        {"grid", read_grid},         {"block", read_block},
+        {"cluster", read_cluster},   {"dynamic_shared", read_dynamic},
+        {"from_graph", read_graph},  {"options", read_options_of},
+        {"measured", read_measured}, {"intervals", launch_intervals_read},
+        {"iterations", NULL},        {"work", NULL},
         {"parameters", NULL},
 };
 

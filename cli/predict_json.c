@@ -59,6 +59,25 @@ static json_t *verdict(const struct launch_case *item, const struct gw_device *d
 	        gw_json_number(v.confidence), "unknown", text(v.unknown), "evidence", evidence);
 }
 
+static json_t *intervals(const struct launch_case *item, const struct gw_device *device)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < item->interval_count; i++) {
+		struct interval_answer a;
+
+		interval_analyse(&item->intervals[i], device, &a);
+		json_array_append_new(
+		        list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "name",
+		                        text(item->intervals[i].name), "latency_cycles",
+		                        gw_json_number(item->intervals[i].latency), "dram_threads",
+		                        gw_json_number(a.dram), "l2_threads", gw_json_number(a.l2),
+		                        "dispatch_threads", gw_json_number(a.dispatch), "scarcest",
+		                        text(a.scarcest), "seconds", gw_json_number(a.seconds)));
+	}
+	return list;
+}
+
 static json_t *on_device(const struct predict_job *job, const struct launch_case *item,
                          const struct gw_profile *profile)
 {
@@ -70,9 +89,10 @@ static json_t *on_device(const struct predict_job *job, const struct launch_case
 		estimate_launch(*m, &profile->device, item, &e);
 		json_array_append_new(answers, answer(*m, &e, measured));
 	}
-	return json_pack("{s:o,s:o,s:o,s:o}", "device", text(profile->device.name),
+	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "device", text(profile->device.name),
 	                 "measured_seconds", gw_json_number(measured), "verdict",
-	                 verdict(item, &profile->device), "models", answers);
+	                 verdict(item, &profile->device), "intervals",
+	                 intervals(item, &profile->device), "models", answers);
 }
 
 int predict_json(const struct predict_job *job)

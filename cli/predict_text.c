@@ -134,6 +134,48 @@ static void print_verdict(const struct launch_case *item, const struct gw_device
 		       estimate_value(&value, v.evidence[i].value, v.evidence[i].unit));
 }
 
+static void threads_cell(struct gw_table *table, double threads)
+{
+	char text[32];
+
+	if (isinf(threads))
+		snprintf(text, sizeof(text), "not used");
+	else
+		snprintf(text, sizeof(text), isnan(threads) ? "unknown" : "%.1f", threads);
+	gw_table_cell(table, text);
+}
+
+static void print_intervals(const struct launch_case *item, const struct gw_device *device)
+{
+	static const struct gw_table_column columns[] = {
+	        {"INTERVAL", false, true, 0}, {"CYCLES", true, false, 0},
+	        {"DRAM", true, false, 0},     {"L2", true, false, 0},
+	        {"DISPATCH", true, false, 0}, {"SCARCEST", false, false, 0},
+	        {"PER SM", true, false, 0},   {"TIME", true, false, 0},
+	};
+	struct gw_table *table;
+	struct interval_answer a;
+	struct estimate_text t;
+
+	if (!item->interval_count)
+		return;
+	printf("\n  intervals (004): least number of threads that saturates each resource\n");
+	table = gw_table_new(columns, 8);
+	for (unsigned i = 0; i < item->interval_count; i++) {
+		interval_analyse(&item->intervals[i], device, &a);
+		gw_table_cell(table, item->intervals[i].name);
+		gw_table_cell(table, estimate_value(&t, item->intervals[i].latency, "1"));
+		threads_cell(table, a.dram);
+		threads_cell(table, a.l2);
+		threads_cell(table, a.dispatch);
+		gw_table_cell(table, a.scarcest ? a.scarcest : "unknown");
+		threads_cell(table, a.scarcest ? a.per_sm : NAN);
+		gw_table_cell(table, estimate_time(&t, a.seconds));
+	}
+	gw_table_print(table, stdout, gw_width(), 4);
+	gw_table_free(table);
+}
+
 void predict_text(const struct predict_job *job)
 {
 	struct gw_estimate e;
@@ -149,6 +191,7 @@ void predict_text(const struct predict_job *job)
 			print_head(item, device->name, measured);
 			print_summary(job, device, item, measured);
 			print_verdict(item, device);
+			print_intervals(item, device);
 			for (const struct gw_model *const *m = job->models; *m; m++) {
 				estimate_launch(*m, device, item, &e);
 				print_model(*m, &e);
