@@ -102,10 +102,12 @@ void case_library(struct tally *t)
 		cudaKernel_t runtime_kernel;
 
 		if (round % 2)
-			CHECK_DRIVER(cuLibraryLoadFromFile(&library, beside_program("kernels.fatbin"),
-			                                   NULL, NULL, 0, NULL, NULL, 0));
+			CHECK_DRIVER(cuLibraryLoadFromFile(&library,
+			                                   beside_program("kernels.fatbin"), NULL,
+			                                   NULL, 0, NULL, NULL, 0));
 		else
-			CHECK_DRIVER(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+			CHECK_DRIVER(
+			        cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
 		CHECK_DRIVER(cuLibraryGetKernel(&plain, library, "bump"));
 		CHECK_DRIVER(cuLibraryGetKernel(&shared, library, "bump_shared"));
 		CHECK_DRIVER(cuLibraryGetKernel(&cluster, library, "bump_cluster"));
@@ -163,14 +165,15 @@ static void launch_grid(struct tally *t, void *libcuda, CUfunction f)
 	CHECK_DRIVER(shape(f, 16, 2, 1));
 	CHECK_DRIVER(set_size(f, sizeof t->sum));
 	CHECK_DRIVER(set_bytes(f, 0, &t->sum, sizeof t->sum));
-	CHECK_DRIVER(grid(f, 40, 2));
-	t->ran++;
+	CUresult result = grid(f, 40, 2);
+	printf("cuLaunchGrid: %d\n", (int)result);
+	t->ran += result == CUDA_SUCCESS;
 }
 
 void case_entry(struct tally *t)
 {
-	static const unsigned long long runtime_flags[] = {cudaEnableDefault, cudaEnableLegacyStream,
-	                                                   cudaEnablePerThreadDefaultStream};
+	static const unsigned long long runtime_flags[] = {
+	        cudaEnableDefault, cudaEnableLegacyStream, cudaEnablePerThreadDefaultStream};
 	static const cuuint64_t driver_flags[] = {CU_GET_PROC_ADDRESS_DEFAULT,
 	                                          CU_GET_PROC_ADDRESS_LEGACY_STREAM,
 	                                          CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM};
@@ -211,7 +214,8 @@ void case_entry(struct tally *t)
 	        "cuLaunchKernel", &entry, 12000, 0, &status));
 	launch_by(t, entry, f, 35);
 	launch_grid(t, libcuda, f);
-	printf("unknown name: %d", (int)cuGetProcAddress("cuNoSuchFunction", &entry, 12000, 0, &status));
+	printf("unknown name: %d",
+	       (int)cuGetProcAddress("cuNoSuchFunction", &entry, 12000, 0, &status));
 	printf(" status %d\n", (int)status);
 	CHECK_DRIVER(cuCtxSynchronize());
 	CHECK_DRIVER(cuModuleUnload(module));

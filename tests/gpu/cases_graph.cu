@@ -147,7 +147,8 @@ void case_graph(struct tally *t)
 	graph = mixed_graph(t, scratch);
 	CHECK(cudaGraphClone(&clone, graph));
 	CHECK(cudaGraphInstantiate(&exec, graph, 0));
-	CHECK(cudaGraphInstantiateWithFlags(&second, clone, cudaGraphInstantiateFlagUseNodePriority));
+	CHECK(cudaGraphInstantiateWithFlags(&second, clone,
+	                                    cudaGraphInstantiateFlagUseNodePriority));
 	CHECK(cudaGraphUpload(exec, 0));
 	for (int i = 0; i < 6; i++) {
 		launch_graph(exec, 0, 1);

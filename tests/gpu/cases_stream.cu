@@ -6,7 +6,8 @@
 
 #include <pthread.h>
 
-namespace shapes {
+namespace shapes
+{
 template <typename T, int N> __global__ void bump_template(ull *sum)
 {
 	if (blockIdx.x + threadIdx.x + threadIdx.y == 0)

@@ -112,7 +112,8 @@ static void count_kernel(const CUpti_ActivityKernel9 *r)
 	no_room++;
 }
 
-static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+                      size_t valid)
 {
 	CUpti_Activity *record = NULL;
 	size_t lost = 0;
@@ -152,13 +153,14 @@ static void write_table(void)
 	}
 	for (const struct key *k = keys; k < keys + KEYS; k++)
 		if (k->name)
-			fprintf(out, "K\t%d\t%llu\t%d,%d,%d\t%d,%d,%d\t%u,%u,%u\t%d\t%s\n", k->graph,
-			        (unsigned long long)k->count, k->grid[0], k->grid[1], k->grid[2],
-			        k->block[0], k->block[1], k->block[2], k->cluster[0], k->cluster[1],
-			        k->cluster[2], k->shared, k->name);
+			fprintf(out, "K\t%d\t%llu\t%d,%d,%d\t%d,%d,%d\t%u,%u,%u\t%d\t%s\n",
+			        k->graph, (unsigned long long)k->count, k->grid[0], k->grid[1],
+			        k->grid[2], k->block[0], k->block[1], k->block[2], k->cluster[0],
+			        k->cluster[1], k->cluster[2], k->shared, k->name);
 	cupti.cuptiGetVersion(&version);
-	fprintf(out, "C\trecords\t%llu\nC\tinvalid\t%llu\nC\tdropped\t%llu\nC\tno_room\t%llu\n"
-	             "C\tcupti\t%u\n",
+	fprintf(out,
+	        "C\trecords\t%llu\nC\tinvalid\t%llu\nC\tdropped\t%llu\nC\tno_room\t%llu\n"
+	        "C\tcupti\t%u\n",
 	        (unsigned long long)records, (unsigned long long)invalid,
 	        (unsigned long long)dropped, (unsigned long long)no_room, version);
 	fclose(out);
@@ -194,7 +196,8 @@ int InitializeInjection(void)
 	if (!library)
 		library = dlopen("libcupti.so.12", RTLD_NOW);
 	if (!library || !resolve(library)) {
-		fprintf(stderr, "oracle: no usable libcupti: %s\n", library ? "too old" : dlerror());
+		fprintf(stderr, "oracle: no usable libcupti: %s\n",
+		        library ? "too old" : dlerror());
 		return 0;
 	}
 	tabulate = getenv("GPU_ORACLE_DIR") != NULL;

@@ -75,7 +75,8 @@ int main(int argc, char **argv)
 	int launches = argc > 1 ? atoi(argv[1]) : 20000, pause = argc > 2 ? atoi(argv[2]) : 0;
 
 	if (launches < 1000) {
-		fprintf(stderr, "usage: %s [LAUNCHES [PAUSE]]; LAUNCHES is at least 1000\n", argv[0]);
+		fprintf(stderr, "usage: %s [LAUNCHES [PAUSE]]; LAUNCHES is at least 1000\n",
+		        argv[0]);
 		return 2;
 	}
 	empty<<<1, 32>>>(); /* loads the code, and attaches whoever attaches at a first launch */
@@ -85,8 +86,8 @@ int main(int argc, char **argv)
 	double cpu = cpu_ms(), run = whole_run(launches), cpu_run = cpu_ms() - cpu;
 	std::vector<double> t = single_launches(launches);
 
-	printf("{\"run\": %.1f, \"run_cpu\": %.1f, \"median\": %.0f, \"p99\": %.0f, \"p999\": %.0f", run,
-	       cpu_run * 1e6 / launches, t[t.size() / 2], t[t.size() * 99 / 100],
+	printf("{\"run\": %.1f, \"run_cpu\": %.1f, \"median\": %.0f, \"p99\": %.0f, \"p999\": %.0f",
+	       run, cpu_run * 1e6 / launches, t[t.size() / 2], t[t.size() * 99 / 100],
 	       t[t.size() * 999 / 1000]);
 	if (pause) {
 		sleep(1);
