@@ -7,6 +7,7 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <string.h>
 
 static void launch(struct tally *t, CUfunction f, unsigned grid, unsigned shared, CUstream stream)
 {
@@ -66,10 +67,14 @@ void case_module(struct tally *t)
 		CUmodule module;
 		CUfunction plain, shared, cooperative;
 
-		if (round % 2)
-			CHECK_DRIVER(cuModuleLoad(&module, beside_program("kernels.fatbin")));
-		else
+		if (round == 0)
 			CHECK_DRIVER(cuModuleLoadData(&module, image));
+		else if (round == 1)
+			CHECK_DRIVER(cuModuleLoad(&module, beside_program("kernels.fatbin")));
+		else if (round == 2)
+			CHECK_DRIVER(cuModuleLoadDataEx(&module, image, 0, NULL, NULL));
+		else
+			CHECK_DRIVER(cuModuleLoadFatBinary(&module, image));
 		/* The other order in odd rounds: a reused handle means another kernel. */
 		CHECK_DRIVER(cuModuleGetFunction(round % 2 ? &shared : &plain, module,
 		                                 round % 2 ? "bump_shared" : "bump"));
@@ -87,6 +92,25 @@ void case_module(struct tally *t)
 	}
 	CHECK_DRIVER(cuStreamDestroy(stream));
 	free(image);
+}
+
+/* Kernels that were never asked for by name. */
+static void launch_enumerated(struct tally *t, CUlibrary library)
+{
+	CUkernel kernels[8];
+	unsigned count = 0;
+
+	CHECK_DRIVER(cuLibraryGetKernelCount(&count, library));
+	if (count > 8)
+		count = 8;
+	CHECK_DRIVER(cuLibraryEnumerateKernels(kernels, count, library));
+	for (unsigned i = 0; i < count; i++) {
+		const char *name;
+
+		CHECK_DRIVER(cuKernelGetName(&name, kernels[i]));
+		if (!strcmp(name, "bump") || !strcmp(name, "bump_cluster"))
+			launch(t, (CUfunction)kernels[i], 10, 0, NULL);
+	}
 }
 
 void case_library(struct tally *t)
@@ -115,6 +139,7 @@ void case_library(struct tally *t)
 		launch(t, (CUfunction)shared, 2, 512, NULL);
 		launch(t, (CUfunction)cluster, 4, 0, NULL);
 		launch_ex(t, (CUfunction)plain, 8, 4);
+		launch_enumerated(t, library);
 		CHECK_DRIVER(cuKernelGetFunction(&function, plain));
 		launch(t, function, 5, 0, NULL);
 		CHECK_DRIVER(cuCtxSynchronize());
