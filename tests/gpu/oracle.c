@@ -6,8 +6,8 @@
  *   GPU_ORACLE_DIR    writes <dir>/<pid>.tsv at exit, a line for each kernel, configuration
  *                     and "in a graph or not": K graph count grid block cluster
  *                     dynamic-shared name; then C lines with totals.
- *                     Unset: records are walked and counted only, which makes it the plain
- *                     CUPTI baseline of tests/bench/gpu_overhead.
+ *   GPU_ORACLE_TABLE  0: records are walked and counted only, which makes it the plain CUPTI
+ *                     baseline of tests/bench/gpu_overhead; C lines alone are written
  *   GPU_ORACLE_CUPTI  libcupti to open, default libcupti.so.13 then .12
  */
 #include <cuda.h>
@@ -169,7 +169,7 @@ static void write_table(void)
 static void finish(void)
 {
 	cupti.cuptiActivityFlushAll(1);
-	if (tabulate)
+	if (getenv("GPU_ORACLE_DIR"))
 		write_table();
 }
 
@@ -188,7 +188,7 @@ static int resolve(void *library)
 __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
-	const char *named = getenv("GPU_ORACLE_CUPTI");
+	const char *named = getenv("GPU_ORACLE_CUPTI"), *table = getenv("GPU_ORACLE_TABLE");
 	void *library = named ? dlopen(named, RTLD_NOW) : NULL;
 
 	if (!library)
@@ -200,7 +200,7 @@ int InitializeInjection(void)
 		        library ? "too old" : dlerror());
 		return 0;
 	}
-	tabulate = getenv("GPU_ORACLE_DIR") != NULL;
+	tabulate = !table || strcmp(table, "0");
 	if (cupti.cuptiActivityRegisterCallbacks(request, completed) != CUPTI_SUCCESS ||
 	    cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) != CUPTI_SUCCESS) {
 		fprintf(stderr, "oracle: kernel activity can't be enabled\n");
