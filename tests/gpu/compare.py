@@ -82,6 +82,12 @@ def library_folders():
     return holding(toolkit), holding(wheels)
 
 
+def without_gpuwatch(env):
+    """Names to take out of an environment for a bare run; which libcupti to use may be told."""
+    return [name for name in env if name in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")
+            or name.startswith("GPUWATCH_") and name != "GPUWATCH_CUPTI"]
+
+
 class Runner:
     def __init__(self, args):
         self.args = args
@@ -98,9 +104,8 @@ class Runner:
                    TORCHINDUCTOR_CACHE_DIR=f"{self.args.out}/cache/inductor",
                    TRITON_CACHE_DIR=f"{self.args.out}/cache/triton",
                    CUPY_CACHE_DIR=f"{self.args.out}/cache/cupy", **case.env)
-        for name in [n for n in env if n.startswith("GPUWATCH_")] + ["LD_PRELOAD"]:
-            env.pop(name, None)
-        env.pop("CUDA_INJECTION64_PATH", None)
+        for name in without_gpuwatch(env):
+            env.pop(name)
         # Python packages bring their own libraries and find them by themselves.
         folders = self.wheels + self.toolkit if case.needs else self.toolkit + self.wheels
         if not case.needs:

@@ -29,8 +29,9 @@ RESAMPLES = 4000
 
 
 def environment(mode, args, libraries, folder):
-    env = {k: v for k, v in os.environ.items()
-           if not k.startswith("GPUWATCH_") and k not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")}
+    env = dict(os.environ)
+    for name in compare.without_gpuwatch(env):
+        env.pop(name)
     env["LD_LIBRARY_PATH"] = ":".join(libraries + [env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
     if mode == "plain":
         env.update(CUDA_INJECTION64_PATH=f"{args.programs}/oracle.so", GPU_ORACLE_TABLE="0",
