@@ -31,10 +31,10 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t epoch,
 
 /** What is known of a measurement. */
 struct gw_observation {
-	double seconds;     /**< GPU time, > 0 */
-	bool exclusive;     /**< no other kernel ran meanwhile, as far as is known */
-	double predicted;   /**< what had been predicted for this very launch; NaN when nothing */
-	double low, high;   /**< and its interval */
+	double seconds;   /**< GPU time, > 0 */
+	bool exclusive;   /**< no other kernel ran meanwhile, as far as is known */
+	double predicted; /**< what had been predicted for this very launch; NaN when nothing */
+	double low, high; /**< and its interval */
 };
 
 /**
