@@ -49,7 +49,6 @@ gw_missing_packages() {
 	command -v pkg-config >/dev/null || echo pkg-config
 	{ gw_has_header jansson.h && gw_has_archive libjansson.a; } || echo libjansson-dev
 	{ gw_has_header zstd.h && gw_has_archive libzstd.a; } || echo libzstd-dev
-	gw_has_header libiberty/demangle.h || echo libiberty-dev
 	{ gw_has_header cmocka.h || pkg-config --exists cmocka; } 2>/dev/null || echo libcmocka-dev
 	if [ "$1" = tests ] && ! command -v valgrind >/dev/null; then
 		echo valgrind
