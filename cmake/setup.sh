@@ -12,11 +12,14 @@ gw_die() {
 	exit 1
 }
 
-# Run a command with its output in the log; the end of that is shown when it fails.
+# Run a command with its output in the log; the end of that output is shown when it fails.
 gw_quietly() {
+	local start
+	start=$(wc -c <"$gw_log")
 	if ! "$@" >>"$gw_log" 2>&1 </dev/null; then
-		tail -n 60 "$gw_log" >&2
-		gw_die "failed: $* (all of its output: $gw_log)"
+		tail -c "+$((start + 1))" "$gw_log" | tail -n 40 >&2
+		gw_say "failed: $* (all of its output: $gw_log)"
+		return 1
 	fi
 }
 
@@ -92,7 +95,9 @@ gw_fetch_cuda_headers() {
 	mkdir -p "$into.part"
 	gw_quietly python3 -m venv "$into.part/venv"
 	gw_quietly "$into.part/venv/bin/python" -m pip --disable-pip-version-check download \
-		--no-deps --only-binary=:all: --require-hashes -r cmake/cuda-headers.txt -d "$into.part"
+		--no-deps --only-binary=:all: --require-hashes -r cmake/cuda-headers.txt -d "$into.part" ||
+		gw_die "the CUDA headers could not be fetched. Remedy: set CUDA_HOME to a CUDA toolkit" \
+			"12.0 or later, or let pip reach a package index that has those of cmake/cuda-headers.txt."
 	gw_quietly python3 cmake/unpack_wheels.py "$into.part" "$into.part"/*.whl
 	rm -rf "$into.part/venv" "$into.part"/*.whl
 	mv "$into.part" "$into" # whole or not at all
