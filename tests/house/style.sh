@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# style.sh RULE: one rule over every source file of the tree. Exit 77: it can't be checked here.
+# style.sh RULE [--fix]: one rule over every source file of the tree. Exit 77: it can't be checked here.
 #   format   .c and .h are as clang-format 14 writes them; files that expand an X-macro
-#            list are left out, because it mangles the expansion
+#            list are left out, because it mangles the expansion; --fix lays the files out
 #   length   no .c, .h, .cu or .def is longer than 600 lines
 #   licence  every source names its licence in its first lines
 #   marks    nothing is left to be done
@@ -25,8 +25,10 @@ format)
 		echo "skipped: clang-format 14 is not here, and other versions differ"
 		exit 77
 	}
+	action=(--dry-run --Werror)
+	[ "${2-}" != --fix ] || action=(-i)
 	files '\.(c|h)$' | xargs -r grep -LE '^#include ".*\.def"' |
-		xargs -r "$tool" --dry-run --Werror
+		xargs -r "$tool" "${action[@]}"
 	;;
 length)
 	files '\.(c|h|cu|cuh|def)$' | xargs -r wc -l |
