@@ -112,7 +112,7 @@ gw_build() {
 
 # All of it. $1: "run" or "tests".
 gw_setup() {
-	mkdir -p build 2>/dev/null && : 2>/dev/null >"$gw_log" ||
+	{ mkdir -p build && : >"$gw_log"; } 2>/dev/null ||
 		gw_die "cannot write in $PWD/build; remedy: remove that folder or make it yours"
 	gw_install_packages "$1"
 	gw_fetch_cuda_headers

@@ -7,7 +7,7 @@
 #   licence  every source names its licence in its first lines
 #   marks    nothing is left to be done
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 
 # Tracked and new files; without git (an unpacked archive) all but the build folder.
 files() {
@@ -20,11 +20,11 @@ files() {
 sources='\.(c|h|cu|cuh|def|cmake|sh|py)$|CMakeLists\.txt$|^tests/run$|^examples/quickstart$|^\.ci/run$'
 case ${1-} in
 format)
-	tool=$(command -v clang-format-14 || command -v clang-format) &&
-		"$tool" --version | grep -q 'version 14\.' || {
+	tool=$(command -v clang-format-14 || command -v clang-format || echo false)
+	if ! "$tool" --version | grep -q 'version 14\.'; then
 		echo "skipped: clang-format 14 is not here, and other versions differ"
 		exit 77
-	}
+	fi
 	action=(--dry-run --Werror)
 	[ "${2-}" != --fix ] || action=(-i)
 	files '\.(c|h)$' | xargs -r grep -LE '^#include ".*\.def"' |

@@ -18,20 +18,20 @@ while read -r sign name; do
 	complain "$([ "$sign" = '+' ] && echo exports || echo 'does not export') $name"
 done < <(diff <(sort -u "$names") <(echo "$exported") | sed -n 's/^>/+/p; s/^</-/p')
 
-needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
-for file in $needed; do
+dynamic=$(readelf -d "$library")
+symbols=$(objdump -T "$library")
+for file in $(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' <<<"$dynamic"); do
 	case $file in
 	libc.so.6 | libm.so.6 | ld-linux*.so.*) ;;
 	*) complain "needs $file" ;;
 	esac
 done
 
-versions=$(objdump -T "$library" | grep -o 'GLIBC_[0-9.]*' | sort -u)
-for version in $versions; do
+for version in $(grep -oE 'GLIBC_[0-9.]+' <<<"$symbols" | sort -u); do
 	printf '%s\nGLIBC_2.34\n' "$version" | sort -V -C || complain "needs $version; 2.34 is the floor"
 done
-objdump -T "$library" | grep GLIBC_PRIVATE && complain "uses glibc's private symbols"
+! grep GLIBC_PRIVATE <<<"$symbols" || complain "uses private symbols of glibc"
 
-readelf -d "$library" | grep -q NODELETE || complain "can be unloaded: link it with -z nodelete"
-! readelf -d "$library" | grep -q NOOPEN || complain "cannot be opened by CUDA_INJECTION64_PATH"
+grep -q NODELETE <<<"$dynamic" || complain "can be unloaded: link it with -z nodelete"
+! grep -q NOOPEN <<<"$dynamic" || complain "cannot be opened by CUDA_INJECTION64_PATH"
 exit "$failed"
