@@ -21,6 +21,7 @@ option(GW_WERROR "Treat warnings as errors" OFF)
 add_library(gw_flags INTERFACE)
 target_compile_definitions(gw_flags INTERFACE _GNU_SOURCE)
 # -fexceptions: an exception thrown in the application may pass through our frames.
+# No -z nodlopen: CUDA_INJECTION64_PATH brings the preloaded library in by dlopen.
 # The forced header keeps newer C libraries from binding us to symbols above GLIBC_2.34.
 target_compile_options(gw_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
@@ -56,10 +57,3 @@ if(GW_COVERAGE)
   target_compile_options(gw_flags INTERFACE --coverage)
   target_link_options(gw_flags INTERFACE --coverage)
 endif()
-
-# What is loaded into somebody else's process, besides. It must never be unloaded, because its
-# hooks may be anywhere, and must stay loadable by dlopen (no -z nodlopen), which is how
-# CUDA_INJECTION64_PATH brings it in.
-add_library(gw_preload_flags INTERFACE)
-target_link_libraries(gw_preload_flags INTERFACE gw_flags)
-target_link_options(gw_preload_flags INTERFACE -Wl,-z,nodelete)

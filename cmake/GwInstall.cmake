@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 # The installed tree, which may be moved as a whole: gpuwatch finds libgpuwatch.so relative to
-# itself. Sets GW_PRELOAD_TARGET to the one shared library of preload/.
-set(GW_PRELOAD_TARGET)
-get_property(_targets DIRECTORY ${CMAKE_SOURCE_DIR}/preload PROPERTY BUILDSYSTEM_TARGETS)
-foreach(target ${_targets})
-  get_target_property(_type ${target} TYPE)
-  if(_type STREQUAL "SHARED_LIBRARY" OR _type STREQUAL "MODULE_LIBRARY")
-    set(GW_PRELOAD_TARGET ${target})
-  endif()
-endforeach()
+# itself. Sets GW_PRELOAD_TARGET and GW_CLI_TARGET, the one product of either room.
+function(gw_product room type variable)
+  set(${variable} "" PARENT_SCOPE)
+  get_property(targets DIRECTORY ${CMAKE_SOURCE_DIR}/${room} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target ${targets})
+    get_target_property(target_type ${target} TYPE)
+    if(target_type STREQUAL type)
+      set(${variable} ${target} PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+gw_product(preload SHARED_LIBRARY GW_PRELOAD_TARGET)
+gw_product(cli EXECUTABLE GW_CLI_TARGET)
 
 if(GW_PRELOAD_TARGET)
   install(TARGETS ${GW_PRELOAD_TARGET} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-if(TARGET gpuwatch)
-  install(TARGETS gpuwatch RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(GW_CLI_TARGET)
+  install(TARGETS ${GW_CLI_TARGET} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/gpuwatch)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/gpuwatch/docs
