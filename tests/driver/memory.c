@@ -297,6 +297,8 @@ static CUresult issue(bool pt, CUstream handle, const struct rows *r, bool synch
 	result = si_stream(handle, pt, &stream);
 	if (result == CUDA_SUCCESS && synchronous && (stream->capture || si_capture_forbids()))
 		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (result == CUDA_SUCCESS)
+		result = si_capture_implicit(stream);
 	if (result == CUDA_SUCCESS && stream->capture) {
 		result = r->src ? si_capture_memcpy(stream, r->dst, r->src, r->bytes)
 		                : si_capture_memset(stream, r->dst, r->value, r->element,

@@ -76,8 +76,7 @@ enum si_magic {
 	SI_GRAPH,
 	SI_NODE,
 	SI_EXEC,
-	SI_LINK,
-	SI_USER_OBJECT
+	SI_LINK
 };
 struct si_head {
 	uint32_t magic;
@@ -152,6 +151,7 @@ struct CUctx_st {
 	int sticky;           /* error every later call answers, 0 when healthy */
 	uint32_t next_stream; /* stream ids count per context, as CUPTI's do */
 	CUstream legacy;
+	int capturing;         /* streams of this context that are in a capture */
 	CUstream streams;      /* list through ->next */
 	uint64_t blocking_end; /* latest end of work on streams that wait for the legacy one */
 	uint64_t legacy_end;
@@ -299,6 +299,12 @@ CUresult si_call_leave(struct si_call *call);
 int si_fault(const char *name);
 void si_fault_start(void);
 void si_trace_line(const char *name, const struct si_arg *args, int count, int result);
+
+/* ---- graphs: ids by CUPTI's rules; false for what is no live handle ------------------- */
+
+bool si_graph_id(void *graph, uint32_t *id);
+bool si_exec_id(void *exec, uint32_t *id);
+bool si_node_id(void *node, uint64_t *id);
 
 /* ---- for libcupti ----------------------------------------------------------------------- */
 

@@ -169,10 +169,6 @@ static void synchronize(void)
 		si_context_wait(all[i]);
 }
 
-bool si_graph_id(void *graph, uint32_t *id);
-bool si_exec_id(void *exec, uint32_t *id);
-bool si_node_id(void *node, uint64_t *id);
-
 SI_EXPORT const struct si_private *standin_private(void);
 SI_EXPORT const struct si_private *standin_private(void)
 {
