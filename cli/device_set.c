@@ -35,7 +35,8 @@ static void complain(const char *name, const char *why)
 	struct known k = {0};
 	char list[1024];
 
-	if (strchr(name, '/') || (strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".json") == 0)) {
+	if (strchr(name, '/') ||
+	    (strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".json") == 0)) {
 		gw_error("%s", why);
 		return;
 	}

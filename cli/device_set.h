@@ -19,7 +19,8 @@ struct device_set {
 bool device_set_open(struct device_set *set, const char *const *names, size_t count);
 void device_set_free(struct device_set *set);
 
-/** Seconds that @p item gives as measured on the device of @p profile, by any of its names; NaN for none. */
+/** Seconds that @p item gives as measured on the device of @p profile, by any of its names; NaN for
+ * none. */
 double device_measured(const struct launch_case *item, const struct gw_profile *profile);
 
 /** The shortest of the device's names, for where there is little room. */

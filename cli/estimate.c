@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/nearest.h"
+#include "cli/say.h"
+
 static bool has_warning(const struct gw_estimate *e, const char *warning)
 {
 	for (unsigned i = 0; i < e->warning_count; i++)
@@ -63,6 +66,16 @@ void estimate_launch(const struct gw_model *model, const struct gw_device *devic
 		without_config(model, device, item, out);
 }
 
+void estimate_verdict(const struct launch_case *item, const struct gw_device *device,
+                      struct gw_verdict *out)
+{
+	struct gw_launch launch = launch_case_launch(item);
+	struct gw_estimate e;
+
+	estimate_launch(gw_model_find("bounds"), device, item, &e);
+	gw_verdict_of(device, &launch, &item->work, &e, out);
+}
+
 double estimate_error(double seconds, double measured)
 {
 	return (seconds - measured) / measured;
@@ -70,7 +83,8 @@ double estimate_error(double seconds, double measured)
 
 static const char *prefixed(struct estimate_text *out, double value, const char *unit, int digits)
 {
-	static const char *const prefixes[] = {"p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"};
+	static const char *const prefixes[] = {"p", "n", "µ", "m", "", "k",
+	                                       "M", "G", "T", "P", "E"};
 	int step = 4;
 	double magnitude = fabs(value);
 
@@ -121,7 +135,8 @@ const char *estimate_percent(struct estimate_text *out, double share)
 
 const char *estimate_value(struct estimate_text *out, double value, const char *unit)
 {
-	static const char *const prefix_units[] = {"s", "B", "B/s", "op", "op/s", "flop/s", "Hz", "op/s"};
+	static const char *const prefix_units[] = {"s",    "B",      "B/s", "op",
+	                                           "op/s", "flop/s", "Hz",  "op/s"};
 
 	if (isnan(value)) {
 		snprintf(out->s, sizeof(out->s), "unknown");
@@ -141,4 +156,18 @@ double estimate_term(const struct gw_estimate *e, const char *name)
 		if (strcmp(e->terms[i].name, name) == 0)
 			return e->terms[i].value;
 	return NAN;
+}
+
+int estimate_unknown_model(const char *name, bool all)
+{
+	const char *names[64];
+	char list[512];
+	size_t n = 0;
+
+	for (const struct gw_model *const *m = gw_models; *m && n < 63; m++)
+		names[n++] = (*m)->name;
+	if (all)
+		names[n++] = "all";
+	return gw_error("there is no model \"%s\"; known models: %s", name,
+	                gw_words_join(list, sizeof(list), names, n));
 }

@@ -123,13 +123,17 @@ static const struct option_row {
 	{                                                                                          \
 #field, kind, low, high, offsetof(struct gw_model_options, field)                  \
 	}
-        ROW(qrm_factors, OPTION_UNSIGNED, 0, 2), ROW(qrm_int_as_add, OPTION_BOOL, 0, 0),
-        ROW(qrm_utilisation, OPTION_BOOL, 0, 0), ROW(qrm_e_util, OPTION_DOUBLE, 0, 1e6),
+        ROW(qrm_factors, OPTION_UNSIGNED, 0, 2),
+        ROW(qrm_int_as_add, OPTION_BOOL, 0, 0),
+        ROW(qrm_utilisation, OPTION_BOOL, 0, 0),
+        ROW(qrm_e_util, OPTION_DOUBLE, 0, 1e6),
         ROW(utilisation, OPTION_DOUBLE, 0, 1),
-        ROW(given_ops, OPTION_DOUBLE, 0, 1e30),  ROW(given_ops_rate, OPTION_DOUBLE, 0, 1e30),
+        ROW(given_ops, OPTION_DOUBLE, 0, 1e30),
+        ROW(given_ops_rate, OPTION_DOUBLE, 0, 1e30),
         ROW(given_ops_inst, OPTION_DOUBLE, 0, 1e30),
         ROW(given_traffic, OPTION_DOUBLE, 0, 1e30),
-        ROW(l1_hit, OPTION_DOUBLE, 0, 1),        ROW(l2_hit, OPTION_DOUBLE, 0, 1),
+        ROW(l1_hit, OPTION_DOUBLE, 0, 1),
+        ROW(l2_hit, OPTION_DOUBLE, 0, 1),
 #undef ROW
 };
 
@@ -272,17 +276,12 @@ static const struct {
 	bool (*read)(const struct launch_reader *r, const struct json_node *m,
 	             struct launch_case *out);
 } launch_rows[] = {
-        {"name", read_label},
-        {"kernel", read_kernel_of},
-        {"grid", read_grid},
-        {"block", read_block},
-        {"cluster", read_cluster},
-        {"dynamic_shared", read_dynamic},
-        {"from_graph", read_graph},
-        {"options", read_options_of},
-        {"measured", read_measured},
-        {"iterations", NULL},
-        {"work", NULL},
+        {"name", read_label},        {"kernel", read_kernel_of},
+        {"grid", read_grid},         {"block", read_block},
+        {"cluster", read_cluster},   {"dynamic_shared", read_dynamic},
+        {"from_graph", read_graph},  {"options", read_options_of},
+        {"measured", read_measured}, {"intervals", launch_intervals_read},
+        {"iterations", NULL},        {"work", NULL},
         {"parameters", NULL},
 };
 

@@ -35,6 +35,10 @@ bool launch_work_read(const struct launch_reader *r, const struct json_node *nod
 bool launch_parameters_read(const struct launch_reader *r, const struct json_node *node,
                             struct launch_case *out);
 
+/** Read "intervals" of a launch (launch_intervals.c). */
+bool launch_intervals_read(const struct launch_reader *r, const struct json_node *list,
+                           struct launch_case *out);
+
 /** A number between @p low and @p high; an error that names the key otherwise. */
 bool launch_number(const struct launch_reader *r, const struct json_node *node, double low,
                    double high, double *out);

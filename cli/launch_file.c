@@ -142,8 +142,10 @@ bool launch_file_parse(struct launch_file *file, const char *text, size_t length
 
 void launch_file_free(struct launch_file *file)
 {
-	for (size_t i = 0; i < file->count; i++)
+	for (size_t i = 0; i < file->count; i++) {
 		free(file->launches[i].measured);
+		free(file->launches[i].intervals);
+	}
 	free(file->launches);
 	json_tree_free(&file->tree);
 	*file = (struct launch_file){0};

@@ -8,6 +8,7 @@
 #define GW_LAUNCH_FILE_H
 
 #include "cli/json_tree.h"
+#include "cli/launch_intervals.h"
 #include "predictor/models/model.h"
 
 enum {
@@ -33,6 +34,8 @@ struct launch_case {
 	struct gw_model_options options;
 	const char *field_source[GW_WORK_FIELDS]; /**< where the file says a value is from; NULL: it
 	                                             doesn't */
+	unsigned interval_count;
+	struct launch_interval *intervals;
 	unsigned measured_count;
 	struct launch_measured *measured;
 };

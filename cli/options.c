@@ -58,7 +58,7 @@ static int suffix_shift(const char *suffix)
 
 	if (!*suffix)
 		return 0;
-	if (suffix[1] && strcmp(suffix + 1, "iB") && strcmp(suffix + 1, "B"))
+	if (suffix[1])
 		return -1;
 	found = strchr(letters, *suffix >= 'a' && *suffix <= 'z' ? *suffix - 'a' + 'A' : *suffix);
 	return found ? (int)(found - letters + 1) * 10 : -1;
@@ -86,6 +86,18 @@ static const char *check_whole(const struct gw_option *o, const char *text, uint
 	return NULL;
 }
 
+static const char *append(struct gw_words *words, const char *text)
+{
+	if (!words)
+		return NULL;
+	if (words->count == GW_WORDS_MAX) {
+		snprintf(problem, sizeof(problem), "at most %d of them are taken", GW_WORDS_MAX);
+		return problem;
+	}
+	words->word[words->count++] = text;
+	return NULL;
+}
+
 const char *gw_option_check(const struct gw_option *option, const char *text, void *where)
 {
 	const char *why = NULL;
@@ -95,6 +107,8 @@ const char *gw_option_check(const struct gw_option *option, const char *text, vo
 	case GW_OPTION_TEXT:
 	case GW_OPTION_FILE:
 		break;
+	case GW_OPTION_LIST:
+		return append(where, text);
 	case GW_OPTION_CHOICE:
 		if (!gw_option_choice(option->choices, text)) {
 			snprintf(problem, sizeof(problem), "one of %s is wanted", option->choices);

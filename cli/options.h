@@ -18,6 +18,15 @@ enum gw_option_type {
 	GW_OPTION_NUMBER, /**< a number between low and high; double */
 	GW_OPTION_COUNT,  /**< a whole number between low and high; uint64_t */
 	GW_OPTION_SIZE,   /**< bytes with an optional K, M, G, T between low and high; uint64_t */
+	GW_OPTION_LIST,   /**< any text, and the option may stand several times; struct gw_words */
+};
+
+enum { GW_WORDS_MAX = 64 }; /**< most times a LIST option may stand */
+
+/** Where a LIST option goes, in the order given. */
+struct gw_words {
+	size_t count;
+	const char *word[GW_WORDS_MAX];
 };
 
 /** An option: --name, --name=VALUE or --name VALUE. A row whose name is NULL ends a table. */

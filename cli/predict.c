@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/nearest.h"
 #include "cli/say.h"
 
 struct values {
@@ -16,43 +15,51 @@ struct values {
 };
 
 static const struct gw_option options[] = {
-	{.name = "device", .type = GW_OPTION_LIST, .argument = "NAME|FILE",
-	 .offset = offsetof(struct values, devices),
-	 .meaning = "GPU to predict for: the name of a known profile or a profile's file; may be repeated"},
-	{.name = "launch", .type = GW_OPTION_FILE, .argument = "FILE",
-	 .offset = offsetof(struct values, launch),
-	 .meaning = "the described launches, JSON (docs/launch.md); - is standard input"},
-	{.name = "model", .type = GW_OPTION_TEXT, .argument = "NAME",
-	 .offset = offsetof(struct values, model), .meaning = "ask this model only; all: every model"},
-	{.name = "json", .type = GW_OPTION_FLAG, .argument = "",
-	 .offset = offsetof(struct values, json), .meaning = "print JSON"},
-	{.name = "plot", .type = GW_OPTION_TEXT, .argument = "DIR",
-	 .offset = offsetof(struct values, plot),
-	 .meaning = "also write pictures into this folder: roofline, quadrant-split, densities, errors (SVG)"},
-	{.name = "tune", .type = GW_OPTION_FLAG, .argument = "",
-	 .offset = offsetof(struct values, tune),
-	 .meaning = "rank block and grid sizes by the wave model instead, without running anything"},
-	{.name = "any-grid", .type = GW_OPTION_FLAG, .argument = "",
-	 .offset = offsetof(struct values, any_grid),
-	 .meaning = "with --tune: the kernel's loop takes any grid (grid-stride), so try others"},
-	{.name = "shared-per-thread", .type = GW_OPTION_FLAG, .argument = "",
-	 .offset = offsetof(struct values, shared_per_thread),
-	 .meaning = "with --tune: dynamic shared memory grows with the block"},
-	{0},
+        {.name = "device",
+         .type = GW_OPTION_LIST,
+         .argument = "NAME|FILE",
+         .offset = offsetof(struct values, devices),
+         .meaning = "GPU to predict for: the name of a known profile or a profile's file; may be "
+                    "repeated"},
+        {.name = "launch",
+         .type = GW_OPTION_FILE,
+         .argument = "FILE",
+         .offset = offsetof(struct values, launch),
+         .meaning = "the described launches, JSON (docs/launch.md); - is standard input"},
+        {.name = "model",
+         .type = GW_OPTION_TEXT,
+         .argument = "NAME",
+         .offset = offsetof(struct values, model),
+         .meaning = "ask this model only; all: every model"},
+        {.name = "json",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .offset = offsetof(struct values, json),
+         .meaning = "print JSON"},
+        {.name = "plot",
+         .type = GW_OPTION_TEXT,
+         .argument = "DIR",
+         .offset = offsetof(struct values, plot),
+         .meaning = "also write pictures into this folder: roofline, quadrant-split, densities, "
+                    "errors (SVG)"},
+        {.name = "tune",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .offset = offsetof(struct values, tune),
+         .meaning =
+                 "rank block and grid sizes by the wave model instead, without running anything"},
+        {.name = "any-grid",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .offset = offsetof(struct values, any_grid),
+         .meaning = "with --tune: the kernel's loop takes any grid (grid-stride), so try others"},
+        {.name = "shared-per-thread",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .offset = offsetof(struct values, shared_per_thread),
+         .meaning = "with --tune: dynamic shared memory grows with the block"},
+        {0},
 };
-
-static int unknown_model(const char *name)
-{
-	const char *names[64];
-	char list[512];
-	size_t n = 0;
-
-	for (const struct gw_model *const *m = gw_models; *m && n < 63; m++)
-		names[n++] = (*m)->name;
-	names[n++] = "all";
-	return gw_error("there is no model \"%s\"; known models: %s", name,
-	                gw_words_join(list, sizeof(list), names, n));
-}
 
 /* The list to ask: all, or the one that @p alone then holds. */
 static bool choose_models(const char *name, const struct gw_model *alone[2],
@@ -65,7 +72,7 @@ static bool choose_models(const char *name, const struct gw_model *alone[2],
 	alone[1] = NULL;
 	*models = alone;
 	if (!alone[0])
-		unknown_model(name);
+		estimate_unknown_model(name, true);
 	return alone[0] != NULL;
 }
 
@@ -98,7 +105,8 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (argc > 0)
 		return gw_error("predict takes no operand; did you mean --launch=%s?", argv[0]);
 	if (!v.launch)
-		return gw_error("predict needs --launch=FILE, a described launch; see docs/launch.md");
+		return gw_error(
+		        "predict needs --launch=FILE, a described launch; see docs/launch.md");
 	if (v.devices.count == 0)
 		return gw_error("predict needs --device=NAME|FILE, the GPU to predict for");
 	if (!choose_models(v.model, alone, &job.models))
@@ -115,20 +123,23 @@ static int run(const struct gw_command *command, int argc, char **argv)
 }
 
 const struct gw_command_body gw_predict_command = {
-	.run = run,
-	.options = options,
-	.description =
-		"Asks every model how long the described launches take on the given GPUs, and shows each\n"
-		"one's time, its terms, what it says binds the launch, and its warnings. Nothing is run\n"
-		"and no GPU is needed. A model that lacks an input says which one.\n"
-		"\n"
-		"With --plot also draws the roofline of each GPU, the quadrant-split, the instruction\n"
-		"densities and, where the file gives measured times, the errors.\n"
-		"\n"
-		"With --tune ranks block and grid sizes for each described launch.",
-	.examples =
-		"gpuwatch predict --device=GTX-660 --launch=examples/papers/sor.json --model=qrm\n"
-		"  the quantitative roofline's answer for a stencil, with every step of it\n"
-		"gpuwatch predict --device=GTX-480 --launch=examples/papers/rodinia.json --plot=pictures\n"
-		"  many kernels on one roofline",
+        .run = run,
+        .options = options,
+        .description = "Asks every model how long the described launches take on the given GPUs, "
+                       "and shows each\n"
+                       "one's time, its terms, what it says binds the launch, and its warnings. "
+                       "Nothing is run\n"
+                       "and no GPU is needed. A model that lacks an input says which one.\n"
+                       "\n"
+                       "With --plot also draws the roofline of each GPU, the quadrant-split, the "
+                       "instruction\n"
+                       "densities and, where the file gives measured times, the errors.\n"
+                       "\n"
+                       "With --tune ranks block and grid sizes for each described launch.",
+        .examples =
+                "gpuwatch predict --device=GTX-660 --launch=examples/papers/sor.json --model=qrm\n"
+                "  the quantitative roofline's answer for a stencil, with every step of it\n"
+                "gpuwatch predict --device=GTX-480 --launch=examples/papers/rodinia.json "
+                "--plot=pictures\n"
+                "  many kernels on one roofline",
 };

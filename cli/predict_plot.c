@@ -49,7 +49,8 @@ static void save(struct pictures *p, struct svg *svg, const char *kind, const ch
 	if (number)
 		snprintf(path, sizeof(path), "%s/%s-%s-%zu.svg", p->folder, kind, part, number + 1);
 	else
-		snprintf(path, sizeof(path), "%s/%s%s%s.svg", p->folder, kind, *part ? "-" : "", part);
+		snprintf(path, sizeof(path), "%s/%s%s%s.svg", p->folder, kind, *part ? "-" : "",
+		         part);
 	if (p->status == GW_EXIT_OK && !svg_save(svg, path, error, sizeof(error)))
 		p->status = gw_error("%s", error);
 	svg_free(svg);
@@ -66,12 +67,12 @@ static void fill_kernel(struct plot_kernel *k, const struct launch_case *item,
                         const struct gw_estimate *e)
 {
 	*k = (struct plot_kernel){
-		.name = item->label,
-		.type = type_of(e),
-		.intensity = estimate_term(e, "O_krn"),
-		.ops = estimate_term(e, "D_ops"),
-		.loads_stores = estimate_term(e, "D_ldst"),
-		.other = estimate_term(e, "D_other"),
+	        .name = item->label,
+	        .type = type_of(e),
+	        .intensity = estimate_term(e, "O_krn"),
+	        .ops = estimate_term(e, "D_ops"),
+	        .loads_stores = estimate_term(e, "D_ldst"),
+	        .other = estimate_term(e, "D_other"),
 	};
 }
 
@@ -81,11 +82,11 @@ static void fill_cell(struct plot_cell *c, const struct launch_case *item,
 	double peak = estimate_term(e, "T_op"), ops = estimate_term(e, "W_comp");
 
 	*c = (struct plot_cell){
-		.peak = peak,
-		.mixed = peak * estimate_term(e, "E_mix"),
-		.adjusted = estimate_term(e, "T'_op"),
-		.predicted = ops / e->seconds,
-		.measured = ops / device_measured(item, profile),
+	        .peak = peak,
+	        .mixed = peak * estimate_term(e, "E_mix"),
+	        .adjusted = estimate_term(e, "T'_op"),
+	        .predicted = ops / e->seconds,
+	        .measured = ops / device_measured(item, profile),
 	};
 }
 
@@ -94,13 +95,15 @@ static void fill_device(struct plot_device *v, const struct gw_profile *profile)
 	const struct gw_device *d = &profile->device;
 
 	*v = (struct plot_device){
-		.name = device_short_name(profile),
-		.bandwidth = gw_param(d, GW_PARAM_b_mem),
-		.peak = {gw_param(d, GW_PARAM_t_sp), gw_param(d, GW_PARAM_t_dp),
-		         gw_param(d, GW_PARAM_t_int)},
-		.spec_bandwidth = gw_param(d, GW_PARAM_b_mem_spec),
-		.spec_peak = 2 * gw_param(d, GW_PARAM_fp32_lanes_per_sm) *
-		             gw_param(d, GW_PARAM_sm_count) * fmax(gw_param(d, GW_PARAM_sm_clock_max), gw_param(d, GW_PARAM_sm_clock)),
+	        .name = device_short_name(profile),
+	        .bandwidth = gw_param(d, GW_PARAM_b_mem),
+	        .peak = {gw_param(d, GW_PARAM_t_sp), gw_param(d, GW_PARAM_t_dp),
+	                 gw_param(d, GW_PARAM_t_int)},
+	        .spec_bandwidth = gw_param(d, GW_PARAM_b_mem_spec),
+	        .spec_peak =
+	                2 * gw_param(d, GW_PARAM_fp32_lanes_per_sm) *
+	                gw_param(d, GW_PARAM_sm_count) *
+	                fmax(gw_param(d, GW_PARAM_sm_clock_max), gw_param(d, GW_PARAM_sm_clock)),
 	};
 }
 
@@ -130,7 +133,8 @@ static void gather(struct pictures *p)
 			fill_cell(&cells[used * devices + d], item, profile, &e);
 			if (!known)
 				gw_warning("%s is left out of the pictures on %s: %s", item->label,
-				           device_short_name(profile), *e.reason ? e.reason : "no memory traffic");
+				           device_short_name(profile),
+				           *e.reason ? e.reason : "no memory traffic");
 		}
 		if (known)
 			p->launch_of[used++] = i;
@@ -211,9 +215,12 @@ static void draw_errors(struct pictures *p, const struct gw_model *model, const 
 	}
 	snprintf(title, sizeof(title), "Prediction errors of %s", model->name);
 	if (used)
-		save(p, plot_errors(&(struct plot_bars){
-			     title, "Predicted against measured time; below zero the prediction is too short",
-			     launches, devices, used, n->launches, n->devices, bars}),
+		save(p,
+		     plot_errors(&(struct plot_bars){title,
+		                                     "Predicted against measured time; below zero "
+		                                     "the prediction is too short",
+		                                     launches, devices, used, n->launches,
+		                                     n->devices, bars}),
 		     "errors", model->name, 0);
 	free(bars);
 }
@@ -237,9 +244,10 @@ static void draw_factors(struct pictures *p, size_t device, const struct names *
 	}
 	snprintf(title, sizeof(title), "Efficiency factors on %s", n->devices[device]);
 	if (used)
-		save(p, plot_errors(&(struct plot_bars){
-			     title, "Error of qrm without its factors, with E_mix, and with both", launches,
-			     3, used, n->launches, series, bars}),
+		save(p,
+		     plot_errors(&(struct plot_bars){
+		             title, "Error of qrm without its factors, with E_mix, and with both",
+		             launches, 3, used, n->launches, series, bars}),
 		     "factors", n->devices[device], 0);
 	free(bars);
 }

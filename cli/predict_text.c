@@ -41,9 +41,9 @@ static void print_summary(const struct predict_job *job, const struct gw_device 
                           const struct launch_case *item, double measured)
 {
 	static const struct gw_table_column columns[] = {
-		{"MODEL", false, false, 0},    {"TIME", true, false, 0}, {"ERROR", true, false, 0},
-		{"BOUND BY", false, false, 0}, {"RESOURCE", false, false, 0},
-		{"REMARK", false, true, 0},
+	        {"MODEL", false, false, 0},    {"TIME", true, false, 0},
+	        {"ERROR", true, false, 0},     {"BOUND BY", false, false, 0},
+	        {"RESOURCE", false, false, 0}, {"REMARK", false, true, 0},
 	};
 	struct gw_table *table = gw_table_new(columns, 6);
 	struct estimate_text t;
@@ -70,7 +70,8 @@ static void print_summary(const struct predict_job *job, const struct gw_device 
 }
 
 /* A term such as "K_type fp64" carries its value in its name. */
-static void term_words(const struct gw_term *term, char *name, size_t size, struct estimate_text *value)
+static void term_words(const struct gw_term *term, char *name, size_t size,
+                       struct estimate_text *value)
 {
 	const char *space = strchr(term->name, ' ');
 
@@ -116,6 +117,65 @@ static void print_model(const struct gw_model *model, const struct gw_estimate *
 		       gw_ink(stdout, GW_INK_OFF), e->warnings[i]);
 }
 
+static void print_verdict(const struct launch_case *item, const struct gw_device *device)
+{
+	struct estimate_text value;
+	struct gw_verdict v;
+	char phrase[160];
+
+	estimate_verdict(item, device, &v);
+	gw_verdict_text(&v, phrase, sizeof(phrase));
+	printf("\n  verdict: %s", phrase);
+	if (v.confidence > 0)
+		printf(", confidence %.2f", v.confidence);
+	printf("\n");
+	for (unsigned i = 0; i < v.evidence_count; i++)
+		printf("    %s: %s\n", v.evidence[i].what,
+		       estimate_value(&value, v.evidence[i].value, v.evidence[i].unit));
+}
+
+static void threads_cell(struct gw_table *table, double threads)
+{
+	char text[32];
+
+	if (isinf(threads))
+		snprintf(text, sizeof(text), "not used");
+	else
+		snprintf(text, sizeof(text), isnan(threads) ? "unknown" : "%.1f", threads);
+	gw_table_cell(table, text);
+}
+
+static void print_intervals(const struct launch_case *item, const struct gw_device *device)
+{
+	static const struct gw_table_column columns[] = {
+	        {"INTERVAL", false, true, 0}, {"CYCLES", true, false, 0},
+	        {"DRAM", true, false, 0},     {"L2", true, false, 0},
+	        {"DISPATCH", true, false, 0}, {"SCARCEST", false, false, 0},
+	        {"PER SM", true, false, 0},   {"TIME", true, false, 0},
+	};
+	struct gw_table *table;
+	struct interval_answer a;
+	struct estimate_text t;
+
+	if (!item->interval_count)
+		return;
+	printf("\n  intervals (004): least number of threads that saturates each resource\n");
+	table = gw_table_new(columns, 8);
+	for (unsigned i = 0; i < item->interval_count; i++) {
+		interval_analyse(&item->intervals[i], device, &a);
+		gw_table_cell(table, item->intervals[i].name);
+		gw_table_cell(table, estimate_value(&t, item->intervals[i].latency, "1"));
+		threads_cell(table, a.dram);
+		threads_cell(table, a.l2);
+		threads_cell(table, a.dispatch);
+		gw_table_cell(table, a.scarcest ? a.scarcest : "unknown");
+		threads_cell(table, a.scarcest ? a.per_sm : NAN);
+		gw_table_cell(table, estimate_time(&t, a.seconds));
+	}
+	gw_table_print(table, stdout, gw_width(), 4);
+	gw_table_free(table);
+}
+
 void predict_text(const struct predict_job *job)
 {
 	struct gw_estimate e;
@@ -130,6 +190,8 @@ void predict_text(const struct predict_job *job)
 				printf("\n");
 			print_head(item, device->name, measured);
 			print_summary(job, device, item, measured);
+			print_verdict(item, device);
+			print_intervals(item, device);
 			for (const struct gw_model *const *m = job->models; *m; m++) {
 				estimate_launch(*m, device, item, &e);
 				print_model(*m, &e);

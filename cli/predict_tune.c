@@ -3,10 +3,10 @@
 #include "cli/predict.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "cli/json.h"
 #include "cli/say.h"
 #include "cli/table.h"
 #include "predictor/models/tune.h"
@@ -37,9 +37,10 @@ static void rank(const struct launch_case *item, const struct gw_device *device,
 static void print_table(const struct ranking *r)
 {
 	static const struct gw_table_column columns[] = {
-		{"RANK", true, false, 0},      {"BLOCK", true, false, 0},  {"GRID", true, false, 0},
-		{"SHARED", true, false, 0},    {"TIME", true, false, 0},   {"OCCUPANCY", true, false, 0},
-		{"WAVES", true, false, 0},     {"", false, false, 0},
+	        {"RANK", true, false, 0},  {"BLOCK", true, false, 0},
+	        {"GRID", true, false, 0},  {"SHARED", true, false, 0},
+	        {"TIME", true, false, 0},  {"OCCUPANCY", true, false, 0},
+	        {"WAVES", true, false, 0}, {"", false, false, 0},
 	};
 	struct gw_table *table = gw_table_new(columns, 8);
 	struct estimate_text t;
@@ -90,18 +91,18 @@ static json_t *to_json(const struct launch_case *item, const char *device, const
 		                      json_pack("{s:I,s:I,s:I,s:f,s:f,s:f,s:b}", "block",
 		                                (json_int_t)c->block, "grid", (json_int_t)c->grid,
 		                                "dynamic_shared", (json_int_t)c->shared, "seconds",
-		                                c->seconds, "occupancy", c->occupancy, "waves", c->waves,
-		                                "described", c->described));
+		                                c->seconds, "occupancy", c->occupancy, "waves",
+		                                c->waves, "described", c->described));
 	}
-	return json_pack("{s:s,s:s,s:o,s:o}", "name", item->label, "device", device, "choices", choices,
-	                 "reason", r->count ? json_null() : json_string(r->why));
+	return json_pack("{s:o,s:o,s:o,s:o}", "name", gw_json_text(item->label), "device",
+	                 gw_json_text(device), "choices", choices, "reason",
+	                 r->count ? json_null() : json_string(r->why));
 }
 
 int predict_tune(const struct predict_job *job, bool any_grid, bool shared_per_thread, bool json)
 {
 	struct gw_tune_request request = {any_grid, shared_per_thread};
 	json_t *list = json_array();
-	bool failed = false;
 
 	for (size_t i = 0; i < job->file.count; i++) {
 		for (size_t d = 0; d < job->devices.count; d++) {
@@ -111,15 +112,14 @@ int predict_tune(const struct predict_job *job, bool any_grid, bool shared_per_t
 
 			rank(item, device, &request, &r);
 			if (json)
-				failed |= json_array_append_new(list, to_json(item, device->name, &r)) != 0;
+				json_array_append_new(list, to_json(item, device->name, &r));
 			else
 				print_text(item, device->name, &r);
 		}
 	}
-	if (json && !failed)
-		failed = json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0;
-	if (json && !failed)
-		printf("\n");
-	json_decref(list);
-	return failed ? gw_error("the JSON output could not be made or written") : GW_EXIT_OK;
+	if (json)
+		gw_json_print(list);
+	else
+		json_decref(list);
+	return GW_EXIT_OK;
 }

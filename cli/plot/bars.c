@@ -49,9 +49,10 @@ static void density_row(struct svg *s, const struct plot_kernel *k, double x, do
 struct svg *plot_densities(const struct plot_data *data)
 {
 	static const struct legend_entry legend[] = {
-		{"beneficial operations (D_ops)", SVG_SERIES0, SVG_SQUARE, true, false},
-		{"loads and stores (D_ldst)", (enum svg_ink)(SVG_SERIES0 + 1), SVG_SQUARE, true, false},
-		{"other (D_other)", (enum svg_ink)(SVG_SERIES0 + 2), SVG_SQUARE, true, false},
+	        {"beneficial operations (D_ops)", SVG_SERIES0, SVG_SQUARE, true, false},
+	        {"loads and stores (D_ldst)", (enum svg_ink)(SVG_SERIES0 + 1), SVG_SQUARE, true,
+	         false},
+	        {"other (D_other)", (enum svg_ink)(SVG_SERIES0 + 2), SVG_SQUARE, true, false},
 	};
 	const char **names = gw_alloc((data->kernel_count + 1) * sizeof(*names));
 	const char *subtitle = "Share of each kind among all executed instructions";
@@ -65,7 +66,8 @@ struct svg *plot_densities(const struct plot_data *data)
 	s = svg_new(WIDTH, bottom + 40, "Instruction densities", subtitle);
 	head(s, "Instruction densities", subtitle);
 	for (size_t k = 0; k < data->kernel_count; k++)
-		density_row(s, &data->kernels[k], left, TOP + (double)k * ROW, WIDTH - RIGHT - left);
+		density_row(s, &data->kernels[k], left, TOP + (double)k * ROW,
+		            WIDTH - RIGHT - left);
 	legend_draw(s, legend, 3, LEFT, bottom + 10, WIDTH - LEFT - RIGHT);
 	return s;
 }
@@ -95,7 +97,10 @@ static void error_bar(const struct chart *c, const struct plot_bar *b, double y)
 
 static void error_axis(const struct chart *c, double top, double bottom)
 {
-	double span = c->x.high - c->x.low, step = span > 1.5 ? 0.5 : span > 0.6 ? 0.2 : span > 0.25 ? 0.1 : 0.05;
+	double span = c->x.high - c->x.low, step = span > 1.5    ? 0.5
+	                                           : span > 0.6  ? 0.2
+	                                           : span > 0.25 ? 0.1
+	                                                         : 0.05;
 
 	for (double i = ceil(c->x.low / step); i * step <= c->x.high + 1e-9; i++) {
 		double x = axis_at(&c->x, i * step);
@@ -103,7 +108,10 @@ static void error_axis(const struct chart *c, double top, double bottom)
 
 		svg_line(c->svg, x, top, x, bottom,
 		         (struct svg_pen){i == 0 ? SVG_INK : SVG_GRID, 1, false});
-		snprintf(text, sizeof(text), "%s%.0f%%", i < 0 ? "−" : i > 0 ? "+" : "",
+		snprintf(text, sizeof(text), "%s%.0f%%",
+		         i < 0   ? "−"
+		         : i > 0 ? "+"
+		                 : "",
 		         fabs(i * step) * 100);
 		svg_text(c->svg, x, bottom + 15, TEXT, SVG_MIDDLE, SVG_MUTED, false, 0, text);
 	}
@@ -133,7 +141,8 @@ static double legend_of(struct svg *s, const struct plot_bars *bars, double y)
 	double height;
 
 	for (size_t i = 0; i < bars->series_count; i++)
-		e[i] = (struct legend_entry){bars->series[i], svg_series(i), SVG_SQUARE, true, false};
+		e[i] = (struct legend_entry){bars->series[i], svg_series(i), SVG_SQUARE, true,
+		                             false};
 	height = legend_draw(s, e, bars->series_count, LEFT, y, WIDTH - LEFT - RIGHT);
 	free(e);
 	return height;
@@ -146,7 +155,8 @@ struct svg *plot_errors(const struct plot_bars *bars)
 
 	c.group = c.bar * (double)bars->series_count + 12;
 	bottom = TOP + c.group * (double)bars->group_count;
-	c.svg = svg_new(WIDTH, bottom + 56 + legend_of(NULL, bars, 0), bars->title, bars->description);
+	c.svg = svg_new(WIDTH, bottom + 56 + legend_of(NULL, bars, 0), bars->title,
+	                bars->description);
 	c.x = error_range(bars, left);
 	head(c.svg, bars->title, bars->description);
 	error_axis(&c, TOP, bottom);

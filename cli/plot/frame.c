@@ -4,12 +4,14 @@
 #include <math.h>
 #include <stdio.h>
 
-struct frame frame_begin(const char *title, const char *subtitle,
-                         const struct legend_entry *legend, size_t legend_count, double margin)
+struct frame frame_begin(const char *title, const char *subtitle, const struct legend_entry *legend,
+                         size_t legend_count, double margin)
 {
 	double width = FRAME_WIDTH - FRAME_LEFT - FRAME_RIGHT;
 	double legend_height = legend_draw(NULL, legend, legend_count, FRAME_LEFT, 0, width);
-	struct frame f = {.left = FRAME_LEFT, .right = FRAME_WIDTH - FRAME_RIGHT - margin, .top = FRAME_TOP,
+	struct frame f = {.left = FRAME_LEFT,
+	                  .right = FRAME_WIDTH - FRAME_RIGHT - margin,
+	                  .top = FRAME_TOP,
 	                  .bottom = FRAME_TOP + FRAME_HEIGHT};
 
 	f.svg = svg_new(FRAME_WIDTH, f.bottom + 56 + legend_height, title, subtitle);

@@ -23,9 +23,10 @@ struct frame {
 	double left, right, top, bottom;
 };
 
-/** Begin a picture with a title, a subtitle and a legend under the axes; @p margin is left free at the right. */
-struct frame frame_begin(const char *title, const char *subtitle,
-                         const struct legend_entry *legend, size_t legend_count, double margin);
+/** Begin a picture with a title, a subtitle and a legend under the axes; @p margin is left free at
+ * the right. */
+struct frame frame_begin(const char *title, const char *subtitle, const struct legend_entry *legend,
+                         size_t legend_count, double margin);
 
 /** Set the axes over the ranges and draw them. */
 void frame_axes(struct frame *f, struct axis_range x, bool log_x, const char *title_x,

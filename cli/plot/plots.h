@@ -64,7 +64,8 @@ struct plot_bars {
 struct svg *plot_roofline(const struct plot_data *data, size_t device);
 /** Fig. 3.5: devices as points, kernels as half-lines. */
 struct svg *plot_quadrant(const struct plot_data *data);
-/** Figs. 4.4, 4.6, 5.4: kernel @p kernel, and on each device its two degradations and what follows. */
+/** Figs. 4.4, 4.6, 5.4: kernel @p kernel, and on each device its two degradations and what follows.
+ */
 struct svg *plot_degradation(const struct plot_data *data, size_t kernel);
 /** Figs. 4.3, 4.5: densities of instructions. */
 struct svg *plot_densities(const struct plot_data *data);

@@ -78,7 +78,8 @@ static void name_slopes(struct frame *f, const struct plot_data *d)
 		svg_line(f->svg, f->right, names[k].y, column - 4, names[k].row, pen);
 		snprintf(text, sizeof(text), "%.60s (%.3g)", names[k].kernel->name,
 		         names[k].kernel->intensity);
-		svg_text(f->svg, column, names[k].row + 4, LABEL_TEXT, SVG_START, SVG_INK, false, 0, text);
+		svg_text(f->svg, column, names[k].row + 4, LABEL_TEXT, SVG_START, SVG_INK, false, 0,
+		         text);
 	}
 	free(names);
 }
@@ -118,10 +119,10 @@ static void overview_device(struct frame *f, const struct plot_device *v, size_t
 	frame_line(f, v->bandwidth / 1e9, low / 1e9, v->bandwidth / 1e9, high / 1e9,
 	           (struct svg_pen){svg_series(i), 1, true});
 	for (int t = 0; t < PLOT_TYPES; t++) {
-		snprintf(tip, sizeof(tip), "%.80s: %.4g GB/s, %.4g Gop/s", v->name, v->bandwidth / 1e9,
-		         v->peak[t] / 1e9);
-		frame_point(f, v->bandwidth / 1e9, v->peak[t] / 1e9, 11, marks[t], svg_series(i), true,
-		            tip);
+		snprintf(tip, sizeof(tip), "%.80s: %.4g GB/s, %.4g Gop/s", v->name,
+		         v->bandwidth / 1e9, v->peak[t] / 1e9);
+		frame_point(f, v->bandwidth / 1e9, v->peak[t] / 1e9, 11, marks[t], svg_series(i),
+		            true, tip);
 	}
 	labels_want(f->labels, axis_at(&f->x, v->bandwidth / 1e9), axis_at(&f->y, high / 1e9),
 	            LABEL_TEXT, SVG_INK, v->name);
@@ -130,20 +131,23 @@ static void overview_device(struct frame *f, const struct plot_device *v, size_t
 struct svg *plot_quadrant(const struct plot_data *data)
 {
 	static const struct legend_entry legend[] = {
-		{"fp32 peak", SVG_MUTED, SVG_CIRCLE, true, false},
-		{"fp64 peak", SVG_MUTED, SVG_SQUARE, true, false},
-		{"integer peak", SVG_MUTED, SVG_TRIANGLE, true, false},
-		{"kernel: its slope is its intensity (op/B)", SVG_INK, SVG_MARKS, true, false},
+	        {"fp32 peak", SVG_MUTED, SVG_CIRCLE, true, false},
+	        {"fp64 peak", SVG_MUTED, SVG_SQUARE, true, false},
+	        {"integer peak", SVG_MUTED, SVG_TRIANGLE, true, false},
+	        {"kernel: its slope is its intensity (op/B)", SVG_INK, SVG_MARKS, true, false},
 	};
 	struct axis_range x = AXIS_EMPTY, y = AXIS_EMPTY;
-	struct frame f = frame_begin("Quadrant-split",
-	                             "A device above a kernel's half-line is memory-bound on it, one "
-	                             "below is compute-bound", legend, 4, widest_name(data));
+	struct frame f =
+	        frame_begin("Quadrant-split",
+	                    "A device above a kernel's half-line is memory-bound on it, one "
+	                    "below is compute-bound",
+	                    legend, 4, widest_name(data));
 
 	overview_ranges(data, &x, &y);
 	frame_axes(&f, x, true, axis_x, y, true, axis_y);
 	for (size_t k = 0; k < data->kernel_count; k++)
-		frame_slope(&f, data->kernels[k].intensity, 0, (struct svg_pen){SVG_INK, 1.1, false});
+		frame_slope(&f, data->kernels[k].intensity, 0,
+		            (struct svg_pen){SVG_INK, 1.1, false});
 	name_slopes(&f, data);
 	for (size_t i = 0; i < data->device_count; i++)
 		overview_device(&f, &data->devices[i], i);
@@ -194,8 +198,8 @@ static void step_device(struct frame *f, const struct plot_device *v, const stru
 	snprintf(tip, sizeof(tip), "%.80s: predicted %.4g Gop/s", v->name, y);
 	frame_point(f, at, y, 8, SVG_DIAMOND, svg_series(i), true, tip);
 	snprintf(tip, sizeof(tip), "%.80s: measured %.4g Gop/s", v->name, c->measured / 1e9);
-	frame_point(f, c->measured / slope / 1e9, c->measured / 1e9, 8, SVG_CROSS, svg_series(i), true,
-	            tip);
+	frame_point(f, c->measured / slope / 1e9, c->measured / 1e9, 8, SVG_CROSS, svg_series(i),
+	            true, tip);
 	labels_want(f->labels, px, axis_at(&f->y, c->adjusted / 1e9), LABEL_TEXT, SVG_INK, v->name);
 }
 
@@ -211,12 +215,12 @@ static bool has_sheet(const struct plot_data *d, enum plot_type type)
 struct svg *plot_degradation(const struct plot_data *data, size_t kernel)
 {
 	static const struct legend_entry legend[] = {
-		{"measured peak", SVG_MUTED, SVG_CIRCLE, false, false},
-		{"after E_mix and E_instr", SVG_MUTED, SVG_CIRCLE, true, false},
-		{"predicted", SVG_MUTED, SVG_DIAMOND, true, false},
-		{"measured", SVG_MUTED, SVG_CROSS, true, false},
-		{"kernel", SVG_INK, SVG_MARKS, true, false},
-		{"by the data sheet", SVG_MUTED, SVG_SQUARE, false, false},
+	        {"measured peak", SVG_MUTED, SVG_CIRCLE, false, false},
+	        {"after E_mix and E_instr", SVG_MUTED, SVG_CIRCLE, true, false},
+	        {"predicted", SVG_MUTED, SVG_DIAMOND, true, false},
+	        {"measured", SVG_MUTED, SVG_CROSS, true, false},
+	        {"kernel", SVG_INK, SVG_MARKS, true, false},
+	        {"by the data sheet", SVG_MUTED, SVG_SQUARE, false, false},
 	};
 	const struct plot_kernel *k = &data->kernels[kernel];
 	const struct plot_cell *cells = &data->cells[kernel * data->device_count];
@@ -225,8 +229,10 @@ struct svg *plot_degradation(const struct plot_data *data, size_t kernel)
 	struct frame f;
 
 	snprintf(title, sizeof(title), "Quadrant-split of %.100s", k->name);
-	f = frame_begin(title, "The peak of each device, degraded by E_mix and E_instr, meets the "
-	                       "kernel's half-line", legend, has_sheet(data, k->type) ? 6 : 5, 0);
+	f = frame_begin(title,
+	                "The peak of each device, degraded by E_mix and E_instr, meets the "
+	                "kernel's half-line",
+	                legend, has_sheet(data, k->type) ? 6 : 5, 0);
 	step_ranges(data, cells, &x, &y, k->intensity);
 	for (size_t i = 0; i < data->device_count && has_sheet(data, k->type); i++) {
 		axis_include(&x, data->devices[i].spec_bandwidth / 1e9, true);

@@ -55,7 +55,8 @@ static void draw_roofs(struct frame *f, const struct plot_data *d, const struct 
 
 		if (!used(d, (enum plot_type)t) || !isfinite(at))
 			continue;
-		frame_line(f, at, peak, f->x.high, peak, (struct svg_pen){SVG_INK, 1.6, t != PLOT_FP32});
+		frame_line(f, at, peak, f->x.high, peak,
+		           (struct svg_pen){SVG_INK, 1.6, t != PLOT_FP32});
 		snprintf(text, sizeof(text), "%s: %s Gop/s", roofs[t],
 		         axis_number(rate, sizeof(rate), peak));
 		labels_want(f->labels, f->right - svg_text_width(text, LABEL_TEXT) / 2 - 4,
@@ -71,8 +72,8 @@ static void draw_roofs(struct frame *f, const struct plot_data *d, const struct 
 	           (struct svg_pen){SVG_INK, 1.6, false});
 	snprintf(text, sizeof(text), "device memory: %.4g GB/s", v->bandwidth / 1e9);
 	labels_want(f->labels, axis_at(&f->x, sqrt(f->x.low * ridge)),
-	            axis_at(&f->y, sqrt(f->x.low * ridge) * v->bandwidth / 1e9), LABEL_TEXT, SVG_MUTED,
-	            text);
+	            axis_at(&f->y, sqrt(f->x.low * ridge) * v->bandwidth / 1e9), LABEL_TEXT,
+	            SVG_MUTED, text);
 }
 
 static void draw_kernel(struct frame *f, const struct plot_kernel *k, const struct plot_cell *c)
@@ -87,16 +88,16 @@ static void draw_kernel(struct frame *f, const struct plot_kernel *k, const stru
 		           (struct svg_pen){SVG_MUTED, 0.8, true});
 		frame_point(f, k->intensity, measured, 8, SVG_CROSS, SVG_INK, true, "measured");
 	}
-	frame_point(f, k->intensity, predicted, 10, marks[k->type], svg_series((size_t)k->type), true,
-	            tip);
+	frame_point(f, k->intensity, predicted, 10, marks[k->type], svg_series((size_t)k->type),
+	            true, tip);
 	labels_want(f->labels, axis_at(&f->x, k->intensity), axis_at(&f->y, predicted), LABEL_TEXT,
 	            SVG_INK, k->name);
 }
 
 struct svg *plot_roofline(const struct plot_data *data, size_t device)
 {
-	static const char *const names[PLOT_TYPES] = {"fp32 kernel, predicted", "fp64 kernel, predicted",
-	                                              "integer kernel, predicted"};
+	static const char *const names[PLOT_TYPES] = {
+	        "fp32 kernel, predicted", "fp64 kernel, predicted", "integer kernel, predicted"};
 	const struct plot_device *v = &data->devices[device];
 	struct legend_entry legend[PLOT_TYPES + 1];
 	struct axis_range x = AXIS_EMPTY, y = AXIS_EMPTY;
@@ -112,10 +113,13 @@ struct svg *plot_roofline(const struct plot_data *data, size_t device)
 	for (size_t k = 0; k < data->kernel_count; k++)
 		measured |= isfinite(cell(data, k, device)->measured);
 	if (measured)
-		legend[entries++] = (struct legend_entry){"measured", SVG_INK, SVG_CROSS, true, false};
+		legend[entries++] =
+		        (struct legend_entry){"measured", SVG_INK, SVG_CROSS, true, false};
 	snprintf(title, sizeof(title), "Roofline of %.100s", v->name);
-	f = frame_begin(title, "Measured peaks as roofs; each kernel at its intensity and at the rate "
-	                       "the quantitative roofline predicts", legend, entries, 0);
+	f = frame_begin(title,
+	                "Measured peaks as roofs; each kernel at its intensity and at the rate "
+	                "the quantitative roofline predicts",
+	                legend, entries, 0);
 	ranges(data, device, &x, &y);
 	frame_axes(&f, x, true, "operational intensity (op/B)", y, true, "operations (Gop/s)");
 	draw_roofs(&f, data, v);

@@ -7,6 +7,7 @@
 
 #include <cuda.h>
 #include <dlfcn.h>
+#include <string.h>
 
 static void launch(struct tally *t, CUfunction f, unsigned grid, unsigned shared, CUstream stream)
 {
@@ -66,10 +67,14 @@ void case_module(struct tally *t)
 		CUmodule module;
 		CUfunction plain, shared, cooperative;
 
-		if (round % 2)
-			CHECK_DRIVER(cuModuleLoad(&module, beside_program("kernels.fatbin")));
-		else
+		if (round == 0)
 			CHECK_DRIVER(cuModuleLoadData(&module, image));
+		else if (round == 1)
+			CHECK_DRIVER(cuModuleLoad(&module, beside_program("kernels.fatbin")));
+		else if (round == 2)
+			CHECK_DRIVER(cuModuleLoadDataEx(&module, image, 0, NULL, NULL));
+		else
+			CHECK_DRIVER(cuModuleLoadFatBinary(&module, image));
 		/* The other order in odd rounds: a reused handle means another kernel. */
 		CHECK_DRIVER(cuModuleGetFunction(round % 2 ? &shared : &plain, module,
 		                                 round % 2 ? "bump_shared" : "bump"));
@@ -89,6 +94,25 @@ void case_module(struct tally *t)
 	free(image);
 }
 
+/* Kernels that were never asked for by name. */
+static void launch_enumerated(struct tally *t, CUlibrary library)
+{
+	CUkernel kernels[8];
+	unsigned count = 0;
+
+	CHECK_DRIVER(cuLibraryGetKernelCount(&count, library));
+	if (count > 8)
+		count = 8;
+	CHECK_DRIVER(cuLibraryEnumerateKernels(kernels, count, library));
+	for (unsigned i = 0; i < count; i++) {
+		const char *name;
+
+		CHECK_DRIVER(cuKernelGetName(&name, kernels[i]));
+		if (!strcmp(name, "bump") || !strcmp(name, "bump_cluster"))
+			launch(t, (CUfunction)kernels[i], 10, 0, NULL);
+	}
+}
+
 void case_library(struct tally *t)
 {
 	char *image = read_beside_program("kernels.fatbin");
@@ -102,10 +126,12 @@ void case_library(struct tally *t)
 		cudaKernel_t runtime_kernel;
 
 		if (round % 2)
-			CHECK_DRIVER(cuLibraryLoadFromFile(&library, beside_program("kernels.fatbin"),
-			                                   NULL, NULL, 0, NULL, NULL, 0));
+			CHECK_DRIVER(cuLibraryLoadFromFile(&library,
+			                                   beside_program("kernels.fatbin"), NULL,
+			                                   NULL, 0, NULL, NULL, 0));
 		else
-			CHECK_DRIVER(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+			CHECK_DRIVER(
+			        cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
 		CHECK_DRIVER(cuLibraryGetKernel(&plain, library, "bump"));
 		CHECK_DRIVER(cuLibraryGetKernel(&shared, library, "bump_shared"));
 		CHECK_DRIVER(cuLibraryGetKernel(&cluster, library, "bump_cluster"));
@@ -113,6 +139,7 @@ void case_library(struct tally *t)
 		launch(t, (CUfunction)shared, 2, 512, NULL);
 		launch(t, (CUfunction)cluster, 4, 0, NULL);
 		launch_ex(t, (CUfunction)plain, 8, 4);
+		launch_enumerated(t, library);
 		CHECK_DRIVER(cuKernelGetFunction(&function, plain));
 		launch(t, function, 5, 0, NULL);
 		CHECK_DRIVER(cuCtxSynchronize());
@@ -163,14 +190,15 @@ static void launch_grid(struct tally *t, void *libcuda, CUfunction f)
 	CHECK_DRIVER(shape(f, 16, 2, 1));
 	CHECK_DRIVER(set_size(f, sizeof t->sum));
 	CHECK_DRIVER(set_bytes(f, 0, &t->sum, sizeof t->sum));
-	CHECK_DRIVER(grid(f, 40, 2));
-	t->ran++;
+	CUresult result = grid(f, 40, 2);
+	printf("cuLaunchGrid: %d\n", (int)result);
+	t->ran += result == CUDA_SUCCESS;
 }
 
 void case_entry(struct tally *t)
 {
-	static const unsigned long long runtime_flags[] = {cudaEnableDefault, cudaEnableLegacyStream,
-	                                                   cudaEnablePerThreadDefaultStream};
+	static const unsigned long long runtime_flags[] = {
+	        cudaEnableDefault, cudaEnableLegacyStream, cudaEnablePerThreadDefaultStream};
 	static const cuuint64_t driver_flags[] = {CU_GET_PROC_ADDRESS_DEFAULT,
 	                                          CU_GET_PROC_ADDRESS_LEGACY_STREAM,
 	                                          CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM};
@@ -211,7 +239,8 @@ void case_entry(struct tally *t)
 	        "cuLaunchKernel", &entry, 12000, 0, &status));
 	launch_by(t, entry, f, 35);
 	launch_grid(t, libcuda, f);
-	printf("unknown name: %d", (int)cuGetProcAddress("cuNoSuchFunction", &entry, 12000, 0, &status));
+	printf("unknown name: %d",
+	       (int)cuGetProcAddress("cuNoSuchFunction", &entry, 12000, 0, &status));
 	printf(" status %d\n", (int)status);
 	CHECK_DRIVER(cuCtxSynchronize());
 	CHECK_DRIVER(cuModuleUnload(module));

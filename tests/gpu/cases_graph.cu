@@ -42,7 +42,14 @@ void case_capture(struct tally *t)
 	for (int round = 0; round < 3; round++) {
 		bump<<<1, 32, 0, main_stream>>>(t->sum); /* before the capture: runs */
 		t->ran++;
-		CHECK(cudaStreamBeginCapture(main_stream, cudaStreamCaptureModeThreadLocal));
+		if (round == 1) {
+			CHECK(cudaGraphCreate(&graph, 0));
+			CHECK(cudaStreamBeginCaptureToGraph(main_stream, graph, NULL, NULL, 0,
+			                                    cudaStreamCaptureModeThreadLocal));
+		} else {
+			CHECK(cudaStreamBeginCapture(main_stream,
+			                             cudaStreamCaptureModeThreadLocal));
+		}
 		bump<<<2, 32, 0, main_stream>>>(t->sum);
 		CHECK(cudaEventRecord(fork, main_stream));
 		CHECK(cudaStreamWaitEvent(side, fork, 0));
@@ -141,14 +148,17 @@ void case_graph(struct tally *t)
 {
 	cudaGraph_t graph, clone;
 	cudaGraphExec_t exec, second;
+	cudaGraphInstantiateParams params = {};
 	void *scratch;
 
 	CHECK(cudaMalloc(&scratch, 128));
 	graph = mixed_graph(t, scratch);
 	CHECK(cudaGraphClone(&clone, graph));
 	CHECK(cudaGraphInstantiate(&exec, graph, 0));
-	CHECK(cudaGraphInstantiateWithFlags(&second, clone, cudaGraphInstantiateFlagUseNodePriority));
+	CHECK(cudaGraphInstantiateWithFlags(&second, clone,
+	                                    cudaGraphInstantiateFlagUseNodePriority));
 	CHECK(cudaGraphUpload(exec, 0));
+	CHECK(cudaDeviceSynchronize());
 	for (int i = 0; i < 6; i++) {
 		launch_graph(exec, 0, 1);
 		launch_graph(second, cudaStreamPerThread, 1);
@@ -157,12 +167,19 @@ void case_graph(struct tally *t)
 	CHECK(cudaDeviceSynchronize());
 	CHECK(cudaGraphExecDestroy(exec));
 	CHECK(cudaGraphExecDestroy(second));
+	CHECK(cudaGraphInstantiateWithParams(&second, clone,
+	                                     &params)); /* its handle may be reused */
+	launch_graph(second, 0, 3);
+	t->ran += 12;
+	CHECK(cudaDeviceSynchronize());
+	CHECK(cudaGraphExecDestroy(second));
 	CHECK(cudaGraphDestroy(clone));
 	CHECK(cudaGraphDestroy(graph));
 	CHECK(cudaFree(scratch));
 	driver_graph(t);
 }
 
+/* Parameters of an executable graph's kernel node. */
 static void set_kernel(cudaGraphExec_t exec, cudaGraphNode_t node, void *kernel, unsigned grid,
                        unsigned shared, ull **sum)
 {
@@ -175,6 +192,21 @@ static void set_kernel(cudaGraphExec_t exec, cudaGraphNode_t node, void *kernel,
 	params.sharedMemBytes = shared;
 	params.kernelParams = args;
 	CHECK(cudaGraphExecKernelNodeSetParams(exec, node, &params));
+}
+
+/* The same for a node of any kind. */
+static void set_node(cudaGraphExec_t exec, cudaGraphNode_t node, void *kernel, unsigned grid,
+                     ull **sum)
+{
+	cudaGraphNodeParams params = {};
+	void *args[] = {sum};
+
+	params.type = cudaGraphNodeTypeKernel;
+	params.kernel.func = kernel;
+	params.kernel.gridDim = dim3(grid);
+	params.kernel.blockDim = dim3(32);
+	params.kernel.kernelParams = args;
+	CHECK(cudaGraphExecNodeSetParams(exec, node, &params));
 }
 
 void case_update(struct tally *t)
@@ -195,7 +227,9 @@ void case_update(struct tally *t)
 	launch_graph(exec, 0, 2);
 	set_kernel(exec, second, (void *)bump_shared, 12, 2048, &t->sum);
 	launch_graph(exec, 0, 2);
-	t->ran += 8;
+	set_node(exec, first, (void *)bump, 13, &t->sum);
+	launch_graph(exec, 0, 2);
+	t->ran += 12;
 	/* one node off, both off, one on again */
 	CHECK(cudaGraphNodeSetEnabled(exec, first, 0));
 	launch_graph(exec, 0, 3);

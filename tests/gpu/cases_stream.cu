@@ -6,7 +6,8 @@
 
 #include <pthread.h>
 
-namespace shapes {
+namespace shapes
+{
 template <typename T, int N> __global__ void bump_template(ull *sum)
 {
 	if (blockIdx.x + threadIdx.x + threadIdx.y == 0)
@@ -18,15 +19,17 @@ enum { BIG_SHARED = 100 * 1024 };
 
 void case_launch(struct tally *t)
 {
-	cudaStream_t streams[5] = {0, cudaStreamPerThread, cudaStreamLegacy, 0, 0};
+	cudaStream_t streams[] = {0, cudaStreamPerThread, cudaStreamLegacy, 0, 0, 0};
+	const int count = sizeof streams / sizeof streams[0];
 	void *args[] = {&t->sum};
 
 	CHECK(cudaStreamCreate(&streams[3]));
 	CHECK(cudaStreamCreateWithFlags(&streams[4], cudaStreamNonBlocking));
+	CHECK(cudaStreamCreateWithPriority(&streams[5], cudaStreamNonBlocking, -1));
 	CHECK(cudaFuncSetAttribute(bump_shared, cudaFuncAttributeMaxDynamicSharedMemorySize,
 	                           BIG_SHARED));
 	for (int round = 0; round < 4; round++)
-		for (int s = 0; s < 5; s++) {
+		for (int s = 0; s < count; s++) {
 			bump<<<1, 32, 0, streams[s]>>>(t->sum);
 			bump<<<dim3(3, 2, 1), dim3(8, 8, 2), 0, streams[s]>>>(t->sum);
 			shapes::bump_template<int, 3><<<7, dim3(16, 2), 0, streams[s]>>>(t->sum);
@@ -38,8 +41,8 @@ void case_launch(struct tally *t)
 			t->ran += 7;
 		}
 	CHECK(cudaDeviceSynchronize());
-	CHECK(cudaStreamDestroy(streams[3]));
-	CHECK(cudaStreamDestroy(streams[4]));
+	for (int s = 3; s < count; s++)
+		CHECK(cudaStreamDestroy(streams[s]));
 }
 
 static void launch_with(struct tally *t, cudaStream_t stream, void *kernel, unsigned grid,
@@ -111,6 +114,9 @@ static void *launch_many(void *arg)
 			bump<<<s + 1, 32, 0, streams[s]>>>(sum);
 			bump_shared<<<1, 64, 256, streams[s]>>>(sum);
 		}
+	for (int round = 0; round < ROUNDS; round++) /* a stream that ends with its thread */
+		bump<<<9, 32, 0, cudaStreamPerThread>>>(sum);
+	CHECK(cudaStreamSynchronize(cudaStreamPerThread));
 	for (int s = 0; s < STREAMS; s++) {
 		CHECK(cudaStreamSynchronize(streams[s]));
 		CHECK(cudaStreamDestroy(streams[s]));
@@ -129,7 +135,7 @@ void case_threads(struct tally *t)
 		}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	t->ran += (ull)THREADS * STREAMS * ROUNDS * 2;
+	t->ran += (ull)THREADS * ROUNDS * (2 * STREAMS + 1);
 }
 
 void case_errors(struct tally *t)

@@ -82,10 +82,17 @@ def library_folders():
     return holding(toolkit), holding(wheels)
 
 
+def without_gpuwatch(env):
+    """Names to take out of an environment for a bare run; which libcupti to use may be told."""
+    return [name for name in env if name in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")
+            or name.startswith("GPUWATCH_") and name != "GPUWATCH_CUPTI"]
+
+
 class Runner:
     def __init__(self, args):
         self.args = args
         self.toolkit, self.wheels = library_folders()
+        self.alive = set()
         self.deadline = time.monotonic() + args.limit
 
     def environment(self, case, mode, folder):
@@ -97,9 +104,8 @@ class Runner:
                    TORCHINDUCTOR_CACHE_DIR=f"{self.args.out}/cache/inductor",
                    TRITON_CACHE_DIR=f"{self.args.out}/cache/triton",
                    CUPY_CACHE_DIR=f"{self.args.out}/cache/cupy", **case.env)
-        for name in [n for n in env if n.startswith("GPUWATCH_")] + ["LD_PRELOAD"]:
-            env.pop(name, None)
-        env.pop("CUDA_INJECTION64_PATH", None)
+        for name in without_gpuwatch(env):
+            env.pop(name)
         # Python packages bring their own libraries and find them by themselves.
         folders = self.wheels + self.toolkit if case.needs else self.toolkit + self.wheels
         if not case.needs:
@@ -110,7 +116,7 @@ class Runner:
             env["GPU_ORACLE_DIR"] = folder
             cupti = [c for f in folders for c in sorted(glob.glob(f"{f}/libcupti.so.1[23]"))]
             if cupti:
-                env["GPU_ORACLE_CUPTI"] = cupti[0]
+                env.setdefault("GPU_ORACLE_CUPTI", cupti[0])
         elif mode in ("audit", "count", "inject"):
             env["GPUWATCH_MODE"] = "count" if mode == "count" else "audit"
             env["GPUWATCH_OUT"] = f"{folder}/%p.gwl"
@@ -128,12 +134,24 @@ class Runner:
             process = subprocess.Popen(case.argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                        env=self.environment(case, mode, folder), cwd=folder,
                                        start_new_session=True)
+            self.alive.add(process.pid)
             try:
                 return process.wait(self.args.timeout * (3 if case.needs else 1))
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
                 return "timeout"
+            finally:
+                self.alive.discard(process.pid)
+
+    def end(self, number, _frame):
+        """On a signal: leave no program behind, it would disturb what runs next."""
+        for pid in list(self.alive):
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        os._exit(128 + number)
 
     def folder(self, case, mode):
         return os.path.join(self.args.out, "raw", case.name, mode)
@@ -190,6 +208,11 @@ def differences(wanted, got, limit=6):
     return lines[:limit] + ([f"    and {len(lines) - limit} more"] if len(lines) > limit else [])
 
 
+def last_line(text):
+    lines = text.strip().splitlines()
+    return lines[-1][:200] if lines else "(nothing)"
+
+
 def same_behaviour(runner, case, mode, status, bare):
     """What the program shows the world, against the bare run."""
     wrong = [] if status == bare else [f"exit status {status}, bare {bare}"]
@@ -201,7 +224,8 @@ def same_behaviour(runner, case, mode, status, bare):
         if case.needs and stream == "stderr":  # packages put times and addresses in messages
             texts = [re.sub(r"0x[0-9a-f]+|\d+", "#", text) for text in texts]
         if texts[0] != texts[1]:
-            wrong.append(f"{stream} differs")
+            wrong.append(f"{stream} differs\n    bare: {last_line(texts[0])}\n"
+                         f"    {mode}: {last_line(texts[1])}")
     return wrong
 
 
@@ -209,7 +233,8 @@ def judge(runner, case, statuses):
     """Rows (check, passed or None for skipped, text) of one case that has run."""
     bare = statuses["bare"]
     expected_exit = 3 if case.name.endswith(".fault") else 0
-    yield "bare", bare == expected_exit, f"exit {bare}"
+    with open(f"{runner.folder(case, 'bare')}/stderr", errors="replace") as text:
+        yield "bare", bare == expected_exit, f"exit {bare}; stderr: {last_line(text.read())}"
     for mode in [m for m in statuses if m not in ("warm", "bare", "oracle")]:
         wrong = same_behaviour(runner, case, mode, statuses[mode], bare)
         yield f"{mode} behaviour", not wrong, "; ".join(wrong) or "same output and exit status"
@@ -243,7 +268,8 @@ def judge(runner, case, statuses):
             bad.append(f"{totals['no_call']} without a call")
         if totals["measured"] != totals["launched"]:
             bad.append(f"measured {totals['measured']} of {totals['launched']}")
-        yield (f"{mode} joined", not bad and totals["launched"] > 0,
+        bad += [] if totals["launched"] else ["no launches in the log"]
+        yield (f"{mode} joined", not bad,
                "; ".join(bad) or f"{totals['joined']} of {totals['activity']} records joined, "
                                  "none twice")
 
@@ -300,6 +326,8 @@ def main(argv):
         print(f"compare.py: {HERE}/build.sh {args.programs} failed", file=sys.stderr)
         return 2
     runner = Runner(args)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, runner.end)
     chosen = [c for c in cases(args.programs) if re.search(args.filter, c.name)]
     chosen.sort(key=lambda c: c.needs is None)  # the slow ones first
     rows = []

@@ -168,8 +168,8 @@ static void finish_file(void)
 				continue;
 			if (c->kernel >= kernel_count || !kernels[c->kernel].name)
 				fail("configuration of an unknown kernel", c->kernel);
-			printf("K\t%d\t%llu\t%llu\t%llu\t%u,%u,%u\t%u,%u,%u\t%u,%u,%u\t%u\t%s\n", graph,
-			       (unsigned long long)rows[i].launches[graph],
+			printf("K\t%d\t%llu\t%llu\t%llu\t%u,%u,%u\t%u,%u,%u\t%u,%u,%u\t%u\t%s\n",
+			       graph, (unsigned long long)rows[i].launches[graph],
 			       (unsigned long long)rows[i].measured[graph],
 			       (unsigned long long)rows[i].no_call[graph], c->grid_x, c->grid_y,
 			       c->grid_z, c->block_x, c->block_y, c->block_z, c->cluster_x,
@@ -209,7 +209,8 @@ static void read_blocks(FILE *in)
 		for (size_t at = 0; at < block.length;) {
 			const struct gw_record *head = (const void *)(data + at);
 
-			if (head->length < 8 || head->length % 8 || head->length > block.length - at)
+			if (head->length < 8 || head->length % 8 ||
+			    head->length > block.length - at)
 				fail("record of a wrong length", offset + sizeof block + at);
 			take(data + at, head->length);
 			at += head->length;

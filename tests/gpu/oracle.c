@@ -6,8 +6,8 @@
  *   GPU_ORACLE_DIR    writes <dir>/<pid>.tsv at exit, a line for each kernel, configuration
  *                     and "in a graph or not": K graph count grid block cluster
  *                     dynamic-shared name; then C lines with totals.
- *                     Unset: records are walked and counted only, which makes it the plain
- *                     CUPTI baseline of tests/bench/gpu_overhead.
+ *   GPU_ORACLE_TABLE  0: records are walked and counted only, which makes it the plain CUPTI
+ *                     baseline of tests/bench/gpu_overhead; C lines alone are written
  *   GPU_ORACLE_CUPTI  libcupti to open, default libcupti.so.13 then .12
  */
 #include <cuda.h>
@@ -112,7 +112,8 @@ static void count_kernel(const CUpti_ActivityKernel9 *r)
 	no_room++;
 }
 
-static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+                      size_t valid)
 {
 	CUpti_Activity *record = NULL;
 	size_t lost = 0;
@@ -152,13 +153,14 @@ static void write_table(void)
 	}
 	for (const struct key *k = keys; k < keys + KEYS; k++)
 		if (k->name)
-			fprintf(out, "K\t%d\t%llu\t%d,%d,%d\t%d,%d,%d\t%u,%u,%u\t%d\t%s\n", k->graph,
-			        (unsigned long long)k->count, k->grid[0], k->grid[1], k->grid[2],
-			        k->block[0], k->block[1], k->block[2], k->cluster[0], k->cluster[1],
-			        k->cluster[2], k->shared, k->name);
+			fprintf(out, "K\t%d\t%llu\t%d,%d,%d\t%d,%d,%d\t%u,%u,%u\t%d\t%s\n",
+			        k->graph, (unsigned long long)k->count, k->grid[0], k->grid[1],
+			        k->grid[2], k->block[0], k->block[1], k->block[2], k->cluster[0],
+			        k->cluster[1], k->cluster[2], k->shared, k->name);
 	cupti.cuptiGetVersion(&version);
-	fprintf(out, "C\trecords\t%llu\nC\tinvalid\t%llu\nC\tdropped\t%llu\nC\tno_room\t%llu\n"
-	             "C\tcupti\t%u\n",
+	fprintf(out,
+	        "C\trecords\t%llu\nC\tinvalid\t%llu\nC\tdropped\t%llu\nC\tno_room\t%llu\n"
+	        "C\tcupti\t%u\n",
 	        (unsigned long long)records, (unsigned long long)invalid,
 	        (unsigned long long)dropped, (unsigned long long)no_room, version);
 	fclose(out);
@@ -167,7 +169,7 @@ static void write_table(void)
 static void finish(void)
 {
 	cupti.cuptiActivityFlushAll(1);
-	if (tabulate)
+	if (getenv("GPU_ORACLE_DIR"))
 		write_table();
 }
 
@@ -186,7 +188,7 @@ static int resolve(void *library)
 __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
-	const char *named = getenv("GPU_ORACLE_CUPTI");
+	const char *named = getenv("GPU_ORACLE_CUPTI"), *table = getenv("GPU_ORACLE_TABLE");
 	void *library = named ? dlopen(named, RTLD_NOW) : NULL;
 
 	if (!library)
@@ -194,10 +196,11 @@ int InitializeInjection(void)
 	if (!library)
 		library = dlopen("libcupti.so.12", RTLD_NOW);
 	if (!library || !resolve(library)) {
-		fprintf(stderr, "oracle: no usable libcupti: %s\n", library ? "too old" : dlerror());
+		fprintf(stderr, "oracle: no usable libcupti: %s\n",
+		        library ? "too old" : dlerror());
 		return 0;
 	}
-	tabulate = getenv("GPU_ORACLE_DIR") != NULL;
+	tabulate = !table || strcmp(table, "0");
 	if (cupti.cuptiActivityRegisterCallbacks(request, completed) != CUPTI_SUCCESS ||
 	    cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) != CUPTI_SUCCESS) {
 		fprintf(stderr, "oracle: kernel activity can't be enabled\n");

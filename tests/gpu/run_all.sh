@@ -20,9 +20,9 @@ out=$(cd "$1" && pwd)
 filter=${2:-}
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
-programs=${GPU_PROGRAMS:-$top/build/tests/gpu}
-library=${GPUWATCH_LIB:-$top/build/lib/libgpuwatch.so}
-cli=${GPUWATCH_CLI:-$top/build/bin/gpuwatch}
+programs=$(realpath -m "${GPU_PROGRAMS:-$top/build/tests/gpu}")
+library=$(realpath -m "${GPUWATCH_LIB:-$top/build/lib/libgpuwatch.so}")
+cli=$(realpath -m "${GPUWATCH_CLI:-$top/build/bin/gpuwatch}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -55,42 +55,51 @@ machine() {
 
 # One example: its output and its report, as a reader would see them.
 example() {
-	local folder=$1 name program
+	local folder=$1 name
+	local -a program
 	if ls "$folder"/*.cu >/dev/null 2>&1; then
 		name=$(basename "$folder"/*.cu .cu)
-		program=("$programs/$name")
-		shown=build/examples/$name
+		cp "$programs/$name" "$scratch/build/examples/"
+		program=("build/examples/$name")
 	else
 		name=$(basename "$folder"/*.py .py)
-		program=(python3 "$folder/$name.py")
-		shown="python3 examples/$(basename "$folder")/$name.py"
+		program=(python3 "examples/$(basename "$folder")/$name.py")
 	fi
-	echo "\$ build/bin/gpuwatch run --out $name.gwl -- $shown"
-	timeout -k 5 90 "$cli" run --out "$scratch/$name.gwl" -- "${program[@]}" || return 1
+	echo "\$ build/bin/gpuwatch run --out=$name.gwl -- ${program[*]}"
+	timeout -k 5 60 "$cli" run --out="$name.gwl" -- "${program[@]}" || return 1
 	echo "\$ build/bin/gpuwatch report $name.gwl"
-	timeout -k 5 20 "$cli" report "$scratch/$name.gwl"
+	timeout -k 5 20 "$cli" report "$name.gwl"
 }
 
 examples() {
 	local folder name
-	mkdir -p "$scratch/examples"
+	# The commands of the READMEs run as they stand there.
+	mkdir -p "$scratch/build/examples" "$scratch/out/examples"
+	ln -s "$top/examples" "$scratch/examples"
+	cd "$scratch" || return
 	for folder in "$top"/examples/[0-9]*/; do
 		name=$(basename "$folder")
-		if example "${folder%/}" >"$scratch/examples/$name.txt" 2>"$scratch/examples/$name.err"; then
+		if example "${folder%/}" >"out/examples/$name.txt" 2>"out/examples/$name.err"; then
 			echo "PASS example $name"
 		else
-			echo "FAIL example $name: $(tail -1 "$scratch/examples/$name.err")"
+			echo "FAIL example $name: $(tail -1 "out/examples/$name.err")"
 		fi
+		sed -i "s|$scratch/||g; s|$top/||g" "out/examples/$name.txt"
 	done
-	tar -C "$scratch" -czf "$out/examples.tar.gz" examples
+	cp ./*.gwl out/examples/ 2>/dev/null
+	tar -C out -czf "$out/examples.tar.gz" examples
 }
 
 begin=$SECONDS
+for file in summary.txt machine.txt compare.txt compare.json overhead.txt overhead.json \
+	examples.tar.gz raw.tar.gz; do
+	rm -f "$out/$file"
+done
 : >"$scratch/verdicts"
 machine >"$out/machine.txt" 2>&1
 if [ "$filter" != bench ] && [ "$filter" != examples ]; then
-	timeout -k 5 320 python3 "$here/compare.py" --programs "$programs" --gpuwatch "$library" \
-		--out "$scratch/compare" --filter "$filter" --jobs "${JOBS:-6}" --timeout 40 --limit 220 \
+	timeout -k 5 270 python3 "$here/compare.py" --programs "$programs" --gpuwatch "$library" \
+		--out "$scratch/compare" --filter "$filter" --jobs "${JOBS:-6}" --timeout 40 --limit 200 \
 		>"$out/compare.txt" 2>&1
 	echo "compare.py: exit status $?" >>"$out/compare.txt"
 	grep -E '^(PASS|FAIL|SKIP|compare.py:) ' "$out/compare.txt" >>"$scratch/verdicts"
@@ -106,7 +115,7 @@ if wanted bench; then
 	echo "bench: $((SECONDS - begin)) s"
 fi
 if wanted examples; then
-	examples >>"$scratch/verdicts"
+	(examples) >>"$scratch/verdicts"
 	echo "examples: $((SECONDS - begin)) s"
 fi
 if [ -d "$scratch/compare/raw" ]; then

@@ -20,6 +20,14 @@ static __global__ void empty()
 {
 }
 
+static long launched;
+
+static void launch()
+{
+	empty<<<1, 32>>>();
+	launched++;
+}
+
 static double now()
 {
 	timespec t;
@@ -41,7 +49,7 @@ static double whole_run(int launches)
 	double begin = now();
 
 	for (int i = 0; i < launches; i++)
-		empty<<<1, 32>>>();
+		launch();
 	check(cudaDeviceSynchronize());
 	return (now() - begin) / launches;
 }
@@ -53,7 +61,7 @@ static std::vector<double> single_launches(int launches)
 	for (double &time : times) {
 		double begin = now();
 
-		empty<<<1, 32>>>();
+		launch();
 		time = now() - begin;
 	}
 	check(cudaDeviceSynchronize());
@@ -75,23 +83,25 @@ int main(int argc, char **argv)
 	int launches = argc > 1 ? atoi(argv[1]) : 20000, pause = argc > 2 ? atoi(argv[2]) : 0;
 
 	if (launches < 1000) {
-		fprintf(stderr, "usage: %s [LAUNCHES [PAUSE]]; LAUNCHES is at least 1000\n", argv[0]);
+		fprintf(stderr, "usage: %s [LAUNCHES [PAUSE]]; LAUNCHES is at least 1000\n",
+		        argv[0]);
 		return 2;
 	}
-	empty<<<1, 32>>>(); /* loads the code, and attaches whoever attaches at a first launch */
+	launch(); /* loads the code, and attaches whoever attaches at a first launch */
 	check(cudaDeviceSynchronize());
 	whole_run(launches / 4);
 
 	double cpu = cpu_ms(), run = whole_run(launches), cpu_run = cpu_ms() - cpu;
 	std::vector<double> t = single_launches(launches);
 
-	printf("{\"run\": %.1f, \"run_cpu\": %.1f, \"median\": %.0f, \"p99\": %.0f, \"p999\": %.0f", run,
-	       cpu_run * 1e6 / launches, t[t.size() / 2], t[t.size() * 99 / 100],
+	printf("{\"run\": %.1f, \"run_cpu\": %.1f, \"median\": %.0f, \"p99\": %.0f, \"p999\": %.0f",
+	       run, cpu_run * 1e6 / launches, t[t.size() / 2], t[t.size() * 99 / 100],
 	       t[t.size() * 999 / 1000]);
 	if (pause) {
 		sleep(1);
 		printf(", \"after_pause\": %.1f", whole_run(launches));
 	}
-	printf(", \"cpu_ms\": %.1f, \"last_error\": %d}\n", cpu_ms(), (int)cudaGetLastError());
+	printf(", \"cpu_ms\": %.1f, \"launched\": %ld, \"last_error\": %d}\n", cpu_ms(), launched,
+	       (int)cudaGetLastError());
 	return 0;
 }

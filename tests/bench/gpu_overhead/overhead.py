@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -28,35 +29,52 @@ RESAMPLES = 4000
 
 
 def environment(mode, args, libraries, folder):
-    env = {k: v for k, v in os.environ.items()
-           if not k.startswith("GPUWATCH_") and k not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")}
+    env = dict(os.environ)
+    for name in compare.without_gpuwatch(env):
+        env.pop(name)
     env["LD_LIBRARY_PATH"] = ":".join(libraries + [env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
     if mode == "plain":
-        env["CUDA_INJECTION64_PATH"] = f"{args.programs}/oracle.so"
+        env.update(CUDA_INJECTION64_PATH=f"{args.programs}/oracle.so", GPU_ORACLE_TABLE="0",
+                   GPU_ORACLE_DIR=folder)
         cupti = [f"{lib}/{name}" for lib in libraries for name in ("libcupti.so.13", "libcupti.so.12")
                  if os.path.exists(f"{lib}/{name}")]
         if cupti:
-            env["GPU_ORACLE_CUPTI"] = cupti[0]
+            env.setdefault("GPU_ORACLE_CUPTI", cupti[0])
     elif mode != "bare":
         env.update(LD_PRELOAD=args.gpuwatch, GPUWATCH_MODE=mode, GPUWATCH_OUT=f"{folder}/%p.gwl")
     return env
 
 
 def measure(mode, args, libraries, pause):
-    """One process; its own figures, or None with the reason on stderr."""
+    """One process; its own figures and `seen`, the launches that the observer recorded. None,
+    with the reason on stderr, where that is not all of them: half the work is no bargain."""
     folder = os.path.join(args.out, "logs")
-    os.makedirs(folder, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
     done = subprocess.run([f"{args.programs}/launch_loop", str(args.launches), str(int(pause))],
                           env=environment(mode, args, libraries, folder), cwd=folder, timeout=60,
                           capture_output=True, text=True)
-    for log in os.listdir(folder):
-        os.unlink(os.path.join(folder, log))
     if done.returncode or done.stderr:
         print(f"overhead.py: {mode}: exit {done.returncode} {done.stderr.strip()}", file=sys.stderr)
     try:
-        return json.loads(done.stdout)
+        figures = json.loads(done.stdout)
     except ValueError:
         return None
+    figures["seen"] = recorded(mode, args, folder)
+    expected = 0 if mode in ("bare", "off") else figures["launched"]
+    if figures["seen"] != expected:
+        print(f"overhead.py: {mode} recorded {figures['seen']} of {expected} launches",
+              file=sys.stderr)
+        return None
+    return figures
+
+
+def recorded(mode, args, folder):
+    """Launches in what the observer left; in audit mode those that were also measured."""
+    if mode == "plain":
+        return compare.read_oracle(folder)[1]["records"]
+    totals = compare.read_log(f"{args.programs}/logdump", folder)[1]
+    return totals["measured" if mode == "audit" else "launched"]
 
 
 def collect(args):
