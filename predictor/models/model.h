@@ -11,7 +11,7 @@
 
 enum {
 	GW_TERMS_MAX = 40,   /**< most terms an estimate can show */
-	GW_WARNINGS_MAX = 8, /**< most warnings an estimate can carry */
+	GW_WARNINGS_MAX = 24, /**< most warnings an estimate can carry */
 };
 
 /** One step of a model's reasoning, shown to the user. */
