@@ -73,6 +73,17 @@ static double rate(struct qrm *q, enum gw_param p)
 	return v;
 }
 
+/* Where nobody measured, 4.2.3 allows the specification, which memory never quite reaches. */
+static double bandwidth(struct qrm *q)
+{
+	double specified = gw_param(q->device, GW_PARAM_b_mem_spec);
+
+	if (!isnan(gw_param(q->device, GW_PARAM_b_mem)) || isnan(specified))
+		return rate(q, GW_PARAM_b_mem);
+	gw_estimate_warn(q->out, "memory bandwidth by the data sheet: the time is a lower bound");
+	return rate(q, GW_PARAM_b_mem_spec);
+}
+
 /* The rule of 4.2.2. The type decides what the other instructions cost, so it can't be guessed. */
 static enum k_type kernel_type(struct qrm *q)
 {
@@ -194,7 +205,7 @@ static void show_kernel(struct gw_estimate *out, const struct kernel_parameters 
 static void predict(struct qrm *q, const struct kernel_parameters *p)
 {
 	struct gw_estimate *out = q->out;
-	double t_op = peak(q, p->k), b_mem = rate(q, GW_PARAM_b_mem);
+	double t_op = peak(q, p->k), b_mem = bandwidth(q);
 	double e_instr = instruction_efficiency(q, p, t_op), t_adjusted, o_krn, o_dev, t_predicted;
 
 	if (q->failed)
@@ -214,12 +225,14 @@ static void predict(struct qrm *q, const struct kernel_parameters *p)
 	gw_estimate_term(out, "T_predicted", t_predicted, "op/s");
 	gw_estimate_resource(out, "compute", p->w_comp / t_adjusted);
 	gw_estimate_resource(out, "dram", p->w_traf / b_mem);
+	if (!isfinite(p->w_comp / t_predicted))
+		give_up(q,
+		        "numbers a time can be computed from: the counts or rates are too extreme");
+	if (q->failed)
+		return;
 	out->seconds = p->w_comp / t_predicted;
 	out->bound = o_krn > o_dev ? GW_BOUND_COMPUTE : GW_BOUND_MEMORY;
 	out->binding = o_krn > o_dev ? "compute" : "dram";
-	if (!isfinite(out->seconds))
-		give_up(q,
-		        "numbers a time can be computed from: the counts or rates are too extreme");
 }
 
 /* 5.2.5: the correction by the reference GPU's own error. */
