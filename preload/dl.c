@@ -7,6 +7,7 @@
  */
 #include "preload/dl.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
@@ -17,8 +18,13 @@
 
 void *(*gw_real_dlsym)(void *handle, const char *name);
 void *(*gw_real_dlvsym)(void *handle, const char *name, const char *version);
+void *(*gw_next_dlsym)(void *handle, const char *name);
+void *(*gw_next_dlvsym)(void *handle, const char *name, const char *version);
 
-/* 24 bytes on the stack keep it aligned; rdx tells whether rax is the answer. */
+/*
+ * 24 bytes on the stack keep it aligned; above them is the caller's address, the filter's last
+ * argument. rdx tells whether rax is the answer.
+ */
 __asm__(".text\n"
         ".globl dlsym\n"
         ".type dlsym, @function\n"
@@ -29,6 +35,7 @@ __asm__(".text\n"
         "	.cfi_adjust_cfa_offset 24\n"
         "	movq %rdi, (%rsp)\n"
         "	movq %rsi, 8(%rsp)\n"
+        "	movq 24(%rsp), %rdx\n"
         "	call gw_dlsym_filter\n"
         "	movq (%rsp), %rdi\n"
         "	movq 8(%rsp), %rsi\n"
@@ -36,7 +43,7 @@ __asm__(".text\n"
         "	.cfi_adjust_cfa_offset -24\n"
         "	testq %rdx, %rdx\n"
         "	jne 1f\n"
-        "	movq gw_real_dlsym(%rip), %rax\n"
+        "	movq gw_next_dlsym(%rip), %rax\n"
         "	jmp *%rax\n"
         "1:	ret\n"
         "	.cfi_endproc\n"
@@ -59,7 +66,7 @@ __asm__(".text\n"
         "	leaq 24(%rsp), %rsp\n"
         "	.cfi_adjust_cfa_offset -24\n"
         "	jne 1f\n"
-        "	movq gw_real_dlvsym(%rip), %rax\n"
+        "	movq gw_next_dlvsym(%rip), %rax\n"
         "	jmp *%rax\n"
         "1:	ret\n"
         "	.cfi_endproc\n"
@@ -144,6 +151,13 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 
 void gw_dl_init(void)
 {
-	if (!gw_real_dlsym || !gw_real_dlvsym)
-		dl_iterate_phdr(look, NULL);
+	void *next;
+
+	if (gw_next_dlsym && gw_next_dlvsym)
+		return;
+	dl_iterate_phdr(look, NULL);
+	next = gw_real_dlsym(RTLD_NEXT, "dlvsym");
+	*(void **)&gw_next_dlvsym = next ? next : *(void **)&gw_real_dlvsym;
+	next = gw_real_dlsym(RTLD_NEXT, "dlsym");
+	*(void **)&gw_next_dlsym = next ? next : *(void **)&gw_real_dlsym;
 }
