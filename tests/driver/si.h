@@ -104,6 +104,7 @@ struct si_kernel {
 	int ns_param;      /* >= 0: the parameter that holds it instead */
 	double block_ns;   /* and for each block of the grid */
 	si_body *body;     /* what it does on the CPU, NULL for nothing */
+	int body_params;   /* it needs at least these */
 	int params;        /* number of parameters */
 	uint32_t param_size[SI_MAX_PARAMS];
 	_Atomic uint64_t launches; /* seed of the deterministic jitter */
@@ -257,7 +258,8 @@ CUmodule si_module_new(CUcontext ctx, const struct si_image *image, CUlibrary li
 void si_module_free(CUmodule module);
 /* The kernel behind a CUfunction or a CUkernel; NULL for neither. */
 struct si_kernel *si_kernel_of(CUfunction f);
-si_body *si_body_find(const char *name);
+/* A built-in body and how many parameters it needs; NULL for an unknown name. */
+si_body *si_body_find(const char *name, int *params);
 
 /* ---- launch.c --------------------------------------------------------------------------- */
 
