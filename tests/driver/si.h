@@ -81,6 +81,7 @@ enum si_magic {
 struct si_head {
 	uint32_t magic;
 	struct si_head *next_free;
+	struct si_head *next_made; /* all ever made: what a program never destroys is no leak */
 };
 /* An object of `size` bytes, zeroed but for its head; NULL when memory is out. */
 void *si_object_new(enum si_magic type, size_t size);

@@ -7,13 +7,13 @@
 #include "test_support.h"
 
 struct seen {
-	size_t records, bad, incomplete;
-	uint32_t version_size;
+	atomic_size_t records; /* CUPTI's own thread may deliver */
+	size_t bad, incomplete;
 	uint32_t streams[4096];
 	uint64_t first_start;
 };
 static struct seen seen;
-static size_t buffer_size = 1 << 20;
+static atomic_size_t buffer_size = 1 << 20;
 static size_t record_size = sizeof(CUpti_ActivityKernel10);
 
 static void on_request(uint8_t **buffer, size_t *size, size_t *max)
@@ -228,7 +228,9 @@ static int scenario_run(const char *name)
 	void *state = NULL;
 	if (fixture_make(&state) != 0)
 		return 1;
-	return strcmp(name, "records") == 0 ? scenario_records(state) : scenario_calls(state);
+	int status = strcmp(name, "records") == 0 ? scenario_records(state) : scenario_calls(state);
+	free(state);
+	return status;
 }
 
 static void records_are_plain_without_a_script(void **state)
