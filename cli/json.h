@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON output by jansson: what an unknown number and a broken text become.
+ */
+#ifndef GW_JSON_H
+#define GW_JSON_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/** A number; null when it is not finite. */
+json_t *gw_json_number(double value);
+/** A whole number; beyond 2^63 as a real number. */
+json_t *gw_json_count(uint64_t value);
+/** A text; bytes that are not UTF-8 and control characters become '?'. */
+json_t *gw_json_text(const char *text);
+/** Print on stdout with a newline, and release @p value. */
+void gw_json_print(json_t *value);
+
+#endif

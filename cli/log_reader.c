@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/log_reader.h"
+
+#include "cli/log_source.h"
+#include "cli/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BLOCK_MOST = (int)sizeof(struct gw_block) + GW_BLOCK_MAX,
+	WINDOW = 2 * BLOCK_MOST,
+	KINDS = 32,
+	/*
+	 * Each false block header costs a checksum of up to a mebibyte. A file made of them would
+	 * cost its square; past this allowance a false block is skipped whole.
+	 */
+	WASTE = 64 << 20,
+};
+
+struct reader {
+	struct gw_source *source;
+	struct gw_log_status *status;
+	gw_log_record_fn *record;
+	void *arg;
+	unsigned char *window; /* bytes [start, end) are read and not yet used */
+	size_t start, end;
+	uint64_t offset; /* of window[start] in the file */
+	bool eof;
+	unsigned char *block;   /* the records of one block, aligned */
+	uint64_t sequence;      /* of the block that should come next */
+	uint64_t wasted;        /* bytes checksummed in vain */
+	uint64_t damage;        /* begin of the stretch being skipped */
+	const char *damage_why; /* NULL outside one */
+	uint32_t gaps;
+	uint32_t last_id[KINDS];
+};
+
+/* What record.def says of each kind. */
+static const struct kind {
+	const char *name;
+	uint16_t fixed;
+	bool text; /* the tail is text */
+	bool id;   /* the first field is an id that must rise */
+} kinds[KINDS] = {
+#define RECORD(kind, NAME, rname, meaning)                                                         \
+	[kind] = {.name = #rname, .fixed = sizeof(struct gw_record_##rname),
+#define FIELD(type, name, unit, meaning)
+#define RECORD_END(NAME, name, tail)                                                               \
+	.text = sizeof(tail) > 1                                                                   \
+	}                                                                                          \
+	,
+#include "predictor/record.def"
+#undef RECORD
+#undef FIELD
+#undef RECORD_END
+};
+
+static bool has_id(unsigned kind)
+{
+	return kind >= GW_RECORD_DEVICE && kind <= GW_RECORD_NODE;
+}
+
+const char *gw_log_kind_name(unsigned kind)
+{
+	return kind < KINDS && kinds[kind].name ? kinds[kind].name : "unknown";
+}
+
+static void note(struct reader *r, uint64_t offset, uint64_t bytes, uint64_t blocks,
+                 const char *why)
+{
+	struct gw_log_status *s = r->status;
+
+	if (s->notes < GW_LOG_NOTES)
+		s->note[s->notes] = (struct gw_log_note){offset, bytes, blocks, why};
+	s->notes++;
+	r->gaps++;
+}
+
+/* Have @p size bytes in the window if the file has them; how many there are. */
+static size_t need(struct reader *r, size_t size)
+{
+	const char *failed = NULL;
+
+	if (r->end - r->start >= size || r->eof)
+		return r->end - r->start;
+	if (r->start + size > WINDOW) {
+		memmove(r->window, r->window + r->start, r->end - r->start);
+		r->end -= r->start;
+		r->start = 0;
+	}
+	r->end += gw_source_read(r->source, r->window + r->end, WINDOW - r->end, &failed);
+	r->eof = r->end < WINDOW;
+	if (failed)
+		r->status->read_error = failed;
+	return r->end - r->start;
+}
+
+static void consume(struct reader *r, size_t bytes)
+{
+	r->start += bytes;
+	r->offset += bytes;
+}
+
+static bool plausible(const struct gw_block *b)
+{
+	return b->magic == GW_BLOCK_MAGIC && b->length && b->length % 8 == 0 &&
+	       b->length <= GW_BLOCK_MAX;
+}
+
+/* The block header @p at bytes after the window's start; false when the file ends before it. */
+static bool header_at(struct reader *r, size_t at, struct gw_block *b)
+{
+	if (need(r, at + sizeof(*b)) < at + sizeof(*b))
+		return false;
+	memcpy(b, r->window + r->start + at, sizeof(*b));
+	return true;
+}
+
+static bool newer_version(struct reader *r, uint32_t version)
+{
+	if (version <= GW_LOG_VERSION)
+		return false;
+	snprintf(r->status->error, sizeof(r->status->error),
+	         "its format is version %" PRIu32
+	         ", this gpuwatch reads up to %d; read it with the "
+	         "gpuwatch that wrote it or a newer one",
+	         version, GW_LOG_VERSION);
+	return true;
+}
+
+/* NULL, or what is wrong with a record of a known kind. */
+static const char *check(struct reader *r, const struct gw_record *head)
+{
+	const struct kind *k = &kinds[head->kind];
+	uint32_t id;
+
+	if (head->length < k->fixed)
+		return "a record is shorter than its kind";
+	if (k->text && (head->length == k->fixed || ((const char *)head)[head->length - 1]))
+		return "a record's text does not end";
+	if (head->kind == GW_RECORD_COUNTERS &&
+	    ((const struct gw_record_counters *)(const void *)head)->count >
+	            (head->length - k->fixed) / sizeof(uint64_t))
+		return "a record is shorter than its counters";
+	if (head->kind == GW_RECORD_HEADER && r->status->header)
+		return "a second header";
+	if (has_id(head->kind)) {
+		memcpy(&id, head + 1, sizeof(id));
+		if (id <= r->last_id[head->kind])
+			return "a record's id is zero or was given before";
+		r->last_id[head->kind] = id;
+	}
+	return NULL;
+}
+
+/* Hand one record on; false ends the reading. */
+static bool take(struct reader *r, const struct gw_record *head, uint64_t offset)
+{
+	struct gw_log_status *s = r->status;
+	const char *why;
+
+	if (head->kind >= KINDS || !kinds[head->kind].name) {
+		s->unknown++;
+		return true;
+	}
+	/* An unknown version may mean anything by its fields: look before they are checked. */
+	if (head->kind == GW_RECORD_HEADER && head->length >= 8 &&
+	    newer_version(r, ((const struct gw_record_header *)(const void *)head)->version))
+		return false;
+	why = check(r, head);
+	if (why) {
+		s->invalid++;
+		note(r, offset, head->length, 0, why);
+		return true;
+	}
+	s->records++;
+	s->header |= head->kind == GW_RECORD_HEADER;
+	if (head->kind == GW_RECORD_END) {
+		s->ended = true;
+		s->claimed = ((const struct gw_record_end *)(const void *)head)->records;
+	}
+	if (r->record(r->arg,
+	              &(struct gw_log_record){
+	                      .head = head,
+	                      .tail = (const char *)head + kinds[head->kind].fixed,
+	                      .tail_length = (size_t)(head->length - kinds[head->kind].fixed),
+	                      .offset = offset,
+	                      .gaps = r->gaps}))
+		return true;
+	s->stopped = true;
+	return false;
+}
+
+/* Every record of the block in r->block, which begins at @p offset; false ends the reading. */
+static bool take_all(struct reader *r, uint32_t length, uint64_t offset)
+{
+	struct gw_record head;
+
+	for (uint32_t at = 0; at < length; at += head.length) {
+		memcpy(&head, r->block + at, sizeof(head));
+		if (head.length < 8 || head.length % 8 || head.length > GW_RECORD_MAX ||
+		    head.length > length - at) {
+			r->status->invalid++;
+			note(r, offset + at, length - at, 0, "a record's length is impossible");
+			return true;
+		}
+		if (!take(r, (const struct gw_record *)(const void *)(r->block + at), offset + at))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Compare a whole block's number with the one that should come. The checksum does not cover
+ * the number; where the block after it goes on as if nothing were missing, it is the number
+ * that is damaged.
+ */
+static void check_sequence(struct reader *r, const struct gw_block *b)
+{
+	struct gw_block next;
+
+	if (b->sequence == r->sequence) {
+		r->sequence++;
+		return;
+	}
+	if (header_at(r, sizeof(*b) + b->length, &next) && plausible(&next) &&
+	    next.sequence == r->sequence + 1) {
+		note(r, r->offset, 0, 0,
+		     "a block's sequence number is damaged; its records were used");
+		r->sequence++;
+	} else if (b->sequence > r->sequence) {
+		r->status->missing_blocks += b->sequence - r->sequence;
+		note(r, r->offset, 0, b->sequence - r->sequence,
+		     "blocks are missing before this offset");
+		r->sequence = (uint64_t)b->sequence + 1;
+	} else {
+		note(r, r->offset, 0, 0,
+		     "a block's sequence number goes back; its records were used");
+	}
+}
+
+static void end_damage(struct reader *r)
+{
+	if (!r->damage_why)
+		return;
+	r->status->damaged_bytes += r->offset - r->damage;
+	/* The cut-off end has an account of its own. */
+	if (!r->status->cut_wanted || r->damage != r->status->cut_offset)
+		note(r, r->damage, r->offset - r->damage, 0, r->damage_why);
+	r->damage_why = NULL;
+}
+
+/* Go on to the next place where a block may begin. */
+static void skip(struct reader *r, const char *why)
+{
+	const uint32_t magic = GW_BLOCK_MAGIC;
+	const unsigned char *from, *found;
+	size_t left;
+
+	if (!r->damage_why) {
+		r->damage = r->offset;
+		r->damage_why = why;
+	}
+	consume(r, 1);
+	from = r->window + r->start;
+	left = r->end - r->start;
+	found = left >= sizeof(magic) ? memmem(from, left, &magic, sizeof(magic)) : NULL;
+	if (found)
+		consume(r, (size_t)(found - from));
+	else if (left >= sizeof(magic))
+		consume(r, left - sizeof(magic) + 1); /* a magic may be cut in two by the window */
+}
+
+/* A block header that looks right stands at the window's start; false ends the reading. */
+static bool take_block(struct reader *r, const struct gw_block *b)
+{
+	size_t whole = sizeof(*b) + b->length;
+	uint32_t crc;
+
+	if (need(r, whole) < whole) {
+		if (!r->status->cut_wanted) {
+			r->status->cut_offset = r->offset;
+			r->status->cut_bytes = r->end - r->start;
+			r->status->cut_wanted = whole;
+		}
+		skip(r, "the file ends inside a block");
+		return true;
+	}
+	memcpy(r->block, r->window + r->start + sizeof(*b), b->length);
+	crc = gw_crc32(0, r->block, b->length);
+	if (crc != b->crc) {
+		r->wasted += b->length;
+		skip(r, "the checksum does not match");
+		if (r->wasted > WASTE && need(r, whole) >= whole)
+			consume(r, whole - 1 < r->end - r->start ? whole - 1 : r->end - r->start);
+		return true;
+	}
+	/* What looked like the cut-off end was damage: a whole block follows. */
+	r->status->cut_wanted = 0;
+	end_damage(r);
+	check_sequence(r, b);
+	r->status->blocks++;
+	r->status->bytes += whole;
+	if (!take_all(r, b->length, r->offset + sizeof(*b)))
+		return false;
+	consume(r, whole);
+	return true;
+}
+
+static void read_blocks(struct reader *r)
+{
+	struct gw_block b;
+
+	while (need(r, sizeof(b)) >= sizeof(b)) {
+		header_at(r, 0, &b);
+		if (!plausible(&b)) {
+			skip(r, "no block begins here");
+			continue;
+		}
+		if (!take_block(r, &b))
+			return;
+	}
+	if (r->end > r->start) {
+		if (!r->damage_why) {
+			r->damage = r->offset;
+			r->damage_why = "the file ends inside a block header";
+		}
+		consume(r, r->end - r->start);
+	}
+	end_damage(r);
+}
+
+static bool read_source(struct gw_source *source, gw_log_record_fn *record, void *arg,
+                        struct gw_log_status *status)
+{
+	struct reader r = {.source = source, .status = status, .record = record, .arg = arg};
+
+	status->compressed = gw_source_compressed(source);
+	r.window = gw_alloc(WINDOW);
+	r.block = gw_alloc(GW_BLOCK_MAX);
+	read_blocks(&r);
+	if (!*status->error && !status->blocks) {
+		bool empty = !r.offset && !status->read_error;
+
+		snprintf(status->error, sizeof(status->error), "%s%s",
+		         status->read_error ? status->read_error
+		         : empty ? "it is empty: the process has not launched a kernel, or "
+		                   "was killed before its first write"
+		                 : "it is not a gpuwatch log, or no block of it is whole",
+		         status->read_error && r.offset ? " before the first whole block" : "");
+	}
+	free(r.window);
+	free(r.block);
+	gw_source_close(source);
+	return !*status->error;
+}
+
+bool gw_log_read(const char *path, gw_log_record_fn *record, void *arg,
+                 struct gw_log_status *status)
+{
+	struct gw_source *source;
+
+	memset(status, 0, sizeof(*status));
+	source = gw_source_open(path, status->error, sizeof(status->error));
+	return source && read_source(source, record, arg, status);
+}
+
+bool gw_log_read_memory(const void *data, size_t length, gw_log_record_fn *record, void *arg,
+                        struct gw_log_status *status)
+{
+	memset(status, 0, sizeof(*status));
+	return read_source(gw_source_memory(data, length), record, arg, status);
+}
+
+const char *gw_log_text(const struct gw_log_record *record, unsigned n)
+{
+	const char *p = record->tail, *end = p + record->tail_length;
+
+	if (record->head->kind >= KINDS || !kinds[record->head->kind].text)
+		return "";
+	for (; n && p < end; n--)
+		p += strlen(p) + 1;
+	return p < end ? p : "";
+}
+
+const char *gw_log_value(const struct gw_log_record *record, const char *key)
+{
+	const char *p = record->tail, *end = p + record->tail_length;
+	size_t length = strlen(key);
+
+	for (; p < end; p += strlen(p) + 1)
+		if (!strncmp(p, key, length) && p[length] == '=')
+			return p + length + 1;
+	return "";
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch: finds the command and hands over. */
+#include "cli/command.h"
+#include "cli/say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct gw_command gw_commands[] = {
+#define COMMAND(name, function, operands, summary, synopsis)                                       \
+	{#name, #operands, summary, synopsis, &function},
+#include "cli/commands.def"
+#undef COMMAND
+        {0},
+};
+
+static const struct gw_command *find(const char *name)
+{
+	for (const struct gw_command *c = gw_commands; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
+static void help(FILE *out)
+{
+	fputs("Usage: gpuwatch COMMAND [options] ...\n\n"
+	      "Predicts and measures every CUDA kernel an unmodified program launches.\n\n"
+	      "Commands:\n",
+	      out);
+	for (const struct gw_command *c = gw_commands; c->name; c++)
+		fprintf(out, "  %s%-10s%s  %s\n", gw_ink(out, GW_INK_BOLD), c->name,
+		        gw_ink(out, GW_INK_OFF), c->summary);
+	fputs("\n`gpuwatch COMMAND --help` tells more; so do the manuals, man gpuwatch-COMMAND.\n"
+	      "Exit status: 0 done, 1 done with findings, 2 bad options or input; `run` gives the\n"
+	      "program's own.\n",
+	      out);
+}
+
+static void command_help(const struct gw_command *command)
+{
+	const struct gw_option *o = command->body->options;
+
+	printf("Usage: %s\n\n%s\n", command->synopsis, command->body->description);
+	printf("\nOptions:\n");
+	for (; o && o->name; o++) {
+		char left[120], name[80];
+
+		snprintf(left, sizeof(left), "%s%s%s", gw_option_name(o, name, sizeof(name)),
+		         *o->argument ? "=" : "", o->argument);
+		if (strlen(left) > 22)
+			printf("  %s\n  %-22s  %s", left, "", o->meaning);
+		else
+			printf("  %-22s  %s", left, o->meaning);
+		printf(o->type == GW_OPTION_CHOICE ? " (%s)\n" : "\n", o->choices);
+	}
+	printf("  %-22s  this text\n", "--help");
+}
+
+int gw_command_parse(const struct gw_command *command, int *argc, char **argv, void *values)
+{
+	bool stop = !strcmp(command->operands, "command");
+
+	for (int i = 0; i < *argc && strcmp(argv[i], "--"); i++) {
+		if (stop && argv[i][0] != '-')
+			break;
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			command_help(command);
+			return GW_EXIT_OK;
+		}
+	}
+	return gw_options_parse(command->body->options, command->name, stop, argc, argv, values)
+	               ? -1
+	               : GW_EXIT_USAGE;
+}
+
+/* A reader must not take half an answer for a whole one: a failed write is an error. */
+static int finish(int status)
+{
+	if (fflush(stdout) || ferror(stdout))
+		return errno == EPIPE
+		               ? status
+		               : gw_error("output could not be written: %s", strerror(errno));
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct gw_command *command;
+
+	gw_say_init();
+	if (argc < 2) {
+		help(stderr);
+		return GW_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		command = argc > 2 ? find(argv[2]) : NULL;
+		if (command)
+			command_help(command);
+		else
+			help(stdout);
+		return finish(GW_EXIT_OK);
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("gpuwatch %s (%s)\n", GW_VERSION, GW_COMMIT);
+		return finish(GW_EXIT_OK);
+	}
+	command = find(argv[1]);
+	if (!command)
+		return gw_error("there is no command \"%s\"; see gpuwatch --help", argv[1]);
+	return finish(command->body->run(command, argc - 2, argv + 2));
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/options.h"
+
+#include "cli/say.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char problem[200];
+
+bool gw_option_choice(const char *choices, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *p = choices; *p; p += strcspn(p, "|"), p += *p == '|')
+		if (strcspn(p, "|") == length && !strncmp(p, word, length))
+			return true;
+	return false;
+}
+
+/* Whether @p value is in the option's range; both ends 0 stand for "not negative". */
+static bool in_range(const struct gw_option *o, double value)
+{
+	return o->low == 0 && o->high == 0 ? value >= 0 : value >= o->low && value <= o->high;
+}
+
+static const char *range_problem(const struct gw_option *o, const char *kind)
+{
+	if (o->low == 0 && o->high == 0)
+		snprintf(problem, sizeof(problem), "%s, not negative, is wanted", kind);
+	else
+		snprintf(problem, sizeof(problem), "%s from %.15g to %.15g is wanted", kind, o->low,
+		         o->high);
+	return problem;
+}
+
+static const char *check_number(const struct gw_option *o, const char *text, double *where)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(value) || !in_range(o, value))
+		return range_problem(o, "a number");
+	if (where)
+		*where = value;
+	return NULL;
+}
+
+/* Power of two that a size suffix stands for; -1 when it is none. */
+static int suffix_shift(const char *suffix)
+{
+	static const char letters[] = "KMGT";
+	const char *found;
+
+	if (!*suffix)
+		return 0;
+	if (suffix[1])
+		return -1;
+	found = strchr(letters, *suffix >= 'a' && *suffix <= 'z' ? *suffix - 'a' + 'A' : *suffix);
+	return found ? (int)(found - letters + 1) * 10 : -1;
+}
+
+static const char *check_whole(const struct gw_option *o, const char *text, uint64_t *where)
+{
+	bool size = o->type == GW_OPTION_SIZE;
+	const char *kind =
+	        size ? "a size in bytes, with K, M, G or T if you like," : "a whole number";
+	char *end;
+	uint64_t value;
+	int shift;
+
+	if (*text < '0' || *text > '9')
+		return range_problem(o, kind);
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	shift = size ? suffix_shift(end) : *end ? -1 : 0;
+	if (errno || shift < 0 || value > UINT64_MAX >> shift ||
+	    !in_range(o, (double)(value << shift)))
+		return range_problem(o, kind);
+	if (where)
+		*where = value << shift;
+	return NULL;
+}
+
+static const char *append(struct gw_words *words, const char *text)
+{
+	if (!words)
+		return NULL;
+	if (words->count == GW_WORDS_MAX) {
+		snprintf(problem, sizeof(problem), "at most %d of them are taken", GW_WORDS_MAX);
+		return problem;
+	}
+	words->word[words->count++] = text;
+	return NULL;
+}
+
+const char *gw_option_check(const struct gw_option *option, const char *text, void *where)
+{
+	const char *why = NULL;
+
+	switch (option->type) {
+	case GW_OPTION_FLAG:
+	case GW_OPTION_TEXT:
+	case GW_OPTION_FILE:
+		break;
+	case GW_OPTION_LIST:
+		return append(where, text);
+	case GW_OPTION_CHOICE:
+		if (!gw_option_choice(option->choices, text)) {
+			snprintf(problem, sizeof(problem), "one of %s is wanted", option->choices);
+			return problem;
+		}
+		break;
+	case GW_OPTION_NUMBER:
+		why = check_number(option, text, option->text ? NULL : where);
+		if (why || !option->text)
+			return why;
+		break;
+	case GW_OPTION_COUNT:
+	case GW_OPTION_SIZE:
+		why = check_whole(option, text, option->text ? NULL : where);
+		if (why || !option->text)
+			return why;
+		break;
+	}
+	if (where)
+		*(const char **)where = text;
+	return NULL;
+}
+
+const char *gw_option_name(const struct gw_option *option, char *out, size_t size)
+{
+	snprintf(out, size, "--%s", option->name);
+	for (char *p = out; *p; p++)
+		if (*p == '_')
+			*p = '-';
+	return out;
+}
+
+static const struct gw_option *find(const struct gw_option *options, const char *text,
+                                    size_t length)
+{
+	char name[80];
+
+	for (const struct gw_option *o = options; o && o->name; o++)
+		if (strlen(gw_option_name(o, name, sizeof(name))) == length &&
+		    !strncmp(name, text, length))
+			return o;
+	return NULL;
+}
+
+/* One "--…" argument; returns how many strings of argv it took, 0 after a message. */
+static int take(const struct gw_option *options, const char *command, int left, char **argv,
+                char *values)
+{
+	const char *equals = strchr(argv[0], '='), *value, *why;
+	size_t length = equals ? (size_t)(equals - argv[0]) : strlen(argv[0]);
+	const struct gw_option *o = find(options, argv[0], length);
+	char name[80];
+
+	if (!o) {
+		gw_error("%s: there is no option %.*s; see gpuwatch %s --help", command,
+		         (int)length, argv[0], command);
+		return 0;
+	}
+	gw_option_name(o, name, sizeof(name));
+	if (o->type == GW_OPTION_FLAG) {
+		if (equals)
+			gw_error("%s: %s takes no value; leave out \"%s\"", command, name, equals);
+		else
+			*(bool *)(void *)(values + o->offset) = true;
+		return equals ? 0 : 1;
+	}
+	value = equals ? equals + 1 : left > 1 ? argv[1] : NULL;
+	if (!value) {
+		gw_error("%s: %s needs a value: %s=%s", command, name, name, o->argument);
+		return 0;
+	}
+	why = gw_option_check(o, value, values + o->offset);
+	if (why) {
+		gw_error("%s: %s=%s can't be used: %s", command, name, value, why);
+		return 0;
+	}
+	return equals ? 1 : 2;
+}
+
+bool gw_options_parse(const struct gw_option *options, const char *command, bool stop_at_operand,
+                      int *argc, char **argv, void *values)
+{
+	int operands = 0, i = 0;
+
+	while (i < *argc) {
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		if (!strncmp(argv[i], "--", 2)) {
+			int taken = take(options, command, *argc - i, argv + i, values);
+
+			if (!taken)
+				return false;
+			i += taken;
+			continue;
+		}
+		if (argv[i][0] == '-' && argv[i][1]) {
+			gw_error("%s: there is no option %s; options are written --name=value, see "
+			         "gpuwatch %s --help",
+			         command, argv[i], command);
+			return false;
+		}
+		if (stop_at_operand)
+			break;
+		argv[operands++] = argv[i++];
+	}
+	while (i < *argc)
+		argv[operands++] = argv[i++];
+	*argc = operands;
+	return true;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command-line options, one table per command. The table is what the parser, --help, the
+ * manual and the completion read.
+ */
+#ifndef GW_OPTIONS_H
+#define GW_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gw_option_type {
+	GW_OPTION_FLAG,   /**< no value; stored as bool */
+	GW_OPTION_TEXT,   /**< any text; const char * */
+	GW_OPTION_FILE,   /**< the same; completion offers files */
+	GW_OPTION_CHOICE, /**< one of `choices`; const char * */
+	GW_OPTION_NUMBER, /**< a number between low and high; double */
+	GW_OPTION_COUNT,  /**< a whole number between low and high; uint64_t */
+	GW_OPTION_SIZE,   /**< bytes with an optional K, M, G, T between low and high; uint64_t */
+	GW_OPTION_LIST,   /**< any text, and the option may stand several times; struct gw_words */
+};
+
+enum { GW_WORDS_MAX = 64 }; /**< most times a LIST option may stand */
+
+/** Where a LIST option goes, in the order given. */
+struct gw_words {
+	size_t count;
+	const char *word[GW_WORDS_MAX];
+};
+
+/** An option: --name, --name=VALUE or --name VALUE. A row whose name is NULL ends a table. */
+struct gw_option {
+	const char *name; /**< an underscore in it is written as a hyphen */
+	enum gw_option_type type;
+	const char *argument; /**< what the value is called in help, "" for a flag */
+	const char *choices;  /**< for CHOICE: words separated by | */
+	double low, high;     /**< for NUMBER, COUNT, SIZE; both 0: any that is not negative */
+	size_t offset;        /**< where the value goes in the command's struct */
+	bool text;            /**< check the value by its type, but store it as const char * */
+	const char *meaning;  /**< for help and manual; starts with a small letter, no full stop */
+};
+
+/**
+ * Parse @p argv, @p argc strings, by @p options into the struct @p values, whose fields stay as
+ * they are where no option names them. Operands are moved to the front of argv in their order and
+ * *argc becomes their number. After "--", and after the first operand when @p stop_at_operand,
+ * everything is an operand. Returns false after one message on stderr; @p command is its name
+ * there.
+ */
+bool gw_options_parse(const struct gw_option *options, const char *command, bool stop_at_operand,
+                      int *argc, char **argv, void *values);
+
+/**
+ * Check @p text as a value of @p option; on success store it through @p where (may be NULL).
+ * Returns NULL, or why not: the text says what is allowed and is valid until the next call.
+ */
+const char *gw_option_check(const struct gw_option *option, const char *text, void *where);
+
+/** The option as it is written, "--log-max", into @p out. Returns @p out. */
+const char *gw_option_name(const struct gw_option *option, char *out, size_t size);
+
+/** Whether @p word is one of @p choices, words separated by |. */
+bool gw_option_choice(const char *choices, const char *word);
+
+#endif

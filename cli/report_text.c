@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/log_rows.h"
+#include "cli/memory.h"
+#include "cli/number.h"
+#include "cli/report.h"
+#include "cli/say.h"
+#include "cli/table.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL = 11 }; /* width of the header's labels */
+
+/* Parts of a header line, separated by dots, wrapped under its label. */
+struct line {
+	const char *label;
+	size_t column;
+	unsigned width;
+};
+
+static struct line begin(const char *label, unsigned width)
+{
+	printf("  %s%-*s%s", gw_ink(stdout, GW_INK_BOLD), LABEL - 1, label,
+	       gw_ink(stdout, GW_INK_OFF));
+	return (struct line){label, 0, width};
+}
+
+static void part(struct line *line, enum gw_ink ink, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+static void part(struct line *line, enum gw_ink ink, const char *format, ...)
+{
+	char raw[1024], text[1024], *fitted;
+	size_t room = line->width - LABEL - 3;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(raw, sizeof(raw), format, args);
+	va_end(args);
+	fitted = gw_shorten(gw_printable(text, sizeof(text), raw), room);
+	if (line->column && line->column + 3 + gw_columns(fitted) > room) {
+		printf("\n  %*s", LABEL - 1, "");
+		line->column = 0;
+	}
+	if (line->column) {
+		printf(" %s ", gw_utf8() ? "·" : "|");
+		line->column += 3;
+	} else {
+		printf(" ");
+	}
+	printf("%s%s%s", gw_ink(stdout, ink), fitted,
+	       *gw_ink(stdout, ink) ? gw_ink(stdout, GW_INK_OFF) : "");
+	line->column += gw_columns(fitted);
+	free(fitted);
+}
+
+static void finish(struct line *line, const char *nothing)
+{
+	if (!line->column)
+		part(line, GW_INK_DIM, "%s", nothing);
+	putchar('\n');
+}
+
+enum { PROGRAMS = 4 }; /* programs told one by one */
+
+static void programs(const struct gw_model *m, unsigned width)
+{
+	struct line line = begin("Program", width);
+	size_t told = 0, read = 0;
+	bool ranks;
+	struct gw_text n;
+
+	for (size_t i = 0; i < m->file_count; i++) {
+		const struct gw_file *f = &m->files[i];
+		const char *command = f->text[GW_TEXT_command], *host = f->text[GW_TEXT_host];
+
+		if (f->skipped)
+			continue;
+		read++;
+		if (told == PROGRAMS)
+			continue;
+		told++;
+		if (line.column) {
+			printf("\n  %*s", LABEL - 1, "");
+			line.column = 0;
+		}
+		part(&line, GW_INK_OFF, "%s", *command ? command : "unknown");
+		ranks = m->file_count > 1 && *f->text[GW_TEXT_rank];
+		if (f->status.header)
+			part(&line, GW_INK_DIM, "pid %u%s%s%s%s", f->header.pid,
+			     *host ? " on " : "", host, ranks ? ", rank " : "",
+			     ranks ? f->text[GW_TEXT_rank] : "");
+	}
+	if (read > told)
+		part(&line, GW_INK_DIM, "and %s",
+		     gw_counted(&n, (double)(read - told), "process more", "processes more"));
+	finish(&line, "unknown");
+}
+
+static void devices(const struct gw_model *m, unsigned width)
+{
+	struct line line = begin("Device", width);
+	struct gw_text memory, launches;
+
+	for (size_t i = 0; i < m->gpu_count; i++) {
+		const struct gw_gpu *g = &m->gpus[i];
+
+		if (i) {
+			printf("\n  %*s", LABEL - 1, "");
+			line.column = 0;
+		}
+		part(&line, GW_INK_OFF, "%u %s", g->record.ordinal,
+		     *g->name ? g->name : "without a name");
+		part(&line, GW_INK_DIM, "sm_%u", g->record.compute_capability);
+		part(&line, GW_INK_DIM, "%u SMs", g->record.sm_count);
+		part(&line, GW_INK_DIM, "%s", gw_bytes(&memory, (double)g->record.memory));
+		part(&line, GW_INK_DIM, "driver API %u.%u", g->record.driver_version / 1000,
+		     g->record.driver_version % 1000 / 10);
+		if (m->gpu_count > 1)
+			part(&line, GW_INK_DIM, "%s",
+			     gw_counted(&launches, (double)g->launches, "launch", "launches"));
+	}
+	finish(&line, "none in these logs");
+}
+
+static void seen(const struct gw_model *m, unsigned width)
+{
+	const uint64_t *c = m->counters;
+	const struct gw_row *all = &m->all;
+	struct line line = begin("Seen", width);
+	struct gw_text a, b, d;
+
+	part(&line, GW_INK_OFF, "%s", gw_counted(&a, (double)all->launches, "kernel run", NULL));
+	if (c[GW_COUNTER_graph_launches])
+		part(&line, GW_INK_OFF, "%s of them by %s", gw_count(&a, (double)all->from_graph),
+		     gw_counted(&b, (double)c[GW_COUNTER_graph_launches], "graph launch",
+		                "graph launches"));
+	part(&line, all->measured < all->launches ? GW_INK_WARN : GW_INK_OFF, "%s measured (%s)",
+	     gw_count(&a, (double)all->measured),
+	     gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN));
+	part(&line, GW_INK_OFF, "%s joined", gw_count(&a, (double)c[GW_COUNTER_joined]));
+	part(&line,
+	     c[GW_COUNTER_launches_unmatched] || c[GW_COUNTER_activity_unmatched] ? GW_INK_WARN
+	                                                                          : GW_INK_OFF,
+	     "unmatched: %s, %s",
+	     gw_counted(&a, (double)c[GW_COUNTER_launches_unmatched], "launch", "launches"),
+	     gw_counted(&b, (double)c[GW_COUNTER_activity_unmatched], "record", NULL));
+	if (c[GW_COUNTER_captured])
+		part(&line, GW_INK_DIM, "%s captured",
+		     gw_count(&d, (double)c[GW_COUNTER_captured]));
+	if (c[GW_COUNTER_failed])
+		part(&line, GW_INK_WARN, "%s refused by the driver",
+		     gw_count(&d, (double)c[GW_COUNTER_failed]));
+	finish(&line, "");
+}
+
+/* Everything that was lost or left out on the way, in the counters' own words. */
+static void dropped(const struct gw_model *m, unsigned width)
+{
+	static const struct {
+		enum gw_counter counter;
+		const char *words;
+	} losses[] = {
+	        {GW_COUNTER_ring_dropped,
+	         "launches lost: a thread's ring was full (GPUWATCH_RING)"},
+	        {GW_COUNTER_threads_dropped, "launches of threads without a ring"},
+	        {GW_COUNTER_activity_dropped, "activity records dropped by CUPTI"},
+	        {GW_COUNTER_activity_invalid, "records with impossible times"},
+	        {GW_COUNTER_events_skipped, "launches not timed: the pool of events was in use"},
+	        {GW_COUNTER_graph_unknown, "graph launches whose kernels could not be listed"},
+	        {GW_COUNTER_table_full, "launches without detail: a table was full"},
+	        {GW_COUNTER_log_lost, "records not written to the log"},
+	};
+	struct line line = begin("Dropped", width);
+	uint64_t lost_names = 0;
+	struct gw_text n;
+
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
+		if (m->counters[losses[i].counter])
+			part(&line, GW_INK_WARN, "%s %s",
+			     gw_count(&n, (double)m->counters[losses[i].counter]), losses[i].words);
+	for (size_t i = 0; i < m->file_count; i++)
+		lost_names += m->files[i].lost_names;
+	if (lost_names)
+		part(&line, GW_INK_WARN, "%s without a name: it is in a lost part of the log",
+		     gw_counted(&n, (double)lost_names, "launch", "launches"));
+	finish(&line, "nothing");
+}
+
+static void degraded(const struct gw_model *m, unsigned width)
+{
+	struct line line = begin("Degraded", width);
+	struct gw_text n;
+
+	for (size_t i = 0; i < m->reason_count; i++) {
+		const struct gw_reason *r = &m->reasons[i];
+
+		if (m->file_count > 1)
+			part(&line, GW_INK_WARN, "%s (%s)", r->text,
+			     gw_counted(&n, r->files, "process", "processes"));
+		else
+			part(&line, GW_INK_WARN, "%s", r->text);
+	}
+	finish(&line, "nothing");
+}
+
+static void cost(const struct gw_model *m, unsigned width)
+{
+	const uint64_t *c = m->counters;
+	struct line line = begin("Own cost", width);
+	struct gw_text a;
+	bool counted = false;
+
+	for (size_t i = 0; i < m->file_count; i++)
+		counted |= m->files[i].counted;
+	if (counted) {
+		part(&line, GW_INK_OFF, "worker CPU %s",
+		     gw_duration(&a, (double)c[GW_COUNTER_worker_cpu_ns]));
+		part(&line, GW_INK_OFF, "attaching %s",
+		     gw_duration(&a, (double)c[GW_COUNTER_attach_ns]));
+		part(&line, GW_INK_OFF, "first sights %s",
+		     gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
+		part(&line, GW_INK_OFF, "log %s", gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));
+	}
+	finish(&line, "unknown: no counters in these logs");
+}
+
+static void predictions(struct gw_model *m, unsigned width)
+{
+	struct gw_row *all = &m->all;
+	struct line line = begin("Predicted", width);
+	double single = (double)all->scored_single;
+	uint64_t before = all->scored - all->late;
+	struct gw_text a, b;
+
+	if (!all->measured) {
+		finish(&line, "nothing was measured, so nothing can be said");
+		return;
+	}
+	part(&line, GW_INK_OFF, "%s of measured launches before the call",
+	     gw_percent(&a, (double)before / (double)all->measured));
+	if (all->late)
+		part(&line, GW_INK_OFF, "%s later from what was known at the call",
+		     gw_percent(&a, (double)all->late / (double)all->measured));
+	part(&line, GW_INK_OFF, "%s unknown", gw_count(&a, (double)(all->measured - all->scored)));
+	if (all->scored) {
+		part(&line, GW_INK_BOLD, "median error %s",
+		     gw_percent(&a, gw_quantile(&all->error, 0.5)));
+		part(&line, GW_INK_OFF, "MAPE %s", gw_percent(&a, gw_row_mape(all)));
+		part(&line, GW_INK_OFF, "within 10%%: %s, 25%%: %s",
+		     gw_percent(&a, (double)all->within10 / single),
+		     gw_percent(&b, (double)all->within25 / single));
+		part(&line, GW_INK_OFF, "90%% interval held %s",
+		     gw_percent(&a, gw_row_coverage(all)));
+	}
+	finish(&line, "");
+}
+
+static void order(const struct gw_model *m, unsigned width)
+{
+	const uint64_t *o = m->order;
+	uint64_t violations = o[GW_ORDER_SELF] + o[GW_ORDER_LATER], untimed = 0;
+	uint64_t all = o[GW_ORDER_PROVEN] + o[GW_ORDER_UNPROVEN] + violations;
+	struct line line;
+	struct gw_text a, b;
+
+	if (!all)
+		return;
+	line = begin("Order", width);
+	for (size_t i = 0; i < m->file_count; i++)
+		untimed += m->files[i].untimed;
+	part(&line, violations ? GW_INK_OFF : GW_INK_GOOD,
+	     "proven for %s of %s: prediction first, measurement after",
+	     gw_count(&a, (double)o[GW_ORDER_PROVEN]),
+	     gw_counted(&b, (double)all, "prediction", NULL));
+	if (violations)
+		part(&line, GW_INK_BAD, "%s (--verify lists them)",
+		     gw_counted(&a, (double)violations, "violation", NULL));
+	if (untimed)
+		part(&line, GW_INK_DIM, "%s no start time and could be checked by number only",
+		     gw_counted(&a, (double)untimed, "measurement has", "measurements have"));
+	finish(&line, "");
+}
+
+enum { COMPLAINTS = 8 }; /* lines told of each log */
+
+static void missing(const struct gw_model *m, unsigned width)
+{
+	for (size_t i = 0; i < m->file_count; i++) {
+		const struct gw_file *f = &m->files[i];
+		char text[300];
+
+		for (unsigned n = 0; n < COMPLAINTS && !f->skipped; n++) {
+			struct line line;
+
+			if (!gw_log_complaint(&f->status, n, text, sizeof(text)))
+				break;
+			line = begin(n ? "" : "Log", width);
+			part(&line, GW_INK_WARN, "%s%s%s", m->file_count > 1 ? f->path : "",
+			     m->file_count > 1 ? ": " : "", text);
+			finish(&line, "");
+		}
+	}
+}
+
+static const char *number(const struct gw_column_info *info, double value, struct gw_text *text)
+{
+	switch (info->kind) {
+	case GW_KIND_TIME:
+		return gw_duration(text, value);
+	case GW_KIND_SHARE:
+		return gw_percent(text, value);
+	default:
+		return gw_count(text, value);
+	}
+}
+
+static void name_cell(struct gw_table *table, const struct gw_report *report,
+                      const struct gw_report_line *line)
+{
+	char flags[32];
+	const char *name = gw_report_cell(report, line, GW_COLUMN_name, NULL, 0);
+
+	gw_table_cell(table, gw_report_flags(line->row, true, flags, sizeof(flags)));
+	gw_table_cell(table, name);
+}
+
+static bool text_column(const struct gw_report *report, unsigned c)
+{
+	return *gw_columns_info[c].title && c != GW_COLUMN_name && gw_report_has(report, c);
+}
+
+static struct gw_table *build(const struct gw_report *report)
+{
+	struct gw_table_column columns[GW_COLUMNS + 2];
+	struct gw_table *table;
+	unsigned count = 0;
+
+	for (unsigned c = 0; c < GW_COLUMNS; c++)
+		if (text_column(report, c))
+			columns[count++] = (struct gw_table_column){
+			        gw_columns_info[c].title, gw_columns_info[c].kind != GW_KIND_TEXT,
+			        false, gw_columns_info[c].priority};
+	columns[count++] = (struct gw_table_column){"", false, false, 2};
+	columns[count++] = (struct gw_table_column){"Name", false, true, 0};
+	table = gw_table_new(columns, count);
+	for (size_t i = 0; i < report->count; i++) {
+		for (unsigned c = 0; c < GW_COLUMNS; c++) {
+			const struct gw_report_line *line = &report->lines[i];
+			char buffer[160];
+			struct gw_text text;
+
+			if (!text_column(report, c))
+				continue;
+			gw_table_cell(
+			        table,
+			        gw_columns_info[c].kind == GW_KIND_TEXT
+			                ? gw_report_cell(report, line, c, buffer, sizeof(buffer))
+			                : number(&gw_columns_info[c], line->value[c], &text));
+		}
+		name_cell(table, report, &report->lines[i]);
+	}
+	return table;
+}
+
+/* The meaning of the flags that occur. */
+static void legend(const struct gw_report *report, unsigned width)
+{
+	struct line line = {"", 0, width};
+	bool any = false;
+
+#define FLAG(name, letter, condition, meaning)                                                     \
+	for (size_t i = 0; i < report->count; i++) {                                               \
+		const struct gw_row *row = report->lines[i].row;                                   \
+		if (!(condition))                                                                  \
+			continue;                                                                  \
+		if (!any) {                                                                        \
+			putchar('\n');                                                             \
+			line = begin("Flags", width);                                              \
+		}                                                                                  \
+		any = true;                                                                        \
+		part(&line, GW_INK_DIM, letter " " meaning);                                       \
+		break;                                                                             \
+	}
+#include "cli/report_flags.def"
+#undef FLAG
+	if (any)
+		putchar('\n');
+}
+
+static void title(const struct gw_report *report)
+{
+	const struct gw_model *m = &report->model;
+	size_t read = 0;
+	char path[512];
+	struct gw_text n;
+
+	if (m->stand_in)
+		printf("%s" GW_STAND_IN_NOTICE "%s\n", gw_ink(stdout, GW_INK_WARN),
+		       gw_ink(stdout, GW_INK_OFF));
+	for (size_t i = 0; i < m->file_count; i++)
+		read += !m->files[i].skipped;
+	printf("%sgpuwatch report%s  %s\n\n", gw_ink(stdout, GW_INK_BOLD),
+	       gw_ink(stdout, GW_INK_OFF),
+	       m->file_count == 1 ? gw_printable(path, sizeof(path), m->files[0].path)
+	                          : gw_counted(&n, (double)read, "process", "processes"));
+}
+
+void gw_report_text(struct gw_report *report)
+{
+	struct gw_model *m = &report->model;
+	unsigned width = gw_width(), left;
+	struct gw_table *table;
+	struct gw_text n;
+
+	title(report);
+	programs(m, width);
+	devices(m, width);
+	seen(m, width);
+	dropped(m, width);
+	degraded(m, width);
+	cost(m, width);
+	predictions(m, width);
+	order(m, width);
+	missing(m, width);
+	putchar('\n');
+	if (!m->row_count) {
+		printf("  No kernel in %s.\n", m->file_count == 1 ? "this log" : "these logs");
+		return;
+	}
+	table = build(report);
+	left = gw_table_print(table, stdout, report->wide ? 0 : width, 2);
+	gw_table_free(table);
+	if (report->hidden)
+		printf("\n  %s%s not shown%s\n", gw_ink(stdout, GW_INK_DIM),
+		       gw_counted(&n, (double)report->hidden, "row", NULL),
+		       gw_ink(stdout, GW_INK_OFF));
+	legend(report, width);
+	if (left)
+		printf("%s\n  %s did not fit; --wide shows all%s\n", gw_ink(stdout, GW_INK_DIM),
+		       gw_counted(&n, left, "column", NULL), gw_ink(stdout, GW_INK_OFF));
+}
+
+void gw_report_violations(const struct gw_report *report)
+{
+	const struct gw_model *m = &report->model;
+	uint64_t all = m->order[GW_ORDER_SELF] + m->order[GW_ORDER_LATER];
+	struct gw_text a, b;
+
+	printf("\nOrder of predictions: %s\n",
+	       all ? gw_counted(&a, (double)all, "violation", NULL) : "no violation");
+	for (uint32_t i = 0; i < m->violation_count; i++) {
+		const struct gw_violation *v = &m->violations[i];
+		char path[512], name[256];
+
+		gw_printable(path, sizeof(path), m->files[v->file].path);
+		gw_printable(name, sizeof(name),
+		             v->name == GW_INDEX_NONE ? "a kernel without a name"
+		                                      : m->names[v->name].plain);
+		printf("  %s, offset %llu: %s: ", path, (unsigned long long)v->offset, name);
+		if (v->result == GW_ORDER_SELF)
+			printf("knows %s measurements, only %s stand before it\n",
+			       gw_count(&a, (double)v->known), gw_count(&b, (double)v->learnt));
+		else
+			printf("called at %llu ns, but knows %s measurements, the last of which "
+			       "ended after that\n",
+			       (unsigned long long)v->call_ns, gw_count(&a, (double)v->known));
+	}
+	if (all > m->violation_count)
+		printf("  and %s more\n", gw_count(&a, (double)(all - m->violation_count)));
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/table.h"
+
+#include "cli/memory.h"
+#include "cli/say.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	GAP = 2,          /* spaces between columns */
+	ELASTIC_MIN = 20, /* the least room a name is readable in */
+};
+
+struct gw_table {
+	struct gw_table_column *columns;
+	unsigned count;
+	char **cells;
+	size_t used, room;
+};
+
+struct gw_table *gw_table_new(const struct gw_table_column *columns, unsigned count)
+{
+	struct gw_table *t = gw_alloc(sizeof(*t));
+
+	t->columns = gw_alloc(count * sizeof(*columns));
+	memcpy(t->columns, columns, count * sizeof(*columns));
+	t->count = count;
+	return t;
+}
+
+void gw_table_free(struct gw_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->used; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	free(table->columns);
+	free(table);
+}
+
+void gw_table_cell(struct gw_table *table, const char *text)
+{
+	size_t size = strlen(text) + 1;
+
+	table->cells = gw_grow(table->cells, &table->room, table->used + 1, sizeof(*table->cells));
+	table->cells[table->used] = gw_alloc(size);
+	gw_printable(table->cells[table->used++], size, text);
+}
+
+/* Byte offset of the column-th character of @p text. */
+static size_t byte_of(const char *text, size_t column)
+{
+	size_t i = 0;
+
+	for (; text[i]; i++)
+		if (((unsigned char)text[i] & 0xc0) != 0x80 && column-- == 0)
+			break;
+	return i;
+}
+
+char *gw_shorten(const char *text, size_t columns)
+{
+	size_t length = gw_columns(text), size = strlen(text) + 4, head, tail;
+	const char *dots = gw_utf8() ? "…" : "..", *end;
+	size_t mark = gw_columns(dots);
+	char *out = gw_alloc(size);
+
+	if (length <= columns || columns <= mark) {
+		size_t bytes = byte_of(text, length <= columns ? length : columns);
+
+		memcpy(out, text, bytes);
+		out[bytes] = '\0';
+		return out;
+	}
+	/* The head tells more than the tail: namespace and function against parameter types. */
+	head = (columns - mark) * 2 / 3;
+	tail = columns - mark - head;
+	end = text + byte_of(text, length - tail);
+	snprintf(out, size, "%.*s%s%s", (int)byte_of(text, head), text, dots, end);
+	return out;
+}
+
+/* Widths of all columns, the elastic one at its full length. */
+static void measure(const struct gw_table *t, size_t *widths)
+{
+	for (unsigned c = 0; c < t->count; c++)
+		widths[c] = gw_columns(t->columns[c].title);
+	for (size_t i = 0; i < t->used; i++) {
+		size_t n = gw_columns(t->cells[i]);
+
+		if (n > widths[i % t->count])
+			widths[i % t->count] = n;
+	}
+}
+
+/* Decide what is shown within @p width; a column that leaves gets shown[c] false. */
+static unsigned fit(const struct gw_table *t, size_t *widths, bool *shown, size_t width)
+{
+	unsigned left = 0;
+
+	for (;;) {
+		size_t need = 0, full;
+		unsigned elastic = t->count, worst = t->count;
+
+		for (unsigned c = 0; c < t->count; c++) {
+			if (!shown[c])
+				continue;
+			need += (need ? GAP : 0) + widths[c];
+			if (t->columns[c].elastic)
+				elastic = c;
+			if (t->columns[c].priority &&
+			    (worst == t->count ||
+			     t->columns[c].priority > t->columns[worst].priority))
+				worst = c;
+		}
+		if (need <= width)
+			return left;
+		if (elastic < t->count) {
+			full = widths[elastic];
+			if (full > ELASTIC_MIN && need - full + ELASTIC_MIN <= width) {
+				widths[elastic] = width - (need - full);
+				return left;
+			}
+		}
+		if (worst == t->count) {
+			if (elastic < t->count && widths[elastic] > ELASTIC_MIN)
+				widths[elastic] = ELASTIC_MIN;
+			return left;
+		}
+		shown[worst] = false;
+		left++;
+	}
+}
+
+static void print_cell(FILE *out, const char *text, size_t width, bool right, bool last)
+{
+	char *fitted = gw_shorten(text, width);
+	int pad = (int)(width - gw_columns(fitted));
+
+	if (right)
+		fprintf(out, "%*s%s", pad, "", fitted);
+	else
+		fprintf(out, "%s%*s", fitted, last ? 0 : pad, "");
+	free(fitted);
+}
+
+unsigned gw_table_print(const struct gw_table *table, FILE *out, unsigned width, unsigned indent)
+{
+	size_t *widths = gw_alloc(table->count * sizeof(*widths));
+	bool *shown = gw_alloc(table->count * sizeof(*shown));
+	unsigned left, last = 0;
+
+	measure(table, widths);
+	for (unsigned c = 0; c < table->count; c++)
+		shown[c] = true;
+	left = fit(table, widths, shown, width ? width - indent : SIZE_MAX);
+	for (unsigned c = 0; c < table->count; c++)
+		if (shown[c])
+			last = c;
+	for (size_t row = 0; row <= table->used / table->count; row++) {
+		bool first = true;
+
+		fprintf(out, "%*s%s", (int)indent, "", row ? "" : gw_ink(out, GW_INK_BOLD));
+		for (unsigned c = 0; c < table->count; c++) {
+			if (!shown[c])
+				continue;
+			fprintf(out, "%*s", first ? 0 : GAP, "");
+			print_cell(out,
+			           row ? table->cells[(row - 1) * table->count + c]
+			               : table->columns[c].title,
+			           widths[c], table->columns[c].right, c == last);
+			first = false;
+		}
+		fprintf(out, "%s\n", row ? "" : gw_ink(out, GW_INK_OFF));
+	}
+	free(widths);
+	free(shown);
+	return left;
+}

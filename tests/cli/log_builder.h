@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds logs for tests, by the format's description alone: it shares the record structs with
+ * the product, but neither its writer nor its reader.
+ */
+#ifndef LOG_BUILDER_H
+#define LOG_BUILDER_H
+
+#include "predictor/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** A log in memory. Zero-initialised is empty. Free with lb_free. */
+struct lb {
+	unsigned char *data; /**< whole blocks */
+	size_t length;
+	unsigned char *block; /**< records of the block being built */
+	size_t block_length;
+	uint32_t sequence;
+	uint64_t records;
+};
+
+/** Append a record: its struct (head.kind and head.length are filled in) and its tail. */
+void lb_record(struct lb *b, unsigned kind, void *record, size_t size, const void *tail,
+               size_t tail_size);
+/** Close the block being built; does nothing when it is empty. */
+void lb_block(struct lb *b);
+/** The same for each record, with what a test mostly wants. */
+void lb_header(struct lb *b, uint32_t pid, uint32_t flags, const char *command);
+void lb_device(struct lb *b, uint32_t id, const char *name, const char *uuid);
+void lb_kernel(struct lb *b, uint32_t id, const char *mangled);
+void lb_config(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t block_x);
+void lb_stream(struct lb *b, uint32_t id, uint32_t device);
+/** A launch as it should be: call 10 µs before start. predicted NaN: unknown. */
+struct gw_record_launch lb_launch(uint32_t config, uint64_t start_ns, uint64_t duration_ns,
+                                  float predicted, uint32_t known);
+void lb_add_launch(struct lb *b, struct gw_record_launch launch);
+void lb_degraded(struct lb *b, uint32_t code, const char *text);
+void lb_counters(struct lb *b, const uint64_t *values, uint32_t count);
+void lb_end(struct lb *b);
+/** Write the log to @p path; false on failure. */
+bool lb_write(struct lb *b, const char *path);
+void lb_free(struct lb *b);
+
+#endif
