@@ -150,7 +150,6 @@ struct CUctx_st {
 	unsigned flags;
 	unsigned api_version;
 	bool primary;
-	int sticky;           /* error every later call answers, 0 when healthy */
 	uint32_t next_stream; /* stream ids count per context, as CUPTI's do */
 	CUstream legacy;
 	int capturing;         /* streams of this context that are in a capture */

@@ -156,6 +156,23 @@ static void a_callback_sees_a_launch_come_and_go(void **state)
 	assert_int_equal(heard.entered, 2);
 }
 
+static uint64_t my_clock(void)
+{
+	return 1000;
+}
+
+static void records_follow_a_registered_clock(void **state)
+{
+	collect();
+	assert_int_equal(cuptiActivityRegisterTimestampCallback(my_clock), 0);
+	launch(*state, 1);
+	cuCtxSynchronize();
+	cuptiActivityFlushAll(0);
+	assert_int_equal(seen.records, 1);
+	assert_true(seen.first_start < 1000 || seen.first_start > UINT64_MAX - 1000000000);
+	cuptiFinalize();
+}
+
 /* ---- scenarios, in a process of their own ------------------------------------------------- */
 
 static const char *self;
@@ -190,7 +207,7 @@ static int scenario_records(const struct fixture *f)
 	clock_gettime(CLOCK_REALTIME, &t);
 	before = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	cuptiActivityRegisterCallbacks(on_request, on_complete);
-	int enabled = cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	int enabled = (int)cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	cuptiGetTimestamp(&now);
 	for (int i = 0; i < 60; i++)
 		cuLaunchKernel(f->empty, 1, 1, 1, 32, 1, 1, 0, i % 2 ? other : f->stream, NULL,
@@ -364,6 +381,7 @@ int main(int argc, char **argv)
 	        T(a_running_kernel_holds_its_records_back),
 	        T(nothing_is_recorded_when_disabled),
 	        T(a_callback_sees_a_launch_come_and_go),
+	        T(records_follow_a_registered_clock),
 	        cmocka_unit_test(records_are_plain_without_a_script),
 	        cmocka_unit_test(every_seventh_record_is_dropped_and_counted),
 	        cmocka_unit_test(every_tenth_record_has_impossible_times),
