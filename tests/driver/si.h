@@ -156,6 +156,7 @@ struct CUctx_st {
 	CUstream streams;      /* list through ->next */
 	uint64_t blocking_end; /* latest end of work on streams that wait for the legacy one */
 	uint64_t legacy_end;
+	uint64_t dropped_end; /* latest end of work on streams destroyed since */
 	size_t limits[CU_LIMIT_MAX];
 	struct CUctx_st *next;
 };

@@ -90,7 +90,7 @@ static void a_full_buffer_is_delivered_without_a_flush(void **state)
 static void a_running_kernel_holds_its_records_back(void **state)
 {
 	struct fixture *f = *state;
-	unsigned long long ns = 20000000;
+	unsigned long long ns = 200000000;
 	void *params[] = {&ns};
 	collect();
 	cuLaunchKernel(f->spin, 1, 1, 1, 1, 1, 1, 0, f->stream, params, NULL);
