@@ -275,7 +275,10 @@ static void order(const struct gw_model *m, unsigned width)
 	part(&line, violations ? GW_INK_OFF : GW_INK_GOOD, "proven for %s of %s",
 	     gw_count(&a, (double)o[GW_ORDER_PROVEN]),
 	     gw_counted(&b, (double)all, "prediction", NULL));
-	if (!violations)
+	if (o[GW_ORDER_UNPROVEN])
+		part(&line, GW_INK_WARN, "%s open: records before them are lost",
+		     gw_count(&a, (double)o[GW_ORDER_UNPROVEN]));
+	else if (!violations)
 		part(&line, GW_INK_DIM, "each made before its measurement");
 	if (violations)
 		part(&line, GW_INK_BAD, "%s (--verify lists them)",
