@@ -85,6 +85,18 @@ static const char *check_whole(const struct gw_option *o, const char *text, uint
 	return NULL;
 }
 
+static const char *append(struct gw_words *words, const char *text)
+{
+	if (!words)
+		return NULL;
+	if (words->count == GW_WORDS_MAX) {
+		snprintf(problem, sizeof(problem), "at most %d of them are taken", GW_WORDS_MAX);
+		return problem;
+	}
+	words->word[words->count++] = text;
+	return NULL;
+}
+
 const char *gw_option_check(const struct gw_option *option, const char *text, void *where)
 {
 	const char *why = NULL;
@@ -94,6 +106,8 @@ const char *gw_option_check(const struct gw_option *option, const char *text, vo
 	case GW_OPTION_TEXT:
 	case GW_OPTION_FILE:
 		break;
+	case GW_OPTION_LIST:
+		return append(where, text);
 	case GW_OPTION_CHOICE:
 		if (!gw_option_choice(option->choices, text)) {
 			snprintf(problem, sizeof(problem), "one of %s is wanted", option->choices);

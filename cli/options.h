@@ -18,13 +18,22 @@ enum gw_option_type {
 	GW_OPTION_NUMBER, /**< a number between low and high; double */
 	GW_OPTION_COUNT,  /**< a whole number between low and high; uint64_t */
 	GW_OPTION_SIZE,   /**< bytes with an optional K, M, G, T between low and high; uint64_t */
+	GW_OPTION_LIST,   /**< any text, and the option may stand several times; struct gw_words */
+};
+
+enum { GW_WORDS_MAX = 64 }; /**< most times a LIST option may stand */
+
+/** Where a LIST option goes, in the order given. */
+struct gw_words {
+	size_t count;
+	const char *word[GW_WORDS_MAX];
 };
 
 /** An option: --name, --name=VALUE or --name VALUE. A row whose name is NULL ends a table. */
 struct gw_option {
 	const char *name; /**< an underscore in it is written as a hyphen */
 	enum gw_option_type type;
-	const char *argument; /**< what the value is called in help, "" for a flag */
+	const char *argument; /**< what the value is called in help, "" or NULL for a flag */
 	const char *choices;  /**< for CHOICE: words separated by | */
 	double low, high;     /**< for NUMBER, COUNT, SIZE; both 0: any that is not negative */
 	size_t offset;        /**< where the value goes in the command's struct */
@@ -50,6 +59,16 @@ const char *gw_option_check(const struct gw_option *option, const char *text, vo
 
 /** The option as it is written, "--log-max", into @p out. Returns @p out. */
 const char *gw_option_name(const struct gw_option *option, char *out, size_t size);
+
+/** Whether the option takes a value, and whether its values are a list of choices. */
+static inline bool gw_option_valued(const struct gw_option *option)
+{
+	return option->argument && *option->argument;
+}
+static inline bool gw_option_listed(const struct gw_option *option)
+{
+	return option->choices && *option->choices;
+}
 
 /** Whether @p word is one of @p choices, words separated by |. */
 bool gw_option_choice(const char *choices, const char *word);

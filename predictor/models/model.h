@@ -11,7 +11,7 @@
 
 enum {
 	GW_TERMS_MAX = 40,   /**< most terms an estimate can show */
-	GW_WARNINGS_MAX = 8, /**< most warnings an estimate can carry */
+	GW_WARNINGS_MAX = 24, /**< most warnings an estimate can carry */
 };
 
 /** One step of a model's reasoning, shown to the user. */
@@ -38,9 +38,12 @@ struct gw_estimate {
 struct gw_model_options {
 	unsigned qrm_factors;    /**< fig. 5.10 of 002: 0 both, 1 E_mix only, 2 none */
 	bool qrm_int_as_add;     /**< 5.2.6 of 002: an integer instruction costs an addition */
-	bool qrm_utilisation;    /**< apply E_util (5.13) when utilisation is given */
-	double utilisation;      /**< 0 to 1 of the best used resource, for E_util; 0 = not given */
+	bool qrm_utilisation;    /**< apply E_util (5.13), which must then be given in qrm_e_util */
+	double qrm_e_util;       /**< E_util: measured over predicted time on the reference GPU */
+	double utilisation;      /**< 0 to 1 of the best used resource, for a warning; 0 = not given */
 	double given_ops;        /**< user-given operations (002, 6.2); 0 = not given */
+	double given_ops_rate;   /**< peak rate of the given operations, op/s (002, 6.2); 0 = not given */
+	double given_ops_inst;   /**< thread instructions that do the given operations; 0 = one each */
 	double given_traffic;    /**< user-given DRAM bytes (002, 7.2.1); 0 = not given */
 	double l1_hit, l2_hit;   /**< user-given hit shares (001: l1pct, l2pct), 0 to 1; negative = not given */
 };

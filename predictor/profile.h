@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Device profiles on disk: JSON, described in docs/profile.md. This is the only part of
+ * the predictor that does I/O; library gwprofile. Nothing here prints or exits, and no
+ * input, however corrupt, does more than fail with a message.
+ */
+#ifndef GW_PROFILE_H
+#define GW_PROFILE_H
+
+#include <stdio.h>
+
+#include "device.h"
+
+enum {
+	GW_PROFILE_VERSION = 1,     /**< the format's number, key "gpuwatch_profile" */
+	GW_PROFILE_ALIASES = 8,     /**< most other names of a device */
+	GW_PROFILE_TEXT = 192,      /**< room for a source or a line of provenance, NUL included */
+	GW_PROFILE_BYTES = 1 << 20, /**< longest file that is read */
+	GW_PROFILE_FILES = 4096,    /**< most files looked at in one folder */
+};
+
+/** Under what a profile was made; an empty string is not known. Rows: profile.c. */
+struct gw_provenance {
+	char tool[GW_PROFILE_TEXT];   /**< program and version that wrote it */
+	char date[GW_PROFILE_TEXT];   /**< when, YYYY-MM-DD or ISO 8601 */
+	char driver[GW_PROFILE_TEXT]; /**< driver version */
+	char cuda[GW_PROFILE_TEXT];   /**< CUDA version */
+	char clocks[GW_PROFILE_TEXT]; /**< clocks and how they were held */
+	char note[GW_PROFILE_TEXT];   /**< anything a reader must know */
+};
+
+/** A device, and where each of its values is from. About 40 KiB: keep it off small stacks. */
+struct gw_profile {
+	struct gw_device device;
+	unsigned alias_count;
+	char aliases[GW_PROFILE_ALIASES][sizeof(((struct gw_device *)0)->name)];
+	struct gw_provenance provenance;
+	char source[GW_PARAMS][GW_PROFILE_TEXT];       /**< document and table; empty: none given */
+	char curve_source[GW_CURVES][GW_PROFILE_TEXT]; /**< the same for curves */
+	char path[4096]; /**< file it was read from; empty when it was not read from a file */
+};
+
+/** One message for the user: file, line, what is wrong, remedy. Empty: nothing to say. */
+struct gw_profile_error {
+	char text[640];
+};
+
+/** A profile of which nothing is known but the device's name. */
+void gw_profile_clear(struct gw_profile *profile, const char *name);
+
+/**
+ * Read @p length bytes of JSON at @p text; @p file stands in messages. Returns 0, or -1
+ * with @p error filled and @p out cleared. Refuses what docs/profile.md does not allow:
+ * other syntax, unknown or duplicate keys, unknown units, values out of range.
+ */
+int gw_profile_parse(const char *text, size_t length, const char *file, struct gw_profile *out,
+                     struct gw_profile_error *error);
+
+/** Read the file @p path. Returns 0, or -1 with @p error filled and @p out cleared. */
+int gw_profile_read(const char *path, struct gw_profile *out, struct gw_profile_error *error);
+
+/**
+ * Write as JSON, in the units of device.def, so that reading it back gives the same bits.
+ * Returns 0, or -1 when @p out reports an error. Text that is not UTF-8 can't be read back.
+ */
+int gw_profile_write(const struct gw_profile *profile, FILE *out);
+
+/**
+ * Write to @p path by way of a temporary file beside it, so that a reader never sees half a
+ * profile and a failure leaves the old one. Returns 0, or -1 with @p error filled.
+ */
+int gw_profile_save(const struct gw_profile *profile, const char *path,
+                    struct gw_profile_error *error);
+
+/** True when @p name is the profile's name or an alias; case, spaces and punctuation are ignored.
+ */
+bool gw_profile_is(const struct gw_profile *profile, const char *name);
+
+/**
+ * The profile of the GPU called @p name, by search: the file or folder @p given (NULL or
+ * empty: the environment's GPUWATCH_PROFILE), $XDG_CONFIG_HOME/gpuwatch/profiles or
+ * ~/.config/gpuwatch/profiles, /etc/gpuwatch/profiles, share/gpuwatch/profiles beside the
+ * installed program or library, calib/profiles of the source tree it was built in. The
+ * first match wins. Returns 0, or -1 with @p error filled. On success @p error names the
+ * first file before the match that had to be passed over, if any: tell the user.
+ */
+int gw_profile_find(const char *name, const char *given, struct gw_profile *out,
+                    struct gw_profile_error *error);
+
+/**
+ * What `--device` takes: the path of a file (it has a slash or ends in .json) or a name to
+ * search for. As gw_profile_find.
+ */
+int gw_profile_open(const char *name_or_file, const char *given, struct gw_profile *out,
+                    struct gw_profile_error *error);
+
+/**
+ * Call @p visit for every profile on the search path, in its order; files that can't be
+ * read are passed to @p visit with a NULL profile and the message. Stops when @p visit
+ * returns false. Returns false when there was no memory for the search.
+ */
+bool gw_profile_each(const char *given,
+                     bool (*visit)(void *arg, const struct gw_profile *profile,
+                                   const char *message),
+                     void *arg);
+
+#endif

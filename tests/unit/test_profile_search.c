@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where profiles are found, in which order, and how they are saved. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "predictor/profile.h"
+
+static struct gw_profile profile;
+static struct gw_profile_error error;
+static char home[64];
+
+static void make_folder(const char *path)
+{
+	char full[256];
+
+	snprintf(full, sizeof(full), "%s/%s", home, path);
+	assert_int_equal(mkdir(full, 0755), 0);
+}
+
+/* A file below `home`; its path stays valid until the next call. */
+static const char *make_file(const char *path, const char *text)
+{
+	static char full[256];
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s/%s", home, path);
+	f = fopen(full, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+	return full;
+}
+
+/* A profile of the GPU @p name, told apart by its number of SMs. */
+static const char *make_profile(const char *path, const char *name, unsigned sms)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+	         "{\"gpuwatch_profile\": 1, \"name\": \"%s\", \"aliases\": [\"short %u\"], "
+	         "\"params\": {\"sm_count\": {\"value\": %u, \"unit\": \"1\", \"method\": "
+	         "\"measured\"}}}",
+	         name, sms, sms);
+	return make_file(path, text);
+}
+
+static double found_sms(void)
+{
+	return gw_param(&profile.device, GW_PARAM_sm_count);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(home, sizeof(home), "/tmp/gw_profile_XXXXXX");
+	assert_non_null(mkdtemp(home));
+	make_folder("gpuwatch");
+	make_folder("gpuwatch/profiles");
+	make_folder("given");
+	unsetenv("GPUWATCH_PROFILE");
+	setenv("XDG_CONFIG_HOME", home, 1);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	return remove(path);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	nftw(home, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return 0;
+}
+
+static void names_match_whatever_their_case_and_punctuation(void **state)
+{
+	char folder[128];
+
+	(void)state;
+	make_profile("given/a.json", "NVIDIA GeForce RTX 9090", 1);
+	snprintf(folder, sizeof(folder), "%s/given", home);
+	assert_int_equal(gw_profile_find("nvidia geforce-rtx_9090", folder, &profile, &error), 0);
+	assert_int_equal(gw_profile_find("SHORT-1", folder, &profile, &error), 0);
+	assert_string_equal(error.text, "");
+	assert_int_equal(gw_profile_find("RTX 9090", folder, &profile, &error), -1);
+	assert_int_equal(gw_profile_find("--", folder, &profile, &error), -1);
+}
+
+static void the_users_profile_wins_over_the_shipped_one(void **state)
+{
+	(void)state;
+	assert_int_equal(gw_profile_find("NVIDIA H200", NULL, &profile, &error), 0);
+	assert_int_equal((int)found_sms(), 132);
+	make_profile("gpuwatch/profiles/h200.json", "NVIDIA H200", 7);
+	assert_int_equal(gw_profile_find("NVIDIA H200", NULL, &profile, &error), 0);
+	assert_int_equal((int)found_sms(), 7);
+}
+
+static void home_stands_in_for_the_configuration_folder(void **state)
+{
+	char folder[128];
+
+	(void)state;
+	make_folder(".config");
+	make_folder(".config/gpuwatch");
+	make_folder(".config/gpuwatch/profiles");
+	make_profile(".config/gpuwatch/profiles/x.json", "Some GPU", 5);
+	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), -1);
+	snprintf(folder, sizeof(folder), "%s", home);
+	setenv("HOME", folder, 1);
+	unsetenv("XDG_CONFIG_HOME");
+	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
+	assert_int_equal((int)found_sms(), 5);
+}
+
+static void the_environment_wins_over_the_user_and_an_argument_over_both(void **state)
+{
+	(void)state;
+	make_profile("gpuwatch/profiles/g.json", "Some GPU", 1);
+	setenv("GPUWATCH_PROFILE", make_profile("environment.json", "Some GPU", 2), 1);
+	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
+	assert_int_equal((int)found_sms(), 2);
+	assert_int_equal(gw_profile_find("Some GPU", make_profile("given/x.json", "Some GPU", 3),
+	                                 &profile, &error),
+	                 0);
+	assert_int_equal((int)found_sms(), 3);
+}
+
+static void a_file_of_another_gpu_is_passed_over_and_named(void **state)
+{
+	const char *path = make_profile("other.json", "Another GPU", 2);
+
+	(void)state;
+	assert_int_equal(gw_profile_find("NVIDIA H200", path, &profile, &error), 0);
+	assert_int_equal((int)found_sms(), 132);
+	assert_non_null(strstr(error.text, "describes 'Another GPU', not 'NVIDIA H200'"));
+}
+
+static void a_corrupt_file_is_passed_over_and_named(void **state)
+{
+	(void)state;
+	make_file("gpuwatch/profiles/a.json", "{\n\"gpuwatch_profile\": 1,\n");
+	make_profile("gpuwatch/profiles/b.json", "Some GPU", 4);
+	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
+	assert_int_equal((int)found_sms(), 4);
+	assert_non_null(strstr(error.text, "profiles/a.json:3: "));
+}
+
+static void an_unknown_gpu_gives_an_error_with_a_remedy(void **state)
+{
+	(void)state;
+	assert_int_equal(gw_profile_find("No Such GPU", NULL, &profile, &error), -1);
+	assert_non_null(strstr(error.text, "no device profile for 'No Such GPU'"));
+	assert_non_null(strstr(error.text, "gpuwatch calibrate"));
+	assert_string_equal(profile.device.name, "");
+}
+
+static void a_missing_given_file_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(gw_profile_find("No Such GPU", "/nonexistent.json", &profile, &error), -1);
+	assert_non_null(strstr(error.text, "/nonexistent.json: can't read"));
+}
+
+static void open_takes_a_path_or_a_name(void **state)
+{
+	const char *path = make_profile("x.json", "Some GPU", 6);
+
+	(void)state;
+	assert_int_equal(gw_profile_open(path, NULL, &profile, &error), 0);
+	assert_int_equal((int)found_sms(), 6);
+	assert_string_equal(profile.path, path);
+	assert_int_equal(gw_profile_open("GTX-480", NULL, &profile, &error), 0);
+	assert_string_equal(profile.device.name, "NVIDIA GeForce GTX 480");
+	assert_int_equal(gw_profile_open("missing.json", NULL, &profile, &error), -1);
+}
+
+static void each_shipped_name_and_alias_finds_its_own_profile(void **state)
+{
+	DIR *folder = opendir(GW_PROFILES);
+	struct dirent *entry;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder))) {
+		static struct gw_profile own;
+		char path[4096];
+
+		if (!strstr(entry->d_name, ".json"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", GW_PROFILES, entry->d_name);
+		assert_int_equal(gw_profile_read(path, &own, &error), 0);
+		for (unsigned i = 0; i <= own.alias_count; i++) {
+			const char *name = i ? own.aliases[i - 1] : own.device.name;
+
+			if (gw_profile_find(name, NULL, &profile, &error))
+				fail_msg("%s", error.text);
+			assert_string_equal(profile.device.name, own.device.name);
+		}
+	}
+	closedir(folder);
+}
+
+struct tally {
+	unsigned good, bad, stop_after;
+};
+
+static bool count(void *arg, const struct gw_profile *p, const char *message)
+{
+	struct tally *t = arg;
+
+	assert_true(!p == (message != NULL));
+	t->good += p != NULL;
+	t->bad += p == NULL;
+	return t->good + t->bad != t->stop_after;
+}
+
+static void each_visits_all_and_stops_when_told(void **state)
+{
+	struct tally all = {0}, some = {.stop_after = 2};
+
+	(void)state;
+	make_file("gpuwatch/profiles/bad.json", "no");
+	make_profile("gpuwatch/profiles/good.json", "Some GPU", 4);
+	assert_true(gw_profile_each(NULL, count, &all));
+	assert_int_equal(all.bad, 1);
+	assert_true(all.good >= 23);
+	assert_true(gw_profile_each(NULL, count, &some));
+	assert_int_equal(some.good + some.bad, 2);
+}
+
+static void saving_replaces_a_profile_and_leaves_nothing_else(void **state)
+{
+	static struct gw_profile saved;
+	char path[128], folder[128];
+	struct dirent **entries;
+	int n;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s", make_profile("given/x.json", "Old", 1));
+	gw_profile_clear(&saved, "New");
+	gw_device_set(&saved.device, GW_PARAM_sm_count, 9, GW_METHOD_MEASURED);
+	assert_int_equal(gw_profile_save(&saved, path, &error), 0);
+	assert_int_equal(gw_profile_read(path, &profile, &error), 0);
+	assert_string_equal(profile.device.name, "New");
+	snprintf(folder, sizeof(folder), "%s/given", home);
+	n = scandir(folder, &entries, NULL, alphasort);
+	assert_int_equal(n, 3); /* ., .. and the file */
+	while (n--)
+		free(entries[n]);
+	free(entries);
+}
+
+static void a_save_that_fails_says_why(void **state)
+{
+	static struct gw_profile saved;
+
+	(void)state;
+	gw_profile_clear(&saved, "New");
+	assert_int_equal(gw_profile_save(&saved, "/nonexistent/x.json", &error), -1);
+	assert_non_null(strstr(error.text, "/nonexistent/x.json: can't write"));
+	assert_non_null(strstr(error.text, "No such file"));
+}
+
+int main(void)
+{
+#define FRESH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	        FRESH(names_match_whatever_their_case_and_punctuation),
+	        FRESH(the_users_profile_wins_over_the_shipped_one),
+	        FRESH(home_stands_in_for_the_configuration_folder),
+	        FRESH(the_environment_wins_over_the_user_and_an_argument_over_both),
+	        FRESH(a_file_of_another_gpu_is_passed_over_and_named),
+	        FRESH(a_corrupt_file_is_passed_over_and_named),
+	        FRESH(an_unknown_gpu_gives_an_error_with_a_remedy),
+	        FRESH(a_missing_given_file_is_named),
+	        FRESH(open_takes_a_path_or_a_name),
+	        FRESH(each_shipped_name_and_alias_finds_its_own_profile),
+	        FRESH(each_visits_all_and_stops_when_told),
+	        FRESH(saving_replaces_a_profile_and_leaves_nothing_else),
+	        FRESH(a_save_that_fails_says_why),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
