@@ -51,6 +51,8 @@ void gw_quantile_add(struct gw_quantile *q, double value)
 		return;
 	if (value < 0)
 		value = 0;
+	q->low = q->count ? fmin(q->low, value) : value;
+	q->high = q->count ? fmax(q->high, value) : value;
 	if (!q->buckets && full(q))
 		to_buckets(q);
 	if (q->buckets) {
@@ -78,7 +80,7 @@ static double ranked(struct gw_quantile *q, uint64_t rank)
 		return q->values[rank];
 	for (size_t b = 0; b < BUCKETS; b++) {
 		if (rank < q->buckets[b])
-			return middle_of(b);
+			return fmin(fmax(middle_of(b), q->low), q->high);
 		rank -= q->buckets[b];
 	}
 	return NAN;

@@ -22,6 +22,7 @@ struct gw_quantile {
 	double *values; /* NULL once the buckets are in use */
 	size_t room;
 	uint64_t *buckets;
+	double low, high; /* of all values: what a bucket's middle must not leave */
 	bool sorted;
 };
 

@@ -88,6 +88,8 @@ static void programs(const struct gw_model *m, unsigned width)
 			line.column = 0;
 		}
 		part(&line, GW_INK_OFF, "%s", *command ? command : "unknown");
+		if (*f->text[GW_TEXT_mode] && strcmp(f->text[GW_TEXT_mode], "audit"))
+			part(&line, GW_INK_WARN, "mode %s", f->text[GW_TEXT_mode]);
 		ranks = m->file_count > 1 && *f->text[GW_TEXT_rank];
 		if (f->status.header)
 			part(&line, GW_INK_DIM, "pid %u%s%s%s%s", f->header.pid,

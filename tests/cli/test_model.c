@@ -46,6 +46,18 @@ static void median_is_exact_until_the_limit_and_close_beyond(void **state)
 	gw_quantile_free(&q);
 }
 
+static void approximate_median_stays_between_the_extremes(void **state)
+{
+	struct gw_quantile q = {0};
+
+	(void)state;
+	for (int i = 0; i <= GW_QUANTILE_EXACT; i++)
+		gw_quantile_add(&q, 1000);
+	assert_false(gw_quantile_exact(&q));
+	assert_true(gw_quantile(&q, 0.5) == 1000);
+	gw_quantile_free(&q);
+}
+
 static void order_is_proven_only_by_number_and_time(void **state)
 {
 	struct gw_order o = {0};
@@ -352,6 +364,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(median_is_exact_until_the_limit_and_close_beyond),
+	        cmocka_unit_test(approximate_median_stays_between_the_extremes),
 	        cmocka_unit_test(order_is_proven_only_by_number_and_time),
 	        cmocka_unit_test(event_timed_measurements_are_left_out_of_the_time_check),
 	        cmocka_unit_test(unlearnt_records_do_not_count_for_known),
