@@ -9,6 +9,23 @@ void fixture_work(struct fixture *f, enum gw_work_field field, double value)
 	f->work.q[field] = (struct gw_quantity){value, GW_SOURCE_COUNTED, 1.0f};
 }
 
+static double warps_of(const struct gw_config *c)
+{
+	return (double)gw_dim3_count(c->grid) * ceil((double)gw_dim3_count(c->block) / 32);
+}
+
+void fixture_grid(struct fixture *f, uint32_t blocks, uint32_t threads)
+{
+	double before = warps_of(&f->launch.config);
+
+	f->launch.config.grid = (struct gw_dim3){blocks, 1, 1};
+	f->launch.config.block = (struct gw_dim3){threads, 1, 1};
+	/* From warp_cycles on, work.def counts what one warp does; rates are not amounts. */
+	for (unsigned i = 0; i < GW_WORK_warp_cycles; i++)
+		if (i != GW_WORK_l1_hit_rate && i != GW_WORK_l2_hit_rate)
+			f->work.q[i].value *= warps_of(&f->launch.config) / before;
+}
+
 void fixture_param(struct fixture *f, enum gw_param p, double value)
 {
 	gw_device_set(&f->device, p, value, GW_METHOD_MEASURED);

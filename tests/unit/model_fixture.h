@@ -18,6 +18,9 @@ void fixture_init(struct fixture *f);
 /* Set an amount of work as counted. */
 void fixture_work(struct fixture *f, enum gw_work_field field, double value);
 
+/* Launch another one-dimensional grid; amounts over the grid follow, what a warp does stays. */
+void fixture_grid(struct fixture *f, uint32_t blocks, uint32_t threads);
+
 /* Set a parameter as measured. */
 void fixture_param(struct fixture *f, enum gw_param p, double value);
 
