@@ -120,14 +120,17 @@ static void print_model(const struct gw_model *model, const struct gw_estimate *
 static void print_verdict(const struct launch_case *item, const struct gw_device *device)
 {
 	struct estimate_text value;
+	struct gw_estimate bounds;
 	struct gw_verdict v;
 	char phrase[160];
 
-	estimate_verdict(item, device, &v);
+	estimate_verdict(item, device, &v, &bounds);
 	gw_verdict_text(&v, phrase, sizeof(phrase));
 	printf("\n  verdict: %s", phrase);
 	if (v.confidence > 0)
 		printf(", confidence %.2f", v.confidence);
+	if (isnan(bounds.seconds))
+		printf(" (%s)", bounds.reason);
 	printf("\n");
 	for (unsigned i = 0; i < v.evidence_count; i++)
 		printf("    %s: %s\n", v.evidence[i].what,
