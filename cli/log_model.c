@@ -34,6 +34,8 @@ struct reading {
 	size_t kernels_used, kernel_room, configs_used, config_room;
 	size_t streams_used, stream_room, devices_used, device_room;
 	struct gw_order order;
+	uint64_t results[GW_ORDER_LATER + 1];
+	uint32_t violations; /* of the model, before this file */
 };
 
 void gw_model_init(struct gw_model *model)
@@ -274,7 +276,7 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 	}
 	if (!wanted(r->model, gpu))
 		return;
-	r->model->order[order]++;
+	r->results[order]++;
 	keep_violation(r, record, l, c, order, learnt, latest);
 	f->launches++;
 	if (l->call_ns && (!f->first_ns || l->call_ns < f->first_ns))
@@ -396,15 +398,34 @@ static void new_file(struct gw_model *m, const char *path)
 		f->text[i] = gw_copy("");
 }
 
+/*
+ * Records that could not be written break the numbering that `known` refers to: then nothing
+ * is proven, and nothing is a violation either.
+ */
+static void add_order(struct reading *r)
+{
+	struct gw_model *m = r->model;
+
+	if (r->file->counters[GW_COUNTER_log_lost]) {
+		for (unsigned i = GW_ORDER_PROVEN; i <= GW_ORDER_LATER; i++)
+			m->order[GW_ORDER_UNPROVEN] += r->results[i];
+		m->violation_count = r->violations;
+		return;
+	}
+	for (unsigned i = 0; i <= GW_ORDER_LATER; i++)
+		m->order[i] += r->results[i];
+}
+
 bool gw_model_read(struct gw_model *model, const char *path)
 {
-	struct taking t = {.reading = {.model = model}};
+	struct taking t = {.reading = {.model = model, .violations = model->violation_count}};
 	struct reading *r = &t.reading;
 
 	new_file(model, path);
 	r->file = &model->files[model->file_count - 1];
 	r->file->skipped = !gw_log_read(path, take, &t, &r->file->status);
 	r->file->untimed = r->order.untimed;
+	add_order(r);
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
 		model->counters[i] += r->file->counters[i];
 	gw_order_free(&r->order);

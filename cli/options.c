@@ -58,7 +58,7 @@ static int suffix_shift(const char *suffix)
 
 	if (!*suffix)
 		return 0;
-	if (suffix[1] && strcmp(suffix + 1, "iB") && strcmp(suffix + 1, "B"))
+	if (suffix[1])
 		return -1;
 	found = strchr(letters, *suffix >= 'a' && *suffix <= 'z' ? *suffix - 'a' + 'A' : *suffix);
 	return found ? (int)(found - letters + 1) * 10 : -1;

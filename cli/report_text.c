@@ -70,6 +70,7 @@ static void programs(const struct gw_model *m, unsigned width)
 {
 	struct line line = begin("Program", width);
 	size_t told = 0, read = 0;
+	bool ranks;
 	struct gw_text n;
 
 	for (size_t i = 0; i < m->file_count; i++) {
@@ -87,10 +88,11 @@ static void programs(const struct gw_model *m, unsigned width)
 			line.column = 0;
 		}
 		part(&line, GW_INK_OFF, "%s", *command ? command : "unknown");
+		ranks = m->file_count > 1 && *f->text[GW_TEXT_rank];
 		if (f->status.header)
 			part(&line, GW_INK_DIM, "pid %u%s%s%s%s", f->header.pid,
-			     *host ? " on " : "", host, *f->text[GW_TEXT_rank] ? ", rank " : "",
-			     f->text[GW_TEXT_rank]);
+			     *host ? " on " : "", host, ranks ? ", rank " : "",
+			     ranks ? f->text[GW_TEXT_rank] : "");
 	}
 	if (read > told)
 		part(&line, GW_INK_DIM, "and %s",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # CUDA and CUPTI are opened at run time; only their headers are needed here. They are
-# looked for in CUDA_HOME, beside nvcc, in /usr/local/cuda, and last in the build folder,
+# looked for in CUDA_HOME, beside nvcc, in /usr/local/cuda, and last in build/cuda-headers,
 # where `tests/run` and `examples/quickstart` unpack the pip wheels that carry them.
 find_program(GW_NVCC nvcc)
 set(_roots)
@@ -12,7 +12,8 @@ if(GW_NVCC)
   get_filename_component(_nvcc ${_nvcc} DIRECTORY)
   list(APPEND _roots ${_nvcc}/..)
 endif()
-list(APPEND _roots /usr/local/cuda ${CMAKE_BINARY_DIR}/cuda-headers)
+# The folder of the release preset, whichever preset this is: the headers are fetched once.
+list(APPEND _roots /usr/local/cuda ${CMAKE_SOURCE_DIR}/build/cuda-headers)
 set(_hints)
 foreach(root ${_roots})
   list(APPEND _hints ${root}/include ${root}/extras/CUPTI/include)

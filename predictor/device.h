@@ -39,15 +39,16 @@ enum gw_method {
 
 /** One value of a profile. */
 struct gw_value {
-	double value;          /**< in the unit of its row; NaN when unknown */
-	double spread;         /**< robust standard deviation in the same unit; NaN when not known */
-	uint32_t samples;      /**< how many measurements stand behind it; 0 when none */
+	double value;     /**< in the unit of its row; NaN when unknown */
+	double spread;    /**< robust standard deviation in the same unit; NaN when not known */
+	uint32_t samples; /**< how many measurements stand behind it; 0 when none */
 	enum gw_method method;
 };
 
 enum { GW_CURVE_POINTS = 64 }; /**< most points a function of a profile may have */
 
-/** A function of a profile: points with x strictly rising, linear between them, constant outside. */
+/** A function of a profile: points with x strictly rising, linear between them, constant outside.
+ */
 struct gw_curve {
 	uint32_t count; /**< 0 when unknown */
 	enum gw_method method;

@@ -3,10 +3,10 @@
  * The in-process predictor: one learner for all tiers. Not thread-safe: its owner is
  * the worker thread (preload/), or the program that replays a log.
  *
- * Time runs in epochs. Observations made in epoch n show in predictions of epoch n + 1;
- * a launch that was called in epoch n is predicted from the state of epoch n even if
- * the predictor has moved on by one since. So a prediction never uses a measurement
- * that was not there when the launch was called.
+ * Observations are numbered from 1. Predictions are made anew by gw_predictor_advance, from
+ * the first n observations, n being their number then; a launch that was called while those
+ * stood published is predicted from them even if the predictor has advanced once since. So
+ * a prediction never uses a measurement that was not there when the launch was called.
  */
 #ifndef GW_PREDICTOR_H
 #define GW_PREDICTOR_H
@@ -24,17 +24,18 @@ void gw_predictor_free(struct gw_predictor *p);
 
 /**
  * Predict a launch of configuration @p config (a dense id, 1 to max_configs; another id
- * gives an unknown prediction) from the state of epoch @p epoch. Always fills @p out.
+ * gives an unknown prediction) from no more than the first @p known observations. Always
+ * fills @p out; out->known tells how many were used.
  */
-void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t epoch,
+void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
                 struct gw_prediction *out);
 
 /** What is known of a measurement. */
 struct gw_observation {
-	double seconds;     /**< GPU time, > 0 */
-	bool exclusive;     /**< no other kernel ran meanwhile, as far as is known */
-	double predicted;   /**< what had been predicted for this very launch; NaN when nothing */
-	double low, high;   /**< and its interval */
+	double seconds;   /**< GPU time, > 0 */
+	bool exclusive;   /**< no other kernel ran meanwhile, as far as is known */
+	double predicted; /**< what had been predicted for this very launch, s; NaN when nothing */
+	double low, high; /**< and its interval, s */
 };
 
 /**
@@ -43,16 +44,16 @@ struct gw_observation {
  */
 uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_observation *o);
 
-/**
- * End the epoch: what was observed since the last call shows from now on. Calls @p changed
- * (may be NULL) once for each configuration whose prediction differs. Returns the new epoch.
- */
-uint64_t gw_predictor_advance(struct gw_predictor *p,
-                              void (*changed)(void *arg, uint32_t config,
-                                              const struct gw_prediction *prediction),
-                              void *arg);
+/** How many observations have been made. */
+uint64_t gw_predictor_observations(const struct gw_predictor *p);
 
-/** The current epoch, from 1. */
-uint64_t gw_predictor_epoch(const struct gw_predictor *p);
+/**
+ * Make predictions anew from all observations so far. Calls @p changed (may be NULL) once for
+ * each configuration that was observed since the last call.
+ */
+void gw_predictor_advance(struct gw_predictor *p,
+                          void (*changed)(void *arg, uint32_t config,
+                                          const struct gw_prediction *prediction),
+                          void *arg);
 
 #endif

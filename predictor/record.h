@@ -19,8 +19,8 @@ enum {
 
 /** Header of a block. */
 struct gw_block {
-	uint32_t magic;    /**< GW_BLOCK_MAGIC */
-	uint32_t length;   /**< bytes of records that follow, a multiple of 8, at most GW_BLOCK_MAX */
+	uint32_t magic;  /**< GW_BLOCK_MAGIC */
+	uint32_t length; /**< bytes of records that follow, a multiple of 8, at most GW_BLOCK_MAX */
 	uint32_t sequence; /**< 0, 1, 2 … within the file */
 	uint32_t crc;      /**< gw_crc32 of the records */
 };
@@ -41,14 +41,18 @@ enum gw_record_kind {
 #undef RECORD_END
 };
 
-#define GW_FIELD_u8 uint8_t
+#define GW_FIELD_u8  uint8_t
 #define GW_FIELD_u16 uint16_t
 #define GW_FIELD_u32 uint32_t
 #define GW_FIELD_u64 uint64_t
 #define GW_FIELD_f32 float
-#define RECORD(kind, NAME, name, meaning) struct gw_record_##name { struct gw_record head;
+#define RECORD(kind, NAME, name, meaning)                                                          \
+	struct gw_record_##name {                                                                  \
+		struct gw_record head;
 #define FIELD(type, name, unit, meaning) GW_FIELD_##type name;
-#define RECORD_END(NAME, name, tail) };
+#define RECORD_END(NAME, name, tail)                                                               \
+	}                                                                                          \
+	;
 #include "record.def"
 #undef RECORD
 #undef FIELD
@@ -72,16 +76,16 @@ enum {
 
 /** Flags of LAUNCH. */
 enum {
-	GW_LAUNCH_MEASURED = 1u << 0,    /**< start and duration are valid */
-	GW_LAUNCH_INVALID = 1u << 1,     /**< a record came, its times made no sense */
-	GW_LAUNCH_EVENTS = 1u << 2,      /**< timed by an event pair: duration only, start unknown */
-	GW_LAUNCH_GRAPH = 1u << 3,       /**< node of a graph launch */
+	GW_LAUNCH_MEASURED = 1u << 0, /**< start and duration are valid */
+	GW_LAUNCH_INVALID = 1u << 1,  /**< a record came, its times made no sense */
+	GW_LAUNCH_EVENTS = 1u << 2,   /**< timed by an event pair: duration only, start unknown */
+	GW_LAUNCH_GRAPH = 1u << 3,    /**< node of a graph launch */
 	GW_LAUNCH_COOPERATIVE = 1u << 4,
-	GW_LAUNCH_LATE = 1u << 5,        /**< predicted after the call, from the state at the call */
-	GW_LAUNCH_MULTIMODAL = 1u << 6,  /**< earlier times fell into several groups */
-	GW_LAUNCH_OVERLAPPED = 1u << 7,  /**< another kernel ran at the same time */
-	GW_LAUNCH_NO_CALL = 1u << 8,     /**< activity without a call of ours: launched by the device */
-	GW_LAUNCH_LEARNT = 1u << 9,      /**< an observation of the predictor; counts for `known` */
+	GW_LAUNCH_LATE = 1u << 5,       /**< predicted after the call, from the state at the call */
+	GW_LAUNCH_MULTIMODAL = 1u << 6, /**< earlier times fell into several groups */
+	GW_LAUNCH_OVERLAPPED = 1u << 7, /**< another kernel ran at the same time */
+	GW_LAUNCH_NO_CALL = 1u << 8, /**< activity without a call of ours: launched by the device */
+	GW_LAUNCH_LEARNT = 1u << 9,  /**< an observation of the predictor; counts for `known` */
 };
 
 enum gw_module_origin {
@@ -102,15 +106,15 @@ enum gw_stream_kind {
 /** Why something is missing; the text of a DEGRADED record says it in words. */
 enum gw_degraded {
 	GW_DEGRADED_OTHER,
-	GW_DEGRADED_NO_CUPTI,     /**< libcupti not found or not usable */
-	GW_DEGRADED_CUPTI_TAKEN,  /**< another profiler uses it */
-	GW_DEGRADED_NO_TIMES,     /**< neither activity nor events */
-	GW_DEGRADED_LOG,          /**< the log could not be opened or written */
-	GW_DEGRADED_LOG_FULL,     /**< GPUWATCH_LOG_MAX reached: aggregates from here */
-	GW_DEGRADED_TABLE_FULL,   /**< a bounded table is full */
-	GW_DEGRADED_GRAPH,        /**< a graph holds nodes that can't be listed */
-	GW_DEGRADED_OPTION,       /**< an option was not understood; its default is used */
-	GW_DEGRADED_FORK,         /**< forked after CUDA was in use: this child can't use CUDA */
+	GW_DEGRADED_NO_CUPTI,    /**< libcupti not found or not usable */
+	GW_DEGRADED_CUPTI_TAKEN, /**< another profiler uses it */
+	GW_DEGRADED_NO_TIMES,    /**< neither activity nor events */
+	GW_DEGRADED_LOG,         /**< the log could not be opened or written */
+	GW_DEGRADED_LOG_FULL,    /**< GPUWATCH_LOG_MAX reached: aggregates from here */
+	GW_DEGRADED_TABLE_FULL,  /**< a bounded table is full */
+	GW_DEGRADED_GRAPH,       /**< a graph holds nodes that can't be listed */
+	GW_DEGRADED_OPTION,      /**< an option was not understood; its default is used */
+	GW_DEGRADED_FORK,        /**< forked after CUDA was in use: this child can't use CUDA */
 };
 
 /** Index of every counter of a COUNTERS record. */
@@ -121,7 +125,8 @@ enum gw_counter {
 	GW_COUNTERS
 };
 
-/** CRC-32 (IEEE 802.3, reflected) of @p length bytes; pass the result of an earlier part as @p crc, 0 first. */
+/** CRC-32 (IEEE 802.3, reflected) of @p length bytes; pass the result of an earlier part as @p crc,
+ * 0 first. */
 uint32_t gw_crc32(uint32_t crc, const void *data, size_t length);
 
 #endif

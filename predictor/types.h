@@ -26,7 +26,8 @@ static inline uint64_t gw_dim3_count(struct gw_dim3 d)
 	return (uint64_t)d.x * d.y * d.z;
 }
 
-/** A configuration: what, beside the kernel, decides a launch's time and is known before it runs. */
+/** A configuration: what, beside the kernel, decides a launch's time and is known before it runs.
+ */
 struct gw_config {
 	struct gw_dim3 grid;     /**< blocks */
 	struct gw_dim3 block;    /**< threads per block */
@@ -36,13 +37,13 @@ struct gw_config {
 
 /** A kernel as the driver knows it; UINT32_MAX in a number means unknown. */
 struct gw_kernel {
-	const char *name;       /**< mangled symbol name, never NULL */
-	uint32_t registers;     /**< registers per thread */
-	uint32_t static_shared; /**< static shared memory, bytes per block */
-	uint32_t local;         /**< local memory, bytes per thread */
-	uint32_t constant;      /**< user constant memory, bytes */
-	uint32_t max_threads;   /**< most threads a block may have */
-	uint32_t binary_version;/**< 10 * major + minor of the machine code */
+	const char *name;        /**< mangled symbol name, never NULL */
+	uint32_t registers;      /**< registers per thread */
+	uint32_t static_shared;  /**< static shared memory, bytes per block */
+	uint32_t local;          /**< local memory, bytes per thread */
+	uint32_t constant;       /**< user constant memory, bytes */
+	uint32_t max_threads;    /**< most threads a block may have */
+	uint32_t binary_version; /**< 10 * major + minor of the machine code */
 };
 
 /** A launch to be predicted: the kernel, its configuration, and what surrounds it. */
@@ -63,9 +64,9 @@ enum gw_source {
 
 /** One part of a launch's work. */
 struct gw_quantity {
-	double value;          /**< in the unit of its row in work.def; NaN when source is NONE */
+	double value; /**< in the unit of its row in work.def; NaN when source is NONE */
 	enum gw_source source;
-	float confidence;      /**< 0 to 1: how far the value may be trusted; 0 when source is NONE */
+	float confidence; /**< 0 to 1: how far the value may be trusted; 0 when source is NONE */
 };
 
 /** Index of every row of work.def. */
@@ -100,13 +101,14 @@ enum gw_tier {
 
 /** A prediction of one launch's GPU time, made before its measurement exists. */
 struct gw_prediction {
-	double seconds;        /**< expected GPU time; NaN when unknown */
-	double low, high;      /**< interval meant to hold the time with 90% probability; NaN when unknown */
+	double seconds; /**< expected GPU time; NaN when unknown */
+	double low,
+	        high; /**< interval meant to hold the time with 90% probability; NaN when unknown */
 	enum gw_tier tier;
 	enum gw_bound bound;
-	uint64_t known;        /**< number of the last observation that was used */
-	bool multimodal;       /**< earlier times of this configuration fall into several groups */
-	const char *reason;    /**< why seconds is NaN; static string, NULL otherwise */
+	uint64_t known;     /**< number of the last observation that was used */
+	bool multimodal;    /**< earlier times of this configuration fall into several groups */
+	const char *reason; /**< why seconds is NaN; static string, NULL otherwise */
 };
 
 /** Short lower-case name of an enumerator, for output; never NULL. */

@@ -208,6 +208,8 @@ static void predict(struct qrm *q, const struct kernel_parameters *p)
 	double t_op = peak(q, p->k), b_mem = bandwidth(q);
 	double e_instr = instruction_efficiency(q, p, t_op), t_adjusted, o_krn, o_dev, t_predicted;
 
+	if (q->failed)
+		return;
 	/* fig. 5.10 */
 	t_adjusted = t_op * (q->options->qrm_factors < 2 ? p->e_mix : 1) *
 	             (q->options->qrm_factors < 1 ? e_instr : 1); /* (4.17) */

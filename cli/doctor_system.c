@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libc, our library, the place of the log, other profilers, the device profile. */
+#include "cli/doctor.h"
+#include "cli/options.h"
+#include "cli/paths.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static void check_libc(struct gw_doctor *d)
+{
+	int major = 0, minor = 0;
+	bool good;
+
+	sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
+	good = major > 2 || (major == 2 && minor >= 34);
+	gw_doctor_say(
+	        d, "glibc", good ? GW_HEALTH_OK : GW_HEALTH_MISSING,
+	        good ? NULL
+	             : "libgpuwatch.so needs glibc 2.34 or newer: use a newer system or container",
+	        "%s", gnu_get_libc_version());
+}
+
+static void load_library(int fd, const void *path)
+{
+	/* Hook nothing in the probe: it is to load, not to watch. */
+	setenv("GPUWATCH_MODE", "off", 1);
+	if (!dlopen(path, RTLD_NOW | RTLD_LOCAL))
+		dprintf(fd, "error %s\n", dlerror());
+	else
+		dprintf(fd, "loaded yes\n");
+}
+
+static void check_library(struct gw_doctor *d)
+{
+	char path[PATH_MAX], text[1200];
+	const char *looked = gw_library_path(path, sizeof(path));
+	struct gw_probe p;
+
+	if (looked)
+		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_MISSING,
+		              "build or install gpuwatch as a whole", "not found in %s", looked);
+	else if (!gw_probe(&p, load_library, path))
+		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_MISSING, "reinstall gpuwatch", "%s: %s",
+		              path, p.text);
+	else if (gw_probe_value(&p, "error", 0, text, sizeof(text)))
+		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_MISSING,
+		              "reinstall gpuwatch for this system", "%s", text);
+	else
+		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_OK, NULL, "%s", path);
+}
+
+/* The folder the log goes to: that of GPUWATCH_OUT, as far as it has no macro. */
+static bool output_folder(char *out, size_t size)
+{
+	const char *pattern = getenv("GPUWATCH_OUT"),
+	           *slash = pattern ? strrchr(pattern, '/') : NULL;
+
+	if (!slash)
+		return getcwd(out, size) != NULL;
+	snprintf(out, size, "%.*s", slash == pattern ? 1 : (int)(slash - pattern), pattern);
+	return !strchr(out, '%');
+}
+
+static uint64_t log_limit(void)
+{
+	static const struct gw_option sizes = {"log_max", GW_OPTION_SIZE, "", "", 0, 0,
+	                                       0,         false,          ""};
+	const char *text = getenv("GPUWATCH_LOG_MAX");
+	uint64_t limit = 1ull << 30;
+
+	if (text && *text)
+		gw_option_check(&sizes, text, &limit);
+	return limit;
+}
+
+static void check_output(struct gw_doctor *d)
+{
+	char folder[PATH_MAX];
+	struct statvfs fs;
+	double space, limit = (double)log_limit();
+
+	if (!output_folder(folder, sizeof(folder))) {
+		gw_doctor_say(d, "output", GW_HEALTH_OK, NULL,
+		              "the folder in GPUWATCH_OUT depends on the process");
+		return;
+	}
+	if (access(folder, W_OK | X_OK)) {
+		gw_doctor_say(d, "output", GW_HEALTH_MISSING,
+		              "change to a folder you may write, or set GPUWATCH_OUT", "%s: %s",
+		              folder, strerror(errno));
+		return;
+	}
+	if (statvfs(folder, &fs)) {
+		gw_doctor_say(d, "output", GW_HEALTH_OK, NULL, "%s", folder);
+		return;
+	}
+	space = (double)fs.f_bavail * (double)fs.f_frsize;
+	gw_doctor_say(
+	        d, "output", space < limit ? GW_HEALTH_DEGRADED : GW_HEALTH_OK,
+	        space < limit
+	                ? "a log may grow that large: free some space, or lower GPUWATCH_LOG_MAX"
+	                : NULL,
+	        "%s, %.1f GiB free, a log takes at most %.1f GiB", folder, space / (1 << 30),
+	        limit / (1 << 30));
+}
+
+static void check_preload(struct gw_doctor *d)
+{
+	const char *preload = getenv("LD_PRELOAD"), *injection = getenv("CUDA_INJECTION64_PATH");
+
+	if (preload && *preload)
+		gw_doctor_say(d, "LD_PRELOAD", GW_HEALTH_OK, NULL,
+		              "%s; gpuwatch run puts its library before it", preload);
+	if (injection && *injection && !strstr(injection, "libgpuwatch"))
+		gw_doctor_say(d, "profilers", GW_HEALTH_DEGRADED,
+		              "unset CUDA_INJECTION64_PATH: CUPTI serves one tool at a time",
+		              "CUDA_INJECTION64_PATH loads %s", injection);
+}
+
+/* A running tool that may hold the counters or CUPTI. Names as in /proc/PID/comm, cut at 15. */
+static bool find_profiler(char *out, size_t size)
+{
+	static const char *const names[] = {"nv-hostengine", "dcgm-exporter", "nsys",
+	                                    "nsys-launcher", "ncu"};
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	bool found = false;
+
+	while (proc && !found && (e = readdir(proc))) {
+		char path[300], comm[64] = "";
+		FILE *f;
+
+		if (e->d_name[strspn(e->d_name, "0123456789")])
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		f = fopen(path, "r");
+		if (f && fgets(comm, sizeof(comm), f))
+			comm[strcspn(comm, "\n")] = '\0';
+		if (f)
+			fclose(f);
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !found; i++)
+			found = !strcmp(comm, names[i]);
+		if (found)
+			snprintf(out, size, "%s (process %s)", comm, e->d_name);
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+static void check_profilers(struct gw_doctor *d)
+{
+	char found[400];
+
+	if (find_profiler(found, sizeof(found)))
+		gw_doctor_say(d, "profilers", GW_HEALTH_DEGRADED,
+		              "kernel times work; counters may be refused while it samples (dcgmi "
+		              "profile --pause)",
+		              "%s is running", found);
+	else
+		gw_doctor_say(d, "profilers", GW_HEALTH_OK, NULL, "no other profiler seen");
+}
+
+static unsigned profiles_in(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	unsigned count = 0;
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		size_t length = strlen(e->d_name);
+
+		count += length > 5 && !strcmp(e->d_name + length - 5, ".json");
+	}
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+/* The first place of the search path that holds a device profile. */
+static void check_profile(struct gw_doctor *d)
+{
+	const char *given = getenv("GPUWATCH_PROFILE"), *config = getenv("XDG_CONFIG_HOME"),
+	           *home = getenv("HOME");
+	char user[PATH_MAX], shipped[PATH_MAX + 64], library[PATH_MAX];
+	const char *places[] = {user, "/etc/gpuwatch/profiles", shipped};
+
+	if (given && *given) {
+		bool there = !access(given, R_OK);
+
+		gw_doctor_say(
+		        d, "profile", there ? GW_HEALTH_OK : GW_HEALTH_DEGRADED,
+		        there ? NULL
+		              : "unset GPUWATCH_PROFILE, or name a profile or a folder of them",
+		        "GPUWATCH_PROFILE=%s%s%s", given, there ? "" : ": ",
+		        there ? "" : strerror(errno));
+		return;
+	}
+	snprintf(user, sizeof(user), "%s%s/gpuwatch/profiles",
+	         config && *config ? config
+	         : home            ? home
+	                           : "",
+	         config && *config ? "" : "/.config");
+	*shipped = '\0';
+	if (!gw_library_path(library, sizeof(library))) {
+		*strrchr(library, '/') = '\0';
+		snprintf(shipped, sizeof(shipped), "%s/../share/gpuwatch/profiles", library);
+	}
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (*places[i] && profiles_in(places[i])) {
+			gw_doctor_say(d, "profile", GW_HEALTH_OK, NULL, "%u in %s",
+			              profiles_in(places[i]), places[i]);
+			return;
+		}
+	gw_doctor_say(d, "profile", GW_HEALTH_DEGRADED,
+	              "launches are then predicted from earlier times alone; measure the GPU with "
+	              "gpuwatch "
+	              "calibrate",
+	              "no device profile found");
+}
+
+void gw_doctor_system(struct gw_doctor *doctor)
+{
+	check_libc(doctor);
+	check_library(doctor);
+	check_output(doctor);
+	check_preload(doctor);
+	check_profilers(doctor);
+	check_profile(doctor);
+}

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What examples/quickstart, tests/run and .ci/run share: bring what is missing, build into
+# build/. Sourced, with the repository's root as working directory. Messages go to stderr.
+
+gw_log=build/setup.log
+
+gw_say() { printf 'gpuwatch: %s\n' "$*" >&2; }
+
+gw_die() {
+	gw_say "$@"
+	exit 1
+}
+
+# Run a command with its output in the log; the end of that output is shown when it fails.
+gw_quietly() {
+	local start
+	start=$(wc -c <"$gw_log")
+	if ! "$@" >>"$gw_log" 2>&1 </dev/null; then
+		tail -c "+$((start + 1))" "$gw_log" | tail -n 40 >&2
+		gw_say "failed: $* (all of its output: $gw_log)"
+		return 1
+	fi
+}
+
+gw_has_header() { echo "#include <$1>" | cc -E -x c - >/dev/null 2>&1; }
+
+# libgpuwatch.so may need nothing but libc and libm: the archive has to be there, too.
+gw_has_archive() { [ -e "$(cc -print-file-name="$1" 2>/dev/null)" ]; }
+
+gw_has_cmake() {
+	local version
+	version=$(cmake --version 2>/dev/null | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')
+	[ -n "$version" ] && printf '3.25\n%s\n' "$version" | sort -V -C
+}
+
+gw_has_cuda_headers() {
+	local nvcc root
+	nvcc=$(command -v nvcc) && nvcc=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
+	for root in "${CUDA_HOME:-}" "$nvcc" /usr/local/cuda build/cuda-headers; do
+		[ -n "$root" ] && [ -e "$root/include/cuda.h" ] &&
+			{ [ -e "$root/include/cupti.h" ] || [ -e "$root/extras/CUPTI/include/cupti.h" ]; } &&
+			return 0
+	done
+	return 1
+}
+
+# The Debian packages that are missing, one per line. $1: "tests" adds what only tests need.
+gw_missing_packages() {
+	{ command -v cc && command -v make; } >/dev/null || echo build-essential
+	gw_has_cmake || echo cmake
+	command -v pkg-config >/dev/null || echo pkg-config
+	{ gw_has_header jansson.h && gw_has_archive libjansson.a; } || echo libjansson-dev
+	gw_has_header zstd.h || echo libzstd-dev
+	{ gw_has_header cmocka.h || pkg-config --exists cmocka; } 2>/dev/null || echo libcmocka-dev
+	if [ "$1" = tests ] && ! command -v valgrind >/dev/null; then
+		echo valgrind
+	fi
+	command -v python3 >/dev/null || echo python3
+	gw_has_cuda_headers || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
+}
+
+gw_install_packages() {
+	local as_root=() missing command
+	mapfile -t missing < <(gw_missing_packages "$1")
+	[ ${#missing[@]} -gt 0 ] || return 0
+	command="apt-get install --no-install-recommends ${missing[*]}"
+	command -v apt-get >/dev/null ||
+		gw_die "missing, and there is no apt-get here: the equivalents of the Debian packages" \
+			"${missing[*]}. Install them, then run this again."
+	if [ "$(id -u)" -ne 0 ]; then
+		# With a terminal sudo may ask for the password; without one it must not.
+		if command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+			as_root=(sudo)
+		else
+			gw_die "missing: ${missing[*]}. As root, run: $command; then run this again."
+		fi
+	fi
+	gw_say "installing ${missing[*]}"
+	gw_quietly "${as_root[@]}" apt-get update
+	gw_quietly "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends "${missing[@]}"
+	mapfile -t missing < <(gw_missing_packages "$1")
+	[ ${#missing[@]} -eq 0 ] ||
+		gw_die "still missing after installing it: ${missing[*]}." \
+			"gpuwatch is built on Debian 12 or later; is this an older release?"
+}
+
+# The CUDA headers into build/cuda-headers/include, libcupti into build/cuda-headers/lib.
+gw_fetch_cuda_headers() {
+	local into=build/cuda-headers
+	gw_has_cuda_headers && return 0
+	gw_say "no CUDA toolkit found; fetching its headers by pip into $into (13 MB)"
+	rm -rf "$into" "$into.part"
+	mkdir -p "$into.part"
+	gw_quietly python3 -m venv "$into.part/venv"
+	gw_quietly "$into.part/venv/bin/python" -m pip --disable-pip-version-check download \
+		--no-deps --only-binary=:all: --require-hashes -r cmake/cuda-headers.txt -d "$into.part" ||
+		gw_die "the CUDA headers could not be fetched. Remedy: set CUDA_HOME to a CUDA toolkit" \
+			"12.0 or later, or let pip reach a package index that has those of cmake/cuda-headers.txt."
+	gw_quietly python3 cmake/unpack_wheels.py "$into.part" "$into.part"/*.whl
+	rm -rf "$into.part/venv" "$into.part"/*.whl
+	mv "$into.part" "$into" # whole or not at all
+}
+
+# Configure and build the preset $1 in the folder $2. Outside CI a newer compiler's new
+# warning must not keep a user from building.
+gw_build() {
+	local werror=OFF
+	[ -z "${CI:-}" ] || werror=ON
+	gw_say "building the preset $1 in $2"
+	gw_quietly cmake --preset "$1" -DGW_WERROR="$werror"
+	gw_quietly cmake --build "$2" --parallel "$(nproc)"
+}
+
+# All of it. $1: "run" or "tests".
+gw_setup() {
+	{ mkdir -p build && : >"$gw_log"; } 2>/dev/null ||
+		gw_die "cannot write in $PWD/build; remedy: remove that folder or make it yours"
+	gw_install_packages "$1"
+	gw_fetch_cuda_headers
+	gw_build release build
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A configuration's own past: the last times, their median, spread and groups. */
+#ifndef GW_HISTORY_H
+#define GW_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GW_HISTORY_WINDOW = 32 }; /**< times kept of a configuration: the last ones */
+
+/** The last times of a configuration; zero-initialised is empty. */
+struct gw_history {
+	uint32_t count;                 /**< times ever added */
+	float times[GW_HISTORY_WINDOW]; /**< seconds, a ring */
+};
+
+/** What a history says. */
+struct gw_history_summary {
+	double median;    /**< seconds, of the group of the latest time when there are several */
+	double sigma;     /**< robust standard deviation of log time, 0 for a single time */
+	double low, high; /**< least and greatest time of the window */
+	bool multimodal;  /**< the times fall into two groups that differ by more than 10% */
+};
+
+/** Add a time in seconds, > 0. */
+void gw_history_add(struct gw_history *h, double seconds);
+
+/** Number of times in the window. */
+static inline uint32_t gw_history_size(const struct gw_history *h)
+{
+	return h->count < GW_HISTORY_WINDOW ? h->count : GW_HISTORY_WINDOW;
+}
+
+/** Summarise; false when there is no time yet. */
+bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *out);
+
+#endif

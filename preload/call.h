@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a hook keeps of one call between its begin and its end. */
+#ifndef GW_CALL_H
+#define GW_CALL_H
+
+#include "preload/driver.h"
+#include "preload/state.h"
+
+/** One call in flight; lives on the stack of the wrapper. */
+struct gw_call {
+	struct gw_event *event;   /**< ring slot being filled, NULL when there is none */
+	struct gw_thread *thread; /**< NULL when the thread has no ring */
+	CUstream stream;          /**< set while an event pair is under way */
+	uint32_t pt;              /**< 1: stream 0 is the per-thread default stream */
+	bool captured;            /**< the stream is being captured: the launch will not run */
+	bool counted;             /**< the launch is to be counted when it succeeds */
+};
+
+/*
+ * The calling thread's record. Initial-exec: a general-dynamic access would call
+ * __tls_get_addr, which may allocate on a thread's first use, under the allocator's lock.
+ */
+extern _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
+
+/** First launch of a thread: give it a ring. NULL when there is none left. */
+struct gw_thread *gw_thread_register(void);
+
+/** First sight of a kernel: ask the driver for its name and resources. 0 when it can't tell. */
+uint32_t gw_kernel_resolve(CUfunction function);
+
+/** First sight of a stream; @p key as in gw_stream_key. 0 when there is no slot left. */
+uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CUcontext context,
+                           uint32_t kind, uintptr_t key);
+
+/** Whether @p stream is being captured, asked of the driver. */
+bool gw_stream_capturing(CUstream stream, uint32_t pt);
+
+/** Block shape and shared memory set by the old cuFuncSet… calls; {1,1,1} and 0 when never set. */
+void gw_shape_of(CUfunction function, uint32_t block[3], uint32_t *shared);
+
+/** Sampled timing by event pairs (events.c). */
+void gw_events_begin(struct gw_call *call, CUstream stream);
+void gw_events_end(struct gw_call *call, CUresult result);
+
+#endif

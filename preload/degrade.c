@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/degrade.h"
+
+#include "preload/clock.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CODES = GW_DEGRADED_FORK + 1 };
+
+static struct gw_reason reasons[CODES];
+static _Atomic int taken[CODES]; /* by code */
+static _Atomic int ready[CODES]; /* by position */
+static _Atomic unsigned count;
+
+/* One write: a line of ours is not torn by the program's own output. */
+static void say(const char *text)
+{
+	char line[GW_REASON_MAX + 16];
+	int length = snprintf(line, sizeof(line), "gpuwatch: %s\n", text);
+
+	if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
+		return; /* nobody listens: the log still has it */
+}
+
+void gw_degrade(enum gw_degraded code, const char *format, ...)
+{
+	int saved = errno;
+	struct gw_reason *r;
+	unsigned at;
+	va_list args;
+
+	if ((unsigned)code >= CODES || atomic_exchange(&taken[code], 1)) {
+		errno = saved;
+		return;
+	}
+	at = atomic_fetch_add(&count, 1);
+	r = &reasons[at];
+	r->code = code;
+	r->ns = gw_now_ns();
+	va_start(args, format);
+	vsnprintf(r->text, sizeof(r->text), format, args);
+	va_end(args);
+	atomic_store_explicit(&ready[at], 1, memory_order_release);
+	if (!at)
+		say(r->text);
+	errno = saved;
+}
+
+bool gw_degraded_get(unsigned index, struct gw_reason *out)
+{
+	if (index >= CODES || !atomic_load_explicit(&ready[index], memory_order_acquire))
+		return false;
+	*out = reasons[index];
+	return true;
+}
+
+void gw_degraded_reset(void)
+{
+	memset(taken, 0, sizeof(taken));
+	memset(ready, 0, sizeof(ready));
+	atomic_store(&count, 0);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can't be done is said once, kept for log and report, and never stops the program. */
+#ifndef GW_DEGRADE_H
+#define GW_DEGRADE_H
+
+#include "predictor/record.h"
+
+#include <stdbool.h>
+
+enum { GW_REASON_MAX = 232 };
+
+/** A reason; kept for the log. */
+struct gw_reason {
+	enum gw_degraded code;
+	uint64_t ns; /**< CLOCK_REALTIME when it was noticed */
+	char text[GW_REASON_MAX];
+};
+
+/**
+ * Note that something can't be done. The first one of the process is also said on stderr
+ * (one line); each code is kept once. Callable from any thread; keeps errno.
+ */
+void gw_degrade(enum gw_degraded code, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
+/** The reason numbered @p index (0, 1, …) in order of arrival; false when there are no more. */
+bool gw_degraded_get(unsigned index, struct gw_reason *out);
+
+/** Forget all; for a forked child that starts anew. */
+void gw_degraded_reset(void);
+
+#endif

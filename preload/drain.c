@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/drain.h"
+
+struct source {
+	struct gw_thread *thread;
+	uint32_t at, head;
+};
+
+static struct source sources[GW_THREADS_MAX];
+static uint64_t drained;
+
+static uint32_t threads(void)
+{
+	uint32_t n = atomic_load(&gw_hot.shared->thread_count);
+
+	return n < GW_THREADS_MAX ? n : GW_THREADS_MAX;
+}
+
+bool gw_drain_pending(void)
+{
+	for (uint32_t i = 0, n = threads(); i < n; i++) {
+		struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
+
+		if (t && atomic_load_explicit(&t->head, memory_order_acquire) !=
+		                 atomic_load_explicit(&t->tail, memory_order_relaxed))
+			return true;
+	}
+	return false;
+}
+
+/* The rings as they stand; a thread that has ended and whose ring is empty is free again. */
+static uint32_t snapshot(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0, n = threads(); i < n; i++) {
+		struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
+		uint32_t state, head, tail;
+
+		if (!t)
+			continue;
+		state = atomic_load_explicit(&t->state, memory_order_acquire);
+		head = atomic_load_explicit(&t->head, memory_order_acquire);
+		tail = atomic_load_explicit(&t->tail, memory_order_relaxed);
+		if (head != tail)
+			sources[count++] = (struct source){t, tail, head};
+		else if (state == GW_SLOT_RETIRED)
+			atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);
+	}
+	return count;
+}
+
+static const struct gw_event *front(const struct source *s)
+{
+	return &s->thread->ring[s->at & s->thread->mask];
+}
+
+uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
+{
+	uint64_t begin = gw_ticks();
+	uint32_t count = snapshot(), total = 0;
+
+	while (count) {
+		struct source *s = &sources[0];
+
+		for (uint32_t i = 1; i < count; i++)
+			if (front(&sources[i])->ticks < front(s)->ticks)
+				s = &sources[i];
+		take(s->thread, front(s));
+		atomic_store_explicit(&s->thread->tail, ++s->at, memory_order_release);
+		total++;
+		if (s->at == s->head)
+			*s = sources[--count];
+	}
+	drained = begin;
+	return total;
+}
+
+uint64_t gw_drained_until(void)
+{
+	return drained;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an executable graph runs: its kernel nodes, listed when it is made and kept right
+ * through every change. A snapshot that has been launched is never changed, only replaced,
+ * so that the worker can read it without a lock.
+ */
+#include "preload/activity.h"
+#include "preload/call.h"
+#include "preload/clock.h"
+#include "preload/degrade.h"
+#include "preload/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NODES_MAX = 1 << 17, /* kernel nodes of one graph that are listed */
+	DEPTH_MAX = 16,      /* nesting of child graphs */
+};
+
+/* A list that grows while a graph is walked. */
+struct list {
+	struct gw_graph_node *nodes;
+	uint32_t count, room;
+	bool unknown;
+};
+
+static struct gw_graph_node *list_add(struct list *l)
+{
+	if (l->count == l->room) {
+		uint32_t room = l->room ? l->room * 2 : 32;
+		struct gw_graph_node *nodes =
+		        l->count < NODES_MAX ? realloc(l->nodes, room * sizeof(*nodes)) : NULL;
+
+		if (!nodes) {
+			l->unknown = true;
+			return NULL;
+		}
+		l->nodes = nodes;
+		l->room = room;
+	}
+	return &l->nodes[l->count++];
+}
+
+static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
+{
+	struct gw_shared *s = gw_hot.shared;
+	CUfunction f = p->func ? p->func : (CUfunction)p->kern;
+	uint32_t cluster;
+
+	n->kernel = gw_map_get(&s->functions, (uintptr_t)f);
+	if (!n->kernel)
+		n->kernel = gw_kernel_resolve(f);
+	n->config.grid = (struct gw_dim3){p->gridDimX, p->gridDimY, p->gridDimZ};
+	n->config.block = (struct gw_dim3){p->blockDimX, p->blockDimY, p->blockDimZ};
+	n->config.dynamic_shared = p->sharedMemBytes;
+	cluster = s->kernels[n->kernel].cluster;
+	n->config.cluster = cluster ? (struct gw_dim3){cluster & 1023, cluster >> 10 & 1023,
+	                                               cluster >> 20 & 1023}
+	                            : (struct gw_dim3){1, 1, 1};
+}
+
+static void node_attributes(struct gw_graph_node *n, CUgraphNode node)
+{
+	CUlaunchAttributeValue value;
+
+	if (!gw_driver.cuGraphKernelNodeGetAttribute)
+		return;
+	memset(&value, 0, sizeof(value));
+	if (gw_driver.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+	                                            &value) == CUDA_SUCCESS &&
+	    value.clusterDim.x)
+		n->config.cluster = (struct gw_dim3){value.clusterDim.x, value.clusterDim.y,
+		                                     value.clusterDim.z};
+	memset(&value, 0, sizeof(value));
+	if (gw_driver.cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+	                                            &value) == CUDA_SUCCESS)
+		n->cooperative = value.cooperative != 0;
+}
+
+static void walk(struct list *l, CUgraph graph, uintptr_t parent, int depth);
+
+static void walk_node(struct list *l, CUgraphNode node, uintptr_t parent, int depth)
+{
+	CUgraphNodeType type;
+
+	if (gw_driver.cuGraphNodeGetType(node, &type) != CUDA_SUCCESS) {
+		l->unknown = true;
+	} else if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
+		CUDA_KERNEL_NODE_PARAMS p;
+		struct gw_graph_node *n = list_add(l);
+
+		if (!n)
+			return;
+		memset(n, 0, sizeof(*n));
+		memset(&p, 0, sizeof(p));
+		n->node = (uintptr_t)node;
+		n->parent = parent;
+		n->enabled = true;
+		if (gw_driver.cuGraphKernelNodeGetParams_v2(node, &p) != CUDA_SUCCESS) {
+			l->unknown = true;
+			l->count--;
+			return;
+		}
+		node_fill(n, &p);
+		node_attributes(n, node);
+	} else if (type == CU_GRAPH_NODE_TYPE_GRAPH) {
+		CUgraph child;
+
+		if (gw_driver.cuGraphChildGraphNodeGetGraph(node, &child) == CUDA_SUCCESS)
+			walk(l, child, parent ? parent : (uintptr_t)node, depth + 1);
+		else
+			l->unknown = true;
+	} else if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+		l->unknown = true; /* which bodies run is decided on the device */
+	}
+}
+
+static void walk(struct list *l, CUgraph graph, uintptr_t parent, int depth)
+{
+	CUgraphNode *nodes = NULL;
+	size_t count = 0;
+
+	if (depth > DEPTH_MAX || !gw_driver.cuGraphGetNodes || !gw_driver.cuGraphNodeGetType ||
+	    !gw_driver.cuGraphKernelNodeGetParams_v2 || !gw_driver.cuGraphChildGraphNodeGetGraph ||
+	    gw_driver.cuGraphGetNodes(graph, NULL, &count) != CUDA_SUCCESS) {
+		l->unknown = true;
+		return;
+	}
+	if (!count)
+		return;
+	nodes = malloc(count * sizeof(*nodes));
+	if (!nodes || gw_driver.cuGraphGetNodes(graph, nodes, &count) != CUDA_SUCCESS)
+		l->unknown = true;
+	else
+		for (size_t i = 0; i < count; i++)
+			walk_node(l, nodes[i], parent, depth);
+	free(nodes);
+}
+
+static uint32_t slot_take(struct gw_shared *s)
+{
+	static _Atomic uint32_t next;
+
+	for (uint32_t i = 0; i < GW_GRAPHS_MAX; i++) {
+		uint32_t at = atomic_fetch_add(&next, 1) % GW_GRAPHS_MAX;
+		uint32_t expected = GW_SLOT_FREE;
+
+		if (at && atomic_compare_exchange_strong(&s->graph_slots[at].state, &expected,
+		                                         GW_SLOT_BUSY))
+			return at;
+	}
+	gw_degrade(GW_DEGRADED_TABLE_FULL,
+	           "more than %d executable graphs at a time: the nodes of "
+	           "the others are not listed",
+	           GW_GRAPHS_MAX - 1);
+	return 0;
+}
+
+static void slot_retire(uint32_t at)
+{
+	struct gw_graph_slot *slot = &gw_hot.shared->graph_slots[at];
+
+	atomic_store(&slot->retired, gw_ticks());
+	atomic_store_explicit(&slot->state, GW_SLOT_RETIRED, memory_order_release);
+}
+
+/* Publish a list as what @p exec runs; the slot takes the list over. */
+static void publish(CUgraphExec exec, struct list *l, uint32_t number)
+{
+	static _Atomic uint32_t numbers;
+	struct gw_shared *s = gw_hot.shared;
+	uint32_t old = gw_map_remove(&s->graphs, (uintptr_t)exec), at = slot_take(s);
+	struct gw_graph_slot *slot = &s->graph_slots[at];
+
+	if (old)
+		slot_retire(old);
+	if (!at) {
+		free(l->nodes);
+		return;
+	}
+	slot->exec = number ? number : atomic_fetch_add(&numbers, 1) + 1;
+	slot->cupti_exec = gw_activity_graph_id(exec);
+	slot->unknown = l->unknown;
+	slot->count = l->count;
+	slot->nodes = l->nodes;
+	atomic_store(&slot->launched, 0);
+	atomic_store_explicit(&slot->state, GW_SLOT_USED, memory_order_release);
+	gw_map_put(&s->graphs, (uintptr_t)exec, at, 0, 0);
+	if (l->unknown)
+		gw_degrade(GW_DEGRADED_GRAPH,
+		           "a graph holds nodes whose kernels can't be listed "
+		           "(conditional, or too many): they are counted from activity records");
+}
+
+void gw_graph_made(CUgraphExec exec, CUgraph graph)
+{
+	uint64_t begin = gw_ticks();
+	struct list l = {0};
+	int saved = errno;
+
+	walk(&l, graph, 0, 0);
+	publish(exec, &l, 0);
+	gw_overhead_since(begin);
+	errno = saved;
+}
+
+/* The slot of @p exec, in a state that may be changed; NULL when the graph isn't known. */
+static struct gw_graph_slot *writable(CUgraphExec exec)
+{
+	struct gw_shared *s = gw_hot.shared;
+	uint32_t at = gw_map_get(&s->graphs, (uintptr_t)exec);
+	struct gw_graph_slot *slot = &s->graph_slots[at];
+	struct list copy = {0};
+
+	if (!at)
+		return NULL;
+	if (!atomic_load(&slot->launched))
+		return slot;
+	copy.count = slot->count;
+	copy.unknown = slot->unknown;
+	copy.nodes = malloc((copy.count ? copy.count : 1) * sizeof(*copy.nodes));
+	if (copy.nodes)
+		memcpy(copy.nodes, slot->nodes, copy.count * sizeof(*copy.nodes));
+	else
+		copy = (struct list){.unknown = true};
+	publish(exec, &copy, slot->exec);
+	at = gw_map_get(&s->graphs, (uintptr_t)exec);
+	return at ? &s->graph_slots[at] : NULL;
+}
+
+/* Replace the nodes under @p parent (0: all of them) by those of @p graph. */
+static void replace(CUgraphExec exec, uintptr_t parent, CUgraph graph)
+{
+	struct gw_graph_slot *slot = writable(exec);
+	struct list l = {0};
+
+	if (!slot)
+		return;
+	walk(&l, graph, parent, parent ? 1 : 0);
+	for (uint32_t i = 0; parent && i < slot->count; i++) {
+		struct gw_graph_node *n;
+
+		if (slot->nodes[i].parent == parent)
+			continue;
+		n = list_add(&l);
+		if (n)
+			*n = slot->nodes[i];
+	}
+	/*
+	 * An update keeps the nodes' order; they go on being named by the handles of the
+	 * graph that was instantiated, and stay enabled or not.
+	 */
+	for (uint32_t i = 0; !parent && l.count == slot->count && i < l.count; i++) {
+		l.nodes[i].enabled = slot->nodes[i].enabled;
+		l.nodes[i].node = slot->nodes[i].node;
+		l.nodes[i].parent = slot->nodes[i].parent;
+	}
+	free(slot->nodes);
+	slot->nodes = l.nodes;
+	slot->count = l.count;
+	slot->unknown = l.unknown;
+}
+
+void gw_graph_updated(CUgraphExec exec, CUgraph graph)
+{
+	int saved = errno;
+
+	replace(exec, 0, graph);
+	errno = saved;
+}
+
+void gw_graph_child_set(CUgraphExec exec, CUgraphNode node, CUgraph child)
+{
+	int saved = errno;
+
+	replace(exec, (uintptr_t)node, child);
+	errno = saved;
+}
+
+static struct gw_graph_node *node_of(struct gw_graph_slot *slot, CUgraphNode node)
+{
+	for (uint32_t i = 0; slot && i < slot->count; i++)
+		if (slot->nodes[i].node == (uintptr_t)node)
+			return &slot->nodes[i];
+	return NULL;
+}
+
+void gw_graph_node_set(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	int saved = errno;
+	struct gw_graph_node *n = node_of(writable(exec), node);
+
+	if (n && params) {
+		struct gw_dim3 cluster = n->config.cluster;
+
+		node_fill(n, params);
+		if (gw_dim3_count(cluster) > 1)
+			n->config.cluster = cluster;
+	}
+	errno = saved;
+}
+
+void gw_graph_node_enabled(CUgraphExec exec, CUgraphNode node, bool enabled)
+{
+	int saved = errno;
+	struct gw_graph_slot *slot = writable(exec);
+
+	for (uint32_t i = 0; slot && i < slot->count; i++)
+		if (slot->nodes[i].node == (uintptr_t)node ||
+		    slot->nodes[i].parent == (uintptr_t)node)
+			slot->nodes[i].enabled = enabled;
+	errno = saved;
+}
+
+void gw_graph_gone(CUgraphExec exec)
+{
+	uint32_t at = gw_map_remove(&gw_hot.shared->graphs, (uintptr_t)exec);
+
+	if (at)
+		slot_retire(at);
+}

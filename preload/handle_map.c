@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/handle_map.h"
+
+bool gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,
+                uintptr_t context)
+{
+	uint32_t at = gw_map_hash(key);
+
+	for (unsigned i = 0; i < GW_MAP_PROBE; i++, at = (at + 1) & (GW_MAP_SIZE - 1)) {
+		struct gw_map_entry *e = &map->entry[at];
+		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
+
+		if (k && k != GW_MAP_DEAD && k != key)
+			continue;
+		if (k != key && !atomic_compare_exchange_strong(&e->key, &k, key) && k != key)
+			continue;
+		atomic_store_explicit(&e->owner, owner, memory_order_relaxed);
+		atomic_store_explicit(&e->context, context, memory_order_relaxed);
+		atomic_store_explicit(&e->value, value, memory_order_release);
+		atomic_fetch_add_explicit(&map->used, 1, memory_order_relaxed);
+		return true;
+	}
+	return false;
+}
+
+/* The value goes first: whoever still finds the key must not find the old slot. */
+static uint32_t kill(struct gw_map_entry *e, uintptr_t key)
+{
+	uint32_t value = atomic_exchange(&e->value, 0);
+
+	atomic_compare_exchange_strong(&e->key, &key, GW_MAP_DEAD);
+	return value;
+}
+
+uint32_t gw_map_remove(struct gw_map *map, uintptr_t key)
+{
+	uint32_t at = gw_map_hash(key), value = 0;
+
+	/* To the end of the chain: two threads may have put the same handle twice. */
+	for (unsigned i = 0; i < GW_MAP_PROBE; i++, at = (at + 1) & (GW_MAP_SIZE - 1)) {
+		struct gw_map_entry *e = &map->entry[at];
+		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
+
+		if (!k)
+			break;
+		if (k == key) {
+			uint32_t v = kill(e, key);
+
+			value = v ? v : value;
+		}
+	}
+	return value;
+}
+
+uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key)
+{
+	uint32_t at = gw_map_hash(key);
+
+	for (unsigned i = 0; i < GW_MAP_PROBE; i++, at = (at + 1) & (GW_MAP_SIZE - 1)) {
+		struct gw_map_entry *e = &map->entry[at];
+		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
+
+		if (k == key)
+			return atomic_load_explicit(&e->owner, memory_order_relaxed);
+		if (!k)
+			break;
+	}
+	return 0;
+}
+
+void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
+                       void (*gone)(uint32_t slot))
+{
+	if (!atomic_load_explicit(&map->used, memory_order_relaxed))
+		return;
+	for (uint32_t i = 0; i < GW_MAP_SIZE; i++) {
+		struct gw_map_entry *e = &map->entry[i];
+		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
+
+		if (!k || k == GW_MAP_DEAD)
+			continue;
+		if ((owner && atomic_load_explicit(&e->owner, memory_order_relaxed) == owner) ||
+		    (context &&
+		     atomic_load_explicit(&e->context, memory_order_relaxed) == context)) {
+			uint32_t slot = kill(e, k);
+
+			if (slot && gone)
+				gone(slot);
+		}
+	}
+}

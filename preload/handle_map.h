@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a driver's handle to a slot of ours, without locks: read on every launch, written
+ * on first sight of a handle and when it dies. Handles are reused by the driver, so what
+ * is known of one must be forgotten the moment it is destroyed.
+ */
+#ifndef GW_HANDLE_MAP_H
+#define GW_HANDLE_MAP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	GW_MAP_BITS = 16,
+	GW_MAP_SIZE = 1 << GW_MAP_BITS,
+	GW_MAP_PROBE = 64, /**< longest chain that is searched */
+};
+
+/** An entry; key 0 is free, GW_MAP_DEAD was used. */
+struct gw_map_entry {
+	_Atomic uintptr_t key;
+	_Atomic uint32_t value;    /**< slot, 0 while the entry is being made */
+	_Atomic uintptr_t owner;   /**< module, library: dies with it */
+	_Atomic uintptr_t context; /**< dies with it; 0 for none */
+};
+
+#define GW_MAP_DEAD ((uintptr_t)1)
+
+struct gw_map {
+	_Atomic uint32_t used; /**< entries ever made; lets an empty map be skipped */
+	struct gw_map_entry entry[GW_MAP_SIZE];
+};
+
+static inline uint32_t gw_map_hash(uintptr_t key)
+{
+	return (uint32_t)(((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - GW_MAP_BITS));
+}
+
+/** The slot of @p key, 0 when it isn't known. */
+static inline uint32_t gw_map_get(struct gw_map *map, uintptr_t key)
+{
+	uint32_t at = gw_map_hash(key);
+
+	for (unsigned i = 0; i < GW_MAP_PROBE; i++, at = (at + 1) & (GW_MAP_SIZE - 1)) {
+		uintptr_t k = atomic_load_explicit(&map->entry[at].key, memory_order_acquire);
+
+		if (k == key)
+			return atomic_load_explicit(&map->entry[at].value, memory_order_acquire);
+		if (!k)
+			return 0;
+	}
+	return 0;
+}
+
+/**
+ * Remember @p value (not 0) for @p key (not 0 or 1). False when the chain is full: the
+ * handle then stays unknown and is looked at anew each time.
+ */
+bool gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,
+                uintptr_t context);
+
+/** Forget @p key; returns the slot it had, 0 when none. */
+uint32_t gw_map_remove(struct gw_map *map, uintptr_t key);
+
+/** Owner given for @p key, 0 when it isn't known. */
+uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key);
+
+/**
+ * Forget every entry whose owner is @p owner (when not 0) or whose context is @p context
+ * (when not 0); @p gone, if not NULL, is called with the slot of each.
+ */
+void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
+                       void (*gone)(uint32_t slot));
+
+#endif

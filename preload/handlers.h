@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What hooks.def names beside the launches: one small function (or, where prototypes differ
+ * in their tails, a macro) for each thing that is worth knowing. `call` is not used here.
+ */
+#ifndef GW_HANDLERS_H
+#define GW_HANDLERS_H
+
+#include "preload/activity.h"
+#include "preload/hooks.h"
+#include "preload/launch.h"
+#include "preload/lifecycle.h"
+#include "preload/modules.h"
+#include "preload/shapes.h"
+#include "preload/watch.h"
+
+#define none(...) ((void)0)
+
+#define driver_ready(call, result, flags) ((result) == CUDA_SUCCESS ? gw_driver_used() : (void)0)
+#define context_coming(call, ...)         gw_context_soon()
+
+#define stream_made(call, result, stream, ...)                                                     \
+	((result) == CUDA_SUCCESS ? gw_stream_made(*(stream)) : (void)0)
+#define stream_going(call, stream) gw_stream_gone(stream)
+
+#define block_shape_set(call, result, f, x, y, z)                                                  \
+	((result) == CUDA_SUCCESS ? gw_shape_block(f, x, y, z) : (void)0)
+#define shared_size_set(call, result, f, bytes)                                                    \
+	((result) == CUDA_SUCCESS ? gw_shape_shared(f, bytes) : (void)0)
+
+/* Records of a context die with it: have them out first. */
+static inline void context_going(struct gw_call *call, CUcontext context)
+{
+	(void)call;
+	gw_activity_context_going();
+	gw_context_gone(context);
+}
+
+static inline void primary_retained(struct gw_call *call, CUresult result, CUcontext *context,
+                                    CUdevice device)
+{
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gw_primary_set(device, *context);
+}
+
+/* Released by its last user, or reset: either way what was made in it is gone. */
+static inline void primary_changed(struct gw_call *call, CUresult result, CUdevice device)
+{
+	(void)call;
+	if (result == CUDA_SUCCESS)
+		gw_primary_changed(device);
+}
+
+/* Counted before the call, so that no captured launch can be taken for one that runs. */
+#define capture_coming(call, ...)                                                                  \
+	atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed)
+
+static inline void gw_capture_begun(CUresult result)
+{
+	if (result != CUDA_SUCCESS)
+		atomic_fetch_sub_explicit(&gw_hot.captures, 1, memory_order_relaxed);
+}
+#define capture_begun(call, result, ...) gw_capture_begun(result)
+
+static inline void capture_ended(struct gw_call *call, CUresult result, CUstream stream,
+                                 CUgraph *graph)
+{
+	(void)call;
+	(void)stream;
+	(void)graph;
+	/* Every other answer ends the capture; these two were about no capture of this stream. */
+	if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD ||
+	    result == CUDA_ERROR_ILLEGAL_STATE || result == CUDA_ERROR_INVALID_VALUE ||
+	    result == CUDA_ERROR_INVALID_HANDLE)
+		return;
+	if (atomic_fetch_sub_explicit(&gw_hot.captures, 1, memory_order_relaxed) <= 0)
+		atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed);
+}
+
+#define MODULE_LOADED(result, handle, origin, image, path)                                         \
+	((result) == CUDA_SUCCESS ? gw_module_loaded(*(handle), origin, image, path) : (void)0)
+#define module_from_file(call, result, module, path)                                               \
+	MODULE_LOADED(result, module, GW_MODULE_FILE, NULL, path)
+#define module_from_data(call, result, module, image)                                              \
+	MODULE_LOADED(result, module, GW_MODULE_DATA, image, NULL)
+#define module_from_data_ex(call, result, module, image, ...)                                      \
+	MODULE_LOADED(result, module, GW_MODULE_DATA, image, NULL)
+#define module_from_fatbin(call, result, module, image)                                            \
+	MODULE_LOADED(result, module, GW_MODULE_FATBIN, image, NULL)
+#define library_from_data(call, result, library, image, ...)                                       \
+	MODULE_LOADED(result, library, GW_MODULE_LIBRARY, image, NULL)
+#define library_from_file(call, result, library, path, ...)                                        \
+	MODULE_LOADED(result, library, GW_MODULE_FILE, NULL, path)
+#define module_going(call, module)   gw_module_gone(module)
+#define library_going(call, library) gw_module_gone(library)
+#define function_found(call, result, f, module, name)                                              \
+	((result) == CUDA_SUCCESS ? gw_function_found(*(f), module) : (void)0)
+#define kernel_found(call, result, kernel, library, name)                                          \
+	((result) == CUDA_SUCCESS ? gw_function_found(*(kernel), library) : (void)0)
+#define code_linked(call, result, state, cubin, size)                                              \
+	((result) == CUDA_SUCCESS && (cubin) ? gw_module_linked(*(cubin)) : (void)0)
+
+#define graph_made(call, result, exec, graph, ...)                                                 \
+	((result) == CUDA_SUCCESS ? gw_graph_made(*(exec), graph) : (void)0)
+#define graph_updated(call, result, exec, graph, ...)                                              \
+	((result) == CUDA_SUCCESS ? gw_graph_updated(exec, graph) : (void)0)
+#define graph_updated_v2 graph_updated
+#define graph_child_set(call, result, exec, node, child)                                           \
+	((result) == CUDA_SUCCESS ? gw_graph_child_set(exec, node, child) : (void)0)
+#define graph_node_set(call, result, exec, node, params)                                           \
+	((result) == CUDA_SUCCESS ? gw_graph_node_set(exec, node, params) : (void)0)
+#define graph_node_enabled(call, result, exec, node, on)                                           \
+	((result) == CUDA_SUCCESS ? gw_graph_node_enabled(exec, node, (on) != 0) : (void)0)
+#define graph_going(call, exec) gw_graph_gone(exec)
+
+/* The three forms of a kernel node's parameters begin alike but are not one type. */
+#define KERNEL_NODE_PARAMS(to, from)                                                               \
+	do {                                                                                       \
+		(to).func = (from)->func;                                                          \
+		(to).gridDimX = (from)->gridDimX;                                                  \
+		(to).gridDimY = (from)->gridDimY;                                                  \
+		(to).gridDimZ = (from)->gridDimZ;                                                  \
+		(to).blockDimX = (from)->blockDimX;                                                \
+		(to).blockDimY = (from)->blockDimY;                                                \
+		(to).blockDimZ = (from)->blockDimZ;                                                \
+		(to).sharedMemBytes = (from)->sharedMemBytes;                                      \
+	} while (0)
+
+static inline void graph_node_set_v1(struct gw_call *call, CUresult result, CUgraphExec exec,
+                                     CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+	CUDA_KERNEL_NODE_PARAMS p = {0};
+
+	(void)call;
+	if (result != CUDA_SUCCESS)
+		return;
+	KERNEL_NODE_PARAMS(p, params);
+	gw_graph_node_set(exec, node, &p);
+}
+
+static inline void graph_node_set_any(struct gw_call *call, CUresult result, CUgraphExec exec,
+                                      CUgraphNode node, CUgraphNodeParams *params)
+{
+	(void)call;
+	if (result != CUDA_SUCCESS || !params)
+		return;
+	if (params->type == CU_GRAPH_NODE_TYPE_KERNEL) {
+		CUDA_KERNEL_NODE_PARAMS p = {0};
+
+		KERNEL_NODE_PARAMS(p, &params->kernel);
+		p.kern = params->kernel.kern;
+		gw_graph_node_set(exec, node, &p);
+	} else if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
+		gw_graph_child_set(exec, node, params->graph.graph);
+	}
+}
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GW_HEADER_H
+#define GW_HEADER_H
+
+/** Take the clock pair that the header will carry. */
+void gw_header_start(void);
+
+/** Write the log's first record: the process, its host, its command. */
+void gw_header_write(void);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table made of hooks.def. */
+#ifndef GW_HOOKS_H
+#define GW_HOOKS_H
+
+#include "preload/driver.h"
+
+/** Index of every row of hooks.def. */
+enum gw_hook {
+#define HOOK(symbol, base, need, pt, params, args, before, after) GW_HOOK_##symbol,
+#include "preload/hooks.def"
+#undef HOOK
+	GW_HOOKS
+};
+
+/** The driver's own functions, typed; NULL until resolved. */
+struct gw_real {
+#define HOOK(symbol, base, need, pt, params, args, before, after) CUresult(*symbol) params;
+#include "preload/hooks.def"
+#undef HOOK
+};
+extern struct gw_real gw_real;
+
+/**
+ * Our wrapper for @p address, a function of libcuda that was found under @p base with
+ * cuGetProcAddress @p flags; @p address itself when there is none. Remembers @p address.
+ */
+void *gw_hook_for(void *address, const char *base, unsigned long long flags);
+
+/** Fill gw_real from libcuda as far as it isn't yet; false when no libcuda is loaded. */
+bool gw_hooks_resolve(void);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First sight of a kernel: its name and resources, asked of the driver once. */
+#include "preload/call.h"
+#include "preload/clock.h"
+#include "preload/degrade.h"
+#include "preload/modules.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What the driver says of one handle. */
+struct asked {
+	const char *name;
+	uintptr_t owner;   /* module or library */
+	uintptr_t context; /* a CUfunction dies with its context, a CUkernel does not */
+	CUkernel kernel;   /* set when the handle is a CUkernel */
+	CUdevice device;
+};
+
+static bool ask(CUfunction f, struct asked *a)
+{
+	memset(a, 0, sizeof(*a));
+	/* Each call answers CUDA_ERROR_INVALID_HANDLE for a handle of the other kind. */
+	if (gw_driver.cuKernelGetName &&
+	    gw_driver.cuKernelGetName(&a->name, (CUkernel)f) == CUDA_SUCCESS && a->name) {
+		CUlibrary library = NULL;
+
+		a->kernel = (CUkernel)f;
+		if (gw_driver.cuKernelGetLibrary)
+			gw_driver.cuKernelGetLibrary(&library, a->kernel);
+		a->owner = (uintptr_t)library;
+		if (gw_driver.cuCtxGetDevice)
+			gw_driver.cuCtxGetDevice(&a->device);
+		return true;
+	}
+	if (gw_driver.cuFuncGetName && gw_driver.cuFuncGetName(&a->name, f) == CUDA_SUCCESS &&
+	    a->name) {
+		CUmodule module = NULL;
+
+		if (gw_driver.cuFuncGetModule)
+			gw_driver.cuFuncGetModule(&module, f);
+		a->owner = (uintptr_t)module;
+		a->context = (uintptr_t)gw_context_current();
+		return true;
+	}
+	return false;
+}
+
+static uint32_t attribute(const struct asked *a, CUfunction f, CUfunction_attribute which)
+{
+	int value = 0;
+	CUresult r = CUDA_ERROR_NOT_FOUND;
+
+	if (a->kernel && gw_driver.cuKernelGetAttribute)
+		r = gw_driver.cuKernelGetAttribute(&value, which, a->kernel, a->device);
+	else if (!a->kernel && gw_driver.cuFuncGetAttribute)
+		r = gw_driver.cuFuncGetAttribute(&value, which, f);
+	return r == CUDA_SUCCESS && value >= 0 ? (uint32_t)value : UINT32_MAX;
+}
+
+static uint32_t compiled_cluster(const struct asked *a, CUfunction f)
+{
+	uint32_t x = attribute(a, f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
+	uint32_t y = attribute(a, f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT);
+	uint32_t z = attribute(a, f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH);
+
+	if (!x || x > 1023 || y > 1023 || z > 1023)
+		return 0;
+	return x | (y ? y : 1) << 10 | (z ? z : 1) << 20;
+}
+
+static const char *name_keep(struct gw_shared *s, const char *name, size_t length)
+{
+	uint64_t at = atomic_fetch_add(&s->names_used, length + 1);
+
+	if (at + length + 1 > GW_NAMES_MAX) {
+		atomic_store(&s->names_used, GW_NAMES_MAX);
+		return NULL;
+	}
+	memcpy(s->names + at, name, length);
+	s->names[at + length] = 0;
+	return s->names + at;
+}
+
+static uint64_t hash_of(const struct gw_kernel_slot *k, const char *name, size_t length)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < length; i++)
+		h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+	h ^= (uint64_t)k->registers << 32 | k->static_shared;
+	h = (h ^ (h >> 29)) * UINT64_C(0x9fb21c651e98df25);
+	return h ^ (h >> 32);
+}
+
+/* One slot for each name and resources: reloading a module makes no new ones. */
+static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char *name)
+{
+	size_t length = strnlen(name, GW_NAME_MAX);
+	uint64_t hash = hash_of(k, name, length);
+	_Atomic uint32_t *chain = &s->kernel_chain[hash & (GW_KERNELS_MAX - 1)];
+	uint32_t head = atomic_load_explicit(chain, memory_order_acquire), slot;
+
+	for (uint32_t i = head; i; i = s->kernels[i].next)
+		if (s->kernels[i].hash == hash && !strncmp(s->kernels[i].name, name, length) &&
+		    !s->kernels[i].name[length])
+			return i;
+	slot = atomic_fetch_add(&s->kernel_count, 1) + 1;
+	if (slot >= GW_KERNELS_MAX) {
+		atomic_store(&s->kernel_count, GW_KERNELS_MAX - 1);
+		gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d kernels: later ones have no name",
+		           GW_KERNELS_MAX - 1);
+		return 0;
+	}
+	k->hash = hash;
+	k->name = name_keep(s, name, length);
+	if (!k->name) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d MiB of kernel names",
+		           GW_NAMES_MAX >> 20);
+		return 0;
+	}
+	s->kernels[slot] = *k;
+	do {
+		s->kernels[slot].next = head;
+	} while (!atomic_compare_exchange_weak(chain, &head, slot));
+	return slot;
+}
+
+uint32_t gw_kernel_resolve(CUfunction f)
+{
+	struct gw_shared *s = gw_hot.shared;
+	uint64_t begin = gw_ticks();
+	struct gw_kernel_slot k;
+	struct asked a;
+	int saved = errno;
+	uint32_t slot = 0;
+
+	if (f && ask(f, &a)) {
+		memset(&k, 0, sizeof(k));
+		k.registers = attribute(&a, f, CU_FUNC_ATTRIBUTE_NUM_REGS);
+		k.static_shared = attribute(&a, f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+		k.local = attribute(&a, f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+		k.constant = attribute(&a, f, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+		k.max_threads = attribute(&a, f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+		k.binary_version = attribute(&a, f, CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+		k.cluster = compiled_cluster(&a, f);
+		k.module = gw_module_number(a.owner);
+		slot = intern(s, &k, a.name);
+		if (slot)
+			gw_map_put(&s->functions, (uintptr_t)f, slot, a.owner, a.context);
+	}
+	if (!slot)
+		gw_count(GW_COUNTER_table_full, 1);
+	gw_overhead_since(begin);
+	errno = saved;
+	return slot;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The launch path: what runs on the application's thread for every launch. No lock, no
+ * allocation, no system call; the slow functions it calls run on first sight only.
+ */
+#ifndef GW_LAUNCH_H
+#define GW_LAUNCH_H
+
+#include "preload/call.h"
+
+#include <string.h>
+
+#define GW_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define GW_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, CUfunction f)
+{
+	uint32_t slot = gw_map_get(&s->functions, (uintptr_t)f);
+
+	return GW_LIKELY(slot) ? slot : gw_kernel_resolve(f);
+}
+
+/*
+ * A created stream's handle names it alone; a default stream is one per context, a
+ * per-thread default stream one per context and thread. Handles are 8-aligned user
+ * addresses, so the low bits and the upper 16 are free to tell these apart.
+ */
+static inline uintptr_t gw_stream_key(const struct gw_thread *t, CUcontext context, uint32_t kind)
+{
+	if (kind == GW_STREAM_LEGACY)
+		return (uintptr_t)context + 1;
+	return ((uintptr_t)context + 2) ^ ((uintptr_t)t->serial << 48);
+}
+
+static inline uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, CUstream stream,
+                                         uint32_t pt)
+{
+	uint32_t kind = GW_STREAM_CREATED, slot;
+	uint32_t generation = atomic_load_explicit(&gw_hot.stream_generation, memory_order_acquire);
+	uintptr_t key = (uintptr_t)stream;
+	CUcontext context = NULL;
+
+	if (key <= 2) {
+		kind = (key ? key == 2 : pt) ? GW_STREAM_PER_THREAD : GW_STREAM_LEGACY;
+		context = gw_context_current();
+		key = gw_stream_key(t, context, kind);
+	}
+	if (GW_LIKELY(key == t->stream_key && generation == t->stream_generation))
+		return t->stream_slot;
+	slot = gw_map_get(&s->streams, key);
+	if (GW_UNLIKELY(!slot))
+		slot = gw_stream_resolve(t, stream, context, kind, key);
+	if (slot) {
+		t->stream_key = key;
+		t->stream_slot = slot;
+		t->stream_generation = generation;
+	}
+	return slot;
+}
+
+/* Read the published prediction; a cell that is being written counts as absent. */
+static inline void gw_cell_read(struct gw_shared *s, struct gw_event *e)
+{
+	uint64_t key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z,
+	                           e->cluster, e->shared);
+	uint32_t at = (uint32_t)(key >> (64 - GW_CELLS_BITS));
+
+	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
+		struct gw_cell *c = &s->cells[at];
+		uint64_t k = atomic_load_explicit(&c->key, memory_order_acquire);
+		uint32_t sequence, word[5];
+
+		if (!k)
+			return;
+		if (k != key)
+			continue;
+		sequence = atomic_load_explicit(&c->sequence, memory_order_acquire);
+		word[0] = atomic_load_explicit(&c->predicted, memory_order_relaxed);
+		word[1] = atomic_load_explicit(&c->low, memory_order_relaxed);
+		word[2] = atomic_load_explicit(&c->high, memory_order_relaxed);
+		word[3] = atomic_load_explicit(&c->known, memory_order_relaxed);
+		word[4] = atomic_load_explicit(&c->flags, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		if ((sequence & 1) ||
+		    sequence != atomic_load_explicit(&c->sequence, memory_order_relaxed))
+			return;
+		memcpy(&e->predicted, &word[0], 4);
+		memcpy(&e->low, &word[1], 4);
+		memcpy(&e->high, &word[2], 4);
+		e->known = word[3];
+		e->flags |= (uint8_t)word[4];
+		e->config = c->config;
+		return;
+	}
+}
+
+/* The next free ring slot, NULL (and counted at the end) when the ring is full. */
+static inline struct gw_event *gw_ring_slot(struct gw_thread *t)
+{
+	uint32_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
+
+	if (GW_UNLIKELY(head - t->tail_seen > t->mask)) {
+		t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
+		if (head - t->tail_seen > t->mask)
+			return NULL;
+	}
+	return &t->ring[head & t->mask];
+}
+
+/* Everything a launch needs before it is known what is launched. */
+static inline struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
+{
+	struct gw_thread *t = gw_self;
+	struct gw_event *e;
+
+	call->event = NULL;
+	call->counted = true;
+	call->captured = false;
+	if (GW_UNLIKELY(!t))
+		t = gw_thread_register();
+	call->thread = t;
+	if (GW_UNLIKELY(!t))
+		return NULL;
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) &&
+	    gw_stream_capturing(stream, call->pt)) {
+		call->captured = true;
+		return NULL;
+	}
+	e = gw_ring_slot(t);
+	if (GW_UNLIKELY(!e))
+		return NULL;
+	e->ticks = gw_ticks();
+	e->flags = 0;
+	e->config = 0;
+	e->stream = gw_stream_slot_of(gw_hot.shared, t, stream, call->pt);
+	e->known = atomic_load_explicit(&gw_hot.known, memory_order_acquire);
+	call->event = e;
+	return e;
+}
+
+static inline void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy,
+                                   uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
+                                   uint32_t shared, CUstream stream, uint32_t cluster,
+                                   uint8_t flags)
+{
+	struct gw_event *e = gw_event_begin(call, stream);
+	struct gw_shared *s = gw_hot.shared;
+	const uint32_t none = 0x7fc00000; /* NaN */
+
+	if (!e)
+		return;
+	e->kind = GW_EVENT_KERNEL;
+	e->flags = flags;
+	e->kernel = gw_kernel_slot_of(s, f);
+	e->grid[0] = gx;
+	e->grid[1] = gy;
+	e->grid[2] = gz;
+	e->block_x = (uint16_t)bx;
+	e->block_y = (uint16_t)by;
+	e->block_z = (uint16_t)bz;
+	e->shared = shared;
+	e->cluster = cluster ? cluster : s->kernels[e->kernel].cluster;
+	memcpy(&e->predicted, &none, 4);
+	gw_cell_read(s, e);
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)))
+		gw_events_begin(call, stream);
+}
+
+static inline void launch_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
+                                unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                CUstream stream, void **params, void **extra)
+{
+	(void)params;
+	(void)extra;
+	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, 0, 0);
+}
+
+static inline void cooperative_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
+                                     unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                     unsigned shared, CUstream stream, void **params)
+{
+	(void)params;
+	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, 0, GW_EVENT_COOPERATIVE);
+}
+
+static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
+                                   void **params, void **extra)
+{
+	uint32_t cluster = 0;
+	uint8_t flags = 0;
+
+	(void)params;
+	(void)extra;
+	call->counted = false;
+	call->event = NULL;
+	call->thread = NULL;
+	if (!config) /* the driver refuses it */
+		return;
+	for (unsigned i = 0; i < config->numAttrs && config->attrs; i++) {
+		const CUlaunchAttribute *a = &config->attrs[i];
+
+		if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			cluster = (a->value.clusterDim.x & 1023) |
+			          (a->value.clusterDim.y & 1023) << 10 |
+			          (a->value.clusterDim.z & 1023) << 20;
+		else if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative)
+			flags |= GW_EVENT_COOPERATIVE;
+	}
+	gw_kernel_event(call, f, config->gridDimX, config->gridDimY, config->gridDimZ,
+	                config->blockDimX, config->blockDimY, config->blockDimZ,
+	                config->sharedMemBytes, config->hStream, cluster, flags);
+}
+
+/* Commit the event once the driver has taken the launch; counts it either way. */
+static inline void gw_event_end(struct gw_call *call, CUresult result, _Atomic uint64_t *counter)
+{
+	struct gw_thread *t = call->thread;
+
+	if (GW_UNLIKELY(!call->counted))
+		return;
+	if (GW_UNLIKELY(!t)) {
+		gw_count(GW_COUNTER_threads_dropped, result == CUDA_SUCCESS);
+		return;
+	}
+	if (GW_UNLIKELY(result != CUDA_SUCCESS)) {
+		gw_bump(&t->counts.failed, 1);
+		return;
+	}
+	if (GW_UNLIKELY(call->captured)) {
+		gw_bump(&t->counts.captured, 1);
+		return;
+	}
+	gw_bump(counter, 1);
+	if (GW_UNLIKELY(!call->event)) {
+		gw_bump(&t->counts.dropped, 1);
+		return;
+	}
+	atomic_store_explicit(&t->head, atomic_load_explicit(&t->head, memory_order_relaxed) + 1,
+	                      memory_order_release);
+}
+
+static inline void gw_launch_end(struct gw_call *call, CUresult result)
+{
+	bool timed = call->event && (call->event->flags & GW_EVENT_TIMED);
+
+	gw_event_end(call, result, call->thread ? &call->thread->counts.launches : NULL);
+	if (GW_UNLIKELY(timed))
+		gw_events_end(call, result);
+}
+#define launch_end(call, result, ...) gw_launch_end(call, result)
+
+static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CUstream stream)
+{
+	struct gw_event *e = gw_event_begin(call, stream);
+	struct gw_shared *s = gw_hot.shared;
+
+	if (!e)
+		return;
+	e->kind = GW_EVENT_GRAPH;
+	e->kernel = gw_map_get(&s->graphs, (uintptr_t)exec);
+	if (e->kernel)
+		atomic_store_explicit(&s->graph_slots[e->kernel].launched, 1, memory_order_relaxed);
+}
+
+static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgraphExec exec,
+                                    CUstream stream)
+{
+	(void)exec;
+	(void)stream;
+	gw_event_end(call, result, call->thread ? &call->thread->counts.graph_launches : NULL);
+}
+
+/* The launches of CUDA 1: the block's shape is a property of the function. */
+static inline void launch_grid_async_begin(struct gw_call *call, CUfunction f, int width,
+                                           int height, CUstream stream)
+{
+	uint32_t block[3], shared;
+
+	gw_shape_of(f, block, &shared);
+	gw_kernel_event(call, f, (uint32_t)width, (uint32_t)height, 1, block[0], block[1], block[2],
+	                shared, stream, 0, 0);
+}
+
+static inline void launch_grid_begin(struct gw_call *call, CUfunction f, int width, int height)
+{
+	launch_grid_async_begin(call, f, width, height, NULL);
+}
+
+static inline void launch_old_begin(struct gw_call *call, CUfunction f)
+{
+	launch_grid_async_begin(call, f, 1, 1, NULL);
+}
+
+/*
+ * One call, several launches: each gets its event once the driver has taken them all, so
+ * their time of call is that of the return. The call is deprecated and needs several GPUs.
+ */
+static inline void multi_device_begin(struct gw_call *call, CUDA_LAUNCH_PARAMS *list,
+                                      unsigned count, unsigned flags)
+{
+	(void)list;
+	(void)count;
+	(void)flags;
+	*call = (struct gw_call){.pt = call->pt};
+}
+
+static inline void multi_device_end(struct gw_call *call, CUresult result, CUDA_LAUNCH_PARAMS *list,
+                                    unsigned count, unsigned flags)
+{
+	(void)flags;
+	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		const CUDA_LAUNCH_PARAMS *p = &list[i];
+
+		gw_kernel_event(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
+		                p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes,
+		                p->hStream, 0, GW_EVENT_COOPERATIVE);
+		gw_launch_end(call, result);
+	}
+}
+
+#endif

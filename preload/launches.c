@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/launches.h"
+
+#include "preload/aggregate.h"
+#include "preload/clock.h"
+#include "preload/injection.h"
+#include "preload/join.h"
+#include "preload/log.h"
+#include "preload/options.h"
+#include "preload/tables.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct gw_predictor *predictor;
+static struct gw_score score;
+static uint32_t graph_number;
+static uint64_t last_end[64]; /* by device: end of the latest kernel seen */
+
+static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
+static void unmatched(struct gw_record_launch *r);
+static void uncalled(const struct gw_activity *a);
+
+bool gw_launches_start(void)
+{
+	static const struct gw_join_sink sink = {joined, unmatched, uncalled};
+
+	gw_join_start(&sink);
+	memset(&score, 0, sizeof(score));
+	memset(last_end, 0, sizeof(last_end));
+	graph_number = 0;
+	predictor = gw_predictor_new(GW_CONFIGS_MAX - 1);
+	return predictor != NULL;
+}
+
+struct gw_predictor *gw_launches_predictor(void)
+{
+	return predictor;
+}
+
+const struct gw_score *gw_launches_score(void)
+{
+	return &score;
+}
+
+/* A launch as it goes to the log: whole records until the log is full, then sums. */
+static void write(struct gw_record_launch *r)
+{
+	if (gw_log_is_open() && gw_log_bytes() + GW_RECORD_MAX > gw_options.log_max)
+		gw_aggregate_add(r);
+	else
+		gw_log_write(GW_RECORD_LAUNCH, r, sizeof(*r), NULL, 0);
+}
+
+/* From what was known at the call, which the predictor still has. */
+static void predict_late(struct gw_record_launch *r)
+{
+	struct gw_prediction p;
+
+	gw_predict(predictor, r->config, r->known, &p);
+	r->predicted = (float)(p.seconds * 1e9);
+	r->low = (float)(p.low * 1e9);
+	r->high = (float)(p.high * 1e9);
+	if (!isfinite(p.seconds))
+		return;
+	r->known = (uint32_t)p.known;
+	r->flags |= GW_LAUNCH_LATE | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
+	gw_count(GW_COUNTER_predicted_late, 1);
+}
+
+static bool same(const struct gw_config_entry *c, const struct gw_event *e)
+{
+	return c->slot == e->kernel && c->config.grid.x == e->grid[0] &&
+	       c->config.grid.y == e->grid[1] && c->config.grid.z == e->grid[2] &&
+	       c->config.block.x == e->block_x && c->config.block.y == e->block_y &&
+	       c->config.block.z == e->block_z && c->config.dynamic_shared == e->shared;
+}
+
+static uint32_t config_of(const struct gw_event *e, bool *read)
+{
+	struct gw_config c = {
+	        .grid = {e->grid[0], e->grid[1], e->grid[2]},
+	        .block = {e->block_x, e->block_y, e->block_z},
+	        .cluster = {1, 1, 1},
+	        .dynamic_shared = e->shared,
+	};
+
+	if (e->cluster)
+		c.cluster = (struct gw_dim3){e->cluster & 1023, e->cluster >> 10 & 1023,
+		                             e->cluster >> 20 & 1023};
+	*read = !(e->flags & GW_EVENT_CORRELATED) && e->config && e->config <= gw_config_count() &&
+	        same(gw_config_entry(e->config), e);
+	return *read ? e->config : gw_config_of(e->kernel, &c);
+}
+
+/* Wait for the time of a launch, where one will come; else log it as it is. */
+static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
+                      uint32_t graph)
+{
+	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
+
+	if (e->flags & GW_EVENT_CORRELATED && gw_activity_on())
+		gw_join_wait(GW_JOIN_CORRELATION, 0, e->config, r);
+	else if (e->flags & GW_EVENT_TIMED)
+		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
+	else if (graph && gw_activity_on())
+		gw_join_wait(GW_JOIN_GRAPH, graph, graph_number, r);
+	else if (e->kind == GW_EVENT_KERNEL && gw_activity_on() && e->stream && s->cupti_stream)
+		gw_join_wait(GW_JOIN_STREAM, gw_join_stream_key(s->cupti_context, s->cupti_stream),
+		             0, r);
+	else
+		write(r);
+}
+
+static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
+{
+	return (struct gw_record_launch){
+	        .stream = gw_stream_id(e->stream),
+	        .thread = (uint16_t)gw_thread_id(t),
+	        .known = e->known,
+	        .call_ns = gw_clock_ns(e->ticks),
+	        .predicted = NAN,
+	        .low = NAN,
+	        .high = NAN,
+	};
+}
+
+static void kernel_event(struct gw_thread *t, const struct gw_event *e)
+{
+	struct gw_record_launch r = record_of(t, e);
+	bool read;
+
+	r.config = config_of(e, &read);
+	if (e->flags & GW_EVENT_COOPERATIVE)
+		r.flags |= GW_LAUNCH_COOPERATIVE;
+	if (read && isfinite(e->predicted)) {
+		r.predicted = e->predicted;
+		r.low = e->low;
+		r.high = e->high;
+		if (e->flags & GW_EVENT_MULTIMODAL)
+			r.flags |= GW_LAUNCH_MULTIMODAL;
+		gw_count(GW_COUNTER_predicted, 1);
+	} else {
+		predict_late(&r);
+	}
+	if (e->flags & GW_EVENT_TIMED)
+		t->timed++;
+	if (r.config)
+		gw_config_entry(r.config)->launches++;
+	hand_over(t, e, &r, 0);
+}
+
+/* A graph launch is as many launches as it has enabled kernel nodes. */
+static void graph_event(struct gw_thread *t, const struct gw_event *e)
+{
+	const struct gw_graph_slot *g = &gw_hot.shared->graph_slots[e->kernel];
+	const struct gw_record_launch base = record_of(t, e);
+
+	if (!e->kernel || g->unknown)
+		gw_bump(&t->counts.graph_unknown, 1);
+	if (!e->kernel)
+		return;
+	graph_number++;
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_graph_node *n = &g->nodes[i];
+		struct gw_record_launch r = base;
+
+		if (!n->enabled)
+			continue;
+		r.config = gw_config_of(n->kernel, &n->config);
+		r.node = gw_node_id(g->exec, i + 1);
+		r.flags = GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
+		predict_late(&r);
+		if (r.config)
+			gw_config_entry(r.config)->launches++;
+		gw_count(GW_COUNTER_graph_kernels, 1);
+		hand_over(t, e, &r, g->cupti_exec);
+	}
+}
+
+void gw_launch_event(struct gw_thread *t, const struct gw_event *e)
+{
+	if (t->timed_serial != t->serial) {
+		t->timed_serial = t->serial;
+		t->timed = 0;
+	}
+	if (e->kind == GW_EVENT_KERNEL)
+		kernel_event(t, e);
+	else if (e->kind == GW_EVENT_GRAPH)
+		graph_event(t, e);
+	else
+		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
+}
+
+void gw_launch_record(const struct gw_activity *a)
+{
+	gw_join_record(a);
+}
+
+void gw_launches_measured(bool last)
+{
+	gw_join_batch(last);
+}
+
+/* Did another kernel of the device run meanwhile? Records come roughly in order of end. */
+static bool overlapped(const struct gw_activity *a)
+{
+	uint64_t *end = &last_end[a->device & 63];
+	bool before = a->start < *end;
+
+	if (a->end > *end)
+		*end = a->end;
+	return before;
+}
+
+static void learn(struct gw_record_launch *r, double seconds, bool exclusive)
+{
+	struct gw_observation o = {
+	        .seconds = seconds,
+	        .exclusive = exclusive,
+	        .predicted = (double)r->predicted * 1e-9,
+	        .low = (double)r->low * 1e-9,
+	        .high = (double)r->high * 1e-9,
+	};
+
+	score.measured++;
+	if (isfinite(o.predicted)) {
+		double error = fabs(o.predicted - seconds) / seconds;
+
+		score.predicted++;
+		score.within_10 += error <= 0.10;
+		score.within_25 += error <= 0.25;
+		score.covered += seconds >= o.low && seconds <= o.high;
+	}
+	if (r->config && gw_observe(predictor, r->config, &o)) {
+		r->flags |= GW_LAUNCH_LEARNT;
+		gw_count(GW_COUNTER_observations, 1);
+	}
+}
+
+static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds)
+{
+	bool valid = !a || (a->start && a->end > a->start);
+
+	if (a)
+		gw_count(GW_COUNTER_joined, 1);
+	else
+		gw_count(GW_COUNTER_events_timed, 1);
+	if (!valid || (!a && seconds <= 0)) {
+		r->flags |= GW_LAUNCH_INVALID;
+		gw_count(GW_COUNTER_activity_invalid, 1);
+		write(r);
+		return;
+	}
+	r->flags |= GW_LAUNCH_MEASURED;
+	if (a) {
+		bool busy = overlapped(a);
+
+		seconds = (double)(a->end - a->start) * 1e-9;
+		r->start_ns = a->start;
+		r->duration_ns = a->end - a->start;
+		r->flags |= busy ? GW_LAUNCH_OVERLAPPED : 0;
+		learn(r, seconds, !busy);
+	} else {
+		r->flags |= GW_LAUNCH_EVENTS;
+		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
+		learn(r, seconds, true);
+	}
+	if (r->config) {
+		struct gw_config_entry *c = gw_config_entry(r->config);
+
+		c->measured++;
+		c->total_ns += r->duration_ns;
+	}
+	write(r);
+}
+
+static void unmatched(struct gw_record_launch *r)
+{
+	gw_count(GW_COUNTER_launches_unmatched, 1);
+	write(r);
+}
+
+/* A kernel that no call of ours launched: by the device, or inside an unlisted graph node. */
+static void uncalled(const struct gw_activity *a)
+{
+	struct gw_record_launch r = {
+	        .flags = GW_LAUNCH_NO_CALL | (a->graph ? GW_LAUNCH_GRAPH : 0),
+	        .config = gw_config_of_activity(a),
+	        .stream = gw_stream_id_of_activity(a),
+	        .known = (uint32_t)gw_predictor_observations(predictor),
+	        .predicted = NAN,
+	        .low = NAN,
+	        .high = NAN,
+	};
+
+	gw_count(GW_COUNTER_activity_unmatched, 1);
+	if (a->end > a->start && a->start) {
+		r.flags |= GW_LAUNCH_MEASURED;
+		r.start_ns = a->start;
+		r.duration_ns = a->end - a->start;
+		overlapped(a);
+	} else {
+		r.flags |= GW_LAUNCH_INVALID;
+		gw_count(GW_COUNTER_activity_invalid, 1);
+	}
+	if (r.config) {
+		struct gw_config_entry *c = gw_config_entry(r.config);
+
+		c->launches++;
+		if (r.flags & GW_LAUNCH_MEASURED) {
+			c->measured++;
+			c->total_ns += r.duration_ns;
+		}
+	}
+	write(&r);
+}

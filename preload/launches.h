@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of a launch: predicted as it is seen, measured, learnt from, logged. Worker only. */
+#ifndef GW_LAUNCHES_H
+#define GW_LAUNCHES_H
+
+#include "predictor/predictor.h"
+#include "preload/activity.h"
+#include "preload/state.h"
+#include "preload/summary.h"
+
+/** Start with nothing learnt; false when there is no memory. */
+bool gw_launches_start(void);
+
+/** An event of a thread's ring. */
+void gw_launch_event(struct gw_thread *t, const struct gw_event *e);
+
+/** An activity record. */
+void gw_launch_record(const struct gw_activity *a);
+
+/** Join what came; @p last: nothing more will come. */
+void gw_launches_measured(bool last);
+
+/** The predictor, for publishing. */
+struct gw_predictor *gw_launches_predictor(void);
+
+/** How well predictions did so far. */
+const struct gw_score *gw_launches_score(void);
+
+#endif

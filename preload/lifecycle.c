@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/lifecycle.h"
+
+#include "preload/activity.h"
+#include "preload/call.h"
+#include "preload/clock.h"
+#include "preload/degrade.h"
+#include "preload/dl.h"
+#include "preload/hooks.h"
+#include "preload/injection.h"
+#include "preload/options.h"
+#include "preload/pipeline.h"
+#include "preload/threads.h"
+#include "preload/watch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct gw_hot gw_hot;
+_Atomic uint64_t gw_counters[GW_COUNTERS];
+
+enum phase {
+	UNSTARTED, /* the driver has not been used */
+	STARTING,  /* one thread is at it; calls pass through */
+	RUNNING,
+	FINISHED, /* exit has begun: no more CUDA or CUPTI calls of ours */
+	FORKED,   /* a child: nothing of the parent's is usable */
+	OFF,
+};
+
+static _Atomic int phase;
+static _Atomic int attached; /* 1 once attaching has been tried */
+static _Atomic int options_known;
+static pid_t owner;
+static bool was_attached; /* by the parent of a forked child */
+
+static void options_once(void)
+{
+	int expected = 0;
+
+	if (atomic_load_explicit(&options_known, memory_order_acquire) == 2)
+		return;
+	if (atomic_compare_exchange_strong(&options_known, &expected, 1)) {
+		gw_options_read();
+		atomic_store_explicit(&options_known, 2, memory_order_release);
+	}
+	while (atomic_load_explicit(&options_known, memory_order_acquire) != 2)
+		;
+}
+
+bool gw_hooking(void)
+{
+	options_once();
+	return gw_options.mode != GW_MODE_OFF && !gw_injection_active();
+}
+
+/* A child of fork(): the worker and the parent's mappings of the driver are gone. */
+static void in_child(void)
+{
+	int p = atomic_load(&phase);
+
+	if (p != RUNNING && p != FINISHED && p != STARTING)
+		return;
+	atomic_store(&gw_hot.active, 0);
+	atomic_store(&phase, FORKED);
+	gw_self = NULL;
+	was_attached = gw_activity_on();
+	gw_pipeline_abandon();
+}
+
+static bool still_ours(void)
+{
+	/* A child made by a bare clone() runs our handlers too: it must not touch the log. */
+	return owner == getpid();
+}
+
+static void at_exit(void)
+{
+	int expected = RUNNING;
+
+	if (still_ours() && atomic_compare_exchange_strong(&phase, &expected, FINISHED))
+		gw_pipeline_finish();
+}
+
+/* After every exit handler: write down what was launched since, without CUDA or CUPTI. */
+__attribute__((destructor)) static void at_unload(void)
+{
+	if (atomic_load(&phase) == FINISHED && still_ours())
+		gw_pipeline_close();
+}
+
+static bool reserve(void)
+{
+	void *at = mmap(NULL, sizeof(struct gw_shared), PROT_READ | PROT_WRITE,
+	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return false;
+	gw_hot.shared = at;
+	return true;
+}
+
+static void start(void)
+{
+	static _Atomic int registered;
+
+	owner = getpid();
+	options_once();
+	if (gw_options.mode == GW_MODE_OFF) {
+		atomic_store(&phase, OFF);
+		return;
+	}
+	if (!gw_driver_resolve() || !reserve()) {
+		gw_degrade(GW_DEGRADED_OTHER,
+		           "no memory for gpuwatch's tables: nothing is watched");
+		atomic_store(&phase, OFF);
+		return;
+	}
+	gw_threads_init();
+	if (gw_options.rejected[0])
+		gw_degrade(GW_DEGRADED_OPTION, "%s", gw_options.rejected);
+	if (!gw_pipeline_start()) {
+		gw_degrade(GW_DEGRADED_OTHER,
+		           "no thread for gpuwatch's worker: nothing is watched");
+		atomic_store(&phase, OFF);
+		return;
+	}
+	if (!atomic_exchange(&registered, 1)) {
+		pthread_atfork(NULL, NULL, in_child);
+		atexit(at_exit);
+	}
+	atomic_store(&phase, RUNNING);
+	atomic_store_explicit(&gw_hot.active, 1, memory_order_release);
+}
+
+void gw_driver_used(void)
+{
+	int saved = errno, expected = UNSTARTED;
+
+	if (atomic_compare_exchange_strong(&phase, &expected, STARTING))
+		start();
+	errno = saved;
+}
+
+/* A forked child that launches after all: its own tables, worker and log. */
+static void start_over(void)
+{
+	int saved = errno, expected = FORKED;
+
+	if (!atomic_compare_exchange_strong(&phase, &expected, STARTING))
+		return;
+	memset(gw_counters, 0, sizeof(gw_counters));
+	memset(&gw_hot, 0, sizeof(gw_hot));
+	gw_degraded_reset();
+	atomic_store(&attached, 0);
+	if (was_attached) {
+		/* The parent's CUPTI state is in this process, its threads are not. */
+		atomic_store(&attached, 1);
+		gw_activity_forbid(
+		        "forked while the GPU was in use: launches are counted, not timed");
+	}
+	start();
+	errno = saved;
+}
+
+bool gw_activate(bool init)
+{
+	switch (atomic_load(&phase)) {
+	case UNSTARTED:
+		options_once();
+		if (gw_options.mode == GW_MODE_OFF) {
+			atomic_store(&phase, OFF);
+			return false;
+		}
+		if (init) /* driver_ready begins, once cuInit has succeeded */
+			return true;
+		gw_driver_used();
+		break;
+	case FORKED:
+		start_over();
+		break;
+	default:
+		break;
+	}
+	return atomic_load(&gw_hot.active) != 0;
+}
+
+void gw_context_soon(void)
+{
+	int saved = errno;
+
+	if (gw_options.mode == GW_MODE_AUDIT && atomic_load(&phase) == RUNNING &&
+	    !atomic_exchange(&attached, 1)) {
+		uint64_t begin = gw_ticks();
+
+		gw_activity_attach();
+		gw_attach_since(begin);
+	}
+	errno = saved;
+}
+
+bool gw_launch_allowed(void)
+{
+	int p = atomic_load(&phase);
+
+	if (p == RUNNING)
+		gw_context_soon();
+	return p == RUNNING || p == FINISHED;
+}
+
+static _Atomic uintptr_t primaries[64];
+
+void gw_primary_set(int device, void *context)
+{
+	if (device >= 0 && device < 64)
+		atomic_store(&primaries[device], (uintptr_t)context);
+}
+
+void gw_primary_changed(int device)
+{
+	unsigned flags;
+	int in_use = 0;
+	uintptr_t context;
+
+	if (device < 0 || device >= 64)
+		return;
+	if (gw_driver.cuDevicePrimaryCtxGetState &&
+	    gw_driver.cuDevicePrimaryCtxGetState(device, &flags, &in_use) == CUDA_SUCCESS && in_use)
+		return;
+	context = atomic_load(&primaries[device]);
+	if (context)
+		gw_context_gone((CUcontext)context);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When gpuwatch begins and ends in a process. Nothing happens before the driver is used;
+ * the log is opened at the first launch; a forked child begins anew at its own first launch.
+ */
+#ifndef GW_LIFECYCLE_H
+#define GW_LIFECYCLE_H
+
+#include <stdbool.h>
+
+/** cuInit succeeded: reserve the tables, start the worker, begin to hook. Idempotent. */
+void gw_driver_used(void);
+
+/** A context is about to be made: attach the measuring library if that is still to be done. */
+void gw_context_soon(void);
+
+/** Whether this process may record launches; starts over in a forked child. */
+bool gw_launch_allowed(void);
+
+/**
+ * Called by a wrapper while nothing is active: begins, or begins anew in a forked child.
+ * @p init: the call is cuInit, whose end decides. False when the call is to pass through.
+ */
+bool gw_activate(bool init);
+
+/** Remember which context is the primary one of @p device. */
+void gw_primary_set(int device, void *context);
+/** The primary context of @p device was released or reset. */
+void gw_primary_changed(int device);
+
+/** Whether driver functions are handed out wrapped in this process. */
+bool gw_hooking(void);
+
+/** Set by InitializeInjection: launches come from callbacks, not from wrappers. */
+void gw_injected(void);
+
+#endif

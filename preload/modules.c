@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/modules.h"
+
+#include "preload/clock.h"
+#include "preload/state.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	COPY_MAX = 16 << 20,   /* largest image that is copied */
+	COPIES_MAX = 64 << 20, /* bytes of all copies */
+	PTX_MAX = 64 << 20,
+	NOTES_MAX = 1 << 16,
+};
+
+static struct gw_module_note *_Atomic notes; /* newest first */
+static _Atomic uint32_t numbers;
+static _Atomic uint64_t copied;
+static _Thread_local const void *linked __attribute__((tls_model("initial-exec")));
+
+/* The fat binary formats: what nvcc's registration code passes, and what it points to. */
+struct fatbin_wrapper {
+	uint32_t magic, version;
+	const void *data;
+};
+struct fatbin_header {
+	uint32_t magic;
+	uint16_t version, header_size;
+	uint64_t size;
+};
+#define FATBIN_WRAPPER_MAGIC 0x466243b1u
+#define FATBIN_MAGIC         0xba55ed50u
+
+static size_t elf_size(const void *image)
+{
+	const Elf64_Ehdr *e = image;
+	uint64_t sections = e->e_shoff + (uint64_t)e->e_shnum * e->e_shentsize;
+	uint64_t segments = e->e_phoff + (uint64_t)e->e_phnum * e->e_phentsize;
+
+	if (e->e_ident[EI_CLASS] != ELFCLASS64)
+		return 0;
+	return sections > segments ? sections : segments;
+}
+
+size_t gw_image_size(const void *image, const void **start)
+{
+	uint32_t magic;
+
+	*start = image;
+	memcpy(&magic, image, sizeof(magic));
+	if (magic == FATBIN_WRAPPER_MAGIC) {
+		const struct fatbin_wrapper *w = image;
+
+		if (!w->data)
+			return 0;
+		image = *start = w->data;
+		memcpy(&magic, image, sizeof(magic));
+	}
+	if (magic == FATBIN_MAGIC) {
+		const struct fatbin_header *h = image;
+
+		return h->size > SIZE_MAX - h->header_size ? 0 : h->header_size + h->size;
+	}
+	if (!memcmp(image, ELFMAG, SELFMAG))
+		return elf_size(image);
+	/* Text: PTX begins with a comment, a directive or white space. */
+	if (strchr("/.\n\t \r", *(const char *)image))
+		return strnlen(image, PTX_MAX);
+	return 0;
+}
+
+static uint64_t digest(const void *data, size_t size)
+{
+	const unsigned char *p = data;
+	uint64_t h = size * UINT64_C(0x9fb21c651e98df25), word;
+
+	for (; size >= 8; size -= 8, p += 8) {
+		memcpy(&word, p, 8);
+		h = (h ^ word) * UINT64_C(0x9fb21c651e98df25);
+		h ^= h >> 32;
+	}
+	word = 0;
+	memcpy(&word, p, size);
+	h = (h ^ word) * UINT64_C(0x9fb21c651e98df25);
+	return h ^ (h >> 32);
+}
+
+/* Our own copy of an image; NULL when it is too large for the bounds above. */
+static void *copy(const void *start, size_t bytes)
+{
+	void *to;
+
+	if (!bytes || bytes > COPY_MAX || atomic_fetch_add(&copied, bytes) + bytes > COPIES_MAX) {
+		if (bytes && bytes <= COPY_MAX)
+			atomic_fetch_sub(&copied, bytes);
+		return NULL;
+	}
+	to = malloc(bytes);
+	if (to) {
+		memcpy(to, start, bytes);
+		gw_count(GW_COUNTER_image_bytes, bytes);
+	}
+	return to;
+}
+
+static void note(uint32_t number, enum gw_module_origin origin, const void *image, const char *path)
+{
+	const void *start = NULL;
+	size_t bytes = image ? gw_image_size(image, &start) : 0, length;
+	struct gw_module_note *n;
+	Dl_info where;
+
+	/* Code that lies in an executable or shared library can be read from there later. */
+	if (!path && start && dladdr(start, &where) && where.dli_fname)
+		path = where.dli_fname;
+	length = path ? strnlen(path, 4095) : 0;
+	n = calloc(1, sizeof(*n) + length + 1);
+	if (!n)
+		return;
+	n->number = number;
+	n->origin = origin;
+	n->ticks = gw_ticks();
+	n->bytes = bytes;
+	memcpy(n->path, path ? path : "", length);
+	if (image && !path) {
+		n->image = copy(start, bytes);
+		if (n->image)
+			n->digest = digest(n->image, bytes);
+	}
+	n->next = atomic_load(&notes);
+	while (!atomic_compare_exchange_weak(&notes, &n->next, n))
+		;
+}
+
+void gw_module_loaded(void *handle, enum gw_module_origin origin, const void *image,
+                      const char *path)
+{
+	uint64_t begin = gw_ticks();
+	int saved = errno;
+	uint32_t number = atomic_fetch_add(&numbers, 1) + 1;
+
+	if (image && image == linked)
+		origin = GW_MODULE_LINKED;
+	linked = NULL;
+	gw_count(GW_COUNTER_images, 1);
+	if (number < NOTES_MAX)
+		note(number, origin, image, path);
+	/* An old entry would mean that we missed the unloading of the handle's last owner. */
+	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle);
+	gw_map_put(&gw_hot.shared->modules, (uintptr_t)handle, number, 0, 0);
+	gw_overhead_since(begin);
+	errno = saved;
+}
+
+void gw_module_gone(void *handle)
+{
+	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle);
+	gw_map_remove_all(&gw_hot.shared->functions, (uintptr_t)handle, 0, NULL);
+}
+
+void gw_module_linked(const void *image)
+{
+	linked = image;
+}
+
+void gw_function_found(void *handle, void *owner)
+{
+	struct gw_map *map = &gw_hot.shared->functions;
+
+	if (gw_map_get(map, (uintptr_t)handle) &&
+	    gw_map_owner(map, (uintptr_t)handle) != (uintptr_t)owner)
+		gw_map_remove(map, (uintptr_t)handle);
+}
+
+uint32_t gw_module_number(uintptr_t handle)
+{
+	return handle ? gw_map_get(&gw_hot.shared->modules, handle) : 0;
+}
+
+struct gw_module_note *gw_module_notes_take(void)
+{
+	struct gw_module_note *n = atomic_exchange(&notes, NULL), *oldest = NULL;
+
+	while (n) {
+		struct gw_module_note *next = n->next;
+
+		n->next = oldest;
+		oldest = n;
+		n = next;
+	}
+	return oldest;
+}

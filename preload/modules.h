@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loaded code: numbered, measured, and copied for study as far as it is not on disk anyway. */
+#ifndef GW_MODULES_H
+#define GW_MODULES_H
+
+#include "predictor/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** A module or library that was loaded; made by a hook, read by the worker, never freed. */
+struct gw_module_note {
+	struct gw_module_note *next;
+	uint32_t number; /**< from 1, in order of loading */
+	enum gw_module_origin origin;
+	uint64_t ticks;  /**< when */
+	uint64_t bytes;  /**< size of the image, 0 when not known */
+	uint64_t digest; /**< of the whole image, 0 when not known */
+	void *image;     /**< our copy, NULL when it is on disk or too large */
+	char path[];     /**< file it came from or lies in; empty when neither is known */
+};
+
+/** A module (or library) @p handle was loaded from @p image or from file @p path; either may be
+ * NULL. */
+void gw_module_loaded(void *handle, enum gw_module_origin origin, const void *image,
+                      const char *path);
+
+/** @p handle is about to be unloaded: it and its functions are forgotten. */
+void gw_module_gone(void *handle);
+
+/** @p image was made by the driver's linker; a load of it has origin LINKED. */
+void gw_module_linked(const void *image);
+
+/** A function or kernel of @p owner was looked up: its handle may have been reused. */
+void gw_function_found(void *handle, void *owner);
+
+/** Number of a loaded module or library, 0 when it isn't known. */
+uint32_t gw_module_number(uintptr_t handle);
+
+/** The notes made since the last call, oldest first; the worker calls this. */
+struct gw_module_note *gw_module_notes_take(void);
+
+/**
+ * Size in bytes of the image at @p image (ELF, fatbin or its wrapper, PTX text), read from its
+ * own headers as the driver reads them; 0 when it is none of these. @p start receives
+ * where its bytes begin (a wrapper points to them).
+ */
+size_t gw_image_size(const void *image, const void **start);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gw_options gw_options;
+
+enum type { CHOICE, FLAG, SIZE, NUMBER, TEXT };
+
+struct option {
+	const char *variable, *fallback, *choices;
+	enum type type;
+	uint64_t low, high;
+};
+
+enum {
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) OPTION_##name,
+#include "predictor/config.def"
+#undef OPTION
+	OPTIONS
+};
+
+static const struct option options[] = {
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
+	{variable, fallback, choices, type, low, high},
+#include "predictor/config.def"
+#undef OPTION
+};
+
+/* Position of @p value in a list separated by |, -1 when it isn't there. */
+static int choice(const char *choices, const char *value)
+{
+	size_t length = strlen(value);
+
+	for (int i = 0;; i++) {
+		size_t n = strcspn(choices, "|");
+
+		if (n == length && !memcmp(choices, value, n))
+			return i;
+		if (!choices[n])
+			return -1;
+		choices += n + 1;
+	}
+}
+
+static bool number(const struct option *o, const char *value, uint64_t *out)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	unsigned long long n;
+	const char *unit;
+
+	errno = 0;
+	n = strtoull(value, &end, 10);
+	if (end == value || errno || *value == '-')
+		return false;
+	if (o->type == SIZE && *end && (unit = strchr(units, *end & ~32))) {
+		unsigned shift = 10 * (unsigned)(unit - units + 1);
+
+		if (n > UINT64_MAX >> shift)
+			return false;
+		n <<= shift;
+		end++;
+	}
+	*out = n;
+	return !*end && n >= o->low && n <= o->high;
+}
+
+/* Parse one value; false when it is not of the option's kind. */
+static bool parse(const struct option *o, const char *value, uint64_t *out)
+{
+	int at;
+
+	switch (o->type) {
+	case TEXT:
+		return strlen(value) < sizeof(gw_options.out);
+	case CHOICE:
+		at = choice(o->choices, value);
+		*out = at < 0 ? 0 : (uint64_t)at;
+		return at >= 0;
+	case FLAG:
+	case SIZE:
+	case NUMBER:
+		return number(o, value, out);
+	}
+	return false;
+}
+
+static uint32_t power_of_two(uint64_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+void gw_options_read(void)
+{
+	uint64_t value[OPTIONS] = {0};
+	const char *text[OPTIONS];
+	bool disabled;
+
+	gw_options.rejected[0] = 0;
+	for (int i = 0; i < OPTIONS; i++) {
+		const struct option *o = &options[i];
+
+		text[i] = getenv(o->variable);
+		if (!text[i] || !*text[i]) {
+			text[i] = o->fallback;
+		} else if (!parse(o, text[i], &value[i])) {
+			if (!gw_options.rejected[0])
+				snprintf(gw_options.rejected, sizeof(gw_options.rejected),
+				         "%s=%.60s is not understood; using %s", o->variable,
+				         text[i], *o->fallback ? o->fallback : "the default");
+			text[i] = o->fallback;
+		}
+		parse(o, text[i], &value[i]);
+	}
+	disabled = value[OPTION_disable] != 0;
+	gw_options.mode = disabled ? GW_MODE_OFF : (enum gw_mode)value[OPTION_mode];
+	gw_options.summary = (enum gw_summary)value[OPTION_summary];
+	gw_options.log_max = value[OPTION_log_max];
+	gw_options.ring = power_of_two(value[OPTION_ring]);
+	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];
+	snprintf(gw_options.out, sizeof(gw_options.out), "%s", text[OPTION_out]);
+	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s", text[OPTION_cupti]);
+}

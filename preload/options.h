@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of config.def as they stand in this process. */
+#ifndef GW_OPTIONS_H
+#define GW_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum gw_mode { GW_MODE_AUDIT, GW_MODE_COUNT, GW_MODE_OFF };
+enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
+
+struct gw_options {
+	enum gw_mode mode; /**< OFF also when GPUWATCH_DISABLE is set */
+	enum gw_summary summary;
+	char out[4096];      /**< pattern of the log's name */
+	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
+	uint64_t log_max;    /**< bytes */
+	uint32_t ring;       /**< slots of a thread's ring, a power of two */
+	uint32_t event_rate; /**< without activity, one launch in this many is timed */
+	char rejected[160];  /**< what was not understood, for one warning; empty when all was */
+};
+extern struct gw_options gw_options;
+
+/** Read the environment once; a value that is not understood keeps its default. */
+void gw_options_read(void);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of things. A reader starts here: cycle() is what the worker does, again and
+ * again, and every room it calls on is named in it.
+ */
+#include "preload/pipeline.h"
+
+#include "preload/activity.h"
+#include "preload/aggregate.h"
+#include "preload/cells.h"
+#include "preload/clock.h"
+#include "preload/counters.h"
+#include "preload/degrade.h"
+#include "preload/drain.h"
+#include "preload/header.h"
+#include "preload/join.h"
+#include "preload/launches.h"
+#include "preload/log.h"
+#include "preload/options.h"
+#include "preload/recycle.h"
+#include "preload/summary.h"
+#include "preload/tables.h"
+#include "predictor/predictor.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	WAKE_MS = 20,     /* how often rings are looked at; a full ring lasts longer */
+	IDLE_MS = 50,     /* the same when nothing was launched lately */
+	FLUSH_MS = 100,   /* how often libcupti is asked for its records */
+	WRITE_MS = 1000,  /* how often the log is written */
+	FINISH_MS = 5000, /* how long an exiting program waits for us at most */
+};
+
+static struct {
+	pthread_t thread;
+	pthread_mutex_t lock; /* for the condition alone; never taken by a launch */
+	pthread_cond_t wake, done;
+	bool finish, finished;
+	uint64_t flushed_ns, written_ns;
+	bool begun; /* the log's header is written: something was launched */
+} worker;
+
+static void count_cpu(void)
+{
+	struct timespec t;
+
+	if (!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+		atomic_store(&gw_counters[GW_COUNTER_worker_cpu_ns],
+		             (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+}
+
+static void write_counters(void)
+{
+	struct {
+		struct gw_record_counters head;
+		uint64_t value[GW_COUNTERS];
+	} r = {.head = {.count = GW_COUNTERS, .ns = gw_now_ns()}};
+
+	gw_counters_sum(r.value);
+	gw_log_write(GW_RECORD_COUNTERS, &r, sizeof(r), NULL, 0);
+}
+
+/* The log begins with the first launch, so that programs that launch nothing leave none. */
+static void begin(void)
+{
+	worker.begun = true;
+	if (gw_log_open())
+		gw_header_write();
+}
+
+/* One round. @p last: the program is at its end and the driver still there. */
+static uint32_t cycle(bool last)
+{
+	uint64_t now = gw_now_ns();
+	uint32_t events;
+
+	gw_clock_update();
+	if (!worker.begun && gw_drain_pending())
+		begin();
+	if (!worker.begun)
+		return 0;
+	/* Launches first: they are predicted from what is known before the next records. */
+	events = gw_drain(gw_launch_event);
+	gw_tables_write_news();
+	if (gw_activity_on()) {
+		if (last ||
+		    (gw_join_waiting() && now - worker.flushed_ns > FLUSH_MS * UINT64_C(1000000))) {
+			gw_activity_flush(last);
+			worker.flushed_ns = now;
+		}
+		gw_activity_take(gw_launch_record);
+	}
+	gw_launches_measured(last);
+	gw_cells_publish();
+	gw_recycle();
+	gw_aggregate_tick(now, last);
+	if (last || now - worker.written_ns > WRITE_MS * UINT64_C(1000000)) {
+		count_cpu();
+		write_counters();
+		gw_log_flush();
+		worker.written_ns = now;
+	}
+	return events;
+}
+
+static void wait_for(long ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&worker.wake, &worker.lock, &until);
+}
+
+static void *run(void *unused)
+{
+	unsigned idle = 0;
+
+	(void)unused;
+	pthread_setname_np(pthread_self(), "gpuwatch");
+	pthread_mutex_lock(&worker.lock);
+	while (!worker.finish) {
+		pthread_mutex_unlock(&worker.lock);
+		idle = cycle(false) ? 0 : idle + 1;
+		pthread_mutex_lock(&worker.lock);
+		if (!worker.finish)
+			wait_for(idle > 100 ? IDLE_MS : WAKE_MS);
+	}
+	pthread_mutex_unlock(&worker.lock);
+	cycle(true);
+	if (worker.begun) {
+		uint64_t totals[GW_COUNTERS];
+
+		gw_counters_sum(totals);
+		gw_summary_print(gw_launches_score(), totals);
+	}
+	pthread_mutex_lock(&worker.lock);
+	worker.finished = true;
+	pthread_cond_signal(&worker.done);
+	pthread_mutex_unlock(&worker.lock);
+	return NULL;
+}
+
+bool gw_pipeline_start(void)
+{
+	sigset_t all, before;
+	int failed;
+
+	memset(&worker, 0, sizeof(worker));
+	pthread_mutex_init(&worker.lock, NULL);
+	pthread_cond_init(&worker.wake, NULL);
+	pthread_cond_init(&worker.done, NULL);
+	if (!gw_tables_start() || !gw_launches_start())
+		return false;
+	gw_header_start();
+	/* The program's signals are the program's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	failed = pthread_create(&worker.thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!failed)
+		pthread_detach(worker.thread);
+	return !failed;
+}
+
+void gw_pipeline_finish(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += FINISH_MS / 1000;
+	pthread_mutex_lock(&worker.lock);
+	worker.finish = true;
+	pthread_cond_signal(&worker.wake);
+	while (!worker.finished && !pthread_cond_timedwait(&worker.done, &worker.lock, &until))
+		;
+	pthread_mutex_unlock(&worker.lock);
+}
+
+void gw_pipeline_close(void)
+{
+	struct gw_record_end r = {.ns = gw_now_ns()};
+
+	if (!worker.finished) /* the worker may still be at it: leave the file to it */
+		return;
+	if (!worker.begun && gw_drain_pending())
+		begin();
+	if (!worker.begun)
+		return;
+	gw_drain(gw_launch_event);
+	gw_tables_write_news();
+	gw_launches_measured(true);
+	gw_aggregate_tick(gw_now_ns(), true);
+	write_counters();
+	r.records = atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
+	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);
+	gw_log_close();
+}
+
+void gw_pipeline_abandon(void)
+{
+	gw_log_abandon();
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker: from launch events and activity records to observations, predictions and the log. */
+#ifndef GW_PIPELINE_H
+#define GW_PIPELINE_H
+
+#include <stdbool.h>
+
+/** Start the worker thread. False when that fails. */
+bool gw_pipeline_start(void);
+
+/**
+ * At exit, while the driver is still there: have the last records, write them, print the
+ * summary. Waits for the worker, at most a few seconds.
+ */
+void gw_pipeline_finish(void);
+
+/** After the driver has gone: write what was launched since and close the log. */
+void gw_pipeline_close(void);
+
+/** In a forked child: forget the parent's worker and log without touching them. */
+void gw_pipeline_abandon(void);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the application's threads and the worker share. Everything here is reserved once,
+ * from the kernel, when the driver is first used; pages are touched as they are needed.
+ */
+#ifndef GW_STATE_H
+#define GW_STATE_H
+
+#include "predictor/record.h"
+#include "predictor/types.h"
+#include "preload/handle_map.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+enum {
+	GW_THREADS_MAX = 4096,
+	GW_KERNELS_MAX = 65536, /**< slots of kernels, never reused: one per name and resources */
+	GW_STREAMS_MAX = 16384, /**< slots of streams, reused */
+	GW_GRAPHS_MAX = 16384,  /**< slots of graph snapshots, reused */
+	GW_CELLS_BITS = 16,
+	GW_CELLS_MAX = 1 << GW_CELLS_BITS,
+	GW_CELL_PROBE = 8,
+	GW_NAMES_MAX = 64 << 20, /**< bytes of kernel names */
+	GW_NAME_MAX = 16384,     /**< longest kernel name kept */
+};
+
+/** What a launch event is. */
+enum gw_event_kind {
+	GW_EVENT_KERNEL, /**< a kernel in a stream */
+	GW_EVENT_GRAPH,  /**< a graph: `kernel` is the slot of its snapshot */
+	GW_EVENT_TIME,   /**< the time of an earlier launch, measured by an event pair */
+};
+
+/** Flags of an event. */
+enum {
+	GW_EVENT_COOPERATIVE = 1 << 0,
+	GW_EVENT_TIMED = 1 << 1, /**< an event pair is under way; GW_EVENT_TIME follows */
+	GW_EVENT_MULTIMODAL = 1 << 2,
+	GW_EVENT_CORRELATED = 1 << 3, /**< `config` is the correlation id, no cell was read */
+};
+
+/** One launch, as an application thread leaves it for the worker: a cache line. */
+struct gw_event {
+	uint64_t ticks; /**< when the call was made */
+	uint8_t kind, flags;
+	uint16_t block_z;
+	uint32_t kernel; /**< slot of the kernel or graph snapshot */
+	uint32_t grid[3];
+	uint16_t block_x, block_y;
+	uint32_t cluster; /**< x | y << 10 | z << 20 */
+	uint32_t shared;  /**< dynamic shared memory, bytes */
+	uint32_t stream;  /**< slot of the stream */
+	uint32_t known;   /**< observations the prediction could know */
+	uint32_t config;  /**< id of the configuration when a cell was found, else 0 */
+	float predicted, low,
+	        high; /**< ns; GW_EVENT_TIME: predicted is the time, known the ticket */
+};
+_Static_assert(sizeof(struct gw_event) == 64, "an event is a cache line");
+
+/** A published prediction; written by the worker, read by every launch (seqlock). */
+struct gw_cell {
+	_Atomic uint64_t key;      /**< hash of kernel slot and configuration, 0 = free */
+	_Atomic uint32_t sequence; /**< odd while being written */
+	uint32_t config;           /**< id of the configuration */
+	_Atomic uint32_t predicted, low, high; /**< bits of floats, ns */
+	_Atomic uint32_t known;                /**< observations it is made from */
+	_Atomic uint32_t flags;                /**< GW_EVENT_MULTIMODAL */
+	uint32_t pad[6];
+};
+_Static_assert(sizeof(struct gw_cell) == 64, "a cell is a cache line");
+
+/** A kernel as first seen; immutable once its slot is in the map. */
+struct gw_kernel_slot {
+	const char *name; /**< in gw_shared.names, NUL-terminated */
+	uint64_t hash;    /**< of name and resources */
+	uint32_t next;    /**< chain of the hash, slot */
+	uint32_t module;  /**< number of its module among gw_module notes, 0 = unknown */
+	uint32_t registers, static_shared, local, constant, max_threads, binary_version;
+	uint32_t cluster; /**< compiled-in cluster, as in gw_event; 0 = none */
+};
+
+/** Life of a slot that is reused. */
+enum gw_slot_state { GW_SLOT_FREE, GW_SLOT_BUSY, GW_SLOT_USED, GW_SLOT_RETIRED };
+
+/** A stream of a context. */
+struct gw_stream_slot {
+	_Atomic uint32_t state;               /**< enum gw_slot_state */
+	uint32_t kind;                        /**< enum gw_stream_kind */
+	_Atomic uint64_t retired;             /**< ticks of its end */
+	uintptr_t context;                    /**< handle, for the end of its context */
+	uint64_t context_id;                  /**< the driver's number of the context */
+	uint32_t cupti_context, cupti_stream; /**< numbers in activity records, 0 = unknown */
+	int32_t device;                       /**< ordinal, -1 = unknown */
+	uint32_t generation;                  /**< tells uses of the slot apart */
+};
+
+/** A kernel node of an executable graph. */
+struct gw_graph_node {
+	uintptr_t node;   /**< handle of the node in the graph it was instantiated from */
+	uintptr_t parent; /**< top-level child-graph node it lies under, 0 for none */
+	uint32_t kernel;  /**< slot */
+	struct gw_config config;
+	bool enabled, cooperative;
+};
+
+/** What an executable graph runs; immutable once launched, replaced when the graph changes. */
+struct gw_graph_slot {
+	_Atomic uint32_t state;    /**< enum gw_slot_state */
+	_Atomic uint32_t launched; /**< 1 after its first launch: no more changes in place */
+	_Atomic uint64_t retired;
+	uint32_t exec;       /**< number of the executable graph, ours, from 1 */
+	uint32_t cupti_exec; /**< its number in activity records, 0 = unknown */
+	bool unknown;        /**< holds nodes that can't be listed */
+	uint32_t count;
+	struct gw_graph_node *nodes; /**< malloc'd; freed by the worker with the slot */
+};
+
+/** Counters kept by each thread for itself; names from counter.def. */
+struct gw_thread_counts {
+	_Atomic uint64_t launches, captured, graph_launches, graph_unknown, failed, dropped,
+	        table_full, overhead_ns, events_skipped;
+};
+
+struct gw_event_pool;
+
+/** A thread that launches. Written by its owner; the worker moves `tail`. */
+struct gw_thread {
+	_Atomic uint32_t head; /**< next slot the owner writes */
+	uint32_t tail_seen;    /**< owner's last look at tail */
+	uint32_t mask;         /**< slots - 1 */
+	uint32_t id;           /**< id in the log, 0 when ids ran out */
+	struct gw_event *ring;
+	uintptr_t stream_key;       /**< last stream looked up … */
+	uint32_t stream_slot;       /**< … its slot … */
+	uint32_t stream_generation; /**< … and the generation it is good for */
+	struct gw_thread_counts counts;
+	struct gw_event_pool *events; /**< event pairs, where there is no activity */
+	uint32_t serial;              /**< unlike an id, never reused: per-thread stream keys */
+	pid_t tid;
+	_Atomic uint32_t state; /**< enum gw_slot_state; RETIRED: the thread has ended */
+	_Alignas(64) _Atomic uint32_t tail; /**< next slot the worker reads */
+	uint32_t timed;        /**< worker: launches met that an event pair times … */
+	uint32_t timed_serial; /**< … since the record belonged to this serial */
+};
+
+/** Read on every launch; one cache line. */
+struct gw_hot {
+	_Atomic int active;                  /**< 0: pass everything through */
+	_Atomic int captures;                /**< stream captures under way, never too low */
+	_Atomic int events;                  /**< 1: time samples by event pairs */
+	_Atomic uint32_t known;              /**< observations behind the published predictions */
+	_Atomic uint32_t stream_generation;  /**< changes when a stream or context ends */
+	_Atomic uint32_t context_generation; /**< changes when a context ends */
+	struct gw_shared *shared;            /**< set before active */
+};
+extern struct gw_hot gw_hot;
+
+/** The tables; one mapping. */
+struct gw_shared {
+	struct gw_map functions, streams, graphs, modules;
+	struct gw_cell cells[GW_CELLS_MAX];
+	struct gw_kernel_slot kernels[GW_KERNELS_MAX];
+	struct gw_stream_slot stream_slots[GW_STREAMS_MAX];
+	struct gw_graph_slot graph_slots[GW_GRAPHS_MAX];
+	_Atomic uint32_t kernel_chain[GW_KERNELS_MAX]; /**< heads by hash */
+	_Atomic uint32_t kernel_count;                 /**< slots handed out, slot 0 unused */
+	_Atomic uint64_t names_used;
+	struct gw_thread *_Atomic threads[GW_THREADS_MAX];
+	_Atomic uint32_t thread_count;
+	char names[GW_NAMES_MAX];
+};
+
+/** Counters kept for the whole process, by index of counter.def; add from any thread. */
+extern _Atomic uint64_t gw_counters[GW_COUNTERS];
+
+static inline void gw_count(enum gw_counter c, uint64_t n)
+{
+	atomic_fetch_add_explicit(&gw_counters[c], n, memory_order_relaxed);
+}
+
+/** For counters with one writer: no locked instruction. */
+static inline void gw_bump(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+	                      memory_order_relaxed);
+}
+
+/** The tick counter: one instruction, no system call, invariant on every CPU CUDA 12 runs on. */
+static inline uint64_t gw_ticks(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/** Key of a cell: mixes the kernel's slot and every word of the configuration. Never 0. */
+static inline uint64_t gw_cell_key(uint32_t kernel, const uint32_t grid[3], uint32_t block_x,
+                                   uint32_t block_y, uint32_t block_z, uint32_t cluster,
+                                   uint32_t shared)
+{
+	const uint64_t m = UINT64_C(0x9fb21c651e98df25);
+	uint64_t a = ((uint64_t)kernel << 32) | grid[0];
+	uint64_t b = ((uint64_t)grid[1] << 32) | grid[2];
+	uint64_t c = ((uint64_t)shared << 32) | (block_z << 22) | (block_y << 11) | block_x;
+	uint64_t h = a * m;
+
+	h = (h ^ (h >> 29) ^ b) * m;
+	h = (h ^ (h >> 32) ^ c) * m;
+	h = (h ^ (h >> 29) ^ cluster) * m;
+	h ^= h >> 32;
+	return h | 1;
+}
+
+#endif

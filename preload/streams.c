@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams: a slot for each, numbered as in activity records, forgotten with the handle. */
+#include "preload/activity.h"
+#include "preload/call.h"
+#include "preload/clock.h"
+#include "preload/degrade.h"
+#include "preload/watch.h"
+
+#include <errno.h>
+
+static uint32_t slot_take(struct gw_shared *s)
+{
+	static _Atomic uint32_t next;
+
+	for (uint32_t i = 0; i < GW_STREAMS_MAX; i++) {
+		uint32_t at = atomic_fetch_add(&next, 1) % GW_STREAMS_MAX;
+		uint32_t expected = GW_SLOT_FREE;
+
+		if (at && atomic_compare_exchange_strong(&s->stream_slots[at].state, &expected,
+		                                         GW_SLOT_BUSY))
+			return at;
+	}
+	return 0;
+}
+
+uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext context, uint32_t kind,
+                           uintptr_t key)
+{
+	struct gw_shared *s = gw_hot.shared;
+	uint64_t begin = gw_ticks();
+	struct gw_stream_slot *slot;
+	unsigned long long id = 0;
+	int saved = errno;
+	uint32_t at;
+	CUdevice device;
+
+	(void)t;
+	if (!context && gw_driver.cuStreamGetCtx && stream)
+		gw_driver.cuStreamGetCtx(stream, &context);
+	if (!context)
+		context = gw_context_current();
+	if (!context) /* no context: the driver is about to refuse the launch */
+		return 0;
+	at = slot_take(s);
+	if (!at) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "more than %d streams at a time: the others "
+		           "have no number",
+		           GW_STREAMS_MAX - 1);
+		gw_count(GW_COUNTER_table_full, 1);
+		return 0;
+	}
+	slot = &s->stream_slots[at];
+	slot->kind = kind;
+	slot->context = (uintptr_t)context;
+	slot->device = -1;
+	slot->generation++;
+	if (gw_driver.cuCtxGetId && gw_driver.cuCtxGetId(context, &id) == CUDA_SUCCESS)
+		slot->context_id = id;
+	if (gw_driver.cuCtxGetDevice && gw_context_current() == context &&
+	    gw_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS)
+		slot->device = device;
+	gw_activity_stream_ids(context, stream, kind == GW_STREAM_PER_THREAD, &slot->cupti_context,
+	                       &slot->cupti_stream);
+	atomic_store_explicit(&slot->state, GW_SLOT_USED, memory_order_release);
+	if (!gw_map_put(&s->streams, key, at, 0, (uintptr_t)context))
+		at = 0;
+	gw_overhead_since(begin);
+	errno = saved;
+	return at;
+}
+
+bool gw_stream_capturing(CUstream stream, uint32_t pt)
+{
+	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+	__typeof__(gw_driver.cuStreamIsCapturing) is_capturing =
+	        pt ? gw_driver.cuStreamIsCapturing_ptsz : gw_driver.cuStreamIsCapturing;
+
+	return is_capturing && is_capturing(stream, &status) == CUDA_SUCCESS &&
+	       status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* The worker frees the slot once every launch that names it has been dealt with. */
+static void slot_retire(uint32_t at)
+{
+	struct gw_stream_slot *slot = &gw_hot.shared->stream_slots[at];
+
+	atomic_store(&slot->retired, gw_ticks());
+	atomic_store_explicit(&slot->state, GW_SLOT_RETIRED, memory_order_release);
+}
+
+void gw_stream_made(CUstream stream)
+{
+	/* A handle that is still known belongs to a stream whose end we did not see. */
+	uint32_t old = gw_map_remove(&gw_hot.shared->streams, (uintptr_t)stream);
+
+	if (old) {
+		slot_retire(old);
+		atomic_fetch_add(&gw_hot.stream_generation, 1);
+	}
+}
+
+void gw_stream_gone(CUstream stream)
+{
+	uint32_t at;
+
+	if ((uintptr_t)stream <= 2)
+		return;
+	at = gw_map_remove(&gw_hot.shared->streams, (uintptr_t)stream);
+	if (at)
+		slot_retire(at);
+	atomic_fetch_add(&gw_hot.stream_generation, 1);
+}
+
+void gw_context_gone(CUcontext context)
+{
+	struct gw_shared *s = gw_hot.shared;
+
+	gw_map_remove_all(&s->streams, 0, (uintptr_t)context, slot_retire);
+	gw_map_remove_all(&s->functions, 0, (uintptr_t)context, NULL);
+	atomic_fetch_add(&gw_hot.stream_generation, 1);
+	atomic_fetch_add(&gw_hot.context_generation, 1);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/tables.h"
+
+#include "preload/clock.h"
+#include "preload/degrade.h"
+#include "preload/idmap.h"
+#include "preload/log.h"
+#include "preload/modules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64 };
+
+static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
+static uint32_t config_count, kernel_count, stream_count, node_count, device_count;
+static uint32_t kernel_of_slot[GW_KERNELS_MAX];
+static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
+static uint32_t device_ids[DEVICES_MAX];
+static struct gw_idmap config_map, kernel_map, stream_map, node_map, thread_map;
+static unsigned reasons_written;
+
+bool gw_tables_start(void)
+{
+	configs = mmap(NULL, GW_CONFIGS_MAX * sizeof(*configs), PROT_READ | PROT_WRITE,
+	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* A forked child begins with the parent's maps: leave them, start empty ones. */
+	memset(&config_map, 0, sizeof(config_map));
+	memset(&kernel_map, 0, sizeof(kernel_map));
+	memset(&stream_map, 0, sizeof(stream_map));
+	memset(&node_map, 0, sizeof(node_map));
+	memset(&thread_map, 0, sizeof(thread_map));
+	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
+	memset(stream_generation, 0, sizeof(stream_generation));
+	memset(device_ids, 0, sizeof(device_ids));
+	config_count = kernel_count = stream_count = node_count = device_count = 0;
+	reasons_written = 0;
+	return configs != MAP_FAILED;
+}
+
+static uint64_t hash_name(const char *name)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static uint32_t kernel_write(const struct gw_kernel_slot *k)
+{
+	struct gw_record_kernel r = {
+	        .id = ++kernel_count,
+	        .module = k->module,
+	        .registers = k->registers,
+	        .static_shared = k->static_shared,
+	        .local = k->local,
+	        .constant = k->constant,
+	        .max_threads = k->max_threads,
+	        .binary_version = k->binary_version,
+	};
+
+	gw_log_write(GW_RECORD_KERNEL, &r, sizeof(r), k->name, strlen(k->name) + 1);
+	return r.id;
+}
+
+static uint32_t kernel_id(uint32_t slot)
+{
+	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[slot];
+
+	if (!slot || !k->name)
+		return 0;
+	if (!kernel_of_slot[slot]) {
+		uint64_t key = gw_idmap_key(hash_name(k->name), k->hash);
+		uint32_t id = gw_idmap_get(&kernel_map, key);
+
+		if (!id) {
+			id = kernel_write(k);
+			gw_idmap_put(&kernel_map, key, id);
+			/* By name alone too, for records of kernels that no hook saw. */
+			gw_idmap_put(&kernel_map, gw_idmap_key(hash_name(k->name), 0), id);
+		}
+		kernel_of_slot[slot] = id;
+	}
+	return kernel_of_slot[slot];
+}
+
+static uint64_t config_key(uint32_t kernel, const struct gw_config *c)
+{
+	const uint32_t grid[3] = {c->grid.x, c->grid.y, c->grid.z};
+	uint64_t a = gw_cell_key(kernel, grid, c->block.x, c->block.y, c->block.z,
+	                         c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
+	                         c->dynamic_shared);
+
+	return gw_idmap_key(a, kernel);
+}
+
+static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
+                          const struct gw_config *c)
+{
+	uint64_t key = config_key(kernel, c);
+	uint32_t id = gw_idmap_get(&config_map, key);
+	struct gw_record_config r;
+
+	if (id || !kernel)
+		return id;
+	if (config_count + 1 >= GW_CONFIGS_MAX) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "more than %d configurations: the launches of "
+		           "later ones are counted only",
+		           GW_CONFIGS_MAX - 1);
+		gw_count(GW_COUNTER_table_full, 1);
+		return 0;
+	}
+	id = ++config_count;
+	configs[id] = (struct gw_config_entry){kernel, slot, *c, name, 0, 0, 0};
+	gw_idmap_put(&config_map, key, id);
+	r = (struct gw_record_config){
+	        .id = id,
+	        .kernel = kernel,
+	        .grid_x = c->grid.x,
+	        .grid_y = c->grid.y,
+	        .grid_z = c->grid.z,
+	        .block_x = c->block.x,
+	        .block_y = c->block.y,
+	        .block_z = c->block.z,
+	        .cluster_x = c->cluster.x,
+	        .cluster_y = c->cluster.y,
+	        .cluster_z = c->cluster.z,
+	        .dynamic_shared = c->dynamic_shared,
+	};
+	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
+	return id;
+}
+
+uint32_t gw_config_of(uint32_t slot, const struct gw_config *config)
+{
+	uint32_t kernel = kernel_id(slot);
+
+	return kernel ? config_id(kernel, slot, gw_hot.shared->kernels[slot].name, config) : 0;
+}
+
+uint32_t gw_config_of_activity(const struct gw_activity *a)
+{
+	uint64_t key = gw_idmap_key(hash_name(a->name), 0);
+	uint32_t kernel = gw_idmap_get(&kernel_map, key);
+	struct gw_config c = {
+	        .grid = {a->grid[0], a->grid[1], a->grid[2]},
+	        .block = {a->block[0], a->block[1], a->block[2]},
+	        .cluster = {a->cluster[0], a->cluster[1], a->cluster[2]},
+	        .dynamic_shared = a->dynamic_shared,
+	};
+	uint32_t id;
+	char *name;
+
+	if (!kernel) {
+		struct gw_kernel_slot k = {
+		        .name = a->name,
+		        .registers = a->registers,
+		        .static_shared = a->static_shared,
+		        .local = a->local,
+		        .constant = UINT32_MAX,
+		        .max_threads = UINT32_MAX,
+		        .binary_version = UINT32_MAX,
+		};
+
+		kernel = kernel_write(&k);
+		gw_idmap_put(&kernel_map, key, kernel);
+	}
+	id = gw_idmap_get(&config_map, config_key(kernel, &c));
+	if (id)
+		return id;
+	/* libcupti's name may go with the module: keep one of ours, once per configuration. */
+	name = strndup(a->name, GW_NAME_MAX);
+	return name ? config_id(kernel, 0, name, &c) : 0;
+}
+
+struct gw_config_entry *gw_config_entry(uint32_t id)
+{
+	return &configs[id];
+}
+
+uint32_t gw_config_count(void)
+{
+	return config_count;
+}
+
+static uint32_t attribute(CUdevice device, CUdevice_attribute which)
+{
+	int value = 0;
+
+	if (!gw_driver.cuDeviceGetAttribute ||
+	    gw_driver.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS || value < 0)
+		return 0;
+	return (uint32_t)value;
+}
+
+static uint32_t device_id(int ordinal)
+{
+	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
+	char tail[256 + 33] = "";
+	int version = 0;
+	size_t memory = 0, n;
+	CUuuid uuid;
+
+	if (ordinal < 0 || ordinal >= DEVICES_MAX)
+		return 0;
+	if (device_ids[ordinal])
+		return device_ids[ordinal];
+	r.id = device_ids[ordinal] = ++device_count;
+	r.compute_capability =
+	        10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+	        attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+	if (gw_driver.cuDriverGetVersion && gw_driver.cuDriverGetVersion(&version) == CUDA_SUCCESS)
+		r.driver_version = (uint32_t)version;
+	if (gw_driver.cuDeviceTotalMem_v2 &&
+	    gw_driver.cuDeviceTotalMem_v2(&memory, ordinal) == CUDA_SUCCESS)
+		r.memory = memory;
+	if (gw_driver.cuDeviceGetName)
+		gw_driver.cuDeviceGetName(tail, 255, ordinal);
+	n = strlen(tail) + 1;
+	if (gw_driver.cuDeviceGetUuid && gw_driver.cuDeviceGetUuid(&uuid, ordinal) == CUDA_SUCCESS)
+		for (int i = 0; i < 16; i++)
+			snprintf(tail + n + 2 * i, 3, "%02x", (unsigned char)uuid.bytes[i]);
+	n += strlen(tail + n) + 1;
+	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
+	return r.id;
+}
+
+bool gw_device_stand_in(void)
+{
+	static const char name[] = "gpuwatch stand-in";
+	char found[64] = "";
+
+	return gw_driver.cuDeviceGetName &&
+	       gw_driver.cuDeviceGetName(found, sizeof(found) - 1, 0) == CUDA_SUCCESS &&
+	       !strncmp(found, name, sizeof(name) - 1);
+}
+
+static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
+{
+	struct gw_record_stream r = {
+	        .device = device_id(device),
+	        .kind = kind,
+	        .cupti_id = cupti_id,
+	        .context = context,
+	};
+
+	r.id = ++stream_count;
+	gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
+	return r.id;
+}
+
+uint32_t gw_stream_id(uint32_t slot)
+{
+	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[slot];
+
+	if (!slot)
+		return 0;
+	if (stream_generation[slot] != s->generation) {
+		stream_generation[slot] = s->generation;
+		stream_ids[slot] = stream_write(s->device, s->context_id, s->kind, s->cupti_stream);
+		if (s->cupti_stream)
+			gw_idmap_put(&stream_map, gw_idmap_key(s->cupti_context, s->cupti_stream),
+			             stream_ids[slot]);
+	}
+	return stream_ids[slot];
+}
+
+uint32_t gw_stream_id_of_activity(const struct gw_activity *a)
+{
+	uint64_t key = gw_idmap_key(a->context, a->stream);
+	uint32_t id = gw_idmap_get(&stream_map, key);
+
+	/* A stream that no hook saw: inside a graph, or the device's own. */
+	if (!id) {
+		id = stream_write((int)a->device, a->context, GW_STREAM_CREATED, a->stream);
+		gw_idmap_put(&stream_map, key, id);
+	}
+	return id;
+}
+
+uint32_t gw_thread_id(const struct gw_thread *t)
+{
+	uint64_t key = gw_idmap_key(t->serial, 1);
+
+	if (t->id && !gw_idmap_get(&thread_map, key)) {
+		struct gw_record_thread r = {.id = t->id, .tid = (uint32_t)t->tid};
+
+		gw_log_write(GW_RECORD_THREAD, &r, sizeof(r), NULL, 0);
+		gw_idmap_put(&thread_map, key, t->id);
+	}
+	return t->id;
+}
+
+uint32_t gw_node_id(uint32_t exec, uint64_t node)
+{
+	uint64_t key = gw_idmap_key(exec, node);
+	uint32_t id = gw_idmap_get(&node_map, key);
+
+	if (!id && node_count < NODES_MAX) {
+		struct gw_record_node r = {.graph = exec, .node = node};
+
+		r.id = id = ++node_count;
+		gw_log_write(GW_RECORD_NODE, &r, sizeof(r), NULL, 0);
+		gw_idmap_put(&node_map, key, id);
+	}
+	return id;
+}
+
+static void module_write(const struct gw_module_note *n)
+{
+	struct gw_record_module r = {
+	        .id = n->number,
+	        .origin = n->origin,
+	        .bytes = n->bytes,
+	        .digest = n->digest,
+	        .load_ns = gw_clock_ns(n->ticks),
+	};
+
+	gw_log_write(GW_RECORD_MODULE, &r, sizeof(r), n->path, strlen(n->path) + 1);
+}
+
+void gw_tables_write_news(void)
+{
+	struct gw_reason reason;
+
+	for (struct gw_module_note *n = gw_module_notes_take(); n; n = n->next)
+		module_write(n);
+	while (gw_degraded_get(reasons_written, &reason)) {
+		struct gw_record_degraded r = {.code = reason.code, .ns = reason.ns};
+
+		gw_log_write(GW_RECORD_DEGRADED, &r, sizeof(r), reason.text,
+		             strlen(reason.text) + 1);
+		reasons_written++;
+	}
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The worker's own names for things: dense ids, each written to the log when first used.
+ * Worker only. Bounded: where a table is full the id is 0, "none".
+ */
+#ifndef GW_TABLES_H
+#define GW_TABLES_H
+
+#include "preload/activity.h"
+#include "preload/state.h"
+
+enum { GW_CONFIGS_MAX = 1 << 18 };
+
+/** A configuration of a kernel. */
+struct gw_config_entry {
+	uint32_t kernel; /**< id of the kernel */
+	uint32_t slot;   /**< slot of the kernel as the hooks know it, 0 = never hooked */
+	struct gw_config config;
+	const char *name;                      /**< the kernel's */
+	uint64_t launches, total_ns, measured; /**< for the summary */
+};
+
+/** Reserve the tables; false when there is no memory. */
+bool gw_tables_start(void);
+
+/** Id of the configuration of an event or graph node; 0 when the kernel isn't known. */
+uint32_t gw_config_of(uint32_t kernel_slot, const struct gw_config *config);
+
+/** Id of the configuration of a kernel known from an activity record alone. */
+uint32_t gw_config_of_activity(const struct gw_activity *a);
+
+/** The entry of an id from 1 to gw_config_count(). */
+struct gw_config_entry *gw_config_entry(uint32_t id);
+uint32_t gw_config_count(void);
+
+/** Ids in the log of a stream slot, thread, graph node; 0 when there are none left. */
+uint32_t gw_stream_id(uint32_t stream_slot);
+uint32_t gw_stream_id_of_activity(const struct gw_activity *a);
+uint32_t gw_thread_id(const struct gw_thread *t);
+uint32_t gw_node_id(uint32_t exec, uint64_t node);
+
+/** Write the notes of modules and reasons of degradation that are new. */
+void gw_tables_write_news(void);
+
+/** Whether the driver in use says it is the CPU stand-in. */
+bool gw_device_stand_in(void);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Times empty launches from inside, so that start-up and exit do not count.
+ *   launch_loop [LAUNCHES [PAUSE]]     PAUSE 1 adds the run after a second of rest
+ * Prints one JSON object; times are in ns per launch, run_cpu and cpu_ms are of all threads: CPU
+ * time during `run` per launch, and of the whole process in ms.
+ * `run`, `after_pause`: a whole run of LAUNCHES with its synchronisation.
+ * `median` … `p999`: host time of single launches, in a run of its own because reading the
+ * clock costs too.
+ */
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <vector>
+
+static __global__ void empty()
+{
+}
+
+static long launched;
+
+static void launch()
+{
+	empty<<<1, 32>>>();
+	launched++;
+}
+
+static double now()
+{
+	timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void check(cudaError_t error)
+{
+	if (error == cudaSuccess)
+		return;
+	fprintf(stderr, "launch_loop: %s\n", cudaGetErrorString(error));
+	exit(1);
+}
+
+static double whole_run(int launches)
+{
+	double begin = now();
+
+	for (int i = 0; i < launches; i++)
+		launch();
+	check(cudaDeviceSynchronize());
+	return (now() - begin) / launches;
+}
+
+static std::vector<double> single_launches(int launches)
+{
+	std::vector<double> times((size_t)launches);
+
+	for (double &time : times) {
+		double begin = now();
+
+		launch();
+		time = now() - begin;
+	}
+	check(cudaDeviceSynchronize());
+	std::sort(times.begin(), times.end());
+	return times;
+}
+
+static double cpu_ms()
+{
+	rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+}
+
+int main(int argc, char **argv)
+{
+	int launches = argc > 1 ? atoi(argv[1]) : 20000, pause = argc > 2 ? atoi(argv[2]) : 0;
+
+	if (launches < 1000) {
+		fprintf(stderr, "usage: %s [LAUNCHES [PAUSE]]; LAUNCHES is at least 1000\n",
+		        argv[0]);
+		return 2;
+	}
+	launch(); /* loads the code, and attaches whoever attaches at a first launch */
+	check(cudaDeviceSynchronize());
+	whole_run(launches / 4);
+
+	double cpu = cpu_ms(), run = whole_run(launches), cpu_run = cpu_ms() - cpu;
+	std::vector<double> t = single_launches(launches);
+
+	printf("{\"run\": %.1f, \"run_cpu\": %.1f, \"median\": %.0f, \"p99\": %.0f, \"p999\": %.0f",
+	       run, cpu_run * 1e6 / launches, t[t.size() / 2], t[t.size() * 99 / 100],
+	       t[t.size() * 999 / 1000]);
+	if (pause) {
+		sleep(1);
+		printf(", \"after_pause\": %.1f", whole_run(launches));
+	}
+	printf(", \"cpu_ms\": %.1f, \"launched\": %ld, \"last_error\": %d}\n", cpu_ms(), launched,
+	       (int)cudaGetLastError());
+	return 0;
+}

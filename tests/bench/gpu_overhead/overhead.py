@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What gpuwatch costs per launch, against nothing and against plain CUPTI activity.
+
+Every round starts each mode once, in a random order, a fresh process each. Ratios are
+taken within a round; their bound comes from a bootstrap over rounds. Writes overhead.json
+(with every raw run) and prints a table.
+
+Exit status: 0 both goals met, 1 a goal missed, 77 there is no GPU here, 2 wrong use.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "gpu"))
+import compare  # noqa: E402  (finds the GPU and the CUDA libraries)
+
+MODES = ("bare", "off", "count", "audit", "plain")
+GOALS = (("count", "bare", 1.02), ("audit", "plain", 1.05))
+METRICS = ("run", "median", "p99", "p999", "run_cpu", "after_pause", "cpu_ms")
+RESAMPLES = 4000
+
+
+def environment(mode, args, libraries, folder):
+    env = dict(os.environ)
+    for name in compare.without_gpuwatch(env):
+        env.pop(name)
+    env["LD_LIBRARY_PATH"] = ":".join(libraries + [env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
+    if mode == "plain":
+        env.update(CUDA_INJECTION64_PATH=f"{args.programs}/oracle.so", GPU_ORACLE_TABLE="0",
+                   GPU_ORACLE_DIR=folder)
+        cupti = [f"{lib}/{name}" for lib in libraries for name in ("libcupti.so.13", "libcupti.so.12")
+                 if os.path.exists(f"{lib}/{name}")]
+        if cupti:
+            env.setdefault("GPU_ORACLE_CUPTI", cupti[0])
+    elif mode != "bare":
+        env.update(LD_PRELOAD=args.gpuwatch, GPUWATCH_MODE=mode, GPUWATCH_OUT=f"{folder}/%p.gwl")
+    return env
+
+
+def measure(mode, args, libraries, pause):
+    """One process; its own figures and `seen`, the launches that the observer recorded. None,
+    with the reason on stderr, where that is not all of them: half the work is no bargain."""
+    folder = os.path.join(args.out, "logs")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    done = subprocess.run([f"{args.programs}/launch_loop", str(args.launches), str(int(pause))],
+                          env=environment(mode, args, libraries, folder), cwd=folder, timeout=60,
+                          capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        print(f"overhead.py: {mode}: exit {done.returncode} {done.stderr.strip()}", file=sys.stderr)
+    try:
+        figures = json.loads(done.stdout)
+    except ValueError:
+        return None
+    figures["seen"] = recorded(mode, args, folder)
+    expected = 0 if mode in ("bare", "off") else figures["launched"]
+    if figures["seen"] != expected:
+        print(f"overhead.py: {mode} recorded {figures['seen']} of {expected} launches",
+              file=sys.stderr)
+        return None
+    return figures
+
+
+def recorded(mode, args, folder):
+    """Launches in what the observer left; in audit mode those that were also measured."""
+    if mode == "plain":
+        return compare.read_oracle(folder)[1]["records"]
+    totals = compare.read_log(f"{args.programs}/logdump", folder)[1]
+    return totals["measured" if mode == "audit" else "launched"]
+
+
+def collect(args):
+    toolkit, wheels = compare.library_folders()
+    rounds, begin, order = [], time.monotonic(), random.Random(args.seed)
+    for mode in MODES:  # the first process of each mode warms disk and driver caches
+        measure(mode, args, toolkit + wheels, False)
+    while len(rounds) < args.rounds:
+        if time.monotonic() - begin > args.limit:
+            break
+        modes = list(MODES)
+        order.shuffle(modes)
+        pause = len(rounds) % args.pause_every == 0
+        rounds.append({mode: measure(mode, args, toolkit + wheels, pause) for mode in modes})
+    return rounds
+
+
+def column(rounds, mode, metric):
+    return [r[mode][metric] for r in rounds if r[mode] and metric in r[mode]]
+
+
+def ratio(rounds, mode, base, metric, seed):
+    """Median over rounds of mode/base, and the end of its one-sided 95% interval."""
+    pairs = [r[mode][metric] / r[base][metric] for r in rounds
+             if r[mode] and r[base] and metric in r[mode] and metric in r[base] and r[base][metric]]
+    if len(pairs) < 3:
+        return None
+    dice = random.Random(seed)
+    medians = sorted(statistics.median(dice.choices(pairs, k=len(pairs)))
+                     for _ in range(RESAMPLES))
+    return {"mode": mode, "base": base, "metric": metric, "pairs": len(pairs),
+            "ratio": statistics.median(pairs), "upper95": medians[int(RESAMPLES * 0.95)]}
+
+
+def summary(rounds, args):
+    table = {}
+    for mode in MODES:
+        for metric in METRICS:
+            values = sorted(column(rounds, mode, metric))
+            if values:
+                table.setdefault(mode, {})[metric] = {
+                    "median": statistics.median(values), "p10": values[len(values) // 10],
+                    "p90": values[len(values) * 9 // 10], "n": len(values)}
+    ratios = [ratio(rounds, mode, base, metric, args.seed)
+              for mode, base in (("off", "bare"), ("count", "bare"), ("audit", "bare"),
+                                 ("plain", "bare"), ("audit", "plain"))
+              for metric in ("run", "median", "p99", "run_cpu", "after_pause")]
+    ratios = [r for r in ratios if r]
+    goals = []
+    for mode, base, most in GOALS:
+        found = [r for r in ratios if (r["mode"], r["base"], r["metric"]) == (mode, base, "run")]
+        goals.append({"goal": f"{mode} <= {most} x {base}", "limit": most,
+                      "upper95": found[0]["upper95"] if found else None,
+                      "met": bool(found) and found[0]["pairs"] >= 30
+                      and found[0]["upper95"] <= most})
+    return {"launches": args.launches, "rounds": len(rounds), "table": table, "ratios": ratios,
+            "goals": goals, "raw": rounds}
+
+
+def show(result):
+    print(f"{result['launches']} empty launches, {result['rounds']} rounds; ns per launch, "
+          "median [p10, p90] over processes (cpu_ms: ms per process)")
+    for mode, metrics in result["table"].items():
+        print(f"{mode:6} " + "  ".join(
+            f"{name} {m['median']:.0f} [{m['p10']:.0f}, {m['p90']:.0f}]"
+            for name, m in metrics.items()))
+    for r in result["ratios"]:
+        print(f"{r['metric']:12} {r['mode']:>5} / {r['base']:5} {r['ratio']:.4f}  "
+              f"95% upper bound {r['upper95']:.4f}  ({r['pairs']} pairs)")
+    for g in result["goals"]:
+        bound = "not measured" if g["upper95"] is None else f"upper bound {g['upper95']:.4f}"
+        print(f"{'PASS' if g['met'] else 'FAIL'} {g['goal']}: {bound}")
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--programs", required=True, help="folder that tests/gpu/build.sh filled")
+    parser.add_argument("--gpuwatch", required=True, help="libgpuwatch.so")
+    parser.add_argument("--out", required=True, help="folder for overhead.json")
+    parser.add_argument("--launches", type=int, default=20000)
+    parser.add_argument("--rounds", type=int, default=36, help="at least 30 for a verdict")
+    parser.add_argument("--pause-every", type=int, default=6,
+                        help="one round in this many also measures after a pause")
+    parser.add_argument("--limit", type=float, default=135, help="seconds after which rounds end")
+    parser.add_argument("--seed", type=int, default=1, help="of the order and the bootstrap")
+    args = parser.parse_args(argv)
+    for name in ("programs", "gpuwatch", "out"):
+        setattr(args, name, os.path.abspath(getattr(args, name)))
+    reason = compare.why_no_gpu()
+    if reason:
+        print(f"SKIP: {reason}")
+        return 77
+    for path in (args.gpuwatch, f"{args.programs}/launch_loop", f"{args.programs}/oracle.so"):
+        if not os.path.exists(path):
+            print(f"overhead.py: {path} is missing; build the project, then run "
+                  "tests/gpu/build.sh", file=sys.stderr)
+            return 2
+    os.makedirs(args.out, exist_ok=True)
+    result = summary(collect(args), args)
+    with open(f"{args.out}/overhead.json", "w") as out:
+        json.dump(result, out, indent=1)
+    show(result)
+    return 0 if all(g["met"] for g in result["goals"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

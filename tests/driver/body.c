@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a kernel of a text image may really do, on the CPU: body=NAME picks one. */
+#include "si.h"
+#include <string.h>
+
+static uint64_t threads(const struct si_config *c)
+{
+	return (uint64_t)c->grid.x * c->grid.y * c->grid.z * c->block.x * c->block.y * c->block.z;
+}
+
+#define PARAM(type, i) (*(type *)params[i])
+
+/* (float *c, const float *a, const float *b, int n): c[i] = a[i] + b[i] */
+static void vector_add(const struct si_config *config, void **params)
+{
+	float *c = PARAM(float *, 0);
+	const float *a = PARAM(const float *, 1), *b = PARAM(const float *, 2);
+	uint64_t n = threads(config), limit = (uint64_t)PARAM(int, 3);
+	for (uint64_t i = 0; i < n && i < limit; i++)
+		c[i] = a[i] + b[i];
+}
+
+/* (int *p, int value, int n): p[i] = value */
+static void fill(const struct si_config *config, void **params)
+{
+	int *p = PARAM(int *, 0), value = PARAM(int, 1);
+	uint64_t n = threads(config), limit = (uint64_t)PARAM(int, 2);
+	for (uint64_t i = 0; i < n && i < limit; i++)
+		p[i] = value;
+}
+
+/* (int *p): adds one, whatever the configuration */
+static void increment(const struct si_config *config, void **params)
+{
+	(void)config;
+	PARAM(int *, 0)[0]++;
+}
+
+/* (int *p): p[0] = 1 where p is not null; `two` does it to p[1] */
+static void set_one(const struct si_config *config, void **params)
+{
+	(void)config;
+	if (PARAM(int *, 0))
+		PARAM(int *, 0)[0] = 1;
+}
+
+static void set_two(const struct si_config *config, void **params)
+{
+	(void)config;
+	if (PARAM(int *, 0))
+		PARAM(int *, 0)[1] = 1;
+}
+
+/* Takes its time (ns=) and touches nothing. */
+static void spin(const struct si_config *config, void **params)
+{
+	(void)config;
+	(void)params;
+}
+
+si_body *si_body_find(const char *name)
+{
+	static const struct {
+		const char *name;
+		si_body *body;
+	} bodies[] = {{"vector_add", vector_add}, {"fill", fill},       {"increment", increment},
+	              {"set_one", set_one},       {"set_two", set_two}, {"spin", spin}};
+	for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
+		if (strcmp(bodies[i].name, name) == 0)
+			return bodies[i].body;
+	return NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What streams, events and launches need of stream capture. Lock held in all of these. */
+#ifndef GW_TESTS_DRIVER_CAPTURE_H
+#define GW_TESTS_DRIVER_CAPTURE_H
+
+#include "si.h"
+
+CUresult si_capture_event_record(CUstream stream, CUevent event);
+void si_capture_event_clear(CUevent event);
+/* Makes a capturing stream depend on the event, or draws the stream into the event's capture. */
+CUresult si_capture_event_wait(CUstream stream, CUevent event);
+/* A node for what a capturing stream was given. */
+CUresult si_capture_kernel(CUstream stream, CUfunction f, const struct si_config *config,
+                           void **params, void **extra);
+CUresult si_capture_host(CUstream stream, CUhostFn fn, void *user);
+CUresult si_capture_memcpy(CUstream stream, void *dst, const void *src, size_t bytes);
+CUresult si_capture_memset(CUstream stream, void *dst, unsigned value, unsigned element,
+                           size_t count);
+/* Forgets the capture a stream is in, when the stream goes away. */
+void si_capture_abandon(CUstream stream);
+/* Does the calling thread's capture mode forbid calls that could wait or reach elsewhere? */
+bool si_capture_forbids(void);
+
+#endif

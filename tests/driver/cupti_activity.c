@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Activity records. The driver's hook queues what ran; a flush, or a worker thread once a
+ * buffer's worth has gathered, moves what is complete into the client's buffers. As in the real
+ * library a kernel that still runs holds back everything behind it, and a lock is held while
+ * the client's callbacks run.
+ */
+#include "cupti_si.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define GATHER 2048 /* records that wake the worker */
+
+/* Records are stored at the length of the layout of the version told. */
+static const struct {
+	uint32_t version;
+	size_t size;
+} layouts[] = {
+        {130000, sizeof(CUpti_ActivityKernel10)}, {19, sizeof(CUpti_ActivityKernel9)},
+        {18, sizeof(CUpti_ActivityKernel8)},      {17, sizeof(CUpti_ActivityKernel7)},
+        {15, sizeof(CUpti_ActivityKernel6)},      {13, sizeof(CUpti_ActivityKernel5)},
+        {0, sizeof(CUpti_ActivityKernel4)},
+};
+
+static struct options {
+	uint64_t drop_every, bad_every, hold;
+	bool reorder, denied;
+	int64_t offset;
+} options;
+
+static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct si_execution *queue;
+static size_t queue_first, queue_count, queue_capacity; /* capacity: a power of two */
+static pthread_cond_t queue_wake = PTHREAD_COND_INITIALIZER;
+static bool worker_running;
+static uint64_t seen, written;
+static _Atomic uint64_t dropped;
+
+/* One flush at a time; held while the client's callbacks run. */
+static pthread_mutex_t delivery_lock = PTHREAD_MUTEX_INITIALIZER;
+static CUpti_BuffersCallbackRequestFunc request;
+static CUpti_BuffersCallbackCompleteFunc complete;
+static CUpti_TimestampCallbackFunc timestamp;
+static struct {
+	uint8_t *data;
+	size_t size, valid, max_records, records;
+} buffer;
+static CUpti_ActivityKind enabled_kind; /* CONCURRENT_KERNEL or KERNEL; 0 for none */
+
+static size_t record_size(void)
+{
+	uint32_t version = sc_version();
+	for (size_t i = 0;; i++)
+		if (version >= layouts[i].version)
+			return layouts[i].size;
+}
+
+/* ---- the driver's side ------------------------------------------------------------------ */
+
+static bool queue_grow(void)
+{
+	size_t capacity = queue_capacity ? queue_capacity * 2 : 4096;
+	struct si_execution *grown = malloc(capacity * sizeof *grown);
+	if (!grown)
+		return false;
+	for (size_t i = 0; i < queue_count; i++)
+		grown[i] = queue[(queue_first + i) & (queue_capacity - 1)];
+	free(queue);
+	queue = grown;
+	queue_first = 0;
+	queue_capacity = capacity;
+	return true;
+}
+
+static void on_kernel(const struct si_execution *execution)
+{
+	pthread_mutex_lock(&queue_lock);
+	seen++;
+	if ((options.drop_every && seen % options.drop_every == 0) ||
+	    (queue_count == queue_capacity && !queue_grow())) {
+		atomic_fetch_add(&dropped, 1);
+	} else {
+		queue[(queue_first + queue_count++) & (queue_capacity - 1)] = *execution;
+		if (queue_count == GATHER)
+			pthread_cond_signal(&queue_wake);
+	}
+	pthread_mutex_unlock(&queue_lock);
+}
+
+/* ---- from the queue into buffers --------------------------------------------------------- */
+
+static void buffer_send(void)
+{
+	uint8_t *data = buffer.data;
+	buffer.data = NULL;
+	if (data)
+		complete(NULL, 0, data, buffer.size, buffer.valid);
+}
+
+static bool buffer_room(size_t size)
+{
+	if (buffer.data && (buffer.valid + size > buffer.size ||
+	                    (buffer.max_records && buffer.records == buffer.max_records)))
+		buffer_send();
+	if (!buffer.data) {
+		buffer.size = buffer.max_records = buffer.valid = buffer.records = 0;
+		request(&buffer.data, &buffer.size, &buffer.max_records);
+	}
+	return buffer.data && buffer.size >= size && ((uintptr_t)buffer.data & 7) == 0;
+}
+
+static void times_spoil(CUpti_ActivityKernel10 *r)
+{
+	uint64_t end = r->end;
+	switch (written / options.bad_every % 3) { /* each kind of nonsense in turn */
+	case 0:
+		r->end = r->start;
+		r->start = end;
+		break;
+	case 1:
+		r->end = r->start;
+		break;
+	default:
+		r->start = r->end = 0;
+	}
+}
+
+static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x, bool finished)
+{
+	memset(r, 0, sizeof *r);
+	r->kind = enabled_kind ? enabled_kind : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	r->registersPerThread = (uint16_t)x->regs;
+	r->start = finished ? x->start + (uint64_t)options.offset : 0;
+	r->end = finished ? x->end + (uint64_t)options.offset : 0;
+	r->completed = 0;
+	r->deviceId = x->device_id;
+	r->contextId = x->context_id;
+	r->streamId = x->stream_id;
+	r->gridX = (int32_t)x->config.grid.x;
+	r->gridY = (int32_t)x->config.grid.y;
+	r->gridZ = (int32_t)x->config.grid.z;
+	r->blockX = (int32_t)x->config.block.x;
+	r->blockY = (int32_t)x->config.block.y;
+	r->blockZ = (int32_t)x->config.block.z;
+	r->staticSharedMemory = x->static_shared;
+	r->dynamicSharedMemory = (int32_t)x->config.shared;
+	r->localMemoryPerThread = (uint32_t)x->local;
+	r->correlationId = x->correlation_id;
+	r->gridId = x->grid_id;
+	r->name = x->name;
+	r->launchType = x->launch_type;
+	r->graphNodeId = x->graph_node_id;
+	r->graphId = x->graph_id;
+	r->channelID = x->channel;
+	r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+	r->clusterX = x->config.cluster.x;
+	r->clusterY = x->config.cluster.y;
+	r->clusterZ = x->config.cluster.z;
+	written++;
+	if (finished && options.bad_every && written % options.bad_every == 0)
+		times_spoil(r);
+}
+
+static void record_write(const struct si_execution *x, bool finished)
+{
+	CUpti_ActivityKernel10 record;
+	size_t size = record_size();
+	if (!buffer_room(size)) {
+		atomic_fetch_add(&dropped, 1);
+		return;
+	}
+	record_fill(&record, x, finished);
+	memcpy(buffer.data + buffer.valid, &record, size);
+	buffer.valid += size;
+	buffer.records++;
+}
+
+/* Takes from the queue what may be told now; returns how many. */
+static size_t queue_take(struct si_execution **out, uint64_t now, bool forced)
+{
+	size_t n = 0;
+	pthread_mutex_lock(&queue_lock);
+	while (n < queue_count &&
+	       (forced || queue[(queue_first + n) & (queue_capacity - 1)].end <= now))
+		n++;
+	*out = n ? malloc(n * sizeof **out) : NULL;
+	if (!*out)
+		n = 0;
+	for (size_t i = 0; i < n; i++)
+		(*out)[i] = queue[(queue_first + i) & (queue_capacity - 1)];
+	queue_first = queue_capacity ? (queue_first + n) & (queue_capacity - 1) : 0;
+	queue_count -= n;
+	pthread_mutex_unlock(&queue_lock);
+	return n;
+}
+
+/* STANDIN_REORDER: stream by stream, the highest id first; each stream stays in order. */
+static int by_stream(const void *a, const void *b)
+{
+	const struct si_execution *x = a, *y = b;
+	if (x->stream_id != y->stream_id)
+		return x->stream_id < y->stream_id ? 1 : -1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* STANDIN_HOLD=N: records of every Nth stream come one flush late. */
+static struct si_execution *held;
+static size_t held_count;
+
+static void held_write(uint64_t now)
+{
+	for (size_t i = 0; i < held_count; i++)
+		record_write(&held[i], held[i].end <= now);
+	free(held);
+	held = NULL;
+	held_count = 0;
+}
+
+static bool hold_back(const struct si_execution *x, struct si_execution **keep, size_t *kept)
+{
+	struct si_execution *grown;
+	if (!options.hold || x->stream_id % options.hold != 0)
+		return false;
+	grown = realloc(*keep, (*kept + 1) * sizeof *grown);
+	if (!grown)
+		return false;
+	*keep = grown;
+	grown[(*kept)++] = *x;
+	return true;
+}
+
+/* Delivery lock held. */
+static void move(bool forced)
+{
+	uint64_t now = sc_driver()->now();
+	struct si_execution *taken, *keep = NULL;
+	size_t kept = 0, n;
+	if (!request || !complete)
+		return;
+	n = queue_take(&taken, now, forced);
+	if (options.reorder && n)
+		qsort(taken, n, sizeof *taken, by_stream);
+	for (size_t i = 0; i < n; i++)
+		if (forced || !hold_back(&taken[i], &keep, &kept))
+			record_write(&taken[i], taken[i].end <= now);
+	held_write(now);
+	held = keep;
+	held_count = kept;
+	free(taken);
+}
+
+static void *worker(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		pthread_mutex_lock(&queue_lock);
+		while (queue_count < GATHER)
+			pthread_cond_wait(&queue_wake, &queue_lock);
+		pthread_mutex_unlock(&queue_lock);
+		pthread_mutex_lock(&delivery_lock);
+		move(false);
+		pthread_mutex_unlock(&delivery_lock);
+		struct timespec pause = {0, 1000000};
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static void worker_start(void)
+{
+	sigset_t all, old;
+	pthread_t thread;
+	if (worker_running)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&thread, NULL, worker, NULL) == 0) {
+		pthread_detach(thread);
+		worker_running = true;
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* ---- the functions ---------------------------------------------------------------------- */
+
+static void options_read(void)
+{
+	const char *offset = getenv("STANDIN_CLOCK_OFFSET"); /* ns, may be negative */
+	options.drop_every = sc_driver()->env_u64("STANDIN_DROP", 0);
+	options.bad_every = sc_driver()->env_u64("STANDIN_BAD_TIME", 0);
+	options.hold = sc_driver()->env_u64("STANDIN_HOLD", 0);
+	options.reorder = sc_driver()->env_u64("STANDIN_REORDER", 0) != 0;
+	options.denied = sc_driver()->env_u64("STANDIN_DENY", 0) != 0;
+	options.offset = offset ? strtoll(offset, NULL, 10) : 0;
+}
+
+SC_API cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
+                                      CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
+{
+	SC_ENTER();
+	if (!funcBufferRequested || !funcBufferCompleted)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_mutex_lock(&delivery_lock);
+	request = funcBufferRequested;
+	complete = funcBufferCompleted;
+	pthread_mutex_unlock(&delivery_lock);
+	return CUPTI_SUCCESS;
+}
+
+static bool is_kernel(CUpti_ActivityKind kind)
+{
+	return kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kind == CUPTI_ACTIVITY_KIND_KERNEL;
+}
+
+SC_API cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	SC_ENTER();
+	if ((unsigned)kind == 0 || (unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT)
+		return CUPTI_ERROR_INVALID_KIND;
+	options_read();
+	if (options.denied)
+		return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+	if (!is_kernel(kind))
+		return CUPTI_SUCCESS; /* accepted; the stand-in has no records of that kind */
+	pthread_mutex_lock(&queue_lock);
+	if (enabled_kind && enabled_kind != kind) {
+		pthread_mutex_unlock(&queue_lock);
+		return CUPTI_ERROR_NOT_COMPATIBLE;
+	}
+	enabled_kind = kind;
+	worker_start();
+	pthread_mutex_unlock(&queue_lock);
+	atomic_store(&sc_hooks.kernel, on_kernel);
+	sc_driver()->hooks_set(&sc_hooks);
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+	return context ? cuptiActivityEnable(kind) : CUPTI_ERROR_INVALID_CONTEXT;
+}
+
+SC_API cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	SC_ENTER();
+	if ((unsigned)kind == 0 || (unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT)
+		return CUPTI_ERROR_INVALID_KIND;
+	if (is_kernel(kind)) {
+		atomic_store(&sc_hooks.kernel, NULL);
+		pthread_mutex_lock(&queue_lock);
+		enabled_kind = CUPTI_ACTIVITY_KIND_INVALID;
+		pthread_mutex_unlock(&queue_lock);
+	}
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
+{
+	return context ? cuptiActivityDisable(kind) : CUPTI_ERROR_INVALID_CONTEXT;
+}
+
+SC_API cuptiActivityFlushAll(uint32_t flag)
+{
+	SC_ENTER();
+	pthread_mutex_lock(&delivery_lock);
+	move((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
+	if (complete && (buffer.records > 0 || (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)))
+		buffer_send();
+	pthread_mutex_unlock(&delivery_lock);
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiActivityFlushPeriod(uint32_t time)
+{
+	(void)time;
+	SC_ENTER();
+	return CUPTI_SUCCESS;
+}
+
+void sc_activity_stop(void)
+{
+	atomic_store(&sc_hooks.kernel, NULL);
+	cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	pthread_mutex_lock(&delivery_lock);
+	request = NULL;
+	complete = NULL;
+	timestamp = NULL;
+	pthread_mutex_unlock(&delivery_lock);
+	pthread_mutex_lock(&queue_lock);
+	enabled_kind = CUPTI_ACTIVITY_KIND_INVALID;
+	pthread_mutex_unlock(&queue_lock);
+}
+
+SC_API cuptiActivityGetNextRecord(uint8_t *data, size_t validBufferSizeBytes,
+                                  CUpti_Activity **record)
+{
+	size_t size = record_size();
+	uint8_t *next;
+	SC_ENTER();
+	if (!data || !record)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	next = *record ? (uint8_t *)*record + size : data;
+	if (next < data || (size_t)(next - data) + size > validBufferSizeBytes)
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = (CUpti_Activity *)(void *)next;
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId, size_t *count)
+{
+	(void)context;
+	(void)streamId;
+	SC_ENTER();
+	if (!count)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*count = (size_t)atomic_exchange(&dropped, 0);
+	return CUPTI_SUCCESS;
+}
+
+static const size_t attribute_defaults[] = {
+        [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
+        [CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
+};
+static size_t attributes[64];
+
+SC_API cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	SC_ENTER();
+	if (!valueSize || !value)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if ((unsigned)attr >= 64 || *valueSize > sizeof attributes[0])
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_mutex_lock(&delivery_lock);
+	memcpy(&attributes[attr], value, *valueSize);
+	pthread_mutex_unlock(&delivery_lock);
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	size_t answer;
+	SC_ENTER();
+	if (!valueSize || !value || (unsigned)attr >= 64)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_mutex_lock(&delivery_lock);
+	answer = attributes[attr];
+	pthread_mutex_unlock(&delivery_lock);
+	if (!answer && (size_t)attr < sizeof attribute_defaults / sizeof attribute_defaults[0])
+		answer = attribute_defaults[attr];
+	if (*valueSize < sizeof answer)
+		return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
+	memcpy(value, &answer, sizeof answer);
+	*valueSize = sizeof answer;
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiGetTimestamp(uint64_t *out)
+{
+	const char *offset = getenv("STANDIN_CLOCK_OFFSET");
+	SC_ENTER();
+	if (!out)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*out = timestamp ? timestamp()
+	                 : sc_driver()->now() + (uint64_t)(offset ? strtoll(offset, NULL, 10) : 0);
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
+{
+	SC_ENTER();
+	if (!funcTimestamp)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	pthread_mutex_lock(&delivery_lock);
+	timestamp = funcTimestamp;
+	pthread_mutex_unlock(&delivery_lock);
+	return CUPTI_SUCCESS;
+}

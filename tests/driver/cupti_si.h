@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two halves of the stand-in libcupti share. */
+#ifndef GW_TESTS_DRIVER_CUPTI_SI_H
+#define GW_TESTS_DRIVER_CUPTI_SI_H
+
+#include <cupti.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include "si_private.h"
+
+/* The driver's private table; NULL where the libcuda.so.1 found is not the stand-in's. */
+const struct si_private *sc_driver(void);
+extern struct si_cupti_hooks sc_hooks;
+/* The version cuptiGetVersion tells, and with it the layout of the records. */
+uint32_t sc_version(void);
+/* A failure asked for by STANDIN_FAIL, traced; CUPTI_SUCCESS otherwise. */
+CUptiResult sc_enter(const char *name);
+void sc_activity_stop(void); /* cuptiFinalize's half */
+
+#define SC_ENTER()                                                                                 \
+	do {                                                                                       \
+		CUptiResult entered_ = sc_enter(__func__);                                         \
+		if (entered_ != CUPTI_SUCCESS)                                                     \
+			return entered_;                                                           \
+	} while (0)
+#define SC_API SI_EXPORT CUptiResult CUPTIAPI
+
+#endif

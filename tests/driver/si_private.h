@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The private table between the two stand-in libraries: libcupti asks libcuda's exported
+ * function standin_private() for it, and leaves its hooks there.
+ */
+#ifndef GW_TESTS_DRIVER_SI_PRIVATE_H
+#define GW_TESTS_DRIVER_SI_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SI_EXPORT __attribute__((visibility("default")))
+
+struct si_dim {
+	unsigned x, y, z;
+};
+struct si_config {
+	struct si_dim grid, block, cluster;
+	unsigned shared;
+	bool cooperative;
+};
+/* A kernel that ran: what its activity record tells. */
+struct si_execution {
+	const char *name;
+	int regs, static_shared, local;
+	struct si_config config;
+	uint64_t start, end; /* CLOCK_REALTIME, ns */
+	uint32_t context_id, stream_id, correlation_id, graph_id, device_id;
+	uint64_t graph_node_id;
+	int64_t grid_id;
+	uint32_t channel;
+	uint8_t launch_type; /* CUpti_ActivityLaunchType */
+};
+/* An argument of a traced call. */
+struct si_arg {
+	uint64_t value;
+	bool pointer;
+};
+
+/* What libcupti wants to hear of. Called with the driver's lock held, but for `api`. */
+struct si_cupti_hooks {
+	/* A kernel was scheduled; its record is wanted. NULL while no activity is enabled. */
+	void (*_Atomic kernel)(const struct si_execution *execution);
+	/* A driver call begins (exit false) or ends. */
+	void (*api)(uint32_t cbid, const char *symbol, bool exit, const void *params, int *result,
+	            uint32_t correlation, uint64_t *correlation_data, void *context,
+	            uint32_t context_id);
+};
+
+struct si_private {
+	int size;
+	void (*hooks_set)(struct si_cupti_hooks *hooks);
+	/* Should calls with this callback id be reported? cbid 0: all. */
+	void (*watch)(uint32_t cbid, bool on);
+	int (*fault)(const char *name);
+	void (*trace)(const char *name, const struct si_arg *args, int count, int result);
+	uint64_t (*now)(void);
+	uint64_t (*env_u64)(const char *name, uint64_t fallback);
+	/* CUPTI's ids of driver objects; false for what is no live handle. */
+	bool (*context_id)(void *context, uint32_t *id);
+	bool (*stream_id)(void *context, void *stream, bool per_thread, uint32_t *id);
+	bool (*graph_id)(void *graph, uint32_t *id);
+	bool (*exec_id)(void *exec, uint32_t *id);
+	bool (*node_id)(void *node, uint64_t *id);
+	const char *(*symbol)(uint32_t cbid); /* name of a driver callback id, NULL if unknown */
+	/* Name of the kernel a launch call is for, from its callback parameters; else NULL. */
+	const char *(*kernel_name)(uint32_t cbid, const void *params);
+	void (*synchronize)(void); /* waits for all contexts */
+};
+typedef const struct si_private *standin_private_fn(void);
+
+#endif

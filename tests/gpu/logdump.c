@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A second reader of gpuwatch's log, for the proof only: written from record.def, sharing
+ * no code with the writer or with `gpuwatch report`. It is strict: anything odd ends it.
+ *   logdump FILE…   prints, over all files,
+ *     K graph count measured no-call grid block cluster dynamic-shared name
+ *     C counter value          D degraded text          H header string
+ *     X duplicates N           launches that are in the log twice
+ *     X end N                  files that were closed in good order
+ */
+#include "predictor/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kernel {
+	char *name;
+};
+
+struct row {
+	struct gw_record_config config;
+	uint64_t launches[2], measured[2], no_call[2]; /* stream launches, graph nodes */
+};
+
+struct once {
+	uint64_t start;
+	uint32_t stream, node, config, zero; /* no padding: compared as bytes */
+};
+
+static const char *path;
+static struct kernel *kernels;
+static struct row *rows;
+static uint32_t kernel_count, row_count;
+static struct once *seen;
+static size_t seen_count, seen_room;
+static uint64_t totals[GW_COUNTERS], current[GW_COUNTERS];
+static uint64_t duplicates, ends;
+
+static const char *const counter_names[] = {
+#define COUNTER(name, meaning) #name,
+#include "predictor/counter.def"
+#undef COUNTER
+};
+
+static void fail(const char *what, size_t offset)
+{
+	fprintf(stderr, "logdump: %s: %s at byte %zu\n", path, what, offset);
+	exit(2);
+}
+
+static void *grown(void *rows_, uint32_t *count, uint32_t id, size_t size)
+{
+	uint32_t wanted = id + 1;
+	char *p;
+
+	if (id >= *count && id < 1u << 24) {
+		wanted = wanted < 2 * *count ? 2 * *count : wanted;
+		p = realloc(rows_, wanted * size);
+		if (p)
+			memset(p + *count * size, 0, (wanted - *count) * size);
+		rows_ = p;
+		*count = wanted;
+	}
+	if (!rows_ || id >= *count)
+		fail("id out of reach", id);
+	return rows_;
+}
+
+static void take_launch(const struct gw_record_launch *l)
+{
+	int graph = (l->flags & GW_LAUNCH_GRAPH) != 0;
+
+	if (!l->config || l->config >= row_count || !rows[l->config].config.id)
+		fail("launch of a configuration that was not told before", l->config);
+	rows[l->config].launches[graph]++;
+	rows[l->config].measured[graph] += (l->flags & GW_LAUNCH_MEASURED) != 0;
+	rows[l->config].no_call[graph] += (l->flags & GW_LAUNCH_NO_CALL) != 0;
+	if (!(l->flags & GW_LAUNCH_MEASURED) || !l->start_ns)
+		return;
+	if (seen_count == seen_room) {
+		seen_room = seen_room ? 2 * seen_room : 4096;
+		seen = realloc(seen, seen_room * sizeof *seen);
+		if (!seen)
+			fail("no memory", 0);
+	}
+	seen[seen_count++] = (struct once){l->start_ns, l->stream, l->node, l->config, 0};
+}
+
+static void take_counters(const struct gw_record_counters *c, const char *end)
+{
+	const char *values = (const char *)(c + 1);
+
+	if ((size_t)(end - values) < c->count * sizeof(uint64_t))
+		fail("counters cut short", 0);
+	for (uint32_t i = 0; i < c->count && i < GW_COUNTERS; i++)
+		memcpy(&current[i], values + i * sizeof(uint64_t), sizeof(uint64_t));
+}
+
+static void take_header(const char *text, const char *end)
+{
+	for (; text < end && *text; text += strlen(text) + 1)
+		printf("H\t%s\n", text);
+}
+
+static void take(const char *data, size_t length)
+{
+	const struct gw_record *head = (const void *)data;
+	const char *end = data + length;
+
+	switch (head->kind) {
+	case GW_RECORD_HEADER:
+		take_header(data + sizeof(struct gw_record_header), end);
+		break;
+	case GW_RECORD_KERNEL: {
+		const struct gw_record_kernel *k = (const void *)data;
+
+		kernels = grown(kernels, &kernel_count, k->id, sizeof *kernels);
+		kernels[k->id].name = strdup(data + sizeof *k);
+		break;
+	}
+	case GW_RECORD_CONFIG: {
+		const struct gw_record_config *c = (const void *)data;
+
+		rows = grown(rows, &row_count, c->id, sizeof *rows);
+		rows[c->id].config = *c;
+		break;
+	}
+	case GW_RECORD_LAUNCH:
+		take_launch((const void *)data);
+		break;
+	case GW_RECORD_AGGREGATE: {
+		const struct gw_record_aggregate *a = (const void *)data;
+
+		if (!a->config || a->config >= row_count)
+			fail("aggregate of an unknown configuration", a->config);
+		rows[a->config].launches[0] += a->launches;
+		rows[a->config].measured[0] += a->measured;
+		break;
+	}
+	case GW_RECORD_DEGRADED:
+		printf("D\t%u\t%s\n", ((const struct gw_record_degraded *)(const void *)data)->code,
+		       data + sizeof(struct gw_record_degraded));
+		break;
+	case GW_RECORD_COUNTERS:
+		take_counters((const void *)data, end);
+		break;
+	case GW_RECORD_END:
+		ends++;
+		break;
+	default:
+		break;
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct once));
+}
+
+static void finish_file(void)
+{
+	for (uint32_t i = 1; i < row_count; i++) {
+		const struct gw_record_config *c = &rows[i].config;
+
+		for (int graph = 0; graph < 2; graph++) {
+			if (!rows[i].launches[graph])
+				continue;
+			if (c->kernel >= kernel_count || !kernels[c->kernel].name)
+				fail("configuration of an unknown kernel", c->kernel);
+			printf("K\t%d\t%llu\t%llu\t%llu\t%u,%u,%u\t%u,%u,%u\t%u,%u,%u\t%u\t%s\n",
+			       graph, (unsigned long long)rows[i].launches[graph],
+			       (unsigned long long)rows[i].measured[graph],
+			       (unsigned long long)rows[i].no_call[graph], c->grid_x, c->grid_y,
+			       c->grid_z, c->block_x, c->block_y, c->block_z, c->cluster_x,
+			       c->cluster_y, c->cluster_z, c->dynamic_shared,
+			       kernels[c->kernel].name);
+		}
+	}
+	if (seen_count)
+		qsort(seen, seen_count, sizeof *seen, by_time);
+	for (size_t i = 1; i < seen_count; i++)
+		duplicates += !memcmp(&seen[i], &seen[i - 1], sizeof *seen);
+	for (uint32_t i = 0; i < GW_COUNTERS; i++)
+		totals[i] += current[i];
+	for (uint32_t i = 0; i < kernel_count; i++)
+		free(kernels[i].name);
+	if (kernels)
+		memset(kernels, 0, kernel_count * sizeof *kernels);
+	if (rows)
+		memset(rows, 0, row_count * sizeof *rows);
+	memset(current, 0, sizeof current);
+	seen_count = 0;
+}
+
+static void read_blocks(FILE *in)
+{
+	static _Alignas(8) char data[GW_BLOCK_MAX];
+	struct gw_block block;
+	size_t offset = 0;
+
+	while (fread(&block, sizeof block, 1, in) == 1) {
+		if (block.magic != GW_BLOCK_MAGIC || block.length > GW_BLOCK_MAX)
+			fail("not a block", offset);
+		if (fread(data, 1, block.length, in) != block.length)
+			fail("block cut short", offset);
+		if (gw_crc32(0, data, block.length) != block.crc)
+			fail("wrong checksum", offset);
+		for (size_t at = 0; at < block.length;) {
+			const struct gw_record *head = (const void *)(data + at);
+
+			if (head->length < 8 || head->length % 8 ||
+			    head->length > block.length - at)
+				fail("record of a wrong length", offset + sizeof block + at);
+			take(data + at, head->length);
+			at += head->length;
+		}
+		offset += sizeof block + block.length;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		FILE *in = fopen(argv[i], "rb");
+
+		path = argv[i];
+		if (!in) {
+			perror(path);
+			return 2;
+		}
+		read_blocks(in);
+		fclose(in);
+		finish_file();
+	}
+	for (unsigned i = 0; i < GW_COUNTERS; i++)
+		printf("C\t%s\t%llu\n", counter_names[i], (unsigned long long)totals[i]);
+	printf("X\tduplicates\t%llu\nX\tend\t%llu\n", (unsigned long long)duplicates,
+	       (unsigned long long)ends);
+	free(kernels);
+	free(rows);
+	free(seen);
+	return 0;
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the proof itself, without a GPU: it must fail when something is wrong.
+
+usage: selftest.py LOGDUMP    the program built from logdump.c
+"""
+import argparse
+import importlib.machinery
+import importlib.util
+import os
+import struct
+import sys
+import tempfile
+import types
+import unittest
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, f"{TOP}/tests/bench/gpu_overhead"]
+import compare  # noqa: E402
+import overhead  # noqa: E402
+
+LOGDUMP = None
+COUNTERS = [line.split("(")[1].split(",")[0] for line in open(f"{TOP}/predictor/counter.def")
+            if line.startswith("COUNTER(")]
+MEASURED, GRAPH, NO_CALL = 1, 8, 256
+
+
+def record(kind, body, tail=b""):
+    length = -(-(4 + len(body) + len(tail)) // 8) * 8
+    return (struct.pack("<HH", kind, length) + body + tail).ljust(length, b"\0")
+
+
+def launch(flags, start, node=0):
+    return record(9, struct.pack("<IIIHHIIfQQQff", flags, 1, 1, 1, 0, node, 0, 1, 1, start, 5, 1, 1))
+
+
+def log(launches, **counters):
+    """A log with one kernel, `bump`, at one configuration."""
+    body = record(4, struct.pack("<9I", 1, 0, 1, 1, 1, 1, 1, 90, 0), b"bump\0")
+    body += record(5, struct.pack("<13I", 1, 1, 2, 1, 1, 32, 1, 1, 1, 1, 1, 0, 0))
+    body += b"".join(launches)
+    values = [counters.get(name, 0) for name in COUNTERS]
+    body += record(12, struct.pack("<IQ", len(values), 9) + struct.pack(f"<{len(values)}Q", *values))
+    body += record(14, struct.pack("<IQQ", 0, 1, 9))
+    return struct.pack("<IIII", 0x31425747, len(body), 0, zlib.crc32(body)) + body
+
+
+class Proof(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.out = self.temporary.name
+
+    def write(self, mode, name, data):
+        folder = f"{self.out}/raw/case/{mode}"
+        os.makedirs(folder, exist_ok=True)
+        with open(f"{folder}/{name}", "wb") as file:
+            file.write(data)
+
+    def verdicts(self, data, witness=3, by_device=False, out=b"kernels 3 counted 3\n", status=0):
+        """Names of the checks that failed, for a run in audit mode with this log."""
+        for mode in ("bare", "oracle", "audit"):
+            self.write(mode, "stdout", out if mode == "audit" else b"kernels 3 counted 3\n")
+            self.write(mode, "stderr", b"")
+        self.write("oracle", "1.tsv", f"K\t0\t{witness}\t2,1,1\t32,1,1\t1,1,1\t0\tbump\n".encode())
+        if data:
+            self.write("audit", "1.gwl", data)
+        args = argparse.Namespace(out=self.out, logdump=LOGDUMP)
+        runner = types.SimpleNamespace(
+            args=args, folder=lambda case, mode: f"{self.out}/raw/{case.name}/{mode}")
+        case = compare.Case("case", [], {}, None, by_device, True)
+        rows = compare.judge(runner, case, {"bare": 0, "oracle": 0, "audit": status})
+        return [check for check, passed, _ in rows if not passed]
+
+    good = [launch(MEASURED, t) for t in (100, 200, 300)]
+
+    def test_equal_runs_pass(self):
+        self.assertEqual(self.verdicts(log(self.good)), [])
+
+    def test_a_missing_launch_fails(self):
+        self.assertEqual(self.verdicts(log(self.good[:2])), ["audit counts"])
+
+    def test_a_launch_counted_twice_fails(self):
+        self.assertEqual(self.verdicts(log(self.good + self.good[:1])),
+                         ["audit counts", "audit joined"])
+
+    def test_a_launch_in_the_wrong_place_fails(self):
+        in_graph = self.good[:2] + [launch(MEASURED | GRAPH, 300, 1)]
+        self.assertEqual(self.verdicts(log(in_graph)), ["audit counts"])
+
+    def test_an_unmeasured_launch_fails(self):
+        self.assertEqual(self.verdicts(log(self.good[:2] + [launch(0, 0)])), ["audit joined"])
+
+    def test_a_dropped_record_fails(self):
+        self.assertEqual(self.verdicts(log(self.good, activity_dropped=1)), ["audit joined"])
+
+    def test_a_record_without_a_call_fails_unless_the_device_launched_it(self):
+        data = log(self.good[:2] + [launch(MEASURED | NO_CALL, 300)], activity_unmatched=1)
+        self.assertEqual(self.verdicts(data), ["audit joined"])
+        self.assertEqual(self.verdicts(data, by_device=True), [])
+
+    def test_a_witness_that_missed_kernels_is_not_believed(self):
+        self.assertEqual(self.verdicts(log(self.good[:2]), witness=2), ["witness"])
+
+    def test_no_log_fails(self):
+        self.assertEqual(self.verdicts(None), ["audit counts", "audit joined"])
+
+    def test_a_damaged_log_fails(self):
+        data = bytearray(log(self.good))
+        data[60] ^= 1
+        self.assertEqual(self.verdicts(bytes(data)), ["audit counts", "audit joined"])
+
+    def test_changed_output_and_exit_status_fail(self):
+        self.assertEqual(self.verdicts(log(self.good), out=b"else\n"), ["audit behaviour"])
+        self.assertEqual(self.verdicts(log(self.good), status=1), ["audit behaviour"])
+
+
+class Overhead(unittest.TestCase):
+    @staticmethod
+    def result(count, audit, rounds=36):
+        factors = {"bare": 1, "off": 1, "count": count, "audit": audit, "plain": 1.5}
+        raw = [{mode: {"run": 4000 * (1 + n % 5 / 100) * f} for mode, f in factors.items()}
+               for n in range(rounds)]
+        return [g["met"] for g in
+                overhead.summary(raw, argparse.Namespace(launches=1, seed=1))["goals"]]
+
+    def test_goals_met(self):
+        self.assertEqual(self.result(1.01, 1.55), [True, True])
+
+    def test_goals_missed(self):
+        self.assertEqual(self.result(1.03, 1.60), [False, False])
+
+    def test_too_few_rounds_prove_nothing(self):
+        self.assertEqual(self.result(1.01, 1.55, rounds=29), [False, False])
+
+
+class Refresh(unittest.TestCase):
+    def test_the_block_alone_is_replaced(self):
+        loader = importlib.machinery.SourceFileLoader("refresh", f"{TOP}/examples/refresh_outputs")
+        refresh = importlib.util.module_from_spec(importlib.util.spec_from_loader("refresh", loader))
+        loader.exec_module(refresh)
+        text = f"a\n{refresh.BEGIN}\nold\n{refresh.END}\nb\n"
+        new = f"a\n{refresh.BEGIN}\n```text\nnew\n```\n{refresh.END}\nb\n"
+        self.assertEqual(refresh.refresh(text, "new\n"), new)
+        self.assertRaises(ValueError, refresh.refresh, "no marks", "new")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or not os.access(sys.argv[1], os.X_OK):
+        sys.exit(__doc__)
+    LOGDUMP = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# style.sh RULE [--fix]: one rule over every source file of the tree. Exit 77: it can't be checked here.
+#   format   .c and .h are as clang-format 14 writes them; files that expand an X-macro
+#            list are left out, because it mangles the expansion; --fix lays the files out
+#   length   no .c, .h, .cu or .def is longer than 600 lines
+#   licence  every source names its licence in its first lines
+#   marks    nothing is left to be done
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+
+# Tracked and new files; without git (an unpacked archive) all but the build folder.
+files() {
+	{
+		git ls-files --cached --others --exclude-standard 2>/dev/null ||
+			find . -path ./build -prune -o -type f -print | sed 's|^\./||'
+	} | grep -E "$1" | while read -r file; do [ ! -f "$file" ] || echo "$file"; done
+}
+
+sources='\.(c|h|cu|cuh|def|cmake|sh|py)$|CMakeLists\.txt$|^tests/run$|^examples/quickstart$|^\.ci/run$'
+case ${1-} in
+format)
+	tool=$(command -v clang-format-14 || command -v clang-format || echo false)
+	if ! "$tool" --version | grep -q 'version 14\.'; then
+		echo "skipped: clang-format 14 is not here, and other versions differ"
+		exit 77
+	fi
+	action=(--dry-run --Werror)
+	[ "${2-}" != --fix ] || action=(-i)
+	files '\.(c|h)$' | xargs -r grep -LE '^#include ".*\.def"' |
+		xargs -r "$tool" "${action[@]}"
+	;;
+length)
+	files '\.(c|h|cu|cuh|def)$' | xargs -r wc -l |
+		awk '$2 != "total" && $1 > 600 {print $2 ": " $1 " lines, 600 is the most"; bad = 1} END {exit bad}'
+	;;
+licence)
+	files "$sources" | xargs -r awk 'FNR == 1 {if (name && !ok) {print name ": no SPDX-License-Identifier in its first 3 lines"; bad = 1} name = FILENAME; ok = 0}
+		FNR <= 3 && /SPDX-License-Identifier: Apache-2.0/ {ok = 1}
+		END {if (!ok) {print name ": no SPDX-License-Identifier in its first 3 lines"; bad = 1} exit bad}'
+	;;
+marks)
+	# The brackets keep this line from finding itself.
+	! files "$sources|\.md$" | xargs -r grep -nE '[T]ODO|[F]IXME|\b[X]XX\b'
+	;;
+*)
+	echo "usage: style.sh format|length|licence|marks"
+	exit 2
+	;;
+esac

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# exports.sh LIBRARY NAMES: the preloaded library exports exactly the names in the file NAMES,
+# needs nothing but libc, libm and the loader, and runs on glibc 2.34: a name too many would
+# capture the application's own symbol, a newer symbol version would kill it at start.
+set -euo pipefail
+export LC_ALL=C
+library=$1 names=$2 failed=0
+
+complain() {
+	echo "$library: $1"
+	failed=1
+}
+
+exported=$(nm -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3); print $3}' | sort -u)
+[ -n "$exported" ] || complain "exports nothing"
+while read -r sign name; do
+	complain "$([ "$sign" = '+' ] && echo exports || echo 'does not export') $name"
+done < <(diff <(sort -u "$names") <(echo "$exported") | sed -n 's/^>/+/p; s/^</-/p')
+
+dynamic=$(readelf -d "$library")
+symbols=$(objdump -T "$library")
+for file in $(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' <<<"$dynamic"); do
+	case $file in
+	libc.so.6 | libm.so.6 | ld-linux*.so.*) ;;
+	*) complain "needs $file" ;;
+	esac
+done
+
+for version in $(grep -oE 'GLIBC_[0-9.]+' <<<"$symbols" | sort -u); do
+	printf '%s\nGLIBC_2.34\n' "$version" | sort -V -C || complain "needs $version; 2.34 is the floor"
+done
+! grep GLIBC_PRIVATE <<<"$symbols" || complain "uses private symbols of glibc"
+
+grep -q NODELETE <<<"$dynamic" || complain "can be unloaded: link it with -z nodelete"
+! grep -q NOOPEN <<<"$dynamic" || complain "cannot be opened by CUDA_INJECTION64_PATH"
+exit "$failed"

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bounds: each resource by hand, how they join, what binds, and what is said of the unknown. */
+#include "tests/unit/model_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void assert_close(double value, double expected)
+{
+	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
+		fail_msg("%.12g is not %.12g", value, expected);
+}
+
+static void assert_unknown(double value)
+{
+	if (!isnan(value))
+		fail_msg("%g is known", value);
+}
+
+static struct gw_estimate ask(const struct fixture *f)
+{
+	struct gw_estimate e;
+
+	gw_model_find("bounds")->estimate(&f->device, &f->launch, &f->work, NULL, &e);
+	return e;
+}
+
+static bool warned(const struct gw_estimate *e, const char *of)
+{
+	for (unsigned i = 0; i < e->warning_count; i++)
+		if (strstr(e->warnings[i], of))
+			return true;
+	return false;
+}
+
+static void forget(struct fixture *f, enum gw_work_field field)
+{
+	f->work.q[field] = (struct gw_quantity){.value = NAN};
+}
+
+/* 128,000 warps of the fixture; every rate is round. */
+static void each_resource_takes_work_over_rate(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "issue"), 12.8e6 / 4e11);
+	assert_close(fixture_term(&e, "fma"), 40 * 128e3 * 32 / 12.8e12);
+	assert_close(fixture_term(&e, "alu"), 20 * 128e3 * 32 / 6.4e12);
+	assert_close(fixture_term(&e, "lsu"), 3 * 128e3 / 1e11);
+	assert_close(fixture_term(&e, "l1"), 384 * 128e3 / 12.8e12);
+	assert_close(fixture_term(&e, "l2"), 256 * 128e3 / 5e12 + 128 * 128e3 / 4e12);
+	assert_close(fixture_term(&e, "dram"), 384 * 128e3 / 2e12);
+	assert_close(fixture_term(&e, "block_launch"), 128e3 * 2e-10);
+	assert_true(fixture_term(&e, "fp64") == 0);
+}
+
+/* Two resources of equal time make 2^(1/3) of one; the floor is added. */
+static void resources_join_in_a_cubic_norm(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		f.work.q[i].value = 0;
+	fixture_param(&f, GW_PARAM_launch_per_block, 1e-15);
+	fixture_param(&f, GW_PARAM_launch_per_warp, 1e-15);
+	fixture_work(&f, GW_WORK_inst_issued, 4e8);
+	fixture_work(&f, GW_WORK_l1_bytes, 12.8e9);
+	e = ask(&f);
+	assert_close(e.seconds, 2e-6 + 1e-3 * cbrt(2));
+}
+
+/* 101 blocks on 100 SMs: one SM has two, so its pipes work twice the mean. */
+static void busiest_sm_decides_for_what_is_inside_it(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_grid(&f, 101, 256);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "issue"), 101 * 8 * 100 / 4e11 * 200 / 101);
+	assert_close(fixture_term(&e, "dram"), 101 * 8 * 384 / 2e12);
+	/* One warp a block: one of four schedulers does it all. */
+	fixture_grid(&f, 100, 32);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "issue"), 100 * 100 / 4e11 * 4);
+	assert_close(fixture_term(&e, "l1"), 100 * 384 / 12.8e12);
+}
+
+/* 64 warps an SM, each 1 load of 128 B: 8192 B in flight, on the line from (1000, 1.6e11). */
+static void loads_in_flight_limit_the_bandwidth(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double bandwidth = 1.6e11 + (8192 - 1000) / 9000.0 * (1.5e12 - 1.6e11);
+
+	(void)state;
+	fixture_init(&f);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram_in_flight"), 256 * 128e3 / bandwidth);
+	/* One warp an SM: 128 B, below the first point, in proportion to it. */
+	fixture_grid(&f, 100, 32);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram_in_flight"), 100 * 256 / (1.6e11 * 128 / 1000));
+}
+
+/* 20 rounds of 1500 cycles idle; under load the two loads wait for a slower memory. */
+static void latency_counts_rounds_and_grows_with_load(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double t, drawn;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * 1500 / 1e9);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 256 * 128e3);
+	e = ask(&f);
+	t = fixture_term(&e, "latency");
+	drawn = 256 * 128e3 / t;
+	assert_close(t, 20 *
+	                        (1500 +
+	                         2 * (gw_curve_at(&f.device, GW_CURVE_dram_latency_at_load, drawn) -
+	                              600)) /
+	                        1e9);
+	assert_true(t > 20 * 1500 / 1e9);
+}
+
+static void longest_warp_is_waited_for(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
+	fixture_work(&f, GW_WORK_warp_cycles_longest, 101500);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), (20 * 1500 + 100000) / 1e9);
+}
+
+/* No schedule, but ILP 2 and a chain: 40 x 4/2 + 20 x 4/2 + 40 others, and 2 x 600. */
+static void class_latencies_stand_in_for_the_schedule(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
+	forget(&f, GW_WORK_warp_cycles);
+	forget(&f, GW_WORK_warp_cycles_longest);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * (80 + 40 + 40 + 1200) / 1e9);
+	assert_false(warned(&e, "dependences"));
+}
+
+/* Nothing of dependences known: 100 issue cycles and one load at the mean latency. */
+static void unknown_dependences_leave_the_least_latency(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
+	forget(&f, GW_WORK_warp_cycles);
+	forget(&f, GW_WORK_warp_cycles_longest);
+	forget(&f, GW_WORK_warp_ilp);
+	forget(&f, GW_WORK_warp_memory_chain);
+	forget(&f, GW_WORK_warp_loads_in_flight);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * (100 + 600) / 1e9);
+	assert_true(warned(&e, "dependences"));
+}
+
+static void grid_of_small_blocks_is_launch_bound(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_grid(&f, 196608, 32);
+	fixture_work(&f, GW_WORK_warp_cycles, 10);
+	fixture_work(&f, GW_WORK_warp_cycles_longest, 10);
+	for (unsigned i = GW_WORK_dram_read_bytes; i < GW_WORK_warp_cycles; i++)
+		f.work.q[i].value = 0;
+	e = ask(&f);
+	assert_int_equal(e.bound, GW_BOUND_LAUNCH);
+	assert_string_equal(e.binding, "block_launch");
+	assert_close(fixture_term(&e, "block_launch"), 196608e-9);
+}
+
+static void tiny_launch_is_bound_by_the_floor(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_grid(&f, 1, 32);
+	e = ask(&f);
+	assert_int_equal(e.bound, GW_BOUND_LAUNCH);
+	assert_string_equal(e.binding, "launch_floor");
+}
+
+static void binding_resource_and_the_next_are_told(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_pipe_fp64, 500 * 128e3);
+	e = ask(&f);
+	assert_int_equal(e.bound, GW_BOUND_COMPUTE);
+	assert_string_equal(e.binding, "fp64");
+	assert_close(fixture_term(&e, "next"),
+	             fixture_term(&e, "latency") / fixture_term(&e, "fp64"));
+}
+
+static void unknown_resource_is_shown_and_warned_of(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	forget(&f, GW_WORK_dram_write_bytes);
+	f.device.param[GW_PARAM_t_sp].value = NAN;
+	e = ask(&f);
+	assert_unknown(fixture_term(&e, "dram"));
+	assert_unknown(fixture_term(&e, "fma"));
+	assert_true(warned(&e, "unknown: dram"));
+	assert_true(warned(&e, "unknown: fma"));
+	assert_true(e.seconds > 0);
+}
+
+static void nothing_to_do_needs_no_rate(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	f.device.param[GW_PARAM_t_dp].value = NAN;
+	e = ask(&f);
+	assert_true(fixture_term(&e, "fp64") == 0);
+	assert_false(warned(&e, "unknown: fp64"));
+}
+
+static void nothing_known_is_no_estimate(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	gw_work_clear(&f.work);
+	e = ask(&f);
+	assert_unknown(e.seconds);
+	assert_non_null(strstr(e.reason, "work"));
+	assert_int_equal(e.bound, GW_BOUND_UNKNOWN);
+	fixture_init(&f);
+	gw_device_clear(&f.device, "unknown");
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		fixture_work(&f, (enum gw_work_field)i, 1);
+	e = ask(&f);
+	assert_unknown(e.seconds);
+	assert_true(strlen(e.reason) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(each_resource_takes_work_over_rate),
+	        cmocka_unit_test(resources_join_in_a_cubic_norm),
+	        cmocka_unit_test(busiest_sm_decides_for_what_is_inside_it),
+	        cmocka_unit_test(loads_in_flight_limit_the_bandwidth),
+	        cmocka_unit_test(latency_counts_rounds_and_grows_with_load),
+	        cmocka_unit_test(longest_warp_is_waited_for),
+	        cmocka_unit_test(class_latencies_stand_in_for_the_schedule),
+	        cmocka_unit_test(unknown_dependences_leave_the_least_latency),
+	        cmocka_unit_test(grid_of_small_blocks_is_launch_bound),
+	        cmocka_unit_test(tiny_launch_is_bound_by_the_floor),
+	        cmocka_unit_test(binding_resource_and_the_next_are_told),
+	        cmocka_unit_test(unknown_resource_is_shown_and_warned_of),
+	        cmocka_unit_test(nothing_to_do_needs_no_rate),
+	        cmocka_unit_test(nothing_known_is_no_estimate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
