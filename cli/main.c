@@ -106,6 +106,8 @@ int main(int argc, char **argv)
 		printf("gpuwatch %s (%s)\n", GW_VERSION, GW_COMMIT);
 		return finish(GW_EXIT_OK);
 	}
+	if (!strcmp(argv[1], "--generate") && argc == 3)
+		return finish(gw_generate(argv[2]));
 	command = find(argv[1]);
 	if (!command)
 		return gw_error("there is no command \"%s\"; see gpuwatch --help", argv[1]);

@@ -272,10 +272,14 @@ static void order(const struct gw_model *m, unsigned width)
 	line = begin("Order", width);
 	for (size_t i = 0; i < m->file_count; i++)
 		untimed += m->files[i].untimed;
-	part(&line, violations ? GW_INK_OFF : GW_INK_GOOD,
-	     "proven for %s of %s: prediction first, measurement after",
+	part(&line, violations ? GW_INK_OFF : GW_INK_GOOD, "proven for %s of %s",
 	     gw_count(&a, (double)o[GW_ORDER_PROVEN]),
 	     gw_counted(&b, (double)all, "prediction", NULL));
+	if (o[GW_ORDER_UNPROVEN])
+		part(&line, GW_INK_WARN, "%s open: records before them are lost",
+		     gw_count(&a, (double)o[GW_ORDER_UNPROVEN]));
+	else if (!violations)
+		part(&line, GW_INK_DIM, "each made before its measurement");
 	if (violations)
 		part(&line, GW_INK_BAD, "%s (--verify lists them)",
 		     gw_counted(&a, (double)violations, "violation", NULL));
