@@ -391,6 +391,37 @@ static void every_shipped_profile_reads_and_survives_writing(void **state)
 	assert_true(count >= 22);
 }
 
+/* A digit transposed in a data sheet's numbers would break what ties them together. */
+static void vendors_peaks_agree_with_their_lanes_and_clocks(void **state)
+{
+	DIR *folder = opendir(GW_PROFILES);
+	struct dirent *entry;
+	unsigned count = 0;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder))) {
+		const struct gw_device *d = &profile.device;
+		double peak;
+		char path[4096];
+
+		if (!strstr(entry->d_name, ".json"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", GW_PROFILES, entry->d_name);
+		assert_int_equal(gw_profile_read(path, &profile, &error), 0);
+		peak = 2 * gw_param(d, GW_PARAM_sm_count) *
+		       gw_param(d, GW_PARAM_fp32_lanes_per_sm) * gw_param(d, GW_PARAM_sm_clock);
+		if (d->param[GW_PARAM_t_sp].method != GW_METHOD_VENDOR || isnan(peak))
+			continue;
+		if (!(fabs(gw_param(d, GW_PARAM_t_sp) / peak - 1) < 0.01))
+			fail_msg("%s: t_sp %g, lanes and clock %g", entry->d_name,
+			         gw_param(d, GW_PARAM_t_sp), peak);
+		count++;
+	}
+	closedir(folder);
+	assert_true(count >= 12);
+}
+
 static char *read_whole(const char *path)
 {
 	FILE *f = fopen(path, "r");
@@ -464,6 +495,7 @@ int main(void)
 	        cmocka_unit_test(numbers_are_written_alike_in_every_locale),
 	        cmocka_unit_test(the_documentation_has_a_row_for_each_parameter),
 	        cmocka_unit_test(the_documentations_example_reads),
+	        cmocka_unit_test(vendors_peaks_agree_with_their_lanes_and_clocks),
 	        cmocka_unit_test(every_shipped_profile_reads_and_survives_writing),
 	};
 
