@@ -29,9 +29,9 @@ static bool whole(const struct launch_reader *r, const struct json_node *node, c
 		return launch_fail(r, node, "\"%s\" must be a whole number, not %s", what,
 		                   json_kind_name(node->kind));
 	if (node->number < low || node->number > high || node->number != floor(node->number))
-		return launch_fail(r, node,
-		                   "\"%s\" is %.17g; it must be a whole number between %.0f and %.0f",
-		                   what, node->number, low, high);
+		return launch_fail(
+		        r, node, "\"%s\" is %.17g; it must be a whole number between %.0f and %.0f",
+		        what, node->number, low, high);
 	*out = (uint32_t)node->number;
 	return true;
 }

@@ -45,7 +45,8 @@ static unsigned rate(const char *word, const char *known)
 
 	if (d <= n / 3 + 1)
 		return d;
-	if (n >= 3 && (strncasecmp(known, word, 3) == 0 || strcasestr(known, word) || (strlen(known) >= 3 && strcasestr(word, known))))
+	if (n >= 3 && (strncasecmp(known, word, 3) == 0 || strcasestr(known, word) ||
+	               (strlen(known) >= 3 && strcasestr(word, known))))
 		return WORD;
 	return WORD + 1;
 }

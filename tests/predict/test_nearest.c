@@ -28,8 +28,7 @@ static void a_slip_finds_its_word(void **state)
 static void the_nearest_stands_first(void **state)
 {
 	(void)state;
-	assert_string_equal(nearest("fp64_ins", 0),
-	                    "\"fp64_inst\" or \"fp32_inst\"");
+	assert_string_equal(nearest("fp64_ins", 0), "\"fp64_inst\" or \"fp32_inst\"");
 }
 
 static void a_stranger_gets_all_words_or_none(void **state)
