@@ -92,10 +92,12 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 static bool preloaded(void)
 {
 	Dl_info ours, found;
-	void *first;
+	void *program, *first;
 
 	gw_dl_init();
-	first = gw_real_dlsym ? gw_real_dlsym(RTLD_DEFAULT, "dlsym") : NULL;
+	/* Not RTLD_DEFAULT: linked with -Bsymbolic, our own scope begins with ourselves. */
+	program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	first = gw_real_dlsym && program ? gw_real_dlsym(program, "dlsym") : NULL;
 	return first && dladdr((void *)preloaded, &ours) && dladdr(first, &found) &&
 	       ours.dli_fbase == found.dli_fbase;
 }

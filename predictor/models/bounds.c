@@ -459,7 +459,7 @@ static void explain(const struct view *v, const struct ranking *r, double floor_
 
 	_Static_assert(RESOURCE_COUNT + 4 <= GW_TERMS_MAX, "room for every term");
 	*term++ = (struct gw_term){"launch_floor", floor_time, "s", false};
-	*term++ = (struct gw_term){"next", r->next / r->most, "1 (of the binding)", false};
+	*term++ = (struct gw_term){"next/binding", r->next / r->most, "1", false};
 	*term++ = (struct gw_term){"waves", v->resident ? v->occupancy.waves : NAN, "1", false};
 	*term = (struct gw_term){"occupancy", v->resident ? v->occupancy.fraction : NAN, "1",
 	                         false};

@@ -45,7 +45,11 @@ struct gw_model_options {
 	double given_ops_rate; /**< peak of the given operations, op/s (6.2); 0: not given */
 	double given_ops_inst; /**< thread instructions that do them; 0: one each */
 	double given_traffic;  /**< user-given DRAM bytes (002, 7.2.1); 0 = not given */
-	double l1_hit, l2_hit; /**< user-given hit shares (001), 0 to 1; negative: not given */
+	/**
+	 * User-given shares of all accesses that hit L1 and L2 (001: l1pct, l2pct), 0 to 1, given
+	 * together or one alone; a negative one is not given, nor are both when both are 0.
+	 */
+	double l1_hit, l2_hit;
 };
 
 /** A model: its name in commands, where it comes from, and what it computes. */

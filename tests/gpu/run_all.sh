@@ -8,6 +8,7 @@
 # OUTDIR gets at most eight files: summary.txt, machine.txt, compare.txt, compare.json,
 # overhead.txt, overhead.json, examples.tar.gz, raw.tar.gz.
 #   GPU_PROGRAMS   folder filled by tests/gpu/build.sh; default build/tests/gpu, built if empty
+#                  its lib/, if any, holds libraries the command needs and this machine may lack
 #   GPUWATCH_LIB   default build/lib/libgpuwatch.so      GPUWATCH_CLI   default build/bin/gpuwatch
 # Exit status: 0 all passed, 1 something failed, 77 there is no GPU here, 2 wrong use.
 set -u
@@ -77,6 +78,9 @@ examples() {
 	mkdir -p "$scratch/build/examples" "$scratch/out/examples"
 	ln -s "$top/examples" "$scratch/examples"
 	cd "$scratch" || return
+	if [ -d "$programs/lib" ]; then
+		export LD_LIBRARY_PATH="$programs/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+	fi
 	for folder in "$top"/examples/[0-9]*/; do
 		name=$(basename "$folder")
 		if example "${folder%/}" >"out/examples/$name.txt" 2>"out/examples/$name.err"; then
