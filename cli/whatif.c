@@ -137,6 +137,8 @@ static void add_totals(struct gw_table *table, const struct comparison *c)
 		gw_table_cell(table, estimate_time(&t, total(c, d)));
 		gw_table_cell(table, "");
 	}
+	if (c->devices.count < 2)
+		return;
 	gw_table_cell(table, "speed against the first");
 	for (size_t d = 0; d < c->devices.count; d++) {
 		double ratio = total(c, 0) / total(c, d);
