@@ -101,6 +101,16 @@ plot_folder_not_writable)
 standard_input)
 	"$gpuwatch" predict --device=GTX-660 --launch=- --model=qrm <$papers/sor.json >"$scratch/out" || die "failed"
 	grep -q "34.803 ms" "$scratch/out" || die "not the answer for the file" ;;
+pictures)
+	# The pictures that the examples show are what the command draws now.
+	[ "$(uname -m)" = x86_64 ] || { echo "skipped: coordinates may round differently here"; exit 77; }
+	"$gpuwatch" predict --device=GTX-480 --launch=$papers/rodinia.json --model=qrm --plot="$scratch/r" >/dev/null || die "failed"
+	"$gpuwatch" predict "${devices[@]}" --launch=$papers/kernels.json --model=qrm --plot="$scratch/k" >/dev/null || die "failed"
+	for picture in r/roofline-gtx-480 r/densities k/quadrant-red-black-sor k/errors-qrm; do
+		shown=$papers/pictures/${picture#*/}.svg
+		[ "$update" != --update ] || cp "$scratch/$picture.svg" "$shown"
+		cmp "$scratch/$picture.svg" "$shown" || die "$shown is out of date"
+	done ;;
 readme)
 	# Every output the examples show is what the commands print now.
 	tests/predict/readme.py "$gpuwatch" $papers/README.md ${update:+"$update"} || die "the examples' README is out of date" ;;

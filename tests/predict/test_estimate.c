@@ -98,6 +98,7 @@ static void values_have_prefixes_only_where_the_unit_takes_them(void **state)
 	assert_string_equal(estimate_value(&t, 0.3, "op/B"), "0.3 op/B");
 	assert_string_equal(estimate_value(&t, 410, "cycle"), "410 cycle");
 	assert_string_equal(estimate_value(&t, 0.57692, "1"), "0.57692");
+	assert_string_equal(estimate_value(&t, 1048576, "thread"), "1048576 thread");
 	assert_string_equal(estimate_value(&t, NAN, "s"), "unknown");
 }
 

@@ -181,6 +181,16 @@ static void an_unknown_key_names_the_nearest(void **state)
 	        "\"l2_hit\"?");
 }
 
+static void a_message_cannot_drive_a_terminal(void **state)
+{
+	(void)state;
+	refuses("{\"name\": \"a\", \"\\u001b[31m\\n\": 1}",
+	        "f.json:1: unknown key \"?[31m?\" in a launch; did you mean \"name\", \"kernel\", "
+	        "\"grid\", \"block\", \"cluster\", \"dynamic_shared\", \"from_graph\", "
+	        "\"options\", "
+	        "\"measured\", \"intervals\", \"iterations\", \"work\" or \"parameters\"?");
+}
+
 static void values_out_of_range_are_refused(void **state)
 {
 	(void)state;
@@ -226,6 +236,7 @@ int main(void)
 	        cmocka_unit_test_teardown(intervals_take_their_latency_from_code, release),
 	        cmocka_unit_test_teardown(one_launch_a_list_or_a_document, release),
 	        cmocka_unit_test(an_unknown_key_names_the_nearest),
+	        cmocka_unit_test(a_message_cannot_drive_a_terminal),
 	        cmocka_unit_test(values_out_of_range_are_refused),
 	        cmocka_unit_test(contradictions_are_refused),
 	};

@@ -105,6 +105,18 @@ static void the_data_sheet_is_shown_for_fp32_only(void **state)
 	svg_free(fp32);
 }
 
+static void the_legend_names_only_what_is_drawn(void **state)
+{
+	static const struct plot_cell unmeasured = {89.7e9, 51.7e9, 28.9e9, 28.9e9, NAN};
+	struct plot_data d = {1, 1, kernels, devices, &unmeasured};
+	struct svg *s = plot_degradation(&d, 0);
+
+	(void)state;
+	assert_null(strstr(svg_finish(s), ">measured<"));
+	holds(s, ">predicted<");
+	svg_free(s);
+}
+
 static void densities_show_their_shares(void **state)
 {
 	struct svg *s = plot_densities(&data);
@@ -185,6 +197,7 @@ int main(void)
 	        cmocka_unit_test(a_quadrant_shows_every_device_and_kernel),
 	        cmocka_unit_test(a_degradation_shows_both_steps_and_what_was_measured),
 	        cmocka_unit_test(the_data_sheet_is_shown_for_fp32_only),
+	        cmocka_unit_test(the_legend_names_only_what_is_drawn),
 	        cmocka_unit_test(densities_show_their_shares),
 	        cmocka_unit_test(errors_show_signs_and_cut_long_bars),
 	        cmocka_unit_test(unknown_values_leave_no_trace),
