@@ -50,6 +50,15 @@ golden_mxv_text) golden predict --device=$papers/devices/gtx-1080.json --device=
 golden_matmul_text) golden predict --device=K40c --launch=$papers/matmul.json --model=wave ;;
 golden_tune_text) golden predict --device=$test_gpu --launch=tests/predict/tune.json --tune ;;
 golden_tune_json) golden predict --device=$test_gpu --launch=tests/predict/tune.json --tune --any-grid --json ;;
+totals_take_only_what_is_known)
+	cat >"$scratch/x.json" <<-'END'
+	[{"name": "known", "parameters": {"K_type": "fp32", "W_comp": 1e9, "W_traf": 1e6, "E_mix": 100, "D_ops": 50, "D_ldst": 10}},
+	 {"name": "unknown", "work": {"fp32_inst": 1}}]
+	END
+	"$gpuwatch" whatif --device=GTX-660 --device=GTX-480 "$scratch/x.json" >"$scratch/out" || die "failed"
+	grep -q "in all (1 of 2 kernels)" "$scratch/out" || die "the sum hides what it leaves out"
+	grep -q "^unknown  *unknown  *-  *unknown" "$scratch/out" || die "a time for a kernel without work"
+	grep -q "^unknown on GTX-660: not known: " "$scratch/out" || die "no reason" ;;
 unknown_device) refuses "'no such gpu'" "NVIDIA GeForce GTX 660" "Tesla K40c" -- predict --device="no such gpu" --launch=$papers/sor.json ;;
 unknown_model) refuses '"qrx"' '"roofline"' '"qrm"' '"all"' -- predict --device=GTX-660 --launch=$papers/sor.json --model=qrx ;;
 unknown_key)
@@ -110,6 +119,19 @@ pictures)
 		shown=$papers/pictures/${picture#*/}.svg
 		[ "$update" != --update ] || cp "$scratch/$picture.svg" "$shown"
 		cmp "$scratch/$picture.svg" "$shown" || die "$shown is out of date"
+	done ;;
+docs_tell_every_key)
+	# The error for a key that is like none lists all of them.
+	for file in '{"zzzz": 1}' '{"kernel": {"zzzz": 1}}' '{"options": {"zzzz": 1}}' '{"parameters": {"zzzz": 1}}' \
+			'{"intervals": [{"zzzz": 1}]}' '{"intervals": [{"code": [{"zzzz": 1}]}]}' \
+			'{"work": {"fp32_inst": {"value": 1, "zzzz": 1}}}' '{"zzzz": 1, "launches": []}'; do
+		echo "$file" >"$scratch/x.json"
+		keys=$("$gpuwatch" predict --device=GTX-660 --launch="$scratch/x.json" 2>&1 |
+			sed -n 's/.*did you mean //p' | grep -o '"[^"]*"' | tr -d '"')
+		[ -n "$keys" ] || die "no keys listed for $file"
+		for key in $keys; do
+			grep -qE "[\`\"]$key[\`\"]" docs/launch.md || die "docs/launch.md does not tell $key"
+		done
 	done ;;
 readme)
 	# Every output the examples show is what the commands print now.
