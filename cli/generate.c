@@ -13,7 +13,8 @@ static void bash_options(const struct gw_command *c)
 	char name[80];
 
 	for (const struct gw_option *o = c->body->options; o && o->name; o++)
-		printf("%s%s ", gw_option_name(o, name, sizeof(name)), *o->argument ? "=" : "");
+		printf("%s%s ", gw_option_name(o, name, sizeof(name)),
+		       gw_option_valued(o) ? "=" : "");
 	printf("--help");
 }
 
@@ -22,7 +23,7 @@ static void bash_choices(const struct gw_command *c)
 	char name[80];
 
 	for (const struct gw_option *o = c->body->options; o && o->name; o++) {
-		if (!*o->choices)
+		if (!gw_option_listed(o))
 			continue;
 		printf("\t%s:%s) COMPREPLY=($(compgen -W '", c->name,
 		       gw_option_name(o, name, sizeof(name)));
@@ -97,12 +98,12 @@ static void fish(void)
 		for (const struct gw_option *o = c->body->options; o && o->name; o++) {
 			printf("complete -c gpuwatch -n '__fish_seen_subcommand_from %s' -l %s",
 			       c->name, gw_option_name(o, name, sizeof(name)) + 2);
-			if (*o->choices) {
+			if (gw_option_listed(o)) {
 				printf(" -x -a '");
 				for (const char *p = o->choices; *p; p++)
 					putchar(*p == '|' ? ' ' : *p);
 				putchar('\'');
-			} else if (*o->argument) {
+			} else if (gw_option_valued(o)) {
 				printf(" -r");
 			}
 			printf(" -d ");

@@ -48,7 +48,7 @@ static void command_help(const struct gw_command *command)
 		char left[120], name[80];
 
 		snprintf(left, sizeof(left), "%s%s%s", gw_option_name(o, name, sizeof(name)),
-		         *o->argument ? "=" : "", o->argument);
+		         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
 		if (strlen(left) > 22)
 			printf("  %s\n  %-22s  %s", left, "", o->meaning);
 		else

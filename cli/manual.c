@@ -17,9 +17,11 @@ static void option_item(const struct gw_option *o)
 	char name[80], term[160], text[600];
 
 	snprintf(term, sizeof(term), "%s%s%s", gw_option_name(o, name, sizeof(name)),
-	         *o->argument ? "=" : "", o->argument);
-	snprintf(text, sizeof(text), "%s%s%s%s.", o->meaning, *o->choices ? " (" : "", o->choices,
-	         *o->choices ? ")" : "");
+	         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
+	if (gw_option_listed(o))
+		snprintf(text, sizeof(text), "%s (%s).", o->meaning, o->choices);
+	else
+		snprintf(text, sizeof(text), "%s.", o->meaning);
 	gw_document_item(MAN, term, text);
 }
 

@@ -46,6 +46,18 @@ static void median_is_exact_until_the_limit_and_close_beyond(void **state)
 	gw_quantile_free(&q);
 }
 
+static void approximate_median_stays_between_the_extremes(void **state)
+{
+	struct gw_quantile q = {0};
+
+	(void)state;
+	for (int i = 0; i <= GW_QUANTILE_EXACT; i++)
+		gw_quantile_add(&q, 1000);
+	assert_false(gw_quantile_exact(&q));
+	assert_true(gw_quantile(&q, 0.5) == 1000);
+	gw_quantile_free(&q);
+}
+
 static void order_is_proven_only_by_number_and_time(void **state)
 {
 	struct gw_order o = {0};
@@ -261,6 +273,29 @@ static void names_are_demangled(void **state)
 	free(s);
 }
 
+static void name_that_explodes_stays_mangled_and_stops_nobody(void **state)
+{
+	/* S0_I S1_ S1_ E, then pairs of pairs: 2^40 copies were it taken apart */
+	char bomb[1200] = "_Z1f1PI1XS0_E", piece[32];
+	const char *names[] = {bomb, "_Z10vector_addPKfS0_Pfi"};
+	char *plain[2];
+
+	(void)state;
+	if (gw_demangle_missing())
+		skip();
+	for (unsigned k = 2; k < 30; k++) {
+		const char *digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+		snprintf(piece, sizeof(piece), "S_IS%c_S%c_E", digits[k - 1], digits[k - 1]);
+		strcat(bomb, piece);
+	}
+	gw_demangle_many(names, plain, 2);
+	assert_string_equal(plain[0], bomb);
+	assert_string_equal(plain[1], "vector_add(float const*, float const*, float*, int)");
+	free(plain[0]);
+	free(plain[1]);
+}
+
 struct values {
 	const char *word, *text;
 	uint64_t count, size;
@@ -352,6 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(median_is_exact_until_the_limit_and_close_beyond),
+	        cmocka_unit_test(approximate_median_stays_between_the_extremes),
 	        cmocka_unit_test(order_is_proven_only_by_number_and_time),
 	        cmocka_unit_test(event_timed_measurements_are_left_out_of_the_time_check),
 	        cmocka_unit_test(unlearnt_records_do_not_count_for_known),
@@ -363,6 +399,7 @@ int main(void)
 	        cmocka_unit_test(text_from_a_log_can_not_drive_the_terminal),
 	        cmocka_unit_test(names_are_shortened_in_the_middle),
 	        cmocka_unit_test(names_are_demangled),
+	        cmocka_unit_test(name_that_explodes_stays_mangled_and_stops_nobody),
 	        cmocka_unit_test(options_are_parsed_by_their_table),
 	        cmocka_unit_test(bad_options_are_refused),
 	        cmocka_unit_test(table_gives_up_columns_and_shortens_names_to_fit),
