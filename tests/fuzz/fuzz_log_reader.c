@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes at all to the log reader, and every record it hands on to what a report does with it.
+/*
+ * Any bytes at all to the log reader; and the same bytes as the records of a whole block, whose
+ * checksum a fuzzer would never guess, to the reader and to what a report makes of them.
  */
+#include "cli/log_model.h"
 #include "cli/log_reader.h"
+#include "cli/log_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +33,33 @@ static bool touch(void *arg, const struct gw_log_record *r)
 	return true;
 }
 
+/* The input as one block of records, into a report. */
+static void as_records(const unsigned char *data, size_t size)
+{
+	struct gw_block head = {GW_BLOCK_MAGIC, (uint32_t)(size & ~(size_t)7), 0, 0};
+	static struct gw_model model;
+	unsigned char *log;
+
+	if (!head.length || head.length > GW_BLOCK_MAX)
+		return;
+	head.crc = gw_crc32(0, data, head.length);
+	log = malloc(sizeof(head) + head.length);
+	if (!log)
+		return;
+	memcpy(log, &head, sizeof(head));
+	memcpy(log + sizeof(head), data, head.length);
+	gw_model_init(&model);
+	model.by = (enum gw_by)(head.crc % 3);
+	if (!gw_model_read_memory(&model, "fuzz", log, sizeof(head) + head.length) &&
+	    !*model.files[0].status.error)
+		abort();
+	for (size_t i = 0; i < model.row_count; i++)
+		if (gw_quantile(&model.rows[i].time, 0.5) < 0 || gw_row_mape(&model.rows[i]) < 0)
+			abort();
+	gw_model_free(&model);
+	free(log);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct gw_log_status status;
@@ -41,5 +72,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		sum += strlen(line);
 	if (status.bytes + status.damaged_bytes > size)
 		abort();
+	/* A block's records as they are in the samples, then the bytes as records themselves. */
+	if (size > sizeof(struct gw_block))
+		as_records(data + sizeof(struct gw_block), size - sizeof(struct gw_block));
 	return sum == UINT64_MAX ? -1 : 0;
 }
