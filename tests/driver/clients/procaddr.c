@@ -87,7 +87,8 @@ int main(void)
 	launch("v1, per thread", by_v1(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
 	launch("dlsym", dlsym(library, "cuLaunchKernel"));
 	launch("dlsym _ptsz", dlsym(library, "cuLaunchKernel_ptsz"));
-	launch("dlvsym", dlvsym(library, "cuLaunchKernel", "unversioned"));
+	/* The driver's symbols have no version: asking for one must go on finding nothing. */
+	printf("dlvsym: %s\n", dlvsym(library, "cuLaunchKernel", "CUDA_1") ? "found" : "not found");
 	find_v2 =
 	        AS(PFN_cuGetProcAddress_v12000, need(get("cuGetProcAddress", 12000, 0), "itself"));
 	launch("v2 found by itself", get("cuLaunchKernel", 4000, 0));
@@ -95,5 +96,5 @@ int main(void)
 	GET(cuMemcpyDtoH, 3020)(&total, counter, sizeof total);
 	GET(cuMemFree, 3020)(counter);
 	printf("launches %d\n", total);
-	return total == 9 ? 0 : 1;
+	return total == 8 ? 0 : 1;
 }
