@@ -28,18 +28,30 @@ METRICS = ("run", "median", "p99", "p999", "run_cpu", "after_pause", "cpu_ms")
 RESAMPLES = 4000
 
 
-def quiet_cpus():
-    """One CPU of each of up to four cores, the first core left to the system: wandering over a
-    large machine, and a helper thread on the sibling of the launching one, are noise here."""
-    cores = {}
+def cores():
+    """One CPU of each core this process may use."""
+    found = {}
     for cpu in sorted(os.sched_getaffinity(0)):
         try:
             with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") as file:
-                cores.setdefault(file.read().strip(), cpu)
+                found.setdefault(file.read().strip(), cpu)
         except OSError:
-            cores.setdefault(str(cpu), cpu)
-    chosen = sorted(cores.values())
-    return set(chosen[1:5]) if len(chosen) > 4 else set(chosen)
+            found.setdefault(str(cpu), cpu)
+    return sorted(found.values())
+
+
+def choose_cpus(args, libraries):
+    """The CPU that launches fastest and the next: on a machine with several sockets a launch
+    takes a fifth longer from the far one, which would drown what is measured here. The first
+    is for the launching thread, the second for threads that others start."""
+    speed = {}
+    for cpu in cores():
+        args.cpus = (cpu, cpu)
+        figures = [measure("bare", args, libraries, False, launches=4000) for _ in range(2)]
+        speed[cpu] = min([f["run"] for f in figures if f] or [float("inf")])
+    best = sorted(speed, key=speed.get)
+    args.cpus = (best[0], best[min(1, len(best) - 1)])
+    return {str(cpu): speed[cpu] for cpu in speed}
 
 
 def environment(mode, args, libraries, folder):
@@ -59,15 +71,16 @@ def environment(mode, args, libraries, folder):
     return env
 
 
-def measure(mode, args, libraries, pause):
+def measure(mode, args, libraries, pause, launches=None):
     """One process; its own figures and `seen`, the launches that the observer recorded. None,
     with the reason on stderr, where that is not all of them: half the work is no bargain."""
     folder = os.path.join(args.out, "logs")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    done = subprocess.run([f"{args.programs}/launch_loop", str(args.launches), str(int(pause))],
+    done = subprocess.run([f"{args.programs}/launch_loop", str(launches or args.launches),
+                           str(int(pause)), str(args.cpus[0])],
                           env=environment(mode, args, libraries, folder), cwd=folder, timeout=60,
-                          preexec_fn=lambda: os.sched_setaffinity(0, quiet_cpus()),
+                          preexec_fn=lambda: os.sched_setaffinity(0, args.cpus),
                           capture_output=True, text=True)
     if done.returncode or done.stderr:
         print(f"overhead.py: {mode}: exit {done.returncode} {done.stderr.strip()}", file=sys.stderr)
@@ -95,6 +108,7 @@ def recorded(mode, args, folder):
 def collect(args):
     toolkit, wheels = compare.library_folders()
     rounds, begin, order = [], time.monotonic(), random.Random(args.seed)
+    args.speed = choose_cpus(args, toolkit + wheels)
     for mode in MODES:  # the first process of each mode warms disk and driver caches
         measure(mode, args, toolkit + wheels, False)
     while len(rounds) < args.rounds:
@@ -146,12 +160,14 @@ def summary(rounds, args):
                       "met": bool(found) and found[0]["pairs"] >= 30
                       and found[0]["upper95"] <= most})
     return {"launches": args.launches, "rounds": len(rounds), "table": table, "ratios": ratios,
-            "goals": goals, "raw": rounds}
+            "goals": goals, "cpus": args.cpus, "bare_by_cpu": args.speed, "raw": rounds}
 
 
 def show(result):
     print(f"{result['launches']} empty launches, {result['rounds']} rounds; ns per launch, "
           "median [p10, p90] over processes (cpu_ms: ms per process)")
+    print(f"launching thread on CPU {result['cpus'][0]}, others on {result['cpus'][1]} too; bare by CPU: "
+          + " ".join(f"{cpu}:{ns:.0f}" for cpu, ns in result["bare_by_cpu"].items()))
     for mode, metrics in result["table"].items():
         print(f"{mode:6} " + "  ".join(
             f"{name} {m['median']:.0f} [{m['p10']:.0f}, {m['p90']:.0f}]"
