@@ -31,9 +31,13 @@ static void add(struct account *a, const struct tally *t)
 	a->total += t->count;
 	while (i < a->kernels && !same(&a->kernel[i], t))
 		i++;
-	if (i < a->kernels)
-		a->kernel[i].count += t->count;
-	else if (a->kernels < KERNELS_MAX)
+	if (i < a->kernels) {
+		struct tally *to = &a->kernel[i];
+
+		to->count += t->count;
+		if (t->min_ns && (!to->min_ns || t->min_ns < to->min_ns))
+			to->min_ns = t->min_ns;
+	} else if (a->kernels < KERNELS_MAX)
 		a->kernel[a->kernels++] = *t;
 }
 
@@ -98,6 +102,7 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	struct tally t = tally_of(r, l->config, (l->flags & GW_LAUNCH_GRAPH) != 0);
 
 	t.count = 1;
+	t.min_ns = l->flags & GW_LAUNCH_MEASURED ? l->duration_ns : 0;
 	add(r->account, &t);
 	r->account->measured += (l->flags & GW_LAUNCH_MEASURED) != 0;
 	r->account->by_events += (l->flags & GW_LAUNCH_EVENTS) != 0;

@@ -18,7 +18,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { ARGS_MAX = 8, ENV_MAX = 32, PROCESSES_MAX = 64, KERNELS_MAX = 64, TIMEOUT_S = 30 };
+enum { ARGS_MAX = 8, ENV_MAX = 32, PROCESSES_MAX = 64, KERNELS_MAX = 256, TIMEOUT_S = 30 };
 
 /** A kernel at one configuration, and how often it ran. */
 struct tally {
@@ -26,6 +26,7 @@ struct tally {
 	uint32_t grid[3], block[3], shared;
 	bool graph;
 	uint64_t count;
+	uint64_t min_ns; /**< logs: shortest measured time, 0 when none was measured */
 };
 
 /** What one process ran, by the stand-in's count or by a log. */
