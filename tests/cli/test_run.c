@@ -146,17 +146,19 @@ static void scripts_are_judged_by_their_interpreter(void **state)
 	assert_int_equal(
 	        shell("printf '#!/bin/sh\\necho ran\\n' > good; chmod +x good; " RUN "./good"), 0);
 	shell_says("ran");
-	assert_int_equal(
-	        shell("printf '#!%%s\\n' $TOOLS/static_program > bad; chmod +x bad; " RUN "./bad"),
-	        2);
-	shell_says("is a script for");
-	shell_says("statically linked");
 	assert_int_equal(shell("printf '#!/no/such\\n' > lost; chmod +x lost; " RUN "./lost"), 2);
 	shell_says("which does not exist");
 	assert_int_equal(shell("printf '#!%%s/loop\\n' $PWD > loop; chmod +x loop; " RUN "./loop"),
 	                 2);
 	assert_int_equal(shell("echo text > text; chmod +x text; " RUN "./text"), 2);
 	shell_says("neither a program nor a script");
+	if (shell("test -x $TOOLS/static_program"))
+		skip();
+	assert_int_equal(
+	        shell("printf '#!%%s\\n' $TOOLS/static_program > bad; chmod +x bad; " RUN "./bad"),
+	        2);
+	shell_says("is a script for");
+	shell_says("statically linked");
 }
 
 static void bad_options_exit_2_and_start_nothing(void **state)

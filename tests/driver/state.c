@@ -24,17 +24,22 @@ static pthread_mutex_t object_lock = PTHREAD_MUTEX_INITIALIZER;
 void *si_object_new(enum si_magic type, size_t size)
 {
 	unsigned slot = (unsigned)type & 15;
-	struct si_head *head;
+	static struct si_head *made;
+	struct si_head *head, *next_made;
 	pthread_mutex_lock(&object_lock);
 	head = free_lists[slot].first;
-	if (head)
+	if (head) {
 		free_lists[slot].first = head->next_free;
+	} else if ((head = malloc(size))) {
+		head->next_made = made;
+		made = head;
+	}
 	pthread_mutex_unlock(&object_lock);
 	if (!head)
-		head = malloc(size);
-	if (!head)
 		return NULL;
+	next_made = head->next_made;
 	memset(head, 0, size);
+	head->next_made = next_made;
 	head->magic = (uint32_t)type;
 	return head;
 }
@@ -157,22 +162,6 @@ static const char *kernel_name(uint32_t cbid, const void *params)
 	return kernel ? kernel->name : NULL;
 }
 
-static void synchronize(void)
-{
-	CUcontext all[16];
-	int count = 0;
-	SI_LOCK();
-	for (CUcontext ctx = si_context_list(); ctx && count < 16; ctx = ctx->next)
-		all[count++] = ctx;
-	SI_UNLOCK();
-	for (int i = 0; i < count; i++)
-		si_context_wait(all[i]);
-}
-
-bool si_graph_id(void *graph, uint32_t *id);
-bool si_exec_id(void *exec, uint32_t *id);
-bool si_node_id(void *node, uint64_t *id);
-
 SI_EXPORT const struct si_private *standin_private(void);
 SI_EXPORT const struct si_private *standin_private(void)
 {
@@ -191,7 +180,7 @@ SI_EXPORT const struct si_private *standin_private(void)
 	        .node_id = si_node_id,
 	        .symbol = symbol,
 	        .kernel_name = kernel_name,
-	        .synchronize = synchronize,
+
 	};
 	return &table;
 }

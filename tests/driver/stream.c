@@ -190,18 +190,16 @@ void si_host_drain(CUstream stream)
 
 bool si_context_capturing(CUcontext ctx)
 {
-	for (CUstream s = ctx->streams; s; s = s->next)
-		if (s->capture)
-			return true;
-	return false;
+	return ctx->capturing > 0;
 }
 
 CUresult si_context_wait(CUcontext ctx)
 {
-	uint64_t end = 0;
+	uint64_t end;
 	SI_LOCK();
 	for (CUstream s = ctx->streams; s; s = s->next)
 		si_host_drain(s);
+	end = ctx->dropped_end;
 	for (CUstream s = ctx->streams; s; s = s->next)
 		end = later(end, s->end);
 	SI_UNLOCK();
@@ -248,7 +246,7 @@ CUresult si_cuStreamCreate(CUstream *phStream, unsigned int Flags)
 	return si_cuStreamCreateWithPriority(phStream, Flags, 0);
 }
 
-/* A destroyed stream's work still runs; its end only is no longer waited for by anyone. */
+/* A destroyed stream's work still runs; only waiting for the whole context waits for it. */
 CUresult si_cuStreamDestroy_v2(CUstream hStream)
 {
 	CUresult result = si_ready();
@@ -258,7 +256,7 @@ CUresult si_cuStreamDestroy_v2(CUstream hStream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	SI_LOCK();
 	si_host_drain(hStream);
-	hStream->ctx->legacy->end = later(hStream->ctx->legacy->end, hStream->end);
+	hStream->ctx->dropped_end = later(hStream->ctx->dropped_end, hStream->end);
 	stream_drop(hStream);
 	SI_UNLOCK();
 	return CUDA_SUCCESS;
@@ -348,7 +346,7 @@ CUresult si_cuStreamAddCallback(bool pt, CUstream hStream, CUstreamCallback call
 	SI_LOCK();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS && stream->capture)
-		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+		result = si_capture_refuse(stream);
 	if (result == CUDA_SUCCESS)
 		si_host_enqueue(stream, NULL, callback, userData,
 		                si_stream_begin(stream, si_now()));
@@ -362,8 +360,8 @@ CUresult si_cuStreamQuery(bool pt, CUstream hStream)
 	CUresult result;
 	SI_LOCK();
 	result = si_stream(hStream, pt, &stream);
-	if (result == CUDA_SUCCESS && (stream->capture || si_capture_forbids()))
-		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (result == CUDA_SUCCESS && stream->capture)
+		result = si_capture_refuse(stream);
 	else if (result == CUDA_SUCCESS &&
 	         (host_busy(stream) || si_stream_begin(stream, 0) > si_now()))
 		result = CUDA_ERROR_NOT_READY;
@@ -378,8 +376,8 @@ CUresult si_cuStreamSynchronize(bool pt, CUstream hStream)
 	uint64_t end = 0;
 	SI_LOCK();
 	result = si_stream(hStream, pt, &stream);
-	if (result == CUDA_SUCCESS && (stream->capture || si_capture_forbids())) {
-		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (result == CUDA_SUCCESS && stream->capture) {
+		result = si_capture_refuse(stream);
 	} else if (result == CUDA_SUCCESS) {
 		si_host_drain(stream);
 		end = si_stream_begin(stream, 0);
