@@ -152,7 +152,7 @@ static bool record_unpaired(uint32_t config, bool graph)
 
 static void write_unpaired(struct gw_record_launch *r)
 {
-	if (!gw_activity_on() || launch_unpaired(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0))
+	if (launch_unpaired(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0))
 		write(r);
 }
 
@@ -161,18 +161,21 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
                       uint32_t graph)
 {
 	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
+	bool covered = gw_activity_covers(e->ticks);
 
-	if (e->flags & GW_EVENT_CORRELATED && gw_activity_on())
+	if (e->flags & GW_EVENT_CORRELATED && covered)
 		gw_join_wait(GW_JOIN_CORRELATION, 0, e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
 		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
-	else if (graph && gw_activity_on())
+	else if (graph && covered)
 		gw_join_wait(GW_JOIN_GRAPH, graph, graph_number, r);
-	else if (e->kind == GW_EVENT_KERNEL && gw_activity_on() && e->stream && s->cupti_stream)
+	else if (e->kind == GW_EVENT_KERNEL && covered && e->stream && s->cupti_stream)
 		gw_join_wait(GW_JOIN_STREAM, gw_join_stream_key(s->cupti_context, s->cupti_stream),
 		             0, r);
-	else
+	else if (covered)
 		write_unpaired(r);
+	else
+		write(r);
 }
 
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
@@ -345,7 +348,10 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 static void unmatched(struct gw_record_launch *r)
 {
 	gw_count(GW_COUNTER_launches_unmatched, 1);
-	write_unpaired(r);
+	if (gw_activity_on())
+		write_unpaired(r);
+	else
+		write(r);
 }
 
 /* A kernel that no call of ours launched: by the device, or inside an unlisted graph node. */

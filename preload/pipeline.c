@@ -92,14 +92,11 @@ static uint32_t cycle(bool last)
 	/* Launches first: they are predicted from what is known before the next records. */
 	events = gw_drain(gw_launch_event);
 	gw_tables_write_news();
-	if (gw_activity_on()) {
-		if (last ||
-		    (gw_join_waiting() && now - worker.flushed_ns > FLUSH_MS * UINT64_C(1000000))) {
-			gw_activity_flush(last);
-			worker.flushed_ns = now;
-		}
-		gw_activity_take(gw_launch_record);
+	if (last || (gw_join_waiting() && now - worker.flushed_ns > FLUSH_MS * UINT64_C(1000000))) {
+		gw_activity_flush(last);
+		worker.flushed_ns = now;
 	}
+	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
 	gw_launches_measured(last);
 	gw_cells_publish();
 	gw_recycle();
