@@ -104,8 +104,7 @@ static uint32_t cycle(bool last)
 	events = gw_drain(gw_launch_event);
 	gw_tables_write_news();
 	if (gw_activity_on()) {
-		if (last ||
-		    (gw_join_waiting() && now - worker.flushed_ns > FLUSH_MS * UINT64_C(1000000))) {
+		if (last || flush_due(now)) {
 			gw_activity_flush(last);
 			worker.flushed_ns = now;
 		}
