@@ -32,12 +32,18 @@
 #include <unistd.h>
 
 enum {
-	WAKE_MS = 20,      /* how often rings are looked at; a full ring lasts longer */
-	IDLE_MS = 50,      /* the same when nothing was launched lately */
-	FLUSH_MS = 100,    /* how often libcupti is asked for its records */
-	WRITE_MS = 1000,   /* how often the log is written */
-	FINISH_MS = 5000,  /* how long an exiting program waits for us at most */
-	ALONE_ROUNDS = 16, /* idle rounds between looks whether any other thread is left */
+	/*
+	 * How often rings are looked at, and how often when nothing was launched for a second.
+	 * A ring of 16384 lasts 33 ms of back-to-back launches at 2 us, and a launch can't ask
+	 * to be looked at: that would be a system call.
+	 */
+	WAKE_MS = 10,
+	IDLE_MS = 20,
+	FLUSH_MS = 100,      /* how often libcupti is asked for its records … */
+	FLUSH_FIRST_MS = 10, /* … and at first, when there is everything to learn */
+	WRITE_MS = 1000,     /* how often the log is written */
+	FINISH_MS = 5000,    /* how long an exiting program waits for us at most */
+	ALONE_ROUNDS = 50,   /* idle rounds between looks whether any other thread is left */
 };
 
 static struct {
@@ -45,7 +51,7 @@ static struct {
 	pthread_mutex_t lock; /* for the condition alone; never taken by a launch */
 	pthread_cond_t wake, done;
 	bool finish, finished;
-	uint64_t flushed_ns, written_ns;
+	uint64_t begun_ns, flushed_ns, written_ns;
 	bool begun; /* the log's header is written: something was launched */
 } worker;
 
@@ -73,8 +79,21 @@ static void write_counters(void)
 static void begin(void)
 {
 	worker.begun = true;
+	worker.begun_ns = gw_now_ns();
 	if (gw_log_open())
 		gw_header_write();
+}
+
+/* A flush costs the worker some 0.1 ms: rare in the long run, often while little is known. */
+static bool flush_due(uint64_t now)
+{
+	uint64_t pause = (now - worker.begun_ns) / 8;
+
+	if (pause < FLUSH_FIRST_MS * UINT64_C(1000000))
+		pause = FLUSH_FIRST_MS * UINT64_C(1000000);
+	if (pause > FLUSH_MS * UINT64_C(1000000))
+		pause = FLUSH_MS * UINT64_C(1000000);
+	return gw_join_waiting() && now - worker.flushed_ns >= pause;
 }
 
 /* One round. @p last: the program is at its end and the driver still there. */
@@ -92,7 +111,7 @@ static uint32_t cycle(bool last)
 	/* Launches first: they are predicted from what is known before the next records. */
 	events = gw_drain(gw_launch_event);
 	gw_tables_write_news();
-	if (last || (gw_join_waiting() && now - worker.flushed_ns > FLUSH_MS * UINT64_C(1000000))) {
+	if (last || flush_due(now)) {
 		gw_activity_flush(last);
 		worker.flushed_ns = now;
 	}
