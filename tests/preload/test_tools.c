@@ -47,23 +47,18 @@ static void times_from_before_the_take_over_are_kept(void **state)
 
 /* ---- injection -------------------------------------------------------------------------- */
 
-static const char injection[] = "CUDA_INJECTION64_PATH=" GW_LIBRARY;
-
 static void injected(const char *program, const char *scenario)
 {
 	struct run r = RUN(program, scenario);
-	struct outcome *bare = run_bare(&r), *o;
+	struct outcome *o;
 
-	r.env[0] = injection;
-	o = run_bare(&r); /* not preloaded */
-	assert_int_equal(o->status, bare->status);
-	assert_string_equal(o->out, bare->out);
-	assert_string_equal(o->err, bare->err);
+	r.inject = true;
+	o = run_both(&r);
 	assert_int_equal(o->logs, 1);
 	assert_true(only_log(o)->flags & GW_HEADER_INJECTED);
 	assert_logs_are_the_truth(o);
 	assert_int_equal(only_log(o)->measured, only_log(o)->total);
-	outcome_free(bare);
+	assert_int_equal(warnings(o->err), 0);
 	outcome_free(o);
 }
 
@@ -85,10 +80,18 @@ static void injected_sees_past_deepbind(void **state)
 	injected("lookup", "deepbind");
 }
 
-static void injected_threads(void **state)
+static void injected_where_another_subscriber_is(void **state)
 {
+	struct run r = RUN("work", "everything");
+	struct outcome *o;
+
 	(void)state;
-	injected("threads", "at_once");
+	r.inject = true;
+	r.env[0] = "STANDIN_SUBSCRIBED=1";
+	o = run_both(&r);
+	assert_int_equal(o->logs, 0);
+	assert_int_equal(warnings(o->err), 1);
+	outcome_free(o);
 }
 
 static void preloaded_and_injected_counts_once(void **state)
@@ -97,8 +100,9 @@ static void preloaded_and_injected_counts_once(void **state)
 	struct outcome *o;
 
 	(void)state;
-	r.env[0] = injection;
+	r.env[0] = "CUDA_INJECTION64_PATH=" GW_LIBRARY;
 	o = run_both(&r);
+	assert_false(only_log(o)->flags & GW_HEADER_INJECTED);
 	assert_logs_are_the_truth(o);
 	outcome_free(o);
 }
@@ -109,10 +113,9 @@ static void injected_and_off(void **state)
 	struct outcome *o;
 
 	(void)state;
-	r.env[0] = injection;
-	r.env[1] = "GPUWATCH_MODE=off";
-	o = run_bare(&r);
-	assert_int_equal(o->status, 0);
+	r.inject = true;
+	r.env[0] = "GPUWATCH_MODE=off";
+	o = run_both(&r);
 	assert_int_equal(o->logs, 0);
 	assert_int_equal(warnings(o->err), 0);
 	outcome_free(o);
@@ -202,7 +205,7 @@ int main(void)
 	        cmocka_unit_test(injected_counts_are_the_truth),
 	        cmocka_unit_test(injected_sees_every_way),
 	        cmocka_unit_test(injected_sees_past_deepbind),
-	        cmocka_unit_test(injected_threads),
+	        cmocka_unit_test(injected_where_another_subscriber_is),
 	        cmocka_unit_test(preloaded_and_injected_counts_once),
 	        cmocka_unit_test(injected_and_off),
 	        cmocka_unit_test(program_without_cuda),

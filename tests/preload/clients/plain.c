@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <sys/resource.h>
 
 static void launches(void)
@@ -31,6 +32,26 @@ static void unwound(void)
 	pthread_join(thread, NULL);
 	client_launch(3, 2);
 	puts("main goes on");
+}
+
+static jmp_buf place;
+
+__attribute__((visibility("default"))) void client_jump(void);
+
+void client_jump(void)
+{
+	longjmp(place, 1);
+}
+
+static void jumped(void)
+{
+	client_compute(1, 2);
+	if (setjmp(place) == 0)
+		client_launch(2, 3);
+	else
+		puts("back by longjmp");
+	client_launch(3, 5);
+	CK(cuCtxSynchronize());
 }
 
 static void dlsym_kept(void)
@@ -94,10 +115,13 @@ static void tight_memory(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {
-	        {"launches", launches},         {"unwound", unwound},
-	        {"dlsym_kept", dlsym_kept},     {"no_descriptor", no_descriptor},
-	        {"tight_memory", tight_memory}, {NULL, NULL}};
+	static const struct scenario list[] = {{"launches", launches},
+	                                       {"unwound", unwound},
+	                                       {"jumped", jumped},
+	                                       {"dlsym_kept", dlsym_kept},
+	                                       {"no_descriptor", no_descriptor},
+	                                       {"tight_memory", tight_memory},
+	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }
