@@ -10,6 +10,7 @@ struct pair {
 };
 
 static struct pair first, last; /* the worker's, but for gw_clock_start before it runs */
+static double ns_per_tick;      /* between the two, 0 before the second */
 static _Atomic uint64_t overhead_ticks, attach_ticks;
 
 static uint64_t clock_ns(clockid_t clock)
@@ -45,6 +46,7 @@ static struct pair take(void)
 void gw_clock_start(uint64_t *ticks, uint64_t *realtime_ns, uint64_t *monotonic_ns)
 {
 	first = last = take();
+	ns_per_tick = 0;
 	*ticks = first.ticks;
 	*realtime_ns = first.ns;
 	*monotonic_ns = clock_ns(CLOCK_MONOTONIC);
@@ -53,29 +55,21 @@ void gw_clock_start(uint64_t *ticks, uint64_t *realtime_ns, uint64_t *monotonic_
 void gw_clock_update(void)
 {
 	last = take();
-}
-
-/* Nanoseconds per tick between the first and the last pair. */
-static double rate(void)
-{
-	if (last.ticks <= first.ticks)
-		return 0;
-	return (double)(last.ns - first.ns) / (double)(last.ticks - first.ticks);
+	if (last.ticks > first.ticks)
+		ns_per_tick = (double)(last.ns - first.ns) / (double)(last.ticks - first.ticks);
 }
 
 uint64_t gw_clock_ns(uint64_t ticks)
 {
 	/* From the newest pair backwards: a step of CLOCK_REALTIME shows in old times only. */
-	double delta = ((double)ticks - (double)last.ticks) * rate();
+	double delta = ((double)ticks - (double)last.ticks) * ns_per_tick;
 
 	return (uint64_t)((int64_t)last.ns + (int64_t)delta);
 }
 
 uint32_t gw_clock_khz(void)
 {
-	double r = rate();
-
-	return r > 0 ? (uint32_t)(1e6 / r + 0.5) : 0;
+	return ns_per_tick > 0 ? (uint32_t)(1e6 / ns_per_tick + 0.5) : 0;
 }
 
 void gw_overhead_since(uint64_t begin)
@@ -90,10 +84,10 @@ void gw_attach_since(uint64_t begin)
 
 uint64_t gw_overhead_ns(void)
 {
-	return (uint64_t)((double)atomic_load(&overhead_ticks) * rate());
+	return (uint64_t)((double)atomic_load(&overhead_ticks) * ns_per_tick);
 }
 
 uint64_t gw_attach_ns(void)
 {
-	return (uint64_t)((double)atomic_load(&attach_ticks) * rate());
+	return (uint64_t)((double)atomic_load(&attach_ticks) * ns_per_tick);
 }

@@ -16,6 +16,7 @@ static struct gw_reason reasons[CODES];
 static _Atomic int taken[CODES]; /* by code */
 static _Atomic int ready[CODES]; /* by position */
 static _Atomic unsigned count;
+static _Atomic int said;
 
 /* One write: a line of ours is not torn by the program's own output. */
 static void say(const char *text)
@@ -25,6 +26,13 @@ static void say(const char *text)
 
 	if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
 		return; /* nobody listens: the log still has it */
+}
+
+/* A bound that was reached is for the report to tell; the program's terminal is not for it. */
+static bool worth_saying(enum gw_degraded code)
+{
+	return code != GW_DEGRADED_GRAPH && code != GW_DEGRADED_TABLE_FULL &&
+	       code != GW_DEGRADED_LOG_FULL && code != GW_DEGRADED_FORK;
 }
 
 void gw_degrade(enum gw_degraded code, const char *format, ...)
@@ -46,7 +54,7 @@ void gw_degrade(enum gw_degraded code, const char *format, ...)
 	vsnprintf(r->text, sizeof(r->text), format, args);
 	va_end(args);
 	atomic_store_explicit(&ready[at], 1, memory_order_release);
-	if (!at)
+	if (worth_saying(code) && !atomic_exchange(&said, 1))
 		say(r->text);
 	errno = saved;
 }
@@ -64,4 +72,5 @@ void gw_degraded_reset(void)
 	memset(taken, 0, sizeof(taken));
 	memset(ready, 0, sizeof(ready));
 	atomic_store(&count, 0);
+	atomic_store(&said, 0);
 }

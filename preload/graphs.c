@@ -52,6 +52,7 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 	n->kernel = gw_map_get(&s->functions, (uintptr_t)f);
 	if (!n->kernel)
 		n->kernel = gw_kernel_resolve(f);
+	n->config_id = 0; /* whatever the worker knew of it was of its old parameters */
 	n->config.grid = (struct gw_dim3){p->gridDimX, p->gridDimY, p->gridDimZ};
 	n->config.block = (struct gw_dim3){p->blockDimX, p->blockDimY, p->blockDimZ};
 	n->config.dynamic_shared = p->sharedMemBytes;
@@ -191,7 +192,8 @@ static void publish(CUgraphExec exec, struct list *l, uint32_t number)
 	if (l->unknown)
 		gw_degrade(GW_DEGRADED_GRAPH,
 		           "a graph holds nodes whose kernels can't be listed "
-		           "(conditional, or too many): they are counted from activity records");
+		           "(conditional, or too many): they are counted from activity records, "
+		           "else unknown");
 }
 
 void gw_graph_made(CUgraphExec exec, CUgraph graph)

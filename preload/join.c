@@ -20,16 +20,14 @@ static const uint64_t GIVE_UP_NS = 2000000000u; /* a launch others overtook wait
 
 struct waiting {
 	struct waiting *next;
+	uint64_t overtaken_ns; /* when a later launch of its queue met its record; 0 = never */
 	uint32_t number;
-	bool overtaken; /* a later launch of its queue met its record */
+	uint32_t correlation; /* GRAPH: of its graph launch, once a record has told; else 0 */
 	struct gw_record_launch record;
 };
 
 struct queue {
 	struct waiting *head, **end;
-	uint32_t correlation; /* GRAPH: of the launch whose records are coming in … */
-	uint32_t number;      /* … and its number; 0 when none is open */
-	uint32_t done;        /* GRAPH: highest number opened */
 };
 
 /* A record of the batch, with its name kept. */
@@ -39,6 +37,7 @@ struct came {
 };
 
 static struct gw_join_sink sink;
+static uint64_t now_ns; /* of the batch */
 static struct queue *queues;
 static uint32_t queue_count, queue_room, waiting_count;
 static struct gw_idmap queue_map;
@@ -147,7 +146,8 @@ void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
 	}
 	w->next = NULL;
 	w->number = number;
-	w->overtaken = false;
+	w->overtaken_ns = 0;
+	w->correlation = 0;
 	w->record = *record;
 	*q->end = w;
 	q->end = &w->next;
@@ -220,12 +220,15 @@ static bool fits(const struct gw_record_launch *r, const struct gw_activity *a)
 	       e->config.dynamic_shared == a->dynamic_shared && !strcmp(e->name, a->name);
 }
 
-static bool meet(struct queue *q, struct waiting **at, const struct gw_activity *a)
+/* @p graph: the kernels of one graph launch overtake each other as they please. */
+static bool meet(struct queue *q, struct waiting **at, const struct gw_activity *a, bool graph)
 {
 	struct gw_record_launch record = (*at)->record;
+	uint32_t number = (*at)->number;
 
 	for (struct waiting *w = q->head; w != *at; w = w->next)
-		w->overtaken = true;
+		if (!w->overtaken_ns && !(graph && w->number == number))
+			w->overtaken_ns = now_ns;
 	drop(q, at);
 	sink.joined(&record, a, 0);
 	return true;
@@ -238,35 +241,40 @@ static bool match_stream(const struct gw_activity *a)
 
 	for (int i = 0; at && *at && i < WINDOW; i++, at = &(*at)->next)
 		if (fits(&(*at)->record, a))
-			return meet(q, at, a);
+			return meet(q, at, a, false);
 	return false;
 }
 
-/* The launch whose kernels have this correlation id: the open one, or the next to open. */
-static bool open_graph(struct queue *q, uint32_t correlation)
+/* The kernels of one graph launch share a correlation id: the first to come tells it to all. */
+static void correlate(struct queue *q, uint32_t number, uint32_t correlation)
 {
-	if (q->number && q->correlation == correlation)
-		return true;
-	for (struct waiting *w = q->head; w; w = w->next) {
-		if (w->number > q->done) {
-			q->done = q->number = w->number;
-			q->correlation = correlation;
-			return true;
-		}
-	}
-	return false;
+	for (struct waiting *w = q->head; w && w->number <= number; w = w->next)
+		if (w->number == number)
+			w->correlation = correlation;
 }
 
+/*
+ * A kernel of a graph launch whose correlation id is known, else of the first launch that
+ * waits for one. The second look is needed for known ids too: launches through
+ * cuGraphLaunch_ptsz were seen to share one. A kernel that no node of ours fits (the body of
+ * a conditional node) opens nothing.
+ */
 static bool match_graph(const struct gw_activity *a)
 {
 	struct queue *q = queue(GW_JOIN_GRAPH, a->graph, false);
 	struct waiting **at;
 
-	if (!q || !open_graph(q, a->correlation))
+	if (!q)
 		return false;
-	for (at = &q->head; *at && (*at)->number <= q->number; at = &(*at)->next)
-		if ((*at)->number == q->number && fits(&(*at)->record, a))
-			return meet(q, at, a);
+	for (at = &q->head; *at; at = &(*at)->next)
+		if ((*at)->correlation == a->correlation && fits(&(*at)->record, a))
+			return meet(q, at, a, true);
+	for (at = &q->head; *at; at = &(*at)->next) {
+		if (!(*at)->correlation && fits(&(*at)->record, a)) {
+			correlate(q, (*at)->number, a->correlation);
+			return meet(q, at, a, true);
+		}
+	}
 	return false;
 }
 
@@ -277,7 +285,7 @@ static bool match_correlation(const struct gw_activity *a)
 
 	for (; at && *at; at = &(*at)->next)
 		if ((*at)->number == a->correlation && fits(&(*at)->record, a))
-			return meet(q, at, a);
+			return meet(q, at, a, true);
 	return false;
 }
 
@@ -291,15 +299,15 @@ static bool match(const struct gw_activity *a)
 /* Launches that others have overtaken for long, or all of them at the end. */
 static void weed(bool last)
 {
-	uint64_t now = gw_now_ns();
-
 	for (uint32_t i = 0; i < queue_count; i++) {
 		struct queue *q = &queues[i];
 
+		/* The overtaken stand before the others: in a stream always, in a graph nearly. */
 		for (struct waiting **at = &q->head; *at;) {
-			if (last || ((*at)->overtaken && (*at)->record.call_ns + GIVE_UP_NS < now))
+			if (last ||
+			    ((*at)->overtaken_ns && (*at)->overtaken_ns + GIVE_UP_NS < now_ns))
 				give_up(q, at);
-			else if (!(*at)->overtaken)
+			else if (!(*at)->overtaken_ns)
 				break;
 			else
 				at = &(*at)->next;
@@ -311,6 +319,7 @@ void gw_join_batch(bool last)
 {
 	uint32_t kept = 0;
 
+	now_ns = gw_now_ns();
 	qsort(batch, batch_count, sizeof(*batch), by_correlation);
 	for (uint32_t i = 0; i < batch_count; i++) {
 		struct came *c = &batch[i];
@@ -339,7 +348,7 @@ void gw_join_ticket(uint32_t thread, uint32_t ticket, double seconds)
 			sink.joined(&record, NULL, seconds);
 			return;
 		}
-		(*at)->overtaken = true;
+		(*at)->overtaken_ns = gw_now_ns();
 	}
 }
 

@@ -76,7 +76,7 @@ static bool same(const struct gw_config_entry *c, const struct gw_event *e)
 	       c->config.block.z == e->block_z && c->config.dynamic_shared == e->shared;
 }
 
-static uint32_t config_of(const struct gw_event *e, bool *read)
+static uint32_t config_look_up(const struct gw_event *e)
 {
 	struct gw_config c = {
 	        .grid = {e->grid[0], e->grid[1], e->grid[2]},
@@ -88,9 +88,33 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 	if (e->cluster)
 		c.cluster = (struct gw_dim3){e->cluster & 1023, e->cluster >> 10 & 1023,
 		                             e->cluster >> 20 & 1023};
+	return gw_config_of(e->kernel, &c);
+}
+
+/* @p read: the cell that the launch read was of this very configuration. */
+static uint32_t config_of(const struct gw_event *e, bool *read)
+{
+	/* The last configuration of each hash: programs launch few kinds, many times. */
+	static struct {
+		uint64_t key;
+		uint32_t config;
+	} recent[1024];
+	uint64_t key;
+	uint32_t at;
+
 	*read = !(e->flags & GW_EVENT_CORRELATED) && e->config && e->config <= gw_config_count() &&
 	        same(gw_config_entry(e->config), e);
-	return *read ? e->config : gw_config_of(e->kernel, &c);
+	if (*read)
+		return e->config;
+	key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z, e->cluster,
+	                  e->shared);
+	at = (uint32_t)(key >> 54);
+	if (recent[at].key != key || recent[at].config > gw_config_count() || !recent[at].config ||
+	    !same(gw_config_entry(recent[at].config), e)) {
+		recent[at].key = key;
+		recent[at].config = config_look_up(e);
+	}
+	return recent[at].config;
 }
 
 /* Wait for the time of a launch, where one will come; else log it as it is. */
@@ -162,13 +186,17 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		return;
 	graph_number++;
 	for (uint32_t i = 0; i < g->count; i++) {
-		const struct gw_graph_node *n = &g->nodes[i];
+		struct gw_graph_node *n = &g->nodes[i];
 		struct gw_record_launch r = base;
 
 		if (!n->enabled)
 			continue;
-		r.config = gw_config_of(n->kernel, &n->config);
-		r.node = gw_node_id(g->exec, i + 1);
+		if (!n->config_id) {
+			n->config_id = gw_config_of(n->kernel, &n->config);
+			n->node_id = gw_node_id(g->exec, i + 1);
+		}
+		r.config = n->config_id;
+		r.node = n->node_id;
 		r.flags = GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
 		predict_late(&r);
 		if (r.config)

@@ -20,6 +20,7 @@
 #include "preload/recycle.h"
 #include "preload/summary.h"
 #include "preload/tables.h"
+#include "preload/threads.h"
 #include "predictor/predictor.h"
 
 #include <pthread.h>
@@ -80,6 +81,7 @@ static uint32_t cycle(bool last)
 	uint32_t events;
 
 	gw_clock_update();
+	gw_threads_spare();
 	if (!worker.begun && gw_drain_pending())
 		begin();
 	if (!worker.begun)
@@ -206,5 +208,6 @@ void gw_pipeline_close(void)
 
 void gw_pipeline_abandon(void)
 {
+	gw_threads_abandon();
 	gw_log_abandon();
 }

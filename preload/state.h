@@ -102,6 +102,7 @@ struct gw_graph_node {
 	uint32_t kernel;  /**< slot */
 	struct gw_config config;
 	bool enabled, cooperative;
+	uint32_t config_id, node_id; /**< worker: ids in the log, 0 until the first launch */
 };
 
 /** What an executable graph runs; immutable once launched, replaced when the graph changes. */
@@ -140,8 +141,9 @@ struct gw_thread {
 	pid_t tid;
 	_Atomic uint32_t state; /**< enum gw_slot_state; RETIRED: the thread has ended */
 	_Alignas(64) _Atomic uint32_t tail; /**< next slot the worker reads */
-	uint32_t timed;        /**< worker: launches met that an event pair times … */
-	uint32_t timed_serial; /**< … since the record belonged to this serial */
+	uint32_t timed;         /**< worker: launches met that an event pair times … */
+	uint32_t timed_serial;  /**< … since the record belonged to this serial */
+	uint32_t logged_serial; /**< worker: serial whose THREAD record is written */
 };
 
 /** Read on every launch; one cache line. */

@@ -19,7 +19,7 @@ static uint32_t config_count, kernel_count, stream_count, node_count, device_cou
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX];
-static struct gw_idmap config_map, kernel_map, stream_map, node_map, thread_map;
+static struct gw_idmap config_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
 
 bool gw_tables_start(void)
@@ -31,7 +31,6 @@ bool gw_tables_start(void)
 	memset(&kernel_map, 0, sizeof(kernel_map));
 	memset(&stream_map, 0, sizeof(stream_map));
 	memset(&node_map, 0, sizeof(node_map));
-	memset(&thread_map, 0, sizeof(thread_map));
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
 	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
@@ -285,15 +284,14 @@ uint32_t gw_stream_id_of_activity(const struct gw_activity *a)
 	return id;
 }
 
-uint32_t gw_thread_id(const struct gw_thread *t)
+uint32_t gw_thread_id(struct gw_thread *t)
 {
-	uint64_t key = gw_idmap_key(t->serial, 1);
-
-	if (t->id && !gw_idmap_get(&thread_map, key)) {
+	if (t->logged_serial != t->serial) {
 		struct gw_record_thread r = {.id = t->id, .tid = (uint32_t)t->tid};
 
-		gw_log_write(GW_RECORD_THREAD, &r, sizeof(r), NULL, 0);
-		gw_idmap_put(&thread_map, key, t->id);
+		t->logged_serial = t->serial;
+		if (t->id)
+			gw_log_write(GW_RECORD_THREAD, &r, sizeof(r), NULL, 0);
 	}
 	return t->id;
 }

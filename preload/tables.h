@@ -36,7 +36,7 @@ uint32_t gw_config_count(void);
 /** Ids in the log of a stream slot, thread, graph node; 0 when there are none left. */
 uint32_t gw_stream_id(uint32_t stream_slot);
 uint32_t gw_stream_id_of_activity(const struct gw_activity *a);
-uint32_t gw_thread_id(const struct gw_thread *t);
+uint32_t gw_thread_id(struct gw_thread *t);
 uint32_t gw_node_id(uint32_t exec, uint64_t node);
 
 /** Write the notes of modules and reasons of degradation that are new. */

@@ -31,11 +31,13 @@ void gw_threads_init(void)
 		atomic_store(&end_key_made, 0);
 }
 
-static struct gw_thread *thread_map(uint32_t slots)
+static struct gw_thread *_Atomic spare; /* made by the worker, its pages touched */
+
+static struct gw_thread *thread_map(uint32_t slots, int populate)
 {
 	size_t header = (sizeof(struct gw_thread) + 4095) & ~(size_t)4095;
 	char *at = mmap(NULL, header + slots * sizeof(struct gw_event), PROT_READ | PROT_WRITE,
-	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	                MAP_PRIVATE | MAP_ANONYMOUS | populate, -1, 0);
 	struct gw_thread *t;
 
 	if (at == MAP_FAILED)
@@ -44,6 +46,17 @@ static struct gw_thread *thread_map(uint32_t slots)
 	t->ring = (struct gw_event *)(at + header);
 	t->mask = slots - 1;
 	return t;
+}
+
+void gw_threads_spare(void)
+{
+	if (!atomic_load_explicit(&spare, memory_order_relaxed))
+		atomic_store(&spare, thread_map(gw_options.ring, MAP_POPULATE));
+}
+
+void gw_threads_abandon(void)
+{
+	atomic_store(&spare, NULL);
 }
 
 /* A record whose thread has ended and whose ring the worker has emptied. */
@@ -70,7 +83,9 @@ static struct gw_thread *thread_new(struct gw_shared *s)
 		atomic_store(&s->thread_count, GW_THREADS_MAX);
 		return NULL;
 	}
-	t = thread_map(gw_options.ring);
+	t = atomic_exchange(&spare, NULL);
+	if (!t)
+		t = thread_map(gw_options.ring, MAP_NORESERVE);
 	if (t) {
 		atomic_store(&t->state, GW_SLOT_BUSY);
 		atomic_store(&s->threads[at], t);

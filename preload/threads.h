@@ -5,4 +5,11 @@
 /** Prepare for threads to be told of their end. Idempotent. */
 void gw_threads_init(void);
 
+/** Keep one ring ready for the next thread that launches, so that it meets no page faults. Worker
+ * only. */
+void gw_threads_spare(void);
+
+/** In a forked child: forget the parent's spare ring, whose pages are shared with it. */
+void gw_threads_abandon(void);
+
 #endif

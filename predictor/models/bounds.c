@@ -15,36 +15,38 @@
  * is said when it is unknown.
  */
 #define RESOURCES(R)                                                                               \
-	R(ISSUE, "issue", COMPUTE, PARTITION, "unknown: issue (inst_issued or inst_executed, t_issue)") \
-	R(FMA, "fma", COMPUTE, PARTITION, "unknown: fma (pipe_fma or fp32_inst, t_sp)")             \
-	R(ALU, "alu", COMPUTE, PARTITION, "unknown: alu (pipe_alu or int_inst, t_add)")             \
-	R(FP64, "fp64", COMPUTE, PARTITION, "unknown: fp64 (pipe_fp64 or fp64_inst, t_dp)")         \
-	R(FP16, "fp16", COMPUTE, PARTITION, "unknown: fp16 (pipe_fp16 or fp16_inst, t_hp)")         \
-	R(XU, "xu", COMPUTE, PARTITION, "unknown: xu (pipe_xu, t_sfu)")                             \
-	R(TENSOR, "tensor", COMPUTE, PARTITION, "unknown: tensor (tensor_*_flop, t_tensor_*)")      \
-	R(LSU, "lsu", MEMORY, SM, "unknown: lsu (lsu_wavefronts, sm_count, sm_clock)")              \
-	R(SHARED, "shared", MEMORY, SM, "unknown: shared (shared_wavefronts, b_shared)")            \
-	R(L1, "l1", MEMORY, SM, "unknown: l1 (l1_bytes, b_l1)")                                     \
-	R(L2, "l2", MEMORY, DEVICE,                                                                 \
-	  "unknown: l2 (l2_read_bytes, l2_write_bytes, b_l2_read, b_l2_write)")                     \
-	R(DRAM, "dram", MEMORY, DEVICE, "unknown: dram (dram_read_bytes, dram_write_bytes, b_mem)") \
-	R(IN_FLIGHT, "dram_in_flight", LATENCY, DEVICE,                                             \
-	  "unknown: dram_in_flight (warp_loads_in_flight, global_load_requests, "                   \
-	  "dram_bw_in_flight)")                                                                     \
-	R(ATOMICS, "atomics", MEMORY, DEVICE,                                                       \
-	  "unknown: atomics (atomic_requests, t_atomic_global, t_atomic_same)")                     \
-	R(SHARED_ATOMICS, "shared_atomics", MEMORY, SM,                                             \
-	  "unknown: shared_atomics (shared_atomics, t_atomic_shared)")                              \
-	R(LATENCY, "latency", LATENCY, DEVICE,                                                      \
-	  "unknown: latency (warp_cycles or inst_executed, residency, sm_clock)")                   \
-	R(BLOCK_LAUNCH, "block_launch", LAUNCH, DEVICE,                                             \
+	R(ISSUE, "issue", COMPUTE, PARTITION,                                                      \
+	  "unknown: issue (inst_issued or inst_executed, t_issue)")                                \
+	R(FMA, "fma", COMPUTE, PARTITION, "unknown: fma (pipe_fma or fp32_inst, t_sp)")            \
+	R(ALU, "alu", COMPUTE, PARTITION, "unknown: alu (pipe_alu or int_inst, t_add)")            \
+	R(FP64, "fp64", COMPUTE, PARTITION, "unknown: fp64 (pipe_fp64 or fp64_inst, t_dp)")        \
+	R(FP16, "fp16", COMPUTE, PARTITION, "unknown: fp16 (pipe_fp16 or fp16_inst, t_hp)")        \
+	R(XU, "xu", COMPUTE, PARTITION, "unknown: xu (pipe_xu, t_sfu)")                            \
+	R(TENSOR, "tensor", COMPUTE, PARTITION, "unknown: tensor (tensor_*_flop, t_tensor_*)")     \
+	R(LSU, "lsu", MEMORY, SM, "unknown: lsu (lsu_wavefronts, sm_count, sm_clock)")             \
+	R(SHARED, "shared", MEMORY, SM, "unknown: shared (shared_wavefronts, b_shared)")           \
+	R(L1, "l1", MEMORY, SM, "unknown: l1 (l1_bytes, b_l1)")                                    \
+	R(L2, "l2", MEMORY, DEVICE,                                                                \
+	  "unknown: l2 (l2_read_bytes, l2_write_bytes, b_l2_read, b_l2_write)")                    \
+	R(DRAM, "dram", MEMORY, DEVICE,                                                            \
+	  "unknown: dram (dram_read_bytes, dram_write_bytes, b_mem)")                              \
+	R(IN_FLIGHT, "dram_in_flight", LATENCY, DEVICE,                                            \
+	  "unknown: dram_in_flight (warp_loads_in_flight, global_load_requests, "                  \
+	  "dram_bw_in_flight)")                                                                    \
+	R(ATOMICS, "atomics", MEMORY, DEVICE,                                                      \
+	  "unknown: atomics (atomic_requests, t_atomic_global, t_atomic_same)")                    \
+	R(SHARED_ATOMICS, "shared_atomics", MEMORY, SM,                                            \
+	  "unknown: shared_atomics (shared_atomics, t_atomic_shared)")                             \
+	R(LATENCY, "latency", LATENCY, DEVICE,                                                     \
+	  "unknown: latency (warp_cycles or inst_executed, residency, sm_clock)")                  \
+	R(BLOCK_LAUNCH, "block_launch", LAUNCH, DEVICE,                                            \
 	  "unknown: block_launch (launch_per_block or launch_per_warp)")
 
 enum resource {
 #define R(id, name, bound, scope, unknown) id,
 	RESOURCES(R)
 #undef R
-	RESOURCE_COUNT
+	        RESOURCE_COUNT
 };
 
 enum scope { PARTITION, SM, DEVICE, SCOPES };
@@ -55,7 +57,7 @@ static const struct {
 	enum scope scope;
 } info[RESOURCE_COUNT] = {
 #define R(id, name, bound, scope, unknown) {name, unknown, GW_BOUND_##bound, scope},
-	RESOURCES(R)
+        RESOURCES(R)
 #undef R
 };
 
@@ -76,6 +78,7 @@ struct view {
 	const struct gw_device *d;
 	const struct gw_work *w;
 	double blocks, warps, warps_per_block;
+	double most_blocks; /* of the grid, on the busiest SM */
 	double sms, clock;
 	struct gw_occupancy occupancy;
 	bool resident; /* occupancy is known */
@@ -84,10 +87,16 @@ struct view {
 	double amat;                           /* cycles; NaN when unknown */
 };
 
-/* Nothing to do takes no time, whatever the rate; an unknown amount or rate is unknown. */
-static double over(double amount, double rate)
+/* The larger, or a where b is unknown. Inline, unlike fmax, as this runs for every launch. */
+static inline double larger(double a, double b)
 {
-	return amount == 0 ? 0 : amount / rate;
+	return b > a ? b : a;
+}
+
+/* The larger of what is known. */
+static inline double larger_known(double a, double b)
+{
+	return larger(gw_either(a, b), b);
 }
 
 static double work_of(const struct view *v, enum gw_work_field f)
@@ -100,13 +109,21 @@ static double rate_of(const struct view *v, enum gw_param p)
 	return gw_param_value(v->d, p);
 }
 
+/* Nothing to do takes no time, whatever the rate; an unknown amount or rate is unknown. */
+static double over(const struct view *v, double amount, enum gw_param rate)
+{
+	return amount == 0 ? 0 : amount / rate_of(v, rate);
+}
+
 /* Instructions of a pipe counted in warps, or in threads where only that is known. */
 static double pipe_time(const struct view *v, enum gw_work_field pipe, enum gw_work_field threads,
                         enum gw_param rate, double operations)
 {
-	double insts = gw_either(work_of(v, pipe) * WARP, work_of(v, threads));
+	double insts = work_of(v, pipe) * WARP;
 
-	return over(insts, rate_of(v, rate) / operations);
+	if (isnan(insts))
+		insts = work_of(v, threads);
+	return over(v, insts * operations, rate);
 }
 
 /* The sum over operand types that are known: at least that much is done. */
@@ -128,19 +145,28 @@ static double tensor_time(const struct view *v)
 		double flop = work_of(v, types[i].work);
 
 		if (!isnan(flop))
-			sum = gw_either(sum, 0) + over(flop, rate_of(v, types[i].rate));
+			sum = gw_either(sum, 0) + over(v, flop, types[i].rate);
 	}
 	return sum;
 }
 
+/* Bytes at the bandwidth of their direction, or of both where only that is known. */
+static double dram_bytes_time(const struct view *v, enum gw_work_field bytes, enum gw_param own)
+{
+	double amount = work_of(v, bytes), bandwidth;
+
+	if (amount == 0)
+		return 0;
+	bandwidth = rate_of(v, own);
+	if (isnan(bandwidth))
+		bandwidth = gw_either(rate_of(v, GW_PARAM_b_mem), rate_of(v, GW_PARAM_b_mem_spec));
+	return amount / bandwidth;
+}
+
 static double dram_time(const struct view *v)
 {
-	double both = gw_either(rate_of(v, GW_PARAM_b_mem), rate_of(v, GW_PARAM_b_mem_spec));
-
-	return over(work_of(v, GW_WORK_dram_read_bytes),
-	            gw_either(rate_of(v, GW_PARAM_b_mem_read), both)) +
-	       over(work_of(v, GW_WORK_dram_write_bytes),
-	            gw_either(rate_of(v, GW_PARAM_b_mem_write), both));
+	return dram_bytes_time(v, GW_WORK_dram_read_bytes, GW_PARAM_b_mem_read) +
+	       dram_bytes_time(v, GW_WORK_dram_write_bytes, GW_PARAM_b_mem_write);
 }
 
 /*
@@ -152,36 +178,39 @@ static double in_flight_time(const struct view *v)
 {
 	double bytes = work_of(v, GW_WORK_dram_read_bytes);
 	const struct gw_curve *curve = &v->d->curve[GW_CURVE_dram_bw_in_flight];
-	double warps, in_flight, bandwidth, faster;
+	double resident, warps, in_flight, bandwidth, faster;
 
 	if (bytes == 0)
 		return 0;
 	if (!v->resident || !curve->count)
 		return NAN;
-	faster = fmax(1, gw_either(rate_of(v, GW_PARAM_lat_dram) / v->amat, 1));
-	warps = fmin(v->blocks, (double)v->occupancy.resident_blocks) * v->warps_per_block / v->sms;
+	faster = larger(1, gw_either(rate_of(v, GW_PARAM_lat_dram) / v->amat, 1));
+	resident = (double)v->occupancy.resident_blocks;
+	warps = (v->blocks < resident ? v->blocks : resident) * v->warps_per_block / v->sms;
 	in_flight = warps * work_of(v, GW_WORK_warp_loads_in_flight) *
 	            (bytes / work_of(v, GW_WORK_global_load_requests)) * faster;
 	bandwidth = gw_curve_at(v->d, GW_CURVE_dram_bw_in_flight, in_flight);
 	if (in_flight < curve->x[0]) /* below the first point: in proportion, by Little's law */
 		bandwidth *= in_flight / curve->x[0];
-	return over(bytes, bandwidth);
+	return bytes / bandwidth;
 }
 
 static double atomics_time(const struct view *v)
 {
-	double all = over(work_of(v, GW_WORK_atomic_requests), rate_of(v, GW_PARAM_t_atomic_global));
-	double same = over(work_of(v, GW_WORK_atomic_same_address),
-	                   rate_of(v, GW_PARAM_t_atomic_same));
+	double requests = work_of(v, GW_WORK_atomic_requests);
 
-	return work_of(v, GW_WORK_atomic_requests) == 0 ? 0 : fmax(all, same);
+	if (requests == 0)
+		return 0;
+	return larger_known(
+	        over(v, requests, GW_PARAM_t_atomic_global),
+	        over(v, work_of(v, GW_WORK_atomic_same_address), GW_PARAM_t_atomic_same));
 }
 
 /* Blocks are started at a rate of their own, and warps at another: the slower counts. */
 static double block_launch_time(const struct view *v)
 {
-	return fmax(v->blocks * rate_of(v, GW_PARAM_launch_per_block),
-	            v->warps * rate_of(v, GW_PARAM_launch_per_warp));
+	return larger_known(v->blocks * rate_of(v, GW_PARAM_launch_per_block),
+	                    v->warps * rate_of(v, GW_PARAM_launch_per_warp));
 }
 
 /*
@@ -208,19 +237,21 @@ static double class_cycles(const struct view *v)
 
 		if (isnan(insts) || isnan(each))
 			continue;
-		cycles += insts * fmax(each, 1);
+		cycles += insts * larger(each, 1);
 		rest -= insts;
 	}
-	return isnan(rest) ? NAN : cycles + fmax(rest, 0);
+	return isnan(rest) ? NAN : cycles + larger(rest, 0);
 }
 
 /* Loads a warp waits for one after the other: by the code, or by how many it overlaps. */
 static double chain_of(const struct view *v)
 {
+	double chain = work_of(v, GW_WORK_warp_memory_chain);
 	double loads = work_of(v, GW_WORK_global_load_requests) / v->warps;
 
-	return gw_either(work_of(v, GW_WORK_warp_memory_chain),
-	                 over(loads, work_of(v, GW_WORK_warp_loads_in_flight)));
+	if (!isnan(chain) || loads == 0)
+		return gw_either(chain, loads);
+	return loads / work_of(v, GW_WORK_warp_loads_in_flight);
 }
 
 /* What a warp waits for memory at least: its chain, or one load when that is not known. */
@@ -248,22 +279,21 @@ static double loaded_time(const struct view *v, double idle, double waits, doubl
 	uint32_t low = 0, high = c->count;
 	double slope, a, half, b;
 
-	if (!(c->count && waits > 0 && bytes > 0) ||
-	    c->x[0] * idle >= target)
+	if (!(c->count && waits > 0 && bytes > 0) || c->x[0] * idle >= target)
 		return idle / v->clock;
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (c->x[middle] * (idle + waits * fmax(0, c->y[middle] - c->y[0])) <= target)
+		if (c->x[middle] * (idle + waits * larger(0, c->y[middle] - c->y[0])) <= target)
 			low = middle;
 		else
 			high = middle;
 	}
-	a = idle + waits * fmax(0, c->y[low] - c->y[0]);
+	a = idle + waits * larger(0, c->y[low] - c->y[0]);
 	if (high == c->count)
 		return a / v->clock;
 	/* Within a segment: b (a + slope (b - x)) = target, a quadratic in b. */
-	slope = waits * fmax(0, (c->y[high] - c->y[low]) / (c->x[high] - c->x[low]));
+	slope = waits * larger(0, (c->y[high] - c->y[low]) / (c->x[high] - c->x[low]));
 	half = (a - slope * c->x[low]) / 2;
 	b = slope > 0 ? target / (half + sqrt(half * half + slope * target)) : target / a;
 	return bytes / b;
@@ -271,20 +301,20 @@ static double loaded_time(const struct view *v, double idle, double waits, doubl
 
 static double latency_time(const struct view *v, struct gw_estimate *e)
 {
-	double scheduled = work_of(v, GW_WORK_warp_cycles), chain = chain_of(v);
-	double longest = work_of(v, GW_WORK_warp_cycles_longest);
-	double mean = gw_either(scheduled, longest), rounds;
+	double longest = work_of(v, GW_WORK_warp_cycles_longest), chain = chain_of(v), rounds;
+	double mean = gw_either(work_of(v, GW_WORK_warp_cycles), longest);
 
 	if (!v->resident || isnan(v->clock))
 		return NAN;
 	if (isnan(mean)) {
 		mean = class_cycles(v) + memory_cycles(v, chain);
 		if (isnan(work_of(v, GW_WORK_warp_ilp)) || isnan(chain))
-			gw_estimate_warn(e, "dependences are not known (warp_cycles, or warp_ilp and "
-			                    "warp_memory_chain): latency is the least a warp takes");
+			gw_estimate_warn(e,
+			                 "dependences are not known (warp_cycles, or warp_ilp and "
+			                 "warp_memory_chain): latency is the least a warp takes");
 	}
-	rounds = ceil(ceil(v->blocks / v->sms) / v->occupancy.blocks_per_sm);
-	mean = rounds * mean + fmax(0, gw_either(longest, mean) - mean);
+	rounds = ceil(v->most_blocks / v->occupancy.blocks_per_sm);
+	mean = rounds * mean + larger(0, gw_either(longest, mean) - mean);
 	if (isnan(mean))
 		return NAN;
 	return loaded_time(v, mean, rounds * chain * v->dram_share,
@@ -298,7 +328,7 @@ static double latency_time(const struct view *v, struct gw_estimate *e)
 static void quantise(struct view *v, struct gw_estimate *e)
 {
 	double partitions = rate_of(v, GW_PARAM_schedulers_per_sm);
-	double busiest = ceil(v->blocks / v->sms) * v->warps_per_block;
+	double busiest = v->most_blocks * v->warps_per_block;
 
 	v->quantum[DEVICE] = 1;
 	v->quantum[SM] = busiest * v->sms / v->warps;
@@ -317,10 +347,12 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 
 	v->d = device, v->w = work;
 	v->blocks = gw_dim3_size(launch->config.grid);
-	v->warps_per_block = ceil(gw_dim3_size(launch->config.block) / WARP);
+	v->warps_per_block = why ? ceil(gw_dim3_size(launch->config.block) / WARP)
+	                         : v->occupancy.warps_per_block;
 	v->warps = v->blocks * v->warps_per_block;
 	v->sms = rate_of(v, GW_PARAM_sm_count);
 	v->clock = rate_of(v, GW_PARAM_sm_clock);
+	v->most_blocks = ceil(v->blocks / v->sms);
 	v->resident = !why;
 	if (why)
 		gw_estimate_warn(e, why);
@@ -334,76 +366,104 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	quantise(v, e);
 }
 
+/* Times if the grid were spread evenly; rank() puts in how it is not. */
 static void times_of(const struct view *v, struct gw_estimate *e, double t[RESOURCE_COUNT])
 {
-	t[ISSUE] = over(gw_either(work_of(v, GW_WORK_inst_issued), work_of(v, GW_WORK_inst_executed)),
-	                rate_of(v, GW_PARAM_t_issue));
+	double issued = work_of(v, GW_WORK_inst_issued);
+	double wavefronts = work_of(v, GW_WORK_lsu_wavefronts); /* one a cycle and SM */
+
+	t[ISSUE] = over(v, isnan(issued) ? work_of(v, GW_WORK_inst_executed) : issued,
+	                GW_PARAM_t_issue);
 	t[FMA] = pipe_time(v, GW_WORK_pipe_fma, GW_WORK_fp32_inst, GW_PARAM_t_sp, 2);
 	t[ALU] = pipe_time(v, GW_WORK_pipe_alu, GW_WORK_int_inst, GW_PARAM_t_add, 1);
 	t[FP64] = pipe_time(v, GW_WORK_pipe_fp64, GW_WORK_fp64_inst, GW_PARAM_t_dp, 2);
 	t[FP16] = pipe_time(v, GW_WORK_pipe_fp16, GW_WORK_fp16_inst, GW_PARAM_t_hp, 4);
-	t[XU] = over(work_of(v, GW_WORK_pipe_xu) * WARP, rate_of(v, GW_PARAM_t_sfu));
+	t[XU] = over(v, work_of(v, GW_WORK_pipe_xu) * WARP, GW_PARAM_t_sfu);
 	t[TENSOR] = tensor_time(v);
-	t[LSU] = over(work_of(v, GW_WORK_lsu_wavefronts), v->sms * v->clock);
-	t[SHARED] = over(work_of(v, GW_WORK_shared_wavefronts) * WAVEFRONT_BYTES,
-	                 rate_of(v, GW_PARAM_b_shared));
-	t[L1] = over(work_of(v, GW_WORK_l1_bytes), rate_of(v, GW_PARAM_b_l1));
-	t[L2] = over(work_of(v, GW_WORK_l2_read_bytes), rate_of(v, GW_PARAM_b_l2_read)) +
-	        over(work_of(v, GW_WORK_l2_write_bytes), rate_of(v, GW_PARAM_b_l2_write));
+	t[LSU] = wavefronts == 0 ? 0 : wavefronts / (v->sms * v->clock);
+	t[SHARED] =
+	        over(v, work_of(v, GW_WORK_shared_wavefronts) * WAVEFRONT_BYTES, GW_PARAM_b_shared);
+	t[L1] = over(v, work_of(v, GW_WORK_l1_bytes), GW_PARAM_b_l1);
+	t[L2] = over(v, work_of(v, GW_WORK_l2_read_bytes), GW_PARAM_b_l2_read) +
+	        over(v, work_of(v, GW_WORK_l2_write_bytes), GW_PARAM_b_l2_write);
 	t[DRAM] = dram_time(v);
 	t[IN_FLIGHT] = in_flight_time(v);
 	t[ATOMICS] = atomics_time(v);
-	t[SHARED_ATOMICS] = over(work_of(v, GW_WORK_shared_atomics),
-	                         rate_of(v, GW_PARAM_t_atomic_shared));
+	t[SHARED_ATOMICS] = over(v, work_of(v, GW_WORK_shared_atomics), GW_PARAM_t_atomic_shared);
 	t[LATENCY] = latency_time(v, e);
 	t[BLOCK_LAUNCH] = block_launch_time(v);
-	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
-		t[i] *= v->quantum[info[i].scope];
 }
 
-/* (sum t^3)^(1/3) over what is known, scaled by the largest so that no cube overflows. */
-static double combine(const double t[RESOURCE_COUNT], double largest)
-{
-	double sum = 0;
-
-	if (!(largest > 0))
-		return 0;
-	for (unsigned i = 0; i < RESOURCE_COUNT; i++) {
-		double x = t[i] / largest;
-
-		/* Device memory counts once: by its bandwidth or by what is in flight. */
-		if ((i == DRAM && t[IN_FLIGHT] > t[DRAM]) ||
-		    (i == IN_FLIGHT && !(t[IN_FLIGHT] > t[DRAM]) && !isnan(t[DRAM])) || isnan(x))
-			continue;
-		sum += x * x * x;
-	}
-	return largest * cbrt(sum);
-}
-
-/** The two resources that need the most time. */
+/** What the resources come to together. */
 struct ranking {
-	unsigned first;
-	double most, next;
-	bool any; /* a resource of the work itself is known */
+	unsigned first;    /* the one that needs the most time */
+	double most, next; /* its time, and that of the next */
+	double cubes;      /* sum of the cubes of the times, device memory once */
+	bool any;          /* a resource of the work itself is known */
 };
 
-static struct ranking rank(const double t[RESOURCE_COUNT], struct gw_estimate *e)
+/* Terms are written in place: this runs for every launch, and there are many resources. */
+static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struct gw_estimate *e)
 {
+	/* Device memory counts by its bandwidth or by what is in flight, whichever is slower. */
+	unsigned other = isnan(t[DRAM]) || t[IN_FLIGHT] > t[DRAM] ? DRAM : IN_FLIGHT;
 	struct ranking r = {.first = BLOCK_LAUNCH};
+	unsigned unknown = 0;
 
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++) {
-		gw_estimate_resource(e, info[i].name, t[i]);
-		if (isnan(t[i])) {
+		double time = t[i] * v->quantum[info[i].scope];
+
+		e->terms[i] = (struct gw_term){info[i].name, time, "s", true};
+		if (isnan(time)) {
 			gw_estimate_warn(e, info[i].unknown);
+			unknown++;
 			continue;
 		}
-		r.any = r.any || i != BLOCK_LAUNCH;
-		if (t[i] > r.most)
-			r.next = r.most, r.most = t[i], r.first = i;
-		else if (t[i] > r.next)
-			r.next = t[i];
+		if (i != other)
+			r.cubes += time * time * time;
+		if (time > r.most)
+			r.next = r.most, r.most = time, r.first = i;
+		else if (time > r.next)
+			r.next = time;
 	}
+	e->term_count = RESOURCE_COUNT;
+	r.any = RESOURCE_COUNT - unknown > !isnan(t[BLOCK_LAUNCH]);
 	return r;
+}
+
+/*
+ * (sum t^3)^(1/3). The sum is between 1 and RESOURCE_COUNT of the largest cube, where three
+ * steps of Halley's method from a straight line give all the digits there are; libm's cbrt
+ * takes five times as long. Below 1e-90 s the cubes vanish, and the largest stands for all.
+ */
+static double combine(const struct ranking *r)
+{
+	double s, root;
+
+	if (!(r->most > 1e-90))
+		return r->most;
+	s = r->cubes / (r->most * r->most * r->most);
+	root = 0.9 + 0.1 * s;
+	for (unsigned i = 0; i < 3; i++) {
+		double cube = root * root * root;
+
+		root *= (cube + 2 * s) / (2 * cube + s);
+	}
+	return r->most * root;
+}
+
+static void explain(const struct view *v, const struct ranking *r, double floor_time,
+                    struct gw_estimate *e)
+{
+	struct gw_term *term = &e->terms[e->term_count];
+
+	_Static_assert(RESOURCE_COUNT + 4 <= GW_TERMS_MAX, "room for every term");
+	*term++ = (struct gw_term){"launch_floor", floor_time, "s", false};
+	*term++ = (struct gw_term){"next/binding", r->next / r->most, "1", false};
+	*term++ = (struct gw_term){"waves", v->resident ? v->occupancy.waves : NAN, "1", false};
+	*term = (struct gw_term){"occupancy", v->resident ? v->occupancy.fraction : NAN, "1",
+	                         false};
+	e->term_count += 4;
 }
 
 static void estimate(const struct gw_device *device, const struct gw_launch *launch,
@@ -422,19 +482,16 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 		return;
 	}
 	times_of(&v, e, t);
-	r = rank(t, e);
+	r = rank(&v, t, e);
 	floor_time = rate_of(&v, GW_PARAM_launch_floor);
-	gw_estimate_term(e, "launch_floor", floor_time, "s");
 	if (isnan(floor_time))
 		gw_estimate_warn(e, "unknown: launch_floor, the time is without it");
+	explain(&v, &r, floor_time, e);
 	if (!r.any) {
 		gw_estimate_missing(e, "the work of the launch, or the device's rates for it");
 		return;
 	}
-	busy = combine(t, r.most);
-	gw_estimate_term(e, "next", r.most > 0 ? r.next / r.most : NAN, "1 (of the binding)");
-	gw_estimate_term(e, "waves", v.resident ? v.occupancy.waves : NAN, "1");
-	gw_estimate_term(e, "occupancy", v.resident ? v.occupancy.fraction : NAN, "1");
+	busy = combine(&r);
 	gw_estimate_settle(e, gw_either(floor_time, 0) + busy);
 	if (e->reason[0])
 		return;
@@ -443,8 +500,8 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 }
 
 const struct gw_model gw_model_bounds = {
-	.name = "bounds",
-	.source = "gpuwatch",
-	.summary = "time of every resource at its measured rate, joined with latency and launch",
-	.estimate = estimate,
+        .name = "bounds",
+        .source = "gpuwatch",
+        .summary = "time of every resource at its measured rate, joined with latency and launch",
+        .estimate = estimate,
 };

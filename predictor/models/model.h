@@ -10,24 +10,24 @@
 #include "../types.h"
 
 enum {
-	GW_TERMS_MAX = 40,   /**< most terms an estimate can show */
+	GW_TERMS_MAX = 40,    /**< most terms an estimate can show */
 	GW_WARNINGS_MAX = 24, /**< most warnings an estimate can carry */
 };
 
 /** One step of a model's reasoning, shown to the user. */
 struct gw_term {
-	const char *name;   /**< the paper's symbol or a plain word; static string */
-	double value;       /**< NaN when it could not be computed */
-	const char *unit;   /**< static string */
-	bool resource;      /**< true for a time that competes to bind the launch (unit s) */
+	const char *name; /**< the paper's symbol or a plain word; static string */
+	double value;     /**< NaN when it could not be computed */
+	const char *unit; /**< static string */
+	bool resource;    /**< true for a time that competes to bind the launch (unit s) */
 };
 
 /** What a model says of a launch. */
 struct gw_estimate {
-	double seconds;           /**< GPU time; NaN when the model can't tell */
-	char reason[120];         /**< why seconds is NaN; empty otherwise */
+	double seconds;   /**< GPU time; NaN when the model can't tell */
+	char reason[120]; /**< why seconds is NaN; empty otherwise */
 	enum gw_bound bound;
-	const char *binding;      /**< name of the resource that binds; NULL when unknown */
+	const char *binding; /**< name of the resource that binds; NULL when unknown */
 	unsigned term_count;
 	struct gw_term terms[GW_TERMS_MAX];
 	unsigned warning_count;
@@ -36,16 +36,20 @@ struct gw_estimate {
 
 /** Options that a paper offers its user; zero-initialised means none. */
 struct gw_model_options {
-	unsigned qrm_factors;    /**< fig. 5.10 of 002: 0 both, 1 E_mix only, 2 none */
-	bool qrm_int_as_add;     /**< 5.2.6 of 002: an integer instruction costs an addition */
-	bool qrm_utilisation;    /**< apply E_util (5.13), which must then be given in qrm_e_util */
-	double qrm_e_util;       /**< E_util: measured over predicted time on the reference GPU */
-	double utilisation;      /**< 0 to 1 of the best used resource, for a warning; 0 = not given */
-	double given_ops;        /**< user-given operations (002, 6.2); 0 = not given */
-	double given_ops_rate;   /**< peak rate of the given operations, op/s (002, 6.2); 0 = not given */
-	double given_ops_inst;   /**< thread instructions that do the given operations; 0 = one each */
-	double given_traffic;    /**< user-given DRAM bytes (002, 7.2.1); 0 = not given */
-	double l1_hit, l2_hit;   /**< user-given hit shares (001: l1pct, l2pct), 0 to 1; negative = not given */
+	unsigned qrm_factors; /**< fig. 5.10 of 002: 0 both, 1 E_mix only, 2 none */
+	bool qrm_int_as_add;  /**< 5.2.6 of 002: an integer instruction costs an addition */
+	bool qrm_utilisation; /**< apply E_util (5.13), which must then be given in qrm_e_util */
+	double qrm_e_util;    /**< E_util: measured over predicted time on the reference GPU */
+	double utilisation;   /**< of the best used resource, 0 to 1, for a warning; 0: not given */
+	double given_ops;     /**< user-given operations (002, 6.2); 0 = not given */
+	double given_ops_rate; /**< peak of the given operations, op/s (6.2); 0: not given */
+	double given_ops_inst; /**< thread instructions that do them; 0: one each */
+	double given_traffic;  /**< user-given DRAM bytes (002, 7.2.1); 0 = not given */
+	/**
+	 * User-given shares of all accesses that hit L1 and L2 (001: l1pct, l2pct), 0 to 1, given
+	 * together or one alone; a negative one is not given, nor are both when both are 0.
+	 */
+	double l1_hit, l2_hit;
 };
 
 /** A model: its name in commands, where it comes from, and what it computes. */

@@ -34,16 +34,15 @@ const char *gw_occupancy_limit_name(enum gw_occupancy_limit limit)
 /* The newest row that is not newer, of the same major version: units belong to a major version. */
 static const struct limits *row_of(double capability)
 {
-	const struct limits *found = NULL;
+	unsigned i = sizeof(table) / sizeof(*table);
 	uint32_t cc;
 
 	if (!(capability >= 20 && capability < 1000))
 		return NULL;
 	cc = (uint32_t)capability;
-	for (unsigned i = 0; i < sizeof(table) / sizeof(*table); i++)
-		if (table[i].cc <= cc && table[i].cc / 10 == cc / 10)
-			found = &table[i];
-	return found;
+	while (i > 0 && table[i - 1].cc > cc)
+		i--;
+	return i > 0 && table[i - 1].cc / 10 == cc / 10 ? &table[i - 1] : NULL;
 }
 
 /* The profile's own value where it has one that a 32-bit count can hold. */

@@ -229,7 +229,7 @@ static void binding_resource_and_the_next_are_told(void **state)
 	e = ask(&f);
 	assert_int_equal(e.bound, GW_BOUND_COMPUTE);
 	assert_string_equal(e.binding, "fp64");
-	assert_close(fixture_term(&e, "next"),
+	assert_close(fixture_term(&e, "next/binding"),
 	             fixture_term(&e, "latency") / fixture_term(&e, "fp64"));
 }
 

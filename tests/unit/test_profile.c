@@ -391,6 +391,86 @@ static void every_shipped_profile_reads_and_survives_writing(void **state)
 	assert_true(count >= 22);
 }
 
+/* A digit transposed in a data sheet's numbers would break what ties them together. */
+static void vendors_peaks_agree_with_their_lanes_and_clocks(void **state)
+{
+	DIR *folder = opendir(GW_PROFILES);
+	struct dirent *entry;
+	unsigned count = 0;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder))) {
+		const struct gw_device *d = &profile.device;
+		double peak;
+		char path[4096];
+
+		if (!strstr(entry->d_name, ".json"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", GW_PROFILES, entry->d_name);
+		assert_int_equal(gw_profile_read(path, &profile, &error), 0);
+		peak = 2 * gw_param(d, GW_PARAM_sm_count) *
+		       gw_param(d, GW_PARAM_fp32_lanes_per_sm) * gw_param(d, GW_PARAM_sm_clock);
+		if (d->param[GW_PARAM_t_sp].method != GW_METHOD_VENDOR || isnan(peak))
+			continue;
+		if (!(fabs(gw_param(d, GW_PARAM_t_sp) / peak - 1) < 0.01))
+			fail_msg("%s: t_sp %g, lanes and clock %g", entry->d_name,
+			         gw_param(d, GW_PARAM_t_sp), peak);
+		count++;
+	}
+	closedir(folder);
+	assert_true(count >= 12);
+}
+
+static char *read_whole(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = calloc(1, 1 << 20);
+
+	assert_non_null(f);
+	assert_non_null(text);
+	assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+	fclose(f);
+	return text;
+}
+
+static void the_documentation_has_a_row_for_each_parameter(void **state)
+{
+	char *text = read_whole(GW_DOCS "/profile.md"), row[512];
+
+	(void)state;
+	for (unsigned i = 0; i < GW_PARAMS; i++) {
+		const struct gw_field_info *p = gw_param_info(i);
+
+		snprintf(row, sizeof(row), "| `%s` | %s | %s |", p->name, p->unit, p->meaning);
+		if (!strstr(text, row))
+			fail_msg("docs/profile.md lacks the row: %s", row);
+	}
+	for (unsigned i = 0; i < GW_CURVES; i++) {
+		const struct gw_field_info *c = gw_curve_info(i);
+
+		snprintf(row, sizeof(row), "| `%s` | %s | %s | %s |", c->name, gw_curve_unit_x(i),
+		         c->unit, c->meaning);
+		if (!strstr(text, row))
+			fail_msg("docs/profile.md lacks the row: %s", row);
+	}
+	free(text);
+}
+
+static void the_documentations_example_reads(void **state)
+{
+	char *text = read_whole(GW_DOCS "/profile.md");
+	char *begin = strstr(text, "```json\n"), *end = begin ? strstr(begin + 8, "```") : NULL;
+
+	(void)state;
+	assert_non_null(end);
+	*end = '\0';
+	if (parse(begin + 8))
+		fail_msg("%s", error.text);
+	assert_string_equal(profile.device.name, "NVIDIA H200");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +493,9 @@ int main(void)
 	        cmocka_unit_test(deep_nesting_is_refused_not_overflowed),
 	        cmocka_unit_test(what_is_written_reads_back_to_the_same_bits),
 	        cmocka_unit_test(numbers_are_written_alike_in_every_locale),
+	        cmocka_unit_test(the_documentation_has_a_row_for_each_parameter),
+	        cmocka_unit_test(the_documentations_example_reads),
+	        cmocka_unit_test(vendors_peaks_agree_with_their_lanes_and_clocks),
 	        cmocka_unit_test(every_shipped_profile_reads_and_survives_writing),
 	};
 

@@ -278,8 +278,53 @@ static void a_save_that_fails_says_why(void **state)
 	assert_non_null(strstr(error.text, "No such file"));
 }
 
-int main(void)
+/* Copy this program below `home`. */
+static void copy_program(const char *path)
 {
+	char full[256], buffer[65536];
+	FILE *in = fopen("/proc/self/exe", "rb"), *out;
+	size_t n;
+
+	snprintf(full, sizeof(full), "%s/%s", home, path);
+	out = fopen(full, "wb");
+	assert_true(in && out);
+	while ((n = fread(buffer, 1, sizeof(buffer), in)))
+		assert_int_equal(fwrite(buffer, 1, n, out), n);
+	fclose(in);
+	assert_int_equal(fclose(out), 0);
+	assert_int_equal(chmod(full, 0755), 0);
+}
+
+/* Exit status of a copy of this program that looks for a GPU's profile. */
+static int search_by_copy(const char *path, const char *name)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "cd / && PATH='%s/bin:/usr/bin:/bin' %s '%s' 2>&1", home,
+	         path, name);
+	return system(command);
+}
+
+static void an_installed_program_finds_the_profiles_beside_it(void **state)
+{
+	(void)state;
+	make_folder("bin");
+	make_folder("share");
+	make_folder("share/gpuwatch");
+	make_folder("share/gpuwatch/profiles");
+	copy_program("bin/gw_search");
+	assert_int_not_equal(search_by_copy("gw_search", "Installed GPU"), 0);
+	make_profile("share/gpuwatch/profiles/x.json", "Installed GPU", 3);
+	assert_int_equal(search_by_copy("gw_search", "Installed GPU"), 0);
+	/* Away from the source tree its profiles are out of sight. */
+	assert_int_not_equal(search_by_copy("gw_search", "NVIDIA H200"), 0);
+}
+
+/* With an argument: the copy's part in the test above. */
+int main(int argc, char **argv)
+{
+	if (argc == 2)
+		return gw_profile_find(argv[1], NULL, &profile, &error) ? 1 : 0;
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 	        FRESH(names_match_whatever_their_case_and_punctuation),
@@ -295,6 +340,7 @@ int main(void)
 	        FRESH(each_visits_all_and_stops_when_told),
 	        FRESH(saving_replaces_a_profile_and_leaves_nothing_else),
 	        FRESH(a_save_that_fails_says_why),
+	        FRESH(an_installed_program_finds_the_profiles_beside_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

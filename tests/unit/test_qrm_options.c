@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "predictor/models/qrm.h"
@@ -283,6 +285,27 @@ static void roofline_takes_the_slowest_resource(void **state)
 	assert_string_equal(e.binding, "tensor fp16");
 }
 
+static void the_documentation_has_the_table_of_metrics(void **state)
+{
+	FILE *f = fopen(GW_DOCS "/models.md", "r");
+	char *text = calloc(1, 1 << 20), row[512];
+
+	(void)state;
+	assert_non_null(f);
+	assert_non_null(text);
+	assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+	fclose(f);
+	for (unsigned i = 0; i < GW_MS; i++) {
+		const struct gw_qrm_metric *m = &gw_qrm_metrics[i];
+
+		snprintf(row, sizeof(row), "| %s | %s | %s | `%s` |", m->symbol, m->nvprof,
+		         m->counter, gw_work_info(m->field)->name);
+		if (!strstr(text, row))
+			fail_msg("docs/models.md lacks the row: %s", row);
+	}
+	free(text);
+}
+
 int main(void)
 {
 #define FRESH(test) cmocka_unit_test_setup(test, set_up)
@@ -302,6 +325,7 @@ int main(void)
 	        FRESH(what_is_missing_is_named),
 	        FRESH(counts_that_contradict_are_refused),
 	        FRESH(roofline_takes_the_slowest_resource),
+	        FRESH(the_documentation_has_the_table_of_metrics),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

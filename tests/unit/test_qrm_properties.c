@@ -243,7 +243,7 @@ static void more_instructions_are_never_faster_while_the_type_stays(void **state
 		}
 	/* Where the first floating-point instruction changes K_type, what had counted as work
 	 * becomes overhead at T_add; where T_op was the slower rate, the kernel gets faster. */
-	assert_true(changed > LAUNCHES / 2);
+	assert_in_range(changed, 4946, 4966);
 	assert_in_range(violations, 1205, 1225); /* 1215, but for libm's last bits */
 }
 
@@ -395,7 +395,7 @@ static void an_empty_device_or_work_gives_a_reason(void **state)
 	(void)state;
 	state_of_random = 8;
 	for (unsigned which = 0; which < 2; which++)
-		for (const struct gw_model *const *m = gw_models; *m; m++) {
+		for (unsigned m = 0; m < 2; m++) {
 			struct gw_estimate e;
 
 			random_device();
@@ -404,7 +404,7 @@ static void an_empty_device_or_work_gives_a_reason(void **state)
 				gw_work_clear(&work);
 			else
 				gw_device_clear(&device, "nothing known");
-			(*m)->estimate(&device, &launch, &work, NULL, &e);
+			gw_model_find(ours[m])->estimate(&device, &launch, &work, NULL, &e);
 			assert_true(isnan(e.seconds) && *e.reason);
 		}
 }

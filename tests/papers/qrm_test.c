@@ -160,7 +160,6 @@ static void table_4_10_sgemm_parameters(void **state)
 	assert_prints(term(&e, "C_other"), "0.25");
 	assert_prints(100 * term(&e, "E_instr"), "10.45");
 	assert_prints(term(&e, "T'_op") / 1e9, "202.80");
-	/* The paper has 1.73: 202.80 / 117.56 is 1.7250, and rounds to 1.73 only from there. */
 	assert_prints(term(&e, "O_dev"), "1.73");
 	assert_int_equal(e.bound, GW_BOUND_COMPUTE);
 }
