@@ -58,15 +58,19 @@ static void spin(const struct si_config *config, void **params)
 	(void)params;
 }
 
-si_body *si_body_find(const char *name)
+si_body *si_body_find(const char *name, int *params)
 {
 	static const struct {
 		const char *name;
 		si_body *body;
-	} bodies[] = {{"vector_add", vector_add}, {"fill", fill},       {"increment", increment},
-	              {"set_one", set_one},       {"set_two", set_two}, {"spin", spin}};
+		int params;
+	} bodies[] = {{"vector_add", vector_add, 4}, {"fill", fill, 3},
+	              {"increment", increment, 1},   {"set_one", set_one, 1},
+	              {"set_two", set_two, 1},       {"spin", spin, 0}};
 	for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
-		if (strcmp(bodies[i].name, name) == 0)
+		if (strcmp(bodies[i].name, name) == 0) {
+			*params = bodies[i].params;
 			return bodies[i].body;
+		}
 	return NULL;
 }

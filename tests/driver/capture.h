@@ -11,11 +11,18 @@ void si_capture_event_clear(CUevent event);
 CUresult si_capture_event_wait(CUstream stream, CUevent event);
 /* A node for what a capturing stream was given. */
 CUresult si_capture_kernel(CUstream stream, CUfunction f, const struct si_config *config,
-                           void **params, void **extra);
+                           void **params);
+CUresult si_capture_exec(CUstream stream, CUgraph graph);
 CUresult si_capture_host(CUstream stream, CUhostFn fn, void *user);
 CUresult si_capture_memcpy(CUstream stream, void *dst, const void *src, size_t bytes);
 CUresult si_capture_memset(CUstream stream, void *dst, unsigned value, unsigned element,
                            size_t count);
+/* The legacy stream may not be used while a stream that waits for it is capturing: that
+ * invalidates the capture. The query form only says so. */
+CUresult si_capture_implicit(CUstream stream);
+CUresult si_capture_implicit_query(CUstream stream);
+/* Answers a call that a capturing stream cannot take; it invalidates the capture. */
+CUresult si_capture_refuse(CUstream stream);
 /* Forgets the capture a stream is in, when the stream goes away. */
 void si_capture_abandon(CUstream stream);
 /* Does the calling thread's capture mode forbid calls that could wait or reach elsewhere? */

@@ -119,8 +119,10 @@ static CUresult launch(CUfunction f, const struct si_config *config, CUstream ha
 		return result;
 	SI_LOCK();
 	result = si_stream(handle, pt, &stream);
+	if (result == CUDA_SUCCESS && ctx->capturing)
+		result = si_capture_implicit(stream);
 	if (result == CUDA_SUCCESS && stream->capture) {
-		result = si_capture_kernel(stream, f, config, params, NULL);
+		result = si_capture_kernel(stream, f, config, params);
 	} else if (result == CUDA_SUCCESS) {
 		uint64_t now = si_now();
 		struct si_execution x = {.context_id = stream->ctx->id,

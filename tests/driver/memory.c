@@ -28,24 +28,32 @@ static CUresult block_new(void *own, size_t size, int kind, unsigned flags, void
 {
 	struct block *block;
 	CUcontext ctx;
+	bool fits;
 	CUresult result = si_current(&ctx);
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!out || !size)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (size > TOTAL - used)
+	SI_LOCK();
+	fits = size <= TOTAL - used;
+	if (fits)
+		used += size;
+	SI_UNLOCK();
+	if (!fits)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	block = malloc(sizeof *block);
 	*out = own ? own : aligned_alloc(256, (size + 255) / 256 * 256);
 	if (!block || !*out) {
 		free(block);
+		SI_LOCK();
+		used -= size;
+		SI_UNLOCK();
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	*block = (struct block){(uintptr_t)*out, size, (unsigned)kind, flags, NULL};
 	SI_LOCK();
 	block->next = *bucket(block->base);
 	*bucket(block->base) = block;
-	used += size;
 	SI_UNLOCK();
 	return CUDA_SUCCESS;
 }
@@ -297,6 +305,8 @@ static CUresult issue(bool pt, CUstream handle, const struct rows *r, bool synch
 	result = si_stream(handle, pt, &stream);
 	if (result == CUDA_SUCCESS && synchronous && (stream->capture || si_capture_forbids()))
 		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (result == CUDA_SUCCESS)
+		result = si_capture_implicit(stream);
 	if (result == CUDA_SUCCESS && stream->capture) {
 		result = r->src ? si_capture_memcpy(stream, r->dst, r->src, r->bytes)
 		                : si_capture_memset(stream, r->dst, r->value, r->element,

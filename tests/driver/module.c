@@ -76,7 +76,7 @@ static bool attribute_parse(struct si_kernel *kernel, char *word)
 	if (strcmp(word, "params") == 0)
 		return params_parse(kernel, value);
 	if (strcmp(word, "body") == 0)
-		return (kernel->body = si_body_find(value)) != NULL;
+		return (kernel->body = si_body_find(value, &kernel->body_params)) != NULL;
 	return false;
 }
 
@@ -99,7 +99,8 @@ static struct si_kernel *kernel_parse(char *line)
 	kernel->ns_param = -1;
 	while (ok && (word = strtok_r(NULL, " \t", &save)))
 		ok = attribute_parse(kernel, word);
-	ok = ok && kernel->name && kernel->ns_param < kernel->params;
+	ok = ok && kernel->name && kernel->ns_param < kernel->params &&
+	     kernel->body_params <= kernel->params;
 	if (!ok) {
 		fprintf(stderr, "stand-in: module image: cannot read \"%s\" of kernel %s\n",
 		        word ? word : "name", kernel->name ? kernel->name : "?");

@@ -76,12 +76,12 @@ enum si_magic {
 	SI_GRAPH,
 	SI_NODE,
 	SI_EXEC,
-	SI_LINK,
-	SI_USER_OBJECT
+	SI_LINK
 };
 struct si_head {
 	uint32_t magic;
 	struct si_head *next_free;
+	struct si_head *next_made; /* all ever made: what a program never destroys is no leak */
 };
 /* An object of `size` bytes, zeroed but for its head; NULL when memory is out. */
 void *si_object_new(enum si_magic type, size_t size);
@@ -105,6 +105,7 @@ struct si_kernel {
 	int ns_param;      /* >= 0: the parameter that holds it instead */
 	double block_ns;   /* and for each block of the grid */
 	si_body *body;     /* what it does on the CPU, NULL for nothing */
+	int body_params;   /* it needs at least these */
 	int params;        /* number of parameters */
 	uint32_t param_size[SI_MAX_PARAMS];
 	_Atomic uint64_t launches; /* seed of the deterministic jitter */
@@ -152,6 +153,7 @@ struct CUctx_st {
 	int sticky;           /* error every later call answers, 0 when healthy */
 	uint32_t next_stream; /* stream ids count per context, as CUPTI's do */
 	CUstream legacy;
+	int capturing;         /* streams of this context that are in a capture */
 	CUstream streams;      /* list through ->next */
 	uint64_t blocking_end; /* latest end of work on streams that wait for the legacy one */
 	uint64_t legacy_end;
@@ -257,7 +259,8 @@ CUmodule si_module_new(CUcontext ctx, const struct si_image *image, CUlibrary li
 void si_module_free(CUmodule module);
 /* The kernel behind a CUfunction or a CUkernel; NULL for neither. */
 struct si_kernel *si_kernel_of(CUfunction f);
-si_body *si_body_find(const char *name);
+/* A built-in body and how many parameters it needs; NULL for an unknown name. */
+si_body *si_body_find(const char *name, int *params);
 
 /* ---- launch.c --------------------------------------------------------------------------- */
 
@@ -299,6 +302,12 @@ CUresult si_call_leave(struct si_call *call);
 int si_fault(const char *name);
 void si_fault_start(void);
 void si_trace_line(const char *name, const struct si_arg *args, int count, int result);
+
+/* ---- graphs: ids by CUPTI's rules; false for what is no live handle ------------------- */
+
+bool si_graph_id(void *graph, uint32_t *id);
+bool si_exec_id(void *exec, uint32_t *id);
+bool si_node_id(void *node, uint64_t *id);
 
 /* ---- for libcupti ----------------------------------------------------------------------- */
 

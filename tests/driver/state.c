@@ -24,17 +24,22 @@ static pthread_mutex_t object_lock = PTHREAD_MUTEX_INITIALIZER;
 void *si_object_new(enum si_magic type, size_t size)
 {
 	unsigned slot = (unsigned)type & 15;
-	struct si_head *head;
+	static struct si_head *made;
+	struct si_head *head, *next_made;
 	pthread_mutex_lock(&object_lock);
 	head = free_lists[slot].first;
-	if (head)
+	if (head) {
 		free_lists[slot].first = head->next_free;
+	} else if ((head = malloc(size))) {
+		head->next_made = made;
+		made = head;
+	}
 	pthread_mutex_unlock(&object_lock);
 	if (!head)
-		head = malloc(size);
-	if (!head)
 		return NULL;
+	next_made = head->next_made;
 	memset(head, 0, size);
+	head->next_made = next_made;
 	head->magic = (uint32_t)type;
 	return head;
 }
@@ -168,10 +173,6 @@ static void synchronize(void)
 	for (int i = 0; i < count; i++)
 		si_context_wait(all[i]);
 }
-
-bool si_graph_id(void *graph, uint32_t *id);
-bool si_exec_id(void *exec, uint32_t *id);
-bool si_node_id(void *node, uint64_t *id);
 
 SI_EXPORT const struct si_private *standin_private(void);
 SI_EXPORT const struct si_private *standin_private(void)

@@ -190,10 +190,7 @@ void si_host_drain(CUstream stream)
 
 bool si_context_capturing(CUcontext ctx)
 {
-	for (CUstream s = ctx->streams; s; s = s->next)
-		if (s->capture)
-			return true;
-	return false;
+	return ctx->capturing > 0;
 }
 
 CUresult si_context_wait(CUcontext ctx)
@@ -348,7 +345,7 @@ CUresult si_cuStreamAddCallback(bool pt, CUstream hStream, CUstreamCallback call
 	SI_LOCK();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS && stream->capture)
-		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+		result = si_capture_refuse(stream);
 	if (result == CUDA_SUCCESS)
 		si_host_enqueue(stream, NULL, callback, userData,
 		                si_stream_begin(stream, si_now()));
@@ -362,8 +359,8 @@ CUresult si_cuStreamQuery(bool pt, CUstream hStream)
 	CUresult result;
 	SI_LOCK();
 	result = si_stream(hStream, pt, &stream);
-	if (result == CUDA_SUCCESS && (stream->capture || si_capture_forbids()))
-		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (result == CUDA_SUCCESS && stream->capture)
+		result = si_capture_refuse(stream);
 	else if (result == CUDA_SUCCESS &&
 	         (host_busy(stream) || si_stream_begin(stream, 0) > si_now()))
 		result = CUDA_ERROR_NOT_READY;
@@ -378,8 +375,8 @@ CUresult si_cuStreamSynchronize(bool pt, CUstream hStream)
 	uint64_t end = 0;
 	SI_LOCK();
 	result = si_stream(hStream, pt, &stream);
-	if (result == CUDA_SUCCESS && (stream->capture || si_capture_forbids())) {
-		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (result == CUDA_SUCCESS && stream->capture) {
+		result = si_capture_refuse(stream);
 	} else if (result == CUDA_SUCCESS) {
 		si_host_drain(stream);
 		end = si_stream_begin(stream, 0);

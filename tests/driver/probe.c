@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The conformance probe: a fixed list of calls whose normalised trace must be the same on a real
+ * GPU and on the stand-in. probe [kernels.cubin]; without a file the stand-in's text image is
+ * loaded. README.md says how the golden trace is made.
+ */
+#include "probe.h"
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct probe_api d;
+void *probe_driver;
+
+static const char text_image[] = "gpuwatch-stand-in-module\n"
+                                 "kernel empty ns=900\n"
+                                 "kernel one ns=900 params=8 body=set_one\n"
+                                 "kernel two ns=900 params=8 body=set_two\n"
+                                 "kernel spin ns=@0 params=8 body=spin\n";
+
+static const void *known[1024];
+static int known_count;
+
+void probe_forget(void)
+{
+	known_count = 0;
+}
+
+const char *probe_handle(const void *handle)
+{
+	static char text[4][16];
+	static int turn;
+	int i = 0;
+	if (!handle)
+		return "null";
+	while (i < known_count && known[i] != handle)
+		i++;
+	if (i == known_count && known_count < 1024)
+		known[known_count++] = handle;
+	turn = (turn + 1) % 4;
+	snprintf(text[turn], sizeof text[turn], "#%d", i + 1);
+	return text[turn];
+}
+
+/* A call's text up to its first parenthesis. */
+void probe_line(int result, const char *call, const char *format, ...)
+{
+	va_list list;
+	printf("%.*s = %d", (int)strcspn(call, "("), call, result);
+	if (*format)
+		printf("  ");
+	va_start(list, format);
+	vprintf(format, list);
+	va_end(list);
+	printf("\n");
+}
+
+static void *symbol(void *library, const char *name)
+{
+	void *found = dlsym(library, name);
+	if (!found) {
+		fprintf(stderr, "probe: %s is missing from the library\n", name);
+		exit(2);
+	}
+	return found;
+}
+
+static void *open_first(const char *const *names)
+{
+	void *library = NULL;
+	for (int i = 0; names[i] && !library; i++)
+		library = dlopen(names[i], RTLD_NOW);
+	if (!library) {
+		fprintf(stderr, "probe: cannot open %s: set LD_LIBRARY_PATH (%s)\n", names[0],
+		        dlerror());
+		exit(77);
+	}
+	return library;
+}
+
+#define TEXT_OF(x) #x
+#define TEXT(x)    TEXT_OF(x)
+static void load(void)
+{
+	static const char *const cuda[] = {"libcuda.so.1", NULL};
+	static const char *const cupti[] = {"libcupti.so.13", "libcupti.so", NULL};
+	void *tools, *found;
+	probe_driver = open_first(cuda);
+	tools = open_first(cupti);
+#define X(name) found = symbol(probe_driver, TEXT(name)), memcpy(&d.name, &found, sizeof found);
+	PROBE_DRIVER(X)
+#undef X
+#define X(name) found = symbol(tools, TEXT(name)), memcpy(&d.name, &found, sizeof found);
+	PROBE_CUPTI(X)
+#undef X
+}
+
+static char *image_read(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	char *data = calloc(1, 1 << 20);
+	if (!file || !data || fread(data, 1, 1 << 20, file) == 0) {
+		fprintf(stderr, "probe: cannot read %s: %m\n", path);
+		exit(2);
+	}
+	fclose(file);
+	return data;
+}
+
+/* ---- cuGetProcAddress: which symbol answers for a name, a version and a flag --------------- */
+
+static const char *const names[] = {
+        "cuInit",
+        "cuGetProcAddress",
+        "cuCtxCreate",
+        "cuCtxDestroy",
+        "cuCtxGetDevice",
+        "cuCtxSynchronize",
+        "cuCtxGetId",
+        "cuDevicePrimaryCtxRelease",
+        "cuModuleLoadData",
+        "cuModuleUnload",
+        "cuModuleGetFunction",
+        "cuLinkCreate",
+        "cuLinkAddData",
+        "cuLibraryLoadData",
+        "cuLibraryUnload",
+        "cuKernelGetFunction",
+        "cuKernelGetName",
+        "cuFuncGetName",
+        "cuFuncGetModule",
+        "cuMemAlloc",
+        "cuMemcpy",
+        "cuMemcpyHtoD",
+        "cuMemcpyHtoDAsync",
+        "cuMemsetD8",
+        "cuMemsetD8Async",
+        "cuMemAllocAsync",
+        "cuStreamCreate",
+        "cuStreamDestroy",
+        "cuStreamGetId",
+        "cuStreamSynchronize",
+        "cuStreamQuery",
+        "cuStreamWaitEvent",
+        "cuStreamBeginCapture",
+        "cuStreamEndCapture",
+        "cuStreamGetCaptureInfo",
+        "cuStreamBeginCaptureToGraph",
+        "cuEventRecord",
+        "cuEventRecordWithFlags",
+        "cuEventDestroy",
+        "cuEventElapsedTime",
+        "cuLaunch",
+        "cuLaunchGrid",
+        "cuLaunchGridAsync",
+        "cuLaunchKernel",
+        "cuLaunchKernelEx",
+        "cuLaunchCooperativeKernel",
+        "cuLaunchCooperativeKernelMultiDevice",
+        "cuLaunchHostFunc",
+        "cuGraphAddKernelNode",
+        "cuGraphKernelNodeSetParams",
+        "cuGraphAddNode",
+        "cuGraphGetEdges",
+        "cuGraphInstantiate",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphInstantiateWithParams",
+        "cuGraphExecUpdate",
+        "cuGraphExecKernelNodeSetParams",
+        "cuGraphExecNodeSetParams",
+        "cuGraphNodeSetEnabled",
+        "cuGraphUpload",
+        "cuGraphLaunch",
+        "cuGraphExecDestroy",
+        "cuNoSuchFunction",
+        "cuLaunchKernel_ptsz",
+        "",
+};
+
+static const char *suffix_of(const char *name, const void *address)
+{
+	static const char *const suffixes[] = {"",      "_v2",      "_v3",      "_v4",      "_ptsz",
+	                                       "_ptds", "_v2_ptsz", "_v2_ptds", "_v3_ptsz", NULL};
+	char symbol_name[128];
+	if (!address)
+		return "-";
+	for (int i = 0; suffixes[i]; i++) {
+		snprintf(symbol_name, sizeof symbol_name, "%s%s", name, suffixes[i]);
+		if (dlsym(probe_driver, symbol_name) == address)
+			return *suffixes[i] ? suffixes[i] : "(same)";
+	}
+	return "(other)";
+}
+
+void probe_addresses(void)
+{
+	static const int versions[] = {2000,  4000,  7000,  10000, 11010,
+	                               11040, 12000, 12030, 12080, 13000};
+	CUdriverProcAddressQueryResult status;
+	void *address;
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		for (size_t v = 0; v < sizeof versions / sizeof versions[0]; v++) {
+			printf("address %s %d:", names[i], versions[v]);
+			for (unsigned flags = 0; flags < 3; flags++) {
+				CUresult result;
+				address = NULL;
+				status = (CUdriverProcAddressQueryResult)9;
+				result = d.cuGetProcAddress(names[i], &address, versions[v], flags,
+				                            &status);
+				printf(" %d/%d%s", (int)result, (int)status,
+				       suffix_of(names[i], address));
+			}
+			printf("\n");
+		}
+	TRACE(cuGetProcAddress(NULL, &address, 12000, 0, &status), "no name");
+	TRACE(cuGetProcAddress("cuInit", NULL, 12000, 0, &status), "no pointer");
+	TRACE(cuGetProcAddress("cuInit", &address, 12000, 0, NULL), "no status");
+	TRACE(cuGetProcAddress("cuInit", &address, 12000, 4, &status), "flags 4");
+}
+
+int main(int argc, char **argv)
+{
+	const void *image = argc > 1 ? image_read(argv[1]) : text_image;
+	struct probe_kernels k = {0};
+	CUcontext context = NULL;
+	CUdevice device = -1;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	load();
+	probe_errors_early();
+	TRACE(cuInit(0), "%s", "");
+	TRACE(cuDeviceGet(&device, 0), "%d", device);
+	TRACE(cuDevicePrimaryCtxRetain(&context, device), "%s", probe_handle(context));
+	TRACE(cuCtxSetCurrent(context), "%s", "");
+	probe_addresses();
+	TRACE(cuModuleLoadData(&k.module, image), "%s", probe_handle(k.module));
+	TRACE(cuModuleGetFunction(&k.empty, k.module, "empty"), "%s", probe_handle(k.empty));
+	TRACE(cuModuleGetFunction(&k.one, k.module, "one"), "%s", probe_handle(k.one));
+	TRACE(cuModuleGetFunction(&k.two, k.module, "two"), "%s", probe_handle(k.two));
+	TRACE(cuModuleGetFunction(&k.spin, k.module, "spin"), "%s", probe_handle(k.spin));
+	probe_errors(&k, image);
+	probe_capture(&k);
+	probe_graphs(&k);
+	probe_cupti(&k);
+	TRACE(cuModuleUnload(k.module), "%s", "");
+	TRACE(cuDevicePrimaryCtxRelease(device), "%s", "");
+	return 0;
+}

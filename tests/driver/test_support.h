@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the stand-in's tests share: a context, a stream, kernels, zeroed memory. */
+#ifndef GW_TESTS_DRIVER_TEST_SUPPORT_H
+#define GW_TESTS_DRIVER_TEST_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <cuda.h>
+#include <cupti.h>
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEST_HEAD "gpuwatch-stand-in-module\n"
+#define TEST_IMAGE                                                                                 \
+	TEST_HEAD "kernel empty regs=21 static=64 ns=700\n"                                        \
+	          "kernel increment ns=1000 params=8 body=increment\n"                             \
+	          "kernel fill ns=1000 params=8,4,4 body=fill\n"                                   \
+	          "kernel spin ns=@0 params=8 body=spin\n"
+
+struct fixture {
+	CUcontext context;
+	CUmodule module;
+	CUfunction empty, increment, fill, spin;
+	CUstream stream;
+	CUdeviceptr memory; /* 1 KiB of zeroes */
+};
+
+static inline int fixture_make(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+	if (!f || cuInit(0) || cuDevicePrimaryCtxRetain(&f->context, 0) ||
+	    cuCtxSetCurrent(f->context) || cuModuleLoadData(&f->module, TEST_IMAGE) ||
+	    cuModuleGetFunction(&f->empty, f->module, "empty") ||
+	    cuModuleGetFunction(&f->increment, f->module, "increment") ||
+	    cuModuleGetFunction(&f->fill, f->module, "fill") ||
+	    cuModuleGetFunction(&f->spin, f->module, "spin") ||
+	    cuStreamCreate(&f->stream, CU_STREAM_NON_BLOCKING) || cuMemAlloc(&f->memory, 1024) ||
+	    cuMemsetD8(f->memory, 0, 1024))
+		return -1;
+	*state = f;
+	return 0;
+}
+
+static inline int fixture_drop(void **state)
+{
+	struct fixture *f = *state;
+	int failed = cuMemFree(f->memory) || cuStreamDestroy(f->stream) ||
+	             cuModuleUnload(f->module) || cuDevicePrimaryCtxRelease(0);
+	free(f);
+	return failed ? -1 : 0;
+}
+
+static inline CUDA_KERNEL_NODE_PARAMS node_of(CUfunction function, void **params)
+{
+	return (CUDA_KERNEL_NODE_PARAMS){.func = function,
+	                                 .gridDimX = 2,
+	                                 .gridDimY = 1,
+	                                 .gridDimZ = 1,
+	                                 .blockDimX = 32,
+	                                 .blockDimY = 1,
+	                                 .blockDimZ = 1,
+	                                 .kernelParams = params};
+}
+
+#endif
