@@ -49,6 +49,19 @@ static void complain(const char *name, const char *why)
 	free(k.names);
 }
 
+/* Names go to terminals and into pictures; a file may hold anything. */
+static void clean_names(struct gw_profile *p)
+{
+	char copy[sizeof(p->device.name)];
+
+	memcpy(copy, p->device.name, sizeof(copy));
+	gw_printable(p->device.name, sizeof(p->device.name), copy);
+	for (unsigned i = 0; i < p->alias_count; i++) {
+		memcpy(copy, p->aliases[i], sizeof(copy));
+		gw_printable(p->aliases[i], sizeof(p->aliases[i]), copy);
+	}
+}
+
 bool device_set_open(struct device_set *set, const char *const *names, size_t count)
 {
 	struct gw_profile_error error;
@@ -63,6 +76,7 @@ bool device_set_open(struct device_set *set, const char *const *names, size_t co
 			device_set_free(set);
 			return false;
 		}
+		clean_names(p);
 		if (*error.text)
 			gw_warning("%s", error.text);
 	}

@@ -39,9 +39,11 @@ bool gw_probe(struct gw_probe *probe, void (*function)(int fd, const void *arg),
 bool gw_probe_value(const struct gw_probe *probe, const char *key, unsigned n, char *out,
                     size_t size);
 
-/** The checks of doctor_cuda.c: driver and devices, libcupti, counters. */
+/** The checks of doctor_cuda.c: driver, devices and their profiles, libcupti, counters. */
 void gw_doctor_cuda(struct gw_doctor *doctor);
-/** The checks of doctor_system.c: libc, library, output, profilers, profile. */
+/** The check of doctor_profile.c: what is known of the GPU called @p device; NULL: of any. */
+void gw_doctor_profile(struct gw_doctor *doctor, const char *device);
+/** The checks of doctor_system.c: libc, library, output, profilers. */
 void gw_doctor_system(struct gw_doctor *doctor);
 
 #endif

@@ -107,6 +107,8 @@ static void check_devices(struct gw_doctor *d, const struct gw_probe *p)
 		              strstr(device, "stand-in") ? " (a stand-in: its times are scripted)"
 		                                         : "");
 	}
+	for (unsigned n = 0; gw_probe_value(p, "name", n, device, sizeof(device)); n++)
+		gw_doctor_profile(d, device);
 	if (!i)
 		gw_doctor_say(d, "device", GW_HEALTH_MISSING, init_remedy(100), "no CUDA device");
 }
@@ -314,6 +316,8 @@ void gw_doctor_cuda(struct gw_doctor *doctor)
 {
 	int driver = check_driver(doctor);
 
+	if (!driver)
+		gw_doctor_profile(doctor, NULL);
 	check_cupti(doctor, driver);
 	check_counters(doctor);
 }

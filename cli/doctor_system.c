@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libc, our library, the place of the log, other profilers, the device profile. */
+/* libc, our library, the place of the log, other profilers. */
 #include "cli/doctor.h"
 #include "cli/options.h"
 #include "cli/paths.h"
@@ -170,64 +170,6 @@ static void check_profilers(struct gw_doctor *d)
 		gw_doctor_say(d, "profilers", GW_HEALTH_OK, NULL, "no other profiler seen");
 }
 
-static unsigned profiles_in(const char *folder)
-{
-	DIR *dir = opendir(folder);
-	unsigned count = 0;
-	struct dirent *e;
-
-	while (dir && (e = readdir(dir))) {
-		size_t length = strlen(e->d_name);
-
-		count += length > 5 && !strcmp(e->d_name + length - 5, ".json");
-	}
-	if (dir)
-		closedir(dir);
-	return count;
-}
-
-/* The first place of the search path that holds a device profile. */
-static void check_profile(struct gw_doctor *d)
-{
-	const char *given = getenv("GPUWATCH_PROFILE"), *config = getenv("XDG_CONFIG_HOME"),
-	           *home = getenv("HOME");
-	char user[PATH_MAX], shipped[PATH_MAX + 64], library[PATH_MAX];
-	const char *places[] = {user, "/etc/gpuwatch/profiles", shipped};
-
-	if (given && *given) {
-		bool there = !access(given, R_OK);
-
-		gw_doctor_say(
-		        d, "profile", there ? GW_HEALTH_OK : GW_HEALTH_DEGRADED,
-		        there ? NULL
-		              : "unset GPUWATCH_PROFILE, or name a profile or a folder of them",
-		        "GPUWATCH_PROFILE=%s%s%s", given, there ? "" : ": ",
-		        there ? "" : strerror(errno));
-		return;
-	}
-	snprintf(user, sizeof(user), "%s%s/gpuwatch/profiles",
-	         config && *config ? config
-	         : home            ? home
-	                           : "",
-	         config && *config ? "" : "/.config");
-	*shipped = '\0';
-	if (!gw_library_path(library, sizeof(library))) {
-		*strrchr(library, '/') = '\0';
-		snprintf(shipped, sizeof(shipped), "%s/../share/gpuwatch/profiles", library);
-	}
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (*places[i] && profiles_in(places[i])) {
-			gw_doctor_say(d, "profile", GW_HEALTH_OK, NULL, "%u in %s",
-			              profiles_in(places[i]), places[i]);
-			return;
-		}
-	gw_doctor_say(d, "profile", GW_HEALTH_DEGRADED,
-	              "launches are then predicted from earlier times alone; measure the GPU with "
-	              "gpuwatch "
-	              "calibrate",
-	              "no device profile found");
-}
-
 void gw_doctor_system(struct gw_doctor *doctor)
 {
 	check_libc(doctor);
@@ -235,5 +177,4 @@ void gw_doctor_system(struct gw_doctor *doctor)
 	check_output(doctor);
 	check_preload(doctor);
 	check_profilers(doctor);
-	check_profile(doctor);
 }

@@ -67,13 +67,12 @@ void estimate_launch(const struct gw_model *model, const struct gw_device *devic
 }
 
 void estimate_verdict(const struct launch_case *item, const struct gw_device *device,
-                      struct gw_verdict *out)
+                      struct gw_verdict *out, struct gw_estimate *bounds)
 {
 	struct gw_launch launch = launch_case_launch(item);
-	struct gw_estimate e;
 
-	estimate_launch(gw_model_find("bounds"), device, item, &e);
-	gw_verdict_of(device, &launch, &item->work, &e, out);
+	estimate_launch(gw_model_find("bounds"), device, item, bounds);
+	gw_verdict_of(device, &launch, &item->work, bounds, out);
 }
 
 double estimate_error(double seconds, double measured)
@@ -145,7 +144,9 @@ const char *estimate_value(struct estimate_text *out, double value, const char *
 	for (size_t i = 0; i < sizeof(prefix_units) / sizeof(*prefix_units); i++)
 		if (strcmp(prefix_units[i], unit) == 0)
 			return prefixed(out, value, unit, 5);
-	snprintf(out->s, sizeof(out->s), fabs(value) >= 1e6 ? "%.6g%s%s" : "%.5g%s%s", value,
+	/* Counts of threads and the like are whole numbers that people read as such. */
+	snprintf(out->s, sizeof(out->s),
+	         fabs(value) >= 1e5 && fabs(value) < 1e15 ? "%.0f%s%s" : "%.5g%s%s", value,
 	         strcmp(unit, "1") == 0 ? "" : " ", strcmp(unit, "1") == 0 ? "" : unit);
 	return out->s;
 }

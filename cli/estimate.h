@@ -18,10 +18,12 @@ struct estimate_text {
 void estimate_launch(const struct gw_model *model, const struct gw_device *device,
                      const struct launch_case *item, struct gw_estimate *out);
 
-/** What binds @p item on @p device, by the model `bounds`; unknown where that depends on a missing
- * configuration. */
+/**
+ * What binds @p item on @p device, by the model `bounds`, whose answer goes to @p bounds; unknown
+ * where that depends on a configuration that the file does not give.
+ */
 void estimate_verdict(const struct launch_case *item, const struct gw_device *device,
-                      struct gw_verdict *out);
+                      struct gw_verdict *out, struct gw_estimate *bounds);
 
 /** (predicted - measured) / measured; NaN when either is unknown. */
 double estimate_error(double seconds, double measured);

@@ -26,12 +26,12 @@ static bool whole(const struct launch_reader *r, const struct json_node *node, c
                   double low, double high, uint32_t *out)
 {
 	if (node->kind != NODE_NUMBER)
-		return launch_fail(r, node, "%s must be a whole number, not %s", what,
+		return launch_fail(r, node, "\"%s\" must be a whole number, not %s", what,
 		                   json_kind_name(node->kind));
 	if (node->number < low || node->number > high || node->number != floor(node->number))
-		return launch_fail(r, node,
-		                   "%s is %.17g; it must be a whole number between %.0f and %.0f",
-		                   what, node->number, low, high);
+		return launch_fail(
+		        r, node, "\"%s\" is %.17g; it must be a whole number between %.0f and %.0f",
+		        what, node->number, low, high);
 	*out = (uint32_t)node->number;
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/nearest.h"
+#include "cli/say.h"
 
 bool launch_fail(const struct launch_reader *r, const struct json_node *at, const char *format, ...)
 {
@@ -109,6 +110,18 @@ static bool read_root(struct launch_reader *r, struct launch_file *file)
 	return read_launches(r, &alone, file);
 }
 
+/* A key may hold any character, also such as drive a terminal. */
+static void make_printable(char *text, size_t size)
+{
+	char *copy = strdup(text);
+
+	if (copy)
+		gw_printable(text, size, copy);
+	else
+		*text = '\0';
+	free(copy);
+}
+
 static bool finish(struct launch_file *file, bool parsed, const char *name, char *error,
                    size_t error_size)
 {
@@ -117,6 +130,7 @@ static bool finish(struct launch_file *file, bool parsed, const char *name, char
 	if (parsed && read_root(&r, file))
 		return true;
 	launch_file_free(file);
+	make_printable(error, error_size);
 	return false;
 }
 

@@ -36,6 +36,7 @@ struct reading {
 	struct gw_order order;
 	uint64_t results[GW_ORDER_LATER + 1];
 	uint32_t violations; /* of the model, before this file */
+	size_t names;        /* the same */
 };
 
 void gw_model_init(struct gw_model *model)
@@ -72,7 +73,8 @@ static uint32_t name_of(struct gw_model *m, const char *mangled)
 		return position;
 	position = (uint32_t)m->name_count;
 	m->names = gw_grow(m->names, &m->name_room, ++m->name_count, sizeof(*m->names));
-	m->names[position] = (struct gw_name){gw_copy(mangled), gw_demangle(mangled)};
+	m->names[position] =
+	        (struct gw_name){gw_copy(mangled), NULL}; /* demangle_new fills it in */
 	gw_index_add(&m->name_index, key, position);
 	return position;
 }
@@ -416,18 +418,29 @@ static void add_order(struct reading *r)
 		m->order[i] += r->results[i];
 }
 
-bool gw_model_read(struct gw_model *model, const char *path)
+/* The names that the file brought, in one go: see demangle.c. */
+static void demangle_new(struct gw_model *m, size_t first)
 {
-	struct taking t = {.reading = {.model = model, .violations = model->violation_count}};
-	struct reading *r = &t.reading;
+	size_t count = m->name_count - first;
+	const char **mangled = gw_alloc(count * sizeof(*mangled));
+	char **plain = gw_alloc(count * sizeof(*plain));
 
-	new_file(model, path);
-	r->file = &model->files[model->file_count - 1];
-	r->file->skipped = !gw_log_read(path, take, &t, &r->file->status);
+	for (size_t i = 0; i < count; i++)
+		mangled[i] = m->names[first + i].mangled;
+	gw_demangle_many(mangled, plain, count);
+	for (size_t i = 0; i < count; i++)
+		m->names[first + i].plain = plain[i];
+	free(mangled);
+	free(plain);
+}
+
+static void end_reading(struct reading *r)
+{
 	r->file->untimed = r->order.untimed;
 	add_order(r);
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
-		model->counters[i] += r->file->counters[i];
+		r->model->counters[i] += r->file->counters[i];
+	demangle_new(r->model, r->names);
 	gw_order_free(&r->order);
 	gw_index_free(&r->devices);
 	gw_index_free(&r->kernels);
@@ -437,7 +450,30 @@ bool gw_model_read(struct gw_model *model, const char *path)
 	free(r->config);
 	free(r->stream_gpu);
 	free(r->device_gpu);
-	return !r->file->skipped;
+}
+
+static bool read_log(struct gw_model *m, const char *path, const void *data, size_t length)
+{
+	struct taking t = {
+	        .reading = {.model = m, .violations = m->violation_count, .names = m->name_count}};
+	struct gw_file *f;
+
+	new_file(m, path);
+	f = t.reading.file = &m->files[m->file_count - 1];
+	f->skipped = data ? !gw_log_read_memory(data, length, take, &t, &f->status)
+	                  : !gw_log_read(path, take, &t, &f->status);
+	end_reading(&t.reading);
+	return !f->skipped;
+}
+
+bool gw_model_read(struct gw_model *model, const char *path)
+{
+	return read_log(model, path, NULL, 0);
+}
+
+bool gw_model_read_memory(struct gw_model *model, const char *name, const void *data, size_t length)
+{
+	return read_log(model, name, data, length);
 }
 
 void gw_model_free(struct gw_model *m)

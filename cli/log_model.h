@@ -114,6 +114,10 @@ void gw_model_init(struct gw_model *model);
 /** Read the log at @p path into @p model. False when it can't be read: the last file says why. */
 bool gw_model_read(struct gw_model *model, const char *path);
 
+/** The same for @p length bytes in memory, at @p data; @p name stands for the path. */
+bool gw_model_read_memory(struct gw_model *model, const char *name, const void *data,
+                          size_t length);
+
 void gw_model_free(struct gw_model *model);
 
 /** Whether @p gpu is meant by @p text: its number, the begin of its UUID, or part of its name. */

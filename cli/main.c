@@ -48,7 +48,7 @@ static void command_help(const struct gw_command *command)
 		char left[120], name[80];
 
 		snprintf(left, sizeof(left), "%s%s%s", gw_option_name(o, name, sizeof(name)),
-		         *o->argument ? "=" : "", o->argument);
+		         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
 		if (strlen(left) > 22)
 			printf("  %s\n  %-22s  %s", left, "", o->meaning);
 		else
@@ -106,6 +106,8 @@ int main(int argc, char **argv)
 		printf("gpuwatch %s (%s)\n", GW_VERSION, GW_COMMIT);
 		return finish(GW_EXIT_OK);
 	}
+	if (!strcmp(argv[1], "--generate") && argc == 3)
+		return finish(gw_generate(argv[2]));
 	command = find(argv[1]);
 	if (!command)
 		return gw_error("there is no command \"%s\"; see gpuwatch --help", argv[1]);

@@ -37,7 +37,7 @@ static unsigned distance(const char *a, const char *b)
 	return row[nb];
 }
 
-/* Close enough to be a slip: a third of the word, or one holds the other. */
+/* Close enough to be a slip: a third of the word; or one begins like the other or holds it. */
 static unsigned rate(const char *word, const char *known)
 {
 	unsigned d = distance(word, known);
@@ -45,7 +45,8 @@ static unsigned rate(const char *word, const char *known)
 
 	if (d <= n / 3 + 1)
 		return d;
-	if (n >= 3 && (strcasestr(known, word) || (strlen(known) >= 3 && strcasestr(word, known))))
+	if (n >= 3 && (strncasecmp(known, word, 3) == 0 || strcasestr(known, word) ||
+	               (strlen(known) >= 3 && strcasestr(word, known))))
 		return WORD;
 	return WORD + 1;
 }

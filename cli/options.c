@@ -67,8 +67,7 @@ static int suffix_shift(const char *suffix)
 static const char *check_whole(const struct gw_option *o, const char *text, uint64_t *where)
 {
 	bool size = o->type == GW_OPTION_SIZE;
-	const char *kind =
-	        size ? "a size in bytes, with K, M, G or T if you like," : "a whole number";
+	const char *kind = size ? "a size in bytes (K, M, G, T allowed)" : "a whole number";
 	char *end;
 	uint64_t value;
 	int shift;

@@ -33,7 +33,7 @@ struct gw_words {
 struct gw_option {
 	const char *name; /**< an underscore in it is written as a hyphen */
 	enum gw_option_type type;
-	const char *argument; /**< what the value is called in help, "" for a flag */
+	const char *argument; /**< what the value is called in help, "" or NULL for a flag */
 	const char *choices;  /**< for CHOICE: words separated by | */
 	double low, high;     /**< for NUMBER, COUNT, SIZE; both 0: any that is not negative */
 	size_t offset;        /**< where the value goes in the command's struct */
@@ -59,6 +59,16 @@ const char *gw_option_check(const struct gw_option *option, const char *text, vo
 
 /** The option as it is written, "--log-max", into @p out. Returns @p out. */
 const char *gw_option_name(const struct gw_option *option, char *out, size_t size);
+
+/** Whether the option takes a value, and whether its values are a list of choices. */
+static inline bool gw_option_valued(const struct gw_option *option)
+{
+	return option->argument && *option->argument;
+}
+static inline bool gw_option_listed(const struct gw_option *option)
+{
+	return option->choices && *option->choices;
+}
 
 /** Whether @p word is one of @p choices, words separated by |. */
 bool gw_option_choice(const char *choices, const char *word);

@@ -24,6 +24,8 @@ const char *gw_library_path(char *out, size_t size)
 		if (realpath(candidate, real) && (size_t)snprintf(out, size, "%s", real) < size)
 			return NULL;
 	}
-	snprintf(looked, sizeof(looked), "%s/%s and %s/%s", self, places[0], self, places[1]);
+	snprintf(looked, sizeof(looked), "%s/%s%s%s", self, places[0],
+	         strcmp(places[0], places[1]) ? " and beside it in " : "",
+	         strcmp(places[0], places[1]) ? places[1] : "");
 	return looked;
 }

@@ -18,44 +18,52 @@ static const struct gw_option options[] = {
         {.name = "device",
          .type = GW_OPTION_LIST,
          .argument = "NAME|FILE",
+         .choices = "",
          .offset = offsetof(struct values, devices),
          .meaning = "GPU to predict for: the name of a known profile or a profile's file; may be "
                     "repeated"},
         {.name = "launch",
          .type = GW_OPTION_FILE,
          .argument = "FILE",
+         .choices = "",
          .offset = offsetof(struct values, launch),
          .meaning = "the described launches, JSON (docs/launch.md); - is standard input"},
         {.name = "model",
          .type = GW_OPTION_TEXT,
          .argument = "NAME",
+         .choices = "",
          .offset = offsetof(struct values, model),
          .meaning = "ask this model only; all: every model"},
         {.name = "json",
          .type = GW_OPTION_FLAG,
          .argument = "",
+         .choices = "",
          .offset = offsetof(struct values, json),
          .meaning = "print JSON"},
         {.name = "plot",
          .type = GW_OPTION_TEXT,
          .argument = "DIR",
+         .choices = "",
          .offset = offsetof(struct values, plot),
          .meaning = "also write pictures into this folder: roofline, quadrant-split, densities, "
                     "errors (SVG)"},
         {.name = "tune",
          .type = GW_OPTION_FLAG,
          .argument = "",
+         .choices = "",
          .offset = offsetof(struct values, tune),
          .meaning =
                  "rank block and grid sizes by the wave model instead, without running anything"},
         {.name = "any-grid",
          .type = GW_OPTION_FLAG,
          .argument = "",
+         .choices = "",
          .offset = offsetof(struct values, any_grid),
          .meaning = "with --tune: the kernel's loop takes any grid (grid-stride), so try others"},
         {.name = "shared-per-thread",
          .type = GW_OPTION_FLAG,
          .argument = "",
+         .choices = "",
          .offset = offsetof(struct values, shared_per_thread),
          .meaning = "with --tune: dynamic shared memory grows with the block"},
         {0},
@@ -138,8 +146,8 @@ const struct gw_command_body gw_predict_command = {
                        "With --tune ranks block and grid sizes for each described launch.",
         .examples =
                 "gpuwatch predict --device=GTX-660 --launch=examples/papers/sor.json --model=qrm\n"
-                "  the quantitative roofline's answer for a stencil, with every step of it\n"
+                "The quantitative roofline's answer for a stencil, with every step of it.\n"
                 "gpuwatch predict --device=GTX-480 --launch=examples/papers/rodinia.json "
                 "--plot=pictures\n"
-                "  many kernels on one roofline",
+                "Many kernels on one roofline.\n",
 };

@@ -45,9 +45,10 @@ static json_t *answer(const struct gw_model *model, const struct gw_estimate *e,
 static json_t *verdict(const struct launch_case *item, const struct gw_device *device)
 {
 	json_t *evidence = json_array();
+	struct gw_estimate bounds;
 	struct gw_verdict v;
 
-	estimate_verdict(item, device, &v);
+	estimate_verdict(item, device, &v, &bounds);
 	for (unsigned i = 0; i < v.evidence_count; i++)
 		json_array_append_new(evidence,
 		                      json_pack("{s:o,s:o,s:o}", "what", text(v.evidence[i].what),

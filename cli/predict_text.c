@@ -84,24 +84,30 @@ static void term_words(const struct gw_term *term, char *name, size_t size,
 	}
 }
 
+/* Terms stand in columns, read downwards, each as wide as its widest name and value. */
 static void print_terms(const struct gw_estimate *e)
 {
-	unsigned columns = gw_width() >= 110 ? 3 : gw_width() >= 76 ? 2 : 1;
-	unsigned rows = (e->term_count + columns - 1) / columns;
+	struct estimate_text value;
+	size_t name_width = 0, value_width = 0;
+	unsigned columns, rows;
+	char name[64];
 
+	for (unsigned i = 0; i < e->term_count; i++) {
+		term_words(&e->terms[i], name, sizeof(name), &value);
+		name_width = strlen(name) > name_width ? strlen(name) : name_width;
+		value_width = gw_columns(value.s) > value_width ? gw_columns(value.s) : value_width;
+	}
+	columns = (gw_width() - 4) / (unsigned)(name_width + value_width + 4);
+	columns = columns > 3 ? 3 : columns < 1 ? 1 : columns;
+	rows = (e->term_count + columns - 1) / columns;
 	for (unsigned r = 0; r < rows; r++) {
-		printf("   ");
-		for (unsigned c = 0; c < columns && c * rows + r < e->term_count; c++) {
-			const struct gw_term *term = &e->terms[c * rows + r];
-			struct estimate_text value;
-			char name[64];
-
-			term_words(term, name, sizeof(name), &value);
-			/* printf counts bytes, a reader columns: µ is one of two bytes. */
-			printf(" %-17s %*s%c", name,
-			       14 + (int)(strlen(value.s) - gw_columns(value.s)), value.s,
-			       c + 1 < columns && (c + 1) * rows + r < e->term_count ? ' ' : '\n');
+		for (unsigned i = r; i < e->term_count; i += rows) {
+			term_words(&e->terms[i], name, sizeof(name), &value);
+			/* printf pads by bytes, a reader sees columns: µ is one of two bytes. */
+			printf("%s%-*s  %*s", i == r ? "    " : "   ", (int)name_width, name,
+			       (int)(value_width + strlen(value.s) - gw_columns(value.s)), value.s);
 		}
+		printf("\n");
 	}
 }
 
@@ -120,14 +126,17 @@ static void print_model(const struct gw_model *model, const struct gw_estimate *
 static void print_verdict(const struct launch_case *item, const struct gw_device *device)
 {
 	struct estimate_text value;
+	struct gw_estimate bounds;
 	struct gw_verdict v;
 	char phrase[160];
 
-	estimate_verdict(item, device, &v);
+	estimate_verdict(item, device, &v, &bounds);
 	gw_verdict_text(&v, phrase, sizeof(phrase));
 	printf("\n  verdict: %s", phrase);
 	if (v.confidence > 0)
 		printf(", confidence %.2f", v.confidence);
+	if (isnan(bounds.seconds))
+		printf(" (%s)", bounds.reason);
 	printf("\n");
 	for (unsigned i = 0; i < v.evidence_count; i++)
 		printf("    %s: %s\n", v.evidence[i].what,

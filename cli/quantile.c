@@ -14,6 +14,9 @@
 enum { BUCKETS = 6020 };
 static const double LOWEST = 1e-6, LOG_G = 0.00995033085316808285;
 
+/* Values kept one by one in the whole process. */
+static uint64_t kept;
+
 static size_t bucket_of(double value)
 {
 	double b = value > LOWEST ? ceil(log(value / LOWEST) / LOG_G) : 0;
@@ -33,6 +36,13 @@ static void to_buckets(struct gw_quantile *q)
 		q->buckets[bucket_of(q->values[i])]++;
 	free(q->values);
 	q->values = NULL;
+	kept -= q->count;
+}
+
+/* Whether another value would be one too many; below BUCKETS values the buckets save nothing. */
+static bool full(const struct gw_quantile *q)
+{
+	return q->count >= GW_QUANTILE_EXACT || (kept >= GW_QUANTILE_TOTAL && q->count >= BUCKETS);
 }
 
 void gw_quantile_add(struct gw_quantile *q, double value)
@@ -41,7 +51,9 @@ void gw_quantile_add(struct gw_quantile *q, double value)
 		return;
 	if (value < 0)
 		value = 0;
-	if (!q->buckets && q->count >= GW_QUANTILE_EXACT)
+	q->low = q->count ? fmin(q->low, value) : value;
+	q->high = q->count ? fmax(q->high, value) : value;
+	if (!q->buckets && full(q))
 		to_buckets(q);
 	if (q->buckets) {
 		q->buckets[bucket_of(value)]++;
@@ -49,6 +61,7 @@ void gw_quantile_add(struct gw_quantile *q, double value)
 		q->values = gw_grow(q->values, &q->room, q->count + 1, sizeof(*q->values));
 		q->values[q->count] = value;
 		q->sorted = false;
+		kept++;
 	}
 	q->count++;
 }
@@ -67,7 +80,7 @@ static double ranked(struct gw_quantile *q, uint64_t rank)
 		return q->values[rank];
 	for (size_t b = 0; b < BUCKETS; b++) {
 		if (rank < q->buckets[b])
-			return middle_of(b);
+			return fmin(fmax(middle_of(b), q->low), q->high);
 		rank -= q->buckets[b];
 	}
 	return NAN;
@@ -98,6 +111,8 @@ bool gw_quantile_exact(const struct gw_quantile *q)
 
 void gw_quantile_free(struct gw_quantile *q)
 {
+	if (!q->buckets)
+		kept -= q->count;
 	free(q->values);
 	free(q->buckets);
 	*q = (struct gw_quantile){0};

@@ -2,7 +2,7 @@
 /*
  * Medians in bounded memory. Up to GW_QUANTILE_EXACT values are kept and quantiles are exact;
  * beyond that they are counted in logarithmic buckets whose middle is within 0.5% of every
- * value in them.
+ * value in them. So are all but short lists once GW_QUANTILE_TOTAL values are kept in all.
  */
 #ifndef GW_QUANTILE_H
 #define GW_QUANTILE_H
@@ -11,7 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GW_QUANTILE_EXACT = 65536 }; /**< values kept one by one; 512 KiB */
+enum {
+	GW_QUANTILE_EXACT = 65536,    /**< values kept one by one; 512 KiB */
+	GW_QUANTILE_TOTAL = 16 << 20, /**< the same over all quantiles of the process; 128 MiB */
+};
 
 /** Zero-initialised is empty. Free with gw_quantile_free. */
 struct gw_quantile {
@@ -19,6 +22,7 @@ struct gw_quantile {
 	double *values; /* NULL once the buckets are in use */
 	size_t room;
 	uint64_t *buckets;
+	double low, high; /* of all values: what a bucket's middle must not leave */
 	bool sorted;
 };
 

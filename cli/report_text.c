@@ -88,6 +88,8 @@ static void programs(const struct gw_model *m, unsigned width)
 			line.column = 0;
 		}
 		part(&line, GW_INK_OFF, "%s", *command ? command : "unknown");
+		if (*f->text[GW_TEXT_mode] && strcmp(f->text[GW_TEXT_mode], "audit"))
+			part(&line, GW_INK_WARN, "mode %s", f->text[GW_TEXT_mode]);
 		ranks = m->file_count > 1 && *f->text[GW_TEXT_rank];
 		if (f->status.header)
 			part(&line, GW_INK_DIM, "pid %u%s%s%s%s", f->header.pid,
@@ -126,6 +128,14 @@ static void devices(const struct gw_model *m, unsigned width)
 	finish(&line, "none in these logs");
 }
 
+static bool counted(const struct gw_model *m)
+{
+	for (size_t i = 0; i < m->file_count; i++)
+		if (m->files[i].counted)
+			return true;
+	return false;
+}
+
 static void seen(const struct gw_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
@@ -141,13 +151,15 @@ static void seen(const struct gw_model *m, unsigned width)
 	part(&line, all->measured < all->launches ? GW_INK_WARN : GW_INK_OFF, "%s measured (%s)",
 	     gw_count(&a, (double)all->measured),
 	     gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN));
-	part(&line, GW_INK_OFF, "%s joined", gw_count(&a, (double)c[GW_COUNTER_joined]));
-	part(&line,
-	     c[GW_COUNTER_launches_unmatched] || c[GW_COUNTER_activity_unmatched] ? GW_INK_WARN
-	                                                                          : GW_INK_OFF,
-	     "unmatched: %s, %s",
-	     gw_counted(&a, (double)c[GW_COUNTER_launches_unmatched], "launch", "launches"),
-	     gw_counted(&b, (double)c[GW_COUNTER_activity_unmatched], "record", NULL));
+	/* A log that was cut off before its first counters says nothing of joins. */
+	if (counted(m)) {
+		bool lost = c[GW_COUNTER_launches_unmatched] || c[GW_COUNTER_activity_unmatched];
+
+		part(&line, GW_INK_OFF, "%s joined", gw_count(&a, (double)c[GW_COUNTER_joined]));
+		part(&line, lost ? GW_INK_WARN : GW_INK_OFF, "unmatched: %s, %s",
+		     gw_counted(&a, (double)c[GW_COUNTER_launches_unmatched], "launch", "launches"),
+		     gw_counted(&b, (double)c[GW_COUNTER_activity_unmatched], "record", NULL));
+	}
 	if (c[GW_COUNTER_captured])
 		part(&line, GW_INK_DIM, "%s captured",
 		     gw_count(&d, (double)c[GW_COUNTER_captured]));
@@ -212,11 +224,8 @@ static void cost(const struct gw_model *m, unsigned width)
 	const uint64_t *c = m->counters;
 	struct line line = begin("Own cost", width);
 	struct gw_text a;
-	bool counted = false;
 
-	for (size_t i = 0; i < m->file_count; i++)
-		counted |= m->files[i].counted;
-	if (counted) {
+	if (counted(m)) {
 		part(&line, GW_INK_OFF, "worker CPU %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_worker_cpu_ns]));
 		part(&line, GW_INK_OFF, "attaching %s",
@@ -272,10 +281,14 @@ static void order(const struct gw_model *m, unsigned width)
 	line = begin("Order", width);
 	for (size_t i = 0; i < m->file_count; i++)
 		untimed += m->files[i].untimed;
-	part(&line, violations ? GW_INK_OFF : GW_INK_GOOD,
-	     "proven for %s of %s: prediction first, measurement after",
+	part(&line, violations ? GW_INK_OFF : GW_INK_GOOD, "proven for %s of %s",
 	     gw_count(&a, (double)o[GW_ORDER_PROVEN]),
 	     gw_counted(&b, (double)all, "prediction", NULL));
+	if (o[GW_ORDER_UNPROVEN])
+		part(&line, GW_INK_WARN, "%s open: records before them are lost",
+		     gw_count(&a, (double)o[GW_ORDER_UNPROVEN]));
+	else if (!violations)
+		part(&line, GW_INK_DIM, "each made before its measurement");
 	if (violations)
 		part(&line, GW_INK_BAD, "%s (--verify lists them)",
 		     gw_counted(&a, (double)violations, "violation", NULL));

@@ -25,17 +25,20 @@ static const struct gw_option options[] = {
         {.name = "device",
          .type = GW_OPTION_LIST,
          .argument = "NAME|FILE",
+         .choices = "",
          .offset = offsetof(struct values, devices),
          .meaning = "GPU to predict for: the name of a known profile or a profile's file; may be "
                     "repeated"},
         {.name = "model",
          .type = GW_OPTION_TEXT,
          .argument = "NAME",
+         .choices = "",
          .offset = offsetof(struct values, model),
          .meaning = "the model to ask; qrm, the quantitative roofline, when not given"},
         {.name = "json",
          .type = GW_OPTION_FLAG,
          .argument = "",
+         .choices = "",
          .offset = offsetof(struct values, json),
          .meaning = "print JSON"},
         {0},
@@ -134,6 +137,8 @@ static void add_totals(struct gw_table *table, const struct comparison *c)
 		gw_table_cell(table, estimate_time(&t, total(c, d)));
 		gw_table_cell(table, "");
 	}
+	if (c->devices.count < 2)
+		return;
 	gw_table_cell(table, "speed against the first");
 	for (size_t d = 0; d < c->devices.count; d++) {
 		double ratio = total(c, 0) / total(c, d);
@@ -271,7 +276,7 @@ const struct gw_command_body gw_whatif_command = {
                 "ran, but\n"
                 "not how long they would take elsewhere; then whatif says so and guesses nothing.",
         .examples = "gpuwatch whatif --device=GTX-480 --device=K20c examples/papers/rodinia.json\n"
-                    "  28 kernels on two GPUs, and what changing one for the other would bring",
+                    "28 kernels on two GPUs, and what changing one for the other would bring.\n",
         .exit_status =
                 "0 done; 1 the log holds no counted work, so nothing could be predicted; 2 bad "
                 "options or input.",

@@ -53,8 +53,10 @@ gw_missing_packages() {
 	{ gw_has_header jansson.h && gw_has_archive libjansson.a; } || echo libjansson-dev
 	gw_has_header zstd.h || echo libzstd-dev
 	{ gw_has_header cmocka.h || pkg-config --exists cmocka; } 2>/dev/null || echo libcmocka-dev
-	if [ "$1" = tests ] && ! command -v valgrind >/dev/null; then
-		echo valgrind
+	if [ "$1" = tests ]; then
+		command -v valgrind >/dev/null || echo valgrind
+		gw_has_header expat.h || echo libexpat1-dev
+		command -v xmllint >/dev/null || echo libxml2-utils
 	fi
 	command -v python3 >/dev/null || echo python3
 	gw_has_cuda_headers || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv

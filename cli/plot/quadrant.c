@@ -212,19 +212,40 @@ static bool has_sheet(const struct plot_data *d, enum plot_type type)
 	return false;
 }
 
+static bool has_measured(const struct plot_data *d, const struct plot_cell *cells)
+{
+	for (size_t i = 0; i < d->device_count; i++)
+		if (isfinite(cells[i].measured))
+			return true;
+	return false;
+}
+
+/* Only what is drawn; returns how many entries that is. */
+static size_t degradation_legend(struct legend_entry out[6], const struct plot_data *d,
+                                 const struct plot_cell *cells, enum plot_type type)
+{
+	size_t n = 0;
+
+	out[n++] = (struct legend_entry){"measured peak", SVG_MUTED, SVG_CIRCLE, false, false};
+	out[n++] = (struct legend_entry){"after E_mix and E_instr", SVG_MUTED, SVG_CIRCLE, true,
+	                                 false};
+	out[n++] = (struct legend_entry){"predicted", SVG_MUTED, SVG_DIAMOND, true, false};
+	if (has_measured(d, cells))
+		out[n++] = (struct legend_entry){"measured", SVG_MUTED, SVG_CROSS, true, false};
+	out[n++] = (struct legend_entry){"kernel", SVG_INK, SVG_MARKS, true, false};
+	if (has_sheet(d, type))
+		out[n++] = (struct legend_entry){"by the data sheet", SVG_MUTED, SVG_SQUARE, false,
+		                                 false};
+	return n;
+}
+
 struct svg *plot_degradation(const struct plot_data *data, size_t kernel)
 {
-	static const struct legend_entry legend[] = {
-	        {"measured peak", SVG_MUTED, SVG_CIRCLE, false, false},
-	        {"after E_mix and E_instr", SVG_MUTED, SVG_CIRCLE, true, false},
-	        {"predicted", SVG_MUTED, SVG_DIAMOND, true, false},
-	        {"measured", SVG_MUTED, SVG_CROSS, true, false},
-	        {"kernel", SVG_INK, SVG_MARKS, true, false},
-	        {"by the data sheet", SVG_MUTED, SVG_SQUARE, false, false},
-	};
 	const struct plot_kernel *k = &data->kernels[kernel];
 	const struct plot_cell *cells = &data->cells[kernel * data->device_count];
 	struct axis_range x = AXIS_EMPTY, y = AXIS_EMPTY;
+	struct legend_entry legend[6];
+	size_t entries = degradation_legend(legend, data, cells, k->type);
 	char title[160];
 	struct frame f;
 
@@ -232,7 +253,7 @@ struct svg *plot_degradation(const struct plot_data *data, size_t kernel)
 	f = frame_begin(title,
 	                "The peak of each device, degraded by E_mix and E_instr, meets the "
 	                "kernel's half-line",
-	                legend, has_sheet(data, k->type) ? 6 : 5, 0);
+	                legend, entries, 0);
 	step_ranges(data, cells, &x, &y, k->intensity);
 	for (size_t i = 0; i < data->device_count && has_sheet(data, k->type); i++) {
 		axis_include(&x, data->devices[i].spec_bandwidth / 1e9, true);

@@ -94,7 +94,8 @@ static double delay_of(const struct gw_device *d, const struct gw_work *w, doubl
 	        {gw_work_value(w, GW_WORK_fp32_inst) / size, gw_param_value(d, GW_PARAM_t_sp) / 2},
 	        {gw_work_value(w, GW_WORK_fp64_inst) / size, gw_param_value(d, GW_PARAM_t_dp) / 2},
 	        {gw_work_value(w, GW_WORK_int_inst) / size,
-	         gw_either(gw_param_value(d, GW_PARAM_t_add), gw_param_value(d, GW_PARAM_t_int) / 2)},
+	         gw_either(gw_param_value(d, GW_PARAM_t_add),
+	                   gw_param_value(d, GW_PARAM_t_int) / 2)},
 	        {gw_work_value(w, GW_WORK_ldst_inst) / size, gw_param_value(d, GW_PARAM_t_ldst)},
 	        {gw_work_value(w, GW_WORK_pipe_xu), gw_param_value(d, GW_PARAM_t_sfu)},
 	};

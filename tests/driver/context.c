@@ -36,7 +36,7 @@ CUresult si_current(CUcontext *out)
 	if (!si_is(ctx, SI_CTX))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	*out = ctx;
-	return ctx->sticky ? (CUresult)ctx->sticky : CUDA_SUCCESS;
+	return CUDA_SUCCESS;
 }
 
 /* Lock held. */

@@ -42,7 +42,8 @@ static _Atomic uint64_t dropped;
 static pthread_mutex_t delivery_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
-static CUpti_TimestampCallbackFunc timestamp;
+static CUpti_TimestampCallbackFunc _Atomic timestamp;
+static uint64_t clock_shift; /* from CLOCK_REALTIME to the clock the records are told in */
 static struct {
 	uint8_t *data;
 	size_t size, valid, max_records, records;
@@ -132,8 +133,8 @@ static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x,
 	memset(r, 0, sizeof *r);
 	r->kind = enabled_kind ? enabled_kind : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	r->registersPerThread = (uint16_t)x->regs;
-	r->start = finished ? x->start + (uint64_t)options.offset : 0;
-	r->end = finished ? x->end + (uint64_t)options.offset : 0;
+	r->start = finished ? x->start + clock_shift : 0;
+	r->end = finished ? x->end + clock_shift : 0;
 	r->completed = 0;
 	r->deviceId = x->device_id;
 	r->contextId = x->context_id;
@@ -237,8 +238,10 @@ static void move(bool forced)
 	uint64_t now = sc_driver()->now();
 	struct si_execution *taken, *keep = NULL;
 	size_t kept = 0, n;
+	CUpti_TimestampCallbackFunc own = timestamp;
 	if (!request || !complete)
 		return;
+	clock_shift = own ? own() - now : (uint64_t)options.offset;
 	n = queue_take(&taken, now, forced);
 	if (options.reorder && n)
 		qsort(taken, n, sizeof *taken, by_stream);
@@ -459,11 +462,13 @@ SC_API cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize
 SC_API cuptiGetTimestamp(uint64_t *out)
 {
 	const char *offset = getenv("STANDIN_CLOCK_OFFSET");
+	CUpti_TimestampCallbackFunc own;
 	SC_ENTER();
 	if (!out)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*out = timestamp ? timestamp()
-	                 : sc_driver()->now() + (uint64_t)(offset ? strtoll(offset, NULL, 10) : 0);
+	own = timestamp;
+	*out = own ? own()
+	           : sc_driver()->now() + (uint64_t)(offset ? strtoll(offset, NULL, 10) : 0);
 	return CUPTI_SUCCESS;
 }
 

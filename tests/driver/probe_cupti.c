@@ -161,7 +161,7 @@ static void graph_launches(const struct probe_kernels *k, CUstream a, const uint
 
 static void running(const struct probe_kernels *k, CUstream a, CUstream b, const uint32_t *ids)
 {
-	unsigned long long ns = 20000000;
+	unsigned long long ns = 200000000;
 	void *params[] = {&ns};
 	d.cuLaunchKernel(k->spin, 1, 1, 1, 32, 1, 1, 0, a, params, NULL);
 	d.cuLaunchKernel(k->empty, 1, 1, 1, 32, 1, 1, 0, a, NULL, NULL);

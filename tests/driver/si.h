@@ -150,13 +150,13 @@ struct CUctx_st {
 	unsigned flags;
 	unsigned api_version;
 	bool primary;
-	int sticky;           /* error every later call answers, 0 when healthy */
 	uint32_t next_stream; /* stream ids count per context, as CUPTI's do */
 	CUstream legacy;
 	int capturing;         /* streams of this context that are in a capture */
 	CUstream streams;      /* list through ->next */
 	uint64_t blocking_end; /* latest end of work on streams that wait for the legacy one */
 	uint64_t legacy_end;
+	uint64_t dropped_end; /* latest end of work on streams destroyed since */
 	size_t limits[CU_LIMIT_MAX];
 	struct CUctx_st *next;
 };

@@ -65,7 +65,6 @@ struct si_private {
 	const char *(*symbol)(uint32_t cbid); /* name of a driver callback id, NULL if unknown */
 	/* Name of the kernel a launch call is for, from its callback parameters; else NULL. */
 	const char *(*kernel_name)(uint32_t cbid, const void *params);
-	void (*synchronize)(void); /* waits for all contexts */
 };
 typedef const struct si_private *standin_private_fn(void);
 

@@ -162,18 +162,6 @@ static const char *kernel_name(uint32_t cbid, const void *params)
 	return kernel ? kernel->name : NULL;
 }
 
-static void synchronize(void)
-{
-	CUcontext all[16];
-	int count = 0;
-	SI_LOCK();
-	for (CUcontext ctx = si_context_list(); ctx && count < 16; ctx = ctx->next)
-		all[count++] = ctx;
-	SI_UNLOCK();
-	for (int i = 0; i < count; i++)
-		si_context_wait(all[i]);
-}
-
 SI_EXPORT const struct si_private *standin_private(void);
 SI_EXPORT const struct si_private *standin_private(void)
 {
@@ -192,7 +180,7 @@ SI_EXPORT const struct si_private *standin_private(void)
 	        .node_id = si_node_id,
 	        .symbol = symbol,
 	        .kernel_name = kernel_name,
-	        .synchronize = synchronize,
+
 	};
 	return &table;
 }

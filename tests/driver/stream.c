@@ -195,10 +195,11 @@ bool si_context_capturing(CUcontext ctx)
 
 CUresult si_context_wait(CUcontext ctx)
 {
-	uint64_t end = 0;
+	uint64_t end;
 	SI_LOCK();
 	for (CUstream s = ctx->streams; s; s = s->next)
 		si_host_drain(s);
+	end = ctx->dropped_end;
 	for (CUstream s = ctx->streams; s; s = s->next)
 		end = later(end, s->end);
 	SI_UNLOCK();
@@ -245,7 +246,7 @@ CUresult si_cuStreamCreate(CUstream *phStream, unsigned int Flags)
 	return si_cuStreamCreateWithPriority(phStream, Flags, 0);
 }
 
-/* A destroyed stream's work still runs; its end only is no longer waited for by anyone. */
+/* A destroyed stream's work still runs; only waiting for the whole context waits for it. */
 CUresult si_cuStreamDestroy_v2(CUstream hStream)
 {
 	CUresult result = si_ready();
@@ -255,7 +256,7 @@ CUresult si_cuStreamDestroy_v2(CUstream hStream)
 		return CUDA_ERROR_INVALID_HANDLE;
 	SI_LOCK();
 	si_host_drain(hStream);
-	hStream->ctx->legacy->end = later(hStream->ctx->legacy->end, hStream->end);
+	hStream->ctx->dropped_end = later(hStream->ctx->dropped_end, hStream->end);
 	stream_drop(hStream);
 	SI_UNLOCK();
 	return CUDA_SUCCESS;

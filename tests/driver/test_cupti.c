@@ -90,7 +90,7 @@ static void a_full_buffer_is_delivered_without_a_flush(void **state)
 static void a_running_kernel_holds_its_records_back(void **state)
 {
 	struct fixture *f = *state;
-	unsigned long long ns = 20000000;
+	unsigned long long ns = 200000000;
 	void *params[] = {&ns};
 	collect();
 	cuLaunchKernel(f->spin, 1, 1, 1, 1, 1, 1, 0, f->stream, params, NULL);
@@ -156,6 +156,60 @@ static void a_callback_sees_a_launch_come_and_go(void **state)
 	assert_int_equal(heard.entered, 2);
 }
 
+enum { THREADS = 16, STREAMS = 8, EACH = 200 };
+
+static void *launch_on_streams(void *given)
+{
+	const struct fixture *f = given;
+	CUstream streams[STREAMS];
+	intptr_t failed = cuCtxSetCurrent(f->context);
+	for (int i = 0; i < STREAMS; i++)
+		failed += cuStreamCreate(&streams[i], (unsigned)i & 1);
+	for (int i = 0; i < EACH; i++)
+		failed += cuLaunchKernel(f->empty, 1, 1, 1, 32, 1, 1, 0, streams[i % STREAMS], NULL,
+		                         NULL);
+	for (int i = 0; i < STREAMS; i++)
+		failed += cuStreamSynchronize(streams[i]) + cuStreamDestroy(streams[i]);
+	return (void *)failed;
+}
+
+static void sixteen_threads_on_eight_streams_each_lose_nothing(void **state)
+{
+	pthread_t threads[THREADS];
+	collect();
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, launch_on_streams, *state), 0);
+	for (int i = 0; i < 50; i++) /* flushed meanwhile */
+		cuptiActivityFlushAll(0);
+	for (int i = 0; i < THREADS; i++) {
+		void *failed = NULL;
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	cuCtxSynchronize();
+	cuptiActivityFlushAll(0);
+	assert_int_equal(seen.records, THREADS * EACH);
+	assert_int_equal(seen.bad, 0);
+	cuptiFinalize();
+}
+
+static uint64_t my_clock(void)
+{
+	return 1000;
+}
+
+static void records_follow_a_registered_clock(void **state)
+{
+	collect();
+	assert_int_equal(cuptiActivityRegisterTimestampCallback(my_clock), 0);
+	launch(*state, 1);
+	cuCtxSynchronize();
+	cuptiActivityFlushAll(0);
+	assert_int_equal(seen.records, 1);
+	assert_true(seen.first_start < 1000 || seen.first_start > UINT64_MAX - 1000000000);
+	cuptiFinalize();
+}
+
 /* ---- scenarios, in a process of their own ------------------------------------------------- */
 
 static const char *self;
@@ -190,7 +244,7 @@ static int scenario_records(const struct fixture *f)
 	clock_gettime(CLOCK_REALTIME, &t);
 	before = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 	cuptiActivityRegisterCallbacks(on_request, on_complete);
-	int enabled = cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	int enabled = (int)cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	cuptiGetTimestamp(&now);
 	for (int i = 0; i < 60; i++)
 		cuLaunchKernel(f->empty, 1, 1, 1, 32, 1, 1, 0, i % 2 ? other : f->stream, NULL,
@@ -364,6 +418,8 @@ int main(int argc, char **argv)
 	        T(a_running_kernel_holds_its_records_back),
 	        T(nothing_is_recorded_when_disabled),
 	        T(a_callback_sees_a_launch_come_and_go),
+	        T(records_follow_a_registered_clock),
+	        T(sixteen_threads_on_eight_streams_each_lose_nothing),
 	        cmocka_unit_test(records_are_plain_without_a_script),
 	        cmocka_unit_test(every_seventh_record_is_dropped_and_counted),
 	        cmocka_unit_test(every_tenth_record_has_impossible_times),

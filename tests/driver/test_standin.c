@@ -16,7 +16,7 @@ static void a_kernel_body_really_runs(void **state)
 static void a_stream_is_done_when_its_last_kernel_is(void **state)
 {
 	struct fixture *f = *state;
-	unsigned long long ns = 5000000;
+	unsigned long long ns = 50000000;
 	void *params[] = {&ns};
 	struct timespec a, b;
 	clock_gettime(CLOCK_MONOTONIC, &a);
@@ -25,13 +25,13 @@ static void a_stream_is_done_when_its_last_kernel_is(void **state)
 	assert_int_equal(cuStreamSynchronize(f->stream), 0);
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	assert_int_equal(cuStreamQuery(f->stream), 0);
-	assert_true((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec >= 5000000);
+	assert_true((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec >= 50000000);
 }
 
 static void the_legacy_stream_waits_for_blocking_streams_only(void **state)
 {
 	struct fixture *f = *state;
-	unsigned long long ns = 3000000;
+	unsigned long long ns = 50000000;
 	void *params[] = {&ns};
 	CUstream blocking;
 	CUevent event;
@@ -52,7 +52,7 @@ static void the_legacy_stream_waits_for_blocking_streams_only(void **state)
 static void an_event_orders_two_streams(void **state)
 {
 	struct fixture *f = *state;
-	unsigned long long ns = 2000000;
+	unsigned long long ns = 50000000;
 	void *params[] = {&ns};
 	CUevent before, after;
 	CUstream other;
@@ -67,10 +67,27 @@ static void an_event_orders_two_streams(void **state)
 	assert_int_equal(cuStreamQuery(other), CUDA_ERROR_NOT_READY);
 	assert_int_equal(cuStreamSynchronize(other), 0);
 	assert_int_equal(cuEventElapsedTime(&ms, before, after), 0);
-	assert_true(ms >= 2.0f && ms < 3.0f);
+	assert_true(ms >= 50.0f);
 	cuEventDestroy(before);
 	cuEventDestroy(after);
 	cuStreamDestroy(other);
+}
+
+static void a_destroyed_streams_work_is_waited_for_by_the_context_only(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long long ns = 50000000;
+	void *params[] = {&ns};
+	struct timespec a, b;
+	CUstream other;
+	cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	cuLaunchKernel(f->spin, 1, 1, 1, 1, 1, 1, 0, other, params, NULL);
+	assert_int_equal(cuStreamDestroy(other), 0);
+	assert_int_equal(cuStreamQuery(NULL), 0);
+	assert_int_equal(cuCtxSynchronize(), 0);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	assert_true((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec >= 50000000);
 }
 
 static void host_flag(void *user)
@@ -314,6 +331,7 @@ int main(void)
 	        T(a_stream_is_done_when_its_last_kernel_is),
 	        T(the_legacy_stream_waits_for_blocking_streams_only),
 	        T(an_event_orders_two_streams),
+	        T(a_destroyed_streams_work_is_waited_for_by_the_context_only),
 	        T(host_functions_run_in_stream_order),
 	        T(a_destroyed_handle_value_comes_back),
 	        T(an_address_is_the_exported_symbol_of_its_version),

@@ -107,6 +107,21 @@ static void slow_gap_is_closed_at_the_last_step(void **state)
 	assert_close(point.cycles, 1e6 + 1000);
 }
 
+/* All time is waiting: x -> x T / (a x) is there in one step. Half of it: 1/2, 1/4, ... */
+static void gap_shrinks_by_the_share_that_does_not_wait(void **state)
+{
+	const struct gw_wave_load waits = {0, 2, 0, 100, 1000}, half = {500, 1, 0, 500, 1000.5};
+	struct gw_wave_point point;
+
+	(void)state;
+	gw_wave_fixed_point(&waits, &point);
+	assert_int_equal(point.steps, 1);
+	assert_close(point.latency, 500);
+	/* The gap of 0.5 falls below 1e-9 of 1000.5 after log2(0.5 / 1e-6) = 18.9 halvings. */
+	gw_wave_fixed_point(&half, &point);
+	assert_in_range(point.steps, 18, 20);
+}
+
 /* Figs. 4 and 5 as printed: below saturation the latency decays and the time with it. */
 static void printed_loop_decays_where_ours_stays_idle(void **state)
 {
@@ -343,6 +358,7 @@ int main(void)
 	        cmocka_unit_test(fixed_point_agrees_with_bisection),
 	        cmocka_unit_test(iteration_ends_and_never_falls_below_idle),
 	        cmocka_unit_test(slow_gap_is_closed_at_the_last_step),
+	        cmocka_unit_test(gap_shrinks_by_the_share_that_does_not_wait),
 	        cmocka_unit_test(printed_loop_decays_where_ours_stays_idle),
 	        cmocka_unit_test(nothing_waits_yet_bytes_take_their_time),
 	        cmocka_unit_test(fig_3_loop_of_doubles),

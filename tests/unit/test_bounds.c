@@ -115,6 +115,32 @@ static void loads_in_flight_limit_the_bandwidth(void **state)
 	assert_close(fixture_term(&e, "dram_in_flight"), 100 * 256 / (1.6e11 * 128 / 1000));
 }
 
+/* Nothing but reads: bandwidth alone takes 16.4 us, what is in flight more; not both. */
+static void device_memory_counts_once(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		f.work.q[i].value = 0;
+	fixture_param(&f, GW_PARAM_launch_per_block, 1e-15);
+	fixture_param(&f, GW_PARAM_launch_per_warp, 1e-15);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 256 * 128e3);
+	fixture_work(&f, GW_WORK_global_load_requests, 2 * 128e3);
+	fixture_work(&f, GW_WORK_warp_loads_in_flight, 1);
+	e = ask(&f);
+	assert_true(fixture_term(&e, "dram") > 0);
+	assert_true(fixture_term(&e, "dram_in_flight") > fixture_term(&e, "dram"));
+	assert_close(e.seconds, 2e-6 + fixture_term(&e, "dram_in_flight"));
+	assert_string_equal(e.binding, "dram_in_flight");
+	fixture_work(&f, GW_WORK_warp_loads_in_flight, 8);
+	fixture_work(&f, GW_WORK_dram_write_bytes, 256 * 128e3);
+	e = ask(&f);
+	assert_close(e.seconds, 2e-6 + fixture_term(&e, "dram"));
+}
+
 /* 20 rounds of 1500 cycles idle; under load the two loads wait for a slower memory. */
 static void latency_counts_rounds_and_grows_with_load(void **state)
 {
@@ -291,6 +317,7 @@ int main(void)
 	        cmocka_unit_test(resources_join_in_a_cubic_norm),
 	        cmocka_unit_test(busiest_sm_decides_for_what_is_inside_it),
 	        cmocka_unit_test(loads_in_flight_limit_the_bandwidth),
+	        cmocka_unit_test(device_memory_counts_once),
 	        cmocka_unit_test(latency_counts_rounds_and_grows_with_load),
 	        cmocka_unit_test(longest_warp_is_waited_for),
 	        cmocka_unit_test(class_latencies_stand_in_for_the_schedule),

@@ -71,6 +71,33 @@ static void grid_stride_loops_may_launch_fewer_blocks(void **state)
 	assert_true(c[0].grid * c[0].block < 16000 * 256);
 }
 
+/* 200 blocks instead of 16,000: each warp does 80 times as much, barriers included. */
+static void fewer_warps_do_more_each(void **state)
+{
+	static const enum gw_work_field per_warp[] = {
+	        GW_WORK_warp_cycles, GW_WORK_warp_cycles_longest, GW_WORK_warp_memory_chain,
+	        GW_WORK_coalesced_mem_insts, GW_WORK_barriers};
+	static struct gw_tune_choice c[1000];
+	const struct gw_tune_request request = {.any_grid = true};
+	struct fixture f;
+	struct gw_estimate e;
+	char why[120];
+	size_t n, i = 0;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_barriers, 3);
+	n = gw_wave_tune(&f.device, &f.launch, &f.work, NULL, &request, c, 1000, why);
+	while (i < n && !(c[i].block == 256 && c[i].grid == 200))
+		i++;
+	assert_true(i < n);
+	f.launch.config.grid.x = 200;
+	for (size_t k = 0; k < sizeof(per_warp) / sizeof(*per_warp); k++)
+		f.work.q[per_warp[k]].value *= 80;
+	gw_model_find("wave")->estimate(&f.device, &f.launch, &f.work, NULL, &e);
+	assert_true(fabs(c[i].seconds - e.seconds) < 1e-12);
+}
+
 static void shared_memory_follows_the_block_when_asked(void **state)
 {
 	struct gw_tune_choice c[MOST];
@@ -139,6 +166,7 @@ int main(void)
 	        cmocka_unit_test(every_block_size_is_ranked_fastest_first),
 	        cmocka_unit_test(times_are_the_wave_models_own),
 	        cmocka_unit_test(grid_stride_loops_may_launch_fewer_blocks),
+	        cmocka_unit_test(fewer_warps_do_more_each),
 	        cmocka_unit_test(shared_memory_follows_the_block_when_asked),
 	        cmocka_unit_test(blocks_the_kernel_cannot_have_are_left_out),
 	        cmocka_unit_test(short_list_keeps_the_best),

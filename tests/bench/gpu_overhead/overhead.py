@@ -28,6 +28,20 @@ METRICS = ("run", "median", "p99", "p999", "run_cpu", "after_pause", "cpu_ms")
 RESAMPLES = 4000
 
 
+def quiet_cpus():
+    """One CPU of each of up to four cores, the first core left to the system: wandering over a
+    large machine, and a helper thread on the sibling of the launching one, are noise here."""
+    cores = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        try:
+            with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") as file:
+                cores.setdefault(file.read().strip(), cpu)
+        except OSError:
+            cores.setdefault(str(cpu), cpu)
+    chosen = sorted(cores.values())
+    return set(chosen[1:5]) if len(chosen) > 4 else set(chosen)
+
+
 def environment(mode, args, libraries, folder):
     env = dict(os.environ)
     for name in compare.without_gpuwatch(env):
@@ -53,6 +67,7 @@ def measure(mode, args, libraries, pause):
     os.makedirs(folder)
     done = subprocess.run([f"{args.programs}/launch_loop", str(args.launches), str(int(pause))],
                           env=environment(mode, args, libraries, folder), cwd=folder, timeout=60,
+                          preexec_fn=lambda: os.sched_setaffinity(0, quiet_cpus()),
                           capture_output=True, text=True)
     if done.returncode or done.stderr:
         print(f"overhead.py: {mode}: exit {done.returncode} {done.stderr.strip()}", file=sys.stderr)

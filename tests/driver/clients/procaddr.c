@@ -88,8 +88,7 @@ int main(void)
 	launch("dlsym", dlsym(library, "cuLaunchKernel"));
 	launch("dlsym _ptsz", dlsym(library, "cuLaunchKernel_ptsz"));
 	/* The driver's symbols have no version: asking for one must go on finding nothing. */
-	printf("dlvsym: %s\n",
-	       dlvsym(library, "cuLaunchKernel", "CUDA_1") ? "found" : "not found");
+	printf("dlvsym: %s\n", dlvsym(library, "cuLaunchKernel", "CUDA_1") ? "found" : "not found");
 	find_v2 =
 	        AS(PFN_cuGetProcAddress_v12000, need(get("cuGetProcAddress", 12000, 0), "itself"));
 	launch("v2 found by itself", get("cuLaunchKernel", 4000, 0));

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `gpuwatch --generate WHAT`: what the build makes of the lists. */
+#include "cli/command.h"
+#include "cli/manual.h"
+#include "cli/say.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static void bash_options(const struct gw_command *c)
+{
+	char name[80];
+
+	for (const struct gw_option *o = c->body->options; o && o->name; o++)
+		printf("%s%s ", gw_option_name(o, name, sizeof(name)),
+		       gw_option_valued(o) ? "=" : "");
+	printf("--help");
+}
+
+static void bash_choices(const struct gw_command *c)
+{
+	char name[80];
+
+	for (const struct gw_option *o = c->body->options; o && o->name; o++) {
+		if (!gw_option_listed(o))
+			continue;
+		printf("\t%s:%s) COMPREPLY=($(compgen -W '", c->name,
+		       gw_option_name(o, name, sizeof(name)));
+		for (const char *p = o->choices; *p; p++)
+			putchar(*p == '|' ? ' ' : *p);
+		printf("' -- \"$cur\")); return ;;\n");
+	}
+}
+
+static void bash(void)
+{
+	printf("# bash completion for gpuwatch; made from its own lists of commands and options\n"
+	       "_gpuwatch() {\n"
+	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i\n"
+	       "\tlocal command=${COMP_WORDS[1]}\n"
+	       "\tCOMPREPLY=()\n"
+	       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+	       "\t\tCOMPREPLY=($(compgen -W '");
+	for (const struct gw_command *c = gw_commands; c->name; c++)
+		printf("%s ", c->name);
+	printf("--help --version' -- \"$cur\"))\n\t\treturn\n\tfi\n"
+	       "\t# --option=VALUE arrives as three words\n"
+	       "\tif [ \"$cur\" = = ]; then cur=; elif [ \"$prev\" = = ]; then "
+	       "prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+	       "\tcase $command:$prev in\n");
+	for (const struct gw_command *c = gw_commands; c->name; c++)
+		bash_choices(c);
+	printf("\tesac\n"
+	       "\tcase $command in\n");
+	for (const struct gw_command *c = gw_commands; c->name; c++) {
+		printf("\t%s)\n", c->name);
+		if (!strcmp(c->operands, "command"))
+			printf("\t\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+			       "\t\t\tcase ${COMP_WORDS[i]} in\n"
+			       "\t\t\t--) COMPREPLY=($(compgen -c -- \"$cur\")); return ;;\n"
+			       "\t\t\tesac\n\t\tdone\n");
+		printf("\t\tcase $cur in -*) COMPREPLY=($(compgen -W '");
+		bash_options(c);
+		printf("' -- \"$cur\"))\n\t\t\t[[ ${COMPREPLY[0]} == *= ]] && compopt -o "
+		       "nospace\n\t\t\treturn ;;\n\t\tesac\n");
+		if (!strcmp(c->operands, "command"))
+			printf("\t\tCOMPREPLY=($(compgen -c -- \"$cur\")) ;;\n");
+		else if (!strcmp(c->operands, "file"))
+			printf("\t\tCOMPREPLY=($(compgen -f -- \"$cur\")) ;;\n");
+		else
+			printf("\t\t;;\n");
+	}
+	printf("\tesac\n}\ncomplete -o filenames -F _gpuwatch gpuwatch\n");
+}
+
+/* A text inside single quotes of fish. */
+static void fish_quoted(const char *text)
+{
+	putchar('\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			putchar('\\');
+		putchar(*text);
+	}
+	putchar('\'');
+}
+
+static void fish(void)
+{
+	char name[80];
+
+	printf("# fish completion for gpuwatch; made from its own lists of commands and options\n");
+	for (const struct gw_command *c = gw_commands; c->name; c++) {
+		printf("complete -c gpuwatch -n __fish_use_subcommand -f -a %s -d ", c->name);
+		fish_quoted(c->summary);
+		putchar('\n');
+		for (const struct gw_option *o = c->body->options; o && o->name; o++) {
+			printf("complete -c gpuwatch -n '__fish_seen_subcommand_from %s' -l %s",
+			       c->name, gw_option_name(o, name, sizeof(name)) + 2);
+			if (gw_option_listed(o)) {
+				printf(" -x -a '");
+				for (const char *p = o->choices; *p; p++)
+					putchar(*p == '|' ? ' ' : *p);
+				putchar('\'');
+			} else if (gw_option_valued(o)) {
+				printf(" -r");
+			}
+			printf(" -d ");
+			fish_quoted(o->meaning);
+			putchar('\n');
+		}
+	}
+}
+
+/* "gpuwatch-COMMAND.1" */
+static bool command_page(const char *what)
+{
+	for (const struct gw_command *c = gw_commands; c->name; c++) {
+		char page[64];
+
+		snprintf(page, sizeof(page), "gpuwatch-%s.1", c->name);
+		if (strcmp(what, page))
+			continue;
+		gw_manual_command(c);
+		return true;
+	}
+	return false;
+}
+
+int gw_generate(const char *what)
+{
+	if (!strcmp(what, "gpuwatch.1"))
+		gw_manual_main();
+	else if (!strcmp(what, "libgpuwatch.7"))
+		gw_manual_library();
+	else if (!strcmp(what, "gpuwatch-log.5"))
+		gw_manual_log(false);
+	else if (!strcmp(what, "log-format"))
+		gw_manual_log(true);
+	else if (!strcmp(what, "gpuwatch.bash"))
+		bash();
+	else if (!strcmp(what, "gpuwatch.fish"))
+		fish();
+	else if (!command_page(what))
+		return gw_error("there is nothing to generate by the name \"%s\"", what);
+	return GW_EXIT_OK;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The manual pages and docs/log-format.md, from the lists. */
+#include "cli/manual.h"
+
+#include "cli/command.h"
+#include "cli/document.h"
+#include "cli/report.h"
+#include "predictor/record.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const enum gw_document MAN = GW_DOCUMENT_MAN;
+
+static void option_item(const struct gw_option *o)
+{
+	char name[80], term[160], text[600];
+
+	snprintf(term, sizeof(term), "%s%s%s", gw_option_name(o, name, sizeof(name)),
+	         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
+	if (gw_option_listed(o))
+		snprintf(text, sizeof(text), "%s (%s).", o->meaning, o->choices);
+	else
+		snprintf(text, sizeof(text), "%s.", o->meaning);
+	gw_document_item(MAN, term, text);
+}
+
+/* "command\n  what it does\n" pairs. */
+static void examples(const char *text)
+{
+	gw_document_heading(MAN, "EXAMPLES");
+	while (*text) {
+		char command[300], meaning[300];
+		size_t first = strcspn(text, "\n"), second;
+
+		snprintf(command, sizeof(command), "%.*s", (int)first, text);
+		text += first + (text[first] == '\n');
+		second = strcspn(text, "\n");
+		snprintf(meaning, sizeof(meaning), "%.*s", (int)second, text);
+		text += second + (text[second] == '\n');
+		gw_document_item(MAN, command, meaning);
+	}
+}
+
+static void report_extras(void)
+{
+	gw_document_heading(MAN, "COLUMNS");
+	gw_document_text(
+	        MAN, "Named as in CSV and JSON; --sort takes this name or the word in brackets.");
+	for (unsigned c = 0; c < GW_COLUMNS; c++) {
+		char term[100];
+
+		snprintf(term, sizeof(term), "%s [%s]", gw_columns_info[c].name,
+		         gw_columns_info[c].id);
+		gw_document_item(MAN, term, gw_columns_info[c].meaning);
+	}
+	gw_document_heading(MAN, "FLAGS");
+#define FLAG(name, letter, condition, meaning)                                                     \
+	gw_document_item(MAN, letter " (" #name ")", meaning);
+#include "cli/report_flags.def"
+#undef FLAG
+}
+
+static void exit_status(const char *own)
+{
+	gw_document_heading(MAN, "EXIT STATUS");
+	gw_document_text(MAN, own ? own : "0 done; 1 done, with findings; 2 bad options or input.");
+}
+
+void gw_manual_command(const struct gw_command *c)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "gpuwatch-%s", c->name);
+	gw_document_title(MAN, name, 1, c->summary);
+	gw_document_heading(MAN, "SYNOPSIS");
+	gw_document_verbatim(MAN, c->synopsis);
+	gw_document_heading(MAN, "DESCRIPTION");
+	gw_document_text(MAN, c->body->description);
+	gw_document_heading(MAN, "OPTIONS");
+	for (const struct gw_option *o = c->body->options; o && o->name; o++)
+		option_item(o);
+	gw_document_item(MAN, "--help", "tell the options.");
+	if (!strcmp(c->name, "report"))
+		report_extras();
+	exit_status(c->body->exit_status);
+	if (c->body->examples)
+		examples(c->body->examples);
+	gw_document_heading(MAN, "SEE ALSO");
+	gw_document_text(MAN, "gpuwatch(1), libgpuwatch(7), gpuwatch-log(5)");
+}
+
+void gw_manual_main(void)
+{
+	gw_document_title(MAN, "gpuwatch", 1,
+	                  "predict and measure every CUDA kernel of an unmodified program");
+	gw_document_heading(MAN, "SYNOPSIS");
+	for (const struct gw_command *c = gw_commands; c->name; c++)
+		gw_document_verbatim(MAN, c->synopsis);
+	gw_document_heading(MAN, "DESCRIPTION");
+	gw_document_text(
+	        MAN,
+	        "gpuwatch tells, for every CUDA kernel a program launches, how long it should take "
+	        "on "
+	        "this GPU, how long it took, and what bounds it. The program is not changed: a "
+	        "library, libgpuwatch(7), is loaded into it and writes a log, gpuwatch-log(5), "
+	        "which "
+	        "the commands read.");
+	gw_document_heading(MAN, "COMMANDS");
+	for (const struct gw_command *c = gw_commands; c->name; c++) {
+		char text[200];
+
+		snprintf(text, sizeof(text), "%s; see gpuwatch-%s(1).", c->summary, c->name);
+		gw_document_item(MAN, c->name, text);
+	}
+	gw_document_heading(MAN, "EXIT STATUS");
+	gw_document_item(MAN, "0", "done, nothing to complain of.");
+	gw_document_item(MAN, "1", "done, and something was found that should not be.");
+	gw_document_item(MAN, "2",
+	                 "bad options, or input that can't be used; one message on stderr says "
+	                 "which and why.");
+	gw_document_text(MAN,
+	                 "`gpuwatch run` gives the program's own, 126 and 127 as env(1) does.");
+	gw_document_heading(MAN, "ENVIRONMENT");
+	gw_document_item(MAN, "NO_COLOR", "set and not empty: no colour, even on a terminal.");
+	gw_document_item(MAN, "COLUMNS",
+	                 "width of text where output is no terminal (default 120).");
+}
+
+void gw_manual_library(void)
+{
+	gw_document_title(MAN, "libgpuwatch", 7,
+	                  "the library that watches CUDA kernels from inside a program");
+	gw_document_heading(MAN, "SYNOPSIS");
+	gw_document_verbatim(MAN, "gpuwatch run -- command");
+	gw_document_verbatim(MAN, "LD_PRELOAD=/path/to/libgpuwatch.so command");
+	gw_document_verbatim(MAN, "CUDA_INJECTION64_PATH=/path/to/libgpuwatch.so command");
+	gw_document_heading(MAN, "DESCRIPTION");
+	gw_document_text(MAN, "Loaded into a program, it sees every kernel launch, predicts it "
+	                      "from what is known "
+	                      "before it runs, measures it through CUPTI, and writes a log. It "
+	                      "changes nothing the "
+	                      "program can notice: what can't be done is left out, said once, "
+	                      "counted, and shown by "
+	                      "gpuwatch-report(1) as degraded.\n\nIt needs glibc 2.34 or newer. "
+	                      "LD_PRELOAD does not reach "
+	                      "statically linked, setuid and 32-bit programs; "
+	                      "CUDA_INJECTION64_PATH, read by the CUDA "
+	                      "driver, reaches statically linked ones.");
+	gw_document_heading(MAN, "ENVIRONMENT");
+	gw_document_text(MAN, "An empty variable is one that is not set. A value that is not "
+	                      "understood is reported "
+	                      "as degraded, and the default is used.");
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
+	gw_document_item(MAN, variable "=" type##_TERM(choices),                                   \
+	                 *fallback ? meaning " (default " fallback ")." : meaning ".");
+#define CHOICE_TERM(choices) choices
+#define FLAG_TERM(choices)   "0|1"
+#define SIZE_TERM(choices)   "bytes, with K, M, G or T"
+#define NUMBER_TERM(choices) "number"
+#define TEXT_TERM(choices)   "text"
+#include "predictor/config.def"
+#undef OPTION
+	gw_document_heading(MAN, "COUNTERS");
+	gw_document_text(
+	        MAN,
+	        "The library counts its own work; gpuwatch report --json shows every counter, per "
+	        "process and summed.");
+#define COUNTER(name, meaning) gw_document_item(MAN, #name, meaning ".");
+#include "predictor/counter.def"
+#undef COUNTER
+	gw_document_heading(MAN, "EXIT STATUS");
+	gw_document_text(MAN, "The program's own, always.");
+	gw_document_heading(MAN, "SEE ALSO");
+	gw_document_text(MAN, "gpuwatch(1), gpuwatch-run(1), gpuwatch-report(1), gpuwatch-log(5)");
+}
+
+static void record_heading(enum gw_document d, int kind, const char *name, const char *meaning)
+{
+	char title[100], text[400];
+
+	snprintf(title, sizeof(title), "%s (%d)", name, kind);
+	gw_document_heading(d, title);
+	snprintf(text, sizeof(text), "%c%s.",
+	         *meaning >= 'a' && *meaning <= 'z' ? *meaning - 'a' + 'A' : *meaning, meaning + 1);
+	gw_document_text(d, text);
+	gw_document_fields(d);
+	gw_document_field(d, "kind", "u16", "", "the record's kind");
+	gw_document_field(d, "length", "u16", "B", "of the whole record, a multiple of 8");
+}
+
+static void record_tail(enum gw_document d, const char *tail)
+{
+	char text[300];
+
+	if (!*tail)
+		return;
+	snprintf(text, sizeof(text), "Then NUL-terminated strings, padded with zeros: %s.", tail);
+	gw_document_text(d, text);
+}
+
+static void log_frame(enum gw_document d)
+{
+	gw_document_text(d, "A log is a row of blocks. All numbers are little-endian. A block is a "
+	                    "header of 16 "
+	                    "bytes and whole records; nothing stands between blocks.");
+	gw_document_fields(d);
+	gw_document_field(d, "magic", "u32", "", "0x31425747: the letters GWB1");
+	gw_document_field(d, "length", "u32", "B",
+	                  "of the records that follow: a multiple of 8, at most 1,048,576");
+	gw_document_field(d, "sequence", "u32", "", "0, 1, 2 and so on within the file");
+	gw_document_field(d, "crc", "u32", "", "CRC-32 (IEEE 802.3) of the records");
+	gw_document_text(
+	        d,
+	        "A record is at most 32,768 bytes and begins with its kind and its length. A "
+	        "reader skips "
+	        "kinds it does not know. The first record is HEADER; its version is 1. Ids are per "
+	        "file, begin at 1 and rise from record to record of a kind; 0 means none. Times "
+	        "are "
+	        "nanoseconds since 1970 (CLOCK_REALTIME); 0 means unknown.\n\n"
+	        "What was whole when a process was killed can be read: a reader that meets a "
+	        "broken block "
+	        "goes on at the next magic whose checksum holds, and counts what lies between. The "
+	        "last "
+	        "COUNTERS record counts. A log without END was cut off or is still being "
+	        "written.\n\n"
+	        "The order of LAUNCH records is the order in which the predictor learnt. A "
+	        "prediction with "
+	        "`known` = k used at most the first k LAUNCH records of the file that have the "
+	        "flag LEARNT. "
+	        "A reader can so check that it came before its own measurement, and that each of "
+	        "those "
+	        "kernels had ended when the launch was called.");
+}
+
+/* Names and values of the flags, as record.h has them. */
+static void log_flags(enum gw_document d)
+{
+	static const struct {
+		const char *name;
+		unsigned value;
+		const char *meaning;
+	} flags[] = {
+	        {"HEADER: STAND_IN", GW_HEADER_STAND_IN,
+	         "a stand-in driver on the CPU: its times are scripted"},
+	        {"HEADER: INJECTED", GW_HEADER_INJECTED, "loaded through CUDA_INJECTION64_PATH"},
+	        {"LAUNCH: MEASURED", GW_LAUNCH_MEASURED, "start and duration are valid"},
+	        {"LAUNCH: INVALID", GW_LAUNCH_INVALID,
+	         "a measurement came, its times made no sense"},
+	        {"LAUNCH: EVENTS", GW_LAUNCH_EVENTS, "timed by a pair of events: duration only"},
+	        {"LAUNCH: GRAPH", GW_LAUNCH_GRAPH, "node of a graph launch"},
+	        {"LAUNCH: COOPERATIVE", GW_LAUNCH_COOPERATIVE, "cooperative launch"},
+	        {"LAUNCH: LATE", GW_LAUNCH_LATE,
+	         "predicted after the call, from the state at the call"},
+	        {"LAUNCH: MULTIMODAL", GW_LAUNCH_MULTIMODAL,
+	         "earlier times fell into several groups"},
+	        {"LAUNCH: OVERLAPPED", GW_LAUNCH_OVERLAPPED, "another kernel ran at the same time"},
+	        {"LAUNCH: NO_CALL", GW_LAUNCH_NO_CALL,
+	         "no call was seen: launched by a kernel on the GPU"},
+	        {"LAUNCH: LEARNT", GW_LAUNCH_LEARNT,
+	         "an observation of the predictor; counts for `known`"},
+	};
+
+	gw_document_heading(d, "Flags");
+	gw_document_text(d, "Bits of the field `flags` of HEADER and LAUNCH, with their values.");
+	gw_document_fields(d);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		char value[16];
+
+		snprintf(value, sizeof(value), "%u", flags[i].value);
+		gw_document_field(d, flags[i].name, value, "", flags[i].meaning);
+	}
+}
+
+static void log_format(enum gw_document d)
+{
+	log_frame(d);
+#define RECORD(kind, NAME, name, meaning) record_heading(d, kind, #NAME, meaning);
+#define FIELD(type, name, unit, meaning)  gw_document_field(d, #name, #type, unit, meaning);
+#define RECORD_END(NAME, name, tail)      record_tail(d, tail);
+#include "predictor/record.def"
+#undef RECORD
+#undef FIELD
+#undef RECORD_END
+	gw_document_heading(d, "Counters");
+	gw_document_text(d, "The numbers after the fixed part of COUNTERS, in this order. New ones "
+	                    "are appended; a log "
+	                    "of an older version has fewer.");
+#define COUNTER(name, meaning) gw_document_field(d, #name, "u64", "", meaning);
+	gw_document_fields(d);
+#include "predictor/counter.def"
+#undef COUNTER
+	log_flags(d);
+}
+
+void gw_manual_log(bool markdown)
+{
+	if (markdown) {
+		printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+		       "<!-- Made by `gpuwatch --generate log-format` from predictor/record.def; "
+		       "do not edit. -->\n");
+		gw_document_title(GW_DOCUMENT_MARKDOWN, "The log on disk", 0,
+		                  "What libgpuwatch.so writes, version 1");
+		log_format(GW_DOCUMENT_MARKDOWN);
+		return;
+	}
+	gw_document_title(MAN, "gpuwatch-log", 5, "the log that libgpuwatch writes");
+	gw_document_heading(MAN, "DESCRIPTION");
+	log_format(MAN);
+	gw_document_heading(MAN, "SEE ALSO");
+	gw_document_text(MAN, "gpuwatch-report(1), libgpuwatch(7)");
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+char shell_output[1 << 20];
+static char folder[] = "/tmp/gw-cli-XXXXXX";
+
+int shell_setup(void **state)
+{
+	(void)state;
+	setenv("LC_ALL", "C.UTF-8", 1);
+	setenv("COLUMNS", "120", 1);
+	setenv("TOOLS", TOOLS, 1);
+	setenv("PREFIX", PREFIX, 1);
+	/* A nested run preloads before the sanitizer of the command itself. */
+	setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+	unsetenv("LD_PRELOAD");
+	unsetenv("CUDA_INJECTION64_PATH");
+	unsetenv("GPUWATCH_OUT");
+	unsetenv("GPUWATCH_LOG_MAX");
+	return mkdtemp(folder) && !chdir(folder) ? 0 : -1;
+}
+
+int shell_teardown(void **state)
+{
+	(void)state;
+	return chdir("/") || shell("chmod -R u+rwx %s; rm -rf %s", folder, folder);
+}
+
+int shell(const char *format, ...)
+{
+	char command[4096], wrapped[4200];
+	va_list args;
+	FILE *pipe;
+	size_t n;
+	int status;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	snprintf(wrapped, sizeof(wrapped), "exec 2>&1; %s", command);
+	pipe = popen(wrapped, "r");
+	assert_non_null(pipe);
+	n = fread(shell_output, 1, sizeof(shell_output) - 1, pipe);
+	shell_output[n] = '\0';
+	status = pclose(pipe);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void shell_says(const char *text)
+{
+	if (!strstr(shell_output, text))
+		fail_msg("\"%s\" is not in:\n%s", text, shell_output);
+}
+
+void shell_is_golden(const char *name)
+{
+	static char wanted[sizeof(shell_output)];
+	char path[1024];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", GOLDEN, name);
+	if (getenv("GW_UPDATE_GOLDEN")) {
+		f = fopen(path, "w");
+		assert_non_null(f);
+		fputs(shell_output, f);
+		fclose(f);
+		return;
+	}
+	f = fopen(path, "r");
+	if (!f)
+		fail_msg("there is no golden file %s; GW_UPDATE_GOLDEN=1 writes it", path);
+	n = fread(wanted, 1, sizeof(wanted) - 1, f);
+	wanted[n] = '\0';
+	fclose(f);
+	if (strcmp(wanted, shell_output))
+		fail_msg("%s is:\n%s\nthe output is:\n%s", name, wanted, shell_output);
+}

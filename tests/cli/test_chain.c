@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole chain on the CPU stand-in: run, the real library, its log, report. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define WATCH  "LD_LIBRARY_PATH=" STANDIN " " GPUWATCH " run "
+#define CLIENT " -- " STANDIN "/clients/launch_many "
+#define REPORT GPUWATCH " report "
+
+static void report_counts_what_the_program_launched(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(WATCH "--out=a.gwl" CLIENT "3000"), 0);
+	shell_says("launched 3000 of 3000");
+	assert_int_equal(shell(REPORT "--csv a.gwl | sed 1d | cut -d, -f3,9,20"), 0);
+	assert_string_equal(shell_output, "Instances,Measured,Name\n3000,3000,increment\n");
+	assert_int_equal(shell(REPORT "--verify a.gwl"), 0);
+	shell_says("scripted by the CPU stand-in");
+	shell_says("3,000 joined");
+	assert_null(strstr(shell_output, "no END record"));
+}
+
+static void log_of_a_mode_without_times_has_launches_only(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(WATCH "--out=count.gwl --mode=count" CLIENT "3000"), 0);
+	assert_int_equal(shell(REPORT "count.gwl"), 0);
+	shell_says("mode count");
+	shell_says("3,000 kernel runs");
+	shell_says("0 measured (0%)");
+	shell_says("nothing was measured");
+}
+
+static void log_reads_while_the_program_runs_and_after_it_was_killed(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell("{ " WATCH "--out=live.gwl --log-max=1M" CLIENT
+	              "2000000000 >/dev/null 2>&1 & }; p=$!; "
+	              "for i in 1 2 3 4 5 6 7 8 9 10; do [ -s live.gwl ] && break; sleep 0.5; "
+	              "done; " REPORT
+	              "live.gwl; status=$?; kill -9 $p; wait $p 2>/dev/null; exit $status"),
+	        0);
+	shell_says("still running");
+	shell_says("increment");
+	assert_int_equal(shell(REPORT "--json live.gwl"), 0);
+	shell_says("\"whole\": false");
+	shell_says("\"violations\": 0");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(report_counts_what_the_program_launched),
+	        cmocka_unit_test(log_of_a_mode_without_times_has_launches_only),
+	        cmocka_unit_test(log_reads_while_the_program_runs_and_after_it_was_killed),
+	};
+
+	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+}

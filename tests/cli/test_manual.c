@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is made of the lists is complete, well formed and current. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define GPUWATCH "$PREFIX/bin/gpuwatch "
+
+static void log_format_document_is_current(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(GPUWATCH "--generate log-format | diff - %s/log-format.md", DOCS),
+	                 0);
+}
+
+static void every_command_has_a_page(void **state)
+{
+	static const char *const commands[] = {
+#define COMMAND(name, function, operands, summary, synopsis) #name,
+#include "cli/commands.def"
+#undef COMMAND
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		assert_int_equal(shell(GPUWATCH "--generate gpuwatch-%s.1", commands[i]), 0);
+		shell_says(".SH \"SYNOPSIS\"");
+		shell_says(".SH \"EXIT STATUS\"");
+		assert_int_equal(shell(GPUWATCH "%s --help", commands[i]), 0);
+	}
+	assert_int_equal(shell(GPUWATCH "--generate nonsense"), 2);
+}
+
+static void library_page_tells_every_variable_and_counter(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(GPUWATCH "--generate libgpuwatch.7"), 0);
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) shell_says(variable);
+#include "predictor/config.def"
+#undef OPTION
+#define COUNTER(name, meaning) shell_says("\\fB" #name "\\fR");
+#include "predictor/counter.def"
+#undef COUNTER
+}
+
+static void pages_are_well_formed(void **state)
+{
+	(void)state;
+	if (shell("command -v man"))
+		skip();
+	assert_int_equal(shell("for p in gpuwatch.1 gpuwatch-run.1 gpuwatch-report.1 "
+	                       "gpuwatch-doctor.1 libgpuwatch.7 "
+	                       "gpuwatch-log.5; do " GPUWATCH
+	                       "--generate $p > $p; MANROFFSEQ= man --warnings -E UTF-8 -l "
+	                       "-Tutf8 -Z ./$p > /dev/null || exit 1; done"),
+	                 0);
+	assert_string_equal(shell_output, "");
+}
+
+/* What bash offers for the words of a command line, the last one being completed. */
+static void complete(const char *words, int last)
+{
+	assert_int_equal(shell("bash -c 'source <(" GPUWATCH
+	                       "--generate gpuwatch.bash); compopt() { :; }; COMP_WORDS=(%s); "
+	                       "COMP_CWORD=%d; _gpuwatch; printf \"%%s\\n\" \"${COMPREPLY[@]}\"'",
+	                       words, last),
+	                 0);
+}
+
+static void bash_completes_commands_options_and_choices(void **state)
+{
+	(void)state;
+	if (shell("command -v bash"))
+		skip();
+	complete("gpuwatch rep", 1);
+	assert_string_equal(shell_output, "report\n");
+	complete("gpuwatch run --log", 2);
+	assert_string_equal(shell_output, "--log-max=\n");
+	complete("gpuwatch run --mode = c", 4);
+	assert_string_equal(shell_output, "count\n");
+	complete("gpuwatch report --by = ", 3);
+	assert_string_equal(shell_output, "kernel\nconfig\ndevice\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(log_format_document_is_current),
+	        cmocka_unit_test(every_command_has_a_page),
+	        cmocka_unit_test(library_page_tells_every_variable_and_counter),
+	        cmocka_unit_test(pages_are_well_formed),
+	        cmocka_unit_test(bash_completes_commands_options_and_choices),
+	};
+
+	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report is made of: medians, order of predictions, rows, and the small tools. */
+#include "tests/cli/samples.h"
+
+#include "cli/demangle.h"
+#include "cli/log_order.h"
+#include "cli/log_rows.h"
+#include "cli/number.h"
+#include "cli/options.h"
+#include "cli/quantile.h"
+#include "cli/say.h"
+#include "cli/table.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void median_is_exact_until_the_limit_and_close_beyond(void **state)
+{
+	struct gw_quantile q = {0};
+
+	(void)state;
+	assert_true(isnan(gw_quantile(&q, 0.5)));
+	gw_quantile_add(&q, 5);
+	assert_true(gw_quantile(&q, 0.5) == 5);
+	gw_quantile_add(&q, 8);
+	assert_true(gw_quantile(&q, 0.5) == 6.5);
+	gw_quantile_free(&q);
+	for (uint64_t i = 0; i < GW_QUANTILE_EXACT; i++)
+		gw_quantile_add(&q,
+		                (double)((i * 40503) % GW_QUANTILE_EXACT)); /* each value once */
+	assert_true(gw_quantile_exact(&q));
+	assert_true(gw_quantile(&q, 0.5) == (GW_QUANTILE_EXACT - 1) / 2.0);
+	for (int i = 0; i < 1000; i++)
+		gw_quantile_add(&q, 32768);
+	assert_false(gw_quantile_exact(&q));
+	assert_true(fabs(gw_quantile(&q, 0.5) - 32768) <= 0.0051 * 32768);
+	assert_true(fabs(gw_quantile(&q, 0.1) - 6653) <= 0.006 * 6653);
+	gw_quantile_free(&q);
+}
+
+static void approximate_median_stays_between_the_extremes(void **state)
+{
+	struct gw_quantile q = {0};
+
+	(void)state;
+	for (int i = 0; i <= GW_QUANTILE_EXACT; i++)
+		gw_quantile_add(&q, 1000);
+	assert_false(gw_quantile_exact(&q));
+	assert_true(gw_quantile(&q, 0.5) == 1000);
+	gw_quantile_free(&q);
+}
+
+static void order_is_proven_only_by_number_and_time(void **state)
+{
+	struct gw_order o = {0};
+	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
+	                        b = lb_launch(1, 90000000, 5000, 5, 1);
+
+	(void)state;
+	assert_int_equal(gw_order_check(&o, &a, 0), GW_ORDER_NONE);
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_PROVEN);
+	b.known = 3; /* two stand before it */
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_SELF);
+	b.known = 2; /* the second ended at 90.005 ms, this one was called at 50 ms */
+	b.call_ns -= 40000000;
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_LATER);
+	b.known = 1;
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_PROVEN);
+	b.call_ns = a.start_ns + a.duration_ns - GW_ORDER_TOLERANCE_NS;
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_PROVEN);
+	b.call_ns--;
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_LATER);
+	assert_int_equal(gw_order_check(&o, &b, 1), GW_ORDER_UNPROVEN);
+	b.call_ns = 0;
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_UNPROVEN);
+	gw_order_free(&o);
+}
+
+static void event_timed_measurements_are_left_out_of_the_time_check(void **state)
+{
+	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
+	                        b = lb_launch(1, 2000000, 5000, 5, 1);
+	struct gw_order o = {0};
+
+	(void)state;
+	a.flags |= GW_LAUNCH_EVENTS;
+	a.start_ns = 0;
+	gw_order_check(&o, &a, 0);
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_PROVEN);
+	assert_int_equal(o.untimed, 1);
+	gw_order_free(&o);
+}
+
+static void unlearnt_records_do_not_count_for_known(void **state)
+{
+	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
+	                        b = lb_launch(1, 9000000, 5000, 5, 1);
+	struct gw_order o = {0};
+
+	(void)state;
+	a.flags &= ~(uint32_t)GW_LAUNCH_LEARNT;
+	gw_order_check(&o, &a, 0);
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_SELF);
+	gw_order_free(&o);
+}
+
+static struct gw_record_launch timed(uint64_t duration, float predicted)
+{
+	return lb_launch(1, 1000, duration, predicted, 0);
+}
+
+static void row_scores_what_was_measured_and_predicted(void **state)
+{
+	struct gw_record_launch l[] = {timed(100, NAN), timed(200, 190), timed(300, 200),
+	                               timed(0, 5)};
+	struct gw_row row;
+
+	(void)state;
+	gw_row_clear(&row);
+	for (int i = 0; i < 4; i++)
+		gw_row_launch(&row, &l[i], GW_TIER_STEADY);
+	assert_int_equal(row.launches, 4);
+	assert_int_equal(row.measured, 3);
+	assert_int_equal(row.invalid, 1);
+	assert_int_equal(row.scored, 2);
+	assert_int_equal(row.within10, 1);
+	assert_int_equal(row.within25, 1);
+	assert_int_equal(row.covered, 1);
+	assert_true(gw_row_mean(&row) == 200);
+	assert_true(fabs(gw_row_deviation(&row) - 100) < 1e-9);
+	assert_true(fabs(gw_row_mape(&row) - (0.05 + 1 / 3.0) / 2) < 1e-9);
+	assert_true(fabs(gw_row_known(&row) - 2 / 3.0) < 1e-9);
+	gw_row_free(&row);
+}
+
+static void row_without_a_measurement_knows_nothing(void **state)
+{
+	struct gw_record_launch l = timed(0, NAN);
+	struct gw_row row;
+
+	(void)state;
+	l.flags = 0;
+	gw_row_clear(&row);
+	gw_row_launch(&row, &l, GW_TIER_NONE);
+	assert_true(isnan(gw_row_mean(&row)) && isnan(gw_row_mape(&row)) &&
+	            isnan(gw_row_known(&row)));
+	assert_true(isnan(gw_row_deviation(&row)) && isnan(gw_row_coverage(&row)) &&
+	            isnan(row.min));
+	gw_row_free(&row);
+}
+
+static void log_with_lost_records_proves_nothing_and_accuses_nobody(void **state)
+{
+	uint64_t values[GW_COUNTERS] = {0};
+	char path[] = "/tmp/gw-model-XXXXXX";
+	static struct gw_model m;
+	struct lb b = {0};
+
+	(void)state;
+	close(mkstemp(path));
+	lb_header(&b, 1, 0, "x");
+	lb_kernel(&b, 1, "k");
+	lb_config(&b, 1, 1, 1, 1);
+	lb_add_launch(&b, lb_launch(1, 5000000, 5, 5, 9));
+	values[GW_COUNTER_log_lost] = 20;
+	lb_counters(&b, values, GW_COUNTERS);
+	lb_end(&b);
+	assert_true(lb_write(&b, path));
+	gw_model_init(&m);
+	assert_true(gw_model_read(&m, path));
+	assert_int_equal(m.order[GW_ORDER_UNPROVEN], 1);
+	assert_int_equal(m.order[GW_ORDER_SELF], 0);
+	assert_int_equal(m.violation_count, 0);
+	gw_model_free(&m);
+	unlink(path);
+	lb_free(&b);
+}
+
+static void huge_ids_cost_no_memory(void **state)
+{
+	char path[] = "/tmp/gw-model-XXXXXX";
+	static struct gw_model m;
+	struct lb b = {0};
+
+	(void)state;
+	close(mkstemp(path));
+	lb_header(&b, 1, 0, "x");
+	lb_kernel(&b, UINT32_MAX, "k");
+	lb_config(&b, UINT32_MAX, UINT32_MAX, 1, 1);
+	lb_add_launch(&b, lb_launch(UINT32_MAX, 5000000, 5, 5, UINT32_MAX));
+	lb_add_launch(&b, lb_launch(17, 5000000, 5, NAN, 0));
+	lb_end(&b);
+	assert_true(lb_write(&b, path));
+	gw_model_init(&m);
+	assert_true(gw_model_read(&m, path));
+	assert_int_equal(m.row_count, 1);
+	assert_int_equal(m.rows[0].launches, 1);
+	assert_int_equal(m.files[0].lost_names, 1);
+	assert_int_equal(m.order[GW_ORDER_SELF], 1);
+	gw_model_free(&m);
+	unlink(path);
+	lb_free(&b);
+}
+
+static void numbers_keep_three_digits(void **state)
+{
+	struct gw_text t;
+
+	(void)state;
+	assert_string_equal(gw_duration(&t, 1), "1 ns");
+	assert_string_equal(gw_duration(&t, 999), "999 ns");
+	assert_string_equal(gw_duration(&t, 999.9), "1.00 µs");
+	assert_string_equal(gw_duration(&t, 12345), "12.3 µs");
+	assert_string_equal(gw_duration(&t, 999999), "1.00 ms");
+	assert_string_equal(gw_duration(&t, 2e9), "2.00 s ");
+	assert_string_equal(gw_duration(&t, NAN), "-");
+	assert_string_equal(gw_count(&t, 1234567), "1,234,567");
+	assert_string_equal(gw_count(&t, 123), "123");
+	assert_string_equal(gw_count(&t, -1234), "-1,234");
+	assert_string_equal(gw_percent(&t, 0.99999), ">99.9%");
+	assert_string_equal(gw_percent(&t, 1), "100%");
+	assert_string_equal(gw_percent(&t, 0.00001), "<0.1%");
+	assert_string_equal(gw_percent(&t, 0), "0%");
+	assert_string_equal(gw_bytes(&t, 1536), "1.50 KiB");
+}
+
+static void text_from_a_log_can_not_drive_the_terminal(void **state)
+{
+	char out[64];
+
+	(void)state;
+	assert_string_equal(gw_printable(out, sizeof(out), "a\033[31m\nb\x7f"), "a?[31m?b?");
+	assert_string_equal(gw_printable(out, sizeof(out), "µ\xc2\x9b\xff\xe2\x82"), "µ????"
+	                                                                             "?");
+	assert_string_equal(gw_printable(out, 4, "abcdef"), "abc");
+	assert_string_equal(gw_printable(out, 3, "aµ"), "a");
+}
+
+static void names_are_shortened_in_the_middle(void **state)
+{
+	char *s = gw_shorten("abcdefghijklmnopqrstuvwxyz", 10);
+
+	(void)state;
+	assert_string_equal(s, "abcdef…xyz");
+	free(s);
+	s = gw_shorten("µµµµ", 4);
+	assert_string_equal(s, "µµµµ");
+	free(s);
+}
+
+static void names_are_demangled(void **state)
+{
+	char *s = gw_demangle("_Z10vector_addPKfS0_Pfi");
+
+	(void)state;
+	if (gw_demangle_missing())
+		skip();
+	assert_string_equal(s, "vector_add(float const*, float const*, float*, int)");
+	free(s);
+	s = gw_demangle("saxpy");
+	assert_string_equal(s, "saxpy");
+	free(s);
+	s = gw_demangle("_Znonsense");
+	assert_string_equal(s, "_Znonsense");
+	free(s);
+}
+
+static void name_that_explodes_stays_mangled_and_stops_nobody(void **state)
+{
+	/* S0_I S1_ S1_ E, then pairs of pairs: 2^40 copies were it taken apart */
+	char bomb[1200] = "_Z1f1PI1XS0_E", piece[32];
+	const char *names[] = {bomb, "_Z10vector_addPKfS0_Pfi"};
+	char *plain[2];
+
+	(void)state;
+	if (gw_demangle_missing())
+		skip();
+	for (unsigned k = 2; k < 30; k++) {
+		const char *digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+		snprintf(piece, sizeof(piece), "S_IS%c_S%c_E", digits[k - 1], digits[k - 1]);
+		strcat(bomb, piece);
+	}
+	gw_demangle_many(names, plain, 2);
+	assert_string_equal(plain[0], bomb);
+	assert_string_equal(plain[1], "vector_add(float const*, float const*, float*, int)");
+	free(plain[0]);
+	free(plain[1]);
+}
+
+struct values {
+	const char *word, *text;
+	uint64_t count, size;
+	double number;
+	bool flag;
+};
+
+static const struct gw_option table[] = {
+        {"word", GW_OPTION_CHOICE, "W", "one|two", 0, 0, offsetof(struct values, word), false, ""},
+        {"some_text", GW_OPTION_TEXT, "T", "", 0, 0, offsetof(struct values, text), false, ""},
+        {"count", GW_OPTION_COUNT, "N", "", 1, 10, offsetof(struct values, count), false, ""},
+        {"size", GW_OPTION_SIZE, "B", "", 0, 0, offsetof(struct values, size), false, ""},
+        {"number", GW_OPTION_NUMBER, "X", "", -1, 1, offsetof(struct values, number), false, ""},
+        {"flag", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct values, flag), false, ""},
+        {0},
+};
+
+static void options_are_parsed_by_their_table(void **state)
+{
+	char *argv[] = {"a",          "--word=two", "--some-text",   "x y", "--flag", "b",
+	                "--count=10", "--size=64K", "--number=-0.5", "--",  "--flag", NULL};
+	struct values v = {0};
+	int argc = 11;
+
+	(void)state;
+	assert_true(gw_options_parse(table, "t", false, &argc, argv, &v));
+	assert_int_equal(argc, 3);
+	assert_string_equal(argv[2], "--flag");
+	assert_string_equal(v.word, "two");
+	assert_string_equal(v.text, "x y");
+	assert_int_equal(v.count, 10);
+	assert_int_equal(v.size, 65536);
+	assert_true(v.number == -0.5 && v.flag);
+}
+
+static void bad_options_are_refused(void **state)
+{
+	static const char *const bad[] = {"--word=thr",
+	                                  "--word=on",
+	                                  "--word=one|two",
+	                                  "--count=0",
+	                                  "--count=11",
+	                                  "--count=-1",
+	                                  "--count=",
+	                                  "--count=2x",
+	                                  "--size=5X",
+	                                  "--size=1KB",
+	                                  "--size=99999999999999999999",
+	                                  "--size=18446744073709551615G",
+	                                  "--number=nan",
+	                                  "--number=1.5",
+	                                  "--flag=1",
+	                                  "--nope",
+	                                  "-x",
+	                                  "--number"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		char *argv[] = {(char *)(uintptr_t)bad[i], NULL};
+		struct values v = {0};
+		int argc = 1;
+
+		assert_false(gw_options_parse(table, "t", false, &argc, argv, &v));
+	}
+}
+
+static void table_gives_up_columns_and_shortens_names_to_fit(void **state)
+{
+	static const struct gw_table_column columns[] = {
+	        {"A", true, false, 0}, {"Gone", true, false, 1}, {"Name", false, true, 0}};
+	static const char *const cells[] = {
+	        "1", "123456", "a_name_that_is_far_too_long_for_forty_columns", "22", "5", "short"};
+	struct gw_table *t = gw_table_new(columns, 3);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++)
+		gw_table_cell(t, cells[i]);
+	assert_int_equal(gw_table_print(t, out, 26, 0), 1);
+	fclose(out);
+	assert_string_equal(text, " A  Name\n 1  a_name_that_is…columns\n22  short\n");
+	free(text);
+	gw_table_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(median_is_exact_until_the_limit_and_close_beyond),
+	        cmocka_unit_test(approximate_median_stays_between_the_extremes),
+	        cmocka_unit_test(order_is_proven_only_by_number_and_time),
+	        cmocka_unit_test(event_timed_measurements_are_left_out_of_the_time_check),
+	        cmocka_unit_test(unlearnt_records_do_not_count_for_known),
+	        cmocka_unit_test(row_scores_what_was_measured_and_predicted),
+	        cmocka_unit_test(row_without_a_measurement_knows_nothing),
+	        cmocka_unit_test(log_with_lost_records_proves_nothing_and_accuses_nobody),
+	        cmocka_unit_test(huge_ids_cost_no_memory),
+	        cmocka_unit_test(numbers_keep_three_digits),
+	        cmocka_unit_test(text_from_a_log_can_not_drive_the_terminal),
+	        cmocka_unit_test(names_are_shortened_in_the_middle),
+	        cmocka_unit_test(names_are_demangled),
+	        cmocka_unit_test(name_that_explodes_stays_mangled_and_stops_nobody),
+	        cmocka_unit_test(options_are_parsed_by_their_table),
+	        cmocka_unit_test(bad_options_are_refused),
+	        cmocka_unit_test(table_gives_up_columns_and_shortens_names_to_fit),
+	};
+
+	setenv("LC_ALL", "C.UTF-8", 1);
+	gw_say_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch report, as its users see it. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define REPORT "$PREFIX/bin/gpuwatch report "
+
+static int make_samples(void **state)
+{
+	return shell_setup(state) ||
+	       shell("mkdir logs && for s in plain second stand_in violations aggregates; do "
+	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs");
+}
+
+static void text_is_as_reviewed(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "plain.gwl"), 0);
+	shell_is_golden("plain.txt");
+	assert_int_equal(shell("COLUMNS=80 " REPORT "--by=config plain.gwl"), 0);
+	shell_is_golden("config_80.txt");
+	assert_int_equal(shell(REPORT "--wide --by=device aggregates.gwl"), 0);
+	shell_is_golden("aggregates_wide.txt");
+}
+
+static void csv_is_as_reviewed(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--csv plain.gwl"), 0);
+	shell_is_golden("plain.csv");
+	assert_int_equal(shell(REPORT "--csv --by=config plain.gwl"), 0);
+	shell_is_golden("config.csv");
+}
+
+static void csv_begins_with_the_columns_of_nsys(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--csv plain.gwl"), 0);
+	assert_int_equal(
+	        strncmp(shell_output,
+	                "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),"
+	                "StdDev (ns),",
+	                78 + 5),
+	        0);
+}
+
+static void json_is_as_reviewed(void **state)
+{
+	(void)state;
+	/* without the counters: their list grows */
+	assert_int_equal(shell(REPORT "--json plain.gwl | sed '/\"counters\": {/,/}/d'"), 0);
+	shell_is_golden("plain.json");
+}
+
+static void processes_are_merged(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "logs"), 0);
+	shell_says("2 processes");
+	shell_says("120 kernel runs");
+	assert_int_equal(shell(REPORT "logs/plain.gwl logs/second.gwl"), 0);
+	shell_says("120 kernel runs");
+}
+
+static void stand_in_says_so_at_the_top_of_every_output(void **state)
+{
+	static const char *const ways[] = {"", "--json", "--csv", "--verify", "--by=config --wide"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		const char *notice;
+
+		assert_int_equal(shell(REPORT "%s stand_in.gwl", ways[i]), 0);
+		shell_says("times are scripted by the CPU stand-in, not measured on a GPU");
+		notice = strstr(shell_output, "times are scripted");
+		assert_true(notice - shell_output < 20);
+	}
+	assert_int_equal(shell(REPORT "plain.gwl"), 0);
+	assert_null(strstr(shell_output, "stand-in"));
+}
+
+static void verify_lists_violations_and_exits_1(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "violations.gwl"), 0);
+	shell_says("proven for 55 of 57 predictions");
+	shell_says("2 violations");
+	assert_int_equal(shell(REPORT "--verify violations.gwl"), 1);
+	shell_says("knows 31 measurements, only 30 stand before it");
+	shell_says("knows 40 measurements, the last of which ended after that");
+	assert_int_equal(shell(REPORT "--verify --json violations.gwl"), 1);
+	assert_int_equal(shell(REPORT "--verify plain.gwl"), 0);
+	shell_says("no violation");
+}
+
+static void rows_are_sorted_filtered_and_cut(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell(REPORT
+	              "--csv --by=config --sort=instances plain.gwl | cut -d, -f3 | tail -n3"),
+	        0);
+	assert_string_equal(shell_output, "20\n20\n20\n");
+	assert_int_equal(
+	        shell(REPORT "--csv --by=config --sort='Min (ns)' plain.gwl | cut -d, -f6"), 0);
+	assert_string_equal(shell_output, "Min (ns)\n255000\n12000\n3131\n");
+	assert_int_equal(
+	        shell(REPORT
+	              "--csv --sort=name plain.gwl | sed 's/.*,\"\\?\\([a-z ]*\\).*/\\1/' | wc -l"),
+	        0);
+	assert_int_equal(shell(REPORT "--csv --filter='^vector' plain.gwl | wc -l"), 0);
+	assert_string_equal(shell_output, "2\n");
+	assert_int_equal(shell(REPORT "--csv --top=1 plain.gwl"), 0);
+	shell_says("vectorized");
+	assert_null(strstr(shell_output, "vector_add"));
+	assert_int_equal(shell(REPORT "--csv --mangled plain.gwl"), 0);
+	shell_says("_Z10vector_addPKfS0_Pfi");
+}
+
+static void shares_stay_those_of_all_kernels_under_a_filter(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell(REPORT "--csv --filter=vector_add plain.gwl | tail -1 | cut -d, -f1"), 0);
+	assert_true(atof(shell_output) > 1 && atof(shell_output) < 10);
+}
+
+static void device_is_chosen_by_number_uuid_or_name(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--device=0 plain.gwl"), 0);
+	shell_says("60 kernel runs");
+	assert_int_equal(shell(REPORT "--device=AABBCC plain.gwl"), 0);
+	assert_int_equal(shell(REPORT "--device=h200 plain.gwl"), 0);
+	assert_int_equal(shell(REPORT "--device=1 plain.gwl"), 2);
+	shell_says("is no GPU of these logs");
+}
+
+static void cut_off_log_is_used_and_told(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("head -c 3000 plain.gwl > cut.gwl; " REPORT "cut.gwl"), 0);
+	shell_says("the file ends inside the block at offset");
+	shell_says("no END record: the process was killed or is still running");
+	assert_int_equal(shell(REPORT "--json cut.gwl"), 0);
+	shell_says("\"whole\": false");
+}
+
+static void bad_file_is_told_with_its_name_and_the_others_are_shown(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("echo text > text.gwl; " REPORT "text.gwl"), 2);
+	shell_says("gpuwatch: text.gwl: it is not a gpuwatch log");
+	assert_int_equal(shell(REPORT "text.gwl plain.gwl"), 2);
+	shell_says("60 kernel runs");
+	assert_int_equal(shell(REPORT "nothere.gwl"), 2);
+	shell_says("nothere.gwl: No such file");
+	assert_int_equal(shell("mkdir -p empty; " REPORT "empty"), 2);
+	shell_says("no log in this folder");
+	assert_int_equal(shell("mkfifo fifo.gwl; " REPORT "fifo.gwl"), 2);
+	shell_says("not a regular file");
+}
+
+static void bad_options_exit_2_with_one_message(void **state)
+{
+	static const char *const bad[] = {"",
+	                                  "--sort=nope plain.gwl",
+	                                  "--by=x plain.gwl",
+	                                  "--filter='(' plain.gwl",
+	                                  "--json --csv plain.gwl",
+	                                  "--top=-1 plain.gwl",
+	                                  "--nope plain.gwl"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(shell(REPORT "%s", bad[i]), 2);
+		assert_int_equal(strncmp(shell_output, "gpuwatch: report: ", 18), 0);
+		assert_ptr_equal(strchr(shell_output, '\n'),
+		                 shell_output + strlen(shell_output) - 1);
+	}
+}
+
+static void compressed_log_reads_the_same(void **state)
+{
+	(void)state;
+	if (shell("command -v zstd && zstd -q plain.gwl -o packed.gwl.zst && " REPORT
+	          "packed.gwl.zst") == 127 ||
+	    strstr(shell_output, "without libzstd"))
+		skip();
+	assert_int_equal(
+	        shell(REPORT "--csv plain.gwl > a; " REPORT "--csv packed.gwl.zst > b; cmp a b"),
+	        0);
+	assert_int_equal(
+	        shell("head -c 1000 packed.gwl.zst > half.gwl.zst; " REPORT "half.gwl.zst"), 2);
+	shell_says("half.gwl.zst: the compressed file ends inside a frame");
+}
+
+static void standard_input_is_read(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("cat plain.gwl | " REPORT "--csv - > a; " REPORT
+	                       "--csv plain.gwl > b; cmp a b"),
+	                 0);
+}
+
+static void full_output_is_an_error(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "plain.gwl > /dev/full"), 2);
+	shell_says("output could not be written");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(text_is_as_reviewed),
+	        cmocka_unit_test(csv_is_as_reviewed),
+	        cmocka_unit_test(csv_begins_with_the_columns_of_nsys),
+	        cmocka_unit_test(json_is_as_reviewed),
+	        cmocka_unit_test(processes_are_merged),
+	        cmocka_unit_test(stand_in_says_so_at_the_top_of_every_output),
+	        cmocka_unit_test(verify_lists_violations_and_exits_1),
+	        cmocka_unit_test(rows_are_sorted_filtered_and_cut),
+	        cmocka_unit_test(shares_stay_those_of_all_kernels_under_a_filter),
+	        cmocka_unit_test(device_is_chosen_by_number_uuid_or_name),
+	        cmocka_unit_test(cut_off_log_is_used_and_told),
+	        cmocka_unit_test(bad_file_is_told_with_its_name_and_the_others_are_shown),
+	        cmocka_unit_test(bad_options_exit_2_with_one_message),
+	        cmocka_unit_test(compressed_log_reads_the_same),
+	        cmocka_unit_test(standard_input_is_read),
+	        cmocka_unit_test(full_output_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, make_samples, shell_teardown);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch run and doctor, from an installation that was moved, with a stub in the library's place.
+ */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define RUN "$PREFIX/bin/gpuwatch run "
+
+static void library_is_preloaded_by_its_absolute_path(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(RUN "sh -c 'echo $LD_PRELOAD'"), 0);
+	assert_int_equal(shell_output[0], '/');
+	shell_says("/lib/libgpuwatch.so\n");
+	assert_null(strstr(shell_output, ".."));
+}
+
+static void what_is_preloaded_already_stays(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("LD_PRELOAD=libm.so.6 " RUN "sh -c 'echo $LD_PRELOAD'"), 0);
+	shell_says("/lib/libgpuwatch.so:libm.so.6\n");
+	assert_int_equal(shell(RUN RUN "sh -c 'echo $LD_PRELOAD'"), 0);
+	assert_ptr_equal(strstr(shell_output, "libgpuwatch.so"), strrchr(shell_output, '/') + 1);
+}
+
+static void options_become_environment_variables(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(RUN "--mode=count --log-max 64K --out='%%p.gwl' -- env"), 0);
+	shell_says("GPUWATCH_MODE=count\n");
+	shell_says("GPUWATCH_LOG_MAX=64K\n");
+	shell_says("GPUWATCH_OUT=%p.gwl\n");
+	assert_null(strstr(shell_output, "GPUWATCH_RING"));
+}
+
+static void exit_status_and_signals_are_the_programs_own(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(RUN "sh -c 'exit 42'"), 42);
+	assert_int_equal(shell(RUN "sh -c 'kill -TERM $$'; echo $?"), 0);
+	shell_says("143\n");
+	assert_int_equal(shell(RUN "sh --mode=x 2>/dev/null; echo $?"),
+	                 0); /* the program's option, not ours */
+	shell_says("2\n");
+}
+
+static void missing_program_is_127_and_unexecutable_126(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(RUN "no_such_program"), 127);
+	shell_says("no_such_program: no such program");
+	assert_int_equal(shell(RUN "./nothing"), 127);
+	assert_int_equal(shell("echo > plain; " RUN "./plain"), 126);
+	shell_says("not an executable file");
+	assert_int_equal(shell(RUN "/tmp"), 126);
+}
+
+static void static_program_is_refused_with_the_way_out(void **state)
+{
+	(void)state;
+	if (shell("test -x $TOOLS/static_program"))
+		skip(); /* no libc to link statically with */
+	assert_int_equal(shell(RUN "$TOOLS/static_program"), 2);
+	shell_says("is statically linked");
+	shell_says("--inject");
+	shell_says("CUDA_INJECTION64_PATH");
+	assert_int_equal(shell(RUN "--inject $TOOLS/static_program"), 0);
+	shell_says("/lib/libgpuwatch.so"); /* it prints its CUDA_INJECTION64_PATH */
+}
+
+static void injection_does_not_displace_another_tool(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("CUDA_INJECTION64_PATH=/opt/other.so " RUN "--inject env"), 2);
+	shell_says("already names /opt/other.so");
+}
+
+/* The first 64 bytes of an ELF header: class, machine, no program headers. */
+static void write_elf(const char *name, int class, int machine)
+{
+	assert_int_equal(shell("{ printf '\\177ELF\\00%d\\001\\001'; head -c 9 /dev/zero; printf "
+	                       "'\\002\\000\\%03o\\000'; "
+	                       "head -c 200 /dev/zero; } > %s; chmod +x %s",
+	                       class, (unsigned)machine, name, name),
+	                 0);
+}
+
+static void other_architectures_are_refused(void **state)
+{
+	(void)state;
+	write_elf("bits32", 1, 3);
+	assert_int_equal(shell(RUN "./bits32"), 2);
+	shell_says("is a 32-bit program");
+	write_elf("riscv", 2, 243);
+	assert_int_equal(shell(RUN "./riscv"), 2);
+	shell_says("another processor architecture");
+	assert_int_equal(shell("head -c 20 bits32 > short; chmod +x short; " RUN "./short"), 2);
+	assert_int_equal(shell("printf '\\177ELF' > stub; chmod +x stub; " RUN "./stub"), 2);
+	shell_says("broken ELF header");
+}
+
+static void hostile_program_headers_are_refused(void **state)
+{
+	(void)state;
+	/* 65,535 headers at an offset past the end of the file */
+	assert_int_equal(shell("cp /bin/true evil; printf "
+	                       "'\\377\\377\\377\\377\\377\\377\\377\\177' | dd of=evil bs=1 "
+	                       "seek=32 conv=notrunc status=none; " RUN "./evil"),
+	                 2);
+	shell_says("broken ELF program headers");
+	assert_int_equal(shell("cp /bin/true evil; printf '\\377\\377' | dd of=evil bs=1 seek=56 "
+	                       "conv=notrunc "
+	                       "status=none; " RUN "./evil"),
+	                 2);
+	shell_says("broken ELF program headers");
+}
+
+static void privileged_program_is_refused(void **state)
+{
+	(void)state;
+	if (getuid())
+		skip(); /* giving a file to somebody else takes root */
+	assert_int_equal(
+	        shell("cp /bin/true suid && chown 65534 suid && chmod 4755 suid; " RUN "./suid"),
+	        2);
+	shell_says("setuid");
+	assert_int_equal(
+	        shell("cp /bin/true sgid && chown 0:65534 sgid && chmod 2755 sgid; " RUN "./sgid"),
+	        2);
+	shell_says("setgid");
+	assert_int_equal(shell("chmod 755 suid; " RUN "./suid"), 0);
+}
+
+static void scripts_are_judged_by_their_interpreter(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell("printf '#!/bin/sh\\necho ran\\n' > good; chmod +x good; " RUN "./good"), 0);
+	shell_says("ran");
+	assert_int_equal(shell("printf '#!/no/such\\n' > lost; chmod +x lost; " RUN "./lost"), 2);
+	shell_says("which does not exist");
+	assert_int_equal(shell("printf '#!%%s/loop\\n' $PWD > loop; chmod +x loop; " RUN "./loop"),
+	                 2);
+	assert_int_equal(shell("echo text > text; chmod +x text; " RUN "./text"), 2);
+	shell_says("neither a program nor a script");
+	if (shell("test -x $TOOLS/static_program"))
+		skip();
+	assert_int_equal(
+	        shell("printf '#!%%s\\n' $TOOLS/static_program > bad; chmod +x bad; " RUN "./bad"),
+	        2);
+	shell_says("is a script for");
+	shell_says("statically linked");
+}
+
+static void bad_options_exit_2_and_start_nothing(void **state)
+{
+	static const char *const bad[] = {"--mode=fast", "--log-max=1", "--ring=3",
+	                                  "--summary=2", "--nope",      "--out"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(shell(RUN "%s%s", bad[i],
+		                       strcmp(bad[i], "--out") ? " -- echo started" : ""),
+		                 2);
+		assert_null(strstr(shell_output, "started"));
+	}
+	assert_int_equal(shell(RUN), 2);
+	shell_says("name the program to watch");
+}
+
+static void help_and_version_answer_on_stdout(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch --help 2>/dev/null"), 0);
+	shell_says("report ");
+	shell_says("doctor ");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch --version 2>/dev/null"), 0);
+	shell_says("gpuwatch 0.");
+	assert_int_equal(shell(RUN "--help 2>/dev/null"), 0);
+	shell_says("--log-max=BYTES");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch"), 2);
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch nonsense"), 2);
+	shell_says("there is no command \"nonsense\"");
+}
+
+static void missing_library_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("mkdir -p alone/bin && cp $PREFIX/bin/gpuwatch alone/bin && "
+	                       "alone/bin/gpuwatch run true"),
+	                 2);
+	shell_says("libgpuwatch.so was not found");
+}
+
+static void doctor_names_what_is_missing_and_exits_1(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("GPUWATCH_OUT=/no/such/folder/x $PREFIX/bin/gpuwatch doctor"), 1);
+	shell_says("missing   output");
+	shell_says("set GPUWATCH_OUT");
+	shell_says("ok        libgpuwatch");
+	shell_says("mend what is missing");
+}
+
+static void doctor_survives_a_library_that_crashes(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("GW_STUB_CRASH=1 $PREFIX/bin/gpuwatch doctor"), 1);
+	shell_says("missing   libgpuwatch");
+	shell_says("it crashed");
+}
+
+static void doctor_speaks_json(void **state)
+{
+	(void)state;
+	shell("$PREFIX/bin/gpuwatch doctor --json 2>/dev/null");
+	shell_says("\"schema\": \"gpuwatch-doctor-1\"");
+	shell_says("\"name\": \"driver\"");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch doctor extra"), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(library_is_preloaded_by_its_absolute_path),
+	        cmocka_unit_test(what_is_preloaded_already_stays),
+	        cmocka_unit_test(options_become_environment_variables),
+	        cmocka_unit_test(exit_status_and_signals_are_the_programs_own),
+	        cmocka_unit_test(missing_program_is_127_and_unexecutable_126),
+	        cmocka_unit_test(static_program_is_refused_with_the_way_out),
+	        cmocka_unit_test(injection_does_not_displace_another_tool),
+	        cmocka_unit_test(other_architectures_are_refused),
+	        cmocka_unit_test(hostile_program_headers_are_refused),
+	        cmocka_unit_test(privileged_program_is_refused),
+	        cmocka_unit_test(scripts_are_judged_by_their_interpreter),
+	        cmocka_unit_test(bad_options_exit_2_and_start_nothing),
+	        cmocka_unit_test(help_and_version_answer_on_stdout),
+	        cmocka_unit_test(missing_library_is_told),
+	        cmocka_unit_test(doctor_names_what_is_missing_and_exits_1),
+	        cmocka_unit_test(doctor_survives_a_library_that_crashes),
+	        cmocka_unit_test(doctor_speaks_json),
+	};
+
+	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a launch file: refused with a message that names the place, or read into launches
+   that every model answers and that can be drawn. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/estimate.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int condition, const char *what)
+{
+	if (!condition) {
+		fprintf(stderr, "fuzz_launch: %s\n", what);
+		abort();
+	}
+}
+
+static void known_device(struct gw_device *device)
+{
+	gw_device_clear(device, "fuzz");
+	/* Every parameter known and one: models go as far as they can. */
+	for (unsigned p = 0; p < GW_PARAMS; p++)
+		gw_device_set(device, (enum gw_param)p, 1, GW_METHOD_PAPER);
+}
+
+static void check_launch(const struct launch_case *item, const struct gw_device *device)
+{
+	struct gw_estimate e;
+
+	require(item->label && item->kernel.name, "a launch without a name");
+	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
+		require(isnan(item->work.q[f].value) == (item->work.q[f].source == GW_SOURCE_NONE),
+		        "a value and its source disagree");
+	for (const struct gw_model *const *m = gw_models; *m; m++) {
+		estimate_launch(*m, device, item, &e);
+		require(!isinf(e.seconds), (*m)->name);
+		require(!isnan(e.seconds) || *e.reason, "an unknown time without a reason");
+	}
+	for (unsigned i = 0; i < item->interval_count; i++) {
+		struct interval_answer a;
+
+		interval_analyse(&item->intervals[i], device, &a);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct gw_device device;
+	struct launch_file file;
+	char error[1024] = "";
+
+	if (!*device.name)
+		known_device(&device);
+	if (!launch_file_parse(&file, (const char *)data, size, "fuzz", error, sizeof(error))) {
+		require(!strncmp(error, "fuzz:", 5), "no place in the message");
+		require(!file.count && !file.launches && !file.tree.root,
+		        "a refused file left something");
+		return 0;
+	}
+	require(file.count > 0, "a file without launches was taken");
+	/* Few of very many: the reader is what is tried here. */
+	for (size_t i = 0; i < file.count && i < 16; i++)
+		check_launch(&file.launches[i], &device);
+	launch_file_free(&file);
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes at all to the log reader; and the same bytes as the records of a whole block, whose
+ * checksum a fuzzer would never guess, to the reader and to what a report makes of them.
+ */
+#include "cli/log_model.h"
+#include "cli/log_reader.h"
+#include "cli/log_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+/* Touch all that the reader promises: a sanitizer sees what lies outside. */
+static bool touch(void *arg, const struct gw_log_record *r)
+{
+	uint64_t *sum = arg;
+
+	for (size_t i = 0; i < r->head->length; i++)
+		*sum += ((const unsigned char *)r->head)[i];
+	for (unsigned n = 0; n < 4; n++)
+		*sum += strlen(gw_log_text(r, n));
+	*sum += strlen(gw_log_value(r, "host"));
+	if (r->head->kind == GW_RECORD_COUNTERS) {
+		const struct gw_record_counters *c = (const void *)r->head;
+		uint64_t last;
+
+		if (c->count)
+			*sum += *(const unsigned char *)memcpy(&last, r->tail + 8 * (c->count - 1),
+			                                       8);
+	}
+	return true;
+}
+
+/* The input as one block of records, into a report. */
+static void as_records(const unsigned char *data, size_t size)
+{
+	struct gw_block head = {GW_BLOCK_MAGIC, (uint32_t)(size & ~(size_t)7), 0, 0};
+	static struct gw_model model;
+	unsigned char *log;
+
+	if (!head.length || head.length > GW_BLOCK_MAX)
+		return;
+	head.crc = gw_crc32(0, data, head.length);
+	log = malloc(sizeof(head) + head.length);
+	if (!log)
+		return;
+	memcpy(log, &head, sizeof(head));
+	memcpy(log + sizeof(head), data, head.length);
+	gw_model_init(&model);
+	model.by = (enum gw_by)(head.crc % 3);
+	if (!gw_model_read_memory(&model, "fuzz", log, sizeof(head) + head.length) &&
+	    !*model.files[0].status.error)
+		abort();
+	for (size_t i = 0; i < model.row_count; i++)
+		if (gw_quantile(&model.rows[i].time, 0.5) < 0 || gw_row_mape(&model.rows[i]) < 0)
+			abort();
+	gw_model_free(&model);
+	free(log);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	struct gw_log_status status;
+	uint64_t sum = 0;
+	char line[300];
+
+	if (gw_log_read_memory(data, size, touch, &sum, &status) && status.blocks == 0)
+		abort();
+	for (unsigned i = 0; gw_log_complaint(&status, i, line, sizeof(line)); i++)
+		sum += strlen(line);
+	if (status.bytes + status.damaged_bytes > size)
+		abort();
+	/* A block's records as they are in the samples, then the bytes as records themselves. */
+	if (size > sizeof(struct gw_block))
+		as_records(data + sizeof(struct gw_block), size - sizeof(struct gw_block));
+	return sum == UINT64_MAX ? -1 : 0;
+}

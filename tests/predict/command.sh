@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# command.sh GPUWATCH MAKE_SAMPLE SOURCE TEST [--update]: one behaviour of `gpuwatch predict` and `whatif`.
+# --update writes a golden file anew; look at the difference before committing it.
+set -uo pipefail
+gpuwatch=$1 make_sample=$2 source=$3 test=$4 update=${5-}
+cd "$source" || exit 2
+papers=examples/papers
+export NO_COLOR=1 COLUMNS=120 LC_ALL=C.UTF-8 GPUWATCH_PROFILE=$source/calib/profiles
+scratch=$(mktemp -d) && trap 'rm -rf "$scratch"' EXIT
+
+die() { echo "$test: $*" >&2; exit 1; }
+
+# The command's output must be the golden file, byte by byte.
+golden() {
+	local file=tests/predict/golden/$test.out status=0
+	"$gpuwatch" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+	[ "$status" = "${expected_status-0}" ] || die "status $status: $(cat "$scratch/err")"
+	[ ! -s "$scratch/err" ] || die "stderr: $(cat "$scratch/err")"
+	[ "$update" != --update ] || cp "$scratch/out" "$file"
+	diff -u "$file" "$scratch/out" || die "output differs from $file"
+}
+
+# Status 2, nothing on stdout, one line on stderr that holds every text given before --.
+refuses() {
+	local texts=() status=0
+	while [ "$1" != -- ]; do texts+=("$1"); shift; done
+	shift
+	"$gpuwatch" "$@" >"$scratch/out" 2>"$scratch/err" || status=$?
+	[ "$status" = 2 ] || die "status $status"
+	[ ! -s "$scratch/out" ] || die "stdout: $(cat "$scratch/out")"
+	[ "$(wc -l <"$scratch/err")" = 1 ] || die "not one message: $(cat "$scratch/err")"
+	for text in "${texts[@]}"; do
+		grep -qF -- "$text" "$scratch/err" || die "no '$text' in: $(cat "$scratch/err")"
+	done
+}
+
+devices=(--device=GTX-480 --device=GTX-660 --device=GTX-960 --device=GTX-1060 --device=M2050 --device=K20c)
+test_gpu=tests/predict/test-gpu.json
+
+case $test in
+golden_sor_text) golden predict "${devices[@]}" --launch=$papers/sor.json --model=qrm ;;
+golden_sor_json) golden predict --device=GTX-660 --launch=$papers/sor.json --model=qrm --json ;;
+golden_lmsor_text) golden predict "${devices[@]}" --launch=$papers/lmsor.json --model=qrm ;;
+golden_sgemm_text) golden predict "${devices[@]}" --launch=$papers/sgemm.json --model=qrm ;;
+golden_whatif_rodinia) golden whatif "${devices[@]}" $papers/rodinia.json ;;
+golden_whatif_json) golden whatif --device=GTX-480 --device=K20c --json $papers/kernels.json ;;
+golden_loop_text) golden predict --device=$papers/devices/m2200.json --launch=$papers/interval-loop.json --model=interval ;;
+golden_mxv_text) golden predict --device=$papers/devices/gtx-1080.json --device=$papers/devices/k20c.json --launch=$papers/interval-mxv.json --model=interval ;;
+golden_matmul_text) golden predict --device=K40c --launch=$papers/matmul.json --model=wave ;;
+golden_tune_text) golden predict --device=$test_gpu --launch=tests/predict/tune.json --tune ;;
+golden_tune_json) golden predict --device=$test_gpu --launch=tests/predict/tune.json --tune --any-grid --json ;;
+totals_take_only_what_is_known)
+	cat >"$scratch/x.json" <<-'END'
+	[{"name": "known", "parameters": {"K_type": "fp32", "W_comp": 1e9, "W_traf": 1e6, "E_mix": 100, "D_ops": 50, "D_ldst": 10}},
+	 {"name": "unknown", "work": {"fp32_inst": 1}}]
+	END
+	"$gpuwatch" whatif --device=GTX-660 --device=GTX-480 "$scratch/x.json" >"$scratch/out" || die "failed"
+	grep -q "in all (1 of 2 kernels)" "$scratch/out" || die "the sum hides what it leaves out"
+	grep -q "^unknown  *unknown  *-  *unknown" "$scratch/out" || die "a time for a kernel without work"
+	grep -q "^unknown on GTX-660: not known: " "$scratch/out" || die "no reason" ;;
+unknown_device) refuses "'no such gpu'" "NVIDIA GeForce GTX 660" "Tesla K40c" -- predict --device="no such gpu" --launch=$papers/sor.json ;;
+unknown_model) refuses '"qrx"' '"roofline"' '"qrm"' '"all"' -- predict --device=GTX-660 --launch=$papers/sor.json --model=qrx ;;
+unknown_key)
+	printf '{"name": "a",\n "work": {"fp32_ins": 3}}\n' >"$scratch/x.json"
+	refuses "$scratch/x.json:2:" '"fp32_ins"' '"fp32_inst"' -- predict --device=GTX-660 --launch="$scratch/x.json" ;;
+missing_launch) refuses --launch=FILE -- predict --device=GTX-660 ;;
+missing_device) refuses --device=NAME -- predict --launch=$papers/sor.json ;;
+broken_json)
+	printf '{"name": "a",\n' >"$scratch/x.json"
+	refuses "$scratch/x.json:2:" -- whatif --device=GTX-660 "$scratch/x.json" ;;
+log_without_work)
+	"$make_sample" plain "$scratch/a.gwl" || die "no sample log"
+	status=0
+	"$gpuwatch" whatif --device=GTX-660 "$scratch/a.gwl" >"$scratch/out" || status=$?
+	[ $status = 1 ] || die "status $status"
+	grep -q "holds no counted work" "$scratch/out" || die "does not say what is missing"
+	grep -q "Time on GTX-660: unknown" "$scratch/out" || die "does not say what can't be told" ;;
+log_json)
+	"$make_sample" plain "$scratch/a.gwl" || die "no sample log"
+	"$gpuwatch" whatif --device=GTX-660 --json "$scratch/a.gwl" >"$scratch/out"
+	[ $? = 1 ] || die "wrong status"
+	[ "$(grep -c '"predicted_seconds": null' "$scratch/out")" -gt 0 ] || die "no kernel, or a guess"
+	! grep '"predicted_seconds": [0-9]' "$scratch/out" || die "a guess" ;;
+plots_hold_every_kernel_and_device)
+	command -v xmllint >/dev/null || { echo "skipped: xmllint is not here"; exit 77; }
+	"$gpuwatch" predict "${devices[@]}" --launch=$papers/kernels.json --plot="$scratch/p" >/dev/null || die "failed"
+	xmllint --noout "$scratch"/p/*.svg || die "not well-formed"
+	for name in "red/black SOR" LMSOR SGEMM GTX-480 GTX-660 GTX-960 GTX-1060 M2050 K20c; do
+		grep -qF "$name" "$scratch/p/quadrant.svg" || die "quadrant.svg lacks $name"
+		grep -qF "$name" "$scratch/p/errors-qrm.svg" || die "errors-qrm.svg lacks $name"
+	done
+	for file in densities roofline-{gtx-480,gtx-660,gtx-960,gtx-1060,m2050,k20c} \
+			quadrant-{red-black-sor,lmsor,sgemm} factors-gtx-480 errors-roofline; do
+		[ -s "$scratch/p/$file.svg" ] || die "no $file.svg"
+	done
+	for name in "red/black SOR" LMSOR SGEMM; do
+		for file in densities roofline-k20c factors-gtx-480; do
+			grep -qF "$name" "$scratch/p/$file.svg" || die "$file.svg lacks $name"
+		done
+	done
+	! grep -lE '<script|href|@import|url\(http' "$scratch"/p/*.svg || die "a picture needs something else" ;;
+plots_leave_out_unknown)
+	"$gpuwatch" predict --device=GTX-660 --launch=$papers/matmul.json --plot="$scratch/p" >/dev/null 2>"$scratch/err" || die "failed"
+	grep -qF "is left out of the pictures" "$scratch/err" || die "does not say what is left out"
+	[ -z "$(ls "$scratch/p")" ] || die "pictures of nothing: $(ls "$scratch/p")" ;;
+plot_folder_not_writable)
+	: >"$scratch/file"
+	refuses "$scratch/file/p" -- predict --device=GTX-660 --launch=$papers/sor.json --plot="$scratch/file/p" ;;
+standard_input)
+	"$gpuwatch" predict --device=GTX-660 --launch=- --model=qrm <$papers/sor.json >"$scratch/out" || die "failed"
+	grep -q "34.803 ms" "$scratch/out" || die "not the answer for the file" ;;
+pictures)
+	# The pictures that the examples show are what the command draws now.
+	[ "$(uname -m)" = x86_64 ] || { echo "skipped: coordinates may round differently here"; exit 77; }
+	"$gpuwatch" predict --device=GTX-480 --launch=$papers/rodinia.json --model=qrm --plot="$scratch/r" >/dev/null || die "failed"
+	"$gpuwatch" predict "${devices[@]}" --launch=$papers/kernels.json --model=qrm --plot="$scratch/k" >/dev/null || die "failed"
+	for picture in r/roofline-gtx-480 r/densities k/quadrant-red-black-sor k/errors-qrm; do
+		shown=$papers/pictures/${picture#*/}.svg
+		[ "$update" != --update ] || cp "$scratch/$picture.svg" "$shown"
+		cmp "$scratch/$picture.svg" "$shown" || die "$shown is out of date"
+	done ;;
+docs_tell_every_key)
+	# The error for a key that is like none lists all of them.
+	for file in '{"zzzz": 1}' '{"kernel": {"zzzz": 1}}' '{"options": {"zzzz": 1}}' '{"parameters": {"zzzz": 1}}' \
+			'{"intervals": [{"zzzz": 1}]}' '{"intervals": [{"code": [{"zzzz": 1}]}]}' \
+			'{"work": {"fp32_inst": {"value": 1, "zzzz": 1}}}' '{"zzzz": 1, "launches": []}'; do
+		echo "$file" >"$scratch/x.json"
+		keys=$("$gpuwatch" predict --device=GTX-660 --launch="$scratch/x.json" 2>&1 |
+			sed -n 's/.*did you mean //p' | grep -o '"[^"]*"' | tr -d '"')
+		[ -n "$keys" ] || die "no keys listed for $file"
+		for key in $keys; do
+			grep -qE "[\`\"]$key[\`\"]" docs/launch.md || die "docs/launch.md does not tell $key"
+		done
+	done ;;
+readme)
+	# Every output the examples show is what the commands print now.
+	tests/predict/readme.py "$gpuwatch" $papers/README.md ${update:+"$update"} || die "the examples' README is out of date" ;;
+*) die "there is no such test" ;;
+esac

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""readme.py GPUWATCH README [--update]: run each `$ gpuwatch ...` line of the README's code blocks
+and compare what it prints with what stands below it; --update writes the outputs anew."""
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+gpuwatch, path, update = os.path.abspath(sys.argv[1]), sys.argv[2], "--update" in sys.argv
+folder = os.path.dirname(path)
+text = open(path, encoding="utf-8").read()
+wrong = 0
+
+
+def rerun(block):
+    global wrong
+    first, _, shown = block.group(1).partition("\n")
+    command = shlex.split(first[2:])
+    tail = re.search(r" \| head -(\d+)$", first)
+    if tail:
+        command = command[:-3]
+    out = subprocess.run([gpuwatch] + command[1:], capture_output=True, text=True, cwd=folder)
+    if out.returncode or out.stderr:
+        sys.exit(f"{first}: status {out.returncode}: {out.stderr}")
+    got = out.stdout
+    if tail:
+        got = "".join(got.splitlines(True)[: int(tail.group(1))])
+    got = "\n".join(line.rstrip() for line in got.splitlines()) + "\n"
+    if got != shown:
+        wrong += 1
+        if not update:
+            print(f"{first}: the README shows\n{shown}\nbut it prints\n{got}")
+    return "```\n" + first + "\n" + got + "```\n"
+
+
+new = re.sub(r"```\n(\$ gpuwatch .*?)```\n", rerun, text, flags=re.S)
+if update:
+    open(path, "w", encoding="utf-8").write(new)
+elif wrong:
+    sys.exit(1)
+if "$ gpuwatch" not in text:
+    sys.exit("the README shows no command")

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/device_set.h"
+#include "cli/estimate.h"
+
+/* A model whose answer depends on the configuration, and one whose warning alone does. */
+static void by_grid(const struct gw_device *device, const struct gw_launch *launch,
+                    const struct gw_work *work, const struct gw_model_options *options,
+                    struct gw_estimate *out)
+{
+	(void)device;
+	(void)work;
+	(void)options;
+	gw_estimate_clear(out);
+	out->seconds = (double)launch->config.grid.x;
+}
+
+static void by_nothing(const struct gw_device *device, const struct gw_launch *launch,
+                       const struct gw_work *work, const struct gw_model_options *options,
+                       struct gw_estimate *out)
+{
+	(void)device;
+	(void)work;
+	(void)options;
+	gw_estimate_clear(out);
+	out->seconds = 2;
+	gw_estimate_warn(out, "always");
+	if (launch->config.grid.x < 10)
+		gw_estimate_warn(out, "few blocks");
+}
+
+static const struct gw_model depends = {.name = "depends", .estimate = by_grid};
+static const struct gw_model steady = {.name = "steady", .estimate = by_nothing};
+static struct launch_case item = {.label = "a", .kernel = {.name = "a"}};
+static struct gw_device device;
+
+static void an_answer_that_needs_a_missing_configuration_is_unknown(void **state)
+{
+	struct gw_estimate e;
+
+	(void)state;
+	item.has_config = false;
+	estimate_launch(&depends, &device, &item, &e);
+	assert_true(isnan(e.seconds));
+	assert_string_equal(e.reason, "not known: grid and block");
+}
+
+static void an_answer_that_needs_no_configuration_stands(void **state)
+{
+	struct gw_estimate e;
+
+	(void)state;
+	item.has_config = false;
+	estimate_launch(&steady, &device, &item, &e);
+	assert_true(e.seconds == 2);
+	assert_int_equal(e.warning_count, 1);
+	assert_string_equal(e.warnings[0], "always");
+}
+
+static void a_given_configuration_is_used(void **state)
+{
+	struct gw_estimate e;
+
+	(void)state;
+	item.has_config = true;
+	item.config.grid = item.config.block = (struct gw_dim3){7, 1, 1};
+	estimate_launch(&depends, &device, &item, &e);
+	assert_true(e.seconds == 7);
+}
+
+static void times_have_the_digits_of_the_papers(void **state)
+{
+	struct estimate_text t;
+
+	(void)state;
+	assert_string_equal(estimate_time(&t, 34.803e-3), "34.803 ms");
+	assert_string_equal(estimate_time(&t, 540.281e-6), "540.28 µs");
+	assert_string_equal(estimate_time(&t, 2), "2.000 s");
+	assert_string_equal(estimate_time(&t, NAN), "unknown");
+	assert_string_equal(estimate_percent(&t, -0.0014), "-0.14%");
+	assert_string_equal(estimate_percent(&t, NAN), "-");
+}
+
+static void values_have_prefixes_only_where_the_unit_takes_them(void **state)
+{
+	struct estimate_text t;
+
+	(void)state;
+	assert_string_equal(estimate_value(&t, 28.924e9, "op/s"), "28.924 Gop/s");
+	assert_string_equal(estimate_value(&t, 0.3, "op/B"), "0.3 op/B");
+	assert_string_equal(estimate_value(&t, 410, "cycle"), "410 cycle");
+	assert_string_equal(estimate_value(&t, 0.57692, "1"), "0.57692");
+	assert_string_equal(estimate_value(&t, 1048576, "thread"), "1048576 thread");
+	assert_string_equal(estimate_value(&t, NAN, "s"), "unknown");
+}
+
+static void a_measured_time_is_found_by_any_name_of_the_device(void **state)
+{
+	static struct gw_profile p;
+	struct launch_measured m = {"gtx 660", 0.5};
+	struct launch_case c = {.measured_count = 1, .measured = &m};
+
+	(void)state;
+	gw_profile_clear(&p, "NVIDIA GeForce GTX 660");
+	assert_true(isnan(device_measured(&c, &p)));
+	p.alias_count = 1;
+	strcpy(p.aliases[0], "GTX-660");
+	assert_true(device_measured(&c, &p) == 0.5);
+	assert_string_equal(device_short_name(&p), "GTX-660");
+}
+
+/* 004: 48.6 threads of an SM saturate the GTX 1080's memory, 268.8 its dispatch; 5,376 = 20 x
+ * 268.8. */
+static void an_interval_finds_the_scarcest_resource(void **state)
+{
+	struct launch_interval i = {"mxv", 672, 128, NAN, 256, 32, 1e6, 2000};
+	struct interval_answer a;
+
+	(void)state;
+	gw_device_clear(&device, "GTX 1080");
+	gw_device_set(&device, GW_PARAM_sm_clock, 1.73e9, GW_METHOD_PAPER);
+	gw_device_set(&device, GW_PARAM_sm_count, 20, GW_METHOD_PAPER);
+	gw_device_set(&device, GW_PARAM_b_mem_spec, 320.3e9, GW_METHOD_PAPER);
+	gw_device_set(&device, GW_PARAM_t_sp, 2 * 128 * 20 * 1.73e9, GW_METHOD_PAPER);
+	gw_device_set(&device, GW_PARAM_t_ldst, 64 * 20 * 1.73e9, GW_METHOD_PAPER);
+	interval_analyse(&i, &device, &a);
+	assert_string_equal(a.scarcest, "dram");
+	assert_true(fabs(a.per_sm - 48.6) < 0.05);
+	assert_true(fabs(a.dispatch - 20 * 268.8) < 0.05);
+	assert_true(isnan(a.l2));
+	/* P is above what saturates, so the memory's time stands: 1e6 x 128 B at 320.3 GB/s. */
+	assert_true(fabs(a.seconds - 1e6 * 128 / 320.3e9) < 1e-9);
+	i.active = NAN;
+	interval_analyse(&i, &device, &a);
+	assert_true(isnan(a.seconds));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(an_answer_that_needs_a_missing_configuration_is_unknown),
+	        cmocka_unit_test(an_answer_that_needs_no_configuration_stands),
+	        cmocka_unit_test(a_given_configuration_is_used),
+	        cmocka_unit_test(times_have_the_digits_of_the_papers),
+	        cmocka_unit_test(values_have_prefixes_only_where_the_unit_takes_them),
+	        cmocka_unit_test(a_measured_time_is_found_by_any_name_of_the_device),
+	        cmocka_unit_test(an_interval_finds_the_scarcest_resource),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
