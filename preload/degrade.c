@@ -2,6 +2,7 @@
 #include "preload/degrade.h"
 
 #include "preload/clock.h"
+#include "preload/quiet.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@ static void say(const char *text)
 	char line[GW_REASON_MAX + 16];
 	int length = snprintf(line, sizeof(line), "gpuwatch: %s\n", text);
 
-	if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
+	if (length > 0 && gw_quiet_write(STDERR_FILENO, line, (size_t)length) < 0)
 		return; /* nobody listens: the log still has it */
 }
 

@@ -3,6 +3,7 @@
 
 #include "preload/degrade.h"
 #include "preload/options.h"
+#include "preload/quiet.h"
 #include "preload/state.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUFFER = 256 << 10, TRIES = 1000 };
@@ -17,6 +19,8 @@ _Static_assert((int)BUFFER <= (int)GW_BLOCK_MAX && (int)BUFFER >= (int)GW_RECORD
                "a block holds a record");
 
 static int fd = -1;
+static dev_t device; /* of the file that was opened … */
+static ino_t inode;  /* … and its number there */
 static char name[4096 + 16];
 static uint64_t size; /* bytes that are whole in the file */
 static uint32_t sequence;
@@ -89,8 +93,24 @@ const char *gw_log_rank(void)
 	return "0";
 }
 
+/* Programs close descriptors they do not know; what then gets the number is not ours. */
+static bool ours(void)
+{
+	struct stat s;
+
+	return !fstat(fd, &s) && s.st_dev == device && s.st_ino == inode;
+}
+
+static void let_go(void)
+{
+	if (fd >= 0 && ours())
+		close(fd);
+	fd = -1;
+}
+
 bool gw_log_open(void)
 {
+	struct stat s;
 	size_t length;
 
 	if (!expand(gw_options.out, name, sizeof(name) - 16)) {
@@ -109,7 +129,7 @@ bool gw_log_open(void)
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}
-	if (fd < 0) {
+	if (fd < 0 || fstat(fd, &s)) {
 		gw_degrade(GW_DEGRADED_LOG,
 		           "%.120s: %s: no log is written (name a writable place "
 		           "with GPUWATCH_OUT)",
@@ -117,6 +137,8 @@ bool gw_log_open(void)
 		name[0] = 0;
 		return false;
 	}
+	device = s.st_dev;
+	inode = s.st_ino;
 	size = 0;
 	sequence = 0;
 	block.head.length = 0;
@@ -142,7 +164,7 @@ uint64_t gw_log_bytes(void)
 static bool write_all(const char *at, size_t left)
 {
 	while (left) {
-		ssize_t n = write(fd, at, left);
+		ssize_t n = gw_quiet_write(fd, at, left);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -173,6 +195,14 @@ void gw_log_flush(void)
 {
 	if (fd < 0 || !block.head.length)
 		return;
+	if (!ours()) {
+		gw_degrade(GW_DEGRADED_LOG, "%.120s: the program closed it: the rest is lost",
+		           name);
+		gw_count(GW_COUNTER_log_lost, records_in_block());
+		block.head.length = 0;
+		fd = -1;
+		return;
+	}
 	block.head.magic = GW_BLOCK_MAGIC;
 	block.head.sequence = sequence;
 	block.head.crc = gw_crc32(0, block.data, block.head.length);
@@ -223,16 +253,12 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t head_size, const 
 void gw_log_close(void)
 {
 	gw_log_flush();
-	if (fd >= 0)
-		close(fd);
-	fd = -1;
+	let_go();
 }
 
 void gw_log_abandon(void)
 {
-	if (fd >= 0)
-		close(fd);
-	fd = -1;
+	let_go();
 	block.head.length = 0;
 	name[0] = 0;
 }
