@@ -9,7 +9,8 @@
 
 #include <elf.h>
 #include <link.h>
-#include <string.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #ifndef __x86_64__
 #error "libgpuwatch is built for x86-64 only: dlsym needs a jump written for the machine"
@@ -74,6 +75,26 @@ struct object {
 	const ElfW(Versym) * versions;
 };
 
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t n = 0, m = 0;
+
+	while (text[n])
+		n++;
+	while (end[m])
+		m++;
+	return n >= m && same(text + n - m, end);
+}
+
 static uint32_t gnu_hash(const char *name)
 {
 	uint32_t h = 5381;
@@ -96,7 +117,7 @@ static void *find(const struct object *o, const char *name)
 	for (i = bucket[hash % buckets]; i >= first && i; i++) {
 		uint32_t h = chain[i - first];
 
-		if ((h | 1) == (hash | 1) && !strcmp(o->strings + o->symbols[i].st_name, name) &&
+		if ((h | 1) == (hash | 1) && same(o->strings + o->symbols[i].st_name, name) &&
 		    o->symbols[i].st_value && !(o->versions && (o->versions[i] & 0x8000)))
 			return (void *)(o->base + o->symbols[i].st_value);
 		if (h & 1)
@@ -105,45 +126,45 @@ static void *find(const struct object *o, const char *name)
 	return NULL;
 }
 
-/* glibc has relocated the pointers of a loaded object's dynamic section. */
-static int look(struct dl_phdr_info *info, size_t size, void *arg)
+/*
+ * The objects that are loaded, from the dynamic linker's own list. No function is called on
+ * the way: a sanitizer's runtime looks its functions up through our dlsym before any of the
+ * ones it stands in for (strcmp, dl_iterate_phdr …) may be called. glibc has relocated the
+ * pointers in a loaded object's dynamic section.
+ */
+static bool look(const struct link_map *map)
 {
-	struct object o = {.base = info->dlpi_addr};
-	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	struct object o = {.base = map->l_addr};
+	const char *name = map->l_name;
 
-	(void)size;
-	(void)arg;
 	/* Before glibc 2.34 the two lived in libdl. */
-	if (!name || (strcmp(name, "/libc.so.6") && strcmp(name, "/libdl.so.2")))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Dyn) * d;
+	if (!name || !(ends_in(name, "/libc.so.6") || ends_in(name, "/libdl.so.2")))
+		return false;
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		const void *p = (const void *)d->d_un.d_ptr;
 
-		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
-			continue;
-		for (d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-		     d->d_tag != DT_NULL; d++) {
-			const void *p = (const void *)d->d_un.d_ptr;
-
-			if (d->d_tag == DT_SYMTAB)
-				o.symbols = p;
-			else if (d->d_tag == DT_STRTAB)
-				o.strings = p;
-			else if (d->d_tag == DT_GNU_HASH)
-				o.hash = p;
-			else if (d->d_tag == DT_VERSYM)
-				o.versions = p;
-		}
+		if (d->d_tag == DT_SYMTAB)
+			o.symbols = p;
+		else if (d->d_tag == DT_STRTAB)
+			o.strings = p;
+		else if (d->d_tag == DT_GNU_HASH)
+			o.hash = p;
+		else if (d->d_tag == DT_VERSYM)
+			o.versions = p;
 	}
 	if (!o.symbols || !o.strings || !o.hash)
-		return 0;
-	gw_real_dlsym = (void *(*)(void *, const char *))find(&o, "dlsym");
-	gw_real_dlvsym = (void *(*)(void *, const char *, const char *))find(&o, "dlvsym");
+		return false;
+	*(void **)&gw_real_dlvsym = find(&o, "dlvsym");
+	*(void **)&gw_real_dlsym = find(&o, "dlsym");
 	return gw_real_dlsym && gw_real_dlvsym;
 }
 
 void gw_dl_init(void)
 {
-	if (!gw_real_dlsym || !gw_real_dlvsym)
-		dl_iterate_phdr(look, NULL);
+	const struct link_map *map = _r_debug.r_map;
+
+	if (gw_real_dlsym && gw_real_dlvsym)
+		return;
+	while (map && !look(map))
+		map = map->l_next;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Times empty launches from inside, so that start-up and exit do not count.
- *   launch_loop [LAUNCHES [PAUSE]]     PAUSE 1 adds the run after a second of rest
+ *   launch_loop [LAUNCHES [PAUSE [CPU]]]
+ * PAUSE 1 adds the run after a second of rest. CPU: the launching thread stays on it, threads
+ * started by others before go where the process may run.
  * Prints one JSON object; times are in ns per launch, run_cpu and cpu_ms are of all threads: CPU
  * time during `run` per launch, and of the whole process in ms.
  * `run`: a whole run of LAUNCHES with its synchronisation, the median of RUNS of them, so that
@@ -13,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
@@ -79,6 +82,16 @@ static double cpu_ms()
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
+static void stay_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		perror("launch_loop: sched_setaffinity");
+}
+
 int main(int argc, char **argv)
 {
 	int launches = argc > 1 ? atoi(argv[1]) : 20000, pause = argc > 2 ? atoi(argv[2]) : 0;
@@ -90,6 +103,8 @@ int main(int argc, char **argv)
 	}
 	launch(); /* loads the code, and attaches whoever attaches at a first launch */
 	check(cudaDeviceSynchronize());
+	if (argc > 3)
+		stay_on(atoi(argv[3]));
 	whole_run(launches / 4);
 
 	enum { RUNS = 9 };
