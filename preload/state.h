@@ -62,7 +62,7 @@ _Static_assert(sizeof(struct gw_event) == 64, "an event is a cache line");
 struct gw_cell {
 	_Atomic uint64_t key;      /**< hash of kernel slot and configuration, 0 = free */
 	_Atomic uint32_t sequence; /**< odd while being written */
-	uint32_t config;           /**< id of the configuration */
+	_Atomic uint32_t config;   /**< id of the configuration */
 	_Atomic uint32_t predicted, low, high; /**< bits of floats, ns */
 	_Atomic uint32_t known;                /**< observations it is made from */
 	_Atomic uint32_t flags;                /**< GW_EVENT_MULTIMODAL */
