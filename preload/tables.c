@@ -12,13 +12,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64 };
+enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64, MODULES_MAX = 1 << 16 };
 
 static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
-static uint32_t config_count, kernel_count, stream_count, node_count, device_count, thread_count;
+static uint32_t config_count, kernel_count, stream_count, node_count, device_count, thread_count,
+        module_count;
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
-static uint32_t device_ids[DEVICES_MAX];
+static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
 static struct gw_idmap config_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
 
@@ -34,7 +35,9 @@ bool gw_tables_start(void)
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
 	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
-	config_count = kernel_count = stream_count = node_count = device_count = thread_count = 0;
+	memset(module_ids, 0, sizeof(module_ids));
+	config_count = kernel_count = stream_count = node_count = device_count = thread_count =
+	        module_count = 0;
 	reasons_written = 0;
 	return configs != MAP_FAILED;
 }
@@ -48,11 +51,42 @@ static uint64_t hash_name(const char *name)
 	return h;
 }
 
+static void module_write(const struct gw_module_note *n)
+{
+	struct gw_record_module r = {
+	        .id = n->number < MODULES_MAX ? ++module_count : 0,
+	        .origin = n->origin,
+	        .bytes = n->bytes,
+	        .digest = n->digest,
+	        .load_ns = gw_clock_ns(n->ticks),
+	};
+
+	if (r.id)
+		module_ids[n->number] = r.id;
+	gw_log_write(GW_RECORD_MODULE, &r, sizeof(r), n->path, strlen(n->path) + 1);
+}
+
+static void write_modules(void)
+{
+	for (struct gw_module_note *n = gw_module_notes_take(); n; n = n->next)
+		module_write(n);
+}
+
+/* Notes come in any order from threads that load at once; ids of a log must rise. */
+static uint32_t module_id(uint32_t number)
+{
+	if (!number || number >= MODULES_MAX)
+		return 0;
+	if (!module_ids[number])
+		write_modules();
+	return module_ids[number];
+}
+
 static uint32_t kernel_write(const struct gw_kernel_slot *k)
 {
 	struct gw_record_kernel r = {
 	        .id = ++kernel_count,
-	        .module = k->module,
+	        .module = module_id(k->module),
 	        .registers = k->registers,
 	        .static_shared = k->static_shared,
 	        .local = k->local,
@@ -313,25 +347,11 @@ uint32_t gw_node_id(uint32_t exec, uint64_t node)
 	return id;
 }
 
-static void module_write(const struct gw_module_note *n)
-{
-	struct gw_record_module r = {
-	        .id = n->number,
-	        .origin = n->origin,
-	        .bytes = n->bytes,
-	        .digest = n->digest,
-	        .load_ns = gw_clock_ns(n->ticks),
-	};
-
-	gw_log_write(GW_RECORD_MODULE, &r, sizeof(r), n->path, strlen(n->path) + 1);
-}
-
 void gw_tables_write_news(void)
 {
 	struct gw_reason reason;
 
-	for (struct gw_module_note *n = gw_module_notes_take(); n; n = n->next)
-		module_write(n);
+	write_modules();
 	while (gw_degraded_get(reasons_written, &reason)) {
 		struct gw_record_degraded r = {.code = reason.code, .ns = reason.ns};
 
