@@ -22,6 +22,7 @@ static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
 static struct gw_idmap config_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
+static bool driver_gone;
 
 bool gw_tables_start(void)
 {
@@ -39,6 +40,7 @@ bool gw_tables_start(void)
 	config_count = kernel_count = stream_count = node_count = device_count = thread_count =
 	        module_count = 0;
 	reasons_written = 0;
+	driver_gone = false;
 	return configs != MAP_FAILED;
 }
 
@@ -240,7 +242,7 @@ static uint32_t device_id(int ordinal)
 
 	if (ordinal < 0 || ordinal >= DEVICES_MAX)
 		return 0;
-	if (device_ids[ordinal])
+	if (device_ids[ordinal] || driver_gone)
 		return device_ids[ordinal];
 	r.id = device_ids[ordinal] = ++device_count;
 	r.compute_capability =
@@ -263,6 +265,11 @@ static uint32_t device_id(int ordinal)
 	n += strlen(tail + n) + 1;
 	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
 	return r.id;
+}
+
+void gw_tables_driver_gone(void)
+{
+	driver_gone = true;
 }
 
 bool gw_device_stand_in(void)
