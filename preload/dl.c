@@ -7,6 +7,7 @@
  */
 #include "preload/dl.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
@@ -18,8 +19,13 @@
 
 void *(*gw_real_dlsym)(void *handle, const char *name);
 void *(*gw_real_dlvsym)(void *handle, const char *name, const char *version);
+void *(*gw_next_dlsym)(void *handle, const char *name);
+void *(*gw_next_dlvsym)(void *handle, const char *name, const char *version);
 
-/* 24 bytes on the stack keep it aligned; rdx tells whether rax is the answer. */
+/*
+ * 24 bytes on the stack keep it aligned; above them is the caller's address, the filter's last
+ * argument. rdx tells whether rax is the answer.
+ */
 __asm__(".text\n"
         ".globl dlsym\n"
         ".type dlsym, @function\n"
@@ -30,6 +36,7 @@ __asm__(".text\n"
         "	.cfi_adjust_cfa_offset 24\n"
         "	movq %rdi, (%rsp)\n"
         "	movq %rsi, 8(%rsp)\n"
+        "	movq 24(%rsp), %rdx\n"
         "	call gw_dlsym_filter\n"
         "	movq (%rsp), %rdi\n"
         "	movq 8(%rsp), %rsi\n"
@@ -37,7 +44,7 @@ __asm__(".text\n"
         "	.cfi_adjust_cfa_offset -24\n"
         "	testq %rdx, %rdx\n"
         "	jne 1f\n"
-        "	movq gw_real_dlsym(%rip), %rax\n"
+        "	movq gw_next_dlsym(%rip), %rax\n"
         "	jmp *%rax\n"
         "1:	ret\n"
         "	.cfi_endproc\n"
@@ -60,7 +67,7 @@ __asm__(".text\n"
         "	leaq 24(%rsp), %rsp\n"
         "	.cfi_adjust_cfa_offset -24\n"
         "	jne 1f\n"
-        "	movq gw_real_dlvsym(%rip), %rax\n"
+        "	movq gw_next_dlvsym(%rip), %rax\n"
         "	jmp *%rax\n"
         "1:	ret\n"
         "	.cfi_endproc\n"
@@ -162,9 +169,14 @@ static bool look(const struct link_map *map)
 void gw_dl_init(void)
 {
 	const struct link_map *map = _r_debug.r_map;
+	void *next;
 
-	if (gw_real_dlsym && gw_real_dlvsym)
+	if (gw_next_dlsym)
 		return;
 	while (map && !look(map))
 		map = map->l_next;
+	next = gw_real_dlsym(RTLD_NEXT, "dlvsym");
+	*(void **)&gw_next_dlvsym = next ? next : *(void **)&gw_real_dlvsym;
+	next = gw_real_dlsym(RTLD_NEXT, "dlsym");
+	*(void **)&gw_next_dlsym = next ? next : *(void **)&gw_real_dlsym;
 }

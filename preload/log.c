@@ -3,7 +3,6 @@
 
 #include "preload/degrade.h"
 #include "preload/options.h"
-#include "preload/quiet.h"
 #include "preload/state.h"
 
 #include <errno.h>
@@ -14,13 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER = 256 << 10, TRIES = 1000 };
+enum { BUFFER = 256 << 10, TRIES = 1000, FD_MIN = 200 };
 _Static_assert((int)BUFFER <= (int)GW_BLOCK_MAX && (int)BUFFER >= (int)GW_RECORD_MAX,
                "a block holds a record");
 
 static int fd = -1;
-static dev_t device; /* of the file that was opened … */
-static ino_t inode;  /* … and its number there */
+static struct stat file; /* which file fd is: a program may close what it did not open */
 static char name[4096 + 16];
 static uint64_t size; /* bytes that are whole in the file */
 static uint32_t sequence;
@@ -93,24 +91,41 @@ const char *gw_log_rank(void)
 	return "0";
 }
 
-/* Programs close descriptors they do not know; what then gets the number is not ours. */
-static bool ours(void)
+/* Out of the way of the numbers that the program's own files would get. */
+static int moved_up(int from)
 {
-	struct stat s;
+	int to = fcntl(from, F_DUPFD_CLOEXEC, FD_MIN);
 
-	return !fstat(fd, &s) && s.st_dev == device && s.st_ino == inode;
+	if (to < 0)
+		return from;
+	close(from);
+	return to;
 }
 
-static void let_go(void)
+/* Is it still ours? The program may have closed it, and opened a file of its own in its place. */
+static bool still_there(void)
 {
-	if (fd >= 0 && ours())
-		close(fd);
+	struct stat now;
+	int again;
+
+	if (fstat(fd, &now) == 0 && now.st_dev == file.st_dev && now.st_ino == file.st_ino)
+		return true;
 	fd = -1;
+	again = open(name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (again < 0)
+		return false;
+	if (fstat(again, &now) != 0 || now.st_dev != file.st_dev || now.st_ino != file.st_ino ||
+	    lseek(again, (off_t)size, SEEK_SET) < 0) {
+		close(again);
+		errno = ESTALE;
+		return false;
+	}
+	fd = moved_up(again);
+	return true;
 }
 
 bool gw_log_open(void)
 {
-	struct stat s;
 	size_t length;
 
 	if (!expand(gw_options.out, name, sizeof(name) - 16)) {
@@ -129,7 +144,7 @@ bool gw_log_open(void)
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}
-	if (fd < 0 || fstat(fd, &s)) {
+	if (fd < 0) {
 		gw_degrade(GW_DEGRADED_LOG,
 		           "%.120s: %s: no log is written (name a writable place "
 		           "with GPUWATCH_OUT)",
@@ -137,8 +152,8 @@ bool gw_log_open(void)
 		name[0] = 0;
 		return false;
 	}
-	device = s.st_dev;
-	inode = s.st_ino;
+	fd = moved_up(fd);
+	fstat(fd, &file);
 	size = 0;
 	sequence = 0;
 	block.head.length = 0;
@@ -164,7 +179,7 @@ uint64_t gw_log_bytes(void)
 static bool write_all(const char *at, size_t left)
 {
 	while (left) {
-		ssize_t n = gw_quiet_write(fd, at, left);
+		ssize_t n = write(fd, at, left);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -195,18 +210,11 @@ void gw_log_flush(void)
 {
 	if (fd < 0 || !block.head.length)
 		return;
-	if (!ours()) {
-		gw_degrade(GW_DEGRADED_LOG, "%.120s: the program closed it: the rest is lost",
-		           name);
-		gw_count(GW_COUNTER_log_lost, records_in_block());
-		block.head.length = 0;
-		fd = -1;
-		return;
-	}
 	block.head.magic = GW_BLOCK_MAGIC;
 	block.head.sequence = sequence;
 	block.head.crc = gw_crc32(0, block.data, block.head.length);
-	if (write_all((const char *)&block, sizeof(block.head) + block.head.length)) {
+	if (still_there() &&
+	    write_all((const char *)&block, sizeof(block.head) + block.head.length)) {
 		size += sizeof(block.head) + block.head.length;
 		atomic_store(&gw_counters[GW_COUNTER_log_bytes], size);
 		sequence++;
@@ -217,7 +225,7 @@ void gw_log_flush(void)
 		           name, strerror(errno));
 		gw_count(GW_COUNTER_log_lost, records_in_block());
 		/* Leave no half block behind; the reader would find its way, but need not. */
-		if (ftruncate(fd, (off_t)size) == 0)
+		if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
 			lseek(fd, (off_t)size, SEEK_SET);
 	}
 	block.head.length = 0;
@@ -253,12 +261,16 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t head_size, const 
 void gw_log_close(void)
 {
 	gw_log_flush();
-	let_go();
+	if (fd >= 0 && still_there())
+		close(fd);
+	fd = -1;
 }
 
 void gw_log_abandon(void)
 {
-	let_go();
+	if (fd >= 0 && still_there())
+		close(fd);
+	fd = -1;
 	block.head.length = 0;
 	name[0] = 0;
 }

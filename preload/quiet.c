@@ -3,32 +3,36 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
-#include <unistd.h>
 
-ssize_t gw_quiet_write(int fd, const void *data, size_t size)
+static const int ours[] = {SIGPIPE, SIGXFSZ};
+
+void gw_quiet_begin(struct gw_quiet *quiet)
 {
-	const struct timespec now = {0};
-	sigset_t ours, before, pending;
-	ssize_t n;
-	int saved;
+	sigset_t set;
 
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGPIPE);
-	sigaddset(&ours, SIGXFSZ);
-	/* Both are sent to the thread that writes: those that wait already are not ours. */
-	sigpending(&pending);
-	if (sigismember(&pending, SIGPIPE))
-		sigdelset(&ours, SIGPIPE);
-	if (sigismember(&pending, SIGXFSZ))
-		sigdelset(&ours, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &ours, &before);
-	n = write(fd, data, size);
-	saved = errno;
-	if (n < 0 && (saved == EPIPE || saved == EFBIG))
-		sigtimedwait(&ours, NULL, &now);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sigemptyset(&set);
+	for (int i = 0; i < 2; i++)
+		sigaddset(&set, ours[i]);
+	sigpending(&quiet->pending);
+	pthread_sigmask(SIG_BLOCK, &set, &quiet->before);
+}
+
+void gw_quiet_end(const struct gw_quiet *quiet)
+{
+	const struct timespec now = {0, 0};
+	int saved = errno;
+
+	for (int i = 0; i < 2; i++) {
+		sigset_t one;
+
+		if (sigismember(&quiet->pending, ours[i]))
+			continue;
+		sigemptyset(&one);
+		sigaddset(&one, ours[i]);
+		while (sigtimedwait(&one, NULL, &now) < 0 && errno == EINTR)
+			;
+	}
+	pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
 	errno = saved;
-	return n;
 }

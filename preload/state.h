@@ -130,7 +130,7 @@ struct gw_thread {
 	_Atomic uint32_t head; /**< next slot the owner writes */
 	uint32_t tail_seen;    /**< owner's last look at tail */
 	uint32_t mask;         /**< slots - 1 */
-	uint32_t id;           /**< id in the log, 0 when ids ran out */
+	uint32_t id;           /**< worker: id in the log, 0 when ids ran out */
 	struct gw_event *ring;
 	uintptr_t stream_key;       /**< last stream looked up … */
 	uint32_t stream_slot;       /**< … its slot … */

@@ -4,6 +4,7 @@
 #include "preload/degrade.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/quiet.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <fcntl.h>
@@ -338,7 +339,9 @@ static int in_child(int (*body)(void))
 static int write_past_the_limit(void)
 {
 	struct rlimit limit = {40000, 40000};
+	struct gw_quiet quiet;
 
+	gw_quiet_begin(&quiet); /* as around the last words of a process */
 	setrlimit(RLIMIT_FSIZE, &limit);
 	if (!gw_log_open())
 		return 1;
@@ -353,6 +356,7 @@ static int write_past_the_limit(void)
 		return 2;
 	launch(3, 1);
 	end();
+	gw_quiet_end(&quiet);
 	return 0;
 }
 
@@ -393,16 +397,16 @@ static int closed_by_the_program(void)
 		return 1;
 	header();
 	gw_log_flush();
-	for (int i = 3; i < 64; i++)
+	for (int i = 3; i < 2048; i++)
 		close(i);
 	theirs = open("theirs", O_WRONLY | O_CREAT, 0600);
-	for (int i = theirs + 1; i < 64; i++)
+	for (int i = theirs + 1; i < 2048; i++)
 		dup2(theirs, i);
 	launch(1, 1);
 	gw_log_flush();
 	launch(1, 2);
 	gw_log_close();
-	return counted(GW_COUNTER_log_lost) != 2 || write(theirs, "x", 1) != 1;
+	return counted(GW_COUNTER_log_lost) != 0 || write(theirs, "x", 1) != 1;
 }
 
 static void a_descriptor_the_program_took_over_is_not_written_to(void **state)
@@ -413,8 +417,9 @@ static void a_descriptor_the_program_took_over_is_not_written_to(void **state)
 	assert_int_equal(in_child(closed_by_the_program), 0);
 	assert_int_equal(stat("theirs", &s), 0);
 	assert_int_equal(s.st_size, 1);
+	/* The log is found again by its name. */
 	read_back("log");
-	assert_int_equal(kinds[GW_RECORD_LAUNCH], 0);
+	assert_int_equal(kinds[GW_RECORD_LAUNCH], 2);
 }
 
 static void an_abandoned_log_gets_nothing_more(void **state)
