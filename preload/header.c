@@ -80,7 +80,6 @@ void gw_header_write(void)
 	};
 	static struct tail t;
 	char text[256] = "";
-	int version = 0;
 
 	t.size = 0;
 	if (gw_device_stand_in())
@@ -95,9 +94,8 @@ void gw_header_write(void)
 	add(&t, "mode", modes[gw_options.mode]);
 	add(&t, "build", GW_VERSION " " GW_COMMIT);
 	add(&t, "rank", gw_log_rank());
-	if (gw_driver.cuDriverGetVersion &&
-	    gw_driver.cuDriverGetVersion(&version) == CUDA_SUCCESS) {
-		snprintf(text, sizeof(text), "%d", version);
+	if (gw_driver_version()) {
+		snprintf(text, sizeof(text), "%u", gw_driver_version());
 		add(&t, "driver", text);
 	}
 	if (gw_activity_version()) {

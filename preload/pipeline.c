@@ -238,6 +238,7 @@ void gw_pipeline_close(void)
 
 	if (!worker.finished) /* the worker may still be at it: leave the file to it */
 		return;
+	gw_tables_driver_gone();
 	if (!worker.begun && gw_drain_pending())
 		begin();
 	if (!worker.begun)

@@ -21,6 +21,25 @@ static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX];
 static struct gw_idmap config_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
+static bool driver_gone, stand_in;
+
+/* The functions that may be called still. */
+static const struct gw_driver *driver(void)
+{
+	static const struct gw_driver none;
+
+	return driver_gone ? &none : &gw_driver;
+}
+
+static bool driver_is_stand_in(void)
+{
+	static const char name[] = "gpuwatch stand-in";
+	char found[64] = "";
+
+	return gw_driver.cuDeviceGetName &&
+	       gw_driver.cuDeviceGetName(found, sizeof(found) - 1, 0) == CUDA_SUCCESS &&
+	       !strncmp(found, name, sizeof(name) - 1);
+}
 
 bool gw_tables_start(void)
 {
@@ -36,6 +55,8 @@ bool gw_tables_start(void)
 	memset(device_ids, 0, sizeof(device_ids));
 	config_count = kernel_count = stream_count = node_count = device_count = thread_count = 0;
 	reasons_written = 0;
+	driver_gone = false;
+	stand_in = driver_is_stand_in();
 	return configs != MAP_FAILED;
 }
 
@@ -190,8 +211,8 @@ static uint32_t attribute(CUdevice device, CUdevice_attribute which)
 {
 	int value = 0;
 
-	if (!gw_driver.cuDeviceGetAttribute ||
-	    gw_driver.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS || value < 0)
+	if (!driver()->cuDeviceGetAttribute ||
+	    driver()->cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS || value < 0)
 		return 0;
 	return (uint32_t)value;
 }
@@ -200,7 +221,6 @@ static uint32_t device_id(int ordinal)
 {
 	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
 	char tail[256 + 33] = "";
-	int version = 0;
 	size_t memory = 0, n;
 	CUuuid uuid;
 
@@ -215,15 +235,14 @@ static uint32_t device_id(int ordinal)
 	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-	if (gw_driver.cuDriverGetVersion && gw_driver.cuDriverGetVersion(&version) == CUDA_SUCCESS)
-		r.driver_version = (uint32_t)version;
-	if (gw_driver.cuDeviceTotalMem_v2 &&
-	    gw_driver.cuDeviceTotalMem_v2(&memory, ordinal) == CUDA_SUCCESS)
+	r.driver_version = gw_driver_version();
+	if (driver()->cuDeviceTotalMem_v2 &&
+	    driver()->cuDeviceTotalMem_v2(&memory, ordinal) == CUDA_SUCCESS)
 		r.memory = memory;
-	if (gw_driver.cuDeviceGetName)
-		gw_driver.cuDeviceGetName(tail, 255, ordinal);
+	if (driver()->cuDeviceGetName)
+		driver()->cuDeviceGetName(tail, 255, ordinal);
 	n = strlen(tail) + 1;
-	if (gw_driver.cuDeviceGetUuid && gw_driver.cuDeviceGetUuid(&uuid, ordinal) == CUDA_SUCCESS)
+	if (driver()->cuDeviceGetUuid && driver()->cuDeviceGetUuid(&uuid, ordinal) == CUDA_SUCCESS)
 		for (int i = 0; i < 16; i++)
 			snprintf(tail + n + 2 * i, 3, "%02x", (unsigned char)uuid.bytes[i]);
 	n += strlen(tail + n) + 1;
@@ -233,12 +252,22 @@ static uint32_t device_id(int ordinal)
 
 bool gw_device_stand_in(void)
 {
-	static const char name[] = "gpuwatch stand-in";
-	char found[64] = "";
+	return stand_in;
+}
 
-	return gw_driver.cuDeviceGetName &&
-	       gw_driver.cuDeviceGetName(found, sizeof(found) - 1, 0) == CUDA_SUCCESS &&
-	       !strncmp(found, name, sizeof(name) - 1);
+uint32_t gw_driver_version(void)
+{
+	int version = 0;
+
+	if (!driver()->cuDriverGetVersion ||
+	    driver()->cuDriverGetVersion(&version) != CUDA_SUCCESS || version < 0)
+		return 0;
+	return (uint32_t)version;
+}
+
+void gw_tables_driver_gone(void)
+{
+	driver_gone = true;
 }
 
 static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
