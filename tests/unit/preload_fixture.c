@@ -13,7 +13,7 @@
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:gw_idmap_put\nleak:preload/join.c\n";
+	return "leak:gw_idmap_put\nleak:preload/join.c\nleak:gw_config_of_activity\n";
 }
 
 struct gw_hot gw_hot;
