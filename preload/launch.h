@@ -212,10 +212,21 @@ static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *c
 	                config->sharedMemBytes, config->hStream, cluster, flags);
 }
 
+/*
+ * The worker's core has read the next slot since it was last written, so the line must be
+ * fetched back; begun now, that is done before the next launch rings the driver's doorbell,
+ * which waits for all stores before it.
+ */
+static inline void gw_prepare(const struct gw_event *next)
+{
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)next));
+}
+
 /* Commit the event once the driver has taken the launch; counts it either way. */
 static inline void gw_event_end(struct gw_call *call, CUresult result, _Atomic uint64_t *counter)
 {
 	struct gw_thread *t = call->thread;
+	uint32_t head;
 
 	if (GW_UNLIKELY(!call->counted))
 		return;
@@ -236,8 +247,9 @@ static inline void gw_event_end(struct gw_call *call, CUresult result, _Atomic u
 		gw_bump(&t->counts.dropped, 1);
 		return;
 	}
-	atomic_store_explicit(&t->head, atomic_load_explicit(&t->head, memory_order_relaxed) + 1,
-	                      memory_order_release);
+	head = atomic_load_explicit(&t->head, memory_order_relaxed) + 1;
+	atomic_store_explicit(&t->head, head, memory_order_release);
+	gw_prepare(&t->ring[head & t->mask]);
 }
 
 static inline void gw_launch_end(struct gw_call *call, CUresult result)

@@ -232,7 +232,7 @@ def main(argv):
     parser.add_argument("--gpuwatch", required=True, help="libgpuwatch.so")
     parser.add_argument("--out", required=True, help="folder for overhead.json")
     parser.add_argument("--launches", type=int, default=20000)
-    parser.add_argument("--rounds", type=int, default=36, help="at least 30 for a verdict")
+    parser.add_argument("--rounds", type=int, default=36, help="at least 30 for a verdict; 0 measures pairs.cu alone")
     parser.add_argument("--pairs", type=int, default=30, help="per process, of pairs.cu")
     parser.add_argument("--pause-every", type=int, default=6,
                         help="one round in this many also measures after a pause")
