@@ -16,7 +16,7 @@
 
 static uint64_t start_ticks, start_ns, start_monotonic;
 /* Asked at the start: the log may begin in a destructor, when the driver is gone. */
-static int driver_version;
+static uint32_t driver_version;
 static bool stand_in;
 
 /* The tail: key=value strings, one after the other. */
@@ -68,9 +68,7 @@ void gw_header_start(void)
 {
 	gw_clock_start(&start_ticks, &start_ns, &start_monotonic);
 	stand_in = gw_device_stand_in();
-	if (!gw_driver.cuDriverGetVersion ||
-	    gw_driver.cuDriverGetVersion(&driver_version) != CUDA_SUCCESS)
-		driver_version = 0;
+	driver_version = gw_driver_version();
 }
 
 void gw_header_write(void)
@@ -102,7 +100,7 @@ void gw_header_write(void)
 	add(&t, "build", GW_VERSION " " GW_COMMIT);
 	add(&t, "rank", gw_log_rank());
 	if (driver_version) {
-		snprintf(text, sizeof(text), "%d", driver_version);
+		snprintf(text, sizeof(text), "%u", driver_version);
 		add(&t, "driver", text);
 	}
 	if (gw_activity_version()) {

@@ -54,12 +54,20 @@ static void write(struct gw_record_launch *r)
 		gw_log_write(GW_RECORD_LAUNCH, r, sizeof(*r), NULL, 0);
 }
 
+/* An event has 32 bits of the number of observations that were known at its call. */
+static uint64_t known_at(uint32_t known)
+{
+	uint64_t now = gw_predictor_observations(predictor);
+
+	return now - (uint32_t)((uint32_t)now - known);
+}
+
 /* From what was known at the call, which the predictor still has. */
 static void predict_late(struct gw_record_launch *r)
 {
 	struct gw_prediction p;
 
-	gw_predict(predictor, r->config, r->known, &p);
+	gw_predict(predictor, r->config, known_at(r->known), &p);
 	r->predicted = (float)(p.seconds * 1e9);
 	r->low = (float)(p.low * 1e9);
 	r->high = (float)(p.high * 1e9);

@@ -204,6 +204,7 @@ bool gw_pipeline_start(void)
 	pthread_cond_init(&worker.done, NULL);
 	if (!gw_tables_start() || !gw_launches_start())
 		return false;
+	gw_aggregate_start();
 	gw_header_start();
 	/* The program's signals are the program's. */
 	sigfillset(&all);

@@ -22,7 +22,17 @@ static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
 static struct gw_idmap config_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
-static bool driver_gone;
+static bool driver_gone, stand_in;
+
+static bool driver_is_stand_in(void)
+{
+	static const char name[] = "gpuwatch stand-in";
+	char found[64] = "";
+
+	return gw_driver.cuDeviceGetName &&
+	       gw_driver.cuDeviceGetName(found, sizeof(found) - 1, 0) == CUDA_SUCCESS &&
+	       !strncmp(found, name, sizeof(name) - 1);
+}
 
 bool gw_tables_start(void)
 {
@@ -41,6 +51,7 @@ bool gw_tables_start(void)
 	        module_count = 0;
 	reasons_written = 0;
 	driver_gone = false;
+	stand_in = driver_is_stand_in();
 	return configs != MAP_FAILED;
 }
 
@@ -236,7 +247,6 @@ static uint32_t device_id(int ordinal)
 {
 	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
 	char tail[256 + 33] = "";
-	int version = 0;
 	size_t memory = 0, n;
 	CUuuid uuid;
 
@@ -251,8 +261,7 @@ static uint32_t device_id(int ordinal)
 	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-	if (gw_driver.cuDriverGetVersion && gw_driver.cuDriverGetVersion(&version) == CUDA_SUCCESS)
-		r.driver_version = (uint32_t)version;
+	r.driver_version = gw_driver_version();
 	if (gw_driver.cuDeviceTotalMem_v2 &&
 	    gw_driver.cuDeviceTotalMem_v2(&memory, ordinal) == CUDA_SUCCESS)
 		r.memory = memory;
@@ -267,19 +276,24 @@ static uint32_t device_id(int ordinal)
 	return r.id;
 }
 
+bool gw_device_stand_in(void)
+{
+	return stand_in;
+}
+
+uint32_t gw_driver_version(void)
+{
+	int version = 0;
+
+	if (!gw_driver.cuDriverGetVersion ||
+	    gw_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < 0)
+		return 0;
+	return (uint32_t)version;
+}
+
 void gw_tables_driver_gone(void)
 {
 	driver_gone = true;
-}
-
-bool gw_device_stand_in(void)
-{
-	static const char name[] = "gpuwatch stand-in";
-	char found[64] = "";
-
-	return gw_driver.cuDeviceGetName &&
-	       gw_driver.cuDeviceGetName(found, sizeof(found) - 1, 0) == CUDA_SUCCESS &&
-	       !strncmp(found, name, sizeof(name) - 1);
 }
 
 static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
