@@ -121,7 +121,8 @@ struct probe_api {
 #undef X
 };
 extern struct probe_api d;
-extern void *probe_driver; /* dlopen's handle of libcuda.so.1 */
+extern void *probe_driver;      /* dlopen's handle of libcuda.so.1 */
+extern const void *probe_image; /* the kernels, as cuModuleLoadData takes them */
 
 struct probe_kernels {
 	CUmodule module;
@@ -141,11 +142,31 @@ void probe_line(int result, const char *call, const char *format, ...)
 		probe_line(result_, #call, __VA_ARGS__);                                           \
 	} while (0)
 
-void probe_addresses(void);
+/* The parts of the trace after the first two, in this order; each runs in its own process with a
+ * current context and the kernels loaded. */
+#define PROBE_SECTIONS(X)                                                                          \
+	X(values)                                                                                  \
+	X(kernel_handles)                                                                          \
+	X(kernel_as_function)                                                                      \
+	X(launches)                                                                                \
+	X(streams_and_events)                                                                      \
+	X(contexts)                                                                                \
+	X(null_handles)                                                                            \
+	X(capture)                                                                                 \
+	X(capture_broken)                                                                          \
+	X(capture_joined)                                                                          \
+	X(capture_unjoined)                                                                        \
+	X(graph_build)                                                                             \
+	X(graph_exec)                                                                              \
+	X(cupti_ids)                                                                               \
+	X(cupti_launches)                                                                          \
+	X(cupti_graphs)                                                                            \
+	X(cupti_running)                                                                           \
+	X(cupti_callbacks)                                                                         \
+	X(cupti_end)
+#define X(name) void probe_##name(const struct probe_kernels *k);
+PROBE_SECTIONS(X)
+#undef X
 void probe_errors_early(void);
-void probe_errors(const struct probe_kernels *k, const void *image);
-void probe_capture(const struct probe_kernels *k);
-void probe_graphs(const struct probe_kernels *k);
-void probe_cupti(const struct probe_kernels *k);
 
 #endif
