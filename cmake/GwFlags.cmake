@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Flags every target of ours shares, through the interface target gw_flags. The hardening is
 # that of the OpenSSF Compiler Options Hardening Guide for C, less what the notes below say.
+# gw_product_flags are the same without the sanitizer: libgpuwatch.so is always built with
+# them, because no sanitizer's runtime can be preloaded into a program that lacks it.
 include(CheckCCompilerFlag)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES C)
@@ -18,18 +20,20 @@ set(GW_SANITIZE "" CACHE STRING "Sanitizer to build the tests with: address, und
 option(GW_COVERAGE "Build for coverage" OFF)
 option(GW_WERROR "Treat warnings as errors" OFF)
 
+add_library(gw_product_flags INTERFACE)
 add_library(gw_flags INTERFACE)
-target_compile_definitions(gw_flags INTERFACE _GNU_SOURCE)
+target_link_libraries(gw_flags INTERFACE gw_product_flags)
+target_compile_definitions(gw_product_flags INTERFACE _GNU_SOURCE)
 # -fexceptions: an exception thrown in the application may pass through our frames.
 # No -z nodlopen: CUDA_INJECTION64_PATH brings the preloaded library in by dlopen.
 # The forced header keeps newer C libraries from binding us to symbols above GLIBC_2.34.
-target_compile_options(gw_flags INTERFACE
+target_compile_options(gw_product_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
   -Wformat-security -fno-strict-aliasing -fno-strict-overflow
   -fno-delete-null-pointer-checks -fexceptions -fstack-protector-strong
   "SHELL:-include ${CMAKE_SOURCE_DIR}/cmake/glibc_floor.h"
   $<$<BOOL:${GW_WERROR}>:-Werror>)
-target_link_options(gw_flags INTERFACE
+target_link_options(gw_product_flags INTERFACE
   -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
 
 # Where the compiler has them. -ftrivial-auto-var-init is left out on purpose: it clears every
@@ -39,7 +43,7 @@ foreach(flag -fstack-clash-protection -fcf-protection=full -fstrict-flex-arrays=
   string(MAKE_C_IDENTIFIER "GW_HAS${flag}" var)
   check_c_compiler_flag(${flag} ${var})
   if(${var})
-    target_compile_options(gw_flags INTERFACE ${flag})
+    target_compile_options(gw_product_flags INTERFACE ${flag})
   endif()
 endforeach()
 
@@ -50,10 +54,10 @@ if(GW_SANITIZE)
 else()
   # Needs optimisation. Level 3 acts as 2 where the compiler or the C library has no 3; some
   # distributions define it themselves, hence the -U.
-  target_compile_options(gw_flags INTERFACE
+  target_compile_options(gw_product_flags INTERFACE
     $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
 endif()
 if(GW_COVERAGE)
-  target_compile_options(gw_flags INTERFACE --coverage)
-  target_link_options(gw_flags INTERFACE --coverage)
+  target_compile_options(gw_product_flags INTERFACE --coverage)
+  target_link_options(gw_product_flags INTERFACE --coverage)
 endif()

@@ -52,7 +52,7 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	sequence = atomic_load_explicit(&cell->sequence, memory_order_relaxed);
 	atomic_store_explicit(&cell->sequence, sequence + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	cell->config = config;
+	atomic_store_explicit(&cell->config, config, memory_order_relaxed);
 	store(&cell->predicted, p->seconds * 1e9);
 	store(&cell->low, p->low * 1e9);
 	store(&cell->high, p->high * 1e9);

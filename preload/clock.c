@@ -6,7 +6,8 @@
 #include <time.h>
 
 struct pair {
-	uint64_t ticks, ns;
+	uint64_t ticks, ns; /* ns: CLOCK_REALTIME */
+	uint64_t steady_ns; /* CLOCK_MONOTONIC: the rate must outlive steps of the other */
 };
 
 static struct pair first, last; /* the worker's, but for gw_clock_start before it runs */
@@ -33,11 +34,12 @@ static struct pair take(void)
 	uint64_t width = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t before = gw_ticks(), ns = gw_now_ns(), after = gw_ticks();
+		uint64_t before = gw_ticks(), ns = gw_now_ns();
+		uint64_t steady = clock_ns(CLOCK_MONOTONIC), after = gw_ticks();
 
 		if (after - before < width) {
 			width = after - before;
-			best = (struct pair){before + (after - before) / 2, ns};
+			best = (struct pair){before + (after - before) / 2, ns, steady};
 		}
 	}
 	return best;
@@ -49,14 +51,15 @@ void gw_clock_start(uint64_t *ticks, uint64_t *realtime_ns, uint64_t *monotonic_
 	ns_per_tick = 0;
 	*ticks = first.ticks;
 	*realtime_ns = first.ns;
-	*monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	*monotonic_ns = first.steady_ns;
 }
 
 void gw_clock_update(void)
 {
 	last = take();
 	if (last.ticks > first.ticks)
-		ns_per_tick = (double)(last.ns - first.ns) / (double)(last.ticks - first.ticks);
+		ns_per_tick = (double)(last.steady_ns - first.steady_ns) /
+		              (double)(last.ticks - first.ticks);
 }
 
 uint64_t gw_clock_ns(uint64_t ticks)

@@ -2,6 +2,7 @@
 #include "preload/degrade.h"
 
 #include "preload/clock.h"
+#include "preload/quiet.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -23,9 +24,14 @@ static void say(const char *text)
 {
 	char line[GW_REASON_MAX + 16];
 	int length = snprintf(line, sizeof(line), "gpuwatch: %s\n", text);
+	struct gw_quiet quiet;
 
-	if (length > 0 && write(STDERR_FILENO, line, (size_t)length) < 0)
-		return; /* nobody listens: the log still has it */
+	if (length <= 0)
+		return;
+	gw_quiet_begin(&quiet);
+	if (write(STDERR_FILENO, line, (size_t)length) < 0)
+		length = 0; /* nobody listens: the log still has it */
+	gw_quiet_end(&quiet);
 }
 
 /* A bound that was reached is for the report to tell; the program's terminal is not for it. */

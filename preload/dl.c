@@ -7,9 +7,11 @@
  */
 #include "preload/dl.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <string.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #ifndef __x86_64__
 #error "libgpuwatch is built for x86-64 only: dlsym needs a jump written for the machine"
@@ -17,8 +19,13 @@
 
 void *(*gw_real_dlsym)(void *handle, const char *name);
 void *(*gw_real_dlvsym)(void *handle, const char *name, const char *version);
+void *(*gw_next_dlsym)(void *handle, const char *name);
+void *(*gw_next_dlvsym)(void *handle, const char *name, const char *version);
 
-/* 24 bytes on the stack keep it aligned; rdx tells whether rax is the answer. */
+/*
+ * 24 bytes on the stack keep it aligned; above them is the caller's address, the filter's last
+ * argument. rdx tells whether rax is the answer.
+ */
 __asm__(".text\n"
         ".globl dlsym\n"
         ".type dlsym, @function\n"
@@ -29,6 +36,7 @@ __asm__(".text\n"
         "	.cfi_adjust_cfa_offset 24\n"
         "	movq %rdi, (%rsp)\n"
         "	movq %rsi, 8(%rsp)\n"
+        "	movq 24(%rsp), %rdx\n"
         "	call gw_dlsym_filter\n"
         "	movq (%rsp), %rdi\n"
         "	movq 8(%rsp), %rsi\n"
@@ -36,7 +44,7 @@ __asm__(".text\n"
         "	.cfi_adjust_cfa_offset -24\n"
         "	testq %rdx, %rdx\n"
         "	jne 1f\n"
-        "	movq gw_real_dlsym(%rip), %rax\n"
+        "	movq gw_next_dlsym(%rip), %rax\n"
         "	jmp *%rax\n"
         "1:	ret\n"
         "	.cfi_endproc\n"
@@ -59,7 +67,7 @@ __asm__(".text\n"
         "	leaq 24(%rsp), %rsp\n"
         "	.cfi_adjust_cfa_offset -24\n"
         "	jne 1f\n"
-        "	movq gw_real_dlvsym(%rip), %rax\n"
+        "	movq gw_next_dlvsym(%rip), %rax\n"
         "	jmp *%rax\n"
         "1:	ret\n"
         "	.cfi_endproc\n"
@@ -73,6 +81,26 @@ struct object {
 	const uint32_t *hash;
 	const ElfW(Versym) * versions;
 };
+
+static bool same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t n = 0, m = 0;
+
+	while (text[n])
+		n++;
+	while (end[m])
+		m++;
+	return n >= m && same(text + n - m, end);
+}
 
 static uint32_t gnu_hash(const char *name)
 {
@@ -96,7 +124,7 @@ static void *find(const struct object *o, const char *name)
 	for (i = bucket[hash % buckets]; i >= first && i; i++) {
 		uint32_t h = chain[i - first];
 
-		if ((h | 1) == (hash | 1) && !strcmp(o->strings + o->symbols[i].st_name, name) &&
+		if ((h | 1) == (hash | 1) && same(o->strings + o->symbols[i].st_name, name) &&
 		    o->symbols[i].st_value && !(o->versions && (o->versions[i] & 0x8000)))
 			return (void *)(o->base + o->symbols[i].st_value);
 		if (h & 1)
@@ -105,45 +133,50 @@ static void *find(const struct object *o, const char *name)
 	return NULL;
 }
 
-/* glibc has relocated the pointers of a loaded object's dynamic section. */
-static int look(struct dl_phdr_info *info, size_t size, void *arg)
+/*
+ * The objects that are loaded, from the dynamic linker's own list. No function is called on
+ * the way: a sanitizer's runtime looks its functions up through our dlsym before any of the
+ * ones it stands in for (strcmp, dl_iterate_phdr …) may be called. glibc has relocated the
+ * pointers in a loaded object's dynamic section.
+ */
+static bool look(const struct link_map *map)
 {
-	struct object o = {.base = info->dlpi_addr};
-	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+	struct object o = {.base = map->l_addr};
+	const char *name = map->l_name;
 
-	(void)size;
-	(void)arg;
 	/* Before glibc 2.34 the two lived in libdl. */
-	if (!name || (strcmp(name, "/libc.so.6") && strcmp(name, "/libdl.so.2")))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Dyn) * d;
+	if (!name || !(ends_in(name, "/libc.so.6") || ends_in(name, "/libdl.so.2")))
+		return false;
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		const void *p = (const void *)d->d_un.d_ptr;
 
-		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
-			continue;
-		for (d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-		     d->d_tag != DT_NULL; d++) {
-			const void *p = (const void *)d->d_un.d_ptr;
-
-			if (d->d_tag == DT_SYMTAB)
-				o.symbols = p;
-			else if (d->d_tag == DT_STRTAB)
-				o.strings = p;
-			else if (d->d_tag == DT_GNU_HASH)
-				o.hash = p;
-			else if (d->d_tag == DT_VERSYM)
-				o.versions = p;
-		}
+		if (d->d_tag == DT_SYMTAB)
+			o.symbols = p;
+		else if (d->d_tag == DT_STRTAB)
+			o.strings = p;
+		else if (d->d_tag == DT_GNU_HASH)
+			o.hash = p;
+		else if (d->d_tag == DT_VERSYM)
+			o.versions = p;
 	}
 	if (!o.symbols || !o.strings || !o.hash)
-		return 0;
-	gw_real_dlsym = (void *(*)(void *, const char *))find(&o, "dlsym");
-	gw_real_dlvsym = (void *(*)(void *, const char *, const char *))find(&o, "dlvsym");
+		return false;
+	*(void **)&gw_real_dlvsym = find(&o, "dlvsym");
+	*(void **)&gw_real_dlsym = find(&o, "dlsym");
 	return gw_real_dlsym && gw_real_dlvsym;
 }
 
 void gw_dl_init(void)
 {
-	if (!gw_real_dlsym || !gw_real_dlvsym)
-		dl_iterate_phdr(look, NULL);
+	const struct link_map *map = _r_debug.r_map;
+	void *next;
+
+	if (gw_next_dlsym)
+		return;
+	while (map && !look(map))
+		map = map->l_next;
+	next = gw_real_dlsym(RTLD_NEXT, "dlvsym");
+	*(void **)&gw_next_dlvsym = next ? next : *(void **)&gw_real_dlvsym;
+	next = gw_real_dlsym(RTLD_NEXT, "dlsym");
+	*(void **)&gw_next_dlsym = next ? next : *(void **)&gw_real_dlsym;
 }

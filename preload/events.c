@@ -17,6 +17,7 @@ enum { PAIRS = 8 };
 struct gw_event_pool {
 	CUcontext context;   /* the events belong to it */
 	uint32_t generation; /* of contexts when they were made */
+	uint32_t serial;     /* of the thread the tickets are counted for */
 	uint32_t launches, tickets;
 	uint32_t made;         /* pairs made */
 	uint32_t oldest, busy; /* pairs under way: oldest, oldest + 1, … */
@@ -49,6 +50,11 @@ static struct gw_event_pool *pool_of(struct gw_thread *t)
 		p = t->events = calloc(1, sizeof(*p));
 	if (!p || !context)
 		return NULL;
+	if (p->serial != t->serial) {
+		/* The record had another owner: what it was waiting for is not ours. */
+		p->serial = t->serial;
+		p->tickets = p->busy = p->oldest = 0;
+	}
 	if (p->context != context || p->generation != generation) {
 		/* Where the context lives on, its events are left to it: a few, and rarely. */
 		p->context = context;
@@ -122,6 +128,11 @@ void gw_events_begin(struct gw_call *call, CUstream stream)
 
 	if (p && ++p->launches % gw_options.event_rate)
 		return;
+	/* To ask an event for its time invalidates a capture that any thread has under way. */
+	if (atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) {
+		gw_bump(&t->counts.events_skipped, 1);
+		return;
+	}
 	if (!usable() || !(p = pool_of(t)))
 		return;
 	if (!harvest_before(call, p)) {

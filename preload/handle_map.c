@@ -10,25 +10,28 @@ bool gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t own
 		struct gw_map_entry *e = &map->entry[at];
 		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
 
-		if (k && k != GW_MAP_DEAD && k != key)
-			continue;
-		if (k != key && !atomic_compare_exchange_strong(&e->key, &k, key) && k != key)
+		if ((k && k != GW_MAP_DEAD && k != key) ||
+		    !atomic_compare_exchange_strong(&e->key, &k, GW_MAP_BUSY))
 			continue;
 		atomic_store_explicit(&e->owner, owner, memory_order_relaxed);
 		atomic_store_explicit(&e->context, context, memory_order_relaxed);
 		atomic_store_explicit(&e->value, value, memory_order_release);
+		atomic_store_explicit(&e->key, key, memory_order_release);
 		atomic_fetch_add_explicit(&map->used, 1, memory_order_relaxed);
 		return true;
 	}
 	return false;
 }
 
-/* The value goes first: whoever still finds the key must not find the old slot. */
+/* Only one thread gets the slot of an entry that several try to clear. */
 static uint32_t kill(struct gw_map_entry *e, uintptr_t key)
 {
-	uint32_t value = atomic_exchange(&e->value, 0);
+	uint32_t value;
 
-	atomic_compare_exchange_strong(&e->key, &key, GW_MAP_DEAD);
+	if (!atomic_compare_exchange_strong(&e->key, &key, GW_MAP_BUSY))
+		return 0;
+	value = atomic_exchange(&e->value, 0);
+	atomic_store_explicit(&e->key, GW_MAP_DEAD, memory_order_release);
 	return value;
 }
 
@@ -77,7 +80,7 @@ void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
 		struct gw_map_entry *e = &map->entry[i];
 		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
 
-		if (!k || k == GW_MAP_DEAD)
+		if (k <= GW_MAP_BUSY)
 			continue;
 		if ((owner && atomic_load_explicit(&e->owner, memory_order_relaxed) == owner) ||
 		    (context &&

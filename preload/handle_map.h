@@ -18,15 +18,19 @@ enum {
 	GW_MAP_PROBE = 64, /**< longest chain that is searched */
 };
 
-/** An entry; key 0 is free, GW_MAP_DEAD was used. */
+/**
+ * An entry; key 0 is free, GW_MAP_DEAD was used. While its key is GW_MAP_BUSY one thread
+ * fills or clears it, unseen by all others: an entry is read only under the key it is for.
+ */
 struct gw_map_entry {
 	_Atomic uintptr_t key;
-	_Atomic uint32_t value;    /**< slot, 0 while the entry is being made */
+	_Atomic uint32_t value;    /**< slot */
 	_Atomic uintptr_t owner;   /**< module, library: dies with it */
 	_Atomic uintptr_t context; /**< dies with it; 0 for none */
 };
 
 #define GW_MAP_DEAD ((uintptr_t)1)
+#define GW_MAP_BUSY ((uintptr_t)2)
 
 struct gw_map {
 	_Atomic uint32_t used; /**< entries ever made; lets an empty map be skipped */
@@ -44,10 +48,16 @@ static inline uint32_t gw_map_get(struct gw_map *map, uintptr_t key)
 	uint32_t at = gw_map_hash(key);
 
 	for (unsigned i = 0; i < GW_MAP_PROBE; i++, at = (at + 1) & (GW_MAP_SIZE - 1)) {
-		uintptr_t k = atomic_load_explicit(&map->entry[at].key, memory_order_acquire);
+		struct gw_map_entry *e = &map->entry[at];
+		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
 
-		if (k == key)
-			return atomic_load_explicit(&map->entry[at].value, memory_order_acquire);
+		if (k == key) {
+			uint32_t value = atomic_load_explicit(&e->value, memory_order_acquire);
+
+			/* The entry may have gone to another handle between the two. */
+			if (atomic_load_explicit(&e->key, memory_order_relaxed) == key)
+				return value;
+		}
 		if (!k)
 			return 0;
 	}
@@ -55,7 +65,7 @@ static inline uint32_t gw_map_get(struct gw_map *map, uintptr_t key)
 }
 
 /**
- * Remember @p value (not 0) for @p key (not 0 or 1). False when the chain is full: the
+ * Remember @p value (not 0) for @p key (above GW_MAP_BUSY). False when the chain is full: the
  * handle then stays unknown and is looked at anew each time.
  */
 bool gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,

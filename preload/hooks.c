@@ -7,34 +7,47 @@
 #include "preload/handlers.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-struct gw_real gw_real;
+struct gw_real gw_real, gw_next;
 struct gw_driver gw_driver;
 
-/* One wrapper for each row: typed, and answered even when the driver lacks the function. */
+/*
+ * Two wrappers for each row: typed, and answered even when the driver lacks the function. The
+ * exported one is called by name and goes on to the next library of that name; the other is
+ * handed out where the driver's own address was looked up, and goes on to the driver.
+ */
 #define A(...)              __VA_ARGS__
 #define CALL(function, ...) function(__VA_ARGS__)
-#define HOOK(symbol, base, need, pt_, params, args, before, after)                                 \
-	EXPORT CUresult symbol params                                                              \
+#define WRAPPER(linkage, function, table, symbol, pt_, params, before, after, ...)                 \
+	linkage CUresult function params                                                           \
 	{                                                                                          \
 		struct gw_call call;                                                               \
 		CUresult result;                                                                   \
                                                                                                    \
-		if (GW_UNLIKELY(!gw_real.symbol) && (!gw_hooks_resolve() || !gw_real.symbol))      \
+		if (GW_UNLIKELY(!table.symbol))                                                    \
+			gw_hooks_resolve();                                                        \
+		if (GW_UNLIKELY(!table.symbol))                                                    \
 			return CUDA_ERROR_NOT_FOUND;                                               \
 		if (GW_UNLIKELY(!atomic_load_explicit(&gw_hot.active, memory_order_acquire)) &&    \
 		    !gw_activate(GW_HOOK_##symbol == GW_HOOK_cuInit))                              \
-			return gw_real.symbol(args);                                               \
+			return table.symbol(__VA_ARGS__);                                          \
 		call.pt = (pt_);                                                                   \
-		CALL(before, &call, args);                                                         \
-		result = gw_real.symbol(args);                                                     \
-		CALL(after, &call, result, args);                                                  \
+		CALL(before, &call, __VA_ARGS__);                                                  \
+		result = table.symbol(__VA_ARGS__);                                                \
+		CALL(after, &call, result, __VA_ARGS__);                                           \
 		(void)call;                                                                        \
 		return result;                                                                     \
 	}
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	WRAPPER(EXPORT, symbol, gw_next, symbol, pt, params, before, after, args)
+#include "preload/hooks.def"
+#undef HOOK
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	WRAPPER(static, found_##symbol, gw_real, symbol, pt, params, before, after, args)
 #include "preload/hooks.def"
 #undef HOOK
 
@@ -42,8 +55,8 @@ enum need { OPTIONAL, REQUIRED };
 
 static const struct hook {
 	const char *symbol, *base;
-	void *wrapper;
-	void **real;
+	void *wrapper, *found; /* the exported wrapper, the one for addresses that were looked up */
+	void **real, **next;
 	unsigned pt;
 	enum need need;
 	bool launch;
@@ -52,7 +65,9 @@ static const struct hook {
 	{#symbol,                                                                                  \
 	 base,                                                                                     \
 	 (void *)symbol,                                                                           \
+	 (void *)found_##symbol,                                                                   \
 	 (void **)&gw_real.symbol,                                                                 \
+	 (void **)&gw_next.symbol,                                                                 \
 	 pt,                                                                                       \
 	 need,                                                                                     \
 	 GW_HOOK_##symbol <= GW_HOOK_cuGraphLaunch_ptsz},
@@ -77,35 +92,53 @@ static void *libcuda(void)
 static bool ours(const void *address)
 {
 	for (int i = 0; i < GW_HOOKS; i++)
-		if (hooks[i].wrapper == address)
+		if (hooks[i].wrapper == address || hooks[i].found == address)
 			return true;
 	return false;
 }
 
-bool gw_hooks_resolve(void)
+/* What the dynamic linker would have bound @p name to, had we not come first. */
+static void *next_in_line(const char *name)
+{
+	/* By way of a variable: RTLD_NEXT looks at its caller, which a tail call would change. */
+	void *volatile next = gw_real_dlsym(RTLD_NEXT, name);
+
+	return next;
+}
+
+void gw_hooks_resolve(void)
 {
 	void *handle = libcuda();
 
 	gw_dl_init();
-	if (!handle)
-		return false;
 	for (int i = 0; i < GW_HOOKS; i++) {
-		void *address =
-		        in_libcuda[i] ? in_libcuda[i] : gw_real_dlsym(handle, hooks[i].symbol);
+		const struct hook *h = &hooks[i];
 
-		in_libcuda[i] = address;
-		if (address && !*hooks[i].real && !ours(address))
-			*hooks[i].real = address;
+		if (handle && !in_libcuda[i])
+			in_libcuda[i] = gw_real_dlsym(handle, h->symbol);
+		if (in_libcuda[i] && !*h->real && !ours(in_libcuda[i]))
+			*h->real = in_libcuda[i];
+		if (!*h->next) {
+			void *next = next_in_line(h->symbol);
+
+			*h->next = next && !ours(next) ? next : *h->real;
+		}
 	}
-	return true;
+}
+
+/* The wrapper for an address of libcuda: one and the same where nobody comes between. */
+static void *wrapper_for(const struct hook *h)
+{
+	return *h->next == *h->real ? h->wrapper : h->found;
 }
 
 bool gw_driver_resolve(void)
 {
 	void *handle = libcuda();
 
-	if (!handle || !gw_hooks_resolve())
+	if (!handle)
 		return false;
+	gw_hooks_resolve();
 #define DRIVER(symbol) *(void **)&gw_driver.symbol = gw_real_dlsym(handle, #symbol);
 #include "preload/driver.def"
 #undef DRIVER
@@ -137,18 +170,19 @@ void *gw_hook_for(void *address, const char *base, unsigned long long flags)
 	unsigned pt = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
 	bool known = false;
 
-	if (!gw_hooks_resolve() || ours(address))
+	gw_hooks_resolve();
+	if (!libcuda() || ours(address))
 		return address;
 	for (int i = 0; i < GW_HOOKS; i++)
 		if (in_libcuda[i] == address)
-			return hooks[i].wrapper;
+			return wrapper_for(&hooks[i]);
 	for (int i = 0; i < GW_HOOKS; i++) {
 		if (strcmp(hooks[i].base, base))
 			continue;
 		known = true;
 		if (hooks[i].launch && hooks[i].pt == pt) {
 			*hooks[i].real = address;
-			return hooks[i].wrapper;
+			return wrapper_for(&hooks[i]);
 		}
 	}
 	if (known)
@@ -158,28 +192,37 @@ void *gw_hook_for(void *address, const char *base, unsigned long long flags)
 
 static __typeof__(cuGetProcAddress) *real_get_v1;
 static __typeof__(cuGetProcAddress_v2) *real_get_v2;
+static void *get_in_libcuda[2];
 
 /* The two look-up functions are themselves looked up through each other. */
 static void *wrap(const char *name, void *address, unsigned long long flags)
 {
-	if (address && real_get_v2 && address == (void *)real_get_v2)
+	if (address == get_in_libcuda[1])
 		return (void *)cuGetProcAddress_v2;
-	if (address && real_get_v1 && address == (void *)real_get_v1)
+	if (address == get_in_libcuda[0])
 		return (void *)cuGetProcAddress;
 	return gw_hook_for(address, name, flags);
 }
 
+static void *resolve_getter(const char *name, void *wrapper, void **own)
+{
+	void *next;
+
+	if (!*own && libcuda())
+		*own = gw_real_dlsym(libcuda(), name);
+	next = next_in_line(name);
+	return next && next != wrapper ? next : *own;
+}
+
 static void resolve_getters(void)
 {
-	void *handle = libcuda();
-
 	gw_dl_init();
-	if (!handle || !gw_real_dlsym)
-		return;
 	if (!real_get_v1)
-		*(void **)&real_get_v1 = gw_real_dlsym(handle, "cuGetProcAddress");
+		*(void **)&real_get_v1 = resolve_getter(
+		        "cuGetProcAddress", (void *)cuGetProcAddress, &get_in_libcuda[0]);
 	if (!real_get_v2)
-		*(void **)&real_get_v2 = gw_real_dlsym(handle, "cuGetProcAddress_v2");
+		*(void **)&real_get_v2 = resolve_getter(
+		        "cuGetProcAddress_v2", (void *)cuGetProcAddress_v2, &get_in_libcuda[1]);
 }
 
 EXPORT CUresult cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
@@ -212,67 +255,85 @@ EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
 }
 
 /* Our stand-in for a name of libcuda or libcupti, NULL for every other name. */
-static void *wrapper_of(const char *name)
+static void *wrapper_of(const char *name, const struct hook **hook)
 {
-	if (name[0] != 'c' || name[1] != 'u')
-		return NULL;
+	*hook = NULL;
 	if (!strcmp(name, "cuGetProcAddress_v2"))
 		return (void *)cuGetProcAddress_v2;
 	if (!strcmp(name, "cuGetProcAddress"))
 		return (void *)cuGetProcAddress;
 	for (int i = 0; i < GW_HOOKS; i++)
-		if (!strcmp(hooks[i].symbol, name))
+		if (!strcmp(hooks[i].symbol, name)) {
+			*hook = &hooks[i];
 			return hooks[i].wrapper;
+		}
 	return gw_activity_wrapper_of(name);
 }
 
-static struct gw_dl_answer answer(void *wrapper, void *found, const char *name)
+/*
+ * What the look-up would find without us. The global scope has us ahead of what is behind us; a
+ * library that was opened locally sees the libraries it depends on as well. The last look-up
+ * done is the one that dlerror() tells of.
+ */
+static void *without_us(void *handle, const char *name, void *wrapper, void *caller)
 {
-	resolve_getters();
-	gw_hooks_resolve();
-	/*
-	 * The global search order puts us first, so it finds us even where no libcuda is
-	 * loaded; without us the answer would have been NULL.
-	 */
-	if (found == wrapper &&
-	    !(strncmp(name, "cupti", 5) ? libcuda() && gw_real_dlsym(libcuda(), name)
-	                                : gw_activity_real(name) != NULL))
-		return (struct gw_dl_answer){NULL, 1};
-	return (struct gw_dl_answer){found ? wrapper : NULL, 1};
+	void *found = gw_next_dlsym(handle, name);
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	if (found != wrapper)
+		return found;
+	found = next_in_line(name);
+	if (found || handle != RTLD_DEFAULT)
+		return found;
+	if (dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map)
+		found = gw_real_dlsym(map, name);
+	return found == wrapper ? next_in_line(name) : found;
+}
+
+/* In place of an address that was looked up: only the driver's own are stood in for. */
+static struct gw_dl_answer answer(void *found, void *wrapper, const struct hook *hook)
+{
+	if (hook && found == in_libcuda[hook - hooks])
+		found = found ? wrapper_for(hook) : NULL;
+	else if (hook && found == *hook->next)
+		found = wrapper;
+	else if (!hook && found &&
+	         (found == get_in_libcuda[0] || found == get_in_libcuda[1] ||
+	          found == (void *)real_get_v1 || found == (void *)real_get_v2 ||
+	          wrapper == gw_activity_wrapper_of("cuptiActivityRegisterCallbacks")))
+		found = wrapper;
+	return (struct gw_dl_answer){found, 1};
 }
 
 static bool pass(void *handle, const char *name)
 {
+	gw_dl_init();
 	/* RTLD_NEXT finds the next in line by itself, us included when we are next. */
 	return handle == RTLD_NEXT || !name || name[0] != 'c' || name[1] != 'u' || !gw_hooking();
 }
 
-struct gw_dl_answer gw_dlsym_filter(void *handle, const char *name)
+struct gw_dl_answer gw_dlsym_filter(void *handle, const char *name, void *caller)
 {
+	const struct hook *hook;
 	void *wrapper;
 
-	if (!gw_real_dlsym)
-		gw_dl_init();
-	if (pass(handle, name))
+	if (pass(handle, name) || !(wrapper = wrapper_of(name, &hook)))
 		return (struct gw_dl_answer){NULL, 0};
-	wrapper = wrapper_of(name);
-	if (!wrapper)
-		return (struct gw_dl_answer){NULL, 0};
-	if (handle == RTLD_DEFAULT)
-		return answer(wrapper, wrapper, name);
-	return answer(wrapper, gw_real_dlsym(handle, name), name);
+	resolve_getters();
+	gw_hooks_resolve();
+	return answer(without_us(handle, name, wrapper, caller), wrapper, hook);
 }
 
 struct gw_dl_answer gw_dlvsym_filter(void *handle, const char *name, const char *version)
 {
+	const struct hook *hook;
 	void *wrapper;
 
-	if (!gw_real_dlvsym)
-		gw_dl_init();
-	if (pass(handle, name))
+	/* Our symbols have no version: the global scope is as without us. */
+	if (pass(handle, name) || handle == RTLD_DEFAULT || !(wrapper = wrapper_of(name, &hook)))
 		return (struct gw_dl_answer){NULL, 0};
-	wrapper = wrapper_of(name);
-	if (!wrapper || handle == RTLD_DEFAULT) /* our symbols have no version */
-		return (struct gw_dl_answer){NULL, 0};
-	return answer(wrapper, gw_real_dlvsym(handle, name, version), name);
+	resolve_getters();
+	gw_hooks_resolve();
+	return answer(gw_next_dlvsym(handle, name, version), wrapper, hook);
 }

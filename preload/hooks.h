@@ -22,12 +22,18 @@ struct gw_real {
 extern struct gw_real gw_real;
 
 /**
+ * What a call by name reaches after us: the function of a library preloaded behind us, which may
+ * wrap the driver's too, or the driver's own.
+ */
+extern struct gw_real gw_next;
+
+/**
  * Our wrapper for @p address, a function of libcuda that was found under @p base with
  * cuGetProcAddress @p flags; @p address itself when there is none. Remembers @p address.
  */
 void *gw_hook_for(void *address, const char *base, unsigned long long flags);
 
-/** Fill gw_real from libcuda as far as it isn't yet; false when no libcuda is loaded. */
-bool gw_hooks_resolve(void);
+/** Fill gw_real and gw_next as far as they are not yet. */
+void gw_hooks_resolve(void);
 
 #endif

@@ -204,8 +204,9 @@ static int by_correlation(const void *x, const void *y)
 	const struct gw_activity *a = &((const struct came *)x)->a;
 	const struct gw_activity *b = &((const struct came *)y)->a;
 
+	/* By difference: the ids of a batch lie close together, also where they wrap. */
 	if (a->correlation != b->correlation)
-		return a->correlation < b->correlation ? -1 : 1;
+		return (int32_t)(a->correlation - b->correlation) < 0 ? -1 : 1;
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 

@@ -68,7 +68,7 @@ static inline void gw_cell_read(struct gw_shared *s, struct gw_event *e)
 	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
 		struct gw_cell *c = &s->cells[at];
 		uint64_t k = atomic_load_explicit(&c->key, memory_order_acquire);
-		uint32_t sequence, word[5];
+		uint32_t sequence, word[6];
 
 		if (!k)
 			return;
@@ -80,6 +80,7 @@ static inline void gw_cell_read(struct gw_shared *s, struct gw_event *e)
 		word[2] = atomic_load_explicit(&c->high, memory_order_relaxed);
 		word[3] = atomic_load_explicit(&c->known, memory_order_relaxed);
 		word[4] = atomic_load_explicit(&c->flags, memory_order_relaxed);
+		word[5] = atomic_load_explicit(&c->config, memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
 		if ((sequence & 1) ||
 		    sequence != atomic_load_explicit(&c->sequence, memory_order_relaxed))
@@ -89,7 +90,7 @@ static inline void gw_cell_read(struct gw_shared *s, struct gw_event *e)
 		memcpy(&e->high, &word[2], 4);
 		e->known = word[3];
 		e->flags |= (uint8_t)word[4];
-		e->config = c->config;
+		e->config = word[5];
 		return;
 	}
 }

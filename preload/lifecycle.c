@@ -10,6 +10,7 @@
 #include "preload/injection.h"
 #include "preload/options.h"
 #include "preload/pipeline.h"
+#include "preload/quiet.h"
 #include "preload/threads.h"
 #include "preload/watch.h"
 
@@ -18,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct gw_hot gw_hot;
@@ -32,8 +35,11 @@ enum phase {
 	OFF,
 };
 
+enum attaching { NOT_YET, UNDER_WAY, TRIED };
+
 static _Atomic int phase;
-static _Atomic int attached; /* 1 once attaching has been tried */
+static _Atomic int attached; /* enum attaching */
+static _Atomic pid_t busy;   /* the thread that is at STARTING or UNDER_WAY, 0 for none */
 static _Atomic int options_known;
 static pid_t owner;
 static bool was_attached; /* by the parent of a forked child */
@@ -72,6 +78,19 @@ static void in_child(void)
 	gw_pipeline_abandon();
 }
 
+/*
+ * Another thread is about to leave @p value behind in @p state: its launches and ours must not
+ * pass unseen meanwhile. Never for long, and never for ourselves: a signal handler may be here.
+ */
+static void wait_while(_Atomic int *state, int value)
+{
+	const struct timespec pause = {0, 50000};
+	pid_t self = (pid_t)syscall(SYS_gettid);
+
+	for (int i = 0; i < 10000 && atomic_load(state) == value && atomic_load(&busy) != self; i++)
+		nanosleep(&pause, NULL);
+}
+
 static bool still_ours(void)
 {
 	/* A child made by a bare clone() runs our handlers too: it must not touch the log. */
@@ -89,8 +108,20 @@ static void at_exit(void)
 /* After every exit handler: write down what was launched since, without CUDA or CUPTI. */
 __attribute__((destructor)) static void at_unload(void)
 {
-	if (atomic_load(&phase) == FINISHED && still_ours())
+	if (atomic_load(&phase) == FINISHED && still_ours()) {
+		struct gw_quiet quiet;
+
+		gw_quiet_begin(&quiet);
 		gw_pipeline_close();
+		gw_quiet_end(&quiet);
+	}
+}
+
+/* quick_exit() runs neither exit handlers nor destructors. */
+static void at_quick(void)
+{
+	at_exit();
+	at_unload();
 }
 
 static bool reserve(void)
@@ -132,9 +163,18 @@ static void start(void)
 	if (!atomic_exchange(&registered, 1)) {
 		pthread_atfork(NULL, NULL, in_child);
 		atexit(at_exit);
+		at_quick_exit(at_quick);
 	}
-	atomic_store(&phase, RUNNING);
+	/* In this order: who waits for RUNNING must find it active. */
 	atomic_store_explicit(&gw_hot.active, 1, memory_order_release);
+	atomic_store(&phase, RUNNING);
+}
+
+static void start_here(void)
+{
+	atomic_store(&busy, (pid_t)syscall(SYS_gettid));
+	start();
+	atomic_store(&busy, 0);
 }
 
 void gw_driver_used(void)
@@ -142,7 +182,9 @@ void gw_driver_used(void)
 	int saved = errno, expected = UNSTARTED;
 
 	if (atomic_compare_exchange_strong(&phase, &expected, STARTING))
-		start();
+		start_here();
+	else if (expected == STARTING)
+		wait_while(&phase, STARTING);
 	errno = saved;
 }
 
@@ -156,14 +198,14 @@ static void start_over(void)
 	memset(gw_counters, 0, sizeof(gw_counters));
 	memset(&gw_hot, 0, sizeof(gw_hot));
 	gw_degraded_reset();
-	atomic_store(&attached, 0);
+	atomic_store(&attached, NOT_YET);
 	if (was_attached) {
 		/* The parent's CUPTI state is in this process, its threads are not. */
-		atomic_store(&attached, 1);
+		atomic_store(&attached, TRIED);
 		gw_activity_forbid(
 		        "forked while the GPU was in use: launches are counted, not timed");
 	}
-	start();
+	start_here();
 	errno = saved;
 }
 
@@ -180,6 +222,9 @@ bool gw_activate(bool init)
 			return true;
 		gw_driver_used();
 		break;
+	case STARTING:
+		gw_driver_used();
+		break;
 	case FORKED:
 		start_over();
 		break;
@@ -191,22 +236,31 @@ bool gw_activate(bool init)
 
 void gw_context_soon(void)
 {
-	int saved = errno;
+	int saved = errno, expected = NOT_YET;
 
-	if (gw_options.mode == GW_MODE_AUDIT && atomic_load(&phase) == RUNNING &&
-	    !atomic_exchange(&attached, 1)) {
+	if (gw_options.mode != GW_MODE_AUDIT || atomic_load(&phase) != RUNNING ||
+	    atomic_load(&attached) == TRIED)
+		return;
+	if (atomic_compare_exchange_strong(&attached, &expected, UNDER_WAY)) {
 		uint64_t begin = gw_ticks();
 
+		atomic_store(&busy, (pid_t)syscall(SYS_gettid));
 		gw_activity_attach();
+		atomic_store(&busy, 0);
 		gw_attach_since(begin);
+		atomic_store(&attached, TRIED);
+	} else if (expected == UNDER_WAY) {
+		wait_while(&attached, UNDER_WAY);
 	}
 	errno = saved;
 }
 
 bool gw_launch_allowed(void)
 {
-	int p = atomic_load(&phase);
+	int p;
 
+	gw_driver_used(); /* waits while another thread starts */
+	p = atomic_load(&phase);
 	if (p == RUNNING)
 		gw_context_soon();
 	return p == RUNNING || p == FINISHED;

@@ -10,13 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER = 256 << 10, TRIES = 1000 };
+enum { BUFFER = 256 << 10, TRIES = 1000, FD_MIN = 200 };
 _Static_assert((int)BUFFER <= (int)GW_BLOCK_MAX && (int)BUFFER >= (int)GW_RECORD_MAX,
                "a block holds a record");
 
 static int fd = -1;
+static struct stat file; /* which file fd is: a program may close what it did not open */
 static char name[4096 + 16];
 static uint64_t size; /* bytes that are whole in the file */
 static uint32_t sequence;
@@ -89,6 +91,39 @@ const char *gw_log_rank(void)
 	return "0";
 }
 
+/* Out of the way of the numbers that the program's own files would get. */
+static int moved_up(int from)
+{
+	int to = fcntl(from, F_DUPFD_CLOEXEC, FD_MIN);
+
+	if (to < 0)
+		return from;
+	close(from);
+	return to;
+}
+
+/* Is it still ours? The program may have closed it, and opened a file of its own in its place. */
+static bool still_there(void)
+{
+	struct stat now;
+	int again;
+
+	if (fstat(fd, &now) == 0 && now.st_dev == file.st_dev && now.st_ino == file.st_ino)
+		return true;
+	fd = -1;
+	again = open(name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (again < 0)
+		return false;
+	if (fstat(again, &now) != 0 || now.st_dev != file.st_dev || now.st_ino != file.st_ino ||
+	    lseek(again, (off_t)size, SEEK_SET) < 0) {
+		close(again);
+		errno = ESTALE;
+		return false;
+	}
+	fd = moved_up(again);
+	return true;
+}
+
 bool gw_log_open(void)
 {
 	size_t length;
@@ -117,6 +152,8 @@ bool gw_log_open(void)
 		name[0] = 0;
 		return false;
 	}
+	fd = moved_up(fd);
+	fstat(fd, &file);
 	size = 0;
 	sequence = 0;
 	block.head.length = 0;
@@ -176,7 +213,8 @@ void gw_log_flush(void)
 	block.head.magic = GW_BLOCK_MAGIC;
 	block.head.sequence = sequence;
 	block.head.crc = gw_crc32(0, block.data, block.head.length);
-	if (write_all((const char *)&block, sizeof(block.head) + block.head.length)) {
+	if (still_there() &&
+	    write_all((const char *)&block, sizeof(block.head) + block.head.length)) {
 		size += sizeof(block.head) + block.head.length;
 		atomic_store(&gw_counters[GW_COUNTER_log_bytes], size);
 		sequence++;
@@ -187,7 +225,7 @@ void gw_log_flush(void)
 		           name, strerror(errno));
 		gw_count(GW_COUNTER_log_lost, records_in_block());
 		/* Leave no half block behind; the reader would find its way, but need not. */
-		if (ftruncate(fd, (off_t)size) == 0)
+		if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
 			lseek(fd, (off_t)size, SEEK_SET);
 	}
 	block.head.length = 0;
@@ -223,14 +261,14 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t head_size, const 
 void gw_log_close(void)
 {
 	gw_log_flush();
-	if (fd >= 0)
+	if (fd >= 0 && still_there())
 		close(fd);
 	fd = -1;
 }
 
 void gw_log_abandon(void)
 {
-	if (fd >= 0)
+	if (fd >= 0 && still_there())
 		close(fd);
 	fd = -1;
 	block.head.length = 0;

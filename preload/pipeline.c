@@ -23,18 +23,27 @@
 #include "preload/threads.h"
 #include "predictor/predictor.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
-	WAKE_MS = 20,     /* how often rings are looked at; a full ring lasts longer */
-	IDLE_MS = 50,     /* the same when nothing was launched lately */
-	FLUSH_MS = 100,   /* how often libcupti is asked for its records */
-	WRITE_MS = 1000,  /* how often the log is written */
-	FINISH_MS = 5000, /* how long an exiting program waits for us at most */
+	/*
+	 * How often rings are looked at, and how often when nothing was launched for a second.
+	 * A ring of 16384 lasts 33 ms of back-to-back launches at 2 us, and a launch can't ask
+	 * to be looked at: that would be a system call.
+	 */
+	WAKE_MS = 10,
+	IDLE_MS = 20,
+	FLUSH_MS = 100,      /* how often libcupti is asked for its records … */
+	FLUSH_FIRST_MS = 10, /* … and at first, when there is everything to learn */
+	WRITE_MS = 1000,     /* how often the log is written */
+	FINISH_MS = 5000,    /* how long an exiting program waits for us at most */
+	ALONE_ROUNDS = 50,   /* idle rounds between looks whether any other thread is left */
 };
 
 static struct {
@@ -42,7 +51,7 @@ static struct {
 	pthread_mutex_t lock; /* for the condition alone; never taken by a launch */
 	pthread_cond_t wake, done;
 	bool finish, finished;
-	uint64_t flushed_ns, written_ns;
+	uint64_t begun_ns, flushed_ns, written_ns;
 	bool begun; /* the log's header is written: something was launched */
 } worker;
 
@@ -70,8 +79,21 @@ static void write_counters(void)
 static void begin(void)
 {
 	worker.begun = true;
+	worker.begun_ns = gw_now_ns();
 	if (gw_log_open())
 		gw_header_write();
+}
+
+/* A flush costs the worker some 0.1 ms: rare in the long run, often while little is known. */
+static bool flush_due(uint64_t now)
+{
+	uint64_t pause = (now - worker.begun_ns) / 8;
+
+	if (pause < FLUSH_FIRST_MS * UINT64_C(1000000))
+		pause = FLUSH_FIRST_MS * UINT64_C(1000000);
+	if (pause > FLUSH_MS * UINT64_C(1000000))
+		pause = FLUSH_MS * UINT64_C(1000000);
+	return gw_join_waiting() && now - worker.flushed_ns >= pause;
 }
 
 /* One round. @p last: the program is at its end and the driver still there. */
@@ -90,8 +112,7 @@ static uint32_t cycle(bool last)
 	events = gw_drain(gw_launch_event);
 	gw_tables_write_news();
 	if (gw_activity_on()) {
-		if (last ||
-		    (gw_join_waiting() && now - worker.flushed_ns > FLUSH_MS * UINT64_C(1000000))) {
+		if (last || flush_due(now)) {
 			gw_activity_flush(last);
 			worker.flushed_ns = now;
 		}
@@ -121,6 +142,28 @@ static void wait_for(long ms)
 	pthread_cond_timedwait(&worker.wake, &worker.lock, &until);
 }
 
+/*
+ * A program whose main thread has called pthread_exit() ends with its last thread; that must
+ * not be us. /proc/self/stat: "pid (name) state …", the number of threads is field 20; the
+ * main thread, which stays as a zombie, counts.
+ */
+static bool last_one_left(void)
+{
+	char text[512], *at;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	at = strrchr(text, ')');
+	if (!at || strncmp(at, ") Z ", 4) != 0)
+		return false;
+	for (int field = 2; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	return at && strtol(at, NULL, 10) == 2;
+}
+
 static void *run(void *unused)
 {
 	unsigned idle = 0;
@@ -134,6 +177,8 @@ static void *run(void *unused)
 		pthread_mutex_lock(&worker.lock);
 		if (!worker.finish)
 			wait_for(idle > 100 ? IDLE_MS : WAKE_MS);
+		if (idle % ALONE_ROUNDS == ALONE_ROUNDS - 1 && last_one_left())
+			worker.finish = true;
 	}
 	pthread_mutex_unlock(&worker.lock);
 	cycle(true);

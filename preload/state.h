@@ -62,7 +62,7 @@ _Static_assert(sizeof(struct gw_event) == 64, "an event is a cache line");
 struct gw_cell {
 	_Atomic uint64_t key;      /**< hash of kernel slot and configuration, 0 = free */
 	_Atomic uint32_t sequence; /**< odd while being written */
-	uint32_t config;           /**< id of the configuration */
+	_Atomic uint32_t config;   /**< id of the configuration */
 	_Atomic uint32_t predicted, low, high; /**< bits of floats, ns */
 	_Atomic uint32_t known;                /**< observations it is made from */
 	_Atomic uint32_t flags;                /**< GW_EVENT_MULTIMODAL */
@@ -130,7 +130,7 @@ struct gw_thread {
 	_Atomic uint32_t head; /**< next slot the owner writes */
 	uint32_t tail_seen;    /**< owner's last look at tail */
 	uint32_t mask;         /**< slots - 1 */
-	uint32_t id;           /**< id in the log, 0 when ids ran out */
+	uint32_t id;           /**< worker: id in the log, 0 when ids ran out */
 	struct gw_event *ring;
 	uintptr_t stream_key;       /**< last stream looked up … */
 	uint32_t stream_slot;       /**< … its slot … */

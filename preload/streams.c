@@ -76,7 +76,9 @@ bool gw_stream_capturing(CUstream stream, uint32_t pt)
 	__typeof__(gw_driver.cuStreamIsCapturing) is_capturing =
 	        pt ? gw_driver.cuStreamIsCapturing_ptsz : gw_driver.cuStreamIsCapturing;
 
-	return is_capturing && is_capturing(stream, &status) == CUDA_SUCCESS &&
+	/* Unknown counts as captured: better to miss a launch than to claim one that did not run.
+	 */
+	return !is_capturing || is_capturing(stream, &status) != CUDA_SUCCESS ||
 	       status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 

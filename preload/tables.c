@@ -15,7 +15,7 @@
 enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64 };
 
 static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
-static uint32_t config_count, kernel_count, stream_count, node_count, device_count;
+static uint32_t config_count, kernel_count, stream_count, node_count, device_count, thread_count;
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX];
@@ -34,7 +34,7 @@ bool gw_tables_start(void)
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
 	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
-	config_count = kernel_count = stream_count = node_count = device_count = 0;
+	config_count = kernel_count = stream_count = node_count = device_count = thread_count = 0;
 	reasons_written = 0;
 	return configs != MAP_FAILED;
 }
@@ -114,7 +114,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 		return 0;
 	}
 	id = ++config_count;
-	configs[id] = (struct gw_config_entry){kernel, slot, *c, name, 0, 0, 0};
+	configs[id] = (struct gw_config_entry){kernel, slot, *c, name, 0, 0, 0, {0, 0}};
 	gw_idmap_put(&config_map, key, id);
 	r = (struct gw_record_config){
 	        .id = id,
@@ -287,9 +287,11 @@ uint32_t gw_stream_id_of_activity(const struct gw_activity *a)
 uint32_t gw_thread_id(struct gw_thread *t)
 {
 	if (t->logged_serial != t->serial) {
-		struct gw_record_thread r = {.id = t->id, .tid = (uint32_t)t->tid};
+		/* By first launch met, not by serial: ids of a log must rise. */
+		struct gw_record_thread r = {.tid = (uint32_t)t->tid};
 
 		t->logged_serial = t->serial;
+		t->id = r.id = thread_count < UINT16_MAX ? ++thread_count : 0;
 		if (t->id)
 			gw_log_write(GW_RECORD_THREAD, &r, sizeof(r), NULL, 0);
 	}

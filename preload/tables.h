@@ -18,6 +18,9 @@ struct gw_config_entry {
 	struct gw_config config;
 	const char *name;                      /**< the kernel's */
 	uint64_t launches, total_ns, measured; /**< for the summary */
+	/** Launches written without their record, less records written without their launch; in
+	 * streams, in graphs. Entry 0: launches of kernels that could not be told. */
+	int32_t unpaired[2];
 };
 
 /** Reserve the tables; false when there is no memory. */

@@ -110,7 +110,6 @@ struct gw_thread *gw_thread_register(void)
 		uint32_t serial = atomic_fetch_add(&serials, 1) + 1;
 
 		t->serial = serial;
-		t->id = serial <= UINT16_MAX ? serial : 0;
 		t->tid = (pid_t)syscall(SYS_gettid);
 		t->stream_key = 0;
 		t->tail_seen = atomic_load(&t->tail);

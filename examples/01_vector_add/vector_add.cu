@@ -30,9 +30,12 @@ int main(void)
 	CHECK(cudaMalloc(&c, most * sizeof *c));
 	fill<<<most / block, block>>>(a, 1.0f, most);
 	fill<<<most / block, block>>>(b, 2.0f, most);
-	for (int n = 1 << 20; n <= most; n <<= 3)
-		for (int i = 0; i < 50; i++)
-			vector_add<<<n / block, block>>>(a, b, c, n);
+	for (int round = 0; round < 20; round++)
+		for (int n = 1 << 20; n <= most; n <<= 3) {
+			for (int i = 0; i < 50; i++)
+				vector_add<<<n / block, block>>>(a, b, c, n);
+			CHECK(cudaDeviceSynchronize());
+		}
 	CHECK(cudaGetLastError());
 	CHECK(cudaMemcpy(&last, c + most - 1, sizeof last, cudaMemcpyDeviceToHost));
 	printf("1 + 2 = %.0f\n", last);

@@ -27,7 +27,7 @@ __global__ void scale(float *x, float by, int n)
 
 int main(void)
 {
-	enum { STREAMS = 4, ROUNDS = 25, N = 1 << 22 };
+	enum { STREAMS = 4, ROUNDS = 1000, N = 1 << 22 };
 	cudaStream_t streams[STREAMS];
 	float *x[STREAMS], first;
 

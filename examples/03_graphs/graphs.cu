@@ -24,7 +24,7 @@ __global__ void edges(float *grid, int n)
 
 int main(void)
 {
-	enum { N = 2048, SWEEPS = 20, LAUNCHES = 30 };
+	enum { N = 2048, SWEEPS = 20, LAUNCHES = 600 };
 	const dim3 block(32, 8), blocks(N / 32, N / 8);
 	cudaStream_t stream;
 	cudaGraph_t graph;
@@ -46,9 +46,10 @@ int main(void)
 	}
 	CHECK(cudaStreamEndCapture(stream, &graph));
 	CHECK(cudaGraphInstantiate(&exec, graph, 0));
-	for (int i = 0; i < LAUNCHES; i++)
+	for (int i = 0; i < LAUNCHES; i++) {
 		CHECK(cudaGraphLaunch(exec, stream));
-	CHECK(cudaStreamSynchronize(stream));
+		CHECK(cudaStreamSynchronize(stream));
+	}
 	CHECK(cudaMemcpy(&value, a + N + N / 2, sizeof value, cudaMemcpyDeviceToHost));
 	printf("%d sweeps, next to the edge %.4f\n", 2 * SWEEPS * LAUNCHES, value);
 	return 0;

@@ -38,7 +38,7 @@ __global__ void transpose(const float *in, float *out, int n)
 
 int main(void)
 {
-	enum { BODIES = 1 << 14, SIDE = 4096, STEPS = 20 };
+	enum { BODIES = 1 << 14, SIDE = 4096, STEPS = 300 };
 	float4 *at, *force;
 	float *in, *out;
 	unsigned *bins, host[16], total = 0;
@@ -55,6 +55,7 @@ int main(void)
 		forces<<<BODIES / 128, 128>>>(at, force, BODIES);
 		histogram<<<64, 256>>>(force, bins, BODIES);
 		transpose<<<dim3(SIDE / 32, SIDE / 8), dim3(32, 8)>>>(in, out, SIDE);
+		CHECK(cudaDeviceSynchronize());
 	}
 	CHECK(cudaGetLastError());
 	CHECK(cudaMemcpy(host, bins, sizeof host, cudaMemcpyDeviceToHost));

@@ -111,8 +111,8 @@ if [ "$filter" != bench ] && [ "$filter" != examples ]; then
 	echo "compare: $((SECONDS - begin)) s"
 fi
 if wanted bench; then
-	timeout -k 5 330 python3 "$top/tests/bench/gpu_overhead/overhead.py" --programs "$programs" \
-		--gpuwatch "$library" --out "$scratch/bench" --limit 300 >"$out/overhead.txt" 2>&1
+	timeout -k 5 400 python3 "$top/tests/bench/gpu_overhead/overhead.py" --programs "$programs" \
+		--gpuwatch "$library" --out "$scratch/bench" --limit ${BENCH_LIMIT:-260} >"$out/overhead.txt" 2>&1
 	echo "overhead.py: exit status $?" >>"$out/overhead.txt"
 	grep -E '^(PASS|FAIL|SKIP|overhead.py:) ' "$out/overhead.txt" >>"$scratch/verdicts"
 	cp "$scratch/bench/overhead.json" "$out/" 2>/dev/null

@@ -123,8 +123,11 @@ class Overhead(unittest.TestCase):
         factors = {"bare": 1, "off": 1, "count": count, "audit": audit, "plain": 1.5}
         raw = [{mode: {"run": 4000 * (1 + n % 5 / 100) * f} for mode, f in factors.items()}
                for n in range(rounds)]
-        return [g["met"] for g in
-                overhead.summary(raw, argparse.Namespace(launches=1, seed=1))["goals"]]
+        pairs = {mode: {"ratios": [factors[mode] * (1 + n % 5 / 1000) for n in range(rounds)],
+                        "given": [4000] * rounds, "driver": [4000] * rounds}
+                 for mode in overhead.PAIR_MODES}
+        args = argparse.Namespace(launches=1, seed=1, cpus=(0, 1), speed={})
+        return [g["met"] for g in overhead.summary(raw, pairs, args)["goals"]]
 
     def test_goals_met(self):
         self.assertEqual(self.result(1.01, 1.55), [True, True])

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing on one of the program's threads without the signals that a write may bring: a pipe
+ * nobody reads or a file at its size limit must not end the program for our sake.
+ */
+#ifndef GW_QUIET_H
+#define GW_QUIET_H
+
+#include <signal.h>
+
+/** What the thread's signals were. */
+struct gw_quiet {
+	sigset_t before, pending; /**< mask; those of ours that were waiting already */
+};
+
+/** From here on SIGPIPE and SIGXFSZ of this thread's writes wait … */
+void gw_quiet_begin(struct gw_quiet *quiet);
+/** … and here those that came meanwhile are taken back. Keeps errno. */
+void gw_quiet_end(const struct gw_quiet *quiet);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls whose cost hook_cost.py counts, on the CPU stand-in: each phase_ function makes
+ * CALLS alike calls, and callgrind writes down what was counted whenever one is entered.
+ */
+#include "tests/driver/clients/client.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { CALLS = 512, STREAMS = 8, NODES = 10 };
+
+static CUfunction known, fresh[CALLS];
+static CUstream stream[STREAMS], unseen[CALLS];
+static CUgraphExec graph;
+
+static void launch(CUfunction f, unsigned grid, CUstream s)
+{
+	CK(cuLaunchKernel(f, grid, 1, 1, 32, 1, 1, 0, s, NULL, NULL));
+}
+
+/* Let the worker take the times of what was launched and publish its predictions. */
+static void settle(void)
+{
+	CK(cuCtxSynchronize());
+	usleep(400000);
+}
+
+#define PHASE(name, call)                                                                          \
+	__attribute__((noinline)) void phase_##name(void);                                         \
+	void phase_##name(void)                                                                    \
+	{                                                                                          \
+		for (unsigned i = 0; i < CALLS; i++)                                               \
+			call;                                                                      \
+		__asm__ volatile("" ::: "memory");                                                 \
+	}
+PHASE(first_kernel, launch(fresh[i], 1, stream[0]))
+PHASE(first_configuration, launch(known, 1000 + i, stream[0]))
+PHASE(first_stream, launch(known, 1, unseen[i]))
+PHASE(predicted, launch(known, 1, stream[0]))
+PHASE(predicted_streams, launch(known, 1, stream[i % STREAMS]))
+PHASE(predicted_default_stream, launch(known, 1, NULL))
+PHASE(graph, CK(cuGraphLaunch(graph, stream[0])))
+PHASE(end, (void)i)
+
+static CUmodule load(void)
+{
+	static char image[CALLS * 32 + 64];
+	size_t n = (size_t)sprintf(image, "gpuwatch-stand-in-module\nkernel known ns=800\n");
+	CUmodule module;
+
+	for (int i = 0; i < CALLS; i++)
+		n += (size_t)sprintf(image + n, "kernel fresh%d ns=800\n", i);
+	CK(cuModuleLoadData(&module, image));
+	return module;
+}
+
+static void make_graph(void)
+{
+	CUgraph made;
+
+	CK(cuStreamBeginCapture(stream[0], CU_STREAM_CAPTURE_MODE_RELAXED));
+	for (int i = 0; i < NODES; i++)
+		launch(known, 1, stream[0]);
+	CK(cuStreamEndCapture(stream[0], &made));
+	CK(cuGraphInstantiate(&graph, made, 0));
+}
+
+int main(void)
+{
+	CUmodule module;
+
+	client_start();
+	module = load();
+	CK(cuModuleGetFunction(&known, module, "known"));
+	for (int i = 0; i < CALLS; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "fresh%d", i);
+		CK(cuModuleGetFunction(&fresh[i], module, name));
+		CK(cuStreamCreate(&unseen[i], CU_STREAM_NON_BLOCKING));
+	}
+	for (int i = 0; i < STREAMS; i++)
+		CK(cuStreamCreate(&stream[i], CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < STREAMS; i++)
+		launch(known, 1, stream[i]);
+	launch(known, 1, NULL);
+	make_graph();
+	CK(cuGraphLaunch(graph, stream[0]));
+	settle();
+	phase_first_kernel();
+	phase_first_configuration();
+	phase_first_stream();
+	phase_predicted();
+	phase_predicted_streams();
+	phase_predicted_default_stream();
+	phase_graph();
+	phase_end();
+	CK(cuCtxSynchronize());
+	printf("%d calls\n", CALLS);
+	return 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/preload/account.h"
+
+#include "cli/log_reader.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool same(const struct tally *a, const struct tally *b)
+{
+	return strcmp(a->name, b->name) == 0 && memcmp(a->grid, b->grid, sizeof(a->grid)) == 0 &&
+	       memcmp(a->block, b->block, sizeof(a->block)) == 0 && a->shared == b->shared &&
+	       a->graph == b->graph;
+}
+
+uint64_t account_count(const struct account *a, const struct tally *wanted)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < a->kernels; i++)
+		n += same(&a->kernel[i], wanted) ? a->kernel[i].count : 0;
+	return n;
+}
+
+static void add(struct account *a, const struct tally *t)
+{
+	unsigned i = 0;
+
+	a->total += t->count;
+	while (i < a->kernels && !same(&a->kernel[i], t))
+		i++;
+	if (i < a->kernels) {
+		struct tally *to = &a->kernel[i];
+
+		to->count += t->count;
+		if (t->min_ns && (!to->min_ns || t->min_ns < to->min_ns))
+			to->min_ns = t->min_ns;
+	} else if (a->kernels < KERNELS_MAX)
+		a->kernel[a->kernels++] = *t;
+}
+
+/* ---- the stand-in's count --------------------------------------------------------------- */
+
+static void three(const json_t *from, uint32_t to[3])
+{
+	for (size_t i = 0; i < 3; i++)
+		to[i] = (uint32_t)json_integer_value(json_array_get(from, i));
+}
+
+bool account_of_truth(const char *path, struct account *out)
+{
+	json_t *root = json_load_file(path, 0, NULL), *row;
+	size_t i;
+
+	memset(out, 0, sizeof(*out));
+	if (!root)
+		return false;
+	out->pid = (pid_t)json_integer_value(json_object_get(root, "pid"));
+	json_array_foreach(json_object_get(root, "kernels"), i, row)
+	{
+		struct tally t = {.count = 0};
+
+		snprintf(t.name, sizeof(t.name), "%s",
+		         json_string_value(json_object_get(row, "name")));
+		three(json_object_get(row, "grid"), t.grid);
+		three(json_object_get(row, "block"), t.block);
+		t.shared = (uint32_t)json_integer_value(json_object_get(row, "dynamic_shared"));
+		t.graph = json_is_true(json_object_get(row, "graph"));
+		t.count = (uint64_t)json_integer_value(json_object_get(row, "count"));
+		add(out, &t);
+	}
+	json_decref(root);
+	return true;
+}
+
+/* ---- a log ------------------------------------------------------------------------------ */
+
+enum { NAMES_MAX = 256, CONFIGS_MAX = 4096 };
+
+struct reading {
+	struct account *account;
+	char (*name)[64];
+	struct gw_record_config *config;
+};
+
+static struct tally tally_of(const struct reading *r, uint32_t config, bool graph)
+{
+	struct tally t = {.graph = graph};
+	const struct gw_record_config *c = &r->config[config < CONFIGS_MAX ? config : 0];
+
+	snprintf(t.name, sizeof(t.name), "%s", r->name[c->kernel < NAMES_MAX ? c->kernel : 0]);
+	memcpy(t.grid, (const uint32_t[]){c->grid_x, c->grid_y, c->grid_z}, sizeof(t.grid));
+	memcpy(t.block, (const uint32_t[]){c->block_x, c->block_y, c->block_z}, sizeof(t.block));
+	t.shared = c->dynamic_shared;
+	return t;
+}
+
+static void take_launch(struct reading *r, const struct gw_record_launch *l)
+{
+	struct tally t = tally_of(r, l->config, (l->flags & GW_LAUNCH_GRAPH) != 0);
+
+	t.count = 1;
+	t.min_ns = l->flags & GW_LAUNCH_MEASURED ? l->duration_ns : 0;
+	add(r->account, &t);
+	r->account->measured += (l->flags & GW_LAUNCH_MEASURED) != 0;
+	r->account->by_events += (l->flags & GW_LAUNCH_EVENTS) != 0;
+	r->account->invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
+	r->account->no_call += (l->flags & GW_LAUNCH_NO_CALL) != 0;
+}
+
+static bool take(void *arg, const struct gw_log_record *record)
+{
+	struct reading *r = arg;
+	struct account *a = r->account;
+	const void *fixed = record->head;
+
+	switch (record->head->kind) {
+	case GW_RECORD_HEADER:
+		a->pid = (pid_t)((const struct gw_record_header *)fixed)->pid;
+		a->flags = ((const struct gw_record_header *)fixed)->flags;
+		break;
+	case GW_RECORD_KERNEL: {
+		uint32_t id = ((const struct gw_record_kernel *)fixed)->id;
+
+		if (id < NAMES_MAX)
+			snprintf(r->name[id], sizeof(r->name[0]), "%s", gw_log_text(record, 0));
+		break;
+	}
+	case GW_RECORD_CONFIG: {
+		uint32_t id = ((const struct gw_record_config *)fixed)->id;
+
+		if (id < CONFIGS_MAX)
+			r->config[id] = *(const struct gw_record_config *)fixed;
+		break;
+	}
+	case GW_RECORD_LAUNCH:
+		take_launch(r, fixed);
+		break;
+	case GW_RECORD_AGGREGATE: {
+		const struct gw_record_aggregate *g = fixed;
+		struct tally t = tally_of(r, g->config, false);
+
+		t.count = g->launches;
+		a->aggregated += g->launches;
+		a->measured += g->measured;
+		add(a, &t);
+		break;
+	}
+	case GW_RECORD_DEGRADED:
+		a->degraded |= 1u << ((const struct gw_record_degraded *)fixed)->code;
+		break;
+	case GW_RECORD_COUNTERS:
+		memcpy(a->counter, record->tail,
+		       sizeof(uint64_t) *
+		               (((const struct gw_record_counters *)fixed)->count < GW_COUNTERS
+		                        ? ((const struct gw_record_counters *)fixed)->count
+		                        : GW_COUNTERS));
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+bool account_of_log(const char *path, struct account *out)
+{
+	struct reading r = {.account = out};
+	struct gw_log_status status;
+	bool readable;
+
+	memset(out, 0, sizeof(*out));
+	snprintf(out->path, sizeof(out->path), "%s", path);
+	r.name = calloc(NAMES_MAX, sizeof(*r.name));
+	r.config = calloc(CONFIGS_MAX, sizeof(*r.config));
+	readable = r.name && r.config && gw_log_read(path, take, &r, &status);
+	if (readable) {
+		out->ended = status.ended;
+		out->damaged = status.notes || status.invalid || status.missing_blocks;
+	}
+	free(r.name);
+	free(r.config);
+	return readable;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the client programs share. Each takes the name of a scenario as its first argument. */
+#ifndef GW_TESTS_PRELOAD_CLIENT_H
+#define GW_TESTS_PRELOAD_CLIENT_H
+
+#include <cuda.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CK(call)                                                                                   \
+	do {                                                                                       \
+		CUresult result_ = (call);                                                         \
+		if (result_ != CUDA_SUCCESS) {                                                     \
+			fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call,             \
+			        (int)result_);                                                     \
+			exit(9);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+#define CLIENT_IMAGE                                                                               \
+	"gpuwatch-stand-in-module\n"                                                               \
+	"kernel empty ns=800\n"                                                                    \
+	"kernel add regs=12 ns=1000 params=8 body=increment\n"                                     \
+	"kernel short ns=2000\n"                                                                   \
+	"kernel long ns=300000\n"                                                                  \
+	"kernel spin ns=@0 params=8 body=spin\n"
+
+static CUcontext client_context;
+static CUmodule client_module;
+static CUfunction client_kernel;
+
+__attribute__((unused)) static CUfunction client_function(const char *name)
+{
+	CUfunction f;
+
+	CK(cuModuleGetFunction(&f, client_module, name));
+	return f;
+}
+
+/* Device 0's primary context, made current, and the kernels. */
+__attribute__((unused)) static void client_start(void)
+{
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuModuleLoadData(&client_module, CLIENT_IMAGE));
+	client_kernel = client_function("empty");
+}
+
+/* `n` launches on the calling thread; the grid tells callers apart. */
+__attribute__((unused)) static void client_launch(unsigned grid, int n)
+{
+	for (int i = 0; i < n; i++)
+		CK(cuLaunchKernel(client_kernel, grid, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+}
+
+/* Start, launch, wait. */
+__attribute__((unused)) static void client_compute(unsigned grid, int n)
+{
+	client_start();
+	client_launch(grid, n);
+	CK(cuCtxSynchronize());
+}
+
+/* How a child ended, in words that are the same on each run. */
+__attribute__((unused)) static void client_reap(const char *what, pid_t pid)
+{
+	int status = 0;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+		printf("%s: no child\n", what);
+		return;
+	}
+	if (WIFSIGNALED(status))
+		printf("%s: signal %d\n", what, WTERMSIG(status));
+	else
+		printf("%s: exit %d\n", what, WEXITSTATUS(status));
+	fflush(stdout);
+}
+
+/* Whether libgpuwatch.so is mapped; said on no channel that is compared. */
+__attribute__((unused)) static int client_is_watched(void)
+{
+	char line[1024];
+	FILE *maps = fopen("/proc/self/maps", "r");
+	int found = 0;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		found |= strstr(line, "libgpuwatch.so") != NULL;
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+struct scenario {
+	const char *name;
+	void (*run)(void);
+};
+
+/* Runs the scenario that the first argument names. */
+__attribute__((unused)) static int client_main(int argc, char **argv, const struct scenario *list)
+{
+	for (; argc > 1 && list->name; list++)
+		if (strcmp(list->name, argv[1]) == 0) {
+			list->run();
+			return 0;
+		}
+	fprintf(stderr, "%s: no scenario %s\n", argv[0], argc > 1 ? argv[1] : "given");
+	return 8;
+}
+
+#endif

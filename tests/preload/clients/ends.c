@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every way for a process to end, and launches before main and after exit. */
+#include "client.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
+/* Launches done, where the parent can read them after a SIGKILL: CLIENT_TRUTH names the file. */
+static _Atomic uint64_t *truth;
+
+static void truth_open(void)
+{
+	const char *path = getenv("CLIENT_TRUTH");
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+	if (fd < 0 || ftruncate(fd, 4096) != 0)
+		exit(9);
+	truth = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if ((void *)truth == MAP_FAILED)
+		exit(9);
+}
+
+static void launch_forever(void)
+{
+	truth_open();
+	client_start();
+	for (;;) {
+		client_launch(1, 1);
+		atomic_fetch_add(truth, 1);
+		if (atomic_load(truth) % 64 == 0)
+			usleep(500);
+	}
+}
+
+static void launch_late(void)
+{
+	client_launch(8, 2);
+}
+
+static void launch_very_late(void)
+{
+	client_launch(9, 2);
+}
+
+static void by_return(void)
+{
+	client_compute(1, 3);
+}
+
+static void at_exit(void)
+{
+	atexit(launch_very_late); /* runs after the handler that CUDA's user brought about */
+	client_compute(1, 3);
+	atexit(launch_late);
+}
+
+static void only_at_exit(void)
+{
+	atexit(launch_very_late);
+	client_start();
+}
+
+static void by__exit(void)
+{
+	client_compute(1, 3);
+	fflush(stdout);
+	_exit(21);
+}
+
+static void said(void)
+{
+	fputs("quick exit handler\n", stderr);
+}
+
+static void by_quick_exit(void)
+{
+	at_quick_exit(said);
+	client_compute(1, 3);
+	quick_exit(22);
+}
+
+static void by_abort(void)
+{
+	client_compute(1, 3);
+	abort();
+}
+
+static void by_signal(void)
+{
+	client_compute(1, 3);
+	raise(SIGTERM);
+}
+
+static void by_fault(void)
+{
+	client_compute(1, 3);
+	raise(SIGSEGV);
+}
+
+static atomic_int running;
+
+static void *keep_launching(void *unused)
+{
+	(void)unused;
+	CK(cuCtxSetCurrent(client_context));
+	atomic_fetch_add(&running, 1);
+	for (;;)
+		client_launch(2, 1);
+	return NULL;
+}
+
+static void *exit_here(void *unused)
+{
+	(void)unused;
+	while (atomic_load(&running) < 4)
+		usleep(100);
+	exit(23);
+}
+
+/* exit() on a thread while others launch. */
+static void among_threads(void)
+{
+	pthread_t thread[4], last;
+
+	client_start();
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, keep_launching, NULL);
+	pthread_create(&last, NULL, exit_here, NULL);
+	pthread_join(last, NULL);
+}
+
+/* A host function on the driver's own thread ends the program. */
+static void CUDA_CB host_exit(void *unused)
+{
+	(void)unused;
+	exit(24);
+}
+
+static void in_host_function(void)
+{
+	client_compute(1, 3);
+	CK(cuLaunchHostFunc(NULL, host_exit, NULL));
+	for (;;)
+		pause();
+}
+
+static void reset_first(void)
+{
+	client_compute(1, 3);
+	CK(cuModuleUnload(client_module));
+	CK(cuDevicePrimaryCtxRelease(0));
+}
+
+/* Work that is not done when the program ends. */
+static void unfinished(void)
+{
+	uint64_t ns = 400000000;
+	void *params[] = {&ns};
+
+	client_compute(1, 3);
+	CK(cuLaunchKernel(client_function("spin"), 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+}
+
+__attribute__((constructor)) static void before_main(void)
+{
+	if (getenv("CLIENT_CONSTRUCTOR")) {
+		client_compute(7, 2);
+		puts("constructor");
+	}
+}
+
+__attribute__((destructor)) static void after_main(void)
+{
+	if (getenv("CLIENT_DESTRUCTOR")) {
+		client_launch(6, 2);
+		puts("destructor");
+	}
+}
+
+static void nothing(void)
+{
+}
+
+int main(int argc, char **argv)
+{
+	static const struct scenario list[] = {
+	        {"return", by_return},
+	        {"at_exit", at_exit},
+	        {"only_at_exit", only_at_exit},
+	        {"_exit", by__exit},
+	        {"quick_exit", by_quick_exit},
+	        {"abort", by_abort},
+	        {"signal", by_signal},
+	        {"fault", by_fault},
+	        {"among_threads", among_threads},
+	        {"in_host_function", in_host_function},
+	        {"reset_first", reset_first},
+	        {"unfinished", unfinished},
+	        {"forever", launch_forever},
+	        {"nothing", nothing},
+	        {NULL, NULL},
+	};
+
+	return client_main(argc, argv, list);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bit of everything the library hooks, each result printed, nothing given up: what the program
+ * hears of the driver must be the same with and without us, whatever fails.
+ */
+#include "client.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+static void say(const char *what, CUresult r)
+{
+	printf("%s %d\n", what, (int)r);
+}
+#define SAY(call) say(#call, call)
+
+static CUgraph captured(CUstream stream, CUfunction f)
+{
+	CUgraph graph = NULL;
+
+	SAY(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	SAY(cuLaunchKernel(f, 5, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+	SAY(cuLaunchKernel(f, 6, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+	SAY(cuStreamEndCapture(stream, &graph));
+	return graph;
+}
+
+static void graphs(CUstream stream, CUfunction f)
+{
+	CUgraph graph = captured(stream, f);
+	CUgraphExec exec = NULL;
+	CUgraphExecUpdateResultInfo info;
+
+	SAY(cuGraphInstantiate(&exec, graph, 0));
+	for (int i = 0; i < 3; i++)
+		SAY(cuGraphLaunch(exec, stream));
+	SAY(cuGraphExecUpdate(exec, graph, &info));
+	SAY(cuGraphLaunch(exec, stream));
+	SAY(cuStreamSynchronize(stream));
+	SAY(cuGraphExecDestroy(exec));
+	SAY(cuGraphDestroy(graph));
+}
+
+static void streams(CUfunction f)
+{
+	CUstream stream = NULL;
+	CUlaunchConfig config = {.gridDimX = 4,
+	                         .gridDimY = 1,
+	                         .gridDimZ = 1,
+	                         .blockDimX = 64,
+	                         .blockDimY = 1,
+	                         .blockDimZ = 1};
+
+	SAY(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < 20; i++)
+		SAY(cuLaunchKernel(f, 2, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+	config.hStream = stream;
+	SAY(cuLaunchKernelEx(&config, f, NULL, NULL));
+	SAY(cuLaunchCooperativeKernel(f, 3, 1, 1, 32, 1, 1, 0, stream, NULL));
+	SAY(cuLaunchKernel(f, 0, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+	SAY(cuLaunchKernel(NULL, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+	graphs(stream, f);
+	SAY(cuStreamSynchronize(stream));
+	SAY(cuStreamDestroy(stream));
+}
+
+static void library(void)
+{
+	CUlibrary lib = NULL;
+	CUkernel kernel = NULL;
+
+	SAY(cuLibraryLoadData(&lib, CLIENT_IMAGE, NULL, NULL, 0, NULL, NULL, 0));
+	SAY(cuLibraryGetKernel(&kernel, lib, "short"));
+	SAY(cuLaunchKernel((CUfunction)kernel, 7, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	SAY(cuCtxSynchronize());
+	SAY(cuLibraryUnload(lib));
+}
+
+static void everything(void)
+{
+	CUcontext context = NULL;
+	CUmodule module = NULL;
+	CUfunction f = NULL;
+
+	SAY(cuInit(0));
+	SAY(cuInit(0));
+	SAY(cuDevicePrimaryCtxRetain(&context, 0));
+	SAY(cuCtxSetCurrent(context));
+	SAY(cuModuleLoadData(&module, CLIENT_IMAGE));
+	SAY(cuModuleGetFunction(&f, module, "empty"));
+	SAY(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+	streams(f);
+	library();
+	SAY(cuModuleUnload(module));
+	SAY(cuCtxSynchronize());
+	SAY(cuDevicePrimaryCtxRelease(0));
+}
+
+/* What a program that does not look at errors would hear later. */
+static void errno_kept(void)
+{
+	int changed = 0;
+
+	errno = 0;
+	client_start();
+	for (int i = 0; i < 200; i++) {
+		errno = 7000 + i;
+		cuLaunchKernel(client_kernel, 1 + (unsigned)i, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL);
+		changed += errno != 7000 + i;
+	}
+	printf("errno changed %d times\n", changed);
+}
+
+/* A descriptor that the program opens gets the number it would get without us. */
+static void descriptors(void)
+{
+	int first = open("/dev/null", O_RDONLY | O_CLOEXEC), second;
+
+	client_compute(1, 20);
+	usleep(200000); /* let the library's thread open what it will */
+	second = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	printf("descriptors %d %d\n", first, second);
+}
+
+/* Daemons close whatever is open, and then open files of their own. */
+static void closes_all(void)
+{
+	char text[64] = "";
+	int fd;
+
+	client_compute(1, 20);
+	usleep(200000);
+	for (fd = 3; fd < 1024; fd++)
+		close(fd);
+	for (int i = 0; i < 1000; i++) {
+		fd = open("mine", O_RDWR | O_CREAT | O_APPEND, 0600);
+		if (fd < 0)
+			break;
+	}
+	client_launch(2, 20);
+	usleep(1200000);
+	client_launch(3, 20);
+	fd = open("mine", O_RDONLY);
+	printf("in my file: %zd bytes\n", read(fd, text, sizeof(text)));
+}
+
+/* Many launches of several configurations, for logs that have a limit. */
+static void many(void)
+{
+	client_start();
+	for (unsigned i = 0; i < 6000; i++) {
+		client_launch(1 + i % 5, 1);
+		if (i % 500 == 0)
+			usleep(30000);
+	}
+	CK(cuCtxSynchronize());
+}
+
+static void *spin_four_times(void *arg)
+{
+	unsigned number = (unsigned)(uintptr_t)arg;
+
+	CK(cuCtxSetCurrent(client_context));
+	for (int k = 0; k < 4; k++) {
+		uint64_t ns = 100000 * (uint64_t)number;
+		void *params[] = {&ns};
+
+		CK(cuLaunchKernel(client_kernel, number, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+		CK(cuCtxSynchronize());
+	}
+	return NULL;
+}
+
+/* One thread after the other, the grid telling each kernel's duration in 100 us. */
+static void durations(void)
+{
+	client_start();
+	client_kernel = client_function("spin");
+	for (uintptr_t i = 1; i <= 8; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, spin_four_times, (void *)i);
+		pthread_join(thread, NULL);
+		usleep(70000); /* so that the library may use the thread's record again */
+	}
+}
+
+/* Two streams: one is being captured while launches go to the other. */
+static void beside_capture(void)
+{
+	CUstream capturing, running;
+	CUgraph graph = NULL;
+
+	client_start();
+	CK(cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamCreate(&running, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < 20; i++)
+		SAY(cuLaunchKernel(client_kernel, 1, 1, 1, 32, 1, 1, 0, running, NULL, NULL));
+	SAY(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	for (int i = 0; i < 20; i++) {
+		SAY(cuLaunchKernel(client_kernel, 2, 1, 1, 32, 1, 1, 0, running, NULL, NULL));
+		SAY(cuLaunchKernel(client_kernel, 3, 1, 1, 32, 1, 1, 0, capturing, NULL, NULL));
+		usleep(100);
+	}
+	SAY(cuStreamEndCapture(capturing, &graph));
+	SAY(cuStreamSynchronize(running));
+	printf("a graph: %d\n", graph != NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct scenario list[] = {
+	        {"everything", everything},
+	        {"errno", errno_kept},
+	        {"descriptors", descriptors},
+	        {"closes_all", closes_all},
+	        {"many", many},
+	        {"durations", durations},
+	        {"beside_capture", beside_capture},
+	        {NULL, NULL},
+	};
+
+	return client_main(argc, argv, list);
+}

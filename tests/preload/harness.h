@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs real processes on the stand-in driver, without and under libgpuwatch.so, and reads what
+ * they left: output, status, the stand-in's own count of what ran, and the logs.
+ */
+#ifndef GW_TESTS_PRELOAD_HARNESS_H
+#define GW_TESTS_PRELOAD_HARNESS_H
+
+#include "predictor/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* cmocka wants these before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { ARGS_MAX = 8, ENV_MAX = 32, PROCESSES_MAX = 64, KERNELS_MAX = 256, TIMEOUT_S = 30 };
+
+/** A kernel at one configuration, and how often it ran. */
+struct tally {
+	char name[64];
+	uint32_t grid[3], block[3], shared;
+	bool graph;
+	uint64_t count;
+	uint64_t min_ns; /**< logs: shortest measured time, 0 when none was measured */
+};
+
+/** What one process ran, by the stand-in's count or by a log. */
+struct account {
+	pid_t pid;
+	uint64_t total; /**< kernels that ran */
+	struct tally kernel[KERNELS_MAX];
+	unsigned kernels;
+	/* Logs only */
+	char path[512];
+	bool ended;        /**< closed in good order */
+	bool damaged;      /**< something in it could not be read */
+	uint64_t measured; /**< launches with a time */
+	uint64_t by_events, invalid, aggregated, no_call;
+	uint32_t degraded; /**< bit per enum gw_degraded */
+	uint32_t flags;    /**< of the header */
+	uint64_t counter[GW_COUNTERS];
+};
+
+/** What a run is made of. */
+struct run {
+	const char *program;                        /**< a client, or an absolute path */
+	const char *arg[ARGS_MAX];                  /**< its arguments */
+	const char *env[ENV_MAX];                   /**< NAME=VALUE */
+	const char *preload_before, *preload_after; /**< other libraries to preload */
+	const char *shell;      /**< run by /bin/sh instead, with "$@" the program and arguments */
+	void (*in_child)(void); /**< called before exec */
+	void (*meanwhile)(pid_t pid); /**< called while it runs */
+};
+
+/** What came of it. */
+struct outcome {
+	char dir[64]; /**< its working directory; outputs and logs are in it */
+	int status;   /**< as waitpid gives it */
+	bool timed_out;
+	char *out, *err; /**< NUL-terminated */
+	struct account truth[PROCESSES_MAX], log[PROCESSES_MAX];
+	unsigned truths, logs;
+};
+
+/** Run without gpuwatch. Free the outcome with outcome_free. */
+struct outcome *run_bare(const struct run *r);
+
+/** Run under libgpuwatch.so. */
+struct outcome *run_watched(const struct run *r);
+
+/**
+ * Run both ways and check that the program behaved alike: status, output, and messages but for
+ * at most one line of ours. Returns the watched outcome.
+ */
+struct outcome *run_both(const struct run *r);
+
+/** Delete its directory too. */
+void outcome_free(struct outcome *o);
+
+/** Every process that ran kernels has a log, and each log tells just what ran. */
+void assert_logs_are_the_truth(const struct outcome *o);
+
+/** The same, for one log of a process and its true count, where graphs are told apart. */
+void assert_same_account(const struct account *truth, const struct account *log);
+
+/** The only log of an outcome. */
+const struct account *only_log(const struct outcome *o);
+
+/** How many lines of @p text are ours. */
+unsigned warnings(const char *text);
+
+/** Path of a client or helper library built beside the tests. */
+const char *built(const char *name);
+
+/** Shorthand: `RUN("processes", "fork_after_exit")`. */
+#define RUN(...)                        ((struct run){PROGRAM_AND_ARGS(__VA_ARGS__, NULL)})
+#define PROGRAM_AND_ARGS(program_, ...) .program = (program_), .arg = {__VA_ARGS__}
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* However a process ends, its status is its own and its log can be read. */
+#include "tests/preload/harness.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The log is complete and true. */
+static void complete(struct run *r)
+{
+	struct outcome *o = run_both(r);
+
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
+#define COMPLETE(title, ...)                                                                       \
+	static void title(void **state)                                                            \
+	{                                                                                          \
+		struct run r = RUN("ends", __VA_ARGS__);                                           \
+                                                                                                   \
+		(void)state;                                                                       \
+		complete(&r);                                                                      \
+	}
+
+COMPLETE(return_from_main, "return")
+COMPLETE(launches_in_exit_handlers, "at_exit")
+COMPLETE(launches_in_an_exit_handler_alone, "only_at_exit")
+COMPLETE(context_released_before_the_end, "reset_first")
+COMPLETE(work_unfinished_at_the_end, "unfinished")
+
+static void launches_before_main(void **state)
+{
+	struct run r = RUN("ends", "nothing");
+
+	(void)state;
+	r.env[0] = "CLIENT_CONSTRUCTOR=1";
+	complete(&r);
+}
+
+static void launches_in_a_destructor(void **state)
+{
+	struct run r = RUN("ends", "return");
+
+	(void)state;
+	r.env[0] = "CLIENT_DESTRUCTOR=1";
+	complete(&r);
+}
+
+static void no_launch_no_log(void **state)
+{
+	struct run r = RUN("ends", "nothing");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(o->logs, 0);
+	outcome_free(o);
+}
+
+/* No exit handler runs: what is there can be read and claims no more than what ran. */
+static void cut_off(const char *name, int status)
+{
+	struct run r = RUN("ends", name);
+	struct outcome *o = run_both(&r);
+
+	assert_int_equal(o->status, status);
+	assert_in_range(o->logs, 0, 1);
+	for (unsigned i = 0; i < o->logs; i++)
+		assert_in_range(o->log[i].total, 0, 3);
+	outcome_free(o);
+}
+
+static void by__exit(void **state)
+{
+	(void)state;
+	cut_off("_exit", 21 << 8);
+}
+
+static void by_abort(void **state)
+{
+	(void)state;
+	cut_off("abort", SIGABRT);
+}
+
+static void by_signal(void **state)
+{
+	(void)state;
+	cut_off("signal", SIGTERM);
+}
+
+static void by_fault(void **state)
+{
+	(void)state;
+	cut_off("fault", SIGSEGV);
+}
+
+static void quick_exit_leaves_a_complete_log(void **state)
+{
+	struct run r = RUN("ends", "quick_exit");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(o->status, 22 << 8);
+	assert_true(only_log(o)->ended);
+	assert_int_equal(only_log(o)->total, 3);
+	outcome_free(o);
+}
+
+/* The other threads go on to the very end, so the last launches may come after our last word. */
+static void exit_while_others_launch(void **state)
+{
+	struct run r = RUN("ends", "among_threads");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(o->status, 23 << 8);
+	assert_true(only_log(o)->ended);
+	assert_false(only_log(o)->damaged);
+	assert_true(only_log(o)->total > 0);
+	assert_true(only_log(o)->total <= o->truth[0].total);
+	outcome_free(o);
+}
+
+static void exit_from_a_host_function(void **state)
+{
+	struct run r = RUN("ends", "in_host_function");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(o->status, 24 << 8);
+	assert_int_equal(only_log(o)->total, 3);
+	outcome_free(o);
+}
+
+/* ---- SIGKILL ---------------------------------------------------------------------------- */
+
+static unsigned pause_ms;
+static uint64_t done_before; /* launches done a second and more before the end */
+static _Atomic uint64_t *done;
+
+static void kill_it(pid_t pid)
+{
+	struct timespec t = {pause_ms / 1000, pause_ms % 1000 * 1000000};
+	struct timespec second = {1, 300000000};
+
+	done_before = 0;
+	if (pause_ms > 1300) { /* what was done this long ago must be in the log */
+		t.tv_sec -= 1;
+		t.tv_nsec -= 300000000;
+		if (t.tv_nsec < 0) {
+			t.tv_sec--;
+			t.tv_nsec += 1000000000;
+		}
+		nanosleep(&t, NULL);
+		done_before = *done;
+		t = second;
+	}
+	nanosleep(&t, NULL);
+	kill(pid, SIGKILL);
+}
+
+static void killed_once(void)
+{
+	struct run r = RUN("ends", "forever");
+	char path[] = "/tmp/gwpt.truth.XXXXXX", env[64], command[1024];
+	int fd = mkstemp(path);
+	struct outcome *o;
+
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	done = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(done, MAP_FAILED);
+	snprintf(env, sizeof(env), "CLIENT_TRUTH=%s", path);
+	r.env[0] = env;
+	r.meanwhile = kill_it;
+	o = run_watched(&r);
+	assert_int_equal(o->status, SIGKILL);
+	assert_in_range(o->logs, 0, 1);
+	assert_int_equal(warnings(o->err), 0);
+	if (o->logs) {
+		int status;
+
+		/* The one that was under way may be in the log and not yet counted. */
+		assert_true(o->log[0].total <= *done + 1);
+		assert_true(o->log[0].total >= done_before);
+		snprintf(command, sizeof(command), "%s report %s/*.gwl >/dev/null 2>&1", GW_COMMAND,
+		         o->dir);
+		status = system(command);
+		assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+	} else {
+		assert_int_equal(done_before, 0);
+	}
+	munmap((void *)done, 4096);
+	close(fd);
+	unlink(path);
+	outcome_free(o);
+}
+
+static void killed_at_random(void **state)
+{
+	(void)state;
+	srandom(20261120);
+	for (int i = 0; i < 40; i++) {
+		pause_ms = (unsigned)random() % 120;
+		killed_once();
+	}
+}
+
+static void killed_late_loses_a_second_at_most(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		pause_ms = 2600 + 370 * (unsigned)i;
+		killed_once();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(return_from_main),
+	        cmocka_unit_test(launches_in_exit_handlers),
+	        cmocka_unit_test(launches_in_an_exit_handler_alone),
+	        cmocka_unit_test(context_released_before_the_end),
+	        cmocka_unit_test(work_unfinished_at_the_end),
+	        cmocka_unit_test(launches_before_main),
+	        cmocka_unit_test(launches_in_a_destructor),
+	        cmocka_unit_test(no_launch_no_log),
+	        cmocka_unit_test(by__exit),
+	        cmocka_unit_test(by_abort),
+	        cmocka_unit_test(by_signal),
+	        cmocka_unit_test(by_fault),
+	        cmocka_unit_test(quick_exit_leaves_a_complete_log),
+	        cmocka_unit_test(exit_while_others_launch),
+	        cmocka_unit_test(exit_from_a_host_function),
+	        cmocka_unit_test(killed_at_random),
+	        cmocka_unit_test(killed_late_loses_a_second_at_most),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every function we hook or call fails at its first, second, third or every call. The program
+ * hears what it hears without us, and we say one line at most.
+ */
+#include "tests/preload/harness.h"
+
+#include <stdio.h>
+
+static const char *const hooked[] = {
+#define HOOK(symbol, base, need, pt, params, args, before, after) #symbol,
+#include "preload/hooks.def"
+#undef HOOK
+};
+
+static const char *const called[] = {
+#define DRIVER(symbol) #symbol,
+#include "preload/driver.def"
+#undef DRIVER
+};
+
+static const char *const cupti[] = {
+#define CUPTI(symbol, need) #symbol,
+#include "preload/cupti.def"
+#undef CUPTI
+};
+
+/* Where a graph's nodes could not be listed and no records come, the log says that much. */
+static bool is_true(const struct outcome *o)
+{
+	const struct account *log = &o->log[0];
+
+	if (!log->ended || log->damaged)
+		return false;
+	return log->counter[GW_COUNTER_graph_unknown] && !log->counter[GW_COUNTER_activity]
+	               ? log->total <= o->truth[0].total
+	               : log->total == o->truth[0].total;
+}
+
+static unsigned wrong; /* runs whose log is not true */
+
+/* The log may lack what could not be asked, but never claims kernels that did not run. */
+static void fail_call(const char *function, const char *nth, const char *more)
+{
+	struct run r = RUN("work", "everything");
+	char rule[128];
+	struct outcome *o;
+
+	snprintf(rule, sizeof(rule), "STANDIN_FAIL=%s:%s:999", function, nth);
+	r.env[0] = rule;
+	r.env[1] = more;
+	o = run_both(&r);
+	if (o->logs != (o->truths && o->truth[0].total) || (o->logs && !is_true(o))) {
+		fprintf(stderr, "%s: %llu kernels ran; %u logs, %llu kernels in it%s%s\n", rule,
+		        (unsigned long long)(o->truths ? o->truth[0].total : 0), o->logs,
+		        (unsigned long long)o->log[0].total, o->log[0].ended ? "" : ", not ended",
+		        o->log[0].damaged ? ", damaged" : "");
+		wrong++;
+	}
+	outcome_free(o);
+}
+
+static void sweep(const char *const *functions, size_t count, const char *more)
+{
+	static const char *const nth[] = {"1", "2", "3", "*"};
+
+	wrong = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t n = 0; n < 4; n++)
+			fail_call(functions[i], nth[n], more);
+	assert_int_equal(wrong, 0);
+}
+
+static void hooked_functions(void **state)
+{
+	(void)state;
+	sweep(hooked, sizeof(hooked) / sizeof(*hooked), NULL);
+}
+
+static void functions_we_call(void **state)
+{
+	(void)state;
+	sweep(called, sizeof(called) / sizeof(*called), NULL);
+}
+
+static void functions_we_call_to_time_by_events(void **state)
+{
+	(void)state;
+	wrong = 0;
+	for (size_t i = 0; i < sizeof(called) / sizeof(*called); i++)
+		for (int n = 0; n < 2; n++)
+			fail_call(called[i], n ? "*" : "2", "GPUWATCH_CUPTI=none");
+	assert_int_equal(wrong, 0);
+}
+
+static void functions_of_cupti(void **state)
+{
+	(void)state;
+	sweep(cupti, sizeof(cupti) / sizeof(*cupti), NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(hooked_functions),
+	        cmocka_unit_test(functions_we_call),
+	        cmocka_unit_test(functions_we_call_to_time_by_events),
+	        cmocka_unit_test(functions_of_cupti),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modes and options, and what becomes of times where measuring is degraded. */
+#include "tests/preload/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static struct outcome *under(const char *scenario, const char *one, const char *two)
+{
+	struct run r = RUN("work", scenario);
+	struct outcome *o;
+
+	r.env[0] = one;
+	r.env[1] = one ? two : NULL;
+	o = run_both(&r);
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	return o;
+}
+
+static bool is_degraded(const struct outcome *o, enum gw_degraded code)
+{
+	return only_log(o)->degraded >> code & 1;
+}
+
+static void audit_times_every_kernel(void **state)
+{
+	struct outcome *o = under("everything", NULL, NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->measured, o->truth[0].total);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_joined], o->truth[0].total);
+	assert_int_equal(only_log(o)->degraded, 0);
+	assert_true(only_log(o)->flags & GW_HEADER_STAND_IN);
+	assert_int_equal(warnings(o->err), 0);
+	outcome_free(o);
+}
+
+static void count_times_none(void **state)
+{
+	struct outcome *o = under("everything", "GPUWATCH_MODE=count", NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->measured, 0);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_activity], 0);
+	assert_int_equal(only_log(o)->degraded, 0);
+	outcome_free(o);
+}
+
+static void refused_and_captured_launches_are_told_apart(void **state)
+{
+	struct outcome *o = under("everything", NULL, NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_captured], 2);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_failed], 2);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_graph_launches], 4);
+	outcome_free(o);
+}
+
+static void off(const char *option)
+{
+	struct run r = RUN("work", "everything");
+	struct outcome *o;
+
+	r.env[0] = option;
+	o = run_both(&r);
+	assert_int_equal(o->logs, 0);
+	assert_int_equal(warnings(o->err), 0);
+	outcome_free(o);
+}
+
+static void mode_off_writes_nothing(void **state)
+{
+	(void)state;
+	off("GPUWATCH_MODE=off");
+}
+
+static void disabled_writes_nothing(void **state)
+{
+	(void)state;
+	off("GPUWATCH_DISABLE=1");
+}
+
+static void bad_option_is_said_once_and_its_default_used(void **state)
+{
+	struct outcome *o = under("everything", "GPUWATCH_MODE=fast", "GPUWATCH_RING=-3");
+
+	(void)state;
+	assert_int_equal(warnings(o->err), 1);
+	assert_non_null(strstr(o->err, "GPUWATCH_MODE=fast"));
+	assert_non_null(strstr(o->err, "audit"));
+	assert_true(is_degraded(o, GW_DEGRADED_OPTION));
+	assert_int_equal(only_log(o)->measured, o->truth[0].total);
+	outcome_free(o);
+}
+
+/* ---- without activity records ------------------------------------------------------------- */
+
+static void by_events(const char *option, enum gw_degraded code)
+{
+	struct outcome *o = under("everything", option, "GPUWATCH_EVENT_RATE=4");
+
+	assert_true(is_degraded(o, code));
+	assert_in_range(only_log(o)->measured, 1, o->truth[0].total - 1);
+	assert_int_equal(only_log(o)->by_events, only_log(o)->measured);
+	assert_int_equal(warnings(o->err), 1);
+	outcome_free(o);
+}
+
+static void no_cupti_some_launches_are_timed_by_events(void **state)
+{
+	(void)state;
+	by_events("GPUWATCH_CUPTI=none", GW_DEGRADED_NO_CUPTI);
+}
+
+static void libcupti_named_and_missing(void **state)
+{
+	(void)state;
+	by_events("GPUWATCH_CUPTI=/no/such/libcupti.so", GW_DEGRADED_NO_CUPTI);
+}
+
+static void another_subscriber_goes_first(void **state)
+{
+	(void)state;
+	by_events("STANDIN_SUBSCRIBED=1", GW_DEGRADED_CUPTI_TAKEN);
+}
+
+static void insufficient_privileges(void **state)
+{
+	(void)state;
+	by_events("STANDIN_DENY=1", GW_DEGRADED_NO_CUPTI);
+}
+
+static void libcupti_too_old(void **state)
+{
+	(void)state;
+	by_events("STANDIN_CUPTI_VERSION=12", GW_DEGRADED_NO_CUPTI);
+}
+
+/* A thread's record is used again by the next thread; times must not be mixed up. */
+static void event_times_belong_to_their_launch(void **state)
+{
+	struct outcome *o = under("durations", "GPUWATCH_CUPTI=none", "GPUWATCH_EVENT_RATE=1");
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_true(log->by_events >= 8);
+	for (unsigned i = 0; i < log->kernels; i++) {
+		const struct tally *t = &log->kernel[i];
+
+		if (t->min_ns && t->min_ns < 100000 * (uint64_t)t->grid[0])
+			fprintf(stderr, "grid %u took %llu ns?\n", t->grid[0],
+			        (unsigned long long)t->min_ns);
+		assert_true(!t->min_ns || t->min_ns >= 100000 * (uint64_t)t->grid[0]);
+	}
+	outcome_free(o);
+}
+
+/* Asking an event for its time would break a capture that any thread has under way. */
+static void timing_by_events_leaves_captures_alone(void **state)
+{
+	struct outcome *o = under("beside_capture", "GPUWATCH_CUPTI=none", "GPUWATCH_EVENT_RATE=1");
+
+	(void)state;
+	outcome_free(o);
+}
+
+static void activity_leaves_captures_alone(void **state)
+{
+	struct outcome *o = under("beside_capture", NULL, NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->measured, o->truth[0].total);
+	outcome_free(o);
+}
+
+/* ---- records as they should not be -------------------------------------------------------- */
+
+static void old_record_layouts(void **state)
+{
+	static const char *const version[] = {
+	        "STANDIN_CUPTI_VERSION=13", "STANDIN_CUPTI_VERSION=15", "STANDIN_CUPTI_VERSION=17",
+	        "STANDIN_CUPTI_VERSION=18", "STANDIN_CUPTI_VERSION=19"};
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		struct outcome *o = under("everything", version[i], NULL);
+
+		assert_int_equal(only_log(o)->measured, o->truth[0].total);
+		outcome_free(o);
+	}
+}
+
+static void dropped_records_are_counted(void **state)
+{
+	struct outcome *o = under("many", "STANDIN_DROP=3", NULL);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->counter[GW_COUNTER_activity_dropped], log->total / 3);
+	assert_int_equal(log->measured, log->total - log->total / 3);
+	assert_int_equal(log->counter[GW_COUNTER_launches_unmatched], log->total / 3);
+	outcome_free(o);
+}
+
+static void invalid_times_are_never_used(void **state)
+{
+	struct outcome *o = under("many", "STANDIN_BAD_TIME=4", NULL);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->invalid, log->total / 4);
+	assert_int_equal(log->measured, log->total - log->total / 4);
+	assert_int_equal(log->counter[GW_COUNTER_activity_invalid], log->total / 4);
+	outcome_free(o);
+}
+
+static void late_and_unordered_records_are_joined(void **state)
+{
+	struct outcome *o = under("everything", "STANDIN_HOLD=2", "STANDIN_REORDER=1");
+
+	(void)state;
+	assert_int_equal(only_log(o)->measured, o->truth[0].total);
+	outcome_free(o);
+}
+
+/* ---- the summary ------------------------------------------------------------------------- */
+
+static void summary(const char *option, bool wanted)
+{
+	struct run r = RUN("work", "everything");
+	struct outcome *bare = run_bare(&r), *o;
+
+	r.env[0] = option;
+	o = run_watched(&r);
+	assert_int_equal(o->status, bare->status);
+	assert_string_equal(o->out, bare->out);
+	assert_int_equal(strstr(o->err, "launches") != NULL, wanted);
+	if (!wanted)
+		assert_string_equal(o->err, bare->err);
+	outcome_free(bare);
+	outcome_free(o);
+}
+
+static void summary_on_demand_goes_to_stderr(void **state)
+{
+	(void)state;
+	summary("GPUWATCH_SUMMARY=1", true);
+}
+
+static void summary_can_be_left_out(void **state)
+{
+	(void)state;
+	summary("GPUWATCH_SUMMARY=0", false);
+}
+
+static void summary_is_for_terminals(void **state)
+{
+	(void)state;
+	summary("GPUWATCH_SUMMARY=auto", false);
+}
+
+static void summary_on_a_terminal(void **state)
+{
+	struct run r = RUN("work", "everything");
+	struct outcome *o;
+
+	(void)state;
+	if (WEXITSTATUS(system("command -v script >/dev/null")) != 0)
+		skip();
+	r.env[0] = "GPUWATCH_SUMMARY=auto";
+	r.shell = "script -qec \"$1 $2\" /dev/null";
+	o = run_watched(&r);
+	assert_non_null(strstr(o->out, "gpuwatch: "));
+	outcome_free(o);
+}
+
+/* ---- what a program may notice ------------------------------------------------------------ */
+
+static void errno_stays(void **state)
+{
+	struct outcome *o = under("errno", NULL, NULL);
+
+	(void)state;
+	outcome_free(o);
+	o = under("errno", "GPUWATCH_CUPTI=none", "GPUWATCH_EVENT_RATE=1");
+	outcome_free(o);
+}
+
+static void descriptor_numbers_stay(void **state)
+{
+	struct outcome *o = under("descriptors", NULL, NULL);
+
+	(void)state;
+	outcome_free(o);
+}
+
+/* The log's descriptor is closed under us and its number given to a file of the program's. */
+static void the_programs_files_stay_its_own(void **state)
+{
+	struct run r = RUN("work", "closes_all");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(audit_times_every_kernel),
+	        cmocka_unit_test(count_times_none),
+	        cmocka_unit_test(refused_and_captured_launches_are_told_apart),
+	        cmocka_unit_test(mode_off_writes_nothing),
+	        cmocka_unit_test(disabled_writes_nothing),
+	        cmocka_unit_test(bad_option_is_said_once_and_its_default_used),
+	        cmocka_unit_test(no_cupti_some_launches_are_timed_by_events),
+	        cmocka_unit_test(libcupti_named_and_missing),
+	        cmocka_unit_test(another_subscriber_goes_first),
+	        cmocka_unit_test(insufficient_privileges),
+	        cmocka_unit_test(libcupti_too_old),
+	        cmocka_unit_test(event_times_belong_to_their_launch),
+	        cmocka_unit_test(timing_by_events_leaves_captures_alone),
+	        cmocka_unit_test(activity_leaves_captures_alone),
+	        cmocka_unit_test(old_record_layouts),
+	        cmocka_unit_test(dropped_records_are_counted),
+	        cmocka_unit_test(invalid_times_are_never_used),
+	        cmocka_unit_test(late_and_unordered_records_are_joined),
+	        cmocka_unit_test(summary_on_demand_goes_to_stderr),
+	        cmocka_unit_test(summary_can_be_left_out),
+	        cmocka_unit_test(summary_is_for_terminals),
+	        cmocka_unit_test(summary_on_a_terminal),
+	        cmocka_unit_test(errno_stays),
+	        cmocka_unit_test(descriptor_numbers_stay),
+	        cmocka_unit_test(the_programs_files_stay_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

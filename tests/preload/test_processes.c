@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fork and its family: every process behaves as without us, and has a log of its own. */
+#include "tests/preload/harness.h"
+
+#include <sys/wait.h>
+
+/* Run a scenario both ways; every process that ran kernels has a true log, `logs` in all. */
+static struct outcome *scenario(const char *name, unsigned logs)
+{
+	struct run r = RUN("processes", name);
+	struct outcome *o = run_both(&r);
+
+	assert_int_equal(o->logs, logs);
+	assert_logs_are_the_truth(o);
+	return o;
+}
+
+#define SCENARIO(name, logs)                                                                       \
+	static void test_##name(void **state)                                                      \
+	{                                                                                          \
+		(void)state;                                                                       \
+		outcome_free(scenario(#name, logs));                                               \
+	}
+
+SCENARIO(in_child, 1)
+SCENARIO(child_then_parent, 2)
+SCENARIO(after_compute, 1)
+SCENARIO(after__exit, 1)
+SCENARIO(after_exit, 1)
+SCENARIO(after_exec, 2)
+SCENARIO(after_launch, 1)
+SCENARIO(vfork, 2)
+SCENARIO(spawn, 2)
+SCENARIO(system, 1)
+SCENARIO(popen, 1)
+SCENARIO(daemon_first, 1)
+SCENARIO(raw_clone, 1)
+SCENARIO(raw_clone_exit, 1)
+SCENARIO(grandchildren, 3)
+
+static void daemon_after_use_loses_its_gpu_as_without_us(void **state)
+{
+	struct run r = RUN("processes", "daemon_after");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	/* The parent ended by _exit(): its log need not be closed, but it is its own. */
+	assert_in_range(o->logs, 0, 1);
+	outcome_free(o);
+}
+
+static void children_of_a_launching_process_do_not_hang(void **state)
+{
+	struct run r = RUN("processes", "among_threads");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_logs_are_the_truth(o);
+	assert_int_equal(o->logs, 1 + 20);
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_in_child),
+	        cmocka_unit_test(test_child_then_parent),
+	        cmocka_unit_test(test_after_compute),
+	        cmocka_unit_test(test_after__exit),
+	        cmocka_unit_test(test_after_exit),
+	        cmocka_unit_test(test_after_exec),
+	        cmocka_unit_test(test_after_launch),
+	        cmocka_unit_test(test_vfork),
+	        cmocka_unit_test(test_spawn),
+	        cmocka_unit_test(test_system),
+	        cmocka_unit_test(test_popen),
+	        cmocka_unit_test(test_daemon_first),
+	        cmocka_unit_test(daemon_after_use_loses_its_gpu_as_without_us),
+	        cmocka_unit_test(test_raw_clone),
+	        cmocka_unit_test(test_raw_clone_exit),
+	        cmocka_unit_test(test_grandchildren),
+	        cmocka_unit_test(children_of_a_launching_process_do_not_hang),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program's signals are the program's. */
+#include "tests/preload/harness.h"
+
+#include <signal.h>
+
+static struct outcome *scenario(const char *name)
+{
+	struct run r = RUN("signals", name);
+
+	return run_both(&r);
+}
+
+#define SCENARIO(title, name)                                                                      \
+	static void title(void **state)                                                            \
+	{                                                                                          \
+		struct outcome *o = scenario(name);                                                \
+                                                                                                   \
+		(void)state;                                                                       \
+		assert_int_equal(o->status, 0);                                                    \
+		assert_int_equal(o->logs, 1);                                                      \
+		assert_logs_are_the_truth(o);                                                      \
+		outcome_free(o);                                                                   \
+	}
+
+SCENARIO(interval_timer_at_1_khz, "interval_timer")
+SCENARIO(posix_timer_at_1_khz, "posix_timer")
+SCENARIO(sleep_is_interrupted, "interrupted_sleep")
+SCENARIO(child_signal_is_delivered, "child_signal")
+SCENARIO(our_threads_block_all_signals, "others_block_signals")
+SCENARIO(mask_and_pending_signals_stay, "masked")
+
+static void unhandled_signal_ends_the_program(void **state)
+{
+	struct outcome *o = scenario("unhandled");
+
+	(void)state;
+	assert_int_equal(o->status, SIGUSR2);
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(interval_timer_at_1_khz),
+	        cmocka_unit_test(posix_timer_at_1_khz),
+	        cmocka_unit_test(sleep_is_interrupted),
+	        cmocka_unit_test(child_signal_is_delivered),
+	        cmocka_unit_test(our_threads_block_all_signals),
+	        cmocka_unit_test(mask_and_pending_signals_stay),
+	        cmocka_unit_test(unhandled_signal_ends_the_program),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

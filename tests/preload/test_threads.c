@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that launch, however short they live: nothing is lost, nothing counted twice. */
+#include "tests/preload/harness.h"
+
+static void scenario(const char *name)
+{
+	struct run r = RUN("threads", name);
+	struct outcome *o = run_both(&r);
+
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
+#define SCENARIO(title, name)                                                                      \
+	static void title(void **state)                                                            \
+	{                                                                                          \
+		(void)state;                                                                       \
+		scenario(name);                                                                    \
+	}
+
+SCENARIO(sixty_four_threads_at_once, "at_once")
+SCENARIO(threads_that_end_after_launching, "leaving")
+SCENARIO(thousands_of_short_threads, "short_lived")
+/*
+ * Counting: the stand-in's libcupti has a thread that never ends, as the driver has on a GPU, and
+ * then the program would not end either.
+ */
+static void detached_threads_outlive_main(void **state)
+{
+	struct run r = RUN("threads", "detached");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_MODE=count";
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
+SCENARIO(launches_in_tls_destructors, "tls_destructor")
+SCENARIO(launches_in_tls_destructors_made_before_cuda, "tls_destructor_first")
+SCENARIO(all_threads_initialise_cuda_together, "init_together")
+SCENARIO(cancelled_threads, "cancel")
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(sixty_four_threads_at_once),
+	        cmocka_unit_test(threads_that_end_after_launching),
+	        cmocka_unit_test(thousands_of_short_threads),
+	        cmocka_unit_test(detached_threads_outlive_main),
+	        cmocka_unit_test(launches_in_tls_destructors),
+	        cmocka_unit_test(launches_in_tls_destructors_made_before_cuda),
+	        cmocka_unit_test(all_threads_initialise_cuda_together),
+	        cmocka_unit_test(cancelled_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

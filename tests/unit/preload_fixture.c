@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/preload_fixture.h"
+
+#include "preload/lifecycle.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct gw_hot gw_hot;
+_Atomic uint64_t gw_counters[GW_COUNTERS];
+struct gw_driver gw_driver;
+
+static CUcontext current;
+static bool activity;
+
+static void check(bool ok, const char *what)
+{
+	if (!ok) {
+		perror(what);
+		abort();
+	}
+}
+
+void fixture_start(void)
+{
+	if (gw_hot.shared) {
+		struct gw_thread *t;
+
+		for (uint32_t i = 0; (t = atomic_load(&gw_hot.shared->threads[i])); i++) {
+			free(t->ring);
+			free(t);
+		}
+		munmap(gw_hot.shared, sizeof(struct gw_shared));
+	}
+	memset(&gw_hot, 0, sizeof(gw_hot));
+	memset(gw_counters, 0, sizeof(gw_counters));
+	memset(&gw_driver, 0, sizeof(gw_driver));
+	gw_hot.shared = mmap(NULL, sizeof(struct gw_shared), PROT_READ | PROT_WRITE,
+	                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	check(gw_hot.shared != MAP_FAILED, "mmap");
+	current = NULL;
+	activity = false;
+}
+
+struct gw_thread *fixture_thread(uint32_t slots)
+{
+	struct gw_thread *t = aligned_alloc(64, sizeof(*t));
+
+	check(t != NULL, "aligned_alloc");
+	memset(t, 0, sizeof(*t));
+	t->ring = calloc(slots, sizeof(*t->ring));
+	check(t->ring != NULL, "calloc");
+	t->mask = slots - 1;
+	t->id = t->serial = atomic_load(&gw_hot.shared->thread_count) + 1;
+	atomic_store(&t->state, GW_SLOT_USED);
+	atomic_store(&gw_hot.shared->threads[t->id - 1], t);
+	atomic_store(&gw_hot.shared->thread_count, t->id);
+	return t;
+}
+
+void fixture_context(CUcontext context)
+{
+	current = context;
+}
+
+void fixture_activity(bool on)
+{
+	activity = on;
+}
+
+struct started {
+	pthread_t thread;
+	pthread_barrier_t *gate;
+	void (*body)(unsigned);
+	unsigned number;
+};
+
+static void *run(void *arg)
+{
+	struct started *s = arg;
+
+	pthread_barrier_wait(s->gate);
+	s->body(s->number);
+	return NULL;
+}
+
+void fixture_threads(unsigned threads, void (*body)(unsigned number))
+{
+	struct started s[16];
+	pthread_barrier_t gate;
+
+	check(threads <= COUNT(s), "threads");
+	pthread_barrier_init(&gate, NULL, threads);
+	for (unsigned i = 0; i < threads; i++) {
+		s[i] = (struct started){.gate = &gate, .body = body, .number = i};
+		check(!pthread_create(&s[i].thread, NULL, run, &s[i]), "pthread_create");
+	}
+	for (unsigned i = 0; i < threads; i++)
+		pthread_join(s[i].thread, NULL);
+	pthread_barrier_destroy(&gate);
+}
+
+CUcontext gw_context_current(void)
+{
+	return current;
+}
+
+bool gw_launch_allowed(void)
+{
+	return true;
+}
+
+bool gw_activity_on(void)
+{
+	return activity;
+}
+
+uint32_t gw_activity_graph_id(CUgraphExec exec)
+{
+	return (uint32_t)(uintptr_t)exec;
+}
+
+void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
+                            uint32_t *context_id, uint32_t *stream_id)
+{
+	(void)per_thread;
+	*context_id = (uint32_t)(uintptr_t)context;
+	*stream_id = (uint32_t)(uintptr_t)stream;
+}

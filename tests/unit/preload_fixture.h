@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stands in for what the preload's parts stand on (lifecycle, hooks, activity), so that each
+ * is tested alone: no driver, no worker, no log unless a test brings one.
+ */
+#ifndef GW_TESTS_UNIT_PRELOAD_FIXTURE_H
+#define GW_TESTS_UNIT_PRELOAD_FIXTURE_H
+
+#include "preload/activity.h"
+#include "preload/call.h"
+
+/** Tables as after cuInit, all empty; what an earlier test left is gone. */
+void fixture_start(void);
+
+/** A thread's record with a ring of @p slots (a power of two), in the table of threads. */
+struct gw_thread *fixture_thread(uint32_t slots);
+
+/** The context that is current, for gw_context_current. */
+void fixture_context(CUcontext context);
+
+/** What gw_activity_on answers. */
+void fixture_activity(bool on);
+
+/** Run @p body on @p threads threads at once, each with its number. */
+void fixture_threads(unsigned threads, void (*body)(unsigned number));
+
+/** Length of an array. */
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+#endif

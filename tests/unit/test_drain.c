@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the rings to one row: pushed by the launch path's own functions, drained by the worker's. */
+#include "preload/drain.h"
+#include "preload/launch.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { PUSHERS = 3, EACH = 30000 };
+
+static uint64_t last_ticks;
+static uint32_t taken, seen[PUSHERS + 1], out_of_order;
+static uint32_t order[64];
+static struct gw_thread *pushers[PUSHERS];
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	last_ticks = 0;
+	taken = out_of_order = 0;
+	memset(seen, 0, sizeof(seen));
+	return 0;
+}
+
+static bool push(struct gw_thread *t, uint64_t ticks, uint32_t number)
+{
+	struct gw_call call = {.thread = t, .counted = true};
+
+	call.event = gw_ring_slot(t);
+	if (call.event) {
+		call.event->ticks = ticks;
+		call.event->kernel = number;
+	}
+	gw_event_end(&call, CUDA_SUCCESS, &t->counts.launches);
+	return call.event != NULL;
+}
+
+static void take(struct gw_thread *t, const struct gw_event *e)
+{
+	order[taken++ % COUNT(order)] = e->kernel;
+	out_of_order += e->ticks < last_ticks;
+	seen[t->id % COUNT(seen)] += e->kernel == seen[t->id % COUNT(seen)] + 1;
+	last_ticks = e->ticks;
+}
+
+static void events_of_all_threads_come_in_order_of_call(void **state)
+{
+	struct gw_thread *a = fixture_thread(8), *b = fixture_thread(8), *c = fixture_thread(8);
+
+	(void)state;
+	push(a, 10, 1);
+	push(a, 40, 4);
+	push(b, 20, 2);
+	push(b, 50, 5);
+	push(c, 30, 3);
+	assert_true(gw_drain_pending());
+	assert_int_equal(gw_drain(take), 5);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(order[i], i + 1);
+	assert_false(gw_drain_pending());
+	assert_int_equal(gw_drain(take), 0);
+}
+
+static void a_full_ring_drops_and_counts(void **state)
+{
+	struct gw_thread *t = fixture_thread(4);
+
+	(void)state;
+	for (uint32_t i = 1; i <= 4; i++)
+		assert_true(push(t, i, i));
+	assert_false(push(t, 5, 5));
+	assert_int_equal(atomic_load(&t->counts.dropped), 1);
+	assert_int_equal(atomic_load(&t->counts.launches), 5);
+	assert_int_equal(gw_drain(take), 4);
+	assert_true(push(t, 6, 6));
+	assert_int_equal(gw_drain(take), 1);
+	assert_int_equal(order[4], 6);
+}
+
+static void indexes_may_wrap(void **state)
+{
+	struct gw_thread *t = fixture_thread(8);
+	uint32_t near = UINT32_MAX - 2;
+
+	(void)state;
+	atomic_store(&t->head, near);
+	atomic_store(&t->tail, near);
+	t->tail_seen = near;
+	for (uint32_t round = 0; round < 3; round++) {
+		for (uint32_t i = 1; i <= 8; i++)
+			assert_true(push(t, round * 8 + i, round * 8 + i));
+		assert_false(push(t, 0, 0));
+		assert_int_equal(gw_drain(take), 8);
+	}
+	assert_int_equal(out_of_order, 0);
+	assert_int_equal(atomic_load(&t->tail), near + 24);
+}
+
+static void what_fails_or_is_captured_leaves_no_event(void **state)
+{
+	struct gw_thread *t = fixture_thread(4);
+	struct gw_call call = {.thread = t, .counted = true, .event = gw_ring_slot(t)};
+
+	(void)state;
+	gw_event_end(&call, CUDA_ERROR_INVALID_VALUE, &t->counts.launches);
+	call.captured = true;
+	gw_event_end(&call, CUDA_SUCCESS, &t->counts.launches);
+	assert_int_equal(atomic_load(&t->counts.failed), 1);
+	assert_int_equal(atomic_load(&t->counts.captured), 1);
+	assert_int_equal(atomic_load(&t->counts.launches), 0);
+	assert_false(gw_drain_pending());
+}
+
+static void a_thread_that_ended_is_freed_once_its_ring_is_empty(void **state)
+{
+	struct gw_thread *t = fixture_thread(4);
+
+	(void)state;
+	push(t, 1, 1);
+	atomic_store(&t->state, GW_SLOT_RETIRED);
+	gw_drain(take);
+	assert_int_equal(atomic_load(&t->state), GW_SLOT_RETIRED);
+	gw_drain(take);
+	assert_int_equal(atomic_load(&t->state), GW_SLOT_FREE);
+}
+
+static void every_earlier_call_is_drained_until_then(void **state)
+{
+	struct gw_thread *t = fixture_thread(4);
+	uint64_t before = gw_ticks();
+
+	(void)state;
+	push(t, before, 1);
+	gw_drain(take);
+	assert_true(gw_drained_until() >= before);
+	assert_true(gw_drained_until() <= gw_ticks());
+}
+
+static void push_many(unsigned number)
+{
+	struct gw_thread *t;
+
+	if (!number) { /* the worker */
+		while (taken < PUSHERS * EACH)
+			gw_drain(take);
+		return;
+	}
+	t = pushers[number - 1];
+	for (uint32_t i = 1; i <= EACH;)
+		i += push(t, i, i);
+}
+
+static void nothing_is_lost_or_torn_between_threads(void **state)
+{
+	(void)state;
+	for (int i = 0; i < PUSHERS; i++)
+		pushers[i] = fixture_thread(64);
+	fixture_threads(PUSHERS + 1, push_many);
+	assert_int_equal(taken, PUSHERS * EACH);
+	for (int i = 1; i <= PUSHERS; i++)
+		assert_int_equal(seen[i], EACH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup(name, start)
+	        T(events_of_all_threads_come_in_order_of_call),
+	        T(a_full_ring_drops_and_counts),
+	        T(indexes_may_wrap),
+	        T(what_fails_or_is_captured_leaves_no_event),
+	        T(a_thread_that_ended_is_freed_once_its_ring_is_empty),
+	        T(every_earlier_call_is_drained_until_then),
+	        T(nothing_is_lost_or_torn_between_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

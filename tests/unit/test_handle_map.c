@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/handle_map.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct gw_map *map;
+static uint32_t gone[8], gone_count;
+static _Atomic unsigned wrong;
+
+static int start(void **state)
+{
+	(void)state;
+	map = calloc(1, sizeof(*map));
+	gone_count = 0;
+	atomic_store(&wrong, 0);
+	return map ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	free(map);
+	return 0;
+}
+
+static void note_gone(uint32_t slot)
+{
+	gone[gone_count++ % COUNT(gone)] = slot;
+}
+
+/* Handles whose chains begin at the same entry. */
+static void colliding(uintptr_t *keys, unsigned n)
+{
+	uint32_t at = gw_map_hash(0x1000);
+
+	for (uintptr_t k = 0x1000; n; k += 16)
+		if (gw_map_hash(k) == at) {
+			*keys++ = k;
+			n--;
+		}
+}
+
+static void a_handle_is_found_with_its_slot_and_owner(void **state)
+{
+	(void)state;
+	assert_int_equal(gw_map_get(map, 0x1000), 0);
+	assert_true(gw_map_put(map, 0x1000, 7, 0x99, 0));
+	assert_true(gw_map_put(map, 0x2000, 8, 0, 0x77));
+	assert_int_equal(gw_map_get(map, 0x1000), 7);
+	assert_int_equal(gw_map_get(map, 0x2000), 8);
+	assert_int_equal(gw_map_owner(map, 0x1000), 0x99);
+	assert_int_equal(gw_map_owner(map, 0x3000), 0);
+	assert_int_equal(gw_map_get(map, 0x3000), 0);
+}
+
+static void a_removed_handle_is_unknown_and_may_come_back_as_another(void **state)
+{
+	(void)state;
+	gw_map_put(map, 0x1000, 7, 0, 0);
+	assert_int_equal(gw_map_remove(map, 0x1000), 7);
+	assert_int_equal(gw_map_get(map, 0x1000), 0);
+	assert_int_equal(gw_map_remove(map, 0x1000), 0);
+	assert_true(gw_map_put(map, 0x1000, 9, 0x5, 0));
+	assert_int_equal(gw_map_get(map, 0x1000), 9);
+	assert_int_equal(gw_map_owner(map, 0x1000), 0x5);
+}
+
+static void a_second_put_replaces_the_slot(void **state)
+{
+	(void)state;
+	gw_map_put(map, 0x1000, 7, 0, 0);
+	gw_map_put(map, 0x1000, 8, 0, 0);
+	assert_int_equal(gw_map_get(map, 0x1000), 8);
+	assert_int_equal(gw_map_remove(map, 0x1000), 8);
+	assert_int_equal(gw_map_get(map, 0x1000), 0);
+}
+
+static void colliding_handles_are_found_past_removed_ones(void **state)
+{
+	uintptr_t keys[8];
+
+	(void)state;
+	colliding(keys, 8);
+	for (uint32_t i = 0; i < 8; i++)
+		gw_map_put(map, keys[i], i + 1, 0, 0);
+	gw_map_remove(map, keys[0]);
+	gw_map_remove(map, keys[3]);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(gw_map_get(map, keys[i]), i == 0 || i == 3 ? 0 : i + 1);
+	/* Put anew before its old place in the chain: a removal must find both. */
+	gw_map_put(map, keys[7], 70, 0, 0);
+	assert_int_equal(gw_map_get(map, keys[7]), 70);
+	gw_map_remove(map, keys[7]);
+	assert_int_equal(gw_map_get(map, keys[7]), 0);
+}
+
+static void a_chain_takes_as_many_as_are_searched(void **state)
+{
+	uintptr_t keys[GW_MAP_PROBE + 1];
+
+	(void)state;
+	colliding(keys, GW_MAP_PROBE + 1);
+	for (uint32_t i = 0; i < GW_MAP_PROBE; i++)
+		assert_true(gw_map_put(map, keys[i], i + 1, 0, 0));
+	assert_false(gw_map_put(map, keys[GW_MAP_PROBE], 999, 0, 0));
+	assert_int_equal(gw_map_get(map, keys[GW_MAP_PROBE]), 0);
+	for (uint32_t i = 0; i < GW_MAP_PROBE; i++)
+		assert_int_equal(gw_map_get(map, keys[i]), i + 1);
+	gw_map_remove(map, keys[5]);
+	assert_true(gw_map_put(map, keys[GW_MAP_PROBE], 999, 0, 0));
+	assert_int_equal(gw_map_get(map, keys[GW_MAP_PROBE]), 999);
+}
+
+static void what_dies_with_an_owner_is_forgotten(void **state)
+{
+	(void)state;
+	gw_map_put(map, 0x1000, 1, 0xa, 0);
+	gw_map_put(map, 0x2000, 2, 0xa, 0xc);
+	gw_map_put(map, 0x3000, 3, 0xb, 0xc);
+	gw_map_put(map, 0x4000, 4, 0, 0);
+	gw_map_remove_all(map, 0xa, 0, note_gone);
+	assert_int_equal(gone_count, 2);
+	assert_int_equal(gone[0] + gone[1], 3);
+	assert_int_equal(gw_map_get(map, 0x1000), 0);
+	assert_int_equal(gw_map_get(map, 0x2000), 0);
+	assert_int_equal(gw_map_get(map, 0x3000), 3);
+	assert_int_equal(gw_map_get(map, 0x4000), 4);
+}
+
+static void what_dies_with_a_context_is_forgotten(void **state)
+{
+	(void)state;
+	gw_map_put(map, 0x1000, 1, 0xa, 0xc);
+	gw_map_put(map, 0x2000, 2, 0xc, 0);
+	gw_map_remove_all(map, 0, 0xc, NULL);
+	assert_int_equal(gw_map_get(map, 0x1000), 0);
+	assert_int_equal(gw_map_get(map, 0x2000), 2);
+}
+
+static void an_entry_used_anew_has_nothing_of_its_last_owner(void **state)
+{
+	(void)state;
+	gw_map_put(map, 0x1000, 1, 0xa, 0xc);
+	gw_map_remove(map, 0x1000);
+	gw_map_put(map, 0x1000, 2, 0, 0);
+	gw_map_remove_all(map, 0xa, 0xc, NULL);
+	assert_int_equal(gw_map_get(map, 0x1000), 2);
+}
+
+enum { ROUNDS = 20000, SHARED = 6 };
+static uintptr_t contended[SHARED];
+
+/* A handle's slot tells the handle: whoever finds another's slot has been misled. */
+static void churn(unsigned number)
+{
+	unsigned seed = number + 1;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		unsigned k = (unsigned)rand_r(&seed) % SHARED;
+		uint32_t found = gw_map_get(map, contended[k]);
+
+		if (found && found != k + 1)
+			atomic_fetch_add(&wrong, 1);
+		if (rand_r(&seed) % 2)
+			gw_map_put(map, contended[k], k + 1, 0, 0);
+		else
+			found = gw_map_remove(map, contended[k]);
+		if (found && found != k + 1)
+			atomic_fetch_add(&wrong, 1);
+	}
+}
+
+static void threads_never_find_the_slot_of_another_handle(void **state)
+{
+	(void)state;
+	/* One chain, so that every entry serves every handle in turn. */
+	colliding(contended, SHARED);
+	fixture_threads(4, churn);
+	assert_int_equal(atomic_load(&wrong), 0);
+	for (unsigned k = 0; k < SHARED; k++) {
+		gw_map_put(map, contended[k], k + 1, 0, 0);
+		assert_int_equal(gw_map_get(map, contended[k]), k + 1);
+	}
+}
+
+/* Each thread's own handles; another clears an owner that none of them has. */
+static void own_handles(unsigned number)
+{
+	uintptr_t base = (uintptr_t)(number + 1) << 32;
+
+	for (uint32_t i = 1; i <= ROUNDS / 10; i++) {
+		if (!number) {
+			gw_map_remove_all(map, 0xdead, 0, NULL);
+			i += ROUNDS / 100;
+			continue;
+		}
+		if (!gw_map_put(map, base + i * 16, i, number, 0) ||
+		    gw_map_get(map, base + i * 16) != i ||
+		    (i % 2 && gw_map_remove(map, base + i * 16) != i))
+			atomic_fetch_add(&wrong, 1);
+	}
+}
+
+static void threads_keep_their_own_handles(void **state)
+{
+	(void)state;
+	fixture_threads(4, own_handles);
+	assert_int_equal(atomic_load(&wrong), 0);
+	for (uintptr_t t = 1; t < 4; t++)
+		for (uint32_t i = 1; i <= ROUNDS / 10; i++)
+			assert_int_equal(gw_map_get(map, ((t + 1) << 32) + i * 16), i % 2 ? 0 : i);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	        T(a_handle_is_found_with_its_slot_and_owner),
+	        T(a_removed_handle_is_unknown_and_may_come_back_as_another),
+	        T(a_second_put_replaces_the_slot),
+	        T(colliding_handles_are_found_past_removed_ones),
+	        T(a_chain_takes_as_many_as_are_searched),
+	        T(what_dies_with_an_owner_is_forgotten),
+	        T(what_dies_with_a_context_is_forgotten),
+	        T(an_entry_used_anew_has_nothing_of_its_last_owner),
+	        T(threads_never_find_the_slot_of_another_handle),
+	        T(threads_keep_their_own_handles),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches meet their records. A launch is told by its `known`, a record by its duration. */
+#include "preload/join.h"
+#include "preload/clock.h"
+#include "preload/tables.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { STREAM_A = 1, STREAM_B = 2, GRAPH = 9, MANY = 1 << 19 };
+
+static struct {
+	uint32_t launch;
+	uint64_t duration;
+	double seconds;
+} met[64];
+static uint32_t met_count, lost[64], lost_count, uncalled_count;
+static uint64_t now = 1000000000000;
+static struct gw_config_entry configs[4];
+
+/* What the join stands on. */
+struct gw_config_entry *gw_config_entry(uint32_t id)
+{
+	return &configs[id];
+}
+
+uint64_t gw_now_ns(void)
+{
+	return now;
+}
+
+static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds)
+{
+	met[met_count % COUNT(met)].launch = r->known;
+	met[met_count % COUNT(met)].duration = a ? a->end - a->start : 0;
+	met[met_count++ % COUNT(met)].seconds = seconds;
+}
+
+static void unmatched(struct gw_record_launch *r)
+{
+	lost[lost_count++ % COUNT(lost)] = r->known;
+}
+
+static void uncalled(const struct gw_activity *a)
+{
+	(void)a;
+	uncalled_count++;
+}
+
+static int start(void **state)
+{
+	static const struct gw_join_sink sink = {joined, unmatched, uncalled};
+
+	(void)state;
+	gw_join_start(&sink);
+	met_count = lost_count = uncalled_count = 0;
+	memset(met, 0, sizeof(met));
+	memset(gw_counters, 0, sizeof(gw_counters));
+	for (uint32_t i = 1; i < COUNT(configs); i++) {
+		configs[i].name = i == 1 ? "first" : i == 2 ? "second" : "third";
+		configs[i].config = (struct gw_config){{i, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+	}
+	return 0;
+}
+
+/* Frees what waits, so that the leak checker can tell a leak. */
+static int stop(void **state)
+{
+	(void)state;
+	gw_join_batch(true);
+	return 0;
+}
+
+static void wait_in(enum gw_join_by by, uint64_t key, uint32_t number, uint32_t config,
+                    uint32_t launch)
+{
+	struct gw_record_launch r = {.config = config, .known = launch, .call_ns = now};
+
+	gw_join_wait(by, key, number, &r);
+}
+
+static void launch(uint32_t stream, uint32_t config, uint32_t number)
+{
+	wait_in(GW_JOIN_STREAM, gw_join_stream_key(1, stream), 0, config, number);
+}
+
+static struct gw_activity activity(uint32_t config, uint32_t correlation, uint64_t duration)
+{
+	return (struct gw_activity){.name = configs[config].name,
+	                            .start = now,
+	                            .end = now + duration,
+	                            .context = 1,
+	                            .correlation = correlation,
+	                            .grid = {configs[config].config.grid.x, 1, 1},
+	                            .block = {32, 1, 1}};
+}
+
+static void record(uint32_t stream, uint32_t config, uint32_t correlation, uint64_t duration)
+{
+	struct gw_activity a = activity(config, correlation, duration);
+
+	a.stream = stream;
+	gw_join_record(&a);
+}
+
+static void node(uint32_t config, uint32_t correlation, uint64_t duration)
+{
+	struct gw_activity a = activity(config, correlation, duration);
+
+	a.graph = GRAPH;
+	a.stream = STREAM_A;
+	gw_join_record(&a);
+}
+
+static void assert_met(uint32_t at, uint32_t launch_number, uint64_t duration)
+{
+	assert_true(at < met_count);
+	assert_int_equal(met[at].launch, launch_number);
+	assert_int_equal(met[at].duration, duration);
+}
+
+static void launches_of_a_stream_meet_records_in_order(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= 3; i++)
+		launch(STREAM_A, 1, i);
+	for (uint32_t i = 1; i <= 3; i++)
+		record(STREAM_A, 1, 100 + i, i * 10);
+	gw_join_batch(false);
+	for (uint32_t i = 1; i <= 3; i++)
+		assert_met(i - 1, i, i * 10);
+	assert_int_equal(gw_join_waiting(), 0);
+}
+
+static void records_that_come_out_of_order_are_put_in_order(void **state)
+{
+	static const uint32_t order[] = {3, 1, 4, 2};
+
+	(void)state;
+	for (uint32_t i = 1; i <= 4; i++)
+		launch(STREAM_A, 1, i);
+	for (uint32_t i = 0; i < 4; i++)
+		record(STREAM_A, 1, order[i], order[i] * 10);
+	gw_join_batch(false);
+	for (uint32_t i = 1; i <= 4; i++)
+		assert_met(i - 1, i, i * 10);
+}
+
+static void the_order_holds_where_correlation_ids_wrap(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= 4; i++)
+		launch(STREAM_A, 1, i);
+	for (uint32_t i = 4; i >= 1; i--)
+		record(STREAM_A, 1, UINT32_MAX - 2 + i, i * 10);
+	gw_join_batch(false);
+	for (uint32_t i = 1; i <= 4; i++)
+		assert_met(i - 1, i, i * 10);
+}
+
+static void streams_do_not_mix(void **state)
+{
+	(void)state;
+	launch(STREAM_A, 1, 1);
+	launch(STREAM_B, 1, 2);
+	record(STREAM_B, 1, 5, 20);
+	record(STREAM_A, 1, 6, 10);
+	gw_join_batch(false);
+	assert_met(0, 2, 20);
+	assert_met(1, 1, 10);
+}
+
+static void a_record_that_is_missing_costs_its_launch_only(void **state)
+{
+	(void)state;
+	launch(STREAM_A, 1, 1);
+	launch(STREAM_A, 2, 2);
+	launch(STREAM_A, 1, 3);
+	record(STREAM_A, 1, 11, 10);
+	record(STREAM_A, 1, 13, 30); /* 12 was dropped */
+	gw_join_batch(false);
+	assert_met(0, 1, 10);
+	assert_met(1, 3, 30);
+	assert_int_equal(gw_join_waiting(), 1);
+}
+
+static void an_overtaken_launch_gives_up_after_two_seconds(void **state)
+{
+	(void)state;
+	launch(STREAM_A, 2, 1);
+	launch(STREAM_A, 1, 2);
+	record(STREAM_A, 1, 12, 20);
+	gw_join_batch(false);
+	now += 1900000000;
+	gw_join_batch(false);
+	assert_int_equal(lost_count, 0);
+	now += 200000000;
+	gw_join_batch(false);
+	assert_int_equal(lost_count, 1);
+	assert_int_equal(lost[0], 1);
+	assert_int_equal(gw_join_waiting(), 0);
+}
+
+static void a_launch_nobody_overtook_waits_on(void **state)
+{
+	(void)state;
+	launch(STREAM_A, 1, 1);
+	now += 3600000000000;
+	gw_join_batch(false);
+	assert_int_equal(lost_count, 0);
+	record(STREAM_A, 1, 1, 10);
+	gw_join_batch(false);
+	assert_met(0, 1, 10);
+}
+
+static void a_record_before_its_launch_waits_for_it(void **state)
+{
+	(void)state;
+	record(STREAM_A, 1, 1, 10);
+	gw_join_batch(false);
+	assert_int_equal(uncalled_count, 0);
+	launch(STREAM_A, 1, 1);
+	gw_join_batch(false);
+	assert_met(0, 1, 10);
+	assert_int_equal(uncalled_count, 0);
+}
+
+static void a_record_without_a_launch_is_handed_on_in_the_end(void **state)
+{
+	(void)state;
+	record(STREAM_A, 1, 1, 10);
+	for (int i = 0; i < 10; i++)
+		gw_join_batch(false);
+	assert_int_equal(uncalled_count, 1);
+	record(STREAM_A, 1, 2, 10);
+	gw_join_batch(true);
+	assert_int_equal(uncalled_count, 2);
+	assert_int_equal(met_count, 0);
+}
+
+static void a_kernel_launched_by_a_kernel_takes_no_launch(void **state)
+{
+	struct gw_activity a = activity(1, 1, 99);
+
+	(void)state;
+	a.stream = STREAM_A;
+	a.device_launched = true;
+	launch(STREAM_A, 1, 1);
+	gw_join_record(&a);
+	gw_join_batch(false);
+	assert_int_equal(uncalled_count, 1);
+	assert_int_equal(met_count, 0);
+}
+
+static void another_configuration_or_name_is_no_match(void **state)
+{
+	struct gw_activity a = activity(1, 1, 99);
+
+	(void)state;
+	a.stream = STREAM_A;
+	launch(STREAM_A, 1, 1);
+	a.grid[1] = 2;
+	gw_join_record(&a);
+	a = activity(1, 2, 99);
+	a.stream = STREAM_A;
+	a.dynamic_shared = 16;
+	gw_join_record(&a);
+	a = activity(1, 3, 99);
+	a.stream = STREAM_A;
+	a.name = "another";
+	gw_join_record(&a);
+	gw_join_batch(true);
+	assert_int_equal(met_count, 0);
+	assert_int_equal(uncalled_count, 3);
+	assert_int_equal(lost_count, 1);
+}
+
+static void a_name_whose_memory_is_used_anew_is_read_anew(void **state)
+{
+	static char name[8];
+	struct gw_activity a = activity(1, 1, 10);
+
+	(void)state;
+	a.stream = STREAM_A;
+	a.name = name;
+	launch(STREAM_A, 1, 1);
+	launch(STREAM_A, 2, 2);
+	strcpy(name, "first");
+	gw_join_record(&a);
+	strcpy(name, "second");
+	a.grid[0] = 2;
+	a.correlation = 2;
+	a.end += 10;
+	gw_join_record(&a);
+	strcpy(name, "gone");
+	gw_join_batch(false);
+	assert_met(0, 1, 10);
+	assert_met(1, 2, 20);
+}
+
+static void a_record_without_a_name_is_survived(void **state)
+{
+	struct gw_activity a = activity(1, 1, 10);
+
+	(void)state;
+	a.name = NULL;
+	gw_join_record(&a);
+	gw_join_batch(true);
+	assert_int_equal(uncalled_count, 1);
+}
+
+static void graph_launches_that_are_open_at_once_keep_their_kernels(void **state)
+{
+	(void)state;
+	for (uint32_t g = 1; g <= 2; g++)
+		for (uint32_t i = 1; i <= 3; i++)
+			wait_in(GW_JOIN_GRAPH, GRAPH, g, i, g * 10 + i);
+	/* The kernels of both come mixed, those of a launch in any order. */
+	node(3, 51, 13);
+	node(2, 52, 22);
+	gw_join_batch(false);
+	node(1, 52, 21);
+	node(1, 51, 11);
+	node(2, 51, 12);
+	node(3, 52, 23);
+	gw_join_batch(false);
+	assert_int_equal(met_count, 6);
+	for (uint32_t i = 0; i < 6; i++)
+		assert_int_equal(met[i].launch, met[i].duration);
+	assert_int_equal(gw_join_waiting(), 0);
+}
+
+static void a_kernel_no_node_fits_opens_no_graph_launch(void **state)
+{
+	struct gw_activity body = activity(2, 50, 99);
+
+	(void)state;
+	body.graph = GRAPH;
+	body.name = "body_of_a_conditional";
+	wait_in(GW_JOIN_GRAPH, GRAPH, 1, 1, 11);
+	gw_join_record(&body);
+	node(1, 51, 11);
+	gw_join_batch(true);
+	assert_met(0, 11, 11);
+	assert_int_equal(uncalled_count, 1);
+}
+
+static void a_correlation_id_decides_where_it_is_known(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= 3; i++)
+		wait_in(GW_JOIN_CORRELATION, 0, 70 + i, 1, i);
+	record(STREAM_B, 1, 73, 30);
+	record(STREAM_A, 1, 71, 10);
+	gw_join_batch(false);
+	assert_met(0, 1, 10);
+	assert_met(1, 3, 30);
+	assert_int_equal(gw_join_waiting(), 1);
+}
+
+static void a_ticket_brings_the_time_of_its_launch(void **state)
+{
+	(void)state;
+	wait_in(GW_JOIN_TICKET, 4, 1, 1, 1);
+	wait_in(GW_JOIN_TICKET, 4, 2, 1, 2);
+	wait_in(GW_JOIN_TICKET, 5, 1, 1, 3);
+	gw_join_ticket(4, 2, 0.25);
+	assert_int_equal(met_count, 1);
+	assert_int_equal(met[0].launch, 2);
+	assert_true(met[0].seconds == 0.25);
+	gw_join_ticket(4, 99, 1);
+	gw_join_ticket(6, 1, 1);
+	assert_int_equal(met_count, 1);
+	/* The ticket that was passed over gives up like any overtaken launch. */
+	now += 3000000000;
+	gw_join_batch(false);
+	assert_int_equal(lost_count, 1);
+	assert_int_equal(lost[0], 1);
+}
+
+static void the_end_gives_up_everything(void **state)
+{
+	(void)state;
+	launch(STREAM_A, 1, 1);
+	wait_in(GW_JOIN_GRAPH, GRAPH, 1, 1, 2);
+	wait_in(GW_JOIN_TICKET, 4, 1, 1, 3);
+	gw_join_batch(true);
+	assert_int_equal(lost_count, 3);
+	assert_int_equal(gw_join_waiting(), 0);
+}
+
+static void no_more_than_the_bound_wait_and_the_oldest_give_up(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++)
+		launch(STREAM_A, 1, i);
+	assert_int_equal(gw_join_waiting(), MANY);
+	assert_int_equal(lost_count, 0);
+	launch(STREAM_A, 1, MANY);
+	assert_int_equal(gw_join_waiting(), MANY);
+	assert_int_equal(lost_count, 1);
+	assert_int_equal(lost[0], 0);
+	/* A queue of its own has no older one to give up. */
+	launch(STREAM_B, 1, MANY + 1);
+	assert_int_equal(lost_count, 2);
+	assert_int_equal(lost[1], MANY + 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	        T(launches_of_a_stream_meet_records_in_order),
+	        T(records_that_come_out_of_order_are_put_in_order),
+	        T(the_order_holds_where_correlation_ids_wrap),
+	        T(streams_do_not_mix),
+	        T(a_record_that_is_missing_costs_its_launch_only),
+	        T(an_overtaken_launch_gives_up_after_two_seconds),
+	        T(a_launch_nobody_overtook_waits_on),
+	        T(a_record_before_its_launch_waits_for_it),
+	        T(a_record_without_a_launch_is_handed_on_in_the_end),
+	        T(a_kernel_launched_by_a_kernel_takes_no_launch),
+	        T(another_configuration_or_name_is_no_match),
+	        T(a_name_whose_memory_is_used_anew_is_read_anew),
+	        T(a_record_without_a_name_is_survived),
+	        T(graph_launches_that_are_open_at_once_keep_their_kernels),
+	        T(a_kernel_no_node_fits_opens_no_graph_launch),
+	        T(a_correlation_id_decides_where_it_is_known),
+	        T(a_ticket_brings_the_time_of_its_launch),
+	        T(the_end_gives_up_everything),
+	        T(no_more_than_the_bound_wait_and_the_oldest_give_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* Every variable of the list unset. */
+static int clear(void **state)
+{
+	(void)state;
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) unsetenv(variable);
+#include "predictor/config.def"
+#undef OPTION
+	return 0;
+}
+
+static void with(const char *variable, const char *value)
+{
+	setenv(variable, value, 1);
+	gw_options_read();
+}
+
+/* Rejected, told by name and value, and the default stands. */
+static void refuses(const char *variable, const char *value)
+{
+	clear(NULL);
+	with(variable, value);
+	if (!strstr(gw_options.rejected, variable))
+		print_error("%s=%s was taken\n", variable, value);
+	assert_non_null(strstr(gw_options.rejected, variable));
+	assert_non_null(strstr(gw_options.rejected, "is not understood"));
+	assert_int_equal(gw_options.mode, GW_MODE_AUDIT);
+	assert_int_equal(gw_options.summary, GW_SUMMARY_AUTO);
+	assert_int_equal(gw_options.log_max, 1u << 30);
+	assert_int_equal(gw_options.ring, 16384);
+	assert_int_equal(gw_options.event_rate, 16);
+	assert_string_equal(gw_options.out, "gpuwatch.%h.%p.gwl");
+	assert_string_equal(gw_options.cupti, "");
+}
+
+static void defaults_hold_where_nothing_is_set(void **state)
+{
+	(void)state;
+	gw_options_read();
+	assert_string_equal(gw_options.rejected, "");
+	assert_int_equal(gw_options.mode, GW_MODE_AUDIT);
+	assert_int_equal(gw_options.summary, GW_SUMMARY_AUTO);
+	assert_int_equal(gw_options.log_max, 1u << 30);
+	assert_int_equal(gw_options.ring, 16384);
+	assert_int_equal(gw_options.event_rate, 16);
+	assert_string_equal(gw_options.out, "gpuwatch.%h.%p.gwl");
+	assert_string_equal(gw_options.cupti, "");
+}
+
+static void an_empty_value_is_as_none(void **state)
+{
+	(void)state;
+	setenv("GPUWATCH_MODE", "", 1);
+	setenv("GPUWATCH_OUT", "", 1);
+	setenv("GPUWATCH_LOG_MAX", "", 1);
+	defaults_hold_where_nothing_is_set(state);
+}
+
+static void every_mode_and_summary_is_known(void **state)
+{
+	(void)state;
+	with("GPUWATCH_MODE", "count");
+	assert_int_equal(gw_options.mode, GW_MODE_COUNT);
+	with("GPUWATCH_MODE", "off");
+	assert_int_equal(gw_options.mode, GW_MODE_OFF);
+	with("GPUWATCH_MODE", "audit");
+	assert_int_equal(gw_options.mode, GW_MODE_AUDIT);
+	with("GPUWATCH_SUMMARY", "0");
+	assert_int_equal(gw_options.summary, GW_SUMMARY_NO);
+	with("GPUWATCH_SUMMARY", "1");
+	assert_int_equal(gw_options.summary, GW_SUMMARY_YES);
+	with("GPUWATCH_SUMMARY", "auto");
+	assert_int_equal(gw_options.summary, GW_SUMMARY_AUTO);
+	assert_string_equal(gw_options.rejected, "");
+}
+
+static void disable_wins_over_the_mode(void **state)
+{
+	(void)state;
+	setenv("GPUWATCH_DISABLE", "1", 1);
+	with("GPUWATCH_MODE", "count");
+	assert_int_equal(gw_options.mode, GW_MODE_OFF);
+	with("GPUWATCH_DISABLE", "0");
+	assert_int_equal(gw_options.mode, GW_MODE_COUNT);
+}
+
+static void sizes_have_units(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} sizes[] = {{"65536", 65536},           {"64K", 65536},
+	             {"64k", 65536},             {"3M", UINT64_C(3) << 20},
+	             {"2g", UINT64_C(2) << 30},  {"1T", UINT64_C(1) << 40},
+	             {"1024G", UINT64_C(1) << 40}, {"1099511627776", UINT64_C(1) << 40}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		with("GPUWATCH_LOG_MAX", sizes[i].text);
+		assert_string_equal(gw_options.rejected, "");
+		assert_int_equal(gw_options.log_max, sizes[i].bytes);
+	}
+}
+
+static void a_ring_is_rounded_up_to_a_power_of_two(void **state)
+{
+	(void)state;
+	with("GPUWATCH_RING", "64");
+	assert_int_equal(gw_options.ring, 64);
+	with("GPUWATCH_RING", "65");
+	assert_int_equal(gw_options.ring, 128);
+	with("GPUWATCH_RING", "1048576");
+	assert_int_equal(gw_options.ring, 1048576);
+}
+
+static void texts_are_taken_as_they_are(void **state)
+{
+	(void)state;
+	setenv("GPUWATCH_OUT", "/tmp/with space.%p", 1);
+	with("GPUWATCH_CUPTI", "none");
+	assert_string_equal(gw_options.out, "/tmp/with space.%p");
+	assert_string_equal(gw_options.cupti, "none");
+}
+
+static void what_is_not_understood_keeps_its_default(void **state)
+{
+	static const char *const bad[][2] = {
+	        {"GPUWATCH_MODE", "audi"},        {"GPUWATCH_MODE", "audit|count"},
+	        {"GPUWATCH_MODE", "Count"},       {"GPUWATCH_DISABLE", "2"},
+	        {"GPUWATCH_DISABLE", "yes"},      {"GPUWATCH_SUMMARY", "2"},
+	        {"GPUWATCH_LOG_MAX", "65535"},    {"GPUWATCH_LOG_MAX", "2T"},
+	        {"GPUWATCH_LOG_MAX", "1X"},       {"GPUWATCH_LOG_MAX", "1GB"},
+	        {"GPUWATCH_LOG_MAX", "100000 "},  {"GPUWATCH_LOG_MAX", "K"},
+	        {"GPUWATCH_LOG_MAX", "1.5G"},     {"GPUWATCH_LOG_MAX", "18446744073709551615T"},
+	        {"GPUWATCH_RING", "63"},          {"GPUWATCH_RING", "1048577"},
+	        {"GPUWATCH_RING", "-64"},         {"GPUWATCH_RING", " -64"},
+	        {"GPUWATCH_RING", "1K"},          {"GPUWATCH_RING", "99999999999999999999999"},
+	        {"GPUWATCH_EVENT_RATE", "0"},     {"GPUWATCH_EVENT_RATE", "1000001"},
+	        {"GPUWATCH_EVENT_RATE", "many"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		refuses(bad[i][0], bad[i][1]);
+}
+
+static void a_text_too_long_is_refused(void **state)
+{
+	static char text[5000];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	refuses("GPUWATCH_OUT", text);
+	refuses("GPUWATCH_CUPTI", text);
+	text[4095] = 0;
+	clear(NULL);
+	with("GPUWATCH_OUT", text);
+	assert_string_equal(gw_options.out, text);
+}
+
+static void only_the_first_misunderstanding_is_told(void **state)
+{
+	(void)state;
+	setenv("GPUWATCH_MODE", "wrong", 1);
+	with("GPUWATCH_RING", "wrong");
+	assert_non_null(strstr(gw_options.rejected, "GPUWATCH_MODE=wrong"));
+	assert_null(strstr(gw_options.rejected, "GPUWATCH_RING"));
+	clear(NULL);
+	gw_options_read();
+	assert_string_equal(gw_options.rejected, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup(name, clear)
+	        T(defaults_hold_where_nothing_is_set),
+	        T(an_empty_value_is_as_none),
+	        T(every_mode_and_summary_is_known),
+	        T(disable_wins_over_the_mode),
+	        T(sizes_have_units),
+	        T(a_ring_is_rounded_up_to_a_power_of_two),
+	        T(texts_are_taken_as_they_are),
+	        T(what_is_not_understood_keeps_its_default),
+	        T(a_text_too_long_is_refused),
+	        T(only_the_first_misunderstanding_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
