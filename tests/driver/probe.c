@@ -223,6 +223,36 @@ static void addresses(const struct probe_kernels *k)
 	TRACE(cuGetProcAddress("cuInit", &address, 12000, 4, &status), "flags 4");
 }
 
+/* Every function of the stand-in's list: just before its version, and at it. */
+static void rows(const struct probe_kernels *k)
+{
+	static const struct {
+		const char *symbol, *name;
+		int since;
+		unsigned flags;
+	} list[] = {
+#define SI_API(sym, name, since, P, A) {#sym, #name, since, 0},
+#define SI_API_VOID(sym, name, since)  {#sym, #name, since, 0},
+#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A)                                          \
+	{#sym, #name, since, 0},                                                                   \
+	        {#ptsym, #name, ptsince, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM},
+#include "api.def"
+	};
+	(void)k;
+	for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+		printf("row %s %d:", list[i].symbol, list[i].since);
+		for (int version = list[i].since - 1; version <= list[i].since; version++) {
+			CUdriverProcAddressQueryResult status = (CUdriverProcAddressQueryResult)9;
+			void *address = NULL;
+			CUresult result = d.cuGetProcAddress(list[i].name, &address, version,
+			                                     list[i].flags, &status);
+			printf(" %d/%d%s", (int)result, (int)status,
+			       suffix_of(list[i].name, address));
+		}
+		printf("\n");
+	}
+}
+
 /* ---- sections ----------------------------------------------------------------------------- */
 
 static void start(const struct probe_kernels *unused)
@@ -263,6 +293,7 @@ static const struct section {
 	void (*run)(const struct probe_kernels *k);
 } sections[] = {{"start", start},
                 {"addresses", addresses},
+                {"rows", rows},
 #define X(name) {#name, probe_##name},
                 PROBE_SECTIONS(X)
 #undef X

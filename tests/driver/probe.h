@@ -93,6 +93,11 @@
 	X(cuGraphNodeSetEnabled)                                                                   \
 	X(cuGraphNodeGetEnabled)                                                                   \
 	X(cuGraphLaunch)                                                                           \
+	X(cuDeviceGetDevResource)                                                                  \
+	X(cuDevResourceGenerateDesc)                                                               \
+	X(cuGreenCtxCreate)                                                                        \
+	X(cuCtxFromGreenCtx)                                                                       \
+	X(cuGreenCtxStreamCreate)                                                                  \
 	X(cuGraphExecDestroy)
 
 #define PROBE_CUPTI(X)                                                                             \
@@ -107,11 +112,11 @@
 	X(cuptiGetContextId)                                                                       \
 	X(cuptiGetStreamIdEx)                                                                      \
 	X(cuptiGetGraphExecId)                                                                     \
+	X(cuptiGetGraphId)                                                                         \
 	X(cuptiGetGraphNodeId)                                                                     \
 	X(cuptiSubscribe)                                                                          \
 	X(cuptiUnsubscribe)                                                                        \
 	X(cuptiEnableCallback)                                                                     \
-	X(cuptiGetResultString)                                                                    \
 	X(cuptiFinalize)
 
 struct probe_api {
@@ -142,9 +147,11 @@ void probe_line(int result, const char *call, const char *format, ...)
 		probe_line(result_, #call, __VA_ARGS__);                                           \
 	} while (0)
 
-/* The parts of the trace after the first two, in this order; each runs in its own process with a
+/* The parts of the trace after the first three, in this order; each runs in its own process with a
  * current context and the kernels loaded. */
 #define PROBE_SECTIONS(X)                                                                          \
+	X(ids)                                                                                     \
+	X(memory)                                                                                  \
 	X(values)                                                                                  \
 	X(kernel_handles)                                                                          \
 	X(kernel_as_function)                                                                      \
@@ -156,10 +163,16 @@ void probe_line(int result, const char *call, const char *format, ...)
 	X(capture_broken)                                                                          \
 	X(capture_joined)                                                                          \
 	X(capture_unjoined)                                                                        \
+	X(capture_global)                                                                          \
+	X(capture_thread_local)                                                                    \
+	X(capture_relaxed)                                                                         \
+	X(capture_blocking)                                                                        \
 	X(graph_build)                                                                             \
 	X(graph_exec)                                                                              \
+	X(green)                                                                                   \
 	X(cupti_ids)                                                                               \
 	X(cupti_launches)                                                                          \
+	X(cupti_graph_ids)                                                                         \
 	X(cupti_graphs)                                                                            \
 	X(cupti_running)                                                                           \
 	X(cupti_callbacks)                                                                         \

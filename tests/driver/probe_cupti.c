@@ -190,6 +190,42 @@ void probe_cupti_graphs(const struct probe_kernels *k)
 	d.cuGraphDestroy(captured);
 }
 
+/* Ids of nodes: the graph's in the upper half, the node's in the lower. */
+static void node_ids(const char *what, CUgraph graph)
+{
+	CUgraphNode nodes[8];
+	size_t count = 8;
+	uint32_t graph_id = 0;
+	TRACE(cuptiGetGraphId(graph, &graph_id), "%s, not 0: %d", what, graph_id != 0);
+	d.cuGraphGetNodes(graph, nodes, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t id = 0;
+		TRACE(cuptiGetGraphNodeId(nodes[i], &id), "%s, node %u of %d", what, (uint32_t)id,
+		      (uint32_t)(id >> 32) == graph_id);
+	}
+}
+
+void probe_cupti_graph_ids(const struct probe_kernels *k)
+{
+	CUgraph graph = NULL, inner = NULL, child = NULL, clone = NULL;
+	CUgraphNode n1, n2, n3;
+	(void)begin();
+	(void)k;
+	d.cuGraphCreate(&inner, 0);
+	d.cuGraphAddEmptyNode(&n1, inner, NULL, 0);
+	d.cuGraphAddEmptyNode(&n2, inner, &n1, 1);
+	d.cuGraphCreate(&graph, 0);
+	d.cuGraphAddEmptyNode(&n1, graph, NULL, 0);
+	d.cuGraphAddChildGraphNode(&n2, graph, &n1, 1, inner);
+	d.cuGraphAddEmptyNode(&n3, graph, &n2, 1);
+	node_ids("inner", inner);
+	node_ids("outer", graph);
+	d.cuGraphChildGraphNodeGetGraph(n2, &child);
+	node_ids("child", child);
+	d.cuGraphClone(&clone, graph);
+	node_ids("clone", clone);
+}
+
 void probe_cupti_running(const struct probe_kernels *k)
 {
 	const struct streams s = begin();
