@@ -230,6 +230,14 @@ static struct si_capture *capture_of(CUevent event)
 	return NULL;
 }
 
+CUresult si_capture_event_refuse(CUevent event)
+{
+	struct si_capture *capture = capture_of(event);
+	if (capture)
+		capture->invalid = true;
+	return CUDA_ERROR_CAPTURED_EVENT;
+}
+
 CUresult si_capture_event_wait(CUstream stream, CUevent event)
 {
 	struct si_capture *capture = capture_of(event);
@@ -352,10 +360,11 @@ CUresult si_cuStreamEndCapture(bool pt, CUstream hStream, CUgraph *phGraph)
 	capture = result == CUDA_SUCCESS ? stream->capture : NULL;
 	if (result == CUDA_SUCCESS && !capture)
 		result = CUDA_ERROR_ILLEGAL_STATE;
-	else if (capture && capture->origin != stream)
+	else if (capture && capture->origin != stream) {
+		capture->invalid = true;
 		result = CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-	else if (capture && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
-	         capture->thread != this_thread())
+	} else if (capture && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
+	           capture->thread != this_thread())
 		result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 	if (result == CUDA_SUCCESS) {
 		if (capture->invalid)

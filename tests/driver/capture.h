@@ -23,6 +23,8 @@ CUresult si_capture_implicit(CUstream stream);
 CUresult si_capture_implicit_query(CUstream stream);
 /* Answers a call that a capturing stream cannot take; it invalidates the capture. */
 CUresult si_capture_refuse(CUstream stream);
+/* The same for a call that an event recorded in a capture cannot take. */
+CUresult si_capture_event_refuse(CUevent event);
 /* Forgets the capture a stream is in, when the stream goes away. */
 void si_capture_abandon(CUstream stream);
 /* Does the calling thread's capture mode forbid calls that could wait or reach elsewhere? */

@@ -136,7 +136,7 @@ CUresult si_cuCtxDestroy_v2(CUcontext ctx)
 	if (ready != CUDA_SUCCESS)
 		return ready;
 	if (!ctx)
-		return CUDA_ERROR_INVALID_CONTEXT;
+		return CUDA_ERROR_INVALID_VALUE;
 	if (!si_is(ctx, SI_CTX))
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 	si_context_wait(ctx);

@@ -320,8 +320,10 @@ static bool is_kernel(CUpti_ActivityKind kind)
 SC_API cuptiActivityEnable(CUpti_ActivityKind kind)
 {
 	SC_ENTER();
-	if ((unsigned)kind == 0 || (unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT)
+	if ((unsigned)kind == 0)
 		return CUPTI_ERROR_INVALID_KIND;
+	if ((unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT)
+		return CUPTI_ERROR_NOT_COMPATIBLE;
 	options_read();
 	if (options.denied)
 		return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;

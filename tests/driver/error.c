@@ -132,20 +132,28 @@ CUresult si_cuDriverGetVersion(int *driverVersion)
 	return CUDA_SUCCESS;
 }
 
+/* Has `name` a per-thread form? */
+static bool has_per_thread(const char *name)
+{
+	for (int i = 0; i < SI_COUNT; i++)
+		if (si_rows[i].per_thread && strcmp(si_rows[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 /* The newest row of `name` that `version` may have, in the wanted form; a function without a
- * per-thread form has one form for all. */
+ * per-thread form has one form for all, one that has one is not found before its time. */
 static const struct si_row *row_find(const char *name, int version, bool per_thread, bool *known)
 {
 	const struct si_row *best = NULL;
+	per_thread = per_thread && has_per_thread(name);
 	for (int i = 0; i < SI_COUNT; i++) {
 		const struct si_row *row = &si_rows[i];
 		if (strcmp(row->name, name) != 0)
 			continue;
 		*known = true;
-		if (row->since > version || (row->per_thread && !per_thread))
-			continue;
-		if (!best || row->since > best->since ||
-		    (row->since == best->since && row->per_thread))
+		if (row->since <= version && row->per_thread == per_thread &&
+		    (!best || row->since > best->since))
 			best = row;
 	}
 	return best;
@@ -181,11 +189,9 @@ CUresult si_cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion,
 {
 	CUdriverProcAddressQueryResult status;
 	CUresult result = find(symbol, pfn, cudaVersion, flags, &status);
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (symbolStatus)
+	if (result == CUDA_SUCCESS && symbolStatus)
 		*symbolStatus = status;
-	return status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+	return result;
 }
 
 CUresult si_cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)

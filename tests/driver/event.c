@@ -69,7 +69,7 @@ CUresult si_cuEventQuery(CUevent hEvent)
 		return CUDA_ERROR_INVALID_HANDLE;
 	SI_LOCK();
 	if (hEvent->capture)
-		result = CUDA_ERROR_CAPTURED_EVENT;
+		result = si_capture_event_refuse(hEvent);
 	else if (pending(hEvent))
 		result = CUDA_ERROR_NOT_READY;
 	SI_UNLOCK();
@@ -86,7 +86,7 @@ CUresult si_cuEventSynchronize(CUevent hEvent)
 		return CUDA_ERROR_INVALID_HANDLE;
 	SI_LOCK();
 	if (hEvent->capture)
-		result = CUDA_ERROR_CAPTURED_EVENT;
+		result = si_capture_event_refuse(hEvent);
 	else if (hEvent->recorded && si_is(hEvent->stream, SI_STREAM))
 		si_host_drain(hEvent->stream);
 	time = hEvent->recorded ? hEvent->time : 0;

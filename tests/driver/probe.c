@@ -3,6 +3,9 @@
  * The conformance probe: a fixed list of calls whose normalised trace must be the same on a real
  * GPU and on the stand-in. probe [kernels.cubin]; without a file the stand-in's text image is
  * loaded. README.md says how the golden trace is made.
+ *
+ * Every section is a process of its own, made before this one calls CUDA: a section that crashes
+ * or hangs on some driver is one line of the trace and takes no other with it.
  */
 #include "probe.h"
 #include <dlfcn.h>
@@ -10,9 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct probe_api d;
 void *probe_driver;
+const void *probe_image;
 
 static const char text_image[] = "gpuwatch-stand-in-module\n"
                                  "kernel empty ns=900\n"
@@ -47,14 +53,12 @@ const char *probe_handle(const void *handle)
 /* A call's text up to its first parenthesis. */
 void probe_line(int result, const char *call, const char *format, ...)
 {
+	char more[256];
 	va_list list;
-	printf("%.*s = %d", (int)strcspn(call, "("), call, result);
-	if (*format)
-		printf("  ");
 	va_start(list, format);
-	vprintf(format, list);
+	vsnprintf(more, sizeof more, format, list);
 	va_end(list);
-	printf("\n");
+	printf("%.*s = %d%s%s\n", (int)strcspn(call, "("), call, result, *more ? "  " : "", more);
 }
 
 static void *symbol(void *library, const char *name)
@@ -194,12 +198,13 @@ static const char *suffix_of(const char *name, const void *address)
 	return "(other)";
 }
 
-void probe_addresses(void)
+static void addresses(const struct probe_kernels *k)
 {
 	static const int versions[] = {2000,  4000,  7000,  10000, 11010,
 	                               11040, 12000, 12030, 12080, 13000};
 	CUdriverProcAddressQueryResult status;
 	void *address;
+	(void)k;
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
 		for (size_t v = 0; v < sizeof versions / sizeof versions[0]; v++) {
 			printf("address %s %d:", names[i], versions[v]);
@@ -214,36 +219,121 @@ void probe_addresses(void)
 			}
 			printf("\n");
 		}
-	TRACE(cuGetProcAddress(NULL, &address, 12000, 0, &status), "no name");
-	TRACE(cuGetProcAddress("cuInit", NULL, 12000, 0, &status), "no pointer");
 	TRACE(cuGetProcAddress("cuInit", &address, 12000, 0, NULL), "no status");
 	TRACE(cuGetProcAddress("cuInit", &address, 12000, 4, &status), "flags 4");
 }
 
-int main(int argc, char **argv)
+/* Every function of the stand-in's list: just before its version, and at it. */
+static void rows(const struct probe_kernels *k)
 {
-	const void *image = argc > 1 ? image_read(argv[1]) : text_image;
+	static const struct {
+		const char *symbol, *name;
+		int since;
+		unsigned flags;
+	} list[] = {
+#define SI_API(sym, name, since, P, A) {#sym, #name, since, 0},
+#define SI_API_VOID(sym, name, since)  {#sym, #name, since, 0},
+#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A)                                          \
+	{#sym, #name, since, 0},                                                                   \
+	        {#ptsym, #name, ptsince, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM},
+#include "api.def"
+	};
+	(void)k;
+	for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+		printf("row %s %d:", list[i].symbol, list[i].since);
+		for (int version = list[i].since - 1; version <= list[i].since; version++) {
+			CUdriverProcAddressQueryResult status = (CUdriverProcAddressQueryResult)9;
+			void *address = NULL;
+			CUresult result = d.cuGetProcAddress(list[i].name, &address, version,
+			                                     list[i].flags, &status);
+			printf(" %d/%d%s", (int)result, (int)status,
+			       suffix_of(list[i].name, address));
+		}
+		printf("\n");
+	}
+}
+
+/* ---- sections ----------------------------------------------------------------------------- */
+
+static void start(const struct probe_kernels *unused)
+{
 	struct probe_kernels k = {0};
 	CUcontext context = NULL;
 	CUdevice device = -1;
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	load();
+	(void)unused;
 	probe_errors_early();
 	TRACE(cuInit(0), "%s", "");
 	TRACE(cuDeviceGet(&device, 0), "%d", device);
 	TRACE(cuDevicePrimaryCtxRetain(&context, device), "%s", probe_handle(context));
 	TRACE(cuCtxSetCurrent(context), "%s", "");
-	probe_addresses();
-	TRACE(cuModuleLoadData(&k.module, image), "%s", probe_handle(k.module));
+	TRACE(cuModuleLoadData(&k.module, probe_image), "%s", probe_handle(k.module));
 	TRACE(cuModuleGetFunction(&k.empty, k.module, "empty"), "%s", probe_handle(k.empty));
 	TRACE(cuModuleGetFunction(&k.one, k.module, "one"), "%s", probe_handle(k.one));
 	TRACE(cuModuleGetFunction(&k.two, k.module, "two"), "%s", probe_handle(k.two));
-	TRACE(cuModuleGetFunction(&k.spin, k.module, "spin"), "%s", probe_handle(k.spin));
-	probe_errors(&k, image);
-	probe_capture(&k);
-	probe_graphs(&k);
-	probe_cupti(&k);
 	TRACE(cuModuleUnload(k.module), "%s", "");
 	TRACE(cuDevicePrimaryCtxRelease(device), "%s", "");
+}
+
+/* A current context and the kernels, which all sections but the first begin with. */
+static int prepare(struct probe_kernels *k)
+{
+	CUcontext context = NULL;
+	return d.cuInit(0) == CUDA_SUCCESS &&
+	       d.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS &&
+	       d.cuCtxSetCurrent(context) == CUDA_SUCCESS &&
+	       d.cuModuleLoadData(&k->module, probe_image) == CUDA_SUCCESS &&
+	       d.cuModuleGetFunction(&k->empty, k->module, "empty") == CUDA_SUCCESS &&
+	       d.cuModuleGetFunction(&k->one, k->module, "one") == CUDA_SUCCESS &&
+	       d.cuModuleGetFunction(&k->two, k->module, "two") == CUDA_SUCCESS &&
+	       d.cuModuleGetFunction(&k->spin, k->module, "spin") == CUDA_SUCCESS;
+}
+
+static const struct section {
+	const char *name;
+	void (*run)(const struct probe_kernels *k);
+} sections[] = {{"start", start},
+                {"addresses", addresses},
+                {"rows", rows},
+#define X(name) {#name, probe_##name},
+                PROBE_SECTIONS(X)
+#undef X
+};
+
+/* Leaves without exit handlers: only what the section asks belongs in the trace. */
+static _Noreturn void section_run(const struct section *section)
+{
+	struct probe_kernels k = {0};
+	alarm(60);
+	load();
+	if (section->run == start || prepare(&k))
+		section->run(&k);
+	else
+		printf("no device, context or kernels\n");
+	fflush(stdout);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	probe_image = argc > 1 ? image_read(argv[1]) : text_image;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+		int status = 0;
+		pid_t child;
+		printf("section %s\n", sections[i].name);
+		fflush(stdout);
+		child = fork();
+		if (child == 0)
+			section_run(&sections[i]);
+		if (child < 0 || waitpid(child, &status, 0) != child) {
+			perror("probe: fork");
+			return 2;
+		}
+		if (WIFSIGNALED(status))
+			printf("section %s: killed by signal %d\n", sections[i].name,
+			       WTERMSIG(status));
+		else if (WEXITSTATUS(status) != 0)
+			return WEXITSTATUS(status);
+	}
 	return 0;
 }

@@ -93,6 +93,11 @@
 	X(cuGraphNodeSetEnabled)                                                                   \
 	X(cuGraphNodeGetEnabled)                                                                   \
 	X(cuGraphLaunch)                                                                           \
+	X(cuDeviceGetDevResource)                                                                  \
+	X(cuDevResourceGenerateDesc)                                                               \
+	X(cuGreenCtxCreate)                                                                        \
+	X(cuCtxFromGreenCtx)                                                                       \
+	X(cuGreenCtxStreamCreate)                                                                  \
 	X(cuGraphExecDestroy)
 
 #define PROBE_CUPTI(X)                                                                             \
@@ -107,11 +112,11 @@
 	X(cuptiGetContextId)                                                                       \
 	X(cuptiGetStreamIdEx)                                                                      \
 	X(cuptiGetGraphExecId)                                                                     \
+	X(cuptiGetGraphId)                                                                         \
 	X(cuptiGetGraphNodeId)                                                                     \
 	X(cuptiSubscribe)                                                                          \
 	X(cuptiUnsubscribe)                                                                        \
 	X(cuptiEnableCallback)                                                                     \
-	X(cuptiGetResultString)                                                                    \
 	X(cuptiFinalize)
 
 struct probe_api {
@@ -121,7 +126,8 @@ struct probe_api {
 #undef X
 };
 extern struct probe_api d;
-extern void *probe_driver; /* dlopen's handle of libcuda.so.1 */
+extern void *probe_driver;      /* dlopen's handle of libcuda.so.1 */
+extern const void *probe_image; /* the kernels, as cuModuleLoadData takes them */
 
 struct probe_kernels {
 	CUmodule module;
@@ -141,11 +147,39 @@ void probe_line(int result, const char *call, const char *format, ...)
 		probe_line(result_, #call, __VA_ARGS__);                                           \
 	} while (0)
 
-void probe_addresses(void);
+/* The parts of the trace after the first three, in this order; each runs in its own process with a
+ * current context and the kernels loaded. */
+#define PROBE_SECTIONS(X)                                                                          \
+	X(ids)                                                                                     \
+	X(memory)                                                                                  \
+	X(values)                                                                                  \
+	X(kernel_handles)                                                                          \
+	X(kernel_as_function)                                                                      \
+	X(launches)                                                                                \
+	X(streams_and_events)                                                                      \
+	X(contexts)                                                                                \
+	X(null_handles)                                                                            \
+	X(capture)                                                                                 \
+	X(capture_broken)                                                                          \
+	X(capture_joined)                                                                          \
+	X(capture_unjoined)                                                                        \
+	X(capture_global)                                                                          \
+	X(capture_thread_local)                                                                    \
+	X(capture_relaxed)                                                                         \
+	X(capture_blocking)                                                                        \
+	X(graph_build)                                                                             \
+	X(graph_exec)                                                                              \
+	X(green)                                                                                   \
+	X(cupti_ids)                                                                               \
+	X(cupti_launches)                                                                          \
+	X(cupti_graph_ids)                                                                         \
+	X(cupti_graphs)                                                                            \
+	X(cupti_running)                                                                           \
+	X(cupti_callbacks)                                                                         \
+	X(cupti_end)
+#define X(name) void probe_##name(const struct probe_kernels *k);
+PROBE_SECTIONS(X)
+#undef X
 void probe_errors_early(void);
-void probe_errors(const struct probe_kernels *k, const void *image);
-void probe_capture(const struct probe_kernels *k);
-void probe_graphs(const struct probe_kernels *k);
-void probe_cupti(const struct probe_kernels *k);
 
 #endif

@@ -19,7 +19,7 @@ void probe_errors_early(void)
 	TRACE(cuStreamQuery(NULL), "no context");
 }
 
-static void kernel_handles(const struct probe_kernels *k, const void *image)
+void probe_kernel_handles(const struct probe_kernels *k)
 {
 	CUlibrary library = NULL, of_kernel = NULL;
 	CUkernel kernel = NULL;
@@ -29,26 +29,19 @@ static void kernel_handles(const struct probe_kernels *k, const void *image)
 	unsigned count = 0;
 	int value = -1;
 	TRACE(cuModuleGetFunctionCount(&count, k->module), "%u", count);
-	TRACE(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0), "%s",
+	TRACE(cuLibraryLoadData(&library, probe_image, NULL, NULL, 0, NULL, NULL, 0), "%s",
 	      probe_handle(library));
 	TRACE(cuLibraryGetKernelCount(&count, library), "%u", count);
 	TRACE(cuLibraryGetKernel(&kernel, library, "one"), "%s", probe_handle(kernel));
 	TRACE(cuLibraryGetKernel(&kernel, library, "nothing"), "unknown name");
 	TRACE(cuKernelGetName(&name, kernel), "%s", name);
-	TRACE(cuKernelGetName(&name, (CUkernel)k->one), "of a CUfunction");
 	TRACE(cuFuncGetName(&name, k->one), "%s", name);
-	TRACE(cuFuncGetName(&name, (CUfunction)kernel), "of a CUkernel");
 	TRACE(cuFuncGetModule(&module, k->one), "%s", probe_handle(module));
-	TRACE(cuFuncGetModule(&module, (CUfunction)kernel), "of a CUkernel");
 	TRACE(cuKernelGetLibrary(&of_kernel, kernel), "%s", probe_handle(of_kernel));
-	TRACE(cuKernelGetLibrary(&of_kernel, (CUkernel)k->one), "of a CUfunction");
 	TRACE(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k->one), "%d",
 	      value);
-	TRACE(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, (CUfunction)kernel),
-	      "of a CUkernel");
 	TRACE(cuFuncGetAttribute(&value, (CUfunction_attribute)99, k->one), "attribute 99");
 	TRACE(cuKernelGetFunction(&function, kernel), "%s", probe_handle(function));
-	TRACE(cuKernelGetFunction(&function, (CUkernel)k->one), "of a CUfunction");
 	TRACE(cuFuncGetName(&name, function), "%s", name);
 	TRACE(cuLibraryGetModule(&module, library), "%s", probe_handle(module));
 	TRACE(cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, NULL,
@@ -58,10 +51,42 @@ static void kernel_handles(const struct probe_kernels *k, const void *image)
 	TRACE(cuLibraryUnload(library), "%s", "");
 }
 
-static void launches(const struct probe_kernels *k)
+/* A CUkernel where the API takes a CUfunction: documented for launches and attributes. */
+void probe_kernel_as_function(const struct probe_kernels *k)
+{
+	CUlibrary library = NULL;
+	CUkernel kernel = NULL;
+	CUmodule module = NULL;
+	const char *name = "?";
+	int value = -1;
+	(void)k;
+	d.cuLibraryLoadData(&library, probe_image, NULL, NULL, 0, NULL, NULL, 0);
+	TRACE(cuLibraryGetKernel(&kernel, library, "one"), "%s", probe_handle(kernel));
+	TRACE(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+	                         (CUfunction)kernel),
+	      "%d", value);
+	TRACE(cuFuncGetName(&name, (CUfunction)kernel), "%s", name);
+	TRACE(cuFuncGetModule(&module, (CUfunction)kernel), "%s", module ? "a module" : "null");
+}
+
+/* What the API documents an error for; where it does not, drivers crash. */
+void probe_null_handles(const struct probe_kernels *k)
+{
+	CUfunction function;
+	(void)k;
+	TRACE(cuDriverGetVersion(NULL), "no pointer");
+	TRACE(cuMemFree(0), "null");
+	TRACE(cuModuleGetFunction(&function, NULL, "one"), "no module");
+	TRACE(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), "no function");
+	TRACE(cuGraphLaunch(NULL, NULL), "no graph");
+	TRACE(cuGraphDestroy(NULL), "no graph");
+	TRACE(cuEventRecord(NULL, NULL), "no event");
+	TRACE(cuCtxDestroy(NULL), "no context");
+}
+
+void probe_launches(const struct probe_kernels *k)
 {
 	TRACE(cuLaunchKernel(k->empty, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), "plain");
-	TRACE(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), "no function");
 	TRACE(cuLaunchKernel(k->empty, 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), "grid 0");
 	TRACE(cuLaunchKernel(k->empty, 1, 1, 1, 0, 1, 1, 0, NULL, NULL, NULL), "block 0");
 	TRACE(cuLaunchKernel(k->empty, 1, 1, 1, 2048, 1, 1, 0, NULL, NULL, NULL), "block 2048");
@@ -73,14 +98,13 @@ static void launches(const struct probe_kernels *k)
 	TRACE(cuCtxSynchronize(), "%s", "");
 }
 
-static void streams_and_events(void)
+void probe_streams_and_events(const struct probe_kernels *k)
 {
 	CUstream stream = NULL, other = NULL;
 	CUevent event = NULL, silent = NULL;
 	unsigned flags = 9;
 	float ms = -1;
-	probe_forget();
-	TRACE(cuStreamCreate(NULL, 0), "no pointer");
+	(void)k;
 	TRACE(cuStreamCreate(&stream, 64), "flags 64");
 	TRACE(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "%s", probe_handle(stream));
 	TRACE(cuStreamCreate(&other, CU_STREAM_DEFAULT), "%s", probe_handle(other));
@@ -100,19 +124,18 @@ static void streams_and_events(void)
 	TRACE(cuEventQuery(event), "%s", "");
 	TRACE(cuEventElapsedTime(&ms, event, event), "%d", ms >= 0);
 	TRACE(cuEventElapsedTime(&ms, event, silent), "without timing");
-	TRACE(cuEventRecord(NULL, stream), "no event");
 	TRACE(cuEventDestroy(event), "%s", "");
 	TRACE(cuEventDestroy(silent), "%s", "");
 	TRACE(cuStreamDestroy(stream), "%s", "");
 	TRACE(cuStreamDestroy(other), "%s", "");
 }
 
-static void contexts(void)
+void probe_contexts(const struct probe_kernels *k)
 {
 	CUcontext made = NULL, popped = NULL, current = NULL;
 	unsigned flags = 0;
 	int active = -1;
-	probe_forget();
+	(void)k;
 	TRACE(cuDevicePrimaryCtxGetState(0, &flags, &active), "active %d", active);
 	TRACE(cuDevicePrimaryCtxGetState(999, &flags, &active), "device 999");
 	TRACE(cuCtxCreate(&made, NULL, 0, 0), "%s", probe_handle(made));
@@ -122,10 +145,9 @@ static void contexts(void)
 	TRACE(cuCtxPushCurrent(made), "%s", "");
 	TRACE(cuCtxDestroy(made), "%s", "");
 	TRACE(cuCtxGetCurrent(&current), "%s", probe_handle(current));
-	TRACE(cuCtxDestroy(NULL), "no context");
 }
 
-void probe_errors(const struct probe_kernels *k, const void *image)
+void probe_values(const struct probe_kernels *k)
 {
 	static const char garbage[256] = "this is no module image";
 	CUdeviceptr memory;
@@ -134,7 +156,6 @@ void probe_errors(const struct probe_kernels *k, const void *image)
 	CUdevice device = -1;
 	const char *name = "?";
 	int value = -1;
-	TRACE(cuDriverGetVersion(NULL), "no pointer");
 	TRACE(cuGetErrorName(CUDA_ERROR_INVALID_HANDLE, &name), "%s", name);
 	TRACE(cuGetErrorName((CUresult)123456, &name), "unknown code");
 	TRACE(cuDeviceGet(&device, 999), "ordinal 999");
@@ -142,18 +163,9 @@ void probe_errors(const struct probe_kernels *k, const void *image)
 	TRACE(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0), "%d", value);
 	TRACE(cuDeviceGetAttribute(&value, (CUdevice_attribute)9999, 0), "attribute 9999");
 	TRACE(cuModuleLoadData(&module, garbage), "garbage");
-	TRACE(cuModuleLoadData(NULL, image), "no pointer");
 	TRACE(cuModuleGetFunction(&function, k->module, "nothing"), "unknown name");
-	TRACE(cuModuleGetFunction(&function, NULL, "one"), "no module");
 	TRACE(cuMemAlloc(&memory, 0), "0 bytes");
-	TRACE(cuMemAlloc(NULL, 16), "no pointer");
 	TRACE(cuMemAlloc(&memory, (size_t)1 << 50), "a PiB");
-	TRACE(cuMemFree(0), "null");
-	TRACE(cuMemFree(0x1234), "no allocation");
-	kernel_handles(k, image);
-	launches(k);
-	streams_and_events();
-	contexts();
 }
 
 /* ---- capture ---------------------------------------------------------------------------- */
@@ -184,59 +196,62 @@ static void nodes(const char *what, CUgraph graph)
 	TRACE(cuGraphGetEdges(graph, from, to, NULL, &edges), "%zu", edges);
 }
 
-static void fork_and_join(const struct probe_kernels *k, CUstream a, CUstream b, int join)
+/* Two streams: `b` is drawn into the capture of `a`, and joined again or not. */
+static void fork_and_join(const struct probe_kernels *k, int join)
 {
 	void *params[] = {&(CUdeviceptr){0}};
+	CUstream a, b;
 	CUevent fork, back;
 	CUgraph graph = NULL;
-	CUresult result;
+	d.cuStreamCreate(&a, CU_STREAM_NON_BLOCKING);
+	d.cuStreamCreate(&b, CU_STREAM_NON_BLOCKING);
 	d.cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING);
 	d.cuEventCreate(&back, CU_EVENT_DISABLE_TIMING);
 	TRACE(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED), "%s", "");
-	d.cuLaunchKernel(k->one, 1, 1, 1, 32, 1, 1, 0, a, params, NULL);
+	TRACE(cuLaunchKernel(k->one, 1, 1, 1, 32, 1, 1, 0, a, params, NULL), "captured");
 	TRACE(cuEventRecord(fork, a), "in a capture");
 	TRACE(cuStreamWaitEvent(b, fork, 0), "draws the stream in");
 	status(b);
-	TRACE(cuEventQuery(fork), "in a capture");
-	d.cuLaunchKernel(k->two, 2, 1, 1, 32, 1, 1, 0, b, params, NULL);
-	d.cuLaunchKernel(k->one, 3, 1, 1, 32, 1, 1, 0, a, params, NULL);
-	TRACE(cuStreamEndCapture(b, &graph), "not the origin");
+	TRACE(cuLaunchKernel(k->two, 2, 1, 1, 32, 1, 1, 0, b, params, NULL), "captured");
+	TRACE(cuLaunchKernel(k->one, 3, 1, 1, 32, 1, 1, 0, a, params, NULL), "captured");
 	if (join) {
-		d.cuEventRecord(back, b);
+		TRACE(cuEventRecord(back, b), "in a capture");
 		TRACE(cuStreamWaitEvent(a, back, 0), "joins");
-		d.cuLaunchKernel(k->two, 4, 1, 1, 32, 1, 1, 0, a, params, NULL);
+		TRACE(cuLaunchKernel(k->two, 4, 1, 1, 32, 1, 1, 0, a, params, NULL), "captured");
 	}
-	result = d.cuStreamEndCapture(a, &graph);
-	printf("end of capture, %s: %d graph %s\n", join ? "joined" : "unjoined", (int)result,
-	       graph ? "made" : "null");
+	TRACE(cuStreamEndCapture(a, &graph), "graph %s", graph ? "made" : "null");
 	status(a);
 	status(b);
 	if (graph)
 		nodes("forked and joined", graph);
-	if (graph)
-		d.cuGraphDestroy(graph);
-	d.cuEventDestroy(fork);
-	d.cuEventDestroy(back);
+}
+
+void probe_capture_joined(const struct probe_kernels *k)
+{
+	fork_and_join(k, 1);
+}
+
+void probe_capture_unjoined(const struct probe_kernels *k)
+{
+	fork_and_join(k, 0);
 }
 
 void probe_capture(const struct probe_kernels *k)
 {
 	void *params[] = {&(CUdeviceptr){0}};
-	CUstreamCaptureStatus state;
+	CUstreamCaptureStatus state = (CUstreamCaptureStatus)9;
 	const CUgraphNode *deps;
-	CUstream a, b;
-	CUgraph graph = NULL, inside;
+	CUstream a;
+	CUgraph graph = NULL, inside = NULL;
 	cuuint64_t id;
 	size_t count = 0;
 	d.cuStreamCreate(&a, CU_STREAM_NON_BLOCKING);
-	d.cuStreamCreate(&b, CU_STREAM_NON_BLOCKING);
 	status(a);
 	status(NULL);
 	TRACE(cuStreamEndCapture(a, &graph), "not begun");
 	TRACE(cuStreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED), "legacy stream");
 	TRACE(cuStreamBeginCapture(a, (CUstreamCaptureMode)7), "mode 7");
 	TRACE(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED), "%s", "");
-	TRACE(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED), "twice");
 	status(a);
 	TRACE(cuLaunchKernel(k->one, 1, 1, 1, 32, 1, 1, 0, a, params, NULL), "captured");
 	TRACE(cuLaunchKernel(k->two, 2, 1, 1, 32, 1, 1, 0, a, params, NULL), "captured");
@@ -244,18 +259,63 @@ void probe_capture(const struct probe_kernels *k)
 	      "status %d deps %zu", (int)state, count);
 	TRACE(cuStreamEndCapture(a, &graph), "graph is the one captured into: %d", graph == inside);
 	status(a);
-	nodes("captured", graph);
+	if (graph)
+		nodes("captured", graph);
 	TRACE(cuGraphDestroy(graph), "%s", "");
-	TRACE(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED), "%s", "");
-	TRACE(cuStreamSynchronize(a), "in a capture");
-	status(a);
-	TRACE(cuLaunchKernel(k->one, 1, 1, 1, 32, 1, 1, 0, a, params, NULL), "invalidated");
-	TRACE(cuStreamEndCapture(a, &graph), "invalidated, graph %s", graph ? "made" : "null");
-	status(a);
-	fork_and_join(k, a, b, 1);
-	fork_and_join(k, a, b, 0);
 	TRACE(cuStreamDestroy(a), "%s", "");
-	TRACE(cuStreamDestroy(b), "%s", "");
+}
+
+/* What a capture does not survive: each in a capture of its own, which then ends. */
+enum spoil { BEGIN_TWICE, SYNCHRONIZE, QUERY, EVENT_QUERY, EVENT_SYNCHRONIZE, END_OTHER, SPOILS };
+
+static void spoil(enum spoil how, CUstream a, CUstream b, CUevent event)
+{
+	CUgraph graph = NULL;
+	switch (how) {
+	case BEGIN_TWICE:
+		TRACE(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED), "twice");
+		break;
+	case SYNCHRONIZE:
+		TRACE(cuStreamSynchronize(a), "in a capture");
+		break;
+	case QUERY:
+		TRACE(cuStreamQuery(a), "in a capture");
+		break;
+	case EVENT_QUERY:
+		TRACE(cuEventQuery(event), "in a capture");
+		break;
+	case EVENT_SYNCHRONIZE:
+		TRACE(cuEventSynchronize(event), "in a capture");
+		break;
+	default:
+		TRACE(cuStreamEndCapture(b, &graph), "not the origin");
+	}
+}
+
+void probe_capture_broken(const struct probe_kernels *k)
+{
+	void *params[] = {&(CUdeviceptr){0}};
+	for (int how = 0; how < SPOILS; how++) {
+		CUgraph graph = NULL;
+		CUstream a, b;
+		CUevent event, back;
+		d.cuStreamCreate(&a, CU_STREAM_NON_BLOCKING);
+		d.cuStreamCreate(&b, CU_STREAM_NON_BLOCKING);
+		d.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+		d.cuEventCreate(&back, CU_EVENT_DISABLE_TIMING);
+		TRACE(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_RELAXED), "%s", "");
+		d.cuEventRecord(event, a);
+		d.cuStreamWaitEvent(b, event, 0);
+		d.cuEventRecord(back, b);
+		d.cuStreamWaitEvent(a, back, 0);
+		spoil((enum spoil)how, a, b, event);
+		status(a);
+		status(b);
+		TRACE(cuLaunchKernel(k->one, 1, 1, 1, 32, 1, 1, 0, a, params, NULL), "after it");
+		TRACE(cuStreamEndCapture(a, &graph), "graph %s", graph ? "made" : "null");
+		status(a);
+		status(b);
+	}
 }
 
 /* ---- graphs ----------------------------------------------------------------------------- */
@@ -286,24 +346,19 @@ static void exec_errors(CUgraphExec exec, CUgraphNode in, CUgraphNode empty, CUg
 	TRACE(cuGraphExecKernelNodeSetParams(exec, in, p), "%s", "");
 	TRACE(cuGraphExecKernelNodeSetParams(exec, empty, p), "empty node");
 	TRACE(cuGraphExecKernelNodeSetParams(exec, foreign, p), "node of another graph");
-	TRACE(cuGraphExecKernelNodeSetParams(exec, in, NULL), "no parameters");
 }
 
-void probe_graphs(const struct probe_kernels *k)
+void probe_graph_build(const struct probe_kernels *k)
 {
 	void *params[] = {&(CUdeviceptr){0}};
 	CUDA_KERNEL_NODE_PARAMS p = node_params(k->one, 5, params), got = {0};
-	CUgraphExecUpdateResultInfo info = {0};
 	CUgraph graph = NULL, small = NULL, clone = NULL, inner = NULL;
 	CUgraphNode a = NULL, b = NULL, c = NULL, e = NULL, s = NULL, found = NULL;
-	CUgraphExec exec = NULL;
-	probe_forget();
 	TRACE(cuGraphCreate(&graph, 1), "flags 1");
 	TRACE(cuGraphCreate(&graph, 0), "%s", probe_handle(graph));
 	TRACE(cuGraphCreate(&small, 0), "%s", probe_handle(small));
 	TRACE(cuGraphAddKernelNode(&s, small, NULL, 0, &p), "%s", probe_handle(s));
 	TRACE(cuGraphAddKernelNode(&a, graph, NULL, 0, &p), "%s", probe_handle(a));
-	TRACE(cuGraphAddKernelNode(&b, graph, &a, 1, NULL), "no parameters");
 	p.gridDimX = 0;
 	TRACE(cuGraphAddKernelNode(&b, graph, &a, 1, &p), "grid 0");
 	p.gridDimX = 6;
@@ -321,19 +376,36 @@ void probe_graphs(const struct probe_kernels *k)
 	p.func = k->two;
 	TRACE(cuGraphKernelNodeSetParams(b, &p), "%s", "");
 	nodes("by nodes", graph);
-	TRACE(cuGraphClone(&clone, graph), "%s", probe_handle(clone));
+	TRACE(cuGraphClone(&clone, graph), "%s", clone ? "a graph" : "null");
 	TRACE(cuGraphNodeFindInClone(&found, b, clone), "another node: %d", found != b);
 	TRACE(cuGraphNodeFindInClone(&found, s, clone), "node of another graph");
-	TRACE(cuGraphInstantiate(&exec, graph, 0), "%s", probe_handle(exec));
+	TRACE(cuGraphDestroy(clone), "%s", "");
+	TRACE(cuGraphDestroy(graph), "%s", "");
+	TRACE(cuGraphDestroy(small), "%s", "");
+}
+
+void probe_graph_exec(const struct probe_kernels *k)
+{
+	void *params[] = {&(CUdeviceptr){0}};
+	CUDA_KERNEL_NODE_PARAMS p = node_params(k->one, 5, params);
+	CUgraphExecUpdateResultInfo info = {0};
+	CUgraph graph = NULL, small = NULL, clone = NULL;
+	CUgraphNode a = NULL, b = NULL, c = NULL, e = NULL, s = NULL;
+	CUgraphExec exec = NULL;
+	d.cuGraphCreate(&graph, 0);
+	d.cuGraphCreate(&small, 0);
+	d.cuGraphAddKernelNode(&s, small, NULL, 0, &p);
+	d.cuGraphAddKernelNode(&a, graph, NULL, 0, &p);
+	d.cuGraphAddKernelNode(&b, graph, &a, 1, &p);
+	d.cuGraphAddChildGraphNode(&c, graph, &a, 1, small);
+	d.cuGraphAddEmptyNode(&e, graph, &b, 1);
+	d.cuGraphClone(&clone, graph);
+	TRACE(cuGraphInstantiate(&exec, graph, 0), "%s", exec ? "made" : "null");
+	p.func = k->two;
 	exec_errors(exec, b, e, c, s, &p);
 	TRACE(cuGraphExecUpdate(exec, clone, &info), "result %d", (int)info.result);
 	TRACE(cuGraphExecUpdate(exec, small, &info), "topology: result %d", (int)info.result);
 	TRACE(cuGraphLaunch(exec, NULL), "%s", "");
-	TRACE(cuGraphLaunch(NULL, NULL), "no graph");
 	TRACE(cuCtxSynchronize(), "%s", "");
 	TRACE(cuGraphExecDestroy(exec), "%s", "");
-	TRACE(cuGraphDestroy(clone), "%s", "");
-	TRACE(cuGraphDestroy(graph), "%s", "");
-	TRACE(cuGraphDestroy(small), "%s", "");
-	TRACE(cuGraphDestroy(NULL), "no graph");
 }

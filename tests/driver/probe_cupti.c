@@ -72,13 +72,15 @@ static void show(const char *what, const uint32_t *streams, uint32_t exec_id)
 static void on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
 {
 	const CUpti_CallbackData *call = data;
-	(void)user;
+	const uint32_t *context = user;
 	if (!callbacks_on)
 		return;
-	printf("  callback domain %d id %u %s site %d symbol %s correlation +%u context %u\n",
+	if (!first_correlation)
+		first_correlation = call->correlationId;
+	printf("  callback domain %d id %u %s site %d symbol %s correlation +%u context's id %d\n",
 	       (int)domain, id, call->functionName, (int)call->callbackSite,
 	       call->symbolName ? call->symbolName : "-", call->correlationId - first_correlation,
-	       call->contextUid);
+	       call->contextUid == *context);
 }
 
 static void flush(int forced)
@@ -87,9 +89,36 @@ static void flush(int forced)
 	d.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }
 
-static void stream_launches(const struct probe_kernels *k, CUstream a, CUstream b,
-                            const uint32_t *ids)
+/* What every section here has: two streams, and records coming in. */
+struct streams {
+	CUcontext context;
+	CUstream a, b;
+	uint32_t ids[4]; /* legacy, per thread, a, b */
+};
+
+static struct streams begin(void)
 {
+	struct streams s = {0};
+	uint32_t version = 0;
+	d.cuptiGetVersion(&version);
+	if (version < 130000)
+		record_size = sizeof(CUpti_ActivityKernel9);
+	d.cuptiActivityRegisterCallbacks(on_request, on_complete);
+	d.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	d.cuCtxGetCurrent(&s.context);
+	d.cuStreamCreate(&s.a, CU_STREAM_NON_BLOCKING);
+	d.cuStreamCreate(&s.b, CU_STREAM_NON_BLOCKING);
+	d.cuptiGetStreamIdEx(s.context, NULL, 0, &s.ids[0]);
+	d.cuptiGetStreamIdEx(s.context, CU_STREAM_PER_THREAD, 0, &s.ids[1]);
+	d.cuptiGetStreamIdEx(s.context, s.a, 0, &s.ids[2]);
+	d.cuptiGetStreamIdEx(s.context, s.b, 0, &s.ids[3]);
+	return s;
+}
+
+void probe_cupti_launches(const struct probe_kernels *k)
+{
+	const struct streams s = begin();
+	const CUstream a = s.a, b = s.b;
 	CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
 	                             .value.clusterDim = {2, 1, 1}};
 	CUlaunchConfig config = {.gridDimX = 4,
@@ -111,11 +140,13 @@ static void stream_launches(const struct probe_kernels *k, CUstream a, CUstream 
 	d.cuLaunchKernel(k->empty, 0, 1, 1, 32, 1, 1, 0, a, NULL, NULL); /* refused */
 	d.cuLaunchKernel(k->empty, 6, 1, 1, 32, 1, 1, 0, a, NULL, NULL);
 	flush(1);
-	show("launches", ids, 0);
+	show("launches", s.ids, 0);
 }
 
-static void graph_launches(const struct probe_kernels *k, CUstream a, const uint32_t *ids)
+void probe_cupti_graphs(const struct probe_kernels *k)
 {
+	const struct streams s = begin();
+	const CUstream a = s.a;
 	void *params[] = {&(CUdeviceptr){0}};
 	CUDA_KERNEL_NODE_PARAMS p = {.func = k->one,
 	                             .gridDimX = 5,
@@ -144,23 +175,61 @@ static void graph_launches(const struct probe_kernels *k, CUstream a, const uint
 	d.cuLaunchKernel(k->empty, 7, 1, 1, 32, 1, 1, 0, a, NULL, NULL);
 	d.cuGraphLaunch(exec, a);
 	flush(1);
-	show("a graph twice", ids, id);
+	show("a graph twice", s.ids, id);
 	d.cuGraphNodeSetEnabled(exec, n2, 0);
 	d.cuGraphLaunch(exec, a);
 	flush(1);
-	show("a node disabled", ids, id);
+	show("a node disabled", s.ids, id);
 	p.gridDimX = 9;
 	d.cuGraphExecKernelNodeSetParams(exec, n1, &p);
 	d.cuGraphLaunch(exec, CU_STREAM_PER_THREAD);
 	flush(1);
-	show("a node's parameters set", ids, id);
+	show("a node's parameters set", s.ids, id);
 	d.cuGraphExecDestroy(exec);
 	d.cuGraphDestroy(graph);
 	d.cuGraphDestroy(captured);
 }
 
-static void running(const struct probe_kernels *k, CUstream a, CUstream b, const uint32_t *ids)
+/* Ids of nodes: the graph's in the upper half, the node's in the lower. */
+static void node_ids(const char *what, CUgraph graph)
 {
+	CUgraphNode nodes[8];
+	size_t count = 8;
+	uint32_t graph_id = 0;
+	TRACE(cuptiGetGraphId(graph, &graph_id), "%s, not 0: %d", what, graph_id != 0);
+	d.cuGraphGetNodes(graph, nodes, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t id = 0;
+		TRACE(cuptiGetGraphNodeId(nodes[i], &id), "%s, node %u of %d", what, (uint32_t)id,
+		      (uint32_t)(id >> 32) == graph_id);
+	}
+}
+
+void probe_cupti_graph_ids(const struct probe_kernels *k)
+{
+	CUgraph graph = NULL, inner = NULL, child = NULL, clone = NULL;
+	CUgraphNode n1, n2, n3;
+	(void)begin();
+	(void)k;
+	d.cuGraphCreate(&inner, 0);
+	d.cuGraphAddEmptyNode(&n1, inner, NULL, 0);
+	d.cuGraphAddEmptyNode(&n2, inner, &n1, 1);
+	d.cuGraphCreate(&graph, 0);
+	d.cuGraphAddEmptyNode(&n1, graph, NULL, 0);
+	d.cuGraphAddChildGraphNode(&n2, graph, &n1, 1, inner);
+	d.cuGraphAddEmptyNode(&n3, graph, &n2, 1);
+	node_ids("inner", inner);
+	node_ids("outer", graph);
+	d.cuGraphChildGraphNodeGetGraph(n2, &child);
+	node_ids("child", child);
+	d.cuGraphClone(&clone, graph);
+	node_ids("clone", clone);
+}
+
+void probe_cupti_running(const struct probe_kernels *k)
+{
+	const struct streams s = begin();
+	const CUstream a = s.a, b = s.b;
 	unsigned long long ns = 200000000;
 	void *params[] = {&ns};
 	d.cuLaunchKernel(k->spin, 1, 1, 1, 32, 1, 1, 0, a, params, NULL);
@@ -169,16 +238,20 @@ static void running(const struct probe_kernels *k, CUstream a, CUstream b, const
 	d.cuLaunchKernel(k->empty, 2, 1, 1, 32, 1, 1, 0, b, NULL, NULL);
 	d.cuStreamSynchronize(b);
 	TRACE(cuptiActivityFlushAll(0), "a kernel runs");
-	show("while a kernel runs", ids, 0);
+	show("while a kernel runs", s.ids, 0);
 	flush(0);
-	show("after it", ids, 0);
+	show("after it", s.ids, 0);
 }
 
-static void callbacks(const struct probe_kernels *k, CUstream a, const uint32_t *ids)
+void probe_cupti_callbacks(const struct probe_kernels *k)
 {
-	CUpti_SubscriberHandle subscriber, second;
-	TRACE(cuptiSubscribe(&subscriber, on_call, NULL), "%s", "");
-	TRACE(cuptiSubscribe(&second, on_call, NULL), "a second one");
+	const struct streams s = begin();
+	const CUstream a = s.a;
+	CUpti_SubscriberHandle subscriber = NULL, second = NULL;
+	uint32_t context = 0;
+	d.cuptiGetContextId(s.context, &context);
+	TRACE(cuptiSubscribe(&subscriber, on_call, &context), "%s", "");
+	TRACE(cuptiSubscribe(&second, on_call, &context), "a second one");
 	TRACE(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
 	                          CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel),
 	      "%s", "");
@@ -187,63 +260,43 @@ static void callbacks(const struct probe_kernels *k, CUstream a, const uint32_t 
 	d.cuLaunchKernel(k->empty, 8, 1, 1, 32, 1, 1, 0, a, NULL, NULL);
 	callbacks_on = 0;
 	flush(1);
-	show("with a callback", ids, 0);
+	show("with a callback", s.ids, 0);
 	TRACE(cuptiUnsubscribe(subscriber), "%s", "");
 }
 
-static void ids_of(CUcontext context, CUstream a, CUstream b, uint32_t ids[4])
+void probe_cupti_ids(const struct probe_kernels *k)
 {
+	const struct streams s = begin();
 	unsigned long long id_a = 0, context_id = 0;
-	uint32_t id = 0;
-	TRACE(cuptiGetContextId(context, &id), "%s", "");
-	d.cuCtxGetId(context, &context_id);
-	printf("context id as cuCtxGetId: %d\n", context_id == id);
-	d.cuptiGetStreamIdEx(context, NULL, 0, &ids[0]);
-	d.cuptiGetStreamIdEx(context, CU_STREAM_PER_THREAD, 0, &ids[1]);
-	d.cuptiGetStreamIdEx(context, a, 0, &ids[2]);
-	d.cuptiGetStreamIdEx(context, b, 0, &ids[3]);
-	d.cuStreamGetId(a, &id_a);
-	d.cuptiGetStreamIdEx(context, NULL, 1, &id);
-	printf("legacy is 7: %d, NULL per thread is the per-thread one: %d, a as cuStreamGetId: "
-	       "%d, all different: %d\n",
-	       ids[0] == 7, id == ids[1], id_a == ids[2],
-	       ids[0] != ids[1] && ids[1] != ids[2] && ids[2] != ids[3]);
-}
-
-void probe_cupti(const struct probe_kernels *k)
-{
-	CUcontext context;
-	CUstream a, b;
-	uint32_t ids[4] = {0}, version = 0;
+	uint32_t id = 0, version = 0;
 	uint64_t now = 0;
-	size_t dropped = 9;
 	struct timespec t;
-	d.cuCtxGetCurrent(&context);
+	(void)k;
 	TRACE(cuptiGetVersion(&version), "layout 10: %d", version >= 130000);
-	if (version < 130000)
-		record_size = sizeof(CUpti_ActivityKernel9);
 	TRACE(cuptiGetTimestamp(&now), "%s", "");
 	clock_gettime(CLOCK_REALTIME, &t);
 	printf("timestamp within a second of CLOCK_REALTIME: %d\n",
 	       llabs((long long)now - (long long)t.tv_sec * 1000000000LL - t.tv_nsec) <
 	               1000000000LL);
-	TRACE(cuptiActivityRegisterCallbacks(NULL, NULL), "no callbacks");
+	TRACE(cuptiGetContextId(s.context, &id), "%s", "");
+	TRACE(cuCtxGetId(s.context, &context_id), "as CUPTI's: %d", context_id == id);
+	TRACE(cuStreamGetId(s.a, &id_a), "as CUPTI's: %d", id_a == s.ids[2]);
+	TRACE(cuptiGetStreamIdEx(s.context, NULL, 1, &id), "the per-thread one: %d",
+	      id == s.ids[1]);
+	printf("legacy is 7: %d, all different: %d\n", s.ids[0] == 7,
+	       s.ids[0] != s.ids[1] && s.ids[1] != s.ids[2] && s.ids[2] != s.ids[3]);
+}
+
+void probe_cupti_end(const struct probe_kernels *k)
+{
+	const struct streams s = begin();
+	size_t dropped = 9;
 	TRACE(cuptiActivityEnable((CUpti_ActivityKind)9999), "kind 9999");
-	TRACE(cuptiActivityRegisterCallbacks(on_request, on_complete), "%s", "");
-	TRACE(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "%s", "");
-	d.cuStreamCreate(&a, CU_STREAM_NON_BLOCKING);
-	d.cuStreamCreate(&b, CU_STREAM_NON_BLOCKING);
-	ids_of(context, a, b, ids);
-	stream_launches(k, a, b, ids);
-	graph_launches(k, a, ids);
-	running(k, a, b, ids);
-	callbacks(k, a, ids);
-	TRACE(cuptiActivityGetNumDroppedRecords(context, 0, &dropped), "%zu", dropped);
+	TRACE(cuptiActivityGetNumDroppedRecords(s.context, 0, &dropped), "%zu", dropped);
 	TRACE(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), "%s", "");
-	d.cuLaunchKernel(k->empty, 1, 1, 1, 32, 1, 1, 0, a, NULL, NULL);
+	d.cuLaunchKernel(k->empty, 1, 1, 1, 32, 1, 1, 0, s.a, NULL, NULL);
 	flush(1);
-	show("after disabling", ids, 0);
+	show("after disabling", s.ids, 0);
+	TRACE(cuptiActivityRegisterCallbacks(NULL, NULL), "no callbacks");
 	TRACE(cuptiFinalize(), "%s", "");
-	d.cuStreamDestroy(a);
-	d.cuStreamDestroy(b);
 }

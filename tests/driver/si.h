@@ -76,7 +76,8 @@ enum si_magic {
 	SI_GRAPH,
 	SI_NODE,
 	SI_EXEC,
-	SI_LINK
+	SI_LINK,
+	SI_GREEN
 };
 struct si_head {
 	uint32_t magic;

@@ -160,9 +160,32 @@ static void what_is_too_new_or_unknown_has_no_address(void **state)
 	assert_int_equal(cuGetProcAddress("cuGraphLaunch", &address, 8000, 0, &status), 0);
 	assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 	assert_null(address);
-	assert_int_equal(cuGetProcAddress("cuNothing", &address, 13000, 0, &status),
-	                 CUDA_ERROR_NOT_FOUND);
+	address = &status;
+	assert_int_equal(cuGetProcAddress("cuNothing", &address, 13000, 0, &status), 0);
 	assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+	assert_null(address);
+}
+
+static void a_green_context_has_streams_of_its_own(void **state)
+{
+	struct fixture *f = *state;
+	CUdevResource resource;
+	CUdevResourceDesc desc;
+	CUgreenCtx green;
+	CUcontext context, of_stream;
+	CUstream stream;
+	assert_int_equal(cuDeviceGetDevResource(0, &resource, CU_DEV_RESOURCE_TYPE_SM), 0);
+	assert_int_equal(cuDevResourceGenerateDesc(&desc, &resource, 1), 0);
+	assert_int_equal(cuGreenCtxCreate(&green, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM), 0);
+	assert_int_equal(cuCtxFromGreenCtx(&context, green), 0);
+	assert_int_equal(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_DEFAULT, 0),
+	                 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGreenCtxStreamCreate(&stream, green, CU_STREAM_NON_BLOCKING, 0), 0);
+	assert_int_equal(cuStreamGetCtx(stream, &of_stream), 0);
+	assert_ptr_equal(of_stream, context);
+	assert_int_equal(cuCtxGetCurrent(&of_stream), 0);
+	assert_ptr_equal(of_stream, f->context);
+	assert_int_equal(cuGreenCtxDestroy(green), 0);
 }
 
 static void a_cycle_cannot_be_instantiated(void **state)
@@ -336,6 +359,7 @@ int main(void)
 	        T(a_destroyed_handle_value_comes_back),
 	        T(an_address_is_the_exported_symbol_of_its_version),
 	        T(what_is_too_new_or_unknown_has_no_address),
+	        T(a_green_context_has_streams_of_its_own),
 	        T(a_cycle_cannot_be_instantiated),
 	        T(a_graph_keeps_its_kernel_when_the_module_is_gone),
 	        T(a_condition_that_holds_runs_its_body),

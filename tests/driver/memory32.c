@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of api_32bit.def can be found, as on the real driver, but not used: no memory
+ * here has an address of 32 bits. */
+#include "si.h"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define SI_API(sym, name, since, P, A)                                                             \
+	CUresult si_##sym P                                                                        \
+	{                                                                                          \
+		CUcontext ctx;                                                                     \
+		CUresult result = si_current(&ctx);                                                \
+		return result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result;                 \
+	}
+#include "api_32bit.def"
