@@ -135,6 +135,7 @@ struct gw_thread {
 	uintptr_t stream_key;       /**< last stream looked up … */
 	uint32_t stream_slot;       /**< … its slot … */
 	uint32_t stream_generation; /**< … and the generation it is good for */
+	uintptr_t own_streams[4];   /**< keys of its per-thread default streams, 0 for none */
 	struct gw_thread_counts counts;
 	struct gw_event_pool *events; /**< event pairs, where there is no activity */
 	uint32_t serial;              /**< unlike an id, never reused: per-thread stream keys */
