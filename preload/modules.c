@@ -169,6 +169,7 @@ void gw_module_gone(void *handle)
 {
 	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle);
 	gw_map_remove_all(&gw_hot.shared->functions, (uintptr_t)handle, 0, NULL);
+	atomic_fetch_add(&gw_hot.function_generation, 1);
 }
 
 void gw_module_linked(const void *image)
@@ -181,8 +182,10 @@ void gw_function_found(void *handle, void *owner)
 	struct gw_map *map = &gw_hot.shared->functions;
 
 	if (gw_map_get(map, (uintptr_t)handle) &&
-	    gw_map_owner(map, (uintptr_t)handle) != (uintptr_t)owner)
+	    gw_map_owner(map, (uintptr_t)handle) != (uintptr_t)owner) {
 		gw_map_remove(map, (uintptr_t)handle);
+		atomic_fetch_add(&gw_hot.function_generation, 1);
+	}
 }
 
 uint32_t gw_module_number(uintptr_t handle)

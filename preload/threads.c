@@ -114,6 +114,7 @@ struct gw_thread *gw_thread_register(void)
 		t->serial = serial;
 		t->tid = (pid_t)syscall(SYS_gettid);
 		t->stream_key = 0;
+		t->function = 0;
 		t->tail_seen = atomic_load(&t->tail);
 		gw_self = t;
 		atomic_store_explicit(&t->state, GW_SLOT_USED, memory_order_release);
