@@ -13,6 +13,9 @@
 #define GW_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define GW_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* A launch has eleven arguments: each call inside the hook would push them once more. */
+#define GW_INLINE static inline __attribute__((always_inline))
+
 /*
  * The last kernel a thread launched is very often its next, and what the driver does in
  * between has thrown our tables out of the nearest cache.
@@ -73,8 +76,11 @@ static inline uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *
 	return slot;
 }
 
-/* Read the published prediction; a cell that is being written counts as absent. */
-static inline void gw_cell_read(struct gw_shared *s, struct gw_event *e)
+/*
+ * Read the published prediction; a cell that is being written counts as absent. Not inlined:
+ * in count mode it is never called.
+ */
+static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_event *e)
 {
 	uint64_t key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z,
 	                           e->cluster, e->shared);
@@ -124,7 +130,7 @@ static inline struct gw_event *gw_ring_slot(struct gw_thread *t)
 }
 
 /* Everything a launch needs before it is known what is launched. */
-static inline struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
+GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
 {
 	struct gw_thread *t = gw_self;
 	struct gw_event *e;
@@ -154,10 +160,9 @@ static inline struct gw_event *gw_event_begin(struct gw_call *call, CUstream str
 	return e;
 }
 
-static inline void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy,
-                                   uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
-                                   uint32_t shared, CUstream stream, uint32_t cluster,
-                                   uint8_t flags)
+GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy,
+                               uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
+                               CUstream stream, uint32_t cluster, uint8_t flags)
 {
 	struct gw_event *e = gw_event_begin(call, stream);
 	struct gw_shared *s = gw_hot.shared;
