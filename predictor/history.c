@@ -14,7 +14,7 @@ void gw_history_add(struct gw_history *h, double seconds)
 	h->count++;
 	/* Keep the ring's position when the count would wrap. */
 	if (h->count == UINT32_MAX)
-		h->count = UINT32_MAX / GW_HISTORY_WINDOW / 2 * GW_HISTORY_WINDOW;
+		h->count = GW_HISTORY_WINDOW + UINT32_MAX % GW_HISTORY_WINDOW;
 }
 
 static void sort(float *v, uint32_t n)
@@ -49,10 +49,10 @@ static double spread(const float *sorted, uint32_t n, double middle)
 /* Index of the first time of the upper group, 0 when there is one group only. */
 static uint32_t split(const float *sorted, uint32_t n)
 {
-	uint32_t least = n / MODE_SHARE, at = 0;
+	uint32_t least = (n + MODE_SHARE - 1) / MODE_SHARE, at = 0;
 	double widest = MODE_GAP;
 
-	for (uint32_t i = least ? least : 1; n >= 5 && i + least <= n && i < n; i++) {
+	for (uint32_t i = least; n >= 5 && i + least <= n; i++) {
 		double gap = (double)sorted[i] / (double)sorted[i - 1];
 
 		if (gap > widest) {

@@ -3,6 +3,7 @@
 
 #include "predictor/history.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,8 +13,11 @@ enum {
 	EXCLUSIVE_ENOUGH = 8 /* after so many undisturbed times, overlapped ones teach nothing */
 };
 
-static const double MISS = 0.10;  /* share of times meant to lie outside their interval */
-static const double GAIN = 0.05;  /* how fast the widths adapt (adaptive conformal inference) */
+static const double MISS = 0.10; /* share of times meant to lie outside their interval */
+static const double GAIN = 0.05; /* how fast the widths adapt (adaptive conformal inference) */
+static const double FIRST[CLASSES] = {0.40, 0.30, 0.20, 4, 3, 2.5}; /* widths to begin with */
+static const double ROOM = 8;     /* a width stays within this factor of the first */
+static const double WIDEST = 20;  /* of any interval, in log time: keeps the ends finite */
 static const double STEP = 32e-9; /* GPU time stamps step by 32 ns on the H200 */
 
 /* A prediction as published by one advance. */
@@ -47,7 +51,6 @@ struct gw_predictor {
 
 struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 {
-	static const double start[CLASSES] = {0.40, 0.30, 0.20, 4, 3, 2.5};
 	struct gw_predictor *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -55,7 +58,7 @@ struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 	p->max_configs = max_configs;
 	p->chunks = calloc(max_configs / CHUNK + 1, sizeof(struct entry *));
 	for (int i = 0; i < CLASSES; i++)
-		p->width[i] = start[i];
+		p->width[i] = FIRST[i];
 	if (!p->chunks) {
 		free(p);
 		return NULL;
@@ -129,21 +132,29 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 		out->reason = "no launch of this configuration had been timed";
 }
 
-/* Let the class's intervals widen after a miss and narrow, more slowly, after a hit. */
+/*
+ * Let the class's intervals widen after a miss and narrow, more slowly, after a hit. Within
+ * bounds: a configuration without spread misses however wide its class becomes.
+ */
 static void adapt(struct gw_predictor *p, const struct published *used,
                   const struct gw_observation *o)
 {
 	bool missed = o->seconds < o->low || o->seconds > o->high;
 
-	if (isfinite(o->predicted) && used->size && !used->multimodal)
-		p->width[class_of(used->size)] *= exp(GAIN * ((missed ? 1 : 0) - MISS));
+	int c = class_of(used->size);
+
+	if (isfinite(o->predicted) && used->size && !used->multimodal) {
+		double width = p->width[c] * exp(GAIN * ((missed ? 1 : 0) - MISS));
+
+		p->width[c] = fmin(fmax(width, FIRST[c] / ROOM), FIRST[c] * ROOM);
+	}
 }
 
 uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_observation *o)
 {
 	struct entry *e;
 
-	if (!isfinite(o->seconds) || o->seconds <= 0)
+	if (!(o->seconds >= FLT_MIN && o->seconds <= FLT_MAX)) /* a history keeps floats */
 		return 0;
 	e = entry_make(p, config);
 	if (!e)
@@ -172,7 +183,7 @@ static void publish(const struct gw_predictor *p, struct entry *e)
 		return;
 	half = p->width[class_of(size)];
 	if (size > 4)
-		half *= s.sigma;
+		half = fmin(half * s.sigma, WIDEST);
 	e->before = e->now;
 	e->now = (struct published){
 	        .known = p->observations,
@@ -183,7 +194,7 @@ static void publish(const struct gw_predictor *p, struct entry *e)
 	        .multimodal = s.multimodal,
 	};
 	if (s.multimodal) {
-		e->now.low = fmin(e->now.low, s.low - STEP);
+		e->now.low = fmin(e->now.low, fmax(0, s.low - STEP));
 		e->now.high = fmax(e->now.high, s.high + STEP);
 	}
 }

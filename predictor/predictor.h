@@ -40,7 +40,8 @@ struct gw_observation {
 
 /**
  * Learn from a measurement of @p config. Returns the number of the observation (1, 2, …),
- * or 0 when it can't be learnt from: seconds not finite and positive, or an id out of range.
+ * or 0 when it can't be learnt from: seconds not a positive number in the range of a float, or an
+ * id out of range.
  */
 uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_observation *o);
 

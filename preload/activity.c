@@ -24,7 +24,8 @@ static struct {
 	_Atomic uint64_t idle; /* bit per buffer nobody holds */
 	_Atomic uint64_t full; /* bit per buffer that came back with records */
 	size_t valid[BUFFERS];
-	_Atomic int on, forbidden, starved;
+	_Atomic int on, forbidden, foreign, starved;
+	_Atomic uint64_t until; /* ticks when another tool took over, 0 for never */
 } pool;
 
 static __typeof__(cuptiActivityRegisterCallbacks) *real_register;
@@ -86,6 +87,12 @@ static bool failed(const char *what, CUptiResult r)
 	return true;
 }
 
+static void say_taken(void)
+{
+	gw_degrade(GW_DEGRADED_CUPTI_TAKEN,
+	           "another profiler uses CUPTI: kernels are timed by sampled events");
+}
+
 /* Does another tool hold libcupti? Asked by subscribing, which is given up at once. */
 static bool taken(void)
 {
@@ -100,8 +107,7 @@ static bool taken(void)
 		return false;
 	}
 	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-		gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: kernels are "
-		                                    "timed by sampled events");
+		say_taken();
 	else
 		failed("cuptiSubscribe", r);
 	return true;
@@ -139,6 +145,10 @@ static bool attach(void)
 		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: kernels are timed by sampled events", why);
 		return false;
 	}
+	if (atomic_load(&pool.foreign)) {
+		say_taken();
+		return false;
+	}
 	if (taken())
 		return false;
 	if (!reserve()) {
@@ -173,6 +183,11 @@ void gw_activity_forbid(const char *why)
 bool gw_activity_on(void)
 {
 	return atomic_load_explicit(&pool.on, memory_order_acquire) != 0;
+}
+
+bool gw_activity_covers(uint64_t ticks)
+{
+	return gw_activity_on() || ticks < atomic_load(&pool.until);
 }
 
 uint32_t gw_activity_version(void)
@@ -290,11 +305,15 @@ uint64_t gw_activity_take(void (*take)(const struct gw_activity *))
  */
 static void yield(void)
 {
-	if (!atomic_exchange(&pool.on, 0))
+	atomic_store(&pool.foreign, 1); /* we ourselves go past our wrapper */
+	if (!gw_activity_on())
 		return;
+	atomic_store(&pool.until, UINT64_MAX); /* while our last records come */
+	atomic_store(&pool.on, 0);
 	gw_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	gw_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	atomic_store(&pool.until, gw_ticks());
 	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler took over CUPTI: from there on "
 	                                    "kernels are timed by sampled events");
 	atomic_store(&gw_hot.events, 1);

@@ -27,6 +27,9 @@ void gw_activity_forbid(const char *why);
 /** Whether records are being collected. */
 bool gw_activity_on(void);
 
+/** Whether a kernel launched at @p ticks has, or had, its record collected. */
+bool gw_activity_covers(uint64_t ticks);
+
 /** Version of libcupti in use, 0 when none. */
 uint32_t gw_activity_version(void);
 

@@ -19,6 +19,20 @@ static uint32_t count;
 static struct gw_idmap map; /* config -> index + 1 */
 static uint64_t begin_ns;
 
+static void forget(void)
+{
+	count = 0;
+	free(map.keys);
+	free(map.ids);
+	memset(&map, 0, sizeof(map));
+}
+
+void gw_aggregate_start(void)
+{
+	forget();
+	begin_ns = 0;
+}
+
 static struct gw_record_aggregate *sum_of(uint32_t config)
 {
 	uint64_t key = gw_idmap_key(config, 11);
@@ -76,9 +90,6 @@ void gw_aggregate_tick(uint64_t now_ns, bool last)
 			sums[i].min_ns = 0;
 		gw_log_write(GW_RECORD_AGGREGATE, &sums[i], sizeof(sums[i]), NULL, 0);
 	}
-	count = 0;
-	free(map.keys);
-	free(map.ids);
-	memset(&map, 0, sizeof(map));
+	forget();
 	begin_ns = now_ns;
 }

@@ -7,6 +7,9 @@
 
 #include <stdbool.h>
 
+/** Start with no sums; a forked child leaves its parent's. */
+void gw_aggregate_start(void);
+
 /** Add a launch to the running ten seconds. */
 void gw_aggregate_add(const struct gw_record_launch *r);
 

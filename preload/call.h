@@ -22,24 +22,27 @@ struct gw_call {
  */
 extern _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
 
+/* What follows runs on first sight or rarely: out of the way of the launch path's code. */
+#define GW_COLD __attribute__((cold))
+
 /** First launch of a thread: give it a ring. NULL when there is none left. */
-struct gw_thread *gw_thread_register(void);
+GW_COLD struct gw_thread *gw_thread_register(void);
 
 /** First sight of a kernel: ask the driver for its name and resources. 0 when it can't tell. */
-uint32_t gw_kernel_resolve(CUfunction function);
+GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
 
 /** First sight of a stream; @p key as in gw_stream_key. 0 when there is no slot left. */
-uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CUcontext context,
-                           uint32_t kind, uintptr_t key);
+GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CUcontext context,
+                                   uint32_t kind, uintptr_t key);
 
 /** Whether @p stream is being captured, asked of the driver. */
-bool gw_stream_capturing(CUstream stream, uint32_t pt);
+GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);
 
 /** Block shape and shared memory set by the old cuFuncSet… calls; {1,1,1} and 0 when never set. */
-void gw_shape_of(CUfunction function, uint32_t block[3], uint32_t *shared);
+GW_COLD void gw_shape_of(CUfunction function, uint32_t block[3], uint32_t *shared);
 
 /** Sampled timing by event pairs (events.c). */
-void gw_events_begin(struct gw_call *call, CUstream stream);
-void gw_events_end(struct gw_call *call, CUresult result);
+GW_COLD void gw_events_begin(struct gw_call *call, CUstream stream);
+GW_COLD void gw_events_end(struct gw_call *call, CUresult result);
 
 #endif

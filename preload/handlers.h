@@ -69,10 +69,12 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 	(void)call;
 	(void)stream;
 	(void)graph;
-	/* Every other answer ends the capture; these two were about no capture of this stream. */
-	if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD ||
-	    result == CUDA_ERROR_ILLEGAL_STATE || result == CUDA_ERROR_INVALID_VALUE ||
-	    result == CUDA_ERROR_INVALID_HANDLE)
+	/*
+	 * These end the capture. Any other answer may mean that it goes on: a count too high
+	 * costs launches a question, one too low would take captured launches for real ones.
+	 */
+	if (result != CUDA_SUCCESS && result != CUDA_ERROR_STREAM_CAPTURE_INVALIDATED &&
+	    result != CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
 		return;
 	if (atomic_fetch_sub_explicit(&gw_hot.captures, 1, memory_order_relaxed) <= 0)
 		atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed);

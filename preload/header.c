@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 static uint64_t start_ticks, start_ns, start_monotonic;
+/* Asked at the start: the log may begin in a destructor, when the driver is gone. */
+static uint32_t driver_version;
+static bool stand_in;
 
 /* The tail: key=value strings, one after the other. */
 struct tail {
@@ -64,6 +67,8 @@ static void add_exe(struct tail *t)
 void gw_header_start(void)
 {
 	gw_clock_start(&start_ticks, &start_ns, &start_monotonic);
+	stand_in = gw_device_stand_in();
+	driver_version = gw_driver_version();
 }
 
 void gw_header_write(void)
@@ -80,10 +85,9 @@ void gw_header_write(void)
 	};
 	static struct tail t;
 	char text[256] = "";
-	int version = 0;
 
 	t.size = 0;
-	if (gw_device_stand_in())
+	if (stand_in)
 		r.flags |= GW_HEADER_STAND_IN;
 	if (gw_injection_active())
 		r.flags |= GW_HEADER_INJECTED;
@@ -95,9 +99,8 @@ void gw_header_write(void)
 	add(&t, "mode", modes[gw_options.mode]);
 	add(&t, "build", GW_VERSION " " GW_COMMIT);
 	add(&t, "rank", gw_log_rank());
-	if (gw_driver.cuDriverGetVersion &&
-	    gw_driver.cuDriverGetVersion(&version) == CUDA_SUCCESS) {
-		snprintf(text, sizeof(text), "%d", version);
+	if (driver_version) {
+		snprintf(text, sizeof(text), "%u", driver_version);
 		add(&t, "driver", text);
 	}
 	if (gw_activity_version()) {

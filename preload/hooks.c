@@ -108,8 +108,11 @@ static void *next_in_line(const char *name)
 
 void gw_hooks_resolve(void)
 {
+	static _Atomic int settled; /* what a loaded libcuda lacks, it will not get */
 	void *handle = libcuda();
 
+	if (atomic_load_explicit(&settled, memory_order_acquire))
+		return;
 	gw_dl_init();
 	for (int i = 0; i < GW_HOOKS; i++) {
 		const struct hook *h = &hooks[i];
@@ -124,6 +127,8 @@ void gw_hooks_resolve(void)
 			*h->next = next && !ours(next) ? next : *h->real;
 		}
 	}
+	if (handle)
+		atomic_store_explicit(&settled, 1, memory_order_release);
 }
 
 /* The wrapper for an address of libcuda: one and the same where nobody comes between. */

@@ -109,6 +109,7 @@ static bool subscribe(void)
 #include "preload/hooks.def"
 #undef HOOK
 	};
+	unsigned enabled = 0;
 	char why[256];
 	CUptiResult r;
 
@@ -126,7 +127,14 @@ static bool subscribe(void)
 	}
 	/* An id this libcupti does not know yet belongs to a function its driver lacks. */
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
-		gw_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, ids[i]);
+		enabled += gw_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+		                                        ids[i]) == CUPTI_SUCCESS;
+	if (!enabled) {
+		gw_degrade(GW_DEGRADED_NO_CUPTI, "libcupti calls back for no function of the "
+		                                 "driver: nothing is watched in this process");
+		gw_cupti.cuptiUnsubscribe(subscriber);
+		return false;
+	}
 	return true;
 }
 

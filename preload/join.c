@@ -321,7 +321,8 @@ void gw_join_batch(bool last)
 	uint32_t kept = 0;
 
 	now_ns = gw_now_ns();
-	qsort(batch, batch_count, sizeof(*batch), by_correlation);
+	if (batch_count) /* before the first record there is no array */
+		qsort(batch, batch_count, sizeof(*batch), by_correlation);
 	for (uint32_t i = 0; i < batch_count; i++) {
 		struct came *c = &batch[i];
 

@@ -13,11 +13,26 @@
 #define GW_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define GW_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, CUfunction f)
+/*
+ * The last kernel a thread launched is very often its next, and what the driver does in
+ * between has thrown our tables out of the nearest cache.
+ */
+static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, struct gw_thread *t, CUfunction f)
 {
-	uint32_t slot = gw_map_get(&s->functions, (uintptr_t)f);
+	uint32_t generation =
+	        atomic_load_explicit(&gw_hot.function_generation, memory_order_acquire);
+	uint32_t slot;
 
-	return GW_LIKELY(slot) ? slot : gw_kernel_resolve(f);
+	if (GW_LIKELY((uintptr_t)f == t->function && generation == t->function_generation))
+		return t->function_slot;
+	slot = gw_map_get(&s->functions, (uintptr_t)f);
+	if (GW_UNLIKELY(!slot))
+		slot = gw_kernel_resolve(f);
+	t->function = slot ? (uintptr_t)f : 0;
+	t->function_slot = slot;
+	t->function_generation = generation;
+	t->function_cluster = s->kernels[slot].cluster;
+	return slot;
 }
 
 /*
@@ -152,7 +167,7 @@ static inline void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t 
 		return;
 	e->kind = GW_EVENT_KERNEL;
 	e->flags = flags;
-	e->kernel = gw_kernel_slot_of(s, f);
+	e->kernel = gw_kernel_slot_of(s, call->thread, f);
 	e->grid[0] = gx;
 	e->grid[1] = gy;
 	e->grid[2] = gz;
@@ -160,9 +175,10 @@ static inline void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t 
 	e->block_y = (uint16_t)by;
 	e->block_z = (uint16_t)bz;
 	e->shared = shared;
-	e->cluster = cluster ? cluster : s->kernels[e->kernel].cluster;
+	e->cluster = cluster ? cluster : call->thread->function_cluster;
 	memcpy(&e->predicted, &none, 4);
-	gw_cell_read(s, e);
+	if (e->known) /* else nothing has been learnt, so nothing is published */
+		gw_cell_read(s, e);
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)))
 		gw_events_begin(call, stream);
 }
@@ -212,10 +228,21 @@ static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *c
 	                config->sharedMemBytes, config->hStream, cluster, flags);
 }
 
+/*
+ * The worker's core has read the next slot since it was last written, so the line must be
+ * fetched back; begun now, that is done before the next launch rings the driver's doorbell,
+ * which waits for all stores before it.
+ */
+static inline void gw_prepare(const struct gw_event *next)
+{
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)next));
+}
+
 /* Commit the event once the driver has taken the launch; counts it either way. */
 static inline void gw_event_end(struct gw_call *call, CUresult result, _Atomic uint64_t *counter)
 {
 	struct gw_thread *t = call->thread;
+	uint32_t head;
 
 	if (GW_UNLIKELY(!call->counted))
 		return;
@@ -236,8 +263,9 @@ static inline void gw_event_end(struct gw_call *call, CUresult result, _Atomic u
 		gw_bump(&t->counts.dropped, 1);
 		return;
 	}
-	atomic_store_explicit(&t->head, atomic_load_explicit(&t->head, memory_order_relaxed) + 1,
-	                      memory_order_release);
+	head = atomic_load_explicit(&t->head, memory_order_relaxed) + 1;
+	atomic_store_explicit(&t->head, head, memory_order_release);
+	gw_prepare(&t->ring[head & t->mask]);
 }
 
 static inline void gw_launch_end(struct gw_call *call, CUresult result)

@@ -54,12 +54,20 @@ static void write(struct gw_record_launch *r)
 		gw_log_write(GW_RECORD_LAUNCH, r, sizeof(*r), NULL, 0);
 }
 
+/* An event has 32 bits of the number of observations that were known at its call. */
+static uint64_t known_at(uint32_t known)
+{
+	uint64_t now = gw_predictor_observations(predictor);
+
+	return now - (uint32_t)((uint32_t)now - known);
+}
+
 /* From what was known at the call, which the predictor still has. */
 static void predict_late(struct gw_record_launch *r)
 {
 	struct gw_prediction p;
 
-	gw_predict(predictor, r->config, r->known, &p);
+	gw_predict(predictor, r->config, known_at(r->known), &p);
 	r->predicted = (float)(p.seconds * 1e9);
 	r->low = (float)(p.low * 1e9);
 	r->high = (float)(p.high * 1e9);
@@ -152,7 +160,7 @@ static bool record_unpaired(uint32_t config, bool graph)
 
 static void write_unpaired(struct gw_record_launch *r)
 {
-	if (!gw_activity_on() || launch_unpaired(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0))
+	if (launch_unpaired(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0))
 		write(r);
 }
 
@@ -161,18 +169,21 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
                       uint32_t graph)
 {
 	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
+	bool covered = gw_activity_covers(e->ticks);
 
-	if (e->flags & GW_EVENT_CORRELATED && gw_activity_on())
+	if (e->flags & GW_EVENT_CORRELATED && covered)
 		gw_join_wait(GW_JOIN_CORRELATION, 0, e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
 		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
-	else if (graph && gw_activity_on())
+	else if (graph && covered)
 		gw_join_wait(GW_JOIN_GRAPH, graph, graph_number, r);
-	else if (e->kind == GW_EVENT_KERNEL && gw_activity_on() && e->stream && s->cupti_stream)
+	else if (e->kind == GW_EVENT_KERNEL && covered && e->stream && s->cupti_stream)
 		gw_join_wait(GW_JOIN_STREAM, gw_join_stream_key(s->cupti_context, s->cupti_stream),
 		             0, r);
-	else
+	else if (covered)
 		write_unpaired(r);
+	else
+		write(r);
 }
 
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
@@ -349,7 +360,10 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 static void unmatched(struct gw_record_launch *r)
 {
 	gw_count(GW_COUNTER_launches_unmatched, 1);
-	write_unpaired(r);
+	if (gw_activity_on())
+		write_unpaired(r);
+	else
+		write(r);
 }
 
 /* A kernel that no call of ours launched: by the device, or inside an unlisted graph node. */

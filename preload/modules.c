@@ -35,15 +35,24 @@ struct fatbin_header {
 #define FATBIN_WRAPPER_MAGIC 0x466243b1u
 #define FATBIN_MAGIC         0xba55ed50u
 
+/* Where a table ends, UINT64_MAX when there is no such place. */
+static uint64_t table_end(uint64_t offset, unsigned entries, unsigned size)
+{
+	uint64_t length = (uint64_t)entries * size;
+
+	return offset > UINT64_MAX - length ? UINT64_MAX : offset + length;
+}
+
 static size_t elf_size(const void *image)
 {
-	const Elf64_Ehdr *e = image;
-	uint64_t sections = e->e_shoff + (uint64_t)e->e_shnum * e->e_shentsize;
-	uint64_t segments = e->e_phoff + (uint64_t)e->e_phnum * e->e_phentsize;
+	Elf64_Ehdr e;
+	uint64_t sections, segments, end;
 
-	if (e->e_ident[EI_CLASS] != ELFCLASS64)
-		return 0;
-	return sections > segments ? sections : segments;
+	memcpy(&e, image, sizeof(e));
+	sections = table_end(e.e_shoff, e.e_shnum, e.e_shentsize);
+	segments = table_end(e.e_phoff, e.e_phnum, e.e_phentsize);
+	end = sections > segments ? sections : segments;
+	return e.e_ident[EI_CLASS] == ELFCLASS64 && end != UINT64_MAX ? end : 0;
 }
 
 size_t gw_image_size(const void *image, const void **start)
@@ -160,6 +169,7 @@ void gw_module_gone(void *handle)
 {
 	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle);
 	gw_map_remove_all(&gw_hot.shared->functions, (uintptr_t)handle, 0, NULL);
+	atomic_fetch_add(&gw_hot.function_generation, 1);
 }
 
 void gw_module_linked(const void *image)
@@ -172,8 +182,10 @@ void gw_function_found(void *handle, void *owner)
 	struct gw_map *map = &gw_hot.shared->functions;
 
 	if (gw_map_get(map, (uintptr_t)handle) &&
-	    gw_map_owner(map, (uintptr_t)handle) != (uintptr_t)owner)
+	    gw_map_owner(map, (uintptr_t)handle) != (uintptr_t)owner) {
 		gw_map_remove(map, (uintptr_t)handle);
+		atomic_fetch_add(&gw_hot.function_generation, 1);
+	}
 }
 
 uint32_t gw_module_number(uintptr_t handle)

@@ -111,13 +111,11 @@ static uint32_t cycle(bool last)
 	/* Launches first: they are predicted from what is known before the next records. */
 	events = gw_drain(gw_launch_event);
 	gw_tables_write_news();
-	if (gw_activity_on()) {
-		if (last || flush_due(now)) {
-			gw_activity_flush(last);
-			worker.flushed_ns = now;
-		}
-		gw_activity_take(gw_launch_record);
+	if (last || flush_due(now)) {
+		gw_activity_flush(last);
+		worker.flushed_ns = now;
 	}
+	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
 	gw_launches_measured(last);
 	gw_cells_publish();
 	gw_recycle();
@@ -206,6 +204,7 @@ bool gw_pipeline_start(void)
 	pthread_cond_init(&worker.done, NULL);
 	if (!gw_tables_start() || !gw_launches_start())
 		return false;
+	gw_aggregate_start();
 	gw_header_start();
 	/* The program's signals are the program's. */
 	sigfillset(&all);
@@ -237,6 +236,7 @@ void gw_pipeline_close(void)
 
 	if (!worker.finished) /* the worker may still be at it: leave the file to it */
 		return;
+	gw_tables_driver_gone();
 	if (!worker.begun && gw_drain_pending())
 		begin();
 	if (!worker.begun)

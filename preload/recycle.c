@@ -39,6 +39,7 @@ void gw_recycle(void)
 
 		if (atomic_load_explicit(&slot->state, memory_order_acquire) == GW_SLOT_RETIRED &&
 		    rested(atomic_load(&slot->retired), until)) {
+			slot->count = 0; /* a launch stuck for longer finds nothing here */
 			free(slot->nodes);
 			slot->nodes = NULL;
 			atomic_store_explicit(&slot->state, GW_SLOT_FREE, memory_order_release);

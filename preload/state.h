@@ -135,6 +135,9 @@ struct gw_thread {
 	uintptr_t stream_key;       /**< last stream looked up … */
 	uint32_t stream_slot;       /**< … its slot … */
 	uint32_t stream_generation; /**< … and the generation it is good for */
+	uintptr_t function;         /**< the same of the last kernel: its handle, 0 for none, */
+	uint32_t function_slot, function_generation, function_cluster; /**< slot and so on */
+	uintptr_t own_streams[4]; /**< keys of its per-thread default streams, 0 for none */
 	struct gw_thread_counts counts;
 	struct gw_event_pool *events; /**< event pairs, where there is no activity */
 	uint32_t serial;              /**< unlike an id, never reused: per-thread stream keys */
@@ -148,13 +151,14 @@ struct gw_thread {
 
 /** Read on every launch; one cache line. */
 struct gw_hot {
-	_Atomic int active;                  /**< 0: pass everything through */
-	_Atomic int captures;                /**< stream captures under way, never too low */
-	_Atomic int events;                  /**< 1: time samples by event pairs */
-	_Atomic uint32_t known;              /**< observations behind the published predictions */
-	_Atomic uint32_t stream_generation;  /**< changes when a stream or context ends */
-	_Atomic uint32_t context_generation; /**< changes when a context ends */
-	struct gw_shared *shared;            /**< set before active */
+	_Atomic int active;                   /**< 0: pass everything through */
+	_Atomic int captures;                 /**< stream captures under way, never too low */
+	_Atomic int events;                   /**< 1: time samples by event pairs */
+	_Atomic uint32_t known;               /**< observations behind the published predictions */
+	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */
+	_Atomic uint32_t context_generation;  /**< changes when a context ends */
+	_Atomic uint32_t function_generation; /**< changes when a function may have ended */
+	struct gw_shared *shared;             /**< set before active */
 };
 extern struct gw_hot gw_hot;
 

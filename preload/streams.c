@@ -34,7 +34,6 @@ uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext conte
 	uint32_t at;
 	CUdevice device;
 
-	(void)t;
 	if (!context && gw_driver.cuStreamGetCtx && stream)
 		gw_driver.cuStreamGetCtx(stream, &context);
 	if (!context)
@@ -65,6 +64,12 @@ uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext conte
 	atomic_store_explicit(&slot->state, GW_SLOT_USED, memory_order_release);
 	if (!gw_map_put(&s->streams, key, at, 0, (uintptr_t)context))
 		at = 0;
+	for (int i = 0; at && kind == GW_STREAM_PER_THREAD && i < 4; i++) {
+		if (!t->own_streams[i]) {
+			t->own_streams[i] = key;
+			break;
+		}
+	}
 	gw_overhead_since(begin);
 	errno = saved;
 	return at;
@@ -114,6 +119,20 @@ void gw_stream_gone(CUstream stream)
 	atomic_fetch_add(&gw_hot.stream_generation, 1);
 }
 
+/* A later thread may get the same key: serials are cut to 16 bits in it. */
+void gw_stream_thread_gone(struct gw_thread *t)
+{
+	for (int i = 0; gw_hot.shared && i < 4; i++) {
+		uint32_t at = t->own_streams[i]
+		                      ? gw_map_remove(&gw_hot.shared->streams, t->own_streams[i])
+		                      : 0;
+
+		if (at)
+			slot_retire(at);
+		t->own_streams[i] = 0;
+	}
+}
+
 void gw_context_gone(CUcontext context)
 {
 	struct gw_shared *s = gw_hot.shared;
@@ -122,4 +141,5 @@ void gw_context_gone(CUcontext context)
 	gw_map_remove_all(&s->functions, 0, (uintptr_t)context, NULL);
 	atomic_fetch_add(&gw_hot.stream_generation, 1);
 	atomic_fetch_add(&gw_hot.context_generation, 1);
+	atomic_fetch_add(&gw_hot.function_generation, 1);
 }

@@ -12,15 +12,27 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64 };
+enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64, MODULES_MAX = 1 << 16 };
 
 static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
-static uint32_t config_count, kernel_count, stream_count, node_count, device_count, thread_count;
+static uint32_t config_count, kernel_count, stream_count, node_count, device_count, thread_count,
+        module_count;
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
-static uint32_t device_ids[DEVICES_MAX];
+static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
 static struct gw_idmap config_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
+static bool driver_gone, stand_in;
+
+static bool driver_is_stand_in(void)
+{
+	static const char name[] = "gpuwatch stand-in";
+	char found[64] = "";
+
+	return gw_driver.cuDeviceGetName &&
+	       gw_driver.cuDeviceGetName(found, sizeof(found) - 1, 0) == CUDA_SUCCESS &&
+	       !strncmp(found, name, sizeof(name) - 1);
+}
 
 bool gw_tables_start(void)
 {
@@ -34,8 +46,12 @@ bool gw_tables_start(void)
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
 	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
-	config_count = kernel_count = stream_count = node_count = device_count = thread_count = 0;
+	memset(module_ids, 0, sizeof(module_ids));
+	config_count = kernel_count = stream_count = node_count = device_count = thread_count =
+	        module_count = 0;
 	reasons_written = 0;
+	driver_gone = false;
+	stand_in = driver_is_stand_in();
 	return configs != MAP_FAILED;
 }
 
@@ -48,11 +64,42 @@ static uint64_t hash_name(const char *name)
 	return h;
 }
 
+static void module_write(const struct gw_module_note *n)
+{
+	struct gw_record_module r = {
+	        .id = n->number < MODULES_MAX ? ++module_count : 0,
+	        .origin = n->origin,
+	        .bytes = n->bytes,
+	        .digest = n->digest,
+	        .load_ns = gw_clock_ns(n->ticks),
+	};
+
+	if (r.id)
+		module_ids[n->number] = r.id;
+	gw_log_write(GW_RECORD_MODULE, &r, sizeof(r), n->path, strlen(n->path) + 1);
+}
+
+static void write_modules(void)
+{
+	for (struct gw_module_note *n = gw_module_notes_take(); n; n = n->next)
+		module_write(n);
+}
+
+/* Notes come in any order from threads that load at once; ids of a log must rise. */
+static uint32_t module_id(uint32_t number)
+{
+	if (!number || number >= MODULES_MAX)
+		return 0;
+	if (!module_ids[number])
+		write_modules();
+	return module_ids[number];
+}
+
 static uint32_t kernel_write(const struct gw_kernel_slot *k)
 {
 	struct gw_record_kernel r = {
 	        .id = ++kernel_count,
-	        .module = k->module,
+	        .module = module_id(k->module),
 	        .registers = k->registers,
 	        .static_shared = k->static_shared,
 	        .local = k->local,
@@ -200,13 +247,12 @@ static uint32_t device_id(int ordinal)
 {
 	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
 	char tail[256 + 33] = "";
-	int version = 0;
 	size_t memory = 0, n;
 	CUuuid uuid;
 
 	if (ordinal < 0 || ordinal >= DEVICES_MAX)
 		return 0;
-	if (device_ids[ordinal])
+	if (device_ids[ordinal] || driver_gone)
 		return device_ids[ordinal];
 	r.id = device_ids[ordinal] = ++device_count;
 	r.compute_capability =
@@ -215,8 +261,7 @@ static uint32_t device_id(int ordinal)
 	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-	if (gw_driver.cuDriverGetVersion && gw_driver.cuDriverGetVersion(&version) == CUDA_SUCCESS)
-		r.driver_version = (uint32_t)version;
+	r.driver_version = gw_driver_version();
 	if (gw_driver.cuDeviceTotalMem_v2 &&
 	    gw_driver.cuDeviceTotalMem_v2(&memory, ordinal) == CUDA_SUCCESS)
 		r.memory = memory;
@@ -233,12 +278,22 @@ static uint32_t device_id(int ordinal)
 
 bool gw_device_stand_in(void)
 {
-	static const char name[] = "gpuwatch stand-in";
-	char found[64] = "";
+	return stand_in;
+}
 
-	return gw_driver.cuDeviceGetName &&
-	       gw_driver.cuDeviceGetName(found, sizeof(found) - 1, 0) == CUDA_SUCCESS &&
-	       !strncmp(found, name, sizeof(name) - 1);
+uint32_t gw_driver_version(void)
+{
+	int version = 0;
+
+	if (!gw_driver.cuDriverGetVersion ||
+	    gw_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < 0)
+		return 0;
+	return (uint32_t)version;
+}
+
+void gw_tables_driver_gone(void)
+{
+	driver_gone = true;
 }
 
 static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
@@ -313,25 +368,11 @@ uint32_t gw_node_id(uint32_t exec, uint64_t node)
 	return id;
 }
 
-static void module_write(const struct gw_module_note *n)
-{
-	struct gw_record_module r = {
-	        .id = n->number,
-	        .origin = n->origin,
-	        .bytes = n->bytes,
-	        .digest = n->digest,
-	        .load_ns = gw_clock_ns(n->ticks),
-	};
-
-	gw_log_write(GW_RECORD_MODULE, &r, sizeof(r), n->path, strlen(n->path) + 1);
-}
-
 void gw_tables_write_news(void)
 {
 	struct gw_reason reason;
 
-	for (struct gw_module_note *n = gw_module_notes_take(); n; n = n->next)
-		module_write(n);
+	write_modules();
 	while (gw_degraded_get(reasons_written, &reason)) {
 		struct gw_record_degraded r = {.code = reason.code, .ns = reason.ns};
 

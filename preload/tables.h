@@ -45,7 +45,13 @@ uint32_t gw_node_id(uint32_t exec, uint64_t node);
 /** Write the notes of modules and reasons of degradation that are new. */
 void gw_tables_write_news(void);
 
-/** Whether the driver in use says it is the CPU stand-in. */
+/** As cuDriverGetVersion gives it, 0 when not known. */
+uint32_t gw_driver_version(void);
+
+/** From here on the driver is not asked any more: the process ends, it may be gone. */
+void gw_tables_driver_gone(void);
+
+/** Whether the driver in use said at the start that it is the CPU stand-in. */
 bool gw_device_stand_in(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include "preload/lifecycle.h"
 #include "preload/options.h"
 #include "preload/threads.h"
+#include "preload/watch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -22,6 +23,7 @@ static void thread_ended(void *arg)
 	struct gw_thread *t = arg;
 
 	gw_self = NULL;
+	gw_stream_thread_gone(t);
 	atomic_store_explicit(&t->state, GW_SLOT_RETIRED, memory_order_release);
 }
 
@@ -112,6 +114,7 @@ struct gw_thread *gw_thread_register(void)
 		t->serial = serial;
 		t->tid = (pid_t)syscall(SYS_gettid);
 		t->stream_key = 0;
+		t->function = 0;
 		t->tail_seen = atomic_load(&t->tail);
 		gw_self = t;
 		atomic_store_explicit(&t->state, GW_SLOT_USED, memory_order_release);

@@ -4,11 +4,14 @@
 #define GW_WATCH_H
 
 #include "preload/driver.h"
+#include "preload/state.h"
 
 /** A stream was made: whatever was known of its handle is stale. */
 void gw_stream_made(CUstream stream);
 /** A stream is about to be destroyed. */
 void gw_stream_gone(CUstream stream);
+/** A thread has ended, and with it its per-thread default streams. */
+void gw_stream_thread_gone(struct gw_thread *t);
 /** A context is about to be destroyed or reset: its streams and functions are forgotten. */
 void gw_context_gone(CUcontext context);
 

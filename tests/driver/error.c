@@ -97,10 +97,17 @@ static void inject(void)
 	initialize();
 }
 
+/* Other threads' cuInit returns when the injected library is ready; its own calls pass. */
+static atomic_bool injected;
+static _Thread_local bool injecting;
+
 static void init_once(void)
 {
 	atomic_store(&si_initialized, true);
+	injecting = true;
 	inject();
+	injecting = false;
+	atomic_store(&injected, true);
 }
 
 CUresult si_cuInit(unsigned int Flags)
@@ -112,7 +119,7 @@ CUresult si_cuInit(unsigned int Flags)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (si_env_u64("STANDIN_DEVICES", 1) == 0)
 		return CUDA_ERROR_NO_DEVICE;
-	if (!atomic_load_explicit(&si_initialized, memory_order_acquire))
+	if (!atomic_load_explicit(&injected, memory_order_acquire) && !injecting)
 		pthread_once(&once, init_once);
 	return CUDA_SUCCESS;
 }

@@ -53,6 +53,8 @@ struct run {
 	const char *env[ENV_MAX];                   /**< NAME=VALUE */
 	const char *preload_before, *preload_after; /**< other libraries to preload */
 	const char *shell;      /**< run by /bin/sh instead, with "$@" the program and arguments */
+	unsigned warnings;      /**< lines of ours allowed, one a process; 0 stands for 1 */
+	bool inject;            /**< by CUDA_INJECTION64_PATH, not by LD_PRELOAD */
 	void (*in_child)(void); /**< called before exec */
 	void (*meanwhile)(pid_t pid); /**< called while it runs */
 };

@@ -55,6 +55,35 @@ static void launches_in_a_destructor(void **state)
 	complete(&r);
 }
 
+/* By then the driver may be gone: the last call it sees is the program's own. */
+static void no_call_of_ours_after_the_last_launch(const char *name)
+{
+	struct run r = RUN("ends", name);
+	struct outcome *o;
+	char path[128], line[512], last[512] = "";
+	FILE *trace;
+
+	r.env[0] = "STANDIN_TRACE=trace";
+	o = run_watched(&r);
+	snprintf(path, sizeof(path), "%s/trace", o->dir);
+	trace = fopen(path, "r");
+	assert_non_null(trace);
+	while (fgets(line, sizeof(line), trace))
+		strcpy(last, line);
+	fclose(trace);
+	if (!strstr(last, " cuLaunchKernel("))
+		print_error("last call: %s", last);
+	assert_non_null(strstr(last, " cuLaunchKernel("));
+	outcome_free(o);
+}
+
+static void destructors_call_no_driver(void **state)
+{
+	(void)state;
+	no_call_of_ours_after_the_last_launch("at_exit");
+	no_call_of_ours_after_the_last_launch("only_at_exit");
+}
+
 static void no_launch_no_log(void **state)
 {
 	struct run r = RUN("ends", "nothing");
@@ -232,6 +261,7 @@ int main(void)
 	        cmocka_unit_test(work_unfinished_at_the_end),
 	        cmocka_unit_test(launches_before_main),
 	        cmocka_unit_test(launches_in_a_destructor),
+	        cmocka_unit_test(destructors_call_no_driver),
 	        cmocka_unit_test(no_launch_no_log),
 	        cmocka_unit_test(by__exit),
 	        cmocka_unit_test(by_abort),

@@ -88,12 +88,14 @@ static void enabled_hands_out_wrappers(void **state)
 
 /* ---- other preloads --------------------------------------------------------------------- */
 
-static void with_other(const char *scenario, const char *library, bool before, const char *env)
+static void with_other(const char *scenario, const char *library, bool before, const char *env,
+                       const char *more)
 {
 	struct run r = RUN("plain", scenario);
 	struct outcome *o;
 
 	r.env[0] = env;
+	r.env[1] = more;
 	if (before)
 		r.preload_before = built(library);
 	else
@@ -104,27 +106,33 @@ static void with_other(const char *scenario, const char *library, bool before, c
 	outcome_free(o);
 }
 
-#define WITH_OTHER(title, scenario, library, env)                                                  \
+#define WITH_OTHER(title, scenario, library)                                                       \
 	static void title##_before_us(void **state)                                                \
 	{                                                                                          \
 		(void)state;                                                                       \
-		with_other(scenario, library, true, env);                                          \
+		with_other(scenario, library, true, NULL, NULL);                                   \
 	}                                                                                          \
 	static void title##_after_us(void **state)                                                 \
 	{                                                                                          \
 		(void)state;                                                                       \
-		with_other(scenario, library, false, env);                                         \
+		with_other(scenario, library, false, NULL, NULL);                                  \
 	}
 
-WITH_OTHER(wrapper_of_puts_and_malloc, "launches", "other_puts.so", NULL)
-WITH_OTHER(wrapper_of_the_launch, "launches", "other_launch.so", NULL)
-WITH_OTHER(wrapper_of_dlsym, "dlsym_kept", "other_dlsym.so", NULL)
+WITH_OTHER(wrapper_of_puts_and_malloc, "launches", "other_puts.so")
+WITH_OTHER(wrapper_of_the_launch, "launches", "other_launch.so")
+WITH_OTHER(wrapper_of_dlsym, "dlsym_kept", "other_dlsym.so")
 
 /* The wrapper below ours ends the thread: the stack is unwound through our frames. */
 static void unwinding_through_our_wrapper(void **state)
 {
 	(void)state;
-	with_other("unwound", "other_launch.so", false, "OTHER_LEAVES_AT=4");
+	with_other("unwound", "other_launch.so", false, "OTHER_LEAVES_AT=4", NULL);
+}
+
+static void longjmp_across_our_wrapper(void **state)
+{
+	(void)state;
+	with_other("jumped", "other_launch.so", false, "OTHER_LEAVES_AT=4", "OTHER_JUMPS=1");
 }
 
 int main(void)
@@ -147,6 +155,7 @@ int main(void)
 	        cmocka_unit_test(wrapper_of_dlsym_before_us),
 	        cmocka_unit_test(wrapper_of_dlsym_after_us),
 	        cmocka_unit_test(unwinding_through_our_wrapper),
+	        cmocka_unit_test(longjmp_across_our_wrapper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,6 +227,22 @@ static void late_and_unordered_records_are_joined(void **state)
 	outcome_free(o);
 }
 
+static void full_ring_drops_and_counts(void **state)
+{
+	struct run r = RUN("work", "many");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_RING=64";
+	o = run_both(&r);
+	assert_true(only_log(o)->ended);
+	assert_true(only_log(o)->counter[GW_COUNTER_ring_dropped] > 0);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_launches], o->truth[0].total);
+	/* With activity records even these are in the log, though nobody knows who called. */
+	assert_int_equal(only_log(o)->total, o->truth[0].total);
+	outcome_free(o);
+}
+
 /* ---- the summary ------------------------------------------------------------------------- */
 
 static void summary(const char *option, bool wanted)
@@ -330,6 +346,7 @@ int main(void)
 	        cmocka_unit_test(dropped_records_are_counted),
 	        cmocka_unit_test(invalid_times_are_never_used),
 	        cmocka_unit_test(late_and_unordered_records_are_joined),
+	        cmocka_unit_test(full_ring_drops_and_counts),
 	        cmocka_unit_test(summary_on_demand_goes_to_stderr),
 	        cmocka_unit_test(summary_can_be_left_out),
 	        cmocka_unit_test(summary_is_for_terminals),

@@ -4,12 +4,16 @@
 
 static void scenario(const char *name)
 {
-	struct run r = RUN("threads", name);
-	struct outcome *o = run_both(&r);
+	for (int injected = 0; injected < 2; injected++) {
+		struct run r = RUN("threads", name);
+		struct outcome *o;
 
-	assert_int_equal(o->logs, 1);
-	assert_logs_are_the_truth(o);
-	outcome_free(o);
+		r.inject = injected;
+		o = run_both(&r);
+		assert_int_equal(o->logs, 1);
+		assert_logs_are_the_truth(o);
+		outcome_free(o);
+	}
 }
 
 #define SCENARIO(title, name)                                                                      \

@@ -45,16 +45,16 @@ def cores():
 
 
 def choose_cpus(args, libraries):
-    """The CPU that launches fastest and the next: on a machine with several sockets a launch
+    """The CPUs that launch fastest: on a machine with several sockets a launch
     takes a fifth longer from the far one, which would drown what is measured here. The first
-    is for the launching thread, the second for threads that others start."""
+    is for the launching thread, the next three for threads that others start."""
     speed = {}
     for cpu in cores():
         args.cpus = (cpu, cpu)
         figures = [measure("bare", args, libraries, False, launches=4000) for _ in range(2)]
         speed[cpu] = min([f["run"] for f in figures if f] or [float("inf")])
     best = sorted(speed, key=speed.get)
-    args.cpus = (best[0], best[min(1, len(best) - 1)])
+    args.cpus = tuple(best[:4])
     return {str(cpu): speed[cpu] for cpu in speed}
 
 
@@ -211,7 +211,7 @@ def summary(rounds, pairs, args):
 def show(result):
     print(f"{result['launches']} empty launches, {result['rounds']} rounds; ns per launch, "
           "median [p10, p90] over processes (cpu_ms: ms per process)")
-    print(f"launching thread on CPU {result['cpus'][0]}, others on {result['cpus'][1]} too; bare by CPU: "
+    print(f"launching thread on CPU {result['cpus'][0]}, others on {result['cpus'][1:]} too; bare by CPU: "
           + " ".join(f"{cpu}:{ns:.0f}" for cpu, ns in result["bare_by_cpu"].items()))
     for mode, metrics in result["table"].items():
         print(f"{mode:6} " + "  ".join(
@@ -232,7 +232,7 @@ def main(argv):
     parser.add_argument("--gpuwatch", required=True, help="libgpuwatch.so")
     parser.add_argument("--out", required=True, help="folder for overhead.json")
     parser.add_argument("--launches", type=int, default=20000)
-    parser.add_argument("--rounds", type=int, default=36, help="at least 30 for a verdict")
+    parser.add_argument("--rounds", type=int, default=36, help="at least 30 for a verdict; 0 measures pairs.cu alone")
     parser.add_argument("--pairs", type=int, default=30, help="per process, of pairs.cu")
     parser.add_argument("--pause-every", type=int, default=6,
                         help="one round in this many also measures after a pause")

@@ -84,20 +84,6 @@ __attribute__((unused)) static void client_reap(const char *what, pid_t pid)
 	fflush(stdout);
 }
 
-/* Whether libgpuwatch.so is mapped; said on no channel that is compared. */
-__attribute__((unused)) static int client_is_watched(void)
-{
-	char line[1024];
-	FILE *maps = fopen("/proc/self/maps", "r");
-	int found = 0;
-
-	while (maps && fgets(line, sizeof(line), maps))
-		found |= strstr(line, "libgpuwatch.so") != NULL;
-	if (maps)
-		fclose(maps);
-	return found;
-}
-
 struct scenario {
 	const char *name;
 	void (*run)(void);

@@ -21,8 +21,14 @@ cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 		*(void **)&next = dlsym(RTLD_NEXT, "cuLaunchKernel");
 	if (!next)
 		return CUDA_ERROR_NOT_FOUND;
-	if (atomic_fetch_add(&calls, 1) + 1 == (leave ? atoi(leave) : 0))
+	if (atomic_fetch_add(&calls, 1) + 1 == (leave ? atoi(leave) : 0)) {
+		void (*jump)(void);
+
+		*(void **)&jump = dlsym(RTLD_DEFAULT, "client_jump");
+		if (getenv("OTHER_JUMPS") && jump)
+			jump();
 		pthread_exit(NULL); /* unwinds through every frame above */
+	}
 	return next(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
 }
 

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <sys/resource.h>
 
 static void launches(void)
 {
@@ -32,6 +34,26 @@ static void unwound(void)
 	puts("main goes on");
 }
 
+static jmp_buf place;
+
+__attribute__((visibility("default"))) void client_jump(void);
+
+void client_jump(void)
+{
+	longjmp(place, 1);
+}
+
+static void jumped(void)
+{
+	client_compute(1, 2);
+	if (setjmp(place) == 0)
+		client_launch(2, 3);
+	else
+		puts("back by longjmp");
+	client_launch(3, 5);
+	CK(cuCtxSynchronize());
+}
+
 static void dlsym_kept(void)
 {
 	int *asked = dlsym(RTLD_DEFAULT, "other_asked");
@@ -40,11 +62,65 @@ static void dlsym_kept(void)
 	launches();
 }
 
+static void limit(int which, rlim_t value)
+{
+	const struct rlimit to = {value, value};
+
+	if (setrlimit((__rlimit_resource_t)which, &to) != 0)
+		exit(9);
+}
+
+/* As when a server has used up its descriptors. */
+static void no_descriptor(void)
+{
+	limit(RLIMIT_NOFILE, 3);
+	client_compute(1, 10);
+	puts("ten launches");
+}
+
+static void *launch_ten(void *unused)
+{
+	(void)unused;
+	CK(cuCtxSetCurrent(client_context));
+	client_launch(2, 10);
+	return NULL;
+}
+
+/* CUDA has begun; then there is no room for more than a few threads. */
+static void tight_memory(void)
+{
+	long pages = 0;
+	FILE *statm;
+
+	client_compute(1, 10);
+	statm = fopen("/proc/self/statm", "r");
+	if (!statm || fscanf(statm, "%ld", &pages) != 1)
+		exit(9);
+	fclose(statm);
+	limit(RLIMIT_AS, (rlim_t)(pages * 4096 + (1 << 20)));
+	for (int i = 0; i < 40; i++) {
+		pthread_attr_t attributes;
+		pthread_t thread;
+
+		pthread_attr_init(&attributes);
+		pthread_attr_setstacksize(&attributes, 64 << 10);
+		if (pthread_create(&thread, &attributes, launch_ten, NULL) != 0)
+			puts("no thread");
+		else
+			pthread_join(thread, NULL);
+	}
+	client_launch(3, 10);
+	puts("done");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {{"launches", launches},
 	                                       {"unwound", unwound},
+	                                       {"jumped", jumped},
 	                                       {"dlsym_kept", dlsym_kept},
+	                                       {"no_descriptor", no_descriptor},
+	                                       {"tight_memory", tight_memory},
 	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);

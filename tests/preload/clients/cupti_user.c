@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Another tool in the program: it opens libcupti and registers its own activity callbacks. It must
+ * get its own buffers back, and never one of ours.
+ */
+#include "client.h"
+
+#include <cupti.h>
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+enum { SIZE = 1 << 16, BUFFERS = 64 };
+
+static struct {
+	__typeof__(cuptiActivityRegisterCallbacks) *register_callbacks;
+	__typeof__(cuptiActivityEnable) *enable;
+	__typeof__(cuptiActivityDisable) *disable;
+	__typeof__(cuptiActivityFlushAll) *flush;
+	__typeof__(cuptiActivityGetNextRecord) *next;
+} cupti;
+
+static uint64_t memory[BUFFERS][SIZE / 8];
+static atomic_uint given;
+static atomic_int foreign, records;
+
+static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max)
+{
+	*buffer = (uint8_t *)memory[atomic_fetch_add(&given, 1) % BUFFERS];
+	*size = SIZE;
+	*max = 0;
+}
+
+static void CUPTIAPI completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+                               size_t valid)
+{
+	CUpti_Activity *record = NULL;
+
+	(void)context;
+	(void)stream;
+	(void)size;
+	if (buffer < (uint8_t *)memory || buffer >= (uint8_t *)memory + sizeof(memory)) {
+		atomic_fetch_add(&foreign, 1);
+		return;
+	}
+	while (cupti.next(buffer, valid, &record) == CUPTI_SUCCESS)
+		atomic_fetch_add(&records, 1);
+}
+
+static void open_cupti(void)
+{
+	void *library = dlopen("libcupti.so.13", RTLD_NOW);
+
+	if (!library) {
+		puts("no libcupti");
+		exit(9);
+	}
+	*(void **)&cupti.register_callbacks = dlsym(library, "cuptiActivityRegisterCallbacks");
+	*(void **)&cupti.enable = dlsym(library, "cuptiActivityEnable");
+	*(void **)&cupti.disable = dlsym(library, "cuptiActivityDisable");
+	*(void **)&cupti.flush = dlsym(library, "cuptiActivityFlushAll");
+	*(void **)&cupti.next = dlsym(library, "cuptiActivityGetNextRecord");
+}
+
+static void take(void)
+{
+	printf("register %d\n", (int)cupti.register_callbacks(requested, completed));
+	printf("enable %d\n", (int)cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
+static void tell(void)
+{
+	CK(cuCtxSynchronize());
+	printf("flush %d\n", (int)cupti.flush(0));
+	printf("disable %d\n", (int)cupti.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	printf("records %d, foreign buffers %d\n", atomic_load(&records), atomic_load(&foreign));
+}
+
+static void in_mid_run(void)
+{
+	client_compute(1, 30);
+	open_cupti();
+	take();
+	client_launch(2, 40);
+	tell();
+	client_launch(3, 10);
+}
+
+static void before_cuda(void)
+{
+	open_cupti();
+	take();
+	client_compute(2, 40);
+	tell();
+}
+
+/* Waits until records of ours are under way in buffers of ours. */
+static void after_a_while(void)
+{
+	client_compute(1, 30);
+	usleep(300000);
+	client_launch(1, 30);
+	CK(cuCtxSynchronize());
+	open_cupti();
+	take();
+	client_launch(2, 40);
+	tell();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct scenario list[] = {{"in_mid_run", in_mid_run},
+	                                       {"before_cuda", before_cuda},
+	                                       {"after_a_while", after_a_while},
+	                                       {NULL, NULL}};
+
+	return client_main(argc, argv, list);
+}

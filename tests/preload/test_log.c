@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log and what can be wrong with the place it goes to. The program never notices. */
+#include "tests/preload/harness.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct run work(const char *scenario)
+{
+	struct run r = RUN("work", scenario);
+
+	return r;
+}
+
+static void complete(const struct outcome *o)
+{
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+}
+
+/* No log, one line that says so, and the program none the wiser. */
+static void no_log(struct run *r)
+{
+	struct outcome *o = run_both(r);
+
+	assert_int_equal(o->status, 0);
+	assert_int_equal(o->logs, 0);
+	assert_int_equal(warnings(o->err), 1);
+	outcome_free(o);
+}
+
+static void mode_is_0600(void **state)
+{
+	struct run r = work("everything");
+	struct outcome *o = run_both(&r);
+	struct stat st;
+
+	(void)state;
+	complete(o);
+	assert_int_equal(stat(only_log(o)->path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	outcome_free(o);
+}
+
+static void make_directory_read_only(void)
+{
+	if (mkdir("closed", 0500) != 0 || mkdir("open", 0700) != 0)
+		_exit(126);
+	if (getuid() == 0 && (setgid(65534) != 0 || chown("closed", 65534, 65534) != 0 ||
+	                      chmod(".", 0777) != 0 || setuid(65534) != 0))
+		_exit(126);
+}
+
+static void read_only_directory(void **state)
+{
+	struct run r = work("everything");
+
+	(void)state;
+	r.env[0] = "GPUWATCH_OUT=closed/log.gwl";
+	r.in_child = make_directory_read_only;
+	no_log(&r);
+}
+
+static void missing_directory(void **state)
+{
+	struct run r = work("everything");
+
+	(void)state;
+	r.env[0] = "GPUWATCH_OUT=/no/such/place/log.gwl";
+	no_log(&r);
+}
+
+static void bad_macro(void **state)
+{
+	struct run r = work("everything");
+
+	(void)state;
+	r.env[0] = "GPUWATCH_OUT=log.%z.gwl";
+	no_log(&r);
+}
+
+static void default_name_is_in_the_working_directory(void **state)
+{
+	struct run r = work("everything");
+	struct outcome *o;
+	char host[256] = "", name[400];
+
+	(void)state;
+	r.env[0] = "GPUWATCH_OUT=";
+	o = run_both(&r);
+	complete(o);
+	gethostname(host, sizeof(host) - 1);
+	snprintf(name, sizeof(name), "/gpuwatch.%s.%d.gwl", host, (int)only_log(o)->pid);
+	assert_string_equal(strrchr(only_log(o)->path, '/'), name);
+	outcome_free(o);
+}
+
+static void macros_of_the_name(void **state)
+{
+	struct run r = work("everything");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_OUT=a%%b.%q{FLAVOUR}.%r.gwl";
+	r.env[1] = "FLAVOUR=sour";
+	r.env[2] = "SLURM_PROCID=7";
+	o = run_both(&r);
+	complete(o);
+	assert_string_equal(strrchr(only_log(o)->path, '/'), "/a%b.sour.7.gwl");
+	outcome_free(o);
+}
+
+static const char taken_text[] = "somebody else's\n";
+
+static void take_names(void)
+{
+	for (int i = 0; i < 2; i++) {
+		int fd = open(i ? "log.gwl.1" : "log.gwl", O_WRONLY | O_CREAT, 0644);
+
+		if (fd < 0 || write(fd, taken_text, sizeof(taken_text) - 1) < 0)
+			_exit(126);
+		close(fd);
+	}
+}
+
+static void taken_name_gets_a_number(void **state)
+{
+	struct run r = work("everything");
+	struct outcome *o;
+	char path[128];
+	struct stat st;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_OUT=log.gwl";
+	r.in_child = take_names;
+	o = run_both(&r);
+	complete(o);
+	assert_string_equal(strrchr(only_log(o)->path, '/'), "/log.gwl.2");
+	snprintf(path, sizeof(path), "%s/log.gwl", o->dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, sizeof(taken_text) - 1);
+	outcome_free(o);
+}
+
+static void plant_link(void)
+{
+	if (symlink("victim", "log.gwl") != 0)
+		_exit(126);
+}
+
+static void planted_symlink_is_not_followed(void **state)
+{
+	struct run r = work("everything");
+	struct outcome *o;
+	char path[128];
+
+	(void)state;
+	r.env[0] = "GPUWATCH_OUT=log.gwl";
+	r.in_child = plant_link;
+	o = run_both(&r);
+	snprintf(path, sizeof(path), "%s/victim", o->dir);
+	assert_int_equal(access(path, F_OK), -1);
+	complete(o);
+	assert_string_equal(strrchr(only_log(o)->path, '/'), "/log.gwl.1");
+	outcome_free(o);
+}
+
+static void full_log_goes_on_with_sums(void **state)
+{
+	struct run r = work("many");
+	struct outcome *o;
+	struct stat st;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_LOG_MAX=65536";
+	o = run_both(&r);
+	complete(o);
+	assert_true(only_log(o)->aggregated > 1000);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_aggregated], only_log(o)->aggregated);
+	assert_true(only_log(o)->degraded & 1u << GW_DEGRADED_LOG_FULL);
+	assert_int_equal(only_log(o)->measured, only_log(o)->total);
+	assert_int_equal(stat(only_log(o)->path, &st), 0);
+	assert_true(st.st_size < 65536 + 8192);
+	outcome_free(o);
+}
+
+/* ---- limits ------------------------------------------------------------------------------ */
+
+static void limit(int which, rlim_t value)
+{
+	const struct rlimit to = {value, value};
+
+	if (setrlimit((__rlimit_resource_t)which, &to) != 0)
+		_exit(126);
+}
+
+static void limit_file_size(void)
+{
+	limit(RLIMIT_FSIZE, 20000);
+}
+
+static void limit_file_size_to_nothing(void)
+{
+	limit(RLIMIT_FSIZE, 400);
+}
+
+/* What could be written is readable, and the rest is known to be lost. */
+static void cut_short(struct run *r)
+{
+	struct outcome *o = run_both(r);
+
+	assert_int_equal(o->status, 0);
+	assert_in_range(o->logs, 0, 1);
+	assert_int_equal(warnings(o->err), 1);
+	if (o->logs) {
+		assert_false(o->log[0].damaged);
+		assert_true(o->log[0].total < 6000);
+	}
+	outcome_free(o);
+}
+
+static void file_size_limit(void **state)
+{
+	struct run r = work("many");
+
+	(void)state;
+	r.env[0] = "STANDIN_COUNT="; /* its file would meet the limit as well */
+	r.in_child = limit_file_size;
+	cut_short(&r);
+}
+
+/* Even the last block, which is written on the program's own thread, brings no SIGXFSZ. */
+static void file_size_limit_at_once(void **state)
+{
+	struct run r = RUN("plain", "launches");
+
+	(void)state;
+	r.env[0] = "STANDIN_COUNT=";
+	r.in_child = limit_file_size_to_nothing;
+	cut_short(&r);
+}
+
+static void mount_small_disk(void)
+{
+	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+	    mkdir("small", 0700) != 0 || mount("none", "small", "tmpfs", 0, "size=16k") != 0)
+		_exit(125);
+}
+
+static bool may_mount(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(unshare(CLONE_NEWNS) != 0 ||
+		      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		      mount("none", "/mnt", "tmpfs", 0, "size=16k") != 0);
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static void full_disk(void **state)
+{
+	struct run r = work("many");
+	struct outcome *o;
+
+	(void)state;
+	if (!may_mount()) {
+		print_message("may not mount a small disk here\n");
+		skip();
+	}
+	r.env[0] = "GPUWATCH_OUT=small/log.gwl";
+	r.in_child = mount_small_disk;
+	o = run_both(&r);
+	assert_int_equal(o->status, 0);
+	assert_int_equal(warnings(o->err), 1);
+	outcome_free(o);
+}
+
+/* Nothing can be opened any more once the program runs: the loader needs a descriptor first. */
+static void no_descriptor_left(void **state)
+{
+	struct run r = RUN("plain", "no_descriptor");
+	struct outcome *o;
+
+	r.env[0] = "STANDIN_COUNT=";
+	o = run_both(&r);
+	(void)state;
+	assert_int_equal(o->status, 0);
+	assert_int_equal(o->logs, 0);
+	assert_int_equal(warnings(o->err), 1);
+	outcome_free(o);
+}
+
+static void tight_memory(void **state)
+{
+	struct run r = RUN("plain", "tight_memory");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(o->status, 0);
+	for (unsigned i = 0; i < o->logs; i++)
+		assert_true(o->log[i].total <= o->truth[0].total);
+	outcome_free(o);
+}
+
+/* ---- a stderr nobody reads ---------------------------------------------------------------- */
+
+static void closed_pipe_as_stderr(void)
+{
+	int ends[2];
+
+	if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0)
+		_exit(126);
+	close(ends[0]);
+	close(ends[1]);
+	signal(SIGPIPE, SIG_DFL);
+}
+
+static void warning_into_a_closed_pipe(void **state)
+{
+	struct run r = work("everything");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_MODE=fast";
+	r.env[1] = "GPUWATCH_SUMMARY=1";
+	r.in_child = closed_pipe_as_stderr;
+	o = run_both(&r);
+	assert_int_equal(o->status, 0);
+	complete(o);
+	outcome_free(o);
+}
+
+static void no_standard_files(void)
+{
+	close(STDIN_FILENO);
+	close(STDERR_FILENO);
+}
+
+/* The log must not become the program's stdin or stderr. */
+static void closed_standard_files(void **state)
+{
+	struct run r = work("everything");
+	struct outcome *o;
+
+	(void)state;
+	r.in_child = no_standard_files;
+	o = run_both(&r);
+	assert_int_equal(o->status, 0);
+	complete(o);
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(mode_is_0600),
+	        cmocka_unit_test(read_only_directory),
+	        cmocka_unit_test(missing_directory),
+	        cmocka_unit_test(bad_macro),
+	        cmocka_unit_test(default_name_is_in_the_working_directory),
+	        cmocka_unit_test(macros_of_the_name),
+	        cmocka_unit_test(taken_name_gets_a_number),
+	        cmocka_unit_test(planted_symlink_is_not_followed),
+	        cmocka_unit_test(full_log_goes_on_with_sums),
+	        cmocka_unit_test(file_size_limit),
+	        cmocka_unit_test(file_size_limit_at_once),
+	        cmocka_unit_test(full_disk),
+	        cmocka_unit_test(no_descriptor_left),
+	        cmocka_unit_test(tight_memory),
+	        cmocka_unit_test(warning_into_a_closed_pipe),
+	        cmocka_unit_test(closed_standard_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ten-second sums of a full log. */
+#include "preload/aggregate.h"
+#include "preload/degrade.h"
+#include "preload/log.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct gw_record_aggregate written[8];
+static uint32_t count;
+static const uint64_t SECOND = 1000000000, BEGIN = 1000 * UINT64_C(1000000000);
+
+/* In place of the log. */
+void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                  size_t tail_size)
+{
+	assert_int_equal(kind, GW_RECORD_AGGREGATE);
+	assert_int_equal(size, sizeof(*written));
+	assert_true(!tail && !tail_size);
+	memcpy(&written[count++ % COUNT(written)], head, size);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_degraded_reset();
+	gw_aggregate_start();
+	gw_aggregate_tick(BEGIN, false);
+	count = 0;
+	return 0;
+}
+
+static void add(uint32_t config, uint32_t flags, uint64_t duration, float predicted)
+{
+	struct gw_record_launch r = {.config = config,
+	                             .flags = flags,
+	                             .duration_ns = duration,
+	                             .predicted = predicted,
+	                             .low = predicted * 0.9f,
+	                             .high = predicted * 1.1f};
+
+	gw_aggregate_add(&r);
+}
+
+static void sums_are_those_of_the_launches(void **state)
+{
+	const struct gw_record_aggregate *s = written;
+
+	(void)state;
+	add(1, GW_LAUNCH_MEASURED, 100, 100);
+	add(1, GW_LAUNCH_MEASURED, 200, 100);
+	add(1, GW_LAUNCH_MEASURED, 50, NAN);
+	add(1, 0, 0, NAN);
+	gw_aggregate_tick(BEGIN, true);
+	assert_int_equal(count, 1);
+	assert_int_equal(s->config, 1);
+	assert_int_equal(s->launches, 4);
+	assert_int_equal(s->measured, 3);
+	assert_int_equal(s->total_ns, 350);
+	assert_int_equal(s->min_ns, 50);
+	assert_int_equal(s->max_ns, 200);
+	assert_int_equal(s->scored, 2);
+	assert_int_equal(s->covered, 1);
+	assert_true(fabsf(s->error_sum - 0.5f) < 1e-6f);
+	assert_int_equal(s->start_ns, BEGIN);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_aggregated]), 4);
+}
+
+static void configurations_are_summed_apart(void **state)
+{
+	(void)state;
+	add(1, GW_LAUNCH_MEASURED, 100, NAN);
+	add(2, GW_LAUNCH_MEASURED, 300, NAN);
+	add(1, GW_LAUNCH_MEASURED, 100, NAN);
+	gw_aggregate_tick(BEGIN, true);
+	assert_int_equal(count, 2);
+	assert_int_equal(written[0].total_ns, 200);
+	assert_int_equal(written[1].total_ns, 300);
+}
+
+static void they_are_written_every_ten_seconds(void **state)
+{
+	(void)state;
+	add(1, GW_LAUNCH_MEASURED, 100, NAN);
+	gw_aggregate_tick(BEGIN + 9 * SECOND, false);
+	assert_int_equal(count, 0);
+	gw_aggregate_tick(BEGIN + 10 * SECOND, false);
+	assert_int_equal(count, 1);
+	add(1, GW_LAUNCH_MEASURED, 7, NAN);
+	gw_aggregate_tick(BEGIN + 20 * SECOND, false);
+	assert_int_equal(count, 2);
+	assert_int_equal(written[1].total_ns, 7);
+	assert_int_equal(written[1].start_ns, BEGIN + 10 * SECOND);
+}
+
+static void nothing_added_writes_nothing(void **state)
+{
+	(void)state;
+	gw_aggregate_tick(BEGIN + 100 * SECOND, false);
+	gw_aggregate_tick(BEGIN + 200 * SECOND, true);
+	assert_int_equal(count, 0);
+}
+
+static void one_never_measured_has_no_least_time(void **state)
+{
+	(void)state;
+	add(1, 0, 0, NAN);
+	gw_aggregate_tick(BEGIN, true);
+	assert_int_equal(written[0].min_ns, 0);
+	assert_int_equal(written[0].measured, 0);
+}
+
+static void the_full_log_is_told_once(void **state)
+{
+	struct gw_reason reason;
+
+	(void)state;
+	add(1, 0, 0, NAN);
+	add(1, 0, 0, NAN);
+	assert_true(gw_degraded_get(0, &reason));
+	assert_int_equal(reason.code, GW_DEGRADED_LOG_FULL);
+	assert_false(gw_degraded_get(1, &reason));
+}
+
+static void a_forked_child_begins_with_no_sums(void **state)
+{
+	(void)state;
+	add(1, GW_LAUNCH_MEASURED, 100, NAN);
+	gw_aggregate_start();
+	gw_aggregate_tick(BEGIN + 5 * SECOND, false);
+	add(1, GW_LAUNCH_MEASURED, 7, NAN);
+	gw_aggregate_tick(BEGIN + 6 * SECOND, true);
+	assert_int_equal(count, 1);
+	assert_int_equal(written[0].total_ns, 7);
+	assert_int_equal(written[0].start_ns, BEGIN + 5 * SECOND);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup(name, start)
+	        T(sums_are_those_of_the_launches),       T(configurations_are_summed_apart),
+	        T(they_are_written_every_ten_seconds),   T(nothing_added_writes_nothing),
+	        T(one_never_measured_has_no_least_time), T(the_full_log_is_told_once),
+	        T(a_forked_child_begins_with_no_sums),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Snapshots of executable graphs, taken from a driver of the test's own. */
+#include "preload/watch.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* A graph is a list of nodes; a node is a kernel of some grid, or a child graph. */
+struct CUgraphNode_st {
+	CUgraphNodeType type;
+	unsigned grid;
+	struct CUgraph_st *child;
+};
+struct CUgraph_st {
+	size_t count;
+	struct CUgraphNode_st node[4];
+};
+
+#define KERNEL(grid)                                                                               \
+	{                                                                                          \
+		CU_GRAPH_NODE_TYPE_KERNEL, grid, NULL                                              \
+	}
+#define CHILD(graph)                                                                               \
+	{                                                                                          \
+		CU_GRAPH_NODE_TYPE_GRAPH, 0, graph                                                 \
+	}
+
+static const CUgraphExec exec = (CUgraphExec)0x100, exec2 = (CUgraphExec)0x200;
+
+static CUresult get_nodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+{
+	errno = ENOENT; /* a driver may leave it changed */
+	for (size_t i = 0; nodes && i < *count && i < graph->count; i++)
+		nodes[i] = &graph->node[i];
+	*count = graph->count;
+	return CUDA_SUCCESS;
+}
+
+static CUresult get_type(CUgraphNode node, CUgraphNodeType *type)
+{
+	*type = node->type;
+	return CUDA_SUCCESS;
+}
+
+static CUresult get_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p)
+{
+	*p = (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)0x5000,
+	                               .gridDimX = node->grid,
+	                               .gridDimY = 1,
+	                               .gridDimZ = 1,
+	                               .blockDimX = 32,
+	                               .blockDimY = 1,
+	                               .blockDimZ = 1};
+	return node->grid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult get_child(CUgraphNode node, CUgraph *graph)
+{
+	*graph = node->child;
+	return CUDA_SUCCESS;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_driver.cuGraphGetNodes = get_nodes;
+	gw_driver.cuGraphNodeGetType = get_type;
+	gw_driver.cuGraphKernelNodeGetParams_v2 = get_params;
+	gw_driver.cuGraphChildGraphNodeGetGraph = get_child;
+	gw_map_put(&gw_hot.shared->functions, 0x5000, 1, 0, 0);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < GW_GRAPHS_MAX; i++)
+		free(gw_hot.shared->graph_slots[i].nodes);
+	return 0;
+}
+
+static uint32_t slot_of(CUgraphExec e)
+{
+	return gw_map_get(&gw_hot.shared->graphs, (uintptr_t)e);
+}
+
+static struct gw_graph_slot *snapshot(CUgraphExec e)
+{
+	uint32_t at = slot_of(e);
+
+	assert_true(at != 0);
+	return &gw_hot.shared->graph_slots[at];
+}
+
+static void launched(CUgraphExec e)
+{
+	atomic_store(&snapshot(e)->launched, 1);
+}
+
+static void the_kernels_of_a_graph_and_its_children_are_listed(void **state)
+{
+	struct CUgraph_st inner = {2, {KERNEL(7), KERNEL(8)}};
+	struct CUgraph_st outer = {3, {KERNEL(1), CHILD(&inner), KERNEL(3)}};
+	struct gw_graph_slot *s;
+
+	(void)state;
+	errno = 5;
+	gw_graph_made(exec, &outer);
+	assert_int_equal(errno, 5);
+	s = snapshot(exec);
+	assert_int_equal(s->count, 4);
+	assert_false(s->unknown);
+	assert_int_equal(s->nodes[1].config.grid.x, 7);
+	assert_int_equal(s->nodes[1].parent, (uintptr_t)&outer.node[1]);
+	assert_int_equal(s->nodes[3].config.grid.x, 3);
+	assert_int_equal(s->nodes[3].kernel, 1);
+	assert_true(s->nodes[0].enabled);
+}
+
+static void what_cannot_be_listed_is_said(void **state)
+{
+	struct CUgraph_st conditional = {2, {KERNEL(1), {CU_GRAPH_NODE_TYPE_CONDITIONAL, 0, NULL}}};
+	struct CUgraph_st refused = {2, {KERNEL(0), KERNEL(2)}};
+
+	(void)state;
+	gw_graph_made(exec, &conditional);
+	assert_true(snapshot(exec)->unknown);
+	assert_int_equal(snapshot(exec)->count, 1);
+	gw_graph_made(exec2, &refused);
+	assert_true(snapshot(exec2)->unknown);
+	assert_int_equal(snapshot(exec2)->count, 1);
+}
+
+static void a_graph_that_holds_itself_is_given_up(void **state)
+{
+	struct CUgraph_st endless = {1, {CHILD(&endless)}};
+
+	(void)state;
+	gw_graph_made(exec, &endless);
+	assert_true(snapshot(exec)->unknown);
+}
+
+static void a_driver_without_the_calls_leaves_it_unknown(void **state)
+{
+	struct CUgraph_st graph = {1, {KERNEL(1)}};
+
+	(void)state;
+	gw_driver.cuGraphKernelNodeGetParams_v2 = NULL;
+	gw_graph_made(exec, &graph);
+	assert_true(snapshot(exec)->unknown);
+	assert_int_equal(snapshot(exec)->count, 0);
+}
+
+static void a_change_before_the_first_launch_is_made_in_place(void **state)
+{
+	struct CUgraph_st graph = {2, {KERNEL(1), KERNEL(2)}};
+	uint32_t before;
+
+	(void)state;
+	gw_graph_made(exec, &graph);
+	before = slot_of(exec);
+	gw_graph_node_enabled(exec, &graph.node[1], false);
+	assert_int_equal(slot_of(exec), before);
+	assert_false(snapshot(exec)->nodes[1].enabled);
+	assert_true(snapshot(exec)->nodes[0].enabled);
+}
+
+static void a_change_after_a_launch_leaves_the_launched_snapshot(void **state)
+{
+	struct CUgraph_st graph = {2, {KERNEL(1), KERNEL(2)}};
+	CUDA_KERNEL_NODE_PARAMS p;
+	struct gw_graph_slot *before;
+
+	(void)state;
+	gw_graph_made(exec, &graph);
+	launched(exec);
+	before = snapshot(exec);
+	get_params(&(struct CUgraphNode_st)KERNEL(9), &p);
+	gw_graph_node_set(exec, &graph.node[1], &p);
+	assert_ptr_not_equal(snapshot(exec), before);
+	assert_int_equal(before->nodes[1].config.grid.x, 2);
+	assert_int_equal(atomic_load(&before->state), GW_SLOT_RETIRED);
+	assert_int_equal(snapshot(exec)->nodes[1].config.grid.x, 9);
+	assert_int_equal(snapshot(exec)->exec, before->exec);
+}
+
+static void an_update_keeps_names_and_what_is_disabled(void **state)
+{
+	struct CUgraph_st graph = {2, {KERNEL(1), KERNEL(2)}}, next = {2, {KERNEL(5), KERNEL(6)}};
+
+	(void)state;
+	gw_graph_made(exec, &graph);
+	gw_graph_node_enabled(exec, &graph.node[0], false);
+	launched(exec);
+	gw_graph_updated(exec, &next);
+	assert_int_equal(snapshot(exec)->nodes[1].config.grid.x, 6);
+	assert_false(snapshot(exec)->nodes[0].enabled);
+	assert_int_equal(snapshot(exec)->nodes[0].node, (uintptr_t)&graph.node[0]);
+}
+
+static void a_child_may_be_replaced_and_switched_as_a_whole(void **state)
+{
+	struct CUgraph_st inner = {2, {KERNEL(7), KERNEL(8)}}, other = {1, {KERNEL(9)}};
+	struct CUgraph_st outer = {2, {KERNEL(1), CHILD(&inner)}};
+	uint32_t ones = 0, nines = 0;
+
+	(void)state;
+	gw_graph_made(exec, &outer);
+	gw_graph_node_enabled(exec, &outer.node[1], false);
+	assert_true(snapshot(exec)->nodes[0].enabled);
+	assert_false(snapshot(exec)->nodes[1].enabled || snapshot(exec)->nodes[2].enabled);
+	gw_graph_child_set(exec, &outer.node[1], &other);
+	assert_int_equal(snapshot(exec)->count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		ones += snapshot(exec)->nodes[i].config.grid.x == 1;
+		nines += snapshot(exec)->nodes[i].config.grid.x == 9;
+	}
+	assert_true(ones == 1 && nines == 1);
+}
+
+static void a_destroyed_graph_is_forgotten(void **state)
+{
+	struct CUgraph_st graph = {1, {KERNEL(1)}};
+	struct gw_graph_slot *was;
+
+	(void)state;
+	gw_graph_made(exec, &graph);
+	was = snapshot(exec);
+	gw_graph_gone(exec);
+	assert_int_equal(slot_of(exec), 0);
+	assert_int_equal(atomic_load(&was->state), GW_SLOT_RETIRED);
+	/* Changes of a graph that is not known change nothing. */
+	gw_graph_node_enabled(exec, &graph.node[0], false);
+	gw_graph_updated(exec, &graph);
+	assert_int_equal(slot_of(exec), 0);
+}
+
+static void a_handle_made_anew_is_another_graph(void **state)
+{
+	struct CUgraph_st graph = {1, {KERNEL(1)}};
+	uint32_t number;
+
+	(void)state;
+	gw_graph_made(exec, &graph);
+	number = snapshot(exec)->exec;
+	gw_graph_made(exec, &graph);
+	assert_int_not_equal(snapshot(exec)->exec, number);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	        T(the_kernels_of_a_graph_and_its_children_are_listed),
+	        T(what_cannot_be_listed_is_said),
+	        T(a_graph_that_holds_itself_is_given_up),
+	        T(a_driver_without_the_calls_leaves_it_unknown),
+	        T(a_change_before_the_first_launch_is_made_in_place),
+	        T(a_change_after_a_launch_leaves_the_launched_snapshot),
+	        T(an_update_keeps_names_and_what_is_disabled),
+	        T(a_child_may_be_replaced_and_switched_as_a_whole),
+	        T(a_destroyed_graph_is_forgotten),
+	        T(a_handle_made_anew_is_another_graph),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/history.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct gw_history_summary of(const double *times, uint32_t n)
+{
+	struct gw_history h = {0};
+	struct gw_history_summary s;
+
+	for (uint32_t i = 0; i < n; i++)
+		gw_history_add(&h, times[i]);
+	assert_true(gw_history_summary(&h, &s));
+	return s;
+}
+#define OF(...) of((const double[]){__VA_ARGS__}, sizeof((double[]){__VA_ARGS__}) / sizeof(double))
+
+static void near(double value, double expected)
+{
+	assert_true(fabs(value - expected) <= 1e-6 * expected);
+}
+
+static void an_empty_history_says_nothing(void **state)
+{
+	struct gw_history h = {0};
+	struct gw_history_summary s;
+
+	(void)state;
+	assert_false(gw_history_summary(&h, &s));
+	assert_int_equal(gw_history_size(&h), 0);
+}
+
+static void a_single_time_is_its_own_median(void **state)
+{
+	struct gw_history_summary s = OF(3e-6);
+
+	(void)state;
+	near(s.median, 3e-6);
+	near(s.low, 3e-6);
+	near(s.high, 3e-6);
+	assert_true(s.sigma == 0);
+	assert_false(s.multimodal);
+}
+
+static void the_median_is_the_middle_or_between_the_middles(void **state)
+{
+	(void)state;
+	near(OF(5, 1, 3).median, 3);
+	near(OF(4, 1, 3, 2).median, 2.5);
+	near(OF(2, 1).median, 1.5);
+}
+
+static void low_and_high_are_the_extremes(void **state)
+{
+	struct gw_history_summary s = OF(5, 1, 3, 9, 4);
+
+	(void)state;
+	near(s.low, 1);
+	near(s.high, 9);
+}
+
+/* 1.4826 times the median absolute deviation of the logarithms, here of 1/e, 1, e. */
+static void the_spread_is_that_of_a_normal_and_shrugs_off_outliers(void **state)
+{
+	double e = exp(0.01);
+
+	(void)state;
+	assert_true(fabs(OF(1 / e, 1, e).sigma - 0.014826) < 1e-5);
+	assert_true(fabs(OF(1 / e, 1e6, 1 / e, 1, e, e, 1).sigma - 0.014826) < 1e-5);
+	assert_true(OF(2, 2, 2, 2).sigma == 0);
+}
+
+static void two_groups_are_told_and_the_latest_time_chooses(void **state)
+{
+	struct gw_history_summary s = OF(1, 2, 1, 2, 1, 2, 1, 2, 1);
+
+	(void)state;
+	assert_true(s.multimodal);
+	near(s.median, 1);
+	assert_true(s.sigma == 0);
+	near(s.high, 2);
+	s = OF(1, 2, 1, 2, 1, 2, 1, 2);
+	assert_true(s.multimodal);
+	near(s.median, 2);
+}
+
+static void a_few_outliers_or_a_small_gap_make_no_group(void **state)
+{
+	(void)state;
+	assert_false(OF(1, 1, 1, 1, 1, 1, 1, 1, 1, 2).multimodal);
+	assert_false(OF(1, 1, 1, 1, 1, 2).multimodal);
+	assert_false(OF(1, 1.09, 1, 1.09, 1, 1.09).multimodal);
+	assert_true(OF(1, 1.11, 1, 1.11, 1, 1.11).multimodal);
+	assert_false(OF(1, 2, 1, 2).multimodal); /* too few to tell */
+}
+
+static void only_the_last_window_counts(void **state)
+{
+	struct gw_history h = {0};
+	struct gw_history_summary s;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		gw_history_add(&h, 1000);
+	for (int i = 1; i <= GW_HISTORY_WINDOW; i++)
+		gw_history_add(&h, i);
+	assert_int_equal(gw_history_size(&h), GW_HISTORY_WINDOW);
+	assert_true(gw_history_summary(&h, &s));
+	near(s.low, 1);
+	near(s.high, GW_HISTORY_WINDOW);
+}
+
+static void the_count_may_wrap(void **state)
+{
+	struct gw_history h = {.count = UINT32_MAX - 1};
+	struct gw_history_summary s;
+
+	(void)state;
+	for (int i = 0; i < GW_HISTORY_WINDOW; i++)
+		h.times[i] = 5;
+	for (int i = 1; i <= GW_HISTORY_WINDOW; i++)
+		gw_history_add(&h, i);
+	assert_int_equal(gw_history_size(&h), GW_HISTORY_WINDOW);
+	assert_true(gw_history_summary(&h, &s));
+	near(s.high, GW_HISTORY_WINDOW);
+	near(s.low, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(an_empty_history_says_nothing),
+	        cmocka_unit_test(a_single_time_is_its_own_median),
+	        cmocka_unit_test(the_median_is_the_middle_or_between_the_middles),
+	        cmocka_unit_test(low_and_high_are_the_extremes),
+	        cmocka_unit_test(the_spread_is_that_of_a_normal_and_shrugs_off_outliers),
+	        cmocka_unit_test(two_groups_are_told_and_the_latest_time_chooses),
+	        cmocka_unit_test(a_few_outliers_or_a_small_gap_make_no_group),
+	        cmocka_unit_test(only_the_last_window_counts),
+	        cmocka_unit_test(the_count_may_wrap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

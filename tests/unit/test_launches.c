@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From events to records of launches, with a predictor and a log of the test's own. */
+#include "preload/launches.h"
+#include "preload/log.h"
+#include "preload/options.h"
+#include "preload/recycle.h"
+#include "preload/clock.h"
+#include "preload/drain.h"
+#include "preload/tables.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct gw_record_launch launches[16];
+static uint32_t launch_count, other_count;
+static uint64_t observations, asked_known, log_bytes;
+static uint64_t answered_known; /* 0: nothing is predicted */
+static struct gw_thread *thread;
+
+/* In place of the log and the predictor. */
+void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                  size_t tail_size)
+{
+	(void)tail;
+	(void)tail_size;
+	if (kind == GW_RECORD_LAUNCH && size == sizeof(*launches))
+		memcpy(&launches[launch_count++ % COUNT(launches)], head, size);
+	else
+		other_count++;
+}
+
+bool gw_log_is_open(void)
+{
+	return true;
+}
+
+uint64_t gw_log_bytes(void)
+{
+	return log_bytes;
+}
+
+struct gw_predictor *gw_predictor_new(uint32_t configs)
+{
+	(void)configs;
+	return (struct gw_predictor *)launches;
+}
+
+uint64_t gw_predictor_observations(const struct gw_predictor *p)
+{
+	(void)p;
+	return observations;
+}
+
+uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_observation *o)
+{
+	(void)p;
+	(void)config;
+	(void)o;
+	return ++observations;
+}
+
+void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
+                struct gw_prediction *out)
+{
+	(void)p;
+	(void)config;
+	asked_known = known;
+	*out = (struct gw_prediction){.seconds = answered_known ? 5e-6 : NAN,
+	                              .low = answered_known ? 4e-6 : NAN,
+	                              .high = answered_known ? 6e-6 : NAN,
+	                              .known = answered_known};
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_options.log_max = 1u << 30;
+	launch_count = other_count = 0;
+	observations = asked_known = answered_known = log_bytes = 0;
+	assert_true(gw_tables_start() && gw_launches_start());
+	gw_hot.shared->kernels[1] = (struct gw_kernel_slot){.name = "kernel", .hash = 5};
+	thread = fixture_thread(8);
+	return 0;
+}
+
+static struct gw_event event(uint32_t kernel)
+{
+	return (struct gw_event){.kind = GW_EVENT_KERNEL,
+	                         .kernel = kernel,
+	                         .grid = {2, 1, 1},
+	                         .block_x = 32,
+	                         .block_y = 1,
+	                         .block_z = 1,
+	                         .predicted = NAN};
+}
+
+static void a_launch_that_read_no_prediction_is_predicted_late(void **state)
+{
+	struct gw_event e = event(1);
+
+	(void)state;
+	observations = 10;
+	e.known = 8;
+	answered_known = 7;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 1);
+	assert_int_equal(asked_known, 8);
+	assert_int_equal(launches[0].known, 7);
+	assert_true(launches[0].flags & GW_LAUNCH_LATE);
+	assert_true(launches[0].predicted > 4999 && launches[0].predicted < 5001);
+}
+
+static void what_was_known_survives_the_wrap_of_32_bits(void **state)
+{
+	static const uint64_t turn = UINT64_C(1) << 32;
+	struct gw_event e = event(1);
+
+	(void)state;
+	observations = turn + 3;
+	e.known = 1;
+	gw_launch_event(thread, &e);
+	assert_int_equal(asked_known, turn + 1);
+	e.known = UINT32_MAX - 1;
+	gw_launch_event(thread, &e);
+	assert_int_equal(asked_known, turn - 2);
+}
+
+static void a_prediction_that_was_read_is_kept(void **state)
+{
+	struct gw_event e = event(1);
+
+	(void)state;
+	gw_launch_event(thread, &e); /* makes the configuration */
+	e.config = launches[0].config;
+	e.predicted = 100;
+	e.low = 90;
+	e.high = 110;
+	e.known = 4;
+	e.flags = GW_EVENT_MULTIMODAL;
+	gw_launch_event(thread, &e);
+	assert_true(launches[1].predicted == 100 && launches[1].high == 110);
+	assert_int_equal(launches[1].flags, GW_LAUNCH_MULTIMODAL);
+	assert_int_equal(launches[1].known, 4);
+}
+
+/* Two configurations whose cells collide: the launch read the other's. */
+static void a_prediction_of_another_configuration_is_not_used(void **state)
+{
+	struct gw_event e = event(1);
+
+	(void)state;
+	gw_launch_event(thread, &e);
+	e.config = launches[0].config;
+	e.grid[0] = 3;
+	e.predicted = 100;
+	gw_launch_event(thread, &e);
+	assert_true(isnan(launches[1].predicted));
+	assert_true(launches[1].config != launches[0].config);
+	e.config = 99999; /* never handed out */
+	gw_launch_event(thread, &e);
+	assert_int_equal(launches[2].config, launches[1].config);
+}
+
+static void an_unknown_kernel_is_logged_without_a_configuration(void **state)
+{
+	struct gw_event e = event(0);
+
+	(void)state;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 1);
+	assert_int_equal(launches[0].config, 0);
+}
+
+static uint32_t graph(uint32_t count)
+{
+	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
+
+	g->exec = 1;
+	g->count = count;
+	g->nodes = calloc(count, sizeof(*g->nodes));
+	for (uint32_t i = 0; i < count; i++) {
+		g->nodes[i].kernel = 1;
+		g->nodes[i].enabled = i != 1;
+		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+	}
+	return 5;
+}
+
+static void a_graph_launch_is_its_enabled_nodes(void **state)
+{
+	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph(3)};
+
+	(void)state;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 2);
+	assert_true(launches[0].node && launches[1].node && launches[0].node != launches[1].node);
+	assert_int_equal(launches[0].flags, GW_LAUNCH_GRAPH);
+	assert_int_equal(gw_config_entry(launches[1].config)->config.grid.x, 3);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_graph_kernels]), 2);
+	free(gw_hot.shared->graph_slots[5].nodes);
+}
+
+static void a_graph_we_do_not_know_is_counted_as_unknown(void **state)
+{
+	struct gw_event e = {.kind = GW_EVENT_GRAPH};
+
+	(void)state;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 0);
+	assert_int_equal(atomic_load(&thread->counts.graph_unknown), 1);
+}
+
+static void never(struct gw_thread *t, const struct gw_event *e)
+{
+	(void)t;
+	(void)e;
+}
+
+/* A slot that was freed while its launch was stuck in the driver holds no nodes to walk. */
+static void a_recycled_graph_is_empty(void **state)
+{
+	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph(3)};
+	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
+	uint64_t ticks, realtime, monotonic;
+
+	(void)state;
+	gw_clock_start(&ticks, &realtime, &monotonic);
+	for (int i = 0; i < 1000; i++)
+		gw_clock_update();
+	gw_drain(never);
+	atomic_store(&g->retired, 1);
+	atomic_store(&g->state, GW_SLOT_RETIRED);
+	for (uint32_t i = 0; i < GW_GRAPHS_MAX / 1024; i++)
+		gw_recycle();
+	assert_int_equal(atomic_load(&g->state), GW_SLOT_FREE);
+	assert_null(g->nodes);
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 0);
+}
+
+static void a_slot_that_was_retired_just_now_is_not_recycled(void **state)
+{
+	struct gw_graph_slot *g;
+
+	(void)state;
+	g = &gw_hot.shared->graph_slots[graph(1)];
+	atomic_store(&g->retired, gw_ticks());
+	atomic_store(&g->state, GW_SLOT_RETIRED);
+	gw_drain(never);
+	for (uint32_t i = 0; i < GW_GRAPHS_MAX / 1024; i++)
+		gw_recycle();
+	assert_int_equal(atomic_load(&g->state), GW_SLOT_RETIRED);
+	assert_non_null(g->nodes);
+	free(g->nodes);
+}
+
+static void launches_go_to_sums_once_the_log_is_full(void **state)
+{
+	struct gw_event e = event(1);
+
+	(void)state;
+	log_bytes = gw_options.log_max;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 0);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_aggregated]), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup(name, start)
+	        T(a_launch_that_read_no_prediction_is_predicted_late),
+	        T(what_was_known_survives_the_wrap_of_32_bits),
+	        T(a_prediction_that_was_read_is_kept),
+	        T(a_prediction_of_another_configuration_is_not_used),
+	        T(an_unknown_kernel_is_logged_without_a_configuration),
+	        T(a_graph_launch_is_its_enabled_nodes),
+	        T(a_graph_we_do_not_know_is_counted_as_unknown),
+	        T(a_recycled_graph_is_empty),
+	        T(a_slot_that_was_retired_just_now_is_not_recycled),
+	        T(launches_go_to_sums_once_the_log_is_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

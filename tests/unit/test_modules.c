@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loaded code: how large an image is, and what is kept of it. */
+#include "preload/modules.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const char in_this_file[] = ".version 8.0\n.target sm_90\n";
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	for (struct gw_module_note *n = gw_module_notes_take(), *next; n; n = next) {
+		next = n->next;
+		free(n->image);
+		free(n);
+	}
+	return 0;
+}
+
+static size_t size_of(const void *image)
+{
+	const void *begin;
+
+	return gw_image_size(image, &begin);
+}
+
+static void an_elf_ends_with_its_last_table(void **state)
+{
+	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+	                .e_shoff = 1000,
+	                .e_shnum = 3,
+	                .e_shentsize = 64};
+
+	(void)state;
+	assert_int_equal(size_of(&e), 1192);
+	e.e_phoff = 5000;
+	e.e_phnum = 2;
+	e.e_phentsize = 56;
+	assert_int_equal(size_of(&e), 5112);
+}
+
+static void another_class_of_elf_is_not_known(void **state)
+{
+	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32}, .e_shoff = 1000};
+
+	(void)state;
+	assert_int_equal(size_of(&e), 0);
+}
+
+/* Where a hostile header's sums pass 2^64, the size is unknown, not a small number. */
+static void an_elf_that_claims_too_much_has_no_size(void **state)
+{
+	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+	                .e_shoff = UINT64_MAX - 10,
+	                .e_shnum = 1,
+	                .e_shentsize = 64};
+
+	(void)state;
+	assert_int_equal(size_of(&e), 0);
+	e.e_shoff = 0;
+	e.e_phoff = UINT64_MAX;
+	e.e_phnum = 1;
+	e.e_phentsize = 56;
+	assert_int_equal(size_of(&e), 0);
+}
+
+struct fatbin {
+	uint32_t magic;
+	uint16_t version, header;
+	uint64_t size;
+};
+
+static void a_fatbin_says_its_size_also_through_its_wrapper(void **state)
+{
+	struct fatbin fat = {0xba55ed50u, 1, 16, 4000};
+	struct {
+		uint32_t magic, version;
+		const void *data;
+	} wrapper = {0x466243b1u, 1, &fat};
+	const void *begin;
+
+	(void)state;
+	assert_int_equal(gw_image_size(&fat, &begin), 4016);
+	assert_ptr_equal(begin, &fat);
+	assert_int_equal(gw_image_size(&wrapper, &begin), 4016);
+	assert_ptr_equal(begin, &fat);
+	wrapper.data = NULL;
+	assert_int_equal(size_of(&wrapper), 0);
+	fat.size = UINT64_MAX;
+	assert_int_equal(size_of(&fat), 0);
+}
+
+static void ptx_ends_with_its_text(void **state)
+{
+	(void)state;
+	assert_int_equal(size_of(in_this_file), sizeof(in_this_file) - 1);
+	assert_int_equal(size_of("// comment"), 10);
+	assert_int_equal(size_of("\n\t.version"), 10);
+}
+
+static void garbage_has_no_size(void **state)
+{
+	(void)state;
+	assert_int_equal(size_of("\0\0\0\0"), 0);
+	assert_int_equal(size_of("garbage"), 0);
+	assert_int_equal(size_of("\x7f"
+	                         "ELX"),
+	                 0);
+}
+
+static struct gw_module_note *only_note(void)
+{
+	struct gw_module_note *n = gw_module_notes_take();
+
+	assert_non_null(n);
+	assert_null(n->next);
+	return n;
+}
+
+static void drop(struct gw_module_note *n)
+{
+	free(n->image);
+	free(n);
+}
+
+static void code_in_memory_is_copied_with_its_digest(void **state)
+{
+	char *image = strdup(in_this_file);
+	struct gw_module_note *n;
+	uint64_t first;
+
+	(void)state;
+	errno = 77;
+	gw_module_loaded((void *)0x1000, GW_MODULE_DATA, image, NULL);
+	assert_int_equal(errno, 77);
+	n = only_note();
+	assert_int_equal(n->origin, GW_MODULE_DATA);
+	assert_int_equal(n->bytes, strlen(in_this_file));
+	assert_memory_equal(n->image, in_this_file, n->bytes);
+	assert_string_equal(n->path, "");
+	first = n->digest;
+	drop(n);
+	image[3] ^= 1;
+	gw_module_loaded((void *)0x2000, GW_MODULE_DATA, image, NULL);
+	n = only_note();
+	assert_true(n->digest && n->digest != first);
+	drop(n);
+	free(image);
+}
+
+static void code_that_lies_in_a_file_is_named_not_copied(void **state)
+{
+	struct gw_module_note *n;
+
+	(void)state;
+	gw_module_loaded((void *)0x1000, GW_MODULE_FATBIN, in_this_file, NULL);
+	n = only_note();
+	assert_null(n->image);
+	assert_non_null(strstr(n->path, "test_modules"));
+	drop(n);
+	gw_module_loaded((void *)0x1000, GW_MODULE_FILE, NULL, "/some/kernel.cubin");
+	n = only_note();
+	assert_string_equal(n->path, "/some/kernel.cubin");
+	assert_int_equal(n->bytes, 0);
+	drop(n);
+}
+
+static void the_linkers_output_is_told_as_such_once(void **state)
+{
+	struct gw_module_note *n;
+	char *image = strdup(in_this_file);
+
+	(void)state;
+	gw_module_linked(image);
+	gw_module_loaded((void *)0x1000, GW_MODULE_DATA, image, NULL);
+	n = only_note();
+	assert_int_equal(n->origin, GW_MODULE_LINKED);
+	drop(n);
+	gw_module_loaded((void *)0x2000, GW_MODULE_DATA, image, NULL);
+	n = only_note();
+	assert_int_equal(n->origin, GW_MODULE_DATA);
+	drop(n);
+	free(image);
+}
+
+static void notes_come_oldest_first_and_once(void **state)
+{
+	struct gw_module_note *n, *next;
+	uint32_t last = 0;
+
+	(void)state;
+	for (uintptr_t i = 1; i <= 5; i++)
+		gw_module_loaded((void *)(i << 12), GW_MODULE_FILE, NULL, "f");
+	n = gw_module_notes_take();
+	assert_null(gw_module_notes_take());
+	for (int i = 0; i < 5; i++, n = next) {
+		assert_true(n->number > last);
+		last = n->number;
+		next = n->next;
+		drop(n);
+	}
+	assert_null(n);
+}
+
+static void an_unloaded_module_takes_its_functions_along(void **state)
+{
+	struct gw_map *functions = &gw_hot.shared->functions;
+
+	(void)state;
+	gw_module_loaded((void *)0x1000, GW_MODULE_FILE, NULL, "f");
+	assert_true(gw_module_number(0x1000) > 0);
+	gw_map_put(functions, 0x5000, 1, 0x1000, 0);
+	gw_map_put(functions, 0x6000, 2, 0x2000, 0);
+	gw_module_gone((void *)0x1000);
+	assert_int_equal(gw_module_number(0x1000), 0);
+	assert_int_equal(gw_map_get(functions, 0x5000), 0);
+	assert_int_equal(gw_map_get(functions, 0x6000), 2);
+	assert_int_equal(gw_module_number(0), 0);
+	drop(only_note());
+}
+
+static void a_function_found_under_another_owner_is_another(void **state)
+{
+	struct gw_map *functions = &gw_hot.shared->functions;
+
+	(void)state;
+	gw_map_put(functions, 0x5000, 1, 0x1000, 0);
+	gw_function_found((void *)0x5000, (void *)0x1000);
+	assert_int_equal(gw_map_get(functions, 0x5000), 1);
+	gw_function_found((void *)0x5000, (void *)0x2000);
+	assert_int_equal(gw_map_get(functions, 0x5000), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup(name, start)
+	        T(an_elf_ends_with_its_last_table),
+	        T(another_class_of_elf_is_not_known),
+	        T(an_elf_that_claims_too_much_has_no_size),
+	        T(a_fatbin_says_its_size_also_through_its_wrapper),
+	        T(ptx_ends_with_its_text),
+	        T(garbage_has_no_size),
+	        T(code_in_memory_is_copied_with_its_digest),
+	        T(code_that_lies_in_a_file_is_named_not_copied),
+	        T(the_linkers_output_is_told_as_such_once),
+	        T(notes_come_oldest_first_and_once),
+	        T(an_unloaded_module_takes_its_functions_along),
+	        T(a_function_found_under_another_owner_is_another),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

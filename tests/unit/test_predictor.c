@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The learner: what it may know, and how often its intervals hold. */
+#include "predictor/predictor.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { CONFIGS = 5, STEPS = 400 };
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return ((double)(seed >> 11) + 0.5) / (double)(UINT64_C(1) << 53);
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+}
+
+/* Predict and then measure one launch, as the worker does; true when the interval held. */
+static bool launch(struct gw_predictor *p, uint32_t config, double seconds, bool *predicted)
+{
+	struct gw_prediction made;
+	struct gw_observation o = {.seconds = seconds, .exclusive = true};
+
+	gw_predict(p, config, gw_predictor_observations(p), &made);
+	o.predicted = made.seconds;
+	o.low = made.low;
+	o.high = made.high;
+	*predicted = isfinite(made.seconds);
+	gw_observe(p, config, &o);
+	return *predicted && seconds >= made.low && seconds <= made.high;
+}
+
+static void nothing_is_predicted_of_a_configuration_never_timed(void **state)
+{
+	struct gw_predictor *p = gw_predictor_new(10);
+	struct gw_prediction made;
+
+	(void)state;
+	for (uint32_t config = 0; config <= 12; config++) {
+		gw_predict(p, config, UINT64_MAX, &made);
+		assert_true(isnan(made.seconds) && isnan(made.low) && isnan(made.high));
+		assert_int_equal(made.tier, GW_TIER_NONE);
+		assert_non_null(made.reason);
+	}
+	gw_predictor_free(p);
+	gw_predictor_free(NULL);
+}
+
+static void what_was_observed_counts_from_the_next_advance(void **state)
+{
+	struct gw_predictor *p = gw_predictor_new(10);
+	struct gw_observation o = {.seconds = 5e-6, .exclusive = true, .predicted = NAN};
+	struct gw_prediction made;
+
+	(void)state;
+	assert_int_equal(gw_observe(p, 3, &o), 1);
+	gw_predict(p, 3, 1, &made);
+	assert_true(isnan(made.seconds));
+	gw_predictor_advance(p, NULL, NULL);
+	gw_predict(p, 3, 1, &made);
+	assert_true(fabs(made.seconds - 5e-6) < 1e-11);
+	assert_true(made.low < made.seconds && made.seconds < made.high);
+	assert_int_equal(made.tier, GW_TIER_STEADY);
+	assert_int_equal(made.known, 1);
+	gw_predict(p, 3, 0, &made); /* called before the measurement was known */
+	assert_true(isnan(made.seconds));
+	gw_predictor_free(p);
+}
+
+static uint32_t told[16], told_count;
+
+static void tell(void *arg, uint32_t config, const struct gw_prediction *made)
+{
+	assert_ptr_equal(arg, told);
+	assert_true(isfinite(made->seconds));
+	told[told_count++ % 16] = config;
+}
+
+static void an_advance_tells_each_changed_configuration_once(void **state)
+{
+	struct gw_predictor *p = gw_predictor_new(5000);
+	struct gw_observation o = {.seconds = 1e-6, .predicted = NAN};
+
+	(void)state;
+	told_count = 0;
+	gw_observe(p, 3, &o);
+	gw_observe(p, 4999, &o);
+	gw_observe(p, 3, &o);
+	gw_predictor_advance(p, tell, told);
+	assert_int_equal(told_count, 2);
+	assert_int_equal(told[0] + told[1], 5002);
+	gw_predictor_advance(p, tell, told);
+	assert_int_equal(told_count, 2);
+	gw_predictor_free(p);
+}
+
+/* A course of events: every step observes, some then advance. */
+static struct step {
+	uint32_t config;
+	double seconds;
+	bool advance;
+} steps[STEPS];
+
+static struct gw_predictor *replay(int upto)
+{
+	struct gw_predictor *p = gw_predictor_new(CONFIGS);
+
+	for (int i = 0; i < upto; i++) {
+		struct gw_prediction made;
+		struct gw_observation o = {.seconds = steps[i].seconds, .exclusive = true};
+
+		gw_predict(p, steps[i].config, gw_predictor_observations(p), &made);
+		o.predicted = made.seconds;
+		o.low = made.low;
+		o.high = made.high;
+		gw_observe(p, steps[i].config, &o);
+		if (steps[i].advance)
+			gw_predictor_advance(p, NULL, NULL);
+	}
+	return p;
+}
+
+static bool alike(const struct gw_prediction *a, const struct gw_prediction *b)
+{
+	return (isnan(a->seconds) && isnan(b->seconds)) ||
+	       (a->seconds == b->seconds && a->low == b->low && a->high == b->high &&
+	        a->known == b->known && a->multimodal == b->multimodal);
+}
+
+/* What is said later of an earlier moment is what was said at it, or nothing. */
+static void no_prediction_uses_what_was_measured_later(void **state)
+{
+	unsigned same = 0, forgotten = 0;
+
+	(void)state;
+	seed = 7;
+	for (int i = 0; i < STEPS; i++)
+		steps[i] = (struct step){1 + (uint32_t)(uniform() * CONFIGS),
+		                         1e-6 * exp(normal() * (uniform() < 0.1 ? 2 : 0.05)),
+		                         uniform() < 0.2};
+	for (int now = 1; now < STEPS; now += 3) {
+		struct gw_predictor *then = replay(now);
+		int later = now + (int)(uniform() * 15);
+		struct gw_predictor *after = replay(later < STEPS ? later : STEPS);
+		uint64_t known = gw_predictor_observations(then);
+
+		for (uint32_t c = 1; c <= CONFIGS; c++) {
+			struct gw_prediction early, late;
+
+			gw_predict(then, c, known, &early);
+			gw_predict(after, c, known, &late);
+			assert_true(early.known <= known && late.known <= known);
+			if (isnan(late.seconds) && !isnan(early.seconds))
+				forgotten++;
+			else
+				assert_true(alike(&early, &late));
+			same += isnan(late.seconds) ? 0 : 1;
+		}
+		gw_predictor_free(then);
+		gw_predictor_free(after);
+	}
+	assert_true(same > 300 && forgotten > 0);
+}
+
+/* Share of launches inside their interval, once 500 have been seen. */
+static double coverage(double (*next)(int i), int launches, int batch)
+{
+	struct gw_predictor *p = gw_predictor_new(4);
+	int scored = 0, held = 0;
+
+	seed = 42;
+	for (int i = 0; i < launches; i++) {
+		bool predicted, ok = launch(p, 1, next(i), &predicted);
+
+		if (i >= 500 && predicted) {
+			scored++;
+			held += ok;
+		}
+		if (i % batch == batch - 1)
+			gw_predictor_advance(p, NULL, NULL);
+	}
+	gw_predictor_free(p);
+	assert_true(scored > launches / 2);
+	return (double)held / scored;
+}
+
+static double noisy(int i)
+{
+	(void)i;
+	return 20e-6 * exp(0.03 * normal());
+}
+
+static double very_noisy(int i)
+{
+	(void)i;
+	return 20e-6 * exp(0.5 * normal());
+}
+
+static double drifting(int i)
+{
+	return 20e-6 * exp(0.0005 * i + 0.02 * normal());
+}
+
+static double two_modes(int i)
+{
+	return (i / 3 % 2 ? 40e-6 : 20e-6) * exp(0.01 * normal());
+}
+
+static double heavy_tailed(int i)
+{
+	(void)i;
+	return 20e-6 * exp(0.02 * normal() / sqrt(uniform()));
+}
+
+static void intervals_hold_nine_times_in_ten(void **state)
+{
+	/* In much noise some windows look like two modes, whose intervals hold more. */
+	static const struct {
+		double (*next)(int);
+		double most;
+	} streams[] = {{noisy, 0.94}, {very_noisy, 0.97}, {drifting, 0.94}, {heavy_tailed, 0.94}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++)
+		for (int batch = 1; batch <= 64; batch *= 8) {
+			double c = coverage(streams[i].next, 5000, batch);
+
+			if (c < 0.86 || c > streams[i].most)
+				print_error("stream %zu in batches of %d: %.3f\n", i, batch, c);
+			assert_true(c >= 0.86 && c <= streams[i].most);
+		}
+}
+
+static void an_interval_of_two_modes_holds_both(void **state)
+{
+	(void)state;
+	assert_true(coverage(two_modes, 5000, 8) > 0.9);
+}
+
+/* Thousands of configurations launched twice: the second launch has one time to go by. */
+static void intervals_hold_for_configurations_launched_once_before(void **state)
+{
+	struct gw_predictor *p = gw_predictor_new(20000);
+	int scored = 0, held = 0;
+
+	(void)state;
+	seed = 3;
+	for (uint32_t c = 1; c <= 8000; c++) {
+		double t = 1e-5 * exp(normal());
+		bool predicted, ok;
+
+		launch(p, c, t * exp(0.08 * normal()), &predicted);
+		assert_false(predicted);
+		gw_predictor_advance(p, NULL, NULL);
+		ok = launch(p, c, t * exp(0.08 * normal()), &predicted);
+		assert_true(predicted);
+		gw_predictor_advance(p, NULL, NULL);
+		if (c > 2000) {
+			scored++;
+			held += ok;
+		}
+	}
+	gw_predictor_free(p);
+	assert_true((double)held / scored > 0.87 && (double)held / scored < 0.93);
+}
+
+/* A constant time with outliers has no width to adapt: it must not spend the others'. */
+static void a_stream_that_always_misses_does_not_ruin_the_others(void **state)
+{
+	struct gw_predictor *p = gw_predictor_new(4);
+	struct gw_prediction made;
+	bool predicted;
+
+	(void)state;
+	seed = 5;
+	for (int i = 0; i < 400000; i++) {
+		launch(p, 1, i % 5 ? 20e-6 : 21e-6, &predicted);
+		if (i % 64 == 0)
+			gw_predictor_advance(p, NULL, NULL);
+	}
+	for (int i = 0; i < 64; i++)
+		launch(p, 2, noisy(i), &predicted);
+	gw_predictor_advance(p, NULL, NULL);
+	for (uint32_t c = 1; c <= 2; c++) {
+		gw_predict(p, c, UINT64_MAX, &made);
+		assert_true(isfinite(made.low) && isfinite(made.high));
+		assert_true(made.low > 5e-6 && made.high < 80e-6);
+	}
+	gw_predictor_free(p);
+}
+
+static void disturbed_times_teach_only_until_undisturbed_ones_are_there(void **state)
+{
+	struct gw_predictor *p = gw_predictor_new(4);
+	struct gw_observation o = {.seconds = 9e-6, .exclusive = false, .predicted = NAN};
+	struct gw_prediction made;
+
+	(void)state;
+	gw_observe(p, 1, &o);
+	gw_predictor_advance(p, NULL, NULL);
+	gw_predict(p, 1, 1, &made);
+	assert_true(fabs(made.seconds - 9e-6) < 1e-11);
+	o.exclusive = true;
+	o.seconds = 1e-6;
+	for (int i = 0; i < 40; i++)
+		gw_observe(p, 1, &o);
+	o.exclusive = false;
+	o.seconds = 9e-6;
+	for (int i = 0; i < 40; i++)
+		gw_observe(p, 1, &o);
+	gw_predictor_advance(p, NULL, NULL);
+	gw_predict(p, 1, UINT64_MAX, &made);
+	assert_true(fabs(made.seconds - 1e-6) < 1e-11);
+	gw_predictor_free(p);
+}
+
+static void hostile_times_are_not_learnt(void **state)
+{
+	static const double bad[] = {0,    -1,     NAN,     INFINITY, -INFINITY,
+	                             -0.0, 1e-300, DBL_MIN, 1e300,    DBL_MAX};
+	struct gw_predictor *p = gw_predictor_new(4);
+	struct gw_observation o = {.exclusive = true, .predicted = NAN};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		o.seconds = bad[i];
+		assert_int_equal(gw_observe(p, 1, &o), 0);
+	}
+	o.seconds = 1;
+	assert_int_equal(gw_observe(p, 0, &o), 0);
+	assert_int_equal(gw_observe(p, 5, &o), 0);
+	assert_int_equal(gw_observe(p, UINT32_MAX, &o), 0);
+	assert_int_equal(gw_predictor_observations(p), 0);
+	assert_int_equal(gw_observe(p, 4, &o), 1);
+	gw_predictor_free(p);
+}
+
+static void any_learnt_time_gives_a_finite_prediction(void **state)
+{
+	struct gw_predictor *p = gw_predictor_new(4);
+	bool predicted;
+
+	(void)state;
+	seed = 11;
+	for (int i = 0; i < 2000; i++) {
+		struct gw_prediction made;
+
+		launch(p, 1 + (uint32_t)i % 4, pow(10, 70 * uniform() - 35), &predicted);
+		gw_predictor_advance(p, NULL, NULL);
+		gw_predict(p, 1 + (uint32_t)i % 4, UINT64_MAX, &made);
+		assert_true(isfinite(made.seconds) && made.seconds > 0);
+		assert_true(made.low >= 0 && made.low <= made.seconds);
+		assert_true(made.high >= made.seconds);
+	}
+	gw_predictor_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(nothing_is_predicted_of_a_configuration_never_timed),
+	        cmocka_unit_test(what_was_observed_counts_from_the_next_advance),
+	        cmocka_unit_test(an_advance_tells_each_changed_configuration_once),
+	        cmocka_unit_test(no_prediction_uses_what_was_measured_later),
+	        cmocka_unit_test(intervals_hold_nine_times_in_ten),
+	        cmocka_unit_test(an_interval_of_two_modes_holds_both),
+	        cmocka_unit_test(intervals_hold_for_configurations_launched_once_before),
+	        cmocka_unit_test(a_stream_that_always_misses_does_not_ruin_the_others),
+	        cmocka_unit_test(disturbed_times_teach_only_until_undisturbed_ones_are_there),
+	        cmocka_unit_test(hostile_times_are_not_learnt),
+	        cmocka_unit_test(any_learnt_time_gives_a_finite_prediction),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
