@@ -23,15 +23,25 @@ static uint64_t this_thread(void)
 	return (uint64_t)(uintptr_t)&si_tls;
 }
 
-bool si_capture_forbids(void)
+/* Is a call that may wait or reach elsewhere forbidden to this thread while `c` goes on? */
+static bool forbids(const struct si_capture *c)
 {
-	if (si_tls.mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+	if (c->mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+	    si_tls.mode == CU_STREAM_CAPTURE_MODE_RELAXED)
 		return false;
+	return c->thread == this_thread() || (c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL &&
+	                                      si_tls.mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+CUresult si_capture_unsafe(void)
+{
+	CUresult result = CUDA_SUCCESS;
 	for (struct si_capture *c = captures; c; c = c->next)
-		if (c->mode == CU_STREAM_CAPTURE_MODE_GLOBAL ||
-		    (c->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && c->thread == this_thread()))
-			return true;
-	return false;
+		if (forbids(c)) {
+			c->invalid = true;
+			result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+		}
+	return result;
 }
 
 /* ---- joining and leaving ----------------------------------------------------------------- */

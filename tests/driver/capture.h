@@ -27,7 +27,8 @@ CUresult si_capture_refuse(CUstream stream);
 CUresult si_capture_event_refuse(CUevent event);
 /* Forgets the capture a stream is in, when the stream goes away. */
 void si_capture_abandon(CUstream stream);
-/* Does the calling thread's capture mode forbid calls that could wait or reach elsewhere? */
-bool si_capture_forbids(void);
+/* What a call that may wait or reach elsewhere begins with. A capture that forbids it, by its own
+ * mode and the calling thread's, is invalidated. */
+CUresult si_capture_unsafe(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: the per-thread stack, primary contexts, limits, and waiting for all of one. */
 #include "si.h"
+#include "capture.h"
 #include <string.h>
 
 #define MAX_DEVICES 8
@@ -53,14 +54,16 @@ static CUcontext context_new(CUdevice dev, unsigned flags, bool is_primary)
 	ctx->limits[CU_LIMIT_STACK_SIZE] = 1024;
 	ctx->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
 	ctx->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
-	ctx->next_stream = 7; /* what CUPTI calls the legacy default stream */
+	/* The driver's own streams, before the legacy one (so 7 in the first context) and after. */
+	si_stream_ids_skip(1);
 	ctx->legacy = si_stream_new(ctx, CU_STREAM_DEFAULT, 0);
 	if (!ctx->legacy) {
 		si_object_free(ctx);
 		return NULL;
 	}
 	ctx->legacy->legacy = true;
-	ctx->next_stream = 13; /* the driver takes some for itself before the first user stream */
+	si_stream_ids_skip(5);
+	si_cupti_context();
 	ctx->next = contexts;
 	contexts = ctx;
 	return ctx;
@@ -282,13 +285,14 @@ CUresult si_cuCtxSynchronize_v2(CUcontext ctx)
 {
 	CUcontext found;
 	CUresult result = context_of(ctx, &found);
-	bool capturing;
 	if (result != CUDA_SUCCESS)
 		return result;
 	SI_LOCK();
-	capturing = si_context_capturing(found);
+	for (CUstream s = found->streams; s; s = s->next)
+		if (s->capture)
+			result = si_capture_refuse(s);
 	SI_UNLOCK();
-	return capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : si_context_wait(found);
+	return result == CUDA_SUCCESS ? si_context_wait(found) : result;
 }
 
 CUresult si_cuCtxSynchronize(void)

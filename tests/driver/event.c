@@ -68,9 +68,8 @@ CUresult si_cuEventQuery(CUevent hEvent)
 	if (!si_is(hEvent, SI_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
 	SI_LOCK();
-	if (hEvent->capture)
-		result = si_capture_event_refuse(hEvent);
-	else if (pending(hEvent))
+	result = hEvent->capture ? si_capture_event_refuse(hEvent) : si_capture_unsafe();
+	if (result == CUDA_SUCCESS && pending(hEvent))
 		result = CUDA_ERROR_NOT_READY;
 	SI_UNLOCK();
 	return result;
@@ -85,9 +84,8 @@ CUresult si_cuEventSynchronize(CUevent hEvent)
 	if (!si_is(hEvent, SI_EVENT))
 		return CUDA_ERROR_INVALID_HANDLE;
 	SI_LOCK();
-	if (hEvent->capture)
-		result = si_capture_event_refuse(hEvent);
-	else if (hEvent->recorded && si_is(hEvent->stream, SI_STREAM))
+	result = hEvent->capture ? si_capture_event_refuse(hEvent) : si_capture_unsafe();
+	if (result == CUDA_SUCCESS && hEvent->recorded && si_is(hEvent->stream, SI_STREAM))
 		si_host_drain(hEvent->stream);
 	time = hEvent->recorded ? hEvent->time : 0;
 	SI_UNLOCK();

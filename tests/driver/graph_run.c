@@ -106,7 +106,7 @@ static uint32_t stream_id(struct run *run, uint32_t branch)
 	if (branch == 0)
 		return run->stream->id;
 	if (!run->exec->streams[branch])
-		run->exec->streams[branch] = run->stream->ctx->next_stream++;
+		run->exec->streams[branch] = si_stream_ids.cupti++;
 	return run->exec->streams[branch];
 }
 

@@ -28,19 +28,20 @@ static CUresult block_new(void *own, size_t size, int kind, unsigned flags, void
 {
 	struct block *block;
 	CUcontext ctx;
-	bool fits;
 	CUresult result = si_current(&ctx);
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!out || !size)
 		return CUDA_ERROR_INVALID_VALUE;
 	SI_LOCK();
-	fits = size <= TOTAL - used;
-	if (fits)
+	result = si_capture_unsafe();
+	if (result == CUDA_SUCCESS && size > TOTAL - used)
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	if (result == CUDA_SUCCESS)
 		used += size;
 	SI_UNLOCK();
-	if (!fits)
-		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (result != CUDA_SUCCESS)
+		return result;
 	block = malloc(sizeof *block);
 	*out = own ? own : aligned_alloc(256, (size + 255) / 256 * 256);
 	if (!block || !*out) {
@@ -303,8 +304,8 @@ static CUresult issue(bool pt, CUstream handle, const struct rows *r, bool synch
 		return CUDA_ERROR_INVALID_VALUE;
 	SI_LOCK();
 	result = si_stream(handle, pt, &stream);
-	if (result == CUDA_SUCCESS && synchronous && (stream->capture || si_capture_forbids()))
-		result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	if (result == CUDA_SUCCESS && synchronous)
+		result = stream->capture ? si_capture_refuse(stream) : si_capture_unsafe();
 	if (result == CUDA_SUCCESS)
 		result = si_capture_implicit(stream);
 	if (result == CUDA_SUCCESS && stream->capture) {

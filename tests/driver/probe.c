@@ -223,33 +223,46 @@ static void addresses(const struct probe_kernels *k)
 	TRACE(cuGetProcAddress("cuInit", &address, 12000, 4, &status), "flags 4");
 }
 
-/* Every function of the stand-in's list: just before its version, and at it. */
+/* Which symbol answers for `name` from which version on. */
+static void row(const char *name, unsigned flags)
+{
+	static const int versions[] = {
+	        2000,  2010,  2020,  2030,  3000,  3010,  3020,  4000,  4010,  4020,  5000,
+	        5050,  6000,  6050,  7000,  7050,  8000,  9000,  9010,  9020,  10000, 10010,
+	        10020, 11000, 11010, 11020, 11030, 11040, 11050, 11060, 11070, 11080, 12000,
+	        12010, 12020, 12030, 12040, 12050, 12060, 12070, 12080, 12090, 13000};
+	const void *last = NULL;
+	printf("row %s flags %u:", name, flags);
+	for (size_t v = 0; v < sizeof versions / sizeof versions[0]; v++) {
+		void *address = NULL;
+		CUresult result = d.cuGetProcAddress(name, &address, versions[v], flags, NULL);
+		if (address != last)
+			printf(" %d %s", versions[v], suffix_of(name, address));
+		if (result != CUDA_SUCCESS)
+			printf(" %d result %d", versions[v], (int)result);
+		last = address;
+	}
+	printf("\n");
+}
+
+/* Every function of the stand-in's list. */
 static void rows(const struct probe_kernels *k)
 {
-	static const struct {
-		const char *symbol, *name;
-		int since;
-		unsigned flags;
-	} list[] = {
-#define SI_API(sym, name, since, P, A) {#sym, #name, since, 0},
-#define SI_API_VOID(sym, name, since)  {#sym, #name, since, 0},
-#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A)                                          \
-	{#sym, #name, since, 0},                                                                   \
-	        {#ptsym, #name, ptsince, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM},
+	static const char *const list[] = {
+#define SI_API(sym, name, since, P, A)                    #name,
+#define SI_API_VOID(sym, name, since)                     #name,
+#define SI_API_PT(sym, name, since, ptsym, ptsince, P, A) #name,
 #include "api.def"
 	};
 	(void)k;
 	for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-		printf("row %s %d:", list[i].symbol, list[i].since);
-		for (int version = list[i].since - 1; version <= list[i].since; version++) {
-			CUdriverProcAddressQueryResult status = (CUdriverProcAddressQueryResult)9;
-			void *address = NULL;
-			CUresult result = d.cuGetProcAddress(list[i].name, &address, version,
-			                                     list[i].flags, &status);
-			printf(" %d/%d%s", (int)result, (int)status,
-			       suffix_of(list[i].name, address));
-		}
-		printf("\n");
+		size_t before = 0;
+		while (before < i && strcmp(list[before], list[i]) != 0)
+			before++;
+		if (before < i)
+			continue;
+		row(list[i], CU_GET_PROC_ADDRESS_DEFAULT);
+		row(list[i], CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
 	}
 }
 

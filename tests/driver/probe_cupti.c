@@ -280,7 +280,7 @@ void probe_cupti_ids(const struct probe_kernels *k)
 	               1000000000LL);
 	TRACE(cuptiGetContextId(s.context, &id), "%s", "");
 	TRACE(cuCtxGetId(s.context, &context_id), "as CUPTI's: %d", context_id == id);
-	TRACE(cuStreamGetId(s.a, &id_a), "as CUPTI's: %d", id_a == s.ids[2]);
+	TRACE(cuStreamGetId(s.a, &id_a), "a %llu, CUPTI's %u", id_a, s.ids[2]);
 	TRACE(cuptiGetStreamIdEx(s.context, NULL, 1, &id), "the per-thread one: %d",
 	      id == s.ids[1]);
 	printf("legacy is 7: %d, all different: %d\n", s.ids[0] == 7,

@@ -85,7 +85,7 @@ struct beside {
 enum beside_call {
 	LAUNCH_OTHER,
 	LAUNCH_LEGACY,
-	QUERY_OTHER,
+	SYNCHRONIZE_OTHER,
 	QUERY_EVENT,
 	SYNCHRONIZE_EVENT,
 	SYNCHRONIZE_CONTEXT,
@@ -111,7 +111,7 @@ static void call_beside(enum beside_call call, const struct beside *x)
 		TRACE(cuLaunchKernel(x->k->empty, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL),
 		      "legacy stream");
 		break;
-	case QUERY_OTHER:
+	case SYNCHRONIZE_OTHER:
 		TRACE(cuStreamSynchronize(x->other), "other stream");
 		break;
 	case QUERY_EVENT:

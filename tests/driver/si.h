@@ -151,7 +151,6 @@ struct CUctx_st {
 	unsigned flags;
 	unsigned api_version;
 	bool primary;
-	uint32_t next_stream; /* stream ids count per context, as CUPTI's do */
 	CUstream legacy;
 	int capturing;         /* streams of this context that are in a capture */
 	CUstream streams;      /* list through ->next */
@@ -164,7 +163,8 @@ struct CUctx_st {
 struct CUstream_st {
 	struct si_head head;
 	CUcontext ctx;
-	uint32_t id;
+	uint32_t id;        /* CUPTI's */
+	uint32_t driver_id; /* cuStreamGetId's */
 	unsigned flags;
 	int priority;
 	bool legacy;
@@ -247,8 +247,12 @@ void si_host_enqueue(CUstream stream, CUhostFn fn, CUstreamCallback callback, vo
                      uint64_t due);
 /* Waits until everything issued in the context is done. Takes and gives the lock. */
 CUresult si_context_wait(CUcontext ctx);
-/* Is any stream of the context capturing? Lock held. */
-bool si_context_capturing(CUcontext ctx);
+/* The ids the next stream gets. CUPTI's own streams have no CUPTI id. Lock held. */
+struct si_stream_ids {
+	uint32_t cupti, driver;
+};
+extern struct si_stream_ids si_stream_ids;
+void si_stream_ids_skip(unsigned n);
 
 /* ---- module.c, library.c ---------------------------------------------------------------- */
 
@@ -313,5 +317,7 @@ bool si_node_id(void *node, uint64_t *id);
 /* ---- for libcupti ----------------------------------------------------------------------- */
 
 extern struct si_cupti_hooks *_Atomic si_cupti;
+/* A context was made: from its first use on, CUPTI has a stream of its own in each. Lock held. */
+void si_cupti_context(void);
 
 #endif

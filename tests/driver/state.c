@@ -98,8 +98,28 @@ uint32_t si_correlation_next(void)
 
 /* ---- the private table ------------------------------------------------------------------ */
 
+static bool cupti_used;
+
+void si_cupti_context(void)
+{
+	if (cupti_used)
+		si_stream_ids.driver++;
+}
+
+static void cupti_use(void)
+{
+	SI_LOCK();
+	if (!cupti_used)
+		for (CUcontext ctx = si_context_list(); ctx; ctx = ctx->next)
+			si_stream_ids.driver++;
+	cupti_used = true;
+	SI_UNLOCK();
+}
+
 static void hooks_set(struct si_cupti_hooks *hooks)
 {
+	if (hooks)
+		cupti_use();
 	atomic_store(&si_cupti, hooks);
 }
 
@@ -129,6 +149,7 @@ static bool stream_id(void *context, void *stream, bool per_thread, uint32_t *id
 	CUstream found = NULL;
 	CUcontext ctx = context ? context : si_current_or_null();
 	bool ok;
+	cupti_use();
 	if (!si_is(ctx, SI_CTX) || si_tls.depth >= 15)
 		return false;
 	si_tls.stack[si_tls.depth++] = ctx;

@@ -6,13 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Both number the process's streams, and the driver's own take the first: see context_new. */
+struct si_stream_ids si_stream_ids = {6, 6};
+
+void si_stream_ids_skip(unsigned n)
+{
+	si_stream_ids.cupti += n;
+	si_stream_ids.driver += n;
+}
+
 CUstream si_stream_new(CUcontext ctx, unsigned flags, int priority)
 {
 	CUstream stream = si_object_new(SI_STREAM, sizeof *stream);
 	if (!stream)
 		return NULL;
 	stream->ctx = ctx;
-	stream->id = ctx->next_stream++;
+	stream->id = si_stream_ids.cupti++;
+	stream->driver_id = si_stream_ids.driver++;
 	stream->flags = flags;
 	stream->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
 	stream->next = ctx->streams;
@@ -188,11 +198,6 @@ void si_host_drain(CUstream stream)
 
 /* ---- waiting ---------------------------------------------------------------------------- */
 
-bool si_context_capturing(CUcontext ctx)
-{
-	return ctx->capturing > 0;
-}
-
 CUresult si_context_wait(CUcontext ctx)
 {
 	uint64_t end;
@@ -284,7 +289,7 @@ CUresult si_cuStreamDestroy(CUstream hStream)
 
 CUresult si_cuStreamGetId(bool pt, CUstream hStream, unsigned long long *streamId)
 {
-	GET(hStream, pt, streamId, *streamId = stream_->id);
+	GET(hStream, pt, streamId, *streamId = stream_->driver_id);
 }
 
 CUresult si_cuStreamGetPriority(bool pt, CUstream hStream, int *priority)
@@ -376,9 +381,9 @@ CUresult si_cuStreamSynchronize(bool pt, CUstream hStream)
 	uint64_t end = 0;
 	SI_LOCK();
 	result = si_stream(hStream, pt, &stream);
-	if (result == CUDA_SUCCESS && stream->capture) {
-		result = si_capture_refuse(stream);
-	} else if (result == CUDA_SUCCESS) {
+	if (result == CUDA_SUCCESS)
+		result = stream->capture ? si_capture_refuse(stream) : si_capture_unsafe();
+	if (result == CUDA_SUCCESS) {
 		si_host_drain(stream);
 		end = si_stream_begin(stream, 0);
 	}
