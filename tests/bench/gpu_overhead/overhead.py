@@ -113,12 +113,12 @@ def collect(args):
     toolkit, wheels = compare.library_folders()
     rounds, begin, order = [], time.monotonic(), random.Random(args.seed)
     args.speed = choose_cpus(args, toolkit + wheels)
-    for mode in MODES:  # the first process of each mode warms disk and driver caches
+    for mode in args.modes:  # the first process of each mode warms disk and driver caches
         measure(mode, args, toolkit + wheels, False)
     while len(rounds) < args.rounds:
         if time.monotonic() - begin > args.limit:
             break
-        modes = list(MODES)
+        modes = list(args.modes)
         order.shuffle(modes)
         pause = len(rounds) % args.pause_every == 0
         rounds.append({mode: measure(mode, args, toolkit + wheels, pause) for mode in modes})
@@ -165,13 +165,13 @@ def pair_ratio(mode, pairs, seed):
 
 
 def column(rounds, mode, metric):
-    return [r[mode][metric] for r in rounds if r[mode] and metric in r[mode]]
+    return [r[mode][metric] for r in rounds if r.get(mode) and metric in r[mode]]
 
 
 def ratio(rounds, mode, base, metric, seed):
     """Median over rounds of mode/base, and the end of its one-sided 95% interval."""
     pairs = [r[mode][metric] / r[base][metric] for r in rounds
-             if r[mode] and r[base] and metric in r[mode] and metric in r[base] and r[base][metric]]
+             if r.get(mode) and r.get(base) and metric in r[mode] and metric in r[base] and r[base][metric]]
     if len(pairs) < 3:
         return None
     dice = random.Random(seed)
@@ -233,6 +233,8 @@ def main(argv):
     parser.add_argument("--out", required=True, help="folder for overhead.json")
     parser.add_argument("--launches", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=36, help="at least 30 for a verdict; 0 measures pairs.cu alone")
+    parser.add_argument("--modes", default=MODES, type=lambda text: text.split(","),
+                        help="the modes of a round, all by default: " + ",".join(MODES))
     parser.add_argument("--pairs", type=int, default=30, help="per process, of pairs.cu")
     parser.add_argument("--pause-every", type=int, default=6,
                         help="one round in this many also measures after a pause")
