@@ -209,7 +209,7 @@ static void log_frame(enum gw_document d)
 	gw_document_field(d, "length", "u32", "B",
 	                  "of the records that follow: a multiple of 8, at most 1,048,576");
 	gw_document_field(d, "sequence", "u32", "", "0, 1, 2 and so on within the file");
-	gw_document_field(d, "crc", "u32", "", "CRC-32 (IEEE 802.3) of the records");
+	gw_document_field(d, "crc", "u32", "", "CRC-32C (Castagnoli) of the records");
 	gw_document_text(
 	        d,
 	        "A record is at most 32,768 bytes and begins with its kind and its length. A "

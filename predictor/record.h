@@ -125,8 +125,10 @@ enum gw_counter {
 	GW_COUNTERS
 };
 
-/** CRC-32 (IEEE 802.3, reflected) of @p length bytes; pass the result of an earlier part as @p crc,
- * 0 first. */
+/** CRC-32C (Castagnoli) of @p length bytes; pass the result of an earlier part as @p crc, 0 first. */
 uint32_t gw_crc32(uint32_t crc, const void *data, size_t length);
+
+/** The same without the CPU's instruction for it. */
+uint32_t gw_crc32_by_table(uint32_t crc, const void *data, size_t length);
 
 #endif

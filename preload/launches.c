@@ -75,7 +75,7 @@ static void predict_late(struct gw_record_launch *r)
 		return;
 	r->known = (uint32_t)p.known;
 	r->flags |= GW_LAUNCH_LATE | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
-	gw_count(GW_COUNTER_predicted_late, 1);
+	gw_bump(&gw_counters[GW_COUNTER_predicted_late], 1);
 }
 
 static bool same(const struct gw_config_entry *c, const struct gw_event *e)
@@ -213,7 +213,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 		r.high = e->high;
 		if (e->flags & GW_EVENT_MULTIMODAL)
 			r.flags |= GW_LAUNCH_MULTIMODAL;
-		gw_count(GW_COUNTER_predicted, 1);
+		gw_bump(&gw_counters[GW_COUNTER_predicted], 1);
 	} else {
 		predict_late(&r);
 	}
@@ -251,7 +251,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		predict_late(&r);
 		if (r.config)
 			gw_config_entry(r.config)->launches++;
-		gw_count(GW_COUNTER_graph_kernels, 1);
+		gw_bump(&gw_counters[GW_COUNTER_graph_kernels], 1);
 		hand_over(t, e, &r, g->cupti_exec);
 	}
 }
@@ -316,7 +316,7 @@ static void learn(struct gw_record_launch *r, double seconds, bool exclusive)
 	}
 	if (r->config && gw_observe(predictor, r->config, &o)) {
 		r->flags |= GW_LAUNCH_LEARNT;
-		gw_count(GW_COUNTER_observations, 1);
+		gw_bump(&gw_counters[GW_COUNTER_observations], 1);
 	}
 }
 
@@ -325,7 +325,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	bool valid = !a || (a->start && a->end > a->start);
 
 	if (a)
-		gw_count(GW_COUNTER_joined, 1);
+		gw_bump(&gw_counters[GW_COUNTER_joined], 1);
 	else
 		gw_count(GW_COUNTER_events_timed, 1);
 	if (!valid || (!a && seconds <= 0)) {

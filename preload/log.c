@@ -255,7 +255,7 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t head_size, const 
 		memcpy(at + head_size, tail, tail_size);
 	memset(at + head_size + tail_size, 0, whole - head_size - tail_size);
 	block.head.length += (uint32_t)whole;
-	gw_count(GW_COUNTER_log_records, 1);
+	gw_bump(&gw_counters[GW_COUNTER_log_records], 1);
 }
 
 void gw_log_close(void)

@@ -17,7 +17,7 @@ static uint32_t crc(const unsigned char *data, size_t length)
 	for (size_t i = 0; i < length; i++) {
 		c ^= data[i];
 		for (int bit = 0; bit < 8; bit++)
-			c = c & 1 ? (c >> 1) ^ 0xedb88320 : c >> 1;
+			c = c & 1 ? (c >> 1) ^ 0x82f63b78 : c >> 1;
 	}
 	return ~c;
 }
