@@ -5,10 +5,6 @@ probe=$1 golden=$2
 trace=$(mktemp) || exit 1
 trap 'rm -f "$trace"' EXIT
 "$probe" >"$trace" || { echo "the probe failed on the stand-in"; cat "$trace"; exit 1; }
-if [ ! -s "$golden" ]; then
-	echo "skipped: the golden trace $golden is missing; tests/driver/README.md says how to take it"
-	exit 77
-fi
 if ! diff -u "$golden" "$trace"; then
 	echo "the stand-in (+) does not answer as the real driver (-)"
 	exit 1
