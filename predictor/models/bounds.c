@@ -492,6 +492,11 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 		return;
 	}
 	busy = combine(&r);
+	/* All that is known takes no time: what does take time is what is not known. */
+	if (!(busy > 0) && !(floor_time > 0)) {
+		gw_estimate_missing(e, "the work of the launch, or the device's rates for it");
+		return;
+	}
 	gw_estimate_settle(e, gw_either(floor_time, 0) + busy);
 	if (e->reason[0])
 		return;

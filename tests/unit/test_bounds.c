@@ -41,6 +41,24 @@ static void forget(struct fixture *f, enum gw_work_field field)
 	f->work.q[field] = (struct gw_quantity){.value = NAN};
 }
 
+/* An idle pipe is no time: what takes time is not known. */
+static void idle_resources_alone_are_no_answer(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	gw_device_clear(&f.device, "none");
+	gw_device_set(&f.device, GW_PARAM_t_dp, 1e12, GW_METHOD_MEASURED);
+	gw_work_clear(&f.work);
+	f.work.q[GW_WORK_fp64_inst] =
+	        (struct gw_quantity){.value = 0, .source = GW_SOURCE_GIVEN, .confidence = 1};
+	e = ask(&f);
+	assert_unknown(e.seconds);
+	assert_true(e.reason[0]);
+}
+
 /* 128,000 warps of the fixture; every rate is round. */
 static void each_resource_takes_work_over_rate(void **state)
 {
@@ -314,6 +332,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(each_resource_takes_work_over_rate),
+	        cmocka_unit_test(idle_resources_alone_are_no_answer),
 	        cmocka_unit_test(resources_join_in_a_cubic_norm),
 	        cmocka_unit_test(busiest_sm_decides_for_what_is_inside_it),
 	        cmocka_unit_test(loads_in_flight_limit_the_bandwidth),
