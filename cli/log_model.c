@@ -25,7 +25,7 @@ struct kernel {
 
 /* State of the file being read: what its ids stand for. */
 struct reading {
-	struct gw_model *model;
+	struct gw_log_model *model;
 	struct gw_file *file;
 	struct gw_index devices, kernels, configs, streams;
 	struct kernel *kernel;
@@ -39,9 +39,9 @@ struct reading {
 	size_t names;        /* the same */
 };
 
-void gw_model_init(struct gw_model *model)
+void gw_log_model_init(struct gw_log_model *model)
 {
-	*model = (struct gw_model){0};
+	*model = (struct gw_log_model){0};
 	gw_row_clear(&model->all);
 }
 
@@ -58,12 +58,12 @@ bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
 static bool same_name(const void *arg, uint32_t position)
 {
 	const void *const *pair = arg;
-	const struct gw_model *m = pair[0];
+	const struct gw_log_model *m = pair[0];
 
 	return !strcmp(m->names[position].mangled, pair[1]);
 }
 
-static uint32_t name_of(struct gw_model *m, const char *mangled)
+static uint32_t name_of(struct gw_log_model *m, const char *mangled)
 {
 	const void *pair[] = {m, mangled};
 	uint64_t key = gw_hash(0, mangled, strlen(mangled));
@@ -86,7 +86,7 @@ struct row_key {
 };
 
 struct row_search {
-	const struct gw_model *model;
+	const struct gw_log_model *model;
 	const struct row_key *key;
 };
 
@@ -99,7 +99,7 @@ static bool same_row(const void *arg, uint32_t position)
 	       !memcmp(&row->config, &s->key->config, sizeof(row->config));
 }
 
-static uint32_t row_of(struct gw_model *m, uint32_t name, uint32_t gpu,
+static uint32_t row_of(struct gw_log_model *m, uint32_t name, uint32_t gpu,
                        const struct gw_config *config)
 {
 	struct row_key key = {.name = name, .device = m->by == GW_BY_DEVICE ? gpu : GW_INDEX_NONE};
@@ -144,7 +144,7 @@ static void on_device(struct reading *r, const struct gw_log_record *record)
 {
 	const struct gw_record_device *d = (const void *)record->head;
 	const char *name = gw_log_text(record, 0), *uuid = gw_log_text(record, 1);
-	struct gw_model *m = r->model;
+	struct gw_log_model *m = r->model;
 	uint32_t i;
 
 	for (i = 0; i < m->gpu_count; i++)
@@ -213,7 +213,7 @@ static uint32_t gpu_of(const struct reading *r, uint32_t stream)
 	return r->devices_used == 1 ? r->device_gpu[0] : GW_INDEX_NONE;
 }
 
-static bool wanted(const struct gw_model *m, uint32_t gpu)
+static bool wanted(const struct gw_log_model *m, uint32_t gpu)
 {
 	return !m->device || (gpu != GW_INDEX_NONE && gw_gpu_matches(&m->gpus[gpu], m->device));
 }
@@ -243,7 +243,7 @@ static void keep_violation(struct reading *r, const struct gw_log_record *record
                            const struct gw_record_launch *l, const struct config *c,
                            enum gw_order_result result, uint64_t learnt, uint64_t latest)
 {
-	struct gw_model *m = r->model;
+	struct gw_log_model *m = r->model;
 
 	if (result < GW_ORDER_SELF || m->violation_count == GW_VIOLATIONS)
 		return;
@@ -316,7 +316,7 @@ static void on_degraded(struct reading *r, const struct gw_log_record *record, b
 {
 	const struct gw_record_degraded *d = (const void *)record->head;
 	const char *text = gw_log_text(record, 0);
-	struct gw_model *m = r->model;
+	struct gw_log_model *m = r->model;
 	size_t i;
 
 	for (i = 0; i < m->reason_count; i++)
@@ -389,7 +389,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 	return true;
 }
 
-static void new_file(struct gw_model *m, const char *path)
+static void new_file(struct gw_log_model *m, const char *path)
 {
 	struct gw_file *f;
 
@@ -406,7 +406,7 @@ static void new_file(struct gw_model *m, const char *path)
  */
 static void add_order(struct reading *r)
 {
-	struct gw_model *m = r->model;
+	struct gw_log_model *m = r->model;
 
 	if (r->file->counters[GW_COUNTER_log_lost]) {
 		for (unsigned i = GW_ORDER_PROVEN; i <= GW_ORDER_LATER; i++)
@@ -419,7 +419,7 @@ static void add_order(struct reading *r)
 }
 
 /* The names that the file brought, in one go: see demangle.c. */
-static void demangle_new(struct gw_model *m, size_t first)
+static void demangle_new(struct gw_log_model *m, size_t first)
 {
 	size_t count = m->name_count - first;
 	const char **mangled = gw_alloc(count * sizeof(*mangled));
@@ -452,7 +452,7 @@ static void end_reading(struct reading *r)
 	free(r->device_gpu);
 }
 
-static bool read_log(struct gw_model *m, const char *path, const void *data, size_t length)
+static bool read_log(struct gw_log_model *m, const char *path, const void *data, size_t length)
 {
 	struct taking t = {
 	        .reading = {.model = m, .violations = m->violation_count, .names = m->name_count}};
@@ -466,17 +466,18 @@ static bool read_log(struct gw_model *m, const char *path, const void *data, siz
 	return !f->skipped;
 }
 
-bool gw_model_read(struct gw_model *model, const char *path)
+bool gw_log_model_read(struct gw_log_model *model, const char *path)
 {
 	return read_log(model, path, NULL, 0);
 }
 
-bool gw_model_read_memory(struct gw_model *model, const char *name, const void *data, size_t length)
+bool gw_log_model_read_memory(struct gw_log_model *model, const char *name, const void *data,
+                              size_t length)
 {
 	return read_log(model, name, data, length);
 }
 
-void gw_model_free(struct gw_model *m)
+void gw_log_model_free(struct gw_log_model *m)
 {
 	for (size_t i = 0; i < m->row_count; i++)
 		gw_row_free(&m->rows[i]);

@@ -89,7 +89,7 @@ struct gw_file {
 
 enum { GW_VIOLATIONS = 100 }; /**< violations told one by one */
 
-struct gw_model {
+struct gw_log_model {
 	enum gw_by by;
 	const char *device; /**< only launches of matching devices; NULL: all */
 	struct gw_row *rows;
@@ -109,16 +109,16 @@ struct gw_model {
 };
 
 /** Prepare @p model; fields `by` and `device` may be set after it. */
-void gw_model_init(struct gw_model *model);
+void gw_log_model_init(struct gw_log_model *model);
 
 /** Read the log at @p path into @p model. False when it can't be read: the last file says why. */
-bool gw_model_read(struct gw_model *model, const char *path);
+bool gw_log_model_read(struct gw_log_model *model, const char *path);
 
 /** The same for @p length bytes in memory, at @p data; @p name stands for the path. */
-bool gw_model_read_memory(struct gw_model *model, const char *name, const void *data,
-                          size_t length);
+bool gw_log_model_read_memory(struct gw_log_model *model, const char *name, const void *data,
+                              size_t length);
 
-void gw_model_free(struct gw_model *model);
+void gw_log_model_free(struct gw_log_model *model);
 
 /** Whether @p gpu is meant by @p text: its number, the begin of its UUID, or part of its name. */
 bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text);

@@ -50,9 +50,9 @@ static const struct gw_option options[] = {
 /* Read one log; false when it could not be read, after a message. */
 static bool read_one(struct gw_report *report, const char *path)
 {
-	struct gw_model *m = &report->model;
+	struct gw_log_model *m = &report->model;
 
-	if (gw_model_read(m, path))
+	if (gw_log_model_read(m, path))
 		return true;
 	gw_error("%s: %s", path, m->files[m->file_count - 1].status.error);
 	return false;
@@ -146,7 +146,7 @@ static bool compile_filter(const char *pattern, regex_t *filter)
 /* Rows into lines: filtered, sorted, cut. */
 static bool arrange(struct gw_report *report, const struct options *o)
 {
-	struct gw_model *m = &report->model;
+	struct gw_log_model *m = &report->model;
 	regex_t filter;
 
 	if (o->filter && !compile_filter(o->filter, &filter))
@@ -188,7 +188,7 @@ static bool check_options(const struct options *o, int operands)
 	return false;
 }
 
-static bool device_known(const struct gw_model *m)
+static bool device_known(const struct gw_log_model *m)
 {
 	for (size_t i = 0; i < m->gpu_count; i++)
 		if (gw_gpu_matches(&m->gpus[i], m->device))
@@ -199,7 +199,7 @@ static bool device_known(const struct gw_model *m)
 
 static int show(struct gw_report *report, const struct options *o)
 {
-	const struct gw_model *m = &report->model;
+	const struct gw_log_model *m = &report->model;
 	bool violated = m->order[GW_ORDER_SELF] || m->order[GW_ORDER_LATER];
 
 	if (m->device && !device_known(m))
@@ -233,7 +233,7 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	if (!check_options(&o, argc))
 		return GW_EXIT_USAGE;
 	report = gw_alloc(sizeof(*report));
-	gw_model_init(&report->model);
+	gw_log_model_init(&report->model);
 	report->model.by = !strcmp(o.by, "config")   ? GW_BY_CONFIG
 	                   : !strcmp(o.by, "device") ? GW_BY_DEVICE
 	                                             : GW_BY_KERNEL;
@@ -245,7 +245,7 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	for (size_t i = 0; i < report->model.file_count; i++)
 		readable += !report->model.files[i].skipped;
 	status = readable ? show(report, &o) : GW_EXIT_USAGE;
-	gw_model_free(&report->model);
+	gw_log_model_free(&report->model);
 	free(report->lines);
 	free(report);
 	return failed ? GW_EXIT_USAGE : status;

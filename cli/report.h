@@ -35,7 +35,7 @@ struct gw_report_line {
 };
 
 struct gw_report {
-	struct gw_model model;
+	struct gw_log_model model;
 	struct gw_report_line *lines; /**< sorted; those that the filter and --top leave */
 	size_t count, hidden;         /**< hidden: lines left out by --filter and --top */
 	bool mangled, wide;

@@ -112,7 +112,7 @@ static json_t *prediction_json(struct gw_row *all)
 	return o;
 }
 
-static json_t *order_json(const struct gw_model *m)
+static json_t *order_json(const struct gw_log_model *m)
 {
 	json_t *o = json_object(), *list = json_array();
 	uint64_t untimed = 0;
@@ -143,7 +143,7 @@ static json_t *order_json(const struct gw_model *m)
 	return o;
 }
 
-static json_t *reasons_json(const struct gw_model *m)
+static json_t *reasons_json(const struct gw_log_model *m)
 {
 	json_t *list = json_array();
 
@@ -160,7 +160,7 @@ static json_t *reasons_json(const struct gw_model *m)
 
 void gw_report_json(struct gw_report *report)
 {
-	struct gw_model *m = &report->model;
+	struct gw_log_model *m = &report->model;
 	json_t *o = json_object(), *list;
 	uint64_t lost = 0;
 

@@ -66,7 +66,7 @@ static void finish(struct line *line, const char *nothing)
 
 enum { PROGRAMS = 4 }; /* programs told one by one */
 
-static void programs(const struct gw_model *m, unsigned width)
+static void programs(const struct gw_log_model *m, unsigned width)
 {
 	struct line line = begin("Program", width);
 	size_t told = 0, read = 0;
@@ -102,7 +102,7 @@ static void programs(const struct gw_model *m, unsigned width)
 	finish(&line, "unknown");
 }
 
-static void devices(const struct gw_model *m, unsigned width)
+static void devices(const struct gw_log_model *m, unsigned width)
 {
 	struct line line = begin("Device", width);
 	struct gw_text memory, launches;
@@ -128,7 +128,7 @@ static void devices(const struct gw_model *m, unsigned width)
 	finish(&line, "none in these logs");
 }
 
-static bool counted(const struct gw_model *m)
+static bool counted(const struct gw_log_model *m)
 {
 	for (size_t i = 0; i < m->file_count; i++)
 		if (m->files[i].counted)
@@ -136,7 +136,7 @@ static bool counted(const struct gw_model *m)
 	return false;
 }
 
-static void seen(const struct gw_model *m, unsigned width)
+static void seen(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
 	const struct gw_row *all = &m->all;
@@ -170,7 +170,7 @@ static void seen(const struct gw_model *m, unsigned width)
 }
 
 /* Everything that was lost or left out on the way, in the counters' own words. */
-static void dropped(const struct gw_model *m, unsigned width)
+static void dropped(const struct gw_log_model *m, unsigned width)
 {
 	static const struct {
 		enum gw_counter counter;
@@ -202,7 +202,7 @@ static void dropped(const struct gw_model *m, unsigned width)
 	finish(&line, "nothing");
 }
 
-static void degraded(const struct gw_model *m, unsigned width)
+static void degraded(const struct gw_log_model *m, unsigned width)
 {
 	struct line line = begin("Degraded", width);
 	struct gw_text n;
@@ -219,7 +219,7 @@ static void degraded(const struct gw_model *m, unsigned width)
 	finish(&line, "nothing");
 }
 
-static void cost(const struct gw_model *m, unsigned width)
+static void cost(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
 	struct line line = begin("Own cost", width);
@@ -237,7 +237,7 @@ static void cost(const struct gw_model *m, unsigned width)
 	finish(&line, "unknown: no counters in these logs");
 }
 
-static void predictions(struct gw_model *m, unsigned width)
+static void predictions(struct gw_log_model *m, unsigned width)
 {
 	struct gw_row *all = &m->all;
 	struct line line = begin("Predicted", width);
@@ -268,7 +268,7 @@ static void predictions(struct gw_model *m, unsigned width)
 	finish(&line, "");
 }
 
-static void order(const struct gw_model *m, unsigned width)
+static void order(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *o = m->order;
 	uint64_t violations = o[GW_ORDER_SELF] + o[GW_ORDER_LATER], untimed = 0;
@@ -300,7 +300,7 @@ static void order(const struct gw_model *m, unsigned width)
 
 enum { COMPLAINTS = 8 }; /* lines told of each log */
 
-static void missing(const struct gw_model *m, unsigned width)
+static void missing(const struct gw_log_model *m, unsigned width)
 {
 	for (size_t i = 0; i < m->file_count; i++) {
 		const struct gw_file *f = &m->files[i];
@@ -406,7 +406,7 @@ static void legend(const struct gw_report *report, unsigned width)
 
 static void title(const struct gw_report *report)
 {
-	const struct gw_model *m = &report->model;
+	const struct gw_log_model *m = &report->model;
 	size_t read = 0;
 	char path[512];
 	struct gw_text n;
@@ -424,7 +424,7 @@ static void title(const struct gw_report *report)
 
 void gw_report_text(struct gw_report *report)
 {
-	struct gw_model *m = &report->model;
+	struct gw_log_model *m = &report->model;
 	unsigned width = gw_width(), left;
 	struct gw_table *table;
 	struct gw_text n;
@@ -459,7 +459,7 @@ void gw_report_text(struct gw_report *report)
 
 void gw_report_violations(const struct gw_report *report)
 {
-	const struct gw_model *m = &report->model;
+	const struct gw_log_model *m = &report->model;
 	uint64_t all = m->order[GW_ORDER_SELF] + m->order[GW_ORDER_LATER];
 	struct gw_text a, b;
 

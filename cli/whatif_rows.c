@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The logs' own `struct gw_model` is not the predictor's, so what reads logs stays in this file. */
+/* What a log holds, copied out of the reader's own structures. */
 #include "cli/whatif_rows.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int by_time(const void *a, const void *b)
 	return strcmp(((const struct whatif_row *)a)->name, ((const struct whatif_row *)b)->name);
 }
 
-static void copy(struct whatif_rows *out, const struct gw_model *log)
+static void copy(struct whatif_rows *out, const struct gw_log_model *log)
 {
 	out->rows = gw_alloc((log->row_count + 1) * sizeof(*out->rows));
 	for (size_t i = 0; i < log->row_count; i++) {
@@ -38,19 +38,19 @@ static void copy(struct whatif_rows *out, const struct gw_model *log)
 
 bool whatif_rows_read(struct whatif_rows *rows, const char *path, char *error, size_t size)
 {
-	struct gw_model log;
+	struct gw_log_model log;
 	bool ok;
 
 	*rows = (struct whatif_rows){0};
-	gw_model_init(&log);
-	ok = gw_model_read(&log, path);
+	gw_log_model_init(&log);
+	ok = gw_log_model_read(&log, path);
 	if (ok)
 		copy(rows, &log);
 	else
 		snprintf(error, size, "%s",
 		         log.file_count ? log.files[log.file_count - 1].status.error
 		                        : "can't be read");
-	gw_model_free(&log);
+	gw_log_model_free(&log);
 	return ok;
 }
 

@@ -161,7 +161,7 @@ static void log_with_lost_records_proves_nothing_and_accuses_nobody(void **state
 {
 	uint64_t values[GW_COUNTERS] = {0};
 	char path[] = "/tmp/gw-model-XXXXXX";
-	static struct gw_model m;
+	static struct gw_log_model m;
 	struct lb b = {0};
 
 	(void)state;
@@ -174,12 +174,12 @@ static void log_with_lost_records_proves_nothing_and_accuses_nobody(void **state
 	lb_counters(&b, values, GW_COUNTERS);
 	lb_end(&b);
 	assert_true(lb_write(&b, path));
-	gw_model_init(&m);
-	assert_true(gw_model_read(&m, path));
+	gw_log_model_init(&m);
+	assert_true(gw_log_model_read(&m, path));
 	assert_int_equal(m.order[GW_ORDER_UNPROVEN], 1);
 	assert_int_equal(m.order[GW_ORDER_SELF], 0);
 	assert_int_equal(m.violation_count, 0);
-	gw_model_free(&m);
+	gw_log_model_free(&m);
 	unlink(path);
 	lb_free(&b);
 }
@@ -187,7 +187,7 @@ static void log_with_lost_records_proves_nothing_and_accuses_nobody(void **state
 static void huge_ids_cost_no_memory(void **state)
 {
 	char path[] = "/tmp/gw-model-XXXXXX";
-	static struct gw_model m;
+	static struct gw_log_model m;
 	struct lb b = {0};
 
 	(void)state;
@@ -199,13 +199,13 @@ static void huge_ids_cost_no_memory(void **state)
 	lb_add_launch(&b, lb_launch(17, 5000000, 5, NAN, 0));
 	lb_end(&b);
 	assert_true(lb_write(&b, path));
-	gw_model_init(&m);
-	assert_true(gw_model_read(&m, path));
+	gw_log_model_init(&m);
+	assert_true(gw_log_model_read(&m, path));
 	assert_int_equal(m.row_count, 1);
 	assert_int_equal(m.rows[0].launches, 1);
 	assert_int_equal(m.files[0].lost_names, 1);
 	assert_int_equal(m.order[GW_ORDER_SELF], 1);
-	gw_model_free(&m);
+	gw_log_model_free(&m);
 	unlink(path);
 	lb_free(&b);
 }

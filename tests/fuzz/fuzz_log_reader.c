@@ -37,7 +37,7 @@ static bool touch(void *arg, const struct gw_log_record *r)
 static void as_records(const unsigned char *data, size_t size)
 {
 	struct gw_block head = {GW_BLOCK_MAGIC, (uint32_t)(size & ~(size_t)7), 0, 0};
-	static struct gw_model model;
+	static struct gw_log_model model;
 	unsigned char *log;
 
 	if (!head.length || head.length > GW_BLOCK_MAX)
@@ -48,15 +48,15 @@ static void as_records(const unsigned char *data, size_t size)
 		return;
 	memcpy(log, &head, sizeof(head));
 	memcpy(log + sizeof(head), data, head.length);
-	gw_model_init(&model);
+	gw_log_model_init(&model);
 	model.by = (enum gw_by)(head.crc % 3);
-	if (!gw_model_read_memory(&model, "fuzz", log, sizeof(head) + head.length) &&
+	if (!gw_log_model_read_memory(&model, "fuzz", log, sizeof(head) + head.length) &&
 	    !*model.files[0].status.error)
 		abort();
 	for (size_t i = 0; i < model.row_count; i++)
 		if (gw_quantile(&model.rows[i].time, 0.5) < 0 || gw_row_mape(&model.rows[i]) < 0)
 			abort();
-	gw_model_free(&model);
+	gw_log_model_free(&model);
 	free(log);
 }
 
