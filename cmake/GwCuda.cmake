@@ -22,7 +22,7 @@ find_path(GW_CUDA_INCLUDE cuda.h HINTS ${_hints} NO_DEFAULT_PATH)
 find_path(GW_CUPTI_INCLUDE cupti.h HINTS ${_hints} NO_DEFAULT_PATH)
 if(NOT GW_CUDA_INCLUDE OR NOT GW_CUPTI_INCLUDE)
   message(FATAL_ERROR
-    "The CUDA headers (cuda.h and cupti.h, 12.0 or later) were not found.\n"
+    "The CUDA headers (cuda.h and cupti.h, 13.0 or later) were not found.\n"
     "Looked in: ${_hints}\n"
     "Remedy: set CUDA_HOME to a CUDA toolkit, or run examples/quickstart or tests/run, "
     "which bring the headers into the build folder by pip.")

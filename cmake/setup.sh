@@ -99,7 +99,7 @@ gw_fetch_cuda_headers() {
 	gw_quietly "$into.part/venv/bin/python" -m pip --disable-pip-version-check download \
 		--no-deps --only-binary=:all: --require-hashes -r cmake/cuda-headers.txt -d "$into.part" ||
 		gw_die "the CUDA headers could not be fetched. Remedy: set CUDA_HOME to a CUDA toolkit" \
-			"12.0 or later, or let pip reach a package index that has those of cmake/cuda-headers.txt."
+			"13.0 or later, or let pip reach a package index that has those of cmake/cuda-headers.txt."
 	gw_quietly python3 cmake/unpack_wheels.py "$into.part" "$into.part"/*.whl
 	rm -rf "$into.part/venv" "$into.part"/*.whl
 	mv "$into.part" "$into" # whole or not at all

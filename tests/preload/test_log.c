@@ -60,11 +60,25 @@ static void make_directory_read_only(void)
 		_exit(126);
 }
 
+/* Root may write anywhere, so its run drops to another user, who must reach the program. */
+static bool reached_by_others(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(setgid(65534) != 0 || setuid(65534) != 0 ||
+		      access("/proc/self/exe", X_OK) != 0 || access(GW_LIBRARY, R_OK) != 0);
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 static void read_only_directory(void **state)
 {
 	struct run r = work("everything");
 
 	(void)state;
+	if (getuid() == 0 && !reached_by_others())
+		skip();
 	r.env[0] = "GPUWATCH_OUT=closed/log.gwl";
 	r.in_child = make_directory_read_only;
 	no_log(&r);
