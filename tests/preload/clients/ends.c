@@ -106,6 +106,7 @@ static void *keep_launching(void *unused)
 {
 	(void)unused;
 	CK(cuCtxSetCurrent(client_context));
+	client_launch(2, 1); /* before the end may come: without a launch there is no log */
 	atomic_fetch_add(&running, 1);
 	for (;;)
 		client_launch(2, 1);
