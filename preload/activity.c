@@ -24,7 +24,7 @@ static struct {
 	_Atomic uint64_t idle; /* bit per buffer nobody holds */
 	_Atomic uint64_t full; /* bit per buffer that came back with records */
 	size_t valid[BUFFERS];
-	_Atomic int on, forbidden, foreign, starved;
+	_Atomic int on, forbidden, foreign;
 	_Atomic uint64_t until; /* ticks when another tool took over, 0 for never */
 } pool;
 
@@ -45,7 +45,6 @@ static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *ma
 			/* libcupti drops records and counts them. */
 			*buffer = NULL;
 			*size = 0;
-			atomic_store(&pool.starved, 1);
 			return;
 		}
 		at = __builtin_ctzll(idle);

@@ -31,7 +31,4 @@ void gw_primary_changed(int device);
 /** Whether driver functions are handed out wrapped in this process. */
 bool gw_hooking(void);
 
-/** Set by InitializeInjection: launches come from callbacks, not from wrappers. */
-void gw_injected(void);
-
 #endif
