@@ -79,10 +79,15 @@ struct gw_code_arch gw_cubin_arch(struct gw_bytes cubin)
 	return arch_of(&elf);
 }
 
+static bool is_function(const struct gw_cubin *cubin, const struct gw_elf_symbol *s)
+{
+	return ELF64_ST_TYPE(s->info) == STT_FUNC && s->section &&
+	       s->section < cubin->elf.section_count;
+}
+
 static bool is_kernel(const struct gw_cubin *cubin, const struct gw_elf_symbol *s)
 {
-	return ELF64_ST_TYPE(s->info) == STT_FUNC && (s->other & STO_ENTRY) && s->section &&
-	       s->section < cubin->elf.section_count && *s->name;
+	return is_function(cubin, s) && (s->other & STO_ENTRY);
 }
 
 /* List the kernels; map[] says which, counted from 1, a section of code belongs to. */
@@ -100,7 +105,7 @@ static bool find_kernels(struct gw_cubin *cubin, uint32_t *map, struct gw_arena 
 		if (!is_kernel(cubin, &s))
 			continue;
 		cubin->kernel[cubin->count++] = (struct gw_cubin_kernel){
-		        .name = s.name,
+		        .name = gw_elf_symbol_name(&cubin->symbols, &s),
 		        .symbol = (uint32_t)i,
 		        .text = s.section,
 		        .registers = GW_CODE_UNKNOWN,
@@ -108,6 +113,34 @@ static bool find_kernels(struct gw_cubin *cubin, uint32_t *map, struct gw_arena 
 		        .min_stack = GW_CODE_UNKNOWN,
 		};
 		map[s.section] = cubin->count;
+	}
+	return true;
+}
+
+/* The functions in each kernel's code: counted, then placed kernel by kernel. */
+static bool find_functions(struct gw_cubin *cubin, const uint32_t *map, struct gw_arena *arena)
+{
+	struct gw_elf_symbol s;
+	uint32_t all = 0;
+
+	for (uint64_t i = 0; gw_elf_symbol(&cubin->symbols, i, &s); i++)
+		if (is_function(cubin, &s) && map[s.section])
+			cubin->kernel[map[s.section] - 1].function_count++;
+	for (uint32_t k = 0; k < cubin->count; k++) {
+		cubin->kernel[k].first_function = all;
+		all += cubin->kernel[k].function_count;
+		cubin->kernel[k].function_count = 0;
+	}
+	cubin->function = gw_arena_array(arena, all, sizeof(*cubin->function));
+	if (!cubin->function)
+		return false;
+	for (uint64_t i = 0; gw_elf_symbol(&cubin->symbols, i, &s); i++) {
+		struct gw_cubin_kernel *k;
+
+		if (!is_function(cubin, &s) || !map[s.section])
+			continue;
+		k = &cubin->kernel[map[s.section] - 1];
+		cubin->function[k->first_function + k->function_count++] = (uint32_t)i;
 	}
 	return true;
 }
@@ -191,7 +224,7 @@ bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubi
 	out->linked = out->elf.header.e_type != ET_REL;
 	gw_elf_symbols(&out->elf, &out->symbols);
 	map = gw_arena_array(arena, (size_t)out->elf.section_count, sizeof(*map));
-	if (!map || !find_kernels(out, map, arena)) {
+	if (!map || !find_kernels(out, map, arena) || !find_functions(out, map, arena)) {
 		out->count = 0;
 		return refuse(fault, "more sections or kernels than the memory allowed can list",
 		              out->elf.header.e_shoff);

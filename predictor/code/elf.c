@@ -7,6 +7,21 @@ static bool refuse(struct gw_fault *fault, const char *what, uint64_t offset)
 	return false;
 }
 
+/* Bounded, so that many names that don't end can't make a reader's work grow with the square. */
+static const char *name_at(struct gw_bytes names, uint64_t at)
+{
+	struct gw_bytes rest;
+	const char *name;
+
+	if (at >= names.size)
+		return "";
+	rest = (struct gw_bytes){names.data + at, names.size - (size_t)at};
+	if (rest.size > GW_ELF_NAME_MAX)
+		rest.size = GW_ELF_NAME_MAX;
+	name = gw_bytes_text(rest, 0);
+	return name ? name : "";
+}
+
 /* Section 0 holds the counts that are too large for the header. */
 static bool extended_counts(struct gw_elf *elf, uint64_t *names, struct gw_fault *fault)
 {
@@ -71,9 +86,7 @@ bool gw_elf_section(const struct gw_elf *elf, uint64_t index, Elf64_Shdr *out)
 
 const char *gw_elf_section_name(const struct gw_elf *elf, const Elf64_Shdr *section)
 {
-	const char *name = gw_bytes_text(elf->names, section->sh_name);
-
-	return name ? name : "";
+	return name_at(elf->names, section->sh_name);
 }
 
 bool gw_elf_section_bytes(const struct gw_elf *elf, const Elf64_Shdr *section, struct gw_bytes *out)
@@ -114,15 +127,13 @@ void gw_elf_symbols(const struct gw_elf *elf, struct gw_elf_symbols *out)
 
 bool gw_elf_symbol(const struct gw_elf_symbols *symbols, uint64_t index, struct gw_elf_symbol *out)
 {
-	const char *name;
 	Elf64_Sym s;
 
 	if (index >= symbols->count ||
 	    !gw_bytes_get(symbols->table, index * sizeof(s), &s, sizeof(s)))
 		return false;
-	name = gw_bytes_text(symbols->names, s.st_name);
 	*out = (struct gw_elf_symbol){
-	        .name = name ? name : "",
+	        .name = s.st_name,
 	        .info = s.st_info,
 	        .other = s.st_other,
 	        .section = s.st_shndx,
@@ -133,4 +144,10 @@ bool gw_elf_symbol(const struct gw_elf_symbols *symbols, uint64_t index, struct 
 		gw_bytes_get(symbols->sections, index * sizeof(uint32_t), &out->section,
 		             sizeof(out->section));
 	return true;
+}
+
+const char *gw_elf_symbol_name(const struct gw_elf_symbols *symbols,
+                               const struct gw_elf_symbol *symbol)
+{
+	return name_at(symbols->names, symbol->name);
 }

@@ -27,9 +27,12 @@ struct gw_elf_symbols {
 	uint64_t count;                         /**< symbols that lie in the file */
 };
 
+/** Longest name of a symbol or section that is read; longer ones count as none. */
+enum { GW_ELF_NAME_MAX = 1 << 16 };
+
 /** A symbol with its section's number resolved. */
 struct gw_elf_symbol {
-	const char *name; /**< "" when it has none that ends inside the file */
+	uint32_t name; /**< place in the names; gw_elf_symbol_name() */
 	uint8_t info, other;
 	uint32_t section;
 	uint64_t value, size;
@@ -54,5 +57,9 @@ void gw_elf_symbols(const struct gw_elf *elf, struct gw_elf_symbols *out);
 
 /** Symbol @p index; false when there is no such symbol. */
 bool gw_elf_symbol(const struct gw_elf_symbols *symbols, uint64_t index, struct gw_elf_symbol *out);
+
+/** Name of a symbol; "" when it has none that ends inside the file. */
+const char *gw_elf_symbol_name(const struct gw_elf_symbols *symbols,
+                               const struct gw_elf_symbol *symbol);
 
 #endif

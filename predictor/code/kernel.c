@@ -130,21 +130,18 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Functions that were not inlined stand behind their kernel, in its section. */
-static bool read_functions(const struct gw_cubin *cubin, uint32_t text, struct gw_code_kernel *k,
-                           struct gw_arena *arena)
+static bool read_functions(const struct gw_cubin *cubin, const struct gw_cubin_kernel *from,
+                           struct gw_code_kernel *k, struct gw_arena *arena)
 {
 	struct gw_elf_symbol s;
 
-	for (uint64_t i = 0; gw_elf_symbol(&cubin->symbols, i, &s); i++)
-		k->function_count += s.section == text && ELF64_ST_TYPE(s.info) == STT_FUNC;
-	k->function = gw_arena_array(arena, k->function_count, sizeof(*k->function));
+	k->function = gw_arena_array(arena, from->function_count, sizeof(*k->function));
 	if (!k->function)
 		return false;
-	k->function_count = 0;
-	for (uint64_t i = 0; gw_elf_symbol(&cubin->symbols, i, &s); i++)
-		if (s.section == text && ELF64_ST_TYPE(s.info) == STT_FUNC)
-			k->function[k->function_count++] =
-			        (struct gw_code_function){s.name, s.value, s.size};
+	for (uint32_t i = 0; i < from->function_count; i++)
+		if (gw_elf_symbol(&cubin->symbols, cubin->function[from->first_function + i], &s))
+			k->function[k->function_count++] = (struct gw_code_function){
+			        gw_elf_symbol_name(&cubin->symbols, &s), s.value, s.size};
 	qsort(k->function, k->function_count, sizeof(*k->function), by_offset);
 	return true;
 }
@@ -164,13 +161,14 @@ static bool read_relocations(const struct gw_cubin *cubin, uint32_t index, struc
 	if (!k->relocation)
 		return false;
 	for (size_t at = 0; bytes.size - at >= each; at += each) {
-		struct gw_elf_symbol s = {.name = ""};
+		struct gw_elf_symbol s = {0};
 		Elf64_Rela r = {0};
 
 		memcpy(&r, bytes.data + at, each);
 		gw_elf_symbol(&cubin->symbols, ELF64_R_SYM(r.r_info), &s);
 		k->relocation[k->relocation_count++] = (struct gw_code_relocation){
-		        r.r_offset, (uint32_t)ELF64_R_TYPE(r.r_info), s.name, r.r_addend};
+		        r.r_offset, (uint32_t)ELF64_R_TYPE(r.r_info),
+		        gw_elf_symbol_name(&cubin->symbols, &s), r.r_addend};
 	}
 	return true;
 }
@@ -252,7 +250,7 @@ bool gw_cubin_kernel(const struct gw_cubin *cubin, uint32_t index, struct gw_are
 		return false;
 	if (!part(cubin, from->info, &info))
 		return refuse(fault, "a kernel's attributes run over the end of the cubin", 0);
-	if (!read_info(out, info, arena) || !read_functions(cubin, from->text, out, arena) ||
+	if (!read_info(out, info, arena) || !read_functions(cubin, from, out, arena) ||
 	    !read_relocations(cubin, from->relocations, out, arena))
 		return refuse(fault, "a kernel has more parts than the memory allowed can list", 0);
 	return true;

@@ -26,7 +26,8 @@ struct gw_cubin_kernel {
 	uint32_t shared;              /**< section of its static shared memory; 0 = none */
 	uint32_t bank[GW_CODE_BANKS]; /**< its sections of constants; 0 = none */
 	uint32_t relocations;         /**< section of its code's relocations; 0 = none */
-	uint32_t registers, frame, min_stack; /**< as struct gw_code_kernel has them */
+	uint32_t registers, frame, min_stack;    /**< as struct gw_code_kernel has them */
+	uint32_t first_function, function_count; /**< in the cubin's list of functions */
 };
 
 /** An open cubin; refers to the bytes it was opened on. */
@@ -37,6 +38,7 @@ struct gw_cubin {
 	bool linked;                    /**< false: relocatable, still to be linked (nvcc -rdc) */
 	struct gw_cubin_kernel *kernel; /**< in the order of their symbols */
 	uint32_t count;
+	uint32_t *function;           /**< symbols of the functions in kernels' code, by kernel */
 	uint32_t bank[GW_CODE_BANKS]; /**< sections of constants that all kernels share */
 };
 
