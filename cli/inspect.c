@@ -81,19 +81,6 @@ bool inspect_wanted(const struct inspect_job *job, size_t index)
 	                       job->device) == &job->images.image[index];
 }
 
-static bool kernel_wanted(const struct inspect_job *job, const char *name)
-{
-	char *plain;
-	bool wanted;
-
-	if (!job->kernel || strstr(name, job->kernel))
-		return true;
-	plain = gw_demangle(name);
-	wanted = strstr(plain, job->kernel) != NULL;
-	free(plain);
-	return wanted;
-}
-
 /* A fault inside an image that is not packed has a place in the file, too. */
 static bool fault_in(const struct inspect_view *view, struct gw_fault *fault)
 {
@@ -102,20 +89,45 @@ static bool fault_in(const struct inspect_view *view, struct gw_fault *fault)
 	return false;
 }
 
+static bool kernel_wanted(const struct inspect_job *job, const char *name, const char *plain)
+{
+	return !job->kernel || strstr(name, job->kernel) || strstr(plain, job->kernel);
+}
+
+/* All names of a cubin at a time: some need a process of their own to be demangled. */
+static char **plain_names(const struct gw_cubin *cubin)
+{
+	const char **names = gw_alloc(cubin->count * sizeof(*names));
+	char **plain = gw_alloc(cubin->count * sizeof(*plain));
+
+	for (uint32_t i = 0; i < cubin->count; i++)
+		names[i] = cubin->kernel[i].name;
+	gw_demangle_many(names, plain, cubin->count);
+	free(names);
+	return plain;
+}
+
 static bool read_kernels(struct inspect_view *view, struct gw_fault *fault)
 {
 	struct gw_cubin *cubin = &view->cubin;
+	bool good = true;
+	char **plain;
 
 	if (!gw_cubin_open(view->bytes, &view->arena, cubin, fault))
 		return fault_in(view, fault);
+	plain = plain_names(cubin);
+	view->plain = gw_alloc(cubin->count * sizeof(*view->plain));
 	view->kernel = gw_alloc(cubin->count * sizeof(*view->kernel));
 	for (uint32_t i = 0; i < cubin->count; i++) {
-		if (!kernel_wanted(view->job, cubin->kernel[i].name))
-			continue;
-		if (!gw_cubin_kernel(cubin, i, &view->arena, &view->kernel[view->count++], fault))
-			return fault_in(view, fault);
+		if (good && kernel_wanted(view->job, cubin->kernel[i].name, plain[i])) {
+			view->plain[view->count] = gw_copy(plain[i]);
+			good = gw_cubin_kernel(cubin, i, &view->arena, &view->kernel[view->count++],
+			                       fault);
+		}
+		free(plain[i]);
 	}
-	return true;
+	free(plain);
+	return good || fault_in(view, fault);
 }
 
 bool inspect_view_begin(struct inspect_view *view, const struct inspect_job *job, size_t index,
@@ -134,6 +146,9 @@ bool inspect_view_begin(struct inspect_view *view, const struct inspect_job *job
 void inspect_view_end(struct inspect_view *view)
 {
 	gw_arena_free(&view->arena);
+	for (size_t i = 0; i < view->count; i++)
+		free(view->plain[i]);
+	free(view->plain);
 	free(view->kernel);
 }
 
@@ -305,9 +320,9 @@ const struct gw_command_body gw_inspect_command = {
                 "archive of\n"
                 "objects. No GPU is needed.\n"
                 "\n"
-                "What the code does not tell is shown as -, in JSON as null. Shared memory "
-                "includes what the\n"
-                "system reserves in it (1 KiB from compute capability 9.0 on).",
+                "What the code does not tell is shown as -, in JSON as null. Shared memory is "
+                "the\n"
+                "kernel's own, without what the system reserves in front of it.",
         .examples = "gpuwatch inspect --device=90 /usr/lib/libfoo.so\n"
                     "What a GPU of compute capability 9.0 would run from this library.\n"
                     "gpuwatch inspect --kernel=saxpy --json a.out\n"

@@ -28,6 +28,7 @@ struct inspect_view {
 	struct gw_bytes bytes; /**< unpacked */
 	struct gw_cubin cubin; /**< where it is one */
 	struct gw_code_kernel *kernel;
+	char **plain; /**< their demangled names */
 	size_t count;
 };
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/demangle.h"
 #include "cli/memory.h"
 
 static json_t *count(uint32_t value)
@@ -66,16 +65,16 @@ static json_t *banks(const struct gw_code_kernel *k)
 	return object;
 }
 
-static json_t *kernel_json(const struct gw_code_kernel *k)
+static json_t *kernel_json(const struct gw_code_kernel *k, const char *plain)
 {
 	json_t *o = json_object();
-	char *plain = gw_demangle(k->name);
 
 	json_object_set_new(o, "name", text(k->name));
 	json_object_set_new(o, "demangled", text(plain));
 	json_object_set_new(o, "registers", count(k->registers));
 	json_object_set_new(o, "max_registers", count(k->max_registers));
 	json_object_set_new(o, "static_shared", count(k->static_shared));
+	json_object_set_new(o, "reserved_shared", count(k->reserved_shared));
 	json_object_set_new(o, "frame", count(k->frame));
 	json_object_set_new(o, "min_stack", count(k->min_stack));
 	json_object_set_new(o, "crs_stack", count(k->crs_stack));
@@ -89,7 +88,6 @@ static json_t *kernel_json(const struct gw_code_kernel *k)
 	json_object_set_new(o, "cluster", extent(k->cluster));
 	json_object_set_new(o, "code_bytes", gw_json_count(k->code.size));
 	json_object_set_new(o, "functions", functions(k));
-	free(plain);
 	return o;
 }
 
@@ -98,7 +96,7 @@ static json_t *kernels_json(const struct inspect_view *view)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < view->count; i++)
-		json_array_append_new(list, kernel_json(&view->kernel[i]));
+		json_array_append_new(list, kernel_json(&view->kernel[i], view->plain[i]));
 	return list;
 }
 

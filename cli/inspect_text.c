@@ -5,10 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/demangle.h"
 #include "cli/number.h"
 #include "cli/say.h"
 #include "cli/table.h"
@@ -116,9 +114,8 @@ static void kernels_table(const struct inspect_view *view)
 
 	for (size_t i = 0; i < view->count; i++) {
 		const struct gw_code_kernel *k = &view->kernel[i];
-		char *name = gw_demangle(k->name);
 
-		gw_table_cell(table, name);
+		gw_table_cell(table, view->plain[i]);
 		cell_count(table, k->registers);
 		cell_bytes(table, k->static_shared);
 		cell_bytes(table, k->min_stack);
@@ -126,15 +123,14 @@ static void kernels_table(const struct inspect_view *view)
 		cell_bytes(table, k->param_size);
 		cell_block(table, k);
 		cell_bytes(table, k->code.size);
-		free(name);
 	}
 	gw_table_print(table, stdout, gw_width(), 2);
 	gw_table_free(table);
 }
 
-static void parameters_text(const struct gw_code_kernel *k)
+static void parameters_text(const struct gw_code_kernel *k, const char *name)
 {
-	char *name = gw_demangle(k->name), text[1024];
+	char text[1024];
 
 	printf("\n  %s\n", gw_printable(text, sizeof(text), name));
 	if (k->param_count == GW_CODE_UNKNOWN)
@@ -148,7 +144,6 @@ static void parameters_text(const struct gw_code_kernel *k)
 			printf("    calls %s, %" PRIu64 " B at 0x%" PRIx64 "\n",
 			       gw_printable(text, sizeof(text), k->function[i].name),
 			       k->function[i].size, k->function[i].offset);
-	free(name);
 }
 
 static void heading(const struct inspect_view *view, const char *what)
@@ -177,7 +172,7 @@ void inspect_view_text(const struct inspect_view *view)
 		heading(view, "Kernels");
 		kernels_table(view);
 		for (size_t i = 0; view->job->kernel && i < view->count; i++)
-			parameters_text(&view->kernel[i]);
+			parameters_text(&view->kernel[i], view->plain[i]);
 	}
 	if (view->job->ptx && view->image->kind == GW_IMAGE_PTX) {
 		heading(view, "PTX");
