@@ -7,6 +7,7 @@
 
 #include "preload/activity.h"
 #include "preload/aggregate.h"
+#include "preload/arguments.h"
 #include "preload/cells.h"
 #include "preload/clock.h"
 #include "preload/counters.h"
@@ -205,6 +206,7 @@ bool gw_pipeline_start(void)
 	if (!gw_tables_start() || !gw_launches_start())
 		return false;
 	gw_aggregate_start();
+	gw_arguments_start();
 	gw_header_start();
 	/* The program's signals are the program's. */
 	sigfillset(&all);
