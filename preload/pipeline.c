@@ -10,6 +10,7 @@
 #include "preload/arguments.h"
 #include "preload/cells.h"
 #include "preload/clock.h"
+#include "preload/code.h"
 #include "preload/counters.h"
 #include "preload/degrade.h"
 #include "preload/drain.h"
@@ -208,6 +209,7 @@ bool gw_pipeline_start(void)
 		return false;
 	gw_aggregate_start();
 	gw_arguments_start();
+	gw_code_start();
 	gw_header_start();
 	/* The program's signals are the program's. */
 	sigfillset(&all);

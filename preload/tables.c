@@ -2,6 +2,7 @@
 #include "preload/tables.h"
 
 #include "preload/clock.h"
+#include "preload/code.h"
 #include "preload/degrade.h"
 #include "preload/idmap.h"
 #include "preload/log.h"
@@ -76,6 +77,7 @@ static void module_write(const struct gw_module_note *n)
 
 	if (r.id)
 		module_ids[n->number] = r.id;
+	gw_code_module(n);
 	gw_log_write(GW_RECORD_MODULE, &r, sizeof(r), n->path, strlen(n->path) + 1);
 }
 
