@@ -19,11 +19,11 @@ static const struct operation operations[GW_SASS_OPS] = {
 
 struct code {
 	uint16_t base;
-	uint8_t from, to, op;
+	uint8_t forms, from, to, op;
 };
 
 static const struct code codes[] = {
-#define SASS_CODE(base, from, to, name) {base, from, to, GW_SASS_OP_##name},
+#define SASS_CODE(base, forms, from, to, name) {base, forms, from, to, GW_SASS_OP_##name},
 #include "predictor/code/sass_opcode.def"
 };
 
@@ -32,8 +32,9 @@ _Static_assert((int)GW_SASS_OPS < 256, "an operation fits struct code");
 enum { CODES = sizeof(codes) / sizeof(*codes) };
 
 /* The list is in the order of `base`. */
-static unsigned find(unsigned base, unsigned sm)
+static unsigned find(unsigned opcode, unsigned sm)
 {
+	unsigned base = opcode & 0x1ff, form = opcode >> 9;
 	unsigned low = 0, high = CODES;
 
 	while (low < high) {
@@ -45,7 +46,7 @@ static unsigned find(unsigned base, unsigned sm)
 			high = middle;
 	}
 	for (; low < CODES && codes[low].base == base; low++)
-		if (sm >= codes[low].from && sm <= codes[low].to)
+		if (codes[low].forms >> form & 1 && sm >= codes[low].from && sm <= codes[low].to)
 			return codes[low].op;
 	return GW_SASS_OP_UNKNOWN;
 }
@@ -313,7 +314,7 @@ bool gw_sass_decode(const uint8_t *bytes, unsigned sm, struct gw_sass_insn *out)
 	out->lo = load64(bytes);
 	out->hi = load64(bytes + 8);
 	out->sm = (uint8_t)(sm < 255 ? sm : 255);
-	out->op = (uint16_t)find(out->lo & 0x1ff, sm);
+	out->op = (uint16_t)find(out->lo & 0xfff, sm);
 	operation = &operations[out->op];
 	out->form = out->lo >> 9 & 7;
 	out->cls = operation->cls;
