@@ -30,6 +30,7 @@ static const struct entry entries[] = {
 	E(cal_atomic_shared, 1024), E(cal_atomic, 512), E(cal_barrier, 1024), E(cal_fence, 512),
 	E(cal_shared_rate, 1024), E(cal_l1_rate, 1024), E(cal_store_rate, 1024),
 	E(cal_alu_rate, 1024), E(cal_imad_rate, 1024), E(cal_fma_rate, 1024),
+	E(cal_operand, 1024), E(cal_operand_shared, 1024),
 	E(fma_chain, 1024), E(fma_mixed, 1024), E(horner, 1024), E(integer_hash, 1024),
 	E(integer_divide, 1024), E(integer_wide, 1024), E(divide, 1024), E(square_root, 1024),
 	E(exponential, 1024), E(sine_mix, 1024), E(double_mix, 1024), E(half_mix, 1024),
@@ -53,7 +54,7 @@ static int *upload(const std::vector<int> &v)
 int main(int argc, char **)
 {
 	const int passes = argc > 1 ? 1 : 5;
-	const size_t large = 128u << 20, step = (256 << 10) / 4 + 32;
+	const size_t large = 128u << 20, step = (96 << 10) / 4 + 32;
 	std::vector<int> small(4096), constant(1024);
 	std::vector<float> f(4096, 1.25f);
 	std::vector<double> d(2048, 1.0 + 1e-6);
