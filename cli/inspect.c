@@ -24,8 +24,8 @@ enum {
 
 struct values {
 	const char *kernel;
-	uint64_t device;
-	bool ptx, json;
+	uint64_t arch;
+	bool sass, ptx, json;
 };
 
 static const struct gw_option options[] = {
@@ -35,15 +35,22 @@ static const struct gw_option options[] = {
          .choices = "",
          .offset = offsetof(struct values, kernel),
          .meaning = "only kernels whose name, mangled or not, holds this text, and more of each"},
-        {.name = "device",
+        {.name = "arch",
          .type = GW_OPTION_COUNT,
          .argument = "CC",
          .choices = "",
          .low = 10,
          .high = 999,
-         .offset = offsetof(struct values, device),
+         .offset = offsetof(struct values, arch),
          .meaning = "only the images that the driver takes for a GPU of this compute capability: "
                     "90 for 9.0"},
+        {.name = "sass",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .choices = "",
+         .offset = offsetof(struct values, sass),
+         .meaning = "also print machine code: its mix by loops, basic blocks, and of each "
+                    "instruction class, stall and scoreboards"},
         {.name = "ptx",
          .type = GW_OPTION_FLAG,
          .argument = "",
@@ -72,13 +79,13 @@ bool inspect_wanted(const struct inspect_job *job, size_t index)
 {
 	size_t first = index;
 
-	if (!job->device)
+	if (!job->arch)
 		return true;
 	while (first &&
 	       job->images.image[first - 1].container == job->images.image[index].container)
 		first--;
 	return gw_image_choose(&job->images.image[first], gw_images_together(&job->images, first),
-	                       job->device) == &job->images.image[index];
+	                       job->arch) == &job->images.image[index];
 }
 
 /* A fault inside an image that is not packed has a place in the file, too. */
@@ -230,8 +237,8 @@ static int conclude(const struct inspect_job *job, const struct outcome *o,
 		                path, job->images.form);
 	if (!o->shown)
 		return gw_error("%s: no image runs on a GPU of compute capability %u; leave out "
-		                "--device to see all",
-		                path, job->device);
+		                "--arch to see all",
+		                path, job->arch);
 	if (job->kernel && !o->kernels)
 		return gw_error("%s: no kernel's name holds \"%s\"; leave out --kernel to see all",
 		                path, job->kernel);
@@ -297,7 +304,8 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		                argc);
 	job.path = argv[0];
 	job.kernel = v.kernel;
-	job.device = (unsigned)v.device;
+	job.arch = (unsigned)v.arch;
+	job.sass = v.sass;
 	job.ptx = v.ptx;
 	job.json = v.json;
 	if (!map_file(&job))
@@ -323,7 +331,7 @@ const struct gw_command_body gw_inspect_command = {
                 "What the code does not tell is shown as -, in JSON as null. Shared memory is "
                 "the\n"
                 "kernel's own, without what the system reserves in front of it.",
-        .examples = "gpuwatch inspect --device=90 /usr/lib/libfoo.so\n"
+        .examples = "gpuwatch inspect --arch=90 /usr/lib/libfoo.so\n"
                     "What a GPU of compute capability 9.0 would run from this library.\n"
                     "gpuwatch inspect --kernel=saxpy --json a.out\n"
                     "Everything known of the kernels with saxpy in their names.\n",

@@ -15,8 +15,8 @@ struct inspect_job {
 	struct gw_bytes file;
 	struct gw_images images;
 	const char *kernel; /**< part of the name of the kernels to show; NULL: all */
-	unsigned device;    /**< show only what a device of this compute capability takes; 0: all */
-	bool ptx, json;
+	unsigned arch;      /**< show only what a GPU of this compute capability takes; 0: all */
+	bool sass, ptx, json;
 };
 
 /** An image with its kernels, as far as they are wanted. Begun and ended by the functions below. */
@@ -48,6 +48,10 @@ const char *inspect_code(const struct gw_image *image, char *out);
 void inspect_images_text(const struct inspect_job *job);
 /** Print what is known of an image's kernels, and its PTX when asked for. */
 void inspect_view_text(const struct inspect_view *view);
+
+/** Print the machine code of a kernel: mix, basic blocks, listing. */
+void inspect_sass_text(const struct gw_code_kernel *kernel);
+json_t *inspect_sass_json(const struct gw_code_kernel *kernel);
 
 /** An image as JSON, with its kernels where @p view is not NULL. */
 json_t *inspect_image_json(const struct inspect_job *job, size_t index,

@@ -65,12 +65,13 @@ static json_t *banks(const struct gw_code_kernel *k)
 	return object;
 }
 
-static json_t *kernel_json(const struct gw_code_kernel *k, const char *plain)
+static json_t *kernel_json(const struct inspect_view *view, size_t index)
 {
+	const struct gw_code_kernel *k = &view->kernel[index];
 	json_t *o = json_object();
 
 	json_object_set_new(o, "name", text(k->name));
-	json_object_set_new(o, "demangled", text(plain));
+	json_object_set_new(o, "demangled", text(view->plain[index]));
 	json_object_set_new(o, "registers", count(k->registers));
 	json_object_set_new(o, "max_registers", count(k->max_registers));
 	json_object_set_new(o, "static_shared", count(k->static_shared));
@@ -88,6 +89,8 @@ static json_t *kernel_json(const struct gw_code_kernel *k, const char *plain)
 	json_object_set_new(o, "cluster", extent(k->cluster));
 	json_object_set_new(o, "code_bytes", gw_json_count(k->code.size));
 	json_object_set_new(o, "functions", functions(k));
+	if (view->job->sass)
+		json_object_set_new(o, "sass", inspect_sass_json(k));
 	return o;
 }
 
@@ -96,7 +99,7 @@ static json_t *kernels_json(const struct inspect_view *view)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < view->count; i++)
-		json_array_append_new(list, kernel_json(&view->kernel[i], view->plain[i]));
+		json_array_append_new(list, kernel_json(view, i));
 	return list;
 }
 

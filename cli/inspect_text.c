@@ -81,8 +81,7 @@ void inspect_images_text(const struct inspect_job *job)
 	       gw_printable(path, sizeof(path), job->path), gw_ink(stdout, GW_INK_OFF),
 	       job->images.form, gw_counted(&text, (double)job->images.count, "image", NULL));
 	if (shown != job->images.count)
-		printf(", %zu for compute capability %u.%u", shown, job->device / 10,
-		       job->device % 10);
+		printf(", %zu for compute capability %u.%u", shown, job->arch / 10, job->arch % 10);
 	printf("\n\n");
 	if (shown)
 		gw_table_print(table, stdout, gw_width(), 2);
@@ -128,11 +127,10 @@ static void kernels_table(const struct inspect_view *view)
 	gw_table_free(table);
 }
 
-static void parameters_text(const struct gw_code_kernel *k, const char *name)
+static void parameters_text(const struct gw_code_kernel *k)
 {
 	char text[1024];
 
-	printf("\n  %s\n", gw_printable(text, sizeof(text), name));
 	if (k->param_count == GW_CODE_UNKNOWN)
 		printf("    the layout of its parameters is not told\n");
 	else
@@ -166,13 +164,30 @@ static void ptx_text(struct gw_bytes text)
 		putchar('\n');
 }
 
+/* More of one kernel: the parts that are asked for, one below the other. */
+static void kernel_text(const struct inspect_view *view, size_t index)
+{
+	const struct gw_code_kernel *k = &view->kernel[index];
+	char name[1024];
+
+	if (!view->job->kernel && !view->job->sass)
+		return;
+	printf("\n  %s\n", gw_printable(name, sizeof(name), view->plain[index]));
+	if (view->job->kernel)
+		parameters_text(k);
+	if (view->job->sass) {
+		printf("\n");
+		inspect_sass_text(k);
+	}
+}
+
 void inspect_view_text(const struct inspect_view *view)
 {
 	if (view->count) {
 		heading(view, "Kernels");
 		kernels_table(view);
-		for (size_t i = 0; view->job->kernel && i < view->count; i++)
-			parameters_text(&view->kernel[i], view->plain[i]);
+		for (size_t i = 0; i < view->count; i++)
+			kernel_text(view, i);
 	}
 	if (view->job->ptx && view->image->kind == GW_IMAGE_PTX) {
 		heading(view, "PTX");

@@ -25,14 +25,21 @@ static void text_is_as_reviewed(void **state)
 	shell_is_golden("inspect_program.txt");
 	assert_int_equal(shell("COLUMNS=60 " INSPECT "library.a"), 0);
 	shell_is_golden("inspect_archive_60.txt");
-	assert_int_equal(shell(INSPECT "--device=90 --kernel=power plain.fatbin"), 0);
+	assert_int_equal(shell(INSPECT "--arch=90 --kernel=power plain.fatbin"), 0);
 	shell_is_golden("inspect_kernel.txt");
+}
+
+static void machine_code_is_as_reviewed(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT "--sass --kernel=powers sm_90.cubin"), 0);
+	shell_is_golden("inspect_sass.txt");
 }
 
 static void json_is_as_reviewed(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(INSPECT "--json --device=80 zstd.fatbin"), 0);
+	assert_int_equal(shell(INSPECT "--json --arch=80 zstd.fatbin"), 0);
 	shell_is_golden("inspect.json");
 }
 
@@ -44,7 +51,8 @@ static void json_is_well_formed(void **state)
 	for (const char *const *file =
 	             (const char *const[]){"lto.fatbin", "program", "library.a", "sm_70.ptx", NULL};
 	     *file; file++)
-		assert_int_equal(shell(INSPECT "--json --ptx %s | python3 -m json.tool", *file), 0);
+		assert_int_equal(
+		        shell(INSPECT "--json --ptx --sass %s | python3 -m json.tool", *file), 0);
 }
 
 static void ptx_is_printed_as_it_was_compiled(void **state)
@@ -52,7 +60,7 @@ static void ptx_is_printed_as_it_was_compiled(void **state)
 	(void)state;
 	assert_int_equal(shell(INSPECT "--ptx sm_70.ptx | sed '1,/^PTX of/d' | diff - sm_70.ptx"),
 	                 0);
-	assert_int_equal(shell(INSPECT "--ptx --device=120 lz4.fatbin"), 0);
+	assert_int_equal(shell(INSPECT "--ptx --arch=120 lz4.fatbin"), 0);
 	shell_says(".target sm_90\n");
 	shell_says(".visible .entry powers(");
 }
@@ -81,9 +89,9 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 	        "whole?");
 	refuses(INSPECT "/bin/sh", "/bin/sh: ");
 	shell_says("without device code; name the file that holds it");
-	refuses(INSPECT "--device=70 program", "no image runs on a GPU of compute capability 70; ");
+	refuses(INSPECT "--arch=70 program", "no image runs on a GPU of compute capability 70; ");
 	refuses(INSPECT "--kernel=nonsense program", "no kernel's name holds \"nonsense\"; ");
-	refuses(INSPECT "--device=big program", "--device");
+	refuses(INSPECT "--arch=big program", "--arch");
 }
 
 static void a_broken_image_does_not_hide_the_others(void **state)
@@ -113,6 +121,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(text_is_as_reviewed),
+	        cmocka_unit_test(machine_code_is_as_reviewed),
 	        cmocka_unit_test(json_is_as_reviewed),
 	        cmocka_unit_test(json_is_well_formed),
 	        cmocka_unit_test(ptx_is_printed_as_it_was_compiled),

@@ -32,13 +32,14 @@ def measured(command, out):
     return os.waitstatus_to_exitcode(status), text, time.monotonic() - begin, usage.ru_maxrss
 
 
-def ours(gpuwatch, path):
-    with tempfile.TemporaryFile("w+b") as out:
-        status, error, seconds, memory = measured([gpuwatch, "inspect", "--json", path], out)
-        out.seek(0)
-        text = out.read()
-    images = json.loads(text)["images"] if text else []
-    return images, {"status": status, "error": error, "seconds": seconds, "peak_kib": memory}
+def run_ours(gpuwatch, path, out):
+    status, error, seconds, memory = measured([gpuwatch, "inspect", "--json", path], out)
+    return {"status": status, "error": error, "seconds": seconds, "peak_kib": memory}
+
+
+def run_theirs(cuobjdump, path, out):
+    status, error, seconds, memory = measured([cuobjdump, "-res-usage", path], out)
+    return {"status": status, "error": error, "seconds": seconds, "peak_kib": memory}
 
 
 def our_kernels(images):
@@ -53,26 +54,25 @@ def our_kernels(images):
     return found
 
 
-def their_kernels(cuobjdump, path):
+def their_kernels(out):
     found, arch, name = collections.Counter(), "", ""
-    with tempfile.TemporaryFile("w+b") as out:
-        status, error, seconds, memory = measured([cuobjdump, "-res-usage", path], out)
-        out.seek(0)
-        for line in out:
-            line = line.decode(errors="replace")
-            if line.startswith("arch = "):
-                arch = line[7:].strip()
-            elif line.startswith(" Function "):
-                name = line.strip()[len("Function "):-1]
-            elif (m := USAGE.search(line)):
-                found[arch, name, int(m[1]), int(m[3]), int(m[4])] += 1
-    return found, {"status": status, "error": error, "seconds": seconds, "peak_kib": memory}
+    for line in out:
+        line = line.decode(errors="replace")
+        if line.startswith("arch = "):
+            arch = line[7:].strip()
+        elif line.startswith(" Function "):
+            name = line.strip()[len("Function "):-1]
+        elif (m := USAGE.search(line)):
+            found[arch, name, int(m[1]), int(m[3]), int(m[4])] += 1
+    return found
 
 
-def compare(gpuwatch, cuobjdump, path):
-    images, run = ours(gpuwatch, path)
-    a = our_kernels(images)
-    b, vendor = their_kernels(cuobjdump, path)
+def compare(path, mine, run, theirs, vendor):
+    mine.seek(0)
+    theirs.seek(0)
+    text = mine.read()
+    images = json.loads(text)["images"] if text else []
+    a, b = our_kernels(images), their_kernels(theirs)
     missing, extra = b - a, a - b
     return {
         "file": os.path.basename(path), "bytes": os.path.getsize(path), "images": len(images),
@@ -91,7 +91,12 @@ def main(arguments):
     if not os.access(cuobjdump, os.X_OK) or not files:
         print("skipped: there is no cuobjdump here, or no file to compare on")
         return 77
-    rows = [compare(gpuwatch, cuobjdump, f) for f in files]
+    # A child's peak counts from that of the process it was forked from: run first, read later.
+    runs = []
+    for path in files:
+        mine, theirs = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        runs.append((path, mine, run_ours(gpuwatch, path, mine), theirs, run_theirs(cuobjdump, path, theirs)))
+    rows = [compare(*run) for run in runs]
     if as_json:
         json.dump(rows, sys.stdout, indent=1)
         print()
