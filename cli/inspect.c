@@ -6,21 +6,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/demangle.h"
-#include "cli/memory.h"
 #include "cli/say.h"
 
-enum {
-	LIST_MAX = 1 << 30,  /* bytes that the list of a file's images may take */
-	IMAGE_MAX = 1 << 30, /* bytes of an image, unpacked, and of what is known of it */
-};
+enum { LIST_MAX = 1 << 30 }; /* bytes that the list of a file's images may take */
 
 struct values {
 	const char *kernel;
@@ -65,99 +58,6 @@ static const struct gw_option options[] = {
          .meaning = "print JSON; numbers that are not known are null"},
         {0},
 };
-
-const char *inspect_code(const struct gw_image *image, char *out)
-{
-	if (image->kind == GW_IMAGE_OTHER)
-		snprintf(out, 24, "code %u", image->entry_kind);
-	else
-		gw_code_arch_text(image->arch, image->kind == GW_IMAGE_PTX, out);
-	return out;
-}
-
-bool inspect_wanted(const struct inspect_job *job, size_t index)
-{
-	size_t first = index;
-
-	if (!job->arch)
-		return true;
-	while (first &&
-	       job->images.image[first - 1].container == job->images.image[index].container)
-		first--;
-	return gw_image_choose(&job->images.image[first], gw_images_together(&job->images, first),
-	                       job->arch) == &job->images.image[index];
-}
-
-/* A fault inside an image that is not packed has a place in the file, too. */
-static bool fault_in(const struct inspect_view *view, struct gw_fault *fault)
-{
-	fault->offset = view->image->offset +
-	                (view->image->compression == GW_COMPRESSION_NONE ? fault->offset : 0);
-	return false;
-}
-
-static bool kernel_wanted(const struct inspect_job *job, const char *name, const char *plain)
-{
-	return !job->kernel || strstr(name, job->kernel) || strstr(plain, job->kernel);
-}
-
-/* All names of a cubin at a time: some need a process of their own to be demangled. */
-static char **plain_names(const struct gw_cubin *cubin)
-{
-	const char **names = gw_alloc(cubin->count * sizeof(*names));
-	char **plain = gw_alloc(cubin->count * sizeof(*plain));
-
-	for (uint32_t i = 0; i < cubin->count; i++)
-		names[i] = cubin->kernel[i].name;
-	gw_demangle_many(names, plain, cubin->count);
-	free(names);
-	return plain;
-}
-
-static bool read_kernels(struct inspect_view *view, struct gw_fault *fault)
-{
-	struct gw_cubin *cubin = &view->cubin;
-	bool good = true;
-	char **plain;
-
-	if (!gw_cubin_open(view->bytes, &view->arena, cubin, fault))
-		return fault_in(view, fault);
-	plain = plain_names(cubin);
-	view->plain = gw_alloc(cubin->count * sizeof(*view->plain));
-	view->kernel = gw_alloc(cubin->count * sizeof(*view->kernel));
-	for (uint32_t i = 0; i < cubin->count; i++) {
-		if (good && kernel_wanted(view->job, cubin->kernel[i].name, plain[i])) {
-			view->plain[view->count] = gw_copy(plain[i]);
-			good = gw_cubin_kernel(cubin, i, &view->arena, &view->kernel[view->count++],
-			                       fault);
-		}
-		free(plain[i]);
-	}
-	free(plain);
-	return good || fault_in(view, fault);
-}
-
-bool inspect_view_begin(struct inspect_view *view, const struct inspect_job *job, size_t index,
-                        struct gw_fault *fault)
-{
-	*view = (struct inspect_view){
-	        .job = job, .image = &job->images.image[index], .number = index + 1};
-	gw_arena_init(&view->arena, IMAGE_MAX);
-	if (view->image->kind == GW_IMAGE_OTHER)
-		return true;
-	if (!gw_image_bytes(view->image, &view->arena, &view->bytes, fault))
-		return false;
-	return view->image->kind != GW_IMAGE_CUBIN || read_kernels(view, fault);
-}
-
-void inspect_view_end(struct inspect_view *view)
-{
-	gw_arena_free(&view->arena);
-	for (size_t i = 0; i < view->count; i++)
-		free(view->plain[i]);
-	free(view->plain);
-	free(view->kernel);
-}
 
 /* What was met while going through the images. */
 struct outcome {
