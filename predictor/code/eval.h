@@ -50,11 +50,10 @@ struct gw_eval_repeat {
 	bool linear;    /**< the step is known; else only the first execution's address is */
 };
 
-/** Address base of a lane: what has to be added to its `address`. */
-enum {
-	GW_BASE_NONE = 0,            /**< nothing: the address is a number */
-	GW_BASE_UNKNOWN = UINT32_MAX /**< anything: the address is not known */
-};
+/** Address base of a lane, that is what has to be added to its `address`: nothing, since the
+ *  address is a number; anything, since it is not known. Between them: numbers of unknown bases. */
+#define GW_BASE_NONE    UINT32_C(0)
+#define GW_BASE_UNKNOWN UINT32_MAX
 
 /** One execution of a memory instruction by a warp. */
 struct gw_eval_access {

@@ -127,6 +127,7 @@ struct gw_ir_block {
 	/* ---- */
 	uint32_t ipdom; /**< block where divergent lanes meet again; GW_IR_NONE: at the exit */
 	uint32_t loop;  /**< innermost loop that holds it; GW_IR_NONE: none */
+	bool started;   /**< gw_ir_block_start() was called */
 	bool reachable; /**< from the entry */
 };
 
@@ -159,6 +160,13 @@ struct gw_ir_param {
 	uint32_t align;   /**< bytes */
 };
 
+/** What a register's value decides, through registers; the evaluator computes no other. */
+enum gw_ir_relevance {
+	IR_RELEVANT_NOT,     /**< neither of the below */
+	IR_RELEVANT_ADDRESS, /**< an address or the size of an access */
+	IR_RELEVANT_CONTROL, /**< a branch, or whether a memory operation or a barrier happens */
+};
+
 /** A kernel in the intermediate form. Arrays belong to the builder's arena. */
 struct gw_ir_program {
 	const char *name;
@@ -172,10 +180,10 @@ struct gw_ir_program {
 	uint32_t *succs;
 	uint8_t *widths;    /**< of each register, bits */
 	const char **notes; /**< reasons of IR_OPAQUE, distinct */
-	uint8_t *relevant;  /**< of each register: 1 when a branch, a guard of memory, a barrier or
-	                         an exit depends on it through registers (gw_ir_finish) */
+	uint8_t *relevant;  /**< of each register: enum gw_ir_relevance (gw_ir_finish) */
 	uint32_t insn_count, block_count, loop_count, symbol_count, param_count, operand_count,
 	        constant_count, succ_count, reg_count, note_count;
+	uint8_t frame_relevant; /**< of the followed local memory: enum gw_ir_relevance */
 	uint32_t param_bytes;   /**< of all parameters */
 	uint32_t static_shared; /**< bytes, of variables the code declares */
 	uint32_t frame_bytes;   /**< local memory and call parameters per lane, at most
@@ -254,8 +262,14 @@ struct gw_ir_insn *gw_ir_append(struct gw_ir_builder *b, struct gw_ir_insn insn,
 gw_ir_operand gw_ir_emit(struct gw_ir_builder *b, enum gw_ir_op op, unsigned bits, unsigned aux,
                          gw_ir_operand def, unsigned n, ...);
 
-/** Open a new block, which becomes the last; its index. A block that was open and not ended
- *  jumps to it. */
+/** A block to be started later, for jumps forward; the first one made is the entry. */
+uint32_t gw_ir_block_new(struct gw_ir_builder *b);
+
+/** Instructions go into @p block from now on, which hadn't been started before. A block that was
+ *  open and not ended jumps to it. */
+void gw_ir_block_start(struct gw_ir_builder *b, uint32_t block);
+
+/** A new block, started at once; its index. */
 uint32_t gw_ir_block_open(struct gw_ir_builder *b);
 
 /** End the open block. Successors are block indices, which may be opened later. */
@@ -272,5 +286,8 @@ void gw_ir_end_exit(struct gw_ir_builder *b);
  * program then isn't to be used.
  */
 const char *gw_ir_finish(struct gw_ir_builder *b);
+
+/** gw_ir_finish()'s part that fills `relevant`; false when @p arena has no room. */
+bool gw_ir_find_relevance(struct gw_ir_program *p, struct gw_arena *arena);
 
 #endif
