@@ -61,7 +61,8 @@ unsigned gw_request_sectors(const struct gw_request *r)
 	return gw_request_pieces(r, GW_SECTOR_BYTES, NULL);
 }
 
-/* Distinct words of one phase, by bank: the fullest bank decides how often it must be read. */
+/* Distinct words of lanes that go together, by bank: the fullest bank decides how often it must be
+ * read. */
 struct phase {
 	uint64_t word[GW_REQUEST_LANES * (GW_ACCESS_BYTES / GW_BANK_BYTES + 1)];
 	unsigned count;
@@ -77,52 +78,39 @@ static void phase_add(struct phase *p, uint64_t word)
 	p->in_bank[word % GW_BANKS]++;
 }
 
-static unsigned phase_passes(const struct gw_request *r, unsigned first, unsigned lanes)
+static void phase_of(const struct gw_request *r, unsigned first, unsigned lanes, struct phase *p)
 {
-	struct phase p;
-	unsigned most = 0;
-
-	p.count = 0;
-	memset(p.in_bank, 0, sizeof(p.in_bank));
+	p->count = 0;
+	memset(p->in_bank, 0, sizeof(p->in_bank));
 	for (unsigned lane = first; lane < first + lanes; lane++) {
 		uint64_t end = (r->address[lane] + r->bytes - 1) / GW_BANK_BYTES;
 
 		if (!(r->active >> lane & 1))
 			continue;
 		for (uint64_t word = r->address[lane] / GW_BANK_BYTES; word <= end; word++)
-			phase_add(&p, word);
+			phase_add(p, word);
 	}
-	for (unsigned bank = 0; bank < GW_BANKS; bank++)
-		if (p.in_bank[bank] > most)
-			most = p.in_bank[bank];
-	return most;
 }
 
-/* Lanes that go through the data stage together: as many as fill its 128 bytes. */
+/* Lanes that share a pass where they can: measured on the H200 (docs/code-locality.md). */
 static unsigned phase_lanes(const struct gw_request *r)
 {
-	return r->bytes <= 4   ? GW_REQUEST_LANES
-	       : r->bytes <= 8 ? GW_REQUEST_LANES / 2
-	                       : GW_REQUEST_LANES / 4;
+	return r->bytes <= 8 ? GW_REQUEST_LANES : GW_REQUEST_LANES / 2;
 }
 
-unsigned gw_request_shared_wavefronts(const struct gw_request *r)
+void gw_request_shared(const struct gw_request *r, struct gw_shared_passes *out)
 {
-	unsigned lanes = phase_lanes(r), passes = 0;
+	unsigned lanes = phase_lanes(r);
+	struct phase p;
 
-	for (unsigned first = 0; first < GW_REQUEST_LANES; first += lanes)
-		passes += phase_passes(r, first, lanes);
-	return passes;
-}
-
-unsigned gw_request_shared_ideal(const struct gw_request *r)
-{
-	unsigned lanes = phase_lanes(r), passes = 0;
-
+	*out = (struct gw_shared_passes){0};
 	for (unsigned first = 0; first < GW_REQUEST_LANES; first += lanes) {
-		uint32_t of_phase = lanes == GW_REQUEST_LANES ? UINT32_MAX : (1U << lanes) - 1;
+		unsigned most = 0;
 
-		passes += (r->active >> first & of_phase) != 0;
+		phase_of(r, first, lanes, &p);
+		for (unsigned bank = 0; bank < GW_BANKS; bank++)
+			most = p.in_bank[bank] > most ? p.in_bank[bank] : most;
+		out->wavefronts += most;
+		out->conflicts += most - (p.count + GW_BANKS - 1) / GW_BANKS;
 	}
-	return passes;
 }

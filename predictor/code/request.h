@@ -43,14 +43,17 @@ unsigned gw_request_pieces(const struct gw_request *r, unsigned size,
 /** 32-byte sectors that the request needs: what a profiler counts as its sectors. */
 unsigned gw_request_sectors(const struct gw_request *r);
 
-/**
- * Passes a request to shared memory takes through the data stage: lanes of up to 4 bytes go
- * together, of 8 in halves and of 16 in quarters of the warp; in each such phase a bank gives one
- * 4-byte word a pass, to any number of lanes. 0 for a request without lanes, else at least 1.
- */
-unsigned gw_request_shared_wavefronts(const struct gw_request *r);
+/** What a request costs in shared memory. */
+struct gw_shared_passes {
+	unsigned wavefronts; /**< passes through the data stage; 0 without lanes */
+	unsigned conflicts;  /**< of these, beyond what the distinct words would fill */
+};
 
-/** Passes that the request would take if no two words of it met in one bank. */
-unsigned gw_request_shared_ideal(const struct gw_request *r);
+/**
+ * Passes that a request to shared memory takes. In a pass each bank gives one 4-byte word, to any
+ * number of lanes; lanes of up to 8 bytes share their passes, those of 16 do in each half of the
+ * warp.
+ */
+void gw_request_shared(const struct gw_request *r, struct gw_shared_passes *out);
 
 #endif

@@ -36,6 +36,7 @@ static void check_access(const struct gw_access *access)
 	        .assume_pointers = access->count % 2};
 	struct gw_access_point point = {.block = {2, 1, 0}, .warp = 1, .iteration = {3, 1 << 20}};
 	struct gw_coalescing c = {0};
+	struct gw_shared_passes passes;
 	struct gw_request r;
 	uint32_t blame = 0;
 	char text[100];
@@ -50,7 +51,8 @@ static void check_access(const struct gw_access *access)
 	gw_coalescing_add(&c, &r, 1);
 	require(gw_coalescing_degree(&c) > 0 && gw_coalescing_degree(&c) <= 1, "degree");
 	require(gw_coalescing_sectors(&c) >= 1 && gw_coalescing_sectors(&c) <= 26, "sectors");
-	require(gw_request_shared_wavefronts(&r) >= 1, "wavefronts");
+	gw_request_shared(&r, &passes);
+	require(passes.wavefronts >= 1 && passes.conflicts < passes.wavefronts, "wavefronts");
 }
 
 /* What was written is read again, to the same text. */
