@@ -15,12 +15,12 @@ struct gw_slicer {
 	uint32_t *only_def;   /**< per register: the one instruction that defines it; NONE, MANY */
 	uint32_t *pred_first; /**< per block: its predecessors in preds[], one more at the end */
 	uint32_t *preds;
-	uint32_t *stack;       /**< of blocks */
-	uint32_t *visited;     /**< per block: number of the last search that saw it */
-	uint32_t search;       /**< number of the present one */
-	uint64_t steps;        /**< left; at 0 definitions are no longer looked for */
-	const char **line;     /**< PTX, start of each line; NULL without the text */
-	uint32_t line_count;   /**< line[line_count] is the end of the text */
+	uint32_t *stack;     /**< of blocks */
+	uint32_t *visited;   /**< per block: number of the last search that saw it */
+	uint32_t search;     /**< number of the present one */
+	uint64_t steps;      /**< left; at 0 definitions are no longer looked for */
+	const char **line;   /**< PTX, start of each line; NULL without the text */
+	uint32_t line_count; /**< line[line_count] is the end of the text */
 };
 #define GW_DEF_NONE UINT32_MAX
 #define GW_DEF_MANY (UINT32_MAX - 1)
@@ -46,6 +46,9 @@ const char *gw_name_register(struct gw_slicer *s, uint32_t reg);
 
 /** A constant operand of @p bits as a signed number. */
 const char *gw_name_constant(struct gw_slicer *s, uint64_t value, unsigned bits);
+
+/** "%tid.x" and the like. */
+const char *gw_name_special(struct gw_slicer *s, enum gw_ir_sreg sreg);
 
 /** PTX's own text for @p insn's opcode; NULL when there is none that means the same. */
 const char *gw_name_opcode(const struct gw_ir_insn *insn, unsigned result_bits, char *out,

@@ -19,9 +19,8 @@ static void count_defs(struct gw_slicer *s)
 
 			/* Under a guard the register may keep an earlier value. */
 			if (reg < p->reg_count)
-				s->only_def[reg] = first && p->insns[i].guard == GW_IR_NONE
-				                           ? i
-				                           : GW_DEF_MANY;
+				s->only_def[reg] =
+				        first && p->insns[i].guard == GW_IR_NONE ? i : GW_DEF_MANY;
 		}
 }
 
