@@ -304,14 +304,19 @@ static bool extract_one(struct gw_slicer *s, uint32_t insn, struct gw_access *ou
 	return true;
 }
 
-bool gw_extract_is_access(const struct gw_ir_insn *insn)
+bool gw_extract_is_lane_access(const struct gw_ir_insn *insn)
 {
 	const unsigned other = IR_MEM_PREFETCH | IR_MEM_BULK | IR_MEM_TENSOR | IR_MEM_MATRIX;
 	bool memory =
 	        insn->op == IR_LD || insn->op == IR_ST || insn->op == IR_ATOM || insn->op == IR_RED;
 
-	return memory && (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC) &&
-	       !(insn->flags & other);
+	return memory && !(insn->flags & other);
+}
+
+static bool is_global(const struct gw_ir_insn *insn)
+{
+	return gw_extract_is_lane_access(insn) &&
+	       (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC);
 }
 
 const char *gw_extract(const struct gw_ir_program *program, struct gw_bytes ptx,
@@ -323,13 +328,13 @@ const char *gw_extract(const struct gw_ir_program *program, struct gw_bytes ptx,
 
 	*out = (struct gw_extract){0};
 	for (uint32_t i = 0; i < program->insn_count; i++)
-		count += gw_extract_is_access(&program->insns[i]);
+		count += is_global(&program->insns[i]);
 	out->access = gw_arena_array(arena, count, sizeof(*out->access));
 	out->insn = gw_arena_array(arena, count, sizeof(*out->insn));
 	if (!out->access || !out->insn || !gw_slicer_init(&slicer, program, ptx, arena))
 		return no_room;
 	for (uint32_t i = 0; i < program->insn_count; i++) {
-		if (!gw_extract_is_access(&program->insns[i]))
+		if (!is_global(&program->insns[i]))
 			continue;
 		if (!extract_one(&slicer, i, &out->access[out->count]))
 			return no_room;

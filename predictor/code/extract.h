@@ -24,7 +24,7 @@ struct gw_extract {
 const char *gw_extract(const struct gw_ir_program *program, struct gw_bytes ptx,
                        struct gw_arena *arena, struct gw_extract *out);
 
-/** Whether @p insn reads or writes global memory by an address of each lane's own. */
-bool gw_extract_is_access(const struct gw_ir_insn *insn);
+/** Whether @p insn reads or writes memory by an address of each lane's own. */
+bool gw_extract_is_lane_access(const struct gw_ir_insn *insn);
 
 #endif

@@ -143,7 +143,7 @@ static unsigned add_one(struct gw_locality_cell *cell, struct gw_locality_access
 }
 
 void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, bool store,
-                     const struct gw_request *r, double times, int64_t step)
+                     const struct gw_request *r, double times, int64_t step, double rounds)
 {
 	struct gw_locality_access *a = access_of(l, id, store);
 	struct gw_locality_cell *cell = a ? cell_of(l, block, a) : NULL;
@@ -164,9 +164,9 @@ void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, b
 	if (step && times > follow)
 		cell->beyond += (gw_distinct_count(&cell->sectors) - half) / ceil(follow / 2) *
 		                (times - follow);
-	cell->demanded += demanded / follow * times;
-	cell->requests += times;
-	a->requests += times;
+	cell->demanded += demanded / follow * times * rounds;
+	cell->requests += times * rounds;
+	a->requests += times * rounds;
 	l->refused |= cell->sectors.refused;
 }
 

@@ -60,10 +60,10 @@ unsigned gw_locality_choose(struct gw_dim3 grid, unsigned most,
 
 /**
  * Add a request of instruction @p id in block @p block, executed @p times, its addresses growing by
- * @p step bytes from one to the next.
+ * @p step bytes from one to the next, all of it @p rounds times over.
  */
 void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, bool store,
-                     const struct gw_request *r, double times, int64_t step);
+                     const struct gw_request *r, double times, int64_t step, double rounds);
 
 /** Note @p times requests whose addresses are not known. */
 void gw_locality_uncounted(struct gw_locality *l, uint32_t id, bool store, double times);

@@ -88,7 +88,7 @@ static void run_block(struct gw_locality *l, const struct kernel *k, struct gw_d
 			for (uint32_t lane = 0; lane < 32; lane++)
 				r.address[lane] = k->address(block, (first + lane) % k->width,
 				                             (first + lane) / k->width, insn);
-			gw_locality_add(l, block, insn, insn >= k->loads, &r, 1, 0);
+			gw_locality_add(l, block, insn, insn >= k->loads, &r, 1, 0, 1);
 		}
 }
 
@@ -316,11 +316,11 @@ static void a_long_loop_s_footprint_grows_on_as_it_began(void **state)
 	l = gw_locality_new(&arena, (struct gw_dim3){1, 1, 1});
 	for (unsigned lane = 0; lane < 32; lane++)
 		r.address[lane] = FIRST + 4 * lane;
-	gw_locality_add(l, block, 0, false, &r, 1e6, 128);
+	gw_locality_add(l, block, 0, false, &r, 1e6, 128, 1);
 	gw_locality_block(l, 0, GW_LOCALITY_LOADS, &f);
 	assert_true(fabs(f.sectors / 4e6 - 1) < 3 * 1.2 / 64);
-	gw_locality_add(l, block, 1, false, &r, 1e9, 0);
-	assert_near(l->cell[0][1]->demanded, 4e9, 0);
+	gw_locality_add(l, block, 1, false, &r, 1e9, 0, 2);
+	assert_near(l->cell[0][1]->demanded, 8e9, 0);
 	gw_arena_free(&arena);
 }
 
