@@ -27,6 +27,9 @@ struct flow {
 	struct gw_ir_program *p;
 	struct gw_arena *arena;
 	uint64_t work;
+	/* The exit that lanes are taken to meet at. Those that end elsewhere don't come to meet
+	 * anyone: the others need not wait for them until the very end. */
+	uint32_t exit;
 };
 
 static uint32_t *numbers(struct flow *f, size_t count)
@@ -96,16 +99,17 @@ static const char *check(const struct gw_ir_program *p)
 }
 
 /* Edge @p s of block @p n, the one beyond its successors being that of the root: into the entry, or
- * backwards into every exit. False when there is no such edge. */
-static bool edge(const struct gw_ir_program *p, bool backwards, uint32_t n, uint32_t s,
-                 uint32_t *from, uint32_t *to)
+ * backwards into the exit. False when there is no such edge. */
+static bool edge(const struct flow *f, bool backwards, uint32_t n, uint32_t s, uint32_t *from,
+                 uint32_t *to)
 {
+	const struct gw_ir_program *p = f->p;
 	const struct gw_ir_block *b = &p->blocks[n];
 
 	if (s == b->succ_count) {
 		*from = p->block_count;
 		*to = n;
-		return backwards ? b->end == IR_END_EXIT : n == 0;
+		return n == (backwards ? f->exit : 0);
 	}
 	*from = backwards ? p->succs[b->succ_first + s] : n;
 	*to = backwards ? n : p->succs[b->succ_first + s];
@@ -114,13 +118,14 @@ static bool edge(const struct gw_ir_program *p, bool backwards, uint32_t n, uint
 
 /* Count the edges at each node's place + 2; or, once these are summed up, put them down at the
  * node's place + 1, which thereby moves on to where the next node's begin. */
-static void edges_walk(const struct gw_ir_program *p, struct graph *g, bool backwards, bool put)
+static void edges_walk(const struct flow *f, struct graph *g, bool backwards, bool put)
 {
+	const struct gw_ir_program *p = f->p;
 	uint32_t from, to;
 
 	for (uint32_t n = 0; n < p->block_count; n++)
 		for (uint32_t s = 0; s <= p->blocks[n].succ_count; s++) {
-			if (!edge(p, backwards, n, s, &from, &to))
+			if (!edge(f, backwards, n, s, &from, &to))
 				continue;
 			if (put) {
 				g->outs[g->out[from + 1]++] = to;
@@ -146,12 +151,12 @@ static bool graph_make(struct flow *f, struct graph *g, bool backwards)
 	g->idom = numbers(f, g->nodes);
 	if (!g->out || !g->in || !g->outs || !g->ins || !g->order || !g->number || !g->idom)
 		return false;
-	edges_walk(p, g, backwards, false);
+	edges_walk(f, g, backwards, false);
 	for (uint32_t n = 1; n < g->nodes + 2; n++) {
 		g->out[n] += g->out[n - 1];
 		g->in[n] += g->in[n - 1];
 	}
-	edges_walk(p, g, backwards, true);
+	edges_walk(f, g, backwards, true);
 	return true;
 }
 
@@ -300,8 +305,12 @@ static bool find_loops(struct flow *f)
 	p->loops = gw_arena_array(f->arena, p->block_count, sizeof(*p->loops));
 	if (!stack || !p->loops)
 		return false;
-	for (uint32_t i = 1; i < g.reached; i++)
+	f->exit = GW_IR_NONE;
+	for (uint32_t i = 1; i < g.reached; i++) {
 		p->blocks[g.order[i]].reachable = true;
+		if (p->blocks[g.order[i]].end == IR_END_EXIT)
+			f->exit = g.order[i];
+	}
 	for (uint32_t i = 1; i < g.reached; i++)
 		if (is_header(f, &g, g.order[i]) && !loop_fill(f, &g, g.order[i], stack))
 			return false;
