@@ -2,6 +2,8 @@
 /* Syntax trees: their value for the lanes of a warp, and as one expression. */
 #include "predictor/code/access.h"
 
+#include "predictor/code/eval_scalar.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -14,18 +16,6 @@ struct lane {
 	uint64_t value[GW_ACCESS_NODES];
 	bool known[GW_ACCESS_NODES];
 };
-
-static uint64_t low(uint64_t v, unsigned bits)
-{
-	return bits >= 64 ? v : v & ((UINT64_C(1) << bits) - 1);
-}
-
-static int64_t as_signed(uint64_t v, unsigned bits)
-{
-	uint64_t sign = UINT64_C(1) << (bits - 1);
-
-	return (int64_t)((low(v, bits) ^ sign) - sign);
-}
 
 static uint64_t special(const struct lane *l, enum gw_ir_sreg sreg)
 {
@@ -73,174 +63,44 @@ static bool parameter(const struct lane *l, const struct gw_access_node *n, unsi
 	return true;
 }
 
-static bool divide(enum gw_ir_op op, unsigned bits, uint64_t a, uint64_t b, uint64_t *out)
+/* Operation of @p n on its first two operands; a third one, of a mad, is added. */
+static bool operate(const struct gw_access_node *n, const uint64_t in[4], uint64_t *out)
 {
-	int64_t sa = as_signed(a, bits), sb = as_signed(b, bits);
-
-	if (low(b, bits) == 0)
+	if (!gw_scalar((enum gw_ir_op)n->op, n->from, 0, n->bits, in, out))
 		return false;
-	/* -1: the one quotient that may not fit, told without dividing. */
-	if (op == IR_DIVS)
-		*out = sb == -1 ? 0 - (uint64_t)sa : (uint64_t)(sa / sb);
-	else if (op == IR_REMS)
-		*out = sb == -1 ? 0 : (uint64_t)(sa % sb);
-	else if (op == IR_DIVU)
-		*out = low(a, bits) / low(b, bits);
-	else
-		*out = low(a, bits) % low(b, bits);
+	*out += in[2];
 	return true;
-}
-
-static uint64_t high_product(enum gw_ir_op op, unsigned bits, uint64_t a, uint64_t b)
-{
-	unsigned __int128 u = (unsigned __int128)low(a, bits) * low(b, bits);
-	__int128 s = (__int128)as_signed(a, bits) * as_signed(b, bits);
-
-	return op == IR_MULHS ? (uint64_t)(s >> bits) : (uint64_t)(u >> bits);
-}
-
-static uint64_t shift(enum gw_ir_op op, unsigned bits, uint64_t a, uint64_t by)
-{
-	uint64_t n = low(by, 32);
-
-	if (op == IR_SHRS)
-		return (uint64_t)(as_signed(a, bits) >> (n < bits ? n : bits - 1));
-	if (n >= bits)
-		return 0;
-	return op == IR_SHL ? a << n : low(a, bits) >> n;
-}
-
-static uint64_t lesser(enum gw_ir_op op, unsigned bits, uint64_t a, uint64_t b)
-{
-	bool first = op == IR_MINS || op == IR_MAXS ? as_signed(a, bits) < as_signed(b, bits)
-	                                            : low(a, bits) < low(b, bits);
-
-	return first == (op == IR_MINS || op == IR_MINU) ? a : b;
-}
-
-/* One operation of ir.def on numbers of @p bits; false where it has no result. */
-static bool operate(enum gw_ir_op op, unsigned bits, uint64_t a, uint64_t b, uint64_t *out)
-{
-	switch (op) {
-	case IR_MOV:
-		*out = a;
-		return true;
-	case IR_NOT:
-		*out = ~a;
-		return true;
-	case IR_ABS:
-		*out = as_signed(a, bits) < 0 ? 0 - a : a;
-		return true;
-	case IR_ADD:
-		*out = a + b;
-		return true;
-	case IR_SUB:
-		*out = a - b;
-		return true;
-	case IR_AND:
-		*out = a & b;
-		return true;
-	case IR_OR:
-		*out = a | b;
-		return true;
-	case IR_XOR:
-		*out = a ^ b;
-		return true;
-	case IR_MUL:
-		*out = a * b;
-		return true;
-	case IR_MULWU:
-		*out = low(a, bits) * low(b, bits);
-		return true;
-	case IR_MULWS:
-		*out = (uint64_t)(as_signed(a, bits) * as_signed(b, bits));
-		return true;
-	case IR_MULHS:
-	case IR_MULHU:
-		*out = high_product(op, bits, a, b);
-		return true;
-	case IR_SHL:
-	case IR_SHRS:
-	case IR_SHRU:
-		*out = shift(op, bits, a, b);
-		return true;
-	case IR_MINS:
-	case IR_MINU:
-	case IR_MAXS:
-	case IR_MAXU:
-		*out = lesser(op, bits, a, b);
-		return true;
-	case IR_DIVS:
-	case IR_DIVU:
-	case IR_REMS:
-	case IR_REMU:
-		return divide(op, bits, a, b, out);
-	default:
-		return false;
-	}
-}
-
-static bool compare(enum gw_ir_cond cond, unsigned bits, uint64_t a, uint64_t b)
-{
-	int64_t sa = as_signed(a, bits), sb = as_signed(b, bits);
-
-	a = low(a, bits), b = low(b, bits);
-	switch (cond) {
-	case IR_COND_EQ:
-		return a == b;
-	case IR_COND_NE:
-		return a != b;
-	case IR_COND_LTS:
-		return sa < sb;
-	case IR_COND_LES:
-		return sa <= sb;
-	case IR_COND_GTS:
-		return sa > sb;
-	case IR_COND_GES:
-		return sa >= sb;
-	case IR_COND_LTU:
-		return a < b;
-	case IR_COND_LEU:
-		return a <= b;
-	case IR_COND_GTU:
-		return a > b;
-	default:
-		return a >= b;
-	}
 }
 
 static bool inner_value(const struct lane *l, const struct gw_access_node *n, uint64_t *v)
 {
-	const uint64_t *value = l->value;
-	uint64_t a = n->operands > 0 ? value[n->operand[0]] : 0;
-	uint64_t b = n->operands > 1 ? value[n->operand[1]] : 0;
-	uint64_t c = n->operands > 2 ? value[n->operand[2]] : 0;
+	uint64_t in[4] = {0};
 
+	for (unsigned i = 0; i < n->operands; i++)
+		in[i] = l->value[n->operand[i]];
 	switch ((enum gw_access_kind)n->kind) {
 	case GW_ACCESS_LOAD:
 		if (!parameter(l, &l->access->nodes[n->operand[0]], n->bits, v))
 			return false;
-		*v = n->sign ? (uint64_t)as_signed(*v, n->bits) : *v;
+		*v = n->sign ? (uint64_t)gw_signed_bits(*v, n->bits) : *v;
 		return true;
 	case GW_ACCESS_CONVERT:
-		*v = n->sign ? (uint64_t)as_signed(a, n->from) : low(a, n->from);
+		*v = n->sign ? (uint64_t)gw_signed_bits(in[0], n->from)
+		             : gw_low_bits(in[0], n->from);
 		return true;
 	case GW_ACCESS_SELECT:
-		*v = c & 1 ? a : b;
+		*v = in[2] & 1 ? in[0] : in[1];
 		return true;
 	case GW_ACCESS_COMPARE:
-		*v = compare((enum gw_ir_cond)n->op, n->from, a, b);
+		*v = gw_scalar_compare((enum gw_ir_cond)n->op, n->from, in[0], in[1]);
 		return true;
 	case GW_ACCESS_LOOP:
-		*v = a;
+		*v = in[0];
 		if (n->value < GW_ACCESS_LOOPS)
-			*v += l->point->iteration[n->value] * b;
+			*v += l->point->iteration[n->value] * in[1];
 		return true;
 	case GW_ACCESS_OPERATE:
-		if (!operate((enum gw_ir_op)n->op, n->from, a, b, v))
-			return false;
-		*v += c; /* mad */
-		return true;
+		return operate(n, in, v);
 	default:
 		return false;
 	}
@@ -264,7 +124,7 @@ static void node_value(struct lane *l, uint32_t i)
 		l->known[i] = parameter(l, n, 64, &v);
 	else
 		l->known[i] = inner_value(l, n, &v);
-	l->value[i] = low(v, n->bits);
+	l->value[i] = gw_low_bits(v, n->bits);
 }
 
 /* The node that makes the root unknown: the first unknown one all of whose operands are known. */

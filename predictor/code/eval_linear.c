@@ -98,6 +98,7 @@ static bool same(const struct rule *r, const struct gw_value *x, uint64_t *v)
 {
 	bool any = false;
 
+	*v = 0;
 	for (unsigned i = 0; i < GW_LANES; i++) {
 		if (!(r->mask >> i & 1))
 			continue;
