@@ -130,7 +130,7 @@ static void product(struct rule *r, unsigned bits, bool widens, bool is_signed)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const struct gw_value *x = r->in[i], *by = r->in[1 - i];
-		uint64_t v;
+		uint64_t v = 0;
 
 		if (gw_form_dims(&by->form) || (gw_form_dims(&x->form) && !same(r, by, &v)))
 			continue;

@@ -192,18 +192,18 @@ static void many_names_keep_apart(void **state)
 
 static void a_coalescing_graph_says_003_s_measures(void **state)
 {
-	struct plot_coalescing data = {.kernel = "stencil<2>",
-	                               .bytes = 4,
-	                               .outside = 16,
-	                               .degree = 0.5,
-	                               .expectation = 8,
-	                               .sectors = 7.5};
+	struct plot_coalescing graph = {.kernel = "stencil<2>",
+	                                .bytes = 4,
+	                                .outside = 16,
+	                                .degree = 0.5,
+	                                .expectation = 8,
+	                                .sectors = 7.5};
 	struct svg *s;
 
 	(void)state;
 	for (unsigned i = 0; i < 16; i++)
-		data.lanes[i] = 1;
-	s = plot_coalescing(&data);
+		graph.lanes[i] = 1;
+	s = plot_coalescing(&graph);
 	well_formed(s);
 	holds(s, "Coalescing graph of stencil&lt;2&gt;");
 	holds(s, "Degree of coalescing 50%, sector expectation 8, sectors per request 7.5");
@@ -214,8 +214,8 @@ static void a_locality_graph_shows_every_block_and_what_is_shared(void **state)
 {
 	static const double shared[] = {40, 8, 0, 8, 40, 10, 0, 10, 40};
 	static const char *const names[] = {"(0, 0, 0)", "(1, 0, 0)", "(2, 0, 0)"};
-	struct plot_sharing data = {"gemm", 3, shared, names, 1.0 / 3, 1};
-	struct svg *s = plot_sharing(&data);
+	struct plot_sharing matrix = {"gemm", 3, shared, names, 1.0 / 3, 1};
+	struct svg *s = plot_sharing(&matrix);
 
 	(void)state;
 	well_formed(s);
