@@ -28,7 +28,7 @@ const struct gw_time_costs gw_time_typical = {
         .del = {1, 1, 1, 2, 4, 8, 4, 2, 1, 4, 1, 1},
 };
 
-static double sum_value(const struct gw_time_sum *s, const struct gw_time_costs *costs)
+double gw_time_sum_value(const struct gw_time_sum *s, const struct gw_time_costs *costs)
 {
 	double v = 0;
 
@@ -57,8 +57,8 @@ static unsigned least(const struct gw_time *t)
 	unsigned at = 0;
 
 	for (unsigned i = 1; i < t->count; i++)
-		if (sum_value(&t->sum[i], &gw_time_typical) <
-		    sum_value(&t->sum[at], &gw_time_typical))
+		if (gw_time_sum_value(&t->sum[i], &gw_time_typical) <
+		    gw_time_sum_value(&t->sum[at], &gw_time_typical))
 			at = i;
 	return at;
 }
@@ -80,7 +80,7 @@ static void include(struct gw_time *t, const struct gw_time_sum *s)
 	}
 	t->incomplete = true;
 	at = least(t);
-	if (sum_value(s, &gw_time_typical) > sum_value(&t->sum[at], &gw_time_typical))
+	if (gw_time_sum_value(s, &gw_time_typical) > gw_time_sum_value(&t->sum[at], &gw_time_typical))
 		t->sum[at] = *s;
 }
 
@@ -126,7 +126,7 @@ double gw_time_value(const struct gw_time *time, const struct gw_time_costs *cos
 	double most = time->count ? -INFINITY : 0;
 
 	for (unsigned i = 0; i < time->count; i++) {
-		double v = sum_value(&time->sum[i], costs);
+		double v = gw_time_sum_value(&time->sum[i], costs);
 
 		/* One that can't be told leaves the maximum untold. */
 		if (isnan(v))

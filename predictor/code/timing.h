@@ -61,6 +61,9 @@ struct gw_time_insn {
 bool gw_time_of(const struct gw_time_insn *code, size_t count, uint32_t values, bool results,
                 struct gw_arena *arena, struct gw_time *out);
 
+/** Value of a sum at @p costs. */
+double gw_time_sum_value(const struct gw_time_sum *sum, const struct gw_time_costs *costs);
+
 /** Value of @p time at @p costs; the sum that is greatest goes to @p which (may be NULL). */
 double gw_time_value(const struct gw_time *time, const struct gw_time_costs *costs,
                      unsigned *which);
@@ -84,6 +87,7 @@ struct gw_time_part {
 	uint32_t insns; /**< instructions that do something, in one iteration */
 	uint32_t loads; /**< from global memory, in one iteration */
 	struct gw_time time;
+	struct gw_time_sum all; /**< every instruction of `time`, as if each waited for the last */
 };
 
 /** A thread's time: sum over parts of runs(block) x time, a loop's halved. */

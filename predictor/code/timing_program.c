@@ -111,6 +111,7 @@ static void append(struct stretch *s, const struct gw_ir_insn *insn)
 			now->result[i] = s->number[def];
 	}
 	s->count++;
+	s->part.all.lat[now->cls]++;
 	s->part.insns++;
 	s->part.loads += insn->op == IR_LD && now->cls == GW_TIME_mem;
 }
@@ -125,6 +126,7 @@ static void append_block(struct stretch *s, uint32_t block)
 		return;
 	s->code[s->count++] =
 	        (struct gw_time_insn){.cls = GW_TIME_br, .source = {value_of(s, b->test)}};
+	s->part.all.lat[GW_TIME_br]++;
 	s->part.insns++;
 }
 
