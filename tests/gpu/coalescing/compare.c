@@ -267,6 +267,7 @@ int main(int argc, char **argv)
 {
 	static struct gw_profile profile;
 	struct launched *launched;
+	struct gw_profile_error error;
 	struct gw_ptx_fault fault;
 	struct gw_arena arena;
 	struct gw_bytes text;
@@ -274,7 +275,6 @@ int main(int argc, char **argv)
 	struct told *told;
 	size_t count;
 	bool bad = false;
-	char error[512];
 
 	if (argc < 4) {
 		fprintf(stderr, "usage: compare PTX RESULTS PROFILE [SVG]\n");
@@ -283,7 +283,7 @@ int main(int argc, char **argv)
 	text = read_whole(argv[1]);
 	launched = read_launches(argv[2], &count);
 	gw_arena_init(&arena, (size_t)256 << 20);
-	if (!gw_profile_read(&profile, argv[3], error, sizeof(error)) ||
+	if (gw_profile_read(argv[3], &profile, &error) ||
 	    !gw_ptx_parse(text, &arena, &ptx, &fault)) {
 		fprintf(stderr, "compare: %s or %s cannot be read\n", argv[1], argv[3]);
 		return 2;
