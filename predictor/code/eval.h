@@ -133,6 +133,8 @@ struct gw_eval_report {
 	struct gw_eval_trips *trips;   /**< per loop, over the grid */
 	struct gw_eval_count *insns;  /**< per instruction of the program: executions by a warp with
 	                                 at  least one lane whose guard held, sum over the grid */
+	uint16_t *spaces;             /**< per instruction: bit of each enum gw_ir_space that its
+	                                   accesses went to, as far as generic addresses tell */
 	struct gw_dim3 longest_block; /**< where the costliest warp is */
 	uint32_t longest_warp;
 	double longest_cost, mean_cost; /**< in block_cost's unit; NaN when no warp was run */

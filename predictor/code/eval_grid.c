@@ -291,6 +291,7 @@ static void finish(struct cover *c)
 	struct gw_eval_report *out = c->out;
 	bool all = !c->count && !c->failed;
 
+	out->spaces = c->e->spaces;
 	out->warps_covered = (uint64_t)c->covered;
 	if (out->warps_run)
 		out->mean_cost = c->cost / c->covered;

@@ -374,9 +374,13 @@ void gw_eval_memory(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t i
 	enum gw_ir_space space;
 	struct gw_value a;
 
-	if (!e->sink && !e->wanted[index])
+	e->spaces[index] |= (uint16_t)(1u << insn->space);
+	if (!e->sink && !e->wanted[index] && insn->space != IR_SPACE_GENERIC)
 		return;
 	find_address(e, insn, &a, sure | maybe, &space);
+	if (insn->space == IR_SPACE_GENERIC)
+		e->spaces[index] =
+		        (uint16_t)((e->spaces[index] & ~(1u << IR_SPACE_GENERIC)) | 1u << space);
 	if (e->sink && insn->space != IR_SPACE_FRAME)
 		tell_sink(e, insn, index, &a, space, sure, maybe);
 	if (insn->op == IR_ST)

@@ -103,8 +103,9 @@ static bool make_reports(struct gw_eval *e)
 	e->mark = gw_arena_array(e->arena, p->block_count, 1);
 	e->todo = gw_arena_array(e->arena, p->block_count + 1, sizeof(*e->todo));
 	e->generation = gw_arena_array(e->arena, p->insn_count, sizeof(*e->generation));
-	return r->blocks && r->trips && r->insns && e->regions && e->visited && e->mark &&
-	       e->todo && e->generation;
+	e->spaces = gw_arena_array(e->arena, p->insn_count, sizeof(*e->spaces));
+	return e->spaces && r->blocks && r->trips && r->insns && e->regions && e->visited &&
+	       e->mark && e->todo && e->generation;
 }
 
 struct gw_eval *gw_eval_new(const struct gw_ir_program *program,

@@ -127,6 +127,7 @@ struct gw_eval {
 	/* What is told. */
 	gw_eval_sink *sink;
 	void *sink_arg;
+	uint16_t *spaces; /**< of each instruction: bits of the spaces it went to */
 	struct gw_eval_access access;
 	struct gw_eval_warp_report report;
 

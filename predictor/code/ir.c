@@ -145,6 +145,9 @@ uint16_t gw_ir_note(struct gw_ir_builder *b, const char *note)
 
 uint32_t gw_ir_add_symbol(struct gw_ir_builder *b, const struct gw_ir_symbol *symbol)
 {
+	/* IR_ADDR holds the index in 16 bits. */
+	if (b->program.symbol_count == UINT16_MAX)
+		b->failed = true;
 	if (b->failed || !GROW(b, symbols, symbol_count, symbols, 1))
 		return 0;
 	b->program.symbols[b->program.symbol_count] = *symbol;

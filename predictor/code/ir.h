@@ -188,6 +188,7 @@ struct gw_ir_program {
 	uint32_t static_shared; /**< bytes, of variables the code declares */
 	uint32_t frame_bytes;   /**< local memory and call parameters per lane, at most
 	                             GW_IR_FRAME_MAX; accesses beyond it are unknown */
+	uint32_t open_calls;    /**< calls of what isn't in the program: counts are without them */
 	bool from_sass;         /**< `source` counts machine instructions, else lines of PTX */
 };
 
