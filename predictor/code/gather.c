@@ -162,6 +162,14 @@ static void add_shared(struct gw_gather_access *a, const struct gw_request *r, d
 	a->conflicts += passes.conflicts * times;
 }
 
+static bool steps_known(const struct gw_eval_access *access)
+{
+	for (uint32_t i = 0; i < access->repeats; i++)
+		if (!access->repeat[i].linear && access->repeat[i].count > 1)
+			return false;
+	return true;
+}
+
 /* One access of a warp that is looked at. */
 static void see(void *arg, const struct gw_eval_access *access)
 {
@@ -182,6 +190,7 @@ static void see(void *arg, const struct gw_eval_access *access)
 		return;
 	}
 	a->requests += times;
+	a->assumed += steps_known(access) ? 0 : times;
 	a->lanes += times * gw_request_lanes(&r);
 	if (access->space == IR_SPACE_SHARED) {
 		add_shared(a, &r, times);

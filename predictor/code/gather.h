@@ -24,6 +24,9 @@ struct gw_gather_access {
 	double requests;                 /**< of the sample, that were counted */
 	double lanes;                    /**< active in these */
 	double uncounted;                /**< of the sample, with addresses that are not known */
+	/** Of those counted, taken to be as the first of their loop: the address has no fixed step.
+	 */
+	double assumed;
 	double maybe; /**< of the sample, that may not be made (unknown branch) */
 };
 

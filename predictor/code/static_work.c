@@ -7,8 +7,8 @@
 #include <math.h>
 
 /* See static_work.h for what these stand for. */
-static const double counts_sampled = 0.8, counts_bounded = 0.4, cache_model = 0.5, cache_fits = 0.3,
-                    ptx_order = 0.3, addresses_least = 0.95;
+static const double counts_sampled = 0.8, counts_bounded = 0.4, shape_assumed = 0.5,
+                    cache_model = 0.5, cache_fits = 0.3, ptx_order = 0.3, addresses_least = 0.95;
 
 static void set(struct gw_work *work, enum gw_work_field f, double value, double confidence)
 {
@@ -28,6 +28,7 @@ struct sum {
 	double requests;  /* of the accesses summed */
 	double uncounted; /* of these, with unknown addresses */
 	bool bounded;     /* an access's count is a range */
+	bool assumed;     /* an access's shape is that of its loop's first request */
 };
 
 /* How far the sum may be trusted; 0: not at all. */
@@ -38,7 +39,9 @@ static double trust(const struct gw_gather *g, const struct sum *s)
 	                : g->report.coverage == GW_COVER_EXACT ? 1
 	                                                       : counts_sampled;
 
-	return known < addresses_least || !g->complete ? 0 : counts * known;
+	return known < addresses_least || !g->complete
+	               ? 0
+	               : counts * known * (s->assumed ? shape_assumed : 1);
 }
 
 /* Add @p each for every execution of @p a; @p shaped says whether that depends on addresses. */
@@ -55,6 +58,7 @@ static void add(struct sum *s, const struct gw_gather_access *a, double each, bo
 	s->value += unknown < 1 || !shaped ? runs * each : 0;
 	s->requests += runs;
 	s->uncounted += shaped ? runs * unknown : 0;
+	s->assumed |= shaped && a->assumed > 0;
 	s->bounded |= a->runs.least != a->runs.most;
 }
 

@@ -6,6 +6,7 @@
  * A row's confidence is the product of what it rests on:
  *   counts      1 where control depends on arguments and indices alone and the grid was covered;
  *               0.8 where it was sampled; 0.4 where a branch is not known and a range was given
+ *   shapes      0.5 where a loop's requests are taken to be as its first one is
  *   addresses   the share of the requests that could be counted; below 0.95 the row is unknown
  *   caches      0.5 for what a cache model says, 0.3 where all fits L2 and may be there before
  *   PTX's order 0.3 for times from PTX, which the assembler reorders

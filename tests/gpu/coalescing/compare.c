@@ -39,10 +39,11 @@ struct told {
 static void sum_loads(const struct gw_gather *g, struct told *out)
 {
 	struct gw_coalescing sum = {0};
-	double runs = 0, unknown = 0, shared = 0;
+	double runs = 0, unknown = 0, shared = 0, sectors = 0;
 
 	out->wavefronts = out->conflicts = 0;
-	out->exact = g->complete && g->report.coverage == GW_COVER_EXACT;
+	out->exact = g->complete && g->report.coverage == GW_COVER_EXACT &&
+	             g->blocks == gw_dim3_count(g->locality->grid);
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_gather_access *a = &g->access[i];
 		double known = a->requests / (a->requests + a->uncounted);
@@ -58,12 +59,15 @@ static void sum_loads(const struct gw_gather *g, struct told *out)
 		gw_coalescing_merge(&sum, &a->coalescing);
 		runs += gw_gather_mean(&a->runs);
 		unknown += gw_gather_mean(&a->runs) * (isnan(known) ? 1 : 1 - known);
-		out->exact &= a->runs.least == a->runs.most && known == 1;
+		if (a->requests > 0)
+			sectors += gw_gather_mean(&a->runs) * known *
+			           gw_coalescing_sectors(&a->coalescing);
+		out->exact &= a->runs.least == a->runs.most && known == 1 && a->assumed == 0;
 	}
 	out->degree = gw_coalescing_degree(&sum);
 	out->expectation = gw_coalescing_expectation(&sum);
-	out->sectors = gw_coalescing_sectors(&sum);
 	out->unknown = unknown / runs;
+	out->sectors = sectors / (runs - unknown);
 	out->wavefronts /= shared;
 	out->conflicts /= shared;
 }
@@ -288,6 +292,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "compare: %s or %s cannot be read\n", argv[1], argv[3]);
 		return 2;
 	}
+	/* As ncu reads it off the device; a profile learns it by calibration. */
+	if (isnan(gw_param(&profile.device, GW_PARAM_l2_size)))
+		gw_device_set(&profile.device, GW_PARAM_l2_size, 62914560, GW_METHOD_VENDOR);
 	told = gw_alloc(count * sizeof(*told));
 	printf("%-26s %9s %9s %7s %7s %7s %8s %6s %8s %8s %7s %7s %8s %8s\n", "launch", "loads",
 	       "told", "s/r", "told", "003", "degree", "unkn.", "hits", "told", "sh.wf", "told",
