@@ -11,14 +11,15 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/inspect_launch.h"
 #include "cli/say.h"
 
 enum { LIST_MAX = 1 << 30 }; /* bytes that the list of a file's images may take */
 
 struct values {
-	const char *kernel;
+	const char *kernel, *launch, *plot;
 	uint64_t arch;
-	bool sass, ptx, json;
+	bool sass, ptx, coalescing, json;
 };
 
 static const struct gw_option options[] = {
@@ -44,6 +45,25 @@ static const struct gw_option options[] = {
          .offset = offsetof(struct values, sass),
          .meaning = "also print machine code: its mix by loops, basic blocks, and of each "
                     "instruction class, stall and scoreboards"},
+        {.name = "launch",
+         .type = GW_OPTION_TEXT,
+         .argument = "LAUNCH",
+         .choices = "",
+         .offset = offsetof(struct values, launch),
+         .meaning = "evaluate this launch: \"grid=4,2 block=128 args=100,2.5,pointer,?\"; also "
+                    "cluster= and shared="},
+        {.name = "coalescing",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .choices = "",
+         .offset = offsetof(struct values, coalescing),
+         .meaning = "with --launch: also each access's coalescing and the blocks' locality"},
+        {.name = "plot",
+         .type = GW_OPTION_TEXT,
+         .argument = "DIR",
+         .choices = "",
+         .offset = offsetof(struct values, plot),
+         .meaning = "with --coalescing: also write its graphs into this folder (SVG)"},
         {.name = "ptx",
          .type = GW_OPTION_FLAG,
          .argument = "",
@@ -61,7 +81,8 @@ static const struct gw_option options[] = {
 
 /* What was met while going through the images. */
 struct outcome {
-	size_t shown, kernels, broken;
+	size_t shown, kernels, broken, launched;
+	bool failed;     /* after a message */
 	char first[512]; /* fault */
 };
 
@@ -95,6 +116,8 @@ static void show_image(const struct inspect_job *job, size_t index, struct outco
 		o->shown++;
 		inspect_view_text(&view);
 	}
+	o->failed |= view.launched < 0;
+	o->launched += view.launched > 0 ? (size_t)view.launched : 0;
 	inspect_view_end(&view);
 }
 
@@ -110,7 +133,7 @@ static void show(const struct inspect_job *job, struct outcome *o)
 	} else {
 		inspect_images_text(job);
 	}
-	for (size_t i = 0; i < job->images.count; i++)
+	for (size_t i = 0; i < job->images.count && !o->failed; i++)
 		if (inspect_wanted(job, i))
 			show_image(job, i, o);
 	if (job->json)
@@ -124,6 +147,8 @@ static int conclude(const struct inspect_job *job, const struct outcome *o,
 {
 	const char *path = job->path;
 
+	if (o->failed)
+		return GW_EXIT_USAGE;
 	if (fault->what)
 		return gw_error("%s: at byte %" PRIu64 ": %s; is the file whole? Give a fatbin, "
 		                "cubin, PTX, object, executable, shared library or archive",
@@ -139,7 +164,12 @@ static int conclude(const struct inspect_job *job, const struct outcome *o,
 		return gw_error("%s: no image runs on a GPU of compute capability %u; leave out "
 		                "--arch to see all",
 		                path, job->arch);
-	if (job->kernel && !o->kernels)
+	if (job->launch && !o->launched)
+		return gw_error("%s: no PTX of such a kernel, and machine code alone is not "
+		                "evaluated; compile it with PTX (nvcc -gencode "
+		                "arch=compute_90,code=compute_90), or leave out --arch",
+		                path);
+	if (job->kernel && !o->kernels && !o->launched)
 		return gw_error("%s: no kernel's name holds \"%s\"; leave out --kernel to see all",
 		                path, job->kernel);
 	return GW_EXIT_OK;
@@ -194,7 +224,8 @@ static bool map_file(struct inspect_job *job)
 static int run(const struct gw_command *command, int argc, char **argv)
 {
 	struct values v = {0};
-	struct inspect_job job = {0};
+	struct inspect_launch launch = {0};
+	struct inspect_job job;
 	int status = gw_command_parse(command, &argc, argv, &v);
 
 	if (status >= 0)
@@ -202,17 +233,28 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (argc != 1)
 		return gw_error("inspect takes one file, not %d; see gpuwatch inspect --help",
 		                argc);
-	job.path = argv[0];
-	job.kernel = v.kernel;
-	job.arch = (unsigned)v.arch;
-	job.sass = v.sass;
-	job.ptx = v.ptx;
-	job.json = v.json;
-	if (!map_file(&job))
-		return GW_EXIT_USAGE;
-	status = inspect(&job);
+	if ((v.coalescing && !v.launch) || (v.plot && !v.coalescing))
+		return gw_error("inspect: %s",
+		                v.launch ? "--plot draws accesses: give --coalescing, too"
+		                         : "--coalescing is about a launch: give --launch, too");
+	if (v.launch && !inspect_launch_read(&launch, v.launch))
+		status = GW_EXIT_USAGE;
+	job = (struct inspect_job){
+	        .path = argv[0],
+	        .kernel = v.kernel,
+	        .arch = (unsigned)v.arch,
+	        .launch = v.launch ? &launch : NULL,
+	        .plot = v.plot,
+	        .sass = v.sass,
+	        .ptx = v.ptx,
+	        .coalescing = v.coalescing,
+	        .json = v.json,
+	};
+	if (status < 0)
+		status = map_file(&job) ? inspect(&job) : GW_EXIT_USAGE;
 	if (job.file.size)
 		munmap((void *)(uintptr_t)job.file.data, job.file.size);
+	inspect_launch_free(&launch);
 	return status;
 }
 
@@ -230,9 +272,21 @@ const struct gw_command_body gw_inspect_command = {
                 "\n"
                 "What the code does not tell is shown as -, in JSON as null. Shared memory is "
                 "the\n"
-                "kernel's own, without what the system reserves in front of it.",
+                "kernel's own, without what the system reserves in front of it.\n"
+                "\n"
+                "With --launch the kernels' PTX is evaluated for a launch: how often a warp "
+                "executes its memory\n"
+                "operations and barriers, over the whole grid, how often loops run and where "
+                "warps diverge, as far\n"
+                "as arguments and indices decide it; what is not exact says why. An argument is "
+                "a whole number, a\n"
+                "number with a point, pointer for some address of its own, bytes:HEX, or ? when "
+                "it is not known.",
         .examples = "gpuwatch inspect --arch=90 /usr/lib/libfoo.so\n"
                     "What a GPU of compute capability 9.0 would run from this library.\n"
                     "gpuwatch inspect --kernel=saxpy --json a.out\n"
-                    "Everything known of the kernels with saxpy in their names.\n",
+                    "Everything known of the kernels with saxpy in their names.\n"
+                    "gpuwatch inspect --kernel=saxpy --launch=\"grid=80 block=128 "
+                    "args=10000,2.5,pointer,pointer\" --coalescing a.ptx\n"
+                    "What that launch would do, and how its accesses coalesce.\n",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images and kernels as JSON. */
 #include "cli/inspect.h"
+#include "cli/inspect_eval.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,8 +132,8 @@ static json_t *ptx_version(const struct gw_image *image)
 	return json_sprintf("%u.%u", image->version_major, image->version_minor);
 }
 
-json_t *inspect_image_json(const struct inspect_job *job, size_t index,
-                           const struct inspect_view *view, const char *error)
+json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct inspect_view *view,
+                           const char *error)
 {
 	const struct gw_image *image = &job->images.image[index];
 	json_t *o = json_object();
@@ -156,6 +157,12 @@ json_t *inspect_image_json(const struct inspect_job *job, size_t index,
 	if (view && image->kind == GW_IMAGE_CUBIN) {
 		json_object_set_new(o, "linked", json_boolean(view->cubin.linked));
 		json_object_set_new(o, "kernels", kernels_json(view));
+	}
+	if (view && job->launch && image->kind == GW_IMAGE_PTX) {
+		json_t *launches;
+
+		view->launched = inspect_eval_json(view, &launches);
+		json_object_set_new(o, "launches", launches);
 	}
 	if (view && job->ptx && image->kind == GW_IMAGE_PTX)
 		json_object_set_new(o, "ptx", ptx_json(view));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/inspect_eval.h"
 #include "cli/number.h"
 #include "cli/say.h"
 #include "cli/table.h"
@@ -181,7 +182,7 @@ static void kernel_text(const struct inspect_view *view, size_t index)
 	}
 }
 
-void inspect_view_text(const struct inspect_view *view)
+void inspect_view_text(struct inspect_view *view)
 {
 	if (view->count) {
 		heading(view, "Kernels");
@@ -193,4 +194,6 @@ void inspect_view_text(const struct inspect_view *view)
 		heading(view, "PTX");
 		ptx_text(view->bytes);
 	}
+	if (view->job->launch && view->image->kind == GW_IMAGE_PTX)
+		view->launched = inspect_eval_text(view);
 }

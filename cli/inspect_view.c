@@ -41,7 +41,7 @@ static bool fault_in(const struct inspect_view *view, struct gw_fault *fault)
 	return false;
 }
 
-static bool kernel_wanted(const struct inspect_job *job, const char *name, const char *plain)
+bool inspect_kernel_wanted(const struct inspect_job *job, const char *name, const char *plain)
 {
 	return !job->kernel || strstr(name, job->kernel) || strstr(plain, job->kernel);
 }
@@ -71,7 +71,7 @@ static bool read_kernels(struct inspect_view *view, struct gw_fault *fault)
 	view->plain = gw_alloc(cubin->count * sizeof(*view->plain));
 	view->kernel = gw_alloc(cubin->count * sizeof(*view->kernel));
 	for (uint32_t i = 0; i < cubin->count; i++) {
-		if (good && kernel_wanted(view->job, cubin->kernel[i].name, plain[i])) {
+		if (good && inspect_kernel_wanted(view->job, cubin->kernel[i].name, plain[i])) {
 			view->plain[view->count] = gw_copy(plain[i]);
 			good = gw_cubin_kernel(cubin, i, &view->arena, &view->kernel[view->count++],
 			                       fault);

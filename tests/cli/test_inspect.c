@@ -65,6 +65,40 @@ static void ptx_is_printed_as_it_was_compiled(void **state)
 	shell_says(".visible .entry powers(");
 }
 
+#define SAXPY INSPECT "--kernel=saxpy sm_70.ptx --launch='grid=80 block=128 "
+
+/* 10000 elements: 312 warps do all of it, one does half, the last seven none. */
+static void a_launch_is_evaluated(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SAXPY "args=10000,2.5,pointer,pointer'"), 0);
+	shell_says("global load                            626\n");
+	shell_says("global store                           313\n");
+	shell_says("of these divergent                       1\n");
+	shell_says("exact: every warp is covered");
+	assert_int_equal(shell(SAXPY "args=0x2710,1,?,?' --json | grep -A2 'global load'"), 0);
+	shell_says("\"least\": 626");
+	shell_says("\"most\": 626");
+}
+
+static void what_an_unknown_argument_leaves_open_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SAXPY "args=?,1,?,?'"), 0);
+	shell_says("0 to 640");
+	shell_says("not exact: line ");
+	assert_int_equal(shell(SAXPY "' --json | grep '\"exact\": false'"), 0);
+}
+
+static void accesses_of_a_launch_are_shown_and_drawn(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SAXPY "args=10000,1,pointer,pointer' --coalescing --plot=pictures"),
+	                 0);
+	shell_says("degree of coalescing 100.00%");
+	assert_int_equal(shell("ls pictures/*.svg"), 0);
+}
+
 /* One message, status 2. */
 static void refuses(const char *command, const char *text)
 {
@@ -92,6 +126,22 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 	refuses(INSPECT "--arch=70 program", "no image runs on a GPU of compute capability 70; ");
 	refuses(INSPECT "--kernel=nonsense program", "no kernel's name holds \"nonsense\"; ");
 	refuses(INSPECT "--arch=big program", "--arch");
+	refuses(INSPECT "--coalescing program", "--coalescing is about a launch: give --launch");
+	refuses(INSPECT "--launch='grid=1 block=1' sm_80.cubin", "no PTX of such a kernel");
+}
+
+static void a_launch_that_can_not_be_gets_one_message(void **state)
+{
+	(void)state;
+	refuses(INSPECT "--launch='grid=4' sm_70.ptx", "needs grid= and block=, as in --launch=");
+	refuses(INSPECT "--launch='grid=4 block=0' sm_70.ptx", "block=0 is not one to three");
+	refuses(INSPECT "--launch='grid=4 grid=4' sm_70.ptx", "\"grid=4\" comes twice");
+	refuses(INSPECT "--launch='blok=4' sm_70.ptx", "\"blok=4\" is not known; it takes grid=");
+	refuses(SAXPY "args=1,2'", "takes 4 arguments, not 2; ? stands for");
+	refuses(SAXPY "args=pointer,2,0,0'",
+	        "argument 0, \"pointer\", does not fit its parameter of 4 bytes");
+	refuses(SAXPY "args=4294967296,2,0,0'", "argument 0");
+	refuses(SAXPY "args=1,2,0.5x,0'", "argument 2");
 }
 
 static void a_broken_image_does_not_hide_the_others(void **state)
@@ -125,6 +175,10 @@ int main(void)
 	        cmocka_unit_test(json_is_as_reviewed),
 	        cmocka_unit_test(json_is_well_formed),
 	        cmocka_unit_test(ptx_is_printed_as_it_was_compiled),
+	        cmocka_unit_test(a_launch_is_evaluated),
+	        cmocka_unit_test(what_an_unknown_argument_leaves_open_is_told),
+	        cmocka_unit_test(accesses_of_a_launch_are_shown_and_drawn),
+	        cmocka_unit_test(a_launch_that_can_not_be_gets_one_message),
 	        cmocka_unit_test(bad_input_gets_one_message_with_file_place_and_remedy),
 	        cmocka_unit_test(a_broken_image_does_not_hide_the_others),
 	        cmocka_unit_test(a_name_from_a_file_can_not_drive_the_terminal),
