@@ -13,10 +13,37 @@ enum {
 
 static uint64_t kept; /* bytes; worker */
 
-/* The parameters one by one, to where the kernel will find them. */
-static bool copy_params(struct gw_arguments *a, const struct gw_layout *layout, void **params)
+static CUresult param_info(CUfunction f, size_t index, size_t *offset, size_t *size)
 {
-	if (!layout || layout->bytes > GW_ARGUMENTS_MAX)
+	CUresult r = CUDA_ERROR_INVALID_HANDLE;
+
+	if (gw_driver.cuFuncGetParamInfo)
+		r = gw_driver.cuFuncGetParamInfo(f, index, offset, size);
+	if (r == CUDA_ERROR_INVALID_HANDLE && gw_driver.cuKernelGetParamInfo)
+		r = gw_driver.cuKernelGetParamInfo((CUkernel)f, index, offset, size);
+	return r;
+}
+
+/*
+ * Should the handle ever have gone to another kernel unseen, then by the old layout we would read
+ * behind the program's array: the last parameter has to be the last, and where it was.
+ */
+static bool still_fits(const struct gw_layout *layout, CUfunction f)
+{
+	const struct gw_code_param *last = &layout->param[layout->count - 1];
+	size_t offset = 0, size = 0;
+
+	return param_info(f, layout->count - 1, &offset, &size) == CUDA_SUCCESS &&
+	       offset == last->offset && size == last->size &&
+	       param_info(f, layout->count, &offset, &size) == CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The parameters one by one, to where the kernel will find them. */
+static bool copy_params(struct gw_arguments *a, const struct gw_layout *layout, CUfunction f,
+                        void **params)
+{
+	if (!layout || layout->bytes > GW_ARGUMENTS_MAX ||
+	    (layout->count && !still_fits(layout, f)))
 		return false;
 	memset(a->bytes, 0, layout->bytes); /* what lies between them */
 	for (uint32_t i = 0; i < layout->count; i++)
@@ -44,12 +71,13 @@ static bool copy_extra(struct gw_arguments *a, void **extra)
 	return true;
 }
 
-static bool copy(struct gw_arguments *a, uint32_t kernel, void **params, void **extra)
+static bool copy(struct gw_arguments *a, const struct gw_thread *t, uint32_t kernel, void **params,
+                 void **extra)
 {
 	const struct gw_layout *layout = gw_hot.shared->kernels[kernel].layout;
 
 	if (params || (layout && !layout->count)) /* who passes none may pass no array either */
-		return copy_params(a, layout, params);
+		return copy_params(a, layout, (CUfunction)t->function, params);
 	return extra && copy_extra(a, extra);
 }
 
@@ -66,7 +94,7 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	if (!t->arguments || !e->kernel || *seen == tag ||
 	    head - atomic_load_explicit(&t->arguments_tail, memory_order_acquire) >=
 	            GW_ARGUMENTS_RING ||
-	    !copy(&t->arguments[head % GW_ARGUMENTS_RING], e->kernel, params, extra))
+	    !copy(&t->arguments[head % GW_ARGUMENTS_RING], t, e->kernel, params, extra))
 		return;
 	/* The event's release publishes these to the worker. */
 	*seen = tag;

@@ -38,8 +38,8 @@ GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CU
 /**
  * The launch of @p call has succeeded and its configuration has no published prediction: copy its
  * arguments for the worker, unless this thread has done so before, there is no room, or the layout
- * isn't known. No lock, allocation or system call. Clears GW_EVENT_ARGUMENTS where nothing was
- * copied.
+ * isn't known or, asked again, not the driver's. No lock, allocation or system call of ours. Clears
+ * GW_EVENT_ARGUMENTS where nothing was copied.
  */
 GW_COLD void gw_arguments_take(struct gw_call *call, void **params, void **extra);
 

@@ -18,11 +18,25 @@ static struct gw_arguments ring[GW_ARGUMENTS_RING];
 static int32_t number = 7;
 static void *pointer = (void *)0x123456789a;
 static void *params[] = {&number, &pointer};
+static uint32_t fewer; /* parameters that the driver tells of */
 
 static void kernel_has(const struct gw_code_param *param, uint32_t count)
 {
 	gw_hot.shared->kernels[KERNEL].name = "kernel";
 	gw_hot.shared->kernels[KERNEL].layout = gw_layout_keep(param, count);
+}
+
+/* The driver's own word on the layout. */
+static CUresult param_info(CUfunction f, size_t index, size_t *offset, size_t *size)
+{
+	const struct gw_layout *layout = gw_hot.shared->kernels[KERNEL].layout;
+
+	assert_int_equal((uintptr_t)f, 0x1000);
+	if (index >= layout->count - fewer)
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset = layout->param[index].offset;
+	*size = layout->param[index].size;
+	return CUDA_SUCCESS;
 }
 
 static int start(void **state)
@@ -34,6 +48,9 @@ static int start(void **state)
 	memset(ring, 0, sizeof(ring));
 	thread = fixture_thread(SLOTS);
 	thread->arguments = ring;
+	thread->function = 0x1000;
+	gw_driver.cuFuncGetParamInfo = param_info;
+	fewer = 0;
 	kernel_has(two, 2);
 	return 0;
 }
@@ -113,6 +130,14 @@ static void nothing_is_read_by_an_unknown_layout(void **state)
 	gw_hot.shared->kernels[KERNEL].layout = NULL;
 	assert_false(taken(launch(1, params, NULL)));
 	assert_false(taken(launch(2, NULL, NULL)));
+}
+
+/* Its handle was given to another kernel, and we have not seen it. */
+static void nothing_is_read_by_the_layout_of_another_kernel(void **state)
+{
+	(void)state;
+	fewer = 1;
+	assert_false(taken(launch(1, params, NULL)));
 }
 
 static void a_kernel_without_parameters_has_none(void **state)
@@ -206,6 +231,7 @@ int main(void)
 	        cmocka_unit_test_setup(a_buffer_of_the_program_is_copied_as_it_is, start),
 	        cmocka_unit_test_setup(what_is_too_large_is_left, start),
 	        cmocka_unit_test_setup(nothing_is_read_by_an_unknown_layout, start),
+	        cmocka_unit_test_setup(nothing_is_read_by_the_layout_of_another_kernel, start),
 	        cmocka_unit_test_setup(a_kernel_without_parameters_has_none, start),
 	        cmocka_unit_test_setup(a_full_ring_leaves_the_next, start),
 	        cmocka_unit_test_setup(the_worker_keeps_those_of_the_first_launch, start),
