@@ -329,7 +329,8 @@ bool gw_sass_decode(const uint8_t *bytes, unsigned sm, struct gw_sass_insn *out)
 	control_bits(out);
 	out->width = width_of(out);
 	out->fma = out->op == GW_SASS_OP_FFMA || out->op == GW_SASS_OP_FFMA2 ||
-	           out->op == GW_SASS_OP_DFMA || out->op == GW_SASS_OP_HFMA2;
+	           out->op == GW_SASS_OP_DFMA || out->op == GW_SASS_OP_HFMA2 ||
+	           out->op == GW_SASS_OP_HFMA2_MMA;
 	if (out->cls == GW_SASS_TENSOR)
 		gw_sass_tensor(out);
 	out->guard_uniform = strchr(operation->operands, 'u') != NULL;

@@ -11,7 +11,8 @@ struct agreement {
 	unsigned cls;     /* class and space agree */
 	unsigned details; /* width, guard, tensor type and size agree as well */
 	unsigned regs;    /* the general registers named in the text are those decoded */
-	unsigned compute; /* instructions whose registers are compared: arithmetic, moves, loads, stores */
+	unsigned compute; /* instructions whose registers are compared: arithmetic, moves, loads,
+	                     stores */
 };
 
 /** Compare all of @p listing as code of @p sm; what disagrees goes to stderr, 10 lines at most. */
