@@ -27,9 +27,11 @@ static void check_insn(const struct gw_sass_insn *insn, bool known)
 	                insn->tensor < GW_SASS_TENSORS,
 	        "an enumerator out of range");
 	for (unsigned i = 0; i < insn->def_count; i++)
-		require(insn->defs[i].first + insn->defs[i].count <= GW_SASS_PLACES, "a def outside");
+		require(insn->defs[i].first + insn->defs[i].count <= GW_SASS_PLACES,
+		        "a def outside");
 	for (unsigned i = 0; i < insn->use_count; i++)
-		require(insn->uses[i].first + insn->uses[i].count <= GW_SASS_PLACES, "a use outside");
+		require(insn->uses[i].first + insn->uses[i].count <= GW_SASS_PLACES,
+		        "a use outside");
 }
 
 static void check_graph(const struct gw_cfg *cfg)
@@ -62,7 +64,7 @@ static void check_schedule(const struct gw_cfg *cfg, struct gw_arena *arena, dou
 	struct gw_waits waits;
 
 	gw_waits_clear(&waits);
-	for (unsigned i = 0; i < GW_WAITS; i += 1 + isnan(latency))
+	for (unsigned i = 0; i < GW_WAITS; i += isnan(latency) ? 2 : 1)
 		waits.cycles[i] = isnan(latency) ? 30 : latency;
 	if (!gw_schedule_build(&schedule, cfg, &waits, arena))
 		return;
