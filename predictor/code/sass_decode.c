@@ -95,8 +95,9 @@ static uint16_t width_of(const struct gw_sass_insn *in)
 	case GW_SASS_OP_LDSM:
 	case GW_SASS_OP_STSM: /* 1, 2 or 4 matrices, 32 bits of each a thread */
 		return (uint16_t)(32u << gw_sass_bits(in, 72, 2));
-	case GW_SASS_OP_LDGSTS:
-		return plain_width(in);
+	case GW_SASS_OP_LDGSTS: /* 32, 64 or 128; sm_100 counts from 32 on, one bit higher */
+		return in->sm < 100 ? plain_width(in)
+		                    : (uint16_t)(32u << (gw_sass_bits(in, 74, 2) & 3));
 	default:
 		break;
 	}
@@ -161,6 +162,8 @@ static unsigned count_of(const struct gw_sass_insn *out, char c)
 		return 1u << gw_sass_bits(out, 72, 2);
 	case 'z':
 		return gw_sass_bits(out, 80, 1) ? 2 : 1;
+	case 'i':
+		return gw_sass_bits(out, 73, 1) ? 2 : 1;
 	default:
 		return c >= '1' && c <= '9' ? (unsigned)(c - '0') : 0;
 	}
@@ -326,7 +329,8 @@ bool gw_sass_decode(const uint8_t *bytes, unsigned sm, struct gw_sass_insn *out)
 	control_bits(out);
 	out->width = width_of(out);
 	out->fma = out->op == GW_SASS_OP_FFMA || out->op == GW_SASS_OP_FFMA2 ||
-	           out->op == GW_SASS_OP_DFMA || out->op == GW_SASS_OP_HFMA2;
+	           out->op == GW_SASS_OP_DFMA || out->op == GW_SASS_OP_HFMA2 ||
+	           out->op == GW_SASS_OP_HFMA2_MMA;
 	if (out->cls == GW_SASS_TENSOR)
 		gw_sass_tensor(out);
 	out->guard_uniform = strchr(operation->operands, 'u') != NULL;

@@ -74,6 +74,8 @@ static unsigned wait_kind(const struct gw_sass_insn *insn)
 		[GW_SASS_LATENCY_FP64] = GW_WAIT_fp64,
 		[GW_SASS_LATENCY_TENSOR] = GW_WAIT_tensor,
 		[GW_SASS_LATENCY_SHUFFLE] = GW_WAIT_shuffle,
+		[GW_SASS_LATENCY_REDUCE] = GW_WAIT_reduce,
+		[GW_SASS_LATENCY_MATCH] = GW_WAIT_match,
 		[GW_SASS_LATENCY_SPECIAL] = GW_WAIT_special,
 		[GW_SASS_LATENCY_FENCE] = GW_WAIT_fence,
 		[GW_SASS_LATENCY_OTHER] = GW_WAIT_other,
@@ -82,10 +84,27 @@ static unsigned wait_kind(const struct gw_sass_insn *insn)
 	return kinds[insn->latency];
 }
 
-static void add_wait(struct gw_cycles *t, const struct gw_waits *waits, unsigned kind)
+static void add_waits(struct gw_cycles *t, const struct gw_waits *waits, unsigned kind, unsigned n)
 {
-	t->value += waits->cycles[kind];
-	t->count[kind] += 1;
+	if (kind == GW_WAITS)
+		return;
+	t->value += n * waits->cycles[kind];
+	t->count[kind] += (float)n;
+}
+
+/* What a load's further words cost; GW_WAITS: nothing. */
+static unsigned wide_kind(const struct gw_sass_insn *insn)
+{
+	switch (insn->space) {
+	case GW_SASS_SPACE_SHARED:
+		return GW_WAIT_wide;
+	case GW_SASS_SPACE_GLOBAL:
+	case GW_SASS_SPACE_GENERIC:
+	case GW_SASS_SPACE_LOCAL:
+		return GW_WAIT_wide_global;
+	default:
+		return GW_WAITS;
+	}
 }
 
 /* When the result of @p insn, the @p index-th, issued at @p now, is there. */
@@ -97,7 +116,9 @@ static struct gw_cycles result_time(const struct gw_sass_insn *insn, uint32_t in
 	if (waits->insn && !isnan(waits->insn[index]))
 		add_fixed(&t, waits->insn[index]);
 	else
-		add_wait(&t, waits, wait_kind(insn));
+		add_waits(&t, waits, wait_kind(insn), 1);
+	if (insn->cls == GW_SASS_LOAD && insn->width > 32)
+		add_waits(&t, waits, wide_kind(insn), insn->width / 32u - 1);
 	return t;
 }
 
@@ -168,16 +189,23 @@ void gw_warp_issue(struct gw_warp *w, const struct gw_sass_insn *insn, uint32_t 
 	}
 	if (insn->read_barrier < GW_SASS_BARRIERS) {
 		t = w->now;
-		add_wait(&t, waits, GW_WAIT_operand);
+		add_waits(&t, waits, GW_WAIT_operand, 1);
 		take(w, insn->read_barrier, &t);
+	}
+	if (insn->cls == GW_SASS_STORE && insn->space == GW_SASS_SPACE_SHARED) {
+		t = w->now;
+		add_waits(&t, waits, GW_WAIT_store, 1);
+		later(&w->stored, &t);
 	}
 	t = w->now;
 	add_fixed(&w->now, insn->stall);
 	/* A barrier or a fence holds the warp itself. */
-	if (insn->op == GW_SASS_OP_BAR)
-		add_wait(&t, waits, GW_WAIT_barrier);
-	else if (insn->op == GW_SASS_OP_MEMBAR)
-		add_wait(&t, waits, GW_WAIT_fence);
+	if (insn->op == GW_SASS_OP_BAR) {
+		add_waits(&t, waits, GW_WAIT_barrier, 1);
+		later(&t, &w->stored);
+	} else if (insn->op == GW_SASS_OP_MEMBAR) {
+		add_waits(&t, waits, GW_WAIT_fence, 1);
+	}
 	later(&w->now, &t);
 }
 
@@ -186,12 +214,14 @@ void gw_warp_rebase(struct gw_warp *w)
 {
 	for (unsigned i = 0; i < GW_SASS_BARRIERS; i++)
 		subtract(&w->scoreboard[i], &w->now);
+	subtract(&w->stored, &w->now);
 	memset(&w->now, 0, sizeof(w->now));
 }
 
 /* Either state may be the one a block is entered with: each scoreboard as late as it can be. */
 void gw_warp_merge(struct gw_warp *w, const struct gw_warp *other)
 {
+	later(&w->stored, &other->stored);
 	for (unsigned i = 0; i < GW_SASS_BARRIERS; i++) {
 		later(&w->scoreboard[i], &other->scoreboard[i]);
 		if (other->loads[i] > w->loads[i])
@@ -221,6 +251,11 @@ void gw_waits_from_device(struct gw_waits *waits, const struct gw_device *device
 		{GW_WAIT_fp64, GW_PARAM_lat_fp64},
 		{GW_WAIT_tensor, GW_PARAM_lat_mma},
 		{GW_WAIT_shuffle, GW_PARAM_lat_shuffle},
+		{GW_WAIT_reduce, GW_PARAM_lat_reduce},
+		{GW_WAIT_match, GW_PARAM_lat_match},
+		{GW_WAIT_wide, GW_PARAM_lat_shared_wide},
+		{GW_WAIT_wide_global, GW_PARAM_lat_global_wide},
+		{GW_WAIT_store, GW_PARAM_lat_shared_store},
 		{GW_WAIT_special, GW_PARAM_lat_special},
 		{GW_WAIT_fence, GW_PARAM_lat_fence},
 		{GW_WAIT_barrier, GW_PARAM_lat_barrier},

@@ -43,11 +43,11 @@ struct gw_schedule_block {
 	double taken;            /**< what a taken branch at its end adds; 0 when it has none */
 	double issue;            /**< stall counts alone: cycles without any wait */
 	uint32_t waits;          /**< instructions at which the warp waited for a load */
-	double in_flight;        /**< loads outstanding at such a wait, mean over them; NaN: no wait */
-	uint32_t loads;          /**< loads of global, generic and local memory, and textures */
-	uint32_t chain;          /**< instructions of the longest chain of register dependences */
-	bool unknown;            /**< `cycles` lacks a latency: `missing` */
-	uint8_t missing;         /**< enum gw_wait, the first one met */
+	double in_flight; /**< loads outstanding at such a wait, mean over them; NaN: no wait */
+	uint32_t loads;   /**< loads of global, generic and local memory, and textures */
+	uint32_t chain;   /**< instructions of the longest chain of register dependences */
+	bool unknown;     /**< `cycles` lacks a latency: `missing` */
+	uint8_t missing;  /**< enum gw_wait, the first one met */
 };
 
 /** A loop, its inner loops' iterations not included. */

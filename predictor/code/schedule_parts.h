@@ -9,6 +9,7 @@
 struct gw_warp {
 	struct gw_cycles now;                          /**< its next issue slot */
 	struct gw_cycles scoreboard[GW_SASS_BARRIERS]; /**< free from then on */
+	struct gw_cycles stored;                       /**< its stores to shared memory are done */
 	uint32_t loads[GW_SASS_BARRIERS];              /**< that each of them waits for */
 };
 

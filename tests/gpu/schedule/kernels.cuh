@@ -50,7 +50,7 @@ KERNEL(cal_shared)
 	TIMED(a = s[a]; a = s[a]; a = s[a]; a = s[a];)
 	KEEP(a);
 }
-KERNEL(cal_constant) { int a = w.zero; TIMED(a = ring[a]; a = ring[a]; a = ring[a]; a = ring[a];) KEEP(a); }
+KERNEL(cal_constant) { int a = threadIdx.x & w.zero; TIMED(a = ring[a]; a = ring[a]; a = ring[a]; a = ring[a];) KEEP(a); }
 KERNEL(cal_local)
 {
 	int l[64];
@@ -91,7 +91,7 @@ KERNEL(cal_atomic_shared)
 	TIMED(a = atomicExch(&s[threadIdx.x], a); a = atomicExch(&s[threadIdx.x], a);)
 	KEEP(a);
 }
-KERNEL(cal_atomic) { int a = w.zero; TIMED(a = atomicExch((int *)w.sink + 64 + a + threadIdx.x, 0); a = atomicExch((int *)w.sink + 64 + a + threadIdx.x, 0);) KEEP(a); }
+KERNEL(cal_atomic) { int a = w.zero; TIMED(a = atomicExch((int *)w.sink + 128 + a + threadIdx.x, 0); a = atomicExch((int *)w.sink + 128 + a + threadIdx.x, 0);) KEEP(a); }
 KERNEL(cal_barrier) { int a = w.zero; TIMED(__syncthreads(); a++; __syncthreads(); a++; __syncthreads(); a++; __syncthreads();) KEEP(a); }
 KERNEL(cal_fence) { int a = w.zero; TIMED(w.sink[32 + threadIdx.x] = a; __threadfence(); a++;) KEEP(a); }
 KERNEL(cal_shared_rate)
@@ -127,13 +127,30 @@ KERNEL(cal_fma_rate)
 	TIMED(a = a * k + k; b = b * k + k; c = c * k + k; d = d * k + k; e = e * k + k; f = f * k + k; g = g * k + k; h = h * k + k;)
 	KEEP(a + b + c + d + e + f + g + h);
 }
-#define PUT(space) "st." space ".b32 [%1], %0; add.s32 %0, %0, 1; "
-KERNEL(cal_operand) { int a = threadIdx.x; TIMED(asm volatile(PUT("global") PUT("global") PUT("global") PUT("global") : "+r"(a) : "l"(w.sink + 64 + threadIdx.x));) KEEP(a); }
+KERNEL(cal_operand) { float a = threadIdx.x; TIMED(asm volatile("st.global.f32 [%0], %1;" :: "l"(w.sink + 64 + threadIdx.x), "f"(a)); a = a * a + a;) KEEP(a); }
 KERNEL(cal_operand_shared)
 {
-	__shared__ int s[32];
-	int a = threadIdx.x;
+	__shared__ float s[32];
+	float a = threadIdx.x;
 	uint32_t at = (uint32_t)__cvta_generic_to_shared(&s[threadIdx.x]);
-	TIMED(asm volatile(PUT("shared") PUT("shared") PUT("shared") PUT("shared") : "+r"(a) : "r"(at));)
+	TIMED(asm volatile("st.shared.f32 [%0], %1;" :: "r"(at), "f"(a)); a = a * a + a;)
+	KEEP(a + s[0]);
+}
+KERNEL(cal_shared_wide)
+{
+	__shared__ int4 s[256];
+	for (int i = threadIdx.x; i < 256; i += 32)
+		s[i] = make_int4((i + 32) & 255, 0, 0, 0);
+	__syncthreads();
+	int a = threadIdx.x;
+	TIMED(int4 x = s[a]; a = x.x + x.y + x.z + x.w; x = s[a]; a = x.x + x.y + x.z + x.w;)
+	KEEP(a);
+}
+KERNEL(cal_l1_wide) { int a = threadIdx.x; TIMED(int4 x = ((int4 *)w.sink)[a + 512]; a += x.x + x.y + x.z + x.w; x = ((int4 *)w.sink)[a + 512]; a += x.x + x.y + x.z + x.w;) KEEP(a); }
+KERNEL(cal_store_barrier)
+{
+	__shared__ float s[32];
+	float a = threadIdx.x;
+	TIMED(((volatile float *)s)[threadIdx.x] = a; __syncthreads(); __syncthreads(); ((volatile float *)s)[threadIdx.x] = a; __syncthreads(); __syncthreads();)
 	KEEP(a + s[0]);
 }

@@ -31,6 +31,7 @@ static const struct entry entries[] = {
 	E(cal_shared_rate, 1024), E(cal_l1_rate, 1024), E(cal_store_rate, 1024),
 	E(cal_alu_rate, 1024), E(cal_imad_rate, 1024), E(cal_fma_rate, 1024),
 	E(cal_operand, 1024), E(cal_operand_shared, 1024),
+	E(cal_shared_wide, 1024), E(cal_l1_wide, 1024), E(cal_store_barrier, 1024),
 	E(fma_chain, 1024), E(fma_mixed, 1024), E(horner, 1024), E(integer_hash, 1024),
 	E(integer_divide, 1024), E(integer_wide, 1024), E(divide, 1024), E(square_root, 1024),
 	E(exponential, 1024), E(sine_mix, 1024), E(double_mix, 1024), E(half_mix, 1024),
@@ -40,7 +41,8 @@ static const struct entry entries[] = {
 	E(dram_pair, 512), E(constant_walk, 1024), E(local_table, 1024), E(warp_reduce, 1024),
 	E(warp_votes, 1024), E(warp_sums, 1024), E(tensor_chain, 1024), E(tensor_tile, 1024),
 	E(atomic_histogram, 1024), E(atomic_ticket, 512), E(barrier_loop, 1024), E(branchy, 1024),
-	E(nested, 512), E(store_stream, 1024),
+	E(nested, 512), E(store_stream, 1024), E(shared_copy, 1024), E(reduce_tile, 1024),
+	E(saxpy_l1, 1024), E(gather_wide, 1024), E(poly_double, 1024), E(scan_step, 1024),
 };
 
 static int *upload(const std::vector<int> &v)

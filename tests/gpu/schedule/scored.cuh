@@ -125,3 +125,23 @@ KERNEL(barrier_loop)
 KERNEL(branchy) { int a = threadIdx.x & w.zero, b = 1; TIMED(if ((a & 3) == 0) { b = b * 5 + a; b ^= b >> 7; } else { b += a; } a = a + b * 4 + i;) KEEP(a + b); }
 KERNEL(nested) { float a = w.f[0]; TIMED(_Pragma("unroll 1") for (int j = 0; j < 8; j++) a = a * 0.5f + 1.0f; a = a + 2.0f;) KEEP(a); }
 KERNEL(store_stream) { float a = w.f[0]; TIMED(w.sink[256 + ((i * 32 + threadIdx.x) & 1023)] = a; a = a * 0.9f + 1.0f;) KEEP(a); }
+KERNEL(shared_copy)
+{
+	__shared__ float4 s[256];
+	for (int i = threadIdx.x; i < 256; i += 32)
+		s[i] = make_float4(i, 1, 2, 3);
+	__syncthreads();
+	TIMED(int at = (i * 32 + threadIdx.x) & 255; float4 x = s[at]; x.x += x.y; x.z *= x.w; s[at ^ 32] = x;)
+	KEEP(s[threadIdx.x].x);
+}
+KERNEL(reduce_tile)
+{
+	__shared__ float s[64];
+	float a = threadIdx.x;
+	TIMED(s[threadIdx.x] = a; __syncthreads(); if (threadIdx.x < 16) s[threadIdx.x] += s[threadIdx.x + 16]; __syncthreads(); a = s[threadIdx.x & 15] * 0.5f; __syncthreads();)
+	KEEP(a);
+}
+KERNEL(saxpy_l1) { float a = w.f[1]; TIMED(int at = (i * 32 + threadIdx.x) & 1023; w.sink[1024 + at] = a * w.f[at] + w.f[at + 1024];) KEEP(a); }
+KERNEL(gather_wide) { int a = threadIdx.x; TIMED(int4 x = ((int4 *)w.sink)[(a & 127) + 512]; a += x.x + x.y * 3 + x.z + x.w + 1;) KEEP(a); }
+KERNEL(poly_double) { double x = w.d[0], s = 0; TIMED(double p = s; _Pragma("unroll") for (int j = 0; j < 6; j++) p = p * x + 0.5; s = p * 1e-3;) KEEP(s); }
+KERNEL(scan_step) { int a = threadIdx.x; TIMED(_Pragma("unroll") for (int o = 1; o < 32; o <<= 1) { int y = __shfl_up_sync(~0u, a, o); if ((int)threadIdx.x >= o) a += y; } a &= 255;) KEEP(a); }

@@ -13,21 +13,26 @@ static const struct {
 	const char *name;
 	unsigned wait;
 } calibrations[] = {
-	{"cal_loop", GW_WAIT_branch},
-	{"cal_operand", GW_WAIT_operand},
-	{"cal_l1", GW_WAIT_global},
-	{"cal_shared", GW_WAIT_shared},
-	{"cal_constant", GW_WAIT_constant},
-	{"cal_local", GW_WAIT_local},
-	{"cal_sfu", GW_WAIT_sfu},
-	{"cal_convert", GW_WAIT_convert},
-	{"cal_bits", GW_WAIT_bits},
-	{"cal_shuffle", GW_WAIT_shuffle},
-	{"cal_special", GW_WAIT_special},
-	{"cal_atomic", GW_WAIT_atomic},
-	{"cal_atomic_shared", GW_WAIT_atomic_shared},
-	{"cal_barrier", GW_WAIT_barrier},
-	{"cal_fence", GW_WAIT_fence},
+        {"cal_loop", GW_WAIT_branch},
+        {"cal_constant", GW_WAIT_constant},
+        {"cal_operand", GW_WAIT_operand},
+        {"cal_l1", GW_WAIT_global},
+        {"cal_shared", GW_WAIT_shared},
+        {"cal_shared_wide", GW_WAIT_wide},
+        {"cal_l1_wide", GW_WAIT_wide_global},
+        {"cal_local", GW_WAIT_local},
+        {"cal_sfu", GW_WAIT_sfu},
+        {"cal_convert", GW_WAIT_convert},
+        {"cal_bits", GW_WAIT_bits},
+        {"cal_shuffle", GW_WAIT_shuffle},
+        {"cal_reduce", GW_WAIT_reduce},
+        {"cal_match", GW_WAIT_match},
+        {"cal_special", GW_WAIT_special},
+        {"cal_atomic", GW_WAIT_atomic},
+        {"cal_atomic_shared", GW_WAIT_atomic_shared},
+        {"cal_barrier", GW_WAIT_barrier},
+        {"cal_store_barrier", GW_WAIT_store},
+        {"cal_fence", GW_WAIT_fence},
 };
 
 static const struct listing_kernel *find(const struct listing *code, const char *name)
@@ -39,15 +44,23 @@ static const struct listing_kernel *find(const struct listing *code, const char 
 	exit(2);
 }
 
+/* @p block calls the slow path of a division or a root, or follows such a call alone. */
+static bool slow_path(const struct gw_cfg *cfg, uint32_t block)
+{
+	const struct gw_cfg_block *b = &cfg->blocks[block];
+
+	return b->end == GW_CFG_CALL ||
+	       (b->pred_count == 1 && cfg->blocks[cfg->edges[b->pred_first]].end == GW_CFG_CALL);
+}
+
 /* Runs of each block in an iteration of the timed loop, which is at depth 2; `nested` has one more
- * inside it that runs 8 times; blocks that call the slow path of a division do not run. */
+ * inside it that runs 8 times. Slow paths do not run. */
 static void iteration_runs(const struct gw_cfg *cfg, double *runs)
 {
 	for (uint32_t b = 0; b < cfg->block_count; b++) {
 		uint32_t depth = gw_cfg_depth(cfg, b);
-		bool call = cfg->blocks[b].end == GW_CFG_CALL;
 
-		runs[b] = depth < 2 || call ? 0 : depth == 2 ? 1 : 8;
+		runs[b] = depth < 2 || slow_path(cfg, b) ? 0 : depth == 2 ? 1 : 8;
 	}
 }
 
@@ -126,8 +139,9 @@ static void read_measured(struct score *s, const struct listing *code, const cha
 	}
 	while (s->count < sizeof(s->rows) / sizeof(*s->rows) &&
 	       fscanf(f, "%63s %lf %lf", name, &trips, &cycles) == 3)
-		s->rows[s->count++] = (struct score_row){
-			.name = find(code, name)->name, .measured = cycles / trips, .predicted = (double)NAN};
+		s->rows[s->count++] = (struct score_row){.name = find(code, name)->name,
+		                                         .measured = cycles / trips,
+		                                         .predicted = (double)NAN};
 	fclose(f);
 }
 

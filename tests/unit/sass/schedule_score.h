@@ -19,7 +19,7 @@ struct score_row {
 struct score {
 	struct score_row rows[96];
 	unsigned count;
-	struct gw_waits waits;            /* global: as L1 */
+	struct gw_waits waits; /* global: as L1 */
 	double global_l2, global_dram;
 };
 
