@@ -142,7 +142,7 @@ static void print_locality(const struct coalescing_view *v)
 		printf("  footprint of the grid %s, %s\n",
 		       gw_bytes(&t, grid.footprint.sectors * GW_SECTOR_BYTES),
 		       grid.counted ? "counted" : "told from chosen blocks");
-	gw_locality_l1(v->gather.locality, 1, INFINITY, &hits);
+	gw_locality_l1(v->gather.locality, &hits);
 	if (!isnan(hits.rate))
 		printf("  a block asks for %.5g sectors, %.5g of them different: %.1f%% can hit "
 		       "L1\n",
@@ -213,7 +213,7 @@ json_t *coalescing_json(const struct coalescing_view *view)
 	struct gw_locality_hits hits;
 
 	gw_locality_grid(view->gather.locality, GW_LOCALITY_ALL, &grid);
-	gw_locality_l1(view->gather.locality, 1, INFINITY, &hits);
+	gw_locality_l1(view->gather.locality, &hits);
 	for (uint32_t i = 0; i < view->gather.count; i++)
 		json_array_append_new(accesses, access_json(view, &view->gather.access[i]));
 	json_object_set_new(root, "accesses", accesses);

@@ -78,28 +78,28 @@ static bool inner_value(const struct lane *l, const struct gw_access_node *n, ui
 
 	for (unsigned i = 0; i < n->operands; i++)
 		in[i] = l->value[n->operand[i]];
-	switch ((enum gw_access_kind)n->kind) {
-	case GW_ACCESS_LOAD:
+	switch ((enum gw_node_kind)n->kind) {
+	case GW_NODE_LOAD:
 		if (!parameter(l, &l->access->nodes[n->operand[0]], n->bits, v))
 			return false;
 		*v = n->sign ? (uint64_t)gw_signed_bits(*v, n->bits) : *v;
 		return true;
-	case GW_ACCESS_CONVERT:
+	case GW_NODE_CONVERT:
 		*v = n->sign ? (uint64_t)gw_signed_bits(in[0], n->from)
 		             : gw_low_bits(in[0], n->from);
 		return true;
-	case GW_ACCESS_SELECT:
+	case GW_NODE_SELECT:
 		*v = in[2] & 1 ? in[0] : in[1];
 		return true;
-	case GW_ACCESS_COMPARE:
+	case GW_NODE_COMPARE:
 		*v = gw_scalar_compare((enum gw_ir_cond)n->op, n->from, in[0], in[1]);
 		return true;
-	case GW_ACCESS_LOOP:
+	case GW_NODE_LOOP:
 		*v = in[0];
 		if (n->value < GW_ACCESS_LOOPS)
 			*v += l->point->iteration[n->value] * in[1];
 		return true;
-	case GW_ACCESS_OPERATE:
+	case GW_NODE_OPERATE:
 		return operate(n, in, v);
 	default:
 		return false;
@@ -113,14 +113,14 @@ static void node_value(struct lane *l, uint32_t i)
 
 	l->known[i] = true;
 	for (unsigned o = 0; o < n->operands; o++)
-		l->known[i] &= l->known[n->operand[o]] || n->kind == GW_ACCESS_LOAD;
+		l->known[i] &= l->known[n->operand[o]] || n->kind == GW_NODE_LOAD;
 	if (!l->known[i])
 		return;
-	if (n->kind == GW_ACCESS_CONSTANT)
+	if (n->kind == GW_NODE_CONSTANT)
 		v = n->value;
-	else if (n->kind == GW_ACCESS_SPECIAL)
+	else if (n->kind == GW_NODE_SPECIAL)
 		v = special(l, (enum gw_ir_sreg)n->op);
-	else if (n->kind == GW_ACCESS_PARAM)
+	else if (n->kind == GW_NODE_PARAM)
 		l->known[i] = parameter(l, n, 64, &v);
 	else
 		l->known[i] = inner_value(l, n, &v);
@@ -177,17 +177,17 @@ enum rank { BY_THREAD, BY_BLOCK, BY_LOOP, BY_PARAM, BY_NOTHING };
 
 static enum rank own_rank(const struct gw_access_node *n)
 {
-	switch ((enum gw_access_kind)n->kind) {
-	case GW_ACCESS_SPECIAL:
+	switch ((enum gw_node_kind)n->kind) {
+	case GW_NODE_SPECIAL:
 		if (n->op == IR_SREG_CTAID_X || n->op == IR_SREG_CTAID_Y ||
 		    n->op == IR_SREG_CTAID_Z)
 			return BY_BLOCK;
 		return n->op >= IR_SREG_NTID_X && n->op <= IR_SREG_NCTAID_Z ? BY_PARAM : BY_THREAD;
-	case GW_ACCESS_UNKNOWN:
+	case GW_NODE_UNKNOWN:
 		return BY_THREAD;
-	case GW_ACCESS_LOOP:
+	case GW_NODE_LOOP:
 		return BY_LOOP;
-	case GW_ACCESS_PARAM:
+	case GW_NODE_PARAM:
 		return BY_PARAM;
 	default:
 		return BY_NOTHING;
@@ -215,8 +215,8 @@ static void put(struct writer *w, const char *text, size_t length)
 /* Moves and widenings: what stands in for their operand. */
 static bool transparent(const struct gw_access_node *n)
 {
-	return n->kind == GW_ACCESS_LOAD || (n->kind == GW_ACCESS_CONVERT && n->bits >= n->from) ||
-	       (n->kind == GW_ACCESS_OPERATE && n->op == IR_MOV);
+	return n->kind == GW_NODE_LOAD || (n->kind == GW_NODE_CONVERT && n->bits >= n->from) ||
+	       (n->kind == GW_NODE_OPERATE && n->op == IR_MOV);
 }
 
 static bool commutes(const struct gw_access_node *n)
@@ -226,7 +226,7 @@ static bool commutes(const struct gw_access_node *n)
 	                               IR_MINU,  IR_MAXS, IR_MAXU};
 
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
-		if (n->kind == GW_ACCESS_OPERATE && n->op == ops[i])
+		if (n->kind == GW_NODE_OPERATE && n->op == ops[i])
 			return true;
 	return false;
 }
@@ -236,13 +236,13 @@ static void put_name(struct writer *w, const struct gw_access_node *n)
 {
 	char text[48];
 
-	if (n->kind == GW_ACCESS_SPECIAL)
+	if (n->kind == GW_NODE_SPECIAL)
 		put(w, n->reg + 1, strlen(n->reg + 1));
-	else if (n->kind == GW_ACCESS_PARAM && n->offset)
+	else if (n->kind == GW_NODE_PARAM && n->offset)
 		put(w, text,
 		    (size_t)snprintf(text, sizeof(text), "param%llu+%u",
 		                     (unsigned long long)n->value, n->offset));
-	else if (n->kind == GW_ACCESS_PARAM)
+	else if (n->kind == GW_NODE_PARAM)
 		put(w, text,
 		    (size_t)snprintf(text, sizeof(text), "param%llu",
 		                     (unsigned long long)n->value));

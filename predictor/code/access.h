@@ -22,17 +22,17 @@ enum {
 };
 
 /** What a node's value comes from. */
-enum gw_access_kind {
-	GW_ACCESS_UNKNOWN,  /**< memory, an unknown register, an operation that isn't modelled */
-	GW_ACCESS_CONSTANT, /**< `value` */
-	GW_ACCESS_SPECIAL,  /**< special register `op` (enum gw_ir_sreg) */
-	GW_ACCESS_PARAM,    /**< bytes of parameter `value` from `offset` on: leaf "[param_5]" */
-	GW_ACCESS_LOAD,     /**< ld.param: its operand, `bits` wide, sign-extended when `sign` */
-	GW_ACCESS_CONVERT, /**< cvt: the low `from` bits extended (by sign when `sign`) to `bits` */
-	GW_ACCESS_SELECT,  /**< selp: operand 0 where operand 2 holds, else operand 1 */
-	GW_ACCESS_COMPARE, /**< setp: operand 0 `op` (enum gw_ir_cond) operand 1 */
-	GW_ACCESS_OPERATE, /**< `op` (enum gw_ir_op) of operands 0 and 1; a third one is added */
-	GW_ACCESS_LOOP,    /**< operand 0 + iteration of loop `value` x operand 1 */
+enum gw_node_kind {
+	GW_NODE_UNKNOWN,  /**< memory, an unknown register, an operation that isn't modelled */
+	GW_NODE_CONSTANT, /**< `value` */
+	GW_NODE_SPECIAL,  /**< special register `op` (enum gw_ir_sreg) */
+	GW_NODE_PARAM,    /**< bytes of parameter `value` from `offset` on: leaf "[param_5]" */
+	GW_NODE_LOAD,     /**< ld.param: its operand, `bits` wide, sign-extended when `sign` */
+	GW_NODE_CONVERT,  /**< cvt: the low `from` bits extended (by sign when `sign`) to `bits` */
+	GW_NODE_SELECT,   /**< selp: operand 0 where operand 2 holds, else operand 1 */
+	GW_NODE_COMPARE,  /**< setp: operand 0 `op` (enum gw_ir_cond) operand 1 */
+	GW_NODE_OPERATE,  /**< `op` (enum gw_ir_op) of operands 0 and 1; a third one is added */
+	GW_NODE_LOOP,     /**< operand 0 + iteration of loop `value` x operand 1 */
 };
 
 /** A node. */
@@ -41,7 +41,7 @@ struct gw_access_node {
 	const char *opcode; /**< "add.s64"; "" for a leaf */
 	int32_t parent;     /**< index of the node it is an operand of; -1: the root */
 	/* decoded: */
-	uint8_t kind; /**< enum gw_access_kind */
+	uint8_t kind; /**< enum gw_node_kind */
 	uint8_t bits; /**< of the result, 1 to 64 */
 	uint8_t from; /**< of a conversion's source */
 	bool sign;
@@ -83,7 +83,7 @@ struct gw_access_point {
 
 /**
  * Decode @p reg and @p opcode into the node's other fields; its operands are linked by
- * gw_access_link(). A text that isn't known gives GW_ACCESS_UNKNOWN, which is no error.
+ * gw_access_link(). A text that isn't known gives GW_NODE_UNKNOWN, which is no error.
  */
 void gw_access_decode(struct gw_access_node *node);
 

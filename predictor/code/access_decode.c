@@ -62,7 +62,7 @@ static bool decode_operation(struct gw_access_node *n, size_t stem, char letter,
 			continue;
 		if (letter == 'f' || (signed_matters(o->op) && !letter_fits(o->type, letter)))
 			continue;
-		n->kind = GW_ACCESS_OPERATE;
+		n->kind = GW_NODE_OPERATE;
 		n->op = (uint16_t)o->op;
 		n->from = (uint8_t)bits;
 		n->bits = (uint8_t)(o->op == IR_MULWS || o->op == IR_MULWU ? 2 * bits : bits);
@@ -86,7 +86,7 @@ static bool decode_compare(struct gw_access_node *n, char letter, unsigned bits)
 	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
 		if (letter == 'f' || !starts(n->opcode + strlen("setp."), conditions[i].name))
 			continue;
-		n->kind = GW_ACCESS_COMPARE;
+		n->kind = GW_NODE_COMPARE;
 		n->op = (uint16_t)(letter == 's' ? conditions[i].is : conditions[i].is_unsigned);
 		n->from = (uint8_t)bits;
 		n->bits = 1;
@@ -109,7 +109,7 @@ static bool decode_convert(struct gw_access_node *n, size_t stem, char letter, u
 	to[length] = '\0';
 	if (!type_of(to, &to_letter, &to_bits) || to_letter == 'f')
 		return false;
-	n->kind = GW_ACCESS_CONVERT;
+	n->kind = GW_NODE_CONVERT;
 	n->from = (uint8_t)bits;
 	n->sign = letter == 's';
 	n->bits = (uint8_t)to_bits;
@@ -125,7 +125,7 @@ static void decode_opcode(struct gw_access_node *n)
 
 	if (starts(n->opcode, "loop.")) {
 		n->value = strtoull(n->opcode + 5, &end, 10);
-		n->kind = end != n->opcode + 5 && !*end ? GW_ACCESS_LOOP : GW_ACCESS_UNKNOWN;
+		n->kind = end != n->opcode + 5 && !*end ? GW_NODE_LOOP : GW_NODE_UNKNOWN;
 		n->bits = 64;
 		return;
 	}
@@ -133,11 +133,11 @@ static void decode_opcode(struct gw_access_node *n)
 		return;
 	n->bits = (uint8_t)bits;
 	if (starts(n->opcode, "cvta.")) {
-		n->kind = GW_ACCESS_OPERATE, n->op = IR_MOV, n->from = n->bits;
+		n->kind = GW_NODE_OPERATE, n->op = IR_MOV, n->from = n->bits;
 	} else if (starts(n->opcode, "ld.param.")) {
-		n->kind = GW_ACCESS_LOAD, n->sign = letter == 's', n->from = n->bits;
+		n->kind = GW_NODE_LOAD, n->sign = letter == 's', n->from = n->bits;
 	} else if (starts(n->opcode, "selp.")) {
-		n->kind = GW_ACCESS_SELECT;
+		n->kind = GW_NODE_SELECT;
 	} else if (starts(n->opcode, "setp.") && stem > strlen("setp.")) {
 		decode_compare(n, letter, bits);
 	} else if (starts(n->opcode, "cvt.") && stem > strlen("cvt.")) {
@@ -164,7 +164,7 @@ static bool decode_special(struct gw_access_node *n)
 
 	for (size_t i = 0; i < sizeof(specials) / sizeof(*specials); i++)
 		if (strcmp(n->reg, specials[i].reg) == 0) {
-			n->kind = GW_ACCESS_SPECIAL, n->op = (uint16_t)specials[i].sreg;
+			n->kind = GW_NODE_SPECIAL, n->op = (uint16_t)specials[i].sreg;
 			n->bits = 32;
 			return true;
 		}
@@ -187,7 +187,7 @@ static void decode_param(struct gw_access_node *n)
 		offset = strtoull(end + 1, &end, 0);
 	if (strcmp(end, "]") != 0 || index >= UINT32_MAX || offset >= UINT32_MAX)
 		return;
-	n->kind = GW_ACCESS_PARAM;
+	n->kind = GW_NODE_PARAM;
 	n->value = index;
 	n->offset = (uint32_t)offset;
 	n->bits = 64;
@@ -208,7 +208,7 @@ static void decode_constant(struct gw_access_node *n)
 		end++;
 	if (*end)
 		return;
-	n->kind = GW_ACCESS_CONSTANT;
+	n->kind = GW_NODE_CONSTANT;
 	n->value = minus ? 0 - (uint64_t)value : (uint64_t)value;
 	n->bits = 64;
 }
@@ -230,16 +230,16 @@ void gw_access_decode(struct gw_access_node *node)
 /* Operands that a node of this kind must have; an unknown one may have any. */
 static unsigned operands_of(const struct gw_access_node *n)
 {
-	switch ((enum gw_access_kind)n->kind) {
-	case GW_ACCESS_LOAD:
-	case GW_ACCESS_CONVERT:
+	switch ((enum gw_node_kind)n->kind) {
+	case GW_NODE_LOAD:
+	case GW_NODE_CONVERT:
 		return 1;
-	case GW_ACCESS_COMPARE:
-	case GW_ACCESS_LOOP:
+	case GW_NODE_COMPARE:
+	case GW_NODE_LOOP:
 		return 2;
-	case GW_ACCESS_SELECT:
+	case GW_NODE_SELECT:
 		return 3;
-	case GW_ACCESS_OPERATE:
+	case GW_NODE_OPERATE:
 		for (size_t i = 0; i < sizeof(opcodes) / sizeof(*opcodes); i++)
 			if (strncmp(opcodes[i].stem, n->opcode, strlen(opcodes[i].stem)) == 0 &&
 			    n->opcode[strlen(opcodes[i].stem)] == '.')
@@ -272,12 +272,11 @@ const char *gw_access_link(struct gw_access *access, uint32_t *at)
 	}
 	for (uint32_t i = 0; i < access->count; i++) {
 		*at = i;
-		if (nodes[i].kind != GW_ACCESS_UNKNOWN &&
-		    nodes[i].operands != operands_of(&nodes[i]))
+		if (nodes[i].kind != GW_NODE_UNKNOWN && nodes[i].operands != operands_of(&nodes[i]))
 			return "the opcode takes another number of operands";
-		if (nodes[i].kind == GW_ACCESS_LOAD &&
-		    nodes[nodes[i].operand[0]].kind != GW_ACCESS_PARAM)
-			nodes[i].kind = GW_ACCESS_UNKNOWN;
+		if (nodes[i].kind == GW_NODE_LOAD &&
+		    nodes[nodes[i].operand[0]].kind != GW_NODE_PARAM)
+			nodes[i].kind = GW_NODE_UNKNOWN;
 	}
 	return NULL;
 }

@@ -292,13 +292,13 @@ static bool extract_one(struct gw_slicer *s, uint32_t insn, struct gw_access *ou
 	/* A tree that has no room, or whose parts don't fit together, is its root alone: unknown.
 	 */
 	if (t.full)
-		t.node[0].kind = GW_ACCESS_UNKNOWN;
+		t.node[0].kind = GW_NODE_UNKNOWN;
 	out->nodes = gw_arena_copy(s->arena, t.node, out->count * sizeof(*out->nodes));
 	if (!out->nodes || !out->text)
 		return false;
 	if (gw_access_link(out, &at)) {
 		out->count = 1;
-		out->nodes[0].kind = GW_ACCESS_UNKNOWN;
+		out->nodes[0].kind = GW_NODE_UNKNOWN;
 		out->nodes[0].operands = 0;
 	}
 	return true;

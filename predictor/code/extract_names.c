@@ -185,7 +185,7 @@ void gw_name_by_source(struct gw_slicer *s, const struct gw_ir_insn *insn,
 	gw_access_decode(&made);
 	/* A line that means more than this operation (mad, an address with an offset) has another
 	 * decoding. */
-	if (named.kind != made.kind || named.kind == GW_ACCESS_UNKNOWN || named.op != made.op ||
+	if (named.kind != made.kind || named.kind == GW_NODE_UNKNOWN || named.op != made.op ||
 	    named.bits != made.bits || named.from != made.from || strncmp(opcode, "mad.", 4) == 0)
 		return;
 	node->opcode = keep(s, opcode);

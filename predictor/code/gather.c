@@ -170,6 +170,13 @@ static bool steps_known(const struct gw_eval_access *access)
 	return true;
 }
 
+static bool is_middle(struct gw_dim3 grid, struct gw_dim3 block)
+{
+	struct gw_dim3 middle = gw_locality_middle(grid);
+
+	return block.x == middle.x && block.y == middle.y && block.z == middle.z;
+}
+
 /* One access of a warp that is looked at. */
 static void see(void *arg, const struct gw_eval_access *access)
 {
@@ -197,6 +204,8 @@ static void see(void *arg, const struct gw_eval_access *access)
 	} else if (access->space == IR_SPACE_GLOBAL) {
 		add_global(a, access, &r, times);
 		add_footprint(sink->gather->locality, a, access, &r);
+		if (!a->store && is_middle(sink->gather->locality->grid, access->block))
+			gw_replay_add(&sink->gather->replay, access, &r);
 	}
 }
 
@@ -285,7 +294,8 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 	if (why)
 		return why;
 	out->locality = gw_locality_new(arena, launch->config.grid);
-	if (!out->locality || !list_accesses(program, arena, &sink))
+	if (!out->locality || !gw_replay_init(&out->replay, arena) ||
+	    !list_accesses(program, arena, &sink))
 		return "the accesses need more memory than the analysis may use";
 	why = look_at_blocks(program, launch, limits, arena, &sink);
 	if (!out->complete)

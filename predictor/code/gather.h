@@ -11,6 +11,7 @@
 #include "predictor/code/coalescing.h"
 #include "predictor/code/eval.h"
 #include "predictor/code/locality.h"
+#include "predictor/code/replay.h"
 
 /** One memory instruction. */
 struct gw_gather_access {
@@ -35,6 +36,7 @@ struct gw_gather {
 	struct gw_gather_access *access;
 	uint32_t count;
 	struct gw_locality *locality; /**< of global memory, by instruction index */
+	struct gw_replay replay;      /**< global loads of the grid's middle block */
 	struct gw_eval_report report; /**< of the whole grid */
 	uint32_t blocks;              /**< looked at */
 	bool complete;                /**< all their warps ran to their ends */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define SECTOR ((double)GW_SECTOR_BYTES)
-enum { LINE_SHIFT = 2, DIMENSIONS = 3 }; /* a line is four sectors */
+enum { DIMENSIONS = 3 };
 
 struct gw_locality *gw_locality_new(struct gw_arena *arena, struct gw_dim3 grid)
 {
@@ -39,8 +39,7 @@ static struct gw_dim3 block_at(struct gw_dim3 grid, uint64_t n)
 	                        (uint32_t)(n / grid.x / grid.y)};
 }
 
-/* The middle block whose neighbours are looked at; one with a neighbour above in each dimension. */
-static struct gw_dim3 middle_of(struct gw_dim3 grid)
+struct gw_dim3 gw_locality_middle(struct gw_dim3 grid)
 {
 	return (struct gw_dim3){(grid.x - 1) / 2, (grid.y - 1) / 2, (grid.z - 1) / 2};
 }
@@ -59,7 +58,7 @@ static bool neighbour(struct gw_dim3 grid, struct gw_dim3 block, unsigned d, str
 unsigned gw_locality_choose(struct gw_dim3 grid, unsigned most,
                             struct gw_dim3 out[GW_LOCALITY_BLOCKS])
 {
-	struct gw_dim3 middle = middle_of(grid), candidate[DIMENSIONS + 3];
+	struct gw_dim3 middle = gw_locality_middle(grid), candidate[DIMENSIONS + 3];
 	uint64_t blocks = gw_dim3_count(grid);
 	uint64_t next = ((uint64_t)middle.z * grid.y + middle.y) * grid.x + middle.x;
 	unsigned count = 0, candidates = 0;
@@ -183,73 +182,78 @@ static bool belongs(const struct gw_locality_access *a, enum gw_locality_of of)
 	return of == GW_LOCALITY_ALL || a->store == (of == GW_LOCALITY_STORES);
 }
 
+/* Sizes that footprints are counted in: sectors, granules of device memory, lines. */
+enum unit { IN_SECTORS = 0, IN_GRANULES = 1, IN_LINES = 2 /* log2 of the sectors in one */ };
+
 /* A merged set of several cells, for a moment: its memory is an arena of its own. */
 struct merged {
 	struct gw_arena arena;
 	struct gw_distinct set;
+	enum unit unit;
 	double beyond;
+	bool sampled; /* a set that keeps single sectors can't be counted in other units */
 };
 
 enum { MERGED_LIMIT = 1 << 16, MERGED_BYTES = 8 << 20 };
 
-static void merged_init(struct merged *m)
+static void merged_init(struct merged *m, enum unit unit)
 {
+	*m = (struct merged){.unit = unit};
 	gw_arena_init(&m->arena, MERGED_BYTES);
 	gw_distinct_init(&m->set, &m->arena, MERGED_LIMIT);
-	m->beyond = 0;
+}
+
+static void merge_cell(struct merged *m, const struct gw_locality_cell *cell)
+{
+	const struct gw_distinct *from = &cell->sectors;
+
+	m->beyond += cell->beyond;
+	if (m->unit == IN_SECTORS) {
+		gw_distinct_merge(&m->set, from);
+		return;
+	}
+	m->sampled |= from->level > 0 || from->refused || cell->beyond > 0;
+	for (uint32_t i = 0; i < from->size && !m->sampled; i++)
+		if (from->slot[i] != UINT64_MAX)
+			gw_distinct_add(&m->set, from->slot[i] >> m->unit);
 }
 
 static void merge_block(struct merged *m, const struct gw_locality *l, uint32_t slot,
                         enum gw_locality_of of, const bool *members)
 {
-	for (uint32_t i = 0; i < l->access_count; i++) {
-		const struct gw_locality_cell *cell = l->cell[slot][i];
-
-		if (!cell || !belongs(&l->access[i], of) || (members && !members[i]))
-			continue;
-		gw_distinct_merge(&m->set, &cell->sectors);
-		m->beyond += cell->beyond;
-	}
+	for (uint32_t i = 0; i < l->access_count; i++)
+		if (l->cell[slot][i] && belongs(&l->access[i], of) && (!members || members[i]))
+			merge_cell(m, l->cell[slot][i]);
 }
 
 static double merged_count(const struct merged *m)
 {
-	return gw_distinct_count(&m->set) + m->beyond;
+	return m->sampled ? NAN : gw_distinct_count(&m->set) + m->beyond;
 }
 
-/* Lines of an exact set. */
-static double lines_of(const struct gw_distinct *sectors)
+/* What blocks @p first to @p end (places in l->block) touch together. */
+static double count_blocks(const struct gw_locality *l, uint32_t first, uint32_t end,
+                           enum gw_locality_of of, enum unit unit, double *error)
 {
-	struct merged lines;
+	struct merged m;
 	double count;
 
-	if (sectors->level || sectors->refused)
-		return NAN;
-	merged_init(&lines);
-	for (uint32_t i = 0; i < sectors->size; i++)
-		if (sectors->slot[i] != UINT64_MAX)
-			gw_distinct_add(&lines.set, sectors->slot[i] >> LINE_SHIFT);
-	count = gw_distinct_count(&lines.set);
-	gw_arena_free(&lines.arena);
+	merged_init(&m, unit);
+	for (uint32_t b = first; b < end; b++)
+		merge_block(&m, l, b, of, NULL);
+	count = merged_count(&m);
+	if (error)
+		*error = gw_distinct_error(&m.set);
+	gw_arena_free(&m.arena);
 	return count;
-}
-
-static void footprint_of(const struct merged *m, struct gw_footprint *out)
-{
-	out->sectors = merged_count(m);
-	out->lines = m->beyond > 0 ? NAN : lines_of(&m->set);
-	out->error = gw_distinct_error(&m->set);
 }
 
 void gw_locality_block(const struct gw_locality *l, uint32_t slot, enum gw_locality_of of,
                        struct gw_footprint *out)
 {
-	struct merged m;
-
-	merged_init(&m);
-	merge_block(&m, l, slot, of, NULL);
-	footprint_of(&m, out);
-	gw_arena_free(&m.arena);
+	out->sectors = count_blocks(l, slot, slot + 1, of, IN_SECTORS, &out->error);
+	out->granules = count_blocks(l, slot, slot + 1, of, IN_GRANULES, NULL);
+	out->lines = count_blocks(l, slot, slot + 1, of, IN_LINES, NULL);
 }
 
 static bool overlap(const struct gw_locality_access *a, const struct gw_locality_access *b)
@@ -278,57 +282,68 @@ static void group_of(const struct gw_locality *l, uint32_t first, bool *members,
 	}
 }
 
+/** A question about a part of the grid that is told from the middle block and its neighbours. */
+struct question {
+	const struct gw_locality *l;
+	enum gw_locality_of of;
+	enum unit unit;
+	double extent[DIMENSIONS]; /* blocks along each dimension */
+};
+
 /* 1 + (n_d - 1) fresh_d of a group, from the middle block and its neighbour in dimension @p d. */
-static double growth(const struct gw_locality *l, const struct merged *middle, unsigned d,
-                     enum gw_locality_of of, const bool *members)
+static double growth(const struct question *q, const struct merged *middle, unsigned d,
+                     const bool *members)
 {
-	const uint32_t extent[DIMENSIONS] = {l->grid.x, l->grid.y, l->grid.z};
+	const struct gw_locality *l = q->l;
 	struct gw_dim3 beside;
 	struct merged next;
 	double fresh = NAN;
 	uint32_t slot;
 
-	if (!neighbour(l->grid, middle_of(l->grid), d, &beside))
+	if (!neighbour(l->grid, gw_locality_middle(l->grid), d, &beside))
 		return 1;
 	slot = find_block(l->block, l->block_count, beside);
-	merged_init(&next);
+	merged_init(&next, q->unit);
 	if (slot < l->block_count) {
-		merge_block(&next, l, slot, of, members);
-		fresh = 1 - gw_distinct_common(&middle->set, &next.set) /
-		                    fmax(gw_distinct_count(&next.set), 1);
-		if (!(gw_distinct_count(&next.set) > 0))
-			fresh = 0;
+		merge_block(&next, l, slot, q->of, members);
+		fresh = gw_distinct_count(&next.set) > 0
+		                ? 1 - gw_distinct_common(&middle->set, &next.set) /
+		                                  gw_distinct_count(&next.set)
+		                : 0;
 	}
 	gw_arena_free(&next.arena);
-	return 1 + (extent[d] - 1) * fresh;
+	return 1 + (q->extent[d] - 1) * fresh;
 }
 
-static double group_sectors(const struct gw_locality *l, enum gw_locality_of of,
-                            const bool *members, const struct gw_locality_access *range,
-                            double *error)
+static double group_count(const struct question *q, const bool *members,
+                          const struct gw_locality_access *range, double *error)
 {
-	uint32_t slot = find_block(l->block, l->block_count, middle_of(l->grid));
+	const struct gw_locality *l = q->l;
+	uint32_t slot = find_block(l->block, l->block_count, gw_locality_middle(l->grid));
 	struct merged middle;
-	double sectors;
+	double count;
 
 	if (slot == l->block_count)
 		return NAN;
-	merged_init(&middle);
-	merge_block(&middle, l, slot, of, members);
-	sectors = merged_count(&middle);
+	merged_init(&middle, q->unit);
+	merge_block(&middle, l, slot, q->of, members);
+	count = merged_count(&middle);
 	*error = fmax(*error, gw_distinct_error(&middle.set));
-	for (unsigned d = 0; d < DIMENSIONS && sectors > 0; d++)
-		sectors *= growth(l, &middle, d, of, members);
+	for (unsigned d = 0; d < DIMENSIONS && count > 0; d++)
+		count *= growth(q, &middle, d, members);
 	gw_arena_free(&middle.arena);
-	return fmin(sectors, (double)(range->high - range->low) + 1);
+	return isnan(count)
+	               ? NAN
+	               : fmin(count,
+	                      (double)((range->high >> q->unit) - (range->low >> q->unit)) + 1);
 }
 
-static void extrapolate(const struct gw_locality *l, enum gw_locality_of of,
-                        struct gw_footprint *out)
+static double extrapolate(const struct question *q, double *error)
 {
+	const struct gw_locality *l = q->l;
 	bool done[GW_LOCALITY_ACCESSES] = {false};
+	double sum = 0;
 
-	*out = (struct gw_footprint){.lines = NAN};
 	for (uint32_t i = 0; i < l->access_count; i++) {
 		bool members[GW_LOCALITY_ACCESSES] = {false};
 		struct gw_locality_access range;
@@ -338,30 +353,46 @@ static void extrapolate(const struct gw_locality *l, enum gw_locality_of of,
 		group_of(l, i, members, &range);
 		for (uint32_t j = 0; j < l->access_count; j++)
 			done[j] |= members[j];
-		out->sectors += group_sectors(l, of, members, &range, &out->error);
+		sum += group_count(q, members, &range, error);
 	}
+	return sum;
+}
+
+static bool all_known(const struct gw_locality *l, enum gw_locality_of of)
+{
+	for (uint32_t i = 0; i < l->access_count; i++)
+		if (l->access[i].uncounted > 0 && belongs(&l->access[i], of))
+			return false;
+	return !l->refused && !l->dropped;
+}
+
+static bool every_block(const struct gw_locality *l)
+{
+	return l->block_count == gw_dim3_count(l->grid);
+}
+
+/* The whole grid's count in one unit. */
+static double grid_count(const struct gw_locality *l, enum gw_locality_of of, enum unit unit,
+                         double *error)
+{
+	struct question q = {l, of, unit, {l->grid.x, l->grid.y, l->grid.z}};
+
+	*error = 0;
+	if (!all_known(l, of))
+		return NAN;
+	return every_block(l) ? count_blocks(l, 0, l->block_count, of, unit, error)
+	                      : extrapolate(&q, error);
 }
 
 void gw_locality_grid(const struct gw_locality *l, enum gw_locality_of of,
                       struct gw_locality_grid *out)
 {
-	struct merged all;
+	double ignored;
 
-	out->counted = l->block_count == gw_dim3_count(l->grid);
-	if (!out->counted) {
-		extrapolate(l, of, &out->footprint);
-	} else {
-		merged_init(&all);
-		for (uint32_t b = 0; b < l->block_count; b++)
-			merge_block(&all, l, b, of, NULL);
-		footprint_of(&all, &out->footprint);
-		gw_arena_free(&all.arena);
-	}
-	for (uint32_t i = 0; i < l->access_count; i++)
-		if (l->access[i].uncounted > 0 && belongs(&l->access[i], of))
-			out->footprint.sectors = out->footprint.lines = NAN;
-	if (l->refused || l->dropped)
-		out->footprint.sectors = out->footprint.lines = NAN;
+	out->counted = every_block(l);
+	out->footprint.sectors = grid_count(l, of, IN_SECTORS, &out->footprint.error);
+	out->footprint.granules = grid_count(l, of, IN_GRANULES, &ignored);
+	out->footprint.lines = grid_count(l, of, IN_LINES, &ignored);
 }
 
 /* What the rows of the matrix tell: SpScore and degree of sharing. */
@@ -410,62 +441,55 @@ bool gw_locality_graph(const struct gw_locality *l, struct gw_block_graph *out)
 	return true;
 }
 
-static bool loads_counted(const struct gw_locality *l)
+void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out)
 {
-	for (uint32_t i = 0; i < l->access_count; i++)
-		if (!l->access[i].store && l->access[i].uncounted > 0)
-			return false;
-	return !l->refused && !l->dropped;
-}
-
-void gw_locality_l1(const struct gw_locality *l, double resident, double capacity,
-                    struct gw_locality_hits *out)
-{
-	double stay;
-
 	*out = (struct gw_locality_hits){0};
 	for (uint32_t b = 0; b < l->block_count; b++) {
-		struct gw_footprint f;
-
-		gw_locality_block(l, b, GW_LOCALITY_LOADS, &f);
-		out->distinct += f.sectors / l->block_count;
+		out->distinct += count_blocks(l, b, b + 1, GW_LOCALITY_LOADS, IN_SECTORS, NULL) /
+		                 l->block_count;
 		for (uint32_t i = 0; i < l->access_count; i++)
 			if (l->cell[b][i] && !l->access[i].store)
 				out->demanded += l->cell[b][i]->demanded / l->block_count;
 	}
-	stay = fmin(1, capacity / (out->distinct * SECTOR * resident));
-	out->rate = (1 - out->distinct / out->demanded) * stay;
-	if (!loads_counted(l) || !(out->demanded > 0))
+	out->rate = 1 - out->distinct / out->demanded;
+	if (!all_known(l, GW_LOCALITY_LOADS) || !(out->demanded > 0))
 		out->rate = NAN;
 	else
 		out->rate = fmax(out->rate, 0);
 }
 
+/* What @p blocks blocks that follow each other load, in @p unit: whole rows of the grid and planes
+ * of rows, as blocks are started x first. */
+static double round_count(const struct gw_locality *l, double blocks, enum unit unit)
+{
+	double x = fmin(l->grid.x, blocks), y = fmin(l->grid.y, fmax(blocks / x, 1));
+	double z = fmin(l->grid.z, fmax(blocks / x / y, 1)), ignored = 0;
+	struct question q = {l, GW_LOCALITY_LOADS, unit, {x, y, z}};
+
+	return extrapolate(&q, &ignored);
+}
+
 void gw_locality_dram(const struct gw_locality *l, double resident, double l2_bytes,
                       struct gw_locality_dram *out)
 {
-	double blocks = (double)gw_dim3_count(l->grid), per_block = 0, rounds, again, lost;
+	double rounds = fmax((double)gw_dim3_count(l->grid) / resident, 1);
 	struct gw_locality_grid loads, stores, all;
+	enum unit unit = IN_GRANULES;
+	double first, again, lost;
 
 	gw_locality_grid(l, GW_LOCALITY_LOADS, &loads);
 	gw_locality_grid(l, GW_LOCALITY_STORES, &stores);
 	gw_locality_grid(l, GW_LOCALITY_ALL, &all);
-	for (uint32_t b = 0; b < l->block_count; b++) {
-		struct gw_footprint f;
-
-		gw_locality_block(l, b, GW_LOCALITY_LOADS, &f);
-		per_block += f.sectors / l->block_count;
+	first = loads.footprint.granules;
+	if (isnan(first)) {
+		unit = IN_SECTORS;
+		first = loads.footprint.sectors;
 	}
-	/* Blocks that run together share what they can; each round of them, at most as much as
-	 * its blocks touch one by one and as the grid touches at all, asks anew. */
-	rounds = fmax(blocks / resident, 1);
-	again = fmax(rounds * fmin(per_block * fmin(resident, blocks), loads.footprint.sectors) -
-	                     loads.footprint.sectors,
-	             0);
+	again = rounds > 1 ? fmax(rounds * round_count(l, resident, unit) - first, 0) : 0;
 	out->footprint = all.footprint.sectors * SECTOR;
 	out->fits = out->footprint <= l2_bytes;
 	lost = out->fits ? 0 : 1 - l2_bytes / out->footprint;
-	out->read = (loads.footprint.sectors + again * lost) * SECTOR;
+	out->read = (first + again * lost) * SECTOR * (1U << unit);
 	out->write = fmax(stores.footprint.sectors * SECTOR - l2_bytes, 0);
 	if (isnan(stores.footprint.sectors) || isnan(l2_bytes))
 		out->write = NAN;

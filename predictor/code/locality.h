@@ -58,6 +58,9 @@ struct gw_locality *gw_locality_new(struct gw_arena *arena, struct gw_dim3 grid)
 unsigned gw_locality_choose(struct gw_dim3 grid, unsigned most,
                             struct gw_dim3 out[GW_LOCALITY_BLOCKS]);
 
+/** The middle block of a grid, whose neighbours above in each dimension are looked at as well. */
+struct gw_dim3 gw_locality_middle(struct gw_dim3 grid);
+
 /**
  * Add a request of instruction @p id in block @p block, executed @p times, its addresses growing by
  * @p step bytes from one to the next, all of it @p rounds times over.
@@ -70,9 +73,11 @@ void gw_locality_uncounted(struct gw_locality *l, uint32_t id, bool store, doubl
 
 /** What a set of sectors was found to be. */
 struct gw_footprint {
-	double sectors; /**< distinct; NaN when not known */
-	double lines;   /**< distinct 128-byte lines; NaN when the sectors were sampled */
-	double error;   /**< relative standard error of `sectors`; 0: exact */
+	double sectors;  /**< distinct; NaN when not known */
+	double granules; /**< distinct 64-byte pairs of sectors, which device memory gives together;
+	                      NaN also when the sectors were sampled */
+	double lines;    /**< distinct 128-byte lines; NaN as granules */
+	double error;    /**< relative standard error of `sectors`; 0: exact */
 };
 
 /** Which instructions a question is about. */
@@ -85,7 +90,7 @@ void gw_locality_block(const struct gw_locality *l, uint32_t slot, enum gw_local
 /** Footprint of the grid. */
 struct gw_locality_grid {
 	struct gw_footprint footprint;
-	bool counted; /**< every block was looked at; else extrapolated, and lines are NaN */
+	bool counted; /**< every block was looked at; else extrapolated */
 };
 
 /**
@@ -121,13 +126,11 @@ struct gw_locality_hits {
 };
 
 /**
- * Hits of global loads in L1 by a block's own re-use. A sector misses when the block first
- * touches it; after that it hits as long as it stays: where the blocks that share the SM
- * (@p resident) touch no more than @p capacity bytes of L1 all do, beyond that in proportion.
- * What other blocks bring along is left out.
+ * Hits of global loads in a cache that holds all a block touches: a sector misses when the block
+ * first asks for it, and only then. What other blocks bring along is left out; for a block that
+ * touches more than the cache holds there is gw_replay_hits().
  */
-void gw_locality_l1(const struct gw_locality *l, double resident, double capacity,
-                    struct gw_locality_hits *out);
+void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out);
 
 /** Bytes to and from device memory. */
 struct gw_locality_dram {
@@ -137,10 +140,10 @@ struct gw_locality_dram {
 };
 
 /**
- * What a launch whose data is not in L2 yet moves. Each sector loaded comes once; with a footprint
- * beyond L2, re-use by blocks that are not resident together (@p resident of the GPU at a time)
- * finds its data gone with probability 1 - L2 / footprint. What is written and does not stay in L2
- * is written back. NaN where the footprint is not known.
+ * What a launch whose data is not in L2 yet moves. What is loaded comes once, in granules; with a
+ * footprint beyond L2, what a round of blocks (@p resident, in the order they start) loads again
+ * after an earlier round finds its data gone with probability 1 - L2 / footprint. What is written
+ * and does not stay in L2 is written back. NaN where the footprint is not known.
  */
 void gw_locality_dram(const struct gw_locality *l, double resident, double l2_bytes,
                       struct gw_locality_dram *out);

@@ -163,12 +163,26 @@ static double l1_capacity(const struct gw_static_in *in, double resident)
 	return fmax(gw_param_value(in->device, GW_PARAM_l1_size) - block * resident, 0);
 }
 
+/* Hits in L1: all of a block's re-use where the resident blocks fit, else what a cache of the
+ * block's share finds. */
+static double l1_hits(const struct gw_static_in *in, double resident)
+{
+	double capacity = l1_capacity(in, resident);
+	struct gw_locality_hits hits;
+
+	gw_locality_l1(in->gather->locality, &hits);
+	if (isnan(hits.rate) || isnan(capacity))
+		return NAN;
+	if (hits.distinct * GW_SECTOR_BYTES * resident <= capacity)
+		return hits.rate;
+	return fmin(gw_replay_hits(&in->gather->replay, capacity / resident), hits.rate);
+}
+
 static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 {
 	double loads = gw_work_value(work, GW_WORK_global_load_sectors) * GW_SECTOR_BYTES;
 	double stores = gw_work_value(work, GW_WORK_global_store_sectors) * GW_SECTOR_BYTES;
 	double sure = work->q[GW_WORK_global_load_sectors].confidence, read, resident;
-	struct gw_locality_hits hits;
 	struct gw_locality_dram dram;
 	struct gw_occupancy o;
 
@@ -176,8 +190,7 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 		return;
 	resident = fmin(o.blocks_per_sm, ceil(gw_dim3_size(in->launch->config.grid) /
 	                                      gw_param_value(in->device, GW_PARAM_sm_count)));
-	gw_locality_l1(in->gather->locality, resident, l1_capacity(in, resident), &hits);
-	set(work, GW_WORK_l1_hit_rate, hits.rate, sure * cache_model);
+	set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident), sure * cache_model);
 	read = loads * (1 - gw_work_value(work, GW_WORK_l1_hit_rate));
 	set(work, GW_WORK_l2_read_bytes, read, sure * cache_model);
 	set(work, GW_WORK_l2_write_bytes, stores, work->q[GW_WORK_global_store_sectors].confidence);

@@ -191,7 +191,7 @@ static void a_pointer_that_is_raised_only_sometimes_is_unknown(void **state)
 	build_loop(&t, false, true);
 	assert_null(gw_ir_finish(&t.k.b));
 	assert_null(gw_extract(&t.k.b.program, (struct gw_bytes){0}, &t.k.arena, &t.extract));
-	assert_int_equal(t.extract.access[0].nodes[0].kind, GW_ACCESS_UNKNOWN);
+	assert_int_equal(t.extract.access[0].nodes[0].kind, GW_NODE_UNKNOWN);
 	gw_arena_free(&t.k.arena);
 }
 
@@ -236,7 +236,7 @@ static void a_tree_without_end_is_cut_to_an_unknown_root(void **state)
 	assert_null(gw_ir_finish(&t.k.b));
 	assert_null(gw_extract(&t.k.b.program, (struct gw_bytes){0}, &t.k.arena, &t.extract));
 	assert_int_equal(t.extract.access[0].count, 1);
-	assert_int_equal(t.extract.access[0].nodes[0].kind, GW_ACCESS_UNKNOWN);
+	assert_int_equal(t.extract.access[0].nodes[0].kind, GW_NODE_UNKNOWN);
 	gw_arena_free(&t.k.arena);
 }
 

@@ -249,7 +249,8 @@ static void static_rows_of_a_copy_are_what_it_does(void **state)
 	assert_true(value(&work, GW_WORK_barriers) == 0);
 	assert_true(value(&work, GW_WORK_divergent_branches) == 0);
 	assert_true(value(&work, GW_WORK_l1_hit_rate) == 0);
-	assert_true(value(&work, GW_WORK_dram_read_bytes) == 32768.0 * 32 * 32);
+	/* A sector in each line, which device memory gives with its neighbour. */
+	assert_true(value(&work, GW_WORK_dram_read_bytes) == 32768.0 * 32 * 64);
 	assert_true(work.q[GW_WORK_global_load_sectors].confidence == 1);
 	/* 38 MB fit L2, and may be there before. */
 	assert_true(work.q[GW_WORK_dram_read_bytes].confidence == 0.3F);
