@@ -91,7 +91,7 @@ static json_t *kernel_json(const struct inspect_view *view, size_t index)
 	json_object_set_new(o, "code_bytes", gw_json_count(k->code.size));
 	json_object_set_new(o, "functions", functions(k));
 	if (view->job->sass)
-		json_object_set_new(o, "sass", inspect_sass_json(k));
+		json_object_set_new(o, "sass", inspect_sass_json(k, view->job->device));
 	return o;
 }
 

@@ -178,7 +178,7 @@ static void kernel_text(const struct inspect_view *view, size_t index)
 		parameters_text(k);
 	if (view->job->sass) {
 		printf("\n");
-		inspect_sass_text(k);
+		inspect_sass_text(k, view->job->device);
 	}
 }
 
