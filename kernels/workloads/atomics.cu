@@ -62,6 +62,13 @@ extern "C" __global__ void atomic_shared(const unsigned *in, unsigned *out)
 
 enum { BELOW = 1000 };
 
+/* State that all threads do an atomic operation, so many of them on one address. */
+static void state(struct wl_case *c, double *truth, double same)
+{
+	truth[WL_atomic_requests] = (double)c->n;
+	truth[WL_atomic_same_address] = same;
+}
+
 static double *prepare(struct wl_case *c, const char *name, void (*kernel)(const unsigned *, unsigned *), uint64_t sums)
 {
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, BELOW), *sum = wl_zeroed<unsigned>(c, sums);
@@ -87,7 +94,7 @@ static void check(const struct wl_case *c, struct wl_check *k, uint64_t length)
 
 void wl_prepare_atomic_free(struct wl_case *c)
 {
-	prepare(c, "atomic_free", atomic_free, c->n)[WL_atomic_requests] = (double)c->n;
+	state(c, prepare(c, "atomic_free", atomic_free, c->n), 1);
 }
 
 void wl_check_atomic_free(const struct wl_case *c, struct wl_check *k)
@@ -97,7 +104,7 @@ void wl_check_atomic_free(const struct wl_case *c, struct wl_check *k)
 
 void wl_prepare_atomic_warp(struct wl_case *c)
 {
-	prepare(c, "atomic_warp", atomic_warp, c->n / 32)[WL_atomic_requests] = (double)c->n;
+	state(c, prepare(c, "atomic_warp", atomic_warp, c->n / 32), 32);
 }
 
 void wl_check_atomic_warp(const struct wl_case *c, struct wl_check *k)
@@ -110,7 +117,7 @@ void wl_prepare_atomic_same(struct wl_case *c)
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, BELOW), *sum = wl_zeroed<unsigned>(c, 1);
 	double *truth = WL_LAUNCH(c, atomic_same, c->n / BLOCK, BLOCK, 0, in, sum, BELOW);
 
-	wl_moves(truth, (double)c->n * 4, 4)[WL_atomic_requests] = (double)c->n;
+	state(c, wl_moves(truth, (double)c->n * 4, 4), (double)c->n);
 }
 
 void wl_check_atomic_same(const struct wl_case *c, struct wl_check *k)
