@@ -5,8 +5,8 @@
 usage: score_models.py --gpuwatch PROGRAM [--device NAME|FILE] [--json] [--launches FILE] TABLE.csv
 
 TABLE.csv: of kernels/workloads/table.py. Each row becomes a described launch (docs/launch.md) whose
-work is what ncu counted; what no counter gives (operations of the tensor pipe and atomics) is taken
-from what the workload states. Nothing is fitted here. Prints per model the share of rows within
+work is what ncu counted; what no counter gives (atomic operations by thread) is taken from what the
+workload states. Nothing is fitted here. Prints per model the share of rows within
 25% and within 2x, the median error and the geometric mean of predicted over measured, for all
 rows and by family, then the verdicts against ncu's Speed-of-Light.
 """
@@ -22,8 +22,6 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BATCH = 4096  # launches that a file may describe
-TENSOR = {"gemm_wmma_f16": "tensor_fp16_flop", "gemm_tensor_shared": "tensor_fp16_flop",
-          "gemm_wmma_tf32": "tensor_tf32_flop", "gemm_wmma_i8": "tensor_int8_flop"}
 
 
 def work_fields():
@@ -47,8 +45,6 @@ def work_of(row, fields):
     uniform = known(row, "uniform_branches")
     if uniform is not None:
         work["divergent_branches"] = {"value": 1 - uniform, "source": "counted"}
-    if row["kernel"] in TENSOR:
-        work[TENSOR[row["kernel"]]] = {"value": known(row, "truth_tensor_flop"), "source": "static"}
     return work
 
 

@@ -16,6 +16,7 @@ import sys
 
 EQUAL = {"global_load_requests": ["global_load_requests"], "global_load_sectors": ["global_load_sectors"],
          "global_store_requests": ["global_store_requests"], "global_store_sectors": ["global_store_sectors"],
+         "tensor_flop": ["tensor_fp16_flop", "tensor_tf32_flop", "tensor_int8_flop"],
          "fp32_flop": ["fp32_inst", "fp32_fma"], "fp64_flop": ["fp64_inst", "fp64_fma"]}
 TRAFFIC = {"touched_read_bytes": ["dram_read_bytes"], "touched_write_bytes": ["dram_write_bytes"]}
 
