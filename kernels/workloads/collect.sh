@@ -9,6 +9,7 @@
 # Clocks and caches are left as they are. The step's name stands before each file's; K too.
 #   WORKLOADS     the program; default build/bin/gpuwatch-workloads
 #   GPUWATCH_LIB  default build/lib/libgpuwatch.so
+#   ONLY          names or globs of workloads, instead of all
 #   SEED          of the inputs, default 1: all steps then run the same work
 # Exit status: 0 done, 1 a result was wrong or a tool failed, 2 wrong use, 77 no GPU.
 set -u
@@ -18,7 +19,7 @@ program=${WORKLOADS:-$top/build/bin/gpuwatch-workloads}
 library=${GPUWATCH_LIB:-$top/build/lib/libgpuwatch.so}
 seed=${SEED:-1}
 if [ $# -lt 2 ] || [ ! -x "$program" ]; then
-	sed -n '3,16s/^# \{0,1\}//p' "$0" >&2
+	sed -n '3,17s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 mkdir -p "$1" || exit 2
@@ -31,7 +32,9 @@ name=$step$k
 "$program" --only tiny_kernel --size 0 --repeat 1 >/dev/null || exit
 
 chosen() {
-	"$program" --list | awk -v k="$k" -v n="$n" '(NR - 1) % n == k {print $1}'
+	set -f # the globs are the program's; this is always a subshell
+	# shellcheck disable=SC2046,SC2086  # words on purpose
+	"$program" --list $(printf -- '--only=%s ' ${ONLY:-'*'}) | awk -v k="$k" -v n="$n" '(NR - 1) % n == k {print $1}'
 }
 
 # The chosen workloads by launches of our own making, one measured round.
@@ -39,7 +42,7 @@ only=()
 for workload in $(chosen); do
 	only+=("--only=$workload")
 done
-if [ "$n" -eq 1 ]; then
+if [ "$part" = 0/1 ] && [ -z "${ONLY:-}" ]; then
 	only=() # all, which is more than --only can say
 fi
 

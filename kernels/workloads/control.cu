@@ -81,7 +81,8 @@ extern "C" __global__ void serial_thread(const uint32_t *in, uint32_t *out)
 /* One warp of each block works 32 times as long as the other seven. */
 extern "C" __global__ void serial_warp(const uint32_t *in, uint32_t *out)
 {
-	out[wl_thread()] = steps(in[wl_thread()], threadIdx.x / 32 == blockIdx.x % 8 ? 32 * UNIT : UNIT);
+	out[wl_thread()] =
+	        steps(in[wl_thread()], threadIdx.x / 32 == blockIdx.x % 8 ? 32 * UNIT : UNIT);
 }
 
 /* One block of 64 works 64 times as long. */
@@ -90,17 +91,21 @@ extern "C" __global__ void block_skew(const uint32_t *in, uint32_t *out)
 	out[wl_thread()] = steps(in[wl_thread()], blockIdx.x % 64 == 63 ? 64 * UNIT : UNIT);
 }
 
-static void prepare(struct wl_case *c, const char *name, void (*kernel)(const uint32_t *, uint32_t *))
+static void prepare(struct wl_case *c, const char *name,
+                    void (*kernel)(const uint32_t *, uint32_t *))
 {
 	double n = (double)c->n;
-	uint32_t *in = wl_random<uint32_t>(c, c->n, 1, 1 << 24), *out = wl_output<uint32_t>(c, c->n);
-	double *truth = wl_record(c, name, kernel, dim3((unsigned)(c->n / BLOCK)), dim3(BLOCK), 0, (const uint32_t *)in, out);
+	uint32_t *in = wl_random<uint32_t>(c, c->n, 1, 1 << 24),
+	         *out = wl_output<uint32_t>(c, c->n);
+	double *truth = wl_record(c, name, kernel, dim3((unsigned)(c->n / BLOCK)), dim3(BLOCK), 0,
+	                          (const uint32_t *)in, out);
 
 	wl_accesses(wl_moves(truth, n * 4, n * 4), n / 32, 4, n / 32, 4);
 }
 
 /* want(i, value of i): what thread i must have written. */
-template <typename F> static void check(const struct wl_case *c, struct wl_check *k, uint64_t cost, F want)
+template <typename F>
+static void check(const struct wl_case *c, struct wl_check *k, uint64_t cost, F want)
 {
 	wl_in<uint32_t> in(c, 0);
 	wl_out<uint32_t> out(c, 1);
@@ -135,7 +140,8 @@ void wl_check_branch_data(const struct wl_case *c, struct wl_check *k)
 	wl_in<uint8_t> which(c, 1);
 	wl_out<float> out(c, 2);
 
-	wl_each(c, c->n, 10 * UNIT, [&](uint64_t i) { wl_expect(k, i, out[i], path(which[i], in[i]), 1e-6); });
+	wl_each(c, c->n, 10 * UNIT,
+	        [&](uint64_t i) { wl_expect(k, i, out[i], path(which[i], in[i]), 1e-6); });
 }
 
 void wl_prepare_collatz(struct wl_case *c)
@@ -173,7 +179,9 @@ void wl_prepare_serial_warp(struct wl_case *c)
 
 void wl_check_serial_warp(const struct wl_case *c, struct wl_check *k)
 {
-	check(c, k, 8 * UNIT, [](uint64_t i, uint32_t v) { return steps(v, i % BLOCK / 32 == i / BLOCK % 8 ? 32 * UNIT : UNIT); });
+	check(c, k, 8 * UNIT, [](uint64_t i, uint32_t v) {
+		return steps(v, i % BLOCK / 32 == i / BLOCK % 8 ? 32 * UNIT : UNIT);
+	});
 }
 
 void wl_prepare_block_skew(struct wl_case *c)
@@ -183,5 +191,7 @@ void wl_prepare_block_skew(struct wl_case *c)
 
 void wl_check_block_skew(const struct wl_case *c, struct wl_check *k)
 {
-	check(c, k, 4 * UNIT, [](uint64_t i, uint32_t v) { return steps(v, i / BLOCK % 64 == 63 ? 64 * UNIT : UNIT); });
+	check(c, k, 4 * UNIT, [](uint64_t i, uint32_t v) {
+		return steps(v, i / BLOCK % 64 == 63 ? 64 * UNIT : UNIT);
+	});
 }

@@ -2,7 +2,8 @@
 /* Indexed access: gathers and scatters over the whole array, a window, or rows of a table. */
 #include "kernels/workloads/prepare.cuh"
 
-extern "C" __global__ void gather_words(const float *in, const unsigned *index, float *out, unsigned n)
+extern "C" __global__ void gather_words(const float *in, const unsigned *index, float *out,
+                                        unsigned n)
 {
 	unsigned i = wl_thread();
 
@@ -11,7 +12,8 @@ extern "C" __global__ void gather_words(const float *in, const unsigned *index, 
 }
 
 /* The index is counted from the start of the thread's own window. */
-extern "C" __global__ void gather_window(const float *in, const unsigned *index, float *out, unsigned n, unsigned window)
+extern "C" __global__ void gather_window(const float *in, const unsigned *index, float *out,
+                                         unsigned n, unsigned window)
 {
 	unsigned i = wl_thread();
 
@@ -19,7 +21,8 @@ extern "C" __global__ void gather_window(const float *in, const unsigned *index,
 		out[i] = in[i / window * window + index[i]];
 }
 
-extern "C" __global__ void scatter_words(const float *in, const unsigned *index, float *out, unsigned n)
+extern "C" __global__ void scatter_words(const float *in, const unsigned *index, float *out,
+                                         unsigned n)
 {
 	unsigned i = wl_thread();
 
@@ -28,7 +31,8 @@ extern "C" __global__ void scatter_words(const float *in, const unsigned *index,
 }
 
 /* A warp copies a row of 128 floats: what an embedding does. */
-extern "C" __global__ void gather_rows(const float4 *table, const unsigned *index, float4 *out, unsigned rows)
+extern "C" __global__ void gather_rows(const float4 *table, const unsigned *index, float4 *out,
+                                       unsigned rows)
 {
 	unsigned row = wl_thread() / 32, lane = threadIdx.x % 32;
 
@@ -73,7 +77,8 @@ void wl_prepare_gather_window(struct wl_case *c)
 	unsigned *index = wl_random<unsigned>(c, n, 0, WINDOW);
 	float *out = wl_output<float>(c, n);
 
-	state(WL_LAUNCH(c, gather_window, wl_blocks(n, BLOCK), BLOCK, 0, in, index, out, n, WINDOW), n, 2);
+	state(WL_LAUNCH(c, gather_window, wl_blocks(n, BLOCK), BLOCK, 0, in, index, out, n, WINDOW),
+	      n, 2);
 }
 
 void wl_check_gather_window(const struct wl_case *c, struct wl_check *k)
@@ -82,7 +87,9 @@ void wl_check_gather_window(const struct wl_case *c, struct wl_check *k)
 	wl_in<unsigned> index(c, 1);
 	wl_out<float> out(c, 2);
 
-	wl_each(c, c->n, 8, [&](uint64_t i) { wl_expect(k, i, out[i], in[i / WINDOW * WINDOW + index[i]], 0); });
+	wl_each(c, c->n, 8, [&](uint64_t i) {
+		wl_expect(k, i, out[i], in[i / WINDOW * WINDOW + index[i]], 0);
+	});
 }
 
 /* A permutation of 0 .. n-1, n a power of two: each step maps the range onto itself one to one. */
@@ -128,10 +135,12 @@ void wl_prepare_gather_rows(struct wl_case *c)
 	float *table = wl_random<float>(c, (uint64_t)TABLE * ROW, -1, 1);
 	unsigned *index = wl_random<unsigned>(c, rows, 0, TABLE);
 	float *out = wl_output<float>(c, rows * ROW);
-	double *truth = WL_LAUNCH(c, gather_rows, wl_blocks(rows * 32, BLOCK), BLOCK, 0, (float4 *)table, index, (float4 *)out, rows);
+	double *truth = WL_LAUNCH(c, gather_rows, wl_blocks(rows * 32, BLOCK), BLOCK, 0,
+	                          (float4 *)table, index, (float4 *)out, rows);
 
 	wl_moves(truth, NAN, (double)rows * ROW * 4);
-	wl_accesses(truth, 2 * (double)rows, 8.5, (double)rows, 16); /* a row of 16 sectors, 1 of its index */
+	wl_accesses(truth, 2 * (double)rows, 8.5, (double)rows,
+	            16); /* a row of 16 sectors, 1 of its index */
 }
 
 void wl_check_gather_rows(const struct wl_case *c, struct wl_check *k)
@@ -140,5 +149,7 @@ void wl_check_gather_rows(const struct wl_case *c, struct wl_check *k)
 	wl_in<unsigned> index(c, 1);
 	wl_out<float> out(c, 2);
 
-	wl_each(c, c->n * ROW, 8, [&](uint64_t i) { wl_expect(k, i, out[i], table[(uint64_t)index[i / ROW] * ROW + i % ROW], 0); });
+	wl_each(c, c->n * ROW, 8, [&](uint64_t i) {
+		wl_expect(k, i, out[i], table[(uint64_t)index[i / ROW] * ROW + i % ROW], 0);
+	});
 }

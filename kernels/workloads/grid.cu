@@ -43,15 +43,18 @@ static void check_steps(const struct wl_case *c, struct wl_check *k, unsigned co
 	wl_in<uint32_t> in(c, 0);
 	wl_out<uint32_t> out(c, 1);
 
-	wl_each(c, out.count, count, [&](uint64_t i) { wl_expect(k, i, out[i], steps(in[i], count), 0); });
+	wl_each(c, out.count, count,
+	        [&](uint64_t i) { wl_expect(k, i, out[i], steps(in[i], count), 0); });
 }
 
 void wl_prepare_tail_heavy(struct wl_case *c)
 {
-	uint32_t *in = wl_random<uint32_t>(c, c->n * WIDE, 0, 4294967296.0), *out = wl_output<uint32_t>(c, c->n * WIDE);
+	uint32_t *in = wl_random<uint32_t>(c, c->n * WIDE, 0, 4294967296.0),
+	         *out = wl_output<uint32_t>(c, c->n * WIDE);
 	double n = (double)c->n * WIDE;
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, tail_heavy, c->n, WIDE, 0, in, out), n * 4, n * 4), n / 32, 4, n / 32, 4);
+	wl_accesses(wl_moves(WL_LAUNCH(c, tail_heavy, c->n, WIDE, 0, in, out), n * 4, n * 4),
+	            n / 32, 4, n / 32, 4);
 }
 
 void wl_check_tail_heavy(const struct wl_case *c, struct wl_check *k)
@@ -61,10 +64,12 @@ void wl_check_tail_heavy(const struct wl_case *c, struct wl_check *k)
 
 void wl_prepare_few_blocks(struct wl_case *c)
 {
-	uint32_t *in = wl_random<uint32_t>(c, FEW * NARROW, 0, 4294967296.0), *out = wl_output<uint32_t>(c, FEW * NARROW);
+	uint32_t *in = wl_random<uint32_t>(c, FEW * NARROW, 0, 4294967296.0),
+	         *out = wl_output<uint32_t>(c, FEW * NARROW);
 	double n = FEW * NARROW;
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, few_blocks, FEW, NARROW, 0, in, out, c->n), n * 4, n * 4), n / 32, 4, n / 32, 4);
+	wl_accesses(wl_moves(WL_LAUNCH(c, few_blocks, FEW, NARROW, 0, in, out, c->n), n * 4, n * 4),
+	            n / 32, 4, n / 32, 4);
 }
 
 void wl_check_few_blocks(const struct wl_case *c, struct wl_check *k)
@@ -79,7 +84,8 @@ void wl_prepare_tiny_blocks(struct wl_case *c)
 	uint32_t *out = wl_output<uint32_t>(c, c->n);
 	double n = (double)c->n;
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, tiny_blocks, c->n, 32, 0, out, VALUE), 0, n * 4), 0, 0, n, 1);
+	wl_accesses(wl_moves(WL_LAUNCH(c, tiny_blocks, c->n, 32, 0, out, VALUE), 0, n * 4), 0, 0, n,
+	            1);
 }
 
 void wl_check_tiny_blocks(const struct wl_case *c, struct wl_check *k)
@@ -94,7 +100,8 @@ void wl_prepare_tiny_kernel(struct wl_case *c)
 	float *in = wl_random<float>(c, c->n, -1, 1), *out = wl_output<float>(c, c->n);
 	double n = (double)c->n;
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, tiny_kernel, 1, c->n, 0, in, out), n * 4, n * 4), n / 32, 4, n / 32, 4);
+	wl_accesses(wl_moves(WL_LAUNCH(c, tiny_kernel, 1, c->n, 0, in, out), n * 4, n * 4), n / 32,
+	            4, n / 32, 4);
 }
 
 void wl_check_tiny_kernel(const struct wl_case *c, struct wl_check *k)

@@ -40,7 +40,8 @@ extern "C" __global__ void histogram_contended(const uint8_t *in, unsigned *bins
 }
 
 /* Compare all bins with a count of all inputs; bin(value) is where a value belongs. */
-template <typename T, typename F> static void check(const struct wl_case *c, struct wl_check *k, unsigned bins, uint64_t n, F bin)
+template <typename T, typename F>
+static void check(const struct wl_case *c, struct wl_check *k, unsigned bins, uint64_t n, F bin)
 {
 	wl_in<T> in(c, 0);
 	wl_out<unsigned> out(c, 1);
@@ -58,7 +59,8 @@ void wl_prepare_histogram_shared(struct wl_case *c)
 {
 	uint64_t words = c->n / 4;
 	unsigned grid = wl_blocks(words, BLOCK) < 132 * 8 ? wl_blocks(words, BLOCK) : 132 * 8;
-	unsigned *in = wl_random<unsigned>(c, words, 0, 4294967296.0), *bins = wl_zeroed<unsigned>(c, BYTES);
+	unsigned *in = wl_random<unsigned>(c, words, 0, 4294967296.0),
+	         *bins = wl_zeroed<unsigned>(c, BYTES);
 	double *truth = WL_LAUNCH(c, histogram_shared, grid, BLOCK, 0, in, bins, words);
 
 	wl_accesses(wl_moves(truth, (double)words * 4, BYTES * 4), (double)words / 32, 4, 0, 0);
@@ -77,7 +79,8 @@ void wl_check_histogram_shared(const struct wl_case *c, struct wl_check *k)
 void wl_prepare_histogram_global(struct wl_case *c)
 {
 	unsigned *in = wl_random<unsigned>(c, c->n, 0, BINS), *bins = wl_zeroed<unsigned>(c, BINS);
-	double *truth = WL_LAUNCH(c, histogram_global, wl_blocks(c->n, BLOCK), BLOCK, 0, in, bins, c->n);
+	double *truth =
+	        WL_LAUNCH(c, histogram_global, wl_blocks(c->n, BLOCK), BLOCK, 0, in, bins, c->n);
 
 	wl_moves(truth, (double)c->n * 4, NAN)[WL_atomic_requests] = (double)c->n;
 }
@@ -91,12 +94,14 @@ void wl_prepare_histogram_contended(struct wl_case *c)
 {
 	uint8_t *in = wl_random<uint8_t>(c, c->n, 0, 256);
 	unsigned *bins = wl_zeroed<unsigned>(c, FEW);
-	double *truth = WL_LAUNCH(c, histogram_contended, wl_blocks(c->n, BLOCK), BLOCK, 0, in, bins, c->n);
+	double *truth =
+	        WL_LAUNCH(c, histogram_contended, wl_blocks(c->n, BLOCK), BLOCK, 0, in, bins, c->n);
 
 	wl_moves(truth, (double)c->n, FEW * 4)[WL_atomic_requests] = (double)c->n;
 }
 
 void wl_check_histogram_contended(const struct wl_case *c, struct wl_check *k)
 {
-	check<uint8_t>(c, k, FEW, c->n, [](unsigned *want, uint8_t v) { want[v < 240 ? 0 : v - 240]++; });
+	check<uint8_t>(c, k, FEW, c->n,
+	               [](unsigned *want, uint8_t v) { want[v < 240 ? 0 : v - 240]++; });
 }

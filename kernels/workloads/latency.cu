@@ -118,7 +118,9 @@ static void prepare_chase(struct wl_case *c, unsigned length)
 	unsigned *links = prepare_ring(c, length, LINE), *out = wl_output<unsigned>(c, 1);
 	double hops = (double)c->n;
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, chase_one, 1, 1, 0, links, out, c->n), fmin(hops, length) * 32, 4), hops, 1, 1, 1);
+	wl_accesses(wl_moves(WL_LAUNCH(c, chase_one, 1, 1, 0, links, out, c->n),
+	                     fmin(hops, length) * 32, 4),
+	            hops, 1, 1, 1);
 }
 
 static void check_chase(const struct wl_case *c, struct wl_check *k)
@@ -129,8 +131,14 @@ static void check_chase(const struct wl_case *c, struct wl_check *k)
 }
 
 #define CHASE(name, length)                                                                        \
-	void wl_prepare_##name(struct wl_case *c) { prepare_chase(c, length); }                    \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k) { check_chase(c, k); }
+	void wl_prepare_##name(struct wl_case *c)                                                  \
+	{                                                                                          \
+		prepare_chase(c, length);                                                          \
+	}                                                                                          \
+	void wl_check_##name(const struct wl_case *c, struct wl_check *k)                          \
+	{                                                                                          \
+		check_chase(c, k);                                                                 \
+	}
 CHASE(chase_dram, 1 << 21) /* 256 MiB */
 CHASE(chase_l2, 1 << 15)   /* 4 MiB */
 CHASE(chase_l1, 1 << 8)    /* 32 KiB */
@@ -150,14 +158,17 @@ void wl_check_chase_many(const struct wl_case *c, struct wl_check *k)
 {
 	wl_out<unsigned> out(c, 1);
 
-	wl_each(c, c->n, 16 * HOPS, [&](uint64_t i) { wl_expect(k, i, out[i], followed(c, (unsigned)(i % LENGTH), HOPS, LINE), 0); });
+	wl_each(c, c->n, 16 * HOPS, [&](uint64_t i) {
+		wl_expect(k, i, out[i], followed(c, (unsigned)(i % LENGTH), HOPS, LINE), 0);
+	});
 }
 
 void wl_prepare_chase_shared(struct wl_case *c)
 {
 	unsigned *links = prepare_ring(c, RING, 1), *out = wl_output<unsigned>(c, 32);
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, chase_shared, 1, 32, 0, links, out, c->n), RING * 4, 128), RING / 32, 4, 1, 4);
+	wl_accesses(wl_moves(WL_LAUNCH(c, chase_shared, 1, 32, 0, links, out, c->n), RING * 4, 128),
+	            RING / 32, 4, 1, 4);
 }
 
 void wl_check_chase_shared(const struct wl_case *c, struct wl_check *k)
@@ -199,7 +210,8 @@ void wl_prepare_low_occupancy(struct wl_case *c)
 {
 	uint64_t threads = c->n * FEW;
 	float *in = wl_random<float>(c, threads * PER, -1, 1), *out = wl_output<float>(c, threads);
-	double *truth = WL_LAUNCH(c, low_occupancy, c->n, FEW, 160 * 1024, in, out, threads), n = (double)threads;
+	double *truth = WL_LAUNCH(c, low_occupancy, c->n, FEW, 160 * 1024, in, out, threads),
+	       n = (double)threads;
 
 	wl_accesses(wl_moves(truth, n * PER * 4, n * 4), n / 32 * PER, 4, n / 32, 4);
 	truth[WL_fp32_flop] = n * PER;
@@ -222,10 +234,12 @@ void wl_check_low_occupancy(const struct wl_case *c, struct wl_check *k)
 void wl_prepare_barriers(struct wl_case *c)
 {
 	uint64_t threads = c->n * WIDE;
-	unsigned *in = wl_random<unsigned>(c, threads, 0, 4294967296.0), *out = wl_output<unsigned>(c, threads);
+	unsigned *in = wl_random<unsigned>(c, threads, 0, 4294967296.0),
+	         *out = wl_output<unsigned>(c, threads);
 	double n = (double)threads;
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, barriers, c->n, WIDE, 0, in, out), n * 4, n * 4), n / 32, 4, n / 32, 4);
+	wl_accesses(wl_moves(WL_LAUNCH(c, barriers, c->n, WIDE, 0, in, out), n * 4, n * 4), n / 32,
+	            4, n / 32, 4);
 }
 
 void wl_check_barriers(const struct wl_case *c, struct wl_check *k)

@@ -31,14 +31,17 @@ extern "C" __global__ void mc_pi(const uint32_t *state, unsigned *count)
 	count[wl_thread()] = hits(state[wl_thread()]);
 }
 
-/* Log of a price after 64 steps of geometric Brownian motion, two normal deviates by Box-Muller each. */
-extern "C" __global__ void mc_option(const uint32_t *states, float *out, float drift, float volatility)
+/* Log of a price after 64 steps of geometric Brownian motion, two normal deviates by Box-Muller
+ * each. */
+extern "C" __global__ void mc_option(const uint32_t *states, float *out, float drift,
+                                     float volatility)
 {
 	uint32_t state = states[wl_thread()];
 	float sum = 0;
 
 	for (unsigned i = 0; i < STEPS; i++) {
-		float u = ((float)(draw(&state) >> 8) + 0.5f) * 0x1p-24f, v = (float)(draw(&state) >> 8) * 0x1p-24f, s, c;
+		float u = ((float)(draw(&state) >> 8) + 0.5f) * 0x1p-24f,
+		      v = (float)(draw(&state) >> 8) * 0x1p-24f, s, c;
 		float radius = sqrtf(-2 * logf(u));
 
 		sincospif(2 * v, &s, &c);
@@ -53,7 +56,9 @@ void wl_prepare_mc_pi(struct wl_case *c)
 	unsigned *count = wl_output<unsigned>(c, c->n);
 	double n = (double)c->n;
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, mc_pi, c->n / BLOCK, BLOCK, 0, state, count), n * 4, n * 4), n / 32, 4, n / 32, 4);
+	wl_accesses(
+	        wl_moves(WL_LAUNCH(c, mc_pi, c->n / BLOCK, BLOCK, 0, state, count), n * 4, n * 4),
+	        n / 32, 4, n / 32, 4);
 }
 
 /* Against the same integers on the host, and all together against pi. */
@@ -63,10 +68,12 @@ void wl_check_mc_pi(const struct wl_case *c, struct wl_check *k)
 	wl_out<unsigned> count(c, 1);
 	double sum = 0, draws = (double)c->n * DRAWS;
 
-	wl_each(c, c->n, 8 * DRAWS, [&](uint64_t i) { wl_expect(k, i, count[i], hits(state[i]), 0); });
+	wl_each(c, c->n, 8 * DRAWS,
+	        [&](uint64_t i) { wl_expect(k, i, count[i], hits(state[i]), 0); });
 	for (uint64_t i = 0; i < c->n; i++)
 		sum += count[i];
-	wl_expect(k, c->n, 4 * sum / draws, M_PI, 4 * 6 * 0.41 / sqrt(draws)); /* six standard deviations */
+	wl_expect(k, c->n, 4 * sum / draws, M_PI,
+	          4 * 6 * 0.41 / sqrt(draws)); /* six standard deviations */
 }
 
 static const float DRIFT = 1e-4f, VOLATILITY = 0.02f;
@@ -77,8 +84,10 @@ void wl_prepare_mc_option(struct wl_case *c)
 	float *out = wl_output<float>(c, c->n);
 	double n = (double)c->n;
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, mc_option, c->n / BLOCK, BLOCK, 0, state, out, DRIFT, VOLATILITY), n * 4, n * 4), n / 32, 4,
-	            n / 32, 4);
+	wl_accesses(wl_moves(WL_LAUNCH(c, mc_option, c->n / BLOCK, BLOCK, 0, state, out, DRIFT,
+	                               VOLATILITY),
+	                     n * 4, n * 4),
+	            n / 32, 4, n / 32, 4);
 }
 
 void wl_check_mc_option(const struct wl_case *c, struct wl_check *k)
@@ -91,9 +100,11 @@ void wl_check_mc_option(const struct wl_case *c, struct wl_check *k)
 		double sum = 0;
 
 		for (unsigned j = 0; j < STEPS; j++) {
-			double u = (float)((float)(draw(&state) >> 8) + 0.5f) * 0x1p-24, v = (draw(&state) >> 8) * 0x1p-24;
+			double u = (float)((float)(draw(&state) >> 8) + 0.5f) * 0x1p-24,
+			       v = (draw(&state) >> 8) * 0x1p-24;
 
-			sum += 2 * DRIFT + VOLATILITY * sqrt(-2 * log(u)) * (sin(2 * M_PI * v) + cos(2 * M_PI * v));
+			sum += 2 * DRIFT + VOLATILITY * sqrt(-2 * log(u)) *
+			                           (sin(2 * M_PI * v) + cos(2 * M_PI * v));
 		}
 		wl_expect(k, i, out[i], exp(sum), 2e-5 * exp(sum));
 	});

@@ -20,7 +20,8 @@ extern "C" __global__ void nbody_pairs(const float4 *body, float4 *acceleration,
 #pragma unroll 8
 		for (unsigned j = 0; j < TILE; j++) {
 			float dx = tile[j].x - me.x, dy = tile[j].y - me.y, dz = tile[j].z - me.z;
-			float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + SOFTENING), s = tile[j].w * inverse * inverse * inverse;
+			float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + SOFTENING),
+			      s = tile[j].w * inverse * inverse * inverse;
 
 			ax += dx * s;
 			ay += dy * s;
@@ -32,7 +33,8 @@ extern "C" __global__ void nbody_pairs(const float4 *body, float4 *acceleration,
 }
 
 /* Lennard-Jones energy over 64 listed neighbours, those beyond the cut-off skipped. */
-extern "C" __global__ void neighbour_energy(const float4 *body, const unsigned *list, float *energy, unsigned n, float cutoff2)
+extern "C" __global__ void neighbour_energy(const float4 *body, const unsigned *list, float *energy,
+                                            unsigned n, float cutoff2)
 {
 	unsigned i = wl_thread();
 	float4 me;
@@ -43,7 +45,8 @@ extern "C" __global__ void neighbour_energy(const float4 *body, const unsigned *
 	me = body[i];
 	for (unsigned k = 0; k < NEIGHBOURS; k++) {
 		float4 other = body[list[(size_t)k * n + i]];
-		float dx = other.x - me.x, dy = other.y - me.y, dz = other.z - me.z, r2 = dx * dx + dy * dy + dz * dz + SOFTENING;
+		float dx = other.x - me.x, dy = other.y - me.y, dz = other.z - me.z,
+		      r2 = dx * dx + dy * dy + dz * dz + SOFTENING;
 
 		if (r2 < cutoff2) {
 			float s = 0.01f / (r2 * r2 * r2);
@@ -97,12 +100,14 @@ void wl_prepare_neighbour_energy(struct wl_case *c)
 	float *body = wl_random<float>(c, n * 4, 0, 1);
 	unsigned *list = wl_random<unsigned>(c, n * NEIGHBOURS, 0, (double)n);
 	float *energy = wl_output<float>(c, n);
-	double *truth = WL_LAUNCH(c, neighbour_energy, wl_blocks(n, 128), 128, 0, (float4 *)body, list, energy, n, CUTOFF2);
+	double *truth = WL_LAUNCH(c, neighbour_energy, wl_blocks(n, 128), 128, 0, (float4 *)body,
+	                          list, energy, n, CUTOFF2);
 
 	wl_moves(truth, (double)n * (16 + NEIGHBOURS * 4), (double)n * 4);
 }
 
-/* A pair whose distance rounds across the cut-off may count or not: by that much the sum may differ. */
+/* A pair whose distance rounds across the cut-off may count or not: by that much the sum may
+ * differ. */
 void wl_check_neighbour_energy(const struct wl_case *c, struct wl_check *k)
 {
 	wl_in<float> body(c, 0);
@@ -120,7 +125,8 @@ void wl_check_neighbour_energy(const struct wl_case *c, struct wl_check *k)
 				r2 += pow((double)body[4 * j + a] - body[4 * i + a], 2);
 			s = 0.01f / (r2 * r2 * r2);
 			sum += r2 < CUTOFF2 ? s * (s - 1) : 0;
-			tolerance += fabs(r2 - CUTOFF2) < 1e-6 ? fabs(s * (s - 1)) : 2e-5 * s * (s + 1);
+			tolerance +=
+			        fabs(r2 - CUTOFF2) < 1e-6 ? fabs(s * (s - 1)) : 2e-5 * s * (s + 1);
 		}
 		wl_expect(k, i, energy[i], sum, tolerance);
 	});

@@ -30,12 +30,14 @@ __host__ __device__ inline uint32_t wl_bits(uint32_t seed, uint64_t i)
 }
 
 /** Value @p i of an input in [low, high). The fma is explicit: both sides round alike. */
-template <typename T> __host__ __device__ inline T wl_value(uint32_t seed, uint64_t i, double low, double high)
+template <typename T>
+__host__ __device__ inline T wl_value(uint32_t seed, uint64_t i, double low, double high)
 {
 	uint32_t bits = wl_bits(seed, i);
 
 	if constexpr (std::is_integral_v<T>)
-		return (T)((long long)low + (long long)((uint64_t)bits * (uint64_t)(high - low) >> 32));
+		return (T)((long long)low +
+		           (long long)((uint64_t)bits * (uint64_t)(high - low) >> 32));
 	else if constexpr (std::is_same_v<T, double>)
 		return fma((double)bits * 0x1p-32, high - low, low);
 	else if constexpr (std::is_same_v<T, float>)
@@ -45,9 +47,11 @@ template <typename T> __host__ __device__ inline T wl_value(uint32_t seed, uint6
 }
 
 /* extern "C" is for the kernels that are measured; this one only ever runs before them. */
-template <typename T> __global__ void wl_fill(T *x, uint64_t count, uint32_t seed, double low, double high)
+template <typename T>
+__global__ void wl_fill(T *x, uint64_t count, uint32_t seed, double low, double high)
 {
-	for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count; i += (uint64_t)gridDim.x * blockDim.x)
+	for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
+	     i += (uint64_t)gridDim.x * blockDim.x)
 		x[i] = wl_value<T>(seed, i, low, high);
 }
 
@@ -69,7 +73,8 @@ template <typename T> T *wl_given(struct wl_case *c, uint64_t count, T *host)
 	struct wl_buffer *b = wl_buffer_new(c, count * sizeof(T), WL_INPUT);
 
 	b->host = host;
-	wl_must(cudaMemcpy(b->device, host, count * sizeof(T), cudaMemcpyHostToDevice), "copying an input");
+	wl_must(cudaMemcpy(b->device, host, count * sizeof(T), cudaMemcpyHostToDevice),
+	        "copying an input");
 	return (T *)b->device;
 }
 
@@ -97,7 +102,9 @@ template <typename T> T *wl_zeroed(struct wl_case *c, uint64_t count)
 template <typename T> struct wl_in {
 	const struct wl_buffer &b;
 
-	wl_in(const struct wl_case *c, unsigned index) : b(c->buffer[index]) {}
+	wl_in(const struct wl_case *c, unsigned index) : b(c->buffer[index])
+	{
+	}
 	T operator[](uint64_t i) const
 	{
 		return b.host ? ((const T *)b.host)[i] : wl_value<T>(b.seed, i, b.low, b.high);
@@ -110,14 +117,22 @@ template <typename T> struct wl_out {
 	uint64_t count;
 
 	wl_out(const struct wl_case *c, unsigned index)
-	    : values(wl_host<T>(c->buffer[index].bytes / sizeof(T))), count(c->buffer[index].bytes / sizeof(T))
+	    : values(wl_host<T>(c->buffer[index].bytes / sizeof(T))),
+	      count(c->buffer[index].bytes / sizeof(T))
 	{
-		wl_must(cudaMemcpy(values, c->buffer[index].device, c->buffer[index].bytes, cudaMemcpyDeviceToHost),
+		wl_must(cudaMemcpy(values, c->buffer[index].device, c->buffer[index].bytes,
+		                   cudaMemcpyDeviceToHost),
 		        "copying an output");
 	}
 	wl_out(const wl_out &) = delete;
-	~wl_out() { free(values); }
-	T operator[](uint64_t i) const { return values[i]; }
+	~wl_out()
+	{
+		free(values);
+	}
+	T operator[](uint64_t i) const
+	{
+		return values[i];
+	}
 };
 
 /**
@@ -141,9 +156,11 @@ template <typename F> void wl_each(const struct wl_case *c, uint64_t count, uint
 
 /** Record a launch; its arguments are converted to the kernel's parameter types. */
 template <typename... P, typename... A>
-double *wl_record(struct wl_case *c, const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... args)
+double *wl_record(struct wl_case *c, const char *name, void (*kernel)(P...), dim3 grid, dim3 block,
+                  size_t shared, A... args)
 {
-	static_assert(sizeof...(P) == sizeof...(A) && sizeof...(P) <= WL_ARGS, "arguments do not fit the kernel");
+	static_assert(sizeof...(P) == sizeof...(A) && sizeof...(P) <= WL_ARGS,
+	              "arguments do not fit the kernel");
 	struct wl_launch *l = &c->launch[c->launch_count++];
 	size_t at = 0;
 
@@ -154,23 +171,29 @@ double *wl_record(struct wl_case *c, const char *name, void (*kernel)(P...), dim
 	l->block[0] = block.x, l->block[1] = block.y, l->block[2] = block.z;
 	l->dynamic_shared = shared;
 	auto put = [&](auto value) {
-		at = (at + alignof(decltype(value)) - 1) / alignof(decltype(value)) * alignof(decltype(value));
+		at = (at + alignof(decltype(value)) - 1) / alignof(decltype(value)) *
+		     alignof(decltype(value));
 		l->arg_offset[l->arg_count] = at;
 		l->arg_size[l->arg_count++] = sizeof value;
 		memcpy(l->args + at, &value, sizeof value);
 		at += sizeof value;
 	};
-	static_assert((((sizeof(P) + 7) / 8 * 8) + ...) <= WL_ARG_BYTES, "too many bytes of arguments");
+	static_assert((((sizeof(P) + 7) / 8 * 8) + ...) <= WL_ARG_BYTES,
+	              "too many bytes of arguments");
 	(put((P)args), ...);
 	for (double &t : l->truth)
 		t = NAN;
 	if (shared > 48 * 1024)
-		wl_must(cudaFuncSetAttribute(l->function, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared), name);
+		wl_must(cudaFuncSetAttribute(l->function,
+		                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+		                             (int)shared),
+		        name);
 	return l->truth;
 }
 
 /** Record a launch of @p kernel; gives its truth[] to fill in. */
-#define WL_LAUNCH(c, kernel, grid, block, shared, ...) wl_record(c, #kernel, kernel, grid, block, shared, __VA_ARGS__)
+#define WL_LAUNCH(c, kernel, grid, block, shared, ...)                                             \
+	wl_record(c, #kernel, kernel, grid, block, shared, __VA_ARGS__)
 
 /** Blocks of @p block that cover @p n. */
 static inline unsigned wl_blocks(uint64_t n, uint64_t block)
@@ -187,7 +210,8 @@ static inline double *wl_moves(double *truth, double read, double written)
 }
 
 /** State warp-wide accesses: @p loads and @p stores requests of so many sectors each. */
-static inline void wl_accesses(double *truth, double loads, double load_sectors, double stores, double store_sectors)
+static inline void wl_accesses(double *truth, double loads, double load_sectors, double stores,
+                               double store_sectors)
 {
 	truth[WL_global_load_requests] = loads;
 	truth[WL_global_load_sectors] = loads * load_sectors;

@@ -55,7 +55,8 @@ extern "C" __global__ void reduce_rows(const float *in, float *sums)
 }
 
 /* One thread per column of a row-major matrix: coalesced, but a serial loop over the rows. */
-extern "C" __global__ void reduce_columns(const float *in, float *sums, unsigned rows, unsigned columns)
+extern "C" __global__ void reduce_columns(const float *in, float *sums, unsigned rows,
+                                          unsigned columns)
 {
 	unsigned column = wl_thread();
 	float v = 0;
@@ -93,7 +94,6 @@ void wl_prepare_reduce_shuffle(struct wl_case *c)
 	double *truth = WL_LAUNCH(c, reduce_shuffle, persistent(n), BLOCK, 0, (float4 *)in, sum, n);
 
 	wl_accesses(wl_moves(truth, (double)c->n * 4, 8), (double)n / 32, 16, 0, 0);
-	truth[WL_fp32_flop] = (double)c->n + 31 * persistent(n) * BLOCK / 32.0;
 	truth[WL_atomic_requests] = persistent(n) * BLOCK / 32.0;
 }
 
@@ -116,7 +116,8 @@ void wl_prepare_reduce_shared(struct wl_case *c)
 	float *in = wl_random<float>(c, n, -1, 1), *partial = wl_output<float>(c, blocks);
 	double *truth = WL_LAUNCH(c, reduce_shared, blocks, BLOCK, 0, in, partial, n);
 
-	wl_accesses(wl_moves(truth, (double)n * 4, (double)blocks * 4), (double)n / 32, 4, (double)blocks, 1);
+	wl_accesses(wl_moves(truth, (double)n * 4, (double)blocks * 4), (double)n / 32, 4,
+	            (double)blocks, 1);
 	truth[WL_fp32_flop] = (double)blocks * (BLOCK - 1);
 }
 
@@ -188,7 +189,8 @@ void wl_prepare_dot_f64(struct wl_case *c)
 	double *partial = wl_output<double>(c, grid * (BLOCK / 32));
 	double *truth = WL_LAUNCH(c, dot_f64, grid, BLOCK, 0, a, b, partial, n);
 
-	wl_accesses(wl_moves(truth, (double)n * 16, grid * 8.0 * 8), (double)n / 16, 8, grid * 8.0, 1);
+	wl_accesses(wl_moves(truth, (double)n * 16, grid * 8.0 * 8), (double)n / 16, 8, grid * 8.0,
+	            1);
 }
 
 void wl_check_dot_f64(const struct wl_case *c, struct wl_check *k)
@@ -203,6 +205,7 @@ void wl_check_dot_f64(const struct wl_case *c, struct wl_check *k)
 		for (uint64_t start = warp * 32; start < c->n; start += threads)
 			for (uint64_t i = start; i < start + 32 && i < c->n; i++)
 				want += a[i] * b[i];
-		wl_expect(k, warp, partial[warp], want, 1e-12 * (1 + (double)(c->n / partial.count)));
+		wl_expect(k, warp, partial[warp], want,
+		          1e-12 * (1 + (double)(c->n / partial.count)));
 	});
 }

@@ -33,7 +33,8 @@ extern "C" __global__ void cholesky_warp(const float *in, float *out)
 enum { SMALL = 4 };
 
 /* A 4 x 4 system per thread in registers; elements of all systems lie interleaved. */
-extern "C" __global__ void solve_thread(const double *matrix, const double *right, double *x, unsigned systems)
+extern "C" __global__ void solve_thread(const double *matrix, const double *right, double *x,
+                                        unsigned systems)
 {
 	unsigned s = wl_thread();
 	double a[SMALL][SMALL + 1];
@@ -44,7 +45,8 @@ extern "C" __global__ void solve_thread(const double *matrix, const double *righ
 	for (int i = 0; i < SMALL; i++) {
 #pragma unroll
 		for (int j = 0; j < SMALL; j++)
-			a[i][j] = matrix[(size_t)(i * SMALL + j) * systems + s] + (i == j ? SMALL : 0);
+			a[i][j] = matrix[(size_t)(i * SMALL + j) * systems + s] +
+			          (i == j ? SMALL : 0);
 		a[i][SMALL] = right[(size_t)i * systems + s];
 	}
 #pragma unroll
@@ -69,7 +71,8 @@ extern "C" __global__ void solve_thread(const double *matrix, const double *righ
 enum { ROWS = 64 };
 
 /* Thomas's algorithm: two dependent sweeps over 64 unknowns, the factor kept in global memory. */
-extern "C" __global__ void tridiagonal(const float *lower, const float *upper, const float *right, float *factor, float *x, unsigned systems)
+extern "C" __global__ void tridiagonal(const float *lower, const float *upper, const float *right,
+                                       float *factor, float *x, unsigned systems)
 {
 	unsigned s = wl_thread();
 	float g = 0, d = 0;
@@ -98,7 +101,8 @@ void wl_prepare_cholesky_warp(struct wl_case *c)
 	uint64_t values = c->n * ORDER * ORDER;
 	float *in = wl_random<float>(c, values, -1, 1), *out = wl_output<float>(c, values);
 
-	wl_accesses(wl_moves(WL_LAUNCH(c, cholesky_warp, c->n, ORDER, 0, in, out), (double)values * 4, (double)values * 4),
+	wl_accesses(wl_moves(WL_LAUNCH(c, cholesky_warp, c->n, ORDER, 0, in, out),
+	                     (double)values * 4, (double)values * 4),
 	            (double)values / 32, 4, (double)values / 32, 4);
 }
 
@@ -118,7 +122,8 @@ void wl_check_cholesky_warp(const struct wl_case *c, struct wl_check *k)
 				for (unsigned i = 0; i < j; i++)
 					sum -= a[row][i] * a[j][i];
 				a[row][j] = row < j ? 0 : row == j ? sqrt(sum) : sum / a[j][j];
-				wl_expect(k, base + row * ORDER + j, out[base + row * ORDER + j], a[row][j], 1e-5);
+				wl_expect(k, base + row * ORDER + j, out[base + row * ORDER + j],
+				          a[row][j], 1e-5);
 			}
 	});
 }
@@ -126,9 +131,11 @@ void wl_check_cholesky_warp(const struct wl_case *c, struct wl_check *k)
 void wl_prepare_solve_thread(struct wl_case *c)
 {
 	double n = (double)c->n;
-	double *matrix = wl_random<double>(c, c->n * SMALL * SMALL, -1, 1), *right = wl_random<double>(c, c->n * SMALL, -1, 1);
+	double *matrix = wl_random<double>(c, c->n * SMALL * SMALL, -1, 1),
+	       *right = wl_random<double>(c, c->n * SMALL, -1, 1);
 	double *x = wl_output<double>(c, c->n * SMALL);
-	double *truth = WL_LAUNCH(c, solve_thread, wl_blocks(c->n, 128), 128, 0, matrix, right, x, c->n);
+	double *truth =
+	        WL_LAUNCH(c, solve_thread, wl_blocks(c->n, 128), 128, 0, matrix, right, x, c->n);
 
 	wl_accesses(wl_moves(truth, n * 20 * 8, n * 4 * 8), n * 20 / 32, 8, n * 4 / 32, 8);
 }
@@ -144,7 +151,8 @@ void wl_check_solve_thread(const struct wl_case *c, struct wl_check *k)
 			double sum = 0;
 
 			for (uint64_t j = 0; j < SMALL; j++)
-				sum += (matrix[(i * SMALL + j) * c->n + s] + (i == j ? SMALL : 0)) * x[j * c->n + s];
+				sum += (matrix[(i * SMALL + j) * c->n + s] + (i == j ? SMALL : 0)) *
+				       x[j * c->n + s];
 			wl_expect(k, i * c->n + s, sum, right[i * c->n + s], 1e-13);
 		}
 	});
@@ -153,9 +161,12 @@ void wl_check_solve_thread(const struct wl_case *c, struct wl_check *k)
 void wl_prepare_tridiagonal(struct wl_case *c)
 {
 	uint64_t values = c->n * ROWS;
-	float *lower = wl_random<float>(c, values, -1, 1), *upper = wl_random<float>(c, values, -1, 1);
-	float *right = wl_random<float>(c, values, -1, 1), *factor = wl_output<float>(c, values), *x = wl_output<float>(c, values);
-	double *truth = WL_LAUNCH(c, tridiagonal, wl_blocks(c->n, 64), 64, 0, lower, upper, right, factor, x, c->n);
+	float *lower = wl_random<float>(c, values, -1, 1),
+	      *upper = wl_random<float>(c, values, -1, 1);
+	float *right = wl_random<float>(c, values, -1, 1), *factor = wl_output<float>(c, values),
+	      *x = wl_output<float>(c, values);
+	double *truth = WL_LAUNCH(c, tridiagonal, wl_blocks(c->n, 64), 64, 0, lower, upper, right,
+	                          factor, x, c->n);
 
 	wl_moves(truth, (double)values * 12, (double)values * 8);
 }

@@ -5,7 +5,8 @@
 /* Five points, straight from memory: neighbours come from the caches. */
 extern "C" __global__ void stencil2d_5(const float *in, float *out, int n)
 {
-	int x = (int)(blockIdx.x * blockDim.x + threadIdx.x), y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
+	int x = (int)(blockIdx.x * blockDim.x + threadIdx.x),
+	    y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
 	size_t i = (size_t)y * n + x;
 	float sum;
 
@@ -48,7 +49,8 @@ extern "C" __global__ void stencil2d_box(const float *in, const float *weight, f
 /* Seven points, one thread per point. */
 extern "C" __global__ void stencil3d_7(const float *in, float *out, int n)
 {
-	int x = (int)(blockIdx.x * blockDim.x + threadIdx.x), y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
+	int x = (int)(blockIdx.x * blockDim.x + threadIdx.x),
+	    y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
 	int z = (int)blockIdx.z;
 	size_t plane = (size_t)n * n, i = z * plane + (size_t)y * n + x;
 	float sum = 0;
@@ -73,7 +75,8 @@ enum { REACH = 4 };
 /* 25 points in fp64: a thread walks along z and keeps its column in registers. */
 extern "C" __global__ void stencil3d_25(const double *in, double *out, int n)
 {
-	int x = (int)(blockIdx.x * blockDim.x + threadIdx.x), y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
+	int x = (int)(blockIdx.x * blockDim.x + threadIdx.x),
+	    y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
 	size_t plane = (size_t)n * n, column = (size_t)y * n + x;
 	double z[2 * REACH + 1];
 
@@ -106,7 +109,9 @@ template <typename T> struct padded {
 
 	double at(int64_t x, int64_t y, int64_t z = 0) const
 	{
-		return x < 0 || y < 0 || z < 0 || x >= n || y >= n || z >= n ? 0 : (double)in[(uint64_t)((z * n + y) * n + x)];
+		return x < 0 || y < 0 || z < 0 || x >= n || y >= n || z >= n
+		               ? 0
+		               : (double)in[(uint64_t)((z * n + y) * n + x)];
 	}
 };
 
@@ -128,7 +133,9 @@ void wl_check_stencil2d_5(const struct wl_case *c, struct wl_check *k)
 	wl_each(c, c->n * c->n, 12, [&](uint64_t i) {
 		int64_t x = (int64_t)(i % c->n), y = (int64_t)(i / c->n);
 
-		wl_expect(k, i, out[i], 0.5 * in.at(x, y) + 0.125 * (in.at(x - 1, y) + in.at(x + 1, y) + in.at(x, y - 1) + in.at(x, y + 1)),
+		wl_expect(k, i, out[i],
+		          0.5 * in.at(x, y) + 0.125 * (in.at(x - 1, y) + in.at(x + 1, y) +
+		                                       in.at(x, y - 1) + in.at(x, y + 1)),
 		          1e-6);
 	});
 }
@@ -137,9 +144,11 @@ void wl_prepare_stencil2d_box(struct wl_case *c)
 {
 	unsigned n = (unsigned)c->n;
 	double points = (double)n * n;
-	float *in = wl_random<float>(c, c->n * n, -1, 1), *weight = wl_random<float>(c, BOX * BOX, -0.1, 0.1);
+	float *in = wl_random<float>(c, c->n * n, -1, 1),
+	      *weight = wl_random<float>(c, BOX * BOX, -0.1, 0.1);
 	float *out = wl_output<float>(c, c->n * n);
-	double *truth = WL_LAUNCH(c, stencil2d_box, dim3(n / TILE_X, n / TILE_Y), dim3(TILE_X, TILE_Y), 0, in, weight, out, n);
+	double *truth = WL_LAUNCH(c, stencil2d_box, dim3(n / TILE_X, n / TILE_Y),
+	                          dim3(TILE_X, TILE_Y), 0, in, weight, out, n);
 
 	wl_moves(truth, points * 4, points * 4)[WL_global_store_requests] = points / 32;
 	truth[WL_fp32_flop] = points * 2 * BOX * BOX;
@@ -157,7 +166,8 @@ void wl_check_stencil2d_box(const struct wl_case *c, struct wl_check *k)
 
 		for (int j = 0; j < BOX; j++)
 			for (int b = 0; b < BOX; b++)
-				want += (double)weight[(uint64_t)(j * BOX + b)] * in.at(x + b, y + j);
+				want += (double)weight[(uint64_t)(j * BOX + b)] *
+				        in.at(x + b, y + j);
 		wl_expect(k, i, out[i], want, 2e-6);
 	});
 }
@@ -166,8 +176,10 @@ void wl_prepare_stencil3d_7(struct wl_case *c)
 {
 	unsigned n = (unsigned)c->n;
 	double points = (double)n * n * n;
-	float *in = wl_random<float>(c, c->n * n * n, -1, 1), *out = wl_output<float>(c, c->n * n * n);
-	double *truth = WL_LAUNCH(c, stencil3d_7, dim3(n / 32, n / 8, n), dim3(32, 8), 0, in, out, n);
+	float *in = wl_random<float>(c, c->n * n * n, -1, 1),
+	      *out = wl_output<float>(c, c->n * n * n);
+	double *truth =
+	        WL_LAUNCH(c, stencil3d_7, dim3(n / 32, n / 8, n), dim3(32, 8), 0, in, out, n);
 
 	wl_moves(truth, points * 4, points * 4)[WL_global_store_requests] = points / 32;
 }
@@ -180,8 +192,8 @@ void wl_check_stencil3d_7(const struct wl_case *c, struct wl_check *k)
 
 	wl_each(c, n * n * n, 16, [&](uint64_t i) {
 		int64_t x = (int64_t)(i % n), y = (int64_t)(i / n % n), z = (int64_t)(i / n / n);
-		double sum = in.at(x - 1, y, z) + in.at(x + 1, y, z) + in.at(x, y - 1, z) + in.at(x, y + 1, z) +
-		             in.at(x, y, z - 1) + in.at(x, y, z + 1);
+		double sum = in.at(x - 1, y, z) + in.at(x + 1, y, z) + in.at(x, y - 1, z) +
+		             in.at(x, y + 1, z) + in.at(x, y, z - 1) + in.at(x, y, z + 1);
 
 		wl_expect(k, i, out[i], 0.25 * in.at(x, y, z) + 0.125 * sum, 1e-6);
 	});
@@ -191,7 +203,8 @@ void wl_prepare_stencil3d_25(struct wl_case *c)
 {
 	unsigned n = (unsigned)c->n;
 	double points = (double)n * n * n;
-	double *in = wl_random<double>(c, c->n * n * n, -1, 1), *out = wl_output<double>(c, c->n * n * n);
+	double *in = wl_random<double>(c, c->n * n * n, -1, 1),
+	       *out = wl_output<double>(c, c->n * n * n);
 	double *truth = WL_LAUNCH(c, stencil3d_25, dim3(n / 32, n / 4), dim3(32, 4), 0, in, out, n);
 
 	wl_moves(truth, points * 8, points * 8)[WL_global_store_requests] = points / 32;
@@ -208,8 +221,9 @@ void wl_check_stencil3d_25(const struct wl_case *c, struct wl_check *k)
 		double want = 0.5 * in.at(x, y, z);
 
 		for (int r = 1; r <= REACH; r++)
-			want += 0.0625 / r * (in.at(x - r, y, z) + in.at(x + r, y, z) + in.at(x, y - r, z) + in.at(x, y + r, z) +
-			                      in.at(x, y, z - r) + in.at(x, y, z + r));
+			want += 0.0625 / r *
+			        (in.at(x - r, y, z) + in.at(x + r, y, z) + in.at(x, y - r, z) +
+			         in.at(x, y + r, z) + in.at(x, y, z - r) + in.at(x, y, z + r));
 		wl_expect(k, i, out[i], want, 1e-14);
 	});
 }

@@ -95,8 +95,10 @@ def counted(path):
         entry = by_id.setdefault(int(row["ID"]), (row["Kernel Name"], {}))
         entry[1][row["Metric Name"]] = number(row["Metric Value"])
     keys = launches(path)
-    if len(keys) != len(by_id):
+    if len(by_id) > len(keys):
         fail(table, f"{len(by_id)} kernels were counted, {len(keys)} launched")
+    if len(by_id) < len(keys):  # ncu writes what it has when it is cut short
+        print(f"table.py: {table}: the first {len(by_id)} of {len(keys)} launches were counted", file=sys.stderr)
     result = {}
     for (key, row), (_, (kernel, values)) in zip(keys.items(), sorted(by_id.items())):
         if kernel.split("(")[0] != row["kernel"]:

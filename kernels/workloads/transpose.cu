@@ -35,14 +35,17 @@ extern "C" __global__ void transpose_conflict(const float *in, float *out, unsig
 	transpose_tile<TILE>(in, out, n);
 }
 
-static void prepare(struct wl_case *c, const char *name, void (*kernel)(const float *, float *, unsigned), double store_sectors)
+static void prepare(struct wl_case *c, const char *name,
+                    void (*kernel)(const float *, float *, unsigned), double store_sectors)
 {
 	unsigned n = (unsigned)c->n;
 	double elements = (double)n * n;
 	float *in = wl_random<float>(c, c->n * n, -1, 1), *out = wl_output<float>(c, c->n * n);
-	double *truth = wl_record(c, name, kernel, dim3(n / TILE, n / TILE), dim3(TILE, ROWS), 0, in, out, n);
+	double *truth = wl_record(c, name, kernel, dim3(n / TILE, n / TILE), dim3(TILE, ROWS), 0,
+	                          in, out, n);
 
-	wl_accesses(wl_moves(truth, elements * 4, elements * 4), elements / 32, 4, elements / 32, store_sectors);
+	wl_accesses(wl_moves(truth, elements * 4, elements * 4), elements / 32, 4, elements / 32,
+	            store_sectors);
 }
 
 static void check(const struct wl_case *c, struct wl_check *k)
@@ -51,12 +54,19 @@ static void check(const struct wl_case *c, struct wl_check *k)
 	wl_out<float> out(c, 1);
 	uint64_t n = c->n;
 
-	wl_each(c, n * n, 4, [&](uint64_t i) { wl_expect(k, i, out[i], in[i % n * n + i / n], 0); });
+	wl_each(c, n * n, 4,
+	        [&](uint64_t i) { wl_expect(k, i, out[i], in[i % n * n + i / n], 0); });
 }
 
 #define TRANSPOSE(name, store_sectors)                                                             \
-	void wl_prepare_##name(struct wl_case *c) { prepare(c, #name, name, store_sectors); }      \
-	void wl_check_##name(const struct wl_case *c, struct wl_check *k) { check(c, k); }
+	void wl_prepare_##name(struct wl_case *c)                                                  \
+	{                                                                                          \
+		prepare(c, #name, name, store_sectors);                                            \
+	}                                                                                          \
+	void wl_check_##name(const struct wl_case *c, struct wl_check *k)                          \
+	{                                                                                          \
+		check(c, k);                                                                       \
+	}
 TRANSPOSE(transpose_naive, 32)
 TRANSPOSE(transpose_tiled, 4)
 TRANSPOSE(transpose_conflict, 4)
