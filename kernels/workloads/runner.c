@@ -29,7 +29,7 @@ static cudaEvent_t before[WL_LAUNCHES], after[WL_LAUNCHES];
 static void *flush;
 static size_t flush_bytes;
 
-void wl_must(int error, const char *what)
+void wl_must(unsigned error, const char *what)
 {
 	if (!error)
 		return;

@@ -114,7 +114,7 @@ typedef void wl_check_fn(const struct wl_case *c, struct wl_check *k);
 void wl_expect(struct wl_check *k, uint64_t index, double got, double want, double tolerance);
 
 /** End the program with status 3 and one message when @p error (a cudaError_t) is not 0. */
-void wl_must(int error, const char *what);
+void wl_must(unsigned error, const char *what);
 
 /** A new buffer of @p c; ends the program when the limit on memory would be passed. */
 struct wl_buffer *wl_buffer_new(struct wl_case *c, size_t bytes, enum wl_role role);
