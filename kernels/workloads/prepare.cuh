@@ -164,6 +164,8 @@ double *wl_record(struct wl_case *c, const char *name, void (*kernel)(P...), dim
 	struct wl_launch *l = &c->launch[c->launch_count++];
 	size_t at = 0;
 
+	if (c->launch_count > WL_LAUNCHES)
+		wl_must(cudaErrorInvalidValue, "more launches than WL_LAUNCHES");
 	*l = wl_launch{};
 	l->kernel = name;
 	l->function = (const void *)kernel;

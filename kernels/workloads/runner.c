@@ -49,10 +49,12 @@ struct wl_buffer *wl_buffer_new(struct wl_case *c, size_t bytes, enum wl_role ro
 {
 	struct wl_buffer *b = &c->buffer[c->buffer_count];
 
-	if (c->buffer_count == WL_BUFFERS || bytes > WL_MEMORY_LIMIT - allocated) {
-		gw_error("workloads: %s at size %u: more than %zu MiB or %d buffers would be taken "
-		         "at once; choose fewer workloads or smaller sizes (--only, --size)",
-		         c->info->name, c->size, WL_MEMORY_LIMIT >> 20, WL_BUFFERS);
+	if (c->buffer_count == WL_BUFFERS)
+		wl_must(cudaErrorInvalidValue, "more buffers than WL_BUFFERS");
+	if (bytes > WL_MEMORY_LIMIT - allocated) {
+		gw_error("workloads: %s at size %u: more than %zu MiB would be taken at once; "
+		         "choose fewer workloads or smaller sizes (--only, --size)",
+		         c->info->name, c->size, WL_MEMORY_LIMIT >> 20);
 		exit(WL_USAGE);
 	}
 	*b = (struct wl_buffer){.bytes = bytes, .role = role};
