@@ -4,8 +4,9 @@
 # in the folder OUT. With K/N only every Nth workload, beginning with the Kth (from 0). Steps:
 #   check   every case against its reference, several processes at once: check.jsonl, check.err
 #   times   every launch under gpuwatch's audit mode, in place: times.jsonl, times.gwl
-#   code    counters that do not depend on caches, by ncu's kernel replay: code.jsonl, code.csv
-#   state   counters that do, in place, by ncu's application replay: state.jsonl, state.csv
+#   code    counters of what the code does, by ncu's kernel replay: code.jsonl, code.csv
+#   light   Speed-of-Light and L1, by kernel replay: light.jsonl, light.csv
+#   state   counters that depend on L2, in place, by application replay: state.jsonl, state.csv
 # Clocks and caches are left as they are. The step's name stands before each file's; K too.
 #   WORKLOADS     the program; default build/bin/gpuwatch-workloads
 #   GPUWATCH_LIB  default build/lib/libgpuwatch.so
@@ -19,7 +20,7 @@ program=${WORKLOADS:-$top/build/bin/gpuwatch-workloads}
 library=${GPUWATCH_LIB:-$top/build/lib/libgpuwatch.so}
 seed=${SEED:-1}
 if [ $# -lt 2 ] || [ ! -x "$program" ]; then
-	sed -n '3,17s/^# \{0,1\}//p' "$0" >&2
+	sed -n '3,18s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 mkdir -p "$1" || exit 2
@@ -83,7 +84,7 @@ times)
 	LD_PRELOAD=$library GPUWATCH_OUT=$out/$name.gwl GPUWATCH_SUMMARY=0 \
 		"$program" --json --repeat "${REPEAT:-10}" --seed "$seed" "${only[@]}" >"$out/$name.jsonl"
 	;;
-code)
+code | light)
 	count --replay-mode kernel
 	;;
 state)
@@ -91,7 +92,7 @@ state)
 	count --replay-mode application --app-replay-buffer memory
 	;;
 *)
-	echo "collect.sh: there is no step \"$step\"; check, times, code and state are" >&2
+	echo "collect.sh: there is no step \"$step\"; check, times, code, light and state are" >&2
 	exit 2
 	;;
 esac

@@ -4,7 +4,7 @@
 
 usage: table.py --logdump PROGRAM FOLDER... > table.csv
 
-FOLDER: outputs of collect.sh; any of the steps times, code and state, in any number of parts.
+FOLDER: outputs of collect.sh; any of the steps times, code, light and state, in any number of parts.
 PROGRAM: gpu_logdump of the build. Columns: what was launched; `seconds` and `mad_seconds`, median
 and median deviation in place; the counters of counters.tsv by their first column; and, after
 `truth_`, what the workload states of itself. A cell is empty where nothing is known.
@@ -37,12 +37,13 @@ def truths():
 
 
 def launches(path):
-    """The program's lines in their order; a replayed program says each again."""
+    """The program's lines in their order; a replayed program says each again. The key holds n as well,
+    so that runs of other versions of the set are not mixed."""
     rows = {}
     with open(path) as file:
         for line in file:
             row = json.loads(line)
-            rows.setdefault((row["workload"], row["size"], row["launch"]), row)
+            rows.setdefault((row["workload"], row["size"], row["launch"], row["n"]), row)
     return rows
 
 
@@ -132,7 +133,7 @@ def main():
             step = re.match("[a-z]*", os.path.basename(path)).group()
             if step == "times":
                 seconds.update(in_place(path, args.logdump))
-            elif step in ("code", "state"):
+            elif step in ("code", "light", "state"):
                 for key, metrics in counted(path).items():
                     values.setdefault((step, key), {}).update(metrics)
             else:
