@@ -93,15 +93,19 @@ def light(row):
 
 
 def score(rows, answers):
-    pairs, verdicts = {}, {}
+    pairs, verdicts, reasons = {}, {}, {}
     for row, answer in zip(rows, answers):
         measured = float(row["seconds"])
         for model in answer["models"]:
+            if model["seconds"] is None:
+                reasons.setdefault(model["model"], []).append(model["reason"])
             for group in ("all", row["family"]):
                 pairs.setdefault(model["model"], {}).setdefault(group, []).append((model["seconds"], measured))
         key = (light(row), answer["verdict"]["bound"])
         verdicts[key] = verdicts.get(key, 0) + 1
     scores = {model: {group: summary(p) for group, p in groups.items()} for model, groups in pairs.items()}
+    for model, said in reasons.items():
+        scores[model]["all"]["reason"] = statistics.mode(said)
     return scores, verdicts
 
 
@@ -110,12 +114,12 @@ def percent(value):
 
 
 def table(scores, verdicts):
-    print(f"{'MODEL':<16} {'ROWS':>5} {'ANSWERED':>8} {'IN 25%':>7} {'IN 2x':>6} {'MEDIAN ERROR':>12} {'P/M':>6}")
+    print(f"{'MODEL':<16} {'ROWS':>5} {'ANSWERED':>8} {'IN 25%':>7} {'IN 2x':>6} {'MEDIAN ERROR':>12} {'P/M':>6}  WHY NOT ALL, MOSTLY")
     for model, groups in scores.items():
         s = groups["all"]
         ratio = "-" if s["geometric_ratio"] is None else f"{s['geometric_ratio']:.2f}"
         print(f"{model:<16} {s['rows']:>5} {s['answered']:>8} {percent(s['within_25']):>7} {percent(s['within_2x']):>6} "
-              f"{percent(s['median_error']):>12} {ratio:>6}")
+              f"{percent(s['median_error']):>12} {ratio:>6}  {s.get('reason', '')}")
     families = [group for group in next(iter(scores.values())) if group != "all"]
     for title, figure in (("within 25%", "within_25"), ("within 2x", "within_2x"), ("median error", "median_error")):
         print(f"\n{title + ', by family':<24}" + "".join(f"{model[:14]:>15}" for model in scores))
