@@ -5,7 +5,8 @@
 #   check   every case against its reference, several processes at once: check.jsonl, check.err
 #   times   every launch under gpuwatch's audit mode, in place: times.jsonl, times.gwl
 #   code    counters of what the code does, by ncu's kernel replay: code.jsonl, code.csv
-#   light   Speed-of-Light and L1, by kernel replay: light.jsonl, light.csv
+#   cache   what SMs ask of L1 and L2, by kernel replay: cache.jsonl, cache.csv
+#   light   ncu's Speed-of-Light, by kernel replay: light.jsonl, light.csv
 #   state   counters that depend on L2, in place, by application replay: state.jsonl, state.csv
 # Clocks and caches are left as they are. The step's name stands before each file's; K too.
 #   WORKLOADS     the program; default build/bin/gpuwatch-workloads
@@ -20,7 +21,7 @@ program=${WORKLOADS:-$top/build/bin/gpuwatch-workloads}
 library=${GPUWATCH_LIB:-$top/build/lib/libgpuwatch.so}
 seed=${SEED:-1}
 if [ $# -lt 2 ] || [ ! -x "$program" ]; then
-	sed -n '3,18s/^# \{0,1\}//p' "$0" >&2
+	sed -n '3,19s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 mkdir -p "$1" || exit 2
@@ -84,7 +85,7 @@ times)
 	LD_PRELOAD=$library GPUWATCH_OUT=$out/$name.gwl GPUWATCH_SUMMARY=0 \
 		"$program" --json --repeat "${REPEAT:-10}" --seed "$seed" "${only[@]}" >"$out/$name.jsonl"
 	;;
-code | light)
+code | cache | light)
 	count --replay-mode kernel
 	;;
 state)
@@ -92,7 +93,7 @@ state)
 	count --replay-mode application --app-replay-buffer memory
 	;;
 *)
-	echo "collect.sh: there is no step \"$step\"; check, times, code, light and state are" >&2
+	echo "collect.sh: there is no step \"$step\"; check, times, code, cache, light and state are" >&2
 	exit 2
 	;;
 esac

@@ -4,7 +4,7 @@
 
 usage: table.py --logdump PROGRAM FOLDER... > table.csv
 
-FOLDER: outputs of collect.sh; any of the steps times, code, light and state, in any number of parts.
+FOLDER: outputs of collect.sh; any of the steps times, code, cache, light and state, in any number of parts.
 PROGRAM: gpu_logdump of the build. Columns: what was launched; `seconds` and `mad_seconds`, median
 and median deviation in place; the counters of counters.tsv by their first column; and, after
 `truth_`, what the workload states of itself. A cell is empty where nothing is known.
@@ -25,10 +25,10 @@ LAUNCH = ["workload", "family", "size", "launch", "n", "kernel", "grid", "block"
 
 
 def counters():
-    """Rows of counters.tsv: (what, how, metrics, factor)."""
+    """Rows of counters.tsv: (what, metrics, factor); each metric is taken in one way only."""
     with open(f"{HERE}/counters.tsv") as file:
         rows = [line.rstrip("\n").split("\t") for line in file if line.strip() and line[0] != "#"]
-    return [(what, how, metrics.split("+"), float(factor)) for what, how, metrics, factor in rows]
+    return [(what, metrics.split("+"), float(factor)) for what, _, metrics, factor in rows]
 
 
 def truths():
@@ -133,9 +133,9 @@ def main():
             step = re.match("[a-z]*", os.path.basename(path)).group()
             if step == "times":
                 seconds.update(in_place(path, args.logdump))
-            elif step in ("code", "light", "state"):
+            elif step in ("code", "cache", "light", "state"):
                 for key, metrics in counted(path).items():
-                    values.setdefault((step, key), {}).update(metrics)
+                    values.setdefault(key, {}).update(metrics)
             else:
                 continue
             for key, row in launches(path).items():
@@ -146,7 +146,7 @@ def main():
     for key, row in rows.items():
         median, deviation = seconds.get(key, (None, None))
         cells = [row[name] for name in LAUNCH] + [median, deviation]
-        cells += [total(values.get((how, key), {}), metrics, factor) for _, how, metrics, factor in known]
+        cells += [total(values.get(key, {}), metrics, factor) for _, metrics, factor in known]
         cells += [row["truth"].get(t) for t in stated]
         out.writerow(map(cell, cells))
 
