@@ -2,7 +2,7 @@
 # CUDA and CUPTI are opened at run time; only their headers are needed here. They are
 # looked for in CUDA_HOME, beside nvcc, in /usr/local/cuda, and last in build/cuda-headers,
 # where `tests/run` and `examples/quickstart` unpack the pip wheels that carry them.
-find_program(GW_NVCC nvcc)
+find_program(GW_NVCC nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin PATHS /usr/local/cuda/bin)
 set(_roots)
 if(DEFINED ENV{CUDA_HOME})
   list(APPEND _roots $ENV{CUDA_HOME})
