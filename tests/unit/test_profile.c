@@ -15,7 +15,7 @@
 #include "predictor/profile.h"
 #include "predictor/profile_json.h"
 
-static struct gw_profile profile, other;
+static struct gw_profile profile;
 static struct gw_profile_error error;
 
 static int parse(const char *text)
