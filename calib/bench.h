@@ -11,10 +11,12 @@
 #include "predictor/device.h"
 
 struct gw_bench_state;
+struct gw_nvml;
 
 /** The bench a group is handed. */
 struct gw_bench {
-	const struct gw_cuda *cu; /**< driver functions */
+	const struct gw_cuda *cu;   /**< driver functions */
+	const struct gw_nvml *nvml; /**< NVML's view of the device (nvml.h) */
 	CUdevice device;
 	CUcontext context; /**< current on the calling thread */
 	CUstream stream;   /**< everything here runs in it */
@@ -51,6 +53,16 @@ bool gw_bench_write(struct gw_bench *b, CUdeviceptr to, const void *host, size_t
  */
 bool gw_bench_run(struct gw_bench *b, CUfunction f, struct gw_shape s, void **args);
 
+/** The two halves of gw_bench_run, for groups that queue more than one launch. */
+bool gw_bench_launch(struct gw_bench *b, CUfunction f, struct gw_shape s, void **args);
+bool gw_bench_wait(struct gw_bench *b);
+
+/**
+ * For driver calls a group makes itself: true when @p result is CUDA_SUCCESS. Too little memory, a
+ * bad value and what is not supported are noted with @p call; any other error ends the calibration.
+ */
+bool gw_bench_good(struct gw_bench *b, CUresult result, const char *call);
+
 /**
  * Take @p count samples of the GPU seconds of one launch: each by a pair of events around
  * @p launches launches back to back, which a latch kernel with a timeout holds until all are
@@ -71,8 +83,10 @@ void gw_bench_publish(struct gw_bench *b, enum gw_param p, const double *samples
 void gw_bench_publish_value(struct gw_bench *b, enum gw_param p, double value, double spread,
                             size_t n, const char *how);
 
-/** Publish a value that the driver, not a measurement, tells. */
-void gw_bench_publish_told(struct gw_bench *b, enum gw_param p, double value, const char *how);
+/** Publish a value that is known without a measurement: @p from names the driver's call or, for
+ * GW_METHOD_VENDOR, the document. */
+void gw_bench_publish_told(struct gw_bench *b, enum gw_param p, double value, enum gw_method method,
+                           const char *from);
 
 /**
  * Publish a function: @p n points (1 to GW_CURVE_POINTS), x strictly rising, @p spread of each y

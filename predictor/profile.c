@@ -324,6 +324,25 @@ void gw_profile_clear(struct gw_profile *profile, const char *name)
 	gw_device_clear(&profile->device, name);
 }
 
+struct gw_group_run *gw_profile_group(struct gw_profile *profile, const char *name)
+{
+	struct gw_group_run *run = profile->groups;
+
+	for (unsigned i = 0; i < profile->group_count; i++, run++)
+		if (!strcmp(run->name, name))
+			return run;
+	if (profile->group_count == GW_PROFILE_GROUPS || strlen(name) >= sizeof(run->name))
+		return NULL;
+	profile->group_count++;
+	*run = (struct gw_group_run){.sm_clock = NAN,
+	                             .sm_clock_low = NAN,
+	                             .temperature = NAN,
+	                             .power = NAN,
+	                             .seconds = NAN};
+	memcpy(run->name, name, strlen(name) + 1);
+	return run;
+}
+
 int gw_profile_parse(const char *text, size_t length, const char *file, struct gw_profile *out,
                      struct gw_profile_error *error)
 {

@@ -129,6 +129,11 @@ double gw_unit_scale(const char *unit, const char *written, double *low, double 
 	return NAN;
 }
 
+bool gw_unit_range(const char *unit, double *low, double *high)
+{
+	return gw_unit_scale(unit, unit, low, high) == 1;
+}
+
 static const struct {
 	const char *name;
 	size_t offset;

@@ -177,3 +177,35 @@ int gw_profile_save(const struct gw_profile *profile, const char *path,
 		unlink(name);
 	return -1;
 }
+
+/* Make every folder of @p path above its last part; the user's own, so for the user only. */
+static void make_folders(const char *path)
+{
+	char folder[4096];
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int length = (int)(slash - path);
+
+		if (snprintf(folder, sizeof(folder), "%.*s", length, path) == length)
+			mkdir(folder, 0755);
+	}
+}
+
+int gw_profile_writable(const char *path, bool make, struct gw_profile_error *error)
+{
+	char name[4200];
+	FILE *out;
+
+	error->text[0] = '\0';
+	if (make)
+		make_folders(path);
+	out = temporary(path, name, sizeof(name));
+	if (!out) {
+		gw_profile_say(error, "%s: can't write the device profile: %s", path,
+		               strerror(errno));
+		return -1;
+	}
+	fclose(out);
+	unlink(name);
+	return 0;
+}
