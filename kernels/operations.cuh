@@ -51,6 +51,9 @@ __device__ inline b32 low(f32 x) { return __float_as_uint(x); }
 __device__ inline b32 low(f64 x) { return (b32)__double2loint(x); }
 __device__ inline b32 low(const b32x4 &x) { return x.w[0]; }
 __device__ inline b32 low(const f64x4 &x) { return low(x.w[0]); }
+/* The word that is compared: of a 64-bit integer the upper, which comes last. */
+template <class T> __device__ inline b32 last(const T &x) { return low(x); }
+template <> __device__ inline b32 last(const b64 &x) { return (b32)(x >> 32); }
 __device__ inline void mix(b32 &x, b32 bits) { x ^= bits; }
 __device__ inline void mix(b64 &x, b32 bits) { x ^= bits; }
 __device__ inline void mix(f32 &x, b32 bits) { x = __uint_as_float(__float_as_uint(x) ^ bits); }
@@ -62,13 +65,16 @@ __device__ inline void mix(f64 &x, b32 bits)
 __device__ inline void mix(b32x4 &x, b32 bits) { x.w[0] ^= bits; }
 __device__ inline void mix(f64x4 &x, b32 bits) { mix(x.w[0], bits); }
 
-/** Read the clock; what uses @p x afterwards cannot come before it. */
+/**
+ * Read the clock; what uses @p x afterwards cannot come before it. Tied is the upper word, and the
+ * lower returned: a use of both makes the compiler take the one fast way of reading them.
+ */
 template <class T> __device__ inline b32 start(T &x, b32 zero)
 {
 	b64 now;
 
 	asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
-	mix(x, (b32)now & zero);
+	mix(x, (b32)(now >> 32) & zero);
 	return (b32)now;
 }
 
@@ -79,7 +85,7 @@ template <class T> __device__ inline b32 stop(T x, b32 guard)
 
 	asm volatile("{.reg .pred p; setp.ne.u32 p, %1, %2; @p mov.u32 %0, %%clock;}"
 	             : "+r"(now)
-	             : "r"(low(x)), "r"(guard)
+	             : "r"(last(x)), "r"(guard)
 	             : "memory");
 	return now;
 }
@@ -88,7 +94,8 @@ template <class T> __device__ inline b32 stop(T x, b32 guard)
 __device__ __constant__ b32 constant_words[GW_LANES];
 
 /** First operand of an operation whose operand is an address. */
-template <place where, class T> __device__ inline T address(const arguments &a, T *own)
+template <place where, class T>
+__device__ inline T address(const arguments &a, unsigned chain, T *own)
 {
 	extern __shared__ __align__(16) b32 words[];
 	unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -107,10 +114,14 @@ template <place where, class T> __device__ inline T address(const arguments &a, 
 		__syncthreads();
 		return (T)word;
 	} else if constexpr (where == local) {
-		*(volatile T *)own = (T)__cvta_generic_to_local(own);
-		return (T)__cvta_generic_to_local(own);
+		/* Not known when compiled, or the word would live in a register. */
+		volatile T *word = own + chain + (threadIdx.x & a.hidden->zero);
+
+		*word = (T)__cvta_generic_to_local((const T *)word);
+		return *word;
 	} else {
-		return threadIdx.x & a.hidden->zero; /* constant: an offset, and all the words are zero */
+		/* constant: an offset, and all the words are zero */
+		return (threadIdx.x & a.hidden->zero) + 4 * chain;
 	}
 }
 
@@ -172,6 +183,12 @@ template <class Op, unsigned count> __device__ inline void steps(typename Op::T 
 		step<Op>(x, b, c);
 }
 
+/** The two constants. By lane: what all threads share would go to the uniform datapath. */
+template <class T> __device__ inline T constant_operand(const arguments &a, unsigned which)
+{
+	return ((const T *)a.in)[which * GW_LANES + threadIdx.x % GW_LANES];
+}
+
 /** First operand of this thread's chain number @p chain. */
 template <class Op>
 __device__ inline typename Op::T operand(const arguments &a, unsigned chain, typename Op::T *own)
@@ -181,7 +198,7 @@ __device__ inline typename Op::T operand(const arguments &a, unsigned chain, typ
 	if constexpr (Op::from == input)
 		return ((const T *)a.in)[(threadIdx.x + chain) % GW_LANES];
 	else
-		return address<Op::from, T>(a, own);
+		return address<Op::from, T>(a, chain, own);
 }
 
 /** cycles: round by round, short and long chain of the first thread of the first block. */
@@ -189,8 +206,8 @@ template <class Op> __device__ inline void chain(const arguments &a)
 {
 	using T = typename Op::T;
 	T own[2];
-	const T first = operand<Op>(a, 0, own), b = ((const T *)a.in)[GW_LANES],
-	        c = ((const T *)a.in)[GW_LANES + 1];
+	const T first = operand<Op>(a, 0, own), b = constant_operand<T>(a, 1),
+	        c = constant_operand<T>(a, 2);
 	const gw_hidden hidden = *a.hidden;
 	T x = first;
 
@@ -216,6 +233,10 @@ template <class Op> __device__ inline void chain(const arguments &a)
 /**
  * cycles: [round][warp of the grid], one reading per warp: a warp's threads read the clock
  * together, so 000 keeps one of 32. @p count operations, none for the cost of the clock.
+ *
+ * Between the operations and the last reading the clock is read once more: the compiler moves
+ * nothing over a reading, and without this one would hasten the operation that is compared and
+ * leave others to come after the comparison.
  */
 template <class Op, unsigned count> __device__ inline void batch(const arguments &a)
 {
@@ -224,14 +245,14 @@ template <class Op, unsigned count> __device__ inline void batch(const arguments
 	const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
 	const unsigned warps = gridDim.x * (blockDim.x / GW_LANES);
 	const gw_hidden hidden = *a.hidden;
-	T own[2], first[results], x[results], b = ((const T *)a.in)[GW_LANES], c = ((const T *)a.in)[GW_LANES + 1];
+	T own[2], first[results], x[results], b = constant_operand<T>(a, 1), c = constant_operand<T>(a, 2);
 
 #pragma unroll
 	for (unsigned i = 0; i < results; i++)
 		first[i] = operand<Op>(a, i, own);
 #pragma unroll 1
 	for (unsigned round = 0; round < hidden.rounds; round++) {
-		b32 began, ended;
+		b32 began, between, ended;
 
 #pragma unroll
 		for (unsigned i = 0; i < results; i++)
@@ -241,18 +262,19 @@ template <class Op, unsigned count> __device__ inline void batch(const arguments
 #pragma unroll
 		for (int i = 0; i < (int)count; i++)
 			step<Op>(x[i], b, c);
+		between = start(count ? x[results - 1] : b, hidden.zero);
 		ended = stop(count ? x[results - 1] : b, hidden.guard);
 		asm volatile("bar.sync 0;" ::: "memory");
 		if (threadIdx.x % GW_LANES == 0)
-			a.cycles[round * warps + thread / GW_LANES] = ended - began;
+			a.cycles[round * warps + thread / GW_LANES] = ended - began + (between & hidden.zero);
 	}
 #pragma unroll
 	for (unsigned i = 0; i < results; i++)
 		((T *)a.out)[thread * results + i] = x[i];
 }
 
-/** What a warp of a rate kernel leaves: its SM, its first and its last reading. */
-__device__ inline void record(const arguments &a, b32 began, b32 ended)
+/** What a warp of a rate kernel leaves: its SM, its first and last reading, and any word. */
+__device__ inline void record(const arguments &a, b32 began, b32 ended, b32 word = 0)
 {
 	const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
 	b32 sm;
@@ -264,6 +286,7 @@ __device__ inline void record(const arguments &a, b32 began, b32 ended)
 		row[0] = sm;
 		row[1] = began;
 		row[2] = ended;
+		row[3] = word;
 	}
 }
 
@@ -276,16 +299,16 @@ __device__ inline b32 clock_now()
 }
 
 /**
- * cycles: four words per warp: SM, first reading, last reading, unused. out: a number per chain,
- * of an operation on addresses only the first.
+ * cycles: what record leaves. out: a number per chain, of an operation on addresses only the
+ * first; the rest is in the record, so that no chain is dropped.
  */
 template <class Op> __device__ inline void rate(const arguments &a)
 {
 	using T = typename Op::T;
 	const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
-	T own[2], x[Op::chains], b = ((const T *)a.in)[GW_LANES], c = ((const T *)a.in)[GW_LANES + 1];
+	T own[Op::chains], x[Op::chains], b = constant_operand<T>(a, 1), c = constant_operand<T>(a, 2);
 	const unsigned rounds = a.hidden->rounds;
-	b32 began, ended;
+	b32 began, ended, all = 0;
 
 #pragma unroll
 	for (unsigned k = 0; k < Op::chains; k++)
@@ -300,10 +323,16 @@ template <class Op> __device__ inline void rate(const arguments &a)
 			for (unsigned k = 0; k < Op::chains; k++)
 				step<Op>(x[k], b, c);
 	ended = clock_now();
-	record(a, began, ended);
 #pragma unroll
-	for (unsigned k = 0; k < (Op::from == input ? Op::chains : 1); k++)
-		((T *)a.out)[thread * (Op::from == input ? Op::chains : 1) + k] = x[k];
+	for (unsigned k = 0; k < Op::chains; k++)
+		all ^= low(x[k]);
+	record(a, began, ended, all);
+	if constexpr (Op::from == input)
+#pragma unroll
+		for (unsigned k = 0; k < Op::chains; k++)
+			((T *)a.out)[thread * Op::chains + k] = x[k];
+	else
+		((T *)a.out)[thread] = x[0];
 }
 
 } // namespace gw

@@ -13,7 +13,7 @@ __device__ inline void issue(const arguments &a)
 	const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
 	const unsigned rounds = a.hidden->rounds;
 	const f32 *in = (const f32 *)a.in;
-	const f32 b = in[GW_LANES], c = in[GW_LANES + 1];
+	const f32 b = constant_operand<f32>(a, 1), c = constant_operand<f32>(a, 2);
 	f32 x[GW_ISSUE_CHAINS];
 	b32 y[GW_ISSUE_CHAINS], began, ended;
 

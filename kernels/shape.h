@@ -20,14 +20,14 @@ struct gw_hidden {
 
 /** The one argument of these kernels; addresses are of the device. */
 struct gw_operands {
-	uint64_t in;     /**< of the operation's type: GW_LANES first operands, two constants */
+	uint64_t in;     /**< of the operation's type, by lane: first operand, constants b, c */
 	uint64_t out;    /**< results, of the same type */
 	uint64_t cycles; /**< 32-bit readings of the clock; see operations.cuh */
 	uint64_t hidden; /**< struct gw_hidden */
 };
 
 enum {
-	GW_LANES = 32,    /**< first operands: thread t takes the one of its lane */
+	GW_LANES = 32,    /**< threads of a warp, and operands of each kind */
 	GW_LONG = 4,      /**< length of the long chain over the short one */
 	GW_RECORD = 4,    /**< words a warp of a rate kernel records: SM, first and last reading */
 	GW_SEQUENCE = 4,  /**< a chain this short is of an operation of many instructions */
@@ -37,9 +37,9 @@ enum {
 	GW_ISSUE_STEPS = 32,
 	GW_SWAP_STEPS = 16, /**< swaps in a turn of gw_rate_swap_*: two loads and two stores each */
 
-	GW_WGMMA_SLICES = 4,   /**< operations in the depth of a tile, and in the short chain */
-	GW_WGMMA_STEPS = 16,   /**< operations in a turn of the rate kernel */
-	GW_WGMMA_SUMS = 128,   /**< 32-bit sums of a thread */
+	GW_WGMMA_SLICES = 4,    /**< operations in the depth of a tile, and in the short chain */
+	GW_WGMMA_STEPS = 16,    /**< operations in a turn of the rate kernel */
+	GW_WGMMA_SUMS = 128,    /**< 32-bit sums of a thread */
 	GW_WGMMA_THREADS = 128, /**< of a warpgroup */
 	GW_WGMMA_A_BYTES = 64 * 128,
 	GW_WGMMA_B_BYTES = 256 * 128,

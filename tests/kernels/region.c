@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BARRIER "BAR.SYNC.DEFER_BLOCKING" /* has no operand that could be tied */
+
 enum { TOKENS = 16, MOVES = 4 };
 
 /* One word of a step: its opcodes, and how often they may and must stand. */
@@ -146,43 +148,90 @@ static bool count(struct tally *t, const struct sass_kernel *k, size_t from, siz
 				t->first = i;
 			t->last = i;
 		} else if (!allowed(t, &k->code[i], loop)) {
-			snprintf(why, REGION_WHY, "instruction %zu is %s %s, which does not belong there",
-			         i, k->code[i].opcode, k->code[i].operands);
+			snprintf(why, REGION_WHY,
+			         "instruction %zu is %s %s, which does not belong there", i,
+			         k->code[i].opcode, k->code[i].operands);
 			return false;
 		}
 	}
 	return complete(t, why);
 }
 
-bool region_timed(const struct sass_kernel *k, unsigned pair, struct expected e,
-                  char why[REGION_WHY])
+/* The steps lie between the tie and the comparison. */
+static bool framed(const struct tally *t, char *why)
 {
-	size_t from = clock_at(k, 2 * pair), to = clock_at(k, 2 * pair + 1);
+	/* A sequence may begin with what does not depend on the tied operand. */
+	if (t->count == 1 && t->first < t->tie_at && strcmp(t->tokens[0].opcodes, BARRIER) != 0) {
+		snprintf(why, REGION_WHY, "instruction %zu comes before the tie to the clock",
+		         t->first);
+		return false;
+	}
+	if (t->first != SIZE_MAX && t->last > t->comparison_at) {
+		snprintf(why, REGION_WHY, "instruction %zu comes after the comparison", t->last);
+		return false;
+	}
+	return true;
+}
+
+bool region_timed(const struct sass_kernel *k, unsigned first, enum region_end end,
+                  struct expected e, char why[REGION_WHY])
+{
+	size_t from = clock_at(k, first), to = clock_at(k, first + 1);
 	struct tally t = {.count = 0};
 
 	if (to == SIZE_MAX) {
-		snprintf(why, REGION_WHY, "it has no clock readings number %u and %u", 2 * pair,
-		         2 * pair + 1);
+		snprintf(why, REGION_WHY, "it has no clock readings number %u and %u", first,
+		         first + 1);
 		return false;
 	}
 	parse(&t, e);
 	find_frame(&t, k, from + 1, to);
-	if (t.tie_at == SIZE_MAX || t.comparison_at == SIZE_MAX) {
-		snprintf(why, REGION_WHY, "the readings are not tied to what they time");
+	if (end == REGION_OPEN)
+		t.comparison_at = SIZE_MAX;
+	else if (t.comparison_at == SIZE_MAX) {
+		snprintf(why, REGION_WHY, "the last reading is not tied to what it times");
 		return false;
 	}
-	if (!count(&t, k, from + 1, to, false, why))
-		return false;
-	/* A sequence may begin with what does not depend on the tied operand. */
-	if (t.count == 1 && t.first < t.tie_at) {
-		snprintf(why, REGION_WHY, "instruction %zu comes before the tie to the clock", t.first);
+	if (t.tie_at == SIZE_MAX) {
+		snprintf(why, REGION_WHY, "the first reading is not tied to what it times");
 		return false;
 	}
-	if (t.first != SIZE_MAX && t.last > t.comparison_at) {
-		snprintf(why, REGION_WHY, "instruction %zu comes after the comparison", t.last);
+	return count(&t, k, from + 1, to, false, why) && framed(&t, why);
+}
+
+/* The register number @p at of an instruction's operands: its name up to a dot or a comma. */
+static void operand(const struct sass_instruction *i, unsigned at, char name[16])
+{
+	const char *text = i->operands;
+
+	while (at-- && *text) {
+		text += strcspn(text, ",");
+		text += strspn(text, ", ");
+	}
+	snprintf(name, 16, "%.*s", (int)strcspn(text, ",."), text);
+}
+
+bool region_waits_for_last(const struct sass_kernel *k, unsigned first, char why[REGION_WHY])
+{
+	size_t next = clock_at(k, first + 1), tie = next;
+	char result[16], tied[16];
+
+	if (next == SIZE_MAX || !next) {
+		snprintf(why, REGION_WHY, "it has no reading number %u", first + 1);
 		return false;
 	}
-	return true;
+	while (tie < k->count && strcmp(k->code[tie].opcode, "LOP3.LUT") != 0)
+		tie++;
+	if (tie == k->count) {
+		snprintf(why, REGION_WHY, "nothing is tied to its reading number %u", first + 1);
+		return false;
+	}
+	operand(&k->code[next - 1], 0, result);
+	operand(&k->code[tie], 1, tied);
+	if (!strcmp(result, tied))
+		return true;
+	snprintf(why, REGION_WHY, "it waits for %s, but the last result is %s", tied, result);
+	return false;
 }
 
 /* The loop whose branch back is instruction @p back. */
@@ -193,7 +242,7 @@ static bool loop_holds(const struct sass_kernel *k, size_t back, struct expected
 	parse(&t, e);
 	if (!count(&t, k, k->code[back].target, back + 1, true, why))
 		return false;
-	if (t.counter + t.bound < 2 || !t.back) {
+	if (!t.bound || !t.back) {
 		snprintf(why, REGION_WHY, "its loop has no counter");
 		return false;
 	}

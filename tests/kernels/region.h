@@ -27,16 +27,21 @@ struct expected {
 	unsigned steps;
 };
 
-/**
- * The stretch between the clock readings number 2 * @p pair and 2 * @p pair + 1. False with the
- * reason in @p why.
- */
-bool region_timed(const struct sass_kernel *kernel, unsigned pair, struct expected expected,
-                  char why[REGION_WHY]);
+/** Whether a stretch between two readings ends with the comparison of the last result. */
+enum region_end { REGION_COMPARED, REGION_OPEN };
 
-/** The loop between the first and the last clock reading, of which there must be one. */
-bool region_loop(const struct sass_kernel *kernel, struct expected expected,
-                 char why[REGION_WHY]);
+/** The stretch from clock reading @p first to the next. False with the reason in @p why. */
+bool region_timed(const struct sass_kernel *kernel, unsigned first, enum region_end end,
+                  struct expected expected, char why[REGION_WHY]);
+
+/**
+ * The stretch from reading @p first to the next is of one instruction a step, and what the tie
+ * after it waits for is the result of the last of them.
+ */
+bool region_waits_for_last(const struct sass_kernel *kernel, unsigned first, char why[REGION_WHY]);
+
+/** The one loop between the kernel's two clock readings. */
+bool region_loop(const struct sass_kernel *kernel, struct expected expected, char why[REGION_WHY]);
 
 /** Some loop of the kernel, wherever it is. */
 bool region_any_loop(const struct sass_kernel *kernel, struct expected expected,

@@ -31,7 +31,8 @@ static void start_kernel(struct sass_listing *l, const char *name)
 	l->count++;
 }
 
-/* "      /*0140*\/   @!P0 BRA `(.L_x_1) ;": text after the address, its semicolon cut off. */
+/* The text of an instruction: after its address, which stands as a comment, and before its
+ * semicolon; NULL when the line holds none. */
 static char *instruction_text(char *line)
 {
 	char *text = strstr(line, "/*"), *end;
@@ -61,7 +62,8 @@ static void add_instruction(struct sass_kernel *k, const char *text)
 	i = &k->code[k->count++];
 	*i = (struct sass_instruction){.target = SIZE_MAX};
 	snprintf(i->opcode, sizeof(i->opcode), "%.*s", (int)length, text);
-	snprintf(i->operands, sizeof(i->operands), "%s", text + length + strspn(text + length, " "));
+	snprintf(i->operands, sizeof(i->operands), "%s",
+	         text + length + strspn(text + length, " "));
 }
 
 static void resolve(struct sass_kernel *k, const struct label *labels, size_t count)

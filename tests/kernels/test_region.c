@@ -11,12 +11,12 @@
 
 #include "tests/kernels/region.h"
 
-#define CLOCK "/*0000*/ CS2R R2, SR_CLOCKLO ;\n"
-#define TIE "/*0010*/ LOP3.LUT R4, R4, R2, R3, 0x78, !PT ;\n"
-#define ADD "/*0020*/ FADD R4, R4, R5 ;\n"
+#define CLOCK   "/*0000*/ CS2R R2, SR_CLOCKLO ;\n"
+#define TIE     "/*0010*/ LOP3.LUT R4, R4, R2, R3, 0x78, !PT ;\n"
+#define ADD     "/*0020*/ FADD R4, R4, R5 ;\n"
 #define COMPARE "/*0030*/ ISETP.NE.U32.AND P1, PT, R4, R6, PT ;\n"
-#define COUNT "/*0040*/ IADD3 R7, R7, 0x1, RZ ;\n/*0050*/ ISETP.GE.U32.AND P0, PT, R7, R8, PT ;\n"
-#define BACK "/*0060*/ @!P0 BRA `(.L_x_1) ;\n"
+#define COUNT   "/*0040*/ IADD3 R7, R7, 0x1, RZ ;\n/*0050*/ ISETP.GE.U32.AND P0, PT, R7, R8, PT ;\n"
+#define BACK    "/*0060*/ @!P0 BRA `(.L_x_1) ;\n"
 
 static struct sass_listing read(const char *code)
 {
@@ -36,7 +36,8 @@ static struct sass_listing read(const char *code)
 static bool timed(const char *code, const char *step, unsigned steps, char *why)
 {
 	struct sass_listing l = read(code);
-	bool good = region_timed(sass_find(&l, "k"), 0, (struct expected){step, steps}, why);
+	bool good = region_timed(sass_find(&l, "k"), 0, REGION_COMPARED,
+	                         (struct expected){step, steps}, why);
 
 	sass_free(&l);
 	return good;
@@ -75,9 +76,10 @@ static void an_instruction_that_was_not_claimed_is_refused(void **state)
 	char why[REGION_WHY];
 
 	(void)state;
-	assert_false(timed(CLOCK TIE ADD "/*0020*/ LDC R1, c[0x0][0x20] ;\n" COMPARE CLOCK, "FADD", 1,
-	                   why));
-	assert_string_equal(why, "instruction 3 is LDC R1, c[0x0][0x20], which does not belong there");
+	assert_false(timed(CLOCK TIE ADD "/*0020*/ LDC R1, c[0x0][0x20] ;\n" COMPARE CLOCK, "FADD",
+	                   1, why));
+	assert_string_equal(why,
+	                    "instruction 3 is LDC R1, c[0x0][0x20], which does not belong there");
 }
 
 static void an_operation_outside_its_frame_is_refused(void **state)
@@ -101,6 +103,26 @@ static void readings_that_are_not_tied_are_refused(void **state)
 	assert_false(timed(CLOCK TIE ADD COMPARE, "FADD", 1, why));
 }
 
+static void a_batch_that_waits_for_another_than_its_last_result_is_refused(void **state)
+{
+	static const char good[] =
+	        CLOCK "/*0020*/ FADD R9, R4, R5 ;\n/*0020*/ FADD R8, R4, R5 ;\n" CLOCK
+	              "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n";
+	static const char bad[] =
+	        CLOCK "/*0020*/ FADD R8, R4, R5 ;\n/*0020*/ FADD R9, R4, R5 ;\n" CLOCK
+	              "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n";
+	char why[REGION_WHY];
+	struct sass_listing l = read(good);
+
+	(void)state;
+	assert_true(region_waits_for_last(sass_find(&l, "k"), 0, why));
+	sass_free(&l);
+	l = read(bad);
+	assert_false(region_waits_for_last(sass_find(&l, "k"), 0, why));
+	assert_string_equal(why, "it waits for R8, but the last result is R9");
+	sass_free(&l);
+}
+
 static void the_frame_s_own_opcodes_are_counted_apart_from_the_steps(void **state)
 {
 	char why[REGION_WHY];
@@ -113,10 +135,11 @@ static void the_frame_s_own_opcodes_are_counted_apart_from_the_steps(void **stat
 
 static void alternatives_counts_and_free_words_of_a_step_are_understood(void **state)
 {
-	static const char code[] = CLOCK TIE "/*0020*/ HFMA2 R4, R4, R5, R6 ;\n"
-	                                     "/*0020*/ HFMA2.MMA R4, R4, R5, R6 ;\n"
-	                                     "/*0020*/ MUFU.RCP R4, R4 ;\n"
-	                                     "/*0020*/ BSYNC B0 ;\n/*0020*/ BSYNC B0 ;\n" COMPARE CLOCK;
+	static const char code[] =
+	        CLOCK TIE "/*0020*/ HFMA2 R4, R4, R5, R6 ;\n"
+	                  "/*0020*/ HFMA2.MMA R4, R4, R5, R6 ;\n"
+	                  "/*0020*/ MUFU.RCP R4, R4 ;\n"
+	                  "/*0020*/ BSYNC B0 ;\n/*0020*/ BSYNC B0 ;\n" COMPARE CLOCK;
 	char why[REGION_WHY];
 
 	(void)state;
@@ -131,10 +154,11 @@ static void more_than_a_few_moves_are_refused(void **state)
 	char code[512], why[REGION_WHY];
 
 	(void)state;
-	snprintf(code, sizeof(code), CLOCK TIE "%s%s%s%s" ADD COMPARE CLOCK, move, move, move, move);
-	assert_true(timed(code, "FADD", 1, why));
-	snprintf(code, sizeof(code), CLOCK TIE "%s%s%s%s%s" ADD COMPARE CLOCK, move, move, move, move,
+	snprintf(code, sizeof(code), CLOCK TIE "%s%s%s%s" ADD COMPARE CLOCK, move, move, move,
 	         move);
+	assert_true(timed(code, "FADD", 1, why));
+	snprintf(code, sizeof(code), CLOCK TIE "%s%s%s%s%s" ADD COMPARE CLOCK, move, move, move,
+	         move, move);
 	assert_false(timed(code, "FADD", 1, why));
 }
 
@@ -166,6 +190,7 @@ int main(void)
 	        cmocka_unit_test(an_instruction_that_was_not_claimed_is_refused),
 	        cmocka_unit_test(an_operation_outside_its_frame_is_refused),
 	        cmocka_unit_test(readings_that_are_not_tied_are_refused),
+	        cmocka_unit_test(a_batch_that_waits_for_another_than_its_last_result_is_refused),
 	        cmocka_unit_test(the_frame_s_own_opcodes_are_counted_apart_from_the_steps),
 	        cmocka_unit_test(alternatives_counts_and_free_words_of_a_step_are_understood),
 	        cmocka_unit_test(more_than_a_few_moves_are_refused),
