@@ -39,6 +39,7 @@ void gw_bench_refuse(struct gw_bench *b, enum gw_param p, const char *why)
 
 	out->device.param[p] = (struct gw_value){.value = NAN, .spread = NAN};
 	out->source[p][0] = '\0';
+	out->group[p] = (uint8_t)gw_profile_group(out, b->state->group);
 	say_why(b, gw_param_info(p)->name, out->how[p], why);
 }
 
@@ -49,6 +50,7 @@ void gw_bench_refuse_curve(struct gw_bench *b, enum gw_curve_id c, const char *w
 	out->device.curve[c].count = 0;
 	out->device.curve[c].method = GW_METHOD_NONE;
 	out->curve_source[c][0] = '\0';
+	out->curve_group[c] = (uint8_t)gw_profile_group(out, b->state->group);
 	say_why(b, gw_curve_info(c)->name, out->curve_how[c], why);
 }
 
@@ -58,6 +60,7 @@ static void put(struct gw_bench *b, enum gw_param p, struct gw_value value, cons
 
 	out->device.param[p] = value;
 	out->source[p][0] = '\0';
+	out->group[p] = (uint8_t)gw_profile_group(out, b->state->group);
 	snprintf(out->how[p], GW_PROFILE_TEXT, "%s", how);
 	b->state->published++;
 }
@@ -143,7 +146,8 @@ static const char *curve_fault(enum gw_curve_id c, const double *x, const double
 void gw_bench_curve(struct gw_bench *b, enum gw_curve_id c, const double *x, const double *y,
                     const double *spread, size_t n, const char *how)
 {
-	struct gw_curve *out = &b->state->profile->device.curve[c];
+	struct gw_profile *profile = b->state->profile;
+	struct gw_curve *out = &profile->device.curve[c];
 	const char *fault = curve_fault(c, x, y, n);
 
 	if (fault) {
@@ -158,8 +162,9 @@ void gw_bench_curve(struct gw_bench *b, enum gw_curve_id c, const double *x, con
 		out->spread[i] = spread ? spread[i] : NAN;
 	}
 	out->fit = (struct gw_fit){NAN, NAN, NAN, NAN, NAN};
-	b->state->profile->curve_source[c][0] = '\0';
-	snprintf(b->state->profile->curve_how[c], GW_PROFILE_TEXT, "%s", how);
+	profile->curve_source[c][0] = '\0';
+	profile->curve_group[c] = (uint8_t)gw_profile_group(profile, b->state->group);
+	snprintf(profile->curve_how[c], GW_PROFILE_TEXT, "%s", how);
 	b->state->published++;
 }
 

@@ -182,7 +182,8 @@ static void date_now(char *text, size_t size)
 static struct gw_group_run record(struct gw_calibration *c, struct gw_profile *profile)
 {
 	struct gw_bench_state *s = &c->state;
-	struct gw_group_run *place = gw_profile_group(profile, s->group), run = {0};
+	unsigned place = gw_profile_group(profile, s->group);
+	struct gw_group_run run = {0};
 
 	snprintf(run.name, sizeof(run.name), "%s", s->group);
 	date_now(run.date, sizeof(run.date));
@@ -194,7 +195,7 @@ static struct gw_group_run record(struct gw_calibration *c, struct gw_profile *p
 	run.power = gw_nvml_power(&s->nvml);
 	run.seconds = gw_bench_now() - s->started;
 	if (place)
-		*place = run;
+		profile->groups[place - 1] = run;
 	return run;
 }
 

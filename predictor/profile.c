@@ -324,23 +324,23 @@ void gw_profile_clear(struct gw_profile *profile, const char *name)
 	gw_device_clear(&profile->device, name);
 }
 
-struct gw_group_run *gw_profile_group(struct gw_profile *profile, const char *name)
+unsigned gw_profile_group(struct gw_profile *profile, const char *name)
 {
 	struct gw_group_run *run = profile->groups;
+	size_t length = strlen(name);
 
 	for (unsigned i = 0; i < profile->group_count; i++, run++)
 		if (!strcmp(run->name, name))
-			return run;
-	if (profile->group_count == GW_PROFILE_GROUPS || strlen(name) >= sizeof(run->name))
-		return NULL;
-	profile->group_count++;
+			return i + 1;
+	if (profile->group_count == GW_PROFILE_GROUPS || length >= sizeof(run->name))
+		return 0;
 	*run = (struct gw_group_run){.sm_clock = NAN,
 	                             .sm_clock_low = NAN,
 	                             .temperature = NAN,
 	                             .power = NAN,
 	                             .seconds = NAN};
-	memcpy(run->name, name, strlen(name) + 1);
-	return run;
+	memcpy(run->name, name, length + 1);
+	return ++profile->group_count;
 }
 
 int gw_profile_parse(const char *text, size_t length, const char *file, struct gw_profile *out,

@@ -56,6 +56,8 @@ struct gw_profile {
 	char curve_how[GW_CURVES][GW_PROFILE_TEXT];    /**< the same for curves */
 	unsigned group_count;
 	struct gw_group_run groups[GW_PROFILE_GROUPS];
+	uint8_t group[GW_PARAMS];       /**< 1 + the index in groups it was measured by; 0: none */
+	uint8_t curve_group[GW_CURVES]; /**< the same for curves */
 	char path[4096]; /**< file it was read from; empty when it was not read from a file */
 };
 
@@ -100,9 +102,8 @@ int gw_profile_writable(const char *path, bool make, struct gw_profile_error *er
 /** What a value in @p unit (a unit of device.def) may be; false for other units. */
 bool gw_unit_range(const char *unit, double *low, double *high);
 
-/** The group called @p name in @p profile, added where it is missing; NULL when there is no room.
- */
-struct gw_group_run *gw_profile_group(struct gw_profile *profile, const char *name);
+/** The group called @p name, added where it is missing: 1 + its index; 0 when there is no room. */
+unsigned gw_profile_group(struct gw_profile *profile, const char *name);
 
 /** True when @p name is the profile's name or an alias; case, spaces and punctuation are ignored.
  */
@@ -118,6 +119,15 @@ bool gw_profile_is(const struct gw_profile *profile, const char *name);
  */
 int gw_profile_find(const char *name, const char *given, struct gw_profile *out,
                     struct gw_profile_error *error);
+
+/**
+ * Where the user's own profile of the GPU called @p name goes: a file in the first folder of the
+ * search path that is the user's. Returns false when there is no home or no room in @p path.
+ */
+bool gw_profile_own_path(const char *name, char *path, size_t size);
+
+/** Letters and digits of @p name in lower case, a hyphen for all between: a file name anywhere. */
+void gw_profile_slug(const char *name, char *out, size_t size);
 
 /**
  * What `--device` takes: the path of a file (it has a slash or ends in .json) or a name to
