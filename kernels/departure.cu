@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Departure delays of Hong & Kim: how much later each further transaction of a request, and each
+ * further request of an SM, comes back. And requests of 32 sectors at full tilt (001).
+ *
+ * All loads are of lines that nothing has touched since L2 was flushed, each once.
+ */
+#include "permutation.h"
+#include "timing.cuh"
+
+enum { LINE = 128, WINDOW_LINES = 8192 }; /* 1 MiB: one page's translation serves a request */
+
+/* Line @p i of the buffer, in an order that is random within each window. */
+static __device__ const char *line_of(const char *base, unsigned i)
+{
+	return base + ((gw_u64)(i / WINDOW_LINES) * WINDOW_LINES +
+	               gw_permute(i % WINDOW_LINES, WINDOW_LINES, i / WINDOW_LINES)) *
+	                      LINE;
+}
+
+/*
+ * One warp issues @p requests loads, each waiting for the one before, whose lanes want @p sectors
+ * sectors (1 to 32) in as many lines. @p cycles receives the time of each.
+ */
+extern "C" __global__ void gw_request_sectors(const char *base, unsigned first, unsigned sectors,
+                                              unsigned requests, unsigned *cycles)
+{
+	__shared__ unsigned arrived;
+
+	for (unsigned i = 0; i < requests; i++) {
+		const char *at = line_of(base, first + i * sectors + threadIdx.x % sectors);
+		unsigned word;
+		gw_u64 begin;
+
+		__syncwarp();
+		begin = gw_cycle();
+		GW_LOAD32("cg", word, at);
+		GW_ARRIVED(&arrived, word);
+		if (threadIdx.x == 0)
+			cycles[i] = gw_interval(begin, gw_cycle());
+	}
+}
+
+/*
+ * One block, all its warps at once: each issues 4 coalesced loads of a line, @p rounds times.
+ * @p cycles receives, by round, the time from the first issue to the last arrival.
+ */
+extern "C" __global__ void gw_request_burst(const char *base, unsigned first, unsigned rounds,
+                                            unsigned *cycles)
+{
+	__shared__ gw_u64 begin[32], end[32];
+	__shared__ unsigned arrived[32];
+	unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32, lane = threadIdx.x % 32;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		const char *at[4];
+		unsigned word[4];
+		gw_u64 issued;
+
+#pragma unroll
+		for (unsigned j = 0; j < 4; j++)
+			at[j] = line_of(base, first + (i * warps + warp) * 4 + j) + lane * 4;
+		__syncthreads();
+		issued = gw_cycle();
+#pragma unroll
+		for (unsigned j = 0; j < 4; j++)
+			GW_LOAD32("cg", word[j], at[j]);
+		GW_ARRIVED(&arrived[warp], word[0] ^ word[1] ^ word[2] ^ word[3]);
+		end[warp] = gw_cycle();
+		begin[warp] = issued;
+		__syncthreads();
+		if (threadIdx.x)
+			continue;
+		for (unsigned j = 1; j < warps; j++) {
+			begin[0] = min(begin[0], begin[j]);
+			end[0] = max(end[0], end[j]);
+		}
+		cycles[i] = gw_interval(begin[0], end[0]);
+	}
+}
+
+/* Where word @p n of a gather lies: a sector of its own, of a random line or of the next one. */
+template <bool RANDOM> static __device__ gw_u64 word_of(unsigned n, unsigned lines)
+{
+	return RANDOM ? (gw_u64)(gw_mix(n) % lines) * LINE : (gw_u64)n * 32;
+}
+
+/*
+ * All SMs: each lane reads a word of a sector of its own, 4 loads in flight; @p words of them in
+ * all, a multiple of four times the threads.
+ */
+template <bool RANDOM>
+static __device__ void gather(const char *base, unsigned lines, unsigned words, unsigned *sink)
+{
+	unsigned threads = gridDim.x * blockDim.x, all = 0;
+
+#pragma unroll 1
+	for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += threads * 4) {
+		unsigned word[4];
+
+#pragma unroll
+		for (unsigned j = 0; j < 4; j++)
+			GW_LOAD32("cg", word[j], base + word_of<RANDOM>(i + j * threads, lines));
+		all ^= word[0] ^ word[1] ^ word[2] ^ word[3];
+	}
+	if (all == 0x9e3779b9u)
+		*sink = all;
+}
+
+extern "C" __global__ void gw_gather_random(const char *base, unsigned lines, unsigned words,
+                                            unsigned *sink)
+{
+	gather<true>(base, lines, words, sink);
+}
+
+extern "C" __global__ void gw_gather_strided(const char *base, unsigned lines, unsigned words,
+                                             unsigned *sink)
+{
+	gather<false>(base, lines, words, sink);
+}
