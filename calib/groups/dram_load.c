@@ -22,7 +22,7 @@ enum {
 
 /* As kernels/stream.cu. */
 struct result {
-	uint64_t begin, end, bytes, cycles;
+	uint64_t begin, end, bytes, cycles, next;
 };
 
 struct load {
@@ -77,6 +77,7 @@ static bool chase_under(struct load *l, unsigned threads, unsigned pause, double
 	    !gw_bench_read(l->bench, l->result, l->results, l->sms * sizeof(*l->result)) ||
 	    !l->result[0].cycles)
 		return false;
+	l->chase.next = l->result[0].next; /* what was followed lies in L2 now */
 	*cycles = (double)l->result[0].cycles / LOADS;
 	*drawn = LOADS * 32.0 / (double)(l->result[0].end - l->result[0].begin) * 1e9;
 	for (unsigned i = 1; i < blocks; i++)

@@ -49,7 +49,7 @@ static bool measure_clock(struct latency *l)
 {
 	struct gw_chase_run run = {l->chase.each_none, 0, 0, GW_CHASE_LOADS, l->sms[0]};
 
-	if (!gw_chase_each(&l->chase, &run, l->each))
+	if (!gw_chase_lay(&l->chase, L1_BYTES, GW_LINE) || !gw_chase_each(&l->chase, &run, l->each))
 		return false;
 	l->clock = gw_dist_of(l->each, GW_CHASE_LOADS);
 	gw_bench_samples(l->bench, "latency_clock", "cycles", l->each, GW_CHASE_LOADS, 1);
