@@ -245,6 +245,37 @@ static void run_groups(struct gw_calibration *c, struct gw_profile *profile)
 			run_group(c, &groups[i], profile);
 }
 
+/* Least and greatest SM clock under load of all groups. */
+static void clock_range(const struct gw_profile *profile, double *low, double *high)
+{
+	*low = *high = NAN;
+	for (unsigned i = 0; i < profile->group_count; i++) {
+		*low = fmin(*low, profile->groups[i].sm_clock_low);
+		*high = fmax(*high, profile->groups[i].sm_clock);
+	}
+}
+
+/* Under what it was measured: of a run of all groups. That of a single one stands with the group. */
+static void tell_provenance(struct gw_calibration *c, struct gw_profile *profile)
+{
+	struct gw_provenance *p = &profile->provenance;
+	double low, high;
+	int version = 0;
+
+	snprintf(p->tool, sizeof(p->tool), "gpuwatch %s (%s)", GW_VERSION, GW_COMMIT);
+	date_now(p->date, sizeof(p->date));
+	gw_nvml_driver(&c->state.nvml, p->driver, sizeof(p->driver));
+	if (c->cuda.cuDriverGetVersion(&version) == CUDA_SUCCESS)
+		snprintf(p->cuda, sizeof(p->cuda), "%d.%d", version / 1000, version % 1000 / 10);
+	clock_range(profile, &low, &high);
+	snprintf(p->clocks, sizeof(p->clocks),
+	         "SM %.0f MHz nominal, %.0f to %.0f MHz under load; memory %.0f MHz; not held by "
+	         "gpuwatch",
+	         gw_param(&profile->device, GW_PARAM_sm_clock) / 1e6, low / 1e6, high / 1e6,
+	         gw_param(&profile->device, GW_PARAM_mem_clock) / 1e6);
+	snprintf(p->note, sizeof(p->note), "%s", c->options->quick ? "the quick run" : "");
+}
+
 bool gw_calibration_run(struct gw_calibration *c, struct gw_profile *profile, char *error,
                         size_t size)
 {
@@ -256,6 +287,8 @@ bool gw_calibration_run(struct gw_calibration *c, struct gw_profile *profile, ch
 		return false;
 	s->full_limit = gw_bench_now() + (c->options->quick ? quick_limit : full_limit);
 	run_groups(c, profile);
+	if (!c->options->only || !*profile->provenance.tool)
+		tell_provenance(c, profile);
 	if (*s->failure)
 		snprintf(error, size, "%s", s->failure);
 	else if (s->stop && *s->stop)

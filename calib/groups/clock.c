@@ -16,8 +16,8 @@ static size_t observe(struct gw_bench *b, unsigned warps, unsigned rounds, doubl
 {
 	size_t n = (size_t)rounds * GW_CLOCK_BATCH * warps;
 	CUfunction f = gw_bench_kernel(b, "gw_clock_cost");
-	CUdeviceptr out = f ? gw_bench_memory(b, n * sizeof(int32_t)) : 0;
-	int32_t *raw = out ? malloc(n * sizeof(*raw)) : NULL;
+	CUdeviceptr out = f ? gw_bench_memory(b, n * sizeof(int64_t)) : 0;
+	int64_t *raw = out ? malloc(n * sizeof(*raw)) : NULL;
 	void *args[] = {&out, &rounds};
 	struct gw_shape one = {1, 32 * warps, 0};
 
@@ -26,7 +26,7 @@ static size_t observe(struct gw_bench *b, unsigned warps, unsigned rounds, doubl
 	    !gw_bench_read(b, raw, out, n * sizeof(*raw)))
 		n = 0;
 	for (size_t i = 0; i < n; i++)
-		cost[i] = raw[i];
+		cost[i] = (double)raw[i];
 	free(raw);
 	return n;
 }
