@@ -71,11 +71,11 @@ static __device__ void span(gw_span *spans, gw_u64 begin)
 		spans[blockIdx.x].cycles = gw_cycle() - begin;
 }
 
-/* One block an SM reads its own elements, 4 of each thread, twice a pass, by L1. */
+/* One block an SM reads its own elements, 8 of each thread, once a pass, by L1. */
 extern "C" __global__ void gw_l1_read(const uint4 *from, unsigned passes, gw_span *spans,
                                       unsigned *sink)
 {
-	const uint4 *mine = from + blockIdx.x * blockDim.x * 4 + threadIdx.x;
+	const uint4 *mine = from + blockIdx.x * blockDim.x * BATCH + threadIdx.x;
 	unsigned all = 0;
 	gw_u64 begin = 0;
 
@@ -89,7 +89,7 @@ extern "C" __global__ void gw_l1_read(const uint4 *from, unsigned passes, gw_spa
 
 #pragma unroll
 		for (unsigned j = 0; j < BATCH; j++)
-			GW_LOAD128("ca", v[j], mine + j % 4 * blockDim.x);
+			GW_LOAD128("ca", v[j], mine + j * blockDim.x);
 #pragma unroll
 		for (unsigned j = 0; j < BATCH; j++)
 			all ^= fold(v[j]);

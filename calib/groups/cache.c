@@ -84,7 +84,7 @@ static void measure_l2(struct cache *c, bool reads)
 
 static void measure_l1(struct cache *c)
 {
-	unsigned threads = 512, passes = PASSES; /* 4 elements each: 32 KiB */
+	unsigned threads = 256, passes = PASSES; /* 8 elements each: 32 KiB */
 	void *args[] = {&c->memory, &passes, &c->spans, &c->sink};
 	struct gw_rate r = {gw_bench_kernel(c->bench, "gw_l1_read"),
 	                    {c->sms, threads, 0},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `load`: latency of device memory while bandwidth is drawn from it. One SM chases
+ * Group `dram_load`: latency of device memory while bandwidth is drawn from it. One SM chases
  * pointers, the others read, with more and more bytes in flight.
  */
 #include <math.h>
@@ -92,7 +92,7 @@ static const struct level {
 } levels[] = {{0, 0},   {32, 4000}, {32, 1500}, {32, 0},  {64, 0},  {96, 0},  {128, 0}, {192, 0},
               {256, 0}, {320, 0},   {384, 0},   {448, 0}, {512, 0}, {640, 0}, {768, 0}, {1024, 0}};
 
-bool gw_group_load(struct gw_bench *b)
+bool gw_group_dram_load(struct gw_bench *b)
 {
 	enum { LEVELS = sizeof(levels) / sizeof(*levels) };
 	double x[LEVELS], y[LEVELS], rows[LEVELS * REPEATS][4];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Group `latency`: one thread chases pointers; every level of the memory, and translation. */
+/* Group `memory_latency`: one thread chases pointers; every level of the memory, and translation. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -268,7 +268,7 @@ static void measure_footprints(struct latency *l)
 	               "loads of the chase slower than half way between L2 and lat_dram");
 }
 
-bool gw_group_latency(struct gw_bench *b)
+bool gw_group_memory_latency(struct gw_bench *b)
 {
 	struct latency *l = calloc(1, sizeof(*l));
 	bool ready;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `sweep`: the memory method of seed 000 (5.3, 5.4, 6.1 to 6.4). Blocks and threads are
+ * Group `memory_sweep`: the memory method of seed 000 (5.3, 5.4, 6.1 to 6.4). Blocks and threads are
  * swept; every load is timed; the clock's cost, measured by the same kernel without the load, is
  * taken off by convolution; the levels are told apart by the distributions.
  *
@@ -336,7 +336,7 @@ static void publish(struct sweep *s)
 	           "method of 000: local memory, interval around the mode, two blocks an SM");
 }
 
-bool gw_group_sweep(struct gw_bench *b)
+bool gw_group_memory_sweep(struct gw_bench *b)
 {
 	struct sweep *s = calloc(1, sizeof(*s));
 	struct gw_dist clock = {0};
