@@ -7,6 +7,7 @@
 #include "timing.cuh"
 
 enum : unsigned { NEVER = 0x9e3779b9u };
+enum { BATCH = 8 }; /* loads that a thread issues before it uses one */
 
 /** Cycles a block took, by block. */
 struct gw_span {
@@ -30,15 +31,17 @@ extern "C" __global__ void gw_l2_read(const uint4 *from, unsigned count, unsigne
 
 #pragma unroll 1
 	for (unsigned i = 0; i < passes; i++) {
-		uint4 v[4];
+		uint4 v[BATCH];
 
 #pragma unroll
-		for (unsigned j = 0; j < 4; j++) {
+		for (unsigned j = 0; j < BATCH; j++) {
 			GW_LOAD128("cg", v[j], from + at);
 			at += threads;
 			at = at < count ? at : at - count;
 		}
-		all ^= fold(v[0]) ^ fold(v[1]) ^ fold(v[2]) ^ fold(v[3]);
+#pragma unroll
+		for (unsigned j = 0; j < BATCH; j++)
+			all ^= fold(v[j]);
 	}
 	if (all == NEVER)
 		*sink = all;
@@ -52,7 +55,7 @@ extern "C" __global__ void gw_l2_write(uint4 *to, unsigned count, unsigned passe
 #pragma unroll 1
 	for (unsigned i = 0; i < passes; i++) {
 #pragma unroll
-		for (unsigned j = 0; j < 4; j++) {
+		for (unsigned j = 0; j < BATCH; j++) {
 			to[at] = make_uint4(at, i, j, threads);
 			at += threads;
 			at = at < count ? at : at - count;
@@ -68,11 +71,11 @@ static __device__ void span(gw_span *spans, gw_u64 begin)
 		spans[blockIdx.x].cycles = gw_cycle() - begin;
 }
 
-/* One block an SM reads its own @p count elements (a multiple of 4 blocks of threads), by L1. */
-extern "C" __global__ void gw_l1_read(const uint4 *from, unsigned count, unsigned passes,
-                                      gw_span *spans, unsigned *sink)
+/* One block an SM reads its own elements, 8 of each thread, once a pass, by L1. */
+extern "C" __global__ void gw_l1_read(const uint4 *from, unsigned passes, gw_span *spans,
+                                      unsigned *sink)
 {
-	const uint4 *mine = from + (gw_u64)blockIdx.x * count;
+	const uint4 *mine = from + blockIdx.x * blockDim.x * BATCH + threadIdx.x;
 	unsigned all = 0;
 	gw_u64 begin = 0;
 
@@ -82,15 +85,14 @@ extern "C" __global__ void gw_l1_read(const uint4 *from, unsigned count, unsigne
 			__syncthreads();
 			begin = gw_cycle();
 		}
-#pragma unroll 1
-		for (unsigned at = threadIdx.x; at < count; at += blockDim.x * 4) {
-			uint4 v[4];
+		uint4 v[BATCH];
 
 #pragma unroll
-			for (unsigned j = 0; j < 4; j++)
-				GW_LOAD128("ca", v[j], mine + at + j * blockDim.x);
-			all ^= fold(v[0]) ^ fold(v[1]) ^ fold(v[2]) ^ fold(v[3]);
-		}
+		for (unsigned j = 0; j < BATCH; j++)
+			GW_LOAD128("ca", v[j], mine + j * blockDim.x);
+#pragma unroll
+		for (unsigned j = 0; j < BATCH; j++)
+			all ^= fold(v[j]);
 	}
 	span(spans, begin);
 	if (all == NEVER)
@@ -196,28 +198,32 @@ extern "C" __global__ void gw_constant(unsigned passes, unsigned spread, gw_span
 }
 
 /*
- * 002's cachebench by texture: each thread fetches 32-bit elements a block apart, @p count
- * elements (a multiple of 4 blocks of threads) by block over and over. @p apart: elements from
- * one block's to the next one's, 0 when all read the same.
+ * 002's cachebench by texture: the threads of a block fetch 32-bit elements side by side, the
+ * @p count from the block's first on (a multiple of 8 blocks of threads), over and over. Blocks
+ * begin @p apart elements from each other and go round at @p all_of_them.
  */
 extern "C" __global__ void gw_texture(cudaTextureObject_t texture, unsigned count, unsigned apart,
-                                      unsigned passes, gw_span *spans, unsigned *sink)
+                                      unsigned all_of_them, unsigned passes, gw_span *spans,
+                                      unsigned *sink)
 {
 	unsigned first = blockIdx.x * apart, all = 0;
 	gw_u64 begin = 0;
 
 #pragma unroll 1
-	for (unsigned i = 0; i <= passes; i++) { /* the first brings it near */
-		if (i == 1) {
+	for (unsigned pass = 0; pass <= passes; pass++) { /* the first brings it near */
+		if (pass == 1) {
 			__syncthreads();
 			begin = gw_cycle();
 		}
 #pragma unroll 1
-		for (unsigned at = threadIdx.x; at < count; at += blockDim.x * 4)
+		for (unsigned i = threadIdx.x; i < count; i += blockDim.x * BATCH)
 #pragma unroll
-			for (unsigned j = 0; j < 4; j++)
-				all ^= tex1Dfetch<unsigned>(texture,
-				                            (int)(first + at + j * blockDim.x));
+			for (unsigned j = 0; j < BATCH; j++) {
+				unsigned at = first + i + j * blockDim.x;
+
+				at = at < all_of_them ? at : at - all_of_them;
+				all ^= tex1Dfetch<unsigned>(texture, (int)at);
+			}
 	}
 	span(spans, begin);
 	if (all == NEVER)

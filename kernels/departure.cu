@@ -69,13 +69,14 @@ extern "C" __global__ void gw_request_burst(const char *base, unsigned first, un
 		end[warp] = gw_cycle();
 		begin[warp] = issued;
 		__syncthreads();
-		if (threadIdx.x)
-			continue;
-		for (unsigned j = 1; j < warps; j++) {
-			begin[0] = min(begin[0], begin[j]);
-			end[0] = max(end[0], end[j]);
+		if (threadIdx.x == 0) {
+			for (unsigned j = 1; j < warps; j++) {
+				begin[0] = min(begin[0], begin[j]);
+				end[0] = max(end[0], end[j]);
+			}
+			cycles[i] = gw_interval(begin[0], end[0]);
 		}
-		cycles[i] = gw_interval(begin[0], end[0]);
+		__syncwarp(); /* or its lanes would issue the next requests in two goes */
 	}
 }
 

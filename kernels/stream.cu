@@ -134,6 +134,7 @@ struct gw_loaded_result {
 	gw_u64 begin, end; /* nanoseconds */
 	gw_u64 bytes;      /* read in between */
 	gw_u64 cycles;     /* of the chase, block 0 only */
+	gw_u64 next;       /* where its chain goes on */
 };
 
 /* Block 0: a chase of @p loads links, once the others have had @p settle cycles to get going. */
@@ -158,6 +159,7 @@ static __device__ void chase_under_load(gw_u64 p, unsigned loads, unsigned settl
 	GW_ARRIVED(&arrived, p);
 	result->cycles = gw_cycle() - begin;
 	result->end = gw_nanosecond();
+	result->next = p;
 	*done = 1;
 }
 

@@ -3,7 +3,8 @@
  * The memory method of seed 000 (5.3, 5.4, 5.6): every thread loads its word three times, a
  * barrier before each, and the clock is read before and after. One thread of each warp reports
  * (000 keeps one of 32: the others tell the same). Consecutive threads load consecutive words,
- * so a warp's request is one transaction.
+ * so a warp's request is one transaction. @p near is a word in the same page that nobody times: it
+ * brings the page's translation.
  */
 #include "timing.cuh"
 
@@ -24,15 +25,19 @@ static __device__ void report(const unsigned *readings, unsigned *cycles)
  * indexed by an argument so that it stays in memory).
  */
 #define SWEEP(suffix, prepare, load)                                                               \
-	extern "C" __global__ void gw_sweep_##suffix(const unsigned *data, unsigned index,         \
-	                                             unsigned *cycles, unsigned *sums)             \
+	extern "C" __global__ void gw_sweep_##suffix(const unsigned *data, const unsigned *near,   \
+	                                             unsigned index, unsigned *cycles,             \
+	                                             unsigned *sums)                               \
 	{                                                                                          \
 		extern __shared__ unsigned readings[];                                             \
 		__shared__ unsigned arrived[32];                                                   \
 		unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;                           \
-		unsigned warp = threadIdx.x / 32, sum = 0;                                         \
+		unsigned warp = threadIdx.x / 32, sum;                                             \
                                                                                                    \
 		prepare;                                                                           \
+		GW_LOAD32("cg", sum, near);                                                        \
+		GW_ARRIVED(&arrived[warp], sum);                                                   \
+		sum = 0;                                                                           \
 		_Pragma("unroll") for (unsigned i = 0; i < LOADS; i++)                             \
 		{                                                                                  \
 			unsigned word = index;                                                     \

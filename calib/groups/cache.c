@@ -12,9 +12,10 @@ static const size_t MIB = 1 << 20;
 
 enum {
 	ELEMENT = 16, /* bytes of a load */
+	PAGE = 4096,  /* what footprints are multiples of */
 	THREADS = 1024,
 	PASSES = 512, /* of the loops near an SM: far longer than a launch takes to get going */
-	UNROLL = 8,   /* loads a pass of shared and constant, as kernels/cache.cu */
+	BATCH = 8,    /* loads of a thread at once, as kernels/cache.cu */
 };
 
 struct cache {
@@ -44,7 +45,7 @@ static double l2_rate(struct cache *c, CUfunction kernel, bool reads, size_t foo
 	void *read_args[] = {&c->memory, &count, &passes, &c->sink};
 	void *write_args[] = {&c->memory, &count, &passes};
 	struct gw_rate r = {kernel, {2 * c->sms, THREADS, 0}, reads ? read_args : write_args, 0, 1};
-	double pass = (double)r.shape.grid * THREADS * 4 * ELEMENT;
+	double pass = (double)r.shape.grid * THREADS * BATCH * ELEMENT;
 
 	passes = (unsigned)(4e9 / pass) + 1; /* about a millisecond at a few TB/s */
 	r.amount = pass * passes;
@@ -63,7 +64,7 @@ static void measure_l2(struct cache *c, bool reads)
 
 	for (double f = least; kernel && f <= (double)c->bytes && n < GW_CURVE_POINTS;
 	     f *= c->bench->quick ? sqrt(2) : pow(2, 0.25)) {
-		x[n] = f - fmod(f, ELEMENT);
+		x[n] = f - fmod(f, PAGE); /* or the warps would straddle lines */
 		y[n] = l2_rate(c, kernel, reads, (size_t)x[n]);
 		if (isnan(y[n]) || gw_bench_stopped(c->bench))
 			return;
@@ -83,12 +84,12 @@ static void measure_l2(struct cache *c, bool reads)
 
 static void measure_l1(struct cache *c)
 {
-	unsigned threads = 512, count = threads * 4, passes = PASSES;
-	void *args[] = {&c->memory, &count, &passes, &c->spans, &c->sink};
+	unsigned threads = 256, passes = PASSES; /* 8 elements each: 32 KiB */
+	void *args[] = {&c->memory, &passes, &c->spans, &c->sink};
 	struct gw_rate r = {gw_bench_kernel(c->bench, "gw_l1_read"),
 	                    {c->sms, threads, 0},
 	                    args,
-	                    (double)count * ELEMENT * passes,
+	                    (double)threads * BATCH * ELEMENT * passes,
 	                    1};
 
 	gw_rate_publish_cycles(
@@ -110,9 +111,9 @@ static void measure_shared(struct cache *c)
 
 	for (unsigned i = 0; i < 3; i++) {
 		/* 32 KiB whatever the width, more than one load of every warp in flight. */
-		unsigned threads = 512, loads = UNROLL * passes;
+		unsigned threads = 512, loads = BATCH * passes;
 		struct gw_rate r = {gw_bench_kernel(c->bench, widths[i].kernel),
-		                    {c->sms, threads, threads * UNROLL * widths[i].bytes},
+		                    {c->sms, threads, threads * BATCH * widths[i].bytes},
 		                    args,
 		                    (double)threads * loads * widths[i].bytes,
 		                    1};
@@ -133,7 +134,7 @@ static void measure_constant(struct cache *c)
 		struct gw_rate r = {gw_bench_kernel(c->bench, "gw_constant"),
 		                    {c->sms, THREADS, 0},
 		                    args,
-		                    4.0 * THREADS * UNROLL * passes,
+		                    4.0 * THREADS * BATCH * passes,
 		                    1};
 
 		gw_rate_publish_cycles(
@@ -164,31 +165,29 @@ static CUtexObject texture_over(struct cache *c)
 	return texture;
 }
 
-/* 32 KiB that each SM keeps near, and half of L2 that all of them read. */
+/* 32 KiB that each SM keeps near, and half of L2 that each of them reads all of. */
 static void measure_texture(struct cache *c)
 {
 	static const enum gw_param param[] = {GW_PARAM_b_texture, GW_PARAM_b_texture_l2};
+	static const char *const how[] = {
+	        "tex1Dfetch of 32-bit elements, 32 KiB an SM",
+	        "tex1Dfetch of 32-bit elements, every SM all of half of L2"};
+	const unsigned turn = THREADS * BATCH;
 	CUtexObject texture = texture_over(c);
-	size_t half = (size_t)gw_param(c->bench->known, GW_PARAM_l2_size) / 2;
+	unsigned half =
+	        (unsigned)(gw_param(c->bench->known, GW_PARAM_l2_size) / 2 / 4) / turn * turn;
 
-	for (unsigned far = 0; texture && far < 2; far++) {
-		unsigned near = THREADS * 8, part = (unsigned)(half / 4 / c->sms / near) * near;
-		unsigned count = far ? part : near, passes = far ? 8 : PASSES / 4;
-		void *args[] = {&texture, &count, &count, &passes, &c->spans, &c->sink};
+	for (unsigned far = 0; texture && half && far < 2; far++) {
+		unsigned count = far ? half : turn, apart = far ? half / c->sms : turn;
+		unsigned passes = far ? 1 : PASSES / 4;
+		void *args[] = {&texture, &count, &apart, &half, &passes, &c->spans, &c->sink};
 		struct gw_rate r = {gw_bench_kernel(c->bench, "gw_texture"),
 		                    {c->sms, THREADS, 0},
 		                    args,
 		                    4.0 * count * passes,
 		                    1};
 
-		if (!count) {
-			gw_bench_refuse(c->bench, param[far], "L2 is too small for it");
-			continue;
-		}
-		gw_rate_publish_cycles(
-		        c->bench, &r, c->spans, param[far],
-		        far ? "tex1Dfetch of 32-bit elements, half of L2 shared out to the SMs"
-		            : "tex1Dfetch of 32-bit elements, 32 KiB an SM");
+		gw_rate_publish_cycles(c->bench, &r, c->spans, param[far], how[far]);
 	}
 	if (texture)
 		c->bench->cu->cuTexObjectDestroy(texture);

@@ -70,7 +70,7 @@ static bool follow(struct gw_chase *c, const struct gw_chase_run *run, unsigned 
 	    !gw_bench_run(b, run->kernel, (struct gw_shape){blocks, THREADS, shared}, args) ||
 	    !gw_bench_read(b, result, c->result, sizeof(*result)))
 		return false;
-	if (!result->next) {
+	if (!result->cycles) {
 		gw_bench_note(b, "no block of the chase came to run on SM %u", run->sm);
 		return false;
 	}

@@ -66,7 +66,8 @@ static const char *const kind_name[KINDS] = {"read", "write", "copy", "triad"};
 static struct gw_rate rate_of(struct dram *d, enum kind kind, size_t bytes, struct job *j)
 {
 	const CUfunction kernel[KINDS] = {d->read, d->write, d->copy, d->triad};
-	/* Elements of a thread, as in kernels/stream.cu: every thread has one batch. */
+	/* Elements of a thread, as in kernels/stream.cu: every thread of the others has one batch.
+	 */
 	const unsigned batch[KINDS] = {8, 4, 8, 4}, arrays[KINDS] = {1, 1, 2, 3};
 	void *args[KINDS][5] = {{&d->a, &j->count, &d->word},
 	                        {&d->c, &j->count, &j->seed},
@@ -77,6 +78,9 @@ static struct gw_rate rate_of(struct dram *d, enum kind kind, size_t bytes, stru
 	j->count = bytes / ELEMENT;
 	memcpy(j->args, args[kind], sizeof(j->args));
 	r.shape = (struct gw_shape){(unsigned)(j->count / (BLOCK * batch[kind])), BLOCK, 0};
+	/* Reading ends in one atomic of every warp: few warps read all. */
+	if (kind == READ && r.shape.grid > 4 * gw_rate_sms(d->bench))
+		r.shape.grid = 4 * gw_rate_sms(d->bench);
 	r.amount = (double)bytes * arrays[kind];
 	/* Enough for a sample of about a millisecond at a few TB/s. */
 	r.launches = (unsigned)(bytes < 1024 * MIB ? 1024 * MIB / bytes : 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `load`: latency of device memory while bandwidth is drawn from it. One SM chases
+ * Group `dram_load`: latency of device memory while bandwidth is drawn from it. One SM chases
  * pointers, the others read, with more and more bytes in flight.
  */
 #include <math.h>
@@ -22,7 +22,7 @@ enum {
 
 /* As kernels/stream.cu. */
 struct result {
-	uint64_t begin, end, bytes, cycles;
+	uint64_t begin, end, bytes, cycles, next;
 };
 
 struct load {
@@ -77,6 +77,7 @@ static bool chase_under(struct load *l, unsigned threads, unsigned pause, double
 	    !gw_bench_read(l->bench, l->result, l->results, l->sms * sizeof(*l->result)) ||
 	    !l->result[0].cycles)
 		return false;
+	l->chase.next = l->result[0].next; /* what was followed lies in L2 now */
 	*cycles = (double)l->result[0].cycles / LOADS;
 	*drawn = LOADS * 32.0 / (double)(l->result[0].end - l->result[0].begin) * 1e9;
 	for (unsigned i = 1; i < blocks; i++)
@@ -91,7 +92,7 @@ static const struct level {
 } levels[] = {{0, 0},   {32, 4000}, {32, 1500}, {32, 0},  {64, 0},  {96, 0},  {128, 0}, {192, 0},
               {256, 0}, {320, 0},   {384, 0},   {448, 0}, {512, 0}, {640, 0}, {768, 0}, {1024, 0}};
 
-bool gw_group_load(struct gw_bench *b)
+bool gw_group_dram_load(struct gw_bench *b)
 {
 	enum { LEVELS = sizeof(levels) / sizeof(*levels) };
 	double x[LEVELS], y[LEVELS], rows[LEVELS * REPEATS][4];

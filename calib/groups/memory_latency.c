@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Group `latency`: one thread chases pointers; every level of the memory, and translation. */
+/* Group `memory_latency`: one thread chases pointers; every level of the memory, and translation. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ static bool measure_clock(struct latency *l)
 {
 	struct gw_chase_run run = {l->chase.each_none, 0, 0, GW_CHASE_LOADS, l->sms[0]};
 
-	if (!gw_chase_each(&l->chase, &run, l->each))
+	if (!gw_chase_lay(&l->chase, L1_BYTES, GW_LINE) || !gw_chase_each(&l->chase, &run, l->each))
 		return false;
 	l->clock = gw_dist_of(l->each, GW_CHASE_LOADS);
 	gw_bench_samples(l->bench, "latency_clock", "cycles", l->each, GW_CHASE_LOADS, 1);
@@ -268,7 +268,7 @@ static void measure_footprints(struct latency *l)
 	               "loads of the chase slower than half way between L2 and lat_dram");
 }
 
-bool gw_group_latency(struct gw_bench *b)
+bool gw_group_memory_latency(struct gw_bench *b)
 {
 	struct latency *l = calloc(1, sizeof(*l));
 	bool ready;

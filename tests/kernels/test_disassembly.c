@@ -11,81 +11,13 @@
 
 #include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "kernels/kernels.h"
 #include "kernels/shape.h"
+#include "tests/kernels/embedded.h"
 #include "tests/kernels/region.h"
 
 static unsigned failures;
-
-static struct sass_listing listing; /* of all modules */
-
-static const char *tool(const char *variable, const char *name)
-{
-	const char *given = getenv(variable);
-
-	return given && *given ? given : name;
-}
-
-static void append(struct sass_listing *all, struct sass_listing more)
-{
-	struct sass_kernel *bigger;
-
-	if (!more.count)
-		return;
-	bigger = realloc(all->kernels, (all->count + more.count) * sizeof(*bigger));
-	assert_non_null(bigger);
-	memcpy(bigger + all->count, more.kernels, more.count * sizeof(*bigger));
-	all->kernels = bigger;
-	all->count += more.count;
-	free(more.kernels);
-}
-
-/* Disassemble one embedded module, in the temporary folder we are in. */
-static void disassemble(const struct gw_kernel_image *image)
-{
-	char command[1024];
-	FILE *f = fopen("module.fatbin", "wb");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(image->data, 1, (size_t)(image->end - image->data), f),
-	                 image->end - image->data);
-	assert_int_equal(fclose(f), 0);
-	snprintf(command, sizeof(command),
-	         "rm -f ./*.cubin && %s -xelf all module.fatbin >cuobjdump.out 2>&1 && "
-	         "for f in ./*.cubin; do %s -c \"$f\"; done",
-	         tool("CUOBJDUMP", "cuobjdump"), tool("NVDISASM", "nvdisasm"));
-	f = popen(command, "r");
-	assert_non_null(f);
-	append(&listing, sass_read(f));
-	assert_int_equal(pclose(f), 0);
-}
-
-static int disassemble_all(void **state)
-{
-	char folder[] = "/tmp/gpuwatch-sass-XXXXXX";
-	char command[sizeof(folder) + 16];
-
-	(void)state;
-	assert_non_null(mkdtemp(folder));
-	assert_int_equal(chdir(folder), 0);
-	for (const struct gw_kernel_image *i = gw_kernel_images; i->name; i++)
-		disassemble(i);
-	assert_int_equal(chdir("/"), 0);
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	assert_int_equal(system(command), 0);
-	return 0;
-}
-
-static int forget(void **state)
-{
-	(void)state;
-	sass_free(&listing);
-	return 0;
-}
 
 static const struct sass_kernel *kernel(const char *format, ...)
         __attribute__((format(printf, 1, 2)));
@@ -99,7 +31,7 @@ static const struct sass_kernel *kernel(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(name, sizeof(name), format, args);
 	va_end(args);
-	k = sass_find(&listing, name);
+	k = sass_find(embedded_code(), name);
 	if (!k)
 		fail_msg("no embedded module has %s", name);
 	return k;
@@ -248,15 +180,6 @@ static void mixbench_loops_hold_multiply_adds_only(void **state)
 	assert_int_equal(failures, 0);
 }
 
-/* True when a tool runs. */
-static bool runs(const char *program)
-{
-	char command[512];
-
-	snprintf(command, sizeof(command), "%s --version >/dev/null 2>&1", program);
-	return system(command) == 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,14 +190,5 @@ int main(void)
 	        cmocka_unit_test(mixbench_loops_hold_multiply_adds_only),
 	};
 
-	if (!gw_kernel_images[0].name) {
-		puts("skipped: built without nvcc, so that there are no kernels");
-		return 77;
-	}
-	if (!runs(tool("CUOBJDUMP", "cuobjdump")) || !runs(tool("NVDISASM", "nvdisasm"))) {
-		puts("skipped: cuobjdump or nvdisasm was not found (on the path, or by the "
-		     "variables CUOBJDUMP and NVDISASM)");
-		return 77;
-	}
-	return cmocka_run_group_tests(tests, disassemble_all, forget);
+	return embedded_skip() ? 77 : cmocka_run_group_tests(tests, embedded_load, embedded_forget);
 }
