@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Group `memory_latency`: one thread chases pointers; every level of the memory, and translation. */
+/* Group `memory_latency`: one thread chases pointers; every level of the memory, and translation.
+ */
 #include <math.h>
 #include <stdlib.h>
 

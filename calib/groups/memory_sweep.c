@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `memory_sweep`: the memory method of seed 000 (5.3, 5.4, 6.1 to 6.4). Blocks and threads are
- * swept; every load is timed; the clock's cost, measured by the same kernel without the load, is
- * taken off by convolution; the levels are told apart by the distributions.
+ * Group `memory_sweep`: the memory method of seed 000 (5.3, 5.4, 6.1 to 6.4). Blocks and threads
+ * are swept; every load is timed; the clock's cost, measured by the same kernel without the load,
+ * is taken off by convolution; the levels are told apart by the distributions.
  *
  * 000 asks a profiler which tests were served by L2 alone (its figures 25 to 28). Calibration has
  * none: instead each test is run twice, after L2 was flushed and again when L2 holds all of its
