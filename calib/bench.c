@@ -148,8 +148,11 @@ bool gw_bench_read(struct gw_bench *b, void *host, CUdeviceptr from, size_t byte
 
 bool gw_bench_write(struct gw_bench *b, CUdeviceptr to, const void *host, size_t bytes)
 {
-	return gw_bench_wait(b) &&
-	       gw_bench_good(b, b->cu->cuMemcpyHtoD_v2(to, host, bytes), "cuMemcpyHtoD");
+	/* In the bench's stream: cuMemcpyHtoD may return before the bytes have arrived, and this
+	 * stream waits for no other. */
+	return gw_bench_good(b, b->cu->cuMemcpyHtoDAsync_v2(to, host, bytes, b->stream),
+	                     "cuMemcpyHtoDAsync") &&
+	       gw_bench_wait(b);
 }
 
 /* Shared memory beyond what a kernel gets unasked has to be opted in. */

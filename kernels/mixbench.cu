@@ -25,6 +25,7 @@ __device__ inline void mix(T *data, T seed, uint64_t tiles, uint32_t repeats)
 	const uint64_t stride = (uint64_t)gridDim.x * blockDim.x * GRANULARITY;
 	T *at = data + (uint64_t)blockIdx.x * blockDim.x * GRANULARITY + threadIdx.x;
 
+#pragma unroll 1
 	for (uint64_t tile = 0; tile < tiles; tile++, at += stride) {
 		T x[GRANULARITY], sum = seed;
 

@@ -42,7 +42,7 @@ struct arguments {
 };
 static_assert(sizeof(arguments) == sizeof(gw_operands), "the host's view of the argument");
 
-enum place { input, shared, shared_same, constant, local, global, global_same };
+enum place { input, shared, shared_wide, shared_same, constant, local, global, global_same };
 
 /* The word of a value that the clock is tied to; the other word of a 64-bit value stays. */
 __device__ inline b32 low(b32 x) { return x; }
@@ -100,8 +100,9 @@ __device__ inline T address(const arguments &a, unsigned chain, T *own)
 	extern __shared__ __align__(16) b32 words[];
 	unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
 
-	if constexpr (where == shared || where == shared_same) {
-		b32 *word = words + 2 * (where == shared ? threadIdx.x : threadIdx.x & a.hidden->zero);
+	if constexpr (where == shared || where == shared_wide || where == shared_same) {
+		b32 *word = words + (where == shared_same ? threadIdx.x & a.hidden->zero
+		                                          : (where == shared ? 1 : 2) * threadIdx.x);
 		T at = (T)__cvta_generic_to_shared(word);
 
 		*(volatile b32 *)word = (b32)at;

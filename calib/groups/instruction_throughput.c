@@ -14,9 +14,9 @@
 #include "kernels/shape.h"
 
 enum {
-	PROBE = 2,      /* turns of the first run, whose results are checked */
-	CYCLES = 20000, /* of the shorter of two runs */
-	LONGER = 3,     /* the longer run over the shorter */
+	PROBE = 2,       /* turns of the first run, whose results are checked */
+	CYCLES = 100000, /* of the shorter of two runs */
+	LONGER = 3,      /* the longer run over the shorter */
 	SAMPLES = 7,
 	QUICK_SAMPLES = 3,
 };

@@ -17,7 +17,8 @@ enum {
 	SAMPLES = 7,
 	QUICK_SAMPLES = 3,
 };
-static const size_t whole_bytes = (size_t)512 << 20, quick_bytes = (size_t)256 << 20;
+/* Many times an L2, which keeps a part of what it saw in the pass before. */
+static const size_t whole_bytes = (size_t)2 << 30, quick_bytes = (size_t)1 << 30;
 
 /* Multiply-adds per element; each is two operations, of packed halves four. */
 static const unsigned lengths[] = {0,  1,  2,  3,  4,  6,   8,   12,  16,

@@ -234,7 +234,7 @@ static uint64_t whole_at(const void *at, size_t bytes)
 {
 	uint64_t wide = 0;
 
-	memcpy(&wide, at, bytes < sizeof(wide) ? 4 : sizeof(wide));
+	memcpy(&wide, at, bytes == sizeof(wide) ? sizeof(wide) : sizeof(uint32_t));
 	return wide;
 }
 
