@@ -41,42 +41,39 @@ extern "C" __global__ void gw_request_sectors(const char *base, unsigned first, 
 	}
 }
 
+/** When a warp issued its loads, and when the last of them had arrived. */
+struct gw_burst {
+	gw_u64 begin, end; /* of the SM's clock */
+};
+
 /*
  * One block, all its warps at once: each issues 4 coalesced loads of a line, @p rounds times.
- * @p cycles receives, by round, the time from the first issue to the last arrival.
+ * bursts[round * warps + warp] receives when.
  */
 extern "C" __global__ void gw_request_burst(const char *base, unsigned first, unsigned rounds,
-                                            unsigned *cycles)
+                                            gw_burst *bursts)
 {
-	__shared__ gw_u64 begin[32], end[32];
 	__shared__ unsigned arrived[32];
 	unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32, lane = threadIdx.x % 32;
 
 	for (unsigned i = 0; i < rounds; i++) {
 		const char *at[4];
 		unsigned word[4];
-		gw_u64 issued;
+		gw_u64 begin, end;
 
 #pragma unroll
 		for (unsigned j = 0; j < 4; j++)
 			at[j] = line_of(base, first + (i * warps + warp) * 4 + j) + lane * 4;
 		__syncthreads();
-		issued = gw_cycle();
+		begin = gw_cycle();
 #pragma unroll
 		for (unsigned j = 0; j < 4; j++)
 			GW_LOAD32("cg", word[j], at[j]);
 		GW_ARRIVED(&arrived[warp], word[0] ^ word[1] ^ word[2] ^ word[3]);
-		end[warp] = gw_cycle();
-		begin[warp] = issued;
-		__syncthreads();
-		if (threadIdx.x == 0) {
-			for (unsigned j = 1; j < warps; j++) {
-				begin[0] = min(begin[0], begin[j]);
-				end[0] = max(end[0], end[j]);
-			}
-			cycles[i] = gw_interval(begin[0], end[0]);
-		}
-		__syncwarp(); /* or its lanes would issue the next requests in two goes */
+		end = gw_cycle();
+		if (lane == 0)
+			bursts[i * warps + warp] = gw_burst{begin, end};
+		__syncwarp();
 	}
 }
 

@@ -52,7 +52,16 @@ static double l2_rate(struct cache *c, CUfunction kernel, bool reads, size_t foo
 	return gw_rate_of(c->bench, &r);
 }
 
-/* L2 against footprint, and its value where the footprint is an eighth of it. */
+/*
+ * About @p f bytes, an odd number of pages: whole lines, and no multiple of what the grid reads at
+ * a time, or every SM would come back to the same lines.
+ */
+static double odd_pages(double f)
+{
+	return (2 * floor(f / PAGE / 2) + 1) * PAGE;
+}
+
+/* L2 against footprint, and its value where the footprint is a sixth of it. */
 static void measure_l2(struct cache *c, bool reads)
 {
 	CUfunction kernel = gw_bench_kernel(c->bench, reads ? "gw_l2_read" : "gw_l2_write");
@@ -60,15 +69,14 @@ static void measure_l2(struct cache *c, bool reads)
 	double l2 = gw_param(c->bench->known, GW_PARAM_l2_size);
 	/* Every thread of the grid has a place of its own from here on. */
 	double least = fmax(2.0 * c->sms * THREADS * ELEMENT, l2 / 16);
-	size_t n = 0, inside = 0;
+	size_t n = 0;
 
 	for (double f = least; kernel && f <= (double)c->bytes && n < GW_CURVE_POINTS;
 	     f *= c->bench->quick ? sqrt(2) : pow(2, 0.25)) {
-		x[n] = f - fmod(f, PAGE); /* or the warps would straddle lines */
+		x[n] = odd_pages(f);
 		y[n] = l2_rate(c, kernel, reads, (size_t)x[n]);
 		if (isnan(y[n]) || gw_bench_stopped(c->bench))
 			return;
-		inside = x[n] <= l2 / 6 ? n : inside;
 		n++;
 	}
 	if (!n)
@@ -76,7 +84,7 @@ static void measure_l2(struct cache *c, bool reads)
 	gw_bench_curve(c->bench, reads ? GW_CURVE_l2_read_bw : GW_CURVE_l2_write_bw, x, y, NULL, n,
 	               "all SMs, 16-byte accesses past L1, every SM all of the footprint");
 	for (unsigned i = 0; i < GW_RATE_SAMPLES; i++)
-		y[i] = l2_rate(c, kernel, reads, (size_t)x[inside]);
+		y[i] = l2_rate(c, kernel, reads, (size_t)odd_pages(l2 / 6));
 	gw_bench_publish(c->bench, reads ? GW_PARAM_b_l2_read : GW_PARAM_b_l2_write, y,
 	                 GW_RATE_SAMPLES,
 	                 "all SMs, 16-byte accesses past L1, a footprint of a sixth of L2");

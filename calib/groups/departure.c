@@ -18,33 +18,42 @@ enum {
 	LINE = 128,
 	REPEATS = 512, /* requests of one size */
 	SIZES = 32,    /* most sizes of a series */
-	ROUNDS = 4,    /* loads a warp of gw_request_burst issues at once */
+	LOADS = 4,     /* that a warp of gw_request_burst issues at once */
+	BURSTS = 128,  /* of one size */
 	SAMPLES = 9,
 };
 
 struct departure {
 	struct gw_bench *bench;
-	CUdeviceptr memory, cycles;
+	CUdeviceptr memory, results;
 	size_t bytes;
 	unsigned next; /* the first line not yet touched */
 };
 
-/* The median time of REPEATS requests of @p kernel with @p lines each; NaN: noted. */
-static double request_time(struct departure *d, CUfunction kernel, struct gw_shape shape,
-                           void **args, unsigned repeats, unsigned lines)
+/* Lines nobody has touched; from the start again when all were: L2 has forgotten those by then. */
+static bool fresh_lines(struct departure *d, size_t lines)
 {
+	if ((d->next + lines) * LINE > d->bytes)
+		d->next = 0;
+	return lines * LINE <= d->bytes;
+}
+
+/* The median time of REPEATS requests for @p sectors sectors each; NaN: noted. */
+static double request_time(struct departure *d, CUfunction kernel, unsigned sectors)
+{
+	unsigned repeats = REPEATS;
+	void *args[] = {&d->memory, &d->next, &sectors, &repeats, &d->results};
 	uint32_t raw[REPEATS];
 	double each[REPEATS];
 
-	if ((size_t)(d->next + repeats * lines) * LINE > d->bytes)
-		d->next = 0; /* so much later that nothing of it is left in L2 */
-	if (!gw_bench_run(d->bench, kernel, shape, args) ||
-	    !gw_bench_read(d->bench, raw, d->cycles, repeats * sizeof(*raw)))
+	if (!fresh_lines(d, REPEATS * sectors) ||
+	    !gw_bench_run(d->bench, kernel, (struct gw_shape){1, 32, 0}, args) ||
+	    !gw_bench_read(d->bench, raw, d->results, sizeof(raw)))
 		return NAN;
-	d->next += repeats * lines;
-	for (unsigned i = 0; i < repeats; i++)
+	d->next += REPEATS * sectors;
+	for (unsigned i = 0; i < REPEATS; i++)
 		each[i] = raw[i];
-	return gw_median(each, repeats);
+	return gw_median(each, REPEATS);
 }
 
 /* One warp whose lanes want 1 to 32 sectors. */
@@ -52,25 +61,21 @@ static bool transactions_of_a_request(struct departure *d)
 {
 	CUfunction kernel = gw_bench_kernel(d->bench, "gw_request_sectors");
 	double x[SIZES], y[SIZES], rows[SIZES][2], last[SAMPLES];
-	unsigned repeats = REPEATS, sectors;
-	void *args[] = {&d->memory, &d->next, &sectors, &repeats, &d->cycles};
 	struct gw_line line;
 
 	if (!kernel)
 		return false;
-	for (sectors = 1; sectors <= SIZES; sectors++) {
+	for (unsigned sectors = 1; sectors <= SIZES; sectors++) {
 		size_t i = sectors - 1;
 
 		x[i] = sectors;
-		y[i] = request_time(d, kernel, (struct gw_shape){1, 32, 0}, args, repeats, sectors);
+		y[i] = request_time(d, kernel, sectors);
 		rows[i][0] = x[i], rows[i][1] = y[i];
 		if (isnan(y[i]))
 			return false;
 	}
-	sectors = SIZES;
 	for (unsigned i = 0; i < SAMPLES; i++)
-		last[i] = request_time(d, kernel, (struct gw_shape){1, 32, 0}, args, repeats,
-		                       sectors);
+		last[i] = request_time(d, kernel, SIZES);
 	line = gw_line_robust(x, y, SIZES);
 	gw_bench_samples(d->bench, "departure_sectors", "sectors,cycles", rows[0], SIZES, 2);
 	gw_bench_curve(
@@ -85,13 +90,46 @@ static bool transactions_of_a_request(struct departure *d)
 	return true;
 }
 
-/* The warps of one block, each with ROUNDS coalesced loads at once. */
+/* As kernels/departure.cu. */
+struct burst {
+	uint64_t begin, end;
+};
+
+/* First issue to last arrival of the @p warps of one round. */
+static double burst_time(const struct burst *bursts, unsigned warps)
+{
+	uint64_t begin = bursts[0].begin, end = bursts[0].end;
+
+	for (unsigned i = 1; i < warps; i++) {
+		begin = bursts[i].begin < begin ? bursts[i].begin : begin;
+		end = bursts[i].end > end ? bursts[i].end : end;
+	}
+	return (double)(end - begin);
+}
+
+/* Median time of BURSTS bursts of @p warps; NaN: noted. */
+static double bursts_time(struct departure *d, CUfunction kernel, unsigned warps)
+{
+	unsigned rounds = BURSTS;
+	void *args[] = {&d->memory, &d->next, &rounds, &d->results};
+	static struct burst raw[BURSTS * SIZES];
+	double each[BURSTS];
+
+	if (!fresh_lines(d, BURSTS * warps * LOADS) ||
+	    !gw_bench_run(d->bench, kernel, (struct gw_shape){1, warps * 32, 0}, args) ||
+	    !gw_bench_read(d->bench, raw, d->results, BURSTS * warps * sizeof(*raw)))
+		return NAN;
+	d->next += BURSTS * warps * LOADS;
+	for (unsigned i = 0; i < BURSTS; i++)
+		each[i] = burst_time(raw + (size_t)i * warps, warps);
+	return gw_median(each, BURSTS);
+}
+
+/* The warps of one block, each with LOADS coalesced loads at once. */
 static bool requests_of_an_sm(struct departure *d)
 {
 	CUfunction kernel = gw_bench_kernel(d->bench, "gw_request_burst");
 	double x[SIZES], y[SIZES], rows[SIZES][2];
-	unsigned rounds = REPEATS / 4;
-	void *args[] = {&d->memory, &d->next, &rounds, &d->cycles};
 	struct gw_line line;
 
 	if (!kernel)
@@ -99,9 +137,8 @@ static bool requests_of_an_sm(struct departure *d)
 	for (unsigned warps = 1; warps <= SIZES; warps++) {
 		size_t i = warps - 1;
 
-		x[i] = warps * ROUNDS;
-		y[i] = request_time(d, kernel, (struct gw_shape){1, warps * 32, 0}, args, rounds,
-		                    warps * ROUNDS);
+		x[i] = warps * LOADS;
+		y[i] = bursts_time(d, kernel, warps);
 		rows[i][0] = x[i], rows[i][1] = y[i];
 		if (isnan(y[i]))
 			return false;
@@ -127,7 +164,7 @@ static bool gather(struct departure *d, const char *name, enum gw_param p, const
 	unsigned batch = shape.grid * shape.block * 4, lines = (unsigned)(d->bytes / LINE);
 	/* As many words as the memory has sectors, whole batches. */
 	unsigned words = lines * (LINE / 32) / batch * batch;
-	void *args[] = {&d->memory, &lines, &words, &d->cycles};
+	void *args[] = {&d->memory, &lines, &words, &d->results};
 	double rates[SAMPLES];
 	size_t n;
 
@@ -149,9 +186,9 @@ bool gw_group_departure(struct gw_bench *b)
 
 	d.bytes = want < most ? want : most;
 	d.bytes -= d.bytes % (1 << 20);
-	d.cycles = gw_bench_memory(b, REPEATS * sizeof(uint32_t));
+	d.results = gw_bench_memory(b, BURSTS * SIZES * sizeof(struct burst));
 	d.memory = d.bytes ? gw_bench_memory(b, d.bytes) : 0;
-	if (!d.cycles || !d.memory || !gw_bench_randomise(b, d.memory, d.bytes))
+	if (!d.results || !d.memory || !gw_bench_randomise(b, d.memory, d.bytes))
 		return false;
 	good = transactions_of_a_request(&d);
 	gw_bench_step(b, 0.4);

@@ -4,8 +4,7 @@
  * block size, one regression each; and the time between two kernels, by stream and by graph.
  *
  * What models predict is the time from the start to the end of a kernel. Launches back to back
- * take that and the gap to the next one, so two ways are needed to tell the two apart: see
- * empty_seconds.
+ * take that and the gap to the next one: measure_periods tells the two apart.
  */
 #include <math.h>
 #include <stdint.h>
@@ -21,21 +20,26 @@ enum {
 	BATCH = 200,     /* launches back to back, for the time of one */
 	MOST_WARPS = 32, /* of a block */
 	MOST_GRIDS = 10,
-	HOLD_BLOCKS = 1 << 19, /* of the launch that keeps the stream busy while events queue up */
 };
 
 struct launch {
 	struct gw_bench *bench;
-	CUfunction empty;
-	double period, duration; /* of an empty kernel of one block: back to back, alone; s */
+	CUfunction empty, index; /* gw_empty, gw_index */
+	double period, duration; /* of an empty kernel of one warp: back to back, alone; s */
 };
 
-static double period_of(struct launch *l, unsigned grid, unsigned warps, unsigned launches)
+/* Median seconds of a launch of @p kernel, in a sample of some hundred microseconds. */
+static double period_of(struct launch *l, CUfunction kernel, unsigned grid, unsigned warps)
 {
-	double seconds[SAMPLES];
-	size_t n = gw_bench_time(l->bench, l->empty, (struct gw_shape){grid, warps * 32, 0}, NULL,
-	                         launches, seconds, SAMPLES);
+	double seconds[SAMPLES], each = 1e-6 + grid * (0.6e-9 + 0.03e-9 * warps);
+	unsigned launches = (unsigned)fmax(1, fmin(BATCH, 400e-6 / each)), count = 0;
+	CUdeviceptr nowhere = 0;
+	void *args[] = {&count, &nowhere};
+	size_t n;
 
+	count = grid * warps * 32; /* gw_index: no thread is beyond it */
+	n = gw_bench_time(l->bench, kernel, (struct gw_shape){grid, warps * 32, 0}, args, launches,
+	                  seconds, SAMPLES);
 	return gw_median(seconds, n);
 }
 
@@ -59,30 +63,46 @@ static struct gw_line regression_of(struct launch *l, unsigned warps, double (*r
 	size_t count = grids_of(l, grids);
 
 	for (size_t i = 0; i < count; i++) {
-		/* A sample of some hundred microseconds; one launch where that alone is as long. */
-		double each = 2e-6 + grids[i] * (0.6e-9 + 0.165e-9 * warps);
-		unsigned launches = (unsigned)fmax(1, fmin(BATCH, 400e-6 / each));
-
 		x[i] = grids[i];
-		y[i] = period_of(l, grids[i], warps, launches) - (l->period - l->duration);
+		y[i] = period_of(l, l->empty, grids[i], warps) - (l->period - l->duration);
 		rows[*n][0] = warps, rows[*n][1] = x[i], rows[*n][2] = y[i];
 		++*n;
 	}
 	return gw_line_fit_relative(x, y, count);
 }
 
-static void publish_rates(struct launch *l, const double *warps, const double *slope, size_t n)
+/*
+ * What each warp costs, where that is more than its block: of a kernel whose threads look which
+ * element is theirs, as all do. An empty one ends before the next warp is there.
+ */
+static void measure_warps(struct launch *l)
 {
-	struct gw_launch_rates rates = gw_launch_rates_of(warps, slope, n);
+	static const double warps[] = {1, 8, 16, 20, 24, 28, 32};
+	enum { COUNT = sizeof(warps) / sizeof(*warps) };
+	const unsigned few = 1 << 15, many = 1 << 18;
+	double slope[COUNT], rows[COUNT][2];
+	struct gw_launch_rates rates;
 
-	if (isnan(rates.per_block))
-		return;
-	gw_bench_publish_value(l->bench, GW_PARAM_launch_per_block, rates.per_block, NAN, n,
-	                       "launch_x1 at blocks of one warp");
+	for (size_t i = 0; i < COUNT; i++) {
+		unsigned w = (unsigned)warps[i];
+
+		slope[i] = (period_of(l, l->index, many, w) - period_of(l, l->index, few, w)) /
+		           (many - few);
+		rows[i][0] = warps[i], rows[i][1] = slope[i];
+		if (isnan(slope[i]))
+			return;
+	}
+	gw_bench_samples(l->bench, "launch_warps", "warps,seconds_per_block", rows[0], COUNT, 2);
+	rates = gw_launch_rates_of(warps, slope, COUNT);
+	gw_bench_publish_value(
+	        l->bench, GW_PARAM_launch_per_block, rates.per_block, NAN, COUNT,
+	        "slope of the time of a kernel that looks at its index, 2^15 to 2^18 "
+	        "blocks of one warp");
 	if (rates.warps)
-		gw_bench_publish_value(l->bench, GW_PARAM_launch_per_warp, rates.per_warp, NAN, n,
-		                       "launch_x1 over warps a block, median where a block takes "
-		                       "1.5 times one of a warp");
+		gw_bench_publish_value(
+		        l->bench, GW_PARAM_launch_per_warp, rates.per_warp, NAN, COUNT,
+		        "the same over warps a block, median where a block takes 1.5 "
+		        "times one of a warp");
 	else
 		gw_bench_refuse(l->bench, GW_PARAM_launch_per_warp,
 		                "a block takes as long however many warps it has");
@@ -100,110 +120,65 @@ static void measure_regressions(struct launch *l)
 		if (isnan(line.slope) || gw_bench_stopped(l->bench))
 			return;
 		warps[n] = w, x1[n] = line.slope, x2[n] = line.intercept, r2[n++] = line.r2;
-		gw_bench_step(l->bench, 0.3 + 0.7 * w / MOST_WARPS);
+		gw_bench_step(l->bench, 0.2 + 0.8 * w / MOST_WARPS);
 	}
 	gw_bench_samples(l->bench, "launch", "warps,blocks,seconds", rows[0], raw, 3);
 	gw_bench_curve(l->bench, GW_CURVE_launch_x1, warps, x1, NULL, n,
 	               "empty kernel, 1 to 2^20 blocks: least squares of relative residuals");
 	gw_bench_curve(l->bench, GW_CURVE_launch_x2, warps, x2, NULL, n, "as launch_x1");
 	gw_bench_curve(l->bench, GW_CURVE_launch_r2, warps, r2, NULL, n, "as launch_x1");
-	publish_rates(l, warps, x1, n);
 }
 
 /*
- * Seconds between two events with @p launches of the empty kernel between them, all queued while a
- * large grid keeps the stream busy. NaN: noted.
+ * Empty kernels of one warp, back to back by stream and as a chain of graph nodes. What follows a
+ * node begins when the node has ended: of all there is without a profiler, its period comes
+ * nearest to the time of a kernel alone, and is taken for it.
  */
-static double between_events(struct launch *l, CUevent begin, CUevent end, unsigned launches)
-{
-	const struct gw_cuda *cu = l->bench->cu;
-	CUstream s = l->bench->stream;
-	float ms;
-	CUresult r = cu->cuLaunchKernel(l->empty, HOLD_BLOCKS, 1, 1, 1024, 1, 1, 0, s, NULL, NULL);
-
-	r = r ? r : cu->cuEventRecord(begin, s);
-	for (unsigned i = 0; i < launches && !r; i++)
-		r = cu->cuLaunchKernel(l->empty, 1, 1, 1, 32, 1, 1, 0, s, NULL, NULL);
-	r = r ? r : cu->cuEventRecord(end, s);
-	r = r ? r : cu->cuEventSynchronize(end);
-	r = r ? r : cu->cuEventElapsedTime(&ms, begin, end);
-	if (r) {
-		gw_bench_note(l->bench, "empty kernel: %s", gw_cuda_error(cu, r));
-		return NAN;
-	}
-	return ms / 1e3;
-}
-
-/*
- * Seconds of an empty kernel of one block: what it adds between two events that follow each other.
- * The event behind a kernel waits for its end, as the next kernel of a stream does.
- */
-static bool measure_floor(struct launch *l)
-{
-	const struct gw_cuda *cu = l->bench->cu;
-	CUevent begin = NULL, end = NULL;
-	double samples[4 * SAMPLES], none[4 * SAMPLES];
-	enum { COUNT = sizeof(samples) / sizeof(*samples) };
-	bool good = !cu->cuEventCreate(&begin, CU_EVENT_DEFAULT) &&
-	            !cu->cuEventCreate(&end, CU_EVENT_DEFAULT);
-
-	for (size_t i = 0; good && i < COUNT; i++) {
-		none[i] = between_events(l, begin, end, 0);
-		samples[i] = between_events(l, begin, end, 1);
-		good = !isnan(none[i]) && !isnan(samples[i]);
-	}
-	if (good) {
-		gw_bench_samples(l->bench, "launch_events_none", "seconds", none, COUNT, 1);
-		gw_bench_samples(l->bench, "launch_events_one", "seconds", samples, COUNT, 1);
-		for (size_t i = 0; i < COUNT; i++)
-			samples[i] -= gw_median(none, COUNT);
-		gw_bench_publish(
-		        l->bench, GW_PARAM_launch_floor, samples, COUNT,
-		        "empty kernel of one warp between two events, less the same without it");
-		l->duration = gw_median(samples, COUNT);
-	}
-	if (begin)
-		cu->cuEventDestroy_v2(begin);
-	if (end)
-		cu->cuEventDestroy_v2(end);
-	return good;
-}
-
-/* What is left of the time of launches back to back, by stream and by graph. */
-static void measure_gaps(struct launch *l)
+static bool measure_periods(struct launch *l)
 {
 	double stream[SAMPLES], graph[SAMPLES];
 	size_t n = gw_bench_time(l->bench, l->empty, (struct gw_shape){1, 32, 0}, NULL, BATCH,
 	                         stream, SAMPLES);
+	size_t nodes = gw_graph_periods(l->bench, l->empty, graph, SAMPLES);
 
 	l->period = gw_median(stream, n);
+	l->duration = gw_median(graph, nodes);
 	gw_bench_samples(l->bench, "launch_period_stream", "seconds", stream, n, 1);
+	gw_bench_samples(l->bench, "launch_period_graph", "seconds", graph, nodes, 1);
+	if (n)
+		gw_bench_publish(
+		        l->bench, GW_PARAM_launch_period_stream, stream, n,
+		        "empty kernels of one warp back to back, all queued before the first runs");
+	if (!n || !nodes) {
+		gw_bench_refuse(l->bench, GW_PARAM_launch_floor, "no graph could be run");
+		return false;
+	}
+	gw_bench_publish(l->bench, GW_PARAM_launch_period_graph, graph, nodes,
+	                 "chain of empty kernel nodes, 600 of them less 100");
+	gw_bench_publish(
+	        l->bench, GW_PARAM_launch_floor, graph, nodes,
+	        "launch_period_graph, whose gap can't be told from the kernel: an upper bound");
+	gw_bench_refuse(l->bench, GW_PARAM_launch_gap_graph,
+	                "it can't be told from the time of the kernel without a profiler; the two "
+	                "together are launch_period_graph");
 	for (size_t i = 0; i < n; i++)
 		stream[i] -= l->duration;
-	if (n)
-		gw_bench_publish(l->bench, GW_PARAM_launch_gap_stream, stream, n,
-		                 "empty kernels back to back, time of one less launch_floor");
-	n = gw_graph_periods(l->bench, l->empty, graph, SAMPLES);
-	gw_bench_samples(l->bench, "launch_period_graph", "seconds", graph, n, 1);
-	for (size_t i = 0; i < n; i++)
-		graph[i] -= l->duration;
-	if (n)
-		gw_bench_publish(l->bench, GW_PARAM_launch_gap_graph, graph, n,
-		                 "chain of empty kernel nodes, time of one less launch_floor");
-	else
-		gw_bench_refuse(l->bench, GW_PARAM_launch_gap_graph, "no graph could be run");
+	gw_bench_publish(l->bench, GW_PARAM_launch_gap_stream, stream, n,
+	                 "launch_period_stream less launch_floor");
+	return true;
 }
 
 bool gw_group_launch(struct gw_bench *b)
 {
-	struct launch l = {.bench = b, .empty = gw_bench_kernel(b, "gw_empty")};
+	struct launch l = {.bench = b,
+	                   .empty = gw_bench_kernel(b, "gw_empty"),
+	                   .index = gw_bench_kernel(b, "gw_index")};
 
-	if (!l.empty || !measure_floor(&l))
+	if (!l.empty || !l.index || !measure_periods(&l))
 		return false;
 	gw_bench_step(b, 0.1);
-	measure_gaps(&l);
-	gw_bench_step(b, 0.3);
-	if (!isnan(l.period))
-		measure_regressions(&l);
+	measure_warps(&l);
+	gw_bench_step(b, 0.2);
+	measure_regressions(&l);
 	return !gw_bench_stopped(b);
 }

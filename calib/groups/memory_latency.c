@@ -16,6 +16,9 @@ enum {
 	MOST_POINTS = 64,      /* of a curve */
 	L1_BYTES = 8 << 10,    /* well inside the smallest L1 */
 	COLD_BYTES = 32 << 20, /* of the chain that only device memory holds: few pages */
+	L2_BYTES = 8 << 20,    /* of the chain that L2 holds */
+	L2_LOADS = 2048,       /* of each SM: all of them together fewer than the chain has links */
+	PAGE_LINKS = 256,      /* least links of the chain over pages */
 	LINKS = 1 << 22,       /* most links over a large footprint: far more than L2 has lines */
 };
 
@@ -99,41 +102,64 @@ static bool each_on_sms(struct latency *l, struct gw_chase_run run, const char *
 	return true;
 }
 
-/*
- * L2: the lines of a chain that L2 holds, classified for each SM by how long they take. Where an L2
- * has two partitions, one SM finds about half of the lines in the farther one.
- */
-static void measure_l2(struct latency *l)
+/* Mean of the samples on either side of a split, without the slowest of a hundred: an average is
+ * what a model multiplies, and a refresh or two would move it. */
+static double mean_between(const double *x, size_t n, double low, double high)
 {
-	size_t footprint = (size_t)fmin(4 * (double)MIB, l2_bytes(l) / 8);
-	struct gw_chase_run run = {l->chase.each_cg, footprint, 0, GW_CHASE_LOADS, 0};
-	double near[MOST_SMS], far[MOST_SMS];
+	double most = fmin(high, gw_sample_quantile(x, n, 0.99)), sum = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (x[i] > low && x[i] <= most)
+			sum += x[i], count++;
+	return count ? sum / (double)count : NAN;
+}
+
+/* Near L2: lines that the SM has read before. */
+static void measure_l2_near(struct latency *l)
+{
+	struct gw_chase_run run = {l->chase.each_cg, L2_BYTES, 0, L2_LOADS, 0};
+	double samples[MOST_SMS];
+
+	if (!gw_chase_lay(&l->chase, L2_BYTES, GW_LINE) || !each_on_sms(l, run, "latency_l2"))
+		return;
+	for (unsigned i = 0; i < l->sm_count; i++)
+		samples[i] = mean_between(l->each + (size_t)i * run.loads, run.loads, 0, INFINITY);
+	gw_bench_publish(l->bench, GW_PARAM_lat_l2, samples, l->sm_count,
+	                 "pointer chase over 8 MiB that the SM has read before, ld.cg, each load "
+	                 "timed; mean, median of SMs");
+	l->l2 = gw_median(samples, l->sm_count);
+}
+
+/*
+ * Far L2. A line lies in the partition of its address, and in the other one once an SM there has
+ * read it. Right after the chain was written none has: each line is new to every SM, and the
+ * chain is long enough to stay so for all that are asked. Where L2 is one, all lines are near.
+ */
+static void measure_l2_far(struct latency *l)
+{
+	struct gw_chase_run run = {l->chase.each_cg, 0, 0, L2_LOADS, 0};
+	double samples[MOST_SMS];
 	unsigned two = 0;
 
-	if (!gw_chase_lay(&l->chase, footprint, GW_LINE) || !each_on_sms(l, run, "latency_l2"))
+	if (!gw_chase_lay(&l->chase, L2_BYTES, GW_LINE) || !each_on_sms(l, run, "latency_l2_first"))
 		return;
 	for (unsigned i = 0; i < l->sm_count; i++) {
 		const double *each = l->each + (size_t)i * run.loads;
-		struct gw_split split = gw_split_of(each, run.loads, 0.005, 0.995);
+		struct gw_split split = gw_split_of(each, run.loads, 0, 0.99);
 
-		near[i] = split.low, far[i] = split.high;
-		if (!gw_split_is_two(&split, 0.1 * split.low))
-			near[i] = gw_median(each, run.loads);
-		else
-			two++;
+		two += gw_split_is_two(&split, 0.1 * split.low);
+		samples[i] = mean_between(each, run.loads, split.boundary, INFINITY);
 	}
-	gw_bench_publish(l->bench, GW_PARAM_lat_l2, near, l->sm_count,
-	                 "pointer chase over 4 MiB held by L2, ld.cg, each load timed; median of "
-	                 "the nearer lines, median of SMs");
-	l->l2 = gw_median(near, l->sm_count);
 	if (two < l->sm_count) {
 		gw_bench_refuse(l->bench, GW_PARAM_lat_l2_far,
 		                "the latencies of L2 fall into one population, not two");
 		return;
 	}
-	gw_bench_publish(l->bench, GW_PARAM_lat_l2_far, far, l->sm_count,
-	                 "as lat_l2; median of the farther lines (Otsu's division), median of SMs");
-	l->far = gw_median(far, l->sm_count);
+	gw_bench_publish(l->bench, GW_PARAM_lat_l2_far, samples, l->sm_count,
+	                 "the same, lines just written and new to the SM; mean of the slower ones "
+	                 "(Otsu's division), median of SMs");
+	l->far = gw_median(samples, l->sm_count);
 }
 
 /* Device memory: a chain whose lines nothing has touched since L2 was filled with other ones. */
@@ -152,10 +178,10 @@ static void measure_dram(struct latency *l)
 	    !each_on_sms(l, run, "latency_dram"))
 		return;
 	for (unsigned i = 0; i < l->sm_count; i++)
-		samples[i] = gw_median(l->each + (size_t)i * run.loads, run.loads);
+		samples[i] = mean_between(l->each + (size_t)i * run.loads, run.loads, 0, INFINITY);
 	gw_bench_publish(l->bench, GW_PARAM_lat_dram, samples, l->sm_count,
 	                 "pointer chase over 32 MiB after L2 was flushed, ld.cg, each load timed; "
-	                 "median, median of SMs");
+	                 "mean, median of SMs");
 	l->dram = gw_median(samples, l->sm_count);
 }
 
@@ -171,20 +197,26 @@ static double mean_on_sms(struct latency *l, struct gw_chase_run run)
 	return gw_median(samples, 3);
 }
 
-/* One line of each page, from one page to as many as there is memory for: L2 holds the lines, but
- * the translations cost more and more. */
+/*
+ * A line of each page (of few pages, several), from four pages to as many as there is memory for:
+ * L2 holds the lines, but the translations cost more and more.
+ */
 static void measure_translation(struct latency *l)
 {
 	struct gw_chase_run run = {.kernel = l->chase.cg, .loads = 2048};
 	double x[MOST_POINTS], y[MOST_POINTS];
+	static const char no_step[] = "no step in the latency against the memory touched";
 	struct gw_plateau level[2];
 	size_t n = 0;
 
-	for (double pages = 4; n < MOST_POINTS && pages * GW_PAGE <= (double)l->chase.bytes;
+	for (double pages = 4;
+	     n < MOST_POINTS && pages * GW_PAGE <= (double)l->chase.bytes * (1 + 1e-9);
 	     pages *= l->bench->quick ? 2 : sqrt(2)) {
 		size_t footprint = (size_t)pages * GW_PAGE;
+		size_t stride = pages < PAGE_LINKS ? footprint / PAGE_LINKS : GW_PAGE;
 
-		if (gw_bench_stopped(l->bench) || !gw_chase_lay(&l->chase, footprint, GW_PAGE))
+		stride -= stride % GW_LINE;
+		if (gw_bench_stopped(l->bench) || !gw_chase_lay(&l->chase, footprint, stride))
 			return;
 		run.skip = l->chase.links;
 		x[n] = (double)footprint;
@@ -193,10 +225,10 @@ static void measure_translation(struct latency *l)
 			return;
 	}
 	gw_bench_curve(l->bench, GW_CURVE_translation_latency, x, y, NULL, n,
-	               "pointer chase, one line in each page of 2 MiB, ld.cg, lines held by L2");
-	if (gw_plateaus(y, n, 0.05, level, 2) < 2 || level[1].y < level[0].y) {
-		gw_bench_refuse(l->bench, GW_PARAM_lat_tlb_miss,
-		                "no step in the latency against the pages touched");
+	               "pointer chase, a line in each page of 2 MiB, ld.cg, lines held by L2");
+	if (gw_plateaus(y, n, 0.015, level, 2) < 2 || level[1].y < level[0].y) {
+		gw_bench_refuse(l->bench, GW_PARAM_lat_tlb_miss, no_step);
+		gw_bench_refuse(l->bench, GW_PARAM_tlb_reach, no_step);
 		return;
 	}
 	gw_bench_publish_value(l->bench, GW_PARAM_lat_tlb_miss, level[1].y - level[0].y, NAN, n,
@@ -281,7 +313,8 @@ bool gw_group_memory_latency(struct gw_bench *b)
 	ready = gw_chase_open(&l->chase, b, (b->quick ? 8 : 64) * GIB) && measure_clock(l);
 	if (ready) {
 		measure_l1(l);
-		measure_l2(l);
+		measure_l2_near(l);
+		measure_l2_far(l);
 		gw_bench_step(b, 0.1);
 		measure_dram(l);
 		gw_bench_step(b, 0.15);

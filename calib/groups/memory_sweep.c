@@ -5,9 +5,9 @@
  * is taken off by convolution; the levels are told apart by the distributions.
  *
  * 000 asks a profiler which tests were served by L2 alone (its figures 25 to 28). Calibration has
- * none: instead each test is run twice, after L2 was flushed and again when L2 holds all of its
- * data, so that the second is served by L2 by construction and its distribution gives the
- * boundary.
+ * none: instead each test is run twice, after L2 was flushed and when all of its data have just
+ * been written, so that the second is served by L2 by construction, from both partitions where
+ * there are two, and its distribution gives the boundary.
  */
 #include <math.h>
 #include <stdint.h>
@@ -110,6 +110,13 @@ static size_t launch(struct sweep *s, const struct test *t, CUfunction kernel, b
 	return n;
 }
 
+/* Write the data, so that L2 has it; where @p cold, then fill L2 with something else. */
+static bool prepare(struct sweep *s, bool cold)
+{
+	return gw_bench_randomise(s->bench, s->data, s->most_threads * sizeof(uint32_t)) &&
+	       (!cold || gw_bench_randomise(s->bench, s->flush, s->flush_bytes));
+}
+
 /* The distribution of all repeats of a test; empty: noted. */
 static struct gw_dist measure(struct sweep *s, const struct test *t, CUfunction kernel, bool cold,
                               bool only_first)
@@ -119,7 +126,7 @@ static struct gw_dist measure(struct sweep *s, const struct test *t, CUfunction 
 	for (unsigned r = 0; r < s->repeats; r++) {
 		size_t got;
 
-		if (cold && !gw_bench_randomise(s->bench, s->flush, s->flush_bytes))
+		if (!prepare(s, cold))
 			return (struct gw_dist){0};
 		got = launch(s, t, kernel, only_first, s->readings + n);
 		if (!got)
@@ -228,16 +235,6 @@ static double share_of(const struct sweep *s, const struct test *t)
 	return t->share;
 }
 
-static double l1_one_of(const struct sweep *s, const struct test *t)
-{
-	return t->blocks <= s->sm_count ? t->l1 : NAN;
-}
-
-static double l1_two_of(const struct sweep *s, const struct test *t)
-{
-	return t->blocks == 2 * s->sm_count ? t->l1 : NAN;
-}
-
 /* Publish @p column against active threads; tests of about as many threads are one point. */
 static size_t publish_curve(struct sweep *s, enum gw_curve_id id, gw_column column, const char *how,
                             double *x, double *y)
@@ -297,14 +294,33 @@ static void publish_boundary(struct sweep *s)
 		                       "largest test whose levels don't overlap");
 }
 
-static void publish_l1(struct sweep *s, enum gw_param p, enum gw_curve_id id, gw_column column,
-                       const char *how)
+/*
+ * L1 belongs to an SM: against the threads of one, median of the grids (000's context), @p blocks
+ * a SM.
+ */
+static void publish_l1(struct sweep *s, enum gw_curve_id id, unsigned blocks, const char *how)
 {
-	double x[MOST_TESTS], y[MOST_TESTS];
-	size_t n = publish_curve(s, id, column, how, x, y);
+	double x[MOST_TESTS], y[MOST_TESTS], same[MOST_TESTS];
+	struct gw_line line;
+	size_t n = 0;
 
-	if (n)
-		gw_bench_publish(s->bench, p, y, n, how);
+	for (unsigned threads = 32; threads <= 1024; threads += 32) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < s->tests; i++) {
+			const struct test *t = &s->test[i];
+
+			if (t->threads == threads &&
+			    (t->blocks + s->sm_count - 1) / s->sm_count == blocks && !isnan(t->l1))
+				same[count++] = t->l1;
+		}
+		if (count)
+			x[n] = (double)threads * blocks, y[n++] = gw_median(same, count);
+	}
+	gw_bench_curve(s->bench, id, x, y, NULL, n, how);
+	line = gw_line_fit(x, y, n);
+	if (!isnan(line.slope))
+		gw_bench_fit(s->bench, id, line.slope, line.intercept, line.r2, x[0], x[n - 1]);
 }
 
 static void publish(struct sweep *s)
@@ -330,9 +346,9 @@ static void publish(struct sweep *s)
 	        s, GW_CURVE_dram_share_threads, share_of,
 	        "method of 000: share of three loads of a word that takes longer than L2 does", x,
 	        y);
-	publish_l1(s, GW_PARAM_lat_l1_mode, GW_CURVE_l1_latency_threads, l1_one_of,
+	publish_l1(s, GW_CURVE_l1_latency_threads, 1,
 	           "method of 000: local memory, interval around the mode, one block an SM");
-	publish_l1(s, GW_PARAM_lat_l1_mode_two, GW_CURVE_l1_latency_threads_two, l1_two_of,
+	publish_l1(s, GW_CURVE_l1_latency_threads_two, 2,
 	           "method of 000: local memory, interval around the mode, two blocks an SM");
 }
 
