@@ -49,17 +49,13 @@ __device__ inline void mix(T *data, T seed, uint64_t tiles, uint32_t repeats)
 
 /* The steps of one turn of the inner loop: few where few are wanted, else enough to hide the
  * loop's own instructions. */
-#define MIX(name, T)                                                                               \
+#define MIX_OF(name, T, unrolled)                                                                  \
 	extern "C" __global__ void __launch_bounds__(256)                                          \
-	        gw_mix_##name##_1(T *data, T seed, uint64_t tiles, uint32_t repeats)               \
+	        gw_mix_##name##_##unrolled(T *data, T seed, uint64_t tiles, uint32_t repeats)      \
 	{                                                                                          \
-		mix<T, 1>(data, seed, tiles, repeats);                                             \
-	}                                                                                          \
-	extern "C" __global__ void __launch_bounds__(256)                                          \
-	        gw_mix_##name##_16(T *data, T seed, uint64_t tiles, uint32_t repeats)              \
-	{                                                                                          \
-		mix<T, 16>(data, seed, tiles, repeats);                                            \
+		mix<T, unrolled>(data, seed, tiles, repeats);                                      \
 	}
+#define MIX(name, T) MIX_OF(name, T, 1) MIX_OF(name, T, 4) MIX_OF(name, T, 16)
 MIX(fp32, float)
 MIX(fp64, double)
 MIX(fp16, __half2)

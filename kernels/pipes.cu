@@ -7,20 +7,23 @@
 
 namespace gw {
 
-/** In turn a multiply-add and a logic operation of four chains each. */
+/**
+ * In turn an addition and a minimum, which go to different pipes, of four chains each. They read two
+ * registers: of three the register file does not deliver enough for an instruction a cycle.
+ */
 __device__ inline void issue(const arguments &a)
 {
 	const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
 	const unsigned rounds = a.hidden->rounds;
 	const f32 *in = (const f32 *)a.in;
 	const f32 b = constant_operand<f32>(a, 1), c = constant_operand<f32>(a, 2);
-	f32 x[GW_ISSUE_CHAINS];
-	b32 y[GW_ISSUE_CHAINS], began, ended;
+	f32 x[GW_ISSUE_CHAINS], y[GW_ISSUE_CHAINS];
+	b32 began, ended;
 
 #pragma unroll
 	for (unsigned k = 0; k < GW_ISSUE_CHAINS; k++) {
 		x[k] = in[(threadIdx.x + k) % GW_LANES];
-		y[k] = __float_as_uint(x[k]);
+		y[k] = x[k];
 	}
 	__syncthreads();
 	began = clock_now();
@@ -30,14 +33,17 @@ __device__ inline void issue(const arguments &a)
 		for (unsigned i = 0; i < GW_ISSUE_STEPS; i++)
 #pragma unroll
 			for (unsigned k = 0; k < GW_ISSUE_CHAINS; k++) {
-				fma_f32::step(x[k], b, c);
-				logic_b32::step(y[k], __float_as_uint(b), __float_as_uint(c));
+				add_f32::step(x[k], b, c);
+				if (i % 2)
+					asm volatile("max.f32 %0, %0, %1;" : "+f"(y[k]) : "f"(c));
+				else
+					asm volatile("min.f32 %0, %0, %1;" : "+f"(y[k]) : "f"(b));
 			}
 	ended = clock_now();
 	record(a, began, ended);
 #pragma unroll
 	for (unsigned k = 0; k < GW_ISSUE_CHAINS; k++)
-		((f32 *)a.out)[thread * GW_ISSUE_CHAINS + k] = x[k] + __uint_as_float(y[k]);
+		((f32 *)a.out)[thread * GW_ISSUE_CHAINS + k] = x[k] + y[k];
 }
 
 /* A thread's words of a load or store. */

@@ -66,15 +66,6 @@ static struct gw_single part(const char *name, const struct observed *z, const s
 	return s;
 }
 
-static const struct gw_operation *operation(const char *name)
-{
-	const struct gw_operation *o = gw_operations;
-
-	while (o->name && strcmp(o->name, name) != 0)
-		o++;
-	return o;
-}
-
 /* One operation with the clock's cost @p y of the same launch taken out. */
 static struct gw_single one(struct gw_lab *lab, const char *name, struct gw_shape shape,
                             unsigned rounds, const struct observed *y)
@@ -84,10 +75,11 @@ static struct gw_single one(struct gw_lab *lab, const char *name, struct gw_shap
 	struct observed z;
 
 	snprintf(kernel, sizeof(kernel), "gw_batch_%s_1", name);
-	if (!gw_lab_operands(lab, operation(name), false))
+	if (!gw_lab_operands(lab, gw_operation_of(name), false))
 		return s;
 	z = observe(lab, kernel, shape, rounds);
-	if (z.count && y->count && gw_lab_right(lab, operation(name), (size_t)shape.block, 1, 1))
+	if (z.count && y->count &&
+	    gw_lab_right(lab, gw_operation_of(name), (size_t)shape.block, 1, 1))
 		s = part(name, &z, y);
 	forget(&z);
 	return s;
@@ -98,7 +90,7 @@ static void point(struct gw_lab *lab, struct gw_shape shape, double *rows, size_
 {
 	struct observed y;
 
-	if (!gw_lab_operands(lab, operation(five[0]), false))
+	if (!gw_lab_operands(lab, gw_operation_of(five[0]), false))
 		return;
 	y = observe(lab, "gw_clock_f32", shape, ROUNDS);
 	for (unsigned i = 0; i < GW_SINGLES; i++) {
@@ -139,7 +131,7 @@ void gw_instruction_singles(struct gw_lab *lab, struct gw_single out[GW_SINGLES]
 	const struct gw_shape alone = {1, GW_LANES, 0};
 	struct observed y = {.count = 0};
 
-	if (gw_lab_operands(lab, operation(five[0]), false))
+	if (gw_lab_operands(lab, gw_operation_of(five[0]), false))
 		y = observe(lab, "gw_clock_f32", alone, ALONE_ROUNDS);
 	gw_bench_samples(lab->b, "single-clock", "cycles", y.samples, y.count, 1);
 	for (unsigned i = 0; i < GW_SINGLES; i++)
@@ -158,7 +150,7 @@ static void pipeline(struct gw_lab *lab, const char *name, const char *clock,
 	char kernel[64];
 	size_t n = 0;
 
-	if (!gw_lab_operands(lab, operation(name), false))
+	if (!gw_lab_operands(lab, gw_operation_of(name), false))
 		return;
 	y = observe(lab, clock, alone, ALONE_ROUNDS);
 	for (unsigned k = 1; k <= GW_BATCH_MAX && y.count; k++) {
@@ -166,7 +158,8 @@ static void pipeline(struct gw_lab *lab, const char *name, const char *clock,
 
 		snprintf(kernel, sizeof(kernel), "gw_batch_%s_%u", name, k);
 		z = observe(lab, kernel, alone, ALONE_ROUNDS);
-		if (z.count && gw_lab_right(lab, operation(name), (size_t)GW_LANES * k, k, 1)) {
+		if (z.count &&
+		    gw_lab_right(lab, gw_operation_of(name), (size_t)GW_LANES * k, k, 1)) {
 			struct gw_single s = part(name, &z, &y);
 
 			x[n] = k;

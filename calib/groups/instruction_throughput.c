@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rates of operations (002, A.2 and A.4): every SM full of warps, each with several chains of the
- * operation. What an SM does in a cycle is counted by its own clock, between two lengths of the
- * loop, so that start and end do not enter.
+ * operation. What an SM does in a cycle is counted by its own clock, from its first warp's start to
+ * its last warp's end. The runs are long instead of two lengths being subtracted: warps of a short
+ * run drift apart and leave the last ones alone, which a long run does less, so that the slope
+ * comes out above what an SM can do.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,11 +16,10 @@
 #include "kernels/shape.h"
 
 enum {
-	PROBE = 2,       /* turns of the first run, whose results are checked */
-	CYCLES = 100000, /* of the shorter of two runs */
-	LONGER = 3,      /* the longer run over the shorter */
-	SAMPLES = 7,
-	QUICK_SAMPLES = 3,
+	PROBE = 2,        /* turns of the first run, whose results are checked */
+	CYCLES = 1000000, /* of a run: start and end are a few thousand */
+	SAMPLES = 15,
+	QUICK_SAMPLES = 5,
 };
 
 /* Blocks of @p threads that fit an SM together, at most two full ones. */
@@ -42,21 +43,16 @@ static bool cycles_of(struct gw_lab *lab, CUfunction f, struct gw_shape shape, u
 	       gw_lab_by_sm(lab, warps, sm, lab->sms);
 }
 
-/* Median over the SMs of what one does in a cycle, from a shorter and a longer run. */
-static double slope(const struct gw_lab *lab, const struct gw_lab_sm *small,
-                    const struct gw_lab_sm *big, unsigned turns_apart, double per_turn,
-                    double *rates)
+/* Median over the SMs of what one does in a cycle; @p rates has room for each. */
+static double median_rate(const struct gw_lab *lab, const struct gw_lab_sm *sm, double per_warp,
+                          double *rates)
 {
 	size_t n = 0;
 
-	for (unsigned i = 0; i < lab->sms; i++) {
-		double apart = (double)(big[i].last - big[i].first) -
-		               (double)(small[i].last - small[i].first);
-
-		if (small[i].warps && small[i].warps == big[i].warps && apart > 0)
-			rates[n++] = small[i].warps * per_turn * turns_apart / apart;
-	}
-	return n > lab->sms / 2 ? gw_median(rates, n) : NAN;
+	for (unsigned i = 0; i < lab->sms; i++)
+		if (sm[i].warps && sm[i].last != sm[i].first)
+			rates[n++] = sm[i].warps * per_warp / (sm[i].last - sm[i].first);
+	return gw_median(rates, n);
 }
 
 /* Turns that take about CYCLES, from a run of PROBE turns. */
@@ -73,7 +69,7 @@ static unsigned turns_of(const struct gw_lab *lab, const struct gw_lab_sm *probe
 size_t gw_instruction_rate(struct gw_lab *lab, CUfunction f, unsigned threads, unsigned shared,
                            double per_turn, double *rate, size_t count)
 {
-	struct gw_lab_sm *sm = calloc(2 * lab->sms, sizeof(*sm));
+	struct gw_lab_sm *sm = calloc(lab->sms, sizeof(*sm));
 	double *rates = calloc(lab->sms, sizeof(*rates));
 	struct gw_shape shape = {resident(lab, f, threads, shared) * lab->sms, threads, shared};
 	size_t n = 0;
@@ -81,14 +77,8 @@ size_t gw_instruction_rate(struct gw_lab *lab, CUfunction f, unsigned threads, u
 	if (sm && rates && shape.grid && cycles_of(lab, f, shape, PROBE, sm)) {
 		unsigned turns = turns_of(lab, sm);
 
-		while (n < count && cycles_of(lab, f, shape, turns, sm) &&
-		       cycles_of(lab, f, shape, LONGER * turns, sm + lab->sms)) {
-			rate[n] = slope(lab, sm, sm + lab->sms, (LONGER - 1) * turns, per_turn,
-			                rates);
-			if (isnan(rate[n]))
-				break;
-			n++;
-		}
+		while (n < count && cycles_of(lab, f, shape, turns, sm))
+			rate[n++] = median_rate(lab, sm, per_turn * turns, rates);
 	}
 	free(rates);
 	free(sm);
@@ -164,8 +154,8 @@ static bool measure(struct gw_lab *lab, const struct gw_operation *o)
 		n = gw_instruction_rate(lab, f, GW_LAB_THREADS, gw_lab_shared(o, GW_LAB_THREADS),
 		                        (double)o->turn * o->chains * o->parts, rate,
 		                        lab->b->quick ? QUICK_SAMPLES : SAMPLES);
-	snprintf(how, sizeof(how), "full SMs, %u chains a thread, slope between two loop lengths",
-	         o->chains);
+	snprintf(how, sizeof(how),
+	         "full SMs, %u chains a thread, work of a run over the SM's own cycles", o->chains);
 	if (n)
 		gw_bench_publish(lab->b, o->rate, rate, n, how);
 	else
@@ -187,7 +177,7 @@ static void mixtures(struct gw_lab *lab)
 		const char *how;
 	} rows[] = {
 	        {"gw_rate_issue", GW_PARAM_t_issue, 2 * GW_ISSUE_STEPS * GW_ISSUE_CHAINS, 1, 0,
-	         "fp32 multiply-add and integer logic in turn, all SMs, at sm_clock"},
+	         "fp32 addition and minimum in turn, all SMs, at sm_clock"},
 	        {"gw_rate_swap_32", GW_PARAM_t_ldst, 4 * GW_SWAP_STEPS, GW_LANES, 8,
 	         "two words swapped, no bank conflict, all SMs, at sm_clock"},
 	        {"gw_rate_swap_64", GW_PARAM_t_ldst_64, 4 * GW_SWAP_STEPS, GW_LANES, 16,
@@ -197,6 +187,8 @@ static void mixtures(struct gw_lab *lab)
 	};
 	double rate[SAMPLES];
 
+	if (!gw_lab_operands(lab, gw_operation_of("add_f32"), false))
+		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		CUfunction f = gw_bench_kernel(lab->b, rows[i].kernel);
 		size_t n =

@@ -12,10 +12,9 @@
 enum {
 	THREADS = 256,
 	GRANULARITY = 8, /* elements of a thread at a time (kernels/mixbench.cu) */
-	UNROLLED = 16,   /* multiply-adds of the longer kernel's turn */
 	TILES = 4,       /* of each block, one after the other */
-	SAMPLES = 7,
-	QUICK_SAMPLES = 3,
+	SAMPLES = 11,
+	QUICK_SAMPLES = 5,
 };
 /* Many times an L2, which keeps a part of what it saw in the pass before. */
 static const size_t whole_bytes = (size_t)2 << 30, quick_bytes = (size_t)1 << 30;
@@ -42,7 +41,7 @@ enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 static CUfunction kernel_of(struct gw_bench *b, const struct kind *k, unsigned length,
                             uint32_t *repeats)
 {
-	unsigned unrolled = length && length % UNROLLED == 0 ? UNROLLED : 1;
+	unsigned unrolled = !length || length % 4 ? 1 : length % 16 ? 4 : 16;
 	char name[32];
 
 	snprintf(name, sizeof(name), "gw_mix_%s_%u", k->name, unrolled);

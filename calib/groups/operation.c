@@ -41,6 +41,14 @@ const struct gw_operation gw_operations[] = {
         {.name = NULL},
 };
 
+const struct gw_operation *gw_operation_of(const char *name)
+{
+	for (const struct gw_operation *o = gw_operations; o->name; o++)
+		if (!strcmp(o->name, name))
+			return o;
+	return NULL;
+}
+
 bool gw_lab_open(struct gw_lab *lab, struct gw_bench *b)
 {
 	double sms = gw_param(b->known, GW_PARAM_sm_count);

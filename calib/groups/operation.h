@@ -18,8 +18,11 @@ struct gw_operation {
 	bool warpgroup;  /**< an operation of four warps, with tiles in shared memory */
 };
 
-/** All of them, ended by a row without a name. */
+/** All of them, in the order of the lists, ended by a row without a name. */
 extern const struct gw_operation gw_operations[];
+
+/** The operation called @p name; NULL when there is none. */
+const struct gw_operation *gw_operation_of(const char *name);
 
 /** What the kernels of operations work with. */
 struct gw_lab {

@@ -96,7 +96,7 @@ static void rate_loops_hold_their_steps(void **state)
 	check_loop(#name, sass, turn_##type / ((steps) <= GW_SEQUENCE ? 8 : 1));
 #include "kernels/code.def"
 #undef CODE
-	check_loop("issue", "FFMA LOP3.LUT", GW_ISSUE_STEPS * GW_ISSUE_CHAINS);
+	check_loop("issue", "FADD FMNMX", GW_ISSUE_STEPS * GW_ISSUE_CHAINS);
 	check_loop("swap_32", "LDS*2 STS*2", GW_SWAP_STEPS);
 	check_loop("swap_64", "LDS.64*2 STS.64*2", GW_SWAP_STEPS);
 	check_loop("swap_128", "LDS.128*2 STS.128*2", GW_SWAP_STEPS);
@@ -168,7 +168,7 @@ static void mixbench_loops_hold_multiply_adds_only(void **state)
 	(void)state;
 	failures = 0;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		for (unsigned unrolled = 1; unrolled <= 16; unrolled += 15) {
+		for (unsigned unrolled = 1; unrolled <= 16; unrolled *= 4) {
 			const struct sass_kernel *k =
 			        kernel("gw_mix_%s_%u", kinds[i].name, unrolled);
 
