@@ -49,7 +49,6 @@ static bool ends_block(const struct gw_sass_insn *insn, enum gw_cfg_end *end)
 	case GW_SASS_OP_JMP:
 	case GW_SASS_OP_BRX:
 	case GW_SASS_OP_JMX:
-	case GW_SASS_OP_JMXU:
 	case GW_SASS_OP_BRXU:
 		*end = GW_CFG_INDIRECT;
 		return true;
@@ -62,7 +61,6 @@ static bool ends_block(const struct gw_sass_insn *insn, enum gw_cfg_end *end)
 		*end = GW_CFG_EXIT;
 		return true;
 	case GW_SASS_OP_RET:
-	case GW_SASS_OP_RET_U:
 		*end = GW_CFG_RETURN;
 		return true;
 	default:

@@ -53,6 +53,9 @@ void gw_lower_opaque(struct gw_lowering *l, const char *note);
 /** An arithmetic, move or predicate instruction; false when it is not one that is modelled. */
 bool gw_lower_alu(struct gw_lowering *l);
 
+/** The part of gw_lower_alu() that does not add, multiply or shift. */
+bool gw_lower_logic(struct gw_lowering *l);
+
 /** A memory instruction or a barrier; false when it is none. */
 bool gw_lower_memory(struct gw_lowering *l);
 
