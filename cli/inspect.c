@@ -173,9 +173,8 @@ static int conclude(const struct inspect_job *job, const struct outcome *o,
 		                "--arch to see all",
 		                path, job->arch);
 	if (job->launch && !o->launched)
-		return gw_error("%s: no PTX of such a kernel, and machine code alone is not "
-		                "evaluated; compile it with PTX (nvcc -gencode "
-		                "arch=compute_90,code=compute_90), or leave out --arch",
+		return gw_error("%s: no such kernel to evaluate; --kernel and --arch may leave "
+		                "out too much",
 		                path);
 	if (job->kernel && !o->kernels && !o->launched)
 		return gw_error("%s: no kernel's name holds \"%s\"; leave out --kernel to see all",
@@ -288,7 +287,8 @@ const struct gw_command_body gw_inspect_command = {
                 "the\n"
                 "kernel's own, without what the system reserves in front of it.\n"
                 "\n"
-                "With --launch the kernels' PTX is evaluated for a launch: how often a warp "
+                "With --launch the kernels' PTX and machine code are evaluated for a launch: how "
+                "often a warp "
                 "executes its memory\n"
                 "operations and barriers, over the whole grid, how often loops run and where "
                 "warps diverge, as far\n"

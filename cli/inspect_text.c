@@ -194,6 +194,6 @@ void inspect_view_text(struct inspect_view *view)
 		heading(view, "PTX");
 		ptx_text(view->bytes);
 	}
-	if (view->job->launch && view->image->kind == GW_IMAGE_PTX)
+	if (view->job->launch)
 		view->launched = inspect_eval_text(view);
 }

@@ -127,6 +127,19 @@ static void a_launch_is_evaluated(void **state)
 	shell_says("\"most\": 626");
 }
 
+/* The same launch by machine code, which alone tells instructions: 312 warps run to the end at
+ * 0x160, the one with half its lanes too, seven leave at 0x70. */
+static void machine_code_tells_a_launchs_instructions(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT "--kernel=saxpy sm_90.cubin --launch='grid=80 block=128 "
+	                               "args=10000,2.5,pointer,pointer' | tail -12"),
+	                 0);
+	shell_says("global load                            626\n");
+	shell_says("machine instruction                  7,255\n");
+	shell_says("exact: every warp is covered");
+}
+
 static void what_an_unknown_argument_leaves_open_is_told(void **state)
 {
 	(void)state;
@@ -174,7 +187,7 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 	refuses(INSPECT "--arch=big program", "--arch");
 	refuses(INSPECT "--device=H200 program", "--device is about machine code: give --sass");
 	refuses(INSPECT "--coalescing program", "--coalescing is about a launch: give --launch");
-	refuses(INSPECT "--launch='grid=1 block=1' sm_80.cubin", "no PTX of such a kernel");
+	refuses(INSPECT "--launch='grid=1 block=1' lto.fatbin", "no such kernel to evaluate");
 }
 
 static void a_launch_that_can_not_be_gets_one_message(void **state)
@@ -225,6 +238,7 @@ int main(void)
 	        cmocka_unit_test(json_is_well_formed),
 	        cmocka_unit_test(ptx_is_printed_as_it_was_compiled),
 	        cmocka_unit_test(a_launch_is_evaluated),
+	        cmocka_unit_test(machine_code_tells_a_launchs_instructions),
 	        cmocka_unit_test(what_an_unknown_argument_leaves_open_is_told),
 	        cmocka_unit_test(accesses_of_a_launch_are_shown_and_drawn),
 	        cmocka_unit_test(a_launch_that_can_not_be_gets_one_message),
