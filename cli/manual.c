@@ -259,6 +259,9 @@ static void log_flags(enum gw_document d)
 	         "no call was seen: launched by a kernel on the GPU"},
 	        {"LAUNCH: LEARNT", GW_LAUNCH_LEARNT,
 	         "an observation of the predictor; counts for `known`"},
+	        {"LAUNCH: CALL_OPEN", GW_LAUNCH_CALL_OPEN,
+	         "called at `call_ns` or after it: mode count takes the time of each eighth call of "
+	         "a thread, and of its first in 20 ms"},
 	};
 
 	gw_document_heading(d, "Flags");

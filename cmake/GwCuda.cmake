@@ -5,6 +5,12 @@
 # where `tests/run` and `examples/quickstart` unpack the pip wheels that carry them.
 find_program(GW_NVCC nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin
              PATHS /usr/local/cuda/bin ${CMAKE_SOURCE_DIR}/build/cuda/bin)
+# The wheels' nvcc compiles kernels, but has nothing to link programs with: GW_TOOLKIT_NVCC is one
+# of a whole toolkit, or empty.
+set(GW_TOOLKIT_NVCC "")
+if(GW_NVCC AND NOT GW_NVCC STREQUAL "${CMAKE_SOURCE_DIR}/build/cuda/bin/nvcc")
+  set(GW_TOOLKIT_NVCC ${GW_NVCC})
+endif()
 set(_roots)
 if(DEFINED ENV{CUDA_HOME})
   list(APPEND _roots $ENV{CUDA_HOME})

@@ -52,11 +52,12 @@ gw_missing_packages() {
 	gw_has_cmake || echo cmake
 	command -v pkg-config >/dev/null || echo pkg-config
 	{ gw_has_header jansson.h && gw_has_archive libjansson.a; } || echo libjansson-dev
-	gw_has_header zstd.h || echo libzstd-dev
+	{ gw_has_header zstd.h && gw_has_archive libzstd.a; } || echo libzstd-dev
 	{ gw_has_header cmocka.h || pkg-config --exists cmocka; } 2>/dev/null || echo libcmocka-dev
 	if [ "$1" = tests ]; then
 		command -v valgrind >/dev/null || echo valgrind
 		gw_has_header expat.h || echo libexpat1-dev
+		gw_has_header gelf.h || echo libelf-dev
 		command -v xmllint >/dev/null || echo libxml2-utils
 	fi
 	command -v python3 >/dev/null || echo python3

@@ -20,14 +20,21 @@ static __device__ unsigned fold(uint4 v)
 }
 
 /*
- * Read @p count elements of 16 bytes @p passes times, past L1. Each pass starts where another
- * block's share was, so that every SM comes to read all of it, from both sides of L2.
+ * How far a thread of the L2 kernels goes from load to load through @p count elements: the grid's
+ * width and some blocks more, so that every SM comes to read all of it, from both sides of L2,
+ * also where the grid's width divides count.
  */
+static __device__ unsigned l2_step(unsigned count)
+{
+	return (gridDim.x + 37) * blockDim.x % count;
+}
+
+/* Read 8 elements of 16 bytes @p passes times, past L1; @p count is a multiple of the block. */
 extern "C" __global__ void gw_l2_read(const uint4 *from, unsigned count, unsigned passes,
                                       unsigned *sink)
 {
-	unsigned threads = gridDim.x * blockDim.x, all = 0;
 	unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) % count;
+	unsigned step = l2_step(count), all = 0;
 
 #pragma unroll 1
 	for (unsigned i = 0; i < passes; i++) {
@@ -36,7 +43,7 @@ extern "C" __global__ void gw_l2_read(const uint4 *from, unsigned count, unsigne
 #pragma unroll
 		for (unsigned j = 0; j < BATCH; j++) {
 			GW_LOAD128("cg", v[j], from + at);
-			at += threads;
+			at += step;
 			at = at < count ? at : at - count;
 		}
 #pragma unroll
@@ -49,15 +56,15 @@ extern "C" __global__ void gw_l2_read(const uint4 *from, unsigned count, unsigne
 
 extern "C" __global__ void gw_l2_write(uint4 *to, unsigned count, unsigned passes)
 {
-	unsigned threads = gridDim.x * blockDim.x;
 	unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) % count;
+	unsigned step = l2_step(count);
 
 #pragma unroll 1
 	for (unsigned i = 0; i < passes; i++) {
 #pragma unroll
 		for (unsigned j = 0; j < BATCH; j++) {
-			to[at] = make_uint4(at, i, j, threads);
-			at += threads;
+			to[at] = make_uint4(at, i, j, step);
+			at += step;
 			at = at < count ? at : at - count;
 		}
 	}

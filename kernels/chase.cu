@@ -12,12 +12,15 @@ struct gw_chase_result {
 	gw_u64 next;   /* where the chain goes on */
 };
 
-/* Lay a chain over [base, base + count * stride); its last link leads to the first. */
+/*
+ * Lay a chain over [base, base + count * stride); its last link leads to the first. Links that
+ * follow each other are written by different SMs: what L2 keeps on which side depends on it.
+ */
 extern "C" __global__ void gw_chain_build(char *base, unsigned count, gw_u64 stride, unsigned seed)
 {
 	unsigned step = gridDim.x * blockDim.x;
 
-	for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
+	for (unsigned i = threadIdx.x * gridDim.x + blockIdx.x; i < count; i += step)
 		*(char **)(base + gw_link_offset(i, count, stride, seed)) =
 		        base + gw_link_offset(i + 1 < count ? i + 1 : 0, count, stride, seed);
 }

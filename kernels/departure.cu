@@ -3,32 +3,28 @@
  * Departure delays of Hong & Kim: how much later each further transaction of a request, and each
  * further request of an SM, comes back. And requests of 32 sectors at full tilt (001).
  *
- * All loads are of lines that nothing has touched since L2 was flushed, each once.
+ * All loads are of lines that nothing has touched since L2 was flushed, each once. Coalesced
+ * requests follow each other through memory; the sectors of an uncoalesced one are scattered.
  */
 #include "permutation.h"
 #include "timing.cuh"
 
-enum { LINE = 128, WINDOW_LINES = 8192 }; /* 1 MiB: one page's translation serves a request */
-
-/* Line @p i of the buffer, in an order that is random within each window. */
-static __device__ const char *line_of(const char *base, unsigned i)
-{
-	return base + ((gw_u64)(i / WINDOW_LINES) * WINDOW_LINES +
-	               gw_permute(i % WINDOW_LINES, WINDOW_LINES, i / WINDOW_LINES)) *
-	                      LINE;
-}
+enum { LINE = 128 };
 
 /*
  * One warp issues @p requests loads, each waiting for the one before, whose lanes want @p sectors
- * sectors (1 to 32) in as many lines. @p cycles receives the time of each.
+ * sectors (1 to 32) in as many of the @p lines lines, number @p first and the next in random order.
+ * @p cycles receives the time of each.
  */
-extern "C" __global__ void gw_request_sectors(const char *base, unsigned first, unsigned sectors,
-                                              unsigned requests, unsigned *cycles)
+extern "C" __global__ void gw_request_sectors(const char *base, unsigned lines, unsigned first,
+                                              unsigned sectors, unsigned requests,
+                                              unsigned *cycles)
 {
 	__shared__ unsigned arrived;
 
 	for (unsigned i = 0; i < requests; i++) {
-		const char *at = line_of(base, first + i * sectors + threadIdx.x % sectors);
+		unsigned line = first + i * sectors + threadIdx.x % sectors;
+		const char *at = base + (gw_u64)gw_permute(line, lines, 1) * LINE;
 		unsigned word;
 		gw_u64 begin;
 
@@ -63,7 +59,7 @@ extern "C" __global__ void gw_request_burst(const char *base, unsigned first, un
 
 #pragma unroll
 		for (unsigned j = 0; j < 4; j++)
-			at[j] = line_of(base, first + (i * warps + warp) * 4 + j) + lane * 4;
+			at[j] = base + (first + (i * warps + warp) * 4ull + j) * LINE + lane * 4;
 		__syncthreads();
 		begin = gw_cycle();
 #pragma unroll

@@ -86,6 +86,8 @@ enum {
 	GW_LAUNCH_OVERLAPPED = 1u << 7, /**< another kernel ran at the same time */
 	GW_LAUNCH_NO_CALL = 1u << 8, /**< activity without a call of ours: launched by the device */
 	GW_LAUNCH_LEARNT = 1u << 9,  /**< an observation of the predictor; counts for `known` */
+	GW_LAUNCH_CALL_OPEN = 1u << 10, /**< called at call_ns or after it: mode count takes the time of
+	                                     each eighth call of a thread, and of the first in 20 ms */
 };
 
 enum gw_module_origin {

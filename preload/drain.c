@@ -55,6 +55,20 @@ static const struct gw_event *front(const struct source *s)
 	return &s->thread->ring[s->at & s->thread->mask];
 }
 
+/* The event at the front, with the time of the call before it where its own was left open. */
+static struct gw_event timed_front(const struct source *s)
+{
+	struct gw_event e = *front(s);
+
+	if (e.ticks) {
+		s->thread->ticks = e.ticks;
+	} else {
+		e.ticks = s->thread->ticks;
+		e.flags |= GW_EVENT_CALL_OPEN;
+	}
+	return e;
+}
+
 uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 {
 	uint64_t begin = gw_ticks();
@@ -62,11 +76,13 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 
 	while (count) {
 		struct source *s = &sources[0];
+		struct gw_event e;
 
 		for (uint32_t i = 1; i < count; i++)
 			if (front(&sources[i])->ticks < front(s)->ticks)
 				s = &sources[i];
-		take(s->thread, front(s));
+		e = timed_front(s);
+		take(s->thread, &e);
 		atomic_store_explicit(&s->thread->tail, ++s->at, memory_order_release);
 		total++;
 		if (s->at == s->head)

@@ -190,6 +190,7 @@ static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_ev
 {
 	return (struct gw_record_launch){
 	        .stream = gw_stream_id(e->stream),
+	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
 	        .thread = (uint16_t)gw_thread_id(t),
 	        .known = e->known,
 	        .call_ns = gw_clock_ns(e->ticks),
@@ -247,7 +248,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
-		r.flags = GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
+		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
 		predict_late(&r);
 		if (r.config)
 			gw_config_entry(r.config)->launches++;

@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { COUNT_UNTIMED = 7 }; /* of a thread's launches in count mode, each eighth is timed */
+
 struct gw_hot gw_hot;
 _Atomic uint64_t gw_counters[GW_COUNTERS];
 
@@ -132,6 +134,7 @@ static bool reserve(void)
 	if (at == MAP_FAILED)
 		return false;
 	gw_hot.shared = at;
+	gw_hot.untimed = gw_options.mode == GW_MODE_COUNT ? COUNT_UNTIMED : 0;
 	return true;
 }
 

@@ -102,6 +102,7 @@ static uint32_t cycle(bool last)
 	uint64_t now = gw_now_ns();
 	uint32_t events;
 
+	atomic_fetch_add_explicit(&gw_hot.round, 1, memory_order_relaxed);
 	gw_clock_update();
 	gw_threads_spare();
 	if (!worker.begun && gw_drain_pending())

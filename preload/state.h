@@ -38,11 +38,12 @@ enum {
 	GW_EVENT_TIMED = 1 << 1, /**< an event pair is under way; GW_EVENT_TIME follows */
 	GW_EVENT_MULTIMODAL = 1 << 2,
 	GW_EVENT_CORRELATED = 1 << 3, /**< `config` is the correlation id, no cell was read */
+	GW_EVENT_CALL_OPEN = 1 << 4,  /**< worker: `ticks` is of an earlier call of the thread */
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */
 struct gw_event {
-	uint64_t ticks; /**< when the call was made */
+	uint64_t ticks; /**< when the call was made; 0: after the event before it */
 	uint8_t kind, flags;
 	uint16_t block_z;
 	uint32_t kernel; /**< slot of the kernel or graph snapshot */
@@ -137,6 +138,7 @@ struct gw_thread {
 	uint32_t stream_generation; /**< … and the generation it is good for */
 	uintptr_t function;         /**< the same of the last kernel: its handle, 0 for none, */
 	uint32_t function_slot, function_generation, function_cluster; /**< slot and so on */
+	uint32_t round;           /**< gw_hot.round when the time of a call was last taken */
 	uintptr_t own_streams[4]; /**< keys of its per-thread default streams, 0 for none */
 	struct gw_thread_counts counts;
 	struct gw_event_pool *events; /**< event pairs, where there is no activity */
@@ -144,6 +146,7 @@ struct gw_thread {
 	pid_t tid;
 	_Atomic uint32_t state; /**< enum gw_slot_state; RETIRED: the thread has ended */
 	_Alignas(64) _Atomic uint32_t tail; /**< next slot the worker reads */
+	uint64_t ticks;                     /**< worker: the last time of a call it met */
 	uint32_t timed;         /**< worker: launches met that an event pair times … */
 	uint32_t timed_serial;  /**< … since the record belonged to this serial */
 	uint32_t logged_serial; /**< worker: serial whose THREAD record is written */
@@ -158,7 +161,10 @@ struct gw_hot {
 	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */
 	_Atomic uint32_t context_generation;  /**< changes when a context ends */
 	_Atomic uint32_t function_generation; /**< changes when a function may have ended */
-	struct gw_shared *shared;             /**< set before active */
+	_Atomic uint32_t round;   /**< rounds of the worker, changes at least every 20 ms */
+	uint32_t untimed;         /**< mask of a thread's launches: those with such a bit in
+	                               their number need no time; set before active */
+	struct gw_shared *shared; /**< set before active */
 };
 extern struct gw_hot gw_hot;
 

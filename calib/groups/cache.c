@@ -12,7 +12,6 @@ static const size_t MIB = 1 << 20;
 
 enum {
 	ELEMENT = 16, /* bytes of a load */
-	PAGE = 4096,  /* what footprints are multiples of */
 	THREADS = 1024,
 	PASSES = 512, /* of the loops near an SM: far longer than a launch takes to get going */
 	BATCH = 8,    /* loads of a thread at once, as kernels/cache.cu */
@@ -52,13 +51,10 @@ static double l2_rate(struct cache *c, CUfunction kernel, bool reads, size_t foo
 	return gw_rate_of(c->bench, &r);
 }
 
-/*
- * About @p f bytes, an odd number of pages: whole lines, and no multiple of what the grid reads at
- * a time, or every SM would come back to the same lines.
- */
-static double odd_pages(double f)
+/* About @p f bytes, a whole number of what a block reads at a time. */
+static double whole_blocks(double f)
 {
-	return (2 * floor(f / PAGE / 2) + 1) * PAGE;
+	return f - fmod(f, THREADS * ELEMENT);
 }
 
 /* L2 against footprint, and its value where the footprint is a sixth of it. */
@@ -67,13 +63,11 @@ static void measure_l2(struct cache *c, bool reads)
 	CUfunction kernel = gw_bench_kernel(c->bench, reads ? "gw_l2_read" : "gw_l2_write");
 	double x[GW_CURVE_POINTS], y[GW_CURVE_POINTS];
 	double l2 = gw_param(c->bench->known, GW_PARAM_l2_size);
-	/* Every thread of the grid has a place of its own from here on. */
-	double least = fmax(2.0 * c->sms * THREADS * ELEMENT, l2 / 16);
 	size_t n = 0;
 
-	for (double f = least; kernel && f <= (double)c->bytes && n < GW_CURVE_POINTS;
+	for (double f = l2 / 16; kernel && f <= (double)c->bytes && n < GW_CURVE_POINTS;
 	     f *= c->bench->quick ? sqrt(2) : pow(2, 0.25)) {
-		x[n] = odd_pages(f);
+		x[n] = whole_blocks(f);
 		y[n] = l2_rate(c, kernel, reads, (size_t)x[n]);
 		if (isnan(y[n]) || gw_bench_stopped(c->bench))
 			return;
@@ -84,7 +78,7 @@ static void measure_l2(struct cache *c, bool reads)
 	gw_bench_curve(c->bench, reads ? GW_CURVE_l2_read_bw : GW_CURVE_l2_write_bw, x, y, NULL, n,
 	               "all SMs, 16-byte accesses past L1, every SM all of the footprint");
 	for (unsigned i = 0; i < GW_RATE_SAMPLES; i++)
-		y[i] = l2_rate(c, kernel, reads, (size_t)odd_pages(l2 / 6));
+		y[i] = l2_rate(c, kernel, reads, (size_t)whole_blocks(l2 / 6));
 	gw_bench_publish(c->bench, reads ? GW_PARAM_b_l2_read : GW_PARAM_b_l2_write, y,
 	                 GW_RATE_SAMPLES,
 	                 "all SMs, 16-byte accesses past L1, a footprint of a sixth of L2");

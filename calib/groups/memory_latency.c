@@ -132,9 +132,10 @@ static void measure_l2_near(struct latency *l)
 }
 
 /*
- * Far L2. A line lies in the partition of its address, and in the other one once an SM there has
- * read it. Right after the chain was written none has: each line is new to every SM, and the
- * chain is long enough to stay so for all that are asked. Where L2 is one, all lines are near.
+ * Far L2. A line lies in the partition of its address, and also in the other one once an SM there
+ * has read or written it. Right after all SMs together wrote the chain, a quarter of the lines
+ * are neither at home nor written on the side of the SM that asks, and the chain is long enough
+ * that each SM finds its links untouched by those before it. Where L2 is one, all are near.
  */
 static void measure_l2_far(struct latency *l)
 {

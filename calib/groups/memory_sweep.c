@@ -41,8 +41,10 @@ struct sweep {
 	CUdeviceptr data, near, cycles, sums, flush; /* near: beside data, in its pages */
 	size_t flush_bytes, most_threads;
 	unsigned sm_count, repeats;
-	uint32_t *raw;    /* readings of one launch */
-	double *readings; /* of all repeats */
+	double least_boundary; /* of L2 where all SMs ask a little: tests of few lines miss its far
+	                          side */
+	uint32_t *raw;         /* readings of one launch */
+	double *readings;      /* of all repeats */
 	struct test test[MOST_TESTS];
 	size_t tests;
 };
@@ -177,7 +179,7 @@ static bool test_global(struct sweep *s, struct test *t, const struct gw_dist *c
 		struct gw_dist_part part;
 
 		t->least_l2 = gw_dist_quantile(&warm, 0.01);
-		t->boundary = gw_dist_quantile(&warm, 0.99);
+		t->boundary = fmax(gw_dist_quantile(&warm, 0.99), s->least_boundary);
 		t->first_dram = gw_dist_quantile(&first, 0.01);
 		part = gw_dist_between(&cold, t->boundary + 1, INFINITY);
 		t->dram = part.mean, t->share = part.mass;
@@ -212,6 +214,17 @@ static struct gw_dist clock_cost(struct sweep *s)
 	const struct test one = {.blocks = 1, .threads = 32};
 
 	return measure(s, &one, s->none, false, false);
+}
+
+/* By a warp on each SM, so that both sides of L2 are asked from both sides, idle. */
+static bool find_least_boundary(struct sweep *s, const struct gw_dist *clock)
+{
+	const struct test light = {.blocks = s->sm_count, .threads = 32};
+	struct gw_dist warm = latency(s, &light, s->global, false, true, clock);
+
+	s->least_boundary = gw_dist_quantile(&warm, 0.99);
+	gw_dist_free(&warm);
+	return !isnan(s->least_boundary);
 }
 
 /* What a curve against threads shows of a test, NaN to leave it out. */
@@ -364,7 +377,7 @@ bool gw_group_memory_sweep(struct gw_bench *b)
 	if (good) {
 		plan(s);
 		clock = clock_cost(s);
-		good = clock.count > 0;
+		good = clock.count && find_least_boundary(s, &clock);
 	}
 	for (size_t i = 0; good && i < s->tests && !gw_bench_stopped(b); i++) {
 		good = test_global(s, &s->test[i], &clock) && test_local(s, &s->test[i], &clock);

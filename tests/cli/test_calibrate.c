@@ -233,6 +233,15 @@ static void interrupted_run_writes_nothing(void **state)
 	assert_refused("stopped; no profile was written");
 }
 
+static void run_that_timeout_ends_writes_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell("STANDIN_LATENCY_NS=300000000 HOME=$PWD timeout 0.5 env " CLOCK "-o p.json"),
+	        124);
+	assert_refused("stopped; no profile was written");
+}
+
 static void killed_run_writes_nothing(void **state)
 {
 	(void)state;
@@ -267,6 +276,7 @@ int main(void)
 	        TEST(profile_of_another_gpu_is_not_written_over),
 	        TEST(any_failing_driver_call_ends_in_one_message),
 	        TEST(interrupted_run_writes_nothing),
+	        TEST(run_that_timeout_ends_writes_nothing),
 	        TEST(killed_run_writes_nothing),
 	};
 #undef TEST

@@ -4,7 +4,8 @@
 # (compare.py), the overhead benchmark, the examples. Goes on after failures; the summary is
 # printed last.
 #   tests/gpu/run_all.sh OUTDIR [FILTER]
-# FILTER: a regular expression on case names, or `bench` or `examples` for that part alone.
+# FILTER: a regular expression on case names, or `beside` (another profiler), `bench` or
+#   `examples` for that part alone.
 # OUTDIR gets at most eight files: summary.txt, machine.txt, compare.txt, compare.json,
 # overhead.txt, overhead.json, examples.tar.gz, raw.tar.gz.
 #   GPU_PROGRAMS   folder filled by tests/gpu/build.sh; default build/tests/gpu, built if empty
@@ -101,7 +102,7 @@ for file in summary.txt machine.txt compare.txt compare.json overhead.txt overhe
 done
 : >"$scratch/verdicts"
 machine >"$out/machine.txt" 2>&1
-if [ "$filter" != bench ] && [ "$filter" != examples ]; then
+if [ "$filter" != bench ] && [ "$filter" != examples ] && [ "$filter" != beside ]; then
 	timeout -k 5 270 python3 "$here/compare.py" --programs "$programs" --gpuwatch "$library" \
 		--out "$scratch/compare" --filter "$filter" --jobs "${JOBS:-6}" --timeout 40 --limit 200 \
 		>"$out/compare.txt" 2>&1
@@ -109,6 +110,13 @@ if [ "$filter" != bench ] && [ "$filter" != examples ]; then
 	grep -E '^(PASS|FAIL|SKIP|compare.py:) ' "$out/compare.txt" >>"$scratch/verdicts"
 	cp "$scratch/compare/compare.json" "$out/" 2>/dev/null
 	echo "compare: $((SECONDS - begin)) s"
+fi
+if [ -z "$filter" ] || [ "$filter" = beside ]; then
+	timeout -k 5 150 python3 "$here/beside.py" --programs "$programs" --gpuwatch "$library" \
+		--out "$scratch/compare" --timeout 40 >>"$out/compare.txt" 2>&1
+	echo "beside.py: exit status $?" >>"$out/compare.txt"
+	grep -E '^(PASS|FAIL|SKIP) torch-profiler|^beside.py:' "$out/compare.txt" >>"$scratch/verdicts"
+	echo "beside: $((SECONDS - begin)) s"
 fi
 if wanted bench; then
 	timeout -k 5 400 python3 "$top/tests/bench/gpu_overhead/overhead.py" --programs "$programs" \
@@ -133,7 +141,7 @@ failed=$(grep -c '^FAIL' "$scratch/verdicts")
 	grep -A8 '^FAIL' "$out/compare.txt" 2>/dev/null | grep -E '^(FAIL|    )' | head -80
 	cat "$out/overhead.txt" 2>/dev/null
 	grep 'FAIL example' "$scratch/verdicts"
-	grep -E '^(compare|overhead)\.py:' "$scratch/verdicts"
+	grep -E '^(compare|beside|overhead)\.py:' "$scratch/verdicts"
 	echo "$(grep -c '^PASS' "$scratch/verdicts") passed, $failed failed," \
 		"$(grep -c '^SKIP' "$scratch/verdicts") skipped in $((SECONDS - begin)) s"
 } | tee "$out/summary.txt"

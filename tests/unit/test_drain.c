@@ -12,7 +12,7 @@
 enum { PUSHERS = 3, EACH = 30000 };
 
 static uint64_t last_ticks;
-static uint32_t taken, seen[PUSHERS + 1], out_of_order;
+static uint32_t taken, seen[PUSHERS + 1], out_of_order, open_calls;
 static uint32_t order[64];
 static struct gw_thread *pushers[PUSHERS];
 
@@ -21,7 +21,7 @@ static int start(void **state)
 	(void)state;
 	fixture_start();
 	last_ticks = 0;
-	taken = out_of_order = 0;
+	taken = out_of_order = open_calls = 0;
 	memset(seen, 0, sizeof(seen));
 	return 0;
 }
@@ -33,6 +33,7 @@ static bool push(struct gw_thread *t, uint64_t ticks, uint32_t number)
 	call.event = gw_ring_slot(t);
 	if (call.event) {
 		call.event->ticks = ticks;
+		call.event->flags = 0;
 		call.event->kernel = number;
 	}
 	gw_event_end(&call, CUDA_SUCCESS, &t->counts.launches);
@@ -45,6 +46,7 @@ static void take(struct gw_thread *t, const struct gw_event *e)
 	out_of_order += e->ticks < last_ticks;
 	seen[t->id % COUNT(seen)] += e->kernel == seen[t->id % COUNT(seen)] + 1;
 	last_ticks = e->ticks;
+	open_calls += (e->flags & GW_EVENT_CALL_OPEN) != 0;
 }
 
 static void events_of_all_threads_come_in_order_of_call(void **state)
@@ -63,6 +65,45 @@ static void events_of_all_threads_come_in_order_of_call(void **state)
 		assert_int_equal(order[i], i + 1);
 	assert_false(gw_drain_pending());
 	assert_int_equal(gw_drain(take), 0);
+}
+
+static void a_call_left_open_bears_the_time_of_the_one_before(void **state)
+{
+	struct gw_thread *a = fixture_thread(8), *b = fixture_thread(8);
+
+	(void)state;
+	push(a, 10, 1);
+	push(a, 0, 2);
+	push(a, 0, 3);
+	push(a, 40, 5);
+	push(b, 20, 4);
+	assert_int_equal(gw_drain(take), 5);
+	assert_int_equal(out_of_order, 0);
+	assert_int_equal(open_calls, 2);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(order[i], i + 1);
+	push(a, 0, 6);
+	gw_drain(take);
+	assert_int_equal(last_ticks, 40);
+}
+
+static void each_eighth_call_is_timed_and_the_first_of_a_round(void **state)
+{
+	struct gw_thread *t = fixture_thread(8);
+	uint32_t timed = 0;
+
+	(void)state;
+	gw_hot.untimed = 7;
+	for (uint32_t head = 0; head < 64; head++)
+		timed += gw_call_ticks(t, head) != 0;
+	assert_int_equal(timed, 8);
+	assert_int_equal(gw_call_ticks(t, 65), 0);
+	atomic_fetch_add(&gw_hot.round, 1);
+	assert_true(gw_call_ticks(t, 66) != 0);
+	assert_int_equal(gw_call_ticks(t, 67), 0);
+	gw_hot.untimed = 0;
+	for (uint32_t head = 0; head < 64; head++)
+		assert_true(gw_call_ticks(t, head) != 0);
 }
 
 static void a_full_ring_drops_and_counts(void **state)
@@ -170,6 +211,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup(name, start)
 	        T(events_of_all_threads_come_in_order_of_call),
+	        T(a_call_left_open_bears_the_time_of_the_one_before),
+	        T(each_eighth_call_is_timed_and_the_first_of_a_round),
 	        T(a_full_ring_drops_and_counts),
 	        T(indexes_may_wrap),
 	        T(what_fails_or_is_captured_leaves_no_event),

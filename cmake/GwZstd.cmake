@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# libzstd: target gw_zstd, which says GW_HAVE_ZSTD. Its archive where there is one: what becomes part of
+# libgpuwatch.so (GW_ZSTD_STATIC) may need nothing but libc and libm. Otherwise the command alone has it.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ZSTD IMPORTED_TARGET libzstd)
+find_library(GW_ZSTD_ARCHIVE NAMES libzstd.a HINTS ${ZSTD_LIBDIR})
+set(GW_ZSTD_STATIC OFF)
+add_library(gw_zstd INTERFACE)
+if(ZSTD_FOUND)
+  target_compile_definitions(gw_zstd INTERFACE GW_HAVE_ZSTD)
+  target_include_directories(gw_zstd INTERFACE ${ZSTD_INCLUDE_DIRS})
+  if(GW_ZSTD_ARCHIVE)
+    set(GW_ZSTD_STATIC ON)
+    target_link_libraries(gw_zstd INTERFACE ${GW_ZSTD_ARCHIVE})
+  else()
+    message(STATUS "libzstd.a was not found: device code packed by zstd will not be read")
+    target_link_libraries(gw_zstd INTERFACE PkgConfig::ZSTD)
+  endif()
+else()
+  message(STATUS "libzstd was not found: neither compressed logs nor code packed by zstd will be read")
+endif()

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of the corpus, in memory. */
+#ifndef CORPUS_H
+#define CORPUS_H
+
+#include "predictor/code/image.h"
+
+/** The file @p name of the corpus; fails the test when it can't be read. The arena owns it. */
+struct gw_bytes corpus_file(struct gw_arena *arena, const char *name);
+
+/** Open the file @p name and require that it holds @p count images. */
+struct gw_images corpus_images(struct gw_arena *arena, const char *name, size_t count);
+
+/** The bytes of an image that must unpack. */
+struct gw_bytes corpus_bytes(struct gw_arena *arena, const struct gw_image *image);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packed entries: what the vendor packed comes out as it was, and broken data are refused. */
+#include "predictor/code/compress.h"
+#include "tests/code/corpus.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LIMIT = 4 << 20 };
+
+static struct gw_arena arena;
+
+static int begin(void **state)
+{
+	(void)state;
+	gw_arena_init(&arena, LIMIT);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gw_arena_free(&arena);
+	return 0;
+}
+
+static void every_packing_gives_what_was_packed(void **state)
+{
+	static const char *const packed[] = {"lz4.fatbin", "zstd.fatbin"};
+	static const enum gw_compression how[] = {GW_COMPRESSION_LZ4, GW_COMPRESSION_ZSTD};
+	struct gw_images plain = corpus_images(&arena, "plain.fatbin", 4);
+
+	(void)state;
+	for (unsigned p = 0; p < 2; p++) {
+		struct gw_images images = corpus_images(&arena, packed[p], plain.count);
+
+		for (size_t i = 0; i < plain.count; i++) {
+			struct gw_bytes expected = corpus_bytes(&arena, &plain.image[i]);
+			struct gw_bytes bytes = corpus_bytes(&arena, &images.image[i]);
+
+			assert_int_equal(images.image[i].compression, how[p]);
+			assert_int_equal(bytes.size, expected.size);
+			assert_memory_equal(bytes.data, expected.data, expected.size);
+		}
+	}
+}
+
+static void refuses(const char *what, const char *packed, size_t length, size_t size)
+{
+	uint8_t out[300];
+	const char *wrong =
+	        gw_lz4_unpack((struct gw_bytes){(const uint8_t *)packed, length}, out, size);
+
+	assert_non_null(wrong);
+	assert_non_null(strstr(wrong, what));
+}
+
+static void an_overlapping_match_repeats(void **state)
+{
+	static const char packed[] = "\x1f"
+	                             "a\1\0\0\x10"
+	                             "b";
+	uint8_t out[21];
+
+	(void)state;
+	assert_null(gw_lz4_unpack((struct gw_bytes){(const uint8_t *)packed, 7}, out, 21));
+	assert_memory_equal(out, "aaaaaaaaaaaaaaaaaaaab", 21);
+}
+
+static void broken_lz4_is_refused(void **state)
+{
+	(void)state;
+	refuses("end inside their literals",
+	        "\x50"
+	        "ab",
+	        3, 5);
+	refuses("end inside their literals", "\xf0\xff", 2, 300);
+	refuses("end inside a match",
+	        "\x10"
+	        "a\1",
+	        3, 20);
+	refuses("end inside a match",
+	        "\x1f"
+	        "a\1\0",
+	        4, 20);
+	refuses("before their begin",
+	        "\x10"
+	        "a\2\0",
+	        4, 20);
+	refuses("before their begin",
+	        "\x10"
+	        "a\0\0",
+	        4, 20);
+	refuses("longer than",
+	        "\x1f"
+	        "a\1\0\0\x10"
+	        "b",
+	        7, 19);
+	refuses("longer than",
+	        "\x50"
+	        "abcde",
+	        6, 4);
+	refuses("shorter than",
+	        "\x50"
+	        "abcde",
+	        6, 6);
+}
+
+static void broken_zstd_is_refused(void **state)
+{
+	struct gw_images images = corpus_images(&arena, "zstd.fatbin", 4);
+	struct gw_image cut = images.image[0], longer = images.image[0];
+	struct gw_bytes bytes;
+	struct gw_fault fault;
+
+	(void)state;
+	cut.stored.size /= 2;
+	assert_false(gw_image_bytes(&cut, &arena, &bytes, &fault));
+	assert_string_equal(fault.what, "the zstd data are broken");
+	assert_int_equal(fault.offset, cut.offset);
+	longer.size++;
+	assert_false(gw_image_bytes(&longer, &arena, &bytes, &fault));
+	assert_string_equal(fault.what, "the zstd data are shorter than their header says");
+}
+
+static void a_claim_beyond_the_limit_is_refused(void **state)
+{
+	struct gw_images images = corpus_images(&arena, "lz4.fatbin", 4);
+	struct gw_image image = images.image[0];
+	struct gw_bytes bytes;
+	struct gw_fault fault;
+
+	(void)state;
+	image.size = UINT64_MAX;
+	assert_false(gw_image_bytes(&image, &arena, &bytes, &fault));
+	image.size = LIMIT;
+	assert_false(gw_image_bytes(&image, &arena, &bytes, &fault));
+	assert_string_equal(fault.what, "unpacked it is larger than the memory allowed");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(every_packing_gives_what_was_packed),
+	        cmocka_unit_test(an_overlapping_match_repeats),
+	        cmocka_unit_test(broken_lz4_is_refused),
+	        cmocka_unit_test(broken_zstd_is_refused),
+	        cmocka_unit_test(a_claim_beyond_the_limit_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}

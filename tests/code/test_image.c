@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of every form are listed image by image, and the driver's choice among them is known. */
+#include "predictor/code/image.h"
+#include "predictor/code/kernel.h"
+#include "tests/code/corpus.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct gw_arena arena;
+
+static int begin(void **state)
+{
+	(void)state;
+	gw_arena_init(&arena, 8 << 20);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gw_arena_free(&arena);
+	return 0;
+}
+
+static void assert_image(const struct gw_image *image, enum gw_image_kind kind, const char *arch)
+{
+	char text[24];
+
+	assert_int_equal(image->kind, kind);
+	assert_string_equal(gw_code_arch_text(image->arch, kind == GW_IMAGE_PTX, text), arch);
+}
+
+static void a_fatbin_lists_its_entries(void **state)
+{
+	struct gw_images images = corpus_images(&arena, "plain.fatbin", 4);
+
+	(void)state;
+	assert_string_equal(images.form, "fatbin");
+	assert_int_equal(images.containers, 1);
+	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_80");
+	assert_image(&images.image[1], GW_IMAGE_CUBIN, "sm_90a");
+	assert_image(&images.image[2], GW_IMAGE_CUBIN, "sm_100f");
+	assert_image(&images.image[3], GW_IMAGE_PTX, "compute_90");
+	assert_int_equal(images.image[3].version_major, 9);
+	assert_int_equal(images.image[3].version_minor, 0);
+	assert_int_equal(images.image[1].offset, images.image[0].offset + 9568 + 64);
+}
+
+static void ptx_comes_without_its_padding(void **state)
+{
+	struct gw_images images = corpus_images(&arena, "plain.fatbin", 4);
+	struct gw_bytes text = corpus_bytes(&arena, &images.image[3]);
+
+	(void)state;
+	assert_non_null(memmem(text.data, text.size, ".entry powers", 13));
+	assert_int_not_equal(text.data[text.size - 1], 0);
+}
+
+static void containers_in_a_row_are_told_apart(void **state)
+{
+	struct gw_bytes first = corpus_file(&arena, "zstd.fatbin");
+	struct gw_bytes second = corpus_file(&arena, "plain.fatbin");
+	size_t padding = 24, size = first.size + padding + second.size;
+	uint8_t *both = gw_arena_array(&arena, size + padding, 1);
+	struct gw_images images;
+	struct gw_fault fault;
+
+	(void)state;
+	memcpy(both, first.data, first.size);
+	memcpy(both + first.size + padding, second.data, second.size);
+	assert_true(
+	        gw_images_open((struct gw_bytes){both, size + padding}, &arena, &images, &fault));
+	assert_int_equal(images.count, 8);
+	assert_int_equal(images.containers, 2);
+	assert_int_equal(gw_images_together(&images, 0), 4);
+	assert_int_equal(gw_images_together(&images, 4), 4);
+}
+
+static void old_entries_have_shorter_headers(void **state)
+{
+	/* A container of one entry whose header ends before the packed sizes. */
+	static const uint8_t file[16 + 48 + 8] =
+	        {
+	                [0] = 0x50, 0xed, 0x55,     0xba,      1,           0,
+	                16,         0,    56,       [16] = 2,  0,           1,
+	                1,          48,   [24] = 8, [44] = 30, [56] = 0x11, [64] = 'c'};
+	struct gw_images images;
+	struct gw_fault fault;
+
+	(void)state;
+	assert_true(gw_images_open((struct gw_bytes){file, sizeof(file)}, &arena, &images, &fault));
+	assert_int_equal(images.count, 1);
+	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_30");
+	assert_int_equal(images.image[0].size, 8);
+	assert_int_equal(images.image[0].stored.data[0], 'c');
+}
+
+static void bare_files_are_images_too(void **state)
+{
+	static const struct {
+		const char *file, *form, *arch;
+		enum gw_image_kind kind;
+	} bare[] = {
+	        {"sm_70.cubin", "cubin", "sm_70", GW_IMAGE_CUBIN},
+	        {"sm_90.cubin", "cubin", "sm_90", GW_IMAGE_CUBIN},
+	        {"sm_90a.cubin", "cubin", "sm_90a", GW_IMAGE_CUBIN},
+	        {"sm_90a-cuda12.cubin", "cubin", "sm_90a", GW_IMAGE_CUBIN},
+	        {"sm_120.cubin", "cubin", "sm_120", GW_IMAGE_CUBIN},
+	        {"sm_70.ptx", "PTX", "compute_70", GW_IMAGE_PTX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bare) / sizeof(*bare); i++) {
+		struct gw_images images = corpus_images(&arena, bare[i].file, 1);
+
+		assert_string_equal(images.form, bare[i].form);
+		assert_image(&images.image[0], bare[i].kind, bare[i].arch);
+	}
+}
+
+static void a_family_is_read_from_the_compilers_note(void **state)
+{
+	struct gw_images images = corpus_images(&arena, "plain.fatbin", 4);
+	struct gw_code_arch arch = gw_cubin_arch(corpus_bytes(&arena, &images.image[2]));
+
+	(void)state;
+	assert_int_equal(arch.number, 100);
+	assert_int_equal(arch.suffix, 'f');
+}
+
+static void programs_and_libraries_hold_fatbins(void **state)
+{
+	static const struct {
+		const char *file, *form;
+		size_t count;
+		const char *section;
+	} hosts[] = {
+	        {"program", "executable", 3, ".nv_fatbin"},
+	        {"library.so", "shared library", 3, ".nv_fatbin"},
+	        {"relocatable.o", "host object", 2, "__nv_relfatbin"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+		struct gw_images images = corpus_images(&arena, hosts[i].file, hosts[i].count);
+
+		assert_string_equal(images.form, hosts[i].form);
+		assert_string_equal(images.image[0].section, hosts[i].section);
+		for (size_t k = 0; k < images.count; k++)
+			assert_true(corpus_bytes(&arena, &images.image[k]).size > 1000);
+	}
+}
+
+/* As in a library whose sections bear other names: only the wrappers tell. */
+static void containers_are_found_by_what_points_to_them(void **state)
+{
+	static const char *const files[] = {"program", "library.so"};
+
+	(void)state;
+	for (size_t f = 0; f < 2; f++) {
+		struct gw_images named = corpus_images(&arena, files[f], 3);
+		struct gw_bytes file = corpus_file(&arena, files[f]);
+		uint8_t *name = memmem(file.data, file.size, ".nv_fatbin", 10);
+		struct gw_images images;
+		struct gw_fault fault;
+
+		assert_non_null(name);
+		memcpy(name, ".my", 3);
+		assert_true(gw_images_open(file, &arena, &images, &fault));
+		assert_int_equal(images.count, 3);
+		for (size_t i = 0; i < images.count; i++) {
+			size_t k = 0;
+
+			assert_string_equal(images.image[i].section, ".nvFatBinSegment");
+			while (k < named.count && named.image[k].offset != images.image[i].offset)
+				k++;
+			assert_int_not_equal(k, named.count);
+		}
+	}
+}
+
+static void an_archive_names_its_members(void **state)
+{
+	struct gw_images images = corpus_images(&arena, "library.a", 4);
+
+	(void)state;
+	assert_string_equal(images.form, "archive");
+	assert_string_equal(images.image[0].member, "relocatable.o");
+	assert_string_equal(images.image[2].member, "a_name_longer_than_sixteen.o");
+	assert_int_equal(images.containers, 2);
+}
+
+static void code_for_the_linker_is_listed_but_not_read(void **state)
+{
+	struct gw_images images = corpus_images(&arena, "lto.fatbin", 1);
+
+	(void)state;
+	assert_int_equal(images.image[0].kind, GW_IMAGE_OTHER);
+	assert_int_equal(images.image[0].entry_kind, 8);
+}
+
+static const struct gw_image *choose(const char *archs, unsigned device)
+{
+	static struct gw_image list[8];
+	size_t count = 0;
+
+	/* "80 90a p75": cubins of sm_80 and sm_90a, PTX of compute_75 */
+	for (const char *at = archs; *at; at += strspn(at, " ")) {
+		struct gw_image *image = &list[count++];
+
+		*image = (struct gw_image){.kind = *at == 'p' ? GW_IMAGE_PTX : GW_IMAGE_CUBIN};
+		at += *at == 'p';
+		while (*at >= '0' && *at <= '9')
+			image->arch.number = (uint16_t)(image->arch.number * 10 + (*at++ - '0'));
+		if (*at == 'a' || *at == 'f')
+			image->arch.suffix = *at++;
+	}
+	return gw_image_choose(list, count, device);
+}
+
+static void assert_choice(const char *archs, unsigned device, const char *expected)
+{
+	const struct gw_image *image = choose(archs, device);
+	char text[24] = "none";
+
+	if (image)
+		gw_code_arch_text(image->arch, image->kind == GW_IMAGE_PTX, text);
+	if (strcmp(text, expected) != 0)
+		fail_msg("of \"%s\" a device of %u takes %s, not %s", archs, device, text,
+		         expected);
+}
+
+static void the_closest_machine_code_is_chosen(void **state)
+{
+	(void)state;
+	assert_choice("75 80 86 90", 80, "sm_80");
+	assert_choice("75 80 86 90", 89, "sm_86");
+	assert_choice("75 80 86 p80", 87, "sm_86");
+	assert_choice("80", 86, "sm_80");
+	assert_choice("86", 80, "none");
+	assert_choice("80 p70", 90, "compute_70");
+}
+
+static void ptx_is_chosen_where_no_machine_code_runs(void **state)
+{
+	(void)state;
+	assert_choice("75 p75 p80 p90", 89, "compute_80");
+	assert_choice("p90", 80, "none");
+	assert_choice("p52 p120", 120, "compute_120");
+	assert_choice("100 p90", 120, "compute_90");
+}
+
+static void suffixes_bind_code_to_a_processor_or_family(void **state)
+{
+	(void)state;
+	assert_choice("90 90a", 90, "sm_90a");
+	assert_choice("90a", 90, "sm_90a");
+	assert_choice("100a p90", 103, "compute_90");
+	assert_choice("100f p90", 103, "sm_100f");
+	assert_choice("100f", 120, "none");
+	assert_choice("p90a p80", 90, "compute_90a");
+	assert_choice("p90a p80", 100, "compute_80");
+	assert_choice("p100f p90", 103, "compute_100f");
+	assert_choice("p100f p90", 120, "compute_90");
+}
+
+static void refuses(const uint8_t *data, size_t size, const char *what, uint64_t offset)
+{
+	struct gw_images images;
+	struct gw_fault fault;
+
+	assert_false(gw_images_open((struct gw_bytes){data, size}, &arena, &images, &fault));
+	assert_string_equal(fault.what, what);
+	assert_int_equal(fault.offset, offset);
+}
+
+static void broken_files_are_refused_with_the_place(void **state)
+{
+	struct gw_bytes file = corpus_file(&arena, "plain.fatbin");
+	uint8_t *copy = gw_arena_copy(&arena, file.data, file.size);
+
+	(void)state;
+	refuses(NULL, 0, "it is empty", 0);
+	refuses((const uint8_t *)"hello", 5,
+	        "neither a fatbin, a cubin, PTX, an ELF file nor an archive", 0);
+	refuses(file.data, file.size - 8, "a fatbin container runs over the end of its place", 0);
+	refuses(file.data, 12, "a fatbin container's header is broken or cut off", 0);
+	copy[16 + 4] = 255; /* size of the first entry's header */
+	copy[16 + 5] = 255;
+	refuses(copy, file.size, "a fatbin entry's header is broken or cut off", 16);
+	memcpy(copy, file.data, file.size);
+	memset(copy + 16 + 8, 255, 4); /* size of the first entry */
+	refuses(copy, file.size, "a fatbin entry runs over the end of its container", 16);
+	copy[4] = 2;
+	refuses(copy, file.size, "a fatbin container of a version other than 1", 0);
+}
+
+static void what_stands_before_a_fault_is_kept(void **state)
+{
+	struct gw_bytes file = corpus_file(&arena, "plain.fatbin");
+	struct gw_images images;
+	struct gw_fault fault;
+	uint8_t *copy = gw_arena_copy(&arena, file.data, file.size);
+
+	(void)state;
+	copy[0x25b0 + 4] = 1; /* header size of the second entry */
+	assert_false(gw_images_open((struct gw_bytes){copy, file.size}, &arena, &images, &fault));
+	assert_int_equal(fault.offset, 0x25b0);
+	assert_int_equal(images.count, 1);
+	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_80");
+}
+
+static void the_list_stays_in_the_memory_allowed(void **state)
+{
+	struct gw_bytes file = corpus_file(&arena, "plain.fatbin");
+	struct gw_images images;
+	struct gw_fault fault;
+	struct gw_arena small;
+
+	(void)state;
+	gw_arena_init(&small, 300);
+	assert_false(gw_images_open(file, &small, &images, &fault));
+	assert_string_equal(fault.what, "more images than the memory allowed can list");
+	gw_arena_free(&small);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_fatbin_lists_its_entries),
+	        cmocka_unit_test(ptx_comes_without_its_padding),
+	        cmocka_unit_test(containers_in_a_row_are_told_apart),
+	        cmocka_unit_test(old_entries_have_shorter_headers),
+	        cmocka_unit_test(bare_files_are_images_too),
+	        cmocka_unit_test(a_family_is_read_from_the_compilers_note),
+	        cmocka_unit_test(programs_and_libraries_hold_fatbins),
+	        cmocka_unit_test(containers_are_found_by_what_points_to_them),
+	        cmocka_unit_test(an_archive_names_its_members),
+	        cmocka_unit_test(code_for_the_linker_is_listed_but_not_read),
+	        cmocka_unit_test(the_closest_machine_code_is_chosen),
+	        cmocka_unit_test(ptx_is_chosen_where_no_machine_code_runs),
+	        cmocka_unit_test(suffixes_bind_code_to_a_processor_or_family),
+	        cmocka_unit_test(broken_files_are_refused_with_the_place),
+	        cmocka_unit_test(what_stands_before_a_fault_is_kept),
+	        cmocka_unit_test(the_list_stays_in_the_memory_allowed),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What cubins of every age tell of their kernels, against the vendor's cuobjdump and the source. */
+#include "predictor/code/kernel.h"
+#include "tests/code/corpus.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define REDUCE "_Z6reduce6recordhPKfPf"
+#define SAXPY  "_Z5saxpyifPKfPf"
+
+static const char *const cubins[] = {
+        "sm_70.cubin", "sm_75.cubin",  "sm_80.cubin",         "sm_86.cubin",  "sm_89.cubin",
+        "sm_90.cubin", "sm_90a.cubin", "sm_90a-cuda12.cubin", "sm_100.cubin", "sm_120.cubin"};
+enum { CUBINS = sizeof(cubins) / sizeof(*cubins) };
+
+static struct gw_arena arena;
+
+static int begin(void **state)
+{
+	(void)state;
+	gw_arena_init(&arena, 8 << 20);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gw_arena_free(&arena);
+	return 0;
+}
+
+static struct gw_cubin open_cubin(struct gw_bytes bytes)
+{
+	struct gw_cubin cubin;
+	struct gw_fault fault;
+
+	if (!gw_cubin_open(bytes, &arena, &cubin, &fault))
+		fail_msg("%s", fault.what);
+	return cubin;
+}
+
+static struct gw_code_kernel kernel_of(const struct gw_cubin *cubin, const char *name)
+{
+	uint32_t i = gw_cubin_find(cubin, name);
+	struct gw_code_kernel k;
+	struct gw_fault fault;
+
+	if (i == cubin->count)
+		fail_msg("there is no kernel %s", name);
+	if (!gw_cubin_kernel(cubin, i, &arena, &k, &fault))
+		fail_msg("%s", fault.what);
+	return k;
+}
+
+static void resources_are_those_of_cuobjdump(void **state)
+{
+	struct gw_bytes table = corpus_file(&arena, "resources.txt");
+	char *text = gw_arena_text(&arena, (const char *)table.data, table.size), *save;
+	unsigned compared = 0;
+
+	(void)state;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char file[64], name[64];
+		unsigned registers, stack, shared, constant;
+		struct gw_cubin cubin;
+		struct gw_code_kernel k;
+
+		assert_int_equal(sscanf(line, "%63s %63s %u %u %u %u", file, name, &registers,
+		                        &stack, &shared, &constant),
+		                 6);
+		cubin = open_cubin(corpus_file(&arena, file));
+		assert_int_equal(cubin.count, 3);
+		assert_true(cubin.linked);
+		k = kernel_of(&cubin, name);
+		assert_int_equal(k.registers, registers);
+		assert_int_equal(k.frame, stack);
+		assert_int_equal(k.min_stack, stack);
+		assert_int_equal(k.static_shared, shared);
+		assert_int_equal(k.bank[0].size, constant);
+		compared++;
+	}
+	assert_int_equal(compared, 3 * CUBINS);
+}
+
+static void parameters_lie_as_in_the_source(void **state)
+{
+	static const struct gw_code_param reduce[] = {{0, 56}, {56, 1}, {64, 8}, {72, 8}};
+	static const struct gw_code_param saxpy[] = {{0, 4}, {4, 4}, {8, 8}, {16, 8}};
+
+	(void)state;
+	for (unsigned c = 0; c < CUBINS; c++) {
+		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_code_kernel k = kernel_of(&cubin, REDUCE);
+
+		assert_int_equal(k.param_count, 4);
+		assert_memory_equal(k.param, reduce, sizeof(reduce));
+		assert_int_equal(k.param_size, 80);
+		assert_int_equal(k.param_base + k.param_size, k.bank[0].size);
+		k = kernel_of(&cubin, SAXPY);
+		assert_int_equal(k.param_count, 4);
+		assert_memory_equal(k.param, saxpy, sizeof(saxpy));
+	}
+}
+
+static void launch_bounds_are_those_of_the_source(void **state)
+{
+	(void)state;
+	for (unsigned c = 0; c < CUBINS; c++) {
+		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_code_kernel k = kernel_of(&cubin, SAXPY);
+
+		assert_int_equal(k.max_threads[0], 128);
+		assert_int_equal(k.max_threads[1], 1);
+		assert_int_equal(k.max_threads[2], 1);
+		assert_int_equal(k.required_threads[0], GW_CODE_UNKNOWN);
+		assert_int_equal(k.max_registers, 128); /* four blocks of 128 threads */
+		k = kernel_of(&cubin, REDUCE);
+		assert_int_equal(k.max_threads[0], GW_CODE_UNKNOWN);
+		assert_int_equal(k.max_registers, 255);
+	}
+}
+
+static void barriers_are_counted(void **state)
+{
+	(void)state;
+	for (unsigned c = 0; c < CUBINS; c++) {
+		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+
+		assert_int_equal(kernel_of(&cubin, REDUCE).barriers, 1);
+		assert_int_equal(kernel_of(&cubin, SAXPY).barriers, 0);
+	}
+}
+
+static void constants_shared_by_kernels_are_found(void **state)
+{
+	(void)state;
+	for (unsigned c = 0; c < CUBINS; c++) {
+		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+
+		/* coefficient[8] */
+		assert_int_equal(kernel_of(&cubin, SAXPY).bank[3].size, 32);
+	}
+}
+
+static void exits_lie_in_the_code(void **state)
+{
+	(void)state;
+	for (unsigned c = 0; c < CUBINS; c++) {
+		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_code_kernel k = kernel_of(&cubin, SAXPY);
+
+		assert_in_range(k.exit_count, 1, 4);
+		for (uint32_t i = 0; i < k.exit_count; i++) {
+			uint64_t word;
+
+			assert_true(gw_bytes_get(k.code, k.exits[i], &word, sizeof(word)));
+			/* EXIT of Volta and later */
+			assert_int_equal(word & 0xfff, 0x94d);
+		}
+	}
+}
+
+static void a_function_that_was_not_inlined_is_found(void **state)
+{
+	(void)state;
+	for (unsigned c = 0; c < CUBINS; c++) {
+		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_code_kernel k = kernel_of(&cubin, "powers");
+
+		assert_int_equal(k.function_count, 2);
+		assert_string_equal(k.function[0].name, "powers");
+		assert_int_equal(k.function[0].offset, 0);
+		assert_non_null(strstr(k.function[1].name, "_Z5powerfi"));
+		assert_in_range(k.function[1].offset + k.function[1].size, 1, k.code.size);
+	}
+}
+
+static void a_relocatable_cubin_names_what_it_calls(void **state)
+{
+	struct gw_images images = corpus_images(&arena, "relocatable.o", 2);
+	bool called = false;
+
+	(void)state;
+	for (size_t i = 0; i < images.count; i++) {
+		struct gw_cubin cubin;
+		struct gw_code_kernel k;
+
+		if (images.image[i].kind != GW_IMAGE_CUBIN)
+			continue;
+		cubin = open_cubin(corpus_bytes(&arena, &images.image[i]));
+		assert_false(cubin.linked);
+		assert_int_equal(cubin.count, 3);
+		k = kernel_of(&cubin, "powers");
+		for (uint32_t r = 0; r < k.relocation_count; r++) {
+			assert_in_range(k.relocation[r].offset, 0, k.code.size - 1);
+			called |= strcmp(k.relocation[r].symbol, "_Z5powerfi") == 0;
+		}
+		assert_int_equal(k.min_stack, GW_CODE_UNKNOWN);
+	}
+	assert_true(called);
+}
+
+static void what_is_no_cubin_is_refused(void **state)
+{
+	struct gw_bytes file = corpus_file(&arena, "program");
+	struct gw_cubin cubin;
+	struct gw_fault fault;
+
+	(void)state;
+	assert_false(gw_cubin_open(file, &arena, &cubin, &fault));
+	assert_string_equal(fault.what, "an ELF file, but not of machine code for a GPU");
+	assert_false(gw_cubin_open((struct gw_bytes){file.data, 40}, &arena, &cubin, &fault));
+	assert_string_equal(fault.what, "the file ends inside its ELF header");
+	assert_int_equal(fault.offset, 40);
+}
+
+static void a_cut_cubin_is_refused(void **state)
+{
+	struct gw_bytes file = corpus_file(&arena, "sm_80.cubin");
+	struct gw_cubin cubin;
+	struct gw_fault fault;
+
+	(void)state;
+	file.size = 0x700; /* the table of sections lies behind */
+	assert_false(gw_cubin_open(file, &arena, &cubin, &fault));
+	assert_string_equal(fault.what, "the table of sections runs over the end of the ELF file");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(resources_are_those_of_cuobjdump),
+	        cmocka_unit_test(parameters_lie_as_in_the_source),
+	        cmocka_unit_test(launch_bounds_are_those_of_the_source),
+	        cmocka_unit_test(barriers_are_counted),
+	        cmocka_unit_test(constants_shared_by_kernels_are_found),
+	        cmocka_unit_test(exits_lie_in_the_code),
+	        cmocka_unit_test(a_function_that_was_not_inlined_is_found),
+	        cmocka_unit_test(a_relocatable_cubin_names_what_it_calls),
+	        cmocka_unit_test(what_is_no_cubin_is_refused),
+	        cmocka_unit_test(a_cut_cubin_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as a file of device code: refused with a place inside it, or listed, unpacked and read
+ * kernel by kernel, with every part inside what it is a part of and memory within its limit.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "predictor/code/image.h"
+#include "predictor/code/kernel.h"
+
+enum { LIMIT = 4 << 20 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int condition, const char *what)
+{
+	if (!condition) {
+		fprintf(stderr, "fuzz_image: %s\n", what);
+		abort();
+	}
+}
+
+static int inside(struct gw_bytes part, struct gw_bytes whole)
+{
+	return !part.size || (part.data >= whole.data && part.size <= whole.size &&
+	                      (size_t)(part.data - whole.data) <= whole.size - part.size);
+}
+
+static void check_kernel(const struct gw_code_kernel *k, struct gw_bytes cubin)
+{
+	volatile char last = 0; /* every name can be read to its end */
+
+	require(inside(k->code, cubin), "code outside the cubin");
+	for (int i = 0; i < GW_CODE_BANKS; i++)
+		require(inside(k->bank[i], cubin), "constants outside the cubin");
+	for (const char *c = k->name; *c; c++)
+		last = *c;
+	for (uint32_t i = 0; k->param_count != GW_CODE_UNKNOWN && i < k->param_count; i++)
+		require(k->param[i].size <= UINT16_MAX, "a parameter of no size");
+	for (uint32_t i = 0; i < k->function_count; i++)
+		require(!i || k->function[i - 1].offset <= k->function[i].offset,
+		        "functions out of order");
+	for (uint32_t i = 0; i < k->relocation_count; i++)
+		last = *k->relocation[i].symbol;
+	for (uint32_t i = 0; i < k->exit_count; i++)
+		last = (char)k->exits[i];
+	(void)last;
+}
+
+static void read_cubin(struct gw_bytes bytes)
+{
+	struct gw_code_kernel k;
+	struct gw_fault fault;
+	struct gw_cubin cubin;
+	struct gw_arena arena;
+
+	gw_arena_init(&arena, LIMIT);
+	if (gw_cubin_open(bytes, &arena, &cubin, &fault)) {
+		for (uint32_t i = 0; i < cubin.count; i++)
+			if (gw_cubin_kernel(&cubin, i, &arena, &k, &fault))
+				check_kernel(&k, bytes);
+			else
+				require(fault.what != NULL, "no reason");
+	} else {
+		require(fault.what && !cubin.count, "refused without a reason, or in part");
+	}
+	require(arena.used <= LIMIT, "more memory than allowed");
+	gw_arena_free(&arena);
+}
+
+static void read_image(const struct gw_image *image, struct gw_bytes file)
+{
+	struct gw_fault fault = {0};
+	struct gw_bytes bytes;
+	struct gw_arena arena;
+
+	require(inside(image->stored, file), "an image outside the file");
+	gw_arena_init(&arena, LIMIT);
+	if (!gw_image_bytes(image, &arena, &bytes, &fault))
+		require(fault.what && fault.offset <= file.size, "no reason or no place");
+	else if (image->kind == GW_IMAGE_CUBIN)
+		read_cubin(bytes);
+	gw_arena_free(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gw_bytes file = {size ? data : NULL, size};
+	struct gw_images images;
+	struct gw_fault fault;
+	struct gw_arena arena;
+
+	gw_arena_init(&arena, LIMIT);
+	if (!gw_images_open(file, &arena, &images, &fault))
+		require(fault.what && fault.offset <= size, "no reason or no place");
+	for (size_t i = 0; i < images.count; i++)
+		read_image(&images.image[i], file);
+	for (size_t i = 0; i < images.count; i += gw_images_together(&images, i))
+		gw_image_choose(&images.image[i], gw_images_together(&images, i), 90);
+	require(arena.used <= LIMIT, "more memory than allowed");
+	gw_arena_free(&arena);
+	return 0;
+}
