@@ -18,6 +18,7 @@
 #define GW_OPERATIONS_CUH
 
 #include "shape.h"
+#include "timing.cuh"
 
 namespace gw {
 
@@ -281,13 +282,11 @@ template <class Op, unsigned count> __device__ inline void batch(const arguments
 __device__ inline void record(const arguments &a, b32 began, b32 ended, b32 word = 0)
 {
 	const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
-	b32 sm;
 
-	asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
 	if (thread % GW_LANES == 0) {
 		b32 *row = a.cycles + GW_RECORD * (thread / GW_LANES);
 
-		row[0] = sm;
+		row[0] = gw_sm();
 		row[1] = began;
 		row[2] = ended;
 		row[3] = word;
