@@ -207,7 +207,7 @@ static void measure_translation(struct latency *l)
 	struct gw_chase_run run = {.kernel = l->chase.cg, .loads = 2048};
 	double x[MOST_POINTS], y[MOST_POINTS];
 	static const char no_step[] = "no step in the latency against the memory touched";
-	struct gw_plateau level[2];
+	struct gw_step step;
 	size_t n = 0;
 
 	for (double pages = 4;
@@ -227,15 +227,17 @@ static void measure_translation(struct latency *l)
 	}
 	gw_bench_curve(l->bench, GW_CURVE_translation_latency, x, y, NULL, n,
 	               "pointer chase, a line in each page of 2 MiB, ld.cg, lines held by L2");
-	if (gw_plateaus(y, n, 0.015, level, 2) < 2 || level[1].y < level[0].y) {
+	step = gw_step_of(x, y, n, 0.01);
+	if (isnan(step.at)) {
 		gw_bench_refuse(l->bench, GW_PARAM_lat_tlb_miss, no_step);
 		gw_bench_refuse(l->bench, GW_PARAM_tlb_reach, no_step);
 		return;
 	}
-	gw_bench_publish_value(l->bench, GW_PARAM_lat_tlb_miss, level[1].y - level[0].y, NAN, n,
-	                       "first step of translation_latency: second plateau less the first");
-	gw_bench_publish_value(l->bench, GW_PARAM_tlb_reach, x[level[0].last], NAN, n,
-	                       "last footprint on the first plateau of translation_latency");
+	gw_bench_publish_value(
+	        l->bench, GW_PARAM_lat_tlb_miss, step.high - step.low, NAN, n,
+	        "height of the step of translation_latency: median above less below");
+	gw_bench_publish_value(l->bench, GW_PARAM_tlb_reach, step.at, NAN, n,
+	                       "where translation_latency is half way up its step");
 }
 
 /* Shares of single loads below the two boundaries between levels. */
