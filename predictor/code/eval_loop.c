@@ -16,7 +16,8 @@
 #include <string.h>
 
 enum phase { WATCH, COMPARE, PROBE, STAND };
-enum { WARM_UP = 2, DEPTH_MAX = 8, PROBES_MAX = 6 };
+/* Arrivals before two are compared; each failure doubles them, so many times at most. */
+enum { WARM_UP = 2, FAILS_MAX = 6, DEPTH_MAX = 8, PROBES_MAX = 6 };
 
 /* Of one value that the loop writes. */
 enum kind {
@@ -86,7 +87,7 @@ static void close_entry(struct gw_eval *e, uint32_t loop)
 	if (!w->open)
 		return;
 	w->open = false;
-	t->least = !t->entries || w->trips < t->least ? w->trips : t->least;
+	t->least = t->entries == 0 || w->trips < t->least ? w->trips : t->least;
 	t->most = w->trips > t->most ? w->trips : t->most;
 	t->entries += w->weight;
 	t->total += w->weight * w->trips;
@@ -195,7 +196,6 @@ static void drop_levels(struct gw_eval *e, unsigned level)
 		clear_dimension(e, w, l);
 		w->phase = WATCH;
 		w->arrivals = 0;
-		w->fails++;
 	}
 }
 
@@ -399,6 +399,7 @@ static void end_probe(struct gw_eval *e, uint32_t loop)
 	e->level_count[w->level] = extent;
 	e->weight *= (double)extent;
 	w->phase = STAND;
+	w->fails = 0;
 	w->trips += (double)(extent - 1);
 	e->report.trips[loop].extrapolated = true;
 }
@@ -431,7 +432,8 @@ static void back_edge(struct gw_eval *e, uint32_t loop)
 		return;
 	switch (w->phase) {
 	case WATCH:
-		if (++w->arrivals < (uint32_t)WARM_UP << (w->fails < 10 ? w->fails : 10))
+		if (++w->arrivals < (uint32_t)WARM_UP
+		                            << (w->fails < FAILS_MAX ? w->fails : FAILS_MAX))
 			break;
 		keep(e, loop);
 		w->phase = COMPARE;

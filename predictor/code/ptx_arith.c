@@ -324,6 +324,19 @@ bool gw_ptx_bfi(struct gw_ptx_lower *l)
 	return true;
 }
 
+/* bfind.shiftamt: by how much to shift the bit found to the top; all ones when there is none. */
+static bool find_shift(struct gw_ptx_lower *l)
+{
+	gw_ir_operand place = temporary(l, 32), none = temporary(l, 1), shift = temporary(l, 32);
+	gw_ir_operand ones = gw_ptx_number(l, UINT32_MAX), a = use(l, 1);
+
+	gw_ir_emit(&l->b, l->i.type == 's' ? IR_BFINDS : IR_BFINDU, l->i.bits, 0, place, 1, a);
+	gw_ir_emit(&l->b, IR_CMP, 32, IR_COND_EQ, none, 2, place, ones);
+	gw_ir_emit(&l->b, IR_SUB, 32, 0, shift, 2, gw_ptx_number(l, l->i.bits - 1), place);
+	gw_ir_emit(&l->b, IR_SEL, 32, 0, def(l), 3, none, ones, shift);
+	return true;
+}
+
 bool gw_ptx_count(struct gw_ptx_lower *l)
 {
 	const char *name = l->i.part[0];
@@ -335,6 +348,6 @@ bool gw_ptx_count(struct gw_ptx_lower *l)
 	if (!strcmp(name, "popc"))
 		return emit1(l, IR_POPC);
 	if (gw_ptx_has(l, "shiftamt"))
-		return opaque(l);
+		return find_shift(l);
 	return emit1(l, l->i.type == 's' ? IR_BFINDS : IR_BFINDU);
 }
