@@ -95,10 +95,12 @@ static uint16_t atomic_width(const struct gw_sass_insn *in)
 
 static uint16_t width_of(const struct gw_sass_insn *in)
 {
+	unsigned matrices = (unsigned)gw_sass_bits(in, 72, 2); /* their number's logarithm */
+
 	switch (in->op) {
 	case GW_SASS_OP_LDSM:
 	case GW_SASS_OP_STSM: /* 1, 2 or 4 matrices, 32 bits of each a thread */
-		return (uint16_t)(32u << gw_sass_bits(in, 72, 2));
+		return (uint16_t)(matrices == 3 ? 0u : 32u << matrices);
 	case GW_SASS_OP_LDGSTS: /* 32, 64 or 128; sm_100 counts from 32 on, one bit higher */
 		if (in->sm < 100)
 			return plain_width(in);
