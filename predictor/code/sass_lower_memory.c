@@ -62,7 +62,7 @@ static bool access(struct gw_lowering *l, enum gw_ir_op op)
 	gw_ir_operand uses[6], defs[4];
 	enum gw_ir_space space;
 
-	if (!bytes || !space_of(in, &space))
+	if (!bytes || elements > 4 || !space_of(in, &space))
 		return false;
 	insn.space = (uint8_t)space;
 	insn.width = (uint8_t)(bytes / elements);
