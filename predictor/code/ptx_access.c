@@ -199,16 +199,48 @@ static void copy_side(struct gw_ptx_lower *l, const struct gw_ptx_operand *memor
 	gw_ir_append(&l->b, insn, NULL, 0, uses, flags & IR_MEM_BULK ? 3 : 2);
 }
 
+/* The fourth operand, when there is one, tells how many bytes are read (the rest is zeros), or that
+ * none are: lanes that read nothing don't access global memory. */
+static void read_where(struct gw_ptx_lower *l, const struct gw_ptx_operand *how_many)
+{
+	gw_ir_operand guard = l->b.guard, zero = gw_ptx_number(l, 0), reads;
+	bool guard_not = l->b.guard_not, is_predicate = how_many->kind == PTX_OPERAND_REGISTER;
+
+	if (how_many->kind != PTX_OPERAND_REGISTER && how_many->kind != PTX_OPERAND_NUMBER)
+		return;
+	l->b.guard = GW_IR_NONE;
+	reads = gw_ptx_use(l, how_many, 32);
+	if (l->b.failed)
+		return;
+	is_predicate = is_predicate && !gw_ir_is_constant(reads) && l->b.program.widths[reads] == 1;
+	if (is_predicate)
+		reads = gw_ir_emit(&l->b, IR_NOT, 1, 0, gw_ir_reg(&l->b, 1), 1, reads);
+	else
+		reads = gw_ir_emit(&l->b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&l->b, 1), 2, reads,
+		                   zero);
+	if (guard != GW_IR_NONE && guard_not)
+		guard = gw_ir_emit(&l->b, IR_NOT, 1, 0, gw_ir_reg(&l->b, 1), 1, guard);
+	if (guard != GW_IR_NONE)
+		reads = gw_ir_emit(&l->b, IR_AND, 1, 0, gw_ir_reg(&l->b, 1), 2, reads, guard);
+	l->b.guard = reads;
+	l->b.guard_not = false;
+}
+
 /* cp.async.cg.shared.global [to], [from], 16: 4, 8 or 16 bytes a lane. */
 static bool copy_lanes(struct gw_ptx_lower *l)
 {
 	const struct gw_ptx_operand *to = gw_ptx_operand(l, 0), *from = gw_ptx_operand(l, 1);
 	const struct gw_ptx_operand *size = gw_ptx_operand(l, 2);
+	gw_ir_operand guard = l->b.guard;
+	bool guard_not = l->b.guard_not;
 
 	if (to->kind != PTX_OPERAND_MEMORY || from->kind != PTX_OPERAND_MEMORY || !to->count ||
 	    !from->count || size->kind != PTX_OPERAND_NUMBER || size->value > 16)
 		return opaque(l);
+	read_where(l, gw_ptx_operand(l, 3));
 	copy_side(l, from, IR_LD, IR_SPACE_GLOBAL, 0, (unsigned)size->value, GW_IR_NONE);
+	l->b.guard = guard;
+	l->b.guard_not = guard_not;
 	copy_side(l, to, IR_ST, IR_SPACE_SHARED, 0, (unsigned)size->value, GW_IR_NONE);
 	return true;
 }
