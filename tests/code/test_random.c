@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { PROGRAMS = 400, VARIABLES = 6, TEXT_MAX = 1 << 15, STEPS_MAX = 2000000 };
+enum { PROGRAMS = 200, VARIABLES = 6, TEXT_MAX = 1 << 15, STEPS_MAX = 2000000 };
 
 static uint64_t seed;
 
@@ -102,6 +102,53 @@ static void put_if(struct text *t, unsigned depth)
 	}
 }
 
+/* What a loop carries from one iteration to the next, evenly or not. */
+static void put_carried(struct text *t, unsigned loop)
+{
+	unsigned v = any(VARIABLES);
+
+	switch (any(7)) {
+	case 0:
+		put(t, "add.u32 %%v%u, %%i%u, %%v%u;\n", v, loop, any(VARIABLES));
+		break;
+	case 1:
+		put(t, "mov.u32 %%v%u, %%i%u;\n", v, loop);
+		break;
+	case 2:
+		put(t, "add.u32 %%v%u, %%v%u, %%i%u;\n", v, v, loop);
+		break;
+	case 3:
+		put(t, "add.u32 %%v%u, %%v%u, %u;\n", v, v, any(3) ? 3 : 0x10000000 + any(9));
+		break;
+	case 4:
+		put(t, "mad.lo.u32 %%v%u, %%v%u, 5, 1;\n", v, v);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Ask for every variable's value, so that a wrong one shows. */
+static void put_questions(struct text *t)
+{
+	static const char *const names[] = {"div.u32", "rem.u32", "shr.u32", "and.b32",
+	                                    "shr.s32", "div.s32", "add.u32"};
+
+	for (unsigned v = 0; v < VARIABLES; v++) {
+		put(t, "%s %%r2, %%v%u, %u;\n", names[any(7)], v, 1u << any(5) | any(2));
+		put(t, "setp.%s %%p5, %%r2, %u;\n", any(2) ? "lt.s32" : "eq.u32",
+		    any(3) ? any(20) : any(1u << 31));
+		put(t, "@%%p5 st.global.u32 [%%rd1], %%v0;\n");
+		/* Near both ends of what a register holds. */
+		put(t, "mad.lo.u32 %%r2, %%v%u, %u, %u;\n", v, any(2) ? 1 : 0x30000001u,
+		    any(2) ? 0xfffffffcu : 0x7ffffffcu);
+		put(t, "setp.%s %%p5, %%r2, %u;\n", any(2) ? "lt.s32" : "gt.u32", any(20));
+		put(t, "@%%p5 st.global.u32 [%%rd1], %%v0;\n");
+		put(t, "cvt.s64.s32 %%rd2, %%r2; setp.gt.s64 %%p5, %%rd2, 9;\n");
+		put(t, "@%%p5 st.global.u32 [%%rd1], %%v0;\n");
+	}
+}
+
 /* A loop of few iterations, or of many. */
 static void put_loop(struct text *t, unsigned depth)
 {
@@ -115,10 +162,7 @@ static void put_loop(struct text *t, unsigned depth)
 	}
 	put(t, "L%u:\n", label);
 	put_body(t, depth + 1, 1 + any(3));
-	if (any(3) == 0)
-		put(t, "add.u32 %%v%u, %%i%u, %%v%u;\n", any(VARIABLES), loop, any(VARIABLES));
-	if (any(3) == 0)
-		put(t, "mov.u32 %%v%u, %%i%u;\n", any(VARIABLES), loop);
+	put_carried(t, loop);
 	put(t, "add.u32 %%i%u, %%i%u, %u;\n", loop, loop, 1 + any(3));
 	put(t, "setp.lt.u32 %%p2, %%i%u, %%b%u;\n@%%p2 bra L%u;\n", loop, loop, label);
 }
@@ -152,12 +196,13 @@ static void write_program(struct text *t)
 	put(t,
 	    ".version 8.0\n.target sm_90\n.address_size 64\n"
 	    ".entry k(.param .u32 n, .param .u64 x)\n{\n.reg .pred %%p<8>; .reg .b32 %%v<8>;\n"
-	    ".reg .b32 %%i<99>; .reg .b32 %%b<99>; .reg .b32 %%r<9>; .reg .b64 %%rd<2>;\n"
+	    ".reg .b32 %%i<99>; .reg .b32 %%b<99>; .reg .b32 %%r<9>; .reg .b64 %%rd<3>;\n"
 	    "ld.param.u32 %%v4, [n]; ld.param.u64 %%rd1, [x];\nmov.u32 %%r1, %%ntid.x;\n"
 	    "mov.u32 %%v0, %%tid.x; mov.u32 %%v1, %%ctaid.x; mov.u32 %%v2, %%ctaid.y;\n"
 	    "mad.lo.u32 %%v3, %%v1, %%r1, %%v0; mov.u32 %%v5, %u;\n",
 	    any(1000));
 	put_body(t, 0, 4 + any(6));
+	put_questions(t);
 	put(t, "ret;\n}\n");
 }
 
