@@ -29,7 +29,8 @@ struct gw_words {
 	const char *word[GW_WORDS_MAX];
 };
 
-/** An option: --name, --name=VALUE or --name VALUE. A row whose name is NULL ends a table. */
+/** An option: --name, --name=VALUE or --name VALUE; -o FILE is --output=FILE. A row whose name is
+ * NULL ends a table. */
 struct gw_option {
 	const char *name; /**< an underscore in it is written as a hyphen */
 	enum gw_option_type type;
@@ -56,6 +57,9 @@ bool gw_options_parse(const struct gw_option *options, const char *command, bool
  * Returns NULL, or why not: the text says what is allowed and is valid until the next call.
  */
 const char *gw_option_check(const struct gw_option *option, const char *text, void *where);
+
+/** Print the options (NULL: none) as --help shows them, --help itself last. */
+void gw_options_help(const struct gw_option *options);
 
 /** The option as it is written, "--log-max", into @p out. Returns @p out. */
 const char *gw_option_name(const struct gw_option *option, char *out, size_t size);
