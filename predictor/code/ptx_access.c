@@ -7,11 +7,6 @@
 
 enum { LANE_VALUES_MAX = GW_IR_USES_MAX - 2 };
 
-static bool opaque(struct gw_ptx_lower *l)
-{
-	return gw_ptx_opaque(l, l->i.s->opcode);
-}
-
 /* The space an opcode names; GENERIC when it names none. */
 static enum gw_ir_space space_of(const struct gw_ptx_lower *l)
 {
@@ -111,7 +106,7 @@ bool gw_ptx_ld(struct gw_ptx_lower *l)
 	gw_ir_operand defs[GW_IR_DEFS_MAX], uses[2];
 
 	if (!is_access(l, memory) || count > GW_IR_DEFS_MAX || count != vector_of(l))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.width = (uint8_t)(l->i.bits / 8);
 	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
@@ -132,7 +127,7 @@ bool gw_ptx_st(struct gw_ptx_lower *l)
 	gw_ir_operand uses[GW_IR_USES_MAX];
 
 	if (!is_access(l, memory) || count > LANE_VALUES_MAX || count != vector_of(l))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.width = (uint8_t)(l->i.bits / 8);
 	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
@@ -153,7 +148,7 @@ bool gw_ptx_atom(struct gw_ptx_lower *l)
 	gw_ir_operand defs[GW_IR_DEFS_MAX], uses[2];
 
 	if (!is_access(l, memory) || count > GW_IR_DEFS_MAX)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.width = (uint8_t)(l->i.bits / 8);
 	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
@@ -174,7 +169,7 @@ bool gw_ptx_red(struct gw_ptx_lower *l)
 	gw_ir_operand uses[2];
 
 	if (!is_access(l, memory))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.width = (uint8_t)(l->i.bits / 8);
 	address(l, memory, &insn, uses);
 	gw_ir_append(&l->b, insn, NULL, 0, uses, 2);
@@ -236,7 +231,7 @@ static bool copy_lanes(struct gw_ptx_lower *l)
 
 	if (to->kind != PTX_OPERAND_MEMORY || from->kind != PTX_OPERAND_MEMORY || !to->count ||
 	    !from->count || size->kind != PTX_OPERAND_NUMBER || size->value > 16)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	read_where(l, gw_ptx_operand(l, 3));
 	copy_side(l, from, IR_LD, IR_SPACE_GLOBAL, 0, (unsigned)size->value, GW_IR_NONE);
 	l->b.guard = guard;
@@ -268,7 +263,7 @@ static bool copy_bulk(struct gw_ptx_lower *l)
 	gw_ir_operand size;
 
 	if (to->kind != PTX_OPERAND_MEMORY || !to->count)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	if (gw_ptx_has(l, "prefetch") || from->kind != PTX_OPERAND_MEMORY || !from->count) {
 		copy_side(l, to, IR_LD, IR_SPACE_GLOBAL, flags | IR_MEM_PREFETCH, 0,
 		          gw_ptx_number(l, 0));
@@ -302,7 +297,7 @@ bool gw_ptx_prefetch(struct gw_ptx_lower *l)
 	gw_ir_operand uses[2];
 
 	if (memory->kind != PTX_OPERAND_MEMORY || !memory->count)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	address(l, memory, &insn, uses);
 	gw_ir_append(&l->b, insn, NULL, 0, uses, 2);
 	return true;
@@ -324,7 +319,7 @@ bool gw_ptx_matrix(struct gw_ptx_lower *l)
 
 	if (memory->kind != PTX_OPERAND_MEMORY || !memory->count || count > GW_IR_DEFS_MAX ||
 	    (!strcmp(l->i.part[0], "wmma") && !stores && !gw_ptx_has(l, "load")))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
 	for (unsigned n = 0; n < count && !stores; n++)
