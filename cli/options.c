@@ -145,6 +145,11 @@ static const struct gw_option *find(const struct gw_option *options, const char 
 {
 	char name[80];
 
+	/* The one short option: every program that writes a file has it. */
+	if (length == 2 && !strncmp(text, "-o", 2)) {
+		text = "--output";
+		length = strlen(text);
+	}
 	for (const struct gw_option *o = options; o && o->name; o++)
 		if (strlen(gw_option_name(o, name, sizeof(name))) == length &&
 		    !strncmp(name, text, length))
@@ -197,7 +202,8 @@ bool gw_options_parse(const struct gw_option *options, const char *command, bool
 			i++;
 			break;
 		}
-		if (!strncmp(argv[i], "--", 2)) {
+		if (!strncmp(argv[i], "--", 2) ||
+		    (argv[i][0] == '-' && find(options, argv[i], strlen(argv[i])))) {
 			int taken = take(options, command, *argc - i, argv + i, values);
 
 			if (!taken)

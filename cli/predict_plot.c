@@ -2,7 +2,6 @@
 /* The pictures of `gpuwatch predict --plot`: what the models say, put into the form of plots.h. */
 #include "cli/predict.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,29 +22,13 @@ struct pictures {
 	int status;
 };
 
-/* Letters and digits of a name, - for the rest: a file name anywhere. */
-static void slug(char *out, size_t size, const char *name)
-{
-	size_t used = 0;
-
-	for (; *name && used + 1 < size; name++) {
-		if (isalnum((unsigned char)*name))
-			out[used++] = (char)tolower((unsigned char)*name);
-		else if (used && out[used - 1] != '-')
-			out[used++] = '-';
-	}
-	while (used && out[used - 1] == '-')
-		used--;
-	out[used] = '\0';
-}
-
 /* Write and free a picture. Two names that give one slug are told apart by @p number. */
 static void save(struct pictures *p, struct svg *svg, const char *kind, const char *name,
                  size_t number)
 {
 	char path[4096], part[64], error[4200];
 
-	slug(part, sizeof(part), name);
+	gw_profile_slug(name, part, sizeof(part));
 	if (number)
 		snprintf(path, sizeof(path), "%s/%s-%s-%zu.svg", p->folder, kind, part, number + 1);
 	else
@@ -148,9 +131,9 @@ static size_t same_before(const struct plot_data *d, size_t kernel)
 	char mine[64], other[64];
 	size_t n = 0;
 
-	slug(mine, sizeof(mine), d->kernels[kernel].name);
+	gw_profile_slug(d->kernels[kernel].name, mine, sizeof(mine));
 	for (size_t k = 0; k < kernel; k++) {
-		slug(other, sizeof(other), d->kernels[k].name);
+		gw_profile_slug(d->kernels[k].name, other, sizeof(other));
 		n += strcmp(mine, other) == 0;
 	}
 	return n;

@@ -46,6 +46,15 @@ int gw_error(const char *format, ...)
 	return 2;
 }
 
+void gw_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("", GW_INK_DIM, format, args);
+	va_end(args);
+}
+
 void gw_warning(const char *format, ...)
 {
 	va_list args;

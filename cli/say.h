@@ -19,6 +19,9 @@ int gw_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** The same, for what does not stop the command. */
 void gw_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** The same, for what is neither: how far something is, where a result went. */
+void gw_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 enum gw_ink { GW_INK_OFF, GW_INK_BOLD, GW_INK_DIM, GW_INK_GOOD, GW_INK_WARN, GW_INK_BAD };
 
 /** The escape sequence that sets @p ink on @p stream; "" where there is no colour. */

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# CUDA and CUPTI are opened at run time; only their headers are needed here. They are
-# looked for in CUDA_HOME, beside nvcc, in /usr/local/cuda, and last in build/cuda-headers,
+# CUDA and CUPTI are opened at run time; only their headers are needed here, and nvcc for the
+# kernels of `gpuwatch calibrate`, which is built without them where there is none. They are
+# looked for in CUDA_HOME, beside nvcc, in /usr/local/cuda, and last in build/cuda,
 # where `tests/run` and `examples/quickstart` unpack the pip wheels that carry them.
-find_program(GW_NVCC nvcc)
+find_program(GW_NVCC nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin
+             PATHS /usr/local/cuda/bin ${CMAKE_SOURCE_DIR}/build/cuda/bin)
+# The wheels' nvcc compiles kernels, but has nothing to link programs with: GW_TOOLKIT_NVCC is one
+# of a whole toolkit, or empty.
+set(GW_TOOLKIT_NVCC "")
+if(GW_NVCC AND NOT GW_NVCC STREQUAL "${CMAKE_SOURCE_DIR}/build/cuda/bin/nvcc")
+  set(GW_TOOLKIT_NVCC ${GW_NVCC})
+endif()
 set(_roots)
 if(DEFINED ENV{CUDA_HOME})
   list(APPEND _roots $ENV{CUDA_HOME})
@@ -13,7 +21,7 @@ if(GW_NVCC)
   list(APPEND _roots ${_nvcc}/..)
 endif()
 # The folder of the release preset, whichever preset this is: the headers are fetched once.
-list(APPEND _roots /usr/local/cuda ${CMAKE_SOURCE_DIR}/build/cuda-headers)
+list(APPEND _roots /usr/local/cuda ${CMAKE_SOURCE_DIR}/build/cuda)
 set(_hints)
 foreach(root ${_roots})
   list(APPEND _hints ${root}/include ${root}/extras/CUPTI/include)

@@ -34,11 +34,12 @@ gw_has_cmake() {
 	[ -n "$version" ] && printf '3.25\n%s\n' "$version" | sort -V -C
 }
 
-gw_has_cuda_headers() {
+# The headers, and the compiler that gpuwatch calibrate's kernels need.
+gw_has_cuda() {
 	local nvcc root
 	nvcc=$(command -v nvcc) && nvcc=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
-	for root in "${CUDA_HOME:-}" "$nvcc" /usr/local/cuda build/cuda-headers; do
-		[ -n "$root" ] && [ -e "$root/include/cuda.h" ] &&
+	for root in "${CUDA_HOME:-}" "$nvcc" /usr/local/cuda build/cuda; do
+		[ -n "$root" ] && [ -e "$root/include/cuda.h" ] && [ -x "$root/bin/nvcc" ] &&
 			{ [ -e "$root/include/cupti.h" ] || [ -e "$root/extras/CUPTI/include/cupti.h" ]; } &&
 			return 0
 	done
@@ -47,7 +48,7 @@ gw_has_cuda_headers() {
 
 # The Debian packages that are missing, one per line. $1: "tests" adds what only tests need.
 gw_missing_packages() {
-	{ command -v cc && command -v make; } >/dev/null || echo build-essential
+	{ command -v cc && command -v c++ && command -v make; } >/dev/null || echo build-essential
 	gw_has_cmake || echo cmake
 	command -v pkg-config >/dev/null || echo pkg-config
 	{ gw_has_header jansson.h && gw_has_archive libjansson.a; } || echo libjansson-dev
@@ -60,7 +61,7 @@ gw_missing_packages() {
 		command -v xmllint >/dev/null || echo libxml2-utils
 	fi
 	command -v python3 >/dev/null || echo python3
-	gw_has_cuda_headers || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
+	gw_has_cuda || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
 }
 
 gw_install_packages() {
@@ -89,18 +90,18 @@ gw_install_packages() {
 			"gpuwatch is built on Debian 12 or later; is this an older release?"
 }
 
-# The CUDA headers into build/cuda-headers/include, libcupti into build/cuda-headers/lib.
-gw_fetch_cuda_headers() {
-	local into=build/cuda-headers
-	gw_has_cuda_headers && return 0
-	gw_say "no CUDA toolkit found; fetching its headers by pip into $into (13 MB)"
+# CUDA's headers, nvcc and libcupti into build/cuda.
+gw_fetch_cuda() {
+	local into=build/cuda
+	gw_has_cuda && return 0
+	gw_say "no CUDA toolkit found; fetching its headers and nvcc by pip into $into (115 MB)"
 	rm -rf "$into" "$into.part"
 	mkdir -p "$into.part"
 	gw_quietly python3 -m venv "$into.part/venv"
 	gw_quietly "$into.part/venv/bin/python" -m pip --disable-pip-version-check download \
-		--no-deps --only-binary=:all: --require-hashes -r cmake/cuda-headers.txt -d "$into.part" ||
-		gw_die "the CUDA headers could not be fetched. Remedy: set CUDA_HOME to a CUDA toolkit" \
-			"13.0 or later, or let pip reach a package index that has those of cmake/cuda-headers.txt."
+		--no-deps --only-binary=:all: --require-hashes -r cmake/cuda-wheels.txt -d "$into.part" ||
+		gw_die "CUDA's headers and nvcc could not be fetched. Remedy: set CUDA_HOME to a CUDA toolkit" \
+			"13.0 or later, or let pip reach a package index that has those of cmake/cuda-wheels.txt."
 	gw_quietly python3 cmake/unpack_wheels.py "$into.part" "$into.part"/*.whl
 	rm -rf "$into.part/venv" "$into.part"/*.whl
 	mv "$into.part" "$into" # whole or not at all
@@ -121,6 +122,6 @@ gw_setup() {
 	{ mkdir -p build && : >"$gw_log"; } 2>/dev/null ||
 		gw_die "cannot write in $PWD/build; remedy: remove that folder or make it yours"
 	gw_install_packages "$1"
-	gw_fetch_cuda_headers
+	gw_fetch_cuda
 	gw_build release build
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unpack_wheels.py FOLDER WHEEL...: the include folders and libcupti of NVIDIA's wheels.
+"""unpack_wheels.py FOLDER WHEEL...: the headers, nvcc and libcupti of NVIDIA's wheels.
 
-A wheel keeps them under nvidia/<something>/; they land in FOLDER/include and FOLDER/lib.
+A wheel keeps them under nvidia/<something>/; they land in FOLDER as a toolkit has them.
 """
 import pathlib
 import shutil
@@ -12,7 +12,8 @@ import zipfile
 def wanted(parts):
     if len(parts) < 4 or parts[0] != "nvidia" or ".." in parts:
         return False
-    return parts[2] == "include" or (parts[2] == "lib" and parts[-1].startswith("libcupti.so"))
+    return parts[2] in ("include", "bin", "nvvm") or (
+        parts[2] == "lib" and parts[-1].startswith("libcupti.so"))
 
 
 def main(folder, *wheels):
@@ -26,6 +27,8 @@ def main(folder, *wheels):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(name) as source, open(target, "wb") as out:
                     shutil.copyfileobj(source, out)
+                if "bin" in parts:  # a wheel's own marks of what is a program are pip's to read
+                    target.chmod(0o755)
 
 
 main(*sys.argv[1:])

@@ -31,6 +31,7 @@ void gw_device_clear(struct gw_device *device, const char *name)
 	for (unsigned i = 0; i < GW_CURVES; i++) {
 		device->curve[i].count = 0;
 		device->curve[i].method = GW_METHOD_NONE;
+		device->curve[i].fit = (struct gw_fit){NAN, NAN, NAN, NAN, NAN};
 	}
 }
 

@@ -47,12 +47,21 @@ struct gw_value {
 
 enum { GW_CURVE_POINTS = 64 }; /**< most points a function of a profile may have */
 
+/** The line a function follows over part of its domain: y = intercept + slope * x. */
+struct gw_fit {
+	double slope, intercept; /**< NaN when there is none */
+	double r2;               /**< share of y's variance it explains */
+	double low, high;        /**< the x it holds for */
+};
+
 /** A function of a profile: points with x strictly rising, linear between them, constant outside.
  */
 struct gw_curve {
 	uint32_t count; /**< 0 when unknown */
 	enum gw_method method;
 	double x[GW_CURVE_POINTS], y[GW_CURVE_POINTS];
+	double spread[GW_CURVE_POINTS]; /**< of each y; NaN when not known */
+	struct gw_fit fit;
 };
 
 /** A GPU as the models see it. */

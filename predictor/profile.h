@@ -17,6 +17,7 @@ enum {
 	GW_PROFILE_TEXT = 192,      /**< room for a source or a line of provenance, NUL included */
 	GW_PROFILE_BYTES = 1 << 20, /**< longest file that is read */
 	GW_PROFILE_FILES = 4096,    /**< most files looked at in one folder */
+	GW_PROFILE_GROUPS = 32,     /**< most groups of a calibration */
 };
 
 /** Under what a profile was made; an empty string is not known. Rows: profile.c. */
@@ -29,7 +30,20 @@ struct gw_provenance {
 	char note[GW_PROFILE_TEXT];   /**< anything a reader must know */
 };
 
-/** A device, and where each of its values is from. About 40 KiB: keep it off small stacks. */
+/** Under what one group of a calibration ran. Texts are empty, numbers NaN when not known. */
+struct gw_group_run {
+	char name[32];
+	char date[32];       /**< ISO 8601 */
+	char driver[32];     /**< driver version */
+	char throttle[128];  /**< what held the clocks down, "none" when nothing did */
+	double sm_clock;     /**< SM clock under load, median, Hz */
+	double sm_clock_low; /**< least of it, Hz */
+	double temperature;  /**< of the GPU at the end, degrees Celsius */
+	double power;        /**< drawn at the end, W */
+	double seconds;      /**< it took */
+};
+
+/** A device, and where each of its values is from. About 150 KiB: keep it off stacks. */
 struct gw_profile {
 	struct gw_device device;
 	unsigned alias_count;
@@ -37,6 +51,13 @@ struct gw_profile {
 	struct gw_provenance provenance;
 	char source[GW_PARAMS][GW_PROFILE_TEXT];       /**< document and table; empty: none given */
 	char curve_source[GW_CURVES][GW_PROFILE_TEXT]; /**< the same for curves */
+	char how[GW_PARAMS][GW_PROFILE_TEXT];          /**< how it was measured, or, of an unknown
+	                                                  one, why it could not be; may be empty */
+	char curve_how[GW_CURVES][GW_PROFILE_TEXT];    /**< the same for curves */
+	unsigned group_count;
+	struct gw_group_run groups[GW_PROFILE_GROUPS];
+	uint8_t group[GW_PARAMS];       /**< 1 + the index in groups it was measured by; 0: none */
+	uint8_t curve_group[GW_CURVES]; /**< the same for curves */
 	char path[4096]; /**< file it was read from; empty when it was not read from a file */
 };
 
@@ -72,6 +93,18 @@ int gw_profile_write(const struct gw_profile *profile, FILE *out);
 int gw_profile_save(const struct gw_profile *profile, const char *path,
                     struct gw_profile_error *error);
 
+/**
+ * Find out whether gw_profile_save could write to @p path, making the folders above it where
+ * @p make. Returns 0, or -1 with @p error filled; nothing but folders is left behind.
+ */
+int gw_profile_writable(const char *path, bool make, struct gw_profile_error *error);
+
+/** What a value in @p unit (a unit of device.def) may be; false for other units. */
+bool gw_unit_range(const char *unit, double *low, double *high);
+
+/** The group called @p name, added where it is missing: 1 + its index; 0 when there is no room. */
+unsigned gw_profile_group(struct gw_profile *profile, const char *name);
+
 /** True when @p name is the profile's name or an alias; case, spaces and punctuation are ignored.
  */
 bool gw_profile_is(const struct gw_profile *profile, const char *name);
@@ -86,6 +119,15 @@ bool gw_profile_is(const struct gw_profile *profile, const char *name);
  */
 int gw_profile_find(const char *name, const char *given, struct gw_profile *out,
                     struct gw_profile_error *error);
+
+/**
+ * Where the user's own profile of the GPU called @p name goes: a file in the first folder of the
+ * search path that is the user's. Returns false when there is no home or no room in @p path.
+ */
+bool gw_profile_own_path(const char *name, char *path, size_t size);
+
+/** Letters and digits of @p name in lower case, a hyphen for all between: a file name anywhere. */
+void gw_profile_slug(const char *name, char *out, size_t size);
 
 /**
  * What `--device` takes: the path of a file (it has a slash or ends in .json) or a name to

@@ -153,19 +153,57 @@ static const char *given_or_environment(const char *given)
 	return given && *given ? given : NULL;
 }
 
-static void visit_all(struct walk *w, const char *given)
+/* The user's own folder into @p path; false when there is no home. */
+static bool own_profiles(char path[PATH_MAX])
 {
 	const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
+	int length = -1;
+
+	if (config && *config == '/')
+		length = snprintf(path, PATH_MAX, "%s/gpuwatch/profiles", config);
+	else if (home && *home == '/')
+		length = snprintf(path, PATH_MAX, "%s/.config/gpuwatch/profiles", home);
+	return length > 0 && length < PATH_MAX;
+}
+
+void gw_profile_slug(const char *name, char *out, size_t size)
+{
+	size_t used = 0;
+
+	for (; *name && used + 1 < size; name++) {
+		if (isalnum((unsigned char)*name))
+			out[used++] = (char)tolower((unsigned char)*name);
+		else if (used && out[used - 1] != '-')
+			out[used++] = '-';
+	}
+	while (used && out[used - 1] == '-')
+		used--;
+	out[used] = '\0';
+}
+
+bool gw_profile_own_path(const char *name, char *path, size_t size)
+{
+	char folder[PATH_MAX], file[sizeof(((struct gw_device *)0)->name)];
+	int length;
+
+	gw_profile_slug(name, file, sizeof(file));
+	if (!own_profiles(folder) || !*file)
+		return false;
+	length = snprintf(path, size, "%s/%s.json", folder, file);
+	return length > 0 && (size_t)length < size;
+}
+
+static void visit_all(struct walk *w, const char *given)
+{
+	char own[PATH_MAX];
 
 	given = given_or_environment(given);
 	if (given && is_folder(given))
 		visit_folder(w, given);
 	else if (given)
 		visit_file(w, given);
-	if (config && *config == '/')
-		visit_below(w, config, "/gpuwatch/profiles");
-	else if (home && *home == '/')
-		visit_below(w, home, "/.config/gpuwatch/profiles");
+	if (own_profiles(own))
+		visit_below(w, own, "");
 	visit_below(w, "", "/etc/gpuwatch/profiles");
 	visit_shipped(w);
 }

@@ -129,6 +129,11 @@ double gw_unit_scale(const char *unit, const char *written, double *low, double 
 	return NAN;
 }
 
+bool gw_unit_range(const char *unit, double *low, double *high)
+{
+	return gw_unit_scale(unit, unit, low, high) == 1;
+}
+
 static const struct {
 	const char *name;
 	size_t offset;
@@ -149,4 +154,24 @@ const char *gw_provenance_name(unsigned i)
 char *gw_provenance_text(struct gw_provenance *p, unsigned i)
 {
 	return (char *)p + provenance[i].offset;
+}
+
+const struct gw_group_field *gw_group_field(unsigned i)
+{
+#define TEXT(member)                                                                               \
+	{                                                                                          \
+#member, offsetof(struct gw_group_run, member),                                    \
+		        sizeof(((struct gw_group_run *)0)->member)                                 \
+	}
+#define NUMBER(member)                                                                             \
+	{                                                                                          \
+#member, offsetof(struct gw_group_run, member), 0                                  \
+	}
+	static const struct gw_group_field fields[] = {
+	        TEXT(date),           NUMBER(seconds), TEXT(driver),        NUMBER(sm_clock),
+	        NUMBER(sm_clock_low), TEXT(throttle),  NUMBER(temperature), NUMBER(power)};
+#undef TEXT
+#undef NUMBER
+
+	return i < sizeof(fields) / sizeof(*fields) ? &fields[i] : NULL;
 }

@@ -28,4 +28,14 @@ double gw_unit_scale(const char *unit, const char *written, double *low, double 
 const char *gw_provenance_name(unsigned i);
 char *gw_provenance_text(struct gw_provenance *p, unsigned i);
 
+/** A member of struct gw_group_run: its key, where it is, and the room of a text, 0 for a number.
+ */
+struct gw_group_field {
+	const char *name;
+	size_t offset, room;
+};
+
+/** Field @p i of a group, in the order they are written; NULL past the last. */
+const struct gw_group_field *gw_group_field(unsigned i);
+
 #endif

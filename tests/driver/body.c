@@ -58,6 +58,31 @@ static void spin(const struct si_config *config, void **params)
 	(void)params;
 }
 
+/* gpuwatch calibrate's latch (kernels/support.cu), which the host has always opened in time:
+ * (const uint32_t *gate, uint64_t timeout, uint32_t *held) */
+static void latch(const struct si_config *config, void **params)
+{
+	(void)config;
+	*PARAM(uint32_t *, 2) = 1;
+}
+
+/* Its kernel that keeps the SMs busy, at 1 GHz: (uint64_t ns, uint64_t *cycles, float *sink) */
+static void busy(const struct si_config *config, void **params)
+{
+	(void)config;
+	PARAM(uint64_t *, 1)[0] = PARAM(uint64_t *, 1)[1] = PARAM(uint64_t, 0);
+}
+
+/* Its kernel that reads the clock, 16 times a round and warp: (int64_t *cost, uint32_t rounds).
+ * Every fourth pair costs 40 cycles, the others 41. */
+static void clock_cost(const struct si_config *config, void **params)
+{
+	int64_t *cost = PARAM(int64_t *, 0);
+	uint64_t n = threads(config) / 32 * 16 * PARAM(uint32_t, 1);
+	for (uint64_t i = 0; i < n; i++)
+		cost[i] = i % 4 ? 41 : 40;
+}
+
 si_body *si_body_find(const char *name, int *params)
 {
 	static const struct {
@@ -66,7 +91,9 @@ si_body *si_body_find(const char *name, int *params)
 		int params;
 	} bodies[] = {{"vector_add", vector_add, 4}, {"fill", fill, 3},
 	              {"increment", increment, 1},   {"set_one", set_one, 1},
-	              {"set_two", set_two, 1},       {"spin", spin, 0}};
+	              {"set_two", set_two, 1},       {"spin", spin, 0},
+	              {"latch", latch, 3},           {"busy", busy, 3},
+	              {"clock_cost", clock_cost, 2}};
 	for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
 		if (strcmp(bodies[i].name, name) == 0) {
 			*params = bodies[i].params;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the bench keeps; the files of the bench and calibrate.c share it, groups do not. */
+#ifndef GW_CALIB_BENCH_STATE_H
+#define GW_CALIB_BENCH_STATE_H
+
+#include "calib/bench.h"
+#include "calib/nvml.h"
+#include "predictor/profile.h"
+
+enum {
+	GW_BENCH_MODULES = 64,  /**< most modules that are loaded */
+	GW_BENCH_BUFFERS = 256, /**< most pieces of memory a group may hold */
+	GW_BENCH_CLOCKS = 1024, /**< most looks at the clock that are kept for a group */
+};
+
+/** How a calibration tells what happens; see calibrate.h. */
+struct gw_calibration_listener;
+
+struct gw_bench_state {
+	struct gw_nvml nvml;
+	struct gw_profile *profile; /**< what is published goes here */
+	const struct gw_calibration_listener *listener;
+	const volatile int *stop; /**< the user's wish to stop; NULL: there is none */
+	const char *samples;      /**< folder for raw samples; NULL: none are written */
+
+	/* The group that runs */
+	const char *group;
+	double started, limit; /**< seconds of the monotonic clock */
+	double full_limit;     /**< when the whole has to end */
+	unsigned published, refused;
+	const char *stopped;           /**< why the group has to leave; NULL: it need not */
+	char failure[GW_PROFILE_TEXT]; /**< the driver's error that ends all; "": none */
+	bool lost; /**< the GPU no longer answers: nothing more may be asked of it */
+	double done_before, share, all; /**< seconds of groups that ended, of this one, of all */
+	double clocks[GW_BENCH_CLOCKS];
+	size_t clock_count;
+	uint64_t throttle;
+	double looked; /**< when the clock was last looked at */
+
+	CUmodule modules[GW_BENCH_MODULES];
+	size_t module_count;
+	CUdeviceptr buffers[GW_BENCH_BUFFERS];
+	size_t buffer_count;
+
+	/* The latch and the busy kernel (kernels/support.cu) */
+	CUfunction latch, busy, randomise;
+	uint32_t seed;  /**< of the next random contents */
+	uint32_t *gate; /**< host memory the GPU sees: [0] the gate, [1] whether it was opened in
+	                   time */
+	CUdeviceptr gate_device, cycles;
+	CUevent before, after;
+};
+
+/** Seconds of the monotonic clock. */
+double gw_bench_now(void);
+
+/** Load the modules and make what the bench itself needs; false with why in @p error. */
+bool gw_bench_open(struct gw_bench *b, char *error, size_t size);
+void gw_bench_close(struct gw_bench *b);
+
+/** Begin and end a group: its clock record, limits and memory. */
+void gw_bench_begin(struct gw_bench *b, const char *group, double seconds);
+void gw_bench_end(struct gw_bench *b);
+
+/** Run every SM for @p seconds and return the clock it ran at, Hz; NaN when it can't. */
+double gw_bench_load(struct gw_bench *b, double seconds);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Group `launch`: what it takes to run nothing (001): an empty kernel against its grid for each
+ * block size, one regression each; and the time between two kernels, by stream and by graph.
+ *
+ * What models predict is the time from the start to the end of a kernel. Launches back to back
+ * take that and the gap to the next one: measure_periods tells the two apart.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "calib/groups/graph.h"
+#include "calib/levels.h"
+#include "calib/regression.h"
+#include "calib/stats.h"
+
+enum {
+	SAMPLES = 7,
+	BATCH = 200,     /* launches back to back, for the time of one */
+	MOST_WARPS = 32, /* of a block */
+	MOST_GRIDS = 10,
+};
+
+struct launch {
+	struct gw_bench *bench;
+	CUfunction empty, index; /* gw_empty, gw_index */
+	double period, duration; /* of an empty kernel of one warp: back to back, alone; s */
+};
+
+/* Median seconds of a launch of @p kernel, in a sample of some hundred microseconds. */
+static double period_of(struct launch *l, CUfunction kernel, unsigned grid, unsigned warps)
+{
+	double seconds[SAMPLES], each = 1e-6 + grid * (0.6e-9 + 0.03e-9 * warps);
+	unsigned launches = (unsigned)fmax(1, fmin(BATCH, 400e-6 / each)), count = 0;
+	CUdeviceptr nowhere = 0;
+	void *args[] = {&count, &nowhere};
+	size_t n;
+
+	count = grid * warps * 32; /* gw_index: no thread is beyond it */
+	n = gw_bench_time(l->bench, kernel, (struct gw_shape){grid, warps * 32, 0}, args, launches,
+	                  seconds, SAMPLES);
+	return gw_median(seconds, n);
+}
+
+/* Grids of a regression; few for the short run. */
+static size_t grids_of(const struct launch *l, unsigned *grids)
+{
+	size_t n = 0;
+
+	for (unsigned grid = 1; grid <= 1 << 20 && n < MOST_GRIDS; grid *= grid == 1         ? 256
+	                                                                   : l->bench->quick ? 8
+	                                                                                     : 4)
+		grids[n++] = grid;
+	return n;
+}
+
+/* 001's regression for blocks of @p warps; NaN in it: noted. Rows of samples go to @p rows. */
+static struct gw_line regression_of(struct launch *l, unsigned warps, double (*rows)[3], size_t *n)
+{
+	double x[MOST_GRIDS], y[MOST_GRIDS];
+	unsigned grids[MOST_GRIDS];
+	size_t count = grids_of(l, grids);
+
+	for (size_t i = 0; i < count; i++) {
+		x[i] = grids[i];
+		y[i] = period_of(l, l->empty, grids[i], warps) - (l->period - l->duration);
+		rows[*n][0] = warps, rows[*n][1] = x[i], rows[*n][2] = y[i];
+		++*n;
+	}
+	return gw_line_fit_relative(x, y, count);
+}
+
+/*
+ * What each warp costs, where that is more than its block: of a kernel whose threads look which
+ * element is theirs, as all do. An empty one ends before the next warp is there.
+ */
+static void measure_warps(struct launch *l)
+{
+	static const double warps[] = {1, 8, 16, 20, 24, 28, 32};
+	enum { COUNT = sizeof(warps) / sizeof(*warps) };
+	const unsigned few = 1 << 15, many = 1 << 18;
+	double slope[COUNT], rows[COUNT][2];
+	struct gw_launch_rates rates;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		unsigned w = (unsigned)warps[i];
+
+		slope[i] = (period_of(l, l->index, many, w) - period_of(l, l->index, few, w)) /
+		           (many - few);
+		rows[i][0] = warps[i], rows[i][1] = slope[i];
+		if (isnan(slope[i]))
+			return;
+	}
+	gw_bench_samples(l->bench, "launch_warps", "warps,seconds_per_block", rows[0], COUNT, 2);
+	rates = gw_launch_rates_of(warps, slope, COUNT);
+	gw_bench_publish_value(
+	        l->bench, GW_PARAM_launch_per_block, rates.per_block, NAN, COUNT,
+	        "slope of the time of a kernel that looks at its index, 2^15 to 2^18 "
+	        "blocks of one warp");
+	if (rates.warps)
+		gw_bench_publish_value(
+		        l->bench, GW_PARAM_launch_per_warp, rates.per_warp, NAN, COUNT,
+		        "the same over warps a block, median where a block takes 1.5 "
+		        "times one of a warp");
+	else
+		gw_bench_refuse(l->bench, GW_PARAM_launch_per_warp,
+		                "a block takes as long however many warps it has");
+}
+
+static void measure_regressions(struct launch *l)
+{
+	double warps[MOST_WARPS], x1[MOST_WARPS], x2[MOST_WARPS], r2[MOST_WARPS];
+	double rows[MOST_WARPS * MOST_GRIDS][3];
+	size_t n = 0, raw = 0;
+
+	for (unsigned w = 1; w <= MOST_WARPS; w += l->bench->quick && w > 3 ? 4 : 1) {
+		struct gw_line line = regression_of(l, w, rows, &raw);
+
+		if (isnan(line.slope) || gw_bench_stopped(l->bench))
+			return;
+		warps[n] = w, x1[n] = line.slope, x2[n] = line.intercept, r2[n++] = line.r2;
+		gw_bench_step(l->bench, 0.2 + 0.8 * w / MOST_WARPS);
+	}
+	gw_bench_samples(l->bench, "launch", "warps,blocks,seconds", rows[0], raw, 3);
+	gw_bench_curve(l->bench, GW_CURVE_launch_x1, warps, x1, NULL, n,
+	               "empty kernel, 1 to 2^20 blocks: least squares of relative residuals");
+	gw_bench_curve(l->bench, GW_CURVE_launch_x2, warps, x2, NULL, n, "as launch_x1");
+	gw_bench_curve(l->bench, GW_CURVE_launch_r2, warps, r2, NULL, n, "as launch_x1");
+}
+
+/*
+ * Empty kernels of one warp, back to back by stream and as a chain of graph nodes. What follows a
+ * node begins when the node has ended: of all there is without a profiler, its period comes
+ * nearest to the time of a kernel alone, and is taken for it.
+ */
+static bool measure_periods(struct launch *l)
+{
+	double stream[SAMPLES], graph[SAMPLES];
+	size_t n = gw_bench_time(l->bench, l->empty, (struct gw_shape){1, 32, 0}, NULL, BATCH,
+	                         stream, SAMPLES);
+	size_t nodes = gw_graph_periods(l->bench, l->empty, graph, SAMPLES);
+
+	l->period = gw_median(stream, n);
+	l->duration = gw_median(graph, nodes);
+	gw_bench_samples(l->bench, "launch_period_stream", "seconds", stream, n, 1);
+	gw_bench_samples(l->bench, "launch_period_graph", "seconds", graph, nodes, 1);
+	if (n)
+		gw_bench_publish(
+		        l->bench, GW_PARAM_launch_period_stream, stream, n,
+		        "empty kernels of one warp back to back, all queued before the first runs");
+	if (!n || !nodes) {
+		gw_bench_refuse(l->bench, GW_PARAM_launch_floor, "no graph could be run");
+		return false;
+	}
+	gw_bench_publish(l->bench, GW_PARAM_launch_period_graph, graph, nodes,
+	                 "chain of empty kernel nodes, 600 of them less 100");
+	gw_bench_publish(
+	        l->bench, GW_PARAM_launch_floor, graph, nodes,
+	        "launch_period_graph, whose gap can't be told from the kernel: an upper bound");
+	gw_bench_refuse(l->bench, GW_PARAM_launch_gap_graph,
+	                "it can't be told from the time of the kernel without a profiler; the two "
+	                "together are launch_period_graph");
+	for (size_t i = 0; i < n; i++)
+		stream[i] -= l->duration;
+	gw_bench_publish(l->bench, GW_PARAM_launch_gap_stream, stream, n,
+	                 "launch_period_stream less launch_floor");
+	return true;
+}
+
+bool gw_group_launch(struct gw_bench *b)
+{
+	struct launch l = {.bench = b,
+	                   .empty = gw_bench_kernel(b, "gw_empty"),
+	                   .index = gw_bench_kernel(b, "gw_index")};
+
+	if (!l.empty || !l.index || !measure_periods(&l))
+		return false;
+	gw_bench_step(b, 0.1);
+	measure_warps(&l);
+	gw_bench_step(b, 0.2);
+	measure_regressions(&l);
+	return !gw_bench_stopped(b);
+}

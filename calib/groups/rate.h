@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rates of kernels: what the bandwidth groups have in common. */
+#ifndef GW_CALIB_GROUPS_RATE_H
+#define GW_CALIB_GROUPS_RATE_H
+
+#include "calib/bench.h"
+
+enum { GW_RATE_SAMPLES = 9 }; /**< of a rate */
+
+/** A kernel and what one launch of it moves. */
+struct gw_rate {
+	CUfunction kernel;
+	struct gw_shape shape;
+	void **args;
+	double amount;     /**< of what the rate counts, in one launch */
+	unsigned launches; /**< back to back in one sample */
+};
+
+/** Up to GW_RATE_SAMPLES rates per second, to @p rates; returns how many. */
+size_t gw_rate_samples(struct gw_bench *b, const struct gw_rate *r, double *rates);
+
+/** Their median; NaN where there are none. */
+double gw_rate_of(struct gw_bench *b, const struct gw_rate *r);
+
+/** Publish them as @p p. False: none. */
+bool gw_rate_publish(struct gw_bench *b, const struct gw_rate *r, enum gw_param p, const char *how);
+
+/**
+ * Run a kernel whose blocks report their cycles, one block of the grid an SM, to @p spans, and
+ * publish @p amount per block and cycle, times SMs and sm_clock, as @p p.
+ */
+bool gw_rate_publish_cycles(struct gw_bench *b, const struct gw_rate *r, CUdeviceptr spans,
+                            enum gw_param p, const char *how);
+
+/** SMs of the device. */
+unsigned gw_rate_sms(const struct gw_bench *b);
+
+#endif

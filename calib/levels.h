@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What latencies and rates tell about the levels of a memory: where one ends and the next
+ * begins. Pure numbers; no function changes its input. What can't be had is NaN or a count of 0.
+ */
+#ifndef GW_CALIB_LEVELS_H
+#define GW_CALIB_LEVELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Samples divided in two. */
+struct gw_split {
+	double boundary;  /**< half way between the greatest of the lower and the least of the upper
+	                   */
+	double low, high; /**< median of either part */
+	double share;     /**< of the samples in the lower part */
+	double clarity;   /**< variance between the parts over all variance, 0 to 1 */
+};
+
+enum { GW_SPLIT_LEAST = 32 }; /**< fewest samples that are divided */
+
+/**
+ * Divide @p x in two where the variance between the parts is greatest (Otsu). Samples from
+ * below @p low_quantile and above @p high_quantile count for neither the boundary nor the
+ * clarity. Any samples can be divided: whether they should, gw_split_is_two tells. All NaN
+ * below GW_SPLIT_LEAST samples, or where they are all equal.
+ */
+struct gw_split gw_split_of(const double *x, size_t n, double low_quantile, double high_quantile);
+
+/**
+ * True where the parts are two populations: either part at least 5% of the samples, and the
+ * medians apart by more than @p apart. A single normal distribution divides with a clarity of
+ * 2/pi = 0.64, a uniform one with 0.75: above 0.8 there are two.
+ */
+bool gw_split_is_two(const struct gw_split *split, double apart);
+
+/** A stretch of a curve that stays level. */
+struct gw_plateau {
+	size_t first, last; /**< points, both included */
+	double y;           /**< their median */
+};
+
+/**
+ * The plateaus of @p n points y: longest runs of at least two whose values stay within
+ * @p tolerance (a share) of the run's first. Returns how many, at most @p most.
+ */
+size_t gw_plateaus(const double *y, size_t n, double tolerance, struct gw_plateau *out,
+                   size_t most);
+
+/**
+ * Make a curve of points measured in any order: sorted by x, those whose x are within
+ * @p merge (a share) of the first of a bunch averaged, in place; @p x and @p y change. Returns how
+ * many are left.
+ */
+size_t gw_curve_tidy(double *x, double *y, size_t n, double merge);
+
+/**
+ * The same for a curve that cannot fall: a y below the one before is raised with it to their
+ * common mean (pool adjacent violators). @p n points sorted by x.
+ */
+void gw_curve_rising(double *y, size_t n);
+
+/** What starting blocks costs, from the slopes of 001's launch regressions. */
+struct gw_launch_rates {
+	double per_block; /**< s/block: the slope at blocks of one warp */
+	double per_warp;  /**< s/warp: the median slope per warp where warps count */
+	size_t warps;     /**< blocks from which on warps count, in warps; 0 when they never do */
+};
+
+/**
+ * @p slope[i] is the seconds each block of @p warps[i] warps adds, warps rising from 1. Warps count
+ * where a block takes at least 1.5 times what one of one warp does.
+ */
+struct gw_launch_rates gw_launch_rates_of(const double *warps, const double *slope, size_t n);
+
+#endif

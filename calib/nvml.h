@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libnvidia-ml, opened at run time: clocks, what holds them down, who else uses the GPU. All of
+ * it is optional; what it can't tell is NaN, empty or unknown. Nothing is ever set.
+ */
+#ifndef GW_CALIB_NVML_H
+#define GW_CALIB_NVML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct nvml_utilisation {
+	unsigned gpu, memory; /* per cent of the last sampling period */
+};
+struct nvml_process {
+	unsigned pid;
+	unsigned long long memory;
+	unsigned gpu_instance, compute_instance;
+};
+
+/** One GPU as NVML knows it. */
+struct gw_nvml {
+	void *device; /**< NULL: NVML knows nothing of it */
+#define NVML(symbol, parameters) int(*symbol) parameters;
+#include "calib/nvml.def"
+#undef NVML
+};
+
+/** Open it for the GPU on PCI bus @p bus ("0000:1a:00.0"). */
+void gw_nvml_open(struct gw_nvml *n, const char *bus);
+void gw_nvml_close(struct gw_nvml *n);
+
+/** Driver version into @p text, "" when unknown. */
+void gw_nvml_driver(const struct gw_nvml *n, char *text, size_t size);
+
+double gw_nvml_sm_clock(const struct gw_nvml *n);        /**< now, Hz */
+double gw_nvml_sm_clock_max(const struct gw_nvml *n);    /**< Hz */
+double gw_nvml_memory_clock_max(const struct gw_nvml *n); /**< Hz */
+double gw_nvml_temperature(const struct gw_nvml *n);     /**< degrees Celsius */
+double gw_nvml_power(const struct gw_nvml *n);           /**< W */
+double gw_nvml_utilisation(const struct gw_nvml *n);     /**< share of the last second or so, 0 to 1 */
+
+/** How many processes have a compute context on the GPU, -1 when unknown; the first is put
+ * into @p pid, 0 when there is none. */
+int gw_nvml_processes(const struct gw_nvml *n, unsigned *pid);
+
+/** Bits that say what holds the clocks down now; 0 when nothing does or it is unknown. */
+uint64_t gw_nvml_throttle(const struct gw_nvml *n);
+
+/** "power cap, thermal slowdown" and so on into @p text, "none" for 0. */
+void gw_throttle_text(uint64_t reasons, char *text, size_t size);
+
+#endif

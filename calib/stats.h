@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Robust statistics of samples. No function changes its input. A result that can't be had (no
+ * samples, a NaN among them, no memory) is NaN.
+ */
+#ifndef GW_CALIB_STATS_H
+#define GW_CALIB_STATS_H
+
+#include <stddef.h>
+
+/** Middle value, the mean of the two middle ones of an even count. */
+double gw_median(const double *x, size_t n);
+
+/**
+ * The @p share-quantile, 0 to 1, linear between order statistics (type 7 of Hyndman and Fan):
+ * share 0 is the least sample, 1 the greatest, 0.5 the median.
+ */
+double gw_sample_quantile(const double *x, size_t n, double share);
+
+/**
+ * Robust standard deviation: 1.4826 times the median distance from the median, which for normal
+ * samples estimates their standard deviation. 0 where more than half of the samples are equal.
+ */
+double gw_spread(const double *x, size_t n);
+
+double gw_mean(const double *x, size_t n);
+
+/** Standard deviation of a sample, with n - 1; NaN below two samples. */
+double gw_deviation(const double *x, size_t n);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch calibrate: measures a GPU and writes its profile. */
+#include "cli/calibrate.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/memory.h"
+#include "cli/nearest.h"
+#include "cli/say.h"
+
+struct values {
+	const char *only, *output, *samples, *plot, *from;
+	uint64_t device;
+	bool quick, force, json;
+};
+
+static const struct gw_option options[] = {
+        {.name = "quick",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .choices = "",
+         .offset = offsetof(struct values, quick),
+         .meaning = "measure for 20 seconds instead of 90"},
+        {.name = "only",
+         .type = GW_OPTION_TEXT,
+         .argument = "GROUP",
+         .choices = "",
+         .offset = offsetof(struct values, only),
+         .meaning = "measure this group; what an existing profile says of the others stays"},
+        {.name = "device",
+         .type = GW_OPTION_COUNT,
+         .argument = "N",
+         .choices = "",
+         .high = 1023,
+         .offset = offsetof(struct values, device),
+         .meaning = "the GPU to measure, by the driver's number; 0 when not given"},
+        {.name = "output",
+         .type = GW_OPTION_FILE,
+         .argument = "FILE",
+         .choices = "",
+         .offset = offsetof(struct values, output),
+         .meaning = "the profile to write; without it, one in the user's own profiles"},
+        {.name = "samples",
+         .type = GW_OPTION_FILE,
+         .argument = "DIR",
+         .choices = "",
+         .offset = offsetof(struct values, samples),
+         .meaning = "also write the raw samples into this folder, a CSV file a series"},
+        {.name = "plot",
+         .type = GW_OPTION_FILE,
+         .argument = "DIR",
+         .choices = "",
+         .offset = offsetof(struct values, plot),
+         .meaning = "also write pictures into this folder (SVG)"},
+        {.name = "from",
+         .type = GW_OPTION_FILE,
+         .argument = "NAME|FILE",
+         .choices = "",
+         .offset = offsetof(struct values, from),
+         .meaning = "measure nothing: show this profile, and with --plot draw it"},
+        {.name = "force",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .choices = "",
+         .offset = offsetof(struct values, force),
+         .meaning = "measure although another process uses the GPU"},
+        {.name = "json",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .choices = "",
+         .offset = offsetof(struct values, json),
+         .meaning = "print the profile as JSON instead of tables"},
+        {0},
+};
+
+static volatile int stop_wanted;
+
+/* The first signal ends the run in order. So does a second one, because `timeout` sends two; who
+ * sends a third does not want to wait for it. */
+static void on_signal(int signal)
+{
+	if (++stop_wanted > 2)
+		_exit(128 + signal);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static bool known_group(const char *name)
+{
+	const char *names[64];
+	char list[512];
+	size_t count = 0;
+
+	for (unsigned i = 0; gw_calibration_group(i) && count < 64; i++) {
+		names[count++] = gw_calibration_group(i);
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	gw_words_join(list, sizeof(list), names, count);
+	gw_error("calibrate: there is no group \"%s\"; --only takes one of %s", name, list);
+	return false;
+}
+
+static bool make_folder(const char *path)
+{
+	if (!path || mkdir(path, 0777) == 0 || errno == EEXIST)
+		return true;
+	gw_error("%s: the folder cannot be made: %s", path, strerror(errno));
+	return false;
+}
+
+/* Where the profile goes; false after a message. Nothing is measured that could not be kept. */
+static bool choose_output(const struct values *v, const char *device, char path[PATH_MAX])
+{
+	struct gw_profile_error error;
+
+	if (v->output ? snprintf(path, PATH_MAX, "%s", v->output) >= PATH_MAX
+	              : !gw_profile_own_path(device, path, PATH_MAX)) {
+		gw_error("there is no home folder to put the profile into; give -o FILE");
+		return false;
+	}
+	if (gw_profile_writable(path, !v->output, &error) == 0)
+		return true;
+	gw_error("%s; nothing was measured: give -o FILE in a folder that can be written",
+	         error.text);
+	return false;
+}
+
+/* What the file says already, when it is to be kept: --only changes one group of it. */
+static bool start_from(const struct values *v, const char *path, const char *device,
+                       struct gw_profile *profile)
+{
+	struct gw_profile_error error;
+
+	gw_profile_clear(profile, device);
+	if (!v->only || access(path, F_OK) != 0)
+		return true;
+	if (gw_profile_read(path, profile, &error) != 0) {
+		gw_error("%s; mend it, or give another -o FILE", error.text);
+		return false;
+	}
+	if (gw_profile_is(profile, device))
+		return true;
+	gw_error("%s: describes '%s', this is '%s': give another -o FILE", path,
+	         profile->device.name, device);
+	return false;
+}
+
+static int show(const struct values *v, const struct gw_profile *profile)
+{
+	if (v->plot && !calibrate_plot(profile, v->plot))
+		return GW_EXIT_USAGE;
+	if (v->json)
+		return calibrate_json(profile);
+	calibrate_tables(profile);
+	return GW_EXIT_OK;
+}
+
+static int measure(const struct values *v, struct gw_calibration *c, struct gw_profile *profile,
+                   struct calibrate_progress *progress)
+{
+	char path[PATH_MAX], error[640];
+	struct gw_profile_error unsaved;
+
+	if (!choose_output(v, gw_calibration_device(c), path) ||
+	    !start_from(v, path, gw_calibration_device(c), profile) || !make_folder(v->samples) ||
+	    !make_folder(v->plot))
+		return GW_EXIT_USAGE;
+	catch_signals();
+	if (!gw_calibration_run(c, profile, error, sizeof(error))) {
+		calibrate_progress_end(progress);
+		return gw_error("%s; no profile was written", error);
+	}
+	calibrate_progress_end(progress);
+	if (gw_profile_save(profile, path, &unsaved) != 0)
+		return gw_error("%s", unsaved.text);
+	gw_note("%u values and %u refused, written to %s", progress->published, progress->refused,
+	        path);
+	return show(v, profile);
+}
+
+static int calibrate(const struct values *v, struct gw_profile *profile)
+{
+	struct calibrate_progress progress;
+	struct gw_calibration_options asked = {.device = (unsigned)v->device,
+	                                       .quick = v->quick,
+	                                       .busy = v->force,
+	                                       .only = v->only,
+	                                       .samples = v->samples,
+	                                       .stop = &stop_wanted,
+	                                       .listener = calibrate_listener(&progress)};
+	char error[640];
+	struct gw_calibration *c = gw_calibration_open(&asked, error, sizeof(error));
+	int status;
+
+	if (!c)
+		return gw_error("%s", error);
+	status = measure(v, c, profile, &progress);
+	gw_calibration_close(c);
+	return status;
+}
+
+static int show_existing(const struct values *v, struct gw_profile *profile)
+{
+	struct gw_profile_error error;
+
+	if (gw_profile_open(v->from, NULL, profile, &error) != 0)
+		return gw_error("%s", error.text);
+	return make_folder(v->plot) ? show(v, profile) : GW_EXIT_USAGE;
+}
+
+static int run(const struct gw_command *command, int argc, char **argv)
+{
+	struct values v = {0};
+	struct gw_profile *profile;
+	int status = gw_command_parse(command, &argc, argv, &v);
+
+	if (status >= 0)
+		return status;
+	if (argc > 0)
+		return gw_error("calibrate takes no operand; did you mean -o %s?", argv[0]);
+	if (v.only && !known_group(v.only))
+		return GW_EXIT_USAGE;
+	profile = gw_alloc(sizeof(*profile));
+	status = v.from ? show_existing(&v, profile) : calibrate(&v, profile);
+	free(profile);
+	return status;
+}
+
+const struct gw_command_body gw_calibrate_command = {
+        .run = run,
+        .options = options,
+        .description =
+                "Measures a GPU with small kernels that are part of gpuwatch, and writes what the "
+                "models need to\n"
+                "know of it: a device profile (docs/profile.md), found later by the GPU's name. "
+                "Takes at most 90\n"
+                "seconds. It never changes clocks or power limits: it records them, and a value "
+                "whose samples\n"
+                "spread too widely is not written but reported with the reason.\n"
+                "\n"
+                "Nobody else should use the GPU meanwhile; if somebody does, it says so and stops "
+                "before measuring.",
+        .examples = "gpuwatch calibrate\n"
+                    "Measures GPU 0 and writes its profile into ~/.config/gpuwatch/profiles.\n"
+                    "gpuwatch calibrate --quick -o gpu.json --plot=pictures\n"
+                    "The short run, with pictures.\n"
+                    "gpuwatch calibrate --from=\"NVIDIA H200\" --plot=pictures\n"
+                    "The pictures of a profile that is there already.\n",
+};

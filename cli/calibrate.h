@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of `gpuwatch calibrate`. */
+#ifndef GW_CLI_CALIBRATE_H
+#define GW_CLI_CALIBRATE_H
+
+#include "calib/calibrate.h"
+
+/** What the run has said so far, for the progress bar on stderr. */
+struct calibrate_progress {
+	bool bar;     /**< stderr is a terminal: one line that is drawn again */
+	double drawn; /**< seconds of the monotonic clock when the bar was drawn last */
+	unsigned published, refused; /**< values, in all groups */
+};
+
+/** The listener that shows progress; @p p must outlive it. */
+struct gw_calibration_listener calibrate_listener(struct calibrate_progress *p);
+/** Take the bar away. */
+void calibrate_progress_end(struct calibrate_progress *p);
+
+/** The values of @p profile as tables on stdout, the functions after the numbers. */
+void calibrate_tables(const struct gw_profile *profile);
+/** Pictures of what the profile has into @p folder; false after a message. */
+bool calibrate_plot(const struct gw_profile *profile, const char *folder);
+/** The profile as JSON on stdout; the exit status. */
+int calibrate_json(const struct gw_profile *profile);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pictures of a calibration that are more than curves of its profile. */
+#ifndef GW_CALIBRATE_PLOT_H
+#define GW_CALIBRATE_PLOT_H
+
+#include "cli/plot/chart.h"
+#include "predictor/profile.h"
+
+/** The experimental roofline: measured points under the measured roofs; NULL without points. */
+struct svg *calibrate_roofline(const struct gw_profile *profile);
+
+/** Duration of an empty kernel against its grid, by block size; NULL without regressions. */
+struct svg *calibrate_launch_times(const struct gw_profile *profile);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Warpgroup matrix operations of sm_90a: m64n256, factors in shared memory (rows of 128 bytes,
+ * swizzled), sum in 128 registers of each of 128 threads. A tile of factors is four operations
+ * deep. The contents are what the host gives: random where a rate is wanted, one number
+ * throughout where the result is checked, which makes it independent of the layout.
+ */
+#include "operations.cuh"
+
+namespace gw {
+
+
+/* Descriptor of a tile: its address, 1024 bytes from eight rows to the next, 128-byte swizzle. */
+__device__ inline b64 descriptor(b32 at)
+{
+	return (b64)((at & 0x3ffff) >> 4) | (b64)1 << 16 | (b64)(1024 >> 4) << 32 | (b64)1 << 62;
+}
+
+/* The sum's registers in PTX, and as operands of an asm statement: f for f32, r for s32. */
+#define SUM_REGISTERS \
+	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+	"%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+	"%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
+	"%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+	"%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
+	"%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+	"%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define SUM_OPERANDS(k) \
+	"+" k(x[0]), "+" k(x[1]), "+" k(x[2]), "+" k(x[3]), "+" k(x[4]), "+" k(x[5]), "+" k(x[6]), "+" k(x[7]), \
+	"+" k(x[8]), "+" k(x[9]), "+" k(x[10]), "+" k(x[11]), "+" k(x[12]), "+" k(x[13]), "+" k(x[14]), "+" k(x[15]), \
+	"+" k(x[16]), "+" k(x[17]), "+" k(x[18]), "+" k(x[19]), "+" k(x[20]), "+" k(x[21]), "+" k(x[22]), "+" k(x[23]), \
+	"+" k(x[24]), "+" k(x[25]), "+" k(x[26]), "+" k(x[27]), "+" k(x[28]), "+" k(x[29]), "+" k(x[30]), "+" k(x[31]), \
+	"+" k(x[32]), "+" k(x[33]), "+" k(x[34]), "+" k(x[35]), "+" k(x[36]), "+" k(x[37]), "+" k(x[38]), "+" k(x[39]), \
+	"+" k(x[40]), "+" k(x[41]), "+" k(x[42]), "+" k(x[43]), "+" k(x[44]), "+" k(x[45]), "+" k(x[46]), "+" k(x[47]), \
+	"+" k(x[48]), "+" k(x[49]), "+" k(x[50]), "+" k(x[51]), "+" k(x[52]), "+" k(x[53]), "+" k(x[54]), "+" k(x[55]), \
+	"+" k(x[56]), "+" k(x[57]), "+" k(x[58]), "+" k(x[59]), "+" k(x[60]), "+" k(x[61]), "+" k(x[62]), "+" k(x[63]), \
+	"+" k(x[64]), "+" k(x[65]), "+" k(x[66]), "+" k(x[67]), "+" k(x[68]), "+" k(x[69]), "+" k(x[70]), "+" k(x[71]), \
+	"+" k(x[72]), "+" k(x[73]), "+" k(x[74]), "+" k(x[75]), "+" k(x[76]), "+" k(x[77]), "+" k(x[78]), "+" k(x[79]), \
+	"+" k(x[80]), "+" k(x[81]), "+" k(x[82]), "+" k(x[83]), "+" k(x[84]), "+" k(x[85]), "+" k(x[86]), "+" k(x[87]), \
+	"+" k(x[88]), "+" k(x[89]), "+" k(x[90]), "+" k(x[91]), "+" k(x[92]), "+" k(x[93]), "+" k(x[94]), "+" k(x[95]), \
+	"+" k(x[96]), "+" k(x[97]), "+" k(x[98]), "+" k(x[99]), "+" k(x[100]), "+" k(x[101]), "+" k(x[102]), "+" k(x[103]), \
+	"+" k(x[104]), "+" k(x[105]), "+" k(x[106]), "+" k(x[107]), "+" k(x[108]), "+" k(x[109]), "+" k(x[110]), "+" k(x[111]), \
+	"+" k(x[112]), "+" k(x[113]), "+" k(x[114]), "+" k(x[115]), "+" k(x[116]), "+" k(x[117]), "+" k(x[118]), "+" k(x[119]), \
+	"+" k(x[120]), "+" k(x[121]), "+" k(x[122]), "+" k(x[123]), "+" k(x[124]), "+" k(x[125]), "+" k(x[126]), "+" k(x[127])
+
+#define WGMMA(name, type, kind, sass, suffix, scales)                                              \
+	struct name {                                                                              \
+		using T = type;                                                                    \
+		static __device__ void step(T (&x)[GW_WGMMA_SUMS], b64 a, b64 b)                            \
+		{                                                                                  \
+			asm volatile("wgmma.mma_async.sync.aligned.m64n256" suffix                 \
+			             " {" SUM_REGISTERS "}, %128, %129, 1" scales ";"              \
+			             : SUM_OPERANDS(kind)                                          \
+			             : "l"(a), "l"(b));                                            \
+		}                                                                                  \
+	};
+#include "wgmma.def"
+#undef WGMMA
+
+/** The factors A and B from a.in into shared memory. */
+__device__ inline void fill(const arguments &a, b32 *words)
+{
+	for (unsigned i = threadIdx.x; i < (GW_WGMMA_A_BYTES + GW_WGMMA_B_BYTES) / 4; i += blockDim.x)
+		words[i] = ((const b32 *)a.in)[i];
+	asm volatile("fence.proxy.async;" ::: "memory");
+	__syncthreads();
+}
+
+__device__ inline void fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ inline void finish()
+{
+	asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+	asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+
+/** @p count operations, each waited for. */
+template <class Op, unsigned count>
+__device__ inline void one_by_one(typename Op::T (&x)[GW_WGMMA_SUMS], b64 a, b64 b)
+{
+#pragma unroll
+	for (unsigned i = 0; i < count; i++) {
+		fence();
+		Op::step(x, a + 2 * (i % GW_WGMMA_SLICES), b + 2 * (i % GW_WGMMA_SLICES));
+		finish();
+	}
+}
+
+/** As chain of operations.cuh, for one warpgroup: the latency of an operation waited for. */
+template <class Op> __device__ inline void wait_chain(const arguments &a)
+{
+	extern __shared__ __align__(1024) b32 tile[];
+	const b32 at = (b32)__cvta_generic_to_shared(tile);
+	const b64 factor = descriptor(at), other = descriptor(at + GW_WGMMA_A_BYTES);
+	const gw_hidden hidden = *a.hidden;
+	typename Op::T x[GW_WGMMA_SUMS] = {};
+
+	fill(a, tile);
+#pragma unroll 1
+	for (unsigned round = 0; round < hidden.rounds; round++) {
+		b32 t[4];
+
+		/* Untimed: so that the addresses of the slices are there before the clock is read. */
+		one_by_one<Op, GW_WGMMA_SLICES>(x, factor, other);
+		t[0] = start(x[0], hidden.zero);
+		one_by_one<Op, GW_WGMMA_SLICES>(x, factor, other);
+		t[1] = stop(x[0], hidden.guard);
+		t[2] = start(x[0], hidden.zero);
+		one_by_one<Op, GW_LONG * GW_WGMMA_SLICES>(x, factor, other);
+		t[3] = stop(x[0], hidden.guard);
+		if (!threadIdx.x) {
+			a.cycles[2 * round] = t[1] - t[0];
+			a.cycles[2 * round + 1] = t[3] - t[2];
+		}
+	}
+#pragma unroll
+	for (unsigned i = 0; i < GW_WGMMA_SUMS; i++)
+		((typename Op::T *)a.out)[threadIdx.x * GW_WGMMA_SUMS + i] = x[i];
+}
+
+/** As rate of operations.cuh: the block's warpgroups keep the tensor cores busy in turn. */
+template <class Op> __device__ inline void stream(const arguments &a)
+{
+	extern __shared__ __align__(1024) b32 tile[];
+	const b32 at = (b32)__cvta_generic_to_shared(tile);
+	const b64 factor = descriptor(at), other = descriptor(at + GW_WGMMA_A_BYTES);
+	const unsigned rounds = a.hidden->rounds;
+	typename Op::T x[GW_WGMMA_SUMS] = {};
+	b32 began, ended;
+
+	fill(a, tile);
+	began = clock_now();
+#pragma unroll 1
+	for (unsigned round = 0; round < rounds; round++) {
+		fence();
+#pragma unroll
+		for (unsigned i = 0; i < GW_WGMMA_STEPS; i++)
+			Op::step(x, factor + 2 * (i % GW_WGMMA_SLICES), other + 2 * (i % GW_WGMMA_SLICES));
+		finish();
+	}
+	ended = clock_now();
+	record(a, began, ended);
+	/* One row of sums per block tells whether all went well. */
+	if (threadIdx.x < GW_WGMMA_THREADS)
+#pragma unroll
+		for (unsigned i = 0; i < GW_WGMMA_SUMS; i++)
+			((typename Op::T *)a.out)[threadIdx.x * GW_WGMMA_SUMS + i] = x[i];
+}
+
+} // namespace gw
+
+#define WGMMA(name, type, kind, sass, suffix, scales)                                              \
+	extern "C" __global__ void __launch_bounds__(128) gw_chain_##name(gw::arguments a)         \
+	{                                                                                          \
+		gw::wait_chain<gw::name>(a);                                                       \
+	}                                                                                          \
+	extern "C" __global__ void __launch_bounds__(256) gw_rate_##name(gw::arguments a)          \
+	{                                                                                          \
+		gw::stream<gw::name>(a);                                                           \
+	}
+#include "wgmma.def"

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch calibrate without a GPU: what it says where it can't measure, and a whole run on the
+ * CPU stand-in, whose clock group's numbers are known. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CALIBRATE GPUWATCH " calibrate "
+#define STANDIN_GPU                                                                                \
+	"LD_LIBRARY_PATH=" STANDIN " STANDIN_KERNELS=" KERNELS " HOME=$PWD XDG_CONFIG_HOME= "
+#define CLOCK STANDIN_GPU CALIBRATE "--only=clock "
+
+/* Refused with one message that says @p what and leaves no file. */
+static void assert_refused(const char *what)
+{
+	shell_says(what);
+	assert_true(strncmp(shell_output, "gpuwatch: ", 10) == 0);
+	assert_ptr_equal(strchr(shell_output, '\n'), shell_output + strlen(shell_output) - 1);
+	assert_int_equal(shell("ls -A"), 0);
+	assert_string_equal(shell_output, "");
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return shell("chmod u+w . 2>/dev/null; rm -rf ./* .config");
+}
+
+static void without_a_driver_it_says_what_to_install(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("LD_LIBRARY_PATH= " CALIBRATE "-o p.json"), 2);
+	if (strstr(shell_output, "no GPU is visible"))
+		skip(); /* a driver without a GPU is installed here */
+	assert_refused("no NVIDIA driver: libcuda.so.1");
+}
+
+static void without_a_gpu_it_says_where_to_look(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("STANDIN_DEVICES=0 " CLOCK "-o p.json"), 2);
+	assert_refused("no GPU is visible: check nvidia-smi");
+}
+
+static void a_device_that_is_not_there_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("STANDIN_DEVICES=2 " CLOCK "--device=2 -o p.json"), 2);
+	assert_refused("there is no device 2: this machine has 2, counted from 0");
+}
+
+static void a_gpu_another_process_uses_is_busy(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("STANDIN_NVML_PIDS=77,78 " CLOCK "-o p.json"), 2);
+	assert_refused("the GPU is busy: process 77 uses it");
+}
+
+static void a_gpu_that_works_for_a_hidden_process_is_busy(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("STANDIN_NVML_BUSY=60 " CLOCK "-o p.json"), 2);
+	assert_refused("the GPU is busy: it works for somebody else");
+}
+
+static void force_measures_a_busy_gpu(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("STANDIN_NVML_PIDS=77 " CLOCK "--force -o p.json"), 0);
+	assert_int_equal(shell("ls"), 0);
+	assert_string_equal(shell_output, "p.json\n");
+}
+
+static void kernels_that_do_not_fit_the_gpu_are_told(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(CLOCK "-o p.json"), 0);
+	assert_int_equal(shell("rm p.json; LD_LIBRARY_PATH=" STANDIN " " CALIBRATE "-o p.json"), 2);
+	assert_refused("no kernel of this gpuwatch runs on this GPU");
+}
+
+static void folder_that_cannot_be_written_is_found_before_measuring(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("STANDIN_COUNT=$PWD/count " CLOCK "-o /proc/p.json; s=$?; "
+	                       "grep -c gw_clock_cost count >&2; rm -f count; exit $s"),
+	                 2);
+	shell_says("/proc/p.json: can't write the device profile");
+	shell_says("nothing was measured: give -o FILE");
+	shell_says("\n0\n");
+}
+
+static void samples_folder_that_cannot_be_made_is_found_before_measuring(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(CLOCK "-o p.json --samples=/proc/x"), 2);
+	assert_refused("/proc/x: the folder cannot be made");
+}
+
+static void group_that_does_not_exist_is_refused_with_the_list(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(STANDIN_GPU CALIBRATE "--only=clocks"), 2);
+	assert_refused("there is no group \"clocks\"; --only takes one of \"direct\", \"clock\"");
+}
+
+static void operand_is_taken_for_a_forgotten_option(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(STANDIN_GPU CALIBRATE "p.json"), 2);
+	assert_refused("did you mean -o p.json?");
+}
+
+static void measured_values_stand_in_the_profile(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(CLOCK "-o p.json"), 0);
+	shell_says("SM clock 1000 MHz (least 1000), held down by: none");
+	assert_int_equal(shell("grep -o '\"lat_clock\": .*' p.json"), 0);
+	shell_says(
+	        "\"value\": 41, \"unit\": \"cycle\", \"spread\": 0, \"samples\": 8192, \"method\": "
+	        "\"measured\", \"how\": \"two reads in a row, 1 warp on one SM\", \"group\": "
+	        "\"clock\"");
+	assert_int_equal(shell("grep -o '\"clock_cost_8\": .*' p.json"), 0);
+	shell_says("[[40, 0.25], [41, 0.75]]");
+	assert_int_equal(
+	        shell("grep -o '\"driver\": \"stand-in\", \"sm_clock\": 1000000000' p.json"), 0);
+	assert_int_equal(shell("grep -o '\"sm_count\": .*driver.*' p.json"), 0);
+}
+
+static void quick_run_takes_fewer_samples(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(CLOCK "--quick -o p.json"), 0);
+	assert_int_equal(shell("grep -o '\"lat_clock\": .*' p.json"), 0);
+	shell_says("\"samples\": 1024");
+}
+
+static void clocks_that_are_held_down_are_told_and_recorded(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("STANDIN_NVML_THROTTLE=0x24 " CLOCK "-o p.json"), 0);
+	shell_says("clock: the clocks were held down: power cap, thermal slowdown");
+	assert_int_equal(shell("grep -c '\"throttle\": \"power cap, thermal slowdown\"' p.json"),
+	                 0);
+}
+
+static void samples_are_written_as_they_were_taken(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(CLOCK "--quick -o p.json --samples=s"), 0);
+	assert_int_equal(shell("ls s; wc -l < s/clock-1-warps.csv; head -6 s/clock-1-warps.csv"),
+	                 0);
+	assert_string_equal(shell_output,
+	                    "clock-1-warps.csv\nclock-32-warps.csv\nclock-8-warps.csv\n"
+	                    "1025\ncycles\n40\n41\n41\n41\n40\n");
+}
+
+static void profile_goes_to_the_users_own_and_is_found_by_name(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(CLOCK), 0);
+	assert_int_equal(shell("ls .config/gpuwatch/profiles"), 0);
+	assert_string_equal(shell_output, "gpuwatch-stand-in-simulated-on-the-cpu.json\n");
+	assert_int_equal(
+	        shell(STANDIN_GPU CALIBRATE "--from='gpuwatch stand-in (simulated on the CPU)'"),
+	        0);
+	shell_says("lat_clock");
+}
+
+static void one_group_leaves_the_rest_of_a_profile_as_it_is(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(CLOCK "-o p.json"), 0);
+	assert_int_equal(
+	        shell("sed -i 's/\"lat_clock\": {\"value\": 41/\"lat_l1\": {\"value\": 33, "
+	              "\"unit\": \"cycle\", \"method\": \"measured\"}, &/; "
+	              "s/\"value\": 41/\"value\": 7/' p.json; grep -c '\"value\": 7' p.json"),
+	        0);
+	assert_int_equal(shell(CLOCK "-o p.json"), 0);
+	assert_int_equal(shell("grep -c '\"lat_l1\": {\"value\": 33' p.json && "
+	                       "grep -c '\"lat_clock\": {\"value\": 41' p.json"),
+	                 0);
+}
+
+static void profile_of_another_gpu_is_not_written_over(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell("echo '{\"gpuwatch_profile\": 1, \"name\": \"Other\"}' > p.json; " CLOCK
+	              "-o p.json"),
+	        2);
+	shell_says("describes 'Other', this is 'gpuwatch stand-in");
+	assert_int_equal(shell("cat p.json"), 0);
+	assert_string_equal(shell_output, "{\"gpuwatch_profile\": 1, \"name\": \"Other\"}\n");
+}
+
+/* Every driver call of the run in turn fails, early and late: one message, no profile, no part of
+ * one. */
+static void any_failing_driver_call_ends_in_one_message(void **state)
+{
+	static const char *const calls[] = {
+	        "cuInit:1:999",          "cuDeviceGetCount:1:3",  "cuDeviceGetName:1:101",
+	        "cuCtxCreate_v2:1:2",    "cuStreamCreate:1:700",  "cuModuleLoadData:*:209",
+	        "cuMemHostAlloc:1:700",  "cuEventCreate:2:700",   "cuMemAlloc_v2:1:719",
+	        "cuLaunchKernel:1:719",  "cuLaunchKernel:5:700",  "cuStreamQuery:2:700",
+	        "cuMemcpyDtoH_v2:3:700", "cuMemsetD8Async:1:719",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		if (shell("STANDIN_FAIL=%s " CLOCK "-o p.json 2>err >out; s=$?; "
+		          "grep -v ': [0-9]* values' err; rm -f err out; exit $s",
+		          calls[i]) != 2)
+			fail_msg("%s: %s", calls[i], shell_output);
+		assert_refused("");
+	}
+}
+
+static void interrupted_run_writes_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("STANDIN_LATENCY_NS=300000000 " CLOCK
+	                       "-o p.json & p=$!; sleep 0.5; kill -INT $p; wait $p"),
+	                 2);
+	assert_refused("stopped; no profile was written");
+}
+
+static void run_that_timeout_ends_writes_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell("STANDIN_LATENCY_NS=300000000 HOME=$PWD timeout 0.5 env " CLOCK "-o p.json"),
+	        124);
+	assert_refused("stopped; no profile was written");
+}
+
+static void killed_run_writes_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("STANDIN_LATENCY_NS=300000000 " CLOCK
+	                       "-o p.json & p=$!; sleep 0.5; kill -KILL $p; wait $p"),
+	                 128 + 9);
+	assert_int_equal(shell("ls -A"), 0);
+	assert_string_equal(shell_output, "");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, begin)
+	const struct CMUnitTest tests[] = {
+	        TEST(without_a_driver_it_says_what_to_install),
+	        TEST(without_a_gpu_it_says_where_to_look),
+	        TEST(a_device_that_is_not_there_is_refused),
+	        TEST(a_gpu_another_process_uses_is_busy),
+	        TEST(a_gpu_that_works_for_a_hidden_process_is_busy),
+	        TEST(force_measures_a_busy_gpu),
+	        TEST(kernels_that_do_not_fit_the_gpu_are_told),
+	        TEST(folder_that_cannot_be_written_is_found_before_measuring),
+	        TEST(samples_folder_that_cannot_be_made_is_found_before_measuring),
+	        TEST(group_that_does_not_exist_is_refused_with_the_list),
+	        TEST(operand_is_taken_for_a_forgotten_option),
+	        TEST(measured_values_stand_in_the_profile),
+	        TEST(quick_run_takes_fewer_samples),
+	        TEST(clocks_that_are_held_down_are_told_and_recorded),
+	        TEST(samples_are_written_as_they_were_taken),
+	        TEST(profile_goes_to_the_users_own_and_is_found_by_name),
+	        TEST(one_group_leaves_the_rest_of_a_profile_as_it_is),
+	        TEST(profile_of_another_gpu_is_not_written_over),
+	        TEST(any_failing_driver_call_ends_in_one_message),
+	        TEST(interrupted_run_writes_nothing),
+	        TEST(run_that_timeout_ends_writes_nothing),
+	        TEST(killed_run_writes_nothing),
+	};
+#undef TEST
+
+	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+}

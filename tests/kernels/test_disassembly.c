@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The embedded microbenchmarks, disassembled: each holds the instructions it claims to time, as
+ * many times as it claims, and nothing else that matters (000, 4.1.7). Needs cuobjdump and
+ * nvdisasm; what may stand beside the claimed instructions is listed in region.h.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/shape.h"
+#include "tests/kernels/embedded.h"
+#include "tests/kernels/region.h"
+
+static unsigned failures;
+
+static const struct sass_kernel *kernel(const char *format, ...)
+        __attribute__((format(printf, 1, 2)));
+
+static const struct sass_kernel *kernel(const char *format, ...)
+{
+	char name[96];
+	const struct sass_kernel *k;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(name, sizeof(name), format, args);
+	va_end(args);
+	k = sass_find(embedded_code(), name);
+	if (!k)
+		fail_msg("no embedded module has %s", name);
+	return k;
+}
+
+static void report(const struct sass_kernel *k, bool good, const char *why)
+{
+	if (good)
+		return;
+	failures++;
+	print_error("%s: %s\n", k->name, why);
+}
+
+static void check_chain(const char *name, const char *step, unsigned steps)
+{
+	const struct sass_kernel *k = kernel("gw_chain_%s", name);
+	char why[REGION_WHY];
+
+	report(k, region_timed(k, 0, REGION_COMPARED, (struct expected){step, steps}, why), why);
+	report(k,
+	       region_timed(k, 2, REGION_COMPARED, (struct expected){step, GW_LONG * steps}, why),
+	       why);
+}
+
+static void check_loop(const char *name, const char *step, unsigned steps)
+{
+	const struct sass_kernel *k = kernel("gw_rate_%s", name);
+	char why[REGION_WHY];
+
+	report(k, region_loop(k, (struct expected){step, steps}, why), why);
+}
+
+#define TYPE(name, bytes, steps, chains) static const unsigned turn_##name = (steps) * (chains);
+GW_TYPES(TYPE)
+#undef TYPE
+
+static void chains_hold_their_two_lengths(void **state)
+{
+	(void)state;
+	failures = 0;
+#define CODE(name, type, place, steps, parts, sass, ptx) check_chain(#name, sass, steps);
+#include "kernels/code.def"
+#undef CODE
+#define WGMMA(name, type, kind, sass, suffix, scales)                                              \
+	check_chain(#name, sass " WARPGROUP.ARRIVE WARPGROUP.DEPBAR.LE", GW_WGMMA_SLICES);
+#include "kernels/wgmma.def"
+#undef WGMMA
+	assert_int_equal(failures, 0);
+}
+
+/* What a turn of a wgmma loop holds beside the operations: one wait for all of them, and the
+ * addresses of their factors, made in the uniform datapath. */
+#define WGMMA_TURN                                                                                 \
+	"WARPGROUP.ARRIVE WARPGROUP.DEPBAR.LE "                                                    \
+	"~UIADD3.64 ~ULOP3.LUT ~UMOV ~USHF.R.U32.HI ~ULEA ~UIADD3"
+
+static void rate_loops_hold_their_steps(void **state)
+{
+	(void)state;
+	failures = 0;
+#define CODE(name, type, place, steps, parts, sass, ptx)                                           \
+	check_loop(#name, sass, turn_##type / ((steps) <= GW_SEQUENCE ? 8 : 1));
+#include "kernels/code.def"
+#undef CODE
+	check_loop("issue", "FADD FMNMX", GW_ISSUE_STEPS * GW_ISSUE_CHAINS);
+	check_loop("swap_32", "LDS*2 STS*2", GW_SWAP_STEPS);
+	check_loop("swap_64", "LDS.64*2 STS.64*2", GW_SWAP_STEPS);
+	check_loop("swap_128", "LDS.128*2 STS.128*2", GW_SWAP_STEPS);
+#define WGMMA(name, type, kind, sass, suffix, scales)                                              \
+	check_loop(#name, sass "*16 " WGMMA_TURN, GW_WGMMA_STEPS / 16);
+#include "kernels/wgmma.def"
+#undef WGMMA
+	assert_int_equal(failures, 0);
+}
+
+/* What one step of an operation is in machine code. */
+static const char *step_of(const char *operation)
+{
+#define CODE(name, type, place, steps, parts, sass, ptx)                                           \
+	if (!strcmp(operation, #name))                                                             \
+		return sass;
+#include "kernels/code.def"
+#undef CODE
+	fail_msg("code.def has no %s", operation);
+	return "";
+}
+
+/* A batch: steps, then apart from them the comparison that waits for the last. */
+static void check_batch(const struct sass_kernel *k, const char *step, unsigned steps)
+{
+	char why[REGION_WHY];
+
+	report(k, region_timed(k, 0, REGION_OPEN, (struct expected){step, steps}, why), why);
+	report(k, region_timed(k, 1, REGION_COMPARED, (struct expected){"", 0}, why), why);
+	/* A sequence ends where it ends; halves go to two pipes, in either order. */
+	if (steps && !strpbrk(step, " |"))
+		report(k, region_waits_for_last(k, 0, why), why);
+	assert_int_equal(region_clocks(k), 3);
+}
+
+static void batches_hold_one_to_eight_operations(void **state)
+{
+	(void)state;
+	failures = 0;
+#define PIPELINED(name, type, meaning)                                                             \
+	for (unsigned n = 1; n <= GW_BATCH_MAX; n++)                                               \
+		check_batch(kernel("gw_batch_" #name "_%u", n), step_of(#name), n);
+#include "kernels/pipelined.def"
+#undef PIPELINED
+	assert_int_equal(failures, 0);
+}
+
+static void the_clock_s_cost_is_timed_without_an_operation(void **state)
+{
+	static const char *const types[] = {"f32", "f64", "b32"};
+
+	(void)state;
+	failures = 0;
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		check_batch(kernel("gw_clock_%s", types[i]), "", 0);
+	assert_int_equal(failures, 0);
+}
+
+static void mixbench_loops_hold_multiply_adds_only(void **state)
+{
+	static const struct {
+		const char *name, *step;
+	} kinds[] = {{"fp32", "FFMA"},
+	             {"fp64", "DFMA"},
+	             {"fp16", "HFMA2|HFMA2.MMA ~LDC"},
+	             {"int", "IMAD"}};
+	char why[REGION_WHY];
+
+	(void)state;
+	failures = 0;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		for (unsigned unrolled = 1; unrolled <= 16; unrolled *= 4) {
+			const struct sass_kernel *k =
+			        kernel("gw_mix_%s_%u", kinds[i].name, unrolled);
+
+			report(k,
+			       region_any_loop(k, (struct expected){kinds[i].step, 8 * unrolled},
+			                       why),
+			       why);
+		}
+	assert_int_equal(failures, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(chains_hold_their_two_lengths),
+	        cmocka_unit_test(rate_loops_hold_their_steps),
+	        cmocka_unit_test(batches_hold_one_to_eight_operations),
+	        cmocka_unit_test(the_clock_s_cost_is_timed_without_an_operation),
+	        cmocka_unit_test(mixbench_loops_hold_multiply_adds_only),
+	};
+
+	return embedded_skip() ? 77 : cmocka_run_group_tests(tests, embedded_load, embedded_forget);
+}

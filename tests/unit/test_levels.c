@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Levels of a memory told from latencies: samples made with known truth, boundaries worked out by
+ * hand. Randomness is a fixed sequence, the same on every run.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "calib/levels.h"
+
+enum { MANY = 4000 };
+
+static uint64_t state;
+
+/* 0 to 1, of a linear congruential sequence (Knuth's MMIX). */
+static double uniform(void)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (double)(state >> 11) / 9007199254740992.0;
+}
+
+/* Near enough normal: the sum of twelve. */
+static double normal(double mean, double deviation)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += uniform();
+	return mean + deviation * sum;
+}
+
+static void close_to(double value, double expected, double within)
+{
+	if (!(fabs(value - expected) <= within))
+		fail_msg("%g is not %g within %g", value, expected, within);
+}
+
+/* 40% near lines about 270 cycles, 60% far ones about 490. */
+static void mixture(double *x, size_t n)
+{
+	state = 1;
+	for (size_t i = 0; i < n; i++)
+		x[i] = uniform() < 0.4 ? normal(270, 12) : normal(490, 20);
+}
+
+static void two_populations_are_told_apart(void **unused)
+{
+	double x[MANY];
+	struct gw_split s;
+
+	(void)unused;
+	mixture(x, MANY);
+	s = gw_split_of(x, MANY, 0, 1);
+	assert_true(s.boundary > 330 && s.boundary < 410);
+	close_to(s.low, 270, 2);
+	close_to(s.high, 490, 2);
+	close_to(s.share, 0.4, 0.03);
+	assert_true(gw_split_is_two(&s, 30));
+}
+
+static void one_population_is_not_two(void **unused)
+{
+	double x[MANY];
+	struct gw_split s;
+
+	(void)unused;
+	state = 2;
+	for (size_t i = 0; i < MANY; i++)
+		x[i] = normal(270, 12);
+	s = gw_split_of(x, MANY, 0, 1);
+	close_to(s.clarity, 2 / M_PI, 0.02);
+	assert_false(gw_split_is_two(&s, 1));
+}
+
+static void an_even_spread_is_not_two(void **unused)
+{
+	double x[MANY];
+	struct gw_split s;
+
+	(void)unused;
+	for (size_t i = 0; i < MANY; i++)
+		x[i] = (double)i;
+	s = gw_split_of(x, MANY, 0, 1);
+	close_to(s.clarity, 0.75, 0.001);
+	assert_false(gw_split_is_two(&s, 1));
+}
+
+static void populations_too_near_are_not_two(void **unused)
+{
+	double x[MANY];
+	struct gw_split s;
+
+	(void)unused;
+	mixture(x, MANY);
+	s = gw_split_of(x, MANY, 0, 1);
+	assert_false(gw_split_is_two(&s, 300));
+}
+
+/* Three loads in a thousand meet a refresh and take ten times as long: no population. */
+static void stragglers_neither_move_the_boundary_nor_count(void **unused)
+{
+	double x[MANY];
+	struct gw_split s;
+
+	(void)unused;
+	mixture(x, MANY);
+	for (size_t i = 0; i < MANY; i += 333)
+		x[i] = 6000;
+	s = gw_split_of(x, MANY, 0.005, 0.995);
+	assert_true(s.boundary > 330 && s.boundary < 410);
+	assert_true(gw_split_is_two(&s, 30));
+	for (size_t i = 0; i < MANY; i++)
+		x[i] = i % 333 ? 270 + (double)(i % 7) : 6000;
+	s = gw_split_of(x, MANY, 0, 1);
+	assert_false(gw_split_is_two(&s, 30));
+}
+
+static void too_few_or_equal_samples_are_not_divided(void **unused)
+{
+	double x[GW_SPLIT_LEAST];
+
+	(void)unused;
+	for (size_t i = 0; i < GW_SPLIT_LEAST; i++)
+		x[i] = 5;
+	assert_true(isnan(gw_split_of(x, GW_SPLIT_LEAST, 0, 1).boundary));
+	x[0] = 1;
+	assert_true(isnan(gw_split_of(x, GW_SPLIT_LEAST - 1, 0, 1).boundary));
+	close_to(gw_split_of(x, GW_SPLIT_LEAST, 0, 1).boundary, 3, 0);
+}
+
+static void plateaus_are_found_and_slopes_are_not(void **unused)
+{
+	const double y[] = {300, 303, 298, 301, 380, 450, 520, 521, 519, 700};
+	struct gw_plateau p[4];
+
+	(void)unused;
+	assert_int_equal(gw_plateaus(y, 10, 0.05, p, 4), 2);
+	assert_int_equal(p[0].first, 0);
+	assert_int_equal(p[0].last, 3);
+	close_to(p[0].y, 300.5, 0);
+	assert_int_equal(p[1].first, 6);
+	assert_int_equal(p[1].last, 8);
+	close_to(p[1].y, 520, 0);
+}
+
+static void no_more_plateaus_than_asked_for(void **unused)
+{
+	const double y[] = {1, 1, 2, 2, 3, 3};
+	struct gw_plateau p[2];
+
+	(void)unused;
+	assert_int_equal(gw_plateaus(y, 6, 0.05, p, 2), 2);
+	close_to(p[1].y, 2, 0);
+}
+
+static void a_tidy_curve_rises_in_x_and_merges_neighbours(void **unused)
+{
+	double x[] = {300, 100, 101, 200}, y[] = {9, 1, 3, 5};
+
+	(void)unused;
+	assert_int_equal(gw_curve_tidy(x, y, 4, 0.02), 3);
+	close_to(x[0], 100.5, 0);
+	close_to(y[0], 2, 0);
+	close_to(x[1], 200, 0);
+	close_to(y[2], 9, 0);
+}
+
+/* Worked by hand: 5 4 -> 4.5 4.5; then 3 pulls all three to 4; 6 stands; 7 1 -> 4, with 6: 14/3. */
+static void a_rising_curve_pools_what_falls(void **unused)
+{
+	double y[] = {5, 4, 3, 6, 7, 1, 9};
+	const double expected[] = {4, 4, 4, 14.0 / 3, 14.0 / 3, 14.0 / 3, 9};
+
+	(void)unused;
+	gw_curve_rising(y, 7);
+	for (size_t i = 0; i < 7; i++)
+		close_to(y[i], expected[i], 1e-12);
+}
+
+static void pooling_reaches_back_over_earlier_pools(void **unused)
+{
+	double y[] = {5, 4, 0};
+
+	(void)unused;
+	gw_curve_rising(y, 3);
+	for (size_t i = 0; i < 3; i++)
+		close_to(y[i], 3, 1e-12);
+}
+
+/* 0.6 ns a block until 0.165 ns a warp is more: from 4 warps on. */
+static void launches_cost_by_block_then_by_warp(void **unused)
+{
+	double warps[32], slope[32];
+	struct gw_launch_rates rates;
+
+	(void)unused;
+	for (size_t i = 0; i < 32; i++) {
+		warps[i] = (double)(i + 1);
+		slope[i] = fmax(0.6e-9, 0.165e-9 * warps[i]);
+	}
+	rates = gw_launch_rates_of(warps, slope, 32);
+	close_to(rates.per_block, 0.6e-9, 0);
+	close_to(rates.per_warp, 0.165e-9, 1e-18);
+	assert_int_equal(rates.warps, 6); /* the first to take 1.5 times 0.6 ns */
+}
+
+static void where_warps_never_count_their_rate_is_unknown(void **unused)
+{
+	const double warps[] = {1, 2, 4}, slope[] = {1e-9, 1.1e-9, 1.2e-9};
+	struct gw_launch_rates rates = gw_launch_rates_of(warps, slope, 3);
+
+	(void)unused;
+	close_to(rates.per_block, 1e-9, 0);
+	assert_true(isnan(rates.per_warp));
+	assert_int_equal(rates.warps, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(two_populations_are_told_apart),
+	        cmocka_unit_test(one_population_is_not_two),
+	        cmocka_unit_test(an_even_spread_is_not_two),
+	        cmocka_unit_test(populations_too_near_are_not_two),
+	        cmocka_unit_test(stragglers_neither_move_the_boundary_nor_count),
+	        cmocka_unit_test(too_few_or_equal_samples_are_not_divided),
+	        cmocka_unit_test(plateaus_are_found_and_slopes_are_not),
+	        cmocka_unit_test(no_more_plateaus_than_asked_for),
+	        cmocka_unit_test(a_tidy_curve_rises_in_x_and_merges_neighbours),
+	        cmocka_unit_test(a_rising_curve_pools_what_falls),
+	        cmocka_unit_test(pooling_reaches_back_over_earlier_pools),
+	        cmocka_unit_test(launches_cost_by_block_then_by_warp),
+	        cmocka_unit_test(where_warps_never_count_their_rate_is_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operands and expected results of timed operations, and what records of warps add up to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "calib/groups/operation.h"
+#include "kernels/shape.h"
+
+static const char *const operations[] = {
+#define OPERATION(name, class, meaning) #name,
+#include "predictor/operation.def"
+#undef OPERATION
+};
+enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };
+
+static void every_operation_of_the_list_has_kernels_and_a_reference(void **state)
+{
+	unsigned count = 0;
+
+	(void)state;
+	while (gw_operations[count].name)
+		count++;
+	assert_int_equal(count, OPERATIONS);
+	for (unsigned i = 0; i < OPERATIONS; i++) {
+		bool found = false;
+
+		for (unsigned k = 0; k < count; k++)
+			found |= !strcmp(gw_operations[k].name, operations[i]);
+		if (!found || !gw_reference_of(operations[i]))
+			fail_msg("%s has no row in code.def, wgmma.def or reference.def",
+			         operations[i]);
+	}
+	assert_null(gw_reference_of("add_f128"));
+}
+
+static void rounding_is_to_the_nearest_and_to_even(void **state)
+{
+	(void)state;
+	assert_true(gw_reference_rounded(1 + 0x1p-11, 11) == 1);
+	assert_true(gw_reference_rounded(1 + 0x3p-11, 11) == 1 + 0x1p-9);
+	assert_true(gw_reference_rounded(1 + 0x1.8p-11, 11) == 1 + 0x1p-10);
+	assert_true(gw_reference_rounded(-5.5, 3) == -6);
+	assert_true(gw_reference_rounded(0, 11) == 0);
+	assert_true(gw_reference_rounded(0.1, 53) == 0.1);
+}
+
+static void constants_have_the_bits_of_their_format(void **state)
+{
+	static const struct {
+		const char *operation;
+		double value;
+		uint32_t word;
+	} cases[] = {
+	        {"fma_f32", 1.5, 0x3fc00000},        {"fma_f16x2", 1, 0x3c003c00},
+	        {"fma_f16x2", -2.5, 0xc100c100},     {"fma_bf16x2", 1, 0x3f803f80},
+	        {"fma_bf16x2", 0.03125, 0x3d003d00}, {"mma_tf32", 0.5, 0x3f000000},
+	        {"wgmma_e4m3", 1, 0x38383838},       {"wgmma_e4m3", 0.125, 0x20202020},
+	        {"mma_s8", 3, 0x03030303},           {"add_s32", 12345, 12345},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(
+		        gw_reference_word(gw_reference_of(cases[i].operation), cases[i].value),
+		        cases[i].word);
+}
+
+static void operands_lie_by_lane_then_the_constants(void **state)
+{
+	const struct gw_reference *r = gw_reference_of("add_f32");
+	float in[3 * GW_LANES];
+
+	(void)state;
+	gw_reference_operands(r, sizeof(*in), in);
+	assert_true(in[0] == 1.0f);
+	assert_true(in[GW_LANES - 1] == 2.0f);
+	assert_true(in[1] > in[0]);
+	for (unsigned i = 0; i < GW_LANES; i++) {
+		assert_true((double)in[GW_LANES + i] == r->b);
+		assert_true((double)in[2 * GW_LANES + i] == r->c);
+	}
+}
+
+/* The right results of 3 additions in two chains of two threads. */
+static void add(float out[4], const float in[3 * GW_LANES])
+{
+	static const unsigned lane[4] = {0, 1, 1, 2};
+
+	for (unsigned i = 0; i < 4; i++)
+		out[i] = in[lane[i]] + in[GW_LANES] + in[GW_LANES] + in[GW_LANES];
+}
+
+static void right_results_agree_and_a_wrong_one_is_named(void **state)
+{
+	const struct gw_reference *r = gw_reference_of("add_f32");
+	float in[3 * GW_LANES], out[4];
+	size_t bad = 0;
+
+	(void)state;
+	gw_reference_operands(r, sizeof(*in), in);
+	add(out, in);
+	assert_true(gw_reference_agrees(r, sizeof(*out), out, 4, 2, 3, &bad));
+	assert_false(gw_reference_agrees(r, sizeof(*out), out, 4, 2, 2, &bad));
+	assert_int_equal(bad, 0);
+	out[2] *= 1.00002f;
+	assert_false(gw_reference_agrees(r, sizeof(*out), out, 4, 2, 3, &bad));
+	assert_int_equal(bad, 2);
+	add(out, in);
+	out[3] *= 1.000005f;
+	assert_true(gw_reference_agrees(r, sizeof(*out), out, 4, 2, 3, &bad));
+	out[1] = (float)(0.0 / 0.0);
+	assert_false(gw_reference_agrees(r, sizeof(*out), out, 4, 2, 3, &bad));
+	assert_int_equal(bad, 1);
+}
+
+static void whole_results_must_agree_in_every_bit(void **state)
+{
+	const struct gw_reference *r = gw_reference_of("mul_s32");
+	uint32_t in[3 * GW_LANES], out;
+	size_t bad;
+
+	(void)state;
+	gw_reference_operands(r, sizeof(*in), in);
+	out = in[0] * 0x10dcdu * 0x10dcdu;
+	assert_true(gw_reference_agrees(r, sizeof(out), &out, 1, 1, 2, &bad));
+	out ^= 1;
+	assert_false(gw_reference_agrees(r, sizeof(out), &out, 1, 1, 2, &bad));
+}
+
+static void halves_are_rounded_after_every_step(void **state)
+{
+	const struct gw_reference *r = gw_reference_of("add_f16x2");
+	size_t bad;
+	/* 1 + 64 * 2^-6 = 2, then steps of 2^-6, which half has up to 16. */
+	uint32_t out = 0x42004200; /* 3 */
+
+	(void)state;
+	assert_true(gw_reference_agrees(r, sizeof(out), &out, 1, 1, 128, &bad));
+	out++;
+	assert_false(gw_reference_agrees(r, sizeof(out), &out, 1, 1, 128, &bad));
+}
+
+static void addresses_must_be_evenly_spaced(void **state)
+{
+	const struct gw_reference *r = gw_reference_of("load_shared");
+	uint32_t out[4] = {64, 72, 80, 88}, same[4] = {5, 5, 5, 5};
+	size_t bad;
+
+	(void)state;
+	assert_true(gw_reference_agrees(r, 4, out, 4, 1, 100, &bad));
+	assert_true(gw_reference_agrees(r, 4, same, 4, 1, 100, &bad));
+	out[3] = 0;
+	assert_false(gw_reference_agrees(r, 4, out, 4, 1, 100, &bad));
+	assert_int_equal(bad, 3);
+}
+
+static void random_factors_are_finite_and_differ(void **state)
+{
+	uint32_t half[512], eight[512], again[512];
+
+	(void)state;
+	gw_reference_random(gw_reference_of("mma_f16"), half, 512);
+	gw_reference_random(gw_reference_of("wgmma_e4m3"), eight, 512);
+	gw_reference_random(gw_reference_of("mma_f16"), again, 512);
+	assert_memory_equal(half, again, sizeof(half));
+	for (unsigned i = 0; i < 512; i++) {
+		assert_true((half[i] & 0x7c00) != 0x7c00 && (half[i] >> 16 & 0x7c00) != 0x7c00);
+		for (unsigned k = 0; k < 4; k++)
+			assert_true((eight[i] >> 8 * k & 0x7f) != 0x7f);
+		assert_true(!i || half[i] != half[i - 1]);
+	}
+}
+
+static void records_are_gathered_by_sm_over_a_clock_that_wraps(void **state)
+{
+	uint32_t readings[3 * GW_RECORD] = {1,    0xfffffff0, 0x20, 0, 1, 0xffffffe0,
+	                                    0x10, 0,          0,    5, 9, 0};
+	struct gw_lab lab = {.readings = readings, .sms = 2};
+	struct gw_lab_sm sm[2];
+
+	(void)state;
+	assert_true(gw_lab_by_sm(&lab, 3, sm, 2));
+	assert_int_equal(sm[0].warps, 1);
+	assert_int_equal(sm[0].last - sm[0].first, 4);
+	assert_int_equal(sm[1].warps, 2);
+	assert_int_equal(sm[1].last - sm[1].first, 0x40);
+	readings[0] = 2;
+	assert_false(gw_lab_by_sm(&lab, 3, sm, 2));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(every_operation_of_the_list_has_kernels_and_a_reference),
+	        cmocka_unit_test(rounding_is_to_the_nearest_and_to_even),
+	        cmocka_unit_test(constants_have_the_bits_of_their_format),
+	        cmocka_unit_test(operands_lie_by_lane_then_the_constants),
+	        cmocka_unit_test(right_results_agree_and_a_wrong_one_is_named),
+	        cmocka_unit_test(whole_results_must_agree_in_every_bit),
+	        cmocka_unit_test(halves_are_rounded_after_every_step),
+	        cmocka_unit_test(addresses_must_be_evenly_spaced),
+	        cmocka_unit_test(random_factors_are_finite_and_differ),
+	        cmocka_unit_test(records_are_gathered_by_sm_over_a_clock_that_wraps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
