@@ -8,7 +8,7 @@ TABLE.csv: of kernels/workloads/table.py. Each row becomes a described launch (d
 work is what ncu counted; what no counter gives (atomic operations by thread) is taken from what the
 workload states. Nothing is fitted here. Prints per model the share of rows within
 25% and within 2x, the median error and the geometric mean of predicted over measured, for all
-rows and by family, then the verdicts against ncu's Speed-of-Light.
+rows, by length and by family, then the verdicts against ncu's Speed-of-Light.
 """
 import argparse
 import csv
@@ -101,7 +101,7 @@ def score(rows, answers):
         for model in answer["models"]:
             if model["seconds"] is None:
                 reasons.setdefault(model["model"], []).append(model["reason"])
-            for group in ("all", row["family"]):
+            for group in ("all", "under 5 us" if measured < 5e-6 else "5 us and more", row["family"]):
                 pairs.setdefault(model["model"], {}).setdefault(group, []).append((model["seconds"], measured))
         key = (light(row), answer["verdict"]["bound"])
         verdicts[key] = verdicts.get(key, 0) + 1
@@ -122,11 +122,12 @@ def table(scores, verdicts):
         ratio = "-" if s["geometric_ratio"] is None else f"{s['geometric_ratio']:.2f}"
         print(f"{model:<16} {s['rows']:>5} {s['answered']:>8} {percent(s['within_25']):>7} {percent(s['within_2x']):>6} "
               f"{percent(s['median_error']):>12} {ratio:>6}  {s.get('reason', '')}")
-    families = [group for group in next(iter(scores.values())) if group != "all"]
+    kinds = [group for group in next(iter(scores.values())) if group != "all"]
+    kinds.sort(key=lambda group: " us" not in group)  # the two lengths first, families as they come
     for title, figure in (("within 25%", "within_25"), ("within 2x", "within_2x"), ("median error", "median_error")):
-        print(f"\n{title + ', by family':<24}" + "".join(f"{model[:14]:>15}" for model in scores))
-        for family in families:
-            print(f"{family:<24}" + "".join(f"{percent(groups[family][figure]):>15}" for groups in scores.values()))
+        print(f"\n{title + ', by group':<24}" + "".join(f"{model[:14]:>15}" for model in scores))
+        for kind in kinds:
+            print(f"{kind:<24}" + "".join(f"{percent(groups[kind][figure]):>15}" for groups in scores.values()))
     judged = {pair: count for pair, count in verdicts.items() if pair[0]}
     if judged:
         agreed = sum(count for (ncu, ours), count in judged.items() if ncu == ("latency" if ours == "launch" else ours))
