@@ -79,6 +79,17 @@ bool gw_split_is_two(const struct gw_split *split, double apart)
 	       split->share <= 1 - LEAST_SHARE && split->high - split->low > apart;
 }
 
+double gw_mean_within(const double *x, size_t n, double low, double share)
+{
+	double most = gw_sample_quantile(x, n, share), sum = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (x[i] > low && x[i] <= most)
+			sum += x[i], count++;
+	return count ? sum / (double)count : NAN;
+}
+
 struct gw_step gw_step_of(const double *x, const double *y, size_t n, double apart)
 {
 	struct gw_split split = gw_split_of(y, n, 0, 1);

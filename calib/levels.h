@@ -35,6 +35,13 @@ struct gw_split gw_split_of(const double *x, size_t n, double low_quantile, doub
  */
 bool gw_split_is_two(const struct gw_split *split, double apart);
 
+/**
+ * Mean of the samples above @p low and not above the @p share-quantile of all: what a model
+ * multiplies, without the few that took many times as long. Of samples in two populations the
+ * mean is steady where a median jumps. NaN where there are none.
+ */
+double gw_mean_within(const double *x, size_t n, double low, double share);
+
 /** A curve that stays level, steps up once, and stays level again. */
 struct gw_step {
 	double low, high; /**< either level */

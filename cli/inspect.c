@@ -6,26 +6,20 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/demangle.h"
-#include "cli/memory.h"
+#include "cli/inspect_launch.h"
 #include "cli/say.h"
 
-enum {
-	LIST_MAX = 1 << 30,  /* bytes that the list of a file's images may take */
-	IMAGE_MAX = 1 << 30, /* bytes of an image, unpacked, and of what is known of it */
-};
+enum { LIST_MAX = 1 << 30 }; /* bytes that the list of a file's images may take */
 
 struct values {
-	const char *kernel;
-	uint64_t device;
-	bool ptx, json;
+	const char *kernel, *launch, *plot;
+	uint64_t arch;
+	bool sass, ptx, coalescing, json;
 };
 
 static const struct gw_option options[] = {
@@ -35,15 +29,41 @@ static const struct gw_option options[] = {
          .choices = "",
          .offset = offsetof(struct values, kernel),
          .meaning = "only kernels whose name, mangled or not, holds this text, and more of each"},
-        {.name = "device",
+        {.name = "arch",
          .type = GW_OPTION_COUNT,
          .argument = "CC",
          .choices = "",
          .low = 10,
          .high = 999,
-         .offset = offsetof(struct values, device),
+         .offset = offsetof(struct values, arch),
          .meaning = "only the images that the driver takes for a GPU of this compute capability: "
                     "90 for 9.0"},
+        {.name = "sass",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .choices = "",
+         .offset = offsetof(struct values, sass),
+         .meaning = "also print machine code: its mix by loops, basic blocks, and of each "
+                    "instruction class, stall and scoreboards"},
+        {.name = "launch",
+         .type = GW_OPTION_TEXT,
+         .argument = "LAUNCH",
+         .choices = "",
+         .offset = offsetof(struct values, launch),
+         .meaning = "evaluate this launch: \"grid=4,2 block=128 args=100,2.5,pointer,?\"; also "
+                    "cluster= and shared="},
+        {.name = "coalescing",
+         .type = GW_OPTION_FLAG,
+         .argument = "",
+         .choices = "",
+         .offset = offsetof(struct values, coalescing),
+         .meaning = "with --launch: also each access's coalescing and the blocks' locality"},
+        {.name = "plot",
+         .type = GW_OPTION_TEXT,
+         .argument = "DIR",
+         .choices = "",
+         .offset = offsetof(struct values, plot),
+         .meaning = "with --coalescing: also write its graphs into this folder (SVG)"},
         {.name = "ptx",
          .type = GW_OPTION_FLAG,
          .argument = "",
@@ -59,87 +79,10 @@ static const struct gw_option options[] = {
         {0},
 };
 
-const char *inspect_code(const struct gw_image *image, char *out)
-{
-	if (image->kind == GW_IMAGE_OTHER)
-		snprintf(out, 24, "code %u", image->entry_kind);
-	else
-		gw_code_arch_text(image->arch, image->kind == GW_IMAGE_PTX, out);
-	return out;
-}
-
-bool inspect_wanted(const struct inspect_job *job, size_t index)
-{
-	size_t first = index;
-
-	if (!job->device)
-		return true;
-	while (first &&
-	       job->images.image[first - 1].container == job->images.image[index].container)
-		first--;
-	return gw_image_choose(&job->images.image[first], gw_images_together(&job->images, first),
-	                       job->device) == &job->images.image[index];
-}
-
-static bool kernel_wanted(const struct inspect_job *job, const char *name)
-{
-	char *plain;
-	bool wanted;
-
-	if (!job->kernel || strstr(name, job->kernel))
-		return true;
-	plain = gw_demangle(name);
-	wanted = strstr(plain, job->kernel) != NULL;
-	free(plain);
-	return wanted;
-}
-
-/* A fault inside an image that is not packed has a place in the file, too. */
-static bool fault_in(const struct inspect_view *view, struct gw_fault *fault)
-{
-	fault->offset = view->image->offset +
-	                (view->image->compression == GW_COMPRESSION_NONE ? fault->offset : 0);
-	return false;
-}
-
-static bool read_kernels(struct inspect_view *view, struct gw_fault *fault)
-{
-	struct gw_cubin *cubin = &view->cubin;
-
-	if (!gw_cubin_open(view->bytes, &view->arena, cubin, fault))
-		return fault_in(view, fault);
-	view->kernel = gw_alloc(cubin->count * sizeof(*view->kernel));
-	for (uint32_t i = 0; i < cubin->count; i++) {
-		if (!kernel_wanted(view->job, cubin->kernel[i].name))
-			continue;
-		if (!gw_cubin_kernel(cubin, i, &view->arena, &view->kernel[view->count++], fault))
-			return fault_in(view, fault);
-	}
-	return true;
-}
-
-bool inspect_view_begin(struct inspect_view *view, const struct inspect_job *job, size_t index,
-                        struct gw_fault *fault)
-{
-	*view = (struct inspect_view){
-	        .job = job, .image = &job->images.image[index], .number = index + 1};
-	gw_arena_init(&view->arena, IMAGE_MAX);
-	if (view->image->kind == GW_IMAGE_OTHER)
-		return true;
-	if (!gw_image_bytes(view->image, &view->arena, &view->bytes, fault))
-		return false;
-	return view->image->kind != GW_IMAGE_CUBIN || read_kernels(view, fault);
-}
-
-void inspect_view_end(struct inspect_view *view)
-{
-	gw_arena_free(&view->arena);
-	free(view->kernel);
-}
-
 /* What was met while going through the images. */
 struct outcome {
-	size_t shown, kernels, broken;
+	size_t shown, kernels, broken, launched;
+	bool failed;     /* after a message */
 	char first[512]; /* fault */
 };
 
@@ -173,6 +116,8 @@ static void show_image(const struct inspect_job *job, size_t index, struct outco
 		o->shown++;
 		inspect_view_text(&view);
 	}
+	o->failed |= view.launched < 0;
+	o->launched += view.launched > 0 ? (size_t)view.launched : 0;
 	inspect_view_end(&view);
 }
 
@@ -188,7 +133,7 @@ static void show(const struct inspect_job *job, struct outcome *o)
 	} else {
 		inspect_images_text(job);
 	}
-	for (size_t i = 0; i < job->images.count; i++)
+	for (size_t i = 0; i < job->images.count && !o->failed; i++)
 		if (inspect_wanted(job, i))
 			show_image(job, i, o);
 	if (job->json)
@@ -202,6 +147,8 @@ static int conclude(const struct inspect_job *job, const struct outcome *o,
 {
 	const char *path = job->path;
 
+	if (o->failed)
+		return GW_EXIT_USAGE;
 	if (fault->what)
 		return gw_error("%s: at byte %" PRIu64 ": %s; is the file whole? Give a fatbin, "
 		                "cubin, PTX, object, executable, shared library or archive",
@@ -215,9 +162,14 @@ static int conclude(const struct inspect_job *job, const struct outcome *o,
 		                path, job->images.form);
 	if (!o->shown)
 		return gw_error("%s: no image runs on a GPU of compute capability %u; leave out "
-		                "--device to see all",
-		                path, job->device);
-	if (job->kernel && !o->kernels)
+		                "--arch to see all",
+		                path, job->arch);
+	if (job->launch && !o->launched)
+		return gw_error("%s: no PTX of such a kernel, and machine code alone is not "
+		                "evaluated; compile it with PTX (nvcc -gencode "
+		                "arch=compute_90,code=compute_90), or leave out --arch",
+		                path);
+	if (job->kernel && !o->kernels && !o->launched)
 		return gw_error("%s: no kernel's name holds \"%s\"; leave out --kernel to see all",
 		                path, job->kernel);
 	return GW_EXIT_OK;
@@ -272,7 +224,8 @@ static bool map_file(struct inspect_job *job)
 static int run(const struct gw_command *command, int argc, char **argv)
 {
 	struct values v = {0};
-	struct inspect_job job = {0};
+	struct inspect_launch launch = {0};
+	struct inspect_job job;
 	int status = gw_command_parse(command, &argc, argv, &v);
 
 	if (status >= 0)
@@ -280,16 +233,28 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (argc != 1)
 		return gw_error("inspect takes one file, not %d; see gpuwatch inspect --help",
 		                argc);
-	job.path = argv[0];
-	job.kernel = v.kernel;
-	job.device = (unsigned)v.device;
-	job.ptx = v.ptx;
-	job.json = v.json;
-	if (!map_file(&job))
-		return GW_EXIT_USAGE;
-	status = inspect(&job);
+	if ((v.coalescing && !v.launch) || (v.plot && !v.coalescing))
+		return gw_error("inspect: %s",
+		                v.launch ? "--plot draws accesses: give --coalescing, too"
+		                         : "--coalescing is about a launch: give --launch, too");
+	if (v.launch && !inspect_launch_read(&launch, v.launch))
+		status = GW_EXIT_USAGE;
+	job = (struct inspect_job){
+	        .path = argv[0],
+	        .kernel = v.kernel,
+	        .arch = (unsigned)v.arch,
+	        .launch = v.launch ? &launch : NULL,
+	        .plot = v.plot,
+	        .sass = v.sass,
+	        .ptx = v.ptx,
+	        .coalescing = v.coalescing,
+	        .json = v.json,
+	};
+	if (status < 0)
+		status = map_file(&job) ? inspect(&job) : GW_EXIT_USAGE;
 	if (job.file.size)
 		munmap((void *)(uintptr_t)job.file.data, job.file.size);
+	inspect_launch_free(&launch);
 	return status;
 }
 
@@ -305,11 +270,23 @@ const struct gw_command_body gw_inspect_command = {
                 "archive of\n"
                 "objects. No GPU is needed.\n"
                 "\n"
-                "What the code does not tell is shown as -, in JSON as null. Shared memory "
-                "includes what the\n"
-                "system reserves in it (1 KiB from compute capability 9.0 on).",
-        .examples = "gpuwatch inspect --device=90 /usr/lib/libfoo.so\n"
+                "What the code does not tell is shown as -, in JSON as null. Shared memory is "
+                "the\n"
+                "kernel's own, without what the system reserves in front of it.\n"
+                "\n"
+                "With --launch the kernels' PTX is evaluated for a launch: how often a warp "
+                "executes its memory\n"
+                "operations and barriers, over the whole grid, how often loops run and where "
+                "warps diverge, as far\n"
+                "as arguments and indices decide it; what is not exact says why. An argument is "
+                "a whole number, a\n"
+                "number with a point, pointer for some address of its own, bytes:HEX, or ? when "
+                "it is not known.",
+        .examples = "gpuwatch inspect --arch=90 /usr/lib/libfoo.so\n"
                     "What a GPU of compute capability 9.0 would run from this library.\n"
                     "gpuwatch inspect --kernel=saxpy --json a.out\n"
-                    "Everything known of the kernels with saxpy in their names.\n",
+                    "Everything known of the kernels with saxpy in their names.\n"
+                    "gpuwatch inspect --kernel=saxpy --launch=\"grid=80 block=128 "
+                    "args=10000,2.5,pointer,pointer\" --coalescing a.ptx\n"
+                    "What that launch would do, and how its accesses coalesce.\n",
 };

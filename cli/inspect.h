@@ -9,14 +9,18 @@
 
 #include <stddef.h>
 
+struct inspect_launch;
+
 /** A job: which file, and what of it. */
 struct inspect_job {
 	const char *path;
 	struct gw_bytes file;
 	struct gw_images images;
 	const char *kernel; /**< part of the name of the kernels to show; NULL: all */
-	unsigned device;    /**< show only what a device of this compute capability takes; 0: all */
-	bool ptx, json;
+	unsigned arch;      /**< show only what a GPU of this compute capability takes; 0: all */
+	const struct inspect_launch *launch; /**< to evaluate kernels at; NULL: none */
+	const char *plot;                    /**< folder for pictures of accesses; NULL: none */
+	bool sass, ptx, coalescing, json;
 };
 
 /** An image with its kernels, as far as they are wanted. Begun and ended by the functions below. */
@@ -28,7 +32,11 @@ struct inspect_view {
 	struct gw_bytes bytes; /**< unpacked */
 	struct gw_cubin cubin; /**< where it is one */
 	struct gw_code_kernel *kernel;
+	char **plain; /**< their demangled names */
 	size_t count;
+	int launched; /**< kernels that the job's launch was evaluated for; -1: failed, after a
+	               * message
+	               */
 };
 
 /** Unpack an image and read its kernels; false with the fault, counted in the file's bytes. End
@@ -45,11 +53,19 @@ const char *inspect_code(const struct gw_image *image, char *out);
 
 /** Print the table of images, of those that are wanted. */
 void inspect_images_text(const struct inspect_job *job);
-/** Print what is known of an image's kernels, and its PTX when asked for. */
-void inspect_view_text(const struct inspect_view *view);
+/** Print what is known of an image's kernels, and of what else the job asks for. Sets
+ *  view->launched. */
+void inspect_view_text(struct inspect_view *view);
 
-/** An image as JSON, with its kernels where @p view is not NULL. */
-json_t *inspect_image_json(const struct inspect_job *job, size_t index,
-                           const struct inspect_view *view, const char *error);
+/** Whether the job is about a kernel of this name, mangled and not. */
+bool inspect_kernel_wanted(const struct inspect_job *job, const char *name, const char *plain);
+
+/** Print the machine code of a kernel: mix, basic blocks, listing. */
+void inspect_sass_text(const struct gw_code_kernel *kernel);
+json_t *inspect_sass_json(const struct gw_code_kernel *kernel);
+
+/** An image as JSON, with its kernels where @p view is not NULL; sets view->launched. */
+json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct inspect_view *view,
+                           const char *error);
 
 #endif

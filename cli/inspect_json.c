@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images and kernels as JSON. */
 #include "cli/inspect.h"
+#include "cli/inspect_eval.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/demangle.h"
 #include "cli/memory.h"
 
 static json_t *count(uint32_t value)
@@ -66,16 +66,17 @@ static json_t *banks(const struct gw_code_kernel *k)
 	return object;
 }
 
-static json_t *kernel_json(const struct gw_code_kernel *k)
+static json_t *kernel_json(const struct inspect_view *view, size_t index)
 {
+	const struct gw_code_kernel *k = &view->kernel[index];
 	json_t *o = json_object();
-	char *plain = gw_demangle(k->name);
 
 	json_object_set_new(o, "name", text(k->name));
-	json_object_set_new(o, "demangled", text(plain));
+	json_object_set_new(o, "demangled", text(view->plain[index]));
 	json_object_set_new(o, "registers", count(k->registers));
 	json_object_set_new(o, "max_registers", count(k->max_registers));
 	json_object_set_new(o, "static_shared", count(k->static_shared));
+	json_object_set_new(o, "reserved_shared", count(k->reserved_shared));
 	json_object_set_new(o, "frame", count(k->frame));
 	json_object_set_new(o, "min_stack", count(k->min_stack));
 	json_object_set_new(o, "crs_stack", count(k->crs_stack));
@@ -89,7 +90,8 @@ static json_t *kernel_json(const struct gw_code_kernel *k)
 	json_object_set_new(o, "cluster", extent(k->cluster));
 	json_object_set_new(o, "code_bytes", gw_json_count(k->code.size));
 	json_object_set_new(o, "functions", functions(k));
-	free(plain);
+	if (view->job->sass)
+		json_object_set_new(o, "sass", inspect_sass_json(k));
 	return o;
 }
 
@@ -98,7 +100,7 @@ static json_t *kernels_json(const struct inspect_view *view)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < view->count; i++)
-		json_array_append_new(list, kernel_json(&view->kernel[i]));
+		json_array_append_new(list, kernel_json(view, i));
 	return list;
 }
 
@@ -130,8 +132,8 @@ static json_t *ptx_version(const struct gw_image *image)
 	return json_sprintf("%u.%u", image->version_major, image->version_minor);
 }
 
-json_t *inspect_image_json(const struct inspect_job *job, size_t index,
-                           const struct inspect_view *view, const char *error)
+json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct inspect_view *view,
+                           const char *error)
 {
 	const struct gw_image *image = &job->images.image[index];
 	json_t *o = json_object();
@@ -155,6 +157,12 @@ json_t *inspect_image_json(const struct inspect_job *job, size_t index,
 	if (view && image->kind == GW_IMAGE_CUBIN) {
 		json_object_set_new(o, "linked", json_boolean(view->cubin.linked));
 		json_object_set_new(o, "kernels", kernels_json(view));
+	}
+	if (view && job->launch && image->kind == GW_IMAGE_PTX) {
+		json_t *launches;
+
+		view->launched = inspect_eval_json(view, &launches);
+		json_object_set_new(o, "launches", launches);
 	}
 	if (view && job->ptx && image->kind == GW_IMAGE_PTX)
 		json_object_set_new(o, "ptx", ptx_json(view));

@@ -5,10 +5,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/demangle.h"
+#include "cli/inspect_eval.h"
 #include "cli/number.h"
 #include "cli/say.h"
 #include "cli/table.h"
@@ -83,8 +82,7 @@ void inspect_images_text(const struct inspect_job *job)
 	       gw_printable(path, sizeof(path), job->path), gw_ink(stdout, GW_INK_OFF),
 	       job->images.form, gw_counted(&text, (double)job->images.count, "image", NULL));
 	if (shown != job->images.count)
-		printf(", %zu for compute capability %u.%u", shown, job->device / 10,
-		       job->device % 10);
+		printf(", %zu for compute capability %u.%u", shown, job->arch / 10, job->arch % 10);
 	printf("\n\n");
 	if (shown)
 		gw_table_print(table, stdout, gw_width(), 2);
@@ -116,9 +114,8 @@ static void kernels_table(const struct inspect_view *view)
 
 	for (size_t i = 0; i < view->count; i++) {
 		const struct gw_code_kernel *k = &view->kernel[i];
-		char *name = gw_demangle(k->name);
 
-		gw_table_cell(table, name);
+		gw_table_cell(table, view->plain[i]);
 		cell_count(table, k->registers);
 		cell_bytes(table, k->static_shared);
 		cell_bytes(table, k->min_stack);
@@ -126,7 +123,6 @@ static void kernels_table(const struct inspect_view *view)
 		cell_bytes(table, k->param_size);
 		cell_block(table, k);
 		cell_bytes(table, k->code.size);
-		free(name);
 	}
 	gw_table_print(table, stdout, gw_width(), 2);
 	gw_table_free(table);
@@ -134,9 +130,8 @@ static void kernels_table(const struct inspect_view *view)
 
 static void parameters_text(const struct gw_code_kernel *k)
 {
-	char *name = gw_demangle(k->name), text[1024];
+	char text[1024];
 
-	printf("\n  %s\n", gw_printable(text, sizeof(text), name));
 	if (k->param_count == GW_CODE_UNKNOWN)
 		printf("    the layout of its parameters is not told\n");
 	else
@@ -148,7 +143,6 @@ static void parameters_text(const struct gw_code_kernel *k)
 			printf("    calls %s, %" PRIu64 " B at 0x%" PRIx64 "\n",
 			       gw_printable(text, sizeof(text), k->function[i].name),
 			       k->function[i].size, k->function[i].offset);
-	free(name);
 }
 
 static void heading(const struct inspect_view *view, const char *what)
@@ -171,16 +165,35 @@ static void ptx_text(struct gw_bytes text)
 		putchar('\n');
 }
 
-void inspect_view_text(const struct inspect_view *view)
+/* More of one kernel: the parts that are asked for, one below the other. */
+static void kernel_text(const struct inspect_view *view, size_t index)
+{
+	const struct gw_code_kernel *k = &view->kernel[index];
+	char name[1024];
+
+	if (!view->job->kernel && !view->job->sass)
+		return;
+	printf("\n  %s\n", gw_printable(name, sizeof(name), view->plain[index]));
+	if (view->job->kernel)
+		parameters_text(k);
+	if (view->job->sass) {
+		printf("\n");
+		inspect_sass_text(k);
+	}
+}
+
+void inspect_view_text(struct inspect_view *view)
 {
 	if (view->count) {
 		heading(view, "Kernels");
 		kernels_table(view);
-		for (size_t i = 0; view->job->kernel && i < view->count; i++)
-			parameters_text(&view->kernel[i]);
+		for (size_t i = 0; i < view->count; i++)
+			kernel_text(view, i);
 	}
 	if (view->job->ptx && view->image->kind == GW_IMAGE_PTX) {
 		heading(view, "PTX");
 		ptx_text(view->bytes);
 	}
+	if (view->job->launch && view->image->kind == GW_IMAGE_PTX)
+		view->launched = inspect_eval_text(view);
 }

@@ -40,22 +40,8 @@ static void help(FILE *out)
 
 static void command_help(const struct gw_command *command)
 {
-	const struct gw_option *o = command->body->options;
-
 	printf("Usage: %s\n\n%s\n", command->synopsis, command->body->description);
-	printf("\nOptions:\n");
-	for (; o && o->name; o++) {
-		char left[120], name[80];
-
-		snprintf(left, sizeof(left), "%s%s%s", gw_option_name(o, name, sizeof(name)),
-		         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
-		if (strlen(left) > 22)
-			printf("  %s\n  %-22s  %s", left, "", o->meaning);
-		else
-			printf("  %-22s  %s", left, o->meaning);
-		printf(o->type == GW_OPTION_CHOICE ? " (%s)\n" : "\n", o->choices);
-	}
-	printf("  %-22s  this text\n", "--help");
+	gw_options_help(command->body->options);
 }
 
 int gw_command_parse(const struct gw_command *command, int *argc, char **argv, void *values)

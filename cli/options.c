@@ -167,8 +167,8 @@ static int take(const struct gw_option *options, const char *command, int left, 
 	char name[80];
 
 	if (!o) {
-		gw_error("%s: there is no option %.*s; see gpuwatch %s --help", command,
-		         (int)length, argv[0], command);
+		gw_error("%s: there is no option %.*s; --help lists them", command, (int)length,
+		         argv[0]);
 		return 0;
 	}
 	gw_option_name(o, name, sizeof(name));
@@ -212,9 +212,9 @@ bool gw_options_parse(const struct gw_option *options, const char *command, bool
 			continue;
 		}
 		if (argv[i][0] == '-' && argv[i][1]) {
-			gw_error("%s: there is no option %s; options are written --name=value, see "
-			         "gpuwatch %s --help",
-			         command, argv[i], command);
+			gw_error("%s: there is no option %s; options are written --name=value, "
+			         "--help lists them",
+			         command, argv[i]);
 			return false;
 		}
 		if (stop_at_operand)
@@ -225,4 +225,21 @@ bool gw_options_parse(const struct gw_option *options, const char *command, bool
 		argv[operands++] = argv[i++];
 	*argc = operands;
 	return true;
+}
+
+void gw_options_help(const struct gw_option *o)
+{
+	printf("\nOptions:\n");
+	for (; o && o->name; o++) {
+		char left[120], name[80];
+
+		snprintf(left, sizeof(left), "%s%s%s", gw_option_name(o, name, sizeof(name)),
+		         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
+		if (strlen(left) > 22)
+			printf("  %s\n  %-22s  %s", left, "", o->meaning);
+		else
+			printf("  %-22s  %s", left, o->meaning);
+		printf(o->type == GW_OPTION_CHOICE ? " (%s)\n" : "\n", o->choices);
+	}
+	printf("  %-22s  this text\n", "--help");
 }

@@ -58,6 +58,9 @@ bool gw_options_parse(const struct gw_option *options, const char *command, bool
  */
 const char *gw_option_check(const struct gw_option *option, const char *text, void *where);
 
+/** Print the options (NULL: none) as --help shows them, --help itself last. */
+void gw_options_help(const struct gw_option *options);
+
 /** The option as it is written, "--log-max", into @p out. Returns @p out. */
 const char *gw_option_name(const struct gw_option *option, char *out, size_t size);
 

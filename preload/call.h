@@ -35,6 +35,14 @@ GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
 GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CUcontext context,
                                    uint32_t kind, uintptr_t key);
 
+/**
+ * The launch of @p call has succeeded and its configuration has no published prediction: copy its
+ * arguments for the worker, unless this thread has done so before, there is no room, or the layout
+ * isn't known or, asked again, not the driver's. No lock, allocation or system call of ours. Clears
+ * GW_EVENT_ARGUMENTS where nothing was copied.
+ */
+GW_COLD void gw_arguments_take(struct gw_call *call, void **params, void **extra);
+
 /** Whether @p stream is being captured, asked of the driver. */
 GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);
 

@@ -11,7 +11,7 @@
 enum {
 	WAITING_MAX = 1 << 19, /* launches that may wait at a time; then the oldest give up */
 	RECORDS_MAX = 1 << 20, /* records of one batch */
-	WINDOW = 512,          /* how far a record looks past launches that lack theirs */
+	ANCHORS = 32,          /* earlier meetings of a stream that are remembered */
 	PATIENCE = 4,          /* batches a record waits for its launch to be seen */
 	CHUNK = 1024,
 	QUEUES_MAX = 1 << 20, /* streams and graphs ever waited for */
@@ -20,19 +20,40 @@ static const uint64_t GIVE_UP_NS = 2000000000u; /* a launch others overtook wait
 
 struct waiting {
 	struct waiting *next;
-	uint64_t overtaken_ns; /* when a later launch of its queue met its record; 0 = never */
-	uint32_t number;
-	uint32_t correlation; /* GRAPH: of its graph launch, once a record has told; else 0 */
+	uint64_t overtaken_ns; /* GRAPH: when a later launch met its record; 0 = never */
+	uint32_t number;       /* STREAM: of the launch in its stream, in order of call */
+	uint32_t correlation;  /* GRAPH: of its graph launch, once a record has told; else 0 */
 	struct gw_record_launch record;
 };
 
+/* STREAM: launches of one kernel and configuration in one stream. */
 struct queue {
 	struct waiting *head, **end;
+	uint32_t stream; /* STREAM: position in `streams` + 1, else 0 */
+};
+
+/* A launch and its record, once they have met. */
+struct anchor {
+	uint32_t correlation, number;
+};
+
+/*
+ * libcupti keeps buffers for each launching thread, so what one thread put into a stream may
+ * come a buffer's length, thousands of records, before what another put there earlier.
+ */
+struct stream {
+	uint32_t given, met; /* numbers: of the last launch, of the latest that met its record */
+	uint32_t met_then;   /* `met` at the last weeding */
+	struct anchor last;  /* of this batch */
+	bool in_batch;       /* `last` holds */
+	struct anchor anchors[ANCHORS];
+	uint32_t anchored; /* how many have been put in the ring */
 };
 
 /* A record of the batch, with its name kept. */
 struct came {
 	struct gw_activity a;
+	uint64_t name; /* hash of the name */
 	int batches;
 };
 
@@ -41,11 +62,19 @@ static uint64_t now_ns; /* of the batch */
 static struct queue *queues;
 static uint32_t queue_count, queue_room, waiting_count;
 static struct gw_idmap queue_map;
+static struct stream *streams;
+static uint32_t stream_count;
+static struct gw_idmap stream_map;   /* key of a stream -> position in `streams` + 1 */
+static struct gw_idmap config_queue; /* stream and configuration -> position in `queues` + 1 */
+static uint64_t weeded_ns;
 static struct waiting *spare;
 static struct came *batch;
 static uint32_t batch_count, batch_room;
 static struct gw_idmap names; /* name pointer of libcupti -> index of our copy */
-static char **name_copies;
+static struct name {
+	char *text;
+	uint64_t hash;
+} * name_copies;
 static uint32_t name_count;
 
 void gw_join_start(const struct gw_join_sink *s)
@@ -56,8 +85,13 @@ void gw_join_start(const struct gw_join_sink *s)
 	spare = NULL;
 	batch = NULL;
 	name_copies = NULL;
+	streams = NULL;
 	queue_count = queue_room = waiting_count = batch_count = batch_room = name_count = 0;
+	stream_count = 0;
+	weeded_ns = 0;
 	memset(&queue_map, 0, sizeof(queue_map));
+	memset(&stream_map, 0, sizeof(stream_map));
+	memset(&config_queue, 0, sizeof(config_queue));
 	memset(&names, 0, sizeof(names));
 }
 
@@ -129,10 +163,80 @@ static void give_up(struct queue *q, struct waiting **at)
 	sink.unmatched(&record);
 }
 
+static uint64_t hash_of(const char *name)
+{
+	uint64_t h = 0;
+
+	for (; *name; name++)
+		h = gw_idmap_key(h, (unsigned char)*name);
+	return h;
+}
+
+/* What a launch and its record both tell: kernel, grid, block, dynamic shared memory. */
+static uint64_t signature(uint64_t name, const uint32_t grid[3], const uint32_t block[3],
+                          uint32_t shared)
+{
+	uint64_t h = gw_idmap_key(name, (uint64_t)grid[0] << 32 | grid[1]);
+
+	h = gw_idmap_key(h, (uint64_t)grid[2] << 32 | block[0]);
+	h = gw_idmap_key(h, (uint64_t)block[1] << 32 | block[2]);
+	return gw_idmap_key(h, shared);
+}
+
+static uint64_t signature_of(uint32_t config)
+{
+	const struct gw_config_entry *e = gw_config_entry(config);
+	const struct gw_config *c = &e->config;
+	const uint32_t grid[] = {c->grid.x, c->grid.y, c->grid.z};
+	const uint32_t block[] = {c->block.x, c->block.y, c->block.z};
+
+	return config ? signature(hash_of(e->name), grid, block, c->dynamic_shared) : 0;
+}
+
+/* Position of a stream in `streams` + 1; 0 when it is not known, or there is no memory. */
+static uint32_t stream_at(uint64_t key, bool make)
+{
+	uint32_t at = gw_idmap_get(&stream_map, gw_idmap_key(key, 1));
+	struct stream *wider;
+
+	if (at || !make)
+		return at;
+	wider = realloc(streams, (stream_count + 1) * sizeof(*wider));
+	if (!wider || !gw_idmap_put(&stream_map, gw_idmap_key(key, 1), stream_count + 1)) {
+		streams = wider ? wider : streams;
+		return 0;
+	}
+	streams = wider;
+	streams[stream_count] = (struct stream){0};
+	return ++stream_count;
+}
+
+/* Where launches of a configuration wait in a stream; @p number becomes the launch's. */
+static struct queue *stream_queue(uint64_t key, uint32_t config, uint32_t *number)
+{
+	uint32_t stream = stream_at(key, true), at;
+	uint64_t pair = gw_idmap_key((uint64_t)stream << 32 | config, 11);
+	struct queue *q;
+
+	if (!stream)
+		return NULL;
+	*number = ++streams[stream - 1].given;
+	at = gw_idmap_get(&config_queue, pair);
+	if (at)
+		return &queues[at - 1];
+	q = queue(GW_JOIN_STREAM, gw_idmap_key(signature_of(config), stream), true);
+	if (q) {
+		q->stream = stream;
+		gw_idmap_put(&config_queue, pair, (uint32_t)(q - queues) + 1);
+	}
+	return q;
+}
+
 void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
                   const struct gw_record_launch *record)
 {
-	struct queue *q = queue(by, key, true);
+	struct queue *q = by == GW_JOIN_STREAM ? stream_queue(key, record->config, &number)
+	                                       : queue(by, key, true);
 	struct waiting *w;
 
 	if (q && q->head && waiting_count >= WAITING_MAX)
@@ -154,29 +258,30 @@ void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
 	waiting_count++;
 }
 
-/* Our copy of a name of libcupti's, which lives only as long as its module. */
-static const char *keep_name(const char *name)
+/* Our copy of a name of libcupti's, which lives only as long as its module; 0 = no memory. */
+static uint32_t keep_name(const char *name)
 {
 	uint64_t key = gw_idmap_key((uintptr_t)name, 7);
 	uint32_t at = gw_idmap_get(&names, key);
-	char **wider;
+	struct name *wider;
 
-	if (at && !strcmp(name_copies[at - 1], name))
-		return name_copies[at - 1];
-	wider = realloc((void *)name_copies, (name_count + 1) * sizeof(*wider));
+	if (at && !strcmp(name_copies[at - 1].text, name))
+		return at;
+	wider = realloc(name_copies, (name_count + 1) * sizeof(*wider));
 	if (!wider)
-		return NULL;
+		return 0;
 	name_copies = wider;
-	name_copies[name_count] = strndup(name, GW_NAME_MAX);
-	if (!name_copies[name_count])
-		return NULL;
+	wider[name_count].text = strndup(name, GW_NAME_MAX);
+	if (!wider[name_count].text)
+		return 0;
+	wider[name_count].hash = hash_of(wider[name_count].text);
 	gw_idmap_put(&names, key, ++name_count);
-	return name_copies[name_count - 1];
+	return name_count;
 }
 
 void gw_join_record(const struct gw_activity *a)
 {
-	const char *name = keep_name(a->name ? a->name : "");
+	uint32_t name = keep_name(a->name ? a->name : "");
 
 	if (batch_count == batch_room) {
 		uint32_t room = batch_room ? batch_room * 2 : 4096;
@@ -195,7 +300,8 @@ void gw_join_record(const struct gw_activity *a)
 		return;
 	}
 	batch[batch_count].a = *a;
-	batch[batch_count].a.name = name;
+	batch[batch_count].a.name = name_copies[name - 1].text;
+	batch[batch_count].name = name_copies[name - 1].hash;
 	batch[batch_count++].batches = 0;
 }
 
@@ -221,29 +327,82 @@ static bool fits(const struct gw_record_launch *r, const struct gw_activity *a)
 	       e->config.dynamic_shared == a->dynamic_shared && !strcmp(e->name, a->name);
 }
 
-/* @p graph: the kernels of one graph launch overtake each other as they please. */
-static bool meet(struct queue *q, struct waiting **at, const struct gw_activity *a, bool graph)
+/* A launch of a stream, or one that knows its correlation id, has met its record. */
+static bool meet(struct queue *q, struct waiting **at, const struct gw_activity *a)
 {
 	struct gw_record_launch record = (*at)->record;
-	uint32_t number = (*at)->number;
 
-	for (struct waiting *w = q->head; w != *at; w = w->next)
-		if (!w->overtaken_ns && !(graph && w->number == number))
-			w->overtaken_ns = now_ns;
 	drop(q, at);
 	sink.joined(&record, a, 0);
 	return true;
 }
 
-static bool match_stream(const struct gw_activity *a)
+/* The kernels of one graph launch overtake each other as they please. */
+static bool meet_in_graph(struct queue *q, struct waiting **at, const struct gw_activity *a)
 {
-	struct queue *q = queue(GW_JOIN_STREAM, gw_join_stream_key(a->context, a->stream), false);
-	struct waiting **at = q ? &q->head : NULL;
+	for (struct waiting *w = q->head; w != *at; w = w->next)
+		if (!w->overtaken_ns && w->number != (*at)->number)
+			w->overtaken_ns = now_ns;
+	return meet(q, at, a);
+}
 
-	for (int i = 0; at && *at && i < WINDOW; i++, at = &(*at)->next)
-		if (fits(&(*at)->record, a))
-			return meet(q, at, a, false);
-	return false;
+static bool before(uint32_t x, uint32_t y)
+{
+	return (int32_t)(x - y) < 0;
+}
+
+/*
+ * The latest launch known to have been called before the one of @p correlation: correlation ids
+ * rise with the calls of all threads. 0 when none is.
+ */
+static uint32_t called_before(const struct stream *s, uint32_t correlation)
+{
+	uint32_t n = s->anchored < ANCHORS ? s->anchored : ANCHORS;
+	uint32_t latest = s->in_batch ? s->last.number : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct anchor *a = &s->anchors[i];
+
+		if (before(a->correlation, correlation) && (!latest || before(latest, a->number)))
+			latest = a->number;
+	}
+	return latest;
+}
+
+/*
+ * The first launch of the record's kernel and configuration that was called after what is known
+ * to have been called before it; where there is none, the first at all.
+ */
+static bool match_stream(const struct came *c)
+{
+	const struct gw_activity *a = &c->a;
+	uint32_t stream = stream_at(gw_join_stream_key(a->context, a->stream), false);
+	struct stream *s = stream ? &streams[stream - 1] : NULL;
+	struct queue *q =
+	        s ? queue(GW_JOIN_STREAM,
+	                  gw_idmap_key(signature(c->name, a->grid, a->block, a->dynamic_shared),
+	                               stream),
+	                  false)
+	          : NULL;
+	uint32_t after = q ? called_before(s, a->correlation) : 0;
+	struct waiting **first = NULL, **at = q ? &q->head : NULL;
+
+	for (; at && *at; at = &(*at)->next) {
+		if (!fits(&(*at)->record, a))
+			continue;
+		if (!first)
+			first = at;
+		if (before(after, (*at)->number) || !after)
+			break;
+	}
+	if (!first)
+		return false;
+	at = *at ? at : first;
+	s->last = (struct anchor){a->correlation, (*at)->number};
+	s->in_batch = true;
+	if (before(s->met, s->last.number))
+		s->met = s->last.number;
+	return meet(q, at, a);
 }
 
 /* The kernels of one graph launch share a correlation id: the first to come tells it to all. */
@@ -269,11 +428,11 @@ static bool match_graph(const struct gw_activity *a)
 		return false;
 	for (at = &q->head; *at; at = &(*at)->next)
 		if ((*at)->correlation == a->correlation && fits(&(*at)->record, a))
-			return meet(q, at, a, true);
+			return meet_in_graph(q, at, a);
 	for (at = &q->head; *at; at = &(*at)->next) {
 		if (!(*at)->correlation && fits(&(*at)->record, a)) {
 			correlate(q, (*at)->number, a->correlation);
-			return meet(q, at, a, true);
+			return meet_in_graph(q, at, a);
 		}
 	}
 	return false;
@@ -286,47 +445,81 @@ static bool match_correlation(const struct gw_activity *a)
 
 	for (; at && *at; at = &(*at)->next)
 		if ((*at)->number == a->correlation && fits(&(*at)->record, a))
-			return meet(q, at, a, true);
+			return meet(q, at, a);
 	return false;
 }
 
-static bool match(const struct gw_activity *a)
+static bool match(const struct came *c)
 {
-	if (a->graph && match_graph(a))
+	if (c->a.graph && match_graph(&c->a))
 		return true;
-	return (!a->graph && match_stream(a)) || match_correlation(a);
+	return (!c->a.graph && match_stream(c)) || match_correlation(&c->a);
+}
+
+/* Launches of a graph that others have overtaken for long. */
+static void weed_graph(struct queue *q)
+{
+	/* The overtaken stand nearly always before the others. */
+	for (struct waiting **at = &q->head; *at && (*at)->overtaken_ns;) {
+		if ((*at)->overtaken_ns + GIVE_UP_NS < now_ns)
+			give_up(q, at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+/* Launches of a stream that had been overtaken when streams were weeded the last time. */
+static void weed_stream(struct queue *q)
+{
+	while (q->head && before(q->head->number, streams[q->stream - 1].met_then))
+		give_up(q, &q->head);
 }
 
 /* Launches that others have overtaken for long, or all of them at the end. */
 static void weed(bool last)
 {
+	bool turn = now_ns - weeded_ns >= GIVE_UP_NS;
+
 	for (uint32_t i = 0; i < queue_count; i++) {
 		struct queue *q = &queues[i];
 
-		/* The overtaken stand before the others: in a stream always, in a graph nearly. */
-		for (struct waiting **at = &q->head; *at;) {
-			if (last ||
-			    ((*at)->overtaken_ns && (*at)->overtaken_ns + GIVE_UP_NS < now_ns))
-				give_up(q, at);
-			else if (!(*at)->overtaken_ns)
-				break;
-			else
-				at = &(*at)->next;
-		}
+		while (last && q->head)
+			give_up(q, &q->head);
+		if (!q->stream)
+			weed_graph(q);
+		else if (turn)
+			weed_stream(q);
 	}
+	for (uint32_t i = 0; turn && i < stream_count; i++)
+		streams[i].met_then = streams[i].met;
+	weeded_ns = turn ? now_ns : weeded_ns;
+}
+
+static void batch_begin(void)
+{
+	now_ns = gw_now_ns();
+	if (batch_count) /* before the first record there is no array */
+		qsort(batch, batch_count, sizeof(*batch), by_correlation);
+	for (uint32_t i = 0; i < stream_count; i++)
+		streams[i].in_batch = false;
+}
+
+static void batch_end(void)
+{
+	for (uint32_t i = 0; i < stream_count; i++)
+		if (streams[i].in_batch)
+			streams[i].anchors[streams[i].anchored++ % ANCHORS] = streams[i].last;
 }
 
 void gw_join_batch(bool last)
 {
 	uint32_t kept = 0;
 
-	now_ns = gw_now_ns();
-	if (batch_count) /* before the first record there is no array */
-		qsort(batch, batch_count, sizeof(*batch), by_correlation);
+	batch_begin();
 	for (uint32_t i = 0; i < batch_count; i++) {
 		struct came *c = &batch[i];
 
-		if (!c->a.device_launched && match(&c->a))
+		if (!c->a.device_launched && match(c))
 			continue;
 		/* The hook's thread may not have left its event yet. */
 		if (!c->a.device_launched && !last && ++c->batches < PATIENCE)
@@ -335,6 +528,7 @@ void gw_join_batch(bool last)
 			sink.uncalled(&c->a);
 	}
 	batch_count = kept;
+	batch_end();
 	weed(last);
 }
 

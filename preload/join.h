@@ -8,6 +8,10 @@
  * configuration. The kernels of a graph launch share one correlation id and the number of
  * the executable graph. Where the launch came through a CUPTI callback, the correlation id
  * is known and decides.
+ *
+ * libcupti hands out buffers by launching thread: where threads share a stream, records come
+ * a buffer's length out of order. So a record looks only among launches of its own kernel and
+ * configuration, for the first that was called after what is known to have come before it.
  */
 #ifndef GW_JOIN_H
 #define GW_JOIN_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* First sight of a kernel: its name and resources, asked of the driver once. */
+#include "preload/arguments.h"
 #include "preload/call.h"
 #include "preload/clock.h"
 #include "preload/degrade.h"
@@ -69,41 +70,96 @@ static uint32_t compiled_cluster(const struct asked *a, CUfunction f)
 	return x | (y ? y : 1) << 10 | (z ? z : 1) << 20;
 }
 
-static const char *name_keep(struct gw_shared *s, const char *name, size_t length)
+void *gw_shared_keep(size_t size)
 {
-	uint64_t at = atomic_fetch_add(&s->names_used, length + 1);
+	struct gw_shared *s = gw_hot.shared;
+	uint64_t room = (size + 7) & ~(uint64_t)7, at = atomic_fetch_add(&s->names_used, room);
 
-	if (at + length + 1 > GW_NAMES_MAX) {
+	if (at + room > GW_NAMES_MAX) {
 		atomic_store(&s->names_used, GW_NAMES_MAX);
 		return NULL;
 	}
-	memcpy(s->names + at, name, length);
-	s->names[at + length] = 0;
 	return s->names + at;
 }
 
-static uint64_t hash_of(const struct gw_kernel_slot *k, const char *name, size_t length)
+static const char *name_keep(const char *name, size_t length)
+{
+	char *out = gw_shared_keep(length + 1);
+
+	if (out) {
+		memcpy(out, name, length);
+		out[length] = 0;
+	}
+	return out;
+}
+
+/* How the parameters lie, as far as the driver can tell. */
+struct asked_layout {
+	bool known;
+	uint32_t count;
+	struct gw_code_param param[GW_LAYOUT_PARAMS];
+};
+
+static void ask_layout(const struct asked *a, CUfunction f, struct asked_layout *out)
+{
+	CUresult r;
+
+	out->count = 0;
+	do {
+		size_t offset = 0, size = 0;
+
+		r = CUDA_ERROR_NOT_FOUND;
+		if (a->kernel && gw_driver.cuKernelGetParamInfo)
+			r = gw_driver.cuKernelGetParamInfo(a->kernel, out->count, &offset, &size);
+		else if (!a->kernel && gw_driver.cuFuncGetParamInfo)
+			r = gw_driver.cuFuncGetParamInfo(f, out->count, &offset, &size);
+		if (r == CUDA_SUCCESS)
+			out->param[out->count++] =
+			        (struct gw_code_param){(uint32_t)offset, (uint32_t)size};
+	} while (r == CUDA_SUCCESS && out->count < GW_LAYOUT_PARAMS);
+	/* The index behind the last parameter is an invalid one. */
+	out->known = r == CUDA_ERROR_INVALID_VALUE;
+}
+
+/*
+ * The layout is part of what tells kernels apart: arguments are copied by it, and another kernel
+ * of this name may have fewer.
+ */
+static uint64_t hash_of(const struct gw_kernel_slot *k, const char *name, size_t length,
+                        const struct asked_layout *layout)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < length; i++)
 		h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+	for (uint32_t i = 0; layout->known && i < layout->count; i++)
+		h = (h ^ layout->param[i].offset ^ (uint64_t)layout->param[i].size << 32) *
+		    UINT64_C(0x9fb21c651e98df25);
 	h ^= (uint64_t)k->registers << 32 | k->static_shared;
 	h = (h ^ (h >> 29)) * UINT64_C(0x9fb21c651e98df25);
 	return h ^ (h >> 32);
 }
 
-/* One slot for each name and resources: reloading a module makes no new ones. */
-static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char *name)
+static bool same_layout(const struct gw_layout *l, const struct asked_layout *layout)
+{
+	if (!l || !layout->known)
+		return !l && !layout->known;
+	return l->count == layout->count &&
+	       !memcmp(l->param, layout->param, l->count * sizeof(*l->param));
+}
+
+/* One slot for each name, resources and layout: reloading a module makes no new ones. */
+static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
+                       const struct asked_layout *layout)
 {
 	size_t length = strnlen(name, GW_NAME_MAX);
-	uint64_t hash = hash_of(k, name, length);
+	uint64_t hash = hash_of(k, name, length, layout);
 	_Atomic uint32_t *chain = &s->kernel_chain[hash & (GW_KERNELS_MAX - 1)];
 	uint32_t head = atomic_load_explicit(chain, memory_order_acquire), slot;
 
 	for (uint32_t i = head; i; i = s->kernels[i].next)
 		if (s->kernels[i].hash == hash && !strncmp(s->kernels[i].name, name, length) &&
-		    !s->kernels[i].name[length])
+		    !s->kernels[i].name[length] && same_layout(s->kernels[i].layout, layout))
 			return i;
 	slot = atomic_fetch_add(&s->kernel_count, 1) + 1;
 	if (slot >= GW_KERNELS_MAX) {
@@ -113,12 +169,13 @@ static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char
 		return 0;
 	}
 	k->hash = hash;
-	k->name = name_keep(s, name, length);
+	k->name = name_keep(name, length);
 	if (!k->name) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d MiB of kernel names",
 		           GW_NAMES_MAX >> 20);
 		return 0;
 	}
+	k->layout = layout->known ? gw_layout_keep(layout->param, layout->count) : NULL;
 	s->kernels[slot] = *k;
 	do {
 		s->kernels[slot].next = head;
@@ -130,6 +187,7 @@ uint32_t gw_kernel_resolve(CUfunction f)
 {
 	struct gw_shared *s = gw_hot.shared;
 	uint64_t begin = gw_ticks();
+	struct asked_layout parameters;
 	struct gw_kernel_slot k;
 	struct asked a;
 	int saved = errno;
@@ -145,7 +203,8 @@ uint32_t gw_kernel_resolve(CUfunction f)
 		k.binary_version = attribute(&a, f, CU_FUNC_ATTRIBUTE_BINARY_VERSION);
 		k.cluster = compiled_cluster(&a, f);
 		k.module = gw_module_number(a.owner);
-		slot = intern(s, &k, a.name);
+		ask_layout(&a, f, &parameters);
+		slot = intern(s, &k, a.name, &parameters);
 		if (slot)
 			gw_map_put(&s->functions, (uintptr_t)f, slot, a.owner, a.context);
 	}

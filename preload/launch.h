@@ -110,7 +110,7 @@ static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct g
 		memcpy(&e->low, &word[1], 4);
 		memcpy(&e->high, &word[2], 4);
 		e->known = word[3];
-		e->flags |= (uint8_t)word[4];
+		e->flags = (uint8_t)((e->flags & ~(unsigned)GW_EVENT_ARGUMENTS) | word[4]);
 		e->config = word[5];
 		return;
 	}
@@ -186,7 +186,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 	if (!e)
 		return;
 	e->kind = GW_EVENT_KERNEL;
-	e->flags = flags;
+	e->flags = (uint8_t)(flags | atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed));
 	e->kernel = gw_kernel_slot_of(s, call->thread, f);
 	e->grid[0] = gx;
 	e->grid[1] = gy;
@@ -288,15 +288,25 @@ static inline void gw_event_end(struct gw_call *call, CUresult result, _Atomic u
 	gw_prepare(&t->ring[head & t->mask]);
 }
 
-static inline void gw_launch_end(struct gw_call *call, CUresult result)
+static inline void gw_launch_end(struct gw_call *call, CUresult result, void **params, void **extra)
 {
-	bool timed = call->event && (call->event->flags & GW_EVENT_TIMED);
+	unsigned flags = call->event ? call->event->flags : 0;
 
+	/* The driver has read them, so they can be read. */
+	if (GW_UNLIKELY(flags & GW_EVENT_ARGUMENTS) && result == CUDA_SUCCESS)
+		gw_arguments_take(call, params, extra);
 	gw_event_end(call, result, call->thread ? &call->thread->counts.launches : NULL);
-	if (GW_UNLIKELY(timed))
+	if (GW_UNLIKELY(flags & GW_EVENT_TIMED))
 		gw_events_end(call, result);
 }
-#define launch_end(call, result, ...) gw_launch_end(call, result)
+#define launch_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)         \
+	gw_launch_end(call, result, params, extra)
+#define launch_ex_end(call, result, config, f, params, extra)                                      \
+	gw_launch_end(call, result, params, extra)
+#define cooperative_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params)           \
+	gw_launch_end(call, result, params, NULL)
+/* The arguments of CUDA 1 were set beforehand, one by one. */
+#define launch_old_end(call, result, ...) gw_launch_end(call, result, NULL, NULL)
 
 static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CUstream stream)
 {
@@ -363,7 +373,7 @@ static inline void multi_device_end(struct gw_call *call, CUresult result, CUDA_
 		gw_kernel_event(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
 		                p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes,
 		                p->hStream, 0, GW_EVENT_COOPERATIVE);
-		gw_launch_end(call, result);
+		gw_launch_end(call, result, p->kernelParams, NULL);
 	}
 }
 

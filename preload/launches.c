@@ -2,6 +2,7 @@
 #include "preload/launches.h"
 
 #include "preload/aggregate.h"
+#include "preload/arguments.h"
 #include "preload/clock.h"
 #include "preload/injection.h"
 #include "preload/join.h"
@@ -206,6 +207,8 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	bool read;
 
 	r.config = config_of(e, &read);
+	if (e->flags & GW_EVENT_ARGUMENTS)
+		gw_arguments_arrived(t, r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
 	if (read && isfinite(e->predicted)) {

@@ -121,11 +121,14 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 	const void *start = NULL;
 	size_t bytes = image ? gw_image_size(image, &start) : 0, length;
 	struct gw_module_note *n;
+	uint64_t from_base = 0;
 	Dl_info where;
 
 	/* Code that lies in an executable or shared library can be read from there later. */
-	if (!path && start && dladdr(start, &where) && where.dli_fname)
+	if (!path && start && dladdr(start, &where) && where.dli_fname) {
 		path = where.dli_fname;
+		from_base = (uintptr_t)start - (uintptr_t)where.dli_fbase;
+	}
 	length = path ? strnlen(path, 4095) : 0;
 	n = calloc(1, sizeof(*n) + length + 1);
 	if (!n)
@@ -134,6 +137,7 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 	n->origin = origin;
 	n->ticks = gw_ticks();
 	n->bytes = bytes;
+	n->from_base = from_base;
 	memcpy(n->path, path ? path : "", length);
 	if (image && !path) {
 		n->image = copy(start, bytes);

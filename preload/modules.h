@@ -14,11 +14,13 @@ struct gw_module_note {
 	struct gw_module_note *next;
 	uint32_t number; /**< from 1, in order of loading */
 	enum gw_module_origin origin;
-	uint64_t ticks;  /**< when */
-	uint64_t bytes;  /**< size of the image, 0 when not known */
-	uint64_t digest; /**< of the whole image, 0 when not known */
-	void *image;     /**< our copy, NULL when it is on disk or too large */
-	char path[];     /**< file it came from or lies in; empty when neither is known */
+	uint64_t ticks;     /**< when */
+	uint64_t bytes;     /**< size of the image, 0 when not known */
+	uint64_t digest;    /**< of the whole image, 0 when not known */
+	uint64_t from_base; /**< with a path and bytes: where the image lies, from where the file
+	                       was loaded */
+	void *image;        /**< our copy, NULL when it is on disk or too large */
+	char path[];        /**< file it came from or lies in; empty when neither is known */
 };
 
 /** A module (or library) @p handle was loaded from @p image or from file @p path; either may be

@@ -7,8 +7,10 @@
 
 #include "preload/activity.h"
 #include "preload/aggregate.h"
+#include "preload/arguments.h"
 #include "preload/cells.h"
 #include "preload/clock.h"
+#include "preload/code.h"
 #include "preload/counters.h"
 #include "preload/degrade.h"
 #include "preload/drain.h"
@@ -206,6 +208,8 @@ bool gw_pipeline_start(void)
 	if (!gw_tables_start() || !gw_launches_start())
 		return false;
 	gw_aggregate_start();
+	gw_arguments_start();
+	gw_code_start();
 	gw_header_start();
 	/* The program's signals are the program's. */
 	sigfillset(&all);

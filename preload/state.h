@@ -6,6 +6,7 @@
 #ifndef GW_STATE_H
 #define GW_STATE_H
 
+#include "predictor/code/param.h"
 #include "predictor/record.h"
 #include "predictor/types.h"
 #include "preload/handle_map.h"
@@ -21,8 +22,11 @@ enum {
 	GW_CELLS_BITS = 16,
 	GW_CELLS_MAX = 1 << GW_CELLS_BITS,
 	GW_CELL_PROBE = 8,
-	GW_NAMES_MAX = 64 << 20, /**< bytes of kernel names */
+	GW_NAMES_MAX = 64 << 20, /**< bytes of kernel names and layouts */
 	GW_NAME_MAX = 16384,     /**< longest kernel name kept */
+	GW_ARGUMENTS_MAX = 1024, /**< bytes of a launch's arguments; of larger ones none are kept */
+	GW_ARGUMENTS_RING = 16, /**< launches of a thread whose arguments can wait for the worker */
+	GW_ARGUMENTS_SEEN = 64, /**< configurations a thread remembers having copied, by hash */
 };
 
 /** What a launch event is. */
@@ -39,6 +43,9 @@ enum {
 	GW_EVENT_MULTIMODAL = 1 << 2,
 	GW_EVENT_CORRELATED = 1 << 3, /**< `config` is the correlation id, no cell was read */
 	GW_EVENT_CALL_OPEN = 1 << 4,  /**< worker: `ticks` is of an earlier call of the thread */
+	/** In the hook: no cell was found, so the arguments are wanted. In the ring: the next of
+	 * the thread's arguments are this launch's. */
+	GW_EVENT_ARGUMENTS = 1 << 5,
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */
@@ -71,6 +78,19 @@ struct gw_cell {
 };
 _Static_assert(sizeof(struct gw_cell) == 64, "a cell is a cache line");
 
+/** How a kernel's parameters lie; immutable. */
+struct gw_layout {
+	uint32_t bytes; /**< of all */
+	uint32_t count;
+	struct gw_code_param param[]; /**< in order of declaration */
+};
+
+/** The arguments of a launch, laid out as the kernel finds them. */
+struct gw_arguments {
+	uint32_t size; /**< bytes in use */
+	unsigned char bytes[GW_ARGUMENTS_MAX];
+};
+
 /** A kernel as first seen; immutable once its slot is in the map. */
 struct gw_kernel_slot {
 	const char *name; /**< in gw_shared.names, NUL-terminated */
@@ -78,7 +98,8 @@ struct gw_kernel_slot {
 	uint32_t next;    /**< chain of the hash, slot */
 	uint32_t module;  /**< number of its module among gw_module notes, 0 = unknown */
 	uint32_t registers, static_shared, local, constant, max_threads, binary_version;
-	uint32_t cluster; /**< compiled-in cluster, as in gw_event; 0 = none */
+	uint32_t cluster;               /**< compiled-in cluster, as in gw_event; 0 = none */
+	const struct gw_layout *layout; /**< of its parameters, NULL = unknown */
 };
 
 /** Life of a slot that is reused. */
@@ -141,12 +162,16 @@ struct gw_thread {
 	uint32_t round;           /**< gw_hot.round when the time of a call was last taken */
 	uintptr_t own_streams[4]; /**< keys of its per-thread default streams, 0 for none */
 	struct gw_thread_counts counts;
-	struct gw_event_pool *events; /**< event pairs, where there is no activity */
-	uint32_t serial;              /**< unlike an id, never reused: per-thread stream keys */
+	struct gw_event_pool *events;   /**< event pairs, where there is no activity */
+	struct gw_arguments *arguments; /**< ring of GW_ARGUMENTS_RING; NULL: none are taken */
+	uint32_t arguments_head;        /**< next the owner writes */
+	uint32_t arguments_seen[GW_ARGUMENTS_SEEN]; /**< hashes of configurations copied */
+	uint32_t serial; /**< unlike an id, never reused: per-thread stream keys */
 	pid_t tid;
 	_Atomic uint32_t state; /**< enum gw_slot_state; RETIRED: the thread has ended */
 	_Alignas(64) _Atomic uint32_t tail; /**< next slot the worker reads */
 	uint64_t ticks;                     /**< worker: the last time of a call it met */
+	_Atomic uint32_t arguments_tail;    /**< next arguments the worker reads */
 	uint32_t timed;         /**< worker: launches met that an event pair times … */
 	uint32_t timed_serial;  /**< … since the record belonged to this serial */
 	uint32_t logged_serial; /**< worker: serial whose THREAD record is written */
@@ -157,6 +182,7 @@ struct gw_hot {
 	_Atomic int active;                   /**< 0: pass everything through */
 	_Atomic int captures;                 /**< stream captures under way, never too low */
 	_Atomic int events;                   /**< 1: time samples by event pairs */
+	_Atomic uint32_t arguments;           /**< GW_EVENT_ARGUMENTS to take them, or 0 */
 	_Atomic uint32_t known;               /**< observations behind the published predictions */
 	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */
 	_Atomic uint32_t context_generation;  /**< changes when a context ends */
@@ -177,11 +203,14 @@ struct gw_shared {
 	struct gw_graph_slot graph_slots[GW_GRAPHS_MAX];
 	_Atomic uint32_t kernel_chain[GW_KERNELS_MAX]; /**< heads by hash */
 	_Atomic uint32_t kernel_count;                 /**< slots handed out, slot 0 unused */
-	_Atomic uint64_t names_used;
+	_Atomic uint64_t names_used;                   /**< bytes of names[], by gw_shared_keep() */
 	struct gw_thread *_Atomic threads[GW_THREADS_MAX];
 	_Atomic uint32_t thread_count;
-	char names[GW_NAMES_MAX];
+	_Alignas(8) char names[GW_NAMES_MAX];
 };
+
+/** @p size bytes for good, aligned to 8, out of names[]; NULL when it is full. Any thread. */
+void *gw_shared_keep(size_t size);
 
 /** Counters kept for the whole process, by index of counter.def; add from any thread. */
 extern _Atomic uint64_t gw_counters[GW_COUNTERS];

@@ -2,6 +2,7 @@
 #include "preload/tables.h"
 
 #include "preload/clock.h"
+#include "preload/code.h"
 #include "preload/degrade.h"
 #include "preload/idmap.h"
 #include "preload/log.h"
@@ -76,6 +77,7 @@ static void module_write(const struct gw_module_note *n)
 
 	if (r.id)
 		module_ids[n->number] = r.id;
+	gw_code_module(n);
 	gw_log_write(GW_RECORD_MODULE, &r, sizeof(r), n->path, strlen(n->path) + 1);
 }
 
@@ -161,7 +163,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 		return 0;
 	}
 	id = ++config_count;
-	configs[id] = (struct gw_config_entry){kernel, slot, *c, name, 0, 0, 0, {0, 0}};
+	configs[id] = (struct gw_config_entry){kernel, slot, *c, name, 0, 0, 0, {0, 0}, NULL};
 	gw_idmap_put(&config_map, key, id);
 	r = (struct gw_record_config){
 	        .id = id,

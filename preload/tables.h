@@ -21,6 +21,7 @@ struct gw_config_entry {
 	/** Launches written without their record, less records written without their launch; in
 	 * streams, in graphs. Entry 0: launches of kernels that could not be told. */
 	int32_t unpaired[2];
+	const struct gw_arguments *arguments; /**< of its first launch, NULL when not known */
 };
 
 /** Reserve the tables; false when there is no memory. */

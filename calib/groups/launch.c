@@ -17,7 +17,6 @@
 
 enum {
 	SAMPLES = 7,
-	STREAMS = 9,     /* that launches back to back are timed in */
 	BATCH = 200,     /* launches back to back, for the time of one */
 	MOST_WARPS = 32, /* of a block */
 	MOST_GRIDS = 10,
@@ -130,59 +129,27 @@ static void measure_regressions(struct launch *l)
 	gw_bench_curve(l->bench, GW_CURVE_launch_r2, warps, r2, NULL, n, "as launch_x1");
 }
 
-/* Seconds from start to start of empty kernels of one warp in the bench's stream; NaN: noted. */
-static double stream_period(struct launch *l)
-{
-	double seconds[SAMPLES];
-	size_t n = gw_bench_time(l->bench, l->empty, (struct gw_shape){1, 32, 0}, NULL, BATCH,
-	                         seconds, SAMPLES);
-
-	return gw_median(seconds, n);
-}
-
 /*
- * The same in STREAMS streams of their own, one after the other: from stream to stream it differs
- * by a tenth, within one by a thousandth. Returns how many.
- */
-static size_t stream_periods(struct launch *l, double *periods)
-{
-	CUstream own = l->bench->stream;
-	size_t n = 0;
-
-	for (unsigned i = 0; i < STREAMS; i++) {
-		CUstream s;
-
-		if (l->bench->cu->cuStreamCreate(&s, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
-			break;
-		l->bench->stream = s;
-		periods[n] = stream_period(l);
-		n += isnan(periods[n]) ? 0 : 1;
-		l->bench->stream = own;
-		l->bench->cu->cuStreamDestroy_v2(s);
-	}
-	return n;
-}
-
-/*
- * Empty kernels of one warp, back to back by stream and as a chain of graph nodes. What follows a
+ * Empty kernels of one warp, as a chain of graph nodes and back to back by stream. What follows a
  * node begins when the node has ended: of all there is without a profiler, its period comes
  * nearest to the time of a kernel alone, and is taken for it.
  */
 static bool measure_periods(struct launch *l)
 {
-	double stream[STREAMS], graph[SAMPLES];
-	size_t n = stream_periods(l, stream);
+	double stream[SAMPLES], graph[SAMPLES];
 	size_t nodes = gw_graph_periods(l->bench, l->empty, graph, SAMPLES);
+	size_t n = gw_bench_time(l->bench, l->empty, (struct gw_shape){1, 32, 0}, NULL, BATCH,
+	                         stream, SAMPLES);
 
-	l->period = stream_period(l); /* in the stream that the regressions use */
+	l->period = gw_median(stream, n);
 	l->duration = gw_median(graph, nodes);
 	gw_bench_samples(l->bench, "launch_period_stream", "seconds", stream, n, 1);
 	gw_bench_samples(l->bench, "launch_period_graph", "seconds", graph, nodes, 1);
 	if (n)
-		gw_bench_publish(l->bench, GW_PARAM_launch_period_stream, stream, n,
-		                 "empty kernels of one warp back to back, all queued before the "
-		                 "first runs; median of streams");
-	if (!n || !nodes || isnan(l->period)) {
+		gw_bench_publish(
+		        l->bench, GW_PARAM_launch_period_stream, stream, n,
+		        "empty kernels of one warp back to back, all queued before the first runs");
+	if (!n || !nodes) {
 		gw_bench_refuse(l->bench, GW_PARAM_launch_floor, "no graph could be run");
 		return false;
 	}
@@ -197,7 +164,7 @@ static bool measure_periods(struct launch *l)
 	for (size_t i = 0; i < n; i++)
 		stream[i] -= l->duration;
 	gw_bench_publish(l->bench, GW_PARAM_launch_gap_stream, stream, n,
-	                 "launch_period_stream less launch_floor; median of streams");
+	                 "launch_period_stream less launch_floor");
 	return true;
 }
 

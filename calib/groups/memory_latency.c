@@ -9,6 +9,8 @@
 #include "calib/levels.h"
 #include "calib/stats.h"
 
+/* Of the loads: the slowest of a hundred meet a refresh or worse. */
+static const double KEPT = 0.99;
 static const size_t KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30;
 
 enum {
@@ -102,19 +104,6 @@ static bool each_on_sms(struct latency *l, struct gw_chase_run run, const char *
 	return true;
 }
 
-/* Mean of the samples on either side of a split, without the slowest of a hundred: an average is
- * what a model multiplies, and a refresh or two would move it. */
-static double mean_between(const double *x, size_t n, double low, double high)
-{
-	double most = fmin(high, gw_sample_quantile(x, n, 0.99)), sum = 0;
-	size_t count = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (x[i] > low && x[i] <= most)
-			sum += x[i], count++;
-	return count ? sum / (double)count : NAN;
-}
-
 /* Near L2: lines that the SM has read before. */
 static void measure_l2_near(struct latency *l)
 {
@@ -124,7 +113,7 @@ static void measure_l2_near(struct latency *l)
 	if (!gw_chase_lay(&l->chase, L2_BYTES, GW_LINE) || !each_on_sms(l, run, "latency_l2"))
 		return;
 	for (unsigned i = 0; i < l->sm_count; i++)
-		samples[i] = mean_between(l->each + (size_t)i * run.loads, run.loads, 0, INFINITY);
+		samples[i] = gw_mean_within(l->each + (size_t)i * run.loads, run.loads, 0, KEPT);
 	gw_bench_publish(l->bench, GW_PARAM_lat_l2, samples, l->sm_count,
 	                 "pointer chase over 8 MiB that the SM has read before, ld.cg, each load "
 	                 "timed; mean, median of SMs");
@@ -150,7 +139,7 @@ static void measure_l2_far(struct latency *l)
 		struct gw_split split = gw_split_of(each, run.loads, 0, 0.99);
 
 		two += gw_split_is_two(&split, 0.1 * split.low);
-		samples[i] = mean_between(each, run.loads, split.boundary, INFINITY);
+		samples[i] = gw_mean_within(each, run.loads, split.boundary, KEPT);
 	}
 	if (two < l->sm_count) {
 		gw_bench_refuse(l->bench, GW_PARAM_lat_l2_far,
@@ -179,7 +168,7 @@ static void measure_dram(struct latency *l)
 	    !each_on_sms(l, run, "latency_dram"))
 		return;
 	for (unsigned i = 0; i < l->sm_count; i++)
-		samples[i] = mean_between(l->each + (size_t)i * run.loads, run.loads, 0, INFINITY);
+		samples[i] = gw_mean_within(l->each + (size_t)i * run.loads, run.loads, 0, KEPT);
 	gw_bench_publish(l->bench, GW_PARAM_lat_dram, samples, l->sm_count,
 	                 "pointer chase over 32 MiB after L2 was flushed, ld.cg, each load timed; "
 	                 "mean, median of SMs");
@@ -212,7 +201,7 @@ static void measure_translation(struct latency *l)
 
 	for (double pages = 4;
 	     n < MOST_POINTS && pages * GW_PAGE <= (double)l->chase.bytes * (1 + 1e-9);
-	     pages *= l->bench->quick ? 2 : sqrt(2)) {
+	     pages *= sqrt(2)) {
 		size_t footprint = (size_t)pages * GW_PAGE;
 		size_t stride = pages < PAGE_LINKS ? footprint / PAGE_LINKS : GW_PAGE;
 

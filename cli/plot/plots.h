@@ -60,6 +60,29 @@ struct plot_bars {
 	const struct plot_bar *bars;
 };
 
+/** The coalescing graph of a kernel (003, fig. 4.4). */
+struct plot_coalescing {
+	const char *kernel;
+	double lanes[32]; /**< mean lanes of a request by element of the coalescing range */
+	double outside;   /**< mean lanes outside of it */
+	unsigned bytes;   /**< of an element; 0: of several widths */
+	double degree, expectation, sectors; /**< 003's measures, and sectors per request, exact */
+};
+
+/** The locality graph of blocks as its matrix (003, 2.1). */
+struct plot_sharing {
+	const char *kernel;
+	size_t blocks;
+	const double *shared;     /**< [a * blocks + b]: sectors that both touch */
+	const char *const *names; /**< of the blocks, "(3, 0, 0)" */
+	double sp_score, degree_of_sharing;
+};
+
+/** 003, figs. 4.4 and 4.5. */
+struct svg *plot_coalescing(const struct plot_coalescing *data);
+/** 003, 2.1: the matrix, a square's side by the share of the row's block that is shared. */
+struct svg *plot_sharing(const struct plot_sharing *data);
+
 /** Fig. 5.9: the roofs of device @p device and every kernel at its intensity. */
 struct svg *plot_roofline(const struct plot_data *data, size_t device);
 /** Fig. 3.5: devices as points, kernels as half-lines. */

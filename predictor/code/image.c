@@ -5,9 +5,14 @@
 #include "predictor/code/image_parts.h"
 #include "predictor/code/kernel.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
-enum { PTX_HEAD = 4096, EM_CUDA_MACHINE = 190 };
+enum {
+	PTX_HEAD = 4096,
+	EM_CUDA_MACHINE = 190,
+	DIGEST_DIGITS = 40, /* of the hexadecimal SHA-1 in front of each cubin in CuPy's cache */
+};
 
 bool gw_scan_fault(const struct gw_image_scan *scan, const char *what, const uint8_t *at)
 {
@@ -113,11 +118,27 @@ static const char *elf_form(struct gw_bytes part)
 	return h.e_type == ET_EXEC || h.e_entry ? "executable" : "shared library";
 }
 
+/* Whether it is an entry of CuPy's cache; then what follows the digest. */
+static bool behind_digest(struct gw_bytes file, struct gw_bytes *rest)
+{
+	const char *form;
+
+	if (file.size < DIGEST_DIGITS)
+		return false;
+	for (size_t i = 0; i < DIGEST_DIGITS; i++)
+		if (!isxdigit(file.data[i]))
+			return false;
+	gw_bytes_slice(file, DIGEST_DIGITS, file.size - DIGEST_DIGITS, rest);
+	form = elf_form(*rest);
+	return form && strcmp(form, "cubin") == 0;
+}
+
 bool gw_images_open(struct gw_bytes file, struct gw_arena *arena, struct gw_images *out,
                     struct gw_fault *fault)
 {
 	struct gw_image_scan scan = {.file = file, .arena = arena, .out = out, .fault = fault};
 	const char *elf = elf_form(file);
+	struct gw_bytes rest;
 
 	*out = (struct gw_images){.form = elf ? elf : "PTX"};
 	*fault = (struct gw_fault){0};
@@ -130,6 +151,10 @@ bool gw_images_open(struct gw_bytes file, struct gw_arena *arena, struct gw_imag
 	if (gw_is_archive(file)) {
 		out->form = "archive";
 		return gw_scan_archive(&scan, file);
+	}
+	if (behind_digest(file, &rest)) {
+		out->form = "CuPy's cached cubin";
+		return scan_bare_cubin(&scan, rest);
 	}
 	if (elf && strcmp(elf, "cubin") == 0)
 		return scan_bare_cubin(&scan, file);

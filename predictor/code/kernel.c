@@ -11,7 +11,9 @@ enum {
 	BARRIERS_SHIFT = 20,
 	BARRIERS_MASK = 0x7f,
 	PARAM_SIZE_SHIFT = 18,
-	PARAMS_MAX = 4096
+	PARAMS_MAX = 4096,
+	RESERVED_FROM = 90,     /* processors whose linked cubins hold … */
+	RESERVED_SHARED = 1024, /* … what the system reserves in shared memory: CUDA 11.8 to 13.2 */
 };
 
 static bool refuse(struct gw_fault *fault, const char *what, uint64_t offset)
@@ -192,10 +194,27 @@ static uint32_t barriers_of(const struct gw_cubin *cubin, const Elf64_Shdr *text
 	return 0;
 }
 
+static void read_shared(const struct gw_cubin *cubin, const struct gw_cubin_kernel *from,
+                        struct gw_code_kernel *k)
+{
+	Elf64_Shdr section = {0};
+
+	if (from->shared ? !gw_elf_section(&cubin->elf, from->shared, &section) : !cubin->linked)
+		return; /* none of its own; what it calls may have some */
+	if (section.sh_size >= GW_CODE_UNKNOWN)
+		return;
+	k->static_shared = (uint32_t)section.sh_size;
+	if (cubin->linked && cubin->arch.number >= RESERVED_FROM &&
+	    k->static_shared >= RESERVED_SHARED) {
+		k->reserved_shared = RESERVED_SHARED;
+		k->static_shared -= RESERVED_SHARED;
+	}
+}
+
 static bool read_code(const struct gw_cubin *cubin, const struct gw_cubin_kernel *from,
                       struct gw_code_kernel *k, struct gw_fault *fault)
 {
-	Elf64_Shdr text, shared;
+	Elf64_Shdr text;
 
 	if (!gw_elf_section(&cubin->elf, from->text, &text) ||
 	    !gw_elf_section_bytes(&cubin->elf, &text, &k->code))
@@ -205,10 +224,7 @@ static bool read_code(const struct gw_cubin *cubin, const struct gw_cubin_kernel
 	if (k->registers == GW_CODE_UNKNOWN && text.sh_info >> REGISTERS_SHIFT)
 		k->registers = text.sh_info >> REGISTERS_SHIFT;
 	k->barriers = barriers_of(cubin, &text);
-	if (!from->shared && cubin->linked)
-		k->static_shared = 0;
-	else if (gw_elf_section(&cubin->elf, from->shared, &shared) && shared.sh_size < UINT32_MAX)
-		k->static_shared = (uint32_t)shared.sh_size;
+	read_shared(cubin, from, k);
 	for (int i = 0; i < GW_CODE_BANKS; i++)
 		if (!part(cubin, from->bank[i] ? from->bank[i] : cubin->bank[i], &k->bank[i]))
 			return refuse(fault, "a kernel's constants run over the end of the cubin",

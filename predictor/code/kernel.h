@@ -62,7 +62,8 @@ struct gw_code_kernel {
 	struct gw_code_arch arch;
 	struct gw_bytes code;         /**< machine code, not relocated */
 	uint32_t registers;           /**< per thread */
-	uint32_t static_shared;       /**< bytes per block, with what the system reserves there */
+	uint32_t static_shared;       /**< bytes per block, as the driver tells it: its own alone */
+	uint32_t reserved_shared;     /**< bytes that the system has in front of them */
 	uint32_t frame;               /**< local memory of its own frame, bytes per thread */
 	uint32_t min_stack;           /**< with the frames of what it calls, where that is known */
 	uint32_t crs_stack;           /**< call-return stack, bytes; old processors */

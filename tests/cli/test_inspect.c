@@ -25,14 +25,21 @@ static void text_is_as_reviewed(void **state)
 	shell_is_golden("inspect_program.txt");
 	assert_int_equal(shell("COLUMNS=60 " INSPECT "library.a"), 0);
 	shell_is_golden("inspect_archive_60.txt");
-	assert_int_equal(shell(INSPECT "--device=90 --kernel=power plain.fatbin"), 0);
+	assert_int_equal(shell(INSPECT "--arch=90 --kernel=power plain.fatbin"), 0);
 	shell_is_golden("inspect_kernel.txt");
+}
+
+static void machine_code_is_as_reviewed(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT "--sass --kernel=powers sm_90.cubin"), 0);
+	shell_is_golden("inspect_sass.txt");
 }
 
 static void json_is_as_reviewed(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(INSPECT "--json --device=80 zstd.fatbin"), 0);
+	assert_int_equal(shell(INSPECT "--json --arch=80 zstd.fatbin"), 0);
 	shell_is_golden("inspect.json");
 }
 
@@ -44,7 +51,8 @@ static void json_is_well_formed(void **state)
 	for (const char *const *file =
 	             (const char *const[]){"lto.fatbin", "program", "library.a", "sm_70.ptx", NULL};
 	     *file; file++)
-		assert_int_equal(shell(INSPECT "--json --ptx %s | python3 -m json.tool", *file), 0);
+		assert_int_equal(
+		        shell(INSPECT "--json --ptx --sass %s | python3 -m json.tool", *file), 0);
 }
 
 static void ptx_is_printed_as_it_was_compiled(void **state)
@@ -52,9 +60,43 @@ static void ptx_is_printed_as_it_was_compiled(void **state)
 	(void)state;
 	assert_int_equal(shell(INSPECT "--ptx sm_70.ptx | sed '1,/^PTX of/d' | diff - sm_70.ptx"),
 	                 0);
-	assert_int_equal(shell(INSPECT "--ptx --device=120 lz4.fatbin"), 0);
+	assert_int_equal(shell(INSPECT "--ptx --arch=120 lz4.fatbin"), 0);
 	shell_says(".target sm_90\n");
 	shell_says(".visible .entry powers(");
+}
+
+#define SAXPY INSPECT "--kernel=saxpy sm_70.ptx --launch='grid=80 block=128 "
+
+/* 10000 elements: 312 warps do all of it, one does half, the last seven none. */
+static void a_launch_is_evaluated(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SAXPY "args=10000,2.5,pointer,pointer'"), 0);
+	shell_says("global load                            626\n");
+	shell_says("global store                           313\n");
+	shell_says("of these divergent                       1\n");
+	shell_says("exact: every warp is covered");
+	assert_int_equal(shell(SAXPY "args=0x2710,1,?,?' --json | grep -A2 'global load'"), 0);
+	shell_says("\"least\": 626");
+	shell_says("\"most\": 626");
+}
+
+static void what_an_unknown_argument_leaves_open_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SAXPY "args=?,1,?,?'"), 0);
+	shell_says("0 to 640");
+	shell_says("not exact: line ");
+	assert_int_equal(shell(SAXPY "' --json | grep '\"exact\": false'"), 0);
+}
+
+static void accesses_of_a_launch_are_shown_and_drawn(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SAXPY "args=10000,1,pointer,pointer' --coalescing --plot=pictures"),
+	                 0);
+	shell_says("degree of coalescing 100.00%");
+	assert_int_equal(shell("ls pictures/*.svg"), 0);
 }
 
 /* One message, status 2. */
@@ -81,9 +123,25 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 	        "whole?");
 	refuses(INSPECT "/bin/sh", "/bin/sh: ");
 	shell_says("without device code; name the file that holds it");
-	refuses(INSPECT "--device=70 program", "no image runs on a GPU of compute capability 70; ");
+	refuses(INSPECT "--arch=70 program", "no image runs on a GPU of compute capability 70; ");
 	refuses(INSPECT "--kernel=nonsense program", "no kernel's name holds \"nonsense\"; ");
-	refuses(INSPECT "--device=big program", "--device");
+	refuses(INSPECT "--arch=big program", "--arch");
+	refuses(INSPECT "--coalescing program", "--coalescing is about a launch: give --launch");
+	refuses(INSPECT "--launch='grid=1 block=1' sm_80.cubin", "no PTX of such a kernel");
+}
+
+static void a_launch_that_can_not_be_gets_one_message(void **state)
+{
+	(void)state;
+	refuses(INSPECT "--launch='grid=4' sm_70.ptx", "needs grid= and block=, as in --launch=");
+	refuses(INSPECT "--launch='grid=4 block=0' sm_70.ptx", "block=0 is not one to three");
+	refuses(INSPECT "--launch='grid=4 grid=4' sm_70.ptx", "\"grid=4\" comes twice");
+	refuses(INSPECT "--launch='blok=4' sm_70.ptx", "\"blok=4\" is not known; it takes grid=");
+	refuses(SAXPY "args=1,2'", "takes 4 arguments, not 2; ? stands for");
+	refuses(SAXPY "args=pointer,2,0,0'",
+	        "argument 0, \"pointer\", does not fit its parameter of 4 bytes");
+	refuses(SAXPY "args=4294967296,2,0,0'", "argument 0");
+	refuses(SAXPY "args=1,2,0.5x,0'", "argument 2");
 }
 
 static void a_broken_image_does_not_hide_the_others(void **state)
@@ -113,9 +171,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(text_is_as_reviewed),
+	        cmocka_unit_test(machine_code_is_as_reviewed),
 	        cmocka_unit_test(json_is_as_reviewed),
 	        cmocka_unit_test(json_is_well_formed),
 	        cmocka_unit_test(ptx_is_printed_as_it_was_compiled),
+	        cmocka_unit_test(a_launch_is_evaluated),
+	        cmocka_unit_test(what_an_unknown_argument_leaves_open_is_told),
+	        cmocka_unit_test(accesses_of_a_launch_are_shown_and_drawn),
+	        cmocka_unit_test(a_launch_that_can_not_be_gets_one_message),
 	        cmocka_unit_test(bad_input_gets_one_message_with_file_place_and_remedy),
 	        cmocka_unit_test(a_broken_image_does_not_hide_the_others),
 	        cmocka_unit_test(a_name_from_a_file_can_not_drive_the_terminal),

@@ -184,6 +184,24 @@ static void containers_are_found_by_what_points_to_them(void **state)
 	}
 }
 
+static void a_cubin_of_cupys_cache_is_found_behind_its_digest(void **state)
+{
+	static const char digest[] = "dbf2f6259cd3cad580e769f1a3f89197e4246f0f";
+	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
+	size_t size = cubin.size + sizeof(digest) - 1;
+	uint8_t *file = gw_arena_array(&arena, size, 1);
+	struct gw_images images;
+	struct gw_fault fault;
+
+	(void)state;
+	memcpy(file, digest, sizeof(digest) - 1);
+	memcpy(file + sizeof(digest) - 1, cubin.data, cubin.size);
+	assert_true(gw_images_open((struct gw_bytes){file, size}, &arena, &images, &fault));
+	assert_int_equal(images.count, 1);
+	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_90");
+	assert_int_equal(images.image[0].offset, 40);
+}
+
 static void an_archive_names_its_members(void **state)
 {
 	struct gw_images images = corpus_images(&arena, "library.a", 4);
@@ -340,6 +358,7 @@ int main(void)
 	        cmocka_unit_test(a_family_is_read_from_the_compilers_note),
 	        cmocka_unit_test(programs_and_libraries_hold_fatbins),
 	        cmocka_unit_test(containers_are_found_by_what_points_to_them),
+	        cmocka_unit_test(a_cubin_of_cupys_cache_is_found_behind_its_digest),
 	        cmocka_unit_test(an_archive_names_its_members),
 	        cmocka_unit_test(code_for_the_linker_is_listed_but_not_read),
 	        cmocka_unit_test(the_closest_machine_code_is_chosen),

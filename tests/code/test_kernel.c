@@ -81,11 +81,23 @@ static void resources_are_those_of_cuobjdump(void **state)
 		assert_int_equal(k.registers, registers);
 		assert_int_equal(k.frame, stack);
 		assert_int_equal(k.min_stack, stack);
-		assert_int_equal(k.static_shared, shared);
+		assert_int_equal(k.static_shared + k.reserved_shared, shared);
 		assert_int_equal(k.bank[0].size, constant);
 		compared++;
 	}
 	assert_int_equal(compared, 3 * CUBINS);
+}
+
+/* sum[64] of the source; the system's part, which the driver does not count, is told apart. */
+static void static_shared_memory_is_that_of_the_source(void **state)
+{
+	(void)state;
+	for (unsigned c = 0; c < CUBINS; c++) {
+		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+
+		assert_int_equal(kernel_of(&cubin, REDUCE).static_shared, 256);
+		assert_int_equal(kernel_of(&cubin, SAXPY).static_shared, 0);
+	}
 }
 
 static void parameters_lie_as_in_the_source(void **state)
@@ -236,6 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(resources_are_those_of_cuobjdump),
+	        cmocka_unit_test(static_shared_memory_is_that_of_the_source),
 	        cmocka_unit_test(parameters_lie_as_in_the_source),
 	        cmocka_unit_test(launch_bounds_are_those_of_the_source),
 	        cmocka_unit_test(barriers_are_counted),

@@ -2,11 +2,13 @@
  *
  * A second reader of gpuwatch's log, for the proof only: written from record.def, sharing
  * no code with the writer or with `gpuwatch report`. It is strict: anything odd ends it.
- *   logdump FILE…   prints, over all files,
+ *   logdump [--launches] FILE…   prints, over all files,
  *     K graph count measured no-call grid block cluster dynamic-shared name
  *     C counter value          D degraded text          H header string
  *     X duplicates N           launches that are in the log twice
  *     X end N                  files that were closed in good order
+ *   and with --launches, for each measured launch in the log's order, times in ns,
+ *     L start duration name
  */
 #include "predictor/record.h"
 
@@ -36,6 +38,7 @@ static struct once *seen;
 static size_t seen_count, seen_room;
 static uint64_t totals[GW_COUNTERS], current[GW_COUNTERS];
 static uint64_t duplicates, ends;
+static int each_launch;
 
 static const char *const counter_names[] = {
 #define COUNTER(name, meaning) #name,
@@ -67,6 +70,16 @@ static void *grown(void *rows_, uint32_t *count, uint32_t id, size_t size)
 	return rows_;
 }
 
+static void print_launch(const struct gw_record_launch *l)
+{
+	uint32_t kernel = rows[l->config].config.kernel;
+
+	if (kernel >= kernel_count || !kernels[kernel].name)
+		fail("launch of an unknown kernel", kernel);
+	printf("L\t%llu\t%llu\t%s\n", (unsigned long long)l->start_ns,
+	       (unsigned long long)l->duration_ns, kernels[kernel].name);
+}
+
 static void take_launch(const struct gw_record_launch *l)
 {
 	int graph = (l->flags & GW_LAUNCH_GRAPH) != 0;
@@ -78,6 +91,8 @@ static void take_launch(const struct gw_record_launch *l)
 	rows[l->config].no_call[graph] += (l->flags & GW_LAUNCH_NO_CALL) != 0;
 	if (!(l->flags & GW_LAUNCH_MEASURED) || !l->start_ns)
 		return;
+	if (each_launch)
+		print_launch(l);
 	if (seen_count == seen_room) {
 		seen_room = seen_room ? 2 * seen_room : 4096;
 		seen = realloc(seen, seen_room * sizeof *seen);
@@ -221,7 +236,8 @@ static void read_blocks(FILE *in)
 
 int main(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++) {
+	each_launch = argc > 1 && !strcmp(argv[1], "--launches");
+	for (int i = 1 + each_launch; i < argc; i++) {
 		FILE *in = fopen(argv[i], "rb");
 
 		path = argv[i];

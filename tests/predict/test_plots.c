@@ -190,9 +190,46 @@ static void many_names_keep_apart(void **state)
 	svg_free(s);
 }
 
+static void a_coalescing_graph_says_003_s_measures(void **state)
+{
+	struct plot_coalescing graph = {.kernel = "stencil<2>",
+	                                .bytes = 4,
+	                                .outside = 16,
+	                                .degree = 0.5,
+	                                .expectation = 8,
+	                                .sectors = 7.5};
+	struct svg *s;
+
+	(void)state;
+	for (unsigned i = 0; i < 16; i++)
+		graph.lanes[i] = 1;
+	s = plot_coalescing(&graph);
+	well_formed(s);
+	holds(s, "Coalescing graph of stencil&lt;2&gt;");
+	holds(s, "Degree of coalescing 50%, sector expectation 8, sectors per request 7.5");
+	svg_free(s);
+}
+
+static void a_locality_graph_shows_every_block_and_what_is_shared(void **state)
+{
+	static const double shared[] = {40, 8, 0, 8, 40, 10, 0, 10, 40};
+	static const char *const names[] = {"(0, 0, 0)", "(1, 0, 0)", "(2, 0, 0)"};
+	struct plot_sharing matrix = {"gemm", 3, shared, names, 1.0 / 3, 1};
+	struct svg *s = plot_sharing(&matrix);
+
+	(void)state;
+	well_formed(s);
+	holds(s, "(2, 0, 0)");
+	holds(s, "(1, 0, 0) and (2, 0, 0): 10 of 40 sectors");
+	holds(s, "SpScore 0.3333, degree of sharing 100%");
+	svg_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_coalescing_graph_says_003_s_measures),
+	        cmocka_unit_test(a_locality_graph_shows_every_block_and_what_is_shared),
 	        cmocka_unit_test(a_roofline_shows_its_device_and_every_kernel),
 	        cmocka_unit_test(a_quadrant_shows_every_device_and_kernel),
 	        cmocka_unit_test(a_degradation_shows_both_steps_and_what_was_measured),

@@ -49,6 +49,23 @@ static void count_times_none(void **state)
 	outcome_free(o);
 }
 
+/* Every launch but those of graphs, which are not seen one by one. */
+static void arguments_of_each_configuration_are_kept_once(void **state)
+{
+	struct outcome *o = under("everything", NULL, NULL);
+	uint64_t configurations = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < only_log(o)->kernels; i++)
+		configurations += !only_log(o)->kernel[i].graph;
+	assert_in_range(configurations, 2, 100);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_arguments], configurations);
+	outcome_free(o);
+	o = under("everything", "GPUWATCH_MODE=count", NULL);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_arguments], 0);
+	outcome_free(o);
+}
+
 static void refused_and_captured_launches_are_told_apart(void **state)
 {
 	struct outcome *o = under("everything", NULL, NULL);
@@ -330,6 +347,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(audit_times_every_kernel),
 	        cmocka_unit_test(count_times_none),
+	        cmocka_unit_test(arguments_of_each_configuration_are_kept_once),
 	        cmocka_unit_test(refused_and_captured_launches_are_told_apart),
 	        cmocka_unit_test(mode_off_writes_nothing),
 	        cmocka_unit_test(disabled_writes_nothing),

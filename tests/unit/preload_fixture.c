@@ -13,7 +13,8 @@
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:gw_idmap_put\nleak:preload/join.c\nleak:gw_config_of_activity\n";
+	return "leak:gw_idmap_put\nleak:preload/join.c\nleak:gw_config_of_activity\n"
+	       "leak:gw_arguments_arrived\nleak:preload/code.c\n";
 }
 
 struct gw_hot gw_hot;

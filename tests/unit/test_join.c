@@ -17,6 +17,7 @@ static struct {
 	uint64_t duration;
 	double seconds;
 } met[64];
+static uint32_t wrong; /* meetings of a launch with another's record, told by the duration */
 static uint32_t met_count, lost[64], lost_count, uncalled_count;
 static uint64_t now = 1000000000000;
 static struct gw_config_entry configs[4];
@@ -34,6 +35,7 @@ uint64_t gw_now_ns(void)
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds)
 {
+	wrong += a && a->end - a->start != r->known;
 	met[met_count % COUNT(met)].launch = r->known;
 	met[met_count % COUNT(met)].duration = a ? a->end - a->start : 0;
 	met[met_count++ % COUNT(met)].seconds = seconds;
@@ -147,6 +149,38 @@ static void records_that_come_out_of_order_are_put_in_order(void **state)
 	gw_join_batch(false);
 	for (uint32_t i = 1; i <= 4; i++)
 		assert_met(i - 1, i, i * 10);
+}
+
+/*
+ * Two threads take turns on one stream; libcupti hands out what the second launched, thousands of
+ * records, before what the first did. Each turn begins with a kernel of the thread's own.
+ */
+static void threads_whose_buffers_come_late_keep_their_launches(void **state)
+{
+	enum { TURNS = 40, TURN = 200 };
+	uint32_t number = 0;
+
+	(void)state;
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		launch(STREAM_A, 2 + turn % 2, ++number);
+		for (uint32_t i = 1; i < TURN; i++)
+			launch(STREAM_A, 1, ++number);
+	}
+	wrong = 0;
+	for (uint32_t half = 0; half < 2; half++) {
+		for (uint32_t turn = 1 - half; turn < TURNS; turn += 2) {
+			uint32_t first = turn * TURN + 1;
+
+			record(STREAM_A, 2 + turn % 2, first, first);
+			for (uint32_t i = 1; i < TURN; i++)
+				record(STREAM_A, 1, first + i, first + i);
+		}
+		gw_join_batch(false);
+	}
+	assert_int_equal(met_count, TURNS * TURN);
+	assert_int_equal(wrong, 0);
+	assert_int_equal(uncalled_count, 0);
+	assert_int_equal(gw_join_waiting(), 0);
 }
 
 static void the_order_holds_where_correlation_ids_wrap(void **state)
@@ -415,6 +449,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	        T(launches_of_a_stream_meet_records_in_order),
 	        T(records_that_come_out_of_order_are_put_in_order),
+	        T(threads_whose_buffers_come_late_keep_their_launches),
 	        T(the_order_holds_where_correlation_ids_wrap),
 	        T(streams_do_not_mix),
 	        T(a_record_that_is_missing_costs_its_launch_only),

@@ -133,6 +133,20 @@ static void too_few_or_equal_samples_are_not_divided(void **unused)
 	close_to(gw_split_of(x, GW_SPLIT_LEAST, 0, 1).boundary, 3, 0);
 }
 
+static void the_mean_leaves_out_what_is_low_or_slow(void **unused)
+{
+	double x[100];
+
+	(void)unused;
+	for (size_t i = 0; i < 100; i++)
+		x[i] = (double)(i + 1);
+	x[99] = 1e6;
+	close_to(gw_mean_within(x, 100, 0, 0.99), 50, 1e-9);    /* 1 to 99 */
+	close_to(gw_mean_within(x, 100, 49, 0.99), 74.5, 1e-9); /* 50 to 99 */
+	assert_true(isnan(gw_mean_within(x, 100, 2e6, 0.99)));
+	assert_true(isnan(gw_mean_within(x, 0, 0, 0.99)));
+}
+
 /* 300 up to 16, 320 from 64 on, half way at 32: the crossing lies there. */
 static void a_step_is_found_with_its_levels_and_place(void **unused)
 {
@@ -247,6 +261,7 @@ int main(void)
 	        cmocka_unit_test(populations_too_near_are_not_two),
 	        cmocka_unit_test(stragglers_neither_move_the_boundary_nor_count),
 	        cmocka_unit_test(too_few_or_equal_samples_are_not_divided),
+	        cmocka_unit_test(the_mean_leaves_out_what_is_low_or_slow),
 	        cmocka_unit_test(a_step_is_found_with_its_levels_and_place),
 	        cmocka_unit_test(a_level_curve_has_no_step),
 	        cmocka_unit_test(a_step_down_is_none),

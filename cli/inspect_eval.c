@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/inspect_eval.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/demangle.h"
+#include "cli/inspect_launch.h"
+#include "cli/number.h"
+#include "cli/say.h"
+#include "cli/table.h"
+#include "predictor/code/ptx_report.h"
+
+enum { MEMORY = 1 << 29 }; /* bytes of the analysis of one kernel */
+
+/** A kernel at the launch. */
+struct evaluated {
+	const struct inspect_job *job;
+	char *plain; /* its demangled name */
+	struct gw_arena arena;
+	struct inspect_arguments arguments;
+	struct gw_eval_launch launch;
+	struct gw_ir_program program;
+	struct gw_eval_report report;
+	struct gw_access_counts counts;
+	bool exact;
+	const char *why; /* why nothing is told of it; NULL: it is */
+};
+
+/* False after a message: the arguments don't fit. Takes @p plain. */
+static bool evaluate(struct evaluated *e, const struct inspect_view *view, const struct gw_ptx *ptx,
+                     uint32_t index, char *plain)
+{
+	const struct gw_ptx_kernel *k = &ptx->kernels[index];
+	struct gw_ptx_fault fault;
+
+	*e = (struct evaluated){.job = view->job, .plain = plain};
+	gw_arena_init(&e->arena, MEMORY);
+	if (!inspect_arguments_make(&e->arguments, view->job->launch, e->plain, k->params,
+	                            k->param_count))
+		return false;
+	e->launch = (struct gw_eval_launch){
+	        .config = view->job->launch->config,
+	        .arguments = {e->arguments.bytes, e->arguments.size},
+	        .argument_known = e->arguments.known,
+	};
+	if (!gw_ptx_lower(ptx, index, &e->arena, &e->program, &fault)) {
+		e->why = fault.what;
+		return true;
+	}
+	e->why = gw_eval_grid(&e->program, &e->launch, NULL, NULL, NULL, &e->arena, &e->report);
+	if (e->why)
+		return true;
+	gw_access_count(&e->program, &e->report, &e->counts);
+	e->exact = e->report.coverage == GW_COVER_EXACT && e->report.control_known &&
+	           e->report.complete && !e->program.open_calls;
+	return true;
+}
+
+static void evaluated_end(struct evaluated *e)
+{
+	gw_arena_free(&e->arena);
+	inspect_arguments_free(&e->arguments);
+	free(e->plain);
+}
+
+/* "1,024", or "512 to 1,024", or "at least 512". */
+static const char *range(const struct gw_eval_count *c, char out[100])
+{
+	struct gw_text least, most;
+
+	gw_count(&least, c->least);
+	gw_count(&most, c->most);
+	if (c->least == c->most)
+		snprintf(out, 100, "%s", least.s);
+	else if (isfinite(c->most))
+		snprintf(out, 100, "%s to %s", least.s, most.s);
+	else
+		snprintf(out, 100, "at least %s", least.s);
+	return out;
+}
+
+static void row(struct gw_table *table, const char *what, const struct gw_eval_count *c)
+{
+	char text[100];
+
+	if (c->most == 0)
+		return;
+	gw_table_cell(table, what);
+	gw_table_cell(table, range(c, text));
+}
+
+static const char *const barrier_names[GW_IR_BARRIERS] = {
+        "block barrier", "warp barrier", "cluster barrier", "wait for copies", "mbarrier"};
+
+static void counts_text(const struct evaluated *e)
+{
+	static const struct gw_table_column columns[] = {{"OPERATION", false, false, 0},
+	                                                 {"EXECUTED BY A WARP", true, false, 0}};
+	struct gw_table *table = gw_table_new(columns, 2);
+	char what[64];
+
+	for (unsigned s = 0; s < GW_IR_SPACES; s++)
+		for (unsigned k = 0; k < GW_ACCESS_KINDS; k++) {
+			snprintf(what, sizeof(what), "%s %s", gw_ir_space_name(s),
+			         gw_access_name(k));
+			row(table, what, &e->counts.by[s][k]);
+		}
+	for (unsigned b = 0; b < GW_IR_BARRIERS; b++)
+		row(table, barrier_names[b], &e->counts.barriers[b]);
+	row(table, "conditional branch", &e->report.branches);
+	row(table, "of these divergent", &e->report.divergent);
+	gw_table_print(table, stdout, gw_width(), 4);
+	gw_table_free(table);
+}
+
+static void loops_text(const struct evaluated *e)
+{
+	for (uint32_t i = 0; i < e->program.loop_count; i++) {
+		const struct gw_eval_trips *t = &e->report.trips[i];
+		const struct gw_eval_count trips = {t->least, t->most};
+		struct gw_text entries;
+		char text[100];
+
+		if (t->entries > 0)
+			printf("    a loop of depth %u: entered %s times by a warp, its head run "
+			       "%s times each\n",
+			       e->program.loops[i].depth, gw_count(&entries, t->entries),
+			       range(&trips, text));
+	}
+}
+
+static const char *coverage(const struct gw_eval_report *r)
+{
+	static const char *const names[] = {
+	        [GW_COVER_EXACT] = "every warp is covered",
+	        [GW_COVER_SAMPLED] = "scaled up from chosen warps",
+	        [GW_COVER_NONE] = "no warp could be run to its end",
+	};
+
+	return names[r->coverage];
+}
+
+static void reasons_text(const struct evaluated *e)
+{
+	struct gw_text warps;
+
+	printf("    %s%s; %s of %" PRIu64 " warps were run\n", e->exact ? "exact: " : "",
+	       coverage(&e->report), gw_count(&warps, (double)e->report.warps_run),
+	       e->report.warps);
+	if (e->program.open_calls)
+		printf("    not exact: it calls what is not in the text\n");
+	for (uint32_t i = 0; i < e->report.reason_count; i++)
+		printf("    not exact: line %" PRIu32 ": %s\n", e->report.reasons[i].source,
+		       gw_why_text(e->report.reasons[i].why));
+}
+
+static int coalescing(const struct evaluated *e, struct gw_bytes ptx, json_t **json)
+{
+	return inspect_coalescing(e->job, e->plain, &e->program, &e->launch, ptx, json);
+}
+
+static int one_text(const struct evaluated *e, const struct inspect_view *view)
+{
+	const struct gw_config *c = &e->job->launch->config;
+	char name[1024], code[24];
+
+	printf("\n%s%s%s as %s, grid %u x %u x %u, block %u x %u x %u\n\n",
+	       gw_ink(stdout, GW_INK_BOLD), gw_printable(name, sizeof(name), e->plain),
+	       gw_ink(stdout, GW_INK_OFF), inspect_code(view->image, code), c->grid.x, c->grid.y,
+	       c->grid.z, c->block.x, c->block.y, c->block.z);
+	if (e->why) {
+		printf("    nothing is told: %s\n", e->why);
+		return 0;
+	}
+	counts_text(e);
+	loops_text(e);
+	reasons_text(e);
+	if (!e->job->coalescing)
+		return 0;
+	printf("\n");
+	return coalescing(e, view->bytes, NULL);
+}
+
+static json_t *count_json(const struct gw_eval_count *c)
+{
+	return json_pack("{s:o, s:o}", "least", gw_json_number(c->least), "most",
+	                 gw_json_number(c->most));
+}
+
+static json_t *counts_json(const struct evaluated *e)
+{
+	json_t *o = json_object();
+	char what[64];
+
+	for (unsigned s = 0; s < GW_IR_SPACES; s++)
+		for (unsigned k = 0; k < GW_ACCESS_KINDS; k++) {
+			snprintf(what, sizeof(what), "%s %s", gw_ir_space_name(s),
+			         gw_access_name(k));
+			if (e->counts.by[s][k].most > 0)
+				json_object_set_new(o, what, count_json(&e->counts.by[s][k]));
+		}
+	for (unsigned b = 0; b < GW_IR_BARRIERS; b++)
+		if (e->counts.barriers[b].most > 0)
+			json_object_set_new(o, barrier_names[b],
+			                    count_json(&e->counts.barriers[b]));
+	return o;
+}
+
+static json_t *loops_json(const struct evaluated *e)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < e->program.loop_count; i++) {
+		const struct gw_eval_trips *t = &e->report.trips[i];
+
+		json_array_append_new(list, json_pack("{s:I, s:o, s:o, s:o}", "depth",
+		                                      (json_int_t)e->program.loops[i].depth,
+		                                      "entries", gw_json_number(t->entries),
+		                                      "least", gw_json_number(t->least), "most",
+		                                      gw_json_number(t->most)));
+	}
+	return list;
+}
+
+static json_t *reasons_json(const struct evaluated *e)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < e->report.reason_count; i++)
+		json_array_append_new(
+		        list,
+		        json_pack("{s:I, s:o}", "line", (json_int_t)e->report.reasons[i].source,
+		                  "why", gw_json_text(gw_why_text(e->report.reasons[i].why))));
+	return list;
+}
+
+static int one_json(const struct evaluated *e, const struct inspect_view *view, json_t *list)
+{
+	json_t *o = json_object(), *accesses = NULL;
+	int status = 0;
+
+	json_object_set_new(o, "kernel", gw_json_text(e->plain));
+	json_object_set_new(o, "why_not", e->why ? gw_json_text(e->why) : json_null());
+	if (!e->why) {
+		json_object_set_new(o, "exact", json_boolean(e->exact));
+		json_object_set_new(o, "coverage", json_string(coverage(&e->report)));
+		json_object_set_new(o, "warps", gw_json_count(e->report.warps));
+		json_object_set_new(o, "warp_executions", counts_json(e));
+		json_object_set_new(o, "branches", count_json(&e->report.branches));
+		json_object_set_new(o, "divergent", count_json(&e->report.divergent));
+		json_object_set_new(o, "loops", loops_json(e));
+		json_object_set_new(o, "reasons", reasons_json(e));
+		if (e->job->coalescing) {
+			status = coalescing(e, view->bytes, &accesses);
+			json_object_set_new(o, "coalescing", accesses);
+		}
+	}
+	json_array_append_new(list, o);
+	return status;
+}
+
+/* Each kernel of the image that is wanted; as text where @p list is NULL. */
+static int all(const struct inspect_view *view, json_t *list)
+{
+	struct gw_ptx_fault fault;
+	struct gw_arena arena;
+	struct gw_ptx ptx;
+	int count = 0;
+
+	gw_arena_init(&arena, MEMORY);
+	if (!gw_ptx_parse(view->bytes, &arena, &ptx, &fault)) {
+		gw_error("%s: image %zu: PTX line %" PRIu32 ": %s", view->job->path, view->number,
+		         fault.line, fault.what);
+		count = -1;
+	}
+	for (uint32_t i = 0; count >= 0 && i < ptx.kernel_count; i++) {
+		struct evaluated e;
+		int status = 0;
+		char *plain;
+
+		plain = gw_demangle(ptx.kernels[i].name);
+		if (!inspect_kernel_wanted(view->job, ptx.kernels[i].name, plain)) {
+			free(plain);
+			continue;
+		}
+		count = evaluate(&e, view, &ptx, i, plain) ? count + 1 : -1;
+		if (count > 0)
+			status = list ? one_json(&e, view, list) : one_text(&e, view);
+		if (status)
+			count = -1;
+		evaluated_end(&e);
+	}
+	gw_arena_free(&arena);
+	return count;
+}
+
+int inspect_eval_text(const struct inspect_view *view)
+{
+	return all(view, NULL);
+}
+
+int inspect_eval_json(const struct inspect_view *view, json_t **out)
+{
+	*out = json_array();
+	return all(view, *out);
+}

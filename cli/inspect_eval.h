@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A described launch of the kernels in a PTX image, evaluated: counts, loops, accesses. */
+#ifndef GW_INSPECT_EVAL_H
+#define GW_INSPECT_EVAL_H
+
+#include "cli/inspect.h"
+#include "predictor/code/eval.h"
+
+/** Evaluate the launch of @p view->job for each kernel of the PTX image that is wanted, and print
+ * it. Returns how many there were; -1 after a message. */
+int inspect_eval_text(const struct inspect_view *view);
+
+/** The same as JSON, into *@p out, a list. */
+int inspect_eval_json(const struct inspect_view *view, json_t **out);
+
+/**
+ * Analyse the accesses of kernel @p name (demangled) at a launch; @p ptx is its text. Print them,
+ * or set *@p json where it is not NULL, and write the job's pictures. 0, or -1 after a message.
+ */
+int inspect_coalescing(const struct inspect_job *job, const char *name,
+                       const struct gw_ir_program *program, const struct gw_eval_launch *launch,
+                       struct gw_bytes ptx, json_t **json);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An image with the kernels in it that are wanted, named as people read them. */
+#include "cli/inspect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/demangle.h"
+#include "cli/memory.h"
+
+enum { IMAGE_MAX = 1 << 30 }; /* bytes of an image, unpacked, and of what is known of it */
+
+const char *inspect_code(const struct gw_image *image, char *out)
+{
+	if (image->kind == GW_IMAGE_OTHER)
+		snprintf(out, 24, "code %u", image->entry_kind);
+	else
+		gw_code_arch_text(image->arch, image->kind == GW_IMAGE_PTX, out);
+	return out;
+}
+
+bool inspect_wanted(const struct inspect_job *job, size_t index)
+{
+	size_t first = index;
+
+	if (!job->arch)
+		return true;
+	while (first &&
+	       job->images.image[first - 1].container == job->images.image[index].container)
+		first--;
+	return gw_image_choose(&job->images.image[first], gw_images_together(&job->images, first),
+	                       job->arch) == &job->images.image[index];
+}
+
+/* A fault inside an image that is not packed has a place in the file, too. */
+static bool fault_in(const struct inspect_view *view, struct gw_fault *fault)
+{
+	fault->offset = view->image->offset +
+	                (view->image->compression == GW_COMPRESSION_NONE ? fault->offset : 0);
+	return false;
+}
+
+bool inspect_kernel_wanted(const struct inspect_job *job, const char *name, const char *plain)
+{
+	return !job->kernel || strstr(name, job->kernel) || strstr(plain, job->kernel);
+}
+
+/* All names of a cubin at a time: some need a process of their own to be demangled. */
+static char **plain_names(const struct gw_cubin *cubin)
+{
+	const char **names = gw_alloc(cubin->count * sizeof(*names));
+	char **plain = gw_alloc(cubin->count * sizeof(*plain));
+
+	for (uint32_t i = 0; i < cubin->count; i++)
+		names[i] = cubin->kernel[i].name;
+	gw_demangle_many(names, plain, cubin->count);
+	free(names);
+	return plain;
+}
+
+static bool read_kernels(struct inspect_view *view, struct gw_fault *fault)
+{
+	struct gw_cubin *cubin = &view->cubin;
+	bool good = true;
+	char **plain;
+
+	if (!gw_cubin_open(view->bytes, &view->arena, cubin, fault))
+		return fault_in(view, fault);
+	plain = plain_names(cubin);
+	view->plain = gw_alloc(cubin->count * sizeof(*view->plain));
+	view->kernel = gw_alloc(cubin->count * sizeof(*view->kernel));
+	for (uint32_t i = 0; i < cubin->count; i++) {
+		if (good && inspect_kernel_wanted(view->job, cubin->kernel[i].name, plain[i])) {
+			view->plain[view->count] = gw_copy(plain[i]);
+			good = gw_cubin_kernel(cubin, i, &view->arena, &view->kernel[view->count++],
+			                       fault);
+		}
+		free(plain[i]);
+	}
+	free(plain);
+	return good || fault_in(view, fault);
+}
+
+bool inspect_view_begin(struct inspect_view *view, const struct inspect_job *job, size_t index,
+                        struct gw_fault *fault)
+{
+	*view = (struct inspect_view){
+	        .job = job, .image = &job->images.image[index], .number = index + 1};
+	gw_arena_init(&view->arena, IMAGE_MAX);
+	if (view->image->kind == GW_IMAGE_OTHER)
+		return true;
+	if (!gw_image_bytes(view->image, &view->arena, &view->bytes, fault))
+		return false;
+	return view->image->kind != GW_IMAGE_CUBIN || read_kernels(view, fault);
+}
+
+void inspect_view_end(struct inspect_view *view)
+{
+	gw_arena_free(&view->arena);
+	for (size_t i = 0; i < view->count; i++)
+		free(view->plain[i]);
+	free(view->plain);
+	free(view->kernel);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch-workloads: the development set as a program. */
+#include "kernels/workloads/runner.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <cuda_runtime_api.h>
+
+#include "cli/options.h"
+#include "cli/say.h"
+
+struct values {
+	bool list, json, check, cold, interleave, print_args;
+	struct gw_words only;
+	const char *size;
+	uint64_t repeat, seed;
+};
+
+static const struct gw_option options[] = {
+        {.name = "list",
+         .type = GW_OPTION_FLAG,
+         .offset = offsetof(struct values, list),
+         .meaning = "list what would run, without a GPU"},
+        {.name = "json",
+         .type = GW_OPTION_FLAG,
+         .offset = offsetof(struct values, json),
+         .meaning = "print a JSON object per line"},
+        {.name = "only",
+         .type = GW_OPTION_LIST,
+         .argument = "GLOB",
+         .offset = offsetof(struct values, only),
+         .meaning = "workloads or families of this name (* and ?); may be repeated"},
+        {.name = "size",
+         .type = GW_OPTION_CHOICE,
+         .argument = "SIZE",
+         .choices = "0|1|2|3|4|5|all",
+         .offset = offsetof(struct values, size),
+         .meaning = "one of the six sizes, or all"},
+        {.name = "repeat",
+         .type = GW_OPTION_COUNT,
+         .argument = "N",
+         .high = 1e6,
+         .offset = offsetof(struct values, repeat),
+         .meaning = "measured rounds; 10 when not given"},
+        {.name = "check",
+         .type = GW_OPTION_FLAG,
+         .offset = offsetof(struct values, check),
+         .meaning = "compare results with a reference on the CPU, before measuring"},
+        {.name = "seed",
+         .type = GW_OPTION_COUNT,
+         .argument = "S",
+         .high = 4294967295.0,
+         .offset = offsetof(struct values, seed),
+         .meaning = "of the random inputs; a fresh one when not given"},
+        {.name = "cold",
+         .type = GW_OPTION_FLAG,
+         .offset = offsetof(struct values, cold),
+         .meaning = "overwrite the L2 before each measured launch"},
+        {.name = "interleave",
+         .type = GW_OPTION_FLAG,
+         .offset = offsetof(struct values, interleave),
+         .meaning = "all that is chosen in turn, round by round, instead of one after the other"},
+        {.name = "print-args",
+         .type = GW_OPTION_FLAG,
+         .offset = offsetof(struct values, print_args),
+         .meaning = "with --json: each argument's bytes, in hexadecimal as they lie in memory"},
+        {0},
+};
+
+static bool print_args, print_json;
+
+static bool chosen(const struct values *v, const struct wl_info *info)
+{
+	for (size_t i = 0; i < v->only.count; i++)
+		if (wl_glob(v->only.word[i], info->name) || wl_glob(v->only.word[i], info->family))
+			return true;
+	return v->only.count == 0;
+}
+
+/* Cases to run, in the order of the list; NULL when there are none. */
+static struct wl_choice *choose(const struct values *v, unsigned *count)
+{
+	struct wl_choice *choice = calloc((size_t)wl_count * WL_SIZES, sizeof(*choice));
+	unsigned from = 0, to = WL_SIZES - 1;
+
+	*count = 0;
+	if (strcmp(v->size, "all") != 0)
+		from = to = (unsigned)(v->size[0] - '0');
+	for (unsigned w = 0; choice && w < wl_count; w++)
+		for (unsigned s = from; chosen(v, &wl_infos[w]) && s <= to; s++)
+			choice[(*count)++] = (struct wl_choice){w, s};
+	return choice;
+}
+
+static void list(const struct values *v)
+{
+	for (unsigned w = 0; w < wl_count; w++) {
+		const struct wl_info *i = &wl_infos[w];
+
+		if (!chosen(v, i))
+			continue;
+		if (v->json)
+			printf("{\"workload\": \"%s\", \"family\": \"%s\", \"measure\": \"%s\", "
+			       "\"meaning\": \"%s\", \"sizes\": [",
+			       i->name, i->family, i->measure, i->meaning);
+		else
+			printf("%-20s %-10s", i->name, i->family);
+		for (unsigned s = 0; s < WL_SIZES; s++)
+			printf(v->json ? "%s%llu" : "%s %llu", v->json && s ? ", " : "",
+			       (unsigned long long)i->sizes[s]);
+		printf(v->json ? "]}\n" : " %s: %s\n", i->measure, i->meaning);
+	}
+}
+
+/* A number of JSON; unknown is null. */
+static void json_number(const char *name, double value)
+{
+	if (isfinite(value))
+		printf(", \"%s\": %.9g", name, value);
+	else
+		printf(", \"%s\": null", name);
+}
+
+static void json_args(const struct wl_launch *l)
+{
+	printf(", \"args\": [");
+	for (unsigned a = 0; a < l->arg_count; a++) {
+		printf("%s\"", a ? ", " : "");
+		for (size_t b = 0; b < l->arg_size[a]; b++)
+			printf("%02x", l->args[l->arg_offset[a] + b]);
+		printf("\"");
+	}
+	printf("]");
+}
+
+static void json_truth(const struct wl_launch *l)
+{
+	const char *comma = "";
+
+	printf(", \"truth\": {");
+	for (unsigned t = 0; t < WL_TRUTHS; t++)
+		if (isfinite(l->truth[t])) {
+			printf("%s\"%s\": %.15g", comma, wl_truth_names[t], l->truth[t]);
+			comma = ", ";
+		}
+	printf("}");
+}
+
+static void json_check(const struct wl_check *k)
+{
+	printf(", \"check\": {\"compared\": %llu, \"wrong\": %llu, \"worst\": %.3g, \"first\": "
+	       "\"%s\"}",
+	       (unsigned long long)k->compared, (unsigned long long)k->wrong, k->worst, k->first);
+}
+
+static void json_attributes(const struct wl_launch *l)
+{
+	struct cudaFuncAttributes a;
+
+	wl_must(cudaFuncGetAttributes(&a, l->function), l->kernel);
+	printf(", \"registers\": %d, \"static_shared\": %zu, \"local\": %zu", a.numRegs,
+	       a.sharedSizeBytes, a.localSizeBytes);
+}
+
+static void report_json(const struct wl_job *job, const struct wl_result *r, unsigned i)
+{
+	const struct wl_case *c = &r->c;
+	const struct wl_launch *l = &c->launch[i];
+
+	printf("{\"workload\": \"%s\", \"family\": \"%s\", \"size\": %u, \"n\": %llu, "
+	       "\"seed\": %u, \"launch\": %u, \"kernel\": \"%s\", \"grid\": [%u, %u, %u], "
+	       "\"block\": [%u, %u, %u], \"dynamic_shared\": %zu",
+	       c->info->name, c->info->family, c->size, (unsigned long long)c->n, c->seed, i,
+	       l->kernel, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+	       l->dynamic_shared);
+	json_attributes(l);
+	printf(", \"cold\": %s, \"launches\": %llu", job->cold ? "true" : "false",
+	       (unsigned long long)job->repeat);
+	json_number("event_seconds", wl_median(job, r, i));
+	json_number("event_mad_seconds", wl_spread(job, r, i));
+	if (print_args)
+		json_args(l);
+	json_truth(l);
+	if (job->check)
+		json_check(&r->check);
+	printf("}\n");
+}
+
+static void report_text(const struct wl_job *job, const struct wl_result *r, unsigned i)
+{
+	const struct wl_case *c = &r->c;
+	const struct wl_launch *l = &c->launch[i];
+
+	printf("%-20s %-10s %4u %10llu  %-20s %8ux%u,%u %6ux%u,%u %10.2f %8.2f  %s\n",
+	       c->info->name, c->info->family, c->size, (unsigned long long)c->n, l->kernel,
+	       l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+	       wl_median(job, r, i) * 1e6, wl_spread(job, r, i) * 1e6,
+	       !job->check || i ? ""
+	       : r->check.wrong ? "WRONG"
+	                        : "right");
+}
+
+static void report(const struct wl_job *job, const struct wl_result *r)
+{
+	for (unsigned i = 0; i < r->c.launch_count; i++)
+		(print_json ? report_json : report_text)(job, r, i);
+	if (job->check && (r->check.wrong || !r->check.compared))
+		gw_error("workloads: %s at size %u, seed %u: %llu of %llu values are wrong%s%s",
+		         r->c.info->name, r->c.size, r->c.seed, (unsigned long long)r->check.wrong,
+		         (unsigned long long)r->check.compared,
+		         r->check.wrong ? "; the first: " : "", r->check.first);
+	fflush(stdout);
+}
+
+static uint32_t fresh_seed(void)
+{
+	uint32_t seed = 1;
+
+	/* Any seed will do where the system has none to give. */
+	return getrandom(&seed, sizeof(seed), 0) == sizeof(seed) ? seed : 1;
+}
+
+static int run(const struct values *v)
+{
+	struct wl_job job = {.check = v->check,
+	                     .cold = v->cold,
+	                     .interleave = v->interleave,
+	                     .repeat = v->repeat,
+	                     .seed = v->seed == UINT64_MAX ? fresh_seed() : (uint32_t)v->seed};
+	const char *reason;
+	struct wl_choice *choice;
+	unsigned count, wrong;
+
+	if (!wl_gpu(&reason)) {
+		gw_error("workloads: %s; --list needs no GPU", reason);
+		return WL_NO_GPU;
+	}
+	choice = choose(v, &count);
+	print_args = v->print_args;
+	print_json = v->json;
+	if (!v->json)
+		printf("%-20s %-10s SIZE %10s  %-20s %12s %10s %10s %8s\n", "WORKLOAD", "FAMILY",
+		       "N", "KERNEL", "GRID", "BLOCK", "MEDIAN us", "MAD us");
+	wrong = choice ? wl_run(&job, choice, count, report) : 0;
+	free(choice);
+	return wrong ? WL_WRONG : WL_OK;
+}
+
+static bool any_chosen(const struct values *v)
+{
+	for (unsigned w = 0; w < wl_count; w++)
+		if (chosen(v, &wl_infos[w]))
+			return true;
+	return false;
+}
+
+static int help(void)
+{
+	printf("Usage: gpuwatch-workloads [options]\n\n"
+	       "Runs small kernels that cover the space, each at six sizes, and prints their "
+	       "times\n"
+	       "by events. kernels/workloads/README.md tells what each is for.\n");
+	gw_options_help(options);
+	printf("\nExit status: 0 done, 1 a result was wrong, 2 bad options, 3 CUDA failed, 77 no "
+	       "GPU.\n");
+	return WL_OK;
+}
+
+int main(int argc, char **argv)
+{
+	struct values v = {.size = "all", .repeat = 10, .seed = UINT64_MAX};
+
+	gw_say_init();
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0)
+			return help();
+	argc--;
+	if (!gw_options_parse(options, "workloads", false, &argc, argv + 1, &v))
+		return WL_USAGE;
+	if (argc > 0)
+		return gw_error("workloads: \"%s\" is no option; choose by --only=GLOB", argv[1]);
+	if (!any_chosen(&v))
+		return gw_error("workloads: no workload or family is named so; --list names them");
+	if (v.list) {
+		list(&v);
+		return WL_OK;
+	}
+	return run(&v);
+}

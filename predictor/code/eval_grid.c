@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A grid: boxes of warps and blocks that nobody has answered for yet. The warp at a box's lowest
+ * corner is run and answers for a part of the box; what is left is cut into boxes again.
+ */
+#include "predictor/code/eval_state.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BOXES_MAX = 8192, STABLE_FROM = 128 };
+
+struct box {
+	int64_t low[GW_BOX], size[GW_BOX];
+};
+
+struct cover {
+	struct gw_eval *e;
+	struct gw_eval_report *out;
+	struct box *boxes;
+	uint32_t count;
+	double covered;     /* warps */
+	double cost;        /* their sum */
+	double stable_mean; /* at the last power of two of warps run */
+	bool bisected, stable, failed;
+};
+
+static double volume(const int64_t size[GW_BOX])
+{
+	double v = 1;
+
+	for (unsigned i = 0; i < GW_BOX; i++)
+		v *= (double)size[i];
+	return v;
+}
+
+static void box_add(struct cover *c, const struct box *b)
+{
+	if (volume(b->size) <= 0)
+		return;
+	if (c->count == BOXES_MAX)
+		c->failed = true;
+	else
+		c->boxes[c->count++] = *b;
+}
+
+/* Cut a box across dimension @p dim at @p at: the lower part stays, the upper one is added. */
+static void box_cut(struct cover *c, struct box *b, unsigned dim, int64_t at)
+{
+	struct box upper = *b;
+
+	upper.low[dim] += at;
+	upper.size[dim] -= at;
+	b->size[dim] = at;
+	box_add(c, &upper);
+}
+
+static unsigned longest_side(const struct box *b)
+{
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < GW_BOX; i++)
+		if (b->size[i] > b->size[best])
+			best = i;
+	return best;
+}
+
+/* Where a run answers for little of its box, what is left is cut in halves, so that the next runs
+ * are spread over the grid; and at first the very end is cut off, which often differs. */
+static void spread_out(struct cover *c, struct box *b)
+{
+	unsigned side = longest_side(b);
+
+	if (b->size[side] < 4)
+		return;
+	if (!c->bisected)
+		box_cut(c, b, side, b->size[side] - 1);
+	c->bisected = true;
+	box_cut(c, b, side, b->size[side] / 2);
+}
+
+/* What the run at @p b's lowest corner didn't answer for. */
+static void leave_rest(struct cover *c, struct box *b, const int64_t high[GW_BOX])
+{
+	bool little = true;
+	int64_t done[GW_BOX];
+
+	for (unsigned i = 0; i < GW_BOX; i++)
+		done[i] = high[i] + 1;
+	little = volume(done) * 8 < volume(b->size);
+	for (unsigned i = GW_BOX; i-- > 0;) {
+		struct box rest = *b;
+
+		if (done[i] >= b->size[i])
+			continue;
+		rest.low[i] += done[i];
+		rest.size[i] -= done[i];
+		b->size[i] = done[i];
+		if (little)
+			spread_out(c, &rest);
+		box_add(c, &rest);
+	}
+}
+
+static struct box take_largest(struct cover *c)
+{
+	uint32_t best = 0;
+	struct box b;
+
+	for (uint32_t i = 1; i < c->count; i++)
+		if (volume(c->boxes[i].size) > volume(c->boxes[best].size))
+			best = i;
+	b = c->boxes[best];
+	c->boxes[best] = c->boxes[--c->count];
+	return b;
+}
+
+static void add_count(struct gw_eval_count *to, struct gw_eval_count from, double times)
+{
+	to->least += from.least * times;
+	to->most += from.most > 0 ? from.most * times : 0;
+}
+
+static void add_trips(struct gw_eval_trips *to, const struct gw_eval_trips *from, double times)
+{
+	to->unknown |= from->unknown;
+	to->extrapolated |= from->extrapolated;
+	to->total += from->total * times;
+	if (from->entries > 0) {
+		to->least = to->entries == 0 || from->least < to->least ? from->least : to->least;
+		to->most = from->most > to->most ? from->most : to->most;
+	}
+	to->entries += from->entries * times;
+	if (to->unknown)
+		to->most = HUGE_VAL;
+}
+
+static void add_reasons(struct gw_eval_report *out, const struct gw_eval_warp_report *w)
+{
+	for (uint32_t n = 0; n < w->reason_count; n++) {
+		const struct gw_eval_reason *r = &w->reasons[n];
+		bool had = out->reason_count == GW_EVAL_REASONS;
+
+		for (uint32_t i = 0; i < out->reason_count; i++)
+			had = had || (out->reasons[i].why == r->why &&
+			              out->reasons[i].source == r->source &&
+			              out->reasons[i].origin == r->origin);
+		if (!had)
+			out->reasons[out->reason_count++] = *r;
+	}
+}
+
+static void add_warp(struct cover *c, double times)
+{
+	const struct gw_ir_program *p = c->e->p;
+	const struct gw_eval_warp_report *w = &c->e->report;
+	struct gw_eval_report *out = c->out;
+
+	for (uint32_t b = 0; b < p->block_count; b++) {
+		add_count(&out->blocks[b].runs, w->blocks[b].runs, times);
+		add_count(&out->blocks[b].divergent, w->blocks[b].divergent, times);
+	}
+	for (uint32_t i = 0; i < p->insn_count; i++)
+		add_count(&out->insns[i], w->insns[i], times);
+	for (uint32_t l = 0; l < p->loop_count; l++)
+		add_trips(&out->trips[l], &w->trips[l], times);
+	add_reasons(out, w);
+	out->control_known = out->control_known && w->control_known;
+	out->complete = out->complete && w->complete;
+	out->steps += w->steps;
+	out->warps_run++;
+	c->covered += times;
+	c->cost += w->cost * times;
+	if (w->complete)
+		out->coverage = GW_COVER_SAMPLED;
+}
+
+static void keep_longest(struct cover *c, const struct box *b)
+{
+	struct gw_eval_report *out = c->out;
+	const struct gw_eval_warp_report *w = &c->e->report;
+
+	if (!(w->cost > out->longest_cost) && out->warps_run)
+		return;
+	out->longest_cost = w->cost;
+	memcpy(out->longest, w->blocks, c->e->p->block_count * sizeof(*w->blocks));
+	out->longest_warp = (uint32_t)b->low[GW_DIM_WARP];
+	out->longest_block = (struct gw_dim3){
+	        (uint32_t)b->low[GW_DIM_X], (uint32_t)b->low[GW_DIM_Y], (uint32_t)b->low[GW_DIM_Z]};
+}
+
+/* Sampling goes on until twice the warps no longer move the mean. */
+static void look_stable(struct cover *c)
+{
+	uint64_t n = c->out->warps_run;
+	double mean = c->cost / c->covered;
+
+	if (n < STABLE_FROM || n & (n - 1))
+		return;
+	c->stable = fabs(mean - c->stable_mean) <= 0.005 * mean &&
+	            c->covered < 0.5 * (double)c->out->warps;
+	c->stable_mean = mean;
+}
+
+static void run_box(struct cover *c)
+{
+	struct box b = take_largest(c);
+	struct gw_dim3 block = {(uint32_t)b.low[GW_DIM_X], (uint32_t)b.low[GW_DIM_Y],
+	                        (uint32_t)b.low[GW_DIM_Z]};
+	int64_t high[GW_BOX], done[GW_BOX];
+
+	for (unsigned i = 0; i < GW_BOX; i++)
+		high[i] = b.size[i] - 1;
+	gw_eval_one(c->e, block, (uint32_t)b.low[GW_DIM_WARP], high);
+	memcpy(high, c->e->domain.high, sizeof(high));
+	for (unsigned i = 0; i < GW_BOX; i++)
+		done[i] = high[i] + 1;
+	keep_longest(c, &b);
+	add_warp(c, volume(done));
+	leave_rest(c, &b, high);
+	look_stable(c);
+}
+
+/* What was run stands for the rest as well. */
+static void scale_up(struct cover *c)
+{
+	const struct gw_ir_program *p = c->e->p;
+	struct gw_eval_report *out = c->out;
+	double by = (double)out->warps / c->covered - 1;
+
+	if (!(by > 0))
+		return;
+	for (uint32_t b = 0; b < p->block_count; b++) {
+		add_count(&out->blocks[b].runs, out->blocks[b].runs, by);
+		add_count(&out->blocks[b].divergent, out->blocks[b].divergent, by);
+	}
+	for (uint32_t i = 0; i < p->insn_count; i++)
+		add_count(&out->insns[i], out->insns[i], by);
+	for (uint32_t l = 0; l < p->loop_count; l++) {
+		out->trips[l].entries *= 1 + by;
+		out->trips[l].total *= 1 + by;
+	}
+}
+
+static void sum_branches(struct cover *c)
+{
+	struct gw_eval_report *out = c->out;
+
+	for (uint32_t b = 0; b < c->e->p->block_count; b++) {
+		uint8_t end = c->e->p->blocks[b].end;
+
+		if (end != IR_END_BRANCH && end != IR_END_SWITCH)
+			continue;
+		add_count(&out->branches, out->blocks[b].runs, 1);
+		add_count(&out->divergent, out->blocks[b].divergent, 1);
+	}
+}
+
+static bool report_init(struct gw_eval *e, struct gw_eval_report *out)
+{
+	const struct gw_ir_program *p = e->p;
+
+	*out = (struct gw_eval_report){.coverage = GW_COVER_NONE,
+	                               .control_known = true,
+	                               .complete = true,
+	                               .longest_cost = NAN,
+	                               .mean_cost = NAN};
+	out->blocks = gw_arena_array(e->arena, p->block_count, sizeof(*out->blocks));
+	out->longest = gw_arena_array(e->arena, p->block_count, sizeof(*out->longest));
+	out->insns = gw_arena_array(e->arena, p->insn_count, sizeof(*out->insns));
+	out->trips = gw_arena_array(e->arena, p->loop_count, sizeof(*out->trips));
+	return out->blocks && out->longest && out->insns && out->trips;
+}
+
+/* All the warps of the grid: the full ones of every block, and the last one when it isn't. */
+static void whole_grid(struct cover *c)
+{
+	const struct gw_config *k = &c->e->launch->config;
+	int64_t threads = (int64_t)gw_dim3_count(k->block), full = threads / GW_LANES;
+	struct box b = {{0}, {full, k->grid.x, k->grid.y, k->grid.z}};
+
+	box_add(c, &b);
+	b.low[GW_DIM_WARP] = full;
+	b.size[GW_DIM_WARP] = threads % GW_LANES != 0;
+	box_add(c, &b);
+	c->out->warps = (uint64_t)(full + b.size[GW_DIM_WARP]) * gw_dim3_count(k->grid);
+}
+
+static void finish(struct cover *c)
+{
+	struct gw_eval_report *out = c->out;
+	bool all = !c->count && !c->failed;
+
+	out->spaces = c->e->spaces;
+	out->warps_covered = (uint64_t)c->covered;
+	if (out->warps_run)
+		out->mean_cost = c->cost / c->covered;
+	if (out->coverage == GW_COVER_SAMPLED && all)
+		out->coverage = GW_COVER_EXACT;
+	else if (c->covered > 0 && !all)
+		scale_up(c);
+	sum_branches(c);
+}
+
+const char *gw_eval_grid(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
+                         const struct gw_eval_limits *limits, gw_eval_sink *sink, void *arg,
+                         struct gw_arena *arena, struct gw_eval_report *out)
+{
+	struct cover c = {.out = out};
+	const char *wrong = gw_eval_check(program, launch);
+
+	if (wrong)
+		return wrong;
+	c.e = gw_eval_new(program, launch, limits, arena);
+	c.boxes = gw_arena_array(arena, BOXES_MAX, sizeof(*c.boxes));
+	if (!c.e || !c.boxes || !report_init(c.e, out))
+		return "no room for the evaluation";
+	c.e->sink = sink;
+	c.e->sink_arg = arg;
+	whole_grid(&c);
+	while (c.count && !c.stable && !c.failed && out->warps_run < c.e->limits.warps &&
+	       out->steps < c.e->limits.steps)
+		run_box(&c);
+	finish(&c);
+	return NULL;
+}

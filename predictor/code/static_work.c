@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/code/static_work.h"
+
+#include "predictor/models/inputs.h"
+#include "predictor/models/occupancy.h"
+
+#include <math.h>
+
+/* See static_work.h for what these stand for. */
+static const double counts_sampled = 0.8, counts_bounded = 0.4, shape_assumed = 0.5,
+                    cache_model = 0.5, cache_fits = 0.3, ptx_order = 0.3, addresses_least = 0.95;
+
+static void set(struct gw_work *work, enum gw_work_field f, double value, double confidence)
+{
+	struct gw_quantity *q = &work->q[f];
+
+	if (!isfinite(value) || value < 0 || !(confidence > 0))
+		return;
+	if (q->source > GW_SOURCE_STATIC ||
+	    (q->source == GW_SOURCE_STATIC && q->confidence >= (float)confidence))
+		return;
+	*q = (struct gw_quantity){value, GW_SOURCE_STATIC, (float)confidence};
+}
+
+/** A sum over accesses, with what it rests on. */
+struct sum {
+	double value;
+	double requests;  /* of the accesses summed */
+	double uncounted; /* of these, with unknown addresses */
+	bool bounded;     /* an access's count is a range */
+	bool assumed;     /* an access's shape is that of its loop's first request */
+};
+
+/* How far the sum may be trusted; 0: not at all. */
+static double trust(const struct gw_gather *g, const struct sum *s)
+{
+	double known = s->requests > 0 ? 1 - s->uncounted / s->requests : 1;
+	double counts = s->bounded                             ? counts_bounded
+	                : g->report.coverage == GW_COVER_EXACT ? 1
+	                                                       : counts_sampled;
+
+	return known < addresses_least || !g->complete
+	               ? 0
+	               : counts * known * (s->assumed ? shape_assumed : 1);
+}
+
+/* Add @p each for every execution of @p a; @p shaped says whether that depends on addresses. */
+static void add(struct sum *s, const struct gw_gather_access *a, double each, bool shaped)
+{
+	double runs = gw_gather_mean(&a->runs);
+	double unknown = a->uncounted / (a->uncounted + a->requests);
+
+	if (runs == 0)
+		return;
+	/* Run somewhere, but in no block looked at: its shape isn't known. */
+	if (!(a->uncounted + a->requests > 0))
+		unknown = shaped ? 1 : 0;
+	s->value += unknown < 1 || !shaped ? runs * each : 0;
+	s->requests += runs;
+	s->uncounted += shaped ? runs * unknown : 0;
+	s->assumed |= shaped && a->assumed > 0;
+	s->bounded |= a->runs.least != a->runs.most;
+}
+
+static double lanes_of(const struct gw_gather_access *a)
+{
+	return a->requests > 0 ? a->lanes / a->requests : GW_REQUEST_LANES;
+}
+
+static bool is_global(const struct gw_gather_access *a)
+{
+	return a->space != IR_SPACE_SHARED;
+}
+
+static void global_rows(const struct gw_gather *g, bool store, struct gw_work *work)
+{
+	struct sum requests = {0}, sectors = {0};
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_gather_access *a = &g->access[i];
+
+		if (!is_global(a) || a->store != store || a->atomic)
+			continue;
+		add(&requests, a, 1, false);
+		add(&sectors, a, gw_coalescing_sectors(&a->coalescing), true);
+	}
+	set(work, store ? GW_WORK_global_store_requests : GW_WORK_global_load_requests,
+	    requests.value, trust(g, &requests));
+	set(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors, sectors.value,
+	    trust(g, &sectors));
+}
+
+static void shared_and_atomic_rows(const struct gw_gather *g, struct gw_work *work)
+{
+	struct sum passes = {0}, atomics = {0}, shared = {0};
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_gather_access *a = &g->access[i];
+
+		if (!is_global(a) && !a->atomic)
+			add(&passes, a, a->wavefronts / a->requests, true);
+		if (a->atomic)
+			add(is_global(a) ? &atomics : &shared, a, lanes_of(a), false);
+	}
+	set(work, GW_WORK_shared_wavefronts, passes.value, trust(g, &passes));
+	set(work, GW_WORK_atomic_requests, atomics.value, trust(g, &atomics));
+	set(work, GW_WORK_shared_atomics, shared.value, trust(g, &shared));
+}
+
+/* Coalesced and uncoalesced memory instructions of a warp (Hong & Kim). */
+static void warp_rows(const struct gw_gather *g, struct gw_work *work)
+{
+	struct sum good = {0}, bad = {0}, transactions = {0}, narrow = {0}, all = {0};
+	double warps = (double)g->report.warps, sure;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_gather_access *a = &g->access[i];
+		bool coalesced = gw_coalescing_is_coalesced(&a->coalescing);
+
+		if (!is_global(a))
+			continue;
+		add(coalesced ? &good : &bad, a, 1, true);
+		if (!coalesced)
+			add(&transactions, a, gw_coalescing_sectors(&a->coalescing), true);
+		add(&all, a, 1, true);
+		add(&narrow, a, a->coalescing.bytes == 1, true);
+	}
+	sure = trust(g, &all);
+	set(work, GW_WORK_coalesced_mem_insts, good.value / warps, sure);
+	set(work, GW_WORK_uncoalesced_mem_insts, bad.value / warps, sure);
+	set(work, GW_WORK_uncoalesced_per_mw, transactions.value / bad.value, sure);
+	set(work, GW_WORK_narrow_accesses, narrow.value / all.value, sure);
+}
+
+static void control_rows(const struct gw_static_in *in, struct gw_work *work)
+{
+	const struct gw_gather *g = in->gather;
+	struct sum barriers = {0};
+	double branches = gw_gather_mean(&g->report.branches);
+	double divergent = gw_gather_mean(&g->report.divergent);
+
+	for (uint32_t i = 0; i < in->program->insn_count; i++) {
+		const struct gw_ir_insn *insn = &in->program->insns[i];
+		struct gw_gather_access a = {.requests = 1};
+
+		if (insn->op != IR_BAR || insn->aux != IR_BARRIER_BLOCK)
+			continue;
+		a.runs = g->report.insns[i];
+		add(&barriers, &a, 1, false);
+	}
+	set(work, GW_WORK_barriers, barriers.value / (double)g->report.warps, trust(g, &barriers));
+	set(work, GW_WORK_divergent_branches, branches > 0 ? divergent / branches : 0,
+	    g->report.control_known ? 1 : counts_bounded);
+}
+
+/* Bytes of L1 that data may take on an SM, after the blocks' shared memory. */
+static double l1_capacity(const struct gw_static_in *in, double resident)
+{
+	uint32_t fixed = in->launch->kernel->static_shared;
+	double block = fixed != UINT32_MAX ? (double)fixed : NAN;
+
+	block += in->launch->config.dynamic_shared;
+	return fmax(gw_param_value(in->device, GW_PARAM_l1_size) - block * resident, 0);
+}
+
+/* Hits in L1: all of a block's re-use where the resident blocks fit, else what a cache of the
+ * block's share finds. */
+static double l1_hits(const struct gw_static_in *in, double resident)
+{
+	double capacity = l1_capacity(in, resident);
+	struct gw_locality_hits hits;
+
+	gw_locality_l1(in->gather->locality, &hits);
+	if (isnan(hits.rate) || isnan(capacity))
+		return NAN;
+	if (hits.distinct * GW_SECTOR_BYTES * resident <= capacity)
+		return hits.rate;
+	return fmin(gw_replay_hits(&in->gather->replay, capacity / resident), hits.rate);
+}
+
+static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
+{
+	double loads = gw_work_value(work, GW_WORK_global_load_sectors) * GW_SECTOR_BYTES;
+	double stores = gw_work_value(work, GW_WORK_global_store_sectors) * GW_SECTOR_BYTES;
+	double sure = work->q[GW_WORK_global_load_sectors].confidence, read, resident;
+	struct gw_locality_dram dram;
+	struct gw_occupancy o;
+
+	if (!in->device || gw_occupancy_of(in->device, in->launch, &o))
+		return;
+	resident = fmin(o.blocks_per_sm, ceil(gw_dim3_size(in->launch->config.grid) /
+	                                      gw_param_value(in->device, GW_PARAM_sm_count)));
+	set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident), sure * cache_model);
+	read = loads * (1 - gw_work_value(work, GW_WORK_l1_hit_rate));
+	set(work, GW_WORK_l2_read_bytes, read, sure * cache_model);
+	set(work, GW_WORK_l2_write_bytes, stores, work->q[GW_WORK_global_store_sectors].confidence);
+	gw_locality_dram(in->gather->locality, (double)o.resident_blocks,
+	                 gw_param_value(in->device, GW_PARAM_l2_size), &dram);
+	sure *= dram.fits ? cache_fits : cache_model;
+	set(work, GW_WORK_dram_read_bytes, dram.read, sure);
+	set(work, GW_WORK_dram_write_bytes, dram.write, sure);
+	if (read > 0)
+		set(work, GW_WORK_l2_hit_rate, fmax(1 - dram.read / read, 0), sure);
+}
+
+void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
+{
+	global_rows(in->gather, false, work);
+	global_rows(in->gather, true, work);
+	shared_and_atomic_rows(in->gather, work);
+	warp_rows(in->gather, work);
+	control_rows(in, work);
+	set(work, GW_WORK_l1_bytes,
+	    (gw_work_value(work, GW_WORK_global_load_sectors) +
+	     gw_work_value(work, GW_WORK_global_store_sectors)) *
+	            GW_SECTOR_BYTES,
+	    fmin(work->q[GW_WORK_global_load_sectors].confidence,
+	         work->q[GW_WORK_global_store_sectors].confidence));
+	cache_rows(in, work);
+}
+
+/* Latency of a load that hits as often as the rows say; of device memory where they don't. */
+static double load_latency(const struct gw_device *d, const struct gw_work *work)
+{
+	double l1 = gw_work_value(work, GW_WORK_l1_hit_rate);
+	double l2 = gw_work_value(work, GW_WORK_l2_hit_rate);
+	double dram = gw_param_value(d, GW_PARAM_lat_dram);
+
+	if (isnan(l1))
+		return dram;
+	l2 = isnan(l2) ? 0 : l2;
+	return l1 * gw_param_value(d, GW_PARAM_lat_l1) +
+	       (1 - l1) *
+	               ((l2 > 0 ? l2 * gw_param_value(d, GW_PARAM_lat_l2) : 0) + (1 - l2) * dram);
+}
+
+/** A warp's course, summed over the parts of its code. */
+struct course {
+	double cycles, chain, loads, all, critical;
+};
+
+static void add_part(struct course *c, const struct gw_time_part *part, double runs,
+                     const struct gw_time_costs *costs)
+{
+	struct gw_time_costs still = *costs;
+	double share = part->loop ? runs / 2 : runs;
+	unsigned which = 0;
+
+	/* Without its latency a load is an instruction like others: what is left is ILP's. */
+	still.lat[GW_TIME_mem] = costs->del[GW_TIME_mem];
+	c->cycles += share * gw_time_value(&part->time, costs, &which);
+	c->chain += share * (part->time.count ? part->time.sum[which].lat[GW_TIME_mem] : 0);
+	c->loads += runs * part->loads;
+	c->all += share * gw_time_sum_value(&part->all, &still);
+	c->critical += share * gw_time_value(&part->time, &still, NULL);
+}
+
+static struct course course_of(const struct gw_static_in *in, const struct gw_eval_block *blocks,
+                               double warps, const struct gw_time_costs *costs)
+{
+	struct course c = {0};
+
+	for (uint32_t i = 0; i < in->timing->count; i++) {
+		const struct gw_time_part *part = &in->timing->part[i];
+		double runs = gw_gather_mean(&blocks[part->block].runs) / warps;
+
+		if (runs != 0)
+			add_part(&c, part, runs, costs);
+	}
+	return c;
+}
+
+void gw_static_warp(const struct gw_static_in *in, struct gw_work *work)
+{
+	const struct gw_eval_report *r = &in->gather->report;
+	double sure = ptx_order * (r->control_known ? 1 : counts_bounded);
+	struct course mean, longest;
+	struct gw_time_costs costs;
+
+	if (!in->timing || !in->device || in->program->from_sass || r->coverage == GW_COVER_NONE)
+		return;
+	gw_time_costs_of(in->device, &costs);
+	costs.lat[GW_TIME_mem] = load_latency(in->device, work);
+	mean = course_of(in, r->blocks, (double)r->warps, &costs);
+	longest = course_of(in, r->longest, 1, &costs);
+	set(work, GW_WORK_warp_cycles, mean.cycles, sure);
+	set(work, GW_WORK_warp_cycles_longest, longest.cycles, sure);
+	set(work, GW_WORK_warp_memory_chain, mean.chain, sure);
+	if (mean.chain > 0)
+		set(work, GW_WORK_warp_loads_in_flight, fmax(mean.loads / mean.chain, 1), sure);
+	if (mean.critical > 0)
+		set(work, GW_WORK_warp_ilp, fmax(mean.all / mean.critical, 1), sure);
+}
+
+double gw_static_confidence(const struct gw_model *model, const struct gw_device *device,
+                            const struct gw_launch *launch, const struct gw_work *work)
+{
+	struct gw_estimate whole, without;
+	struct gw_work less = *work;
+	double sure = 1;
+
+	model->estimate(device, launch, work, NULL, &whole);
+	if (isnan(whole.seconds))
+		return NAN;
+	for (unsigned f = 0; f < GW_WORK_FIELDS; f++) {
+		if (work->q[f].source == GW_SOURCE_NONE)
+			continue;
+		less.q[f] = (struct gw_quantity){NAN, GW_SOURCE_NONE, 0};
+		model->estimate(device, launch, &less, NULL, &without);
+		less.q[f] = work->q[f];
+		/* Also a limit that only might have bound: an unknown one can't be excluded. */
+		if (!(without.seconds == whole.seconds) ||
+		    without.warning_count > whole.warning_count)
+			sure = fmin(sure, work->q[f].confidence);
+	}
+	return sure;
+}

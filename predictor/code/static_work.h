@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The work of a launch as far as its code and arguments tell: rows of struct gw_work with source
+ * GW_SOURCE_STATIC, for the models wave, interval, mwp-cwp and bounds before anything was counted.
+ *
+ * A row's confidence is the product of what it rests on:
+ *   counts      1 where control depends on arguments and indices alone and the grid was covered;
+ *               0.8 where it was sampled; 0.4 where a branch is not known and a range was given
+ *   shapes      0.5 where a loop's requests are taken to be as its first one is
+ *   addresses   the share of the requests that could be counted; below 0.95 the row is unknown
+ *   caches      0.5 for what a cache model says, 0.3 where all fits L2 and may be there before
+ *   PTX's order 0.3 for times from PTX, which the assembler reorders
+ * Counted or stated rows are never replaced, nor static ones that are more sure.
+ */
+#ifndef GW_CODE_STATIC_WORK_H
+#define GW_CODE_STATIC_WORK_H
+
+#include "predictor/code/gather.h"
+#include "predictor/code/timing.h"
+#include "predictor/models/model.h"
+
+/** What the rows come from. */
+struct gw_static_in {
+	const struct gw_ir_program *program;
+	const struct gw_gather *gather;
+	const struct gw_timing *timing; /**< NULL: no times */
+	const struct gw_device *device; /**< NULL: no rows that need cache sizes or latencies */
+	const struct gw_launch *launch;
+};
+
+/** Requests, sectors, shared-memory passes, atomics, barriers, divergence, coalesced and
+ * uncoalesced instructions; with a device also hits in L1 and L2 and traffic below them. */
+void gw_static_memory(const struct gw_static_in *in, struct gw_work *work);
+
+/** One warp's own course by the dependences of the code: cycles, of the longest warp too, loads it
+ * waits for one after the other, loads in flight, ILP. Needs a timing and a device. */
+void gw_static_warp(const struct gw_static_in *in, struct gw_work *work);
+
+/**
+ * How far an estimate of @p model on @p work may be trusted: the least confidence among the rows
+ * without which it would be another. 1 when it rests on none; NaN when there is no estimate.
+ */
+double gw_static_confidence(const struct gw_model *model, const struct gw_device *device,
+                            const struct gw_launch *launch, const struct gw_work *work);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/arguments.h"
+
+#include "preload/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	KEPT_MAX = 8 << 20, /* bytes of all arguments kept */
+	EXTRA_MAX = 8,      /* words of `extra` looked at; two pairs and an end are in use */
+};
+
+static uint64_t kept; /* bytes; worker */
+
+static CUresult param_info(CUfunction f, size_t index, size_t *offset, size_t *size)
+{
+	CUresult r = CUDA_ERROR_INVALID_HANDLE;
+
+	if (gw_driver.cuFuncGetParamInfo)
+		r = gw_driver.cuFuncGetParamInfo(f, index, offset, size);
+	if (r == CUDA_ERROR_INVALID_HANDLE && gw_driver.cuKernelGetParamInfo)
+		r = gw_driver.cuKernelGetParamInfo((CUkernel)f, index, offset, size);
+	return r;
+}
+
+/*
+ * Should the handle ever have gone to another kernel unseen, then by the old layout we would read
+ * behind the program's array: the last parameter has to be the last, and where it was.
+ */
+static bool still_fits(const struct gw_layout *layout, CUfunction f)
+{
+	const struct gw_code_param *last = &layout->param[layout->count - 1];
+	size_t offset = 0, size = 0;
+
+	return param_info(f, layout->count - 1, &offset, &size) == CUDA_SUCCESS &&
+	       offset == last->offset && size == last->size &&
+	       param_info(f, layout->count, &offset, &size) == CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The parameters one by one, to where the kernel will find them. */
+static bool copy_params(struct gw_arguments *a, const struct gw_layout *layout, CUfunction f,
+                        void **params)
+{
+	if (!layout || layout->bytes > GW_ARGUMENTS_MAX ||
+	    (layout->count && !still_fits(layout, f)))
+		return false;
+	memset(a->bytes, 0, layout->bytes); /* what lies between them */
+	for (uint32_t i = 0; i < layout->count; i++)
+		memcpy(a->bytes + layout->param[i].offset, params[i], layout->param[i].size);
+	a->size = layout->bytes;
+	return true;
+}
+
+/* The parameters as the program laid them out itself. */
+static bool copy_extra(struct gw_arguments *a, void **extra)
+{
+	const void *buffer = NULL;
+	size_t size = 0;
+
+	for (unsigned i = 0; i + 1 < EXTRA_MAX && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = extra[i + 1];
+		else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+			size = *(const size_t *)extra[i + 1];
+	}
+	if (!buffer || size > GW_ARGUMENTS_MAX)
+		return false;
+	memcpy(a->bytes, buffer, size);
+	a->size = (uint32_t)size;
+	return true;
+}
+
+static bool copy(struct gw_arguments *a, const struct gw_thread *t, uint32_t kernel, void **params,
+                 void **extra)
+{
+	const struct gw_layout *layout = gw_hot.shared->kernels[kernel].layout;
+
+	if (params || (layout && !layout->count)) /* who passes none may pass no array either */
+		return copy_params(a, layout, (CUfunction)t->function, params);
+	return extra && copy_extra(a, extra);
+}
+
+void gw_arguments_take(struct gw_call *call, void **params, void **extra)
+{
+	struct gw_event *e = call->event;
+	struct gw_thread *t = call->thread;
+	uint64_t key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z,
+	                           e->cluster, e->shared);
+	uint32_t *seen = &t->arguments_seen[key % GW_ARGUMENTS_SEEN];
+	uint32_t tag = (uint32_t)(key >> 32), head = t->arguments_head;
+
+	e->flags &= (uint8_t)~GW_EVENT_ARGUMENTS;
+	if (!t->arguments || !e->kernel || *seen == tag ||
+	    head - atomic_load_explicit(&t->arguments_tail, memory_order_acquire) >=
+	            GW_ARGUMENTS_RING ||
+	    !copy(&t->arguments[head % GW_ARGUMENTS_RING], t, e->kernel, params, extra))
+		return;
+	/* The event's release publishes these to the worker. */
+	*seen = tag;
+	t->arguments_head = head + 1;
+	e->flags |= GW_EVENT_ARGUMENTS;
+}
+
+void gw_arguments_arrived(struct gw_thread *t, uint32_t config)
+{
+	uint32_t tail = atomic_load_explicit(&t->arguments_tail, memory_order_relaxed);
+	const struct gw_arguments *a = &t->arguments[tail % GW_ARGUMENTS_RING];
+	size_t size = offsetof(struct gw_arguments, bytes) + a->size;
+	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
+	struct gw_arguments *mine;
+
+	if (c && !c->arguments && kept + size <= KEPT_MAX && (mine = malloc(size))) {
+		memcpy(mine, a, size);
+		c->arguments = mine;
+		kept += size;
+		gw_count(GW_COUNTER_arguments, 1);
+	}
+	atomic_store_explicit(&t->arguments_tail, tail + 1, memory_order_release);
+}
+
+const struct gw_arguments *gw_arguments_of(uint32_t config)
+{
+	return config ? gw_config_entry(config)->arguments : NULL;
+}
+
+const struct gw_layout *gw_layout_keep(const struct gw_code_param *param, uint32_t count)
+{
+	struct gw_layout *layout;
+	uint64_t bytes = 0;
+
+	if (count > GW_LAYOUT_PARAMS)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t end = (uint64_t)param[i].offset + param[i].size;
+
+		bytes = end > bytes ? end : bytes;
+	}
+	layout = gw_shared_keep(sizeof(*layout) + count * sizeof(*param));
+	if (!layout)
+		return NULL;
+	*layout = (struct gw_layout){.bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+	                             .count = count};
+	if (count)
+		memcpy(layout->param, param, count * sizeof(*param));
+	return layout;
+}
+
+void gw_arguments_start(void)
+{
+	kept = 0; /* a forked child's tables start empty, too */
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arguments of launches: copied by the launching thread, of the first launch of each
+ * configuration only, kept in memory for analysis and never written anywhere. They are the
+ * program's data.
+ */
+#ifndef GW_ARGUMENTS_H
+#define GW_ARGUMENTS_H
+
+#include "preload/call.h"
+
+/** Parameters of a kernel whose layout can be kept; more make it unknown. */
+enum { GW_LAYOUT_PARAMS = 256 };
+
+/**
+ * Worker: the arguments that came with an event of @p t. Kept for configuration @p config when it
+ * has none yet and there is room.
+ */
+void gw_arguments_arrived(struct gw_thread *t, uint32_t config);
+
+/** Worker: arguments of a configuration, in the kernel's layout; NULL when there are none. */
+const struct gw_arguments *gw_arguments_of(uint32_t config);
+
+/** Keep a layout for good, in the shared tables; NULL when there is no room. Any thread. */
+const struct gw_layout *gw_layout_keep(const struct gw_code_param *param, uint32_t count);
+
+/** Worker: start with none kept. */
+void gw_arguments_start(void);
+
+#endif

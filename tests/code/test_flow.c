@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways through a kernel: divergence and meeting, loops walked and stood for, branches not known. */
+#include "ptx_snippet.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void assert_count(struct gw_eval_count c, double least, double most)
+{
+	if (c.least != least || c.most != most)
+		fail_msg("%g to %g, expected %g to %g", c.least, c.most, least, most);
+}
+
+static void lanes_that_part_meet_again(void **state)
+{
+	const struct gw_ptx_report *r = snippet("setp.lt.u32 %p1, %r3, 10;\n"
+	                                        "@%p1 bra A;\n"
+	                                        "st.global.u32 [%rd1], %r3; bra B;\n"
+	                                        "A: st.global.u32 [%rd1], %r3;\n"
+	                                        "B: st.global.u32 [%rd1], %r3; ret;",
+	                                        3, 64, 0, 0);
+
+	(void)state;
+	/* Each block's first warp takes both sides, its second one; all meet for the last store. */
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 3 * 3 + 3 * 2, 3 * 3 + 3 * 2);
+	assert_count(r->eval.branches, 6, 6);
+	assert_count(r->eval.divergent, 3, 3);
+}
+
+static void a_guard_that_no_lane_passes_is_no_access(void **state)
+{
+	const struct gw_ptx_report *r = snippet("setp.ge.u32 %p1, %r3, 32;\n"
+	                                        "@%p1 st.global.u32 [%rd1], %r3;\n"
+	                                        "@!%p1 st.global.u32 [%rd1], %r3;\n"
+	                                        "setp.eq.u32 %p2, %r3, 40;\n"
+	                                        "@%p2 st.global.u32 [%rd1], %r3; ret;",
+	                                        1, 64, 0, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 3, 3);
+}
+
+static void a_loop_runs_as_long_as_its_last_lane(void **state)
+{
+	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0;\n"
+	                                        "L: st.global.u32 [%rd1], %r3;\n"
+	                                        "add.u32 %r10, %r10, 1;\n"
+	                                        "setp.le.u32 %p1, %r10, %r3;\n"
+	                                        "@%p1 bra L; ret;",
+	                                        1, 96, 0, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 32 + 64 + 96, 32 + 64 + 96);
+	assert_true(r->eval.trips[0].least == 32 && r->eval.trips[0].most == 96);
+	assert_true(r->eval.trips[0].entries == 3);
+	assert_int_equal(r->eval.longest_warp, 2);
+	/* Within each warp the first 31 lanes leave one by one. */
+	assert_count(r->eval.divergent, 3 * 31, 3 * 31);
+}
+
+static void a_billion_iterations_are_stood_for(void **state)
+{
+	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0;\n"
+	                                        "L: st.global.u32 [%rd1], %r3;\n"
+	                                        "add.u32 %r10, %r10, 3;\n"
+	                                        "setp.lt.u32 %p1, %r10, %r1;\n"
+	                                        "@%p1 bra L; ret;",
+	                                        100, 64, 1000000000, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 200 * 333333334.0, 200 * 333333334.0);
+	assert_true(r->eval.trips[0].extrapolated);
+	assert_true(r->eval.steps < 1000);
+}
+
+static void iterations_whose_decisions_change_are_not_stood_for(void **state)
+{
+	/* Every fourth iteration stores once more; then one far away does. */
+	static const char body[] = "mov.u32 %r10, 0;\n"
+	                           "L: and.b32 %r11, %r10, 3; setp.ne.u32 %p2, %r11, 0;\n"
+	                           "@%p2 bra M; st.global.u32 [%rd1], %r3;\n"
+	                           "M: setp.ne.u32 %p3, %r10, 777;\n"
+	                           "@%p3 bra N; st.global.u32 [%rd1], %r3;\n"
+	                           "N: add.u32 %r10, %r10, 1;\n"
+	                           "setp.lt.u32 %p1, %r10, %r1;\n"
+	                           "@%p1 bra L; ret;";
+	const struct gw_ptx_report *r = snippet(body, 1, 32, 1000, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 251, 251);
+}
+
+static void a_change_far_away_bounds_what_is_stood_for(void **state)
+{
+	static const char body[] = "mov.u32 %r10, 0;\n"
+	                           "L: setp.ne.u32 %p3, %r10, 500000;\n"
+	                           "@%p3 bra N; st.global.u32 [%rd1], %r3;\n"
+	                           "N: add.u32 %r10, %r10, 1;\n"
+	                           "setp.lt.u32 %p1, %r10, %r1;\n"
+	                           "@%p1 bra L; ret;";
+	const struct gw_ptx_report *r = snippet(body, 1, 32, 1000000, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 1, 1);
+	assert_true(r->eval.trips[0].total == 1000000);
+	assert_true(r->eval.steps < 1000);
+}
+
+static void a_number_that_wraps_ends_what_is_stood_for(void **state)
+{
+	/* i != n, counting up through 2^32: n - i is reached from the other side. */
+	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0xfffffff0;\n"
+	                                        "L: st.global.u32 [%rd1], %r3;\n"
+	                                        "add.u32 %r10, %r10, 1;\n"
+	                                        "setp.ne.u32 %p1, %r10, %r1;\n"
+	                                        "@%p1 bra L; ret;",
+	                                        1, 32, 100000, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 100016, 100016);
+}
+
+static void nested_loops_multiply(void **state)
+{
+	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0;\n"
+	                                        "L: mov.u32 %r11, 0;\n"
+	                                        "M: st.global.u32 [%rd1], %r3;\n"
+	                                        "add.u32 %r11, %r11, 1;\n"
+	                                        "setp.lt.u32 %p1, %r11, %r2;\n"
+	                                        "@%p1 bra M;\n"
+	                                        "add.u32 %r10, %r10, 1;\n"
+	                                        "setp.lt.u32 %p2, %r10, %r1;\n"
+	                                        "@%p2 bra L; ret;",
+	                                        4, 32, 100000, 7000);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 4 * 7e8, 4 * 7e8);
+	assert_true(r->eval.steps < 2000);
+}
+
+static void a_triangle_of_iterations_is_summed(void **state)
+{
+	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 1;\n"
+	                                        "L: mov.u32 %r11, 0;\n"
+	                                        "M: st.global.u32 [%rd1], %r3;\n"
+	                                        "add.u32 %r11, %r11, 1;\n"
+	                                        "setp.lt.u32 %p1, %r11, %r10;\n"
+	                                        "@%p1 bra M;\n"
+	                                        "add.u32 %r10, %r10, 1;\n"
+	                                        "setp.le.u32 %p2, %r10, %r1;\n"
+	                                        "@%p2 bra L; ret;",
+	                                        1, 32, 2000, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 2000 * 2001 / 2, 2000 * 2001 / 2);
+}
+
+static void a_branch_on_memory_may_go_either_way(void **state)
+{
+	const struct gw_ptx_report *r = snippet("ld.global.u32 %r10, [%rd1];\n"
+	                                        "mov.u32 %r11, 1;\n"
+	                                        "setp.lt.u32 %p1, %r10, 10;\n"
+	                                        "@%p1 bra A;\n"
+	                                        "st.global.u32 [%rd1], %r3; mov.u32 %r11, 2;\n"
+	                                        "A: st.global.u32 [%rd1], %r3;\n"
+	                                        "setp.eq.u32 %p2, %r11, 1;\n"
+	                                        "@%p2 st.global.u32 [%rd1], %r3; ret;",
+	                                        2, 64, 0, 0);
+
+	(void)state;
+	assert_false(r->exact);
+	assert_false(r->eval.control_known);
+	/* Surely the middle one; perhaps the first; perhaps the last, whose guard was written
+	 * there. */
+	assert_count(snippet_stores(r), 4, 12);
+	assert_int_equal(r->eval.reasons[0].why, GW_WHY_MEMORY);
+	assert_int_equal(r->eval.reasons[1].why, GW_WHY_BRANCH);
+}
+
+static void a_loop_that_memory_ends_has_no_most(void **state)
+{
+	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 0; mov.u32 %r12, 5;\n"
+	                                        "L: st.global.u32 [%rd1], %r3;\n"
+	                                        "ld.global.u32 %r11, [%rd1];\n"
+	                                        "add.u32 %r10, %r10, 1;\n"
+	                                        "setp.lt.u32 %p1, %r11, 10;\n"
+	                                        "@%p1 bra L;\n"
+	                                        "setp.eq.u32 %p2, %r12, 5;\n"
+	                                        "@%p2 bra.uni A;\n"
+	                                        "red.global.add.u32 [%rd1], 1;\n"
+	                                        "A: setp.eq.u32 %p3, %r10, 1;\n"
+	                                        "@%p3 red.global.add.u32 [%rd1], 1; ret;",
+	                                        1, 64, 0, 0);
+
+	(void)state;
+	assert_count(snippet_stores(r), 2, INFINITY);
+	assert_true(r->eval.trips[0].unknown);
+	assert_true(isinf(r->eval.trips[0].most));
+	assert_true(r->eval.trips[0].least == 1);
+	/* What the loop leaves alone is known after it; what it counts isn't. */
+	assert_count(r->counts.by[IR_SPACE_GLOBAL][GW_ACCESS_REDUCE], 0, 2);
+}
+
+static void a_thread_that_may_have_ended_does_nothing_for_sure(void **state)
+{
+	const struct gw_ptx_report *r = snippet("st.global.u32 [%rd1], %r3;\n"
+	                                        "ld.global.u32 %r10, [%rd1];\n"
+	                                        "setp.eq.u32 %p1, %r10, 0;\n"
+	                                        "@%p1 exit;\n"
+	                                        "st.global.u32 [%rd1], %r3; ret;",
+	                                        1, 32, 0, 0);
+
+	(void)state;
+	assert_count(snippet_stores(r), 1, 2);
+}
+
+static void a_limit_of_steps_says_so(void **state)
+{
+	const struct gw_ptx_report *r = snippet("mov.u32 %r10, 1;\n"
+	                                        "L: mad.lo.u32 %r10, %r10, 1664525, 1013904223;\n"
+	                                        "st.global.u32 [%rd1], %r3;\n"
+	                                        "setp.ne.u32 %p1, %r10, 0;\n"
+	                                        "@%p1 bra L; ret;",
+	                                        1, 32, 0, 0);
+
+	(void)state;
+	assert_false(r->exact);
+	assert_false(r->eval.complete);
+	assert_int_equal(r->eval.coverage, GW_COVER_NONE);
+	assert_true(isinf(snippet_stores(r).most));
+	assert_true(snippet_stores(r).least > 1000);
+	assert_int_equal(r->eval.reasons[0].why, GW_WHY_STEPS);
+}
+
+static void a_switch_parts_by_its_index(void **state)
+{
+	const struct gw_ptx_report *r = snippet("and.b32 %r10, %r3, 3;\n"
+	                                        "brx.idx %r10, T;\n"
+	                                        "T: .branchtargets A, B, A, C;\n"
+	                                        "A: st.global.u32 [%rd1], %r3; bra E;\n"
+	                                        "B: st.global.u32 [%rd1], %r3;\n"
+	                                        "C: st.global.u32 [%rd1], %r3;\n"
+	                                        "E: st.global.u32 [%rd1], %r3; ret;",
+	                                        1, 32, 0, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_true(r->eval.divergent.least == 1);
+	/* A twice (indices 0 and 2 apart), B, C after B and by itself, E once. */
+	assert_count(snippet_stores(r), 6, 6);
+}
+
+static void blocks_that_decide_alike_are_stood_for(void **state)
+{
+	const struct gw_ptx_report *r = snippet("setp.lt.s32 %p1, %r6, %r1;\n"
+	                                        "@%p1 st.global.u32 [%rd1], %r3; ret;",
+	                                        1000000, 256, 200000001, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_int_equal(r->eval.warps, 8000000);
+	assert_true(r->eval.warps_run < 10);
+	assert_count(snippet_stores(r), 6250001, 6250001);
+}
+
+static void blocks_that_differ_each_are_sampled_and_it_is_said(void **state)
+{
+	const struct gw_ptx_report *r =
+	        snippet("mul.lo.u32 %r10, %r4, %r4; and.b32 %r10, %r10, 63;\n"
+	                "setp.lt.u32 %p1, %r10, 17;\n"
+	                "@%p1 st.global.u32 [%rd1], %r3; ret;",
+	                1000000, 32, 0, 0);
+	double share = snippet_stores(r).least / 1e6;
+
+	(void)state;
+	assert_false(r->exact);
+	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
+	assert_true(r->eval.warps_run >= 128 && r->eval.warps_run <= 4096);
+	/* Squares modulo 64 are 0, 1, 4, 9, 16 (and more) often: 40 of 64. */
+	assert_true(share > 0.4 && share < 0.85);
+}
+
+static void an_elected_lane_and_a_broadcast_warp_are_known(void **state)
+{
+	const struct gw_ptx_report *r = snippet("shr.u32 %r10, %r3, 5;\n"
+	                                        "shfl.sync.idx.b32 %r11, %r10, 0, 31, -1;\n"
+	                                        "setp.ne.u32 %p1, %r11, 2;\n"
+	                                        "@%p1 bra A;\n"
+	                                        "elect.sync _|%p2, -1;\n"
+	                                        "@%p2 st.global.u32 [%rd1], %r3;\n"
+	                                        "A: ret;",
+	                                        5, 128, 0, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 5, 5);
+}
+
+static void waiting_for_an_mbarrier_leaves_the_rest_known(void **state)
+{
+	const struct gw_ptx_report *r =
+	        snippet("mov.u32 %r10, 0;\n"
+	                "L: {\n.reg .pred P1;\nW: mbarrier.try_wait.parity.shared::cta.b64 P1, "
+	                "[buffer], %r10;\n@P1 bra.uni D;\nbra.uni W;\nD:\n}\n"
+	                "st.global.u32 [%rd1], %r3;\n"
+	                "add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r1; @%p1 bra L; ret;",
+	                1, 32, 1000, 0);
+
+	(void)state;
+	assert_count(snippet_stores(r), 1000, 1000);
+	assert_true(isinf(r->counts.barriers[IR_BARRIER_MEMORY].most));
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	snippet_free();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(lanes_that_part_meet_again),
+	        cmocka_unit_test(a_guard_that_no_lane_passes_is_no_access),
+	        cmocka_unit_test(a_loop_runs_as_long_as_its_last_lane),
+	        cmocka_unit_test(a_billion_iterations_are_stood_for),
+	        cmocka_unit_test(iterations_whose_decisions_change_are_not_stood_for),
+	        cmocka_unit_test(a_change_far_away_bounds_what_is_stood_for),
+	        cmocka_unit_test(a_number_that_wraps_ends_what_is_stood_for),
+	        cmocka_unit_test(nested_loops_multiply),
+	        cmocka_unit_test(a_triangle_of_iterations_is_summed),
+	        cmocka_unit_test(a_branch_on_memory_may_go_either_way),
+	        cmocka_unit_test(a_loop_that_memory_ends_has_no_most),
+	        cmocka_unit_test(a_thread_that_may_have_ended_does_nothing_for_sure),
+	        cmocka_unit_test(a_limit_of_steps_says_so),
+	        cmocka_unit_test(a_switch_parts_by_its_index),
+	        cmocka_unit_test(blocks_that_decide_alike_are_stood_for),
+	        cmocka_unit_test(blocks_that_differ_each_are_sampled_and_it_is_said),
+	        cmocka_unit_test(an_elected_lane_and_a_broadcast_warp_are_known),
+	        cmocka_unit_test(waiting_for_an_mbarrier_leaves_the_rest_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, teardown);
+}

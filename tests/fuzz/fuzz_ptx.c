@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as PTX: refused with a place and a remedy, or each kernel lowered and evaluated within
+ * its limits, with counts that make sense. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "predictor/code/ptx_report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { ARENA = 8 << 20, KERNELS_MAX = 4 };
+
+static void require(int condition, const char *what)
+{
+	if (!condition) {
+		fprintf(stderr, "fuzz_ptx: %s\n", what);
+		abort();
+	}
+}
+
+static void check_access(void *arg, const struct gw_eval_access *access)
+{
+	uint64_t *seen = arg;
+
+	require(access->active != 0, "an access of no lane");
+	require(!(access->certain & ~access->active), "a lane surely where it can't be");
+	require(access->repeats <= GW_EVAL_LOOPS, "more loops than there are levels");
+	*seen += gw_eval_times(access);
+}
+
+static void check_count(struct gw_eval_count c)
+{
+	require(c.least >= 0 && c.most >= c.least, "a least above its most");
+}
+
+static void evaluate(const struct gw_ptx *ptx, uint32_t kernel, struct gw_arena *arena)
+{
+	static const struct gw_eval_limits limits = {.steps = 20000, .warp_steps = 5000, .warps = 24};
+	static const uint8_t arguments[256] = {40, 0, 0, 0, 7, 0, 0, 0, 64, 0, 0, 0, 1};
+	struct gw_eval_launch launch = {.config = {{5, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256},
+	                                .arguments = {arguments, sizeof(arguments)}};
+	struct gw_ir_program program;
+	struct gw_eval_report report;
+	struct gw_ptx_fault fault;
+	uint64_t seen = 0;
+
+	if (!gw_ptx_lower(ptx, kernel, arena, &program, &fault)) {
+		require(fault.what != NULL, "refused without a reason");
+		return;
+	}
+	if (gw_eval_grid(&program, &launch, &limits, check_access, &seen, arena, &report)) {
+		require(arena->refused, "a program that isn't evaluated for no reason");
+		return;
+	}
+	for (uint32_t b = 0; b < program.block_count; b++)
+		check_count(report.blocks[b].runs);
+	for (uint32_t i = 0; i < program.insn_count; i++)
+		check_count(report.insns[i]);
+	require(report.warps == 20, "a warp too many or too few");
+	require(report.warps_covered <= report.warps, "more warps covered than there are");
+	require(report.coverage != GW_COVER_EXACT || report.warps_covered == report.warps,
+	        "exact without all warps");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gw_bytes text = {size ? data : NULL, size};
+	struct gw_ptx_fault fault;
+	struct gw_arena arena;
+	struct gw_ptx ptx;
+
+	gw_arena_init(&arena, ARENA);
+	if (!gw_ptx_parse(text, &arena, &ptx, &fault))
+		require(fault.what && fault.line && fault.column, "refused without a place");
+	else
+		for (uint32_t k = 0; k < ptx.kernel_count && k < KERNELS_MAX; k++)
+			evaluate(&ptx, k, &arena);
+	require(arena.used <= ARENA, "more memory than its limit");
+	gw_arena_free(&arena);
+	return 0;
+}

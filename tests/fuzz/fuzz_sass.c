@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as machine code: the first says for which architecture. Decoded, made a graph of, and
+ * scheduled with latencies known and unknown; what these promise of one another holds.
+ */
+#include "predictor/code/schedule.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int condition, const char *what)
+{
+	if (!condition) {
+		fprintf(stderr, "fuzz_sass: %s\n", what);
+		abort();
+	}
+}
+
+static void check_insn(const struct gw_sass_insn *insn, bool known)
+{
+	require(known == (insn->op != GW_SASS_OP_UNKNOWN), "known and unknown at once");
+	require(insn->cls < GW_SASS_CLASSES && insn->pipe < GW_SASS_PIPES &&
+	                insn->space < GW_SASS_SPACES && insn->latency < GW_SASS_LATENCIES &&
+	                insn->tensor < GW_SASS_TENSORS,
+	        "an enumerator out of range");
+	for (unsigned i = 0; i < insn->def_count; i++)
+		require(insn->defs[i].first + insn->defs[i].count <= GW_SASS_PLACES,
+		        "a def outside");
+	for (unsigned i = 0; i < insn->use_count; i++)
+		require(insn->uses[i].first + insn->uses[i].count <= GW_SASS_PLACES,
+		        "a use outside");
+}
+
+static void check_graph(const struct gw_cfg *cfg)
+{
+	uint32_t covered = 0;
+
+	for (uint32_t b = 0; b < cfg->block_count; b++) {
+		const struct gw_cfg_block *block = &cfg->blocks[b];
+
+		require(block->first == covered && block->count, "blocks leave a gap");
+		covered += block->count;
+		for (uint32_t s = 0; s < block->succ_count; s++)
+			require(cfg->edges[block->succ_first + s] < cfg->block_count,
+			        "an edge to nowhere");
+		require(block->loop == GW_CFG_NONE || block->loop < cfg->loop_count,
+		        "a loop that isn't");
+		require(block->call == GW_CFG_NONE || block->call < cfg->block_count,
+		        "a call to nowhere");
+	}
+	require(covered == cfg->insn_count, "blocks end early");
+	for (uint32_t l = 0; l < cfg->loop_count; l++)
+		require(gw_cfg_in_loop(cfg, cfg->loops[l].header, l) &&
+		                (cfg->loops[l].parent == GW_CFG_NONE || cfg->loops[l].parent < l),
+		        "a loop without its header, or inside out");
+}
+
+static void check_schedule(const struct gw_cfg *cfg, struct gw_arena *arena, double latency)
+{
+	struct gw_schedule schedule;
+	struct gw_waits waits;
+
+	gw_waits_clear(&waits);
+	for (unsigned i = 0; i < GW_WAITS; i += isnan(latency) ? 2 : 1)
+		waits.cycles[i] = isnan(latency) ? 30 : latency;
+	if (!gw_schedule_build(&schedule, cfg, &waits, arena))
+		return;
+	for (uint32_t b = 0; b < cfg->block_count; b++) {
+		const struct gw_schedule_block *s = &schedule.blocks[b];
+
+		require(s->unknown == (isnan(s->cycles.value) != 0), "unknown without being so");
+		require(s->unknown || s->cycles.value >= s->issue - 1e-6, "faster than it issues");
+		require(s->chain <= cfg->blocks[b].count, "a chain longer than the block");
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint8_t architectures[] = {70, 75, 80, 86, 89, 90, 100, 120};
+	struct gw_arena arena;
+	struct gw_fault fault;
+	struct gw_cfg cfg;
+	unsigned sm;
+
+	if (!size)
+		return 0;
+	sm = architectures[data[0] % sizeof(architectures)];
+	for (size_t at = 1; at + GW_SASS_BYTES <= size; at += GW_SASS_BYTES) {
+		struct gw_sass_insn insn;
+		bool known = gw_sass_decode(data + at, sm, &insn);
+
+		check_insn(&insn, known);
+	}
+	gw_arena_init(&arena, 64 << 20);
+	if (gw_cfg_build(&cfg, (struct gw_bytes){data + 1, size - 1}, sm, &arena, &fault)) {
+		check_graph(&cfg);
+		check_schedule(&cfg, &arena, 30);
+		check_schedule(&cfg, &arena, (double)NAN);
+	} else {
+		require(fault.what != NULL, "refused without a reason");
+	}
+	gw_arena_free(&arena);
+	return 0;
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How far every model is off on the development set, from counted work and times in place.
+
+usage: score_models.py --gpuwatch PROGRAM [--device NAME|FILE] [--json] [--launches FILE] TABLE.csv
+
+TABLE.csv: of kernels/workloads/table.py. Each row becomes a described launch (docs/launch.md) whose
+work is what ncu counted; what no counter gives (atomic operations by thread) is taken from what the
+workload states. Nothing is fitted here. Prints per model the share of rows within
+25% and within 2x, the median error and the geometric mean of predicted over measured, for all
+rows and by family, then the verdicts against ncu's Speed-of-Light.
+"""
+import argparse
+import csv
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BATCH = 4096  # launches that a file may describe
+
+
+def work_fields():
+    with open(f"{TOP}/predictor/work.def") as file:
+        return re.findall(r"^WORK\((\w+),", file.read(), re.MULTILINE)
+
+
+def known(row, column):
+    return float(row[column]) if row.get(column) else None
+
+
+def work_of(row, fields):
+    """Counted work; what counters don't have, as the workload states it."""
+    work = {}
+    for field in fields:
+        value = known(row, field)
+        if value is not None:
+            work[field] = {"value": value, "source": "counted"}
+        elif known(row, f"truth_{field}") is not None:
+            work[field] = {"value": known(row, f"truth_{field}"), "source": "static"}
+    uniform = known(row, "uniform_branches")
+    if uniform is not None:
+        work["divergent_branches"] = {"value": 1 - uniform, "source": "counted"}
+    return work
+
+
+def launch_of(row, fields):
+    sizes = {name: [int(part) for part in row[name].split("x")] for name in ("grid", "block")}
+    return {"name": f"{row['workload']}:{row['size']}:{row['launch']}",
+            "kernel": {"name": row["kernel"], "registers": int(row["registers"]),
+                       "static_shared": int(row["static_shared"]), "local": int(row["local"])},
+            "grid": sizes["grid"], "block": sizes["block"], "dynamic_shared": int(row["dynamic_shared"]),
+            "work": work_of(row, fields)}
+
+
+def ask(args, launches):
+    """The answers of `gpuwatch predict` for each launch, in order."""
+    answers = []
+    for at in range(0, len(launches), BATCH):
+        told = subprocess.run([args.gpuwatch, "predict", "--launch=-", f"--device={args.device}", "--model=all", "--json"],
+                              input=json.dumps({"launches": launches[at:at + BATCH]}), text=True, capture_output=True)
+        if told.returncode:
+            sys.exit(f"score_models.py: gpuwatch predict failed: {told.stderr.strip()}")
+        answers += [launch["devices"][0] for launch in json.loads(told.stdout)["launches"]]
+    return answers
+
+
+def summary(pairs):
+    """Figures over (predicted, measured); a prediction that is missing is a miss of every share."""
+    answered = [(p, m) for p, m in pairs if p is not None and p > 0]
+    errors = [abs(p / m - 1) for p, m in answered]
+    ratios = [abs(math.log(p / m)) for p, m in answered]
+    count = len(pairs)
+    return {"rows": count, "answered": len(answered),
+            "within_25": sum(e <= 0.25 for e in errors) / count if count else None,
+            "within_2x": sum(r <= math.log(2) for r in ratios) / count if count else None,
+            "median_error": statistics.median(errors) if errors else None,
+            "geometric_ratio": math.exp(statistics.fmean(math.log(p / m) for p, m in answered)) if answered else None}
+
+
+def light(row):
+    """ncu's verdict: what is above 60% of its peak, else latency."""
+    sm, memory = known(row, "sm_throughput"), known(row, "memory_throughput")
+    if sm is None or memory is None:
+        return None
+    if max(sm, memory) < 0.6:
+        return "latency"
+    return "compute" if sm > memory else "memory"
+
+
+def score(rows, answers):
+    pairs, verdicts, reasons = {}, {}, {}
+    for row, answer in zip(rows, answers):
+        measured = float(row["seconds"])
+        for model in answer["models"]:
+            if model["seconds"] is None:
+                reasons.setdefault(model["model"], []).append(model["reason"])
+            for group in ("all", row["family"]):
+                pairs.setdefault(model["model"], {}).setdefault(group, []).append((model["seconds"], measured))
+        key = (light(row), answer["verdict"]["bound"])
+        verdicts[key] = verdicts.get(key, 0) + 1
+    scores = {model: {group: summary(p) for group, p in groups.items()} for model, groups in pairs.items()}
+    for model, said in reasons.items():
+        scores[model]["all"]["reason"] = statistics.mode(said)
+    return scores, verdicts
+
+
+def percent(value):
+    return "-" if value is None else f"{100 * value:.0f}%"
+
+
+def table(scores, verdicts):
+    print(f"{'MODEL':<16} {'ROWS':>5} {'ANSWERED':>8} {'IN 25%':>7} {'IN 2x':>6} {'MEDIAN ERROR':>12} {'P/M':>6}  WHY NOT ALL, MOSTLY")
+    for model, groups in scores.items():
+        s = groups["all"]
+        ratio = "-" if s["geometric_ratio"] is None else f"{s['geometric_ratio']:.2f}"
+        print(f"{model:<16} {s['rows']:>5} {s['answered']:>8} {percent(s['within_25']):>7} {percent(s['within_2x']):>6} "
+              f"{percent(s['median_error']):>12} {ratio:>6}  {s.get('reason', '')}")
+    families = [group for group in next(iter(scores.values())) if group != "all"]
+    for title, figure in (("within 25%", "within_25"), ("within 2x", "within_2x"), ("median error", "median_error")):
+        print(f"\n{title + ', by family':<24}" + "".join(f"{model[:14]:>15}" for model in scores))
+        for family in families:
+            print(f"{family:<24}" + "".join(f"{percent(groups[family][figure]):>15}" for groups in scores.values()))
+    print("\nverdict of ncu's Speed-of-Light, of gpuwatch, rows")
+    for (ncu, ours), count in sorted(verdicts.items(), key=lambda item: -item[1]):
+        print(f"{str(ncu):<10} {str(ours):<10} {count}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gpuwatch", default=f"{TOP}/build/bin/gpuwatch")
+    parser.add_argument("--device", default="h200")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--launches", help="also write the described launches into this file")
+    parser.add_argument("table")
+    args = parser.parse_args()
+    with open(args.table, newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["seconds"] and row["inst_executed"]]
+    if not rows:
+        sys.exit(f"score_models.py: {args.table}: no row has both a time and counters")
+    fields = work_fields()
+    launches = [launch_of(row, fields) for row in rows]
+    if args.launches:
+        with open(args.launches, "w") as file:
+            json.dump({"title": "the development set", "launches": launches}, file)
+    scores, verdicts = score(rows, ask(args, launches))
+    if args.json:
+        named = [{"ncu": ncu, "gpuwatch": ours, "rows": n} for (ncu, ours), n in verdicts.items()]
+        print(json.dumps({"device": args.device, "models": scores, "verdicts": named}, indent=1))
+    else:
+        table(scores, verdicts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/code/cfg.h"
+#include "tests/unit/sass/listing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct built {
+	struct gw_arena arena;
+	struct gw_cfg cfg;
+	uint8_t *code;
+};
+
+static struct listing listing;
+
+static void build(struct built *b, const struct listing_kernel *kernel)
+{
+	struct gw_fault fault;
+
+	gw_arena_init(&b->arena, 16 << 20);
+	b->code = listing_code(kernel);
+	assert_true(gw_cfg_build(&b->cfg, (struct gw_bytes){b->code, 16 * (size_t)kernel->count},
+	                         90, &b->arena, &fault));
+}
+
+static void release(struct built *b)
+{
+	gw_arena_free(&b->arena);
+	free(b->code);
+}
+
+static const struct listing_kernel *named(const char *name)
+{
+	for (uint32_t k = 0; k < listing.count; k++)
+		if (!strcmp(listing.kernels[k].name, name))
+			return &listing.kernels[k];
+	fail_msg("no kernel %s", name);
+	return NULL;
+}
+
+static void for_each(void (*check)(const struct gw_cfg *cfg))
+{
+	for (uint32_t k = 0; k < listing.count; k++) {
+		struct built b;
+
+		build(&b, &listing.kernels[k]);
+		check(&b.cfg);
+		release(&b);
+	}
+}
+
+static void check_edges(const struct gw_cfg *cfg)
+{
+	uint32_t covered = 0;
+
+	for (uint32_t b = 0; b < cfg->block_count; b++) {
+		const struct gw_cfg_block *block = &cfg->blocks[b];
+
+		assert_int_equal(block->first, covered);
+		assert_true(block->count > 0);
+		covered += block->count;
+		for (uint32_t s = 0; s < block->succ_count; s++) {
+			const struct gw_cfg_block *to =
+			        &cfg->blocks[cfg->edges[block->succ_first + s]];
+			bool back = false;
+
+			for (uint32_t p = 0; p < to->pred_count; p++)
+				back |= cfg->edges[to->pred_first + p] == b;
+			assert_true(back);
+		}
+	}
+	assert_int_equal(covered, cfg->insn_count);
+}
+
+static void blocks_cover_the_code_and_edges_go_both_ways(void **state)
+{
+	(void)state;
+	for_each(check_edges);
+}
+
+/* Blocks that @p from reaches without passing @p without. */
+static void reach(const struct gw_cfg *cfg, uint32_t from, uint32_t without, bool *reached)
+{
+	const struct gw_cfg_block *b = &cfg->blocks[from];
+
+	if (from == without || reached[from])
+		return;
+	reached[from] = true;
+	for (uint32_t s = 0; s < b->succ_count; s++)
+		reach(cfg, cfg->edges[b->succ_first + s], without, reached);
+}
+
+static bool dominates(const struct gw_cfg *cfg, uint32_t a, uint32_t b)
+{
+	while (cfg->blocks[b].idom != b && a != b)
+		b = cfg->blocks[b].idom;
+	return a == b;
+}
+
+static void check_dominators(const struct gw_cfg *cfg)
+{
+	bool *reached = calloc(cfg->block_count, sizeof(*reached));
+
+	assert_non_null(reached);
+	for (uint32_t a = 0; a < cfg->block_count; a++) {
+		memset(reached, 0, cfg->block_count * sizeof(*reached));
+		reach(cfg, 0, a, reached);
+		for (uint32_t b = 0; b < cfg->block_count; b++)
+			if (cfg->blocks[b].entry == 0)
+				assert_int_equal(dominates(cfg, a, b), !reached[b]);
+	}
+	free(reached);
+}
+
+static void a_dominator_is_what_no_path_avoids(void **state)
+{
+	(void)state;
+	for_each(check_dominators);
+}
+
+static void check_loops(const struct gw_cfg *cfg)
+{
+	assert_false(cfg->irreducible);
+	for (uint32_t l = 0; l < cfg->loop_count; l++) {
+		const struct gw_cfg_loop *loop = &cfg->loops[l];
+		uint32_t blocks = 0;
+
+		assert_true(loop->parent == GW_CFG_NONE || loop->parent < l);
+		for (uint32_t b = 0; b < cfg->block_count; b++) {
+			if (!gw_cfg_in_loop(cfg, b, l))
+				continue;
+			blocks++;
+			assert_true(dominates(cfg, loop->header, b));
+		}
+		assert_int_equal(blocks, loop->blocks);
+		assert_int_equal(cfg->blocks[loop->header].loop, l);
+	}
+}
+
+static void a_loops_header_dominates_its_blocks(void **state)
+{
+	(void)state;
+	for_each(check_loops);
+}
+
+static void loops_nest_as_in_the_source(void **state)
+{
+	struct built b;
+	uint32_t deepest = 0;
+
+	(void)state;
+	/* rounds, trips, and the loop of eight inside */
+	build(&b, named("nested"));
+	for (uint32_t i = 0; i < b.cfg.block_count; i++) {
+		uint32_t depth = gw_cfg_depth(&b.cfg, i);
+
+		deepest = depth > deepest ? depth : deepest;
+	}
+	/* and what pads the code: a branch to itself */
+	assert_true(b.cfg.loop_count >= 3);
+	assert_int_equal(deepest, 3);
+	release(&b);
+}
+
+static void a_call_continues_behind_it_and_names_its_function(void **state)
+{
+	struct built b;
+	unsigned calls = 0;
+
+	(void)state;
+	build(&b, named("square_root"));
+	for (uint32_t i = 0; i < b.cfg.block_count; i++) {
+		const struct gw_cfg_block *block = &b.cfg.blocks[i];
+
+		if (block->end != GW_CFG_CALL)
+			continue;
+		calls++;
+		assert_int_not_equal(block->call, GW_CFG_NONE);
+		assert_int_equal(b.cfg.blocks[block->call].entry, block->call);
+		assert_int_equal(block->succ_count, 1);
+		assert_int_equal(b.cfg.edges[block->succ_first], i + 1);
+	}
+	assert_int_equal(calls, 1);
+	release(&b);
+}
+
+static void the_mix_counts_each_instruction_once(void **state)
+{
+	struct gw_sass_mix mix;
+	struct built b;
+
+	(void)state;
+	memset(&mix, 0, sizeof(mix));
+	build(&b, named("cal_fma_rate"));
+	for (uint32_t i = 0; i < b.cfg.block_count; i++)
+		if (gw_cfg_depth(&b.cfg, i) == 2)
+			gw_cfg_mix(&b.cfg, i, &mix);
+	assert_int_equal(mix.fma32, 8);
+	assert_int_equal(mix.cls[GW_SASS_FP32], 8);
+	assert_int_equal(mix.pipe[GW_SASS_PIPE_FMA], 8);
+	assert_int_equal(mix.cls[GW_SASS_CONTROL], 1);
+	assert_int_equal(mix.insns, 11);
+	assert_int_equal(mix.unknown, 0);
+	release(&b);
+}
+
+static void code_that_is_not_whole_instructions_is_refused(void **state)
+{
+	static const uint8_t bytes[40];
+	struct gw_arena arena;
+	struct gw_cfg cfg;
+	struct gw_fault fault;
+
+	(void)state;
+	gw_arena_init(&arena, 1 << 20);
+	assert_false(gw_cfg_build(&cfg, (struct gw_bytes){bytes, 40}, 90, &arena, &fault));
+	assert_non_null(fault.what);
+	assert_false(gw_cfg_build(&cfg, (struct gw_bytes){NULL, 0}, 90, &arena, &fault));
+	assert_non_null(fault.what);
+	gw_arena_init(&arena, 16);
+	assert_false(gw_cfg_build(&cfg, (struct gw_bytes){bytes, 32}, 90, &arena, &fault));
+	assert_true(arena.refused);
+	gw_arena_free(&arena);
+}
+
+static int read_listing(void **state)
+{
+	(void)state;
+	listing_read(&listing, GW_SCHEDULE "/code.lst");
+	return 0;
+}
+
+static int free_listing(void **state)
+{
+	(void)state;
+	listing_free(&listing);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(blocks_cover_the_code_and_edges_go_both_ways),
+	        cmocka_unit_test(a_dominator_is_what_no_path_avoids),
+	        cmocka_unit_test(a_loops_header_dominates_its_blocks),
+	        cmocka_unit_test(loops_nest_as_in_the_source),
+	        cmocka_unit_test(a_call_continues_behind_it_and_names_its_function),
+	        cmocka_unit_test(the_mix_counts_each_instruction_once),
+	        cmocka_unit_test(code_that_is_not_whole_instructions_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, read_listing, free_listing);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of launches: copied once per configuration, in the kernel's layout, within bounds. */
+#include "preload/arguments.h"
+#include "preload/launch.h"
+#include "preload/tables.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { KERNEL = 1, SLOTS = 64 };
+
+static const struct gw_code_param two[] = {{0, 4}, {8, 8}};
+static struct gw_thread *thread;
+static struct gw_arguments ring[GW_ARGUMENTS_RING];
+static int32_t number = 7;
+static void *pointer = (void *)0x123456789a;
+static void *params[] = {&number, &pointer};
+static uint32_t fewer; /* parameters that the driver tells of */
+
+static void kernel_has(const struct gw_code_param *param, uint32_t count)
+{
+	gw_hot.shared->kernels[KERNEL].name = "kernel";
+	gw_hot.shared->kernels[KERNEL].layout = gw_layout_keep(param, count);
+}
+
+/* The driver's own word on the layout. */
+static CUresult param_info(CUfunction f, size_t index, size_t *offset, size_t *size)
+{
+	const struct gw_layout *layout = gw_hot.shared->kernels[KERNEL].layout;
+
+	assert_int_equal((uintptr_t)f, 0x1000);
+	if (index >= layout->count - fewer)
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset = layout->param[index].offset;
+	*size = layout->param[index].size;
+	return CUDA_SUCCESS;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	assert_true(gw_tables_start());
+	gw_arguments_start();
+	memset(ring, 0, sizeof(ring));
+	thread = fixture_thread(SLOTS);
+	thread->arguments = ring;
+	thread->function = 0x1000;
+	gw_driver.cuFuncGetParamInfo = param_info;
+	fewer = 0;
+	kernel_has(two, 2);
+	return 0;
+}
+
+/* As the hook does it, for a launch with a grid of @p blocks; its flags afterwards. */
+static uint8_t launch(uint32_t blocks, void **from_params, void **extra)
+{
+	struct gw_event *e = &thread->ring[0];
+	struct gw_call call = {.event = e, .thread = thread};
+
+	*e = (struct gw_event){.kernel = KERNEL,
+	                       .grid = {blocks, 1, 1},
+	                       .block_x = 32,
+	                       .block_y = 1,
+	                       .block_z = 1,
+	                       .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
+	gw_arguments_take(&call, from_params, extra);
+	return e->flags;
+}
+
+static bool taken(uint8_t flags)
+{
+	assert_true(flags & GW_EVENT_COOPERATIVE);
+	return (flags & GW_EVENT_ARGUMENTS) != 0;
+}
+
+static void they_lie_as_the_kernel_finds_them(void **state)
+{
+	const unsigned char expected[16] = {7, 0, 0, 0, 0, 0, 0, 0, 0x9a, 0x78, 0x56, 0x34, 0x12};
+
+	(void)state;
+	memset(ring, 0xff, sizeof(ring));
+	assert_true(taken(launch(1, params, NULL)));
+	assert_int_equal(ring[0].size, 16);
+	assert_memory_equal(ring[0].bytes, expected, 16);
+}
+
+static void a_configuration_is_copied_once(void **state)
+{
+	(void)state;
+	assert_true(taken(launch(1, params, NULL)));
+	assert_false(taken(launch(1, params, NULL)));
+	assert_true(taken(launch(2, params, NULL)));
+	assert_int_equal(thread->arguments_head, 2);
+}
+
+static void a_buffer_of_the_program_is_copied_as_it_is(void **state)
+{
+	unsigned char buffer[24] = "the program's own buffer";
+	size_t size = sizeof(buffer);
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+	                 CU_LAUNCH_PARAM_END};
+
+	(void)state;
+	assert_true(taken(launch(1, NULL, extra)));
+	assert_int_equal(ring[0].size, sizeof(buffer));
+	assert_memory_equal(ring[0].bytes, buffer, sizeof(buffer));
+}
+
+static void what_is_too_large_is_left(void **state)
+{
+	const struct gw_code_param large[] = {{0, GW_ARGUMENTS_MAX}, {GW_ARGUMENTS_MAX, 1}};
+	size_t size = GW_ARGUMENTS_MAX + 1;
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, ring, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+	                 CU_LAUNCH_PARAM_END};
+
+	(void)state;
+	kernel_has(large, 2);
+	assert_false(taken(launch(1, params, NULL)));
+	assert_false(taken(launch(2, NULL, extra)));
+	assert_int_equal(thread->arguments_head, 0);
+}
+
+static void nothing_is_read_by_an_unknown_layout(void **state)
+{
+	(void)state;
+	gw_hot.shared->kernels[KERNEL].layout = NULL;
+	assert_false(taken(launch(1, params, NULL)));
+	assert_false(taken(launch(2, NULL, NULL)));
+}
+
+/* Its handle was given to another kernel, and we have not seen it. */
+static void nothing_is_read_by_the_layout_of_another_kernel(void **state)
+{
+	(void)state;
+	fewer = 1;
+	assert_false(taken(launch(1, params, NULL)));
+}
+
+static void a_kernel_without_parameters_has_none(void **state)
+{
+	(void)state;
+	kernel_has(NULL, 0);
+	assert_true(taken(launch(1, params, NULL)));
+	assert_true(taken(launch(2, NULL, NULL)));
+	assert_int_equal(ring[0].size, 0);
+	assert_int_equal(ring[1].size, 0);
+}
+
+static void a_full_ring_leaves_the_next(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < GW_ARGUMENTS_RING; i++)
+		assert_true(taken(launch(i + 1, params, NULL)));
+	assert_false(taken(launch(100, params, NULL)));
+	gw_arguments_arrived(thread, 0);
+	assert_true(taken(launch(100, params, NULL)));
+}
+
+static uint32_t config(uint32_t blocks)
+{
+	const struct gw_config c = {
+	        .grid = {blocks, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
+
+	return gw_config_of(KERNEL, &c);
+}
+
+static void the_worker_keeps_those_of_the_first_launch(void **state)
+{
+	uint32_t id = config(1);
+
+	(void)state;
+	assert_null(gw_arguments_of(id));
+	assert_null(gw_arguments_of(0));
+	launch(1, params, NULL);
+	number = 8;
+	memset(thread->arguments_seen, 0, sizeof(thread->arguments_seen));
+	launch(1, params, NULL);
+	number = 7;
+	gw_arguments_arrived(thread, id);
+	gw_arguments_arrived(thread, id);
+	assert_int_equal(gw_arguments_of(id)->size, 16);
+	assert_int_equal(gw_arguments_of(id)->bytes[0], 7);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_arguments]), 1);
+}
+
+static void what_is_kept_is_bounded(void **state)
+{
+	const struct gw_code_param large[] = {{0, GW_ARGUMENTS_MAX}};
+	static unsigned char bytes[GW_ARGUMENTS_MAX];
+	void *one[] = {bytes};
+
+	(void)state;
+	kernel_has(large, 1);
+	for (uint32_t i = 1; i <= 10000; i++)
+		if (taken(launch(i, one, NULL)))
+			gw_arguments_arrived(thread, config(i));
+	assert_in_range(atomic_load(&gw_counters[GW_COUNTER_arguments]), 8000, 8192);
+}
+
+/* A launch whose prediction is published wants none. */
+static void a_found_cell_ends_the_wish(void **state)
+{
+	struct gw_event e = {.kernel = KERNEL,
+	                     .grid = {1, 1, 1},
+	                     .block_x = 32,
+	                     .block_y = 1,
+	                     .block_z = 1,
+	                     .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
+	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0);
+	struct gw_cell *cell = &gw_hot.shared->cells[key >> (64 - GW_CELLS_BITS)];
+
+	(void)state;
+	gw_cell_read(gw_hot.shared, &e);
+	assert_true(taken(e.flags));
+	atomic_store(&cell->flags, GW_EVENT_MULTIMODAL);
+	atomic_store(&cell->key, key);
+	gw_cell_read(gw_hot.shared, &e);
+	assert_false(taken(e.flags));
+	assert_true(e.flags & GW_EVENT_MULTIMODAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(they_lie_as_the_kernel_finds_them, start),
+	        cmocka_unit_test_setup(a_configuration_is_copied_once, start),
+	        cmocka_unit_test_setup(a_buffer_of_the_program_is_copied_as_it_is, start),
+	        cmocka_unit_test_setup(what_is_too_large_is_left, start),
+	        cmocka_unit_test_setup(nothing_is_read_by_an_unknown_layout, start),
+	        cmocka_unit_test_setup(nothing_is_read_by_the_layout_of_another_kernel, start),
+	        cmocka_unit_test_setup(a_kernel_without_parameters_has_none, start),
+	        cmocka_unit_test_setup(a_full_ring_leaves_the_next, start),
+	        cmocka_unit_test_setup(the_worker_keeps_those_of_the_first_launch, start),
+	        cmocka_unit_test_setup(what_is_kept_is_bounded, start),
+	        cmocka_unit_test_setup(a_found_cell_ends_the_wish, start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The code behind a launched kernel: found where the module lies, for the processor, in bounds. */
+#include "preload/code.h"
+#include "tests/code/corpus.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { SLOT = 3 };
+
+static struct gw_arena arena;
+static struct gw_code code;
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_code_start();
+	gw_arena_init(&arena, 128 << 20);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gw_arena_free(&arena);
+	return 0;
+}
+
+/* A module whose image is a copy of a file of the corpus. */
+static struct gw_module_note *module_copied(uint32_t number, const char *file)
+{
+	struct gw_bytes bytes = corpus_file(&arena, file);
+	struct gw_module_note *n = gw_arena_array(&arena, 1, sizeof(*n) + 1);
+
+	n->number = number;
+	n->bytes = bytes.size;
+	n->image = (void *)(uintptr_t)bytes.data;
+	gw_code_module(n);
+	return n;
+}
+
+/* A module that lies in a file: at @p from_base where @p bytes is not 0. */
+static void module_in_file(uint32_t number, const char *path, uint64_t from_base, uint64_t bytes)
+{
+	struct gw_module_note *n = gw_arena_array(&arena, 1, sizeof(*n) + strlen(path) + 1);
+
+	n->number = number;
+	n->bytes = bytes;
+	n->from_base = from_base;
+	strcpy(n->path, path);
+	gw_code_module(n);
+}
+
+static bool code_of(const char *name, uint32_t module, uint32_t processor)
+{
+	gw_hot.shared->kernels[SLOT] = (struct gw_kernel_slot){
+	        .name = name, .module = module, .binary_version = processor};
+	return gw_code_of(SLOT, &code);
+}
+
+static void the_machine_code_for_the_processor_is_found(void **state)
+{
+	(void)state;
+	module_copied(1, "zstd.fatbin");
+	assert_true(code_of("powers", 1, 80));
+	assert_true(code.machine);
+	assert_int_equal(code.kernel.arch.number, 80);
+	assert_int_equal(code.kernel.param_count, 2);
+	assert_true(code_of("powers", 1, 90));
+	assert_int_equal(code.kernel.arch.number, 90);
+	assert_int_equal(code.kernel.arch.suffix, 'a');
+	assert_null(code.why);
+}
+
+static void ptx_is_given_where_the_driver_compiled_it(void **state)
+{
+	(void)state;
+	module_copied(1, "zstd.fatbin");
+	assert_true(code_of("powers", 1, 120));
+	assert_false(code.machine);
+	assert_non_null(memmem(code.ptx.data, code.ptx.size, ".entry powers", 13));
+}
+
+static void reason(const char *name, uint32_t module, uint32_t processor, const char *why)
+{
+	assert_false(code_of(name, module, processor));
+	assert_false(code.machine);
+	assert_string_equal(code.why, why);
+}
+
+static void what_is_not_known_has_its_reason(void **state)
+{
+	struct gw_module_note *broken = module_copied(2, "sm_80.cubin");
+
+	(void)state;
+	module_copied(1, "sm_80.cubin");
+	((uint8_t *)broken->image)[4] = 1; /* 32-bit */
+	reason("powers", 0, 80, "its module was loaded unseen");
+	reason("powers", 7, 80, "its module was loaded unseen");
+	reason("powers", 1, UINT32_MAX, "the driver does not tell which processor its code is for");
+	reason("powers", 1, 75, "no image in it runs on this GPU");
+	reason("power", 1, 80, "the module's code for this GPU does not hold the kernel");
+	reason("powers", 2, 80, "no image in it runs on this GPU");
+	module_in_file(3, "/nonexistent", 0, 0);
+	reason("powers", 3, 80, "its file could not be opened");
+	module_in_file(4, "/dev/null", 0, 0);
+	reason("powers", 4, 80, "its file is not a regular one");
+	module_in_file(5, "", 0, 0);
+	reason("powers", 5, 80, "its code was too large to be kept, and lies in no file");
+	module_in_file(6, CORPUS "/program", UINT32_MAX, 100);
+	reason("powers", 6, 80, "its place in the file could not be found");
+}
+
+static void a_file_that_was_loaded_is_read(void **state)
+{
+	(void)state;
+	module_in_file(1, CORPUS "/sm_75.cubin", 0, 0);
+	assert_true(code_of("powers", 1, 75));
+	assert_int_equal(code.kernel.arch.number, 75);
+}
+
+/* As dladdr() tells it of a program's or library's container: by its address when loaded. */
+static void a_container_is_read_from_where_it_lies_in_a_library(void **state)
+{
+	static const char *const files[] = {"library.so", "program"};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		char path[512];
+		struct gw_images images = corpus_images(&arena, files[i], 3);
+		/* The container's header stands before the header of its first entry. */
+		uint64_t at = images.image[1].offset - 64 - 16;
+
+		snprintf(path, sizeof(path), "%s/%s", CORPUS, files[i]);
+		/* Addresses are offsets in the segment that begins the file. */
+		module_in_file(i + 1, path, at, images.image[2].offset + 1568 - at);
+		assert_true(code_of("powers", i + 1, 80));
+		assert_int_equal(code.kernel.arch.number, 80);
+	}
+}
+
+static void a_library_is_read_once_for_all_its_kernels(void **state)
+{
+	struct gw_module_note *n = module_copied(1, "zstd.fatbin");
+
+	(void)state;
+	assert_true(code_of("powers", 1, 80));
+	memset(n->image, 0, (size_t)n->bytes);
+	assert_true(code_of("_Z5saxpyifPKfPf", 1, 80));
+	assert_true(code.machine);
+}
+
+/* A fatbin of one image as large as may be read; more of them than there is room for. */
+static void what_is_held_stays_in_bounds(void **state)
+{
+	enum { LARGE = 12 << 20, MODULES = 12 };
+	struct gw_bytes cubin = corpus_file(&arena, "sm_80.cubin");
+	struct {
+		uint32_t magic;
+		uint16_t version, header;
+		uint64_t size;
+		uint16_t kind, entry_version;
+		uint32_t entry_header;
+		uint64_t entry_size;
+		uint32_t packed, options;
+		uint16_t minor, major;
+		uint32_t arch, name[2];
+		uint64_t flags, zero, unpacked;
+	} head = {0xba55ed50, 1, 16, 0, 2, 0x101, 64, 0, 0, 0, 8, 1, 80, {0, 0}, 0x2011, 0, LARGE};
+	/* LZ4: the cubin as literals, then a match that repeats its end up to the size. */
+	size_t room = sizeof(head) + cubin.size + LARGE / 255 + 64, n = sizeof(head), left;
+	uint8_t *file = gw_arena_array(&arena, room, 1);
+
+	(void)state;
+	file[n++] = 0xff;
+	for (left = cubin.size - 15; left >= 255; left -= 255)
+		file[n++] = 255;
+	file[n++] = (uint8_t)left;
+	memcpy(file + n, cubin.data, cubin.size);
+	n += cubin.size;
+	file[n++] = 1;
+	file[n++] = 0;
+	for (left = LARGE - cubin.size - 19; left >= 255; left -= 255)
+		file[n++] = 255;
+	file[n++] = (uint8_t)left;
+	head.packed = (uint32_t)(n - sizeof(head));
+	head.entry_size = head.packed;
+	head.size = head.entry_size + 64;
+	memcpy(file, &head, sizeof(head));
+	for (uint32_t m = 1; m <= MODULES; m++) {
+		struct gw_module_note *note = gw_arena_array(&arena, 1, sizeof(*note) + 1);
+
+		note->number = m;
+		note->image = file;
+		note->bytes = n;
+		gw_code_module(note);
+		assert_true(code_of("powers", m, 80));
+		assert_in_range(gw_code_held(), LARGE, GW_CODE_MEMORY);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup_teardown(the_machine_code_for_the_processor_is_found, start,
+	                                        end),
+	        cmocka_unit_test_setup_teardown(ptx_is_given_where_the_driver_compiled_it, start,
+	                                        end),
+	        cmocka_unit_test_setup_teardown(what_is_not_known_has_its_reason, start, end),
+	        cmocka_unit_test_setup_teardown(a_file_that_was_loaded_is_read, start, end),
+	        cmocka_unit_test_setup_teardown(a_container_is_read_from_where_it_lies_in_a_library,
+	                                        start, end),
+	        cmocka_unit_test_setup_teardown(a_library_is_read_once_for_all_its_kernels, start,
+	                                        end),
+	        cmocka_unit_test_setup_teardown(what_is_held_stays_in_bounds, start, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A launch's memory instructions gathered from the evaluator, and the static rows of its work. */
+#include "predictor/code/gather.h"
+#include "predictor/code/static_work.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ir_kernel.h"
+
+static uint64_t arguments[IR_KERNEL_PARAMS] = {0x10000000, 0x20000000};
+
+static struct gw_eval_launch launch_of(uint32_t blocks, uint32_t threads)
+{
+	return (struct gw_eval_launch){
+	        .config = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}, .cluster = {1, 1, 1}},
+	        .arguments = {(const uint8_t *)arguments, sizeof(arguments)}};
+}
+
+static void run(struct ir_kernel *k, uint32_t blocks, uint32_t threads, struct gw_gather *g)
+{
+	struct gw_eval_launch launch = launch_of(blocks, threads);
+
+	assert_null(gw_ir_finish(&k->b));
+	assert_null(gw_gather_run(&k->b.program, &launch, NULL, &k->arena, g));
+}
+
+/* if (i < n) out[i] = in[i * stride]; n and stride are parameters 2 and 3. */
+static void build_copy(struct ir_kernel *k)
+{
+	gw_ir_operand index, at, from, value, beyond;
+
+	ir_begin(k);
+	at = ir_thread_offset(k, &index);
+	beyond = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_GES, gw_ir_reg(&k->b, 1), 2, index,
+	                    ir_param(k, 2));
+	gw_ir_end_branch(&k->b, beyond, false, 2, 1);
+	gw_ir_block_open(&k->b);
+	from = ir_op(k, IR_MUL, 64, 64, at, ir_param(k, 3));
+	value = ir_load(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), from), 0);
+	ir_store(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 1), at), value);
+	gw_ir_end_jump(&k->b, 2);
+	gw_ir_block_open(&k->b);
+	gw_ir_end_exit(&k->b);
+}
+
+static void counts_and_shapes_of_a_copy_are_exact(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	(void)state;
+	arguments[2] = 1000, arguments[3] = 2;
+	build_copy(&k);
+	run(&k, 8, 128, &g);
+	assert_int_equal(g.count, 2);
+	assert_true(g.complete);
+	/* 31 full warps and one of 8 threads. */
+	assert_true(g.access[0].runs.least == 32 && g.access[0].runs.most == 32);
+	assert_true(g.access[0].coalescing.sectors == 31 * 8 + 2);
+	assert_true(g.access[1].coalescing.sectors == 31 * 4 + 1);
+	assert_true(g.access[1].store && !g.access[0].store);
+	gw_arena_free(&k.arena);
+}
+
+static void the_grid_s_footprint_is_the_arrays(void **state)
+{
+	struct gw_locality_grid loads, stores;
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	(void)state;
+	arguments[2] = 1 << 20, arguments[3] = 1;
+	build_copy(&k);
+	run(&k, 4096, 256, &g);
+	gw_locality_grid(g.locality, GW_LOCALITY_LOADS, &loads);
+	gw_locality_grid(g.locality, GW_LOCALITY_STORES, &stores);
+	assert_true(loads.footprint.sectors == 131072);
+	assert_true(stores.footprint.sectors == 131072);
+	assert_false(loads.counted);
+	gw_arena_free(&k.arena);
+}
+
+/* for (i = 0; i < trips; i++) load in + 4 * thread + i * 128: trips is a constant. */
+static void build_loop(struct ir_kernel *k, uint64_t trips, uint64_t step, enum gw_ir_space space)
+{
+	gw_ir_operand index, at, p, i, test;
+	uint32_t body;
+
+	ir_begin(k);
+	at = ir_thread_offset(k, &index);
+	p = gw_ir_reg(&k->b, 64);
+	i = gw_ir_reg(&k->b, 32);
+	if (space == IR_SPACE_SHARED)
+		gw_ir_emit(&k->b, IR_MULWU, 32, 0, p, 2, ir_special(k, IR_SREG_TID_X),
+		           ir_number(k, 8));
+	else
+		gw_ir_emit(&k->b, IR_ADD, 64, 0, p, 2, ir_param(k, 0), at);
+	gw_ir_emit(&k->b, IR_MOV, 32, 0, i, 1, ir_number(k, 0));
+	body = gw_ir_block_open(&k->b);
+	ir_load(k, space, p, 0);
+	gw_ir_emit(&k->b, IR_ADD, 64, 0, p, 2, p, ir_number(k, step));
+	gw_ir_emit(&k->b, IR_ADD, 32, 0, i, 2, i, ir_number(k, 1));
+	test = gw_ir_emit(&k->b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&k->b, 1), 2, i,
+	                  ir_number(k, trips));
+	gw_ir_end_branch(&k->b, test, false, body, body + 1);
+	gw_ir_block_open(&k->b);
+	gw_ir_end_exit(&k->b);
+}
+
+static void a_loop_s_requests_are_counted_at_each_alignment(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	(void)state;
+	/* Steps of 8 bytes: of four iterations one is aligned (4 sectors), three are not (5). */
+	build_loop(&k, 1000, 8, IR_SPACE_GLOBAL);
+	run(&k, 1, 32, &g);
+	assert_true(g.access[0].runs.least == 1000 && g.access[0].runs.most == 1000);
+	assert_true(fabs(gw_coalescing_sectors(&g.access[0].coalescing) - 4.75) < 1e-9);
+	gw_arena_free(&k.arena);
+}
+
+static void a_loop_s_footprint_is_its_union(void **state)
+{
+	struct gw_footprint f;
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	(void)state;
+	build_loop(&k, 1000, 8, IR_SPACE_GLOBAL);
+	run(&k, 1, 32, &g);
+	gw_locality_block(g.locality, 0, GW_LOCALITY_LOADS, &f);
+	/* From 0 to 999 * 8 + 127. */
+	assert_true(f.sectors == (999 * 8 + 127) / 32 + 1);
+	gw_arena_free(&k.arena);
+}
+
+static void shared_memory_is_counted_in_passes(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+
+	(void)state;
+	/* Words 8 bytes apart: 2 of each other bank. */
+	build_loop(&k, 10, 0, IR_SPACE_SHARED);
+	run(&k, 1, 32, &g);
+	assert_int_equal(g.access[0].space, IR_SPACE_SHARED);
+	assert_true(g.access[0].requests == 10);
+	assert_true(g.access[0].wavefronts == 20 && g.access[0].conflicts == 10);
+	gw_arena_free(&k.arena);
+}
+
+/* out[in[i]] = 1: a place that memory holds. */
+static void build_scatter(struct ir_kernel *k)
+{
+	gw_ir_operand index, at, to;
+
+	ir_begin(k);
+	at = ir_thread_offset(k, &index);
+	to = ir_load(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 0), at), 0);
+	to = ir_op(k, IR_MULWS, 32, 64, to, ir_number(k, 4));
+	ir_store(k, IR_SPACE_GLOBAL, ir_op(k, IR_ADD, 64, 64, ir_param(k, 1), to), ir_number(k, 1));
+	gw_ir_end_exit(&k->b);
+}
+
+static struct gw_device device;
+static struct gw_kernel kernel = {.name = "k",
+                                  .registers = 32,
+                                  .static_shared = 0,
+                                  .max_threads = 1024,
+                                  .binary_version = 90};
+
+static void known_device(void)
+{
+	static const struct {
+		enum gw_param p;
+		double value;
+	} values[] = {
+	        {GW_PARAM_compute_capability, 90},
+	        {GW_PARAM_sm_count, 132},
+	        {GW_PARAM_sm_clock, 1.98e9},
+	        {GW_PARAM_warp_size, 32},
+	        {GW_PARAM_schedulers_per_sm, 4},
+	        {GW_PARAM_l1_size, 256 << 10},
+	        {GW_PARAM_l2_size, 60 << 20},
+	        {GW_PARAM_lat_l1, 32},
+	        {GW_PARAM_lat_l2, 280},
+	        {GW_PARAM_lat_dram, 650},
+	        {GW_PARAM_lat_int, 4},
+	        {GW_PARAM_lat_imad, 4},
+	        {GW_PARAM_lat_constant, 8},
+	        {GW_PARAM_t_add, 64 * 132 * 1.98e9},
+	        {GW_PARAM_t_int, 128 * 132 * 1.98e9},
+	        {GW_PARAM_t_ldst, 32 * 132 * 1.98e9},
+	        {GW_PARAM_b_mem, 3.9e12},
+	};
+
+	gw_device_clear(&device, "test");
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		gw_device_set(&device, values[i].p, values[i].value, GW_METHOD_PAPER);
+}
+
+static void fill(struct ir_kernel *k, const struct gw_gather *g, uint32_t blocks, uint32_t threads,
+                 struct gw_work *work)
+{
+	struct gw_eval_launch eval = launch_of(blocks, threads);
+	struct gw_launch launch = {.kernel = &kernel, .config = eval.config};
+	struct gw_timing timing;
+	struct gw_static_in in = {&k->b.program, g, &timing, &device, &launch};
+
+	known_device();
+	gw_work_clear(work);
+	assert_null(gw_timing_of(&k->b.program, &k->arena, &timing));
+	gw_static_memory(&in, work);
+	gw_static_warp(&in, work);
+}
+
+static double value(const struct gw_work *work, enum gw_work_field f)
+{
+	assert_int_equal(work->q[f].source, GW_SOURCE_STATIC);
+	return work->q[f].value;
+}
+
+static void static_rows_of_a_copy_are_what_it_does(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+	struct gw_work work;
+
+	(void)state;
+	arguments[2] = 1 << 20, arguments[3] = 32;
+	build_copy(&k);
+	run(&k, 4096, 256, &g);
+	fill(&k, &g, 4096, 256, &work);
+	assert_true(value(&work, GW_WORK_global_load_requests) == 32768);
+	assert_true(value(&work, GW_WORK_global_load_sectors) == 32768 * 32);
+	assert_true(value(&work, GW_WORK_global_store_sectors) == 32768 * 4);
+	assert_true(value(&work, GW_WORK_coalesced_mem_insts) == 1);
+	assert_true(value(&work, GW_WORK_uncoalesced_mem_insts) == 1);
+	assert_true(value(&work, GW_WORK_uncoalesced_per_mw) == 32);
+	assert_true(value(&work, GW_WORK_barriers) == 0);
+	assert_true(value(&work, GW_WORK_divergent_branches) == 0);
+	assert_true(value(&work, GW_WORK_l1_hit_rate) == 0);
+	/* A sector in each line, which device memory gives with its neighbour. */
+	assert_true(value(&work, GW_WORK_dram_read_bytes) == 32768.0 * 32 * 64);
+	assert_true(work.q[GW_WORK_global_load_sectors].confidence == 1);
+	/* 38 MB fit L2, and may be there before. */
+	assert_true(work.q[GW_WORK_dram_read_bytes].confidence == 0.3F);
+	gw_arena_free(&k.arena);
+}
+
+static void a_warp_s_course_follows_its_dependences(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+	struct gw_work work;
+
+	(void)state;
+	build_loop(&k, 100, 4096, IR_SPACE_GLOBAL);
+	run(&k, 1, 32, &g);
+	fill(&k, &g, 1, 32, &work);
+	/* Nothing waits for the loads: a trip is three instructions, test and branch. */
+	assert_true(value(&work, GW_WORK_warp_memory_chain) < 1);
+	assert_true(value(&work, GW_WORK_warp_cycles) > 100 * 4);
+	assert_true(value(&work, GW_WORK_warp_cycles) < 100 * 32);
+	assert_true(value(&work, GW_WORK_warp_cycles_longest) == value(&work, GW_WORK_warp_cycles));
+	assert_true(work.q[GW_WORK_warp_cycles].confidence <= 0.3F);
+	gw_arena_free(&k.arena);
+}
+
+static void a_chain_through_memory_is_waited_for(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+	struct gw_work work;
+
+	(void)state;
+	build_scatter(&k);
+	run(&k, 64, 256, &g);
+	fill(&k, &g, 64, 256, &work);
+	assert_true(value(&work, GW_WORK_warp_memory_chain) == 1);
+	assert_true(value(&work, GW_WORK_warp_cycles) > 600);
+	gw_arena_free(&k.arena);
+}
+
+static void rows_that_rest_on_unknown_addresses_are_unknown(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+	struct gw_work work;
+
+	(void)state;
+	build_scatter(&k);
+	run(&k, 64, 256, &g);
+	fill(&k, &g, 64, 256, &work);
+	assert_true(value(&work, GW_WORK_global_load_sectors) == 512 * 4);
+	assert_true(value(&work, GW_WORK_global_store_requests) == 512);
+	assert_int_equal(work.q[GW_WORK_global_store_sectors].source, GW_SOURCE_NONE);
+	assert_int_equal(work.q[GW_WORK_coalesced_mem_insts].source, GW_SOURCE_NONE);
+	assert_int_equal(work.q[GW_WORK_dram_write_bytes].source, GW_SOURCE_NONE);
+	gw_arena_free(&k.arena);
+}
+
+static void what_was_counted_stays(void **state)
+{
+	struct ir_kernel k;
+	struct gw_gather g;
+	struct gw_work work;
+	struct gw_launch launch = {.kernel = &kernel};
+	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch};
+
+	(void)state;
+	arguments[2] = 1000, arguments[3] = 1;
+	build_copy(&k);
+	run(&k, 8, 128, &g);
+	gw_work_clear(&work);
+	work.q[GW_WORK_global_load_sectors] = (struct gw_quantity){7, GW_SOURCE_COUNTED, 0.1F};
+	gw_static_memory(&in, &work);
+	assert_true(work.q[GW_WORK_global_load_sectors].value == 7);
+	assert_true(value(&work, GW_WORK_global_load_requests) == 32);
+	gw_arena_free(&k.arena);
+}
+
+static void an_estimate_is_as_sure_as_its_least_sure_row(void **state)
+{
+	const struct gw_model *interval = gw_model_find("interval");
+	struct gw_launch launch = {
+	        .kernel = &kernel,
+	        .config = {.grid = {64, 1, 1}, .block = {256, 1, 1}, .cluster = {1, 1, 1}}};
+	struct gw_work work;
+
+	(void)state;
+	known_device();
+	gw_work_clear(&work);
+	assert_true(isnan(gw_static_confidence(interval, &device, &launch, &work)));
+	work.q[GW_WORK_warp_cycles] = (struct gw_quantity){1000, GW_SOURCE_STATIC, 0.3F};
+	work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 0.5F};
+	work.q[GW_WORK_dram_write_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 0.9F};
+	work.q[GW_WORK_pipe_tensor] = (struct gw_quantity){0, GW_SOURCE_STATIC, 0.1F};
+	assert_true(fabs(gw_static_confidence(interval, &device, &launch, &work) - 0.3) < 1e-6);
+	work.q[GW_WORK_warp_cycles].confidence = 1;
+	assert_true(fabs(gw_static_confidence(interval, &device, &launch, &work) - 0.5) < 1e-6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(counts_and_shapes_of_a_copy_are_exact),
+	        cmocka_unit_test(the_grid_s_footprint_is_the_arrays),
+	        cmocka_unit_test(a_loop_s_requests_are_counted_at_each_alignment),
+	        cmocka_unit_test(a_loop_s_footprint_is_its_union),
+	        cmocka_unit_test(shared_memory_is_counted_in_passes),
+	        cmocka_unit_test(static_rows_of_a_copy_are_what_it_does),
+	        cmocka_unit_test(a_warp_s_course_follows_its_dependences),
+	        cmocka_unit_test(a_chain_through_memory_is_waited_for),
+	        cmocka_unit_test(rows_that_rest_on_unknown_addresses_are_unknown),
+	        cmocka_unit_test(what_was_counted_stays),
+	        cmocka_unit_test(an_estimate_is_as_sure_as_its_least_sure_row),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

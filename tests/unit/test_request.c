@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests: sectors, lines and wavefronts against a byte-by-byte count. */
+#include "predictor/code/request.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t state_of_random = 0x9e3779b97f4a7c15;
+
+static uint64_t random_number(void)
+{
+	state_of_random ^= state_of_random << 13;
+	state_of_random ^= state_of_random >> 7;
+	state_of_random ^= state_of_random << 17;
+	return state_of_random;
+}
+
+/* Lanes @p stride bytes apart from @p base on. */
+static struct gw_request strided(uint64_t base, uint64_t stride, uint32_t bytes)
+{
+	struct gw_request r = {.active = UINT32_MAX, .bytes = bytes};
+
+	for (unsigned lane = 0; lane < 32; lane++)
+		r.address[lane] = base + lane * stride;
+	return r;
+}
+
+/* Every byte marked, then pieces with a mark counted: addresses below 64 KiB only. */
+static unsigned pieces_by_bytes(const struct gw_request *r, unsigned size)
+{
+	static uint8_t touched[1 << 16];
+	unsigned count = 0;
+
+	memset(touched, 0, sizeof(touched));
+	for (unsigned lane = 0; lane < 32; lane++)
+		for (unsigned b = 0; b < r->bytes && r->active >> lane & 1; b++)
+			touched[r->address[lane] + b] = 1;
+	for (unsigned p = 0; p < sizeof(touched); p += size)
+		count += memchr(touched + p, 1, size) != NULL;
+	return count;
+}
+
+/* The same for shared memory: words of one phase, bank by bank. */
+static unsigned passes_by_words(const struct gw_request *r)
+{
+	static uint8_t touched[1 << 16];
+	unsigned lanes = r->bytes <= 8 ? 32 : 16, passes = 0;
+
+	for (unsigned first = 0; first < 32; first += lanes) {
+		unsigned most = 0;
+
+		memset(touched, 0, sizeof(touched));
+		for (unsigned lane = first; lane < first + lanes; lane++)
+			for (unsigned b = 0; b < r->bytes && r->active >> lane & 1; b++)
+				touched[r->address[lane] + b] = 1;
+		for (unsigned bank = 0; bank < 32; bank++) {
+			unsigned in_bank = 0;
+
+			for (unsigned at = bank * 4; at < sizeof(touched); at += 128)
+				in_bank += memchr(touched + at, 1, 4) != NULL;
+			most = in_bank > most ? in_bank : most;
+		}
+		passes += most;
+	}
+	return passes;
+}
+
+static unsigned wavefronts(const struct gw_request *r)
+{
+	struct gw_shared_passes passes;
+
+	gw_request_shared(r, &passes);
+	return passes.wavefronts;
+}
+
+static struct gw_request any_request(void)
+{
+	struct gw_request r = {.active = (uint32_t)random_number(),
+	                       .bytes = 1U << random_number() % 5};
+	uint64_t span = 16U << random_number() % 11;
+
+	for (unsigned lane = 0; lane < 32; lane++)
+		r.address[lane] = random_number() % span * r.bytes % 60000 / r.bytes * r.bytes;
+	return r;
+}
+
+static void sectors_and_lines_are_those_that_hold_a_touched_byte(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		struct gw_request r = any_request();
+
+		assert_int_equal(gw_request_sectors(&r), pieces_by_bytes(&r, 32));
+		assert_int_equal(gw_request_pieces(&r, 128, NULL), pieces_by_bytes(&r, 128));
+	}
+}
+
+static void an_unaligned_lane_touches_both_its_sectors(void **state)
+{
+	struct gw_request r = {.active = 2, .bytes = 8, .address = {0, 28}};
+	uint64_t piece[GW_REQUEST_PIECES];
+
+	(void)state;
+	assert_int_equal(gw_request_pieces(&r, 32, piece), 2);
+	assert_int_equal(piece[0], 0);
+	assert_int_equal(piece[1], 1);
+}
+
+static void pieces_come_in_rising_order(void **state)
+{
+	struct gw_request r = strided(0, 32, 4);
+	uint64_t piece[GW_REQUEST_PIECES];
+
+	(void)state;
+	for (unsigned lane = 0; lane < 32; lane++)
+		r.address[lane] = (31 - lane) * 32;
+	assert_int_equal(gw_request_pieces(&r, 32, piece), 32);
+	for (unsigned i = 0; i < 32; i++)
+		assert_int_equal(piece[i], i);
+}
+
+static void a_lane_past_the_address_space_is_not_valid(void **state)
+{
+	struct gw_request r = {.active = 1, .bytes = 4, .address = {UINT64_MAX - 3}};
+
+	(void)state;
+	assert_false(gw_request_valid(&r));
+	r.address[0] = UINT64_MAX - 4;
+	assert_true(gw_request_valid(&r));
+	r.bytes = 33;
+	assert_false(gw_request_valid(&r));
+}
+
+static void bank_conflicts_are_words_of_a_phase_in_one_bank(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		struct gw_request r = any_request();
+
+		assert_int_equal(wavefronts(&r), passes_by_words(&r));
+	}
+}
+
+static void known_strides_conflict_as_often_as_the_stride_and_32_have_in_common(void **state)
+{
+	static const unsigned expected[][2] = {{1, 1},   {2, 2},   {3, 1},  {4, 4},  {8, 8},
+	                                       {16, 16}, {32, 32}, {33, 1}, {17, 1}, {0, 1}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		struct gw_request r = strided(4096, expected[i][0] * 4, 4);
+
+		assert_int_equal(wavefronts(&r), expected[i][1]);
+	}
+}
+
+/* Counted on the H200: docs/results/h200-2026-11-21/coalescing/counted.csv, banks_*. */
+static void patterns_of_every_width_take_the_passes_that_the_h200_counts(void **state)
+{
+	static const struct {
+		unsigned bytes, stride, same, wavefronts, conflicts;
+	} counted[] = {
+	        {1, 1, 1, 1, 0},    {1, 32, 1, 8, 7},   {2, 3, 1, 2, 1},     {2, 33, 1, 1, 0},
+	        {4, 1, 1, 1, 0},    {4, 32, 1, 32, 31}, {4, 16, 2, 8, 7},    {4, 8, 4, 2, 1},
+	        {8, 1, 1, 2, 0},    {8, 2, 1, 4, 2},    {8, 0, 1, 1, 0},     {8, 1, 2, 1, 0},
+	        {8, 16, 2, 16, 15}, {8, 8, 4, 4, 3},    {16, 1, 1, 4, 0},    {16, 4, 1, 16, 12},
+	        {16, 0, 1, 2, 0},   {16, 1, 4, 2, 0},   {16, 16, 2, 16, 14}, {16, 8, 4, 8, 6},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(counted) / sizeof(*counted); i++) {
+		struct gw_request r = {.active = UINT32_MAX, .bytes = counted[i].bytes};
+		struct gw_shared_passes passes;
+
+		for (unsigned lane = 0; lane < 32; lane++)
+			r.address[lane] = lane / counted[i].same * counted[i].stride % (32 * 33) *
+			                  counted[i].bytes;
+		gw_request_shared(&r, &passes);
+		assert_int_equal(passes.wavefronts, counted[i].wavefronts);
+		assert_int_equal(passes.conflicts, counted[i].conflicts);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(sectors_and_lines_are_those_that_hold_a_touched_byte),
+	        cmocka_unit_test(an_unaligned_lane_touches_both_its_sectors),
+	        cmocka_unit_test(pieces_come_in_rising_order),
+	        cmocka_unit_test(a_lane_past_the_address_space_is_not_valid),
+	        cmocka_unit_test(bank_conflicts_are_words_of_a_phase_in_one_bank),
+	        cmocka_unit_test(
+	                known_strides_conflict_as_often_as_the_stride_and_32_have_in_common),
+	        cmocka_unit_test(patterns_of_every_width_take_the_passes_that_the_h200_counts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
