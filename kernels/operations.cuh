@@ -238,8 +238,7 @@ template <class Op> __device__ inline void chain(const arguments &a)
  *
  * Between the operations and the last reading the clock is read once more: the compiler moves
  * nothing over a reading, and without this one would hasten the operation that is compared and
- * leave others to come after the comparison. The last two are waited for: halves go to two pipes
- * in turn, of which one is slower.
+ * leave others to come after the comparison.
  */
 template <class Op, unsigned count> __device__ inline void batch(const arguments &a)
 {
@@ -265,10 +264,8 @@ template <class Op, unsigned count> __device__ inline void batch(const arguments
 #pragma unroll
 		for (int i = 0; i < (int)count; i++)
 			step<Op>(x[i], b, c);
-		T &waited = count ? x[results - 1] : b;
-		between = start(waited, hidden.zero);
-		mix(waited, low(count > 1 ? x[results - 2] : c) & hidden.zero);
-		ended = stop(waited, hidden.guard);
+		between = start(count ? x[results - 1] : b, hidden.zero);
+		ended = stop(count ? x[results - 1] : b, hidden.guard);
 		asm volatile("bar.sync 0;" ::: "memory");
 		if (threadIdx.x % GW_LANES == 0)
 			a.cycles[round * warps + thread / GW_LANES] = ended - began + (between & hidden.zero);
