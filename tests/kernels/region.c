@@ -106,10 +106,15 @@ static bool complete(const struct tally *t, char *why)
 	return true;
 }
 
+static bool reads_clock(const struct sass_instruction *i)
+{
+	return strstr(i->operands, "SR_CLOCKLO") != NULL;
+}
+
 static size_t clock_at(const struct sass_kernel *k, unsigned number)
 {
 	for (size_t i = 0; i < k->count; i++)
-		if (strstr(k->code[i].operands, "SR_CLOCKLO") && !number--)
+		if (reads_clock(&k->code[i]) && !number--)
 			return i;
 	return SIZE_MAX;
 }
@@ -141,7 +146,7 @@ static bool count(struct tally *t, const struct sass_kernel *k, size_t from, siz
 {
 	t->first = SIZE_MAX;
 	for (size_t i = from; i < to; i++) {
-		if (i == t->tie_at || i == t->comparison_at)
+		if (i == t->tie_at || i == t->comparison_at || reads_clock(&k->code[i]))
 			continue;
 		if (of_step(t, k->code[i].opcode)) {
 			if (t->first == SIZE_MAX)
@@ -173,15 +178,14 @@ static bool framed(const struct tally *t, char *why)
 	return true;
 }
 
-bool region_timed(const struct sass_kernel *k, unsigned first, enum region_end end,
+bool region_timed(const struct sass_kernel *k, unsigned first, unsigned last, enum region_end end,
                   struct expected e, char why[REGION_WHY])
 {
-	size_t from = clock_at(k, first), to = clock_at(k, first + 1);
+	size_t from = clock_at(k, first), to = clock_at(k, last);
 	struct tally t = {.count = 0};
 
 	if (to == SIZE_MAX) {
-		snprintf(why, REGION_WHY, "it has no clock readings number %u and %u", first,
-		         first + 1);
+		snprintf(why, REGION_WHY, "it has no clock readings number %u and %u", first, last);
 		return false;
 	}
 	parse(&t, e);
@@ -213,24 +217,19 @@ static void operand(const struct sass_instruction *i, unsigned at, char name[16]
 
 bool region_waits_for_last(const struct sass_kernel *k, unsigned first, char why[REGION_WHY])
 {
-	size_t next = clock_at(k, first + 1), tie = next;
-	char result[16], tied[16];
+	size_t next = clock_at(k, first + 1), end = clock_at(k, first + 2);
+	char result[16] = "", tied[16];
 
-	if (next == SIZE_MAX || !next) {
-		snprintf(why, REGION_WHY, "it has no reading number %u", first + 1);
-		return false;
+	for (size_t i = next; next && i < end && i < k->count; i++) {
+		operand(&k->code[next - 1], 0, result);
+		for (unsigned source = 1; source <= 3; source++) {
+			operand(&k->code[i], source, tied);
+			if (!strcmp(k->code[i].opcode, "LOP3.LUT") && !strcmp(tied, result))
+				return true;
+		}
 	}
-	while (tie < k->count && strcmp(k->code[tie].opcode, "LOP3.LUT") != 0)
-		tie++;
-	if (tie == k->count) {
-		snprintf(why, REGION_WHY, "nothing is tied to its reading number %u", first + 1);
-		return false;
-	}
-	operand(&k->code[next - 1], 0, result);
-	operand(&k->code[tie], 1, tied);
-	if (!strcmp(result, tied))
-		return true;
-	snprintf(why, REGION_WHY, "it waits for %s, but the last result is %s", tied, result);
+	snprintf(why, REGION_WHY, "nothing between readings %u and %u waits for its last result %s",
+	         first + 1, first + 2, result);
 	return false;
 }
 

@@ -30,13 +30,16 @@ struct expected {
 /** Whether a stretch between two readings ends with the comparison of the last result. */
 enum region_end { REGION_COMPARED, REGION_OPEN };
 
-/** The stretch from clock reading @p first to the next. False with the reason in @p why. */
-bool region_timed(const struct sass_kernel *kernel, unsigned first, enum region_end end,
-                  struct expected expected, char why[REGION_WHY]);
+/**
+ * The stretch from clock reading @p first to reading @p last; those between are allowed. False with
+ * the reason in @p why.
+ */
+bool region_timed(const struct sass_kernel *kernel, unsigned first, unsigned last,
+                  enum region_end end, struct expected expected, char why[REGION_WHY]);
 
 /**
- * The stretch from reading @p first to the next is of one instruction a step, and what the tie
- * after it waits for is the result of the last of them.
+ * The stretch from reading @p first to the next ends with an instruction whose result a logic
+ * operation waits for before the reading after that.
  */
 bool region_waits_for_last(const struct sass_kernel *kernel, unsigned first, char why[REGION_WHY]);
 

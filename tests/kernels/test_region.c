@@ -36,7 +36,7 @@ static struct sass_listing read(const char *code)
 static bool timed(const char *code, const char *step, unsigned steps, char *why)
 {
 	struct sass_listing l = read(code);
-	bool good = region_timed(sass_find(&l, "k"), 0, REGION_COMPARED,
+	bool good = region_timed(sass_find(&l, "k"), 0, 1, REGION_COMPARED,
 	                         (struct expected){step, steps}, why);
 
 	sass_free(&l);
@@ -107,10 +107,10 @@ static void a_batch_that_waits_for_another_than_its_last_result_is_refused(void 
 {
 	static const char good[] =
 	        CLOCK "/*0020*/ FADD R9, R4, R5 ;\n/*0020*/ FADD R8, R4, R5 ;\n" CLOCK
-	              "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n";
+	              "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n" CLOCK;
 	static const char bad[] =
 	        CLOCK "/*0020*/ FADD R8, R4, R5 ;\n/*0020*/ FADD R9, R4, R5 ;\n" CLOCK
-	              "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n";
+	              "/*0010*/ LOP3.LUT R8, R8, R2, R3, 0x78, !PT ;\n" CLOCK;
 	char why[REGION_WHY];
 	struct sass_listing l = read(good);
 
@@ -119,7 +119,7 @@ static void a_batch_that_waits_for_another_than_its_last_result_is_refused(void 
 	sass_free(&l);
 	l = read(bad);
 	assert_false(region_waits_for_last(sass_find(&l, "k"), 0, why));
-	assert_string_equal(why, "it waits for R8, but the last result is R9");
+	assert_string_equal(why, "nothing between readings 1 and 2 waits for its last result R9");
 	sass_free(&l);
 }
 
