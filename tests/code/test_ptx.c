@@ -124,6 +124,19 @@ static void an_unknown_instruction_leaves_its_results_unknown_and_nothing_else(v
 	assert_int_equal(r->eval.reasons[0].origin, 13);
 }
 
+static void an_operation_without_a_width_has_no_result(void **state)
+{
+	const struct gw_ptx_report *r =
+	        snippet("mov.u32 %r10, %ctaid.x; and %r10, %r10, 0; clz.b128 %r11, %r10;\n"
+	                "sub %r12, %r10, %r4; cvt.u64.u32 %rd2, %r12;\n"
+	                "setp.eq.u32 %p1, %r10, 0;\n@%p1 st.global.u32 [%rd1], %r3; ret;",
+	                2, 32, 0, 0);
+
+	(void)state;
+	assert_false(r->exact);
+	assert_true(snippet_stores(r).least == 0);
+}
+
 static void a_name_stands_for_the_innermost_declaration(void **state)
 {
 	/* The inner %r10 and label are others; ranges are found from inside a scope too. */
@@ -252,6 +265,7 @@ int main(void)
 	        cmocka_unit_test(directives_and_sections_go_by),
 	        cmocka_unit_test(
 	                an_unknown_instruction_leaves_its_results_unknown_and_nothing_else),
+	        cmocka_unit_test(an_operation_without_a_width_has_no_result),
 	        cmocka_unit_test(a_name_stands_for_the_innermost_declaration),
 	        cmocka_unit_test(a_call_is_taken_in_with_its_arguments),
 	        cmocka_unit_test(a_call_of_what_is_not_there_leaves_its_result_unknown),
