@@ -76,7 +76,7 @@ static double *prepare(struct wl_case *c, const char *name,
 
 	return wl_moves(wl_record(c, name, kernel, dim3((unsigned)(c->n / BLOCK)), dim3(BLOCK), 0,
 	                          (const unsigned *)in, sum),
-	                (double)c->n * 4, (double)sums * 4);
+	                (double)(c->n + sums) * 4, (double)sums * 4);
 }
 
 /* Sums of runs of `length` values, modulo 2^32. */

@@ -15,6 +15,12 @@ extern "C" __global__ void chase_one(const unsigned *links, unsigned *out, unsig
 	out[0] = at;
 }
 
+/* Writes so much that nothing else stays in L2. */
+extern "C" __global__ void evict_l2(float4 *out, float value)
+{
+	out[wl_thread()] = make_float4(value, value, value, value);
+}
+
 enum { HOPS = 64 };
 
 /* Every thread follows links from a place of its own. */
@@ -103,9 +109,11 @@ static unsigned *prepare_ring(struct wl_case *c, unsigned length, unsigned pitch
 	return wl_given(c, (uint64_t)length * pitch, host);
 }
 
-static unsigned followed(const struct wl_case *c, unsigned at, uint64_t hops, unsigned pitch)
+/* Where `hops` links lead from `at`; the ring is buffer `ring`. */
+static unsigned followed(const struct wl_case *c, unsigned ring, unsigned at, uint64_t hops,
+                         unsigned pitch)
 {
-	wl_in<unsigned> links(c, 0);
+	wl_in<unsigned> links(c, ring);
 
 	while (hops--)
 		at = links[(uint64_t)at * pitch];
@@ -127,7 +135,7 @@ static void check_chase(const struct wl_case *c, struct wl_check *k)
 {
 	wl_out<unsigned> out(c, 1);
 
-	wl_expect(k, 0, out[0], followed(c, 0, c->n, LINE), 0);
+	wl_expect(k, 0, out[0], followed(c, 0, 0, c->n, LINE), 0);
 }
 
 #define CHASE(name, length)                                                                        \
@@ -142,6 +150,26 @@ static void check_chase(const struct wl_case *c, struct wl_check *k)
 CHASE(chase_dram, 1 << 21) /* 256 MiB */
 CHASE(chase_l2, 1 << 15)   /* 4 MiB */
 CHASE(chase_l1, 1 << 8)    /* 32 KiB */
+
+enum { EVICTED = 1 << 26, VALUE = 3 }; /* floats: 256 MiB */
+
+void wl_prepare_chase_evicted(struct wl_case *c)
+{
+	float *out = wl_output<float>(c, EVICTED);
+	double *truth = WL_LAUNCH(c, evict_l2, EVICTED / 4 / 256, 256, 0, (float4 *)out, VALUE);
+
+	wl_accesses(wl_moves(truth, 0, EVICTED * 4.0), 0, 0, EVICTED / 128, 16);
+	prepare_chase(c, 1 << 21);
+}
+
+void wl_check_chase_evicted(const struct wl_case *c, struct wl_check *k)
+{
+	wl_out<float> sweep(c, 0);
+	wl_out<unsigned> out(c, 2);
+
+	wl_each(c, EVICTED, 1, [&](uint64_t i) { wl_expect(k, i, sweep[i], VALUE, 0); });
+	wl_expect(k, EVICTED, out[0], followed(c, 1, 0, c->n, LINE), 0);
+}
 
 enum { LENGTH = 1 << 19 }; /* lines of the shared ring: 64 MiB */
 
@@ -159,7 +187,7 @@ void wl_check_chase_many(const struct wl_case *c, struct wl_check *k)
 	wl_out<unsigned> out(c, 1);
 
 	wl_each(c, c->n, 16 * HOPS, [&](uint64_t i) {
-		wl_expect(k, i, out[i], followed(c, (unsigned)(i % LENGTH), HOPS, LINE), 0);
+		wl_expect(k, i, out[i], followed(c, 0, (unsigned)(i % LENGTH), HOPS, LINE), 0);
 	});
 }
 
@@ -176,7 +204,7 @@ void wl_check_chase_shared(const struct wl_case *c, struct wl_check *k)
 	wl_out<unsigned> out(c, 1);
 
 	for (unsigned i = 0; i < 32; i++)
-		wl_expect(k, i, out[i], followed(c, i, c->n, 1), 0);
+		wl_expect(k, i, out[i], followed(c, 0, i, c->n, 1), 0);
 }
 
 static const float A = 0.99609375f, B = 0.00390625f;

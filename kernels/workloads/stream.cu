@@ -187,7 +187,7 @@ void wl_prepare_write_stride8(struct wl_case *c)
 	float *in = wl_random<float>(c, n, -1, 1), *out = wl_output<float>(c, n * 8);
 	double *truth = WL_LAUNCH(c, write_strided, wl_blocks(n, BLOCK), BLOCK, 0, in, out, n, 8);
 
-	wl_accesses(wl_moves(truth, (double)n * 4, (double)n * 4), (double)n / 32, 4,
+	wl_accesses(wl_moves(truth, (double)n * 4, (double)n * 32), (double)n / 32, 4,
 	            (double)n / 32, 32);
 }
 

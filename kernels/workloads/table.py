@@ -5,7 +5,8 @@
 usage: table.py --logdump PROGRAM FOLDER... > table.csv
 
 FOLDER: outputs of collect.sh; any of the steps times, code, cache, light and state, in any number of parts.
-PROGRAM: gpu_logdump of the build. Columns: what was launched; `seconds` and `mad_seconds`, median
+PROGRAM: gpu_logdump of the build; what `gpu_logdump --launches` says of times0.gwl may also lie beside
+it as times0.launches. Columns: what was launched; `seconds` and `mad_seconds`, median
 and median deviation in place; the counters of counters.tsv by their first column; and, after
 `truth_`, what the workload states of itself. A cell is empty where nothing is known.
 """
@@ -51,10 +52,18 @@ def fail(path, what):
     sys.exit(f"table.py: {path}: {what}")
 
 
+def told_launches(path, logdump):
+    """The log beside the program's lines as gpu_logdump tells it, or what it told of it earlier."""
+    log, text = path[:-len("jsonl")] + "gwl", path[:-len("jsonl")] + "launches"
+    if os.path.exists(text):
+        with open(text) as file:
+            return text, file.read()
+    return log, subprocess.run([logdump, "--launches", log], check=True, capture_output=True, text=True).stdout
+
+
 def in_place(path, logdump):
     """{key: (median, deviation)} from the log beside the program's lines."""
-    log = path[:-len("jsonl")] + "gwl"
-    told = subprocess.run([logdump, "--launches", log], check=True, capture_output=True, text=True).stdout
+    log, told = told_launches(path, logdump)
     ran = [line.split("\t") for line in told.splitlines() if line.startswith("L\t")]
     ran = sorted((int(start), int(duration), name) for _, start, duration, name in ran if "wl_fill" not in name)
     rows, at, times = launches(path), 0, {}
@@ -129,7 +138,8 @@ def main():
     args = parser.parse_args()
     rows, seconds, values = {}, {}, {}
     for folder in args.folders:
-        for path in sorted(glob.glob(f"{folder}/*.jsonl")):
+        # What the run that was timed states comes first.
+        for path in sorted(glob.glob(f"{folder}/*.jsonl"), key=lambda p: (not p.endswith("times0.jsonl"), p)):
             step = re.match("[a-z]*", os.path.basename(path)).group()
             if step == "times":
                 seconds.update(in_place(path, args.logdump))

@@ -308,7 +308,8 @@ static void run(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index
 		gw_eval_elect(e, insn, index, mask);
 		return;
 	default:
-		if (!gw_is_scalar((enum gw_ir_op)insn->op)) {
+		/* An operation without a width, or of one that no register has, means nothing. */
+		if (!gw_is_scalar((enum gw_ir_op)insn->op) || !insn->bits || insn->bits > 64) {
 			forget_defs(e, insn, index, mask, GW_WHY_OPAQUE);
 			return;
 		}

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far every model is off on the development set, from counted work and times in place.
 
-usage: score_models.py --gpuwatch PROGRAM [--device NAME|FILE] [--json] [--launches FILE] TABLE.csv
+usage: score_models.py [--gpuwatch PROGRAM] [--device NAME|FILE] [--json] [--misses MODEL] TABLE.csv
 
 TABLE.csv: of kernels/workloads/table.py. Each row becomes a described launch (docs/launch.md) whose
 work is what ncu counted; what no counter gives (atomic operations by thread) is taken from what the
 workload states. Nothing is fitted here. Prints per model the share of rows within
 25% and within 2x, the median error and the geometric mean of predicted over measured, for all
-rows and by family, then the verdicts against ncu's Speed-of-Light.
+rows, by length and by family, then the verdicts against ncu's Speed-of-Light.
 """
 import argparse
 import csv
@@ -38,6 +38,8 @@ def work_of(row, fields):
     work = {}
     for field in fields:
         value = known(row, field)
+        if value is not None and field.endswith("_rate"):
+            value = min(value, 1)  # hits and look-ups of different passes can give a little more
         if value is not None:
             work[field] = {"value": value, "source": "counted"}
         elif known(row, f"truth_{field}") is not None:
@@ -99,7 +101,7 @@ def score(rows, answers):
         for model in answer["models"]:
             if model["seconds"] is None:
                 reasons.setdefault(model["model"], []).append(model["reason"])
-            for group in ("all", row["family"]):
+            for group in ("all", "under 5 us" if measured < 5e-6 else "5 us and more", row["family"]):
                 pairs.setdefault(model["model"], {}).setdefault(group, []).append((model["seconds"], measured))
         key = (light(row), answer["verdict"]["bound"])
         verdicts[key] = verdicts.get(key, 0) + 1
@@ -120,14 +122,33 @@ def table(scores, verdicts):
         ratio = "-" if s["geometric_ratio"] is None else f"{s['geometric_ratio']:.2f}"
         print(f"{model:<16} {s['rows']:>5} {s['answered']:>8} {percent(s['within_25']):>7} {percent(s['within_2x']):>6} "
               f"{percent(s['median_error']):>12} {ratio:>6}  {s.get('reason', '')}")
-    families = [group for group in next(iter(scores.values())) if group != "all"]
+    kinds = [group for group in next(iter(scores.values())) if group != "all"]
+    kinds.sort(key=lambda group: " us" not in group)  # the two lengths first, families as they come
     for title, figure in (("within 25%", "within_25"), ("within 2x", "within_2x"), ("median error", "median_error")):
-        print(f"\n{title + ', by family':<24}" + "".join(f"{model[:14]:>15}" for model in scores))
-        for family in families:
-            print(f"{family:<24}" + "".join(f"{percent(groups[family][figure]):>15}" for groups in scores.values()))
-    print("\nverdict of ncu's Speed-of-Light, of gpuwatch, rows")
-    for (ncu, ours), count in sorted(verdicts.items(), key=lambda item: -item[1]):
-        print(f"{str(ncu):<10} {str(ours):<10} {count}")
+        print(f"\n{title + ', by group':<24}" + "".join(f"{model[:14]:>15}" for model in scores))
+        for kind in kinds:
+            print(f"{kind:<24}" + "".join(f"{percent(groups[kind][figure]):>15}" for groups in scores.values()))
+    judged = {pair: count for pair, count in verdicts.items() if pair[0]}
+    if judged:
+        agreed = sum(count for (ncu, ours), count in judged.items() if ncu == ("latency" if ours == "launch" else ours))
+        total = sum(judged.values())
+        print(f"\nverdicts: {percent(agreed / total)} of {total} agree with ncu's Speed-of-Light (launch counts as latency)")
+    for (ncu, ours), count in sorted(judged.items(), key=lambda item: -item[1]):
+        print(f"    ncu {ncu:<8} gpuwatch {ours:<8} {count}")
+
+
+def misses(rows, answers, name):
+    """Rows that the model misses by more than a factor of two, the worst first."""
+    found = []
+    for row, answer in zip(rows, answers):
+        for model in answer["models"]:
+            if model["model"] == name and model["seconds"]:
+                found.append((model["seconds"] / float(row["seconds"]), row, model["resource"]))
+    print(f"\n{name} is off by more than 2x: predicted over measured, measured, what it took for the bound")
+    for ratio, row, resource in sorted(found, key=lambda item: -abs(math.log(item[0]))):
+        if abs(math.log(ratio)) > math.log(2):
+            print(f"{ratio:>8.3f} {float(row['seconds']) * 1e6:>10.1f} us  {row['workload']}:{row['size']} "
+                  f"{row['kernel']}  {resource}")
 
 
 def main():
@@ -136,6 +157,7 @@ def main():
     parser.add_argument("--device", default="h200")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--launches", help="also write the described launches into this file")
+    parser.add_argument("--misses", metavar="MODEL", help="also list the rows that this model misses by more than 2x")
     parser.add_argument("table")
     args = parser.parse_args()
     with open(args.table, newline="") as file:
@@ -147,12 +169,15 @@ def main():
     if args.launches:
         with open(args.launches, "w") as file:
             json.dump({"title": "the development set", "launches": launches}, file)
-    scores, verdicts = score(rows, ask(args, launches))
+    answers = ask(args, launches)
+    scores, verdicts = score(rows, answers)
     if args.json:
         named = [{"ncu": ncu, "gpuwatch": ours, "rows": n} for (ncu, ours), n in verdicts.items()]
         print(json.dumps({"device": args.device, "models": scores, "verdicts": named}, indent=1))
     else:
         table(scores, verdicts)
+        if args.misses:
+            misses(rows, answers, args.misses)
 
 
 if __name__ == "__main__":
