@@ -21,17 +21,45 @@ double gw_bench_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static void tell(struct gw_bench *b, const char *text)
+{
+	const struct gw_bench_state *s = b->state;
+	const struct gw_calibration_listener *l = s->listener;
+
+	/* Nothing will be written: the end of it all is the one message. */
+	if (*s->failure || (s->stop && *s->stop))
+		return;
+	if (l && l->note)
+		l->note(l->arg, b->state->group, text);
+}
+
 void gw_bench_note(struct gw_bench *b, const char *format, ...)
 {
-	const struct gw_calibration_listener *l = b->state->listener;
 	char text[400];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	if (l && l->note)
-		l->note(l->arg, b->state->group, text);
+	tell(b, text);
+}
+
+/* Note what is not to be had, and keep it as the reason for what will be missing. */
+__attribute__((format(printf, 2, 3))) static void lack(struct gw_bench *b, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(b->state->reason, sizeof(b->state->reason), format, arguments);
+	va_end(arguments);
+	tell(b, b->state->reason);
+}
+
+const char *gw_bench_reason(const struct gw_bench *b, const char *otherwise)
+{
+	if (b->state->stopped)
+		return b->state->stopped;
+	return *b->state->reason ? b->state->reason : otherwise;
 }
 
 bool gw_bench_good(struct gw_bench *b, CUresult result, const char *call)
@@ -44,7 +72,7 @@ bool gw_bench_good(struct gw_bench *b, CUresult result, const char *call)
 		return false; /* after a fault every call fails: the first one tells why */
 	if (result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_INVALID_VALUE ||
 	    result == CUDA_ERROR_NOT_SUPPORTED) {
-		gw_bench_note(b, "%s failed with %s", call, gw_cuda_error(b->cu, result));
+		lack(b, "%s failed with %s", call, gw_cuda_error(b->cu, result));
 		return false;
 	}
 	snprintf(s->failure, sizeof(s->failure), "%s failed with %s in group %s", call,
@@ -104,7 +132,7 @@ CUfunction gw_bench_kernel(struct gw_bench *b, const char *name)
 	for (size_t i = 0; i < b->state->module_count; i++)
 		if (b->cu->cuModuleGetFunction(&f, b->state->modules[i], name) == CUDA_SUCCESS)
 			return f;
-	gw_bench_note(b, "no kernel %s for this GPU", name);
+	lack(b, "no kernel %s for this GPU", name);
 	return NULL;
 }
 
@@ -126,12 +154,11 @@ CUdeviceptr gw_bench_memory(struct gw_bench *b, size_t bytes)
 	if (s->stopped || !bytes)
 		return 0;
 	if (s->buffer_count == GW_BENCH_BUFFERS) {
-		gw_bench_note(b, "holds %d pieces of memory already", GW_BENCH_BUFFERS);
+		lack(b, "holds %d pieces of memory already", GW_BENCH_BUFFERS);
 		return 0;
 	}
 	if (b->cu->cuMemAlloc_v2(&memory, bytes) != CUDA_SUCCESS) {
-		gw_bench_note(b, "%.1f MiB of device memory are not to be had",
-		              (double)bytes / (1 << 20));
+		lack(b, "%.1f MiB of device memory are not to be had", (double)bytes / (1 << 20));
 		return 0;
 	}
 	s->buffers[s->buffer_count++] = memory;
@@ -200,6 +227,7 @@ void gw_bench_begin(struct gw_bench *b, const char *group, double seconds)
 	s->published = s->refused = 0;
 	if (!s->lost && !*s->failure)
 		s->stopped = NULL;
+	s->reason[0] = '\0';
 	s->clock_count = 0;
 	s->throttle = 0;
 	s->looked = 0;

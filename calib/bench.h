@@ -104,6 +104,12 @@ void gw_bench_refuse(struct gw_bench *b, enum gw_param p, const char *why);
 /** The same for a curve. */
 void gw_bench_refuse_curve(struct gw_bench *b, enum gw_curve_id c, const char *why);
 
+/**
+ * Why nothing was measured: the wish to stop, the driver's error, memory or a kernel that was not
+ * to be had; @p otherwise when nothing of the kind happened. For gw_bench_refuse.
+ */
+const char *gw_bench_reason(const struct gw_bench *b, const char *otherwise);
+
 /** Something the user should know of this group. */
 void gw_bench_note(struct gw_bench *b, const char *format, ...)
         __attribute__((format(printf, 2, 3)));

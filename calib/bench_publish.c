@@ -105,8 +105,7 @@ void gw_bench_publish(struct gw_bench *b, enum gw_param p, const double *samples
                       const char *how)
 {
 	if (!n) {
-		gw_bench_refuse(b, p,
-		                b->state->stopped ? b->state->stopped : "it gave no sample");
+		gw_bench_refuse(b, p, gw_bench_reason(b, "it gave no sample"));
 		return;
 	}
 	gw_bench_publish_value(b, p, gw_median(samples, n), gw_spread(samples, n), n, how);
@@ -151,7 +150,7 @@ void gw_bench_curve(struct gw_bench *b, enum gw_curve_id c, const double *x, con
 	const char *fault = curve_fault(c, x, y, n);
 
 	if (fault) {
-		gw_bench_refuse_curve(b, c, fault);
+		gw_bench_refuse_curve(b, c, n ? fault : gw_bench_reason(b, fault));
 		return;
 	}
 	out->count = (uint32_t)n;

@@ -30,6 +30,7 @@ struct gw_bench_state {
 	unsigned published, refused;
 	const char *stopped;           /**< why the group has to leave; NULL: it need not */
 	char failure[GW_PROFILE_TEXT]; /**< the driver's error that ends all; "": none */
+	char reason[GW_PROFILE_TEXT];  /**< what failed last in the group; "": nothing */
 	bool lost; /**< the GPU no longer answers: nothing more may be asked of it */
 	double done_before, share, all; /**< seconds of groups that ended, of this one, of all */
 	double clocks[GW_BENCH_CLOCKS];

@@ -211,6 +211,24 @@ static void look_around(struct gw_calibration *c)
 	c->others = now - 1;
 }
 
+/* What an earlier run of the group found must not stand under this one's date. */
+static void forget(struct gw_profile *profile, const char *group)
+{
+	unsigned place = gw_profile_group(profile, group);
+
+	for (unsigned i = 0; i < GW_PARAMS; i++)
+		if (place && profile->group[i] == place) {
+			profile->device.param[i] = (struct gw_value){.value = NAN, .spread = NAN};
+			profile->how[i][0] = profile->source[i][0] = '\0';
+		}
+	for (unsigned i = 0; i < GW_CURVES; i++)
+		if (place && profile->curve_group[i] == place) {
+			profile->device.curve[i].count = 0;
+			profile->device.curve[i].method = GW_METHOD_NONE;
+			profile->curve_how[i][0] = profile->curve_source[i][0] = '\0';
+		}
+}
+
 static void run_group(struct gw_calibration *c, const struct group *g, struct gw_profile *profile)
 {
 	const struct gw_calibration_listener *l = &c->options->listener;
@@ -218,6 +236,7 @@ static void run_group(struct gw_calibration *c, const struct group *g, struct gw
 	struct gw_group_run run;
 	double seconds = seconds_of(c, g);
 
+	forget(profile, g->name);
 	gw_bench_begin(&c->bench, g->name, fmax(3 * seconds, 2));
 	s->share = seconds;
 	gw_bench_step(&c->bench, 0);

@@ -79,20 +79,32 @@ bool gw_split_is_two(const struct gw_split *split, double apart)
 	       split->share <= 1 - LEAST_SHARE && split->high - split->low > apart;
 }
 
-size_t gw_plateaus(const double *y, size_t n, double tolerance, struct gw_plateau *out, size_t most)
+double gw_mean_within(const double *x, size_t n, double low, double share)
 {
-	size_t found = 0;
+	double most = gw_sample_quantile(x, n, share), sum = 0;
+	size_t count = 0;
 
-	for (size_t i = 0; i < n && found < most;) {
-		size_t end = i + 1;
+	for (size_t i = 0; i < n; i++)
+		if (x[i] > low && x[i] <= most)
+			sum += x[i], count++;
+	return count ? sum / (double)count : NAN;
+}
 
-		while (end < n && fabs(y[end] - y[i]) <= tolerance * y[i])
-			end++;
-		if (end - i >= 2)
-			out[found++] = (struct gw_plateau){i, end - 1, gw_median(y + i, end - i)};
-		i = end;
-	}
-	return found;
+struct gw_step gw_step_of(const double *x, const double *y, size_t n, double apart)
+{
+	struct gw_split split = gw_split_of(y, n, 0, 1);
+	struct gw_step none = {NAN, NAN, NAN};
+	double middle = (split.low + split.high) / 2, share;
+	size_t up = 0;
+
+	if (!gw_split_is_two(&split, apart * split.low))
+		return none;
+	while (up < n && y[up] < middle)
+		up++;
+	if (!up || up == n)
+		return none;
+	share = (middle - y[up - 1]) / (y[up] - y[up - 1]);
+	return (struct gw_step){split.low, split.high, x[up - 1] * pow(x[up] / x[up - 1], share)};
 }
 
 struct point {

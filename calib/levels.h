@@ -18,7 +18,7 @@ struct gw_split {
 	double clarity;   /**< variance between the parts over all variance, 0 to 1 */
 };
 
-enum { GW_SPLIT_LEAST = 32 }; /**< fewest samples that are divided */
+enum { GW_SPLIT_LEAST = 12 }; /**< fewest samples that are divided */
 
 /**
  * Divide @p x in two where the variance between the parts is greatest (Otsu). Samples from
@@ -35,18 +35,25 @@ struct gw_split gw_split_of(const double *x, size_t n, double low_quantile, doub
  */
 bool gw_split_is_two(const struct gw_split *split, double apart);
 
-/** A stretch of a curve that stays level. */
-struct gw_plateau {
-	size_t first, last; /**< points, both included */
-	double y;           /**< their median */
+/**
+ * Mean of the samples above @p low and not above the @p share-quantile of all: what a model
+ * multiplies, without the few that took many times as long. Of samples in two populations the
+ * mean is steady where a median jumps. NaN where there are none.
+ */
+double gw_mean_within(const double *x, size_t n, double low, double share);
+
+/** A curve that stays level, steps up once, and stays level again. */
+struct gw_step {
+	double low, high; /**< either level */
+	double at;        /**< x where it crosses the middle between two points, by log x */
 };
 
 /**
- * The plateaus of @p n points y: longest runs of at least two whose values stay within
- * @p tolerance (a share) of the run's first. Returns how many, at most @p most.
+ * The first step of @p n points, x rising and positive: their y divided in two (gw_split_of), the
+ * levels apart by more than @p apart (a share of the lower). All NaN where y does not fall into
+ * two, or begins with the upper.
  */
-size_t gw_plateaus(const double *y, size_t n, double tolerance, struct gw_plateau *out,
-                   size_t most);
+struct gw_step gw_step_of(const double *x, const double *y, size_t n, double apart);
 
 /**
  * Make a curve of points measured in any order: sorted by x, those whose x are within

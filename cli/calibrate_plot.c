@@ -165,7 +165,6 @@ static const struct picture pictures[] = {
           {GW_CURVE_pipeline_mad_f32, "fp32 multiply-add"},
           {GW_CURVE_pipeline_div_f32, "fp32 divide"},
           {GW_CURVE_pipeline_fma_f64, "fp64 multiply-add"},
-          {GW_CURVE_pipeline_fma_f16x2, "packed half multiply-add"},
           {GW_CURVE_pipeline_add_s32, "integer add"},
           {GW_CURVE_pipeline_mad_s32, "integer multiply-add"}}},
 };

@@ -112,28 +112,37 @@ static void print_accesses(const struct coalescing_view *v)
 	gw_table_free(table);
 }
 
-/* All global accesses together. */
-static struct gw_coalescing whole(const struct coalescing_view *v)
+/* All global loads together, or all that write. 003's figures of a kernel are of its loads. */
+static struct gw_coalescing whole(const struct coalescing_view *v, bool store)
 {
 	struct gw_coalescing sum = {0};
 
 	for (uint32_t i = 0; i < v->gather.count; i++)
-		gw_coalescing_merge(&sum, &v->gather.access[i].coalescing);
+		if (v->gather.access[i].store == store)
+			gw_coalescing_merge(&sum, &v->gather.access[i].coalescing);
 	return sum;
+}
+
+static void print_whole(const struct coalescing_view *v, const char *what, bool store)
+{
+	struct gw_coalescing sum = whole(v, store);
+
+	if (sum.requests > 0)
+		printf("  %s: degree of coalescing %.2f%%, sector expectation %.4g, sectors per "
+		       "request %.4g\n",
+		       what, 100 * gw_coalescing_degree(&sum), gw_coalescing_expectation(&sum),
+		       gw_coalescing_sectors(&sum));
 }
 
 static void print_locality(const struct coalescing_view *v)
 {
-	struct gw_coalescing sum = whole(v);
 	struct gw_locality_grid grid;
 	struct gw_locality_hits hits;
 	struct gw_text t;
 
-	if (sum.requests > 0)
-		printf("\n  degree of coalescing %.2f%%, sector expectation %.4g, sectors per "
-		       "request %.4g\n",
-		       100 * gw_coalescing_degree(&sum), gw_coalescing_expectation(&sum),
-		       gw_coalescing_sectors(&sum));
+	printf("\n");
+	print_whole(v, "loads", false);
+	print_whole(v, "stores", true);
 	gw_locality_grid(v->gather.locality, GW_LOCALITY_ALL, &grid);
 	if (isnan(grid.footprint.sectors))
 		printf("  footprint of the grid unknown: an address is not known before the "
@@ -207,8 +216,8 @@ static json_t *access_json(const struct coalescing_view *v, const struct gw_gath
 
 json_t *coalescing_json(const struct coalescing_view *view)
 {
-	struct gw_coalescing sum = whole(view);
-	json_t *root = measures_json(&sum), *accesses = json_array();
+	struct gw_coalescing loads = whole(view, false), stores = whole(view, true);
+	json_t *root = json_object(), *accesses = json_array();
 	struct gw_locality_grid grid;
 	struct gw_locality_hits hits;
 
@@ -216,6 +225,8 @@ json_t *coalescing_json(const struct coalescing_view *view)
 	gw_locality_l1(view->gather.locality, &hits);
 	for (uint32_t i = 0; i < view->gather.count; i++)
 		json_array_append_new(accesses, access_json(view, &view->gather.access[i]));
+	json_object_set_new(root, "loads", measures_json(&loads));
+	json_object_set_new(root, "stores", measures_json(&stores));
 	json_object_set_new(root, "accesses", accesses);
 	json_object_set_new(root, "footprint_bytes",
 	                    gw_json_number(grid.footprint.sectors * GW_SECTOR_BYTES));
@@ -249,7 +260,7 @@ static int save(struct svg *svg, const char *folder, const char *what, const cha
 
 static struct svg *draw_coalescing(const struct coalescing_view *v)
 {
-	struct gw_coalescing sum = whole(v);
+	struct gw_coalescing sum = whole(v, false);
 	struct plot_coalescing data = {.kernel = v->kernel,
 	                               .bytes = sum.bytes,
 	                               .outside = sum.lanes / sum.requests,
@@ -265,22 +276,47 @@ static struct svg *draw_coalescing(const struct coalescing_view *v)
 	return plot_coalescing(&data);
 }
 
+static bool starts_before(struct gw_dim3 a, struct gw_dim3 b)
+{
+	if (a.z != b.z)
+		return a.z < b.z;
+	return a.y != b.y ? a.y < b.y : a.x < b.x;
+}
+
+/* Places of the blocks looked at, in the order in which blocks are started. */
+static void order_blocks(const struct gw_locality *l, uint32_t order[GW_LOCALITY_BLOCKS])
+{
+	for (uint32_t i = 0; i < l->block_count; i++) {
+		uint32_t at = i;
+
+		for (; at && starts_before(l->block[i], l->block[order[at - 1]]); at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
+}
+
 static struct svg *draw_sharing(const struct coalescing_view *v)
 {
 	static char text[GW_LOCALITY_BLOCKS][40];
+	static double shared[GW_LOCALITY_BLOCKS * GW_LOCALITY_BLOCKS];
+	const struct gw_locality *l = v->gather.locality;
+	uint32_t order[GW_LOCALITY_BLOCKS], blocks = v->graph.blocks;
 	const char *names[GW_LOCALITY_BLOCKS];
 	struct plot_sharing data = {.kernel = v->kernel,
-	                            .blocks = v->graph.blocks,
-	                            .shared = v->graph.shared,
+	                            .blocks = blocks,
+	                            .shared = shared,
 	                            .names = names,
 	                            .sp_score = v->graph.sp_score,
 	                            .degree_of_sharing = v->graph.degree_of_sharing};
 
-	for (uint32_t i = 0; i < v->graph.blocks; i++) {
-		struct gw_dim3 b = v->gather.locality->block[i];
+	order_blocks(l, order);
+	for (uint32_t i = 0; i < blocks; i++) {
+		struct gw_dim3 b = l->block[order[i]];
 
 		snprintf(text[i], sizeof(text[i]), "(%u, %u, %u)", b.x, b.y, b.z);
 		names[i] = text[i];
+		for (uint32_t k = 0; k < blocks; k++)
+			shared[i * blocks + k] = v->graph.shared[order[i] * blocks + order[k]];
 	}
 	return plot_sharing(&data);
 }
@@ -291,7 +327,7 @@ int coalescing_plot(const struct coalescing_view *view, const char *folder)
 
 	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
 		return gw_error("%s: the folder cannot be made: %s", folder, strerror(errno));
-	if (whole(view).requests > 0)
+	if (whole(view, false).requests > 0)
 		status = save(draw_coalescing(view), folder, "coalescing", view->kernel);
 	if (status == GW_EXIT_OK && view->has_graph)
 		status = save(draw_sharing(view), folder, "locality", view->kernel);

@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/device_set.h"
 #include "cli/inspect_launch.h"
 #include "cli/say.h"
 
 enum { LIST_MAX = 1 << 30 }; /* bytes that the list of a file's images may take */
 
 struct values {
-	const char *kernel, *launch, *plot;
+	const char *kernel, *device, *launch, *plot;
 	uint64_t arch;
 	bool sass, ptx, coalescing, json;
 };
@@ -45,6 +46,13 @@ static const struct gw_option options[] = {
          .offset = offsetof(struct values, sass),
          .meaning = "also print machine code: its mix by loops, basic blocks, and of each "
                     "instruction class, stall and scoreboards"},
+        {.name = "device",
+         .type = GW_OPTION_TEXT,
+         .argument = "NAME|FILE",
+         .choices = "",
+         .offset = offsetof(struct values, device),
+         .meaning = "with --sass: also the cycles that a lone warp needs for each block on this "
+                    "GPU, by where its global loads find their data"},
         {.name = "launch",
          .type = GW_OPTION_TEXT,
          .argument = "LAUNCH",
@@ -165,9 +173,8 @@ static int conclude(const struct inspect_job *job, const struct outcome *o,
 		                "--arch to see all",
 		                path, job->arch);
 	if (job->launch && !o->launched)
-		return gw_error("%s: no PTX of such a kernel, and machine code alone is not "
-		                "evaluated; compile it with PTX (nvcc -gencode "
-		                "arch=compute_90,code=compute_90), or leave out --arch",
+		return gw_error("%s: no such kernel to evaluate; --kernel and --arch may leave "
+		                "out too much",
 		                path);
 	if (job->kernel && !o->kernels && !o->launched)
 		return gw_error("%s: no kernel's name holds \"%s\"; leave out --kernel to see all",
@@ -225,6 +232,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 {
 	struct values v = {0};
 	struct inspect_launch launch = {0};
+	struct device_set devices = {0};
 	struct inspect_job job;
 	int status = gw_command_parse(command, &argc, argv, &v);
 
@@ -237,13 +245,17 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return gw_error("inspect: %s",
 		                v.launch ? "--plot draws accesses: give --coalescing, too"
 		                         : "--coalescing is about a launch: give --launch, too");
-	if (v.launch && !inspect_launch_read(&launch, v.launch))
+	if (v.device && !v.sass)
+		return gw_error("inspect: --device is about machine code: give --sass, too");
+	if ((v.launch && !inspect_launch_read(&launch, v.launch)) ||
+	    (v.device && !device_set_open(&devices, &v.device, 1)))
 		status = GW_EXIT_USAGE;
 	job = (struct inspect_job){
 	        .path = argv[0],
 	        .kernel = v.kernel,
 	        .arch = (unsigned)v.arch,
 	        .launch = v.launch ? &launch : NULL,
+	        .device = devices.count ? &devices.profiles[0]->device : NULL,
 	        .plot = v.plot,
 	        .sass = v.sass,
 	        .ptx = v.ptx,
@@ -255,6 +267,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (job.file.size)
 		munmap((void *)(uintptr_t)job.file.data, job.file.size);
 	inspect_launch_free(&launch);
+	device_set_free(&devices);
 	return status;
 }
 
@@ -274,7 +287,8 @@ const struct gw_command_body gw_inspect_command = {
                 "the\n"
                 "kernel's own, without what the system reserves in front of it.\n"
                 "\n"
-                "With --launch the kernels' PTX is evaluated for a launch: how often a warp "
+                "With --launch the kernels' PTX and machine code are evaluated for a launch: how "
+                "often a warp "
                 "executes its memory\n"
                 "operations and barriers, over the whole grid, how often loops run and where "
                 "warps diverge, as far\n"

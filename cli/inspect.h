@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "predictor/code/image.h"
 #include "predictor/code/kernel.h"
+#include "predictor/device.h"
 
 #include <stddef.h>
 
@@ -19,6 +20,7 @@ struct inspect_job {
 	const char *kernel; /**< part of the name of the kernels to show; NULL: all */
 	unsigned arch;      /**< show only what a GPU of this compute capability takes; 0: all */
 	const struct inspect_launch *launch; /**< to evaluate kernels at; NULL: none */
+	const struct gw_device *device;      /**< whose latencies the schedule takes; NULL: none */
 	const char *plot;                    /**< folder for pictures of accesses; NULL: none */
 	bool sass, ptx, coalescing, json;
 };
@@ -60,9 +62,10 @@ void inspect_view_text(struct inspect_view *view);
 /** Whether the job is about a kernel of this name, mangled and not. */
 bool inspect_kernel_wanted(const struct inspect_job *job, const char *name, const char *plain);
 
-/** Print the machine code of a kernel: mix, basic blocks, listing. */
-void inspect_sass_text(const struct gw_code_kernel *kernel);
-json_t *inspect_sass_json(const struct gw_code_kernel *kernel);
+/** Print the machine code of a kernel: mix, basic blocks (their cycles where @p device is not
+ * NULL), listing. */
+void inspect_sass_text(const struct gw_code_kernel *kernel, const struct gw_device *device);
+json_t *inspect_sass_json(const struct gw_code_kernel *kernel, const struct gw_device *device);
 
 /** An image as JSON, with its kernels where @p view is not NULL; sets view->launched. */
 json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct inspect_view *view,

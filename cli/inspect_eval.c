@@ -9,10 +9,12 @@
 
 #include "cli/demangle.h"
 #include "cli/inspect_launch.h"
+#include "cli/memory.h"
 #include "cli/number.h"
 #include "cli/say.h"
 #include "cli/table.h"
 #include "predictor/code/ptx_report.h"
+#include "predictor/code/sass_lower.h"
 
 enum { MEMORY = 1 << 29 }; /* bytes of the analysis of one kernel */
 
@@ -26,37 +28,112 @@ struct evaluated {
 	struct gw_ir_program program;
 	struct gw_eval_report report;
 	struct gw_access_counts counts;
+	struct gw_eval_count instructions; /**< of machine code; most 0 for PTX */
+	bool open;                         /**< it calls, or jumps to, what is not in the program */
 	bool exact;
 	const char *why; /* why nothing is told of it; NULL: it is */
 };
 
-/* False after a message: the arguments don't fit. Takes @p plain. */
-static bool evaluate(struct evaluated *e, const struct inspect_view *view, const struct gw_ptx *ptx,
-                     uint32_t index, char *plain)
+/* Begin: its arguments laid out. False after a message: they don't fit. Takes @p plain. */
+static bool begin(struct evaluated *e, const struct inspect_job *job, char *plain,
+                  const struct gw_ir_param *param, uint32_t count)
+{
+	*e = (struct evaluated){.job = job, .plain = plain};
+	gw_arena_init(&e->arena, MEMORY);
+	if (!inspect_arguments_make(&e->arguments, job->launch, plain, param, count))
+		return false;
+	e->launch = (struct gw_eval_launch){
+	        .config = job->launch->config,
+	        .arguments = {e->arguments.bytes, e->arguments.size},
+	        .argument_known = e->arguments.known,
+	};
+	return true;
+}
+
+/* Machine instructions, over the grid: each block's as often as the block runs. The block that
+ * stands for the end of a thread is none of the code's. */
+static void count_instructions(struct evaluated *e)
+{
+	for (uint32_t b = 0; e->program.from_sass && b < e->program.block_count; b++) {
+		const struct gw_ir_block *block = &e->program.blocks[b];
+
+		if (!block->sources || block->tag == GW_CFG_NONE)
+			continue;
+		e->instructions.least += block->sources * e->report.blocks[b].runs.least;
+		e->instructions.most += block->sources * e->report.blocks[b].runs.most;
+	}
+}
+
+static void evaluate(struct evaluated *e)
+{
+	e->why = gw_eval_grid(&e->program, &e->launch, NULL, NULL, NULL, &e->arena, &e->report);
+	if (e->why)
+		return;
+	gw_access_count(&e->program, &e->report, &e->counts);
+	count_instructions(e);
+	e->open |= e->program.open_calls != 0;
+	e->exact = e->report.coverage == GW_COVER_EXACT && e->report.control_known &&
+	           e->report.complete && !e->open;
+}
+
+static bool evaluate_ptx(struct evaluated *e, const struct inspect_job *job,
+                         const struct gw_ptx *ptx, uint32_t index, char *plain)
 {
 	const struct gw_ptx_kernel *k = &ptx->kernels[index];
 	struct gw_ptx_fault fault;
 
-	*e = (struct evaluated){.job = view->job, .plain = plain};
-	gw_arena_init(&e->arena, MEMORY);
-	if (!inspect_arguments_make(&e->arguments, view->job->launch, e->plain, k->params,
-	                            k->param_count))
+	if (!begin(e, job, plain, k->params, k->param_count))
 		return false;
-	e->launch = (struct gw_eval_launch){
-	        .config = view->job->launch->config,
-	        .arguments = {e->arguments.bytes, e->arguments.size},
-	        .argument_known = e->arguments.known,
-	};
-	if (!gw_ptx_lower(ptx, index, &e->arena, &e->program, &fault)) {
+	if (gw_ptx_lower(ptx, index, &e->arena, &e->program, &fault))
+		evaluate(e);
+	else
 		e->why = fault.what;
-		return true;
-	}
-	e->why = gw_eval_grid(&e->program, &e->launch, NULL, NULL, NULL, &e->arena, &e->report);
-	if (e->why)
-		return true;
-	gw_access_count(&e->program, &e->report, &e->counts);
-	e->exact = e->report.coverage == GW_COVER_EXACT && e->report.control_known &&
-	           e->report.complete && !e->program.open_calls;
+	return true;
+}
+
+/* Lower a kernel's machine code. NULL, or why not. */
+static const char *lower_code(struct evaluated *e, const struct gw_code_kernel *k)
+{
+	const struct gw_sass_kernel kernel = {
+	        .name = k->name,
+	        .param_base = k->param_base,
+	        .param_bytes = k->param_size == GW_CODE_UNKNOWN ? 0 : k->param_size,
+	        .static_shared = k->static_shared == GW_CODE_UNKNOWN ? 0 : k->static_shared,
+	};
+	struct gw_sass_lowered lowered;
+	struct gw_fault fault;
+	const char *why;
+	struct gw_cfg *cfg = gw_arena_array(&e->arena, 1, sizeof(*cfg));
+
+	if (k->arch.number < 70)
+		return "machine code from before sm_70 is not decoded";
+	if (!cfg || !gw_cfg_build(cfg, k->code, k->arch.number, &e->arena, &fault))
+		return cfg ? fault.what : "there is no memory for it";
+	why = gw_sass_lower(&lowered, cfg, &kernel, &e->arena);
+	if (why)
+		return why;
+	e->program = lowered.program;
+	e->open = lowered.calls || lowered.indirect;
+	return NULL;
+}
+
+static bool evaluate_code(struct evaluated *e, const struct inspect_job *job,
+                          const struct gw_code_kernel *k, char *plain)
+{
+	uint32_t count = k->param_count == GW_CODE_UNKNOWN ? 0 : k->param_count;
+	struct gw_ir_param *param = gw_alloc((count + 1) * sizeof(*param));
+	bool good;
+
+	for (uint32_t i = 0; i < count; i++)
+		param[i] = (struct gw_ir_param){.offset = k->param[i].offset,
+		                                .size = k->param[i].size};
+	good = begin(e, job, plain, param, count);
+	free(param);
+	if (!good)
+		return false;
+	e->why = lower_code(e, k);
+	if (!e->why)
+		evaluate(e);
 	return true;
 }
 
@@ -111,6 +188,7 @@ static void counts_text(const struct evaluated *e)
 		}
 	for (unsigned b = 0; b < GW_IR_BARRIERS; b++)
 		row(table, barrier_names[b], &e->counts.barriers[b]);
+	row(table, "machine instruction", &e->instructions);
 	row(table, "conditional branch", &e->report.branches);
 	row(table, "of these divergent", &e->report.divergent);
 	gw_table_print(table, stdout, gw_width(), 4);
@@ -151,16 +229,21 @@ static void reasons_text(const struct evaluated *e)
 	printf("    %s%s; %s of %" PRIu64 " warps were run\n", e->exact ? "exact: " : "",
 	       coverage(&e->report), gw_count(&warps, (double)e->report.warps_run),
 	       e->report.warps);
-	if (e->program.open_calls)
-		printf("    not exact: it calls what is not in the text\n");
+	if (e->open)
+		printf("    not exact: it calls functions whose code is not followed\n");
 	for (uint32_t i = 0; i < e->report.reason_count; i++)
-		printf("    not exact: line %" PRIu32 ": %s\n", e->report.reasons[i].source,
+		printf(e->program.from_sass ? "    not exact: at 0x%" PRIx32 ": %s\n"
+		                            : "    not exact: line %" PRIu32 ": %s\n",
+		       e->report.reasons[i].source * (e->program.from_sass ? GW_SASS_BYTES : 1),
 		       gw_why_text(e->report.reasons[i].why));
 }
 
-static int coalescing(const struct evaluated *e, struct gw_bytes ptx, json_t **json)
+static int coalescing(const struct evaluated *e, const struct inspect_view *view, json_t **json)
 {
-	return inspect_coalescing(e->job, e->plain, &e->program, &e->launch, ptx, json);
+	struct gw_bytes none = {0};
+
+	return inspect_coalescing(e->job, e->plain, &e->program, &e->launch,
+	                          view->image->kind == GW_IMAGE_PTX ? view->bytes : none, json);
 }
 
 static int one_text(const struct evaluated *e, const struct inspect_view *view)
@@ -182,7 +265,7 @@ static int one_text(const struct evaluated *e, const struct inspect_view *view)
 	if (!e->job->coalescing)
 		return 0;
 	printf("\n");
-	return coalescing(e, view->bytes, NULL);
+	return coalescing(e, view, NULL);
 }
 
 static json_t *count_json(const struct gw_eval_count *c)
@@ -232,9 +315,9 @@ static json_t *reasons_json(const struct evaluated *e)
 
 	for (uint32_t i = 0; i < e->report.reason_count; i++)
 		json_array_append_new(
-		        list,
-		        json_pack("{s:I, s:o}", "line", (json_int_t)e->report.reasons[i].source,
-		                  "why", gw_json_text(gw_why_text(e->report.reasons[i].why))));
+		        list, json_pack("{s:I, s:o}", e->program.from_sass ? "instruction" : "line",
+		                        (json_int_t)e->report.reasons[i].source, "why",
+		                        gw_json_text(gw_why_text(e->report.reasons[i].why))));
 	return list;
 }
 
@@ -250,12 +333,15 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 		json_object_set_new(o, "coverage", json_string(coverage(&e->report)));
 		json_object_set_new(o, "warps", gw_json_count(e->report.warps));
 		json_object_set_new(o, "warp_executions", counts_json(e));
+		json_object_set_new(o, "machine_instructions",
+		                    e->program.from_sass ? count_json(&e->instructions)
+		                                         : json_null());
 		json_object_set_new(o, "branches", count_json(&e->report.branches));
 		json_object_set_new(o, "divergent", count_json(&e->report.divergent));
 		json_object_set_new(o, "loops", loops_json(e));
 		json_object_set_new(o, "reasons", reasons_json(e));
 		if (e->job->coalescing) {
-			status = coalescing(e, view->bytes, &accesses);
+			status = coalescing(e, view, &accesses);
 			json_object_set_new(o, "coalescing", accesses);
 		}
 	}
@@ -263,8 +349,17 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 	return status;
 }
 
-/* Each kernel of the image that is wanted; as text where @p list is NULL. */
-static int all(const struct inspect_view *view, json_t *list)
+/* Show what was found; @p count grows, or becomes -1 after a message. Ends @p e. */
+static void show(struct evaluated *e, bool good, const struct inspect_view *view, json_t *list,
+                 int *count)
+{
+	int status = !good ? -1 : list ? one_json(e, view, list) : one_text(e, view);
+
+	*count = status ? -1 : *count + 1;
+	evaluated_end(e);
+}
+
+static int all_of_ptx(const struct inspect_view *view, json_t *list)
 {
 	struct gw_ptx_fault fault;
 	struct gw_arena arena;
@@ -278,24 +373,37 @@ static int all(const struct inspect_view *view, json_t *list)
 		count = -1;
 	}
 	for (uint32_t i = 0; count >= 0 && i < ptx.kernel_count; i++) {
+		char *plain = gw_demangle(ptx.kernels[i].name);
 		struct evaluated e;
-		int status = 0;
-		char *plain;
 
-		plain = gw_demangle(ptx.kernels[i].name);
-		if (!inspect_kernel_wanted(view->job, ptx.kernels[i].name, plain)) {
+		if (inspect_kernel_wanted(view->job, ptx.kernels[i].name, plain))
+			show(&e, evaluate_ptx(&e, view->job, &ptx, i, plain), view, list, &count);
+		else
 			free(plain);
-			continue;
-		}
-		count = evaluate(&e, view, &ptx, i, plain) ? count + 1 : -1;
-		if (count > 0)
-			status = list ? one_json(&e, view, list) : one_text(&e, view);
-		if (status)
-			count = -1;
-		evaluated_end(&e);
 	}
 	gw_arena_free(&arena);
 	return count;
+}
+
+static int all_of_code(const struct inspect_view *view, json_t *list)
+{
+	int count = 0;
+
+	for (size_t i = 0; count >= 0 && i < view->count; i++) {
+		struct evaluated e;
+
+		show(&e, evaluate_code(&e, view->job, &view->kernel[i], gw_copy(view->plain[i])),
+		     view, list, &count);
+	}
+	return count;
+}
+
+/* Each kernel of the image that is wanted; as text where @p list is NULL. */
+static int all(const struct inspect_view *view, json_t *list)
+{
+	if (view->image->kind == GW_IMAGE_PTX)
+		return all_of_ptx(view, list);
+	return all_of_code(view, list);
 }
 
 int inspect_eval_text(const struct inspect_view *view)

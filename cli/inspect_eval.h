@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A described launch of the kernels in a PTX image, evaluated: counts, loops, accesses. */
+/* A described launch of the kernels in an image, evaluated: counts, loops, accesses. */
 #ifndef GW_INSPECT_EVAL_H
 #define GW_INSPECT_EVAL_H
 
 #include "cli/inspect.h"
 #include "predictor/code/eval.h"
 
-/** Evaluate the launch of @p view->job for each kernel of the PTX image that is wanted, and print
+/** Evaluate the launch of @p view->job for each kernel of the image that is wanted, and print
  * it. Returns how many there were; -1 after a message. */
 int inspect_eval_text(const struct inspect_view *view);
 

@@ -91,7 +91,7 @@ static json_t *kernel_json(const struct inspect_view *view, size_t index)
 	json_object_set_new(o, "code_bytes", gw_json_count(k->code.size));
 	json_object_set_new(o, "functions", functions(k));
 	if (view->job->sass)
-		json_object_set_new(o, "sass", inspect_sass_json(k));
+		json_object_set_new(o, "sass", inspect_sass_json(k, view->job->device));
 	return o;
 }
 
@@ -158,7 +158,7 @@ json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct i
 		json_object_set_new(o, "linked", json_boolean(view->cubin.linked));
 		json_object_set_new(o, "kernels", kernels_json(view));
 	}
-	if (view && job->launch && image->kind == GW_IMAGE_PTX) {
+	if (view && job->launch) {
 		json_t *launches;
 
 		view->launched = inspect_eval_json(view, &launches);

@@ -18,27 +18,49 @@ enum {
 	DEPTHS = 4,       /* columns of the mix: 0, 1, 2, and 3 and more loops around */
 };
 
+/* Where global loads find their data; a schedule is made for each. */
+static const struct {
+	const char *name;
+	enum gw_param latency;
+} levels[] = {{"l1", GW_PARAM_lat_l1}, {"l2", GW_PARAM_lat_l2}, {"dram", GW_PARAM_lat_dram}};
+enum { LEVELS = sizeof(levels) / sizeof(*levels) };
+
 /** A kernel's code, analysed. */
 struct sass {
 	struct gw_arena arena;
 	struct gw_cfg cfg;
-	struct gw_schedule schedule;
+	unsigned schedules; /* LEVELS, or 1 without any latency */
+	struct gw_schedule schedule[LEVELS];
 	const char *why; /* why it can't be; NULL when it is */
 };
 
-static void sass_begin(struct sass *s, const struct gw_code_kernel *k)
+static bool schedules(struct sass *s, const struct gw_device *device)
+{
+	struct gw_waits waits;
+
+	s->schedules = device ? LEVELS : 1;
+	for (unsigned i = 0; i < s->schedules; i++) {
+		gw_waits_clear(&waits);
+		if (device)
+			gw_waits_from_device(&waits, device, gw_param(device, levels[i].latency));
+		if (!gw_schedule_build(&s->schedule[i], &s->cfg, &waits, &s->arena))
+			return false;
+	}
+	return true;
+}
+
+static void sass_begin(struct sass *s, const struct gw_code_kernel *k,
+                       const struct gw_device *device)
 {
 	struct gw_fault fault = {0};
-	struct gw_waits waits;
 
 	memset(s, 0, sizeof(*s));
 	gw_arena_init(&s->arena, MEMORY);
-	gw_waits_clear(&waits);
 	if (k->arch.number < 70)
 		s->why = "machine code from before sm_70 is not decoded";
 	else if (!gw_cfg_build(&s->cfg, k->code, k->arch.number, &s->arena, &fault))
 		s->why = fault.what;
-	else if (!gw_schedule_build(&s->schedule, &s->cfg, &waits, &s->arena))
+	else if (!schedules(s, device))
 		s->why = "its analysis needs more memory than is allowed";
 }
 
@@ -112,7 +134,7 @@ static void successors(const struct gw_cfg *cfg, const struct gw_cfg_block *b, c
 static void block_row(struct gw_table *table, const struct sass *s, uint32_t index)
 {
 	const struct gw_cfg_block *b = &s->cfg.blocks[index];
-	const struct gw_schedule_block *t = &s->schedule.blocks[index];
+	const struct gw_schedule_block *t = &s->schedule[0].blocks[index];
 	struct gw_text number;
 	char text[128];
 
@@ -131,8 +153,28 @@ static void block_row(struct gw_table *table, const struct sass *s, uint32_t ind
 		snprintf(text, sizeof(text), "%.1f", t->in_flight);
 	gw_table_cell(table, text);
 	gw_table_cell(table, gw_count(&number, t->chain));
+	for (unsigned i = 0; s->schedules > 1 && i < LEVELS; i++)
+		gw_table_cell(table, gw_count(&number, s->schedule[i].blocks[index].cycles.value));
 	successors(&s->cfg, b, text, sizeof(text));
 	gw_table_cell(table, text);
+}
+
+/* Latencies that cycles lack, each told once. */
+static void missing_text(const struct sass *s)
+{
+	bool told[GW_WAITS] = {false};
+
+	for (unsigned i = 0; s->schedules > 1 && i < LEVELS; i++)
+		for (uint32_t b = 0; b < s->cfg.block_count; b++) {
+			const struct gw_schedule_block *t = &s->schedule[i].blocks[b];
+
+			if (!t->unknown || told[t->missing])
+				continue;
+			told[t->missing] = true;
+			printf("    cycles are not known without a latency that the profile "
+			       "lacks: %s\n",
+			       gw_wait_meaning(t->missing));
+		}
 }
 
 static void blocks_text(const struct sass *s)
@@ -144,13 +186,24 @@ static void blocks_text(const struct sass *s)
 	        {"LOAD WAITS", true, false, 2},   {"IN FLIGHT", true, false, 3},
 	        {"CHAIN", true, false, 4},        {"NEXT", false, true, 0},
 	};
-	struct gw_table *table = gw_table_new(columns, 10);
+	static const struct gw_table_column timed[] = {
+	        {"BLOCK", false, false, 0},       {"AT", true, false, 0},
+	        {"INSTRUCTIONS", true, false, 0}, {"LOOPS", true, false, 0},
+	        {"ISSUE CYCLES", true, false, 0}, {"LOADS", true, false, 1},
+	        {"LOAD WAITS", true, false, 2},   {"IN FLIGHT", true, false, 3},
+	        {"CHAIN", true, false, 4},        {"CYCLES BY L1", true, false, 0},
+	        {"BY L2", true, false, 0},        {"BY DRAM", true, false, 0},
+	        {"NEXT", false, true, 0},
+	};
+	struct gw_table *table =
+	        s->schedules > 1 ? gw_table_new(timed, 13) : gw_table_new(columns, 10);
 
 	for (uint32_t b = 0; b < s->cfg.block_count; b++)
 		block_row(table, s, b);
 	printf("\n");
 	gw_table_print(table, stdout, gw_width(), 4);
 	gw_table_free(table);
+	missing_text(s);
 	if (s->cfg.unknown_jumps)
 		printf("    the targets of an indirect jump are not known: all that nothing else "
 		       "reaches\n");
@@ -227,11 +280,11 @@ static void listing_text(const struct sass *s)
 	gw_table_free(table);
 }
 
-void inspect_sass_text(const struct gw_code_kernel *kernel)
+void inspect_sass_text(const struct gw_code_kernel *kernel, const struct gw_device *device)
 {
 	struct sass s;
 
-	sass_begin(&s, kernel);
+	sass_begin(&s, kernel, device);
 	if (s.why) {
 		printf("    %s\n", s.why);
 	} else {
@@ -266,7 +319,7 @@ static json_t *mix_json(const struct sass *s)
 static json_t *block_json(const struct sass *s, uint32_t index)
 {
 	const struct gw_cfg_block *b = &s->cfg.blocks[index];
-	const struct gw_schedule_block *t = &s->schedule.blocks[index];
+	const struct gw_schedule_block *t = &s->schedule[0].blocks[index];
 	json_t *o = json_object(), *next = json_array();
 
 	for (uint32_t i = 0; i < b->succ_count; i++)
@@ -280,6 +333,15 @@ static json_t *block_json(const struct sass *s, uint32_t index)
 	json_object_set_new(o, "loads_in_flight", gw_json_number(t->in_flight));
 	json_object_set_new(o, "chain", gw_json_count(t->chain));
 	json_object_set_new(o, "next", next);
+	if (s->schedules > 1) {
+		json_t *cycles = json_object();
+
+		for (unsigned i = 0; i < LEVELS; i++)
+			json_object_set_new(
+			        cycles, levels[i].name,
+			        gw_json_number(s->schedule[i].blocks[index].cycles.value));
+		json_object_set_new(o, "cycles", cycles);
+	}
 	return o;
 }
 
@@ -305,12 +367,12 @@ static json_t *instruction_json(uint32_t index, const struct gw_sass_insn *insn)
 	return o;
 }
 
-json_t *inspect_sass_json(const struct gw_code_kernel *kernel)
+json_t *inspect_sass_json(const struct gw_code_kernel *kernel, const struct gw_device *device)
 {
 	json_t *o = json_object(), *blocks = json_array(), *insns = json_array();
 	struct sass s;
 
-	sass_begin(&s, kernel);
+	sass_begin(&s, kernel, device);
 	json_object_set_new(o, "why_not", s.why ? gw_json_text(s.why) : json_null());
 	if (!s.why) {
 		for (uint32_t b = 0; b < s.cfg.block_count; b++)

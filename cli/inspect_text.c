@@ -178,7 +178,7 @@ static void kernel_text(const struct inspect_view *view, size_t index)
 		parameters_text(k);
 	if (view->job->sass) {
 		printf("\n");
-		inspect_sass_text(k);
+		inspect_sass_text(k, view->job->device);
 	}
 }
 
@@ -194,6 +194,6 @@ void inspect_view_text(struct inspect_view *view)
 		heading(view, "PTX");
 		ptx_text(view->bytes);
 	}
-	if (view->job->launch && view->image->kind == GW_IMAGE_PTX)
+	if (view->job->launch)
 		view->launched = inspect_eval_text(view);
 }

@@ -5,7 +5,7 @@
  *                 their lengths is the latency, and what reading the clock costs cancels
  *   batch_NAME_n  n independent operations between two clock reads (000, 5.5); clock_TYPE is
  *                 the same kernel without them, whose readings are the cost of the clock
- *   rate_NAME     many warps, eight chains each: what the SM completes per cycle
+ *   rate_NAME     many warps, several chains each: what the SM completes per cycle
  *
  * How a region is timed. Reading the clock neither waits for what was issued before it nor
  * keeps the compiler from moving later instructions before it. So the first operand is tied to
@@ -18,6 +18,7 @@
 #define GW_OPERATIONS_CUH
 
 #include "shape.h"
+#include "timing.cuh"
 
 namespace gw {
 
@@ -90,7 +91,7 @@ template <class T> __device__ inline b32 stop(T x, b32 guard)
 	return now;
 }
 
-/* A word per thread of the largest block, holding its own address where it is used. */
+/* All zero: what a load at an offset finds is the offset of the first. */
 __device__ __constant__ b32 constant_words[GW_LANES];
 
 /** First operand of an operation whose operand is an address. */
@@ -278,13 +279,11 @@ template <class Op, unsigned count> __device__ inline void batch(const arguments
 __device__ inline void record(const arguments &a, b32 began, b32 ended, b32 word = 0)
 {
 	const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
-	b32 sm;
 
-	asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
 	if (thread % GW_LANES == 0) {
 		b32 *row = a.cycles + GW_RECORD * (thread / GW_LANES);
 
-		row[0] = sm;
+		row[0] = gw_sm();
 		row[1] = began;
 		row[2] = ended;
 		row[3] = word;

@@ -64,12 +64,11 @@ static bool measure(struct gw_bench *b, unsigned warps, enum gw_curve_id curve)
 	snprintf(how, sizeof(how), "two reads in a row, %u warp%s on one SM", warps,
 	         warps > 1 ? "s" : "");
 	snprintf(series, sizeof(series), "clock-%u-warps", warps);
-	if (n) {
-		publish_distribution(b, curve, cost, n, how);
+	publish_distribution(b, curve, cost, n, how);
+	if (warps == 1)
+		gw_bench_publish(b, GW_PARAM_lat_clock, cost, n, how);
+	if (n)
 		gw_bench_samples(b, series, "cycles", cost, n, 1);
-		if (warps == 1)
-			gw_bench_publish(b, GW_PARAM_lat_clock, cost, n, how);
-	}
 	free(cost);
 	return n > 0;
 }

@@ -11,8 +11,11 @@
 #include <stdlib.h>
 
 #include "calib/bench.h"
+#include "calib/levels.h"
 #include "calib/regression.h"
-#include "calib/stats.h"
+
+/* Of the requests: the slowest of a hundred meet a refresh or worse. */
+static const double KEPT = 0.99;
 
 enum {
 	LINE = 128,
@@ -38,7 +41,7 @@ static bool fresh_lines(struct departure *d, size_t lines)
 	return lines * LINE <= d->bytes;
 }
 
-/* The median time of REPEATS requests for @p sectors sectors each; NaN: noted. */
+/* The mean time of REPEATS requests for @p sectors sectors each; NaN: noted. */
 static double request_time(struct departure *d, CUfunction kernel, unsigned sectors)
 {
 	unsigned repeats = REPEATS;
@@ -54,7 +57,7 @@ static double request_time(struct departure *d, CUfunction kernel, unsigned sect
 	d->next += REPEATS * sectors;
 	for (unsigned i = 0; i < REPEATS; i++)
 		each[i] = raw[i];
-	return gw_median(each, REPEATS);
+	return gw_mean_within(each, REPEATS, 0, KEPT);
 }
 
 /* One warp whose lanes want 1 to 32 sectors. */
@@ -77,17 +80,17 @@ static bool transactions_of_a_request(struct departure *d)
 	}
 	for (unsigned i = 0; i < SAMPLES; i++)
 		last[i] = request_time(d, kernel, SIZES);
-	line = gw_line_robust(x, y, SIZES);
+	line = gw_line_fit(x, y, SIZES);
 	gw_bench_samples(d->bench, "departure_sectors", "sectors,cycles", rows[0], SIZES, 2);
 	gw_bench_curve(
 	        d->bench, GW_CURVE_request_latency, x, y, NULL, SIZES,
 	        "one warp, each load's lanes want so many sectors of as many lines, device memory");
 	gw_bench_fit(d->bench, GW_CURVE_request_latency, line.slope, line.intercept, line.r2, 1,
 	             SIZES);
-	gw_bench_publish_value(d->bench, GW_PARAM_departure_del_uncoal, line.slope, NAN, SIZES,
-	                       "slope of request_latency (Theil-Sen)");
+	gw_bench_publish_value(d->bench, GW_PARAM_departure_del_uncoal, line.slope,
+	                       line.slope_error, SIZES, "slope of request_latency (least squares)");
 	gw_bench_publish(d->bench, GW_PARAM_lat_uncoalesced, last, SAMPLES,
-	                 "one warp, 32 sectors of 32 lines a load, device memory; median of loads");
+	                 "one warp, 32 sectors of 32 lines a load, device memory; mean of loads");
 	return true;
 }
 
@@ -108,7 +111,7 @@ static double burst_time(const struct burst *bursts, unsigned warps)
 	return (double)(end - begin);
 }
 
-/* Median time of BURSTS bursts of @p warps; NaN: noted. */
+/* Mean time of BURSTS bursts of @p warps; NaN: noted. */
 static double bursts_time(struct departure *d, CUfunction kernel, unsigned warps)
 {
 	unsigned rounds = BURSTS;
@@ -123,7 +126,7 @@ static double bursts_time(struct departure *d, CUfunction kernel, unsigned warps
 	d->next += BURSTS * warps * LOADS;
 	for (unsigned i = 0; i < BURSTS; i++)
 		each[i] = burst_time(raw + (size_t)i * warps, warps);
-	return gw_median(each, BURSTS);
+	return gw_mean_within(each, BURSTS, 0, KEPT);
 }
 
 /* The warps of one block, each with LOADS coalesced loads at once. */
@@ -144,15 +147,15 @@ static bool requests_of_an_sm(struct departure *d)
 		if (isnan(y[i]))
 			return false;
 	}
-	line = gw_line_robust(x, y, SIZES);
+	line = gw_line_fit(x, y, SIZES);
 	gw_bench_samples(d->bench, "departure_requests", "requests,cycles", rows[0], SIZES, 2);
 	gw_bench_curve(
 	        d->bench, GW_CURVE_burst_latency, x, y, NULL, SIZES,
 	        "one SM issues so many coalesced loads at once: first issue to last arrival");
 	gw_bench_fit(d->bench, GW_CURVE_burst_latency, line.slope, line.intercept, line.r2, x[0],
 	             x[SIZES - 1]);
-	gw_bench_publish_value(d->bench, GW_PARAM_departure_del_coal, line.slope, NAN, SIZES,
-	                       "slope of burst_latency (Theil-Sen)");
+	gw_bench_publish_value(d->bench, GW_PARAM_departure_del_coal, line.slope, line.slope_error,
+	                       SIZES, "slope of burst_latency (least squares)");
 	return true;
 }
 

@@ -33,7 +33,7 @@ static unsigned resident(struct gw_lab *lab, CUfunction f, unsigned threads, uns
 	return blocks > 2 ? 2 : (unsigned)blocks;
 }
 
-/* Cycles each SM takes for @p turns turns, NaN for one without warps; false on an error. */
+/* First and last cycle of each SM's warps in a run of @p turns turns; false on an error. */
 static bool cycles_of(struct gw_lab *lab, CUfunction f, struct gw_shape shape, unsigned turns,
                       struct gw_lab_sm *sm)
 {

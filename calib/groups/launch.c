@@ -130,16 +130,16 @@ static void measure_regressions(struct launch *l)
 }
 
 /*
- * Empty kernels of one warp, back to back by stream and as a chain of graph nodes. What follows a
+ * Empty kernels of one warp, as a chain of graph nodes and back to back by stream. What follows a
  * node begins when the node has ended: of all there is without a profiler, its period comes
  * nearest to the time of a kernel alone, and is taken for it.
  */
 static bool measure_periods(struct launch *l)
 {
 	double stream[SAMPLES], graph[SAMPLES];
+	size_t nodes = gw_graph_periods(l->bench, l->empty, graph, SAMPLES);
 	size_t n = gw_bench_time(l->bench, l->empty, (struct gw_shape){1, 32, 0}, NULL, BATCH,
 	                         stream, SAMPLES);
-	size_t nodes = gw_graph_periods(l->bench, l->empty, graph, SAMPLES);
 
 	l->period = gw_median(stream, n);
 	l->duration = gw_median(graph, nodes);

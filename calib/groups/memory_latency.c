@@ -9,6 +9,8 @@
 #include "calib/levels.h"
 #include "calib/stats.h"
 
+/* Of the loads: the slowest of a hundred meet a refresh or worse. */
+static const double KEPT = 0.99;
 static const size_t KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30;
 
 enum {
@@ -102,19 +104,6 @@ static bool each_on_sms(struct latency *l, struct gw_chase_run run, const char *
 	return true;
 }
 
-/* Mean of the samples on either side of a split, without the slowest of a hundred: an average is
- * what a model multiplies, and a refresh or two would move it. */
-static double mean_between(const double *x, size_t n, double low, double high)
-{
-	double most = fmin(high, gw_sample_quantile(x, n, 0.99)), sum = 0;
-	size_t count = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (x[i] > low && x[i] <= most)
-			sum += x[i], count++;
-	return count ? sum / (double)count : NAN;
-}
-
 /* Near L2: lines that the SM has read before. */
 static void measure_l2_near(struct latency *l)
 {
@@ -124,7 +113,7 @@ static void measure_l2_near(struct latency *l)
 	if (!gw_chase_lay(&l->chase, L2_BYTES, GW_LINE) || !each_on_sms(l, run, "latency_l2"))
 		return;
 	for (unsigned i = 0; i < l->sm_count; i++)
-		samples[i] = mean_between(l->each + (size_t)i * run.loads, run.loads, 0, INFINITY);
+		samples[i] = gw_mean_within(l->each + (size_t)i * run.loads, run.loads, 0, KEPT);
 	gw_bench_publish(l->bench, GW_PARAM_lat_l2, samples, l->sm_count,
 	                 "pointer chase over 8 MiB that the SM has read before, ld.cg, each load "
 	                 "timed; mean, median of SMs");
@@ -150,7 +139,7 @@ static void measure_l2_far(struct latency *l)
 		struct gw_split split = gw_split_of(each, run.loads, 0, 0.99);
 
 		two += gw_split_is_two(&split, 0.1 * split.low);
-		samples[i] = mean_between(each, run.loads, split.boundary, INFINITY);
+		samples[i] = gw_mean_within(each, run.loads, split.boundary, KEPT);
 	}
 	if (two < l->sm_count) {
 		gw_bench_refuse(l->bench, GW_PARAM_lat_l2_far,
@@ -179,7 +168,7 @@ static void measure_dram(struct latency *l)
 	    !each_on_sms(l, run, "latency_dram"))
 		return;
 	for (unsigned i = 0; i < l->sm_count; i++)
-		samples[i] = mean_between(l->each + (size_t)i * run.loads, run.loads, 0, INFINITY);
+		samples[i] = gw_mean_within(l->each + (size_t)i * run.loads, run.loads, 0, KEPT);
 	gw_bench_publish(l->bench, GW_PARAM_lat_dram, samples, l->sm_count,
 	                 "pointer chase over 32 MiB after L2 was flushed, ld.cg, each load timed; "
 	                 "mean, median of SMs");
@@ -207,12 +196,12 @@ static void measure_translation(struct latency *l)
 	struct gw_chase_run run = {.kernel = l->chase.cg, .loads = 2048};
 	double x[MOST_POINTS], y[MOST_POINTS];
 	static const char no_step[] = "no step in the latency against the memory touched";
-	struct gw_plateau level[2];
+	struct gw_step step;
 	size_t n = 0;
 
 	for (double pages = 4;
 	     n < MOST_POINTS && pages * GW_PAGE <= (double)l->chase.bytes * (1 + 1e-9);
-	     pages *= l->bench->quick ? 2 : sqrt(2)) {
+	     pages *= sqrt(2)) {
 		size_t footprint = (size_t)pages * GW_PAGE;
 		size_t stride = pages < PAGE_LINKS ? footprint / PAGE_LINKS : GW_PAGE;
 
@@ -227,15 +216,17 @@ static void measure_translation(struct latency *l)
 	}
 	gw_bench_curve(l->bench, GW_CURVE_translation_latency, x, y, NULL, n,
 	               "pointer chase, a line in each page of 2 MiB, ld.cg, lines held by L2");
-	if (gw_plateaus(y, n, 0.015, level, 2) < 2 || level[1].y < level[0].y) {
+	step = gw_step_of(x, y, n, 0.01);
+	if (isnan(step.at)) {
 		gw_bench_refuse(l->bench, GW_PARAM_lat_tlb_miss, no_step);
 		gw_bench_refuse(l->bench, GW_PARAM_tlb_reach, no_step);
 		return;
 	}
-	gw_bench_publish_value(l->bench, GW_PARAM_lat_tlb_miss, level[1].y - level[0].y, NAN, n,
-	                       "first step of translation_latency: second plateau less the first");
-	gw_bench_publish_value(l->bench, GW_PARAM_tlb_reach, x[level[0].last], NAN, n,
-	                       "last footprint on the first plateau of translation_latency");
+	gw_bench_publish_value(
+	        l->bench, GW_PARAM_lat_tlb_miss, step.high - step.low, NAN, n,
+	        "height of the step of translation_latency: median above less below");
+	gw_bench_publish_value(l->bench, GW_PARAM_tlb_reach, step.at, NAN, n,
+	                       "where translation_latency is half way up its step");
 }
 
 /* Shares of single loads below the two boundaries between levels. */

@@ -16,7 +16,7 @@ enum {
 	SAMPLES = 11,
 	QUICK_SAMPLES = 5,
 };
-/* Many times an L2, which keeps a part of what it saw in the pass before. */
+/* Many times what an L2 keeps from one pass to the next. */
 static const size_t whole_bytes = (size_t)2 << 30, quick_bytes = (size_t)1 << 30;
 
 /* Multiply-adds per element; each is two operations, of packed halves four. */

@@ -6,7 +6,7 @@
 
 #include "kernels/shape.h"
 
-enum { HIDDEN_GUARD = 0x7fedcba9 }; /* as float 6e38 is none, as half it is no number */
+enum { HIDDEN_GUARD = 0x7fedcba9 }; /* as a float no number, which no operation here gives */
 
 #define TYPE(name, bytes, steps, chains)                                                           \
 	enum { bytes_##name = bytes, turn_##name = steps, chains_##name = chains };

@@ -15,9 +15,9 @@ enum {
 	THREADS = 2 * GW_WGMMA_THREADS, /* two warpgroups: one computes while the other waits */
 	PROBE = 2,
 	SAMPLES = 11,
-	QUICK_SAMPLES = 3,
+	QUICK_SAMPLES = 5,
 	LAUNCHES = 8,
-	WARM_UP = 10, /* samples of LAUNCHES */
+	WARM_UP = 10, /* samples before those that count; at most SAMPLES */
 };
 static const double launch_seconds = 2.5e-3; /* of one launch of the sustained run */
 

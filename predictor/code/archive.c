@@ -3,7 +3,6 @@
 #include "predictor/code/image_parts.h"
 
 #include <ar.h>
-#include <stdlib.h>
 
 bool gw_is_archive(struct gw_bytes part)
 {

@@ -21,6 +21,13 @@ struct gw_fault {
 	uint64_t offset; /**< byte of the image handed in, counted from its start */
 };
 
+/** Note a fault; false, for readers that return what this does. */
+static inline bool gw_fault_note(struct gw_fault *fault, const char *what, uint64_t offset)
+{
+	*fault = (struct gw_fault){what, offset};
+	return false;
+}
+
 /** Copy @p size bytes at @p offset to @p out; false, and @p out untouched, when they aren't all
  * there. */
 static inline bool gw_bytes_get(struct gw_bytes b, uint64_t offset, void *out, size_t size)

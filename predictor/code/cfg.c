@@ -23,9 +23,13 @@ static uint32_t target_of(const struct gw_cfg *cfg, uint32_t index, const struct
 	return (uint32_t)(at / GW_SASS_BYTES);
 }
 
+/* EXIT and RET also have a predicate as an operand. */
 static bool always(const struct gw_sass_insn *insn)
 {
-	return insn->guard == GW_SASS_PT && !insn->guard_not;
+	bool operand = insn->op == GW_SASS_OP_EXIT || insn->op == GW_SASS_OP_RET;
+
+	return insn->guard == GW_SASS_PT && !insn->guard_not &&
+	       (!operand || gw_sass_bits(insn, 87, 4) == GW_SASS_PT);
 }
 
 /* Not one that depends on an operand besides its guard: BRA.U UP0 (form 2), BRA.DIV UR4 (bit 33),
@@ -45,7 +49,6 @@ static bool ends_block(const struct gw_sass_insn *insn, enum gw_cfg_end *end)
 	case GW_SASS_OP_JMP:
 	case GW_SASS_OP_BRX:
 	case GW_SASS_OP_JMX:
-	case GW_SASS_OP_JMXU:
 	case GW_SASS_OP_BRXU:
 		*end = GW_CFG_INDIRECT;
 		return true;
@@ -58,7 +61,6 @@ static bool ends_block(const struct gw_sass_insn *insn, enum gw_cfg_end *end)
 		*end = GW_CFG_EXIT;
 		return true;
 	case GW_SASS_OP_RET:
-	case GW_SASS_OP_RET_U:
 		*end = GW_CFG_RETURN;
 		return true;
 	default:

@@ -4,22 +4,13 @@
 #include "predictor/code/kernel.h"
 
 enum {
-	EM_CUDA_CODE = 190,
 	ABI_OLD = 7,             /* and below: the processor in the low byte of the flags */
 	OLD_ACCELERATOR = 0x800, /* in the flags of an old header: suffix a */
 	STO_ENTRY = 0x10,        /* in a symbol's `other`: a kernel, not a device function */
 	SHT_INFO = 0x70000000,
-	SYMBOL_BITS =
-	        0xffffff, /* of a code section's sh_info; above: the registers, in old files */
 };
 
-static bool refuse(struct gw_fault *fault, const char *what, uint64_t offset)
-{
-	*fault = (struct gw_fault){what, offset};
-	return false;
-}
-
-/* The text that follows @p option in a note's text of options: "sm_90a" after "-arch ". */
+/* The suffix of what the compiler was told: 'a' of "-arch sm_90a" among a note's options. */
 static char arch_suffix(struct gw_bytes note)
 {
 	static const char option[] = "-arch sm_";
@@ -57,11 +48,16 @@ static char noted_suffix(const struct gw_elf *elf)
 	return suffix;
 }
 
+static bool is_old(const struct gw_elf *elf)
+{
+	return elf->header.e_ident[EI_ABIVERSION] <= ABI_OLD;
+}
+
 static struct gw_code_arch arch_of(const struct gw_elf *elf)
 {
 	uint32_t flags = elf->header.e_flags;
 
-	if (elf->header.e_ident[EI_ABIVERSION] <= ABI_OLD)
+	if (is_old(elf))
 		return (struct gw_code_arch){
 		        (uint16_t)(flags & 0xff),
 		        flags & OLD_ACCELERATOR ? 'a' : (char)0,
@@ -74,7 +70,7 @@ struct gw_code_arch gw_cubin_arch(struct gw_bytes cubin)
 	struct gw_fault fault;
 	struct gw_elf elf;
 
-	if (!gw_elf_open(cubin, &elf, &fault) || elf.header.e_machine != EM_CUDA_CODE)
+	if (!gw_elf_open(cubin, &elf, &fault) || elf.header.e_machine != EM_CUDA)
 		return (struct gw_code_arch){0};
 	return arch_of(&elf);
 }
@@ -217,17 +213,19 @@ bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubi
 	*out = (struct gw_cubin){0};
 	if (!gw_elf_open(cubin, &out->elf, fault))
 		return false;
-	if (out->elf.header.e_machine != EM_CUDA_CODE)
-		return refuse(fault, "an ELF file, but not of machine code for a GPU",
-		              offsetof(Elf64_Ehdr, e_machine));
+	if (out->elf.header.e_machine != EM_CUDA)
+		return gw_fault_note(fault, "an ELF file, but not of machine code for a GPU",
+		                     offsetof(Elf64_Ehdr, e_machine));
 	out->arch = arch_of(&out->elf);
+	out->old = is_old(&out->elf);
 	out->linked = out->elf.header.e_type != ET_REL;
 	gw_elf_symbols(&out->elf, &out->symbols);
 	map = gw_arena_array(arena, (size_t)out->elf.section_count, sizeof(*map));
 	if (!map || !find_kernels(out, map, arena) || !find_functions(out, map, arena)) {
 		out->count = 0;
-		return refuse(fault, "more sections or kernels than the memory allowed can list",
-		              out->elf.header.e_shoff);
+		return gw_fault_note(fault,
+		                     "more sections or kernels than the memory allowed can list",
+		                     out->elf.header.e_shoff);
 	}
 	for (uint64_t i = 0; gw_elf_section(&out->elf, i, &s) && i < UINT32_MAX; i++) {
 		place_section(out, map, (uint32_t)i, &s);

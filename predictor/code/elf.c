@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/elf.h"
 
-static bool refuse(struct gw_fault *fault, const char *what, uint64_t offset)
-{
-	*fault = (struct gw_fault){what, offset};
-	return false;
-}
-
 /* Bounded, so that many names that don't end can't make a reader's work grow with the square. */
 static const char *name_at(struct gw_bytes names, uint64_t at)
 {
@@ -34,8 +28,8 @@ static bool extended_counts(struct gw_elf *elf, uint64_t *names, struct gw_fault
 	if (elf->section_count && *names != SHN_XINDEX)
 		return true;
 	if (!gw_bytes_get(elf->file, elf->header.e_shoff, &first, sizeof(first)))
-		return refuse(fault, "the table of sections lies outside the ELF file",
-		              elf->header.e_shoff);
+		return gw_fault_note(fault, "the table of sections lies outside the ELF file",
+		                     elf->header.e_shoff);
 	if (!elf->section_count)
 		elf->section_count = first.sh_size;
 	if (*names == SHN_XINDEX)
@@ -51,29 +45,33 @@ bool gw_elf_open(struct gw_bytes file, struct gw_elf *out, struct gw_fault *faul
 
 	*out = (struct gw_elf){.file = file};
 	if (file.size < SELFMAG || memcmp(file.data, ELFMAG, SELFMAG) != 0)
-		return refuse(fault, "not an ELF file", 0);
+		return gw_fault_note(fault, "not an ELF file", 0);
 	if (file.size > EI_CLASS && file.data[EI_CLASS] != ELFCLASS64)
-		return refuse(fault, "a 32-bit ELF file, and only 64-bit ones are read", EI_CLASS);
+		return gw_fault_note(fault, "a 32-bit ELF file, and only 64-bit ones are read",
+		                     EI_CLASS);
 	if (!gw_bytes_get(file, 0, &out->header, sizeof(out->header)))
-		return refuse(fault, "the file ends inside its ELF header", file.size);
+		return gw_fault_note(fault, "the file ends inside its ELF header", file.size);
 	if (h->e_ident[EI_DATA] != ELFDATA2LSB)
-		return refuse(fault, "a big-endian ELF file, and only little-endian ones are read",
-		              EI_DATA);
+		return gw_fault_note(fault,
+		                     "a big-endian ELF file, and only little-endian ones are read",
+		                     EI_DATA);
 	if (h->e_shoff && h->e_shentsize != sizeof(Elf64_Shdr))
-		return refuse(fault, "sections' headers of this ELF file are not 64 bytes each",
-		              offsetof(Elf64_Ehdr, e_shentsize));
+		return gw_fault_note(fault,
+		                     "sections' headers of this ELF file are not 64 bytes each",
+		                     offsetof(Elf64_Ehdr, e_shentsize));
 	if (!extended_counts(out, &names, fault))
 		return false;
 	if (h->e_shoff && (h->e_shoff > file.size ||
 	                   out->section_count > (file.size - h->e_shoff) / sizeof(section)))
-		return refuse(fault, "the table of sections runs over the end of the ELF file",
-		              h->e_shoff);
+		return gw_fault_note(fault,
+		                     "the table of sections runs over the end of the ELF file",
+		                     h->e_shoff);
 	if (!h->e_shoff)
 		out->section_count = 0;
 	if (gw_elf_section(out, names, &section) && names != SHN_UNDEF &&
 	    !gw_elf_section_bytes(out, &section, &out->names))
-		return refuse(fault, "the sections' names lie outside the ELF file",
-		              section.sh_offset);
+		return gw_fault_note(fault, "the sections' names lie outside the ELF file",
+		                     section.sh_offset);
 	return true;
 }
 

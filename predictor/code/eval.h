@@ -40,7 +40,7 @@ struct gw_eval_launch {
 struct gw_eval_limits {
 	uint64_t steps;      /**< warp instructions of one gw_eval_grid (default 4,000,000) */
 	uint64_t warp_steps; /**< of one warp (default 1,000,000) */
-	uint32_t warps;      /**< warps that are run (default 4096) */
+	uint32_t warps;      /**< warps that are run (default 16384) */
 };
 
 /** Iterations that one event stands for: `count` executions, a step of `step` bytes apart. */

@@ -8,16 +8,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { BOXES_MAX = 8192, STABLE_FROM = 128 };
+enum { BOXES_MAX = 32768, STABLE_FROM = 128 };
 
 struct box {
 	int64_t low[GW_BOX], size[GW_BOX];
+	double volume; /* warps; set by box_add() */
 };
 
 struct cover {
 	struct gw_eval *e;
 	struct gw_eval_report *out;
-	struct box *boxes;
+	struct box *boxes; /* a heap, the largest first */
 	uint32_t count;
 	double covered;     /* warps */
 	double cost;        /* their sum */
@@ -36,12 +37,20 @@ static double volume(const int64_t size[GW_BOX])
 
 static void box_add(struct cover *c, const struct box *b)
 {
-	if (volume(b->size) <= 0)
+	uint32_t at = c->count;
+	struct box added = *b;
+
+	added.volume = volume(b->size);
+	if (added.volume <= 0)
 		return;
-	if (c->count == BOXES_MAX)
+	if (c->count == BOXES_MAX) {
 		c->failed = true;
-	else
-		c->boxes[c->count++] = *b;
+		return;
+	}
+	c->count++;
+	for (; at && c->boxes[(at - 1) / 2].volume < added.volume; at = (at - 1) / 2)
+		c->boxes[at] = c->boxes[(at - 1) / 2];
+	c->boxes[at] = added;
 }
 
 /* Cut a box across dimension @p dim at @p at: the lower part stays, the upper one is added. */
@@ -104,15 +113,18 @@ static void leave_rest(struct cover *c, struct box *b, const int64_t high[GW_BOX
 
 static struct box take_largest(struct cover *c)
 {
-	uint32_t best = 0;
-	struct box b;
+	struct box largest = c->boxes[0], last = c->boxes[--c->count];
+	uint32_t at = 0, child;
 
-	for (uint32_t i = 1; i < c->count; i++)
-		if (volume(c->boxes[i].size) > volume(c->boxes[best].size))
-			best = i;
-	b = c->boxes[best];
-	c->boxes[best] = c->boxes[--c->count];
-	return b;
+	for (; (child = 2 * at + 1) < c->count; at = child) {
+		if (child + 1 < c->count && c->boxes[child + 1].volume > c->boxes[child].volume)
+			child++;
+		if (c->boxes[child].volume <= last.volume)
+			break;
+		c->boxes[at] = c->boxes[child];
+	}
+	c->boxes[at] = last;
+	return largest;
 }
 
 static void add_count(struct gw_eval_count *to, struct gw_eval_count from, double times)
@@ -189,7 +201,16 @@ static void keep_longest(struct cover *c, const struct box *b)
 	        (uint32_t)b->low[GW_DIM_X], (uint32_t)b->low[GW_DIM_Y], (uint32_t)b->low[GW_DIM_Z]};
 }
 
-/* Sampling goes on until twice the warps no longer move the mean. */
+/* What is left can be run within the limits, if it goes as it went so far. */
+static bool can_finish(const struct cover *c)
+{
+	double share = (double)c->out->warps / c->covered;
+
+	return share * (double)c->out->steps < (double)c->e->limits.steps &&
+	       share * (double)c->out->warps_run < c->e->limits.warps;
+}
+
+/* Where not all can be run, sampling goes on until twice the warps no longer move the mean. */
 static void look_stable(struct cover *c)
 {
 	uint64_t n = c->out->warps_run;
@@ -197,8 +218,7 @@ static void look_stable(struct cover *c)
 
 	if (n < STABLE_FROM || n & (n - 1))
 		return;
-	c->stable = fabs(mean - c->stable_mean) <= 0.005 * mean &&
-	            c->covered < 0.5 * (double)c->out->warps;
+	c->stable = fabs(mean - c->stable_mean) <= 0.005 * mean && !can_finish(c);
 	c->stable_mean = mean;
 }
 
@@ -277,7 +297,7 @@ static void whole_grid(struct cover *c)
 {
 	const struct gw_config *k = &c->e->launch->config;
 	int64_t threads = (int64_t)gw_dim3_count(k->block), full = threads / GW_LANES;
-	struct box b = {{0}, {full, k->grid.x, k->grid.y, k->grid.z}};
+	struct box b = {.size = {full, k->grid.x, k->grid.y, k->grid.z}};
 
 	box_add(c, &b);
 	b.low[GW_DIM_WARP] = full;

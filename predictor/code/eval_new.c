@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct gw_eval_limits defaults = {
-        .steps = 4000000, .warp_steps = 1000000, .warps = 4096};
+        .steps = 4000000, .warp_steps = 1000000, .warps = 16384};
 
 static bool is_effect(const struct gw_ir_insn *insn)
 {

@@ -10,7 +10,6 @@
 
 enum {
 	PTX_HEAD = 4096,
-	EM_CUDA_MACHINE = 190,
 	DIGEST_DIGITS = 40, /* of the hexadecimal SHA-1 in front of each cubin in CuPy's cache */
 };
 
@@ -111,7 +110,7 @@ static const char *elf_form(struct gw_bytes part)
 
 	if (!gw_bytes_get(part, 0, &h, sizeof(h)) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
 		return NULL;
-	if (h.e_machine == EM_CUDA_MACHINE)
+	if (h.e_machine == EM_CUDA)
 		return "cubin";
 	if (h.e_type == ET_REL)
 		return "host object";

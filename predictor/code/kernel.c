@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 enum {
-	ABI_OLD = 7,
 	REGISTERS_SHIFT = 24,
 	BARRIERS_SHIFT = 20,
 	BARRIERS_MASK = 0x7f,
@@ -15,12 +14,6 @@ enum {
 	RESERVED_FROM = 90,     /* processors whose linked cubins hold … */
 	RESERVED_SHARED = 1024, /* … what the system reserves in shared memory: CUDA 11.8 to 13.2 */
 };
-
-static bool refuse(struct gw_fault *fault, const char *what, uint64_t offset)
-{
-	*fault = (struct gw_fault){what, offset};
-	return false;
-}
 
 /* Set three numbers, or leave them unknown where the item is cut off. */
 static void three(uint32_t out[3], const struct gw_info_item *item)
@@ -189,7 +182,7 @@ static bool part(const struct gw_cubin *cubin, uint32_t index, struct gw_bytes *
  * not where a kernel uses none. */
 static uint32_t barriers_of(const struct gw_cubin *cubin, const Elf64_Shdr *text)
 {
-	if (cubin->elf.header.e_ident[EI_ABIVERSION] <= ABI_OLD)
+	if (cubin->old)
 		return (uint32_t)(text->sh_flags >> BARRIERS_SHIFT) & BARRIERS_MASK;
 	return 0;
 }
@@ -218,8 +211,8 @@ static bool read_code(const struct gw_cubin *cubin, const struct gw_cubin_kernel
 
 	if (!gw_elf_section(&cubin->elf, from->text, &text) ||
 	    !gw_elf_section_bytes(&cubin->elf, &text, &k->code))
-		return refuse(fault, "a kernel's code runs over the end of the cubin",
-		              text.sh_offset);
+		return gw_fault_note(fault, "a kernel's code runs over the end of the cubin",
+		                     text.sh_offset);
 	/* Files from before REGCOUNT have the number in the section of the code. */
 	if (k->registers == GW_CODE_UNKNOWN && text.sh_info >> REGISTERS_SHIFT)
 		k->registers = text.sh_info >> REGISTERS_SHIFT;
@@ -227,8 +220,8 @@ static bool read_code(const struct gw_cubin *cubin, const struct gw_cubin_kernel
 	read_shared(cubin, from, k);
 	for (int i = 0; i < GW_CODE_BANKS; i++)
 		if (!part(cubin, from->bank[i] ? from->bank[i] : cubin->bank[i], &k->bank[i]))
-			return refuse(fault, "a kernel's constants run over the end of the cubin",
-			              0);
+			return gw_fault_note(
+			        fault, "a kernel's constants run over the end of the cubin", 0);
 	return true;
 }
 
@@ -265,9 +258,11 @@ bool gw_cubin_kernel(const struct gw_cubin *cubin, uint32_t index, struct gw_are
 	if (!read_code(cubin, from, out, fault))
 		return false;
 	if (!part(cubin, from->info, &info))
-		return refuse(fault, "a kernel's attributes run over the end of the cubin", 0);
+		return gw_fault_note(fault, "a kernel's attributes run over the end of the cubin",
+		                     0);
 	if (!read_info(out, info, arena) || !read_functions(cubin, from, out, arena) ||
 	    !read_relocations(cubin, from->relocations, out, arena))
-		return refuse(fault, "a kernel has more parts than the memory allowed can list", 0);
+		return gw_fault_note(fault,
+		                     "a kernel has more parts than the memory allowed can list", 0);
 	return true;
 }

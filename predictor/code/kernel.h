@@ -35,6 +35,7 @@ struct gw_cubin {
 	struct gw_elf elf;
 	struct gw_elf_symbols symbols;
 	struct gw_code_arch arch;
+	bool old;                       /**< its header is of the form before CUDA 13 */
 	bool linked;                    /**< false: relocatable, still to be linked (nvcc -rdc) */
 	struct gw_cubin_kernel *kernel; /**< in the order of their symbols */
 	uint32_t count;

@@ -7,11 +7,6 @@
 
 enum { LANE_VALUES_MAX = GW_IR_USES_MAX - 2 };
 
-static bool opaque(struct gw_ptx_lower *l)
-{
-	return gw_ptx_opaque(l, l->i.s->opcode);
-}
-
 /* The space an opcode names; GENERIC when it names none. */
 static enum gw_ir_space space_of(const struct gw_ptx_lower *l)
 {
@@ -111,7 +106,7 @@ bool gw_ptx_ld(struct gw_ptx_lower *l)
 	gw_ir_operand defs[GW_IR_DEFS_MAX], uses[2];
 
 	if (!is_access(l, memory) || count > GW_IR_DEFS_MAX || count != vector_of(l))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.width = (uint8_t)(l->i.bits / 8);
 	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
@@ -132,7 +127,7 @@ bool gw_ptx_st(struct gw_ptx_lower *l)
 	gw_ir_operand uses[GW_IR_USES_MAX];
 
 	if (!is_access(l, memory) || count > LANE_VALUES_MAX || count != vector_of(l))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.width = (uint8_t)(l->i.bits / 8);
 	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
@@ -153,7 +148,7 @@ bool gw_ptx_atom(struct gw_ptx_lower *l)
 	gw_ir_operand defs[GW_IR_DEFS_MAX], uses[2];
 
 	if (!is_access(l, memory) || count > GW_IR_DEFS_MAX)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.width = (uint8_t)(l->i.bits / 8);
 	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
@@ -174,7 +169,7 @@ bool gw_ptx_red(struct gw_ptx_lower *l)
 	gw_ir_operand uses[2];
 
 	if (!is_access(l, memory))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.width = (uint8_t)(l->i.bits / 8);
 	address(l, memory, &insn, uses);
 	gw_ir_append(&l->b, insn, NULL, 0, uses, 2);
@@ -199,16 +194,48 @@ static void copy_side(struct gw_ptx_lower *l, const struct gw_ptx_operand *memor
 	gw_ir_append(&l->b, insn, NULL, 0, uses, flags & IR_MEM_BULK ? 3 : 2);
 }
 
+/* The fourth operand, when there is one, tells how many bytes are read (the rest is zeros), or that
+ * none are: lanes that read nothing don't access global memory. */
+static void read_where(struct gw_ptx_lower *l, const struct gw_ptx_operand *how_many)
+{
+	gw_ir_operand guard = l->b.guard, zero = gw_ptx_number(l, 0), reads;
+	bool guard_not = l->b.guard_not, is_predicate = how_many->kind == PTX_OPERAND_REGISTER;
+
+	if (how_many->kind != PTX_OPERAND_REGISTER && how_many->kind != PTX_OPERAND_NUMBER)
+		return;
+	l->b.guard = GW_IR_NONE;
+	reads = gw_ptx_use(l, how_many, 32);
+	if (l->b.failed)
+		return;
+	is_predicate = is_predicate && !gw_ir_is_constant(reads) && l->b.program.widths[reads] == 1;
+	if (is_predicate)
+		reads = gw_ir_emit(&l->b, IR_NOT, 1, 0, gw_ir_reg(&l->b, 1), 1, reads);
+	else
+		reads = gw_ir_emit(&l->b, IR_CMP, 32, IR_COND_NE, gw_ir_reg(&l->b, 1), 2, reads,
+		                   zero);
+	if (guard != GW_IR_NONE && guard_not)
+		guard = gw_ir_emit(&l->b, IR_NOT, 1, 0, gw_ir_reg(&l->b, 1), 1, guard);
+	if (guard != GW_IR_NONE)
+		reads = gw_ir_emit(&l->b, IR_AND, 1, 0, gw_ir_reg(&l->b, 1), 2, reads, guard);
+	l->b.guard = reads;
+	l->b.guard_not = false;
+}
+
 /* cp.async.cg.shared.global [to], [from], 16: 4, 8 or 16 bytes a lane. */
 static bool copy_lanes(struct gw_ptx_lower *l)
 {
 	const struct gw_ptx_operand *to = gw_ptx_operand(l, 0), *from = gw_ptx_operand(l, 1);
 	const struct gw_ptx_operand *size = gw_ptx_operand(l, 2);
+	gw_ir_operand guard = l->b.guard;
+	bool guard_not = l->b.guard_not;
 
 	if (to->kind != PTX_OPERAND_MEMORY || from->kind != PTX_OPERAND_MEMORY || !to->count ||
 	    !from->count || size->kind != PTX_OPERAND_NUMBER || size->value > 16)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
+	read_where(l, gw_ptx_operand(l, 3));
 	copy_side(l, from, IR_LD, IR_SPACE_GLOBAL, 0, (unsigned)size->value, GW_IR_NONE);
+	l->b.guard = guard;
+	l->b.guard_not = guard_not;
 	copy_side(l, to, IR_ST, IR_SPACE_SHARED, 0, (unsigned)size->value, GW_IR_NONE);
 	return true;
 }
@@ -236,7 +263,7 @@ static bool copy_bulk(struct gw_ptx_lower *l)
 	gw_ir_operand size;
 
 	if (to->kind != PTX_OPERAND_MEMORY || !to->count)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	if (gw_ptx_has(l, "prefetch") || from->kind != PTX_OPERAND_MEMORY || !from->count) {
 		copy_side(l, to, IR_LD, IR_SPACE_GLOBAL, flags | IR_MEM_PREFETCH, 0,
 		          gw_ptx_number(l, 0));
@@ -270,7 +297,7 @@ bool gw_ptx_prefetch(struct gw_ptx_lower *l)
 	gw_ir_operand uses[2];
 
 	if (memory->kind != PTX_OPERAND_MEMORY || !memory->count)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	address(l, memory, &insn, uses);
 	gw_ir_append(&l->b, insn, NULL, 0, uses, 2);
 	return true;
@@ -292,7 +319,7 @@ bool gw_ptx_matrix(struct gw_ptx_lower *l)
 
 	if (memory->kind != PTX_OPERAND_MEMORY || !memory->count || count > GW_IR_DEFS_MAX ||
 	    (!strcmp(l->i.part[0], "wmma") && !stores && !gw_ptx_has(l, "load")))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
 	for (unsigned n = 0; n < count && !stores; n++)

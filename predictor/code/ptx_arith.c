@@ -14,11 +14,6 @@ static gw_ir_operand def(struct gw_ptx_lower *l)
 	return gw_ptx_def(l, gw_ptx_operand(l, 0));
 }
 
-static bool opaque(struct gw_ptx_lower *l)
-{
-	return gw_ptx_opaque(l, l->i.s->opcode);
-}
-
 static gw_ir_operand temporary(struct gw_ptx_lower *l, unsigned bits)
 {
 	return gw_ir_reg(&l->b, bits);
@@ -99,7 +94,7 @@ bool gw_ptx_add_sub(struct gw_ptx_lower *l)
 		return emit2(l, minus ? IR_SUB : IR_ADD);
 	}
 	if (!is_followed_float(l))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	if (minus) {
 		gw_ir_operand a = use(l, 1), b = use(l, 2);
 		gw_ir_operand negated =
@@ -133,12 +128,12 @@ bool gw_ptx_mul_mad(struct gw_ptx_lower *l)
 	unsigned bits;
 
 	if (l->i.type == 'f' && !mad)
-		return is_followed_float(l) ? emit2(l, IR_FMUL) : opaque(l);
+		return is_followed_float(l) ? emit2(l, IR_FMUL) : gw_ptx_opaque(l, NULL);
 	if (l->i.type == 'f')
 		return gw_ptx_fma(l);
 	op = product_op(l, &bits);
 	if (!is_integer(l) || bits > 64 || gw_ptx_has(l, "sat") || gw_ptx_has(l, "cc"))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	a = use(l, 1);
 	b = use(l, 2);
 	if (!mad) {
@@ -156,7 +151,7 @@ bool gw_ptx_fma(struct gw_ptx_lower *l)
 	gw_ir_operand a, b, c;
 
 	if (!is_followed_float(l))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	a = use(l, 1);
 	b = use(l, 2);
 	c = use(l, 3);
@@ -166,7 +161,8 @@ bool gw_ptx_fma(struct gw_ptx_lower *l)
 
 bool gw_ptx_sqrt(struct gw_ptx_lower *l)
 {
-	return is_followed_float(l) && gw_ptx_has(l, "rn") ? emit1(l, IR_FSQRT) : opaque(l);
+	return is_followed_float(l) && gw_ptx_has(l, "rn") ? emit1(l, IR_FSQRT)
+	                                                   : gw_ptx_opaque(l, NULL);
 }
 
 bool gw_ptx_div_rem(struct gw_ptx_lower *l)
@@ -174,9 +170,9 @@ bool gw_ptx_div_rem(struct gw_ptx_lower *l)
 	bool is_signed = l->i.type == 's', rem = l->i.part[0][0] == 'r';
 
 	if (l->i.type == 'f' && !rem && gw_ptx_has(l, "rn"))
-		return is_followed_float(l) ? emit2(l, IR_FDIV) : opaque(l);
+		return is_followed_float(l) ? emit2(l, IR_FDIV) : gw_ptx_opaque(l, NULL);
 	if (!is_integer(l))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	if (rem)
 		return emit2(l, is_signed ? IR_REMS : IR_REMU);
 	return emit2(l, is_signed ? IR_DIVS : IR_DIVU);
@@ -199,7 +195,7 @@ bool gw_ptx_unary(struct gw_ptx_lower *l)
 	char first = l->i.part[0][0], second = l->i.part[0][1];
 
 	if (l->i.type == 'h' || (is_float && !is_followed_float(l)))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	if (first == 'a')
 		return emit1(l, is_float ? IR_FABS : IR_ABS);
 	if (first == 'c')
@@ -220,9 +216,9 @@ bool gw_ptx_min_max(struct gw_ptx_lower *l)
 		return is_followed_float(l) && !gw_ptx_has(l, "NaN") && !gw_ptx_has(l, "xorsign") &&
 		                       l->i.count == 3
 		               ? emit2(l, min ? IR_FMIN : IR_FMAX)
-		               : opaque(l);
+		               : gw_ptx_opaque(l, NULL);
 	if (!is_integer(l) || gw_ptx_has(l, "relu"))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	if (min)
 		return emit2(l, is_signed ? IR_MINS : IR_MINU);
 	return emit2(l, is_signed ? IR_MAXS : IR_MAXU);
@@ -233,7 +229,7 @@ bool gw_ptx_bitwise(struct gw_ptx_lower *l)
 	char c = l->i.part[0][0];
 
 	if (!l->i.type || l->i.type == 'h')
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	return emit2(l, c == 'a' ? IR_AND : c == 'o' ? IR_OR : IR_XOR);
 }
 
@@ -244,7 +240,7 @@ bool gw_ptx_lop3(struct gw_ptx_lower *l)
 
 	if (table->kind != PTX_OPERAND_NUMBER || table->value > 255 || gw_ptx_has(l, "or") ||
 	    gw_ptx_has(l, "and"))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	a = use(l, 1);
 	b = use(l, 2);
 	c = use(l, 3);
@@ -257,7 +253,7 @@ bool gw_ptx_shift(struct gw_ptx_lower *l)
 	gw_ir_operand a, b;
 
 	if (!is_integer(l))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	a = use(l, 1);
 	b = gw_ptx_use(l, gw_ptx_operand(l, 2), 32);
 	gw_ir_emit(&l->b,

@@ -7,11 +7,6 @@
 /* A list is gathered on the stack, nested ones too. */
 enum { NESTING_MAX = 64, LIST_MAX = 192, LIST_NESTING_MAX = 4 };
 
-static bool no_room(struct gw_ptx_parser *p)
-{
-	return gw_ptx_fail(p, "no room for this text; raise the limit of memory");
-}
-
 static bool parse_operand(struct gw_ptx_parser *p, uint32_t scope, struct gw_ptx_operand *out);
 
 static bool parse_named(struct gw_ptx_parser *p, uint32_t scope, struct gw_ptx_operand *out)
@@ -21,7 +16,7 @@ static bool parse_named(struct gw_ptx_parser *p, uint32_t scope, struct gw_ptx_o
 	uint32_t name = gw_ptx_name(p->in, l->token.text, l->token.length);
 
 	if (name == PTX_NONE)
-		return no_room(p);
+		return gw_ptx_no_room(p);
 	out->kind = *l->token.text == '%' ? PTX_OPERAND_SPECIAL : PTX_OPERAND_NAME;
 	out->index = name;
 	if (l->token.length == 1 && *l->token.text == '_')
@@ -88,7 +83,7 @@ static bool parse_list(struct gw_ptx_parser *p, uint32_t scope, char close,
 		struct gw_ptx_operand *o = gw_ptx_add(p->in, &p->in->operands, sizeof(*o));
 
 		if (!o)
-			return no_room(p);
+			return gw_ptx_no_room(p);
 		*o = items[i];
 	}
 	return true;
@@ -156,7 +151,7 @@ static bool parse_operand(struct gw_ptx_parser *p, uint32_t scope, struct gw_ptx
 	for (unsigned i = 0; i < 2; i++) {
 		two = gw_ptx_add(p->in, &p->in->operands, sizeof(*two));
 		if (!two)
-			return no_room(p);
+			return gw_ptx_no_room(p);
 		*two = i ? *out : first;
 	}
 	*out = (struct gw_ptx_operand){
@@ -169,7 +164,7 @@ static bool add_statement(struct gw_ptx_parser *p, const struct gw_ptx_statement
 	struct gw_ptx_statement *kept = gw_ptx_add(p->in, &p->in->statements, sizeof(*kept));
 
 	if (!kept)
-		return no_room(p);
+		return gw_ptx_no_room(p);
 	*kept = *s;
 	return true;
 }
@@ -232,7 +227,7 @@ static bool parse_instruction(struct gw_ptx_parser *p, uint32_t scope)
 		return gw_ptx_fail(p, "an instruction was expected");
 	name = gw_ptx_name(p->in, p->lexer.token.text, p->lexer.token.length);
 	if (name == PTX_NONE)
-		return no_room(p);
+		return gw_ptx_no_room(p);
 	s.opcode = gw_ptx_name_text(p->in, name);
 	gw_ptx_next(&p->lexer);
 	return parse_operands(p, scope, &s) && add_statement(p, &s);
@@ -308,7 +303,7 @@ static bool parse_label(struct gw_ptx_parser *p, uint32_t scope)
 
 	if (name == PTX_NONE ||
 	    !gw_ptx_mean(p->in, scope, name, PTX_NAMED_LABEL, p->in->statements.count))
-		return no_room(p);
+		return gw_ptx_no_room(p);
 	gw_ptx_next(&p->lexer);
 	gw_ptx_next(&p->lexer);
 	return true;
@@ -351,7 +346,7 @@ bool gw_ptx_parse_body(struct gw_ptx_parser *p, uint32_t scope)
 		if (gw_ptx_is_mark(l, '{')) {
 			inner = gw_ptx_scope_open(p->in, inner);
 			if (inner == PTX_NONE)
-				return no_room(p);
+				return gw_ptx_no_room(p);
 			if (++nesting > NESTING_MAX)
 				return gw_ptx_fail(
 				        p, "braces nested deeper than any compiler nests them");

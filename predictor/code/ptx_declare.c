@@ -68,7 +68,7 @@ static bool declare_register(struct gw_ptx_parser *p, uint32_t scope, unsigned b
 	name = gw_ptx_name(p->in, l->token.text, l->token.length);
 	gw_ptx_next(l);
 	if (name == PTX_NONE)
-		return gw_ptx_fail(p, "no room for this text; raise the limit of memory");
+		return gw_ptx_no_room(p);
 	if (gw_ptx_is_mark(l, '<')) {
 		gw_ptx_next(l);
 		if (l->token.kind != PTX_NUMBER || l->token.value > INT32_MAX)
@@ -85,8 +85,7 @@ static bool declare_register(struct gw_ptx_parser *p, uint32_t scope, unsigned b
 		if (reg != PTX_NONE && !gw_ptx_mean(p->in, scope, name, PTX_NAMED_REGISTER, reg))
 			reg = PTX_NONE;
 	}
-	return reg != PTX_NONE ||
-	       gw_ptx_fail(p, "no room for this text; raise the limit of memory");
+	return reg != PTX_NONE || gw_ptx_no_room(p);
 }
 
 bool gw_ptx_declare_registers(struct gw_ptx_parser *p, uint32_t scope)
@@ -196,7 +195,7 @@ bool gw_ptx_declare_variable(struct gw_ptx_parser *p, uint32_t scope, enum gw_ir
 	unsigned bits;
 
 	if (!v)
-		return gw_ptx_fail(p, "no room for this text; raise the limit of memory");
+		return gw_ptx_no_room(p);
 	*index = p->in->variables.count - 1;
 	v->space = (uint8_t)space;
 	v->reg = PTX_NONE;
@@ -206,7 +205,7 @@ bool gw_ptx_declare_variable(struct gw_ptx_parser *p, uint32_t scope, enum gw_ir
 		return gw_ptx_fail(p, "a variable's name was expected");
 	name = gw_ptx_name(p->in, l->token.text, l->token.length);
 	if (name == PTX_NONE || !gw_ptx_mean(p->in, scope, name, PTX_NAMED_VARIABLE, *index))
-		return gw_ptx_fail(p, "no room for this text; raise the limit of memory");
+		return gw_ptx_no_room(p);
 	v->name = gw_ptx_name_text(p->in, name);
 	gw_ptx_next(l);
 	if (!read_extents(p, v, &count))

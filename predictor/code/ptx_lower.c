@@ -324,10 +324,11 @@ static void gather_defs(struct gw_ptx_lower *l, const struct gw_ptx_operand *o, 
 
 bool gw_ptx_opaque(struct gw_ptx_lower *l, const char *note)
 {
-	struct gw_ir_insn insn = {.op = IR_OPAQUE, .aux = gw_ir_note(&l->b, note)};
+	struct gw_ir_insn insn = {.op = IR_OPAQUE};
 	gw_ir_operand defs[GW_IR_DEFS_MAX];
 	unsigned count = 0;
 
+	insn.aux = gw_ir_note(&l->b, note ? note : l->i.s->opcode);
 	if (l->i.count)
 		gather_defs(l, gw_ptx_operand(l, 0), defs, &count);
 	gw_ir_append(&l->b, insn, defs, count, NULL, 0);
@@ -372,7 +373,7 @@ bool gw_ptx_lower_insn(struct gw_ptx_lower *l)
 		return gw_ptx_object(l, "no room for this kernel; raise the limit of memory");
 	found = bsearch(l->i.part[0], opcodes, sizeof(opcodes) / sizeof(*opcodes), sizeof(*opcodes),
 	                compare_opcode);
-	return found ? found->lower(l) : gw_ptx_opaque(l, l->i.s->opcode);
+	return found ? found->lower(l) : gw_ptx_opaque(l, NULL);
 }
 
 /* Dynamic shared memory begins where the static one ends. */

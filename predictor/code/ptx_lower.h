@@ -69,7 +69,8 @@ const struct gw_ptx_operand *gw_ptx_operand(const struct gw_ptx_lower *l, uint32
 const struct gw_ptx_operand *gw_ptx_item(const struct gw_ptx_lower *l,
                                          const struct gw_ptx_operand *o, uint32_t n);
 
-/** All that the instruction may write becomes unknown: registers among its first operand. */
+/** All that the instruction may write becomes unknown: registers among its first operand. The
+ *  reason is @p note, or, when it is NULL, the opcode. Always true. */
 bool gw_ptx_opaque(struct gw_ptx_lower *l, const char *note);
 
 /** Symbol of a variable, made when it is first asked for. */

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static bool opaque(struct gw_ptx_lower *l)
-{
-	return gw_ptx_opaque(l, l->i.s->opcode);
-}
-
 /* The comparison among the opcode's suffixes; false: none that is followed. */
 static bool condition(const struct gw_ptx_lower *l, enum gw_ir_cond *cond)
 {
@@ -78,7 +73,7 @@ bool gw_ptx_setp(struct gw_ptx_lower *l)
 	enum gw_ir_cond cond;
 
 	if (!is_comparable(l) || !condition(l, &cond))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	yes = gw_ptx_def(l, two ? gw_ptx_item(l, to, 0) : to);
 	no = two ? gw_ptx_def(l, gw_ptx_item(l, to, 1)) : GW_IR_NONE;
 	a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
@@ -106,7 +101,7 @@ bool gw_ptx_set(struct gw_ptx_lower *l)
 	for (uint32_t n = 1; n < l->i.parts && !to; n++)
 		to = gw_ptx_type(l->i.part[n], &to_bits);
 	if (!is_comparable(l) || !condition(l, &cond) || to_bits != 32 || to == 'h')
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
 	b = gw_ptx_use(l, gw_ptx_operand(l, 2), l->i.bits);
 	p = gw_ir_emit(&l->b, l->i.type == 'f' ? IR_FCMP : IR_CMP, l->i.bits, cond,
@@ -121,7 +116,7 @@ bool gw_ptx_selp(struct gw_ptx_lower *l)
 	gw_ir_operand a, b, p;
 
 	if (!l->i.bits || l->i.bits > 64)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
 	b = gw_ptx_use(l, gw_ptx_operand(l, 2), l->i.bits);
 	p = gw_ptx_use(l, gw_ptx_operand(l, 3), 1);
@@ -136,7 +131,7 @@ static bool unpack(struct gw_ptx_lower *l, const struct gw_ptx_operand *to)
 	gw_ir_operand a;
 
 	if (!each || l->i.bits > 64)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
 	for (uint32_t n = 0; n < to->count; n++) {
 		gw_ir_operand def = gw_ptx_def(l, gw_ptx_item(l, to, n)), part = a;
@@ -158,7 +153,7 @@ static bool pack(struct gw_ptx_lower *l, const struct gw_ptx_operand *from)
 	gw_ir_operand parts[4];
 
 	if ((from->count != 2 && from->count != 4) || each < 8 || l->i.bits > 64)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	for (uint32_t n = 0; n < from->count; n++)
 		parts[n] = gw_ptx_use(l, gw_ptx_item(l, from, n), each);
 	for (uint32_t n = 0; from->count == 4 && n < 2; n++)
@@ -180,10 +175,9 @@ bool gw_ptx_mov(struct gw_ptx_lower *l)
 	if (from->kind == PTX_OPERAND_LIST)
 		return pack(l, from);
 	if (!l->i.bits || l->i.bits > 64)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	def = gw_ptx_def(l, to);
 	a = gw_ptx_use(l, from, l->i.bits);
-	/* A special register may be narrower than the move. */
 	gw_ir_emit(&l->b, IR_MOV, l->i.bits, 0, def, 1, a);
 	return true;
 }
@@ -243,11 +237,11 @@ static bool convert_float(struct gw_ptx_lower *l, char to, unsigned to_bits, cha
 
 	if (gw_ptx_has(l, "ftz") || (gw_ptx_has(l, "sat") && to_float) || gw_ptx_has(l, "relu") ||
 	    (to_float && to_bits < 32) || (from == 'f' && from_bits < 32))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	a = gw_ptx_use(l, gw_ptx_operand(l, 1), from_bits);
 	if (from == 'f' && to_float && integral) {
 		if (from_bits != to_bits)
-			return opaque(l);
+			return gw_ptx_opaque(l, NULL);
 		gw_ir_emit(&l->b, IR_FRINT, to_bits, round, def, 1, a);
 	} else if (from == 'f' && to_float) {
 		gw_ir_emit(&l->b, IR_F2F, to_bits, aux, def, 1, a);
@@ -270,7 +264,7 @@ bool gw_ptx_cvt(struct gw_ptx_lower *l)
 	}
 	if (found < 2 || types[0] == 'h' || types[1] == 'h' || l->i.count != 2 ||
 	    gw_ptx_has(l, "pack"))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	if (types[0] == 'f' || types[1] == 'f')
 		return convert_float(l, types[0], bits[0], types[1], bits[1]);
 	convert_integer(l, types[0], bits[0], types[1], bits[1]);
@@ -305,7 +299,7 @@ bool gw_ptx_cvta(struct gw_ptx_lower *l)
 	gw_ir_operand a, def;
 
 	if (!space_part(l, &space))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.space = (uint8_t)space;
 	a = gw_ptx_use(l, gw_ptx_operand(l, 1), l->i.bits);
 	def = gw_ptx_def(l, gw_ptx_operand(l, 0));
@@ -320,7 +314,7 @@ bool gw_ptx_isspacep(struct gw_ptx_lower *l)
 	gw_ir_operand a, def;
 
 	if (!space_part(l, &space))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	insn.space = (uint8_t)space;
 	a = gw_ptx_use(l, gw_ptx_operand(l, 1), 64);
 	def = gw_ptx_def(l, gw_ptx_operand(l, 0));

@@ -9,6 +9,11 @@ bool gw_ptx_fail(struct gw_ptx_parser *p, const char *what)
 	return gw_ptx_refuse(&p->lexer.token, p->fault, what);
 }
 
+bool gw_ptx_no_room(struct gw_ptx_parser *p)
+{
+	return gw_ptx_fail(p, "no room for this text; raise the limit of memory");
+}
+
 bool gw_ptx_expect(struct gw_ptx_parser *p, char c)
 {
 	static const struct {
@@ -32,11 +37,6 @@ bool gw_ptx_expect(struct gw_ptx_parser *p, char c)
 		if (wants[i].c == c)
 			return gw_ptx_fail(p, wants[i].what);
 	return gw_ptx_fail(p, "other punctuation was expected");
-}
-
-static bool no_room(struct gw_ptx_parser *p)
-{
-	return gw_ptx_fail(p, "no room for this text; raise the limit of memory");
 }
 
 /* `{ ... }` of a section nobody asks for. */
@@ -85,7 +85,7 @@ static bool parse_params(struct gw_ptx_parser *p, uint32_t scope, bool entry, ui
 			v->reg = gw_ptx_register(p->in, p->function->first_register, width);
 			if (v->reg == PTX_NONE || name == PTX_NONE ||
 			    !gw_ptx_mean(p->in, scope, name, PTX_NAMED_REGISTER, v->reg))
-				return no_room(p);
+				return gw_ptx_no_room(p);
 		}
 		if (!gw_ptx_is_mark(l, ','))
 			break;
@@ -101,7 +101,7 @@ static bool lay_out(struct gw_ptx_parser *p, struct gw_ptx_function *f)
 	uint64_t at = 0;
 
 	if (!params)
-		return no_room(p);
+		return gw_ptx_no_room(p);
 	for (uint32_t i = 0; i < f->params; i++) {
 		struct gw_ptx_variable *v = PTX_AT(variable, p->in->variables, f->first_param + i);
 
@@ -217,7 +217,7 @@ static bool parse_function(struct gw_ptx_parser *p, bool entry)
 	bool ok;
 
 	if (scope == PTX_NONE)
-		return no_room(p);
+		return gw_ptx_no_room(p);
 	p->function = &f;
 	f.first_result = p->in->variables.count;
 	if (gw_ptx_is_mark(l, '(') && !parse_params(p, scope, false, &f.results))
@@ -227,7 +227,7 @@ static bool parse_function(struct gw_ptx_parser *p, bool entry)
 	f.kernel.line = l->token.line;
 	name = gw_ptx_name(p->in, l->token.text, l->token.length);
 	if (name == PTX_NONE)
-		return no_room(p);
+		return gw_ptx_no_room(p);
 	f.kernel.name = gw_ptx_name_text(p->in, name);
 	gw_ptx_next(l);
 	if (!parse_signature(p, &f, scope))
@@ -238,7 +238,7 @@ static bool parse_function(struct gw_ptx_parser *p, bool entry)
 		return false;
 	kept = function_of(p, name);
 	if (!kept)
-		return no_room(p);
+		return gw_ptx_no_room(p);
 	*kept = f;
 	return true;
 }
@@ -364,7 +364,7 @@ static bool list_kernels(struct gw_ptx_parser *p)
 
 	kernels = gw_arena_array(p->in->arena, p->in->functions.count, sizeof(*kernels));
 	if (!kernels)
-		return no_room(p);
+		return gw_ptx_no_room(p);
 	for (uint32_t i = 0; i < p->in->functions.count; i++) {
 		const struct gw_ptx_function *f = PTX_AT(function, p->in->functions, i);
 
@@ -387,11 +387,11 @@ bool gw_ptx_parse(struct gw_bytes text, struct gw_arena *arena, struct gw_ptx *o
 	gw_ptx_lex_begin(&p.lexer, text);
 	p.in = gw_arena_array(arena, 1, sizeof(*p.in));
 	if (!p.in)
-		return no_room(&p);
+		return gw_ptx_no_room(&p);
 	p.in->arena = arena;
 	out->inside = p.in;
 	if (!gw_ptx_names_init(p.in))
-		return no_room(&p);
+		return gw_ptx_no_room(&p);
 	if (p.lexer.token.kind == PTX_END)
 		return gw_ptx_fail(&p, "the text is empty; PTX begins with .version");
 	while (p.lexer.token.kind != PTX_END)

@@ -140,6 +140,8 @@ struct gw_ptx_parser {
 
 /** Refuse the text at the current token. Always false. */
 bool gw_ptx_fail(struct gw_ptx_parser *p, const char *what);
+/** Refuse it because the arena has no room. Always false. */
+bool gw_ptx_no_room(struct gw_ptx_parser *p);
 /** Take the mark @p c, or refuse. */
 bool gw_ptx_expect(struct gw_ptx_parser *p, char c);
 

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static bool opaque(struct gw_ptx_lower *l)
-{
-	return gw_ptx_opaque(l, l->i.s->opcode);
-}
-
 bool gw_ptx_nothing(struct gw_ptx_lower *l)
 {
 	struct gw_ir_insn insn = {.op = IR_NOP};
@@ -29,7 +24,7 @@ bool gw_ptx_shfl(struct gw_ptx_lower *l)
 		if (gw_ptx_has(l, modes[n]))
 			insn.aux = n;
 	if (insn.aux == GW_IR_SPACES || l->i.bits != 32)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	defs[0] = gw_ptx_def(l, two ? gw_ptx_item(l, to, 0) : to);
 	defs[1] = two ? gw_ptx_def(l, gw_ptx_item(l, to, 1)) : GW_IR_NONE;
 	for (uint32_t n = 0; n < 3; n++)
@@ -50,7 +45,7 @@ bool gw_ptx_vote(struct gw_ptx_lower *l)
 			           gw_ptx_def(l, gw_ptx_operand(l, 0)), 1, a);
 			return true;
 		}
-	return opaque(l);
+	return gw_ptx_opaque(l, NULL);
 }
 
 bool gw_ptx_activemask(struct gw_ptx_lower *l)
@@ -66,7 +61,7 @@ bool gw_ptx_elect(struct gw_ptx_lower *l)
 	gw_ir_operand defs[2];
 
 	if (to->kind != PTX_OPERAND_PAIR)
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	defs[0] = gw_ptx_def(l, gw_ptx_item(l, to, 0));
 	defs[1] = gw_ptx_def(l, gw_ptx_item(l, to, 1));
 	gw_ir_append(&l->b, insn, defs, 2, NULL, 0);
@@ -97,13 +92,13 @@ bool gw_ptx_async_wait(struct gw_ptx_lower *l)
 {
 	return gw_ptx_has(l, "wait_group") || gw_ptx_has(l, "wait_all")
 	               ? barrier(l, IR_BARRIER_ASYNC)
-	               : opaque(l);
+	               : gw_ptx_opaque(l, NULL);
 }
 
 bool gw_ptx_mbarrier(struct gw_ptx_lower *l)
 {
 	if (!gw_ptx_has(l, "test_wait") && !gw_ptx_has(l, "try_wait"))
-		return opaque(l);
+		return gw_ptx_opaque(l, NULL);
 	return gw_ptx_opaque(l, "whether an mbarrier's phase is complete") &&
 	       barrier(l, IR_BARRIER_MEMORY);
 }

@@ -10,9 +10,13 @@ struct operation {
 };
 
 static const struct operation operations[GW_SASS_OPS] = {
-	{"?", "", GW_SASS_OTHER, GW_SASS_PIPE_NONE, GW_SASS_SPACE_NONE, GW_SASS_LATENCY_OTHER},
+        {"?", "", GW_SASS_OTHER, GW_SASS_PIPE_NONE, GW_SASS_SPACE_NONE, GW_SASS_LATENCY_OTHER},
 #define SASS_OP(name, text, class, pipe, space, latency, operands)                                 \
-	{text, operands, GW_SASS_##class, GW_SASS_PIPE_##pipe, GW_SASS_SPACE_##space,              \
+	{text,                                                                                     \
+	 operands,                                                                                 \
+	 GW_SASS_##class,                                                                          \
+	 GW_SASS_PIPE_##pipe,                                                                      \
+	 GW_SASS_SPACE_##space,                                                                    \
 	 GW_SASS_LATENCY_##latency},
 #include "predictor/code/sass_opcode.def"
 };
@@ -91,13 +95,16 @@ static uint16_t atomic_width(const struct gw_sass_insn *in)
 
 static uint16_t width_of(const struct gw_sass_insn *in)
 {
+	unsigned matrices = (unsigned)gw_sass_bits(in, 72, 2); /* their number's logarithm */
+
 	switch (in->op) {
 	case GW_SASS_OP_LDSM:
 	case GW_SASS_OP_STSM: /* 1, 2 or 4 matrices, 32 bits of each a thread */
-		return (uint16_t)(32u << gw_sass_bits(in, 72, 2));
+		return (uint16_t)(matrices == 3 ? 0u : 32u << matrices);
 	case GW_SASS_OP_LDGSTS: /* 32, 64 or 128; sm_100 counts from 32 on, one bit higher */
-		return in->sm < 100 ? plain_width(in)
-		                    : (uint16_t)(32u << (gw_sass_bits(in, 74, 2) & 3));
+		if (in->sm < 100)
+			return plain_width(in);
+		return (uint16_t)(32u << gw_sass_bits(in, 74, 2) % 3);
 	default:
 		break;
 	}
@@ -217,14 +224,17 @@ static void add_predicates(struct gw_sass_insn *out, char letter, bool uniform)
 		char letter;
 		bool def;
 		uint8_t at;
-	} places[] = {{'p', true, 81}, {'q', true, 84}, {'r', false, 87}, {'s', false, 77}, {'t', false, 68}};
+	} places[] = {{'p', true, 81},
+	              {'q', true, 84},
+	              {'r', false, 87},
+	              {'s', false, 77},
+	              {'t', false, 68}};
 
 	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++)
 		if (places[i].letter == letter)
 			add_predicate(out, places[i].def, uniform, places[i].at);
 	if (letter == 'P' || letter == 'Q')
-		add_regs(out, letter == 'Q', uniform ? GW_SASS_UP0 : GW_SASS_P0,
-		         GW_SASS_PT);
+		add_regs(out, letter == 'Q', uniform ? GW_SASS_UP0 : GW_SASS_P0, GW_SASS_PT);
 }
 
 static void add_operands(struct gw_sass_insn *out)
@@ -260,7 +270,8 @@ static void add_address_base(struct gw_sass_insn *out)
 	if (!out->width || out->space == GW_SASS_SPACE_CONSTANT || !gw_sass_bits(out, 91, 1))
 		return;
 	add_general(out, false, true, data ? 64 : 32,
-	            out->space == GW_SASS_SPACE_SHARED || out->space == GW_SASS_SPACE_LOCAL ? 1 : 2);
+	            out->space == GW_SASS_SPACE_SHARED || out->space == GW_SASS_SPACE_LOCAL ? 1
+	                                                                                    : 2);
 }
 
 /* ---- control flow ---- */
@@ -301,10 +312,10 @@ static void find_target(struct gw_sass_insn *out)
 	out->has_target = true;
 }
 
-/* Up to sm_80 packed halves have a pipe of their own; later ones use the fp32 pipe. */
+/* Up to sm_80 packed halves have a pipe of their own; later they use the fp32 pipe, but for one. */
 static uint8_t pipe_of(const struct gw_sass_insn *in, const struct operation *operation)
 {
-	if (operation->pipe == GW_SASS_PIPE_FP16 && in->sm > 80)
+	if (operation->pipe == GW_SASS_PIPE_FP16 && in->sm > 80 && in->op != GW_SASS_OP_HFMA2_MMA)
 		return GW_SASS_PIPE_FMA;
 	return operation->pipe;
 }

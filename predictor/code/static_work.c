@@ -10,7 +10,7 @@
 static const double counts_sampled = 0.8, counts_bounded = 0.4, shape_assumed = 0.5,
                     cache_model = 0.5, cache_fits = 0.3, ptx_order = 0.3, addresses_least = 0.95;
 
-static void set(struct gw_work *work, enum gw_work_field f, double value, double confidence)
+void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence)
 {
 	struct gw_quantity *q = &work->q[f];
 
@@ -84,10 +84,10 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 		add(&requests, a, 1, false);
 		add(&sectors, a, gw_coalescing_sectors(&a->coalescing), true);
 	}
-	set(work, store ? GW_WORK_global_store_requests : GW_WORK_global_load_requests,
-	    requests.value, trust(g, &requests));
-	set(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors, sectors.value,
-	    trust(g, &sectors));
+	gw_static_set(work, store ? GW_WORK_global_store_requests : GW_WORK_global_load_requests,
+	              requests.value, trust(g, &requests));
+	gw_static_set(work, store ? GW_WORK_global_store_sectors : GW_WORK_global_load_sectors,
+	              sectors.value, trust(g, &sectors));
 }
 
 static void shared_and_atomic_rows(const struct gw_gather *g, struct gw_work *work)
@@ -102,9 +102,9 @@ static void shared_and_atomic_rows(const struct gw_gather *g, struct gw_work *wo
 		if (a->atomic)
 			add(is_global(a) ? &atomics : &shared, a, lanes_of(a), false);
 	}
-	set(work, GW_WORK_shared_wavefronts, passes.value, trust(g, &passes));
-	set(work, GW_WORK_atomic_requests, atomics.value, trust(g, &atomics));
-	set(work, GW_WORK_shared_atomics, shared.value, trust(g, &shared));
+	gw_static_set(work, GW_WORK_shared_wavefronts, passes.value, trust(g, &passes));
+	gw_static_set(work, GW_WORK_atomic_requests, atomics.value, trust(g, &atomics));
+	gw_static_set(work, GW_WORK_shared_atomics, shared.value, trust(g, &shared));
 }
 
 /* Coalesced and uncoalesced memory instructions of a warp (Hong & Kim). */
@@ -126,10 +126,10 @@ static void warp_rows(const struct gw_gather *g, struct gw_work *work)
 		add(&narrow, a, a->coalescing.bytes == 1, true);
 	}
 	sure = trust(g, &all);
-	set(work, GW_WORK_coalesced_mem_insts, good.value / warps, sure);
-	set(work, GW_WORK_uncoalesced_mem_insts, bad.value / warps, sure);
-	set(work, GW_WORK_uncoalesced_per_mw, transactions.value / bad.value, sure);
-	set(work, GW_WORK_narrow_accesses, narrow.value / all.value, sure);
+	gw_static_set(work, GW_WORK_coalesced_mem_insts, good.value / warps, sure);
+	gw_static_set(work, GW_WORK_uncoalesced_mem_insts, bad.value / warps, sure);
+	gw_static_set(work, GW_WORK_uncoalesced_per_mw, transactions.value / bad.value, sure);
+	gw_static_set(work, GW_WORK_narrow_accesses, narrow.value / all.value, sure);
 }
 
 static void control_rows(const struct gw_static_in *in, struct gw_work *work)
@@ -148,9 +148,10 @@ static void control_rows(const struct gw_static_in *in, struct gw_work *work)
 		a.runs = g->report.insns[i];
 		add(&barriers, &a, 1, false);
 	}
-	set(work, GW_WORK_barriers, barriers.value / (double)g->report.warps, trust(g, &barriers));
-	set(work, GW_WORK_divergent_branches, branches > 0 ? divergent / branches : 0,
-	    g->report.control_known ? 1 : counts_bounded);
+	gw_static_set(work, GW_WORK_barriers, barriers.value / (double)g->report.warps,
+	              trust(g, &barriers));
+	gw_static_set(work, GW_WORK_divergent_branches, branches > 0 ? divergent / branches : 0,
+	              g->report.control_known ? 1 : counts_bounded);
 }
 
 /* Bytes of L1 that data may take on an SM, after the blocks' shared memory. */
@@ -190,17 +191,18 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 		return;
 	resident = fmin(o.blocks_per_sm, ceil(gw_dim3_size(in->launch->config.grid) /
 	                                      gw_param_value(in->device, GW_PARAM_sm_count)));
-	set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident), sure * cache_model);
+	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident), sure * cache_model);
 	read = loads * (1 - gw_work_value(work, GW_WORK_l1_hit_rate));
-	set(work, GW_WORK_l2_read_bytes, read, sure * cache_model);
-	set(work, GW_WORK_l2_write_bytes, stores, work->q[GW_WORK_global_store_sectors].confidence);
+	gw_static_set(work, GW_WORK_l2_read_bytes, read, sure * cache_model);
+	gw_static_set(work, GW_WORK_l2_write_bytes, stores,
+	              work->q[GW_WORK_global_store_sectors].confidence);
 	gw_locality_dram(in->gather->locality, (double)o.resident_blocks,
 	                 gw_param_value(in->device, GW_PARAM_l2_size), &dram);
 	sure *= dram.fits ? cache_fits : cache_model;
-	set(work, GW_WORK_dram_read_bytes, dram.read, sure);
-	set(work, GW_WORK_dram_write_bytes, dram.write, sure);
+	gw_static_set(work, GW_WORK_dram_read_bytes, dram.read, sure);
+	gw_static_set(work, GW_WORK_dram_write_bytes, dram.write, sure);
 	if (read > 0)
-		set(work, GW_WORK_l2_hit_rate, fmax(1 - dram.read / read, 0), sure);
+		gw_static_set(work, GW_WORK_l2_hit_rate, fmax(1 - dram.read / read, 0), sure);
 }
 
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
@@ -210,12 +212,12 @@ void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
 	shared_and_atomic_rows(in->gather, work);
 	warp_rows(in->gather, work);
 	control_rows(in, work);
-	set(work, GW_WORK_l1_bytes,
-	    (gw_work_value(work, GW_WORK_global_load_sectors) +
-	     gw_work_value(work, GW_WORK_global_store_sectors)) *
-	            GW_SECTOR_BYTES,
-	    fmin(work->q[GW_WORK_global_load_sectors].confidence,
-	         work->q[GW_WORK_global_store_sectors].confidence));
+	gw_static_set(work, GW_WORK_l1_bytes,
+	              (gw_work_value(work, GW_WORK_global_load_sectors) +
+	               gw_work_value(work, GW_WORK_global_store_sectors)) *
+	                      GW_SECTOR_BYTES,
+	              fmin(work->q[GW_WORK_global_load_sectors].confidence,
+	                   work->q[GW_WORK_global_store_sectors].confidence));
 	cache_rows(in, work);
 }
 
@@ -283,13 +285,14 @@ void gw_static_warp(const struct gw_static_in *in, struct gw_work *work)
 	costs.lat[GW_TIME_mem] = load_latency(in->device, work);
 	mean = course_of(in, r->blocks, (double)r->warps, &costs);
 	longest = course_of(in, r->longest, 1, &costs);
-	set(work, GW_WORK_warp_cycles, mean.cycles, sure);
-	set(work, GW_WORK_warp_cycles_longest, longest.cycles, sure);
-	set(work, GW_WORK_warp_memory_chain, mean.chain, sure);
+	gw_static_set(work, GW_WORK_warp_cycles, mean.cycles, sure);
+	gw_static_set(work, GW_WORK_warp_cycles_longest, longest.cycles, sure);
+	gw_static_set(work, GW_WORK_warp_memory_chain, mean.chain, sure);
 	if (mean.chain > 0)
-		set(work, GW_WORK_warp_loads_in_flight, fmax(mean.loads / mean.chain, 1), sure);
+		gw_static_set(work, GW_WORK_warp_loads_in_flight, fmax(mean.loads / mean.chain, 1),
+		              sure);
 	if (mean.critical > 0)
-		set(work, GW_WORK_warp_ilp, fmax(mean.all / mean.critical, 1), sure);
+		gw_static_set(work, GW_WORK_warp_ilp, fmax(mean.all / mean.critical, 1), sure);
 }
 
 double gw_static_confidence(const struct gw_model *model, const struct gw_device *device,

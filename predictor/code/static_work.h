@@ -15,7 +15,9 @@
 #ifndef GW_CODE_STATIC_WORK_H
 #define GW_CODE_STATIC_WORK_H
 
+#include "predictor/code/cfg.h"
 #include "predictor/code/gather.h"
+#include "predictor/code/schedule.h"
 #include "predictor/code/timing.h"
 #include "predictor/models/model.h"
 
@@ -28,6 +30,9 @@ struct gw_static_in {
 	const struct gw_launch *launch;
 };
 
+/** Set row @p f to a static @p value, unless it is unknown, or the row holds a better one. */
+void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence);
+
 /** Requests, sectors, shared-memory passes, atomics, barriers, divergence, coalesced and
  * uncoalesced instructions; with a device also hits in L1 and L2 and traffic below them. */
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work);
@@ -35,6 +40,18 @@ void gw_static_memory(const struct gw_static_in *in, struct gw_work *work);
 /** One warp's own course by the dependences of the code: cycles, of the longest warp too, loads it
  * waits for one after the other, loads in flight, ILP. Needs a timing and a device. */
 void gw_static_warp(const struct gw_static_in *in, struct gw_work *work);
+
+/**
+ * Instructions by class and pipe, and a warp's cycles by the compiler's own schedule: for a program
+ * that was lowered from the machine code of @p cfg, whose blocks' tags are those of the graph.
+ * @p schedule may be NULL: no cycles. False when @p arena has no room.
+ *
+ * Thread instructions are warp instructions times the threads of a warp, which divergence makes
+ * fewer: where branches diverge their rows have half the confidence.
+ */
+bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
+                       const struct gw_schedule *schedule, struct gw_arena *arena,
+                       struct gw_work *work);
 
 /**
  * How far an estimate of @p model on @p work may be trusted: the least confidence among the rows

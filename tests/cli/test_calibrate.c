@@ -190,6 +190,23 @@ static void one_group_leaves_the_rest_of_a_profile_as_it_is(void **state)
 	                 0);
 }
 
+static void too_little_memory_leaves_values_unknown_with_the_reason(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(CLOCK "-o p.json"), 0);
+	/* The first piece is the bench's own, the second the group's first. */
+	assert_int_equal(shell("STANDIN_FAIL=cuMemAlloc_v2:2:2 " CLOCK "-o p.json"), 0);
+	shell_says("clock: 0.1 MiB of device memory are not to be had");
+	assert_int_equal(
+	        shell("grep -o '\"lat_clock\": .*' p.json; grep -o '\"clock_cost_[18]\": .*' "
+	              "p.json | cut -c1-60"),
+	        0);
+	shell_says("\"lat_clock\": {\"why\": \"0.1 MiB of device memory are not to be had\", "
+	           "\"group\": \"clock\"}");
+	shell_says("\"clock_cost_1\": {\"why\":");
+	shell_says("\"clock_cost_8\": {\"unit_x\": \"cycle\"");
+}
+
 static void profile_of_another_gpu_is_not_written_over(void **state)
 {
 	(void)state;
@@ -273,6 +290,7 @@ int main(void)
 	        TEST(samples_are_written_as_they_were_taken),
 	        TEST(profile_goes_to_the_users_own_and_is_found_by_name),
 	        TEST(one_group_leaves_the_rest_of_a_profile_as_it_is),
+	        TEST(too_little_memory_leaves_values_unknown_with_the_reason),
 	        TEST(profile_of_another_gpu_is_not_written_over),
 	        TEST(any_failing_driver_call_ends_in_one_message),
 	        TEST(interrupted_run_writes_nothing),

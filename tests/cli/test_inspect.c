@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,11 +30,56 @@ static void text_is_as_reviewed(void **state)
 	shell_is_golden("inspect_kernel.txt");
 }
 
-static void machine_code_is_as_reviewed(void **state)
+#define SAXPY_CODE INSPECT "--sass --kernel=saxpy sm_90.cubin "
+
+/* As nvdisasm shows it: the second load of saxpy sets scoreboard 2, which the FFMA waits for. */
+static void machine_code_is_shown_with_its_control_bits(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(INSPECT "--sass --kernel=powers sm_90.cubin"), 0);
-	shell_is_golden("inspect_sass.txt");
+	assert_int_equal(shell(SAXPY_CODE "--json | grep -A 7 '\"at\": 240,'"), 0);
+	shell_says("\"operation\": \"LDG\"");
+	shell_says("\"class\": \"load\"");
+	shell_says("\"stall\": 1");
+	shell_says("\"result_sets\": 2");
+	assert_int_equal(shell(SAXPY_CODE "--json | grep -A 7 '\"at\": 304,'"), 0);
+	shell_says("\"operation\": \"FFMA\"");
+	shell_says("\"waits_for\": 4");
+}
+
+static void machine_code_is_counted_by_loops_and_blocks(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SAXPY_CODE "| grep -E '^    (fp32|store|B1) '"), 0);
+	shell_says("    fp32 ");
+	shell_says("    store ");
+	assert_int_equal(shell(SAXPY_CODE "--json | grep -A 6 '\"first\": 8,'"), 0);
+	shell_says("\"instructions\": 15");
+	shell_says("\"loads\": 2");
+	assert_int_equal(shell(INSPECT "--sass --kernel=powers sm_90.cubin | grep 'IN 1'"), 0);
+}
+
+/* Loads by DRAM at 500 cycles instead of L2's 200: one wait for both of them. */
+static void cycles_follow_the_latencies_of_a_profile(void **state)
+{
+	int l1, l2, dram;
+
+	(void)state;
+	assert_int_equal(
+	        shell("for p in constant special operand branch; do echo \"\\\"lat_$p\\\": "
+	              "{\\\"value\\\": 20, \\\"unit\\\": \\\"cycle\\\", \\\"method\\\": "
+	              "\\\"vendor\\\", \\\"source\\\": \\\"invented for tests\\\"},\"; done "
+	              ">rows; sed '/\"params\"/r rows' %s >gpu.json",
+	              PROFILE),
+	        0);
+	assert_int_equal(shell(SAXPY_CODE
+	                       "--device=gpu.json --json | grep -A 20 '\"first\": 8,' | "
+	                       "sed -n 's/.*\"\\(l1\\|l2\\|dram\\)\": *//p' | tr -d '\\n'"),
+	                 0);
+	assert_int_equal(sscanf(shell_output, "%d,%d,%d", &l1, &l2, &dram), 3);
+	assert_int_equal(l2 - l1, 170);
+	assert_int_equal(dram - l2, 300);
+	assert_int_equal(shell(SAXPY_CODE "--device=gpu.json"), 0);
+	shell_says("BY DRAM");
 }
 
 static void json_is_as_reviewed(void **state)
@@ -81,6 +127,19 @@ static void a_launch_is_evaluated(void **state)
 	shell_says("\"most\": 626");
 }
 
+/* The same launch by machine code, which alone tells instructions: 312 warps run to the end at
+ * 0x160, the one with half its lanes too, seven leave at 0x70. */
+static void machine_code_tells_a_launchs_instructions(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT "--kernel=saxpy sm_90.cubin --launch='grid=80 block=128 "
+	                               "args=10000,2.5,pointer,pointer' | tail -12"),
+	                 0);
+	shell_says("global load                            626\n");
+	shell_says("machine instruction                  7,255\n");
+	shell_says("exact: every warp is covered");
+}
+
 static void what_an_unknown_argument_leaves_open_is_told(void **state)
 {
 	(void)state;
@@ -126,8 +185,9 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 	refuses(INSPECT "--arch=70 program", "no image runs on a GPU of compute capability 70; ");
 	refuses(INSPECT "--kernel=nonsense program", "no kernel's name holds \"nonsense\"; ");
 	refuses(INSPECT "--arch=big program", "--arch");
+	refuses(INSPECT "--device=H200 program", "--device is about machine code: give --sass");
 	refuses(INSPECT "--coalescing program", "--coalescing is about a launch: give --launch");
-	refuses(INSPECT "--launch='grid=1 block=1' sm_80.cubin", "no PTX of such a kernel");
+	refuses(INSPECT "--launch='grid=1 block=1' lto.fatbin", "no such kernel to evaluate");
 }
 
 static void a_launch_that_can_not_be_gets_one_message(void **state)
@@ -171,11 +231,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(text_is_as_reviewed),
-	        cmocka_unit_test(machine_code_is_as_reviewed),
+	        cmocka_unit_test(machine_code_is_shown_with_its_control_bits),
+	        cmocka_unit_test(machine_code_is_counted_by_loops_and_blocks),
+	        cmocka_unit_test(cycles_follow_the_latencies_of_a_profile),
 	        cmocka_unit_test(json_is_as_reviewed),
 	        cmocka_unit_test(json_is_well_formed),
 	        cmocka_unit_test(ptx_is_printed_as_it_was_compiled),
 	        cmocka_unit_test(a_launch_is_evaluated),
+	        cmocka_unit_test(machine_code_tells_a_launchs_instructions),
 	        cmocka_unit_test(what_an_unknown_argument_leaves_open_is_told),
 	        cmocka_unit_test(accesses_of_a_launch_are_shown_and_drawn),
 	        cmocka_unit_test(a_launch_that_can_not_be_gets_one_message),

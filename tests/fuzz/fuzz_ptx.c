@@ -37,7 +37,8 @@ static void check_count(struct gw_eval_count c)
 
 static void evaluate(const struct gw_ptx *ptx, uint32_t kernel, struct gw_arena *arena)
 {
-	static const struct gw_eval_limits limits = {.steps = 20000, .warp_steps = 5000, .warps = 24};
+	static const struct gw_eval_limits limits = {
+	        .steps = 20000, .warp_steps = 5000, .warps = 24};
 	static const uint8_t arguments[256] = {40, 0, 0, 0, 7, 0, 0, 0, 64, 0, 0, 0, 1};
 	struct gw_eval_launch launch = {.config = {{5, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256},
 	                                .arguments = {arguments, sizeof(arguments)}};

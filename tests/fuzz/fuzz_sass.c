@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as machine code: the first says for which architecture. Decoded, made a graph of, and
- * scheduled with latencies known and unknown; what these promise of one another holds.
+ * scheduled with latencies known and unknown, and lowered; what these promise of one another holds.
  */
+#include "predictor/code/sass_lower.h"
 #include "predictor/code/schedule.h"
 
 #include <math.h>
@@ -77,6 +78,19 @@ static void check_schedule(const struct gw_cfg *cfg, struct gw_arena *arena, dou
 	}
 }
 
+/* Whatever the code, the program made of it is sound, unless there was no room. */
+static void check_lowering(const struct gw_cfg *cfg, struct gw_arena *arena)
+{
+	struct gw_sass_kernel kernel = {"fuzz", 0x210, 64, 0};
+	struct gw_sass_lowered lowered;
+	const char *wrong = gw_sass_lower(&lowered, cfg, &kernel, arena);
+
+	if (wrong && !arena->refused) {
+		fprintf(stderr, "%s\n", wrong);
+		require(0, "an unsound program");
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t architectures[] = {70, 75, 80, 86, 89, 90, 100, 120};
@@ -99,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_graph(&cfg);
 		check_schedule(&cfg, &arena, 30);
 		check_schedule(&cfg, &arena, (double)NAN);
+		check_lowering(&cfg, &arena);
 	} else {
 		require(fault.what != NULL, "refused without a reason");
 	}

@@ -96,6 +96,8 @@ static void the_launch_s_locality_stands_beside_them(void **state)
 	(void)state;
 	look_at_stride_4();
 	json = coalescing_json(&view);
+	assert_true(number(json_object_get(json, "loads"), "sectors_per_request") == 16);
+	assert_true(number(json_object_get(json, "stores"), "sectors_per_request") == 4);
 	assert_true(number(json, "footprint_bytes") == 64 * (16 + 4) * 32);
 	assert_true(number(json, "l1_hit_rate_of_a_block") == 0);
 	assert_true(number(json, "sp_score") == 1);

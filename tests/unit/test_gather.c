@@ -309,6 +309,81 @@ static void rows_that_rest_on_unknown_addresses_are_unknown(void **state)
 	gw_arena_free(&k.arena);
 }
 
+/* base_stride of tests/gpu/coalescing as nvcc 13.0 makes it for sm_90: 15 instructions up to EXIT,
+ * and the jump to itself that ends every kernel. */
+static const uint64_t base_stride[] = {
+        0x00000a00ff017b82, 0x000fe20000000800, 0x0000000000007919, 0x000e2e0000002100,
+        0x00000000000479c3, 0x000e300000002500, 0x00000000ff077b82, 0x000e300000000800,
+        0x00008400ff027b82, 0x000e620000000a00, 0x0000000407077c24, 0x001fe2000f8e0200,
+        0x0000880000047ab9, 0x000fc60000000800, 0x0000000407057c24, 0x000fe2000f8e02ff,
+        0x0000820000047ab9, 0x000fc60000000a00, 0x0000000405027825, 0x002fe400078e0002,
+        0x00008600ff047b82, 0x000e280000000a00, 0x0000000402037981, 0x000ea2000c1e1900,
+        0x0000000407047825, 0x001fca00078e0004, 0x0000000304007986, 0x004fe2000c101904,
+        0x000000000000794d, 0x000fea0003800000, 0xfffffffc00fc7947, 0x000fc0000383ffff,
+};
+
+/* A kernel of one block, which stands for block 0 of base_stride, run by the 64 warps of 003's base
+ * workloads. */
+static void machine_rows(struct gw_work *work, const struct gw_waits *waits)
+{
+	struct gw_bytes code = {(const uint8_t *)base_stride, sizeof(base_stride)};
+	struct gw_eval_launch eval = launch_of(32, 64);
+	struct gw_launch launch = {.kernel = &kernel, .config = eval.config};
+	struct gw_schedule schedule;
+	struct gw_fault fault;
+	struct gw_gather g;
+	struct gw_cfg cfg;
+	struct ir_kernel k;
+	struct gw_static_in in = {&k.b.program, &g, NULL, NULL, &launch};
+
+	ir_begin(&k);
+	k.b.program.from_sass = true;
+	k.b.program.blocks[0].tag = 0;
+	gw_ir_end_exit(&k.b);
+	run(&k, 32, 64, &g);
+	gw_work_clear(work);
+	assert_true(gw_cfg_build(&cfg, code, 90, &k.arena, &fault));
+	assert_true(gw_schedule_build(&schedule, &cfg, waits, &k.arena));
+	assert_true(gw_static_machine(&in, &cfg, &schedule, &k.arena, work));
+	gw_arena_free(&k.arena);
+}
+
+static void instructions_of_machine_code_are_as_counted(void **state)
+{
+	struct gw_waits waits;
+	struct gw_work work;
+
+	(void)state;
+	gw_waits_clear(&waits);
+	machine_rows(&work, &waits);
+	/* smsp__inst_executed of stride-32 and its kin on the H200, counted.csv. */
+	assert_true(value(&work, GW_WORK_inst_executed) == 960);
+	assert_true(value(&work, GW_WORK_pipe_fma) == 4 * 64);
+	assert_true(value(&work, GW_WORK_fp32_inst) == 0);
+	assert_true(value(&work, GW_WORK_pipe_tensor) == 0);
+	assert_true(work.q[GW_WORK_inst_executed].confidence == 1);
+	/* No latency is known. */
+	assert_int_equal(work.q[GW_WORK_warp_cycles].source, GW_SOURCE_NONE);
+}
+
+static void a_warp_s_cycles_are_those_of_its_schedule(void **state)
+{
+	struct gw_waits waits;
+	struct gw_work work;
+
+	(void)state;
+	gw_waits_clear(&waits);
+	for (unsigned w = 0; w < GW_WAITS; w++)
+		waits.cycles[w] = 10;
+	waits.cycles[GW_WAIT_global] = 650;
+	machine_rows(&work, &waits);
+	assert_true(value(&work, GW_WORK_warp_memory_chain) == 1);
+	assert_true(value(&work, GW_WORK_warp_loads_in_flight) == 1);
+	assert_true(value(&work, GW_WORK_warp_cycles) > 650);
+	assert_true(value(&work, GW_WORK_warp_cycles) < 750);
+	assert_true(value(&work, GW_WORK_warp_cycles_longest) == value(&work, GW_WORK_warp_cycles));
+}
+
 static void what_was_counted_stays(void **state)
 {
 	struct ir_kernel k;
@@ -362,6 +437,8 @@ int main(void)
 	        cmocka_unit_test(a_warp_s_course_follows_its_dependences),
 	        cmocka_unit_test(a_chain_through_memory_is_waited_for),
 	        cmocka_unit_test(rows_that_rest_on_unknown_addresses_are_unknown),
+	        cmocka_unit_test(instructions_of_machine_code_are_as_counted),
+	        cmocka_unit_test(a_warp_s_cycles_are_those_of_its_schedule),
 	        cmocka_unit_test(what_was_counted_stays),
 	        cmocka_unit_test(an_estimate_is_as_sure_as_its_least_sure_row),
 	};

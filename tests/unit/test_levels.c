@@ -133,29 +133,61 @@ static void too_few_or_equal_samples_are_not_divided(void **unused)
 	close_to(gw_split_of(x, GW_SPLIT_LEAST, 0, 1).boundary, 3, 0);
 }
 
-static void plateaus_are_found_and_slopes_are_not(void **unused)
+static void the_mean_leaves_out_what_is_low_or_slow(void **unused)
 {
-	const double y[] = {300, 303, 298, 301, 380, 450, 520, 521, 519, 700};
-	struct gw_plateau p[4];
+	double x[100];
 
 	(void)unused;
-	assert_int_equal(gw_plateaus(y, 10, 0.05, p, 4), 2);
-	assert_int_equal(p[0].first, 0);
-	assert_int_equal(p[0].last, 3);
-	close_to(p[0].y, 300.5, 0);
-	assert_int_equal(p[1].first, 6);
-	assert_int_equal(p[1].last, 8);
-	close_to(p[1].y, 520, 0);
+	for (size_t i = 0; i < 100; i++)
+		x[i] = (double)(i + 1);
+	x[99] = 1e6;
+	close_to(gw_mean_within(x, 100, 0, 0.99), 50, 1e-9);    /* 1 to 99 */
+	close_to(gw_mean_within(x, 100, 49, 0.99), 74.5, 1e-9); /* 50 to 99 */
+	assert_true(isnan(gw_mean_within(x, 100, 2e6, 0.99)));
+	assert_true(isnan(gw_mean_within(x, 0, 0, 0.99)));
 }
 
-static void no_more_plateaus_than_asked_for(void **unused)
+/* 300 up to 16, 320 from 64 on, half way at 32: the crossing lies there. */
+static void a_step_is_found_with_its_levels_and_place(void **unused)
 {
-	const double y[] = {1, 1, 2, 2, 3, 3};
-	struct gw_plateau p[2];
+	double x[16], y[16];
+	struct gw_step step;
 
 	(void)unused;
-	assert_int_equal(gw_plateaus(y, 6, 0.05, p, 2), 2);
-	close_to(p[1].y, 2, 0);
+	for (size_t i = 0; i < 16; i++) {
+		x[i] = pow(2, (double)i);
+		y[i] = (i < 5 ? 300 : i == 5 ? 309 : 320) + (double)(i % 3) - 1;
+	}
+	step = gw_step_of(x, y, 16, 0.01);
+	close_to(step.low, 300, 0.5);
+	close_to(step.high, 320, 0.5);
+	/* y[5] is 310 at x 32, the middle: no way to go from there. */
+	close_to(step.at, 32, 1);
+}
+
+static void a_level_curve_has_no_step(void **unused)
+{
+	double x[16], y[16];
+
+	(void)unused;
+	state = 3;
+	for (size_t i = 0; i < 16; i++) {
+		x[i] = (double)(i + 1);
+		y[i] = normal(300, 1);
+	}
+	assert_true(isnan(gw_step_of(x, y, 16, 0.01).low));
+}
+
+static void a_step_down_is_none(void **unused)
+{
+	double x[16], y[16];
+
+	(void)unused;
+	for (size_t i = 0; i < 16; i++) {
+		x[i] = (double)(i + 1);
+		y[i] = i < 8 ? 320 : 300;
+	}
+	assert_true(isnan(gw_step_of(x, y, 16, 0.01).low));
 }
 
 static void a_tidy_curve_rises_in_x_and_merges_neighbours(void **unused)
@@ -229,8 +261,10 @@ int main(void)
 	        cmocka_unit_test(populations_too_near_are_not_two),
 	        cmocka_unit_test(stragglers_neither_move_the_boundary_nor_count),
 	        cmocka_unit_test(too_few_or_equal_samples_are_not_divided),
-	        cmocka_unit_test(plateaus_are_found_and_slopes_are_not),
-	        cmocka_unit_test(no_more_plateaus_than_asked_for),
+	        cmocka_unit_test(the_mean_leaves_out_what_is_low_or_slow),
+	        cmocka_unit_test(a_step_is_found_with_its_levels_and_place),
+	        cmocka_unit_test(a_level_curve_has_no_step),
+	        cmocka_unit_test(a_step_down_is_none),
 	        cmocka_unit_test(a_tidy_curve_rises_in_x_and_merges_neighbours),
 	        cmocka_unit_test(a_rising_curve_pools_what_falls),
 	        cmocka_unit_test(pooling_reaches_back_over_earlier_pools),

@@ -203,7 +203,7 @@ static void draw(const char *path, const struct told *told, const struct launche
 	        {"003's sector expectation", (enum svg_ink)(SVG_SERIES0 + 2), SVG_CROSS, true,
 	         false},
 	};
-	struct axis_range range = {0.9, 40};
+	struct axis_range range = {0.9, 65};
 	struct frame f = frame_begin("Sectors per request",
 	                             "From PTX and arguments, against what ncu counts on an H200",
 	                             legend, 3, 0);

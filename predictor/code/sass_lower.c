@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/code/sass_lower_parts.h"
+
+#include <string.h>
+
+/* ---- places ---- */
+
+gw_ir_operand gw_lower_place(struct gw_lowering *l, unsigned place)
+{
+	if (l->place[place] == GW_IR_NONE)
+		l->place[place] = gw_ir_reg(&l->b, place >= GW_SASS_P0 ? 1 : 32);
+	return l->place[place];
+}
+
+unsigned gw_lower_width(unsigned op, unsigned bits)
+{
+	switch (op) {
+	case IR_CMP:
+	case IR_CARRY:
+		return 1;
+	case IR_MULWS:
+	case IR_MULWU:
+	case IR_PACK:
+		return 2 * bits;
+	default:
+		return bits;
+	}
+}
+
+/* Number of the place at bits @p at; UINT32_MAX: the zero register. */
+static unsigned number_at(const struct gw_lowering *l, unsigned at, bool uniform)
+{
+	unsigned zero = uniform ? gw_sass_urz(l->insn.sm) : GW_SASS_RZ;
+	unsigned number = (unsigned)gw_sass_bits(&l->insn, at, 8) & zero;
+
+	if (number == zero)
+		return UINT32_MAX;
+	return number + (uniform ? GW_SASS_UR0 : 0);
+}
+
+gw_ir_operand gw_lower_reg(struct gw_lowering *l, unsigned at, bool uniform)
+{
+	unsigned place = number_at(l, at, uniform);
+
+	return place == UINT32_MAX ? gw_ir_const(&l->b, 0) : gw_lower_place(l, place);
+}
+
+gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform)
+{
+	unsigned place = number_at(l, at, uniform);
+
+	if (place == UINT32_MAX)
+		return gw_ir_const(&l->b, 0);
+	return GW_LOWER(l, PACK, 32, 0, 2, gw_lower_place(l, place), gw_lower_place(l, place + 1));
+}
+
+gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned not_at)
+{
+	unsigned number = (unsigned)gw_sass_bits(&l->insn, at, 3);
+	bool invert = gw_sass_bits(&l->insn, not_at, 1);
+	gw_ir_operand p;
+
+	if (number == GW_SASS_PT)
+		return gw_ir_const(&l->b, !invert);
+	p = gw_lower_place(l, number + (l->insn.guard_uniform ? GW_SASS_UP0 : GW_SASS_P0));
+	return invert ? GW_LOWER(l, NOT, 1, 0, 1, p) : p;
+}
+
+static void move_guarded(struct gw_lowering *l, unsigned place, unsigned bits, gw_ir_operand value)
+{
+	l->b.guard = l->guard;
+	l->b.guard_not = l->guard_not;
+	gw_ir_emit(&l->b, IR_MOV, bits, 0, gw_lower_place(l, place), 1, value);
+	l->b.guard = GW_IR_NONE;
+	l->b.guard_not = false;
+}
+
+void gw_lower_set(struct gw_lowering *l, unsigned at, bool uniform, gw_ir_operand value)
+{
+	unsigned place = number_at(l, at, uniform);
+
+	if (place != UINT32_MAX)
+		move_guarded(l, place, 32, value);
+}
+
+void gw_lower_set_pair(struct gw_lowering *l, unsigned at, bool uniform, gw_ir_operand value)
+{
+	unsigned place = number_at(l, at, uniform);
+	gw_ir_operand low, high, shift;
+
+	if (place == UINT32_MAX)
+		return;
+	shift = GW_LOWER(l, SHRU, 64, 0, 2, value, gw_ir_const(&l->b, 32));
+	low = gw_ir_emit(&l->b, IR_ZEXT, 32, 0, gw_ir_reg(&l->b, 32), 1, value);
+	high = gw_ir_emit(&l->b, IR_ZEXT, 32, 0, gw_ir_reg(&l->b, 32), 1, shift);
+	move_guarded(l, place, 32, low);
+	if (place + 1 != GW_SASS_RZ && place + 1 < GW_SASS_P0)
+		move_guarded(l, place + 1, 32, high);
+}
+
+void gw_lower_set_predicate(struct gw_lowering *l, unsigned at, gw_ir_operand value)
+{
+	unsigned number = (unsigned)gw_sass_bits(&l->insn, at, 3);
+
+	if (number != GW_SASS_PT)
+		move_guarded(l, number + (l->insn.guard_uniform ? GW_SASS_UP0 : GW_SASS_P0), 1,
+		             value);
+}
+
+/* ---- unknown values ---- */
+
+gw_ir_operand gw_lower_unknown(struct gw_lowering *l, unsigned bits, const char *note)
+{
+	gw_ir_operand def = gw_ir_reg(&l->b, bits);
+	struct gw_ir_insn insn = {.op = IR_OPAQUE, .bits = (uint8_t)bits};
+
+	insn.aux = gw_ir_note(&l->b, note);
+	gw_ir_append(&l->b, insn, &def, 1, NULL, 0);
+	return def;
+}
+
+static void opaque_place(struct gw_lowering *l, unsigned place, const char *note)
+{
+	unsigned bits = place >= GW_SASS_P0 ? 1 : 32;
+
+	move_guarded(l, place, bits, gw_lower_unknown(l, bits, note));
+}
+
+void gw_lower_opaque(struct gw_lowering *l, const char *note)
+{
+	for (unsigned d = 0; d < l->insn.def_count; d++)
+		for (unsigned r = 0; r < l->insn.defs[d].count; r++)
+			opaque_place(l, l->insn.defs[d].first + r, note);
+}
+
+/* A call: all that the function at @p entry, and those it calls, may write. */
+static void opaque_call(struct gw_lowering *l, uint32_t entry)
+{
+	bool written[GW_SASS_PLACES] = {false}, all = entry == GW_CFG_NONE;
+	struct gw_sass_insn insn;
+
+	for (uint32_t b = 0; b < l->cfg->block_count && !all; b++) {
+		const struct gw_cfg_block *block = &l->cfg->blocks[b];
+
+		if (block->entry != entry)
+			continue;
+		all = block->end == GW_CFG_CALL || block->end == GW_CFG_INDIRECT;
+		for (uint32_t i = block->first; i < block->first + block->count; i++) {
+			gw_cfg_insn(l->cfg, i, &insn);
+			all |= insn.op == GW_SASS_OP_UNKNOWN;
+			for (unsigned d = 0; d < insn.def_count; d++)
+				memset(written + insn.defs[d].first, true, insn.defs[d].count);
+		}
+	}
+	for (unsigned place = 0; place < GW_SASS_PLACES; place++)
+		if ((all && l->place[place] != GW_IR_NONE) || written[place])
+			opaque_place(l, place, "a function that is called writes it");
+}
+
+/* ---- constants ---- */
+
+/* Where the extents of the launch lie in bank 0: from the start up to sm_90, behind the driver's
+ * own from sm_100 on; block, then grid (a word is left free before the latter). */
+static gw_ir_operand extent(struct gw_lowering *l, unsigned offset)
+{
+	static const uint16_t sregs[] = {IR_SREG_NTID_X,   IR_SREG_NTID_Y,   IR_SREG_NTID_Z,
+	                                 IR_SREG_NCTAID_X, IR_SREG_NCTAID_Y, IR_SREG_NCTAID_Z};
+	unsigned first = l->cfg->sm >= 100 ? 0x360 : 0, word = (offset - first) / 4;
+
+	if (offset < first || offset % 4)
+		return GW_IR_NONE;
+	if (l->cfg->sm >= 100) {
+		if (word == 3)
+			return GW_IR_NONE;
+		word -= word > 3;
+	}
+	if (word >= sizeof(sregs) / sizeof(*sregs))
+		return GW_IR_NONE;
+	return gw_ir_emit(&l->b, IR_SREG, 32, sregs[word], gw_ir_reg(&l->b, 32), 0);
+}
+
+gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned offset)
+{
+	const struct gw_sass_kernel *k = l->kernel;
+	struct gw_ir_insn load = {.op = IR_LD, .space = IR_SPACE_PARAM, .width = 4, .elements = 1};
+	gw_ir_operand def, uses[2];
+
+	if (bank == 0 && k->param_base != UINT32_MAX && offset >= k->param_base &&
+	    offset - k->param_base + 4 <= (k->param_bytes + 3u) / 4 * 4) {
+		def = gw_ir_reg(&l->b, 32);
+		uses[0] = gw_ir_const(&l->b, offset - k->param_base);
+		uses[1] = gw_ir_const(&l->b, 0);
+		gw_ir_append(&l->b, load, &def, 1, uses, 2);
+		return def;
+	}
+	def = bank == 0 ? extent(l, offset) : GW_IR_NONE;
+	return def != GW_IR_NONE ? def : gw_lower_unknown(l, 32, "a constant that the driver sets");
+}
+
+/* ---- blocks ---- */
+
+static void lower_insn(struct gw_lowering *l, uint32_t index)
+{
+	gw_cfg_insn(l->cfg, index, &l->insn);
+	l->b.source = index;
+	l->guard = GW_IR_NONE;
+	l->guard_not = l->insn.guard_not;
+	if (l->insn.guard != GW_SASS_PT)
+		l->guard = gw_lower_place(l, l->insn.guard + (l->insn.guard_uniform
+		                                                      ? 0u + GW_SASS_UP0
+		                                                      : 0u + GW_SASS_P0));
+	else if (l->insn.guard_not)
+		return; /* never runs */
+	/* Stands for the instruction whatever becomes of it. */
+	gw_ir_append(&l->b, (struct gw_ir_insn){.op = IR_NOP}, NULL, 0, NULL, 0);
+	if (!gw_lower_alu(l) && !gw_lower_memory(l))
+		gw_lower_opaque(l, gw_sass_op_name(l->insn.op));
+}
+
+/* The condition on which the block's last instruction goes its way. */
+static gw_ir_operand condition(struct gw_lowering *l)
+{
+	gw_ir_operand guard = gw_lower_predicate(l, 12, 15), other;
+
+	if (l->insn.op == GW_SASS_OP_EXIT || l->insn.op == GW_SASS_OP_RET) {
+		other = gw_lower_predicate(l, 87, 90);
+	} else if (l->insn.op != GW_SASS_OP_BRA) {
+		return guard;
+	} else if (l->insn.form == 2) { /* BRA.U UP0 */
+		l->insn.guard_uniform = true;
+		other = gw_lower_predicate(l, 24, 27);
+	} else if (gw_sass_bits(&l->insn, 32, 2)) { /* BRA.DIV UR: lanes of the mask are missing */
+		gw_ir_operand mask = gw_lower_reg(l, 24, true), here;
+
+		here = gw_ir_emit(&l->b, IR_ACTIVE, 32, 0, gw_ir_reg(&l->b, 32), 0);
+		here = GW_LOWER(l, AND, 32, 0, 2, here, mask);
+		other = GW_LOWER(l, CMP, 32, IR_COND_NE, 2, here, mask);
+	} else {
+		other = gw_lower_predicate(l, 87, 90);
+	}
+	return GW_LOWER(l, AND, 1, 0, 2, guard, other);
+}
+
+static void end_indirect(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t exit)
+{
+	uint32_t count = block->succ_count;
+
+	if (count)
+		gw_ir_end_switch(&l->b, gw_lower_unknown(l, 32, "the index of an indirect jump"),
+		                 l->cfg->edges + block->succ_first, count);
+	else
+		gw_ir_end_jump(&l->b, exit);
+}
+
+/* IR blocks have the numbers of the graph's; `exit` is one more. */
+static void end_block(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t exit)
+{
+	const uint32_t *succ = l->cfg->edges + block->succ_first;
+
+	switch (block->end) {
+	case GW_CFG_BRANCH:
+		if (block->succ_count == 2 && succ[0] != succ[1])
+			gw_ir_end_branch(&l->b, condition(l), false, succ[0], succ[1]);
+		else
+			gw_ir_end_jump(&l->b, block->succ_count ? succ[0] : exit);
+		break;
+	case GW_CFG_EXIT:
+	case GW_CFG_RETURN:
+		if (block->succ_count)
+			gw_ir_end_branch(&l->b, condition(l), false, exit, succ[0]);
+		else
+			gw_ir_end_exit(&l->b);
+		break;
+	case GW_CFG_INDIRECT:
+		end_indirect(l, block, exit);
+		break;
+	case GW_CFG_CALL:
+		opaque_call(l, block->call);
+		/* fall through */
+	default:
+		gw_ir_end_jump(&l->b, block->succ_count ? succ[0] : exit);
+	}
+}
+
+static bool in_kernel(const struct gw_cfg_block *block)
+{
+	return block->entry == 0;
+}
+
+static const char *finish(struct gw_sass_lowered *out, struct gw_lowering *l)
+{
+	struct gw_ir_program *p = &l->b.program;
+	const char *wrong;
+
+	p->name = l->kernel->name;
+	p->param_bytes = l->kernel->param_bytes;
+	p->static_shared = l->kernel->static_shared;
+	p->from_sass = true;
+	if (p->param_bytes)
+		gw_ir_add_param(&l->b, &(struct gw_ir_param){NULL, 0, p->param_bytes, 8});
+	if (l->b.failed)
+		return "no memory for the program";
+	for (uint32_t b = 0; b < p->block_count; b++)
+		p->blocks[b].tag = b < l->cfg->block_count ? b : GW_CFG_NONE;
+	wrong = gw_ir_finish(&l->b);
+	out->program = l->b.program;
+	return wrong;
+}
+
+const char *gw_sass_lower(struct gw_sass_lowered *out, const struct gw_cfg *cfg,
+                          const struct gw_sass_kernel *kernel, struct gw_arena *arena)
+{
+	struct gw_lowering l = {.cfg = cfg, .kernel = kernel};
+	uint32_t exit;
+
+	memset(out, 0, sizeof(*out));
+	for (unsigned i = 0; i < GW_SASS_PLACES; i++)
+		l.place[i] = GW_IR_NONE;
+	if (!gw_ir_builder_init(&l.b, arena))
+		return "no memory for the program";
+	for (uint32_t b = 0; b < cfg->block_count; b++)
+		gw_ir_block_new(&l.b);
+	exit = gw_ir_block_new(&l.b);
+	for (uint32_t b = 0; b < cfg->block_count && !l.b.failed; b++) {
+		const struct gw_cfg_block *block = &cfg->blocks[b];
+
+		gw_ir_block_start(&l.b, b);
+		if (!in_kernel(block)) {
+			gw_ir_end_exit(&l.b);
+			continue;
+		}
+		for (uint32_t i = block->first; i < block->first + block->count; i++)
+			lower_insn(&l, i);
+		end_block(&l, block, exit);
+		out->calls |= block->end == GW_CFG_CALL;
+		out->indirect |= block->end == GW_CFG_INDIRECT;
+	}
+	gw_ir_block_start(&l.b, exit);
+	gw_ir_end_exit(&l.b);
+	return finish(out, &l);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Machine code as the evaluator's intermediate form, so that the slices which feed branches,
+ * predicates and addresses can be run on a launch's actual arguments. An instruction that is not
+ * modelled makes its results unknown, never wrong; so does a call of what its function writes.
+ */
+#ifndef GW_CODE_SASS_LOWER_H
+#define GW_CODE_SASS_LOWER_H
+
+#include "predictor/code/cfg.h"
+#include "predictor/code/ir.h"
+
+/** What is needed of a kernel beside its code. */
+struct gw_sass_kernel {
+	const char *name;
+	uint32_t param_base;  /**< place of the parameters in constant bank 0, bytes; UINT32_MAX:
+	                           unknown, then no parameter's value is known */
+	uint32_t param_bytes; /**< of all parameters */
+	uint32_t static_shared;
+};
+
+/** How a lowered kernel differs from its code. */
+struct gw_sass_lowered {
+	struct gw_ir_program program; /**< a block's `tag` is that of the graph; the exit's is
+	                                   GW_CFG_NONE; `source` counts instructions */
+	bool calls;    /**< functions are called: their instructions are not in the program */
+	bool indirect; /**< an indirect jump's index is unknown */
+};
+
+/**
+ * Lower @p cfg. NULL, or a static text of why not. The program is the arena's.
+ */
+const char *gw_sass_lower(struct gw_sass_lowered *out, const struct gw_cfg *cfg,
+                          const struct gw_sass_kernel *kernel, struct gw_arena *arena);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the files that lower machine code; for no one else. */
+#ifndef GW_CODE_SASS_LOWER_PARTS_H
+#define GW_CODE_SASS_LOWER_PARTS_H
+
+#include "predictor/code/sass_lower.h"
+
+/** A kernel being lowered. */
+struct gw_lowering {
+	struct gw_ir_builder b;
+	const struct gw_cfg *cfg;
+	const struct gw_sass_kernel *kernel;
+	gw_ir_operand place[GW_SASS_PLACES]; /**< registers of the program; made when first used */
+	gw_ir_operand guard;                 /**< of the instruction at hand; GW_IR_NONE: always */
+	bool guard_not;
+	struct gw_sass_insn insn; /**< the instruction at hand */
+};
+
+/** The register that stands for a place of struct gw_sass_regs. */
+gw_ir_operand gw_lower_place(struct gw_lowering *l, unsigned place);
+
+/** General register at bits @p at (uniform where @p uniform), as a source: zero for RZ. */
+gw_ir_operand gw_lower_reg(struct gw_lowering *l, unsigned at, bool uniform);
+
+/** Registers at bits @p at and the next one, as one source of 64 bits. */
+gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform);
+
+/** Predicate at bits @p at, negated by the bit at @p not_at, as a source. */
+gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned not_at);
+
+/** A new value of @p bits from an operation; as gw_ir_emit() with a fresh register. */
+#define GW_LOWER(l, op, bits, aux, n, ...)                                                         \
+	gw_ir_emit(&(l)->b, IR_##op, bits, aux, gw_ir_reg(&(l)->b, gw_lower_width(IR_##op, bits)), \
+	           n, __VA_ARGS__)
+
+/** Bits of an operation's result: one for those that make predicates, twice for wide ones. */
+unsigned gw_lower_width(unsigned op, unsigned bits);
+
+/** Write under the guard: a general register at bits @p at, a predicate at @p at. */
+void gw_lower_set(struct gw_lowering *l, unsigned at, bool uniform, gw_ir_operand value);
+void gw_lower_set_pair(struct gw_lowering *l, unsigned at, bool uniform, gw_ir_operand value);
+void gw_lower_set_predicate(struct gw_lowering *l, unsigned at, gw_ir_operand value);
+
+/** Bank 0's word at @p offset: a parameter, an extent of the launch, or unknown. */
+gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned offset);
+
+/** A value that is not known. */
+gw_ir_operand gw_lower_unknown(struct gw_lowering *l, unsigned bits, const char *note);
+
+/** All that the instruction writes becomes unknown. */
+void gw_lower_opaque(struct gw_lowering *l, const char *note);
+
+/** An arithmetic, move or predicate instruction; false when it is not one that is modelled. */
+bool gw_lower_alu(struct gw_lowering *l);
+
+/** The part of gw_lower_alu() that does not add, multiply or shift. */
+bool gw_lower_logic(struct gw_lowering *l);
+
+/** A memory instruction or a barrier; false when it is none. */
+bool gw_lower_memory(struct gw_lowering *l);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/code/sass_work.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far rows may be trusted, beside exact counts. */
+static const float sampled_grid = 0.9f; /* chosen warps stand for the rest */
+static const float lanes_on = 0.8f;     /* guards may turn lanes off */
+static const float lanes_diverge = 0.5f;
+static const float warp_alone = 0.7f; /* cycles at idle latencies */
+
+/* Sums over the grid. */
+struct sums {
+	double insns; /* warp instructions */
+	double cls[GW_SASS_CLASSES], pipe[GW_SASS_PIPES], flops[GW_SASS_TENSORS];
+	double fma32, fma64, ldst, barriers, shared_atomics;
+	double waits, in_flight, chain; /* of the schedule */
+};
+
+static void add_block(const struct gw_sass_launch *l, uint32_t block, double runs, struct sums *s)
+{
+	const struct gw_cfg_block *b = &l->cfg->blocks[block];
+	struct gw_sass_insn insn;
+
+	for (uint32_t i = b->first; i < b->first + b->count; i++) {
+		gw_cfg_insn(l->cfg, i, &insn);
+		s->cls[insn.cls] += runs;
+		s->pipe[insn.pipe] += runs;
+		s->flops[insn.tensor] += runs * insn.tensor_flops;
+		s->fma32 += insn.fma && insn.cls == GW_SASS_FP32 ? runs : 0;
+		s->fma64 += insn.fma && insn.cls == GW_SASS_FP64 ? runs : 0;
+		s->barriers += insn.op == GW_SASS_OP_BAR ? runs : 0;
+		if (insn.cls == GW_SASS_ATOMIC && insn.space == GW_SASS_SPACE_SHARED)
+			s->shared_atomics += runs;
+		if (insn.cls == GW_SASS_STORE ||
+		    (insn.cls == GW_SASS_LOAD && insn.space != GW_SASS_SPACE_CONSTANT))
+			s->ldst += runs;
+	}
+	s->insns += runs * b->count;
+	if (l->schedule) {
+		const struct gw_schedule_block *t = &l->schedule->blocks[block];
+
+		s->waits += runs * t->waits;
+		s->in_flight += t->waits ? runs * t->waits * t->in_flight : 0;
+		s->chain += runs * t->chain;
+	}
+}
+
+/* Why the counts are not settled; NULL: they are. */
+static const char *unsettled(const struct gw_sass_launch *l)
+{
+	const struct gw_eval_report *r = l->report;
+
+	if (r->coverage == GW_COVER_NONE || !r->warps)
+		return "no warp could be followed to its end";
+	if (!r->complete)
+		return "a limit was met before a warp's end";
+	for (uint32_t b = 0; b < l->cfg->block_count; b++) {
+		if (l->cfg->blocks[b].entry == 0 &&
+		    r->blocks[b].runs.most != r->blocks[b].runs.least)
+			return "a branch depends on what is not known before the launch";
+		if (l->cfg->blocks[b].end == GW_CFG_CALL && l->cfg->blocks[b].entry == 0 &&
+		    r->blocks[b].runs.most > 0)
+			return "a function that was not inlined runs";
+	}
+	return NULL;
+}
+
+static void set(struct gw_work *work, enum gw_work_field row, double value, float confidence)
+{
+	if (!isnan(value))
+		work->q[row] = (struct gw_quantity){value, GW_SOURCE_STATIC, confidence};
+}
+
+static void set_instructions(const struct gw_sass_launch *l, const struct sums *s, float sure,
+                             struct gw_work *work)
+{
+	const struct gw_eval_report *r = l->report;
+	uint64_t block = gw_dim3_count(l->config.block);
+	/* Lanes of a warp that are there, mean over a block's warps. */
+	double lanes = (double)block / (double)((block + GW_LANES - 1) / GW_LANES);
+	float threads = sure * (r->divergent.most > 0 ? lanes_diverge : lanes_on);
+	double int_insts = s->cls[GW_SASS_INT] + s->cls[GW_SASS_LOGIC];
+
+	set(work, GW_WORK_inst_executed, s->insns, sure);
+	set(work, GW_WORK_thread_inst, lanes * s->insns, threads);
+	set(work, GW_WORK_fp32_inst, lanes * s->cls[GW_SASS_FP32], threads);
+	set(work, GW_WORK_fp32_fma, lanes * s->fma32, threads);
+	set(work, GW_WORK_fp64_inst, lanes * s->cls[GW_SASS_FP64], threads);
+	set(work, GW_WORK_fp64_fma, lanes * s->fma64, threads);
+	set(work, GW_WORK_fp16_inst, lanes * s->cls[GW_SASS_FP16], threads);
+	set(work, GW_WORK_int_inst, lanes * int_insts, threads);
+	set(work, GW_WORK_ldst_inst, lanes * s->ldst, threads);
+	set(work, GW_WORK_shared_atomics, lanes * s->shared_atomics, threads);
+	set(work, GW_WORK_barriers, s->barriers / (double)r->warps, sure);
+	if (r->branches.least > 0 && r->divergent.least == r->divergent.most)
+		set(work, GW_WORK_divergent_branches, r->divergent.least / r->branches.least, sure);
+}
+
+static void set_pipes(const struct sums *s, float sure, struct gw_work *work)
+{
+	const double *p = s->pipe;
+
+	set(work, GW_WORK_pipe_fma, p[GW_SASS_PIPE_FMA] + p[GW_SASS_PIPE_FMAHEAVY], sure);
+	set(work, GW_WORK_pipe_alu, p[GW_SASS_PIPE_ALU], sure);
+	set(work, GW_WORK_pipe_fp64, p[GW_SASS_PIPE_FP64], sure);
+	set(work, GW_WORK_pipe_fp16, p[GW_SASS_PIPE_FP16], sure);
+	set(work, GW_WORK_pipe_xu, p[GW_SASS_PIPE_XU], sure);
+	set(work, GW_WORK_pipe_lsu, p[GW_SASS_PIPE_LSU], sure);
+	set(work, GW_WORK_pipe_tex, p[GW_SASS_PIPE_TEX], sure);
+	set(work, GW_WORK_pipe_uniform, p[GW_SASS_PIPE_UNIFORM], sure);
+	set(work, GW_WORK_pipe_tensor, p[GW_SASS_PIPE_TENSOR], sure);
+	set(work, GW_WORK_tensor_fp16_flop,
+	    s->flops[GW_SASS_TENSOR_FP16] + s->flops[GW_SASS_TENSOR_BF16], sure);
+	set(work, GW_WORK_tensor_tf32_flop, s->flops[GW_SASS_TENSOR_TF32], sure);
+	set(work, GW_WORK_tensor_fp8_flop, s->flops[GW_SASS_TENSOR_FP8], sure);
+	set(work, GW_WORK_tensor_int8_flop, s->flops[GW_SASS_TENSOR_INT8], sure);
+	set(work, GW_WORK_tensor_fp64_flop, s->flops[GW_SASS_TENSOR_FP64], sure);
+}
+
+/* Cycles of a warp by gw_schedule_warp(), from the counts of all or of one. NaN without memory. */
+static double warp_cycles(const struct gw_sass_launch *l, const struct gw_eval_block *blocks,
+                          double warps)
+{
+	double *runs = calloc(l->cfg->block_count, sizeof(*runs)), cycles = (double)NAN;
+
+	if (!runs)
+		return cycles;
+	for (uint32_t b = 0; b < l->cfg->block_count; b++)
+		runs[b] = l->cfg->blocks[b].entry == 0 ? blocks[b].runs.least : 0;
+	cycles = gw_schedule_warp(l->schedule, l->cfg, runs) / warps;
+	free(runs);
+	return cycles;
+}
+
+static void set_course(const struct gw_sass_launch *l, const struct sums *s, float sure,
+                       struct gw_work *work)
+{
+	const struct gw_eval_report *r = l->report;
+	double warps = (double)r->warps;
+
+	set(work, GW_WORK_warp_cycles, warp_cycles(l, r->blocks, warps), sure * warp_alone);
+	if (r->longest)
+		set(work, GW_WORK_warp_cycles_longest, warp_cycles(l, r->longest, 1),
+		    sure * warp_alone);
+	set(work, GW_WORK_warp_memory_chain, s->waits / warps, sure);
+	if (s->waits > 0)
+		set(work, GW_WORK_warp_loads_in_flight, s->in_flight / s->waits, sure);
+	if (s->chain > 0)
+		set(work, GW_WORK_warp_ilp, s->insns / s->chain, sure);
+}
+
+const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_work *work)
+{
+	const char *why = unsettled(launch);
+	float sure = launch->report->coverage == GW_COVER_EXACT ? 1 : sampled_grid;
+	struct sums s;
+
+	if (why)
+		return why;
+	memset(&s, 0, sizeof(s));
+	for (uint32_t b = 0; b < launch->cfg->block_count; b++)
+		if (launch->cfg->blocks[b].entry == 0)
+			add_block(launch, b, launch->report->blocks[b].runs.least, &s);
+	set_instructions(launch, &s, sure, work);
+	set_pipes(&s, sure, work);
+	if (launch->schedule)
+		set_course(launch, &s, sure, work);
+	return NULL;
+}

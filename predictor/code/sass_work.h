@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The work of a launch as far as its machine code tells it: what the blocks are made of, times how
+ * often they run (the evaluator's counts), and the schedule of its warps. Rows of memory traffic
+ * are not among them.
+ */
+#ifndef GW_CODE_SASS_WORK_H
+#define GW_CODE_SASS_WORK_H
+
+#include "predictor/code/eval.h"
+#include "predictor/code/sass_lower.h"
+#include "predictor/code/schedule.h"
+#include "predictor/types.h"
+
+/** What a launch's work is read off. */
+struct gw_sass_launch {
+	const struct gw_cfg *cfg;
+	const struct gw_schedule
+	        *schedule; /**< of it; NULL: rows of a warp's course stay unknown */
+	const struct gw_sass_lowered *lowered; /**< what was evaluated */
+	const struct gw_eval_report *report;   /**< of the launch */
+	struct gw_config config;
+};
+
+/**
+ * Set the rows of @p work that can be told, with GW_SOURCE_STATIC. Rows whose counts are not
+ * settled (a branch depends on memory, a called function runs, a limit was met) are left as they
+ * are. Confidence: 1 for exact counts of warp instructions; less for thread instructions where
+ * lanes may be off, for sampled grids, and for cycles, which hold for a warp alone. A NULL return
+ * says that rows were set, else it is a static text of why none were.
+ */
+const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_work *work);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What any PTX tells of memory: trees that hang together, shares that are shares, rows that are
+   either a number with a source or unknown. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/code/extract.h"
+#include "predictor/code/ptx.h"
+#include "predictor/code/static_work.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { ARENA = 128 << 20, KERNELS_MAX = 2 };
+
+static void require(int condition, const char *what)
+{
+	if (!condition) {
+		fprintf(stderr, "fuzz_memory: %s\n", what);
+		abort();
+	}
+}
+
+static void check_trees(const struct gw_ir_program *program, struct gw_bytes text,
+                        struct gw_arena *arena)
+{
+	struct gw_extract trees;
+	char out[200];
+
+	if (gw_extract(program, text, arena, &trees)) {
+		require(arena->refused, "trees refused for no reason");
+		return;
+	}
+	for (uint32_t i = 0; i < trees.count; i++) {
+		const struct gw_access *a = &trees.access[i];
+
+		require(a->count >= 1 && a->count <= GW_ACCESS_NODES, "a tree's size");
+		for (uint32_t n = 1; n < a->count; n++)
+			require(a->nodes[n].parent >= 0 && (uint32_t)a->nodes[n].parent < n,
+			        "a node before its parent");
+		gw_access_expression(a, out, sizeof(out));
+	}
+}
+
+static void check_gather(const struct gw_gather *g)
+{
+	struct gw_locality_hits hits;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_coalescing *c = &g->access[i].coalescing;
+
+		if (!(c->requests > 0))
+			continue;
+		require(gw_coalescing_degree(c) > 0 && gw_coalescing_degree(c) < 1 + 1e-9,
+		        "a degree that is none");
+		require(gw_coalescing_sectors(c) >= 1 - 1e-9 && gw_coalescing_sectors(c) < 64.5,
+		        "sectors of a request");
+	}
+	gw_locality_l1(g->locality, &hits);
+	require(isnan(hits.rate) || (hits.rate >= 0 && hits.rate <= 1), "a hit rate that is none");
+	hits.rate = gw_replay_hits(&g->replay, 4096);
+	require(isnan(hits.rate) || (hits.rate >= 0 && hits.rate <= 1), "a replay's hit rate");
+}
+
+static void known_device(struct gw_device *device)
+{
+	gw_device_clear(device, "fuzz");
+	for (unsigned p = 0; p < GW_PARAMS; p++)
+		gw_device_set(device, (enum gw_param)p, 1024, GW_METHOD_PAPER);
+	gw_device_set(device, GW_PARAM_compute_capability, 90, GW_METHOD_PAPER);
+	gw_device_set(device, GW_PARAM_warp_size, 32, GW_METHOD_PAPER);
+}
+
+static void check_rows(const struct gw_ir_program *program, const struct gw_gather *gather,
+                       const struct gw_launch *launch, struct gw_arena *arena)
+{
+	static struct gw_device device;
+	struct gw_timing timing;
+	struct gw_static_in in = {program, gather, &timing, &device, launch};
+	struct gw_work work;
+
+	if (!*device.name)
+		known_device(&device);
+	if (gw_timing_of(program, arena, &timing)) {
+		require(arena->refused, "a timing refused for no reason");
+		return;
+	}
+	gw_work_clear(&work);
+	gw_static_memory(&in, &work);
+	gw_static_warp(&in, &work);
+	for (unsigned f = 0; f < GW_WORK_FIELDS; f++) {
+		const struct gw_quantity *q = &work.q[f];
+
+		require(isnan(q->value) == (q->source == GW_SOURCE_NONE), "a value and its source");
+		require(isnan(q->value) || (q->value >= 0 && isfinite(q->value)), "a row's value");
+		require(q->confidence >= 0 && q->confidence <= 1, "a row's confidence");
+	}
+}
+
+static void analyse(const struct gw_ptx *ptx, uint32_t kernel, struct gw_bytes text,
+                    struct gw_arena *arena)
+{
+	static const struct gw_gather_limits limits = {
+	        .eval = {.steps = 4000, .warp_steps = 1000, .warps = 16},
+	        .blocks = 8,
+	        .steps = 4000};
+	static const uint8_t arguments[256] = {40, 0, 0, 0, 7, 0, 0, 0, 64, 0, 0, 0, 1};
+	struct gw_kernel k = {.name = "fuzz", .registers = 32, .max_threads = 1024};
+	struct gw_launch launch = {.kernel = &k, .config = {{5, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256}};
+	struct gw_eval_launch eval = {.config = launch.config,
+	                              .arguments = {arguments, sizeof(arguments)}};
+	struct gw_ir_program program;
+	struct gw_ptx_fault fault;
+	struct gw_gather gather;
+
+	if (!gw_ptx_lower(ptx, kernel, arena, &program, &fault))
+		return;
+	check_trees(&program, text, arena);
+	if (gw_gather_run(&program, &eval, &limits, arena, &gather)) {
+		require(arena->refused, "a program that isn't gathered for no reason");
+		return;
+	}
+	check_gather(&gather);
+	check_rows(&program, &gather, &launch, arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gw_bytes text = {size ? data : NULL, size};
+	struct gw_ptx_fault fault;
+	struct gw_arena arena;
+	struct gw_ptx ptx;
+
+	gw_arena_init(&arena, ARENA);
+	if (gw_ptx_parse(text, &arena, &ptx, &fault))
+		for (uint32_t k = 0; k < ptx.kernel_count && k < KERNELS_MAX; k++)
+			analyse(&ptx, k, text, &arena);
+	require(arena.used <= ARENA, "more memory than its limit");
+	gw_arena_free(&arena);
+	return 0;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernels/address.cu as machine code of several architectures, lowered and evaluated on arguments:
+ * the accesses and global addresses of every thread are what the same loops give in C.
+ */
+#include "predictor/code/eval.h"
+#include "predictor/code/sass_lower.h"
+#include "tests/unit/sass/listing.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* What is accessed: how often, and the sum of the addresses, so that no address may be off. */
+struct tally {
+	uint64_t loads, stores, load_sum, store_sum;
+	bool exact;   /* every address is known */
+	bool control; /* every branch and guard is */
+};
+
+enum { X = 0x10000000, Y = 0x7f00000 }; /* the arrays */
+
+static void load(struct tally *t, uint64_t address)
+{
+	t->loads++;
+	t->load_sum += address;
+}
+
+static void store(struct tally *t, uint64_t address)
+{
+	t->stores++;
+	t->store_sum += address;
+}
+
+struct launch {
+	struct gw_config config;
+	uint8_t arguments[40];
+	uint32_t bytes;
+};
+
+struct thread {
+	int64_t tx, ty, bx, by, nx, ny, gx;
+};
+
+/* ---- the kernels in C ---- */
+
+static void saxpy(struct tally *t, const struct thread *h)
+{
+	int64_t i = h->bx * h->nx + h->tx;
+
+	if (i >= 1000)
+		return;
+	load(t, X + 4 * (uint64_t)i);
+	load(t, Y + 4 * (uint64_t)i);
+	store(t, Y + 4 * (uint64_t)i);
+}
+
+static void strided(struct tally *t, const struct thread *h)
+{
+	for (int64_t k = h->bx * h->nx + h->tx; k < 3000; k += 700)
+		load(t, X + 4 * (uint64_t)(k * 3 + 1));
+	store(t, Y + 4 * (uint64_t)h->tx);
+}
+
+static void rectangle(struct tally *t, const struct thread *h)
+{
+	int64_t c = h->bx * h->nx + h->tx, r = h->by * h->ny + h->ty;
+
+	if (c >= 45 || r >= 21)
+		return;
+	load(t, X + 4 * (uint64_t)(r * 45 + c));
+	store(t, Y + 4 * (uint64_t)(c * 21 + r));
+}
+
+static void triangle(struct tally *t, const struct thread *h)
+{
+	int64_t i = h->bx * h->nx + h->tx;
+
+	for (int64_t j = 0; j <= i && j < 77; j++)
+		load(t, X + 8 * (uint64_t)((i >> 2) * 77 + j));
+	store(t, Y + 8 * (uint64_t)i);
+}
+
+static void halving(struct tally *t, const struct thread *h)
+{
+	for (int64_t w = 100; w > 0; w >>= 1)
+		if (h->tx < w)
+			load(t, X + 2 * (uint64_t)(w + h->tx));
+	store(t, Y + 4 * (uint64_t)(h->bx * 64 + (h->tx ^ 5)));
+}
+
+static void wide_index(struct tally *t, const struct thread *h)
+{
+	for (int64_t k = (h->bx * h->nx + h->tx) * 5; k < 4000; k += h->gx * h->nx * 5) {
+		load(t, X + (uint64_t)(k - (k >> 3)));
+		load(t, Y + 8 * (uint64_t)(k & 1023));
+		store(t, Y + 8 * (uint64_t)(k & 1023));
+	}
+}
+
+static void clamped(struct tally *t, const struct thread *h)
+{
+	int64_t i = h->bx * h->nx + h->tx, at = i - 20 < 0 ? 0 : i - 20;
+
+	at = at > 90 ? 90 : at;
+	at = at & 1 ? at * 5 : at << 3 | 2;
+	if (i % 3 == 1 && i <= 150)
+		return;
+	load(t, X + 16 * (uint64_t)at);
+	store(t, Y + 16 * (uint64_t)i);
+}
+
+/* ---- launches ---- */
+
+static void argument(struct launch *l, const void *value, uint32_t size)
+{
+	l->bytes = (l->bytes + size - 1) / size * size;
+	memcpy(l->arguments + l->bytes, value, size);
+	l->bytes += size;
+}
+
+static void pointers(struct launch *l)
+{
+	uint64_t y = Y, x = X;
+
+	argument(l, &y, 8);
+	argument(l, &x, 8);
+}
+
+static void int_argument(struct launch *l, int32_t value)
+{
+	argument(l, &value, 4);
+}
+
+static void long_argument(struct launch *l, int64_t value)
+{
+	argument(l, &value, 8);
+}
+
+static const struct kernel {
+	const char *name;
+	void (*reference)(struct tally *t, const struct thread *h);
+	uint32_t grid_x, grid_y, block_x, block_y;
+} kernels[] = {
+        {"saxpy", saxpy, 9, 1, 128, 1},        {"strided", strided, 3, 1, 96, 1},
+        {"rectangle", rectangle, 3, 3, 16, 8}, {"triangle", triangle, 4, 1, 32, 1},
+        {"halving", halving, 2, 1, 64, 1},     {"wide_index", wide_index, 2, 1, 64, 1},
+        {"clamped", clamped, 3, 1, 64, 1},
+};
+
+static void fill(struct launch *l, const struct kernel *k)
+{
+	memset(l, 0, sizeof(*l));
+	l->config = (struct gw_config){
+	        {k->grid_x, k->grid_y, 1}, {k->block_x, k->block_y, 1}, {1, 1, 1}, 0};
+	pointers(l);
+	if (!strcmp(k->name, "saxpy")) {
+		int_argument(l, 0x3f800000);
+		int_argument(l, 1000);
+	} else if (!strcmp(k->name, "strided")) {
+		int_argument(l, 3000);
+		int_argument(l, 700);
+	} else if (!strcmp(k->name, "rectangle")) {
+		int_argument(l, 45);
+		int_argument(l, 21);
+	} else if (!strcmp(k->name, "triangle")) {
+		int_argument(l, 77);
+	} else if (!strcmp(k->name, "halving")) {
+		long_argument(l, 100);
+	} else if (!strcmp(k->name, "wide_index")) {
+		long_argument(l, 4000);
+		int_argument(l, 5);
+	} else {
+		int_argument(l, 150);
+		int_argument(l, 20);
+		int_argument(l, 90);
+	}
+}
+
+/* ---- evaluation ---- */
+
+static void count_once(struct tally *t, const struct gw_eval_access *a, uint64_t offset)
+{
+	bool is_store = a->op->op == IR_ST;
+
+	for (unsigned lane = 0; lane < GW_LANES; lane++) {
+		if (!(a->active >> lane & 1))
+			continue;
+		t->exact &= a->base[lane] == GW_BASE_NONE && (a->certain >> lane & 1);
+		if (is_store)
+			store(t, a->address[lane] + offset);
+		else
+			load(t, a->address[lane] + offset);
+	}
+}
+
+static void expand(struct tally *t, const struct gw_eval_access *a, uint32_t level, uint64_t offset)
+{
+	if (level == a->repeats || level >= GW_EVAL_LOOPS) {
+		count_once(t, a, offset);
+		return;
+	}
+	t->exact &= a->repeat[level].linear || a->repeat[level].count == 1;
+	for (uint64_t n = 0; n < a->repeat[level].count; n++)
+		expand(t, a, level + 1, offset + n * (uint64_t)a->repeat[level].step);
+}
+
+static void see(void *arg, const struct gw_eval_access *a)
+{
+	struct tally *t = arg;
+
+	if (a->space != IR_SPACE_GLOBAL)
+		return;
+	t->exact &= !a->unbounded;
+	expand(t, a, 0, 0);
+}
+
+static void evaluate(struct tally *t, const struct gw_ir_program *p, const struct launch *l)
+{
+	const struct gw_config *c = &l->config;
+	struct gw_eval_launch launch = {.config = *c, .arguments = {l->arguments, l->bytes}};
+	uint32_t warps = (uint32_t)((gw_dim3_count(c->block) + 31) / 32);
+	struct gw_eval_limits limits = {0};
+	struct gw_arena arena;
+	struct gw_eval *eval;
+
+	gw_arena_init(&arena, 64 << 20);
+	eval = gw_eval_new(p, &launch, &limits, &arena);
+	assert_non_null(eval);
+	for (uint32_t y = 0; y < c->grid.y; y++)
+		for (uint32_t x = 0; x < c->grid.x; x++)
+			for (uint32_t w = 0; w < warps; w++) {
+				struct gw_eval_warp_report report;
+
+				assert_null(gw_eval_warp(eval, (struct gw_dim3){x, y, 0}, w, see, t,
+				                         &report));
+				t->control &= report.complete && report.control_known;
+				t->exact &= t->control;
+			}
+	gw_arena_free(&arena);
+}
+
+static void reference(struct tally *t, const struct kernel *k)
+{
+	for (uint32_t by = 0; by < k->grid_y; by++)
+		for (uint32_t bx = 0; bx < k->grid_x; bx++)
+			for (uint32_t ty = 0; ty < k->block_y; ty++)
+				for (uint32_t tx = 0; tx < k->block_x; tx++) {
+					struct thread h = {tx,         ty,         bx,       by,
+					                   k->block_x, k->block_y, k->grid_x};
+
+					k->reference(t, &h);
+				}
+}
+
+static struct listing listing;
+
+static const struct listing_kernel *code_of(const struct kernel *k, unsigned sm)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.%u", k->name, sm);
+	for (uint32_t i = 0; i < listing.count; i++)
+		if (!strcmp(listing.kernels[i].name, name))
+			return &listing.kernels[i];
+	fail_msg("no code of %s", name);
+	return NULL;
+}
+
+static void lower(struct gw_sass_lowered *out, struct gw_cfg *cfg, const uint8_t *code, size_t size,
+                  unsigned sm, uint32_t param_bytes, struct gw_arena *arena)
+{
+	struct gw_sass_kernel kernel = {"test",
+	                                sm >= 100  ? 0x380
+	                                : sm >= 90 ? 0x210
+	                                           : 0x160,
+	                                param_bytes, 0};
+	struct gw_fault fault;
+
+	assert_true(gw_cfg_build(cfg, (struct gw_bytes){code, size}, sm, arena, &fault));
+	assert_null(gw_sass_lower(out, cfg, &kernel, arena));
+}
+
+/* Check one kernel's code; true when every address was known. */
+static bool check(const struct kernel *k, unsigned sm)
+{
+	const struct listing_kernel *lines = code_of(k, sm);
+	uint8_t *code = listing_code(lines);
+	struct tally ours = {.exact = true, .control = true}, theirs = {.exact = true};
+	struct gw_sass_lowered lowered;
+	struct gw_arena arena;
+	struct gw_cfg cfg;
+	struct launch l;
+
+	fill(&l, k);
+	gw_arena_init(&arena, 64 << 20);
+	lower(&lowered, &cfg, code, 16 * (size_t)lines->count, sm, l.bytes, &arena);
+	evaluate(&ours, &lowered.program, &l);
+	reference(&theirs, k);
+	gw_arena_free(&arena);
+	free(code);
+	if (ours.control) {
+		assert_true(ours.loads == theirs.loads);
+		assert_true(ours.stores == theirs.stores);
+	}
+	if (ours.exact) {
+		assert_true(ours.load_sum == theirs.load_sum);
+		assert_true(ours.store_sum == theirs.store_sum);
+	}
+	return ours.exact;
+}
+
+/* Numbers of the kernels and architectures (of 42) whose addresses are all known; where the
+ * evaluator stands for iterations whose pointers it can't follow, it says so. */
+enum { ALL_KNOWN = 29 };
+
+static void what_is_known_is_what_the_source_does(void **state)
+{
+	static const unsigned architectures[] = {70, 75, 80, 90, 100, 120};
+	unsigned known = 0;
+
+	(void)state;
+	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
+		for (unsigned k = 0; k < sizeof(kernels) / sizeof(*kernels); k++)
+			known += check(&kernels[k], architectures[a]);
+	printf("every address known: %u of 42\n", known);
+	assert_true(known >= ALL_KNOWN);
+}
+
+static void arguments_that_are_not_given_leave_control_unknown(void **state)
+{
+	const struct listing_kernel *lines = code_of(&kernels[1], 90);
+	uint8_t *code = listing_code(lines);
+	struct tally t = {.exact = true};
+	struct gw_sass_lowered lowered;
+	struct gw_arena arena;
+	struct gw_cfg cfg;
+	struct launch l;
+
+	(void)state;
+	fill(&l, &kernels[1]);
+	gw_arena_init(&arena, 64 << 20);
+	lower(&lowered, &cfg, code, 16 * (size_t)lines->count, 90, l.bytes, &arena);
+	l.bytes = 16; /* the pointers alone */
+	evaluate(&t, &lowered.program, &l);
+	assert_false(t.exact);
+	gw_arena_free(&arena);
+	free(code);
+}
+
+static int read_listing(void **state)
+{
+	(void)state;
+	listing_read(&listing, GW_SASS "/address.lst");
+	return 0;
+}
+
+static int free_listing(void **state)
+{
+	(void)state;
+	listing_free(&listing);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(what_is_known_is_what_the_source_does),
+	        cmocka_unit_test(arguments_that_are_not_given_leave_control_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, read_listing, free_listing);
+}

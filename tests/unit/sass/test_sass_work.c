@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work read off machine code beside counters of an H200: the loops of tests/gpu/schedule, one warp
+ * each, on the arguments they were counted with.
+ */
+#include "predictor/code/sass_work.h"
+#include "tests/unit/sass/listing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PIPES = 7 };
+
+static const enum gw_work_field pipe_rows[PIPES - 1] = {
+        GW_WORK_pipe_alu, GW_WORK_pipe_fma, GW_WORK_pipe_fp64,
+        GW_WORK_pipe_xu,  GW_WORK_pipe_lsu, GW_WORK_pipe_uniform,
+};
+
+/* struct work of tests/gpu/schedule/kernels.cuh */
+struct arguments {
+	uint64_t pointers[6];
+	int32_t zero, n;
+};
+
+static struct listing listing;
+
+static const struct listing_kernel *named(const char *name)
+{
+	for (uint32_t k = 0; k < listing.count; k++)
+		if (!strcmp(listing.kernels[k].name, name))
+			return &listing.kernels[k];
+	fail_msg("no kernel %s", name);
+	return NULL;
+}
+
+/* The work of @p name's launch; NULL or why not. */
+static const char *work_of(const char *name, int trips, uint32_t bytes_known, struct gw_work *work)
+{
+	const struct listing_kernel *kernel = named(name);
+	struct arguments a = {{0x10000, 0x20000000, 0x30000, 0x40000, 0x50000, 0x60000}, 0, trips};
+	struct gw_sass_kernel about = {name, 0x210, sizeof(a), 0};
+	struct gw_eval_launch launch = {.config = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0},
+	                                .arguments = {(const uint8_t *)&a, bytes_known}};
+	struct gw_eval_limits limits = {0};
+	uint8_t *code = listing_code(kernel);
+	struct gw_sass_lowered lowered;
+	struct gw_schedule schedule;
+	struct gw_eval_report report;
+	struct gw_sass_launch all;
+	struct gw_waits waits;
+	struct gw_arena arena;
+	struct gw_fault fault;
+	struct gw_cfg cfg;
+	const char *why;
+
+	gw_arena_init(&arena, 128 << 20);
+	gw_waits_clear(&waits);
+	for (unsigned i = 0; i < GW_WAITS; i++)
+		waits.cycles[i] = 20;
+	gw_work_clear(work);
+	assert_true(gw_cfg_build(&cfg, (struct gw_bytes){code, 16 * (size_t)kernel->count}, 90,
+	                         &arena, &fault));
+	assert_true(gw_schedule_build(&schedule, &cfg, &waits, &arena));
+	assert_null(gw_sass_lower(&lowered, &cfg, &about, &arena));
+	assert_null(gw_eval_grid(&lowered.program, &launch, &limits, NULL, NULL, &arena, &report));
+	all = (struct gw_sass_launch){&cfg, &schedule, &lowered, &report, launch.config};
+	why = gw_sass_work(&all, work);
+	gw_arena_free(&arena);
+	free(code);
+	return why;
+}
+
+static void instructions_are_what_an_h200_counts(void **state)
+{
+	FILE *f = fopen(GW_SCHEDULE "/counters.txt", "r");
+	char line[256];
+	unsigned kernels = 0, told = 0, exact = 0, pipes = 0, pipes_exact = 0;
+
+	(void)state;
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		double executed, pipe[PIPES];
+		struct gw_work work;
+		char name[64];
+		const char *why;
+		int trips;
+
+		if (sscanf(line, "%63s %d %lf %lf %lf %lf %lf %lf %lf %lf", name, &trips, &executed,
+		           &pipe[0], &pipe[1], &pipe[2], &pipe[3], &pipe[4], &pipe[5],
+		           &pipe[6]) != 10)
+			continue;
+		kernels++;
+		why = work_of(name, trips, sizeof(struct arguments), &work);
+		if (why) {
+			printf("%s: not told: %s\n", name, why);
+			continue;
+		}
+		told++;
+		exact += work.q[GW_WORK_inst_executed].value == executed;
+		if (work.q[GW_WORK_inst_executed].value != executed)
+			printf("%s: %.0f instructions of %.0f\n", name,
+			       work.q[GW_WORK_inst_executed].value, executed);
+		for (unsigned p = 0; p < PIPES - 1; p++) {
+			double ours = work.q[pipe_rows[p]].value;
+
+			pipes++;
+			pipes_exact += fabs(ours - pipe[p]) <= 0.01 * executed;
+			if (fabs(ours - pipe[p]) > 0.01 * executed)
+				printf("%s: %s %.0f of %.0f\n", name,
+				       gw_work_info(pipe_rows[p])->name, ours, pipe[p]);
+		}
+	}
+	fclose(f);
+	printf("%u kernels, %u told, %u exact; pipes %u of %u within 1%% of the instructions\n",
+	       kernels, told, exact, pipes_exact, pipes);
+	assert_true(told >= 30);
+	assert_int_equal(exact, told);
+	assert_true(pipes_exact >= 0.97 * pipes);
+}
+
+static void rows_say_where_they_come_from_and_how_sure_they_are(void **state)
+{
+	struct gw_work work;
+
+	(void)state;
+	assert_null(work_of("fma_chain", 100, sizeof(struct arguments), &work));
+	assert_int_equal(work.q[GW_WORK_inst_executed].source, GW_SOURCE_STATIC);
+	assert_true(work.q[GW_WORK_inst_executed].confidence == 1.0f);
+	assert_true(work.q[GW_WORK_thread_inst].confidence < 1.0f);
+	assert_true(work.q[GW_WORK_fp32_fma].value == 32 * 2 * 16 * 100);
+	assert_true(work.q[GW_WORK_warp_cycles].value > 2 * 100 * 64);
+	assert_true(work.q[GW_WORK_warp_cycles].value == work.q[GW_WORK_warp_cycles_longest].value);
+	/* Memory traffic is not this part's. */
+	assert_int_equal(work.q[GW_WORK_dram_read_bytes].source, GW_SOURCE_NONE);
+}
+
+static void tensor_operations_and_barriers_are_counted(void **state)
+{
+	struct gw_work work;
+
+	(void)state;
+	assert_null(work_of("tensor_chain", 10, sizeof(struct arguments), &work));
+	/* two rounds of ten trips of three m16n8k16 */
+	assert_true(work.q[GW_WORK_tensor_fp16_flop].value == 2 * 10 * 3 * 2.0 * 16 * 8 * 16);
+	assert_null(work_of("cal_barrier", 10, sizeof(struct arguments), &work));
+	assert_true(work.q[GW_WORK_barriers].value == 2 * 10 * 4);
+}
+
+static void unknown_trips_leave_the_rows_unknown(void **state)
+{
+	struct gw_work work;
+	const char *why = work_of("fma_chain", 100, 48, &work);
+
+	(void)state;
+	assert_non_null(why);
+	assert_int_equal(work.q[GW_WORK_inst_executed].source, GW_SOURCE_NONE);
+}
+
+static int read_listing(void **state)
+{
+	(void)state;
+	listing_read(&listing, GW_SCHEDULE "/code.lst");
+	return 0;
+}
+
+static int free_listing(void **state)
+{
+	(void)state;
+	listing_free(&listing);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(instructions_are_what_an_h200_counts),
+	        cmocka_unit_test(rows_say_where_they_come_from_and_how_sure_they_are),
+	        cmocka_unit_test(tensor_operations_and_barriers_are_counted),
+	        cmocka_unit_test(unknown_trips_leave_the_rows_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, read_listing, free_listing);
+}
