@@ -29,7 +29,7 @@ struct dram {
 
 static bool open_dram(struct dram *d, struct gw_bench *b)
 {
-	size_t most = gw_bench_memory_free(b) / 6, bytes = (size_t)(b->quick ? 1024 : 2048) * MIB;
+	size_t most = gw_bench_memory_free(b) / 6, bytes = 2048 * MIB;
 
 	while (bytes > most)
 		bytes /= 2;
