@@ -86,7 +86,8 @@ static bool best_buffer(struct pcie *p, bool to_device, double rates[SAMPLES])
 		double again[SAMPLES];
 
 		/* The old one is freed last, or the new one would get its pages. */
-		if (!noted(p->bench, cu->cuMemHostAlloc(&p->host, p->bytes, 0), "pinned host memory")) {
+		if (!noted(p->bench, cu->cuMemHostAlloc(&p->host, p->bytes, 0),
+		           "pinned host memory")) {
 			p->host = before;
 			return true; /* fewer buffers than wished */
 		}
