@@ -185,7 +185,7 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 	refuses(INSPECT "--arch=70 program", "no image runs on a GPU of compute capability 70; ");
 	refuses(INSPECT "--kernel=nonsense program", "no kernel's name holds \"nonsense\"; ");
 	refuses(INSPECT "--arch=big program", "--arch");
-	refuses(INSPECT "--device=H200 program", "--device is about machine code: give --sass");
+	refuses(INSPECT "--device=H200 program", "--device is about machine code or a launch: give --sass or --launch");
 	refuses(INSPECT "--coalescing program", "--coalescing is about a launch: give --launch");
 	refuses(INSPECT "--launch='grid=1 block=1' lto.fatbin", "no such kernel to evaluate");
 }
