@@ -29,7 +29,9 @@ static const struct gw_option options[] = {
          .argument = "NAME",
          .choices = "",
          .offset = offsetof(struct values, kernel),
-         .meaning = "only kernels whose name, mangled or not, holds this text, and more of each"},
+         .meaning = "only kernels whose name, mangled or not, holds this text (=NAME: is this), "
+                    "and more "
+                    "of each"},
         {.name = "arch",
          .type = GW_OPTION_COUNT,
          .argument = "CC",
@@ -52,7 +54,8 @@ static const struct gw_option options[] = {
          .choices = "",
          .offset = offsetof(struct values, device),
          .meaning = "with --sass: also the cycles that a lone warp needs for each block on this "
-                    "GPU, by where its global loads find their data"},
+                    "GPU, by where its global loads find their data; with --launch: the work that "
+                    "the code tells and every model's estimate from it"},
         {.name = "launch",
          .type = GW_OPTION_TEXT,
          .argument = "LAUNCH",
@@ -245,8 +248,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return gw_error("inspect: %s",
 		                v.launch ? "--plot draws accesses: give --coalescing, too"
 		                         : "--coalescing is about a launch: give --launch, too");
-	if (v.device && !v.sass)
-		return gw_error("inspect: --device is about machine code: give --sass, too");
+	if (v.device && !v.sass && !v.launch)
+		return gw_error(
+		        "inspect: --device is about machine code or a launch: give --sass or "
+		        "--launch, too");
 	if ((v.launch && !inspect_launch_read(&launch, v.launch)) ||
 	    (v.device && !device_set_open(&devices, &v.device, 1)))
 		status = GW_EXIT_USAGE;

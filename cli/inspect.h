@@ -17,7 +17,8 @@ struct inspect_job {
 	const char *path;
 	struct gw_bytes file;
 	struct gw_images images;
-	const char *kernel; /**< part of the name of the kernels to show; NULL: all */
+	const char *kernel; /**< part of the name of the kernels to show, or all of it
+	                       after "="; NULL: all kernels */
 	unsigned arch;      /**< show only what a GPU of this compute capability takes; 0: all */
 	const struct inspect_launch *launch; /**< to evaluate kernels at; NULL: none */
 	const struct gw_device *device;      /**< whose latencies the schedule takes; NULL: none */

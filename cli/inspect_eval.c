@@ -16,8 +16,6 @@
 #include "predictor/code/ptx_report.h"
 #include "predictor/code/sass_lower.h"
 
-enum { MEMORY = 1 << 29 }; /* bytes of the analysis of one kernel */
-
 /** A kernel at the launch. */
 struct evaluated {
 	const struct inspect_job *job;
@@ -28,6 +26,8 @@ struct evaluated {
 	struct gw_ir_program program;
 	struct gw_eval_report report;
 	struct gw_access_counts counts;
+	struct gw_kernel kernel;           /**< what the models ask of it */
+	struct gw_cfg *cfg;                /**< of machine code; NULL for PTX */
 	struct gw_eval_count instructions; /**< of machine code; most 0 for PTX */
 	bool open;                         /**< it calls, or jumps to, what is not in the program */
 	bool exact;
@@ -38,8 +38,11 @@ struct evaluated {
 static bool begin(struct evaluated *e, const struct inspect_job *job, char *plain,
                   const struct gw_ir_param *param, uint32_t count)
 {
-	*e = (struct evaluated){.job = job, .plain = plain};
-	gw_arena_init(&e->arena, MEMORY);
+	*e = (struct evaluated){.job = job,
+	                        .plain = plain,
+	                        .kernel = {plain, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+	                                   UINT32_MAX, UINT32_MAX}};
+	gw_arena_init(&e->arena, INSPECT_MEMORY);
 	if (!inspect_arguments_make(&e->arguments, job->launch, plain, param, count))
 		return false;
 	e->launch = (struct gw_eval_launch){
@@ -112,6 +115,7 @@ static const char *lower_code(struct evaluated *e, const struct gw_code_kernel *
 	why = gw_sass_lower(&lowered, cfg, &kernel, &e->arena);
 	if (why)
 		return why;
+	e->cfg = cfg;
 	e->program = lowered.program;
 	e->open = lowered.calls || lowered.indirect;
 	return NULL;
@@ -131,6 +135,10 @@ static bool evaluate_code(struct evaluated *e, const struct inspect_job *job,
 	free(param);
 	if (!good)
 		return false;
+	e->kernel.registers = k->registers;
+	e->kernel.static_shared = k->static_shared;
+	e->kernel.local = k->frame;
+	e->kernel.binary_version = k->arch.number;
 	e->why = lower_code(e, k);
 	if (!e->why)
 		evaluate(e);
@@ -246,6 +254,14 @@ static int coalescing(const struct evaluated *e, const struct inspect_view *view
 	                          view->image->kind == GW_IMAGE_PTX ? view->bytes : none, json);
 }
 
+static json_t *work(const struct evaluated *e)
+{
+	const struct gw_static_code code = {
+	        .program = &e->program, .cfg = e->cfg, .calls = e->open, .at = &e->launch};
+
+	return inspect_work(e->job, &e->kernel, &code);
+}
+
 static int one_text(const struct evaluated *e, const struct inspect_view *view)
 {
 	const struct gw_config *c = &e->job->launch->config;
@@ -262,6 +278,8 @@ static int one_text(const struct evaluated *e, const struct inspect_view *view)
 	counts_text(e);
 	loops_text(e);
 	reasons_text(e);
+	if (e->job->device)
+		work(e);
 	if (!e->job->coalescing)
 		return 0;
 	printf("\n");
@@ -340,6 +358,8 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 		json_object_set_new(o, "divergent", count_json(&e->report.divergent));
 		json_object_set_new(o, "loops", loops_json(e));
 		json_object_set_new(o, "reasons", reasons_json(e));
+		if (e->job->device)
+			json_object_set_new(o, "static", work(e));
 		if (e->job->coalescing) {
 			status = coalescing(e, view, &accesses);
 			json_object_set_new(o, "coalescing", accesses);
@@ -366,7 +386,7 @@ static int all_of_ptx(const struct inspect_view *view, json_t *list)
 	struct gw_ptx ptx;
 	int count = 0;
 
-	gw_arena_init(&arena, MEMORY);
+	gw_arena_init(&arena, INSPECT_MEMORY);
 	if (!gw_ptx_parse(view->bytes, &arena, &ptx, &fault)) {
 		gw_error("%s: image %zu: PTX line %" PRIu32 ": %s", view->job->path, view->number,
 		         fault.line, fault.what);

@@ -5,6 +5,9 @@
 
 #include "cli/inspect.h"
 #include "predictor/code/eval.h"
+#include "predictor/code/static_code.h"
+
+enum { INSPECT_MEMORY = 1 << 29 }; /**< bytes that one analysis of one kernel may take */
 
 /** Evaluate the launch of @p view->job for each kernel of the image that is wanted, and print
  * it. Returns how many there were; -1 after a message. */
@@ -20,5 +23,13 @@ int inspect_eval_json(const struct inspect_view *view, json_t **out);
 int inspect_coalescing(const struct inspect_job *job, const char *name,
                        const struct gw_ir_program *program, const struct gw_eval_launch *launch,
                        struct gw_bytes ptx, json_t **json);
+
+/**
+ * Tell the static work of @p kernel at the job's launch, and every model's estimate from it for the
+ * job's device; device and launch of @p code are set here. As text it is printed and NULL is
+ * returned; as JSON it is returned.
+ */
+json_t *inspect_work(const struct inspect_job *job, const struct gw_kernel *kernel,
+                     const struct gw_static_code *code);
 
 #endif

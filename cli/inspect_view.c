@@ -43,6 +43,8 @@ static bool fault_in(const struct inspect_view *view, struct gw_fault *fault)
 
 bool inspect_kernel_wanted(const struct inspect_job *job, const char *name, const char *plain)
 {
+	if (job->kernel && *job->kernel == '=')
+		return !strcmp(name, job->kernel + 1) || !strcmp(plain, job->kernel + 1);
 	return !job->kernel || strstr(name, job->kernel) || strstr(plain, job->kernel);
 }
 

@@ -28,7 +28,8 @@ static json_t *terms(const struct gw_estimate *e)
 	return list;
 }
 
-static json_t *answer(const struct gw_model *model, const struct gw_estimate *e, double measured)
+json_t *predict_answer_json(const struct gw_model *model, const struct gw_estimate *e,
+                            double measured)
 {
 	json_t *warnings = json_array();
 
@@ -88,7 +89,7 @@ static json_t *on_device(const struct predict_job *job, const struct launch_case
 
 	for (const struct gw_model *const *m = job->models; *m; m++) {
 		estimate_launch(*m, &profile->device, item, &e);
-		json_array_append_new(answers, answer(*m, &e, measured));
+		json_array_append_new(answers, predict_answer_json(*m, &e, measured));
 	}
 	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "device", text(profile->device.name),
 	                 "measured_seconds", gw_json_number(measured), "verdict",

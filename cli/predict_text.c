@@ -37,19 +37,28 @@ static void print_head(const struct launch_case *item, const char *device, doubl
 	printf("\n\n");
 }
 
-static void print_summary(const struct predict_job *job, const struct gw_device *device,
-                          const struct launch_case *item, double measured)
+static const char *sure(struct estimate_text *out, double confidence)
 {
-	static const struct gw_table_column columns[] = {
-	        {"MODEL", false, false, 0},    {"TIME", true, false, 0},
-	        {"ERROR", true, false, 0},     {"BOUND BY", false, false, 0},
-	        {"RESOURCE", false, false, 0}, {"REMARK", false, true, 0},
+	snprintf(out->s, sizeof(out->s), isnan(confidence) ? "-" : "%.2f", confidence);
+	return out->s;
+}
+
+void predict_summary(const struct gw_model *const *models, const struct gw_device *device,
+                     const struct launch_case *item, double measured, const double *confidence)
+{
+	const struct gw_table_column columns[] = {
+	        {"MODEL", false, false, 0},
+	        {"TIME", true, false, 0},
+	        {confidence ? "CONFIDENCE" : "ERROR", true, false, 0},
+	        {"BOUND BY", false, false, 0},
+	        {"RESOURCE", false, false, 0},
+	        {"REMARK", false, true, 0},
 	};
 	struct gw_table *table = gw_table_new(columns, 6);
 	struct estimate_text t;
 	struct gw_estimate e;
 
-	for (const struct gw_model *const *m = job->models; *m; m++) {
+	for (const struct gw_model *const *m = models; *m; m++) {
 		char remark[160] = "";
 
 		estimate_launch(*m, device, item, &e);
@@ -60,7 +69,9 @@ static void print_summary(const struct predict_job *job, const struct gw_device 
 			         e.warning_count > 1 ? "s" : "");
 		gw_table_cell(table, (*m)->name);
 		gw_table_cell(table, estimate_time(&t, e.seconds));
-		gw_table_cell(table, estimate_percent(&t, estimate_error(e.seconds, measured)));
+		gw_table_cell(table, confidence ? sure(&t, confidence[m - models])
+		                                : estimate_percent(
+		                                          &t, estimate_error(e.seconds, measured)));
 		gw_table_cell(table, isnan(e.seconds) ? "-" : gw_bound_name(e.bound));
 		gw_table_cell(table, e.binding ? e.binding : "-");
 		gw_table_cell(table, remark);
@@ -198,7 +209,7 @@ void predict_text(const struct predict_job *job)
 			if (i || d)
 				printf("\n");
 			print_head(item, device->name, measured);
-			print_summary(job, device, item, measured);
+			predict_summary(job->models, device, item, measured, NULL);
 			print_verdict(item, device);
 			print_intervals(item, device);
 			for (const struct gw_model *const *m = job->models; *m; m++) {

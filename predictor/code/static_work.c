@@ -221,8 +221,7 @@ void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
 	cache_rows(in, work);
 }
 
-/* Latency of a load that hits as often as the rows say; of device memory where they don't. */
-static double load_latency(const struct gw_device *d, const struct gw_work *work)
+double gw_static_load_latency(const struct gw_device *d, const struct gw_work *work)
 {
 	double l1 = gw_work_value(work, GW_WORK_l1_hit_rate);
 	double l2 = gw_work_value(work, GW_WORK_l2_hit_rate);
@@ -282,7 +281,7 @@ void gw_static_warp(const struct gw_static_in *in, struct gw_work *work)
 	if (!in->timing || !in->device || in->program->from_sass || r->coverage == GW_COVER_NONE)
 		return;
 	gw_time_costs_of(in->device, &costs);
-	costs.lat[GW_TIME_mem] = load_latency(in->device, work);
+	costs.lat[GW_TIME_mem] = gw_static_load_latency(in->device, work);
 	mean = course_of(in, r->blocks, (double)r->warps, &costs);
 	longest = course_of(in, r->longest, 1, &costs);
 	gw_static_set(work, GW_WORK_warp_cycles, mean.cycles, sure);

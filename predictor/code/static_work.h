@@ -37,6 +37,10 @@ void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, dou
  * uncoalesced instructions; with a device also hits in L1 and L2 and traffic below them. */
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work);
 
+/** Cycles of a global load that hits the caches as often as the rows say; of device memory where
+ * they don't. NaN: a latency that counts is unknown. */
+double gw_static_load_latency(const struct gw_device *device, const struct gw_work *work);
+
 /** One warp's own course by the dependences of the code: cycles, of the longest warp too, loads it
  * waits for one after the other, loads in flight, ILP. Needs a timing and a device. */
 void gw_static_warp(const struct gw_static_in *in, struct gw_work *work);

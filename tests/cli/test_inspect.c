@@ -158,6 +158,52 @@ static void accesses_of_a_launch_are_shown_and_drawn(void **state)
 	assert_int_equal(shell("ls pictures/*.svg"), 0);
 }
 
+#define STATIC_SAXPY                                                                               \
+	INSPECT "--kernel=saxpy sm_90.cubin --launch='grid=80 block=128 args=%s,2.5,pointer,"      \
+	        "pointer' --device=%s "
+
+/* The machine code's 7,255 instructions of the launch above, its 626 loads of 4 sectors each; what
+ * a model makes of them is a static estimate, and can be no surer than what it rests on. */
+static void what_the_code_tells_of_a_launch_goes_to_the_models(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(STATIC_SAXPY ">told && grep -E '^ +inst_executed +7255  warp inst "
+	                                    "+1.00' told",
+	                       "10000", PROFILE),
+	                 0);
+	assert_int_equal(shell("grep -E '^ +global_load_sectors +2504  sector +1.00' told"), 0);
+	assert_int_equal(shell("grep -A99 'static estimates for ' told"), 0);
+	shell_says("CONFIDENCE");
+	shell_says("bounds");
+	assert_int_equal(shell(STATIC_SAXPY "--json >told; grep -A4 '\"inst_executed\"' told",
+	                       "10000", PROFILE),
+	                 0);
+	shell_says("\"value\": 7255");
+	shell_says("\"source\": \"static\"");
+	assert_int_equal(shell("sed -n '/\"model\": \"bounds\"/,$p' told | grep -E "
+	                       "'\"(source|confidence)\"'"),
+	                 0);
+	shell_says("\"source\": \"static\"");
+	shell_says("\"confidence\": 0.5");
+}
+
+/* Without the number of elements a branch is unknown: no count may be called sure. */
+static void instructions_that_are_not_settled_say_why(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(STATIC_SAXPY, "?", PROFILE), 0);
+	shell_says("not settled: a branch depends on what is not known before the launch");
+	assert_int_equal(shell(STATIC_SAXPY "| grep 'inst_executed .* 0.40'", "?", PROFILE), 0);
+}
+
+static void a_kernel_can_be_asked_for_by_its_whole_name(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT "--kernel=power sm_90.cubin | grep '^  powers '"), 0);
+	assert_int_equal(shell(INSPECT "--kernel==powers sm_90.cubin | grep '^  powers '"), 0);
+	assert_int_equal(shell(INSPECT "--kernel==power sm_90.cubin"), 2);
+}
+
 /* One message, status 2. */
 static void refuses(const char *command, const char *text)
 {
@@ -185,7 +231,8 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 	refuses(INSPECT "--arch=70 program", "no image runs on a GPU of compute capability 70; ");
 	refuses(INSPECT "--kernel=nonsense program", "no kernel's name holds \"nonsense\"; ");
 	refuses(INSPECT "--arch=big program", "--arch");
-	refuses(INSPECT "--device=H200 program", "--device is about machine code: give --sass");
+	refuses(INSPECT "--device=H200 program",
+	        "--device is about machine code or a launch: give --sass or --launch");
 	refuses(INSPECT "--coalescing program", "--coalescing is about a launch: give --launch");
 	refuses(INSPECT "--launch='grid=1 block=1' lto.fatbin", "no such kernel to evaluate");
 }
@@ -241,6 +288,9 @@ int main(void)
 	        cmocka_unit_test(machine_code_tells_a_launchs_instructions),
 	        cmocka_unit_test(what_an_unknown_argument_leaves_open_is_told),
 	        cmocka_unit_test(accesses_of_a_launch_are_shown_and_drawn),
+	        cmocka_unit_test(what_the_code_tells_of_a_launch_goes_to_the_models),
+	        cmocka_unit_test(instructions_that_are_not_settled_say_why),
+	        cmocka_unit_test(a_kernel_can_be_asked_for_by_its_whole_name),
 	        cmocka_unit_test(a_launch_that_can_not_be_gets_one_message),
 	        cmocka_unit_test(bad_input_gets_one_message_with_file_place_and_remedy),
 	        cmocka_unit_test(a_broken_image_does_not_hide_the_others),

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The static work of a launch, all parts of it together: what memory instructions do (gather.h,
+ * static_work.h), and of machine code what its blocks and its schedule tell (sass_work.h).
+ */
+#ifndef GW_CODE_STATIC_CODE_H
+#define GW_CODE_STATIC_CODE_H
+
+#include "predictor/code/sass_lower.h"
+#include "predictor/code/static_work.h"
+
+/** What is to be read. */
+struct gw_static_code {
+	const struct gw_ir_program *program;
+	const struct gw_cfg *cfg;        /**< of the machine code it was lowered from; NULL: PTX */
+	bool calls;                      /**< the machine code calls functions that it lacks */
+	const struct gw_device *device;  /**< never NULL */
+	const struct gw_launch *launch;  /**< its kernel's numbers may be unknown */
+	const struct gw_eval_launch *at; /**< the same launch with its arguments */
+};
+
+/**
+ * Set the rows of @p work that can be told, all with GW_SOURCE_STATIC; @p work is cleared first.
+ *
+ * Machine code whose counts are settled gives exact instruction counts (gw_sass_work); where a
+ * branch depends on memory they are the middle of a range with the confidence of one
+ * (gw_static_machine), and *@p open says why, else it is NULL. A warp's cycles are those of the
+ * compiler's schedule; PTX, which has none, gives dependence times in their place.
+ *
+ * Returns NULL, or a static text of why nothing could be told.
+ */
+const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena *arena,
+                                struct gw_work *work, const char **open);
+
+#endif
