@@ -99,6 +99,9 @@ void gw_bench_curve(struct gw_bench *b, enum gw_curve_id c, const double *x, con
 void gw_bench_fit(struct gw_bench *b, enum gw_curve_id c, double slope, double intercept, double r2,
                   double x_low, double x_high);
 
+/** Why a value that a short run can't tell within 5% of a long one is left out of it. */
+#define GW_QUICK_REFUSED "a quick run can't tell it within 5%: measure without --quick"
+
 /** @p p stays unknown, and why. */
 void gw_bench_refuse(struct gw_bench *b, enum gw_param p, const char *why);
 /** The same for a curve. */
