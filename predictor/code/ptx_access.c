@@ -95,20 +95,25 @@ static const struct gw_ptx_operand *datum(struct gw_ptx_lower *l, const struct g
 	return data->kind == PTX_OPERAND_LIST ? gw_ptx_item(l, data, n) : data;
 }
 
-bool gw_ptx_ld(struct gw_ptx_lower *l)
+/* An access of the statement's own type, space and flags. */
+static struct gw_ir_insn access_insn(const struct gw_ptx_lower *l, enum gw_ir_op op,
+                                     unsigned elements)
 {
-	const struct gw_ptx_operand *data = gw_ptx_operand(l, 0), *memory = gw_ptx_operand(l, 1);
-	unsigned count = data_count(data);
-	struct gw_ir_insn insn = {.op = IR_LD,
-	                          .bits = (uint8_t)(l->i.bits & 255),
-	                          .space = (uint8_t)space_of(l),
-	                          .flags = flags_of(l)};
+	return (struct gw_ir_insn){.op = (uint16_t)op,
+	                           .bits = (uint8_t)(l->i.bits & 255),
+	                           .space = (uint8_t)space_of(l),
+	                           .flags = flags_of(l),
+	                           .width = (uint8_t)(l->i.bits / 8),
+	                           .elements = (uint8_t)elements};
+}
+
+/* An access that leaves what it read in @p count registers of @p data. */
+static bool reading(struct gw_ptx_lower *l, enum gw_ir_op op, const struct gw_ptx_operand *data,
+                    unsigned count, const struct gw_ptx_operand *memory)
+{
+	struct gw_ir_insn insn = access_insn(l, op, count);
 	gw_ir_operand defs[GW_IR_DEFS_MAX], uses[2];
 
-	if (!is_access(l, memory) || count > GW_IR_DEFS_MAX || count != vector_of(l))
-		return gw_ptx_opaque(l, NULL);
-	insn.width = (uint8_t)(l->i.bits / 8);
-	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
 	for (unsigned n = 0; n < count; n++)
 		defs[n] = gw_ptx_def(l, datum(l, data, n));
@@ -116,20 +121,25 @@ bool gw_ptx_ld(struct gw_ptx_lower *l)
 	return true;
 }
 
+bool gw_ptx_ld(struct gw_ptx_lower *l)
+{
+	const struct gw_ptx_operand *data = gw_ptx_operand(l, 0), *memory = gw_ptx_operand(l, 1);
+	unsigned count = data_count(data);
+
+	if (!is_access(l, memory) || count > GW_IR_DEFS_MAX || count != vector_of(l))
+		return gw_ptx_opaque(l, NULL);
+	return reading(l, IR_LD, data, count, memory);
+}
+
 bool gw_ptx_st(struct gw_ptx_lower *l)
 {
 	const struct gw_ptx_operand *memory = gw_ptx_operand(l, 0), *data = gw_ptx_operand(l, 1);
 	unsigned count = data_count(data);
-	struct gw_ir_insn insn = {.op = IR_ST,
-	                          .bits = (uint8_t)(l->i.bits & 255),
-	                          .space = (uint8_t)space_of(l),
-	                          .flags = flags_of(l)};
+	struct gw_ir_insn insn = access_insn(l, IR_ST, count);
 	gw_ir_operand uses[GW_IR_USES_MAX];
 
 	if (!is_access(l, memory) || count > LANE_VALUES_MAX || count != vector_of(l))
 		return gw_ptx_opaque(l, NULL);
-	insn.width = (uint8_t)(l->i.bits / 8);
-	insn.elements = (uint8_t)count;
 	address(l, memory, &insn, uses);
 	for (unsigned n = 0; n < count; n++)
 		uses[2 + n] = gw_ptx_use(l, datum(l, data, n), l->i.bits < 64 ? l->i.bits : 64);
@@ -141,36 +151,20 @@ bool gw_ptx_atom(struct gw_ptx_lower *l)
 {
 	const struct gw_ptx_operand *data = gw_ptx_operand(l, 0), *memory = gw_ptx_operand(l, 1);
 	unsigned count = data_count(data);
-	struct gw_ir_insn insn = {.op = IR_ATOM,
-	                          .bits = (uint8_t)(l->i.bits & 255),
-	                          .space = (uint8_t)space_of(l),
-	                          .flags = flags_of(l)};
-	gw_ir_operand defs[GW_IR_DEFS_MAX], uses[2];
 
 	if (!is_access(l, memory) || count > GW_IR_DEFS_MAX)
 		return gw_ptx_opaque(l, NULL);
-	insn.width = (uint8_t)(l->i.bits / 8);
-	insn.elements = (uint8_t)count;
-	address(l, memory, &insn, uses);
-	for (unsigned n = 0; n < count; n++)
-		defs[n] = gw_ptx_def(l, datum(l, data, n));
-	gw_ir_append(&l->b, insn, defs, count, uses, 2);
-	return true;
+	return reading(l, IR_ATOM, data, count, memory);
 }
 
 bool gw_ptx_red(struct gw_ptx_lower *l)
 {
 	const struct gw_ptx_operand *memory = gw_ptx_operand(l, 0);
-	struct gw_ir_insn insn = {.op = IR_RED,
-	                          .bits = (uint8_t)(l->i.bits & 255),
-	                          .space = (uint8_t)space_of(l),
-	                          .flags = flags_of(l),
-	                          .elements = (uint8_t)vector_of(l)};
+	struct gw_ir_insn insn = access_insn(l, IR_RED, vector_of(l));
 	gw_ir_operand uses[2];
 
 	if (!is_access(l, memory))
 		return gw_ptx_opaque(l, NULL);
-	insn.width = (uint8_t)(l->i.bits / 8);
 	address(l, memory, &insn, uses);
 	gw_ir_append(&l->b, insn, NULL, 0, uses, 2);
 	return true;

@@ -74,6 +74,31 @@ static void set(struct gw_work *work, enum gw_work_field row, double value, floa
 		work->q[row] = (struct gw_quantity){value, GW_SOURCE_STATIC, confidence};
 }
 
+double gw_sass_pipe_sum(enum gw_work_field row, const double pipe[GW_SASS_PIPES])
+{
+	static const struct {
+		enum gw_work_field row;
+		enum gw_sass_pipe pipe;
+	} rows[] = {
+	        {GW_WORK_pipe_fma, GW_SASS_PIPE_FMA},
+	        {GW_WORK_pipe_fma, GW_SASS_PIPE_FMAHEAVY},
+	        {GW_WORK_pipe_alu, GW_SASS_PIPE_ALU},
+	        {GW_WORK_pipe_fp64, GW_SASS_PIPE_FP64},
+	        {GW_WORK_pipe_fp16, GW_SASS_PIPE_FP16},
+	        {GW_WORK_pipe_xu, GW_SASS_PIPE_XU},
+	        {GW_WORK_pipe_lsu, GW_SASS_PIPE_LSU},
+	        {GW_WORK_pipe_tex, GW_SASS_PIPE_TEX},
+	        {GW_WORK_pipe_uniform, GW_SASS_PIPE_UNIFORM},
+	        {GW_WORK_pipe_tensor, GW_SASS_PIPE_TENSOR},
+	};
+	double sum = NAN;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].row == row)
+			sum = isnan(sum) ? pipe[rows[i].pipe] : sum + pipe[rows[i].pipe];
+	return sum;
+}
+
 static void set_instructions(const struct gw_sass_launch *l, const struct sums *s, float sure,
                              struct gw_work *work)
 {
@@ -103,15 +128,8 @@ static void set_pipes(const struct sums *s, float sure, struct gw_work *work)
 {
 	const double *p = s->pipe;
 
-	set(work, GW_WORK_pipe_fma, p[GW_SASS_PIPE_FMA] + p[GW_SASS_PIPE_FMAHEAVY], sure);
-	set(work, GW_WORK_pipe_alu, p[GW_SASS_PIPE_ALU], sure);
-	set(work, GW_WORK_pipe_fp64, p[GW_SASS_PIPE_FP64], sure);
-	set(work, GW_WORK_pipe_fp16, p[GW_SASS_PIPE_FP16], sure);
-	set(work, GW_WORK_pipe_xu, p[GW_SASS_PIPE_XU], sure);
-	set(work, GW_WORK_pipe_lsu, p[GW_SASS_PIPE_LSU], sure);
-	set(work, GW_WORK_pipe_tex, p[GW_SASS_PIPE_TEX], sure);
-	set(work, GW_WORK_pipe_uniform, p[GW_SASS_PIPE_UNIFORM], sure);
-	set(work, GW_WORK_pipe_tensor, p[GW_SASS_PIPE_TENSOR], sure);
+	for (unsigned row = 0; row < GW_WORK_FIELDS; row++)
+		set(work, row, gw_sass_pipe_sum(row, p), sure);
 	set(work, GW_WORK_tensor_fp16_flop,
 	    s->flops[GW_SASS_TENSOR_FP16] + s->flops[GW_SASS_TENSOR_BF16], sure);
 	set(work, GW_WORK_tensor_tf32_flop, s->flops[GW_SASS_TENSOR_TF32], sure);

@@ -22,6 +22,10 @@ struct gw_sass_launch {
 	struct gw_config config;
 };
 
+/** The instructions of a row of work.def that stands for pipes, from those of each pipe; NaN for
+ *  every other row. */
+double gw_sass_pipe_sum(enum gw_work_field row, const double pipe[GW_SASS_PIPES]);
+
 /**
  * Set the rows of @p work that can be told, with GW_SOURCE_STATIC. Rows whose counts are not
  * settled (a branch depends on memory, a called function runs, a limit was met) are left as they

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Static rows from machine code: what blocks are made of, times how often they run. */
+#include "predictor/code/sass_work.h"
 #include "predictor/code/static_work.h"
 
 #include <math.h>
@@ -61,16 +62,8 @@ static struct machine count(const struct gw_static_in *in, const struct gw_cfg *
 static void set_warp_rows(struct gw_work *work, const struct machine *m, double sure)
 {
 	gw_static_set(work, GW_WORK_inst_executed, m->insts, sure);
-	gw_static_set(work, GW_WORK_pipe_fma,
-	              m->pipe[GW_SASS_PIPE_FMA] + m->pipe[GW_SASS_PIPE_FMAHEAVY], sure);
-	gw_static_set(work, GW_WORK_pipe_alu, m->pipe[GW_SASS_PIPE_ALU], sure);
-	gw_static_set(work, GW_WORK_pipe_fp64, m->pipe[GW_SASS_PIPE_FP64], sure);
-	gw_static_set(work, GW_WORK_pipe_fp16, m->pipe[GW_SASS_PIPE_FP16], sure);
-	gw_static_set(work, GW_WORK_pipe_xu, m->pipe[GW_SASS_PIPE_XU], sure);
-	gw_static_set(work, GW_WORK_pipe_lsu, m->pipe[GW_SASS_PIPE_LSU], sure);
-	gw_static_set(work, GW_WORK_pipe_tex, m->pipe[GW_SASS_PIPE_TEX], sure);
-	gw_static_set(work, GW_WORK_pipe_uniform, m->pipe[GW_SASS_PIPE_UNIFORM], sure);
-	gw_static_set(work, GW_WORK_pipe_tensor, m->pipe[GW_SASS_PIPE_TENSOR], sure);
+	for (unsigned row = 0; row < GW_WORK_FIELDS; row++)
+		gw_static_set(work, row, gw_sass_pipe_sum(row, m->pipe), sure);
 }
 
 static void set_thread_rows(struct gw_work *work, const struct machine *m, double lanes,

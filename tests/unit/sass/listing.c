@@ -74,6 +74,14 @@ void listing_free(struct listing *listing)
 	free(listing->kernels);
 }
 
+const struct listing_kernel *listing_named(const struct listing *listing, const char *name)
+{
+	for (uint32_t k = 0; k < listing->count; k++)
+		if (!strcmp(listing->kernels[k].name, name))
+			return &listing->kernels[k];
+	return NULL;
+}
+
 uint8_t *listing_code(const struct listing_kernel *kernel)
 {
 	uint8_t *code = malloc(16 * (size_t)kernel->count + !kernel->count);

@@ -25,6 +25,9 @@ struct listing {
 void listing_read(struct listing *out, const char *path);
 void listing_free(struct listing *listing);
 
+/** The kernel called @p name, NULL when there is none. */
+const struct listing_kernel *listing_named(const struct listing *listing, const char *name);
+
 /** The kernel's code in one piece; the caller frees it. */
 uint8_t *listing_code(const struct listing_kernel *kernel);
 

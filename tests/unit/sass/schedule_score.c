@@ -37,11 +37,13 @@ static const struct {
 
 static const struct listing_kernel *find(const struct listing *code, const char *name)
 {
-	for (uint32_t k = 0; k < code->count; k++)
-		if (!strcmp(code->kernels[k].name, name))
-			return &code->kernels[k];
-	fprintf(stderr, "no code of %s\n", name);
-	exit(2);
+	const struct listing_kernel *kernel = listing_named(code, name);
+
+	if (!kernel) {
+		fprintf(stderr, "no code of %s\n", name);
+		exit(2);
+	}
+	return kernel;
 }
 
 /* @p block calls the slow path of a division or a root, or follows such a call alone. */

@@ -36,11 +36,11 @@ static void release(struct built *b)
 
 static const struct listing_kernel *named(const char *name)
 {
-	for (uint32_t k = 0; k < listing.count; k++)
-		if (!strcmp(listing.kernels[k].name, name))
-			return &listing.kernels[k];
-	fail_msg("no kernel %s", name);
-	return NULL;
+	const struct listing_kernel *kernel = listing_named(&listing, name);
+
+	if (!kernel)
+		fail_msg("no kernel %s", name);
+	return kernel;
 }
 
 static void for_each(void (*check)(const struct gw_cfg *cfg))

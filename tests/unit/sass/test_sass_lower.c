@@ -263,14 +263,14 @@ static struct listing listing;
 
 static const struct listing_kernel *code_of(const struct kernel *k, unsigned sm)
 {
+	const struct listing_kernel *kernel;
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s.%u", k->name, sm);
-	for (uint32_t i = 0; i < listing.count; i++)
-		if (!strcmp(listing.kernels[i].name, name))
-			return &listing.kernels[i];
-	fail_msg("no code of %s", name);
-	return NULL;
+	kernel = listing_named(&listing, name);
+	if (!kernel)
+		fail_msg("no code of %s", name);
+	return kernel;
 }
 
 static void lower(struct gw_sass_lowered *out, struct gw_cfg *cfg, const uint8_t *code, size_t size,

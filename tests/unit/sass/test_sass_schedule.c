@@ -23,22 +23,16 @@ struct built {
 
 static void build(struct built *b, const char *name, const struct gw_waits *waits)
 {
+	const struct listing_kernel *kernel = listing_named(&listing, name);
 	struct gw_fault fault;
 
-	for (uint32_t k = 0; k < listing.count; k++) {
-		const struct listing_kernel *kernel = &listing.kernels[k];
-
-		if (strcmp(kernel->name, name) != 0)
-			continue;
-		gw_arena_init(&b->arena, 16 << 20);
-		b->code = listing_code(kernel);
-		assert_true(gw_cfg_build(&b->cfg,
-		                         (struct gw_bytes){b->code, 16 * (size_t)kernel->count}, 90,
-		                         &b->arena, &fault));
-		assert_true(gw_schedule_build(&b->schedule, &b->cfg, waits, &b->arena));
-		return;
-	}
-	fail_msg("no kernel %s", name);
+	if (!kernel)
+		fail_msg("no kernel %s", name);
+	gw_arena_init(&b->arena, 16 << 20);
+	b->code = listing_code(kernel);
+	assert_true(gw_cfg_build(&b->cfg, (struct gw_bytes){b->code, 16 * (size_t)kernel->count},
+	                         90, &b->arena, &fault));
+	assert_true(gw_schedule_build(&b->schedule, &b->cfg, waits, &b->arena));
 }
 
 static void release(struct built *b)

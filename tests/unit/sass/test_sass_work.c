@@ -34,11 +34,11 @@ static struct listing listing;
 
 static const struct listing_kernel *named(const char *name)
 {
-	for (uint32_t k = 0; k < listing.count; k++)
-		if (!strcmp(listing.kernels[k].name, name))
-			return &listing.kernels[k];
-	fail_msg("no kernel %s", name);
-	return NULL;
+	const struct listing_kernel *kernel = listing_named(&listing, name);
+
+	if (!kernel)
+		fail_msg("no kernel %s", name);
+	return kernel;
 }
 
 /* The work of @p name's launch; NULL or why not. */
