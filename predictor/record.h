@@ -119,6 +119,13 @@ enum gw_degraded {
 	GW_DEGRADED_FORK,        /**< forked after CUDA was in use: this child can't use CUDA */
 };
 
+/** Why a launch was slow, as far as is known. */
+enum gw_slow_cause {
+#define SLOW_CAUSE(NAME, name, meaning) GW_SLOW_##NAME,
+#include "slow.def"
+#undef SLOW_CAUSE
+};
+
 /** Index of every counter of a COUNTERS record. */
 enum gw_counter {
 #define COUNTER(name, meaning) GW_COUNTER_##name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of libnvidia-ml.so.1 that gpuwatch asks (calib/nvml.def). */
-#include "calib/nvml.h"
+/* The part of libnvidia-ml.so.1 that gpuwatch asks (nvml/nvml.def). */
+#include "nvml/nvml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 enum { INVALID_ARGUMENT = 2, INSUFFICIENT_SIZE = 7 };
 
 #define NVML(symbol, parameters) int symbol parameters;
-#include "calib/nvml.def"
+#include "nvml/nvml.def"
 #undef NVML
 
 static unsigned long long setting(const char *name)

@@ -3,8 +3,8 @@
  * libnvidia-ml, opened at run time: clocks, what holds them down, who else uses the GPU. All of
  * it is optional; what it can't tell is NaN, empty or unknown. Nothing is ever set.
  */
-#ifndef GW_CALIB_NVML_H
-#define GW_CALIB_NVML_H
+#ifndef GW_NVML_H
+#define GW_NVML_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct nvml_process {
 struct gw_nvml {
 	void *device; /**< NULL: NVML knows nothing of it */
 #define NVML(symbol, parameters) int(*symbol) parameters;
-#include "calib/nvml.def"
+#include "nvml/nvml.def"
 #undef NVML
 };
 
