@@ -4,6 +4,8 @@
 #include "preload/aggregate.h"
 #include "preload/arguments.h"
 #include "preload/clock.h"
+#include "preload/episodes.h"
+#include "preload/gpu_clock.h"
 #include "preload/injection.h"
 #include "preload/join.h"
 #include "preload/log.h"
@@ -191,6 +193,8 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
 {
+	if (e->stream)
+		gw_gpu_clock_used(gw_hot.shared->stream_slots[e->stream].device);
 	return (struct gw_record_launch){
 	        .stream = gw_stream_id(e->stream),
 	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
@@ -304,9 +308,20 @@ static bool overlapped(const struct gw_activity *a)
 }
 
 /* All of it from the record, so that who reads the log can do the same. */
+/* What is known of the GPU's clocks while a launch ran. */
+static struct gw_clock_state clock_of(const struct gw_record_launch *r)
+{
+	uint64_t start = r->start_ns ? r->start_ns : r->call_ns;
+	struct gw_clock_state s;
+
+	gw_gpu_clock_at(gw_stream_device(r->stream), start, start + r->duration_ns, &s);
+	return s;
+}
+
 static void learn(struct gw_record_launch *r)
 {
 	const double seconds = (double)r->duration_ns * 1e-9;
+	struct gw_clock_state clock = clock_of(r);
 	struct gw_observation o = {
 	        .seconds = seconds,
 	        .exclusive = !(r->flags & GW_LAUNCH_OVERLAPPED),
@@ -315,9 +330,10 @@ static void learn(struct gw_record_launch *r)
 	        .high = (double)r->high * 1e-9,
 	        .tier = r->tier,
 	        .work = r->work,
-	        .sm_hz = NAN,
+	        .sm_hz = clock.sm_hz,
 	};
 
+	gw_episodes_launch(r, &clock);
 	score.measured++;
 	if (isfinite(o.predicted)) {
 		double error = fabs(o.predicted - seconds) / seconds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What NVML's calls cost, whether they disturb launches, and how well the SM clock they tell
 // agrees with the one a kernel sees (clock64 over globaltimer). Prints lines of text.
-//   nvml_cost cost [calls] | disturb | series [seconds]
+//   nvml_cost cost [calls] | disturb | series [seconds] | load seconds
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -165,7 +165,6 @@ static void all_calls(int n)
 	unsigned long long q;
 	utilisation rate;
 	process list[64];
-	process_use use[64];
 	sample s[256];
 	violation v;
 	int type;
@@ -177,8 +176,13 @@ static void all_calls(int n)
 	time_call("utilisation", n, [&] { return rates(device, &rate); });
 	time_call("running processes", n, [&] { count = 64; return running(device, &count, list); });
 	printf("    processes %u, first pid %u, own %d\n", count, count ? list[0].pid : 0, getpid());
-	time_call("process utilisation", n, [&] { count = 64; return process_utilisation(device, use, &count, 0); });
-	for (unsigned i = 0; i < count && i < 4; i++)
+	count = 0;
+	int r = process_utilisation(device, NULL, &count, 0);
+	printf("    process utilisation asks for room for %u (%d)\n", count, r);
+	std::vector<process_use> use(count + 1);
+	unsigned room = count;
+	time_call("process utilisation", n, [&] { count = room; return process_utilisation(device, use.data(), &count, 0); });
+	for (unsigned i = 0; i < count && i < room && i < 8; i++)
 		printf("    pid %u sm %u%% mem %u%% at %llu\n", use[i].pid, use[i].sm, use[i].mem, use[i].us);
 	time_call("samples of SM clock", n, [&] { count = 256; return samples(device, 5, 0, &type, &count, s); });
 	if (count > 1 && count <= 256)
@@ -190,6 +194,35 @@ static void all_calls(int n)
 	f[0].id = 74, f[1].id = 75; // perf policy power, thermal
 	time_call("fields (2)", n, [&] { return fields(device, 2, f); });
 	printf("    results %d %d, values %llu %llu\n", f[0].result, f[1].result, f[0].value, f[1].value);
+}
+
+// What one look at all of it costs, by wall clock and CPU, with pauses as gpuwatch makes them.
+static void paused()
+{
+	static const int pauses[] = {20, 100, 500};
+	for (int ms : pauses) {
+		std::vector<double> wall, cpu;
+		for (int i = 0; i < (ms > 100 ? 6 : 20); i++) {
+			unsigned u, count = 64;
+			unsigned long long q;
+			process list[64];
+			timespec c0, c1;
+			usleep(ms * 1000);
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &c0);
+			double t = now();
+			clock_info(device, 1, &u);
+			clock_info(device, 2, &u);
+			reasons(device, &q);
+			temperature(device, 0, &u);
+			power(device, &u);
+			running(device, &count, list);
+			wall.push_back((now() - t) * 1e6);
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &c1);
+			cpu.push_back((c1.tv_sec - c0.tv_sec) * 1e6 + (c1.tv_nsec - c0.tv_nsec) * 1e-3);
+		}
+		printf("a sample each %3d ms: wall median %.0f max %.0f us, CPU median %.0f max %.0f us\n", ms,
+		       quantile(wall, .5), quantile(wall, 1), quantile(cpu, .5), quantile(cpu, 1));
+	}
 }
 
 static void *poll_thread(void *arg)
@@ -293,6 +326,14 @@ int main(int argc, char **argv)
 		usleep(500000);
 		puts("under load");
 		all_calls(calls);
+		paused();
+		stop = 1;
+		pthread_join(t, NULL);
+	} else if (!strcmp(what, "load")) {
+		pthread_t t;
+		stop = 0;
+		pthread_create(&t, NULL, load, NULL);
+		sleep(calls);
 		stop = 1;
 		pthread_join(t, NULL);
 	} else if (!strcmp(what, "disturb")) {

@@ -88,11 +88,15 @@ static void buffers(size_t n)
 {
 	CUpti_PCSamplingGetNumStallReasonsParams p = {CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, context, &reasons_count};
 	timed("GetNumStallReasons", [&] { return cuptiPCSamplingGetNumStallReasons(&p); });
+	printf("    %zu stall reasons\n", reasons_count);
+	if (!pcs.empty())
+		return;
 	pcs.resize(n);
 	stalls.resize(n * (reasons_count + 1));
 	for (size_t i = 0; i < n; i++) {
 		pcs[i] = CUpti_PCSamplingPCData{};
 		pcs[i].size = sizeof(pcs[i]);
+		pcs[i].stallReasonCount = reasons_count;
 		pcs[i].stallReason = &stalls[i * (reasons_count + 1)];
 	}
 	data = CUpti_PCSamplingData{};
@@ -178,6 +182,19 @@ static void launches(const char *what)
 	fflush(stdout);
 }
 
+static void stall_names()
+{
+	std::vector<uint32_t> index(reasons_count);
+	std::vector<char> text(reasons_count * CUPTI_STALL_REASON_STRING_SIZE);
+	std::vector<char *> names(reasons_count);
+	for (size_t i = 0; i < reasons_count; i++)
+		names[i] = &text[i * CUPTI_STALL_REASON_STRING_SIZE];
+	CUpti_PCSamplingGetStallReasonsParams p = {CUpti_PCSamplingGetStallReasonsParamsSize, NULL, context, reasons_count, index.data(), names.data()};
+	timed("GetStallReasons", [&] { return cuptiPCSamplingGetStallReasons(&p); });
+	for (size_t i = 0; i < reasons_count; i++)
+		printf("    %u %s\n", index[i], names[i]);
+}
+
 static void kernel_time(const char *what)
 {
 	cudaEvent_t a, b;
@@ -216,8 +233,9 @@ static void costs()
 	launches("bare");
 	launches("bare");
 	kernel_time("bare");
-	buffers(4096);
 	enable();
+	buffers(4096);
+	stall_names();
 	launches("enabled (continuous by default)");
 	kernel_time("enabled (continuous by default)");
 	if (configure(16 << 20, 14) != CUPTI_SUCCESS)
@@ -235,6 +253,7 @@ static void costs()
 			stream_add<<<132 * 8, 256>>>(memory, memory + N, N);
 		CK(cudaDeviceSynchronize());
 		stop();
+		usleep(k * 150000); // CUPTI's own thread decodes each 100 ms
 		get(k == 2);
 	}
 	launches("stopped");
@@ -250,6 +269,24 @@ static void costs()
 }
 
 static volatile int *flag;
+
+// While a call waits for a kernel, do launches of another thread wait for the call?
+static void *launch_meanwhile(void *)
+{
+	cudaStream_t s;
+	std::vector<double> us;
+	CK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+	double end = now() + 0.35;
+	while (now() < end) {
+		double t = now();
+		empty<<<1, 1, 0, s>>>();
+		us.push_back((now() - t) * 1e6);
+		usleep(50);
+	}
+	std::sort(us.begin(), us.end());
+	printf("    meanwhile %zu launches of another thread: median %.1f us, max %.0f us\n", us.size(), us[us.size() / 2], us.back());
+	return NULL;
+}
 
 // Which calls wait for a kernel that waits for the host?
 static void waits()
@@ -270,13 +307,17 @@ static void waits()
 				*flag = 1;
 				return NULL;
 			}, NULL);
+			pthread_t l;
+			pthread_create(&l, NULL, launch_meanwhile, NULL);
+			usleep(20000);
 			call();
 			pthread_join(t, NULL);
+			pthread_join(l, NULL);
 			CK(cudaStreamSynchronize(s));
 		};
+		in_flight([] { enable(); });
 		if (!k)
 			buffers(4096);
-		in_flight([] { enable(); });
 		in_flight([] { configure(16 << 20, 14); });
 		in_flight([] { start(); });
 		in_flight([] { get(false); });
@@ -354,8 +395,8 @@ static void beside()
 	cuptiActivityRegisterCallbacks(requested, completed);
 	timed("ActivityEnable", [] { return cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL); });
 	launches("activity");
-	buffers(4096);
 	enable();
+	buffers(4096);
 	launches("activity, PC enabled");
 	configure(16 << 20, 14);
 	start();
@@ -386,8 +427,8 @@ static void beside()
 static void unload()
 {
 	static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(){.reg .u32 %r<3>;.reg .pred %p;mov.u32 %r1,0;L:add.u32 %r1,%r1,1;setp.lt.u32 %p,%r1,100000;@%p bra L;ret;}";
-	buffers(4096);
 	enable();
+	buffers(4096);
 	configure(16 << 20, 10);
 	start();
 	for (int i = 0; i < 20; i++) {
