@@ -4,10 +4,11 @@
  * profiler, each configuration in a few launches until all counters are known.
  *
  * This is the exception to never blocking the application: the thread that launches a kernel to be
- * counted waits until the context is idle, for a bounded time; the range then ends when the kernel does,
- * and until then every other thread's launch waits. CUPTI's wait for the kernel can't be bounded, so
- * a kernel that waits for something itself would hang the program: cooperative launches, graphs,
- * kernels of NCCL and NVSHMEM, and kernels whose code may wait or isn't known, are never counted.
+ * counted waits until the context is idle, for a bounded time; the range then ends when the kernel
+ * does, and until then every other thread's launch waits. CUPTI's wait for the kernel can't be
+ * bounded, so a kernel that waits for something itself would hang the program: cooperative
+ * launches, graphs, kernels of NCCL and NVSHMEM, and kernels whose code may wait or isn't known,
+ * are never counted.
  */
 #ifndef GW_DEEP_H
 #define GW_DEEP_H

@@ -19,8 +19,8 @@ void gw_deep_streams_start(void);
 void gw_deep_streams_used(CUstream stream, uint32_t pt, uint32_t serial);
 
 /**
- * Wait, for a bounded time, until all streams of @p context are idle. False when they aren't, or when
- * one can't be asked: another thread's own stream, one too many, or one that answers an error.
+ * Wait, for a bounded time, until all streams of @p context are idle. False when they aren't, or
+ * when one can't be asked: another thread's own stream, one too many, or one that answers an error.
  */
 bool gw_deep_streams_idle(CUcontext context, uint32_t serial);
 

@@ -14,7 +14,7 @@ struct gw_options {
 	enum gw_mode mode; /**< OFF also when GPUWATCH_DISABLE is set */
 	enum gw_summary summary;
 	enum gw_count_by counters; /**< how work is counted */
-	char out[4096];      /**< pattern of the log's name */
+	char out[4096];            /**< pattern of the log's name */
 	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
 	uint64_t log_max;    /**< bytes */
 	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */

@@ -35,7 +35,7 @@ static void the_code_tells_who_may_wait(void **state)
 		struct gw_arena arena;
 		struct gw_cubin cubin = opened(&arena, paths[i]);
 
-		assert_int_equal(cubin.count, 15);
+		assert_int_equal(cubin.count, 16);
 		for (uint32_t k = 0; k < cubin.count; k++) {
 			struct gw_code_kernel kernel;
 			struct gw_fault fault;
@@ -44,7 +44,8 @@ static void the_code_tells_who_may_wait(void **state)
 			assert_true(gw_cubin_kernel(&cubin, k, &arena, &kernel, &fault));
 			why = gw_code_waits(&kernel, &arena);
 			if ((strncmp(kernel.name, "waits_", 6) == 0) != (why != NULL))
-				fail_msg("%s: %s: %s", paths[i], kernel.name, why ? why : "can't wait");
+				fail_msg("%s: %s: %s", paths[i], kernel.name,
+				         why ? why : "can't wait");
 		}
 		gw_arena_free(&arena);
 	}
@@ -72,7 +73,8 @@ static void without_memory_it_may_wait(void **state)
 	struct gw_fault fault;
 
 	(void)state;
-	assert_true(gw_cubin_kernel(&cubin, gw_cubin_find(&cubin, "runs_loop"), &arena, &kernel, &fault));
+	assert_true(gw_cubin_kernel(&cubin, gw_cubin_find(&cubin, "runs_loop"), &arena, &kernel,
+	                            &fault));
 	gw_arena_init(&small, 64);
 	assert_non_null(gw_code_waits(&kernel, &small));
 	gw_arena_free(&small);
