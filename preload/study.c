@@ -6,6 +6,7 @@
 #include "preload/code.h"
 #include "preload/degrade.h"
 #include "preload/options.h"
+#include "preload/profile.h"
 #include "preload/study_code.h"
 #include "preload/tables.h"
 #include "preload/work.h"
@@ -21,8 +22,7 @@ struct queue {
 };
 
 static struct queue first, later; /* of the first none had been timed */
-static const struct gw_device *device;
-static struct gw_device unknown;
+static struct gw_device unknown; /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
 static bool on;
 
@@ -41,13 +41,7 @@ void gw_study_start(void)
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
 	begun_ns = gw_now_ns();
 	gw_device_clear(&unknown, "");
-	device = &unknown;
 	gw_study_code_start();
-}
-
-void gw_study_device(const struct gw_device *d)
-{
-	device = d ? d : &unknown;
 }
 
 size_t gw_study_held(void)
@@ -123,10 +117,11 @@ static void count(enum gw_study_end end, bool bare)
 static void study(uint32_t config)
 {
 	struct gw_config_entry *c = gw_config_entry(config);
+	const struct gw_device *device = gw_device_profile();
 	const struct gw_study_launch launch = {.slot = c->slot,
 	                                       .config = c->config,
 	                                       .arguments = c->arguments,
-	                                       .device = device,
+	                                       .device = device ? device : &unknown,
 	                                       .go_on = go_on};
 	struct gw_work work;
 	const char *why;

@@ -9,7 +9,9 @@
 #ifndef GW_STUDY_H
 #define GW_STUDY_H
 
-#include "predictor/device.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
 	GW_STUDY_ROUND_MS = 10,  /**< of a round of the worker; the study then begun goes on */
@@ -27,9 +29,6 @@ void gw_study_start(void);
 /** A launch of configuration @p config was met. Those met before any of theirs was timed come
  *  first. */
 void gw_study_want(uint32_t config);
-
-/** The GPU launches run on, to stay as it is; NULL: nothing is known of it. */
-void gw_study_device(const struct gw_device *device);
 
 /**
  * Study what waits, within the bounds above. @p meanwhile is called every GW_STUDY_LOOK_US;
