@@ -22,8 +22,9 @@ struct queue {
 };
 
 static struct queue first, later; /* of the first none had been timed */
-static struct gw_device unknown; /* where there is no profile: nothing of it */
+static struct gw_device unknown;  /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
+static uint64_t row_ns; /* when the first queue was last begun */
 static bool on;
 
 /* The study under way. */
@@ -74,6 +75,8 @@ void gw_study_want(uint32_t config)
 	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
 	    (c->study == STUDIED_BARE && !c->arguments))
 		return;
+	if (!first.count)
+		row_ns = gw_now_ns();
 	if (push(c->measured ? &later : &first, config))
 		c->study = WAITING;
 }
@@ -130,7 +133,10 @@ static void study(uint32_t config)
 	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
 	count(end, !launch.arguments);
 	gw_work_offer(config, &work);
-	if (end == GW_STUDY_ABANDONED && !now.ends)
+	if (end == GW_STUDY_NO_CODE)
+		gw_degrade(GW_DEGRADED_CODE, "the code of a kernel can't be read: %s (%s)", why,
+		           c->name);
+	else if (end == GW_STUDY_ABANDONED && !now.ends)
 		gw_degrade(GW_DEGRADED_STUDY,
 		           "a kernel's code took too long to study: it is predicted without "
 		           "(%s)",
@@ -140,8 +146,20 @@ static void study(uint32_t config)
 /* Whether all studies together may still take time. */
 static bool affordable(uint64_t ns)
 {
-	return spent_ns < GW_STUDY_FIRST_MS * UINT64_C(1000000) +
-	                          (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
+	return spent_ns <
+	       GW_STUDY_FIRST_MS * UINT64_C(1000000) + (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
+}
+
+bool gw_study_waits(void)
+{
+	return (first.count || later.count) && affordable(gw_now_ns());
+}
+
+bool gw_study_holds(void)
+{
+	uint64_t ns = gw_now_ns();
+
+	return first.count && ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
 }
 
 void gw_study_run(bool (*meanwhile)(void), bool last)

@@ -9,8 +9,8 @@
 static const float sampled_grid = 0.9f; /* chosen warps stand for the rest */
 static const float lanes_on = 0.9f;     /* guards may turn lanes off */
 static const float lanes_diverge = 0.65f;
-static const float lsu_others = 0.8f;    /* fences and the like may be counted otherwise */
-static const float halves = 0.1f; /* packed halves are counted as tensor operations, some */
+static const float lsu_others = 0.8f; /* fences and the like may be counted otherwise */
+static const float halves = 0.1f;     /* packed halves are counted as tensor operations, some */
 static const float warp_alone = 0.7f; /* cycles at idle latencies */
 
 /* Sums over the grid. */

@@ -93,9 +93,8 @@ static uint32_t slot_of(const char *name, uint32_t module)
 static void print_estimate(const struct gw_study_launch *launch, const struct gw_work *work)
 {
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[launch->slot];
-	const struct gw_kernel kernel = {k->name,  k->registers, k->static_shared,
-	                                 k->local, k->constant,  k->max_threads,
-	                                 k->binary_version};
+	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
+	                                 k->constant, k->max_threads, k->binary_version};
 	const struct gw_launch l = {.kernel = &kernel, .config = launch->config};
 	struct gw_estimate e;
 
@@ -118,10 +117,11 @@ static void study(const struct gw_study_launch *launch, const char *name)
 	end = gw_study_code(launch, &work, &why);
 	go_on(NULL);
 	took = cpu_ns() - begun;
-	printf("{\"kernel\": \"%s\", \"end\": \"%s\", \"why\": \"%s\", \"us\": %.1f, \"pause_us\": %.1f, "
+	printf("{\"kernel\": \"%s\", \"end\": \"%s\", \"why\": \"%s\", \"us\": %.1f, \"pause_us\": "
+	       "%.1f, "
 	       "\"held\": %zu, \"work\": {",
-	       name, ends[end], why ? why : "", (double)took / 1000,
-	       (double)longest_pause / 1000, gw_study_code_held() + gw_code_held());
+	       name, ends[end], why ? why : "", (double)took / 1000, (double)longest_pause / 1000,
+	       gw_study_code_held() + gw_code_held());
 	print_work(&work);
 	printf("}");
 	print_estimate(launch, &work);
@@ -163,8 +163,7 @@ int main(int argc, char **argv)
 	while (scanf("%" SCNu32 " %1023s %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32
 	             " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %2055s",
 	             &module, name, &processor, &registers, &shared, &c.grid.x, &c.grid.y,
-	             &c.grid.z, &c.block.x, &c.block.y, &c.block.z, &c.dynamic_shared,
-	             hex) == 13) {
+	             &c.grid.z, &c.block.x, &c.block.y, &c.block.z, &c.dynamic_shared, hex) == 13) {
 		struct gw_study_launch launch = {.slot = slot_of(name, module + 1),
 		                                 .config = c,
 		                                 .device = &profile.device,
