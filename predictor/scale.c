@@ -27,6 +27,7 @@ static const struct gw_prior PER_THREAD = {
 static const struct gw_prior BY_CODE = {
         .offset = 3, .slope = 0.1, .smooth = 0.1, .reach = 1.5, .own = 0.02};
 static const double COUNT_NOISE = 0.02; /* of a counted amount, in its logarithm */
+static const double ALIKE = 1e-6;       /* square of a distance that is none */
 
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 {
@@ -198,7 +199,19 @@ struct scaling {
 	struct gw_place here;
 	struct gw_weights weights[2]; /* per thread, by the code */
 	uint32_t mask[2];             /* sources that they are of; 0: none yet */
+	double doubt;                 /* sum over amounts … */
+	unsigned amounts;             /* … and their number */
 };
+
+static struct gw_point point_of(const struct scaling *s, unsigned i, bool by_code)
+{
+	struct gw_point point = {.place = place_of(s->source[i].entry), .noise = COUNT_NOISE};
+
+	/* Alike as a launch, yet another configuration: arguments tell them apart. */
+	if (!by_code && gw_place_distance2(&point.place, &s->here) < ALIKE)
+		point.noise = PER_THREAD.offset;
+	return point;
+}
 
 static const struct gw_weights *weights_for(struct scaling *s, bool by_code, uint32_t mask)
 {
@@ -209,8 +222,7 @@ static const struct gw_weights *weights_for(struct scaling *s, bool by_code, uin
 		return &s->weights[by_code];
 	for (unsigned i = 0; i < s->count; i++)
 		if (mask & 1u << i)
-			points[n++] = (struct gw_point){.place = place_of(s->source[i].entry),
-			                                .noise = COUNT_NOISE};
+			points[n++] = point_of(s, i, by_code);
 	gw_krige(by_code ? &BY_CODE : &PER_THREAD, points, n, &s->here, &s->weights[by_code]);
 	s->mask[by_code] = mask;
 	return &s->weights[by_code];
@@ -262,11 +274,16 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double told)
 		sure = fmin(sure, (double)from->counted[field].confidence);
 	}
 	sum += by_code ? log(told) : grown != 0 ? s->here.along : 0;
+	if (extensive(field)) {
+		s->doubt += w->deviation;
+		s->amounts++;
+	}
 	return (struct gw_quantity){exp(sum), GW_SOURCE_SCALED, (float)(sure * exp(-w->deviation))};
 }
 
-static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
-                       struct gw_work *work, uint64_t *since)
+/* Returns how doubtful the scaled amounts are. */
+static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
+                         struct gw_work *work, uint64_t *since)
 {
 	struct source source[SOURCES_MOST];
 	struct scaling s = {.source = source, .here = place_of(e)};
@@ -287,28 +304,36 @@ static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, u
 	for (unsigned i = 0; i < s.count; i++)
 		*since =
 		        source[i].entry->work_known > *since ? source[i].entry->work_known : *since;
+	return s.amounts ? s.doubt / s.amounts : 0;
 }
 
-/* Share of the estimate that goes with the SM clock: not device memory, not the launch itself. */
+/*
+ * Share of the estimate that goes with the SM clock: not device memory, not the launch itself, and
+ * of the time that warps wait not what device memory takes to serve them.
+ */
 static float clock_share(const struct gw_estimate *e)
 {
-	double all = 0, memory = 0, floor_time = 0;
+	double with = 0, memory = 0, latency = 0, floor_time = 0;
 
 	for (unsigned i = 0; i < e->term_count; i++) {
 		const struct gw_term *t = &e->terms[i];
-		double cube = t->value * t->value * t->value;
 
-		if (!strcmp(t->name, "launch_floor"))
-			floor_time = gw_either(t->value, 0);
-		if (!t->resource || isnan(t->value))
+		if (isnan(t->value))
 			continue;
-		all += cube;
-		if (!strncmp(t->name, "dram", 4))
-			memory = fmax(memory, cube);
+		if (!strcmp(t->name, "launch_floor"))
+			floor_time = t->value;
+		else if (t->resource && !strncmp(t->name, "dram", 4))
+			memory = fmax(memory, t->value);
+		else if (t->resource && !strcmp(t->name, "latency"))
+			latency = t->value;
+		else if (t->resource)
+			with += t->value * t->value * t->value;
 	}
-	if (!(all > 0) || !(e->seconds > 0))
+	with += latency * latency * fmax(0, latency - memory);
+	if (!(with > 0) || !(e->seconds > 0))
 		return 0;
-	return (float)((1 - fmin(memory / all, 1)) * fmax(0, 1 - floor_time / e->seconds));
+	return (float)(with / (with + memory * memory * fmax(memory, latency)) *
+	               fmax(0, 1 - floor_time / e->seconds));
 }
 
 static struct gw_base estimate(const struct gw_predictor *p, const struct gw_entry *e,
@@ -322,7 +347,7 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 	struct gw_work work;
 
 	own_parts(e, known, &work, &b.known);
-	add_scaled(p, e, known, &work, &b.known);
+	b.doubt = (float)add_scaled(p, e, known, &work, &b.known);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		if (work.q[i].source > b.source)
 			b.source = (uint8_t)work.q[i].source;

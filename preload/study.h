@@ -9,6 +9,8 @@
 #ifndef GW_STUDY_H
 #define GW_STUDY_H
 
+#include "predictor/device.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +28,9 @@ enum {
 
 /** Start with nothing studied. */
 void gw_study_start(void);
+
+/** The GPU that launches run on, to stay as it is; NULL: nothing is known of it. */
+void gw_study_device(const struct gw_device *device);
 
 /** A launch of configuration @p config was met. Those met before any of theirs was timed come
  *  first. */

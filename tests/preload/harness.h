@@ -42,8 +42,16 @@ struct account {
 	uint64_t measured;    /**< launches with a time */
 	uint64_t cold_static; /**< launches of kernels never timed, predicted from their code */
 	uint64_t by_events, invalid, aggregated, no_call;
-	uint32_t degraded; /**< bit per enum gw_degraded */
-	uint32_t flags;    /**< of the header */
+	uint32_t degraded;            /**< bit per enum gw_degraded */
+	uint32_t flags;               /**< of the header */
+	unsigned clocks, slows;       /**< CLOCK and SLOW records */
+	struct gw_record_clock clock; /**< the last of them */
+	struct gw_record_slow slow;
+	uint64_t tiers[4];            /**< measured launches by enum gw_tier */
+	uint64_t early;               /**< of them predicted from more than was published by then */
+	uint64_t published, disorder; /**< PUBLISHED records; those that know no more than before */
+	uint64_t known;               /**< of the last of them */
+	uint64_t profile, profile_size; /**< bytes of PROFILE pieces; as they announce */
 	uint64_t counter[GW_COUNTERS];
 };
 

@@ -207,6 +207,52 @@ static void beside_capture(void)
 	printf("a graph: %d\n", graph != NULL);
 }
 
+/* Kernels of @p ns each for @p ms, one at a time. */
+static void spin_for(uint64_t ns, unsigned ms)
+{
+	void *params[] = {&ns};
+
+	for (unsigned i = 0; i < ms; i++) {
+		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+		CK(cuCtxSynchronize());
+		usleep(1000);
+	}
+}
+
+/* One configuration whose kernels take a third longer after a while. */
+static void slows_down(void)
+{
+	client_start();
+	client_kernel = client_function("spin");
+	spin_for(300000, 500);
+	spin_for(400000, 400);
+}
+
+/* Long enough for the clock to be looked at, the same all the time. */
+static void steady(void)
+{
+	client_start();
+	client_kernel = client_function("spin");
+	spin_for(200000, 500);
+}
+
+/* One kernel at ever larger grids. */
+static void grids(void)
+{
+	uint64_t ns = 200000;
+	void *params[] = {&ns};
+
+	client_start();
+	client_kernel = client_function("spin");
+	for (unsigned blocks = 8; blocks <= 64; blocks *= 2)
+		for (unsigned i = 0; i < 60; i++) {
+			CK(cuLaunchKernel(client_kernel, blocks, 1, 1, 32, 1, 1, 0, NULL, params,
+			                  NULL));
+			CK(cuCtxSynchronize());
+			usleep(1000);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
@@ -217,6 +263,9 @@ int main(int argc, char **argv)
 	        {"many", many},
 	        {"durations", durations},
 	        {"beside_capture", beside_capture},
+	        {"slows_down", slows_down},
+	        {"steady", steady},
+	        {"grids", grids},
 	        {NULL, NULL},
 	};
 
