@@ -4,10 +4,13 @@
 #include "preload/aggregate.h"
 #include "preload/arguments.h"
 #include "preload/clock.h"
+#include "preload/episodes.h"
+#include "preload/gpu_clock.h"
 #include "preload/injection.h"
 #include "preload/join.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/study.h"
 #include "preload/tables.h"
 
 #include <math.h>
@@ -191,6 +194,8 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
 {
+	if (e->stream)
+		gw_gpu_clock_used(gw_hot.shared->stream_slots[e->stream].device);
 	return (struct gw_record_launch){
 	        .stream = gw_stream_id(e->stream),
 	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
@@ -211,6 +216,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	r.config = config_of(e, &read);
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
+	gw_study_want(r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
 	if (read && isfinite(e->predicted)) {
@@ -252,6 +258,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (!n->config_id) {
 			n->config_id = gw_config_of(n->kernel, &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
+			gw_study_want(n->config_id);
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
@@ -304,9 +311,20 @@ static bool overlapped(const struct gw_activity *a)
 }
 
 /* All of it from the record, so that who reads the log can do the same. */
+/* What is known of the GPU's clocks while a launch ran. */
+static struct gw_clock_state clock_of(const struct gw_record_launch *r)
+{
+	uint64_t start = r->start_ns ? r->start_ns : r->call_ns;
+	struct gw_clock_state s;
+
+	gw_gpu_clock_at(gw_stream_device(r->stream), start, start + r->duration_ns, &s);
+	return s;
+}
+
 static void learn(struct gw_record_launch *r)
 {
 	const double seconds = (double)r->duration_ns * 1e-9;
+	struct gw_clock_state clock = clock_of(r);
 	struct gw_observation o = {
 	        .seconds = seconds,
 	        .exclusive = !(r->flags & GW_LAUNCH_OVERLAPPED),
@@ -315,9 +333,10 @@ static void learn(struct gw_record_launch *r)
 	        .high = (double)r->high * 1e-9,
 	        .tier = r->tier,
 	        .work = r->work,
-	        .sm_hz = NAN,
+	        .sm_hz = clock.sm_hz,
 	};
 
+	gw_episodes_launch(r, &clock);
 	score.measured++;
 	if (isfinite(o.predicted)) {
 		double error = fabs(o.predicted - seconds) / seconds;
@@ -347,6 +366,9 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		write(r);
 		return;
 	}
+	/* What was known of it at the call may have told more meanwhile: its code was read. */
+	if (isnan(r->predicted))
+		predict_late(r);
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
 		r->start_ns = a->start;
