@@ -204,6 +204,12 @@ static bool row_add(struct row *row, unsigned slot, double share)
 	return true;
 }
 
+static void note_rates(struct gw_attribution *a, const struct gw_sample *s)
+{
+	for (unsigned m = 0; m < a->metrics; m++)
+		a->peak[m] = fmax(a->peak[m], s->value[m] / (double)(s->end - s->begin));
+}
+
 /* Whose time a sample is. */
 static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s, struct row *row)
 {
@@ -272,12 +278,6 @@ static void join(struct gw_attribution *a, struct pending *p, const struct row *
 		row_add(&p->row, row->at[i], row->share[i]);
 	for (unsigned m = 0; m < a->metrics; m++)
 		p->row.value[m] += row->value[m];
-}
-
-static void note_rates(struct gw_attribution *a, const struct gw_sample *s)
-{
-	for (unsigned m = 0; m < a->metrics; m++)
-		a->peak[m] = fmax(a->peak[m], s->value[m] / (double)(s->end - s->begin));
 }
 
 static bool finite_sample(const struct gw_attribution *a, const struct gw_sample *s)

@@ -10,6 +10,7 @@
 #include "preload/injection.h"
 #include "preload/options.h"
 #include "preload/pipeline.h"
+#include "preload/pm.h"
 #include "preload/quiet.h"
 #include "preload/threads.h"
 #include "preload/watch.h"
@@ -103,8 +104,10 @@ static void at_exit(void)
 {
 	int expected = RUNNING;
 
-	if (still_ours() && atomic_compare_exchange_strong(&phase, &expected, FINISHED))
+	if (still_ours() && atomic_compare_exchange_strong(&phase, &expected, FINISHED)) {
+		gw_pm_stop();
 		gw_pipeline_finish();
+	}
 }
 
 /* After every exit handler: write down what was launched since, without CUDA or CUPTI. */

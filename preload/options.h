@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 enum gw_mode { GW_MODE_AUDIT, GW_MODE_COUNT, GW_MODE_OFF };
+enum gw_counters_mode { GW_COUNTERS_PM, GW_COUNTERS_OFF };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 
 struct gw_options {
@@ -14,6 +15,8 @@ struct gw_options {
 	enum gw_summary summary;
 	char out[4096];      /**< pattern of the log's name */
 	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
+	enum gw_counters_mode counters;
+	uint32_t budget;     /**< per cent of a CPU that counting may take */
 	uint64_t log_max;    /**< bytes */
 	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */

@@ -11,6 +11,7 @@
 #include "preload/cells.h"
 #include "preload/clock.h"
 #include "preload/code.h"
+#include "preload/counted.h"
 #include "preload/counters.h"
 #include "preload/degrade.h"
 #include "preload/drain.h"
@@ -21,6 +22,7 @@
 #include "preload/launches.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/pm.h"
 #include "preload/recycle.h"
 #include "preload/spawn.h"
 #include "preload/study.h"
@@ -134,8 +136,10 @@ static uint32_t cycle(bool last)
 		gw_activity_flush(last);
 		worker.flushed_ns = now;
 	}
+	gw_pm_tick(now, events);
 	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
 	gw_launches_measured(last);
+	gw_counted_tick(now, last);
 	gw_work_publish();
 	gw_cells_publish();
 	gw_recycle();
@@ -226,6 +230,8 @@ bool gw_pipeline_start(void)
 	gw_episodes_start();
 	gw_study_start();
 	gw_work_start();
+	gw_pm_start();
+	gw_counted_start();
 	gw_header_start();
 	return gw_spawn("gpuwatch", run);
 }
@@ -270,5 +276,6 @@ void gw_pipeline_abandon(void)
 {
 	gw_threads_abandon();
 	gw_spawn_forget();
+	gw_pm_abandon();
 	gw_log_abandon();
 }
