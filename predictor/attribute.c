@@ -14,6 +14,8 @@ _Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for mus
 #define CROSSING 256
 /* The share of a window's counts outside known kernels from which it is not ours to tell. */
 #define FOREIGN_SHARE 0.05
+/* After such a window, so many that give no chance to see it (no idle time) are set aside too. */
+#define SUSPICION 8
 /* How well a sample's ends are known in the kernels' clock, ns: a floor below every error. */
 #define CLOCK_ERROR 1000.0
 /* A count's error is judged against no less than this share of the highest rate seen: what a kernel
@@ -41,6 +43,7 @@ struct gw_attribution {
 	unsigned metrics;
 	uint32_t guard;
 	uint32_t windows;
+	unsigned suspicion;
 	struct slot slot[N];
 	unsigned slots;
 	double peak[GW_SAMPLE_METRICS]; /* highest rate of any sample, per ns */
@@ -218,7 +221,8 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s, 
 	row->count = 0;
 	memcpy(row->value, s->value, sizeof(row->value));
 	note_rates(a, s);
-	for (size_t i = first_run(a, s->begin); i < a->run_count && a->runs[i].start < s->end; i++) {
+	for (size_t i = first_run(a, s->begin); i < a->run_count && a->runs[i].start < s->end;
+	     i++) {
 		const struct gw_interval *r = &a->runs[i];
 		double share = share_of(r, s->begin, s->end);
 		unsigned slot;
@@ -288,10 +292,11 @@ static bool finite_sample(const struct gw_attribution *a, const struct gw_sample
 	return s->end > s->begin;
 }
 
-/* Did something count where nothing known ran? */
+/* Did something count where nothing known ran, or may it have, unseen? */
 static bool foreign(struct gw_attribution *a, const struct gw_sample *samples, size_t n)
 {
 	double all[GW_SAMPLE_METRICS] = {0}, outside[GW_SAMPLE_METRICS] = {0};
+	bool idle = false;
 
 	for (size_t i = 1; i < n; i++) {
 		const struct gw_sample *s = &samples[i];
@@ -300,15 +305,21 @@ static bool foreign(struct gw_attribution *a, const struct gw_sample *samples, s
 		for (size_t k = first_run(a, s->begin);
 		     !inside && k < a->run_count && a->runs[k].start < s->end + CROSSING; k++)
 			inside = a->runs[k].end + (uint64_t)CLOCK_ERROR > s->begin;
+		idle |= !inside;
 		for (unsigned m = 0; m < a->metrics && finite_sample(a, s); m++) {
 			all[m] += s->value[m];
 			outside[m] += inside ? 0 : s->value[m];
 		}
 	}
 	for (unsigned m = 0; m < a->metrics; m++)
-		if (a->guard >> m & 1 && outside[m] > FOREIGN_SHARE * all[m])
+		if (a->guard >> m & 1 && outside[m] > FOREIGN_SHARE * all[m]) {
+			a->suspicion = SUSPICION;
 			return true;
-	return false;
+		}
+	if (!a->suspicion)
+		return false;
+	a->suspicion--;
+	return !idle;
 }
 
 /* How long the launches of each configuration take. */
@@ -326,9 +337,9 @@ static void count_durations(struct gw_attribution *a, uint64_t begin, uint64_t e
 	}
 }
 
-enum gw_window_fate gw_attribution_window(struct gw_attribution *a,
-                                          const struct gw_sample *samples, size_t sample_count,
-                                          struct gw_interval *runs, size_t run_count)
+enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct gw_sample *samples,
+                                          size_t sample_count, struct gw_interval *runs,
+                                          size_t run_count)
 {
 	struct pending alone = {.any = false};
 	struct row row;
@@ -345,8 +356,8 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a,
 		return GW_WINDOW_FOREIGN;
 	a->windows++;
 	for (size_t i = 1; i < sample_count; i++) {
-		enum touched what = finite_sample(a, &samples[i]) ? row_of(a, &samples[i], &row)
-		                                                  : UNTELLABLE;
+		enum touched what =
+		        finite_sample(a, &samples[i]) ? row_of(a, &samples[i], &row) : UNTELLABLE;
 
 		if (i > 1 && samples[i].begin != samples[i - 1].end)
 			flush(a, &alone); /* a gap: what was lost there is not known */
@@ -475,7 +486,7 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, unsigned
 		model_errors(a, s, m, x, inverse, by_rows);
 	for (unsigned i = 0; i < a->slots; i++) {
 		struct gw_counted *c = &a->solved[i];
-		bool told = ok && s->gram[i * a->slots + i] > 0 && a->slot[i].launches >= 1;
+		bool told = ok && s->gram[i * a->slots + i] > 0 && a->slot[i].launches > 0.999;
 
 		c->launches = a->slot[i].launches;
 		c->value[m] = told ? x[i] : NAN;
@@ -500,8 +511,7 @@ void gw_attribution_solve(struct gw_attribution *a)
 	free(by_windows);
 }
 
-uint32_t gw_attribution_get(const struct gw_attribution *a, unsigned index,
-                            struct gw_counted *out)
+uint32_t gw_attribution_get(const struct gw_attribution *a, unsigned index, struct gw_counted *out)
 {
 	if (index >= a->solved_count)
 		return 0;

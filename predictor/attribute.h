@@ -5,10 +5,10 @@
  *
  * Each sample says what was counted in a stretch of time; each launch that overlaps it has a share
  * in that, in proportion to the part of its time that falls into the stretch. Samples that only
- * launches of one configuration touch are taken together, so that for a launch with idle time around
- * it no assumption is left. Everything goes into one system of equations per set of metrics, over as
- * many windows as there are, which is solved without negative unknowns: kernels shorter than a
- * sample come out of many launches. What the equations can't tell apart stays unknown.
+ * launches of one configuration touch are taken together, so that for a launch with idle time
+ * around it no assumption is left. Everything goes into one system of equations per set of metrics,
+ * over as many windows as there are, which is solved without negative unknowns: kernels shorter
+ * than a sample come out of many launches. What the equations can't tell apart stays unknown.
  *
  * Never credited to a kernel: samples touched by a copy or memset, by kernels of different
  * configurations that ran at the same time, by a kernel of unknown configuration; and windows in
@@ -24,9 +24,9 @@
 #include <stdint.h>
 
 enum {
-	GW_SAMPLE_METRICS = 12,     /**< most metrics of a set */
-	GW_ATTRIBUTE_CONFIGS = 64,  /**< configurations that are solved for at a time */
-	GW_ATTRIBUTE_GROUPS = 4,    /**< parts that the windows are dealt to, for the spread */
+	GW_SAMPLE_METRICS = 12,    /**< most metrics of a set */
+	GW_ATTRIBUTE_CONFIGS = 64, /**< configurations that are solved for at a time */
+	GW_ATTRIBUTE_GROUPS = 4,   /**< parts that the windows are dealt to, for the spread */
 };
 
 /** What was counted from @p begin to @p end (ns, the kernels' clock). */
@@ -58,27 +58,26 @@ struct gw_counted {
 struct gw_attribution;
 
 /**
- * Nothing known yet of a set of @p metrics metrics. @p guard: bit per metric that no GPU counts while
- * it is idle; what they count outside kernels betrays other work. NULL when memory is out.
+ * Nothing known yet of a set of @p metrics metrics. @p guard: bit per metric that no GPU counts
+ * while it is idle; what they count outside kernels betrays other work. NULL when memory is out.
  */
 struct gw_attribution *gw_attribution_new(unsigned metrics, uint32_t guard);
 void gw_attribution_free(struct gw_attribution *a);
 
 /**
- * Take in a window: @p samples in order of time, @p runs everything that ran on that GPU between the
- * first one's begin and the last one's end (sorted here). The first sample is left out: it
+ * Take in a window: @p samples in order of time, @p runs everything that ran on that GPU between
+ * the first one's begin and the last one's end (sorted here). The first sample is left out: it
  * reaches back before the window.
  */
-enum gw_window_fate gw_attribution_window(struct gw_attribution *a,
-                                          const struct gw_sample *samples, size_t sample_count,
-                                          struct gw_interval *runs, size_t run_count);
+enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct gw_sample *samples,
+                                          size_t sample_count, struct gw_interval *runs,
+                                          size_t run_count);
 
 /** Solve for all that was taken in; costs up to some ten milliseconds. */
 void gw_attribution_solve(struct gw_attribution *a);
 
 /** Configuration number @p index (0, 1, …) of those solved for, and its counts; 0: no more. */
-uint32_t gw_attribution_get(const struct gw_attribution *a, unsigned index,
-                            struct gw_counted *out);
+uint32_t gw_attribution_get(const struct gw_attribution *a, unsigned index, struct gw_counted *out);
 
 /** How far a count with a relative error of @p error may be trusted, 0 to 1: 1 / (1 + 10 error). */
 float gw_counted_confidence(double error);

@@ -275,7 +275,8 @@ static void decode(const CUpti_ActivityKernel10 *k, struct gw_activity *a)
 		a->device_launched = k->isDeviceLaunched != 0;
 }
 
-/* Of copies and memsets only when and where: the beginning of these records is alike in all versions. */
+/* Of copies and memsets only when and where: the beginning of these records is alike in all
+ * versions. */
 static bool copy(const CUpti_Activity *record)
 {
 	switch (record->kind) {

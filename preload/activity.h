@@ -47,8 +47,8 @@ void gw_activity_context_going(void);
 void gw_activity_flush(bool all);
 
 /**
- * Call @p take for every kernel's record received since; returns their number. Copies and memsets go
- * to gw_counted_copy. Worker only.
+ * Call @p take for every kernel's record received since; returns their number. Copies and memsets
+ * go to gw_counted_copy. Worker only.
  */
 uint64_t gw_activity_take(void (*take)(const struct gw_activity *record));
 

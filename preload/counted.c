@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counted.h"
 
+#include "preload/gpu_clock.h"
 #include "preload/pm.h"
 #include "preload/state.h"
 #include "preload/tables.h"
@@ -20,6 +21,8 @@ enum {
 
 /* Counts with a larger relative error are kept back. */
 static const double WORST = 0.25;
+/* Share of the GPU's time that other processes have from which samples are theirs as well. */
+static const double OTHERS = 0.02;
 
 static const struct {
 	enum gw_work_field field; /* GW_WORK_FIELDS: the clock */
@@ -160,11 +163,17 @@ static void solve(struct set *s, unsigned number, uint64_t now)
 static void take(unsigned index)
 {
 	struct gw_pm_window *w = gw_pm_window(index);
+	struct gw_clock_state clock;
 	struct gw_attribution *a;
 	struct set *s;
 
 	if (!w->count || w->device >= DEVICES)
 		return;
+	gw_gpu_clock_at((int)w->device, w->sample[0].begin, w->end, &clock);
+	if (clock.others > OTHERS) {
+		gw_count(GW_COUNTER_pm_foreign, 1);
+		return;
+	}
 	if (windows[index].lost || dropped() != windows[index].dropped) {
 		gw_count(GW_COUNTER_pm_incomplete, 1);
 		return;

@@ -38,8 +38,7 @@ const char *gw_cupti_chip(size_t device, CUptiResult *why);
  * takes several passes is made, and says so.
  */
 CUptiResult gw_cupti_set_make(struct gw_cupti_set *set, CUpti_ProfilerType type, const char *chip,
-                              const uint8_t *availability, const char *const *names,
-                              size_t count);
+                              const uint8_t *availability, const char *const *names, size_t count);
 
 /** The metrics' values in sample or range @p index of collected @p data, one per name. */
 CUptiResult gw_cupti_set_values(const struct gw_cupti_set *set, const uint8_t *data, size_t size,

@@ -13,8 +13,8 @@ enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 struct gw_options {
 	enum gw_mode mode; /**< OFF also when GPUWATCH_DISABLE is set */
 	enum gw_summary summary;
-	char out[4096];      /**< pattern of the log's name */
-	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
+	char out[4096];   /**< pattern of the log's name */
+	char cupti[4096]; /**< path of libcupti; empty: look for it; "none": do not use it */
 	enum gw_counters_mode counters;
 	uint32_t budget;     /**< per cent of a CPU that counting may take */
 	uint64_t log_max;    /**< bytes */

@@ -116,8 +116,7 @@ CUptiResult gw_pm_end(struct gw_pm_sampler *s)
 static CUptiResult read_one(const struct gw_pm_sampler *s, size_t index, struct gw_sample *out)
 {
 	PARAMS(CUpti_PmSampling_CounterData_GetSampleInfo, info, .pPmSamplingObject = s->object,
-	       .pCounterDataImage = s->data, .counterDataImageSize = s->size,
-	       .sampleIndex = index);
+	       .pCounterDataImage = s->data, .counterDataImageSize = s->size, .sampleIndex = index);
 	CUptiResult r = gw_cupti.cuptiPmSamplingCounterDataGetSampleInfo(&info);
 
 	if (r != CUPTI_SUCCESS)

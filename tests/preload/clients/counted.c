@@ -2,7 +2,8 @@
 /*
  * Kernels of known lengths, again and again, for as long as its argument says (ms): long and short
  * ones with and without time between them, and what its second argument adds: `overlap`, two
- * streams at once; `exit`, another thread ends the program; `fork`, a child does too.
+ * streams at once; `idle`, none so long that it fills a window; `exit`, another thread ends the
+ * program; `fork`, a child does too.
  */
 #include "client.h"
 
@@ -24,7 +25,7 @@ static void launch(unsigned which, unsigned blocks, CUstream stream)
 	CK(cuLaunchKernel(kernels[which], blocks, 1, 1, 128, 1, 1, 0, stream, NULL, NULL));
 }
 
-static void once(CUstream other, bool overlap, unsigned i)
+static void once(CUstream other, bool overlap, bool idle, unsigned i)
 {
 	launch(0, 100, NULL);
 	launch(2, 7, NULL);
@@ -36,7 +37,7 @@ static void once(CUstream other, bool overlap, unsigned i)
 	launch(1, 20, NULL);
 	if (i % 2)
 		launch(3, 3, NULL);
-	if (i % 16 == 0)
+	if (i % 16 == 0 && !idle)
 		launch(4, 900, NULL);
 	CK(cuStreamSynchronize(NULL));
 	if (overlap) { /* nobody's to tell: two kernels at once */
@@ -75,7 +76,7 @@ int main(int argc, char **argv)
 		            (double)(now.tv_nsec - begin.tv_nsec) * 1e-9 >
 		    seconds)
 			break;
-		once(other, !strcmp(how, "overlap"), i);
+		once(other, !strcmp(how, "overlap"), !strcmp(how, "idle"), i);
 	}
 	if (!strcmp(how, "fork") && !fork())
 		exit(0);
