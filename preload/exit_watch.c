@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/exit_watch.h"
 
+#include "preload/deep.h"
 #include "preload/pm.h"
 
 #include <pthread.h>
@@ -19,6 +20,7 @@ static void leaving(void *unused)
 {
 	(void)unused;
 	gw_pm_stop();
+	gw_deep_stop();
 }
 
 /*

@@ -407,7 +407,7 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 
 	if (launches)
 		atomic_store(&pm.busy_ns, now_ns);
-	if (seen.decided || gw_options.counters == GW_COUNTERS_OFF || !gw_options.budget ||
+	if (seen.decided || gw_options.counters != GW_COUNT_PM || !gw_options.budget ||
 	    !gw_activity_on())
 		return;
 	if (!seen.first_ns)

@@ -4,16 +4,13 @@
  * for the metric's name (below); spread evenly over its time. A sample is what the kernels that
  * overlap it count there. So every sum is known, and a test can ask for it.
  */
-#include "cupti_si.h"
+#include "cupti_counters.h"
 #include <cupti_pmsampling.h>
-#include <cupti_profiler_host.h>
-#include <cupti_profiler_target.h>
-#include <cupti_target.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { METRICS = 32, RUNS = 1 << 16, MAGIC = 0x504d5331 };
+enum { RUNS = 1 << 16, MAGIC = 0x504d5331 };
 
 /* Metrics of this chip: what a warp counts of each; NAN: cycles of a clock of 1.5 GHz. */
 static const struct {
@@ -26,11 +23,7 @@ static const struct {
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
 
-/* Configuration images and counter data are opaque to the client: here they are these. */
-struct image {
-	uint32_t magic, count;
-	uint8_t metric[METRICS];
-};
+/* Counter data is opaque to the client: here it is this. */
 struct data {
 	uint32_t magic, room, count;
 	struct {
@@ -38,12 +31,9 @@ struct data {
 		double value[KNOWN];
 	} sample[];
 };
-struct CUpti_Profiler_Host_Object {
-	struct image image;
-};
 struct CUpti_PmSampling_Object {
 	bool enabled, configured, started, overflowed;
-	struct image image;
+	struct sc_config config;
 	uint64_t interval, begin, end;
 	unsigned windows;
 };
@@ -71,20 +61,7 @@ void sc_pm_kernel(const struct si_execution *execution)
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- the chip and its metrics ------------------------------------------------------------- */
-
-SC_API cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params *p)
-{
-	SC_ENTER();
-	return p ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
-}
-
-SC_API cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *p)
-{
-	SC_ENTER();
-	p->pChipName = "STANDIN";
-	return CUPTI_SUCCESS;
-}
+/* ---- what there is to sample --------------------------------------------------------------- */
 
 SC_API cuptiPmSamplingGetCounterAvailability(CUpti_PmSampling_GetCounterAvailability_Params *p)
 {
@@ -100,94 +77,22 @@ SC_API cuptiPmSamplingGetCounterAvailability(CUpti_PmSampling_GetCounterAvailabi
 	return CUPTI_SUCCESS;
 }
 
-SC_API cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *p)
+int sc_pm_metric(const char *name)
 {
-	SC_ENTER();
-	if (!p->pChipName || strcmp(p->pChipName, "STANDIN") != 0)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	p->pHostObject = calloc(1, sizeof *p->pHostObject);
-	if (!p->pHostObject)
-		return CUPTI_ERROR_OUT_OF_MEMORY;
-	p->pHostObject->image.magic = MAGIC;
-	return CUPTI_SUCCESS;
-}
-
-SC_API cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params *p)
-{
-	SC_ENTER();
-	free(p->pHostObject);
-	return CUPTI_SUCCESS;
-}
-
-static int metric_of(const char *name)
-{
-	const char *refused = getenv("STANDIN_PM_REFUSE");
 	for (int i = 0; i < KNOWN; i++)
 		if (!strcmp(known[i].name, name))
-			return refused && !strcmp(refused, name) ? -1 : i;
+			return i;
 	return -1;
 }
 
-SC_API cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params *p)
+bool sc_pm_value(const uint8_t *bytes, size_t index, const char *name, double *value)
 {
-	SC_ENTER();
-	for (size_t i = 0; i < p->numMetrics; i++) {
-		struct image *image = &p->pHostObject->image;
-		int metric = metric_of(p->ppMetricNames[i]);
-		if (metric < 0 || image->count == METRICS)
-			return CUPTI_ERROR_INVALID_METRIC_NAME;
-		image->metric[image->count++] = (uint8_t)metric;
-	}
-	return CUPTI_SUCCESS;
-}
-
-SC_API cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSize_Params *p)
-{
-	SC_ENTER();
-	p->configImageSize = sizeof(struct image);
-	return CUPTI_SUCCESS;
-}
-
-SC_API cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params *p)
-{
-	SC_ENTER();
-	if (p->configImageSize < sizeof(struct image))
-		return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
-	memcpy(p->pConfigImage, &p->pHostObject->image, sizeof(struct image));
-	return CUPTI_SUCCESS;
-}
-
-static size_t passes_of(const struct image *image)
-{
-	size_t width = (size_t)sc_driver()->env_u64("STANDIN_PM_WIDTH", 8);
-	return (image->count + width - 1) / width;
-}
-
-SC_API cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_Params *p)
-{
-	struct image image;
-	SC_ENTER();
-	if (p->configImageSize < sizeof image)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	memcpy(&image, p->pConfigImage, sizeof image);
-	p->numOfPasses = passes_of(&image);
-	return CUPTI_SUCCESS;
-}
-
-SC_API
-cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *p)
-{
-	const struct data *data = (const struct data *)(const void *)p->pCounterDataImage;
-	SC_ENTER();
-	if (data->magic != MAGIC || p->rangeIndex >= data->count)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	for (size_t i = 0; i < p->numMetrics; i++) {
-		int metric = metric_of(p->ppMetricNames[i]);
-		if (metric < 0)
-			return CUPTI_ERROR_INVALID_METRIC_NAME;
-		p->pMetricValues[i] = data->sample[p->rangeIndex].value[metric];
-	}
-	return CUPTI_SUCCESS;
+	const struct data *data = (const struct data *)(const void *)bytes;
+	int metric = sc_pm_metric(name);
+	if (data->magic != MAGIC || index >= data->count || metric < 0)
+		return false;
+	*value = data->sample[index].value[metric];
+	return true;
 }
 
 /* ---- the sampler -------------------------------------------------------------------------- */
@@ -215,13 +120,13 @@ SC_API cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params *p)
 {
 	SC_ENTER();
 	if (p->pPmSamplingObject != &sampler || !sampler.enabled ||
-	    p->configSize < sizeof(struct image))
+	    p->configSize < sizeof(struct sc_config))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (option("STANDIN_PM_NO_TIMER") &&
 	    p->triggerMode == CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL)
 		return CUPTI_ERROR_NOT_SUPPORTED;
-	memcpy(&sampler.image, p->pConfig, sizeof(struct image));
-	if (passes_of(&sampler.image) != 1)
+	memcpy(&sampler.config, p->pConfig, sizeof(struct sc_config));
+	if (sampler.config.magic != SC_CONFIG_MAGIC || sampler.config.passes != 1)
 		return CUPTI_ERROR_NOT_SUPPORTED;
 	sampler.interval = p->samplingInterval;
 	if (p->triggerMode == CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL)
@@ -318,8 +223,8 @@ SC_API cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 			continue;
 		data->sample[data->count].begin = at + skew;
 		data->sample[data->count].end = at + sampler.interval + skew;
-		for (uint32_t i = 0; i < sampler.image.count; i++) {
-			int metric = sampler.image.metric[i];
+		for (uint32_t i = 0; i < sampler.config.count; i++) {
+			int metric = sampler.config.metric[i];
 			data->sample[data->count].value[metric] =
 			        counted(metric, at, at + sampler.interval);
 		}

@@ -131,7 +131,7 @@ static bool knows(unsigned blocks, unsigned field)
 
 static void counts_are_what_kernels_count(void **state)
 {
-	struct outcome *o = counted("5000", "", NULL, NULL);
+	struct outcome *o = counted("8000", "", NULL, NULL);
 	unsigned off, n = values(0.03, &off);
 
 	(void)state;
@@ -237,7 +237,7 @@ static void clocks_some_microseconds_apart_are_within_the_stated_error(void **st
 
 static void a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same(void **state)
 {
-	struct outcome *o = counted("4000", "", "STANDIN_PM_WIDTH=3", "STANDIN_PM_NO_TIMER=1");
+	struct outcome *o = counted("4000", "", "STANDIN_METRICS=3", "STANDIN_PM_NO_TIMER=1");
 	unsigned off;
 
 	(void)state;
