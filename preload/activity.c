@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/activity.h"
 
+#include "preload/counted.h"
 #include "preload/cupti.h"
 #include "preload/degrade.h"
 #include "preload/dl.h"
 #include "preload/injection.h"
+#include "preload/pm.h"
 #include "preload/state.h"
 
 #include <dlfcn.h>
@@ -223,6 +225,18 @@ void gw_activity_context_going(void)
 		gw_cupti.cuptiActivityFlushAll(0);
 }
 
+void gw_activity_copies(bool on)
+{
+	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
+	                                           CUPTI_ACTIVITY_KIND_MEMSET};
+
+	for (size_t i = 0; i < 2 && gw_activity_on(); i++)
+		if (on)
+			gw_cupti.cuptiActivityEnable(kinds[i]);
+		else
+			gw_cupti.cuptiActivityDisable(kinds[i]);
+}
+
 void gw_activity_flush(bool all)
 {
 	if (gw_activity_on())
@@ -261,6 +275,28 @@ static void decode(const CUpti_ActivityKernel10 *k, struct gw_activity *a)
 		a->device_launched = k->isDeviceLaunched != 0;
 }
 
+/* Of copies and memsets only when and where: the beginning of these records is alike in all
+ * versions. */
+static bool copy(const CUpti_Activity *record)
+{
+	switch (record->kind) {
+	case CUPTI_ACTIVITY_KIND_MEMCPY: {
+		const CUpti_ActivityMemcpy6 *c = (const CUpti_ActivityMemcpy6 *)record;
+
+		gw_counted_copy(c->deviceId, c->start, c->end);
+		return true;
+	}
+	case CUPTI_ACTIVITY_KIND_MEMSET: {
+		const CUpti_ActivityMemset4 *c = (const CUpti_ActivityMemset4 *)record;
+
+		gw_counted_copy(c->deviceId, c->start, c->end);
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
 static uint64_t walk(int at, void (*take)(const struct gw_activity *))
 {
 	uint8_t *buffer = (uint8_t *)pool.memory + (size_t)at * BUFFER_SIZE;
@@ -271,6 +307,8 @@ static uint64_t walk(int at, void (*take)(const struct gw_activity *))
 	       CUPTI_SUCCESS) {
 		struct gw_activity a;
 
+		if (copy(record))
+			continue;
 		if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
 		    record->kind != CUPTI_ACTIVITY_KIND_KERNEL)
 			continue;
@@ -307,6 +345,7 @@ static void yield(void)
 	atomic_store(&pool.foreign, 1); /* we ourselves go past our wrapper */
 	if (!gw_activity_on())
 		return;
+	gw_pm_stop();
 	atomic_store(&pool.until, UINT64_MAX); /* while our last records come */
 	atomic_store(&pool.on, 0);
 	gw_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);

@@ -46,8 +46,14 @@ void gw_activity_context_going(void);
 /** Ask for the records of finished kernels (@p all: of unfinished buffers too). Worker only. */
 void gw_activity_flush(bool all);
 
-/** Call @p take for every record received since; returns their number. Worker only. */
+/**
+ * Call @p take for every kernel's record received since; returns their number. Copies and memsets
+ * go to gw_counted_copy. Worker only.
+ */
 uint64_t gw_activity_take(void (*take)(const struct gw_activity *record));
+
+/** Have records of copies and memsets too, or no more. Any thread. */
+void gw_activity_copies(bool on);
 
 /** Our stand-in for a function of libcupti, NULL for every other name. */
 void *gw_activity_wrapper_of(const char *name);

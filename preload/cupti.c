@@ -127,6 +127,7 @@ bool gw_cupti_open(char *why, size_t size)
 		return false;                                                                      \
 	}
 #include "preload/cupti.def"
+#include "preload/cupti_counters.def"
 #undef CUPTI
 	if (gw_cupti.cuptiGetVersion(&gw_cupti.version) != CUPTI_SUCCESS ||
 	    gw_cupti.version < VERSION_MIN) {

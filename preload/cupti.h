@@ -21,6 +21,7 @@
 struct gw_cupti {
 #define CUPTI(symbol, need) __typeof__(symbol) *symbol;
 #include "preload/cupti.def"
+#include "preload/cupti_counters.def"
 #undef CUPTI
 	uint32_t version; /**< cuptiGetVersion, 0 when none was found */
 };

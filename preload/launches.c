@@ -4,6 +4,7 @@
 #include "preload/aggregate.h"
 #include "preload/arguments.h"
 #include "preload/clock.h"
+#include "preload/counted.h"
 #include "preload/episodes.h"
 #include "preload/gpu_clock.h"
 #include "preload/injection.h"
@@ -402,6 +403,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
 		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
+		gw_counted_kernel(a->device, r->config, a->start, a->end);
 	} else {
 		r->flags |= GW_LAUNCH_EVENTS;
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
@@ -441,6 +443,8 @@ static void uncalled(const struct gw_activity *a)
 
 	configure_new();
 	gw_count(GW_COUNTER_activity_unmatched, 1);
+	if (a->start)
+		gw_counted_kernel(a->device, r.config, a->start, a->end);
 	if (!a->device_launched && !record_unpaired(r.config, a->graph != 0))
 		return;
 	if (a->end > a->start && a->start) {

@@ -11,6 +11,7 @@
 #include "preload/injection.h"
 #include "preload/options.h"
 #include "preload/pipeline.h"
+#include "preload/pm.h"
 #include "preload/quiet.h"
 #include "preload/threads.h"
 #include "preload/watch.h"
@@ -105,6 +106,7 @@ static void at_exit(void)
 	int expected = RUNNING;
 
 	if (still_ours() && atomic_compare_exchange_strong(&phase, &expected, FINISHED)) {
+		gw_pm_stop();
 		gw_deep_stop();
 		gw_pipeline_finish();
 	}

@@ -16,6 +16,7 @@ struct gw_options {
 	enum gw_count_by counters; /**< how work is counted */
 	char out[4096];            /**< pattern of the log's name */
 	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
+	uint32_t budget;     /**< per cent of a CPU that sampling may take */
 	char profile[4096];  /**< device profile, a file or a folder; empty: the usual places */
 	uint64_t log_max;    /**< bytes */
 	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */

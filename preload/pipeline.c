@@ -11,6 +11,7 @@
 #include "preload/cells.h"
 #include "preload/clock.h"
 #include "preload/code.h"
+#include "preload/counted.h"
 #include "preload/counters.h"
 #include "preload/deep.h"
 #include "preload/degrade.h"
@@ -22,6 +23,7 @@
 #include "preload/launches.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/pm.h"
 #include "preload/profile.h"
 #include "preload/recycle.h"
 #include "preload/spawn.h"
@@ -144,8 +146,10 @@ static uint32_t cycle(bool last)
 	gw_study_run(look_after, last);
 	gw_deep_tick();
 	gw_work_publish();
+	gw_pm_tick(now, events);
 	if (last || !gw_study_holds())
 		take_times(now, last);
+	gw_counted_tick(now, last);
 	gw_work_publish();
 	gw_cells_publish();
 	gw_recycle();
@@ -237,6 +241,8 @@ bool gw_pipeline_start(void)
 	gw_deep_start();
 	gw_study_start();
 	gw_work_start();
+	gw_pm_start();
+	gw_counted_start();
 	gw_device_profile_start();
 	gw_header_start();
 	return gw_spawn("gpuwatch", run);
@@ -282,5 +288,6 @@ void gw_pipeline_abandon(void)
 {
 	gw_threads_abandon();
 	gw_spawn_forget();
+	gw_pm_abandon();
 	gw_log_abandon();
 }
