@@ -125,6 +125,7 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 		recent[at].key = key;
 		recent[at].config = config_look_up(e);
 	}
+	*read = (e->flags & GW_EVENT_PREDICTED) != 0;
 	return recent[at].config;
 }
 
@@ -170,10 +171,11 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
                       uint32_t graph)
 {
 	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
-	bool covered = gw_activity_covers(e->ticks);
+	bool correlated = (e->flags & GW_EVENT_CORRELATED) != 0;
+	bool covered = gw_activity_covers(e->ticks, correlated);
 
-	if (e->flags & GW_EVENT_CORRELATED && covered)
-		gw_join_wait(GW_JOIN_CORRELATION, 0, e->config, r);
+	if (correlated && covered)
+		gw_join_wait(GW_JOIN_CORRELATION, gw_join_correlation_key(e->config), e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
 		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
 	else if (graph && covered)
@@ -370,6 +372,17 @@ static void unmatched(struct gw_record_launch *r)
 		write(r);
 }
 
+/*
+ * Where measuring begins and ends while the program launches, the last launches before that and
+ * after have records too, but are not known to: they are logged without a time.
+ */
+static bool on_edge(const struct gw_activity *a)
+{
+	if (gw_options.mode == GW_MODE_WATCH)
+		return true;
+	return !gw_activity_plain() && !gw_injection_active() && !a->device_launched;
+}
+
 /* A kernel that no call of ours launched: by the device, or inside an unlisted graph node. */
 static void uncalled(const struct gw_activity *a)
 {
@@ -383,6 +396,10 @@ static void uncalled(const struct gw_activity *a)
 	        .high = NAN,
 	};
 
+	if (on_edge(a)) {
+		gw_count(GW_COUNTER_edge_records, 1);
+		return;
+	}
 	gw_count(GW_COUNTER_activity_unmatched, 1);
 	if (!a->device_launched && !record_unpaired(r.config, a->graph != 0))
 		return;

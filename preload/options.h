@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum gw_mode { GW_MODE_AUDIT, GW_MODE_COUNT, GW_MODE_OFF };
+enum gw_mode { GW_MODE_AUDIT, GW_MODE_WATCH, GW_MODE_COUNT, GW_MODE_OFF };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 
 struct gw_options {
@@ -17,6 +17,7 @@ struct gw_options {
 	uint64_t log_max;    /**< bytes */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
+	uint32_t budget;     /**< percent of the process's time that windows and counters may cost */
 	char rejected[160];  /**< what was not understood, for one warning; empty when all was */
 };
 extern struct gw_options gw_options;

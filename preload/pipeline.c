@@ -23,6 +23,7 @@
 #include "preload/summary.h"
 #include "preload/tables.h"
 #include "preload/threads.h"
+#include "preload/windows.h"
 #include "predictor/predictor.h"
 
 #include <fcntl.h>
@@ -103,23 +104,30 @@ static uint32_t cycle(bool last)
 {
 	uint64_t now = gw_now_ns();
 	uint32_t events;
+	bool ended;
 
 	atomic_fetch_add_explicit(&gw_hot.round, 1, memory_order_relaxed);
 	gw_clock_update();
 	gw_threads_spare();
 	if (!worker.begun && gw_drain_pending())
 		begin();
-	if (!worker.begun)
+	if (!worker.begun) {
+		if (gw_windows_tick(false))
+			gw_windows_close();
 		return 0;
+	}
 	/* Launches first: they are predicted from what is known before the next records. */
 	events = gw_drain(gw_launch_event);
 	gw_tables_write_news();
-	if (last || flush_due(now)) {
-		gw_activity_flush(last);
+	ended = !last && gw_windows_tick(events != 0);
+	if (last || ended || flush_due(now)) {
+		gw_activity_flush(last || ended);
 		worker.flushed_ns = now;
 	}
-	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
-	gw_launches_measured(last);
+	gw_activity_take(gw_launch_record);
+	gw_launches_measured(last || ended);
+	if (ended)
+		gw_windows_close();
 	gw_cells_publish();
 	gw_recycle();
 	gw_aggregate_tick(now, last);
@@ -177,12 +185,13 @@ static void *run(void *unused)
 		idle = cycle(false) ? 0 : idle + 1;
 		pthread_mutex_lock(&worker.lock);
 		if (!worker.finish)
-			wait_for(idle > 100 ? IDLE_MS : WAKE_MS);
+			wait_for(gw_windows_pause(idle > 100 ? IDLE_MS : WAKE_MS));
 		if (idle % ALONE_ROUNDS == ALONE_ROUNDS - 1 && last_one_left())
 			worker.finish = true;
 	}
 	pthread_mutex_unlock(&worker.lock);
 	cycle(true);
+	gw_windows_over();
 	if (worker.begun) {
 		uint64_t totals[GW_COUNTERS];
 
@@ -196,7 +205,7 @@ static void *run(void *unused)
 	return NULL;
 }
 
-bool gw_pipeline_start(void)
+bool gw_pipeline_start(bool forbidden)
 {
 	sigset_t all, before;
 	int failed;
@@ -211,6 +220,7 @@ bool gw_pipeline_start(void)
 	gw_arguments_start();
 	gw_code_start();
 	gw_header_start();
+	gw_windows_start(forbidden);
 	/* The program's signals are the program's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -219,6 +229,11 @@ bool gw_pipeline_start(void)
 	if (!failed)
 		pthread_detach(worker.thread);
 	return !failed;
+}
+
+void gw_pipeline_wake(void)
+{
+	pthread_cond_signal(&worker.wake);
 }
 
 void gw_pipeline_finish(void)

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A window is charged whole: from the begin of attaching to the end of detaching the program may
+ * have stood still, so no more than that can have been lost. The pause after it makes that the
+ * budget's share of the time. How long is measured follows what attaching and detaching took.
+ */
+#include "preload/windows.h"
+
+#include "preload/activity.h"
+#include "preload/attach.h"
+#include "preload/clock.h"
+#include "preload/degrade.h"
+#include "preload/foreign.h"
+#include "preload/injection.h"
+#include "preload/join.h"
+#include "preload/options.h"
+#include "preload/pipeline.h"
+#include "preload/state.h"
+
+#include <time.h>
+
+#define MS UINT64_C(1000000)
+
+static const uint64_t FIRST_NS = 40 * MS;    /* what a window is taken to cost before the first */
+static const uint64_t MEASURE_MIN_NS = 5 * MS, MEASURE_MAX_NS = 100 * MS;
+static const uint64_t DRAIN_NS = 1000 * MS;  /* how long kernels of a window are waited for … */
+static const uint64_t YIELD_NS = 50 * MS;    /* … and how long while another tool waits for us */
+static const uint64_t REST_NS = 1000 * MS;   /* from its going to our coming back */
+static const uint64_t RETRY_MIN_NS = 1000 * MS, RETRY_MAX_NS = 60000 * MS;
+
+enum { YIELD_WAIT_MS = 1000, OPEN_ROUND_MS = 2 };
+
+enum state {
+	NEVER,   /* there are none */
+	WAITING, /* mode audit: for the first context */
+	CLOSED,  /* to be opened at `due` */
+	OPEN,    /* to be ended at `due` */
+	ENDING,  /* nothing new is recorded; what was launched is waited for, until `due` */
+};
+
+/* The worker's, but for the first attaching in mode audit, which ends with the state. */
+static struct {
+	_Atomic int state;           /* enum state */
+	uint64_t due, opened, ended; /* steady ns */
+	uint64_t measure;            /* how long the next is to measure */
+	uint64_t retry;              /* pause after the next attempt that fails */
+	uint32_t dice;
+	bool by_events; /* the open one times by event pairs */
+	bool useless;   /* libcupti can't be used */
+	bool put_off;   /* counted for the one that is due */
+	bool left;      /* another tool came: coming back is a return */
+} window;
+
+static _Atomic int held;          /* attached, or about to be */
+static _Atomic int yielding;      /* threads that wait for `held` to end */
+static _Atomic int working;       /* there is a worker that will let go */
+static _Atomic uint64_t rest_until;
+
+static bool watching(void)
+{
+	return gw_options.mode == GW_MODE_WATCH;
+}
+
+static bool wanted(void)
+{
+	return gw_options.mode == GW_MODE_AUDIT || (watching() && gw_options.budget);
+}
+
+/* From the end of a window that cost @p ns to the next: its share of the time is the budget's. */
+static uint64_t pause_after(uint64_t ns)
+{
+	uint64_t least = ns * (100 - gw_options.budget) / gw_options.budget;
+
+	/* Up to a third more: a program that repeats itself must not be met in step. */
+	window.dice = window.dice * 1664525 + 1013904223;
+	return least + least / 3 * (window.dice >> 16) / 65536;
+}
+
+void gw_windows_start(bool forbidden)
+{
+	window.measure = MEASURE_MIN_NS;
+	window.retry = RETRY_MIN_NS;
+	window.dice = 1;
+	window.left = window.put_off = window.by_events = window.useless = false;
+	window.due = gw_steady_ns();
+	if (watching() && gw_options.budget)
+		window.due += pause_after(FIRST_NS);
+	atomic_store(&held, 0);
+	atomic_store(&yielding, 0);
+	atomic_store(&working, 1);
+	if (!wanted() || forbidden)
+		window.state = NEVER;
+	else
+		window.state = watching() ? CLOSED : WAITING;
+}
+
+/* Another tool first: it says that it comes, and looks whether we are there; we the other way. */
+static bool hold(void)
+{
+	atomic_store(&held, 1);
+	if (!gw_foreign_busy())
+		return true;
+	atomic_store(&held, 0);
+	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
+	           watching() ? "not timed" : "timed by sampled events");
+	return false;
+}
+
+static enum gw_attached attach(bool correlate)
+{
+	enum gw_attached r;
+
+	if (!hold())
+		return GW_ATTACH_LATER;
+	r = gw_attach(correlate);
+	if (r == GW_ATTACHED)
+		gw_activity_begin(correlate);
+	else
+		atomic_store(&held, 0);
+	return r;
+}
+
+static void retry_later(uint64_t now)
+{
+	window.due = now + window.retry;
+	if (window.retry < RETRY_MAX_NS)
+		window.retry *= 2;
+}
+
+/* On the first thread that makes a context, before the worker has anything to do. */
+void gw_windows_first(void)
+{
+	enum gw_attached r;
+
+	if (window.state != WAITING)
+		return;
+	r = attach(gw_injection_active());
+	if (r == GW_ATTACHED) {
+		window.due = UINT64_MAX;
+		window.state = OPEN;
+		return;
+	}
+	atomic_store(&gw_hot.events, 1);
+	retry_later(gw_steady_ns());
+	window.state = r == GW_ATTACH_NEVER ? NEVER : CLOSED;
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+/* The capture must not see what libcupti does to the driver. */
+static bool put_off(void)
+{
+	if (!atomic_load_explicit(&gw_hot.captures, memory_order_relaxed))
+		return false;
+	if (!window.put_off)
+		gw_count(GW_COUNTER_windows_put_off, 1);
+	window.put_off = true;
+	return true;
+}
+
+/* Where libcupti can't be had, a window of mode watch has event pairs; mode audit has them always. */
+static void open_window(uint64_t now)
+{
+	enum gw_attached r = window.useless ? GW_ATTACH_NEVER : attach(true);
+
+	window.put_off = false;
+	window.useless = r == GW_ATTACH_NEVER;
+	if (r == GW_ATTACHED) {
+		gw_count(GW_COUNTER_returns, window.left);
+		window.left = false;
+		window.retry = RETRY_MIN_NS;
+		atomic_store(&gw_hot.events, 0);
+	} else if (!watching() || gw_foreign_busy()) {
+		retry_later(now);
+		window.state = window.useless ? NEVER : CLOSED;
+		return;
+	} else {
+		atomic_store(&gw_hot.events, 1);
+	}
+	window.by_events = r != GW_ATTACHED;
+	window.state = OPEN;
+	window.opened = now;
+	window.due = watching() ? gw_steady_ns() + window.measure : UINT64_MAX;
+	gw_count(GW_COUNTER_windows, watching());
+}
+
+/* ---- ending ------------------------------------------------------------------------------ */
+
+static void end_window(uint64_t now, uint64_t patience)
+{
+	window.put_off = false;
+	window.state = ENDING;
+	window.ended = now;
+	window.due = now + patience;
+	if (window.by_events)
+		atomic_store(&gw_hot.events, 0);
+	else
+		gw_attach_stop();
+	gw_activity_end();
+}
+
+static bool all_came(void)
+{
+	return window.by_events || !gw_join_waiting();
+}
+
+/* It has measured for long enough; where launches are rare, until there was one. */
+static bool measured_enough(uint64_t now)
+{
+	return now >= window.due && (window.by_events || gw_attach_met() ||
+	                             now >= window.opened + MEASURE_MAX_NS);
+}
+
+bool gw_windows_tick(bool launching)
+{
+	uint64_t now = gw_steady_ns();
+	bool asked = atomic_load(&yielding) != 0;
+
+	if (window.state == CLOSED) {
+		if (launching && now >= window.due && now >= atomic_load(&rest_until) && !put_off())
+			open_window(now);
+	} else if (window.state == OPEN && asked) {
+		end_window(now, YIELD_NS);
+	} else if (window.state == OPEN && measured_enough(now) && !put_off()) {
+		end_window(now, DRAIN_NS);
+	}
+	if (window.state != ENDING)
+		return false;
+	if (asked && window.due > now + YIELD_NS)
+		window.due = now + YIELD_NS;
+	if (!window.by_events)
+		gw_activity_flush(false);
+	return all_came() || now >= window.due;
+}
+
+/* Charged, and the next one planned. */
+static void plan(uint64_t now)
+{
+	uint64_t cost = now - window.opened, fixed = cost - (window.ended - window.opened);
+
+	gw_count(GW_COUNTER_window_ns, cost);
+	/* As long as attaching and detaching take: longer wastes budget, shorter wastes windows. */
+	fixed = fixed < MEASURE_MIN_NS ? MEASURE_MIN_NS : fixed;
+	window.measure = fixed > MEASURE_MAX_NS ? MEASURE_MAX_NS : fixed;
+	window.due = now + pause_after(cost);
+}
+
+static void gave_way(void)
+{
+	gw_count(GW_COUNTER_yields, 1);
+	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler took over CUPTI: while it is there "
+	                                    "kernels are timed by sampled events");
+	window.left = true;
+	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
+	if (!watching())
+		atomic_store(&gw_hot.events, 1);
+}
+
+void gw_windows_close(void)
+{
+	bool asked = atomic_load(&yielding) != 0, detached = true;
+	uint64_t now;
+
+	if (!window.by_events) {
+		/* Not detached it stays idle, and is taken up again with the next window. */
+		detached = !gw_injection_active() && gw_detach();
+		if (!detached && watching())
+			gw_count(GW_COUNTER_windows_put_off, !gw_injection_active());
+		gw_activity_gone(detached);
+	}
+	window.state = CLOSED;
+	now = gw_steady_ns();
+	if (watching())
+		plan(now);
+	else
+		window.due = now;
+	if (asked)
+		gave_way();
+	atomic_store(&held, 0);
+}
+
+void gw_windows_over(void)
+{
+	atomic_store(&working, 0);
+	atomic_store(&held, 0);
+}
+
+long gw_windows_pause(long ms)
+{
+	bool busy = window.state == ENDING || (window.state == OPEN && watching());
+
+	return busy && ms > OPEN_ROUND_MS ? OPEN_ROUND_MS : ms;
+}
+
+/* ---- other tools ------------------------------------------------------------------------- */
+
+void gw_windows_yield(void)
+{
+	const struct timespec pause = {0, 200000};
+
+	if (!atomic_load(&held))
+		return;
+	atomic_fetch_add(&yielding, 1);
+	gw_pipeline_wake();
+	for (int i = 0; i < YIELD_WAIT_MS * 5 && atomic_load(&held) && atomic_load(&working); i++)
+		nanosleep(&pause, NULL);
+	atomic_fetch_sub(&yielding, 1);
+}
+
+void gw_windows_rest(void)
+{
+	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
+}

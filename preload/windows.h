@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When libcupti is attached. In mode audit from the first context on; in mode watch in windows that
+ * cost no more than the budget; in both never while another tool has it, and again once that has
+ * gone.
+ */
+#ifndef GW_WINDOWS_H
+#define GW_WINDOWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Mode audit, at the first context: attach on the calling thread. */
+void gw_windows_first(void);
+
+/** The worker starts, or starts anew in a forked child that may not measure (@p forbidden). */
+void gw_windows_start(bool forbidden);
+
+/**
+ * Once a round of the worker, between the launches and the records: opens a window that is due,
+ * where the program is @p launching, or ends one. True when all that is wanted of the open one has come, or is waited for no longer: then its
+ * records are to be taken for the last time, and gw_windows_close called.
+ */
+bool gw_windows_tick(bool launching);
+void gw_windows_close(void);
+
+/** The worker has ended: nothing is attached or detached any more. */
+void gw_windows_over(void);
+
+/** How long the worker may sleep at most, ms, when it would sleep @p ms. */
+long gw_windows_pause(long ms);
+
+/** Another tool is about to use libcupti: have us detached. Waits for the worker, bounded. */
+void gw_windows_yield(void);
+
+/** Another tool may have gone: do not come back at once. */
+void gw_windows_rest(void);
+
+#endif
