@@ -117,6 +117,7 @@ enum gw_degraded {
 	GW_DEGRADED_GRAPH,       /**< a graph holds nodes that can't be listed */
 	GW_DEGRADED_OPTION,      /**< an option was not understood; its default is used */
 	GW_DEGRADED_FORK,        /**< forked after CUDA was in use: this child can't use CUDA */
+	GW_DEGRADED_WINDOW,      /**< mode watch can't detach libcupti */
 };
 
 /** Index of every counter of a COUNTERS record. */

@@ -5,6 +5,7 @@
 #include "preload/cupti.h"
 #include "preload/degrade.h"
 #include "preload/injection.h"
+#include "preload/options.h"
 #include "preload/state.h"
 
 #include <string.h>
@@ -126,6 +127,13 @@ bool gw_activity_covers(uint64_t ticks, bool correlated)
 bool gw_activity_plain(void)
 {
 	return atomic_load(&pool.plain) != 0;
+}
+
+bool gw_activity_edges(const struct gw_activity *record)
+{
+	if (gw_options.mode == GW_MODE_WATCH)
+		return true;
+	return !gw_activity_plain() && !gw_injection_active() && !record->device_launched;
 }
 
 uint32_t gw_activity_version(void)

@@ -43,6 +43,12 @@ bool gw_activity_covers(uint64_t ticks, bool correlated);
 /** Whether records are joined by stream and order, because launches know no correlation id. */
 bool gw_activity_plain(void);
 
+/**
+ * Whether a record without a launch is one of a launch on the edge: where measuring begins and ends
+ * while the program launches, launches just outside have records, which nothing joins to them.
+ */
+bool gw_activity_edges(const struct gw_activity *record);
+
 /** Version of libcupti in use, 0 when none. */
 uint32_t gw_activity_version(void);
 

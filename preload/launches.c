@@ -4,7 +4,6 @@
 #include "preload/aggregate.h"
 #include "preload/arguments.h"
 #include "preload/clock.h"
-#include "preload/injection.h"
 #include "preload/join.h"
 #include "preload/log.h"
 #include "preload/options.h"
@@ -372,17 +371,6 @@ static void unmatched(struct gw_record_launch *r)
 		write(r);
 }
 
-/*
- * Where measuring begins and ends while the program launches, the last launches before that and
- * after have records too, but are not known to: they are logged without a time.
- */
-static bool on_edge(const struct gw_activity *a)
-{
-	if (gw_options.mode == GW_MODE_WATCH)
-		return true;
-	return !gw_activity_plain() && !gw_injection_active() && !a->device_launched;
-}
-
 /* A kernel that no call of ours launched: by the device, or inside an unlisted graph node. */
 static void uncalled(const struct gw_activity *a)
 {
@@ -396,7 +384,7 @@ static void uncalled(const struct gw_activity *a)
 	        .high = NAN,
 	};
 
-	if (on_edge(a)) {
+	if (gw_activity_edges(a)) {
 		gw_count(GW_COUNTER_edge_records, 1);
 		return;
 	}

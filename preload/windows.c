@@ -55,6 +55,8 @@ static _Atomic int held;          /* attached, or about to be */
 static _Atomic int yielding;      /* threads that wait for `held` to end */
 static _Atomic int working;       /* there is a worker that will let go */
 static _Atomic uint64_t rest_until;
+static _Atomic int graph_calls;   /* that make or change a graph, under way */
+static _Atomic int bound;         /* there are graphs that libcupti must not be taken from */
 
 static bool watching(void)
 {
@@ -147,22 +149,42 @@ void gw_windows_first(void)
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-/* The capture must not see what libcupti does to the driver. */
 static bool put_off(void)
 {
-	if (!atomic_load_explicit(&gw_hot.captures, memory_order_relaxed))
-		return false;
 	if (!window.put_off)
 		gw_count(GW_COUNTER_windows_put_off, 1);
 	window.put_off = true;
 	return true;
 }
 
+/* A capture must not see what libcupti does to the driver. */
+static bool captured(void)
+{
+	return atomic_load_explicit(&gw_hot.captures, memory_order_relaxed) && put_off();
+}
+
+/* As with other tools: whoever makes a graph says so first, then looks whether we are there. */
+static bool graphs_are_made(void)
+{
+	if (!watching() || gw_injection_active())
+		return false;
+	atomic_store(&held, 1);
+	if (!atomic_load(&graph_calls))
+		return false;
+	atomic_store(&held, 0);
+	return put_off();
+}
+
 /* Where libcupti can't be had, a window of mode watch has event pairs; mode audit has them always. */
 static void open_window(uint64_t now)
 {
-	enum gw_attached r = window.useless ? GW_ATTACH_NEVER : attach(true);
+	enum gw_attached r;
 
+	if (graphs_are_made())
+		return;
+	r = window.useless ? GW_ATTACH_NEVER : attach(true);
+	if (r != GW_ATTACHED)
+		atomic_store(&held, 0);
 	window.put_off = false;
 	window.useless = r == GW_ATTACH_NEVER;
 	if (r == GW_ATTACHED) {
@@ -217,11 +239,11 @@ bool gw_windows_tick(bool launching)
 	bool asked = atomic_load(&yielding) != 0;
 
 	if (window.state == CLOSED) {
-		if (launching && now >= window.due && now >= atomic_load(&rest_until) && !put_off())
+		if (launching && now >= window.due && now >= atomic_load(&rest_until) && !captured())
 			open_window(now);
 	} else if (window.state == OPEN && asked) {
 		end_window(now, YIELD_NS);
-	} else if (window.state == OPEN && measured_enough(now) && !put_off()) {
+	} else if (window.state == OPEN && measured_enough(now) && !captured()) {
 		end_window(now, DRAIN_NS);
 	}
 	if (window.state != ENDING)
@@ -258,12 +280,12 @@ static void gave_way(void)
 
 void gw_windows_close(void)
 {
-	bool asked = atomic_load(&yielding) != 0, detached = true;
+	bool detached = true;
 	uint64_t now;
 
 	if (!window.by_events) {
 		/* Not detached it stays idle, and is taken up again with the next window. */
-		detached = !gw_injection_active() && gw_detach();
+		detached = !gw_injection_active() && !atomic_load(&bound) && gw_detach();
 		if (!detached && watching())
 			gw_count(GW_COUNTER_windows_put_off, !gw_injection_active());
 		gw_activity_gone(detached);
@@ -274,7 +296,7 @@ void gw_windows_close(void)
 		plan(now);
 	else
 		window.due = now;
-	if (asked)
+	if (gw_foreign_busy())
 		gave_way();
 	atomic_store(&held, 0);
 }
@@ -292,7 +314,7 @@ long gw_windows_pause(long ms)
 	return busy && ms > OPEN_ROUND_MS ? OPEN_ROUND_MS : ms;
 }
 
-/* ---- other tools ------------------------------------------------------------------------- */
+/* ---- those who need us away --------------------------------------------------------------- */
 
 void gw_windows_yield(void)
 {
@@ -310,4 +332,27 @@ void gw_windows_yield(void)
 void gw_windows_rest(void)
 {
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
+}
+
+void gw_windows_graph_begin(void)
+{
+	uint64_t begin;
+
+	atomic_fetch_add(&graph_calls, 1);
+	if (!atomic_load(&held))
+		return;
+	begin = gw_ticks();
+	if (watching() && !gw_injection_active()) {
+		gw_windows_yield();
+		gw_overhead_since(begin);
+	}
+	if (!atomic_load(&held) || atomic_exchange(&bound, 1) || !watching())
+		return;
+	gw_degrade(GW_DEGRADED_WINDOW, "a graph was made while CUPTI was attached: it stays attached, "
+	                               "launches cost more");
+}
+
+void gw_windows_graph_end(void)
+{
+	atomic_fetch_sub(&graph_calls, 1);
 }

@@ -33,6 +33,15 @@ long gw_windows_pause(long ms);
 /** Another tool is about to use libcupti: have us detached. Waits for the worker, bounded. */
 void gw_windows_yield(void);
 
+/**
+ * Around calls that make or change an executable graph. A graph that was made while libcupti was
+ * attached writes times into libcupti's memory whenever it is launched, also after that memory has gone
+ * with cuptiFinalize. So in mode watch a window ends before the call, which waits for that, bounded;
+ * where it could not, and in mode audit, libcupti is not detached any more.
+ */
+void gw_windows_graph_begin(void);
+void gw_windows_graph_end(void);
+
 /** Another tool may have gone: do not come back at once. */
 void gw_windows_rest(void);
 

@@ -18,6 +18,7 @@ static void on_api(uint32_t cbid, const char *symbol, bool leaving, const void *
                    uint32_t correlation, uint64_t *correlation_data, void *context,
                    uint32_t context_id);
 struct si_cupti_hooks sc_hooks = {.api = on_api};
+static _Thread_local bool at_exit_of_call; /* in a client's callback */
 
 /* ---- the driver ------------------------------------------------------------------------- */
 
@@ -93,7 +94,9 @@ static void on_api(uint32_t cbid, const char *symbol, bool leaving, const void *
 	if (!callback)
 		return;
 	data.symbolName = sc_driver()->kernel_name(cbid, params);
+	at_exit_of_call = leaving;
 	callback(user, CUPTI_CB_DOMAIN_DRIVER_API, cbid, &data);
+	at_exit_of_call = false;
 }
 
 SC_API cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *userdata)
@@ -241,9 +244,13 @@ SC_API cuptiGetVersion(uint32_t *version)
 	return CUPTI_SUCCESS;
 }
 
+/* The manual's rule; breaking it may crash the real library, so it is said here. */
 SC_API cuptiFinalize(void)
 {
 	SC_ENTER();
+	if (!at_exit_of_call && sc_activity_running())
+		fprintf(stderr, "stand-in: cuptiFinalize while kernels run, and not in a callback "
+		                "at the exit of a driver call\n");
 	sc_activity_stop();
 	pthread_mutex_lock(&subscriber_lock);
 	want(0, false);

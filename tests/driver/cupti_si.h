@@ -15,7 +15,8 @@ extern struct si_cupti_hooks sc_hooks;
 uint32_t sc_version(void);
 /* A failure asked for by STANDIN_FAIL, traced; CUPTI_SUCCESS otherwise. */
 CUptiResult sc_enter(const char *name);
-void sc_activity_stop(void); /* cuptiFinalize's half */
+void sc_activity_stop(void);    /* cuptiFinalize's half */
+bool sc_activity_running(void); /* a kernel that is recorded has not ended */
 
 #define SC_ENTER()                                                                                 \
 	do {                                                                                       \

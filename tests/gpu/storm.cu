@@ -2,13 +2,15 @@
  *
  * Threads that launch without a pause, into streams and as graphs, copy, synchronise, make and
  * destroy streams and graphs; and meanwhile somebody attaches CUPTI and detaches it again.
- *   storm HOW CYCLES [THREADS [WINDOW_MS [PAUSE_MS]]]
+ *   storm HOW CYCLES [THREADS [WINDOW_MS [PAUSE_MS [GRAPHS]]]]
  * HOW: `callback`, `own`, `hook`, `thread`, `idle`: the program itself detaches, at the exit of a
  *      driver call in CUPTI's callback, the same of a call that it makes for it, after a launch on
  *      the launching thread, on a thread of its own while launches go on, or once all launches were
  *      held back and have run;
  *      `none`: only the load, for CYCLES tenths of a second, so that a library that was preloaded
  *      can do the rest; `ids`: what libcupti's numbers are.
+ * GRAPHS: `none`; `before`: made before anybody attaches; `gated`: also later, but never while
+ *      somebody is attached; `remade` (the default): whenever.
  * Every kernel adds one to a counter of its thread: at the end all must be there. Prints one
  * JSON object. Exit status: 0 all well, 1 a wrong count or a failed call, 3 hung.
  */
@@ -28,6 +30,7 @@ static __global__ void add_one(unsigned long long *counter)
 }
 
 static storm load;
+static const char *graphs = "remade";
 static std::atomic<bool> stop{false};
 static std::atomic<uint64_t> failures{0};
 
@@ -45,7 +48,7 @@ enum { NODES = 4 };
 struct worker {
 	pthread_t thread;
 	unsigned long long *counter; /* on the device: kernels run, a copy of it beside */
-	uint64_t launched;
+	uint64_t launched, remade;
 	cudaStream_t stream;
 	cudaGraphExec_t exec;
 };
@@ -60,6 +63,22 @@ static void make_graph(worker &w)
 	CHECK(cudaStreamEndCapture(w.stream, &graph));
 	CHECK(cudaGraphInstantiate(&w.exec, graph, 0));
 	CHECK(cudaGraphDestroy(graph));
+}
+
+static void remake_graph(worker &w)
+{
+	bool gated = !strcmp(graphs, "gated");
+
+	if (!gated && strcmp(graphs, "remade"))
+		return;
+	load.making++;
+	if (!gated || !load.attached) {
+		CHECK(cudaStreamSynchronize(w.stream));
+		CHECK(cudaGraphExecDestroy(w.exec));
+		make_graph(w);
+		w.remade++;
+	}
+	load.making--;
 }
 
 static void launched(worker &w, uint64_t begin, unsigned kernels)
@@ -81,7 +100,7 @@ static void step(worker &w, unsigned i)
 {
 	uint64_t begin = now_ns();
 
-	if (i % 16 == 15) {
+	if (i % 16 == 15 && strcmp(graphs, "none")) {
 		CHECK(cudaGraphLaunch(w.exec, w.stream));
 		launched(w, begin, NODES);
 	} else {
@@ -97,11 +116,8 @@ static void step(worker &w, unsigned i)
 		CHECK(cudaStreamDestroy(w.stream));
 		CHECK(cudaStreamCreateWithFlags(&w.stream, cudaStreamNonBlocking));
 	}
-	if (i % 4096 == 3000) {
-		CHECK(cudaStreamSynchronize(w.stream));
-		CHECK(cudaGraphExecDestroy(w.exec));
-		make_graph(w);
-	}
+	if (i % 1024 == 700)
+		remake_graph(w);
 }
 
 static void *run(void *arg)
@@ -188,15 +204,17 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (cycles < 1) {
-		fprintf(stderr, "usage: %s HOW CYCLES [THREADS [WINDOW_MS [PAUSE_MS]]]\n", argv[0]);
+		fprintf(stderr, "usage: %s HOW CYCLES [THREADS [WINDOW_MS [PAUSE_MS [GRAPHS]]]]\n", argv[0]);
 		return 2;
 	}
 	load.threads = argc > 3 ? atoi(argv[3]) : 16;
+	if (argc > 6)
+		graphs = argv[6];
 
 	std::vector<worker> workers((size_t)load.threads);
 
 	for (worker &w : workers) {
-		w.launched = 0;
+		w.launched = w.remade = 0;
 		CHECK(cudaMalloc(&w.counter, 16));
 		CHECK(cudaMemset(w.counter, 0, 16));
 		CHECK(cudaStreamCreateWithFlags(&w.stream, cudaStreamNonBlocking));
@@ -212,7 +230,8 @@ int main(int argc, char **argv)
 	uint64_t begin = now_ns(), memory = resident_kb();
 	double bare = ns_per_call(500);
 
-	printf("{\"how\": \"%s\", \"threads\": %d, \"bare_ns\": %.0f, ", how, load.threads, bare);
+	printf("{\"how\": \"%s\", \"graphs\": \"%s\", \"threads\": %d, \"bare_ns\": %.0f, ", how, graphs,
+	       load.threads, bare);
 	fflush(stdout);
 	if (strcmp(how, "none"))
 		detach_cycles(load, how, cycles, argc > 4 ? atoi(argv[4]) : 5,
@@ -226,12 +245,16 @@ int main(int argc, char **argv)
 	stop = true;
 
 	bool right = all_ran(workers);
+	uint64_t remade = 0;
+
+	for (worker &w : workers)
+		remade += w.remade;
 
 	CHECK(cudaMemGetInfo(&free_after, &total));
-	printf("\"after_ns\": %.0f, \"seconds\": %.1f, \"kernels\": %llu, \"all_ran\": %s, "
+	printf("\"after_ns\": %.0f, \"seconds\": %.1f, \"kernels\": %llu, \"remade\": %llu, \"all_ran\": %s, "
 	       "\"failures\": %llu, \"resident_kb\": %lld, \"device_kb\": %lld, \"last_error\": %d}\n",
 	       after, (double)(now_ns() - begin) * 1e-9, (unsigned long long)load.kernels,
-	       right ? "true" : "false", (unsigned long long)failures,
+	       (unsigned long long)remade, right ? "true" : "false", (unsigned long long)failures,
 	       (long long)(resident_kb() - memory),
 	       ((long long)free_before - (long long)free_after) / 1024, (int)cudaGetLastError());
 	fflush(stdout);

@@ -221,6 +221,9 @@ void detach_cycles(storm &s, const char *how, int cycles, int window_ms, int pau
 		call_ns += s.call_ns - before_ns;
 		pause_stall.add(s.longest_ns.exchange(0));
 		s.doing = "attaching";
+		s.attached = 1;
+		while (s.making)
+			usleep(20);
 		at = now_ns();
 		attach();
 		attaching.add(now_ns() - at);
@@ -241,6 +244,7 @@ void detach_cycles(storm &s, const char *how, int cycles, int window_ms, int pau
 		s.doing = "detaching";
 		s.longest_ns = 0;
 		detach(s, how);
+		s.attached = 0;
 		finalizing.add(finalize_ns);
 		usleep(1000);
 		detach_stall.add(s.longest_ns.exchange(0));
