@@ -113,7 +113,7 @@ static void windows_keep_to_the_budget(void **state)
 
 static void graphs_are_measured_and_never_made_in_a_window(void **state)
 {
-	struct outcome *o = watch("windows", "graphs", HALF, NULL);
+	struct outcome *o = watch("windows", "graphs", CONTINUOUS, NULL);
 	const struct account *log = only_log(o);
 	uint64_t in_graphs = 0;
 

@@ -49,15 +49,20 @@ static CUgraphExec graph_of(CUstream stream, unsigned grid)
 static void graphs(void)
 {
 	CUstream stream;
-	CUgraphExec exec[2];
+	CUgraphExec exec[8];
 
 	client_start();
 	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	exec[0] = graph_of(stream, 10);
+	for (unsigned i = 0; i < 8; i++)
+		exec[i] = graph_of(stream, 10 + i);
 	launch_apart(stream, 1, 500);
-	exec[1] = graph_of(stream, 20);
-	for (int i = 0; i < 1000; i++) {
-		CK(cuGraphLaunch(exec[i & 1], stream));
+	for (unsigned i = 0; i < 1200; i++) {
+		if (i % 100 == 99) {
+			CK(cuStreamSynchronize(stream));
+			CK(cuGraphExecDestroy(exec[i / 100 & 7]));
+			exec[i / 100 & 7] = graph_of(stream, 20 + i / 100);
+		}
+		CK(cuGraphLaunch(exec[i & 7], stream));
 		launch_apart(stream, 2, 1);
 	}
 	CK(cuCtxSynchronize());
