@@ -45,8 +45,11 @@ static _Atomic unsigned times;  /* times attached */
 static _Atomic int open_;       /* libcupti may be called */
 static _Atomic int inside;      /* threads that do */
 static _Thread_local bool here __attribute__((tls_model("initial-exec")));
-static _Thread_local enum { NOT_ASKED, ASKED, DONE } finalizing
-        __attribute__((tls_model("initial-exec")));
+static _Thread_local enum {
+	NOT_ASKED,
+	ASKED,
+	DONE
+} finalizing __attribute__((tls_model("initial-exec")));
 
 /*
  * The hook that called the driver has filled in the slot at the head of the thread's ring. Where
@@ -105,8 +108,8 @@ static enum gw_attached refused(const char *what, CUptiResult r)
 		           "another profiler uses CUPTI: meanwhile kernels are timed by sampled "
 		           "events");
 	else
-		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: %s: kernels are timed by sampled events", what,
-		           text);
+		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: %s: kernels are timed by sampled events",
+		           what, text);
 	return passing(r) ? GW_ATTACH_LATER : GW_ATTACH_NEVER;
 }
 

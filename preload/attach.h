@@ -49,8 +49,9 @@ void gw_attach_abandon(void);
 bool gw_attach_here(void);
 
 /**
- * Before and after any other call of libcupti's, on any thread: false when it is detached or about to
- * be, and must not be called. Never waits; keep the time between them short, gw_detach waits for it.
+ * Before and after any other call of libcupti's, on any thread: false when it is detached or about
+ * to be, and must not be called. Never waits; keep the time between them short, gw_detach waits for
+ * it.
  */
 bool gw_cupti_enter(void);
 void gw_cupti_leave(void);

@@ -40,7 +40,8 @@ void gw_join_start(const struct gw_join_sink *sink);
 
 /**
  * A launch waits. @p key: for STREAM the stream's numbers (gw_join_stream_key), for GRAPH the
- * graph's number in activity records, for CORRELATION gw_join_correlation_key, for TICKET the thread's serial.
+ * graph's number in activity records, for CORRELATION gw_join_correlation_key, for TICKET the
+ * thread's serial.
  * @p number: for GRAPH a number common to the kernels of one graph launch, for CORRELATION
  * the correlation id, for TICKET the ticket.
  */

@@ -46,7 +46,8 @@ enum {
 	/** In the hook: no cell was found, so the arguments are wanted. In the ring: the next of
 	 * the thread's arguments are this launch's. */
 	GW_EVENT_ARGUMENTS = 1 << 5,
-	GW_EVENT_PREDICTED = 1 << 6, /**< a cell was read, whose `config` the correlation id replaced */
+	GW_EVENT_PREDICTED =
+	        1 << 6, /**< a cell was read, whose `config` the correlation id replaced */
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */

@@ -21,11 +21,11 @@
 
 #define MS UINT64_C(1000000)
 
-static const uint64_t FIRST_NS = 40 * MS;    /* what a window is taken to cost before the first */
+static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
 static const uint64_t MEASURE_MIN_NS = 5 * MS, MEASURE_MAX_NS = 100 * MS;
-static const uint64_t DRAIN_NS = 1000 * MS;  /* how long kernels of a window are waited for … */
-static const uint64_t YIELD_NS = 50 * MS;    /* … and how long while another tool waits for us */
-static const uint64_t REST_NS = 1000 * MS;   /* from its going to our coming back */
+static const uint64_t DRAIN_NS = 1000 * MS; /* how long kernels of a window are waited for … */
+static const uint64_t YIELD_NS = 50 * MS;   /* … and how long while another tool waits for us */
+static const uint64_t REST_NS = 1000 * MS;  /* from its going to our coming back */
 static const uint64_t RETRY_MIN_NS = 1000 * MS, RETRY_MAX_NS = 60000 * MS;
 
 enum { YIELD_WAIT_MS = 1000, OPEN_ROUND_MS = 2 };
@@ -51,12 +51,12 @@ static struct {
 	bool left;      /* another tool came: coming back is a return */
 } window;
 
-static _Atomic int held;          /* attached, or about to be */
-static _Atomic int yielding;      /* threads that wait for `held` to end */
-static _Atomic int working;       /* there is a worker that will let go */
+static _Atomic int held;     /* attached, or about to be */
+static _Atomic int yielding; /* threads that wait for `held` to end */
+static _Atomic int working;  /* there is a worker that will let go */
 static _Atomic uint64_t rest_until;
-static _Atomic int graph_calls;   /* that make or change a graph, under way */
-static _Atomic int bound;         /* there are graphs that libcupti must not be taken from */
+static _Atomic int graph_calls; /* that make or change a graph, under way */
+static _Atomic int bound;       /* there are graphs that libcupti must not be taken from */
 
 static bool watching(void)
 {
@@ -175,7 +175,8 @@ static bool graphs_are_made(void)
 	return put_off();
 }
 
-/* Where libcupti can't be had, a window of mode watch has event pairs; mode audit has them always. */
+/* Where libcupti can't be had, a window of mode watch has event pairs; mode audit has them always.
+ */
 static void open_window(uint64_t now)
 {
 	enum gw_attached r;
@@ -229,8 +230,8 @@ static bool all_came(void)
 /* It has measured for long enough; where launches are rare, until there was one. */
 static bool measured_enough(uint64_t now)
 {
-	return now >= window.due && (window.by_events || gw_attach_met() ||
-	                             now >= window.opened + MEASURE_MAX_NS);
+	return now >= window.due &&
+	       (window.by_events || gw_attach_met() || now >= window.opened + MEASURE_MAX_NS);
 }
 
 bool gw_windows_tick(bool launching)
@@ -239,7 +240,8 @@ bool gw_windows_tick(bool launching)
 	bool asked = atomic_load(&yielding) != 0;
 
 	if (window.state == CLOSED) {
-		if (launching && now >= window.due && now >= atomic_load(&rest_until) && !captured())
+		if (launching && now >= window.due && now >= atomic_load(&rest_until) &&
+		    !captured())
 			open_window(now);
 	} else if (window.state == OPEN && asked) {
 		end_window(now, YIELD_NS);
@@ -348,8 +350,9 @@ void gw_windows_graph_begin(void)
 	}
 	if (!atomic_load(&held) || atomic_exchange(&bound, 1) || !watching())
 		return;
-	gw_degrade(GW_DEGRADED_WINDOW, "a graph was made while CUPTI was attached: it stays attached, "
-	                               "launches cost more");
+	gw_degrade(GW_DEGRADED_WINDOW,
+	           "a graph was made while CUPTI was attached: it stays attached, "
+	           "launches cost more");
 }
 
 void gw_windows_graph_end(void)

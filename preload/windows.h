@@ -18,8 +18,9 @@ void gw_windows_start(bool forbidden);
 
 /**
  * Once a round of the worker, between the launches and the records: opens a window that is due,
- * where the program is @p launching, or ends one. True when all that is wanted of the open one has come, or is waited for no longer: then its
- * records are to be taken for the last time, and gw_windows_close called.
+ * where the program is @p launching, or ends one. True when all that is wanted of the open one has
+ * come, or is waited for no longer: then its records are to be taken for the last time, and
+ * gw_windows_close called.
  */
 bool gw_windows_tick(bool launching);
 void gw_windows_close(void);
@@ -35,9 +36,9 @@ void gw_windows_yield(void);
 
 /**
  * Around calls that make or change an executable graph. A graph that was made while libcupti was
- * attached writes times into libcupti's memory whenever it is launched, also after that memory has gone
- * with cuptiFinalize. So in mode watch a window ends before the call, which waits for that, bounded;
- * where it could not, and in mode audit, libcupti is not detached any more.
+ * attached writes times into libcupti's memory whenever it is launched, also after that memory has
+ * gone with cuptiFinalize. So in mode watch a window ends before the call, which waits for that,
+ * bounded; where it could not, and in mode audit, libcupti is not detached any more.
  */
 void gw_windows_graph_begin(void);
 void gw_windows_graph_end(void);

@@ -155,8 +155,9 @@ CUresult si_cuGraphLaunch(bool pt, CUgraphExec hGraph, CUstream hStream)
 		return CUDA_ERROR_INVALID_VALUE;
 	/* On the H200 it writes to memory that cuptiFinalize has freed, sooner or later. */
 	if (si_recording_gone(hGraph->recorded)) {
-		fprintf(stderr, "stand-in: a graph made while kernels were recorded is launched after "
-		                "cuptiFinalize\n");
+		fprintf(stderr,
+		        "stand-in: a graph made while kernels were recorded is launched after "
+		        "cuptiFinalize\n");
 		return CUDA_ERROR_ILLEGAL_ADDRESS;
 	}
 	SI_LOCK();

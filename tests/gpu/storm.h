@@ -17,14 +17,14 @@ inline uint64_t now_ns()
 
 /* What the launching threads do for the detacher. */
 struct storm {
-	std::atomic<uint64_t> kernels{0};  /* launched and taken by the driver, graph nodes too */
-	std::atomic<uint64_t> calls{0};    /* launch calls; of them the time below */
+	std::atomic<uint64_t> kernels{0}; /* launched and taken by the driver, graph nodes too */
+	std::atomic<uint64_t> calls{0};   /* launch calls; of them the time below */
 	std::atomic<uint64_t> call_ns{0};
 	std::atomic<uint64_t> longest_ns{0}; /* longest launch call since it was last zeroed */
 	std::atomic<int> gate{0};            /* 1: launch no more, synchronise and wait */
 	std::atomic<int> attached{0};        /* from before attaching to after detaching */
-	std::atomic<int> making{0};          /* threads that make a graph and must not be attached */
-	std::atomic<int> waiting{0};         /* threads that do */
+	std::atomic<int> making{0};  /* threads that make a graph and must not be attached */
+	std::atomic<int> waiting{0}; /* threads that do */
 	std::atomic<void (*)()> after{nullptr}; /* called by whichever thread launches next, once */
 	std::atomic<const char *> doing{"starting"}; /* for the watchdog */
 	int threads = 16;

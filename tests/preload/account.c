@@ -111,7 +111,8 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	/* Of a launch into an idle stream whose time of call is its own. */
 	if (t.min_ns && l->start_ns && !(l->flags & (GW_LAUNCH_CALL_OPEN | GW_LAUNCH_GRAPH))) {
 		r->account->timed++;
-		r->account->prompt += l->start_ns + 5000 > l->call_ns && l->start_ns < l->call_ns + PROMPT_NS;
+		r->account->prompt +=
+		        l->start_ns + 5000 > l->call_ns && l->start_ns < l->call_ns + PROMPT_NS;
 	}
 }
 

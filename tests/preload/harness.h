@@ -41,7 +41,8 @@ struct account {
 	bool damaged;      /**< something in it could not be read */
 	uint64_t measured; /**< launches with a time */
 	uint64_t by_events, invalid, aggregated, no_call;
-	uint64_t timed, prompt; /**< stream launches with times of call and start; begun within 50 us */
+	uint64_t timed,
+	        prompt;    /**< stream launches with times of call and start; begun within 50 us */
 	uint32_t degraded; /**< bit per enum gw_degraded */
 	uint32_t flags;    /**< of the header */
 	uint64_t counter[GW_COUNTERS];

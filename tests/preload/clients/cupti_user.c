@@ -179,12 +179,10 @@ static void switches(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {{"in_mid_run", in_mid_run},
-	                                       {"before_cuda", before_cuda},
-	                                       {"after_a_while", after_a_while},
-	                                       {"sessions", sessions},
-	                                       {"switches", switches},
-	                                       {NULL, NULL}};
+	static const struct scenario list[] = {
+	        {"in_mid_run", in_mid_run},       {"before_cuda", before_cuda},
+	        {"after_a_while", after_a_while}, {"sessions", sessions},
+	        {"switches", switches},           {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -193,11 +193,10 @@ static void endless(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {{"steady", steady},     {"graphs", graphs},
-	                                       {"threads", threads},   {"leave", leave},
-	                                       {"forks", forks},       {"contexts", contexts},
-	                                       {"capture", capture},   {"endless", endless},
-	                                       {NULL, NULL}};
+	static const struct scenario list[] = {
+	        {"steady", steady},   {"graphs", graphs},   {"threads", threads},
+	        {"leave", leave},     {"forks", forks},     {"contexts", contexts},
+	        {"capture", capture}, {"endless", endless}, {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }
