@@ -309,9 +309,14 @@ void gw_windows_over(void)
 	atomic_store(&held, 0);
 }
 
+bool gw_windows_measure(void)
+{
+	return watching() && (window.state == OPEN || window.state == ENDING);
+}
+
 long gw_windows_pause(long ms)
 {
-	bool busy = window.state == ENDING || (window.state == OPEN && watching());
+	bool busy = gw_windows_measure() || window.state == ENDING;
 
 	return busy && ms > OPEN_ROUND_MS ? OPEN_ROUND_MS : ms;
 }
