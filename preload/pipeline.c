@@ -133,8 +133,8 @@ static uint32_t cycle(bool last)
 	gw_gpu_clock_tick(now);
 	gw_tables_write_news();
 	/*
-	 * Then code: what it tells is known before any measurement of these launches is. It may take
-	 * long, which a window of mode watch must not.
+	 * Then code: what it tells is known before any measurement of these launches is. It may
+	 * take long, which a window of mode watch must not.
 	 */
 	if (!gw_windows_measure())
 		gw_study_run(look_after, last);

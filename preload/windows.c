@@ -200,6 +200,10 @@ static void open_window(uint64_t now)
 	} else {
 		atomic_store(&gw_hot.events, 1);
 	}
+	if (watching() && gw_injection_active())
+		gw_degrade_asked(GW_DEGRADED_WINDOW,
+		                 "injected, gpuwatch stays attached between windows: launches cost "
+		                 "more, and no other profiler can come");
 	window.by_events = r != GW_ATTACHED;
 	window.state = OPEN;
 	window.opened = now;
