@@ -22,7 +22,7 @@ enum {
 	LEAVE_MS = 100, /* how long gw_detach waits for threads inside libcupti */
 };
 
-/* The launches whose correlation id is worth knowing, and the call we detach at the exit of. */
+/* The launches whose correlation id is worth knowing. */
 static const CUpti_CallbackId launches[] = {
         CUPTI_DRIVER_TRACE_CBID_cuLaunch,
         CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid,
@@ -45,12 +45,6 @@ static _Atomic unsigned times;  /* times attached */
 static _Atomic int open_;       /* libcupti may be called */
 static _Atomic int inside;      /* threads that do */
 static _Thread_local bool here __attribute__((tls_model("initial-exec")));
-static _Thread_local enum {
-	NOT_ASKED,
-	ASKED,
-	DONE
-} finalizing __attribute__((tls_model("initial-exec")));
-
 /*
  * The hook that called the driver has filled in the slot at the head of the thread's ring. Where
  * there is no such hook, the slot is free and what is written here is written over.
@@ -79,15 +73,8 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 
 	(void)unused;
 	(void)id;
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API)
-		return;
-	if (data->callbackSite == CUPTI_API_ENTER) {
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && data->callbackSite == CUPTI_API_ENTER)
 		correlate(data->correlationId);
-	} else if (finalizing == ASKED) {
-		finalizing = NOT_ASKED;
-		if (gw_cupti.cuptiFinalize() == CUPTI_SUCCESS)
-			finalizing = DONE;
-	}
 }
 
 /* Whether the same call may succeed some other time. */
@@ -167,15 +154,15 @@ static CUptiResult subscribe(bool keep)
 	return r;
 }
 
-static CUptiResult call_back(const CUpti_CallbackId *ids, size_t count)
+static CUptiResult call_back(void)
 {
 	CUptiResult last = CUPTI_SUCCESS;
 	size_t enabled = 0;
 
 	/* An id this libcupti does not know belongs to a function its driver lacks. */
-	for (size_t i = 0; i < count; i++) {
-		CUptiResult r = gw_cupti.cuptiEnableCallback(1, subscriber,
-		                                             CUPTI_CB_DOMAIN_DRIVER_API, ids[i]);
+	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
+		CUptiResult r = gw_cupti.cuptiEnableCallback(
+		        1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]);
 
 		enabled += r == CUPTI_SUCCESS;
 		last = r == CUPTI_SUCCESS ? last : r;
@@ -200,7 +187,7 @@ static enum gw_attached attach(bool ids)
 	}
 	if (r == CUPTI_SUCCESS && ids && !gw_injection_active()) {
 		what = "cuptiEnableCallback";
-		r = call_back(launches, sizeof(launches) / sizeof(*launches));
+		r = call_back();
 		if (r != CUPTI_SUCCESS)
 			gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	}
@@ -233,35 +220,24 @@ enum gw_attached gw_attach(bool ids)
 	return result;
 }
 
+void gw_attach_settle(void)
+{
+	atomic_store(&correlating, 0);
+}
+
 void gw_attach_stop(void)
 {
 	atomic_store(&correlating, 0);
+	here = true;
 	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	unsubscribe();
+	here = false;
 }
 
 bool gw_detachable(void)
 {
 	return gw_cupti.cuptiFinalize && gw_cupti.version >= VERSION_DETACHES &&
-	       gw_driver.cuDriverGetVersion && !gw_injection_active();
-}
-
-static bool finalize(void)
-{
-	const CUpti_CallbackId ours = CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion;
-	bool done = false;
-	int version;
-
-	if (subscribe(true) == CUPTI_SUCCESS && call_back(&ours, 1) == CUPTI_SUCCESS) {
-		finalizing = ASKED;
-		gw_driver.cuDriverGetVersion(&version);
-		done = finalizing == DONE;
-		finalizing = NOT_ASKED;
-	}
-	if (done)
-		subscribed = false; /* with all the rest */
-	else
-		unsubscribe();
-	return done;
+	       !gw_injection_active();
 }
 
 /* No thread inside, and none comes in: libcupti crashes where it is called while it is detached. */
@@ -286,7 +262,7 @@ bool gw_detach(void)
 	}
 	begin = gw_steady_ns();
 	here = true;
-	done = finalize();
+	done = gw_cupti.cuptiFinalize() == CUPTI_SUCCESS;
 	here = false;
 	gw_count(GW_COUNTER_detach_ns, gw_steady_ns() - begin);
 	gw_count(GW_COUNTER_detaches, done);

@@ -23,13 +23,17 @@ enum gw_attached {
  */
 enum gw_attached gw_attach(bool correlate);
 
-/** Collect no more; what has been launched may still be recorded until gw_detach. */
+/** Launches learn no more correlation ids; calls under way are given a moment before … */
+void gw_attach_settle(void);
+
+/** … no more is collected. What has been launched is still recorded until gw_detach. */
 void gw_attach_stop(void);
 
 /**
- * Give libcupti back, at the exit of a driver call made for it. False when that is not possible
- * now: then nothing has changed, and it can be tried again. Worker only; blocks for milliseconds,
- * which are counted. Records that are still out, and their names, are gone afterwards.
+ * Give libcupti back, after gw_attach_stop and when every record has come: a kernel that is
+ * recorded and still runs would write its times into memory that is no more. Records that are out,
+ * and their names, are gone afterwards. Worker only; blocks for milliseconds, which are counted.
+ * False when it is not possible now: then nothing has changed, and it can be tried again.
  */
 bool gw_detach(void);
 

@@ -23,9 +23,11 @@
 
 static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
 static const uint64_t MEASURE_MIN_NS = 5 * MS, MEASURE_MAX_NS = 100 * MS;
-static const uint64_t DRAIN_NS = 1000 * MS; /* how long kernels of a window are waited for … */
-static const uint64_t YIELD_NS = 50 * MS;   /* … and how long while another tool waits for us */
-static const uint64_t REST_NS = 1000 * MS;  /* from its going to our coming back */
+static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
+static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
+static const uint64_t STUCK_NS = 10000 * MS; /* … and said */
+static const uint64_t YIELD_NS = 50 * MS;  /* how long its kernels are waited for by another tool */
+static const uint64_t REST_NS = 1000 * MS; /* from its going to our coming back */
 static const uint64_t RETRY_MIN_NS = 1000 * MS, RETRY_MAX_NS = 60000 * MS;
 
 enum { YIELD_WAIT_MS = 1000, OPEN_ROUND_MS = 2 };
@@ -35,7 +37,7 @@ enum state {
 	WAITING, /* mode audit: for the first context */
 	CLOSED,  /* to be opened at `due` */
 	OPEN,    /* to be ended at `due` */
-	ENDING,  /* nothing new is recorded; what was launched is waited for, until `due` */
+	ENDING,  /* from `ended`; nothing new is recorded, what was launched is waited for */
 };
 
 /* The worker's, but for the first attaching in mode audit, which ends with the state. */
@@ -45,10 +47,12 @@ static struct {
 	uint64_t measure;            /* how long the next is to measure */
 	uint64_t retry;              /* pause after the next attempt that fails */
 	uint32_t dice;
-	bool by_events; /* the open one times by event pairs */
-	bool useless;   /* libcupti can't be used */
-	bool put_off;   /* counted for the one that is due */
-	bool left;      /* another tool came: coming back is a return */
+	bool by_events;   /* the open one times by event pairs */
+	bool useless;     /* libcupti can't be used */
+	bool put_off;     /* counted for the one that is due */
+	bool stopped;     /* ending: recording has been switched off */
+	uint64_t dropped; /* records libcupti had dropped when it was opened */
+	bool left;        /* another tool came: coming back is a return */
 } window;
 
 static _Atomic int held;     /* attached, or about to be */
@@ -56,7 +60,8 @@ static _Atomic int yielding; /* threads that wait for `held` to end */
 static _Atomic int working;  /* there is a worker that will let go */
 static _Atomic uint64_t rest_until;
 static _Atomic int graph_calls; /* that make or change a graph, under way */
-static _Atomic int bound;       /* there are graphs that libcupti must not be taken from */
+static _Atomic int graphs;      /* there are executable graphs */
+static _Atomic int bound;       /* something would write to libcupti's memory after it has gone */
 
 static bool watching(void)
 {
@@ -89,6 +94,9 @@ void gw_windows_start(bool forbidden)
 		window.due += pause_after(FIRST_NS);
 	atomic_store(&held, 0);
 	atomic_store(&yielding, 0);
+	atomic_store(&graph_calls, 0);
+	atomic_store(&graphs, 0);
+	atomic_store(&bound, 0);
 	atomic_store(&working, 1);
 	if (!wanted() || forbidden)
 		window.state = NEVER;
@@ -175,6 +183,20 @@ static bool graphs_are_made(void)
 	return put_off();
 }
 
+/*
+ * A graph that is launched while libcupti is attached, whenever it was made, goes on writing to
+ * libcupti's memory: measured, no way of detaching was safe beside it.
+ */
+static bool beside_graphs(void)
+{
+	if (!watching() || gw_injection_active() || !atomic_load(&graphs))
+		return false;
+	gw_degrade_asked(GW_DEGRADED_WINDOW, "the program uses graphs, beside which CUPTI can't be "
+	                                     "detached: in windows launches into streams are timed "
+	                                     "by sampled events");
+	return true;
+}
+
 /* Where libcupti can't be had, a window of mode watch has event pairs; mode audit has them always.
  */
 static void open_window(uint64_t now)
@@ -183,11 +205,12 @@ static void open_window(uint64_t now)
 
 	if (graphs_are_made())
 		return;
-	r = window.useless ? GW_ATTACH_NEVER : attach(true);
+	r = window.useless || beside_graphs() ? GW_ATTACH_NEVER : attach(true);
 	if (r != GW_ATTACHED)
 		atomic_store(&held, 0);
 	window.put_off = false;
 	window.useless = r == GW_ATTACH_NEVER;
+	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
 	if (r == GW_ATTACHED) {
 		gw_count(GW_COUNTER_returns, window.left);
 		window.left = false;
@@ -213,22 +236,42 @@ static void open_window(uint64_t now)
 
 /* ---- ending ------------------------------------------------------------------------------ */
 
-static void end_window(uint64_t now, uint64_t patience)
+static void end_window(uint64_t now)
 {
 	window.put_off = false;
-	window.state = ENDING;
+	window.stopped = window.by_events;
 	window.ended = now;
-	window.due = now + patience;
+	window.state = ENDING;
 	if (window.by_events)
 		atomic_store(&gw_hot.events, 0);
 	else
-		gw_attach_stop();
-	gw_activity_end();
+		gw_attach_settle();
 }
 
+static void stop(void)
+{
+	gw_attach_stop();
+	gw_activity_end();
+	window.stopped = true;
+}
+
+/* But for records that libcupti has lost, which nobody can wait for. */
 static bool all_came(void)
 {
-	return window.by_events || !gw_join_waiting();
+	uint64_t lost = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]) - window.dropped;
+
+	return window.by_events || gw_join_waiting() <= lost;
+}
+
+/* Kernels of the window still run, and while they do libcupti can't be detached. */
+static void late(uint64_t now)
+{
+	if (now > window.ended + LATE_NS)
+		put_off();
+	if (now > window.ended + STUCK_NS)
+		gw_degrade(GW_DEGRADED_WINDOW,
+		           "kernels of a window do not end: until they do CUPTI "
+		           "stays attached, and launches cost more");
 }
 
 /* It has measured for long enough; where launches are rare, until there was one. */
@@ -247,18 +290,22 @@ bool gw_windows_tick(bool launching)
 		if (launching && now >= window.due && now >= atomic_load(&rest_until) &&
 		    !captured())
 			open_window(now);
-	} else if (window.state == OPEN && asked) {
-		end_window(now, YIELD_NS);
-	} else if (window.state == OPEN && measured_enough(now) && !captured()) {
-		end_window(now, DRAIN_NS);
+	} else if (window.state == OPEN && (asked || (measured_enough(now) && !captured()))) {
+		end_window(now);
+	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
+		stop();
 	}
-	if (window.state != ENDING)
+	if (window.state != ENDING || !window.stopped)
 		return false;
-	if (asked && window.due > now + YIELD_NS)
-		window.due = now + YIELD_NS;
 	if (!window.by_events)
 		gw_activity_flush(false);
-	return all_came() || now >= window.due;
+	if (all_came())
+		return true;
+	late(now);
+	if (!asked || !gw_foreign_busy() || now < window.ended + YIELD_NS)
+		return false;
+	atomic_store(&bound, 1);
+	return true;
 }
 
 /* Charged, and the next one planned. */
@@ -292,8 +339,8 @@ void gw_windows_close(void)
 	if (!window.by_events) {
 		/* Not detached it stays idle, and is taken up again with the next window. */
 		detached = !gw_injection_active() && !atomic_load(&bound) && gw_detach();
-		if (!detached && watching())
-			gw_count(GW_COUNTER_windows_put_off, !gw_injection_active());
+		if (!detached && watching() && !gw_injection_active())
+			put_off();
 		gw_activity_gone(detached);
 	}
 	window.state = CLOSED;
@@ -350,13 +397,12 @@ void gw_windows_graph_begin(void)
 	uint64_t begin;
 
 	atomic_fetch_add(&graph_calls, 1);
-	if (!atomic_load(&held))
-		return;
-	begin = gw_ticks();
-	if (watching() && !gw_injection_active()) {
+	if (atomic_load(&held) && watching() && !gw_injection_active()) {
+		begin = gw_ticks();
 		gw_windows_yield();
 		gw_overhead_since(begin);
 	}
+	atomic_store(&graphs, 1);
 	if (!atomic_load(&held) || atomic_exchange(&bound, 1) || !watching())
 		return;
 	gw_degrade(GW_DEGRADED_WINDOW,

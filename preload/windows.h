@@ -38,10 +38,10 @@ long gw_windows_pause(long ms);
 void gw_windows_yield(void);
 
 /**
- * Around calls that make or change an executable graph. A graph that was made while libcupti was
- * attached writes times into libcupti's memory whenever it is launched, also after that memory has
- * gone with cuptiFinalize. So in mode watch a window ends before the call, which waits for that,
- * bounded; where it could not, and in mode audit, libcupti is not detached any more.
+ * Around calls that make or change an executable graph. A graph that is launched while libcupti is
+ * attached writes times into libcupti's memory, also after that memory has gone with cuptiFinalize.
+ * So in mode watch a window ends before the call, which waits for that, bounded, and from then on
+ * libcupti is not attached any more; where it could not end, and in mode audit, it is not detached.
  */
 void gw_windows_graph_begin(void);
 void gw_windows_graph_end(void);

@@ -3,10 +3,11 @@
  * Threads that launch without a pause, into streams and as graphs, copy, synchronise, make and
  * destroy streams and graphs; and meanwhile somebody attaches CUPTI and detaches it again.
  *   storm HOW CYCLES [THREADS [WINDOW_MS [PAUSE_MS [GRAPHS]]]]
- * HOW: `callback`, `own`, `hook`, `thread`, `idle`: the program itself detaches, at the exit of a
+ * HOW: `callback`, `own`, `hook`, `thread`, `unsubscribed`, `held`, `idle`: the program itself detaches, at the exit of a
  *      driver call in CUPTI's callback, the same of a call that it makes for it, after a launch on
- *      the launching thread, on a thread of its own while launches go on, or once all launches were
- *      held back and have run;
+ *      the launching thread, on a thread of its own while launches go on, the same after callbacks
+ *      of all launches were on and off again, the same while graphs are held back and those launched
+ *      have run, or once all launches were held back and have run;
  *      `none`: only the load, for CYCLES tenths of a second, so that a library that was preloaded
  *      can do the rest; `ids`: what libcupti's numbers are.
  * GRAPHS: `none`; `before`: made before anybody attaches; `gated`: also later, but never while
@@ -101,7 +102,15 @@ static void step(worker &w, unsigned i)
 	uint64_t begin = now_ns();
 
 	if (i % 16 == 15 && strcmp(graphs, "none")) {
+		load.launching++;
+		while (load.graph_gate) {
+			load.launching--;
+			while (load.graph_gate)
+				usleep(20);
+			load.launching++;
+		}
 		CHECK(cudaGraphLaunch(w.exec, w.stream));
+		load.launching--;
 		launched(w, begin, NODES);
 	} else {
 		add_one<<<1, 32, 0, w.stream>>>(w.counter);

@@ -22,6 +22,8 @@ struct storm {
 	std::atomic<uint64_t> call_ns{0};
 	std::atomic<uint64_t> longest_ns{0}; /* longest launch call since it was last zeroed */
 	std::atomic<int> gate{0};            /* 1: launch no more, synchronise and wait */
+	std::atomic<int> graph_gate{0};      /* 1: launch no graph, wait */
+	std::atomic<int> launching{0};       /* threads inside a graph launch */
 	std::atomic<int> attached{0};        /* from before attaching to after detaching */
 	std::atomic<int> making{0};  /* threads that make a graph and must not be attached */
 	std::atomic<int> waiting{0}; /* threads that do */

@@ -93,10 +93,16 @@ static bool attach()
 	       OK(cuptiActivityEnable, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 }
 
-static void end_window()
+static void end_window(storm &s, const char *how)
 {
 	size_t n = 0;
 
+	if (!strcmp(how, "held")) {
+		s.graph_gate = 1;
+		while (s.launching)
+			usleep(20);
+		cuCtxSynchronize(); /* what was launched has run */
+	}
 	OK(cuptiActivityDisable, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	for (int i = 0; i < 3; i++) {
 		OK(cuptiActivityFlushAll, 0);
@@ -136,15 +142,25 @@ static void wait_done()
 		failures++;
 }
 
+static const CUpti_CallbackId ids[] = {
+        CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
+static CUpti_SubscriberHandle subscriber;
+
+/* As gpuwatch does while it measures; here nobody looks at what comes. */
+static void hear_launches()
+{
+	OK(cuptiSubscribe, &subscriber, called, nullptr);
+	for (CUpti_CallbackId id : ids)
+		if (id != ids[0])
+			OK(cuptiEnableCallback, 1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+}
+
 /* @own: wait for no call of the program's, make one. */
 static void detach_callback(bool own)
 {
-	const CUpti_CallbackId ids[] = {
-	        CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion,
-	        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-	        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-	        CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
-	CUpti_SubscriberHandle subscriber;
 
 	if (!OK(cuptiSubscribe, &subscriber, called, nullptr)) {
 		finalize();
@@ -172,6 +188,11 @@ static void detach(storm &s, const char *how)
 		wait_done();
 	} else if (!strcmp(how, "thread")) {
 		finalize();
+	} else if (!strcmp(how, "unsubscribed") || !strcmp(how, "held")) {
+		OK(cuptiUnsubscribe, subscriber);
+		usleep(2000); /* for threads that are in a callback */
+		finalize();
+		s.graph_gate = 0;
 	} else {
 		s.gate = 1;
 		while (s.waiting < s.threads)
@@ -209,6 +230,7 @@ void detach_cycles(storm &s, const char *how, int cycles, int window_ms, int pau
 	int n = 0;
 
 	open_cupti();
+	cudaFree(nullptr); /* the context is this thread's too */
 	for (; n < cycles && failures < 50; n++) {
 		uint64_t at, kernels, before, before_ns;
 
@@ -226,6 +248,8 @@ void detach_cycles(storm &s, const char *how, int cycles, int window_ms, int pau
 			usleep(20);
 		at = now_ns();
 		attach();
+		if (!strcmp(how, "unsubscribed") || !strcmp(how, "held"))
+			hear_launches();
 		attaching.add(now_ns() - at);
 		usleep(2000);
 		attach_stall.add(s.longest_ns.exchange(0));
@@ -239,7 +263,7 @@ void detach_cycles(storm &s, const char *how, int cycles, int window_ms, int pau
 		in_windows += s.kernels - kernels;
 		s.doing = "ending a window";
 		at = now_ns();
-		end_window();
+		end_window(s, how);
 		ending.add(now_ns() - at);
 		s.doing = "detaching";
 		s.longest_ns = 0;
@@ -323,7 +347,7 @@ void tell_ids()
 	CUcontext context;
 	CUstream streams[4] = {};
 	CUgraphExec execs[2];
-	CUpti_SubscriberHandle subscriber;
+	storm none;
 
 	open_cupti();
 	cudaFree(nullptr);
@@ -345,7 +369,7 @@ void tell_ids()
 		execs[0] = some_graph();
 		tell("stream 1 and graph 0 replaced", context, streams, execs);
 		cuCtxSynchronize();
-		end_window();
+		end_window(none, "thread");
 		printf("disabled: launch %.0f ns\n", launch_ns());
 		finalize();
 		printf("finalized: launch %.0f ns\n", launch_ns());

@@ -45,7 +45,7 @@ static CUgraphExec graph_of(CUstream stream, unsigned grid)
 	return exec;
 }
 
-/* Made before and while somebody measures, launched among plain launches. */
+/* Made while somebody measures, launched among plain launches, and made anew now and then. */
 static void graphs(void)
 {
 	CUstream stream;
@@ -53,10 +53,10 @@ static void graphs(void)
 
 	client_start();
 	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	launch_apart(stream, 1, 1500);
 	for (unsigned i = 0; i < 8; i++)
 		exec[i] = graph_of(stream, 10 + i);
-	launch_apart(stream, 1, 500);
-	for (unsigned i = 0; i < 1200; i++) {
+	for (unsigned i = 0; i < 1600; i++) {
 		if (i % 100 == 99) {
 			CK(cuStreamSynchronize(stream));
 			CK(cuGraphExecDestroy(exec[i / 100 & 7]));
