@@ -179,7 +179,7 @@ static enum gw_attached attach(bool ids)
 	if (r == CUPTI_SUCCESS) {
 		cap_device_buffers();
 		what = "cuptiActivityRegisterCallbacks";
-		r = gw_activity_register();
+		r = (CUptiResult)gw_activity_register();
 	}
 	if (r == CUPTI_SUCCESS) {
 		what = "cuptiActivityEnable";
