@@ -260,7 +260,7 @@ static bool all_came(void)
 {
 	uint64_t lost = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]) - window.dropped;
 
-	return window.by_events || gw_join_waiting() <= lost;
+	return gw_join_waiting() <= lost;
 }
 
 /* Kernels of the window still run, and while they do libcupti can't be detached. */
@@ -297,8 +297,11 @@ bool gw_windows_tick(bool launching)
 	}
 	if (window.state != ENDING || !window.stopped)
 		return false;
-	if (!window.by_events)
-		gw_activity_flush(false);
+	if (window.by_events) { /* times that are out come with the next window's launches */
+		gw_windows_close();
+		return false;
+	}
+	gw_activity_flush(false);
 	if (all_came())
 		return true;
 	late(now);

@@ -175,7 +175,7 @@ static void capture(void)
 	CK(cuCtxSynchronize());
 }
 
-/* A kernel runs on far beyond the window that it was launched in. */
+/* Kernels run on far beyond the window that they were launched in; one of so many met one. */
 static void endless(void)
 {
 	unsigned long long ns = 2000000000;
@@ -183,9 +183,13 @@ static void endless(void)
 	CUstream stream;
 
 	client_start();
-	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	launch_apart(NULL, 1, 300);
-	CK(cuLaunchKernel(client_function("spin"), 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+	for (int i = 0; i < 12; i++) {
+		CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		CK(cuLaunchKernel(client_function("spin"), 1, 1, 1, 1, 1, 1, 0, stream, params,
+		                  NULL));
+		launch_apart(NULL, 2, 40);
+	}
 	launch_apart(NULL, 2, 3000);
 	CK(cuCtxSynchronize());
 	launch_apart(NULL, 3, 1000);
