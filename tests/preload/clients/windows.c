@@ -74,12 +74,12 @@ static void *many(void *arg)
 
 	CK(cuCtxSetCurrent(client_context));
 	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	for (int i = 0; i < 40; i++) {
-		for (int k = 0; k < 100; k++)
+	for (int i = 0; i < 60; i++) {
+		for (int k = 0; k < 60; k++)
 			CK(cuLaunchKernel(client_kernel, (unsigned)(uintptr_t)arg, 1, 1, 32, 1, 1,
 			                  0, stream, NULL, NULL));
 		CK(cuStreamSynchronize(stream));
-		nap(5000);
+		nap(12000);
 	}
 	CK(cuStreamDestroy(stream));
 	return NULL;
