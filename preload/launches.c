@@ -20,6 +20,7 @@ static struct gw_score score;
 static uint32_t graph_number;
 static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
 static uint64_t last_end[64];    /* by device: end of the latest kernel seen */
+static uint32_t configured;      /* configurations that the predictor knows of */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
@@ -32,6 +33,7 @@ bool gw_launches_start(void)
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
 	memset(last_end, 0, sizeof(last_end));
+	configured = 0;
 	graph_number = 0;
 	memset(lone_records, 0, sizeof(lone_records));
 	predictor = gw_predictor_new(GW_CONFIGS_MAX - 1);
@@ -46,6 +48,21 @@ struct gw_predictor *gw_launches_predictor(void)
 const struct gw_score *gw_launches_score(void)
 {
 	return &score;
+}
+
+/*
+ * Tell the predictor of configurations that are new, before anything else is done with them: it
+ * learns of them in the order of the log.
+ */
+static void configure_new(void)
+{
+	while (configured < gw_config_count()) {
+		const struct gw_config_entry *c = gw_config_entry(++configured);
+		const struct gw_launch launch = {.kernel = gw_kernel_of(c->kernel),
+		                                 .config = c->config};
+
+		gw_predictor_configure(predictor, configured, c->kernel, &launch);
+	}
 }
 
 /* A launch as it goes to the log: whole records until the log is full, then sums. */
@@ -215,6 +232,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	bool read;
 
 	r.config = config_of(e, &read);
+	configure_new();
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
 	gw_study_want(r.config);
@@ -259,6 +277,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (!n->config_id) {
 			n->config_id = gw_config_of(n->kernel, &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
+			configure_new();
 			gw_study_want(n->config_id);
 		}
 		r.config = n->config_id;
@@ -311,7 +330,6 @@ static bool overlapped(const struct gw_activity *a)
 	return before;
 }
 
-/* All of it from the record, so that who reads the log can do the same. */
 /* What is known of the GPU's clocks while a launch ran. */
 static struct gw_clock_state clock_of(const struct gw_record_launch *r)
 {
@@ -322,6 +340,7 @@ static struct gw_clock_state clock_of(const struct gw_record_launch *r)
 	return s;
 }
 
+/* All of it from the record and those before it, so that who reads the log can do the same. */
 static void learn(struct gw_record_launch *r)
 {
 	const double seconds = (double)r->duration_ns * 1e-9;
@@ -411,6 +430,7 @@ static void uncalled(const struct gw_activity *a)
 	        .high = NAN,
 	};
 
+	configure_new();
 	if (gw_activity_edges(a)) {
 		gw_count(GW_COUNTER_edge_records, 1);
 		return;

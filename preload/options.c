@@ -130,4 +130,5 @@ void gw_options_read(void)
 	gw_options.budget = (uint32_t)value[OPTION_budget];
 	snprintf(gw_options.out, sizeof(gw_options.out), "%s", text[OPTION_out]);
 	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s", text[OPTION_cupti]);
+	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s", text[OPTION_profile]);
 }

@@ -21,6 +21,7 @@
 #include "preload/launches.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/profile.h"
 #include "preload/recycle.h"
 #include "preload/spawn.h"
 #include "preload/study.h"
@@ -239,6 +240,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_episodes_start();
 	gw_study_start();
 	gw_work_start();
+	gw_device_profile_start();
 	gw_header_start();
 	gw_windows_start(forbidden);
 	return gw_spawn("gpuwatch", run);
