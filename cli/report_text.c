@@ -136,6 +136,18 @@ static bool counted(const struct gw_log_model *m)
 	return false;
 }
 
+/* Mode watch measures a part on purpose. */
+static const char *in_windows(const uint64_t *c, struct gw_text *out)
+{
+	struct gw_text n;
+
+	out->s[0] = 0;
+	if (c[GW_COUNTER_windows])
+		snprintf(out->s, sizeof(out->s), " in %s",
+		         gw_counted(&n, (double)c[GW_COUNTER_windows], "window", NULL));
+	return out->s;
+}
+
 static void seen(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
@@ -148,9 +160,11 @@ static void seen(const struct gw_log_model *m, unsigned width)
 		part(&line, GW_INK_OFF, "%s of them by %s", gw_count(&a, (double)all->from_graph),
 		     gw_counted(&b, (double)c[GW_COUNTER_graph_launches], "graph launch",
 		                "graph launches"));
-	part(&line, all->measured < all->launches ? GW_INK_WARN : GW_INK_OFF, "%s measured (%s)",
-	     gw_count(&a, (double)all->measured),
-	     gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN));
+	part(&line,
+	     all->measured < all->launches && !c[GW_COUNTER_windows] ? GW_INK_WARN : GW_INK_OFF,
+	     "%s measured (%s%s)", gw_count(&a, (double)all->measured),
+	     gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN),
+	     in_windows(c, &d));
 	/* A log that was cut off before its first counters says nothing of joins. */
 	if (counted(m)) {
 		bool lost = c[GW_COUNTER_launches_unmatched] || c[GW_COUNTER_activity_unmatched];
@@ -223,13 +237,23 @@ static void cost(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
 	struct line line = begin("Own cost", width);
-	struct gw_text a;
+	struct gw_text a, b;
 
 	if (counted(m)) {
 		part(&line, GW_INK_OFF, "worker CPU %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_worker_cpu_ns]));
 		part(&line, GW_INK_OFF, "attaching %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_attach_ns]));
+		if (c[GW_COUNTER_window_ns])
+			part(&line, GW_INK_OFF, "windows %s",
+			     gw_duration(&a, (double)c[GW_COUNTER_window_ns]));
+		if (c[GW_COUNTER_detaches])
+			part(&line, GW_INK_OFF, "detaching %s (%s)",
+			     gw_duration(&a, (double)c[GW_COUNTER_detach_ns]),
+			     gw_counted(&b, (double)c[GW_COUNTER_detaches], "time", NULL));
+		if (c[GW_COUNTER_yields])
+			part(&line, GW_INK_OFF, "gave way to another tool %s",
+			     gw_counted(&b, (double)c[GW_COUNTER_yields], "time", NULL));
 		part(&line, GW_INK_OFF, "first sights %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
 		part(&line, GW_INK_OFF, "log %s", gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));

@@ -102,12 +102,19 @@ static void *look(void)
 	return handle;
 }
 
+bool gw_cupti_unwanted(void)
+{
+	return !strcmp(gw_options.cupti, "none");
+}
+
 bool gw_cupti_open(char *why, size_t size)
 {
 	bool named = gw_options.cupti[0] != 0;
 	void *handle;
 
-	if (named && !strcmp(gw_options.cupti, "none")) {
+	if (gw_cupti.version)
+		return true;
+	if (gw_cupti_unwanted()) {
 		snprintf(why, size, "GPUWATCH_CUPTI=none");
 		return false;
 	}

@@ -31,6 +31,7 @@
 #include "preload/summary.h"
 #include "preload/tables.h"
 #include "preload/threads.h"
+#include "preload/windows.h"
 #include "preload/work.h"
 #include "predictor/predictor.h"
 
@@ -130,14 +131,18 @@ static uint32_t cycle(bool last)
 {
 	uint64_t now = gw_now_ns();
 	uint32_t events;
+	bool ended;
 
 	atomic_fetch_add_explicit(&gw_hot.round, 1, memory_order_relaxed);
 	gw_clock_update();
 	gw_threads_spare();
 	if (!worker.begun && gw_drain_pending())
 		begin();
-	if (!worker.begun)
+	if (!worker.begun) {
+		if (gw_windows_tick(false))
+			gw_windows_close();
 		return 0;
+	}
 	/* Launches first: they are predicted from what is known before the next records. */
 	events = gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
@@ -150,6 +155,22 @@ static uint32_t cycle(bool last)
 	if (last || !gw_study_holds())
 		take_times(now, last);
 	gw_counted_tick(now, last);
+	/*
+	 * Then code: what it tells is known before any measurement of these launches is. It may
+	 * take long, which a window of mode watch must not.
+	 */
+	if (!gw_windows_measure())
+		gw_study_run(look_after, last);
+	gw_work_publish();
+	ended = !last && gw_windows_tick(events != 0);
+	if (last || ended || flush_due(now)) {
+		gw_activity_flush(last || ended);
+		worker.flushed_ns = now;
+	}
+	gw_activity_take(gw_launch_record);
+	gw_launches_measured(last || ended);
+	if (ended)
+		gw_windows_close();
 	gw_work_publish();
 	gw_cells_publish();
 	gw_recycle();
@@ -207,12 +228,14 @@ static void run(void)
 		pthread_mutex_lock(&worker.lock);
 		if (!worker.finish)
 			wait_for(gw_study_waits() ? BUSY_MS : idle > 100 ? IDLE_MS : WAKE_MS);
+			wait_for(gw_windows_pause(idle > 100 ? IDLE_MS : WAKE_MS));
 		if (idle % ALONE_ROUNDS == ALONE_ROUNDS - 1 && last_one_left())
 			worker.finish = true;
 	}
 	pthread_mutex_unlock(&worker.lock);
 	gw_gpu_clock_stop();
 	cycle(true);
+	gw_windows_over();
 	if (worker.begun) {
 		uint64_t totals[GW_COUNTERS];
 
@@ -225,7 +248,7 @@ static void run(void)
 	pthread_mutex_unlock(&worker.lock);
 }
 
-bool gw_pipeline_start(void)
+bool gw_pipeline_start(bool forbidden)
 {
 	memset(&worker, 0, sizeof(worker));
 	pthread_mutex_init(&worker.lock, NULL);
@@ -245,7 +268,13 @@ bool gw_pipeline_start(void)
 	gw_counted_start();
 	gw_device_profile_start();
 	gw_header_start();
+	gw_windows_start(forbidden);
 	return gw_spawn("gpuwatch", run);
+}
+
+void gw_pipeline_wake(void)
+{
+	pthread_cond_signal(&worker.wake);
 }
 
 void gw_pipeline_finish(void)

@@ -48,6 +48,8 @@ enum {
 	GW_EVENT_ARGUMENTS = 1 << 5,
 	GW_EVENT_COUNTED = 1 << 6, /**< a range of deep counters was around it */
 	GW_EVENT_GATED = 1 << 7,   /**< in the hook: gw_deep_end is due */
+	GW_EVENT_PREDICTED =
+	        1 << 6, /**< a cell was read, whose `config` the correlation id replaced */
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */

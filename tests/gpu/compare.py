@@ -117,8 +117,9 @@ class Runner:
             cupti = [c for f in folders for c in sorted(glob.glob(f"{f}/libcupti.so.1[23]"))]
             if cupti:
                 env.setdefault("GPU_ORACLE_CUPTI", cupti[0])
-        elif mode in ("audit", "count", "inject"):
-            env["GPUWATCH_MODE"] = "count" if mode == "count" else "audit"
+        elif mode in ("audit", "watch", "count", "inject"):
+            env["GPUWATCH_MODE"] = "audit" if mode == "inject" else mode
+            env["GPUWATCH_BUDGET"] = "100"  # watch: one window after the other
             env["GPUWATCH_OUT"] = f"{folder}/%p.gwl"
             env["CUDA_INJECTION64_PATH" if mode == "inject" else "LD_PRELOAD"] = \
                 self.args.gpuwatch
@@ -250,15 +251,15 @@ def judge(runner, case, statuses):
         text += f", the program counted {own[2]}"
         trusted = trusted and (case.by_device or total == int(own[2]))
     yield "witness", trusted, text
-    for mode in [m for m in ("audit", "inject", "count") if m in statuses]:
-        if mode == "count" and case.by_device:
-            continue  # no call of the host, no activity: unknown by definition
+    for mode in [m for m in ("audit", "inject", "watch", "count") if m in statuses]:
+        if mode in ("watch", "count") and case.by_device:
+            continue  # no call of the host, so not logged
         kernels, totals, notes = read_log(runner.args.logdump, runner.folder(case, mode))
         lines = differences(witness, kernels)
         yield (f"{mode} counts", not lines and total > 0 and total == sum(kernels.values()),
                "\n".join([f"witness {total} gpuwatch {sum(kernels.values())}, "
                           f"{len(witness)} kinds"] + lines + [f"    {n}" for n in notes]))
-        if mode == "count":
+        if mode in ("watch", "count"):
             continue
         bad = [f"{name} {totals[name]}" for name in MUST_BE_ZERO
                if totals[name] and not (case.by_device and name in
@@ -278,7 +279,7 @@ def run_case(runner, case):
     """All rows of one case; never raises."""
     if case.needs and not module_present(case.argv[0], case.needs):
         return [(case.name, "runs", None, f"Python module {case.needs} is not installed")]
-    modes = ["warm"] * bool(case.needs) + ["bare", "oracle", "audit", "inject"]
+    modes = ["warm"] * bool(case.needs) + ["bare", "oracle", "audit", "inject", "watch"]
     modes += ["count"] * (not case.needs)
     if time.monotonic() > runner.deadline:
         return [(case.name, "runs", False, "not run: the time was over")]

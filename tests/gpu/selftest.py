@@ -128,8 +128,8 @@ class Proof(unittest.TestCase):
 
 class Overhead(unittest.TestCase):
     @staticmethod
-    def result(count, audit, rounds=36):
-        factors = {"bare": 1, "off": 1, "count": count, "audit": audit, "plain": 1.5}
+    def result(count, watch, audit, rounds=36):
+        factors = {"bare": 1, "off": 1, "count": count, "watch": watch, "audit": audit, "plain": 1.5}
         raw = [{mode: {"run": 4000 * (1 + n % 5 / 100) * f} for mode, f in factors.items()}
                for n in range(rounds)]
         pairs = {mode: {"ratios": [factors[mode] * (1 + n % 5 / 1000) for n in range(rounds)],
@@ -139,13 +139,13 @@ class Overhead(unittest.TestCase):
         return [g["met"] for g in overhead.summary(raw, pairs, args)["goals"]]
 
     def test_goals_met(self):
-        self.assertEqual(self.result(1.01, 1.55), [True, True])
+        self.assertEqual(self.result(1.01, 1.01, 1.55), [True] * 4)
 
     def test_goals_missed(self):
-        self.assertEqual(self.result(1.03, 1.60), [False, False])
+        self.assertEqual(self.result(1.03, 1.03, 1.60), [False] * 4)
 
     def test_too_few_rounds_prove_nothing(self):
-        self.assertEqual(self.result(1.01, 1.55, rounds=29), [False, False])
+        self.assertEqual(self.result(1.01, 1.01, 1.55, rounds=29), [False] * 4)
 
 
 class Refresh(unittest.TestCase):

@@ -127,10 +127,17 @@ bool gw_activity_on(void)
 	return activity;
 }
 
-bool gw_activity_covers(uint64_t ticks)
+bool gw_activity_covers(uint64_t ticks, bool correlated)
 {
 	(void)ticks;
+	(void)correlated;
 	return activity;
+}
+
+bool gw_activity_edges(const struct gw_activity *record)
+{
+	(void)record;
+	return false;
 }
 
 uint32_t gw_activity_graph_id(CUgraphExec exec)

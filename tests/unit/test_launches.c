@@ -2,6 +2,8 @@
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/launches.h"
 #include "preload/gpu_clock.h"
+#include "preload/study.h"
+#include "preload/work.h"
 #include "preload/log.h"
 #include "preload/options.h"
 #include "preload/recycle.h"
@@ -54,6 +56,17 @@ bool gw_log_is_open(void)
 uint64_t gw_log_bytes(void)
 {
 	return log_bytes;
+}
+
+void gw_study_want(uint32_t config)
+{
+	(void)config;
+}
+
+const struct gw_work *gw_work_of(uint32_t config)
+{
+	(void)config;
+	return NULL;
 }
 
 struct gw_predictor *gw_predictor_new(uint32_t configs)

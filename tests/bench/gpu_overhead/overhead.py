@@ -25,9 +25,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "gpu"))
 import compare  # noqa: E402  (finds the GPU and the CUDA libraries)
 
-MODES = ("bare", "off", "count", "audit", "plain")
-GOALS = (("count", "driver", 1.02), ("audit", "plain", 1.05))
-PAIR_MODES = ("bare", "off", "count")
+MODES = ("bare", "off", "count", "watch", "audit", "plain")
+GOALS = (("count", "driver", 1.02), ("watch", "driver", 1.02), ("watch", "bare", 1.02), ("audit", "plain", 1.05))
+PAIR_MODES = ("bare", "off", "count", "watch")
 METRICS = ("run", "median", "p99", "p999", "run_cpu", "after_pause", "cpu_ms")
 RESAMPLES = 4000
 
@@ -142,7 +142,7 @@ def collect_pairs(args):
                 print(f"overhead.py: pairs {mode}: {done.stderr.strip()}", file=sys.stderr)
                 continue
             figures = json.loads(done.stdout)
-            if figures["hooked"] != (mode == "count"):
+            if figures["hooked"] != (mode in ("count", "watch")):
                 print(f"overhead.py: pairs {mode}: hooked {figures['hooked']}", file=sys.stderr)
                 continue
             found[mode]["given"] += figures["given"]
@@ -191,7 +191,7 @@ def summary(rounds, pairs, args):
                     "median": statistics.median(values), "p10": values[len(values) // 10],
                     "p90": values[len(values) * 9 // 10], "n": len(values)}
     ratios = [ratio(rounds, mode, base, metric, args.seed)
-              for mode, base in (("off", "bare"), ("count", "bare"), ("audit", "bare"),
+              for mode, base in (("off", "bare"), ("count", "bare"), ("watch", "bare"), ("audit", "bare"),
                                  ("plain", "bare"), ("audit", "plain"))
               for metric in ("run", "median", "p99", "run_cpu", "after_pause")]
     ratios += [pair_ratio(mode, pairs, args.seed) for mode in PAIR_MODES]
