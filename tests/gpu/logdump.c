@@ -6,6 +6,7 @@
  *     K graph count measured no-call grid block cluster dynamic-shared name
  *     C counter value          D degraded text          H header string
  *     X duplicates N           launches that are in the log twice
+ *     X invalid N              launches whose record's times made no sense
  *     X end N                  files that were closed in good order
  *   and with --launches, for each measured launch in the log's order, times in ns,
  *     L start duration name
@@ -37,7 +38,7 @@ static uint32_t kernel_count, row_count;
 static struct once *seen;
 static size_t seen_count, seen_room;
 static uint64_t totals[GW_COUNTERS], current[GW_COUNTERS];
-static uint64_t duplicates, ends;
+static uint64_t duplicates, invalid, ends;
 static int each_launch;
 
 static const char *const counter_names[] = {
@@ -89,6 +90,7 @@ static void take_launch(const struct gw_record_launch *l)
 	rows[l->config].launches[graph]++;
 	rows[l->config].measured[graph] += (l->flags & GW_LAUNCH_MEASURED) != 0;
 	rows[l->config].no_call[graph] += (l->flags & GW_LAUNCH_NO_CALL) != 0;
+	invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
 	if (!(l->flags & GW_LAUNCH_MEASURED) || !l->start_ns)
 		return;
 	if (each_launch)
@@ -251,7 +253,8 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
 		printf("C\t%s\t%llu\n", counter_names[i], (unsigned long long)totals[i]);
-	printf("X\tduplicates\t%llu\nX\tend\t%llu\n", (unsigned long long)duplicates,
+	printf("X\tduplicates\t%llu\nX\tinvalid\t%llu\nX\tend\t%llu\n",
+	       (unsigned long long)duplicates, (unsigned long long)invalid,
 	       (unsigned long long)ends);
 	free(kernels);
 	free(rows);
