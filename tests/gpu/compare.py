@@ -27,6 +27,8 @@ VARIANTS = ("static", "shared", "ptds")
 CASES = ("launch ex cooperative threads errors fault module library entry capture graph update "
          "child reset destroy contexts").split()
 DEVICE_CASES = "dynamic devicegraph conditional".split()
+MULTI_VARIANTS = ("static", "ptds")
+MULTI_CASES = "streams elsewhere threads contexts cooperative peer graphs across reset".split()
 PYTHON = {"torch_step": "torch", "triton_add": "triton", "cupy_ops": "cupy", "jax_jit": "jax"}
 # Each must be 0 in a run where every kernel was launched by the host.
 MUST_BE_ZERO = ("ring_dropped threads_dropped activity_unmatched "
@@ -34,6 +36,8 @@ MUST_BE_ZERO = ("ring_dropped threads_dropped activity_unmatched "
 # Now and then libcupti gives a record whose times are impossible. Such a launch counts as accounted
 # for where gpuwatch says so; more of them than this would be a fault in how records are read.
 INVALID_MOST, INVALID_SHARE = 2, 0.01
+
+SKIPPED = 77  # exit status of a program that can't run here, the reason on its standard output
 
 Case = collections.namedtuple("Case", "name argv env needs by_device counted")
 
@@ -47,7 +51,14 @@ def cases(programs):
                        False, name != "fault")
     for name in DEVICE_CASES:
         yield Case(f"device.{name}", [f"{programs}/device", name], {}, None, True, True)
+    for variant in MULTI_VARIANTS:
+        for name in MULTI_CASES:
+            yield Case(f"multi.{variant}.{name}", [f"{programs}/multi.{variant}", name], {}, None,
+                       False, True)
     yield Case("cublas", [f"{programs}/blas"], {}, None, False, True)
+    yield Case("multi.torch", [shutil.which("python3") or sys.executable,
+                               f"{HERE}/py/torch_multi.py"], {"NCCL_NVLS_ENABLE": "0"}, "torch",
+               False, True)
     for script, module in PYTHON.items():
         yield Case(f"python.{script}", [shutil.which("python3") or sys.executable,
                                         f"{HERE}/py/{script}.py"], {}, module, False, True)
@@ -246,6 +257,14 @@ def unaccounted(totals):
     return wrong
 
 
+def by_device(mode, seen, totals):
+    """On which GPU each kernel ran, by the witness and by the log."""
+    wanted, got = ({name: n for name, n in of.items() if name.startswith("device_") and n}
+                   for of in (seen, totals))
+    return (f"{mode} devices", wanted == got and len(wanted) > 1,
+            f"witness {sorted(wanted.items())} gpuwatch {sorted(got.items())}")
+
+
 def judge(runner, case, statuses):
     """Rows (check, passed or None for skipped, text) of one case that has run."""
     bare = statuses["bare"]
@@ -277,6 +296,8 @@ def judge(runner, case, statuses):
         yield (f"{mode} counts", not lines and total > 0 and total == sum(kernels.values()),
                "\n".join([f"witness {total} gpuwatch {sum(kernels.values())}, "
                           f"{len(witness)} kinds"] + lines + [f"    {n}" for n in notes]))
+        if case.name.startswith("multi."):
+            yield by_device(mode, seen, totals)
         if mode == "count":
             continue
         bad = [f"{name} {totals[name]}" for name in MUST_BE_ZERO
@@ -302,7 +323,12 @@ def run_case(runner, case):
     if time.monotonic() > runner.deadline:
         return [(case.name, "runs", False, "not run: the time was over")]
     try:
-        statuses = {mode: runner.run(case, mode) for mode in modes}
+        statuses = {}
+        for mode in modes:
+            statuses[mode] = runner.run(case, mode)
+            if statuses[mode] == SKIPPED:
+                with open(f"{runner.folder(case, mode)}/stdout", errors="replace") as text:
+                    return [(case.name, "runs", None, last_line(text.read()))]
         return [(case.name, *row) for row in judge(runner, case, statuses)]
     except Exception as error:  # one broken case must not hide the others
         return [(case.name, "runs", False, f"{type(error).__name__}: {error}")]

@@ -26,6 +26,7 @@ enum {
 	BUFFERS = 16, /* more than CUPTI was seen to hold at once; beyond it records are dropped */
 	KEYS = 1 << 15,
 	SHOWN = 16, /* records with impossible times */
+	DEVICES = 16,
 };
 
 #define CUPTI_FUNCTIONS(F)                                                                         \
@@ -54,7 +55,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Alignas(8) uint8_t pool[BUFFERS][BUFFER];
 static uint8_t taken[BUFFERS];
 static struct key keys[KEYS];
-static uint64_t records, invalid, dropped, no_room;
+static uint64_t records, invalid, dropped, no_room, on_device[DEVICES];
 static struct shown {
 	uint64_t start, end, completed, node;
 	char *name;
@@ -146,6 +147,7 @@ static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_
 			continue;
 		records++;
 		check_times(kernel);
+		on_device[kernel->deviceId % DEVICES]++;
 		if (tabulate)
 			count_kernel(kernel);
 	}
@@ -179,6 +181,9 @@ static void write_table(void)
 		fprintf(out, "I\t%llu\t%llu\t%llu\t%llu\t%s\n", (unsigned long long)i->start,
 		        (unsigned long long)i->end, (unsigned long long)i->completed,
 		        (unsigned long long)i->node, i->name);
+	for (int i = 0; i < DEVICES; i++)
+		if (on_device[i])
+			fprintf(out, "C\tdevice_%d\t%llu\n", i, (unsigned long long)on_device[i]);
 	cupti.cuptiGetVersion(&version);
 	fprintf(out,
 	        "C\trecords\t%llu\nC\tinvalid\t%llu\nC\tdropped\t%llu\nC\tno_room\t%llu\n"
