@@ -103,9 +103,9 @@ def collect(args):
 def collect_pairs(args):
     """Per mode the ratios given / driver of every pair, three processes each."""
     folders = libraries()
-    found = {mode: {"ratios": [], "driver": [], "given": []} for mode in PAIR_MODES}
+    found = {mode: {"ratios": [], "driver": [], "given": []} for mode in args.pair_modes}
     for _ in range(3):
-        for mode in PAIR_MODES:
+        for mode in args.pair_modes:
             folder = os.path.join(args.out, "logs")
             shutil.rmtree(folder, ignore_errors=True)
             os.makedirs(folder)
@@ -169,7 +169,7 @@ def summary(rounds, pairs, sets, args):
               for mode, base in (("off", "bare"), ("count", "bare"), ("audit", "bare"),
                                  ("plain", "bare"), ("audit", "plain"))
               for metric in ("run", "median", "p99", "run_cpu", "after_pause")]
-    ratios += [pair_ratio(mode, pairs, args.seed) for mode in PAIR_MODES]
+    ratios += [pair_ratio(mode, pairs, args.seed) for mode in pairs]
     ratios.append(turns.ratio(sets, "audit", "plain", args.seed, RESAMPLES))
     ratios = [r for r in ratios if r]
     goals = []
@@ -213,6 +213,8 @@ def main(argv):
     parser.add_argument("--modes", default=MODES, type=lambda text: text.split(","),
                         help="the modes of a round, all by default: " + ",".join(MODES))
     parser.add_argument("--pairs", type=int, default=30, help="per process, of pairs.cu")
+    parser.add_argument("--pair-modes", default=PAIR_MODES, type=lambda text: text.split(","),
+                        help="the modes of pairs.cu, all by default: " + ",".join(PAIR_MODES))
     parser.add_argument("--turns", type=int, default=10, help="of each set of processes that take turns")
     parser.add_argument("--turns-limit", type=float, default=80,
                         help="seconds after which no further set is begun")
