@@ -10,7 +10,7 @@ namespace gw {
 /** What a step may use beside x. */
 struct context {
 	b32 word, guard; /* constants, alike in all lanes; x is never the guard */
-	b32 sum;
+	b32 zero, nothing; /* 0, which the compiler does not know */
 	b32 shared; /* 16 bytes of shared memory of the lane's own */
 	b64 global; /* the same of global memory; both begin with their own address */
 };
@@ -22,7 +22,8 @@ __device__ inline context own_words(const arguments &a)
 
 	k.word = constant_operand<b32>(a, 1);
 	k.guard = constant_operand<b32>(a, 2);
-	k.sum = 0;
+	k.zero = a.hidden->zero;
+	k.nothing = a.hidden->zero & threadIdx.x;
 	k.shared = (b32)__cvta_generic_to_shared(words + 4 * threadIdx.x);
 	k.global = (b64)((char *)a.out + GW_WAIT_WORDS + 16 * threadIdx.x);
 	*(volatile b32 *)(words + 4 * threadIdx.x) = k.shared;
@@ -34,7 +35,7 @@ __device__ inline context own_words(const arguments &a)
 
 enum wait_kind { number, mask, pointer, sm, paging };
 
-/** The first x, and at the end what else was made: by type. */
+/** The first x, by type. */
 template <bool is_pointer> __device__ inline b32 first_x(const arguments &a, const context &k, b32)
 {
 	return is_pointer ? k.shared : ((const b32 *)a.in)[threadIdx.x];
@@ -64,20 +65,18 @@ template <class Op> __device__ inline void waited(const arguments &a)
 #pragma unroll
 		for (unsigned i = 0; i < Op::length; i++)
 			Op::step(x, k);
-		t[1] = stop(x, hidden.guard);
+		t[1] = stop(low(x), hidden.guard);
 		t[2] = start(x, hidden.zero);
 #pragma unroll
 		for (unsigned i = 0; i < GW_LONG * Op::length; i++)
 			Op::step(x, k);
-		t[3] = stop(x, hidden.guard);
+		t[3] = stop(low(x), hidden.guard);
 		if (!threadIdx.x) {
 			a.cycles[2 * round] = t[1] - t[0];
 			a.cycles[2 * round + 1] = t[3] - t[2];
 		}
 	}
 	((T *)a.out)[threadIdx.x] = x;
-	if (sizeof(T) == sizeof(b64))
-		((b32 *)((char *)a.out + 2 * GW_WAIT_WORDS))[threadIdx.x] = k.sum;
 }
 
 #define WAITED(name, type, count, what, result, sass, ...)                                         \

@@ -161,19 +161,6 @@ static double middle(const struct measured *m)
 	return m->count ? gw_median(m->cycles, m->count) : NAN;
 }
 
-/* L1 gives a thread's words one after the other: the line through lat_l1 that comes nearest to
- * loads of two and of four. */
-static void publish_wide(struct gw_bench *b, struct measured *two, const struct measured *four)
-{
-	double l1 = gw_param(b->known, GW_PARAM_lat_l1);
-
-	two->count = two->count < four->count ? two->count : four->count;
-	for (size_t i = 0; i < two->count; i++)
-		two->cycles[i] = (two->cycles[i] + 3 * four->cycles[i] - 4 * l1) / (1 + 3 * 3);
-	publish(b, GW_PARAM_lat_global_wide, two, isnan(l1) ? l1 : 0, 1,
-	        "line through lat_l1 of loads of 64 and 128 bits that hit L1, one warp");
-}
-
 /* Some rounds meet the near side of L2, the others the far one: the mean of a run's. */
 static void publish_fence(struct gw_bench *b, const struct measured *m)
 {
@@ -186,7 +173,7 @@ static void publish_fence(struct gw_bench *b, const struct measured *m)
 	        "slope between chains of a store and a fence, one warp; mean over 48 places in L2");
 }
 
-static void publish_chains(struct gw_bench *b, struct measured *all)
+static void publish_chains(struct gw_bench *b, const struct measured *all)
 {
 	const struct gw_device *d = b->known;
 	double guard = middle(&all[CHAIN_guarded]) - gw_param(d, GW_PARAM_lat_op_popc_b32);
@@ -210,7 +197,8 @@ static void publish_chains(struct gw_bench *b, struct measured *all)
 	publish(b, GW_PARAM_lat_shared_wide, &all[CHAIN_shared_128],
 	        gw_param(d, GW_PARAM_lat_op_load_shared), 3,
 	        "a third of what a load of 128 bits takes beyond one of 32 (lat_op_load_shared)");
-	publish_wide(b, &all[CHAIN_global_64], &all[CHAIN_global_128]);
+	publish(b, GW_PARAM_lat_global_wide, &all[CHAIN_global_128], middle(&all[CHAIN_global_32]),
+	        3, "a third of what a load of 128 bits that hits L1 takes beyond one of 32, one warp");
 	publish_fence(b, &all[CHAIN_fence]);
 }
 
