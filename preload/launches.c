@@ -4,10 +4,13 @@
 #include "preload/aggregate.h"
 #include "preload/arguments.h"
 #include "preload/clock.h"
+#include "preload/episodes.h"
+#include "preload/gpu_clock.h"
 #include "preload/injection.h"
 #include "preload/join.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/study.h"
 #include "preload/tables.h"
 
 #include <math.h>
@@ -75,6 +78,8 @@ static void predict_late(struct gw_record_launch *r)
 	if (!isfinite(p.seconds))
 		return;
 	r->known = (uint32_t)p.known;
+	r->tier = (uint8_t)p.tier;
+	r->work = (uint8_t)p.work;
 	r->flags |= GW_LAUNCH_LATE | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
 	gw_bump(&gw_counters[GW_COUNTER_predicted_late], 1);
 }
@@ -110,13 +115,13 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 		uint64_t key;
 		uint32_t config;
 	} recent[1024];
+	uint32_t id = gw_cell_id(e->config), at;
 	uint64_t key;
-	uint32_t at;
 
-	*read = !(e->flags & GW_EVENT_CORRELATED) && e->config && e->config <= gw_config_count() &&
-	        same(gw_config_entry(e->config), e);
+	*read = !(e->flags & GW_EVENT_CORRELATED) && id && id <= gw_config_count() &&
+	        same(gw_config_entry(id), e);
 	if (*read)
-		return e->config;
+		return id;
 	key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z, e->cluster,
 	                  e->shared);
 	at = (uint32_t)(key >> 54);
@@ -189,6 +194,8 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
 {
+	if (e->stream)
+		gw_gpu_clock_used(gw_hot.shared->stream_slots[e->stream].device);
 	return (struct gw_record_launch){
 	        .stream = gw_stream_id(e->stream),
 	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
@@ -209,12 +216,15 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	r.config = config_of(e, &read);
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
+	gw_study_want(r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
 	if (read && isfinite(e->predicted)) {
 		r.predicted = e->predicted;
 		r.low = e->low;
 		r.high = e->high;
+		r.tier = gw_cell_tier(e->config);
+		r.work = gw_cell_work(e->config);
 		if (e->flags & GW_EVENT_MULTIMODAL)
 			r.flags |= GW_LAUNCH_MULTIMODAL;
 		gw_bump(&gw_counters[GW_COUNTER_predicted], 1);
@@ -248,6 +258,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (!n->config_id) {
 			n->config_id = gw_config_of(n->kernel, &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
+			gw_study_want(n->config_id);
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
@@ -299,16 +310,33 @@ static bool overlapped(const struct gw_activity *a)
 	return before;
 }
 
-static void learn(struct gw_record_launch *r, double seconds, bool exclusive)
+/* All of it from the record, so that who reads the log can do the same. */
+/* What is known of the GPU's clocks while a launch ran. */
+static struct gw_clock_state clock_of(const struct gw_record_launch *r)
 {
+	uint64_t start = r->start_ns ? r->start_ns : r->call_ns;
+	struct gw_clock_state s;
+
+	gw_gpu_clock_at(gw_stream_device(r->stream), start, start + r->duration_ns, &s);
+	return s;
+}
+
+static void learn(struct gw_record_launch *r)
+{
+	const double seconds = (double)r->duration_ns * 1e-9;
+	struct gw_clock_state clock = clock_of(r);
 	struct gw_observation o = {
 	        .seconds = seconds,
-	        .exclusive = exclusive,
+	        .exclusive = !(r->flags & GW_LAUNCH_OVERLAPPED),
 	        .predicted = (double)r->predicted * 1e-9,
 	        .low = (double)r->low * 1e-9,
 	        .high = (double)r->high * 1e-9,
+	        .tier = r->tier,
+	        .work = r->work,
+	        .sm_hz = clock.sm_hz,
 	};
 
+	gw_episodes_launch(r, &clock);
 	score.measured++;
 	if (isfinite(o.predicted)) {
 		double error = fabs(o.predicted - seconds) / seconds;
@@ -338,20 +366,19 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		write(r);
 		return;
 	}
+	/* What was known of it at the call may have told more meanwhile: its code was read. */
+	if (isnan(r->predicted))
+		predict_late(r);
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
-		bool busy = overlapped(a);
-
-		seconds = (double)(a->end - a->start) * 1e-9;
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
-		r->flags |= busy ? GW_LAUNCH_OVERLAPPED : 0;
-		learn(r, seconds, !busy);
+		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
 	} else {
 		r->flags |= GW_LAUNCH_EVENTS;
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
-		learn(r, seconds, true);
 	}
+	learn(r);
 	if (r->config) {
 		struct gw_config_entry *c = gw_config_entry(r->config);
 

@@ -14,20 +14,24 @@
 #include "preload/counters.h"
 #include "preload/degrade.h"
 #include "preload/drain.h"
+#include "preload/episodes.h"
+#include "preload/gpu_clock.h"
 #include "preload/header.h"
 #include "preload/join.h"
 #include "preload/launches.h"
 #include "preload/log.h"
 #include "preload/options.h"
 #include "preload/recycle.h"
+#include "preload/spawn.h"
+#include "preload/study.h"
 #include "preload/summary.h"
 #include "preload/tables.h"
 #include "preload/threads.h"
+#include "preload/work.h"
 #include "predictor/predictor.h"
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -49,10 +53,10 @@ enum {
 };
 
 static struct {
-	pthread_t thread;
 	pthread_mutex_t lock; /* for the condition alone; never taken by a launch */
 	pthread_cond_t wake, done;
-	bool finish, finished;
+	_Atomic bool finish; /* written under the lock, looked at anywhere */
+	bool finished;
 	uint64_t begun_ns, flushed_ns, written_ns;
 	bool begun; /* the log's header is written: something was launched */
 } worker;
@@ -98,6 +102,14 @@ static bool flush_due(uint64_t now)
 	return gw_join_waiting() && now - worker.flushed_ns >= pause;
 }
 
+/* What a long piece of work may not keep from being done; false: the program ends. */
+static bool look_after(void)
+{
+	gw_drain(gw_launch_event);
+	gw_tables_write_news();
+	return !atomic_load_explicit(&worker.finish, memory_order_relaxed);
+}
+
 /* One round. @p last: the program is at its end and the driver still there. */
 static uint32_t cycle(bool last)
 {
@@ -113,13 +125,18 @@ static uint32_t cycle(bool last)
 		return 0;
 	/* Launches first: they are predicted from what is known before the next records. */
 	events = gw_drain(gw_launch_event);
+	gw_gpu_clock_tick(now);
 	gw_tables_write_news();
+	/* Then code: what it tells is known before any measurement of these launches is. */
+	gw_study_run(look_after, last);
+	gw_work_publish();
 	if (last || flush_due(now)) {
 		gw_activity_flush(last);
 		worker.flushed_ns = now;
 	}
 	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
 	gw_launches_measured(last);
+	gw_work_publish();
 	gw_cells_publish();
 	gw_recycle();
 	gw_aggregate_tick(now, last);
@@ -145,7 +162,7 @@ static void wait_for(long ms)
 
 /*
  * A program whose main thread has called pthread_exit() ends with its last thread; that must
- * not be us. /proc/self/stat: "pid (name) state …", the number of threads is field 20; the
+ * not be one of ours. /proc/self/stat: "pid (name) state …", the number of threads is field 20; the
  * main thread, which stays as a zombie, counts.
  */
 static bool last_one_left(void)
@@ -162,15 +179,13 @@ static bool last_one_left(void)
 		return false;
 	for (int field = 2; at && field < 20; field++)
 		at = strchr(at + 1, ' ');
-	return at && strtol(at, NULL, 10) == 2;
+	return at && strtol(at, NULL, 10) == 1 + (long)gw_spawned();
 }
 
-static void *run(void *unused)
+static void run(void)
 {
 	unsigned idle = 0;
 
-	(void)unused;
-	pthread_setname_np(pthread_self(), "gpuwatch");
 	pthread_mutex_lock(&worker.lock);
 	while (!worker.finish) {
 		pthread_mutex_unlock(&worker.lock);
@@ -182,6 +197,7 @@ static void *run(void *unused)
 			worker.finish = true;
 	}
 	pthread_mutex_unlock(&worker.lock);
+	gw_gpu_clock_stop();
 	cycle(true);
 	if (worker.begun) {
 		uint64_t totals[GW_COUNTERS];
@@ -193,14 +209,10 @@ static void *run(void *unused)
 	worker.finished = true;
 	pthread_cond_signal(&worker.done);
 	pthread_mutex_unlock(&worker.lock);
-	return NULL;
 }
 
 bool gw_pipeline_start(void)
 {
-	sigset_t all, before;
-	int failed;
-
 	memset(&worker, 0, sizeof(worker));
 	pthread_mutex_init(&worker.lock, NULL);
 	pthread_cond_init(&worker.wake, NULL);
@@ -210,15 +222,12 @@ bool gw_pipeline_start(void)
 	gw_aggregate_start();
 	gw_arguments_start();
 	gw_code_start();
+	gw_gpu_clock_start();
+	gw_episodes_start();
+	gw_study_start();
+	gw_work_start();
 	gw_header_start();
-	/* The program's signals are the program's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&worker.thread, NULL, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!failed)
-		pthread_detach(worker.thread);
-	return !failed;
+	return gw_spawn("gpuwatch", run);
 }
 
 void gw_pipeline_finish(void)
@@ -250,6 +259,7 @@ void gw_pipeline_close(void)
 	gw_tables_write_news();
 	gw_launches_measured(true);
 	gw_aggregate_tick(gw_now_ns(), true);
+	gw_episodes_finish();
 	write_counters();
 	r.records = atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
 	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);
@@ -259,5 +269,6 @@ void gw_pipeline_close(void)
 void gw_pipeline_abandon(void)
 {
 	gw_threads_abandon();
+	gw_spawn_forget();
 	gw_log_abandon();
 }

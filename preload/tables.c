@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64, MODULES_MAX = 1 << 16 };
+enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64, MODULES_MAX = 1 << 16, STREAM_DEVICES = 1 << 20 };
 
 static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
 static uint32_t config_count, kernel_count, stream_count, node_count, device_count, thread_count,
@@ -21,6 +21,7 @@ static uint32_t config_count, kernel_count, stream_count, node_count, device_cou
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
+static int8_t stream_devices[STREAM_DEVICES]; /* by id in the log: ordinal + 1, 0 = not known */
 static struct gw_idmap config_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
 static bool driver_gone, stand_in;
@@ -48,6 +49,8 @@ bool gw_tables_start(void)
 	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
 	memset(module_ids, 0, sizeof(module_ids));
+	memset(stream_devices, 0,
+	       stream_count < STREAM_DEVICES ? stream_count + 1 : STREAM_DEVICES);
 	config_count = kernel_count = stream_count = node_count = device_count = thread_count =
 	        module_count = 0;
 	reasons_written = 0;
@@ -163,7 +166,8 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 		return 0;
 	}
 	id = ++config_count;
-	configs[id] = (struct gw_config_entry){kernel, slot, *c, name, 0, 0, 0, {0, 0}, NULL};
+	configs[id] = (struct gw_config_entry){
+	        .kernel = kernel, .slot = slot, .config = *c, .name = name};
 	gw_idmap_put(&config_map, key, id);
 	r = (struct gw_record_config){
 	        .id = id,
@@ -245,7 +249,7 @@ static uint32_t attribute(CUdevice device, CUdevice_attribute which)
 	return (uint32_t)value;
 }
 
-static uint32_t device_id(int ordinal)
+uint32_t gw_device_id(int ordinal)
 {
 	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
 	char tail[256 + 33] = "";
@@ -301,15 +305,22 @@ void gw_tables_driver_gone(void)
 static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
 {
 	struct gw_record_stream r = {
-	        .device = device_id(device),
+	        .device = gw_device_id(device),
 	        .kind = kind,
 	        .cupti_id = cupti_id,
 	        .context = context,
 	};
 
 	r.id = ++stream_count;
+	if (r.id < STREAM_DEVICES)
+		stream_devices[r.id] = (int8_t)(r.device ? device + 1 : 0);
 	gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
 	return r.id;
+}
+
+int gw_stream_device(uint32_t id)
+{
+	return id < STREAM_DEVICES ? stream_devices[id] - 1 : -1;
 }
 
 uint32_t gw_stream_id(uint32_t slot)

@@ -10,6 +10,7 @@
 #include "preload/state.h"
 
 enum { GW_CONFIGS_MAX = 1 << 18 };
+_Static_assert(GW_CONFIGS_MAX <= 1 << 24, "gw_cell_config has 24 bits for an id");
 
 /** A configuration of a kernel. */
 struct gw_config_entry {
@@ -22,6 +23,7 @@ struct gw_config_entry {
 	 * streams, in graphs. Entry 0: launches of kernels that could not be told. */
 	int32_t unpaired[2];
 	const struct gw_arguments *arguments; /**< of its first launch, NULL when not known */
+	uint8_t study;                        /**< study.c's own */
 };
 
 /** Reserve the tables; false when there is no memory. */
@@ -42,6 +44,12 @@ uint32_t gw_stream_id(uint32_t stream_slot);
 uint32_t gw_stream_id_of_activity(const struct gw_activity *a);
 uint32_t gw_thread_id(struct gw_thread *t);
 uint32_t gw_node_id(uint32_t exec, uint64_t node);
+
+/** Id in the log of the device numbered @p ordinal by the driver, 0 when there is none. */
+uint32_t gw_device_id(int ordinal);
+
+/** The driver's number of the device of stream @p id (of the log), -1 when not known. */
+int gw_stream_device(uint32_t id);
 
 /** Write the notes of modules and reasons of degradation that are new. */
 void gw_tables_write_news(void);

@@ -41,7 +41,12 @@ struct gw_eval_limits {
 	uint64_t steps;      /**< warp instructions of one gw_eval_grid (default 4,000,000) */
 	uint64_t warp_steps; /**< of one warp (default 1,000,000) */
 	uint32_t warps;      /**< warps that are run (default 16384) */
+	/** Asked about every GW_EVAL_ASK steps, so that who has other things to do can do them
+	 * meanwhile; false: stop, as at a limit. NULL: never asked. */
+	bool (*go_on)(void *arg);
+	void *go_on_arg;
 };
+enum { GW_EVAL_ASK = 256 };
 
 /** Iterations that one event stands for: `count` executions, a step of `step` bytes apart. */
 struct gw_eval_repeat {

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/study.h"
+
+#include "preload/arguments.h"
+#include "preload/clock.h"
+#include "preload/code.h"
+#include "preload/degrade.h"
+#include "preload/options.h"
+#include "preload/study_code.h"
+#include "preload/tables.h"
+#include "preload/work.h"
+
+#include <string.h>
+
+enum state { NOT_YET, WAITING, STUDIED, STUDIED_BARE /* without arguments */ };
+
+/* Configurations that wait, in the order they came. */
+struct queue {
+	uint32_t config[GW_STUDY_QUEUE], head, count;
+};
+
+static struct queue first, later; /* of the first none had been timed */
+static const struct gw_device *device;
+static struct gw_device unknown;
+static uint64_t begun_ns, spent_ns;
+
+/* The study under way. */
+static struct {
+	bool (*meanwhile)(void);
+	uint64_t until, looked;
+} now;
+
+void gw_study_start(void)
+{
+	first.count = later.count = 0;
+	spent_ns = 0;
+	begun_ns = gw_now_ns();
+	gw_device_clear(&unknown, "");
+	device = &unknown;
+	gw_study_code_start();
+}
+
+void gw_study_device(const struct gw_device *d)
+{
+	device = d ? d : &unknown;
+}
+
+size_t gw_study_held(void)
+{
+	return gw_study_code_held() + gw_code_held();
+}
+
+static bool push(struct queue *q, uint32_t config)
+{
+	if (q->count == GW_STUDY_QUEUE)
+		return false;
+	q->config[(q->head + q->count++) % GW_STUDY_QUEUE] = config;
+	return true;
+}
+
+static uint32_t pop(struct queue *q)
+{
+	uint32_t config = q->config[q->head];
+
+	q->head = (q->head + 1) % GW_STUDY_QUEUE;
+	q->count--;
+	return config;
+}
+
+/* Where the queue is full, the configuration's next launch asks again. */
+void gw_study_want(uint32_t config)
+{
+	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
+
+	if (!gw_options.study || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
+	    (c->study == STUDIED_BARE && !c->arguments))
+		return;
+	if (push(c->measured ? &later : &first, config))
+		c->study = WAITING;
+}
+
+static bool go_on(void *unused)
+{
+	uint64_t ns = gw_now_ns();
+	bool stay = true;
+
+	(void)unused;
+	if (ns - now.looked >= GW_STUDY_LOOK_US * UINT64_C(1000)) {
+		stay = now.meanwhile();
+		now.looked = gw_now_ns();
+	}
+	if (!stay)
+		now.until = 0;
+	return ns < now.until;
+}
+
+static void count(enum gw_study_end end, bool bare)
+{
+	static const enum gw_counter counters[] = {
+	        [GW_STUDY_DONE] = GW_COUNTER_studied,
+	        [GW_STUDY_NO_CODE] = GW_COUNTER_study_no_code,
+	        [GW_STUDY_UNTOLD] = GW_COUNTER_study_untold,
+	        [GW_STUDY_ABANDONED] = GW_COUNTER_study_abandoned,
+	};
+
+	gw_bump(&gw_counters[counters[end]], 1);
+	gw_bump(&gw_counters[GW_COUNTER_study_no_arguments], bare && end != GW_STUDY_NO_CODE);
+}
+
+static void study(uint32_t config)
+{
+	struct gw_config_entry *c = gw_config_entry(config);
+	const struct gw_study_launch launch = {.slot = c->slot,
+	                                       .config = c->config,
+	                                       .arguments = c->arguments,
+	                                       .device = device,
+	                                       .go_on = go_on};
+	struct gw_work work;
+	const char *why;
+	enum gw_study_end end = gw_study_code(&launch, &work, &why);
+
+	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
+	count(end, !launch.arguments);
+	if (end == GW_STUDY_DONE)
+		gw_work_offer(config, &work);
+	else if (end == GW_STUDY_ABANDONED)
+		gw_degrade(GW_DEGRADED_STUDY,
+		           "a kernel's code took too long to study: it is predicted without "
+		           "(%s)",
+		           c->name);
+}
+
+/* Whether all studies together may still take time. */
+static bool affordable(uint64_t ns)
+{
+	return spent_ns < GW_STUDY_FIRST_MS * UINT64_C(1000000) +
+	                          (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
+}
+
+void gw_study_run(bool (*meanwhile)(void), bool last)
+{
+	uint64_t begin = gw_now_ns(), ns = begin;
+	uint64_t most = (last ? GW_STUDY_LAST_MS : GW_STUDY_ROUND_MS) * UINT64_C(1000000);
+
+	now.meanwhile = meanwhile;
+	now.looked = begin;
+	while ((first.count || (later.count && !last)) && ns - begin < most && affordable(ns)) {
+		now.until = last ? begin + most : ns + GW_STUDY_LAUNCH_MS * UINT64_C(1000000);
+		study(pop(first.count ? &first : &later));
+		spent_ns += gw_now_ns() - ns;
+		ns = gw_now_ns();
+		if (!now.until) /* the program ends: what is left is studied then */
+			break;
+	}
+	if (ns != begin)
+		atomic_store_explicit(&gw_counters[GW_COUNTER_study_ns], spent_ns,
+		                      memory_order_relaxed);
+}
