@@ -2,8 +2,8 @@
 /*
  * Machine code as the evaluator's intermediate form, so that the slices which feed branches,
  * predicates and addresses can be run on a launch's actual arguments. An instruction that is not
- * modelled makes its results unknown, never wrong. A called function is taken in where it is called,
- * within bounds; of one that isn't, what it writes is unknown.
+ * modelled makes its results unknown, never wrong. A called function is taken in where it is
+ * called, within bounds; of one that isn't, what it writes is unknown.
  */
 #ifndef GW_CODE_SASS_LOWER_H
 #define GW_CODE_SASS_LOWER_H
@@ -25,8 +25,8 @@ struct gw_sass_lowered {
 	struct gw_ir_program program; /**< a block's `tag` is that of the graph (a called function's
 	                                   blocks stand there for every call), the exit's
 	                                   GW_CFG_NONE; `source` counts instructions */
-	bool calls;    /**< functions are called that are not in the program */
-	bool indirect; /**< an indirect jump's index is unknown */
+	bool calls;                   /**< functions are called that are not in the program */
+	bool indirect;                /**< an indirect jump's index is unknown */
 };
 
 /**

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	DEPTH = 8,             /* calls inside calls */
+	DEPTH = 8,               /* calls inside calls */
 	TAKEN_IN_MOST = 1 << 16, /* instructions of all copies */
 };
 

@@ -26,7 +26,7 @@ struct gw_lowering {
 	gw_ir_operand place[GW_SASS_PLACES]; /**< registers of the program; made when first used */
 	gw_ir_operand guard;                 /**< of the instruction at hand; GW_IR_NONE: always */
 	bool guard_not;
-	struct gw_sass_insn insn; /**< the instruction at hand */
+	struct gw_sass_insn insn;              /**< the instruction at hand */
 	struct gw_lowered_function *functions; /**< in the order they are lowered; of the arena */
 	uint32_t function;                     /**< the one at hand */
 	uint32_t function_count;

@@ -32,8 +32,8 @@ static uint32_t until_met(const struct gw_cfg *cfg, uint32_t block)
 	return 0;
 }
 
-/* How often parts of a warp come to the head of block @p block of the program beside the one that is
- * counted: the branches whose lanes meet there, as often as they part. */
+/* How often parts of a warp come to the head of block @p block of the program beside the one that
+ * is counted: the branches whose lanes meet there, as often as they part. */
 static double parts_more(const struct gw_sass_launch *l, uint32_t block)
 {
 	const struct gw_ir_program *p = &l->lowered->program;
@@ -92,7 +92,8 @@ static bool taken_in(const struct gw_sass_launch *l, uint32_t at)
 	const struct gw_ir_program *p = &l->lowered->program;
 	const struct gw_ir_block *b = &p->blocks[at];
 
-	return b->succ_count && p->blocks[p->succs[b->succ_first]].tag == l->cfg->blocks[b->tag].call;
+	return b->succ_count &&
+	       p->blocks[p->succs[b->succ_first]].tag == l->cfg->blocks[b->tag].call;
 }
 
 /* Why the counts are not settled; NULL: they are. */

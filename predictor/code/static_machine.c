@@ -48,9 +48,10 @@ static void runs_of(const struct gw_static_in *in, const struct gw_cfg *cfg,
 		uint32_t tag = in->program->blocks[b].tag;
 
 		if (tag < cfg->block_count)
-			runs[tag] += (is_rare(&cfg->blocks[tag]) ? blocks[b].runs.least
-			                                         : gw_gather_mean(&blocks[b].runs)) /
-			             warps;
+			runs[tag] +=
+			        (is_rare(&cfg->blocks[tag]) ? blocks[b].runs.least
+			                                    : gw_gather_mean(&blocks[b].runs)) /
+			        warps;
 	}
 }
 
