@@ -21,6 +21,7 @@ static struct gw_score score;
 static uint32_t graph_number;
 static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
 static uint64_t last_end[64];    /* by device: end of the latest kernel seen */
+static uint32_t configured;      /* configurations that the predictor knows of */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
@@ -33,6 +34,7 @@ bool gw_launches_start(void)
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
 	memset(last_end, 0, sizeof(last_end));
+	configured = 0;
 	graph_number = 0;
 	memset(lone_records, 0, sizeof(lone_records));
 	predictor = gw_predictor_new(GW_CONFIGS_MAX - 1);
@@ -47,6 +49,21 @@ struct gw_predictor *gw_launches_predictor(void)
 const struct gw_score *gw_launches_score(void)
 {
 	return &score;
+}
+
+/*
+ * Tell the predictor of configurations that are new, before anything else is done with them: it
+ * learns of them in the order of the log.
+ */
+static void configure_new(void)
+{
+	while (configured < gw_config_count()) {
+		const struct gw_config_entry *c = gw_config_entry(++configured);
+		const struct gw_launch launch = {.kernel = gw_kernel_of(c->kernel),
+		                                 .config = c->config};
+
+		gw_predictor_configure(predictor, configured, c->kernel, &launch);
+	}
 }
 
 /* A launch as it goes to the log: whole records until the log is full, then sums. */
@@ -133,6 +150,13 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 	return recent[at].config;
 }
 
+uint32_t gw_launch_config(const struct gw_event *e)
+{
+	bool read;
+
+	return config_of(e, &read);
+}
+
 /*
  * Where the numbers of a stream or graph, or a kernel's name, could not be had, a launch and its
  * record do not meet, and both would be written. Whichever comes second is left out.
@@ -214,11 +238,14 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	bool read;
 
 	r.config = config_of(e, &read);
+	configure_new();
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
 	gw_study_want(r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
+	if (e->flags & GW_EVENT_COUNTED)
+		r.flags |= GW_LAUNCH_COUNTED;
 	if (read && isfinite(e->predicted)) {
 		r.predicted = e->predicted;
 		r.low = e->low;
@@ -258,6 +285,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (!n->config_id) {
 			n->config_id = gw_config_of(n->kernel, &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
+			configure_new();
 			gw_study_want(n->config_id);
 		}
 		r.config = n->config_id;
@@ -310,7 +338,6 @@ static bool overlapped(const struct gw_activity *a)
 	return before;
 }
 
-/* All of it from the record, so that who reads the log can do the same. */
 /* What is known of the GPU's clocks while a launch ran. */
 static struct gw_clock_state clock_of(const struct gw_record_launch *r)
 {
@@ -321,6 +348,7 @@ static struct gw_clock_state clock_of(const struct gw_record_launch *r)
 	return s;
 }
 
+/* All of it from the record and those before it, so that who reads the log can do the same. */
 static void learn(struct gw_record_launch *r)
 {
 	const double seconds = (double)r->duration_ns * 1e-9;
@@ -378,7 +406,8 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		r->flags |= GW_LAUNCH_EVENTS;
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
 	}
-	learn(r);
+	if (!(r->flags & GW_LAUNCH_COUNTED))
+		learn(r);
 	if (r->config) {
 		struct gw_config_entry *c = gw_config_entry(r->config);
 
@@ -410,6 +439,7 @@ static void uncalled(const struct gw_activity *a)
 	        .high = NAN,
 	};
 
+	configure_new();
 	gw_count(GW_COUNTER_activity_unmatched, 1);
 	if (!a->device_launched && !record_unpaired(r.config, a->graph != 0))
 		return;

@@ -7,13 +7,16 @@
 #include <stdint.h>
 
 enum gw_mode { GW_MODE_AUDIT, GW_MODE_COUNT, GW_MODE_OFF };
+enum gw_count_by { GW_COUNT_PM, GW_COUNT_RANGE, GW_COUNT_OFF };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 
 struct gw_options {
 	enum gw_mode mode; /**< OFF also when GPUWATCH_DISABLE is set */
 	enum gw_summary summary;
-	char out[4096];      /**< pattern of the log's name */
+	enum gw_count_by counters; /**< how work is counted */
+	char out[4096];            /**< pattern of the log's name */
 	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
+	char profile[4096];  /**< device profile, a file or a folder; empty: the usual places */
 	uint64_t log_max;    /**< bytes */
 	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */

@@ -7,6 +7,7 @@
 #include "preload/idmap.h"
 #include "preload/log.h"
 #include "preload/modules.h"
+#include "preload/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,10 @@
 #include <sys/mman.h>
 
 enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64, MODULES_MAX = 1 << 16, STREAM_DEVICES = 1 << 20 };
+enum { KERNELS_KEPT = 2 * GW_KERNELS_MAX }; /* hooked ones, and as many that no hook saw */
 
 static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
+static struct gw_kernel *kernels;       /* [KERNELS_KEPT], the same */
 static uint32_t config_count, kernel_count, stream_count, node_count, device_count, thread_count,
         module_count;
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
@@ -36,10 +39,16 @@ static bool driver_is_stand_in(void)
 	       !strncmp(found, name, sizeof(name) - 1);
 }
 
+static void *reserve(size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	            -1, 0);
+}
+
 bool gw_tables_start(void)
 {
-	configs = mmap(NULL, GW_CONFIGS_MAX * sizeof(*configs), PROT_READ | PROT_WRITE,
-	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	configs = reserve(GW_CONFIGS_MAX * sizeof(*configs));
+	kernels = reserve(KERNELS_KEPT * sizeof(*kernels));
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
 	memset(&config_map, 0, sizeof(config_map));
 	memset(&kernel_map, 0, sizeof(kernel_map));
@@ -56,7 +65,7 @@ bool gw_tables_start(void)
 	reasons_written = 0;
 	driver_gone = false;
 	stand_in = driver_is_stand_in();
-	return configs != MAP_FAILED;
+	return configs != MAP_FAILED && kernels != MAP_FAILED;
 }
 
 static uint64_t hash_name(const char *name)
@@ -100,6 +109,35 @@ static uint32_t module_id(uint32_t number)
 	return module_ids[number];
 }
 
+const struct gw_kernel *gw_kernel_of(uint32_t id)
+{
+	static const struct gw_kernel unknown = {
+	        .name = "",
+	        .registers = UINT32_MAX,
+	        .static_shared = UINT32_MAX,
+	        .local = UINT32_MAX,
+	        .constant = UINT32_MAX,
+	        .max_threads = UINT32_MAX,
+	        .binary_version = UINT32_MAX,
+	};
+
+	return id && id < KERNELS_KEPT ? &kernels[id] : &unknown;
+}
+
+static void kernel_keep(uint32_t id, const struct gw_kernel_slot *k)
+{
+	if (id < KERNELS_KEPT)
+		kernels[id] = (struct gw_kernel){
+		        .name = "", /* the slot's may go */
+		        .registers = k->registers,
+		        .static_shared = k->static_shared,
+		        .local = k->local,
+		        .constant = k->constant,
+		        .max_threads = k->max_threads,
+		        .binary_version = k->binary_version,
+		};
+}
+
 static uint32_t kernel_write(const struct gw_kernel_slot *k)
 {
 	struct gw_record_kernel r = {
@@ -113,6 +151,7 @@ static uint32_t kernel_write(const struct gw_kernel_slot *k)
 	        .binary_version = k->binary_version,
 	};
 
+	kernel_keep(r.id, k);
 	gw_log_write(GW_RECORD_KERNEL, &r, sizeof(r), k->name, strlen(k->name) + 1);
 	return r.id;
 }
@@ -279,6 +318,7 @@ uint32_t gw_device_id(int ordinal)
 			snprintf(tail + n + 2 * i, 3, "%02x", (unsigned char)uuid.bytes[i]);
 	n += strlen(tail + n) + 1;
 	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
+	gw_device_profile_use(r.id, tail);
 	return r.id;
 }
 
