@@ -26,7 +26,7 @@ struct reader {
 	gw_log_record_fn *record;
 	void *arg;
 	unsigned char *window; /* bytes [start, end) are read and not yet used */
-	size_t start, end;
+	size_t start, end, room;
 	uint64_t offset; /* of window[start] in the file */
 	bool eof;
 	unsigned char *block;   /* the records of one block, aligned */
@@ -86,13 +86,13 @@ static size_t need(struct reader *r, size_t size)
 
 	if (r->end - r->start >= size || r->eof)
 		return r->end - r->start;
-	if (r->start + size > WINDOW) {
+	if (r->start + size > r->room) {
 		memmove(r->window, r->window + r->start, r->end - r->start);
 		r->end -= r->start;
 		r->start = 0;
 	}
-	r->end += gw_source_read(r->source, r->window + r->end, WINDOW - r->end, &failed);
-	r->eof = r->end < WINDOW;
+	r->end += gw_source_read(r->source, r->window + r->end, r->room - r->end, &failed);
+	r->eof = r->end < r->room;
 	if (failed)
 		r->status->read_error = failed;
 	return r->end - r->start;
@@ -343,8 +343,10 @@ static bool read_source(struct gw_source *source, gw_log_record_fn *record, void
 	struct reader r = {.source = source, .status = status, .record = record, .arg = arg};
 
 	status->compressed = gw_source_compressed(source);
-	r.window = gw_alloc(WINDOW);
-	r.block = gw_alloc(GW_BLOCK_MAX);
+	/* One byte more than there is: a full window would mean that more is to come. */
+	r.room = gw_source_size(source) < WINDOW ? gw_source_size(source) + 1 : WINDOW;
+	r.window = gw_alloc(r.room);
+	r.block = gw_alloc(r.room < GW_BLOCK_MAX ? r.room : GW_BLOCK_MAX);
 	read_blocks(&r);
 	if (!*status->error && !status->blocks) {
 		bool empty = !r.offset && !status->read_error;

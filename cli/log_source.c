@@ -130,6 +130,11 @@ size_t gw_source_read(struct gw_source *source, void *buffer, size_t size, const
 	return read_plain(source, buffer, size, failed);
 }
 
+size_t gw_source_size(const struct gw_source *source)
+{
+	return source->fd < 0 && !source->compressed ? source->length : SIZE_MAX;
+}
+
 bool gw_source_compressed(const struct gw_source *source)
 {
 	return source->compressed;

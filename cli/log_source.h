@@ -26,6 +26,9 @@ struct gw_source *gw_source_memory(const void *data, size_t length);
  */
 size_t gw_source_read(struct gw_source *source, void *buffer, size_t size, const char **failed);
 
+/** Bytes that it holds in all, where that is known before they are read; SIZE_MAX elsewhere. */
+size_t gw_source_size(const struct gw_source *source);
+
 /** Whether positions are those of the decompressed bytes. */
 bool gw_source_compressed(const struct gw_source *source);
 

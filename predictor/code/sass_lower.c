@@ -119,7 +119,7 @@ gw_ir_operand gw_lower_unknown(struct gw_lowering *l, unsigned bits, const char 
 	return def;
 }
 
-static void opaque_place(struct gw_lowering *l, unsigned place, const char *note)
+void gw_lower_opaque_place(struct gw_lowering *l, unsigned place, const char *note)
 {
 	unsigned bits = place >= GW_SASS_P0 ? 1 : 32;
 
@@ -130,31 +130,7 @@ void gw_lower_opaque(struct gw_lowering *l, const char *note)
 {
 	for (unsigned d = 0; d < l->insn.def_count; d++)
 		for (unsigned r = 0; r < l->insn.defs[d].count; r++)
-			opaque_place(l, l->insn.defs[d].first + r, note);
-}
-
-/* A call: all that the function at @p entry, and those it calls, may write. */
-static void opaque_call(struct gw_lowering *l, uint32_t entry)
-{
-	bool written[GW_SASS_PLACES] = {false}, all = entry == GW_CFG_NONE;
-	struct gw_sass_insn insn;
-
-	for (uint32_t b = 0; b < l->cfg->block_count && !all; b++) {
-		const struct gw_cfg_block *block = &l->cfg->blocks[b];
-
-		if (block->entry != entry)
-			continue;
-		all = block->end == GW_CFG_CALL || block->end == GW_CFG_INDIRECT;
-		for (uint32_t i = block->first; i < block->first + block->count; i++) {
-			gw_cfg_insn(l->cfg, i, &insn);
-			all |= insn.op == GW_SASS_OP_UNKNOWN;
-			for (unsigned d = 0; d < insn.def_count; d++)
-				memset(written + insn.defs[d].first, true, insn.defs[d].count);
-		}
-	}
-	for (unsigned place = 0; place < GW_SASS_PLACES; place++)
-		if ((all && l->place[place] != GW_IR_NONE) || written[place])
-			opaque_place(l, place, "a function that is called writes it");
+			gw_lower_opaque_place(l, l->insn.defs[d].first + r, note);
 }
 
 /* ---- constants ---- */
@@ -241,50 +217,86 @@ static gw_ir_operand condition(struct gw_lowering *l)
 	return GW_LOWER(l, AND, 1, 0, 2, guard, other);
 }
 
-static void end_indirect(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t exit)
+/* The block of the program that stands for block @p block of the graph, in the function at hand. */
+static uint32_t place_of(const struct gw_lowering *l, uint32_t block)
 {
-	uint32_t count = block->succ_count;
+	const struct gw_lowered_function *f = &l->functions[l->function];
 
-	if (count)
-		gw_ir_end_switch(&l->b, gw_lower_unknown(l, 32, "the index of an indirect jump"),
-		                 l->cfg->edges + block->succ_first, count);
-	else
-		gw_ir_end_jump(&l->b, exit);
+	return block - f->first < f->blocks ? f->base + (block - f->first) : l->exit;
 }
 
-/* IR blocks have the numbers of the graph's; `exit` is one more. */
-static void end_block(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t exit)
+static void end_indirect(struct gw_lowering *l, const struct gw_cfg_block *block)
+{
+	uint32_t *to = gw_arena_array(l->b.arena, block->succ_count, sizeof(*to));
+
+	for (uint32_t i = 0; to && i < block->succ_count; i++)
+		to[i] = place_of(l, l->cfg->edges[block->succ_first + i]);
+	if (to && block->succ_count)
+		gw_ir_end_switch(&l->b, gw_lower_unknown(l, 32, "the index of an indirect jump"),
+		                 to, block->succ_count);
+	else
+		gw_ir_end_jump(&l->b, l->exit);
+}
+
+/* A call of a function that is taken in, or passed over. */
+static void end_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t next)
+{
+	bool always = l->insn.guard == GW_SASS_PT;
+	uint32_t begin;
+
+	if (!gw_lower_call(l, block, next, &begin))
+		gw_ir_end_jump(&l->b, next);
+	else if (always)
+		gw_ir_end_jump(&l->b, begin);
+	else
+		gw_ir_end_branch(&l->b, condition(l), false, begin, next);
+}
+
+static void end_block(struct gw_lowering *l, const struct gw_cfg_block *block)
 {
 	const uint32_t *succ = l->cfg->edges + block->succ_first;
+	uint32_t next = block->succ_count ? place_of(l, succ[0]) : l->exit;
+	uint32_t out = block->end == GW_CFG_RETURN ? l->functions[l->function].after : l->exit;
 
 	switch (block->end) {
 	case GW_CFG_BRANCH:
 		if (block->succ_count == 2 && succ[0] != succ[1])
-			gw_ir_end_branch(&l->b, condition(l), false, succ[0], succ[1]);
+			gw_ir_end_branch(&l->b, condition(l), false, next, place_of(l, succ[1]));
 		else
-			gw_ir_end_jump(&l->b, block->succ_count ? succ[0] : exit);
+			gw_ir_end_jump(&l->b, next);
 		break;
 	case GW_CFG_EXIT:
 	case GW_CFG_RETURN:
-		if (block->succ_count)
-			gw_ir_end_branch(&l->b, condition(l), false, exit, succ[0]);
-		else
+		if (block->succ_count && next != out)
+			gw_ir_end_branch(&l->b, condition(l), false, out, next);
+		else if (out == l->exit)
 			gw_ir_end_exit(&l->b);
+		else
+			gw_ir_end_jump(&l->b, out);
 		break;
 	case GW_CFG_INDIRECT:
-		end_indirect(l, block, exit);
+		end_indirect(l, block);
 		break;
 	case GW_CFG_CALL:
-		opaque_call(l, block->call);
-		/* fall through */
+		end_call(l, block, next);
+		break;
 	default:
-		gw_ir_end_jump(&l->b, block->succ_count ? succ[0] : exit);
+		gw_ir_end_jump(&l->b, next);
 	}
 }
 
-static bool in_kernel(const struct gw_cfg_block *block)
+static void lower_block(struct gw_lowering *l, uint32_t index)
 {
-	return block->entry == 0;
+	const struct gw_cfg_block *block = &l->cfg->blocks[index];
+
+	gw_ir_block_start(&l->b, place_of(l, index));
+	if (block->entry != l->functions[l->function].entry) {
+		gw_ir_end_exit(&l->b); /* of another function, or of none */
+		return;
+	}
+	for (uint32_t i = block->first; i < block->first + block->count; i++)
+		lower_insn(l, i);
+	end_block(l, block);
 }
 
 static const char *finish(struct gw_sass_lowered *out, struct gw_lowering *l)
@@ -300,42 +312,54 @@ static const char *finish(struct gw_sass_lowered *out, struct gw_lowering *l)
 		gw_ir_add_param(&l->b, &(struct gw_ir_param){NULL, 0, p->param_bytes, 8});
 	if (l->b.failed)
 		return "no memory for the program";
-	for (uint32_t b = 0; b < p->block_count; b++)
-		p->blocks[b].tag = b < l->cfg->block_count ? b : GW_CFG_NONE;
 	wrong = gw_ir_finish(&l->b);
 	out->program = l->b.program;
 	return wrong;
+}
+
+/* The kernel's own blocks have the numbers of the graph's; `exit` is one more, and the blocks of
+ * functions that are taken in follow. */
+static bool begin(struct gw_lowering *l)
+{
+	uint32_t count = l->cfg->block_count;
+
+	for (unsigned i = 0; i < GW_SASS_PLACES; i++)
+		l->place[i] = GW_IR_NONE;
+	l->functions = gw_arena_array(l->b.arena, GW_LOWERED_FUNCTIONS, sizeof(*l->functions));
+	if (!l->functions)
+		return false;
+	for (uint32_t b = 0; b <= count; b++) {
+		uint32_t block = gw_ir_block_new(&l->b);
+
+		if (l->b.failed)
+			return false;
+		l->b.program.blocks[block].tag = b < count ? b : GW_CFG_NONE;
+	}
+	l->exit = count;
+	l->functions[0] = (struct gw_lowered_function){.blocks = count, .after = count};
+	l->function_count = 1;
+	return true;
 }
 
 const char *gw_sass_lower(struct gw_sass_lowered *out, const struct gw_cfg *cfg,
                           const struct gw_sass_kernel *kernel, struct gw_arena *arena)
 {
 	struct gw_lowering l = {.cfg = cfg, .kernel = kernel};
-	uint32_t exit;
 
 	memset(out, 0, sizeof(*out));
-	for (unsigned i = 0; i < GW_SASS_PLACES; i++)
-		l.place[i] = GW_IR_NONE;
-	if (!gw_ir_builder_init(&l.b, arena))
+	if (!gw_ir_builder_init(&l.b, arena) || !begin(&l))
 		return "no memory for the program";
-	for (uint32_t b = 0; b < cfg->block_count; b++)
-		gw_ir_block_new(&l.b);
-	exit = gw_ir_block_new(&l.b);
-	for (uint32_t b = 0; b < cfg->block_count && !l.b.failed; b++) {
-		const struct gw_cfg_block *block = &cfg->blocks[b];
+	for (; l.function < l.function_count; l.function++) {
+		const struct gw_lowered_function *f = &l.functions[l.function];
 
-		gw_ir_block_start(&l.b, b);
-		if (!in_kernel(block)) {
-			gw_ir_end_exit(&l.b);
-			continue;
+		for (uint32_t b = f->first; b - f->first < f->blocks && !l.b.failed; b++) {
+			lower_block(&l, b);
+			out->indirect |= cfg->blocks[b].entry == f->entry &&
+			                 cfg->blocks[b].end == GW_CFG_INDIRECT;
 		}
-		for (uint32_t i = block->first; i < block->first + block->count; i++)
-			lower_insn(&l, i);
-		end_block(&l, block, exit);
-		out->calls |= block->end == GW_CFG_CALL;
-		out->indirect |= block->end == GW_CFG_INDIRECT;
 	}
-	gw_ir_block_start(&l.b, exit);
+	out->calls = l.calls;
+	gw_ir_block_start(&l.b, l.exit);
 	gw_ir_end_exit(&l.b);
 	return finish(out, &l);
 }

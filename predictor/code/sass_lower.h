@@ -2,7 +2,8 @@
 /*
  * Machine code as the evaluator's intermediate form, so that the slices which feed branches,
  * predicates and addresses can be run on a launch's actual arguments. An instruction that is not
- * modelled makes its results unknown, never wrong; so does a call of what its function writes.
+ * modelled makes its results unknown, never wrong. A called function is taken in where it is
+ * called, within bounds; of one that isn't, what it writes is unknown.
  */
 #ifndef GW_CODE_SASS_LOWER_H
 #define GW_CODE_SASS_LOWER_H
@@ -21,10 +22,11 @@ struct gw_sass_kernel {
 
 /** How a lowered kernel differs from its code. */
 struct gw_sass_lowered {
-	struct gw_ir_program program; /**< a block's `tag` is that of the graph; the exit's is
+	struct gw_ir_program program; /**< a block's `tag` is that of the graph (a called function's
+	                                   blocks stand there for every call), the exit's
 	                                   GW_CFG_NONE; `source` counts instructions */
-	bool calls;    /**< functions are called: their instructions are not in the program */
-	bool indirect; /**< an indirect jump's index is unknown */
+	bool calls;                   /**< functions are called that are not in the program */
+	bool indirect;                /**< an indirect jump's index is unknown */
 };
 
 /**

@@ -5,6 +5,19 @@
 
 #include "predictor/code/sass_lower.h"
 
+enum { GW_LOWERED_FUNCTIONS = 256 }; /**< most of them, the kernel itself included */
+
+/** A function to be lowered: the kernel, or one that it calls, taken in where it is called. */
+struct gw_lowered_function {
+	uint32_t entry;  /**< its first block in the graph */
+	uint32_t first;  /**< of the graph's blocks, the first that is its own */
+	uint32_t blocks; /**< of the graph's blocks from there on, up to the last that is */
+	uint32_t base;   /**< block of the program that stands for `first` */
+	uint32_t after;  /**< where it returns to: a block of the program */
+	uint32_t caller; /**< in functions[]; the kernel's own number: itself */
+	uint32_t depth;  /**< calls around it */
+};
+
 /** A kernel being lowered. */
 struct gw_lowering {
 	struct gw_ir_builder b;
@@ -13,7 +26,13 @@ struct gw_lowering {
 	gw_ir_operand place[GW_SASS_PLACES]; /**< registers of the program; made when first used */
 	gw_ir_operand guard;                 /**< of the instruction at hand; GW_IR_NONE: always */
 	bool guard_not;
-	struct gw_sass_insn insn; /**< the instruction at hand */
+	struct gw_sass_insn insn;              /**< the instruction at hand */
+	struct gw_lowered_function *functions; /**< in the order they are lowered; of the arena */
+	uint32_t function;                     /**< the one at hand */
+	uint32_t function_count;
+	uint32_t taken_in; /**< instructions of functions called, so far */
+	uint32_t exit;     /**< block of the program where threads end */
+	bool calls;        /**< some function could not be taken in */
 };
 
 /** The register that stands for a place of struct gw_sass_regs. */
@@ -44,8 +63,17 @@ void gw_lower_set_predicate(struct gw_lowering *l, unsigned at, gw_ir_operand va
 /** Bank 0's word at @p offset: a parameter, an extent of the launch, or unknown. */
 gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned offset);
 
-/** A value that is not known. */
+/** A value that is not known; the same for place @p place of struct gw_sass_regs. */
 gw_ir_operand gw_lower_unknown(struct gw_lowering *l, unsigned bits, const char *note);
+void gw_lower_opaque_place(struct gw_lowering *l, unsigned place, const char *note);
+
+/**
+ * The call that ends @p block: its function is taken in, and goes on to block @p after of the
+ * program; true with the block of the program where it begins. False when it can't be: it is
+ * elsewhere, calls itself, or there is too much of it; what it writes is unknown then.
+ */
+bool gw_lower_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t after,
+                   uint32_t *begin);
 
 /** All that the instruction writes becomes unknown. */
 void gw_lower_opaque(struct gw_lowering *l, const char *note);

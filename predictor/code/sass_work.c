@@ -34,8 +34,8 @@ static uint32_t until_met(const struct gw_cfg *cfg, uint32_t block)
 	return 0;
 }
 
-/* How often parts of a warp come to the head of @p block beside the one that is counted: the
- * branches whose lanes meet there, as often as they part. */
+/* How often parts of a warp come to the head of block @p block of the program beside the one that
+ * is counted: the branches whose lanes meet there, as often as they part. */
 static double parts_more(const struct gw_sass_launch *l, uint32_t block)
 {
 	const struct gw_ir_program *p = &l->lowered->program;
@@ -47,11 +47,13 @@ static double parts_more(const struct gw_sass_launch *l, uint32_t block)
 	return more;
 }
 
-static void add_block(const struct gw_sass_launch *l, uint32_t block, double once, struct sums *s)
+/* Block @p at of the program, which stands for one of the graph. */
+static void add_block(const struct gw_sass_launch *l, uint32_t at, struct sums *s)
 {
+	uint32_t block = l->lowered->program.blocks[at].tag;
 	const struct gw_cfg_block *b = &l->cfg->blocks[block];
 	uint32_t head = until_met(l->cfg, block);
-	double more = head ? parts_more(l, block) : 0;
+	double once = l->report->blocks[at].runs.least, more = head ? parts_more(l, at) : 0;
 	struct gw_sass_insn insn;
 
 	for (uint32_t i = b->first; i < b->first + b->count; i++) {
@@ -80,22 +82,40 @@ static void add_block(const struct gw_sass_launch *l, uint32_t block, double onc
 	}
 }
 
+/* Whether block @p at of the program stands for one of the graph. */
+static bool stands_for(const struct gw_sass_launch *l, uint32_t at)
+{
+	return l->lowered->program.blocks[at].tag < l->cfg->block_count;
+}
+
+/* Whether the call that ends block @p at leads into the function. */
+static bool taken_in(const struct gw_sass_launch *l, uint32_t at)
+{
+	const struct gw_ir_program *p = &l->lowered->program;
+	const struct gw_ir_block *b = &p->blocks[at];
+
+	return b->succ_count &&
+	       p->blocks[p->succs[b->succ_first]].tag == l->cfg->blocks[b->tag].call;
+}
+
 /* Why the counts are not settled; NULL: they are. */
 static const char *unsettled(const struct gw_sass_launch *l)
 {
+	const struct gw_ir_program *p = &l->lowered->program;
 	const struct gw_eval_report *r = l->report;
 
 	if (r->coverage == GW_COVER_NONE || !r->warps)
 		return "no warp could be followed to its end";
 	if (!r->complete)
 		return "a limit was met before a warp's end";
-	for (uint32_t b = 0; b < l->cfg->block_count; b++) {
-		if (l->cfg->blocks[b].entry == 0 &&
-		    r->blocks[b].runs.most != r->blocks[b].runs.least)
+	for (uint32_t b = 0; b < p->block_count; b++) {
+		if (!stands_for(l, b))
+			continue;
+		if (r->blocks[b].runs.most != r->blocks[b].runs.least)
 			return "a branch depends on what is not known before the launch";
-		if (l->cfg->blocks[b].end == GW_CFG_CALL && l->cfg->blocks[b].entry == 0 &&
+		if (l->cfg->blocks[p->blocks[b].tag].end == GW_CFG_CALL && !taken_in(l, b) &&
 		    r->blocks[b].runs.most > 0)
-			return "a function that was not inlined runs";
+			return "a function runs that was not followed";
 	}
 	return NULL;
 }
@@ -181,8 +201,9 @@ static double warp_cycles(const struct gw_sass_launch *l, const struct gw_eval_b
 
 	if (!runs)
 		return cycles;
-	for (uint32_t b = 0; b < l->cfg->block_count; b++)
-		runs[b] = l->cfg->blocks[b].entry == 0 ? blocks[b].runs.least : 0;
+	for (uint32_t b = 0; b < l->lowered->program.block_count; b++)
+		if (stands_for(l, b))
+			runs[l->lowered->program.blocks[b].tag] += blocks[b].runs.least;
 	cycles = gw_schedule_warp(l->schedule, l->cfg, runs) / warps;
 	free(runs);
 	return cycles;
@@ -214,9 +235,9 @@ const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_work *wo
 	if (why)
 		return why;
 	memset(&s, 0, sizeof(s));
-	for (uint32_t b = 0; b < launch->cfg->block_count; b++)
-		if (launch->cfg->blocks[b].entry == 0)
-			add_block(launch, b, launch->report->blocks[b].runs.least, &s);
+	for (uint32_t b = 0; b < launch->lowered->program.block_count; b++)
+		if (stands_for(launch, b))
+			add_block(launch, b, &s);
 	set_instructions(launch, &s, sure, work);
 	set_pipes(&s, sure, work);
 	if (launch->schedule)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The embedded microbenchmarks, disassembled: each holds the instructions it claims to time, as
- * many times as it claims, and nothing else that matters (000, 4.1.7). Needs cuobjdump and
- * nvdisasm; what may stand beside the claimed instructions is listed in region.h.
+ * many times as it claims, and nothing else that matters (000, 4.1.7). Read by our own decoder, and
+ * by cuobjdump and nvdisasm where they are, which must tell the same; what may stand beside the
+ * claimed instructions is listed in region.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,9 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/kernels.h"
 #include "kernels/shape.h"
 #include "tests/kernels/embedded.h"
 #include "tests/kernels/region.h"
+#include "tests/kernels/sass_decoded.h"
 
 static unsigned failures;
 
@@ -200,6 +203,52 @@ static void mixbench_loops_hold_multiply_adds_only(void **state)
 	assert_int_equal(failures, 0);
 }
 
+/* Whether our decoder's instruction is nvdisasm's: as far as its modifiers are told, and where it
+ * goes. */
+static bool same(const struct sass_instruction *own, const struct sass_instruction *vendor)
+{
+	size_t name = strcspn(vendor->opcode, ".");
+
+	if (!strncmp(vendor->opcode, "REDG.", 5)) /* as of 13.5; RED before */
+		name--;
+	if (!strcmp(vendor->opcode, "BRA") && own->target != vendor->target)
+		return false;
+	if (sass_spelled(vendor->opcode))
+		return !strcmp(own->opcode, vendor->opcode);
+	return strlen(own->opcode) == name && !strncmp(own->opcode, vendor->opcode, name);
+}
+
+static unsigned compare(const struct sass_kernel *own)
+{
+	const struct sass_kernel *vendor = kernel("%s", own->name);
+	unsigned differ = 0;
+
+	assert_int_equal(own->count, vendor->count);
+	for (size_t i = 0; i < own->count; i++)
+		if (!same(&own->code[i], &vendor->code[i]) && ++differ <= 3)
+			print_error("%s, instruction %zu: %s, nvdisasm has %s\n", own->name, i,
+			            own->code[i].opcode, vendor->code[i].opcode);
+	return differ;
+}
+
+static void our_decoder_tells_what_nvdisasm_tells(void **state)
+{
+	unsigned differ = 0;
+
+	(void)state;
+	for (const struct gw_kernel_image *i = gw_kernel_images; i->name; i++) {
+		struct gw_bytes bytes = {(const uint8_t *)i->data, (size_t)(i->end - i->data)};
+		struct sass_listing own;
+		const char *why;
+
+		assert_true(sass_decode(bytes, &own, &why));
+		for (size_t k = 0; k < own.count; k++)
+			differ += compare(&own.kernels[k]);
+		sass_free(&own);
+	}
+	assert_int_equal(differ, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +260,20 @@ int main(void)
 	        cmocka_unit_test(the_clock_s_cost_is_timed_without_an_operation),
 	        cmocka_unit_test(mixbench_loops_hold_multiply_adds_only),
 	};
+	const struct CMUnitTest agreement[] = {
+	        cmocka_unit_test(our_decoder_tells_what_nvdisasm_tells),
+	};
+	int failed;
 
-	return embedded_skip() ? 77 : cmocka_run_group_tests(tests, embedded_load, embedded_forget);
+	if (embedded_skip())
+		return 77;
+	failed = cmocka_run_group_tests_name("our decoder", tests, embedded_decode,
+	                                     embedded_forget);
+	if (embedded_tools()) {
+		failed += cmocka_run_group_tests_name("nvdisasm", tests, embedded_disassemble,
+		                                      embedded_forget);
+		failed += cmocka_run_group_tests_name("agreement", agreement, embedded_disassemble,
+		                                      embedded_forget);
+	}
+	return failed;
 }

@@ -64,6 +64,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(kernels_access_memory_as_they_claim),
 	};
+	int failed;
 
-	return embedded_skip() ? 77 : cmocka_run_group_tests(tests, embedded_load, embedded_forget);
+	if (embedded_skip())
+		return 77;
+	failed = cmocka_run_group_tests_name("our decoder", tests, embedded_decode,
+	                                     embedded_forget);
+	if (embedded_tools())
+		failed += cmocka_run_group_tests_name("nvdisasm", tests, embedded_disassemble,
+		                                      embedded_forget);
+	return failed;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels/address.cu as machine code of several architectures, lowered and evaluated on arguments:
- * the accesses and global addresses of every thread are what the same loops give in C.
+ * kernels/address.cu and calls.cu as machine code of several architectures, lowered and evaluated
+ * on arguments: the accesses and global addresses of every thread are what the same loops give in
+ * C.
  */
 #include "predictor/code/eval.h"
 #include "predictor/code/sass_lower.h"
@@ -143,6 +144,24 @@ static void long_argument(struct launch *l, int64_t value)
 	argument(l, &value, 8);
 }
 
+/* calls.cu */
+
+enum { STEP_OF = 4, STEP = 3 * STEP_OF + 1 };
+
+static void stepping(struct tally *t, const struct thread *h)
+{
+	for (int64_t j = 0; j < STEP; j++)
+		store(t, Y + 4 * (uint64_t)(h->bx * h->nx + h->tx + STEP * j));
+}
+
+static void nested(struct tally *t, const struct thread *h)
+{
+	uint64_t i = (uint64_t)(h->bx * h->nx + h->tx);
+
+	load(t, X + 4 * (i + 3 * STEP + 9));
+	store(t, Y + 4 * i);
+}
+
 static const struct kernel {
 	const char *name;
 	void (*reference)(struct tally *t, const struct thread *h);
@@ -153,6 +172,12 @@ static const struct kernel {
         {"halving", halving, 2, 1, 64, 1},     {"wide_index", wide_index, 2, 1, 64, 1},
         {"clamped", clamped, 3, 1, 64, 1},
 };
+
+static const struct kernel calling[] = {
+        {"stepping", stepping, 3, 1, 96, 1},
+        {"nested", nested, 3, 1, 64, 1},
+};
+static const struct kernel recursive = {"recursive", NULL, 1, 1, 32, 1};
 
 static void fill(struct launch *l, const struct kernel *k)
 {
@@ -176,6 +201,8 @@ static void fill(struct launch *l, const struct kernel *k)
 	} else if (!strcmp(k->name, "wide_index")) {
 		long_argument(l, 4000);
 		int_argument(l, 5);
+	} else if (strcmp(k->name, "clamped") != 0) {
+		int_argument(l, STEP_OF);
 	} else {
 		int_argument(l, 150);
 		int_argument(l, 20);
@@ -259,7 +286,7 @@ static void reference(struct tally *t, const struct kernel *k)
 				}
 }
 
-static struct listing listing;
+static struct listing listing, calls;
 
 static const struct listing_kernel *code_of(const struct kernel *k, unsigned sm)
 {
@@ -268,6 +295,8 @@ static const struct listing_kernel *code_of(const struct kernel *k, unsigned sm)
 
 	snprintf(name, sizeof(name), "%s.%u", k->name, sm);
 	kernel = listing_named(&listing, name);
+	if (!kernel)
+		kernel = listing_named(&calls, name);
 	if (!kernel)
 		fail_msg("no code of %s", name);
 	return kernel;
@@ -333,6 +362,33 @@ static void what_is_known_is_what_the_source_does(void **state)
 	assert_true(known >= ALL_KNOWN);
 }
 
+static void functions_that_are_called_are_followed(void **state)
+{
+	static const unsigned architectures[] = {75, 80, 90, 120};
+
+	(void)state;
+	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
+		for (unsigned k = 0; k < sizeof(calling) / sizeof(*calling); k++)
+			if (!check(&calling[k], architectures[a]))
+				fail_msg("%s on sm_%u", calling[k].name, architectures[a]);
+}
+
+static void a_function_that_calls_itself_is_said_to_be_left_out(void **state)
+{
+	const struct listing_kernel *lines = code_of(&recursive, 90);
+	uint8_t *code = listing_code(lines);
+	struct gw_sass_lowered lowered;
+	struct gw_arena arena;
+	struct gw_cfg cfg;
+
+	(void)state;
+	gw_arena_init(&arena, 64 << 20);
+	lower(&lowered, &cfg, code, 16 * (size_t)lines->count, 90, 20, &arena);
+	assert_true(lowered.calls);
+	gw_arena_free(&arena);
+	free(code);
+}
+
 static void arguments_that_are_not_given_leave_control_unknown(void **state)
 {
 	const struct listing_kernel *lines = code_of(&kernels[1], 90);
@@ -358,6 +414,7 @@ static int read_listing(void **state)
 {
 	(void)state;
 	listing_read(&listing, GW_SASS "/address.lst");
+	listing_read(&calls, GW_SASS "/calls.lst");
 	return 0;
 }
 
@@ -365,6 +422,7 @@ static int free_listing(void **state)
 {
 	(void)state;
 	listing_free(&listing);
+	listing_free(&calls);
 	return 0;
 }
 
@@ -372,6 +430,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(what_is_known_is_what_the_source_does),
+	        cmocka_unit_test(functions_that_are_called_are_followed),
+	        cmocka_unit_test(a_function_that_calls_itself_is_said_to_be_left_out),
 	        cmocka_unit_test(arguments_that_are_not_given_leave_control_unknown),
 	};
 
