@@ -228,12 +228,14 @@ static struct gw_row *row_for(struct reading *r, struct config *c, uint32_t gpu)
 	return &r->model->rows[c->row];
 }
 
-/* How much could be known of a launch, by what stands before it in the file. */
+/* How much was known of a launch; of version 1, how much could be by what stands before it. */
 static enum gw_tier tier_of(const struct reading *r, const struct config *c,
                             const struct gw_record_launch *l)
 {
 	const struct kernel *k = &r->kernel[c->kernel];
 
+	if (r->file->header.version >= 2)
+		return l->tier <= GW_TIER_STEADY ? (enum gw_tier)l->tier : GW_TIER_NONE;
 	if (c->first_learnt && c->first_learnt <= l->known)
 		return GW_TIER_STEADY;
 	return k->first_learnt && k->first_learnt <= l->known ? GW_TIER_WARM : GW_TIER_COLD;
@@ -383,7 +385,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_COUNTERS:
 		on_counters(r, record);
 		break;
-	default: /* modules, threads, nodes, profile: not in a report */
+	default: /* modules, threads, nodes, profile, work: not in a report */
 		break;
 	}
 	return true;

@@ -145,6 +145,10 @@ static const char *check(struct reader *r, const struct gw_record *head)
 	    ((const struct gw_record_counters *)(const void *)head)->count >
 	            (head->length - k->fixed) / sizeof(uint64_t))
 		return "a record is shorter than its counters";
+	if (head->kind == GW_RECORD_WORK &&
+	    ((const struct gw_record_work *)(const void *)head)->count >
+	            (head->length - k->fixed) / sizeof(struct gw_record_quantity))
+		return "a record is shorter than its parts";
 	if (head->kind == GW_RECORD_HEADER && r->status->header)
 		return "a second header";
 	if (has_id(head->kind)) {

@@ -214,7 +214,7 @@ static void log_frame(enum gw_document d)
 	        d,
 	        "A record is at most 32,768 bytes and begins with its kind and its length. A "
 	        "reader skips "
-	        "kinds it does not know. The first record is HEADER; its version is 1. Ids are per "
+	        "kinds it does not know. The first record is HEADER, with the version. Ids are per "
 	        "file, begin at 1 and rise from record to record of a kind; 0 means none. Times "
 	        "are "
 	        "nanoseconds since 1970 (CLOCK_REALTIME); 0 means unknown.\n\n"
@@ -227,7 +227,8 @@ static void log_frame(enum gw_document d)
 	        "The order of LAUNCH records is the order in which the predictor learnt. A "
 	        "prediction with "
 	        "`known` = k used at most the first k LAUNCH records of the file that have the "
-	        "flag LEARNT. "
+	        "flag LEARNT; "
+	        "such predictions were made at the PUBLISHED record of that number. "
 	        "A reader can so check that it came before its own measurement, and that each of "
 	        "those "
 	        "kernels had ended when the launch was called.");
@@ -298,12 +299,15 @@ static void log_format(enum gw_document d)
 
 void gw_manual_log(bool markdown)
 {
+	char title[64];
+
 	if (markdown) {
 		printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
 		       "<!-- Made by `gpuwatch --generate log-format` from predictor/record.def; "
 		       "do not edit. -->\n");
-		gw_document_title(GW_DOCUMENT_MARKDOWN, "The log on disk", 0,
-		                  "What libgpuwatch.so writes, version 1");
+		snprintf(title, sizeof(title), "What libgpuwatch.so writes, version %d",
+		         GW_LOG_VERSION);
+		gw_document_title(GW_DOCUMENT_MARKDOWN, "The log on disk", 0, title);
 		log_format(GW_DOCUMENT_MARKDOWN);
 		return;
 	}

@@ -26,20 +26,24 @@ struct published {
 	double seconds, low, high;
 	uint32_t size; /* times behind it, 0 = none */
 	bool multimodal;
+	enum gw_source work;
 };
 
 struct entry {
 	struct gw_history history;
+	uint32_t kernel;
 	uint32_t exclusive; /* undisturbed times seen */
 	uint32_t next;      /* in the list of those observed since the last advance */
 	bool listed;
+	uint8_t work;                 /* enum gw_source: the best that is known of its work */
 	struct published now, before; /* before: the one that `now` replaced */
 };
 
 struct gw_predictor {
+	const struct gw_device *device;
 	uint32_t max_configs;
-	uint64_t observations;
-	uint32_t changed; /* head of the list, 0 = empty */
+	uint64_t observations, published; /* published: how many the last advance had */
+	uint32_t changed;                 /* head of the list, 0 = empty */
 	/*
 	 * Half-widths of the intervals, by class: for one to four times in log time, beyond
 	 * that in robust standard deviations of the configuration's own log time. They start
@@ -104,6 +108,33 @@ static int class_of(uint32_t size)
 	return c;
 }
 
+void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile)
+{
+	p->device = profile;
+}
+
+void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
+                            const struct gw_launch *launch)
+{
+	struct entry *e = entry_make(p, config);
+
+	(void)launch;
+	if (e)
+		e->kernel = kernel;
+}
+
+void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
+{
+	struct entry *e = entry_make(p, config);
+
+	if (!e)
+		return;
+	e->work = GW_SOURCE_NONE;
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source > e->work)
+			e->work = (uint8_t)work->q[i].source;
+}
+
 static void fill(const struct published *from, struct gw_prediction *out)
 {
 	*out = (struct gw_prediction){
@@ -111,6 +142,7 @@ static void fill(const struct published *from, struct gw_prediction *out)
 	        .low = from->low,
 	        .high = from->high,
 	        .tier = GW_TIER_STEADY,
+	        .work = from->work,
 	        .known = from->known,
 	        .multimodal = from->multimodal,
 	};
@@ -191,6 +223,7 @@ static void publish(const struct gw_predictor *p, struct entry *e)
 	        .low = fmax(0, s.median * exp(-half) - STEP),
 	        .high = s.median * exp(half) + STEP,
 	        .size = size,
+	        .work = (enum gw_source)e->work,
 	        .multimodal = s.multimodal,
 	};
 	if (s.multimodal) {
@@ -204,11 +237,14 @@ uint64_t gw_predictor_observations(const struct gw_predictor *p)
 	return p->observations;
 }
 
-void gw_predictor_advance(struct gw_predictor *p,
+bool gw_predictor_advance(struct gw_predictor *p,
                           void (*changed)(void *arg, uint32_t config,
                                           const struct gw_prediction *prediction),
                           void *arg)
 {
+	if (p->observations == p->published)
+		return false;
+	p->published = p->observations;
 	while (p->changed) {
 		uint32_t config = p->changed;
 		struct entry *e = entry(p, config);
@@ -221,4 +257,5 @@ void gw_predictor_advance(struct gw_predictor *p,
 		if (changed)
 			changed(arg, config, &prediction);
 	}
+	return true;
 }

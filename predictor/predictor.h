@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The in-process predictor: one learner for all tiers. Not thread-safe: its owner is
- * the worker thread (preload/), or the program that replays a log.
+ * the worker thread (preload/), or the program that replays a log. The same calls in the same
+ * order give the same bits.
  *
  * Observations are numbered from 1. Predictions are made anew by gw_predictor_advance, from
  * the first n observations, n being their number then; a launch that was called while those
  * stood published is predicted from them even if the predictor has advanced once since. So
  * a prediction never uses a measurement that was not there when the launch was called.
+ *
+ * To replay a log: CONFIG is gw_predictor_configure (the kernel by its KERNEL record), WORK is
+ * gw_predictor_work, a whole PROFILE is gw_predictor_device, LAUNCH with the flag LEARNT is
+ * gw_observe, PUBLISHED is gw_predictor_advance; all in the order of the file. A launch whose
+ * record says `known` was predicted from the state after the PUBLISHED of that number (before
+ * any: 0), if its configuration stood before that record; else at the latest at its own record.
  */
 #ifndef GW_PREDICTOR_H
 #define GW_PREDICTOR_H
 
+#include "device.h"
 #include "types.h"
 
 struct gw_predictor;
@@ -23,6 +31,30 @@ struct gw_predictor *gw_predictor_new(uint32_t max_configs);
 void gw_predictor_free(struct gw_predictor *p);
 
 /**
+ * The GPU the launches run on. @p profile stays the caller's and unchanged until it is replaced
+ * or the predictor freed. NULL (as at the start): nothing is known of it, and predictions come
+ * from times alone. To be called before the first configuration.
+ */
+void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile);
+
+/**
+ * Say what configuration @p config (a dense id, 1 to max_configs; others are ignored) is: of
+ * kernel @p kernel (any number that tells kernels apart, not 0), launched as @p launch, which is
+ * copied. Once for each, before it is observed. One that is observed without has no relatives: it
+ * is predicted from its own times only.
+ */
+void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
+                            const struct gw_launch *launch);
+
+/**
+ * What is now known of the work of @p config; copied, replaces what was known. A configuration
+ * that no gw_predictor_advance has seen yet is predicted with it at once, but never for a launch
+ * called before the observations so far: what was counted may stem from it. Others from the next
+ * advance on.
+ */
+void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work);
+
+/**
  * Predict a launch of configuration @p config (a dense id, 1 to max_configs; another id
  * gives an unknown prediction) from no more than the first @p known observations. Always
  * fills @p out; out->known tells how many were used.
@@ -32,10 +64,13 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 
 /** What is known of a measurement. */
 struct gw_observation {
-	double seconds;   /**< GPU time, > 0 */
-	bool exclusive;   /**< no other kernel ran meanwhile, as far as is known */
-	double predicted; /**< what had been predicted for this very launch, s; NaN when nothing */
-	double low, high; /**< and its interval, s */
+	double seconds;    /**< GPU time, > 0 */
+	bool exclusive;    /**< no other kernel ran meanwhile, as far as is known */
+	double predicted;  /**< what had been predicted for this very launch, s; NaN when nothing */
+	double low, high;  /**< and its interval, s */
+	enum gw_tier tier; /**< and how much was known for it … */
+	enum gw_source work; /**< … also of its work */
+	double sm_hz;        /**< SM clock while it ran; NaN when not known */
 };
 
 /**
@@ -49,10 +84,12 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 uint64_t gw_predictor_observations(const struct gw_predictor *p);
 
 /**
- * Make predictions anew from all observations so far. Calls @p changed (may be NULL) once for
- * each configuration that was observed since the last call.
+ * Make predictions anew from all observations so far, if there were any since the last time.
+ * Calls @p changed (may be NULL) for each configuration whose prediction is another one now: those
+ * that were observed, and of those that depend on them a bounded number, the others in later calls.
+ * Returns whether predictions were made anew (the log then gets a PUBLISHED).
  */
-void gw_predictor_advance(struct gw_predictor *p,
+bool gw_predictor_advance(struct gw_predictor *p,
                           void (*changed)(void *arg, uint32_t config,
                                           const struct gw_prediction *prediction),
                           void *arg);

@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 enum {
-	GW_LOG_VERSION = 1,
+	/** Version 1 had no WORK, PUBLISHED, CLOCK, SLOW, and no tier and work in LAUNCH. */
+	GW_LOG_VERSION = 2,
 	GW_BLOCK_MAGIC = 0x31425747, /**< "GWB1" in the file */
 	GW_BLOCK_MAX = 1 << 20,      /**< most bytes of records in a block */
 	GW_RECORD_MAX = 1 << 15,     /**< most bytes of one record */
@@ -68,6 +69,16 @@ enum gw_record_kind {
 #undef RECORD_END
 _Static_assert(sizeof(struct gw_record_launch) <= 64, "a launch takes at most 64 bytes");
 
+/** One part of a WORK record; the predictor is given exactly these values. */
+struct gw_record_quantity {
+	uint16_t field;  /**< row of work.def */
+	uint8_t source;  /**< enum gw_source */
+	uint8_t reserved; /**< 0 */
+	float confidence;
+	double value;
+};
+_Static_assert(sizeof(struct gw_record_quantity) == 16, "a part of a WORK record has no padding");
+
 /** Flags of HEADER. */
 enum {
 	GW_HEADER_STAND_IN = 1u << 0, /**< the driver said it is the CPU stand-in */
@@ -117,6 +128,17 @@ enum gw_degraded {
 	GW_DEGRADED_GRAPH,       /**< a graph holds nodes that can't be listed */
 	GW_DEGRADED_OPTION,      /**< an option was not understood; its default is used */
 	GW_DEGRADED_FORK,        /**< forked after CUDA was in use: this child can't use CUDA */
+	GW_DEGRADED_PROFILE,     /**< no device profile for this GPU, or it can't be read */
+	GW_DEGRADED_CODES        /**< how many there are: append before it */
+};
+
+/** Why a launch was slow, as far as is known. */
+enum gw_slow_cause {
+	GW_SLOW_UNKNOWN,
+	GW_SLOW_CLOCK,      /**< the SM clock was lower than before */
+	GW_SLOW_CONTENTION, /**< another kernel of this process ran meanwhile */
+	GW_SLOW_OTHER_WORK, /**< another process, or copies, used the GPU meanwhile */
+	GW_SLOW_CACHE,      /**< it found less of its data in the caches */
 };
 
 /** Index of every counter of a COUNTERS record. */

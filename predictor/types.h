@@ -105,8 +105,9 @@ struct gw_prediction {
 	double low,
 	        high; /**< interval meant to hold the time with 90% probability; NaN when unknown */
 	enum gw_tier tier;
-	enum gw_bound bound;
-	uint64_t known;     /**< number of the last observation that was used */
+	enum gw_source work; /**< best source of what is known of the launch's work */
+	enum gw_bound bound; /**< by the estimate from that work; unknown without one */
+	uint64_t known;      /**< number of the last observation that could be used */
 	bool multimodal;    /**< earlier times of this configuration fall into several groups */
 	const char *reason; /**< why seconds is NaN; static string, NULL otherwise */
 };

@@ -3,6 +3,7 @@
 
 #include "preload/degrade.h"
 #include "preload/launches.h"
+#include "preload/log.h"
 #include "preload/tables.h"
 
 #include <string.h>
@@ -52,7 +53,8 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	sequence = atomic_load_explicit(&cell->sequence, memory_order_relaxed);
 	atomic_store_explicit(&cell->sequence, sequence + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&cell->config, config, memory_order_relaxed);
+	atomic_store_explicit(&cell->config, gw_cell_config(config, p->tier, p->work),
+	                      memory_order_relaxed);
 	store(&cell->predicted, p->seconds * 1e9);
 	store(&cell->low, p->low * 1e9);
 	store(&cell->high, p->high * 1e9);
@@ -67,7 +69,10 @@ void gw_cells_publish(void)
 {
 	struct gw_predictor *p = gw_launches_predictor();
 
-	gw_predictor_advance(p, changed, NULL);
-	atomic_store_explicit(&gw_hot.known, (uint32_t)gw_predictor_observations(p),
-	                      memory_order_release);
+	struct gw_record_published r = {.known = gw_predictor_observations(p)};
+
+	if (!gw_predictor_advance(p, changed, NULL))
+		return;
+	gw_log_write(GW_RECORD_PUBLISHED, &r, sizeof(r), NULL, 0);
+	atomic_store_explicit(&gw_hot.known, (uint32_t)r.known, memory_order_release);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CODES = GW_DEGRADED_FORK + 1 };
+enum { CODES = GW_DEGRADED_CODES };
 
 static struct gw_reason reasons[CODES];
 static _Atomic int taken[CODES]; /* by code */

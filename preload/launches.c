@@ -75,6 +75,8 @@ static void predict_late(struct gw_record_launch *r)
 	if (!isfinite(p.seconds))
 		return;
 	r->known = (uint32_t)p.known;
+	r->tier = (uint8_t)p.tier;
+	r->work = (uint8_t)p.work;
 	r->flags |= GW_LAUNCH_LATE | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
 	gw_bump(&gw_counters[GW_COUNTER_predicted_late], 1);
 }
@@ -110,13 +112,13 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 		uint64_t key;
 		uint32_t config;
 	} recent[1024];
+	uint32_t id = gw_cell_id(e->config), at;
 	uint64_t key;
-	uint32_t at;
 
-	*read = !(e->flags & GW_EVENT_CORRELATED) && e->config && e->config <= gw_config_count() &&
-	        same(gw_config_entry(e->config), e);
+	*read = !(e->flags & GW_EVENT_CORRELATED) && id && id <= gw_config_count() &&
+	        same(gw_config_entry(id), e);
 	if (*read)
-		return e->config;
+		return id;
 	key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z, e->cluster,
 	                  e->shared);
 	at = (uint32_t)(key >> 54);
@@ -215,6 +217,8 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 		r.predicted = e->predicted;
 		r.low = e->low;
 		r.high = e->high;
+		r.tier = gw_cell_tier(e->config);
+		r.work = gw_cell_work(e->config);
 		if (e->flags & GW_EVENT_MULTIMODAL)
 			r.flags |= GW_LAUNCH_MULTIMODAL;
 		gw_bump(&gw_counters[GW_COUNTER_predicted], 1);
@@ -299,14 +303,19 @@ static bool overlapped(const struct gw_activity *a)
 	return before;
 }
 
-static void learn(struct gw_record_launch *r, double seconds, bool exclusive)
+/* All of it from the record, so that who reads the log can do the same. */
+static void learn(struct gw_record_launch *r)
 {
+	const double seconds = (double)r->duration_ns * 1e-9;
 	struct gw_observation o = {
 	        .seconds = seconds,
-	        .exclusive = exclusive,
+	        .exclusive = !(r->flags & GW_LAUNCH_OVERLAPPED),
 	        .predicted = (double)r->predicted * 1e-9,
 	        .low = (double)r->low * 1e-9,
 	        .high = (double)r->high * 1e-9,
+	        .tier = r->tier,
+	        .work = r->work,
+	        .sm_hz = NAN,
 	};
 
 	score.measured++;
@@ -340,18 +349,14 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	}
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
-		bool busy = overlapped(a);
-
-		seconds = (double)(a->end - a->start) * 1e-9;
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
-		r->flags |= busy ? GW_LAUNCH_OVERLAPPED : 0;
-		learn(r, seconds, !busy);
+		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
 	} else {
 		r->flags |= GW_LAUNCH_EVENTS;
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
-		learn(r, seconds, true);
 	}
+	learn(r);
 	if (r->config) {
 		struct gw_config_entry *c = gw_config_entry(r->config);
 

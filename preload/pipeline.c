@@ -23,6 +23,7 @@
 #include "preload/summary.h"
 #include "preload/tables.h"
 #include "preload/threads.h"
+#include "preload/work.h"
 #include "predictor/predictor.h"
 
 #include <fcntl.h>
@@ -120,6 +121,7 @@ static uint32_t cycle(bool last)
 	}
 	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
 	gw_launches_measured(last);
+	gw_work_publish();
 	gw_cells_publish();
 	gw_recycle();
 	gw_aggregate_tick(now, last);
@@ -210,6 +212,7 @@ bool gw_pipeline_start(void)
 	gw_aggregate_start();
 	gw_arguments_start();
 	gw_code_start();
+	gw_work_start();
 	gw_header_start();
 	/* The program's signals are the program's. */
 	sigfillset(&all);

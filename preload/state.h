@@ -60,17 +60,41 @@ struct gw_event {
 	uint32_t shared;  /**< dynamic shared memory, bytes */
 	uint32_t stream;  /**< slot of the stream */
 	uint32_t known;   /**< observations the prediction could know */
-	uint32_t config;  /**< id of the configuration when a cell was found, else 0 */
+	uint32_t config;  /**< as in the cell when one was found, else 0 */
 	float predicted, low,
 	        high; /**< ns; GW_EVENT_TIME: predicted is the time, known the ticket */
 };
 _Static_assert(sizeof(struct gw_event) == 64, "an event is a cache line");
 
+/**
+ * What a cell says of a configuration, in one word, so that a launch copies no more for it: its
+ * id, and what the prediction rested on (enum gw_tier, enum gw_source).
+ */
+static inline uint32_t gw_cell_config(uint32_t id, unsigned tier, unsigned work)
+{
+	return id | tier << 24 | work << 28;
+}
+
+static inline uint32_t gw_cell_id(uint32_t word)
+{
+	return word & 0xffffff;
+}
+
+static inline uint8_t gw_cell_tier(uint32_t word)
+{
+	return word >> 24 & 15;
+}
+
+static inline uint8_t gw_cell_work(uint32_t word)
+{
+	return (uint8_t)(word >> 28);
+}
+
 /** A published prediction; written by the worker, read by every launch (seqlock). */
 struct gw_cell {
 	_Atomic uint64_t key;      /**< hash of kernel slot and configuration, 0 = free */
 	_Atomic uint32_t sequence; /**< odd while being written */
-	_Atomic uint32_t config;   /**< id of the configuration */
+	_Atomic uint32_t config;   /**< gw_cell_config() */
 	_Atomic uint32_t predicted, low, high; /**< bits of floats, ns */
 	_Atomic uint32_t known;                /**< observations it is made from */
 	_Atomic uint32_t flags;                /**< GW_EVENT_MULTIMODAL */

@@ -10,6 +10,7 @@
 #include "preload/state.h"
 
 enum { GW_CONFIGS_MAX = 1 << 18 };
+_Static_assert(GW_CONFIGS_MAX <= 1 << 24, "gw_cell_config has 24 bits for an id");
 
 /** A configuration of a kernel. */
 struct gw_config_entry {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/cli/log_builder.h"
 
+#include "predictor/types.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -57,7 +59,7 @@ void lb_block(struct lb *b)
 
 void lb_header(struct lb *b, uint32_t pid, uint32_t flags, const char *command)
 {
-	struct gw_record_header r = {.version = 1,
+	struct gw_record_header r = {.version = GW_LOG_VERSION,
 	                             .pid = pid,
 	                             .ppid = 1,
 	                             .flags = flags,
@@ -133,6 +135,7 @@ struct gw_record_launch lb_launch(uint32_t config, uint64_t start_ns, uint64_t d
 	        .config = config,
 	        .stream = 1,
 	        .thread = 1,
+	        .tier = isnan(predicted) ? GW_TIER_NONE : GW_TIER_STEADY,
 	        .known = known,
 	        .predicted = predicted,
 	        .call_ns = start - 10000,

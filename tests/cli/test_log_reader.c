@@ -238,7 +238,7 @@ static void newer_version_is_refused_with_a_remedy(void **state)
 	lb_record(&b, GW_RECORD_HEADER, &r, sizeof(r), "host=x", 7);
 	lb_end(&b);
 	assert_false(read_it(&b, b.length, &seen, &status));
-	assert_non_null(strstr(status.error, "version 2"));
+	assert_non_null(strstr(status.error, "version 3"));
 	assert_non_null(strstr(status.error, "newer one"));
 	assert_int_equal(seen.records, 0);
 	lb_free(&b);
@@ -282,6 +282,7 @@ static void invalid_records_are_skipped_and_told(void **state)
 	struct gw_record_kernel kernel = {.id = 1};
 	struct gw_record_counters counters = {.count = 1000000};
 	struct gw_record_launch launch = {0};
+	struct gw_record_work work = {.config = 1, .count = 2};
 	struct lb b = {0};
 
 	(void)state;
@@ -294,6 +295,9 @@ static void invalid_records_are_skipped_and_told(void **state)
 	lb_header(&b, 1, 0, "x");
 	lb_record(&b, GW_RECORD_COUNTERS, &counters, sizeof(counters), "12345678", 8);
 	expect_invalid(&b, "shorter than its counters");
+	lb_header(&b, 1, 0, "x");
+	lb_record(&b, GW_RECORD_WORK, &work, sizeof(work), "1234567812345678", 16);
+	expect_invalid(&b, "shorter than its parts");
 	lb_header(&b, 1, 0, "x");
 	lb_record(&b, GW_RECORD_LAUNCH, &launch, 16, NULL, 0);
 	expect_invalid(&b, "shorter than its kind");

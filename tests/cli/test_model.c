@@ -184,6 +184,38 @@ static void log_with_lost_records_proves_nothing_and_accuses_nobody(void **state
 	lb_free(&b);
 }
 
+/* Of version 1, by what stands before a launch; since then each launch says it. */
+static void tiers_are_read_or_in_old_logs_worked_out(void **state)
+{
+	static const uint64_t expected[2][4] = {{1, 1, 0, 1}, {0, 1, 1, 1}};
+	struct gw_record_launch l[3];
+
+	(void)state;
+	for (uint32_t old = 0; old < 2; old++) {
+		struct gw_record_header header = {.version = old ? 1 : GW_LOG_VERSION, .pid = 1};
+		static struct gw_log_model m;
+		struct lb b = {0};
+
+		lb_record(&b, GW_RECORD_HEADER, &header, sizeof(header), "mode=audit", 11);
+		lb_kernel(&b, 1, "k");
+		lb_config(&b, 1, 1, 1, 1);
+		lb_config(&b, 2, 1, 2, 1);
+		for (uint32_t i = 0; i < 3; i++)
+			l[i] = lb_launch(i == 1 ? 2 : 1, 1000000ull * i, 500, 500, i);
+		l[0].tier = old ? 0 : GW_TIER_COLD;
+		l[1].tier = old ? 0 : 200; /* a damaged file may hold anything */
+		l[2].tier = old ? 0 : GW_TIER_STEADY;
+		for (uint32_t i = 0; i < 3; i++)
+			lb_add_launch(&b, l[i]);
+		lb_end(&b);
+		gw_log_model_init(&m);
+		assert_true(gw_log_model_read_memory(&m, "x", b.data, b.length));
+		assert_memory_equal(m.all.tiers, expected[old], sizeof(expected[old]));
+		gw_log_model_free(&m);
+		lb_free(&b);
+	}
+}
+
 static void huge_ids_cost_no_memory(void **state)
 {
 	char path[] = "/tmp/gw-model-XXXXXX";
@@ -394,6 +426,7 @@ int main(void)
 	        cmocka_unit_test(row_scores_what_was_measured_and_predicted),
 	        cmocka_unit_test(row_without_a_measurement_knows_nothing),
 	        cmocka_unit_test(log_with_lost_records_proves_nothing_and_accuses_nobody),
+	        cmocka_unit_test(tiers_are_read_or_in_old_logs_worked_out),
 	        cmocka_unit_test(huge_ids_cost_no_memory),
 	        cmocka_unit_test(numbers_keep_three_digits),
 	        cmocka_unit_test(text_from_a_log_can_not_drive_the_terminal),

@@ -3,6 +3,7 @@
 #include "preload/cells.h"
 #include "preload/launch.h"
 #include "preload/launches.h"
+#include "preload/log.h"
 #include "preload/tables.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -17,7 +18,8 @@ enum { CONFIGS = 200, ROUNDS = 2000, ROUNDS_MAX = 1000000, HITS = 1000 };
 
 static struct gw_config_entry configs[CONFIGS + 1];
 static uint64_t observations;
-static uint32_t from, to; /* configurations that the next advance tells of */
+static uint32_t from, to; /* configurations that the next advance tells of; 0, 0: it makes none */
+static struct gw_record_published published; /* the last one written */
 static _Atomic unsigned torn, hits;
 static _Atomic int over;
 
@@ -39,21 +41,33 @@ uint64_t gw_predictor_observations(const struct gw_predictor *p)
 	return observations;
 }
 
-void gw_predictor_advance(struct gw_predictor *p,
+bool gw_predictor_advance(struct gw_predictor *p,
                           void (*changed)(void *, uint32_t, const struct gw_prediction *),
                           void *arg)
 {
 	(void)p;
-	for (uint32_t c = from; c <= to; c++) {
+	for (uint32_t c = from; c && c <= to; c++) {
 		double ns = 1000 * (double)(observations % 1000) + c; /* exact in a float */
 		struct gw_prediction made = {.seconds = ns * 1e-9,
 		                             .low = (ns - 1) * 1e-9,
 		                             .high = (ns + 1) * 1e-9,
 		                             .known = observations,
+		                             .tier = GW_TIER_STEADY,
+		                             .work = GW_SOURCE_COUNTED,
 		                             .multimodal = observations % 2};
 
 		changed(arg, c, &made);
 	}
+	return from > 0;
+}
+
+void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                  size_t tail_size)
+{
+	assert_int_equal(kind, GW_RECORD_PUBLISHED);
+	assert_int_equal(size, sizeof(published));
+	assert_true(!tail && !tail_size);
+	memcpy(&published, head, size);
 }
 
 static int start(void **state)
@@ -98,7 +112,9 @@ static void a_launch_reads_what_was_published_for_it(void **state)
 	(void)state;
 	publish(3, 5);
 	e = read_cell(1, 4);
-	assert_int_equal(e.config, 4);
+	assert_int_equal(gw_cell_id(e.config), 4);
+	assert_int_equal(gw_cell_tier(e.config), GW_TIER_STEADY);
+	assert_int_equal(gw_cell_work(e.config), GW_SOURCE_COUNTED);
 	assert_true(e.predicted == 1004 && e.low == 1003 && e.high == 1005);
 	assert_int_equal(e.known, 1);
 	assert_int_equal(e.flags, GW_EVENT_MULTIMODAL);
@@ -108,6 +124,16 @@ static void a_launch_reads_what_was_published_for_it(void **state)
 	assert_true(e.predicted == 2004);
 	assert_int_equal(e.flags, 0);
 	assert_int_equal(e.known, 2);
+}
+
+static void the_log_says_when_predictions_were_made_anew(void **state)
+{
+	(void)state;
+	publish(3, 5);
+	assert_int_equal(published.known, 1);
+	publish(0, 0);
+	assert_int_equal(published.known, 1);
+	assert_int_equal(atomic_load(&gw_hot.known), 1);
 }
 
 static void another_kernel_or_configuration_reads_nothing(void **state)
@@ -151,7 +177,7 @@ static void a_cluster_and_shared_memory_are_part_of_the_key(void **state)
 	configs[4].config.dynamic_shared = 16;
 	publish(4, 4);
 	gw_cell_read(gw_hot.shared, &e);
-	assert_int_equal(e.config, 4);
+	assert_int_equal(gw_cell_id(e.config), 4);
 }
 
 static void a_configuration_no_hook_saw_gets_no_cell(void **state)
@@ -193,8 +219,8 @@ static void publish_or_read(unsigned number)
 		if (isnan(e.predicted))
 			continue;
 		atomic_fetch_add(&hits, 1);
-		if (e.config != c || e.predicted != n || e.low != n - 1 || e.high != n + 1 ||
-		    !!(e.flags & GW_EVENT_MULTIMODAL) != e.known % 2)
+		if (gw_cell_id(e.config) != c || e.predicted != n || e.low != n - 1 ||
+		    e.high != n + 1 || !!(e.flags & GW_EVENT_MULTIMODAL) != e.known % 2)
 			atomic_fetch_add(&torn, 1);
 	}
 }
@@ -213,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup(name, start)
 	        T(a_launch_reads_what_was_published_for_it),
+	        T(the_log_says_when_predictions_were_made_anew),
 	        T(another_kernel_or_configuration_reads_nothing),
 	        T(a_cluster_and_shared_memory_are_part_of_the_key),
 	        T(a_configuration_no_hook_saw_gets_no_cell),

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of the work of each configuration, put together from those who find it out:
+ * reading code, counting on the GPU. Worker only. Bounded: of configurations beyond
+ * GW_WORKS_MAX nothing is kept, and that is counted.
+ */
+#ifndef GW_PRELOAD_WORK_H
+#define GW_PRELOAD_WORK_H
+
+#include "predictor/types.h"
+
+enum { GW_WORKS_MAX = 1 << 16 };
+
+/** Start with nothing known. */
+void gw_work_start(void);
+
+/**
+ * Add @p part to what is known of configuration @p config (an id of the log). Field by field: a
+ * surer source replaces a weaker one, and the same source its own earlier value. Fields whose
+ * source is GW_SOURCE_NONE, and values that are not numbers, change nothing.
+ */
+void gw_work_offer(uint32_t config, const struct gw_work *part);
+
+/** What is known of @p config; NULL when nothing is. Valid until the next gw_work_offer. */
+const struct gw_work *gw_work_of(uint32_t config);
+
+/**
+ * Once a cycle: tell predictor and log what is known of each configuration offered something new
+ * since the last time.
+ */
+void gw_work_publish(void);
+
+#endif

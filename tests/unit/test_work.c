@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is known of a configuration's work: who is believed, and what log and predictor get. */
+#include "preload/work.h"
+
+#include "preload/launches.h"
+#include "preload/log.h"
+#include "preload/tables.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { CONFIGS = 100 };
+
+static struct {
+	struct gw_record_work head;
+	struct gw_record_quantity part[GW_WORK_FIELDS];
+} written;
+static struct gw_work told;
+static uint32_t records, last_told;
+
+/* What the work stands on. */
+uint32_t gw_config_count(void)
+{
+	return CONFIGS;
+}
+
+struct gw_predictor *gw_launches_predictor(void)
+{
+	return NULL;
+}
+
+uint64_t gw_predictor_observations(const struct gw_predictor *p)
+{
+	(void)p;
+	return 77;
+}
+
+void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
+{
+	(void)p;
+	last_told = config;
+	told = *work;
+}
+
+void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                  size_t tail_size)
+{
+	assert_int_equal(kind, GW_RECORD_WORK);
+	assert_int_equal(size, sizeof(written.head));
+	assert_true(tail_size <= sizeof(written.part));
+	memcpy(&written.head, head, size);
+	memcpy(written.part, tail, tail_size);
+	assert_int_equal(tail_size, written.head.count * sizeof(*written.part));
+	records++;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_work_start();
+	memset(&written, 0, sizeof(written));
+	records = last_told = 0;
+	return 0;
+}
+
+static void offer(uint32_t config, enum gw_work_field field, double value, enum gw_source source)
+{
+	struct gw_work w;
+
+	gw_work_clear(&w);
+	w.q[field] = (struct gw_quantity){value, source, 0.7f};
+	gw_work_offer(config, &w);
+}
+
+static double value_of(uint32_t config, enum gw_work_field field)
+{
+	return gw_work_of(config)->q[field].value;
+}
+
+static void nothing_is_known_before_an_offer(void **state)
+{
+	(void)state;
+	assert_null(gw_work_of(0));
+	assert_null(gw_work_of(3));
+	assert_null(gw_work_of(UINT32_MAX));
+	gw_work_publish();
+	assert_int_equal(records, 0);
+}
+
+static void the_surer_source_wins_field_by_field(void **state)
+{
+	(void)state;
+	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
+	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
+	offer(3, GW_WORK_pipe_fma, 20, GW_SOURCE_STATIC);
+	assert_true(value_of(3, GW_WORK_inst_executed) == 100);
+	assert_true(value_of(3, GW_WORK_pipe_fma) == 20);
+	offer(3, GW_WORK_pipe_fma, 30, GW_SOURCE_COUNTED);
+	assert_true(value_of(3, GW_WORK_pipe_fma) == 30);
+	assert_int_equal(gw_work_of(3)->q[GW_WORK_pipe_fma].source, GW_SOURCE_COUNTED);
+}
+
+static void a_newer_count_replaces_the_older_one(void **state)
+{
+	(void)state;
+	offer(3, GW_WORK_dram_read_bytes, 100, GW_SOURCE_COUNTED);
+	offer(3, GW_WORK_dram_read_bytes, 90, GW_SOURCE_COUNTED);
+	assert_true(value_of(3, GW_WORK_dram_read_bytes) == 90);
+}
+
+static void what_is_no_number_or_of_no_configuration_changes_nothing(void **state)
+{
+	(void)state;
+	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_STATIC);
+	offer(3, GW_WORK_inst_executed, NAN, GW_SOURCE_COUNTED);
+	offer(3, GW_WORK_inst_executed, INFINITY, GW_SOURCE_COUNTED);
+	offer(3, GW_WORK_inst_executed, 5, GW_SOURCE_NONE);
+	assert_true(value_of(3, GW_WORK_inst_executed) == 100);
+	offer(0, GW_WORK_inst_executed, 100, GW_SOURCE_STATIC);
+	offer(CONFIGS + 1, GW_WORK_inst_executed, 100, GW_SOURCE_STATIC);
+	assert_null(gw_work_of(CONFIGS + 1));
+	gw_work_publish();
+	assert_int_equal(records, 1);
+}
+
+static void news_are_published_once_with_all_that_is_known(void **state)
+{
+	(void)state;
+	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
+	offer(3, GW_WORK_pipe_fma, 20, GW_SOURCE_STATIC);
+	gw_work_publish();
+	assert_int_equal(records, 1);
+	assert_int_equal(written.head.config, 3);
+	assert_int_equal(written.head.count, 2);
+	assert_int_equal(written.head.known, 77);
+	assert_int_equal(written.part[0].field, GW_WORK_inst_executed);
+	assert_int_equal(written.part[0].source, GW_SOURCE_COUNTED);
+	assert_true(written.part[0].value == 100 && written.part[0].confidence == 0.7f);
+	assert_int_equal(written.part[1].field, GW_WORK_pipe_fma);
+	assert_int_equal(last_told, 3);
+	assert_memory_equal(&told, gw_work_of(3), sizeof(told));
+	gw_work_publish();
+	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED); /* the same again is no news */
+	gw_work_publish();
+	assert_int_equal(records, 1);
+	offer(3, GW_WORK_inst_executed, 101, GW_SOURCE_COUNTED);
+	gw_work_publish();
+	assert_int_equal(records, 2);
+	assert_int_equal(written.head.count, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(nothing_is_known_before_an_offer, start),
+	        cmocka_unit_test_setup(the_surer_source_wins_field_by_field, start),
+	        cmocka_unit_test_setup(a_newer_count_replaces_the_older_one, start),
+	        cmocka_unit_test_setup(what_is_no_number_or_of_no_configuration_changes_nothing,
+	                               start),
+	        cmocka_unit_test_setup(news_are_published_once_with_all_that_is_known, start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
