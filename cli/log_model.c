@@ -3,6 +3,7 @@
 
 #include "cli/demangle.h"
 #include "cli/log_rows.h"
+#include "cli/log_verdict.h"
 #include "cli/memory.h"
 
 #include <stdio.h>
@@ -33,6 +34,7 @@ struct reading {
 	uint32_t *stream_gpu, *device_gpu;
 	size_t kernels_used, kernel_room, configs_used, config_room;
 	size_t streams_used, stream_room, devices_used, device_room;
+	struct log_judge *judge;
 	struct gw_order order;
 	uint64_t results[GW_ORDER_LATER + 1];
 	uint32_t violations; /* of the model, before this file */
@@ -169,6 +171,7 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	gw_index_add(&r->kernels, k->id, (uint32_t)r->kernels_used);
 	r->kernel = gw_grow(r->kernel, &r->kernel_room, r->kernels_used + 1, sizeof(*r->kernel));
 	r->kernel[r->kernels_used++].name = name_of(r->model, gw_log_text(record, 0));
+	log_judge_kernel(r->judge, k);
 }
 
 static void on_config(struct reading *r, const struct gw_log_record *record)
@@ -189,6 +192,25 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	                   .cluster = {c->cluster_x, c->cluster_y, c->cluster_z},
 	                   .dynamic_shared = c->dynamic_shared},
 	};
+	log_judge_config(r->judge, kernel, &r->config[r->configs_used - 1].config);
+}
+
+static void on_work(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_work *w = (const void *)record->head;
+	uint32_t config = gw_index_find(&r->configs, w->config, NULL, NULL);
+
+	if (config != GW_INDEX_NONE)
+		log_judge_work(r->judge, config, record);
+}
+
+static void on_profile(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_profile *p = (const void *)record->head;
+	uint32_t device = gw_index_find(&r->devices, p->device, NULL, NULL);
+
+	if (device != GW_INDEX_NONE)
+		log_judge_profile(r->judge, r->device_gpu[device], record);
 }
 
 static void on_stream(struct reading *r, const struct gw_log_record *record)
@@ -290,10 +312,13 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 	if (gpu != GW_INDEX_NONE)
 		r->model->gpus[gpu].launches++;
 	gw_row_launch(&r->model->all, l, tier);
-	if (c)
-		gw_row_launch(row_for(r, c, gpu), l, tier);
-	else
+	if (!c) {
 		f->lost_names++;
+		return;
+	}
+	gw_row_launch(row_for(r, c, gpu), l, tier);
+	if (gw_launch_measured(l))
+		log_judge_time(r->judge, position, c->row, gpu, 1, l->duration_ns);
 }
 
 static void on_aggregate(struct reading *r, const struct gw_log_record *record)
@@ -308,10 +333,14 @@ static void on_aggregate(struct reading *r, const struct gw_log_record *record)
 	if (gpu != GW_INDEX_NONE)
 		r->model->gpus[gpu].launches += a->launches;
 	gw_row_aggregate(&r->model->all, a);
-	if (position == GW_INDEX_NONE)
+	if (position == GW_INDEX_NONE) {
 		r->file->lost_names += a->launches;
-	else
-		gw_row_aggregate(row_for(r, &r->config[position], gpu), a);
+		return;
+	}
+	gw_row_aggregate(row_for(r, &r->config[position], gpu), a);
+	if (a->measured)
+		log_judge_time(r->judge, position, r->config[position].row, gpu, a->measured,
+		               a->total_ns);
 }
 
 static void on_degraded(struct reading *r, const struct gw_log_record *record, bool *told)
@@ -385,7 +414,13 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_COUNTERS:
 		on_counters(r, record);
 		break;
-	default: /* modules, threads, nodes, profile, work: not in a report */
+	case GW_RECORD_WORK:
+		on_work(r, record);
+		break;
+	case GW_RECORD_PROFILE:
+		on_profile(r, record);
+		break;
+	default: /* modules, threads, nodes: not in a report */
 		break;
 	}
 	return true;
@@ -439,6 +474,7 @@ static void demangle_new(struct gw_log_model *m, size_t first)
 static void end_reading(struct reading *r)
 {
 	r->file->untimed = r->order.untimed;
+	log_judge_end(r->judge, r->model);
 	add_order(r);
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
 		r->model->counters[i] += r->file->counters[i];
@@ -456,8 +492,10 @@ static void end_reading(struct reading *r)
 
 static bool read_log(struct gw_log_model *m, const char *path, const void *data, size_t length)
 {
-	struct taking t = {
-	        .reading = {.model = m, .violations = m->violation_count, .names = m->name_count}};
+	struct taking t = {.reading = {.model = m,
+	                               .judge = log_judge_new(),
+	                               .violations = m->violation_count,
+	                               .names = m->name_count}};
 	struct gw_file *f;
 
 	new_file(m, path);

@@ -12,6 +12,8 @@
 #include "cli/quantile.h"
 #include "predictor/types.h"
 
+struct gw_row_bound;
+
 enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE };
 
 /** Statistics of a group of launches. Times in ns. */
@@ -31,8 +33,10 @@ struct gw_row {
 	uint64_t intervals, covered; /**< scored with an interval; measured time inside it */
 	uint64_t within10, within25; /**< scored one by one, error at most 10%, 25% */
 	uint64_t scored_single;      /**< scored one by one */
-	double error_sum;  /**< of |predicted - measured| / measured over the scored ones */
-	uint64_t tiers[4]; /**< scored_single by enum gw_tier */
+	double error_sum; /**< of |predicted - measured| / measured over the scored ones */
+	uint64_t tiers[GW_TIER_STEADY + 1];    /**< scored_single by enum gw_tier */
+	uint64_t works[GW_SOURCE_COUNTED + 1]; /**< and by enum gw_source of its work */
+	struct gw_row_bound *bound; /**< what bounds it (log_verdict.h); NULL: nothing measured */
 	struct gw_quantile time, predicted, error;
 };
 
@@ -64,7 +68,8 @@ struct gw_violation {
 };
 
 /** The texts of a HEADER that are kept. */
-#define GW_HEADER_TEXTS(X) X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank)
+#define GW_HEADER_TEXTS(X)                                                                         \
+	X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank) X(replay)
 enum gw_header_text {
 #define KEY(name) GW_TEXT_##name,
 	GW_HEADER_TEXTS(KEY)
@@ -106,6 +111,7 @@ struct gw_log_model {
 	struct gw_violation violations[GW_VIOLATIONS];
 	uint32_t violation_count; /**< kept ones */
 	bool stand_in;            /**< some log is of the CPU stand-in */
+	uint64_t profiles;        /**< device profiles in the logs */
 };
 
 /** Prepare @p model; fields `by` and `device` may be set after it. */

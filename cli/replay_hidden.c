@@ -170,8 +170,8 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 	f->predictor = replay_predictor(f->tape, f->options->model);
 	f->taught = gw_alloc(f->tape->config_count);
 	for (size_t i = 0; i < f->tape->gpu_count; i++)
-		if (f->tape->gpus[i].profile)
-			gw_predictor_device(f->predictor, &f->tape->gpus[i].profile->device);
+		if (f->tape->gpus[i].known.profile)
+			gw_predictor_device(f->predictor, &f->tape->gpus[i].known.profile->device);
 	introduce(f, false);
 	go_through(f);
 	introduce(f, true);

@@ -187,7 +187,7 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 
 		switch ((enum tape_kind)t->events[i].kind) {
 		case TAPE_PROFILE:
-			gw_predictor_device(run->predictor, &t->gpus[index].profile->device);
+			gw_predictor_device(run->predictor, &t->gpus[index].known.profile->device);
 			break;
 		case TAPE_CONFIG:
 			on_config(run, index);

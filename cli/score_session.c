@@ -40,7 +40,7 @@ static void complain(struct session *s, const struct tape *t)
 static bool any_profile(const struct tape *t)
 {
 	for (size_t i = 0; i < t->gpu_count; i++)
-		if (t->gpus[i].profile)
+		if (t->gpus[i].known.profile)
 			return true;
 	return false;
 }
@@ -63,9 +63,9 @@ static void inspect(struct session *s, const struct tape *t)
 		        "model can answer",
 		        t->path);
 	for (size_t i = 0; i < t->gpu_count; i++)
-		if (t->gpus[i].why)
+		if (t->gpus[i].known.why)
 			session_missing(s, "%s: the profile of %s in it can't be used: %s", t->path,
-			                t->gpus[i].name, t->gpus[i].why);
+			                t->gpus[i].name, t->gpus[i].known.why);
 	if (t->header.version != 1 && !any_profile(t))
 		session_missing(s,
 		                "%s: no device profile in it: models have no GPU to answer for "

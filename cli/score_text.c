@@ -122,6 +122,10 @@ static void own_by_length(struct score *s)
 	        {"In 90%", true, false, 1},      {"Width", true, false, 1}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
+	if (s->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS].answered == 0) {
+		gw_table_free(table);
+		return;
+	}
 	heading("The same by measured length");
 	for (unsigned t = GW_TIER_COLD; t <= GW_TIER_STEADY; t++)
 		for (unsigned w = SCORE_SOURCES; w-- > 0;)
@@ -134,7 +138,7 @@ static void model_row(struct score *s, struct gw_table *table, size_t model, uns
 {
 	struct score_cell *c = &s->cells[model][SCORE_TIERS][work][SCORE_LENGTHS];
 
-	if (!c->count)
+	if (!c->count || (model != SCORE_OURS && !c->answered))
 		return;
 	gw_table_cell(table, s->names[model]);
 	gw_table_cell(table, work == SCORE_SOURCES ? "all" : gw_source_name(work));
@@ -180,8 +184,9 @@ static void models(struct score *s)
 		        &s->cells[m][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
 
 		if (c->answered < c->count && *s->reason[m])
-			printf("  %s%s does not answer all: %s%s\n", gw_ink(stdout, GW_INK_DIM),
-			       s->names[m], s->reason[m], gw_ink(stdout, GW_INK_OFF));
+			printf("  %s%s answers %s: %s%s\n", gw_ink(stdout, GW_INK_DIM), s->names[m],
+			       c->answered ? "not all" : "none", s->reason[m],
+			       gw_ink(stdout, GW_INK_OFF));
 	}
 }
 
@@ -194,6 +199,7 @@ static void kernels(struct score *s)
 	struct score_kernel *list;
 	size_t count = score_kernels(s, &list), best[SCORE_MODELS_MAX] = {0}, told = 0;
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
+	bool first = true;
 	struct gw_text n;
 
 	for (size_t i = 0; i < count; i++) {
@@ -214,13 +220,20 @@ static void kernels(struct score *s)
 	if (told) {
 		heading("Which model is best for which kernels, longest in all first");
 		print(table);
-		printf("\n  Best for most of their launches:");
-		for (size_t m = 1; m < s->model_count; m++)
-			if (best[m])
-				printf(" %s %s;", s->names[m],
-				       gw_counted(&n, (double)best[m], "kernel", NULL));
-		printf(told > KERNELS ? " %zu not shown (--json has them)\n" : "\n",
-		       told - KERNELS);
+		if (told > KERNELS)
+			printf("  %sand %s (--json has all)%s\n", gw_ink(stdout, GW_INK_DIM),
+			       gw_counted(&n, (double)(told - KERNELS), "kernel more",
+			                  "kernels more"),
+			       gw_ink(stdout, GW_INK_OFF));
+		printf("\n  Best:");
+		for (size_t m = 1; m < s->model_count; m++) {
+			if (!best[m])
+				continue;
+			printf("%s %s for %s", first ? "" : ",", s->names[m],
+			       gw_counted(&n, (double)best[m], "kernel", NULL));
+			first = false;
+		}
+		putchar('\n');
 	} else {
 		gw_table_free(table);
 	}

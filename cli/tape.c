@@ -8,20 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text of the profile of a GPU, as its pieces come. */
-struct pieces {
-	char *text;
-	size_t length, room;
-	bool open; /* pieces have come since it was last looked at */
-	bool gap;  /* and one before them is missing */
-};
-
 /* What the ids of the log stand for while it is read. */
 struct reading {
 	struct tape *tape;
 	struct gw_index gpus, kernels, configs, streams;
-	struct pieces *pieces; /* by GPU */
-	size_t piece_room;
 	uint32_t *stream_gpu;
 	size_t stream_count, stream_room;
 };
@@ -52,7 +42,6 @@ static void on_device(struct reading *r, const struct gw_log_record *record)
 
 	gw_index_add(&r->gpus, d->id, (uint32_t)t->gpu_count);
 	t->gpus = gw_grow(t->gpus, &t->gpu_room, t->gpu_count + 1, sizeof(*t->gpus));
-	r->pieces = gw_grow(r->pieces, &r->piece_room, t->gpu_count + 1, sizeof(*r->pieces));
 	t->gpus[t->gpu_count++] = (struct tape_gpu){.name = gw_copy(gw_log_text(record, 0))};
 }
 
@@ -60,52 +49,17 @@ static void on_profile(struct reading *r, const struct gw_log_record *record)
 {
 	const struct gw_record_profile *p = (const void *)record->head;
 	uint32_t gpu = gw_index_find(&r->gpus, p->device, NULL, NULL);
-	const char *text = gw_log_text(record, 0);
-	size_t length = strlen(text);
-	struct pieces *all;
 
-	if (gpu == GW_INDEX_NONE)
-		return;
-	all = &r->pieces[gpu];
-	if (p->offset == 0) { /* a first piece begins anew */
-		all->length = 0;
-		all->gap = false;
-	}
-	all->open = true;
-	all->gap |= p->offset != all->length || length > GW_PROFILE_BYTES - all->length;
-	if (all->gap)
-		return;
-	all->text = gw_grow(all->text, &all->room, all->length + length + 1, 1);
-	memcpy(all->text + all->length, text, length + 1);
-	all->length += length;
+	if (gpu != GW_INDEX_NONE)
+		log_profile_piece(&r->tape->gpus[gpu].known, record);
 }
 
 /* The pieces of a profile follow each other, so that any other record ends it. */
 static void end_profiles(struct reading *r)
 {
-	struct tape *t = r->tape;
-
-	for (size_t i = 0; i < t->gpu_count; i++) {
-		struct gw_profile_error error = {"part of it is lost"};
-		struct tape_gpu *gpu = &t->gpus[i];
-
-		if (!r->pieces[i].open)
-			continue;
-		r->pieces[i].open = false;
-		free(gpu->profile);
-		free(gpu->why);
-		gpu->why = NULL;
-		gpu->profile = gw_alloc(sizeof(*gpu->profile));
-		if (!r->pieces[i].gap &&
-		    !gw_profile_parse(r->pieces[i].text, r->pieces[i].length, "embedded profile",
-		                      gpu->profile, &error)) {
-			add_event(t, TAPE_PROFILE, i);
-			continue;
-		}
-		gpu->why = gw_copy(error.text);
-		free(gpu->profile);
-		gpu->profile = NULL;
-	}
+	for (size_t i = 0; i < r->tape->gpu_count; i++)
+		if (log_profile_end(&r->tape->gpus[i].known))
+			add_event(r->tape, TAPE_PROFILE, i);
 }
 
 static void on_kernel(struct reading *r, const struct gw_log_record *record)
@@ -339,9 +293,6 @@ bool tape_read(struct tape *tape, const char *path)
 	connect(tape);
 	if (tape->header.version < 2)
 		derive_tiers(tape);
-	for (size_t i = 0; i < tape->gpu_count; i++)
-		free(r.pieces[i].text);
-	free(r.pieces);
 	free(r.stream_gpu);
 	gw_index_free(&r.gpus);
 	gw_index_free(&r.kernels);
@@ -354,8 +305,7 @@ void tape_free(struct tape *t)
 {
 	for (size_t i = 0; i < t->gpu_count; i++) {
 		free(t->gpus[i].name);
-		free(t->gpus[i].profile);
-		free(t->gpus[i].why);
+		log_profile_free(&t->gpus[i].known);
 	}
 	for (size_t i = 0; i < t->kernel_count; i++) {
 		free(t->kernels[i].mangled);
@@ -379,14 +329,7 @@ void tape_work_of(const struct tape *tape, uint32_t index, struct gw_work *out)
 {
 	const struct tape_work *w = &tape->works[index];
 
-	gw_work_clear(out);
-	for (uint32_t i = 0; i < w->count; i++) {
-		const struct gw_record_quantity *q = &tape->parts[w->first + i];
-
-		if (q->field < GW_WORK_FIELDS && q->source <= GW_SOURCE_COUNTED)
-			out->q[q->field] = (struct gw_quantity){q->value, (enum gw_source)q->source,
-			                                        q->confidence};
-	}
+	log_work_unpack(tape->parts + w->first, w->count, out);
 }
 
 uint32_t tape_work_known(const struct tape *tape, uint32_t config, uint64_t known)
@@ -403,12 +346,13 @@ const struct gw_device *tape_device(const struct tape *tape, uint32_t gpu)
 	const struct gw_profile *only = NULL;
 
 	if (gpu != GW_INDEX_NONE)
-		return tape->gpus[gpu].profile ? &tape->gpus[gpu].profile->device : NULL;
+		return tape->gpus[gpu].known.profile ? &tape->gpus[gpu].known.profile->device
+		                                     : NULL;
 	for (size_t i = 0; i < tape->gpu_count; i++) {
-		if (only && tape->gpus[i].profile)
+		if (only && tape->gpus[i].known.profile)
 			return NULL;
-		if (tape->gpus[i].profile)
-			only = tape->gpus[i].profile;
+		if (tape->gpus[i].known.profile)
+			only = tape->gpus[i].known.profile;
 	}
 	return only ? &only->device : NULL;
 }

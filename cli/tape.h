@@ -7,8 +7,8 @@
 #define GW_TAPE_H
 
 #include "cli/index.h"
+#include "cli/log_profile.h"
 #include "cli/log_reader.h"
-#include "predictor/profile.h"
 
 /** A kernel of the log. */
 struct tape_kernel {
@@ -64,8 +64,7 @@ struct tape_event {
 /** A GPU of the log. */
 struct tape_gpu {
 	char *name;
-	struct gw_profile *profile; /**< the one embedded; NULL when there is none */
-	char *why;                  /**< why the embedded one can't be used; NULL otherwise */
+	struct log_profile known; /**< the profile in the log */
 };
 
 /** One log. */

@@ -12,6 +12,7 @@ int main(int argc, char **argv)
 	lb_free(&b);
 	if (!good)
 		fprintf(stderr,
-		        "usage: make_sample plain|second|stand_in|violations|aggregates FILE\n");
+		        "usage: make_sample plain|second|stand_in|violations|aggregates|worked|"
+		        "no_work|no_profile|half_profile FILE\n");
 	return good ? 0 : 2;
 }
