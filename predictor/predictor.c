@@ -1,57 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/predictor.h"
-
-#include "predictor/history.h"
+#include "predictor/learner.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-	CHUNK = 1024, /* configurations that share an allocation */
-	CLASSES = 6,  /* how many times stood behind a prediction: 1, 2, 3-4, 5-8, 9-16, more */
-	EXCLUSIVE_ENOUGH = 8 /* after so many undisturbed times, overlapped ones teach nothing */
+	CHUNK = 1024,         /* configurations that share an allocation */
+	EXCLUSIVE_ENOUGH = 8, /* after so many undisturbed times, overlapped ones teach nothing */
+	NEW_MOST = 16,        /* configurations never timed that one advance looks at */
+	FAMILIES_FIRST = 64,
 };
 
-static const double MISS = 0.10; /* share of times meant to lie outside their interval */
-static const double GAIN = 0.05; /* how fast the widths adapt (adaptive conformal inference) */
-static const double FIRST[CLASSES] = {0.40, 0.30, 0.20, 4, 3, 2.5}; /* widths to begin with */
-static const double ROOM = 8;     /* a width stays within this factor of the first */
 static const double WIDEST = 20;  /* of any interval, in log time: keeps the ends finite */
 static const double STEP = 32e-9; /* GPU time stamps step by 32 ns on the H200 */
-
-/* A prediction as published by one advance. */
-struct published {
-	uint64_t known;
-	double seconds, low, high;
-	uint32_t size; /* times behind it, 0 = none */
-	bool multimodal;
-	enum gw_source work;
-};
-
-struct entry {
-	struct gw_history history;
-	uint32_t kernel;
-	uint32_t exclusive; /* undisturbed times seen */
-	uint32_t next;      /* in the list of those observed since the last advance */
-	bool listed;
-	uint8_t work;                 /* enum gw_source: the best that is known of its work */
-	struct published now, before; /* before: the one that `now` replaced */
-};
-
-struct gw_predictor {
-	const struct gw_device *device;
-	uint32_t max_configs;
-	uint64_t observations, published; /* published: how many the last advance had */
-	uint32_t changed;                 /* head of the list, 0 = empty */
-	/*
-	 * Half-widths of the intervals, by class: for one to four times in log time, beyond
-	 * that in robust standard deviations of the configuration's own log time. They start
-	 * wide and are driven by what is observed until 10% miss.
-	 */
-	double width[CLASSES];
-	struct entry **chunks;
-};
 
 struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 {
@@ -60,10 +22,17 @@ struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 	if (!p)
 		return NULL;
 	p->max_configs = max_configs;
-	p->chunks = calloc(max_configs / CHUNK + 1, sizeof(struct entry *));
-	for (int i = 0; i < CLASSES; i++)
-		p->width[i] = FIRST[i];
-	if (!p->chunks) {
+	p->reference_hz = NAN;
+	p->state.sm_hz = NAN;
+	gw_coverage_start(&p->state.coverage);
+	gw_residual_start(&p->state);
+	p->now = p->before = p->state;
+	p->family_room = FAMILIES_FIRST;
+	p->families = calloc(p->family_room, sizeof(struct gw_family *));
+	p->chunks = calloc(max_configs / CHUNK + 1, sizeof(struct gw_entry *));
+	if (!p->chunks || !p->families) {
+		free((void *)p->families);
+		free((void *)p->chunks);
 		free(p);
 		return NULL;
 	}
@@ -74,15 +43,21 @@ void gw_predictor_free(struct gw_predictor *p)
 {
 	if (!p)
 		return;
-	for (uint32_t i = 0; i <= p->max_configs / CHUNK; i++)
+	for (uint32_t i = 0; i <= p->max_configs / CHUNK; i++) {
+		for (uint32_t k = 0; p->chunks[i] && k < CHUNK; k++)
+			free(p->chunks[i][k].parts);
 		free(p->chunks[i]);
+	}
+	for (uint32_t i = 0; i < p->family_room; i++)
+		free(p->families[i]);
+	free((void *)p->families);
 	free((void *)p->chunks);
 	free(p);
 }
 
-static struct entry *entry(const struct gw_predictor *p, uint32_t config)
+struct gw_entry *gw_learner_entry(const struct gw_predictor *p, uint32_t config)
 {
-	struct entry *chunk;
+	struct gw_entry *chunk;
 
 	if (!config || config > p->max_configs)
 		return NULL;
@@ -90,113 +65,242 @@ static struct entry *entry(const struct gw_predictor *p, uint32_t config)
 	return chunk ? &chunk[config % CHUNK] : NULL;
 }
 
-static struct entry *entry_make(struct gw_predictor *p, uint32_t config)
+static struct gw_entry *entry_make(struct gw_predictor *p, uint32_t config)
 {
 	if (!config || config > p->max_configs)
 		return NULL;
 	if (!p->chunks[config / CHUNK])
-		p->chunks[config / CHUNK] = calloc(CHUNK, sizeof(struct entry));
-	return entry(p, config);
+		p->chunks[config / CHUNK] = calloc(CHUNK, sizeof(struct gw_entry));
+	return gw_learner_entry(p, config);
 }
 
-static int class_of(uint32_t size)
-{
-	int c = 0;
-
-	while (c < CLASSES - 1 && size > 1u << c)
-		c++;
-	return c;
-}
+/* ---- what configurations are -------------------------------------------------------------- */
 
 void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile)
 {
+	double hz = profile ? gw_param(profile, GW_PARAM_sm_clock) : NAN;
+	double floor = profile ? gw_param(profile, GW_PARAM_launch_floor) : NAN;
+
 	p->device = profile;
+	p->floor = floor > 0 ? floor : 0;
+	if (hz > 0)
+		p->reference_hz = hz;
+	for (uint32_t config = 1; config <= p->max_configs; config++) {
+		struct gw_entry *e = gw_learner_entry(p, config);
+
+		if (!e && config % CHUNK == 0)
+			config += CHUNK - 1;
+		if (!e || !e->family)
+			continue;
+		gw_scale_place(p, e);
+		e->work_version++;
+	}
+}
+
+/* Where the kernel numbered @p id is, or belongs. */
+static struct gw_family **family_slot(struct gw_family **in, uint32_t room, uint32_t id)
+{
+	uint32_t at = id * UINT32_C(2654435769) & (room - 1);
+
+	while (in[at] && in[at]->id != id)
+		at = (at + 1) & (room - 1);
+	return &in[at];
+}
+
+static bool families_grow(struct gw_predictor *p)
+{
+	uint32_t room = p->family_room * 2;
+	struct gw_family **grown = calloc(room, sizeof(struct gw_family *));
+
+	if (!grown)
+		return false;
+	for (uint32_t i = 0; i < p->family_room; i++)
+		if (p->families[i])
+			*family_slot(grown, room, p->families[i]->id) = p->families[i];
+	free((void *)p->families);
+	p->families = grown;
+	p->family_room = room;
+	return true;
+}
+
+static struct gw_family *family_of(struct gw_predictor *p, uint32_t id,
+                                   const struct gw_kernel *kernel)
+{
+	struct gw_family **slot;
+
+	if (2 * p->family_count >= p->family_room && !families_grow(p))
+		return NULL;
+	slot = family_slot(p->families, p->family_room, id);
+	if (!*slot) {
+		*slot = calloc(1, sizeof(**slot));
+		if (!*slot)
+			return NULL;
+		p->family_count++;
+		(*slot)->id = id;
+		(*slot)->kernel = *kernel;
+		(*slot)->kernel.name = "";
+	}
+	return *slot;
+}
+
+static void append_new(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
+{
+	e->next_new = 0;
+	if (p->new_last)
+		gw_learner_entry(p, p->new_last)->next_new = config;
+	else
+		p->new_first = config;
+	p->new_last = config;
 }
 
 void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
                             const struct gw_launch *launch)
 {
-	struct entry *e = entry_make(p, config);
+	struct gw_entry *e = kernel ? entry_make(p, config) : NULL;
 
-	(void)launch;
-	if (e)
-		e->kernel = kernel;
+	if (!e || e->family)
+		return;
+	e->family = family_of(p, kernel, launch->kernel);
+	if (!e->family)
+		return;
+	e->config = launch->config;
+	e->work_version++;
+	gw_scale_place(p, e);
+	append_new(p, config, e);
 }
 
 void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
 {
-	struct entry *e = entry_make(p, config);
+	struct gw_entry *e = entry_make(p, config);
 
-	if (!e)
-		return;
-	e->work = GW_SOURCE_NONE;
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		if (work->q[i].source > e->work)
-			e->work = (uint8_t)work->q[i].source;
+	if (e)
+		gw_scale_keep(p, config, e, work);
 }
 
-static void fill(const struct published *from, struct gw_prediction *out)
+/* ---- predicting --------------------------------------------------------------------------- */
+
+double gw_clock_factor(const struct gw_predictor *p, double share, double sm_hz)
+{
+	double slower = p->reference_hz / sm_hz;
+
+	return share > 0 && slower > 0 && slower <= DBL_MAX ? 1 - share + share * slower : 1;
+}
+
+void gw_state_at(const struct gw_predictor *p, uint64_t known, struct gw_state *out)
+{
+	if (p->now.known <= known) {
+		*out = p->now;
+		return;
+	}
+	if (p->before.known <= known) {
+		*out = p->before;
+		return;
+	}
+	*out = (struct gw_state){.known = known, .sm_hz = NAN};
+	gw_coverage_start(&out->coverage);
+	gw_residual_start(out);
+}
+
+const struct gw_made *gw_made_at(const struct gw_entry *e, uint64_t known)
+{
+	if (e->now.there && e->now.known <= known)
+		return &e->now;
+	return e->before.there && e->before.known <= known ? &e->before : NULL;
+}
+
+static void fill(const struct gw_made *from, struct gw_prediction *out)
 {
 	*out = (struct gw_prediction){
 	        .seconds = from->seconds,
 	        .low = from->low,
 	        .high = from->high,
-	        .tier = GW_TIER_STEADY,
-	        .work = from->work,
+	        .tier = (enum gw_tier)from->tier,
+	        .work = (enum gw_source)from->work,
+	        .bound = (enum gw_bound)from->bound,
 	        .known = from->known,
 	        .multimodal = from->multimodal,
 	};
 }
 
+/* Of a configuration that had not been timed: made when asked for, and kept for the next. */
+static const struct gw_made *fresh(const struct gw_predictor *p, struct gw_entry *e, uint64_t known)
+{
+	uint32_t family = e->family ? e->family->work_version : 0;
+
+	if (e->fresh_for != known || e->fresh_at != p->published ||
+	    e->fresh_own != e->work_version || e->fresh_family != family || !e->fresh.there) {
+		gw_residual_predict(p, e, known, &e->fresh);
+		e->fresh_for = known;
+		e->fresh_at = p->published;
+		e->fresh_own = e->work_version;
+		e->fresh_family = family;
+	}
+	return &e->fresh;
+}
+
 void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
                 struct gw_prediction *out)
 {
-	const struct entry *e = entry(p, config);
+	struct gw_entry *e = gw_learner_entry(p, config);
+	const struct gw_made *made = e ? gw_made_at(e, known) : NULL;
 
 	*out = (struct gw_prediction){.seconds = NAN, .low = NAN, .high = NAN, .known = known};
-	if (e && e->now.size && e->now.known <= known)
-		fill(&e->now, out);
-	else if (e && e->before.size && e->before.known <= known)
-		fill(&e->before, out);
-	else if (e && e->now.size)
+	if (e && !made && (!e->timed_known || e->timed_known > known))
+		made = fresh(p, e, known);
+	else if (e && !made)
 		out->reason = "what was known at the call is no longer kept";
-	else
-		out->reason = "no launch of this configuration had been timed";
+	if (made && made->there)
+		fill(made, out);
+	else if (!out->reason)
+		out->reason = p->device ? "no launch of this kernel had been timed, and nothing is "
+		                          "known of its work"
+		                        : "no launch of this kernel had been timed";
 }
 
+/* ---- learning ----------------------------------------------------------------------------- */
+
 /*
- * Let the class's intervals widen after a miss and narrow, more slowly, after a hit. Within
- * bounds: a configuration without spread misses however wide its class becomes.
+ * How well an interval did. That of a configuration's own times is judged at the next advance,
+ * all launches since the last together; another one by its configuration's first time alone, as
+ * all that were launched before it was measured have the same.
  */
-static void adapt(struct gw_predictor *p, const struct published *used,
-                  const struct gw_observation *o)
+static void judge(struct gw_predictor *p, struct gw_entry *e, const struct gw_observation *o)
 {
 	bool missed = o->seconds < o->low || o->seconds > o->high;
 
-	int c = class_of(used->size);
-
-	if (isfinite(o->predicted) && used->size && !used->multimodal) {
-		double width = p->width[c] * exp(GAIN * ((missed ? 1 : 0) - MISS));
-
-		p->width[c] = fmin(fmax(width, FIRST[c] / ROOM), FIRST[c] * ROOM);
+	if (!isfinite(o->predicted))
+		return;
+	if (o->tier == GW_TIER_STEADY) {
+		e->judged += e->judged < UINT32_MAX;
+		e->missed += missed && e->missed < UINT32_MAX;
+	} else if (o->tier != GW_TIER_NONE && !e->history.count) {
+		gw_coverage_adapt(&p->state.coverage, gw_width_of_work(o->tier, o->work), missed);
 	}
 }
 
 uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_observation *o)
 {
-	struct entry *e;
+	struct gw_entry *e;
+	double factor = 1;
 
 	if (!(o->seconds >= FLT_MIN && o->seconds <= FLT_MAX)) /* a history keeps floats */
 		return 0;
 	e = entry_make(p, config);
 	if (!e)
 		return 0;
-	adapt(p, &e->now, o);
+	judge(p, e, o);
 	p->observations++;
+	if (o->sm_hz > 0 && o->sm_hz <= DBL_MAX) {
+		if (isnan(p->reference_hz))
+			p->reference_hz = o->sm_hz;
+		p->state.sm_hz = o->sm_hz;
+		factor = gw_clock_factor(p, (double)e->base.share, o->sm_hz);
+	}
 	if (o->exclusive)
 		e->exclusive++;
 	if (o->exclusive || e->exclusive < EXCLUSIVE_ENOUGH)
-		gw_history_add(&e->history, o->seconds);
+		gw_history_add(&e->history,
+		               fmin(fmax(o->seconds / factor, (double)FLT_MIN), (double)FLT_MAX));
 	if (!e->listed) {
 		e->listed = true;
 		e->next = p->changed;
@@ -205,36 +309,107 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 	return p->observations;
 }
 
-static void publish(const struct gw_predictor *p, struct entry *e)
-{
-	struct gw_history_summary s;
-	uint32_t size = gw_history_size(&e->history);
-	double half;
-
-	if (!gw_history_summary(&e->history, &s))
-		return;
-	half = p->width[class_of(size)];
-	if (size > 4)
-		half = fmin(half * s.sigma, WIDEST);
-	e->before = e->now;
-	e->now = (struct published){
-	        .known = p->observations,
-	        .seconds = s.median,
-	        .low = fmax(0, s.median * exp(-half) - STEP),
-	        .high = s.median * exp(half) + STEP,
-	        .size = size,
-	        .work = (enum gw_source)e->work,
-	        .multimodal = s.multimodal,
-	};
-	if (s.multimodal) {
-		e->now.low = fmin(e->now.low, fmax(0, s.low - STEP));
-		e->now.high = fmax(e->now.high, s.high + STEP);
-	}
-}
-
 uint64_t gw_predictor_observations(const struct gw_predictor *p)
 {
 	return p->observations;
+}
+
+/* ---- publishing --------------------------------------------------------------------------- */
+
+static void adapt(struct gw_predictor *p, struct gw_entry *e)
+{
+	double missed = e->judged ? (double)e->missed / e->judged : 0;
+
+	/* Several modes are held whole: there is no width to adapt. */
+	if (e->judged && e->now.size && !e->now.multimodal) {
+		gw_coverage_adapt(&p->state.coverage, e->now.kind, missed);
+		if (e->now.size > 4)
+			e->own = gw_coverage_own(e->own, missed, e->judged);
+	}
+	e->judged = e->missed = 0;
+}
+
+static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
+{
+	struct gw_history_summary s;
+	struct gw_made *now = &e->now;
+	double half, factor, sigma;
+
+	adapt(p, e);
+	if (!gw_history_summary(&e->history, &s))
+		return;
+	gw_residual_timed(p, config, e, log(s.median));
+	if (!e->timed_known)
+		e->timed_known = p->observations;
+	e->before = e->now;
+	*now = (struct gw_made){
+	        .known = p->observations,
+	        .there = true,
+	        .tier = GW_TIER_STEADY,
+	        .size = gw_history_size(&e->history),
+	        .work = e->base.source,
+	        .bound = e->base.bound,
+	        .center = (float)log(s.median),
+	        .multimodal = s.multimodal,
+	};
+	now->kind = (uint8_t)gw_width_of_size(now->size);
+	sigma = now->size > 4 ? s.sigma : 1;
+	now->noise = (float)sigma;
+	half = fmin((double)p->state.coverage.width[now->kind] * sigma * exp((double)e->own),
+	            WIDEST);
+	factor = gw_clock_factor(p, (double)e->base.share, p->state.sm_hz);
+	now->seconds = s.median * factor;
+	now->low = fmax(0, now->seconds * exp(-half) - STEP);
+	now->high = now->seconds * exp(half) + STEP;
+	if (s.multimodal) {
+		now->low = fmin(now->low, fmax(0, s.low * factor - STEP));
+		now->high = fmax(now->high, s.high * factor + STEP);
+	}
+}
+
+/* One that was never timed, if what it rests on has changed; true when it was published. */
+static bool publish_new(struct gw_predictor *p, struct gw_entry *e)
+{
+	uint32_t family = e->family->version + e->family->work_version;
+	struct gw_made made;
+
+	if (e->made_own == e->work_version && e->made_family == family)
+		return false;
+	e->made_own = e->work_version;
+	e->made_family = family;
+	gw_residual_predict(p, e, p->observations, &made);
+	if (!made.there)
+		return false;
+	e->before = e->now;
+	e->now = made;
+	return true;
+}
+
+static void publish_some_new(struct gw_predictor *p,
+                             void (*changed)(void *arg, uint32_t config,
+                                             const struct gw_prediction *prediction),
+                             void *arg)
+{
+	uint32_t last = p->new_last;
+
+	for (unsigned i = 0; p->new_first && i < NEW_MOST; i++) {
+		uint32_t config = p->new_first;
+		struct gw_entry *e = gw_learner_entry(p, config);
+		struct gw_prediction prediction;
+
+		p->new_first = e->next_new;
+		if (!p->new_first)
+			p->new_last = 0;
+		if (e->history.count)
+			continue;
+		if (publish_new(p, e) && changed) {
+			fill(&e->now, &prediction);
+			changed(arg, config, &prediction);
+		}
+		append_new(p, config, e);
+		if (config == last)
+			break;
+	}
 }
 
 bool gw_predictor_advance(struct gw_predictor *p,
@@ -247,15 +422,20 @@ bool gw_predictor_advance(struct gw_predictor *p,
 	p->published = p->observations;
 	while (p->changed) {
 		uint32_t config = p->changed;
-		struct entry *e = entry(p, config);
+		struct gw_entry *e = gw_learner_entry(p, config);
 		struct gw_prediction prediction;
 
 		p->changed = e->next;
 		e->listed = false;
-		publish(p, e);
+		publish(p, config, e);
 		fill(&e->now, &prediction);
-		if (changed)
+		if (changed && e->now.there)
 			changed(arg, config, &prediction);
 	}
+	gw_residual_levels(p);
+	p->state.known = p->observations;
+	p->before = p->now;
+	p->now = p->state;
+	publish_some_new(p, changed, arg);
 	return true;
 }

@@ -33,7 +33,7 @@ void gw_predictor_free(struct gw_predictor *p);
 /**
  * The GPU the launches run on. @p profile stays the caller's and unchanged until it is replaced
  * or the predictor freed. NULL (as at the start): nothing is known of it, and predictions come
- * from times alone. To be called before the first configuration.
+ * from times alone. Best called before the first configuration is launched.
  */
 void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/launches.h"
 
+#include "predictor/clock_track.h"
 #include "preload/aggregate.h"
 #include "preload/arguments.h"
 #include "preload/clock.h"
@@ -18,6 +19,8 @@ static struct gw_score score;
 static uint32_t graph_number;
 static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
 static uint64_t last_end[64];    /* by device: end of the latest kernel seen */
+static struct gw_clock_track clocks;
+static uint32_t configured; /* configurations that the predictor knows of */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
@@ -30,6 +33,8 @@ bool gw_launches_start(void)
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
 	memset(last_end, 0, sizeof(last_end));
+	memset(&clocks, 0, sizeof(clocks));
+	configured = 0;
 	graph_number = 0;
 	memset(lone_records, 0, sizeof(lone_records));
 	predictor = gw_predictor_new(GW_CONFIGS_MAX - 1);
@@ -44,6 +49,26 @@ struct gw_predictor *gw_launches_predictor(void)
 const struct gw_score *gw_launches_score(void)
 {
 	return &score;
+}
+
+void gw_launches_clock(const struct gw_record_clock *sample)
+{
+	gw_clock_track_add(&clocks, sample->device, sample->sm_khz, sample->ns);
+}
+
+/*
+ * Tell the predictor of configurations that are new, before anything else is done with them: it
+ * learns of them in the order of the log.
+ */
+static void configure_new(void)
+{
+	while (configured < gw_config_count()) {
+		const struct gw_config_entry *c = gw_config_entry(++configured);
+		const struct gw_launch launch = {.kernel = gw_kernel_of(c->kernel),
+		                                 .config = c->config};
+
+		gw_predictor_configure(predictor, configured, c->kernel, &launch);
+	}
 }
 
 /* A launch as it goes to the log: whole records until the log is full, then sums. */
@@ -209,6 +234,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	bool read;
 
 	r.config = config_of(e, &read);
+	configure_new();
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
@@ -252,6 +278,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (!n->config_id) {
 			n->config_id = gw_config_of(n->kernel, &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
+			configure_new();
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
@@ -315,7 +342,9 @@ static void learn(struct gw_record_launch *r)
 	        .high = (double)r->high * 1e-9,
 	        .tier = r->tier,
 	        .work = r->work,
-	        .sm_hz = NAN,
+	        .sm_hz = clocks.count ? gw_clock_track_hz(&clocks, gw_stream_device(r->stream),
+	                                                  r->start_ns)
+	                              : NAN,
 	};
 
 	score.measured++;
@@ -388,6 +417,7 @@ static void uncalled(const struct gw_activity *a)
 	        .high = NAN,
 	};
 
+	configure_new();
 	gw_count(GW_COUNTER_activity_unmatched, 1);
 	if (!a->device_launched && !record_unpaired(r.config, a->graph != 0))
 		return;

@@ -128,4 +128,5 @@ void gw_options_read(void)
 	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];
 	snprintf(gw_options.out, sizeof(gw_options.out), "%s", text[OPTION_out]);
 	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s", text[OPTION_cupti]);
+	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s", text[OPTION_profile]);
 }

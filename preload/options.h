@@ -14,6 +14,7 @@ struct gw_options {
 	enum gw_summary summary;
 	char out[4096];      /**< pattern of the log's name */
 	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
+	char profile[4096];  /**< device profile, a file or a folder; empty: the usual places */
 	uint64_t log_max;    /**< bytes */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */

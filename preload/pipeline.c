@@ -19,6 +19,7 @@
 #include "preload/launches.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/profile.h"
 #include "preload/recycle.h"
 #include "preload/summary.h"
 #include "preload/tables.h"
@@ -213,6 +214,7 @@ bool gw_pipeline_start(void)
 	gw_arguments_start();
 	gw_code_start();
 	gw_work_start();
+	gw_device_profile_start();
 	gw_header_start();
 	/* The program's signals are the program's. */
 	sigfillset(&all);

@@ -7,6 +7,7 @@
 #include "preload/idmap.h"
 #include "preload/log.h"
 #include "preload/modules.h"
+#include "preload/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +15,17 @@
 #include <sys/mman.h>
 
 enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64, MODULES_MAX = 1 << 16 };
+enum { KERNELS_KEPT = 2 * GW_KERNELS_MAX }; /* hooked ones, and as many that no hook saw */
 
 static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
+static struct gw_kernel *kernels;       /* [KERNELS_KEPT], the same */
 static uint32_t config_count, kernel_count, stream_count, node_count, device_count, thread_count,
         module_count;
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
 static struct gw_idmap config_map, kernel_map, stream_map, node_map;
+static struct gw_idmap stream_device_map; /* of streams found once there were several devices */
 static unsigned reasons_written;
 static bool driver_gone, stand_in;
 
@@ -35,15 +39,22 @@ static bool driver_is_stand_in(void)
 	       !strncmp(found, name, sizeof(name) - 1);
 }
 
+static void *reserve(size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	            -1, 0);
+}
+
 bool gw_tables_start(void)
 {
-	configs = mmap(NULL, GW_CONFIGS_MAX * sizeof(*configs), PROT_READ | PROT_WRITE,
-	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	configs = reserve(GW_CONFIGS_MAX * sizeof(*configs));
+	kernels = reserve(KERNELS_KEPT * sizeof(*kernels));
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
 	memset(&config_map, 0, sizeof(config_map));
 	memset(&kernel_map, 0, sizeof(kernel_map));
 	memset(&stream_map, 0, sizeof(stream_map));
 	memset(&node_map, 0, sizeof(node_map));
+	memset(&stream_device_map, 0, sizeof(stream_device_map));
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
 	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
@@ -53,7 +64,7 @@ bool gw_tables_start(void)
 	reasons_written = 0;
 	driver_gone = false;
 	stand_in = driver_is_stand_in();
-	return configs != MAP_FAILED;
+	return configs != MAP_FAILED && kernels != MAP_FAILED;
 }
 
 static uint64_t hash_name(const char *name)
@@ -97,6 +108,35 @@ static uint32_t module_id(uint32_t number)
 	return module_ids[number];
 }
 
+const struct gw_kernel *gw_kernel_of(uint32_t id)
+{
+	static const struct gw_kernel unknown = {
+	        .name = "",
+	        .registers = UINT32_MAX,
+	        .static_shared = UINT32_MAX,
+	        .local = UINT32_MAX,
+	        .constant = UINT32_MAX,
+	        .max_threads = UINT32_MAX,
+	        .binary_version = UINT32_MAX,
+	};
+
+	return id && id < KERNELS_KEPT ? &kernels[id] : &unknown;
+}
+
+static void kernel_keep(uint32_t id, const struct gw_kernel_slot *k)
+{
+	if (id < KERNELS_KEPT)
+		kernels[id] = (struct gw_kernel){
+		        .name = "", /* the slot's may go */
+		        .registers = k->registers,
+		        .static_shared = k->static_shared,
+		        .local = k->local,
+		        .constant = k->constant,
+		        .max_threads = k->max_threads,
+		        .binary_version = k->binary_version,
+		};
+}
+
 static uint32_t kernel_write(const struct gw_kernel_slot *k)
 {
 	struct gw_record_kernel r = {
@@ -110,6 +150,7 @@ static uint32_t kernel_write(const struct gw_kernel_slot *k)
 	        .binary_version = k->binary_version,
 	};
 
+	kernel_keep(r.id, k);
 	gw_log_write(GW_RECORD_KERNEL, &r, sizeof(r), k->name, strlen(k->name) + 1);
 	return r.id;
 }
@@ -275,6 +316,7 @@ static uint32_t device_id(int ordinal)
 			snprintf(tail + n + 2 * i, 3, "%02x", (unsigned char)uuid.bytes[i]);
 	n += strlen(tail + n) + 1;
 	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
+	gw_device_profile_use(r.id, tail);
 	return r.id;
 }
 
@@ -308,6 +350,8 @@ static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32
 	};
 
 	r.id = ++stream_count;
+	if (device_count > 1 && r.device)
+		gw_idmap_put(&stream_device_map, gw_idmap_key(r.id, 0), r.device);
 	gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
 	return r.id;
 }
@@ -326,6 +370,14 @@ uint32_t gw_stream_id(uint32_t slot)
 			             stream_ids[slot]);
 	}
 	return stream_ids[slot];
+}
+
+uint32_t gw_stream_device(uint32_t stream)
+{
+	uint32_t device =
+	        device_count > 1 ? gw_idmap_get(&stream_device_map, gw_idmap_key(stream, 0)) : 0;
+
+	return device || !device_count ? device : 1;
 }
 
 uint32_t gw_stream_id_of_activity(const struct gw_activity *a)

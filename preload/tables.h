@@ -38,9 +38,16 @@ uint32_t gw_config_of_activity(const struct gw_activity *a);
 struct gw_config_entry *gw_config_entry(uint32_t id);
 uint32_t gw_config_count(void);
 
+/** A kernel by its id, as its record says. */
+const struct gw_kernel *gw_kernel_of(uint32_t id);
+
 /** Ids in the log of a stream slot, thread, graph node; 0 when there are none left. */
 uint32_t gw_stream_id(uint32_t stream_slot);
 uint32_t gw_stream_id_of_activity(const struct gw_activity *a);
+
+/** Id of the device of a stream, given by its id; 0 when not known. */
+uint32_t gw_stream_device(uint32_t stream);
+
 uint32_t gw_thread_id(struct gw_thread *t);
 uint32_t gw_node_id(uint32_t exec, uint64_t node);
 

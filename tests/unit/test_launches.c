@@ -6,6 +6,7 @@
 #include "preload/recycle.h"
 #include "preload/clock.h"
 #include "preload/drain.h"
+#include "preload/profile.h"
 #include "preload/tables.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -18,6 +19,9 @@
 
 static struct gw_record_launch launches[16];
 static uint32_t launch_count, other_count;
+static uint32_t configured;
+static struct gw_launch configured_as;
+static struct gw_observation observed;
 static uint64_t observations, asked_known, log_bytes;
 static uint64_t answered_known; /* 0: nothing is predicted */
 static struct gw_thread *thread;
@@ -60,8 +64,23 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 {
 	(void)p;
 	(void)config;
-	(void)o;
+	observed = *o;
 	return ++observations;
+}
+
+void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
+                            const struct gw_launch *launch)
+{
+	(void)p;
+	assert_int_equal(config, ++configured);
+	assert_true(kernel > 0);
+	configured_as = *launch;
+}
+
+void gw_device_profile_use(uint32_t id, const char *name)
+{
+	(void)id;
+	(void)name;
 }
 
 void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
@@ -73,6 +92,8 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 	*out = (struct gw_prediction){.seconds = answered_known ? 5e-6 : NAN,
 	                              .low = answered_known ? 4e-6 : NAN,
 	                              .high = answered_known ? 6e-6 : NAN,
+	                              .tier = GW_TIER_COLD,
+	                              .work = GW_SOURCE_COUNTED,
 	                              .known = answered_known};
 }
 
@@ -82,9 +103,11 @@ static int start(void **state)
 	fixture_start();
 	gw_options.log_max = 1u << 30;
 	launch_count = other_count = 0;
+	configured = 0;
 	observations = asked_known = answered_known = log_bytes = 0;
 	assert_true(gw_tables_start() && gw_launches_start());
-	gw_hot.shared->kernels[1] = (struct gw_kernel_slot){.name = "kernel", .hash = 5};
+	gw_hot.shared->kernels[1] =
+	        (struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
 	thread = fixture_thread(8);
 	return 0;
 }
@@ -98,6 +121,21 @@ static struct gw_event event(uint32_t kernel)
 	                         .block_y = 1,
 	                         .block_z = 1,
 	                         .predicted = NAN};
+}
+
+static uint32_t graph(uint32_t count)
+{
+	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
+
+	g->exec = 1;
+	g->count = count;
+	g->nodes = calloc(count, sizeof(*g->nodes));
+	for (uint32_t i = 0; i < count; i++) {
+		g->nodes[i].kernel = 1;
+		g->nodes[i].enabled = i != 1;
+		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+	}
+	return 5;
 }
 
 static void a_launch_that_read_no_prediction_is_predicted_late(void **state)
@@ -137,7 +175,7 @@ static void a_prediction_that_was_read_is_kept(void **state)
 
 	(void)state;
 	gw_launch_event(thread, &e); /* makes the configuration */
-	e.config = launches[0].config;
+	e.config = gw_cell_config(launches[0].config, GW_TIER_WARM, GW_SOURCE_SCALED);
 	e.predicted = 100;
 	e.low = 90;
 	e.high = 110;
@@ -147,6 +185,56 @@ static void a_prediction_that_was_read_is_kept(void **state)
 	assert_true(launches[1].predicted == 100 && launches[1].high == 110);
 	assert_int_equal(launches[1].flags, GW_LAUNCH_MULTIMODAL);
 	assert_int_equal(launches[1].known, 4);
+	assert_int_equal(launches[1].tier, GW_TIER_WARM);
+	assert_int_equal(launches[1].work, GW_SOURCE_SCALED);
+}
+
+/* The second is found by its cell, the third is a node of a graph. */
+static void the_predictor_is_told_of_each_configuration_once(void **state)
+{
+	struct gw_event e = event(1), g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1)};
+
+	(void)state;
+	gw_launch_event(thread, &e);
+	assert_int_equal(configured, 1);
+	assert_int_equal(configured_as.config.grid.x, 2);
+	assert_int_equal(configured_as.kernel->registers, 24);
+	e.config = 1;
+	gw_launch_event(thread, &e);
+	assert_int_equal(configured, 1);
+	gw_launch_event(thread, &g);
+	assert_int_equal(configured, 2);
+	assert_int_equal(configured_as.config.grid.x, 1);
+	free(gw_hot.shared->graph_slots[5].nodes);
+}
+
+/* What the predictor learns is in the record, so that a replay can tell it the same. */
+static void what_is_learnt_is_what_the_record_says(void **state)
+{
+	struct gw_activity a = {.name = "kernel",
+	                        .start = 5000000000,
+	                        .end = 5000001500,
+	                        .correlation = 77,
+	                        .grid = {2, 1, 1},
+	                        .block = {32, 1, 1},
+	                        .cluster = {1, 1, 1}};
+	const struct gw_record_clock clock = {.device = 0, .sm_khz = 1500000, .ns = 4900000000};
+	struct gw_event e = event(1);
+
+	(void)state;
+	fixture_activity(true);
+	gw_launches_clock(&clock);
+	e.flags = GW_EVENT_CORRELATED;
+	e.config = 77;
+	answered_known = 3;
+	gw_launch_event(thread, &e);
+	gw_launch_record(&a);
+	gw_launches_measured(true);
+	assert_true(observed.seconds == 1500 * 1e-9);
+	assert_true(observed.exclusive);
+	assert_true(observed.predicted == 5000.f * 1e-9 && observed.sm_hz == 1.5e9);
+	assert_int_equal(observed.tier, GW_TIER_COLD);
+	assert_int_equal(observed.work, GW_SOURCE_COUNTED);
 }
 
 /* Two configurations whose cells collide: the launch read the other's. */
@@ -175,21 +263,6 @@ static void an_unknown_kernel_is_logged_without_a_configuration(void **state)
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 1);
 	assert_int_equal(launches[0].config, 0);
-}
-
-static uint32_t graph(uint32_t count)
-{
-	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
-
-	g->exec = 1;
-	g->count = count;
-	g->nodes = calloc(count, sizeof(*g->nodes));
-	for (uint32_t i = 0; i < count; i++) {
-		g->nodes[i].kernel = 1;
-		g->nodes[i].enabled = i != 1;
-		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
-	}
-	return 5;
 }
 
 static void a_graph_launch_is_its_enabled_nodes(void **state)
@@ -278,6 +351,8 @@ int main(void)
 	        T(a_launch_that_read_no_prediction_is_predicted_late),
 	        T(what_was_known_survives_the_wrap_of_32_bits),
 	        T(a_prediction_that_was_read_is_kept),
+	        T(the_predictor_is_told_of_each_configuration_once),
+	        T(what_is_learnt_is_what_the_record_says),
 	        T(a_prediction_of_another_configuration_is_not_used),
 	        T(an_unknown_kernel_is_logged_without_a_configuration),
 	        T(a_graph_launch_is_its_enabled_nodes),

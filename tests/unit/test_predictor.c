@@ -35,6 +35,7 @@ static bool launch(struct gw_predictor *p, uint32_t config, double seconds, bool
 	o.predicted = made.seconds;
 	o.low = made.low;
 	o.high = made.high;
+	o.tier = made.tier;
 	*predicted = isfinite(made.seconds);
 	gw_observe(p, config, &o);
 	return *predicted && seconds >= made.low && seconds <= made.high;
@@ -123,6 +124,7 @@ static struct gw_predictor *replay(int upto)
 		o.predicted = made.seconds;
 		o.low = made.low;
 		o.high = made.high;
+		o.tier = made.tier;
 		gw_observe(p, steps[i].config, &o);
 		if (steps[i].advance)
 			gw_predictor_advance(p, NULL, NULL);

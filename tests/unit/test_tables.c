@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids in the log: each thing is written once, before it is first named. */
 #include "preload/log.h"
+#include "preload/profile.h"
 #include "preload/tables.h"
 #include "preload/degrade.h"
 #include "tests/unit/preload_fixture.h"
@@ -19,7 +20,7 @@ static union {
 	struct gw_record_device device;
 	char bytes[256];
 } last[32];
-static char text[32][300];
+static char text[32][300], profile_wanted[64];
 static unsigned driver_calls;
 static const char *device_name;
 
@@ -31,6 +32,12 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 	memcpy(&last[kind], head, size < sizeof(*last) ? size : sizeof(*last));
 	memset(text[kind], 0, sizeof(*text));
 	memcpy(text[kind], tail ? tail : "", tail ? tail_size : 0);
+}
+
+void gw_device_profile_use(uint32_t id, const char *name)
+{
+	(void)id;
+	snprintf(profile_wanted, sizeof(profile_wanted), "%s", name);
 }
 
 static CUresult name_of(char *name, int size, CUdevice device)
@@ -195,6 +202,7 @@ static void a_device_says_what_it_knows(void **state)
 	gw_hot.shared->stream_slots[5] = (struct gw_stream_slot){.device = 0, .generation = 1};
 	gw_stream_id(5);
 	assert_string_equal(text[GW_RECORD_DEVICE], "GPU of the test");
+	assert_string_equal(profile_wanted, "GPU of the test");
 	assert_int_equal(last[GW_RECORD_DEVICE].device.compute_capability, 90);
 	assert_int_equal(last[GW_RECORD_DEVICE].device.sm_clock_khz, 0);
 	assert_int_equal(last[GW_RECORD_DEVICE].device.driver_version, 13000);

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the work of a launch is taken to be: counted where it was, else scaled from
+ * configurations of the kernel that were counted, else read off the code; and the time that the
+ * model `bounds` gives for it.
+ */
+#include "predictor/learner.h"
+#include "predictor/models/inputs.h"
+#include "predictor/models/model.h"
+#include "predictor/models/occupancy.h"
+#include "predictor/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOURCES_MOST = 6 }; /* configurations that amounts are scaled from: the nearest */
+
+/*
+ * How amounts may differ between configurations of a kernel, in logarithms: per thread of the
+ * grid they are alike, up to a power of the number of threads that points show. Where the
+ * code tells both amounts, counted and told are alike in their ratio. These are what is held for
+ * likely before any point, not measurements.
+ */
+static const struct gw_prior PER_THREAD = {
+        .offset = 3, .slope = 0.5, .smooth = 0.3, .reach = 1.5, .own = 0.05};
+static const struct gw_prior BY_CODE = {
+        .offset = 3, .slope = 0.1, .smooth = 0.1, .reach = 1.5, .own = 0.02};
+static const double COUNT_NOISE = 0.02; /* of a counted amount, in its logarithm */
+
+void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
+{
+	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
+	struct gw_occupancy o;
+
+	e->blocks = (float)log(fmax(1, gw_dim3_size(e->config.grid)));
+	e->threads = (float)log(fmax(1, gw_dim3_size(e->config.block)));
+	/* Shared memory counts for less: 1 KiB more or less of it is not another kind of launch. */
+	e->shared = (float)(0.5 * log1p(e->config.dynamic_shared / 1024.0));
+	e->waves = NAN;
+	if (p->device && !gw_occupancy_of(p->device, &launch, &o))
+		e->waves = (float)log(fmax(1, o.waves));
+}
+
+static int by_field(const void *a, const void *b)
+{
+	const struct gw_part *x = a, *y = b;
+
+	return x->field != y->field ? (int)x->field - (int)y->field
+	                            : (int)x->source - (int)y->source;
+}
+
+static struct gw_part part_of(unsigned field, const struct gw_quantity *q)
+{
+	return (struct gw_part){(uint8_t)field, (uint8_t)q->source, q->confidence, q->value};
+}
+
+void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
+                   const struct gw_work *work)
+{
+	struct gw_part parts[2 * GW_WORK_FIELDS], *kept;
+	uint16_t n = 0;
+	bool sure = false;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source != GW_SOURCE_NONE && isfinite(work->q[i].value))
+			parts[n++] = part_of(i, &work->q[i]);
+	for (uint16_t i = 0; i < n; i++)
+		sure |= parts[i].source > GW_SOURCE_STATIC;
+	/* What the code told is still of use beside what was counted. */
+	for (uint16_t i = 0; i < e->part_count; i++)
+		if (e->parts[i].source == GW_SOURCE_STATIC &&
+		    work->q[e->parts[i].field].source != GW_SOURCE_STATIC)
+			parts[n++] = e->parts[i];
+	qsort(parts, n, sizeof(*parts), by_field);
+	kept = n ? malloc(n * sizeof(*parts)) : NULL;
+	if (n && !kept)
+		return; /* what was known before still holds */
+	if (n)
+		memcpy(kept, parts, n * sizeof(*parts));
+	free(e->parts);
+	e->parts = kept;
+	e->part_count = n;
+	e->work_version++;
+	if (!sure)
+		return;
+	e->work_known = p->observations;
+	if (!e->family)
+		return;
+	e->family->work_version++;
+	if (!e->counted_listed) {
+		e->counted_listed = true;
+		e->family->counted[e->family->counted_count++ % GW_COUNTED_MOST] = config;
+	}
+}
+
+/* The own parts of @p e that came in time: the surest of each field. */
+static bool own_parts(const struct gw_entry *e, uint64_t known, struct gw_work *out,
+                      uint64_t *since)
+{
+	bool late = e->work_known > known;
+
+	gw_work_clear(out);
+	for (uint16_t i = 0; i < e->part_count; i++) {
+		const struct gw_part *part = &e->parts[i];
+
+		if (part->source > GW_SOURCE_STATIC) {
+			if (late)
+				continue;
+			*since = e->work_known > *since ? e->work_known : *since;
+		}
+		out->q[part->field] = (struct gw_quantity){
+		        part->value, (enum gw_source)part->source, part->confidence};
+	}
+	return e->part_count > 0;
+}
+
+/** A configuration that amounts are scaled from. */
+struct source {
+	const struct gw_entry *entry;
+	struct gw_quantity counted[GW_WORK_FIELDS];
+	double told[GW_WORK_FIELDS]; /* by the code; NaN when not told */
+};
+
+static struct gw_place place_of(const struct gw_entry *e)
+{
+	return (struct gw_place){
+	        .at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0},
+	        .along = (double)e->blocks + (double)e->threads};
+}
+
+static void look_at(struct source *s)
+{
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		s->counted[i] = (struct gw_quantity){.value = NAN};
+		s->told[i] = NAN;
+	}
+	for (uint16_t i = 0; i < s->entry->part_count; i++) {
+		const struct gw_part *part = &s->entry->parts[i];
+
+		if (part->source == GW_SOURCE_STATIC)
+			s->told[part->field] = part->value;
+		else if (part->source >= GW_SOURCE_GIVEN)
+			s->counted[part->field] = (struct gw_quantity){
+			        part->value, (enum gw_source)part->source, part->confidence};
+	}
+}
+
+/* The nearest counted configurations of the kernel of @p e, nearest first. */
+static unsigned sources_of(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
+                           struct source out[SOURCES_MOST])
+{
+	struct {
+		const struct gw_entry *entry;
+		double distance;
+	} near[SOURCES_MOST + 1];
+	const struct gw_family *f = e->family;
+	const struct gw_place here = place_of(e);
+	uint32_t all = f->counted_count < GW_COUNTED_MOST ? f->counted_count : GW_COUNTED_MOST;
+	unsigned n = 0, at;
+
+	for (uint32_t i = 0; i < all; i++) {
+		const struct gw_entry *other = gw_learner_entry(p, f->counted[i]);
+		struct gw_place there = place_of(other);
+		double distance = gw_place_distance2(&here, &there);
+
+		if (other == e || other->work_known > known)
+			continue;
+		for (at = n; at && near[at - 1].distance > distance; at--)
+			near[at] = near[at - 1];
+		near[at].entry = other;
+		near[at].distance = distance;
+		n += n < SOURCES_MOST;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		out[i].entry = near[i].entry;
+		look_at(&out[i]);
+	}
+	return n;
+}
+
+/* Amounts that grow with the grid, unlike shares and what one warp does. */
+static bool extensive(unsigned field)
+{
+	static const char *const of_one[] = {"1", "cycle", "load", "warp inst/warp", "transaction"};
+	const char *unit = gw_work_info(field)->unit;
+
+	for (unsigned i = 0; i < sizeof(of_one) / sizeof(*of_one); i++)
+		if (!strcmp(unit, of_one[i]))
+			return false;
+	return true;
+}
+
+/** One field being scaled; weights are good for every field known at the same sources. */
+struct scaling {
+	const struct source *source;
+	unsigned count;
+	struct gw_place here;
+	struct gw_weights weights[2]; /* per thread, by the code */
+	uint32_t mask[2];             /* sources that they are of; 0: none yet */
+};
+
+static const struct gw_weights *weights_for(struct scaling *s, bool by_code, uint32_t mask)
+{
+	struct gw_point points[GW_KRIGE_POINTS];
+	unsigned n = 0;
+
+	if (s->mask[by_code] == mask)
+		return &s->weights[by_code];
+	for (unsigned i = 0; i < s->count; i++)
+		if (mask & 1u << i)
+			points[n++] = (struct gw_point){.place = place_of(s->source[i].entry),
+			                                .noise = COUNT_NOISE};
+	gw_krige(by_code ? &BY_CODE : &PER_THREAD, points, n, &s->here, &s->weights[by_code]);
+	s->mask[by_code] = mask;
+	return &s->weights[by_code];
+}
+
+/* Sources that know the field, without those that count none of it where the nearest counts some.
+ */
+static uint32_t sources_with(const struct scaling *s, unsigned field, bool by_code)
+{
+	uint32_t mask = 0;
+	bool some = false;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		double v = s->source[i].counted[field].value;
+
+		if (isnan(v) || (by_code && !(s->source[i].told[field] > 0)))
+			continue;
+		if (!mask)
+			some = v > 0;
+		if (some == (v > 0))
+			mask |= 1u << i;
+	}
+	return mask;
+}
+
+static struct gw_quantity scaled(struct scaling *s, unsigned field, double told)
+{
+	bool by_code = told > 0 && sources_with(s, field, true) != 0;
+	uint32_t mask = sources_with(s, field, by_code);
+	double sum = 0, sure = 1, grown = extensive(field) && !by_code;
+	const struct gw_weights *w;
+	unsigned at = 0;
+
+	if (!mask)
+		return (struct gw_quantity){.value = NAN};
+	w = weights_for(s, by_code, mask);
+	for (unsigned i = 0; i < s->count; i++) {
+		const struct source *from = &s->source[i];
+		double mean = grown != 0 ? place_of(from->entry).along : 0;
+
+		if (!(mask & 1u << i))
+			continue;
+		if (!(from->counted[field].value > 0))
+			return (struct gw_quantity){0, GW_SOURCE_SCALED,
+			                            from->counted[field].confidence};
+		if (by_code)
+			mean = log(from->told[field]);
+		sum += w->weight[at++] * (log(from->counted[field].value) - mean);
+		sure = fmin(sure, (double)from->counted[field].confidence);
+	}
+	sum += by_code ? log(told) : grown != 0 ? s->here.along : 0;
+	return (struct gw_quantity){exp(sum), GW_SOURCE_SCALED, (float)(sure * exp(-w->deviation))};
+}
+
+static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
+                       struct gw_work *work, uint64_t *since)
+{
+	struct source source[SOURCES_MOST];
+	struct scaling s = {.source = source, .here = place_of(e)};
+
+	s.count = e->family ? sources_of(p, e, known, source) : 0;
+	for (unsigned i = 0; s.count && i < GW_WORK_FIELDS; i++) {
+		struct gw_quantity *q = &work->q[i], value;
+
+		if (q->source > GW_SOURCE_STATIC)
+			continue;
+		value = scaled(&s, i, q->value);
+		if (!isfinite(value.value))
+			continue;
+		if (!strcmp(gw_work_info(i)->unit, "1") && !strstr(gw_work_info(i)->name, "ilp"))
+			value.value = fmin(value.value, 1);
+		*q = value;
+	}
+	for (unsigned i = 0; i < s.count; i++)
+		*since =
+		        source[i].entry->work_known > *since ? source[i].entry->work_known : *since;
+}
+
+/* Share of the estimate that goes with the SM clock: not device memory, not the launch itself. */
+static float clock_share(const struct gw_estimate *e)
+{
+	double all = 0, memory = 0, floor_time = 0;
+
+	for (unsigned i = 0; i < e->term_count; i++) {
+		const struct gw_term *t = &e->terms[i];
+		double cube = t->value * t->value * t->value;
+
+		if (!strcmp(t->name, "launch_floor"))
+			floor_time = gw_either(t->value, 0);
+		if (!t->resource || isnan(t->value))
+			continue;
+		all += cube;
+		if (!strncmp(t->name, "dram", 4))
+			memory = fmax(memory, cube);
+	}
+	if (!(all > 0) || !(e->seconds > 0))
+		return 0;
+	return (float)((1 - fmin(memory / all, 1)) * fmax(0, 1 - floor_time / e->seconds));
+}
+
+static struct gw_base estimate(const struct gw_predictor *p, const struct gw_entry *e,
+                               uint64_t known)
+{
+	const struct gw_model *model = gw_model_find("bounds");
+	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
+	struct gw_base b = {.log_seconds = NAN};
+	struct gw_estimate made;
+	struct gw_verdict verdict;
+	struct gw_work work;
+
+	own_parts(e, known, &work, &b.known);
+	add_scaled(p, e, known, &work, &b.known);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work.q[i].source > b.source)
+			b.source = (uint8_t)work.q[i].source;
+	if (b.source == GW_SOURCE_NONE || !p->device)
+		return b;
+	model->estimate(p->device, &launch, &work, NULL, &made);
+	if (!(made.seconds > 0))
+		return b;
+	gw_verdict_of(p->device, &launch, &work, &made, &verdict);
+	b.log_seconds = log(made.seconds);
+	b.share = clock_share(&made);
+	b.bound = (uint8_t)verdict.bound;
+	return b;
+}
+
+struct gw_base gw_scale_base(const struct gw_predictor *p, struct gw_entry *e, uint64_t known)
+{
+	if (!e->family)
+		return (struct gw_base){.log_seconds = NAN};
+	if (e->base_own != e->work_version || e->base_family != e->family->work_version) {
+		e->base = estimate(p, e, UINT64_MAX);
+		e->base_own = e->work_version;
+		e->base_family = e->family->work_version;
+	}
+	return e->base.known <= known ? e->base : estimate(p, e, known);
+}

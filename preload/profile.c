@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/profile.h"
+
+#include "predictor/predictor.h"
+#include "predictor/profile.h"
+#include "preload/degrade.h"
+#include "preload/launches.h"
+#include "preload/log.h"
+#include "preload/options.h"
+#include "preload/tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the profile's text in one record, its NUL not counted. */
+enum { PIECE = GW_RECORD_MAX - 64 };
+
+/*
+ * What jansson takes for stdin, by the linker's --wrap: it reads files that others opened, and
+ * compares them with it. Nothing of ours reads the program's.
+ */
+extern FILE *__wrap_stdin;
+FILE *__wrap_stdin;
+
+static bool looked_for;
+static struct gw_device *device;
+
+void gw_device_profile_start(void)
+{
+	looked_for = false;
+	device = NULL; /* a forked child leaves the parent's behind */
+}
+
+const struct gw_device *gw_device_profile(void)
+{
+	return device;
+}
+
+/* The whole profile stands in the log: who replays it needs no file, and sees what was used. */
+static void write_pieces(uint32_t id, const char *text, size_t size)
+{
+	static char piece[PIECE + 1];
+
+	for (size_t at = 0; at < size; at += PIECE) {
+		size_t part = size - at < PIECE ? size - at : PIECE;
+		struct gw_record_profile r = {
+		        .device = id, .offset = (uint32_t)at, .size = (uint32_t)size};
+
+		memcpy(piece, text + at, part);
+		piece[part] = 0;
+		gw_log_write(GW_RECORD_PROFILE, &r, sizeof(r), piece, part + 1);
+	}
+}
+
+static void write_profile(uint32_t id, const struct gw_profile *profile)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool written = out && !gw_profile_write(profile, out);
+
+	if (out && !fclose(out) && written)
+		write_pieces(id, text, size);
+	free(text);
+}
+
+static void take(uint32_t id, const struct gw_profile *profile)
+{
+	device = malloc(sizeof(*device));
+	if (!device)
+		return;
+	*device = profile->device;
+	write_profile(id, profile);
+	gw_predictor_device(gw_launches_predictor(), device);
+}
+
+void gw_device_profile_use(uint32_t id, const char *name)
+{
+	struct gw_profile *profile;
+	struct gw_profile_error error;
+
+	if (looked_for || !*name)
+		return;
+	looked_for = true;
+	profile = malloc(sizeof(*profile));
+	if (!profile)
+		return;
+	if (!gw_profile_find(name, gw_options.profile, profile, &error))
+		take(id, profile);
+	else if (gw_device_stand_in() && !gw_options.profile[0])
+		error.text[0] = 0; /* it is no GPU: nobody has a profile of it */
+	if (error.text[0])
+		gw_degrade(GW_DEGRADED_PROFILE, "%s%s", error.text,
+		           device ? "" : "; until then, predictions come from times alone");
+	free(profile);
+}
