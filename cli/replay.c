@@ -154,6 +154,32 @@ static json_t *bits_json(const struct tape *t, const struct replay_result *r)
 	return o;
 }
 
+static void ignore(void *arg, size_t launch, const struct gw_prediction *prediction)
+{
+	(void)arg;
+	(void)launch;
+	(void)prediction;
+}
+
+/* How many bits are the same as in the log, and then the predictions: where they are not those of
+ * the log anyway, as this predictor would have made them. */
+static void compare_and_replay(const struct tape *t, struct replay_options *r, bool check,
+                               struct taking *to, struct replay_result *result)
+{
+	struct replay_result second;
+
+	if (r->hide != REPLAY_ALL || r->model) {
+		r->own = true;
+		replay(t, r, take, to, result);
+		return;
+	}
+	replay(t, r, ignore, NULL, result);
+	if (check)
+		return;
+	r->own = result->equal < result->logged || !result->logged;
+	replay(t, r, take, to, &second);
+}
+
 /* One log through the predictor. */
 static bool replay_one(const struct options *o, const struct session *session, uint32_t number,
                        struct score *score, struct replay_result *result)
@@ -190,7 +216,7 @@ static bool replay_one(const struct options *o, const struct session *session, u
 		}
 	}
 	if (good)
-		replay(t, &r, take, &to, result);
+		compare_and_replay(t, &r, o->check, &to, result);
 	describe(o, how, sizeof(how));
 	if (good && o->output)
 		good = replay_write(t, o->output, to.said, how);

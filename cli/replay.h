@@ -7,6 +7,7 @@
 #define GW_REPLAY_H
 
 #include "cli/tape.h"
+#include "predictor/clock_track.h"
 #include "predictor/models/model.h"
 #include "predictor/predictor.h"
 
@@ -26,6 +27,12 @@ struct replay_options {
 	 * never teach each other. NULL: every kernel is a family.
 	 */
 	const uint32_t *family;
+	/**
+	 * As recorded: intervals learn from what is predicted now, and launches that the log has
+	 * no prediction for may have one. Otherwise they learn from what the log says had been
+	 * predicted, so that one launch that can't be told again does not spoil those after it.
+	 */
+	bool own;
 	const struct gw_model *model; /**< to predict with instead of `bounds`; NULL: that one */
 };
 
@@ -51,14 +58,21 @@ typedef void replay_fn(void *arg, size_t launch, const struct gw_prediction *pre
 void replay(const struct tape *tape, const struct replay_options *options, replay_fn *each,
             void *arg, struct replay_result *result);
 
-/** The observation that @p launch is; predicted, low, high, tier and work as given by @p said. */
+/**
+ * The observation that @p launch is: predicted, low, high, tier and work as given by @p said, the
+ * SM clock by the samples of the log so far (@p clocks).
+ */
 struct gw_observation replay_observation(const struct tape_launch *launch,
-                                         const struct tape_launch *said);
+                                         const struct tape_launch *said,
+                                         const struct gw_clock_track *clocks);
 
 /** @p prediction as a LAUNCH record would say it. */
 void replay_put(struct tape_launch *launch, const struct gw_prediction *prediction);
 
-/** A predictor that knows the GPU of @p tape and is to use @p model (NULL: its own). */
+/** Whether two records say the same was predicted, to the bit. */
+bool replay_same(const struct tape_launch *a, const struct tape_launch *b);
+
+/** A predictor with room for @p tape that is to use @p model (NULL: its own). */
 struct gw_predictor *replay_predictor(const struct tape *tape, const struct gw_model *model);
 
 /** As replay(), for options with something withheld. */

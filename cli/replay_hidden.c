@@ -34,7 +34,8 @@ struct fold {
 	uint32_t kernel, ordinal; /* of a single configuration, where that is what it hides */
 	struct gw_predictor *predictor;
 	uint8_t *taught; /* times learnt, by configuration */
-	uint64_t known;  /* observations at the last advance */
+	struct gw_clock_track clocks;
+	uint64_t known; /* observations at the last advance */
 };
 
 static uint32_t family(const struct fold *f, uint32_t kernel)
@@ -80,14 +81,13 @@ static void introduce(struct fold *f, bool hidden)
 
 	for (uint32_t i = 0; i < t->config_count; i++) {
 		const struct tape_config *c = &t->configs[i];
-		enum role role = role_of(f, i);
 
-		if ((role == IS_HIDDEN) != hidden)
+		if ((role_of(f, i) == IS_HIDDEN) != hidden)
 			continue;
 		gw_predictor_configure(f->predictor, i + 1, c->kernel + 1, &c->launch);
 		if (!c->last_work)
 			continue;
-		if (f->options->hide_work && role != TEACHES)
+		if (f->options->hide_work)
 			uncounted(t, c->last_work, &work);
 		else
 			tape_work_of(t, c->last_work - 1, &work);
@@ -100,6 +100,7 @@ static void teach(struct fold *f, const struct tape_launch *l)
 	struct tape_launch said = *l;
 	struct gw_prediction p;
 	struct gw_observation o;
+	struct gw_work work;
 
 	if (!(l->flags & GW_LAUNCH_LEARNT) || f->taught[l->config] == TIMES ||
 	    role_of(f, l->config) != TEACHES)
@@ -107,8 +108,14 @@ static void teach(struct fold *f, const struct tape_launch *l)
 	f->taught[l->config]++;
 	gw_predict(f->predictor, l->config + 1, f->known, &p);
 	replay_put(&said, &p);
-	o = replay_observation(l, &said);
+	o = replay_observation(l, &said, &f->clocks);
 	gw_observe(f->predictor, l->config + 1, &o);
+	/* Where counted work is withheld, it comes after the first time, as it does in life. */
+	if (f->options->hide_work && f->taught[l->config] == 1 &&
+	    f->tape->configs[l->config].last_work) {
+		tape_work_of(f->tape, f->tape->configs[l->config].last_work - 1, &work);
+		gw_predictor_work(f->predictor, l->config + 1, &work);
+	}
 }
 
 static void advance(struct fold *f)
@@ -122,10 +129,15 @@ static void go_through(struct fold *f)
 	const struct tape *t = f->tape;
 
 	for (size_t i = 0; i < t->event_count; i++) {
+		uint32_t index = t->events[i].index;
+
 		if (t->events[i].kind == TAPE_LAUNCH)
-			teach(f, &t->launches[t->events[i].index]);
+			teach(f, &t->launches[index]);
 		else if (t->events[i].kind == TAPE_PUBLISHED)
 			advance(f);
+		else if (t->events[i].kind == TAPE_CLOCK)
+			gw_clock_track_add(&f->clocks, t->clocks[index].gpu,
+			                   t->clocks[index].sm_khz, t->clocks[index].ns);
 	}
 	advance(f);
 }
@@ -167,6 +179,7 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 		return;
 	result->folds++;
 	f->known = 0;
+	f->clocks = (struct gw_clock_track){0};
 	f->predictor = replay_predictor(f->tape, f->options->model);
 	f->taught = gw_alloc(f->tape->config_count);
 	for (size_t i = 0; i < f->tape->gpu_count; i++)

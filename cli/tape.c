@@ -169,6 +169,7 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 	        .high = l->high,
 	        .tier = l->tier <= GW_TIER_STEADY ? l->tier : (uint8_t)GW_TIER_NONE,
 	        .work = l->work <= GW_SOURCE_COUNTED ? l->work : (uint8_t)GW_SOURCE_NONE,
+	        .start = l->start_ns,
 	        .duration = l->duration_ns,
 	};
 	t->learnt += (l->flags & GW_LAUNCH_LEARNT) != 0;
@@ -187,6 +188,19 @@ static void on_published(struct reading *r, const struct gw_log_record *record)
 	                       sizeof(*t->published));
 	add_event(t, TAPE_PUBLISHED, t->published_count);
 	t->published[t->published_count++] = p->known;
+}
+
+static void on_clock(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_clock *c = (const void *)record->head;
+	uint32_t gpu = gw_index_find(&r->gpus, c->device, NULL, NULL);
+	struct tape *t = r->tape;
+
+	if (gpu == GW_INDEX_NONE)
+		return;
+	t->clocks = gw_grow(t->clocks, &t->clock_room, t->clock_count + 1, sizeof(*t->clocks));
+	add_event(t, TAPE_CLOCK, t->clock_count);
+	t->clocks[t->clock_count++] = (struct tape_clock){c->ns, gpu, c->sm_khz};
 }
 
 static bool take(void *arg, const struct gw_log_record *record)
@@ -222,6 +236,9 @@ static bool take(void *arg, const struct gw_log_record *record)
 		break;
 	case GW_RECORD_PUBLISHED:
 		on_published(r, record);
+		break;
+	case GW_RECORD_CLOCK:
+		on_clock(r, record);
 		break;
 	case GW_RECORD_AGGREGATE:
 		r->tape->aggregated +=
@@ -321,6 +338,7 @@ void tape_free(struct tape *t)
 	free(t->parts);
 	free(t->launches);
 	free(t->published);
+	free(t->clocks);
 	free(t->events);
 	*t = (struct tape){0};
 }

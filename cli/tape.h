@@ -43,7 +43,15 @@ struct tape_launch {
 	uint32_t gpu;               /**< position in tape.gpus; GW_INDEX_NONE when not known */
 	float predicted, low, high; /**< NaN when unknown */
 	uint8_t tier, work;         /**< enum gw_tier, enum gw_source */
+	uint64_t start;             /**< when it started on the GPU; 0 when not known */
 	uint64_t duration;          /**< 0: not measured */
+};
+
+/** A CLOCK record. */
+struct tape_clock {
+	uint64_t ns;
+	uint32_t gpu;    /**< position in tape.gpus */
+	uint32_t sm_khz; /**< SM clock, 0 when not known */
 };
 
 /** What stands in the log, in the order the learner went by. */
@@ -53,6 +61,7 @@ enum tape_kind {
 	TAPE_WORK,      /**< index in tape.works */
 	TAPE_LAUNCH,    /**< index in tape.launches */
 	TAPE_PUBLISHED, /**< index in tape.published */
+	TAPE_CLOCK,     /**< index in tape.clocks */
 	TAPE_KINDS
 };
 
@@ -82,11 +91,12 @@ struct tape {
 	struct gw_record_quantity *parts;
 	struct tape_launch *launches;
 	uint64_t *published;
+	struct tape_clock *clocks;
 	struct tape_event *events;
 	size_t gpu_count, kernel_count, config_count, work_count, part_count, launch_count;
-	size_t published_count, event_count;
+	size_t published_count, clock_count, event_count;
 	size_t gpu_room, kernel_room, config_room, work_room, part_room, launch_room;
-	size_t published_room, event_room;
+	size_t published_room, clock_room, event_room;
 	uint64_t aggregated; /**< launches that the log holds as sums only */
 	uint64_t nameless;   /**< launches whose configuration is in a lost part */
 	uint64_t learnt;     /**< launches that the learner learnt from */
