@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-static const double GAIN = 0.05;     /* how fast a width adapts in the long run … */
-static const double GAIN_MOST = 0.4; /* … and at first, when a miss tells the most */
+static const double GAIN = 0.05;     /* how fast a width adapts, for each prediction judged … */
+static const double GAIN_MOST = 0.4; /* … and for all that are judged together */
 static const double ROOM = 8;        /* a width stays within this factor of the first */
 static const double NORMAL = 1.645;  /* standard deviations that hold 90% of a normal */
 /* The same for one configuration: quicker, as it has but its own; slowly forgotten. */
@@ -23,6 +23,7 @@ void gw_coverage_start(struct gw_coverage *c)
 	for (unsigned i = 0; i < GW_WIDTHS; i++) {
 		c->width[i] = (float)first_width(i);
 		c->seen[i] = 0;
+		c->judged[i] = c->missed[i] = 0;
 	}
 }
 
@@ -43,16 +44,31 @@ unsigned gw_width_of_work(enum gw_tier tier, enum gw_source work)
 	return GW_WIDTH_SIZES + (tier == GW_TIER_COLD ? 0 : sources) + source;
 }
 
-void gw_coverage_adapt(struct gw_coverage *c, unsigned kind, double missed)
+void gw_coverage_judge(struct gw_coverage *c, unsigned kind, double missed)
 {
-	double first = first_width(kind), gain, width;
+	c->judged[kind] += 1;
+	c->missed[kind] += (float)missed;
+}
+
+static void adapt(struct gw_coverage *c, unsigned kind)
+{
+	double first = first_width(kind), n = (double)c->judged[kind], gain, width;
 
 	/* 3/n finds a quantile of n times about as fast as can be. */
-	gain = fmin(fmax(GAIN, 3.0 / (c->seen[kind] + 6.0)), GAIN_MOST);
-	width = (double)c->width[kind] * exp(gain * (missed - GW_MISS));
+	gain = fmax(GAIN, 3.0 / (c->seen[kind] + 6.0));
+	gain = fmin(gain * n, GAIN_MOST);
+	width = (double)c->width[kind] * exp(gain * ((double)c->missed[kind] / n - GW_MISS));
 	c->width[kind] = (float)fmin(fmax(width, first / ROOM), first * ROOM);
-	if (c->seen[kind] < UINT32_MAX)
-		c->seen[kind]++;
+	c->seen[kind] = c->seen[kind] < UINT32_MAX / 2 ? c->seen[kind] + (uint32_t)n
+	                                               : UINT32_MAX / 2;
+	c->judged[kind] = c->missed[kind] = 0;
+}
+
+void gw_coverage_adapt(struct gw_coverage *c)
+{
+	for (unsigned kind = 0; kind < GW_WIDTHS; kind++)
+		if (c->judged[kind] > 0)
+			adapt(c, kind);
 }
 
 float gw_coverage_own(float own, double missed, uint32_t times)

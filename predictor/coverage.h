@@ -20,7 +20,9 @@ enum {
 /** The widths of all kinds. */
 struct gw_coverage {
 	float width[GW_WIDTHS];
-	uint32_t seen[GW_WIDTHS]; /**< times a width was adapted */
+	uint32_t seen[GW_WIDTHS];  /**< predictions a width was adapted by */
+	float judged[GW_WIDTHS];   /**< predictions judged since it was adapted … */
+	float missed[GW_WIDTHS];   /**< … and how many of them missed */
 };
 
 /** Widths to begin with. */
@@ -32,8 +34,15 @@ unsigned gw_width_of_size(uint32_t size);
 /** The kind of a prediction without: by tier (cold, else warm) and the source of its work. */
 unsigned gw_width_of_work(enum gw_tier tier, enum gw_source work);
 
-/** Adapt the width of @p kind: @p missed is the share of times that lay outside. */
-void gw_coverage_adapt(struct gw_coverage *c, unsigned kind, double missed);
+/** A prediction of @p kind was judged: @p missed is the share of its times that lay outside. */
+void gw_coverage_judge(struct gw_coverage *c, unsigned kind, double missed);
+
+/**
+ * Adapt all widths to what was judged since the last time. By a bounded step, however much that
+ * is: it takes a while until launches with the new widths are measured, and who corrects in full what
+ * was corrected already swings from too wide to too narrow and back.
+ */
+void gw_coverage_adapt(struct gw_coverage *c);
 
 /** How the widths of one configuration differ from those of its kind: logarithm, 0 at first. */
 float gw_coverage_own(float own, double missed, uint32_t times);

@@ -50,7 +50,8 @@ struct gw_made {
 	float noise;   /**< how well own times tell it, standard deviation of its logarithm */
 	uint32_t size; /**< own times behind it */
 	bool there, multimodal;
-	uint8_t tier, work, bound, kind; /**< kind: of its width, see coverage.h */
+	uint8_t tier, work, bound;
+	uint8_t kind; /**< of the width of own times, see coverage.h */
 };
 
 /** One amount of work that is known. */
@@ -64,7 +65,8 @@ struct gw_part {
 struct gw_base {
 	uint64_t known;     /**< observations when the last of what it rests on came */
 	double log_seconds; /**< NaN: can't be told */
-	float share;        /**< of it that goes with the SM clock, 0 to 1 */
+	float share; /**< of it that goes with the SM clock, 0 to 1 */
+	float doubt; /**< standard deviation of scaled work, in its logarithm; 0 where none is */
 	uint8_t source, bound;
 };
 

@@ -279,7 +279,7 @@ static void judge(struct gw_predictor *p, struct gw_entry *e, const struct gw_ob
 		e->judged += e->judged < UINT32_MAX;
 		e->missed += missed && e->missed < UINT32_MAX;
 	} else if (o->tier != GW_TIER_NONE && !e->history.count) {
-		gw_coverage_adapt(&p->state.coverage, gw_width_of_work(o->tier, o->work), missed);
+		gw_coverage_judge(&p->state.coverage, gw_width_of_work(o->tier, o->work), missed);
 	}
 }
 
@@ -321,13 +321,13 @@ uint64_t gw_predictor_observations(const struct gw_predictor *p)
 
 /* ---- publishing --------------------------------------------------------------------------- */
 
-static void adapt(struct gw_predictor *p, struct gw_entry *e)
+static void judge_all(struct gw_predictor *p, struct gw_entry *e)
 {
 	double missed = e->judged ? (double)e->missed / e->judged : 0;
 
 	/* Several modes are held whole: there is no width to adapt. */
 	if (e->judged && e->now.size && !e->now.multimodal) {
-		gw_coverage_adapt(&p->state.coverage, e->now.kind, missed);
+		gw_coverage_judge(&p->state.coverage, e->now.kind, missed);
 		if (e->now.size > 4)
 			e->own = gw_coverage_own(e->own, missed, e->judged);
 	}
@@ -340,7 +340,6 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	struct gw_made *now = &e->now;
 	double half, factor, sigma;
 
-	adapt(p, e);
 	if (!gw_history_summary(&e->history, &s))
 		return;
 	gw_residual_timed(p, config, e, log(s.median));
@@ -425,6 +424,9 @@ bool gw_predictor_advance(struct gw_predictor *p,
 	if (p->observations == p->published)
 		return false;
 	p->published = p->observations;
+	for (uint32_t c = p->changed; c; c = gw_learner_entry(p, c)->next)
+		judge_all(p, gw_learner_entry(p, c));
+	gw_coverage_adapt(&p->state.coverage);
 	while (p->changed) {
 		uint32_t config = p->changed;
 		struct gw_entry *e = gw_learner_entry(p, config);

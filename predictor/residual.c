@@ -17,9 +17,9 @@ static const struct {
 	double spread; /* among kernels */
 	struct gw_prior prior;
 } CLASS[GW_CLASSES] = {
-        [GW_CLASS_STATIC] = {0.9, {.slope = 0.2, .smooth = 0.15, .reach = 1.5, .own = 0.08}},
-        [GW_CLASS_SCALED] = {0.8, {.slope = 0.15, .smooth = 0.12, .reach = 1.5, .own = 0.06}},
-        [GW_CLASS_COUNTED] = {0.7, {.slope = 0.12, .smooth = 0.1, .reach = 1.5, .own = 0.05}},
+        [GW_CLASS_STATIC] = {0.9, {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
+        [GW_CLASS_SCALED] = {0.8, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
+        [GW_CLASS_COUNTED] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.05}},
 };
 
 /* Without work: time goes with the waves of the grid, more or less. */
@@ -32,6 +32,7 @@ enum {
 };
 static const double WIDEST = 20;       /* of any interval, in log time: keeps the ends finite */
 static const double NOTEWORTHY = 0.02; /* change of a time that relatives are told of */
+static const double ALIKE = 1e-6;      /* square of a distance that is none */
 static const double OWN_SHARE = 0.1;   /* noise of a single time, at most */
 
 void gw_residual_start(struct gw_state *s)
@@ -61,6 +62,22 @@ static double median(double *v, unsigned n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
+/*
+ * Where the values lie densest: the median of the shortest stretch that holds half of them. What
+ * the model lacks makes some kernels far slower than it says; those are no reason to call the
+ * others slower than they are. Leaves @p v sorted.
+ */
+static double densest(double *v, unsigned n)
+{
+	unsigned half = n / 2 + 1, best = 0;
+
+	sort(v, n);
+	for (unsigned i = 1; i + half <= n; i++)
+		if (v[i + half - 1] - v[i] < v[best + half - 1] - v[best])
+			best = i;
+	return median(v + best, half);
+}
+
 static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 {
 	uint32_t n = p->level_count[c] < GW_LEVEL_KERNELS ? p->level_count[c] : GW_LEVEL_KERNELS;
@@ -70,7 +87,7 @@ static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 		return (struct gw_level){0, first};
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = (double)p->level_ring[c][i]->level[c];
-	middle = median(v, n) * n / (n + LEVEL_DOUBT);
+	middle = densest(v, n) * n / (n + LEVEL_DOUBT);
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = fabs(v[i] - middle);
 	spread = 1.4826 * median(v, n);
@@ -259,7 +276,8 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
 		*point = (struct gw_point){.place = place_of(r[i].entry),
 		                           .value = (double)r[i].made->center - b.log_seconds -
 		                                    v->level[of].mean,
-		                           .noise = noise_of(r[i].made, CLASS[of].prior.own)};
+		                           .noise = hypot(noise_of(r[i].made, CLASS[of].prior.own),
+		                                          (double)b.doubt)};
 		point->place.at[3] = 0.5 * b.log_seconds;
 		point->place.along = b.log_seconds;
 		g.points++;
@@ -287,10 +305,21 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 		        .value = without_floor(v->p, (double)r[i].made->center) - by_grid(v, other),
 		        .noise = noise_of(r[i].made, NO_WORK.own)};
 		points[i].place.along = (double)other->blocks + (double)other->threads;
+		if (r[i].distance < ALIKE) /* what tells them apart is not seen here */
+			points[i].noise = NO_WORK.offset;
 	}
 	rest = combined(&NO_WORK, points, count, &here, &g.deviation);
 	g.log_seconds = with_floor(v->p, by_grid(v, e) + rest);
 	return g;
+}
+
+static double half_width(const struct gw_state *s, const struct guess *g, enum gw_tier tier)
+{
+	unsigned kind = gw_width_of_work(tier, (enum gw_source)g->base.source);
+
+	/* Doubt of the work widens; it does not make the grid alone tell more than work does. */
+	return fmin(hypot(g->deviation, (double)g->base.doubt) * (double)s->coverage.width[kind],
+	            WIDEST);
 }
 
 static void fill(const struct gw_predictor *p, const struct gw_state *s, const struct guess *g,
@@ -303,8 +332,7 @@ static void fill(const struct gw_predictor *p, const struct gw_state *s, const s
 	out->work = g->base.source;
 	out->bound = g->base.bound;
 	out->known = s->known <= known ? s->known : known;
-	out->kind = (uint8_t)gw_width_of_work(tier, (enum gw_source)g->base.source);
-	half = fmin(g->deviation * (double)s->coverage.width[out->kind], WIDEST);
+	half = half_width(s, g, tier);
 	middle = g->log_seconds + log(gw_clock_factor(p, share, s->sm_hz));
 	out->seconds = exp(middle);
 	out->low = exp(middle - half);
@@ -319,6 +347,7 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	struct gw_base base;
 	struct gw_state s;
 	struct view v;
+	enum gw_tier tier;
 	unsigned count;
 
 	*out = (struct gw_made){.tier = GW_TIER_NONE};
@@ -326,6 +355,7 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 		return;
 	gw_state_at(p, known, &s);
 	count = relatives_of(p, e, known, r);
+	tier = count ? GW_TIER_WARM : GW_TIER_COLD;
 	base = gw_scale_base(p, e, known);
 	v = (struct view){p, s.level, !isnan(e->waves)};
 	if (!isnan(base.log_seconds))
@@ -336,5 +366,5 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 			g = other;
 	}
 	if (isfinite(g.deviation) && isfinite(g.log_seconds))
-		fill(p, &s, &g, count ? GW_TIER_WARM : GW_TIER_COLD, known, out);
+		fill(p, &s, &g, tier, known, out);
 }

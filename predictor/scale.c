@@ -27,6 +27,7 @@ static const struct gw_prior PER_THREAD = {
 static const struct gw_prior BY_CODE = {
         .offset = 3, .slope = 0.1, .smooth = 0.1, .reach = 1.5, .own = 0.02};
 static const double COUNT_NOISE = 0.02; /* of a counted amount, in its logarithm */
+static const double ALIKE = 1e-6;       /* square of a distance that is none */
 
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 {
@@ -198,7 +199,19 @@ struct scaling {
 	struct gw_place here;
 	struct gw_weights weights[2]; /* per thread, by the code */
 	uint32_t mask[2];             /* sources that they are of; 0: none yet */
+	double doubt;                 /* sum over amounts … */
+	unsigned amounts;             /* … and their number */
 };
+
+static struct gw_point point_of(const struct scaling *s, unsigned i, bool by_code)
+{
+	struct gw_point point = {.place = place_of(s->source[i].entry), .noise = COUNT_NOISE};
+
+	/* Alike as a launch, yet another configuration: arguments tell them apart. */
+	if (!by_code && gw_place_distance2(&point.place, &s->here) < ALIKE)
+		point.noise = PER_THREAD.offset;
+	return point;
+}
 
 static const struct gw_weights *weights_for(struct scaling *s, bool by_code, uint32_t mask)
 {
@@ -209,8 +222,7 @@ static const struct gw_weights *weights_for(struct scaling *s, bool by_code, uin
 		return &s->weights[by_code];
 	for (unsigned i = 0; i < s->count; i++)
 		if (mask & 1u << i)
-			points[n++] = (struct gw_point){.place = place_of(s->source[i].entry),
-			                                .noise = COUNT_NOISE};
+			points[n++] = point_of(s, i, by_code);
 	gw_krige(by_code ? &BY_CODE : &PER_THREAD, points, n, &s->here, &s->weights[by_code]);
 	s->mask[by_code] = mask;
 	return &s->weights[by_code];
@@ -262,10 +274,15 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double told)
 		sure = fmin(sure, (double)from->counted[field].confidence);
 	}
 	sum += by_code ? log(told) : grown != 0 ? s->here.along : 0;
+	if (extensive(field)) {
+		s->doubt += w->deviation;
+		s->amounts++;
+	}
 	return (struct gw_quantity){exp(sum), GW_SOURCE_SCALED, (float)(sure * exp(-w->deviation))};
 }
 
-static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
+/* Returns how doubtful the scaled amounts are. */
+static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
                        struct gw_work *work, uint64_t *since)
 {
 	struct source source[SOURCES_MOST];
@@ -287,6 +304,7 @@ static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, u
 	for (unsigned i = 0; i < s.count; i++)
 		*since =
 		        source[i].entry->work_known > *since ? source[i].entry->work_known : *since;
+	return s.amounts ? s.doubt / s.amounts : 0;
 }
 
 /* Share of the estimate that goes with the SM clock: not device memory, not the launch itself. */
@@ -322,7 +340,7 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 	struct gw_work work;
 
 	own_parts(e, known, &work, &b.known);
-	add_scaled(p, e, known, &work, &b.known);
+	b.doubt = (float)add_scaled(p, e, known, &work, &b.known);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		if (work.q[i].source > b.source)
 			b.source = (uint8_t)work.q[i].source;
