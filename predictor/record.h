@@ -129,6 +129,7 @@ enum gw_degraded {
 	GW_DEGRADED_OPTION,      /**< an option was not understood; its default is used */
 	GW_DEGRADED_FORK,        /**< forked after CUDA was in use: this child can't use CUDA */
 	GW_DEGRADED_PROFILE,     /**< no device profile for this GPU, or it can't be read */
+	GW_DEGRADED_STUDY,       /**< a kernel's code took too long to study */
 	GW_DEGRADED_CODES        /**< how many there are: append before it */
 };
 

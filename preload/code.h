@@ -11,7 +11,7 @@
 #include "preload/modules.h"
 
 enum {
-	GW_CODE_MEMORY = 64 << 20,   /**< bytes that all code held at a time may take */
+	GW_CODE_MEMORY = 36 << 20,   /**< bytes that all code held at a time may take */
 	GW_CODE_FILE_MAX = 16 << 20, /**< largest container or file that is read */
 };
 

@@ -9,6 +9,7 @@
 #include "preload/join.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/study.h"
 #include "preload/tables.h"
 
 #include <math.h>
@@ -237,6 +238,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	configure_new();
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
+	gw_study_want(r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
 	if (read && isfinite(e->predicted)) {
@@ -279,6 +281,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 			n->config_id = gw_config_of(n->kernel, &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
 			configure_new();
+			gw_study_want(n->config_id);
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
@@ -376,6 +379,9 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		write(r);
 		return;
 	}
+	/* What was known of it at the call may have told more meanwhile: its code was read. */
+	if (isnan(r->predicted))
+		predict_late(r);
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
 		r->start_ns = a->start;

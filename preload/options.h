@@ -16,6 +16,7 @@ struct gw_options {
 	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
 	char profile[4096];  /**< device profile, a file or a folder; empty: the usual places */
 	uint64_t log_max;    /**< bytes */
+	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
 	char rejected[160];  /**< what was not understood, for one warning; empty when all was */

@@ -21,6 +21,7 @@
 #include "preload/options.h"
 #include "preload/profile.h"
 #include "preload/recycle.h"
+#include "preload/study.h"
 #include "preload/summary.h"
 #include "preload/tables.h"
 #include "preload/threads.h"
@@ -54,7 +55,8 @@ static struct {
 	pthread_t thread;
 	pthread_mutex_t lock; /* for the condition alone; never taken by a launch */
 	pthread_cond_t wake, done;
-	bool finish, finished;
+	_Atomic bool finish; /* written under the lock, looked at anywhere */
+	bool finished;
 	uint64_t begun_ns, flushed_ns, written_ns;
 	bool begun; /* the log's header is written: something was launched */
 } worker;
@@ -100,6 +102,14 @@ static bool flush_due(uint64_t now)
 	return gw_join_waiting() && now - worker.flushed_ns >= pause;
 }
 
+/* What a long piece of work may not keep from being done; false: the program ends. */
+static bool look_after(void)
+{
+	gw_drain(gw_launch_event);
+	gw_tables_write_news();
+	return !atomic_load_explicit(&worker.finish, memory_order_relaxed);
+}
+
 /* One round. @p last: the program is at its end and the driver still there. */
 static uint32_t cycle(bool last)
 {
@@ -116,6 +126,9 @@ static uint32_t cycle(bool last)
 	/* Launches first: they are predicted from what is known before the next records. */
 	events = gw_drain(gw_launch_event);
 	gw_tables_write_news();
+	/* Then code: what it tells is known before any measurement of these launches is. */
+	gw_study_run(look_after, last);
+	gw_work_publish();
 	if (last || flush_due(now)) {
 		gw_activity_flush(last);
 		worker.flushed_ns = now;
@@ -213,6 +226,7 @@ bool gw_pipeline_start(void)
 	gw_aggregate_start();
 	gw_arguments_start();
 	gw_code_start();
+	gw_study_start();
 	gw_work_start();
 	gw_device_profile_start();
 	gw_header_start();

@@ -204,7 +204,8 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 		return 0;
 	}
 	id = ++config_count;
-	configs[id] = (struct gw_config_entry){kernel, slot, *c, name, 0, 0, 0, {0, 0}, NULL};
+	configs[id] = (struct gw_config_entry){
+	        .kernel = kernel, .slot = slot, .config = *c, .name = name};
 	gw_idmap_put(&config_map, key, id);
 	r = (struct gw_record_config){
 	        .id = id,

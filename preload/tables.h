@@ -23,6 +23,7 @@ struct gw_config_entry {
 	 * streams, in graphs. Entry 0: launches of kernels that could not be told. */
 	int32_t unpaired[2];
 	const struct gw_arguments *arguments; /**< of its first launch, NULL when not known */
+	uint8_t study;                        /**< study.c's own */
 };
 
 /** Reserve the tables; false when there is no memory. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { BOXES_MAX = 32768, STABLE_FROM = 128 };
+#define GOLDEN 0.3819660112501051 /* of the golden section */
 
 struct box {
 	int64_t low[GW_BOX], size[GW_BOX];
@@ -74,8 +75,9 @@ static unsigned longest_side(const struct box *b)
 	return best;
 }
 
-/* Where a run answers for little of its box, what is left is cut in halves, so that the next runs
- * are spread over the grid; and at first the very end is cut off, which often differs. */
+/* Where a run answers for little of its box, what is left is cut in two, so that the next runs are
+ * spread over the grid; and at first the very end is cut off, which often differs. Not in halves:
+ * grids are powers of two, what differs in them recurs with powers of two, and so would the cuts. */
 static void spread_out(struct cover *c, struct box *b)
 {
 	unsigned side = longest_side(b);
@@ -85,7 +87,7 @@ static void spread_out(struct cover *c, struct box *b)
 	if (!c->bisected)
 		box_cut(c, b, side, b->size[side] - 1);
 	c->bisected = true;
-	box_cut(c, b, side, b->size[side] / 2);
+	box_cut(c, b, side, (int64_t)((double)b->size[side] * GOLDEN));
 }
 
 /* What the run at @p b's lowest corner didn't answer for. */
@@ -232,6 +234,10 @@ static void run_box(struct cover *c)
 	for (unsigned i = 0; i < GW_BOX; i++)
 		high[i] = b.size[i] - 1;
 	gw_eval_one(c->e, block, (uint32_t)b.low[GW_DIM_WARP], high);
+	if (c->e->halted) {
+		c->failed = true;
+		return;
+	}
 	memcpy(high, c->e->domain.high, sizeof(high));
 	for (unsigned i = 0; i < GW_BOX; i++)
 		done[i] = high[i] + 1;

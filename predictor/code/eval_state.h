@@ -114,7 +114,9 @@ struct gw_eval {
 	uint32_t depth;
 	uint32_t *visited; /**< of each block: lanes that ran it without a bound */
 	uint64_t steps_left;
-	bool stopped; /**< a limit was met */
+	uint32_t asked; /**< steps since limits.go_on was last asked */
+	bool halted;    /**< it said no: nothing is run any more */
+	bool stopped;   /**< a limit was met */
 
 	/* Loops; see eval_loop.c. */
 	double weight;   /**< iterations that an execution stands for, of all levels */

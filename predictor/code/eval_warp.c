@@ -19,9 +19,21 @@ void gw_eval_stop(struct gw_eval *e, uint32_t block)
 	e->stopped = true;
 }
 
+/* Whoever waits for us gets a turn now and then. */
+static void ask(struct gw_eval *e, uint32_t steps)
+{
+	e->asked += steps;
+	if (e->asked < GW_EVAL_ASK)
+		return;
+	e->asked = 0;
+	e->halted = e->halted || !e->limits.go_on(e->limits.go_on_arg);
+}
+
 void gw_eval_spend(struct gw_eval *e, uint32_t steps, uint32_t block)
 {
-	if (e->steps_left >= steps) {
+	if (e->limits.go_on)
+		ask(e, steps);
+	if (e->steps_left >= steps && !e->halted) {
 		e->steps_left -= steps;
 		return;
 	}
@@ -361,4 +373,5 @@ void gw_eval_run(struct gw_eval *e, uint32_t lanes)
 		advance(e);
 	gw_eval_loops_end(e);
 	e->report.complete = !e->stopped;
+	e->report.halted = e->halted;
 }

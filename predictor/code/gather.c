@@ -8,9 +8,12 @@
 
 enum {
 	BLOCKS = 16,
+	NEIGHBOURS = 5, /* the blocks that tell the grid's footprint */
 	STEPS = 2000000,
 	OUTER = 256,    /* iterations of outer loops whose footprint is followed */
 	BASE_BITS = 44, /* an unknown base lies in 16 TiB of its own */
+	LOCAL_WORD = 4, /* bytes of a lane that lie together in local memory */
+	LOCAL_OFFSET = (1 << 24) - 1, /* of an address, what can be one of local memory */
 };
 
 /** What the sink needs. */
@@ -153,13 +156,45 @@ static void add_footprint(struct gw_locality *l, const struct gw_gather_access *
 	}
 }
 
-static void add_shared(struct gw_gather_access *a, const struct gw_request *r, double times)
+/* The data stage of L1 is shared memory's too, and so are its banks. */
+static void add_passes(struct gw_gather_access *a, const struct gw_request *r, double times)
 {
 	struct gw_shared_passes passes;
 
+	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
+		if (!(r->active >> lane & 1))
+			continue;
+		a->low = r->address[lane] < a->low ? r->address[lane] : a->low;
+		a->high = r->address[lane] > a->high ? r->address[lane] : a->high;
+	}
+	if (a->atomic) {
+		a->wavefronts += gw_request_atomic(r) * times;
+		return;
+	}
 	gw_request_shared(r, &passes);
 	a->wavefronts += passes.wavefronts * times;
 	a->conflicts += passes.conflicts * times;
+}
+
+/* Local memory of a warp lies word by word, the lanes' side by side: lanes that agree on an
+ * address share its line. */
+static void add_local(struct gw_gather_access *a, const struct gw_request *r, double times)
+{
+	struct gw_request placed = *r;
+	unsigned sectors = 0;
+
+	placed.bytes = r->bytes < LOCAL_WORD ? r->bytes : LOCAL_WORD;
+	for (uint32_t at = 0; at < r->bytes; at += placed.bytes) {
+		for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
+			uint64_t offset = (r->address[lane] & LOCAL_OFFSET) + at;
+
+			placed.address[lane] = offset / LOCAL_WORD * GW_LINE_BYTES +
+			                       lane * LOCAL_WORD + offset % LOCAL_WORD;
+		}
+		sectors += gw_request_sectors(&placed);
+	}
+	a->sectors += sectors * times;
+	a->wavefronts += (r->bytes + LOCAL_WORD - 1) / LOCAL_WORD * times;
 }
 
 static bool steps_known(const struct gw_eval_access *access)
@@ -199,9 +234,15 @@ static void see(void *arg, const struct gw_eval_access *access)
 	a->requests += times;
 	a->assumed += steps_known(access) ? 0 : times;
 	a->lanes += times * gw_request_lanes(&r);
-	if (access->space == IR_SPACE_SHARED) {
-		add_shared(a, &r, times);
-	} else if (access->space == IR_SPACE_GLOBAL) {
+	if (access->space == IR_SPACE_LOCAL) {
+		add_local(a, &r, times);
+		return;
+	}
+	add_passes(a, &r, times);
+	for (uint32_t i = 0; i < access->repeats; i++)
+		if (access->repeat[i].step && access->repeat[i].count > 1)
+			a->high = UINT64_MAX;
+	if (access->space == IR_SPACE_GLOBAL) {
 		add_global(a, access, &r, times);
 		add_footprint(sink->gather->locality, a, access, &r);
 		if (!a->store && is_middle(sink->gather->locality->grid, access->block))
@@ -213,7 +254,7 @@ static bool is_memory(const struct gw_ir_insn *insn)
 {
 	return gw_extract_is_lane_access(insn) &&
 	       (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC ||
-	        insn->space == IR_SPACE_SHARED);
+	        insn->space == IR_SPACE_SHARED || insn->space == IR_SPACE_LOCAL);
 }
 
 static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *arena,
@@ -236,9 +277,10 @@ static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *
 		sink->slot[i] = g->count + 1;
 		g->access[g->count++] = (struct gw_gather_access){
 		        .insn = i,
-		        .space = insn->space == IR_SPACE_SHARED ? IR_SPACE_SHARED : IR_SPACE_GLOBAL,
+		        .space = insn->space == IR_SPACE_GENERIC ? IR_SPACE_GLOBAL : insn->space,
 		        .store = insn->op != IR_LD,
 		        .atomic = insn->op == IR_ATOM || insn->op == IR_RED,
+		        .low = UINT64_MAX,
 		        .runs = g->report.insns ? g->report.insns[i]
 		                                : (struct gw_eval_count){0, INFINITY}};
 	}
@@ -264,18 +306,21 @@ static const char *look_at_blocks(const struct gw_ir_program *program,
 	if (!eval)
 		return "the evaluator needs more memory than the analysis may use";
 	g->complete = true;
+	/* The first and the middle one with its neighbours come first: what they tell is told even
+	 * where the steps end before the others. */
 	for (unsigned b = 0; b < blocks && left; b++) {
 		for (uint32_t w = 0; w < warps && left; w++) {
 			const char *why = gw_eval_warp(eval, block[b], w, see, sink, &report);
 
 			if (why)
 				return why;
-			g->complete &= report.complete;
-			left -= report.steps < left ? report.steps : left;
+			g->complete &= report.complete || report.halted;
+			left -= report.steps < left && !report.halted ? report.steps : left;
 		}
 		g->blocks += left > 0;
 	}
-	g->complete &= left > 0;
+	g->cut = !left;
+	g->complete &= g->blocks > 0;
 	return NULL;
 }
 
@@ -298,7 +343,7 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 	    !list_accesses(program, arena, &sink))
 		return "the accesses need more memory than the analysis may use";
 	why = look_at_blocks(program, launch, limits, arena, &sink);
-	if (!out->complete)
+	if (!out->complete || (out->cut && out->blocks < NEIGHBOURS))
 		out->locality->dropped = true;
 	return why;
 }

@@ -16,12 +16,15 @@
 /** One memory instruction. */
 struct gw_gather_access {
 	uint32_t insn; /**< index in the program's insns[] */
-	uint8_t space; /**< enum gw_ir_space as first met: global or shared */
+	uint8_t space; /**< enum gw_ir_space as last met: global, shared or local */
 	bool store;    /**< writes memory; an atomic does too */
 	bool atomic;
 	struct gw_eval_count runs;       /**< executions by a warp, over the grid */
 	struct gw_coalescing coalescing; /**< of the sample; global memory */
-	double wavefronts, conflicts;    /**< of the sample; shared memory */
+	double wavefronts; /**< of the sample: passes through the data stage, by banks */
+	double conflicts;  /**< of these, beyond what the words would fill; shared memory */
+	double sectors;    /**< of the sample; local memory, whose words lie lane by lane */
+	uint64_t low, high; /**< of the sample's addresses, the least and the most */
 	double requests;                 /**< of the sample, that were counted */
 	double lanes;                    /**< active in these */
 	double uncounted;                /**< of the sample, with addresses that are not known */
@@ -39,7 +42,8 @@ struct gw_gather {
 	struct gw_replay replay;      /**< global loads of the grid's middle block */
 	struct gw_eval_report report; /**< of the whole grid */
 	uint32_t blocks;              /**< looked at */
-	bool complete;                /**< all their warps ran to their ends */
+	bool complete;                /**< all their warps that were run ran to their ends */
+	bool cut;                     /**< the steps ended before all blocks had been looked at */
 };
 
 /** Bounds; zero: the default. */

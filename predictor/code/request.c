@@ -114,3 +114,18 @@ void gw_request_shared(const struct gw_request *r, struct gw_shared_passes *out)
 		out->conflicts += most - (p.count + GW_BANKS - 1) / GW_BANKS;
 	}
 }
+
+unsigned gw_request_atomic(const struct gw_request *r)
+{
+	unsigned in_bank[GW_BANKS] = {0}, most = 0;
+
+	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
+		unsigned *bank = &in_bank[r->address[lane] / GW_BANK_BYTES % GW_BANKS];
+
+		if (!(r->active >> lane & 1))
+			continue;
+		++*bank;
+		most = *bank > most ? *bank : most;
+	}
+	return most;
+}

@@ -56,4 +56,8 @@ struct gw_shared_passes {
  */
 void gw_request_shared(const struct gw_request *r, struct gw_shared_passes *out);
 
+/** Passes that an atomic operation takes: lanes that meet on one word go one after the other, so
+ *  it is the most words that the lanes ask of one bank. */
+unsigned gw_request_atomic(const struct gw_request *r);
+
 #endif

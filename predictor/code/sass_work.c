@@ -19,13 +19,44 @@ struct sums {
 	double waits, in_flight, chain; /* of the schedule */
 };
 
-static void add_block(const struct gw_sass_launch *l, uint32_t block, double runs, struct sums *s)
+/* Instructions at the head of @p block up to where lanes that parted meet again (BSYNC): each part
+ * of the warp runs them for itself. */
+static uint32_t until_met(const struct gw_cfg *cfg, uint32_t block)
+{
+	const struct gw_cfg_block *b = &cfg->blocks[block];
+	struct gw_sass_insn insn;
+
+	for (uint32_t i = 0; i < b->count; i++)
+		if (gw_cfg_insn(cfg, b->first + i, &insn) && insn.op == GW_SASS_OP_BSYNC)
+			return i + 1;
+	return 0;
+}
+
+/* How often parts of a warp come to the head of @p block beside the one that is counted: the
+ * branches whose lanes meet there, as often as they part. */
+static double parts_more(const struct gw_sass_launch *l, uint32_t block)
+{
+	const struct gw_ir_program *p = &l->lowered->program;
+	double more = 0;
+
+	for (uint32_t b = 0; b < p->block_count; b++)
+		if (p->blocks[b].ipdom == block)
+			more += l->report->blocks[b].divergent.least;
+	return more;
+}
+
+static void add_block(const struct gw_sass_launch *l, uint32_t block, double once, struct sums *s)
 {
 	const struct gw_cfg_block *b = &l->cfg->blocks[block];
+	uint32_t head = until_met(l->cfg, block);
+	double more = head ? parts_more(l, block) : 0;
 	struct gw_sass_insn insn;
 
 	for (uint32_t i = b->first; i < b->first + b->count; i++) {
+		double runs = i - b->first < head ? once + more : once;
+
 		gw_cfg_insn(l->cfg, i, &insn);
+		s->insns += runs;
 		s->cls[insn.cls] += runs;
 		s->pipe[insn.pipe] += runs;
 		s->flops[insn.tensor] += runs * insn.tensor_flops;
@@ -38,13 +69,12 @@ static void add_block(const struct gw_sass_launch *l, uint32_t block, double run
 		    (insn.cls == GW_SASS_LOAD && insn.space != GW_SASS_SPACE_CONSTANT))
 			s->ldst += runs;
 	}
-	s->insns += runs * b->count;
 	if (l->schedule) {
 		const struct gw_schedule_block *t = &l->schedule->blocks[block];
 
-		s->waits += runs * t->waits;
-		s->in_flight += t->waits ? runs * t->waits * t->in_flight : 0;
-		s->chain += runs * t->chain;
+		s->waits += once * t->waits;
+		s->in_flight += t->waits ? once * t->waits * t->in_flight : 0;
+		s->chain += once * t->chain;
 	}
 }
 

@@ -2,12 +2,26 @@
 #include "predictor/code/static_code.h"
 
 #include "predictor/code/sass_work.h"
+#include "predictor/models/inputs.h"
 
 /* Rows of @p from where they are more sure than what @p to has. */
 static void merge(struct gw_work *to, const struct gw_work *from)
 {
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
 		gw_static_set(to, f, from->q[f].value, from->q[f].confidence);
+}
+
+/* Beside accesses to memory the load/store unit has shuffles, special registers and the like, a
+ * wavefront each. */
+static void add_wavefronts(const struct gw_gather *g, struct gw_work *work)
+{
+	struct gw_quantity *q = &work->q[GW_WORK_lsu_wavefronts];
+	double others = gw_work_value(work, GW_WORK_pipe_lsu);
+
+	for (uint32_t i = 0; i < g->count; i++)
+		others -= gw_gather_mean(&g->access[i].runs);
+	if (q->source == GW_SOURCE_STATIC && others > 0)
+		q->value += others;
 }
 
 /* Rows of machine code; the latency of loads comes from those of memory. NULL, or why its counts
@@ -51,12 +65,13 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 
 	*open = NULL;
 	gw_work_clear(work);
-	why = gw_gather_run(in->program, in->at, NULL, arena, &gather);
+	why = gw_gather_run(in->program, in->at, in->limits, arena, &gather);
 	if (why)
 		return why;
 	gw_static_memory(&parts, work);
 	if (in->cfg) {
 		*open = machine_rows(in, &parts, arena, work);
+		add_wavefronts(&gather, work);
 		return NULL;
 	}
 	why = gw_timing_of(in->program, arena, &timing);

@@ -17,6 +17,7 @@ struct gw_static_code {
 	const struct gw_device *device;  /**< never NULL */
 	const struct gw_launch *launch;  /**< its kernel's numbers may be unknown */
 	const struct gw_eval_launch *at; /**< the same launch with its arguments */
+	const struct gw_gather_limits *limits; /**< NULL: the defaults */
 };
 
 /**

@@ -69,7 +69,12 @@ static double lanes_of(const struct gw_gather_access *a)
 
 static bool is_global(const struct gw_gather_access *a)
 {
-	return a->space != IR_SPACE_SHARED;
+	return a->space == IR_SPACE_GLOBAL;
+}
+
+static bool is_shared(const struct gw_gather_access *a)
+{
+	return a->space == IR_SPACE_SHARED;
 }
 
 static void global_rows(const struct gw_gather *g, bool store, struct gw_work *work)
@@ -92,19 +97,45 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 
 static void shared_and_atomic_rows(const struct gw_gather *g, struct gw_work *work)
 {
-	struct sum passes = {0}, atomics = {0}, shared = {0};
+	struct sum passes = {0}, atomics = {0}, shared = {0}, same = {0};
 
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_gather_access *a = &g->access[i];
 
-		if (!is_global(a) && !a->atomic)
+		if (is_shared(a))
 			add(&passes, a, a->wavefronts / a->requests, true);
 		if (a->atomic)
 			add(is_global(a) ? &atomics : &shared, a, lanes_of(a), false);
+		if (a->atomic && is_global(a))
+			add(&same, a, a->low == a->high ? lanes_of(a) : 0, true);
 	}
 	gw_static_set(work, GW_WORK_shared_wavefronts, passes.value, trust(g, &passes));
 	gw_static_set(work, GW_WORK_atomic_requests, atomics.value, trust(g, &atomics));
+	if (same.value > 0)
+		gw_static_set(work, GW_WORK_atomic_same_address, same.value, trust(g, &same));
 	gw_static_set(work, GW_WORK_shared_atomics, shared.value, trust(g, &shared));
+}
+
+/* Local memory, and with it what goes through L1 and its data stage. */
+static void l1_rows(const struct gw_gather *g, struct gw_work *work)
+{
+	struct sum local = {0}, bytes = {0}, passes = {0};
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_gather_access *a = &g->access[i];
+		double sectors = is_global(a) ? gw_coalescing_sectors(&a->coalescing)
+		                 : a->space == IR_SPACE_LOCAL ? a->sectors / a->requests
+		                                              : 0;
+
+		if (a->space == IR_SPACE_LOCAL)
+			add(&local, a, sectors * GW_SECTOR_BYTES, true);
+		if (!is_shared(a))
+			add(&bytes, a, sectors * GW_SECTOR_BYTES, true);
+		add(&passes, a, a->wavefronts / a->requests, true);
+	}
+	gw_static_set(work, GW_WORK_local_bytes, local.value, trust(g, &local));
+	gw_static_set(work, GW_WORK_l1_bytes, bytes.value, trust(g, &bytes));
+	gw_static_set(work, GW_WORK_lsu_wavefronts, passes.value, trust(g, &passes));
 }
 
 /* Coalesced and uncoalesced memory instructions of a warp (Hong & Kim). */
@@ -212,12 +243,7 @@ void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
 	shared_and_atomic_rows(in->gather, work);
 	warp_rows(in->gather, work);
 	control_rows(in, work);
-	gw_static_set(work, GW_WORK_l1_bytes,
-	              (gw_work_value(work, GW_WORK_global_load_sectors) +
-	               gw_work_value(work, GW_WORK_global_store_sectors)) *
-	                      GW_SECTOR_BYTES,
-	              fmin(work->q[GW_WORK_global_load_sectors].confidence,
-	                   work->q[GW_WORK_global_store_sectors].confidence));
+	l1_rows(in->gather, work);
 	cache_rows(in, work);
 }
 

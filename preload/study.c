@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/study.h"
+
+#include "preload/arguments.h"
+#include "preload/clock.h"
+#include "preload/code.h"
+#include "preload/degrade.h"
+#include "preload/options.h"
+#include "preload/profile.h"
+#include "preload/study_code.h"
+#include "preload/tables.h"
+#include "preload/work.h"
+
+#include <string.h>
+#include <time.h>
+
+enum state { NOT_YET, WAITING, STUDIED, STUDIED_BARE /* without arguments */ };
+
+/* Configurations that wait, in the order they came. */
+struct queue {
+	uint32_t config[GW_STUDY_QUEUE], head, count;
+};
+
+static struct queue first, later; /* of the first none had been timed */
+static struct gw_device unknown; /* where there is no profile: nothing of it */
+static uint64_t begun_ns, spent_ns;
+static bool on;
+
+/* The study under way. */
+static struct {
+	bool (*meanwhile)(void);
+	uint64_t begun_cpu;    /* CPU time of this thread when it began */
+	uint64_t looked, last; /* when the rings were last looked after; when all must end, or 0 */
+	bool ends;             /* the program does */
+} now;
+
+void gw_study_start(void)
+{
+	first.count = later.count = 0;
+	spent_ns = 0;
+	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
+	begun_ns = gw_now_ns();
+	gw_device_clear(&unknown, "");
+	gw_study_code_start();
+}
+
+size_t gw_study_held(void)
+{
+	return gw_study_code_held() + gw_code_held();
+}
+
+static bool push(struct queue *q, uint32_t config)
+{
+	if (q->count == GW_STUDY_QUEUE)
+		return false;
+	q->config[(q->head + q->count++) % GW_STUDY_QUEUE] = config;
+	return true;
+}
+
+static uint32_t pop(struct queue *q)
+{
+	uint32_t config = q->config[q->head];
+
+	q->head = (q->head + 1) % GW_STUDY_QUEUE;
+	q->count--;
+	return config;
+}
+
+/* Where the queue is full, the configuration's next launch asks again. */
+void gw_study_want(uint32_t config)
+{
+	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
+
+	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
+	    (c->study == STUDIED_BARE && !c->arguments))
+		return;
+	if (push(c->measured ? &later : &first, config))
+		c->study = WAITING;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool go_on(void *unused)
+{
+	uint64_t ns = gw_now_ns();
+
+	(void)unused;
+	if (ns - now.looked >= GW_STUDY_LOOK_US * UINT64_C(1000)) {
+		now.ends = !now.meanwhile() || now.ends;
+		now.looked = gw_now_ns();
+	}
+	if (now.last ? ns > now.last : now.ends)
+		return false;
+	return cpu_ns() - now.begun_cpu < GW_STUDY_LAUNCH_MS * UINT64_C(1000000);
+}
+
+static void count(enum gw_study_end end, bool bare)
+{
+	static const enum gw_counter counters[] = {
+	        [GW_STUDY_DONE] = GW_COUNTER_studied,
+	        [GW_STUDY_NO_CODE] = GW_COUNTER_study_no_code,
+	        [GW_STUDY_UNTOLD] = GW_COUNTER_study_untold,
+	        [GW_STUDY_ABANDONED] = GW_COUNTER_study_abandoned,
+	};
+
+	gw_bump(&gw_counters[counters[end]], 1);
+	gw_bump(&gw_counters[GW_COUNTER_study_no_arguments], bare && end != GW_STUDY_NO_CODE);
+}
+
+static void study(uint32_t config)
+{
+	struct gw_config_entry *c = gw_config_entry(config);
+	const struct gw_device *device = gw_device_profile();
+	const struct gw_study_launch launch = {.slot = c->slot,
+	                                       .config = c->config,
+	                                       .arguments = c->arguments,
+	                                       .device = device ? device : &unknown,
+	                                       .go_on = go_on};
+	struct gw_work work;
+	const char *why;
+	enum gw_study_end end = gw_study_code(&launch, &work, &why);
+
+	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
+	count(end, !launch.arguments);
+	gw_work_offer(config, &work);
+	if (end == GW_STUDY_ABANDONED && !now.ends)
+		gw_degrade(GW_DEGRADED_STUDY,
+		           "a kernel's code took too long to study: it is predicted without "
+		           "(%s)",
+		           c->name);
+}
+
+/* Whether all studies together may still take time. */
+static bool affordable(uint64_t ns)
+{
+	return spent_ns < GW_STUDY_FIRST_MS * UINT64_C(1000000) +
+	                          (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
+}
+
+void gw_study_run(bool (*meanwhile)(void), bool last)
+{
+	uint64_t begin = gw_now_ns(), ns = begin;
+	uint64_t most = (last ? GW_STUDY_LAST_MS : GW_STUDY_ROUND_MS) * UINT64_C(1000000);
+
+	now.meanwhile = meanwhile;
+	now.looked = begin;
+	now.last = last ? begin + most : 0;
+	now.ends = last;
+	while ((first.count || (later.count && !last)) && ns - begin < most && affordable(ns)) {
+		now.begun_cpu = cpu_ns();
+		study(pop(first.count ? &first : &later));
+		spent_ns += cpu_ns() - now.begun_cpu;
+		ns = gw_now_ns();
+		if (now.ends && !last) /* what is left is studied when it does */
+			break;
+	}
+	atomic_store_explicit(&gw_counters[GW_COUNTER_study_ns], spent_ns, memory_order_relaxed);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What code tells of the launches that are seen: each configuration is studied once, on the
+ * worker, as time allows, and what is told is offered to work.h. Worker only.
+ *
+ * A study never keeps the worker from its rings: it looks after them meanwhile, and ends where
+ * it takes too long.
+ */
+#ifndef GW_STUDY_H
+#define GW_STUDY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	GW_STUDY_ROUND_MS = 10,  /**< of a round of the worker; the study then begun goes on */
+	GW_STUDY_LAUNCH_MS = 60, /**< longest study of one launch, CPU time */
+	GW_STUDY_LAST_MS = 20,   /**< of all, where the program is at its end and waits for us */
+	GW_STUDY_LOOK_US = 2000, /**< how often the rings are looked after meanwhile */
+	GW_STUDY_FIRST_MS = 2000, /**< CPU time of all studies together, and beyond that … */
+	GW_STUDY_PERCENT = 2,     /**< … this share of the time since the start */
+	GW_STUDY_QUEUE = 8192,    /**< configurations that can wait */
+};
+
+/** Start with nothing studied. */
+void gw_study_start(void);
+
+/** A launch of configuration @p config was met. Those met before any of theirs was timed come
+ *  first. */
+void gw_study_want(uint32_t config);
+
+/**
+ * Study what waits, within the bounds above. @p meanwhile is called every GW_STUDY_LOOK_US;
+ * false: the program ends. @p last: it is at its end.
+ */
+void gw_study_run(bool (*meanwhile)(void), bool last);
+
+/** Bytes held between studies. */
+size_t gw_study_held(void);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One launch read off its code: the kernel decoded once and kept while there is room, its launch
+ * evaluated on the arguments. Worker only. Nothing here is asked of the driver.
+ */
+#ifndef GW_STUDY_CODE_H
+#define GW_STUDY_CODE_H
+
+#include "predictor/device.h"
+#include "preload/state.h"
+
+enum {
+	GW_STUDY_KERNELS = 256,               /**< decoded kernels kept at a time … */
+	GW_STUDY_KERNELS_MEMORY = 12 << 20,   /**< … and the bytes they may take */
+	GW_STUDY_LAUNCH_MEMORY = 16 << 20,    /**< of one evaluation, while it runs */
+	GW_STUDY_CODE_MAX = 1 << 20,          /**< longest machine code of a kernel that is read */
+	GW_STUDY_PTX_MAX = 2 << 20,           /**< longest PTX text that is read */
+};
+
+/** What a study came to. */
+enum gw_study_end {
+	GW_STUDY_DONE,      /**< work was told */
+	GW_STUDY_NO_CODE,   /**< the code can't be had or read */
+	GW_STUDY_UNTOLD,    /**< the code was read and tells nothing of this launch */
+	GW_STUDY_ABANDONED, /**< `go_on` said no: `work` has what was told until then */
+};
+
+/** A launch to be studied. */
+struct gw_study_launch {
+	uint32_t slot; /**< of the kernel (state.h), not 0 */
+	struct gw_config config;
+	const struct gw_arguments *arguments; /**< NULL: none is known */
+	const struct gw_device *device;       /**< never NULL; what is unknown of it limits the rows */
+	/** Asked all the time, so that who has other things to do can do them; false: come to an end. */
+	bool (*go_on)(void *arg);
+	void *go_on_arg;
+};
+
+/**
+ * Study a launch: the rows of @p work that its code tells, all with GW_SOURCE_STATIC. @p why gets
+ * the reason where nothing is told, a static text, else NULL.
+ */
+enum gw_study_end gw_study_code(const struct gw_study_launch *launch, struct gw_work *work,
+                                const char **why);
+
+/** Bytes held by decoded kernels, at most GW_STUDY_KERNELS_MEMORY. */
+size_t gw_study_code_held(void);
+
+/** Start with nothing decoded. */
+void gw_study_code_start(void);
+
+#endif

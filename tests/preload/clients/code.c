@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loads a real image and launches its kernels, which the stand-in does not run: what is told of
+ * them is read off their code. The image is named by CODE_IMAGE, else it is bytes that are none.
+ */
+#include "client.h"
+
+#include <sys/stat.h>
+
+/* Mangled as the compiler does: of tests/code/kernels.cu. */
+#define SAXPY "_Z5saxpyifPKfPf"
+
+static void *image(void)
+{
+	const char *path = getenv("CODE_IMAGE");
+	int fd = path ? open(path, O_RDONLY) : -1;
+	struct stat st;
+	char *bytes;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		fprintf(stderr, "no image\n");
+		exit(9);
+	}
+	/* As the driver would read behind a damaged image: what follows is ours to read. */
+	bytes = calloc(1, (size_t)st.st_size + 4096);
+	if (!bytes || read(fd, bytes, (size_t)st.st_size) != st.st_size)
+		exit(9);
+	close(fd);
+	return bytes;
+}
+
+static void load(void)
+{
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuModuleLoadData(&client_module, image()));
+}
+
+static void saxpy(unsigned blocks, int n)
+{
+	float a = 2;
+	CUdeviceptr x = 0x700000000000, y = 0x710000000000;
+	void *params[] = {&n, &a, &x, &y};
+
+	CK(cuLaunchKernel(client_function(SAXPY), blocks, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
+}
+
+/* One launch alone, and time for the worker to get to it. */
+static void one(void)
+{
+	load();
+	saxpy(4, 500);
+	CK(cuCtxSynchronize());
+	usleep(200000);
+	puts("one launch");
+}
+
+/* Many configurations of one kernel at once, then the end. */
+static void many(void)
+{
+	load();
+	for (unsigned i = 1; i <= 300; i++)
+		saxpy(i, (int)i * 100);
+	CK(cuCtxSynchronize());
+	puts("many launches");
+}
+
+/* Every kernel, with whatever arguments. */
+static void all(void)
+{
+	unsigned char bytes[4096];
+	void *params[16];
+	const char *names[] = {SAXPY, "_Z6reduce6recordhPKfPf", "powers"};
+
+	load();
+	memset(bytes, 0xff, sizeof(bytes));
+	for (unsigned i = 0; i < 16; i++)
+		params[i] = bytes + 128 * i;
+	for (unsigned k = 0; k < 3; k++)
+		CK(cuLaunchKernel(client_function(names[k]), 0x7fffffff, 65535, 1, 32, 1, 1, 0,
+		                  NULL, params, NULL));
+	CK(cuCtxSynchronize());
+	usleep(300000);
+	puts("all kernels");
+}
+
+/* From a graph, whose launches pass no arguments. */
+static void graph(void)
+{
+	int n = 1000;
+	float a = 2;
+	CUdeviceptr x = 0x700000000000, y = 0x710000000000;
+	void *params[] = {&n, &a, &x, &y};
+	CUDA_KERNEL_NODE_PARAMS p = {.gridDimX = 8,
+	                             .gridDimY = 1,
+	                             .gridDimZ = 1,
+	                             .blockDimX = 128,
+	                             .blockDimY = 1,
+	                             .blockDimZ = 1,
+	                             .kernelParams = params};
+	CUgraph g;
+	CUgraphNode node;
+	CUgraphExec exec;
+
+	load();
+	p.func = client_function(SAXPY);
+	CK(cuGraphCreate(&g, 0));
+	CK(cuGraphAddKernelNode(&node, g, NULL, 0, &p));
+	CK(cuGraphInstantiateWithFlags(&exec, g, 0));
+	CK(cuGraphLaunch(exec, NULL));
+	CK(cuCtxSynchronize());
+	usleep(200000);
+	puts("a graph");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct scenario list[] = {
+	        {"one", one}, {"many", many}, {"all", all}, {"graph", graph}, {NULL, NULL}};
+
+	return client_main(argc, argv, list);
+}
