@@ -59,8 +59,8 @@ static void adapt(struct gw_coverage *c, unsigned kind)
 	gain = fmin(gain * n, GAIN_MOST);
 	width = (double)c->width[kind] * exp(gain * ((double)c->missed[kind] / n - GW_MISS));
 	c->width[kind] = (float)fmin(fmax(width, first / ROOM), first * ROOM);
-	c->seen[kind] = c->seen[kind] < UINT32_MAX / 2 ? c->seen[kind] + (uint32_t)n
-	                                               : UINT32_MAX / 2;
+	c->seen[kind] =
+	        c->seen[kind] < UINT32_MAX / 2 ? c->seen[kind] + (uint32_t)n : UINT32_MAX / 2;
 	c->judged[kind] = c->missed[kind] = 0;
 }
 

@@ -20,9 +20,9 @@ enum {
 /** The widths of all kinds. */
 struct gw_coverage {
 	float width[GW_WIDTHS];
-	uint32_t seen[GW_WIDTHS];  /**< predictions a width was adapted by */
-	float judged[GW_WIDTHS];   /**< predictions judged since it was adapted … */
-	float missed[GW_WIDTHS];   /**< … and how many of them missed */
+	uint32_t seen[GW_WIDTHS]; /**< predictions a width was adapted by */
+	float judged[GW_WIDTHS];  /**< predictions judged since it was adapted … */
+	float missed[GW_WIDTHS];  /**< … and how many of them missed */
 };
 
 /** Widths to begin with. */
@@ -39,8 +39,8 @@ void gw_coverage_judge(struct gw_coverage *c, unsigned kind, double missed);
 
 /**
  * Adapt all widths to what was judged since the last time. By a bounded step, however much that
- * is: it takes a while until launches with the new widths are measured, and who corrects in full what
- * was corrected already swings from too wide to too narrow and back.
+ * is: it takes a while until launches with the new widths are measured, and who corrects in full
+ * what was corrected already swings from too wide to too narrow and back.
  */
 void gw_coverage_adapt(struct gw_coverage *c);
 

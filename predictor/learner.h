@@ -65,7 +65,7 @@ struct gw_part {
 struct gw_base {
 	uint64_t known;     /**< observations when the last of what it rests on came */
 	double log_seconds; /**< NaN: can't be told */
-	float share; /**< of it that goes with the SM clock, 0 to 1 */
+	float share;        /**< of it that goes with the SM clock, 0 to 1 */
 	float doubt; /**< standard deviation of scaled work, in its logarithm; 0 where none is */
 	uint8_t source, bound;
 };

@@ -273,11 +273,10 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
 
 		if (isnan(b.log_seconds) || (of == GW_CLASS_STATIC) != (c == GW_CLASS_STATIC))
 			continue;
-		*point = (struct gw_point){.place = place_of(r[i].entry),
-		                           .value = (double)r[i].made->center - b.log_seconds -
-		                                    v->level[of].mean,
-		                           .noise = hypot(noise_of(r[i].made, CLASS[of].prior.own),
-		                                          (double)b.doubt)};
+		*point = (struct gw_point){
+		        .place = place_of(r[i].entry),
+		        .value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
+		        .noise = hypot(noise_of(r[i].made, CLASS[of].prior.own), (double)b.doubt)};
 		point->place.at[3] = 0.5 * b.log_seconds;
 		point->place.along = b.log_seconds;
 		g.points++;

@@ -283,7 +283,7 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double told)
 
 /* Returns how doubtful the scaled amounts are. */
 static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
-                       struct gw_work *work, uint64_t *since)
+                         struct gw_work *work, uint64_t *since)
 {
 	struct source source[SOURCES_MOST];
 	struct scaling s = {.source = source, .here = place_of(e)};

@@ -22,7 +22,7 @@ struct queue {
 };
 
 static struct queue first, later; /* of the first none had been timed */
-static struct gw_device unknown; /* where there is no profile: nothing of it */
+static struct gw_device unknown;  /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
 static bool on;
 
@@ -140,8 +140,8 @@ static void study(uint32_t config)
 /* Whether all studies together may still take time. */
 static bool affordable(uint64_t ns)
 {
-	return spent_ns < GW_STUDY_FIRST_MS * UINT64_C(1000000) +
-	                          (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
+	return spent_ns <
+	       GW_STUDY_FIRST_MS * UINT64_C(1000000) + (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
 }
 
 void gw_study_run(bool (*meanwhile)(void), bool last)

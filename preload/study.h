@@ -14,10 +14,10 @@
 #include <stdint.h>
 
 enum {
-	GW_STUDY_ROUND_MS = 10,  /**< of a round of the worker; the study then begun goes on */
-	GW_STUDY_LAUNCH_MS = 60, /**< longest study of one launch, CPU time */
-	GW_STUDY_LAST_MS = 20,   /**< of all, where the program is at its end and waits for us */
-	GW_STUDY_LOOK_US = 2000, /**< how often the rings are looked after meanwhile */
+	GW_STUDY_ROUND_MS = 10,   /**< of a round of the worker; the study then begun goes on */
+	GW_STUDY_LAUNCH_MS = 60,  /**< longest study of one launch, CPU time */
+	GW_STUDY_LAST_MS = 20,    /**< of all, where the program is at its end and waits for us */
+	GW_STUDY_LOOK_US = 2000,  /**< how often the rings are looked after meanwhile */
 	GW_STUDY_FIRST_MS = 2000, /**< CPU time of all studies together, and beyond that … */
 	GW_STUDY_PERCENT = 2,     /**< … this share of the time since the start */
 	GW_STUDY_QUEUE = 8192,    /**< configurations that can wait */

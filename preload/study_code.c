@@ -15,9 +15,9 @@ enum { GRID_STEPS = 100000, WARP_STEPS = 50000, BLOCK_STEPS = 100000, WARPS = 10
 
 /* A kernel as it is evaluated. */
 struct decoded {
-	uint32_t slot;    /* of the kernel; 0: free */
-	uint64_t used;    /* when it was last asked for */
-	const char *why;  /* why it can't be evaluated; NULL: it can */
+	uint32_t slot;   /* of the kernel; 0: free */
+	uint64_t used;   /* when it was last asked for */
+	const char *why; /* why it can't be evaluated; NULL: it can */
 	struct gw_arena arena;
 	struct gw_ir_program program;
 	struct gw_cfg *cfg; /* NULL: from PTX */
@@ -150,14 +150,12 @@ static enum gw_study_end evaluate(const struct decoded *d, const struct gw_study
                                   struct gw_work *work, const char **why)
 {
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[in->slot];
-	const struct gw_kernel kernel = {k->name,  k->registers, k->static_shared,
-	                                 k->local, k->constant,  k->max_threads,
-	                                 k->binary_version};
+	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
+	                                 k->constant, k->max_threads, k->binary_version};
 	const struct gw_launch launch = {.kernel = &kernel, .config = in->config};
-	const struct gw_eval_launch at = {
-	        .config = in->config,
-	        .arguments = {in->arguments ? in->arguments->bytes : NULL,
-	                      in->arguments ? in->arguments->size : 0}};
+	const struct gw_eval_launch at = {.config = in->config,
+	                                  .arguments = {in->arguments ? in->arguments->bytes : NULL,
+	                                                in->arguments ? in->arguments->size : 0}};
 	const struct gw_gather_limits limits = {.eval = {.steps = GRID_STEPS,
 	                                                 .warp_steps = WARP_STEPS,
 	                                                 .warps = WARPS,

@@ -10,11 +10,11 @@
 #include "preload/state.h"
 
 enum {
-	GW_STUDY_KERNELS = 256,               /**< decoded kernels kept at a time … */
-	GW_STUDY_KERNELS_MEMORY = 12 << 20,   /**< … and the bytes they may take */
-	GW_STUDY_LAUNCH_MEMORY = 16 << 20,    /**< of one evaluation, while it runs */
-	GW_STUDY_CODE_MAX = 1 << 20,          /**< longest machine code of a kernel that is read */
-	GW_STUDY_PTX_MAX = 2 << 20,           /**< longest PTX text that is read */
+	GW_STUDY_KERNELS = 256,             /**< decoded kernels kept at a time … */
+	GW_STUDY_KERNELS_MEMORY = 12 << 20, /**< … and the bytes they may take */
+	GW_STUDY_LAUNCH_MEMORY = 16 << 20,  /**< of one evaluation, while it runs */
+	GW_STUDY_CODE_MAX = 1 << 20,        /**< longest machine code of a kernel that is read */
+	GW_STUDY_PTX_MAX = 2 << 20,         /**< longest PTX text that is read */
 };
 
 /** What a study came to. */
@@ -30,8 +30,9 @@ struct gw_study_launch {
 	uint32_t slot; /**< of the kernel (state.h), not 0 */
 	struct gw_config config;
 	const struct gw_arguments *arguments; /**< NULL: none is known */
-	const struct gw_device *device;       /**< never NULL; what is unknown of it limits the rows */
-	/** Asked all the time, so that who has other things to do can do them; false: come to an end. */
+	const struct gw_device *device; /**< never NULL; what is unknown of it limits the rows */
+	/** Asked all the time, so that who has other things to do can do them; false: come to an
+	 * end. */
 	bool (*go_on)(void *arg);
 	void *go_on_arg;
 };

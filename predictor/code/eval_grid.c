@@ -77,7 +77,8 @@ static unsigned longest_side(const struct box *b)
 
 /* Where a run answers for little of its box, what is left is cut in two, so that the next runs are
  * spread over the grid; and at first the very end is cut off, which often differs. Not in halves:
- * grids are powers of two, what differs in them recurs with powers of two, and so would the cuts. */
+ * grids are powers of two, what differs in them recurs with powers of two, and so would the cuts.
+ */
 static void spread_out(struct cover *c, struct box *b)
 {
 	unsigned side = longest_side(b);

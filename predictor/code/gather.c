@@ -10,9 +10,9 @@ enum {
 	BLOCKS = 16,
 	NEIGHBOURS = 5, /* the blocks that tell the grid's footprint */
 	STEPS = 2000000,
-	OUTER = 256,    /* iterations of outer loops whose footprint is followed */
-	BASE_BITS = 44, /* an unknown base lies in 16 TiB of its own */
-	LOCAL_WORD = 4, /* bytes of a lane that lie together in local memory */
+	OUTER = 256,                  /* iterations of outer loops whose footprint is followed */
+	BASE_BITS = 44,               /* an unknown base lies in 16 TiB of its own */
+	LOCAL_WORD = 4,               /* bytes of a lane that lie together in local memory */
 	LOCAL_OFFSET = (1 << 24) - 1, /* of an address, what can be one of local memory */
 };
 

@@ -21,13 +21,13 @@ struct gw_gather_access {
 	bool atomic;
 	struct gw_eval_count runs;       /**< executions by a warp, over the grid */
 	struct gw_coalescing coalescing; /**< of the sample; global memory */
-	double wavefronts; /**< of the sample: passes through the data stage, by banks */
-	double conflicts;  /**< of these, beyond what the words would fill; shared memory */
-	double sectors;    /**< of the sample; local memory, whose words lie lane by lane */
+	double wavefronts;  /**< of the sample: passes through the data stage, by banks */
+	double conflicts;   /**< of these, beyond what the words would fill; shared memory */
+	double sectors;     /**< of the sample; local memory, whose words lie lane by lane */
 	uint64_t low, high; /**< of the sample's addresses, the least and the most */
-	double requests;                 /**< of the sample, that were counted */
-	double lanes;                    /**< active in these */
-	double uncounted;                /**< of the sample, with addresses that are not known */
+	double requests;    /**< of the sample, that were counted */
+	double lanes;       /**< active in these */
+	double uncounted;   /**< of the sample, with addresses that are not known */
 	/** Of those counted, taken to be as the first of their loop: the address has no fixed step.
 	 */
 	double assumed;

@@ -100,9 +100,10 @@ static gw_ir_operand special(struct gw_lowering *l)
 	static const struct {
 		uint8_t number;
 		uint16_t sreg;
-	} known[] = {{0x00, IR_SREG_LANEID},  {0x21, IR_SREG_TID_X},      {0x22, IR_SREG_TID_Y},
-	             {0x23, IR_SREG_TID_Z},   {0x25, IR_SREG_CTAID_X},    {0x26, IR_SREG_CTAID_Y},
-	             {0x27, IR_SREG_CTAID_Z}, {0x39, IR_SREG_LANEMASK_LT},
+	} known[] = {{0x00, IR_SREG_LANEID},         {0x21, IR_SREG_TID_X},
+	             {0x22, IR_SREG_TID_Y},          {0x23, IR_SREG_TID_Z},
+	             {0x25, IR_SREG_CTAID_X},        {0x26, IR_SREG_CTAID_Y},
+	             {0x27, IR_SREG_CTAID_Z},        {0x39, IR_SREG_LANEMASK_LT},
 	             {0x88, IR_SREG_CLUSTER_CTARANK}};
 	unsigned n = (unsigned)gw_sass_bits(&l->insn, 72, 8);
 

@@ -101,10 +101,11 @@ static void study(const struct gw_study_launch *launch, const char *name)
 	end = gw_study_code(launch, &work, &why);
 	go_on(NULL);
 	took = cpu_ns() - begun;
-	printf("{\"kernel\": \"%s\", \"end\": \"%s\", \"why\": \"%s\", \"us\": %.1f, \"pause_us\": %.1f, "
+	printf("{\"kernel\": \"%s\", \"end\": \"%s\", \"why\": \"%s\", \"us\": %.1f, \"pause_us\": "
+	       "%.1f, "
 	       "\"held\": %zu, \"work\": {",
-	       name, ends[end], why ? why : "", (double)took / 1000,
-	       (double)longest_pause / 1000, gw_study_code_held() + gw_code_held());
+	       name, ends[end], why ? why : "", (double)took / 1000, (double)longest_pause / 1000,
+	       gw_study_code_held() + gw_code_held());
 	print_work(&work);
 	printf("}}\n");
 }
@@ -144,8 +145,7 @@ int main(int argc, char **argv)
 	while (scanf("%" SCNu32 " %1023s %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32
 	             " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %2055s",
 	             &module, name, &processor, &registers, &shared, &c.grid.x, &c.grid.y,
-	             &c.grid.z, &c.block.x, &c.block.y, &c.block.z, &c.dynamic_shared,
-	             hex) == 13) {
+	             &c.grid.z, &c.block.x, &c.block.y, &c.block.z, &c.dynamic_shared, hex) == 13) {
 		struct gw_study_launch launch = {.slot = slot_of(name, module + 1),
 		                                 .config = c,
 		                                 .device = &profile.device,

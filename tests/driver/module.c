@@ -110,8 +110,8 @@ static struct si_kernel *kernel_parse(char *line)
 	return kernel;
 }
 
-/* What stands for a fat binary or a cubin, whose machine code nothing here can run: the text image in the
- * file STANDIN_KERNELS. */
+/* What stands for a fat binary or a cubin, whose machine code nothing here can run: the text image
+ * in the file STANDIN_KERNELS. */
 static CUresult fat_binary_parse(struct si_image *out)
 {
 	const char *path = getenv("STANDIN_KERNELS");
@@ -128,7 +128,10 @@ CUresult si_image_parse(const void *text, struct si_image *out)
 	char *copy, *save = NULL, *line;
 	CUresult result = CUDA_SUCCESS;
 	*out = (struct si_image){0};
-	if (memcmp(text, "\x50\xed\x55\xba", 4) == 0 || memcmp(text, "\x7f" "ELF", 4) == 0)
+	if (memcmp(text, "\x50\xed\x55\xba", 4) == 0 || memcmp(text,
+	                                                       "\x7f"
+	                                                       "ELF",
+	                                                       4) == 0)
 		return fat_binary_parse(out);
 	if (strncmp(text, MAGIC_LINE, sizeof MAGIC_LINE - 1) != 0)
 		return CUDA_ERROR_INVALID_IMAGE;
