@@ -4,7 +4,7 @@
 #define GW_CALIB_BENCH_STATE_H
 
 #include "calib/bench.h"
-#include "calib/nvml.h"
+#include "nvml/nvml.h"
 #include "predictor/profile.h"
 
 enum {

@@ -233,7 +233,7 @@ static const struct gw_made *fresh(const struct gw_predictor *p, struct gw_entry
 	uint32_t family = e->family ? e->family->work_version : 0;
 
 	if (e->fresh_for != known || e->fresh_at != p->published ||
-	    e->fresh_own != e->work_version || e->fresh_family != family || !e->fresh.there) {
+	    e->fresh_own != e->work_version || e->fresh_family != family) {
 		gw_residual_predict(p, e, known, &e->fresh);
 		e->fresh_for = known;
 		e->fresh_at = p->published;

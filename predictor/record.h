@@ -129,17 +129,16 @@ enum gw_degraded {
 	GW_DEGRADED_OPTION,      /**< an option was not understood; its default is used */
 	GW_DEGRADED_FORK,        /**< forked after CUDA was in use: this child can't use CUDA */
 	GW_DEGRADED_PROFILE,     /**< no device profile for this GPU, or it can't be read */
+	GW_DEGRADED_CLOCK,       /**< NVML does not tell the clocks */
 	GW_DEGRADED_STUDY,       /**< a kernel's code took too long to study */
 	GW_DEGRADED_CODES        /**< how many there are: append before it */
 };
 
 /** Why a launch was slow, as far as is known. */
 enum gw_slow_cause {
-	GW_SLOW_UNKNOWN,
-	GW_SLOW_CLOCK,      /**< the SM clock was lower than before */
-	GW_SLOW_CONTENTION, /**< another kernel of this process ran meanwhile */
-	GW_SLOW_OTHER_WORK, /**< another process, or copies, used the GPU meanwhile */
-	GW_SLOW_CACHE,      /**< it found less of its data in the caches */
+#define SLOW_CAUSE(NAME, name, meaning) GW_SLOW_##NAME,
+#include "slow.def"
+#undef SLOW_CAUSE
 };
 
 /** Index of every counter of a COUNTERS record. */

@@ -207,6 +207,13 @@ static double with_floor(const struct gw_predictor *p, double log_rest)
 	return log(rest >= p->floor / 7 ? rest + p->floor : 8 * rest);
 }
 
+/* Standard deviation of a sum of independent parts. Not hypot(): that of glibc 2.35 is a new one.
+ */
+static double together(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
+
 /* One that lies far from all others counts for little. */
 static void doubt_outliers(struct gw_point *points, unsigned n, double own)
 {
@@ -276,7 +283,8 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
 		*point = (struct gw_point){
 		        .place = place_of(r[i].entry),
 		        .value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
-		        .noise = hypot(noise_of(r[i].made, CLASS[of].prior.own), (double)b.doubt)};
+		        .noise = together(noise_of(r[i].made, CLASS[of].prior.own),
+		                          (double)b.doubt)};
 		point->place.at[3] = 0.5 * b.log_seconds;
 		point->place.along = b.log_seconds;
 		g.points++;
@@ -317,7 +325,7 @@ static double half_width(const struct gw_state *s, const struct guess *g, enum g
 	unsigned kind = gw_width_of_work(tier, (enum gw_source)g->base.source);
 
 	/* Doubt of the work widens; it does not make the grid alone tell more than work does. */
-	return fmin(hypot(g->deviation, (double)g->base.doubt) * (double)s->coverage.width[kind],
+	return fmin(together(g->deviation, (double)g->base.doubt) * (double)s->coverage.width[kind],
 	            WIDEST);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/launches.h"
 
-#include "predictor/clock_track.h"
 #include "preload/aggregate.h"
 #include "preload/arguments.h"
 #include "preload/clock.h"
+#include "preload/episodes.h"
+#include "preload/gpu_clock.h"
 #include "preload/injection.h"
 #include "preload/join.h"
 #include "preload/log.h"
@@ -20,8 +21,7 @@ static struct gw_score score;
 static uint32_t graph_number;
 static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
 static uint64_t last_end[64];    /* by device: end of the latest kernel seen */
-static struct gw_clock_track clocks;
-static uint32_t configured; /* configurations that the predictor knows of */
+static uint32_t configured;      /* configurations that the predictor knows of */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
@@ -34,7 +34,6 @@ bool gw_launches_start(void)
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
 	memset(last_end, 0, sizeof(last_end));
-	memset(&clocks, 0, sizeof(clocks));
 	configured = 0;
 	graph_number = 0;
 	memset(lone_records, 0, sizeof(lone_records));
@@ -50,11 +49,6 @@ struct gw_predictor *gw_launches_predictor(void)
 const struct gw_score *gw_launches_score(void)
 {
 	return &score;
-}
-
-void gw_launches_clock(const struct gw_record_clock *sample)
-{
-	gw_clock_track_add(&clocks, sample->device, sample->sm_khz, sample->ns);
 }
 
 /*
@@ -217,6 +211,8 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
 {
+	if (e->stream)
+		gw_gpu_clock_used(gw_hot.shared->stream_slots[e->stream].device);
 	return (struct gw_record_launch){
 	        .stream = gw_stream_id(e->stream),
 	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
@@ -333,10 +329,21 @@ static bool overlapped(const struct gw_activity *a)
 	return before;
 }
 
-/* All of it from the record, so that who reads the log can do the same. */
+/* What is known of the GPU's clocks while a launch ran. */
+static struct gw_clock_state clock_of(const struct gw_record_launch *r)
+{
+	uint64_t start = r->start_ns ? r->start_ns : r->call_ns;
+	struct gw_clock_state s;
+
+	gw_gpu_clock_at(gw_stream_device(r->stream), start, start + r->duration_ns, &s);
+	return s;
+}
+
+/* All of it from the record and those before it, so that who reads the log can do the same. */
 static void learn(struct gw_record_launch *r)
 {
 	const double seconds = (double)r->duration_ns * 1e-9;
+	struct gw_clock_state clock = clock_of(r);
 	struct gw_observation o = {
 	        .seconds = seconds,
 	        .exclusive = !(r->flags & GW_LAUNCH_OVERLAPPED),
@@ -345,11 +352,10 @@ static void learn(struct gw_record_launch *r)
 	        .high = (double)r->high * 1e-9,
 	        .tier = r->tier,
 	        .work = r->work,
-	        .sm_hz = clocks.count ? gw_clock_track_hz(&clocks, gw_stream_device(r->stream),
-	                                                  r->start_ns)
-	                              : NAN,
+	        .sm_hz = clock.sm_hz,
 	};
 
+	gw_episodes_launch(r, &clock);
 	score.measured++;
 	if (isfinite(o.predicted)) {
 		double error = fabs(o.predicted - seconds) / seconds;

@@ -23,12 +23,6 @@ void gw_launches_measured(bool last);
 /** The predictor, for publishing. */
 struct gw_predictor *gw_launches_predictor(void);
 
-/**
- * A sample of a GPU's clocks, whose record stands in the log now: launches learnt from here on
- * may have run at its clock.
- */
-void gw_launches_clock(const struct gw_record_clock *sample);
-
 /** How well predictions did so far. */
 const struct gw_score *gw_launches_score(void);
 

@@ -14,6 +14,8 @@
 #include "preload/counters.h"
 #include "preload/degrade.h"
 #include "preload/drain.h"
+#include "preload/episodes.h"
+#include "preload/gpu_clock.h"
 #include "preload/header.h"
 #include "preload/join.h"
 #include "preload/launches.h"
@@ -21,6 +23,7 @@
 #include "preload/options.h"
 #include "preload/profile.h"
 #include "preload/recycle.h"
+#include "preload/spawn.h"
 #include "preload/study.h"
 #include "preload/summary.h"
 #include "preload/tables.h"
@@ -30,7 +33,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -52,7 +54,6 @@ enum {
 };
 
 static struct {
-	pthread_t thread;
 	pthread_mutex_t lock; /* for the condition alone; never taken by a launch */
 	pthread_cond_t wake, done;
 	_Atomic bool finish; /* written under the lock, looked at anywhere */
@@ -125,6 +126,7 @@ static uint32_t cycle(bool last)
 		return 0;
 	/* Launches first: they are predicted from what is known before the next records. */
 	events = gw_drain(gw_launch_event);
+	gw_gpu_clock_tick(now);
 	gw_tables_write_news();
 	/* Then code: what it tells is known before any measurement of these launches is. */
 	gw_study_run(look_after, last);
@@ -161,7 +163,7 @@ static void wait_for(long ms)
 
 /*
  * A program whose main thread has called pthread_exit() ends with its last thread; that must
- * not be us. /proc/self/stat: "pid (name) state …", the number of threads is field 20; the
+ * not be one of ours. /proc/self/stat: "pid (name) state …", the number of threads is field 20; the
  * main thread, which stays as a zombie, counts.
  */
 static bool last_one_left(void)
@@ -178,15 +180,13 @@ static bool last_one_left(void)
 		return false;
 	for (int field = 2; at && field < 20; field++)
 		at = strchr(at + 1, ' ');
-	return at && strtol(at, NULL, 10) == 2;
+	return at && strtol(at, NULL, 10) == 1 + (long)gw_spawned();
 }
 
-static void *run(void *unused)
+static void run(void)
 {
 	unsigned idle = 0;
 
-	(void)unused;
-	pthread_setname_np(pthread_self(), "gpuwatch");
 	pthread_mutex_lock(&worker.lock);
 	while (!worker.finish) {
 		pthread_mutex_unlock(&worker.lock);
@@ -198,6 +198,7 @@ static void *run(void *unused)
 			worker.finish = true;
 	}
 	pthread_mutex_unlock(&worker.lock);
+	gw_gpu_clock_stop();
 	cycle(true);
 	if (worker.begun) {
 		uint64_t totals[GW_COUNTERS];
@@ -209,14 +210,10 @@ static void *run(void *unused)
 	worker.finished = true;
 	pthread_cond_signal(&worker.done);
 	pthread_mutex_unlock(&worker.lock);
-	return NULL;
 }
 
 bool gw_pipeline_start(void)
 {
-	sigset_t all, before;
-	int failed;
-
 	memset(&worker, 0, sizeof(worker));
 	pthread_mutex_init(&worker.lock, NULL);
 	pthread_cond_init(&worker.wake, NULL);
@@ -226,18 +223,13 @@ bool gw_pipeline_start(void)
 	gw_aggregate_start();
 	gw_arguments_start();
 	gw_code_start();
+	gw_gpu_clock_start();
+	gw_episodes_start();
 	gw_study_start();
 	gw_work_start();
 	gw_device_profile_start();
 	gw_header_start();
-	/* The program's signals are the program's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failed = pthread_create(&worker.thread, NULL, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!failed)
-		pthread_detach(worker.thread);
-	return !failed;
+	return gw_spawn("gpuwatch", run);
 }
 
 void gw_pipeline_finish(void)
@@ -269,6 +261,7 @@ void gw_pipeline_close(void)
 	gw_tables_write_news();
 	gw_launches_measured(true);
 	gw_aggregate_tick(gw_now_ns(), true);
+	gw_episodes_finish();
 	write_counters();
 	r.records = atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
 	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);
@@ -278,5 +271,6 @@ void gw_pipeline_close(void)
 void gw_pipeline_abandon(void)
 {
 	gw_threads_abandon();
+	gw_spawn_forget();
 	gw_log_abandon();
 }

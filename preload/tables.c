@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64, MODULES_MAX = 1 << 16 };
+enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64, MODULES_MAX = 1 << 16, STREAM_DEVICES = 1 << 20 };
 enum { KERNELS_KEPT = 2 * GW_KERNELS_MAX }; /* hooked ones, and as many that no hook saw */
 
 static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
@@ -24,8 +24,8 @@ static uint32_t config_count, kernel_count, stream_count, node_count, device_cou
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
+static int8_t stream_devices[STREAM_DEVICES]; /* by id in the log: ordinal + 1, 0 = not known */
 static struct gw_idmap config_map, kernel_map, stream_map, node_map;
-static struct gw_idmap stream_device_map; /* of streams found once there were several devices */
 static unsigned reasons_written;
 static bool driver_gone, stand_in;
 
@@ -54,11 +54,12 @@ bool gw_tables_start(void)
 	memset(&kernel_map, 0, sizeof(kernel_map));
 	memset(&stream_map, 0, sizeof(stream_map));
 	memset(&node_map, 0, sizeof(node_map));
-	memset(&stream_device_map, 0, sizeof(stream_device_map));
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
 	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
 	memset(module_ids, 0, sizeof(module_ids));
+	memset(stream_devices, 0,
+	       stream_count < STREAM_DEVICES ? stream_count + 1 : STREAM_DEVICES);
 	config_count = kernel_count = stream_count = node_count = device_count = thread_count =
 	        module_count = 0;
 	reasons_written = 0;
@@ -287,7 +288,7 @@ static uint32_t attribute(CUdevice device, CUdevice_attribute which)
 	return (uint32_t)value;
 }
 
-static uint32_t device_id(int ordinal)
+uint32_t gw_device_id(int ordinal)
 {
 	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
 	char tail[256 + 33] = "";
@@ -344,17 +345,22 @@ void gw_tables_driver_gone(void)
 static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
 {
 	struct gw_record_stream r = {
-	        .device = device_id(device),
+	        .device = gw_device_id(device),
 	        .kind = kind,
 	        .cupti_id = cupti_id,
 	        .context = context,
 	};
 
 	r.id = ++stream_count;
-	if (device_count > 1 && r.device)
-		gw_idmap_put(&stream_device_map, gw_idmap_key(r.id, 0), r.device);
+	if (r.id < STREAM_DEVICES)
+		stream_devices[r.id] = (int8_t)(r.device ? device + 1 : 0);
 	gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
 	return r.id;
+}
+
+int gw_stream_device(uint32_t id)
+{
+	return id < STREAM_DEVICES ? stream_devices[id] - 1 : -1;
 }
 
 uint32_t gw_stream_id(uint32_t slot)
@@ -371,14 +377,6 @@ uint32_t gw_stream_id(uint32_t slot)
 			             stream_ids[slot]);
 	}
 	return stream_ids[slot];
-}
-
-uint32_t gw_stream_device(uint32_t stream)
-{
-	uint32_t device =
-	        device_count > 1 ? gw_idmap_get(&stream_device_map, gw_idmap_key(stream, 0)) : 0;
-
-	return device || !device_count ? device : 1;
 }
 
 uint32_t gw_stream_id_of_activity(const struct gw_activity *a)

@@ -46,11 +46,14 @@ const struct gw_kernel *gw_kernel_of(uint32_t id);
 uint32_t gw_stream_id(uint32_t stream_slot);
 uint32_t gw_stream_id_of_activity(const struct gw_activity *a);
 
-/** Id of the device of a stream, given by its id; 0 when not known. */
-uint32_t gw_stream_device(uint32_t stream);
-
 uint32_t gw_thread_id(struct gw_thread *t);
 uint32_t gw_node_id(uint32_t exec, uint64_t node);
+
+/** Id in the log of the device numbered @p ordinal by the driver, 0 when there is none. */
+uint32_t gw_device_id(int ordinal);
+
+/** The driver's number of the device of stream @p id (of the log), -1 when not known. */
+int gw_stream_device(uint32_t id);
 
 /** Write the notes of modules and reasons of degradation that are new. */
 void gw_tables_write_news(void);

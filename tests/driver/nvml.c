@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of libnvidia-ml.so.1 that gpuwatch asks (calib/nvml.def). */
-#include "calib/nvml.h"
+/* The part of libnvidia-ml.so.1 that gpuwatch asks (nvml/nvml.def). */
+#include "nvml/nvml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default"))) int
-enum { INVALID_ARGUMENT = 2, INSUFFICIENT_SIZE = 7 };
+enum { INVALID_ARGUMENT = 2, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, UNKNOWN = 999, CLOCK_SM = 1 };
 
 #define NVML(symbol, parameters) int symbol parameters;
-#include "calib/nvml.def"
+#include "nvml/nvml.def"
 #undef NVML
 
 static unsigned long long setting(const char *name)
@@ -20,9 +22,46 @@ static unsigned long long setting(const char *name)
 	return text ? strtoull(text, NULL, 0) : 0;
 }
 
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double begun;
+
+/* What a call of @p name answers before anything else; it may take its time. */
+static int answer(const char *name)
+{
+	const char *failing = getenv("STANDIN_NVML_FAIL");
+	unsigned ms = (unsigned)setting("STANDIN_NVML_CALL_MS");
+
+	if (ms)
+		usleep(ms * 1000);
+	return failing && (!strcmp(failing, name) || !strcmp(failing, "all")) ? UNKNOWN : 0;
+}
+
+/* The last value of "value@ms,value@ms,…" whose time since nvmlInit has come. */
+static unsigned scripted(const char *script, unsigned value)
+{
+	double ms = (seconds() - begun) * 1e3;
+	char *end;
+
+	for (; script && *script; script = *end ? end + 1 : end) {
+		unsigned next = (unsigned)strtoul(script, &end, 10);
+
+		if (*end != '@' || strtod(end + 1, &end) <= ms)
+			value = next;
+	}
+	return value;
+}
+
 EXPORT nvmlInit_v2(void)
 {
-	return 0;
+	begun = seconds();
+	return answer("nvmlInit_v2");
 }
 
 EXPORT nvmlShutdown(void)
@@ -40,15 +79,16 @@ EXPORT nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device)
 	static char all;
 
 	*device = &all;
-	return strncmp(bus, "0000:", 5) == 0 ? 0 : INVALID_ARGUMENT;
+	if (strncmp(bus, "0000:", 5) != 0)
+		return INVALID_ARGUMENT;
+	return answer("nvmlDeviceGetHandleByPciBusId_v2");
 }
 
 EXPORT nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz)
 {
 	(void)device;
-	(void)type;
-	*mhz = 1000;
-	return 0;
+	*mhz = type == CLOCK_SM ? scripted(getenv("STANDIN_NVML_SM"), 1000) : 1000;
+	return answer("nvmlDeviceGetClockInfo");
 }
 
 EXPORT nvmlDeviceGetMaxClockInfo(void *device, int type, unsigned *mhz)
@@ -60,7 +100,7 @@ EXPORT nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long lon
 {
 	(void)device;
 	*reasons = setting("STANDIN_NVML_THROTTLE");
-	return 0;
+	return answer("nvmlDeviceGetCurrentClocksThrottleReasons");
 }
 
 EXPORT nvmlDeviceGetUtilizationRates(void *device, struct nvml_utilisation *rates)
@@ -81,11 +121,33 @@ EXPORT nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
 	for (*count = 0; text && *text; text = *end ? end + 1 : end) {
 		unsigned pid = (unsigned)strtoul(text, &end, 10);
 
+		if (!strncmp(text, "self", 4)) {
+			pid = (unsigned)getpid();
+			end += 4;
+		}
+
 		if (*count < room)
 			list[*count] = (struct nvml_process){.pid = pid};
 		++*count;
 	}
 	return *count > room ? INSUFFICIENT_SIZE : 0;
+}
+
+EXPORT nvmlDeviceGetProcessUtilization(void *device, struct nvml_process_use *list, unsigned *count,
+                                       unsigned long long since)
+{
+	unsigned share = scripted(getenv("STANDIN_NVML_OTHERS"), 0), room = *count;
+
+	(void)device;
+	(void)since;
+	*count = 2;
+	if (!share)
+		return NOT_FOUND;
+	if (room < 2 || !list)
+		return INSUFFICIENT_SIZE;
+	list[0] = (struct nvml_process_use){.pid = (unsigned)getpid(), .sm = 100 - share};
+	list[1] = (struct nvml_process_use){.pid = 1, .sm = share};
+	return answer("nvmlDeviceGetProcessUtilization");
 }
 
 EXPORT nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)

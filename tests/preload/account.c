@@ -151,6 +151,14 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_DEGRADED:
 		a->degraded |= 1u << ((const struct gw_record_degraded *)fixed)->code;
 		break;
+	case GW_RECORD_CLOCK:
+		a->clocks++;
+		a->clock = *(const struct gw_record_clock *)fixed;
+		break;
+	case GW_RECORD_SLOW:
+		a->slows++;
+		a->slow = *(const struct gw_record_slow *)fixed;
+		break;
 	case GW_RECORD_COUNTERS:
 		memcpy(a->counter, record->tail,
 		       sizeof(uint64_t) *

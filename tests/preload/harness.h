@@ -41,8 +41,11 @@ struct account {
 	bool damaged;      /**< something in it could not be read */
 	uint64_t measured; /**< launches with a time */
 	uint64_t by_events, invalid, aggregated, no_call;
-	uint32_t degraded; /**< bit per enum gw_degraded */
-	uint32_t flags;    /**< of the header */
+	uint32_t degraded;            /**< bit per enum gw_degraded */
+	uint32_t flags;               /**< of the header */
+	unsigned clocks, slows;       /**< CLOCK and SLOW records */
+	struct gw_record_clock clock; /**< the last of them */
+	struct gw_record_slow slow;
 	uint64_t counter[GW_COUNTERS];
 };
 

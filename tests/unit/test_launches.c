@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/launches.h"
+#include "preload/gpu_clock.h"
 #include "preload/log.h"
 #include "preload/options.h"
 #include "preload/recycle.h"
@@ -19,6 +20,7 @@
 
 static struct gw_record_launch launches[16];
 static uint32_t launch_count, other_count;
+static double sm_hz;
 static uint32_t configured;
 static struct gw_launch configured_as;
 static struct gw_observation observed;
@@ -75,6 +77,25 @@ void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t ke
 	assert_int_equal(config, ++configured);
 	assert_true(kernel > 0);
 	configured_as = *launch;
+}
+
+void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
+{
+	(void)p;
+	(void)config;
+	(void)work;
+}
+
+void gw_gpu_clock_at(int ordinal, uint64_t start_ns, uint64_t end_ns, struct gw_clock_state *out)
+{
+	(void)ordinal;
+	assert_true(start_ns < end_ns);
+	*out = (struct gw_clock_state){.sm_hz = sm_hz, .mem_hz = NAN, .others = NAN};
+}
+
+void gw_gpu_clock_used(int ordinal)
+{
+	(void)ordinal;
 }
 
 void gw_device_profile_use(uint32_t id, const char *name)
@@ -218,12 +239,11 @@ static void what_is_learnt_is_what_the_record_says(void **state)
 	                        .grid = {2, 1, 1},
 	                        .block = {32, 1, 1},
 	                        .cluster = {1, 1, 1}};
-	const struct gw_record_clock clock = {.device = 0, .sm_khz = 1500000, .ns = 4900000000};
 	struct gw_event e = event(1);
 
 	(void)state;
 	fixture_activity(true);
-	gw_launches_clock(&clock);
+	sm_hz = 1.5e9;
 	e.flags = GW_EVENT_CORRELATED;
 	e.config = 77;
 	answered_known = 3;

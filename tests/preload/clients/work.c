@@ -207,6 +207,35 @@ static void beside_capture(void)
 	printf("a graph: %d\n", graph != NULL);
 }
 
+/* Kernels of @p ns each for @p ms, one at a time. */
+static void spin_for(uint64_t ns, unsigned ms)
+{
+	void *params[] = {&ns};
+
+	for (unsigned i = 0; i < ms; i++) {
+		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+		CK(cuCtxSynchronize());
+		usleep(1000);
+	}
+}
+
+/* One configuration whose kernels take a third longer after a while. */
+static void slows_down(void)
+{
+	client_start();
+	client_kernel = client_function("spin");
+	spin_for(300000, 500);
+	spin_for(400000, 400);
+}
+
+/* Long enough for the clock to be looked at, the same all the time. */
+static void steady(void)
+{
+	client_start();
+	client_kernel = client_function("spin");
+	spin_for(200000, 500);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
@@ -217,6 +246,8 @@ int main(int argc, char **argv)
 	        {"many", many},
 	        {"durations", durations},
 	        {"beside_capture", beside_capture},
+	        {"slows_down", slows_down},
+	        {"steady", steady},
 	        {NULL, NULL},
 	};
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "calib/nvml.h"
+#include "nvml/nvml.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* nvml.h's numbers; its ABI keeps them. */
-enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0, INSUFFICIENT_SIZE = 7 };
+enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
 
 static const struct {
 	uint64_t bit;
@@ -39,7 +41,7 @@ void gw_nvml_open(struct gw_nvml *n, const char *bus)
 	if (!library)
 		return;
 #define NVML(symbol, parameters) resolve(library, #symbol, &n->symbol);
-#include "calib/nvml.def"
+#include "nvml/nvml.def"
 #undef NVML
 	if (!n->nvmlInit_v2 || !n->nvmlDeviceGetHandleByPciBusId_v2 || n->nvmlInit_v2() != 0)
 		return;
@@ -80,6 +82,11 @@ double gw_nvml_sm_clock_max(const struct gw_nvml *n)
 	return number(n, n->nvmlDeviceGetMaxClockInfo, CLOCK_SM, 1e6);
 }
 
+double gw_nvml_memory_clock(const struct gw_nvml *n)
+{
+	return number(n, n->nvmlDeviceGetClockInfo, CLOCK_MEMORY, 1e6);
+}
+
 double gw_nvml_memory_clock_max(const struct gw_nvml *n)
 {
 	return number(n, n->nvmlDeviceGetMaxClockInfo, CLOCK_MEMORY, 1e6);
@@ -108,6 +115,52 @@ double gw_nvml_utilisation(const struct gw_nvml *n)
 	                       n->nvmlDeviceGetUtilizationRates(n->device, &rates) == 0
 	               ? rates.gpu / 100.0
 	               : NAN;
+}
+
+/* Whether this process is among those that NVML lists, and how many others are; -1: unknown. */
+static int listed(const struct gw_nvml *n, unsigned *others)
+{
+	struct nvml_process list[64];
+	unsigned count = sizeof(list) / sizeof(*list);
+	bool own = false;
+
+	if (!n->nvmlDeviceGetComputeRunningProcesses_v3 ||
+	    n->nvmlDeviceGetComputeRunningProcesses_v3(n->device, &count, list) != 0)
+		return -1;
+	for (unsigned i = 0; i < count; i++)
+		own |= list[i].pid == (unsigned)getpid();
+	*others = count - own;
+	return own;
+}
+
+double gw_nvml_others(const struct gw_nvml *n)
+{
+	struct nvml_process_use *use;
+	unsigned count = 0, others = 0;
+	double share = 0;
+	int answer;
+
+	if (!n->device || listed(n, &others) != 1)
+		return NAN;
+	if (!others)
+		return 0;
+	if (!n->nvmlDeviceGetProcessUtilization)
+		return NAN;
+	/* Asked for no room, it says how much it needs. */
+	answer = n->nvmlDeviceGetProcessUtilization(n->device, NULL, &count, 0);
+	if (answer == NOT_FOUND || (answer == 0 && !count))
+		return 0;
+	use = answer == INSUFFICIENT_SIZE && count ? calloc(count, sizeof(*use)) : NULL;
+	if (!use)
+		return NAN;
+	answer = n->nvmlDeviceGetProcessUtilization(n->device, use, &count, 0);
+	for (unsigned i = 0; answer == 0 && i < count; i++)
+		if (use[i].pid != (unsigned)getpid())
+			share += use[i].sm / 100.0;
+	free(use);
+	if (answer == NOT_FOUND)
+		return 0;
+	return answer == 0 ? fmin(share, 1) : NAN;
 }
 
 int gw_nvml_processes(const struct gw_nvml *n, unsigned *pid)

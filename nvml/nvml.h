@@ -3,8 +3,8 @@
  * libnvidia-ml, opened at run time: clocks, what holds them down, who else uses the GPU. All of
  * it is optional; what it can't tell is NaN, empty or unknown. Nothing is ever set.
  */
-#ifndef GW_CALIB_NVML_H
-#define GW_CALIB_NVML_H
+#ifndef GW_NVML_H
+#define GW_NVML_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,11 +19,17 @@ struct nvml_process {
 	unsigned gpu_instance, compute_instance;
 };
 
+struct nvml_process_use {
+	unsigned pid;
+	unsigned long long us; /* when, CLOCK_REALTIME */
+	unsigned sm, memory, encoder, decoder; /* per cent */
+};
+
 /** One GPU as NVML knows it. */
 struct gw_nvml {
 	void *device; /**< NULL: NVML knows nothing of it */
 #define NVML(symbol, parameters) int(*symbol) parameters;
-#include "calib/nvml.def"
+#include "nvml/nvml.def"
 #undef NVML
 };
 
@@ -36,10 +42,18 @@ void gw_nvml_driver(const struct gw_nvml *n, char *text, size_t size);
 
 double gw_nvml_sm_clock(const struct gw_nvml *n);        /**< now, Hz */
 double gw_nvml_sm_clock_max(const struct gw_nvml *n);    /**< Hz */
+double gw_nvml_memory_clock(const struct gw_nvml *n);    /**< now, Hz */
 double gw_nvml_memory_clock_max(const struct gw_nvml *n); /**< Hz */
 double gw_nvml_temperature(const struct gw_nvml *n);     /**< degrees Celsius */
 double gw_nvml_power(const struct gw_nvml *n);           /**< W */
 double gw_nvml_utilisation(const struct gw_nvml *n);     /**< share of the last second or so, 0 to 1 */
+
+/**
+ * Share of the GPU's time that other processes had in the last second or so, 0 to 1. NaN when NVML
+ * does not tell, or does not list this process itself by its id: in a container the ids are
+ * another's, and then nobody can be told from us.
+ */
+double gw_nvml_others(const struct gw_nvml *n);
 
 /** How many processes have a compute context on the GPU, -1 when unknown; the first is put
  * into @p pid, 0 when there is none. */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Episodes of slow launches (predictor/slow.h): found as launches are learnt from, and logged.
+ * Worker only. */
+#ifndef GW_EPISODES_H
+#define GW_EPISODES_H
+
+#include "predictor/clocks.h"
+#include "predictor/record.h"
+
+/** Start with nothing known. */
+void gw_episodes_start(void);
+
+/** A launch that was measured, while @p clock held. */
+void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock);
+
+/** The log ends: write what is still going on. */
+void gw_episodes_finish(void);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads of ours: the program's signals never land on them, and they are counted. */
+#ifndef GW_SPAWN_H
+#define GW_SPAWN_H
+
+#include <stdbool.h>
+
+/**
+ * Run @p run in a detached thread named @p name (a literal of at most 15 bytes), all signals
+ * blocked. False when there is no thread to be had.
+ */
+bool gw_spawn(const char *name, void (*run)(void));
+
+/** How many of ours run now. */
+unsigned gw_spawned(void);
+
+/** In a forked child none of them is there. */
+void gw_spawn_forget(void);
+
+#endif

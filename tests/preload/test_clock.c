@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The GPU's clocks as NVML tells them, and slow launches with their cause. */
+#include "tests/preload/harness.h"
+
+static struct outcome *under(const char *scenario, const char *one, const char *two,
+                             const char *three)
+{
+	struct run r = RUN("work", scenario);
+	struct outcome *o;
+
+	r.env[0] = one;
+	r.env[1] = one ? two : NULL;
+	r.env[2] = two ? three : NULL;
+	o = run_both(&r);
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	return o;
+}
+
+static bool clock_is_missing(const struct outcome *o)
+{
+	return only_log(o)->degraded >> GW_DEGRADED_CLOCK & 1;
+}
+
+static void clocks_are_sampled_while_kernels_run(void **state)
+{
+	struct outcome *o = under("steady", "STANDIN_NVML_SM=1410@0", "STANDIN_NVML_THROTTLE=0x4",
+	                          "STANDIN_NVML_PIDS=self");
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_in_range(log->clocks, 3, 20);
+	assert_int_equal(log->clock.sm_khz, 1410000);
+	assert_int_equal(log->clock.mem_khz, 1000000);
+	assert_int_equal(log->clock.reasons, 4);
+	assert_int_equal(log->clock.temperature, 40);
+	assert_int_equal(log->clock.power_mw, 100000);
+	assert_int_equal(log->clock.others, 0);
+	assert_int_equal(log->clock.device, 1);
+	assert_true(log->counter[GW_COUNTER_clock_ns] > 0);
+	outcome_free(o);
+}
+
+static void steady_launches_are_not_slow(void **state)
+{
+	struct outcome *o = under("steady", NULL, NULL, NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->slows, 0);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_slow_episodes], 0);
+	outcome_free(o);
+}
+
+static void a_slow_clock_is_the_cause_of_slow_launches(void **state)
+{
+	struct outcome *o = under("slows_down", "STANDIN_NVML_SM=2000@0,1500@750",
+	                          "STANDIN_NVML_THROTTLE=0x20", NULL);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->counter[GW_COUNTER_slow_episodes], 1);
+	assert_int_equal(log->slows, 2); /* when it began, and at the end */
+	assert_int_equal(log->slow.cause, GW_SLOW_CLOCK);
+	assert_int_equal(log->slow.reasons, 0x20);
+	assert_in_range(log->slow.slow, 350, 400);
+	assert_true(log->slow.ratio > 1.30f && log->slow.ratio < 1.36f);
+	assert_int_equal(log->slow.sm_khz_before, 2000000);
+	assert_in_range(log->slow.sm_khz_during, 1500000, 1700000);
+	assert_int_equal(log->slow.until_ns, 0);
+	assert_true(log->slow.since_ns > 0);
+	outcome_free(o);
+}
+
+static void without_a_cause_it_is_unknown(void **state)
+{
+	struct outcome *o = under("slows_down", NULL, NULL, NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->slow.cause, GW_SLOW_UNKNOWN);
+	outcome_free(o);
+}
+
+static void other_processes_are_named(void **state)
+{
+	struct outcome *o = under("slows_down", "STANDIN_NVML_PIDS=self,1",
+	                          "STANDIN_NVML_OTHERS=0@0,60@750", NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->clock.others, 60);
+	assert_int_equal(only_log(o)->slow.cause, GW_SLOW_OTHER_WORK);
+	outcome_free(o);
+}
+
+/* In a container NVML's process ids are the host's. */
+static void who_others_are_is_unknown_where_our_own_id_is(void **state)
+{
+	struct outcome *o =
+	        under("steady", "STANDIN_NVML_PIDS=77,78", "STANDIN_NVML_OTHERS=60", NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->clock.others, UINT32_MAX);
+	outcome_free(o);
+}
+
+static void without_nvml_the_log_says_so_and_the_terminal_does_not(void **state)
+{
+	struct outcome *o = under("steady", "STANDIN_NVML_FAIL=nvmlInit_v2", NULL, NULL);
+
+	(void)state;
+	assert_true(clock_is_missing(o));
+	assert_int_equal(warnings(o->err), 0);
+	assert_int_equal(only_log(o)->clocks, 0);
+	outcome_free(o);
+}
+
+static void a_clock_that_fails_is_unknown(void **state)
+{
+	static const char *const failing[] = {"STANDIN_NVML_FAIL=nvmlDeviceGetClockInfo",
+	                                      "STANDIN_NVML_FAIL=all"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct outcome *o = under("steady", failing[i], NULL, NULL);
+
+		assert_int_equal(only_log(o)->clock.sm_khz, 0);
+		assert_int_equal(clock_is_missing(o), i == 1);
+		outcome_free(o);
+	}
+}
+
+/* The program runs as long as without us, and asks stay within their share. */
+static void an_nvml_that_takes_its_time_delays_nobody(void **state)
+{
+	struct outcome *o = under("steady", "STANDIN_NVML_CALL_MS=100", NULL, NULL);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_true(log->clocks <= 2);
+	assert_int_equal(log->counter[GW_COUNTER_ring_dropped], 0);
+	outcome_free(o);
+}
+
+static void mode_count_asks_nothing(void **state)
+{
+	struct outcome *o = under("steady", "GPUWATCH_MODE=count", NULL, NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->clocks, 0);
+	assert_false(clock_is_missing(o));
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(clocks_are_sampled_while_kernels_run),
+	        cmocka_unit_test(steady_launches_are_not_slow),
+	        cmocka_unit_test(a_slow_clock_is_the_cause_of_slow_launches),
+	        cmocka_unit_test(without_a_cause_it_is_unknown),
+	        cmocka_unit_test(other_processes_are_named),
+	        cmocka_unit_test(who_others_are_is_unknown_where_our_own_id_is),
+	        cmocka_unit_test(without_nvml_the_log_says_so_and_the_terminal_does_not),
+	        cmocka_unit_test(a_clock_that_fails_is_unknown),
+	        cmocka_unit_test(an_nvml_that_takes_its_time_delays_nobody),
+	        cmocka_unit_test(mode_count_asks_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
