@@ -7,7 +7,6 @@
 #define GW_REPLAY_H
 
 #include "cli/tape.h"
-#include "predictor/clock_track.h"
 #include "predictor/models/model.h"
 #include "predictor/predictor.h"
 
@@ -60,11 +59,11 @@ void replay(const struct tape *tape, const struct replay_options *options, repla
 
 /**
  * The observation that @p launch is: predicted, low, high, tier and work as given by @p said, the
- * SM clock by the samples of the log so far (@p clocks).
+ * SM clock by the samples of the log so far (@p clocks, by GPU).
  */
 struct gw_observation replay_observation(const struct tape_launch *launch,
                                          const struct tape_launch *said,
-                                         const struct gw_clock_track *clocks);
+                                         const struct gw_clocks *clocks);
 
 /** @p prediction as a LAUNCH record would say it. */
 void replay_put(struct tape_launch *launch, const struct gw_prediction *prediction);

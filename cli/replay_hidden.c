@@ -34,7 +34,7 @@ struct fold {
 	uint32_t kernel, ordinal; /* of a single configuration, where that is what it hides */
 	struct gw_predictor *predictor;
 	uint8_t *taught; /* times learnt, by configuration */
-	struct gw_clock_track clocks;
+	struct gw_clocks *clocks; /* by GPU */
 	uint64_t known; /* observations at the last advance */
 };
 
@@ -108,7 +108,7 @@ static void teach(struct fold *f, const struct tape_launch *l)
 	f->taught[l->config]++;
 	gw_predict(f->predictor, l->config + 1, f->known, &p);
 	replay_put(&said, &p);
-	o = replay_observation(l, &said, &f->clocks);
+	o = replay_observation(l, &said, f->clocks);
 	gw_observe(f->predictor, l->config + 1, &o);
 	/* Where counted work is withheld, it comes after the first time, as it does in life. */
 	if (f->options->hide_work && f->taught[l->config] == 1 &&
@@ -136,8 +136,7 @@ static void go_through(struct fold *f)
 		else if (t->events[i].kind == TAPE_PUBLISHED)
 			advance(f);
 		else if (t->events[i].kind == TAPE_CLOCK)
-			gw_clock_track_add(&f->clocks, t->clocks[index].gpu,
-			                   t->clocks[index].sm_khz, t->clocks[index].ns);
+			gw_clocks_add(&f->clocks[t->clocks[index].gpu], &t->clocks[index].sample);
 	}
 	advance(f);
 }
@@ -179,7 +178,7 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 		return;
 	result->folds++;
 	f->known = 0;
-	f->clocks = (struct gw_clock_track){0};
+	f->clocks = gw_alloc(f->tape->gpu_count * sizeof(*f->clocks));
 	f->predictor = replay_predictor(f->tape, f->options->model);
 	f->taught = gw_alloc(f->tape->config_count);
 	for (size_t i = 0; i < f->tape->gpu_count; i++)
@@ -190,6 +189,7 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 	introduce(f, true);
 	ask(f, each, arg, result);
 	free(f->taught);
+	free(f->clocks);
 	gw_predictor_free(f->predictor);
 }
 

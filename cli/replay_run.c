@@ -34,7 +34,7 @@ struct run {
 	const struct tape *tape;
 	const struct replay_options *options;
 	struct gw_predictor *predictor;
-	struct gw_clock_track clocks;
+	struct gw_clocks *clocks; /* by GPU */
 	struct course *published; /* by configuration; by rising `known` */
 	bool *configured;         /* by configuration */
 	struct early *earlies;
@@ -258,8 +258,13 @@ void replay_put(struct tape_launch *launch, const struct gw_prediction *p)
 
 struct gw_observation replay_observation(const struct tape_launch *launch,
                                          const struct tape_launch *said,
-                                         const struct gw_clock_track *clocks)
+                                         const struct gw_clocks *clocks)
 {
+	static const struct gw_clocks none;
+	struct gw_clock_state clock;
+
+	gw_clocks_at(launch->stream_gpu == GW_INDEX_NONE ? &none : &clocks[launch->stream_gpu],
+	             launch->start, launch->start + launch->duration, &clock);
 	return (struct gw_observation){
 	        .seconds = (double)launch->duration * 1e-9,
 	        .exclusive = !(launch->flags & GW_LAUNCH_OVERLAPPED),
@@ -268,8 +273,7 @@ struct gw_observation replay_observation(const struct tape_launch *launch,
 	        .high = (double)said->high * 1e-9,
 	        .tier = (enum gw_tier)said->tier,
 	        .work = (enum gw_source)said->work,
-	        .sm_hz =
-	                clocks->count ? gw_clock_track_hz(clocks, launch->gpu, launch->start) : NAN,
+	        .sm_hz = clock.sm_hz,
 	};
 }
 
@@ -316,7 +320,7 @@ static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 	each(arg, index, &p);
 	if (!(l->flags & GW_LAUNCH_LEARNT))
 		return;
-	o = replay_observation(l, run->options->own ? &now : l, &run->clocks);
+	o = replay_observation(l, run->options->own ? &now : l, run->clocks);
 	gw_observe(run->predictor, id_of(l->config), &o);
 }
 
@@ -355,8 +359,8 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 			on_published(run, t->published[index]);
 			break;
 		case TAPE_CLOCK:
-			gw_clock_track_add(&run->clocks, t->clocks[index].gpu,
-			                   t->clocks[index].sm_khz, t->clocks[index].ns);
+			gw_clocks_add(&run->clocks[t->clocks[index].gpu],
+			              &t->clocks[index].sample);
 			break;
 		case TAPE_KINDS:
 			break;
@@ -377,6 +381,7 @@ void replay(const struct tape *tape, const struct replay_options *options, repla
 	run.predictor = replay_predictor(tape, options->model);
 	run.published = gw_alloc(tape->config_count * sizeof(*run.published));
 	run.configured = gw_alloc(tape->config_count * sizeof(*run.configured));
+	run.clocks = gw_alloc(tape->gpu_count * sizeof(*run.clocks));
 	run.kernel_first = gw_alloc(tape->kernel_count * sizeof(*run.kernel_first));
 	find_earlies(&run);
 	as_recorded(&run, each, arg);
@@ -388,6 +393,7 @@ void replay(const struct tape *tape, const struct replay_options *options, repla
 	gw_index_free(&run.known_index);
 	free(run.earlies);
 	free(run.kernel_first);
+	free(run.clocks);
 	free(run.configured);
 	free(run.published);
 	gw_predictor_free(run.predictor);

@@ -135,13 +135,19 @@ bool tape_measured(const struct tape_launch *launch)
 	       launch->duration > 0;
 }
 
-static uint32_t gpu_of(const struct reading *r, uint32_t stream)
+static uint32_t stream_gpu(const struct reading *r, uint32_t stream)
 {
 	uint32_t s = stream ? gw_index_find(&r->streams, stream, NULL, NULL) : GW_INDEX_NONE;
 
-	if (s != GW_INDEX_NONE && r->stream_gpu[s] != GW_INDEX_NONE)
-		return r->stream_gpu[s];
-	return r->tape->gpu_count == 1 ? 0 : GW_INDEX_NONE;
+	return s == GW_INDEX_NONE ? GW_INDEX_NONE : r->stream_gpu[s];
+}
+
+/* Where the stream does not tell, the only one there is. */
+static uint32_t gpu_of(const struct reading *r, uint32_t stream)
+{
+	uint32_t gpu = stream_gpu(r, stream);
+
+	return gpu == GW_INDEX_NONE && r->tape->gpu_count == 1 ? 0 : gpu;
 }
 
 static void on_launch(struct reading *r, const struct gw_log_record *record)
@@ -169,7 +175,8 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 	        .high = l->high,
 	        .tier = l->tier <= GW_TIER_STEADY ? l->tier : (uint8_t)GW_TIER_NONE,
 	        .work = l->work <= GW_SOURCE_COUNTED ? l->work : (uint8_t)GW_SOURCE_NONE,
-	        .start = l->start_ns,
+	        .stream_gpu = stream_gpu(r, l->stream),
+	        .start = l->start_ns ? l->start_ns : l->call_ns,
 	        .duration = l->duration_ns,
 	};
 	t->learnt += (l->flags & GW_LAUNCH_LEARNT) != 0;
@@ -200,7 +207,14 @@ static void on_clock(struct reading *r, const struct gw_log_record *record)
 		return;
 	t->clocks = gw_grow(t->clocks, &t->clock_room, t->clock_count + 1, sizeof(*t->clocks));
 	add_event(t, TAPE_CLOCK, t->clock_count);
-	t->clocks[t->clock_count++] = (struct tape_clock){c->ns, gpu, c->sm_khz};
+	t->clocks[t->clock_count++] = (struct tape_clock){
+	        gpu,
+	        {.ns = c->ns,
+	         .sm_khz = c->sm_khz,
+	         .mem_khz = c->mem_khz,
+	         .reasons = c->reasons,
+	         .others = c->others},
+	};
 }
 
 static bool take(void *arg, const struct gw_log_record *record)

@@ -9,6 +9,7 @@
 #include "cli/index.h"
 #include "cli/log_profile.h"
 #include "cli/log_reader.h"
+#include "predictor/clocks.h"
 
 /** A kernel of the log. */
 struct tape_kernel {
@@ -41,17 +42,17 @@ struct tape_launch {
 	uint32_t flags;             /**< GW_LAUNCH_* */
 	uint32_t known;             /**< as in the record */
 	uint32_t gpu;               /**< position in tape.gpus; GW_INDEX_NONE when not known */
+	uint32_t stream_gpu;        /**< the same by its stream alone, as the library knew it */
 	float predicted, low, high; /**< NaN when unknown */
 	uint8_t tier, work;         /**< enum gw_tier, enum gw_source */
-	uint64_t start;             /**< when it started on the GPU; 0 when not known */
+	uint64_t start;             /**< when it started on the GPU, else when it was called */
 	uint64_t duration;          /**< 0: not measured */
 };
 
 /** A CLOCK record. */
 struct tape_clock {
-	uint64_t ns;
-	uint32_t gpu;    /**< position in tape.gpus */
-	uint32_t sm_khz; /**< SM clock, 0 when not known */
+	uint32_t gpu; /**< position in tape.gpus */
+	struct gw_clock_sample sample;
 };
 
 /** What stands in the log, in the order the learner went by. */
