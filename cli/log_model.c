@@ -38,7 +38,7 @@ struct reading {
 	struct gw_order order;
 	uint64_t results[GW_ORDER_LATER + 1];
 	uint32_t violations; /* of the model, before this file */
-	size_t names;        /* the same */
+	size_t names, slows; /* the same */
 };
 
 void gw_log_model_init(struct gw_log_model *model)
@@ -156,7 +156,8 @@ static void on_device(struct reading *r, const struct gw_log_record *record)
 			break;
 	if (i == m->gpu_count) {
 		m->gpus = gw_grow(m->gpus, &m->gpu_room, ++m->gpu_count, sizeof(*m->gpus));
-		m->gpus[i] = (struct gw_gpu){gw_copy(name), gw_copy(uuid), *d, 0};
+		m->gpus[i] =
+		        (struct gw_gpu){.name = gw_copy(name), .uuid = gw_copy(uuid), .record = *d};
 	}
 	gw_index_add(&r->devices, d->id, (uint32_t)r->devices_used);
 	r->device_gpu = gw_grow(r->device_gpu, &r->device_room, r->devices_used + 1,
@@ -211,6 +212,28 @@ static void on_profile(struct reading *r, const struct gw_log_record *record)
 
 	if (device != GW_INDEX_NONE)
 		log_judge_profile(r->judge, r->device_gpu[device], record);
+}
+
+static void on_clock(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_clock *c = (const void *)record->head;
+	uint32_t device = gw_index_find(&r->devices, c->device, NULL, NULL);
+
+	if (device != GW_INDEX_NONE)
+		log_clock_add(&r->model->gpus[r->device_gpu[device]].clocks, c);
+}
+
+static void on_slow(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_slow *s = (const void *)record->head;
+	uint32_t at = gw_index_find(&r->configs, s->config, NULL, NULL);
+
+	if (at != GW_INDEX_NONE)
+		log_slow_add(&r->model->slows, (uint32_t)(r->file - r->model->files),
+		             &(struct log_slow){.name = r->config[at].name,
+		                                .row = r->config[at].row,
+		                                .config = r->config[at].config,
+		                                .record = *s});
 }
 
 static void on_stream(struct reading *r, const struct gw_log_record *record)
@@ -420,6 +443,12 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_PROFILE:
 		on_profile(r, record);
 		break;
+	case GW_RECORD_CLOCK:
+		on_clock(r, record);
+		break;
+	case GW_RECORD_SLOW:
+		on_slow(r, record);
+		break;
 	default: /* modules, threads, nodes: not in a report */
 		break;
 	}
@@ -471,10 +500,25 @@ static void demangle_new(struct gw_log_model *m, size_t first)
 	free(plain);
 }
 
+/* Each episode once, by the last that was said of it. */
+static void add_slow(struct reading *r)
+{
+	struct gw_log_model *m = r->model;
+
+	for (size_t i = r->slows; i < m->slows.count; i++) {
+		const struct log_slow *s = &m->slows.list[i];
+
+		m->all.slow += s->record.slow;
+		if (s->row != GW_INDEX_NONE)
+			m->rows[s->row].slow += s->record.slow;
+	}
+}
+
 static void end_reading(struct reading *r)
 {
 	r->file->untimed = r->order.untimed;
 	log_judge_end(r->judge, r->model);
+	add_slow(r);
 	add_order(r);
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
 		r->model->counters[i] += r->file->counters[i];
@@ -495,7 +539,8 @@ static bool read_log(struct gw_log_model *m, const char *path, const void *data,
 	struct taking t = {.reading = {.model = m,
 	                               .judge = log_judge_new(),
 	                               .violations = m->violation_count,
-	                               .names = m->name_count}};
+	                               .names = m->name_count,
+	                               .slows = m->slows.count}};
 	struct gw_file *f;
 
 	new_file(m, path);
@@ -529,6 +574,7 @@ void gw_log_model_free(struct gw_log_model *m)
 	for (size_t i = 0; i < m->gpu_count; i++) {
 		free(m->gpus[i].name);
 		free(m->gpus[i].uuid);
+		log_clocks_free(&m->gpus[i].clocks);
 	}
 	for (size_t i = 0; i < m->reason_count; i++)
 		free(m->reasons[i].text);
@@ -537,6 +583,7 @@ void gw_log_model_free(struct gw_log_model *m)
 		for (unsigned k = 0; k < GW_TEXTS; k++)
 			free(m->files[i].text[k]);
 	}
+	log_slows_free(&m->slows);
 	gw_index_free(&m->row_index);
 	gw_index_free(&m->name_index);
 	free(m->rows);

@@ -7,6 +7,7 @@
 #define GW_LOG_MODEL_H
 
 #include "cli/index.h"
+#include "cli/log_clock.h"
 #include "cli/log_order.h"
 #include "cli/log_reader.h"
 #include "cli/quantile.h"
@@ -25,6 +26,7 @@ struct gw_row {
 	uint64_t measured;       /**< of them with a valid time */
 	uint64_t from_graph, by_events, overlapped, multimodal, cooperative, no_call, invalid;
 	uint64_t aggregated;    /**< launches known only as aggregates */
+	uint64_t slow;          /**< launches that were slow in episodes of slow ones */
 	double total, mean, m2; /**< of the measured ones; mean and m2 without aggregates */
 	uint64_t single;        /**< measured one by one: behind mean, m2 and the quantiles */
 	double min, max;        /**< NaN when none was measured */
@@ -50,6 +52,7 @@ struct gw_gpu {
 	char *name, *uuid;
 	struct gw_record_device record; /**< as in the first log that has it */
 	uint64_t launches;
+	struct log_clocks clocks;
 };
 
 /** A reason why something is missing, and in how many logs. */
@@ -105,6 +108,7 @@ struct gw_log_model {
 	size_t row_count, name_count, gpu_count, reason_count, file_count;
 	size_t row_room, name_room, gpu_room, reason_room, file_room;
 	struct gw_index row_index, name_index;
+	struct log_slows slows;
 	struct gw_row all;                  /**< the same statistics over everything */
 	uint64_t counters[GW_COUNTERS];     /**< sums over the files */
 	uint64_t order[GW_ORDER_LATER + 1]; /**< launches by result */

@@ -33,9 +33,9 @@ struct fold {
 	uint32_t number;          /* of the fold */
 	uint32_t kernel, ordinal; /* of a single configuration, where that is what it hides */
 	struct gw_predictor *predictor;
-	uint8_t *taught; /* times learnt, by configuration */
+	uint8_t *taught;          /* times learnt, by configuration */
 	struct gw_clocks *clocks; /* by GPU */
-	uint64_t known; /* observations at the last advance */
+	uint64_t known;           /* observations at the last advance */
 };
 
 static uint32_t family(const struct fold *f, uint32_t kernel)

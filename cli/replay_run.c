@@ -359,8 +359,7 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 			on_published(run, t->published[index]);
 			break;
 		case TAPE_CLOCK:
-			gw_clocks_add(&run->clocks[t->clocks[index].gpu],
-			              &t->clocks[index].sample);
+			gw_clocks_add(&run->clocks[t->clocks[index].gpu], &t->clocks[index].sample);
 			break;
 		case TAPE_KINDS:
 			break;

@@ -70,6 +70,7 @@ void gw_report_values(const struct gw_report *report, struct gw_report_line *lin
 	v[GW_COLUMN_coverage] = gw_row_coverage(r);
 	v[GW_COLUMN_known] = gw_row_known(r);
 	bound_values(r->bound, v);
+	v[GW_COLUMN_slow] = (double)r->slow;
 	v[GW_COLUMN_counted] = (double)r->works[GW_SOURCE_COUNTED];
 	v[GW_COLUMN_scaled] = (double)r->works[GW_SOURCE_SCALED];
 	v[GW_COLUMN_static] = (double)r->works[GW_SOURCE_STATIC];

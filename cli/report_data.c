@@ -4,6 +4,7 @@
 #include "cli/log_rows.h"
 #include "cli/report.h"
 #include "cli/report_bound.h"
+#include "cli/report_clock.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ static json_t *file_json(const struct gw_file *f)
 	return o;
 }
 
-static json_t *gpu_json(const struct gw_gpu *g)
+static json_t *gpu_json(struct gw_gpu *g)
 {
 	json_t *o = json_object();
 
@@ -67,6 +68,7 @@ static json_t *gpu_json(const struct gw_gpu *g)
 	NUMBER(driver_version);
 	NUMBER(memory);
 #undef NUMBER
+	json_object_set_new(o, "clocks", gw_report_clocks_json(&g->clocks));
 	return o;
 }
 
@@ -190,6 +192,7 @@ void gw_report_json(struct gw_report *report)
 	json_object_set_new(o, "order", order_json(m));
 	json_object_set_new(o, "verdict", gw_report_bound_json(&m->all));
 	json_object_set_new(o, "fix_first", gw_report_fixes_json(report));
+	json_object_set_new(o, "slow", gw_report_slow_json(m));
 	json_object_set_new(o, "hidden_rows", gw_json_count(report->hidden));
 	json_object_set_new(o, "kernels", list = json_array());
 	for (size_t i = 0; i < report->count; i++)

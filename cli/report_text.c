@@ -5,6 +5,7 @@
 #include "cli/number.h"
 #include "cli/report.h"
 #include "cli/report_bound.h"
+#include "cli/report_clock.h"
 #include "cli/report_line.h"
 #include "cli/say.h"
 #include "cli/table.h"
@@ -396,6 +397,7 @@ void gw_report_text(struct gw_report *report)
 	cost(m, width);
 	predictions(m, width);
 	gw_report_bound_lines(report, width);
+	gw_report_clock_lines(report, width);
 	order(m, width);
 	missing(m, width);
 	putchar('\n');

@@ -69,6 +69,42 @@ void sample_plain(struct lb *b, uint32_t pid, uint32_t flags)
 	lb_end(b);
 }
 
+void sample_clocked(struct lb *b)
+{
+	struct gw_record_slow slow = {.config = 1,
+	                              .cause = GW_SLOW_CLOCK,
+	                              .launches = 3,
+	                              .slow = 2,
+	                              .predicted = 12000,
+	                              .high = 13000,
+	                              .ratio = 1.5f,
+	                              .sm_khz_before = 1980000,
+	                              .sm_khz_during = 1335000,
+	                              .reasons = 4,
+	                              .since_ns = 1700000000ull * 1000000000};
+
+	begin(b, 4242, 0, "./vector_add 1000000");
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		struct gw_record_clock clock = {.device = 1,
+		                                .sm_khz = i < 30 ? 1980000 : 1335000,
+		                                .mem_khz = 3201000,
+		                                .temperature = 40 + i / 2,
+		                                .power_mw = 300000 + i,
+		                                .others = i == 7 ? 25 : 0,
+		                                .reasons = i < 30 ? 0 : 4,
+		                                .ns = slow.since_ns + i * 1000000ull};
+
+		lb_add_launch(b, launch(i));
+		lb_record(b, GW_RECORD_CLOCK, &clock, sizeof(clock), NULL, 0);
+	}
+	lb_record(b, GW_RECORD_SLOW, &slow, sizeof(slow), NULL, 0);
+	slow.launches = 12, slow.slow = 10, slow.until_ns = slow.since_ns + 20000000;
+	lb_record(b, GW_RECORD_SLOW, &slow, sizeof(slow), NULL, 0);
+	slow.config = 3, slow.cause = 99, slow.slow = 4, slow.predicted = 250000, slow.reasons = 0;
+	lb_record(b, GW_RECORD_SLOW, &slow, sizeof(slow), NULL, 0);
+	lb_end(b);
+}
+
 void sample_violations(struct lb *b)
 {
 	begin(b, 4242, 0, "./liar");
@@ -208,6 +244,8 @@ bool sample_named(struct lb *b, const char *name)
 		sample_plain(b, 4242, GW_HEADER_STAND_IN);
 	else if (!strcmp(name, "violations"))
 		sample_violations(b);
+	else if (!strcmp(name, "clocked"))
+		sample_clocked(b);
 	else if (!strcmp(name, "aggregates"))
 		sample_aggregates(b);
 	else if (!strcmp(name, "worked"))
