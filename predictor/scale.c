@@ -307,26 +307,33 @@ static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e,
 	return s.amounts ? s.doubt / s.amounts : 0;
 }
 
-/* Share of the estimate that goes with the SM clock: not device memory, not the launch itself. */
+/*
+ * Share of the estimate that goes with the SM clock: not device memory, not the launch itself, and
+ * of the time that warps wait not what device memory takes to serve them.
+ */
 static float clock_share(const struct gw_estimate *e)
 {
-	double all = 0, memory = 0, floor_time = 0;
+	double with = 0, memory = 0, latency = 0, floor_time = 0;
 
 	for (unsigned i = 0; i < e->term_count; i++) {
 		const struct gw_term *t = &e->terms[i];
-		double cube = t->value * t->value * t->value;
 
-		if (!strcmp(t->name, "launch_floor"))
-			floor_time = gw_either(t->value, 0);
-		if (!t->resource || isnan(t->value))
+		if (isnan(t->value))
 			continue;
-		all += cube;
-		if (!strncmp(t->name, "dram", 4))
-			memory = fmax(memory, cube);
+		if (!strcmp(t->name, "launch_floor"))
+			floor_time = t->value;
+		else if (t->resource && !strncmp(t->name, "dram", 4))
+			memory = fmax(memory, t->value);
+		else if (t->resource && !strcmp(t->name, "latency"))
+			latency = t->value;
+		else if (t->resource)
+			with += t->value * t->value * t->value;
 	}
-	if (!(all > 0) || !(e->seconds > 0))
+	with += latency * latency * fmax(0, latency - memory);
+	if (!(with > 0) || !(e->seconds > 0))
 		return 0;
-	return (float)((1 - fmin(memory / all, 1)) * fmax(0, 1 - floor_time / e->seconds));
+	return (float)(with / (with + memory * memory * fmax(memory, latency)) *
+	               fmax(0, 1 - floor_time / e->seconds));
 }
 
 static struct gw_base estimate(const struct gw_predictor *p, const struct gw_entry *e,

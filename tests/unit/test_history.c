@@ -99,6 +99,59 @@ static void a_few_outliers_or_a_small_gap_make_no_group(void **state)
 	assert_false(OF(1, 2, 1, 2).multimodal); /* too few to tell */
 }
 
+/* Thirty times, the last ten of them 5% longer: too little for groups, enough for a new level. */
+static void a_new_level_is_seen_from_the_newest_times(void **state)
+{
+	double t[30];
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		t[i] = (i < 20 ? 1 : 1.05) + 0.002 * (i % 3);
+	assert_true(fabs(of(t, 30).median - 1.052) < 0.003);
+	assert_true(fabs(of(t, 20).median - 1.002) < 0.003);
+	assert_true(of(t, 30).sigma < 0.01);
+}
+
+static void a_drift_is_followed(void **state)
+{
+	double t[32];
+	struct gw_history_summary s;
+
+	(void)state;
+	for (int i = 0; i < 32; i++)
+		t[i] = 1 + 0.01 * i + 0.003 * (i % 3);
+	s = of(t, 32);
+	assert_true(s.median > 1.24 && s.median < 1.32); /* of all 32 it is 1.16 */
+	assert_true(s.sigma < 0.05);
+}
+
+/* One after the other they are two levels, in turn they are two modes. */
+static void a_step_is_no_group(void **state)
+{
+	struct gw_history_summary s = OF(1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2);
+
+	(void)state;
+	assert_false(s.multimodal);
+	near(s.median, 2);
+	near(s.low, 1);
+	s = OF(1, 1, 1, 1, 1, 1, 1, 2, 2, 2); /* not yet sure of it */
+	assert_true(s.multimodal);
+	s = OF(1, 1, 2, 2, 1, 1, 1, 2, 2, 2, 2, 2, 2);
+	assert_true(s.multimodal);
+}
+
+/* Long ones now and then neither move the middle nor pass for a new level. */
+static void noise_makes_no_new_level(void **state)
+{
+	double t[32];
+
+	(void)state;
+	for (int i = 0; i < 32; i++)
+		t[i] = 1 + 0.01 * (i * 7 % 11) / 11 + (i % 9 == 0 ? 0.5 : 0);
+	assert_true(fabs(of(t, 32).median - 1.005) < 0.002);
+	assert_false(of(t, 32).multimodal);
+}
+
 static void only_the_last_window_counts(void **state)
 {
 	struct gw_history h = {0};
@@ -141,6 +194,10 @@ int main(void)
 	        cmocka_unit_test(the_spread_is_that_of_a_normal_and_shrugs_off_outliers),
 	        cmocka_unit_test(two_groups_are_told_and_the_latest_time_chooses),
 	        cmocka_unit_test(a_few_outliers_or_a_small_gap_make_no_group),
+	        cmocka_unit_test(a_new_level_is_seen_from_the_newest_times),
+	        cmocka_unit_test(a_drift_is_followed),
+	        cmocka_unit_test(a_step_is_no_group),
+	        cmocka_unit_test(noise_makes_no_new_level),
 	        cmocka_unit_test(only_the_last_window_counts),
 	        cmocka_unit_test(the_count_may_wrap),
 	};

@@ -249,6 +249,107 @@ static void an_interval_of_two_modes_holds_both(void **state)
 	assert_true(coverage(two_modes, 5000, 8) > 0.9);
 }
 
+/* ---- many configurations, measured a while after they were predicted ----------------------- */
+
+enum { MANY = 100, TURNS = 200, LATE = 3 };
+
+/* Logarithm of the factor that all times have at turn @p i. */
+static double stable(int i)
+{
+	(void)i;
+	return 0;
+}
+
+static double settling(int i)
+{
+	return 0.25 * exp(-i / 40.0);
+}
+
+static double stepping(int i)
+{
+	return i > 60 ? 0.3 : 0;
+}
+
+static double creeping(int i)
+{
+	return 0.002 * i;
+}
+
+struct held {
+	double share, half_width, error;
+};
+
+/* Configurations whose noise lies between 0.1% and 10%, all under one course. */
+static struct held late_verdicts(double (*course)(int))
+{
+	static struct gw_prediction made[MANY][TURNS];
+	static double seconds[MANY][TURNS];
+	struct gw_predictor *p = gw_predictor_new(MANY);
+	struct held h = {0, 0, 0};
+	double n = 0, noise[MANY];
+
+	seed = 77;
+	for (int c = 0; c < MANY; c++)
+		noise[c] = fmin(0.004 * exp(1.2 * normal()), 0.1);
+	for (int i = 0; i < TURNS + LATE; i++) {
+		for (uint32_t c = 0; c < MANY && i < TURNS; c++) {
+			double t = 3e-6 * (1 + c) * exp(course(i) + noise[c] * normal());
+
+			gw_predict(p, c + 1, UINT64_MAX, &made[c][i]);
+			seconds[c][i] = round(t / 32e-9) * 32e-9;
+		}
+		for (uint32_t c = 0; c < MANY && i >= LATE; c++) {
+			const struct gw_prediction *m = &made[c][i - LATE];
+			double t = seconds[c][i - LATE];
+
+			gw_observe(p, c + 1,
+			           &(struct gw_observation){.seconds = t,
+			                                    .exclusive = true,
+			                                    .predicted = m->seconds,
+			                                    .low = m->low,
+			                                    .high = m->high,
+			                                    .tier = m->tier,
+			                                    .sm_hz = NAN});
+			if (isnan(m->seconds) || i < 20)
+				continue;
+			n++;
+			h.share += t >= m->low && t <= m->high;
+			h.half_width += log(m->high / m->low) / 2;
+			h.error += fabs(log(t / m->seconds));
+		}
+		gw_predictor_advance(p, NULL, NULL);
+	}
+	gw_predictor_free(p);
+	return (struct held){h.share / n, h.half_width / n, h.error / n};
+}
+
+/*
+ * Intervals hold, and do so without being useless: the widest that is allowed is what the course
+ * and the noise take, doubled.
+ */
+static void intervals_hold_while_times_change_and_verdicts_come_late(void **state)
+{
+	static const struct {
+		double (*course)(int);
+		double width, error;
+	} courses[] = {{stable, 0.022, 0.007},
+	               {settling, 0.044, 0.018},
+	               {stepping, 0.044, 0.018},
+	               {creeping, 0.050, 0.022}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(courses) / sizeof(*courses); i++) {
+		struct held h = late_verdicts(courses[i].course);
+
+		if (h.share < 0.87 || h.half_width > courses[i].width)
+			print_error("course %zu: %.3f held, half-width %.4f, error %.4f\n", i,
+			            h.share, h.half_width, h.error);
+		assert_true(h.share >= 0.87 && h.share <= 0.95);
+		assert_true(h.half_width <= courses[i].width);
+		assert_true(h.error <= courses[i].error);
+	}
+}
+
 /* Thousands of configurations launched twice: the second launch has one time to go by. */
 static void intervals_hold_for_configurations_launched_once_before(void **state)
 {
@@ -376,6 +477,7 @@ int main(void)
 	        cmocka_unit_test(no_prediction_uses_what_was_measured_later),
 	        cmocka_unit_test(intervals_hold_nine_times_in_ten),
 	        cmocka_unit_test(an_interval_of_two_modes_holds_both),
+	        cmocka_unit_test(intervals_hold_while_times_change_and_verdicts_come_late),
 	        cmocka_unit_test(intervals_hold_for_configurations_launched_once_before),
 	        cmocka_unit_test(a_stream_that_always_misses_does_not_ruin_the_others),
 	        cmocka_unit_test(disturbed_times_teach_only_until_undisturbed_ones_are_there),

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The device profile in the process: whose is taken, what the log keeps of it, what is said. */
+#include "preload/profile.h"
+
+#include "predictor/predictor.h"
+#include "predictor/profile.h"
+#include "preload/degrade.h"
+#include "preload/launches.h"
+#include "preload/log.h"
+#include "preload/options.h"
+#include "preload/study.h"
+#include "preload/tables.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static char text[GW_PROFILE_BYTES];
+static size_t length, announced;
+static uint32_t pieces, of_device;
+static bool stand_in;
+static const struct gw_device *studied, *predicted;
+
+/* What the profile is handed to. */
+void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                  size_t tail_size)
+{
+	struct gw_record_profile r;
+
+	assert_int_equal(kind, GW_RECORD_PROFILE);
+	assert_int_equal(size, sizeof(r));
+	assert_true(size + tail_size <= GW_RECORD_MAX);
+	memcpy(&r, head, sizeof(r));
+	assert_int_equal(r.offset, length);
+	assert_int_equal(((const char *)tail)[tail_size - 1], 0);
+	assert_int_equal(strlen(tail), tail_size - 1);
+	memcpy(text + length, tail, tail_size);
+	length += tail_size - 1;
+	announced = r.size;
+	of_device = r.device;
+	pieces++;
+}
+
+struct gw_predictor *gw_launches_predictor(void)
+{
+	return NULL;
+}
+
+void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile)
+{
+	(void)p;
+	predicted = profile;
+}
+
+void gw_study_device(const struct gw_device *device)
+{
+	studied = device;
+}
+
+bool gw_device_stand_in(void)
+{
+	return stand_in;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_degraded_reset();
+	gw_device_profile_start();
+	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s/nvidia-h200.json",
+	         GW_PROFILES);
+	unsetenv("GPUWATCH_PROFILE");
+	length = announced = 0;
+	pieces = of_device = 0;
+	stand_in = false;
+	studied = predicted = NULL;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	free((void *)(uintptr_t)gw_device_profile());
+	return 0;
+}
+
+static void the_profile_of_the_gpus_name_is_taken_and_kept_in_the_log(void **state)
+{
+	static struct gw_profile read;
+	struct gw_profile_error error;
+	struct gw_reason reason;
+
+	(void)state;
+	gw_device_profile_use(3, "NVIDIA H200");
+	assert_non_null(gw_device_profile());
+	assert_ptr_equal(predicted, gw_device_profile());
+	assert_ptr_equal(studied, gw_device_profile());
+	assert_int_equal(of_device, 3);
+	assert_true(pieces > 1);
+	assert_int_equal(length, announced);
+	assert_int_equal(gw_profile_parse(text, length, "log", &read, &error), 0);
+	for (unsigned i = 0; i < GW_PARAMS; i++)
+		assert_memory_equal(&read.device.param[i].value,
+		                    &gw_device_profile()->param[i].value, sizeof(double));
+	assert_false(gw_degraded_get(0, &reason));
+	gw_device_profile_use(4, "NVIDIA H200"); /* once */
+	assert_int_equal(of_device, 3);
+}
+
+static void another_gpus_profile_is_not_used_and_that_is_said(void **state)
+{
+	struct gw_reason reason;
+
+	(void)state;
+	gw_device_profile_use(1, "A GPU nobody has");
+	assert_null(gw_device_profile());
+	assert_null(predicted);
+	assert_int_equal(pieces, 0);
+	assert_true(gw_degraded_get(0, &reason));
+	assert_int_equal(reason.code, GW_DEGRADED_PROFILE);
+	assert_non_null(strstr(reason.text, "gpuwatch calibrate"));
+}
+
+static void a_stand_in_lacks_nothing_unless_a_profile_is_named(void **state)
+{
+	struct gw_reason reason;
+
+	(void)state;
+	stand_in = true;
+	gw_options.profile[0] = 0;
+	gw_device_profile_use(1, "gpuwatch stand-in (a test's)");
+	assert_null(gw_device_profile());
+	assert_false(gw_degraded_get(0, &reason));
+	start(NULL);
+	stand_in = true;
+	gw_device_profile_use(1, "gpuwatch stand-in (a test's)");
+	assert_null(gw_device_profile());
+	assert_true(gw_degraded_get(0, &reason));
+}
+
+static void a_gpu_without_a_name_is_not_looked_for(void **state)
+{
+	struct gw_reason reason;
+
+	(void)state;
+	gw_device_profile_use(1, "");
+	assert_false(gw_degraded_get(0, &reason));
+	gw_device_profile_use(1, "NVIDIA H200");
+	assert_non_null(gw_device_profile());
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	const struct CMUnitTest tests[] = {
+	        T(the_profile_of_the_gpus_name_is_taken_and_kept_in_the_log),
+	        T(another_gpus_profile_is_not_used_and_that_is_said),
+	        T(a_stand_in_lacks_nothing_unless_a_profile_is_named),
+	        T(a_gpu_without_a_name_is_not_looked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

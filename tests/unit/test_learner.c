@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels whose times follow known laws: what each tier makes of what it knows. */
+#include "predictor/predictor.h"
+#include "predictor/verdict.h"
+#include "tests/unit/model_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { CONFIGS = 4000 };
+
+static struct fixture f; /* the launch under test, with its true work */
+static struct gw_predictor *p;
+static uint32_t configs; /* handed out */
+static uint64_t seed;
+
+static double normal(void)
+{
+	double a = fixture_random(&seed), b = fixture_random(&seed);
+
+	return sqrt(-2 * log(1 - a)) * cos(2 * M_PI * b);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	seed = 12345;
+	configs = 0;
+	fixture_init(&f);
+	p = gw_predictor_new(CONFIGS);
+	gw_predictor_device(p, &f.device);
+	return p ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	gw_predictor_free(p);
+	return 0;
+}
+
+/* What the model makes of the true work. */
+static enum gw_bound bound;
+
+static double model(void)
+{
+	struct gw_estimate e;
+
+	gw_model_find("bounds")->estimate(&f.device, &f.launch, &f.work, NULL, &e);
+	assert_true(e.seconds > 0);
+	bound = e.bound;
+	return e.seconds;
+}
+
+/* A configuration of @p kernel of so many blocks and threads; f holds its launch and true work. */
+static uint32_t configure(uint32_t kernel, uint32_t blocks, uint32_t threads)
+{
+	fixture_grid(&f, blocks, threads);
+	gw_predictor_configure(p, ++configs, kernel, &f.launch);
+	return configs;
+}
+
+/* Tell the true work of f, times @p factor, as of @p source. */
+static void tell(uint32_t config, enum gw_source source, double factor)
+{
+	struct gw_work work = f.work;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		work.q[i].source = source;
+		if (i < GW_WORK_l1_hit_rate)
+			work.q[i].value *= factor;
+	}
+	gw_predictor_work(p, config, &work);
+}
+
+static struct gw_prediction predict(uint32_t config)
+{
+	struct gw_prediction made;
+
+	gw_predict(p, config, gw_predictor_observations(p), &made);
+	return made;
+}
+
+/* Measure once; returns what had been predicted. */
+static struct gw_prediction measure(uint32_t config, double seconds)
+{
+	struct gw_prediction made = predict(config);
+	const struct gw_observation o = {.seconds = seconds,
+	                                 .exclusive = true,
+	                                 .predicted = made.seconds,
+	                                 .low = made.low,
+	                                 .high = made.high,
+	                                 .tier = made.tier,
+	                                 .work = made.work,
+	                                 .sm_hz = NAN};
+
+	assert_true(gw_observe(p, config, &o) > 0);
+	gw_predictor_advance(p, NULL, NULL);
+	return made;
+}
+
+static double off(struct gw_prediction made, double seconds)
+{
+	return fabs(made.seconds - seconds) / seconds;
+}
+
+static bool holds(struct gw_prediction made, double seconds)
+{
+	return seconds >= made.low && seconds <= made.high;
+}
+
+/* ---- cold --------------------------------------------------------------------------------- */
+
+static void the_first_launch_of_all_is_predicted_by_the_model_and_doubted(void **state)
+{
+	uint32_t c = configure(1, 5000, 256);
+	struct gw_prediction made;
+
+	(void)state;
+	made = predict(c);
+	assert_true(isnan(made.seconds));
+	assert_non_null(strstr(made.reason, "work"));
+	tell(c, GW_SOURCE_COUNTED, 1);
+	made = predict(c);
+	assert_true(off(made, model()) < 1e-9);
+	assert_true(made.high > 2 * made.seconds && made.low < made.seconds / 2);
+	assert_int_equal(made.tier, GW_TIER_COLD);
+	assert_int_equal(made.work, GW_SOURCE_COUNTED);
+	assert_int_equal(made.bound, bound);
+	assert_int_equal(made.known, 0);
+}
+
+/* The model is 1.6 times too fast for every kernel: after some, the next is foreseen. */
+static void what_the_model_lacks_for_all_kernels_is_learnt_by_source(void **state)
+{
+	double first = 0;
+	uint32_t c;
+
+	(void)state;
+	for (uint32_t kernel = 1; kernel <= 40; kernel++) {
+		struct gw_prediction made;
+
+		c = configure(kernel, 1000 * kernel, 256);
+		tell(c, GW_SOURCE_COUNTED, 1);
+		made = measure(c, 1.6 * model() * exp(0.1 * normal()));
+		if (kernel == 1)
+			first = log(made.high / made.low);
+	}
+	c = configure(100, 7777, 128);
+	tell(c, GW_SOURCE_COUNTED, 1);
+	assert_int_equal(predict(c).tier, GW_TIER_COLD);
+	assert_true(off(predict(c), 1.6 * model()) < 0.1);
+	assert_true(log(predict(c).high / predict(c).low) < first / 2);
+	/* Nothing was seen of how far code can be trusted. */
+	tell(c, GW_SOURCE_STATIC, 1);
+	assert_true(off(predict(c), model()) < 1e-9);
+	assert_true(log(predict(c).high / predict(c).low) > first * 0.9);
+}
+
+/* Most kernels are as the model says, a third four times slower: no reason to slow down all. */
+static void a_few_slow_kernels_do_not_move_the_rest(void **state)
+{
+	uint32_t c;
+
+	(void)state;
+	for (uint32_t kernel = 1; kernel <= 45; kernel++) {
+		c = configure(kernel, 1000 * kernel, 256);
+		tell(c, GW_SOURCE_COUNTED, 1);
+		measure(c, (kernel % 3 ? 1 : 4) * model() * exp(0.05 * normal()));
+	}
+	c = configure(100, 7777, 128);
+	tell(c, GW_SOURCE_COUNTED, 1);
+	assert_true(off(predict(c), model()) < 0.1);
+}
+
+static void cold_intervals_come_to_hold_nine_in_ten(void **state)
+{
+	int scored = 0, held = 0;
+	double width = 0;
+
+	(void)state;
+	for (uint32_t kernel = 1; kernel <= 1500; kernel++) {
+		uint32_t c = configure(kernel, 500 + kernel * 37 % 50000, 256);
+		struct gw_prediction made;
+		double seconds;
+
+		tell(c, GW_SOURCE_COUNTED, 1);
+		seconds = 0.8 * model() * exp(0.3 * normal());
+		made = measure(c, seconds);
+		assert_int_equal(made.tier, GW_TIER_COLD);
+		if (kernel > 100) {
+			scored++;
+			held += holds(made, seconds);
+			width += log(made.high / made.low) / 2;
+		}
+	}
+	assert_true(held > 0.87 * scored && held < 0.93 * scored);
+	width /= scored; /* of a normal of 0.3: 0.49 */
+	assert_true(width > 0.43 && width < 0.60);
+}
+
+/* ---- warm --------------------------------------------------------------------------------- */
+
+/* This kernel takes 2.5 times what the model says, and no other does. */
+static void a_kernels_own_error_is_learnt_from_its_other_configurations(void **state)
+{
+	struct gw_prediction made;
+	double wide, seconds;
+	uint32_t c;
+
+	(void)state;
+	for (uint32_t kernel = 1; kernel <= 20; kernel++) {
+		c = configure(kernel, 900 * kernel, 256);
+		tell(c, GW_SOURCE_COUNTED, 1);
+		measure(c, model() * exp(0.05 * normal()));
+	}
+	c = configure(50, 2000, 256);
+	tell(c, GW_SOURCE_COUNTED, 1);
+	made = measure(c, 2.5 * model());
+	wide = log(made.high / made.low);
+	c = configure(50, 9000, 256);
+	tell(c, GW_SOURCE_COUNTED, 1);
+	seconds = 2.5 * model();
+	made = measure(c, seconds);
+	assert_int_equal(made.tier, GW_TIER_WARM);
+	assert_true(off(made, seconds) < 0.15 && holds(made, seconds));
+	assert_true(log(made.high / made.low) < wide);
+	for (uint32_t i = 0; i < 6; i++) {
+		c = configure(50, 3000 + 1500 * i, 128);
+		tell(c, GW_SOURCE_COUNTED, 1);
+		seconds = 2.5 * model();
+		made = measure(c, seconds);
+	}
+	assert_true(off(made, seconds) < 0.03);
+}
+
+/* Its error grows with its size: between what was seen, the error in between is foreseen. */
+static void an_error_that_changes_with_size_is_followed(void **state)
+{
+	double seconds;
+	uint32_t c;
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++) {
+		c = configure(1, 1000u << i, 256);
+		tell(c, GW_SOURCE_COUNTED, 1);
+		measure(c, model() * (1 + 0.2 * i));
+	}
+	c = configure(1, 11314, 256); /* half way from the fourth to the fifth */
+	tell(c, GW_SOURCE_COUNTED, 1);
+	seconds = model() * 1.7;
+	assert_true(off(predict(c), seconds) < 0.08);
+}
+
+static void one_disturbed_configuration_does_not_spoil_its_relatives(void **state)
+{
+	uint32_t c;
+
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++) {
+		c = configure(1, 4000 + 500 * i, 256);
+		tell(c, GW_SOURCE_COUNTED, 1);
+		measure(c, model() * (i == 4 ? 10 : 1.3));
+	}
+	c = configure(1, 6200, 256);
+	tell(c, GW_SOURCE_COUNTED, 1);
+	assert_true(off(predict(c), 1.3 * model()) < 0.1);
+}
+
+/* Only other configurations were counted; its work is in proportion to its threads. */
+static void work_is_scaled_per_thread(void **state)
+{
+	struct gw_prediction made;
+	uint32_t c;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 3; i++) {
+		c = configure(1, 3000 * i, 256);
+		tell(c, GW_SOURCE_COUNTED, 1);
+		measure(c, 1.2 * model());
+	}
+	c = configure(1, 14000, 128);
+	made = predict(c);
+	assert_int_equal(made.tier, GW_TIER_WARM);
+	assert_int_equal(made.work, GW_SOURCE_SCALED);
+	assert_true(off(made, 1.2 * model()) < 0.12 && holds(made, 1.2 * model()));
+	assert_int_equal(made.bound, bound);
+}
+
+/* All blocks do the same, except that more blocks do ever more: the law is found from four. */
+static void a_law_of_work_is_found_from_several(void **state)
+{
+	struct gw_prediction made;
+	uint32_t c;
+
+	(void)state;
+	for (uint32_t i = 0; i < 5; i++) {
+		c = configure(1, 1000u << i, 256);
+		tell(c, GW_SOURCE_COUNTED, pow(2, 0.5 * i)); /* work of blocks^1.5 */
+	}
+	for (uint32_t i = 0; i < 8; i++) { /* the model is right for all kernels */
+		c = configure(10 + i, 3000 + 500 * i, 256);
+		tell(c, GW_SOURCE_COUNTED, 1);
+		measure(c, model());
+	}
+	c = configure(1, 5657, 256);
+	made = predict(c);
+	assert_int_equal(made.work, GW_SOURCE_SCALED);
+	for (unsigned i = 0; i < GW_WORK_l1_hit_rate; i++)
+		f.work.q[i].value *= pow(2, 0.5 * 2.5);
+	assert_true(off(made, model()) < 0.15);
+}
+
+/* Where the code tells both amounts, their ratio decides, whatever the grid says. */
+static void work_is_scaled_by_what_the_code_tells(void **state)
+{
+	static const double amounts[] = {1, 7, 3};
+	struct gw_prediction made;
+	uint32_t c;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		c = configure(1, 4000, 256 >> i);
+		tell(c, GW_SOURCE_STATIC, amounts[i]);
+		tell(c, GW_SOURCE_COUNTED, 1.25 * amounts[i]);
+	}
+	c = configure(1, 4000, 512);
+	tell(c, GW_SOURCE_STATIC, 20);
+	made = predict(c);
+	assert_int_equal(made.work, GW_SOURCE_SCALED);
+	for (unsigned i = 0; i < GW_WORK_l1_hit_rate; i++)
+		f.work.q[i].value *= 25;
+	assert_true(off(made, model()) < 0.05);
+}
+
+/* A profile, but nothing known of the work: time goes with the waves, above a floor. */
+static void without_work_times_go_with_the_grid(void **state)
+{
+	static const uint32_t blocks[] = {2000, 8000, 32000};
+	struct gw_prediction made;
+	double seconds;
+	uint32_t c;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		c = configure(1, blocks[i], 256);
+		measure(c, 2e-6 + blocks[i] * 5e-9);
+	}
+	c = configure(1, 16000, 256);
+	seconds = 2e-6 + 16000 * 5e-9;
+	made = predict(c);
+	assert_int_equal(made.tier, GW_TIER_WARM);
+	assert_int_equal(made.work, GW_SOURCE_NONE);
+	assert_int_equal(made.bound, GW_BOUND_UNKNOWN);
+	assert_true(off(made, seconds) < 0.15 && holds(made, seconds));
+	/* Farther away it says itself that it does not know well. */
+	c = configure(1, 1000000, 256);
+	assert_true(predict(c).high / predict(c).low > 2 * made.high / made.low);
+}
+
+static void without_a_profile_relatives_still_tell(void **state)
+{
+	struct gw_predictor *bare = gw_predictor_new(10);
+	struct gw_observation o = {.exclusive = true, .predicted = NAN, .sm_hz = NAN};
+	struct gw_prediction made;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 4; i++) {
+		fixture_grid(&f, 1000u << i, 256);
+		gw_predictor_configure(bare, i, 1, &f.launch);
+		o.seconds = 1e-5 * (1 << i);
+		if (i == 3)
+			continue;
+		gw_observe(bare, i, &o);
+		gw_predictor_advance(bare, NULL, NULL);
+	}
+	gw_predict(bare, 3, UINT64_MAX, &made);
+	assert_int_equal(made.tier, GW_TIER_WARM);
+	assert_true(off(made, 8e-5) < 0.3 && holds(made, 8e-5));
+	gw_predictor_free(bare);
+}
+
+/* ---- what was known when ------------------------------------------------------------------ */
+
+static void work_counted_after_the_call_is_not_used_for_it(void **state)
+{
+	struct gw_prediction made;
+	uint32_t c, other;
+
+	(void)state;
+	other = configure(2, 5000, 256);
+	measure(other, 1e-5);
+	measure(other, 1e-5);
+	c = configure(1, 5000, 256);
+	tell(c, GW_SOURCE_STATIC, 1);
+	tell(c, GW_SOURCE_COUNTED, 3);
+	gw_predict(p, c, 1, &made); /* called when one was known */
+	assert_int_equal(made.work, GW_SOURCE_STATIC);
+	assert_true(off(made, model()) < 1e-9);
+	gw_predict(p, c, 2, &made);
+	assert_int_equal(made.work, GW_SOURCE_COUNTED);
+	assert_true(made.seconds > 2 * model());
+}
+
+/* Launches of a configuration never timed by then are told from relatives timed by then. */
+static void a_prediction_knows_no_later_time_of_a_relative(void **state)
+{
+	struct gw_prediction early, again;
+	uint32_t a, b, c;
+
+	(void)state;
+	a = configure(1, 4000, 256);
+	tell(a, GW_SOURCE_STATIC, 1);
+	b = configure(1, 5000, 256);
+	tell(b, GW_SOURCE_STATIC, 1);
+	c = configure(2, 5000, 256);
+	measure(c, 1e-5);
+	early = predict(b);
+	measure(a, 9e-5);
+	assert_true(predict(b).seconds > 1.5 * early.seconds);
+	gw_predict(p, b, 1, &again);
+	assert_true(again.seconds == early.seconds && again.low == early.low);
+	assert_int_equal(again.tier, GW_TIER_COLD);
+	measure(b, 9e-5); /* its own time does not change what could be known before */
+	gw_predict(p, b, 1, &again);
+	assert_true(again.seconds == early.seconds && again.known == 1);
+}
+
+static uint32_t told, last_told;
+
+static void count(void *arg, uint32_t config, const struct gw_prediction *made)
+{
+	(void)arg;
+	assert_true(made->seconds > 0);
+	told++;
+	last_told = config;
+}
+
+/* A kernel with a thousand configurations never timed: an advance does a bounded part. */
+static void few_of_many_that_changed_are_published_at_a_time(void **state)
+{
+	uint32_t first, seen = 0;
+
+	(void)state;
+	first = configure(1, 100, 256);
+	for (uint32_t i = 1; i < 1000; i++)
+		configure(1, 100 + i, 256);
+	for (uint32_t i = 0; i < 200; i++) {
+		struct gw_observation o = {
+		        .seconds = 1e-5, .exclusive = true, .predicted = NAN, .sm_hz = NAN};
+
+		gw_observe(p, first, &o);
+		told = 0;
+		gw_predictor_advance(p, count, NULL);
+		assert_true(told <= 17);
+		seen += told;
+	}
+	assert_int_equal(seen, 200 + 999); /* each of the others once, as nothing changed since */
+}
+
+static void an_advance_without_news_changes_nothing(void **state)
+{
+	uint32_t c = configure(1, 100, 256);
+
+	(void)state;
+	told = 0;
+	tell(c, GW_SOURCE_STATIC, 1);
+	assert_false(gw_predictor_advance(p, count, NULL));
+	assert_int_equal(told, 0);
+	measure(c, 1e-5);
+	assert_false(gw_predictor_advance(p, count, NULL));
+}
+
+/* ---- clocks ------------------------------------------------------------------------------- */
+
+static double steady_after_clock_change(double fp32, double dram, double from, double to)
+{
+	struct gw_observation o = {
+	        .exclusive = true, .predicted = NAN, .seconds = 1e-4, .sm_hz = from};
+	uint32_t c, other;
+
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_fp32_inst, fp32);
+	fixture_work(&f, GW_WORK_pipe_fma, fp32 / 32);
+	fixture_work(&f, GW_WORK_dram_read_bytes, dram);
+	c = configure(1000 + configs, 5000, 256);
+	tell(c, GW_SOURCE_COUNTED, 1);
+	predict(c);
+	for (int i = 0; i < 20; i++)
+		gw_observe(p, c, &o);
+	gw_predictor_advance(p, NULL, NULL);
+	for (int i = 0; i < 20; i++)
+		gw_observe(p, c, &o);
+	other = configure(1000 + configs, 5000, 256);
+	o.sm_hz = to;
+	gw_observe(p, other, &o);
+	gw_observe(p, c,
+	           &(struct gw_observation){
+	                   .exclusive = false, .predicted = NAN, .seconds = 1e-4, .sm_hz = to});
+	gw_predictor_advance(p, NULL, NULL);
+	return predict(c).seconds;
+}
+
+/* Arithmetic takes twice as long at half the clock, device memory does not. */
+static void a_time_is_carried_over_to_another_clock(void **state)
+{
+	(void)state;
+	assert_true(fabs(steady_after_clock_change(1e11, 1e3, 1e9, 0.5e9) - 2e-4) < 1e-5);
+	assert_true(fabs(steady_after_clock_change(1e5, 1e10, 1e9, 0.5e9) - 1e-4) < 1.2e-5);
+	assert_true(fabs(steady_after_clock_change(1e11, 1e3, 1e9, NAN) - 1e-4) < 1e-7);
+}
+
+/* ---- the same calls, the same bits -------------------------------------------------------- */
+
+static uint64_t digest;
+
+static void add(const struct gw_prediction *made)
+{
+	const double values[] = {made->seconds,       made->low,          made->high,
+	                         (double)made->known, (double)made->tier, (double)made->work,
+	                         (double)made->bound};
+
+	for (unsigned i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		uint64_t bits;
+
+		memcpy(&bits, &values[i], sizeof(bits));
+		digest = (digest ^ bits) * UINT64_C(0x9fb21c651e98df25);
+		digest ^= digest >> 31;
+	}
+}
+
+static void add_changed(void *arg, uint32_t config, const struct gw_prediction *made)
+{
+	(void)arg;
+	digest += config;
+	add(made);
+}
+
+/* A course of everything; @p ask: also asks for predictions nobody else asked for. */
+static uint64_t course(bool ask)
+{
+	digest = 1;
+	seed = 777;
+	configs = 0;
+	gw_predictor_free(p);
+	p = gw_predictor_new(CONFIGS);
+	for (int i = 0; i < 3000; i++) {
+		double what = fixture_random(&seed);
+		uint32_t c = configs ? 1 + (uint32_t)(fixture_random(&seed) * configs) : 0;
+
+		if (i == 20)
+			gw_predictor_device(p, &f.device);
+		if (what < 0.1 || !c) {
+			fixture_init(&f);
+			configure(1 + (uint32_t)(fixture_random(&seed) * 20),
+			          1 + (uint32_t)(fixture_random(&seed) * 30000),
+			          32 + (uint32_t)(fixture_random(&seed) * 900));
+		} else if (what < 0.2) {
+			fixture_init(&f);
+			tell(c, what < 0.15 ? GW_SOURCE_STATIC : GW_SOURCE_COUNTED,
+			     fixture_random(&seed));
+		} else if (what < 0.8) {
+			struct gw_prediction made = predict(c);
+			struct gw_observation o = {.seconds = 1e-5 * exp(normal()),
+			                           .exclusive = what < 0.7,
+			                           .predicted = made.seconds,
+			                           .low = made.low,
+			                           .high = made.high,
+			                           .tier = made.tier,
+			                           .work = made.work,
+			                           .sm_hz = what < 0.5 ? NAN : 1e9 * (1 + what)};
+
+			add(&made);
+			gw_observe(p, c, &o);
+		} else if (what < 0.9) {
+			gw_predictor_advance(p, add_changed, NULL);
+		} else if (ask) {
+			predict(c);
+		}
+	}
+	return digest;
+}
+
+static void the_same_calls_give_the_same_bits(void **state)
+{
+	uint64_t first = course(false);
+
+	(void)state;
+	assert_int_equal(course(false), first);
+	/* A replay asks at other moments than the process did: asking must not change a thing. */
+	assert_int_equal(course(true), first);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	const struct CMUnitTest tests[] = {
+	        T(the_first_launch_of_all_is_predicted_by_the_model_and_doubted),
+	        T(what_the_model_lacks_for_all_kernels_is_learnt_by_source),
+	        T(a_few_slow_kernels_do_not_move_the_rest),
+	        T(cold_intervals_come_to_hold_nine_in_ten),
+	        T(a_kernels_own_error_is_learnt_from_its_other_configurations),
+	        T(an_error_that_changes_with_size_is_followed),
+	        T(one_disturbed_configuration_does_not_spoil_its_relatives),
+	        T(work_is_scaled_per_thread),
+	        T(a_law_of_work_is_found_from_several),
+	        T(work_is_scaled_by_what_the_code_tells),
+	        T(without_work_times_go_with_the_grid),
+	        T(without_a_profile_relatives_still_tell),
+	        T(work_counted_after_the_call_is_not_used_for_it),
+	        T(a_prediction_knows_no_later_time_of_a_relative),
+	        T(few_of_many_that_changed_are_published_at_a_time),
+	        T(an_advance_without_news_changes_nothing),
+	        T(a_time_is_carried_over_to_another_clock),
+	        T(the_same_calls_give_the_same_bits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
