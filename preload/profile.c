@@ -83,13 +83,13 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	if (looked_for || !*name)
 		return;
 	looked_for = true;
+	if (gw_device_stand_in() && !gw_options.profile[0])
+		return; /* it is no GPU: nobody has a profile of it */
 	profile = malloc(sizeof(*profile));
 	if (!profile)
 		return;
 	if (!gw_profile_find(name, gw_options.profile, profile, &error))
 		take(id, profile);
-	else if (gw_device_stand_in() && !gw_options.profile[0])
-		error.text[0] = 0; /* it is no GPU: nobody has a profile of it */
 	if (error.text[0])
 		gw_degrade(GW_DEGRADED_PROFILE, "%s%s", error.text,
 		           device ? "" : "; until then, predictions come from times alone");

@@ -108,6 +108,10 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	r->account->by_events += (l->flags & GW_LAUNCH_EVENTS) != 0;
 	r->account->invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
 	r->account->no_call += (l->flags & GW_LAUNCH_NO_CALL) != 0;
+	if (l->flags & GW_LAUNCH_MEASURED) {
+		r->account->tiers[l->tier & 3]++;
+		r->account->early += l->known > r->account->known;
+	}
 }
 
 static bool take(void *arg, const struct gw_log_record *record)
@@ -150,6 +154,18 @@ static bool take(void *arg, const struct gw_log_record *record)
 	}
 	case GW_RECORD_DEGRADED:
 		a->degraded |= 1u << ((const struct gw_record_degraded *)fixed)->code;
+		break;
+	case GW_RECORD_PUBLISHED: {
+		const struct gw_record_published *p = fixed;
+
+		a->published++;
+		a->disorder += p->known <= a->known;
+		a->known = p->known;
+		break;
+	}
+	case GW_RECORD_PROFILE:
+		a->profile += strlen(gw_log_text(record, 0));
+		a->profile_size = ((const struct gw_record_profile *)fixed)->size;
 		break;
 	case GW_RECORD_CLOCK:
 		a->clocks++;

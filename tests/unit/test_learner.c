@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels whose times follow known laws: what each tier makes of what it knows. */
-#include "predictor/predictor.h"
-#include "predictor/verdict.h"
-#include "tests/unit/model_fixture.h"
+#include "tests/unit/learner_fixture.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -11,108 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-
-enum { CONFIGS = 4000 };
-
-static struct fixture f; /* the launch under test, with its true work */
-static struct gw_predictor *p;
-static uint32_t configs; /* handed out */
-static uint64_t seed;
-
-static double normal(void)
-{
-	double a = fixture_random(&seed), b = fixture_random(&seed);
-
-	return sqrt(-2 * log(1 - a)) * cos(2 * M_PI * b);
-}
-
-static int start(void **state)
-{
-	(void)state;
-	seed = 12345;
-	configs = 0;
-	fixture_init(&f);
-	p = gw_predictor_new(CONFIGS);
-	gw_predictor_device(p, &f.device);
-	return p ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	gw_predictor_free(p);
-	return 0;
-}
-
-/* What the model makes of the true work. */
-static enum gw_bound bound;
-
-static double model(void)
-{
-	struct gw_estimate e;
-
-	gw_model_find("bounds")->estimate(&f.device, &f.launch, &f.work, NULL, &e);
-	assert_true(e.seconds > 0);
-	bound = e.bound;
-	return e.seconds;
-}
-
-/* A configuration of @p kernel of so many blocks and threads; f holds its launch and true work. */
-static uint32_t configure(uint32_t kernel, uint32_t blocks, uint32_t threads)
-{
-	fixture_grid(&f, blocks, threads);
-	gw_predictor_configure(p, ++configs, kernel, &f.launch);
-	return configs;
-}
-
-/* Tell the true work of f, times @p factor, as of @p source. */
-static void tell(uint32_t config, enum gw_source source, double factor)
-{
-	struct gw_work work = f.work;
-
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
-		work.q[i].source = source;
-		if (i < GW_WORK_l1_hit_rate)
-			work.q[i].value *= factor;
-	}
-	gw_predictor_work(p, config, &work);
-}
-
-static struct gw_prediction predict(uint32_t config)
-{
-	struct gw_prediction made;
-
-	gw_predict(p, config, gw_predictor_observations(p), &made);
-	return made;
-}
-
-/* Measure once; returns what had been predicted. */
-static struct gw_prediction measure(uint32_t config, double seconds)
-{
-	struct gw_prediction made = predict(config);
-	const struct gw_observation o = {.seconds = seconds,
-	                                 .exclusive = true,
-	                                 .predicted = made.seconds,
-	                                 .low = made.low,
-	                                 .high = made.high,
-	                                 .tier = made.tier,
-	                                 .work = made.work,
-	                                 .sm_hz = NAN};
-
-	assert_true(gw_observe(p, config, &o) > 0);
-	gw_predictor_advance(p, NULL, NULL);
-	return made;
-}
-
-static double off(struct gw_prediction made, double seconds)
-{
-	return fabs(made.seconds - seconds) / seconds;
-}
-
-static bool holds(struct gw_prediction made, double seconds)
-{
-	return seconds >= made.low && seconds <= made.high;
-}
 
 /* ---- cold --------------------------------------------------------------------------------- */
 
@@ -515,87 +411,6 @@ static void a_time_is_carried_over_to_another_clock(void **state)
 	assert_true(fabs(steady_after_clock_change(1e11, 1e3, 1e9, NAN) - 1e-4) < 1e-7);
 }
 
-/* ---- the same calls, the same bits -------------------------------------------------------- */
-
-static uint64_t digest;
-
-static void add(const struct gw_prediction *made)
-{
-	const double values[] = {made->seconds,       made->low,          made->high,
-	                         (double)made->known, (double)made->tier, (double)made->work,
-	                         (double)made->bound};
-
-	for (unsigned i = 0; i < sizeof(values) / sizeof(*values); i++) {
-		uint64_t bits;
-
-		memcpy(&bits, &values[i], sizeof(bits));
-		digest = (digest ^ bits) * UINT64_C(0x9fb21c651e98df25);
-		digest ^= digest >> 31;
-	}
-}
-
-static void add_changed(void *arg, uint32_t config, const struct gw_prediction *made)
-{
-	(void)arg;
-	digest += config;
-	add(made);
-}
-
-/* A course of everything; @p ask: also asks for predictions nobody else asked for. */
-static uint64_t course(bool ask)
-{
-	digest = 1;
-	seed = 777;
-	configs = 0;
-	gw_predictor_free(p);
-	p = gw_predictor_new(CONFIGS);
-	for (int i = 0; i < 3000; i++) {
-		double what = fixture_random(&seed);
-		uint32_t c = configs ? 1 + (uint32_t)(fixture_random(&seed) * configs) : 0;
-
-		if (i == 20)
-			gw_predictor_device(p, &f.device);
-		if (what < 0.1 || !c) {
-			fixture_init(&f);
-			configure(1 + (uint32_t)(fixture_random(&seed) * 20),
-			          1 + (uint32_t)(fixture_random(&seed) * 30000),
-			          32 + (uint32_t)(fixture_random(&seed) * 900));
-		} else if (what < 0.2) {
-			fixture_init(&f);
-			tell(c, what < 0.15 ? GW_SOURCE_STATIC : GW_SOURCE_COUNTED,
-			     fixture_random(&seed));
-		} else if (what < 0.8) {
-			struct gw_prediction made = predict(c);
-			struct gw_observation o = {.seconds = 1e-5 * exp(normal()),
-			                           .exclusive = what < 0.7,
-			                           .predicted = made.seconds,
-			                           .low = made.low,
-			                           .high = made.high,
-			                           .tier = made.tier,
-			                           .work = made.work,
-			                           .sm_hz = what < 0.5 ? NAN : 1e9 * (1 + what)};
-
-			add(&made);
-			gw_observe(p, c, &o);
-		} else if (what < 0.9) {
-			gw_predictor_advance(p, add_changed, NULL);
-		} else if (ask) {
-			predict(c);
-		}
-	}
-	return digest;
-}
-
-static void the_same_calls_give_the_same_bits(void **state)
-{
-	uint64_t first = course(false);
-
-	(void)state;
-	assert_int_equal(course(false), first);
-	/* A replay asks at other moments than the process did: asking must not change a thing. */
-	assert_int_equal(course(true), first);
-}
-
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -617,7 +432,6 @@ int main(void)
 	        T(few_of_many_that_changed_are_published_at_a_time),
 	        T(an_advance_without_news_changes_nothing),
 	        T(a_time_is_carried_over_to_another_clock),
-	        T(the_same_calls_give_the_same_bits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,6 +236,23 @@ static void steady(void)
 	spin_for(200000, 500);
 }
 
+/* One kernel at ever larger grids. */
+static void grids(void)
+{
+	uint64_t ns = 200000;
+	void *params[] = {&ns};
+
+	client_start();
+	client_kernel = client_function("spin");
+	for (unsigned blocks = 8; blocks <= 64; blocks *= 2)
+		for (unsigned i = 0; i < 60; i++) {
+			CK(cuLaunchKernel(client_kernel, blocks, 1, 1, 32, 1, 1, 0, NULL, params,
+			                  NULL));
+			CK(cuCtxSynchronize());
+			usleep(1000);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
@@ -248,6 +265,7 @@ int main(int argc, char **argv)
 	        {"beside_capture", beside_capture},
 	        {"slows_down", slows_down},
 	        {"steady", steady},
+	        {"grids", grids},
 	        {NULL, NULL},
 	};
 

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What launches are predicted from in the process, and what a replay of the log needs. */
+#include "tests/preload/harness.h"
+
+#include "predictor/types.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static struct outcome *under(const char *scenario, const char *option, void (*in_child)(void))
+{
+	struct run r = RUN("work", scenario);
+	struct outcome *o;
+
+	r.env[0] = option;
+	r.in_child = in_child;
+	o = run_both(&r);
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	return o;
+}
+
+static void later_grids_of_a_kernel_are_warm_and_repeated_ones_steady(void **state)
+{
+	struct outcome *o = under("grids", NULL, NULL);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_true(log->tiers[GW_TIER_NONE] > 0); /* the first: nothing is known of a stand-in */
+	assert_int_equal(log->tiers[GW_TIER_COLD], 0);
+	assert_true(log->tiers[GW_TIER_WARM] >= 3);
+	assert_true(log->tiers[GW_TIER_STEADY] > log->measured / 2);
+	outcome_free(o);
+}
+
+static void the_log_says_when_predictions_were_made_anew(void **state)
+{
+	struct outcome *o = under("grids", NULL, NULL);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_true(log->published > 10);
+	assert_int_equal(log->disorder, 0);
+	assert_int_equal(log->early, 0);
+	assert_true(log->known <= log->measured);
+	outcome_free(o);
+}
+
+static const char profile[] = "{\"gpuwatch_profile\": 1,"
+                              "\"name\": \"gpuwatch stand-in (simulated on the CPU)\","
+                              "\"params\": {\"sm_count\": {\"value\": 4, \"unit\": \"1\","
+                              "\"method\": \"vendor\", \"source\": \"this test\"}},"
+                              "\"curves\": {}}";
+
+static void write_profile(void)
+{
+	FILE *f = fopen("profile.json", "w");
+
+	if (!f || fputs(profile, f) < 0 || fclose(f) != 0)
+		_exit(126);
+}
+
+static void the_profile_in_use_is_in_the_log(void **state)
+{
+	struct outcome *o = under("grids", "GPUWATCH_PROFILE=profile.json", write_profile);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_true(log->profile > 0);
+	assert_int_equal(log->profile, log->profile_size);
+	assert_int_equal(warnings(o->err), 0);
+	assert_int_equal(log->degraded >> GW_DEGRADED_PROFILE & 1, 0);
+	outcome_free(o);
+}
+
+static void break_profile(void)
+{
+	FILE *f = fopen("profile.json", "w");
+
+	if (!f || fputs("{\"gpuwatch_profile\": 1,", f) < 0 || fclose(f) != 0)
+		_exit(126);
+}
+
+static void a_profile_that_cannot_be_read_is_said_once(void **state)
+{
+	struct outcome *o = under("grids", "GPUWATCH_PROFILE=profile.json", break_profile);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->profile, 0);
+	assert_int_equal(warnings(o->err), 1);
+	assert_int_equal(log->degraded >> GW_DEGRADED_PROFILE & 1, 1);
+	assert_true(log->tiers[GW_TIER_STEADY] > 0);
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(later_grids_of_a_kernel_are_warm_and_repeated_ones_steady),
+	        cmocka_unit_test(the_log_says_when_predictions_were_made_anew),
+	        cmocka_unit_test(the_profile_in_use_is_in_the_log),
+	        cmocka_unit_test(a_profile_that_cannot_be_read_is_said_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
