@@ -310,7 +310,7 @@ static void derive_tiers(struct tape *t)
 	free(kernel_first);
 }
 
-bool tape_read(struct tape *tape, const char *path)
+static bool read_tape(struct tape *tape, const char *path, const void *data, size_t length)
 {
 	struct reading r = {.tape = tape};
 	bool good;
@@ -319,7 +319,8 @@ bool tape_read(struct tape *tape, const char *path)
 	                      .command = gw_copy(""),
 	                      .build = gw_copy(""),
 	                      .replayed = gw_copy("")};
-	good = gw_log_read(path, take, &r, &tape->status);
+	good = data ? gw_log_read_memory(data, length, take, &r, &tape->status)
+	            : gw_log_read(path, take, &r, &tape->status);
 	end_profiles(&r);
 	connect(tape);
 	if (tape->header.version < 2)
@@ -330,6 +331,16 @@ bool tape_read(struct tape *tape, const char *path)
 	gw_index_free(&r.configs);
 	gw_index_free(&r.streams);
 	return good;
+}
+
+bool tape_read(struct tape *tape, const char *path)
+{
+	return read_tape(tape, path, NULL, 0);
+}
+
+bool tape_read_memory(struct tape *tape, const char *name, const void *data, size_t length)
+{
+	return read_tape(tape, name, data, length);
 }
 
 void tape_free(struct tape *t)

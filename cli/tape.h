@@ -108,6 +108,8 @@ struct tape {
  * Free it in either case.
  */
 bool tape_read(struct tape *tape, const char *path);
+/** The same for @p length bytes in memory; @p name stands for the path. */
+bool tape_read_memory(struct tape *tape, const char *name, const void *data, size_t length);
 void tape_free(struct tape *tape);
 
 /** Whether a launch has a valid time. */
