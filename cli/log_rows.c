@@ -81,6 +81,14 @@ void gw_row_launch(struct gw_row *row, const struct gw_record_launch *l, enum gw
 		add_score(row, l, tier);
 }
 
+/* No writer makes scores that contradict one another; what a damaged log says of them is left out.
+ */
+static bool has_scores(const struct gw_record_aggregate *a)
+{
+	return a->scored && a->scored <= a->measured && a->covered <= a->scored &&
+	       isfinite(a->error_sum) && a->error_sum >= 0;
+}
+
 void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *a)
 {
 	row->launches += a->launches;
@@ -91,7 +99,7 @@ void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *a)
 	row->total += (double)a->total_ns;
 	row->min = fmin(row->min, (double)a->min_ns);
 	row->max = fmax(row->max, (double)a->max_ns);
-	if (!a->scored || !isfinite(a->error_sum))
+	if (!has_scores(a))
 		return;
 	row->scored += a->scored;
 	row->intervals += a->scored;

@@ -157,6 +157,35 @@ static void row_without_a_measurement_knows_nothing(void **state)
 	gw_row_free(&row);
 }
 
+static void aggregate_whose_scores_contradict_themselves_is_not_scored(void **state)
+{
+	const struct gw_record_aggregate good = {.launches = 9,
+	                                         .measured = 8,
+	                                         .scored = 4,
+	                                         .covered = 3,
+	                                         .error_sum = 0.5f,
+	                                         .total_ns = 800,
+	                                         .min_ns = 100,
+	                                         .max_ns = 100};
+	struct gw_record_aggregate bad[4] = {good, good, good, good};
+	struct gw_row row = {.min = NAN, .max = NAN};
+
+	(void)state;
+	bad[0].error_sum = -0.5f;
+	bad[1].error_sum = NAN;
+	bad[2].scored = 9;
+	bad[3].covered = 5;
+	for (int i = 0; i < 4; i++)
+		gw_row_aggregate(&row, &bad[i]);
+	assert_int_equal(row.measured, 32);
+	assert_true(gw_row_mean(&row) == 100);
+	assert_true(isnan(gw_row_mape(&row)));
+	gw_row_aggregate(&row, &good);
+	assert_int_equal(row.scored, 4);
+	assert_true(gw_row_mape(&row) == 0.125);
+	assert_true(gw_row_coverage(&row) == 0.75);
+}
+
 static void log_with_lost_records_proves_nothing_and_accuses_nobody(void **state)
 {
 	uint64_t values[GW_COUNTERS] = {0};
@@ -425,6 +454,7 @@ int main(void)
 	        cmocka_unit_test(unlearnt_records_do_not_count_for_known),
 	        cmocka_unit_test(row_scores_what_was_measured_and_predicted),
 	        cmocka_unit_test(row_without_a_measurement_knows_nothing),
+	        cmocka_unit_test(aggregate_whose_scores_contradict_themselves_is_not_scored),
 	        cmocka_unit_test(log_with_lost_records_proves_nothing_and_accuses_nobody),
 	        cmocka_unit_test(tiers_are_read_or_in_old_logs_worked_out),
 	        cmocka_unit_test(huge_ids_cost_no_memory),
