@@ -131,6 +131,7 @@ enum gw_degraded {
 	GW_DEGRADED_PROFILE,     /**< no device profile for this GPU, or it can't be read */
 	GW_DEGRADED_CLOCK,       /**< NVML does not tell the clocks */
 	GW_DEGRADED_STUDY,       /**< a kernel's code took too long to study */
+	GW_DEGRADED_CODE,        /**< a kernel's code can't be had or read */
 	GW_DEGRADED_CODES        /**< how many there are: append before it */
 };
 

@@ -39,7 +39,7 @@ static bool worth_saying(enum gw_degraded code)
 {
 	return code != GW_DEGRADED_GRAPH && code != GW_DEGRADED_TABLE_FULL &&
 	       code != GW_DEGRADED_LOG_FULL && code != GW_DEGRADED_FORK &&
-	       code != GW_DEGRADED_CLOCK && code != GW_DEGRADED_STUDY;
+	       code != GW_DEGRADED_CLOCK && code != GW_DEGRADED_STUDY && code != GW_DEGRADED_CODE;
 }
 
 void gw_degrade(enum gw_degraded code, const char *format, ...)

@@ -46,6 +46,7 @@ enum {
 	 */
 	WAKE_MS = 10,
 	IDLE_MS = 20,
+	BUSY_MS = 1,         /* pause between rounds of studies */
 	FLUSH_MS = 100,      /* how often libcupti is asked for its records … */
 	FLUSH_FIRST_MS = 10, /* … and at first, when there is everything to learn */
 	WRITE_MS = 1000,     /* how often the log is written */
@@ -111,6 +112,16 @@ static bool look_after(void)
 	return !atomic_load_explicit(&worker.finish, memory_order_relaxed);
 }
 
+static void take_times(uint64_t now, bool last)
+{
+	if (last || flush_due(now)) {
+		gw_activity_flush(last);
+		worker.flushed_ns = now;
+	}
+	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
+	gw_launches_measured(last);
+}
+
 /* One round. @p last: the program is at its end and the driver still there. */
 static uint32_t cycle(bool last)
 {
@@ -131,12 +142,8 @@ static uint32_t cycle(bool last)
 	/* Then code: what it tells is known before any measurement of these launches is. */
 	gw_study_run(look_after, last);
 	gw_work_publish();
-	if (last || flush_due(now)) {
-		gw_activity_flush(last);
-		worker.flushed_ns = now;
-	}
-	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
-	gw_launches_measured(last);
+	if (last || !gw_study_holds())
+		take_times(now, last);
 	gw_work_publish();
 	gw_cells_publish();
 	gw_recycle();
@@ -193,7 +200,7 @@ static void run(void)
 		idle = cycle(false) ? 0 : idle + 1;
 		pthread_mutex_lock(&worker.lock);
 		if (!worker.finish)
-			wait_for(idle > 100 ? IDLE_MS : WAKE_MS);
+			wait_for(gw_study_waits() ? BUSY_MS : idle > 100 ? IDLE_MS : WAKE_MS);
 		if (idle % ALONE_ROUNDS == ALONE_ROUNDS - 1 && last_one_left())
 			worker.finish = true;
 	}

@@ -6,7 +6,6 @@
 #include "preload/code.h"
 #include "preload/degrade.h"
 #include "preload/options.h"
-#include "preload/profile.h"
 #include "preload/study_code.h"
 #include "preload/tables.h"
 #include "preload/work.h"
@@ -22,8 +21,10 @@ struct queue {
 };
 
 static struct queue first, later; /* of the first none had been timed */
-static struct gw_device unknown;  /* where there is no profile: nothing of it */
+static const struct gw_device *device;
+static struct gw_device unknown; /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
+static uint64_t row_ns; /* when the first queue was last begun */
 static bool on;
 
 /* The study under way. */
@@ -41,7 +42,13 @@ void gw_study_start(void)
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
 	begun_ns = gw_now_ns();
 	gw_device_clear(&unknown, "");
+	device = &unknown;
 	gw_study_code_start();
+}
+
+void gw_study_device(const struct gw_device *d)
+{
+	device = d ? d : &unknown;
 }
 
 size_t gw_study_held(void)
@@ -74,6 +81,8 @@ void gw_study_want(uint32_t config)
 	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
 	    (c->study == STUDIED_BARE && !c->arguments))
 		return;
+	if (!first.count)
+		row_ns = gw_now_ns();
 	if (push(c->measured ? &later : &first, config))
 		c->study = WAITING;
 }
@@ -117,11 +126,10 @@ static void count(enum gw_study_end end, bool bare)
 static void study(uint32_t config)
 {
 	struct gw_config_entry *c = gw_config_entry(config);
-	const struct gw_device *device = gw_device_profile();
 	const struct gw_study_launch launch = {.slot = c->slot,
 	                                       .config = c->config,
 	                                       .arguments = c->arguments,
-	                                       .device = device ? device : &unknown,
+	                                       .device = device,
 	                                       .go_on = go_on};
 	struct gw_work work;
 	const char *why;
@@ -130,7 +138,10 @@ static void study(uint32_t config)
 	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
 	count(end, !launch.arguments);
 	gw_work_offer(config, &work);
-	if (end == GW_STUDY_ABANDONED && !now.ends)
+	if (end == GW_STUDY_NO_CODE && !gw_device_stand_in())
+		gw_degrade(GW_DEGRADED_CODE, "the code of a kernel can't be read: %s (%s)", why,
+		           c->name);
+	else if (end == GW_STUDY_ABANDONED && !now.ends)
 		gw_degrade(GW_DEGRADED_STUDY,
 		           "a kernel's code took too long to study: it is predicted without "
 		           "(%s)",
@@ -142,6 +153,18 @@ static bool affordable(uint64_t ns)
 {
 	return spent_ns <
 	       GW_STUDY_FIRST_MS * UINT64_C(1000000) + (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
+}
+
+bool gw_study_waits(void)
+{
+	return (first.count || later.count) && affordable(gw_now_ns());
+}
+
+bool gw_study_holds(void)
+{
+	uint64_t ns = gw_now_ns();
+
+	return first.count && ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
 }
 
 void gw_study_run(bool (*meanwhile)(void), bool last)

@@ -10,6 +10,7 @@
  * ended, microseconds of CPU, bytes held, and the work told. --device FILE names a profile.
  */
 #include "predictor/profile.h"
+#include "predictor/code/static_work.h"
 #include "preload/code.h"
 #include "preload/study_code.h"
 #include "tests/unit/preload_fixture.h"
@@ -88,6 +89,21 @@ static uint32_t slot_of(const char *name, uint32_t module)
 	return at;
 }
 
+/* What `bounds` makes of it, and how sure that is. */
+static void print_estimate(const struct gw_study_launch *launch, const struct gw_work *work)
+{
+	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[launch->slot];
+	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
+	                                 k->constant, k->max_threads, k->binary_version};
+	const struct gw_launch l = {.kernel = &kernel, .config = launch->config};
+	struct gw_estimate e;
+
+	gw_model_find("bounds")->estimate(launch->device, &l, work, NULL, &e);
+	if (!isnan(e.seconds))
+		printf(", \"seconds\": %.9g, \"confidence\": %.4g", e.seconds,
+		       gw_static_confidence(gw_model_find("bounds"), launch->device, &l, work));
+}
+
 static void study(const struct gw_study_launch *launch, const char *name)
 {
 	static const char *const ends[] = {"done", "no code", "untold", "abandoned"};
@@ -107,7 +123,9 @@ static void study(const struct gw_study_launch *launch, const char *name)
 	       name, ends[end], why ? why : "", (double)took / 1000, (double)longest_pause / 1000,
 	       gw_study_code_held() + gw_code_held());
 	print_work(&work);
-	printf("}}\n");
+	printf("}");
+	print_estimate(launch, &work);
+	printf("}\n");
 }
 
 int main(int argc, char **argv)

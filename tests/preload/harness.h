@@ -37,9 +37,10 @@ struct account {
 	unsigned kernels;
 	/* Logs only */
 	char path[512];
-	bool ended;        /**< closed in good order */
-	bool damaged;      /**< something in it could not be read */
-	uint64_t measured; /**< launches with a time */
+	bool ended;           /**< closed in good order */
+	bool damaged;         /**< something in it could not be read */
+	uint64_t measured;    /**< launches with a time */
+	uint64_t cold_static; /**< launches of kernels never timed, predicted from their code */
 	uint64_t by_events, invalid, aggregated, no_call;
 	uint32_t degraded;            /**< bit per enum gw_degraded */
 	uint32_t flags;               /**< of the header */
