@@ -7,6 +7,7 @@
 #include "preload/launches.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/study.h"
 #include "preload/tables.h"
 
 #include <stdio.h>
@@ -73,6 +74,7 @@ static void take(uint32_t id, const struct gw_profile *profile)
 	*device = profile->device;
 	write_profile(id, profile);
 	gw_predictor_device(gw_launches_predictor(), device);
+	gw_study_device(device);
 }
 
 void gw_device_profile_use(uint32_t id, const char *name)
