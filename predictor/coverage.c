@@ -8,7 +8,7 @@ static const double GAIN_MOST = 0.4; /* … and for all that are judged together
 static const double ROOM = 8;        /* a width stays within this factor of the first */
 static const double NORMAL = 1.645;  /* standard deviations that hold 90% of a normal */
 /* The same for one configuration: quicker, as it has but its own; slowly forgotten. */
-static const double OWN_GAIN = 0.06, OWN_KEEP = 0.98, OWN_ROOM = 2;
+static const double OWN_GAIN = 0.06, OWN_KEEP = 0.98, OWN_ROOM = 1.5;
 
 static double first_width(unsigned kind)
 {

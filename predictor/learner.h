@@ -97,7 +97,9 @@ struct gw_entry {
 	float own;               /**< logarithm of its own factor of width */
 	float reported;          /**< center when its family's version last changed */
 	uint32_t judged, missed; /**< times since the last advance, and outside */
-	uint32_t work_version;   /**< changes with its own parts */
+	float error;             /**< sum of relative errors of those judged */
+	float forecast; /**< error of a prediction when its launch runs, the usual; 0: none yet */
+	uint32_t work_version; /**< changes with its own parts */
 	uint16_t part_count;
 	struct gw_part *parts; /**< by field; a static row and a surer one may stand together */
 	uint64_t work_known;   /**< observations when parts surer than static came */

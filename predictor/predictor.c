@@ -12,8 +12,10 @@ enum {
 	FAMILIES_FIRST = 64,
 };
 
-static const double WIDEST = 20;  /* of any interval, in log time: keeps the ends finite */
-static const double STEP = 32e-9; /* GPU time stamps step by 32 ns on the H200 */
+static const double WIDEST = 20; /* of any interval, in log time: keeps the ends finite */
+static const double FORECAST_WEIGHT = 0.25, UNUSUAL = 4, FORECAST_REACH = 1.8;
+static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
+static const double STEP = 32e-9;          /* GPU time stamps step by 32 ns on the H200 */
 
 struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 {
@@ -277,6 +279,7 @@ static void judge(struct gw_predictor *p, struct gw_entry *e, const struct gw_ob
 		return;
 	if (o->tier == GW_TIER_STEADY) {
 		e->judged += e->judged < UINT32_MAX;
+		e->error += (float)fmin(fabs(o->seconds / o->predicted - 1), 1);
 		e->missed += missed && e->missed < UINT32_MAX;
 	} else if (o->tier != GW_TIER_NONE && !e->history.count) {
 		gw_coverage_judge(&p->state.coverage, gw_width_of_work(o->tier, o->work), missed);
@@ -321,6 +324,20 @@ uint64_t gw_predictor_observations(const struct gw_predictor *p)
 
 /* ---- publishing --------------------------------------------------------------------------- */
 
+/*
+ * How far predictions were off when their launches ran, one error for each advance. The last
+ * times of a configuration can lie within milliseconds and agree to a thousandth, while launches
+ * queued now run much later, at another clock: only what became of earlier predictions tells how
+ * far times wander until then. One large error counts as a few times the usual: it may be a step,
+ * and those that come after it show whether there is more to it.
+ */
+static void forecast(struct gw_entry *e, double error)
+{
+	double usual = e->forecast > 0 ? (double)e->forecast : (double)e->now.noise / NORMAL_ERROR;
+
+	e->forecast = (float)(usual + FORECAST_WEIGHT * (fmin(error, UNUSUAL * usual) - usual));
+}
+
 static void judge_all(struct gw_predictor *p, struct gw_entry *e)
 {
 	double missed = e->judged ? (double)e->missed / e->judged : 0;
@@ -328,10 +345,13 @@ static void judge_all(struct gw_predictor *p, struct gw_entry *e)
 	/* Several modes are held whole: there is no width to adapt. */
 	if (e->judged && e->now.size && !e->now.multimodal) {
 		gw_coverage_judge(&p->state.coverage, e->now.kind, missed);
-		if (e->now.size > 4)
+		if (e->now.size > 4) {
 			e->own = gw_coverage_own(e->own, missed, e->judged);
+			forecast(e, (double)e->error / e->judged);
+		}
 	}
 	e->judged = e->missed = 0;
+	e->error = 0;
 }
 
 static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
@@ -359,8 +379,12 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	now->kind = (uint8_t)gw_width_of_size(now->size);
 	sigma = now->size > 4 ? s.sigma : 1;
 	now->noise = (float)sigma;
-	half = fmin((double)p->state.coverage.width[now->kind] * sigma * exp((double)e->own),
-	            WIDEST);
+	half = (double)p->state.coverage.width[now->kind] * sigma;
+	/* Not times the width of the kind: that is of spreads, and these are errors themselves. */
+	if (now->size > 4 && !s.multimodal)
+		half = fmax(half, FORECAST_REACH * (double)e->forecast);
+	half *= exp((double)e->own);
+	half = fmin(half, WIDEST);
 	factor = gw_clock_factor(p, (double)e->base.share, p->state.sm_hz);
 	now->seconds = s.median * factor;
 	now->low = fmax(0, now->seconds * exp(-half) - STEP);

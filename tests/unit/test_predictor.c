@@ -350,6 +350,51 @@ static void intervals_hold_while_times_change_and_verdicts_come_late(void **stat
 	}
 }
 
+/*
+ * One kernel, back to back, as a GPU whose clock wanders runs it: neighbours agree to a
+ * thousandth, and a launch runs 150 launches after the last that was known when it was queued.
+ */
+static void an_interval_reaches_as_far_as_times_wander_until_a_launch_runs(void **state)
+{
+	enum { LAUNCHES = 20000, BATCH = 50, BEHIND = 150 };
+	static struct gw_prediction made[LAUNCHES];
+	static double t[LAUNCHES];
+	struct gw_predictor *p = gw_predictor_new(1);
+	double level = 0, held = 0, width = 0, n = 0;
+
+	(void)state;
+	seed = 4;
+	for (int i = 0; i < LAUNCHES; i++) {
+		level = 0.995 * level + 0.003 * normal(); /* 3% in the long run */
+		t[i] = 2e-4 * exp(level + 0.0005 * normal());
+		gw_predict(p, 1, UINT64_MAX, &made[i]);
+		if (i >= BEHIND) {
+			const struct gw_prediction *m = &made[i - BEHIND];
+
+			gw_observe(p, 1,
+			           &(struct gw_observation){.seconds = t[i - BEHIND],
+			                                    .exclusive = true,
+			                                    .predicted = m->seconds,
+			                                    .low = m->low,
+			                                    .high = m->high,
+			                                    .tier = m->tier,
+			                                    .sm_hz = NAN});
+			if (i >= 4000) {
+				n++;
+				held += t[i - BEHIND] >= m->low && t[i - BEHIND] <= m->high;
+				width += log(m->high / m->low) / 2;
+			}
+		}
+		if (i % BATCH == 0)
+			gw_predictor_advance(p, NULL, NULL);
+	}
+	gw_predictor_free(p);
+	if (held < 0.83 * n || width > 0.09 * n)
+		print_error("%.3f held, half-width %.4f\n", held / n, width / n);
+	assert_true(held >= 0.83 * n && held <= 0.96 * n);
+	assert_true(width <= 0.09 * n);
+}
+
 /* Thousands of configurations launched twice: the second launch has one time to go by. */
 static void intervals_hold_for_configurations_launched_once_before(void **state)
 {
@@ -478,6 +523,7 @@ int main(void)
 	        cmocka_unit_test(intervals_hold_nine_times_in_ten),
 	        cmocka_unit_test(an_interval_of_two_modes_holds_both),
 	        cmocka_unit_test(intervals_hold_while_times_change_and_verdicts_come_late),
+	        cmocka_unit_test(an_interval_reaches_as_far_as_times_wander_until_a_launch_runs),
 	        cmocka_unit_test(intervals_hold_for_configurations_launched_once_before),
 	        cmocka_unit_test(a_stream_that_always_misses_does_not_ruin_the_others),
 	        cmocka_unit_test(disturbed_times_teach_only_until_undisturbed_ones_are_there),
