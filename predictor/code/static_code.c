@@ -12,18 +12,16 @@ static void merge(struct gw_work *to, const struct gw_work *from)
 }
 
 /* Beside accesses to memory the load/store unit has shuffles, special registers and the like, a
- * wavefront each, by way of shared memory's crossbar. */
+ * wavefront each. (Counters put these among the wavefronts of shared memory.) */
 static void add_wavefronts(const struct gw_gather *g, struct gw_work *work)
 {
-	static const enum gw_work_field rows[] = {GW_WORK_lsu_wavefronts,
-	                                          GW_WORK_shared_wavefronts};
+	struct gw_quantity *q = &work->q[GW_WORK_lsu_wavefronts];
 	double others = gw_work_value(work, GW_WORK_pipe_lsu);
 
 	for (uint32_t i = 0; i < g->count; i++)
 		others -= gw_gather_mean(&g->access[i].runs);
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows) && others > 0; i++)
-		if (work->q[rows[i]].source == GW_SOURCE_STATIC)
-			work->q[rows[i]].value += others;
+	if (q->source == GW_SOURCE_STATIC && others > 0)
+		q->value += others;
 }
 
 /* Rows of machine code; the latency of loads comes from those of memory. NULL, or why its counts

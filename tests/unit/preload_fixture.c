@@ -14,7 +14,8 @@ __attribute__((visibility("default"))) const char *__lsan_default_suppressions(v
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:gw_idmap_put\nleak:preload/join.c\nleak:gw_config_of_activity\n"
-	       "leak:gw_arguments_arrived\nleak:preload/code.c\nleak:gw_work_offer\n";
+	       "leak:gw_arguments_arrived\nleak:preload/code.c\nleak:gw_work_offer\n"
+	       "leak:preload/study_code.c\n";
 }
 
 struct gw_hot gw_hot;
