@@ -37,3 +37,7 @@ if(NOT GW_CUDA_INCLUDE OR NOT GW_CUPTI_INCLUDE)
 endif()
 add_library(gw_cuda_headers INTERFACE)
 target_include_directories(gw_cuda_headers SYSTEM INTERFACE ${GW_CUDA_INCLUDE} ${GW_CUPTI_INCLUDE})
+# The headers of CUPTI's profilers, for C.
+add_library(gw_cupti_headers INTERFACE)
+target_include_directories(gw_cupti_headers SYSTEM INTERFACE ${CMAKE_SOURCE_DIR}/cmake/c_cupti)
+target_link_libraries(gw_cupti_headers INTERFACE gw_cuda_headers)

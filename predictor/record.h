@@ -99,6 +99,7 @@ enum {
 	GW_LAUNCH_LEARNT = 1u << 9,  /**< an observation of the predictor; counts for `known` */
 	GW_LAUNCH_CALL_OPEN = 1u << 10, /**< called at call_ns or after it: mode count takes the time of
 	                                     each eighth call of a thread, and of the first in 20 ms */
+	GW_LAUNCH_COUNTED = 1u << 11, /**< by deep counters: its time is not its own, nothing is learnt from it */
 };
 
 enum gw_module_origin {
@@ -131,6 +132,8 @@ enum gw_degraded {
 	GW_DEGRADED_PROFILE,     /**< no device profile for this GPU, or it can't be read */
 	GW_DEGRADED_CLOCK,       /**< NVML does not tell the clocks */
 	GW_DEGRADED_STUDY,       /**< a kernel's code took too long to study */
+	GW_DEGRADED_RANGE,       /**< GPUWATCH_COUNTERS=range was asked for: what that can do */
+	GW_DEGRADED_COUNTERS,    /**< counters can't be had */
 	GW_DEGRADED_CODE,        /**< a kernel's code can't be had or read */
 	GW_DEGRADED_CODES        /**< how many there are: append before it */
 };

@@ -169,7 +169,7 @@ void gw_activity_attach(void)
 	if (attach())
 		atomic_store(&pool.on, 1);
 	else
-		atomic_store(&gw_hot.events, 1);
+		atomic_store(&gw_hot.events, GW_HOT_EVENTS);
 }
 
 void gw_activity_forbid(const char *why)
@@ -315,7 +315,7 @@ static void yield(void)
 	atomic_store(&pool.until, gw_ticks());
 	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler took over CUPTI: from there on "
 	                                    "kernels are timed by sampled events");
-	atomic_store(&gw_hot.events, 1);
+	atomic_store(&gw_hot.events, GW_HOT_EVENTS);
 }
 
 __attribute__((visibility("default"))) CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(

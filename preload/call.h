@@ -49,7 +49,8 @@ GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);
 /** Block shape and shared memory set by the old cuFuncSet… calls; {1,1,1} and 0 when never set. */
 GW_COLD void gw_shape_of(CUfunction function, uint32_t block[3], uint32_t *shared);
 
-/** Sampled timing by event pairs (events.c). */
+/** What is on around launches (gw_hot.events): sampled timing by event pairs (events.c), deep
+ * counters (deep.c). */
 GW_COLD void gw_events_begin(struct gw_call *call, CUstream stream);
 GW_COLD void gw_events_end(struct gw_call *call, CUresult result);
 

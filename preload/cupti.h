@@ -11,6 +11,11 @@
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
 #include <cupti_driver_cbid.h>
+#include <cupti_target.h>
+#include <cupti_profiler_target.h>
+#include <cupti_profiler_host.h>
+#include <cupti_pmsampling.h>
+#include <cupti_range_profiler.h>
 #include <stddef.h>
 
 struct gw_cupti {

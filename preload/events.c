@@ -6,6 +6,7 @@
  * a context on another thread.
  */
 #include "preload/call.h"
+#include "preload/deep.h"
 #include "preload/clock.h"
 #include "preload/options.h"
 
@@ -121,11 +122,16 @@ static bool harvest_before(struct gw_call *call, struct gw_event_pool *p)
 
 void gw_events_begin(struct gw_call *call, CUstream stream)
 {
+	int on = atomic_load_explicit(&gw_hot.events, memory_order_relaxed);
 	struct gw_thread *t = call->thread;
 	struct gw_event_pool *p = t->events;
 	int saved = errno;
 	uint32_t at;
 
+	if (on & GW_HOT_DEEP)
+		gw_deep_begin(call, stream);
+	if (!(on & GW_HOT_EVENTS))
+		return;
 	if (p && ++p->launches % gw_options.event_rate)
 		return;
 	/* To ask an event for its time invalidates a capture that any thread has under way. */

@@ -7,6 +7,7 @@
 #define GW_LAUNCH_H
 
 #include "preload/call.h"
+#include "preload/deep.h"
 
 #include <string.h>
 
@@ -295,6 +296,8 @@ static inline void gw_launch_end(struct gw_call *call, CUresult result, void **p
 	/* The driver has read them, so they can be read. */
 	if (GW_UNLIKELY(flags & GW_EVENT_ARGUMENTS) && result == CUDA_SUCCESS)
 		gw_arguments_take(call, params, extra);
+	if (GW_UNLIKELY(flags & GW_EVENT_GATED))
+		gw_deep_end(call, result);
 	gw_event_end(call, result, call->thread ? &call->thread->counts.launches : NULL);
 	if (GW_UNLIKELY(flags & GW_EVENT_TIMED))
 		gw_events_end(call, result);
@@ -316,6 +319,8 @@ static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CU
 	if (!e)
 		return;
 	e->kind = GW_EVENT_GRAPH;
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed) & GW_HOT_DEEP))
+		gw_deep_graph(call, stream);
 	e->kernel = gw_map_get(&s->graphs, (uintptr_t)exec);
 	if (e->kernel)
 		atomic_store_explicit(&s->graph_slots[e->kernel].launched, 1, memory_order_relaxed);
@@ -326,6 +331,8 @@ static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgra
 {
 	(void)exec;
 	(void)stream;
+	if (GW_UNLIKELY(call->event && call->event->flags & GW_EVENT_GATED))
+		gw_deep_end(call, result);
 	gw_event_end(call, result, call->thread ? &call->thread->counts.graph_launches : NULL);
 }
 

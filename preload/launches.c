@@ -150,6 +150,13 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 	return recent[at].config;
 }
 
+uint32_t gw_launch_config(const struct gw_event *e)
+{
+	bool read;
+
+	return config_of(e, &read);
+}
+
 /*
  * Where the numbers of a stream or graph, or a kernel's name, could not be had, a launch and its
  * record do not meet, and both would be written. Whichever comes second is left out.
@@ -237,6 +244,8 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	gw_study_want(r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
+	if (e->flags & GW_EVENT_COUNTED)
+		r.flags |= GW_LAUNCH_COUNTED;
 	if (read && isfinite(e->predicted)) {
 		r.predicted = e->predicted;
 		r.low = e->low;
@@ -397,7 +406,8 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		r->flags |= GW_LAUNCH_EVENTS;
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
 	}
-	learn(r);
+	if (!(r->flags & GW_LAUNCH_COUNTED))
+		learn(r);
 	if (r->config) {
 		struct gw_config_entry *c = gw_config_entry(r->config);
 

@@ -4,6 +4,7 @@
 #include "preload/activity.h"
 #include "preload/call.h"
 #include "preload/clock.h"
+#include "preload/deep.h"
 #include "preload/degrade.h"
 #include "preload/dl.h"
 #include "preload/hooks.h"
@@ -103,8 +104,10 @@ static void at_exit(void)
 {
 	int expected = RUNNING;
 
-	if (still_ours() && atomic_compare_exchange_strong(&phase, &expected, FINISHED))
+	if (still_ours() && atomic_compare_exchange_strong(&phase, &expected, FINISHED)) {
+		gw_deep_stop();
 		gw_pipeline_finish();
+	}
 }
 
 /* After every exit handler: write down what was launched since, without CUDA or CUPTI. */
@@ -291,6 +294,8 @@ void gw_primary_changed(int device)
 	    gw_driver.cuDevicePrimaryCtxGetState(device, &flags, &in_use) == CUDA_SUCCESS && in_use)
 		return;
 	context = atomic_load(&primaries[device]);
-	if (context)
-		gw_context_gone((CUcontext)context);
+	if (!context)
+		return;
+	gw_deep_context_gone((CUcontext)context, false);
+	gw_context_gone((CUcontext)context);
 }

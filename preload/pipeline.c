@@ -12,6 +12,7 @@
 #include "preload/clock.h"
 #include "preload/code.h"
 #include "preload/counters.h"
+#include "preload/deep.h"
 #include "preload/degrade.h"
 #include "preload/drain.h"
 #include "preload/episodes.h"
@@ -141,6 +142,7 @@ static uint32_t cycle(bool last)
 	gw_tables_write_news();
 	/* Then code: what it tells is known before any measurement of these launches is. */
 	gw_study_run(look_after, last);
+	gw_deep_tick();
 	gw_work_publish();
 	if (last || !gw_study_holds())
 		take_times(now, last);
@@ -232,6 +234,7 @@ bool gw_pipeline_start(void)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
+	gw_deep_start();
 	gw_study_start();
 	gw_work_start();
 	gw_device_profile_start();

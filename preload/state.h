@@ -46,6 +46,8 @@ enum {
 	/** In the hook: no cell was found, so the arguments are wanted. In the ring: the next of
 	 * the thread's arguments are this launch's. */
 	GW_EVENT_ARGUMENTS = 1 << 5,
+	GW_EVENT_COUNTED = 1 << 6, /**< a range of deep counters was around it */
+	GW_EVENT_GATED = 1 << 7,   /**< in the hook: gw_deep_end is due */
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */
@@ -201,11 +203,17 @@ struct gw_thread {
 	uint32_t logged_serial; /**< worker: serial whose THREAD record is written */
 };
 
+/** What is on around launches: a word of gw_hot. */
+enum {
+	GW_HOT_EVENTS = 1, /**< time samples by event pairs */
+	GW_HOT_DEEP = 2,   /**< count launches one at a time (deep.h) */
+};
+
 /** Read on every launch; one cache line. */
 struct gw_hot {
 	_Atomic int active;                   /**< 0: pass everything through */
 	_Atomic int captures;                 /**< stream captures under way, never too low */
-	_Atomic int events;                   /**< 1: time samples by event pairs */
+	_Atomic int events;                   /**< GW_HOT_EVENTS, GW_HOT_DEEP */
 	_Atomic uint32_t arguments;           /**< GW_EVENT_ARGUMENTS to take them, or 0 */
 	_Atomic uint32_t known;               /**< observations behind the published predictions */
 	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */

@@ -15,6 +15,8 @@ extern struct si_cupti_hooks sc_hooks;
 uint32_t sc_version(void);
 /* A failure asked for by STANDIN_FAIL, traced; CUPTI_SUCCESS otherwise. */
 CUptiResult sc_enter(const char *name);
+/* Counters: a kernel was scheduled (cupti_counters.c). */
+void sc_count_kernel(const struct si_execution *execution);
 void sc_activity_stop(void); /* cuptiFinalize's half */
 
 #define SC_ENTER()                                                                                 \

@@ -65,6 +65,8 @@ struct si_private {
 	const char *(*symbol)(uint32_t cbid); /* name of a driver callback id, NULL if unknown */
 	/* Name of the kernel a launch call is for, from its callback parameters; else NULL. */
 	const char *(*kernel_name)(uint32_t cbid, const void *params);
+	/* Waits until everything issued in the calling thread's context is done. */
+	void (*wait)(void);
 };
 typedef const struct si_private *standin_private_fn(void);
 

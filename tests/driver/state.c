@@ -183,6 +183,13 @@ static const char *kernel_name(uint32_t cbid, const void *params)
 	return kernel ? kernel->name : NULL;
 }
 
+static void wait_current(void)
+{
+	CUcontext ctx = si_current_or_null();
+	if (ctx)
+		si_context_wait(ctx);
+}
+
 SI_EXPORT const struct si_private *standin_private(void);
 SI_EXPORT const struct si_private *standin_private(void)
 {
@@ -201,6 +208,7 @@ SI_EXPORT const struct si_private *standin_private(void)
 	        .node_id = si_node_id,
 	        .symbol = symbol,
 	        .kernel_name = kernel_name,
+	        .wait = wait_current,
 
 	};
 	return &table;

@@ -109,10 +109,33 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	r->account->by_events += (l->flags & GW_LAUNCH_EVENTS) != 0;
 	r->account->cold_static += l->tier == GW_TIER_COLD && l->work == GW_SOURCE_STATIC;
 	r->account->invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
+	r->account->counted_launches += (l->flags & GW_LAUNCH_COUNTED) != 0;
 	r->account->no_call += (l->flags & GW_LAUNCH_NO_CALL) != 0;
 	if (l->flags & GW_LAUNCH_MEASURED) {
 		r->account->tiers[l->tier & 3]++;
 		r->account->early += l->known > r->account->known;
+	}
+}
+
+/* The last of a configuration says all that is known. */
+static void take_work(struct reading *r, const struct gw_record_work *w,
+                      const struct gw_record_quantity *part)
+{
+	struct account *a = r->account;
+	unsigned i = 0;
+
+	while (i < a->works && a->work[i].config != w->config)
+		i++;
+	if (i == sizeof(a->work) / sizeof(*a->work))
+		return;
+	a->works += i == a->works;
+	a->work[i] = (struct known_work){
+	        .config = w->config,
+	        .blocks = r->config[w->config < CONFIGS_MAX ? w->config : 0].grid_x,
+	};
+	for (uint32_t k = 0; k < w->count; k++) {
+		a->work[i].counted[part[k].field] = part[k].source == GW_SOURCE_COUNTED;
+		a->work[i].value[part[k].field] = part[k].value;
 	}
 }
 
@@ -168,6 +191,9 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_PROFILE:
 		a->profile += strlen(gw_log_text(record, 0));
 		a->profile_size = ((const struct gw_record_profile *)fixed)->size;
+		break;
+	case GW_RECORD_WORK:
+		take_work(r, fixed, (const struct gw_record_quantity *)(const void *)record->tail);
 		break;
 	case GW_RECORD_CLOCK:
 		a->clocks++;

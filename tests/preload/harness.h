@@ -7,6 +7,7 @@
 #define GW_TESTS_PRELOAD_HARNESS_H
 
 #include "predictor/record.h"
+#include "predictor/types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,8 +43,15 @@ struct account {
 	uint64_t measured;    /**< launches with a time */
 	uint64_t cold_static; /**< launches of kernels never timed, predicted from their code */
 	uint64_t by_events, invalid, aggregated, no_call;
-	uint32_t degraded;            /**< bit per enum gw_degraded */
-	uint32_t flags;               /**< of the header */
+	uint32_t degraded;         /**< bit per enum gw_degraded */
+	uint32_t flags;            /**< of the header */
+	uint64_t counted_launches; /**< by deep counters */
+	unsigned works;            /**< configurations with WORK records, the first 16 */
+	struct known_work {
+		uint32_t config, blocks;
+		bool counted[GW_WORK_FIELDS];
+		double value[GW_WORK_FIELDS];
+	} work[16];
 	unsigned clocks, slows;       /**< CLOCK and SLOW records */
 	struct gw_record_clock clock; /**< the last of them */
 	struct gw_record_slow slow;

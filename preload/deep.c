@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/deep.h"
+
+#include "preload/deep_sets.h"
+#include "preload/deep_streams.h"
+#include "preload/degrade.h"
+#include "preload/injection.h"
+#include "preload/launches.h"
+#include "preload/options.h"
+#include "preload/range_session.h"
+#include "preload/work.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PROGRESS_BITS = 14, /* configurations whose counting is followed */
+	PROGRESS = 1 << PROGRESS_BITS,
+	PROBE = 8,
+	BACKOFF_MAX = 1 << 12, /* launches that are let pass after waiting in vain, at most */
+};
+
+/* A configuration: how many of its sets have been counted. */
+struct progress {
+	_Atomic uint64_t key; /* of gw_cell_key, 0: free */
+	_Atomic uint32_t next;
+};
+
+/* What was counted, on its way to the worker. */
+struct result {
+	struct result *next;
+	struct gw_event event;
+	uint32_t set;
+	size_t size;
+	uint8_t data[];
+};
+
+static bool asked_for;
+/*
+ * Launches hold it for reading, a launch that is counted for writing; nobody waits for it to be
+ * free of readers, so that no launch waits for another's.
+ */
+static pthread_rwlock_t gate;
+static struct progress progress[PROGRESS];
+static _Atomic uint32_t passes_left; /* launches to be let pass */
+static uint32_t backoff;             /* this and what follows: of who holds the gate for writing */
+static struct gw_range range;
+static CUcontext context; /* the one whose launches are counted */
+static size_t data_size[GW_DEEP_SETS];
+static struct result *counting;
+static struct progress *counting_of;
+static pthread_mutex_t results_lock;
+static struct result *results;
+
+void gw_deep_start(void)
+{
+	pthread_rwlock_init(&gate, NULL);
+	pthread_mutex_init(&results_lock, NULL);
+	memset(progress, 0, sizeof(progress));
+	atomic_store(&passes_left, 0);
+	backoff = 0;
+	range = (struct gw_range){0};
+	context = NULL;
+	counting = results = NULL;
+	gw_deep_streams_start();
+	gw_deep_sets_start();
+	asked_for = gw_options.counters == GW_COUNT_RANGE && gw_options.mode == GW_MODE_AUDIT;
+	if (asked_for)
+		gw_degrade(GW_DEGRADED_RANGE,
+		           "GPUWATCH_COUNTERS=range: while a launch is counted, others wait; a "
+		           "program whose kernels wait for the host or for each other may hang");
+}
+
+/* No more counting; what has been counted stays. */
+static void give_up(const char *what, CUptiResult why)
+{
+	const char *text = "unknown error";
+
+	if (why != CUPTI_SUCCESS)
+		gw_cupti.cuptiGetResultString(why, &text);
+	atomic_fetch_and(&gw_hot.events, ~GW_HOT_DEEP);
+	gw_degrade(GW_DEGRADED_COUNTERS, "%s: %s: nothing is counted", what, text);
+}
+
+/* ---- on the launching thread ---- */
+
+static struct progress *progress_of(const struct gw_event *e)
+{
+	uint64_t key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z,
+	                           e->cluster, e->shared);
+	uint32_t at = (uint32_t)(key >> (64 - PROGRESS_BITS));
+
+	for (unsigned i = 0; i < PROBE; i++, at = (at + 1) & (PROGRESS - 1)) {
+		uint64_t there = 0;
+
+		if (atomic_compare_exchange_strong(&progress[at].key, &there, key) || there == key)
+			return &progress[at];
+	}
+	return NULL;
+}
+
+/* Whether this launch is worth counting, and harmless to count. */
+static struct progress *wanted(const struct gw_event *e)
+{
+	struct progress *p;
+	uint32_t left = atomic_load_explicit(&passes_left, memory_order_relaxed);
+
+	if (left) {
+		atomic_store_explicit(&passes_left, left - 1, memory_order_relaxed);
+		return NULL;
+	}
+	if (e->flags & GW_EVENT_COOPERATIVE || atomic_load(&gw_hot.captures) ||
+	    !gw_deep_kernel_allowed(e->kernel))
+		return NULL;
+	p = progress_of(e);
+	return p && atomic_load(&p->next) < gw_deep_sets_ready() ? p : NULL;
+}
+
+/* Waited in vain: the next launches are let pass, ever more of them. */
+static void back_off(void)
+{
+	gw_count(GW_COUNTER_deep_busy, 1);
+	backoff = backoff ? backoff * 2 : 8;
+	backoff = backoff < BACKOFF_MAX ? backoff : BACKOFF_MAX;
+	atomic_store(&passes_left, backoff);
+}
+
+static bool open_range(CUcontext now)
+{
+	CUptiResult why = gw_range_open(&range, now);
+
+	for (uint32_t i = 0; why == CUPTI_SUCCESS && i < gw_deep_sets_ready(); i++)
+		data_size[i] = gw_range_data_size(&range, gw_deep_set(i), &why);
+	if (why == CUPTI_SUCCESS) {
+		context = now;
+		return true;
+	}
+	give_up("the range profiler", why);
+	gw_range_close(&range);
+	return false;
+}
+
+/* The gate is held for writing and the context idle. */
+static bool begin(const struct gw_event *e, struct progress *p, CUcontext now)
+{
+	uint32_t set = atomic_load(&p->next);
+	struct result *r;
+	CUptiResult why;
+
+	if (!range.object && !open_range(now))
+		return false;
+	r = calloc(1, sizeof(*r) + data_size[set]);
+	if (!r)
+		return false;
+	r->event = *e;
+	r->set = set;
+	r->size = data_size[set];
+	why = gw_range_begin(&range, gw_deep_set(set), r->data, r->size);
+	if (why != CUPTI_SUCCESS) {
+		give_up("the range profiler", why);
+		free(r);
+		return false;
+	}
+	counting = r;
+	counting_of = p;
+	return true;
+}
+
+static bool count(struct gw_call *call, struct progress *p)
+{
+	CUcontext now = gw_context_current();
+
+	if (!now || (context && context != now))
+		return false;
+	/* Again: it may have been counted while this thread came here. */
+	if (atomic_load(&p->next) >= gw_deep_sets_ready())
+		return false;
+	if (!gw_deep_streams_idle(now, call->thread->serial)) {
+		back_off();
+		return false;
+	}
+	backoff = 0;
+	return begin(call->event, p, now);
+}
+
+void gw_deep_begin(struct gw_call *call, CUstream stream)
+{
+	int saved = errno;
+	struct progress *p = wanted(call->event);
+
+	call->event->flags |= GW_EVENT_GATED;
+	if (p && !pthread_rwlock_trywrlock(&gate)) {
+		if (count(call, p)) {
+			call->event->flags |= GW_EVENT_COUNTED;
+			errno = saved;
+			return;
+		}
+		pthread_rwlock_unlock(&gate);
+	}
+	pthread_rwlock_rdlock(&gate);
+	gw_deep_streams_used(stream, call->pt, call->thread->serial);
+	errno = saved;
+}
+
+void gw_deep_graph(struct gw_call *call, CUstream stream)
+{
+	int saved = errno;
+
+	call->event->flags |= GW_EVENT_GATED;
+	pthread_rwlock_rdlock(&gate);
+	gw_deep_streams_used(stream, call->pt, call->thread->serial);
+	errno = saved;
+}
+
+static void hand_over(struct result *r)
+{
+	pthread_mutex_lock(&results_lock);
+	r->next = results;
+	results = r;
+	pthread_mutex_unlock(&results_lock);
+}
+
+/* The kernel has been launched, or was refused: wait for it, and have what it did. */
+static void end(struct gw_call *call, CUresult launched)
+{
+	CUptiResult why = gw_range_end(&range);
+
+	if (why == CUPTI_SUCCESS && launched == CUDA_SUCCESS) {
+		atomic_fetch_add(&counting_of->next, 1);
+		gw_count(GW_COUNTER_deep_counted, 1);
+		hand_over(counting);
+	} else {
+		free(counting);
+	}
+	if (why != CUPTI_SUCCESS)
+		give_up("the range profiler", why);
+	if (launched != CUDA_SUCCESS)
+		call->event->flags &= (uint8_t)~GW_EVENT_COUNTED;
+	counting = NULL;
+}
+
+void gw_deep_end(struct gw_call *call, CUresult result)
+{
+	int saved = errno;
+
+	if (call->event->flags & GW_EVENT_COUNTED)
+		end(call, result);
+	pthread_rwlock_unlock(&gate);
+	errno = saved;
+}
+
+void gw_deep_stream_gone(CUstream stream)
+{
+	if (asked_for)
+		gw_deep_streams_gone(stream);
+}
+
+void gw_deep_context_gone(CUcontext gone, bool still_there)
+{
+	if (!asked_for)
+		return;
+	gw_deep_streams_context_gone(gone);
+	pthread_rwlock_wrlock(&gate);
+	if (context == gone) {
+		if (still_there)
+			gw_range_close(&range);
+		range = (struct gw_range){0};
+		context = NULL;
+	}
+	pthread_rwlock_unlock(&gate);
+}
+
+/* ---- on the worker ---- */
+
+static struct result *take_results(void)
+{
+	struct result *r;
+
+	pthread_mutex_lock(&results_lock);
+	r = results;
+	results = NULL;
+	pthread_mutex_unlock(&results_lock);
+	return r;
+}
+
+static void offer(const struct result *r)
+{
+	struct gw_work part;
+
+	if (gw_deep_sets_work(r->set, r->data, r->size, &part))
+		gw_work_offer(gw_launch_config(&r->event), &part);
+}
+
+void gw_deep_tick(void)
+{
+	if (!asked_for)
+		return;
+	for (struct result *r = take_results(), *next; r; r = next) {
+		next = r->next;
+		offer(r);
+		free(r);
+	}
+	gw_deep_kernels_study();
+	if (!gw_activity_on() || gw_injection_active() || gw_deep_sets_ready())
+		return;
+	if (!gw_range_usable()) {
+		give_up("the libcupti found has no range profiler", CUPTI_ERROR_NOT_SUPPORTED);
+		asked_for = false;
+	} else if (gw_deep_sets_make()) {
+		if (gw_deep_sets_ready()) {
+			atomic_fetch_or(&gw_hot.events, GW_HOT_DEEP);
+			return;
+		}
+		give_up("no counter can be had", gw_deep_sets_why());
+		asked_for = false;
+	}
+}
+
+void gw_deep_stop(void)
+{
+	if (asked_for)
+		gw_deep_sets_stop();
+}

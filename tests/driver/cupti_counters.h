@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics of the stand-in: what each is worth, and data collected of them. */
+#ifndef GW_TESTS_DRIVER_CUPTI_COUNTERS_H
+#define GW_TESTS_DRIVER_CUPTI_COUNTERS_H
+
+#include "cupti_si.h"
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+
+/* What kernels did while somebody counted. */
+struct sc_counts {
+	uint64_t kernels, blocks, warps, threads;
+};
+
+/* Collected data, as the client keeps it: the counts of one range. */
+struct sc_data {
+	uint32_t magic, ranges;
+	struct sc_counts counts;
+};
+enum { SC_DATA_MAGIC = 0x43444154, SC_CONFIG_MAGIC = 0x43434647, SC_NAMES = 64 };
+
+/* A configuration image: what to collect. */
+struct sc_config {
+	uint32_t magic, passes;
+};
+
+/* From here on, or no longer, add kernels that are scheduled to @p counts; NULL: to nothing. */
+void sc_count_into(struct sc_counts *counts);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches for deep counters: kernels of tests/code/waits, whose image CODE_IMAGE names. */
+#include "client.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static void *image(void)
+{
+	const char *path = getenv("CODE_IMAGE");
+	int fd = path ? open(path, O_RDONLY) : -1;
+	struct stat st;
+	char *bytes;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		fprintf(stderr, "no image\n");
+		exit(9);
+	}
+	bytes = calloc(1, (size_t)st.st_size + 4096);
+	if (!bytes || read(fd, bytes, (size_t)st.st_size) != st.st_size)
+		exit(9);
+	close(fd);
+	return bytes;
+}
+
+static uint64_t zeros[4];
+
+static void launch(const char *name, unsigned blocks, CUstream stream)
+{
+	void *params[] = {zeros, zeros, zeros, zeros};
+
+	CK(cuLaunchKernel(client_function(name), blocks, 1, 1, 64, 1, 1, 0, stream, params, NULL));
+}
+
+/* Loads the image and launches each kernel once, so that the library may get ready. */
+static void load(void)
+{
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuModuleLoadData(&client_module, image()));
+	launch("runs_straight", 1, NULL);
+	CK(cuCtxSynchronize());
+	usleep(500000);
+	for (int i = 0; i < 2; i++) { /* the first time its code is asked about */
+		launch("runs_straight", 1, NULL);
+		launch("runs_loop", 1, NULL);
+		launch("runs_ncclNamed", 1, NULL);
+		launch("waits_volatile", 1, NULL);
+		CK(cuCtxSynchronize());
+		usleep(150000);
+	}
+}
+
+static void counts(void)
+{
+	load();
+	for (int i = 0; i < 20; i++) {
+		launch("runs_loop", 10, NULL);
+		launch("runs_loop", 20, NULL);
+		CK(cuCtxSynchronize());
+	}
+	usleep(100000);
+	puts("counted");
+}
+
+static void refused(void)
+{
+	CUstream stream;
+	CUgraph graph;
+	CUgraphExec exec;
+	void *params[] = {zeros, zeros, zeros, zeros};
+
+	load();
+	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	launch("runs_loop", 30, stream);
+	CK(cuStreamEndCapture(stream, &graph));
+	CK(cuGraphInstantiate(&exec, graph, 0));
+	for (int i = 0; i < 10; i++) {
+		launch("waits_volatile", 30, NULL);
+		launch("runs_ncclNamed", 30, NULL);
+		CK(cuLaunchCooperativeKernel(client_function("runs_loop"), 31, 1, 1, 64, 1, 1, 0,
+		                             NULL, params));
+		CK(cuGraphLaunch(exec, stream));
+		CK(cuCtxSynchronize());
+	}
+	CK(cuGraphExecDestroy(exec));
+	CK(cuGraphDestroy(graph));
+	CK(cuStreamDestroy(stream));
+	puts("refused");
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Another stream is busy for half a second: launches must not wait for that. */
+static void busy(void)
+{
+	CUstream stream;
+	uint64_t ns = 500000000;
+	void *params[] = {&ns};
+	double begin;
+
+	load();
+	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CK(cuLaunchKernel(client_function("spin"), 1, 1, 1, 32, 1, 1, 0, stream, params, NULL));
+	begin = seconds();
+	for (int i = 0; i < 5; i++)
+		launch("runs_loop", 40, NULL);
+	printf("launched at once: %d\n", seconds() - begin < 0.25);
+	CK(cuCtxSynchronize());
+	CK(cuStreamDestroy(stream));
+}
+
+static void *launch_many(void *arg)
+{
+	CUstream stream;
+
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 200; i++) {
+		launch("runs_loop", 100 + (unsigned)(uintptr_t)arg * 10 + i % 5, stream);
+		if (i % 4 == 0)
+			CK(cuStreamSynchronize(stream));
+	}
+	CK(cuStreamSynchronize(stream));
+	CK(cuStreamDestroy(stream));
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t thread[6];
+
+	load();
+	for (uintptr_t i = 0; i < 6; i++)
+		pthread_create(&thread[i], NULL, launch_many, (void *)i);
+	for (int i = 0; i < 6; i++)
+		pthread_join(thread[i], NULL);
+	puts("all threads");
+}
+
+/* The context goes and comes back. */
+static void reset(void)
+{
+	load();
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 5; k++)
+			launch("runs_loop", 50, NULL);
+		CK(cuCtxSynchronize());
+		CK(cuDevicePrimaryCtxReset(0));
+		CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+		CK(cuCtxSetCurrent(client_context));
+		CK(cuModuleLoadData(&client_module, image()));
+	}
+	puts("reset");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct scenario list[] = {
+	        {"counts", counts},   {"refused", refused}, {"busy", busy},
+	        {"threads", threads}, {"reset", reset},     {NULL, NULL},
+	};
+
+	return client_main(argc, argv, list);
+}

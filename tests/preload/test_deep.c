@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPUWATCH_COUNTERS=range: what is counted, what is left alone, and that nothing hangs. */
+#include "tests/preload/harness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct outcome *under(const char *scenario, const char *one)
+{
+	struct run r = RUN("deep", scenario);
+	struct outcome *o;
+
+	r.env[0] = "GPUWATCH_COUNTERS=range";
+	r.env[1] = "STANDIN_KERNELS=" CLIENTS "/deep.kernels";
+	r.env[2] = "CODE_IMAGE=" WAITS "/sm_90.cubin";
+	r.env[3] = one;
+	o = run_both(&r);
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	return o;
+}
+
+static uint64_t counter(const struct outcome *o, enum gw_counter c)
+{
+	return only_log(o)->counter[c];
+}
+
+static bool is_degraded(const struct outcome *o, enum gw_degraded code)
+{
+	return only_log(o)->degraded >> code & 1;
+}
+
+/* What the log says was counted of a kernel at @p blocks blocks; -1 when nothing was. */
+static double counted(const struct outcome *o, uint32_t blocks, enum gw_work_field field)
+{
+	const struct account *log = only_log(o);
+
+	for (unsigned i = 0; i < log->works; i++)
+		if (log->work[i].blocks == blocks && log->work[i].counted[field])
+			return log->work[i].value[field];
+	return -1;
+}
+
+static void work_is_counted_in_place(void **state)
+{
+	struct outcome *o = under("counts", NULL);
+
+	(void)state;
+	/* As the stand-in counts: 64 threads and two warps a block. */
+	assert_float_equal(counted(o, 10, GW_WORK_dram_read_bytes), 10 * 64 * 4, 0);
+	assert_float_equal(counted(o, 20, GW_WORK_dram_read_bytes), 20 * 64 * 4, 0);
+	assert_float_equal(counted(o, 10, GW_WORK_dram_write_bytes), 10 * 64 * 2, 0);
+	assert_float_equal(counted(o, 20, GW_WORK_inst_executed), 20 * 2 * 100, 0);
+	assert_float_equal(counted(o, 20, GW_WORK_thread_inst), 20 * 64 * 99, 0);
+	assert_float_equal(counted(o, 20, GW_WORK_pipe_tensor), 20 * 16, 0);
+	assert_float_equal(counted(o, 10, GW_WORK_l2_read_bytes), 10 * 2 * 32, 0);
+	outcome_free(o);
+}
+
+/* 29 metrics, eight a pass: four launches of each configuration, and no more. */
+static void each_configuration_is_counted_once(void **state)
+{
+	struct outcome *o = under("counts", NULL);
+
+	(void)state;
+	assert_in_range(counter(o, GW_COUNTER_deep_counted), 8, 4 * 4);
+	assert_int_equal(only_log(o)->counted_launches, counter(o, GW_COUNTER_deep_counted));
+	outcome_free(o);
+}
+
+static void it_says_what_it_may_do(void **state)
+{
+	struct outcome *o = under("counts", NULL);
+
+	(void)state;
+	assert_true(is_degraded(o, GW_DEGRADED_RANGE));
+	assert_int_equal(warnings(o->err), 1);
+	assert_non_null(strstr(o->err, "may hang"));
+	outcome_free(o);
+}
+
+static void what_may_wait_is_left_alone(void **state)
+{
+	struct outcome *o = under("refused", NULL);
+
+	(void)state;
+	assert_float_equal(counted(o, 30, GW_WORK_inst_executed), -1, 0);
+	assert_float_equal(counted(o, 31, GW_WORK_inst_executed), -1, 0);
+	assert_int_equal(counter(o, GW_COUNTER_deep_refused), 2);
+	outcome_free(o);
+}
+
+static void a_busy_gpu_is_not_waited_for(void **state)
+{
+	struct outcome *o = under("busy", NULL);
+
+	(void)state;
+	assert_non_null(strstr(o->out, "launched at once: 1"));
+	assert_true(counter(o, GW_COUNTER_deep_busy) > 0);
+	assert_float_equal(counted(o, 40, GW_WORK_inst_executed), -1, 0);
+	outcome_free(o);
+}
+
+static void threads_do_not_hang(void **state)
+{
+	struct outcome *o = under("threads", NULL);
+
+	(void)state;
+	assert_false(is_degraded(o, GW_DEGRADED_COUNTERS));
+	outcome_free(o);
+}
+
+static void a_context_may_go(void **state)
+{
+	struct outcome *o = under("reset", NULL);
+
+	(void)state;
+	assert_false(is_degraded(o, GW_DEGRADED_COUNTERS));
+	outcome_free(o);
+}
+
+/* Kernels whose code is not known are not counted. */
+static void unknown_code_is_left_alone(void **state)
+{
+	struct run r = RUN("work", "slows_down");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_COUNTERS=range";
+	o = run_both(&r);
+	assert_int_equal(counter(o, GW_COUNTER_deep_counted), 0);
+	assert_int_equal(counter(o, GW_COUNTER_deep_refused), 1);
+	outcome_free(o);
+}
+
+static void a_metric_the_chip_lacks_is_left_out(void **state)
+{
+	struct outcome *o = under("counts", "STANDIN_NO_METRIC=smsp__inst_executed.sum");
+
+	(void)state;
+	assert_float_equal(counted(o, 10, GW_WORK_inst_executed), -1, 0);
+	assert_float_equal(counted(o, 10, GW_WORK_inst_issued), 10 * 2 * 101, 0);
+	assert_false(is_degraded(o, GW_DEGRADED_COUNTERS));
+	outcome_free(o);
+}
+
+/* Each call of CUPTI's fails, the first time and every time: said once, and the program is well. */
+static void every_call_may_fail(void **state)
+{
+	static const char *const calls[] = {
+	        "cuptiProfilerInitialize",
+	        "cuptiDeviceGetChipName",
+	        "cuptiProfilerHostInitialize",
+	        "cuptiProfilerHostConfigAddMetrics",
+	        "cuptiProfilerHostGetConfigImageSize",
+	        "cuptiProfilerHostGetConfigImage",
+	        "cuptiProfilerHostGetNumOfPasses",
+	        "cuptiProfilerHostEvaluateToGpuValues",
+	        "cuptiRangeProfilerEnable",
+	        "cuptiRangeProfilerGetCounterDataSize",
+	        "cuptiRangeProfilerCounterDataImageInitialize",
+	        "cuptiRangeProfilerSetConfig",
+	        "cuptiRangeProfilerStart",
+	        "cuptiRangeProfilerPushRange",
+	        "cuptiRangeProfilerPopRange",
+	        "cuptiRangeProfilerStop",
+	        "cuptiRangeProfilerDecodeData",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		char fail[128];
+		struct outcome *o;
+
+		snprintf(fail, sizeof(fail), "STANDIN_FAIL=%s:*:999", calls[i]);
+		o = under("counts", fail);
+		assert_true(warnings(o->err) <= 1);
+		assert_float_equal(counted(o, 10, GW_WORK_inst_executed), -1, 0);
+		if (strcmp(calls[i], "cuptiProfilerHostEvaluateToGpuValues"))
+			assert_true(is_degraded(o, GW_DEGRADED_COUNTERS));
+		outcome_free(o);
+	}
+}
+
+static void without_being_asked_for_nothing_is_counted(void **state)
+{
+	struct run r = RUN("deep", "counts");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "STANDIN_KERNELS=" CLIENTS "/deep.kernels";
+	r.env[1] = "CODE_IMAGE=" WAITS "/sm_90.cubin";
+	r.env[2] = "GPUWATCH_COUNTERS=off";
+	o = run_both(&r);
+	assert_int_equal(counter(o, GW_COUNTER_deep_counted), 0);
+	assert_false(is_degraded(o, GW_DEGRADED_RANGE));
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(work_is_counted_in_place),
+	        cmocka_unit_test(each_configuration_is_counted_once),
+	        cmocka_unit_test(it_says_what_it_may_do),
+	        cmocka_unit_test(what_may_wait_is_left_alone),
+	        cmocka_unit_test(a_busy_gpu_is_not_waited_for),
+	        cmocka_unit_test(threads_do_not_hang),
+	        cmocka_unit_test(a_context_may_go),
+	        cmocka_unit_test(unknown_code_is_left_alone),
+	        cmocka_unit_test(a_metric_the_chip_lacks_is_left_out),
+	        cmocka_unit_test(every_call_may_fail),
+	        cmocka_unit_test(without_being_asked_for_nothing_is_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
