@@ -92,7 +92,8 @@ static void bounds_are_told_with_what_to_fix(void **state)
 	shell_says("too few blocks: 8 where the GPU holds 256 at once");
 	assert_int_equal(shell("COLUMNS=80 " REPORT "--by=config worked.gwl"), 0);
 	shell_is_golden("worked_config_80.txt");
-	assert_int_equal(shell(REPORT "--json worked.gwl"), 0);
+	/* without the counters: their list grows */
+	assert_int_equal(shell(REPORT "--json worked.gwl | sed '/\"counters\": {/,/}/d'"), 0);
 	shell_is_golden("worked.json");
 }
 
