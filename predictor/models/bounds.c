@@ -484,9 +484,10 @@ static void explain(const struct view *v, const struct ranking *r, double floor_
 	e->term_count += 4;
 }
 
-static void estimate(const struct gw_device *device, const struct gw_launch *launch,
-                     const struct gw_work *work, const struct gw_model_options *options,
-                     struct gw_estimate *e)
+/* Flattened: it runs for every launch, and its parts are called from gw_bounds_even too. */
+__attribute__((flatten)) static void
+estimate(const struct gw_device *device, const struct gw_launch *launch, const struct gw_work *work,
+         const struct gw_model_options *options, struct gw_estimate *e)
 {
 	double t[RESOURCE_COUNT], floor_time, busy;
 	struct ranking r;
