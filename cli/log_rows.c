@@ -99,8 +99,6 @@ void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *a)
 	row->total += (double)a->total_ns;
 	row->min = fmin(row->min, (double)a->min_ns);
 	row->max = fmax(row->max, (double)a->max_ns);
-	if (!a->scored || !isfinite(a->error_sum) ||
-	    a->error_sum < 0) /* a damaged file may say so */
 	if (!has_scores(a))
 		return;
 	row->scored += a->scored;

@@ -105,14 +105,11 @@ static void seen(const struct gw_log_model *m, unsigned width)
 		report_part(&line, GW_INK_OFF, "%s of them by %s", gw_count(&a, (double)all->from_graph),
 		     gw_counted(&b, (double)c[GW_COUNTER_graph_launches], "graph launch",
 		                "graph launches"));
-	part(&line,
+	report_part(&line,
 	     all->measured < all->launches && !c[GW_COUNTER_windows] ? GW_INK_WARN : GW_INK_OFF,
 	     "%s measured (%s%s)", gw_count(&a, (double)all->measured),
 	     gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN),
 	     in_windows(c, &d));
-	report_part(&line, all->measured < all->launches ? GW_INK_WARN : GW_INK_OFF, "%s measured (%s)",
-	     gw_count(&a, (double)all->measured),
-	     gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN));
 	/* A log that was cut off before its first counters says nothing of joins. */
 	if (counted(m)) {
 		bool lost = c[GW_COUNTER_launches_unmatched] || c[GW_COUNTER_activity_unmatched];
@@ -184,10 +181,8 @@ static void degraded(const struct gw_log_model *m, unsigned width)
 static void cost(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
-	struct line line = begin("Own cost", width);
-	struct gw_text a, b;
 	struct report_line line = report_begin("Own cost", width);
-	struct gw_text a;
+	struct gw_text a, b;
 
 	if (counted(m)) {
 		report_part(&line, GW_INK_OFF, "worker CPU %s",
@@ -195,16 +190,15 @@ static void cost(const struct gw_log_model *m, unsigned width)
 		report_part(&line, GW_INK_OFF, "attaching %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_attach_ns]));
 		if (c[GW_COUNTER_window_ns])
-			part(&line, GW_INK_OFF, "windows %s",
+			report_part(&line, GW_INK_OFF, "windows %s",
 			     gw_duration(&a, (double)c[GW_COUNTER_window_ns]));
 		if (c[GW_COUNTER_detaches])
-			part(&line, GW_INK_OFF, "detaching %s (%s)",
+			report_part(&line, GW_INK_OFF, "detaching %s (%s)",
 			     gw_duration(&a, (double)c[GW_COUNTER_detach_ns]),
 			     gw_counted(&b, (double)c[GW_COUNTER_detaches], "time", NULL));
 		if (c[GW_COUNTER_yields])
-			part(&line, GW_INK_OFF, "gave way to another tool %s",
+			report_part(&line, GW_INK_OFF, "gave way to another tool %s",
 			     gw_counted(&b, (double)c[GW_COUNTER_yields], "time", NULL));
-		part(&line, GW_INK_OFF, "first sights %s",
 		report_part(&line, GW_INK_OFF, "first sights %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
 		report_part(&line, GW_INK_OFF, "log %s", gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));

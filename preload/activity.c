@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/activity.h"
 
-#include "preload/counted.h"
 #include "preload/attach.h"
+#include "preload/counted.h"
 #include "preload/cupti.h"
 #include "preload/degrade.h"
 #include "preload/injection.h"
-#include "preload/pm.h"
 #include "preload/options.h"
 #include "preload/state.h"
 
@@ -97,10 +96,6 @@ void gw_activity_begin(bool correlated)
 
 void gw_activity_end(void)
 {
-	if (attach())
-		atomic_store(&pool.on, 1);
-	else
-		atomic_store(&gw_hot.events, GW_HOT_EVENTS);
 	atomic_store(&pool.until, gw_ticks());
 	atomic_store(&pool.ending, 1);
 }
@@ -187,11 +182,14 @@ void gw_activity_copies(bool on)
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
 	                                           CUPTI_ACTIVITY_KIND_MEMSET};
 
-	for (size_t i = 0; i < 2 && gw_activity_on(); i++)
+	if (!gw_activity_on() || !gw_cupti_enter())
+		return;
+	for (size_t i = 0; i < 2; i++)
 		if (on)
 			gw_cupti.cuptiActivityEnable(kinds[i]);
 		else
 			gw_cupti.cuptiActivityDisable(kinds[i]);
+	gw_cupti_leave();
 }
 
 void gw_activity_flush(bool all)
@@ -293,52 +291,4 @@ uint64_t gw_activity_take(void (*take)(const struct gw_activity *))
 		gw_count(GW_COUNTER_activity_dropped, dropped);
 	gw_count(GW_COUNTER_activity, n);
 	return n;
-}
-
-/*
- * Another tool registers its own activity callbacks: libcupti then hands them every buffer,
- * ours included, and they would free what is not theirs. So have our buffers back first.
- */
-static void yield(void)
-{
-	atomic_store(&pool.foreign, 1); /* we ourselves go past our wrapper */
-	if (!gw_activity_on())
-		return;
-	gw_pm_stop();
-	atomic_store(&pool.until, UINT64_MAX); /* while our last records come */
-	atomic_store(&pool.on, 0);
-	gw_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-	gw_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	atomic_store(&pool.until, gw_ticks());
-	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler took over CUPTI: from there on "
-	                                    "kernels are timed by sampled events");
-	atomic_store(&gw_hot.events, GW_HOT_EVENTS);
-}
-
-__attribute__((visibility("default"))) CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
-        CUpti_BuffersCallbackRequestFunc requested, CUpti_BuffersCallbackCompleteFunc completed)
-{
-	if (!real_register)
-		real_register = (__typeof__(real_register))gw_activity_real(
-		        "cuptiActivityRegisterCallbacks");
-	if (!real_register)
-		return CUPTI_ERROR_NOT_INITIALIZED;
-	yield();
-	return real_register(requested, completed);
-}
-
-void *gw_activity_wrapper_of(const char *name)
-{
-	return strcmp(name, "cuptiActivityRegisterCallbacks")
-	               ? NULL
-	               : (void *)cuptiActivityRegisterCallbacks;
-}
-
-void *gw_activity_real(const char *name)
-{
-	void *handle = gw_cupti_loaded();
-
-	gw_dl_init();
-	return handle ? gw_real_dlsym(handle, name) : NULL;
 }

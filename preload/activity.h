@@ -74,10 +74,4 @@ uint64_t gw_activity_take(void (*take)(const struct gw_activity *record));
 /** Have records of copies and memsets too, or no more. Any thread. */
 void gw_activity_copies(bool on);
 
-/** Our stand-in for a function of libcupti, NULL for every other name. */
-void *gw_activity_wrapper_of(const char *name);
-
-/** The function of the libcupti the program uses, NULL when it uses none. */
-void *gw_activity_real(const char *name);
-
 #endif

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum gw_mode { GW_MODE_AUDIT, GW_MODE_COUNT, GW_MODE_OFF };
 enum gw_count_by { GW_COUNT_PM, GW_COUNT_RANGE, GW_COUNT_OFF };
 enum gw_mode { GW_MODE_AUDIT, GW_MODE_WATCH, GW_MODE_COUNT, GW_MODE_OFF };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
@@ -17,7 +16,6 @@ struct gw_options {
 	enum gw_count_by counters; /**< how work is counted */
 	char out[4096];            /**< pattern of the log's name */
 	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
-	uint32_t budget;     /**< per cent of a CPU that sampling may take */
 	char profile[4096];  /**< device profile, a file or a folder; empty: the usual places */
 	uint64_t log_max;    /**< bytes */
 	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */

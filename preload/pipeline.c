@@ -147,30 +147,21 @@ static uint32_t cycle(bool last)
 	events = gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
 	gw_tables_write_news();
-	/* Then code: what it tells is known before any measurement of these launches is. */
-	gw_study_run(look_after, last);
-	gw_deep_tick();
-	gw_work_publish();
-	gw_pm_tick(now, events);
-	if (last || !gw_study_holds())
-		take_times(now, last);
-	gw_counted_tick(now, last);
 	/*
 	 * Then code: what it tells is known before any measurement of these launches is. It may
 	 * take long, which a window of mode watch must not.
 	 */
 	if (!gw_windows_measure())
 		gw_study_run(look_after, last);
+	gw_deep_tick();
 	gw_work_publish();
+	gw_pm_tick(now, events);
 	ended = !last && gw_windows_tick(events != 0);
-	if (last || ended || flush_due(now)) {
-		gw_activity_flush(last || ended);
-		worker.flushed_ns = now;
-	}
-	gw_activity_take(gw_launch_record);
-	gw_launches_measured(last || ended);
+	if (last || ended || !gw_study_holds())
+		take_times(now, last || ended);
 	if (ended)
 		gw_windows_close();
+	gw_counted_tick(now, last);
 	gw_work_publish();
 	gw_cells_publish();
 	gw_recycle();
@@ -227,8 +218,9 @@ static void run(void)
 		idle = cycle(false) ? 0 : idle + 1;
 		pthread_mutex_lock(&worker.lock);
 		if (!worker.finish)
-			wait_for(gw_study_waits() ? BUSY_MS : idle > 100 ? IDLE_MS : WAKE_MS);
-			wait_for(gw_windows_pause(idle > 100 ? IDLE_MS : WAKE_MS));
+			wait_for(gw_windows_pause(gw_study_waits() ? BUSY_MS
+			                          : idle > 100     ? IDLE_MS
+			                                           : WAKE_MS));
 		if (idle % ALONE_ROUNDS == ALONE_ROUNDS - 1 && last_one_left())
 			worker.finish = true;
 	}

@@ -407,8 +407,8 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 
 	if (launches)
 		atomic_store(&pm.busy_ns, now_ns);
-	if (seen.decided || gw_options.counters != GW_COUNT_PM || !gw_options.budget ||
-	    !gw_activity_on())
+	if (seen.decided || gw_options.mode != GW_MODE_AUDIT ||
+	    gw_options.counters != GW_COUNT_PM || !gw_options.budget || !gw_activity_on())
 		return;
 	if (!seen.first_ns)
 		seen.first_ns = launches ? now_ns : 0;

@@ -14,6 +14,7 @@
 #include "preload/injection.h"
 #include "preload/join.h"
 #include "preload/options.h"
+#include "preload/pm.h"
 #include "preload/pipeline.h"
 #include "preload/state.h"
 
@@ -244,8 +245,10 @@ static void end_window(uint64_t now)
 	window.state = ENDING;
 	if (window.by_events)
 		atomic_store(&gw_hot.events, 0);
-	else
+	else {
+		gw_pm_stop(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
+	}
 }
 
 static void stop(void)

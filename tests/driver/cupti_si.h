@@ -19,7 +19,6 @@ CUptiResult sc_enter(const char *name);
 void sc_pm_kernel(const struct si_execution *execution);
 /* Counters: a kernel was scheduled (cupti_counters.c). */
 void sc_count_kernel(const struct si_execution *execution);
-void sc_activity_stop(void); /* cuptiFinalize's half */
 void sc_activity_stop(void);    /* cuptiFinalize's half */
 bool sc_activity_running(void); /* a kernel that is recorded has not ended */
 

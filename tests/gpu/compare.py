@@ -297,10 +297,9 @@ def judge(runner, case, statuses):
         yield (f"{mode} counts", not lines and total > 0 and total == sum(kernels.values()),
                "\n".join([f"witness {total} gpuwatch {sum(kernels.values())}, "
                           f"{len(witness)} kinds"] + lines + [f"    {n}" for n in notes]))
-        if mode in ("watch", "count"):
         if case.name.startswith("multi."):
             yield by_device(mode, seen, totals)
-        if mode == "count":
+        if mode in ("watch", "count"):
             continue
         bad = [f"{name} {totals[name]}" for name in MUST_BE_ZERO
                if totals[name] and not (case.by_device and name in

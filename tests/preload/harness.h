@@ -54,8 +54,6 @@ struct account {
 	} work[16];
 	uint64_t timed,
 	        prompt;    /**< stream launches with times of call and start; begun within 50 us */
-	uint32_t degraded; /**< bit per enum gw_degraded */
-	uint32_t flags;    /**< of the header */
 	unsigned clocks, slows;       /**< CLOCK and SLOW records */
 	struct gw_record_clock clock; /**< the last of them */
 	struct gw_record_slow slow;
