@@ -4,7 +4,7 @@
  * static objects' destructors late, and those run before every handler that was registered
  * earlier; who uses such a library on a thread of ours has to stop before all of them. The first
  * thing exit() does is to destroy the calling thread's thread-local objects: so the main thread
- * has one. Not seen that way is a call of exit() on another thread.
+ * has one. Not seen that way is a call of exit() on another thread: pm.c has handlers for that.
  */
 #ifndef GW_EXIT_WATCH_H
 #define GW_EXIT_WATCH_H

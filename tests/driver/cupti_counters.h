@@ -24,7 +24,7 @@ enum { SC_DATA_MAGIC = 0x43444154, SC_CONFIG_MAGIC = 0x43434647, SC_NAMES = 64 }
 /* A configuration image: what to collect. */
 struct sc_config {
 	uint32_t magic, passes;
-	uint32_t count; /* of sampled metrics … */
+	uint32_t count;           /* of sampled metrics … */
 	uint8_t metric[SC_NAMES]; /* … and which, rows of cupti_pm.def */
 };
 

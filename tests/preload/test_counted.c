@@ -77,7 +77,8 @@ static bool take(void *arg, const struct gw_log_record *record)
 }
 
 /* A run of the client `counted`: @p options are set beside a generous budget. */
-static struct outcome *counted(const char *ms, const char *how, const char *one, const char *two)
+static struct outcome *counted3(const char *ms, const char *how, const char *one, const char *two,
+                                const char *three)
 {
 	struct run r = RUN("counted", ms, how);
 	struct gw_log_status status;
@@ -85,13 +86,20 @@ static struct outcome *counted(const char *ms, const char *how, const char *one,
 
 	r.env[0] = "GPUWATCH_BUDGET=100";
 	r.env[1] = "GPUWATCH_STATIC=0";
-	r.env[2] = one;
-	r.env[3] = one ? two : NULL;
+	r.env[2] = "GPUWATCH_COUNTERS=pm";
+	r.env[3] = one; /* the last setting of a variable holds */
+	r.env[4] = one ? two : NULL;
+	r.env[5] = one && two ? three : NULL;
 	o = run_both(&r);
 	assert_int_equal(o->status, 0);
 	memset(told, 0, sizeof(told));
 	assert_true(gw_log_read(o->log[0].path, take, NULL, &status));
 	return o;
+}
+
+static struct outcome *counted(const char *ms, const char *how, const char *one, const char *two)
+{
+	return counted3(ms, how, one, two, NULL);
 }
 
 /* How many counted values there are, and how many of them are off by more than @p tolerance. */
@@ -187,7 +195,8 @@ static void work_of_others_is_credited_to_nobody(void **state)
 
 	(void)state;
 	/* as much again as the kernels count, all the time, by processes that NVML tells of … */
-	o = counted("2500", "", "STANDIN_PM_FOREIGN=100000000000", "STANDIN_NVML_OTHERS=50@0");
+	o = counted3("2500", "", "STANDIN_PM_FOREIGN=100000000000", "STANDIN_NVML_OTHERS=50@0",
+	             "STANDIN_NVML_PIDS=self,4");
 	assert_int_equal(values(0, &off), 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_foreign] > 0);
 	outcome_free(o);

@@ -58,11 +58,6 @@ uint64_t gw_log_bytes(void)
 	return log_bytes;
 }
 
-void gw_study_want(uint32_t config)
-{
-	(void)config;
-}
-
 const struct gw_work *gw_work_of(uint32_t config)
 {
 	(void)config;
