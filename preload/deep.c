@@ -304,7 +304,8 @@ void gw_deep_tick(void)
 		free(r);
 	}
 	gw_deep_kernels_study();
-	if (gw_options.mode != GW_MODE_AUDIT || !gw_activity_on() || gw_injection_active() || gw_deep_sets_ready())
+	if (gw_options.mode != GW_MODE_AUDIT || !gw_activity_on() || gw_injection_active() ||
+	    gw_deep_sets_ready())
 		return;
 	if (!gw_range_usable()) {
 		give_up("the libcupti found has no range profiler", CUPTI_ERROR_NOT_SUPPORTED);

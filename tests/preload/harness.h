@@ -53,7 +53,7 @@ struct account {
 		double value[GW_WORK_FIELDS];
 	} work[16];
 	uint64_t timed,
-	        prompt;    /**< stream launches with times of call and start; begun within 50 us */
+	        prompt; /**< stream launches with times of call and start; begun within 50 us */
 	unsigned clocks, slows;       /**< CLOCK and SLOW records */
 	struct gw_record_clock clock; /**< the last of them */
 	struct gw_record_slow slow;
