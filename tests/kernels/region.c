@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define BARRIER "BAR.SYNC.DEFER_BLOCKING" /* has no operand that could be tied */
-#define FENCE   "MEMBAR.SC.GPU|MEMBAR"
+#define FENCE   "MEMBAR.SC.GPU"
 
 enum { TOKENS = 16, MOVES = 4 };
 
