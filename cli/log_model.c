@@ -3,6 +3,7 @@
 
 #include "cli/demangle.h"
 #include "cli/log_rows.h"
+#include "cli/log_verdict.h"
 #include "cli/memory.h"
 
 #include <stdio.h>
@@ -33,10 +34,11 @@ struct reading {
 	uint32_t *stream_gpu, *device_gpu;
 	size_t kernels_used, kernel_room, configs_used, config_room;
 	size_t streams_used, stream_room, devices_used, device_room;
+	struct log_judge *judge;
 	struct gw_order order;
 	uint64_t results[GW_ORDER_LATER + 1];
 	uint32_t violations; /* of the model, before this file */
-	size_t names;        /* the same */
+	size_t names, slows; /* the same */
 };
 
 void gw_log_model_init(struct gw_log_model *model)
@@ -154,7 +156,8 @@ static void on_device(struct reading *r, const struct gw_log_record *record)
 			break;
 	if (i == m->gpu_count) {
 		m->gpus = gw_grow(m->gpus, &m->gpu_room, ++m->gpu_count, sizeof(*m->gpus));
-		m->gpus[i] = (struct gw_gpu){gw_copy(name), gw_copy(uuid), *d, 0};
+		m->gpus[i] =
+		        (struct gw_gpu){.name = gw_copy(name), .uuid = gw_copy(uuid), .record = *d};
 	}
 	gw_index_add(&r->devices, d->id, (uint32_t)r->devices_used);
 	r->device_gpu = gw_grow(r->device_gpu, &r->device_room, r->devices_used + 1,
@@ -169,6 +172,7 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	gw_index_add(&r->kernels, k->id, (uint32_t)r->kernels_used);
 	r->kernel = gw_grow(r->kernel, &r->kernel_room, r->kernels_used + 1, sizeof(*r->kernel));
 	r->kernel[r->kernels_used++].name = name_of(r->model, gw_log_text(record, 0));
+	log_judge_kernel(r->judge, k);
 }
 
 static void on_config(struct reading *r, const struct gw_log_record *record)
@@ -189,6 +193,47 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	                   .cluster = {c->cluster_x, c->cluster_y, c->cluster_z},
 	                   .dynamic_shared = c->dynamic_shared},
 	};
+	log_judge_config(r->judge, kernel, &r->config[r->configs_used - 1].config);
+}
+
+static void on_work(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_work *w = (const void *)record->head;
+	uint32_t config = gw_index_find(&r->configs, w->config, NULL, NULL);
+
+	if (config != GW_INDEX_NONE)
+		log_judge_work(r->judge, config, record);
+}
+
+static void on_profile(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_profile *p = (const void *)record->head;
+	uint32_t device = gw_index_find(&r->devices, p->device, NULL, NULL);
+
+	if (device != GW_INDEX_NONE)
+		log_judge_profile(r->judge, r->device_gpu[device], record);
+}
+
+static void on_clock(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_clock *c = (const void *)record->head;
+	uint32_t device = gw_index_find(&r->devices, c->device, NULL, NULL);
+
+	if (device != GW_INDEX_NONE)
+		log_clock_add(&r->model->gpus[r->device_gpu[device]].clocks, c);
+}
+
+static void on_slow(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_slow *s = (const void *)record->head;
+	uint32_t at = gw_index_find(&r->configs, s->config, NULL, NULL);
+
+	if (at != GW_INDEX_NONE)
+		log_slow_add(&r->model->slows, (uint32_t)(r->file - r->model->files),
+		             &(struct log_slow){.name = r->config[at].name,
+		                                .row = r->config[at].row,
+		                                .config = r->config[at].config,
+		                                .record = *s});
 }
 
 static void on_stream(struct reading *r, const struct gw_log_record *record)
@@ -290,10 +335,13 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 	if (gpu != GW_INDEX_NONE)
 		r->model->gpus[gpu].launches++;
 	gw_row_launch(&r->model->all, l, tier);
-	if (c)
-		gw_row_launch(row_for(r, c, gpu), l, tier);
-	else
+	if (!c) {
 		f->lost_names++;
+		return;
+	}
+	gw_row_launch(row_for(r, c, gpu), l, tier);
+	if (gw_launch_measured(l))
+		log_judge_time(r->judge, position, c->row, gpu, 1, l->duration_ns);
 }
 
 static void on_aggregate(struct reading *r, const struct gw_log_record *record)
@@ -308,10 +356,14 @@ static void on_aggregate(struct reading *r, const struct gw_log_record *record)
 	if (gpu != GW_INDEX_NONE)
 		r->model->gpus[gpu].launches += a->launches;
 	gw_row_aggregate(&r->model->all, a);
-	if (position == GW_INDEX_NONE)
+	if (position == GW_INDEX_NONE) {
 		r->file->lost_names += a->launches;
-	else
-		gw_row_aggregate(row_for(r, &r->config[position], gpu), a);
+		return;
+	}
+	gw_row_aggregate(row_for(r, &r->config[position], gpu), a);
+	if (a->measured)
+		log_judge_time(r->judge, position, r->config[position].row, gpu, a->measured,
+		               a->total_ns);
 }
 
 static void on_degraded(struct reading *r, const struct gw_log_record *record, bool *told)
@@ -385,7 +437,19 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_COUNTERS:
 		on_counters(r, record);
 		break;
-	default: /* modules, threads, nodes, profile, work: not in a report */
+	case GW_RECORD_WORK:
+		on_work(r, record);
+		break;
+	case GW_RECORD_PROFILE:
+		on_profile(r, record);
+		break;
+	case GW_RECORD_CLOCK:
+		on_clock(r, record);
+		break;
+	case GW_RECORD_SLOW:
+		on_slow(r, record);
+		break;
+	default: /* modules, threads, nodes: not in a report */
 		break;
 	}
 	return true;
@@ -436,9 +500,25 @@ static void demangle_new(struct gw_log_model *m, size_t first)
 	free(plain);
 }
 
+/* Each episode once, by the last that was said of it. */
+static void add_slow(struct reading *r)
+{
+	struct gw_log_model *m = r->model;
+
+	for (size_t i = r->slows; i < m->slows.count; i++) {
+		const struct log_slow *s = &m->slows.list[i];
+
+		m->all.slow += s->record.slow;
+		if (s->row != GW_INDEX_NONE)
+			m->rows[s->row].slow += s->record.slow;
+	}
+}
+
 static void end_reading(struct reading *r)
 {
 	r->file->untimed = r->order.untimed;
+	log_judge_end(r->judge, r->model);
+	add_slow(r);
 	add_order(r);
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
 		r->model->counters[i] += r->file->counters[i];
@@ -456,8 +536,11 @@ static void end_reading(struct reading *r)
 
 static bool read_log(struct gw_log_model *m, const char *path, const void *data, size_t length)
 {
-	struct taking t = {
-	        .reading = {.model = m, .violations = m->violation_count, .names = m->name_count}};
+	struct taking t = {.reading = {.model = m,
+	                               .judge = log_judge_new(),
+	                               .violations = m->violation_count,
+	                               .names = m->name_count,
+	                               .slows = m->slows.count}};
 	struct gw_file *f;
 
 	new_file(m, path);
@@ -491,6 +574,7 @@ void gw_log_model_free(struct gw_log_model *m)
 	for (size_t i = 0; i < m->gpu_count; i++) {
 		free(m->gpus[i].name);
 		free(m->gpus[i].uuid);
+		log_clocks_free(&m->gpus[i].clocks);
 	}
 	for (size_t i = 0; i < m->reason_count; i++)
 		free(m->reasons[i].text);
@@ -499,6 +583,7 @@ void gw_log_model_free(struct gw_log_model *m)
 		for (unsigned k = 0; k < GW_TEXTS; k++)
 			free(m->files[i].text[k]);
 	}
+	log_slows_free(&m->slows);
 	gw_index_free(&m->row_index);
 	gw_index_free(&m->name_index);
 	free(m->rows);

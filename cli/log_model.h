@@ -7,10 +7,13 @@
 #define GW_LOG_MODEL_H
 
 #include "cli/index.h"
+#include "cli/log_clock.h"
 #include "cli/log_order.h"
 #include "cli/log_reader.h"
 #include "cli/quantile.h"
 #include "predictor/types.h"
+
+struct gw_row_bound;
 
 enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE };
 
@@ -23,6 +26,7 @@ struct gw_row {
 	uint64_t measured;       /**< of them with a valid time */
 	uint64_t from_graph, by_events, overlapped, multimodal, cooperative, no_call, invalid;
 	uint64_t aggregated;    /**< launches known only as aggregates */
+	uint64_t slow;          /**< launches that were slow in episodes of slow ones */
 	double total, mean, m2; /**< of the measured ones; mean and m2 without aggregates */
 	uint64_t single;        /**< measured one by one: behind mean, m2 and the quantiles */
 	double min, max;        /**< NaN when none was measured */
@@ -31,8 +35,10 @@ struct gw_row {
 	uint64_t intervals, covered; /**< scored with an interval; measured time inside it */
 	uint64_t within10, within25; /**< scored one by one, error at most 10%, 25% */
 	uint64_t scored_single;      /**< scored one by one */
-	double error_sum;  /**< of |predicted - measured| / measured over the scored ones */
-	uint64_t tiers[4]; /**< scored_single by enum gw_tier */
+	double error_sum; /**< of |predicted - measured| / measured over the scored ones */
+	uint64_t tiers[GW_TIER_STEADY + 1];    /**< scored_single by enum gw_tier */
+	uint64_t works[GW_SOURCE_COUNTED + 1]; /**< and by enum gw_source of its work */
+	struct gw_row_bound *bound; /**< what bounds it (log_verdict.h); NULL: nothing measured */
 	struct gw_quantile time, predicted, error;
 };
 
@@ -46,6 +52,7 @@ struct gw_gpu {
 	char *name, *uuid;
 	struct gw_record_device record; /**< as in the first log that has it */
 	uint64_t launches;
+	struct log_clocks clocks;
 };
 
 /** A reason why something is missing, and in how many logs. */
@@ -64,7 +71,8 @@ struct gw_violation {
 };
 
 /** The texts of a HEADER that are kept. */
-#define GW_HEADER_TEXTS(X) X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank)
+#define GW_HEADER_TEXTS(X)                                                                         \
+	X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank) X(replay)
 enum gw_header_text {
 #define KEY(name) GW_TEXT_##name,
 	GW_HEADER_TEXTS(KEY)
@@ -100,12 +108,14 @@ struct gw_log_model {
 	size_t row_count, name_count, gpu_count, reason_count, file_count;
 	size_t row_room, name_room, gpu_room, reason_room, file_room;
 	struct gw_index row_index, name_index;
+	struct log_slows slows;
 	struct gw_row all;                  /**< the same statistics over everything */
 	uint64_t counters[GW_COUNTERS];     /**< sums over the files */
 	uint64_t order[GW_ORDER_LATER + 1]; /**< launches by result */
 	struct gw_violation violations[GW_VIOLATIONS];
 	uint32_t violation_count; /**< kept ones */
 	bool stand_in;            /**< some log is of the CPU stand-in */
+	uint64_t profiles;        /**< device profiles in the logs */
 };
 
 /** Prepare @p model; fields `by` and `device` may be set after it. */

@@ -2,6 +2,7 @@
 #include "cli/log_rows.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 void gw_row_clear(struct gw_row *row)
 {
@@ -13,6 +14,7 @@ void gw_row_free(struct gw_row *row)
 	gw_quantile_free(&row->time);
 	gw_quantile_free(&row->predicted);
 	gw_quantile_free(&row->error);
+	free(row->bound);
 }
 
 bool gw_launch_measured(const struct gw_record_launch *launch)
@@ -48,6 +50,7 @@ static void add_score(struct gw_row *row, const struct gw_record_launch *l, enum
 	row->scored++;
 	row->scored_single++;
 	row->tiers[tier]++;
+	row->works[l->work <= GW_SOURCE_COUNTED ? l->work : GW_SOURCE_NONE]++;
 	row->late += (l->flags & GW_LAUNCH_LATE) != 0;
 	row->error_sum += error;
 	row->within10 += error <= 0.10;

@@ -261,7 +261,7 @@ static void log_flags(enum gw_document d)
 	        {"LAUNCH: LEARNT", GW_LAUNCH_LEARNT,
 	         "an observation of the predictor; counts for `known`"},
 	        {"LAUNCH: CALL_OPEN", GW_LAUNCH_CALL_OPEN,
-	         "called at `call_ns` or after it: mode count takes the time of each eighth call of "
+	         "called at `call_ns` or after it: modes watch and count take the time of each eighth call of "
 	         "a thread, and of its first in 20 ms"},
 	};
 

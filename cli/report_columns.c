@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log_rows.h"
+#include "cli/log_verdict.h"
 #include "cli/report.h"
 
 #include <math.h>
@@ -19,6 +20,29 @@ bool gw_report_has(const struct gw_report *report, enum gw_column column)
 	enum gw_by by = gw_columns_info[column].by;
 
 	return by == GW_BY_KERNEL || by == report->model.by;
+}
+
+static double rate(const struct gw_row_ceiling *c)
+{
+	return c && c->measured > 0 ? c->amount / c->measured : NAN;
+}
+
+static void bound_values(const struct gw_row_bound *b, double *v)
+{
+	const struct gw_row_ceiling *dram = gw_bound_ceiling(b, "dram");
+	const struct gw_row_ceiling *l2 = gw_bound_ceiling(b, "l2");
+
+	if (!b)
+		return;
+	if (b->verdict.bound != GW_BOUND_UNKNOWN)
+		v[GW_COLUMN_confidence] = b->verdict.confidence;
+	v[GW_COLUMN_ceiling] = gw_ceiling_share(gw_bound_nearest(b));
+	v[GW_COLUMN_headroom] = gw_bound_headroom(b);
+	v[GW_COLUMN_dram_rate] = rate(dram);
+	v[GW_COLUMN_dram] = gw_ceiling_share(dram);
+	v[GW_COLUMN_l2_rate] = rate(l2);
+	v[GW_COLUMN_l2] = gw_ceiling_share(l2);
+	v[GW_COLUMN_issue] = gw_ceiling_share(gw_bound_ceiling(b, "issue"));
 }
 
 void gw_report_values(const struct gw_report *report, struct gw_report_line *line)
@@ -45,6 +69,11 @@ void gw_report_values(const struct gw_report *report, struct gw_report_line *lin
 	v[GW_COLUMN_mape] = gw_row_mape(r);
 	v[GW_COLUMN_coverage] = gw_row_coverage(r);
 	v[GW_COLUMN_known] = gw_row_known(r);
+	bound_values(r->bound, v);
+	v[GW_COLUMN_slow] = (double)r->slow;
+	v[GW_COLUMN_counted] = (double)r->works[GW_SOURCE_COUNTED];
+	v[GW_COLUMN_scaled] = (double)r->works[GW_SOURCE_SCALED];
+	v[GW_COLUMN_static] = (double)r->works[GW_SOURCE_STATIC];
 	v[GW_COLUMN_late] = (double)r->late;
 	v[GW_COLUMN_steady] = (double)r->tiers[GW_TIER_STEADY];
 	v[GW_COLUMN_warm] = (double)r->tiers[GW_TIER_WARM];
@@ -71,6 +100,15 @@ const char *gw_report_flags(const struct gw_row *row, bool letters, char *buffer
 	return buffer;
 }
 
+/* Of the configuration with the most time, unless others outweigh it. */
+static const char *bound_by(const struct gw_row_bound *b)
+{
+	if (!b || b->verdict.bound == GW_BOUND_UNKNOWN || b->verdict.bound != gw_bound_of(b))
+		return "";
+	return b->verdict.bound == GW_BOUND_LATENCY ? gw_latency_cause_name(b->verdict.cause)
+	                                            : b->verdict.resource;
+}
+
 const char *gw_report_cell(const struct gw_report *report, const struct gw_report_line *line,
                            enum gw_column column, char *buffer, size_t size)
 {
@@ -93,6 +131,12 @@ const char *gw_report_cell(const struct gw_report *report, const struct gw_repor
 			return "unknown";
 		snprintf(buffer, size, "%u %s", gpu->record.ordinal, gpu->name);
 		return buffer;
+	case GW_COLUMN_bound:
+		return row->bound && gw_bound_of(row->bound) != GW_BOUND_UNKNOWN
+		               ? gw_bound_name(gw_bound_of(row->bound))
+		               : "";
+	case GW_COLUMN_by:
+		return bound_by(row->bound);
 	case GW_COLUMN_flags:
 		return gw_report_flags(row, false, buffer, size);
 	default:

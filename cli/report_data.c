@@ -3,6 +3,8 @@
 #include "cli/json.h"
 #include "cli/log_rows.h"
 #include "cli/report.h"
+#include "cli/report_bound.h"
+#include "cli/report_clock.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +52,7 @@ static json_t *file_json(const struct gw_file *f)
 	return o;
 }
 
-static json_t *gpu_json(const struct gw_gpu *g)
+static json_t *gpu_json(struct gw_gpu *g)
 {
 	json_t *o = json_object();
 
@@ -66,6 +68,7 @@ static json_t *gpu_json(const struct gw_gpu *g)
 	NUMBER(driver_version);
 	NUMBER(memory);
 #undef NUMBER
+	json_object_set_new(o, "clocks", gw_report_clocks_json(&g->clocks));
 	return o;
 }
 
@@ -86,6 +89,8 @@ static json_t *line_json(const struct gw_report *report, const struct gw_report_
 		                                                          sizeof(buffer)))
 		                            : gw_json_number(line->value[c] * scale));
 	}
+	json_object_set_new(o, "knew", gw_report_knew_json(line->row));
+	json_object_set_new(o, "verdict", gw_report_bound_json(line->row));
 	if (!report->mangled)
 		json_object_set_new(o, "Mangled",
 		                    gw_json_text(report->model.names[line->row->name].mangled));
@@ -109,6 +114,7 @@ static json_t *prediction_json(struct gw_row *all)
 	json_object_set_new(o, "interval", gw_json_number(0.90));
 	json_object_set_new(o, "coverage", gw_json_number(gw_row_coverage(all)));
 	json_object_set_new(o, "exact", json_boolean(gw_row_exact(all)));
+	json_object_set_new(o, "knew", gw_report_knew_json(all));
 	return o;
 }
 
@@ -184,6 +190,9 @@ void gw_report_json(struct gw_report *report)
 	json_object_set_new(o, "degraded", reasons_json(m));
 	json_object_set_new(o, "prediction", prediction_json(&m->all));
 	json_object_set_new(o, "order", order_json(m));
+	json_object_set_new(o, "verdict", gw_report_bound_json(&m->all));
+	json_object_set_new(o, "fix_first", gw_report_fixes_json(report));
+	json_object_set_new(o, "slow", gw_report_slow_json(m));
 	json_object_set_new(o, "hidden_rows", gw_json_count(report->hidden));
 	json_object_set_new(o, "kernels", list = json_array());
 	for (size_t i = 0; i < report->count; i++)

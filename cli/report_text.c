@@ -1,74 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log_rows.h"
+#include "cli/log_verdict.h"
 #include "cli/memory.h"
 #include "cli/number.h"
 #include "cli/report.h"
+#include "cli/report_bound.h"
+#include "cli/report_clock.h"
+#include "cli/report_line.h"
 #include "cli/say.h"
 #include "cli/table.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { LABEL = 11 }; /* width of the header's labels */
-
-/* Parts of a header line, separated by dots, wrapped under its label. */
-struct line {
-	const char *label;
-	size_t column;
-	unsigned width;
-};
-
-static struct line begin(const char *label, unsigned width)
-{
-	printf("  %s%-*s%s", gw_ink(stdout, GW_INK_BOLD), LABEL - 1, label,
-	       gw_ink(stdout, GW_INK_OFF));
-	return (struct line){label, 0, width};
-}
-
-static void part(struct line *line, enum gw_ink ink, const char *format, ...)
-        __attribute__((format(printf, 3, 4)));
-
-static void part(struct line *line, enum gw_ink ink, const char *format, ...)
-{
-	char raw[1024], text[1024], *fitted;
-	size_t room = line->width - LABEL - 3;
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(raw, sizeof(raw), format, args);
-	va_end(args);
-	fitted = gw_shorten(gw_printable(text, sizeof(text), raw), room);
-	if (line->column && line->column + 3 + gw_columns(fitted) > room) {
-		printf("\n  %*s", LABEL - 1, "");
-		line->column = 0;
-	}
-	if (line->column) {
-		printf(" %s ", gw_utf8() ? "·" : "|");
-		line->column += 3;
-	} else {
-		printf(" ");
-	}
-	printf("%s%s%s", gw_ink(stdout, ink), fitted,
-	       *gw_ink(stdout, ink) ? gw_ink(stdout, GW_INK_OFF) : "");
-	line->column += gw_columns(fitted);
-	free(fitted);
-}
-
-static void finish(struct line *line, const char *nothing)
-{
-	if (!line->column)
-		part(line, GW_INK_DIM, "%s", nothing);
-	putchar('\n');
-}
 
 enum { PROGRAMS = 4 }; /* programs told one by one */
 
 static void programs(const struct gw_log_model *m, unsigned width)
 {
-	struct line line = begin("Program", width);
+	struct report_line line = report_begin("Program", width);
 	size_t told = 0, read = 0;
 	bool ranks;
 	struct gw_text n;
@@ -83,49 +34,43 @@ static void programs(const struct gw_log_model *m, unsigned width)
 		if (told == PROGRAMS)
 			continue;
 		told++;
-		if (line.column) {
-			printf("\n  %*s", LABEL - 1, "");
-			line.column = 0;
-		}
-		part(&line, GW_INK_OFF, "%s", *command ? command : "unknown");
+		report_break(&line);
+		report_part(&line, GW_INK_OFF, "%s", *command ? command : "unknown");
 		if (*f->text[GW_TEXT_mode] && strcmp(f->text[GW_TEXT_mode], "audit"))
-			part(&line, GW_INK_WARN, "mode %s", f->text[GW_TEXT_mode]);
+			report_part(&line, GW_INK_WARN, "mode %s", f->text[GW_TEXT_mode]);
 		ranks = m->file_count > 1 && *f->text[GW_TEXT_rank];
 		if (f->status.header)
-			part(&line, GW_INK_DIM, "pid %u%s%s%s%s", f->header.pid,
+			report_part(&line, GW_INK_DIM, "pid %u%s%s%s%s", f->header.pid,
 			     *host ? " on " : "", host, ranks ? ", rank " : "",
 			     ranks ? f->text[GW_TEXT_rank] : "");
 	}
 	if (read > told)
-		part(&line, GW_INK_DIM, "and %s",
+		report_part(&line, GW_INK_DIM, "and %s",
 		     gw_counted(&n, (double)(read - told), "process more", "processes more"));
-	finish(&line, "unknown");
+	report_finish(&line, "unknown");
 }
 
 static void devices(const struct gw_log_model *m, unsigned width)
 {
-	struct line line = begin("Device", width);
+	struct report_line line = report_begin("Device", width);
 	struct gw_text memory, launches;
 
 	for (size_t i = 0; i < m->gpu_count; i++) {
 		const struct gw_gpu *g = &m->gpus[i];
 
-		if (i) {
-			printf("\n  %*s", LABEL - 1, "");
-			line.column = 0;
-		}
-		part(&line, GW_INK_OFF, "%u %s", g->record.ordinal,
+		report_break(&line);
+		report_part(&line, GW_INK_OFF, "%u %s", g->record.ordinal,
 		     *g->name ? g->name : "without a name");
-		part(&line, GW_INK_DIM, "sm_%u", g->record.compute_capability);
-		part(&line, GW_INK_DIM, "%u SMs", g->record.sm_count);
-		part(&line, GW_INK_DIM, "%s", gw_bytes(&memory, (double)g->record.memory));
-		part(&line, GW_INK_DIM, "driver API %u.%u", g->record.driver_version / 1000,
+		report_part(&line, GW_INK_DIM, "sm_%u", g->record.compute_capability);
+		report_part(&line, GW_INK_DIM, "%u SMs", g->record.sm_count);
+		report_part(&line, GW_INK_DIM, "%s", gw_bytes(&memory, (double)g->record.memory));
+		report_part(&line, GW_INK_DIM, "driver API %u.%u", g->record.driver_version / 1000,
 		     g->record.driver_version % 1000 / 10);
 		if (m->gpu_count > 1)
-			part(&line, GW_INK_DIM, "%s",
+			report_part(&line, GW_INK_DIM, "%s",
 			     gw_counted(&launches, (double)g->launches, "launch", "launches"));
 	}
-	finish(&line, "none in these logs");
+	report_finish(&line, "none in these logs");
 }
 
 static bool counted(const struct gw_log_model *m)
@@ -136,37 +81,51 @@ static bool counted(const struct gw_log_model *m)
 	return false;
 }
 
+/* Mode watch measures a part on purpose. */
+static const char *in_windows(const uint64_t *c, struct gw_text *out)
+{
+	struct gw_text n;
+
+	out->s[0] = 0;
+	if (c[GW_COUNTER_windows])
+		snprintf(out->s, sizeof(out->s), " in %s",
+		         gw_counted(&n, (double)c[GW_COUNTER_windows], "window", NULL));
+	return out->s;
+}
+
 static void seen(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
 	const struct gw_row *all = &m->all;
-	struct line line = begin("Seen", width);
+	struct report_line line = report_begin("Seen", width);
 	struct gw_text a, b, d;
 
-	part(&line, GW_INK_OFF, "%s", gw_counted(&a, (double)all->launches, "kernel run", NULL));
+	report_part(&line, GW_INK_OFF, "%s", gw_counted(&a, (double)all->launches, "kernel run", NULL));
 	if (c[GW_COUNTER_graph_launches])
-		part(&line, GW_INK_OFF, "%s of them by %s", gw_count(&a, (double)all->from_graph),
+		report_part(&line, GW_INK_OFF, "%s of them by %s", gw_count(&a, (double)all->from_graph),
 		     gw_counted(&b, (double)c[GW_COUNTER_graph_launches], "graph launch",
 		                "graph launches"));
-	part(&line, all->measured < all->launches ? GW_INK_WARN : GW_INK_OFF, "%s measured (%s)",
-	     gw_count(&a, (double)all->measured),
-	     gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN));
+	report_part(&line,
+	     all->measured < all->launches && !c[GW_COUNTER_windows] ? GW_INK_WARN : GW_INK_OFF,
+	     "%s measured (%s%s)", gw_count(&a, (double)all->measured),
+	     gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN),
+	     in_windows(c, &d));
 	/* A log that was cut off before its first counters says nothing of joins. */
 	if (counted(m)) {
 		bool lost = c[GW_COUNTER_launches_unmatched] || c[GW_COUNTER_activity_unmatched];
 
-		part(&line, GW_INK_OFF, "%s joined", gw_count(&a, (double)c[GW_COUNTER_joined]));
-		part(&line, lost ? GW_INK_WARN : GW_INK_OFF, "unmatched: %s, %s",
+		report_part(&line, GW_INK_OFF, "%s joined", gw_count(&a, (double)c[GW_COUNTER_joined]));
+		report_part(&line, lost ? GW_INK_WARN : GW_INK_OFF, "unmatched: %s, %s",
 		     gw_counted(&a, (double)c[GW_COUNTER_launches_unmatched], "launch", "launches"),
 		     gw_counted(&b, (double)c[GW_COUNTER_activity_unmatched], "record", NULL));
 	}
 	if (c[GW_COUNTER_captured])
-		part(&line, GW_INK_DIM, "%s captured",
+		report_part(&line, GW_INK_DIM, "%s captured",
 		     gw_count(&d, (double)c[GW_COUNTER_captured]));
 	if (c[GW_COUNTER_failed])
-		part(&line, GW_INK_WARN, "%s refused by the driver",
+		report_part(&line, GW_INK_WARN, "%s refused by the driver",
 		     gw_count(&d, (double)c[GW_COUNTER_failed]));
-	finish(&line, "");
+	report_finish(&line, "");
 }
 
 /* Everything that was lost or left out on the way, in the counters' own words. */
@@ -186,86 +145,96 @@ static void dropped(const struct gw_log_model *m, unsigned width)
 	        {GW_COUNTER_table_full, "launches without detail: a table was full"},
 	        {GW_COUNTER_log_lost, "records not written to the log"},
 	};
-	struct line line = begin("Dropped", width);
+	struct report_line line = report_begin("Dropped", width);
 	uint64_t lost_names = 0;
 	struct gw_text n;
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
 		if (m->counters[losses[i].counter])
-			part(&line, GW_INK_WARN, "%s %s",
+			report_part(&line, GW_INK_WARN, "%s %s",
 			     gw_count(&n, (double)m->counters[losses[i].counter]), losses[i].words);
 	for (size_t i = 0; i < m->file_count; i++)
 		lost_names += m->files[i].lost_names;
 	if (lost_names)
-		part(&line, GW_INK_WARN, "%s without a name: it is in a lost part of the log",
+		report_part(&line, GW_INK_WARN, "%s without a name: it is in a lost part of the log",
 		     gw_counted(&n, (double)lost_names, "launch", "launches"));
-	finish(&line, "nothing");
+	report_finish(&line, "nothing");
 }
 
 static void degraded(const struct gw_log_model *m, unsigned width)
 {
-	struct line line = begin("Degraded", width);
+	struct report_line line = report_begin("Degraded", width);
 	struct gw_text n;
 
 	for (size_t i = 0; i < m->reason_count; i++) {
 		const struct gw_reason *r = &m->reasons[i];
 
 		if (m->file_count > 1)
-			part(&line, GW_INK_WARN, "%s (%s)", r->text,
+			report_part(&line, GW_INK_WARN, "%s (%s)", r->text,
 			     gw_counted(&n, r->files, "process", "processes"));
 		else
-			part(&line, GW_INK_WARN, "%s", r->text);
+			report_part(&line, GW_INK_WARN, "%s", r->text);
 	}
-	finish(&line, "nothing");
+	report_finish(&line, "nothing");
 }
 
 static void cost(const struct gw_log_model *m, unsigned width)
 {
 	const uint64_t *c = m->counters;
-	struct line line = begin("Own cost", width);
-	struct gw_text a;
+	struct report_line line = report_begin("Own cost", width);
+	struct gw_text a, b;
 
 	if (counted(m)) {
-		part(&line, GW_INK_OFF, "worker CPU %s",
+		report_part(&line, GW_INK_OFF, "worker CPU %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_worker_cpu_ns]));
-		part(&line, GW_INK_OFF, "attaching %s",
+		report_part(&line, GW_INK_OFF, "attaching %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_attach_ns]));
-		part(&line, GW_INK_OFF, "first sights %s",
+		if (c[GW_COUNTER_window_ns])
+			report_part(&line, GW_INK_OFF, "windows %s",
+			     gw_duration(&a, (double)c[GW_COUNTER_window_ns]));
+		if (c[GW_COUNTER_detaches])
+			report_part(&line, GW_INK_OFF, "detaching %s (%s)",
+			     gw_duration(&a, (double)c[GW_COUNTER_detach_ns]),
+			     gw_counted(&b, (double)c[GW_COUNTER_detaches], "time", NULL));
+		if (c[GW_COUNTER_yields])
+			report_part(&line, GW_INK_OFF, "gave way to another tool %s",
+			     gw_counted(&b, (double)c[GW_COUNTER_yields], "time", NULL));
+		report_part(&line, GW_INK_OFF, "first sights %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
-		part(&line, GW_INK_OFF, "log %s", gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));
+		report_part(&line, GW_INK_OFF, "log %s", gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));
 	}
-	finish(&line, "unknown: no counters in these logs");
+	report_finish(&line, "unknown: no counters in these logs");
 }
 
 static void predictions(struct gw_log_model *m, unsigned width)
 {
 	struct gw_row *all = &m->all;
-	struct line line = begin("Predicted", width);
+	struct report_line line = report_begin("Predicted", width);
 	double single = (double)all->scored_single;
 	uint64_t before = all->scored - all->late;
 	struct gw_text a, b;
 
 	if (!all->measured) {
-		finish(&line, "nothing was measured, so nothing can be said");
+		report_finish(&line, "nothing was measured, so nothing can be said");
 		return;
 	}
-	part(&line, GW_INK_OFF, "%s of measured launches before the call",
+	report_part(&line, GW_INK_OFF, "%s of measured launches before the call",
 	     gw_percent(&a, (double)before / (double)all->measured));
 	if (all->late)
-		part(&line, GW_INK_OFF, "%s later from what was known at the call",
+		report_part(&line, GW_INK_OFF, "%s later from what was known at the call",
 		     gw_percent(&a, (double)all->late / (double)all->measured));
-	part(&line, GW_INK_OFF, "%s unknown", gw_count(&a, (double)(all->measured - all->scored)));
+	report_part(&line, GW_INK_OFF, "%s unknown", gw_count(&a, (double)(all->measured - all->scored)));
 	if (all->scored) {
-		part(&line, GW_INK_BOLD, "median error %s",
+		report_part(&line, GW_INK_BOLD, "median error %s",
 		     gw_percent(&a, gw_quantile(&all->error, 0.5)));
-		part(&line, GW_INK_OFF, "MAPE %s", gw_percent(&a, gw_row_mape(all)));
-		part(&line, GW_INK_OFF, "within 10%%: %s, 25%%: %s",
+		report_part(&line, GW_INK_OFF, "MAPE %s", gw_percent(&a, gw_row_mape(all)));
+		report_part(&line, GW_INK_OFF, "within 10%%: %s, 25%%: %s",
 		     gw_percent(&a, (double)all->within10 / single),
 		     gw_percent(&b, (double)all->within25 / single));
-		part(&line, GW_INK_OFF, "90%% interval held %s",
+		report_part(&line, GW_INK_OFF, "90%% interval held %s",
 		     gw_percent(&a, gw_row_coverage(all)));
 	}
-	finish(&line, "");
+	report_finish(&line, "");
 }
 
 static void order(const struct gw_log_model *m, unsigned width)
@@ -273,29 +242,29 @@ static void order(const struct gw_log_model *m, unsigned width)
 	const uint64_t *o = m->order;
 	uint64_t violations = o[GW_ORDER_SELF] + o[GW_ORDER_LATER], untimed = 0;
 	uint64_t all = o[GW_ORDER_PROVEN] + o[GW_ORDER_UNPROVEN] + violations;
-	struct line line;
+	struct report_line line;
 	struct gw_text a, b;
 
 	if (!all)
 		return;
-	line = begin("Order", width);
+	line = report_begin("Order", width);
 	for (size_t i = 0; i < m->file_count; i++)
 		untimed += m->files[i].untimed;
-	part(&line, violations ? GW_INK_OFF : GW_INK_GOOD, "proven for %s of %s",
+	report_part(&line, violations ? GW_INK_OFF : GW_INK_GOOD, "proven for %s of %s",
 	     gw_count(&a, (double)o[GW_ORDER_PROVEN]),
 	     gw_counted(&b, (double)all, "prediction", NULL));
 	if (o[GW_ORDER_UNPROVEN])
-		part(&line, GW_INK_WARN, "%s open: records before them are lost",
+		report_part(&line, GW_INK_WARN, "%s open: records before them are lost",
 		     gw_count(&a, (double)o[GW_ORDER_UNPROVEN]));
 	else if (!violations)
-		part(&line, GW_INK_DIM, "each made before its measurement");
+		report_part(&line, GW_INK_DIM, "each made before its measurement");
 	if (violations)
-		part(&line, GW_INK_BAD, "%s (--verify lists them)",
+		report_part(&line, GW_INK_BAD, "%s (--verify lists them)",
 		     gw_counted(&a, (double)violations, "violation", NULL));
 	if (untimed)
-		part(&line, GW_INK_DIM, "%s no start time and could be checked by number only",
+		report_part(&line, GW_INK_DIM, "%s no start time and could be checked by number only",
 		     gw_counted(&a, (double)untimed, "measurement has", "measurements have"));
-	finish(&line, "");
+	report_finish(&line, "");
 }
 
 enum { COMPLAINTS = 8 }; /* lines told of each log */
@@ -307,14 +276,14 @@ static void missing(const struct gw_log_model *m, unsigned width)
 		char text[300];
 
 		for (unsigned n = 0; n < COMPLAINTS && !f->skipped; n++) {
-			struct line line;
+			struct report_line line;
 
 			if (!gw_log_complaint(&f->status, n, text, sizeof(text)))
 				break;
-			line = begin(n ? "" : "Log", width);
-			part(&line, GW_INK_WARN, "%s%s%s", m->file_count > 1 ? f->path : "",
+			line = report_begin(n ? "" : "Log", width);
+			report_part(&line, GW_INK_WARN, "%s%s%s", m->file_count > 1 ? f->path : "",
 			     m->file_count > 1 ? ": " : "", text);
-			finish(&line, "");
+			report_finish(&line, "");
 		}
 	}
 }
@@ -341,9 +310,17 @@ static void name_cell(struct gw_table *table, const struct gw_report *report,
 	gw_table_cell(table, name);
 }
 
+/* Columns of bounds would be empty where no launch has a verdict. */
+static bool says_nothing(const struct gw_report *report, unsigned c)
+{
+	const struct gw_row_bound *b = report->model.all.bound;
+
+	return c >= GW_COLUMN_bound && c <= GW_COLUMN_issue && !(b && b->judged > 0);
+}
+
 static bool text_column(const struct gw_report *report, unsigned c)
 {
-	return *gw_columns_info[c].title && c != GW_COLUMN_name && gw_report_has(report, c);
+	return !says_nothing(report, c) && *gw_columns_info[c].title && c != GW_COLUMN_name && gw_report_has(report, c);
 }
 
 static struct gw_table *build(const struct gw_report *report)
@@ -382,7 +359,7 @@ static struct gw_table *build(const struct gw_report *report)
 /* The meaning of the flags that occur. */
 static void legend(const struct gw_report *report, unsigned width)
 {
-	struct line line = {"", 0, width};
+	struct report_line line = {"", 0, width};
 	bool any = false;
 
 #define FLAG(name, letter, condition, meaning)                                                     \
@@ -392,10 +369,10 @@ static void legend(const struct gw_report *report, unsigned width)
 			continue;                                                                  \
 		if (!any) {                                                                        \
 			putchar('\n');                                                             \
-			line = begin("Flags", width);                                              \
+			line = report_begin("Flags", width);                                              \
 		}                                                                                  \
 		any = true;                                                                        \
-		part(&line, GW_INK_DIM, letter " " meaning);                                       \
+		report_part(&line, GW_INK_DIM, letter " " meaning);                                       \
 		break;                                                                             \
 	}
 #include "cli/report_flags.def"
@@ -416,6 +393,12 @@ static void title(const struct gw_report *report)
 		       gw_ink(stdout, GW_INK_OFF));
 	for (size_t i = 0; i < m->file_count; i++)
 		read += !m->files[i].skipped;
+	for (size_t i = 0; i < m->file_count; i++)
+		if (*m->files[i].text[GW_TEXT_replay])
+			printf("%sthe predictions are of a replay, %s%s\n",
+			       gw_ink(stdout, GW_INK_WARN),
+			       gw_printable(path, sizeof(path), m->files[i].text[GW_TEXT_replay]),
+			       gw_ink(stdout, GW_INK_OFF));
 	printf("%sgpuwatch report%s  %s\n\n", gw_ink(stdout, GW_INK_BOLD),
 	       gw_ink(stdout, GW_INK_OFF),
 	       m->file_count == 1 ? gw_printable(path, sizeof(path), m->files[0].path)
@@ -437,6 +420,8 @@ void gw_report_text(struct gw_report *report)
 	degraded(m, width);
 	cost(m, width);
 	predictions(m, width);
+	gw_report_bound_lines(report, width);
+	gw_report_clock_lines(report, width);
 	order(m, width);
 	missing(m, width);
 	putchar('\n');
@@ -451,6 +436,7 @@ void gw_report_text(struct gw_report *report)
 		printf("\n  %s%s not shown%s\n", gw_ink(stdout, GW_INK_DIM),
 		       gw_counted(&n, (double)report->hidden, "row", NULL),
 		       gw_ink(stdout, GW_INK_OFF));
+	gw_report_fix_lines(report, width);
 	legend(report, width);
 	if (left)
 		printf("%s\n  %s did not fit; --wide shows all%s\n", gw_ink(stdout, GW_INK_DIM),

@@ -27,10 +27,13 @@ struct gw_operands {
 };
 
 enum {
-	GW_LANES = 32,    /**< threads of a warp, and operands of each kind */
-	GW_LONG = 4,      /**< length of the long chain over the short one */
-	GW_RECORD = 4,    /**< words a warp of a rate kernel records: SM, first and last reading */
-	GW_SEQUENCE = 4,  /**< a chain this short is of an operation of many instructions */
+	GW_LANES = 32,   /**< threads of a warp, and operands of each kind */
+	GW_LONG = 4,     /**< length of the long chain over the short one */
+	GW_RECORD = 4,   /**< words a warp of a rate kernel records: SM, first and last reading */
+	GW_SEQUENCE = 4, /**< a chain this short is of an operation of many instructions */
+	GW_WAIT_PAGE = 4608, /**< and from round to round: now near in L2, now far */
+	GW_WAIT_WORDS =
+	        4096,     /**< from the results of a chain of waits.def to its words of memory */
 	GW_BATCH_MAX = 8, /**< most independent operations between two readings (000, table 12) */
 
 	GW_ISSUE_CHAINS = 4, /**< of each kind in gw_rate_issue */

@@ -115,8 +115,9 @@ struct gw_entry {
 
 struct gw_predictor {
 	const struct gw_device *device;
-	double floor;        /**< least time of a launch, s; 0 when not known */
-	double reference_hz; /**< clock that times are brought to; NaN until one is seen */
+	const struct gw_model *model; /**< whose times are corrected; NULL: `bounds` */
+	double floor;                 /**< least time of a launch, s; 0 when not known */
+	double reference_hz;          /**< clock that times are brought to; NaN until one is seen */
 	uint32_t max_configs;
 	uint64_t observations, published; /**< published: how many the last advance had */
 	uint32_t changed;                 /**< head of the list of those observed, 0 = empty */

@@ -99,6 +99,11 @@ void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile
 	}
 }
 
+void gw_predictor_model(struct gw_predictor *p, const struct gw_model *model)
+{
+	p->model = model;
+}
+
 /* Where the kernel numbered @p id is, or belongs. */
 static struct gw_family **family_slot(struct gw_family **in, uint32_t room, uint32_t id)
 {

@@ -21,6 +21,7 @@
 #include "device.h"
 #include "types.h"
 
+struct gw_model;
 struct gw_predictor;
 
 /**
@@ -36,6 +37,12 @@ void gw_predictor_free(struct gw_predictor *p);
  * from times alone. Best called before the first configuration is launched.
  */
 void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile);
+
+/**
+ * Take the times of @p model for the model's times, NULL (as at the start): of `bounds`. Best
+ * called before the first configuration is known; @p model stays the caller's.
+ */
+void gw_predictor_model(struct gw_predictor *p, const struct gw_model *model);
 
 /**
  * Say what configuration @p config (a dense id, 1 to max_configs; others are ignored) is: of

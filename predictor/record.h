@@ -134,6 +134,8 @@ enum gw_degraded {
 	GW_DEGRADED_STUDY,       /**< a kernel's code took too long to study */
 	GW_DEGRADED_RANGE,       /**< GPUWATCH_COUNTERS=range was asked for: what that can do */
 	GW_DEGRADED_COUNTERS,    /**< counters can't be had */
+	GW_DEGRADED_CODE,        /**< a kernel's code can't be had or read */
+	GW_DEGRADED_WINDOW,      /**< mode watch can't detach libcupti */
 	GW_DEGRADED_CODES        /**< how many there are: append before it */
 };
 

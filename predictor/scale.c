@@ -339,7 +339,7 @@ static float clock_share(const struct gw_estimate *e)
 static struct gw_base estimate(const struct gw_predictor *p, const struct gw_entry *e,
                                uint64_t known)
 {
-	const struct gw_model *model = gw_model_find("bounds");
+	const struct gw_model *model = p->model ? p->model : gw_model_find("bounds");
 	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
 	struct gw_base b = {.log_seconds = NAN};
 	struct gw_estimate made;

@@ -15,7 +15,7 @@ static const double UP = 1.0986122887;    /* ln(0.9 / 0.3): of a slow launch */
 static const double DOWN = 1.9459101491;  /* ln(0.7 / 0.1): of any other */
 static const double ALARM = 16.118095651; /* ln(10^7) */
 static const double AGAIN = 2.3025850930; /* ln(10), for each earlier alarm */
-static const double GAIN = 1 / 16.0;      /* of the running means of what is usual */
+static const double GAIN = 1 / 64.0;      /* of the running means of what is usual */
 static const double MISS = 0.1;           /* share of times above `top` */
 static const double TOP = 1.6;            /* of a normal's mean deviation: where that share begins */
 static const double STEP = 0.1;           /* of `top`, by mean deviations */
@@ -126,6 +126,12 @@ static void drift(double *usual, double value)
 
 static void note_usual(struct watch *w, const struct gw_slow_sample *o)
 {
+	/*
+	 * A change begins before its launches count as slow: those of the slower half say nothing
+	 * of how it usually is.
+	 */
+	if (o->seconds > o->predicted)
+		return;
 	drift(&w->sm, o->clock.sm_hz);
 	drift(&w->memory, o->clock.mem_hz);
 	drift(&w->others, o->clock.others);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/verdict.h"
 
+#include "predictor/ceilings.h"
 #include "predictor/models/inputs.h"
 #include "predictor/models/occupancy.h"
 
@@ -8,28 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The amount of work behind a resource, and what stands for it where that is not known. */
-static const struct {
-	const char *resource;
-	enum gw_work_field amount, instead;
-} amounts[] = {
-        {"issue", GW_WORK_inst_issued, GW_WORK_inst_executed},
-        {"fma", GW_WORK_pipe_fma, GW_WORK_fp32_inst},
-        {"alu", GW_WORK_pipe_alu, GW_WORK_int_inst},
-        {"fp64", GW_WORK_pipe_fp64, GW_WORK_fp64_inst},
-        {"fp16", GW_WORK_pipe_fp16, GW_WORK_fp16_inst},
-        {"xu", GW_WORK_pipe_xu, GW_WORK_pipe_xu},
-        {"tensor", GW_WORK_tensor_fp16_flop, GW_WORK_pipe_tensor},
-        {"lsu", GW_WORK_lsu_wavefronts, GW_WORK_lsu_wavefronts},
-        {"shared", GW_WORK_shared_wavefronts, GW_WORK_shared_wavefronts},
-        {"l1", GW_WORK_l1_bytes, GW_WORK_l1_bytes},
-        {"l2", GW_WORK_l2_read_bytes, GW_WORK_l2_write_bytes},
-        {"dram", GW_WORK_dram_read_bytes, GW_WORK_dram_write_bytes},
-        {"dram_in_flight", GW_WORK_warp_loads_in_flight, GW_WORK_warp_loads_in_flight},
-        {"atomics", GW_WORK_atomic_requests, GW_WORK_atomic_same_address},
-        {"shared_atomics", GW_WORK_shared_atomics, GW_WORK_shared_atomics},
-        {"latency", GW_WORK_warp_cycles, GW_WORK_inst_executed},
-};
+/*
+ * From this share of its ceiling on a resource is what bounds a launch; below it in all of them,
+ * nothing but latency does. The line that Nsight Compute's Speed-of-Light draws, too.
+ */
+static const double NEAR_CEILING = 0.6;
+static const double SURE = 0.2; /* so far from that line nothing is left of the doubt it casts */
 
 const char *gw_latency_cause_name(enum gw_latency_cause cause)
 {
@@ -65,21 +50,6 @@ static void look_at(struct summary *s, const struct gw_term *term)
 	} else if (!s->second || term->value > s->second->value) {
 		s->second = term;
 	}
-}
-
-/* How far the amount of work behind @p resource may be trusted; launches are known exactly. */
-static double trust(const struct gw_work *work, const char *resource)
-{
-	for (unsigned i = 0; i < sizeof(amounts) / sizeof(*amounts); i++) {
-		const struct gw_quantity *q = &work->q[amounts[i].amount];
-
-		if (strcmp(amounts[i].resource, resource))
-			continue;
-		if (isnan(gw_usable(q->value)))
-			q = &work->q[amounts[i].instead];
-		return q->confidence >= 0 && q->confidence <= 1 ? (double)q->confidence : 0;
-	}
-	return 1;
 }
 
 static void explain_latency(const struct gw_device *device, const struct gw_launch *launch,
@@ -146,11 +116,112 @@ void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launc
 		out->confidence = (1 - rest) * s.known / s.total;
 		return;
 	}
-	out->confidence = trust(work, s.first->name) * s.known / s.total;
+	out->confidence = gw_resource_trust(work, s.first->name) * s.known / s.total;
 	if (s.first->value + second > 0)
 		out->confidence *= s.first->value / (s.first->value + second);
 	if (out->bound == GW_BOUND_LATENCY)
 		explain_latency(device, launch, work, out);
+}
+
+/* The parts of the GPU a measured launch used, and what the launching of its blocks took. */
+struct usage {
+	struct gw_ceiling ceilings[GW_RESOURCES_MAX];
+	const struct gw_ceiling *first, *second;
+	double launching; /* s; NaN when unknown */
+	double known, total;
+	bool issue, dram;
+};
+
+static void look_at_ceilings(const struct gw_device *device, const struct gw_launch *launch,
+                             const struct gw_work *work, struct usage *u)
+{
+	unsigned count = gw_ceilings(device, launch, work, u->ceilings);
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct gw_ceiling *c = &u->ceilings[i];
+
+		u->total++;
+		if (isnan(c->seconds))
+			continue;
+		u->known++;
+		u->issue = u->issue || !strcmp(c->name, "issue");
+		u->dram = u->dram || !strcmp(c->name, "dram");
+		if (!u->first || c->seconds > u->first->seconds) {
+			u->second = u->first;
+			u->first = c;
+		} else if (!u->second || c->seconds > u->second->seconds) {
+			u->second = c;
+		}
+	}
+}
+
+/* What it takes to start an empty kernel with this grid. */
+static double launching(const struct gw_device *device, const struct gw_launch *launch,
+                        const struct gw_work *work)
+{
+	struct gw_resource_time times[GW_RESOURCES_MAX];
+	unsigned count = gw_bounds_even(device, launch, work, times);
+	double all = gw_param_value(device, GW_PARAM_launch_floor);
+
+	for (unsigned i = 0; i < count; i++)
+		if (times[i].bound == GW_BOUND_LAUNCH && !isnan(times[i].seconds))
+			all = gw_either(all, 0) + times[i].seconds;
+	return all;
+}
+
+/* How far @p share is from the line between bound and not: 0.5 on it, 1 well away. */
+static double distance(double share)
+{
+	double d = 0.5 + fabs(share - NEAR_CEILING) / (2 * SURE);
+
+	return d < 1 ? d : 1;
+}
+
+static const char *unmeasured(const struct usage *u, double seconds)
+{
+	if (!(seconds > 0 && isfinite(seconds)))
+		return "it was not measured";
+	if (!u->dram)
+		return "the traffic to device memory, or the bandwidth, is not known";
+	if (!u->issue)
+		return "the instructions issued, or their rate, are not known";
+	return NULL;
+}
+
+void gw_verdict_measured(const struct gw_device *device, const struct gw_launch *launch,
+                         const struct gw_work *work, double seconds, struct gw_verdict *out)
+{
+	struct usage u = {.launching = launching(device, launch, work)};
+	double share, start;
+
+	*out = (struct gw_verdict){.bound = GW_BOUND_UNKNOWN};
+	look_at_ceilings(device, launch, work, &u);
+	out->unknown = unmeasured(&u, seconds);
+	if (out->unknown)
+		return;
+	share = u.first->seconds / seconds;
+	start = u.launching / seconds;
+	note(out, "measured time", seconds, "s");
+	note(out, u.first->name, share, "of its ceiling");
+	if (u.second)
+		note(out, u.second->name, u.second->seconds / seconds, "of its ceiling");
+	out->confidence = u.known / u.total;
+	if (share >= NEAR_CEILING && !(start > share)) {
+		out->bound = u.first->bound;
+		out->resource = u.first->name;
+		/* Above its ceiling: the amount, the ceiling or the time is off. */
+		out->confidence *= u.first->confidence * distance(share) / fmax(share, 1);
+	} else if (start >= NEAR_CEILING) {
+		out->bound = GW_BOUND_LAUNCH;
+		out->resource = "launch";
+		note(out, "launch of an empty grid", start, "of the time");
+		out->confidence *= distance(start) / fmax(start, 1);
+	} else {
+		out->bound = GW_BOUND_LATENCY;
+		out->resource = "latency";
+		out->confidence *= u.first->confidence * distance(share);
+		explain_latency(device, launch, work, out);
+	}
 }
 
 void gw_verdict_text(const struct gw_verdict *verdict, char *text, size_t size)

@@ -46,6 +46,19 @@ void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launc
                    const struct gw_work *work, const struct gw_estimate *bounds,
                    struct gw_verdict *out);
 
+/**
+ * Judge a launch that was measured to take @p seconds, by the share of each ceiling of the GPU that
+ * it reached.
+ *
+ * Bound by the memory level or pipe that came nearest to its ceiling, where that is 60% or more;
+ * by its launch where starting an empty grid takes 60% of the time; else by latency. Unknown
+ * when issue or device memory could not be computed: what was not looked at cannot be excluded.
+ * Confidence is the product of how far the amount of the deciding work may be trusted, the share
+ * of resources known, and how far the launch is from the line of 60%.
+ */
+void gw_verdict_measured(const struct gw_device *device, const struct gw_launch *launch,
+                         const struct gw_work *work, double seconds, struct gw_verdict *out);
+
 /** Short lower-case name of a cause, empty for none; never NULL. */
 const char *gw_latency_cause_name(enum gw_latency_cause cause);
 

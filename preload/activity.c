@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/activity.h"
 
+#include "preload/attach.h"
+#include "preload/counted.h"
 #include "preload/cupti.h"
 #include "preload/degrade.h"
-#include "preload/dl.h"
 #include "preload/injection.h"
+#include "preload/options.h"
 #include "preload/state.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 enum {
 	BUFFERS = 64,
 	BUFFER_SIZE = 512 << 10,
-	/* libcupti's own buffers on the device: 3 MiB each by default, 250 of them allowed */
-	DEVICE_BUFFERS = 32,
 };
 
 static struct {
@@ -24,11 +22,11 @@ static struct {
 	_Atomic uint64_t idle; /* bit per buffer nobody holds */
 	_Atomic uint64_t full; /* bit per buffer that came back with records */
 	size_t valid[BUFFERS];
-	_Atomic int on, forbidden, foreign;
-	_Atomic uint64_t until; /* ticks when another tool took over, 0 for never */
+	_Atomic int on;         /* records come */
+	_Atomic int ending;     /* what has not run yet is not waited for */
+	_Atomic int plain;      /* launches do not know their correlation ids */
+	_Atomic uint64_t until; /* plain: ticks when collecting ended, 0 for not */
 } pool;
-
-static __typeof__(cuptiActivityRegisterCallbacks) *real_register;
 
 /*
  * The two callbacks run on whatever thread libcupti likes, under its lock: they take a bit
@@ -67,56 +65,14 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 	atomic_fetch_or(valid ? &pool.full : &pool.idle, UINT64_C(1) << at);
 }
 
-static void ignore(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *info)
+bool gw_activity_reserve(void)
 {
-	(void)data;
-	(void)domain;
-	(void)id;
-	(void)info;
-}
+	void *at;
 
-static bool failed(const char *what, CUptiResult r)
-{
-	const char *text = "unknown error";
-
-	if (r == CUPTI_SUCCESS)
-		return false;
-	gw_cupti.cuptiGetResultString(r, &text);
-	gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: %s: kernels are timed by sampled events", what, text);
-	return true;
-}
-
-static void say_taken(void)
-{
-	gw_degrade(GW_DEGRADED_CUPTI_TAKEN,
-	           "another profiler uses CUPTI: kernels are timed by sampled events");
-}
-
-/* Does another tool hold libcupti? Asked by subscribing, which is given up at once. */
-static bool taken(void)
-{
-	CUpti_SubscriberHandle subscriber;
-	CUptiResult r;
-
-	if (gw_injection_active()) /* the subscriber is us */
-		return false;
-	r = gw_cupti.cuptiSubscribe(&subscriber, ignore, NULL);
-	if (r == CUPTI_SUCCESS) {
-		gw_cupti.cuptiUnsubscribe(subscriber);
-		return false;
-	}
-	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-		say_taken();
-	else
-		failed("cuptiSubscribe", r);
-	return true;
-}
-
-static bool reserve(void)
-{
-	void *at = mmap(NULL, (size_t)BUFFERS * BUFFER_SIZE, PROT_READ | PROT_WRITE,
-	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
+	if (pool.memory)
+		return true;
+	at = mmap(NULL, (size_t)BUFFERS * BUFFER_SIZE, PROT_READ | PROT_WRITE,
+	          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED)
 		return false;
 	pool.memory = at;
@@ -125,58 +81,34 @@ static bool reserve(void)
 	return true;
 }
 
-static void cap_device_buffers(void)
+int gw_activity_register(void)
 {
-	size_t value = DEVICE_BUFFERS, size = sizeof(value);
-
-	if (gw_cupti.cuptiActivitySetAttribute)
-		gw_cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
-		                                   &size, &value);
+	return (int)gw_cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed);
 }
 
-static bool attach(void)
+void gw_activity_begin(bool correlated)
 {
-	char why[256];
-
-	if (atomic_load(&pool.forbidden))
-		return false;
-	if (!gw_cupti_open(why, sizeof(why))) {
-		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: kernels are timed by sampled events", why);
-		return false;
-	}
-	if (atomic_load(&pool.foreign)) {
-		say_taken();
-		return false;
-	}
-	if (taken())
-		return false;
-	if (!reserve()) {
-		gw_degrade(GW_DEGRADED_NO_CUPTI, "no memory for activity buffers: kernels are "
-		                                 "timed by sampled events");
-		return false;
-	}
-	cap_device_buffers();
-	if (failed("cuptiActivityRegisterCallbacks",
-	           gw_cupti.cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed)) ||
-	    failed("cuptiActivityEnable",
-	           gw_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)))
-		return false;
-	return true;
+	atomic_store(&pool.ending, 0);
+	atomic_store(&pool.until, 0);
+	atomic_store(&pool.plain, !correlated);
+	atomic_store(&pool.on, 1);
 }
 
-void gw_activity_attach(void)
+void gw_activity_end(void)
 {
-	if (attach())
-		atomic_store(&pool.on, 1);
-	else
-		atomic_store(&gw_hot.events, GW_HOT_EVENTS);
+	atomic_store(&pool.until, gw_ticks());
+	atomic_store(&pool.ending, 1);
 }
 
-void gw_activity_forbid(const char *why)
+void gw_activity_gone(bool detached)
 {
-	atomic_store(&pool.forbidden, 1);
 	atomic_store(&pool.on, 0);
-	gw_degrade(GW_DEGRADED_FORK, "%s", why);
+	atomic_store(&pool.plain, 0);
+	if (!detached)
+		return;
+	/* Detached, libcupti holds none any more, whether it gave them back or not. */
+	atomic_store(&pool.full, 0);
+	atomic_store(&pool.idle, ~UINT64_C(0));
 }
 
 bool gw_activity_on(void)
@@ -184,9 +116,25 @@ bool gw_activity_on(void)
 	return atomic_load_explicit(&pool.on, memory_order_acquire) != 0;
 }
 
-bool gw_activity_covers(uint64_t ticks)
+bool gw_activity_covers(uint64_t ticks, bool correlated)
 {
-	return gw_activity_on() || ticks < atomic_load(&pool.until);
+	uint64_t until = atomic_load(&pool.until);
+
+	if (!gw_activity_on())
+		return false;
+	return correlated || (atomic_load(&pool.plain) && (!until || ticks < until));
+}
+
+bool gw_activity_plain(void)
+{
+	return atomic_load(&pool.plain) != 0;
+}
+
+bool gw_activity_edges(const struct gw_activity *record)
+{
+	if (gw_options.mode == GW_MODE_WATCH)
+		return true;
+	return !gw_activity_plain() && !gw_injection_active() && !record->device_launched;
 }
 
 uint32_t gw_activity_version(void)
@@ -199,28 +147,49 @@ void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
 {
 	*context_id = *stream_id = 0;
 	/* In a callback libcupti must not be called; there the correlation id is known. */
-	if (!gw_activity_on() || gw_injection_active())
+	if (!gw_activity_plain() || gw_injection_active() || !gw_cupti_enter())
 		return;
 	if (gw_cupti.cuptiGetStreamIdEx(context, stream, per_thread, stream_id) != CUPTI_SUCCESS ||
 	    gw_cupti.cuptiGetContextId(context, context_id) != CUPTI_SUCCESS)
 		*context_id = *stream_id = 0;
+	gw_cupti_leave();
 }
 
 uint32_t gw_activity_graph_id(CUgraphExec exec)
 {
 	uint32_t id = 0;
 
-	/* The exec's number is what records carry; its type in the header is that of a graph. */
-	if (!gw_activity_on() || gw_injection_active() || !gw_cupti.cuptiGetGraphExecId ||
-	    gw_cupti.cuptiGetGraphExecId(exec, &id) != CUPTI_SUCCESS)
+	if (!gw_activity_plain() || gw_injection_active() || !gw_cupti.cuptiGetGraphExecId ||
+	    !gw_cupti_enter())
 		return 0;
+	/* The exec's number is what records carry; its type in the header is that of a graph. */
+	if (gw_cupti.cuptiGetGraphExecId(exec, &id) != CUPTI_SUCCESS)
+		id = 0;
+	gw_cupti_leave();
 	return id;
 }
 
 void gw_activity_context_going(void)
 {
-	if (gw_activity_on() && !gw_injection_active())
-		gw_cupti.cuptiActivityFlushAll(0);
+	if (!gw_activity_on() || gw_injection_active() || !gw_cupti_enter())
+		return;
+	gw_cupti.cuptiActivityFlushAll(0);
+	gw_cupti_leave();
+}
+
+void gw_activity_copies(bool on)
+{
+	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
+	                                           CUPTI_ACTIVITY_KIND_MEMSET};
+
+	if (!gw_activity_on() || !gw_cupti_enter())
+		return;
+	for (size_t i = 0; i < 2; i++)
+		if (on)
+			gw_cupti.cuptiActivityEnable(kinds[i]);
+		else
+			gw_cupti.cuptiActivityDisable(kinds[i]);
+	gw_cupti_leave();
 }
 
 void gw_activity_flush(bool all)
@@ -261,6 +230,28 @@ static void decode(const CUpti_ActivityKernel10 *k, struct gw_activity *a)
 		a->device_launched = k->isDeviceLaunched != 0;
 }
 
+/* Of copies and memsets only when and where: the beginning of these records is alike in all
+ * versions. */
+static bool copy(const CUpti_Activity *record)
+{
+	switch (record->kind) {
+	case CUPTI_ACTIVITY_KIND_MEMCPY: {
+		const CUpti_ActivityMemcpy6 *c = (const CUpti_ActivityMemcpy6 *)record;
+
+		gw_counted_copy(c->deviceId, c->start, c->end);
+		return true;
+	}
+	case CUPTI_ACTIVITY_KIND_MEMSET: {
+		const CUpti_ActivityMemset4 *c = (const CUpti_ActivityMemset4 *)record;
+
+		gw_counted_copy(c->deviceId, c->start, c->end);
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
 static uint64_t walk(int at, void (*take)(const struct gw_activity *))
 {
 	uint8_t *buffer = (uint8_t *)pool.memory + (size_t)at * BUFFER_SIZE;
@@ -271,10 +262,14 @@ static uint64_t walk(int at, void (*take)(const struct gw_activity *))
 	       CUPTI_SUCCESS) {
 		struct gw_activity a;
 
+		if (copy(record))
+			continue;
 		if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
 		    record->kind != CUPTI_ACTIVITY_KIND_KERNEL)
 			continue;
 		decode((const CUpti_ActivityKernel10 *)record, &a);
+		if (!a.end && atomic_load(&pool.ending)) /* runs on when the window ends */
+			continue;
 		take(&a);
 		n++;
 	}
@@ -296,51 +291,4 @@ uint64_t gw_activity_take(void (*take)(const struct gw_activity *))
 		gw_count(GW_COUNTER_activity_dropped, dropped);
 	gw_count(GW_COUNTER_activity, n);
 	return n;
-}
-
-/*
- * Another tool registers its own activity callbacks: libcupti then hands them every buffer,
- * ours included, and they would free what is not theirs. So have our buffers back first.
- */
-static void yield(void)
-{
-	atomic_store(&pool.foreign, 1); /* we ourselves go past our wrapper */
-	if (!gw_activity_on())
-		return;
-	atomic_store(&pool.until, UINT64_MAX); /* while our last records come */
-	atomic_store(&pool.on, 0);
-	gw_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-	gw_cupti.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-	atomic_store(&pool.until, gw_ticks());
-	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler took over CUPTI: from there on "
-	                                    "kernels are timed by sampled events");
-	atomic_store(&gw_hot.events, GW_HOT_EVENTS);
-}
-
-__attribute__((visibility("default"))) CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
-        CUpti_BuffersCallbackRequestFunc requested, CUpti_BuffersCallbackCompleteFunc completed)
-{
-	if (!real_register)
-		real_register = (__typeof__(real_register))gw_activity_real(
-		        "cuptiActivityRegisterCallbacks");
-	if (!real_register)
-		return CUPTI_ERROR_NOT_INITIALIZED;
-	yield();
-	return real_register(requested, completed);
-}
-
-void *gw_activity_wrapper_of(const char *name)
-{
-	return strcmp(name, "cuptiActivityRegisterCallbacks")
-	               ? NULL
-	               : (void *)cuptiActivityRegisterCallbacks;
-}
-
-void *gw_activity_real(const char *name)
-{
-	void *handle = gw_cupti_loaded();
-
-	gw_dl_init();
-	return handle ? gw_real_dlsym(handle, name) : NULL;
 }

@@ -18,17 +18,36 @@ struct gw_activity {
 	bool device_launched; /**< by a kernel, not by the host */
 };
 
-/** Find libcupti, make sure nobody else uses it, begin. Says what can't be done. */
-void gw_activity_attach(void);
+/** Memory for records; false when there is none. Idempotent. */
+bool gw_activity_reserve(void);
 
-/** Never attach in this process; @p why is said. */
-void gw_activity_forbid(const char *why);
+/** Hand libcupti the buffers' callbacks; answers as it does. */
+int gw_activity_register(void);
 
-/** Whether records are being collected. */
+/** Records come from here on. @p correlated: launches know their correlation ids. */
+void gw_activity_begin(bool correlated);
+/** Launches called from here on have none; those of earlier ones still come. Worker only. */
+void gw_activity_end(void);
+/** None come any more. @p detached: libcupti has been given back, and holds no buffer of ours. */
+void gw_activity_gone(bool detached);
+
+/** Whether records come, be it only those of earlier launches. */
 bool gw_activity_on(void);
 
-/** Whether a kernel launched at @p ticks has, or had, its record collected. */
-bool gw_activity_covers(uint64_t ticks);
+/**
+ * Whether a record may come for a launch called at @p ticks; @p correlated: it knows its
+ * correlation id.
+ */
+bool gw_activity_covers(uint64_t ticks, bool correlated);
+
+/** Whether records are joined by stream and order, because launches know no correlation id. */
+bool gw_activity_plain(void);
+
+/**
+ * Whether a record without a launch is one of a launch on the edge: where measuring begins and ends
+ * while the program launches, launches just outside have records, which nothing joins to them.
+ */
+bool gw_activity_edges(const struct gw_activity *record);
 
 /** Version of libcupti in use, 0 when none. */
 uint32_t gw_activity_version(void);
@@ -46,13 +65,13 @@ void gw_activity_context_going(void);
 /** Ask for the records of finished kernels (@p all: of unfinished buffers too). Worker only. */
 void gw_activity_flush(bool all);
 
-/** Call @p take for every record received since; returns their number. Worker only. */
+/**
+ * Call @p take for every kernel's record received since; returns their number. Copies and memsets
+ * go to gw_counted_copy. Worker only.
+ */
 uint64_t gw_activity_take(void (*take)(const struct gw_activity *record));
 
-/** Our stand-in for a function of libcupti, NULL for every other name. */
-void *gw_activity_wrapper_of(const char *name);
-
-/** The function of the libcupti the program uses, NULL when it uses none. */
-void *gw_activity_real(const char *name);
+/** Have records of copies and memsets too, or no more. Any thread. */
+void gw_activity_copies(bool on);
 
 #endif

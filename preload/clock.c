@@ -27,6 +27,11 @@ uint64_t gw_now_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+uint64_t gw_steady_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
 /* The tightest of a few readings: a preemption between the two clocks would skew the pair. */
 static struct pair take(void)
 {

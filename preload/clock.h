@@ -20,6 +20,9 @@ uint32_t gw_clock_khz(void);
 /** CLOCK_REALTIME now, ns. */
 uint64_t gw_now_ns(void);
 
+/** CLOCK_MONOTONIC now, ns: for spans. */
+uint64_t gw_steady_ns(void);
+
 /** Account the ticks since @p begin as time taken from an application thread. */
 void gw_overhead_since(uint64_t begin);
 

@@ -102,12 +102,19 @@ static void *look(void)
 	return handle;
 }
 
+bool gw_cupti_unwanted(void)
+{
+	return !strcmp(gw_options.cupti, "none");
+}
+
 bool gw_cupti_open(char *why, size_t size)
 {
 	bool named = gw_options.cupti[0] != 0;
 	void *handle;
 
-	if (named && !strcmp(gw_options.cupti, "none")) {
+	if (gw_cupti.version)
+		return true;
+	if (gw_cupti_unwanted()) {
 		snprintf(why, size, "GPUWATCH_CUPTI=none");
 		return false;
 	}
@@ -127,6 +134,7 @@ bool gw_cupti_open(char *why, size_t size)
 		return false;                                                                      \
 	}
 #include "preload/cupti.def"
+#include "preload/cupti_counters.def"
 #undef CUPTI
 	if (gw_cupti.cuptiGetVersion(&gw_cupti.version) != CUPTI_SUCCESS ||
 	    gw_cupti.version < VERSION_MIN) {

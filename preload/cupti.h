@@ -21,6 +21,7 @@
 struct gw_cupti {
 #define CUPTI(symbol, need) __typeof__(symbol) *symbol;
 #include "preload/cupti.def"
+#include "preload/cupti_counters.def"
 #undef CUPTI
 	uint32_t version; /**< cuptiGetVersion, 0 when none was found */
 };
@@ -29,9 +30,12 @@ extern struct gw_cupti gw_cupti;
 /**
  * Open libcupti: the one GPUWATCH_CUPTI names, else one that is already loaded, else the
  * loader's, else beside other CUDA libraries, else the toolkit's. False, with the reason in
- * @p why, when none is usable.
+ * @p why, when none is usable. Once it was opened it is not looked for again.
  */
 bool gw_cupti_open(char *why, size_t size);
+
+/** Whether GPUWATCH_CUPTI asks for none. */
+bool gw_cupti_unwanted(void);
 
 /** Handle of the libcupti that is loaded in this process, ours or the program's; NULL when none. */
 void *gw_cupti_loaded(void);

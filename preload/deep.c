@@ -138,7 +138,7 @@ static bool open_range(CUcontext now)
 		context = now;
 		return true;
 	}
-	give_up("the range profiler", why);
+	give_up(range.failed ? range.failed : "the range profiler", why);
 	gw_range_close(&range);
 	return false;
 }
@@ -160,7 +160,7 @@ static bool begin(const struct gw_event *e, struct progress *p, CUcontext now)
 	r->size = data_size[set];
 	why = gw_range_begin(&range, gw_deep_set(set), r->data, r->size);
 	if (why != CUPTI_SUCCESS) {
-		give_up("the range profiler", why);
+		give_up(range.failed ? range.failed : "the range profiler", why);
 		free(r);
 		return false;
 	}
@@ -236,7 +236,7 @@ static void end(struct gw_call *call, CUresult launched)
 		free(counting);
 	}
 	if (why != CUPTI_SUCCESS)
-		give_up("the range profiler", why);
+		give_up(range.failed ? range.failed : "the range profiler", why);
 	if (launched != CUDA_SUCCESS)
 		call->event->flags &= (uint8_t)~GW_EVENT_COUNTED;
 	counting = NULL;
@@ -304,7 +304,8 @@ void gw_deep_tick(void)
 		free(r);
 	}
 	gw_deep_kernels_study();
-	if (!gw_activity_on() || gw_injection_active() || gw_deep_sets_ready())
+	if (gw_options.mode != GW_MODE_AUDIT || !gw_activity_on() || gw_injection_active() ||
+	    gw_deep_sets_ready())
 		return;
 	if (!gw_range_usable()) {
 		give_up("the libcupti found has no range profiler", CUPTI_ERROR_NOT_SUPPORTED);

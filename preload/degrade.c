@@ -39,30 +39,48 @@ static bool worth_saying(enum gw_degraded code)
 {
 	return code != GW_DEGRADED_GRAPH && code != GW_DEGRADED_TABLE_FULL &&
 	       code != GW_DEGRADED_LOG_FULL && code != GW_DEGRADED_FORK &&
-	       code != GW_DEGRADED_CLOCK && code != GW_DEGRADED_STUDY;
+	       code != GW_DEGRADED_CLOCK && code != GW_DEGRADED_STUDY && code != GW_DEGRADED_CODE;
+}
+
+/* The reason as it is kept, NULL where its code has one already. */
+static const struct gw_reason *keep(enum gw_degraded code, const char *format, va_list args)
+{
+	struct gw_reason *r;
+	unsigned at;
+
+	if ((unsigned)code >= CODES || atomic_exchange(&taken[code], 1))
+		return NULL;
+	at = atomic_fetch_add(&count, 1);
+	r = &reasons[at];
+	r->code = code;
+	r->ns = gw_now_ns();
+	vsnprintf(r->text, sizeof(r->text), format, args);
+	atomic_store_explicit(&ready[at], 1, memory_order_release);
+	return r;
 }
 
 void gw_degrade(enum gw_degraded code, const char *format, ...)
 {
 	int saved = errno;
-	struct gw_reason *r;
-	unsigned at;
+	const struct gw_reason *r;
 	va_list args;
 
-	if ((unsigned)code >= CODES || atomic_exchange(&taken[code], 1)) {
-		errno = saved;
-		return;
-	}
-	at = atomic_fetch_add(&count, 1);
-	r = &reasons[at];
-	r->code = code;
-	r->ns = gw_now_ns();
 	va_start(args, format);
-	vsnprintf(r->text, sizeof(r->text), format, args);
+	r = keep(code, format, args);
 	va_end(args);
-	atomic_store_explicit(&ready[at], 1, memory_order_release);
-	if (worth_saying(code) && !atomic_exchange(&said, 1))
+	if (r && worth_saying(code) && !atomic_exchange(&said, 1))
 		say(r->text);
+	errno = saved;
+}
+
+void gw_degrade_asked(enum gw_degraded code, const char *format, ...)
+{
+	int saved = errno;
+	va_list args;
+
+	va_start(args, format);
+	keep(code, format, args);
+	va_end(args);
 	errno = saved;
 }
 

@@ -24,6 +24,10 @@ struct gw_reason {
 void gw_degrade(enum gw_degraded code, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
+/** The same for what the user asked for: it stands in log and report, nothing is said on stderr. */
+void gw_degrade_asked(enum gw_degraded code, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
 /** The reason numbered @p index (0, 1, …) in order of arrival; false when there are no more. */
 bool gw_degraded_get(unsigned index, struct gw_reason *out);
 

@@ -13,6 +13,7 @@
 #include "preload/modules.h"
 #include "preload/shapes.h"
 #include "preload/watch.h"
+#include "preload/windows.h"
 
 #define none(...) ((void)0)
 
@@ -104,17 +105,22 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 #define code_linked(call, result, state, cubin, size)                                              \
 	((result) == CUDA_SUCCESS && (cubin) ? gw_module_linked(*(cubin)) : (void)0)
 
+/* Between these no window of mode watch is open. */
+#define graph_coming(call, ...) gw_windows_graph_begin()
+#define GRAPH_CHANGED(result, what)                                                                \
+	((result) == CUDA_SUCCESS ? (what) : (void)0, gw_windows_graph_end())
+
 #define graph_made(call, result, exec, graph, ...)                                                 \
-	((result) == CUDA_SUCCESS ? gw_graph_made(*(exec), graph) : (void)0)
+	GRAPH_CHANGED(result, gw_graph_made(*(exec), graph))
 #define graph_updated(call, result, exec, graph, ...)                                              \
-	((result) == CUDA_SUCCESS ? gw_graph_updated(exec, graph) : (void)0)
+	GRAPH_CHANGED(result, gw_graph_updated(exec, graph))
 #define graph_updated_v2 graph_updated
 #define graph_child_set(call, result, exec, node, child)                                           \
-	((result) == CUDA_SUCCESS ? gw_graph_child_set(exec, node, child) : (void)0)
+	GRAPH_CHANGED(result, gw_graph_child_set(exec, node, child))
 #define graph_node_set(call, result, exec, node, params)                                           \
-	((result) == CUDA_SUCCESS ? gw_graph_node_set(exec, node, params) : (void)0)
+	GRAPH_CHANGED(result, gw_graph_node_set(exec, node, params))
 #define graph_node_enabled(call, result, exec, node, on)                                           \
-	((result) == CUDA_SUCCESS ? gw_graph_node_enabled(exec, node, (on) != 0) : (void)0)
+	GRAPH_CHANGED(result, gw_graph_node_enabled(exec, node, (on) != 0))
 #define graph_going(call, exec) gw_graph_gone(exec)
 
 /* The three forms of a kernel node's parameters begin alike but are not one type. */
@@ -136,6 +142,7 @@ static inline void graph_node_set_v1(struct gw_call *call, CUresult result, CUgr
 	CUDA_KERNEL_NODE_PARAMS p = {0};
 
 	(void)call;
+	gw_windows_graph_end();
 	if (result != CUDA_SUCCESS)
 		return;
 	KERNEL_NODE_PARAMS(p, params);
@@ -146,6 +153,7 @@ static inline void graph_node_set_any(struct gw_call *call, CUresult result, CUg
                                       CUgraphNode node, CUgraphNodeParams *params)
 {
 	(void)call;
+	gw_windows_graph_end();
 	if (result != CUDA_SUCCESS || !params)
 		return;
 	if (params->type == CU_GRAPH_NODE_TYPE_KERNEL) {

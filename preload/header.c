@@ -73,7 +73,7 @@ void gw_header_start(void)
 
 void gw_header_write(void)
 {
-	static const char *const modes[] = {"audit", "count", "off"};
+	static const char *const modes[] = {"audit", "watch", "count", "off"};
 	struct gw_record_header r = {
 	        .version = GW_LOG_VERSION,
 	        .pid = (uint32_t)getpid(),

@@ -4,6 +4,7 @@
 
 #include "preload/degrade.h"
 #include "preload/dl.h"
+#include "preload/foreign.h"
 #include "preload/handlers.h"
 
 #include <dlfcn.h>
@@ -272,7 +273,7 @@ static void *wrapper_of(const char *name, const struct hook **hook)
 			*hook = &hooks[i];
 			return hooks[i].wrapper;
 		}
-	return gw_activity_wrapper_of(name);
+	return gw_foreign_wrapper_of(name);
 }
 
 /*
@@ -306,7 +307,7 @@ static struct gw_dl_answer answer(void *found, void *wrapper, const struct hook 
 	else if (!hook && found &&
 	         (found == get_in_libcuda[0] || found == get_in_libcuda[1] ||
 	          found == (void *)real_get_v1 || found == (void *)real_get_v2 ||
-	          wrapper == gw_activity_wrapper_of("cuptiActivityRegisterCallbacks")))
+	          gw_foreign_is_wrapper(wrapper)))
 		found = wrapper;
 	return (struct gw_dl_answer){found, 1};
 }

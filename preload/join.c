@@ -440,7 +440,8 @@ static bool match_graph(const struct gw_activity *a)
 
 static bool match_correlation(const struct gw_activity *a)
 {
-	struct queue *q = queue(GW_JOIN_CORRELATION, 0, false);
+	struct queue *q =
+	        queue(GW_JOIN_CORRELATION, gw_join_correlation_key(a->correlation), false);
 	struct waiting **at = q ? &q->head : NULL;
 
 	for (; at && *at; at = &(*at)->next)

@@ -40,7 +40,8 @@ void gw_join_start(const struct gw_join_sink *sink);
 
 /**
  * A launch waits. @p key: for STREAM the stream's numbers (gw_join_stream_key), for GRAPH the
- * graph's number in activity records, for CORRELATION 0, for TICKET the thread's serial.
+ * graph's number in activity records, for CORRELATION gw_join_correlation_key, for TICKET the
+ * thread's serial.
  * @p number: for GRAPH a number common to the kernels of one graph launch, for CORRELATION
  * the correlation id, for TICKET the ticket.
  */
@@ -50,6 +51,12 @@ void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
 static inline uint64_t gw_join_stream_key(uint32_t context, uint32_t stream)
 {
 	return (uint64_t)context << 32 | stream;
+}
+
+/* Few enough to keep, enough that a look among them is short. */
+static inline uint64_t gw_join_correlation_key(uint32_t correlation)
+{
+	return correlation & 1023;
 }
 
 /** A record came; kept until gw_join_batch. The name is copied. */

@@ -4,9 +4,9 @@
 #include "preload/aggregate.h"
 #include "preload/arguments.h"
 #include "preload/clock.h"
+#include "preload/counted.h"
 #include "preload/episodes.h"
 #include "preload/gpu_clock.h"
-#include "preload/injection.h"
 #include "preload/join.h"
 #include "preload/log.h"
 #include "preload/options.h"
@@ -147,6 +147,7 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 		recent[at].key = key;
 		recent[at].config = config_look_up(e);
 	}
+	*read = (e->flags & GW_EVENT_PREDICTED) != 0;
 	return recent[at].config;
 }
 
@@ -199,10 +200,11 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
                       uint32_t graph)
 {
 	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
-	bool covered = gw_activity_covers(e->ticks);
+	bool correlated = (e->flags & GW_EVENT_CORRELATED) != 0;
+	bool covered = gw_activity_covers(e->ticks, correlated);
 
-	if (e->flags & GW_EVENT_CORRELATED && covered)
-		gw_join_wait(GW_JOIN_CORRELATION, 0, e->config, r);
+	if (correlated && covered)
+		gw_join_wait(GW_JOIN_CORRELATION, gw_join_correlation_key(e->config), e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
 		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
 	else if (graph && covered)
@@ -402,6 +404,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
 		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
+		gw_counted_kernel(a->device, r->config, a->start, a->end);
 	} else {
 		r->flags |= GW_LAUNCH_EVENTS;
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
@@ -440,7 +443,13 @@ static void uncalled(const struct gw_activity *a)
 	};
 
 	configure_new();
+	if (gw_activity_edges(a)) {
+		gw_count(GW_COUNTER_edge_records, 1);
+		return;
+	}
 	gw_count(GW_COUNTER_activity_unmatched, 1);
+	if (a->start)
+		gw_counted_kernel(a->device, r.config, a->start, a->end);
 	if (!a->device_launched && !record_unpaired(r.config, a->graph != 0))
 		return;
 	if (a->end > a->start && a->start) {

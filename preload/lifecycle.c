@@ -2,18 +2,22 @@
 #include "preload/lifecycle.h"
 
 #include "preload/activity.h"
+#include "preload/attach.h"
 #include "preload/call.h"
 #include "preload/clock.h"
 #include "preload/deep.h"
 #include "preload/degrade.h"
 #include "preload/dl.h"
+#include "preload/foreign.h"
 #include "preload/hooks.h"
 #include "preload/injection.h"
 #include "preload/options.h"
 #include "preload/pipeline.h"
+#include "preload/pm.h"
 #include "preload/quiet.h"
 #include "preload/threads.h"
 #include "preload/watch.h"
+#include "preload/windows.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { COUNT_UNTIMED = 7 }; /* of a thread's launches in count mode, each eighth is timed */
+enum { UNTIMED = 7 }; /* of a thread's launches each eighth is timed in modes watch and count */
 
 struct gw_hot gw_hot;
 _Atomic uint64_t gw_counters[GW_COUNTERS];
@@ -77,7 +81,10 @@ static void in_child(void)
 	atomic_store(&gw_hot.active, 0);
 	atomic_store(&phase, FORKED);
 	gw_self = NULL;
-	was_attached = gw_activity_on();
+	was_attached = gw_attach_count() != 0;
+	gw_attach_abandon();
+	gw_activity_gone(false);
+	gw_foreign_abandon();
 	gw_pipeline_abandon();
 }
 
@@ -105,6 +112,7 @@ static void at_exit(void)
 	int expected = RUNNING;
 
 	if (still_ours() && atomic_compare_exchange_strong(&phase, &expected, FINISHED)) {
+		gw_pm_stop();
 		gw_deep_stop();
 		gw_pipeline_finish();
 	}
@@ -137,7 +145,7 @@ static bool reserve(void)
 	if (at == MAP_FAILED)
 		return false;
 	gw_hot.shared = at;
-	gw_hot.untimed = gw_options.mode == GW_MODE_COUNT ? COUNT_UNTIMED : 0;
+	gw_hot.untimed = gw_options.mode == GW_MODE_AUDIT ? 0 : UNTIMED;
 	return true;
 }
 
@@ -160,7 +168,7 @@ static void start(void)
 	gw_threads_init();
 	if (gw_options.rejected[0])
 		gw_degrade(GW_DEGRADED_OPTION, "%s", gw_options.rejected);
-	if (!gw_pipeline_start()) {
+	if (!gw_pipeline_start(was_attached)) {
 		gw_degrade(GW_DEGRADED_OTHER,
 		           "no thread for gpuwatch's worker: nothing is watched");
 		atomic_store(&phase, OFF);
@@ -171,7 +179,7 @@ static void start(void)
 		atexit(at_exit);
 		at_quick_exit(at_quick);
 	}
-	if (gw_options.mode == GW_MODE_AUDIT)
+	if (gw_options.mode == GW_MODE_AUDIT || gw_options.mode == GW_MODE_WATCH)
 		atomic_store(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
 	/* In this order: who waits for RUNNING must find it active. */
 	atomic_store_explicit(&gw_hot.active, 1, memory_order_release);
@@ -210,8 +218,8 @@ static void start_over(void)
 	if (was_attached) {
 		/* The parent's CUPTI state is in this process, its threads are not. */
 		atomic_store(&attached, TRIED);
-		gw_activity_forbid(
-		        "forked while the GPU was in use: launches are counted, not timed");
+		gw_degrade(GW_DEGRADED_FORK,
+		           "forked while the GPU was in use: launches are counted, not timed");
 	}
 	start_here();
 	errno = saved;
@@ -253,7 +261,7 @@ void gw_context_soon(void)
 		uint64_t begin = gw_ticks();
 
 		atomic_store(&busy, (pid_t)syscall(SYS_gettid));
-		gw_activity_attach();
+		gw_windows_first();
 		atomic_store(&busy, 0);
 		gw_attach_since(begin);
 		atomic_store(&attached, TRIED);

@@ -128,6 +128,7 @@ void gw_options_read(void)
 	gw_options.log_max = value[OPTION_log_max];
 	gw_options.ring = power_of_two(value[OPTION_ring]);
 	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];
+	gw_options.budget = (uint32_t)value[OPTION_budget];
 	snprintf(gw_options.out, sizeof(gw_options.out), "%s", text[OPTION_out]);
 	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s", text[OPTION_cupti]);
 	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s", text[OPTION_profile]);

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum gw_mode { GW_MODE_AUDIT, GW_MODE_COUNT, GW_MODE_OFF };
 enum gw_count_by { GW_COUNT_PM, GW_COUNT_RANGE, GW_COUNT_OFF };
+enum gw_mode { GW_MODE_AUDIT, GW_MODE_WATCH, GW_MODE_COUNT, GW_MODE_OFF };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 
 struct gw_options {
@@ -21,7 +21,8 @@ struct gw_options {
 	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
-	char rejected[160];  /**< what was not understood, for one warning; empty when all was */
+	uint32_t budget;    /**< percent of the process's time that windows and counters may cost */
+	char rejected[160]; /**< what was not understood, for one warning; empty when all was */
 };
 extern struct gw_options gw_options;
 

@@ -11,6 +11,7 @@
 #include "preload/cells.h"
 #include "preload/clock.h"
 #include "preload/code.h"
+#include "preload/counted.h"
 #include "preload/counters.h"
 #include "preload/deep.h"
 #include "preload/degrade.h"
@@ -22,6 +23,7 @@
 #include "preload/launches.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/pm.h"
 #include "preload/profile.h"
 #include "preload/recycle.h"
 #include "preload/spawn.h"
@@ -29,6 +31,7 @@
 #include "preload/summary.h"
 #include "preload/tables.h"
 #include "preload/threads.h"
+#include "preload/windows.h"
 #include "preload/work.h"
 #include "predictor/predictor.h"
 
@@ -47,6 +50,7 @@ enum {
 	 */
 	WAKE_MS = 10,
 	IDLE_MS = 20,
+	BUSY_MS = 1,         /* pause between rounds of studies */
 	FLUSH_MS = 100,      /* how often libcupti is asked for its records … */
 	FLUSH_FIRST_MS = 10, /* … and at first, when there is everything to learn */
 	WRITE_MS = 1000,     /* how often the log is written */
@@ -112,33 +116,52 @@ static bool look_after(void)
 	return !atomic_load_explicit(&worker.finish, memory_order_relaxed);
 }
 
-/* One round. @p last: the program is at its end and the driver still there. */
-static uint32_t cycle(bool last)
+static void take_times(uint64_t now, bool last)
 {
-	uint64_t now = gw_now_ns();
-	uint32_t events;
-
-	atomic_fetch_add_explicit(&gw_hot.round, 1, memory_order_relaxed);
-	gw_clock_update();
-	gw_threads_spare();
-	if (!worker.begun && gw_drain_pending())
-		begin();
-	if (!worker.begun)
-		return 0;
-	/* Launches first: they are predicted from what is known before the next records. */
-	events = gw_drain(gw_launch_event);
-	gw_gpu_clock_tick(now);
-	gw_tables_write_news();
-	/* Then code: what it tells is known before any measurement of these launches is. */
-	gw_study_run(look_after, last);
-	gw_deep_tick();
-	gw_work_publish();
 	if (last || flush_due(now)) {
 		gw_activity_flush(last);
 		worker.flushed_ns = now;
 	}
 	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
 	gw_launches_measured(last);
+}
+
+/* One round. @p last: the program is at its end and the driver still there. */
+static uint32_t cycle(bool last)
+{
+	uint64_t now = gw_now_ns();
+	uint32_t events;
+	bool ended;
+
+	atomic_fetch_add_explicit(&gw_hot.round, 1, memory_order_relaxed);
+	gw_clock_update();
+	gw_threads_spare();
+	if (!worker.begun && gw_drain_pending())
+		begin();
+	if (!worker.begun) {
+		if (gw_windows_tick(false))
+			gw_windows_close();
+		return 0;
+	}
+	/* Launches first: they are predicted from what is known before the next records. */
+	events = gw_drain(gw_launch_event);
+	gw_gpu_clock_tick(now);
+	gw_tables_write_news();
+	/*
+	 * Then code: what it tells is known before any measurement of these launches is. It may
+	 * take long, which a window of mode watch must not.
+	 */
+	if (!gw_windows_measure())
+		gw_study_run(look_after, last);
+	gw_deep_tick();
+	gw_work_publish();
+	gw_pm_tick(now, events);
+	ended = !last && gw_windows_tick(events != 0);
+	if (last || ended || !gw_study_holds())
+		take_times(now, last || ended);
+	if (ended)
+		gw_windows_close();
+	gw_counted_tick(now, last);
 	gw_work_publish();
 	gw_cells_publish();
 	gw_recycle();
@@ -195,13 +218,16 @@ static void run(void)
 		idle = cycle(false) ? 0 : idle + 1;
 		pthread_mutex_lock(&worker.lock);
 		if (!worker.finish)
-			wait_for(idle > 100 ? IDLE_MS : WAKE_MS);
+			wait_for(gw_windows_pause(gw_study_waits() ? BUSY_MS
+			                          : idle > 100     ? IDLE_MS
+			                                           : WAKE_MS));
 		if (idle % ALONE_ROUNDS == ALONE_ROUNDS - 1 && last_one_left())
 			worker.finish = true;
 	}
 	pthread_mutex_unlock(&worker.lock);
 	gw_gpu_clock_stop();
 	cycle(true);
+	gw_windows_over();
 	if (worker.begun) {
 		uint64_t totals[GW_COUNTERS];
 
@@ -214,7 +240,7 @@ static void run(void)
 	pthread_mutex_unlock(&worker.lock);
 }
 
-bool gw_pipeline_start(void)
+bool gw_pipeline_start(bool forbidden)
 {
 	memset(&worker, 0, sizeof(worker));
 	pthread_mutex_init(&worker.lock, NULL);
@@ -230,9 +256,17 @@ bool gw_pipeline_start(void)
 	gw_deep_start();
 	gw_study_start();
 	gw_work_start();
+	gw_pm_start();
+	gw_counted_start();
 	gw_device_profile_start();
 	gw_header_start();
+	gw_windows_start(forbidden);
 	return gw_spawn("gpuwatch", run);
+}
+
+void gw_pipeline_wake(void)
+{
+	pthread_cond_signal(&worker.wake);
 }
 
 void gw_pipeline_finish(void)
@@ -275,5 +309,6 @@ void gw_pipeline_abandon(void)
 {
 	gw_threads_abandon();
 	gw_spawn_forget();
+	gw_pm_abandon();
 	gw_log_abandon();
 }

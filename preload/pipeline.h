@@ -5,8 +5,11 @@
 
 #include <stdbool.h>
 
-/** Start the worker thread. False when that fails. */
-bool gw_pipeline_start(void);
+/** Start the worker thread; @p forbidden: it must not measure. False when that fails. */
+bool gw_pipeline_start(bool forbidden);
+
+/** Have the worker look at once, or nearly. */
+void gw_pipeline_wake(void);
 
 /**
  * At exit, while the driver is still there: have the last records, write them, print the

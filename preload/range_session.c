@@ -5,6 +5,16 @@
 #define PARAMS(type, name, ...)                                                                    \
 	type##_Params name = {.structSize = type##_Params_STRUCT_SIZE, __VA_ARGS__}
 
+/* A call of CUPTI's, its name kept where it fails. */
+#define CALL(r, call, params) named(r, #call, gw_cupti.call(params))
+
+static CUptiResult named(struct gw_range *r, const char *name, CUptiResult result)
+{
+	if (result != CUPTI_SUCCESS)
+		r->failed = name;
+	return result;
+}
+
 bool gw_range_usable(void)
 {
 	return gw_cupti_host_usable() && gw_cupti.cuptiRangeProfilerEnable &&
@@ -19,20 +29,22 @@ bool gw_range_usable(void)
 CUptiResult gw_range_open(struct gw_range *r, CUcontext context)
 {
 	PARAMS(CUpti_RangeProfiler_Enable, p, .ctx = context);
-	CUptiResult result = gw_cupti.cuptiRangeProfilerEnable(&p);
+	CUptiResult result;
 
-	*r = (struct gw_range){.object = result == CUPTI_SUCCESS ? p.pRangeProfilerObject : NULL};
+	*r = (struct gw_range){0};
+	result = CALL(r, cuptiRangeProfilerEnable, &p);
+	if (result == CUPTI_SUCCESS)
+		r->object = p.pRangeProfilerObject;
 	return result;
 }
 
-size_t gw_range_data_size(const struct gw_range *r, const struct gw_cupti_set *set,
-                          CUptiResult *why)
+size_t gw_range_data_size(struct gw_range *r, const struct gw_cupti_set *set, CUptiResult *why)
 {
 	PARAMS(CUpti_RangeProfiler_GetCounterDataSize, p, .pRangeProfilerObject = r->object,
 	       .pMetricNames = (const char **)(uintptr_t)set->names, .numMetrics = set->count,
 	       .maxNumOfRanges = 1, .maxNumRangeTreeNodes = 1);
 
-	*why = gw_cupti.cuptiRangeProfilerGetCounterDataSize(&p);
+	*why = CALL(r, cuptiRangeProfilerGetCounterDataSize, &p);
 	return *why == CUPTI_SUCCESS ? p.counterDataSize : 0;
 }
 
@@ -46,9 +58,9 @@ static CUptiResult configure(struct gw_range *r, const struct gw_cupti_set *set,
 	       .pCounterDataImage = data, .range = CUPTI_UserRange, .replayMode = CUPTI_UserReplay,
 	       .maxRangesPerPass = 1, .numNestingLevels = 1, .minNestingLevel = 1,
 	       .targetNestingLevel = 1);
-	CUptiResult result = gw_cupti.cuptiRangeProfilerCounterDataImageInitialize(&init);
+	CUptiResult result = CALL(r, cuptiRangeProfilerCounterDataImageInitialize, &init);
 
-	return result == CUPTI_SUCCESS ? gw_cupti.cuptiRangeProfilerSetConfig(&p) : result;
+	return result == CUPTI_SUCCESS ? CALL(r, cuptiRangeProfilerSetConfig, &p) : result;
 }
 
 CUptiResult gw_range_begin(struct gw_range *r, const struct gw_cupti_set *set, uint8_t *data,
@@ -61,11 +73,11 @@ CUptiResult gw_range_begin(struct gw_range *r, const struct gw_cupti_set *set, u
 
 	if (result != CUPTI_SUCCESS)
 		return result;
-	result = gw_cupti.cuptiRangeProfilerStart(&start);
+	result = CALL(r, cuptiRangeProfilerStart, &start);
 	r->started = result == CUPTI_SUCCESS;
 	if (!r->started)
 		return result;
-	result = gw_cupti.cuptiRangeProfilerPushRange(&push);
+	result = CALL(r, cuptiRangeProfilerPushRange, &push);
 	r->pushed = result == CUPTI_SUCCESS;
 	if (!r->pushed)
 		gw_range_end(r);
@@ -86,13 +98,13 @@ CUptiResult gw_range_end(struct gw_range *r)
 	bool whole = r->pushed && r->started;
 
 	if (r->pushed)
-		result = gw_cupti.cuptiRangeProfilerPopRange(&pop);
+		result = CALL(r, cuptiRangeProfilerPopRange, &pop);
 	if (r->started)
-		result = first(result, gw_cupti.cuptiRangeProfilerStop(&stop));
+		result = first(result, CALL(r, cuptiRangeProfilerStop, &stop));
 	r->pushed = r->started = false;
 	if (!whole || result != CUPTI_SUCCESS)
 		return first(result, whole ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION);
-	result = gw_cupti.cuptiRangeProfilerDecodeData(&decode);
+	result = CALL(r, cuptiRangeProfilerDecodeData, &decode);
 	return first(result, decode.numOfRangeDropped ? CUPTI_ERROR_OUT_OF_MEMORY : CUPTI_SUCCESS);
 }
 

@@ -13,6 +13,7 @@
 struct gw_range {
 	CUpti_RangeProfiler_Object *object; /**< NULL: closed */
 	bool started, pushed;
+	const char *failed; /**< the call that failed last, for a message */
 };
 
 /** Whether the libcupti that was found has all that is needed here. */
@@ -22,8 +23,7 @@ bool gw_range_usable(void);
 CUptiResult gw_range_open(struct gw_range *r, CUcontext context);
 
 /** Bytes that the data of one range of @p set takes; 0, with the reason in @p why, on failure. */
-size_t gw_range_data_size(const struct gw_range *r, const struct gw_cupti_set *set,
-                          CUptiResult *why);
+size_t gw_range_data_size(struct gw_range *r, const struct gw_cupti_set *set, CUptiResult *why);
 
 /** Begin to count @p set; what is counted goes to @p size bytes at @p data. */
 CUptiResult gw_range_begin(struct gw_range *r, const struct gw_cupti_set *set, uint8_t *data,

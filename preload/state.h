@@ -48,6 +48,9 @@ enum {
 	GW_EVENT_ARGUMENTS = 1 << 5,
 	GW_EVENT_COUNTED = 1 << 6, /**< a range of deep counters was around it */
 	GW_EVENT_GATED = 1 << 7,   /**< in the hook: gw_deep_end is due */
+	/** A cell was read, whose `config` the correlation id replaced. GATED's bit: deep counters
+	 * are of mode audit, where hooks learn no correlation ids. */
+	GW_EVENT_PREDICTED = 1 << 7,
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */

@@ -11,6 +11,7 @@
 #include "preload/work.h"
 
 #include <string.h>
+#include <time.h>
 
 enum state { NOT_YET, WAITING, STUDIED, STUDIED_BARE /* without arguments */ };
 
@@ -21,19 +22,24 @@ struct queue {
 
 static struct queue first, later; /* of the first none had been timed */
 static const struct gw_device *device;
-static struct gw_device unknown;
+static struct gw_device unknown; /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
+static uint64_t row_ns; /* when the first queue was last begun */
+static bool on;
 
 /* The study under way. */
 static struct {
 	bool (*meanwhile)(void);
-	uint64_t until, looked;
+	uint64_t begun_cpu;    /* CPU time of this thread when it began */
+	uint64_t looked, last; /* when the rings were last looked after; when all must end, or 0 */
+	bool ends;             /* the program does */
 } now;
 
 void gw_study_start(void)
 {
 	first.count = later.count = 0;
 	spent_ns = 0;
+	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
 	begun_ns = gw_now_ns();
 	gw_device_clear(&unknown, "");
 	device = &unknown;
@@ -72,26 +78,36 @@ void gw_study_want(uint32_t config)
 {
 	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
 
-	if (!gw_options.study || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
+	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
 	    (c->study == STUDIED_BARE && !c->arguments))
 		return;
+	if (!first.count)
+		row_ns = gw_now_ns();
 	if (push(c->measured ? &later : &first, config))
 		c->study = WAITING;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static bool go_on(void *unused)
 {
 	uint64_t ns = gw_now_ns();
-	bool stay = true;
 
 	(void)unused;
 	if (ns - now.looked >= GW_STUDY_LOOK_US * UINT64_C(1000)) {
-		stay = now.meanwhile();
+		now.ends = !now.meanwhile() || now.ends;
 		now.looked = gw_now_ns();
 	}
-	if (!stay)
-		now.until = 0;
-	return ns < now.until;
+	if (now.last ? ns > now.last : now.ends)
+		return false;
+	return cpu_ns() - now.begun_cpu < GW_STUDY_LAUNCH_MS * UINT64_C(1000000);
 }
 
 static void count(enum gw_study_end end, bool bare)
@@ -121,9 +137,11 @@ static void study(uint32_t config)
 
 	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
 	count(end, !launch.arguments);
-	if (end == GW_STUDY_DONE)
-		gw_work_offer(config, &work);
-	else if (end == GW_STUDY_ABANDONED)
+	gw_work_offer(config, &work);
+	if (end == GW_STUDY_NO_CODE && !gw_device_stand_in())
+		gw_degrade(GW_DEGRADED_CODE, "the code of a kernel can't be read: %s (%s)", why,
+		           c->name);
+	else if (end == GW_STUDY_ABANDONED && !now.ends)
 		gw_degrade(GW_DEGRADED_STUDY,
 		           "a kernel's code took too long to study: it is predicted without "
 		           "(%s)",
@@ -137,6 +155,18 @@ static bool affordable(uint64_t ns)
 	       GW_STUDY_FIRST_MS * UINT64_C(1000000) + (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
 }
 
+bool gw_study_waits(void)
+{
+	return (first.count || later.count) && affordable(gw_now_ns());
+}
+
+bool gw_study_holds(void)
+{
+	uint64_t ns = gw_now_ns();
+
+	return first.count && ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
+}
+
 void gw_study_run(bool (*meanwhile)(void), bool last)
 {
 	uint64_t begin = gw_now_ns(), ns = begin;
@@ -144,15 +174,15 @@ void gw_study_run(bool (*meanwhile)(void), bool last)
 
 	now.meanwhile = meanwhile;
 	now.looked = begin;
+	now.last = last ? begin + most : 0;
+	now.ends = last;
 	while ((first.count || (later.count && !last)) && ns - begin < most && affordable(ns)) {
-		now.until = last ? begin + most : ns + GW_STUDY_LAUNCH_MS * UINT64_C(1000000);
+		now.begun_cpu = cpu_ns();
 		study(pop(first.count ? &first : &later));
-		spent_ns += gw_now_ns() - ns;
+		spent_ns += cpu_ns() - now.begun_cpu;
 		ns = gw_now_ns();
-		if (!now.until) /* the program ends: what is left is studied then */
+		if (now.ends && !last) /* what is left is studied when it does */
 			break;
 	}
-	if (ns != begin)
-		atomic_store_explicit(&gw_counters[GW_COUNTER_study_ns], spent_ns,
-		                      memory_order_relaxed);
+	atomic_store_explicit(&gw_counters[GW_COUNTER_study_ns], spent_ns, memory_order_relaxed);
 }

@@ -11,31 +11,45 @@
 
 #include "predictor/device.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 enum {
 	GW_STUDY_ROUND_MS = 10,   /**< of a round of the worker; the study then begun goes on */
-	GW_STUDY_LAUNCH_MS = 40,  /**< longest study of one launch */
+	GW_STUDY_LAUNCH_MS = 60,  /**< longest study of one launch, CPU time */
 	GW_STUDY_LAST_MS = 20,    /**< of all, where the program is at its end and waits for us */
 	GW_STUDY_LOOK_US = 2000,  /**< how often the rings are looked after meanwhile */
-	GW_STUDY_FIRST_MS = 1000, /**< of all studies together, and beyond that … */
+	GW_STUDY_FIRST_MS = 2000, /**< CPU time of all studies together, and beyond that … */
 	GW_STUDY_PERCENT = 2,     /**< … this share of the time since the start */
+	GW_STUDY_HOLD_MS = 100,   /**< how long times wait for a row of studies */
 	GW_STUDY_QUEUE = 8192,    /**< configurations that can wait */
 };
 
 /** Start with nothing studied. */
 void gw_study_start(void);
 
+/** The GPU that launches run on, to stay as it is; NULL: nothing is known of it. */
+void gw_study_device(const struct gw_device *device);
+
 /** A launch of configuration @p config was met. Those met before any of theirs was timed come
  *  first. */
 void gw_study_want(uint32_t config);
-
-/** The GPU launches run on, to stay as it is; NULL: nothing is known of it. */
-void gw_study_device(const struct gw_device *device);
 
 /**
  * Study what waits, within the bounds above. @p meanwhile is called every GW_STUDY_LOOK_US;
  * false: the program ends. @p last: it is at its end.
  */
 void gw_study_run(bool (*meanwhile)(void), bool last);
+
+/** Whether any configuration waits for its study and there is time for it. */
+bool gw_study_waits(void);
+
+/**
+ * Whether launches that have no prediction yet wait for a study that will give them one: their
+ * times can wait as well, for up to GW_STUDY_HOLD_MS, so that they are predicted before.
+ */
+bool gw_study_holds(void);
 
 /** Bytes held between studies. */
 size_t gw_study_held(void);

@@ -22,7 +22,7 @@ enum gw_study_end {
 	GW_STUDY_DONE,      /**< work was told */
 	GW_STUDY_NO_CODE,   /**< the code can't be had or read */
 	GW_STUDY_UNTOLD,    /**< the code was read and tells nothing of this launch */
-	GW_STUDY_ABANDONED, /**< `go_on` said no */
+	GW_STUDY_ABANDONED, /**< `go_on` said no: `work` has what was told until then */
 };
 
 /** A launch to be studied. */
@@ -31,8 +31,8 @@ struct gw_study_launch {
 	struct gw_config config;
 	const struct gw_arguments *arguments; /**< NULL: none is known */
 	const struct gw_device *device; /**< never NULL; what is unknown of it limits the rows */
-	/** Asked all the time, so that who has other things to do can do them; false ends the
-	 * study. */
+	/** Asked all the time, so that who has other things to do can do them; false: come to an
+	 * end. */
 	bool (*go_on)(void *arg);
 	void *go_on_arg;
 };

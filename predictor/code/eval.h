@@ -42,7 +42,7 @@ struct gw_eval_limits {
 	uint64_t warp_steps; /**< of one warp (default 1,000,000) */
 	uint32_t warps;      /**< warps that are run (default 16384) */
 	/** Asked about every GW_EVAL_ASK steps, so that who has other things to do can do them
-	 * meanwhile; false: stop, as at a limit. NULL: never asked. */
+	 * meanwhile; false: stop, as when the steps of all are spent. NULL: never asked. */
 	bool (*go_on)(void *arg);
 	void *go_on_arg;
 };
@@ -153,6 +153,7 @@ struct gw_eval_report {
 /** What one warp does; arrays as in struct gw_eval_report, of this warp alone. */
 struct gw_eval_warp_report {
 	bool complete, control_known;
+	bool halted; /**< go_on said no: it is not complete, and tells nothing */
 	uint64_t steps;
 	double cost;
 	struct gw_eval_block *blocks;

@@ -235,6 +235,10 @@ static void run_box(struct cover *c)
 	for (unsigned i = 0; i < GW_BOX; i++)
 		high[i] = b.size[i] - 1;
 	gw_eval_one(c->e, block, (uint32_t)b.low[GW_DIM_WARP], high);
+	if (c->e->halted) {
+		c->failed = true;
+		return;
+	}
 	memcpy(high, c->e->domain.high, sizeof(high));
 	for (unsigned i = 0; i < GW_BOX; i++)
 		done[i] = high[i] + 1;
@@ -341,8 +345,8 @@ const char *gw_eval_grid(const struct gw_ir_program *program, const struct gw_ev
 	c.e->sink = sink;
 	c.e->sink_arg = arg;
 	whole_grid(&c);
-	while (c.count && !c.stable && !c.failed && !c.e->halted &&
-	       out->warps_run < c.e->limits.warps && out->steps < c.e->limits.steps)
+	while (c.count && !c.stable && !c.failed && out->warps_run < c.e->limits.warps &&
+	       out->steps < c.e->limits.steps)
 		run_box(&c);
 	finish(&c);
 	return NULL;

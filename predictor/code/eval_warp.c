@@ -373,4 +373,5 @@ void gw_eval_run(struct gw_eval *e, uint32_t lanes)
 		advance(e);
 	gw_eval_loops_end(e);
 	e->report.complete = !e->stopped;
+	e->report.halted = e->halted;
 }

@@ -8,6 +8,7 @@
 
 enum {
 	BLOCKS = 16,
+	NEIGHBOURS = 5, /* the blocks that tell the grid's footprint */
 	STEPS = 2000000,
 	OUTER = 256,                  /* iterations of outer loops whose footprint is followed */
 	BASE_BITS = 44,               /* an unknown base lies in 16 TiB of its own */
@@ -305,18 +306,21 @@ static const char *look_at_blocks(const struct gw_ir_program *program,
 	if (!eval)
 		return "the evaluator needs more memory than the analysis may use";
 	g->complete = true;
+	/* The first and the middle one with its neighbours come first: what they tell is told even
+	 * where the steps end before the others. */
 	for (unsigned b = 0; b < blocks && left; b++) {
 		for (uint32_t w = 0; w < warps && left; w++) {
 			const char *why = gw_eval_warp(eval, block[b], w, see, sink, &report);
 
 			if (why)
 				return why;
-			g->complete &= report.complete;
-			left -= report.steps < left ? report.steps : left;
+			g->complete &= report.complete || report.halted;
+			left -= report.steps < left && !report.halted ? report.steps : left;
 		}
 		g->blocks += left > 0;
 	}
-	g->complete &= left > 0;
+	g->cut = !left;
+	g->complete &= g->blocks > 0;
 	return NULL;
 }
 
@@ -339,7 +343,7 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 	    !list_accesses(program, arena, &sink))
 		return "the accesses need more memory than the analysis may use";
 	why = look_at_blocks(program, launch, limits, arena, &sink);
-	if (!out->complete)
+	if (!out->complete || (out->cut && out->blocks < NEIGHBOURS))
 		out->locality->dropped = true;
 	return why;
 }

@@ -42,7 +42,8 @@ struct gw_gather {
 	struct gw_replay replay;      /**< global loads of the grid's middle block */
 	struct gw_eval_report report; /**< of the whole grid */
 	uint32_t blocks;              /**< looked at */
-	bool complete;                /**< all their warps ran to their ends */
+	bool complete;                /**< all their warps that were run ran to their ends */
+	bool cut;                     /**< the steps ended before all blocks had been looked at */
 };
 
 /** Bounds; zero: the default. */

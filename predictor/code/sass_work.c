@@ -7,8 +7,10 @@
 
 /* How far rows may be trusted, beside exact counts. */
 static const float sampled_grid = 0.9f; /* chosen warps stand for the rest */
-static const float lanes_on = 0.8f;     /* guards may turn lanes off */
-static const float lanes_diverge = 0.5f;
+static const float lanes_on = 0.9f;     /* guards may turn lanes off */
+static const float lanes_diverge = 0.65f;
+static const float lsu_others = 0.8f; /* fences and the like may be counted otherwise */
+static const float halves = 0.1f;     /* packed halves are counted as tensor operations, some */
 static const float warp_alone = 0.7f; /* cycles at idle latencies */
 
 /* Sums over the grid. */
@@ -67,7 +69,7 @@ static void add_block(const struct gw_sass_launch *l, uint32_t at, struct sums *
 		s->barriers += insn.op == GW_SASS_OP_BAR ? runs : 0;
 		if (insn.cls == GW_SASS_ATOMIC && insn.space == GW_SASS_SPACE_SHARED)
 			s->shared_atomics += runs;
-		if (insn.cls == GW_SASS_STORE ||
+		if (insn.cls == GW_SASS_STORE || insn.op == GW_SASS_OP_LDC ||
 		    (insn.cls == GW_SASS_LOAD && insn.space != GW_SASS_SPACE_CONSTANT))
 			s->ldst += runs;
 	}
@@ -180,6 +182,9 @@ static void set_pipes(const struct sums *s, float sure, struct gw_work *work)
 
 	for (unsigned row = 0; row < GW_WORK_FIELDS; row++)
 		set(work, row, gw_sass_pipe_sum(row, p), sure);
+	work->q[GW_WORK_pipe_lsu].confidence = sure * lsu_others;
+	if (p[GW_SASS_PIPE_FP16] > 0)
+		work->q[GW_WORK_pipe_tensor].confidence = sure * halves;
 	set(work, GW_WORK_tensor_fp16_flop,
 	    s->flops[GW_SASS_TENSOR_FP16] + s->flops[GW_SASS_TENSOR_BF16], sure);
 	set(work, GW_WORK_tensor_tf32_flop, s->flops[GW_SASS_TENSOR_TF32], sure);

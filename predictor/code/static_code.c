@@ -12,7 +12,7 @@ static void merge(struct gw_work *to, const struct gw_work *from)
 }
 
 /* Beside accesses to memory the load/store unit has shuffles, special registers and the like, a
- * wavefront each. */
+ * wavefront each. (Counters put these among the wavefronts of shared memory.) */
 static void add_wavefronts(const struct gw_gather *g, struct gw_work *work)
 {
 	struct gw_quantity *q = &work->q[GW_WORK_lsu_wavefronts];

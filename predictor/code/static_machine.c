@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* See static_work.h for what these stand for. */
-static const double counts_sampled = 0.8, counts_bounded = 0.4, divergence = 0.5;
+static const double counts_sampled = 0.9, counts_bounded = 0.4, divergence = 0.65;
 
 /** Instructions of the grid's warps. */
 struct machine {

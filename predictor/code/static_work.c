@@ -7,8 +7,12 @@
 #include <math.h>
 
 /* See static_work.h for what these stand for. */
-static const double counts_sampled = 0.8, counts_bounded = 0.4, shape_assumed = 0.5,
-                    cache_model = 0.5, cache_fits = 0.3, ptx_order = 0.3, addresses_least = 0.95;
+static const double counts_sampled = 0.9, counts_bounded = 0.4, shape_assumed = 0.9,
+                    passes_model = 0.75, l1_model = 0.4, l2_model = 0.1, read_model = 0.8,
+                    write_model = 0.3, read_fits = 0.1, ptx_order = 0.3, addresses_least = 0.95,
+                    model_itself = 0.75, counts_untold = 0.2, addresses_untold = 0.45,
+                    meetings_untold = 0.3;
+static const double matters = 0.69; /* a factor of two, in log time */
 
 void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence)
 {
@@ -135,7 +139,7 @@ static void l1_rows(const struct gw_gather *g, struct gw_work *work)
 	}
 	gw_static_set(work, GW_WORK_local_bytes, local.value, trust(g, &local));
 	gw_static_set(work, GW_WORK_l1_bytes, bytes.value, trust(g, &bytes));
-	gw_static_set(work, GW_WORK_lsu_wavefronts, passes.value, trust(g, &passes));
+	gw_static_set(work, GW_WORK_lsu_wavefronts, passes.value, trust(g, &passes) * passes_model);
 }
 
 /* Coalesced and uncoalesced memory instructions of a warp (Hong & Kim). */
@@ -222,18 +226,20 @@ static void cache_rows(const struct gw_static_in *in, struct gw_work *work)
 		return;
 	resident = fmin(o.blocks_per_sm, ceil(gw_dim3_size(in->launch->config.grid) /
 	                                      gw_param_value(in->device, GW_PARAM_sm_count)));
-	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident), sure * cache_model);
+	gw_static_set(work, GW_WORK_l1_hit_rate, l1_hits(in, resident), sure * l1_model);
 	read = loads * (1 - gw_work_value(work, GW_WORK_l1_hit_rate));
-	gw_static_set(work, GW_WORK_l2_read_bytes, read, sure * cache_model);
+	gw_static_set(work, GW_WORK_l2_read_bytes, read, sure * read_model);
 	gw_static_set(work, GW_WORK_l2_write_bytes, stores,
 	              work->q[GW_WORK_global_store_sectors].confidence);
 	gw_locality_dram(in->gather->locality, (double)o.resident_blocks,
 	                 gw_param_value(in->device, GW_PARAM_l2_size), &dram);
-	sure *= dram.fits ? cache_fits : cache_model;
-	gw_static_set(work, GW_WORK_dram_read_bytes, dram.read, sure);
-	gw_static_set(work, GW_WORK_dram_write_bytes, dram.write, sure);
+	gw_static_set(work, GW_WORK_dram_read_bytes, dram.read,
+	              sure * (dram.fits ? read_fits : read_model));
+	gw_static_set(work, GW_WORK_dram_write_bytes, dram.write,
+	              sure * (dram.fits ? read_fits : write_model));
 	if (read > 0)
-		gw_static_set(work, GW_WORK_l2_hit_rate, fmax(1 - dram.read / read, 0), sure);
+		gw_static_set(work, GW_WORK_l2_hit_rate, fmax(1 - dram.read / read, 0),
+		              sure * l2_model);
 }
 
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
@@ -320,6 +326,22 @@ void gw_static_warp(const struct gw_static_in *in, struct gw_work *work)
 		gw_static_set(work, GW_WORK_warp_ilp, fmax(mean.all / mean.critical, 1), sure);
 }
 
+/* What is not told may be what takes the time. */
+static double told_enough(const struct gw_work *work)
+{
+	double sure = model_itself;
+
+	if (isnan(gw_work_value(work, GW_WORK_inst_executed)))
+		sure *= counts_untold;
+	if (isnan(gw_work_value(work, GW_WORK_l1_bytes)) ||
+	    isnan(gw_work_value(work, GW_WORK_lsu_wavefronts)))
+		sure *= addresses_untold;
+	if (gw_work_value(work, GW_WORK_atomic_requests) > 0 ||
+	    gw_work_value(work, GW_WORK_shared_atomics) > 0)
+		sure *= meetings_untold;
+	return sure;
+}
+
 double gw_static_confidence(const struct gw_model *model, const struct gw_device *device,
                             const struct gw_launch *launch, const struct gw_work *work)
 {
@@ -331,15 +353,18 @@ double gw_static_confidence(const struct gw_model *model, const struct gw_device
 	if (isnan(whole.seconds))
 		return NAN;
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++) {
+		double change;
+
 		if (work->q[f].source == GW_SOURCE_NONE)
 			continue;
 		less.q[f] = (struct gw_quantity){NAN, GW_SOURCE_NONE, 0};
 		model->estimate(device, launch, &less, NULL, &without);
 		less.q[f] = work->q[f];
-		/* Also a limit that only might have bound: an unknown one can't be excluded. */
-		if (!(without.seconds == whole.seconds) ||
-		    without.warning_count > whole.warning_count)
-			sure = fmin(sure, work->q[f].confidence);
+		/* A row that hardly moves the estimate hardly makes it wrong. */
+		change = isnan(without.seconds)
+		                 ? 1
+		                 : fabs(log(without.seconds / whole.seconds)) / matters;
+		sure = fmin(sure, 1 - (1 - (double)work->q[f].confidence) * fmin(change, 1));
 	}
-	return sure;
+	return sure * told_enough(work);
 }

@@ -3,14 +3,17 @@
  * The work of a launch as far as its code and arguments tell: rows of struct gw_work with source
  * GW_SOURCE_STATIC, for the models wave, interval, mwp-cwp and bounds before anything was counted.
  *
- * A row's confidence is the product of what it rests on:
+ * A row's confidence is meant to be the share of such rows that lie within 25% of what is counted,
+ * and is the product of what it rests on, as found on the development set (docs/code-locality.md):
  *   counts      1 where control depends on arguments and indices alone and the grid was covered;
- *               0.8 where it was sampled; 0.4 where a branch is not known and a range was given
- *   shapes      0.5 where a loop's requests are taken to be as its first one is
+ *               0.9 where it was sampled; 0.4 where a branch is not known and a range was given
+ *   shapes      0.9 where a loop's requests are taken to be as its first one is
  *   addresses   the share of the requests that could be counted; below 0.95 the row is unknown
- *   caches      0.5 for what a cache model says, 0.3 where all fits L2 and may be there before
- *   PTX's order 0.3 for times from PTX, which the assembler reorders
- * Counted or stated rows are never replaced, nor static ones that are more sure.
+ *   passes      0.75: the data stage takes more than its banks ask for where data comes late
+ *   caches      what a cache model says: reads 0.8, hits in L1 0.4, writes back 0.3, hits in L2
+ * 0.1; 0.1 for device memory where all fits L2 and may be there before PTX's order 0.3 for times
+ * from PTX, which the assembler reorders Counted or stated rows are never replaced, nor static ones
+ * that are more sure.
  */
 #ifndef GW_CODE_STATIC_WORK_H
 #define GW_CODE_STATIC_WORK_H
@@ -51,15 +54,18 @@ void gw_static_warp(const struct gw_static_in *in, struct gw_work *work);
  * @p schedule may be NULL: no cycles. False when @p arena has no room.
  *
  * Thread instructions are warp instructions times the threads of a warp, which divergence makes
- * fewer: where branches diverge their rows have half the confidence.
+ * fewer: where branches diverge their rows have 0.65 of the confidence.
  */
 bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
                        const struct gw_schedule *schedule, struct gw_arena *arena,
                        struct gw_work *work);
 
 /**
- * How far an estimate of @p model on @p work may be trusted: the least confidence among the rows
- * without which it would be another. 1 when it rests on none; NaN when there is no estimate.
+ * How far an estimate of @p model on @p work may be trusted: about the share of such estimates that
+ * are within 25%, as `bounds` did on the development set. It is that of the model itself on work
+ * that is known; less where counts, addresses or what atomics meet on are not told; and no more
+ * than the confidence of any row, as far as the estimate would be another without it. NaN when
+ * there is no estimate.
  */
 double gw_static_confidence(const struct gw_model *model, const struct gw_device *device,
                             const struct gw_launch *launch, const struct gw_work *work);

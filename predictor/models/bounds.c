@@ -4,6 +4,8 @@
  * the rate the device profile gives it, a latency bound, and what the launch itself costs.
  * Equations and limits: docs/models.md.
  */
+#include "predictor/models/bounds.h"
+
 #include "predictor/models/inputs.h"
 #include "predictor/models/occupancy.h"
 
@@ -394,6 +396,22 @@ static void times_of(const struct view *v, struct gw_estimate *e, double t[RESOU
 	t[BLOCK_LAUNCH] = block_launch_time(v);
 }
 
+unsigned gw_bounds_even(const struct gw_device *device, const struct gw_launch *launch,
+                        const struct gw_work *work, struct gw_resource_time out[GW_RESOURCES_MAX])
+{
+	double t[RESOURCE_COUNT];
+	struct gw_estimate e; /* takes the warnings, which the model itself gives too */
+	struct view v;
+
+	_Static_assert((int)RESOURCE_COUNT <= (int)GW_RESOURCES_MAX, "room for every resource");
+	gw_estimate_clear(&e);
+	look(&v, device, launch, work, &e);
+	times_of(&v, &e, t);
+	for (unsigned i = 0; i < RESOURCE_COUNT; i++)
+		out[i] = (struct gw_resource_time){info[i].name, info[i].bound, t[i]};
+	return RESOURCE_COUNT;
+}
+
 /** What the resources come to together. */
 struct ranking {
 	unsigned first;    /* the one that needs the most time */
@@ -466,9 +484,10 @@ static void explain(const struct view *v, const struct ranking *r, double floor_
 	e->term_count += 4;
 }
 
-static void estimate(const struct gw_device *device, const struct gw_launch *launch,
-                     const struct gw_work *work, const struct gw_model_options *options,
-                     struct gw_estimate *e)
+/* Flattened: it runs for every launch, and its parts are called from gw_bounds_even too. */
+__attribute__((flatten)) static void
+estimate(const struct gw_device *device, const struct gw_launch *launch, const struct gw_work *work,
+         const struct gw_model_options *options, struct gw_estimate *e)
 {
 	double t[RESOURCE_COUNT], floor_time, busy;
 	struct ranking r;

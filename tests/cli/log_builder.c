@@ -151,6 +151,37 @@ void lb_add_launch(struct lb *b, struct gw_record_launch launch)
 	lb_record(b, GW_RECORD_LAUNCH, &launch, sizeof(launch), NULL, 0);
 }
 
+void lb_work(struct lb *b, uint32_t config, uint64_t known, const struct gw_record_quantity *parts,
+             uint32_t count)
+{
+	struct gw_record_work r = {.config = config, .count = count, .known = known};
+
+	lb_record(b, GW_RECORD_WORK, &r, sizeof(r), parts, count * sizeof(*parts));
+}
+
+void lb_published(struct lb *b, uint64_t known)
+{
+	struct gw_record_published r = {.known = known};
+
+	lb_record(b, GW_RECORD_PUBLISHED, &r, sizeof(r), NULL, 0);
+}
+
+void lb_profile(struct lb *b, uint32_t device, const char *text, size_t piece)
+{
+	size_t length = strlen(text);
+
+	for (size_t at = 0; at < length; at += piece) {
+		struct gw_record_profile r = {.device = device, .offset = (uint32_t)at};
+		size_t part = length - at < piece ? length - at : piece;
+		char *copy = malloc(part + 1);
+
+		memcpy(copy, text + at, part);
+		copy[part] = 0;
+		lb_record(b, GW_RECORD_PROFILE, &r, sizeof(r), copy, part + 1);
+		free(copy);
+	}
+}
+
 void lb_degraded(struct lb *b, uint32_t code, const char *text)
 {
 	struct gw_record_degraded r = {.code = code, .ns = T0 * 1000000000ull};

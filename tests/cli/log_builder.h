@@ -36,6 +36,12 @@ void lb_stream(struct lb *b, uint32_t id, uint32_t device);
 struct gw_record_launch lb_launch(uint32_t config, uint64_t start_ns, uint64_t duration_ns,
                                   float predicted, uint32_t known);
 void lb_add_launch(struct lb *b, struct gw_record_launch launch);
+/** What is known of a configuration's work after @p known observations. */
+void lb_work(struct lb *b, uint32_t config, uint64_t known, const struct gw_record_quantity *parts,
+             uint32_t count);
+void lb_published(struct lb *b, uint64_t known);
+/** The profile of @p device: @p text in pieces of at most @p piece bytes. */
+void lb_profile(struct lb *b, uint32_t device, const char *text, size_t piece);
 void lb_degraded(struct lb *b, uint32_t code, const char *text);
 void lb_counters(struct lb *b, const uint64_t *values, uint32_t count);
 void lb_end(struct lb *b);

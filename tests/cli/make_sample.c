@@ -11,7 +11,8 @@ int main(int argc, char **argv)
 
 	lb_free(&b);
 	if (!good)
-		fprintf(stderr,
-		        "usage: make_sample plain|second|stand_in|violations|aggregates FILE\n");
+		fprintf(stderr, "usage: make_sample "
+		                "plain|second|stand_in|violations|aggregates|clocked|worked|"
+		                "no_work|no_profile|half_profile FILE\n");
 	return good ? 0 : 2;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/cli/samples.h"
 
+#include "predictor/types.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LAUNCHES = 60, BLOCK_OF = 15 };
@@ -66,6 +69,42 @@ void sample_plain(struct lb *b, uint32_t pid, uint32_t flags)
 	lb_end(b);
 }
 
+void sample_clocked(struct lb *b)
+{
+	struct gw_record_slow slow = {.config = 1,
+	                              .cause = GW_SLOW_CLOCK,
+	                              .launches = 3,
+	                              .slow = 2,
+	                              .predicted = 12000,
+	                              .high = 13000,
+	                              .ratio = 1.5f,
+	                              .sm_khz_before = 1980000,
+	                              .sm_khz_during = 1335000,
+	                              .reasons = 4,
+	                              .since_ns = 1700000000ull * 1000000000};
+
+	begin(b, 4242, 0, "./vector_add 1000000");
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		struct gw_record_clock clock = {.device = 1,
+		                                .sm_khz = i < 30 ? 1980000 : 1335000,
+		                                .mem_khz = 3201000,
+		                                .temperature = 40 + i / 2,
+		                                .power_mw = 300000 + i,
+		                                .others = i == 7 ? 25 : 0,
+		                                .reasons = i < 30 ? 0 : 4,
+		                                .ns = slow.since_ns + i * 1000000ull};
+
+		lb_add_launch(b, launch(i));
+		lb_record(b, GW_RECORD_CLOCK, &clock, sizeof(clock), NULL, 0);
+	}
+	lb_record(b, GW_RECORD_SLOW, &slow, sizeof(slow), NULL, 0);
+	slow.launches = 12, slow.slow = 10, slow.until_ns = slow.since_ns + 20000000;
+	lb_record(b, GW_RECORD_SLOW, &slow, sizeof(slow), NULL, 0);
+	slow.config = 3, slow.cause = 99, slow.slow = 4, slow.predicted = 250000, slow.reasons = 0;
+	lb_record(b, GW_RECORD_SLOW, &slow, sizeof(slow), NULL, 0);
+	lb_end(b);
+}
+
 void sample_violations(struct lb *b)
 {
 	begin(b, 4242, 0, "./liar");
@@ -104,6 +143,97 @@ void sample_aggregates(struct lb *b)
 	lb_end(b);
 }
 
+/* One configuration of the sample with work. */
+static const struct worked {
+	uint32_t kernel, blocks, threads;
+	uint64_t ns;                           /* how long it takes, but for 1% */
+	double dram, insts, requests, sectors; /* of a launch; NaN: nothing is known of its work */
+} worked[] = {
+        {1, 65536, 256, 1000000, 4.5e8, 1.6e7, 2e6, 8e6}, /* 0.9 ms of device memory */
+        {1, 32768, 256, 500000, 2.25e8, 8e6, 1e6, 4e6},
+        {2, 16384, 256, 1300000, 4.5e8, 8e6, 5e5, 1.6e7}, /* 0.9 ms of it, 32 sectors a request */
+        {2, 8192, 256, 660000, 2.25e8, 4e6, 2.5e5, 8e6},
+        {3, 8, 128, 500000, 1e5, 2e4, 1e3, 4e3},
+        {4, 1, 32, 2200, 128, 20, 1, 4},
+        {5, 512, 128, 40000, NAN, NAN, NAN, NAN},
+};
+
+enum { WORKED = sizeof(worked) / sizeof(*worked), WORKED_LAUNCHES = 12 };
+
+static void worked_parts(struct lb *b, uint32_t config, const struct worked *w)
+{
+	const struct {
+		enum gw_work_field field;
+		double value;
+	} counted[] = {
+	        {GW_WORK_dram_read_bytes, w->dram * 0.75},
+	        {GW_WORK_dram_write_bytes, w->dram * 0.25},
+	        {GW_WORK_l2_read_bytes, w->dram * 0.75},
+	        {GW_WORK_l2_write_bytes, w->dram * 0.25},
+	        {GW_WORK_inst_issued, w->insts},
+	        {GW_WORK_inst_executed, w->insts},
+	        {GW_WORK_global_load_requests, w->requests},
+	        {GW_WORK_global_load_sectors, w->sectors},
+	};
+	struct gw_record_quantity parts[sizeof(counted) / sizeof(*counted)];
+	uint32_t count = sizeof(counted) / sizeof(*counted);
+
+	for (uint32_t i = 0; i < count; i++)
+		parts[i] = (struct gw_record_quantity){(uint16_t)counted[i].field,
+		                                       GW_SOURCE_COUNTED, 0, 1, counted[i].value};
+	lb_work(b, config, 0, parts, count);
+}
+
+/* Launch @p round of a configuration: cold first, then warm or steady, 20%, 10% and 2% off. */
+static struct gw_record_launch worked_launch(uint32_t config, uint32_t round, uint32_t learnt)
+{
+	static const float off[3] = {1.2f, 0.9f, 1.02f};
+	const struct worked *w = &worked[config - 1];
+	bool blind = isnan(w->dram) && !round;
+	unsigned at = round ? 2 : config == 2 || config == 4;
+	uint64_t duration = w->ns + w->ns * (round % 3) / 100;
+	struct gw_record_launch l = lb_launch(config, 4000000ull * learnt, duration,
+	                                      blind ? NAN : (float)w->ns * off[at], learnt);
+
+	l.tier = blind ? GW_TIER_NONE : (uint8_t)(GW_TIER_COLD + at);
+	l.work = isnan(w->dram) ? GW_SOURCE_NONE : GW_SOURCE_COUNTED;
+	return l;
+}
+
+void sample_worked(struct lb *b, enum sample_without without)
+{
+	static const char *const names[] = {"stream_copy", "gather_words", "few_blocks", "tiny",
+	                                    "no_work"};
+	static char profile[1 << 16];
+	FILE *file = fopen(SAMPLE_PROFILE, "rb");
+	uint32_t learnt = 0;
+	size_t length;
+
+	length = file ? fread(profile, 1, sizeof(profile) - 1, file) : 0;
+	profile[without == SAMPLE_HALF_PROFILE ? length / 2 : length] = 0;
+	if (file)
+		fclose(file);
+	lb_header(b, 4242, 0, "./worked");
+	lb_device(b, 1, "Test GPU", "aabbccdd00112233");
+	lb_stream(b, 1, 1);
+	if (without != SAMPLE_NO_PROFILE)
+		lb_profile(b, 1, profile, 1000);
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		lb_kernel(b, i + 1, names[i]);
+	for (uint32_t i = 0; i < WORKED; i++) {
+		lb_config(b, i + 1, worked[i].kernel, worked[i].blocks, worked[i].threads);
+		if (without != SAMPLE_NO_WORK && !isnan(worked[i].dram))
+			worked_parts(b, i + 1, &worked[i]);
+	}
+	for (uint32_t round = 0; round < WORKED_LAUNCHES; round++) {
+		for (uint32_t i = 0; i < WORKED; i++)
+			lb_add_launch(b, worked_launch(i + 1, round, learnt++));
+		lb_published(b, learnt);
+		lb_block(b);
+	}
+	lb_end(b);
+}
+
 bool sample_named(struct lb *b, const char *name)
 {
 	if (!strcmp(name, "plain"))
@@ -114,8 +244,18 @@ bool sample_named(struct lb *b, const char *name)
 		sample_plain(b, 4242, GW_HEADER_STAND_IN);
 	else if (!strcmp(name, "violations"))
 		sample_violations(b);
+	else if (!strcmp(name, "clocked"))
+		sample_clocked(b);
 	else if (!strcmp(name, "aggregates"))
 		sample_aggregates(b);
+	else if (!strcmp(name, "worked"))
+		sample_worked(b, SAMPLE_WHOLE);
+	else if (!strcmp(name, "no_work"))
+		sample_worked(b, SAMPLE_NO_WORK);
+	else if (!strcmp(name, "no_profile"))
+		sample_worked(b, SAMPLE_NO_PROFILE);
+	else if (!strcmp(name, "half_profile"))
+		sample_worked(b, SAMPLE_HALF_PROFILE);
 	else
 		return false;
 	return true;

@@ -9,8 +9,18 @@
 void sample_plain(struct lb *b, uint32_t pid, uint32_t flags);
 /** The same with a prediction that knew its own measurement and one that knew a later end. */
 void sample_violations(struct lb *b);
+/** The plain one with samples of clocks and two episodes of slow launches, one told twice. */
+void sample_clocked(struct lb *b);
 /** A log that went over to aggregates. */
 void sample_aggregates(struct lb *b);
+/** What of the sample with work is left out. */
+enum sample_without { SAMPLE_WHOLE, SAMPLE_NO_WORK, SAMPLE_NO_PROFILE, SAMPLE_HALF_PROFILE };
+/**
+ * Kernels whose work is known, on the GPU of tests/predict/test-gpu.json: one near the ceiling of
+ * device memory, one with scattered loads, one of few blocks, a tiny one, and one of which nothing
+ * is known; predictions at every tier.
+ */
+void sample_worked(struct lb *b, enum sample_without without);
 /** The sample called @p name into @p b; false when there is none. */
 bool sample_named(struct lb *b, const char *name);
 

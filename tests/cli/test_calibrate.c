@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -269,6 +270,31 @@ static void killed_run_writes_nothing(void **state)
 	assert_string_equal(shell_output, "");
 }
 
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Like the kernels of the other tests, but the one that is measured takes a day. */
+static void kernel_that_never_ends_is_given_up_after_20_s(void **state)
+{
+	double begin = now();
+
+	(void)state;
+	assert_int_equal(
+	        shell("sed '/gw_clock_cost/s/$/ ns=86400000000000/' " KERNELS " > kernels"), 0);
+	assert_int_equal(shell(STANDIN_GPU "STANDIN_KERNELS=kernels timeout 60 " CALIBRATE
+	                                   "--only=clock -o p.json"),
+	                 2);
+	assert_true(now() - begin >= 20);
+	shell_says("a kernel of group clock did not end within 20 s: the GPU hangs; look at dmesg");
+	assert_int_equal(shell("rm kernels; ls -A"), 0);
+	assert_string_equal(shell_output, "");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, begin)
@@ -296,6 +322,7 @@ int main(void)
 	        TEST(interrupted_run_writes_nothing),
 	        TEST(run_that_timeout_ends_writes_nothing),
 	        TEST(killed_run_writes_nothing),
+	        TEST(kernel_that_never_ends_is_given_up_after_20_s),
 	};
 #undef TEST
 

@@ -20,12 +20,23 @@ static void report_counts_what_the_program_launched(void **state)
 	(void)state;
 	assert_int_equal(shell(WATCH "--out=a.gwl" CLIENT "3000"), 0);
 	shell_says("launched 3000 of 3000");
-	assert_int_equal(shell(REPORT "--csv a.gwl | sed 1d | cut -d, -f3,9,20"), 0);
+	assert_int_equal(shell(REPORT "--csv a.gwl | sed 1d | cut -d, -f3,9,34"), 0);
 	assert_string_equal(shell_output, "Instances,Measured,Name\n3000,3000,increment\n");
 	assert_int_equal(shell(REPORT "--verify a.gwl"), 0);
 	shell_says("scripted by the CPU stand-in");
 	shell_says("3,000 joined");
 	assert_null(strstr(shell_output, "no END record"));
+}
+
+static void log_replays_to_the_bit(void **state)
+{
+	(void)state;
+	/* Long enough for launches after the first measurements. */
+	assert_int_equal(shell(WATCH "--out=long.gwl" CLIENT "300000"), 0);
+	assert_int_equal(shell(GPUWATCH " replay --check long.gwl"), 0);
+	shell_says("replayed with the same bits");
+	assert_int_equal(shell(GPUWATCH " score long.gwl"), 0);
+	shell_says("steady");
 }
 
 static void log_of_a_mode_without_times_has_launches_only(void **state)
@@ -60,6 +71,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(report_counts_what_the_program_launched),
+	        cmocka_unit_test(log_replays_to_the_bit),
 	        cmocka_unit_test(log_of_a_mode_without_times_has_launches_only),
 	        cmocka_unit_test(log_reads_while_the_program_runs_and_after_it_was_killed),
 	};

@@ -55,7 +55,7 @@ static void pages_are_well_formed(void **state)
 	if (shell("command -v man"))
 		skip();
 	assert_int_equal(shell("for p in gpuwatch.1 gpuwatch-run.1 gpuwatch-report.1 "
-	                       "gpuwatch-doctor.1 libgpuwatch.7 "
+	                       "gpuwatch-doctor.1 gpuwatch-score.1 gpuwatch-replay.1 libgpuwatch.7 "
 	                       "gpuwatch-log.5; do " GPUWATCH
 	                       "--generate $p > $p; MANROFFSEQ= man --warnings -E UTF-8 -l "
 	                       "-Tutf8 -Z ./$p > /dev/null || exit 1; done"),
@@ -78,7 +78,7 @@ static void bash_completes_commands_options_and_choices(void **state)
 	(void)state;
 	if (shell("command -v bash"))
 		skip();
-	complete("gpuwatch rep", 1);
+	complete("gpuwatch repo", 1);
 	assert_string_equal(shell_output, "report\n");
 	complete("gpuwatch run --log", 2);
 	assert_string_equal(shell_output, "--log-max=\n");

@@ -245,6 +245,22 @@ static void tiers_are_read_or_in_old_logs_worked_out(void **state)
 	}
 }
 
+/* An error can't be negative; what else the record says still counts. */
+static void an_impossible_error_of_an_aggregate_is_left_out(void **state)
+{
+	struct gw_record_aggregate a = {
+	        .launches = 5, .measured = 4, .scored = 3, .error_sum = -1, .total_ns = 100};
+	struct gw_row row;
+
+	(void)state;
+	gw_row_clear(&row);
+	gw_row_aggregate(&row, &a);
+	assert_int_equal(row.measured, 4);
+	assert_int_equal(row.scored, 0);
+	assert_true(isnan(gw_row_mape(&row)));
+	gw_row_free(&row);
+}
+
 static void huge_ids_cost_no_memory(void **state)
 {
 	char path[] = "/tmp/gw-model-XXXXXX";
@@ -457,6 +473,7 @@ int main(void)
 	        cmocka_unit_test(aggregate_whose_scores_contradict_themselves_is_not_scored),
 	        cmocka_unit_test(log_with_lost_records_proves_nothing_and_accuses_nobody),
 	        cmocka_unit_test(tiers_are_read_or_in_old_logs_worked_out),
+	        cmocka_unit_test(an_impossible_error_of_an_aggregate_is_left_out),
 	        cmocka_unit_test(huge_ids_cost_no_memory),
 	        cmocka_unit_test(numbers_keep_three_digits),
 	        cmocka_unit_test(text_from_a_log_can_not_drive_the_terminal),

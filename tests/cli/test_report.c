@@ -16,7 +16,8 @@
 static int make_samples(void **state)
 {
 	return shell_setup(state) ||
-	       shell("mkdir logs && for s in plain second stand_in violations aggregates; do "
+	       shell("mkdir logs && for s in plain second stand_in violations aggregates clocked "
+	             "worked; do "
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs");
 }
 
@@ -58,6 +59,57 @@ static void json_is_as_reviewed(void **state)
 	/* without the counters: their list grows */
 	assert_int_equal(shell(REPORT "--json plain.gwl | sed '/\"counters\": {/,/}/d'"), 0);
 	shell_is_golden("plain.json");
+}
+
+/* 24 launches of 12 us half as long again, of 1335 instead of 1980 MHz; unknown causes are unknown.
+ */
+static void clocks_and_slow_launches_are_told(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("COLUMNS=100 " REPORT "clocked.gwl"), 0);
+	shell_is_golden("clocked.txt");
+	shell_says("SM 1658 MHz (1335 to 1980)");
+	shell_says("held down: power cap (50.0% of samples)");
+	shell_says("14 slow launches in 2 episodes, 560 µs beyond");
+	assert_int_equal(shell(REPORT "--csv clocked.gwl | cut -d, -f32,33 | sed 1d"), 0);
+	shell_says("10,");
+	shell_says("4,");
+	assert_int_equal(shell(REPORT "--json clocked.gwl | grep -A40 '\"slow\": {'"), 0);
+	shell_says("\"cause\": \"SM clock\"");
+	shell_says("\"lost_ns\": 60000");
+	assert_int_equal(shell(REPORT "plain.gwl"), 0);
+	assert_null(strstr(shell_output, "Clock"));
+	assert_null(strstr(shell_output, "Slow"));
+}
+
+/* Each line of the sample: what it is bound by, what of, and what to fix first. */
+static void bounds_are_told_with_what_to_fix(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("COLUMNS=100 " REPORT "worked.gwl"), 0);
+	shell_is_golden("worked.txt");
+	shell_says("uncoalesced loads: 32 sectors per request");
+	shell_says("too few blocks: 8 where the GPU holds 256 at once");
+	assert_int_equal(shell("COLUMNS=80 " REPORT "--by=config worked.gwl"), 0);
+	shell_is_golden("worked_config_80.txt");
+	/* without the counters: their list grows */
+	assert_int_equal(shell(REPORT "--json worked.gwl | sed '/\"counters\": {/,/}/d'"), 0);
+	shell_is_golden("worked.json");
+}
+
+/* No line of a report is wider than the terminal. */
+static void report_fits_the_terminal(void **state)
+{
+	static const char *const logs[] = {"plain", "clocked", "worked", "aggregates"};
+
+	(void)state;
+	for (unsigned width = 80; width <= 140; width += 20)
+		for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
+			assert_int_equal(shell("test $(COLUMNS=%u " REPORT
+			                       "%s.gwl | LC_ALL=C.UTF-8 wc -L) -le %u",
+			                       width, logs[i], width),
+			                 0);
+		}
 }
 
 static void processes_are_merged(void **state)
@@ -225,6 +277,9 @@ int main(void)
 	        cmocka_unit_test(csv_is_as_reviewed),
 	        cmocka_unit_test(csv_begins_with_the_columns_of_nsys),
 	        cmocka_unit_test(json_is_as_reviewed),
+	        cmocka_unit_test(clocks_and_slow_launches_are_told),
+	        cmocka_unit_test(bounds_are_told_with_what_to_fix),
+	        cmocka_unit_test(report_fits_the_terminal),
 	        cmocka_unit_test(processes_are_merged),
 	        cmocka_unit_test(stand_in_says_so_at_the_top_of_every_output),
 	        cmocka_unit_test(verify_lists_violations_and_exits_1),

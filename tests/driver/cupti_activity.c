@@ -77,6 +77,7 @@ static bool queue_grow(void)
 
 static void on_kernel(const struct si_execution *execution)
 {
+	sc_pm_kernel(execution);
 	sc_count_kernel(execution);
 	pthread_mutex_lock(&queue_lock);
 	seen++;
@@ -129,6 +130,34 @@ static void times_spoil(CUpti_ActivityKernel10 *r)
 	}
 }
 
+/* Names in records are the library's, and go with it: a client that kept one reads this. */
+static struct name {
+	struct name *next;
+	const char *driver;
+	char text[];
+} * names;
+
+static const char *name_keep(const char *driver)
+{
+	struct name *n = names;
+	while (n && (n->driver != driver || strcmp(n->text, driver) != 0))
+		n = n->next;
+	if (!n && (n = malloc(sizeof *n + strlen(driver) + 1))) {
+		n->driver = driver;
+		strcpy(n->text, driver);
+		n->next = names;
+		names = n;
+	}
+	return n ? n->text : driver;
+}
+
+static void names_forget(void)
+{
+	for (struct name *n = names; n; n = n->next)
+		memset(n->text, '?', strlen(n->text));
+	names = NULL; /* never freed: reading one must be seen, not crash */
+}
+
 static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x, bool finished)
 {
 	memset(r, 0, sizeof *r);
@@ -151,7 +180,7 @@ static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x,
 	r->localMemoryPerThread = (uint32_t)x->local;
 	r->correlationId = x->correlation_id;
 	r->gridId = x->grid_id;
-	r->name = x->name;
+	r->name = name_keep(x->name);
 	r->launchType = x->launch_type;
 	r->graphNodeId = x->graph_node_id;
 	r->graphId = x->graph_id;
@@ -385,11 +414,31 @@ SC_API cuptiActivityFlushPeriod(uint32_t time)
 	return CUPTI_SUCCESS;
 }
 
+bool sc_activity_running(void)
+{
+	uint64_t now = sc_driver()->now();
+	bool running = false;
+	pthread_mutex_lock(&queue_lock);
+	for (size_t i = 0; i < queue_count && !running; i++)
+		running = queue[(queue_first + i) & (queue_capacity - 1)].end > now;
+	pthread_mutex_unlock(&queue_lock);
+	return running;
+}
+
+/* What was not flushed is lost. */
 void sc_activity_stop(void)
 {
 	atomic_store(&sc_hooks.kernel, NULL);
-	cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	pthread_mutex_lock(&delivery_lock);
+	pthread_mutex_lock(&queue_lock);
+	queue_count = 0;
+	pthread_mutex_unlock(&queue_lock);
+	free(held);
+	held = NULL;
+	held_count = 0;
+	buffer.data = NULL;
+	buffer.valid = buffer.records = 0;
+	names_forget();
 	request = NULL;
 	complete = NULL;
 	timestamp = NULL;

@@ -26,6 +26,7 @@ static const struct {
 struct CUpti_Profiler_Host_Object {
 	const char *names[SC_NAMES];
 	size_t count;
+	bool sampled; /* for PM sampling, which has metrics of its own */
 };
 
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
@@ -78,7 +79,10 @@ SC_API cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *p)
 	if (!p->pChipName || strcmp(p->pChipName, "STANDIN"))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	p->pHostObject = calloc(1, sizeof(*p->pHostObject));
-	return p->pHostObject ? CUPTI_SUCCESS : CUPTI_ERROR_OUT_OF_MEMORY;
+	if (!p->pHostObject)
+		return CUPTI_ERROR_OUT_OF_MEMORY;
+	p->pHostObject->sampled = p->profilerType == CUPTI_PROFILER_TYPE_PM_SAMPLING;
+	return CUPTI_SUCCESS;
 }
 
 SC_API cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params *p)
@@ -94,7 +98,8 @@ SC_API cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Pa
 
 	SC_ENTER();
 	for (size_t i = 0; i < p->numMetrics; i++) {
-		if (lacking && !strcmp(p->ppMetricNames[i], lacking))
+		if ((lacking && !strcmp(p->ppMetricNames[i], lacking)) ||
+		    (p->pHostObject->sampled && sc_pm_metric(p->ppMetricNames[i]) < 0))
 			return CUPTI_ERROR_INVALID_METRIC_NAME;
 		if (p->pHostObject->count == SC_NAMES)
 			return CUPTI_ERROR_OUT_OF_MEMORY;
@@ -112,12 +117,14 @@ SC_API cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSiz
 
 SC_API cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params *p)
 {
-	struct sc_config c = {SC_CONFIG_MAGIC, 0};
+	struct sc_config c = {.magic = SC_CONFIG_MAGIC};
 
 	SC_ENTER();
 	if (p->configImageSize < sizeof(c))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	c.passes = (uint32_t)((p->pHostObject->count + in_one_pass() - 1) / in_one_pass());
+	for (size_t i = 0; p->pHostObject->sampled && i < p->pHostObject->count; i++)
+		c.metric[c.count++] = (uint8_t)sc_pm_metric(p->pHostObject->names[i]);
 	memcpy(p->pConfigImage, &c, sizeof(c));
 	return CUPTI_SUCCESS;
 }
@@ -145,8 +152,15 @@ static double value_of(const char *name, const struct sc_counts *c)
 SC_API cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *p)
 {
 	struct sc_data d;
+	size_t found = 0;
 
 	SC_ENTER();
+	while (found < p->numMetrics &&
+	       sc_pm_value(p->pCounterDataImage, p->rangeIndex, p->ppMetricNames[found],
+	                   &p->pMetricValues[found]))
+		found++;
+	if (found)
+		return found == p->numMetrics ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_METRIC_NAME;
 	memcpy(&d, p->pCounterDataImage, sizeof(d));
 	if (d.magic != SC_DATA_MAGIC || p->rangeIndex >= d.ranges)
 		return CUPTI_ERROR_INVALID_PARAMETER;

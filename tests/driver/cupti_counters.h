@@ -24,7 +24,14 @@ enum { SC_DATA_MAGIC = 0x43444154, SC_CONFIG_MAGIC = 0x43434647, SC_NAMES = 64 }
 /* A configuration image: what to collect. */
 struct sc_config {
 	uint32_t magic, passes;
+	uint32_t count;           /* of sampled metrics … */
+	uint8_t metric[SC_NAMES]; /* … and which, rows of cupti_pm.def */
 };
+
+/* Row of cupti_pm.def; -1 where the chip has no such metric for sampling. */
+int sc_pm_metric(const char *name);
+/* What sample @index of @data says of a metric; false where @data holds no samples, or not it. */
+bool sc_pm_value(const uint8_t *data, size_t index, const char *name, double *value);
 
 /* From here on, or no longer, add kernels that are scheduled to @p counts; NULL: to nothing. */
 void sc_count_into(struct sc_counts *counts);

@@ -15,9 +15,12 @@ extern struct si_cupti_hooks sc_hooks;
 uint32_t sc_version(void);
 /* A failure asked for by STANDIN_FAIL, traced; CUPTI_SUCCESS otherwise. */
 CUptiResult sc_enter(const char *name);
+/* A kernel was scheduled while activity is enabled: what PM sampling counts. */
+void sc_pm_kernel(const struct si_execution *execution);
 /* Counters: a kernel was scheduled (cupti_counters.c). */
 void sc_count_kernel(const struct si_execution *execution);
-void sc_activity_stop(void); /* cuptiFinalize's half */
+void sc_activity_stop(void);    /* cuptiFinalize's half */
+bool sc_activity_running(void); /* a kernel that is recorded has not ended */
 
 #define SC_ENTER()                                                                                 \
 	do {                                                                                       \

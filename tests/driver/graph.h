@@ -63,6 +63,7 @@ struct CUgraphExec_st {
 	CUgraph graph;
 	uint32_t branches;
 	uint32_t *streams; /* ids of the internal streams, one a branch, [0] unused */
+	uint32_t recorded; /* si_recording when it was made or last changed */
 };
 
 uint32_t si_graph_id_next(void);

@@ -17,7 +17,7 @@ import types
 
 import compare
 
-MODES = ("audit", "inject", "count")
+MODES = ("audit", "inject", "watch", "count")
 
 
 def read(runner, case, mode, name):

@@ -6,6 +6,8 @@
  *     K graph count measured no-call grid block cluster dynamic-shared name
  *     C counter value          D degraded text          H header string
  *     X duplicates N           launches that are in the log twice
+ *     X invalid N              launches whose record's times made no sense
+ *     X device_D N             launches in streams of the GPU with the ordinal D, or `unknown`
  *     X end N                  files that were closed in good order
  *   and with --launches, for each measured launch in the log's order, times in ns,
  *     L start duration name
@@ -16,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEVICES = 64 };
+
 struct kernel {
 	char *name;
 };
@@ -23,6 +27,11 @@ struct kernel {
 struct row {
 	struct gw_record_config config;
 	uint64_t launches[2], measured[2], no_call[2]; /* stream launches, graph nodes */
+};
+
+struct stream {
+	uint32_t device; /* id, 0 for unknown */
+	uint64_t launches;
 };
 
 struct once {
@@ -33,11 +42,14 @@ struct once {
 static const char *path;
 static struct kernel *kernels;
 static struct row *rows;
-static uint32_t kernel_count, row_count;
+static struct stream *streams;
+static uint32_t kernel_count, row_count, stream_count;
+static uint32_t ordinals[DEVICES];            /* by id */
+static uint64_t on_device[DEVICES], nowhere; /* launches, by ordinal */
 static struct once *seen;
 static size_t seen_count, seen_room;
 static uint64_t totals[GW_COUNTERS], current[GW_COUNTERS];
-static uint64_t duplicates, ends;
+static uint64_t duplicates, invalid, ends;
 static int each_launch;
 
 static const char *const counter_names[] = {
@@ -89,6 +101,9 @@ static void take_launch(const struct gw_record_launch *l)
 	rows[l->config].launches[graph]++;
 	rows[l->config].measured[graph] += (l->flags & GW_LAUNCH_MEASURED) != 0;
 	rows[l->config].no_call[graph] += (l->flags & GW_LAUNCH_NO_CALL) != 0;
+	invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
+	streams = grown(streams, &stream_count, l->stream, sizeof *streams);
+	streams[l->stream].launches++;
 	if (!(l->flags & GW_LAUNCH_MEASURED) || !l->start_ns)
 		return;
 	if (each_launch)
@@ -127,6 +142,21 @@ static void take(const char *data, size_t length)
 	case GW_RECORD_HEADER:
 		take_header(data + sizeof(struct gw_record_header), end);
 		break;
+	case GW_RECORD_DEVICE: {
+		const struct gw_record_device *d = (const void *)data;
+
+		if (d->id >= DEVICES || d->ordinal >= DEVICES)
+			fail("device out of reach", d->id);
+		ordinals[d->id] = d->ordinal;
+		break;
+	}
+	case GW_RECORD_STREAM: {
+		const struct gw_record_stream *s = (const void *)data;
+
+		streams = grown(streams, &stream_count, s->id, sizeof *streams);
+		streams[s->id].device = s->device;
+		break;
+	}
 	case GW_RECORD_KERNEL: {
 		const struct gw_record_kernel *k = (const void *)data;
 
@@ -192,6 +222,14 @@ static void finish_file(void)
 			       kernels[c->kernel].name);
 		}
 	}
+	for (uint32_t i = 0; i < stream_count; i++) {
+		uint32_t device = streams[i].device;
+
+		if (device && device < DEVICES)
+			on_device[ordinals[device]] += streams[i].launches;
+		else
+			nowhere += streams[i].launches;
+	}
 	if (seen_count)
 		qsort(seen, seen_count, sizeof *seen, by_time);
 	for (size_t i = 1; i < seen_count; i++)
@@ -204,6 +242,8 @@ static void finish_file(void)
 		memset(kernels, 0, kernel_count * sizeof *kernels);
 	if (rows)
 		memset(rows, 0, row_count * sizeof *rows);
+	if (streams)
+		memset(streams, 0, stream_count * sizeof *streams);
 	memset(current, 0, sizeof current);
 	seen_count = 0;
 }
@@ -251,9 +291,16 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
 		printf("C\t%s\t%llu\n", counter_names[i], (unsigned long long)totals[i]);
-	printf("X\tduplicates\t%llu\nX\tend\t%llu\n", (unsigned long long)duplicates,
+	printf("X\tduplicates\t%llu\nX\tinvalid\t%llu\nX\tend\t%llu\n",
+	       (unsigned long long)duplicates, (unsigned long long)invalid,
 	       (unsigned long long)ends);
+	for (int i = 0; i < DEVICES; i++)
+		if (on_device[i])
+			printf("X\tdevice_%d\t%llu\n", i, (unsigned long long)on_device[i]);
+	if (nowhere)
+		printf("X\tdevice_unknown\t%llu\n", (unsigned long long)nowhere);
 	free(kernels);
+	free(streams);
 	free(rows);
 	free(seen);
 	return 0;

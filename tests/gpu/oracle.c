@@ -5,7 +5,9 @@
  *
  *   GPU_ORACLE_DIR    writes <dir>/<pid>.tsv at exit, a line for each kernel, configuration
  *                     and "in a graph or not": K graph count grid block cluster
- *                     dynamic-shared name; then C lines with totals.
+ *                     dynamic-shared name; then C lines with totals. Records with impossible
+ *                     times count like others, and the first have a line of their own:
+ *                     I start end completed graph-node name, times in ns.
  *   GPU_ORACLE_TABLE  0: records are walked and counted only, which makes it the plain CUPTI
  *                     baseline of tests/bench/gpu_overhead; C lines alone are written
  *   GPU_ORACLE_CUPTI  libcupti to open, default libcupti.so.13 then .12
@@ -23,6 +25,8 @@ enum {
 	BUFFER = 4 << 20,
 	BUFFERS = 16, /* more than CUPTI was seen to hold at once; beyond it records are dropped */
 	KEYS = 1 << 15,
+	SHOWN = 16, /* records with impossible times */
+	DEVICES = 16,
 };
 
 #define CUPTI_FUNCTIONS(F)                                                                         \
@@ -51,7 +55,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Alignas(8) uint8_t pool[BUFFERS][BUFFER];
 static uint8_t taken[BUFFERS];
 static struct key keys[KEYS];
-static uint64_t records, invalid, dropped, no_room;
+static uint64_t records, invalid, dropped, no_room, on_device[DEVICES];
+static struct shown {
+	uint64_t start, end, completed, node;
+	char *name;
+} shown[SHOWN];
 static int tabulate;
 
 static void request(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -112,6 +120,17 @@ static void count_kernel(const CUpti_ActivityKernel9 *r)
 	no_room++;
 }
 
+/* No kernel ends before, or as, it starts, and none starts at 0. */
+static void check_times(const CUpti_ActivityKernel9 *r)
+{
+	if (r->start && r->end > r->start)
+		return;
+	if (invalid < SHOWN)
+		shown[invalid] = (struct shown){r->start, r->end, r->completed, r->graphNodeId,
+		                                strdup(r->name ? r->name : "(no name)")};
+	invalid++;
+}
+
 static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
                       size_t valid)
 {
@@ -127,7 +146,8 @@ static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_
 		if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			continue;
 		records++;
-		invalid += kernel->end <= kernel->start;
+		check_times(kernel);
+		on_device[kernel->deviceId % DEVICES]++;
 		if (tabulate)
 			count_kernel(kernel);
 	}
@@ -157,6 +177,13 @@ static void write_table(void)
 			        k->graph, (unsigned long long)k->count, k->grid[0], k->grid[1],
 			        k->grid[2], k->block[0], k->block[1], k->block[2], k->cluster[0],
 			        k->cluster[1], k->cluster[2], k->shared, k->name);
+	for (const struct shown *i = shown; i < shown + SHOWN && i->name; i++)
+		fprintf(out, "I\t%llu\t%llu\t%llu\t%llu\t%s\n", (unsigned long long)i->start,
+		        (unsigned long long)i->end, (unsigned long long)i->completed,
+		        (unsigned long long)i->node, i->name);
+	for (int i = 0; i < DEVICES; i++)
+		if (on_device[i])
+			fprintf(out, "C\tdevice_%d\t%llu\n", i, (unsigned long long)on_device[i]);
 	cupti.cuptiGetVersion(&version);
 	fprintf(out,
 	        "C\trecords\t%llu\nC\tinvalid\t%llu\nC\tdropped\t%llu\nC\tno_room\t%llu\n"

@@ -19,11 +19,12 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, f"{TOP}/tests/bench/gpu_overhead"]
 import compare  # noqa: E402
 import overhead  # noqa: E402
+import turns  # noqa: E402
 
 LOGDUMP = None
 COUNTERS = [line.split("(")[1].split(",")[0] for line in open(f"{TOP}/predictor/counter.def")
             if line.startswith("COUNTER(")]
-MEASURED, GRAPH, NO_CALL = 1, 8, 256
+MEASURED, INVALID, GRAPH, NO_CALL = 1, 2, 8, 256
 
 
 def crc32c(data):
@@ -102,6 +103,16 @@ class Proof(unittest.TestCase):
     def test_an_unmeasured_launch_fails(self):
         self.assertEqual(self.verdicts(log(self.good[:2] + [launch(0, 0)])), ["audit joined"])
 
+    def test_a_record_with_impossible_times_is_accounted_for_where_it_is_marked_and_counted(self):
+        marked = self.good[:2] + [launch(INVALID, 0)]
+        self.assertEqual(self.verdicts(log(marked, activity_invalid=1)), [])
+        self.assertEqual(self.verdicts(log(marked)), ["audit joined"])
+        self.assertEqual(self.verdicts(log(self.good, activity_invalid=1)), ["audit joined"])
+
+    def test_more_than_a_few_records_with_impossible_times_fail(self):
+        self.assertEqual(self.verdicts(log([launch(INVALID, 0)] * 3, activity_invalid=3)),
+                         ["audit joined"])
+
     def test_a_dropped_record_fails(self):
         self.assertEqual(self.verdicts(log(self.good, activity_dropped=1)), ["audit joined"])
 
@@ -128,24 +139,37 @@ class Proof(unittest.TestCase):
 
 class Overhead(unittest.TestCase):
     @staticmethod
-    def result(count, audit, rounds=36):
-        factors = {"bare": 1, "off": 1, "count": count, "audit": audit, "plain": 1.5}
+    def result(count, watch, audit, rounds=36):
+        factors = {"bare": 1, "off": 1, "count": count, "watch": watch, "audit": audit, "plain": 1.5}
         raw = [{mode: {"run": 4000 * (1 + n % 5 / 100) * f} for mode, f in factors.items()}
                for n in range(rounds)]
         pairs = {mode: {"ratios": [factors[mode] * (1 + n % 5 / 1000) for n in range(rounds)],
                         "given": [4000] * rounds, "driver": [4000] * rounds}
                  for mode in overhead.PAIR_MODES}
+        sets = [{"rounds": [{mode: r[mode]["run"] for mode in ("audit", "plain")}
+                            for r in raw[n:n + 3]]} for n in range(0, rounds, 3)]
         args = argparse.Namespace(launches=1, seed=1, cpus=(0, 1), speed={})
-        return [g["met"] for g in overhead.summary(raw, pairs, args)["goals"]]
+        return [g["met"] for g in overhead.summary(raw, pairs, sets, args)["goals"]]
 
     def test_goals_met(self):
-        self.assertEqual(self.result(1.01, 1.55), [True, True])
+        self.assertEqual(self.result(1.01, 1.01, 1.55), [True] * 4)
 
     def test_goals_missed(self):
-        self.assertEqual(self.result(1.03, 1.60), [False, False])
+        self.assertEqual(self.result(1.03, 1.03, 1.60), [False] * 4)
 
     def test_too_few_rounds_prove_nothing(self):
-        self.assertEqual(self.result(1.01, 1.55, rounds=29), [False, False])
+        self.assertEqual(self.result(1.01, 1.01, 1.55, rounds=27), [False] * 4)
+
+    def test_what_the_rounds_of_a_set_share_is_not_taken_for_proof(self):
+        def bound(per_set):  # half of 160 rounds at 1.00, half at 1.08
+            sets = [{"rounds": [{"audit": 1.08 if n // per_set % 2 else 1.0, "plain": 1.0}
+                                for n in range(at, at + per_set)]}
+                    for at in range(0, 160, per_set)]
+            return turns.ratio(sets, "audit", "plain", 1, 400)
+        few, many = bound(40), bound(1)
+        self.assertEqual((few["pairs"], few["sets"], many["sets"]), (160, 4, 160))
+        self.assertGreater(few["upper95"], 1.079)
+        self.assertIsNone(bound(80))
 
 
 class Refresh(unittest.TestCase):

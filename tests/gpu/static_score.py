@@ -187,15 +187,15 @@ def whole(answer):
 
 
 def confidences(rows, answers):
-    """Whether a higher confidence means a smaller error, for `bounds`."""
+    """Whether a confidence is the share within 25%, for `bounds`: by tenths of it."""
     groups = {}
     for row, answer in zip(rows, answers):
         for model in (answer.get("static") or {}).get("models", []):
             if model["model"] == "bounds" and model["seconds"]:
-                groups.setdefault(round(model["confidence"], 2), []).append((model["seconds"], float(row["seconds"])))
+                groups.setdefault(int(model["confidence"] * 10) / 10, []).append((model["seconds"], float(row["seconds"])))
     print("\nbounds on static work, by the confidence of its estimate")
     for sure, pairs in sorted(groups.items(), reverse=True):
-        model_line(f"confidence {sure:.2f}", score_models.summary(pairs), "")
+        model_line(f"confidence from {sure:.1f}", score_models.summary(pairs), "")
 
 
 def main():

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define BARRIER "BAR.SYNC.DEFER_BLOCKING" /* has no operand that could be tied */
+#define FENCE   "MEMBAR.SC.GPU"
 
 enum { TOKENS = 16, MOVES = 4 };
 
@@ -57,18 +58,18 @@ static void parse(struct tally *t, struct expected e)
 	}
 }
 
-/* True when @p opcode belongs to a step. */
-static bool of_step(struct tally *t, const char *opcode)
+/* The word of a step that @p opcode belongs to; NULL: none. */
+static const struct token *of_step(struct tally *t, const char *opcode)
 {
 	for (unsigned i = 0; i < t->count; i++) {
 		struct token *k = &t->tokens[i];
 
 		if (one_of(k->opcodes, opcode) && (k->any || k->seen < k->wanted)) {
 			k->seen++;
-			return true;
+			return k;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 static bool once(unsigned *seen)
@@ -141,9 +142,14 @@ static bool count(struct tally *t, const struct sass_kernel *k, size_t from, siz
 {
 	t->first = SIZE_MAX;
 	for (size_t i = from; i < to; i++) {
+		const struct token *word;
+
 		if (i == t->tie_at || i == t->comparison_at)
 			continue;
-		if (of_step(t, k->code[i].opcode)) {
+		word = of_step(t, k->code[i].opcode);
+		if (word && word->any)
+			continue;
+		if (word) {
 			if (t->first == SIZE_MAX)
 				t->first = i;
 			t->last = i;
@@ -157,6 +163,16 @@ static bool count(struct tally *t, const struct sass_kernel *k, size_t from, siz
 	return complete(t, why);
 }
 
+/* A warp that has issued these issues nothing more until they are done: no result need be
+ * compared. */
+static bool holds_warp(const struct tally *t)
+{
+	for (unsigned i = 0; i < t->count; i++)
+		if (!strcmp(t->tokens[i].opcodes, BARRIER) || !strcmp(t->tokens[i].opcodes, FENCE))
+			return true;
+	return false;
+}
+
 /* The steps lie between the tie and the comparison. */
 static bool framed(const struct tally *t, char *why)
 {
@@ -166,7 +182,7 @@ static bool framed(const struct tally *t, char *why)
 		         t->first);
 		return false;
 	}
-	if (t->first != SIZE_MAX && t->last > t->comparison_at) {
+	if (t->first != SIZE_MAX && t->last > t->comparison_at && !holds_warp(t)) {
 		snprintf(why, REGION_WHY, "instruction %zu comes after the comparison", t->last);
 		return false;
 	}
@@ -247,6 +263,17 @@ static bool loop_holds(const struct sass_kernel *k, size_t back, struct expected
 		return false;
 	}
 	return true;
+}
+
+bool region_branch(const struct sass_kernel *k, char why[REGION_WHY])
+{
+	size_t first = clock_at(k, 0), branch = clock_at(k, 1) + 1;
+
+	if (region_clocks(k) == 2 && branch < k->count && !strcmp(k->code[branch].opcode, "BRA") &&
+	    k->code[branch].target == first)
+		return true;
+	snprintf(why, REGION_WHY, "no branch leads from its last clock reading to its first");
+	return false;
 }
 
 /* First branch back from @p from to before @p to; SIZE_MAX when there is none. */

@@ -17,8 +17,9 @@ enum { REGION_WHY = 256 }; /**< room for the reason of a refusal */
  * Beside it are allowed, and no more often than this:
  *   between two clock readings  once the tie (LOP3.LUT) before the first instruction of a step
  *                               that is no sequence, once the comparison (ISETP.NE.U32.AND)
- *                               after the last; where the compiler moved it there, once the
- *                               loop's counter and its comparison
+ *                               after the last, or before where a step holds the warp itself;
+ *                               where the compiler moved it there, once the loop's counter and
+ *                               its comparison
  *   in a loop                   once the counter, its comparison and the branch back
  *   in both                     no operation (NOP), four moves between registers
  */
@@ -46,6 +47,9 @@ bool region_loop(const struct sass_kernel *kernel, struct expected expected, cha
 /** Some loop of the kernel, wherever it is. */
 bool region_any_loop(const struct sass_kernel *kernel, struct expected expected,
                      char why[REGION_WHY]);
+
+/** The last of two clock readings is followed at once by the branch to the first. */
+bool region_branch(const struct sass_kernel *kernel, char why[REGION_WHY]);
 
 /** How many times the kernel reads the clock. */
 unsigned region_clocks(const struct sass_kernel *kernel);

@@ -91,6 +91,26 @@ static void chains_hold_their_two_lengths(void **state)
 	"WARPGROUP.ARRIVE WARPGROUP.DEPBAR.LE "                                                    \
 	"~UIADD3.64 ~ULOP3.LUT ~UMOV ~USHF.R.U32.HI ~ULEA ~UIADD3"
 
+static void waits_hold_their_two_lengths(void **state)
+{
+	(void)state;
+	failures = 0;
+#define WAITED(name, type, steps, kind, result, sass, ...) check_chain("wait_" #name, sass, steps);
+#include "kernels/waits.def"
+	assert_int_equal(failures, 0);
+}
+
+static void branch_is_all_between_two_readings(void **state)
+{
+	const struct sass_kernel *k = kernel("gw_wait_branch");
+	char why[REGION_WHY];
+
+	(void)state;
+	failures = 0;
+	report(k, region_branch(k, why), why);
+	assert_int_equal(failures, 0);
+}
+
 static void rate_loops_hold_their_steps(void **state)
 {
 	(void)state;
@@ -233,6 +253,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(chains_hold_their_two_lengths),
+	        cmocka_unit_test(waits_hold_their_two_lengths),
+	        cmocka_unit_test(branch_is_all_between_two_readings),
 	        cmocka_unit_test(rate_loops_hold_their_steps),
 	        cmocka_unit_test(batches_hold_one_to_eight_operations),
 	        cmocka_unit_test(the_clock_s_cost_is_timed_without_an_operation),

@@ -148,6 +148,40 @@ static void alternatives_counts_and_free_words_of_a_step_are_understood(void **s
 	assert_false(timed(code, "HFMA2|HFMA2.MMA*2 MUFU.RCP BSYNC", 1, why));
 }
 
+static void what_holds_the_warp_needs_no_comparison_after_it(void **state)
+{
+	char why[REGION_WHY];
+	const char *store = "/*0020*/ STG.E desc[UR4][R2.64], R5 ;\n";
+	const char *fence = "/*0030*/ MEMBAR.SC.GPU ;\n";
+	char code[512];
+
+	(void)state;
+	snprintf(code, sizeof(code), CLOCK TIE "%s" COMPARE "%s" CLOCK, store, fence);
+	assert_true(timed(code, "STG.E MEMBAR.SC.GPU", 1, why));
+	snprintf(code, sizeof(code), CLOCK TIE "%s" COMPARE "%s" CLOCK, store, store);
+	assert_false(timed(code, "STG.E", 2, why));
+	assert_non_null(strstr(why, "comes after the comparison"));
+}
+
+static bool branch(const char *code, char *why)
+{
+	struct sass_listing l = read(code);
+	bool good = region_branch(sass_find(&l, "k"), why);
+
+	sass_free(&l);
+	return good;
+}
+
+static void a_branch_must_be_all_that_is_between_its_readings(void **state)
+{
+	char why[REGION_WHY];
+
+	(void)state;
+	assert_true(branch(".L_x_1:\n" CLOCK ADD CLOCK BACK, why));
+	assert_false(branch(".L_x_1:\n" CLOCK CLOCK ADD BACK, why));
+	assert_false(branch(".L_x_1:\n" ADD CLOCK CLOCK BACK, why));
+}
+
 static void more_than_a_few_moves_are_refused(void **state)
 {
 	static const char move[] = "/*0020*/ MOV R4, R5 ;\n";
@@ -193,6 +227,8 @@ int main(void)
 	        cmocka_unit_test(a_batch_that_waits_for_another_than_its_last_result_is_refused),
 	        cmocka_unit_test(the_frame_s_own_opcodes_are_counted_apart_from_the_steps),
 	        cmocka_unit_test(alternatives_counts_and_free_words_of_a_step_are_understood),
+	        cmocka_unit_test(what_holds_the_warp_needs_no_comparison_after_it),
+	        cmocka_unit_test(a_branch_must_be_all_that_is_between_its_readings),
 	        cmocka_unit_test(more_than_a_few_moves_are_refused),
 	        cmocka_unit_test(a_loop_is_counted_from_its_label_to_its_branch),
 	        cmocka_unit_test(a_rate_without_its_one_counted_loop_is_refused),

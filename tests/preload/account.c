@@ -2,6 +2,7 @@
 #include "tests/preload/account.h"
 
 #include "cli/log_reader.h"
+#include "predictor/types.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ bool account_of_truth(const char *path, struct account *out)
 
 /* ---- a log ------------------------------------------------------------------------------ */
 
-enum { NAMES_MAX = 256, CONFIGS_MAX = 4096 };
+enum { NAMES_MAX = 256, CONFIGS_MAX = 4096, PROMPT_NS = 50000 };
 
 struct reading {
 	struct account *account;
@@ -106,9 +107,16 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	add(r->account, &t);
 	r->account->measured += (l->flags & GW_LAUNCH_MEASURED) != 0;
 	r->account->by_events += (l->flags & GW_LAUNCH_EVENTS) != 0;
+	r->account->cold_static += l->tier == GW_TIER_COLD && l->work == GW_SOURCE_STATIC;
 	r->account->invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
 	r->account->counted_launches += (l->flags & GW_LAUNCH_COUNTED) != 0;
 	r->account->no_call += (l->flags & GW_LAUNCH_NO_CALL) != 0;
+	/* Of a launch into an idle stream whose time of call is its own. */
+	if (t.min_ns && l->start_ns && !(l->flags & (GW_LAUNCH_CALL_OPEN | GW_LAUNCH_GRAPH))) {
+		r->account->timed++;
+		r->account->prompt +=
+		        l->start_ns + 5000 > l->call_ns && l->start_ns < l->call_ns + PROMPT_NS;
+	}
 	if (l->flags & GW_LAUNCH_MEASURED) {
 		r->account->tiers[l->tier & 3]++;
 		r->account->early += l->known > r->account->known;

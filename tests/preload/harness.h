@@ -38,9 +38,10 @@ struct account {
 	unsigned kernels;
 	/* Logs only */
 	char path[512];
-	bool ended;        /**< closed in good order */
-	bool damaged;      /**< something in it could not be read */
-	uint64_t measured; /**< launches with a time */
+	bool ended;           /**< closed in good order */
+	bool damaged;         /**< something in it could not be read */
+	uint64_t measured;    /**< launches with a time */
+	uint64_t cold_static; /**< launches of kernels never timed, predicted from their code */
 	uint64_t by_events, invalid, aggregated, no_call;
 	uint32_t degraded;         /**< bit per enum gw_degraded */
 	uint32_t flags;            /**< of the header */
@@ -51,6 +52,8 @@ struct account {
 		bool counted[GW_WORK_FIELDS];
 		double value[GW_WORK_FIELDS];
 	} work[16];
+	uint64_t timed,
+	        prompt; /**< stream launches with times of call and start; begun within 50 us */
 	unsigned clocks, slows;       /**< CLOCK and SLOW records */
 	struct gw_record_clock clock; /**< the last of them */
 	struct gw_record_slow slow;

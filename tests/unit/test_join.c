@@ -386,7 +386,7 @@ static void a_correlation_id_decides_where_it_is_known(void **state)
 {
 	(void)state;
 	for (uint32_t i = 1; i <= 3; i++)
-		wait_in(GW_JOIN_CORRELATION, 0, 70 + i, 1, i);
+		wait_in(GW_JOIN_CORRELATION, gw_join_correlation_key(70 + i), 70 + i, 1, i);
 	record(STREAM_B, 1, 73, 30);
 	record(STREAM_A, 1, 71, 10);
 	gw_join_batch(false);

@@ -2,12 +2,15 @@
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/launches.h"
 #include "preload/gpu_clock.h"
+#include "preload/study.h"
+#include "preload/work.h"
 #include "preload/log.h"
 #include "preload/options.h"
 #include "preload/recycle.h"
 #include "preload/clock.h"
 #include "preload/drain.h"
 #include "preload/profile.h"
+#include "preload/study.h"
 #include "preload/tables.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -21,14 +24,19 @@
 static struct gw_record_launch launches[16];
 static uint32_t launch_count, other_count;
 static double sm_hz;
-static uint32_t configured;
+static uint32_t configured, wanted;
 static struct gw_launch configured_as;
 static struct gw_observation observed;
 static uint64_t observations, asked_known, log_bytes;
 static uint64_t answered_known; /* 0: nothing is predicted */
 static struct gw_thread *thread;
 
-/* In place of the log and the predictor. */
+/* In place of the log, the predictor, and what reads code. */
+void gw_study_want(uint32_t config)
+{
+	wanted = config;
+}
+
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
                   size_t tail_size)
 {
@@ -48,6 +56,12 @@ bool gw_log_is_open(void)
 uint64_t gw_log_bytes(void)
 {
 	return log_bytes;
+}
+
+const struct gw_work *gw_work_of(uint32_t config)
+{
+	(void)config;
+	return NULL;
 }
 
 struct gw_predictor *gw_predictor_new(uint32_t configs)
@@ -208,6 +222,37 @@ static void a_prediction_that_was_read_is_kept(void **state)
 	assert_int_equal(launches[1].known, 4);
 	assert_int_equal(launches[1].tier, GW_TIER_WARM);
 	assert_int_equal(launches[1].work, GW_SOURCE_SCALED);
+}
+
+/* What its code told meanwhile counts: from what was known at the call, and no more. */
+static void a_launch_is_predicted_when_its_code_was_read_before_its_time_came(void **state)
+{
+	struct gw_activity a = {.name = "kernel",
+	                        .start = 5000000000,
+	                        .end = 5000001500,
+	                        .correlation = 5,
+	                        .grid = {2, 1, 1},
+	                        .block = {32, 1, 1},
+	                        .cluster = {1, 1, 1}};
+	struct gw_event e = event(1);
+
+	(void)state;
+	fixture_activity(true);
+	e.flags = GW_EVENT_CORRELATED;
+	e.config = a.correlation;
+	observations = 10;
+	e.known = 8;
+	gw_launch_event(thread, &e);
+	assert_int_equal(wanted, 1);
+	assert_int_equal(launch_count, 0);
+	answered_known = 7;
+	gw_launch_record(&a);
+	gw_launches_measured(true);
+	assert_int_equal(launch_count, 1);
+	assert_int_equal(asked_known, 8);
+	assert_int_equal(launches[0].known, 7);
+	assert_true(launches[0].flags & GW_LAUNCH_LATE);
+	assert_true(observed.predicted > 4.9e-6 && observed.predicted < 5.1e-6);
 }
 
 /* The second is found by its cell, the third is a node of a graph. */
@@ -371,6 +416,7 @@ int main(void)
 	        T(a_launch_that_read_no_prediction_is_predicted_late),
 	        T(what_was_known_survives_the_wrap_of_32_bits),
 	        T(a_prediction_that_was_read_is_kept),
+	        T(a_launch_is_predicted_when_its_code_was_read_before_its_time_came),
 	        T(the_predictor_is_told_of_each_configuration_once),
 	        T(what_is_learnt_is_what_the_record_says),
 	        T(a_prediction_of_another_configuration_is_not_used),

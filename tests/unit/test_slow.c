@@ -279,6 +279,24 @@ static void the_cause_is_what_changed(void **state)
 	assert_int_equal(cause_under(&s), GW_SLOW_CACHE);
 }
 
+/* As the power cap does it on an H200: the clock falls, times rise a little, then by a fifth. */
+static void a_clock_that_fell_before_it_showed_is_the_cause(void **state)
+{
+	struct bench b;
+	struct gw_slow_sample s = usual();
+
+	(void)state;
+	seed = 21;
+	open_bench(&b, 200);
+	launches(&b, 400, 200e-6, 0.01, &s);
+	s.clock.sm_hz = 1500e6;
+	launches(&b, 100, 204e-6, 0.01, &s);
+	launches(&b, 60, 240e-6, 0.01, &s);
+	assert_int_equal(b.begun, 1);
+	assert_int_equal(b.last.cause, GW_SLOW_CLOCK);
+	close_bench(&b);
+}
+
 static void what_explains_too_little_is_not_the_cause(void **state)
 {
 	struct gw_slow_sample s = usual();
@@ -398,6 +416,7 @@ int main(void)
 	        cmocka_unit_test(an_episode_is_one_event_and_ends_when_the_times_come_back),
 	        cmocka_unit_test(an_open_episode_is_found_at_the_end),
 	        cmocka_unit_test(the_cause_is_what_changed),
+	        cmocka_unit_test(a_clock_that_fell_before_it_showed_is_the_cause),
 	        cmocka_unit_test(what_explains_too_little_is_not_the_cause),
 	        cmocka_unit_test(what_is_unknown_names_no_cause),
 	        cmocka_unit_test(faster_launches_raise_no_alarm),

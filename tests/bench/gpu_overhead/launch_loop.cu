@@ -10,10 +10,18 @@
  * one interruption does not decide; `after_pause`: one such run.
  * `median` … `p999`: host time of single launches, in a run of its own because reading the
  * clock costs too.
+ *   launch_loop turns CPU
+ * Takes turns with other processes (turns.py): says "ready", then for each line LAUNCHES of
+ * standard input makes a quarter of them untimed and all of them timed, and prints the ns per
+ * launch; at the end the last two fields of the JSON object.
+ *   launch_loop cpus
+ * Prints what each CPU does alone, turns of a loop per ms: where another guest of the machine
+ * uses the other half of its core, that is a fifth less, and so is launching.
  */
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <sched.h>
 #include <sys/resource.h>
@@ -92,12 +100,72 @@ static void stay_on(int cpu)
 		perror("launch_loop: sched_setaffinity");
 }
 
+static int take_turns(int cpu)
+{
+	char line[32];
+
+	launch();
+	check(cudaDeviceSynchronize());
+	stay_on(cpu);
+	whole_run(10000);
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		whole_run(atoi(line) / 4);
+		printf("%.1f\n", whole_run(atoi(line)));
+		fflush(stdout);
+	}
+	printf("{\"launched\": %ld, \"last_error\": %d}\n", launched, (int)cudaGetLastError());
+	return 0;
+}
+
+static double speed_of(int cpu)
+{
+	const double ms = 1e6;
+	unsigned x = 1;
+	long turns = 0;
+
+	stay_on(cpu);
+	for (double until = now() + ms; now() < until;) /* the core's clock rises */
+		;
+	double begin = now();
+	for (; now() < begin + 3 * ms; turns++)
+		for (int i = 0; i < 1000; i++)
+			asm volatile("imul $1664525, %0, %0" : "+r"(x));
+	return (double)turns * 1e6 / (now() - begin);
+}
+
+static int compare_cpus()
+{
+	cpu_set_t allowed;
+	const char *between = "{";
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed)) {
+		perror("launch_loop: sched_getaffinity");
+		return 1;
+	}
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &allowed)) {
+			printf("%s\"%d\": %.1f", between, cpu, speed_of(cpu));
+			between = ", ";
+		}
+	printf("}\n");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 3 && !strcmp(argv[1], "turns"))
+		return take_turns(atoi(argv[2]));
+	if (argc == 2 && !strcmp(argv[1], "cpus"))
+		return compare_cpus();
+
 	int launches = argc > 1 ? atoi(argv[1]) : 20000, pause = argc > 2 ? atoi(argv[2]) : 0;
 
 	if (launches < 1000) {
-		fprintf(stderr, "usage: %s [LAUNCHES [PAUSE]]; LAUNCHES is at least 1000\n",
+		fprintf(stderr,
+		        "usage: %s [LAUNCHES [PAUSE [CPU]]] | turns CPU | cpus; LAUNCHES is at "
+		        "least 1000\n",
 		        argv[0]);
 		return 2;
 	}

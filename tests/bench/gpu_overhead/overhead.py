@@ -3,11 +3,12 @@
 """What gpuwatch costs per launch, against nothing and against plain CUPTI activity.
 
 Every round starts each mode once, in a random order, a fresh process each. Ratios are
-taken within a round; their bound comes from a bootstrap over rounds. Processes differ by
-a tenth among themselves, which hides a hook; so count mode is also measured inside one
-process (pairs.cu): 20,000 launches through the hook against 20,000 through the driver's own
-function, in turns, with the bare program as the control. Writes overhead.json (with every
-raw run) and prints a table.
+taken within a round; their bound comes from a bootstrap over rounds. Processes one after the
+other differ by a tenth and more, which hides what is sought. So audit mode against plain CUPTI
+activity is measured by processes that take turns (turns.py), and count mode inside one process
+(pairs.cu): 20,000 launches through the hook against 20,000 through the driver's own function, in
+turns, with the bare program as the control. The same with audit mode, activity on for both,
+shows the hook's part there. Writes overhead.json (with every raw run) and prints a table.
 
 Exit status: 0 both goals met, 1 a goal missed, 77 there is no GPU here, 2 wrong use.
 """
@@ -21,13 +22,13 @@ import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "gpu"))
-import compare  # noqa: E402  (finds the GPU and the CUDA libraries)
+from modes import compare, environment, libraries, recorded
+import turns
 
-MODES = ("bare", "off", "count", "audit", "plain")
-GOALS = (("count", "driver", 1.02), ("audit", "plain", 1.05))
-PAIR_MODES = ("bare", "off", "count")
+MODES = ("bare", "off", "count", "watch", "audit", "plain")
+GOALS = (("count", "driver", "run", 1.02), ("watch", "driver", "run", 1.02), ("watch", "bare", "run", 1.02),
+         ("audit", "plain", "turns", 1.05))
+PAIR_MODES = ("bare", "off", "count", "watch", "audit")
 METRICS = ("run", "median", "p99", "p999", "run_cpu", "after_pause", "cpu_ms")
 RESAMPLES = 4000
 
@@ -44,38 +45,21 @@ def cores():
     return sorted(found.values())
 
 
-def choose_cpus(args, libraries):
+def choose_cpus(args, folders):
     """The CPUs that launch fastest: on a machine with several sockets a launch
     takes a fifth longer from the far one, which would drown what is measured here. The first
     is for the launching thread, the next three for threads that others start."""
     speed = {}
     for cpu in cores():
         args.cpus = (cpu, cpu)
-        figures = [measure("bare", args, libraries, False, launches=4000) for _ in range(2)]
+        figures = [measure("bare", args, folders, False, launches=4000) for _ in range(2)]
         speed[cpu] = min([f["run"] for f in figures if f] or [float("inf")])
     best = sorted(speed, key=speed.get)
     args.cpus = tuple(best[:4])
     return {str(cpu): speed[cpu] for cpu in speed}
 
 
-def environment(mode, args, libraries, folder):
-    env = dict(os.environ)
-    for name in compare.without_gpuwatch(env):
-        env.pop(name)
-    env["LD_LIBRARY_PATH"] = ":".join(libraries + [env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
-    if mode == "plain":
-        env.update(CUDA_INJECTION64_PATH=f"{args.programs}/oracle.so", GPU_ORACLE_TABLE="0",
-                   GPU_ORACLE_DIR=folder)
-        cupti = [f"{lib}/{name}" for lib in libraries for name in ("libcupti.so.13", "libcupti.so.12")
-                 if os.path.exists(f"{lib}/{name}")]
-        if cupti:
-            env.setdefault("GPU_ORACLE_CUPTI", cupti[0])
-    elif mode != "bare":
-        env.update(LD_PRELOAD=args.gpuwatch, GPUWATCH_MODE=mode, GPUWATCH_OUT=f"{folder}/%p.gwl")
-    return env
-
-
-def measure(mode, args, libraries, pause, launches=None):
+def measure(mode, args, folders, pause, launches=None):
     """One process; its own figures and `seen`, the launches that the observer recorded. None,
     with the reason on stderr, where that is not all of them: half the work is no bargain."""
     folder = os.path.join(args.out, "logs")
@@ -83,7 +67,7 @@ def measure(mode, args, libraries, pause, launches=None):
     os.makedirs(folder)
     done = subprocess.run([f"{args.programs}/launch_loop", str(launches or args.launches),
                            str(int(pause)), str(args.cpus[0])],
-                          env=environment(mode, args, libraries, folder), cwd=folder, timeout=60,
+                          env=environment(mode, args, folders, folder), cwd=folder, timeout=60,
                           preexec_fn=lambda: os.sched_setaffinity(0, args.cpus),
                           capture_output=True, text=True)
     if done.returncode or done.stderr:
@@ -101,48 +85,40 @@ def measure(mode, args, libraries, pause, launches=None):
     return figures
 
 
-def recorded(mode, args, folder):
-    """Launches in what the observer left; in audit mode those that were also measured."""
-    if mode == "plain":
-        return compare.read_oracle(folder)[1]["records"]
-    totals = compare.read_log(f"{args.programs}/logdump", folder)[1]
-    return totals["measured" if mode == "audit" else "launched"]
-
-
 def collect(args):
-    toolkit, wheels = compare.library_folders()
+    folders = libraries()
     rounds, begin, order = [], time.monotonic(), random.Random(args.seed)
-    args.speed = choose_cpus(args, toolkit + wheels)
+    args.speed = choose_cpus(args, folders)
     for mode in args.modes:  # the first process of each mode warms disk and driver caches
-        measure(mode, args, toolkit + wheels, False)
+        measure(mode, args, folders, False)
     while len(rounds) < args.rounds:
         if time.monotonic() - begin > args.limit:
             break
         modes = list(args.modes)
         order.shuffle(modes)
         pause = len(rounds) % args.pause_every == 0
-        rounds.append({mode: measure(mode, args, toolkit + wheels, pause) for mode in modes})
+        rounds.append({mode: measure(mode, args, folders, pause) for mode in modes})
     return rounds
 
 
 def collect_pairs(args):
     """Per mode the ratios given / driver of every pair, three processes each."""
-    toolkit, wheels = compare.library_folders()
-    found = {mode: {"ratios": [], "driver": [], "given": []} for mode in PAIR_MODES}
+    folders = libraries()
+    found = {mode: {"ratios": [], "driver": [], "given": []} for mode in args.pair_modes}
     for _ in range(3):
-        for mode in PAIR_MODES:
+        for mode in args.pair_modes:
             folder = os.path.join(args.out, "logs")
             shutil.rmtree(folder, ignore_errors=True)
             os.makedirs(folder)
             done = subprocess.run([f"{args.programs}/pairs", str(args.launches), str(args.pairs),
                                    str(args.cpus[0])], capture_output=True, text=True, timeout=120,
-                                  env=environment(mode, args, toolkit + wheels, folder), cwd=folder,
+                                  env=environment(mode, args, folders, folder), cwd=folder,
                                   preexec_fn=lambda: os.sched_setaffinity(0, args.cpus))
             if done.returncode:
                 print(f"overhead.py: pairs {mode}: {done.stderr.strip()}", file=sys.stderr)
                 continue
             figures = json.loads(done.stdout)
-            if figures["hooked"] != (mode == "count"):
+            if figures["hooked"] != (mode in ("count", "watch", "audit")):
                 print(f"overhead.py: pairs {mode}: hooked {figures['hooked']}", file=sys.stderr)
                 continue
             found[mode]["given"] += figures["given"]
@@ -181,7 +157,7 @@ def ratio(rounds, mode, base, metric, seed):
             "ratio": statistics.median(pairs), "upper95": medians[int(RESAMPLES * 0.95)]}
 
 
-def summary(rounds, pairs, args):
+def summary(rounds, pairs, sets, args):
     table = {}
     for mode in MODES:
         for metric in METRICS:
@@ -191,21 +167,22 @@ def summary(rounds, pairs, args):
                     "median": statistics.median(values), "p10": values[len(values) // 10],
                     "p90": values[len(values) * 9 // 10], "n": len(values)}
     ratios = [ratio(rounds, mode, base, metric, args.seed)
-              for mode, base in (("off", "bare"), ("count", "bare"), ("audit", "bare"),
+              for mode, base in (("off", "bare"), ("count", "bare"), ("watch", "bare"), ("audit", "bare"),
                                  ("plain", "bare"), ("audit", "plain"))
               for metric in ("run", "median", "p99", "run_cpu", "after_pause")]
-    ratios += [pair_ratio(mode, pairs, args.seed) for mode in PAIR_MODES]
+    ratios += [pair_ratio(mode, pairs, args.seed) for mode in pairs]
+    ratios.append(turns.ratio(sets, "audit", "plain", args.seed, RESAMPLES))
     ratios = [r for r in ratios if r]
     goals = []
-    for mode, base, most in GOALS:
-        found = [r for r in ratios if (r["mode"], r["base"], r["metric"]) == (mode, base, "run")]
+    for mode, base, metric, most in GOALS:
+        found = [r for r in ratios if (r["mode"], r["base"], r["metric"]) == (mode, base, metric)]
         goals.append({"goal": f"{mode} <= {most} x {base}", "limit": most,
                       "upper95": found[0]["upper95"] if found else None,
                       "met": bool(found) and found[0]["pairs"] >= 30
                       and found[0]["upper95"] <= most})
     return {"launches": args.launches, "rounds": len(rounds), "table": table, "ratios": ratios,
             "goals": goals, "cpus": args.cpus, "bare_by_cpu": args.speed,
-            "raw": rounds, "raw_pairs": pairs}
+            "raw": rounds, "raw_pairs": pairs, "raw_turns": sets}
 
 
 def show(result):
@@ -220,7 +197,8 @@ def show(result):
     for r in result["ratios"]:
         print(f"{r['metric']:12} {r['mode']:>5} / {r['base']:6} {r['ratio']:.4f}  "
               f"95% upper bound {r['upper95']:.4f}  ({r['pairs']} pairs)"
-              + (f"  {r['given']:.0f} against {r['driver']:.0f} ns" if "given" in r else ""))
+              + (f"  {r['given']:.0f} against {r['driver']:.0f} ns" if "given" in r else "")
+              + (f", {r['sets']} sets of processes" if "sets" in r else ""))
     for g in result["goals"]:
         bound = "not measured" if g["upper95"] is None else f"upper bound {g['upper95']:.4f}"
         print(f"{'PASS' if g['met'] else 'FAIL'} {g['goal']}: {bound}")
@@ -232,13 +210,18 @@ def main(argv):
     parser.add_argument("--gpuwatch", required=True, help="libgpuwatch.so")
     parser.add_argument("--out", required=True, help="folder for overhead.json")
     parser.add_argument("--launches", type=int, default=20000)
-    parser.add_argument("--rounds", type=int, default=36, help="at least 30 for a verdict; 0 measures pairs.cu alone")
+    parser.add_argument("--rounds", type=int, default=12, help="of fresh processes; 0 leaves them out")
     parser.add_argument("--modes", default=MODES, type=lambda text: text.split(","),
                         help="the modes of a round, all by default: " + ",".join(MODES))
     parser.add_argument("--pairs", type=int, default=30, help="per process, of pairs.cu")
+    parser.add_argument("--pair-modes", default=PAIR_MODES, type=lambda text: text.split(","),
+                        help="the modes of pairs.cu, all by default: " + ",".join(PAIR_MODES))
+    parser.add_argument("--turns", type=int, default=10, help="of each set of processes that take turns")
+    parser.add_argument("--turns-limit", type=float, default=80,
+                        help="seconds after which no further set is begun")
     parser.add_argument("--pause-every", type=int, default=6,
                         help="one round in this many also measures after a pause")
-    parser.add_argument("--limit", type=float, default=135, help="seconds after which rounds end")
+    parser.add_argument("--limit", type=float, default=60, help="seconds after which rounds end")
     parser.add_argument("--seed", type=int, default=1, help="of the order and the bootstrap")
     args = parser.parse_args(argv)
     for name in ("programs", "gpuwatch", "out"):
@@ -254,7 +237,8 @@ def main(argv):
             return 2
     os.makedirs(args.out, exist_ok=True)
     rounds = collect(args)
-    result = summary(rounds, collect_pairs(args), args)
+    pairs = collect_pairs(args)
+    result = summary(rounds, pairs, turns.collect(args, ("audit", "plain")), args)
     with open(f"{args.out}/overhead.json", "w") as out:
         json.dump(result, out, indent=1)
     show(result)

@@ -60,7 +60,7 @@ static void one(void)
 static void many(void)
 {
 	load();
-	for (unsigned i = 1; i <= 300; i++)
+	for (unsigned i = 1; i <= 200; i++)
 		saxpy(i, (int)i * 100);
 	CK(cuCtxSynchronize());
 	puts("many launches");

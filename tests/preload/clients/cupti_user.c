@@ -8,6 +8,7 @@
 #include <cupti.h>
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum { SIZE = 1 << 16, BUFFERS = 64 };
 
@@ -17,6 +18,9 @@ static struct {
 	__typeof__(cuptiActivityDisable) *disable;
 	__typeof__(cuptiActivityFlushAll) *flush;
 	__typeof__(cuptiActivityGetNextRecord) *next;
+	__typeof__(cuptiSubscribe) *subscribe;
+	__typeof__(cuptiUnsubscribe) *unsubscribe;
+	__typeof__(cuptiFinalize) *finalize;
 } cupti;
 
 static uint64_t memory[BUFFERS][SIZE / 8];
@@ -59,6 +63,9 @@ static void open_cupti(void)
 	*(void **)&cupti.disable = dlsym(library, "cuptiActivityDisable");
 	*(void **)&cupti.flush = dlsym(library, "cuptiActivityFlushAll");
 	*(void **)&cupti.next = dlsym(library, "cuptiActivityGetNextRecord");
+	*(void **)&cupti.subscribe = dlsym(library, "cuptiSubscribe");
+	*(void **)&cupti.unsubscribe = dlsym(library, "cuptiUnsubscribe");
+	*(void **)&cupti.finalize = dlsym(library, "cuptiFinalize");
 }
 
 static void take(void)
@@ -106,12 +113,76 @@ static void after_a_while(void)
 	tell();
 }
 
+static void CUPTIAPI called(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                            const void *info)
+{
+	(void)data;
+	(void)domain;
+	(void)id;
+	(void)info;
+}
+
+static void slowly(unsigned grid, int n)
+{
+	for (int i = 0; i < n; i++) {
+		client_launch(grid, 1);
+		usleep(500);
+	}
+}
+
+/* A profile, as a profiler that subscribes takes one; the grids tell when. */
+static void session(unsigned grid, bool finalize)
+{
+	CUpti_SubscriberHandle subscriber = NULL;
+
+	printf("subscribe %d\n", (int)cupti.subscribe(&subscriber, called, NULL));
+	take();
+	slowly(grid, 40);
+	tell();
+	if (finalize)
+		printf("finalize %d\n", (int)cupti.finalize());
+	else
+		printf("unsubscribe %d\n", (int)cupti.unsubscribe(subscriber));
+	atomic_store(&records, 0);
+}
+
+/* Grids 1, 3 and 5 while it is away, 2 and 4 while it is there. */
+static void sessions(void)
+{
+	client_compute(1, 30);
+	slowly(1, 400);
+	open_cupti();
+	session(2, false);
+	slowly(3, 2700);
+	session(4, true);
+	slowly(5, 2700);
+	CK(cuCtxSynchronize());
+}
+
+/* It never subscribes; between its profiles it only switches activity off. */
+static void switches(void)
+{
+	client_compute(1, 30);
+	slowly(1, 400);
+	open_cupti();
+	take();
+	slowly(2, 40);
+	tell();
+	slowly(3, 2700);
+	atomic_store(&records, 0);
+	printf("enable %d\n", (int)cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	slowly(4, 40);
+	tell();
+	slowly(5, 2700);
+	CK(cuCtxSynchronize());
+}
+
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {{"in_mid_run", in_mid_run},
-	                                       {"before_cuda", before_cuda},
-	                                       {"after_a_while", after_a_while},
-	                                       {NULL, NULL}};
+	static const struct scenario list[] = {
+	        {"in_mid_run", in_mid_run},       {"before_cuda", before_cuda},
+	        {"after_a_while", after_a_while}, {"sessions", sessions},
+	        {"switches", switches},           {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A log written anew with other predictions: what `gpuwatch replay --output` makes. */
+#include "cli/replay.h"
+
+#include "cli/log_reader.h"
+#include "cli/memory.h"
+#include "cli/say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = GW_BLOCK_MAX / 4 }; /* a block is closed at this size */
+
+struct writing {
+	FILE *file;
+	const struct tape *tape;
+	const struct tape_launch *said;
+	const char *how;
+	size_t launch;                    /* of the tape: the next one */
+	struct gw_index kernels, configs; /* those the tape has */
+	uint64_t records;
+	uint32_t sequence;
+	size_t length; /* of the block so far */
+	_Alignas(8) unsigned char block[GW_BLOCK_MAX];
+	bool failed;
+};
+
+static void close_block(struct writing *w)
+{
+	struct gw_block head = {GW_BLOCK_MAGIC, (uint32_t)w->length, w->sequence++,
+	                        gw_crc32(0, w->block, w->length)};
+
+	if (!w->length)
+		return;
+	w->failed |= fwrite(&head, sizeof(head), 1, w->file) != 1 ||
+	             fwrite(w->block, w->length, 1, w->file) != 1;
+	w->length = 0;
+}
+
+static void *append(struct writing *w, const void *record, size_t length)
+{
+	unsigned char *to;
+
+	if (w->length + length > BLOCK)
+		close_block(w);
+	to = w->block + w->length;
+	memcpy(to, record, length);
+	w->length += length;
+	w->records++;
+	return to;
+}
+
+/* The header with one more key, as far as a record has room. */
+static void put_header(struct writing *w, const struct gw_record *head)
+{
+	unsigned char record[GW_RECORD_MAX] = {0};
+	size_t length = head->length, more;
+	struct gw_record *to = (struct gw_record *)(void *)record;
+	char key[256];
+
+	memcpy(record, head, length);
+	/* The tail may end in padding: texts begin after a NUL and an empty one says nothing. */
+	more = (size_t)snprintf(key, sizeof(key), "replay=%s", w->how) + 1;
+	if (more <= sizeof(key) && length + more + 8 < GW_RECORD_MAX) {
+		memcpy(record + length, key, more);
+		length = (length + more + 7) / 8 * 8;
+	}
+	to->length = (uint16_t)length;
+	append(w, record, length);
+}
+
+static void put_config(struct writing *w, const struct gw_record *head)
+{
+	const struct gw_record_config *c = append(w, head, head->length);
+
+	if (gw_index_find(&w->kernels, c->kernel, NULL, NULL) != GW_INDEX_NONE)
+		gw_index_add(&w->configs, c->id, 0);
+}
+
+static void put_launch(struct writing *w, const struct gw_record *head)
+{
+	struct gw_record_launch *l = append(w, head, head->length);
+	const struct tape_launch *said;
+
+	/* The tape holds no launch of a configuration that is lost. */
+	if (gw_index_find(&w->configs, l->config, NULL, NULL) == GW_INDEX_NONE)
+		return;
+	said = &w->said[w->launch++];
+	l->predicted = said->predicted;
+	l->low = said->low;
+	l->high = said->high;
+	l->tier = said->tier;
+	l->work = said->work;
+}
+
+static bool take(void *arg, const struct gw_log_record *record)
+{
+	const struct gw_record *head = record->head;
+	struct writing *w = arg;
+	struct gw_record_end *end;
+
+	switch (head->kind) {
+	case GW_RECORD_HEADER:
+		put_header(w, head);
+		break;
+	case GW_RECORD_LAUNCH:
+		put_launch(w, head);
+		break;
+	case GW_RECORD_KERNEL:
+		append(w, head, head->length);
+		gw_index_add(&w->kernels, ((const struct gw_record_kernel *)(const void *)head)->id,
+		             0);
+		break;
+	case GW_RECORD_CONFIG:
+		put_config(w, head);
+		break;
+	case GW_RECORD_END:
+		end = append(w, head, head->length);
+		end->records = w->records;
+		break;
+	default:
+		append(w, head, head->length);
+		break;
+	}
+	return !w->failed;
+}
+
+bool replay_write(const struct tape *tape, const char *to, const struct tape_launch *said,
+                  const char *how)
+{
+	struct writing *w = gw_alloc(sizeof(*w));
+	struct gw_log_status status;
+	bool good;
+
+	w->file = fopen(to, "we");
+	if (!w->file) {
+		gw_error("%s: %s", to, strerror(errno));
+		free(w);
+		return false;
+	}
+	w->tape = tape;
+	w->said = said;
+	w->how = how;
+	good = gw_log_read(tape->path, take, w, &status);
+	close_block(w);
+	good &= !w->failed & (fclose(w->file) == 0);
+	if (!good)
+		gw_error("%s: could not be written: %s", to, strerror(errno));
+	gw_index_free(&w->kernels);
+	gw_index_free(&w->configs);
+	free(w);
+	return good;
+}

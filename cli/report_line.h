@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lines of a report's header: a label, and parts separated by dots, wrapped under it. */
+#ifndef GW_REPORT_LINE_H
+#define GW_REPORT_LINE_H
+
+#include "cli/say.h"
+
+enum { REPORT_LABEL = 11 }; /**< width of the labels */
+
+/** A line being printed. */
+struct report_line {
+	const char *label;
+	size_t column;  /**< what the parts so far took; 0: none yet */
+	unsigned width; /**< of the page */
+};
+
+struct report_line report_begin(const char *label, unsigned width);
+void report_part(struct report_line *line, enum gw_ink ink, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+/** Further parts stand on a new line. */
+void report_break(struct report_line *line);
+/** End the line; @p nothing is what is said when it has no part. */
+void report_finish(struct report_line *line, const char *nothing);
+
+/** A sentence, wrapped at blanks within @p width, further lines after @p indent blanks. */
+void report_wrapped(const char *text, unsigned width, unsigned indent);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters to kernels: samples of a GPU's counters, and the times at which its kernels ran, become
+ * what one launch of each configuration counts.
+ *
+ * Each sample says what was counted in a stretch of time; each launch that overlaps it has a share
+ * in that, in proportion to the part of its time that falls into the stretch. Samples that only
+ * launches of one configuration touch are taken together, so that for a launch with idle time
+ * around it no assumption is left. Everything goes into one system of equations per set of metrics,
+ * over as many windows as there are, which is solved without negative unknowns: kernels shorter
+ * than a sample come out of many launches. What the equations can't tell apart stays unknown.
+ *
+ * Never credited to a kernel: samples touched by a copy or memset, by kernels of different
+ * configurations that ran at the same time, by a kernel of unknown configuration; and windows in
+ * which something counted while no known kernel ran (another process, a lost record).
+ *
+ * Pure: no clock, no thread; bounded memory.
+ */
+#ifndef GW_ATTRIBUTE_H
+#define GW_ATTRIBUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	GW_SAMPLE_METRICS = 12,    /**< most metrics of a set */
+	GW_ATTRIBUTE_CONFIGS = 64, /**< configurations that are solved for at a time */
+	GW_ATTRIBUTE_GROUPS = 4,   /**< parts that the windows are dealt to, for the spread */
+};
+
+/** What was counted from @p begin to @p end (ns, the kernels' clock). */
+struct gw_sample {
+	uint64_t begin, end;
+	double value[GW_SAMPLE_METRICS]; /**< in the order of the set's metrics; NaN: not counted */
+};
+
+/** Something that ran from @p start to @p end. */
+struct gw_interval {
+	uint64_t start, end; /**< ns */
+	uint32_t config;     /**< configuration; 0: none, as a copy, or not known */
+};
+
+/** What became of a window. */
+enum gw_window_fate {
+	GW_WINDOW_USED,
+	GW_WINDOW_EMPTY,   /**< no sample that could be used */
+	GW_WINDOW_FOREIGN, /**< something counted that no known kernel explains */
+};
+
+/** What a launch of a configuration counts. */
+struct gw_counted {
+	double value[GW_SAMPLE_METRICS]; /**< per launch; NaN: can't be told */
+	double error[GW_SAMPLE_METRICS]; /**< relative standard error; NaN with the value */
+	double launches;                 /**< how many launches' worth of time was sampled */
+};
+
+struct gw_attribution;
+
+/**
+ * Nothing known yet of a set of @p metrics metrics. @p guard: bit per metric that no GPU counts
+ * while it is idle; what they count outside kernels betrays other work. NULL when memory is out.
+ */
+struct gw_attribution *gw_attribution_new(unsigned metrics, uint32_t guard);
+void gw_attribution_free(struct gw_attribution *a);
+
+/**
+ * Take in a window: @p samples in order of time, @p runs everything that ran on that GPU between
+ * the first one's begin and the last one's end (sorted here). The first sample is left out: it
+ * reaches back before the window.
+ */
+enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct gw_sample *samples,
+                                          size_t sample_count, struct gw_interval *runs,
+                                          size_t run_count);
+
+/** Solve for all that was taken in; costs up to some ten milliseconds. */
+void gw_attribution_solve(struct gw_attribution *a);
+
+/** Configuration number @p index (0, 1, …) of those solved for, and its counts; 0: no more. */
+uint32_t gw_attribution_get(const struct gw_attribution *a, unsigned index, struct gw_counted *out);
+
+/** How far a count with a relative error of @p error may be trusted, 0 to 1: 1 / (1 + 10 error). */
+float gw_counted_confidence(double error);
+
+#endif

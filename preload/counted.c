@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/counted.h"
+
+#include "preload/gpu_clock.h"
+#include "preload/pm.h"
+#include "preload/state.h"
+#include "preload/tables.h"
+#include "preload/work.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	DEVICES = 16,     /* whose counters are kept */
+	RUNS = 16384,     /* of a window: 6000 empty kernels fit into 12 ms */
+	SETTLE_MS = 400,  /* records come with a flush, each 100 ms, and the join after it */
+	SOLVE_MS = 1000,  /* between solving for the same set */
+	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
+};
+
+/* Counts with a larger relative error are kept back. */
+static const double WORST = 0.25;
+/* Share of the GPU's time that other processes have from which samples are theirs as well. */
+static const double OTHERS = 0.02;
+
+static const struct {
+	enum gw_work_field field; /* GW_WORK_FIELDS: the clock */
+	double factor;
+	bool idle;
+} rows[GW_PM_ROWS] = {
+#define METRIC(set, name, field, factor, idle) {GW_WORK_##field, factor, idle},
+#define CLOCK(set, name)                       {GW_WORK_FIELDS, 0, false},
+#include "preload/pm_metric.def"
+#undef METRIC
+#undef CLOCK
+};
+
+/* What ran in each window that is under way. */
+static struct {
+	struct gw_interval run[RUNS];
+	size_t count;
+	bool lost;         /* there were more */
+	uint64_t dropped;  /* records lost before it, by the counter */
+	bool begun;
+} windows[GW_PM_WINDOWS];
+
+/* What is known of a set of metrics on a device. */
+static struct set {
+	struct gw_attribution *attribution;
+	uint64_t solved_ns;
+	bool news;
+} sets[DEVICES][2 * GW_PM_ROWS];
+
+static unsigned char told[GW_CONFIGS_MAX / 8 + 1]; /* bit per configuration that was counted */
+
+void gw_counted_start(void)
+{
+	/* A forked child's are the parent's: left alone, as their memory is. */
+	memset(sets, 0, sizeof(sets));
+	memset(told, 0, sizeof(told));
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
+		windows[i].count = windows[i].begun = 0;
+}
+
+static uint64_t dropped(void)
+{
+	return atomic_load(&gw_counters[GW_COUNTER_activity_dropped]) +
+	       atomic_load(&gw_counters[GW_COUNTER_activity_invalid]);
+}
+
+/* It belongs to every window that is open or was while it ran. */
+static void ran(uint32_t device, uint32_t config, uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
+		const struct gw_pm_window *w = gw_pm_window(i);
+		int state = atomic_load(&w->state);
+		uint64_t begin;
+
+		if (state == GW_PM_FREE)
+			continue;
+		begin = atomic_load(&w->begin);
+		if (w->device != device || end + CLOCK_SLACK < begin ||
+		    (state == GW_PM_READY && start > w->end + CLOCK_SLACK))
+			continue;
+		if (windows[i].count == RUNS) {
+			windows[i].lost = true;
+			continue;
+		}
+		windows[i].run[windows[i].count++] =
+		        (struct gw_interval){.start = start, .end = end, .config = config};
+	}
+}
+
+void gw_counted_kernel(uint32_t device, uint32_t config, uint64_t start_ns, uint64_t end_ns)
+{
+	if (end_ns <= start_ns)
+		return;
+	gw_pm_ran(device, end_ns - start_ns);
+	ran(device, config, start_ns, end_ns);
+}
+
+void gw_counted_copy(uint32_t device, uint64_t start_ns, uint64_t end_ns)
+{
+	if (end_ns > start_ns)
+		ran(device, 0, start_ns, end_ns);
+}
+
+/* ---- what the windows tell ------------------------------------------------------------------ */
+
+static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_set *members)
+{
+	uint32_t guard = 0;
+
+	for (unsigned m = 0; m < members->count; m++)
+		if (rows[members->row[m]].idle)
+			guard |= 1u << m;
+	if (!s->attribution)
+		s->attribution = gw_attribution_new(members->count, guard);
+	return s->attribution;
+}
+
+static void offer(uint32_t config, const struct gw_counted *c, const struct gw_pm_set *members)
+{
+	struct gw_work part;
+	bool any = false;
+
+	gw_work_clear(&part);
+	for (unsigned m = 0; m < members->count; m++) {
+		unsigned field = rows[members->row[m]].field;
+
+		if (field == GW_WORK_FIELDS || !(c->error[m] <= WORST))
+			continue;
+		part.q[field] = (struct gw_quantity){
+		        .value = c->value[m] * rows[members->row[m]].factor,
+		        .source = GW_SOURCE_COUNTED,
+		        .confidence = gw_counted_confidence(c->error[m]),
+		};
+		any = true;
+	}
+	if (!any)
+		return;
+	gw_work_offer(config, &part);
+	if (config < GW_CONFIGS_MAX && !(told[config / 8] >> config % 8 & 1)) {
+		told[config / 8] |= (unsigned char)(1 << config % 8);
+		gw_count(GW_COUNTER_counted, 1);
+	}
+}
+
+static void solve(struct set *s, unsigned number, uint64_t now)
+{
+	struct gw_counted c;
+	uint32_t config;
+
+	gw_attribution_solve(s->attribution);
+	for (unsigned i = 0; (config = gw_attribution_get(s->attribution, i, &c)) != 0; i++)
+		offer(config, &c, gw_pm_set(number));
+	s->solved_ns = now;
+	s->news = false;
+}
+
+/* A window all of whose kernels are known. */
+static void take(unsigned index)
+{
+	struct gw_pm_window *w = gw_pm_window(index);
+	struct gw_clock_state clock;
+	struct gw_attribution *a;
+	struct set *s;
+
+	if (!w->count || w->device >= DEVICES)
+		return;
+	gw_gpu_clock_at((int)w->device, w->sample[0].begin, w->end, &clock);
+	if (clock.others > OTHERS) {
+		gw_count(GW_COUNTER_pm_foreign, 1);
+		return;
+	}
+	if (windows[index].lost || dropped() != windows[index].dropped) {
+		gw_count(GW_COUNTER_pm_incomplete, 1);
+		return;
+	}
+	s = &sets[w->device][w->set];
+	a = attribution_of(s, gw_pm_set(w->set));
+	if (!a)
+		return;
+	switch (gw_attribution_window(a, w->sample, w->count, windows[index].run,
+	                              windows[index].count)) {
+	case GW_WINDOW_USED:
+		s->news = true;
+		break;
+	case GW_WINDOW_FOREIGN:
+		gw_count(GW_COUNTER_pm_foreign, 1);
+		break;
+	case GW_WINDOW_EMPTY:
+		break;
+	}
+}
+
+void gw_counted_tick(uint64_t now_ns, bool last)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
+		struct gw_pm_window *w = gw_pm_window(i);
+		int state = atomic_load(&w->state);
+
+		if (state != GW_PM_FREE && !windows[i].begun) {
+			windows[i].begun = true;
+			windows[i].dropped = dropped();
+		}
+		if (state != GW_PM_READY ||
+		    (!last && w->end && now_ns < w->end + SETTLE_MS * UINT64_C(1000000)))
+			continue;
+		take(i);
+		windows[i].count = 0;
+		windows[i].lost = windows[i].begun = false;
+		atomic_store(&w->state, GW_PM_FREE);
+	}
+	for (unsigned d = 0; d < DEVICES; d++)
+		for (unsigned n = 0; n < 2 * GW_PM_ROWS; n++)
+			if (sets[d][n].news &&
+			    (last || now_ns - sets[d][n].solved_ns > SOLVE_MS * UINT64_C(1000000)))
+				solve(&sets[d][n], n, now_ns);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From windows of counter samples and the kernels that ran meanwhile to the counted work of
+ * configurations. Worker only.
+ */
+#ifndef GW_COUNTED_H
+#define GW_COUNTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Start with nothing counted. */
+void gw_counted_start(void);
+
+/** A launch of @p config (0: not known) ran on @p device from @p start_ns to @p end_ns. */
+void gw_counted_kernel(uint32_t device, uint32_t config, uint64_t start_ns, uint64_t end_ns);
+
+/** A copy or memset did. */
+void gw_counted_copy(uint32_t device, uint64_t start_ns, uint64_t end_ns);
+
+/**
+ * Once a cycle: take in the windows whose kernels are all known by now (@p last: all there are),
+ * and offer what they tell to gw_work_offer.
+ */
+void gw_counted_tick(uint64_t now_ns, bool last);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/exit_watch.h"
+
+#include "preload/deep.h"
+#include "preload/pm.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library);
+extern void *__dso_handle;
+
+static pthread_t watched;
+static _Atomic int watching;
+
+/* Also when the main thread ends by pthread_exit(): then counters end early. */
+static void leaving(void *unused)
+{
+	(void)unused;
+	gw_pm_stop();
+	gw_deep_stop();
+}
+
+/*
+ * As the library is loaded: by the loader on the main thread, or, injected, on the thread that
+ * initialised the driver, which most often is the main one too.
+ */
+__attribute__((constructor)) static void watch(void)
+{
+	if (syscall(SYS_gettid) != getpid())
+		return;
+	watched = pthread_self();
+	atomic_store(&watching, !__cxa_thread_atexit_impl(leaving, NULL, &__dso_handle));
+}
+
+bool gw_exit_watched(void)
+{
+	return atomic_load(&watching) != 0;
+}
+
+void gw_exit_watch_forked(void)
+{
+	if (!pthread_equal(watched, pthread_self()))
+		atomic_store(&watching, 0);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libcupti serves one tool at a time, and says nothing when a second one comes: it would see no
+ * records, or be handed our buffers and free what is not its own. So whoever calls one of the
+ * functions of foreign.def finds libcupti as if we had never been there.
+ */
+#include "preload/foreign.h"
+
+#include "preload/attach.h"
+#include "preload/cupti.h"
+#include "preload/dl.h"
+#include "preload/windows.h"
+
+#include <cupti_profiler_target.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { KINDS = 256 };
+
+/* What other tools hold. */
+static struct {
+	_Atomic int calls; /* calls that take something up, under way */
+	_Atomic int subscriber, profiler, kinds;
+	_Atomic unsigned char kind[KINDS]; /* activity it enabled */
+	_Atomic unsigned attaches;         /* of ours when it registered: */
+	_Atomic(CUpti_BuffersCallbackRequestFunc) requested;
+	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed;
+} tool;
+
+bool gw_foreign_busy(void)
+{
+	return atomic_load(&tool.calls) || atomic_load(&tool.subscriber) ||
+	       atomic_load(&tool.profiler) || atomic_load(&tool.kinds);
+}
+
+void gw_foreign_abandon(void)
+{
+	memset(&tool, 0, sizeof(tool));
+}
+
+static void *real(const char *name)
+{
+	void *handle = gw_cupti_loaded();
+
+	gw_dl_init();
+	return handle ? gw_real_dlsym(handle, name) : NULL;
+}
+
+/* ---- before ------------------------------------------------------------------------------ */
+
+#define none(...) ((void)0)
+
+static void gives_way(void)
+{
+	atomic_fetch_add(&tool.calls, 1);
+	gw_windows_yield();
+}
+
+/* It had switched everything off, so we had come back; what it registered holds again. */
+static void takes_back(void)
+{
+	CUpti_BuffersCallbackRequestFunc requested;
+	CUpti_BuffersCallbackCompleteFunc completed;
+	__typeof__(cuptiActivityRegisterCallbacks) *hand_over;
+
+	gives_way();
+	requested = atomic_load(&tool.requested);
+	completed = atomic_load(&tool.completed);
+	if (!requested || atomic_load(&tool.attaches) == gw_attach_count())
+		return;
+	atomic_store(&tool.attaches, gw_attach_count());
+	*(void **)&hand_over = real("cuptiActivityRegisterCallbacks");
+	if (hand_over)
+		hand_over(requested, completed);
+}
+
+/* ---- after ------------------------------------------------------------------------------- */
+
+static void subscribed(CUptiResult r)
+{
+	if (r == CUPTI_SUCCESS)
+		atomic_store(&tool.subscriber, 1);
+	atomic_fetch_sub(&tool.calls, 1);
+}
+
+static void unsubscribed(CUptiResult r)
+{
+	if (r == CUPTI_SUCCESS)
+		atomic_store(&tool.subscriber, 0);
+}
+
+static void registered(CUptiResult r, CUpti_BuffersCallbackRequestFunc requested,
+                       CUpti_BuffersCallbackCompleteFunc completed)
+{
+	if (r == CUPTI_SUCCESS) {
+		atomic_store(&tool.requested, requested);
+		atomic_store(&tool.completed, completed);
+		atomic_store(&tool.attaches, gw_attach_count());
+	}
+	/* It enables activity next: until then we would come back only to go again. */
+	gw_windows_rest();
+	atomic_fetch_sub(&tool.calls, 1);
+}
+
+static void enabled(CUptiResult r, CUpti_ActivityKind kind)
+{
+	if (r == CUPTI_SUCCESS && (unsigned)kind < KINDS && !atomic_exchange(&tool.kind[kind], 1))
+		atomic_fetch_add(&tool.kinds, 1);
+	atomic_fetch_sub(&tool.calls, 1);
+}
+
+static void disabled(CUptiResult r, CUpti_ActivityKind kind)
+{
+	if (r == CUPTI_SUCCESS && (unsigned)kind < KINDS && atomic_exchange(&tool.kind[kind], 0))
+		atomic_fetch_sub(&tool.kinds, 1);
+	gw_windows_rest();
+}
+
+static void profiles(CUptiResult r, const CUpti_Profiler_Initialize_Params *params)
+{
+	(void)params;
+	if (r == CUPTI_SUCCESS)
+		atomic_store(&tool.profiler, 1);
+	atomic_fetch_sub(&tool.calls, 1);
+}
+
+static void profiled(CUptiResult r, const CUpti_Profiler_DeInitialize_Params *params)
+{
+	(void)params;
+	if (r == CUPTI_SUCCESS)
+		atomic_store(&tool.profiler, 0);
+}
+
+/* All that it had is gone. */
+static void finalized(CUptiResult r)
+{
+	if (r == CUPTI_SUCCESS) {
+		for (unsigned k = 0; k < KINDS; k++)
+			disabled(r, (CUpti_ActivityKind)k);
+		atomic_store(&tool.subscriber, 0);
+		atomic_store(&tool.profiler, 0);
+	}
+	atomic_fetch_sub(&tool.calls, 1);
+}
+
+/* ---- the wrappers ------------------------------------------------------------------------ */
+
+/* What comes from inside our own calls, through the program's scope, is ours. */
+#define A(...)                                  __VA_ARGS__
+#define AFTER_subscribed(r, ...)                subscribed(r)
+#define AFTER_unsubscribed(r, ...)              unsubscribed(r)
+#define AFTER_registered(r, ...)                registered(r, __VA_ARGS__)
+#define AFTER_enabled(r, ...)                   enabled(r, __VA_ARGS__)
+#define AFTER_disabled(r, ...)                  disabled(r, __VA_ARGS__)
+#define AFTER_profiles(r, ...)                  profiles(r, __VA_ARGS__)
+#define AFTER_profiled(r, ...)                  profiled(r, __VA_ARGS__)
+#define AFTER_finalized(r, ...)                 finalized(r)
+#define CALL(function, ...)                     function(__VA_ARGS__)
+#define FOREIGN(symbol, params, args, before, after)                                               \
+	EXPORT CUptiResult CUPTIAPI symbol params                                                  \
+	{                                                                                          \
+		static __typeof__(symbol) *_Atomic found;                                          \
+		__typeof__(symbol) *next = found;                                                  \
+		CUptiResult r;                                                                     \
+                                                                                                   \
+		if (!next) {                                                                       \
+			*(void **)&next = real(#symbol);                                           \
+			found = next;                                                              \
+		}                                                                                  \
+		if (!next)                                                                         \
+			return CUPTI_ERROR_NOT_INITIALIZED;                                        \
+		if (gw_attach_here())                                                              \
+			return next(args);                                                         \
+		before();                                                                          \
+		r = next(args);                                                                    \
+		CALL(AFTER_##after, r, args);                                                      \
+		return r;                                                                          \
+	}
+#include "preload/foreign.def"
+#undef FOREIGN
+
+static const struct {
+	const char *symbol;
+	void *wrapper;
+} wrappers[] = {
+#define FOREIGN(symbol, params, args, before, after) {#symbol, (void *)symbol},
+#include "preload/foreign.def"
+#undef FOREIGN
+};
+
+void *gw_foreign_wrapper_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
+		if (!strcmp(wrappers[i].symbol, name))
+			return wrappers[i].wrapper;
+	return NULL;
+}
+
+bool gw_foreign_is_wrapper(const void *address)
+{
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
+		if (wrappers[i].wrapper == address)
+			return true;
+	return false;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters of the GPU while the program's kernels run on it: a thread of ours takes windows of
+ * samples, one set of metrics after the other, as often as the budget allows. It never waits for
+ * the program, nor the program for it, but in exit(): there a call under way is waited for.
+ */
+#ifndef GW_PM_H
+#define GW_PM_H
+
+#include "preload/pm_sampler.h"
+
+#include <stdatomic.h>
+
+enum { GW_PM_WINDOWS = 4 /**< that can be under way between the thread and the worker */ };
+
+/** Index of every metric of pm_metric.def, and their number. */
+enum gw_pm_row {
+#define METRIC(set, name, field, factor, idle) GW_PM_##field,
+#define CLOCK(set, name)                       GW_PM_CLOCK_##set,
+#include "preload/pm_metric.def"
+#undef METRIC
+#undef CLOCK
+	GW_PM_ROWS
+};
+
+/** A set of metrics that this chip collects together. */
+struct gw_pm_set {
+	uint8_t row[GW_SAMPLE_METRICS]; /**< enum gw_pm_row of each */
+	const char *name[GW_SAMPLE_METRICS];
+	unsigned count;
+};
+
+/** Life of a window. */
+enum gw_pm_window_state {
+	GW_PM_FREE,
+	GW_PM_OPEN,  /**< being sampled: what runs from `begin` on belongs to it */
+	GW_PM_READY, /**< for the worker, who sets it free */
+};
+
+/** A window of samples. All but the state is the thread's until READY, then the worker's. */
+struct gw_pm_window {
+	_Atomic int state;             /**< enum gw_pm_window_state */
+	_Atomic uint64_t begin;        /**< CLOCK_REALTIME, ns */
+	uint64_t end;                  /**< of the last sample; 0: nothing came of it */
+	uint32_t device;               /**< ordinal */
+	unsigned set;                  /**< number of the set, unchanging; see gw_pm_set() */
+	size_t count;                  /**< samples */
+	struct gw_sample sample[GW_PM_SAMPLES];
+};
+
+/** Start with nothing under way (in a forked child: without the parent's thread). Worker only. */
+void gw_pm_start(void);
+
+/**
+ * Once a cycle: @p launches were made since the last time. Begins to sample once the program has
+ * lived for a while, where the options, the GPU and other tools let it. Worker only.
+ */
+void gw_pm_tick(uint64_t now_ns, uint32_t launches);
+
+/** A kernel of @p ns ran on @p device: what there is to be sampled. Worker only. */
+void gw_pm_ran(uint32_t device, uint64_t ns);
+
+/** Window number @p index, below GW_PM_WINDOWS. Worker only. */
+struct gw_pm_window *gw_pm_window(unsigned index);
+
+/** The metrics of a window's set. */
+const struct gw_pm_set *gw_pm_set(unsigned number);
+
+/**
+ * The clock of the cores of @p device, Hz, over the last window that told it and, unless NULL, the
+ * time of that window's end; NaN when none has. Any thread.
+ */
+double gw_pm_sm_hz(uint32_t device, uint64_t *when_ns);
+
+/**
+ * No more counters in this process. Returns when the thread has left libcupti, after 5 s at
+ * the latest. Any thread; keeps errno.
+ */
+void gw_pm_stop(void);
+
+/** In a forked child: the thread is the parent's, and so is all it had open. */
+void gw_pm_abandon(void);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When libcupti is attached. In mode audit from the first context on; in mode watch in windows that
+ * cost no more than the budget; in both never while another tool has it, and again once that has
+ * gone.
+ */
+#ifndef GW_WINDOWS_H
+#define GW_WINDOWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Mode audit, at the first context: attach on the calling thread. */
+void gw_windows_first(void);
+
+/** The worker starts, or starts anew in a forked child that may not measure (@p forbidden). */
+void gw_windows_start(bool forbidden);
+
+/**
+ * Once a round of the worker, between the launches and the records: opens a window that is due,
+ * where the program is @p launching, or ends one. True when all that is wanted of the open one has
+ * come, or is waited for no longer: then its records are to be taken for the last time, and
+ * gw_windows_close called.
+ */
+bool gw_windows_tick(bool launching);
+void gw_windows_close(void);
+
+/** Whether a window of mode watch is open. */
+bool gw_windows_measure(void);
+
+/** The worker has ended: nothing is attached or detached any more. */
+void gw_windows_over(void);
+
+/** How long the worker may sleep at most, ms, when it would sleep @p ms. */
+long gw_windows_pause(long ms);
+
+/** Another tool is about to use libcupti: have us detached. Waits for the worker, bounded. */
+void gw_windows_yield(void);
+
+/**
+ * Around calls that make or change an executable graph. A graph that is launched while libcupti is
+ * attached writes times into libcupti's memory, also after that memory has gone with cuptiFinalize.
+ * So in mode watch a window ends before the call, which waits for that, bounded, and from then on
+ * libcupti is not attached any more; where it could not end, and in mode audit, it is not detached.
+ */
+void gw_windows_graph_begin(void);
+void gw_windows_graph_end(void);
+
+/** Another tool may have gone: do not come back at once. */
+void gw_windows_rest(void);
+
+#endif

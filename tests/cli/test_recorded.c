@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logs recorded on a GPU (tests/logs): what is read, predicted and scored from them stays. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define GPUWATCH "COLUMNS=100 $PREFIX/bin/gpuwatch "
+#define PICK     "python3 " HERE "/pick.py "
+
+/* Names without ending: those of tests/logs when the build was configured. */
+static const char *const logs[] = {RECORDED_LOGS};
+
+#define LOGS (sizeof(logs) / sizeof(*logs))
+
+static int setup(void **state)
+{
+	/* A gpuwatch that was built without libzstd can't read them. */
+	if (shell_setup(state))
+		return -1;
+	if (shell(GPUWATCH "report " RECORDED "/%s.gwl.zst", logs[0]) &&
+	    strstr(shell_output, "without libzstd"))
+		exit(77);
+	return 0;
+}
+
+static void each_is_whole_and_proven(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LOGS; i++) {
+		assert_int_equal(shell(GPUWATCH "report --verify --json " RECORDED
+		                                "/%s.gwl.zst | " PICK
+		                                "'[p[\"whole\"] for p in o[\"processes\"]] + "
+		                                "[o[\"stand_in\"], o[\"order\"][\"violations\"]]'",
+		                       logs[i]),
+		                 0);
+		assert_string_equal(shell_output, "True\nFalse\n0\n");
+	}
+}
+
+/* A later predictor says other things; what this one says it says again, to the bit. */
+static void each_replays_to_the_bit(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LOGS; i++) {
+		assert_int_equal(shell(GPUWATCH "replay -o %s.gwl " RECORDED
+		                                "/%s.gwl.zst >/dev/null && " GPUWATCH
+		                                "replay --check %s.gwl",
+		                       logs[i], logs[i], logs[i]),
+		                 0);
+		shell_says(": all of ");
+	}
+}
+
+/* The golden files are what predictions are worth now: a change of the predictor shows here. */
+static void each_scores_as_reviewed(void **state)
+{
+	char golden[64];
+
+	(void)state;
+	for (size_t i = 0; i < LOGS; i++) {
+		assert_int_equal(
+		        shell("for how in '' '--hide-times=configuration' '--hide-times=kernel'; "
+		              "do "
+		              "COLUMNS=110 $PREFIX/bin/gpuwatch replay $how " RECORDED
+		              "/%s.gwl.zst | sed -n '/^gpuwatch replay/p;/^What/,/^The same/"
+		              "{/^The same/d;p}'; done",
+		              logs[i]),
+		        0);
+		snprintf(golden, sizeof(golden), "recorded_%s.txt", logs[i]);
+		shell_is_golden(golden);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(each_is_whole_and_proven),
+	        cmocka_unit_test(each_replays_to_the_bit),
+	        cmocka_unit_test(each_scores_as_reviewed),
+	};
+
+	return cmocka_run_group_tests(tests, setup, shell_teardown);
+}

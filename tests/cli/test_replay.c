@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a replay may know, what a tape holds, and the figures of a score. */
+#include "cli/memory.h"
+#include "cli/replay.h"
+#include "cli/replay_family.h"
+#include "cli/score.h"
+#include "tests/cli/samples.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char path[] = "/tmp/gw-replay-XXXXXX";
+
+static int write_sample(void **state)
+{
+	struct lb b = {0};
+	int fd = mkstemp(path);
+	bool good;
+
+	(void)state;
+	sample_worked(&b, SAMPLE_WHOLE);
+	good = fd >= 0 && lb_write(&b, path);
+	lb_free(&b);
+	close(fd);
+	return !good;
+}
+
+static int remove_sample(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static struct tape read_sample(void)
+{
+	struct tape t;
+
+	assert_true(tape_read(&t, path));
+	return t;
+}
+
+static uint32_t kernel_called(const struct tape *t, const char *name)
+{
+	for (uint32_t i = 0; i < t->kernel_count; i++)
+		if (!strcmp(t->kernels[i].mangled, name))
+			return i;
+	fail_msg("there is no kernel %s", name);
+	return 0;
+}
+
+/* Predictions by launch. */
+struct said {
+	double *seconds;
+	struct replay_result result;
+};
+
+static void take(void *arg, size_t launch, const struct gw_prediction *p)
+{
+	((struct said *)arg)->seconds[launch] = p->seconds;
+}
+
+static struct said say(const struct tape *t, const struct replay_options *options)
+{
+	struct said s = {.seconds = gw_alloc(t->launch_count * sizeof(double))};
+
+	for (size_t i = 0; i < t->launch_count; i++)
+		s.seconds[i] = NAN;
+	replay(t, options, take, &s, &s.result);
+	return s;
+}
+
+/* Do what was said of the launches of @p kernel before and after differ? And are there any? */
+static bool differ(const struct tape *t, uint32_t kernel, const struct said *a,
+                   const struct said *b)
+{
+	bool known = false, different = false;
+
+	for (size_t i = 0; i < t->launch_count; i++) {
+		if (t->configs[t->launches[i].config].kernel != kernel)
+			continue;
+		known |= isfinite(a->seconds[i]);
+		different |= a->seconds[i] != b->seconds[i] &&
+		             !(isnan(a->seconds[i]) && isnan(b->seconds[i]));
+	}
+	assert_true(known);
+	return different;
+}
+
+static void slow_down(struct tape *t, uint32_t kernel, uint32_t ordinal, unsigned factor)
+{
+	for (size_t i = 0; i < t->launch_count; i++) {
+		const struct tape_config *c = &t->configs[t->launches[i].config];
+
+		if (c->kernel == kernel && (ordinal == UINT32_MAX || c->ordinal == ordinal))
+			t->launches[i].duration *= factor;
+	}
+}
+
+/* Whether times of @p teacher change what is said of @p kernel. */
+static bool teaches(const struct replay_options *options, const char *teacher, uint32_t ordinal,
+                    const char *kernel)
+{
+	struct tape t = read_sample();
+	uint32_t asked = kernel_called(&t, kernel);
+	struct said before = say(&t, options), after;
+	bool different;
+
+	slow_down(&t, kernel_called(&t, teacher), ordinal, 7);
+	after = say(&t, options);
+	different = differ(&t, asked, &before, &after);
+	free(before.seconds);
+	free(after.seconds);
+	tape_free(&t);
+	return different;
+}
+
+static void hidden_kernel_is_predicted_without_its_times(void **state)
+{
+	const struct replay_options hide = {.hide = REPLAY_KERNEL}, all = {.own = true};
+
+	(void)state;
+	assert_false(teaches(&hide, "gather_words", UINT32_MAX, "gather_words"));
+	/* The same change is seen where it may be: by others, and with nothing hidden. */
+	assert_true(teaches(&hide, "gather_words", UINT32_MAX, "stream_copy"));
+	assert_true(teaches(&all, "gather_words", UINT32_MAX, "gather_words"));
+}
+
+static void hidden_configuration_is_predicted_from_its_sisters(void **state)
+{
+	const struct replay_options hide = {.hide = REPLAY_CONFIGURATION};
+	struct tape t = read_sample();
+	uint32_t kernel = kernel_called(&t, "gather_words");
+	struct said before = say(&t, &hide), after;
+	bool own = false, sister = false;
+
+	(void)state;
+	slow_down(&t, kernel, 0, 7);
+	after = say(&t, &hide);
+	for (size_t i = 0; i < t.launch_count; i++) {
+		const struct tape_config *c = &t.configs[t.launches[i].config];
+		bool other = before.seconds[i] != after.seconds[i];
+
+		if (c->kernel == kernel)
+			*(c->ordinal ? &sister : &own) |= other;
+	}
+	assert_false(own);
+	assert_true(sister);
+	free(before.seconds);
+	free(after.seconds);
+	tape_free(&t);
+}
+
+static void family_does_not_teach(void **state)
+{
+	/* stream_copy, gather_words, few_blocks, tiny, no_work */
+	static const uint32_t family[] = {0, 0, 1, 2, 3};
+	const struct replay_options cold = {.hide = REPLAY_KERNEL, .family = family};
+	const struct replay_options warm = {.hide = REPLAY_CONFIGURATION, .family = family};
+
+	(void)state;
+	assert_false(teaches(&cold, "gather_words", UINT32_MAX, "stream_copy"));
+	assert_true(teaches(&cold, "few_blocks", UINT32_MAX, "stream_copy"));
+	assert_false(teaches(&warm, "gather_words", UINT32_MAX, "stream_copy"));
+	assert_true(teaches(&warm, "stream_copy", 1, "stream_copy"));
+}
+
+static void hidden_work_is_not_counted_work(void **state)
+{
+	struct replay_options hide = {.hide = REPLAY_KERNEL};
+	struct tape t = read_sample();
+	struct said known = say(&t, &hide), unknown;
+	uint32_t kernel = kernel_called(&t, "stream_copy");
+
+	(void)state;
+	hide.hide_work = true;
+	unknown = say(&t, &hide);
+	for (size_t i = 0; i < t.launch_count; i++)
+		if (t.configs[t.launches[i].config].kernel == kernel) {
+			assert_true(isfinite(known.seconds[i]));
+			assert_true(isnan(unknown.seconds[i]));
+		}
+	free(known.seconds);
+	free(unknown.seconds);
+	tape_free(&t);
+}
+
+static void every_measured_launch_is_predicted_once(void **state)
+{
+	static const enum replay_hide ways[] = {REPLAY_KERNEL, REPLAY_CONFIGURATION};
+	struct tape t = read_sample();
+
+	(void)state;
+	t.launches[5].flags = 0; /* was not measured */
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		struct replay_options hide = {.hide = ways[i]};
+		struct said s = say(&t, &hide);
+
+		assert_int_equal(s.result.folds, ways[i] == REPLAY_KERNEL ? 5 : 2);
+		for (size_t k = 0; k < t.launch_count; k++)
+			if (strcmp(t.kernels[t.configs[t.launches[k].config].kernel].mangled,
+			           "no_work") != 0)
+				assert_true(isfinite(s.seconds[k]) == (k != 5));
+		free(s.seconds);
+	}
+	tape_free(&t);
+}
+
+static void families_follow_a_pattern_or_a_file(void **state)
+{
+	struct tape t = read_sample();
+	char file[] = "/tmp/gw-families-XXXXXX";
+	FILE *out = fdopen(mkstemp(file), "w");
+	uint32_t *f;
+
+	(void)state;
+	f = replay_families(&t, "^([a-z]+)_", NULL);
+	assert_non_null(f);
+	for (uint32_t i = 0; i < t.kernel_count; i++)
+		for (uint32_t k = 0; k < i; k++)
+			assert_true(f[i] != f[k]); /* stream, gather, few, tiny itself, no */
+	free(f);
+	f = replay_families(&t, "s", NULL); /* stream_copy, gather_words, few_blocks: the match */
+	assert_true(f[0] == f[1] && f[1] == f[2] && f[3] != f[0] && f[4] != f[3]);
+	free(f);
+	fprintf(out, "# of a test\nmemory stream_copy\n\nmemory gather_words\nrest tiny\n");
+	fclose(out);
+	f = replay_families(&t, NULL, file);
+	assert_true(f[0] == f[1] && f[2] != f[0] && f[3] != f[0] && f[2] != f[4]);
+	free(f);
+	unlink(file);
+	tape_free(&t);
+}
+
+static void tape_finds_the_work_that_was_known(void **state)
+{
+	struct tape t = read_sample();
+	struct gw_work work;
+
+	(void)state;
+	assert_int_equal(t.config_count, 7);
+	assert_int_equal(t.launch_count, 84);
+	assert_int_equal(t.work_count, 6);
+	assert_int_equal(t.published_count, 12);
+	assert_non_null(tape_device(&t, 0));
+	assert_non_null(tape_device(&t, GW_INDEX_NONE));
+	assert_int_equal(tape_work_known(&t, 6, 100), 0);
+	assert_int_equal(tape_work_known(&t, 1, 0), 2);
+	t.works[1].known = 10; /* as if it had been counted later */
+	assert_int_equal(tape_work_known(&t, 1, 9), 0);
+	tape_work_of(&t, 1, &work);
+	assert_true(work.q[GW_WORK_inst_issued].value == 8e6);
+	assert_int_equal(tape_source(&work), GW_SOURCE_COUNTED);
+	assert_true(isnan(work.q[GW_WORK_pipe_fma].value));
+	tape_free(&t);
+}
+
+static const struct score_cell *cell(const struct score *s, unsigned tier, unsigned length)
+{
+	return &s->cells[SCORE_OURS][tier][SCORE_SOURCES][length];
+}
+
+/* 10% too long with the time in its interval, half as long as it was outside of it, and none. */
+static void figures_are_what_they_are_called(void **state)
+{
+	struct tape t = read_sample();
+	struct score *s = score_new(&t, false);
+	const double none[SCORE_MODELS_MAX] = {0};
+	const struct score_cell *all;
+
+	(void)state;
+	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
+	          &(struct score_answer){1.1e-6, 0.9e-6, 1.3e-6, 1e-6}, none);
+	score_add(s, 0, 0, GW_TIER_COLD, GW_SOURCE_COUNTED,
+	          &(struct score_answer){1e-4, 0.5e-4, 1.5e-4, 2e-4}, none);
+	score_add(s, 0, 1, GW_TIER_NONE, GW_SOURCE_NONE,
+	          &(struct score_answer){NAN, NAN, NAN, 2e-4}, none);
+	score_finish(s);
+	all = cell(s, SCORE_TIERS, SCORE_LENGTHS);
+	assert_int_equal(all->count, 3);
+	assert_int_equal(all->answered, 2);
+	assert_true(fabs(score_mape(all) - 0.3) < 1e-12);
+	assert_true(fabs(score_ratio(all) - sqrt(1.1 * 2)) < 1e-12);
+	assert_true(fabs(score_bias(all) - sqrt(1.1 / 2)) < 1e-12);
+	assert_true(fabs(score_share(all, all->within25) - 1.0 / 3) < 1e-12);
+	assert_true(fabs(score_share(all, all->within2x) - 2.0 / 3) < 1e-12);
+	assert_true(fabs(score_coverage(all) - 0.5) < 1e-12);
+	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_UNDER_5)->count, 1);
+	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_LONGER)->count, 1);
+	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_UNDER_50)->count, 0);
+	score_free(s);
+	tape_free(&t);
+}
+
+/* A configuration of a hundred launches that is hit, one of a single launch that is missed. */
+static void a_configuration_counts_once(void **state)
+{
+	struct tape t = read_sample();
+	const double none[SCORE_MODELS_MAX] = {0};
+
+	(void)state;
+	for (int by_config = 0; by_config < 2; by_config++) {
+		struct score *s = score_new(&t, by_config);
+		const struct score_cell *all = cell(s, SCORE_TIERS, SCORE_LENGTHS);
+
+		for (int i = 0; i < 100; i++)
+			score_add(s, 0, 0, GW_TIER_STEADY, GW_SOURCE_NONE,
+			          &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 1e-5}, none);
+		score_add(s, 0, 1, GW_TIER_STEADY, GW_SOURCE_NONE,
+		          &(struct score_answer){1e-5, 0.9e-5, 1.1e-5, 4e-5}, none);
+		score_finish(s);
+		assert_int_equal(all->count, by_config ? 2 : 101);
+		assert_true(fabs(score_coverage(all) - (by_config ? 0.5 : 100 / 101.0)) < 1e-12);
+		score_free(s);
+	}
+	tape_free(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(hidden_kernel_is_predicted_without_its_times),
+	        cmocka_unit_test(hidden_configuration_is_predicted_from_its_sisters),
+	        cmocka_unit_test(family_does_not_teach),
+	        cmocka_unit_test(hidden_work_is_not_counted_work),
+	        cmocka_unit_test(every_measured_launch_is_predicted_once),
+	        cmocka_unit_test(families_follow_a_pattern_or_a_file),
+	        cmocka_unit_test(tape_finds_the_work_that_was_known),
+	        cmocka_unit_test(figures_are_what_they_are_called),
+	        cmocka_unit_test(a_configuration_counts_once),
+	};
+
+	return cmocka_run_group_tests(tests, write_sample, remove_sample);
+}

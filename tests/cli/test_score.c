@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch score and gpuwatch replay, as their users see them. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SCORE  "COLUMNS=100 $PREFIX/bin/gpuwatch score "
+#define REPLAY "COLUMNS=100 $PREFIX/bin/gpuwatch replay "
+
+#define PICK "python3 " HERE "/pick.py "
+
+static int make_samples(void **state)
+{
+	return shell_setup(state) || shell("for s in plain stand_in aggregates worked no_work "
+	                                   "no_profile half_profile; do "
+	                                   "$TOOLS/make_sample $s $s.gwl || exit 1; done");
+}
+
+static void text_is_as_reviewed(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SCORE "worked.gwl"), 0);
+	shell_is_golden("score.txt");
+	assert_int_equal(
+	        shell(SCORE "--by=configuration worked.gwl | sed -n '/^What/,/^The same/p'"), 0);
+	shell_is_golden("score_configuration.txt");
+}
+
+static void json_is_as_reviewed(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SCORE "--json worked.gwl"), 0);
+	shell_is_golden("score.json");
+}
+
+/* 72 launches with counted work and a device: bounds answers them all; 12 without: none. */
+static void models_answer_where_work_and_gpu_are_known(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell(SCORE "--json worked.gwl | " PICK
+	                    "'[[g[\"work\"], g[\"count\"], g[\"answered\"]] "
+	                    "for g in o[\"groups\"] if [g[\"model\"], g[\"tier\"], g[\"length\"]] "
+	                    "== [\"bounds\", \"all\", \"all\"]]'"),
+	        0);
+	assert_string_equal(shell_output,
+	                    "['none', 12, 0]\n['counted', 72, 72]\n['all', 84, 72]\n");
+}
+
+static void what_a_log_lacks_is_said_and_the_rest_scored(void **state)
+{
+	static const struct {
+		const char *log, *says;
+	} cases[] = {
+	        {"no_work.gwl", "no WORK record"},
+	        {"no_profile.gwl", "no device profile in it"},
+	        {"half_profile.gwl",
+	         "the profile of Test GPU in it can't be used: embedded profile"},
+	        {"aggregates.gwl", "1,000 launches are held as sums only"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(shell(SCORE "%s", cases[i].log), 0);
+		shell_says(cases[i].says);
+		shell_says("steady");
+		shell_says("No model could answer");
+		assert_int_equal(shell(SCORE "--json %s | " PICK "'o[\"missing\"]'", cases[i].log),
+		                 0);
+		shell_says(cases[i].says);
+	}
+}
+
+static void cut_off_log_is_scored_as_far_as_it_goes(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("head -c 9000 worked.gwl > cut.gwl; " SCORE "cut.gwl"), 0);
+	shell_says("the file ends inside the block");
+	shell_says("no END record");
+	shell_says("counted");
+	assert_int_equal(shell(REPLAY "cut.gwl"), 0);
+	shell_says("no END record");
+}
+
+static void bad_input_is_one_message_and_status_2(void **state)
+{
+	static const struct {
+		const char *arguments, *says;
+	} cases[] = {
+	        {"score", "name a log"},
+	        {"score /nonexistent.gwl", "/nonexistent.gwl: No such file"},
+	        {"score --by=moon worked.gwl", "one of launch|configuration is wanted"},
+	        {"score /dev/null", "not a regular file"},
+	        {"replay", "name a log"},
+	        {"replay --model=moon worked.gwl", "there is no model \"moon\""},
+	        {"replay --hide-work worked.gwl", "--hide-work is for --hide-times"},
+	        {"replay --family=a worked.gwl", "--family is for --hide-times"},
+	        {"replay --hide-times=kernel --family='(' worked.gwl",
+	         "is not a regular expression"},
+	        {"replay --hide-times=kernel --families=/nonexistent worked.gwl",
+	         "/nonexistent: No such file"},
+	        {"replay --hide-times=kernel --families=bad worked.gwl",
+	         "bad:2: a line is \"family kernel\""},
+	        {"replay --check --hide-times=kernel worked.gwl", "leave out --hide-times"},
+	        {"replay -o out.gwl worked.gwl plain.gwl", "--output takes one log"},
+	        {"replay -o /nonexistent/out.gwl worked.gwl", "/nonexistent/out.gwl: No such file"},
+	};
+
+	(void)state;
+	assert_int_equal(shell("printf '# families\\nonly_a_family\\n' > bad"), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(
+		        shell("$PREFIX/bin/gpuwatch %s 2>&1 >/dev/null", cases[i].arguments), 2);
+		shell_says(cases[i].says);
+		assert_ptr_equal(strchr(shell_output, '\n') + 1, strchr(shell_output, '\0'));
+	}
+}
+
+static void unreadable_log_among_others_is_told_and_the_others_scored(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SCORE "/nonexistent.gwl plain.gwl 2>&1"), 2);
+	shell_says("/nonexistent.gwl: No such file");
+	shell_says("steady");
+}
+
+static void stand_in_says_so_first(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SCORE "stand_in.gwl | head -1"), 0);
+	shell_says("scripted by the CPU stand-in");
+	assert_int_equal(shell(SCORE "--json stand_in.gwl | sed -n 2p"), 0);
+	shell_says("\"notice\"");
+}
+
+static void pictures_show_each_model_that_answers(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SCORE "--plot=pictures worked.gwl >/dev/null && ls pictures"), 0);
+	assert_string_equal(shell_output, "predicted-bounds.svg\npredicted-gpuwatch.svg\n");
+	assert_int_equal(shell("grep -c '<title>' pictures/predicted-gpuwatch.svg; "
+	                       "cat pictures/predicted-gpuwatch.svg"),
+	                 0);
+	shell_says("steady, work counted");
+	shell_says("25% more");
+	assert_int_equal(shell(SCORE "--plot=/nonexistent/x worked.gwl 2>&1 >/dev/null"), 2);
+	shell_says("the folder cannot be made");
+}
+
+/* What the sample says was predicted is made up: no predictor says that again. */
+static void other_predictions_than_the_log_has_are_found(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPLAY "--check worked.gwl"), 1);
+	shell_says("0 of 83 predictions");
+	assert_int_equal(shell(REPLAY
+	                       "--check --json worked.gwl | " PICK
+	                       "'[str([r[\"logged\"], r[\"equal\"], "
+	                       "r[\"publications\"], r[\"in_step\"]]) for r in o[\"replayed\"]]'"),
+	                 0);
+	assert_string_equal(shell_output, "[83, 0, 12, 12]\n");
+}
+
+static void replay_of_a_replay_has_the_same_bits(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell(REPLAY "-o again.gwl worked.gwl >/dev/null && " REPLAY "--check again.gwl"),
+	        0);
+	shell_says("all of 83");
+	assert_int_equal(shell(REPLAY "again.gwl | tail -n +2 > a; " REPLAY
+	                              "worked.gwl | tail -n +3 > b; sed -i '/worked.gwl/d' a b; "
+	                              "grep -v again.gwl a | diff - b"),
+	                 0);
+	/* Everything but the predictions stands as it stood. */
+	assert_int_equal(
+	        shell("for f in worked again; do $PREFIX/bin/gpuwatch report --json $f.gwl | " PICK
+	              "'str([o[\"launches\"], o[\"total_ns\"], "
+	              "o[\"verdict\"][\"seconds_by_bound\"], "
+	              "[[k[\"Name\"], k[\"Total Time (ns)\"]] for k in o[\"kernels\"]]])'; "
+	              "done | uniq | wc -l"),
+	        0);
+	assert_string_equal(shell_output, "1\n");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch report again.gwl"), 0);
+	shell_says("the predictions are of a replay, as recorded");
+}
+
+static void replay_scores_what_it_predicts(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPLAY "worked.gwl"), 0);
+	shell_says("gpuwatch replay: as recorded");
+	shell_says("steady");
+	assert_int_equal(shell(REPLAY "--json worked.gwl | " PICK
+	                              "'[o[\"schema\"], o[\"replayed\"][0][\"logged\"]]'"),
+	                 0);
+	assert_string_equal(shell_output, "gpuwatch-score-1\n83\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(text_is_as_reviewed),
+	        cmocka_unit_test(json_is_as_reviewed),
+	        cmocka_unit_test(models_answer_where_work_and_gpu_are_known),
+	        cmocka_unit_test(what_a_log_lacks_is_said_and_the_rest_scored),
+	        cmocka_unit_test(cut_off_log_is_scored_as_far_as_it_goes),
+	        cmocka_unit_test(bad_input_is_one_message_and_status_2),
+	        cmocka_unit_test(unreadable_log_among_others_is_told_and_the_others_scored),
+	        cmocka_unit_test(stand_in_says_so_first),
+	        cmocka_unit_test(pictures_show_each_model_that_answers),
+	        cmocka_unit_test(other_predictions_than_the_log_has_are_found),
+	        cmocka_unit_test(replay_of_a_replay_has_the_same_bits),
+	        cmocka_unit_test(replay_scores_what_it_predicts),
+	};
+
+	return cmocka_run_group_tests(tests, make_samples, shell_teardown);
+}

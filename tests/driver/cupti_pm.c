@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PM sampling. What a kernel counts follows from its launch: for each warp, the number that stands
+ * for the metric's name (below); spread evenly over its time. A sample is what the kernels that
+ * overlap it count there. So every sum is known, and a test can ask for it.
+ */
+#include "cupti_counters.h"
+#include <cupti_pmsampling.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS = 1 << 16, MAGIC = 0x504d5331 };
+
+/* Metrics of this chip: what a warp counts of each; NAN: cycles of a clock of 1.5 GHz. */
+static const struct {
+	const char *name;
+	double per_warp;
+} known[] = {
+#define PM_TRUTH(name, per_warp) {name, per_warp},
+#include "cupti_pm.def"
+#undef PM_TRUTH
+};
+enum { KNOWN = sizeof known / sizeof known[0] };
+
+/* Counter data is opaque to the client: here it is this. */
+struct data {
+	uint32_t magic, room, count;
+	struct {
+		uint64_t begin, end;
+		double value[KNOWN];
+	} sample[];
+};
+struct CUpti_PmSampling_Object {
+	bool enabled, configured, started, overflowed;
+	struct sc_config config;
+	uint64_t interval, begin, end;
+	unsigned windows;
+};
+
+static struct CUpti_PmSampling_Object sampler; /* a GPU has one */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct si_execution runs[RUNS];
+static uint64_t run_count;
+
+static uint64_t option(const char *name)
+{
+	return sc_driver()->env_u64(name, 0);
+}
+
+static uint64_t now(void)
+{
+	const char *offset = getenv("STANDIN_CLOCK_OFFSET");
+	return sc_driver()->now() + (uint64_t)(offset ? strtoll(offset, NULL, 10) : 0);
+}
+
+void sc_pm_kernel(const struct si_execution *execution)
+{
+	pthread_mutex_lock(&lock);
+	runs[run_count++ % RUNS] = *execution;
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- what there is to sample --------------------------------------------------------------- */
+
+SC_API cuptiPmSamplingGetCounterAvailability(CUpti_PmSampling_GetCounterAvailability_Params *p)
+{
+	SC_ENTER();
+	if (option("STANDIN_PM_BUSY"))
+		return CUPTI_ERROR_HARDWARE_BUSY;
+	if (option("STANDIN_PM_DENY"))
+		return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+	if (p->pCounterAvailabilityImage)
+		memset(p->pCounterAvailabilityImage, 1, p->counterAvailabilityImageSize);
+	else
+		p->counterAvailabilityImageSize = 64;
+	return CUPTI_SUCCESS;
+}
+
+int sc_pm_metric(const char *name)
+{
+	for (int i = 0; i < KNOWN; i++)
+		if (!strcmp(known[i].name, name))
+			return i;
+	return -1;
+}
+
+bool sc_pm_value(const uint8_t *bytes, size_t index, const char *name, double *value)
+{
+	const struct data *data = (const struct data *)(const void *)bytes;
+	int metric = sc_pm_metric(name);
+	if (data->magic != MAGIC || index >= data->count || metric < 0)
+		return false;
+	*value = data->sample[index].value[metric];
+	return true;
+}
+
+/* ---- the sampler -------------------------------------------------------------------------- */
+
+SC_API cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
+{
+	SC_ENTER();
+	if (sampler.enabled)
+		return CUPTI_ERROR_INVALID_OPERATION;
+	sampler = (struct CUpti_PmSampling_Object){.enabled = true, .windows = sampler.windows};
+	p->pPmSamplingObject = &sampler;
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params *p)
+{
+	SC_ENTER();
+	if (p->pPmSamplingObject != &sampler || !sampler.enabled)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	sampler.enabled = false;
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params *p)
+{
+	SC_ENTER();
+	if (p->pPmSamplingObject != &sampler || !sampler.enabled ||
+	    p->configSize < sizeof(struct sc_config))
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (option("STANDIN_PM_NO_TIMER") &&
+	    p->triggerMode == CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL)
+		return CUPTI_ERROR_NOT_SUPPORTED;
+	memcpy(&sampler.config, p->pConfig, sizeof(struct sc_config));
+	if (sampler.config.magic != SC_CONFIG_MAGIC || sampler.config.passes != 1)
+		return CUPTI_ERROR_NOT_SUPPORTED;
+	sampler.interval = p->samplingInterval;
+	if (p->triggerMode == CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL)
+		sampler.interval = p->samplingInterval * 2 / 3; /* a clock of 1.5 GHz */
+	sampler.configured = true;
+	return CUPTI_SUCCESS;
+}
+
+static size_t data_size(uint32_t samples)
+{
+	return sizeof(struct data) + samples * sizeof(((struct data *)NULL)->sample[0]);
+}
+
+SC_API cuptiPmSamplingGetCounterDataSize(CUpti_PmSampling_GetCounterDataSize_Params *p)
+{
+	SC_ENTER();
+	p->counterDataSize = data_size(p->maxSamples);
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiPmSamplingCounterDataImageInitialize(
+        CUpti_PmSampling_CounterDataImage_Initialize_Params *p)
+{
+	struct data *data = (struct data *)(void *)p->pCounterData;
+	SC_ENTER();
+	*data = (struct data){.magic = MAGIC};
+	data->room = (uint32_t)((p->counterDataSize - sizeof *data) / sizeof data->sample[0]);
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *p)
+{
+	SC_ENTER();
+	if (p->pPmSamplingObject != &sampler || !sampler.configured || sampler.started ||
+	    sampler.overflowed)
+		return CUPTI_ERROR_INVALID_OPERATION;
+	sampler.started = true;
+	sampler.begin = now();
+	return CUPTI_SUCCESS;
+}
+
+SC_API cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *p)
+{
+	SC_ENTER();
+	if (p->pPmSamplingObject != &sampler || !sampler.started)
+		return CUPTI_ERROR_INVALID_OPERATION;
+	sampler.started = false;
+	sampler.end = now();
+	return CUPTI_SUCCESS;
+}
+
+static double per_warp(int metric, const struct si_execution *x)
+{
+	uint64_t threads = (uint64_t)x->config.block.x * x->config.block.y * x->config.block.z;
+	uint64_t blocks = (uint64_t)x->config.grid.x * x->config.grid.y * x->config.grid.z;
+	return known[metric].per_warp * (double)(blocks * ((threads + 31) / 32));
+}
+
+/* What the kernels count of a metric from `begin` to `end`. The lock is held. */
+static double counted(int metric, uint64_t begin, uint64_t end)
+{
+	uint64_t shift = now() - sc_driver()->now(), first = run_count > RUNS ? run_count - RUNS : 0;
+	double sum = (double)option("STANDIN_PM_FOREIGN") * (double)(end - begin) * 1e-9;
+	if (isnan(known[metric].per_warp))
+		return 1.5 * (double)(end - begin);
+	if (known[metric].per_warp == 0)
+		return 0;
+	for (uint64_t i = first; i < run_count; i++) {
+		const struct si_execution *x = &runs[i % RUNS];
+		uint64_t from = x->start + shift, to = x->end + shift, length = x->end - x->start;
+		from = from > begin ? from : begin;
+		to = to < end ? to : end;
+		if (to > from && length)
+			sum += per_warp(metric, x) * (double)(to - from) / (double)length;
+	}
+	return sum;
+}
+
+SC_API cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
+{
+	struct data *data = (struct data *)(void *)p->pCounterDataImage;
+	uint64_t drop = option("STANDIN_PM_DROP"), overflow = option("STANDIN_PM_OVERFLOW");
+	uint64_t skew = option("STANDIN_PM_SKEW"), made = 0;
+	SC_ENTER();
+	if (p->pPmSamplingObject != &sampler || !sampler.enabled || data->magic != MAGIC)
+		return CUPTI_ERROR_INVALID_OPERATION;
+	sampler.windows++;
+	pthread_mutex_lock(&lock);
+	/* As the real one's, the first sample begins before the window. */
+	for (uint64_t at = sampler.begin - sampler.interval;
+	     at + sampler.interval <= sampler.end && data->count < data->room;
+	     at += sampler.interval) {
+		if (drop && ++made % drop == 0)
+			continue;
+		data->sample[data->count].begin = at + skew;
+		data->sample[data->count].end = at + sampler.interval + skew;
+		for (uint32_t i = 0; i < sampler.config.count; i++) {
+			int metric = sampler.config.metric[i];
+			data->sample[data->count].value[metric] =
+			        counted(metric, at, at + sampler.interval);
+		}
+		data->count++;
+	}
+	pthread_mutex_unlock(&lock);
+	p->overflow = overflow && sampler.windows % overflow == 0;
+	sampler.overflowed |= p->overflow != 0;
+	p->decodeStopReason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
+	return p->overflow ? CUPTI_ERROR_OUT_OF_MEMORY : CUPTI_SUCCESS;
+}
+
+SC_API cuptiPmSamplingGetCounterDataInfo(CUpti_PmSampling_GetCounterDataInfo_Params *p)
+{
+	const struct data *data = (const struct data *)(const void *)p->pCounterDataImage;
+	SC_ENTER();
+	p->numTotalSamples = data->room;
+	p->numPopulatedSamples = p->numCompletedSamples = data->count;
+	return CUPTI_SUCCESS;
+}
+
+SC_API
+cuptiPmSamplingCounterDataGetSampleInfo(CUpti_PmSampling_CounterData_GetSampleInfo_Params *p)
+{
+	const struct data *data = (const struct data *)(const void *)p->pCounterDataImage;
+	SC_ENTER();
+	if (p->sampleIndex >= data->count)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	p->startTimestamp = data->sample[p->sampleIndex].begin;
+	p->endTimestamp = data->sample[p->sampleIndex].end;
+	return CUPTI_SUCCESS;
+}

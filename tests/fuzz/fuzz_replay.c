@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as the records of a log that is replayed and scored: whatever they say, the predictor's
+ * answers are times, intervals hold what they are of, and no count exceeds another.
+ */
+#include "cli/replay.h"
+#include "cli/score.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
+
+/* What is asked of the predictions of one tape. */
+struct asked {
+	const struct tape *tape;
+	struct score *score;
+};
+
+static void take(void *arg, size_t launch, const struct gw_prediction *p)
+{
+	const double none[SCORE_MODELS_MAX] = {0};
+	struct asked *a = arg;
+	const struct tape_launch *l;
+
+	if (launch >= a->tape->launch_count)
+		abort();
+	if (!isnan(p->seconds) &&
+	    !(p->seconds >= 0 && p->low <= p->seconds && p->seconds <= p->high))
+		abort();
+	l = &a->tape->launches[launch];
+	if (tape_measured(l))
+		score_add(a->score, 0, l->config, isnan(p->seconds) ? GW_TIER_NONE : p->tier,
+		          p->work,
+		          &(struct score_answer){p->seconds, p->low, p->high,
+		                                 (double)l->duration * 1e-9},
+		          none);
+}
+
+static void ask(const struct tape *tape, const struct replay_options *options)
+{
+	struct asked a = {.tape = tape, .score = score_new(tape, options->hide != REPLAY_ALL)};
+	const struct score_cell *all =
+	        &a.score->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
+	struct replay_result result;
+
+	replay(tape, options, take, &a, &result);
+	score_finish(a.score);
+	if (result.equal > result.logged || result.in_step > result.steps ||
+	    all->answered > all->count || all->within10 > all->within25 ||
+	    all->within25 > all->answered || all->covered > (double)all->intervals)
+		abort();
+	score_free(a.score);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
+{
+	static const struct replay_options ways[] = {
+	        {.own = false},
+	        {.own = true},
+	        {.hide = REPLAY_KERNEL, .hide_work = true},
+	        {.hide = REPLAY_CONFIGURATION},
+	};
+	struct gw_block head = {GW_BLOCK_MAGIC, 0, 0, 0};
+	unsigned char *log;
+	struct tape tape;
+
+	/* A sample's first block without its header, then as many records as the rest holds. */
+	if (size <= sizeof(head))
+		return -1;
+	data += sizeof(head);
+	size -= sizeof(head);
+	head.length = (uint32_t)(size & ~(size_t)7);
+	if (!head.length || head.length > GW_BLOCK_MAX)
+		return -1;
+	head.crc = gw_crc32(0, data, head.length);
+	log = malloc(sizeof(head) + head.length);
+	if (!log)
+		return -1;
+	memcpy(log, &head, sizeof(head));
+	memcpy(log + sizeof(head), data, head.length);
+	if (tape_read_memory(&tape, "fuzz", log, sizeof(head) + head.length))
+		for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+			ask(&tape, &ways[i]);
+	tape_free(&tape);
+	free(log);
+	return 0;
+}

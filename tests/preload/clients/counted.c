@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels of known lengths, again and again, for as long as its argument says (ms): long and short
+ * ones with and without time between them, and what its second argument adds: `overlap`, two
+ * streams at once; `idle`, none so long that it fills a window; `exit`, another thread ends the
+ * program; `fork`, a child does too.
+ */
+#include "client.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+static const char image[] = "gpuwatch-stand-in-module\n"
+                            "kernel long_one ns=300000\n"
+                            "kernel middle_one ns=80000\n"
+                            "kernel short_one ns=7000\n"
+                            "kernel tiny_one ns=2000\n"
+                            "kernel slow_one ns=9000000\n";
+
+static CUfunction kernels[5];
+
+static void launch(unsigned which, unsigned blocks, CUstream stream)
+{
+	CK(cuLaunchKernel(kernels[which], blocks, 1, 1, 128, 1, 1, 0, stream, NULL, NULL));
+}
+
+static void once(CUstream other, bool overlap, bool idle, unsigned i)
+{
+	launch(0, 100, NULL);
+	launch(2, 7, NULL);
+	launch(3, 3, NULL);
+	launch(2, 7, NULL);
+	CK(cuStreamSynchronize(NULL));
+	launch(1, 40, NULL);
+	launch(2, 7, NULL);
+	launch(1, 20, NULL);
+	if (i % 2)
+		launch(3, 3, NULL);
+	if (i % 16 == 0 && !idle)
+		launch(4, 900, NULL);
+	CK(cuStreamSynchronize(NULL));
+	if (overlap) { /* nobody's to tell: two kernels at once */
+		launch(0, 55, NULL);
+		launch(0, 66, other);
+		CK(cuCtxSynchronize());
+	}
+}
+
+static void *end_it(void *unused)
+{
+	(void)unused;
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[] = {"long_one", "middle_one", "short_one", "tiny_one",
+	                                    "slow_one"};
+	double seconds = argc > 1 ? atof(argv[1]) * 1e-3 : 1;
+	const char *how = argc > 2 ? argv[2] : "";
+	struct timespec begin, now;
+	CUstream other;
+	pthread_t thread;
+	CUmodule module;
+
+	client_start();
+	CK(cuModuleLoadData(&module, image));
+	for (int i = 0; i < 5; i++)
+		CK(cuModuleGetFunction(&kernels[i], module, names[i]));
+	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (unsigned i = 0;; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if ((double)(now.tv_sec - begin.tv_sec) +
+		            (double)(now.tv_nsec - begin.tv_nsec) * 1e-9 >
+		    seconds)
+			break;
+		once(other, !strcmp(how, "overlap"), !strcmp(how, "idle"), i);
+	}
+	if (!strcmp(how, "fork") && !fork())
+		exit(0);
+	if (!strcmp(how, "fork"))
+		wait(NULL);
+	if (!strcmp(how, "exit")) {
+		pthread_create(&thread, NULL, end_it, NULL);
+		pthread_join(thread, NULL);
+	}
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Real images as modules: what is read off them in the process, and that nothing comes of bad ones.
+ */
+#include "tests/preload/harness.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char image[2048], kernels[2048], profile[2048], hostile[64];
+
+/* The stand-in takes any fat binary or cubin for these kernels. */
+static struct run with_image(const char *scenario, const char *path)
+{
+	struct run r = RUN("code", scenario);
+
+	snprintf(image, sizeof(image), "CODE_IMAGE=%s", path);
+	snprintf(kernels, sizeof(kernels), "STANDIN_KERNELS=%s/code.kernels", GW_SOURCES);
+	r.env[0] = image;
+	r.env[1] = kernels;
+	return r;
+}
+
+static uint64_t count_of(const struct outcome *o, enum gw_counter c)
+{
+	return only_log(o)->counter[c];
+}
+
+static const char *corpus(const char *file)
+{
+	static char path[1024];
+
+	snprintf(path, sizeof(path), "%s/%s", GW_CORPUS, file);
+	return path;
+}
+
+static void what_a_kernel_does_is_read_off_its_code(void **state)
+{
+	static const char *const files[] = {"sm_90.cubin", "zstd.fatbin", "lz4.fatbin"};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct run r = with_image("one", corpus(files[i]));
+		struct outcome *o = run_both(&r);
+
+		assert_logs_are_the_truth(o);
+		assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
+		assert_int_equal(count_of(o, GW_COUNTER_study_no_arguments), 0);
+		assert_int_equal(only_log(o)->degraded, 0);
+		assert_int_equal(warnings(o->err), 0);
+		outcome_free(o);
+	}
+}
+
+/* With what is known of the GPU it is a time, said before any was measured. */
+static void a_first_launch_is_predicted_from_code(void **state)
+{
+	struct run r = with_image("one", corpus("sm_90.cubin"));
+	struct outcome *o;
+
+	(void)state;
+	snprintf(profile, sizeof(profile), "GPUWATCH_PROFILE=%s/stand-in.json", GW_SOURCES);
+	r.env[2] = profile;
+	o = run_both(&r);
+	assert_int_equal(count_of(o, GW_COUNTER_predicted_late), 1);
+	assert_int_equal(only_log(o)->cold_static, 1);
+	outcome_free(o);
+}
+
+static void graphs_are_studied_too(void **state)
+{
+	struct run r = with_image("graph", corpus("sm_90.cubin"));
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
+	outcome_free(o);
+}
+
+static void none_where_it_is_not_wanted(void **state)
+{
+	struct run r = with_image("one", corpus("sm_90.cubin"));
+	struct outcome *o;
+
+	(void)state;
+	r.env[2] = "GPUWATCH_STATIC=0";
+	o = run_both(&r);
+	assert_int_equal(count_of(o, GW_COUNTER_studied), 0);
+	assert_int_equal(count_of(o, GW_COUNTER_study_ns), 0);
+	outcome_free(o);
+}
+
+/* The largest grids, and arguments that are all ones. */
+static void whatever_the_arguments_are_the_program_runs_as_without(void **state)
+{
+	struct run r = with_image("all", corpus("zstd.fatbin"));
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_logs_are_the_truth(o);
+	assert_int_equal(count_of(o, GW_COUNTER_launches), 3);
+	assert_int_equal(count_of(o, GW_COUNTER_ring_dropped), 0);
+	assert_in_range(count_of(o, GW_COUNTER_studied) + count_of(o, GW_COUNTER_study_abandoned) +
+	                        count_of(o, GW_COUNTER_study_untold),
+	                3, 3);
+	outcome_free(o);
+}
+
+/* An end in the midst of studies does not wait for them. */
+static void an_end_is_not_delayed_by_what_is_left(void **state)
+{
+	struct run r = with_image("many", corpus("zstd.fatbin"));
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_logs_are_the_truth(o);
+	assert_true(only_log(o)->ended);
+	assert_in_range(count_of(o, GW_COUNTER_arguments), 1, 200);
+	outcome_free(o);
+}
+
+/* A copy of @p file in which every @p step-th byte from @p first on is another. */
+static void damage(const char *file, unsigned first, unsigned step)
+{
+	FILE *from = fopen(corpus(file), "rb"), *to = fopen(hostile, "wb");
+
+	assert_true(from && to);
+	for (unsigned at = 0;; at++) {
+		int c = fgetc(from);
+
+		if (c == EOF)
+			break;
+		/* Its first bytes say what it is, and how long. */
+		fputc(at >= 64 && at % step == first ? c ^ 0xff : c, to);
+	}
+	fclose(from);
+	fclose(to);
+}
+
+static void damaged_images_do_no_harm(void **state)
+{
+	static const char *const files[] = {"sm_90.cubin", "zstd.fatbin"};
+
+	(void)state;
+	snprintf(hostile, sizeof(hostile), "/tmp/gw_code.XXXXXX");
+	close(mkstemp(hostile));
+	for (unsigned i = 0; i < 8; i++) {
+		struct run r = with_image("one", hostile);
+		struct outcome *o;
+
+		damage(files[i % 2], 17 * i % 31, 31 + 170 * (i / 2));
+		o = run_both(&r);
+		assert_int_equal(count_of(o, GW_COUNTER_launches), 1);
+		assert_true(only_log(o)->ended);
+		outcome_free(o);
+	}
+	unlink(hostile);
+}
+
+/* What fuzzing found worth keeping, as far as the stand-in loads it. */
+static void images_of_the_fuzzer_do_no_harm(void **state)
+{
+	DIR *folder = opendir(GW_FUZZ_IMAGES);
+	struct dirent *entry;
+	unsigned run = 0;
+
+	(void)state;
+	assert_non_null(folder);
+	while ((entry = readdir(folder)) && run < 12) {
+		static const unsigned char kinds[][4] = {{0x50, 0xed, 0x55, 0xba},
+		                                         {0x7f, 'E', 'L', 'F'}};
+		unsigned char head[4] = {0};
+		char path[1300];
+		struct outcome *o;
+		struct run r;
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/%s", GW_FUZZ_IMAGES, entry->d_name);
+		file = fopen(path, "rb");
+		if (!file)
+			continue;
+		if (fread(head, 1, 4, file) != 4)
+			head[0] = 0;
+		fclose(file);
+		if (memcmp(head, kinds[0], 4) != 0 && memcmp(head, kinds[1], 4) != 0)
+			continue;
+		r = with_image("one", path);
+		o = run_both(&r);
+		assert_int_equal(count_of(o, GW_COUNTER_launches), 1);
+		outcome_free(o);
+		run++;
+	}
+	closedir(folder);
+	assert_true(run > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(what_a_kernel_does_is_read_off_its_code),
+	        cmocka_unit_test(a_first_launch_is_predicted_from_code),
+	        cmocka_unit_test(graphs_are_studied_too),
+	        cmocka_unit_test(none_where_it_is_not_wanted),
+	        cmocka_unit_test(whatever_the_arguments_are_the_program_runs_as_without),
+	        cmocka_unit_test(an_end_is_not_delayed_by_what_is_left),
+	        cmocka_unit_test(damaged_images_do_no_harm),
+	        cmocka_unit_test(images_of_the_fuzzer_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

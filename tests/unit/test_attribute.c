@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attribution of counter samples, and the solver under it, on windows whose truth is known. */
+#include "predictor/attribute.h"
+#include "predictor/nnls.h"
+
+#include <math.h>
+#include <string.h>
+
+/* cmocka wants these before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { SAMPLES = 200, RUNS = 4096, STEP = 20000 };
+
+/* A window under construction: what ran, and what that counts. */
+static struct {
+	struct gw_interval run[RUNS];
+	size_t runs;
+	struct gw_sample sample[SAMPLES];
+	uint64_t begin, at; /* ns */
+} w;
+
+/* What a launch of a configuration counts: two metrics. */
+static double truth(uint32_t config, unsigned metric)
+{
+	return config * (metric ? 1e6 : 300.0);
+}
+
+static void window_begin(uint64_t begin)
+{
+	memset(&w, 0, sizeof(w));
+	w.begin = w.at = begin;
+	for (unsigned i = 0; i < SAMPLES; i++) {
+		w.sample[i].begin = begin + i * STEP;
+		w.sample[i].end = begin + (i + 1) * STEP;
+	}
+}
+
+/* Count into the samples what an even rate from @p start to @p end comes to. */
+static void count(uint32_t config, uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < SAMPLES; i++) {
+		uint64_t from = start > w.sample[i].begin ? start : w.sample[i].begin;
+		uint64_t to = end < w.sample[i].end ? end : w.sample[i].end;
+
+		for (unsigned m = 0; m < 2 && to > from; m++)
+			w.sample[i].value[m] +=
+			        truth(config, m) * (double)(to - from) / (double)(end - start);
+	}
+}
+
+static void ran(uint32_t config, uint64_t start, uint64_t end)
+{
+	assert_in_range(w.runs, 0, RUNS - 1);
+	w.run[w.runs++] = (struct gw_interval){start, end, config};
+	count(config, start, end);
+}
+
+/* The next kernel, @p gap after the last. */
+static void next(uint32_t config, uint64_t length, uint64_t gap)
+{
+	w.at += gap;
+	ran(config, w.at, w.at + length);
+	w.at += length;
+}
+
+static bool room(void)
+{
+	return w.at < w.begin + (uint64_t)(SAMPLES - 20) * STEP;
+}
+
+static enum gw_window_fate take(struct gw_attribution *a)
+{
+	return gw_attribution_window(a, w.sample, SAMPLES, w.run, w.runs);
+}
+
+static struct gw_counted counted(const struct gw_attribution *a, uint32_t config)
+{
+	struct gw_counted c;
+	uint32_t found;
+
+	for (unsigned i = 0; (found = gw_attribution_get(a, i, &c)) != 0; i++)
+		if (found == config)
+			return c;
+	return (struct gw_counted){{NAN, NAN}, {NAN, NAN}, 0};
+}
+
+static void assert_told(const struct gw_attribution *a, uint32_t config, double tolerance)
+{
+	struct gw_counted c = counted(a, config);
+
+	for (unsigned m = 0; m < 2; m++) {
+		assert_true(fabs(c.value[m] - truth(config, m)) <= tolerance * truth(config, m));
+		assert_true(c.error[m] < 0.25);
+	}
+}
+
+static bool is_told(const struct gw_attribution *a, uint32_t config)
+{
+	return counted(a, config).error[0] < 0.25;
+}
+
+static struct gw_attribution *fresh(void)
+{
+	struct gw_attribution *a = gw_attribution_new(2, 1);
+
+	assert_non_null(a);
+	return a;
+}
+
+static void lone_long_kernels_are_told_exactly(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	window_begin(1000000);
+	/* Uneven within the kernel: all of it at its beginning. */
+	w.run[w.runs++] = (struct gw_interval){1501000, 1801000, 7};
+	count(7, 1501000, 1531000);
+	assert_int_equal(take(a), GW_WINDOW_USED);
+	gw_attribution_solve(a);
+	assert_told(a, 7, 1e-6);
+	assert_true(fabs(counted(a, 7).launches - 1) < 1e-9);
+	gw_attribution_free(a);
+}
+
+static void kernels_shorter_than_a_sample_come_out_of_many(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (unsigned k = 0; k < 8; k++) {
+		window_begin(1000000 + k * 777);
+		for (unsigned i = 0; room(); i++) {
+			next(1, 5000, 130);
+			next(2, 7300, 200);
+			if (i % 3 == k % 3)
+				next(3, 1400, 90);
+		}
+		assert_int_equal(take(a), GW_WINDOW_USED);
+	}
+	gw_attribution_solve(a);
+	assert_told(a, 1, 0.02);
+	assert_told(a, 2, 0.02);
+	assert_told(a, 3, 0.02);
+	gw_attribution_free(a);
+}
+
+/* Always together, in every sample alike: no equation tells them apart. */
+static void kernels_that_nothing_tells_apart_stay_unknown(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (unsigned k = 0; k < 4; k++) {
+		window_begin(1000000);
+		while (room()) {
+			next(1, 5000, 100);
+			next(2, 5000, 100);
+			next(9, 9700, 100);
+		}
+		for (unsigned i = 0; i < SAMPLES; i++) /* noise that no rate explains */
+			w.sample[i].value[0] *= 1 + 0.2 * ((i * 7 + k) % 5 - 2.0);
+		take(a);
+	}
+	gw_attribution_solve(a);
+	assert_false(is_told(a, 1));
+	assert_false(is_told(a, 2));
+	gw_attribution_free(a);
+}
+
+static void kernels_that_run_at_once_are_credited_with_nothing(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	window_begin(1000000);
+	ran(1, 1100000, 1400000);
+	ran(2, 1300000, 1600000);
+	ran(3, 2100000, 2400000);
+	assert_int_equal(take(a), GW_WINDOW_USED);
+	gw_attribution_solve(a);
+	assert_false(is_told(a, 1));
+	assert_false(is_told(a, 2));
+	assert_told(a, 3, 1e-6);
+	gw_attribution_free(a);
+}
+
+static void samples_that_a_copy_touches_are_left_out(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (unsigned k = 0; k < 4; k++) {
+		window_begin(1000000);
+		for (unsigned i = 0; i < 6; i++)
+			next(5, 200000, 50000);
+		/* a copy beside the third, which counts what kernels count */
+		w.run[w.runs++] = (struct gw_interval){1560000, 1620000, 0};
+		count(400, 1560000, 1620000);
+		assert_int_equal(take(a), GW_WINDOW_USED);
+	}
+	gw_attribution_solve(a);
+	assert_told(a, 5, 1e-6);
+	gw_attribution_free(a);
+}
+
+static void work_without_a_kernel_sets_the_window_aside(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	window_begin(1000000);
+	next(5, 200000, 300000);
+	count(90, 2000000, 2500000); /* nobody we know */
+	assert_int_equal(take(a), GW_WINDOW_FOREIGN);
+	/* and the next that has no idle time to show it */
+	window_begin(9000000);
+	next(5, (uint64_t)SAMPLES * STEP, 0);
+	assert_int_equal(take(a), GW_WINDOW_FOREIGN);
+	/* but not one that shows there is nothing */
+	window_begin(19000000);
+	next(5, 200000, 300000);
+	assert_int_equal(take(a), GW_WINDOW_USED);
+	gw_attribution_free(a);
+}
+
+static void the_first_sample_and_lost_ones_are_not_used(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	window_begin(1000000);
+	for (unsigned i = 0; i < 8; i++)
+		next(5, 200000, 50000);
+	w.sample[0].value[0] = w.sample[0].value[1] = 1e12;
+	/* samples 30 to 39 were lost */
+	memmove(&w.sample[30], &w.sample[40], (SAMPLES - 40) * sizeof(w.sample[0]));
+	assert_int_equal(gw_attribution_window(a, w.sample, SAMPLES - 10, w.run, w.runs),
+	                 GW_WINDOW_USED);
+	gw_attribution_solve(a);
+	assert_told(a, 5, 0.01);
+	gw_attribution_free(a);
+}
+
+static void a_kernel_longer_than_windows_is_told_from_parts(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (unsigned k = 0; k < 8; k++) {
+		window_begin(100000000 + k * 1000000);
+		ran(6, 50000000, 150000000);
+		assert_int_equal(take(a), GW_WINDOW_USED);
+		gw_attribution_solve(a);
+		assert_false(is_told(a, 6)); /* not yet as much as a whole launch */
+	}
+	for (unsigned k = 0; k < 30; k++) {
+		window_begin(100000000 + k * 1000000);
+		ran(6, 50000000, 150000000);
+		take(a);
+	}
+	gw_attribution_solve(a);
+	assert_told(a, 6, 0.01);
+	gw_attribution_free(a);
+}
+
+static void more_configurations_than_fit_take_turns_without_spoiling_others(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (uint32_t k = 0; k < 60; k++) {
+		window_begin(1000000 + k);
+		next(1, 150000, 40000);
+		for (uint32_t i = 0; i < 12; i++)
+			next(2 + (k * 12 + i) % 200, 90000 + i * 1000, 0);
+		assert_int_equal(take(a), GW_WINDOW_USED);
+	}
+	gw_attribution_solve(a);
+	assert_told(a, 1, 0.02);
+	assert_told(a, 2 + (59 * 12 + 5) % 200, 0.02);
+	gw_attribution_free(a);
+}
+
+static void a_gpu_that_idles_tells_nothing(void **state)
+{
+	struct gw_attribution *a = fresh();
+	struct gw_counted c;
+
+	(void)state;
+	window_begin(1000000);
+	assert_int_equal(take(a), GW_WINDOW_EMPTY);
+	assert_int_equal(gw_attribution_window(a, w.sample, 1, w.run, 0), GW_WINDOW_EMPTY);
+	gw_attribution_solve(a);
+	assert_int_equal(gw_attribution_get(a, 0, &c), 0);
+	gw_attribution_free(a);
+}
+
+static void confidence_falls_with_the_error(void **state)
+{
+	(void)state;
+	assert_true(gw_counted_confidence(0) == 1);
+	assert_true(gw_counted_confidence(0.1) == 0.5F);
+	assert_true(gw_counted_confidence(NAN) == 0);
+}
+
+static void least_squares_stay_at_zero_rather_than_below(void **state)
+{
+	/* Unconstrained: x = (2, -1). With x >= 0 the best is (1.2, 0). */
+	const double gram[] = {5, 4, 4, 5}, rhs[] = {6, 3};
+	double x[2], inverse[2];
+
+	(void)state;
+	assert_true(gw_nnls(2, gram, rhs, x, inverse));
+	assert_true(fabs(x[0] - 1.2) < 1e-6 && x[1] == 0);
+	assert_true(fabs(inverse[0] - 0.2) < 1e-6 && inverse[1] == 0);
+}
+
+static void least_squares_find_the_positive_solution(void **state)
+{
+	const double gram[] = {2, 1, 0, 1, 3, 1, 0, 1, 4}, want[] = {1, 2, 3};
+	double rhs[3] = {0}, x[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned j = 0; j < 3; j++)
+			rhs[i] += gram[i * 3 + j] * want[j];
+	assert_true(gw_nnls(3, gram, rhs, x, NULL));
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(fabs(x[i] - want[i]) < 1e-6);
+	assert_false(gw_nnls(GW_NNLS_MAX + 1, gram, rhs, x, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(lone_long_kernels_are_told_exactly),
+	        cmocka_unit_test(kernels_shorter_than_a_sample_come_out_of_many),
+	        cmocka_unit_test(kernels_that_nothing_tells_apart_stay_unknown),
+	        cmocka_unit_test(kernels_that_run_at_once_are_credited_with_nothing),
+	        cmocka_unit_test(samples_that_a_copy_touches_are_left_out),
+	        cmocka_unit_test(work_without_a_kernel_sets_the_window_aside),
+	        cmocka_unit_test(the_first_sample_and_lost_ones_are_not_used),
+	        cmocka_unit_test(a_kernel_longer_than_windows_is_told_from_parts),
+	        cmocka_unit_test(more_configurations_than_fit_take_turns_without_spoiling_others),
+	        cmocka_unit_test(a_gpu_that_idles_tells_nothing),
+	        cmocka_unit_test(confidence_falls_with_the_error),
+	        cmocka_unit_test(least_squares_stay_at_zero_rather_than_below),
+	        cmocka_unit_test(least_squares_find_the_positive_solution),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, false);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ceilings, and verdicts on launches that were measured. */
+#include "predictor/ceilings.h"
+#include "predictor/verdict.h"
+#include "tests/unit/model_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* 2e12 B/s of device memory: 1e9 bytes take 0.5 ms. */
+static void reading(struct fixture *f, double bytes)
+{
+	fixture_init(f);
+	fixture_work(f, GW_WORK_dram_read_bytes, bytes);
+	fixture_work(f, GW_WORK_dram_write_bytes, 0);
+}
+
+static struct gw_verdict measured(const struct fixture *f, double seconds)
+{
+	struct gw_verdict v;
+
+	gw_verdict_measured(&f->device, &f->launch, &f->work, seconds, &v);
+	return v;
+}
+
+static struct gw_ceiling ceiling(const struct fixture *f, const char *name)
+{
+	struct gw_ceiling all[GW_RESOURCES_MAX];
+	unsigned count = gw_ceilings(&f->device, &f->launch, &f->work, all);
+
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(all[i].name, name))
+			return all[i];
+	fail_msg("there is no ceiling %s", name);
+	return (struct gw_ceiling){0};
+}
+
+static void amount_over_seconds_is_the_rate_of_the_profile(void **state)
+{
+	struct fixture f;
+	struct gw_ceiling c;
+
+	(void)state;
+	reading(&f, 3e9);
+	c = ceiling(&f, "dram");
+	assert_true(fabs(c.amount / c.seconds / gw_param(&f.device, GW_PARAM_b_mem) - 1) < 1e-9);
+	assert_string_equal(c.unit, "B");
+	assert_int_equal(c.source, GW_SOURCE_COUNTED);
+	fixture_work(&f, GW_WORK_pipe_fp64, 1e6);
+	c = ceiling(&f, "fp64");
+	assert_true(fabs(c.amount - 64e6) < 1);
+	assert_true(fabs(c.amount / c.seconds / gw_param(&f.device, GW_PARAM_t_dp) - 1) < 1e-9);
+}
+
+static void ceilings_are_of_memory_and_pipes_only(void **state)
+{
+	struct gw_ceiling all[GW_RESOURCES_MAX];
+	struct fixture f;
+	unsigned count;
+
+	(void)state;
+	fixture_init(&f);
+	count = gw_ceilings(&f.device, &f.launch, &f.work, all);
+	assert_true(count > 10);
+	for (unsigned i = 0; i < count; i++) {
+		assert_true(all[i].bound == GW_BOUND_MEMORY || all[i].bound == GW_BOUND_COMPUTE);
+		assert_true(strcmp(all[i].name, "latency") != 0);
+	}
+}
+
+/* One block more than SMs: the model waits for the busiest SM, the ceiling is the whole GPU's. */
+static void uneven_grid_does_not_lower_the_ceiling(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double even;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_grid(&f, 101, 1024);
+	fixture_work(&f, GW_WORK_inst_issued, 1e9);
+	even = ceiling(&f, "issue").seconds;
+	assert_true(fabs(even - 1e9 / gw_param(&f.device, GW_PARAM_t_issue)) < 1e-12);
+	gw_model_find("bounds")->estimate(&f.device, &f.launch, &f.work, NULL, &e);
+	assert_true(fixture_term(&e, "issue") > 1.9 * even);
+}
+
+static void unknown_work_has_no_ceiling(void **state)
+{
+	struct fixture f;
+	struct gw_ceiling c;
+
+	(void)state;
+	fixture_init(&f);
+	f.work.q[GW_WORK_l1_bytes] = (struct gw_quantity){.value = NAN};
+	c = ceiling(&f, "l1");
+	assert_true(isnan(c.seconds) && isnan(c.amount));
+}
+
+static void near_a_ceiling_is_bound_by_it(void **state)
+{
+	struct fixture f;
+	struct gw_verdict v;
+	double ideal;
+
+	(void)state;
+	reading(&f, 1e10);
+	ideal = ceiling(&f, "dram").seconds;
+	v = measured(&f, ideal / 0.9);
+	assert_int_equal(v.bound, GW_BOUND_MEMORY);
+	assert_string_equal(v.resource, "dram");
+	assert_string_equal(v.evidence[1].what, "dram");
+	assert_true(fabs(v.evidence[1].value - 0.9) < 1e-9);
+	assert_true(v.confidence > 0.9);
+}
+
+static void far_from_every_ceiling_is_latency(void **state)
+{
+	struct fixture f;
+	struct gw_verdict v;
+
+	(void)state;
+	reading(&f, 1e10);
+	v = measured(&f, ceiling(&f, "dram").seconds / 0.3);
+	assert_int_equal(v.bound, GW_BOUND_LATENCY);
+	assert_int_equal(v.cause, GW_LATENCY_DEPENDENCES);
+	fixture_grid(&f, 50, 256);
+	v = measured(&f, 1);
+	assert_int_equal(v.cause, GW_LATENCY_PARALLELISM);
+}
+
+static void the_line_is_doubtful_and_far_from_it_is_sure(void **state)
+{
+	struct fixture f;
+	double ideal;
+
+	(void)state;
+	reading(&f, 1e10);
+	ideal = ceiling(&f, "dram").seconds;
+	assert_true(measured(&f, ideal / 0.61).confidence < 0.6);
+	assert_true(measured(&f, ideal / 0.59).confidence < 0.6);
+	assert_true(measured(&f, ideal / 0.1).confidence > 0.9);
+	/* Twice the bandwidth there is: something is off. */
+	assert_true(measured(&f, ideal / 2).confidence < 0.6);
+	f.work.q[GW_WORK_dram_read_bytes].confidence = 0.25f;
+	assert_true(measured(&f, ideal / 0.9).confidence < 0.3);
+}
+
+static void short_launch_is_bound_by_its_start(void **state)
+{
+	struct fixture f;
+	struct gw_verdict v;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_grid(&f, 1, 32);
+	v = measured(&f, gw_param(&f.device, GW_PARAM_launch_floor) * 1.2);
+	assert_int_equal(v.bound, GW_BOUND_LAUNCH);
+	v = measured(&f, gw_param(&f.device, GW_PARAM_launch_floor) * 100);
+	assert_int_equal(v.bound, GW_BOUND_LATENCY);
+}
+
+static void what_was_not_measured_or_counted_is_unknown(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	assert_string_equal(measured(&f, NAN).unknown, "it was not measured");
+	assert_int_equal(measured(&f, 0).bound, GW_BOUND_UNKNOWN);
+	f.work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){.value = NAN};
+	assert_non_null(strstr(measured(&f, 1).unknown, "device memory"));
+	fixture_init(&f);
+	f.work.q[GW_WORK_inst_issued] = f.work.q[GW_WORK_inst_executed] =
+	        (struct gw_quantity){.value = NAN};
+	assert_non_null(strstr(measured(&f, 1).unknown, "instructions"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(amount_over_seconds_is_the_rate_of_the_profile),
+	        cmocka_unit_test(ceilings_are_of_memory_and_pipes_only),
+	        cmocka_unit_test(uneven_grid_does_not_lower_the_ceiling),
+	        cmocka_unit_test(unknown_work_has_no_ceiling),
+	        cmocka_unit_test(near_a_ceiling_is_bound_by_it),
+	        cmocka_unit_test(far_from_every_ceiling_is_latency),
+	        cmocka_unit_test(the_line_is_doubtful_and_far_from_it_is_sure),
+	        cmocka_unit_test(short_launch_is_bound_by_its_start),
+	        cmocka_unit_test(what_was_not_measured_or_counted_is_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches studied: what is told of them, in which order, within which bounds. */
+#include "preload/arguments.h"
+#include "preload/clock.h"
+#include "preload/code.h"
+#include "preload/options.h"
+#include "preload/study.h"
+#include "preload/study_code.h"
+#include "preload/tables.h"
+#include "preload/work.h"
+#include "tests/code/corpus.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { SAXPY = 1, POWERS, REDUCE, BROKEN, LOST };
+
+static struct gw_arena arena;
+static uint32_t offered[64], offers;
+static struct gw_work work;
+static unsigned looks;
+
+/* In place of what keeps the work. */
+void gw_work_offer(uint32_t config, const struct gw_work *part)
+{
+	offered[offers++ % 64] = config;
+	work = *part;
+}
+
+const struct gw_work *gw_work_of(uint32_t config)
+{
+	(void)config;
+	return NULL;
+}
+
+static void module_of(uint32_t number, const char *file, size_t most)
+{
+	struct gw_bytes bytes = corpus_file(&arena, file);
+	struct gw_module_note *n = gw_arena_array(&arena, 1, sizeof(*n) + 1);
+
+	n->number = number;
+	n->bytes = bytes.size < most ? bytes.size : most;
+	n->image = (void *)(uintptr_t)bytes.data;
+	gw_code_module(n);
+}
+
+static void kernel(uint32_t slot, const char *name, uint32_t module)
+{
+	gw_hot.shared->kernels[slot] = (struct gw_kernel_slot){.name = name,
+	                                                       .hash = slot,
+	                                                       .module = module,
+	                                                       .registers = 16,
+	                                                       .static_shared = 0,
+	                                                       .local = 0,
+	                                                       .max_threads = 1024,
+	                                                       .binary_version = 90};
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_options.study = true;
+	gw_options.mode = GW_MODE_AUDIT;
+	assert_true(gw_tables_start());
+	gw_code_start();
+	gw_study_start();
+	gw_arena_init(&arena, 128 << 20);
+	module_of(1, "sm_90.cubin", SIZE_MAX);
+	module_of(2, "sm_90.cubin", 3000); /* cut off */
+	kernel(SAXPY, "_Z5saxpyifPKfPf", 1);
+	kernel(POWERS, "powers", 1);
+	kernel(REDUCE, "_Z6reduce6recordhPKfPf", 1);
+	kernel(BROKEN, "powers", 2);
+	kernel(LOST, "powers", 0);
+	offers = looks = 0;
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gw_arena_free(&arena);
+	return 0;
+}
+
+static bool look(void)
+{
+	looks++;
+	return true;
+}
+
+static bool program_ends(void)
+{
+	looks++;
+	return false;
+}
+
+static uint32_t config_of(uint32_t slot, uint32_t blocks, uint32_t threads)
+{
+	struct gw_config c = {{blocks, 1, 1}, {threads, 1, 1}, {1, 1, 1}, 0};
+
+	return gw_config_of(slot, &c);
+}
+
+/* saxpy(n, 2, x, y). */
+static void arguments_of(uint32_t config, int32_t n)
+{
+	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
+	const uint64_t at[] = {0x700000000000, 0x710000000000};
+	const float factor = 2;
+
+	a->size = 24;
+	memcpy(a->bytes, &n, 4);
+	memcpy(a->bytes + 4, &factor, 4);
+	memcpy(a->bytes + 8, at, 16);
+	gw_config_entry(config)->arguments = a;
+}
+
+static uint64_t counted(enum gw_counter c)
+{
+	return atomic_load(&gw_counters[c]);
+}
+
+static double row(enum gw_work_field f)
+{
+	return work.q[f].value;
+}
+
+static void a_launch_is_told_from_code_and_arguments(void **state)
+{
+	uint32_t config = config_of(SAXPY, 4, 128);
+
+	(void)state;
+	arguments_of(config, 512);
+	gw_study_want(config);
+	gw_study_run(look, false);
+	assert_int_equal(offers, 1);
+	assert_int_equal(offered[0], config);
+	/* 16 warps, two loads and a store of four sectors each. */
+	assert_true(row(GW_WORK_global_load_requests) == 32);
+	assert_true(row(GW_WORK_global_load_sectors) == 128);
+	assert_true(row(GW_WORK_global_store_sectors) == 64);
+	assert_true(row(GW_WORK_fp32_fma) == 512);
+	assert_int_equal(work.q[GW_WORK_inst_executed].source, GW_SOURCE_STATIC);
+	assert_true(work.q[GW_WORK_inst_executed].confidence == 1);
+	assert_int_equal(counted(GW_COUNTER_studied), 1);
+	assert_int_equal(counted(GW_COUNTER_study_no_arguments), 0);
+	assert_true(counted(GW_COUNTER_study_ns) > 0);
+}
+
+/* Half of the threads have nothing to do: what is told follows the argument. */
+static void other_arguments_tell_other_work(void **state)
+{
+	uint32_t config = config_of(SAXPY, 4, 128);
+
+	(void)state;
+	arguments_of(config, 256);
+	gw_study_want(config);
+	gw_study_run(look, false);
+	assert_true(row(GW_WORK_global_load_requests) == 16);
+}
+
+static void a_configuration_is_studied_once(void **state)
+{
+	uint32_t config = config_of(SAXPY, 4, 128);
+
+	(void)state;
+	arguments_of(config, 512);
+	for (unsigned i = 0; i < 5; i++) {
+		gw_study_want(config);
+		gw_study_want(config);
+		gw_study_run(look, false);
+	}
+	assert_int_equal(offers, 1);
+}
+
+static void arguments_that_come_later_are_worth_another_study(void **state)
+{
+	uint32_t config = config_of(SAXPY, 4, 128);
+
+	(void)state;
+	gw_study_want(config);
+	gw_study_run(look, false);
+	assert_int_equal(counted(GW_COUNTER_study_no_arguments), 1);
+	assert_true(!(work.q[GW_WORK_inst_executed].confidence > 0.5F));
+	arguments_of(config, 512);
+	gw_study_want(config);
+	gw_study_run(look, false);
+	assert_int_equal(offers, 2);
+	assert_true(work.q[GW_WORK_inst_executed].confidence == 1);
+}
+
+/* No time of it is known yet, and its launch waits for a prediction. */
+static void configurations_never_timed_come_first(void **state)
+{
+	uint32_t timed = config_of(SAXPY, 4, 128), fresh = config_of(SAXPY, 5, 128);
+
+	(void)state;
+	gw_config_entry(timed)->measured = 1;
+	gw_study_want(timed);
+	gw_study_want(fresh);
+	gw_study_run(look, true); /* the program is at its end: for these alone */
+	assert_int_equal(offers, 1);
+	assert_int_equal(offered[0], fresh);
+	gw_study_run(look, false);
+	assert_int_equal(offered[1], timed);
+}
+
+/* Their launches are predicted before their times are looked at; but times don't wait for ever. */
+static void times_wait_for_the_first_study_and_not_for_ever(void **state)
+{
+	uint32_t timed = config_of(SAXPY, 4, 128), fresh = config_of(SAXPY, 5, 128);
+	uint64_t begin = gw_now_ns();
+
+	(void)state;
+	gw_config_entry(timed)->measured = 1;
+	gw_study_want(timed);
+	assert_true(gw_study_waits());
+	assert_false(gw_study_holds());
+	gw_study_want(fresh);
+	assert_true(gw_study_holds() || gw_now_ns() - begin > GW_STUDY_HOLD_MS * UINT64_C(1000000));
+	while (gw_now_ns() - begin < GW_STUDY_HOLD_MS * UINT64_C(1000000) + 1000000)
+		;
+	assert_false(gw_study_holds());
+	gw_study_run(look, false);
+	gw_study_run(look, false);
+	assert_false(gw_study_waits());
+}
+
+static void code_that_is_not_to_be_had_is_counted(void **state)
+{
+	(void)state;
+	gw_study_want(config_of(LOST, 1, 32));
+	gw_study_want(config_of(BROKEN, 1, 32));
+	gw_study_run(look, false);
+	assert_int_equal(counted(GW_COUNTER_study_no_code), 2);
+	assert_int_equal(counted(GW_COUNTER_studied), 0);
+}
+
+/* The largest grid there is, of blocks that all loop as long as an argument says. */
+static void whatever_the_launch_is_the_rings_are_looked_after(void **state)
+{
+	uint32_t config = gw_config_of(
+	        POWERS, &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0});
+	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
+	uint64_t begin = gw_now_ns();
+
+	(void)state;
+	memset(a->bytes, 0x7f, 12);
+	a->size = 12;
+	gw_config_entry(config)->arguments = a;
+	gw_study_want(config);
+	gw_study_run(look, false);
+	/* CPU time, not time: other tests run meanwhile. */
+	assert_true(counted(GW_COUNTER_study_ns) < 4 * GW_STUDY_LAUNCH_MS * UINT64_C(1000000));
+	if (gw_now_ns() - begin > 10 * GW_STUDY_LOOK_US * UINT64_C(1000))
+		assert_true(looks > 0);
+}
+
+static void a_program_that_ends_is_not_kept(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++)
+		gw_study_want(config_of(REDUCE, 1000 + i, 64));
+	while (!looks)
+		gw_study_run(program_ends, false);
+	assert_true(offers < 40);
+}
+
+static void memory_is_bounded(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 3 * GW_STUDY_KERNELS; i++) {
+		char *name = gw_arena_array(&arena, 32, 1);
+
+		/* The same kernels under many slots: each is decoded for itself. */
+		strcpy(name, "_Z6reduce6recordhPKfPf");
+		kernel(16 + i, name, 1);
+		gw_hot.shared->kernels[16 + i].hash = 1000 + i;
+		gw_study_want(config_of(16 + i, 1, 64));
+		while (offers <= i)
+			gw_study_run(look, false);
+		assert_true(gw_study_code_held() <= GW_STUDY_KERNELS_MEMORY);
+		assert_true(gw_study_held() <= 64 << 20);
+	}
+	assert_int_equal(counted(GW_COUNTER_studied), 3 * GW_STUDY_KERNELS);
+}
+
+static void none_where_it_is_not_wanted(void **state)
+{
+	(void)state;
+	gw_options.study = false;
+	gw_study_start();
+	gw_study_want(config_of(SAXPY, 4, 128));
+	gw_study_run(look, false);
+	assert_int_equal(offers, 0);
+	gw_options.study = true;
+	gw_options.mode = GW_MODE_COUNT;
+	gw_study_start();
+	gw_study_want(config_of(SAXPY, 5, 128));
+	gw_study_run(look, false);
+	assert_int_equal(offers, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        TEST(a_launch_is_told_from_code_and_arguments),
+	        TEST(other_arguments_tell_other_work),
+	        TEST(a_configuration_is_studied_once),
+	        TEST(arguments_that_come_later_are_worth_another_study),
+	        TEST(configurations_never_timed_come_first),
+	        TEST(times_wait_for_the_first_study_and_not_for_ever),
+	        TEST(code_that_is_not_to_be_had_is_counted),
+	        TEST(whatever_the_launch_is_the_rings_are_looked_after),
+	        TEST(a_program_that_ends_is_not_kept),
+	        TEST(memory_is_bounded),
+	        TEST(none_where_it_is_not_wanted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
