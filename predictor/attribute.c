@@ -428,7 +428,7 @@ static void spread(const struct gw_attribution *a, struct sum *s, double (*out)[
 	unsigned parts = 0;
 
 	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
-		if (!a->group[k].total_rows)
+		if (a->group[k].total_rows <= 0)
 			continue;
 		parts++;
 		sum_up(a, k, s);

@@ -149,7 +149,17 @@ static double tensor_time(const struct view *v)
 		if (!isnan(flop))
 			sum = gw_either(sum, 0) + over(v, flop, types[i].rate);
 	}
-	return sum;
+	/* Where operations aren't known, the pipe's own time may have been counted. */
+	return gw_either(sum, work_of(v, GW_WORK_tensor_cycles) / v->clock);
+}
+
+/* Reads and writes at their own rates; together at that of reads where only the sum is known. */
+static double l2_time(const struct view *v)
+{
+	double apart = over(v, work_of(v, GW_WORK_l2_read_bytes), GW_PARAM_b_l2_read) +
+	               over(v, work_of(v, GW_WORK_l2_write_bytes), GW_PARAM_b_l2_write);
+
+	return gw_either(apart, over(v, work_of(v, GW_WORK_l2_total_bytes), GW_PARAM_b_l2_read));
 }
 
 /* Bytes at the bandwidth of their direction, or of both where only that is known. */
@@ -386,8 +396,7 @@ static void times_of(const struct view *v, struct gw_estimate *e, double t[RESOU
 	t[SHARED] =
 	        over(v, work_of(v, GW_WORK_shared_wavefronts) * WAVEFRONT_BYTES, GW_PARAM_b_shared);
 	t[L1] = over(v, work_of(v, GW_WORK_l1_bytes), GW_PARAM_b_l1);
-	t[L2] = over(v, work_of(v, GW_WORK_l2_read_bytes), GW_PARAM_b_l2_read) +
-	        over(v, work_of(v, GW_WORK_l2_write_bytes), GW_PARAM_b_l2_write);
+	t[L2] = l2_time(v);
 	t[DRAM] = dram_time(v);
 	t[IN_FLIGHT] = in_flight_time(v);
 	t[ATOMICS] = atomics_time(v);

@@ -79,6 +79,28 @@ static void each_resource_takes_work_over_rate(void **state)
 	assert_true(fixture_term(&e, "fp64") == 0);
 }
 
+/* What sampling counts instead of what it can't: both directions at L2, the tensor pipe's cycles.
+ */
+static void sampled_sums_stand_in_for_unknown_parts(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_l2_total_bytes, 1e9);
+	fixture_work(&f, GW_WORK_tensor_cycles, 5000);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 256 * 128e3 / 5e12 + 128 * 128e3 / 4e12);
+	fixture_work(&f, GW_WORK_l2_write_bytes, NAN);
+	fixture_work(&f, GW_WORK_pipe_tensor, NAN);
+	for (int i = GW_WORK_tensor_fp16_flop; i <= GW_WORK_tensor_fp64_flop; i++)
+		fixture_work(&f, (enum gw_work_field)i, NAN);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 1e9 / 5e12);
+	assert_close(fixture_term(&e, "tensor"), 5000 / 1e9);
+}
+
 /* Two resources of equal time make 2^(1/3) of one; the floor is added. */
 static void resources_join_in_a_cubic_norm(void **state)
 {
@@ -332,6 +354,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(each_resource_takes_work_over_rate),
+	        cmocka_unit_test(sampled_sums_stand_in_for_unknown_parts),
 	        cmocka_unit_test(idle_resources_alone_are_no_answer),
 	        cmocka_unit_test(resources_join_in_a_cubic_norm),
 	        cmocka_unit_test(busiest_sm_decides_for_what_is_inside_it),
