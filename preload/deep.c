@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ struct result {
 	struct gw_event event;
 	uint32_t set;
 	size_t size;
-	uint8_t data[];
+	_Alignas(max_align_t) uint8_t data[];
 };
 
 static bool asked_for;
@@ -49,8 +50,8 @@ static _Atomic uint32_t passes_left; /* launches to be let pass */
 static uint32_t backoff;             /* this and what follows: of who holds the gate for writing */
 static struct gw_range range;
 static CUcontext context; /* the one whose launches are counted */
-static size_t data_size[GW_DEEP_SETS];
 static struct result *counting;
+static _Atomic uint32_t bad; /* sets that failed, by bit */
 static struct progress *counting_of;
 static pthread_mutex_t results_lock;
 static struct result *results;
@@ -65,6 +66,7 @@ void gw_deep_start(void)
 	range = (struct gw_range){0};
 	context = NULL;
 	counting = results = NULL;
+	atomic_store(&bad, 0);
 	gw_deep_streams_start();
 	gw_deep_sets_start();
 	asked_for = gw_options.counters == GW_COUNT_RANGE && gw_options.mode == GW_MODE_AUDIT;
@@ -102,6 +104,16 @@ static struct progress *progress_of(const struct gw_event *e)
 	return NULL;
 }
 
+/* The next set to be counted of a configuration; gw_deep_sets_ready() when there is none left. */
+static uint32_t next_set(struct progress *p)
+{
+	uint32_t set = atomic_load(&p->next), n = gw_deep_sets_ready();
+
+	while (set < n && atomic_load(&bad) >> set & 1)
+		set++;
+	return set;
+}
+
 /* Whether this launch is worth counting, and harmless to count. */
 static struct progress *wanted(const struct gw_event *e)
 {
@@ -116,7 +128,7 @@ static struct progress *wanted(const struct gw_event *e)
 	    !gw_deep_kernel_allowed(e->kernel))
 		return NULL;
 	p = progress_of(e);
-	return p && atomic_load(&p->next) < gw_deep_sets_ready() ? p : NULL;
+	return p && next_set(p) < gw_deep_sets_ready() ? p : NULL;
 }
 
 /* Waited in vain: the next launches are let pass, ever more of them. */
@@ -132,8 +144,6 @@ static bool open_range(CUcontext now)
 {
 	CUptiResult why = gw_range_open(&range, now);
 
-	for (uint32_t i = 0; why == CUPTI_SUCCESS && i < gw_deep_sets_ready(); i++)
-		data_size[i] = gw_range_data_size(&range, gw_deep_set(i), &why);
 	if (why == CUPTI_SUCCESS) {
 		context = now;
 		return true;
@@ -143,24 +153,43 @@ static bool open_range(CUcontext now)
 	return false;
 }
 
+/* A set that failed is not tried again; the others begin anew. */
+static void set_failed(uint32_t set, CUptiResult why)
+{
+	const char *what = range.failed ? range.failed : "the range profiler";
+	uint32_t all;
+
+	gw_range_close(&range);
+	context = NULL;
+	all = (1u << gw_deep_sets_ready()) - 1;
+	if ((atomic_fetch_or(&bad, 1u << set) | 1u << set) == all)
+		give_up(what, why);
+}
+
 /* The gate is held for writing and the context idle. */
 static bool begin(const struct gw_event *e, struct progress *p, CUcontext now)
 {
-	uint32_t set = atomic_load(&p->next);
+	uint32_t set = next_set(p);
 	struct result *r;
 	CUptiResult why;
+	size_t size;
 
 	if (!range.object && !open_range(now))
 		return false;
-	r = calloc(1, sizeof(*r) + data_size[set]);
+	size = gw_range_data_size(&range, gw_deep_set(set), &why);
+	if (!size) {
+		set_failed(set, why);
+		return false;
+	}
+	r = calloc(1, sizeof(*r) + size);
 	if (!r)
 		return false;
 	r->event = *e;
 	r->set = set;
-	r->size = data_size[set];
+	r->size = size;
 	why = gw_range_begin(&range, gw_deep_set(set), r->data, r->size);
 	if (why != CUPTI_SUCCESS) {
-		give_up(range.failed ? range.failed : "the range profiler", why);
+		set_failed(set, why);
 		free(r);
 		return false;
 	}
@@ -176,7 +205,7 @@ static bool count(struct gw_call *call, struct progress *p)
 	if (!now || (context && context != now))
 		return false;
 	/* Again: it may have been counted while this thread came here. */
-	if (atomic_load(&p->next) >= gw_deep_sets_ready())
+	if (next_set(p) >= gw_deep_sets_ready())
 		return false;
 	if (!gw_deep_streams_idle(now, call->thread->serial)) {
 		back_off();
@@ -227,16 +256,17 @@ static void hand_over(struct result *r)
 static void end(struct gw_call *call, CUresult launched)
 {
 	CUptiResult why = gw_range_end(&range);
+	uint32_t set = counting->set;
 
 	if (why == CUPTI_SUCCESS && launched == CUDA_SUCCESS) {
-		atomic_fetch_add(&counting_of->next, 1);
+		atomic_store(&counting_of->next, set + 1);
 		gw_count(GW_COUNTER_deep_counted, 1);
 		hand_over(counting);
 	} else {
 		free(counting);
 	}
 	if (why != CUPTI_SUCCESS)
-		give_up(range.failed ? range.failed : "the range profiler", why);
+		set_failed(set, why);
 	if (launched != CUDA_SUCCESS)
 		call->event->flags &= (uint8_t)~GW_EVENT_COUNTED;
 	counting = NULL;

@@ -9,7 +9,7 @@
 #include "predictor/types.h"
 #include "preload/cupti_host.h"
 
-enum { GW_DEEP_SETS = 16 };
+enum { GW_DEEP_SETS = 16 /**< at most; below 32 */ };
 
 /** Start with nothing known. */
 void gw_deep_sets_start(void);

@@ -22,7 +22,11 @@ bool gw_range_usable(void);
 /** Open it for @p context, which is current. */
 CUptiResult gw_range_open(struct gw_range *r, CUcontext context);
 
-/** Bytes that the data of one range of @p set takes; 0, with the reason in @p why, on failure. */
+/**
+ * Bytes that the data of one range of @p set takes; 0, with the reason in @p why, on failure. To be
+ * asked before each gw_range_begin: the profiler prepares the data of the set it was asked for
+ * last.
+ */
 size_t gw_range_data_size(struct gw_range *r, const struct gw_cupti_set *set, CUptiResult *why);
 
 /** Begin to count @p set; what is counted goes to @p size bytes at @p data. */

@@ -296,6 +296,7 @@ static void find_target(struct gw_sass_insn *out)
 		/* fall through */
 	case GW_SASS_OP_BRA:
 	case GW_SASS_OP_BRX:
+	case GW_SASS_OP_BRXU:
 	case GW_SASS_OP_CALL_REL:
 	case GW_SASS_OP_RET:
 		if (out->sm >= 90)

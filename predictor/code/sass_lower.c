@@ -217,8 +217,7 @@ static gw_ir_operand condition(struct gw_lowering *l)
 	return GW_LOWER(l, AND, 1, 0, 2, guard, other);
 }
 
-/* The block of the program that stands for block @p block of the graph, in the function at hand. */
-static uint32_t place_of(const struct gw_lowering *l, uint32_t block)
+uint32_t gw_lower_block_of(const struct gw_lowering *l, uint32_t block)
 {
 	const struct gw_lowered_function *f = &l->functions[l->function];
 
@@ -227,10 +226,14 @@ static uint32_t place_of(const struct gw_lowering *l, uint32_t block)
 
 static void end_indirect(struct gw_lowering *l, const struct gw_cfg_block *block)
 {
-	uint32_t *to = gw_arena_array(l->b.arena, block->succ_count, sizeof(*to));
+	uint32_t *to;
 
+	if (gw_lower_table_jump(l))
+		return;
+	l->indirect = true;
+	to = gw_arena_array(l->b.arena, block->succ_count, sizeof(*to));
 	for (uint32_t i = 0; to && i < block->succ_count; i++)
-		to[i] = place_of(l, l->cfg->edges[block->succ_first + i]);
+		to[i] = gw_lower_block_of(l, l->cfg->edges[block->succ_first + i]);
 	if (to && block->succ_count)
 		gw_ir_end_switch(&l->b, gw_lower_unknown(l, 32, "the index of an indirect jump"),
 		                 to, block->succ_count);
@@ -255,13 +258,14 @@ static void end_call(struct gw_lowering *l, const struct gw_cfg_block *block, ui
 static void end_block(struct gw_lowering *l, const struct gw_cfg_block *block)
 {
 	const uint32_t *succ = l->cfg->edges + block->succ_first;
-	uint32_t next = block->succ_count ? place_of(l, succ[0]) : l->exit;
+	uint32_t next = block->succ_count ? gw_lower_block_of(l, succ[0]) : l->exit;
 	uint32_t out = block->end == GW_CFG_RETURN ? l->functions[l->function].after : l->exit;
 
 	switch (block->end) {
 	case GW_CFG_BRANCH:
 		if (block->succ_count == 2 && succ[0] != succ[1])
-			gw_ir_end_branch(&l->b, condition(l), false, next, place_of(l, succ[1]));
+			gw_ir_end_branch(&l->b, condition(l), false, next,
+			                 gw_lower_block_of(l, succ[1]));
 		else
 			gw_ir_end_jump(&l->b, next);
 		break;
@@ -289,7 +293,8 @@ static void lower_block(struct gw_lowering *l, uint32_t index)
 {
 	const struct gw_cfg_block *block = &l->cfg->blocks[index];
 
-	gw_ir_block_start(&l->b, place_of(l, index));
+	gw_ir_block_start(&l->b, gw_lower_block_of(l, index));
+	l->table.index = GW_IR_NONE;
 	if (block->entry != l->functions[l->function].entry) {
 		gw_ir_end_exit(&l->b); /* of another function, or of none */
 		return;
@@ -352,13 +357,11 @@ const char *gw_sass_lower(struct gw_sass_lowered *out, const struct gw_cfg *cfg,
 	for (; l.function < l.function_count; l.function++) {
 		const struct gw_lowered_function *f = &l.functions[l.function];
 
-		for (uint32_t b = f->first; b - f->first < f->blocks && !l.b.failed; b++) {
+		for (uint32_t b = f->first; b - f->first < f->blocks && !l.b.failed; b++)
 			lower_block(&l, b);
-			out->indirect |= cfg->blocks[b].entry == f->entry &&
-			                 cfg->blocks[b].end == GW_CFG_INDIRECT;
-		}
 	}
 	out->calls = l.calls;
+	out->indirect = l.indirect;
 	gw_ir_block_start(&l.b, l.exit);
 	gw_ir_end_exit(&l.b);
 	return finish(out, &l);

@@ -18,6 +18,8 @@ struct gw_sass_kernel {
 	                           unknown, then no parameter's value is known */
 	uint32_t param_bytes; /**< of all parameters */
 	uint32_t static_shared;
+	struct gw_bytes tables; /**< constants of bank 2, which compilers make and nothing changes;
+	                             those of jump tables are used. Empty: none are known */
 };
 
 /** How a lowered kernel differs from its code. */

@@ -47,39 +47,41 @@ static bool is_running(const struct gw_lowering *l, uint32_t entry)
 	return l->functions[f].entry == entry;
 }
 
-/* Blocks of the function at @p entry, its instructions; false when it ends in no return. */
+/* Blocks of the function at @p entry, its instructions; false when it leads to blocks of others. */
 static bool measure(const struct gw_cfg *cfg, uint32_t entry, struct gw_lowered_function *out,
                     uint32_t *insns)
 {
 	uint32_t first = cfg->block_count, last = 0;
-	bool returns = false;
 
 	*insns = 0;
 	for (uint32_t b = 0; b < cfg->block_count; b++) {
-		if (cfg->blocks[b].entry != entry)
+		const struct gw_cfg_block *block = &cfg->blocks[b];
+
+		if (block->entry != entry)
 			continue;
 		first = b < first ? b : first;
 		last = b;
-		*insns += cfg->blocks[b].count;
-		returns |= cfg->blocks[b].end == GW_CFG_RETURN;
+		*insns += block->count;
+		for (uint32_t k = 0; k < block->succ_count; k++)
+			if (cfg->blocks[cfg->edges[block->succ_first + k]].entry != entry)
+				return false;
 	}
-	out->entry = entry;
-	out->first = first;
-	out->blocks = returns ? last - first + 1 : 0;
-	return returns;
+	*out = (struct gw_lowered_function){.entry = entry, .first = first};
+	out->blocks = first <= last ? last - first + 1 : 0;
+	return out->blocks != 0;
 }
 
 static bool take_in(struct gw_lowering *l, uint32_t entry, uint32_t after, uint32_t *begin)
 {
-	struct gw_lowered_function f = {.after = after,
-	                                .caller = l->function,
-	                                .depth = l->functions[l->function].depth + 1};
-	uint32_t insns;
+	uint32_t insns, depth = l->functions[l->function].depth + 1;
+	struct gw_lowered_function f;
 
-	if (entry == GW_CFG_NONE || f.depth > DEPTH || l->function_count == GW_LOWERED_FUNCTIONS ||
-	    is_running(l, entry) || !measure(l->cfg, entry, &f, &insns) ||
-	    insns + f.blocks > TAKEN_IN_MOST - l->taken_in)
+	if (depth > DEPTH || l->function_count == GW_LOWERED_FUNCTIONS || is_running(l, entry) ||
+	    !measure(l->cfg, entry, &f, &insns) || insns + f.blocks > TAKEN_IN_MOST - l->taken_in)
 		return false;
+	f.after = after;
+	f.caller = l->function;
+	f.depth = depth;
 	l->taken_in += insns + f.blocks;
 	f.base = l->b.program.block_count;
 	for (uint32_t b = 0; b < f.blocks; b++) {
@@ -96,7 +98,14 @@ static bool take_in(struct gw_lowering *l, uint32_t entry, uint32_t after, uint3
 bool gw_lower_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t after,
                    uint32_t *begin)
 {
-	if (take_in(l, block->call, after, begin))
+	uint32_t entry = l->functions[l->function].entry;
+
+	if (block->call != GW_CFG_NONE && block->call != entry &&
+	    l->cfg->blocks[block->call].entry == entry) {
+		*begin = gw_lower_block_of(l, block->call); /* a jump within the function */
+		return true;
+	}
+	if (block->call != GW_CFG_NONE && take_in(l, block->call, after, begin))
 		return true;
 	l->calls = true;
 	opaque_call(l, block->call);

@@ -114,10 +114,11 @@ static gw_ir_operand special(struct gw_lowering *l)
 	return gw_lower_unknown(l, 32, "a special register that is not known before the launch");
 }
 
-/* VIMNMX has its sign one bit lower, and above it what says that it is of packed numbers. */
+/* VIMNMX and UVIMNMX have their sign one bit lower, and above it what says that it is of packed
+ * numbers. */
 static bool minimum(struct gw_lowering *l)
 {
-	bool vector = l->insn.op == GW_SASS_OP_VIMNMX, sign = bit(l, vector ? 72 : SIGNED);
+	bool vector = l->insn.op != GW_SASS_OP_IMNMX, sign = bit(l, vector ? 72 : SIGNED);
 	gw_ir_operand a, b, low, high;
 
 	if (vector && gw_sass_bits(&l->insn, 73, 3))
@@ -127,6 +128,26 @@ static bool minimum(struct gw_lowering *l)
 	low = sign ? GW_LOWER(l, MINS, 32, 0, 2, a, b) : GW_LOWER(l, MINU, 32, 0, 2, a, b);
 	high = sign ? GW_LOWER(l, MAXS, 32, 0, 2, a, b) : GW_LOWER(l, MAXU, 32, 0, 2, a, b);
 	gw_lower_set(l, 16, uniform(l),
+	             GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
+	return true;
+}
+
+/* The least or the greatest of a sum and a third number, after it. */
+static bool add_minimum(struct gw_lowering *l)
+{
+	gw_ir_operand sum, b, c, low, high;
+	bool sign = bit(l, 72);
+
+	if (gw_sass_bits(&l->insn, 73, 2) || (!swapped(l) && bit(l, NEGATE_C)))
+		return false; /* of packed numbers; a negated third one was not seen */
+	b = source_b(l);
+	if (negated_b(l))
+		b = GW_LOWER(l, SUB, 32, 0, 2, number(l, 0), b);
+	sum = GW_LOWER(l, ADD, 32, 0, 2, gw_lower_reg(l, 24, false), b);
+	c = source_c(l);
+	low = sign ? GW_LOWER(l, MINS, 32, 0, 2, sum, c) : GW_LOWER(l, MINU, 32, 0, 2, sum, c);
+	high = sign ? GW_LOWER(l, MAXS, 32, 0, 2, sum, c) : GW_LOWER(l, MAXU, 32, 0, 2, sum, c);
+	gw_lower_set(l, 16, false,
 	             GW_LOWER(l, SEL, 32, 0, 3, gw_lower_predicate(l, 87, 90), low, high));
 	return true;
 }
@@ -153,6 +174,7 @@ static bool load_constant(struct gw_lowering *l)
 	        (l->insn.op == GW_SASS_OP_LDCU &&
 	         gw_sass_bits(&l->insn, 24, 8) != gw_sass_urz(l->insn.sm));
 
+	gw_lower_note_table(l);
 	if (indexed || l->insn.width < 32 || words > 2)
 		return false;
 	if (words == 2)
@@ -307,7 +329,10 @@ bool gw_lower_logic(struct gw_lowering *l)
 		return true;
 	case GW_SASS_OP_IMNMX:
 	case GW_SASS_OP_VIMNMX:
+	case GW_SASS_OP_UVIMNMX:
 		return minimum(l);
+	case GW_SASS_OP_VIADDMNMX:
+		return add_minimum(l);
 	case GW_SASS_OP_I2F:
 	case GW_SASS_OP_MUFU:
 	case GW_SASS_OP_F2I:

@@ -30,9 +30,16 @@ struct gw_lowering {
 	struct gw_lowered_function *functions; /**< in the order they are lowered; of the arena */
 	uint32_t function;                     /**< the one at hand */
 	uint32_t function_count;
-	uint32_t taken_in; /**< instructions of functions called, so far */
-	uint32_t exit;     /**< block of the program where threads end */
-	bool calls;        /**< some function could not be taken in */
+	struct {
+		gw_ir_operand index; /**< bytes from `offset` on; GW_IR_NONE: none in this block */
+		uint32_t offset;     /**< in bank 2 */
+		uint32_t at;         /**< instruction that loads it */
+		unsigned place;      /**< where to */
+	} table;                     /**< the constant that was last loaded by an index */
+	uint32_t taken_in;           /**< instructions of functions called, so far */
+	uint32_t exit;               /**< block of the program where threads end */
+	bool indirect;               /**< where some jump goes is not known */
+	bool calls;                  /**< some function could not be taken in */
 };
 
 /** The register that stands for a place of struct gw_sass_regs. */
@@ -67,10 +74,24 @@ gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned o
 gw_ir_operand gw_lower_unknown(struct gw_lowering *l, unsigned bits, const char *note);
 void gw_lower_opaque_place(struct gw_lowering *l, unsigned place, const char *note);
 
+/** Take it down where the instruction at hand loads a word of bank 2 by an index. */
+void gw_lower_note_table(struct gw_lowering *l);
+
 /**
- * The call that ends @p block: its function is taken in, and goes on to block @p after of the
- * program; true with the block of the program where it begins. False when it can't be: it is
- * elsewhere, calls itself, or there is too much of it; what it writes is unknown then.
+ * End the open block, which ends with an indirect jump through a table of bank 2, by a switch on
+ * the table's index. False when the jump is of another kind.
+ */
+bool gw_lower_table_jump(struct gw_lowering *l);
+
+/** The block of the program that stands for block @p block of the graph, in the function at hand;
+ * where threads end, if the function doesn't have it. */
+uint32_t gw_lower_block_of(const struct gw_lowering *l, uint32_t block);
+
+/**
+ * The call that ends @p block: its function is taken in, and returns to block @p after of the
+ * program; true with the block of the program where it begins. Compilers also write jumps as calls,
+ * of what never returns; these go where they go. False when it can't be: it is elsewhere, calls
+ * itself, or there is too much of it; what it writes is unknown then.
  */
 bool gw_lower_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t after,
                    uint32_t *begin);

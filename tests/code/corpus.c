@@ -10,6 +10,27 @@
 
 enum { LARGEST = 1 << 20 };
 
+static struct gw_arena group_arena;
+
+int corpus_begin(void **state)
+{
+	(void)state;
+	gw_arena_init(&group_arena, 8 << 20);
+	return 0;
+}
+
+int corpus_end(void **state)
+{
+	(void)state;
+	gw_arena_free(&group_arena);
+	return 0;
+}
+
+struct gw_arena *corpus_arena(void)
+{
+	return &group_arena;
+}
+
 struct gw_bytes corpus_file(struct gw_arena *arena, const char *name)
 {
 	static uint8_t buffer[LARGEST];

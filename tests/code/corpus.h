@@ -5,6 +5,11 @@
 
 #include "predictor/code/image.h"
 
+/** Set-up and tear-down of a group of tests, and the arena they have between these. */
+int corpus_begin(void **state);
+int corpus_end(void **state);
+struct gw_arena *corpus_arena(void);
+
 /** The file @p name of the corpus; fails the test when it can't be read. The arena owns it. */
 struct gw_bytes corpus_file(struct gw_arena *arena, const char *name);
 

@@ -11,22 +11,6 @@
 
 #include <cmocka.h>
 
-static struct gw_arena arena;
-
-static int begin(void **state)
-{
-	(void)state;
-	gw_arena_init(&arena, 8 << 20);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	gw_arena_free(&arena);
-	return 0;
-}
-
 static void assert_image(const struct gw_image *image, enum gw_image_kind kind, const char *arch)
 {
 	char text[24];
@@ -37,7 +21,7 @@ static void assert_image(const struct gw_image *image, enum gw_image_kind kind, 
 
 static void a_fatbin_lists_its_entries(void **state)
 {
-	struct gw_images images = corpus_images(&arena, "plain.fatbin", 4);
+	struct gw_images images = corpus_images(corpus_arena(), "plain.fatbin", 4);
 
 	(void)state;
 	assert_string_equal(images.form, "fatbin");
@@ -53,8 +37,8 @@ static void a_fatbin_lists_its_entries(void **state)
 
 static void ptx_comes_without_its_padding(void **state)
 {
-	struct gw_images images = corpus_images(&arena, "plain.fatbin", 4);
-	struct gw_bytes text = corpus_bytes(&arena, &images.image[3]);
+	struct gw_images images = corpus_images(corpus_arena(), "plain.fatbin", 4);
+	struct gw_bytes text = corpus_bytes(corpus_arena(), &images.image[3]);
 
 	(void)state;
 	assert_non_null(memmem(text.data, text.size, ".entry powers", 13));
@@ -63,18 +47,18 @@ static void ptx_comes_without_its_padding(void **state)
 
 static void containers_in_a_row_are_told_apart(void **state)
 {
-	struct gw_bytes first = corpus_file(&arena, "zstd.fatbin");
-	struct gw_bytes second = corpus_file(&arena, "plain.fatbin");
+	struct gw_bytes first = corpus_file(corpus_arena(), "zstd.fatbin");
+	struct gw_bytes second = corpus_file(corpus_arena(), "plain.fatbin");
 	size_t padding = 24, size = first.size + padding + second.size;
-	uint8_t *both = gw_arena_array(&arena, size + padding, 1);
+	uint8_t *both = gw_arena_array(corpus_arena(), size + padding, 1);
 	struct gw_images images;
 	struct gw_fault fault;
 
 	(void)state;
 	memcpy(both, first.data, first.size);
 	memcpy(both + first.size + padding, second.data, second.size);
-	assert_true(
-	        gw_images_open((struct gw_bytes){both, size + padding}, &arena, &images, &fault));
+	assert_true(gw_images_open((struct gw_bytes){both, size + padding}, corpus_arena(), &images,
+	                           &fault));
 	assert_int_equal(images.count, 8);
 	assert_int_equal(images.containers, 2);
 	assert_int_equal(gw_images_together(&images, 0), 4);
@@ -93,7 +77,8 @@ static void old_entries_have_shorter_headers(void **state)
 	struct gw_fault fault;
 
 	(void)state;
-	assert_true(gw_images_open((struct gw_bytes){file, sizeof(file)}, &arena, &images, &fault));
+	assert_true(gw_images_open((struct gw_bytes){file, sizeof(file)}, corpus_arena(), &images,
+	                           &fault));
 	assert_int_equal(images.count, 1);
 	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_30");
 	assert_int_equal(images.image[0].size, 8);
@@ -116,7 +101,7 @@ static void bare_files_are_images_too(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bare) / sizeof(*bare); i++) {
-		struct gw_images images = corpus_images(&arena, bare[i].file, 1);
+		struct gw_images images = corpus_images(corpus_arena(), bare[i].file, 1);
 
 		assert_string_equal(images.form, bare[i].form);
 		assert_image(&images.image[0], bare[i].kind, bare[i].arch);
@@ -125,8 +110,8 @@ static void bare_files_are_images_too(void **state)
 
 static void a_family_is_read_from_the_compilers_note(void **state)
 {
-	struct gw_images images = corpus_images(&arena, "plain.fatbin", 4);
-	struct gw_code_arch arch = gw_cubin_arch(corpus_bytes(&arena, &images.image[2]));
+	struct gw_images images = corpus_images(corpus_arena(), "plain.fatbin", 4);
+	struct gw_code_arch arch = gw_cubin_arch(corpus_bytes(corpus_arena(), &images.image[2]));
 
 	(void)state;
 	assert_int_equal(arch.number, 100);
@@ -147,12 +132,13 @@ static void programs_and_libraries_hold_fatbins(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
-		struct gw_images images = corpus_images(&arena, hosts[i].file, hosts[i].count);
+		struct gw_images images =
+		        corpus_images(corpus_arena(), hosts[i].file, hosts[i].count);
 
 		assert_string_equal(images.form, hosts[i].form);
 		assert_string_equal(images.image[0].section, hosts[i].section);
 		for (size_t k = 0; k < images.count; k++)
-			assert_true(corpus_bytes(&arena, &images.image[k]).size > 1000);
+			assert_true(corpus_bytes(corpus_arena(), &images.image[k]).size > 1000);
 	}
 }
 
@@ -163,15 +149,15 @@ static void containers_are_found_by_what_points_to_them(void **state)
 
 	(void)state;
 	for (size_t f = 0; f < 2; f++) {
-		struct gw_images named = corpus_images(&arena, files[f], 3);
-		struct gw_bytes file = corpus_file(&arena, files[f]);
+		struct gw_images named = corpus_images(corpus_arena(), files[f], 3);
+		struct gw_bytes file = corpus_file(corpus_arena(), files[f]);
 		uint8_t *name = memmem(file.data, file.size, ".nv_fatbin", 10);
 		struct gw_images images;
 		struct gw_fault fault;
 
 		assert_non_null(name);
 		memcpy(name, ".my", 3);
-		assert_true(gw_images_open(file, &arena, &images, &fault));
+		assert_true(gw_images_open(file, corpus_arena(), &images, &fault));
 		assert_int_equal(images.count, 3);
 		for (size_t i = 0; i < images.count; i++) {
 			size_t k = 0;
@@ -187,16 +173,16 @@ static void containers_are_found_by_what_points_to_them(void **state)
 static void a_cubin_of_cupys_cache_is_found_behind_its_digest(void **state)
 {
 	static const char digest[] = "dbf2f6259cd3cad580e769f1a3f89197e4246f0f";
-	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
+	struct gw_bytes cubin = corpus_file(corpus_arena(), "sm_90.cubin");
 	size_t size = cubin.size + sizeof(digest) - 1;
-	uint8_t *file = gw_arena_array(&arena, size, 1);
+	uint8_t *file = gw_arena_array(corpus_arena(), size, 1);
 	struct gw_images images;
 	struct gw_fault fault;
 
 	(void)state;
 	memcpy(file, digest, sizeof(digest) - 1);
 	memcpy(file + sizeof(digest) - 1, cubin.data, cubin.size);
-	assert_true(gw_images_open((struct gw_bytes){file, size}, &arena, &images, &fault));
+	assert_true(gw_images_open((struct gw_bytes){file, size}, corpus_arena(), &images, &fault));
 	assert_int_equal(images.count, 1);
 	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_90");
 	assert_int_equal(images.image[0].offset, 40);
@@ -204,7 +190,7 @@ static void a_cubin_of_cupys_cache_is_found_behind_its_digest(void **state)
 
 static void an_archive_names_its_members(void **state)
 {
-	struct gw_images images = corpus_images(&arena, "library.a", 4);
+	struct gw_images images = corpus_images(corpus_arena(), "library.a", 4);
 
 	(void)state;
 	assert_string_equal(images.form, "archive");
@@ -215,7 +201,7 @@ static void an_archive_names_its_members(void **state)
 
 static void code_for_the_linker_is_listed_but_not_read(void **state)
 {
-	struct gw_images images = corpus_images(&arena, "lto.fatbin", 1);
+	struct gw_images images = corpus_images(corpus_arena(), "lto.fatbin", 1);
 
 	(void)state;
 	assert_int_equal(images.image[0].kind, GW_IMAGE_OTHER);
@@ -292,15 +278,16 @@ static void refuses(const uint8_t *data, size_t size, const char *what, uint64_t
 	struct gw_images images;
 	struct gw_fault fault;
 
-	assert_false(gw_images_open((struct gw_bytes){data, size}, &arena, &images, &fault));
+	assert_false(
+	        gw_images_open((struct gw_bytes){data, size}, corpus_arena(), &images, &fault));
 	assert_string_equal(fault.what, what);
 	assert_int_equal(fault.offset, offset);
 }
 
 static void broken_files_are_refused_with_the_place(void **state)
 {
-	struct gw_bytes file = corpus_file(&arena, "plain.fatbin");
-	uint8_t *copy = gw_arena_copy(&arena, file.data, file.size);
+	struct gw_bytes file = corpus_file(corpus_arena(), "plain.fatbin");
+	uint8_t *copy = gw_arena_copy(corpus_arena(), file.data, file.size);
 
 	(void)state;
 	refuses(NULL, 0, "it is empty", 0);
@@ -320,14 +307,15 @@ static void broken_files_are_refused_with_the_place(void **state)
 
 static void what_stands_before_a_fault_is_kept(void **state)
 {
-	struct gw_bytes file = corpus_file(&arena, "plain.fatbin");
+	struct gw_bytes file = corpus_file(corpus_arena(), "plain.fatbin");
 	struct gw_images images;
 	struct gw_fault fault;
-	uint8_t *copy = gw_arena_copy(&arena, file.data, file.size);
+	uint8_t *copy = gw_arena_copy(corpus_arena(), file.data, file.size);
 
 	(void)state;
 	copy[0x25b0 + 4] = 1; /* header size of the second entry */
-	assert_false(gw_images_open((struct gw_bytes){copy, file.size}, &arena, &images, &fault));
+	assert_false(gw_images_open((struct gw_bytes){copy, file.size}, corpus_arena(), &images,
+	                            &fault));
 	assert_int_equal(fault.offset, 0x25b0);
 	assert_int_equal(images.count, 1);
 	assert_image(&images.image[0], GW_IMAGE_CUBIN, "sm_80");
@@ -335,7 +323,7 @@ static void what_stands_before_a_fault_is_kept(void **state)
 
 static void the_list_stays_in_the_memory_allowed(void **state)
 {
-	struct gw_bytes file = corpus_file(&arena, "plain.fatbin");
+	struct gw_bytes file = corpus_file(corpus_arena(), "plain.fatbin");
 	struct gw_images images;
 	struct gw_fault fault;
 	struct gw_arena small;
@@ -369,5 +357,5 @@ int main(void)
 	        cmocka_unit_test(the_list_stays_in_the_memory_allowed),
 	};
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, corpus_begin, corpus_end);
 }

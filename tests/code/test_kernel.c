@@ -19,28 +19,12 @@ static const char *const cubins[] = {
         "sm_90.cubin", "sm_90a.cubin", "sm_90a-cuda12.cubin", "sm_100.cubin", "sm_120.cubin"};
 enum { CUBINS = sizeof(cubins) / sizeof(*cubins) };
 
-static struct gw_arena arena;
-
-static int begin(void **state)
-{
-	(void)state;
-	gw_arena_init(&arena, 8 << 20);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	gw_arena_free(&arena);
-	return 0;
-}
-
 static struct gw_cubin open_cubin(struct gw_bytes bytes)
 {
 	struct gw_cubin cubin;
 	struct gw_fault fault;
 
-	if (!gw_cubin_open(bytes, &arena, &cubin, &fault))
+	if (!gw_cubin_open(bytes, corpus_arena(), &cubin, &fault))
 		fail_msg("%s", fault.what);
 	return cubin;
 }
@@ -53,15 +37,15 @@ static struct gw_code_kernel kernel_of(const struct gw_cubin *cubin, const char 
 
 	if (i == cubin->count)
 		fail_msg("there is no kernel %s", name);
-	if (!gw_cubin_kernel(cubin, i, &arena, &k, &fault))
+	if (!gw_cubin_kernel(cubin, i, corpus_arena(), &k, &fault))
 		fail_msg("%s", fault.what);
 	return k;
 }
 
 static void resources_are_those_of_cuobjdump(void **state)
 {
-	struct gw_bytes table = corpus_file(&arena, "resources.txt");
-	char *text = gw_arena_text(&arena, (const char *)table.data, table.size), *save;
+	struct gw_bytes table = corpus_file(corpus_arena(), "resources.txt");
+	char *text = gw_arena_text(corpus_arena(), (const char *)table.data, table.size), *save;
 	unsigned compared = 0;
 
 	(void)state;
@@ -74,7 +58,7 @@ static void resources_are_those_of_cuobjdump(void **state)
 		assert_int_equal(sscanf(line, "%63s %63s %u %u %u %u", file, name, &registers,
 		                        &stack, &shared, &constant),
 		                 6);
-		cubin = open_cubin(corpus_file(&arena, file));
+		cubin = open_cubin(corpus_file(corpus_arena(), file));
 		assert_int_equal(cubin.count, 3);
 		assert_true(cubin.linked);
 		k = kernel_of(&cubin, name);
@@ -93,7 +77,7 @@ static void static_shared_memory_is_that_of_the_source(void **state)
 {
 	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
-		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 
 		assert_int_equal(kernel_of(&cubin, REDUCE).static_shared, 256);
 		assert_int_equal(kernel_of(&cubin, SAXPY).static_shared, 0);
@@ -107,7 +91,7 @@ static void parameters_lie_as_in_the_source(void **state)
 
 	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
-		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 		struct gw_code_kernel k = kernel_of(&cubin, REDUCE);
 
 		assert_int_equal(k.param_count, 4);
@@ -124,7 +108,7 @@ static void launch_bounds_are_those_of_the_source(void **state)
 {
 	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
-		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 		struct gw_code_kernel k = kernel_of(&cubin, SAXPY);
 
 		assert_int_equal(k.max_threads[0], 128);
@@ -142,7 +126,7 @@ static void barriers_are_counted(void **state)
 {
 	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
-		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 
 		assert_int_equal(kernel_of(&cubin, REDUCE).barriers, 1);
 		assert_int_equal(kernel_of(&cubin, SAXPY).barriers, 0);
@@ -153,7 +137,7 @@ static void constants_shared_by_kernels_are_found(void **state)
 {
 	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
-		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 
 		/* coefficient[8] */
 		assert_int_equal(kernel_of(&cubin, SAXPY).bank[3].size, 32);
@@ -164,7 +148,7 @@ static void exits_lie_in_the_code(void **state)
 {
 	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
-		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 		struct gw_code_kernel k = kernel_of(&cubin, SAXPY);
 
 		assert_in_range(k.exit_count, 1, 4);
@@ -182,7 +166,7 @@ static void a_function_that_was_not_inlined_is_found(void **state)
 {
 	(void)state;
 	for (unsigned c = 0; c < CUBINS; c++) {
-		struct gw_cubin cubin = open_cubin(corpus_file(&arena, cubins[c]));
+		struct gw_cubin cubin = open_cubin(corpus_file(corpus_arena(), cubins[c]));
 		struct gw_code_kernel k = kernel_of(&cubin, "powers");
 
 		assert_int_equal(k.function_count, 2);
@@ -195,7 +179,7 @@ static void a_function_that_was_not_inlined_is_found(void **state)
 
 static void a_relocatable_cubin_names_what_it_calls(void **state)
 {
-	struct gw_images images = corpus_images(&arena, "relocatable.o", 2);
+	struct gw_images images = corpus_images(corpus_arena(), "relocatable.o", 2);
 	bool called = false;
 
 	(void)state;
@@ -205,7 +189,7 @@ static void a_relocatable_cubin_names_what_it_calls(void **state)
 
 		if (images.image[i].kind != GW_IMAGE_CUBIN)
 			continue;
-		cubin = open_cubin(corpus_bytes(&arena, &images.image[i]));
+		cubin = open_cubin(corpus_bytes(corpus_arena(), &images.image[i]));
 		assert_false(cubin.linked);
 		assert_int_equal(cubin.count, 3);
 		k = kernel_of(&cubin, "powers");
@@ -220,27 +204,28 @@ static void a_relocatable_cubin_names_what_it_calls(void **state)
 
 static void what_is_no_cubin_is_refused(void **state)
 {
-	struct gw_bytes file = corpus_file(&arena, "program");
+	struct gw_bytes file = corpus_file(corpus_arena(), "program");
 	struct gw_cubin cubin;
 	struct gw_fault fault;
 
 	(void)state;
-	assert_false(gw_cubin_open(file, &arena, &cubin, &fault));
+	assert_false(gw_cubin_open(file, corpus_arena(), &cubin, &fault));
 	assert_string_equal(fault.what, "an ELF file, but not of machine code for a GPU");
-	assert_false(gw_cubin_open((struct gw_bytes){file.data, 40}, &arena, &cubin, &fault));
+	assert_false(
+	        gw_cubin_open((struct gw_bytes){file.data, 40}, corpus_arena(), &cubin, &fault));
 	assert_string_equal(fault.what, "the file ends inside its ELF header");
 	assert_int_equal(fault.offset, 40);
 }
 
 static void a_cut_cubin_is_refused(void **state)
 {
-	struct gw_bytes file = corpus_file(&arena, "sm_80.cubin");
+	struct gw_bytes file = corpus_file(corpus_arena(), "sm_80.cubin");
 	struct gw_cubin cubin;
 	struct gw_fault fault;
 
 	(void)state;
 	file.size = 0x700; /* the table of sections lies behind */
-	assert_false(gw_cubin_open(file, &arena, &cubin, &fault));
+	assert_false(gw_cubin_open(file, corpus_arena(), &cubin, &fault));
 	assert_string_equal(fault.what, "the table of sections runs over the end of the ELF file");
 }
 
@@ -260,5 +245,5 @@ int main(void)
 	        cmocka_unit_test(a_cut_cubin_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, corpus_begin, corpus_end);
 }

@@ -9,6 +9,7 @@
 
 struct CUpti_RangeProfiler_Object {
 	uint8_t *data;
+	size_t size; /* as last asked for: what data is prepared for */
 	bool configured, started, pushed, popped;
 	struct sc_counts counts;
 };
@@ -33,7 +34,8 @@ SC_API cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *p)
 SC_API cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params *p)
 {
 	SC_ENTER();
-	p->counterDataSize = sizeof(struct sc_data);
+	p->counterDataSize = sizeof(struct sc_data) + 16 * p->numMetrics;
+	p->pRangeProfilerObject->size = p->counterDataSize;
 	return p->maxNumOfRanges && p->maxNumRangeTreeNodes >= p->maxNumOfRanges
 	               ? CUPTI_SUCCESS
 	               : CUPTI_ERROR_INVALID_PARAMETER;
@@ -46,8 +48,8 @@ cuptiRangeProfilerCounterDataImageInitialize(
 	struct sc_data d = {.magic = SC_DATA_MAGIC};
 
 	SC_ENTER();
-	if (p->counterDataSize < sizeof(d))
-		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (!p->pRangeProfilerObject->size || p->counterDataSize != p->pRangeProfilerObject->size)
+		return CUPTI_ERROR_UNKNOWN;
 	memcpy(p->pCounterData, &d, sizeof(d));
 	return CUPTI_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/cfg.h"
-#include "tests/unit/sass/listing.h"
+#include "tests/unit/sass/schedule_code.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,6 @@ struct built {
 	struct gw_cfg cfg;
 	uint8_t *code;
 };
-
-static struct listing listing;
 
 static void build(struct built *b, const struct listing_kernel *kernel)
 {
@@ -36,7 +34,7 @@ static void release(struct built *b)
 
 static const struct listing_kernel *named(const char *name)
 {
-	const struct listing_kernel *kernel = listing_named(&listing, name);
+	const struct listing_kernel *kernel = listing_named(schedule_code(), name);
 
 	if (!kernel)
 		fail_msg("no kernel %s", name);
@@ -45,10 +43,10 @@ static const struct listing_kernel *named(const char *name)
 
 static void for_each(void (*check)(const struct gw_cfg *cfg))
 {
-	for (uint32_t k = 0; k < listing.count; k++) {
+	for (uint32_t k = 0; k < schedule_code()->count; k++) {
 		struct built b;
 
-		build(&b, &listing.kernels[k]);
+		build(&b, &schedule_code()->kernels[k]);
 		check(&b.cfg);
 		release(&b);
 	}
@@ -228,20 +226,6 @@ static void code_that_is_not_whole_instructions_is_refused(void **state)
 	gw_arena_free(&arena);
 }
 
-static int read_listing(void **state)
-{
-	(void)state;
-	listing_read(&listing, GW_SCHEDULE "/code.lst");
-	return 0;
-}
-
-static int free_listing(void **state)
-{
-	(void)state;
-	listing_free(&listing);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,5 +238,5 @@ int main(void)
 	        cmocka_unit_test(code_that_is_not_whole_instructions_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, read_listing, free_listing);
+	return cmocka_run_group_tests(tests, schedule_begin, schedule_end);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels/address.cu and calls.cu as machine code of several architectures, lowered and evaluated
- * on arguments: the accesses and global addresses of every thread are what the same loops give in
- * C.
+ * kernels/address.cu, calls.cu and switching.cu as machine code of several architectures, lowered
+ * and evaluated on arguments: the accesses and global addresses of every thread are what the same
+ * loops give in C.
  */
 #include "predictor/code/eval.h"
+#include "predictor/code/kernel.h"
 #include "predictor/code/sass_lower.h"
 #include "tests/unit/sass/listing.h"
 
@@ -201,6 +202,9 @@ static void fill(struct launch *l, const struct kernel *k)
 	} else if (!strcmp(k->name, "wide_index")) {
 		long_argument(l, 4000);
 		int_argument(l, 5);
+	} else if (!strcmp(k->name, "switching")) {
+		int_argument(l, 1);
+		int_argument(l, 6);
 	} else if (strcmp(k->name, "clamped") != 0) {
 		int_argument(l, STEP_OF);
 	} else {
@@ -309,7 +313,9 @@ static void lower(struct gw_sass_lowered *out, struct gw_cfg *cfg, const uint8_t
 	                                sm >= 100  ? 0x380
 	                                : sm >= 90 ? 0x210
 	                                           : 0x160,
-	                                param_bytes, 0};
+	                                param_bytes,
+	                                0,
+	                                {NULL, 0}};
 	struct gw_fault fault;
 
 	assert_true(gw_cfg_build(cfg, (struct gw_bytes){code, size}, sm, arena, &fault));
@@ -347,7 +353,7 @@ static bool check(const struct kernel *k, unsigned sm)
 
 /* Numbers of the kernels and architectures (of 42) whose addresses are all known; where the
  * evaluator stands for iterations whose pointers it can't follow, it says so. */
-enum { ALL_KNOWN = 29 };
+enum { ALL_KNOWN = 32 };
 
 static void what_is_known_is_what_the_source_does(void **state)
 {
@@ -371,6 +377,78 @@ static void functions_that_are_called_are_followed(void **state)
 		for (unsigned k = 0; k < sizeof(calling) / sizeof(*calling); k++)
 			if (!check(&calling[k], architectures[a]))
 				fail_msg("%s on sm_%u", calling[k].name, architectures[a]);
+}
+
+static void switching(struct tally *t, const struct thread *h)
+{
+	static const int16_t offsets[4][4] = {
+	        {0}, {0, 1024}, {0, 1024, 2048}, {512, 1024, 2048, 3072}};
+	enum { FIRST = 1, TURNS = 6 };
+
+	for (int turn = 0; turn < TURNS; turn++) {
+		uint64_t to = Y + 4 * (uint64_t)(4096 * turn + h->bx * h->nx + h->tx);
+		int way = FIRST + turn;
+
+		for (int i = 0; way < 4 && i <= way; i++)
+			store(t, to + 4 * (uint64_t)offsets[way][i]);
+		if (way > 3)
+			store(t, to + 4 * 128);
+	}
+}
+
+/* The jumps' tables are in the cubin, so it is read whole. */
+static void check_switch(unsigned sm)
+{
+	static const struct kernel about = {"switching", switching, 4, 1, 64, 1};
+	struct tally ours = {.exact = true, .control = true}, theirs = {.exact = true};
+	static uint8_t file[1 << 14];
+	struct gw_sass_kernel kernel;
+	struct gw_sass_lowered lowered;
+	struct gw_code_kernel code;
+	struct gw_cubin cubin;
+	struct gw_arena arena;
+	struct gw_fault fault;
+	struct gw_cfg cfg;
+	struct launch l;
+	char path[256];
+	size_t size;
+	FILE *f;
+
+	snprintf(path, sizeof(path), GW_SASS "/switching_sm_%u.cubin", sm);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	size = fread(file, 1, sizeof(file), f);
+	fclose(f);
+	gw_arena_init(&arena, 64 << 20);
+	assert_true(gw_cubin_open((struct gw_bytes){file, size}, &arena, &cubin, &fault));
+	assert_true(
+	        gw_cubin_kernel(&cubin, gw_cubin_find(&cubin, about.name), &arena, &code, &fault));
+	kernel = (struct gw_sass_kernel){.name = about.name,
+	                                 .param_base = code.param_base,
+	                                 .param_bytes = code.param_size,
+	                                 .tables = code.bank[2]};
+	fill(&l, &about);
+	assert_true(gw_cfg_build(&cfg, code.code, sm, &arena, &fault));
+	assert_null(gw_sass_lower(&lowered, &cfg, &kernel, &arena));
+	assert_false(lowered.indirect);
+	evaluate(&ours, &lowered.program, &l);
+	reference(&theirs, &about);
+	assert_true(ours.exact && ours.stores == theirs.stores);
+	assert_true(ours.store_sum == theirs.store_sum);
+	/* Without the tables it is not known where the jump goes. */
+	kernel.tables = (struct gw_bytes){NULL, 0};
+	assert_null(gw_sass_lower(&lowered, &cfg, &kernel, &arena));
+	assert_true(lowered.indirect);
+	gw_arena_free(&arena);
+}
+
+static void a_switch_goes_where_its_table_says(void **state)
+{
+	static const unsigned architectures[] = {75, 80, 90, 120};
+
+	(void)state;
+	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
+		check_switch(architectures[a]);
 }
 
 static void a_function_that_calls_itself_is_said_to_be_left_out(void **state)
@@ -431,6 +509,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(what_is_known_is_what_the_source_does),
 	        cmocka_unit_test(functions_that_are_called_are_followed),
+	        cmocka_unit_test(a_switch_goes_where_its_table_says),
 	        cmocka_unit_test(a_function_that_calls_itself_is_said_to_be_left_out),
 	        cmocka_unit_test(arguments_that_are_not_given_leave_control_unknown),
 	};

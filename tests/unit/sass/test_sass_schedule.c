@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/device.h"
+#include "tests/unit/sass/schedule_code.h"
 #include "tests/unit/sass/schedule_score.h"
 
 #include <math.h>
@@ -12,8 +13,6 @@
 
 #include <cmocka.h>
 
-static struct listing listing;
-
 struct built {
 	struct gw_arena arena;
 	struct gw_cfg cfg;
@@ -23,7 +22,7 @@ struct built {
 
 static void build(struct built *b, const char *name, const struct gw_waits *waits)
 {
-	const struct listing_kernel *kernel = listing_named(&listing, name);
+	const struct listing_kernel *kernel = listing_named(schedule_code(), name);
 	struct gw_fault fault;
 
 	if (!kernel)
@@ -67,7 +66,7 @@ static void loops_on_an_h200_take_the_cycles_predicted(void **state)
 	unsigned scored = 0, close = 0;
 
 	(void)state;
-	score_run(&score, &listing, GW_SCHEDULE "/schedule.1.txt");
+	score_run(&score, schedule_code(), GW_SCHEDULE "/schedule.1.txt");
 	for (unsigned i = 0; i < score.count; i++) {
 		const struct score_row *row = &score.rows[i];
 		double error = row->predicted / row->measured - 1;
@@ -90,7 +89,7 @@ static void latencies_solved_for_are_what_is_known_of_the_chip(void **state)
 	static struct score score;
 
 	(void)state;
-	score_run(&score, &listing, GW_SCHEDULE "/schedule.2.txt");
+	score_run(&score, schedule_code(), GW_SCHEDULE "/schedule.2.txt");
 	/* Published for this chip (cycles): L1 32, shared memory 23, L2 near 280, DRAM 610 to 690.
 	 */
 	assert_true(fabs(score.waits.cycles[GW_WAIT_global] - 32) < 2);
@@ -106,10 +105,10 @@ static void a_time_is_its_linear_form(void **state)
 	(void)state;
 	for (unsigned i = 0; i < GW_WAITS; i++)
 		waits.cycles[i] = 10 + 3 * i;
-	for (uint32_t k = 0; k < listing.count; k++) {
+	for (uint32_t k = 0; k < schedule_code()->count; k++) {
 		struct built b;
 
-		build(&b, listing.kernels[k].name, &waits);
+		build(&b, schedule_code()->kernels[k].name, &waits);
 		for (uint32_t i = 0; i < b.cfg.block_count; i++) {
 			const struct gw_cycles *t = &b.schedule.blocks[i].cycles;
 			double sum = t->fixed;
@@ -237,20 +236,6 @@ static void a_chain_is_as_long_as_its_dependences(void **state)
 	release(&rate);
 }
 
-static int read_listing(void **state)
-{
-	(void)state;
-	listing_read(&listing, GW_SCHEDULE "/code.lst");
-	return 0;
-}
-
-static int free_listing(void **state)
-{
-	(void)state;
-	listing_free(&listing);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,5 +250,5 @@ int main(void)
 	        cmocka_unit_test(a_chain_is_as_long_as_its_dependences),
 	};
 
-	return cmocka_run_group_tests(tests, read_listing, free_listing);
+	return cmocka_run_group_tests(tests, schedule_begin, schedule_end);
 }

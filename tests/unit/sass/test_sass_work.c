@@ -4,7 +4,7 @@
  * each, on the arguments they were counted with.
  */
 #include "predictor/code/sass_work.h"
-#include "tests/unit/sass/listing.h"
+#include "tests/unit/sass/schedule_code.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -30,11 +30,9 @@ struct arguments {
 	int32_t zero, n;
 };
 
-static struct listing listing;
-
 static const struct listing_kernel *named(const char *name)
 {
-	const struct listing_kernel *kernel = listing_named(&listing, name);
+	const struct listing_kernel *kernel = listing_named(schedule_code(), name);
 
 	if (!kernel)
 		fail_msg("no kernel %s", name);
@@ -46,7 +44,7 @@ static const char *work_of(const char *name, int trips, uint32_t bytes_known, st
 {
 	const struct listing_kernel *kernel = named(name);
 	struct arguments a = {{0x10000, 0x20000000, 0x30000, 0x40000, 0x50000, 0x60000}, 0, trips};
-	struct gw_sass_kernel about = {name, 0x210, sizeof(a), 0};
+	struct gw_sass_kernel about = {.name = name, .param_base = 0x210, .param_bytes = sizeof(a)};
 	struct gw_eval_launch launch = {.config = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0},
 	                                .arguments = {(const uint8_t *)&a, bytes_known}};
 	struct gw_eval_limits limits = {0};
@@ -164,20 +162,6 @@ static void unknown_trips_leave_the_rows_unknown(void **state)
 	assert_int_equal(work.q[GW_WORK_inst_executed].source, GW_SOURCE_NONE);
 }
 
-static int read_listing(void **state)
-{
-	(void)state;
-	listing_read(&listing, GW_SCHEDULE "/code.lst");
-	return 0;
-}
-
-static int free_listing(void **state)
-{
-	(void)state;
-	listing_free(&listing);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,5 +171,5 @@ int main(void)
 	        cmocka_unit_test(unknown_trips_leave_the_rows_unknown),
 	};
 
-	return cmocka_run_group_tests(tests, read_listing, free_listing);
+	return cmocka_run_group_tests(tests, schedule_begin, schedule_end);
 }
