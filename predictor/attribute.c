@@ -22,19 +22,22 @@ _Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for mus
  * hardly does need not be known to the last part of it. */
 #define SMALL_RATE 0.01
 
+/* Windows of a group. What is older than all groups' together is forgotten: programs change. */
+enum { GROUP_WINDOWS = 8 };
+
 /* The normal equations of one part of the windows. */
 struct group {
 	double gram[N][N];
 	double rhs[GW_SAMPLE_METRICS][N];
 	double square[GW_SAMPLE_METRICS]; /* sum of the rows' squared counts */
 	double rows[N];                   /* rows that tell of a configuration */
+	double launches[N];               /* launches' worth of time in them */
 	double total_rows;
 };
 
 struct slot {
 	uint32_t config;
 	uint32_t window;    /* the last that had it */
-	double launches;    /* launches' worth of time sampled */
 	double nanoseconds; /* of those launches' durations, weighted alike */
 	double seen;        /* … and the sum of those weights */
 };
@@ -107,7 +110,7 @@ static void eliminate(struct gw_attribution *a, struct group *g, unsigned e)
 		g->gram[i][e] = g->gram[e][i] = 0;
 	for (unsigned m = 0; m < a->metrics; m++)
 		g->rhs[m][e] = 0;
-	g->rows[e] = 0;
+	g->rows[e] = g->launches[e] = 0;
 }
 
 static unsigned slot_of(struct gw_attribution *a, uint32_t config)
@@ -237,9 +240,39 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s, 
 	return what;
 }
 
+/*
+ * The group of the window at hand. Groups are stretches of time, so that what changes with time
+ * shows as a spread between them; but the first windows are dealt out, as there is no other spread
+ * yet.
+ */
+static unsigned group_of(const struct gw_attribution *a)
+{
+	unsigned w = a->windows - 1;
+
+	return (w < GROUP_WINDOWS ? w : w / GROUP_WINDOWS) % GW_ATTRIBUTE_GROUPS;
+}
+
+/* A window begins: where its group begins anew, the group's old windows go. */
+static void group_begin(struct gw_attribution *a)
+{
+	unsigned w = a->windows++;
+
+	if (w >= GROUP_WINDOWS && w % GROUP_WINDOWS == 0)
+		memset(&a->group[group_of(a)], 0, sizeof(a->group[0]));
+}
+
+static double launches_of(const struct gw_attribution *a, unsigned slot)
+{
+	double sum = 0;
+
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
+		sum += a->group[k].launches[slot];
+	return sum;
+}
+
 static void row_take(struct gw_attribution *a, const struct row *row)
 {
-	struct group *g = &a->group[a->windows % GW_ATTRIBUTE_GROUPS];
+	struct group *g = &a->group[group_of(a)];
 
 	for (unsigned i = 0; i < row->count; i++) {
 		unsigned at = row->at[i];
@@ -249,7 +282,7 @@ static void row_take(struct gw_attribution *a, const struct row *row)
 		for (unsigned m = 0; m < a->metrics; m++)
 			g->rhs[m][at] += row->share[i] * row->value[m];
 		g->rows[at]++;
-		a->slot[at].launches += row->share[i];
+		g->launches[at] += row->share[i];
 	}
 	for (unsigned m = 0; m < a->metrics; m++)
 		g->square[m] += row->value[m] * row->value[m];
@@ -354,7 +387,7 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
 	mark_overlaps(a);
 	if (foreign(a, samples, sample_count))
 		return GW_WINDOW_FOREIGN;
-	a->windows++;
+	group_begin(a);
 	for (size_t i = 1; i < sample_count; i++) {
 		enum touched what =
 		        finite_sample(a, &samples[i]) ? row_of(a, &samples[i], &row) : UNTELLABLE;
@@ -459,14 +492,22 @@ static unsigned parts_with(const struct gw_attribution *a, unsigned slot)
 	return n;
 }
 
+/* A count that is too small to matter. */
+static double small(const struct gw_attribution *a, unsigned i, unsigned m)
+{
+	const struct slot *s = &a->slot[i];
+
+	return s->seen > 0 ? SMALL_RATE * a->peak[m] * s->nanoseconds / s->seen : 0;
+}
+
 /* The worse of what the windows' spread and what the residuals say, not below the clock's part. */
 static double error_of(const struct gw_attribution *a, unsigned i, unsigned m, double x,
                        double by_windows, double by_rows)
 {
 	const struct slot *s = &a->slot[i];
 	double duration = s->seen > 0 ? s->nanoseconds / s->seen : NAN;
-	double scale = fmax(x, SMALL_RATE * a->peak[m] * duration);
-	double floor = CLOCK_ERROR / duration / sqrt(fmax(s->launches, 1));
+	double scale = fmax(x, small(a, i, m));
+	double floor = CLOCK_ERROR / duration / sqrt(fmax(launches_of(a, i), 1));
 	double error = by_rows;
 
 	if (parts_with(a, i) > 1)
@@ -486,9 +527,15 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, unsigned
 		model_errors(a, s, m, x, inverse, by_rows);
 	for (unsigned i = 0; i < a->slots; i++) {
 		struct gw_counted *c = &a->solved[i];
-		bool told = ok && s->gram[i * a->slots + i] > 0 && a->slot[i].launches > 0.999;
+		double own = s->gram[i * a->slots + i], most = own > 0 ? s->rhs[m][i] / own : 0;
+		bool told;
 
-		c->launches = a->slot[i].launches;
+		c->launches = launches_of(a, i);
+		told = ok && own > 0 && c->launches > 0.999;
+		/* Nothing is believed only of one that hardly could be more, were all of its
+		 * samples' counts its own: else the equations don't fit, as where its neighbours'
+		 * work varies. */
+		told = told && (x[i] > 0 || most <= small(a, i, m));
 		c->value[m] = told ? x[i] : NAN;
 		c->error[m] = told ? error_of(a, i, m, x[i], by_windows[i], by_rows[i]) : NAN;
 	}

@@ -10,6 +10,9 @@
  * over as many windows as there are, which is solved without negative unknowns: kernels shorter
  * than a sample come out of many launches. What the equations can't tell apart stays unknown.
  *
+ * Programs change: the last 24 to 32 windows count, and what differs between stretches of them
+ * widens the error.
+ *
  * Never credited to a kernel: samples touched by a copy or memset, by kernels of different
  * configurations that ran at the same time, by a kernel of unknown configuration; and windows in
  * which something counted while no known kernel ran (another process, a lost record).

@@ -24,7 +24,7 @@
 enum {
 	DEVICES = 64,
 	YOUNG_MS = 1000,       /* how long a program lives before its counters are sampled */
-	SESSION_WINDOWS = 3,   /* of one set, before the next has its turn */
+	SESSION_WINDOWS = 8,   /* of one set before the next has its turn: as dear as configuring it */
 	GAP_MS = 15,           /* between them */
 	IDLE_MS = 200,         /* without a launch or a kernel's end: nothing to sample */
 	LOOK_MS = 20,          /* how often that is looked at */

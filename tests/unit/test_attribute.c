@@ -284,6 +284,56 @@ static void more_configurations_than_fit_take_turns_without_spoiling_others(void
 	gw_attribution_free(a);
 }
 
+/* One configuration whose work depends on its arguments, and one that always runs beside it. */
+static void work_that_varies_makes_no_false_zero_of_its_neighbour(void **state)
+{
+	struct gw_attribution *a = fresh();
+	struct gw_counted c;
+
+	(void)state;
+	for (unsigned k = 0; k < 24; k++) {
+		window_begin(1000000 + k * 333);
+		while (room()) {
+			/* ten times the work in every other window, where the other does not run */
+			uint64_t at = w.at + 100;
+
+			next(4, 6000, 100);
+			for (unsigned n = 0; n < 9 && k & 1; n++)
+				count(4, at, at + 6000);
+			if (!(k & 1))
+				next(2, 3000, 100);
+		}
+		assert_int_equal(take(a), GW_WINDOW_USED);
+	}
+	gw_attribution_solve(a);
+	c = counted(a, 2);
+	/* Right, or unsure, or not told. */
+	for (unsigned m = 0; m < 2; m++)
+		assert_true(isnan(c.value[m]) || c.error[m] > 0.2 ||
+		            fabs(c.value[m] - truth(2, m)) < 3 * c.error[m] * truth(2, m));
+	gw_attribution_free(a);
+}
+
+static void what_a_program_did_long_ago_is_forgotten(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (unsigned k = 0; k < 80; k++) {
+		window_begin(1000000);
+		for (unsigned i = 0; i < 6; i++)
+			next(5, 200000, 50000);
+		if (k < 40) /* it counted twice as much then */
+			for (unsigned i = 0; i < SAMPLES; i++)
+				for (unsigned m = 0; m < 2; m++)
+					w.sample[i].value[m] *= 2;
+		take(a);
+	}
+	gw_attribution_solve(a);
+	assert_told(a, 5, 1e-6);
+	gw_attribution_free(a);
+}
+
 static void a_gpu_that_idles_tells_nothing(void **state)
 {
 	struct gw_attribution *a = fresh();
@@ -345,6 +395,8 @@ int main(void)
 	        cmocka_unit_test(the_first_sample_and_lost_ones_are_not_used),
 	        cmocka_unit_test(a_kernel_longer_than_windows_is_told_from_parts),
 	        cmocka_unit_test(more_configurations_than_fit_take_turns_without_spoiling_others),
+	        cmocka_unit_test(work_that_varies_makes_no_false_zero_of_its_neighbour),
+	        cmocka_unit_test(what_a_program_did_long_ago_is_forgotten),
 	        cmocka_unit_test(a_gpu_that_idles_tells_nothing),
 	        cmocka_unit_test(confidence_falls_with_the_error),
 	        cmocka_unit_test(least_squares_stay_at_zero_rather_than_below),
