@@ -21,7 +21,7 @@ enum {
 };
 
 struct reader {
-	struct gw_source *source;
+	struct gw_log_source *source;
 	struct gw_log_status *status;
 	gw_log_record_fn *record;
 	void *arg;
@@ -91,7 +91,7 @@ static size_t need(struct reader *r, size_t size)
 		r->end -= r->start;
 		r->start = 0;
 	}
-	r->end += gw_source_read(r->source, r->window + r->end, r->room - r->end, &failed);
+	r->end += gw_log_source_read(r->source, r->window + r->end, r->room - r->end, &failed);
 	r->eof = r->end < r->room;
 	if (failed)
 		r->status->read_error = failed;
@@ -337,14 +337,14 @@ static void read_blocks(struct reader *r)
 	end_damage(r);
 }
 
-static bool read_source(struct gw_source *source, gw_log_record_fn *record, void *arg,
+static bool read_source(struct gw_log_source *source, gw_log_record_fn *record, void *arg,
                         struct gw_log_status *status)
 {
 	struct reader r = {.source = source, .status = status, .record = record, .arg = arg};
 
-	status->compressed = gw_source_compressed(source);
+	status->compressed = gw_log_source_compressed(source);
 	/* One byte more than there is: a full window would mean that more is to come. */
-	r.room = gw_source_size(source) < WINDOW ? gw_source_size(source) + 1 : WINDOW;
+	r.room = gw_log_source_size(source) < WINDOW ? gw_log_source_size(source) + 1 : WINDOW;
 	r.window = gw_alloc(r.room);
 	r.block = gw_alloc(r.room < GW_BLOCK_MAX ? r.room : GW_BLOCK_MAX);
 	read_blocks(&r);
@@ -360,17 +360,17 @@ static bool read_source(struct gw_source *source, gw_log_record_fn *record, void
 	}
 	free(r.window);
 	free(r.block);
-	gw_source_close(source);
+	gw_log_source_close(source);
 	return !*status->error;
 }
 
 bool gw_log_read(const char *path, gw_log_record_fn *record, void *arg,
                  struct gw_log_status *status)
 {
-	struct gw_source *source;
+	struct gw_log_source *source;
 
 	memset(status, 0, sizeof(*status));
-	source = gw_source_open(path, status->error, sizeof(status->error));
+	source = gw_log_source_open(path, status->error, sizeof(status->error));
 	return source && read_source(source, record, arg, status);
 }
 
@@ -378,7 +378,20 @@ bool gw_log_read_memory(const void *data, size_t length, gw_log_record_fn *recor
                         struct gw_log_status *status)
 {
 	memset(status, 0, sizeof(*status));
-	return read_source(gw_source_memory(data, length), record, arg, status);
+	return read_source(gw_log_source_memory(data, length), record, arg, status);
+}
+
+struct gw_kernel gw_log_kernel(const struct gw_record_kernel *record, const char *name)
+{
+	return (struct gw_kernel){
+	        .name = name,
+	        .registers = record->registers,
+	        .static_shared = record->static_shared,
+	        .local = record->local,
+	        .constant = record->constant,
+	        .max_threads = record->max_threads,
+	        .binary_version = record->binary_version,
+	};
 }
 
 const char *gw_log_text(const struct gw_log_record *record, unsigned n)

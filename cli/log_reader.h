@@ -7,6 +7,7 @@
 #define GW_LOG_READER_H
 
 #include "predictor/record.h"
+#include "predictor/types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,6 +82,9 @@ bool gw_log_whole(const struct gw_log_status *status);
  * such line. A log that was read whole has none.
  */
 bool gw_log_complaint(const struct gw_log_status *status, unsigned line, char *out, size_t size);
+
+/** The kernel that a record tells of, called @p name, which stays the caller's. */
+struct gw_kernel gw_log_kernel(const struct gw_record_kernel *record, const char *name);
 
 /** The @p n-th string of the record's tail, from 0; "" when there is none. */
 const char *gw_log_text(const struct gw_log_record *record, unsigned n);

@@ -20,7 +20,7 @@ enum { SNIFF = 4 };
 
 static const unsigned char zstd_magic[SNIFF] = {0x28, 0xb5, 0x2f, 0xfd};
 
-struct gw_source {
+struct gw_log_source {
 	int fd;
 	const unsigned char *data; /* memory, or the bytes sniffed from the file's start */
 	size_t length, position;
@@ -34,9 +34,9 @@ struct gw_source {
 #endif
 };
 
-struct gw_source *gw_source_memory(const void *data, size_t length)
+struct gw_log_source *gw_log_source_memory(const void *data, size_t length)
 {
-	struct gw_source *s = gw_alloc(sizeof(*s));
+	struct gw_log_source *s = gw_alloc(sizeof(*s));
 
 	s->fd = -1;
 	s->data = data;
@@ -63,7 +63,7 @@ static size_t read_all(int fd, void *buffer, size_t size, const char **failed)
 	return n;
 }
 
-static size_t read_plain(struct gw_source *s, void *buffer, size_t size, const char **failed)
+static size_t read_plain(struct gw_log_source *s, void *buffer, size_t size, const char **failed)
 {
 	size_t n = s->length - s->position;
 
@@ -78,7 +78,7 @@ static size_t read_plain(struct gw_source *s, void *buffer, size_t size, const c
 }
 
 #ifdef GW_HAVE_ZSTD
-static bool start_zstd(struct gw_source *s)
+static bool start_zstd(struct gw_log_source *s)
 {
 	s->compressed = true;
 	s->stream = ZSTD_createDStream();
@@ -90,7 +90,7 @@ static bool start_zstd(struct gw_source *s)
 	       !ZSTD_isError(ZSTD_DCtx_setParameter(s->stream, ZSTD_d_windowLogMax, 27));
 }
 
-static size_t read_zstd(struct gw_source *s, void *buffer, size_t size, const char **failed)
+static size_t read_zstd(struct gw_log_source *s, void *buffer, size_t size, const char **failed)
 {
 	ZSTD_outBuffer out = {buffer, size, 0};
 
@@ -120,7 +120,8 @@ static size_t read_zstd(struct gw_source *s, void *buffer, size_t size, const ch
 }
 #endif
 
-size_t gw_source_read(struct gw_source *source, void *buffer, size_t size, const char **failed)
+size_t gw_log_source_read(struct gw_log_source *source, void *buffer, size_t size,
+                          const char **failed)
 {
 	*failed = NULL;
 #ifdef GW_HAVE_ZSTD
@@ -130,18 +131,18 @@ size_t gw_source_read(struct gw_source *source, void *buffer, size_t size, const
 	return read_plain(source, buffer, size, failed);
 }
 
-size_t gw_source_size(const struct gw_source *source)
+size_t gw_log_source_size(const struct gw_log_source *source)
 {
 	return source->fd < 0 && !source->compressed ? source->length : SIZE_MAX;
 }
 
-bool gw_source_compressed(const struct gw_source *source)
+bool gw_log_source_compressed(const struct gw_log_source *source)
 {
 	return source->compressed;
 }
 
 /* Look at the first bytes; false with the reason in @p why. */
-static bool sniff(struct gw_source *s, char *why, size_t size)
+static bool sniff(struct gw_log_source *s, char *why, size_t size)
 {
 	const char *failed = NULL;
 
@@ -165,9 +166,9 @@ static bool sniff(struct gw_source *s, char *why, size_t size)
 	return false;
 }
 
-struct gw_source *gw_source_open(const char *path, char *why, size_t size)
+struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t size)
 {
-	struct gw_source *s = gw_source_memory(NULL, 0);
+	struct gw_log_source *s = gw_log_source_memory(NULL, 0);
 	struct stat st;
 
 	/* O_NONBLOCK: opening a fifo that nobody writes must not hang. */
@@ -175,22 +176,22 @@ struct gw_source *gw_source_open(const char *path, char *why, size_t size)
 	                          : dup(STDIN_FILENO);
 	if (s->fd < 0 || fstat(s->fd, &st)) {
 		snprintf(why, size, "%s", strerror(errno));
-		gw_source_close(s);
+		gw_log_source_close(s);
 		return NULL;
 	}
 	if (strcmp(path, "-") && !S_ISREG(st.st_mode)) {
 		snprintf(why, size, "not a regular file");
-		gw_source_close(s);
+		gw_log_source_close(s);
 		return NULL;
 	}
 	if (!sniff(s, why, size)) {
-		gw_source_close(s);
+		gw_log_source_close(s);
 		return NULL;
 	}
 	return s;
 }
 
-void gw_source_close(struct gw_source *source)
+void gw_log_source_close(struct gw_log_source *source)
 {
 	if (!source)
 		return;

@@ -8,30 +8,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct gw_source;
+struct gw_log_source;
 
 /**
  * Open @p path, or standard input for "-". A zstd-compressed file is known by its first bytes
  * and decompressed as it is read. NULL on failure with the reason, without the path, in @p why
- * (@p size bytes). Close it with gw_source_close.
+ * (@p size bytes). Close it with gw_log_source_close.
  */
-struct gw_source *gw_source_open(const char *path, char *why, size_t size);
+struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t size);
 
 /** The same for @p length bytes in memory, which must outlive the source. */
-struct gw_source *gw_source_memory(const void *data, size_t length);
+struct gw_log_source *gw_log_source_memory(const void *data, size_t length);
 
 /**
  * Up to @p size bytes into @p buffer; fewer only at the end. After a failure *failed says why
  * (static or owned by the source) and what was read before it is returned.
  */
-size_t gw_source_read(struct gw_source *source, void *buffer, size_t size, const char **failed);
+size_t gw_log_source_read(struct gw_log_source *source, void *buffer, size_t size,
+                          const char **failed);
 
 /** Bytes that it holds in all, where that is known before they are read; SIZE_MAX elsewhere. */
-size_t gw_source_size(const struct gw_source *source);
+size_t gw_log_source_size(const struct gw_log_source *source);
 
 /** Whether positions are those of the decompressed bytes. */
-bool gw_source_compressed(const struct gw_source *source);
+bool gw_log_source_compressed(const struct gw_log_source *source);
 
-void gw_source_close(struct gw_source *source);
+void gw_log_source_close(struct gw_log_source *source);
 
 #endif

@@ -70,12 +70,7 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	gw_index_add(&r->kernels, k->id, (uint32_t)t->kernel_count);
 	t->kernels = gw_grow(t->kernels, &t->kernel_room, t->kernel_count + 1, sizeof(*t->kernels));
 	t->kernels[t->kernel_count++] = (struct tape_kernel){
-	        .kernel = {.registers = k->registers,
-	                   .static_shared = k->static_shared,
-	                   .local = k->local,
-	                   .constant = k->constant,
-	                   .max_threads = k->max_threads,
-	                   .binary_version = k->binary_version},
+	        .kernel = gw_log_kernel(k, NULL),
 	        .mangled = gw_copy(gw_log_text(record, 0)),
 	};
 }

@@ -87,11 +87,6 @@ double gw_nvml_memory_clock(const struct gw_nvml *n)
 	return number(n, n->nvmlDeviceGetClockInfo, CLOCK_MEMORY, 1e6);
 }
 
-double gw_nvml_memory_clock_max(const struct gw_nvml *n)
-{
-	return number(n, n->nvmlDeviceGetMaxClockInfo, CLOCK_MEMORY, 1e6);
-}
-
 double gw_nvml_temperature(const struct gw_nvml *n)
 {
 	return number(n, n->nvmlDeviceGetTemperature, SENSOR_GPU, 1);

@@ -43,7 +43,6 @@ void gw_nvml_driver(const struct gw_nvml *n, char *text, size_t size);
 double gw_nvml_sm_clock(const struct gw_nvml *n);        /**< now, Hz */
 double gw_nvml_sm_clock_max(const struct gw_nvml *n);    /**< Hz */
 double gw_nvml_memory_clock(const struct gw_nvml *n);    /**< now, Hz */
-double gw_nvml_memory_clock_max(const struct gw_nvml *n); /**< Hz */
 double gw_nvml_temperature(const struct gw_nvml *n);     /**< degrees Celsius */
 double gw_nvml_power(const struct gw_nvml *n);           /**< W */
 double gw_nvml_utilisation(const struct gw_nvml *n);     /**< share of the last second or so, 0 to 1 */

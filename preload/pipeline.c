@@ -147,12 +147,8 @@ static uint32_t cycle(bool last)
 	events = gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
 	gw_tables_write_news();
-	/*
-	 * Then code: what it tells is known before any measurement of these launches is. It may
-	 * take long, which a window of mode watch must not.
-	 */
-	if (!gw_windows_measure())
-		gw_study_run(look_after, last);
+	/* Then code: what it tells is known before any measurement of these launches is. */
+	gw_study_run(look_after, last);
 	gw_deep_tick();
 	gw_work_publish();
 	gw_pm_tick(now, events);

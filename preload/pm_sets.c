@@ -22,7 +22,7 @@ static struct set {
 	struct gw_cupti_set cupti;
 	enum trial trial;
 } sets[2 * GW_PM_ROWS];
-static unsigned count, turn, refused;
+static unsigned count, turn;
 
 static void add(struct set *s, unsigned row)
 {
@@ -33,7 +33,7 @@ static void add(struct set *s, unsigned row)
 void gw_pm_sets_start(void)
 {
 	memset(sets, 0, sizeof(sets)); /* a forked child's are the parent's: left alone */
-	count = turn = refused = 0;
+	count = turn = 0;
 	for (unsigned i = 0; i < GW_PM_ROWS; i++) {
 		if (rows[i].set < 0 || (unsigned)rows[i].set >= GW_PM_ROWS)
 			continue;
@@ -70,10 +70,8 @@ static void try(struct set *s, const char *chip, const uint8_t *availability)
 			return;
 		}
 		gw_cupti_set_free(&s->cupti);
-		if (!halve(s)) {
+		if (!halve(s))
 			s->trial = REFUSED;
-			refused += s->members.count;
-		}
 	}
 }
 
@@ -97,9 +95,4 @@ const struct gw_cupti_set *gw_pm_sets_next(const char *chip, const uint8_t *avai
 const struct gw_pm_set *gw_pm_set(unsigned number)
 {
 	return &sets[number].members;
-}
-
-unsigned gw_pm_sets_refused(void)
-{
-	return refused;
 }

@@ -15,7 +15,4 @@ void gw_pm_sets_start(void);
 const struct gw_cupti_set *gw_pm_sets_next(const char *chip, const uint8_t *availability,
                                            unsigned *number);
 
-/** Metrics that can't be sampled on this chip. */
-unsigned gw_pm_sets_refused(void);
-
 #endif

@@ -151,7 +151,7 @@ void gw_windows_first(void)
 		window.state = OPEN;
 		return;
 	}
-	atomic_store(&gw_hot.events, 1);
+	atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
 	retry_later(gw_steady_ns());
 	window.state = r == GW_ATTACH_NEVER ? NEVER : CLOSED;
 }
@@ -216,13 +216,13 @@ static void open_window(uint64_t now)
 		gw_count(GW_COUNTER_returns, window.left);
 		window.left = false;
 		window.retry = RETRY_MIN_NS;
-		atomic_store(&gw_hot.events, 0);
+		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
 	} else if (!watching() || gw_foreign_busy()) {
 		retry_later(now);
 		window.state = window.useless ? NEVER : CLOSED;
 		return;
 	} else {
-		atomic_store(&gw_hot.events, 1);
+		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
 	}
 	if (watching() && gw_injection_active())
 		gw_degrade_asked(GW_DEGRADED_WINDOW,
@@ -244,7 +244,7 @@ static void end_window(uint64_t now)
 	window.ended = now;
 	window.state = ENDING;
 	if (window.by_events)
-		atomic_store(&gw_hot.events, 0);
+		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
 	else {
 		gw_pm_stop(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
@@ -334,7 +334,7 @@ static void gave_way(void)
 	window.left = true;
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 	if (!watching())
-		atomic_store(&gw_hot.events, 1);
+		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
 }
 
 void gw_windows_close(void)
@@ -366,14 +366,9 @@ void gw_windows_over(void)
 	atomic_store(&held, 0);
 }
 
-bool gw_windows_measure(void)
-{
-	return watching() && (window.state == OPEN || window.state == ENDING);
-}
-
 long gw_windows_pause(long ms)
 {
-	bool busy = gw_windows_measure() || window.state == ENDING;
+	bool busy = (watching() && window.state == OPEN) || window.state == ENDING;
 
 	return busy && ms > OPEN_ROUND_MS ? OPEN_ROUND_MS : ms;
 }

@@ -25,9 +25,6 @@ void gw_windows_start(bool forbidden);
 bool gw_windows_tick(bool launching);
 void gw_windows_close(void);
 
-/** Whether a window of mode watch is open. */
-bool gw_windows_measure(void);
-
 /** The worker has ended: nothing is attached or detached any more. */
 void gw_windows_over(void);
 

@@ -102,6 +102,23 @@ static void buffer_send(void)
 		complete(NULL, 0, data, buffer.size, buffer.valid);
 }
 
+/* cuptiFinalize neither gives a buffer back nor frees it; here it stays findable by a leak checker.
+ */
+static void buffer_abandon(void)
+{
+	static struct abandoned {
+		struct abandoned *next;
+		uint8_t *data;
+	} * all;
+	struct abandoned *a = buffer.data ? malloc(sizeof *a) : NULL;
+	if (a) {
+		*a = (struct abandoned){all, buffer.data};
+		all = a;
+	}
+	buffer.data = NULL;
+	buffer.valid = buffer.records = 0;
+}
+
 static bool buffer_room(size_t size)
 {
 	if (buffer.data && (buffer.valid + size > buffer.size ||
@@ -151,11 +168,18 @@ static const char *name_keep(const char *driver)
 	return n ? n->text : driver;
 }
 
+/* Spoilt, never freed: reading one after cuptiFinalize must be seen, not crash. */
 static void names_forget(void)
 {
-	for (struct name *n = names; n; n = n->next)
+	static struct name *forgotten;
+	struct name *last = names;
+	for (struct name *n = names; n; last = n, n = n->next)
 		memset(n->text, '?', strlen(n->text));
-	names = NULL; /* never freed: reading one must be seen, not crash */
+	if (last) {
+		last->next = forgotten;
+		forgotten = names;
+		names = NULL;
+	}
 }
 
 static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x, bool finished)
@@ -436,8 +460,7 @@ void sc_activity_stop(void)
 	free(held);
 	held = NULL;
 	held_count = 0;
-	buffer.data = NULL;
-	buffer.valid = buffer.records = 0;
+	buffer_abandon();
 	names_forget();
 	request = NULL;
 	complete = NULL;

@@ -5,36 +5,15 @@
  */
 #include "client.h"
 
-#include <sys/stat.h>
-
 /* Mangled as the compiler does: of tests/code/kernels.cu. */
 #define SAXPY "_Z5saxpyifPKfPf"
-
-static void *image(void)
-{
-	const char *path = getenv("CODE_IMAGE");
-	int fd = path ? open(path, O_RDONLY) : -1;
-	struct stat st;
-	char *bytes;
-
-	if (fd < 0 || fstat(fd, &st)) {
-		fprintf(stderr, "no image\n");
-		exit(9);
-	}
-	/* As the driver would read behind a damaged image: what follows is ours to read. */
-	bytes = calloc(1, (size_t)st.st_size + 4096);
-	if (!bytes || read(fd, bytes, (size_t)st.st_size) != st.st_size)
-		exit(9);
-	close(fd);
-	return bytes;
-}
 
 static void load(void)
 {
 	CK(cuInit(0));
 	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
 	CK(cuCtxSetCurrent(client_context));
-	CK(cuModuleLoadData(&client_module, image()));
+	CK(cuModuleLoadData(&client_module, client_image()));
 }
 
 static void saxpy(unsigned blocks, int n)

@@ -3,26 +3,7 @@
 #include "client.h"
 
 #include <pthread.h>
-#include <sys/stat.h>
 #include <time.h>
-
-static void *image(void)
-{
-	const char *path = getenv("CODE_IMAGE");
-	int fd = path ? open(path, O_RDONLY) : -1;
-	struct stat st;
-	char *bytes;
-
-	if (fd < 0 || fstat(fd, &st)) {
-		fprintf(stderr, "no image\n");
-		exit(9);
-	}
-	bytes = calloc(1, (size_t)st.st_size + 4096);
-	if (!bytes || read(fd, bytes, (size_t)st.st_size) != st.st_size)
-		exit(9);
-	close(fd);
-	return bytes;
-}
 
 static uint64_t zeros[4];
 
@@ -39,7 +20,7 @@ static void load(void)
 	CK(cuInit(0));
 	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
 	CK(cuCtxSetCurrent(client_context));
-	CK(cuModuleLoadData(&client_module, image()));
+	CK(cuModuleLoadData(&client_module, client_image()));
 	launch("runs_straight", 1, NULL);
 	CK(cuCtxSynchronize());
 	usleep(500000);
@@ -158,7 +139,7 @@ static void reset(void)
 		CK(cuDevicePrimaryCtxReset(0));
 		CK(cuDevicePrimaryCtxRetain(&client_context, 0));
 		CK(cuCtxSetCurrent(client_context));
-		CK(cuModuleLoadData(&client_module, image()));
+		CK(cuModuleLoadData(&client_module, client_image()));
 	}
 	puts("reset");
 }
