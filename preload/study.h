@@ -22,8 +22,8 @@ enum {
 	GW_STUDY_LOOK_US = 2000,  /**< how often the rings are looked after meanwhile */
 	GW_STUDY_FIRST_MS = 2000, /**< CPU time of all studies together, and beyond that … */
 	GW_STUDY_PERCENT = 2,     /**< … this share of the time since the start */
-	GW_STUDY_HOLD_MS = 400,   /**< how long times wait for a row of studies … */
-	GW_STUDY_HOLD = 16384,    /**< … while no more launches than these wait for theirs */
+	GW_STUDY_HOLD_MS = 1000,  /**< how long times wait for a row of studies … */
+	GW_STUDY_HOLD = 4096,     /**< … while no more launches than these wait for theirs */
 	GW_STUDY_QUEUE = 8192,    /**< configurations that can wait */
 };
 
