@@ -147,7 +147,7 @@ static int start(void **state)
 	return 0;
 }
 
-static struct gw_event event(uint32_t kernel)
+static struct gw_event event(uint16_t kernel)
 {
 	return (struct gw_event){.kind = GW_EVENT_KERNEL,
 	                         .kernel = kernel,
@@ -158,7 +158,7 @@ static struct gw_event event(uint32_t kernel)
 	                         .predicted = NAN};
 }
 
-static uint32_t graph(uint32_t count)
+static uint16_t graph(uint32_t count)
 {
 	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
 
@@ -168,7 +168,7 @@ static uint32_t graph(uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		g->nodes[i].kernel = 1;
 		g->nodes[i].enabled = i != 1;
-		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
 	}
 	return 5;
 }
