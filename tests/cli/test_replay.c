@@ -301,7 +301,8 @@ static struct tape read_late(void)
 
 /* What the library could say of that launch, as it tells its predictor of the rest: as soon as
  * anything is known of its work, and in the end. */
-static void predict_late(const struct tape *t, struct gw_prediction *soon, struct gw_prediction *late)
+static void predict_late(const struct tape *t, struct gw_prediction *soon,
+                         struct gw_prediction *late)
 {
 	struct gw_predictor *p = replay_predictor(t, NULL);
 	struct gw_clocks *clocks = gw_alloc(t->gpu_count * sizeof(*clocks));
