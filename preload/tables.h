@@ -16,6 +16,7 @@ _Static_assert(GW_CONFIGS_MAX <= 1 << 24, "gw_cell_config has 24 bits for an id"
 struct gw_config_entry {
 	uint32_t kernel; /**< id of the kernel */
 	uint32_t slot;   /**< slot of the kernel as the hooks know it, 0 = never hooked */
+	uint32_t device; /**< it runs on, as gw_slot_device() tells it */
 	struct gw_config config;
 	const char *name;                      /**< the kernel's */
 	uint64_t launches, total_ns, measured; /**< for the summary */
@@ -29,8 +30,9 @@ struct gw_config_entry {
 /** Reserve the tables; false when there is no memory. */
 bool gw_tables_start(void);
 
-/** Id of the configuration of an event or graph node; 0 when the kernel isn't known. */
-uint32_t gw_config_of(uint32_t kernel_slot, const struct gw_config *config);
+/** Id of the configuration of an event or graph node on a GPU (@p device: as gw_slot_device() tells
+ * it); 0 when the kernel isn't known. */
+uint32_t gw_config_of(uint32_t kernel_slot, uint32_t device, const struct gw_config *config);
 
 /** Id of the configuration of a kernel known from an activity record alone. */
 uint32_t gw_config_of_activity(const struct gw_activity *a);

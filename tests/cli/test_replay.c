@@ -132,6 +132,56 @@ static void hidden_kernel_is_predicted_without_its_times(void **state)
 	assert_true(teaches(&all, "gather_words", UINT32_MAX, "gather_words"));
 }
 
+/* One kernel on two GPUs: launches in turn, four times as long on the second, none predicted. */
+static struct tape two_gpus(void)
+{
+	struct lb b = {0};
+	struct tape t;
+	uint64_t ns = UINT64_C(1700000000000000000);
+
+	lb_header(&b, 1, 0, "two");
+	lb_kernel(&b, 1, "k");
+	for (uint32_t d = 1; d <= 2; d++) {
+		lb_device(&b, d, d == 1 ? "One" : "Other", d == 1 ? "01" : "02");
+		lb_stream(&b, d, d);
+		lb_config_on(&b, d, 1, 64, d, false);
+	}
+	for (uint32_t i = 0; i < 40; i++) {
+		struct gw_record_launch l =
+		        lb_launch(1 + i % 2, ns += 1000000, i % 2 ? 400000 : 100000, NAN, i);
+
+		l.stream = 1 + i % 2;
+		l.flags |= GW_LAUNCH_LEARNT;
+		lb_add_launch(&b, l);
+		lb_published(&b, i + 1);
+	}
+	lb_end(&b);
+	lb_block(&b);
+	assert_true(tape_read_memory(&t, "two", b.data, b.length));
+	lb_free(&b);
+	return t;
+}
+
+static void each_gpu_is_replayed_by_a_predictor_of_its_own(void **state)
+{
+	const struct replay_options all = {.own = true}, hide = {.hide = REPLAY_CONFIGURATION};
+	struct tape t = two_gpus();
+	struct said s = say(&t, &all);
+
+	(void)state;
+	assert_int_equal(t.configs[1].device, 2);
+	assert_int_equal(t.launches[1].gpu, 1);
+	assert_true(isnan(s.seconds[0]) && isnan(s.seconds[1])); /* not told by the other's first */
+	for (size_t i = 2; i < t.launch_count; i++)
+		assert_true(fabs(s.seconds[i] * 1e6 - (i % 2 ? 400 : 100)) < 1);
+	free(s.seconds);
+	s = say(&t, &hide); /* what is left of its kernel ran on the other GPU */
+	for (size_t i = 0; i < t.launch_count; i++)
+		assert_true(isnan(s.seconds[i]));
+	free(s.seconds);
+	tape_free(&t);
+}
+
 static void hidden_configuration_is_predicted_from_its_sisters(void **state)
 {
 	const struct replay_options hide = {.hide = REPLAY_CONFIGURATION};
@@ -436,6 +486,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(hidden_kernel_is_predicted_without_its_times),
+	        cmocka_unit_test(each_gpu_is_replayed_by_a_predictor_of_its_own),
 	        cmocka_unit_test(hidden_configuration_is_predicted_from_its_sisters),
 	        cmocka_unit_test(family_does_not_teach),
 	        cmocka_unit_test(hidden_work_is_not_counted_work),

@@ -26,7 +26,7 @@ nv="$nvcc -O2 -arch=$arch -Xcompiler -Wall,-Wextra,-Werror -Xlinker -s"
 cd "$here"
 "$nvcc" -arch="$arch" -fatbin -o "$out/kernels.fatbin" kernels.cu
 workload="workload.cu run_case.cu kernels.cu cases_stream.cu cases_driver.cu cases_graph.cu
-	cases_context.cu -L$home/lib/stubs -L$home/lib64/stubs -lcuda -lpthread -ldl"
+	cases_context.cu cases_wait.cu -L$home/lib/stubs -L$home/lib64/stubs -lcuda -lpthread -ldl"
 # shellcheck disable=SC2086  # the lists are words on purpose
 {
 	$nv -cudart static -o "$out/workload.static" $workload

@@ -10,7 +10,7 @@
  *     X device_D N             launches in streams of the GPU with the ordinal D, or `unknown`
  *     X end N                  files that were closed in good order
  *   and with --launches, for each measured launch in the log's order, times in ns,
- *     L start duration name
+ *     L call start duration name   (start 0: timed by a pair of events)
  *   or with --work, for each part of what was known in the end of a configuration's work,
  *     W id measured mean-duration grid block dynamic-shared row source confidence value name
  */
@@ -99,8 +99,9 @@ static void print_launch(const struct gw_record_launch *l)
 
 	if (kernel >= kernel_count || !kernels[kernel].name)
 		fail("launch of an unknown kernel", kernel);
-	printf("L\t%llu\t%llu\t%s\n", (unsigned long long)l->start_ns,
-	       (unsigned long long)l->duration_ns, kernels[kernel].name);
+	printf("L\t%llu\t%llu\t%llu\t%s\n", (unsigned long long)l->call_ns,
+	       (unsigned long long)l->start_ns, (unsigned long long)l->duration_ns,
+	       kernels[kernel].name);
 }
 
 static void take_launch(const struct gw_record_launch *l)
@@ -118,10 +119,10 @@ static void take_launch(const struct gw_record_launch *l)
 	invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
 	streams = grown(streams, &stream_count, l->stream, sizeof *streams);
 	streams[l->stream].launches++;
+	if (each_launch && l->flags & GW_LAUNCH_MEASURED)
+		print_launch(l);
 	if (!(l->flags & GW_LAUNCH_MEASURED) || !l->start_ns)
 		return;
-	if (each_launch)
-		print_launch(l);
 	if (seen_count == seen_room) {
 		seen_room = seen_room ? 2 * seen_room : 4096;
 		seen = realloc(seen, seen_room * sizeof *seen);
