@@ -27,6 +27,7 @@ struct early {
 	uint32_t config;
 	uint32_t next_same_known, next_same_kernel; /* 1 + position; 0: the last */
 	uint64_t known;
+	size_t left; /* of these launches, those whose records are yet to come */
 	struct course could;
 };
 
@@ -137,9 +138,11 @@ static void find_earlies(struct run *run)
 	for (size_t i = 0; i < t->launch_count; i++) {
 		const struct tape_launch *l = &t->launches[i];
 
-		if ((!first[l->config] || first[l->config] > l->known) &&
-		    find_early(run, l) == GW_INDEX_NONE)
+		if (first[l->config] && first[l->config] <= l->known)
+			continue;
+		if (find_early(run, l) == GW_INDEX_NONE)
 			add_early(run, l);
+		run->earlies[find_early(run, l)].left++;
 	}
 	free(first);
 }
@@ -152,12 +155,12 @@ static bool same_prediction(const struct gw_prediction *a, const struct gw_predi
 	       a->work == b->work;
 }
 
-/* What could be predicted for @p e now, unless the state it knew is gone or yet to come. */
+/* What could be predicted for @p e now, unless the state it knew is yet to come. */
 static void look(struct run *run, struct early *e)
 {
 	struct gw_prediction p;
 
-	if (!run->configured[e->config] || (e->known != run->now && e->known != run->before))
+	if (!run->configured[e->config] || !e->left || e->known > run->now)
 		return;
 	gw_fleet_predict(run->fleet, id_of(e->config), e->known, &p);
 	if (!e->could.count || !same_prediction(&p, &e->could.made[e->could.count - 1]))
@@ -308,6 +311,7 @@ static void compare(struct replay_result *result, const struct tape_launch *log,
 static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 {
 	const struct tape_launch *l = &run->tape->launches[index];
+	uint32_t early = find_early(run, l);
 	struct tape_launch now = *l;
 	struct gw_prediction p;
 	struct gw_observation o;
@@ -315,6 +319,8 @@ static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 	predict(run, l, &p);
 	replay_put(&now, &p);
 	compare(run->result, l, &now);
+	if (early != GW_INDEX_NONE)
+		run->earlies[early].left--;
 	if (!run->options->own && isnan(l->predicted))
 		p = (struct gw_prediction){.seconds = NAN, .low = NAN, .high = NAN};
 	each(arg, index, &p);
@@ -326,13 +332,18 @@ static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 
 static void on_published(struct run *run, uint64_t known)
 {
+	uint64_t gone;
+
 	run->result->steps++;
 	run->result->in_step += known == gw_fleet_observations(run->fleet);
 	if (!gw_fleet_advance(run->fleet, changed, run))
 		return;
+	gone = run->before;
 	run->before = run->now;
 	run->now = gw_fleet_observations(run->fleet);
 	look_at_known(run, run->now);
+	if (gone != run->before)
+		look_at_known(run, gone);
 }
 
 static void as_recorded(struct run *run, replay_fn *each, void *arg)

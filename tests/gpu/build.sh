@@ -37,6 +37,7 @@ workload="workload.cu run_case.cu kernels.cu cases_stream.cu cases_driver.cu cas
 			kernels.cu -L"$home/lib/stubs" -L"$home/lib64/stubs" -lcuda -lpthread
 	done
 	$nv -rdc=true -o "$out/device" device.cu run_case.cu -lcudadevrt
+	$nv -cudart static -o "$out/hold" hold.cu kernels.cu
 	$nv -o "$out/launch_loop" ../bench/gpu_overhead/launch_loop.cu
 	$nv -o "$out/slices" ../bench/gpu_overhead/slices.cu
 	$nv -o "$out/storm" storm.cu storm_detach.cu -L"$home/lib/stubs" -L"$home/lib64/stubs" -lcuda -lpthread -ldl
