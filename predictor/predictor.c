@@ -331,6 +331,12 @@ uint64_t gw_predictor_observations(const struct gw_predictor *p)
 	return p->observations;
 }
 
+void gw_predictor_number(struct gw_predictor *p, uint64_t observations)
+{
+	if (observations > p->observations)
+		p->observations = observations;
+}
+
 /* ---- publishing --------------------------------------------------------------------------- */
 
 /*

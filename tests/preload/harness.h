@@ -27,7 +27,8 @@ struct tally {
 	uint32_t grid[3], block[3], shared;
 	bool graph;
 	uint64_t count;
-	uint64_t min_ns; /**< logs: shortest measured time, 0 when none was measured */
+	uint64_t started; /**< logs: of them with a time of start, so by activity */
+	uint64_t min_ns;  /**< logs: shortest measured time, 0 when none was measured */
 };
 
 /** What one process ran, by the stand-in's count or by a log. */
@@ -62,6 +63,10 @@ struct account {
 	uint64_t published, disorder; /**< PUBLISHED records; those that know no more than before */
 	uint64_t known;               /**< of the last of them */
 	uint64_t profile, profile_size; /**< bytes of PROFILE pieces; as they announce */
+	uint32_t profiled;              /**< bit per device with a whole profile */
+	uint64_t on_device[4];          /**< launches by the device of their configuration */
+	uint64_t unlike;                /**< of them in a stream of another device */
+	uint64_t steady_far;            /**< predicted as steady, and more than a half off */
 	uint64_t counter[GW_COUNTERS];
 };
 

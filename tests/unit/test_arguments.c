@@ -165,7 +165,7 @@ static uint32_t config(uint32_t blocks)
 	const struct gw_config c = {
 	        .grid = {blocks, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
 
-	return gw_config_of(KERNEL, &c);
+	return gw_config_of(KERNEL, 0, &c);
 }
 
 static void the_worker_keeps_those_of_the_first_launch(void **state)
@@ -210,15 +210,15 @@ static void a_found_cell_ends_the_wish(void **state)
 	                     .block_y = 1,
 	                     .block_z = 1,
 	                     .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
-	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0);
+	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0, 0);
 	struct gw_cell *cell = &gw_hot.shared->cells[key >> (64 - GW_CELLS_BITS)];
 
 	(void)state;
-	gw_cell_read(gw_hot.shared, &e);
+	gw_cell_read(gw_hot.shared, &e, 0);
 	assert_true(taken(e.flags));
 	atomic_store(&cell->flags, GW_EVENT_MULTIMODAL);
 	atomic_store(&cell->key, key);
-	gw_cell_read(gw_hot.shared, &e);
+	gw_cell_read(gw_hot.shared, &e, 0);
 	assert_false(taken(e.flags));
 	assert_true(e.flags & GW_EVENT_MULTIMODAL);
 }
@@ -226,7 +226,7 @@ static void a_found_cell_ends_the_wish(void **state)
 /* What a graph's kernel node keeps, for a grid of @p blocks. */
 static const struct gw_arguments *of_node(uint32_t blocks, void **from_params)
 {
-	const struct gw_config config = {{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+	const struct gw_config config = {{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
 	const CUDA_KERNEL_NODE_PARAMS p = {.func = (CUfunction)0x1000, .kernelParams = from_params};
 
 	return gw_arguments_of_node(KERNEL, &config, &p);
@@ -234,9 +234,9 @@ static const struct gw_arguments *of_node(uint32_t blocks, void **from_params)
 
 static void nodes_of_a_configuration_share_the_first_ones(void **state)
 {
-	const struct gw_config config = {{2, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+	const struct gw_config config = {{2, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
 	const struct gw_arguments *first, *second;
-	uint32_t id = gw_config_of(KERNEL, &config);
+	uint32_t id = gw_config_of(KERNEL, 0, &config);
 
 	(void)state;
 	atomic_store(&gw_hot.arguments, 0);
