@@ -68,6 +68,9 @@ static inline const unsigned char *gw_extra_buffer(void **extra, size_t *size)
  */
 uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra);
 
+/** Function @p f is what kernel @p kernel of a library is in the current context. */
+GW_COLD void gw_function_of_kernel(CUfunction f, CUkernel kernel);
+
 /** Whether @p stream is being captured, asked of the driver. */
 GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);
 

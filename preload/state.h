@@ -158,6 +158,7 @@ struct gw_graph_node {
 	uintptr_t parent; /**< top-level child-graph node it lies under, 0 for none */
 	uint32_t kernel;  /**< slot */
 	struct gw_config config;
+	const struct gw_arguments *arguments; /**< kept for good; NULL: not known */
 	bool enabled, cooperative;
 	uint32_t device; /**< it runs on, ordinal + 1; 0: not known, that of the launch */
 	uint32_t config_id, node_id; /**< worker: ids in the log, 0 until the first launch */
