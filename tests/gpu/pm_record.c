@@ -82,7 +82,8 @@ __attribute__((destructor)) static void write_steps(void)
 	char file[4096];
 	FILE *out;
 
-	if (!path || !spent[STEP_gw_pm_availability].calls || snprintf(file, sizeof(file), "%s.steps", path) >= (int)sizeof(file))
+	if (!path || !spent[STEP_gw_pm_availability].calls ||
+	    snprintf(file, sizeof(file), "%s.steps", path) >= (int)sizeof(file))
 		return;
 	out = fopen(file, "w");
 	for (unsigned i = 0; out && i < STEP_COUNT; i++)
