@@ -60,8 +60,8 @@ static inline const unsigned char *gw_extra_buffer(void **extra, size_t *size)
 }
 
 /**
- * The digest of a launch's arguments by its kernel's plan; 0 where they can't be had. Out of line, out
- * of the way of kernels whose arguments decide nothing.
+ * The digest of a launch's arguments by its kernel's plan; 0 where they can't be had. Out of line,
+ * out of the way of kernels whose arguments decide nothing.
  */
 uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra);
 

@@ -46,8 +46,8 @@ static struct gw_graph_node *list_add(struct list *l)
 /* Of the arguments that the node keeps, if by now it is known what of them counts. */
 static uint32_t node_digest(uint32_t kernel, const CUDA_KERNEL_NODE_PARAMS *p)
 {
-	const struct gw_digest_plan *plan = atomic_load_explicit(
-	        &gw_hot.shared->kernels[kernel].plan, memory_order_acquire);
+	const struct gw_digest_plan *plan =
+	        atomic_load_explicit(&gw_hot.shared->kernels[kernel].plan, memory_order_acquire);
 
 	return plan ? gw_digest_read(plan, p->kernelParams, p->extra) : 0;
 }

@@ -132,8 +132,8 @@ struct gw_kernel_slot {
 	uint32_t registers, static_shared, local, constant, max_threads, binary_version;
 	uint32_t cluster;               /**< compiled-in cluster, as in gw_event; 0 = none */
 	const struct gw_layout *layout; /**< of its parameters, NULL = unknown */
-	/** What of its arguments is hashed; NULL: nothing. By the worker (digests.h); what it points
-	 * to is kept for good. */
+	/** What of its arguments is hashed; NULL: nothing. By the worker (digests.h); what it
+	 * points to is kept for good. */
 	const struct gw_digest_plan *_Atomic plan;
 };
 

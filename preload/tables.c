@@ -213,12 +213,11 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 		return 0;
 	}
 	id = ++config_count;
-	configs[id] = (struct gw_config_entry){
-	        .kernel = kernel,
-	        .slot = slot,
-	        .head = head ? head : id,
-	        .config = *c,
-	        .name = name};
+	configs[id] = (struct gw_config_entry){.kernel = kernel,
+	                                       .slot = slot,
+	                                       .head = head ? head : id,
+	                                       .config = *c,
+	                                       .name = name};
 	gw_idmap_put(&config_map, key, id);
 	if (!head)
 		gw_idmap_put(&shape_map, shape, id);

@@ -14,7 +14,8 @@
 #include "predictor/code/ir_reach.h"
 
 enum {
-	LOW = 1, /* reaches this half of an address, from its own low half or, of 64 bits, the same */
+	LOW = 1, /* reaches this half of an address, from its own low half or, of 64 bits, the same
+	          */
 	HIGH = 2,
 	CONTROL_LOW = 4, /* its low half, or all of up to 32 bits, decides control; its high half */
 	CONTROL_HIGH = 8,
@@ -144,8 +145,8 @@ static void begin(struct gw_reach *r)
 			    (is_memory(insn) && insn->space != IR_SPACE_FRAME &&
 			     insn->space != IR_SPACE_PARAM))
 				gw_reach_guard(r, insn, CONTROL);
-			if (is_memory(insn) && (insn->space == IR_SPACE_GLOBAL ||
-			                        insn->space == IR_SPACE_GENERIC)) {
+			if (is_memory(insn) &&
+			    (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC)) {
 				gw_reach_use(r, insn, 0, LOW | HIGH);
 				gw_reach_use(r, insn, 1, LOW | HIGH);
 			}

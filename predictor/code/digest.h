@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-	GW_DIGEST_WORDS = 8,      /**< of a plan: each costs a launch some ten instructions */
-	GW_DIGEST_BYTES = 32768,  /**< of parameters that are looked at; none has more */
+	GW_DIGEST_WORDS = 8,     /**< of a plan: each costs a launch some ten instructions */
+	GW_DIGEST_BYTES = 32768, /**< of parameters that are looked at; none has more */
 };
 
 /** A piece of one parameter. */
@@ -38,8 +38,8 @@ struct gw_digest_plan {
 /**
  * Make the plan of @p program, whose @p count parameters lie as @p param says. Words that are
  * (also) the base of an address are pointers, and none of it; where there are more words than fit,
- * those that lie first are taken. Returns NULL, or a static text of why there is no plan. Memory for
- * the work is @p arena's.
+ * those that lie first are taken. Returns NULL, or a static text of why there is no plan. Memory
+ * for the work is @p arena's.
  */
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 const struct gw_code_param *param, uint32_t count,

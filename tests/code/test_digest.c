@@ -38,12 +38,9 @@ static const struct {
 	const char *name, *plan;
 	uint32_t sizes[5];
 } machine[] = {
-        {"saxpy", "20+4", {8, 8, 4, 4}},
-        {"strided", "16+4 20+4", {8, 8, 4, 4}},
-        {"rectangle", "16+4 20+4", {8, 8, 4, 4}},
-        {"triangle", "16+4", {8, 8, 4}},
-        {"halving", "16+8", {8, 8, 8}},
-        {"wide_index", "16+8 24+4", {8, 8, 8, 4}},
+        {"saxpy", "20+4", {8, 8, 4, 4}},          {"strided", "16+4 20+4", {8, 8, 4, 4}},
+        {"rectangle", "16+4 20+4", {8, 8, 4, 4}}, {"triangle", "16+4", {8, 8, 4}},
+        {"halving", "16+8", {8, 8, 8}},           {"wide_index", "16+8 24+4", {8, 8, 8, 4}},
         {"clamped", "16+4", {8, 8, 4, 4, 4}},
 };
 
@@ -64,10 +61,12 @@ static void check_machine(const struct listing *listing, unsigned k, unsigned sm
 	const struct listing_kernel *lines;
 	struct gw_code_param param[5];
 	uint32_t count = layout(machine[k].sizes, param);
-	struct gw_sass_kernel kernel = {
-	        .name = machine[k].name,
-	        .param_base = sm >= 100 ? 0x380 : sm >= 90 ? 0x210 : 0x160,
-	        .param_bytes = param[count - 1].offset + param[count - 1].size};
+	struct gw_sass_kernel kernel = {.name = machine[k].name,
+	                                .param_base = sm >= 100  ? 0x380
+	                                              : sm >= 90 ? 0x210
+	                                                         : 0x160,
+	                                .param_bytes =
+	                                        param[count - 1].offset + param[count - 1].size};
 	struct gw_sass_lowered lowered;
 	struct gw_digest_plan plan;
 	struct gw_arena arena;
@@ -111,10 +110,9 @@ static void machine_code_tells_what_its_control_depends_on(void **state)
 static const struct {
 	const char *name, *plan;
 } virtual[] = {
-        {"saxpy", "0+4"},      {"grid_stride", "0+8"}, {"transpose", "0+8"},
-        {"stencil", "0+8"},    {"triangle", "0+4"},    {"row_sum", "16+4"},
-        {"gather", "0+4"},     {"search", "0+4"},      {"odd_even", "0+4"},
-        {"doubling", "0+4"},   {"rows", "0+4"},
+        {"saxpy", "0+4"},    {"grid_stride", "0+8"}, {"transpose", "0+8"}, {"stencil", "0+8"},
+        {"triangle", "0+4"}, {"row_sum", "16+4"},    {"gather", "0+4"},    {"search", "0+4"},
+        {"odd_even", "0+4"}, {"doubling", "0+4"},    {"rows", "0+4"},
 };
 
 static void ptx_tells_the_same(void **state)
@@ -144,8 +142,8 @@ static void ptx_tells_the_same(void **state)
 		for (uint32_t i = 0; i < program.param_count; i++)
 			param[i] = (struct gw_code_param){program.params[i].offset,
 			                                  program.params[i].size};
-		assert_null(gw_digest_plan_make(&program, param, program.param_count, &arena,
-		                                &plan));
+		assert_null(
+		        gw_digest_plan_make(&program, param, program.param_count, &arena, &plan));
 		/* Two numbers side by side are two words all the same: two parameters. */
 		if (!strcmp(virtual[k].plan, "0+8") && program.params[0].size == 4)
 			assert_string_equal(plan_text(&plan), "0+4 4+4");
@@ -214,8 +212,8 @@ static void what_no_branch_sees_is_not_planned(void **state)
 /* The end of an array that a pointer runs up to is a sum with the array's own begin. */
 static void a_pointer_that_is_compared_is_still_a_pointer(void **state)
 {
-	gw_ir_operand begin_ = ir_param(&k, 0), bytes = ir_op(&k, IR_MUL, 64, 64, ir_param(&k, 1),
-	                                                      ir_number(&k, 4));
+	gw_ir_operand begin_ = ir_param(&k, 0),
+	              bytes = ir_op(&k, IR_MUL, 64, 64, ir_param(&k, 1), ir_number(&k, 4));
 	gw_ir_operand end_ = ir_op(&k, IR_ADD, 64, 64, begin_, bytes);
 
 	(void)state;
@@ -342,9 +340,7 @@ static void larger_parameters_than_there_are_have_no_plan(void **state)
 /* ---- digests ------------------------------------------------------------------------------ */
 
 static const struct gw_digest_plan words = {
-        .count = 4,
-        .end = 23,
-        .word = {{0, 0, 0, 4}, {1, 8, 16, 4}, {2, 0, 20, 2}, {3, 0, 22, 1}}};
+        .count = 4, .end = 23, .word = {{0, 0, 0, 4}, {1, 8, 16, 4}, {2, 0, 20, 2}, {3, 0, 22, 1}}};
 
 struct arguments {
 	uint32_t n;

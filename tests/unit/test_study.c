@@ -247,7 +247,8 @@ static void code_that_is_not_to_be_had_is_counted(void **state)
 static void whatever_the_launch_is_the_rings_are_looked_after(void **state)
 {
 	uint32_t config = gw_config_of(
-	        POWERS, &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0, 0});
+	        POWERS,
+	        &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0, 0});
 	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
 	uint64_t begin = gw_now_ns();
 
