@@ -42,7 +42,8 @@ static void on_device(struct reading *r, const struct gw_log_record *record)
 
 	gw_index_add(&r->gpus, d->id, (uint32_t)t->gpu_count);
 	t->gpus = gw_grow(t->gpus, &t->gpu_room, t->gpu_count + 1, sizeof(*t->gpus));
-	t->gpus[t->gpu_count++] = (struct tape_gpu){.name = gw_copy(gw_log_text(record, 0))};
+	t->gpus[t->gpu_count++] =
+	        (struct tape_gpu){.id = d->id, .name = gw_copy(gw_log_text(record, 0))};
 }
 
 static void on_profile(struct reading *r, const struct gw_log_record *record)
@@ -89,6 +90,7 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	t->configs[t->config_count++] = (struct tape_config){
 	        .kernel = kernel,
 	        .ordinal = t->kernels[kernel].configs++,
+	        .device = c->device,
 	        .launch.config = {.grid = {c->grid_x, c->grid_y, c->grid_z},
 	                          .block = {c->block_x, c->block_y, c->block_z},
 	                          .cluster = {c->cluster_x, c->cluster_y, c->cluster_z},
@@ -150,11 +152,13 @@ static uint32_t stream_gpu(const struct reading *r, uint32_t stream)
 	return s == GW_INDEX_NONE ? GW_INDEX_NONE : r->stream_gpu[s];
 }
 
-/* Where the stream does not tell, the only one there is. */
-static uint32_t gpu_of(const struct reading *r, uint32_t stream)
+/* Where the stream does not tell, that of the configuration, or the only one there is. */
+static uint32_t gpu_of(const struct reading *r, uint32_t stream, uint32_t config)
 {
 	uint32_t gpu = stream_gpu(r, stream);
 
+	if (gpu == GW_INDEX_NONE)
+		gpu = gw_index_find(&r->gpus, r->tape->configs[config].device, NULL, NULL);
 	return gpu == GW_INDEX_NONE && r->tape->gpu_count == 1 ? 0 : gpu;
 }
 
@@ -177,7 +181,7 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 	        .config = config,
 	        .flags = l->flags,
 	        .known = l->known,
-	        .gpu = gpu_of(r, l->stream),
+	        .gpu = gpu_of(r, l->stream, config),
 	        .predicted = l->predicted,
 	        .low = l->low,
 	        .high = l->high,

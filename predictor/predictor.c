@@ -41,12 +41,20 @@ struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 	return p;
 }
 
+/* Entries of a chunk: the last has no more than there can be configurations. */
+static uint32_t chunk_room(const struct gw_predictor *p, uint32_t chunk)
+{
+	uint32_t left = p->max_configs - chunk * CHUNK;
+
+	return left < CHUNK ? left + 1 : CHUNK;
+}
+
 void gw_predictor_free(struct gw_predictor *p)
 {
 	if (!p)
 		return;
 	for (uint32_t i = 0; i <= p->max_configs / CHUNK; i++) {
-		for (uint32_t k = 0; p->chunks[i] && k < CHUNK; k++)
+		for (uint32_t k = 0; p->chunks[i] && k < chunk_room(p, i); k++)
 			free(p->chunks[i][k].parts);
 		free(p->chunks[i]);
 	}
@@ -72,7 +80,8 @@ static struct gw_entry *entry_make(struct gw_predictor *p, uint32_t config)
 	if (!config || config > p->max_configs)
 		return NULL;
 	if (!p->chunks[config / CHUNK])
-		p->chunks[config / CHUNK] = calloc(CHUNK, sizeof(struct gw_entry));
+		p->chunks[config / CHUNK] =
+		        calloc(chunk_room(p, config / CHUNK), sizeof(struct gw_entry));
 	return gw_learner_entry(p, config);
 }
 
@@ -362,6 +371,12 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 uint64_t gw_predictor_observations(const struct gw_predictor *p)
 {
 	return p->observations;
+}
+
+void gw_predictor_number(struct gw_predictor *p, uint64_t observations)
+{
+	if (observations > p->observations)
+		p->observations = observations;
 }
 
 /* ---- publishing --------------------------------------------------------------------------- */

@@ -78,8 +78,8 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 {
 	struct gw_event *e = call->event;
 	struct gw_thread *t = call->thread;
-	uint64_t key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z,
-	                           e->cluster, e->shared, e->digest);
+	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, t->stream_device), e->grid, e->block_x,
+	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t *seen = &t->arguments_seen[key % GW_ARGUMENTS_SEEN];
 	uint32_t tag = (uint32_t)(key >> 32), head = t->arguments_head;
 

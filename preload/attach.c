@@ -117,10 +117,11 @@ static bool open_library(void)
 	if (gw_cupti_open(why, sizeof(why))) {
 		if (gw_options.mode != GW_MODE_WATCH || gw_injection_active() || gw_detachable())
 			return true;
-		gw_degrade(GW_DEGRADED_NO_CUPTI,
-		           "libcupti %u is not known to let go of a running program safely: "
-		           "kernels are timed by sampled events",
-		           gw_cupti.version);
+		/* So it is with every libcupti yet: nothing the terminal need be told. */
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+		                 "libcupti %u is not known to let go of a running program safely: "
+		                 "kernels are timed by sampled events",
+		                 gw_cupti.version);
 		return false;
 	}
 	if (gw_cupti_unwanted())

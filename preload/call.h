@@ -31,6 +31,9 @@ GW_COLD struct gw_thread *gw_thread_register(void);
 /** First sight of a kernel: ask the driver for its name and resources. 0 when it can't tell. */
 GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
 
+/** The ordinal of the GPU of @p context, -1 where the driver does not tell. */
+GW_COLD int gw_context_device(CUcontext context);
+
 /** First sight of a stream; @p key as in gw_stream_key. 0 when there is no slot left. */
 GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CUcontext context,
                                    uint32_t kind, uintptr_t key);

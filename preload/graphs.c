@@ -61,6 +61,7 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 	n->kernel = gw_map_get(&s->functions, (uintptr_t)f);
 	if (!n->kernel)
 		n->kernel = gw_kernel_resolve(f);
+	n->device = p->ctx ? (uint32_t)(gw_context_device(p->ctx) + 1) : 0;
 	n->config_id = 0; /* whatever the worker knew of it was of its old parameters */
 	n->config.grid = (struct gw_dim3){p->gridDimX, p->gridDimY, p->gridDimZ};
 	n->config.block = (struct gw_dim3){p->blockDimX, p->blockDimY, p->blockDimZ};

@@ -70,11 +70,10 @@ static inline uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *
 	slot = gw_map_get(&s->streams, key);
 	if (GW_UNLIKELY(!slot))
 		slot = gw_stream_resolve(t, stream, context, kind, key);
-	if (slot) {
-		t->stream_key = key;
-		t->stream_slot = slot;
-		t->stream_generation = generation;
-	}
+	t->stream_key = slot ? key : 0;
+	t->stream_slot = slot;
+	t->stream_device = gw_slot_device(s, slot);
+	t->stream_generation = generation;
 	return slot;
 }
 
@@ -82,10 +81,11 @@ static inline uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *
  * Read the published prediction; a cell that is being written counts as absent. Not inlined:
  * in count mode it is never called.
  */
-static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_event *e)
+static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_event *e,
+                                                   uint32_t device)
 {
-	uint64_t key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z,
-	                           e->cluster, e->shared, e->digest);
+	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, device), e->grid, e->block_x,
+	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t at = (uint32_t)(key >> (64 - GW_CELLS_BITS));
 
 	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
@@ -204,7 +204,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 		e->digest = gw_digest_read(call->thread->function_plan, params, extra);
 	memcpy(&e->predicted, &none, 4);
 	if (e->known) /* else nothing has been learnt, so nothing is published */
-		gw_cell_read(s, e);
+		gw_cell_read(s, e, call->thread->stream_device);
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)))
 		gw_events_begin(call, stream);
 }

@@ -159,6 +159,7 @@ struct gw_graph_node {
 	uint32_t kernel;  /**< slot */
 	struct gw_config config;
 	bool enabled, cooperative;
+	uint32_t device; /**< it runs on, ordinal + 1; 0: not known, that of the launch */
 	uint32_t config_id, node_id; /**< worker: ids in the log, 0 until the first launch */
 };
 
@@ -191,6 +192,7 @@ struct gw_thread {
 	struct gw_event *ring;
 	uintptr_t stream_key;       /**< last stream looked up … */
 	uint32_t stream_slot;       /**< … its slot … */
+	uint32_t stream_device;     /**< … its GPU, as gw_slot_device() tells it … */
 	uint32_t stream_generation; /**< … and the generation it is good for */
 	uintptr_t function;         /**< the same of the last kernel: its handle, 0 for none, */
 	uint32_t function_slot, function_generation, function_cluster; /**< slot and so on */
@@ -275,6 +277,19 @@ static inline uint64_t gw_ticks(void)
 {
 	return __builtin_ia32_rdtsc();
 }
+
+/** The GPU of a stream's slot, its ordinal + 1; 0: not known. */
+static inline uint32_t gw_slot_device(const struct gw_shared *s, uint32_t slot)
+{
+	return slot ? (uint32_t)(s->stream_slots[slot].device + 1) : 0;
+}
+
+/** What stands for a kernel's slot on one GPU (as gw_slot_device() tells it) in a key. */
+static inline uint32_t gw_cell_kernel(uint32_t slot, uint32_t device)
+{
+	return slot | device << 16;
+}
+_Static_assert(GW_KERNELS_MAX <= 1 << 16, "gw_cell_kernel has 16 bits for a slot");
 
 /** Key of a cell: mixes the kernel's slot and every word of the configuration. Never 0. */
 static inline uint64_t gw_cell_key(uint32_t kernel, const uint32_t grid[3], uint32_t block_x,

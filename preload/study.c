@@ -6,6 +6,7 @@
 #include "preload/code.h"
 #include "preload/degrade.h"
 #include "preload/options.h"
+#include "preload/profile.h"
 #include "preload/study_code.h"
 #include "preload/tables.h"
 #include "preload/work.h"
@@ -21,8 +22,7 @@ struct queue {
 };
 
 static struct queue first, later; /* of the first none had been timed */
-static const struct gw_device *device;
-static struct gw_device unknown; /* where there is no profile: nothing of it */
+static struct gw_device unknown;  /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
 static uint64_t row_ns; /* when the first queue was last begun */
 static bool on;
@@ -42,13 +42,7 @@ void gw_study_start(void)
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
 	begun_ns = gw_now_ns();
 	gw_device_clear(&unknown, "");
-	device = &unknown;
 	gw_study_code_start();
-}
-
-void gw_study_device(const struct gw_device *d)
-{
-	device = d ? d : &unknown;
 }
 
 size_t gw_study_held(void)
@@ -143,10 +137,11 @@ static void count(enum gw_study_end end, bool bare)
 static void study(uint32_t config)
 {
 	struct gw_config_entry *c = gw_config_entry(config);
+	const struct gw_device *profile = gw_device_profile(gw_device_id((int)c->device - 1));
 	const struct gw_study_launch launch = {.slot = c->slot,
 	                                       .config = c->config,
 	                                       .arguments = c->arguments,
-	                                       .device = device,
+	                                       .device = profile ? profile : &unknown,
 	                                       .go_on = go_on};
 	struct gw_work work;
 	const char *why;

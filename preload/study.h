@@ -29,9 +29,6 @@ enum {
 /** Start with nothing studied. */
 void gw_study_start(void);
 
-/** The GPU that launches run on, to stay as it is; NULL: nothing is known of it. */
-void gw_study_device(const struct gw_device *device);
-
 /** A launch of configuration @p config was met. Those met before any of theirs was timed come
  *  first. */
 void gw_study_want(uint32_t config);

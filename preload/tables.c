@@ -179,20 +179,20 @@ static uint32_t kernel_id(uint32_t slot)
 	return kernel_of_slot[slot];
 }
 
-static uint64_t config_key(uint32_t kernel, const struct gw_config *c)
+static uint64_t config_key(uint32_t kernel, uint32_t device, const struct gw_config *c)
 {
 	const uint32_t grid[3] = {c->grid.x, c->grid.y, c->grid.z};
 	uint64_t a = gw_cell_key(kernel, grid, c->block.x, c->block.y, c->block.z,
 	                         c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
 	                         c->dynamic_shared, c->digest);
 
-	return gw_idmap_key(a, kernel);
+	return gw_idmap_key(a, (uint64_t)device << 32 | kernel);
 }
 
-static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
+static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,
                           const struct gw_config *c)
 {
-	uint64_t key = config_key(kernel, c), shape;
+	uint64_t key = config_key(kernel, device, c), shape;
 	uint32_t id = gw_idmap_get(&config_map, key), head;
 	struct gw_config plain = *c;
 	struct gw_record_config r;
@@ -200,10 +200,10 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 	if (id || !kernel)
 		return id;
 	plain.digest = 0;
-	shape = config_key(kernel, &plain);
+	shape = config_key(kernel, device, &plain);
 	head = gw_idmap_get(&shape_map, shape);
 	if (c->digest && !gw_digests_admit(slot, head && gw_config_entry(head)->digests))
-		return config_id(kernel, slot, name, &plain);
+		return config_id(kernel, slot, device, name, &plain);
 	if (config_count + 1 >= GW_CONFIGS_MAX) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
 		           "more than %d configurations: the launches of "
@@ -215,6 +215,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 	id = ++config_count;
 	configs[id] = (struct gw_config_entry){.kernel = kernel,
 	                                       .slot = slot,
+	                                       .device = device,
 	                                       .head = head ? head : id,
 	                                       .config = *c,
 	                                       .name = name};
@@ -237,16 +238,18 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 	        .cluster_z = c->cluster.z,
 	        .dynamic_shared = c->dynamic_shared,
 	        .digest = c->digest,
+	        .device = gw_device_id((int)device - 1),
 	};
 	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 	return id;
 }
 
-uint32_t gw_config_of(uint32_t slot, const struct gw_config *config)
+uint32_t gw_config_of(uint32_t slot, uint32_t device, const struct gw_config *config)
 {
 	uint32_t kernel = kernel_id(slot);
 
-	return kernel ? config_id(kernel, slot, gw_hot.shared->kernels[slot].name, config) : 0;
+	return kernel ? config_id(kernel, slot, device, gw_hot.shared->kernels[slot].name, config)
+	              : 0;
 }
 
 void gw_config_launched(uint32_t id)
@@ -264,7 +267,7 @@ void gw_config_launched(uint32_t id)
 uint32_t gw_config_of_activity(const struct gw_activity *a)
 {
 	uint64_t key = gw_idmap_key(hash_name(a->name), 0);
-	uint32_t kernel = gw_idmap_get(&kernel_map, key);
+	uint32_t kernel = gw_idmap_get(&kernel_map, key), device = a->device + 1;
 	struct gw_config c = {
 	        .grid = {a->grid[0], a->grid[1], a->grid[2]},
 	        .block = {a->block[0], a->block[1], a->block[2]},
@@ -288,12 +291,17 @@ uint32_t gw_config_of_activity(const struct gw_activity *a)
 		kernel = kernel_write(&k);
 		gw_idmap_put(&kernel_map, key, kernel);
 	}
-	id = gw_idmap_get(&config_map, config_key(kernel, &c));
+	id = gw_idmap_get(&config_map, config_key(kernel, device, &c));
+	if (!id) /* of launches whose GPU the hooks could not tell */
+		id = gw_idmap_get(&config_map, config_key(kernel, 0, &c));
+	if (!id && !gw_idmap_get(&shape_map, config_key(kernel, device, &c)) &&
+	    gw_idmap_get(&shape_map, config_key(kernel, 0, &c)))
+		device = 0; /* the same of those that all have a digest */
 	if (id)
 		return id;
 	/* libcupti's name may go with the module: keep one of ours, once per configuration. */
 	name = strndup(a->name, GW_NAME_MAX);
-	return name ? config_id(kernel, 0, name, &c) : 0;
+	return name ? config_id(kernel, 0, device, name, &c) : 0;
 }
 
 struct gw_config_entry *gw_config_entry(uint32_t id)

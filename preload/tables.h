@@ -16,6 +16,7 @@ _Static_assert(GW_CONFIGS_MAX <= 1 << 24, "gw_cell_config has 24 bits for an id"
 struct gw_config_entry {
 	uint32_t kernel;  /**< id of the kernel */
 	uint32_t slot;    /**< slot of the kernel as the hooks know it, 0 = never hooked */
+	uint32_t device;  /**< it runs on, as gw_slot_device() tells it */
 	uint32_t head;    /**< the first configuration that differs in its digest at most */
 	uint32_t latest;  /**< of a head: the one with a digest that was launched last */
 	uint32_t digests; /**< of a head: how many configurations have a digest */
@@ -33,8 +34,9 @@ struct gw_config_entry {
 /** Reserve the tables; false when there is no memory. */
 bool gw_tables_start(void);
 
-/** Id of the configuration of an event or graph node; 0 when the kernel isn't known. */
-uint32_t gw_config_of(uint32_t kernel_slot, const struct gw_config *config);
+/** Id of the configuration of an event or graph node on a GPU (@p device: as gw_slot_device() tells
+ * it); 0 when the kernel isn't known. */
+uint32_t gw_config_of(uint32_t kernel_slot, uint32_t device, const struct gw_config *config);
 
 /** A launch of configuration @p id was met: what its digests are like is decided by these. */
 void gw_config_launched(uint32_t id);

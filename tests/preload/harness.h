@@ -65,6 +65,10 @@ struct account {
 	uint64_t published, disorder; /**< PUBLISHED records; those that know no more than before */
 	uint64_t known;               /**< of the last of them */
 	uint64_t profile, profile_size; /**< bytes of PROFILE pieces; as they announce */
+	uint32_t profiled;              /**< bit per device with a whole profile */
+	uint64_t on_device[4];          /**< launches by the device of their configuration */
+	uint64_t unlike;                /**< of them in a stream of another device */
+	uint64_t steady_far;            /**< predicted as steady, and more than a half off */
 	uint64_t counter[GW_COUNTERS];
 };
 

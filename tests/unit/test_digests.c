@@ -96,7 +96,7 @@ static const struct gw_digest_plan *plan_of(uint32_t slot)
 static uint32_t launch(uint32_t slot, uint32_t blocks, uint32_t digest)
 {
 	struct gw_config c = {{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, digest};
-	uint32_t id = gw_config_of(slot, &c);
+	uint32_t id = gw_config_of(slot, 0, &c);
 
 	gw_config_launched(id);
 	return id;

@@ -24,7 +24,7 @@
 static struct gw_record_launch launches[16];
 static uint32_t launch_count, other_count;
 static double sm_hz;
-static uint32_t configured, wanted, successor[2];
+static uint32_t configured, configured_on, wanted, successor[2];
 static struct gw_launch configured_as;
 static struct gw_observation observed;
 static uint64_t observations, asked_known, log_bytes;
@@ -64,19 +64,19 @@ const struct gw_work *gw_work_of(uint32_t config)
 	return NULL;
 }
 
-struct gw_predictor *gw_predictor_new(uint32_t configs)
+struct gw_fleet *gw_fleet_new(uint32_t configs)
 {
 	(void)configs;
-	return (struct gw_predictor *)launches;
+	return (struct gw_fleet *)launches;
 }
 
-uint64_t gw_predictor_observations(const struct gw_predictor *p)
+uint64_t gw_fleet_observations(const struct gw_fleet *p)
 {
 	(void)p;
 	return observations;
 }
 
-uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_observation *o)
+uint64_t gw_fleet_observe(struct gw_fleet *p, uint32_t config, const struct gw_observation *o)
 {
 	(void)p;
 	(void)config;
@@ -84,16 +84,17 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 	return ++observations;
 }
 
-void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
-                            const struct gw_launch *launch)
+void gw_fleet_configure(struct gw_fleet *p, uint32_t config, uint32_t device, uint32_t kernel,
+                        const struct gw_launch *launch)
 {
 	(void)p;
+	configured_on = device;
 	assert_int_equal(config, ++configured);
 	assert_true(kernel > 0);
 	configured_as = *launch;
 }
 
-void gw_predictor_successor(struct gw_predictor *p, uint32_t config, uint32_t of)
+void gw_fleet_successor(struct gw_fleet *p, uint32_t config, uint32_t of)
 {
 	(void)p;
 	successor[0] = config;
@@ -106,7 +107,7 @@ void gw_study_same(uint32_t config, uint32_t as)
 	assert_int_equal(as, successor[1]);
 }
 
-void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
+void gw_fleet_work(struct gw_fleet *p, uint32_t config, const struct gw_work *work)
 {
 	(void)p;
 	(void)config;
@@ -131,8 +132,8 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	(void)name;
 }
 
-void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
-                struct gw_prediction *out)
+void gw_fleet_predict(const struct gw_fleet *p, uint32_t config, uint64_t known,
+                      struct gw_prediction *out)
 {
 	(void)p;
 	(void)config;
@@ -364,6 +365,38 @@ static void a_record_is_that_of_a_launch_with_any_digest(void **state)
 	assert_int_equal(launch_count, 1);
 }
 
+/* The same kernel, launched into streams of two GPUs and into one whose GPU is not known. */
+static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
+{
+	struct gw_event e = event(1), g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .stream = 4};
+
+	(void)state;
+	for (uint32_t slot = 3; slot <= 5; slot++)
+		gw_hot.shared->stream_slots[slot].device = slot < 5 ? (int)slot - 3 : -1;
+	for (uint16_t slot = 3; slot <= 5; slot++) {
+		e.stream = slot;
+		gw_launch_event(thread, &e);
+		assert_int_equal(configured, slot - 2);
+		assert_int_equal(configured_on, slot < 5 ? slot - 2 : 0);
+		gw_launch_event(thread, &e);
+		assert_int_equal(launches[launch_count - 1].config, slot - 2);
+	}
+	/* A cell of the other GPU's, met by a hash that collides, is not this launch's. */
+	e.stream = 3;
+	e.config = gw_cell_config(2, GW_TIER_STEADY, GW_SOURCE_NONE);
+	e.predicted = 100;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launches[launch_count - 1].config, 1);
+	assert_true(isnan(launches[launch_count - 1].predicted));
+	gw_launch_event(thread, &g); /* its node's GPU is not known: that of the launch */
+	assert_int_equal(configured_on, 2);
+	gw_hot.shared->graph_slots[5].nodes[0].config_id = 0;
+	gw_hot.shared->graph_slots[5].nodes[0].device = 1;
+	gw_launch_event(thread, &g);
+	assert_int_equal(configured_on, 1);
+	free(gw_hot.shared->graph_slots[5].nodes);
+}
+
 /* What the predictor learns is in the record, so that a replay can tell it the same. */
 static void what_is_learnt_is_what_the_record_says(void **state)
 {
@@ -511,6 +544,7 @@ int main(void)
 	        T(a_digest_of_the_first_arguments_goes_on_from_there),
 	        T(without_the_first_arguments_nothing_is_gone_on_from),
 	        T(a_record_is_that_of_a_launch_with_any_digest),
+	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
 	        T(what_is_learnt_is_what_the_record_says),
 	        T(a_prediction_of_another_configuration_is_not_used),
 	        T(an_unknown_kernel_is_logged_without_a_configuration),

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How far counts made inside a program are from the truth, for kernels of the development set.
+
+usage: pm_score.py [--logdump PROGRAM] [--added N] [--evict BYTES] [--goals] [--list] TABLE.csv LOG...
+
+TABLE.csv: of kernels/workloads/table.py, what ncu counted in place of each kernel and size. LOG: written while
+gpuwatch-workloads ran under GPUWATCH_COUNTERS=pm or range. A configuration is scored when its kernel, grid, block and
+dynamic shared memory stand for one row of the table alone. Bytes of device memory depend on what the caches
+hold as a kernel starts: where other kernels ran between its launches (--evict), only kernels are scored for it
+that touch at least so many bytes. --added: instructions a warp executed beyond its own, because it was watched.
+
+Prints the errors by length of kernel and counter, worst first with --list. With --goals the exit status is 1 where
+the median error of device memory, L2 or instructions exceeds 2% over 150 us, 5% over 50 us, 10% over 5 us.
+"""
+import argparse
+import csv
+import statistics
+import subprocess
+import sys
+
+CLASSES = [(150e3, float("inf"), 0.02), (50e3, 150e3, 0.05), (5e3, 50e3, 0.10)]  # ns from, to, goal
+HELD = ["dram", "l2", "inst_executed"]
+# What is compared: rows of work.def as the log has them, added up, and columns of the table with their factors.
+COUNTERS = {
+    "dram": (["dram_read_bytes", "dram_write_bytes"], {"dram_read_bytes": 1, "dram_write_bytes": 1}),
+    "l2": (["l2_total_bytes"], {"l2_read_bytes": 1, "l2_write_bytes": 1, "l2_atomic_sectors": 32}),
+    **{name: ([name], {name: 1}) for name in (
+        "dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes", "inst_executed", "inst_issued",
+        "l1_bytes", "lsu_wavefronts", "shared_wavefronts", "pipe_fma", "pipe_alu", "pipe_lsu", "pipe_xu",
+        "pipe_uniform", "pipe_fp64", "thread_inst", "fp32_inst", "int_inst", "global_load_sectors", "global_store_sectors")},
+}
+WARPS = {"inst_executed", "inst_issued"}  # counters that what is added to each warp shows in
+COUNTED = 4
+
+
+def configuration(row):
+    return row["kernel"], row["grid"], row["block"], row["dynamic_shared"]
+
+
+def read_table(path):
+    """{configuration: row}, of those that a single row stands for."""
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = {}
+    for row in rows:
+        found.setdefault(configuration(row), []).append(row)
+    return {key: rows[0] for key, rows in found.items() if len(rows) == 1}
+
+
+def read_log(logdump, path):
+    """{configuration: (mean duration in ns, {row of work.def: (value, confidence)})}, counted ones only."""
+    told = subprocess.run([logdump, "--work", path], capture_output=True, text=True)
+    if told.returncode:
+        sys.exit(f"pm_score.py: {told.stderr.strip()}")
+    found = {}
+    for line in told.stdout.splitlines():
+        if not line.startswith("W\t"):
+            continue
+        _, _, _, ns, grid, block, shared, field, source, confidence, value, kernel = line.split("\t", 11)
+        _, values = found.setdefault((kernel, grid, block, shared), (float(ns), {}))
+        if int(source) == COUNTED:
+            values[field] = float(value), float(confidence)
+    return found
+
+
+def truth_of(row, counter, added):
+    columns = COUNTERS[counter][1]
+    if any(not row.get(column) for column in columns):
+        return None
+    extra = added * float(row["warps"]) if counter in WARPS and row.get("warps") else 0
+    return sum(float(row[column]) * factor for column, factor in columns.items()) + extra
+
+
+def compare(table, log, added, evict):
+    """[(counter, ns, error, row, counted, truth)]; counters of which a kernel does next to nothing are left out."""
+    result = []
+    for key, (ns, values) in log.items():
+        row = table.get(key)
+        if not row:
+            continue
+        for counter, (fields, _) in COUNTERS.items():
+            if any(field not in values for field in fields):
+                continue
+            truth = truth_of(row, counter, added)
+            # A hundredth of what the GPU could do in that time is next to nothing: a byte a ns, an instruction a ns.
+            if truth is None or truth < 10 * ns:
+                continue
+            if counter.startswith("dram") and truth < evict:
+                continue
+            counted = sum(values[field][0] for field in fields)
+            result.append((counter, ns, counted / truth - 1, row, counted, truth))
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--logdump", default="build/bin/gpu_logdump")
+    parser.add_argument("--added", type=float, default=0)
+    parser.add_argument("--evict", type=float, default=0)
+    parser.add_argument("--goals", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("table")
+    parser.add_argument("logs", nargs="+")
+    args = parser.parse_args()
+    table, found, missed = read_table(args.table), [], False
+    for log in args.logs:
+        found += compare(table, read_log(args.logdump, log), args.added, args.evict)
+    if not found:
+        sys.exit("pm_score.py: nothing is both counted and in the table")
+    for low, high, goal in CLASSES:
+        print(f"kernels of {low / 1e3:g} us and more" + (f", below {high / 1e3:g} us" if high < 1e9 else ""))
+        for counter in COUNTERS:
+            rows = [one for one in found if one[0] == counter and low <= one[1] < high]
+            errors = sorted(abs(one[2]) for one in rows)
+            if not errors:
+                continue
+            median, p90 = statistics.median(errors), errors[int(0.9 * (len(errors) - 1))]
+            miss = counter in HELD and median > goal
+            missed |= miss
+            print(f"  {counter:<20} {len(errors):>4} kernels  median error {100 * median:6.2f}%  90% within {100 * p90:7.2f}%"
+                  + (f"  MISSES {100 * goal:g}%" if miss else ""))
+    if args.list:
+        for counter, ns, error, row, counted, truth in sorted(found, key=lambda one: -abs(one[2])):
+            print(f"{100 * error:+9.2f}%  {counter:<18} {ns / 1e3:9.1f} us  counted {counted:.6g} truth {truth:.6g}  "
+                  f"{row['workload']}:{row['size']}:{row['kernel']}")
+    sys.exit(args.goals and missed)
+
+
+if __name__ == "__main__":
+    main()
