@@ -14,8 +14,7 @@
 /* A configuration of the file being read. */
 struct config {
 	uint32_t name, row, row_gpu;
-	uint32_t kernel; /* position in reading.kernels */
-	uint32_t device; /* id in the log, 0: not known */
+	uint32_t kernel, device; /* position in reading.kernels; id in the log, 0: not known */
 	struct gw_config config;
 	uint64_t first_learnt; /* number of its first learnt record; 0: none yet */
 };

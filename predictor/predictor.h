@@ -10,10 +10,11 @@
  * a prediction never uses a measurement that was not there when the launch was called.
  *
  * To replay a log: CONFIG is gw_fleet_configure (the kernel by its KERNEL record), SUCCESSOR
- * is gw_fleet_successor, WORK is gw_fleet_work, a whole PROFILE is gw_fleet_device, LAUNCH with the flag LEARNT is
- * gw_fleet_observe, PUBLISHED is gw_fleet_advance; all in the order of the file. A launch whose
- * record says `known` was predicted from the state after the PUBLISHED of that number (before
- * any: 0), if its configuration stood before that record; else at the latest at its own record.
+ * is gw_fleet_successor, WORK is gw_fleet_work, a whole PROFILE is gw_fleet_device, LAUNCH with the
+ * flag LEARNT is gw_fleet_observe, PUBLISHED is gw_fleet_advance; all in the order of the file. A
+ * launch whose record says `known` was predicted from the state after the PUBLISHED of that number
+ * (before any: 0), if its configuration stood before that record; else at the latest at its own
+ * record.
  */
 #ifndef GW_PREDICTOR_H
 #define GW_PREDICTOR_H

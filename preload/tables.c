@@ -237,8 +237,8 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	        .cluster_y = c->cluster.y,
 	        .cluster_z = c->cluster.z,
 	        .dynamic_shared = c->dynamic_shared,
-	        .digest = c->digest,
 	        .device = gw_device_id((int)device - 1),
+	        .digest = c->digest,
 	};
 	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 	return id;

@@ -373,8 +373,8 @@ static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
 	(void)state;
 	for (uint32_t slot = 3; slot <= 5; slot++)
 		gw_hot.shared->stream_slots[slot].device = slot < 5 ? (int)slot - 3 : -1;
-	for (uint16_t slot = 3; slot <= 5; slot++) {
-		e.stream = slot;
+	for (uint32_t slot = 3; slot <= 5; slot++) {
+		e.stream = (uint16_t)slot;
 		gw_launch_event(thread, &e);
 		assert_int_equal(configured, slot - 2);
 		assert_int_equal(configured_on, slot < 5 ? slot - 2 : 0);
