@@ -353,7 +353,7 @@ static struct tape read_late(void)
  * anything is known of its work, and in the end. */
 static void predict_late(const struct tape *t, struct gw_prediction *soon, struct gw_prediction *late)
 {
-	struct gw_predictor *p = replay_predictor(t, NULL);
+	struct gw_fleet *p = replay_fleet(t, NULL);
 	struct gw_clocks *clocks = gw_alloc(t->gpu_count * sizeof(*clocks));
 
 	for (size_t i = 0; i < t->event_count; i++) {
@@ -364,32 +364,34 @@ static void predict_late(const struct tape *t, struct gw_prediction *soon, struc
 
 		switch (t->events[i].kind) {
 		case TAPE_PROFILE:
-			gw_predictor_device(p, &t->gpus[index].known.profile->device);
+			gw_fleet_device(p, t->gpus[index].id,
+			                &t->gpus[index].known.profile->device);
 			break;
 		case TAPE_CONFIG:
-			gw_predictor_configure(p, index + 1, t->configs[index].kernel + 1,
-			                       &t->configs[index].launch);
+			gw_fleet_configure(p, index + 1, t->configs[index].device,
+			                   t->configs[index].kernel + 1,
+			                   &t->configs[index].launch);
 			break;
 		case TAPE_WORK:
 			tape_work_of(t, index, &work);
-			gw_predictor_work(p, t->works[index].config + 1, &work);
+			gw_fleet_work(p, t->works[index].config + 1, &work);
 			if (t->works[index].config == ALONE)
-				gw_predict(p, ALONE + 1, (t->config_count - 1) * CALLED, soon);
+				gw_fleet_predict(p, ALONE + 1, (t->config_count - 1) * CALLED, soon);
 			break;
 		case TAPE_LAUNCH:
 			o = replay_observation(l, l, clocks);
 			if (l->config != ALONE && l->flags & GW_LAUNCH_LEARNT)
-				gw_observe(p, l->config + 1, &o);
+				gw_fleet_observe(p, l->config + 1, &o);
 			break;
 		case TAPE_PUBLISHED:
-			gw_predictor_advance(p, NULL, NULL);
+			gw_fleet_advance(p, NULL, NULL);
 			break;
 		default:
 			break;
 		}
 	}
-	gw_predict(p, ALONE + 1, (t->config_count - 1) * CALLED, late);
-	gw_predictor_free(p);
+	gw_fleet_predict(p, ALONE + 1, (t->config_count - 1) * CALLED, late);
+	gw_fleet_free(p);
 	free(clocks);
 }
 
