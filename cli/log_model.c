@@ -14,8 +14,7 @@
 /* A configuration of the file being read. */
 struct config {
 	uint32_t name, row, row_gpu;
-	uint32_t kernel; /* position in reading.kernels */
-	uint32_t device; /* id in the log, 0: not known */
+	uint32_t kernel, device; /* position in reading.kernels; id in the log, 0: not known */
 	struct gw_config config;
 	uint64_t first_learnt; /* number of its first learnt record; 0: none yet */
 };
@@ -193,7 +192,8 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	        .config = {.grid = {c->grid_x, c->grid_y, c->grid_z},
 	                   .block = {c->block_x, c->block_y, c->block_z},
 	                   .cluster = {c->cluster_x, c->cluster_y, c->cluster_z},
-	                   .dynamic_shared = c->dynamic_shared},
+	                   .dynamic_shared = c->dynamic_shared,
+	                   .digest = c->digest},
 	};
 	log_judge_config(r->judge, kernel, &r->config[r->configs_used - 1].config);
 }

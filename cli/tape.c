@@ -94,7 +94,8 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	        .launch.config = {.grid = {c->grid_x, c->grid_y, c->grid_z},
 	                          .block = {c->block_x, c->block_y, c->block_z},
 	                          .cluster = {c->cluster_x, c->cluster_y, c->cluster_z},
-	                          .dynamic_shared = c->dynamic_shared},
+	                          .dynamic_shared = c->dynamic_shared,
+	                          .digest = c->digest},
 	};
 }
 

@@ -8,7 +8,6 @@
 
 enum {
 	KEPT_MAX = 8 << 20, /* bytes of all arguments kept */
-	EXTRA_MAX = 8,      /* words of `extra` looked at; two pairs and an end are in use */
 };
 
 static uint64_t kept; /* bytes; worker */
@@ -55,15 +54,9 @@ static bool copy_params(struct gw_arguments *a, const struct gw_layout *layout, 
 /* The parameters as the program laid them out itself. */
 static bool copy_extra(struct gw_arguments *a, void **extra)
 {
-	const void *buffer = NULL;
-	size_t size = 0;
+	size_t size;
+	const unsigned char *buffer = gw_extra_buffer(extra, &size);
 
-	for (unsigned i = 0; i + 1 < EXTRA_MAX && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
-		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-			buffer = extra[i + 1];
-		else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
-			size = *(const size_t *)extra[i + 1];
-	}
 	if (!buffer || size > GW_ARGUMENTS_MAX)
 		return false;
 	memcpy(a->bytes, buffer, size);
@@ -86,7 +79,7 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	struct gw_event *e = call->event;
 	struct gw_thread *t = call->thread;
 	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, t->stream_device), e->grid, e->block_x,
-	                           e->block_y, e->block_z, e->cluster, e->shared);
+	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t *seen = &t->arguments_seen[key % GW_ARGUMENTS_SEEN];
 	uint32_t tag = (uint32_t)(key >> 32), head = t->arguments_head;
 

@@ -46,6 +46,28 @@ GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CU
  */
 GW_COLD void gw_arguments_take(struct gw_call *call, void **params, void **extra);
 
+/** The buffer of arguments that @p extra tells of, and its size; NULL when it tells of none. */
+static inline const unsigned char *gw_extra_buffer(void **extra, size_t *size)
+{
+	enum { WORDS = 8 }; /* looked at; two pairs and an end are in use */
+	const unsigned char *buffer = NULL;
+
+	*size = 0;
+	for (unsigned i = 0; i + 1 < WORDS && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = extra[i + 1];
+		else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
+			*size = *(const size_t *)extra[i + 1];
+	}
+	return buffer;
+}
+
+/**
+ * The digest of a launch's arguments by its kernel's plan; 0 where they can't be had. Out of line,
+ * out of the way of kernels whose arguments decide nothing.
+ */
+uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra);
+
 /** Whether @p stream is being captured, asked of the driver. */
 GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);
 

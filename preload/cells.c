@@ -46,7 +46,8 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	if (!e->slot)
 		return;
 	key = gw_cell_key(gw_cell_kernel(e->slot, e->device), grid, e->config.block.x,
-	                  e->config.block.y, e->config.block.z, cluster, e->config.dynamic_shared);
+	                  e->config.block.y, e->config.block.z, cluster, e->config.dynamic_shared,
+	                  e->config.digest);
 	cell = cell_of(key);
 	if (!cell)
 		return;

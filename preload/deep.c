@@ -91,9 +91,9 @@ static void give_up(const char *what, CUptiResult why)
 
 static struct progress *progress_of(const struct gw_event *e)
 {
-	uint64_t key =
-	        gw_cell_key(gw_cell_kernel(e->kernel, gw_slot_device(gw_hot.shared, e->stream)),
-	                    e->grid, e->block_x, e->block_y, e->block_z, e->cluster, e->shared);
+	uint64_t key = gw_cell_key(
+	        gw_cell_kernel(e->kernel, gw_slot_device(gw_hot.shared, e->stream)), e->grid,
+	        e->block_x, e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t at = (uint32_t)(key >> (64 - PROGRESS_BITS));
 
 	for (unsigned i = 0; i < PROBE; i++, at = (at + 1) & (PROGRESS - 1)) {

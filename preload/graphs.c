@@ -43,6 +43,15 @@ static struct gw_graph_node *list_add(struct list *l)
 	return &l->nodes[l->count++];
 }
 
+/* Of the arguments that the node keeps, if by now it is known what of them counts. */
+static uint32_t node_digest(uint32_t kernel, const CUDA_KERNEL_NODE_PARAMS *p)
+{
+	const struct gw_digest_plan *plan =
+	        atomic_load_explicit(&gw_hot.shared->kernels[kernel].plan, memory_order_acquire);
+
+	return plan ? gw_digest_read(plan, p->kernelParams, p->extra) : 0;
+}
+
 static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	struct gw_shared *s = gw_hot.shared;
@@ -57,6 +66,7 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 	n->config.grid = (struct gw_dim3){p->gridDimX, p->gridDimY, p->gridDimZ};
 	n->config.block = (struct gw_dim3){p->blockDimX, p->blockDimY, p->blockDimZ};
 	n->config.dynamic_shared = p->sharedMemBytes;
+	n->config.digest = node_digest(n->kernel, p);
 	cluster = s->kernels[n->kernel].cluster;
 	n->config.cluster = cluster ? (struct gw_dim3){cluster & 1023, cluster >> 10 & 1023,
 	                                               cluster >> 20 & 1023}

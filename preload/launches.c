@@ -113,7 +113,7 @@ static bool same(const struct gw_config_entry *c, const struct gw_event *e)
 	       c->config.grid.x == e->grid[0] && c->config.grid.y == e->grid[1] &&
 	       c->config.grid.z == e->grid[2] && c->config.block.x == e->block_x &&
 	       c->config.block.y == e->block_y && c->config.block.z == e->block_z &&
-	       c->config.dynamic_shared == e->shared;
+	       c->config.dynamic_shared == e->shared && c->config.digest == e->digest;
 }
 
 static uint32_t config_look_up(const struct gw_event *e)
@@ -123,6 +123,7 @@ static uint32_t config_look_up(const struct gw_event *e)
 	        .block = {e->block_x, e->block_y, e->block_z},
 	        .cluster = {1, 1, 1},
 	        .dynamic_shared = e->shared,
+	        .digest = e->digest,
 	};
 
 	if (e->cluster)
@@ -147,7 +148,7 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 	if (*read)
 		return id;
 	key = gw_cell_key(gw_cell_kernel(e->kernel, device_of(e)), e->grid, e->block_x, e->block_y,
-	                  e->block_z, e->cluster, e->shared);
+	                  e->block_z, e->cluster, e->shared, e->digest);
 	at = (uint32_t)(key >> 54);
 	if (recent[at].key != key || recent[at].config > gw_config_count() || !recent[at].config ||
 	    !same(gw_config_entry(recent[at].config), e)) {
@@ -171,7 +172,7 @@ uint32_t gw_launch_config(const struct gw_event *e)
  */
 static bool launch_unpaired(uint32_t config, bool graph)
 {
-	int32_t *mine = &gw_config_entry(config)->unpaired[graph];
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->head)->unpaired[graph];
 
 	if (lone_records[graph] > 0 && (!config || *mine < 0)) {
 		lone_records[graph]--;
@@ -184,7 +185,7 @@ static bool launch_unpaired(uint32_t config, bool graph)
 
 static bool record_unpaired(uint32_t config, bool graph)
 {
-	int32_t *mine = &gw_config_entry(config)->unpaired[graph];
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->head)->unpaired[graph];
 	int32_t *unknown = &gw_config_entry(0)->unpaired[graph];
 
 	if (*mine > 0 || *unknown > 0) {
@@ -270,7 +271,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	if (e->flags & GW_EVENT_TIMED)
 		t->timed++;
 	if (r.config)
-		gw_config_entry(r.config)->launches++;
+		gw_config_launched(r.config);
 	hand_over(t, e, &r, 0);
 }
 
@@ -303,7 +304,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
 		predict_late(&r);
 		if (r.config)
-			gw_config_entry(r.config)->launches++;
+			gw_config_launched(r.config);
 		gw_bump(&gw_counters[GW_COUNTER_graph_kernels], 1);
 		hand_over(t, e, &r, g->cupti_exec);
 	}

@@ -15,6 +15,7 @@
 #include "preload/counters.h"
 #include "preload/deep.h"
 #include "preload/degrade.h"
+#include "preload/digests.h"
 #include "preload/drain.h"
 #include "preload/episodes.h"
 #include "preload/gpu_clock.h"
@@ -251,6 +252,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_episodes_start();
 	gw_deep_start();
 	gw_study_start();
+	gw_digests_start();
 	gw_work_start();
 	gw_pm_start();
 	gw_counted_start();

@@ -4,6 +4,7 @@
 #include "preload/clock.h"
 #include "preload/code.h"
 #include "preload/degrade.h"
+#include "preload/digests.h"
 #include "preload/idmap.h"
 #include "preload/log.h"
 #include "preload/modules.h"
@@ -25,7 +26,7 @@ static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
 static int8_t stream_devices[STREAM_DEVICES]; /* by id in the log: ordinal + 1, 0 = not known */
-static struct gw_idmap config_map, kernel_map, stream_map, node_map;
+static struct gw_idmap config_map, shape_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
 static bool driver_gone, stand_in;
 
@@ -51,6 +52,7 @@ bool gw_tables_start(void)
 	kernels = reserve(KERNELS_KEPT * sizeof(*kernels));
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
 	memset(&config_map, 0, sizeof(config_map));
+	memset(&shape_map, 0, sizeof(shape_map));
 	memset(&kernel_map, 0, sizeof(kernel_map));
 	memset(&stream_map, 0, sizeof(stream_map));
 	memset(&node_map, 0, sizeof(node_map));
@@ -182,7 +184,7 @@ static uint64_t config_key(uint32_t kernel, uint32_t device, const struct gw_con
 	const uint32_t grid[3] = {c->grid.x, c->grid.y, c->grid.z};
 	uint64_t a = gw_cell_key(kernel, grid, c->block.x, c->block.y, c->block.z,
 	                         c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
-	                         c->dynamic_shared);
+	                         c->dynamic_shared, c->digest);
 
 	return gw_idmap_key(a, (uint64_t)device << 32 | kernel);
 }
@@ -190,12 +192,18 @@ static uint64_t config_key(uint32_t kernel, uint32_t device, const struct gw_con
 static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,
                           const struct gw_config *c)
 {
-	uint64_t key = config_key(kernel, device, c);
-	uint32_t id = gw_idmap_get(&config_map, key);
+	uint64_t key = config_key(kernel, device, c), shape;
+	uint32_t id = gw_idmap_get(&config_map, key), head;
+	struct gw_config plain = *c;
 	struct gw_record_config r;
 
 	if (id || !kernel)
 		return id;
+	plain.digest = 0;
+	shape = config_key(kernel, device, &plain);
+	head = gw_idmap_get(&shape_map, shape);
+	if (c->digest && !gw_digests_admit(slot, head && gw_config_entry(head)->digests))
+		return config_id(kernel, slot, device, name, &plain);
 	if (config_count + 1 >= GW_CONFIGS_MAX) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
 		           "more than %d configurations: the launches of "
@@ -205,9 +213,17 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 		return 0;
 	}
 	id = ++config_count;
-	configs[id] = (struct gw_config_entry){
-	        .kernel = kernel, .slot = slot, .device = device, .config = *c, .name = name};
+	configs[id] = (struct gw_config_entry){.kernel = kernel,
+	                                       .slot = slot,
+	                                       .device = device,
+	                                       .head = head ? head : id,
+	                                       .config = *c,
+	                                       .name = name};
 	gw_idmap_put(&config_map, key, id);
+	if (!head)
+		gw_idmap_put(&shape_map, shape, id);
+	if (c->digest)
+		configs[configs[id].head].digests++;
 	r = (struct gw_record_config){
 	        .id = id,
 	        .kernel = kernel,
@@ -222,6 +238,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	        .cluster_z = c->cluster.z,
 	        .dynamic_shared = c->dynamic_shared,
 	        .device = gw_device_id((int)device - 1),
+	        .digest = c->digest,
 	};
 	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 	return id;
@@ -233,6 +250,18 @@ uint32_t gw_config_of(uint32_t slot, uint32_t device, const struct gw_config *co
 
 	return kernel ? config_id(kernel, slot, device, gw_hot.shared->kernels[slot].name, config)
 	              : 0;
+}
+
+void gw_config_launched(uint32_t id)
+{
+	struct gw_config_entry *c = gw_config_entry(id), *head = gw_config_entry(c->head);
+
+	if (c->config.digest && head->latest != id) {
+		if (c->launches)
+			gw_digests_returned(c->slot);
+		head->latest = id;
+	}
+	c->launches++;
 }
 
 uint32_t gw_config_of_activity(const struct gw_activity *a)

@@ -67,7 +67,8 @@ static const struct gw_option options[] = {
         {.name = "queued",
          .type = GW_OPTION_FLAG,
          .offset = offsetof(struct values, queued),
-         .meaning = "wait at a round's end only, as programs do; takes no times, and leaves --cold aside"},
+         .meaning = "wait at a round's end only, as programs do; takes no times, and leaves --cold "
+                    "aside"},
         {.name = "print-args",
          .type = GW_OPTION_FLAG,
          .offset = offsetof(struct values, print_args),

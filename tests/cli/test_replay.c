@@ -351,7 +351,8 @@ static struct tape read_late(void)
 
 /* What the library could say of that launch, as it tells its predictor of the rest: as soon as
  * anything is known of its work, and in the end. */
-static void predict_late(const struct tape *t, struct gw_prediction *soon, struct gw_prediction *late)
+static void predict_late(const struct tape *t, struct gw_prediction *soon,
+                         struct gw_prediction *late)
 {
 	struct gw_fleet *p = replay_fleet(t, NULL);
 	struct gw_clocks *clocks = gw_alloc(t->gpu_count * sizeof(*clocks));
@@ -369,14 +370,14 @@ static void predict_late(const struct tape *t, struct gw_prediction *soon, struc
 			break;
 		case TAPE_CONFIG:
 			gw_fleet_configure(p, index + 1, t->configs[index].device,
-			                   t->configs[index].kernel + 1,
-			                   &t->configs[index].launch);
+			                   t->configs[index].kernel + 1, &t->configs[index].launch);
 			break;
 		case TAPE_WORK:
 			tape_work_of(t, index, &work);
 			gw_fleet_work(p, t->works[index].config + 1, &work);
 			if (t->works[index].config == ALONE)
-				gw_fleet_predict(p, ALONE + 1, (t->config_count - 1) * CALLED, soon);
+				gw_fleet_predict(p, ALONE + 1, (t->config_count - 1) * CALLED,
+				                 soon);
 			break;
 		case TAPE_LAUNCH:
 			o = replay_observation(l, l, clocks);

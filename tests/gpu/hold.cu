@@ -228,6 +228,17 @@ static const test_case cases[] = {
 	{"resets", resets},
 };
 
+/* All code now: loading it later may wait for the kernels that wait for what is loaded. */
+static void load()
+{
+	const void *const kernels[] = {(const void *)wait_for, (const void *)work, (const void *)persistent,
+	                               (const void *)together, (const void *)pass};
+	cudaFuncAttributes attributes;
+
+	for (const void *kernel : kernels)
+		CHECK(cudaFuncGetAttributes(&attributes, kernel));
+}
+
 static tally t;
 static const char *name;
 
@@ -303,6 +314,7 @@ int main(int argc, char **argv)
 		if (argc < 3 || strcmp(argv[1], c.name))
 			continue;
 		name = c.name;
+		load();
 		until = now() + atof(argv[2]);
 		tally_open(&t);
 		c.run(&t);

@@ -2,9 +2,9 @@
 /*
  * For libgpuwatch_pm_record.so, which is libgpuwatch.so with calls of the attribution led through
  * here: writes what it is given, windows of samples and what ran meanwhile, to the file that
- * GPU_PM_RECORD names, so that attribution can be tried again on it without a GPU (pm_again.c). What each
- * step of sampling took is written to the same name with .steps added, as it ends the process:
- *   STEP calls CPU-ns wall-ns
+ * GPU_PM_RECORD names, so that attribution can be tried again on it without a GPU (pm_again.c).
+ * What each step of sampling took is written to the same name with .steps added, as it ends the
+ * process: STEP calls CPU-ns wall-ns
  */
 #include "tests/gpu/pm_record.h"
 
@@ -28,7 +28,7 @@
 	STEP(gw_pm_begin, CUptiResult, (struct gw_pm_sampler * s), (s))                            \
 	STEP(gw_pm_end, CUptiResult, (struct gw_pm_sampler * s), (s))                              \
 	STEP(gw_pm_read, CUptiResult,                                                              \
-	     (struct gw_pm_sampler * s, struct gw_sample * out, size_t room, size_t *count,        \
+	     (struct gw_pm_sampler * s, struct gw_sample * out, size_t room, size_t * count,       \
 	      bool *overflow),                                                                     \
 	     (s, out, room, count, overflow))                                                      \
 	STEP(gw_cupti_set_values, CUptiResult,                                                     \
@@ -40,7 +40,7 @@ enum step {
 #define STEP(name, type, parameters, arguments) STEP_##name,
 	STEPS(STEP)
 #undef STEP
-	STEP_COUNT
+	        STEP_COUNT
 };
 
 static struct {
@@ -82,7 +82,8 @@ __attribute__((destructor)) static void write_steps(void)
 	char file[4096];
 	FILE *out;
 
-	if (!path || snprintf(file, sizeof(file), "%s.steps", path) >= (int)sizeof(file))
+	if (!path || !spent[STEP_gw_pm_availability].calls ||
+	    snprintf(file, sizeof(file), "%s.steps", path) >= (int)sizeof(file))
 		return;
 	out = fopen(file, "w");
 	for (unsigned i = 0; out && i < STEP_COUNT; i++)

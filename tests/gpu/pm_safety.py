@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that wait for the host or for themselves, and ends of all kinds, while counters are sampled.
 
-usage: pm_safety.py --programs DIR --gpuwatch SO --out DIR [--seconds S] [--storm S] [--lanes N] [--seed N]
+usage: pm_safety.py --programs DIR --gpuwatch SO --out DIR [--seconds S] [--storm S] [--lanes N] [--patience S] [--seed N]
 
 Each case of `hold` runs bare, then alone under GPUWATCH_COUNTERS=pm with a budget that samples all the time; then for
 --storm seconds N at a time, cases, lengths and ends drawn at random, so that the GPU's one sampler is fought over.
@@ -53,7 +53,7 @@ def run(args, name, seconds, end, log):
     process = subprocess.Popen([f"{args.programs}/hold", name, f"{seconds:.3f}", end], env=environment(args, log),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        out, err = process.communicate(timeout=seconds + 20)
+        out, err = process.communicate(timeout=seconds + args.patience)
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
@@ -104,6 +104,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--storm", type=float, default=60)
     parser.add_argument("--lanes", type=int, default=8)
+    parser.add_argument("--patience", type=float, default=20, help="seconds beyond its own after which a run hangs")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     for name in ("programs", "gpuwatch", "out"):
@@ -122,6 +123,7 @@ def main():
         if not row["fault"] and row["measured"] != row["launched"]:
             row["fault"] = "not all measured"
         rows.append(row)
+        print(f"{case}: {row['fault'] or 'well'}, {row['pm_windows']} windows, {row['took']} s", flush=True)
     storm(args, rows)
     columns = ["how", "case", "end", "seconds", "took", "status", "fault", "launched", "measured", *SAID, "degraded", "said"]
     with open(f"{args.out}/runs.tsv", "w") as file:

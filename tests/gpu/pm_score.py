@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far counts made inside a program are from the truth, for kernels of the development set.
 
-usage: pm_score.py [--logdump PROGRAM] [--added N] [--evict BYTES] [--goals] [--list] TABLE.csv LOG...
+usage: pm_score.py [--logdump PROGRAM] [--added N] [--evict BYTES] [--goals] [--list] TRUTH LOG...
 
-TABLE.csv: of kernels/workloads/table.py, what ncu counted in place of each kernel and size. LOG: written while
-gpuwatch-workloads ran under GPUWATCH_COUNTERS=pm or range. A configuration is scored when its kernel, grid, block and
-dynamic shared memory stand for one row of the table alone. Bytes of device memory depend on what the caches
-hold as a kernel starts: where other kernels ran between its launches (--evict), only kernels are scored for it
-that touch at least so many bytes. --added: instructions a warp executed beyond its own, because it was watched.
+TRUTH: TABLE.csv of kernels/workloads/table.py, what ncu counted in place of each kernel and size; or a log of the
+same program under GPUWATCH_COUNTERS=range, where each launch was counted alone and in place (text that logdump --work
+printed does as well as a log). LOG: written while gpuwatch-workloads ran under GPUWATCH_COUNTERS=pm, or, against a
+table, range. A configuration is scored when its kernel, grid, block and dynamic shared memory stand for one row of the
+table alone. Bytes of device memory depend on what the caches hold as a kernel starts: where other kernels ran between
+its launches, only a log that was made so tells them; against a table, --evict leaves out kernels that move fewer
+bytes. --added: instructions a warp executed beyond its own, because it was watched.
 
 Prints the errors by length of kernel and counter, worst first with --list. With --goals the exit status is 1 where
 the median error of device memory, L2 or instructions exceeds 2% over 150 us, 5% over 50 us, 10% over 5 us.
@@ -48,13 +50,21 @@ def read_table(path):
     return {key: rows[0] for key, rows in found.items() if len(rows) == 1}
 
 
-def read_log(logdump, path):
-    """{configuration: (mean duration in ns, {row of work.def: (value, confidence)})}, counted ones only."""
+def lines_of(logdump, path):
+    with open(path, "rb") as file:
+        if file.read(4) != b"GWB1":  # printed by logdump already
+            file.seek(0)
+            return file.read().decode().splitlines()
     told = subprocess.run([logdump, "--work", path], capture_output=True, text=True)
     if told.returncode:
         sys.exit(f"pm_score.py: {told.stderr.strip()}")
+    return told.stdout.splitlines()
+
+
+def read_log(logdump, path):
+    """{configuration: (mean duration in ns, {row of work.def: (value, confidence)})}, counted ones only."""
     found = {}
-    for line in told.stdout.splitlines():
+    for line in lines_of(logdump, path):
         if not line.startswith("W\t"):
             continue
         _, _, _, ns, grid, block, shared, field, source, confidence, value, kernel = line.split("\t", 11)
@@ -64,9 +74,20 @@ def read_log(logdump, path):
     return found
 
 
+def read_ranges(logdump, path):
+    """The same as a table, of the counts in a log; atomics are not among its rows, nor in its sums."""
+    table = {}
+    for key, (_, values) in read_log(logdump, path).items():
+        row = {name: value for name, (value, _) in values.items()}
+        if "atomic_requests" not in row:
+            row["l2_atomic_sectors"] = 0
+        table[key] = {**row, "workload": "", "size": "", "kernel": key[0]}
+    return table
+
+
 def truth_of(row, counter, added):
     columns = COUNTERS[counter][1]
-    if any(not row.get(column) for column in columns):
+    if any(row.get(column, "") == "" for column in columns):
         return None
     extra = added * float(row["warps"]) if counter in WARPS and row.get("warps") else 0
     return sum(float(row[column]) * factor for column, factor in columns.items()) + extra
@@ -100,14 +121,15 @@ def main():
     parser.add_argument("--evict", type=float, default=0)
     parser.add_argument("--goals", action="store_true")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("table")
+    parser.add_argument("truth")
     parser.add_argument("logs", nargs="+")
     args = parser.parse_args()
-    table, found, missed = read_table(args.table), [], False
+    table = read_table(args.truth) if args.truth.endswith(".csv") else read_ranges(args.logdump, args.truth)
+    found, missed = [], False
     for log in args.logs:
         found += compare(table, read_log(args.logdump, log), args.added, args.evict)
     if not found:
-        sys.exit("pm_score.py: nothing is both counted and in the table")
+        sys.exit("pm_score.py: of nothing that was counted the truth is known")
     for low, high, goal in CLASSES:
         print(f"kernels of {low / 1e3:g} us and more" + (f", below {high / 1e3:g} us" if high < 1e9 else ""))
         for counter in COUNTERS:
@@ -123,7 +145,7 @@ def main():
     if args.list:
         for counter, ns, error, row, counted, truth in sorted(found, key=lambda one: -abs(one[2])):
             print(f"{100 * error:+9.2f}%  {counter:<18} {ns / 1e3:9.1f} us  counted {counted:.6g} truth {truth:.6g}  "
-                  f"{row['workload']}:{row['size']}:{row['kernel']}")
+                  + ":".join(filter(None, (row["workload"], row["size"], row["kernel"]))))
     sys.exit(args.goals and missed)
 
 

@@ -210,7 +210,7 @@ static void a_found_cell_ends_the_wish(void **state)
 	                     .block_y = 1,
 	                     .block_z = 1,
 	                     .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
-	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0);
+	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0, 0);
 	struct gw_cell *cell = &gw_hot.shared->cells[key >> (64 - GW_CELLS_BITS)];
 
 	(void)state;

@@ -75,7 +75,7 @@ static int start(void **state)
 	fixture_start();
 	for (uint32_t c = 1; c <= CONFIGS; c++)
 		configs[c] = (struct gw_config_entry){
-		        .kernel = 1, .slot = 1, .config = {{c, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0}};
+		        .kernel = 1, .slot = 1, .config = {{c, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, 0}};
 	observations = 0;
 	atomic_store(&torn, 0);
 	atomic_store(&hits, 0);
@@ -93,7 +93,7 @@ static void publish(uint32_t first, uint32_t last)
 
 static struct gw_event read_cell(uint32_t slot, uint32_t grid)
 {
-	struct gw_event e = {.kernel = slot,
+	struct gw_event e = {.kernel = (uint16_t)slot,
 	                     .grid = {grid, 1, 1},
 	                     .block_x = 64,
 	                     .block_y = 1,

@@ -148,7 +148,7 @@ static int start(void **state)
 	return 0;
 }
 
-static struct gw_event event(uint32_t kernel)
+static struct gw_event event(uint16_t kernel)
 {
 	return (struct gw_event){.kind = GW_EVENT_KERNEL,
 	                         .kernel = kernel,
@@ -159,7 +159,7 @@ static struct gw_event event(uint32_t kernel)
 	                         .predicted = NAN};
 }
 
-static uint32_t graph(uint32_t count)
+static uint16_t graph(uint32_t count)
 {
 	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
 
@@ -169,7 +169,7 @@ static uint32_t graph(uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		g->nodes[i].kernel = 1;
 		g->nodes[i].enabled = i != 1;
-		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
 	}
 	return 5;
 }
@@ -284,7 +284,7 @@ static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
 	for (uint32_t slot = 3; slot <= 5; slot++)
 		gw_hot.shared->stream_slots[slot].device = slot < 5 ? (int)slot - 3 : -1;
 	for (uint32_t slot = 3; slot <= 5; slot++) {
-		e.stream = slot;
+		e.stream = (uint16_t)slot;
 		gw_launch_event(thread, &e);
 		assert_int_equal(configured, slot - 2);
 		assert_int_equal(configured_on, slot < 5 ? slot - 2 : 0);

@@ -103,7 +103,7 @@ static bool program_ends(void)
 
 static uint32_t config_of(uint32_t slot, uint32_t blocks, uint32_t threads)
 {
-	struct gw_config c = {{blocks, 1, 1}, {threads, 1, 1}, {1, 1, 1}, 0};
+	struct gw_config c = {{blocks, 1, 1}, {threads, 1, 1}, {1, 1, 1}, 0, 0};
 
 	return gw_config_of(slot, 0, &c);
 }
@@ -248,7 +248,7 @@ static void whatever_the_launch_is_the_rings_are_looked_after(void **state)
 {
 	uint32_t config = gw_config_of(
 	        POWERS, 0,
-	        &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0});
+	        &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0, 0});
 	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
 	uint64_t begin = gw_now_ns();
 

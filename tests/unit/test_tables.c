@@ -81,7 +81,7 @@ static int start(void **state)
 	return 0;
 }
 
-static const struct gw_config small = {{1, 2, 3}, {4, 5, 6}, {1, 1, 1}, 7};
+static const struct gw_config small = {{1, 2, 3}, {4, 5, 6}, {1, 1, 1}, 7, 0};
 
 static struct gw_activity activity(const char *name)
 {
