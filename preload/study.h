@@ -34,6 +34,9 @@ void gw_study_start(void);
  *  first. */
 void gw_study_want(uint32_t config);
 
+/** Launches of @p config are those of @p as, on the same arguments: what was told of them holds. */
+void gw_study_same(uint32_t config, uint32_t as);
+
 /**
  * Study what waits, within the bounds above. @p meanwhile is called every GW_STUDY_LOOK_US;
  * false: the program ends. @p last: it is at its end.
