@@ -133,7 +133,8 @@ static void on_work(struct reading *r, const struct gw_log_record *record)
 	t->works[t->work_count] = (struct tape_work){config, t->configs[config].last_work,
 	                                             (uint32_t)t->part_count, w->count, w->known};
 	t->parts = gw_grow(t->parts, &t->part_room, t->part_count + w->count, sizeof(*t->parts));
-	memcpy(t->parts + t->part_count, record->tail, w->count * sizeof(*t->parts));
+	if (w->count)
+		memcpy(t->parts + t->part_count, record->tail, w->count * sizeof(*t->parts));
 	t->part_count += w->count;
 	add_event(t, TAPE_WORK, t->work_count);
 	t->configs[config].last_work = (uint32_t)++t->work_count;

@@ -316,6 +316,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 			                            &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
 			configure_new();
+			gw_arguments_node(n->config_id, n->arguments);
 			gw_study_want(n->config_id);
 		}
 		r.config = n->config_id;

@@ -172,11 +172,12 @@ bool gw_study_waits(void)
 	return (first.count || later.count) && affordable(gw_now_ns());
 }
 
-bool gw_study_holds(void)
+bool gw_study_holds(uint32_t launches)
 {
 	uint64_t ns = gw_now_ns();
 
-	return first.count && ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
+	return first.count && launches <= GW_STUDY_HOLD &&
+	       ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
 }
 
 void gw_study_run(bool (*meanwhile)(void), bool last)

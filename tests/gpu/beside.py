@@ -27,6 +27,8 @@ import compare
 MODES = ("audit", "inject", "watch", "count", "pm")
 NCU = ["--csv", "--page", "raw", "--clock-control", "none", "--cache-control", "none",
        "--metrics", "gpu__time_duration.sum,smsp__inst_executed.sum"]
+# ncu puts its own libraries in the place of LD_PRELOAD: gpuwatch joins them inside, as `gpuwatch run` does.
+WITHIN = ["sh", "-c", 'test -z "$WITHIN" || export LD_PRELOAD="$WITHIN${LD_PRELOAD:+:$LD_PRELOAD}"; exec "$0" "$@"']
 
 
 def read(runner, case, mode, name):
@@ -133,13 +135,13 @@ def cases(programs):
             yield compare.Case(name, [python, script, when, "last"], {}, "torch", False, True), torch_view
         else:
             yield name, "PyTorch is not here"
-    tools = {"ncu": (NCU, ncu_view, ("ex",)),
-             "compute-sanitizer": (["--tool", "memcheck"], sanitizer_view, ("launch", "fault"))}
-    for tool, (options, view, programs_) in tools.items():
+    tools = {"ncu": (NCU + WITHIN, {"PRELOAD_AS": "WITHIN"}, ncu_view, ("ex",)),
+             "compute-sanitizer": (["--tool", "memcheck"], {}, sanitizer_view, ("launch", "fault"))}
+    for tool, (options, env, view, programs_) in tools.items():
         for program in programs_:
             name, path = f"{tool.split('-')[-1]}-{program}", shutil.which(tool)
             argv = [path, *options, f"{programs}/workload.static", program]
-            yield (compare.Case(name, argv, {}, None, False, True), view) if path else (name, f"no {tool} here")
+            yield (compare.Case(name, argv, env, None, False, True), view) if path else (name, f"no {tool} here")
 
 
 def main(argv):

@@ -139,8 +139,8 @@ class Runner:
                 env["GPUWATCH_COUNTERS"] = mode
             env["GPUWATCH_BUDGET"] = "100"  # watch: one window after the other
             env["GPUWATCH_OUT"] = f"{folder}/%p.gwl"
-            env["CUDA_INJECTION64_PATH" if mode == "inject" else "LD_PRELOAD"] = \
-                self.args.gpuwatch
+            name = "CUDA_INJECTION64_PATH" if mode == "inject" else case.env.get("PRELOAD_AS", "LD_PRELOAD")
+            env[name] = self.args.gpuwatch
         return env
 
     def run(self, case, mode):

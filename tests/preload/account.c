@@ -37,6 +37,7 @@ static void add(struct account *a, const struct tally *t)
 		struct tally *to = &a->kernel[i];
 
 		to->count += t->count;
+		to->started += t->started;
 		if (t->min_ns && (!to->min_ns || t->min_ns < to->min_ns))
 			to->min_ns = t->min_ns;
 	} else if (a->kernels < KERNELS_MAX)
@@ -116,6 +117,7 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	struct tally t = tally_of(r, l->config, (l->flags & GW_LAUNCH_GRAPH) != 0);
 
 	t.count = 1;
+	t.started = l->start_ns != 0;
 	t.min_ns = l->flags & GW_LAUNCH_MEASURED ? l->duration_ns : 0;
 	add(r->account, &t);
 	take_device(r, l);

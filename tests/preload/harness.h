@@ -27,7 +27,8 @@ struct tally {
 	uint32_t grid[3], block[3], shared;
 	bool graph;
 	uint64_t count;
-	uint64_t min_ns; /**< logs: shortest measured time, 0 when none was measured */
+	uint64_t started; /**< logs: of them with a time of start, so by activity */
+	uint64_t min_ns;  /**< logs: shortest measured time, 0 when none was measured */
 };
 
 /** What one process ran, by the stand-in's count or by a log. */
