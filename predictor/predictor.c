@@ -272,7 +272,7 @@ static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 	if (!before || !before->now.there || !stands_in(&before->now))
 		return;
 	e->history = before->history;
-	e->exclusive = before->exclusive;
+	e->alone = before->alone;
 	e->own = before->own;
 	e->forecast = before->forecast;
 }
