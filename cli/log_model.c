@@ -14,7 +14,7 @@
 /* A configuration of the file being read. */
 struct config {
 	uint32_t name, row, row_gpu;
-	uint32_t kernel; /* position in reading.kernels */
+	uint32_t kernel, device; /* position in reading.kernels; id in the log, 0: not known */
 	struct gw_config config;
 	uint64_t first_learnt; /* number of its first learnt record; 0: none yet */
 };
@@ -188,10 +188,12 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	        .name = r->kernel[kernel].name,
 	        .kernel = kernel,
 	        .row = GW_INDEX_NONE,
+	        .device = c->device,
 	        .config = {.grid = {c->grid_x, c->grid_y, c->grid_z},
 	                   .block = {c->block_x, c->block_y, c->block_z},
 	                   .cluster = {c->cluster_x, c->cluster_y, c->cluster_z},
-	                   .dynamic_shared = c->dynamic_shared},
+	                   .dynamic_shared = c->dynamic_shared,
+	                   .digest = c->digest},
 	};
 	log_judge_config(r->judge, kernel, &r->config[r->configs_used - 1].config);
 }
@@ -248,13 +250,17 @@ static void on_stream(struct reading *r, const struct gw_log_record *record)
 	        device == GW_INDEX_NONE ? GW_INDEX_NONE : r->device_gpu[device];
 }
 
-/* The GPU of @p stream; where that is lost or 0, the file's only one. */
-static uint32_t gpu_of(const struct reading *r, uint32_t stream)
+/* The GPU of @p stream; where that is lost or 0, that of @p c (may be NULL), or the file's only
+ * one. */
+static uint32_t gpu_of(const struct reading *r, uint32_t stream, const struct config *c)
 {
 	uint32_t s = stream ? gw_index_find(&r->streams, stream, NULL, NULL) : GW_INDEX_NONE;
+	uint32_t d = c ? gw_index_find(&r->devices, c->device, NULL, NULL) : GW_INDEX_NONE;
 
 	if (s != GW_INDEX_NONE && r->stream_gpu[s] != GW_INDEX_NONE)
 		return r->stream_gpu[s];
+	if (d != GW_INDEX_NONE)
+		return r->device_gpu[d];
 	return r->devices_used == 1 ? r->device_gpu[0] : GW_INDEX_NONE;
 }
 
@@ -314,7 +320,7 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 	uint64_t learnt = r->order.learnt, latest = r->order.latest;
 	enum gw_order_result order = gw_order_check(&r->order, l, record->gaps);
 	enum gw_tier tier = c ? tier_of(r, c, l) : GW_TIER_NONE;
-	uint32_t gpu = gpu_of(r, l->stream);
+	uint32_t gpu = gpu_of(r, l->stream, c);
 	struct gw_file *f = r->file;
 
 	if (c && r->order.learnt > learnt) {
@@ -348,7 +354,8 @@ static void on_aggregate(struct reading *r, const struct gw_log_record *record)
 {
 	const struct gw_record_aggregate *a = (const void *)record->head;
 	uint32_t position = gw_index_find(&r->configs, a->config, NULL, NULL);
-	uint32_t gpu = gpu_of(r, 0);
+	struct config *c = position == GW_INDEX_NONE ? NULL : &r->config[position];
+	uint32_t gpu = gpu_of(r, 0, c);
 
 	if (!wanted(r->model, gpu))
 		return;
@@ -356,14 +363,13 @@ static void on_aggregate(struct reading *r, const struct gw_log_record *record)
 	if (gpu != GW_INDEX_NONE)
 		r->model->gpus[gpu].launches += a->launches;
 	gw_row_aggregate(&r->model->all, a);
-	if (position == GW_INDEX_NONE) {
+	if (!c) {
 		r->file->lost_names += a->launches;
 		return;
 	}
-	gw_row_aggregate(row_for(r, &r->config[position], gpu), a);
+	gw_row_aggregate(row_for(r, c, gpu), a);
 	if (a->measured)
-		log_judge_time(r->judge, position, r->config[position].row, gpu, a->measured,
-		               a->total_ns);
+		log_judge_time(r->judge, position, c->row, gpu, a->measured, a->total_ns);
 }
 
 static void on_degraded(struct reading *r, const struct gw_log_record *record, bool *told)

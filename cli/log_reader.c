@@ -160,16 +160,31 @@ static const char *check(struct reader *r, const struct gw_record *head)
 	return NULL;
 }
 
+/* A CONFIG from before it named its device, as one that does not know it. */
+static const struct gw_record *completed(const struct gw_record *head, struct gw_record_config *room)
+{
+	const size_t older = offsetof(struct gw_record_config, device);
+
+	if (head->kind != GW_RECORD_CONFIG || head->length != older)
+		return head;
+	*room = (struct gw_record_config){0};
+	memcpy(room, head, older);
+	room->head.length = sizeof(*room);
+	return &room->head;
+}
+
 /* Hand one record on; false ends the reading. */
 static bool take(struct reader *r, const struct gw_record *head, uint64_t offset)
 {
 	struct gw_log_status *s = r->status;
+	_Alignas(8) struct gw_record_config room;
 	const char *why;
 
 	if (head->kind >= KINDS || !kinds[head->kind].name) {
 		s->unknown++;
 		return true;
 	}
+	head = completed(head, &room);
 	/* An unknown version may mean anything by its fields: look before they are checked. */
 	if (head->kind == GW_RECORD_HEADER && head->length >= 8 &&
 	    newer_version(r, ((const struct gw_record_header *)(const void *)head)->version))

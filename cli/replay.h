@@ -8,7 +8,7 @@
 
 #include "cli/tape.h"
 #include "predictor/models/model.h"
-#include "predictor/predictor.h"
+#include "predictor/fleet.h"
 
 /** What is never learnt before it is predicted. */
 enum replay_hide {
@@ -71,8 +71,8 @@ void replay_put(struct tape_launch *launch, const struct gw_prediction *predicti
 /** Whether two records say the same was predicted, to the bit. */
 bool replay_same(const struct tape_launch *a, const struct tape_launch *b);
 
-/** A predictor with room for @p tape that is to use @p model (NULL: its own). */
-struct gw_predictor *replay_predictor(const struct tape *tape, const struct gw_model *model);
+/** Predictors with room for @p tape that are to use @p model (NULL: their own). */
+struct gw_fleet *replay_fleet(const struct tape *tape, const struct gw_model *model);
 
 /** As replay(), for options with something withheld. */
 void replay_hidden(const struct tape *tape, const struct replay_options *options, replay_fn *each,

@@ -27,13 +27,14 @@ struct early {
 	uint32_t config;
 	uint32_t next_same_known, next_same_kernel; /* 1 + position; 0: the last */
 	uint64_t known;
+	size_t left; /* of these launches, those whose records are yet to come */
 	struct course could;
 };
 
 struct run {
 	const struct tape *tape;
 	const struct replay_options *options;
-	struct gw_predictor *predictor;
+	struct gw_fleet *fleet;
 	struct gw_clocks *clocks; /* by GPU */
 	struct course *published; /* by configuration; by rising `known` */
 	bool *configured;         /* by configuration */
@@ -51,13 +52,13 @@ static uint32_t id_of(uint32_t config)
 	return config + 1;
 }
 
-struct gw_predictor *replay_predictor(const struct tape *tape, const struct gw_model *model)
+struct gw_fleet *replay_fleet(const struct tape *tape, const struct gw_model *model)
 {
-	struct gw_predictor *p = gw_predictor_new((uint32_t)tape->config_count + 1);
+	struct gw_fleet *p = gw_fleet_new((uint32_t)tape->config_count + 1);
 
 	if (!p)
 		p = gw_alloc(SIZE_MAX); /* ends with the message for want of memory */
-	gw_predictor_model(p, model);
+	gw_fleet_model(p, model);
 	return p;
 }
 
@@ -137,9 +138,11 @@ static void find_earlies(struct run *run)
 	for (size_t i = 0; i < t->launch_count; i++) {
 		const struct tape_launch *l = &t->launches[i];
 
-		if ((!first[l->config] || first[l->config] > l->known) &&
-		    find_early(run, l) == GW_INDEX_NONE)
+		if (first[l->config] && first[l->config] <= l->known)
+			continue;
+		if (find_early(run, l) == GW_INDEX_NONE)
 			add_early(run, l);
+		run->earlies[find_early(run, l)].left++;
 	}
 	free(first);
 }
@@ -152,14 +155,14 @@ static bool same_prediction(const struct gw_prediction *a, const struct gw_predi
 	       a->work == b->work;
 }
 
-/* What could be predicted for @p e now, unless the state it knew is gone or yet to come. */
+/* What could be predicted for @p e now, unless the state it knew is yet to come. */
 static void look(struct run *run, struct early *e)
 {
 	struct gw_prediction p;
 
-	if (!run->configured[e->config] || (e->known != run->now && e->known != run->before))
+	if (!run->configured[e->config] || !e->left || e->known > run->now)
 		return;
-	gw_predict(run->predictor, id_of(e->config), e->known, &p);
+	gw_fleet_predict(run->fleet, id_of(e->config), e->known, &p);
 	if (!e->could.count || !same_prediction(&p, &e->could.made[e->could.count - 1]))
 		keep(&e->could, &p);
 }
@@ -184,7 +187,7 @@ static void on_config(struct run *run, uint32_t config)
 {
 	const struct tape_config *c = &run->tape->configs[config];
 
-	gw_predictor_configure(run->predictor, id_of(config), c->kernel + 1, &c->launch);
+	gw_fleet_configure(run->fleet, id_of(config), c->device, c->kernel + 1, &c->launch);
 	run->configured[config] = true;
 	look_at_kernel(run, c->kernel);
 }
@@ -195,7 +198,7 @@ static void on_work(struct run *run, uint32_t index)
 	struct gw_work work;
 
 	tape_work_of(run->tape, index, &work);
-	gw_predictor_work(run->predictor, id_of(config), &work);
+	gw_fleet_work(run->fleet, id_of(config), &work);
 	look_at_kernel(run, run->tape->configs[config].kernel);
 }
 
@@ -244,7 +247,7 @@ static void predict(const struct run *run, const struct tape_launch *l, struct g
 	if (found)
 		*out = *found;
 	else
-		gw_predict(run->predictor, id_of(l->config), l->known, out);
+		gw_fleet_predict(run->fleet, id_of(l->config), l->known, out);
 }
 
 void replay_put(struct tape_launch *launch, const struct gw_prediction *p)
@@ -308,6 +311,7 @@ static void compare(struct replay_result *result, const struct tape_launch *log,
 static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 {
 	const struct tape_launch *l = &run->tape->launches[index];
+	uint32_t early = find_early(run, l);
 	struct tape_launch now = *l;
 	struct gw_prediction p;
 	struct gw_observation o;
@@ -315,24 +319,31 @@ static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 	predict(run, l, &p);
 	replay_put(&now, &p);
 	compare(run->result, l, &now);
+	if (early != GW_INDEX_NONE)
+		run->earlies[early].left--;
 	if (!run->options->own && isnan(l->predicted))
 		p = (struct gw_prediction){.seconds = NAN, .low = NAN, .high = NAN};
 	each(arg, index, &p);
 	if (!(l->flags & GW_LAUNCH_LEARNT))
 		return;
 	o = replay_observation(l, run->options->own ? &now : l, run->clocks);
-	gw_observe(run->predictor, id_of(l->config), &o);
+	gw_fleet_observe(run->fleet, id_of(l->config), &o);
 }
 
 static void on_published(struct run *run, uint64_t known)
 {
+	uint64_t gone;
+
 	run->result->steps++;
-	run->result->in_step += known == gw_predictor_observations(run->predictor);
-	if (!gw_predictor_advance(run->predictor, changed, run))
+	run->result->in_step += known == gw_fleet_observations(run->fleet);
+	if (!gw_fleet_advance(run->fleet, changed, run))
 		return;
+	gone = run->before;
 	run->before = run->now;
-	run->now = gw_predictor_observations(run->predictor);
+	run->now = gw_fleet_observations(run->fleet);
 	look_at_known(run, run->now);
+	if (gone != run->before)
+		look_at_known(run, gone);
 }
 
 static void as_recorded(struct run *run, replay_fn *each, void *arg)
@@ -344,7 +355,8 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 
 		switch ((enum tape_kind)t->events[i].kind) {
 		case TAPE_PROFILE:
-			gw_predictor_device(run->predictor, &t->gpus[index].known.profile->device);
+			gw_fleet_device(run->fleet, t->gpus[index].id,
+			                &t->gpus[index].known.profile->device);
 			break;
 		case TAPE_CONFIG:
 			on_config(run, index);
@@ -360,6 +372,9 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 			break;
 		case TAPE_CLOCK:
 			gw_clocks_add(&run->clocks[t->clocks[index].gpu], &t->clocks[index].sample);
+			break;
+		case TAPE_SUCCESSOR:
+			gw_fleet_successor(run->fleet, id_of(index), t->configs[index].predecessor);
 			break;
 		case TAPE_KINDS:
 			break;
@@ -377,7 +392,7 @@ void replay(const struct tape *tape, const struct replay_options *options, repla
 		replay_hidden(tape, options, each, arg, result);
 		return;
 	}
-	run.predictor = replay_predictor(tape, options->model);
+	run.fleet = replay_fleet(tape, options->model);
 	run.published = gw_alloc(tape->config_count * sizeof(*run.published));
 	run.configured = gw_alloc(tape->config_count * sizeof(*run.configured));
 	run.clocks = gw_alloc(tape->gpu_count * sizeof(*run.clocks));
@@ -395,5 +410,5 @@ void replay(const struct tape *tape, const struct replay_options *options, repla
 	free(run.clocks);
 	free(run.configured);
 	free(run.published);
-	gw_predictor_free(run.predictor);
+	gw_fleet_free(run.fleet);
 }

@@ -38,6 +38,8 @@ void score_free(struct score *s)
 	struct score_cell *cells = &s->cells[0][0][0][0];
 
 	for (size_t i = 0; i < sizeof(s->cells) / sizeof(*cells); i++) {
+		if (!cells[i].count)
+			continue; /* most of them */
 		gw_quantile_free(&cells[i].error);
 		gw_quantile_free(&cells[i].width);
 	}

@@ -42,7 +42,8 @@ static void on_device(struct reading *r, const struct gw_log_record *record)
 
 	gw_index_add(&r->gpus, d->id, (uint32_t)t->gpu_count);
 	t->gpus = gw_grow(t->gpus, &t->gpu_room, t->gpu_count + 1, sizeof(*t->gpus));
-	t->gpus[t->gpu_count++] = (struct tape_gpu){.name = gw_copy(gw_log_text(record, 0))};
+	t->gpus[t->gpu_count++] =
+	        (struct tape_gpu){.id = d->id, .name = gw_copy(gw_log_text(record, 0))};
 }
 
 static void on_profile(struct reading *r, const struct gw_log_record *record)
@@ -89,11 +90,25 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	t->configs[t->config_count++] = (struct tape_config){
 	        .kernel = kernel,
 	        .ordinal = t->kernels[kernel].configs++,
+	        .device = c->device,
 	        .launch.config = {.grid = {c->grid_x, c->grid_y, c->grid_z},
 	                          .block = {c->block_x, c->block_y, c->block_z},
 	                          .cluster = {c->cluster_x, c->cluster_y, c->cluster_z},
-	                          .dynamic_shared = c->dynamic_shared},
+	                          .dynamic_shared = c->dynamic_shared,
+	                          .digest = c->digest},
 	};
+}
+
+static void on_successor(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_successor *s = (const void *)record->head;
+	uint32_t config = gw_index_find(&r->configs, s->config, NULL, NULL);
+	uint32_t of = gw_index_find(&r->configs, s->of, NULL, NULL);
+
+	if (config == GW_INDEX_NONE || of == GW_INDEX_NONE)
+		return;
+	r->tape->configs[config].predecessor = of + 1;
+	add_event(r->tape, TAPE_SUCCESSOR, config);
 }
 
 static void on_stream(struct reading *r, const struct gw_log_record *record)
@@ -118,7 +133,8 @@ static void on_work(struct reading *r, const struct gw_log_record *record)
 	t->works[t->work_count] = (struct tape_work){config, t->configs[config].last_work,
 	                                             (uint32_t)t->part_count, w->count, w->known};
 	t->parts = gw_grow(t->parts, &t->part_room, t->part_count + w->count, sizeof(*t->parts));
-	memcpy(t->parts + t->part_count, record->tail, w->count * sizeof(*t->parts));
+	if (w->count)
+		memcpy(t->parts + t->part_count, record->tail, w->count * sizeof(*t->parts));
 	t->part_count += w->count;
 	add_event(t, TAPE_WORK, t->work_count);
 	t->configs[config].last_work = (uint32_t)++t->work_count;
@@ -137,11 +153,13 @@ static uint32_t stream_gpu(const struct reading *r, uint32_t stream)
 	return s == GW_INDEX_NONE ? GW_INDEX_NONE : r->stream_gpu[s];
 }
 
-/* Where the stream does not tell, the only one there is. */
-static uint32_t gpu_of(const struct reading *r, uint32_t stream)
+/* Where the stream does not tell, that of the configuration, or the only one there is. */
+static uint32_t gpu_of(const struct reading *r, uint32_t stream, uint32_t config)
 {
 	uint32_t gpu = stream_gpu(r, stream);
 
+	if (gpu == GW_INDEX_NONE)
+		gpu = gw_index_find(&r->gpus, r->tape->configs[config].device, NULL, NULL);
 	return gpu == GW_INDEX_NONE && r->tape->gpu_count == 1 ? 0 : gpu;
 }
 
@@ -164,7 +182,7 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 	        .config = config,
 	        .flags = l->flags,
 	        .known = l->known,
-	        .gpu = gpu_of(r, l->stream),
+	        .gpu = gpu_of(r, l->stream, config),
 	        .predicted = l->predicted,
 	        .low = l->low,
 	        .high = l->high,
@@ -233,6 +251,9 @@ static bool take(void *arg, const struct gw_log_record *record)
 		break;
 	case GW_RECORD_CONFIG:
 		on_config(r, record);
+		break;
+	case GW_RECORD_SUCCESSOR:
+		on_successor(r, record);
 		break;
 	case GW_RECORD_STREAM:
 		on_stream(r, record);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/attribute.h"
-
-#include "predictor/nnls.h"
+#include "predictor/attribute_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = GW_ATTRIBUTE_CONFIGS, ROW_MAX = 32 };
-_Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for must fit");
+enum { N = GW_ATTRIBUTE_CONFIGS };
+
+/* Windows of a group. What is older than all groups' together is forgotten: programs change. */
+enum { GROUP_WINDOWS = 8 };
 
 /* By how much the stamps of two kernels that follow each other may cross, ns. */
 #define CROSSING 256
@@ -16,54 +16,27 @@ _Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for mus
 #define FOREIGN_SHARE 0.05
 /* After such a window, so many that give no chance to see it (no idle time) are set aside too. */
 #define SUSPICION 8
-/* How well a sample's ends are known in the kernels' clock, ns: a floor below every error. */
-#define CLOCK_ERROR 1000.0
-/* A count's error is judged against no less than this share of the highest rate seen: what a kernel
- * hardly does need not be known to the last part of it. */
-#define SMALL_RATE 0.01
 
-/* Windows of a group. What is older than all groups' together is forgotten: programs change. */
-enum { GROUP_WINDOWS = 8 };
+/*
+ * Weights of equations: 1 / (WHOLE + what launches are cut), where a launch that is cut in two
+ * halves counts 1 and one that is whole 0; a sample alone has SAMPLE_WEIGHT of that. On recordings
+ * of the development set (H200) anything from a third to thrice of either does as well.
+ */
+#define WHOLE         0.002
+#define SAMPLE_WEIGHT 0.1
 
-/* The normal equations of one part of the windows. */
-struct group {
-	double gram[N][N];
-	double rhs[GW_SAMPLE_METRICS][N];
-	double square[GW_SAMPLE_METRICS]; /* sum of the rows' squared counts */
-	double rows[N];                   /* rows that tell of a configuration */
-	double launches[N];               /* launches' worth of time in them */
-	double total_rows;
-};
-
-struct slot {
-	uint32_t config;
-	uint32_t window;    /* the last that had it */
-	double nanoseconds; /* of those launches' durations, weighted alike */
-	double seen;        /* … and the sum of those weights */
-};
-
-struct gw_attribution {
-	unsigned metrics;
-	uint32_t guard;
-	uint32_t windows;
-	unsigned suspicion;
-	struct slot slot[N];
-	unsigned slots;
-	double peak[GW_SAMPLE_METRICS]; /* highest rate of any sample, per ns */
-	struct group group[GW_ATTRIBUTE_GROUPS];
-	struct gw_counted solved[N];
-	unsigned solved_count;
-	/* While a window is taken in */
-	struct gw_interval *runs; /* the caller's */
-	size_t run_count;
-	uint64_t longest; /* of the runs */
+enum {
+	STRETCH_MOST =
+	        64, /* samples that are taken together, if no moment without a kernel comes */
+	SPILL = 2,  /* idle samples behind a kernel that are taken with it */
 };
 
 /* One equation: what was counted, and the launches it stands for. */
 struct row {
 	unsigned count;
-	unsigned at[ROW_MAX];  /* slots */
-	double share[ROW_MAX]; /* launches of each */
+	unsigned at[N];  /* slots */
+	double share[N]; /* launches of each */
+	double cut;      /* how much of launches it cuts */
 	double value[GW_SAMPLE_METRICS];
 };
 
@@ -89,7 +62,7 @@ void gw_attribution_free(struct gw_attribution *a)
  * Take a configuration out of the equations without losing what they say of the others: Gauss's
  * elimination of its column (Schur's complement).
  */
-static void eliminate(struct gw_attribution *a, struct group *g, unsigned e)
+static void eliminate(struct gw_attribution *a, struct gw_attribution_group *g, unsigned e)
 {
 	double pivot = g->gram[e][e];
 
@@ -109,8 +82,8 @@ static void eliminate(struct gw_attribution *a, struct group *g, unsigned e)
 	for (unsigned i = 0; i < a->slots; i++)
 		g->gram[i][e] = g->gram[e][i] = 0;
 	for (unsigned m = 0; m < a->metrics; m++)
-		g->rhs[m][e] = 0;
-	g->rows[e] = g->launches[e] = 0;
+		g->rhs[m][e] = g->beside[m][e] = 0;
+	g->rows[e] = g->launches[e] = g->touched[e] = 0;
 }
 
 static unsigned slot_of(struct gw_attribution *a, uint32_t config)
@@ -133,7 +106,7 @@ static unsigned slot_of(struct gw_attribution *a, uint32_t config)
 		for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
 			eliminate(a, &a->group[k], oldest);
 	}
-	a->slot[oldest] = (struct slot){.config = config, .window = a->windows};
+	a->slot[oldest] = (struct gw_attribution_slot){.config = config, .window = a->windows};
 	return oldest;
 }
 
@@ -196,18 +169,24 @@ static double share_of(const struct gw_interval *r, uint64_t begin, uint64_t end
 
 enum touched { NOTHING, KERNELS, UNTELLABLE };
 
-static bool row_add(struct row *row, unsigned slot, double share)
+/* How far a launch is cut of which @p share belongs to an equation: 0 not at all, 1 in halves. */
+static double cut_of(double share)
 {
-	for (unsigned i = 0; i < row->count; i++)
-		if (row->at[i] == slot) {
-			row->share[i] += share;
-			return true;
-		}
-	if (row->count == ROW_MAX)
-		return false;
-	row->at[row->count] = slot;
-	row->share[row->count++] = share;
-	return true;
+	return 4 * share * (1 - share);
+}
+
+static void row_add(struct row *row, unsigned slot, double share)
+{
+	unsigned i = 0;
+
+	row->cut += cut_of(share);
+	while (i < row->count && row->at[i] != slot)
+		i++;
+	if (i == row->count) {
+		row->at[row->count] = slot;
+		row->share[row->count++] = 0;
+	}
+	row->share[i] += share;
 }
 
 static void note_rates(struct gw_attribution *a, const struct gw_sample *s)
@@ -216,25 +195,30 @@ static void note_rates(struct gw_attribution *a, const struct gw_sample *s)
 		a->peak[m] = fmax(a->peak[m], s->value[m] / (double)(s->end - s->begin));
 }
 
-/* Whose time a sample is. */
-static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s, struct row *row)
+/* Whose time it is from sample @p s to before @p end. */
+static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
+                           const struct gw_sample *end, struct row *row)
 {
+	uint64_t from = s->begin, to = end[-1].end;
 	enum touched what = NOTHING;
 
 	row->count = 0;
+	row->cut = 0;
 	memcpy(row->value, s->value, sizeof(row->value));
-	note_rates(a, s);
-	for (size_t i = first_run(a, s->begin); i < a->run_count && a->runs[i].start < s->end;
-	     i++) {
+	while (++s < end)
+		for (unsigned m = 0; m < a->metrics; m++)
+			row->value[m] += s->value[m];
+	for (size_t i = first_run(a, from); i < a->run_count && a->runs[i].start < to; i++) {
 		const struct gw_interval *r = &a->runs[i];
-		double share = share_of(r, s->begin, s->end);
+		double share = share_of(r, from, to);
 		unsigned slot;
 
 		if (share <= 0)
 			continue;
 		slot = r->config ? slot_of(a, r->config) : N;
-		if (slot == N || !row_add(row, slot, share))
+		if (slot == N)
 			return UNTELLABLE;
+		row_add(row, slot, share);
 		what = KERNELS;
 	}
 	return what;
@@ -261,60 +245,98 @@ static void group_begin(struct gw_attribution *a)
 		memset(&a->group[group_of(a)], 0, sizeof(a->group[0]));
 }
 
-static double launches_of(const struct gw_attribution *a, unsigned slot)
+static void row_take(struct gw_attribution *a, const struct row *row, double importance)
 {
-	double sum = 0;
-
-	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
-		sum += a->group[k].launches[slot];
-	return sum;
-}
-
-static void row_take(struct gw_attribution *a, const struct row *row)
-{
-	struct group *g = &a->group[group_of(a)];
+	struct gw_attribution_group *g = &a->group[group_of(a)];
+	double weight = importance / (WHOLE + row->cut);
 
 	for (unsigned i = 0; i < row->count; i++) {
 		unsigned at = row->at[i];
 
 		for (unsigned j = 0; j < row->count; j++)
-			g->gram[at][row->at[j]] += row->share[i] * row->share[j];
+			g->gram[at][row->at[j]] += weight * row->share[i] * row->share[j];
 		for (unsigned m = 0; m < a->metrics; m++)
-			g->rhs[m][at] += row->share[i] * row->value[m];
+			g->rhs[m][at] += weight * row->share[i] * row->value[m];
 		g->rows[at]++;
-		g->launches[at] += row->share[i];
 	}
 	for (unsigned m = 0; m < a->metrics; m++)
-		g->square[m] += row->value[m] * row->value[m];
+		g->square[m] += weight * row->value[m] * row->value[m];
 	g->total_rows++;
 }
 
-/* Rows that one and the same configuration fills, taken together. */
-struct pending {
-	struct row row;
-	bool any;
-};
-
-static void flush(struct gw_attribution *a, struct pending *p)
+/* A sample alone. */
+static void sample_take(struct gw_attribution *a, const struct gw_sample *s, const struct row *row)
 {
-	if (p->any && p->row.count)
-		row_take(a, &p->row);
-	p->any = false;
+	struct gw_attribution_group *g = &a->group[group_of(a)];
+
+	note_rates(a, s);
+	if (!row->count)
+		return;
+	row_take(a, row, SAMPLE_WEIGHT);
+	for (unsigned i = 0; i < row->count; i++) {
+		g->touched[row->at[i]] += row->share[i] * row->share[i];
+		for (unsigned m = 0; m < a->metrics; m++)
+			g->beside[m][row->at[i]] += row->share[i] * row->value[m];
+		g->launches[row->at[i]] += row->share[i];
+	}
 }
 
-static void join(struct gw_attribution *a, struct pending *p, const struct row *row)
+/* How far launches are cut at time @p t. */
+static double cut_at(const struct gw_attribution *a, uint64_t t)
 {
-	if (p->any && p->row.count && row->count && p->row.at[0] != row->at[0])
-		flush(a, p);
-	if (!p->any) {
-		p->row = *row;
-		p->any = true;
-		return;
+	double cut = 0;
+
+	for (size_t i = first_run(a, t); i < a->run_count && a->runs[i].start < t; i++)
+		cut += cut_of(share_of(&a->runs[i], 0, t));
+	return cut;
+}
+
+static bool idle(const struct gw_attribution *a, const struct gw_sample *s)
+{
+	for (size_t i = first_run(a, s->begin); i < a->run_count && a->runs[i].start < s->end; i++)
+		if (share_of(&a->runs[i], s->begin, s->end) > 0)
+			return false;
+	return true;
+}
+
+/*
+ * The end of the stretch that begins with @p s: the first moment at which nothing runs; where that
+ * is far, the one that cuts least.
+ */
+static const struct gw_sample *stretch_end(const struct gw_attribution *a,
+                                           const struct gw_sample *s, const struct gw_sample *end)
+{
+	const struct gw_sample *best = s + 1;
+	double least = INFINITY;
+
+	for (const struct gw_sample *at = s + 1; at <= end && at - s <= STRETCH_MOST; at++) {
+		double cut = cut_at(a, at[-1].end);
+
+		if (cut <= 0) {
+			for (int i = 0; i < SPILL && at < end && idle(a, at); i++)
+				at++;
+			return at;
+		}
+		if (at - s > STRETCH_MOST / 4 && cut < least) {
+			least = cut;
+			best = at;
+		}
 	}
-	for (unsigned i = 0; i < row->count; i++)
-		row_add(&p->row, row->at[i], row->share[i]);
-	for (unsigned m = 0; m < a->metrics; m++)
-		p->row.value[m] += row->value[m];
+	return end - s <= STRETCH_MOST ? end : best;
+}
+
+/* Samples all of which are told, one after the other. */
+static void stretches(struct gw_attribution *a, const struct gw_sample *s,
+                      const struct gw_sample *end)
+{
+	while (s < end) {
+		const struct gw_sample *next = stretch_end(a, s, end);
+		struct row row;
+
+		if (row_of(a, s, next, &row) == KERNELS)
+			row_take(a, &row, 1);
+		s = next;
+	}
 }
 
 static bool finite_sample(const struct gw_attribution *a, const struct gw_sample *s)
@@ -337,7 +359,7 @@ static bool foreign(struct gw_attribution *a, const struct gw_sample *samples, s
 
 		for (size_t k = first_run(a, s->begin);
 		     !inside && k < a->run_count && a->runs[k].start < s->end + CROSSING; k++)
-			inside = a->runs[k].end + (uint64_t)CLOCK_ERROR > s->begin;
+			inside = a->runs[k].end + (uint64_t)GW_ATTRIBUTE_CLOCK_ERROR > s->begin;
 		idle |= !inside;
 		for (unsigned m = 0; m < a->metrics && finite_sample(a, s); m++) {
 			all[m] += s->value[m];
@@ -374,7 +396,7 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
                                           size_t sample_count, struct gw_interval *runs,
                                           size_t run_count)
 {
-	struct pending alone = {.any = false};
+	const struct gw_sample *from = samples + 1, *end = samples + sample_count;
 	struct row row;
 	bool used = false;
 
@@ -388,185 +410,18 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
 	if (foreign(a, samples, sample_count))
 		return GW_WINDOW_FOREIGN;
 	group_begin(a);
-	for (size_t i = 1; i < sample_count; i++) {
-		enum touched what =
-		        finite_sample(a, &samples[i]) ? row_of(a, &samples[i], &row) : UNTELLABLE;
+	for (const struct gw_sample *s = from; s < end; s++) {
+		enum touched what = finite_sample(a, s) ? row_of(a, s, s + 1, &row) : UNTELLABLE;
 
-		if (i > 1 && samples[i].begin != samples[i - 1].end)
-			flush(a, &alone); /* a gap: what was lost there is not known */
-		if (what != UNTELLABLE && row.count <= 1) {
-			join(a, &alone, &row);
-			used |= row.count != 0;
-			continue;
+		if (what == UNTELLABLE || s->begin != s[-1].end) { /* what was lost is not known */
+			stretches(a, from, s);
+			from = what == UNTELLABLE ? s + 1 : s;
 		}
-		flush(a, &alone);
-		if (what == KERNELS) {
-			row_take(a, &row);
-			used = true;
-		}
+		if (what != UNTELLABLE)
+			sample_take(a, s, &row);
+		used |= what == KERNELS;
 	}
-	flush(a, &alone);
+	stretches(a, from, end);
 	count_durations(a, samples[1].begin, samples[sample_count - 1].end);
 	return used ? GW_WINDOW_USED : GW_WINDOW_EMPTY;
-}
-
-/* ---- solving -------------------------------------------------------------------------------- */
-
-/* The equations of all groups but one, dense over the slots in use. */
-struct sum {
-	double gram[N * N], rhs[GW_SAMPLE_METRICS][N];
-	double square[GW_SAMPLE_METRICS], rows;
-};
-
-static void sum_up(const struct gw_attribution *a, unsigned without, struct sum *s)
-{
-	unsigned n = a->slots;
-
-	memset(s, 0, sizeof(*s));
-	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
-		const struct group *g = &a->group[k];
-
-		if (k == without)
-			continue;
-		for (unsigned i = 0; i < n; i++)
-			for (unsigned j = 0; j < n; j++)
-				s->gram[i * n + j] += g->gram[i][j];
-		for (unsigned m = 0; m < a->metrics; m++) {
-			for (unsigned i = 0; i < n; i++)
-				s->rhs[m][i] += g->rhs[m][i];
-			s->square[m] += g->square[m];
-		}
-		s->rows += g->total_rows;
-	}
-}
-
-/* Standard errors from what the solution leaves unexplained. */
-static void model_errors(const struct gw_attribution *a, const struct sum *s, unsigned m,
-                         const double *x, const double *inverse, double *error)
-{
-	double left = s->square[m], freedom = s->rows - a->slots;
-
-	for (unsigned i = 0; i < a->slots; i++)
-		left -= x[i] * s->rhs[m][i];
-	left = left > 0 && freedom >= 1 ? left / freedom : 0;
-	for (unsigned i = 0; i < a->slots; i++)
-		error[i] = sqrt(left * inverse[i]);
-}
-
-/* Jackknife: how much each configuration's value depends on which windows are left out. */
-static void spread(const struct gw_attribution *a, struct sum *s, double (*out)[N])
-{
-	double mean[GW_SAMPLE_METRICS][N] = {{0}}, square[GW_SAMPLE_METRICS][N] = {{0}};
-	double x[N];
-	unsigned parts = 0;
-
-	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
-		if (a->group[k].total_rows <= 0)
-			continue;
-		parts++;
-		sum_up(a, k, s);
-		for (unsigned m = 0; m < a->metrics; m++) {
-			if (!gw_nnls(a->slots, s->gram, s->rhs[m], x, NULL))
-				memset(x, 0, sizeof(x));
-			for (unsigned i = 0; i < a->slots; i++) {
-				mean[m][i] += x[i];
-				square[m][i] += x[i] * x[i];
-			}
-		}
-	}
-	for (unsigned m = 0; m < a->metrics; m++)
-		for (unsigned i = 0; i < a->slots; i++) {
-			double average = parts ? mean[m][i] / parts : 0;
-			double variance = parts ? square[m][i] / parts - average * average : 0;
-
-			out[m][i] = parts > 1 && variance > 0 ? sqrt(variance * (parts - 1)) : 0;
-		}
-}
-
-static unsigned parts_with(const struct gw_attribution *a, unsigned slot)
-{
-	unsigned n = 0;
-
-	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
-		n += a->group[k].rows[slot] > 0;
-	return n;
-}
-
-/* A count that is too small to matter. */
-static double small(const struct gw_attribution *a, unsigned i, unsigned m)
-{
-	const struct slot *s = &a->slot[i];
-
-	return s->seen > 0 ? SMALL_RATE * a->peak[m] * s->nanoseconds / s->seen : 0;
-}
-
-/* The worse of what the windows' spread and what the residuals say, not below the clock's part. */
-static double error_of(const struct gw_attribution *a, unsigned i, unsigned m, double x,
-                       double by_windows, double by_rows)
-{
-	const struct slot *s = &a->slot[i];
-	double duration = s->seen > 0 ? s->nanoseconds / s->seen : NAN;
-	double scale = fmax(x, small(a, i, m));
-	double floor = CLOCK_ERROR / duration / sqrt(fmax(launches_of(a, i), 1));
-	double error = by_rows;
-
-	if (parts_with(a, i) > 1)
-		error = fmax(error, by_windows);
-	else
-		floor = 2 * CLOCK_ERROR / duration; /* one window: its ends don't average out */
-	return scale > 0 ? fmax(error / scale, floor) : 0;
-}
-
-static void solve_metric(struct gw_attribution *a, const struct sum *s, unsigned m,
-                         const double *by_windows)
-{
-	double x[N], inverse[N], by_rows[N];
-	bool ok = gw_nnls(a->slots, s->gram, s->rhs[m], x, inverse);
-
-	if (ok)
-		model_errors(a, s, m, x, inverse, by_rows);
-	for (unsigned i = 0; i < a->slots; i++) {
-		struct gw_counted *c = &a->solved[i];
-		double own = s->gram[i * a->slots + i], most = own > 0 ? s->rhs[m][i] / own : 0;
-		bool told;
-
-		c->launches = launches_of(a, i);
-		told = ok && own > 0 && c->launches > 0.999;
-		/* Nothing is believed only of one that hardly could be more, were all of its
-		 * samples' counts its own: else the equations don't fit, as where its neighbours'
-		 * work varies. */
-		told = told && (x[i] > 0 || most <= small(a, i, m));
-		c->value[m] = told ? x[i] : NAN;
-		c->error[m] = told ? error_of(a, i, m, x[i], by_windows[i], by_rows[i]) : NAN;
-	}
-}
-
-void gw_attribution_solve(struct gw_attribution *a)
-{
-	struct sum *s = malloc(sizeof(*s));
-	double(*by_windows)[N] = calloc(GW_SAMPLE_METRICS, sizeof(*by_windows));
-
-	a->solved_count = 0;
-	if (s && by_windows && a->slots) {
-		spread(a, s, by_windows);
-		sum_up(a, GW_ATTRIBUTE_GROUPS, s);
-		a->solved_count = a->slots;
-		for (unsigned m = 0; m < a->metrics; m++)
-			solve_metric(a, s, m, by_windows[m]);
-	}
-	free(s);
-	free(by_windows);
-}
-
-uint32_t gw_attribution_get(const struct gw_attribution *a, unsigned index, struct gw_counted *out)
-{
-	if (index >= a->solved_count)
-		return 0;
-	*out = a->solved[index];
-	return a->slot[index].config;
-}
-
-float gw_counted_confidence(double error)
-{
-	return error >= 0 ? (float)(1 / (1 + 10 * error)) : 0;
 }

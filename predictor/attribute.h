@@ -4,11 +4,14 @@
  * what one launch of each configuration counts.
  *
  * Each sample says what was counted in a stretch of time; each launch that overlaps it has a share
- * in that, in proportion to the part of its time that falls into the stretch. Samples that only
- * launches of one configuration touch are taken together, so that for a launch with idle time
- * around it no assumption is left. Everything goes into one system of equations per set of metrics,
- * over as many windows as there are, which is solved without negative unknowns: kernels shorter
- * than a sample come out of many launches. What the equations can't tell apart stays unknown.
+ * in that, in proportion to the part of its time that falls into the stretch. That is a guess, for
+ * hardly a kernel counts evenly. So samples are taken together in stretches that begin and end
+ * while nothing runs, wherever there are such moments: then every launch is in one of them
+ * whole, and no guess is left. Every sample alone is an equation as well, of little weight: it
+ * tells apart what always runs together. Everything goes into one system of equations per set
+ * of metrics, over as many windows as there are, which is solved without negative unknowns:
+ * kernels shorter than a sample come out of many launches. What the equations can't tell apart
+ * stays unknown.
  *
  * Programs change: the last 24 to 32 windows count, and what differs between stretches of them
  * widens the error.

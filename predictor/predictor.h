@@ -9,11 +9,12 @@
  * stood published is predicted from them even if the predictor has advanced once since. So
  * a prediction never uses a measurement that was not there when the launch was called.
  *
- * To replay a log: CONFIG is gw_predictor_configure (the kernel by its KERNEL record), WORK is
- * gw_predictor_work, a whole PROFILE is gw_predictor_device, LAUNCH with the flag LEARNT is
- * gw_observe, PUBLISHED is gw_predictor_advance; all in the order of the file. A launch whose
- * record says `known` was predicted from the state after the PUBLISHED of that number (before
- * any: 0), if its configuration stood before that record; else at the latest at its own record.
+ * To replay a log: CONFIG is gw_fleet_configure (the kernel by its KERNEL record), SUCCESSOR
+ * is gw_fleet_successor, WORK is gw_fleet_work, a whole PROFILE is gw_fleet_device, LAUNCH with the
+ * flag LEARNT is gw_fleet_observe, PUBLISHED is gw_fleet_advance; all in the order of the file. A
+ * launch whose record says `known` was predicted from the state after the PUBLISHED of that number
+ * (before any: 0), if its configuration stood before that record; else at the latest at its own
+ * record.
  */
 #ifndef GW_PREDICTOR_H
 #define GW_PREDICTOR_H
@@ -54,6 +55,14 @@ void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t ke
                             const struct gw_launch *launch);
 
 /**
+ * Configuration @p config, which was just configured, differs from @p of in its digest alone: @p of
+ * has none, and its first launch had the arguments that this digest is of. So what was learnt of
+ * @p of may be of @p config, or of several. If by then the published times of @p of agree, they
+ * stand for @p config until it has its own, and its own history begins with them.
+ */
+void gw_predictor_successor(struct gw_predictor *p, uint32_t config, uint32_t of);
+
+/**
  * What is now known of the work of @p config; copied, replaces what was known. A configuration
  * that no gw_predictor_advance has seen yet is predicted with it at once, but never for a launch
  * called before the observations so far: what was counted may stem from it. Others from the next
@@ -89,6 +98,12 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 
 /** How many observations have been made. */
 uint64_t gw_predictor_observations(const struct gw_predictor *p);
+
+/**
+ * Of several predictors that share one numbering (fleet.h): @p observations have been made in all.
+ * The next one made here follows them; the next advance tells of all. Ignored where it is less.
+ */
+void gw_predictor_number(struct gw_predictor *p, uint64_t observations);
 
 /**
  * Make predictions anew from all observations so far, if there were any since the last time.

@@ -36,6 +36,7 @@ static const double WIDEST = 20;       /* of any interval, in log time: keeps th
 static const double NOTEWORTHY = 0.02; /* change of a time that relatives are told of */
 static const double ALIKE = 1e-6;      /* square of a distance that is none */
 static const double OWN_SHARE = 0.1;   /* noise of a single time, at most */
+static const double MIXED = 0.3;       /* scatter of a few times whose arguments are not known */
 
 void gw_residual_start(struct gw_state *s)
 {
@@ -269,10 +270,23 @@ static double combined(const struct gw_prior *prior, struct gw_point *points, un
 	return sum;
 }
 
-static double noise_of(const struct gw_made *m, double own)
+/*
+ * Of times of launches whose arguments are known, and of others: those may have been of these
+ * arguments, or of many, and tell of any as far as they agree among themselves. The same the other
+ * way round.
+ */
+static bool mixed(const struct gw_entry *a, const struct gw_entry *b)
 {
+	return !a->config.digest != !b->config.digest;
+}
+
+static double noise_of(const struct relative *r, const struct gw_entry *e, double own)
+{
+	const struct gw_made *m = r->made;
 	double noise = fmin((double)m->noise, OWN_SHARE);
 
+	if (mixed(r->entry, e))
+		return together(own, fmax((double)m->scatter, m->size > 4 ? 0 : MIXED));
 	return sqrt(own * own + noise * noise / m->size);
 }
 
@@ -303,8 +317,8 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
 		*point = (struct gw_point){
 		        .place = place_of(r[i].entry),
 		        .value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
-		        .noise = together(noise_of(r[i].made, CLASS[of].prior.own),
-		                          (double)b.doubt)};
+		        .noise =
+		                together(noise_of(&r[i], e, CLASS[of].prior.own), (double)b.doubt)};
 		point->place.at[3] = 0.5 * b.log_seconds;
 		point->place.along = b.log_seconds;
 		g.points++;
@@ -321,7 +335,7 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 	struct guess g = {.points = count, .base = {.log_seconds = NAN}};
 	struct gw_place here = place_of(e);
 	struct gw_point points[GW_KRIGE_POINTS];
-	double rest;
+	double rest, about = 0;
 
 	here.along = (double)e->blocks + (double)e->threads;
 	for (unsigned i = 0; i < count; i++) {
@@ -330,12 +344,18 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 		points[i] = (struct gw_point){
 		        .place = place_of(other),
 		        .value = without_floor(v->p, (double)r[i].made->center) - by_grid(v, other),
-		        .noise = noise_of(r[i].made, NO_WORK.own)};
+		        .noise = noise_of(&r[i], e, NO_WORK.own)};
 		points[i].place.along = (double)other->blocks + (double)other->threads;
-		if (r[i].distance < ALIKE) /* what tells them apart is not seen here */
+		/* What tells them apart is not seen here. */
+		if (r[i].distance < ALIKE && !mixed(other, e))
 			points[i].noise = NO_WORK.offset;
 	}
-	rest = combined(&NO_WORK, points, count, &here, &g.deviation);
+	/* A time that is worth less than one's own must not pull towards no time at all. */
+	if (mixed(r[0].entry, e))
+		about = points[0].value;
+	for (unsigned i = 0; i < count; i++)
+		points[i].value -= about;
+	rest = about + combined(&NO_WORK, points, count, &here, &g.deviation);
 	g.log_seconds = with_floor(v->p, by_grid(v, e) + rest);
 	return g;
 }

@@ -8,6 +8,7 @@
 #include "preload/degrade.h"
 #include "preload/injection.h"
 #include "preload/options.h"
+#include "preload/subscriber.h"
 
 #include <time.h>
 
@@ -39,12 +40,12 @@ static const CUpti_CallbackId launches[] = {
 };
 
 static CUpti_SubscriberHandle subscriber;
-static bool subscribed;
-static _Atomic int correlating; /* launches are to learn their correlation ids */
-static _Atomic int met;         /* one has */
-static _Atomic unsigned times;  /* times attached */
-static _Atomic int open_;       /* libcupti may be called */
-static _Atomic int inside;      /* threads that do */
+static bool subscribed, borrowed; /* borrowed: the subscriber is another tool's */
+static _Atomic int correlating;   /* launches are to learn their correlation ids */
+static _Atomic int met;           /* one has */
+static _Atomic unsigned times;    /* times attached */
+static _Atomic int open_;         /* libcupti may be called */
+static _Atomic int inside;        /* threads that do */
 static _Thread_local bool here __attribute__((tls_model("initial-exec")));
 /*
  * The hook that called the driver has filled in the slot at the head of the thread's ring. Where
@@ -67,15 +68,21 @@ static void correlate(uint32_t id)
 	atomic_store_explicit(&met, 1, memory_order_relaxed);
 }
 
-static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                            const void *info)
+void gw_attach_called(const void *info)
 {
 	const CUpti_CallbackData *data = info;
 
+	if (data->callbackSite == CUPTI_API_ENTER)
+		correlate(data->correlationId);
+}
+
+static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                            const void *info)
+{
 	(void)unused;
 	(void)id;
-	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && data->callbackSite == CUPTI_API_ENTER)
-		correlate(data->correlationId);
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+		gw_attach_called(info);
 }
 
 /* Whether the same call may succeed some other time. */
@@ -117,10 +124,11 @@ static bool open_library(void)
 	if (gw_cupti_open(why, sizeof(why))) {
 		if (gw_options.mode != GW_MODE_WATCH || gw_injection_active() || gw_detachable())
 			return true;
-		gw_degrade(GW_DEGRADED_NO_CUPTI,
-		           "libcupti %u is not known to let go of a running program safely: "
-		           "kernels are timed by sampled events",
-		           gw_cupti.version);
+		/* So it is with every libcupti yet: nothing the terminal need be told. */
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+		                 "libcupti %u is not known to let go of a running program safely: "
+		                 "kernels are timed by sampled events",
+		                 gw_cupti.version);
 		return false;
 	}
 	if (gw_cupti_unwanted())
@@ -131,11 +139,21 @@ static bool open_library(void)
 	return false;
 }
 
+static void give_back(void)
+{
+	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
+		gw_cupti.cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+		                             launches[i]);
+	gw_subscriber_return();
+}
+
 static void unsubscribe(void)
 {
-	if (subscribed)
+	if (borrowed)
+		give_back();
+	else if (subscribed)
 		gw_cupti.cuptiUnsubscribe(subscriber);
-	subscribed = false;
+	subscribed = borrowed = false;
 }
 
 /*
@@ -149,6 +167,11 @@ static CUptiResult subscribe(bool keep)
 	if (gw_injection_active() || subscribed)
 		return CUPTI_SUCCESS;
 	r = gw_cupti.cuptiSubscribe(&subscriber, called, NULL);
+	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+		subscriber = gw_subscriber_borrow();
+		borrowed = subscriber != NULL;
+		r = borrowed ? CUPTI_SUCCESS : r;
+	}
 	subscribed = r == CUPTI_SUCCESS;
 	if (!keep)
 		unsubscribe();

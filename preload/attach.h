@@ -40,6 +40,10 @@ bool gw_detach(void);
 /** Whether gw_detach is thought to work with the libcupti in use. */
 bool gw_detachable(void);
 
+/** A driver-API callback of ours came, @p info as libcupti gives it (CUpti_CallbackData). On the
+ * launching thread. */
+void gw_attach_called(const void *info);
+
 /** Whether a launch has learnt its correlation id since the last gw_attach. */
 bool gw_attach_met(void);
 

@@ -31,6 +31,9 @@ GW_COLD struct gw_thread *gw_thread_register(void);
 /** First sight of a kernel: ask the driver for its name and resources. 0 when it can't tell. */
 GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
 
+/** The ordinal of the GPU of @p context, -1 where the driver does not tell. */
+GW_COLD int gw_context_device(CUcontext context);
+
 /** First sight of a stream; @p key as in gw_stream_key. 0 when there is no slot left. */
 GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CUcontext context,
                                    uint32_t kind, uintptr_t key);
@@ -42,6 +45,31 @@ GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CU
  * GW_EVENT_ARGUMENTS where nothing was copied.
  */
 GW_COLD void gw_arguments_take(struct gw_call *call, void **params, void **extra);
+
+/** The buffer of arguments that @p extra tells of, and its size; NULL when it tells of none. */
+static inline const unsigned char *gw_extra_buffer(void **extra, size_t *size)
+{
+	enum { WORDS = 8 }; /* looked at; two pairs and an end are in use */
+	const unsigned char *buffer = NULL;
+
+	*size = 0;
+	for (unsigned i = 0; i + 1 < WORDS && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = extra[i + 1];
+		else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
+			*size = *(const size_t *)extra[i + 1];
+	}
+	return buffer;
+}
+
+/**
+ * The digest of a launch's arguments by its kernel's plan; 0 where they can't be had. Out of line,
+ * out of the way of kernels whose arguments decide nothing.
+ */
+uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra);
+
+/** Function @p f is what kernel @p kernel of a library is in the current context. */
+GW_COLD void gw_function_of_kernel(CUfunction f, CUkernel kernel);
 
 /** Whether @p stream is being captured, asked of the driver. */
 GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);

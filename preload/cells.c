@@ -45,8 +45,9 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	(void)unused;
 	if (!e->slot)
 		return;
-	key = gw_cell_key(e->slot, grid, e->config.block.x, e->config.block.y, e->config.block.z,
-	                  cluster, e->config.dynamic_shared);
+	key = gw_cell_key(gw_cell_kernel(e->slot, e->device), grid, e->config.block.x,
+	                  e->config.block.y, e->config.block.z, cluster, e->config.dynamic_shared,
+	                  e->config.digest);
 	cell = cell_of(key);
 	if (!cell)
 		return;
@@ -67,11 +68,10 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 
 void gw_cells_publish(void)
 {
-	struct gw_predictor *p = gw_launches_predictor();
+	struct gw_fleet *f = gw_launches_fleet();
+	struct gw_record_published r = {.known = gw_fleet_observations(f)};
 
-	struct gw_record_published r = {.known = gw_predictor_observations(p)};
-
-	if (!gw_predictor_advance(p, changed, NULL))
+	if (!gw_fleet_advance(f, changed, NULL))
 		return;
 	gw_log_write(GW_RECORD_PUBLISHED, &r, sizeof(r), NULL, 0);
 	atomic_store_explicit(&gw_hot.known, (uint32_t)r.known, memory_order_release);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/deep.h"
 
+#include "preload/added.h"
 #include "preload/deep_sets.h"
 #include "preload/deep_streams.h"
 #include "preload/degrade.h"
@@ -91,8 +92,9 @@ static void give_up(const char *what, CUptiResult why)
 
 static struct progress *progress_of(const struct gw_event *e)
 {
-	uint64_t key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z,
-	                           e->cluster, e->shared);
+	uint64_t key = gw_cell_key(
+	        gw_cell_kernel(e->kernel, gw_slot_device(gw_hot.shared, e->stream)), e->grid,
+	        e->block_x, e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t at = (uint32_t)(key >> (64 - PROGRESS_BITS));
 
 	for (unsigned i = 0; i < PROBE; i++, at = (at + 1) & (PROGRESS - 1)) {
@@ -318,10 +320,13 @@ static struct result *take_results(void)
 
 static void offer(const struct result *r)
 {
+	uint32_t config = gw_launch_config(&r->event);
 	struct gw_work part;
 
-	if (gw_deep_sets_work(r->set, r->data, r->size, &part))
-		gw_work_offer(gw_launch_config(&r->event), &part);
+	if (!config || !gw_deep_sets_work(r->set, r->data, r->size, &part))
+		return;
+	gw_added_take_off(config, &part);
+	gw_work_offer(config, &part);
 }
 
 void gw_deep_tick(void)

@@ -9,6 +9,7 @@
 #include "preload/attach.h"
 #include "preload/cupti.h"
 #include "preload/dl.h"
+#include "preload/subscriber.h"
 #include "preload/windows.h"
 
 #include <cupti_profiler_target.h>
@@ -22,7 +23,7 @@ enum { KINDS = 256 };
 /* What other tools hold. */
 static struct {
 	_Atomic int calls; /* calls that take something up, under way */
-	_Atomic int subscriber, profiler, kinds;
+	_Atomic int profiler, kinds;
 	_Atomic unsigned char kind[KINDS]; /* activity it enabled */
 	_Atomic unsigned attaches;         /* of ours when it registered: */
 	_Atomic(CUpti_BuffersCallbackRequestFunc) requested;
@@ -31,13 +32,14 @@ static struct {
 
 bool gw_foreign_busy(void)
 {
-	return atomic_load(&tool.calls) || atomic_load(&tool.subscriber) ||
-	       atomic_load(&tool.profiler) || atomic_load(&tool.kinds);
+	return atomic_load(&tool.calls) || atomic_load(&tool.profiler) ||
+	       atomic_load(&tool.kinds) || gw_subscriber_busy();
 }
 
 void gw_foreign_abandon(void)
 {
 	memset(&tool, 0, sizeof(tool));
+	gw_subscriber_abandon();
 }
 
 static void *real(const char *name)
@@ -50,12 +52,22 @@ static void *real(const char *name)
 
 /* ---- before ------------------------------------------------------------------------------ */
 
-#define none(...) ((void)0)
-
 static void gives_way(void)
 {
 	atomic_fetch_add(&tool.calls, 1);
 	gw_windows_yield();
+}
+
+static void comes(CUpti_CallbackFunc *callback, void **userdata)
+{
+	gives_way();
+	gw_subscriber_comes(callback, userdata);
+}
+
+static void switches(uint32_t on)
+{
+	if (on)
+		gives_way();
 }
 
 /* It had switched everything off, so we had come back; what it registered holds again. */
@@ -78,17 +90,30 @@ static void takes_back(void)
 
 /* ---- after ------------------------------------------------------------------------------- */
 
-static void subscribed(CUptiResult r)
+/* What it wants of its subscription comes next: until then we would come back only to go again. */
+static void subscribed(CUptiResult r, const CUpti_SubscriberHandle *subscriber, void *userdata)
 {
-	if (r == CUPTI_SUCCESS)
-		atomic_store(&tool.subscriber, 1);
+	gw_subscriber_came(userdata, r == CUPTI_SUCCESS ? *subscriber : NULL);
+	gw_windows_rest();
 	atomic_fetch_sub(&tool.calls, 1);
 }
 
-static void unsubscribed(CUptiResult r)
+static void unsubscribed(CUptiResult r, CUpti_SubscriberHandle subscriber)
+{
+	if (r == CUPTI_SUCCESS && subscriber)
+		gw_subscriber_went(subscriber);
+	gw_windows_rest();
+	atomic_fetch_sub(&tool.calls, 1);
+}
+
+static void switched(CUptiResult r, uint32_t on, CUpti_SubscriberHandle subscriber,
+                     CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
 	if (r == CUPTI_SUCCESS)
-		atomic_store(&tool.subscriber, 0);
+		gw_subscriber_switched(subscriber, domain, id, on != 0);
+	gw_windows_rest();
+	if (on)
+		atomic_fetch_sub(&tool.calls, 1);
 }
 
 static void registered(CUptiResult r, CUpti_BuffersCallbackRequestFunc requested,
@@ -139,7 +164,7 @@ static void finalized(CUptiResult r)
 	if (r == CUPTI_SUCCESS) {
 		for (unsigned k = 0; k < KINDS; k++)
 			disabled(r, (CUpti_ActivityKind)k);
-		atomic_store(&tool.subscriber, 0);
+		gw_subscriber_went(NULL);
 		atomic_store(&tool.profiler, 0);
 	}
 	atomic_fetch_sub(&tool.calls, 1);
@@ -149,8 +174,18 @@ static void finalized(CUptiResult r)
 
 /* What comes from inside our own calls, through the program's scope, is ours. */
 #define A(...)                                  __VA_ARGS__
-#define AFTER_subscribed(r, ...)                subscribed(r)
-#define AFTER_unsubscribed(r, ...)              unsubscribed(r)
+#define FIRST(first, ...)                       first
+#define BEFORE_none(...)                        ((void)0)
+#define BEFORE_gives_way(...)                   gives_way()
+#define BEFORE_takes_back(...)                  takes_back()
+#define BEFORE_comes(subscriber, callback, ...) comes(&(callback), &(FIRST(__VA_ARGS__, 0)))
+#define BEFORE_switches(on, ...)                switches(on)
+#define AFTER_subscribed(r, subscriber, callback, ...)                                             \
+	subscribed(r, subscriber, FIRST(__VA_ARGS__, 0))
+#define AFTER_unsubscribed(r, ...)              unsubscribed(r, __VA_ARGS__)
+#define AFTER_callback(r, on, subscriber, domain, id) switched(r, on, subscriber, domain, id)
+#define AFTER_domain(r, on, subscriber, domain) switched(r, on, subscriber, domain, 0)
+#define AFTER_all(r, on, subscriber)            switched(r, on, subscriber, (CUpti_CallbackDomain)0, 0)
 #define AFTER_registered(r, ...)                registered(r, __VA_ARGS__)
 #define AFTER_enabled(r, ...)                   enabled(r, __VA_ARGS__)
 #define AFTER_disabled(r, ...)                  disabled(r, __VA_ARGS__)
@@ -173,7 +208,7 @@ static void finalized(CUptiResult r)
 			return CUPTI_ERROR_NOT_INITIALIZED;                                        \
 		if (gw_attach_here())                                                              \
 			return next(args);                                                         \
-		before();                                                                          \
+		CALL(BEFORE_##before, args);                                                       \
 		r = next(args);                                                                    \
 		CALL(AFTER_##after, r, args);                                                      \
 		return r;                                                                          \

@@ -5,6 +5,7 @@
  * so that the worker can read it without a lock.
  */
 #include "preload/activity.h"
+#include "preload/arguments.h"
 #include "preload/call.h"
 #include "preload/clock.h"
 #include "preload/degrade.h"
@@ -43,6 +44,15 @@ static struct gw_graph_node *list_add(struct list *l)
 	return &l->nodes[l->count++];
 }
 
+/* Of the arguments that the node keeps, if by now it is known what of them counts. */
+static uint32_t node_digest(uint32_t kernel, const CUDA_KERNEL_NODE_PARAMS *p)
+{
+	const struct gw_digest_plan *plan =
+	        atomic_load_explicit(&gw_hot.shared->kernels[kernel].plan, memory_order_acquire);
+
+	return plan ? gw_digest_read(plan, p->kernelParams, p->extra) : 0;
+}
+
 static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	struct gw_shared *s = gw_hot.shared;
@@ -52,14 +62,17 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 	n->kernel = gw_map_get(&s->functions, (uintptr_t)f);
 	if (!n->kernel)
 		n->kernel = gw_kernel_resolve(f);
+	n->device = p->ctx ? (uint32_t)(gw_context_device(p->ctx) + 1) : 0;
 	n->config_id = 0; /* whatever the worker knew of it was of its old parameters */
 	n->config.grid = (struct gw_dim3){p->gridDimX, p->gridDimY, p->gridDimZ};
 	n->config.block = (struct gw_dim3){p->blockDimX, p->blockDimY, p->blockDimZ};
 	n->config.dynamic_shared = p->sharedMemBytes;
+	n->config.digest = node_digest(n->kernel, p);
 	cluster = s->kernels[n->kernel].cluster;
 	n->config.cluster = cluster ? (struct gw_dim3){cluster & 1023, cluster >> 10 & 1023,
 	                                               cluster >> 20 & 1023}
 	                            : (struct gw_dim3){1, 1, 1};
+	n->arguments = gw_arguments_of_node(n->kernel, &n->config, p);
 }
 
 static void node_attributes(struct gw_graph_node *n, CUgraphNode node)

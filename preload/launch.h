@@ -36,6 +36,7 @@ static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, struct gw_thread *
 	t->function_slot = slot;
 	t->function_generation = generation;
 	t->function_cluster = s->kernels[slot].cluster;
+	t->function_plan = atomic_load_explicit(&s->kernels[slot].plan, memory_order_acquire);
 	return slot;
 }
 
@@ -69,11 +70,10 @@ static inline uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *
 	slot = gw_map_get(&s->streams, key);
 	if (GW_UNLIKELY(!slot))
 		slot = gw_stream_resolve(t, stream, context, kind, key);
-	if (slot) {
-		t->stream_key = key;
-		t->stream_slot = slot;
-		t->stream_generation = generation;
-	}
+	t->stream_key = slot ? key : 0;
+	t->stream_slot = slot;
+	t->stream_device = gw_slot_device(s, slot);
+	t->stream_generation = generation;
 	return slot;
 }
 
@@ -81,10 +81,11 @@ static inline uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *
  * Read the published prediction; a cell that is being written counts as absent. Not inlined:
  * in count mode it is never called.
  */
-static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_event *e)
+static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_event *e,
+                                                   uint32_t device)
 {
-	uint64_t key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z,
-	                           e->cluster, e->shared);
+	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, device), e->grid, e->block_x,
+	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t at = (uint32_t)(key >> (64 - GW_CELLS_BITS));
 
 	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
@@ -170,7 +171,7 @@ GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
 	e->ticks = gw_call_ticks(t, atomic_load_explicit(&t->head, memory_order_relaxed));
 	e->flags = 0;
 	e->config = 0;
-	e->stream = gw_stream_slot_of(gw_hot.shared, t, stream, call->pt);
+	e->stream = (uint16_t)gw_stream_slot_of(gw_hot.shared, t, stream, call->pt);
 	e->known = atomic_load_explicit(&gw_hot.known, memory_order_acquire);
 	call->event = e;
 	return e;
@@ -178,7 +179,8 @@ GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
 
 GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy,
                                uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
-                               CUstream stream, uint32_t cluster, uint8_t flags)
+                               CUstream stream, void **params, void **extra, uint32_t cluster,
+                               uint8_t flags)
 {
 	struct gw_event *e = gw_event_begin(call, stream);
 	struct gw_shared *s = gw_hot.shared;
@@ -188,7 +190,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 		return;
 	e->kind = GW_EVENT_KERNEL;
 	e->flags = (uint8_t)(flags | atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed));
-	e->kernel = gw_kernel_slot_of(s, call->thread, f);
+	e->kernel = (uint16_t)gw_kernel_slot_of(s, call->thread, f);
 	e->grid[0] = gx;
 	e->grid[1] = gy;
 	e->grid[2] = gz;
@@ -197,9 +199,12 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 	e->block_z = (uint16_t)bz;
 	e->shared = shared;
 	e->cluster = cluster ? cluster : call->thread->function_cluster;
+	e->digest = 0;
+	if (call->thread->function_plan)
+		e->digest = gw_digest_read(call->thread->function_plan, params, extra);
 	memcpy(&e->predicted, &none, 4);
 	if (e->known) /* else nothing has been learnt, so nothing is published */
-		gw_cell_read(s, e);
+		gw_cell_read(s, e, call->thread->stream_device);
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)))
 		gw_events_begin(call, stream);
 }
@@ -208,17 +213,15 @@ static inline void launch_begin(struct gw_call *call, CUfunction f, unsigned gx,
                                 unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                 CUstream stream, void **params, void **extra)
 {
-	(void)params;
-	(void)extra;
-	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, 0, 0);
+	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, 0, 0);
 }
 
 static inline void cooperative_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
                                      unsigned gz, unsigned bx, unsigned by, unsigned bz,
                                      unsigned shared, CUstream stream, void **params)
 {
-	(void)params;
-	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, 0, GW_EVENT_COOPERATIVE);
+	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL, 0,
+	                GW_EVENT_COOPERATIVE);
 }
 
 static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
@@ -227,8 +230,6 @@ static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *c
 	uint32_t cluster = 0;
 	uint8_t flags = 0;
 
-	(void)params;
-	(void)extra;
 	call->counted = false;
 	call->event = NULL;
 	call->thread = NULL;
@@ -246,7 +247,7 @@ static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *c
 	}
 	gw_kernel_event(call, f, config->gridDimX, config->gridDimY, config->gridDimZ,
 	                config->blockDimX, config->blockDimY, config->blockDimZ,
-	                config->sharedMemBytes, config->hStream, cluster, flags);
+	                config->sharedMemBytes, config->hStream, params, extra, cluster, flags);
 }
 
 /*
@@ -321,7 +322,7 @@ static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CU
 	e->kind = GW_EVENT_GRAPH;
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed) & GW_HOT_DEEP))
 		gw_deep_graph(call, stream);
-	e->kernel = gw_map_get(&s->graphs, (uintptr_t)exec);
+	e->kernel = (uint16_t)gw_map_get(&s->graphs, (uintptr_t)exec);
 	if (e->kernel)
 		atomic_store_explicit(&s->graph_slots[e->kernel].launched, 1, memory_order_relaxed);
 }
@@ -344,7 +345,7 @@ static inline void launch_grid_async_begin(struct gw_call *call, CUfunction f, i
 
 	gw_shape_of(f, block, &shared);
 	gw_kernel_event(call, f, (uint32_t)width, (uint32_t)height, 1, block[0], block[1], block[2],
-	                shared, stream, 0, 0);
+	                shared, stream, NULL, NULL, 0, 0);
 }
 
 static inline void launch_grid_begin(struct gw_call *call, CUfunction f, int width, int height)
@@ -379,7 +380,7 @@ static inline void multi_device_end(struct gw_call *call, CUresult result, CUDA_
 
 		gw_kernel_event(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
 		                p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes,
-		                p->hStream, 0, GW_EVENT_COOPERATIVE);
+		                p->hStream, p->kernelParams, NULL, 0, GW_EVENT_COOPERATIVE);
 		gw_launch_end(call, result, p->kernelParams, NULL);
 	}
 }

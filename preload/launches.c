@@ -5,6 +5,7 @@
 #include "preload/arguments.h"
 #include "preload/clock.h"
 #include "preload/counted.h"
+#include "preload/digests.h"
 #include "preload/episodes.h"
 #include "preload/gpu_clock.h"
 #include "preload/join.h"
@@ -16,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-static struct gw_predictor *predictor;
+static struct gw_fleet *fleet;
 static struct gw_score score;
 static uint32_t graph_number;
 static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
@@ -37,18 +38,35 @@ bool gw_launches_start(void)
 	configured = 0;
 	graph_number = 0;
 	memset(lone_records, 0, sizeof(lone_records));
-	predictor = gw_predictor_new(GW_CONFIGS_MAX - 1);
-	return predictor != NULL;
+	fleet = gw_fleet_new(GW_CONFIGS_MAX - 1);
+	return fleet != NULL;
 }
 
-struct gw_predictor *gw_launches_predictor(void)
+struct gw_fleet *gw_launches_fleet(void)
 {
-	return predictor;
+	return fleet;
 }
 
 const struct gw_score *gw_launches_score(void)
 {
 	return &score;
+}
+
+/*
+ * Until a kernel's plan is made, its launches are of a configuration without a digest. Where the
+ * first of them had the arguments that this one is of, it goes on from there.
+ */
+static void follow(uint32_t config, const struct gw_config_entry *c)
+{
+	const struct gw_config_entry *before = gw_config_entry(c->head);
+	struct gw_record_successor r = {.config = config, .of = c->head};
+
+	if (!c->config.digest || before->config.digest || !before->arguments ||
+	    gw_digests_of(c->slot, before->arguments) != c->config.digest)
+		return;
+	gw_log_write(GW_RECORD_SUCCESSOR, &r, sizeof(r), NULL, 0);
+	gw_fleet_successor(fleet, config, c->head);
+	gw_study_same(config, c->head);
 }
 
 /*
@@ -62,7 +80,9 @@ static void configure_new(void)
 		const struct gw_launch launch = {.kernel = gw_kernel_of(c->kernel),
 		                                 .config = c->config};
 
-		gw_predictor_configure(predictor, configured, c->kernel, &launch);
+		gw_fleet_configure(fleet, configured, gw_device_id((int)c->device - 1), c->kernel,
+		                   &launch);
+		follow(configured, c);
 	}
 }
 
@@ -78,7 +98,7 @@ static void write(struct gw_record_launch *r)
 /* An event has 32 bits of the number of observations that were known at its call. */
 static uint64_t known_at(uint32_t known)
 {
-	uint64_t now = gw_predictor_observations(predictor);
+	uint64_t now = gw_fleet_observations(fleet);
 
 	return now - (uint32_t)((uint32_t)now - known);
 }
@@ -88,7 +108,7 @@ static void predict_late(struct gw_record_launch *r)
 {
 	struct gw_prediction p;
 
-	gw_predict(predictor, r->config, known_at(r->known), &p);
+	gw_fleet_predict(fleet, r->config, known_at(r->known), &p);
 	r->predicted = (float)(p.seconds * 1e9);
 	r->low = (float)(p.low * 1e9);
 	r->high = (float)(p.high * 1e9);
@@ -101,12 +121,18 @@ static void predict_late(struct gw_record_launch *r)
 	gw_bump(&gw_counters[GW_COUNTER_predicted_late], 1);
 }
 
+static uint32_t device_of(const struct gw_event *e)
+{
+	return gw_slot_device(gw_hot.shared, e->stream);
+}
+
 static bool same(const struct gw_config_entry *c, const struct gw_event *e)
 {
-	return c->slot == e->kernel && c->config.grid.x == e->grid[0] &&
-	       c->config.grid.y == e->grid[1] && c->config.grid.z == e->grid[2] &&
-	       c->config.block.x == e->block_x && c->config.block.y == e->block_y &&
-	       c->config.block.z == e->block_z && c->config.dynamic_shared == e->shared;
+	return c->slot == e->kernel && c->device == device_of(e) &&
+	       c->config.grid.x == e->grid[0] && c->config.grid.y == e->grid[1] &&
+	       c->config.grid.z == e->grid[2] && c->config.block.x == e->block_x &&
+	       c->config.block.y == e->block_y && c->config.block.z == e->block_z &&
+	       c->config.dynamic_shared == e->shared && c->config.digest == e->digest;
 }
 
 static uint32_t config_look_up(const struct gw_event *e)
@@ -116,12 +142,13 @@ static uint32_t config_look_up(const struct gw_event *e)
 	        .block = {e->block_x, e->block_y, e->block_z},
 	        .cluster = {1, 1, 1},
 	        .dynamic_shared = e->shared,
+	        .digest = e->digest,
 	};
 
 	if (e->cluster)
 		c.cluster = (struct gw_dim3){e->cluster & 1023, e->cluster >> 10 & 1023,
 		                             e->cluster >> 20 & 1023};
-	return gw_config_of(e->kernel, &c);
+	return gw_config_of(e->kernel, device_of(e), &c);
 }
 
 /* @p read: the cell that the launch read was of this very configuration. */
@@ -139,8 +166,8 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 	        same(gw_config_entry(id), e);
 	if (*read)
 		return id;
-	key = gw_cell_key(e->kernel, e->grid, e->block_x, e->block_y, e->block_z, e->cluster,
-	                  e->shared);
+	key = gw_cell_key(gw_cell_kernel(e->kernel, device_of(e)), e->grid, e->block_x, e->block_y,
+	                  e->block_z, e->cluster, e->shared, e->digest);
 	at = (uint32_t)(key >> 54);
 	if (recent[at].key != key || recent[at].config > gw_config_count() || !recent[at].config ||
 	    !same(gw_config_entry(recent[at].config), e)) {
@@ -164,7 +191,7 @@ uint32_t gw_launch_config(const struct gw_event *e)
  */
 static bool launch_unpaired(uint32_t config, bool graph)
 {
-	int32_t *mine = &gw_config_entry(config)->unpaired[graph];
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->head)->unpaired[graph];
 
 	if (lone_records[graph] > 0 && (!config || *mine < 0)) {
 		lone_records[graph]--;
@@ -177,7 +204,7 @@ static bool launch_unpaired(uint32_t config, bool graph)
 
 static bool record_unpaired(uint32_t config, bool graph)
 {
-	int32_t *mine = &gw_config_entry(config)->unpaired[graph];
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->head)->unpaired[graph];
 	int32_t *unknown = &gw_config_entry(0)->unpaired[graph];
 
 	if (*mine > 0 || *unknown > 0) {
@@ -263,7 +290,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	if (e->flags & GW_EVENT_TIMED)
 		t->timed++;
 	if (r.config)
-		gw_config_entry(r.config)->launches++;
+		gw_config_launched(r.config);
 	hand_over(t, e, &r, 0);
 }
 
@@ -285,9 +312,11 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (!n->enabled)
 			continue;
 		if (!n->config_id) {
-			n->config_id = gw_config_of(n->kernel, &n->config);
+			n->config_id = gw_config_of(n->kernel, n->device ? n->device : device_of(e),
+			                            &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
 			configure_new();
+			gw_arguments_node(n->config_id, n->arguments);
 			gw_study_want(n->config_id);
 		}
 		r.config = n->config_id;
@@ -295,7 +324,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
 		predict_late(&r);
 		if (r.config)
-			gw_config_entry(r.config)->launches++;
+			gw_config_launched(r.config);
 		gw_bump(&gw_counters[GW_COUNTER_graph_kernels], 1);
 		hand_over(t, e, &r, g->cupti_exec);
 	}
@@ -376,7 +405,7 @@ static void learn(struct gw_record_launch *r)
 		score.within_25 += error <= 0.25;
 		score.covered += seconds >= o.low && seconds <= o.high;
 	}
-	if (r->config && gw_observe(predictor, r->config, &o)) {
+	if (r->config && gw_fleet_observe(fleet, r->config, &o)) {
 		r->flags |= GW_LAUNCH_LEARNT;
 		gw_bump(&gw_counters[GW_COUNTER_observations], 1);
 	}
@@ -401,6 +430,10 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		predict_late(r);
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
+		/* A graph's nodes may run on other GPUs than the stream it was launched into. */
+		if (r->flags & GW_LAUNCH_GRAPH && gw_stream_device(r->stream) >= 0 &&
+		    gw_stream_device(r->stream) != (int)a->device)
+			r->stream = gw_stream_id_of_activity(a);
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
 		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
@@ -436,7 +469,7 @@ static void uncalled(const struct gw_activity *a)
 	        .flags = GW_LAUNCH_NO_CALL | (a->graph ? GW_LAUNCH_GRAPH : 0),
 	        .config = gw_config_of_activity(a),
 	        .stream = gw_stream_id_of_activity(a),
-	        .known = (uint32_t)gw_predictor_observations(predictor),
+	        .known = (uint32_t)gw_fleet_observations(fleet),
 	        .predicted = NAN,
 	        .low = NAN,
 	        .high = NAN,

@@ -3,7 +3,7 @@
 #ifndef GW_LAUNCHES_H
 #define GW_LAUNCHES_H
 
-#include "predictor/predictor.h"
+#include "predictor/fleet.h"
 #include "preload/activity.h"
 #include "preload/state.h"
 #include "preload/summary.h"
@@ -23,8 +23,8 @@ void gw_launch_record(const struct gw_activity *a);
 /** Join what came; @p last: nothing more will come. */
 void gw_launches_measured(bool last);
 
-/** The predictor, for publishing. */
-struct gw_predictor *gw_launches_predictor(void);
+/** The predictors, one a GPU, for publishing. */
+struct gw_fleet *gw_launches_fleet(void);
 
 /** How well predictions did so far. */
 const struct gw_score *gw_launches_score(void);

@@ -15,6 +15,7 @@
 #include "preload/counters.h"
 #include "preload/deep.h"
 #include "preload/degrade.h"
+#include "preload/digests.h"
 #include "preload/drain.h"
 #include "preload/episodes.h"
 #include "preload/gpu_clock.h"
@@ -153,7 +154,7 @@ static uint32_t cycle(bool last)
 	gw_work_publish();
 	gw_pm_tick(now, events);
 	ended = !last && gw_windows_tick(events != 0);
-	if (last || ended || !gw_study_holds())
+	if (last || ended || !gw_study_holds(gw_join_waiting()))
 		take_times(now, last || ended);
 	if (ended)
 		gw_windows_close();
@@ -251,6 +252,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_episodes_start();
 	gw_deep_start();
 	gw_study_start();
+	gw_digests_start();
 	gw_work_start();
 	gw_pm_start();
 	gw_counted_start();

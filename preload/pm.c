@@ -23,12 +23,12 @@
 
 enum {
 	DEVICES = 64,
-	YOUNG_MS = 1000,       /* how long a program lives before its counters are sampled */
+	SETUP_MS = 450,        /* of CPU before the first session, and … */
+	SESSION_MS = 250,      /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS = 8,   /* of one set before the next has its turn: as dear as configuring it */
 	GAP_MS = 15,           /* between them */
 	IDLE_MS = 200,         /* without a launch or a kernel's end: nothing to sample */
 	LOOK_MS = 20,          /* how often that is looked at */
-	AHEAD_S = 30,          /* of budget that may be spent at once: else nothing for minutes */
 	RETRY_MS = 500,        /* after the first failure; twice that after each further one … */
 	RETRY_MAX_MS = 60000,  /* … up to here */
 	FAILURES_SAID = 3,     /* of one kind in a row are worth a word */
@@ -52,16 +52,18 @@ static struct {
 	struct gw_pm_window window[GW_PM_WINDOWS];
 } pm;
 
-/* The worker's */
+/* The worker's; what is set before the thread starts it may read. */
 static struct {
-	uint64_t first_ns; /* when the first launch was seen */
+	uint64_t first_ns; /* when the first launch was seen: from then on budget is earned */
 	bool decided;      /* started, or never will be */
 	double mean_ns, weight; /* of kernels' times, weighted by time */
 } seen;
 
 /* The thread's */
 static struct {
-	uint64_t begun_ns, retry_ms;
+	uint64_t session_ns; /* of CPU that the next session is expected to take */
+	bool set_up;         /* one session was taken or tried */
+	uint64_t retry_ms;
 	unsigned failures;
 	uint8_t *availability;
 	const char *chip;
@@ -146,13 +148,19 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* How long to wait until what was spent is within the budget again, ns. */
+/* The time in which the budget allows for @p cpu of CPU, both ns. */
+static uint64_t earned_in(uint64_t cpu)
+{
+	return cpu / gw_options.budget * 100;
+}
+
+/* How long to wait until the next session fits the budget, ns. */
 static uint64_t debt(void)
 {
-	uint64_t earned = gw_now_ns() - own.begun_ns + AHEAD_S * UINT64_C(1000000000);
-	uint64_t needed = cpu_ns() / gw_options.budget * 100;
+	uint64_t lived = gw_now_ns() - seen.first_ns;
+	uint64_t needed = earned_in(cpu_ns() + own.session_ns);
 
-	return needed > earned ? needed - earned : 0;
+	return needed > lived ? needed - lived : 0;
 }
 
 /* ---- failures ------------------------------------------------------------------------------- */
@@ -349,12 +357,19 @@ static CUptiResult session(const char **what)
 	return r;
 }
 
+/* A session took @p cost ns of CPU: what the next may take. */
+static void expect(uint64_t cost)
+{
+	own.session_ns = own.set_up && cost > SESSION_MS * MS ? cost : SESSION_MS * MS;
+	own.set_up = true;
+}
+
 static void run(void)
 {
-	own.begun_ns = gw_now_ns();
+	own.session_ns = (SETUP_MS + SESSION_MS) * MS;
 	while (!stopping()) {
 		const char *what = "";
-		uint64_t wait = debt();
+		uint64_t wait = debt(), before;
 		CUptiResult r;
 
 		if (wait && doze(wait < 500 * MS ? wait : 500 * MS))
@@ -365,7 +380,9 @@ static void run(void)
 			doze(LOOK_MS * MS);
 			continue;
 		}
+		before = cpu_ns();
 		r = session(&what);
+		expect(cpu_ns() - before);
 		if (r == CUPTI_SUCCESS || r == CUPTI_ERROR_MAX_LIMIT_REACHED) {
 			own.failures = 0;
 			own.retry_ms = 0;
@@ -412,8 +429,8 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 		return;
 	if (!seen.first_ns)
 		seen.first_ns = launches ? now_ns : 0;
-	if (!seen.first_ns || now_ns - seen.first_ns < YOUNG_MS * MS || !busy() ||
-	    seen.weight <= 0)
+	if (!seen.first_ns || now_ns - seen.first_ns < earned_in((SETUP_MS + SESSION_MS) * MS) ||
+	    !busy() || seen.weight <= 0)
 		return;
 	seen.decided = true;
 	why = against();

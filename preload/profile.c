@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/profile.h"
 
-#include "predictor/predictor.h"
 #include "predictor/profile.h"
 #include "preload/degrade.h"
 #include "preload/launches.h"
 #include "preload/log.h"
 #include "preload/options.h"
-#include "preload/study.h"
 #include "preload/tables.h"
 
 #include <stdio.h>
@@ -24,18 +22,20 @@ enum { PIECE = GW_RECORD_MAX - 64 };
 extern FILE *__wrap_stdin;
 FILE *__wrap_stdin;
 
-static bool looked_for;
-static struct gw_device *device;
+/* By id in the log; [0]: the first that was found. */
+static struct {
+	bool looked_for;
+	const struct gw_device *device;
+} known[GW_FLEET_MOST + 1];
 
 void gw_device_profile_start(void)
 {
-	looked_for = false;
-	device = NULL; /* a forked child leaves the parent's behind */
+	memset(known, 0, sizeof(known)); /* a forked child leaves the parent's behind */
 }
 
-const struct gw_device *gw_device_profile(void)
+const struct gw_device *gw_device_profile(uint32_t id)
 {
-	return device;
+	return known[id <= GW_FLEET_MOST ? id : 0].device;
 }
 
 /* The whole profile stands in the log: who replays it needs no file, and sees what was used. */
@@ -68,13 +68,16 @@ static void write_profile(uint32_t id, const struct gw_profile *profile)
 
 static void take(uint32_t id, const struct gw_profile *profile)
 {
-	device = malloc(sizeof(*device));
+	struct gw_device *device = malloc(sizeof(*device));
+
 	if (!device)
 		return;
 	*device = profile->device;
+	known[id].device = device;
+	if (!known[0].device)
+		known[0].device = device;
 	write_profile(id, profile);
-	gw_predictor_device(gw_launches_predictor(), device);
-	gw_study_device(device);
+	gw_fleet_device(gw_launches_fleet(), id, device);
 }
 
 void gw_device_profile_use(uint32_t id, const char *name)
@@ -82,9 +85,9 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	struct gw_profile *profile;
 	struct gw_profile_error error;
 
-	if (looked_for || !*name)
+	if (!id || id > GW_FLEET_MOST || known[id].looked_for || !*name)
 		return;
-	looked_for = true;
+	known[id].looked_for = true;
 	if (gw_device_stand_in() && !gw_options.profile[0])
 		return; /* it is no GPU: nobody has a profile of it */
 	profile = malloc(sizeof(*profile));
@@ -94,6 +97,7 @@ void gw_device_profile_use(uint32_t id, const char *name)
 		take(id, profile);
 	if (error.text[0])
 		gw_degrade(GW_DEGRADED_PROFILE, "%s%s", error.text,
-		           device ? "" : "; until then, predictions come from times alone");
+		           known[id].device ? ""
+		                            : "; until then, predictions come from times alone");
 	free(profile);
 }

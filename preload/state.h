@@ -6,7 +6,7 @@
 #ifndef GW_STATE_H
 #define GW_STATE_H
 
-#include "predictor/code/param.h"
+#include "predictor/code/digest.h"
 #include "predictor/record.h"
 #include "predictor/types.h"
 #include "preload/handle_map.h"
@@ -58,18 +58,21 @@ struct gw_event {
 	uint64_t ticks; /**< when the call was made; 0: after the event before it */
 	uint8_t kind, flags;
 	uint16_t block_z;
-	uint32_t kernel; /**< slot of the kernel or graph snapshot */
+	uint16_t kernel; /**< slot of the kernel or graph snapshot */
+	uint16_t stream; /**< slot of the stream */
 	uint32_t grid[3];
 	uint16_t block_x, block_y;
 	uint32_t cluster; /**< x | y << 10 | z << 20 */
 	uint32_t shared;  /**< dynamic shared memory, bytes */
-	uint32_t stream;  /**< slot of the stream */
+	uint32_t digest;  /**< of the scalar arguments, as in struct gw_config */
 	uint32_t known;   /**< observations the prediction could know */
 	uint32_t config;  /**< as in the cell when one was found, else 0 */
 	float predicted, low,
 	        high; /**< ns; GW_EVENT_TIME: predicted is the time, known the ticket */
 };
 _Static_assert(sizeof(struct gw_event) == 64, "an event is a cache line");
+_Static_assert(GW_KERNELS_MAX <= 1 << 16 && GW_STREAMS_MAX <= 1 << 16 && GW_GRAPHS_MAX <= 1 << 16,
+               "an event has 16 bits for a slot");
 
 /**
  * What a cell says of a configuration, in one word, so that a launch copies no more for it: its
@@ -120,7 +123,7 @@ struct gw_arguments {
 	unsigned char bytes[GW_ARGUMENTS_MAX];
 };
 
-/** A kernel as first seen; immutable once its slot is in the map. */
+/** A kernel as first seen; immutable once its slot is in the map, but for its plan. */
 struct gw_kernel_slot {
 	const char *name; /**< in gw_shared.names, NUL-terminated */
 	uint64_t hash;    /**< of name and resources */
@@ -129,6 +132,9 @@ struct gw_kernel_slot {
 	uint32_t registers, static_shared, local, constant, max_threads, binary_version;
 	uint32_t cluster;               /**< compiled-in cluster, as in gw_event; 0 = none */
 	const struct gw_layout *layout; /**< of its parameters, NULL = unknown */
+	/** What of its arguments is hashed; NULL: nothing. By the worker (digests.h); what it
+	 * points to is kept for good. */
+	const struct gw_digest_plan *_Atomic plan;
 };
 
 /** Life of a slot that is reused. */
@@ -152,7 +158,9 @@ struct gw_graph_node {
 	uintptr_t parent; /**< top-level child-graph node it lies under, 0 for none */
 	uint32_t kernel;  /**< slot */
 	struct gw_config config;
+	const struct gw_arguments *arguments; /**< kept for good; NULL: not known */
 	bool enabled, cooperative;
+	uint32_t device; /**< it runs on, ordinal + 1; 0: not known, that of the launch */
 	uint32_t config_id, node_id; /**< worker: ids in the log, 0 until the first launch */
 };
 
@@ -185,9 +193,11 @@ struct gw_thread {
 	struct gw_event *ring;
 	uintptr_t stream_key;       /**< last stream looked up … */
 	uint32_t stream_slot;       /**< … its slot … */
+	uint32_t stream_device;     /**< … its GPU, as gw_slot_device() tells it … */
 	uint32_t stream_generation; /**< … and the generation it is good for */
 	uintptr_t function;         /**< the same of the last kernel: its handle, 0 for none, */
 	uint32_t function_slot, function_generation, function_cluster; /**< slot and so on */
+	const struct gw_digest_plan *function_plan;
 	uint32_t round;           /**< gw_hot.round when the time of a call was last taken */
 	uintptr_t own_streams[4]; /**< keys of its per-thread default streams, 0 for none */
 	struct gw_thread_counts counts;
@@ -221,7 +231,8 @@ struct gw_hot {
 	_Atomic uint32_t known;               /**< observations behind the published predictions */
 	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */
 	_Atomic uint32_t context_generation;  /**< changes when a context ends */
-	_Atomic uint32_t function_generation; /**< changes when a function may have ended */
+	_Atomic uint32_t function_generation; /**< changes when a function may have ended, or has
+	                                           another plan */
 	_Atomic uint32_t round;   /**< rounds of the worker, changes at least every 20 ms */
 	uint32_t untimed;         /**< mask of a thread's launches: those with such a bit in
 	                               their number need no time; set before active */
@@ -268,10 +279,23 @@ static inline uint64_t gw_ticks(void)
 	return __builtin_ia32_rdtsc();
 }
 
+/** The GPU of a stream's slot, its ordinal + 1; 0: not known. */
+static inline uint32_t gw_slot_device(const struct gw_shared *s, uint32_t slot)
+{
+	return slot ? (uint32_t)(s->stream_slots[slot].device + 1) : 0;
+}
+
+/** What stands for a kernel's slot on one GPU (as gw_slot_device() tells it) in a key. */
+static inline uint32_t gw_cell_kernel(uint32_t slot, uint32_t device)
+{
+	return slot | device << 16;
+}
+_Static_assert(GW_KERNELS_MAX <= 1 << 16, "gw_cell_kernel has 16 bits for a slot");
+
 /** Key of a cell: mixes the kernel's slot and every word of the configuration. Never 0. */
 static inline uint64_t gw_cell_key(uint32_t kernel, const uint32_t grid[3], uint32_t block_x,
                                    uint32_t block_y, uint32_t block_z, uint32_t cluster,
-                                   uint32_t shared)
+                                   uint32_t shared, uint32_t digest)
 {
 	const uint64_t m = UINT64_C(0x9fb21c651e98df25);
 	uint64_t a = ((uint64_t)kernel << 32) | grid[0];
@@ -281,7 +305,7 @@ static inline uint64_t gw_cell_key(uint32_t kernel, const uint32_t grid[3], uint
 
 	h = (h ^ (h >> 29) ^ b) * m;
 	h = (h ^ (h >> 32) ^ c) * m;
-	h = (h ^ (h >> 29) ^ cluster) * m;
+	h = (h ^ (h >> 29) ^ ((uint64_t)digest << 32 | cluster)) * m;
 	h ^= h >> 32;
 	return h | 1;
 }

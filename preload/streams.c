@@ -23,6 +23,22 @@ static uint32_t slot_take(struct gw_shared *s)
 	return 0;
 }
 
+int gw_context_device(CUcontext context)
+{
+	bool other = gw_context_current() != context;
+	CUdevice device = -1;
+
+	if (!gw_driver.cuCtxGetDevice ||
+	    (other && (!gw_driver.cuCtxPushCurrent_v2 || !gw_driver.cuCtxPopCurrent_v2 ||
+	               gw_driver.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)))
+		return -1;
+	if (gw_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+		device = -1;
+	if (other)
+		gw_driver.cuCtxPopCurrent_v2(&context);
+	return device;
+}
+
 uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext context, uint32_t kind,
                            uintptr_t key)
 {
@@ -32,7 +48,6 @@ uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext conte
 	unsigned long long id = 0;
 	int saved = errno;
 	uint32_t at;
-	CUdevice device;
 
 	if (!context && gw_driver.cuStreamGetCtx && stream)
 		gw_driver.cuStreamGetCtx(stream, &context);
@@ -52,13 +67,10 @@ uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext conte
 	slot = &s->stream_slots[at];
 	slot->kind = kind;
 	slot->context = (uintptr_t)context;
-	slot->device = -1;
+	slot->device = gw_context_device(context);
 	slot->generation++;
 	if (gw_driver.cuCtxGetId && gw_driver.cuCtxGetId(context, &id) == CUDA_SUCCESS)
 		slot->context_id = id;
-	if (gw_driver.cuCtxGetDevice && gw_context_current() == context &&
-	    gw_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS)
-		slot->device = device;
 	gw_activity_stream_ids(context, stream, kind == GW_STREAM_PER_THREAD, &slot->cupti_context,
 	                       &slot->cupti_stream);
 	atomic_store_explicit(&slot->state, GW_SLOT_USED, memory_order_release);

@@ -6,6 +6,7 @@
 #include "preload/code.h"
 #include "preload/degrade.h"
 #include "preload/options.h"
+#include "preload/profile.h"
 #include "preload/study_code.h"
 #include "preload/tables.h"
 #include "preload/work.h"
@@ -21,8 +22,7 @@ struct queue {
 };
 
 static struct queue first, later; /* of the first none had been timed */
-static const struct gw_device *device;
-static struct gw_device unknown; /* where there is no profile: nothing of it */
+static struct gw_device unknown;  /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
 static uint64_t row_ns; /* when the first queue was last begun */
 static bool on;
@@ -42,13 +42,7 @@ void gw_study_start(void)
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
 	begun_ns = gw_now_ns();
 	gw_device_clear(&unknown, "");
-	device = &unknown;
 	gw_study_code_start();
-}
-
-void gw_study_device(const struct gw_device *d)
-{
-	device = d ? d : &unknown;
 }
 
 size_t gw_study_held(void)
@@ -85,6 +79,23 @@ void gw_study_want(uint32_t config)
 		row_ns = gw_now_ns();
 	if (push(c->measured ? &later : &first, config))
 		c->study = WAITING;
+}
+
+void gw_study_same(uint32_t config, uint32_t as)
+{
+	const struct gw_work *known = gw_work_of(as);
+	struct gw_work told;
+
+	if (gw_config_entry(as)->study != STUDIED)
+		return; /* it may still wait, and this one is studied itself */
+	gw_config_entry(config)->study = STUDIED;
+	if (!known)
+		return;
+	gw_work_clear(&told);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (known->q[i].source == GW_SOURCE_STATIC)
+			told.q[i] = known->q[i];
+	gw_work_offer(config, &told);
 }
 
 static uint64_t cpu_ns(void)
@@ -126,10 +137,11 @@ static void count(enum gw_study_end end, bool bare)
 static void study(uint32_t config)
 {
 	struct gw_config_entry *c = gw_config_entry(config);
+	const struct gw_device *profile = gw_device_profile(gw_device_id((int)c->device - 1));
 	const struct gw_study_launch launch = {.slot = c->slot,
 	                                       .config = c->config,
 	                                       .arguments = c->arguments,
-	                                       .device = device,
+	                                       .device = profile ? profile : &unknown,
 	                                       .go_on = go_on};
 	struct gw_work work;
 	const char *why;
@@ -160,11 +172,12 @@ bool gw_study_waits(void)
 	return (first.count || later.count) && affordable(gw_now_ns());
 }
 
-bool gw_study_holds(void)
+bool gw_study_holds(uint32_t launches)
 {
 	uint64_t ns = gw_now_ns();
 
-	return first.count && ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
+	return first.count && launches <= GW_STUDY_HOLD &&
+	       ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
 }
 
 void gw_study_run(bool (*meanwhile)(void), bool last)

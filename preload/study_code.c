@@ -4,6 +4,7 @@
 #include "predictor/code/ptx.h"
 #include "predictor/code/static_code.h"
 #include "preload/code.h"
+#include "preload/digests.h"
 
 #include <string.h>
 
@@ -124,6 +125,8 @@ static void decode(struct decoded *d, uint32_t slot)
 		d->why = code.machine ? lower_machine(d, &code.kernel) : lower_ptx(d, code.ptx);
 	if (d->why) /* only the reason is worth keeping */
 		gw_arena_free(&d->arena);
+	else
+		gw_digests_plan(slot, &d->program);
 	held += d->arena.used;
 }
 

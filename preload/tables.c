@@ -4,6 +4,7 @@
 #include "preload/clock.h"
 #include "preload/code.h"
 #include "preload/degrade.h"
+#include "preload/digests.h"
 #include "preload/idmap.h"
 #include "preload/log.h"
 #include "preload/modules.h"
@@ -24,8 +25,9 @@ static uint32_t config_count, kernel_count, stream_count, node_count, device_cou
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
+static uint32_t capabilities[DEVICES_MAX];
 static int8_t stream_devices[STREAM_DEVICES]; /* by id in the log: ordinal + 1, 0 = not known */
-static struct gw_idmap config_map, kernel_map, stream_map, node_map;
+static struct gw_idmap config_map, shape_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
 static bool driver_gone, stand_in;
 
@@ -51,12 +53,14 @@ bool gw_tables_start(void)
 	kernels = reserve(KERNELS_KEPT * sizeof(*kernels));
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
 	memset(&config_map, 0, sizeof(config_map));
+	memset(&shape_map, 0, sizeof(shape_map));
 	memset(&kernel_map, 0, sizeof(kernel_map));
 	memset(&stream_map, 0, sizeof(stream_map));
 	memset(&node_map, 0, sizeof(node_map));
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
 	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
+	memset(capabilities, 0, sizeof(capabilities));
 	memset(module_ids, 0, sizeof(module_ids));
 	memset(stream_devices, 0,
 	       stream_count < STREAM_DEVICES ? stream_count + 1 : STREAM_DEVICES);
@@ -177,25 +181,31 @@ static uint32_t kernel_id(uint32_t slot)
 	return kernel_of_slot[slot];
 }
 
-static uint64_t config_key(uint32_t kernel, const struct gw_config *c)
+static uint64_t config_key(uint32_t kernel, uint32_t device, const struct gw_config *c)
 {
 	const uint32_t grid[3] = {c->grid.x, c->grid.y, c->grid.z};
 	uint64_t a = gw_cell_key(kernel, grid, c->block.x, c->block.y, c->block.z,
 	                         c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
-	                         c->dynamic_shared);
+	                         c->dynamic_shared, c->digest);
 
-	return gw_idmap_key(a, kernel);
+	return gw_idmap_key(a, (uint64_t)device << 32 | kernel);
 }
 
-static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
+static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,
                           const struct gw_config *c)
 {
-	uint64_t key = config_key(kernel, c);
-	uint32_t id = gw_idmap_get(&config_map, key);
+	uint64_t key = config_key(kernel, device, c), shape;
+	uint32_t id = gw_idmap_get(&config_map, key), head;
+	struct gw_config plain = *c;
 	struct gw_record_config r;
 
 	if (id || !kernel)
 		return id;
+	plain.digest = 0;
+	shape = config_key(kernel, device, &plain);
+	head = gw_idmap_get(&shape_map, shape);
+	if (c->digest && !gw_digests_admit(slot, head && gw_config_entry(head)->digests))
+		return config_id(kernel, slot, device, name, &plain);
 	if (config_count + 1 >= GW_CONFIGS_MAX) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
 		           "more than %d configurations: the launches of "
@@ -205,9 +215,17 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 		return 0;
 	}
 	id = ++config_count;
-	configs[id] = (struct gw_config_entry){
-	        .kernel = kernel, .slot = slot, .config = *c, .name = name};
+	configs[id] = (struct gw_config_entry){.kernel = kernel,
+	                                       .slot = slot,
+	                                       .device = device,
+	                                       .head = head ? head : id,
+	                                       .config = *c,
+	                                       .name = name};
 	gw_idmap_put(&config_map, key, id);
+	if (!head)
+		gw_idmap_put(&shape_map, shape, id);
+	if (c->digest)
+		configs[configs[id].head].digests++;
 	r = (struct gw_record_config){
 	        .id = id,
 	        .kernel = kernel,
@@ -221,22 +239,37 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, const char *name,
 	        .cluster_y = c->cluster.y,
 	        .cluster_z = c->cluster.z,
 	        .dynamic_shared = c->dynamic_shared,
+	        .device = gw_device_id((int)device - 1),
+	        .digest = c->digest,
 	};
 	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 	return id;
 }
 
-uint32_t gw_config_of(uint32_t slot, const struct gw_config *config)
+uint32_t gw_config_of(uint32_t slot, uint32_t device, const struct gw_config *config)
 {
 	uint32_t kernel = kernel_id(slot);
 
-	return kernel ? config_id(kernel, slot, gw_hot.shared->kernels[slot].name, config) : 0;
+	return kernel ? config_id(kernel, slot, device, gw_hot.shared->kernels[slot].name, config)
+	              : 0;
+}
+
+void gw_config_launched(uint32_t id)
+{
+	struct gw_config_entry *c = gw_config_entry(id), *head = gw_config_entry(c->head);
+
+	if (c->config.digest && head->latest != id) {
+		if (c->launches)
+			gw_digests_returned(c->slot);
+		head->latest = id;
+	}
+	c->launches++;
 }
 
 uint32_t gw_config_of_activity(const struct gw_activity *a)
 {
 	uint64_t key = gw_idmap_key(hash_name(a->name), 0);
-	uint32_t kernel = gw_idmap_get(&kernel_map, key);
+	uint32_t kernel = gw_idmap_get(&kernel_map, key), device = a->device + 1;
 	struct gw_config c = {
 	        .grid = {a->grid[0], a->grid[1], a->grid[2]},
 	        .block = {a->block[0], a->block[1], a->block[2]},
@@ -260,12 +293,17 @@ uint32_t gw_config_of_activity(const struct gw_activity *a)
 		kernel = kernel_write(&k);
 		gw_idmap_put(&kernel_map, key, kernel);
 	}
-	id = gw_idmap_get(&config_map, config_key(kernel, &c));
+	id = gw_idmap_get(&config_map, config_key(kernel, device, &c));
+	if (!id) /* of launches whose GPU the hooks could not tell */
+		id = gw_idmap_get(&config_map, config_key(kernel, 0, &c));
+	if (!id && !gw_idmap_get(&shape_map, config_key(kernel, device, &c)) &&
+	    gw_idmap_get(&shape_map, config_key(kernel, 0, &c)))
+		device = 0; /* the same of those that all have a digest */
 	if (id)
 		return id;
 	/* libcupti's name may go with the module: keep one of ours, once per configuration. */
 	name = strndup(a->name, GW_NAME_MAX);
-	return name ? config_id(kernel, 0, name, &c) : 0;
+	return name ? config_id(kernel, 0, device, name, &c) : 0;
 }
 
 struct gw_config_entry *gw_config_entry(uint32_t id)
@@ -303,6 +341,7 @@ uint32_t gw_device_id(int ordinal)
 	r.compute_capability =
 	        10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 	        attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	capabilities[ordinal] = r.compute_capability;
 	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
@@ -320,6 +359,11 @@ uint32_t gw_device_id(int ordinal)
 	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
 	gw_device_profile_use(r.id, tail);
 	return r.id;
+}
+
+uint32_t gw_device_capability(int ordinal)
+{
+	return ordinal >= 0 && ordinal < DEVICES_MAX ? capabilities[ordinal] : 0;
 }
 
 bool gw_device_stand_in(void)

@@ -14,13 +14,18 @@ _Static_assert(GW_CONFIGS_MAX <= 1 << 24, "gw_cell_config has 24 bits for an id"
 
 /** A configuration of a kernel. */
 struct gw_config_entry {
-	uint32_t kernel; /**< id of the kernel */
-	uint32_t slot;   /**< slot of the kernel as the hooks know it, 0 = never hooked */
+	uint32_t kernel;  /**< id of the kernel */
+	uint32_t slot;    /**< slot of the kernel as the hooks know it, 0 = never hooked */
+	uint32_t device;  /**< it runs on, as gw_slot_device() tells it */
+	uint32_t head;    /**< the first configuration that differs in its digest at most */
+	uint32_t latest;  /**< of a head: the one with a digest that was launched last */
+	uint32_t digests; /**< of a head: how many configurations have a digest */
 	struct gw_config config;
 	const char *name;                      /**< the kernel's */
 	uint64_t launches, total_ns, measured; /**< for the summary */
-	/** Launches written without their record, less records written without their launch; in
-	 * streams, in graphs. Entry 0: launches of kernels that could not be told. */
+	/** Of a head: launches written without their record, less records written without their
+	 * launch; in streams, in graphs. Records don't tell digests. Entry 0: launches of kernels
+	 * that could not be told. */
 	int32_t unpaired[2];
 	const struct gw_arguments *arguments; /**< of its first launch, NULL when not known */
 	uint8_t study;                        /**< study.c's own */
@@ -29,8 +34,12 @@ struct gw_config_entry {
 /** Reserve the tables; false when there is no memory. */
 bool gw_tables_start(void);
 
-/** Id of the configuration of an event or graph node; 0 when the kernel isn't known. */
-uint32_t gw_config_of(uint32_t kernel_slot, const struct gw_config *config);
+/** Id of the configuration of an event or graph node on a GPU (@p device: as gw_slot_device() tells
+ * it); 0 when the kernel isn't known. */
+uint32_t gw_config_of(uint32_t kernel_slot, uint32_t device, const struct gw_config *config);
+
+/** A launch of configuration @p id was met: what its digests are like is decided by these. */
+void gw_config_launched(uint32_t id);
 
 /** Id of the configuration of a kernel known from an activity record alone. */
 uint32_t gw_config_of_activity(const struct gw_activity *a);
@@ -51,6 +60,9 @@ uint32_t gw_node_id(uint32_t exec, uint64_t node);
 
 /** Id in the log of the device numbered @p ordinal by the driver, 0 when there is none. */
 uint32_t gw_device_id(int ordinal);
+
+/** Compute capability (10 * major + minor) of the device numbered @p ordinal; 0: not known yet. */
+uint32_t gw_device_capability(int ordinal);
 
 /** The driver's number of the device of stream @p id (of the log), -1 when not known. */
 int gw_stream_device(uint32_t id);

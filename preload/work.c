@@ -83,8 +83,8 @@ const struct gw_work *gw_work_of(uint32_t config)
 
 static void publish(uint32_t config, const struct gw_work *work)
 {
-	struct gw_predictor *p = gw_launches_predictor();
-	struct gw_record_work r = {.config = config, .known = gw_predictor_observations(p)};
+	struct gw_fleet *f = gw_launches_fleet();
+	struct gw_record_work r = {.config = config, .known = gw_fleet_observations(f)};
 	struct gw_record_quantity parts[GW_WORK_FIELDS];
 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
@@ -97,7 +97,7 @@ static void publish(uint32_t config, const struct gw_work *work)
 			                                               .value = q->value};
 	}
 	gw_log_write(GW_RECORD_WORK, &r, sizeof(r), parts, r.count * sizeof(*parts));
-	gw_predictor_work(p, config, work);
+	gw_fleet_work(f, config, work);
 }
 
 void gw_work_publish(void)

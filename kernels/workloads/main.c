@@ -14,7 +14,7 @@
 #include "cli/say.h"
 
 struct values {
-	bool list, json, check, cold, interleave, print_args;
+	bool list, json, check, cold, interleave, queued, print_args;
 	struct gw_words only;
 	const char *size;
 	uint64_t repeat, seed;
@@ -64,6 +64,11 @@ static const struct gw_option options[] = {
          .type = GW_OPTION_FLAG,
          .offset = offsetof(struct values, interleave),
          .meaning = "all that is chosen in turn, round by round, instead of one after the other"},
+        {.name = "queued",
+         .type = GW_OPTION_FLAG,
+         .offset = offsetof(struct values, queued),
+         .meaning = "wait at a round's end only, as programs do; takes no times, and leaves --cold "
+                    "aside"},
         {.name = "print-args",
          .type = GW_OPTION_FLAG,
          .offset = offsetof(struct values, print_args),
@@ -229,6 +234,7 @@ static int run(const struct values *v)
 	struct wl_job job = {.check = v->check,
 	                     .cold = v->cold,
 	                     .interleave = v->interleave,
+	                     .queued = v->queued,
 	                     .repeat = v->repeat,
 	                     .seed = v->seed == UINT64_MAX ? fresh_seed() : (uint32_t)v->seed};
 	const char *reason;

@@ -91,11 +91,16 @@ static void launch(const struct wl_case *c, unsigned i)
 	        l->kernel);
 }
 
-static void one_round(const struct wl_case *c)
+static void queue_round(const struct wl_case *c)
 {
 	now = c->info->name;
 	for (unsigned i = 0; i < c->launch_count; i++)
 		launch(c, i);
+}
+
+static void one_round(const struct wl_case *c)
+{
+	queue_round(c);
 	wl_must(cudaDeviceSynchronize(), "running");
 }
 
@@ -129,8 +134,11 @@ static void prepare(const struct wl_job *job, const struct wl_choice *choice, st
 	                              .n = info->sizes[choice->size],
 	                              .seed = job->seed}};
 	functions[choice->workload].prepare(&r->c);
-	for (unsigned i = 0; i < r->c.launch_count; i++)
+	for (unsigned i = 0; i < r->c.launch_count; i++) {
 		r->seconds[i] = host_memory((job->repeat + 1) * sizeof(double));
+		for (uint64_t k = 0; job->queued && k < job->repeat; k++)
+			r->seconds[i][k] = NAN;
+	}
 	wl_must(cudaDeviceSynchronize(), "preparing");
 }
 
@@ -188,6 +196,18 @@ double wl_spread(const struct wl_job *job, const struct wl_result *result, unsig
 	return spread;
 }
 
+/* All cases once. */
+static void round_of(const struct wl_job *job, struct wl_result *results, unsigned count,
+                     uint64_t round)
+{
+	for (unsigned i = 0; i < count && !job->queued; i++)
+		measured_round(job, &results[i], round);
+	for (unsigned i = 0; i < count && job->queued; i++)
+		queue_round(&results[i].c);
+	if (job->queued)
+		wl_must(cudaDeviceSynchronize(), "running");
+}
+
 /* Cases that are live together. */
 static unsigned run_group(const struct wl_job *job, const struct wl_choice *choice, unsigned count,
                           struct wl_result *results, wl_report_fn *report)
@@ -202,8 +222,7 @@ static unsigned run_group(const struct wl_job *job, const struct wl_choice *choi
 	}
 	wl_must(cudaProfilerStart(), "starting the profiler");
 	for (uint64_t round = 0; round < job->repeat; round++)
-		for (unsigned i = 0; i < count; i++)
-			measured_round(job, &results[i], round);
+		round_of(job, results, count, round);
 	wl_must(cudaProfilerStop(), "stopping the profiler");
 	for (unsigned i = 0; i < count; i++) {
 		for (unsigned l = 0; l < results[i].c.launch_count; l++)

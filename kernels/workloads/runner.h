@@ -21,6 +21,7 @@ struct wl_job {
 	bool check;      /**< one launch on poisoned outputs first, compared with the reference */
 	bool cold;       /**< the L2 is overwritten before each measured launch */
 	bool interleave; /**< all cases are prepared first, then run in turn, round by round */
+	bool queued;     /**< a round's launches follow each other unwatched: no time is taken */
 	uint64_t repeat; /**< measured rounds */
 	uint32_t seed;   /**< of the inputs */
 };

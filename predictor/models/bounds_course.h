@@ -39,7 +39,7 @@ static double class_cycles(const struct view *v)
 static double chain_of(const struct view *v)
 {
 	double chain = work_of(v, GW_WORK_warp_memory_chain);
-	double loads = work_of(v, GW_WORK_global_load_requests) / v->warps;
+	double loads = v->loads / v->warps;
 
 	if (!isnan(chain) || loads == 0)
 		return gw_either(chain, loads);
@@ -51,10 +51,10 @@ static double memory_cycles(const struct view *v, double chain)
 {
 	double each = gw_either(v->amat, rate_of(v, GW_PARAM_lat_l1));
 
-	if (chain == 0 || work_of(v, GW_WORK_global_load_requests) == 0)
+	if (chain == 0 || v->loads == 0)
 		return 0;
 	if (isnan(chain))
-		return work_of(v, GW_WORK_global_load_requests) > 0 ? gw_either(each, 0) : 0;
+		return v->loads > 0 ? gw_either(each, 0) : 0;
 	return gw_either(chain * each, 0);
 }
 
@@ -136,7 +136,7 @@ static struct course course_by_code(const struct view *v)
 {
 	double executed = work_of(v, GW_WORK_inst_executed) / v->warps;
 	double times = executed / work_of(v, GW_WORK_warp_insts);
-	double loads = work_of(v, GW_WORK_global_load_requests) / v->warps;
+	double loads = v->loads / v->warps;
 	struct course c = {.wait = wait_of(v)};
 	double longest = work_of(v, GW_WORK_warp_longest_chain);
 
@@ -192,8 +192,7 @@ static double latency_time(struct view *v, struct gw_estimate *e)
 	        gw_either(c.wait.cycles, rate_of(v, GW_PARAM_lat_dram));
 	if (first > 0)
 		v->fill = (first < c.mean ? first : c.mean) / v->clock;
-	return loaded_time(v, cycles, rounds * c.chain * c.wait.dram_share,
-	                   work_of(v, GW_WORK_dram_read_bytes));
+	return loaded_time(v, cycles, rounds * c.chain * c.wait.dram_share, v->dram_read);
 }
 
 #endif

@@ -61,7 +61,7 @@ static double dram_bandwidth(const struct view *v, enum gw_param own, enum gw_cu
  * copying shows it. */
 static double dram_time(const struct view *v)
 {
-	double read = work_of(v, GW_WORK_dram_read_bytes);
+	double read = v->dram_read;
 	double written = work_of(v, GW_WORK_dram_write_bytes);
 	double a, b, turn;
 
@@ -81,7 +81,7 @@ static double dram_time(const struct view *v)
  */
 static double in_flight_time(const struct view *v)
 {
-	double bytes = work_of(v, GW_WORK_dram_read_bytes);
+	double bytes = v->dram_read;
 	const struct gw_curve *curve = &v->d->curve[GW_CURVE_dram_bw_in_flight];
 	double resident, warps, in_flight, bandwidth, faster;
 
@@ -93,8 +93,7 @@ static double in_flight_time(const struct view *v)
 	faster = larger(1, gw_either(rate_of(v, GW_PARAM_lat_dram) / v->amat, 1));
 	resident = (double)v->occupancy.resident_blocks;
 	warps = (v->blocks < resident ? v->blocks : resident) * v->warps_per_block / v->sms;
-	in_flight = warps * work_of(v, GW_WORK_warp_loads_in_flight) *
-	            (bytes / work_of(v, GW_WORK_global_load_requests)) * faster;
+	in_flight = warps * work_of(v, GW_WORK_warp_loads_in_flight) * (bytes / v->loads) * faster;
 	bandwidth = gw_curve_at(v->d, GW_CURVE_dram_bw_in_flight, in_flight);
 	if (in_flight < curve->x[0]) /* below the first point: in proportion, by Little's law */
 		bandwidth *= in_flight / curve->x[0];

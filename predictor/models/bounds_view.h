@@ -26,7 +26,8 @@ struct view {
 	const struct gw_device *d;
 	const struct gw_work *w;
 	double blocks, warps, warps_per_block;
-	double most_blocks; /* of the grid, on the busiest SM */
+	double loads, dram_read; /* global_load_requests, dram_read_bytes: several resources ask */
+	double most_blocks;      /* of the grid, on the busiest SM */
 	double sms, clock;
 	struct gw_occupancy occupancy;
 	bool resident; /* occupancy is known */

@@ -100,20 +100,44 @@ void lb_kernel(struct lb *b, uint32_t id, const char *mangled)
 	lb_record(b, GW_RECORD_KERNEL, &r, sizeof(r), mangled, strlen(mangled) + 1);
 }
 
+static struct gw_record_config config(uint32_t id, uint32_t kernel, uint32_t grid_x,
+                                      uint32_t block_x)
+{
+	return (struct gw_record_config){.id = id,
+	                                 .kernel = kernel,
+	                                 .grid_x = grid_x,
+	                                 .grid_y = 1,
+	                                 .grid_z = 1,
+	                                 .block_x = block_x,
+	                                 .block_y = 1,
+	                                 .block_z = 1,
+	                                 .cluster_x = 1,
+	                                 .cluster_y = 1,
+	                                 .cluster_z = 1};
+}
+
 void lb_config(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t block_x)
 {
-	struct gw_record_config r = {.id = id,
-	                             .kernel = kernel,
-	                             .grid_x = grid_x,
-	                             .grid_y = 1,
-	                             .grid_z = 1,
-	                             .block_x = block_x,
-	                             .block_y = 1,
-	                             .block_z = 1,
-	                             .cluster_x = 1,
-	                             .cluster_y = 1,
-	                             .cluster_z = 1};
+	struct gw_record_config r = config(id, kernel, grid_x, block_x);
 
+	lb_record(b, GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
+}
+
+void lb_config_on(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t device,
+                  bool older)
+{
+	struct gw_record_config r = config(id, kernel, grid_x, 128);
+
+	r.device = device;
+	lb_record(b, GW_RECORD_CONFIG, &r,
+	          older ? offsetof(struct gw_record_config, device) : sizeof(r), NULL, 0);
+}
+
+void lb_config_with(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t digest)
+{
+	struct gw_record_config r = config(id, kernel, grid_x, 128);
+
+	r.digest = digest;
 	lb_record(b, GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 }
 

@@ -310,6 +310,42 @@ static void invalid_records_are_skipped_and_told(void **state)
 	expect_invalid(&b, "second header");
 }
 
+/* From before it named its device, and shorter than it ever was. */
+static bool see_config(void *arg, const struct gw_log_record *r)
+{
+	const struct gw_record_config *c = (const void *)r->head;
+	uint32_t *seen = arg;
+
+	if (r->head->kind != GW_RECORD_CONFIG)
+		return true;
+	assert_true(((uintptr_t)r->head & 7) == 0);
+	assert_int_equal(r->tail_length, 0);
+	assert_int_equal(c->grid_x, 10 * c->id);
+	seen[c->id] = 100 + c->device;
+	return true;
+}
+
+static void an_older_configuration_is_of_no_known_device(void **state)
+{
+	struct gw_log_status status;
+	uint32_t seen[4] = {0};
+	struct lb b = {0};
+
+	(void)state;
+	lb_header(&b, 1, 0, "x");
+	lb_config_on(&b, 1, 1, 10, 7, true);
+	lb_config_on(&b, 2, 1, 20, 7, false);
+	lb_record(&b, GW_RECORD_CONFIG, &(struct gw_record_config){.id = 3}, 48, NULL, 0);
+	lb_end(&b);
+	lb_block(&b);
+	assert_true(gw_log_read_memory(b.data, b.length, see_config, seen, &status));
+	assert_int_equal(seen[1], 100);
+	assert_int_equal(seen[2], 107);
+	assert_int_equal(seen[3], 0);
+	assert_int_equal(status.invalid, 1);
+	lb_free(&b);
+}
+
 static void impossible_record_length_loses_the_rest_of_its_block(void **state)
 {
 	static const uint16_t lengths[] = {0, 4, 7, 12, 65528, 32776};
@@ -452,6 +488,7 @@ int main(void)
 	        cmocka_unit_test(newer_version_is_refused_with_a_remedy),
 	        cmocka_unit_test(unknown_kinds_are_skipped_and_counted),
 	        cmocka_unit_test(invalid_records_are_skipped_and_told),
+	        cmocka_unit_test(an_older_configuration_is_of_no_known_device),
 	        cmocka_unit_test(impossible_record_length_loses_the_rest_of_its_block),
 	        cmocka_unit_test(false_blocks_do_not_cost_their_square),
 	        cmocka_unit_test(other_files_are_refused),

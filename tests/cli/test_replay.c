@@ -132,6 +132,56 @@ static void hidden_kernel_is_predicted_without_its_times(void **state)
 	assert_true(teaches(&all, "gather_words", UINT32_MAX, "gather_words"));
 }
 
+/* One kernel on two GPUs: launches in turn, four times as long on the second, none predicted. */
+static struct tape two_gpus(void)
+{
+	struct lb b = {0};
+	struct tape t;
+	uint64_t ns = UINT64_C(1700000000000000000);
+
+	lb_header(&b, 1, 0, "two");
+	lb_kernel(&b, 1, "k");
+	for (uint32_t d = 1; d <= 2; d++) {
+		lb_device(&b, d, d == 1 ? "One" : "Other", d == 1 ? "01" : "02");
+		lb_stream(&b, d, d);
+		lb_config_on(&b, d, 1, 64, d, false);
+	}
+	for (uint32_t i = 0; i < 40; i++) {
+		struct gw_record_launch l =
+		        lb_launch(1 + i % 2, ns += 1000000, i % 2 ? 400000 : 100000, NAN, i);
+
+		l.stream = 1 + i % 2;
+		l.flags |= GW_LAUNCH_LEARNT;
+		lb_add_launch(&b, l);
+		lb_published(&b, i + 1);
+	}
+	lb_end(&b);
+	lb_block(&b);
+	assert_true(tape_read_memory(&t, "two", b.data, b.length));
+	lb_free(&b);
+	return t;
+}
+
+static void each_gpu_is_replayed_by_a_predictor_of_its_own(void **state)
+{
+	const struct replay_options all = {.own = true}, hide = {.hide = REPLAY_CONFIGURATION};
+	struct tape t = two_gpus();
+	struct said s = say(&t, &all);
+
+	(void)state;
+	assert_int_equal(t.configs[1].device, 2);
+	assert_int_equal(t.launches[1].gpu, 1);
+	assert_true(isnan(s.seconds[0]) && isnan(s.seconds[1])); /* not told by the other's first */
+	for (size_t i = 2; i < t.launch_count; i++)
+		assert_true(fabs(s.seconds[i] * 1e6 - (i % 2 ? 400 : 100)) < 1);
+	free(s.seconds);
+	s = say(&t, &hide); /* what is left of its kernel ran on the other GPU */
+	for (size_t i = 0; i < t.launch_count; i++)
+		assert_true(isnan(s.seconds[i]));
+	free(s.seconds);
+	tape_free(&t);
+}
+
 static void hidden_configuration_is_predicted_from_its_sisters(void **state)
 {
 	const struct replay_options hide = {.hide = REPLAY_CONFIGURATION};
@@ -261,6 +311,118 @@ static void tape_finds_the_work_that_was_known(void **state)
 	tape_free(&t);
 }
 
+/*
+ * The sample, but that of configuration ALONE only the last launch is left, called after
+ * publication CALLED; and what its code tells is known after the next.
+ */
+enum { CALLED = 8, ALONE = 4 /* a kernel of its own */ };
+
+static struct tape read_late(void)
+{
+	struct tape t = read_sample();
+	struct tape_launch *last = NULL;
+	struct tape_event work = {TAPE_KINDS, 0};
+	size_t to = 0;
+	unsigned published = 0;
+
+	for (size_t i = 0; i < t.launch_count; i++) {
+		if (last && t.launches[i].config == ALONE)
+			last->flags = 0; /* not learnt from */
+		last = t.launches[i].config == ALONE ? &t.launches[i] : last;
+	}
+	for (size_t i = 0; i < t.part_count; i++)
+		t.parts[i].source = GW_SOURCE_STATIC;
+	last->known = (uint32_t)(t.config_count - 1) * CALLED;
+	for (size_t i = 0; i < t.event_count; i++) {
+		const struct tape_event e = t.events[i];
+
+		if (e.kind == TAPE_WORK && t.works[e.index].config == ALONE) {
+			work = e;
+			continue;
+		}
+		t.events[to++] = e;
+		published += e.kind == TAPE_PUBLISHED;
+		if (e.kind == TAPE_PUBLISHED && published == CALLED + 1)
+			t.events[to++] = work;
+	}
+	assert_int_equal(to, t.event_count);
+	return t;
+}
+
+/* What the library could say of that launch, as it tells its predictor of the rest: as soon as
+ * anything is known of its work, and in the end. */
+static void predict_late(const struct tape *t, struct gw_prediction *soon,
+                         struct gw_prediction *late)
+{
+	struct gw_fleet *p = replay_fleet(t, NULL);
+	struct gw_clocks *clocks = gw_alloc(t->gpu_count * sizeof(*clocks));
+
+	for (size_t i = 0; i < t->event_count; i++) {
+		const uint32_t index = t->events[i].index;
+		const struct tape_launch *l = &t->launches[index];
+		struct gw_observation o;
+		struct gw_work work;
+
+		switch (t->events[i].kind) {
+		case TAPE_PROFILE:
+			gw_fleet_device(p, t->gpus[index].id,
+			                &t->gpus[index].known.profile->device);
+			break;
+		case TAPE_CONFIG:
+			gw_fleet_configure(p, index + 1, t->configs[index].device,
+			                   t->configs[index].kernel + 1, &t->configs[index].launch);
+			break;
+		case TAPE_WORK:
+			tape_work_of(t, index, &work);
+			gw_fleet_work(p, t->works[index].config + 1, &work);
+			if (t->works[index].config == ALONE)
+				gw_fleet_predict(p, ALONE + 1, (t->config_count - 1) * CALLED,
+				                 soon);
+			break;
+		case TAPE_LAUNCH:
+			o = replay_observation(l, l, clocks);
+			if (l->config != ALONE && l->flags & GW_LAUNCH_LEARNT)
+				gw_fleet_observe(p, l->config + 1, &o);
+			break;
+		case TAPE_PUBLISHED:
+			gw_fleet_advance(p, NULL, NULL);
+			break;
+		default:
+			break;
+		}
+	}
+	gw_fleet_predict(p, ALONE + 1, (t->config_count - 1) * CALLED, late);
+	gw_fleet_free(p);
+	free(clocks);
+}
+
+/* The state that it knew was kept no longer when it was predicted; the log says no more. */
+static void a_launch_that_waited_long_is_replayed_with_its_bits(void **state)
+{
+	struct gw_prediction soon, in_the_end;
+	struct tape t = read_late();
+	struct tape_launch *late = NULL;
+	const struct replay_options options = {0};
+	uint64_t equal;
+	struct said s;
+
+	(void)state;
+	for (size_t i = 0; i < t.launch_count; i++)
+		if (t.launches[i].config == ALONE)
+			late = &t.launches[i];
+	predict_late(&t, &soon, &in_the_end);
+	assert_true(isfinite(in_the_end.seconds) && in_the_end.low != soon.low);
+	replay_put(late, &in_the_end);
+	s = say(&t, &options);
+	equal = s.result.equal; /* the others were made up */
+	free(s.seconds);
+	late->predicted *= 1.5f; /* what could never have been said is not taken for granted */
+	s = say(&t, &options);
+	assert_int_equal(s.result.equal, equal - 1);
+	free(s.seconds);
+	tape_free(&t);
+}
+
 static const struct score_cell *cell(const struct score *s, unsigned tier, unsigned length)
 {
 	return &s->cells[SCORE_OURS][tier][SCORE_SOURCES][length];
@@ -326,12 +488,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(hidden_kernel_is_predicted_without_its_times),
+	        cmocka_unit_test(each_gpu_is_replayed_by_a_predictor_of_its_own),
 	        cmocka_unit_test(hidden_configuration_is_predicted_from_its_sisters),
 	        cmocka_unit_test(family_does_not_teach),
 	        cmocka_unit_test(hidden_work_is_not_counted_work),
 	        cmocka_unit_test(every_measured_launch_is_predicted_once),
 	        cmocka_unit_test(families_follow_a_pattern_or_a_file),
 	        cmocka_unit_test(tape_finds_the_work_that_was_known),
+	        cmocka_unit_test(a_launch_that_waited_long_is_replayed_with_its_bits),
 	        cmocka_unit_test(figures_are_what_they_are_called),
 	        cmocka_unit_test(a_configuration_counts_once),
 	};

@@ -370,7 +370,11 @@ struct launch {
 
 #define LAUNCH(kernel, gx, gy, gz, bx, by, bz, type, ...)                                          \
 	{                                                                                          \
-		{#kernel, kernel, {{gx, gy, gz}, {bx, by, bz}, {1, 1, 1}, 0}, {0}, sizeof(type)},  \
+		{#kernel,                                                                          \
+		 kernel,                                                                           \
+		 {{gx, gy, gz}, {bx, by, bz}, {1, 1, 1}, 0, 0},                                    \
+		 {0},                                                                              \
+		 sizeof(type)},                                                                    \
                                                                                                    \
 		        &(const type)                                                              \
 		{                                                                                  \

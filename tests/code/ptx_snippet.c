@@ -34,7 +34,7 @@ static bool evaluate(const char *body, uint32_t blocks, uint32_t threads, int32_
 		int32_t n, m;
 		uint64_t x;
 	} arguments = {n, m, 0x10000};
-	struct gw_config config = {{blocks, 1, 1}, {threads, 1, 1}, {1, 1, 1}, 0};
+	struct gw_config config = {{blocks, 1, 1}, {threads, 1, 1}, {1, 1, 1}, 0, 0};
 	int length = snprintf(text, sizeof(text), "%s%s\n}\n", head, body);
 
 	gw_arena_free(&arena);

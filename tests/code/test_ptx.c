@@ -171,7 +171,7 @@ static const char call_text[] =
 static bool call(const char *callee, const char *more, struct gw_ptx_report *r)
 {
 	static char text[4096];
-	static const struct gw_config config = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+	static const struct gw_config config = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
 	struct gw_ptx_fault fault;
 	int length = snprintf(text, sizeof(text), call_text, callee, more);
 

@@ -352,7 +352,7 @@ static bool try_program(unsigned number, struct gw_arena *arena)
 		uint64_t x;
 	} arguments = {37, 0, 0x1000};
 	struct gw_eval_launch launch = {
-	        .config = {{7, 2, 1}, {80, 1, 1}, {1, 1, 1}, 0},
+	        .config = {{7, 2, 1}, {80, 1, 1}, {1, 1, 1}, 0, 0},
 	        .arguments = {(const uint8_t *)&arguments, sizeof(arguments)}};
 	struct thread t = {.launch = &launch};
 	struct gw_ir_program p;

@@ -3,6 +3,7 @@
  * of a plausible small accelerator, not a copy of one that exists. */
 #include "si.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEVICE_NAME "gpuwatch stand-in (simulated on the CPU)"
@@ -49,10 +50,26 @@ CUresult si_cuDeviceGetCount(int *count)
 	return CUDA_SUCCESS;
 }
 
+/* Of STANDIN_NAMES the one at @p dev, if there is one; still one that says what it is. */
+static void given_name(char *name, size_t size, CUdevice dev)
+{
+	const char *names = getenv("STANDIN_NAMES"), *end;
+
+	for (; names && dev > 0; dev--) {
+		names = strchr(names, ',');
+		names += names != NULL;
+	}
+	if (!names || !*names)
+		return;
+	end = strchrnul(names, ',');
+	snprintf(name, size, "gpuwatch stand-in (%.*s)", (int)(end - names), names);
+}
+
 CUresult si_cuDeviceGetName(char *name, int len, CUdevice dev)
 {
 	NEED(name && len > 0, dev);
 	snprintf(name, (size_t)len, "%s", DEVICE_NAME);
+	given_name(name, (size_t)len, dev);
 	return CUDA_SUCCESS;
 }
 

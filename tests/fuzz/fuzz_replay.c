@@ -38,17 +38,21 @@ static void take(void *arg, size_t launch, const struct gw_prediction *p)
 		          none);
 }
 
-static void ask(const struct tape *tape, const struct replay_options *options)
+/* Two ways share a score, which is large: making it would take most of the time. */
+static void ask(const struct tape *tape, const struct replay_options ways[2])
 {
-	struct asked a = {.tape = tape, .score = score_new(tape, options->hide != REPLAY_ALL)};
+	struct asked a = {.tape = tape, .score = score_new(tape, ways->hide != REPLAY_ALL)};
 	const struct score_cell *all =
 	        &a.score->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
 	struct replay_result result;
 
-	replay(tape, options, take, &a, &result);
+	for (int i = 0; i < 2; i++) {
+		replay(tape, &ways[i], take, &a, &result);
+		if (result.equal > result.logged || result.in_step > result.steps)
+			abort();
+	}
 	score_finish(a.score);
-	if (result.equal > result.logged || result.in_step > result.steps ||
-	    all->answered > all->count || all->within10 > all->within25 ||
+	if (all->answered > all->count || all->within10 > all->within25 ||
 	    all->within25 > all->answered || all->covered > (double)all->intervals)
 		abort();
 	score_free(a.score);
@@ -81,7 +85,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	memcpy(log, &head, sizeof(head));
 	memcpy(log + sizeof(head), data, head.length);
 	if (tape_read_memory(&tape, "fuzz", log, sizeof(head) + head.length))
-		for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i += 2)
 			ask(&tape, &ways[i]);
 	tape_free(&tape);
 	free(log);

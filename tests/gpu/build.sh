@@ -26,7 +26,7 @@ nv="$nvcc -O2 -arch=$arch -Xcompiler -Wall,-Wextra,-Werror -Xlinker -s"
 cd "$here"
 "$nvcc" -arch="$arch" -fatbin -o "$out/kernels.fatbin" kernels.cu
 workload="workload.cu run_case.cu kernels.cu cases_stream.cu cases_driver.cu cases_graph.cu
-	cases_context.cu -L$home/lib/stubs -L$home/lib64/stubs -lcuda -lpthread -ldl"
+	cases_context.cu cases_wait.cu -L$home/lib/stubs -L$home/lib64/stubs -lcuda -lpthread -ldl"
 # shellcheck disable=SC2086  # the lists are words on purpose
 {
 	$nv -cudart static -o "$out/workload.static" $workload
@@ -37,6 +37,7 @@ workload="workload.cu run_case.cu kernels.cu cases_stream.cu cases_driver.cu cas
 			kernels.cu -L"$home/lib/stubs" -L"$home/lib64/stubs" -lcuda -lpthread
 	done
 	$nv -rdc=true -o "$out/device" device.cu run_case.cu -lcudadevrt
+	$nv -cudart static -o "$out/hold" hold.cu kernels.cu
 	$nv -o "$out/launch_loop" ../bench/gpu_overhead/launch_loop.cu
 	$nv -o "$out/slices" ../bench/gpu_overhead/slices.cu
 	$nv -o "$out/storm" storm.cu storm_detach.cu -L"$home/lib/stubs" -L"$home/lib64/stubs" -lcuda -lpthread -ldl

@@ -26,6 +26,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 VARIANTS = ("static", "shared", "ptds")
 CASES = ("launch ex cooperative threads errors fault module library entry capture graph update "
          "child reset destroy contexts").split()
+WAITING = "spin persistent mutual pair".split()  # kernels that wait while others run
+COUNTERS = ("pm", "range")  # modes: audit, with these counters
 DEVICE_CASES = "dynamic devicegraph conditional".split()
 MULTI_VARIANTS = ("static", "ptds")
 MULTI_CASES = "streams elsewhere threads contexts cooperative peer graphs across reset".split()
@@ -46,7 +48,7 @@ def cases(programs):
     """Every case: by_device when the GPU launches kernels itself (then only activity knows
     them), counted unless the program ends in a way that loses records."""
     for variant in VARIANTS:
-        for name in CASES:
+        for name in CASES + (WAITING if variant == "static" else []):
             yield Case(f"{variant}.{name}", [f"{programs}/workload.{variant}", name], {}, None,
                        False, name != "fault")
     for name in DEVICE_CASES:
@@ -131,12 +133,14 @@ class Runner:
             cupti = [c for f in folders for c in sorted(glob.glob(f"{f}/libcupti.so.1[23]"))]
             if cupti:
                 env.setdefault("GPU_ORACLE_CUPTI", cupti[0])
-        elif mode in ("audit", "watch", "count", "inject"):
-            env["GPUWATCH_MODE"] = "audit" if mode == "inject" else mode
+        elif mode != "bare" and mode != "warm":
+            env["GPUWATCH_MODE"] = "audit" if mode in ("inject", *COUNTERS) else mode
+            if mode in COUNTERS:
+                env["GPUWATCH_COUNTERS"] = mode
             env["GPUWATCH_BUDGET"] = "100"  # watch: one window after the other
             env["GPUWATCH_OUT"] = f"{folder}/%p.gwl"
-            env["CUDA_INJECTION64_PATH" if mode == "inject" else "LD_PRELOAD"] = \
-                self.args.gpuwatch
+            name = "CUDA_INJECTION64_PATH" if mode == "inject" else case.env.get("PRELOAD_AS", "LD_PRELOAD")
+            env[name] = self.args.gpuwatch
         return env
 
     def run(self, case, mode):
@@ -236,6 +240,8 @@ def same_behaviour(runner, case, mode, status, bare):
         for which in ("bare", mode):
             with open(f"{runner.folder(case, which)}/{stream}", errors="replace") as text:
                 texts.append(text.read())
+        if mode in COUNTERS:  # asked for, they may say that they are dangerous, or held by another
+            texts[1] = re.sub(r"^gpuwatch: .*\n", "", texts[1], count=1, flags=re.M)
         if case.needs and stream == "stderr":  # packages put times and addresses in messages
             texts = [re.sub(r"0x[0-9a-f]+|\d+", "#", text) for text in texts]
         if texts[0] != texts[1]:
@@ -289,7 +295,7 @@ def judge(runner, case, statuses):
         text += f", the program counted {own[2]}"
         trusted = trusted and (case.by_device or total == int(own[2]))
     yield "witness", trusted, text
-    for mode in [m for m in ("audit", "inject", "watch", "count") if m in statuses]:
+    for mode in [m for m in ("audit", "inject", "watch", "count", *COUNTERS) if m in statuses]:
         if mode in ("watch", "count") and case.by_device:
             continue  # no call of the host, so not logged
         kernels, totals, notes = read_log(runner.args.logdump, runner.folder(case, mode))
@@ -321,6 +327,7 @@ def run_case(runner, case):
         return [(case.name, "runs", None, f"Python module {case.needs} is not installed")]
     modes = ["warm"] * bool(case.needs) + ["bare", "oracle", "audit", "inject", "watch"]
     modes += ["count"] * (not case.needs)
+    modes += COUNTERS if case.name.partition(".")[2] in WAITING else []
     if time.monotonic() > runner.deadline:
         return [(case.name, "runs", False, "not run: the time was over")]
     try:

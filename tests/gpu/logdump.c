@@ -2,7 +2,7 @@
  *
  * A second reader of gpuwatch's log, for the proof only: written from record.def, sharing
  * no code with the writer or with `gpuwatch report`. It is strict: anything odd ends it.
- *   logdump [--launches] FILE…   prints, over all files,
+ *   logdump [--launches | --work] FILE…   prints, over all files,
  *     K graph count measured no-call grid block cluster dynamic-shared name
  *     C counter value          D degraded text          H header string
  *     X duplicates N           launches that are in the log twice
@@ -10,7 +10,9 @@
  *     X device_D N             launches in streams of the GPU with the ordinal D, or `unknown`
  *     X end N                  files that were closed in good order
  *   and with --launches, for each measured launch in the log's order, times in ns,
- *     L start duration name
+ *     L call start duration name   (start 0: timed by a pair of events)
+ *   or with --work, for each part of what was known in the end of a configuration's work,
+ *     W id measured mean-duration grid block dynamic-shared row source confidence value name
  */
 #include "predictor/record.h"
 
@@ -27,6 +29,9 @@ struct kernel {
 struct row {
 	struct gw_record_config config;
 	uint64_t launches[2], measured[2], no_call[2]; /* stream launches, graph nodes */
+	uint64_t nanoseconds;                          /* of those measured */
+	struct gw_record_quantity *work;
+	uint32_t parts;
 };
 
 struct stream {
@@ -50,7 +55,13 @@ static struct once *seen;
 static size_t seen_count, seen_room;
 static uint64_t totals[GW_COUNTERS], current[GW_COUNTERS];
 static uint64_t duplicates, invalid, ends;
-static int each_launch;
+static int each_launch, each_work;
+
+static const char *const work_names[] = {
+#define WORK(name, unit, meaning) #name,
+#include "predictor/work.def"
+#undef WORK
+};
 
 static const char *const counter_names[] = {
 #define COUNTER(name, meaning) #name,
@@ -88,8 +99,9 @@ static void print_launch(const struct gw_record_launch *l)
 
 	if (kernel >= kernel_count || !kernels[kernel].name)
 		fail("launch of an unknown kernel", kernel);
-	printf("L\t%llu\t%llu\t%s\n", (unsigned long long)l->start_ns,
-	       (unsigned long long)l->duration_ns, kernels[kernel].name);
+	printf("L\t%llu\t%llu\t%llu\t%s\n", (unsigned long long)l->call_ns,
+	       (unsigned long long)l->start_ns, (unsigned long long)l->duration_ns,
+	       kernels[kernel].name);
 }
 
 static void take_launch(const struct gw_record_launch *l)
@@ -99,15 +111,18 @@ static void take_launch(const struct gw_record_launch *l)
 	if (!l->config || l->config >= row_count || !rows[l->config].config.id)
 		fail("launch of a configuration that was not told before", l->config);
 	rows[l->config].launches[graph]++;
-	rows[l->config].measured[graph] += (l->flags & GW_LAUNCH_MEASURED) != 0;
+	if (l->flags & GW_LAUNCH_MEASURED) {
+		rows[l->config].measured[graph]++;
+		rows[l->config].nanoseconds += l->duration_ns;
+	}
 	rows[l->config].no_call[graph] += (l->flags & GW_LAUNCH_NO_CALL) != 0;
 	invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
 	streams = grown(streams, &stream_count, l->stream, sizeof *streams);
 	streams[l->stream].launches++;
+	if (each_launch && l->flags & GW_LAUNCH_MEASURED)
+		print_launch(l);
 	if (!(l->flags & GW_LAUNCH_MEASURED) || !l->start_ns)
 		return;
-	if (each_launch)
-		print_launch(l);
 	if (seen_count == seen_room) {
 		seen_room = seen_room ? 2 * seen_room : 4096;
 		seen = realloc(seen, seen_room * sizeof *seen);
@@ -115,6 +130,22 @@ static void take_launch(const struct gw_record_launch *l)
 			fail("no memory", 0);
 	}
 	seen[seen_count++] = (struct once){l->start_ns, l->stream, l->node, l->config, 0};
+}
+
+static void take_work(const struct gw_record_work *w, const char *end)
+{
+	const char *parts = (const char *)(w + 1);
+	size_t size = w->count * sizeof(struct gw_record_quantity);
+
+	if ((size_t)(end - parts) < size)
+		fail("work cut short", 0);
+	if (!w->config || w->config >= row_count || !rows[w->config].config.id)
+		fail("work of a configuration that was not told before", w->config);
+	rows[w->config].work = realloc(rows[w->config].work, size + 1);
+	if (!rows[w->config].work)
+		fail("no memory", 0);
+	memcpy(rows[w->config].work, parts, size);
+	rows[w->config].parts = w->count;
 }
 
 static void take_counters(const struct gw_record_counters *c, const char *end)
@@ -174,6 +205,9 @@ static void take(const char *data, size_t length)
 	case GW_RECORD_LAUNCH:
 		take_launch((const void *)data);
 		break;
+	case GW_RECORD_WORK:
+		take_work((const void *)data, end);
+		break;
 	case GW_RECORD_AGGREGATE: {
 		const struct gw_record_aggregate *a = (const void *)data;
 
@@ -203,8 +237,33 @@ static int by_time(const void *a, const void *b)
 	return memcmp(a, b, sizeof(struct once));
 }
 
+static void print_work(const struct row *r)
+{
+	const struct gw_record_config *c = &r->config;
+	uint64_t measured = r->measured[0] + r->measured[1];
+
+	for (uint32_t i = 0; i < r->parts; i++) {
+		const struct gw_record_quantity *q = &r->work[i];
+
+		if (q->field >= sizeof work_names / sizeof *work_names)
+			fail("a row of work that there is not", q->field);
+		printf("W\t%u\t%llu\t%.1f\t%ux%ux%u\t%ux%ux%u\t%u\t%s\t%u\t%g\t%.17g\t%s\n",
+		       c->id, (unsigned long long)measured,
+		       measured ? (double)r->nanoseconds / (double)measured : 0, c->grid_x, c->grid_y,
+		       c->grid_z, c->block_x, c->block_y, c->block_z, c->dynamic_shared,
+		       work_names[q->field], q->source, (double)q->confidence, q->value,
+		       kernels[c->kernel].name);
+	}
+}
+
 static void finish_file(void)
 {
+	for (uint32_t i = 1; i < row_count; i++) {
+		if (each_work && rows[i].config.kernel < kernel_count &&
+		    kernels[rows[i].config.kernel].name)
+			print_work(&rows[i]);
+		free(rows[i].work);
+	}
 	for (uint32_t i = 1; i < row_count; i++) {
 		const struct gw_record_config *c = &rows[i].config;
 
@@ -277,7 +336,8 @@ static void read_blocks(FILE *in)
 int main(int argc, char **argv)
 {
 	each_launch = argc > 1 && !strcmp(argv[1], "--launches");
-	for (int i = 1 + each_launch; i < argc; i++) {
+	each_work = argc > 1 && !strcmp(argv[1], "--work");
+	for (int i = 1 + each_launch + each_work; i < argc; i++) {
 		FILE *in = fopen(argv[i], "rb");
 
 		path = argv[i];

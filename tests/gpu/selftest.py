@@ -5,8 +5,10 @@
 usage: selftest.py LOGDUMP    the program built from logdump.c
 """
 import argparse
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import struct
 import sys
@@ -17,6 +19,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, f"{TOP}/tests/bench/gpu_overhead"]
+import beside  # noqa: E402
 import compare  # noqa: E402
 import overhead  # noqa: E402
 import turns  # noqa: E402
@@ -135,6 +138,60 @@ class Proof(unittest.TestCase):
     def test_changed_output_and_exit_status_fail(self):
         self.assertEqual(self.verdicts(log(self.good), out=b"else\n"), ["audit behaviour"])
         self.assertEqual(self.verdicts(log(self.good), status=1), ["audit behaviour"])
+
+
+class Beside(unittest.TestCase):
+    NCU = ('ex: kernels 1 counted 1 last error cudaSuccess\n==PROF== Disconnected from process 7\n'
+           '"ID","Process ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum",'
+           '"smsp__inst_executed.sum"\n"","","","","","us","inst"\n'
+           '"0","%d","bump","(32, 1, 1)","(8, 1, 1)","%s","%s"\n')
+    FOUND = ("========= COMPUTE-SANITIZER\n========= Invalid __global__ write of size 8 bytes\n"
+             "=========     at %s+0x40\n=========     Host Frame: launch [0x%x] in %s\n"
+             "========= ERROR SUMMARY: 1 error\n")
+
+    def test_ncu_s_table_is_read_without_what_differs_from_run_to_run(self):
+        one, ok = beside.ncu_view(self.NCU % (7, "1,234.5", "64"), "bare")
+        self.assertTrue(ok)
+        self.assertEqual(one[1:], ["bump (8, 1, 1) (32, 1, 1) 64"])
+        self.assertEqual(one, beside.ncu_view(self.NCU % (8, "99", "64"), "audit")[0])
+        self.assertNotEqual(one, beside.ncu_view(self.NCU % (7, "99", "72"), "audit")[0])
+        self.assertFalse(beside.ncu_view("==ERROR== no permission\n", "audit")[1])
+        self.assertFalse(beside.ncu_view(self.NCU % (7, "0", "64"), "audit")[1])
+
+    def test_the_sanitizer_s_findings_are_compared_without_addresses_and_frames(self):
+        one, ok = beside.sanitizer_view(self.FOUND % ("bump", 1, "program"), "bare")
+        self.assertTrue(ok)
+        self.assertEqual(one, beside.sanitizer_view(self.FOUND % ("bump", 2, "libgpuwatch.so"), "audit")[0])
+        self.assertNotEqual(one, beside.sanitizer_view(self.FOUND % ("other", 1, "program"), "audit")[0])
+        self.assertFalse(beside.sanitizer_view("it crashed\n", "audit")[1])
+
+    def verdict(self, audit, launches, status=0):
+        """What is wrong when mode audit printed this and its log holds so many timed launches."""
+        with tempfile.TemporaryDirectory() as out:
+            for mode in ["bare"] + list(beside.MODES):
+                os.makedirs(f"{out}/{mode}")
+                for name, text in (("stdout", audit if mode == "audit" else "5 gemm\nsum 1\n"),
+                                   ("stderr", ""), ("last", "100 2")):
+                    with open(f"{out}/{mode}/{name}", "w") as file:
+                        file.write(text)
+                with open(f"{out}/{mode}/1.gwl", "wb") as file:
+                    file.write(log([launch(MEASURED, t) for t in launches]))
+            runner = types.SimpleNamespace(args=argparse.Namespace(logdump=LOGDUMP),
+                                           folder=lambda case, mode: f"{out}/{mode}")
+            case = compare.Case("torch-profiler-late", [], {}, "torch", False, True)
+            statuses = dict.fromkeys(["bare"] + list(beside.MODES), 0)
+            with contextlib.redirect_stdout(io.StringIO()):
+                return beside.judge(runner, case, beside.torch_view, dict(statuses, audit=status))
+
+    def test_the_same_view_and_a_return_pass(self):
+        self.assertEqual(self.verdict("5 gemm\nsum 1\n", (50, 100, 101)), [])
+
+    def test_a_kernel_the_tool_missed_and_another_exit_status_fail(self):
+        self.assertEqual(len(self.verdict("sum 1\n", (50, 100, 101))), 1)
+        self.assertEqual(len(self.verdict("5 gemm\nsum 1\n", (50, 100, 101), 139)), 1)
+
+    def test_not_to_come_back_fails(self):
+        self.assertEqual(len(self.verdict("5 gemm\nsum 1\n", (50, 60, 101))), 2)  # audit and pm
 
 
 class Overhead(unittest.TestCase):

@@ -5,6 +5,7 @@
 #include "predictor/types.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static void add(struct account *a, const struct tally *t)
 		struct tally *to = &a->kernel[i];
 
 		to->count += t->count;
+		to->started += t->started;
 		if (t->min_ns && (!to->min_ns || t->min_ns < to->min_ns))
 			to->min_ns = t->min_ns;
 	} else if (a->kernels < KERNELS_MAX)
@@ -84,6 +86,7 @@ struct reading {
 	struct account *account;
 	char (*name)[64];
 	struct gw_record_config *config;
+	uint32_t *stream; /* its device */
 };
 
 static struct tally tally_of(const struct reading *r, uint32_t config, bool graph)
@@ -98,13 +101,26 @@ static struct tally tally_of(const struct reading *r, uint32_t config, bool grap
 	return t;
 }
 
+static void take_device(struct reading *r, const struct gw_record_launch *l)
+{
+	uint32_t device = r->config[l->config < CONFIGS_MAX ? l->config : 0].device;
+	double off = (double)l->predicted / (double)l->duration_ns;
+
+	r->account->on_device[device & 3]++;
+	r->account->unlike += l->stream < CONFIGS_MAX && r->stream[l->stream] != device;
+	r->account->steady_far += l->tier == GW_TIER_STEADY && l->flags & GW_LAUNCH_MEASURED &&
+	                          !(off > 0.5 && off < 1.5);
+}
+
 static void take_launch(struct reading *r, const struct gw_record_launch *l)
 {
 	struct tally t = tally_of(r, l->config, (l->flags & GW_LAUNCH_GRAPH) != 0);
 
 	t.count = 1;
+	t.started = l->start_ns != 0;
 	t.min_ns = l->flags & GW_LAUNCH_MEASURED ? l->duration_ns : 0;
 	add(r->account, &t);
+	take_device(r, l);
 	r->account->measured += (l->flags & GW_LAUNCH_MEASURED) != 0;
 	r->account->by_events += (l->flags & GW_LAUNCH_EVENTS) != 0;
 	r->account->cold_static += l->tier == GW_TIER_COLD && l->work == GW_SOURCE_STATIC;
@@ -119,6 +135,9 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	}
 	if (l->flags & GW_LAUNCH_MEASURED) {
 		r->account->tiers[l->tier & 3]++;
+		r->account->plain += !r->config[l->config < CONFIGS_MAX ? l->config : 0].digest;
+		r->account->off += l->tier == GW_TIER_STEADY &&
+		                   fabs((double)l->predicted / (double)l->duration_ns - 1) > 0.1;
 		r->account->early += l->known > r->account->known;
 	}
 }
@@ -166,8 +185,16 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_CONFIG: {
 		uint32_t id = ((const struct gw_record_config *)fixed)->id;
 
+		a->digests += ((const struct gw_record_config *)fixed)->digest != 0;
 		if (id < CONFIGS_MAX)
 			r->config[id] = *(const struct gw_record_config *)fixed;
+		break;
+	}
+	case GW_RECORD_STREAM: {
+		const struct gw_record_stream *s = fixed;
+
+		if (s->id < CONFIGS_MAX)
+			r->stream[s->id] = s->device;
 		break;
 	}
 	case GW_RECORD_LAUNCH:
@@ -196,6 +223,10 @@ static bool take(void *arg, const struct gw_log_record *record)
 	}
 	case GW_RECORD_PROFILE:
 		a->profile += strlen(gw_log_text(record, 0));
+		if (((const struct gw_record_profile *)fixed)->offset +
+		            strlen(gw_log_text(record, 0)) ==
+		    ((const struct gw_record_profile *)fixed)->size)
+			a->profiled |= 1u << ((const struct gw_record_profile *)fixed)->device;
 		a->profile_size = ((const struct gw_record_profile *)fixed)->size;
 		break;
 	case GW_RECORD_WORK:
@@ -232,12 +263,14 @@ bool account_of_log(const char *path, struct account *out)
 	snprintf(out->path, sizeof(out->path), "%s", path);
 	r.name = calloc(NAMES_MAX, sizeof(*r.name));
 	r.config = calloc(CONFIGS_MAX, sizeof(*r.config));
-	readable = r.name && r.config && gw_log_read(path, take, &r, &status);
+	r.stream = calloc(CONFIGS_MAX, sizeof(*r.stream));
+	readable = r.name && r.config && r.stream && gw_log_read(path, take, &r, &status);
 	if (readable) {
 		out->ended = status.ended;
 		out->damaged = status.notes || status.invalid || status.missing_blocks;
 	}
 	free(r.name);
 	free(r.config);
+	free(r.stream);
 	return readable;
 }

@@ -27,7 +27,8 @@ struct tally {
 	uint32_t grid[3], block[3], shared;
 	bool graph;
 	uint64_t count;
-	uint64_t min_ns; /**< logs: shortest measured time, 0 when none was measured */
+	uint64_t started; /**< logs: of them with a time of start, so by activity */
+	uint64_t min_ns;  /**< logs: shortest measured time, 0 when none was measured */
 };
 
 /** What one process ran, by the stand-in's count or by a log. */
@@ -57,11 +58,18 @@ struct account {
 	unsigned clocks, slows;       /**< CLOCK and SLOW records */
 	struct gw_record_clock clock; /**< the last of them */
 	struct gw_record_slow slow;
-	uint64_t tiers[4];            /**< measured launches by enum gw_tier */
-	uint64_t early;               /**< of them predicted from more than was published by then */
+	uint64_t tiers[4]; /**< measured launches by enum gw_tier */
+	uint64_t plain;    /**< of configurations without a digest */
+	uint64_t off;      /**< of those predicted from own times, by more than a tenth */
+	unsigned digests;  /**< CONFIG records with a digest */
+	uint64_t early;    /**< of them predicted from more than was published by then */
 	uint64_t published, disorder; /**< PUBLISHED records; those that know no more than before */
 	uint64_t known;               /**< of the last of them */
 	uint64_t profile, profile_size; /**< bytes of PROFILE pieces; as they announce */
+	uint32_t profiled;              /**< bit per device with a whole profile */
+	uint64_t on_device[4];          /**< launches by the device of their configuration */
+	uint64_t unlike;                /**< of them in a stream of another device */
+	uint64_t steady_far;            /**< predicted as steady, and more than a half off */
 	uint64_t counter[GW_COUNTERS];
 };
 

@@ -73,6 +73,61 @@ static void the_profile_in_use_is_in_the_log(void **state)
 	outcome_free(o);
 }
 
+static void write_two_profiles(void)
+{
+	static const char text[] = "{\"gpuwatch_profile\": 1, \"name\": \"gpuwatch stand-in (%s)\","
+	                           "\"params\": {\"sm_count\": {\"value\": %d, \"unit\": \"1\","
+	                           "\"method\": \"vendor\", \"source\": \"this test\"}},"
+	                           "\"curves\": {}}";
+	FILE *a = fopen("a.json", "w"), *b = fopen("b.json", "w");
+
+	if (!a || !b || fprintf(a, text, "large", 100) < 0 || fprintf(b, text, "small", 10) < 0 ||
+	    fclose(a) || fclose(b))
+		_exit(126);
+}
+
+static struct outcome *on_two_gpus(const char *names, const char *profiles)
+{
+	struct run r = RUN("work", "two_gpus");
+	struct outcome *o;
+
+	r.env[0] = "STANDIN_DEVICES=2";
+	r.env[1] = names;
+	r.env[2] = profiles;
+	r.in_child = write_two_profiles;
+	o = run_both(&r);
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	return o;
+}
+
+static void each_gpu_has_its_own_profile_and_configurations(void **state)
+{
+	struct outcome *o = on_two_gpus("STANDIN_NAMES=large,small", "GPUWATCH_PROFILE=.");
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->profiled, 1u << 1 | 1u << 2);
+	assert_int_equal(log->on_device[1], 100);
+	assert_int_equal(log->on_device[2], 120);
+	assert_int_equal(log->on_device[0], 0);
+	assert_int_equal(log->unlike, 0);
+	outcome_free(o);
+}
+
+/* One history for both would say 100 or 400 us for either. */
+static void times_of_one_gpu_do_not_predict_another(void **state)
+{
+	struct outcome *o = on_two_gpus("STANDIN_NAMES=same,same", NULL);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_true(log->tiers[GW_TIER_STEADY] > 150);
+	assert_in_range(log->steady_far, 0, 5); /* where the machine is late */
+	assert_int_equal(log->tiers[GW_TIER_WARM], 0);
+	outcome_free(o);
+}
+
 static void break_profile(void)
 {
 	FILE *f = fopen("profile.json", "w");
@@ -100,6 +155,8 @@ int main(void)
 	        cmocka_unit_test(later_grids_of_a_kernel_are_warm_and_repeated_ones_steady),
 	        cmocka_unit_test(the_log_says_when_predictions_were_made_anew),
 	        cmocka_unit_test(the_profile_in_use_is_in_the_log),
+	        cmocka_unit_test(each_gpu_has_its_own_profile_and_configurations),
+	        cmocka_unit_test(times_of_one_gpu_do_not_predict_another),
 	        cmocka_unit_test(a_profile_that_cannot_be_read_is_said_once),
 	};
 

@@ -68,6 +68,7 @@ static void missing_privileges_are_said(void **state)
 	r.env[0] = "STANDIN_FAIL=cuptiPmSamplingEnable:*:35";
 	r.env[1] = "GPUWATCH_STATIC=0";
 	r.env[2] = "GPUWATCH_COUNTERS=pm";
+	r.env[3] = "GPUWATCH_BUDGET=100";
 	o = run_watched(&r);
 	assert_int_equal(warnings(o->err), 1);
 	assert_non_null(strstr(o->err, "NVreg_RestrictProfilingToAdminUsers"));

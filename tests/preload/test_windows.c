@@ -283,6 +283,16 @@ static bool timed(const struct account *log, uint32_t grid)
 	return false;
 }
 
+static uint64_t timed_by_activity(const struct account *log, uint32_t grid)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < log->kernels; i++)
+		if (log->kernel[i].grid[0] == grid)
+			n += log->kernel[i].started;
+	return n;
+}
+
 /* The tool prints how many records it got and how many buffers were not its own. */
 static void beside(const char *scenario, const char *mode, const char *budget)
 {
@@ -321,6 +331,29 @@ static void another_tool_comes_and_goes_in_mode_audit(void **state)
 	beside("switches", "GPUWATCH_MODE=audit", NULL);
 }
 
+/* Under its subscription our callbacks tell launches their ids, and none of these is its. */
+static void another_tool_that_stays_subscribed(void **state)
+{
+	struct run r = RUN("cupti_user", "stays_subscribed");
+	struct outcome *o;
+	const struct account *log;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_MODE=audit";
+	o = run_both(&r); /* it prints how many callbacks it got */
+	log = only_log(o);
+	assert_logs_are_the_truth(o);
+	assert_int_equal(log->counter[GW_COUNTER_yields], 4); /* the last when it unsubscribes */
+	assert_int_equal(log->counter[GW_COUNTER_returns], 3);
+	for (uint32_t grid = 1; grid <= 7; grid += 2) {
+		assert_true(timed(log, grid));
+		assert_true(timed_by_activity(log, grid) > 300);
+	}
+	assert_int_equal(log->invalid, 0);
+	assert_int_equal(log->no_call, 0);
+	outcome_free(o);
+}
+
 /* Between windows it finds libcupti free, and nobody has to give way. */
 static void another_tool_between_windows(void **state)
 {
@@ -355,6 +388,7 @@ int main(void)
 	        cmocka_unit_test(injected_it_stays_the_subscriber),
 	        cmocka_unit_test(another_tool_comes_and_goes_in_mode_watch),
 	        cmocka_unit_test(another_tool_comes_and_goes_in_mode_audit),
+	        cmocka_unit_test(another_tool_that_stays_subscribed),
 	        cmocka_unit_test(another_tool_between_windows),
 	};
 

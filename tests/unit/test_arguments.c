@@ -165,7 +165,7 @@ static uint32_t config(uint32_t blocks)
 	const struct gw_config c = {
 	        .grid = {blocks, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
 
-	return gw_config_of(KERNEL, &c);
+	return gw_config_of(KERNEL, 0, &c);
 }
 
 static void the_worker_keeps_those_of_the_first_launch(void **state)
@@ -210,15 +210,15 @@ static void a_found_cell_ends_the_wish(void **state)
 	                     .block_y = 1,
 	                     .block_z = 1,
 	                     .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
-	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0);
+	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0, 0);
 	struct gw_cell *cell = &gw_hot.shared->cells[key >> (64 - GW_CELLS_BITS)];
 
 	(void)state;
-	gw_cell_read(gw_hot.shared, &e);
+	gw_cell_read(gw_hot.shared, &e, 0);
 	assert_true(taken(e.flags));
 	atomic_store(&cell->flags, GW_EVENT_MULTIMODAL);
 	atomic_store(&cell->key, key);
-	gw_cell_read(gw_hot.shared, &e);
+	gw_cell_read(gw_hot.shared, &e, 0);
 	assert_false(taken(e.flags));
 	assert_true(e.flags & GW_EVENT_MULTIMODAL);
 }

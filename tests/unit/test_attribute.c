@@ -147,6 +147,60 @@ static void kernels_shorter_than_a_sample_come_out_of_many(void **state)
 	gw_attribution_free(a);
 }
 
+/* The first quarter of a kernel's time counts all it does: no share of time is right for a sample
+ * that cuts it. */
+static void next_uneven(uint32_t config, uint64_t length, uint64_t gap)
+{
+	w.at += gap;
+	w.run[w.runs++] = (struct gw_interval){w.at, w.at + length, config};
+	count(config, w.at, w.at + length / 4);
+	w.at += length;
+}
+
+static void kernels_that_count_unevenly_are_told_from_those_that_no_sample_cuts(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (unsigned k = 0; k < 8; k++) {
+		window_begin(1000000 + k * 777);
+		for (unsigned i = 0; room(); i++) {
+			next_uneven(1, 25000, 1300 + i * 7 % 900);
+			next_uneven(2, 37000, 900 + i * 13 % 1100);
+			if (i % 3 == k % 3)
+				next_uneven(3, 14000, 1700);
+		}
+		assert_int_equal(take(a), GW_WINDOW_USED);
+	}
+	gw_attribution_solve(a);
+	assert_told(a, 1, 0.005);
+	assert_told(a, 2, 0.005);
+	assert_told(a, 3, 0.005);
+	gw_attribution_free(a);
+}
+
+/* Each round alike, and a moment of rest only after it: what samples of parts of it say decides. */
+static void rounds_that_are_all_alike_are_still_told_apart(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (unsigned k = 0; k < 8; k++) {
+		window_begin(1000000 + k * 1777);
+		while (room()) {
+			next(1, 45000, 15000);
+			next(2, 33000, 0);
+			next(3, 64000, 0);
+		}
+		assert_int_equal(take(a), GW_WINDOW_USED);
+	}
+	gw_attribution_solve(a);
+	assert_told(a, 1, 0.01);
+	assert_told(a, 2, 0.01);
+	assert_told(a, 3, 0.01);
+	gw_attribution_free(a);
+}
+
 /* Always together, in every sample alike: no equation tells them apart. */
 static void kernels_that_nothing_tells_apart_stay_unknown(void **state)
 {
@@ -388,6 +442,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(lone_long_kernels_are_told_exactly),
 	        cmocka_unit_test(kernels_shorter_than_a_sample_come_out_of_many),
+	        cmocka_unit_test(
+	                kernels_that_count_unevenly_are_told_from_those_that_no_sample_cuts),
+	        cmocka_unit_test(rounds_that_are_all_alike_are_still_told_apart),
 	        cmocka_unit_test(kernels_that_nothing_tells_apart_stay_unknown),
 	        cmocka_unit_test(kernels_that_run_at_once_are_credited_with_nothing),
 	        cmocka_unit_test(samples_that_a_copy_touches_are_left_out),

@@ -30,20 +30,19 @@ struct gw_config_entry *gw_config_entry(uint32_t id)
 	return &configs[id];
 }
 
-struct gw_predictor *gw_launches_predictor(void)
+struct gw_fleet *gw_launches_fleet(void)
 {
 	return NULL;
 }
 
-uint64_t gw_predictor_observations(const struct gw_predictor *p)
+uint64_t gw_fleet_observations(const struct gw_fleet *p)
 {
 	(void)p;
 	return observations;
 }
 
-bool gw_predictor_advance(struct gw_predictor *p,
-                          void (*changed)(void *, uint32_t, const struct gw_prediction *),
-                          void *arg)
+bool gw_fleet_advance(struct gw_fleet *p,
+                      void (*changed)(void *, uint32_t, const struct gw_prediction *), void *arg)
 {
 	(void)p;
 	for (uint32_t c = from; c && c <= to; c++) {
@@ -76,7 +75,7 @@ static int start(void **state)
 	fixture_start();
 	for (uint32_t c = 1; c <= CONFIGS; c++)
 		configs[c] = (struct gw_config_entry){
-		        .kernel = 1, .slot = 1, .config = {{c, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0}};
+		        .kernel = 1, .slot = 1, .config = {{c, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, 0}};
 	observations = 0;
 	atomic_store(&torn, 0);
 	atomic_store(&hits, 0);
@@ -94,14 +93,14 @@ static void publish(uint32_t first, uint32_t last)
 
 static struct gw_event read_cell(uint32_t slot, uint32_t grid)
 {
-	struct gw_event e = {.kernel = slot,
+	struct gw_event e = {.kernel = (uint16_t)slot,
 	                     .grid = {grid, 1, 1},
 	                     .block_x = 64,
 	                     .block_y = 1,
 	                     .block_z = 1,
 	                     .predicted = NAN};
 
-	gw_cell_read(gw_hot.shared, &e);
+	gw_cell_read(gw_hot.shared, &e, 0);
 	return e;
 }
 
@@ -154,11 +153,11 @@ static void another_kernel_or_configuration_reads_nothing(void **state)
 	                      .block_z = 1,
 	                      .shared = 16,
 	                      .predicted = NAN};
-	gw_cell_read(gw_hot.shared, &e);
+	gw_cell_read(gw_hot.shared, &e, 0);
 	assert_true(isnan(e.predicted));
 	e.shared = 0;
 	e.cluster = 2;
-	gw_cell_read(gw_hot.shared, &e);
+	gw_cell_read(gw_hot.shared, &e, 0);
 	assert_true(isnan(e.predicted));
 }
 
@@ -176,7 +175,25 @@ static void a_cluster_and_shared_memory_are_part_of_the_key(void **state)
 	configs[4].config.cluster = (struct gw_dim3){2, 1, 1};
 	configs[4].config.dynamic_shared = 16;
 	publish(4, 4);
-	gw_cell_read(gw_hot.shared, &e);
+	gw_cell_read(gw_hot.shared, &e, 0);
+	assert_int_equal(gw_cell_id(e.config), 4);
+}
+
+static void the_gpu_is_part_of_the_key(void **state)
+{
+	struct gw_event e = {.kernel = 1,
+	                     .grid = {4, 1, 1},
+	                     .block_x = 64,
+	                     .block_y = 1,
+	                     .block_z = 1,
+	                     .predicted = NAN};
+
+	(void)state;
+	configs[4].device = 2;
+	publish(4, 4);
+	gw_cell_read(gw_hot.shared, &e, 1);
+	assert_true(isnan(e.predicted));
+	gw_cell_read(gw_hot.shared, &e, 2);
 	assert_int_equal(gw_cell_id(e.config), 4);
 }
 
@@ -242,6 +259,7 @@ int main(void)
 	        T(the_log_says_when_predictions_were_made_anew),
 	        T(another_kernel_or_configuration_reads_nothing),
 	        T(a_cluster_and_shared_memory_are_part_of_the_key),
+	        T(the_gpu_is_part_of_the_key),
 	        T(a_configuration_no_hook_saw_gets_no_cell),
 	        T(a_cell_that_is_being_written_counts_as_absent),
 	        T(no_reader_sees_a_torn_prediction),

@@ -23,7 +23,8 @@ static char text[GW_PROFILE_BYTES];
 static size_t length, announced;
 static uint32_t pieces, of_device;
 static bool stand_in;
-static const struct gw_device *studied, *predicted;
+static const struct gw_device *predicted;
+static uint32_t predicted_on;
 
 /* What the profile is handed to. */
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
@@ -45,20 +46,16 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 	pieces++;
 }
 
-struct gw_predictor *gw_launches_predictor(void)
+struct gw_fleet *gw_launches_fleet(void)
 {
 	return NULL;
 }
 
-void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile)
+void gw_fleet_device(struct gw_fleet *f, uint32_t device, const struct gw_device *profile)
 {
-	(void)p;
+	(void)f;
 	predicted = profile;
-}
-
-void gw_study_device(const struct gw_device *device)
-{
-	studied = device;
+	predicted_on = device;
 }
 
 bool gw_device_stand_in(void)
@@ -78,14 +75,16 @@ static int start(void **state)
 	length = announced = 0;
 	pieces = of_device = 0;
 	stand_in = false;
-	studied = predicted = NULL;
+	predicted = NULL;
+	predicted_on = 0;
 	return 0;
 }
 
 static int stop(void **state)
 {
 	(void)state;
-	free((void *)(uintptr_t)gw_device_profile());
+	for (uint32_t id = 1; id <= GW_FLEET_MOST; id++)
+		free((void *)(uintptr_t)gw_device_profile(id));
 	return 0;
 }
 
@@ -97,19 +96,42 @@ static void the_profile_of_the_gpus_name_is_taken_and_kept_in_the_log(void **sta
 
 	(void)state;
 	gw_device_profile_use(3, "NVIDIA H200");
-	assert_non_null(gw_device_profile());
-	assert_ptr_equal(predicted, gw_device_profile());
-	assert_ptr_equal(studied, gw_device_profile());
+	assert_non_null(gw_device_profile(3));
+	assert_ptr_equal(gw_device_profile(0), gw_device_profile(3));
+	assert_ptr_equal(predicted, gw_device_profile(3));
+	assert_int_equal(predicted_on, 3);
 	assert_int_equal(of_device, 3);
 	assert_true(pieces > 1);
 	assert_int_equal(length, announced);
 	assert_int_equal(gw_profile_parse(text, length, "log", &read, &error), 0);
 	for (unsigned i = 0; i < GW_PARAMS; i++)
 		assert_memory_equal(&read.device.param[i].value,
-		                    &gw_device_profile()->param[i].value, sizeof(double));
+		                    &gw_device_profile(3)->param[i].value, sizeof(double));
 	assert_false(gw_degraded_get(0, &reason));
-	gw_device_profile_use(4, "NVIDIA H200"); /* once */
+	gw_device_profile_use(3, "NVIDIA H200"); /* once */
+	assert_int_equal(length, announced);
+}
+
+/* A machine with two kinds of GPU, one of which nobody has calibrated. */
+static void each_gpu_has_its_own_profile(void **state)
+{
+	struct gw_reason reason;
+
+	(void)state;
+	gw_options.profile[strlen(gw_options.profile) - strlen("/nvidia-h200.json")] = 0;
+	gw_device_profile_use(1, "A GPU nobody has");
+	assert_true(gw_degraded_get(0, &reason));
+	assert_null(gw_device_profile(1));
+	gw_device_profile_use(2, "NVIDIA H200");
+	assert_int_equal(predicted_on, 2);
+	assert_int_equal(of_device, 2);
+	assert_null(gw_device_profile(1));
+	length = 0;
+	gw_device_profile_use(3, "NVIDIA GeForce GTX 660");
 	assert_int_equal(of_device, 3);
+	assert_int_equal(length, announced);
+	assert_string_not_equal(gw_device_profile(2)->name, gw_device_profile(3)->name);
+	assert_ptr_equal(gw_device_profile(0), gw_device_profile(2));
 }
 
 static void another_gpus_profile_is_not_used_and_that_is_said(void **state)
@@ -118,7 +140,7 @@ static void another_gpus_profile_is_not_used_and_that_is_said(void **state)
 
 	(void)state;
 	gw_device_profile_use(1, "A GPU nobody has");
-	assert_null(gw_device_profile());
+	assert_null(gw_device_profile(1));
 	assert_null(predicted);
 	assert_int_equal(pieces, 0);
 	assert_true(gw_degraded_get(0, &reason));
@@ -134,12 +156,12 @@ static void a_stand_in_lacks_nothing_unless_a_profile_is_named(void **state)
 	stand_in = true;
 	gw_options.profile[0] = 0;
 	gw_device_profile_use(1, "gpuwatch stand-in (a test's)");
-	assert_null(gw_device_profile());
+	assert_null(gw_device_profile(1));
 	assert_false(gw_degraded_get(0, &reason));
 	start(NULL);
 	stand_in = true;
 	gw_device_profile_use(1, "gpuwatch stand-in (a test's)");
-	assert_null(gw_device_profile());
+	assert_null(gw_device_profile(1));
 	assert_true(gw_degraded_get(0, &reason));
 }
 
@@ -151,7 +173,7 @@ static void a_gpu_without_a_name_is_not_looked_for(void **state)
 	gw_device_profile_use(1, "");
 	assert_false(gw_degraded_get(0, &reason));
 	gw_device_profile_use(1, "NVIDIA H200");
-	assert_non_null(gw_device_profile());
+	assert_non_null(gw_device_profile(1));
 }
 
 int main(void)
@@ -159,6 +181,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	const struct CMUnitTest tests[] = {
 	        T(the_profile_of_the_gpus_name_is_taken_and_kept_in_the_log),
+	        T(each_gpu_has_its_own_profile),
 	        T(another_gpus_profile_is_not_used_and_that_is_said),
 	        T(a_stand_in_lacks_nothing_unless_a_profile_is_named),
 	        T(a_gpu_without_a_name_is_not_looked_for),

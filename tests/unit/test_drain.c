@@ -34,7 +34,7 @@ static bool push(struct gw_thread *t, uint64_t ticks, uint32_t number)
 	if (call.event) {
 		call.event->ticks = ticks;
 		call.event->flags = 0;
-		call.event->kernel = number;
+		call.event->kernel = (uint16_t)number;
 	}
 	gw_event_end(&call, CUDA_SUCCESS, &t->counts.launches);
 	return call.event != NULL;

@@ -63,7 +63,7 @@ static int start(void **state)
 	memset(gw_counters, 0, sizeof(gw_counters));
 	for (uint32_t i = 1; i < COUNT(configs); i++) {
 		configs[i].name = i == 1 ? "first" : i == 2 ? "second" : "third";
-		configs[i].config = (struct gw_config){{i, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+		configs[i].config = (struct gw_config){{i, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
 	}
 	return 0;
 }

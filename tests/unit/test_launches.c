@@ -24,7 +24,7 @@
 static struct gw_record_launch launches[16];
 static uint32_t launch_count, other_count;
 static double sm_hz;
-static uint32_t configured, wanted;
+static uint32_t configured, configured_on, wanted, successor[2];
 static struct gw_launch configured_as;
 static struct gw_observation observed;
 static uint64_t observations, asked_known, log_bytes;
@@ -64,19 +64,19 @@ const struct gw_work *gw_work_of(uint32_t config)
 	return NULL;
 }
 
-struct gw_predictor *gw_predictor_new(uint32_t configs)
+struct gw_fleet *gw_fleet_new(uint32_t configs)
 {
 	(void)configs;
-	return (struct gw_predictor *)launches;
+	return (struct gw_fleet *)launches;
 }
 
-uint64_t gw_predictor_observations(const struct gw_predictor *p)
+uint64_t gw_fleet_observations(const struct gw_fleet *p)
 {
 	(void)p;
 	return observations;
 }
 
-uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_observation *o)
+uint64_t gw_fleet_observe(struct gw_fleet *p, uint32_t config, const struct gw_observation *o)
 {
 	(void)p;
 	(void)config;
@@ -84,16 +84,30 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 	return ++observations;
 }
 
-void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
-                            const struct gw_launch *launch)
+void gw_fleet_configure(struct gw_fleet *p, uint32_t config, uint32_t device, uint32_t kernel,
+                        const struct gw_launch *launch)
 {
 	(void)p;
+	configured_on = device;
 	assert_int_equal(config, ++configured);
 	assert_true(kernel > 0);
 	configured_as = *launch;
 }
 
-void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
+void gw_fleet_successor(struct gw_fleet *p, uint32_t config, uint32_t of)
+{
+	(void)p;
+	successor[0] = config;
+	successor[1] = of;
+}
+
+void gw_study_same(uint32_t config, uint32_t as)
+{
+	assert_int_equal(config, successor[0]);
+	assert_int_equal(as, successor[1]);
+}
+
+void gw_fleet_work(struct gw_fleet *p, uint32_t config, const struct gw_work *work)
 {
 	(void)p;
 	(void)config;
@@ -118,8 +132,8 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	(void)name;
 }
 
-void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
-                struct gw_prediction *out)
+void gw_fleet_predict(const struct gw_fleet *p, uint32_t config, uint64_t known,
+                      struct gw_prediction *out)
 {
 	(void)p;
 	(void)config;
@@ -147,7 +161,7 @@ static int start(void **state)
 	return 0;
 }
 
-static struct gw_event event(uint32_t kernel)
+static struct gw_event event(uint16_t kernel)
 {
 	return (struct gw_event){.kind = GW_EVENT_KERNEL,
 	                         .kernel = kernel,
@@ -158,7 +172,7 @@ static struct gw_event event(uint32_t kernel)
 	                         .predicted = NAN};
 }
 
-static uint32_t graph(uint32_t count)
+static uint16_t graph(uint32_t count)
 {
 	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
 
@@ -168,7 +182,7 @@ static uint32_t graph(uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		g->nodes[i].kernel = 1;
 		g->nodes[i].enabled = i != 1;
-		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0};
+		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
 	}
 	return 5;
 }
@@ -271,6 +285,115 @@ static void the_predictor_is_told_of_each_configuration_once(void **state)
 	gw_launch_event(thread, &g);
 	assert_int_equal(configured, 2);
 	assert_int_equal(configured_as.config.grid.x, 1);
+	free(gw_hot.shared->graph_slots[5].nodes);
+}
+
+static const struct gw_digest_plan plan = {.count = 1, .end = 4, .word = {{0, 0, 0, 4}}};
+
+/* The argument that the first launch of configuration @p id had. */
+static void first_argument(uint32_t id, uint32_t n)
+{
+	struct gw_arguments *a = test_malloc(sizeof(*a));
+
+	a->size = 4;
+	memcpy(a->bytes, &n, 4);
+	gw_config_entry(id)->arguments = a;
+}
+
+static void forget_argument(uint32_t id)
+{
+	test_free((void *)(uintptr_t)gw_config_entry(id)->arguments);
+}
+
+static void a_digest_of_the_first_arguments_goes_on_from_there(void **state)
+{
+	struct gw_event e = event(1);
+	const uint32_t n[2] = {5}, other[2] = {6};
+
+	(void)state;
+	successor[0] = successor[1] = 0;
+	atomic_store(&gw_hot.shared->kernels[1].plan, &plan);
+	gw_launch_event(thread, &e);
+	first_argument(1, n[0]);
+	e.digest = gw_digest_of_buffer(&plan, (const unsigned char *)other, 4);
+	gw_launch_event(thread, &e);
+	assert_int_equal(configured, 2);
+	assert_int_equal(successor[0], 0);
+	e.digest = gw_digest_of_buffer(&plan, (const unsigned char *)n, 4);
+	gw_launch_event(thread, &e);
+	assert_int_equal(configured, 3);
+	assert_int_equal(successor[0], 3);
+	assert_int_equal(successor[1], 1);
+	assert_int_equal(configured_as.config.digest, e.digest);
+	forget_argument(1);
+}
+
+static void without_the_first_arguments_nothing_is_gone_on_from(void **state)
+{
+	struct gw_event e = event(1);
+	const uint32_t n[2] = {5};
+
+	(void)state;
+	successor[0] = 0;
+	atomic_store(&gw_hot.shared->kernels[1].plan, &plan);
+	gw_launch_event(thread, &e);
+	e.digest = gw_digest_of_buffer(&plan, (const unsigned char *)n, 4);
+	gw_launch_event(thread, &e);
+	assert_int_equal(configured, 2);
+	assert_int_equal(successor[0], 0);
+}
+
+/* An activity record does not tell digests: the launch that was written without it has one. */
+static void a_record_is_that_of_a_launch_with_any_digest(void **state)
+{
+	struct gw_activity a = {.name = "kernel",
+	                        .start = 5000000000,
+	                        .end = 5000001500,
+	                        .correlation = 5,
+	                        .grid = {2, 1, 1},
+	                        .block = {32, 1, 1},
+	                        .cluster = {1, 1, 1}};
+	struct gw_event e = event(1);
+
+	(void)state;
+	fixture_activity(true);
+	e.digest = 77;
+	gw_launch_event(thread, &e); /* in a stream whose number is not known */
+	assert_int_equal(launch_count, 1);
+	gw_launch_record(&a);
+	gw_launches_measured(true);
+	assert_int_equal(launch_count, 1);
+}
+
+/* The same kernel, launched into streams of two GPUs and into one whose GPU is not known. */
+static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
+{
+	struct gw_event e = event(1), g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .stream = 4};
+
+	(void)state;
+	for (uint32_t slot = 3; slot <= 5; slot++)
+		gw_hot.shared->stream_slots[slot].device = slot < 5 ? (int)slot - 3 : -1;
+	for (uint32_t slot = 3; slot <= 5; slot++) {
+		e.stream = (uint16_t)slot;
+		gw_launch_event(thread, &e);
+		assert_int_equal(configured, slot - 2);
+		assert_int_equal(configured_on, slot < 5 ? slot - 2 : 0);
+		gw_launch_event(thread, &e);
+		assert_int_equal(launches[launch_count - 1].config, slot - 2);
+	}
+	/* A cell of the other GPU's, met by a hash that collides, is not this launch's. */
+	e.stream = 3;
+	e.config = gw_cell_config(2, GW_TIER_STEADY, GW_SOURCE_NONE);
+	e.predicted = 100;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launches[launch_count - 1].config, 1);
+	assert_true(isnan(launches[launch_count - 1].predicted));
+	gw_launch_event(thread, &g); /* its node's GPU is not known: that of the launch */
+	assert_int_equal(configured_on, 2);
+	gw_hot.shared->graph_slots[5].nodes[0].config_id = 0;
+	gw_hot.shared->graph_slots[5].nodes[0].device = 1;
+	gw_launch_event(thread, &g);
+	assert_int_equal(configured_on, 1);
 	free(gw_hot.shared->graph_slots[5].nodes);
 }
 
@@ -418,6 +541,10 @@ int main(void)
 	        T(a_prediction_that_was_read_is_kept),
 	        T(a_launch_is_predicted_when_its_code_was_read_before_its_time_came),
 	        T(the_predictor_is_told_of_each_configuration_once),
+	        T(a_digest_of_the_first_arguments_goes_on_from_there),
+	        T(without_the_first_arguments_nothing_is_gone_on_from),
+	        T(a_record_is_that_of_a_launch_with_any_digest),
+	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
 	        T(what_is_learnt_is_what_the_record_says),
 	        T(a_prediction_of_another_configuration_is_not_used),
 	        T(an_unknown_kernel_is_logged_without_a_configuration),

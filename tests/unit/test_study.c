@@ -103,9 +103,9 @@ static bool program_ends(void)
 
 static uint32_t config_of(uint32_t slot, uint32_t blocks, uint32_t threads)
 {
-	struct gw_config c = {{blocks, 1, 1}, {threads, 1, 1}, {1, 1, 1}, 0};
+	struct gw_config c = {{blocks, 1, 1}, {threads, 1, 1}, {1, 1, 1}, 0, 0};
 
-	return gw_config_of(slot, &c);
+	return gw_config_of(slot, 0, &c);
 }
 
 /* saxpy(n, 2, x, y). */
@@ -222,12 +222,14 @@ static void times_wait_for_the_first_study_and_not_for_ever(void **state)
 	gw_config_entry(timed)->measured = 1;
 	gw_study_want(timed);
 	assert_true(gw_study_waits());
-	assert_false(gw_study_holds());
+	assert_false(gw_study_holds(1));
 	gw_study_want(fresh);
-	assert_true(gw_study_holds() || gw_now_ns() - begin > GW_STUDY_HOLD_MS * UINT64_C(1000000));
+	assert_false(gw_study_holds(GW_STUDY_HOLD + 1)); /* nor do any number of them */
+	assert_true(gw_study_holds(1) ||
+	            gw_now_ns() - begin > GW_STUDY_HOLD_MS * UINT64_C(1000000));
 	while (gw_now_ns() - begin < GW_STUDY_HOLD_MS * UINT64_C(1000000) + 1000000)
 		;
-	assert_false(gw_study_holds());
+	assert_false(gw_study_holds(1));
 	gw_study_run(look, false);
 	gw_study_run(look, false);
 	assert_false(gw_study_waits());
@@ -247,7 +249,8 @@ static void code_that_is_not_to_be_had_is_counted(void **state)
 static void whatever_the_launch_is_the_rings_are_looked_after(void **state)
 {
 	uint32_t config = gw_config_of(
-	        POWERS, &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0});
+	        POWERS, 0,
+	        &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0, 0});
 	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
 	uint64_t begin = gw_now_ns();
 

@@ -81,7 +81,7 @@ static int start(void **state)
 	return 0;
 }
 
-static const struct gw_config small = {{1, 2, 3}, {4, 5, 6}, {1, 1, 1}, 7};
+static const struct gw_config small = {{1, 2, 3}, {4, 5, 6}, {1, 1, 1}, 7, 0};
 
 static struct gw_activity activity(const char *name)
 {
@@ -95,11 +95,11 @@ static struct gw_activity activity(const char *name)
 
 static void a_configuration_is_written_once_after_its_kernel(void **state)
 {
-	uint32_t id = gw_config_of(1, &small);
+	uint32_t id = gw_config_of(1, 0, &small);
 
 	(void)state;
 	assert_int_equal(id, 1);
-	assert_int_equal(gw_config_of(1, &small), id);
+	assert_int_equal(gw_config_of(1, 0, &small), id);
 	assert_int_equal(written[GW_RECORD_KERNEL], 1);
 	assert_int_equal(written[GW_RECORD_CONFIG], 1);
 	assert_int_equal(last[GW_RECORD_CONFIG].config.kernel, last[GW_RECORD_KERNEL].kernel.id);
@@ -115,24 +115,30 @@ static void every_part_of_a_configuration_makes_another(void **state)
 	struct gw_config c = small;
 
 	(void)state;
-	gw_config_of(1, &small);
+	gw_config_of(1, 0, &small);
 	c.dynamic_shared = 8;
-	assert_int_equal(gw_config_of(1, &c), 2);
+	assert_int_equal(gw_config_of(1, 0, &c), 2);
 	c = small;
 	c.cluster.x = 2;
-	assert_int_equal(gw_config_of(1, &c), 3);
+	assert_int_equal(gw_config_of(1, 0, &c), 3);
 	c = small;
 	c.block.z = 1;
-	assert_int_equal(gw_config_of(1, &c), 4);
-	assert_int_equal(gw_config_of(2, &small), 5); /* same name, other resources */
+	assert_int_equal(gw_config_of(1, 0, &c), 4);
+	assert_int_equal(gw_config_of(2, 0, &small), 5); /* same name, other resources */
+	assert_int_equal(written[GW_RECORD_KERNEL], 2);
+	assert_int_equal(gw_config_of(1, 2, &small), 6); /* on the second GPU */
+	assert_int_equal(gw_config_entry(6)->device, 2);
+	assert_int_equal(last[GW_RECORD_CONFIG].config.device, last[GW_RECORD_DEVICE].device.id);
+	assert_int_equal(last[GW_RECORD_DEVICE].device.ordinal, 1);
+	assert_int_equal(gw_config_of(1, 1, &small), 7);
 	assert_int_equal(written[GW_RECORD_KERNEL], 2);
 }
 
 static void an_unknown_kernel_has_no_configuration(void **state)
 {
 	(void)state;
-	assert_int_equal(gw_config_of(0, &small), 0);
-	assert_int_equal(gw_config_of(99, &small), 0);
+	assert_int_equal(gw_config_of(0, 0, &small), 0);
+	assert_int_equal(gw_config_of(99, 0, &small), 0);
 	assert_int_equal(written[GW_RECORD_CONFIG], 0);
 }
 
@@ -141,8 +147,11 @@ static void a_record_finds_the_configuration_the_hooks_made(void **state)
 	struct gw_activity a = activity("kernel");
 
 	(void)state;
-	gw_config_of(1, &small);
-	assert_int_equal(gw_config_of_activity(&a), 1);
+	gw_config_of(1, 0, &small);
+	assert_int_equal(gw_config_of_activity(&a), 1); /* whose GPU they did not know */
+	assert_int_equal(gw_config_of(1, 2, &small), 2);
+	a.device = 1;
+	assert_int_equal(gw_config_of_activity(&a), 2);
 	assert_int_equal(written[GW_RECORD_KERNEL], 1);
 }
 

@@ -28,18 +28,18 @@ uint32_t gw_config_count(void)
 	return CONFIGS;
 }
 
-struct gw_predictor *gw_launches_predictor(void)
+struct gw_fleet *gw_launches_fleet(void)
 {
 	return NULL;
 }
 
-uint64_t gw_predictor_observations(const struct gw_predictor *p)
+uint64_t gw_fleet_observations(const struct gw_fleet *p)
 {
 	(void)p;
 	return 77;
 }
 
-void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
+void gw_fleet_work(struct gw_fleet *p, uint32_t config, const struct gw_work *work)
 {
 	(void)p;
 	last_told = config;

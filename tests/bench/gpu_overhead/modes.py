@@ -7,6 +7,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import compare  # noqa: E402  (finds the GPU and the CUDA libraries)
 
 
+# Audit mode with and without sampled counters; with them, as often as can be.
+AUDITED = {"pm": {"GPUWATCH_COUNTERS": "pm", "GPUWATCH_BUDGET": "100"}, "timed": {"GPUWATCH_COUNTERS": "off"}}
+
+
 def libraries():
     toolkit, wheels = compare.library_folders()
     return toolkit + wheels
@@ -25,7 +29,8 @@ def environment(mode, args, folders, folder):
         if cupti:
             env.setdefault("GPU_ORACLE_CUPTI", cupti[0])
     elif mode != "bare":
-        env.update(LD_PRELOAD=args.gpuwatch, GPUWATCH_MODE=mode, GPUWATCH_OUT=f"{folder}/%p.gwl")
+        env.update(LD_PRELOAD=args.gpuwatch, GPUWATCH_MODE="audit" if mode in AUDITED else mode,
+                   GPUWATCH_OUT=f"{folder}/%p.gwl", **AUDITED.get(mode, {}))
     return env
 
 
@@ -34,4 +39,4 @@ def recorded(mode, args, folder):
     if mode == "plain":
         return compare.read_oracle(folder)[1]["records"]
     totals = compare.read_log(f"{args.programs}/logdump", folder)[1]
-    return totals["measured" if mode == "audit" else "launched"]
+    return totals["measured" if mode == "audit" or mode in AUDITED else "launched"]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a PyTorch training step costs bare, counted, audited, and under plain CUPTI activity.
 
-One process a mode (training_step.py), taking turns of --steps steps in random order. Writes
+One process a mode (torch_loops.py), taking turns of --steps steps in random order. Writes
 training.json and prints a table. Exit status: 0 measured, 1 a process failed, 77 there is no GPU
 or no PyTorch here.
 """
@@ -41,9 +41,9 @@ def main(argv):
         return 77
     os.makedirs(args.out, exist_ok=True)
     toolkit, wheels = compare.library_folders()
-    command = [shutil.which("python3") or sys.executable, f"{HERE}/training_step.py"]
+    command = [shutil.which("python3") or sys.executable, f"{HERE}/torch_loops.py", "train"]
     players = [turns.Player(mode, command, args, wheels + toolkit) for mode in MODES]
-    times = turns.play(players, args.rounds, args.steps, random.Random(args.seed))
+    times = turns.play(players, args.rounds, f"train {args.steps}", random.Random(args.seed))
     ends = {p.mode: p.end() for p in players}
     kernels = {p.mode: recorded(p.mode, args, p.folder) for p in players}
     with open(f"{args.out}/training.json", "w") as out:

@@ -26,7 +26,7 @@ class Player:
     """One process, from its start to its count."""
 
     def __init__(self, mode, command, args, folders):
-        self.mode = mode
+        self.mode, self.begun = mode, False
         self.folder = os.path.join(args.out, "turns", mode)
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
@@ -36,7 +36,8 @@ class Player:
             bufsize=1, cwd=self.folder, env=environment(mode, args, folders, self.folder))
 
     def ready(self):
-        return self.process.stdout.readline() == "ready\n"
+        self.begun = self.begun or self.process.stdout.readline() == "ready\n"
+        return self.begun
 
     def turn(self, count):
         self.process.stdin.write(f"{count}\n")
@@ -61,7 +62,8 @@ class Player:
 
 
 def play(players, rounds, count, order):
-    """The times of so many rounds, a dictionary each; fewer where a process fails."""
+    """The times of so many rounds, a dictionary each; fewer where a process fails. `count`: the line
+    that asks for a turn."""
     times = []
     try:
         alive = all([p.ready() for p in players])

@@ -21,6 +21,8 @@ static struct {
 	__typeof__(cuptiSubscribe) *subscribe;
 	__typeof__(cuptiUnsubscribe) *unsubscribe;
 	__typeof__(cuptiFinalize) *finalize;
+	__typeof__(cuptiEnableCallback) *enable_callback;
+	__typeof__(cuptiEnableDomain) *enable_domain;
 } cupti;
 
 static uint64_t memory[BUFFERS][SIZE / 8];
@@ -66,6 +68,8 @@ static void open_cupti(void)
 	*(void **)&cupti.subscribe = dlsym(library, "cuptiSubscribe");
 	*(void **)&cupti.unsubscribe = dlsym(library, "cuptiUnsubscribe");
 	*(void **)&cupti.finalize = dlsym(library, "cuptiFinalize");
+	*(void **)&cupti.enable_callback = dlsym(library, "cuptiEnableCallback");
+	*(void **)&cupti.enable_domain = dlsym(library, "cuptiEnableDomain");
 }
 
 static void take(void)
@@ -113,13 +117,16 @@ static void after_a_while(void)
 	tell();
 }
 
+static atomic_int calls; /* callbacks at the begin of a launch */
+
 static void CUPTIAPI called(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                             const void *info)
 {
-	(void)data;
-	(void)domain;
-	(void)id;
-	(void)info;
+	const CUpti_CallbackData *call = info;
+
+	atomic_fetch_add((atomic_int *)data, domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+	                                             id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel &&
+	                                             call->callbackSite == CUPTI_API_ENTER);
 }
 
 static void slowly(unsigned grid, int n)
@@ -135,7 +142,7 @@ static void session(unsigned grid, bool finalize)
 {
 	CUpti_SubscriberHandle subscriber = NULL;
 
-	printf("subscribe %d\n", (int)cupti.subscribe(&subscriber, called, NULL));
+	printf("subscribe %d\n", (int)cupti.subscribe(&subscriber, called, &calls));
 	take();
 	slowly(grid, 40);
 	tell();
@@ -177,12 +184,50 @@ static void switches(void)
 	CK(cuCtxSynchronize());
 }
 
+/* As torch.profiler does: subscribed for good, for contexts alone; activity is switched off between
+ * profiles. In the last session callbacks of launches tell instead. */
+static void stays_subscribed(void)
+{
+	CUpti_SubscriberHandle subscriber = NULL;
+
+	client_compute(1, 30);
+	slowly(1, 400);
+	open_cupti();
+	printf("subscribe %d\n", (int)cupti.subscribe(&subscriber, called, &calls));
+	printf("callback %d\n", (int)cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+	                                                   CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
+	take();
+	slowly(2, 40);
+	tell();
+	slowly(3, 2700);
+	printf("callbacks %d\n", atomic_load(&calls));
+	atomic_store(&records, 0);
+	take();
+	slowly(4, 40);
+	tell();
+	slowly(5, 2700);
+	printf("domain %d\n", (int)cupti.enable_domain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API));
+	for (int i = 0; i < 40; i++) {
+		client_launch(6, 1);
+		usleep(500);
+	}
+	printf("callbacks %d\n", atomic_load(&calls));
+	printf("domain %d\n", (int)cupti.enable_domain(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API));
+	slowly(7, 2700);
+	printf("callbacks %d\n", atomic_load(&calls));
+	printf("unsubscribe %d\n", (int)cupti.unsubscribe(subscriber));
+	CK(cuCtxSynchronize());
+}
+
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {
-	        {"in_mid_run", in_mid_run},       {"before_cuda", before_cuda},
-	        {"after_a_while", after_a_while}, {"sessions", sessions},
-	        {"switches", switches},           {NULL, NULL}};
+	static const struct scenario list[] = {{"in_mid_run", in_mid_run},
+	                                       {"before_cuda", before_cuda},
+	                                       {"after_a_while", after_a_while},
+	                                       {"sessions", sessions},
+	                                       {"switches", switches},
+	                                       {"stays_subscribed", stays_subscribed},
+	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -253,6 +253,49 @@ static void grids(void)
 		}
 }
 
+/* One kernel of a library on two GPUs, four times as slow on the second; then a graph on it. */
+static void two_gpus(void)
+{
+	uint64_t ns[2] = {100000, 400000};
+	CUcontext context[2];
+	CUstream stream[2];
+	CUlibrary library = NULL;
+	CUkernel kernel = NULL;
+	CUgraphExec exec = NULL;
+	CUgraph graph = NULL;
+
+	CK(cuInit(0));
+	CK(cuLibraryLoadData(&library, CLIENT_IMAGE, NULL, NULL, 0, NULL, NULL, 0));
+	CK(cuLibraryGetKernel(&kernel, library, "spin"));
+	for (int d = 0; d < 2; d++) {
+		CK(cuDevicePrimaryCtxRetain(&context[d], d));
+		CK(cuCtxSetCurrent(context[d]));
+		CK(cuStreamCreate(&stream[d], CU_STREAM_NON_BLOCKING));
+	}
+	for (int i = 0; i < 200; i++) {
+		void *params[] = {&ns[i % 2]};
+
+		CK(cuCtxSetCurrent(context[i % 2]));
+		CK(cuLaunchKernel((CUfunction)kernel, 9, 1, 1, 32, 1, 1, 0,
+		                  i % 4 < 2 ? stream[i % 2] : NULL, params, NULL));
+		CK(cuCtxSynchronize());
+		usleep(2000);
+	}
+	for (int i = 0; i < 2; i++) { /* captured on the second, which is current still */
+		void *params[] = {&ns[1]};
+
+		CK(cuStreamBeginCapture(stream[1], CU_STREAM_CAPTURE_MODE_RELAXED));
+		CK(cuLaunchKernel((CUfunction)kernel, 9, 1, 1, 32, 1, 1, 0, stream[1], params,
+		                  NULL));
+		CK(cuStreamEndCapture(stream[1], &graph));
+	}
+	CK(cuGraphInstantiate(&exec, graph, 0));
+	for (int i = 0; i < 20; i++) {
+		CK(cuGraphLaunch(exec, stream[1]));
+		CK(cuStreamSynchronize(stream[1]));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
@@ -266,6 +309,7 @@ int main(int argc, char **argv)
 	        {"slows_down", slows_down},
 	        {"steady", steady},
 	        {"grids", grids},
+	        {"two_gpus", two_gpus},
 	        {NULL, NULL},
 	};
 

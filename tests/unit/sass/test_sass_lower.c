@@ -184,7 +184,7 @@ static void fill(struct launch *l, const struct kernel *k)
 {
 	memset(l, 0, sizeof(*l));
 	l->config = (struct gw_config){
-	        {k->grid_x, k->grid_y, 1}, {k->block_x, k->block_y, 1}, {1, 1, 1}, 0};
+	        {k->grid_x, k->grid_y, 1}, {k->block_x, k->block_y, 1}, {1, 1, 1}, 0, 0};
 	pointers(l);
 	if (!strcmp(k->name, "saxpy")) {
 		int_argument(l, 0x3f800000);

@@ -45,7 +45,7 @@ static const char *work_of(const char *name, int trips, uint32_t bytes_known, st
 	const struct listing_kernel *kernel = named(name);
 	struct arguments a = {{0x10000, 0x20000000, 0x30000, 0x40000, 0x50000, 0x60000}, 0, trips};
 	struct gw_sass_kernel about = {.name = name, .param_base = 0x210, .param_bytes = sizeof(a)};
-	struct gw_eval_launch launch = {.config = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0},
+	struct gw_eval_launch launch = {.config = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0},
 	                                .arguments = {(const uint8_t *)&a, bytes_known}};
 	struct gw_eval_limits limits = {0};
 	uint8_t *code = listing_code(kernel);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what windows told to the counts of configurations, with their errors. */
+#include "predictor/attribute_state.h"
+#include "predictor/nnls.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = GW_ATTRIBUTE_CONFIGS };
+_Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for must fit");
+
+/* A count's error is judged against no less than this share of the highest rate seen: what a kernel
+ * hardly does need not be known to the last part of it. */
+#define SMALL_RATE 0.01
+
+/* The equations of all groups but one, dense over the slots in use. */
+struct sum {
+	double gram[N * N], rhs[GW_SAMPLE_METRICS][N];
+	double square[GW_SAMPLE_METRICS], rows;
+};
+
+static void sum_up(const struct gw_attribution *a, unsigned without, struct sum *s)
+{
+	unsigned n = a->slots;
+
+	memset(s, 0, sizeof(*s));
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
+		const struct gw_attribution_group *g = &a->group[k];
+
+		if (k == without)
+			continue;
+		for (unsigned i = 0; i < n; i++)
+			for (unsigned j = 0; j < n; j++)
+				s->gram[i * n + j] += g->gram[i][j];
+		for (unsigned m = 0; m < a->metrics; m++) {
+			for (unsigned i = 0; i < n; i++)
+				s->rhs[m][i] += g->rhs[m][i];
+			s->square[m] += g->square[m];
+		}
+		s->rows += g->total_rows;
+	}
+}
+
+/* Standard errors from what the solution leaves unexplained. */
+static void model_errors(const struct gw_attribution *a, const struct sum *s, unsigned m,
+                         const double *x, const double *inverse, double *error)
+{
+	double left = s->square[m], freedom = s->rows - a->slots;
+
+	for (unsigned i = 0; i < a->slots; i++)
+		left -= x[i] * s->rhs[m][i];
+	left = left > 0 && freedom >= 1 ? left / freedom : 0;
+	for (unsigned i = 0; i < a->slots; i++)
+		error[i] = sqrt(left * inverse[i]);
+}
+
+/* Jackknife: how much each configuration's value depends on which windows are left out. */
+static void spread(const struct gw_attribution *a, struct sum *s, double (*out)[N])
+{
+	double mean[GW_SAMPLE_METRICS][N] = {{0}}, square[GW_SAMPLE_METRICS][N] = {{0}};
+	double x[N];
+	unsigned parts = 0;
+
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
+		if (a->group[k].total_rows <= 0)
+			continue;
+		parts++;
+		sum_up(a, k, s);
+		for (unsigned m = 0; m < a->metrics; m++) {
+			if (!gw_nnls(a->slots, s->gram, s->rhs[m], x, NULL))
+				memset(x, 0, sizeof(x));
+			for (unsigned i = 0; i < a->slots; i++) {
+				mean[m][i] += x[i];
+				square[m][i] += x[i] * x[i];
+			}
+		}
+	}
+	for (unsigned m = 0; m < a->metrics; m++)
+		for (unsigned i = 0; i < a->slots; i++) {
+			double average = parts ? mean[m][i] / parts : 0;
+			double variance = parts ? square[m][i] / parts - average * average : 0;
+
+			out[m][i] = parts > 1 && variance > 0 ? sqrt(variance * (parts - 1)) : 0;
+		}
+}
+
+static double launches_of(const struct gw_attribution *a, unsigned slot)
+{
+	double sum = 0;
+
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
+		sum += a->group[k].launches[slot];
+	return sum;
+}
+
+static unsigned parts_with(const struct gw_attribution *a, unsigned slot)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
+		n += a->group[k].rows[slot] > 0;
+	return n;
+}
+
+/* A count that is too small to matter. */
+static double small(const struct gw_attribution *a, unsigned i, unsigned m)
+{
+	const struct gw_attribution_slot *s = &a->slot[i];
+
+	return s->seen > 0 ? SMALL_RATE * a->peak[m] * s->nanoseconds / s->seen : 0;
+}
+
+/* The worse of what the windows' spread and what the residuals say, not below the clock's part. */
+static double error_of(const struct gw_attribution *a, unsigned i, unsigned m, double x,
+                       double by_windows, double by_rows)
+{
+	const struct gw_attribution_slot *s = &a->slot[i];
+	double duration = s->seen > 0 ? s->nanoseconds / s->seen : NAN;
+	double scale = fmax(x, small(a, i, m));
+	double floor = GW_ATTRIBUTE_CLOCK_ERROR / duration / sqrt(fmax(launches_of(a, i), 1));
+	double error = by_rows;
+
+	if (parts_with(a, i) > 1)
+		error = fmax(error, by_windows);
+	else
+		floor = 2 * GW_ATTRIBUTE_CLOCK_ERROR /
+		        duration; /* one window: its ends don't average out */
+	return scale > 0 ? fmax(error / scale, floor) : 0;
+}
+
+/* What a launch counts at most, were all that its samples count its own. */
+static double beside(const struct gw_attribution *a, unsigned i, unsigned m)
+{
+	double touched = 0, counted = 0;
+
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
+		touched += a->group[k].touched[i];
+		counted += a->group[k].beside[m][i];
+	}
+	return touched > 0 ? counted / touched : 0;
+}
+
+static void solve_metric(struct gw_attribution *a, const struct sum *s, unsigned m,
+                         const double *by_windows)
+{
+	double x[N], inverse[N], by_rows[N];
+	bool ok = gw_nnls(a->slots, s->gram, s->rhs[m], x, inverse);
+
+	if (ok)
+		model_errors(a, s, m, x, inverse, by_rows);
+	for (unsigned i = 0; i < a->slots; i++) {
+		struct gw_counted *c = &a->solved[i];
+		double own = s->gram[i * a->slots + i], most = beside(a, i, m);
+		bool told;
+
+		c->launches = launches_of(a, i);
+		told = ok && own > 0 && c->launches > 0.999;
+		/* Nothing is believed only of one that hardly could be more, were all of its
+		 * samples' counts its own: else the equations don't fit, as where its neighbours'
+		 * work varies. */
+		told = told && (x[i] > 0 || most <= small(a, i, m));
+		c->value[m] = told ? x[i] : NAN;
+		c->error[m] = told ? error_of(a, i, m, x[i], by_windows[i], by_rows[i]) : NAN;
+	}
+}
+
+void gw_attribution_solve(struct gw_attribution *a)
+{
+	struct sum *s = malloc(sizeof(*s));
+	double(*by_windows)[N] = calloc(GW_SAMPLE_METRICS, sizeof(*by_windows));
+
+	a->solved_count = 0;
+	if (s && by_windows && a->slots) {
+		spread(a, s, by_windows);
+		sum_up(a, GW_ATTRIBUTE_GROUPS, s);
+		a->solved_count = a->slots;
+		for (unsigned m = 0; m < a->metrics; m++)
+			solve_metric(a, s, m, by_windows[m]);
+	}
+	free(s);
+	free(by_windows);
+}
+
+uint32_t gw_attribution_get(const struct gw_attribution *a, unsigned index, struct gw_counted *out)
+{
+	if (index >= a->solved_count)
+		return 0;
+	*out = a->solved[index];
+	return a->slot[index].config;
+}
+
+float gw_counted_confidence(double error)
+{
+	return error >= 0 ? (float)(1 / (1 + 10 * error)) : 0;
+}

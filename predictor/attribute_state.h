@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What attribution has gathered: filled by windows (attribute.c), solved in attribute_solve.c, and
+ * nobody else's.
+ */
+#ifndef GW_ATTRIBUTE_STATE_H
+#define GW_ATTRIBUTE_STATE_H
+
+#include "predictor/attribute.h"
+
+/** How well a sample's ends are known in the kernels' clock, ns: a floor below every error. */
+#define GW_ATTRIBUTE_CLOCK_ERROR 1000.0
+
+/** The normal equations of one part of the windows. Rows are weighted, but for what says otherwise.
+ */
+struct gw_attribution_group {
+	double gram[GW_ATTRIBUTE_CONFIGS][GW_ATTRIBUTE_CONFIGS];
+	double rhs[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS];
+	double square[GW_SAMPLE_METRICS];      /**< sum of the rows' squared counts */
+	double rows[GW_ATTRIBUTE_CONFIGS];     /**< how many tell of a configuration */
+	double launches[GW_ATTRIBUTE_CONFIGS]; /**< launches' worth of time sampled */
+	double total_rows;
+	/** Of the samples that a configuration's launches touch, unweighted: squares of its shares.
+	 */
+	double touched[GW_ATTRIBUTE_CONFIGS];
+	double beside[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS]; /**< … and shares times counts */
+};
+
+/** A configuration that is solved for. */
+struct gw_attribution_slot {
+	uint32_t config;
+	uint32_t window;    /**< the last that had it */
+	double nanoseconds; /**< of its launches' durations, weighted by what was sampled of each */
+	double seen;        /**< … and the sum of those weights */
+};
+
+/** All of it. */
+struct gw_attribution {
+	unsigned metrics;
+	uint32_t guard;     /**< as gw_attribution_new was told */
+	uint32_t windows;   /**< taken in */
+	unsigned suspicion; /**< windows that are set aside yet, see SUSPICION */
+	struct gw_attribution_slot slot[GW_ATTRIBUTE_CONFIGS];
+	unsigned slots;
+	double peak[GW_SAMPLE_METRICS]; /**< highest rate of any sample, per ns */
+	struct gw_attribution_group group[GW_ATTRIBUTE_GROUPS];
+	struct gw_counted solved[GW_ATTRIBUTE_CONFIGS];
+	unsigned solved_count;
+	struct gw_interval *runs; /**< of the window at hand, the caller's */
+	size_t run_count;
+	uint64_t longest; /**< of these runs, ns */
+};
+
+#endif

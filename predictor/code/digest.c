@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which words of the parameters control depends on: what the predicates of branches, of accesses
+ * and of barriers are computed from is followed back along the program's paths to the parameters.
+ *
+ * Pointers are left out: their values tell where arrays lie, not how much is done with them.
+ * Compilers do compare them (a loop up to the end of an array), so that it is not enough to look at
+ * control. A pointer is what an address is added up from with nothing but additions, both halves of
+ * it: the low word reaches the low half of an address, the next word the high half. An index may do
+ * the first (bytes), never the second: its high half is its sign.
+ */
+#include "predictor/code/digest.h"
+
+#include "predictor/code/ir_reach.h"
+
+enum {
+	LOW = 1, /* reaches this half of an address, from its own low half or, of 64 bits, the same
+	          */
+	HIGH = 2,
+	CONTROL_LOW = 4, /* its low half, or all of up to 32 bits, decides control; its high half */
+	CONTROL_HIGH = 8,
+	CONTROL = CONTROL_LOW | CONTROL_HIGH,
+};
+
+static bool is_memory(const struct gw_ir_insn *insn)
+{
+	return insn->op == IR_LD || insn->op == IR_ST || insn->op == IR_ATOM || insn->op == IR_RED;
+}
+
+static bool is_number(const struct gw_reach *r, gw_ir_operand o, uint64_t value)
+{
+	return gw_ir_is_constant(o) && gw_ir_constant(r->p, o) == value;
+}
+
+/* What reaches an address has reached it from what it is the sum of. */
+static void follow_address(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned halves)
+{
+	switch (insn->op) {
+	case IR_ADD:
+		gw_reach_use(r, insn, 0, halves);
+		gw_reach_use(r, insn, 1, halves);
+		break;
+	case IR_MOV:
+	case IR_SUB:
+	case IR_TOGEN:
+	case IR_FROMGEN:
+		gw_reach_use(r, insn, 0, halves);
+		break;
+	case IR_SEL:
+		gw_reach_use(r, insn, 1, halves);
+		gw_reach_use(r, insn, 2, halves);
+		break;
+	case IR_PACK:
+		gw_reach_use(r, insn, 0, insn->bits == 32 ? halves & LOW : 0);
+		gw_reach_use(r, insn, 1, insn->bits == 32 ? halves & HIGH : 0);
+		break;
+	case IR_ZEXT: /* the low word of a sum, or a high word that was shifted down */
+		gw_reach_use(r, insn, 0, insn->bits >= 32 ? halves : 0);
+		break;
+	case IR_SHRU:
+		if (insn->bits == 64 && is_number(r, gw_ir_uses(r->p, insn)[1], 32))
+			gw_reach_use(r, insn, 0, halves & HIGH);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Local memory and the parameters of calls are seen through, as one. */
+static bool is_followed(const struct gw_ir_insn *insn)
+{
+	return insn->space == IR_SPACE_FRAME || insn->space == IR_SPACE_LOCAL ||
+	       insn->space == IR_SPACE_GENERIC;
+}
+
+static bool is_blind(const struct gw_ir_insn *insn)
+{
+	return insn->op == IR_OPAQUE || insn->op == IR_ATOM ||
+	       (insn->op == IR_LD &&
+	        (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_SHARED ||
+	         insn->space == IR_SPACE_TEXTURE));
+}
+
+static void all_uses(struct gw_reach *r, const struct gw_ir_insn *insn)
+{
+	gw_reach_guard(r, insn, CONTROL);
+	for (unsigned u = 0; u < insn->uses; u++)
+		gw_reach_use(r, insn, u, CONTROL);
+}
+
+static void follow_stores(struct gw_reach *r)
+{
+	bool *done = r->arg;
+
+	for (uint32_t i = 0; !*done && i < r->p->insn_count; i++)
+		if (r->p->insns[i].op == IR_ST && is_followed(&r->p->insns[i]))
+			all_uses(r, &r->p->insns[i]);
+	*done = true;
+}
+
+/* Pairs of machine registers are made and taken apart all the time: which half matters is kept. */
+static void follow_control(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned halves)
+{
+	gw_reach_guard(r, insn, CONTROL);
+	if (is_blind(insn))
+		return;
+	if (insn->op == IR_PACK && insn->bits == 32) {
+		gw_reach_use(r, insn, 0, halves & CONTROL_LOW ? CONTROL : 0);
+		gw_reach_use(r, insn, 1, halves & CONTROL_HIGH ? CONTROL : 0);
+	} else if (insn->op == IR_ZEXT && insn->bits <= 32) {
+		gw_reach_use(r, insn, 0, CONTROL_LOW);
+	} else if (insn->op == IR_SHRU && insn->bits == 64 &&
+	           is_number(r, gw_ir_uses(r->p, insn)[1], 32)) {
+		gw_reach_use(r, insn, 0, CONTROL_HIGH);
+	} else if (insn->op == IR_MOV) {
+		gw_reach_use(r, insn, 0, halves);
+	} else {
+		all_uses(r, insn);
+	}
+	if (insn->op == IR_LD && is_followed(insn))
+		follow_stores(r);
+}
+
+static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t slot, uint8_t marks)
+{
+	(void)slot;
+	if (marks & (LOW | HIGH))
+		follow_address(r, insn, marks & (LOW | HIGH));
+	if (marks & CONTROL)
+		follow_control(r, insn, marks & CONTROL);
+}
+
+static void begin(struct gw_reach *r)
+{
+	const struct gw_ir_program *p = r->p;
+
+	for (uint32_t b = 0; b < p->block_count; b++) {
+		if (!p->blocks[b].reachable)
+			continue;
+		gw_reach_test(r, b, CONTROL);
+		for (uint32_t i = 0; i < p->blocks[b].count; i++) {
+			const struct gw_ir_insn *insn = &p->insns[p->blocks[b].first + i];
+
+			if (insn->op == IR_BAR ||
+			    (is_memory(insn) && insn->space != IR_SPACE_FRAME &&
+			     insn->space != IR_SPACE_PARAM))
+				gw_reach_guard(r, insn, CONTROL);
+			if (is_memory(insn) &&
+			    (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC)) {
+				gw_reach_use(r, insn, 0, LOW | HIGH);
+				gw_reach_use(r, insn, 1, LOW | HIGH);
+			}
+		}
+	}
+}
+
+/* What its definitions are marked with, to the bytes of the parameters that it loads. */
+static void note_load(const struct gw_reach *r, const struct gw_ir_insn *insn, uint8_t *bytes,
+                      uint32_t size)
+{
+	const gw_ir_operand *use = gw_ir_uses(r->p, insn);
+	uint64_t at;
+
+	if (insn->op != IR_LD || insn->space != IR_SPACE_PARAM || !gw_ir_is_constant(use[0]) ||
+	    !gw_ir_is_constant(use[1]))
+		return;
+	at = gw_ir_constant(r->p, use[0]) + gw_ir_constant(r->p, use[1]);
+	for (unsigned d = 0; d < insn->defs; d++, at += insn->width) {
+		unsigned marks = r->marks[insn->first + d];
+
+		for (unsigned b = 0; b < insn->width && at + b < size; b++) {
+			unsigned half = b < 4 ? LOW | CONTROL_LOW : HIGH | CONTROL_HIGH;
+
+			bytes[at + b] |= (uint8_t)(insn->width == 8   ? marks & half
+			                           : insn->width == 4 ? marks
+			                                              : marks & CONTROL);
+		}
+	}
+}
+
+static void forget_pointers(uint8_t *bytes, uint32_t size)
+{
+	for (uint32_t at = 0; at + 8 <= size; at += 8)
+		if (bytes[at] & LOW && bytes[at + 4] & HIGH)
+			memset(bytes + at, 0, 8);
+}
+
+/* Of what control depends on in a parameter, pieces as large as are hashed at a time. */
+static void take_param(struct gw_digest_plan *plan, const uint8_t *bytes, uint32_t index,
+                       const struct gw_code_param *param)
+{
+	uint32_t at = param->offset, end = param->offset + param->size;
+
+	while (at < end && plan->count < GW_DIGEST_WORDS) {
+		uint32_t run = 0, piece = 8;
+
+		while (run < 8 && at + run < end && bytes[at + run] & CONTROL)
+			run++;
+		while (piece > run && piece > 1)
+			piece /= 2;
+		if (run) {
+			plan->word[plan->count++] = (struct gw_digest_word){
+			        (uint16_t)index, (uint16_t)(at - param->offset), (uint16_t)at,
+			        (uint16_t)piece};
+			plan->end = at + piece > plan->end ? at + piece : plan->end;
+		}
+		at += piece;
+	}
+}
+
+/* Bytes of all parameters; UINT32_MAX: more than are looked at. */
+static uint32_t size_of(const struct gw_code_param *param, uint32_t count)
+{
+	uint32_t size = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t end = (uint64_t)param[i].offset + param[i].size;
+
+		if (end > GW_DIGEST_BYTES || i == UINT16_MAX)
+			return UINT32_MAX;
+		size = end > size ? (uint32_t)end : size;
+	}
+	return size;
+}
+
+const char *gw_digest_plan_make(const struct gw_ir_program *program,
+                                const struct gw_code_param *param, uint32_t count,
+                                struct gw_arena *arena, struct gw_digest_plan *plan)
+{
+	uint32_t size = size_of(param, count);
+	bool stores = false;
+	struct gw_reach r = {.rule = follow, .arg = &stores};
+	uint8_t *bytes;
+
+	*plan = (struct gw_digest_plan){0};
+	if (size == UINT32_MAX)
+		return "it has more parameters than are looked at";
+	bytes = gw_arena_array(arena, size + 1u, 1);
+	if (!bytes || !gw_reach_init(&r, program, arena))
+		return "there is no memory for it";
+	begin(&r);
+	gw_reach_run(&r);
+	for (uint32_t i = 0; i < program->insn_count; i++)
+		note_load(&r, &program->insns[i], bytes, size);
+	forget_pointers(bytes, size);
+	for (uint32_t i = 0; i < count; i++)
+		take_param(plan, bytes, i, &param[i]);
+	return NULL;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The digest of a launch's scalar arguments: of those words of the parameters that a kernel's
+ * control depends on (trip counts, predicates of blocks and of what touches memory). Launches of
+ * one grid that do different work for different arguments are told apart by it.
+ *
+ * The plan, made of the code once for each kernel, says which words; who launches hashes them. A
+ * digest says whether arguments are alike, and is kept in place of them.
+ */
+#ifndef GW_CODE_DIGEST_H
+#define GW_CODE_DIGEST_H
+
+#include "predictor/code/ir.h"
+#include "predictor/code/param.h"
+
+#include <string.h>
+
+enum {
+	GW_DIGEST_WORDS = 8,     /**< of a plan: each costs a launch some ten instructions */
+	GW_DIGEST_BYTES = 32768, /**< of parameters that are looked at; none has more */
+};
+
+/** A piece of one parameter. */
+struct gw_digest_word {
+	uint16_t param;  /**< index of the parameter, in order of declaration */
+	uint16_t at;     /**< bytes from the begin of that parameter */
+	uint16_t offset; /**< bytes from the begin of all */
+	uint16_t size;   /**< 1, 2, 4 or 8 bytes */
+};
+
+/** What is hashed of a kernel's arguments, in order of offset. */
+struct gw_digest_plan {
+	uint32_t count; /**< 0: control depends on no scalar argument */
+	uint32_t end;   /**< bytes of the parameters up to the last word's end */
+	struct gw_digest_word word[GW_DIGEST_WORDS];
+};
+
+/**
+ * Make the plan of @p program, whose @p count parameters lie as @p param says. Words that are
+ * (also) the base of an address are pointers, and none of it; where there are more words than fit,
+ * those that lie first are taken. Returns NULL, or a static text of why there is no plan. Memory
+ * for the work is @p arena's.
+ */
+const char *gw_digest_plan_make(const struct gw_ir_program *program,
+                                const struct gw_code_param *param, uint32_t count,
+                                struct gw_arena *arena, struct gw_digest_plan *plan);
+
+/** Begin a digest, take in @p size bytes (1, 2, 4 or 8), and end it: never 0. */
+static inline uint64_t gw_digest_begin(void)
+{
+	return UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsigned size)
+{
+	uint64_t word = 0;
+
+	switch (size) {
+	case 8:
+		memcpy(&word, from, 8);
+		break;
+	case 4:
+		memcpy(&word, from, 4);
+		break;
+	case 2:
+		memcpy(&word, from, 2);
+		break;
+	default:
+		word = *from;
+		break;
+	}
+	h = (h ^ word) * UINT64_C(0x9fb21c651e98df25);
+	return h ^ (h >> 29);
+}
+
+static inline uint32_t gw_digest_end(uint64_t h)
+{
+	uint32_t digest = (uint32_t)((h * UINT64_C(0xbf58476d1ce4e5b9)) >> 32);
+
+	return digest ? digest : 1;
+}
+
+/** The digest of arguments laid out as the kernel finds them; 0 where they are too short. */
+static inline uint32_t gw_digest_of_buffer(const struct gw_digest_plan *plan,
+                                           const unsigned char *bytes, size_t size)
+{
+	uint64_t h = gw_digest_begin();
+
+	if (size < plan->end)
+		return 0;
+	for (uint32_t i = 0; i < plan->count; i++)
+		h = gw_digest_add(h, bytes + plan->word[i].offset, plan->word[i].size);
+	return gw_digest_end(h);
+}
+
+/** The same of arguments that are told one by one; 0 where the address of one is missing. */
+static inline uint32_t gw_digest_of_params(const struct gw_digest_plan *plan,
+                                           const void *const *params)
+{
+	uint64_t h = gw_digest_begin();
+
+	for (uint32_t i = 0; i < plan->count; i++) {
+		const struct gw_digest_word *w = &plan->word[i];
+		const unsigned char *from = params[w->param];
+
+		if (!from)
+			return 0;
+		h = gw_digest_add(h, from + w->at, w->size);
+	}
+	return gw_digest_end(h);
+}
+
+#endif

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which words of the parameters tell launches apart: read off PTX and machine code of the same
+ * kernels as the evaluator is checked on, and off programs written by hand.
+ */
+#include "predictor/code/cfg.h"
+#include "predictor/code/digest.h"
+#include "predictor/code/ptx.h"
+#include "predictor/code/sass_lower.h"
+#include "tests/unit/ir_kernel.h"
+#include "tests/unit/sass/listing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static char text[256];
+
+/* "offset+size …" of a plan, in a buffer that the next call takes again. */
+static const char *plan_text(const struct gw_digest_plan *plan)
+{
+	size_t n = 0;
+
+	text[0] = 0;
+	for (uint32_t i = 0; i < plan->count; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%u+%u", i ? " " : "",
+		                      plan->word[i].offset, plan->word[i].size);
+	return text;
+}
+
+/* ---- machine code ------------------------------------------------------------------------- */
+
+/* The parameters of tests/unit/sass/kernels/address.cu, and what decides there. */
+static const struct {
+	const char *name, *plan;
+	uint32_t sizes[5];
+} machine[] = {
+        {"saxpy", "20+4", {8, 8, 4, 4}},          {"strided", "16+4 20+4", {8, 8, 4, 4}},
+        {"rectangle", "16+4 20+4", {8, 8, 4, 4}}, {"triangle", "16+4", {8, 8, 4}},
+        {"halving", "16+8", {8, 8, 8}},           {"wide_index", "16+8 24+4", {8, 8, 8, 4}},
+        {"clamped", "16+4", {8, 8, 4, 4, 4}},
+};
+
+static uint32_t layout(const uint32_t sizes[5], struct gw_code_param out[5])
+{
+	uint32_t at = 0, n = 0;
+
+	for (; n < 5 && sizes[n]; n++) {
+		at = (at + sizes[n] - 1) / sizes[n] * sizes[n];
+		out[n] = (struct gw_code_param){at, sizes[n]};
+		at += sizes[n];
+	}
+	return n;
+}
+
+static void check_machine(const struct listing *listing, unsigned k, unsigned sm)
+{
+	const struct listing_kernel *lines;
+	struct gw_code_param param[5];
+	uint32_t count = layout(machine[k].sizes, param);
+	struct gw_sass_kernel kernel = {.name = machine[k].name,
+	                                .param_base = sm >= 100  ? 0x380
+	                                              : sm >= 90 ? 0x210
+	                                                         : 0x160,
+	                                .param_bytes =
+	                                        param[count - 1].offset + param[count - 1].size};
+	struct gw_sass_lowered lowered;
+	struct gw_digest_plan plan;
+	struct gw_arena arena;
+	struct gw_fault fault;
+	struct gw_cfg cfg;
+	uint8_t *code;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.%u", machine[k].name, sm);
+	lines = listing_named(listing, name);
+	assert_non_null(lines);
+	code = listing_code(lines);
+	gw_arena_init(&arena, 64 << 20);
+	assert_true(gw_cfg_build(&cfg, (struct gw_bytes){code, 16 * (size_t)lines->count}, sm,
+	                         &arena, &fault));
+	assert_null(gw_sass_lower(&lowered, &cfg, &kernel, &arena));
+	assert_null(gw_digest_plan_make(&lowered.program, param, count, &arena, &plan));
+	assert_string_equal(plan_text(&plan), machine[k].plan);
+	for (uint32_t i = 0; i < plan.count; i++)
+		assert_int_equal(plan.word[i].at, 0);
+	gw_arena_free(&arena);
+	free(code);
+}
+
+static void machine_code_tells_what_its_control_depends_on(void **state)
+{
+	static const unsigned sms[] = {70, 75, 80, 90, 100, 120};
+	struct listing listing;
+
+	(void)state;
+	listing_read(&listing, GW_SASS "/address.lst");
+	for (unsigned k = 0; k < sizeof(machine) / sizeof(*machine); k++)
+		for (unsigned s = 0; s < sizeof(sms) / sizeof(*sms); s++)
+			check_machine(&listing, k, sms[s]);
+	listing_free(&listing);
+}
+
+/* ---- PTX ---------------------------------------------------------------------------------- */
+
+/* The same of tests/code/ptx/evaluate.cu. */
+static const struct {
+	const char *name, *plan;
+} virtual[] = {
+        {"saxpy", "0+4"},    {"grid_stride", "0+8"}, {"transpose", "0+8"}, {"stencil", "0+8"},
+        {"triangle", "0+4"}, {"row_sum", "16+4"},    {"gather", "0+4"},    {"search", "0+4"},
+        {"odd_even", "0+4"}, {"doubling", "0+4"},    {"rows", "0+4"},
+};
+
+static void ptx_tells_the_same(void **state)
+{
+	static uint8_t bytes[1 << 20];
+	FILE *f = fopen(PTX "/evaluate.ptx", "rb");
+	struct gw_bytes in = {bytes, 0};
+	struct gw_ptx_fault fault;
+	struct gw_arena parsed;
+	struct gw_ptx ptx;
+
+	(void)state;
+	assert_non_null(f);
+	in.size = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	gw_arena_init(&parsed, 64 << 20);
+	assert_true(gw_ptx_parse(in, &parsed, &ptx, &fault));
+	for (unsigned k = 0; k < sizeof(virtual) / sizeof(*virtual); k++) {
+		uint32_t at = gw_ptx_find(&ptx, virtual[k].name);
+		struct gw_code_param param[8];
+		struct gw_ir_program program;
+		struct gw_digest_plan plan;
+		struct gw_arena arena;
+
+		gw_arena_init(&arena, 64 << 20);
+		assert_true(gw_ptx_lower(&ptx, at, &arena, &program, &fault));
+		for (uint32_t i = 0; i < program.param_count; i++)
+			param[i] = (struct gw_code_param){program.params[i].offset,
+			                                  program.params[i].size};
+		assert_null(
+		        gw_digest_plan_make(&program, param, program.param_count, &arena, &plan));
+		/* Two numbers side by side are two words all the same: two parameters. */
+		if (!strcmp(virtual[k].plan, "0+8") && program.params[0].size == 4)
+			assert_string_equal(plan_text(&plan), "0+4 4+4");
+		else
+			assert_string_equal(plan_text(&plan), virtual[k].plan);
+		gw_arena_free(&arena);
+	}
+	gw_arena_free(&parsed);
+}
+
+/* ---- by hand ------------------------------------------------------------------------------ */
+
+static struct ir_kernel k;
+static struct gw_digest_plan plan;
+
+static int begin(void **state)
+{
+	(void)state;
+	ir_begin(&k);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gw_arena_free(&k.arena);
+	return 0;
+}
+
+/* A loop or an if: blocks 1 and 2 behind a branch on @p test. */
+static void branch(gw_ir_operand test)
+{
+	uint32_t yes = gw_ir_block_new(&k.b), no = gw_ir_block_new(&k.b);
+
+	gw_ir_end_branch(&k.b, test, false, yes, no);
+	gw_ir_block_start(&k.b, yes);
+	gw_ir_end_jump(&k.b, no);
+	gw_ir_block_start(&k.b, no);
+}
+
+static gw_ir_operand less(gw_ir_operand a, gw_ir_operand b)
+{
+	return gw_ir_emit(&k.b, IR_CMP, 64, IR_COND_LTU, gw_ir_reg(&k.b, 1), 2, a, b);
+}
+
+static const char *planned(const struct gw_code_param *param, uint32_t count)
+{
+	static const struct gw_code_param eights[] = {{0, 8},  {8, 8},  {16, 8},
+	                                              {24, 8}, {32, 8}, {40, 8}};
+
+	gw_ir_end_exit(&k.b);
+	assert_null(gw_ir_finish(&k.b));
+	assert_null(gw_digest_plan_make(&k.b.program, param ? param : eights, param ? count : 6,
+	                                &k.arena, &plan));
+	return plan_text(&plan);
+}
+
+static void what_no_branch_sees_is_not_planned(void **state)
+{
+	(void)state;
+	ir_store(&k, IR_SPACE_GLOBAL, ir_param(&k, 0), ir_param(&k, 1));
+	branch(less(ir_param(&k, 2), ir_special(&k, IR_SREG_TID_X)));
+	assert_string_equal(planned(NULL, 0), "16+8");
+}
+
+/* The end of an array that a pointer runs up to is a sum with the array's own begin. */
+static void a_pointer_that_is_compared_is_still_a_pointer(void **state)
+{
+	gw_ir_operand begin_ = ir_param(&k, 0),
+	              bytes = ir_op(&k, IR_MUL, 64, 64, ir_param(&k, 1), ir_number(&k, 4));
+	gw_ir_operand end_ = ir_op(&k, IR_ADD, 64, 64, begin_, bytes);
+
+	(void)state;
+	ir_load(&k, IR_SPACE_GLOBAL, begin_, 0);
+	branch(less(begin_, end_));
+	assert_string_equal(planned(NULL, 0), "8+8");
+}
+
+/* One place holds a pointer first and a number afterwards, as machine registers do. */
+static void a_register_that_is_used_twice_does_not_mix_them_up(void **state)
+{
+	gw_ir_operand place = gw_ir_reg(&k.b, 64);
+
+	(void)state;
+	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 0));
+	ir_load(&k, IR_SPACE_GLOBAL, place, 0);
+	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 1));
+	branch(less(ir_special(&k, IR_SREG_TID_X), place));
+	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 2));
+	ir_load(&k, IR_SPACE_GLOBAL, place, 0);
+	assert_string_equal(planned(NULL, 0), "8+8");
+}
+
+/* What was there before a write that may not happen can still be seen. */
+static void a_write_under_a_guard_hides_nothing(void **state)
+{
+	gw_ir_operand place = gw_ir_reg(&k.b, 64);
+
+	(void)state;
+	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 1));
+	k.b.guard = less(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 3));
+	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 2));
+	k.b.guard = GW_IR_NONE;
+	branch(less(ir_special(&k, IR_SREG_CTAID_X), place));
+	assert_string_equal(planned(NULL, 0), "8+8 16+8 24+8");
+}
+
+/* A value that comes round a loop. */
+static void a_value_is_followed_round_a_loop(void **state)
+{
+	gw_ir_operand left = gw_ir_reg(&k.b, 64);
+	uint32_t body, after;
+
+	(void)state;
+	gw_ir_emit(&k.b, IR_MOV, 64, 0, left, 1, ir_param(&k, 4));
+	body = gw_ir_block_new(&k.b);
+	after = gw_ir_block_new(&k.b);
+	gw_ir_end_jump(&k.b, body);
+	gw_ir_block_start(&k.b, body);
+	gw_ir_emit(&k.b, IR_SUB, 64, 0, left, 2, left, ir_param(&k, 5));
+	gw_ir_end_branch(&k.b, less(ir_number(&k, 0), left), false, body, after);
+	gw_ir_block_start(&k.b, after);
+	assert_string_equal(planned(NULL, 0), "32+8 40+8");
+}
+
+static void the_predicate_of_an_access_counts(void **state)
+{
+	(void)state;
+	k.b.guard = less(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 1));
+	ir_store(&k, IR_SPACE_GLOBAL, ir_param(&k, 0), ir_number(&k, 1));
+	k.b.guard = GW_IR_NONE;
+	assert_string_equal(planned(NULL, 0), "8+8");
+}
+
+static void what_memory_holds_ends_the_search(void **state)
+{
+	gw_ir_operand loaded = ir_load(&k, IR_SPACE_GLOBAL, ir_param(&k, 0), 0);
+
+	(void)state;
+	branch(less(ir_special(&k, IR_SREG_TID_X), loaded));
+	assert_string_equal(planned(NULL, 0), "");
+	assert_int_equal(plan.count, 0);
+}
+
+/* The driver tells of one structure where the code reads parts of it. */
+static void words_of_a_structure_are_places_in_its_parameter(void **state)
+{
+	static const struct gw_code_param param[] = {{0, 8}, {8, 32}, {40, 8}};
+
+	(void)state;
+	branch(less(ir_param(&k, 2), ir_param(&k, 4)));
+	assert_string_equal(planned(param, 3), "16+8 32+8");
+	assert_int_equal(plan.word[0].param, 1);
+	assert_int_equal(plan.word[0].at, 8);
+	assert_int_equal(plan.word[1].at, 24);
+	assert_int_equal(plan.end, 40);
+}
+
+/* Padding, or what the kernel reads beyond the last parameter, is nobody's. */
+static void nothing_is_planned_outside_of_parameters(void **state)
+{
+	static const struct gw_code_param param[] = {{0, 8}, {8, 7}};
+
+	(void)state;
+	branch(less(ir_param(&k, 1), ir_param(&k, 5)));
+	assert_string_equal(planned(param, 2), "8+4 12+2 14+1");
+}
+
+static void more_words_than_fit_are_cut(void **state)
+{
+	static struct gw_code_param param[12];
+
+	(void)state;
+	for (uint32_t i = 0; i < 12; i++)
+		param[i] = (struct gw_code_param){4 * i, 4};
+	branch(less(ir_param(&k, 0), ir_param(&k, 1)));
+	branch(less(ir_param(&k, 2), ir_param(&k, 3)));
+	branch(less(ir_param(&k, 4), ir_param(&k, 5)));
+	assert_string_equal(planned(param, 12), "0+4 4+4 8+4 12+4 16+4 20+4 24+4 28+4");
+}
+
+static void larger_parameters_than_there_are_have_no_plan(void **state)
+{
+	static const struct gw_code_param param[] = {{0, 8}, {8, GW_DIGEST_BYTES}};
+
+	(void)state;
+	branch(less(ir_param(&k, 0), ir_param(&k, 1)));
+	gw_ir_end_exit(&k.b);
+	assert_null(gw_ir_finish(&k.b));
+	assert_non_null(gw_digest_plan_make(&k.b.program, param, 2, &k.arena, &plan));
+	assert_int_equal(plan.count, 0);
+}
+
+/* ---- digests ------------------------------------------------------------------------------ */
+
+static const struct gw_digest_plan words = {
+        .count = 4, .end = 23, .word = {{0, 0, 0, 4}, {1, 8, 16, 4}, {2, 0, 20, 2}, {3, 0, 22, 1}}};
+
+struct arguments {
+	uint32_t n;
+	uint32_t between;
+	uint64_t pointer;
+	uint32_t m;
+	uint16_t small;
+	uint8_t flag;
+};
+
+static uint32_t digest_of(struct arguments a)
+{
+	unsigned char structure[12], bytes[24];
+	const void *params[] = {&a.n, structure, &a.small, &a.flag};
+	uint32_t one_by_one;
+
+	memcpy(structure, &a.pointer, 8);
+	memcpy(structure + 8, &a.m, 4);
+	memcpy(bytes, &a.n, 4);
+	memcpy(bytes + 4, &a.between, 4);
+	memcpy(bytes + 8, structure, 12);
+	memcpy(bytes + 20, &a.small, 2);
+	bytes[22] = a.flag;
+	one_by_one = gw_digest_of_params(&words, params);
+	assert_int_equal(gw_digest_of_buffer(&words, bytes, 23), one_by_one);
+	return one_by_one;
+}
+
+static void only_the_words_of_the_plan_tell_digests_apart(void **state)
+{
+	const struct arguments a = {1, 2, 0x700000000000, 3, 4, 5};
+	struct arguments b = a;
+	uint32_t was = digest_of(a);
+
+	(void)state;
+	assert_int_not_equal(was, 0);
+	b.between = 7;
+	b.pointer = 0x710000000000;
+	assert_int_equal(digest_of(b), was);
+	b = a, b.n++;
+	assert_int_not_equal(digest_of(b), was);
+	b = a, b.m++;
+	assert_int_not_equal(digest_of(b), was);
+	b = a, b.small++;
+	assert_int_not_equal(digest_of(b), was);
+	b = a, b.flag++;
+	assert_int_not_equal(digest_of(b), was);
+	b = a, b.n = a.m, b.m = a.n;
+	assert_int_not_equal(digest_of(b), was);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* So many at most are told apart of a kernel: 1 in 8,000 sets of them has two alike by chance. */
+static void counts_in_a_row_do_not_meet(void **state)
+{
+	static uint32_t seen[4096];
+
+	(void)state;
+	for (uint32_t n = 0; n < 4096; n++)
+		seen[n] = digest_of((struct arguments){.n = n});
+	qsort(seen, 4096, sizeof(*seen), by_value);
+	for (uint32_t n = 1; n < 4096; n++)
+		assert_int_not_equal(seen[n], seen[n - 1]);
+}
+
+static void what_is_too_short_has_no_digest(void **state)
+{
+	unsigned char bytes[22] = {0};
+	uint32_t n = 1;
+	const void *params[] = {&n, NULL, &n, &n};
+
+	(void)state;
+	assert_int_equal(gw_digest_of_buffer(&words, bytes, sizeof(bytes)), 0);
+	assert_int_equal(gw_digest_of_params(&words, params), 0);
+}
+
+#define BY_HAND(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(machine_code_tells_what_its_control_depends_on),
+	        cmocka_unit_test(ptx_tells_the_same),
+	        BY_HAND(what_no_branch_sees_is_not_planned),
+	        BY_HAND(a_pointer_that_is_compared_is_still_a_pointer),
+	        BY_HAND(a_register_that_is_used_twice_does_not_mix_them_up),
+	        BY_HAND(a_write_under_a_guard_hides_nothing),
+	        BY_HAND(a_value_is_followed_round_a_loop),
+	        BY_HAND(the_predicate_of_an_access_counts),
+	        BY_HAND(what_memory_holds_ends_the_search),
+	        BY_HAND(words_of_a_structure_are_places_in_its_parameter),
+	        BY_HAND(nothing_is_planned_outside_of_parameters),
+	        BY_HAND(more_words_than_fit_are_cut),
+	        BY_HAND(larger_parameters_than_there_are_have_no_plan),
+	        cmocka_unit_test(only_the_words_of_the_plan_tell_digests_apart),
+	        cmocka_unit_test(counts_in_a_row_do_not_meet),
+	        cmocka_unit_test(what_is_too_short_has_no_digest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

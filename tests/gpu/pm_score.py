@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How far counts made inside a program are from the truth, for kernels of the development set.
+
+usage: pm_score.py [--logdump PROGRAM] [--again PROGRAM] [--added N] [--evict BYTES] [--goals] [--list] TRUTH LOG...
+
+TRUTH: TABLE.csv of kernels/workloads/table.py, what ncu counted in place of each kernel and size; or a log of the
+same program under GPUWATCH_COUNTERS=range, where each launch was counted alone and in place (text that logdump --work
+printed does as well as a log). LOG: written while gpuwatch-workloads ran under GPUWATCH_COUNTERS=pm, or, against a
+table, range. A configuration is scored when its kernel, grid, block and dynamic shared memory stand for one row of the
+table alone. Bytes of device memory depend on what the caches hold as a kernel starts: where other kernels ran between
+its launches, only a log that was made so tells them; against a table, --evict leaves out kernels that move fewer
+bytes. --added: instructions a warp executed beyond its own, because it was watched. --again: LOG is
+LOG=RECORDING, and what counts is what gpu_pm_again makes of the recording.
+
+Prints the errors by length of kernel and counter, worst first with --list. With --goals the exit status is 1 where
+the median error of device memory, L2 or instructions exceeds 2% over 150 us, 5% over 50 us, 10% over 5 us.
+"""
+import argparse
+import csv
+import statistics
+import subprocess
+import sys
+
+CLASSES = [(150e3, float("inf"), 0.02), (50e3, 150e3, 0.05), (5e3, 50e3, 0.10)]  # ns from, to, goal
+HELD = ["dram", "l2", "inst_executed"]
+# What is compared: rows of work.def as the log has them, added up, and columns of the table with their factors.
+COUNTERS = {
+    "dram": (["dram_read_bytes", "dram_write_bytes"], {"dram_read_bytes": 1, "dram_write_bytes": 1}),
+    "l2": (["l2_total_bytes"], {"l2_read_bytes": 1, "l2_write_bytes": 1, "l2_atomic_sectors": 32}),
+    **{name: ([name], {name: 1}) for name in (
+        "dram_read_bytes", "dram_write_bytes", "l2_read_bytes", "l2_write_bytes", "inst_executed", "inst_issued",
+        "l1_bytes", "lsu_wavefronts", "shared_wavefronts", "pipe_fma", "pipe_alu", "pipe_lsu", "pipe_xu",
+        "pipe_uniform", "pipe_fp64", "thread_inst", "fp32_inst", "int_inst", "global_load_sectors", "global_store_sectors")},
+}
+WARPS = {"inst_executed", "inst_issued"}  # counters that what is added to each warp shows in
+COUNTED = 4
+WORST = 0.25  # relative error from which preload/counted.c keeps a count back
+
+
+def configuration(row):
+    return row["kernel"], row["grid"], row["block"], row["dynamic_shared"]
+
+
+def read_table(path):
+    """{configuration: row}, of those that a single row stands for."""
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = {}
+    for row in rows:
+        found.setdefault(configuration(row), []).append(row)
+    return {key: rows[0] for key, rows in found.items() if len(rows) == 1}
+
+
+def lines_of(logdump, path):
+    with open(path, "rb") as file:
+        if file.read(4) != b"GWB1":  # printed by logdump already
+            file.seek(0)
+            return file.read().decode().splitlines()
+    told = subprocess.run([logdump, "--work", path], capture_output=True, text=True)
+    if told.returncode:
+        sys.exit(f"pm_score.py: {told.stderr.strip()}")
+    return told.stdout.splitlines()
+
+
+def read_log(logdump, path):
+    """{configuration: (mean duration in ns, {row of work.def: (value, confidence)})}, counted ones only."""
+    found = {}
+    for line in lines_of(logdump, path):
+        if not line.startswith("W\t"):
+            continue
+        _, _, _, ns, grid, block, shared, field, source, confidence, value, kernel = line.split("\t", 11)
+        _, values = found.setdefault((kernel, grid, block, shared), (float(ns), {}))
+        if int(source) == COUNTED:
+            values[field] = float(value), float(confidence)
+    return found
+
+
+def read_again(again, logdump, pair):
+    """The same of a recording, of what the attribution of today is sure enough."""
+    log, recording = pair.split("=")
+    names = {}
+    for line in lines_of(logdump, log):
+        if line.startswith("W\t"):
+            _, number, _, ns, grid, block, shared, *_, kernel = line.split("\t", 11)
+            names[number] = (kernel, grid, block, shared), float(ns)
+    told = subprocess.run([again, recording], capture_output=True, text=True)
+    if told.returncode:
+        sys.exit(f"pm_score.py: {told.stderr.strip()}")
+    found = {}
+    for line in told.stdout.splitlines():
+        kind, number, *rest = line.split("\t")
+        if kind == "A" and number in names and float(rest[2]) <= WORST:
+            key, ns = names[number]
+            found.setdefault(key, (ns, {}))[1][rest[0]] = float(rest[1]), 1 / (1 + 10 * float(rest[2]))
+    return found
+
+
+def read_ranges(logdump, path):
+    """The same as a table, of the counts in a log; atomics are not among its rows, nor in its sums."""
+    table = {}
+    for key, (_, values) in read_log(logdump, path).items():
+        row = {name: value for name, (value, _) in values.items()}
+        if "atomic_requests" not in row:
+            row["l2_atomic_sectors"] = 0
+        table[key] = {**row, "workload": "", "size": "", "kernel": key[0]}
+    return table
+
+
+def truth_of(row, counter, added):
+    columns = COUNTERS[counter][1]
+    if any(row.get(column, "") == "" for column in columns):
+        return None
+    extra = added * float(row["warps"]) if counter in WARPS and row.get("warps") else 0
+    return sum(float(row[column]) * factor for column, factor in columns.items()) + extra
+
+
+def compare(table, log, added, evict):
+    """[(counter, ns, error, row, counted, truth)]; counters of which a kernel does next to nothing are left out."""
+    result = []
+    for key, (ns, values) in log.items():
+        row = table.get(key)
+        if not row:
+            continue
+        for counter, (fields, _) in COUNTERS.items():
+            if any(field not in values for field in fields):
+                continue
+            truth = truth_of(row, counter, added)
+            # A hundredth of what the GPU could do in that time is next to nothing: a byte a ns, an instruction a ns.
+            if truth is None or truth < 10 * ns:
+                continue
+            if counter.startswith("dram") and truth < evict:
+                continue
+            counted = sum(values[field][0] for field in fields)
+            result.append((counter, ns, counted / truth - 1, row, counted, truth))
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--logdump", default="build/bin/gpu_logdump")
+    parser.add_argument("--again")
+    parser.add_argument("--added", type=float, default=0)
+    parser.add_argument("--evict", type=float, default=0)
+    parser.add_argument("--goals", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("truth")
+    parser.add_argument("logs", nargs="+")
+    args = parser.parse_args()
+    table = read_table(args.truth) if args.truth.endswith(".csv") else read_ranges(args.logdump, args.truth)
+    found, missed = [], False
+    for log in args.logs:
+        counted = read_again(args.again, args.logdump, log) if args.again else read_log(args.logdump, log)
+        found += compare(table, counted, args.added, args.evict)
+    if not found:
+        sys.exit("pm_score.py: of nothing that was counted the truth is known")
+    for low, high, goal in CLASSES:
+        print(f"kernels of {low / 1e3:g} us and more" + (f", below {high / 1e3:g} us" if high < 1e9 else ""))
+        for counter in COUNTERS:
+            rows = [one for one in found if one[0] == counter and low <= one[1] < high]
+            errors = sorted(abs(one[2]) for one in rows)
+            if not errors:
+                continue
+            median, p90 = statistics.median(errors), errors[int(0.9 * (len(errors) - 1))]
+            miss = counter in HELD and median > goal
+            missed |= miss
+            print(f"  {counter:<20} {len(errors):>4} kernels  median error {100 * median:6.2f}%  90% within {100 * p90:7.2f}%"
+                  + (f"  MISSES {100 * goal:g}%" if miss else ""))
+    if args.list:
+        for counter, ns, error, row, counted, truth in sorted(found, key=lambda one: -abs(one[2])):
+            print(f"{100 * error:+9.2f}%  {counter:<18} {ns / 1e3:9.1f} us  counted {counted:.6g} truth {truth:.6g}  "
+                  + ":".join(filter(None, (row["workload"], row["size"], row["kernel"]))))
+    sys.exit(args.goals and missed)
+
+
+if __name__ == "__main__":
+    main()

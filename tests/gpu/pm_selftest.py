@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests, without a GPU, of what scores sampled counters: a wrong count must show.
+
+usage: pm_selftest.py LOGDUMP PM_AGAIN
+"""
+import csv
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+import selftest  # noqa: E402
+import workloads_selftest  # noqa: E402
+
+LOGDUMP, PM_AGAIN = None, None
+COUNTED, STATIC = 4, 1
+ROWS = [line.split("(")[1].split(",")[0] for line in open(f"{TOP}/predictor/work.def") if line.startswith("WORK(")]
+METRICS = [line.split(",")[2].strip() if line.startswith("METRIC(") else None
+           for line in open(f"{TOP}/preload/pm_metric.def") if line.startswith(("METRIC(", "CLOCK("))]
+
+
+def work(config, values, source=COUNTED):
+    tail = b"".join(struct.pack("<HBBfd", ROWS.index(name), source, 0, 1, value) for name, value in values.items())
+    return selftest.record(15, struct.pack("<IIIQ", config, len(values), 0, 0), tail)
+
+
+def with_work(log, records):
+    """The log with more records at its end."""
+    body = log[16:] + records
+    return struct.pack("<IIII", 0x31425747, len(body), 0, selftest.crc32c(body)) + body
+
+
+class Score(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.out = temporary.name
+
+    def score(self, values, truth, *options, duration=200000, source=COUNTED, twins=False):
+        """The answer for a kernel of whose work `values` were counted and `truth` is so."""
+        log = workloads_selftest.log(["copy"], [(1, duration)])
+        with open(f"{self.out}/log.gwl", "wb") as file:
+            file.write(with_work(log, work(1, values, source)))
+        row = {"workload": "copy", "size": 1, "kernel": "copy", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": 0,
+               "warps": 32, **truth}
+        with open(f"{self.out}/table.csv", "w", newline="") as file:
+            out = csv.DictWriter(file, row)
+            out.writeheader()
+            out.writerows([row] * (2 if twins else 1))
+        return subprocess.run([f"{HERE}/pm_score.py", "--logdump", LOGDUMP, *options, f"{self.out}/table.csv",
+                               f"{self.out}/log.gwl"], capture_output=True, text=True)
+
+    def test_a_right_count_meets_the_goal(self):
+        told = self.score({"inst_executed": 5.05e6}, {"inst_executed": 5e6}, "--goals")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("inst_executed           1 kernels  median error   1.00%", told.stdout)
+
+    def test_a_wrong_count_misses_it(self):
+        told = self.score({"inst_executed": 5.2e6}, {"inst_executed": 5e6}, "--goals")
+        self.assertEqual(told.returncode, 1, told.stderr)
+        self.assertIn("MISSES 2%", told.stdout)
+
+    def test_shorter_kernels_have_a_wider_goal(self):
+        told = self.score({"inst_executed": 5.2e6}, {"inst_executed": 5e6}, "--goals", duration=60000)
+        self.assertEqual(told.returncode, 0, told.stdout)
+
+    def test_both_directions_are_compared_together(self):
+        told = self.score({"dram_read_bytes": 3e8, "dram_write_bytes": 1e8},
+                          {"dram_read_bytes": 2e8, "dram_write_bytes": 2e8}, "--goals")
+        self.assertEqual(told.returncode, 0, told.stdout)
+        self.assertIn("dram_read_bytes         1 kernels  median error  50.00%", told.stdout)
+
+    def test_what_watching_added_is_told(self):
+        told = self.score({"inst_executed": 5e6 + 8 * 32}, {"inst_executed": 5e6}, "--added=8", "--list")
+        self.assertIn("+0.00%  inst_executed", told.stdout)
+
+    def test_what_was_not_counted_is_not_scored(self):
+        self.assertNotEqual(self.score({"inst_executed": 5e6}, {"inst_executed": 5e6}, source=STATIC).returncode, 0)
+
+    def test_a_configuration_of_two_rows_is_not_scored(self):
+        self.assertNotEqual(self.score({"inst_executed": 5e6}, {"inst_executed": 5e6}, twins=True).returncode, 0)
+
+
+class Again(unittest.TestCase):
+    def again(self, data):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            return subprocess.run([PM_AGAIN, file.name], capture_output=True, text=True)
+
+    def recording(self):
+        """A window of 40 samples in which a kernel of 100 us ran three times, a million instructions each."""
+        row = METRICS.index("inst_executed")
+        runs = [(1000000 + 250000 * i, 1100000 + 250000 * i) for i in range(3)]
+        samples = []
+        for i in range(40):
+            begin = 950000 + 20000 * i
+            share = sum(max(0, min(begin + 20000, end) - max(begin, start)) for start, end in runs) / 100000
+            samples.append(struct.pack("<QQ12d", begin, begin + 20000, share * 1e6, *[0] * 11))
+        return (struct.pack("<II12B4xQQ", 0x6d705747, 1, row, *[0] * 11, len(samples), len(runs)) + b"".join(samples)
+                + b"".join(struct.pack("<QQI4x", start, end, 7) for start, end in runs))
+
+    def test_a_recorded_window_is_attributed(self):
+        told = self.again(self.recording())
+        self.assertEqual(told.returncode, 0, told.stderr)
+        config, field, value = next(line.split("\t")[1:4] for line in told.stdout.splitlines() if line.startswith("A"))
+        self.assertEqual((config, field), ("7", "inst_executed"))
+        self.assertAlmostEqual(float(value), 1e6, delta=1)
+        self.assertIn("F\t0\t1\n", told.stdout)
+
+    def test_anything_else_is_refused(self):
+        for data in (b"x" * 200, self.recording()[:-8]):
+            told = self.again(data)
+            self.assertEqual(told.returncode, 2)
+            self.assertIn("not a recording", told.stderr)
+
+
+if __name__ == "__main__":
+    LOGDUMP, PM_AGAIN = sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One grid of one kernel, whose trip count is an argument and, on the stand-in, its time as well:
+ * tests/code/kernels.cu's powers(x, n) runs for n nanoseconds.
+ */
+#include "client.h"
+
+static CUfunction powers;
+
+static void load(void)
+{
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuModuleLoadData(&client_module, client_image()));
+	powers = client_function("powers");
+}
+
+/* The stand-in takes eight bytes for its time, the kernel four. */
+static void launch(uint64_t n)
+{
+	CUdeviceptr x = 0x700000000000;
+	void *params[] = {&x, &n};
+
+	CK(cuLaunchKernel(powers, 4, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
+}
+
+/* Time for the worker to read the code and to publish what it learnt. */
+static void settle(unsigned ms)
+{
+	CK(cuCtxSynchronize());
+	usleep(ms * 1000);
+}
+
+/* Three lengths in turn, over and over. */
+static void turns(void)
+{
+	load();
+	launch(20000);
+	settle(250);
+	for (unsigned round = 0; round < 40; round++) {
+		for (unsigned i = 0; i < 3; i++)
+			launch(20000 << 2 * i);
+		settle(round < 5 ? 120 : 30);
+	}
+	puts("turns");
+}
+
+/* The same arguments all the time. */
+static void alike(void)
+{
+	load();
+	for (unsigned round = 0; round < 40; round++) {
+		launch(30000);
+		settle(20);
+	}
+	puts("alike");
+}
+
+/* A number that never comes back and decides next to nothing. */
+static void counter(void)
+{
+	load();
+	launch(50000);
+	settle(250);
+	for (unsigned i = 0; i < 120; i++) {
+		launch(50001 + i);
+		settle(4);
+	}
+	settle(200);
+	for (unsigned i = 0; i < 20; i++) {
+		launch(50200 + i);
+		settle(20);
+	}
+	puts("counter");
+}
+
+/* Laid out by the program, whole, and cut off before the number. */
+static void buffer(void)
+{
+	unsigned char bytes[16] = {0};
+	size_t size = 12, shorter = 8;
+	void *whole[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+	                 CU_LAUNCH_PARAM_END};
+	void *cut[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &shorter,
+	               CU_LAUNCH_PARAM_END};
+
+	bytes[9] = 100; /* 25600 */
+	load();
+	launch(25600);
+	settle(250);
+	launch(25600);
+	CK(cuLaunchKernel(powers, 4, 1, 1, 128, 1, 1, 0, NULL, NULL, whole));
+	CK(cuLaunchKernel(powers, 4, 1, 1, 128, 1, 1, 0, NULL, NULL, cut));
+	settle(100);
+	puts("buffers");
+}
+
+/* A graph of two nodes that differ in the number, one of which is changed later on. */
+static void graph(void)
+{
+	CUdeviceptr x = 0x700000000000;
+	uint64_t n[] = {10000, 40000, 160000};
+	void *params[3][2] = {{&x, &n[0]}, {&x, &n[1]}, {&x, &n[2]}};
+	CUDA_KERNEL_NODE_PARAMS p = {.gridDimX = 4,
+	                             .gridDimY = 1,
+	                             .gridDimZ = 1,
+	                             .blockDimX = 128,
+	                             .blockDimY = 1,
+	                             .blockDimZ = 1};
+	CUgraph g;
+	CUgraphNode node[2];
+	CUgraphExec exec;
+
+	load();
+	launch(10000);
+	settle(250);
+	p.func = powers;
+	CK(cuGraphCreate(&g, 0));
+	for (unsigned i = 0; i < 2; i++) {
+		p.kernelParams = params[i];
+		CK(cuGraphAddKernelNode(&node[i], g, NULL, 0, &p));
+	}
+	CK(cuGraphInstantiateWithFlags(&exec, g, 0));
+	for (unsigned i = 0; i < 20; i++) {
+		if (i == 10) {
+			p.kernelParams = params[2];
+			CK(cuGraphExecKernelNodeSetParams(exec, node[1], &p));
+		}
+		CK(cuGraphLaunch(exec, NULL));
+		settle(30);
+	}
+	puts("a graph");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct scenario list[] = {{"turns", turns},     {"alike", alike},
+	                                       {"counter", counter}, {"buffer", buffer},
+	                                       {"graph", graph},     {NULL, NULL}};
+
+	return client_main(argc, argv, list);
+}

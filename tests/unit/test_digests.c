@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Digests in the process: whose plans are published, which configurations they make, and when a
+ * plan is taken back. */
+#include "preload/call.h"
+#include "preload/digests.h"
+#include "preload/log.h"
+#include "preload/profile.h"
+#include "preload/tables.h"
+#include "tests/unit/ir_kernel.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { KERNEL = 1, OTHER = 2, BLOCKS = 4 };
+
+static struct ir_kernel k;
+static struct gw_layout *layout;
+
+/* In place of what comes from the driver and the log. */
+void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                  size_t tail_size)
+{
+	(void)kind;
+	(void)head;
+	(void)size;
+	(void)tail;
+	(void)tail_size;
+}
+
+void gw_device_profile_use(uint32_t id, const char *name)
+{
+	(void)id;
+	(void)name;
+}
+
+/* if (tid < n) …; parameters of 8 bytes, n the second. */
+static const struct gw_ir_program *program(void)
+{
+	uint32_t yes, no;
+	gw_ir_operand test;
+
+	ir_begin(&k);
+	test = gw_ir_emit(&k.b, IR_CMP, 64, IR_COND_LTU, gw_ir_reg(&k.b, 1), 2,
+	                  ir_special(&k, IR_SREG_TID_X), ir_param(&k, 1));
+	yes = gw_ir_block_new(&k.b);
+	no = gw_ir_block_new(&k.b);
+	gw_ir_end_branch(&k.b, test, false, yes, no);
+	gw_ir_block_start(&k.b, yes);
+	ir_store(&k, IR_SPACE_GLOBAL, ir_param(&k, 0), ir_number(&k, 1));
+	gw_ir_end_jump(&k.b, no);
+	gw_ir_block_start(&k.b, no);
+	gw_ir_end_exit(&k.b);
+	assert_null(gw_ir_finish(&k.b));
+	return &k.b.program;
+}
+
+static int start(void **state)
+{
+	static union {
+		struct gw_layout layout;
+		char room[sizeof(struct gw_layout) + 2 * sizeof(struct gw_code_param)];
+	} two;
+
+	(void)state;
+	fixture_start();
+	layout = &two.layout;
+	layout->bytes = 16;
+	layout->count = 2;
+	layout->param[0] = (struct gw_code_param){0, 8};
+	layout->param[1] = (struct gw_code_param){8, 8};
+	for (uint32_t i = KERNEL; i <= OTHER; i++)
+		gw_hot.shared->kernels[i] =
+		        (struct gw_kernel_slot){.name = "kernel", .hash = i, .layout = layout};
+	atomic_store(&gw_hot.shared->kernel_count, OTHER);
+	assert_true(gw_tables_start());
+	gw_digests_start();
+	gw_digests_plan(KERNEL, program());
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	gw_arena_free(&k.arena);
+	return 0;
+}
+
+static const struct gw_digest_plan *plan_of(uint32_t slot)
+{
+	return atomic_load(&gw_hot.shared->kernels[slot].plan);
+}
+
+static uint32_t launch(uint32_t slot, uint32_t blocks, uint32_t digest)
+{
+	struct gw_config c = {{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, digest};
+	uint32_t id = gw_config_of(slot, 0, &c);
+
+	gw_config_launched(id);
+	return id;
+}
+
+static bool told_apart(uint32_t slot)
+{
+	return plan_of(slot) != NULL;
+}
+
+static void a_kernel_whose_code_was_read_has_a_plan(void **state)
+{
+	(void)state;
+	assert_true(told_apart(KERNEL));
+	assert_int_equal(plan_of(KERNEL)->count, 1);
+	assert_int_equal(plan_of(KERNEL)->word[0].param, 1);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans]), 1);
+	assert_false(told_apart(OTHER));
+}
+
+/* Threads that keep the slot of their last kernel look it up anew. */
+static void who_remembers_the_kernel_is_told(void **state)
+{
+	uint32_t was = atomic_load(&gw_hot.function_generation);
+
+	(void)state;
+	gw_digests_plan(OTHER, &k.b.program);
+	assert_true(told_apart(OTHER));
+	assert_int_not_equal(atomic_load(&gw_hot.function_generation), was);
+}
+
+static void without_a_layout_there_is_none(void **state)
+{
+	(void)state;
+	gw_hot.shared->kernels[OTHER].layout = NULL;
+	gw_digests_plan(OTHER, &k.b.program);
+	assert_false(told_apart(OTHER));
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans]), 1);
+}
+
+static void a_kernel_read_again_keeps_its_plan(void **state)
+{
+	const struct gw_digest_plan *was = plan_of(KERNEL);
+
+	(void)state;
+	gw_digests_plan(KERNEL, &k.b.program);
+	assert_ptr_equal(plan_of(KERNEL), was);
+}
+
+static void the_digest_is_part_of_a_configuration(void **state)
+{
+	uint32_t plain = launch(KERNEL, 1, 0), one = launch(KERNEL, 1, 77);
+
+	(void)state;
+	assert_int_not_equal(one, plain);
+	assert_int_equal(launch(KERNEL, 1, 77), one);
+	assert_int_not_equal(launch(KERNEL, 1, 78), one);
+	assert_int_equal(gw_config_entry(one)->config.digest, 77);
+	assert_int_equal(gw_config_entry(one)->head, plain);
+}
+
+/* A step counter. */
+static void digests_that_never_return_are_given_up(void **state)
+{
+	uint32_t digest = 1, plain = launch(KERNEL, 1, 0);
+
+	(void)state;
+	while (told_apart(KERNEL) && digest < 10000)
+		launch(KERNEL, 1, digest++);
+	assert_false(told_apart(KERNEL));
+	/* The first is none further than the grid, the last was refused. */
+	assert_int_equal(digest - 1, 1 + GW_DIGESTS_AT_A_TIME + 1);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 1);
+	assert_int_equal(gw_config_count(), plain + 1 + GW_DIGESTS_AT_A_TIME);
+}
+
+/* What was called before is still met: as a launch whose arguments are not known, if it is new. */
+static void launches_after_that_are_of_the_plain_configuration(void **state)
+{
+	uint32_t plain = launch(KERNEL, 1, 0), old = launch(KERNEL, 1, 1000), digest = 1;
+
+	(void)state;
+	while (told_apart(KERNEL) && digest < 10000)
+		launch(KERNEL, 1, digest++);
+	assert_int_equal(launch(KERNEL, 1, 5000), plain);
+	assert_int_equal(launch(KERNEL, 1, 1000), old);
+	gw_digests_plan(KERNEL, &k.b.program);
+	assert_false(told_apart(KERNEL));
+}
+
+static void several_launches_in_a_row_are_no_return(void **state)
+{
+	uint32_t digest = 1;
+
+	(void)state;
+	for (; told_apart(KERNEL) && digest < 10000; digest++)
+		for (unsigned i = 0; i < 40; i++)
+			launch(KERNEL, 1, digest);
+	assert_int_equal(digest - 1, 1 + GW_DIGESTS_AT_A_TIME + 1);
+}
+
+/* Two grids a step, and steps that don't come back. */
+static void other_grids_in_between_are_no_return(void **state)
+{
+	uint32_t digest = 1;
+
+	(void)state;
+	for (; told_apart(KERNEL) && digest < 10000; digest++)
+		for (unsigned i = 0; i < 8; i++)
+			launch(KERNEL, 1 + i % 2, digest);
+	assert_false(told_apart(KERNEL));
+	assert_in_range(digest, GW_DIGESTS_AT_A_TIME / 2, GW_DIGESTS_AT_A_TIME);
+}
+
+static void digests_that_return_stay(void **state)
+{
+	(void)state;
+	for (uint32_t last = 1; last < 200; last++)
+		for (uint32_t digest = last < 4 ? 1 : last - 3; digest <= last; digest++)
+			launch(KERNEL, 1, digest);
+	assert_true(told_apart(KERNEL));
+	assert_int_equal(gw_config_count(), 199);
+}
+
+/* The grid tells them apart as it is: the digest adds no configuration. */
+static void a_digest_to_each_grid_is_no_flood(void **state)
+{
+	(void)state;
+	for (uint32_t blocks = 1; blocks <= 2000; blocks++)
+		launch(KERNEL, blocks, 5 * blocks);
+	assert_true(told_apart(KERNEL));
+}
+
+static void no_kernel_has_more_than_its_share(void **state)
+{
+	(void)state;
+	for (uint32_t digest = 1; told_apart(KERNEL) && digest < 10000; digest++)
+		for (unsigned i = 0; i < 4; i++)
+			launch(KERNEL, 1, digest > i ? digest - i : 1);
+	assert_false(told_apart(KERNEL));
+	assert_int_equal(gw_config_count(), 1 + GW_DIGESTS_MOST + 1);
+}
+
+static void one_kernel_s_flood_is_not_anothers(void **state)
+{
+	(void)state;
+	gw_digests_plan(OTHER, &k.b.program);
+	for (uint32_t digest = 1; digest < 100; digest++)
+		launch(KERNEL, 1, digest);
+	assert_false(told_apart(KERNEL));
+	assert_true(told_apart(OTHER));
+	assert_int_not_equal(launch(OTHER, 1, 7), launch(OTHER, 1, 8));
+}
+
+/* In place of the log: what the second half of the table is for. */
+static void digests_take_no_more_than_half_of_the_table(void **state)
+{
+	uint32_t blocks = 1, last;
+
+	(void)state;
+	while (gw_config_count() < GW_CONFIGS_MAX / 2)
+		launch(OTHER, blocks++, 0);
+	last = launch(KERNEL, 1, 9);
+	assert_false(told_apart(KERNEL));
+	assert_int_equal(gw_config_entry(last)->config.digest, 0);
+	assert_int_not_equal(launch(OTHER, blocks, 0), 0);
+}
+
+static void arguments_are_read_by_the_plan(void **state)
+{
+	uint64_t pointer = 1, n = 5, m = 6;
+	void *a[] = {&pointer, &n}, *b[] = {&pointer, &m}, *none[] = {&pointer, NULL};
+	uint64_t bytes[] = {3, 5};
+	size_t size = 16, shorter = 12;
+	void *whole[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+	                 CU_LAUNCH_PARAM_END};
+	void *cut[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &shorter,
+	               CU_LAUNCH_PARAM_END};
+	void *sizeless[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_END};
+	uint32_t digest = gw_digest_read(plan_of(KERNEL), a, NULL);
+
+	(void)state;
+	assert_int_not_equal(digest, 0);
+	assert_int_not_equal(gw_digest_read(plan_of(KERNEL), b, NULL), digest);
+	assert_int_equal(gw_digest_read(plan_of(KERNEL), NULL, whole), digest);
+	assert_int_equal(gw_digest_read(plan_of(KERNEL), NULL, cut), 0);
+	assert_int_equal(gw_digest_read(plan_of(KERNEL), NULL, sizeless), 0);
+	assert_int_equal(gw_digest_read(plan_of(KERNEL), none, NULL), 0);
+	assert_int_equal(gw_digest_read(plan_of(KERNEL), NULL, NULL), 0);
+	assert_int_equal(gw_digest_read(plan_of(KERNEL), a, whole), 0);
+}
+
+#define WITH(test) cmocka_unit_test_setup_teardown(test, start, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        WITH(a_kernel_whose_code_was_read_has_a_plan),
+	        WITH(who_remembers_the_kernel_is_told),
+	        WITH(without_a_layout_there_is_none),
+	        WITH(a_kernel_read_again_keeps_its_plan),
+	        WITH(the_digest_is_part_of_a_configuration),
+	        WITH(digests_that_never_return_are_given_up),
+	        WITH(launches_after_that_are_of_the_plain_configuration),
+	        WITH(several_launches_in_a_row_are_no_return),
+	        WITH(other_grids_in_between_are_no_return),
+	        WITH(digests_that_return_stay),
+	        WITH(a_digest_to_each_grid_is_no_flood),
+	        WITH(no_kernel_has_more_than_its_share),
+	        WITH(one_kernel_s_flood_is_not_anothers),
+	        WITH(digests_take_no_more_than_half_of_the_table),
+	        WITH(arguments_are_read_by_the_plan),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
