@@ -90,10 +90,10 @@ struct gw_entry {
 	struct gw_history history;
 	struct gw_family *family; /**< NULL: not configured */
 	struct gw_config config;
-	uint32_t exclusive; /**< undisturbed times seen */
-	uint32_t next;      /**< in the list of those observed since the last advance */
-	uint32_t next_new;  /**< in the list of those never timed */
+	uint32_t next;     /**< in the list of those observed since the last advance */
+	uint32_t next_new; /**< in the list of those never timed */
 	bool listed, counted_listed;
+	bool alone;     /**< it was seen undisturbed: its times are of such launches only */
 	uint8_t levels; /**< bit of each class it has told its level */
 	float blocks, threads,
 	        shared;          /**< logarithms: of blocks, threads of a block; see scale.c */

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 
 enum {
-	CHUNK = 1024,         /* configurations that share an allocation */
-	EXCLUSIVE_ENOUGH = 8, /* after so many undisturbed times, overlapped ones teach nothing */
-	NEW_MOST = 16,        /* configurations never timed that one advance looks at */
+	CHUNK = 1024,  /* configurations that share an allocation */
+	NEW_MOST = 16, /* configurations never timed that one advance looks at */
 	FAMILIES_FIRST = 64,
 };
 
@@ -274,7 +273,7 @@ static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 	if (!before || !before->now.there || !stands_in(&before->now))
 		return;
 	e->history = before->history;
-	e->exclusive = before->exclusive;
+	e->alone = before->alone;
 	e->own = before->own;
 	e->forecast = before->forecast;
 }
@@ -356,9 +355,11 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 		p->state.sm_hz = o->sm_hz;
 		factor = gw_clock_factor(p, (double)e->base.share, o->sm_hz);
 	}
-	if (o->exclusive)
-		e->exclusive++;
-	if (o->exclusive || e->exclusive < EXCLUSIVE_ENOUGH)
+	/* What ran beside others stands in until it has run alone, and counts no more then. */
+	if (o->exclusive && !e->alone)
+		e->history = (struct gw_history){0};
+	e->alone |= o->exclusive;
+	if (o->exclusive || !e->alone)
 		gw_history_add(&e->history,
 		               fmin(fmax(o->seconds / factor, (double)FLT_MIN), (double)FLT_MAX));
 	if (!e->listed) {

@@ -24,7 +24,7 @@ enum {
 	GW_CELL_PROBE = 8,
 	GW_NAMES_MAX = 64 << 20, /**< bytes of kernel names and layouts */
 	GW_NAME_MAX = 16384,     /**< longest kernel name kept */
-	GW_ARGUMENTS_MAX = 1024, /**< bytes of a launch's arguments; of larger ones none are kept */
+	GW_ARGUMENTS_MAX = 4096, /**< bytes of a launch's arguments; of larger ones none are kept */
 	GW_ARGUMENTS_RING = 16, /**< launches of a thread whose arguments can wait for the worker */
 	GW_ARGUMENTS_SEEN = 64, /**< configurations a thread remembers having copied, by hash */
 };
