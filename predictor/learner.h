@@ -50,6 +50,8 @@ struct gw_made {
 	float noise;   /**< how well own times tell it, standard deviation of its logarithm */
 	uint32_t size; /**< own times behind it */
 	bool there, multimodal;
+	bool agrees;   /**< own times, nearly all of them, are of one length */
+	float scatter; /**< of own times, all that are kept: standard deviation of the logarithm */
 	uint8_t tier, work, bound;
 	uint8_t kind; /**< of the width of own times, see coverage.h */
 };
@@ -109,6 +111,7 @@ struct gw_entry {
 	struct gw_made fresh;           /**< made when asked for, … */
 	uint64_t fresh_for, fresh_at;   /**< … knowing so much, when so much was published, … */
 	uint32_t fresh_own, fresh_family; /**< … of these versions */
+	uint32_t predecessor;             /**< configuration whose times may be its own; 0: none */
 	uint64_t timed_known;       /**< of the first advance that knew a time of it; 0: none */
 	struct gw_made now, before; /**< before: the one that `now` replaced */
 };

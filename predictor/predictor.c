@@ -184,6 +184,14 @@ void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t ke
 	append_new(p, config, e);
 }
 
+void gw_predictor_successor(struct gw_predictor *p, uint32_t config, uint32_t of)
+{
+	struct gw_entry *e = gw_learner_entry(p, config);
+
+	if (e && !e->history.count && of != config && gw_learner_entry(p, of))
+		e->predecessor = of;
+}
+
 void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
 {
 	struct gw_entry *e = entry_make(p, config);
@@ -237,14 +245,46 @@ static void fill(const struct gw_made *from, struct gw_prediction *out)
 	};
 }
 
-/* Of a configuration that had not been timed: made when asked for, and kept for the next. */
+/* What @p made says is as good as own times. */
+static bool stands_in(const struct gw_made *made)
+{
+	return made && made->size && made->agrees;
+}
+
+/* Of a configuration that had not been timed. */
+static void expect(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
+                   struct gw_made *out)
+{
+	const struct gw_entry *before = gw_learner_entry(p, e->predecessor);
+	const struct gw_made *made = before ? gw_made_at(before, known) : NULL;
+
+	if (stands_in(made))
+		*out = *made;
+	else
+		gw_residual_predict(p, e, known, out);
+}
+
+/* It begins with what was learnt of it before it was told apart. */
+static void take_over(const struct gw_predictor *p, struct gw_entry *e)
+{
+	const struct gw_entry *before = gw_learner_entry(p, e->predecessor);
+
+	if (!before || !before->now.there || !stands_in(&before->now))
+		return;
+	e->history = before->history;
+	e->alone = before->alone;
+	e->own = before->own;
+	e->forecast = before->forecast;
+}
+
+/* Made when asked for, and kept for the next. */
 static const struct gw_made *fresh(const struct gw_predictor *p, struct gw_entry *e, uint64_t known)
 {
 	uint32_t family = e->family ? e->family->work_version : 0;
 
 	if (e->fresh_for != known || e->fresh_at != p->published ||
 	    e->fresh_own != e->work_version || e->fresh_family != family) {
-		gw_residual_predict(p, e, known, &e->fresh);
+		expect(p, e, known, &e->fresh);
 		e->fresh_for = known;
 		e->fresh_at = p->published;
 		e->fresh_own = e->work_version;
@@ -305,6 +345,8 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 	if (!e)
 		return 0;
 	judge(p, e, o);
+	if (!e->history.count)
+		take_over(p, e);
 	p->observations++;
 	if (o->sm_hz > 0 && o->sm_hz <= DBL_MAX) {
 		if (isnan(p->reference_hz))
@@ -374,7 +416,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 {
 	struct gw_history_summary s;
 	struct gw_made *now = &e->now;
-	double half, factor, sigma;
+	double half, factor, sigma, scatter;
 
 	if (!gw_history_summary(&e->history, &s))
 		return;
@@ -392,6 +434,8 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	        .center = (float)log(s.median),
 	        .multimodal = s.multimodal,
 	};
+	now->agrees = gw_history_agrees(&e->history, &scatter);
+	now->scatter = (float)scatter;
 	now->kind = (uint8_t)gw_width_of_size(now->size);
 	sigma = now->size > 4 ? s.sigma : 1;
 	now->noise = (float)sigma;
@@ -421,7 +465,7 @@ static bool publish_new(struct gw_predictor *p, struct gw_entry *e)
 		return false;
 	e->made_own = e->work_version;
 	e->made_family = family;
-	gw_residual_predict(p, e, p->observations, &made);
+	expect(p, e, p->observations, &made);
 	if (!made.there)
 		return false;
 	e->before = e->now;

@@ -34,7 +34,7 @@ static const double WIDEST = 20;       /* of any interval, in log time: keeps th
 static const double NOTEWORTHY = 0.02; /* change of a time that relatives are told of */
 static const double ALIKE = 1e-6;      /* square of a distance that is none */
 static const double OWN_SHARE = 0.1;   /* noise of a single time, at most */
-static const double MIXED = 0.3;       /* spread of a few times whose arguments are not known */
+static const double MIXED = 0.3;       /* scatter of a few times whose arguments are not known */
 
 void gw_residual_start(struct gw_state *s)
 {
@@ -255,8 +255,8 @@ static double combined(const struct gw_prior *prior, struct gw_point *points, un
 
 /*
  * Of times of launches whose arguments are known, and of others: those may have been of these
- * arguments, or of many. Where they agree among themselves, they tell of any; else as little as
- * they agree. The same the other way round.
+ * arguments, or of many, and tell of any as far as they agree among themselves. The same the other
+ * way round.
  */
 static bool mixed(const struct gw_entry *a, const struct gw_entry *b)
 {
@@ -269,7 +269,7 @@ static double noise_of(const struct relative *r, const struct gw_entry *e, doubl
 	double noise = fmin((double)m->noise, OWN_SHARE);
 
 	if (mixed(r->entry, e))
-		return together(own, m->size > 4 ? (double)m->noise : MIXED);
+		return together(own, fmax((double)m->scatter, m->size > 4 ? 0 : MIXED));
 	return sqrt(own * own + noise * noise / m->size);
 }
 

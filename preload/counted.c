@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counted.h"
 
+#include "preload/added.h"
 #include "preload/gpu_clock.h"
 #include "preload/pm.h"
 #include "preload/state.h"
@@ -138,8 +139,9 @@ static void offer(uint32_t config, const struct gw_counted *c, const struct gw_p
 		};
 		any = true;
 	}
-	if (!any)
+	if (!any || !config || config > gw_config_count())
 		return;
+	gw_added_take_off(config, &part);
 	gw_work_offer(config, &part);
 	if (config < GW_CONFIGS_MAX && !(told[config / 8] >> config % 8 & 1)) {
 		told[config / 8] |= (unsigned char)(1 << config % 8);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/deep.h"
 
+#include "preload/added.h"
 #include "preload/deep_sets.h"
 #include "preload/deep_streams.h"
 #include "preload/degrade.h"
@@ -324,10 +325,13 @@ static struct result *take_results(void)
 
 static void offer(const struct result *r)
 {
+	uint32_t config = gw_launch_config(&r->event);
 	struct gw_work part;
 
-	if (gw_deep_sets_work(r->set, r->data, r->size, &part))
-		gw_work_offer(gw_launch_config(&r->event), &part);
+	if (!config || !gw_deep_sets_work(r->set, r->data, r->size, &part))
+		return;
+	gw_added_take_off(config, &part);
+	gw_work_offer(config, &part);
 }
 
 void gw_deep_tick(void)

@@ -25,6 +25,7 @@ static uint32_t config_count, kernel_count, stream_count, node_count, device_cou
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
 static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
+static uint32_t capabilities[DEVICES_MAX];
 static int8_t stream_devices[STREAM_DEVICES]; /* by id in the log: ordinal + 1, 0 = not known */
 static struct gw_idmap config_map, shape_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
@@ -59,6 +60,7 @@ bool gw_tables_start(void)
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
 	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
+	memset(capabilities, 0, sizeof(capabilities));
 	memset(module_ids, 0, sizeof(module_ids));
 	memset(stream_devices, 0,
 	       stream_count < STREAM_DEVICES ? stream_count + 1 : STREAM_DEVICES);
@@ -294,6 +296,9 @@ uint32_t gw_config_of_activity(const struct gw_activity *a)
 	id = gw_idmap_get(&config_map, config_key(kernel, device, &c));
 	if (!id) /* of launches whose GPU the hooks could not tell */
 		id = gw_idmap_get(&config_map, config_key(kernel, 0, &c));
+	if (!id && !gw_idmap_get(&shape_map, config_key(kernel, device, &c)) &&
+	    gw_idmap_get(&shape_map, config_key(kernel, 0, &c)))
+		device = 0; /* the same of those that all have a digest */
 	if (id)
 		return id;
 	/* libcupti's name may go with the module: keep one of ours, once per configuration. */
@@ -336,6 +341,7 @@ uint32_t gw_device_id(int ordinal)
 	r.compute_capability =
 	        10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 	        attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	capabilities[ordinal] = r.compute_capability;
 	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
@@ -353,6 +359,11 @@ uint32_t gw_device_id(int ordinal)
 	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
 	gw_device_profile_use(r.id, tail);
 	return r.id;
+}
+
+uint32_t gw_device_capability(int ordinal)
+{
+	return ordinal >= 0 && ordinal < DEVICES_MAX ? capabilities[ordinal] : 0;
 }
 
 bool gw_device_stand_in(void)

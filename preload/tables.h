@@ -61,6 +61,9 @@ uint32_t gw_node_id(uint32_t exec, uint64_t node);
 /** Id in the log of the device numbered @p ordinal by the driver, 0 when there is none. */
 uint32_t gw_device_id(int ordinal);
 
+/** Compute capability (10 * major + minor) of the device numbered @p ordinal; 0: not known yet. */
+uint32_t gw_device_capability(int ordinal);
+
 /** The driver's number of the device of stream @p id (of the log), -1 when not known. */
 int gw_stream_device(uint32_t id);
 

@@ -65,7 +65,7 @@ def in_place(path, logdump):
     """{key: (median, deviation)} from the log beside the program's lines."""
     log, told = told_launches(path, logdump)
     ran = [line.split("\t") for line in told.splitlines() if line.startswith("L\t")]
-    ran = sorted((int(start), int(duration), name) for _, start, duration, name in ran if "wl_fill" not in name)
+    ran = sorted((int(start), int(duration), name) for *_, start, duration, name in ran if "wl_fill" not in name)
     rows, at, times = launches(path), 0, {}
     cases = {}
     for key in rows:

@@ -15,9 +15,9 @@ enum { RUNS = 1 << 16, MAGIC = 0x504d5331 };
 /* Metrics of this chip: what a warp counts of each; NAN: cycles of a clock of 1.5 GHz. */
 static const struct {
 	const char *name;
-	double per_warp;
+	double per_warp, added;
 } known[] = {
-#define PM_TRUTH(name, per_warp) {name, per_warp},
+#define PM_TRUTH(name, per_warp, added) {name, per_warp, added},
 #include "cupti_pm.def"
 #undef PM_TRUTH
 };
@@ -182,7 +182,7 @@ static double per_warp(int metric, const struct si_execution *x)
 {
 	uint64_t threads = (uint64_t)x->config.block.x * x->config.block.y * x->config.block.z;
 	uint64_t blocks = (uint64_t)x->config.grid.x * x->config.grid.y * x->config.grid.z;
-	return known[metric].per_warp * (double)(blocks * ((threads + 31) / 32));
+	return (known[metric].per_warp + known[metric].added) * (double)(blocks * ((threads + 31) / 32));
 }
 
 /* What the kernels count of a metric from `begin` to `end`. The lock is held. */

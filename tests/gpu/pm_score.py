@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far counts made inside a program are from the truth, for kernels of the development set.
 
-usage: pm_score.py [--logdump PROGRAM] [--added N] [--evict BYTES] [--goals] [--list] TRUTH LOG...
+usage: pm_score.py [--logdump PROGRAM] [--again PROGRAM] [--added N] [--evict BYTES] [--goals] [--list] TRUTH LOG...
 
 TRUTH: TABLE.csv of kernels/workloads/table.py, what ncu counted in place of each kernel and size; or a log of the
 same program under GPUWATCH_COUNTERS=range, where each launch was counted alone and in place (text that logdump --work
@@ -10,7 +10,8 @@ printed does as well as a log). LOG: written while gpuwatch-workloads ran under 
 table, range. A configuration is scored when its kernel, grid, block and dynamic shared memory stand for one row of the
 table alone. Bytes of device memory depend on what the caches hold as a kernel starts: where other kernels ran between
 its launches, only a log that was made so tells them; against a table, --evict leaves out kernels that move fewer
-bytes. --added: instructions a warp executed beyond its own, because it was watched.
+bytes. --added: instructions a warp executed beyond its own, because it was watched. --again: LOG is
+LOG=RECORDING, and what counts is what gpu_pm_again makes of the recording.
 
 Prints the errors by length of kernel and counter, worst first with --list. With --goals the exit status is 1 where
 the median error of device memory, L2 or instructions exceeds 2% over 150 us, 5% over 50 us, 10% over 5 us.
@@ -34,6 +35,7 @@ COUNTERS = {
 }
 WARPS = {"inst_executed", "inst_issued"}  # counters that what is added to each warp shows in
 COUNTED = 4
+WORST = 0.25  # relative error from which preload/counted.c keeps a count back
 
 
 def configuration(row):
@@ -71,6 +73,26 @@ def read_log(logdump, path):
         _, values = found.setdefault((kernel, grid, block, shared), (float(ns), {}))
         if int(source) == COUNTED:
             values[field] = float(value), float(confidence)
+    return found
+
+
+def read_again(again, logdump, pair):
+    """The same of a recording, of what the attribution of today is sure enough."""
+    log, recording = pair.split("=")
+    names = {}
+    for line in lines_of(logdump, log):
+        if line.startswith("W\t"):
+            _, number, _, ns, grid, block, shared, *_, kernel = line.split("\t", 11)
+            names[number] = (kernel, grid, block, shared), float(ns)
+    told = subprocess.run([again, recording], capture_output=True, text=True)
+    if told.returncode:
+        sys.exit(f"pm_score.py: {told.stderr.strip()}")
+    found = {}
+    for line in told.stdout.splitlines():
+        kind, number, *rest = line.split("\t")
+        if kind == "A" and number in names and float(rest[2]) <= WORST:
+            key, ns = names[number]
+            found.setdefault(key, (ns, {}))[1][rest[0]] = float(rest[1]), 1 / (1 + 10 * float(rest[2]))
     return found
 
 
@@ -117,6 +139,7 @@ def compare(table, log, added, evict):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logdump", default="build/bin/gpu_logdump")
+    parser.add_argument("--again")
     parser.add_argument("--added", type=float, default=0)
     parser.add_argument("--evict", type=float, default=0)
     parser.add_argument("--goals", action="store_true")
@@ -127,7 +150,8 @@ def main():
     table = read_table(args.truth) if args.truth.endswith(".csv") else read_ranges(args.logdump, args.truth)
     found, missed = [], False
     for log in args.logs:
-        found += compare(table, read_log(args.logdump, log), args.added, args.evict)
+        counted = read_again(args.again, args.logdump, log) if args.again else read_log(args.logdump, log)
+        found += compare(table, counted, args.added, args.evict)
     if not found:
         sys.exit("pm_score.py: of nothing that was counted the truth is known")
     for low, high, goal in CLASSES:

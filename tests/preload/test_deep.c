@@ -13,7 +13,8 @@ static struct outcome *under(const char *scenario, const char *one)
 	r.env[0] = "GPUWATCH_COUNTERS=range";
 	r.env[1] = "STANDIN_KERNELS=" CLIENTS "/deep.kernels";
 	r.env[2] = "CODE_IMAGE=" WAITS "/sm_90.cubin";
-	r.env[3] = one;
+	r.env[3] = "STANDIN_CUPTI_VERSION=130001"; /* of which it is known what it adds */
+	r.env[4] = one;
 	o = run_both(&r);
 	assert_int_equal(o->logs, 1);
 	assert_logs_are_the_truth(o);
@@ -144,6 +145,17 @@ static void unknown_code_is_left_alone(void **state)
 	outcome_free(o);
 }
 
+/* What another CUPTI's records add to a kernel is not known: what was counted stands. */
+static void nothing_is_taken_off_what_an_unknown_cupti_counted(void **state)
+{
+	struct outcome *o = under("counts", "STANDIN_CUPTI_VERSION=140000");
+
+	(void)state;
+	assert_float_equal(counted(o, 20, GW_WORK_inst_executed), 20 * 2 * (100 + 8), 0);
+	assert_float_equal(counted(o, 20, GW_WORK_thread_inst), 20 * 64 * (99 + 8), 0);
+	outcome_free(o);
+}
+
 static void a_metric_the_chip_lacks_is_left_out(void **state)
 {
 	struct outcome *o = under("counts", "STANDIN_NO_METRIC=smsp__inst_executed.sum");
@@ -220,6 +232,7 @@ int main(void)
 	        cmocka_unit_test(threads_do_not_hang),
 	        cmocka_unit_test(a_context_may_go),
 	        cmocka_unit_test(unknown_code_is_left_alone),
+	        cmocka_unit_test(nothing_is_taken_off_what_an_unknown_cupti_counted),
 	        cmocka_unit_test(a_metric_the_chip_lacks_is_left_out),
 	        cmocka_unit_test(every_call_may_fail),
 	        cmocka_unit_test(without_being_asked_for_nothing_is_counted),
