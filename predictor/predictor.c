@@ -14,6 +14,7 @@ enum {
 static const double WIDEST = 20; /* of any interval, in log time: keeps the ends finite */
 static const double FORECAST_WEIGHT = 0.25, UNUSUAL = 4, FORECAST_REACH = 1.8;
 static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
+static const double COMMON_CHANGE = 0.05;  /* of a width or a level, in its logarithm */
 static const double STEP = 32e-9;          /* GPU time stamps step by 32 ns on the H200 */
 
 struct gw_predictor *gw_predictor_new(uint32_t max_configs)
@@ -27,7 +28,7 @@ struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 	p->state.sm_hz = NAN;
 	gw_coverage_start(&p->state.coverage);
 	gw_residual_start(&p->state);
-	p->now = p->before = p->state;
+	p->now = p->before = p->noted = p->state;
 	p->family_room = FAMILIES_FIRST;
 	p->families = calloc(p->family_room, sizeof(struct gw_family *));
 	p->chunks = calloc(max_configs / CHUNK + 1, sizeof(struct gw_entry *));
@@ -455,15 +456,31 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	}
 }
 
+/* Whether what all configurations share is another than when it was last noted. */
+static bool common_changed(const struct gw_state *now, const struct gw_state *noted)
+{
+	for (unsigned i = GW_WIDTH_SIZES; i < GW_WIDTHS; i++)
+		if (fabs(log((double)now->coverage.width[i] / (double)noted->coverage.width[i])) >
+		    COMMON_CHANGE)
+			return true;
+	for (unsigned c = 0; c < GW_CLASSES; c++)
+		if (fabs(now->level[c].mean - noted->level[c].mean) > COMMON_CHANGE ||
+		    fabs(log(now->level[c].spread / noted->level[c].spread)) > COMMON_CHANGE)
+			return true;
+	return false;
+}
+
 /* One that was never timed, if what it rests on has changed; true when it was published. */
 static bool publish_new(struct gw_predictor *p, struct gw_entry *e)
 {
 	uint32_t family = e->family->version + e->family->work_version;
 	struct gw_made made;
 
-	if (e->made_own == e->work_version && e->made_family == family)
+	if (e->made_own == e->work_version && e->made_family == family &&
+	    e->made_common == p->common)
 		return false;
 	e->made_own = e->work_version;
+	e->made_common = p->common;
 	e->made_family = family;
 	expect(p, e, p->observations, &made);
 	if (!made.there)
@@ -524,6 +541,10 @@ bool gw_predictor_advance(struct gw_predictor *p,
 			changed(arg, config, &prediction);
 	}
 	gw_residual_levels(p);
+	if (common_changed(&p->state, &p->noted)) {
+		p->noted = p->state;
+		p->common++;
+	}
 	p->state.known = p->observations;
 	p->before = p->now;
 	p->now = p->state;
