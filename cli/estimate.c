@@ -67,12 +67,15 @@ void estimate_launch(const struct gw_model *model, const struct gw_device *devic
 }
 
 void estimate_verdict(const struct launch_case *item, const struct gw_device *device,
-                      struct gw_verdict *out, struct gw_estimate *bounds)
+                      double measured, struct gw_verdict *out, struct gw_estimate *bounds)
 {
 	struct gw_launch launch = launch_case_launch(item);
 
 	estimate_launch(gw_model_find("bounds"), device, item, bounds);
-	gw_verdict_of(device, &launch, &item->work, bounds, out);
+	if (item->has_config && measured > 0)
+		gw_verdict_measured(device, &launch, &item->work, measured, out);
+	else
+		gw_verdict_of(device, &launch, &item->work, bounds, out);
 }
 
 double estimate_error(double seconds, double measured)

@@ -20,10 +20,11 @@ void estimate_launch(const struct gw_model *model, const struct gw_device *devic
 
 /**
  * What binds @p item on @p device, by the model `bounds`, whose answer goes to @p bounds; unknown
- * where that depends on a configuration that the file does not give.
+ * where that depends on a configuration that the file does not give. Where it was @p measured
+ * (seconds; NaN: it wasn't), the verdict is of that, as the report's is.
  */
 void estimate_verdict(const struct launch_case *item, const struct gw_device *device,
-                      struct gw_verdict *out, struct gw_estimate *bounds);
+                      double measured, struct gw_verdict *out, struct gw_estimate *bounds);
 
 /** (predicted - measured) / measured; NaN when either is unknown. */
 double estimate_error(double seconds, double measured);

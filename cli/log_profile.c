@@ -28,20 +28,22 @@ void log_profile_piece(struct log_profile *p, const struct gw_log_record *record
 bool log_profile_end(struct log_profile *p)
 {
 	struct gw_profile_error error = {"part of it is lost"};
+	struct gw_profile *profile;
 
 	if (!p->open)
 		return false;
 	p->open = false;
-	free(p->profile);
 	free(p->why);
 	p->why = NULL;
-	p->profile = gw_alloc(sizeof(*p->profile));
-	if (!p->gap &&
-	    !gw_profile_parse(p->text, p->length, "embedded profile", p->profile, &error))
+	profile = gw_alloc(sizeof(*profile));
+	if (!p->gap && !gw_profile_parse(p->text, p->length, "embedded profile", profile, &error)) {
+		free(p->profile);
+		p->profile = profile;
 		return true;
+	}
+	/* One that was read before stays: what was told of it refers to it. */
 	p->why = gw_copy(error.text);
-	free(p->profile);
-	p->profile = NULL;
+	free(profile);
 	return false;
 }
 

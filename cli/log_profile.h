@@ -9,7 +9,7 @@
 /** The profile of one GPU of a log as its pieces come. Zero-initialised is none. */
 struct log_profile {
 	struct gw_profile *profile; /**< the last whole one; NULL: none */
-	char *why;                  /**< why the one there is can't be used; NULL otherwise */
+	char *why;                  /**< why the last to come is not it; NULL otherwise */
 	/** The text so far. */
 	char *text;
 	size_t length, room;

@@ -43,13 +43,14 @@ json_t *predict_answer_json(const struct gw_model *model, const struct gw_estima
 	                 terms(e), "warnings", warnings);
 }
 
-static json_t *verdict(const struct launch_case *item, const struct gw_device *device)
+static json_t *verdict(const struct launch_case *item, const struct gw_device *device,
+                       double measured)
 {
 	json_t *evidence = json_array();
 	struct gw_estimate bounds;
 	struct gw_verdict v;
 
-	estimate_verdict(item, device, &v, &bounds);
+	estimate_verdict(item, device, measured, &v, &bounds);
 	for (unsigned i = 0; i < v.evidence_count; i++)
 		json_array_append_new(evidence,
 		                      json_pack("{s:o,s:o,s:o}", "what", text(v.evidence[i].what),
@@ -93,7 +94,7 @@ static json_t *on_device(const struct predict_job *job, const struct launch_case
 	}
 	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "device", text(profile->device.name),
 	                 "measured_seconds", gw_json_number(measured), "verdict",
-	                 verdict(item, &profile->device), "intervals",
+	                 verdict(item, &profile->device, measured), "intervals",
 	                 intervals(item, &profile->device), "models", answers);
 }
 

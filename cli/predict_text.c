@@ -134,14 +134,15 @@ static void print_model(const struct gw_model *model, const struct gw_estimate *
 		       gw_ink(stdout, GW_INK_OFF), e->warnings[i]);
 }
 
-static void print_verdict(const struct launch_case *item, const struct gw_device *device)
+static void print_verdict(const struct launch_case *item, const struct gw_device *device,
+                          double measured)
 {
 	struct estimate_text value;
 	struct gw_estimate bounds;
 	struct gw_verdict v;
 	char phrase[160];
 
-	estimate_verdict(item, device, &v, &bounds);
+	estimate_verdict(item, device, measured, &v, &bounds);
 	gw_verdict_text(&v, phrase, sizeof(phrase));
 	printf("\n  verdict: %s", phrase);
 	if (v.confidence > 0)
@@ -210,7 +211,7 @@ void predict_text(const struct predict_job *job)
 				printf("\n");
 			print_head(item, device->name, measured);
 			predict_summary(job->models, device, item, measured, NULL);
-			print_verdict(item, device);
+			print_verdict(item, device, measured);
 			print_intervals(item, device);
 			for (const struct gw_model *const *m = job->models; *m; m++) {
 				estimate_launch(*m, device, item, &e);

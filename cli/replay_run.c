@@ -373,6 +373,9 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 		case TAPE_CLOCK:
 			gw_clocks_add(&run->clocks[t->clocks[index].gpu], &t->clocks[index].sample);
 			break;
+		case TAPE_SUCCESSOR:
+			gw_fleet_successor(run->fleet, id_of(index), t->configs[index].predecessor);
+			break;
 		case TAPE_KINDS:
 			break;
 		}

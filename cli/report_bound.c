@@ -140,12 +140,15 @@ static json_t *work_json(const struct gw_work *work)
 
 static json_t *config_json(const struct gw_config *c)
 {
-	char grid[64], block[64];
+	char grid[64], block[64], arguments[16] = "";
 
 	snprintf(grid, sizeof(grid), "%u %u %u", c->grid.x, c->grid.y, c->grid.z);
 	snprintf(block, sizeof(block), "%u %u %u", c->block.x, c->block.y, c->block.z);
-	return json_pack("{s:s,s:s,s:o}", "GridXYZ", grid, "BlockXYZ", block, "Dynamic Shared (B)",
-	                 gw_json_count(c->dynamic_shared));
+	if (c->digest)
+		snprintf(arguments, sizeof(arguments), "%08x", c->digest);
+	return json_pack("{s:s,s:s,s:o,s:s}", "GridXYZ", grid, "BlockXYZ", block,
+	                 "Dynamic Shared (B)", gw_json_count(c->dynamic_shared), "Arguments",
+	                 arguments);
 }
 
 json_t *gw_report_bound_json(const struct gw_row *row)

@@ -109,6 +109,8 @@ static json_t *units(struct score *s)
 		                              (json_int_t)config->block.y,
 		                              (json_int_t)config->block.z));
 		json_object_set_new(o, "dynamic_shared", gw_json_count(config->dynamic_shared));
+		if (config->digest)
+			json_object_set_new(o, "arguments", json_sprintf("%08x", config->digest));
 		json_object_set_new(o, "tier", json_string(gw_tier_name((enum gw_tier)u->tier)));
 		json_object_set_new(o, "work",
 		                    json_string(gw_source_name((enum gw_source)u->work)));

@@ -99,6 +99,18 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	};
 }
 
+static void on_successor(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_successor *s = (const void *)record->head;
+	uint32_t config = gw_index_find(&r->configs, s->config, NULL, NULL);
+	uint32_t of = gw_index_find(&r->configs, s->of, NULL, NULL);
+
+	if (config == GW_INDEX_NONE || of == GW_INDEX_NONE)
+		return;
+	r->tape->configs[config].predecessor = of + 1;
+	add_event(r->tape, TAPE_SUCCESSOR, config);
+}
+
 static void on_stream(struct reading *r, const struct gw_log_record *record)
 {
 	const struct gw_record_stream *s = (const void *)record->head;
@@ -121,7 +133,8 @@ static void on_work(struct reading *r, const struct gw_log_record *record)
 	t->works[t->work_count] = (struct tape_work){config, t->configs[config].last_work,
 	                                             (uint32_t)t->part_count, w->count, w->known};
 	t->parts = gw_grow(t->parts, &t->part_room, t->part_count + w->count, sizeof(*t->parts));
-	memcpy(t->parts + t->part_count, record->tail, w->count * sizeof(*t->parts));
+	if (w->count)
+		memcpy(t->parts + t->part_count, record->tail, w->count * sizeof(*t->parts));
 	t->part_count += w->count;
 	add_event(t, TAPE_WORK, t->work_count);
 	t->configs[config].last_work = (uint32_t)++t->work_count;
@@ -238,6 +251,9 @@ static bool take(void *arg, const struct gw_log_record *record)
 		break;
 	case GW_RECORD_CONFIG:
 		on_config(r, record);
+		break;
+	case GW_RECORD_SUCCESSOR:
+		on_successor(r, record);
 		break;
 	case GW_RECORD_STREAM:
 		on_stream(r, record);

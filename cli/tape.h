@@ -24,6 +24,7 @@ struct tape_config {
 	uint32_t ordinal;        /**< which of its kernel's configurations, from 0 */
 	uint32_t device;         /**< id of the GPU it runs on, 0: not known */
 	struct gw_launch launch; /**< its kernel points into the tape */
+	uint32_t predecessor;    /**< 1 + position of the one it goes on from; 0: none */
 	uint32_t last_work;      /**< 1 + position of its last WORK; 0: none */
 	uint64_t measured;       /**< launches with a valid time */
 	uint64_t time_ns;        /**< their sum */
@@ -64,6 +65,7 @@ enum tape_kind {
 	TAPE_LAUNCH,    /**< index in tape.launches */
 	TAPE_PUBLISHED, /**< index in tape.published */
 	TAPE_CLOCK,     /**< index in tape.clocks */
+	TAPE_SUCCESSOR, /**< index in tape.configs, of the one that goes on from its predecessor */
 	TAPE_KINDS
 };
 

@@ -94,6 +94,14 @@ void gw_fleet_configure(struct gw_fleet *f, uint32_t config, uint32_t device, ui
 		gw_predictor_configure(p, config, kernel, launch);
 }
 
+void gw_fleet_successor(struct gw_fleet *f, uint32_t config, uint32_t of)
+{
+	struct gw_predictor *p = of_config(f, config);
+
+	if (p && p == of_config(f, of))
+		gw_predictor_successor(p, config, of);
+}
+
 void gw_fleet_work(struct gw_fleet *f, uint32_t config, const struct gw_work *work)
 {
 	struct gw_predictor *p = of_config(f, config);

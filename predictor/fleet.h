@@ -33,6 +33,9 @@ void gw_fleet_model(struct gw_fleet *fleet, const struct gw_model *model);
 void gw_fleet_configure(struct gw_fleet *fleet, uint32_t config, uint32_t device, uint32_t kernel,
                         const struct gw_launch *launch);
 
+/** gw_predictor_successor; both run on the same GPU. */
+void gw_fleet_successor(struct gw_fleet *fleet, uint32_t config, uint32_t of);
+
 /** gw_predictor_work, gw_predict and gw_observe, by the GPU of the configuration. */
 void gw_fleet_work(struct gw_fleet *fleet, uint32_t config, const struct gw_work *work);
 void gw_fleet_predict(const struct gw_fleet *fleet, uint32_t config, uint64_t known,

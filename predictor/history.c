@@ -12,7 +12,10 @@ enum {
 	SHORTEST = 6, /* times that can tell a new level */
 	LENGTHS = 4   /* stretches looked at: 6, 12, 24, all */
 };
-static const double AGREE = 2;       /* standard errors that medians of one level may differ by */
+static const double DECILES =
+        2.563; /* standard deviations between the first and the last of a normal */
+static const double ALIKE = 0.25; /* of a time: within so much of the median it is of its length */
+static const double AGREE = 2;    /* standard errors that medians of one level may differ by */
 static const double MEDIAN = 1.2533; /* standard error of a median against that of a mean */
 static const double NORMAL = 1.4826; /* standard deviations in a median absolute deviation */
 
@@ -233,4 +236,25 @@ bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *o
 		of_level(newest, &s, out);
 	}
 	return true;
+}
+
+bool gw_history_agrees(const struct gw_history *h, double *scatter)
+{
+	float newest[GW_HISTORY_WINDOW];
+	uint32_t n = gw_history_size(h), off = 0;
+	struct stretches s;
+	const float *sorted;
+	double middle;
+
+	*scatter = 0;
+	if (!n)
+		return false;
+	newest_first(h, n, newest);
+	sort_stretches(newest, n, &s);
+	sorted = s.sorted[s.count - 1];
+	middle = median(sorted, n);
+	*scatter = log((double)sorted[n - 1 - n / 10] / (double)sorted[n / 10]) / DECILES;
+	for (uint32_t i = 0; i < n; i++)
+		off += fabs((double)newest[i] / middle - 1) > ALIKE;
+	return off <= (n + 4) / 8;
 }

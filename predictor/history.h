@@ -31,6 +31,13 @@ static inline uint32_t gw_history_size(const struct gw_history *h)
 	return h->count < GW_HISTORY_WINDOW ? h->count : GW_HISTORY_WINDOW;
 }
 
+/**
+ * Whether the times in the window are of one length: within a quarter of their median, but for one
+ * in eight. @p scatter gets the standard deviation of their logarithm, whatever the order and
+ * however many groups they fall into.
+ */
+bool gw_history_agrees(const struct gw_history *h, double *scatter);
+
 /** Summarise; false when there is no time yet. */
 bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *out);
 

@@ -50,6 +50,8 @@ struct gw_made {
 	float noise;   /**< how well own times tell it, standard deviation of its logarithm */
 	uint32_t size; /**< own times behind it */
 	bool there, multimodal;
+	bool agrees;   /**< own times, nearly all of them, are of one length */
+	float scatter; /**< of own times, all that are kept: standard deviation of the logarithm */
 	uint8_t tier, work, bound;
 	uint8_t kind; /**< of the width of own times, see coverage.h */
 };
@@ -66,7 +68,8 @@ struct gw_base {
 	uint64_t known;     /**< observations when the last of what it rests on came */
 	double log_seconds; /**< NaN: can't be told */
 	float share;        /**< of it that goes with the SM clock, 0 to 1 */
-	float doubt; /**< standard deviation of scaled work, in its logarithm; 0 where none is */
+	float doubt;  /**< standard deviation of scaled work, in its logarithm; 0 where none is */
+	float untold; /**< the same of what work does not tell, alike for the whole kernel */
 	uint8_t source, bound;
 };
 
@@ -77,7 +80,8 @@ struct gw_family {
 	uint32_t version, work_version;      /**< change when members' times, or work, do */
 	uint32_t timed_count, counted_count; /**< ever added; the rings hold the latest */
 	uint32_t timed[GW_TIMED_MOST], counted[GW_COUNTED_MOST];
-	float level[GW_CLASSES]; /**< mean of log time over model's time, of its configurations */
+	float level[GW_CLASSES];   /**< mean of log time over model's time, of its configurations */
+	float squares[GW_CLASSES]; /**< mean of its square */
 	uint16_t level_count[GW_CLASSES];
 };
 
@@ -86,10 +90,10 @@ struct gw_entry {
 	struct gw_history history;
 	struct gw_family *family; /**< NULL: not configured */
 	struct gw_config config;
-	uint32_t exclusive; /**< undisturbed times seen */
-	uint32_t next;      /**< in the list of those observed since the last advance */
-	uint32_t next_new;  /**< in the list of those never timed */
+	uint32_t next;     /**< in the list of those observed since the last advance */
+	uint32_t next_new; /**< in the list of those never timed */
 	bool listed, counted_listed;
+	bool alone;     /**< it was seen undisturbed: its times are of such launches only */
 	uint8_t levels; /**< bit of each class it has told its level */
 	float blocks, threads,
 	        shared;          /**< logarithms: of blocks, threads of a block; see scale.c */
@@ -105,10 +109,12 @@ struct gw_entry {
 	uint64_t work_known;   /**< observations when parts surer than static came */
 	struct gw_base base;
 	uint32_t base_own, base_family; /**< versions that `base` is of; 0: none yet */
-	uint32_t made_own, made_family; /**< versions that `now` is of, if never timed */
-	struct gw_made fresh;           /**< made when asked for, … */
-	uint64_t fresh_for, fresh_at;   /**< … knowing so much, when so much was published, … */
+	uint32_t made_own, made_family,
+	        made_common;          /**< versions that `now` is of, if never timed */
+	struct gw_made fresh;         /**< made when asked for, … */
+	uint64_t fresh_for, fresh_at; /**< … knowing so much, when so much was published, … */
 	uint32_t fresh_own, fresh_family; /**< … of these versions */
+	uint32_t predecessor;             /**< configuration whose times may be its own; 0: none */
 	uint64_t timed_known;       /**< of the first advance that knew a time of it; 0: none */
 	struct gw_made now, before; /**< before: the one that `now` replaced */
 };
@@ -123,6 +129,8 @@ struct gw_predictor {
 	uint32_t changed;                 /**< head of the list of those observed, 0 = empty */
 	uint32_t new_first, new_last;     /**< list of those never timed */
 	bool levels_changed;
+	uint32_t common;       /**< changes when levels or widths did, noticeably … */
+	struct gw_state noted; /**< … since they were these */
 	struct gw_state state, now, before; /**< state: that will be published next */
 	struct gw_family **families;        /**< by hash of id, open addressing */
 	uint32_t family_room, family_count;

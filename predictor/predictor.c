@@ -6,15 +6,15 @@
 #include <stdlib.h>
 
 enum {
-	CHUNK = 1024,         /* configurations that share an allocation */
-	EXCLUSIVE_ENOUGH = 8, /* after so many undisturbed times, overlapped ones teach nothing */
-	NEW_MOST = 16,        /* configurations never timed that one advance looks at */
+	CHUNK = 1024,  /* configurations that share an allocation */
+	NEW_MOST = 16, /* configurations never timed that one advance looks at */
 	FAMILIES_FIRST = 64,
 };
 
 static const double WIDEST = 20; /* of any interval, in log time: keeps the ends finite */
 static const double FORECAST_WEIGHT = 0.25, UNUSUAL = 4, FORECAST_REACH = 1.8;
 static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
+static const double COMMON_CHANGE = 0.05;  /* of a width or a level, in its logarithm */
 static const double STEP = 32e-9;          /* GPU time stamps step by 32 ns on the H200 */
 
 struct gw_predictor *gw_predictor_new(uint32_t max_configs)
@@ -28,7 +28,7 @@ struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 	p->state.sm_hz = NAN;
 	gw_coverage_start(&p->state.coverage);
 	gw_residual_start(&p->state);
-	p->now = p->before = p->state;
+	p->now = p->before = p->noted = p->state;
 	p->family_room = FAMILIES_FIRST;
 	p->families = calloc(p->family_room, sizeof(struct gw_family *));
 	p->chunks = calloc(max_configs / CHUNK + 1, sizeof(struct gw_entry *));
@@ -185,6 +185,14 @@ void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t ke
 	append_new(p, config, e);
 }
 
+void gw_predictor_successor(struct gw_predictor *p, uint32_t config, uint32_t of)
+{
+	struct gw_entry *e = gw_learner_entry(p, config);
+
+	if (e && !e->history.count && of != config && gw_learner_entry(p, of))
+		e->predecessor = of;
+}
+
 void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
 {
 	struct gw_entry *e = entry_make(p, config);
@@ -238,14 +246,46 @@ static void fill(const struct gw_made *from, struct gw_prediction *out)
 	};
 }
 
-/* Of a configuration that had not been timed: made when asked for, and kept for the next. */
+/* What @p made says is as good as own times. */
+static bool stands_in(const struct gw_made *made)
+{
+	return made && made->size && made->agrees;
+}
+
+/* Of a configuration that had not been timed. */
+static void expect(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
+                   struct gw_made *out)
+{
+	const struct gw_entry *before = gw_learner_entry(p, e->predecessor);
+	const struct gw_made *made = before ? gw_made_at(before, known) : NULL;
+
+	if (stands_in(made))
+		*out = *made;
+	else
+		gw_residual_predict(p, e, known, out);
+}
+
+/* It begins with what was learnt of it before it was told apart. */
+static void take_over(const struct gw_predictor *p, struct gw_entry *e)
+{
+	const struct gw_entry *before = gw_learner_entry(p, e->predecessor);
+
+	if (!before || !before->now.there || !stands_in(&before->now))
+		return;
+	e->history = before->history;
+	e->alone = before->alone;
+	e->own = before->own;
+	e->forecast = before->forecast;
+}
+
+/* Made when asked for, and kept for the next. */
 static const struct gw_made *fresh(const struct gw_predictor *p, struct gw_entry *e, uint64_t known)
 {
 	uint32_t family = e->family ? e->family->work_version : 0;
 
 	if (e->fresh_for != known || e->fresh_at != p->published ||
 	    e->fresh_own != e->work_version || e->fresh_family != family) {
-		gw_residual_predict(p, e, known, &e->fresh);
+		expect(p, e, known, &e->fresh);
 		e->fresh_for = known;
 		e->fresh_at = p->published;
 		e->fresh_own = e->work_version;
@@ -306,6 +346,8 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 	if (!e)
 		return 0;
 	judge(p, e, o);
+	if (!e->history.count)
+		take_over(p, e);
 	p->observations++;
 	if (o->sm_hz > 0 && o->sm_hz <= DBL_MAX) {
 		if (isnan(p->reference_hz))
@@ -313,9 +355,11 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 		p->state.sm_hz = o->sm_hz;
 		factor = gw_clock_factor(p, (double)e->base.share, o->sm_hz);
 	}
-	if (o->exclusive)
-		e->exclusive++;
-	if (o->exclusive || e->exclusive < EXCLUSIVE_ENOUGH)
+	/* What ran beside others stands in until it has run alone, and counts no more then. */
+	if (o->exclusive && !e->alone)
+		e->history = (struct gw_history){0};
+	e->alone |= o->exclusive;
+	if (o->exclusive || !e->alone)
 		gw_history_add(&e->history,
 		               fmin(fmax(o->seconds / factor, (double)FLT_MIN), (double)FLT_MAX));
 	if (!e->listed) {
@@ -373,7 +417,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 {
 	struct gw_history_summary s;
 	struct gw_made *now = &e->now;
-	double half, factor, sigma;
+	double half, factor, sigma, scatter;
 
 	if (!gw_history_summary(&e->history, &s))
 		return;
@@ -391,6 +435,8 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	        .center = (float)log(s.median),
 	        .multimodal = s.multimodal,
 	};
+	now->agrees = gw_history_agrees(&e->history, &scatter);
+	now->scatter = (float)scatter;
 	now->kind = (uint8_t)gw_width_of_size(now->size);
 	sigma = now->size > 4 ? s.sigma : 1;
 	now->noise = (float)sigma;
@@ -410,17 +456,33 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	}
 }
 
+/* Whether what all configurations share is another than when it was last noted. */
+static bool common_changed(const struct gw_state *now, const struct gw_state *noted)
+{
+	for (unsigned i = GW_WIDTH_SIZES; i < GW_WIDTHS; i++)
+		if (fabs(log((double)now->coverage.width[i] / (double)noted->coverage.width[i])) >
+		    COMMON_CHANGE)
+			return true;
+	for (unsigned c = 0; c < GW_CLASSES; c++)
+		if (fabs(now->level[c].mean - noted->level[c].mean) > COMMON_CHANGE ||
+		    fabs(log(now->level[c].spread / noted->level[c].spread)) > COMMON_CHANGE)
+			return true;
+	return false;
+}
+
 /* One that was never timed, if what it rests on has changed; true when it was published. */
 static bool publish_new(struct gw_predictor *p, struct gw_entry *e)
 {
 	uint32_t family = e->family->version + e->family->work_version;
 	struct gw_made made;
 
-	if (e->made_own == e->work_version && e->made_family == family)
+	if (e->made_own == e->work_version && e->made_family == family &&
+	    e->made_common == p->common)
 		return false;
 	e->made_own = e->work_version;
+	e->made_common = p->common;
 	e->made_family = family;
-	gw_residual_predict(p, e, p->observations, &made);
+	expect(p, e, p->observations, &made);
 	if (!made.there)
 		return false;
 	e->before = e->now;
@@ -479,6 +541,10 @@ bool gw_predictor_advance(struct gw_predictor *p,
 			changed(arg, config, &prediction);
 	}
 	gw_residual_levels(p);
+	if (common_changed(&p->state, &p->noted)) {
+		p->noted = p->state;
+		p->common++;
+	}
 	p->state.known = p->observations;
 	p->before = p->now;
 	p->now = p->state;

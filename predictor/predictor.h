@@ -9,11 +9,12 @@
  * stood published is predicted from them even if the predictor has advanced once since. So
  * a prediction never uses a measurement that was not there when the launch was called.
  *
- * To replay a log: CONFIG is gw_fleet_configure (the kernel by its KERNEL record), WORK is
- * gw_fleet_work, a whole PROFILE is gw_fleet_device, LAUNCH with the flag LEARNT is
- * gw_fleet_observe, PUBLISHED is gw_fleet_advance; all in the order of the file. A launch whose
- * record says `known` was predicted from the state after the PUBLISHED of that number (before
- * any: 0), if its configuration stood before that record; else at the latest at its own record.
+ * To replay a log: CONFIG is gw_fleet_configure (the kernel by its KERNEL record), SUCCESSOR
+ * is gw_fleet_successor, WORK is gw_fleet_work, a whole PROFILE is gw_fleet_device, LAUNCH with the
+ * flag LEARNT is gw_fleet_observe, PUBLISHED is gw_fleet_advance; all in the order of the file. A
+ * launch whose record says `known` was predicted from the state after the PUBLISHED of that number
+ * (before any: 0), if its configuration stood before that record; else at the latest at its own
+ * record.
  */
 #ifndef GW_PREDICTOR_H
 #define GW_PREDICTOR_H
@@ -52,6 +53,14 @@ void gw_predictor_model(struct gw_predictor *p, const struct gw_model *model);
  */
 void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
                             const struct gw_launch *launch);
+
+/**
+ * Configuration @p config, which was just configured, differs from @p of in its digest alone: @p of
+ * has none, and its first launch had the arguments that this digest is of. So what was learnt of
+ * @p of may be of @p config, or of several. If by then the published times of @p of agree, they
+ * stand for @p config until it has its own, and its own history begins with them.
+ */
+void gw_predictor_successor(struct gw_predictor *p, uint32_t config, uint32_t of);
 
 /**
  * What is now known of the work of @p config; copied, replaces what was known. A configuration

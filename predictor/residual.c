@@ -19,7 +19,7 @@ static const struct {
 } CLASS[GW_CLASSES] = {
         [GW_CLASS_STATIC] = {0.9, {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
         [GW_CLASS_SCALED] = {0.8, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
-        [GW_CLASS_COUNTED] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.05}},
+        [GW_CLASS_COUNTED] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
 };
 
 /* Without work: time goes with the waves of the grid, more or less. */
@@ -30,11 +30,13 @@ enum {
 	LEVEL_DOUBT = 2,  /* kernels' worth of belief that a class has no level of its own */
 	SPREAD_DOUBT = 4, /* the same of how kernels spread */
 };
+static const double HELD = 0.9, NORMAL = 1.645; /* of a normal: so many lie within so far */
+static const double DOUBTFUL = 0.5;             /* standard deviation of a base, in log time */
 static const double WIDEST = 20;       /* of any interval, in log time: keeps the ends finite */
 static const double NOTEWORTHY = 0.02; /* change of a time that relatives are told of */
 static const double ALIKE = 1e-6;      /* square of a distance that is none */
 static const double OWN_SHARE = 0.1;   /* noise of a single time, at most */
-static const double MIXED = 0.3;       /* spread of a few times whose arguments are not known */
+static const double MIXED = 0.3;       /* scatter of a few times whose arguments are not known */
 
 void gw_residual_start(struct gw_state *s)
 {
@@ -79,6 +81,14 @@ static double densest(double *v, unsigned n)
 	return median(v + best, half);
 }
 
+/* How far a kernel's configurations are off @p middle: root of the mean square. */
+static double off_by(const struct gw_family *f, enum gw_class c, double middle)
+{
+	double square = (double)f->squares[c] - 2 * middle * (double)f->level[c] + middle * middle;
+
+	return sqrt(fmax(square, 0));
+}
+
 static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 {
 	uint32_t n = p->level_count[c] < GW_LEVEL_KERNELS ? p->level_count[c] : GW_LEVEL_KERNELS;
@@ -90,8 +100,10 @@ static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 		v[i] = (double)p->level_ring[c][i]->level[c];
 	middle = densest(v, n) * n / (n + LEVEL_DOUBT);
 	for (uint32_t i = 0; i < n; i++)
-		v[i] = fabs(v[i] - middle);
-	spread = 1.4826 * median(v, n);
+		v[i] = off_by(p->level_ring[c][i], c, middle);
+	sort(v, n);
+	spread = v[(uint32_t)(HELD * (n - 1))] /
+	         NORMAL; /* of few, not the farthest: it may be alone */
 	return (struct gw_level){middle, sqrt((SPREAD_DOUBT * first * first + n * spread * spread) /
 	                                      (n + SPREAD_DOUBT))};
 }
@@ -111,13 +123,18 @@ static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center
 	struct gw_base b = gw_scale_base(p, e, UINT64_MAX);
 	struct gw_family *f = e->family;
 	enum gw_class c = gw_class_of((enum gw_source)b.source);
+	float off;
 
-	if (isnan(b.log_seconds) || e->levels & 1u << c || f->level_count[c] == UINT16_MAX)
+	/* One whose work is in doubt tells more of that than of the model. */
+	if (isnan(b.log_seconds) || (double)b.untold > DOUBTFUL || e->levels & 1u << c ||
+	    f->level_count[c] == UINT16_MAX)
 		return;
 	e->levels |= (uint8_t)(1u << c);
 	if (!f->level_count[c]++)
 		p->level_ring[c][p->level_count[c]++ % GW_LEVEL_KERNELS] = f;
-	f->level[c] += ((float)(center - b.log_seconds) - f->level[c]) / (float)f->level_count[c];
+	off = (float)(center - b.log_seconds);
+	f->level[c] += (off - f->level[c]) / (float)f->level_count[c];
+	f->squares[c] += (off * off - f->squares[c]) / (float)f->level_count[c];
 	p->levels_changed = true;
 }
 
@@ -255,8 +272,8 @@ static double combined(const struct gw_prior *prior, struct gw_point *points, un
 
 /*
  * Of times of launches whose arguments are known, and of others: those may have been of these
- * arguments, or of many. Where they agree among themselves, they tell of any; else as little as
- * they agree. The same the other way round.
+ * arguments, or of many, and tell of any as far as they agree among themselves. The same the other
+ * way round.
  */
 static bool mixed(const struct gw_entry *a, const struct gw_entry *b)
 {
@@ -269,7 +286,7 @@ static double noise_of(const struct relative *r, const struct gw_entry *e, doubl
 	double noise = fmin((double)m->noise, OWN_SHARE);
 
 	if (mixed(r->entry, e))
-		return together(own, m->size > 4 ? (double)m->noise : MIXED);
+		return together(own, fmax((double)m->scatter, m->size > 4 ? 0 : MIXED));
 	return sqrt(own * own + noise * noise / m->size);
 }
 
@@ -284,7 +301,10 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
 	struct gw_place here = place_of(e);
 	struct guess g = {.base = *base};
 
-	prior.offset = v->level[c].spread;
+	/* Of a kernel that was never timed the level's own spread tells. */
+	prior.offset = together(v->level[c].spread, (double)base->untold);
+	if (!count)
+		prior.slope = prior.smooth = prior.own = 0;
 	here.at[3] = 0.5 * base->log_seconds;
 	here.along = base->log_seconds;
 	for (unsigned i = 0; i < count; i++) {
@@ -387,7 +407,8 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	v = (struct view){p, s.level, !isnan(e->waves)};
 	if (!isnan(base.log_seconds))
 		g = by_work(&v, &base, e, r, count, known);
-	if (count) {
+	/* The grid alone may look as if it told more; what was counted there tells for sure. */
+	if (count && !(g.points && base.source > GW_SOURCE_STATIC)) {
 		other = by_times(&v, e, r, count);
 		if (!(g.deviation <= other.deviation))
 			g = other;

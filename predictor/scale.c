@@ -26,8 +26,10 @@ static const struct gw_prior PER_THREAD = {
         .offset = 3, .slope = 0.5, .smooth = 0.3, .reach = 1.5, .own = 0.05};
 static const struct gw_prior BY_CODE = {
         .offset = 3, .slope = 0.1, .smooth = 0.1, .reach = 1.5, .own = 0.02};
-static const double COUNT_NOISE = 0.02; /* of a counted amount, in its logarithm */
-static const double ALIKE = 1e-6;       /* square of a distance that is none */
+static const double INTERVAL = 1.645;      /* standard deviations to the end of an interval */
+static const double COURSE_GUESSED = 0.25; /* as the priors above: held for likely */
+static const double COUNT_NOISE = 0.02;    /* of a counted amount, in its logarithm */
+static const double ALIKE = 1e-6;          /* square of a distance that is none */
 
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 {
@@ -336,6 +338,25 @@ static float clock_share(const struct gw_estimate *e)
 	               fmax(0, 1 - floor_time / e->seconds));
 }
 
+/*
+ * How doubtful an estimate is for what its work does not tell, as a standard deviation of its
+ * logarithm. Atomics of which it isn't known how many meet on one address may all do so: the time
+ * that this would take is held for as unlikely as the end of an interval.
+ */
+static double untold(const struct gw_predictor *p, const struct gw_work *work, double seconds)
+{
+	double atomics = gw_work_value(work, GW_WORK_atomic_requests), doubt = 0, worst;
+
+	if (atomics > 0 && isnan(gw_work_value(work, GW_WORK_atomic_same_address))) {
+		worst = seconds + atomics / gw_param_value(p->device, GW_PARAM_t_atomic_same);
+		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
+	}
+	/* The course of a warp where its counts are not settled is a guess (static_nominal.c). */
+	if (isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
+		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
+	return doubt;
+}
+
 static struct gw_base estimate(const struct gw_predictor *p, const struct gw_entry *e,
                                uint64_t known)
 {
@@ -357,6 +378,7 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 	if (!(made.seconds > 0))
 		return b;
 	gw_verdict_of(p->device, &launch, &work, &made, &verdict);
+	b.untold = (float)untold(p, &work, made.seconds);
 	b.log_seconds = log(made.seconds);
 	b.share = clock_share(&made);
 	b.bound = (uint8_t)verdict.bound;

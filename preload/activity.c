@@ -7,6 +7,7 @@
 #include "preload/degrade.h"
 #include "preload/injection.h"
 #include "preload/options.h"
+#include "preload/record_clock.h"
 #include "preload/state.h"
 
 #include <string.h>
@@ -91,6 +92,7 @@ void gw_activity_begin(bool correlated)
 	atomic_store(&pool.ending, 0);
 	atomic_store(&pool.until, 0);
 	atomic_store(&pool.plain, !correlated);
+	gw_record_clock_begin();
 	atomic_store(&pool.on, 1);
 }
 
@@ -205,8 +207,8 @@ static void decode(const CUpti_ActivityKernel10 *k, struct gw_activity *a)
 
 	*a = (struct gw_activity){
 	        .name = k->name,
-	        .start = k->start,
-	        .end = k->end,
+	        .start = gw_record_time(k->start),
+	        .end = gw_record_time(k->end),
 	        .graph_node = k->graphNodeId,
 	        .context = k->contextId,
 	        .stream = k->streamId,
@@ -238,13 +240,13 @@ static bool copy(const CUpti_Activity *record)
 	case CUPTI_ACTIVITY_KIND_MEMCPY: {
 		const CUpti_ActivityMemcpy6 *c = (const CUpti_ActivityMemcpy6 *)record;
 
-		gw_counted_copy(c->deviceId, c->start, c->end);
+		gw_counted_copy(c->deviceId, gw_record_time(c->start), gw_record_time(c->end));
 		return true;
 	}
 	case CUPTI_ACTIVITY_KIND_MEMSET: {
 		const CUpti_ActivityMemset4 *c = (const CUpti_ActivityMemset4 *)record;
 
-		gw_counted_copy(c->deviceId, c->start, c->end);
+		gw_counted_copy(c->deviceId, gw_record_time(c->start), gw_record_time(c->end));
 		return true;
 	}
 	default:
@@ -281,6 +283,8 @@ uint64_t gw_activity_take(void (*take)(const struct gw_activity *))
 	uint64_t full = atomic_exchange(&pool.full, 0), n = 0;
 	size_t dropped = 0;
 
+	if (full)
+		gw_record_clock_look();
 	for (uint64_t left = full; left; left &= left - 1)
 		n += walk(__builtin_ctzll(left), take);
 	if (!full)

@@ -7,10 +7,21 @@
 #include <string.h>
 
 enum {
-	KEPT_MAX = 8 << 20, /* bytes of all arguments kept */
+	KEPT_MAX = 8 << 20,       /* bytes of all arguments kept */
+	NODES_KEPT_MAX = 4 << 20, /* bytes of those of graph nodes */
+	NODES_BITS = 12, /* configurations of nodes, as a power of 2, that are found again */
 };
 
 static uint64_t kept; /* bytes; worker */
+
+/* Arguments of a node, by the configuration they are of. */
+struct node_arguments {
+	uint64_t key;
+	struct gw_arguments arguments; /* no longer than its size says */
+};
+
+static struct node_arguments *_Atomic of_nodes[1 << NODES_BITS];
+static _Atomic uint64_t nodes_kept; /* bytes */
 
 static CUresult param_info(CUfunction f, size_t index, size_t *offset, size_t *size)
 {
@@ -64,13 +75,12 @@ static bool copy_extra(struct gw_arguments *a, void **extra)
 	return true;
 }
 
-static bool copy(struct gw_arguments *a, const struct gw_thread *t, uint32_t kernel, void **params,
-                 void **extra)
+static bool copy(struct gw_arguments *a, CUfunction f, uint32_t kernel, void **params, void **extra)
 {
 	const struct gw_layout *layout = gw_hot.shared->kernels[kernel].layout;
 
 	if (params || (layout && !layout->count)) /* who passes none may pass no array either */
-		return copy_params(a, layout, (CUfunction)t->function, params);
+		return copy_params(a, layout, f, params);
 	return extra && copy_extra(a, extra);
 }
 
@@ -87,7 +97,8 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	if (!t->arguments || !e->kernel || *seen == tag ||
 	    head - atomic_load_explicit(&t->arguments_tail, memory_order_acquire) >=
 	            GW_ARGUMENTS_RING ||
-	    !copy(&t->arguments[head % GW_ARGUMENTS_RING], t, e->kernel, params, extra))
+	    !copy(&t->arguments[head % GW_ARGUMENTS_RING], (CUfunction)t->function, e->kernel,
+	          params, extra))
 		return;
 	/* The event's release publishes these to the worker. */
 	*seen = tag;
@@ -110,6 +121,51 @@ void gw_arguments_arrived(struct gw_thread *t, uint32_t config)
 		gw_count(GW_COUNTER_arguments, 1);
 	}
 	atomic_store_explicit(&t->arguments_tail, tail + 1, memory_order_release);
+}
+
+static uint64_t node_key(uint32_t slot, const struct gw_config *c)
+{
+	const uint32_t grid[3] = {c->grid.x, c->grid.y, c->grid.z};
+
+	return gw_cell_key(slot, grid, c->block.x, c->block.y, c->block.z,
+	                   c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
+	                   c->dynamic_shared, c->digest);
+}
+
+const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_config *config,
+                                                const CUDA_KERNEL_NODE_PARAMS *node)
+{
+	uint64_t key = node_key(slot, config);
+	struct node_arguments *_Atomic *place = &of_nodes[key >> (64 - NODES_BITS)];
+	struct node_arguments *there = atomic_load(place), *mine;
+	struct gw_arguments a;
+	size_t size;
+
+	if (there && there->key == key)
+		return &there->arguments;
+	if (!atomic_load(&gw_hot.arguments) || !slot ||
+	    !copy(&a, node->func ? node->func : (CUfunction)node->kern, slot, node->kernelParams,
+	          node->extra))
+		return NULL;
+	size = offsetof(struct node_arguments, arguments.bytes) + a.size;
+	if (atomic_load(&nodes_kept) + size > NODES_KEPT_MAX || !(mine = malloc(size)))
+		return NULL;
+	atomic_fetch_add(&nodes_kept, size);
+	mine->key = key;
+	memcpy(&mine->arguments, &a, offsetof(struct gw_arguments, bytes) + a.size);
+	/* Where another configuration has the place, this one's are copied again for each node. */
+	atomic_compare_exchange_strong(place, &there, there ? there : mine);
+	return &mine->arguments;
+}
+
+void gw_arguments_node(uint32_t config, const struct gw_arguments *arguments)
+{
+	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
+
+	if (c && arguments && !c->arguments) {
+		c->arguments = arguments;
+		gw_count(GW_COUNTER_arguments, 1);
+	}
 }
 
 const struct gw_arguments *gw_arguments_of(uint32_t config)

@@ -46,6 +46,9 @@ GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CU
  */
 GW_COLD void gw_arguments_take(struct gw_call *call, void **params, void **extra);
 
+/** Function @p f is what kernel @p kernel of a library is in the current context. */
+GW_COLD void gw_function_of_kernel(CUfunction f, CUkernel kernel);
+
 /** The buffer of arguments that @p extra tells of, and its size; NULL when it tells of none. */
 static inline const unsigned char *gw_extra_buffer(void **extra, size_t *size)
 {

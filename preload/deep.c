@@ -71,10 +71,15 @@ void gw_deep_start(void)
 	gw_deep_streams_start();
 	gw_deep_sets_start();
 	asked_for = gw_options.counters == GW_COUNT_RANGE && gw_options.mode == GW_MODE_AUDIT;
-	if (asked_for)
-		gw_degrade(GW_DEGRADED_RANGE,
-		           "GPUWATCH_COUNTERS=range: while a launch is counted, others wait; a "
-		           "program whose kernels wait for the host or for each other may hang");
+	if (!asked_for)
+		return;
+	/* Launches are met from the first on, long before any is counted: one that still runs then
+	 * must be known, or a range would wait for it for good. */
+	if (!gw_injection_active())
+		atomic_fetch_or(&gw_hot.events, GW_HOT_DEEP);
+	gw_degrade(GW_DEGRADED_RANGE,
+	           "GPUWATCH_COUNTERS=range: while a launch is counted, others wait; a "
+	           "program whose kernels wait for the host or for each other may hang");
 }
 
 /* No more counting; what has been counted stays. */
@@ -346,10 +351,8 @@ void gw_deep_tick(void)
 		give_up("the libcupti found has no range profiler", CUPTI_ERROR_NOT_SUPPORTED);
 		asked_for = false;
 	} else if (gw_deep_sets_make()) {
-		if (gw_deep_sets_ready()) {
-			atomic_fetch_or(&gw_hot.events, GW_HOT_DEEP);
+		if (gw_deep_sets_ready())
 			return;
-		}
 		give_up("no counter can be had", gw_deep_sets_why());
 		asked_for = false;
 	}

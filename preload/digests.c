@@ -59,6 +59,14 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
 	publish(slot, kept);
 }
 
+uint32_t gw_digests_of(uint32_t slot, const struct gw_arguments *arguments)
+{
+	const struct gw_digest_plan *plan =
+	        atomic_load_explicit(&gw_hot.shared->kernels[slot].plan, memory_order_relaxed);
+
+	return plan ? gw_digest_of_buffer(plan, arguments->bytes, arguments->size) : 0;
+}
+
 static void take_back(uint32_t slot)
 {
 	if (kernels[slot].state != PLANNED)

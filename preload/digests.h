@@ -26,6 +26,9 @@ void gw_digests_start(void);
 /** The code of kernel @p slot is known: make its plan, if that was not tried before. */
 void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program);
 
+/** The digest of a launch of kernel @p slot with @p arguments; 0 where there is no plan. */
+uint32_t gw_digests_of(uint32_t slot, const struct gw_arguments *arguments);
+
 /**
  * Whether a configuration with a digest may be made for kernel @p slot. @p further: one of the
  * same grid and so on, with another digest, is there. Where not, the plan is taken back, and the

@@ -25,6 +25,7 @@ static struct {
 	_Atomic int calls; /* calls that take something up, under way */
 	_Atomic int profiler, kinds;
 	_Atomic unsigned char kind[KINDS]; /* activity it enabled */
+	_Atomic(CUpti_TimestampCallbackFunc) clock;
 	_Atomic unsigned attaches;         /* of ours when it registered: */
 	_Atomic(CUpti_BuffersCallbackRequestFunc) requested;
 	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed;
@@ -34,6 +35,11 @@ bool gw_foreign_busy(void)
 {
 	return atomic_load(&tool.calls) || atomic_load(&tool.profiler) ||
 	       atomic_load(&tool.kinds) || gw_subscriber_busy();
+}
+
+gw_foreign_clock_fn *gw_foreign_clock(void)
+{
+	return atomic_load(&tool.clock);
 }
 
 void gw_foreign_abandon(void)
@@ -129,6 +135,14 @@ static void registered(CUptiResult r, CUpti_BuffersCallbackRequestFunc requested
 	atomic_fetch_sub(&tool.calls, 1);
 }
 
+static void clocked(CUptiResult r, CUpti_TimestampCallbackFunc clock)
+{
+	if (r == CUPTI_SUCCESS)
+		atomic_store(&tool.clock, clock);
+	gw_windows_rest();
+	atomic_fetch_sub(&tool.calls, 1);
+}
+
 static void enabled(CUptiResult r, CUpti_ActivityKind kind)
 {
 	if (r == CUPTI_SUCCESS && (unsigned)kind < KINDS && !atomic_exchange(&tool.kind[kind], 1))
@@ -166,6 +180,7 @@ static void finalized(CUptiResult r)
 			disabled(r, (CUpti_ActivityKind)k);
 		gw_subscriber_went(NULL);
 		atomic_store(&tool.profiler, 0);
+		atomic_store(&tool.clock, NULL);
 	}
 	atomic_fetch_sub(&tool.calls, 1);
 }
@@ -187,6 +202,7 @@ static void finalized(CUptiResult r)
 #define AFTER_domain(r, on, subscriber, domain) switched(r, on, subscriber, domain, 0)
 #define AFTER_all(r, on, subscriber)            switched(r, on, subscriber, (CUpti_CallbackDomain)0, 0)
 #define AFTER_registered(r, ...)                registered(r, __VA_ARGS__)
+#define AFTER_clocked(r, ...)                   clocked(r, __VA_ARGS__)
 #define AFTER_enabled(r, ...)                   enabled(r, __VA_ARGS__)
 #define AFTER_disabled(r, ...)                  disabled(r, __VA_ARGS__)
 #define AFTER_profiles(r, ...)                  profiles(r, __VA_ARGS__)

@@ -7,9 +7,15 @@
 #define GW_FOREIGN_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+typedef uint64_t gw_foreign_clock_fn(void);
 
 /** Whether another tool has libcupti, or is about to take it. */
 bool gw_foreign_busy(void);
+
+/** The clock that another tool has put into libcupti, NULL: its own, which is CLOCK_REALTIME. */
+gw_foreign_clock_fn *gw_foreign_clock(void);
 
 /** In a forked child: forget the parent's. */
 void gw_foreign_abandon(void);

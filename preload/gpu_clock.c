@@ -25,8 +25,9 @@ enum {
 	STOP_MS = 1000,   /* how long the end of a program waits for an answer */
 };
 /*
- * Of a CPU that asking may take; on the H200 a sample takes 0.16 ms and a look at other processes
- * 1.4 ms a second, the first ones several ms, for which there is an advance.
+ * Of a CPU that asking may take, for each percent of GPUWATCH_BUDGET; on the H200 a sample takes
+ * 0.16 ms and a look at other processes 1.4 ms a second, the first ones several ms, for which there
+ * is an advance.
  */
 static const double SHARE = 0.004;
 static const uint64_t ADVANCE_NS = 20000000;
@@ -75,7 +76,10 @@ void gw_gpu_clock_start(void)
 	pthread_mutex_init(&ask.lock, NULL);
 	pthread_cond_init(&ask.wake, NULL);
 	pthread_cond_init(&ask.ended, NULL);
-	own.off = gw_options.mode != GW_MODE_AUDIT;
+	own.off = gw_options.mode != GW_MODE_AUDIT || !gw_options.budget;
+	if (own.off && gw_options.mode == GW_MODE_AUDIT)
+		gw_degrade_asked(GW_DEGRADED_CLOCK,
+		                 "GPUWATCH_BUDGET is 0: the GPU's clocks are unknown");
 }
 
 void gw_gpu_clock_used(int ordinal)
@@ -212,7 +216,9 @@ static void question(uint64_t devices)
 static bool due(uint64_t now)
 {
 	return now - own.asked_ns >= PAUSE_MS * UINT64_C(1000000) &&
-	       (double)own.spent_ns <= SHARE * (double)(now - own.begun_ns) + (double)ADVANCE_NS;
+	       (double)own.spent_ns <=
+	               SHARE * (double)gw_options.budget * (double)(now - own.begun_ns) +
+	                       (double)ADVANCE_NS;
 }
 
 void gw_gpu_clock_tick(uint64_t now)

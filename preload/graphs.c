@@ -5,6 +5,7 @@
  * so that the worker can read it without a lock.
  */
 #include "preload/activity.h"
+#include "preload/arguments.h"
 #include "preload/call.h"
 #include "preload/clock.h"
 #include "preload/degrade.h"
@@ -71,6 +72,7 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 	n->config.cluster = cluster ? (struct gw_dim3){cluster & 1023, cluster >> 10 & 1023,
 	                                               cluster >> 20 & 1023}
 	                            : (struct gw_dim3){1, 1, 1};
+	n->arguments = gw_arguments_of_node(n->kernel, &n->config, p);
 }
 
 static void node_attributes(struct gw_graph_node *n, CUgraphNode node)

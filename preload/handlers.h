@@ -102,6 +102,10 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 	((result) == CUDA_SUCCESS ? gw_function_found(*(f), module) : (void)0)
 #define kernel_found(call, result, kernel, library, name)                                          \
 	((result) == CUDA_SUCCESS ? gw_function_found(*(kernel), library) : (void)0)
+#define library_module(call, result, module, library)                                              \
+	((result) == CUDA_SUCCESS ? gw_module_of_library(*(module), library) : (void)0)
+#define kernel_function(call, result, f, kernel)                                                   \
+	((result) == CUDA_SUCCESS ? gw_function_of_kernel(*(f), kernel) : (void)0)
 #define code_linked(call, result, state, cubin, size)                                              \
 	((result) == CUDA_SUCCESS && (cubin) ? gw_module_linked(*(cubin)) : (void)0)
 

@@ -40,7 +40,7 @@ static bool ask(CUfunction f, struct asked *a)
 
 		if (gw_driver.cuFuncGetModule)
 			gw_driver.cuFuncGetModule(&module, f);
-		a->owner = (uintptr_t)module;
+		a->owner = gw_module_owner((uintptr_t)module);
 		a->context = (uintptr_t)gw_context_current();
 		return true;
 	}
@@ -213,4 +213,19 @@ uint32_t gw_kernel_resolve(CUfunction f)
 	gw_overhead_since(begin);
 	errno = saved;
 	return slot;
+}
+
+/* The runtime may launch the kernels of its fat binaries by such functions; their module is none
+   that was ever loaded as one. */
+void gw_function_of_kernel(CUfunction f, CUkernel kernel)
+{
+	CUlibrary library = NULL;
+	CUmodule module = NULL;
+
+	if (!gw_driver.cuKernelGetLibrary || !gw_driver.cuFuncGetModule ||
+	    gw_driver.cuKernelGetLibrary(&library, kernel) != CUDA_SUCCESS ||
+	    gw_driver.cuFuncGetModule(&module, f) != CUDA_SUCCESS)
+		return;
+	gw_module_of_library(module, library);
+	gw_function_found(f, library);
 }

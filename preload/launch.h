@@ -52,8 +52,8 @@ static inline uintptr_t gw_stream_key(const struct gw_thread *t, CUcontext conte
 	return ((uintptr_t)context + 2) ^ ((uintptr_t)t->serial << 48);
 }
 
-static inline uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, CUstream stream,
-                                         uint32_t pt)
+GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, CUstream stream,
+                                     uint32_t pt)
 {
 	uint32_t kind = GW_STREAM_CREATED, slot;
 	uint32_t generation = atomic_load_explicit(&gw_hot.stream_generation, memory_order_acquire);
@@ -209,9 +209,9 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 		gw_events_begin(call, stream);
 }
 
-static inline void launch_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
-                                unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                CUstream stream, void **params, void **extra)
+GW_INLINE void launch_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
+                            unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                            CUstream stream, void **params, void **extra)
 {
 	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, 0, 0);
 }

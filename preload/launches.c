@@ -5,6 +5,7 @@
 #include "preload/arguments.h"
 #include "preload/clock.h"
 #include "preload/counted.h"
+#include "preload/digests.h"
 #include "preload/episodes.h"
 #include "preload/gpu_clock.h"
 #include "preload/join.h"
@@ -52,6 +53,23 @@ const struct gw_score *gw_launches_score(void)
 }
 
 /*
+ * Until a kernel's plan is made, its launches are of a configuration without a digest. Where the
+ * first of them had the arguments that this one is of, it goes on from there.
+ */
+static void follow(uint32_t config, const struct gw_config_entry *c)
+{
+	const struct gw_config_entry *before = gw_config_entry(c->head);
+	struct gw_record_successor r = {.config = config, .of = c->head};
+
+	if (!c->config.digest || before->config.digest || !before->arguments ||
+	    gw_digests_of(c->slot, before->arguments) != c->config.digest)
+		return;
+	gw_log_write(GW_RECORD_SUCCESSOR, &r, sizeof(r), NULL, 0);
+	gw_fleet_successor(fleet, config, c->head);
+	gw_study_same(config, c->head);
+}
+
+/*
  * Tell the predictor of configurations that are new, before anything else is done with them: it
  * learns of them in the order of the log.
  */
@@ -64,6 +82,7 @@ static void configure_new(void)
 
 		gw_fleet_configure(fleet, configured, gw_device_id((int)c->device - 1), c->kernel,
 		                   &launch);
+		follow(configured, c);
 	}
 }
 
@@ -297,6 +316,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 			                            &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
 			configure_new();
+			gw_arguments_node(n->config_id, n->arguments);
 			gw_study_want(n->config_id);
 		}
 		r.config = n->config_id;

@@ -169,9 +169,30 @@ void gw_module_loaded(void *handle, enum gw_module_origin origin, const void *im
 	errno = saved;
 }
 
+void gw_module_of_library(void *module, void *library)
+{
+	struct gw_map *map = &gw_hot.shared->modules;
+	uint32_t number = gw_map_get(map, (uintptr_t)library);
+	int saved = errno;
+
+	if (number && module && gw_map_get(map, (uintptr_t)module) != number) {
+		gw_map_remove(map, (uintptr_t)module);
+		gw_map_put(map, (uintptr_t)module, number, (uintptr_t)library, 0);
+	}
+	errno = saved;
+}
+
+uintptr_t gw_module_owner(uintptr_t handle)
+{
+	uintptr_t library = handle ? gw_map_owner(&gw_hot.shared->modules, handle) : 0;
+
+	return library ? library : handle;
+}
+
 void gw_module_gone(void *handle)
 {
 	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle);
+	gw_map_remove_all(&gw_hot.shared->modules, (uintptr_t)handle, 0, NULL);
 	gw_map_remove_all(&gw_hot.shared->functions, (uintptr_t)handle, 0, NULL);
 	atomic_fetch_add(&gw_hot.function_generation, 1);
 }
@@ -186,7 +207,7 @@ void gw_function_found(void *handle, void *owner)
 	struct gw_map *map = &gw_hot.shared->functions;
 
 	if (gw_map_get(map, (uintptr_t)handle) &&
-	    gw_map_owner(map, (uintptr_t)handle) != (uintptr_t)owner) {
+	    gw_map_owner(map, (uintptr_t)handle) != gw_module_owner((uintptr_t)owner)) {
 		gw_map_remove(map, (uintptr_t)handle);
 		atomic_fetch_add(&gw_hot.function_generation, 1);
 	}

@@ -37,6 +37,12 @@ void gw_module_linked(const void *image);
 /** A function or kernel of @p owner was looked up: its handle may have been reused. */
 void gw_function_found(void *handle, void *owner);
 
+/** @p module is what library @p library is in the current context: the same code, gone with it. */
+void gw_module_of_library(void *module, void *library);
+
+/** Whose the functions of module @p handle are: the library it is of, else itself. */
+uintptr_t gw_module_owner(uintptr_t handle);
+
 /** Number of a loaded module or library, 0 when it isn't known. */
 uint32_t gw_module_number(uintptr_t handle);
 

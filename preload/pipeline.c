@@ -154,7 +154,7 @@ static uint32_t cycle(bool last)
 	gw_work_publish();
 	gw_pm_tick(now, events);
 	ended = !last && gw_windows_tick(events != 0);
-	if (last || ended || !gw_study_holds())
+	if (last || ended || !gw_study_holds(gw_join_waiting()))
 		take_times(now, last || ended);
 	if (ended)
 		gw_windows_close();

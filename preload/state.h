@@ -24,7 +24,7 @@ enum {
 	GW_CELL_PROBE = 8,
 	GW_NAMES_MAX = 64 << 20, /**< bytes of kernel names and layouts */
 	GW_NAME_MAX = 16384,     /**< longest kernel name kept */
-	GW_ARGUMENTS_MAX = 1024, /**< bytes of a launch's arguments; of larger ones none are kept */
+	GW_ARGUMENTS_MAX = 4096, /**< bytes of a launch's arguments; of larger ones none are kept */
 	GW_ARGUMENTS_RING = 16, /**< launches of a thread whose arguments can wait for the worker */
 	GW_ARGUMENTS_SEEN = 64, /**< configurations a thread remembers having copied, by hash */
 };
@@ -158,6 +158,7 @@ struct gw_graph_node {
 	uintptr_t parent; /**< top-level child-graph node it lies under, 0 for none */
 	uint32_t kernel;  /**< slot */
 	struct gw_config config;
+	const struct gw_arguments *arguments; /**< kept for good; NULL: not known */
 	bool enabled, cooperative;
 	uint32_t device; /**< it runs on, ordinal + 1; 0: not known, that of the launch */
 	uint32_t config_id, node_id; /**< worker: ids in the log, 0 until the first launch */

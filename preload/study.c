@@ -81,6 +81,23 @@ void gw_study_want(uint32_t config)
 		c->study = WAITING;
 }
 
+void gw_study_same(uint32_t config, uint32_t as)
+{
+	const struct gw_work *known = gw_work_of(as);
+	struct gw_work told;
+
+	if (gw_config_entry(as)->study != STUDIED)
+		return; /* it may still wait, and this one is studied itself */
+	gw_config_entry(config)->study = STUDIED;
+	if (!known)
+		return;
+	gw_work_clear(&told);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (known->q[i].source == GW_SOURCE_STATIC)
+			told.q[i] = known->q[i];
+	gw_work_offer(config, &told);
+}
+
 static uint64_t cpu_ns(void)
 {
 	struct timespec t;
@@ -155,11 +172,12 @@ bool gw_study_waits(void)
 	return (first.count || later.count) && affordable(gw_now_ns());
 }
 
-bool gw_study_holds(void)
+bool gw_study_holds(uint32_t launches)
 {
 	uint64_t ns = gw_now_ns();
 
-	return first.count && ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
+	return first.count && launches <= GW_STUDY_HOLD &&
+	       ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
 }
 
 void gw_study_run(bool (*meanwhile)(void), bool last)

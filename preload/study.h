@@ -22,7 +22,8 @@ enum {
 	GW_STUDY_LOOK_US = 2000,  /**< how often the rings are looked after meanwhile */
 	GW_STUDY_FIRST_MS = 2000, /**< CPU time of all studies together, and beyond that … */
 	GW_STUDY_PERCENT = 2,     /**< … this share of the time since the start */
-	GW_STUDY_HOLD_MS = 100,   /**< how long times wait for a row of studies */
+	GW_STUDY_HOLD_MS = 1000,  /**< how long times wait for a row of studies … */
+	GW_STUDY_HOLD = 4096,     /**< … while no more launches than these wait for theirs */
 	GW_STUDY_QUEUE = 8192,    /**< configurations that can wait */
 };
 
@@ -32,6 +33,9 @@ void gw_study_start(void);
 /** A launch of configuration @p config was met. Those met before any of theirs was timed come
  *  first. */
 void gw_study_want(uint32_t config);
+
+/** Launches of @p config are those of @p as, on the same arguments: what was told of them holds. */
+void gw_study_same(uint32_t config, uint32_t as);
 
 /**
  * Study what waits, within the bounds above. @p meanwhile is called every GW_STUDY_LOOK_US;
@@ -45,8 +49,9 @@ bool gw_study_waits(void);
 /**
  * Whether launches that have no prediction yet wait for a study that will give them one: their
  * times can wait as well, for up to GW_STUDY_HOLD_MS, so that they are predicted before.
+ * @p launches: so many wait for their times.
  */
-bool gw_study_holds(void);
+bool gw_study_holds(uint32_t launches);
 
 /** Bytes held between studies. */
 size_t gw_study_held(void);

@@ -296,6 +296,9 @@ uint32_t gw_config_of_activity(const struct gw_activity *a)
 	id = gw_idmap_get(&config_map, config_key(kernel, device, &c));
 	if (!id) /* of launches whose GPU the hooks could not tell */
 		id = gw_idmap_get(&config_map, config_key(kernel, 0, &c));
+	if (!id && !gw_idmap_get(&shape_map, config_key(kernel, device, &c)) &&
+	    gw_idmap_get(&shape_map, config_key(kernel, 0, &c)))
+		device = 0; /* the same of those that all have a digest */
 	if (id)
 		return id;
 	/* libcupti's name may go with the module: keep one of ours, once per configuration. */

@@ -202,9 +202,28 @@ static void take_param(struct gw_digest_plan *plan, const uint8_t *bytes, uint32
 			plan->word[plan->count++] = (struct gw_digest_word){
 			        (uint16_t)index, (uint16_t)(at - param->offset), (uint16_t)at,
 			        (uint16_t)piece};
-			plan->end = at + piece > plan->end ? at + piece : plan->end;
+			if (at + piece > plan->end)
+				plan->end = (uint16_t)(at + piece);
 		}
 		at += piece;
+	}
+}
+
+/* Fours, then eights, then what is smaller. */
+static void order_words(struct gw_digest_plan *plan)
+{
+	static const uint16_t sizes[] = {4, 8, 2, 1};
+	const struct gw_digest_plan was = *plan;
+	uint16_t at = 0;
+
+	for (unsigned s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+		for (uint32_t i = 0; i < was.count; i++)
+			if (was.word[i].size == sizes[s])
+				plan->word[at++] = was.word[i];
+		if (sizes[s] == 4)
+			plan->fours = at;
+		else if (sizes[s] == 8)
+			plan->wide = at;
 	}
 }
 
@@ -245,5 +264,6 @@ const char *gw_digest_plan_make(const struct gw_ir_program *program,
 	forget_pointers(bytes, size);
 	for (uint32_t i = 0; i < count; i++)
 		take_param(plan, bytes, i, &param[i]);
+	order_words(plan);
 	return NULL;
 }

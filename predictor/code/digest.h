@@ -28,10 +28,13 @@ struct gw_digest_word {
 	uint16_t size;   /**< 1, 2, 4 or 8 bytes */
 };
 
-/** What is hashed of a kernel's arguments, in order of offset. */
+/** What is hashed of a kernel's arguments. Of each size in order of offset: who hashes need not ask
+ *  for each word what it is. */
 struct gw_digest_plan {
-	uint32_t count; /**< 0: control depends on no scalar argument */
-	uint32_t end;   /**< bytes of the parameters up to the last word's end */
+	uint16_t count; /**< 0: control depends on no scalar argument */
+	uint16_t fours; /**< so many of 4 bytes come first, … */
+	uint16_t wide;  /**< … and so many of 4 or 8; then those of 1 or 2 */
+	uint16_t end;   /**< bytes of the parameters up to the last word's end */
 	struct gw_digest_word word[GW_DIGEST_WORDS];
 };
 
@@ -53,29 +56,27 @@ static inline uint64_t gw_digest_begin(void)
 
 static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsigned size)
 {
-	uint64_t word = 0;
+	uint64_t eight;
+	uint32_t four;
+	uint16_t two;
 
-	switch (size) {
-	case 8:
-		memcpy(&word, from, 8);
-		break;
-	case 4:
-		memcpy(&word, from, 4);
-		break;
-	case 2:
-		memcpy(&word, from, 2);
-		break;
-	default:
-		word = *from;
-		break;
+	if (size == 4) {
+		memcpy(&four, from, 4);
+		eight = four;
+	} else if (size == 8) {
+		memcpy(&eight, from, 8);
+	} else if (size == 2) {
+		memcpy(&two, from, 2);
+		eight = two;
+	} else {
+		eight = *from;
 	}
-	h = (h ^ word) * UINT64_C(0x9fb21c651e98df25);
-	return h ^ (h >> 29);
+	return (h ^ eight) * UINT64_C(0x9fb21c651e98df25);
 }
 
 static inline uint32_t gw_digest_end(uint64_t h)
 {
-	uint32_t digest = (uint32_t)((h * UINT64_C(0xbf58476d1ce4e5b9)) >> 32);
+	uint32_t digest = (uint32_t)(h >> 32); /* where every bit of each word has come to */
 
 	return digest ? digest : 1;
 }
@@ -93,17 +94,44 @@ static inline uint32_t gw_digest_of_buffer(const struct gw_digest_plan *plan,
 	return gw_digest_end(h);
 }
 
+/** Take in word @p w, of 4 bytes; false where its address is missing. */
+static inline bool gw_digest_four(const struct gw_digest_word *w, const void *const *params,
+                                  uint64_t *h)
+{
+	const unsigned char *from = params[w->param];
+
+	if (!from)
+		return false;
+	*h = gw_digest_add(*h, from + w->at, 4);
+	return true;
+}
+
 /** The same of arguments that are told one by one; 0 where the address of one is missing. */
 static inline uint32_t gw_digest_of_params(const struct gw_digest_plan *plan,
                                            const void *const *params)
 {
+	const struct gw_digest_word *w = plan->word, *fours = w + plan->fours, *wide, *end;
 	uint64_t h = gw_digest_begin();
+	const unsigned char *from;
 
-	for (uint32_t i = 0; i < plan->count; i++) {
-		const struct gw_digest_word *w = &plan->word[i];
-		const unsigned char *from = params[w->param];
-
-		if (!from)
+	for (; w + 4 <= fours; w += 4) /* nothing but words, where there are many */
+		if (!gw_digest_four(&w[0], params, &h) || !gw_digest_four(&w[1], params, &h) ||
+		    !gw_digest_four(&w[2], params, &h) || !gw_digest_four(&w[3], params, &h))
+			return 0;
+	for (; w != fours; w++)
+		if (!gw_digest_four(w, params, &h))
+			return 0;
+	if (plan->fours == plan->count)
+		return gw_digest_end(h);
+	wide = plan->word + plan->wide;
+	end = plan->word + plan->count;
+	for (; w < wide; w++) {
+		if (!(from = params[w->param]))
+			return 0;
+		h = gw_digest_add(h, from + w->at, 8);
+	}
+	for (; w < end; w++) {
+		if (!(from = params[w->param]))
 			return 0;
 		h = gw_digest_add(h, from + w->at, w->size);
 	}

@@ -129,6 +129,7 @@ static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t in
 	const struct gw_value *in[GW_SOURCES_MAX] = {0};
 	unsigned to = e->p->widths[def];
 	struct lane l = {{0}, {0}};
+	uint32_t mask_left;
 	bool uniform = true;
 
 	for (unsigned s = 0; s < insn->uses; s++) {
@@ -136,9 +137,12 @@ static void scalar(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t in
 		uniform = uniform && in[s]->uniform;
 	}
 	e->result.uniform = uniform;
-	for (unsigned i = 0; i < (uniform ? 1 : GW_LANES); i++) {
-		if (!uniform && !(mask >> i & 1))
-			continue;
+	mask_left = uniform ? 1 : mask;
+	if (!uniform && gw_eval_lanes(insn, to, in, mask, &e->result))
+		mask_left = 0;
+	for (; mask_left; mask_left &= mask_left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(mask_left);
+
 		for (unsigned s = 0; s < insn->uses; s++) {
 			l.v[s] = in[s]->v[gw_at(in[s], i)];
 			l.base[s] = in[s]->base[gw_at(in[s], i)];
@@ -244,9 +248,8 @@ static uint32_t guarded(struct gw_eval *e, const struct gw_ir_insn *insn, uint32
 	if (known)
 		gw_domain_pin(&e->domain, gw_form_dims(&g->form));
 	*maybe = e->lanes & ~known;
-	for (unsigned i = 0; i < GW_LANES; i++)
-		if (*maybe >> i & 1)
-			*why = g->base[gw_at(g, i)];
+	if (*maybe)
+		*why = g->base[gw_at(g, 31 - (unsigned)__builtin_clz(*maybe))];
 	return insn->guard_not ? known & ~yes : yes;
 }
 

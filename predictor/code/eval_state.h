@@ -185,6 +185,17 @@ void gw_eval_forget_frame(struct gw_eval *e, uint32_t lanes, gw_base why);
 /** Run instruction @p insn_index for the lanes of the entry. */
 void gw_eval_insn(struct gw_eval *e, uint32_t insn_index);
 
+/* eval_lanes.c */
+/**
+ * The result of @p insn, written to a register of @p to bits, in all lanes of @p out at once, where
+ * those of
+ * @p mask all hold numbers. False: not that, or not one of the frequent operations, and nothing is
+ * written but to lanes' places.
+ */
+bool gw_eval_lanes(const struct gw_ir_insn *insn, unsigned to,
+                   const struct gw_value *const in[GW_SOURCES_MAX], uint32_t mask,
+                   struct gw_value *out);
+
 /* eval_region.c */
 /** The region of branch block @p block; NULL when there is no room. */
 const struct gw_region *gw_eval_region(struct gw_eval *e, uint32_t block);

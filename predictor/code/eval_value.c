@@ -49,6 +49,11 @@ static void join_forms(struct gw_form *to, const struct gw_form *with)
 
 static void copy_lanes(struct gw_value *to, const struct gw_value *from, uint32_t lanes)
 {
+	if (lanes == GW_ALL_LANES && !from->uniform) {
+		memcpy(to->v, from->v, sizeof(to->v));
+		memcpy(to->base, from->base, sizeof(to->base));
+		return;
+	}
 	for (unsigned i = 0; i < GW_LANES; i++)
 		if (lanes >> i & 1) {
 			to->v[i] = from->v[gw_at(from, i)];
@@ -78,7 +83,7 @@ void gw_eval_write(struct gw_eval *e, gw_ir_operand def, const struct gw_value *
 			to->form = from->form;
 		gw_value_spread(to);
 		copy_lanes(to, from, sure);
-		for (unsigned i = 0; i < GW_LANES; i++)
+		for (unsigned i = 0; maybe && i < GW_LANES; i++)
 			if (maybe >> i & 1)
 				to->base[i] = why;
 	}

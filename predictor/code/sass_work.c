@@ -134,6 +134,7 @@ double gw_sass_pipe_sum(enum gw_work_field row, const double pipe[GW_SASS_PIPES]
 	} rows[] = {
 	        {GW_WORK_pipe_fma, GW_SASS_PIPE_FMA},
 	        {GW_WORK_pipe_fma, GW_SASS_PIPE_FMAHEAVY},
+	        {GW_WORK_pipe_fma_heavy, GW_SASS_PIPE_FMAHEAVY},
 	        {GW_WORK_pipe_alu, GW_SASS_PIPE_ALU},
 	        {GW_WORK_pipe_fp64, GW_SASS_PIPE_FP64},
 	        {GW_WORK_pipe_fp16, GW_SASS_PIPE_FP16},
@@ -193,33 +194,40 @@ static void set_pipes(const struct sums *s, float sure, struct gw_work *work)
 	set(work, GW_WORK_tensor_fp64_flop, s->flops[GW_SASS_TENSOR_FP64], sure);
 }
 
-/* Cycles of a warp by gw_schedule_warp(), from the counts of all or of one. NaN without memory. */
-static double warp_cycles(const struct gw_sass_launch *l, const struct gw_eval_block *blocks,
-                          double warps)
+/* By gw_schedule_course(), of a mean warp or of one. NaN without memory. */
+static struct gw_course course_of(const struct gw_sass_launch *l,
+                                  const struct gw_eval_block *blocks, double warps)
 {
-	double *runs = calloc(l->cfg->block_count, sizeof(*runs)), cycles = (double)NAN;
+	double *runs = calloc(l->cfg->block_count, sizeof(*runs));
+	struct gw_course c = {(double)NAN, (double)NAN, (double)NAN};
 
 	if (!runs)
-		return cycles;
+		return c;
 	for (uint32_t b = 0; b < l->lowered->program.block_count; b++)
 		if (stands_for(l, b))
-			runs[l->lowered->program.blocks[b].tag] += blocks[b].runs.least;
-	cycles = gw_schedule_warp(l->schedule, l->cfg, runs) / warps;
+			runs[l->lowered->program.blocks[b].tag] += blocks[b].runs.least / warps;
+	c = gw_schedule_course(l->schedule, l->cfg, runs);
 	free(runs);
-	return cycles;
+	return c;
 }
 
 static void set_course(const struct gw_sass_launch *l, const struct sums *s, float sure,
                        struct gw_work *work)
 {
 	const struct gw_eval_report *r = l->report;
-	double warps = (double)r->warps;
+	struct gw_course mean = course_of(l, r->blocks, (double)r->warps), longest;
 
-	set(work, GW_WORK_warp_cycles, warp_cycles(l, r->blocks, warps), sure * warp_alone);
-	if (r->longest)
-		set(work, GW_WORK_warp_cycles_longest, warp_cycles(l, r->longest, 1),
-		    sure * warp_alone);
-	set(work, GW_WORK_warp_memory_chain, s->waits / warps, sure);
+	set(work, GW_WORK_warp_insts, s->insns / (double)r->warps, sure);
+	set(work, GW_WORK_warp_cycles, mean.cycles, sure * warp_alone);
+	set(work, GW_WORK_warp_fixed_cycles, mean.fixed, sure * warp_alone);
+	set(work, GW_WORK_warp_fixed_chain, mean.chain, sure);
+	set(work, GW_WORK_warp_memory_chain, s->waits / (double)r->warps, sure);
+	if (r->longest) {
+		longest = course_of(l, r->longest, 1);
+		set(work, GW_WORK_warp_cycles_longest, longest.cycles, sure * warp_alone);
+		set(work, GW_WORK_warp_longest_fixed_cycles, longest.fixed, sure * warp_alone);
+		set(work, GW_WORK_warp_longest_chain, longest.chain, sure);
+	}
 	if (s->waits > 0)
 		set(work, GW_WORK_warp_loads_in_flight, s->in_flight / s->waits, sure);
 	if (s->chain > 0)

@@ -61,6 +61,14 @@ struct gw_schedule_loop {
 struct gw_schedule {
 	struct gw_schedule_block *blocks; /**< as in the graph */
 	struct gw_schedule_loop *loops;   /**< as in the graph */
+	double global;                    /**< latency of global loads that it was built for */
+};
+
+/** What a warp's course takes, cycles. */
+struct gw_course {
+	double cycles; /**< in all; NaN when a block that runs has unknown cycles */
+	double fixed;  /**< of these, no wait for a load of global memory */
+	double chain;  /**< loads of global memory that it waits for one after the other */
 };
 
 /** No latency known. */
@@ -88,5 +96,10 @@ bool gw_schedule_build(struct gw_schedule *out, const struct gw_cfg *cfg,
  */
 double gw_schedule_warp(const struct gw_schedule *schedule, const struct gw_cfg *cfg,
                         const double *runs);
+
+/** The same, with its waits for loads of global memory apart, as their latency depends on where the
+ *  data is. */
+struct gw_course gw_schedule_course(const struct gw_schedule *schedule, const struct gw_cfg *cfg,
+                                    const double *runs);
 
 #endif

@@ -165,6 +165,7 @@ bool gw_schedule_build(struct gw_schedule *out, const struct gw_cfg *cfg,
 
 	out->blocks = gw_arena_array(arena, cfg->block_count, sizeof(*out->blocks));
 	out->loops = gw_arena_array(arena, cfg->loop_count, sizeof(*out->loops));
+	out->global = waits->cycles[GW_WAIT_global];
 	if (!states || !out->blocks || !out->loops)
 		return false;
 	for (unsigned pass = 0; changed && pass < PASSES; pass++) {
@@ -223,4 +224,17 @@ double gw_schedule_warp(const struct gw_schedule *schedule, const struct gw_cfg 
 			sum += taken * schedule->blocks[b].taken;
 	}
 	return sum;
+}
+
+struct gw_course gw_schedule_course(const struct gw_schedule *schedule, const struct gw_cfg *cfg,
+                                    const double *runs)
+{
+	struct gw_course c = {.cycles = gw_schedule_warp(schedule, cfg, runs)};
+
+	for (uint32_t b = 0; b < cfg->block_count; b++)
+		if (runs[b] > 0)
+			c.chain +=
+			        runs[b] * (double)schedule->blocks[b].cycles.count[GW_WAIT_global];
+	c.fixed = c.chain > 0 ? c.cycles - c.chain * schedule->global : c.cycles;
+	return c;
 }

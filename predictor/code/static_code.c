@@ -48,6 +48,9 @@ static const char *machine_rows(const struct gw_static_code *in, const struct gw
 	if (open && !in->calls && launch.report->complete &&
 	    !gw_static_machine(parts, in->cfg, launch.schedule, arena, &rows))
 		return "there is no memory for it";
+	if (launch.schedule && isnan(rows.q[GW_WORK_warp_fixed_cycles].value) &&
+	    !gw_static_nominal(parts, in->cfg, launch.schedule, arena, &rows))
+		return "there is no memory for it";
 	merge(work, &rows);
 	return open;
 }

@@ -120,6 +120,7 @@ bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
 	double *mean = gw_arena_array(arena, cfg->block_count, sizeof(*mean));
 	double *longest = gw_arena_array(arena, cfg->block_count, sizeof(*longest));
 	double warps = (double)r->warps, lanes, sure;
+	struct gw_course course;
 	struct machine m;
 
 	if (!mean || !longest)
@@ -138,9 +139,15 @@ bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
 	set_thread_rows(work, &m, lanes, r->divergent.most > 0 ? sure * divergence : sure);
 	if (!schedule)
 		return true;
-	gw_static_set(work, GW_WORK_warp_cycles, gw_schedule_warp(schedule, cfg, mean), sure);
-	gw_static_set(work, GW_WORK_warp_cycles_longest, gw_schedule_warp(schedule, cfg, longest),
-	              sure);
+	course = gw_schedule_course(schedule, cfg, mean);
+	gw_static_set(work, GW_WORK_warp_insts, m.insts / warps, sure);
+	gw_static_set(work, GW_WORK_warp_cycles, course.cycles, sure);
+	gw_static_set(work, GW_WORK_warp_fixed_cycles, course.fixed, sure);
+	gw_static_set(work, GW_WORK_warp_fixed_chain, course.chain, sure);
+	course = gw_schedule_course(schedule, cfg, longest);
+	gw_static_set(work, GW_WORK_warp_cycles_longest, course.cycles, sure);
+	gw_static_set(work, GW_WORK_warp_longest_fixed_cycles, course.fixed, sure);
+	gw_static_set(work, GW_WORK_warp_longest_chain, course.chain, sure);
 	set_loads(work, cfg, schedule, mean, sure);
 	return true;
 }

@@ -99,9 +99,83 @@ static void global_rows(const struct gw_gather *g, bool store, struct gw_work *w
 	              sectors.value, trust(g, &sectors));
 }
 
+/** Lines and sectors that requests ask for, by the weights of their accesses. */
+struct lines {
+	double requests, lines, sectors;
+};
+
+/* As it was seen, or of consecutive lanes. */
+static void add_lines(struct lines *l, const struct gw_gather_access *a, double bytes, double runs)
+{
+	double sectors = ceil(GW_REQUEST_LANES * bytes / GW_SECTOR_BYTES);
+	double lines = ceil(sectors * GW_SECTOR_BYTES / GW_LINE_BYTES);
+
+	if (a->coalescing.requests > 0) {
+		sectors = gw_coalescing_sectors(&a->coalescing);
+		lines = a->coalescing.lines / a->coalescing.requests;
+	}
+	l->requests += runs;
+	l->lines += runs * lines;
+	l->sectors += runs * sectors;
+}
+
+static struct lines lines_of(const struct gw_static_in *in, bool store, bool settled)
+{
+	struct lines l = {0};
+
+	for (uint32_t i = 0; i < in->gather->count; i++) {
+		const struct gw_gather_access *a = &in->gather->access[i];
+		const struct gw_ir_insn *insn = &in->program->insns[a->insn];
+
+		if (is_global(a) && a->store == store && !a->atomic)
+			add_lines(&l, a, (double)insn->width * insn->elements,
+			          settled ? gw_gather_mean(&a->runs)
+			                  : gw_static_nominal_insn(in->program, a->insn));
+	}
+	return l;
+}
+
+/* Means of a request: they hold even where it isn't known how many there are. */
+static void line_rows(const struct gw_static_in *in, bool store, struct gw_work *work)
+{
+	struct lines l = lines_of(in, store, true);
+	double sure = in->gather->complete ? 1 : counts_bounded;
+
+	if (!isfinite(l.requests)) {
+		l = lines_of(in, store, false);
+		sure = counts_bounded;
+	}
+	if (!(l.requests > 0))
+		return;
+	gw_static_set(work, store ? GW_WORK_global_store_lines : GW_WORK_global_load_lines,
+	              l.lines / l.requests, sure);
+	gw_static_set(work,
+	              store ? GW_WORK_global_store_line_sectors : GW_WORK_global_load_line_sectors,
+	              l.sectors / l.requests, sure);
+}
+
+/*
+ * A guard that isn't known before an operation of all lanes on one address: what compilers make of
+ * such a sum is summed up within the warp, and one lane adds it.
+ */
+static bool is_elected(const struct gw_gather_access *a)
+{
+	return a->atomic && a->requests > 0 && a->maybe >= a->requests && a->low == a->high;
+}
+
+static void add_atomic(struct sum *s, const struct gw_gather_access *a, double each, bool shaped)
+{
+	struct gw_gather_access one = *a;
+
+	if (is_elected(a))
+		one.runs.least = one.runs.most;
+	add(s, &one, is_elected(a) ? fmin(each, 1) : each, shaped);
+}
+
 static void shared_and_atomic_rows(const struct gw_gather *g, struct gw_work *work)
 {
-	struct sum passes = {0}, atomics = {0}, shared = {0}, same = {0};
+	struct sum passes = {0}, atomics = {0}, shared = {0}, same = {0}, lines = {0};
+	double together = 0; /* most lanes of a warp on one address */
 
 	for (uint32_t i = 0; i < g->count; i++) {
 		const struct gw_gather_access *a = &g->access[i];
@@ -109,15 +183,23 @@ static void shared_and_atomic_rows(const struct gw_gather *g, struct gw_work *wo
 		if (is_shared(a))
 			add(&passes, a, a->wavefronts / a->requests, true);
 		if (a->atomic)
-			add(is_global(a) ? &atomics : &shared, a, lanes_of(a), false);
-		if (a->atomic && is_global(a))
-			add(&same, a, a->low == a->high ? lanes_of(a) : 0, true);
+			add_atomic(is_global(a) ? &atomics : &shared, a, lanes_of(a), false);
+		if (!a->atomic || !is_global(a))
+			continue;
+		add_atomic(&same, a, a->low == a->high ? lanes_of(a) : 0, true);
+		together = fmax(together, a->wavefronts / a->requests);
+		add_atomic(&lines, a,
+		           a->coalescing.requests > 0 ? a->coalescing.lines / a->coalescing.requests
+		                                      : lanes_of(a),
+		           false);
 	}
 	gw_static_set(work, GW_WORK_shared_wavefronts, passes.value, trust(g, &passes));
 	gw_static_set(work, GW_WORK_atomic_requests, atomics.value, trust(g, &atomics));
-	if (same.value > 0)
-		gw_static_set(work, GW_WORK_atomic_same_address, same.value, trust(g, &same));
+	/* Where no address stays the same, lanes of a warp may still meet. */
+	gw_static_set(work, GW_WORK_atomic_same_address, fmax(same.value, together),
+	              trust(g, &same));
 	gw_static_set(work, GW_WORK_shared_atomics, shared.value, trust(g, &shared));
+	gw_static_set(work, GW_WORK_atomic_lines, lines.value, trust(g, &lines));
 }
 
 /* Local memory, and with it what goes through L1 and its data stage. */
@@ -246,6 +328,8 @@ void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
 {
 	global_rows(in->gather, false, work);
 	global_rows(in->gather, true, work);
+	line_rows(in, false, work);
+	line_rows(in, true, work);
 	shared_and_atomic_rows(in->gather, work);
 	warp_rows(in->gather, work);
 	control_rows(in, work);

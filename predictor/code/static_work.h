@@ -36,6 +36,14 @@ struct gw_static_in {
 /** Set row @p f to a static @p value, unless it is unknown, or the row holds a better one. */
 void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence);
 
+/**
+ * How often a block, or an instruction, runs for each start of the kernel where that can't be told:
+ * each loop eight times, whatever branches do. A convention, good for what runs often beside what
+ * doesn't, as compilers guess it.
+ */
+double gw_static_nominal_block(const struct gw_ir_program *program, uint32_t block);
+double gw_static_nominal_insn(const struct gw_ir_program *program, uint32_t insn);
+
 /** Requests, sectors, shared-memory passes, atomics, barriers, divergence, coalesced and
  * uncoalesced instructions; with a device also hits in L1 and L2 and traffic below them. */
 void gw_static_memory(const struct gw_static_in *in, struct gw_work *work);
@@ -57,6 +65,14 @@ void gw_static_warp(const struct gw_static_in *in, struct gw_work *work);
  * fewer: where branches diverge their rows have 0.65 of the confidence.
  */
 bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
+                       const struct gw_schedule *schedule, struct gw_arena *arena,
+                       struct gw_work *work);
+
+/**
+ * The course of a warp where the counts of instructions are not settled, at nominal counts: its
+ * rows hold in their ratio to warp_insts. False when @p arena has no room.
+ */
+bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
                        const struct gw_schedule *schedule, struct gw_arena *arena,
                        struct gw_work *work);
 

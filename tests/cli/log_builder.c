@@ -133,6 +133,14 @@ void lb_config_on(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, u
 	          older ? offsetof(struct gw_record_config, device) : sizeof(r), NULL, 0);
 }
 
+void lb_config_with(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t digest)
+{
+	struct gw_record_config r = config(id, kernel, grid_x, 128);
+
+	r.digest = digest;
+	lb_record(b, GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
+}
+
 void lb_stream(struct lb *b, uint32_t id, uint32_t device)
 {
 	struct gw_record_stream r = {

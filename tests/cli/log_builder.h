@@ -34,6 +34,8 @@ void lb_config(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint
 /** The same of a configuration that runs on @p device; @p older: as before it was told. */
 void lb_config_on(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t device,
                   bool older);
+/** The same of one whose arguments have @p digest. */
+void lb_config_with(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t digest);
 void lb_stream(struct lb *b, uint32_t id, uint32_t device);
 /** A launch as it should be: call 10 µs before start. predicted NaN: unknown. */
 struct gw_record_launch lb_launch(uint32_t config, uint64_t start_ns, uint64_t duration_ns,

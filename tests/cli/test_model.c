@@ -245,6 +245,36 @@ static void tiers_are_read_or_in_old_logs_worked_out(void **state)
 	}
 }
 
+/* The same mark is the same row, of whichever process. */
+static void arguments_tell_rows_of_a_grid_apart(void **state)
+{
+	static struct gw_log_model m;
+
+	(void)state;
+	gw_log_model_init(&m);
+	m.by = GW_BY_CONFIG;
+	for (uint32_t file = 0; file < 2; file++) {
+		struct lb b = {0};
+
+		lb_header(&b, file + 1, 0, "x");
+		lb_kernel(&b, 1, "k");
+		lb_config_with(&b, 1, 1, 4, 0);
+		lb_config_with(&b, 2, 1, 4, 0x51);
+		lb_config_with(&b, 3, 1, 4, file ? 0x51 : 0x52);
+		for (uint32_t i = 1; i <= 3; i++)
+			lb_add_launch(&b, lb_launch(i, 1000000ull * i, 500, 500, 0));
+		lb_end(&b);
+		assert_true(gw_log_model_read_memory(&m, "x", b.data, b.length));
+		lb_free(&b);
+	}
+	assert_int_equal(m.row_count, 3);
+	assert_int_equal(m.rows[0].config.digest, 0);
+	assert_int_equal(m.rows[0].launches, 2);
+	assert_int_equal(m.rows[1].config.digest, 0x51);
+	assert_int_equal(m.rows[1].launches, 3);
+	gw_log_model_free(&m);
+}
+
 /* An error can't be negative; what else the record says still counts. */
 static void an_impossible_error_of_an_aggregate_is_left_out(void **state)
 {
@@ -473,6 +503,7 @@ int main(void)
 	        cmocka_unit_test(aggregate_whose_scores_contradict_themselves_is_not_scored),
 	        cmocka_unit_test(log_with_lost_records_proves_nothing_and_accuses_nobody),
 	        cmocka_unit_test(tiers_are_read_or_in_old_logs_worked_out),
+	        cmocka_unit_test(arguments_tell_rows_of_a_grid_apart),
 	        cmocka_unit_test(an_impossible_error_of_an_aggregate_is_left_out),
 	        cmocka_unit_test(huge_ids_cost_no_memory),
 	        cmocka_unit_test(numbers_keep_three_digits),

@@ -40,7 +40,7 @@ static const struct {
 } machine[] = {
         {"saxpy", "20+4", {8, 8, 4, 4}},          {"strided", "16+4 20+4", {8, 8, 4, 4}},
         {"rectangle", "16+4 20+4", {8, 8, 4, 4}}, {"triangle", "16+4", {8, 8, 4}},
-        {"halving", "16+8", {8, 8, 8}},           {"wide_index", "16+8 24+4", {8, 8, 8, 4}},
+        {"halving", "16+8", {8, 8, 8}},           {"wide_index", "24+4 16+8", {8, 8, 8, 4}},
         {"clamped", "16+4", {8, 8, 4, 4, 4}},
 };
 
@@ -340,7 +340,11 @@ static void larger_parameters_than_there_are_have_no_plan(void **state)
 /* ---- digests ------------------------------------------------------------------------------ */
 
 static const struct gw_digest_plan words = {
-        .count = 4, .end = 23, .word = {{0, 0, 0, 4}, {1, 8, 16, 4}, {2, 0, 20, 2}, {3, 0, 22, 1}}};
+        .count = 4,
+        .fours = 2,
+        .wide = 2,
+        .end = 23,
+        .word = {{0, 0, 0, 4}, {1, 8, 16, 4}, {2, 0, 20, 2}, {3, 0, 22, 1}}};
 
 struct arguments {
 	uint32_t n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One lane's arithmetic at its edges, as PTX defines it. */
-#include "predictor/code/eval_scalar.h"
+#include "predictor/code/eval_state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -249,9 +249,106 @@ static void conversions_round_as_asked_and_clamp(void **state)
 	      {IR_FRINT, 32, IR_ROUND_NEAREST, 32, {f32(0.5f)}, 0});
 }
 
+/* Numbers of which a good part lies at an edge. */
+static uint64_t number(uint64_t *seed)
+{
+	static const uint64_t edges[] = {0,        1,     2,   31,    32,  33,
+	                                 M32 >> 1, MIN32, M32, MIN64, M64, M64 - 1};
+
+	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	if (*seed >> 61)
+		return *seed >> 17 ^ *seed << 29;
+	return edges[(*seed >> 33) % (sizeof(edges) / sizeof(*edges))];
+}
+
+/* Each lane's answer of gw_eval_lanes() is that of the lane alone. */
+static void compare_lanes(const struct gw_ir_insn *insn, unsigned to, uint64_t *seed)
+{
+	static struct gw_value source[3], out;
+	const struct gw_value *in[GW_SOURCES_MAX] = {&source[0], &source[1], &source[2]};
+
+	for (unsigned s = 0; s < 3; s++) {
+		source[s].uniform = s == 1 && (*seed >> 40 & 1);
+		for (unsigned i = 0; i < GW_LANES; i++)
+			source[s].v[i] = gw_low_bits(number(seed), insn->bits);
+	}
+	if (insn->op == IR_SEL)
+		for (unsigned i = 0; i < GW_LANES; i++)
+			source[0].v[i] &= 1;
+	if (!gw_eval_lanes(insn, to, in, GW_ALL_LANES, &out))
+		fail_msg("operation %u isn't one of them", insn->op);
+	for (unsigned i = 0; i < GW_LANES; i++) {
+		uint64_t alone[4] = {0}, want;
+
+		for (unsigned s = 0; s < 3; s++)
+			alone[s] = source[s].v[gw_at(&source[s], i)];
+		assert_true(gw_scalar((enum gw_ir_op)insn->op, insn->bits, insn->aux, to, alone,
+		                      &want));
+		assert_int_equal(out.base[i], GW_BASE_NONE);
+		if (out.v[i] != want)
+			fail_msg("op %u of %u bits to %u, aux %u: %llx %llx %llx gives %llx, not "
+			         "%llx",
+			         insn->op, insn->bits, to, insn->aux, (unsigned long long)alone[0],
+			         (unsigned long long)alone[1], (unsigned long long)alone[2],
+			         (unsigned long long)out.v[i], (unsigned long long)want);
+	}
+}
+
+static void all_lanes_at_once_answer_as_each_alone(void **state)
+{
+	static const struct {
+		enum gw_ir_op op;
+		unsigned uses, aux_first, aux_last;
+	} ops[] = {{IR_MOV, 1, 0, 0},    {IR_ZEXT, 1, 0, 0},
+	           {IR_NOT, 1, 0, 0},    {IR_AND, 2, 0, 0},
+	           {IR_OR, 2, 0, 0},     {IR_XOR, 2, 0, 0},
+	           {IR_ADD, 2, 0, 0},    {IR_SUB, 2, 0, 0},
+	           {IR_SEXT, 1, 0, 0},   {IR_SHL, 2, 0, 0},
+	           {IR_SHRU, 2, 0, 0},   {IR_SHRS, 2, 0, 0},
+	           {IR_MUL, 2, 0, 0},    {IR_MULHS, 2, 0, 0},
+	           {IR_MULHU, 2, 0, 0},  {IR_MULWS, 2, 0, 0},
+	           {IR_MULWU, 2, 0, 0},  {IR_SEL, 3, 0, 0},
+	           {IR_LOP3, 3, 0, 255}, {IR_CMP, 2, IR_COND_EQ, IR_COND_GEU}};
+	static const unsigned widths[] = {8, 16, 32, 64};
+	uint64_t seed = 1;
+
+	(void)state;
+	for (unsigned o = 0; o < sizeof(ops) / sizeof(*ops); o++)
+		for (unsigned aux = ops[o].aux_first; aux <= ops[o].aux_last; aux++)
+			for (unsigned w = 0; w < 16; w++) {
+				struct gw_ir_insn insn = {.op = (uint16_t)ops[o].op,
+				                          .bits = (uint8_t)widths[w % 4],
+				                          .uses = (uint8_t)ops[o].uses,
+				                          .aux = (uint16_t)aux};
+				bool product = ops[o].op >= IR_MULHS && ops[o].op <= IR_MULWU;
+
+				if (insn.bits == 64 && product)
+					continue; /* does not fit a word: left to each lane */
+				if (ops[o].op == IR_SEL && widths[w / 4] < insn.bits)
+					continue; /* no register is narrower than its sides */
+				compare_lanes(&insn, widths[w / 4], &seed);
+			}
+}
+
+static void a_lane_without_a_number_is_left_to_each_alone(void **state)
+{
+	static struct gw_value source[2], out;
+	const struct gw_value *in[GW_SOURCES_MAX] = {&source[0], &source[1]};
+	struct gw_ir_insn insn = {.op = IR_ADD, .bits = 32, .uses = 2};
+
+	(void)state;
+	source[0].base[7] = gw_unknown(GW_WHY_MEMORY, 1);
+	assert_false(gw_eval_lanes(&insn, 32, in, GW_ALL_LANES, &out));
+	assert_true(gw_eval_lanes(&insn, 32, in, ~(UINT32_C(1) << 7), &out));
+	insn.op = IR_DIVU; /* may have no result */
+	assert_false(gw_eval_lanes(&insn, 32, in, ~(UINT32_C(1) << 7), &out));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(all_lanes_at_once_answer_as_each_alone),
+	        cmocka_unit_test(a_lane_without_a_number_is_left_to_each_alone),
 	        cmocka_unit_test(sums_wrap_and_carry),
 	        cmocka_unit_test(products_keep_the_half_asked_for),
 	        cmocka_unit_test(division_is_towards_zero_or_not_defined),

@@ -43,7 +43,11 @@ static pthread_mutex_t delivery_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
 static CUpti_TimestampCallbackFunc _Atomic timestamp;
-static uint64_t clock_shift; /* from CLOCK_REALTIME to the clock the records are told in */
+/* From CLOCK_REALTIME to the clock the records are told in: at one moment, and how fast that goes.
+ */
+static uint64_t clock_shift, clock_now;
+static double clock_rate = 1;
+static uint64_t registered_own, registered_now; /* a clock of the tool's, when it came */
 static struct {
 	uint8_t *data;
 	size_t size, valid, max_records, records;
@@ -182,13 +186,20 @@ static void names_forget(void)
 	}
 }
 
+static uint64_t told(uint64_t ns)
+{
+	double since = (double)(int64_t)(ns - clock_now) * clock_rate;
+
+	return clock_now + clock_shift + (uint64_t)(int64_t)since;
+}
+
 static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x, bool finished)
 {
 	memset(r, 0, sizeof *r);
 	r->kind = enabled_kind ? enabled_kind : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	r->registersPerThread = (uint16_t)x->regs;
-	r->start = finished ? x->start + clock_shift : 0;
-	r->end = finished ? x->end + clock_shift : 0;
+	r->start = finished ? told(x->start) : 0;
+	r->end = finished ? told(x->end) : 0;
 	r->completed = 0;
 	r->deviceId = x->device_id;
 	r->contextId = x->context_id;
@@ -296,6 +307,10 @@ static void move(bool forced)
 	if (!request || !complete)
 		return;
 	clock_shift = own ? own() - now : (uint64_t)options.offset;
+	clock_now = now;
+	clock_rate = own && now > registered_now ? (double)(now + clock_shift - registered_own) /
+	                                                   (double)(now - registered_now)
+	                                         : 1;
 	n = queue_take(&taken, now, forced);
 	if (options.reorder && n)
 		qsort(taken, n, sizeof *taken, by_stream);
@@ -554,6 +569,8 @@ SC_API cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTi
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	pthread_mutex_lock(&delivery_lock);
 	timestamp = funcTimestamp;
+	registered_own = funcTimestamp();
+	registered_now = sc_driver()->now();
 	pthread_mutex_unlock(&delivery_lock);
 	return CUPTI_SUCCESS;
 }

@@ -107,7 +107,8 @@ static void analyse(const struct gw_ptx *ptx, uint32_t kernel, struct gw_bytes t
 	        .eval = {.steps = 1500, .warp_steps = 300, .warps = 8}, .blocks = 4, .steps = 1500};
 	static const uint8_t arguments[256] = {40, 0, 0, 0, 7, 0, 0, 0, 64, 0, 0, 0, 1};
 	struct gw_kernel k = {.name = "fuzz", .registers = 32, .max_threads = 1024};
-	struct gw_launch launch = {.kernel = &k, .config = {{3, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256}};
+	struct gw_launch launch = {.kernel = &k,
+	                           .config = {{3, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256, 0}};
 	struct gw_eval_launch eval = {.config = launch.config,
 	                              .arguments = {arguments, sizeof(arguments)}};
 	struct gw_ir_program program;

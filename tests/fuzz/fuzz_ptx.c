@@ -41,7 +41,7 @@ static void evaluate(const struct gw_ptx *ptx, uint32_t kernel, struct gw_arena 
 	   most of its executions. */
 	static const struct gw_eval_limits limits = {.steps = 3000, .warp_steps = 400, .warps = 16};
 	static const uint8_t arguments[256] = {40, 0, 0, 0, 7, 0, 0, 0, 64, 0, 0, 0, 1};
-	struct gw_eval_launch launch = {.config = {{3, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256},
+	struct gw_eval_launch launch = {.config = {{3, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256, 0},
 	                                .arguments = {arguments, sizeof(arguments)}};
 	struct gw_ir_program program;
 	struct gw_eval_report report;

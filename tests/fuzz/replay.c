@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST = 1 << 16, MUTATIONS = 400 };
+enum { LONGEST = 1 << 16, MUTATIONS = 400, ALL_MUTATIONS = 30000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,7 +59,7 @@ static size_t mutate(uint8_t *data, size_t size)
 	return size;
 }
 
-static void replay(const char *path)
+static void replay(const char *path, unsigned mutations)
 {
 	static uint8_t original[LONGEST], copy[LONGEST];
 	FILE *f = fopen(path, "rb");
@@ -72,7 +72,7 @@ static void replay(const char *path)
 	size = fread(original, 1, sizeof(original), f);
 	fclose(f);
 	LLVMFuzzerTestOneInput(original, size);
-	for (unsigned n = 0; n < MUTATIONS; n++) {
+	for (unsigned n = 0; n < mutations; n++) {
 		/* Exactly as long as the input, so that a sanitizer sees a read past its end. */
 		uint8_t *exact;
 		size_t length;
@@ -88,20 +88,22 @@ static void replay(const char *path)
 	}
 }
 
-int main(int argc, char **argv)
+/* Files of the folders; each is replayed, unless @p mutations is 0. */
+static unsigned each_file(int folders, char **folder, unsigned mutations)
 {
 	unsigned files = 0;
 
-	for (int i = 1; i < argc; i++) {
+	for (int i = 0; i < folders; i++) {
 		struct dirent **entries;
-		int n = scandir(argv[i], &entries, NULL, alphasort);
+		int n = scandir(folder[i], &entries, NULL, alphasort);
 
 		for (int k = 0; k < n; k++) {
 			char path[4096];
 
-			snprintf(path, sizeof(path), "%s/%s", argv[i], entries[k]->d_name);
+			snprintf(path, sizeof(path), "%s/%s", folder[i], entries[k]->d_name);
 			if (entries[k]->d_name[0] != '.') {
-				replay(path);
+				if (mutations)
+					replay(path, mutations);
 				files++;
 			}
 			free(entries[k]);
@@ -109,10 +111,21 @@ int main(int argc, char **argv)
 		if (n >= 0)
 			free(entries);
 	}
+	return files;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned files = each_file(argc - 1, argv + 1, 0), mutations;
+
 	if (!files) {
 		fprintf(stderr, "no corpus: name folders of inputs\n");
 		return 2;
 	}
-	printf("%u files, %u mutations each\n", files, (unsigned)MUTATIONS);
+	mutations = ALL_MUTATIONS / files;
+	if (mutations > MUTATIONS)
+		mutations = MUTATIONS;
+	each_file(argc - 1, argv + 1, mutations ? mutations : 1);
+	printf("%u files, %u mutations each\n", files, mutations);
 	return 0;
 }

@@ -41,6 +41,7 @@ workload="workload.cu run_case.cu kernels.cu cases_stream.cu cases_driver.cu cas
 	$nv -o "$out/launch_loop" ../bench/gpu_overhead/launch_loop.cu
 	$nv -o "$out/slices" ../bench/gpu_overhead/slices.cu
 	$nv -o "$out/storm" storm.cu storm_detach.cu -L"$home/lib/stubs" -L"$home/lib64/stubs" -lcuda -lpthread -ldl
+	$nv $include -o "$out/buffers" buffers.cu -ldl
 	$nv -o "$out/pairs" ../bench/gpu_overhead/pairs.cu -L"$home/lib/stubs" -L"$home/lib64/stubs" -lcuda
 	cc $cflags $include -s -o "$out/blas" blas.c -L"$home/lib" -L"$home/lib64" -lcublas -lcudart
 	cc $cflags $include -s -shared -fPIC -fvisibility=hidden -o "$out/oracle.so" oracle.c -ldl \

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far every model is off on the development set, from counted work and times in place.
 
-usage: score_models.py [--gpuwatch PROGRAM] [--device NAME|FILE] [--json] [--misses MODEL] TABLE.csv
+usage: score_models.py [--gpuwatch PROGRAM] [--device NAME|FILE] [--code DUMP] [--launches FILE] [--json] [--misses MODEL] TABLE.csv
 
 TABLE.csv: of kernels/workloads/table.py. Each row becomes a described launch (docs/launch.md) whose
-work is what ncu counted; what no counter gives (atomic operations by thread) is taken from what the
-workload states. Nothing is fitted here. Prints per model the share of rows within
+work is what ncu counted, with its measured time. What no counter gives is taken from what the code tells
+(DUMP: of static_score.py --dump), as in the process; without DUMP atomic operations by thread are taken
+from what the workload states. Nothing is fitted here. Prints per model the share of rows within
 25% and within 2x, the median error and the geometric mean of predicted over measured, for all
-rows, by length and by family, then the verdicts against ncu's Speed-of-Light.
+rows, by length and by family, then the report's verdicts against ncu's Speed-of-Light.
+
+tests/cli/launches_log makes a log of the file of --launches, for `gpuwatch replay --hide-times`.
 """
 import argparse
 import csv
@@ -21,6 +24,7 @@ import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MEASURED_ON = "NVIDIA H200"
 BATCH = 4096  # launches that a file may describe
 
 
@@ -33,30 +37,39 @@ def known(row, column):
     return float(row[column]) if row.get(column) else None
 
 
-def work_of(row, fields):
-    """Counted work; what counters don't have, as the workload states it."""
-    work = {}
+def read_code(path):
+    """{key of a row: what code told of its work}."""
+    with open(path) as file:
+        lines = [json.loads(line) for line in file]
+    told = {tuple(line["key"]): (line["answer"].get("static") or {}).get("work", {}) for line in lines}
+    return {key: {field: {"value": one["value"], "source": "static", "confidence": one["confidence"]}
+                  for field, one in work.items()} for key, work in told.items()}
+
+
+def work_of(row, fields, code):
+    """Counted work; what counters don't have, as the code tells it, or the workload states it."""
+    work = dict(code or {})
     for field in fields:
         value = known(row, field)
         if value is not None and field.endswith("_rate"):
             value = min(value, 1)  # hits and look-ups of different passes can give a little more
         if value is not None:
             work[field] = {"value": value, "source": "counted"}
-        elif known(row, f"truth_{field}") is not None:
+        elif code is None and known(row, f"truth_{field}") is not None:
             work[field] = {"value": known(row, f"truth_{field}"), "source": "static"}
     uniform = known(row, "uniform_branches")
-    if uniform is not None:
+    if uniform is not None and code is None:
         work["divergent_branches"] = {"value": 1 - uniform, "source": "counted"}
     return work
 
 
-def launch_of(row, fields):
+def launch_of(row, fields, code=None):
     sizes = {name: [int(part) for part in row[name].split("x")] for name in ("grid", "block")}
     return {"name": f"{row['workload']}:{row['size']}:{row['launch']}",
             "kernel": {"name": row["kernel"], "registers": int(row["registers"]),
                        "static_shared": int(row["static_shared"]), "local": int(row["local"])},
             "grid": sizes["grid"], "block": sizes["block"], "dynamic_shared": int(row["dynamic_shared"]),
-            "work": work_of(row, fields)}
+            "work": work_of(row, fields, code), "measured": {MEASURED_ON: float(row["seconds"])}}
 
 
 def ask(args, launches):
@@ -111,6 +124,21 @@ def score(rows, answers):
     return scores, verdicts
 
 
+def same_verdict(ncu, ours):
+    return ncu == ("latency" if ours == "launch" else ours)
+
+
+def disagreements(rows, answers):
+    """Rows whose verdict is another than ncu's, with both shares and what decided."""
+    for row, answer in zip(rows, answers):
+        ncu, ours = light(row), answer["verdict"]
+        if ncu is None or same_verdict(ncu, ours["bound"]):
+            continue
+        said = ", ".join(f"{e['what']} {e['value']:.2f}" for e in ours["evidence"][1:3])
+        print(f"    {row['workload']}:{row['size']} {row['kernel']}: ncu {ncu} (SM {known(row, 'sm_throughput'):.2f}, memory "
+              f"{known(row, 'memory_throughput'):.2f}), gpuwatch {ours['bound']} ({ours['resource']}: {said})")
+
+
 def percent(value):
     return "-" if value is None else f"{100 * value:.0f}%"
 
@@ -130,7 +158,7 @@ def table(scores, verdicts):
             print(f"{kind:<24}" + "".join(f"{percent(groups[kind][figure]):>15}" for groups in scores.values()))
     judged = {pair: count for pair, count in verdicts.items() if pair[0]}
     if judged:
-        agreed = sum(count for (ncu, ours), count in judged.items() if ncu == ("latency" if ours == "launch" else ours))
+        agreed = sum(count for (ncu, ours), count in judged.items() if same_verdict(ncu, ours))
         total = sum(judged.values())
         print(f"\nverdicts: {percent(agreed / total)} of {total} agree with ncu's Speed-of-Light (launch counts as latency)")
     for (ncu, ours), count in sorted(judged.items(), key=lambda item: -item[1]):
@@ -156,6 +184,7 @@ def main():
     parser.add_argument("--gpuwatch", default=f"{TOP}/build/bin/gpuwatch")
     parser.add_argument("--device", default="h200")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--code", metavar="DUMP", help="what the code tells of the rows, of static_score.py --dump")
     parser.add_argument("--launches", help="also write the described launches into this file")
     parser.add_argument("--misses", metavar="MODEL", help="also list the rows that this model misses by more than 2x")
     parser.add_argument("table")
@@ -165,7 +194,8 @@ def main():
     if not rows:
         sys.exit(f"score_models.py: {args.table}: no row has both a time and counters")
     fields = work_fields()
-    launches = [launch_of(row, fields) for row in rows]
+    code = read_code(args.code) if args.code else {}
+    launches = [launch_of(row, fields, code.get((row["workload"], row["size"], row["launch"], row["n"]))) for row in rows]
     if args.launches:
         with open(args.launches, "w") as file:
             json.dump({"title": "the development set", "launches": launches}, file)
@@ -176,6 +206,7 @@ def main():
         print(json.dumps({"device": args.device, "models": scores, "verdicts": named}, indent=1))
     else:
         table(scores, verdicts)
+        disagreements(rows, answers)
         if args.misses:
             misses(rows, answers, args.misses)
 

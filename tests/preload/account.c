@@ -5,6 +5,7 @@
 #include "predictor/types.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,9 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	}
 	if (l->flags & GW_LAUNCH_MEASURED) {
 		r->account->tiers[l->tier & 3]++;
+		r->account->plain += !r->config[l->config < CONFIGS_MAX ? l->config : 0].digest;
+		r->account->off += l->tier == GW_TIER_STEADY &&
+		                   fabs((double)l->predicted / (double)l->duration_ns - 1) > 0.1;
 		r->account->early += l->known > r->account->known;
 	}
 }
@@ -181,6 +185,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_CONFIG: {
 		uint32_t id = ((const struct gw_record_config *)fixed)->id;
 
+		a->digests += ((const struct gw_record_config *)fixed)->digest != 0;
 		if (id < CONFIGS_MAX)
 			r->config[id] = *(const struct gw_record_config *)fixed;
 		break;

@@ -58,8 +58,11 @@ struct account {
 	unsigned clocks, slows;       /**< CLOCK and SLOW records */
 	struct gw_record_clock clock; /**< the last of them */
 	struct gw_record_slow slow;
-	uint64_t tiers[4];            /**< measured launches by enum gw_tier */
-	uint64_t early;               /**< of them predicted from more than was published by then */
+	uint64_t tiers[4]; /**< measured launches by enum gw_tier */
+	uint64_t plain;    /**< of configurations without a digest */
+	uint64_t off;      /**< of those predicted from own times, by more than a tenth */
+	unsigned digests;  /**< CONFIG records with a digest */
+	uint64_t early;    /**< of them predicted from more than was published by then */
 	uint64_t published, disorder; /**< PUBLISHED records; those that know no more than before */
 	uint64_t known;               /**< of the last of them */
 	uint64_t profile, profile_size; /**< bytes of PROFILE pieces; as they announce */

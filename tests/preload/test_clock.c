@@ -140,6 +140,27 @@ static void an_nvml_that_takes_its_time_delays_nobody(void **state)
 	outcome_free(o);
 }
 
+/* Each question takes some 15 ms of CPU, and the program a second. */
+static unsigned samples_within(const char *budget)
+{
+	struct outcome *o = under("steady", "STANDIN_NVML_CPU_US=2500", budget, NULL);
+	unsigned clocks = only_log(o)->clocks;
+
+	assert_int_equal(clock_is_missing(o), clocks == 0);
+	outcome_free(o);
+	return clocks;
+}
+
+static void asking_keeps_to_the_budget(void **state)
+{
+	unsigned usual = samples_within("GPUWATCH_BUDGET=1");
+
+	(void)state;
+	assert_in_range(usual, 1, 4);
+	assert_true(samples_within("GPUWATCH_BUDGET=100") > usual + 1);
+	assert_int_equal(samples_within("GPUWATCH_BUDGET=0"), 0);
+}
+
 static void mode_count_asks_nothing(void **state)
 {
 	struct outcome *o = under("steady", "GPUWATCH_MODE=count", NULL, NULL);
@@ -162,6 +183,7 @@ int main(void)
 	        cmocka_unit_test(without_nvml_the_log_says_so_and_the_terminal_does_not),
 	        cmocka_unit_test(a_clock_that_fails_is_unknown),
 	        cmocka_unit_test(an_nvml_that_takes_its_time_delays_nobody),
+	        cmocka_unit_test(asking_keeps_to_the_budget),
 	        cmocka_unit_test(mode_count_asks_nothing),
 	};
 

@@ -70,6 +70,21 @@ static void a_first_launch_is_predicted_from_code(void **state)
 	outcome_free(o);
 }
 
+static void the_functions_and_modules_of_a_library_are_its_code(void **state)
+{
+	static const char *const scenarios[] = {"library", "library_module"};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct run r = with_image(scenarios[i], corpus("sm_90.cubin"));
+		struct outcome *o = run_both(&r);
+
+		assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
+		assert_int_equal(count_of(o, GW_COUNTER_study_no_code), 0);
+		outcome_free(o);
+	}
+}
+
 static void graphs_are_studied_too(void **state)
 {
 	struct run r = with_image("graph", corpus("sm_90.cubin"));
@@ -77,6 +92,8 @@ static void graphs_are_studied_too(void **state)
 
 	(void)state;
 	assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
+	assert_int_equal(count_of(o, GW_COUNTER_arguments), 1);
+	assert_int_equal(count_of(o, GW_COUNTER_study_no_arguments), 0);
 	outcome_free(o);
 }
 
@@ -202,6 +219,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(what_a_kernel_does_is_read_off_its_code),
 	        cmocka_unit_test(a_first_launch_is_predicted_from_code),
+	        cmocka_unit_test(the_functions_and_modules_of_a_library_are_its_code),
 	        cmocka_unit_test(graphs_are_studied_too),
 	        cmocka_unit_test(none_where_it_is_not_wanted),
 	        cmocka_unit_test(whatever_the_arguments_are_the_program_runs_as_without),

@@ -102,6 +102,17 @@ static void a_busy_gpu_is_not_waited_for(void **state)
 	outcome_free(o);
 }
 
+static void a_kernel_from_before_counting_is_not_waited_for(void **state)
+{
+	struct outcome *o = under("early", NULL);
+
+	(void)state;
+	assert_non_null(strstr(o->out, "launched at once: 1"));
+	assert_true(counter(o, GW_COUNTER_deep_busy) > 0);
+	assert_int_equal(counter(o, GW_COUNTER_deep_counted), 0);
+	outcome_free(o);
+}
+
 static void threads_do_not_hang(void **state)
 {
 	struct outcome *o = under("threads", NULL);
@@ -217,6 +228,7 @@ int main(void)
 	        cmocka_unit_test(it_says_what_it_may_do),
 	        cmocka_unit_test(what_may_wait_is_left_alone),
 	        cmocka_unit_test(a_busy_gpu_is_not_waited_for),
+	        cmocka_unit_test(a_kernel_from_before_counting_is_not_waited_for),
 	        cmocka_unit_test(threads_do_not_hang),
 	        cmocka_unit_test(a_context_may_go),
 	        cmocka_unit_test(unknown_code_is_left_alone),

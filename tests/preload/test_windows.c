@@ -283,6 +283,16 @@ static bool timed(const struct account *log, uint32_t grid)
 	return false;
 }
 
+static uint64_t shortest(const struct account *log, uint32_t grid)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned i = 0; i < log->kernels; i++)
+		if (log->kernel[i].grid[0] == grid && log->kernel[i].min_ns < least)
+			least = log->kernel[i].min_ns;
+	return least;
+}
+
 static uint64_t timed_by_activity(const struct account *log, uint32_t grid)
 {
 	uint64_t n = 0;
@@ -348,7 +358,10 @@ static void another_tool_that_stays_subscribed(void **state)
 	for (uint32_t grid = 1; grid <= 7; grid += 2) {
 		assert_true(timed(log, grid));
 		assert_true(timed_by_activity(log, grid) > 300);
+		/* Also by the clock that the tool has put into libcupti. */
+		assert_in_range(shortest(log, grid), 700, 900);
 	}
+	assert_true(log->prompt > log->timed / 2);
 	assert_int_equal(log->invalid, 0);
 	assert_int_equal(log->no_call, 0);
 	outcome_free(o);

@@ -198,7 +198,7 @@ static void what_is_kept_is_bounded(void **state)
 	for (uint32_t i = 1; i <= 10000; i++)
 		if (taken(launch(i, one, NULL)))
 			gw_arguments_arrived(thread, config(i));
-	assert_in_range(atomic_load(&gw_counters[GW_COUNTER_arguments]), 8000, 8192);
+	assert_in_range(atomic_load(&gw_counters[GW_COUNTER_arguments]), 2000, 2048);
 }
 
 /* A launch whose prediction is published wants none. */
@@ -223,9 +223,62 @@ static void a_found_cell_ends_the_wish(void **state)
 	assert_true(e.flags & GW_EVENT_MULTIMODAL);
 }
 
+/* What a graph's kernel node keeps, for a grid of @p blocks. */
+static const struct gw_arguments *of_node(uint32_t blocks, void **from_params)
+{
+	const struct gw_config config = {{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
+	const CUDA_KERNEL_NODE_PARAMS p = {.func = (CUfunction)0x1000, .kernelParams = from_params};
+
+	return gw_arguments_of_node(KERNEL, &config, &p);
+}
+
+static void nodes_of_a_configuration_share_the_first_ones(void **state)
+{
+	const struct gw_config config = {{2, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
+	const struct gw_arguments *first, *second;
+	uint32_t id = gw_config_of(KERNEL, 0, &config);
+
+	(void)state;
+	atomic_store(&gw_hot.arguments, 0);
+	assert_null(of_node(1000001, params)); /* none are wanted */
+	atomic_store(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
+	assert_null(of_node(1000001, NULL));
+	first = of_node(1000001, params);
+	assert_non_null(first);
+	assert_int_equal(first->size, 16);
+	assert_int_equal(first->bytes[0], 7);
+	number = 8;
+	assert_ptr_equal(of_node(1000001, params), first);
+	second = of_node(2, params);
+	number = 7;
+	assert_non_null(second);
+	assert_int_equal(second->bytes[0], 8);
+	gw_arguments_node(id, second);
+	gw_arguments_node(id, first);
+	assert_ptr_equal(gw_arguments_of(id), second);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_arguments]), 1);
+}
+
+static void what_nodes_keep_is_bounded(void **state)
+{
+	const struct gw_code_param large[] = {{0, GW_ARGUMENTS_MAX}};
+	static unsigned char bytes[GW_ARGUMENTS_MAX];
+	void *one[] = {bytes};
+	unsigned kept = 0;
+
+	(void)state;
+	atomic_store(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
+	kernel_has(large, 1);
+	for (uint32_t i = 1; i <= 2000; i++)
+		kept += of_node(i + 10, one) != NULL;
+	assert_in_range(kept, 1000, 1024);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(nodes_of_a_configuration_share_the_first_ones, start),
+	        cmocka_unit_test_setup(what_nodes_keep_is_bounded, start),
 	        cmocka_unit_test_setup(they_lie_as_the_kernel_finds_them, start),
 	        cmocka_unit_test_setup(a_configuration_is_copied_once, start),
 	        cmocka_unit_test_setup(a_buffer_of_the_program_is_copied_as_it_is, start),

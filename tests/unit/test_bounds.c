@@ -165,6 +165,7 @@ static void device_memory_counts_once(void **state)
 	fixture_init(&f);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		f.work.q[i].value = 0;
+	forget(&f, GW_WORK_warp_fixed_chain);
 	fixture_param(&f, GW_PARAM_launch_per_block, 1e-15);
 	fixture_param(&f, GW_PARAM_launch_per_warp, 1e-15);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 256 * 128e3);
@@ -350,9 +351,160 @@ static void nothing_known_is_no_estimate(void **state)
 	assert_true(strlen(e.reason) > 0);
 }
 
+/* A schedule of 50 instructions, 200 cycles and two waits for loads: twice as many were executed.
+ */
+static void code_course(struct fixture *f)
+{
+	fixture_work(f, GW_WORK_warp_insts, 50);
+	fixture_work(f, GW_WORK_warp_fixed_cycles, 200);
+	fixture_work(f, GW_WORK_warp_fixed_chain, 1);
+	fixture_work(f, GW_WORK_dram_read_bytes, 0);
+	fixture_work(f, GW_WORK_l1_hit_rate, 0);
+	fixture_work(f, GW_WORK_l2_hit_rate, 1);
+}
+
+/* 20 rounds, each of 400 cycles and two loads from where they were served. */
+static void a_course_by_the_code_waits_for_where_loads_are_served(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double l1, l2;
+
+	(void)state;
+	fixture_init(&f);
+	code_course(&f);
+	l1 = gw_param(&f.device, GW_PARAM_lat_l1), l2 = gw_param(&f.device, GW_PARAM_lat_l2);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * l2) / 1e9);
+	assert_close(fixture_term(&e, "fill"), l2 / 1e9);
+	assert_true(fixture_term(&e, "dram_in_flight") == 0);
+	fixture_work(&f, GW_WORK_l1_hit_rate, 1);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * l1) / 1e9);
+	/* Of three loads that are waited for together one misses more often than one alone. */
+	fixture_work(&f, GW_WORK_l1_hit_rate, 0.5);
+	fixture_work(&f, GW_WORK_warp_loads_in_flight, 3);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * (400 + 2 * (l1 / 8 + l2 * 7 / 8)) / 1e9);
+}
+
+static void a_barrier_makes_every_round_last_as_long_as_the_longest_warp(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double l2;
+
+	(void)state;
+	fixture_init(&f);
+	code_course(&f);
+	l2 = gw_param(&f.device, GW_PARAM_lat_l2);
+	fixture_work(&f, GW_WORK_warp_longest_fixed_cycles, 900);
+	fixture_work(&f, GW_WORK_warp_longest_chain, 1);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), (20 * (400 + 2 * l2) + 1400) / 1e9);
+	fixture_work(&f, GW_WORK_barriers, 1);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "latency"), 20 * (1800 + 2 * l2) / 1e9);
+}
+
+static void barriers_take_their_own_rate(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_barriers, 5);
+	e = ask(&f);
+	assert_unknown(fixture_term(&e, "barrier"));
+	fixture_param(&f, GW_PARAM_rate_op_barrier, 0.5);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "barrier"), 5 * 128e3 / (0.5 * 100 * 1e9));
+}
+
+/* A line asked for by one sector keeps L2 as busy as half a line does. */
+static void scattered_requests_take_look_ups_of_l2(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_l2_write_bytes, 0);
+	fixture_work(&f, GW_WORK_global_load_lines, 4);
+	fixture_work(&f, GW_WORK_global_load_line_sectors, 4);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 2 * 256 * 128e3 / 5e12);
+	/* The code takes them for consecutive; counted are four times as many sectors. */
+	fixture_work(&f, GW_WORK_global_load_lines, 1);
+	fixture_work(&f, GW_WORK_global_load_sectors, 32 * 128e3);
+	fixture_work(&f, GW_WORK_l2_read_bytes, 1024 * 128e3);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 64 * (2 + 24) * 128e3 / 5e12);
+}
+
+static void integers_have_half_of_the_fma_pipe(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_pipe_fma_heavy, 30 * 128e3);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "fma"),
+	             30 * 128e3 * 64 / gw_param(&f.device, GW_PARAM_t_int));
+}
+
+/* What passes through one path is not added up: the data stage and shared memory are one. */
+static void one_path_counts_by_its_slowest_step(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		f.work.q[i].value = 0;
+	fixture_param(&f, GW_PARAM_launch_per_block, 1e-15);
+	fixture_param(&f, GW_PARAM_launch_per_warp, 1e-15);
+	fixture_work(&f, GW_WORK_lsu_wavefronts, 100 * 128e3);
+	fixture_work(&f, GW_WORK_shared_wavefronts, 100 * 128e3);
+	e = ask(&f);
+	assert_true(fixture_term(&e, "shared") > 0);
+	assert_close(e.seconds, 2e-6 + fmax(fixture_term(&e, "lsu"), fixture_term(&e, "shared")));
+}
+
+/* The profile's peak of reading is that of the largest array; copying shows what turning costs. */
+static void device_memory_turns_between_reading_and_writing(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_param(&f, GW_PARAM_b_mem_read, 2e12);
+	fixture_param(&f, GW_PARAM_b_mem_write, 2e12);
+	fixture_param(&f, GW_PARAM_b_mem_copy, 1.6e12);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
+	fixture_work(&f, GW_WORK_dram_write_bytes, 1e9);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram"), 2e9 / 1.6e12);
+	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram"), 1e9 / 2e12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(device_memory_turns_between_reading_and_writing),
+	        cmocka_unit_test(one_path_counts_by_its_slowest_step),
+	        cmocka_unit_test(integers_have_half_of_the_fma_pipe),
+	        cmocka_unit_test(scattered_requests_take_look_ups_of_l2),
+	        cmocka_unit_test(barriers_take_their_own_rate),
+	        cmocka_unit_test(a_barrier_makes_every_round_last_as_long_as_the_longest_warp),
+	        cmocka_unit_test(a_course_by_the_code_waits_for_where_loads_are_served),
 	        cmocka_unit_test(each_resource_takes_work_over_rate),
 	        cmocka_unit_test(sampled_sums_stand_in_for_unknown_parts),
 	        cmocka_unit_test(idle_resources_alone_are_no_answer),

@@ -306,6 +306,11 @@ static void rows_that_rest_on_unknown_addresses_are_unknown(void **state)
 	run(&k, 64, 256, &g);
 	fill(&k, &g, 64, 256, &work);
 	assert_true(value(&work, GW_WORK_global_load_sectors) == 512 * 4);
+	assert_true(value(&work, GW_WORK_global_load_lines) == 1);
+	assert_true(value(&work, GW_WORK_global_load_line_sectors) == 4);
+	/* Where data decide addresses they are taken as consecutive. */
+	assert_true(value(&work, GW_WORK_global_store_lines) == 1);
+	assert_true(value(&work, GW_WORK_global_store_line_sectors) == 4);
 	assert_true(value(&work, GW_WORK_global_store_requests) == 512);
 	assert_int_equal(work.q[GW_WORK_global_store_sectors].source, GW_SOURCE_NONE);
 	assert_int_equal(work.q[GW_WORK_coalesced_mem_insts].source, GW_SOURCE_NONE);
@@ -386,6 +391,34 @@ static void a_warp_s_cycles_are_those_of_its_schedule(void **state)
 	assert_true(value(&work, GW_WORK_warp_cycles) > 650);
 	assert_true(value(&work, GW_WORK_warp_cycles) < 750);
 	assert_true(value(&work, GW_WORK_warp_cycles_longest) == value(&work, GW_WORK_warp_cycles));
+	/* Its parts hold at any other latency of loads. */
+	assert_true(value(&work, GW_WORK_warp_fixed_chain) == 1);
+	assert_true(value(&work, GW_WORK_warp_fixed_cycles) ==
+	            value(&work, GW_WORK_warp_cycles) - 650);
+	assert_true(value(&work, GW_WORK_warp_longest_fixed_cycles) ==
+	            value(&work, GW_WORK_warp_fixed_cycles));
+	assert_true(value(&work, GW_WORK_warp_insts) == 15);
+}
+
+/* Data decide how often a loop runs: its course is told for eight rounds. */
+static void a_course_that_is_not_settled_has_nominal_counts(void **state)
+{
+	struct gw_ir_block blocks[3] = {
+	        {.first = 0, .count = 2, .loop = GW_IR_NONE},
+	        {.first = 2, .count = 3, .loop = 1},
+	        {.first = 5, .count = 1, .loop = 0},
+	};
+	struct gw_ir_loop loops[2] = {{.parent = GW_IR_NONE, .depth = 1},
+	                              {.parent = 0, .depth = 2}};
+	struct gw_ir_program p = {
+	        .blocks = blocks, .loops = loops, .block_count = 3, .loop_count = 2};
+
+	(void)state;
+	assert_true(gw_static_nominal_block(&p, 0) == 1);
+	assert_true(gw_static_nominal_block(&p, 1) == 64);
+	assert_true(gw_static_nominal_insn(&p, 5) == 8);
+	assert_true(gw_static_nominal_insn(&p, 4) == 64);
+	assert_true(gw_static_nominal_insn(&p, 6) == 0);
 }
 
 static void what_was_counted_stays(void **state)
@@ -518,6 +551,7 @@ int main(void)
 	        cmocka_unit_test(rows_that_rest_on_unknown_addresses_are_unknown),
 	        cmocka_unit_test(instructions_of_machine_code_are_as_counted),
 	        cmocka_unit_test(a_warp_s_cycles_are_those_of_its_schedule),
+	        cmocka_unit_test(a_course_that_is_not_settled_has_nominal_counts),
 	        cmocka_unit_test(what_was_counted_stays),
 	        cmocka_unit_test(an_estimate_is_as_sure_as_the_least_sure_row_that_moves_it),
 	        cmocka_unit_test(what_is_not_told_makes_an_estimate_less_sure),

@@ -25,6 +25,52 @@ static void near(double value, double expected)
 	assert_true(fabs(value - expected) <= 1e-6 * expected);
 }
 
+static double scatter;
+
+static bool agree(const double *times, uint32_t n)
+{
+	struct gw_history h = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		gw_history_add(&h, times[i]);
+	return gw_history_agrees(&h, &scatter);
+}
+#define AGREE(...)                                                                                 \
+	agree((const double[]){__VA_ARGS__}, sizeof((double[]){__VA_ARGS__}) / sizeof(double))
+
+static void times_agree_that_are_of_one_length(void **state)
+{
+	(void)state;
+	assert_true(AGREE(3));
+	assert_true(AGREE(3, 3.2, 2.9));
+	assert_true(AGREE(9, 3, 3, 3)); /* the first is often the odd one */
+	assert_false(AGREE(9, 3, 3));
+	assert_false(AGREE(2, 8));
+	assert_false(AGREE(3, 3, 3, 9, 3, 3, 9, 3, 3));
+	assert_false(AGREE(3, 3, 3, 3, 3, 3, 9, 9, 9, 9, 9, 9, 9, 9, 9));
+	assert_false(agree(NULL, 0));
+}
+
+/* Of a hundredth, and of two lengths, one after the other or in turn. */
+static void they_scatter_whatever_their_order(void **state)
+{
+	double times[32];
+
+	(void)state;
+	for (unsigned i = 0; i < 32; i++)
+		times[i] = 3 + 0.01 * (i % 7);
+	agree(times, 32);
+	assert_true(scatter > 0.001 && scatter < 0.02);
+	for (unsigned i = 0; i < 32; i++)
+		times[i] = i < 16 ? 3 : 12;
+	agree(times, 32);
+	near(scatter, log(4) / 2.563);
+	for (unsigned i = 0; i < 32; i++)
+		times[i] = i % 2 ? 3 : 12;
+	agree(times, 32);
+	near(scatter, log(4) / 2.563);
+}
+
 static void an_empty_history_says_nothing(void **state)
 {
 	struct gw_history h = {0};
@@ -187,6 +233,8 @@ static void the_count_may_wrap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(they_scatter_whatever_their_order),
+	        cmocka_unit_test(times_agree_that_are_of_one_length),
 	        cmocka_unit_test(an_empty_history_says_nothing),
 	        cmocka_unit_test(a_single_time_is_its_own_median),
 	        cmocka_unit_test(the_median_is_the_middle_or_between_the_middles),

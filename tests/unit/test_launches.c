@@ -24,7 +24,7 @@
 static struct gw_record_launch launches[16];
 static uint32_t launch_count, other_count;
 static double sm_hz;
-static uint32_t configured, configured_on, wanted;
+static uint32_t configured, configured_on, wanted, successor[2];
 static struct gw_launch configured_as;
 static struct gw_observation observed;
 static uint64_t observations, asked_known, log_bytes;
@@ -92,6 +92,19 @@ void gw_fleet_configure(struct gw_fleet *p, uint32_t config, uint32_t device, ui
 	assert_int_equal(config, ++configured);
 	assert_true(kernel > 0);
 	configured_as = *launch;
+}
+
+void gw_fleet_successor(struct gw_fleet *p, uint32_t config, uint32_t of)
+{
+	(void)p;
+	successor[0] = config;
+	successor[1] = of;
+}
+
+void gw_study_same(uint32_t config, uint32_t as)
+{
+	assert_int_equal(config, successor[0]);
+	assert_int_equal(as, successor[1]);
 }
 
 void gw_fleet_work(struct gw_fleet *p, uint32_t config, const struct gw_work *work)
@@ -275,6 +288,84 @@ static void the_predictor_is_told_of_each_configuration_once(void **state)
 	free(gw_hot.shared->graph_slots[5].nodes);
 }
 
+static const struct gw_digest_plan plan = {
+        .count = 1, .fours = 1, .wide = 1, .end = 4, .word = {{0, 0, 0, 4}}};
+
+/* The argument that the first launch of configuration @p id had. */
+static void first_argument(uint32_t id, uint32_t n)
+{
+	struct gw_arguments *a = test_malloc(sizeof(*a));
+
+	a->size = 4;
+	memcpy(a->bytes, &n, 4);
+	gw_config_entry(id)->arguments = a;
+}
+
+static void forget_argument(uint32_t id)
+{
+	test_free((void *)(uintptr_t)gw_config_entry(id)->arguments);
+}
+
+static void a_digest_of_the_first_arguments_goes_on_from_there(void **state)
+{
+	struct gw_event e = event(1);
+	const uint32_t n[2] = {5}, other[2] = {6};
+
+	(void)state;
+	successor[0] = successor[1] = 0;
+	atomic_store(&gw_hot.shared->kernels[1].plan, &plan);
+	gw_launch_event(thread, &e);
+	first_argument(1, n[0]);
+	e.digest = gw_digest_of_buffer(&plan, (const unsigned char *)other, 4);
+	gw_launch_event(thread, &e);
+	assert_int_equal(configured, 2);
+	assert_int_equal(successor[0], 0);
+	e.digest = gw_digest_of_buffer(&plan, (const unsigned char *)n, 4);
+	gw_launch_event(thread, &e);
+	assert_int_equal(configured, 3);
+	assert_int_equal(successor[0], 3);
+	assert_int_equal(successor[1], 1);
+	assert_int_equal(configured_as.config.digest, e.digest);
+	forget_argument(1);
+}
+
+static void without_the_first_arguments_nothing_is_gone_on_from(void **state)
+{
+	struct gw_event e = event(1);
+	const uint32_t n[2] = {5};
+
+	(void)state;
+	successor[0] = 0;
+	atomic_store(&gw_hot.shared->kernels[1].plan, &plan);
+	gw_launch_event(thread, &e);
+	e.digest = gw_digest_of_buffer(&plan, (const unsigned char *)n, 4);
+	gw_launch_event(thread, &e);
+	assert_int_equal(configured, 2);
+	assert_int_equal(successor[0], 0);
+}
+
+/* An activity record does not tell digests: the launch that was written without it has one. */
+static void a_record_is_that_of_a_launch_with_any_digest(void **state)
+{
+	struct gw_activity a = {.name = "kernel",
+	                        .start = 5000000000,
+	                        .end = 5000001500,
+	                        .correlation = 5,
+	                        .grid = {2, 1, 1},
+	                        .block = {32, 1, 1},
+	                        .cluster = {1, 1, 1}};
+	struct gw_event e = event(1);
+
+	(void)state;
+	fixture_activity(true);
+	e.digest = 77;
+	gw_launch_event(thread, &e); /* in a stream whose number is not known */
+	assert_int_equal(launch_count, 1);
+	gw_launch_record(&a);
+	gw_launches_measured(true);
+	assert_int_equal(launch_count, 1);
+}
+
 /* The same kernel, launched into streams of two GPUs and into one whose GPU is not known. */
 static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
 {
@@ -451,6 +542,9 @@ int main(void)
 	        T(a_prediction_that_was_read_is_kept),
 	        T(a_launch_is_predicted_when_its_code_was_read_before_its_time_came),
 	        T(the_predictor_is_told_of_each_configuration_once),
+	        T(a_digest_of_the_first_arguments_goes_on_from_there),
+	        T(without_the_first_arguments_nothing_is_gone_on_from),
+	        T(a_record_is_that_of_a_launch_with_any_digest),
 	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
 	        T(what_is_learnt_is_what_the_record_says),
 	        T(a_prediction_of_another_configuration_is_not_used),

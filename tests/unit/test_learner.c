@@ -117,15 +117,14 @@ static void a_kernels_own_error_is_learnt_from_its_other_configurations(void **s
 	}
 	c = configure(50, 2000, 256);
 	tell(c, GW_SOURCE_COUNTED, 1);
-	made = measure(c, 2.5 * model());
-	wide = log(made.high / made.low);
+	measure(c, 2.5 * model());
 	c = configure(50, 9000, 256);
 	tell(c, GW_SOURCE_COUNTED, 1);
 	seconds = 2.5 * model();
 	made = measure(c, seconds);
 	assert_int_equal(made.tier, GW_TIER_WARM);
 	assert_true(off(made, seconds) < 0.15 && holds(made, seconds));
-	assert_true(log(made.high / made.low) < wide);
+	wide = log(made.high / made.low);
 	for (uint32_t i = 0; i < 6; i++) {
 		c = configure(50, 3000 + 1500 * i, 128);
 		tell(c, GW_SOURCE_COUNTED, 1);
@@ -133,6 +132,7 @@ static void a_kernels_own_error_is_learnt_from_its_other_configurations(void **s
 		made = measure(c, seconds);
 	}
 	assert_true(off(made, seconds) < 0.03);
+	assert_true(log(made.high / made.low) < wide);
 }
 
 /* Its error grows with its size: between what was seen, the error in between is foreseen. */
@@ -411,6 +411,126 @@ static void a_time_is_carried_over_to_another_clock(void **state)
 	assert_true(fabs(steady_after_clock_change(1e11, 1e3, 1e9, NAN) - 1e-4) < 1e-7);
 }
 
+/* ---- arguments tell configurations apart -------------------------------------------------- */
+
+/* The configuration of f again, with a digest. */
+static uint32_t with_digest(uint32_t kernel, uint32_t digest)
+{
+	f.launch.config.digest = digest;
+	gw_predictor_configure(p, ++configs, kernel, &f.launch);
+	return configs;
+}
+
+static void a_successor_goes_on_where_the_other_ends(void **state)
+{
+	uint32_t plain = configure(1, 64, 128), mine;
+	struct gw_prediction before, made;
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++)
+		measure(plain, 1e-5 * (1 + 0.01 * normal()));
+	before = predict(plain);
+	mine = with_digest(1, 7);
+	gw_predictor_successor(p, mine, plain);
+	made = predict(mine);
+	assert_int_equal(made.tier, GW_TIER_STEADY);
+	assert_true(made.seconds == before.seconds && made.low == before.low &&
+	            made.high == before.high);
+	measure(mine, 1e-5);
+	made = predict(mine);
+	assert_int_equal(made.tier, GW_TIER_STEADY);
+	assert_true(off(made, 1e-5) < 0.02);
+	/* By twenty-one times, and not by one. */
+	assert_true(made.high / made.low < 1.2 * before.high / before.low);
+}
+
+static void times_of_several_arguments_are_not_taken_over(void **state)
+{
+	uint32_t plain = configure(1, 64, 128), mine;
+	struct gw_prediction made;
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++)
+		measure(plain, i % 2 ? 1e-5 : 4e-5);
+	mine = with_digest(1, 7);
+	gw_predictor_successor(p, mine, plain);
+	made = predict(mine);
+	assert_int_not_equal(made.tier, GW_TIER_STEADY);
+	assert_true(made.high / made.low > 4);
+	measure(mine, 4e-5);
+	made = predict(mine);
+	assert_true(off(made, 4e-5) < 1e-6);
+}
+
+static void a_step_among_them_is_not_taken_over_either(void **state)
+{
+	uint32_t plain = configure(1, 64, 128), mine;
+
+	(void)state;
+	for (unsigned i = 0; i < 30; i++)
+		measure(plain, i < 10 ? 1e-5 : 4e-5);
+	mine = with_digest(1, 7);
+	gw_predictor_successor(p, mine, plain);
+	assert_int_not_equal(predict(mine).tier, GW_TIER_STEADY);
+}
+
+/* What was published when it was called, and no more. */
+static void a_successor_knows_no_later_times(void **state)
+{
+	uint32_t plain = configure(1, 64, 128), mine;
+	struct gw_prediction made;
+
+	(void)state;
+	measure(plain, 1e-5);
+	mine = with_digest(1, 7);
+	gw_predictor_successor(p, mine, plain);
+	gw_predict(p, mine, 0, &made);
+	assert_int_not_equal(made.tier, GW_TIER_STEADY);
+	assert_int_equal(made.known, 0);
+	gw_predict(p, mine, 1, &made);
+	assert_int_equal(made.tier, GW_TIER_STEADY);
+	assert_int_equal(made.known, 1);
+}
+
+/* Times that may be of other arguments say as much as they agree. */
+static void without_work_other_arguments_tell_what_they_agree_on(void **state)
+{
+	uint32_t alike = configure(1, 64, 128), mixed, mine;
+	struct gw_prediction sure, unsure;
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++)
+		measure(alike, 1e-5 * (1 + 0.01 * normal()));
+	mine = with_digest(1, 7);
+	sure = predict(mine);
+	mixed = configure(2, 64, 128);
+	for (unsigned i = 0; i < 20; i++)
+		measure(mixed, i % 2 ? 1e-5 : 4e-5);
+	mine = with_digest(2, 7);
+	unsure = predict(mine);
+	assert_int_equal(sure.tier, GW_TIER_WARM);
+	assert_true(off(sure, 1e-5) < 0.1);
+	assert_true(unsure.high / unsure.low > 2 * sure.high / sure.low);
+}
+
+/* Its own arguments' work tells a configuration from one of the same grid. */
+static void work_of_its_own_arguments_scales_the_others_time(void **state)
+{
+	uint32_t first = configure(1, 64, 128), second;
+	double seconds;
+
+	(void)state;
+	seconds = 1.3 * model();
+	first = with_digest(1, 5);
+	tell(first, GW_SOURCE_STATIC, 1);
+	for (unsigned i = 0; i < 8; i++)
+		measure(first, seconds);
+	second = with_digest(1, 6);
+	tell(second, GW_SOURCE_STATIC, 16);
+	assert_true(predict(second).seconds > 3 * seconds);
+	assert_int_equal(predict(second).tier, GW_TIER_WARM);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -432,6 +552,12 @@ int main(void)
 	        T(few_of_many_that_changed_are_published_at_a_time),
 	        T(an_advance_without_news_changes_nothing),
 	        T(a_time_is_carried_over_to_another_clock),
+	        T(a_successor_goes_on_where_the_other_ends),
+	        T(times_of_several_arguments_are_not_taken_over),
+	        T(a_step_among_them_is_not_taken_over_either),
+	        T(a_successor_knows_no_later_times),
+	        T(without_work_other_arguments_tell_what_they_agree_on),
+	        T(work_of_its_own_arguments_scales_the_others_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,6 +239,31 @@ static void a_function_found_under_another_owner_is_another(void **state)
 	assert_int_equal(gw_map_get(functions, 0x5000), 0);
 }
 
+static void a_module_of_a_library_is_its_code_and_ends_with_it(void **state)
+{
+	struct gw_map *functions = &gw_hot.shared->functions;
+	uint32_t number;
+
+	(void)state;
+	gw_module_of_library((void *)0x2000, (void *)0x1000);
+	assert_int_equal(gw_module_number(0x2000), 0); /* of a library nobody saw */
+	gw_module_loaded((void *)0x1000, GW_MODULE_FILE, NULL, "f");
+	number = gw_module_number(0x1000);
+	gw_module_of_library((void *)0x2000, (void *)0x1000);
+	assert_int_equal(gw_module_number(0x2000), number);
+	assert_int_equal(gw_module_owner(0x2000), 0x1000);
+	assert_int_equal(gw_module_owner(0x1000), 0x1000);
+	assert_int_equal(gw_module_owner(0x3000), 0x3000);
+	gw_map_put(functions, 0x5000, 1, gw_module_owner(0x2000), 0);
+	gw_function_found((void *)0x5000, (void *)0x2000); /* the library by its other name */
+	assert_int_equal(gw_map_get(functions, 0x5000), 1);
+	gw_module_gone((void *)0x1000);
+	assert_int_equal(gw_module_number(0x2000), 0);
+	assert_int_equal(gw_module_owner(0x2000), 0x2000);
+	assert_int_equal(gw_map_get(functions, 0x5000), 0);
+	drop(only_note());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +280,7 @@ int main(void)
 	        T(notes_come_oldest_first_and_once),
 	        T(an_unloaded_module_takes_its_functions_along),
 	        T(a_function_found_under_another_owner_is_another),
+	        T(a_module_of_a_library_is_its_code_and_ends_with_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

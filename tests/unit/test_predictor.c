@@ -458,10 +458,14 @@ static void disturbed_times_teach_only_until_undisturbed_ones_are_there(void **s
 	gw_predictor_advance(p, NULL, NULL);
 	gw_predict(p, 1, 1, &made);
 	assert_true(fabs(made.seconds - 9e-6) < 1e-11);
+	for (int i = 0; i < 20; i++)
+		gw_observe(p, 1, &o);
 	o.exclusive = true;
 	o.seconds = 1e-6;
-	for (int i = 0; i < 40; i++)
-		gw_observe(p, 1, &o);
+	gw_observe(p, 1, &o);
+	gw_predictor_advance(p, NULL, NULL);
+	gw_predict(p, 1, UINT64_MAX, &made); /* one time alone against 21 */
+	assert_true(fabs(made.seconds - 1e-6) < 1e-11);
 	o.exclusive = false;
 	o.seconds = 9e-6;
 	for (int i = 0; i < 40; i++)

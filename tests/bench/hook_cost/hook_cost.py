@@ -25,7 +25,7 @@ from pathlib import Path
 
 CALLS = 512  # of each phase, as in hook_cost.c
 LIBRARY = "libgpuwatch.so"
-GATED = "predicted"
+GATED = ("predicted", "predicted_eight_arguments")
 
 
 def instructions(path):
@@ -113,7 +113,7 @@ def main():
         runs = {mode: measure(build, folder, mode) for mode in ("audit", "count", "off")}
 
     audit, counters = runs["audit"]
-    if counters.get("predicted", 0) < 3 * CALLS or counters["ring_dropped"]:
+    if counters.get("predicted", 0) < 5 * CALLS or counters["digest_plans"] != 2 or counters["ring_dropped"]:
         sys.exit(f"the run did not predict every launch of the phase: {counters}")
     print(f"{'instructions per call':<26} {'driver':>8}", end="")
     for mode in runs:
@@ -131,11 +131,11 @@ def main():
     if args.json:
         args.json.write_text(json.dumps({"taken": provenance(build), "calls": CALLS,
                                          "instructions_per_call": results}, indent=1) + "\n")
-    ours = audit[GATED][1]
-    if args.limit is not None and not 0 < ours <= args.limit:
-        print(f"a {GATED} launch takes {ours:.0f} instructions; {args.limit:.0f} is the most")
-        return 1
-    return 0
+    missed = [(phase, audit[phase][1]) for phase in GATED
+              if args.limit is not None and not 0 < audit[phase][1] <= args.limit]
+    for phase, ours in missed:
+        print(f"a {phase} launch takes {ours:.0f} instructions; {args.limit:.0f} is the most")
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

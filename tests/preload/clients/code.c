@@ -35,6 +35,46 @@ static void one(void)
 	puts("one launch");
 }
 
+/* As the runtime launches what is in a program's own fat binary: a library, its kernel, and the
+   function that this is in the context. */
+static void library(void)
+{
+	CUdeviceptr x = 0x700000000000, y = 0x710000000000;
+	float a = 2;
+	int n = 500;
+	void *params[] = {&n, &a, &x, &y};
+	CUlibrary code;
+	CUkernel kernel;
+	CUfunction f;
+
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuLibraryLoadData(&code, client_image(), NULL, NULL, 0, NULL, NULL, 0));
+	CK(cuLibraryGetKernel(&kernel, code, SAXPY));
+	CK(cuKernelGetFunction(&f, kernel));
+	CK(cuLaunchKernel(f, 4, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
+	CK(cuCtxSynchronize());
+	usleep(200000);
+	puts("a library's function");
+}
+
+/* By the library's module, which nothing loaded as one. */
+static void library_module(void)
+{
+	CUlibrary code;
+
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuLibraryLoadData(&code, client_image(), NULL, NULL, 0, NULL, NULL, 0));
+	CK(cuLibraryGetModule(&client_module, code));
+	saxpy(4, 500);
+	CK(cuCtxSynchronize());
+	usleep(200000);
+	puts("a library's module");
+}
+
 /* Many configurations of one kernel at once, then the end. */
 static void many(void)
 {
@@ -64,7 +104,7 @@ static void all(void)
 	puts("all kernels");
 }
 
-/* From a graph, whose launches pass no arguments. */
+/* From a graph, whose launches pass no arguments: its node keeps them. */
 static void graph(void)
 {
 	int n = 1000;
@@ -96,7 +136,9 @@ static void graph(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"one", one}, {"many", many}, {"all", all}, {"graph", graph}, {NULL, NULL}};
+	        {"one", one},     {"many", many},       {"all", all},
+	        {"graph", graph}, {"library", library}, {"library_module", library_module},
+	        {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 enum { SIZE = 1 << 16, BUFFERS = 64 };
 
@@ -23,6 +24,7 @@ static struct {
 	__typeof__(cuptiFinalize) *finalize;
 	__typeof__(cuptiEnableCallback) *enable_callback;
 	__typeof__(cuptiEnableDomain) *enable_domain;
+	__typeof__(cuptiActivityRegisterTimestampCallback) *register_clock;
 } cupti;
 
 static uint64_t memory[BUFFERS][SIZE / 8];
@@ -70,6 +72,7 @@ static void open_cupti(void)
 	*(void **)&cupti.finalize = dlsym(library, "cuptiFinalize");
 	*(void **)&cupti.enable_callback = dlsym(library, "cuptiEnableCallback");
 	*(void **)&cupti.enable_domain = dlsym(library, "cuptiEnableDomain");
+	*(void **)&cupti.register_clock = dlsym(library, "cuptiActivityRegisterTimestampCallback");
 }
 
 static void take(void)
@@ -184,6 +187,15 @@ static void switches(void)
 	CK(cuCtxSynchronize());
 }
 
+/* Ticks at three a nanosecond, from any zero. */
+static uint64_t CUPTIAPI ticks(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return 3 * ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) + 12345;
+}
+
 /* As torch.profiler does: subscribed for good, for contexts alone; activity is switched off between
  * profiles. In the last session callbacks of launches tell instead. */
 static void stays_subscribed(void)
@@ -196,6 +208,7 @@ static void stays_subscribed(void)
 	printf("subscribe %d\n", (int)cupti.subscribe(&subscriber, called, &calls));
 	printf("callback %d\n", (int)cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 	                                                   CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
+	printf("clock %d\n", (int)cupti.register_clock(ticks));
 	take();
 	slowly(2, 40);
 	tell();

@@ -100,6 +100,31 @@ static void busy(void)
 	CK(cuStreamDestroy(stream));
 }
 
+/* The same of a kernel that runs since before the library was ready to count. */
+static void early(void)
+{
+	CUstream streams[2];
+	uint64_t ns = 2500000000;
+	void *params[] = {&ns};
+	double begin;
+
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuModuleLoadData(&client_module, client_image()));
+	for (int i = 0; i < 2; i++)
+		CK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+	CK(cuLaunchKernel(client_function("spin"), 1, 1, 1, 32, 1, 1, 0, streams[0], params, NULL));
+	usleep(500000);
+	begin = seconds();
+	for (int i = 0; i < 4; i++) {
+		launch("runs_loop", 40, streams[1]);
+		usleep(200000);
+	}
+	printf("launched at once: %d\n", seconds() - begin < 1.4);
+	CK(cuCtxSynchronize());
+}
+
 static void *launch_many(void *arg)
 {
 	CUstream stream;
@@ -147,7 +172,7 @@ static void reset(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"counts", counts},   {"refused", refused}, {"busy", busy},
+	        {"counts", counts},   {"refused", refused}, {"busy", busy}, {"early", early},
 	        {"threads", threads}, {"reset", reset},     {NULL, NULL},
 	};
 

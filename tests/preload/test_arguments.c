@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches of one grid that differ in their arguments: told apart, predicted each from its own. */
+#include "tests/preload/harness.h"
+
+#include "predictor/types.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static char image[1024], kernels[1024];
+
+static struct outcome *under(const char *scenario, const char *option, bool inject)
+{
+	struct run r = RUN("arguments", scenario);
+	struct outcome *o;
+
+	snprintf(image, sizeof(image), "CODE_IMAGE=%s/sm_90.cubin", GW_CORPUS);
+	snprintf(kernels, sizeof(kernels), "STANDIN_KERNELS=%s/arguments.kernels", GW_SOURCES);
+	r.env[0] = image;
+	r.env[1] = kernels;
+	r.env[2] = option;
+	r.inject = inject;
+	o = run_both(&r);
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	assert_int_equal(warnings(o->err), 0);
+	return o;
+}
+
+static uint64_t count_of(const struct outcome *o, enum gw_counter c)
+{
+	return only_log(o)->counter[c];
+}
+
+/* The predictor run over the log gives the same bits. */
+static void assert_replays(const struct outcome *o)
+{
+	char command[1600];
+
+	snprintf(command, sizeof(command), "%s replay --check %s > /dev/null", GW_COMMAND,
+	         only_log(o)->path);
+	assert_int_equal(system(command), 0);
+}
+
+/* What it was before there was a digest, and is where the code is not read. */
+static void without_code_they_are_one_configuration(void **state)
+{
+	struct outcome *o = under("turns", "GPUWATCH_STATIC=0", false);
+
+	(void)state;
+	assert_int_equal(only_log(o)->digests, 0);
+	assert_int_equal(count_of(o, GW_COUNTER_digest_plans), 0);
+	assert_int_equal(only_log(o)->plain, only_log(o)->measured);
+	assert_true(only_log(o)->off > only_log(o)->measured / 2);
+	outcome_free(o);
+}
+
+static void launches_are_predicted_from_those_with_the_same_arguments(void **state)
+{
+	struct outcome *o = under("turns", NULL, false);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(count_of(o, GW_COUNTER_digest_plans), 1);
+	assert_int_equal(count_of(o, GW_COUNTER_digest_plans_dropped), 0);
+	assert_int_equal(log->digests, 3);
+	assert_int_equal(log->off, 0);
+	assert_true(log->tiers[GW_TIER_STEADY] > log->measured * 4 / 5);
+	assert_int_equal(log->early, 0);
+	assert_replays(o);
+	outcome_free(o);
+}
+
+static void so_they_are_where_cupti_s_callbacks_see_them(void **state)
+{
+	struct outcome *o = under("turns", NULL, true);
+
+	(void)state;
+	assert_int_equal(only_log(o)->digests, 3);
+	assert_int_equal(only_log(o)->off, 0);
+	outcome_free(o);
+}
+
+/* Four times the trips are four times the loop's instructions. */
+static void each_has_the_work_of_its_own_arguments(void **state)
+{
+	struct outcome *o = under("turns", NULL, false);
+	const struct account *log = only_log(o);
+	double least = 0, most = 0;
+
+	(void)state;
+	assert_int_equal(log->works, 4); /* with the one from before the code was read */
+	for (unsigned i = 0; i < log->works; i++) {
+		double v = log->work[i].value[GW_WORK_inst_executed];
+
+		least = !i || v < least ? v : least;
+		most = v > most ? v : most;
+	}
+	assert_true(most > 15 * least && most < 17 * least);
+	assert_int_equal(count_of(o, GW_COUNTER_study_no_arguments), 0);
+	outcome_free(o);
+}
+
+/* What was learnt before the code was read is not lost: the first launch after that has it. */
+static void nothing_learnt_before_is_lost(void **state)
+{
+	struct outcome *o = under("alike", NULL, false);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->digests, 1);
+	assert_in_range(log->plain, 1, 10);
+	assert_int_equal(log->off, 0);
+	assert_int_equal(log->tiers[GW_TIER_NONE], 1);
+	assert_true(log->tiers[GW_TIER_STEADY] >= log->measured - 6);
+	assert_replays(o);
+	outcome_free(o);
+}
+
+static void a_number_that_never_returns_is_given_up(void **state)
+{
+	struct outcome *o = under("counter", NULL, false);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(count_of(o, GW_COUNTER_digest_plans_dropped), 1);
+	assert_int_equal(log->digests, 33);
+	/* The last twenty, at least, are steady. */
+	assert_int_equal(log->off, 0);
+	assert_true(log->plain > log->measured / 2);
+	assert_true(log->tiers[GW_TIER_STEADY] >= 20);
+	assert_replays(o);
+	outcome_free(o);
+}
+
+static void a_buffer_is_read_no_further_than_it_goes(void **state)
+{
+	struct outcome *o = under("buffer", NULL, false);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->measured, 4);
+	assert_int_equal(log->digests, 1);
+	assert_int_equal(log->plain, 2); /* before the code was read, and the one cut off */
+	outcome_free(o);
+}
+
+static void nodes_of_a_graph_have_the_digests_of_their_arguments(void **state)
+{
+	struct outcome *o = under("graph", NULL, false);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->digests, 3);
+	assert_int_equal(log->plain, 1);
+	assert_int_equal(log->off, 0);
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(without_code_they_are_one_configuration),
+	        cmocka_unit_test(launches_are_predicted_from_those_with_the_same_arguments),
+	        cmocka_unit_test(so_they_are_where_cupti_s_callbacks_see_them),
+	        cmocka_unit_test(each_has_the_work_of_its_own_arguments),
+	        cmocka_unit_test(nothing_learnt_before_is_lost),
+	        cmocka_unit_test(a_number_that_never_returns_is_given_up),
+	        cmocka_unit_test(a_buffer_is_read_no_further_than_it_goes),
+	        cmocka_unit_test(nodes_of_a_graph_have_the_digests_of_their_arguments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
