@@ -24,7 +24,7 @@
 enum {
 	DEVICES = 64,
 	SETUP_MS = 450,        /* of CPU before the first session, and … */
-	SESSION_MS = 250,      /* … for one, at least (both on an H200) */
+	SESSION_MS = 600,      /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS = 8,   /* of one set before the next has its turn: as dear as configuring it */
 	GAP_MS = 15,           /* between them */
 	IDLE_MS = 200,         /* without a launch or a kernel's end: nothing to sample */

@@ -5,6 +5,7 @@
 usage: pm_selftest.py LOGDUMP PM_AGAIN
 """
 import csv
+import lzma
 import os
 import struct
 import subprocess
@@ -15,6 +16,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+import pm_score  # noqa: E402
 import selftest  # noqa: E402
 import workloads_selftest  # noqa: E402
 
@@ -119,6 +121,41 @@ class Again(unittest.TestCase):
             told = self.again(data)
             self.assertEqual(told.returncode, 2)
             self.assertIn("not a recording", told.stderr)
+
+
+class Recorded(unittest.TestCase):
+    """Thirty kernels of 5 to 60 us on an H200, with a wait after each (short) and back to back (queued)."""
+    results = f"{TOP}/docs/results/h200-2026-11-22"
+
+    def errors(self, name):
+        """{counter: errors by rank}, against counts made of each launch alone."""
+        with tempfile.NamedTemporaryFile() as recording:
+            recording.write(lzma.open(f"{self.results}/pm/score/{name}.rec.xz").read())
+            recording.flush()
+            counted = pm_score.read_again(PM_AGAIN, LOGDUMP, f"{self.results}/pm/score/{name}.work={recording.name}")
+        truth = pm_score.read_ranges(LOGDUMP, f"{self.results}/range/short.work")
+        found = {}
+        for counter, _, error, *_ in pm_score.compare(truth, counted, 0, 0):
+            found.setdefault(counter, []).append(abs(error))
+        return {counter: sorted(errors) for counter, errors in found.items()}
+
+    def assert_within(self, errors, median, worst):
+        """Most counts are as good as the median says, all but one as good as `worst`."""
+        self.assertGreater(len(errors), 20)
+        self.assertLess(errors[len(errors) // 2], median)
+        self.assertLess(errors[-2], worst)
+
+    def test_kernels_with_moments_of_rest_between_them(self):
+        errors = self.errors("short")
+        self.assert_within(errors["inst_executed"], 0.0001, 0.001)
+        self.assert_within(errors["dram_read_bytes"], 0.001, 0.01)
+        self.assert_within(errors["lsu_wavefronts"], 0.001, 0.01)
+
+    def test_kernels_back_to_back(self):
+        errors = self.errors("queued")
+        self.assert_within(errors["inst_executed"], 0.001, 0.01)
+        self.assert_within(errors["dram_read_bytes"], 0.005, 0.03)
+        self.assert_within(errors["l1_bytes"], 0.005, 0.05)
 
 
 if __name__ == "__main__":

@@ -282,7 +282,7 @@ static void short_programs_pay_nothing(void **state)
 /* At whatever moment: while it is configured, sampled, decoded, between windows. */
 static void programs_end_at_any_moment_of_a_window(void **state)
 {
-	static const char *const ends[] = {"710", "730", "760", "800", "900"};
+	static const char *const ends[] = {"1060", "1080", "1110", "1150", "1300"};
 	static const char *const hows[] = {"", "exit", "fork"};
 
 	(void)state;

@@ -17,7 +17,7 @@ static const char *const functions[] = {
 
 static void failing(const char *function, const char *nth)
 {
-	struct run r = RUN("counted", "1700");
+	struct run r = RUN("counted", "2000");
 	const struct account *log;
 	struct outcome *o;
 	char rule[128];
@@ -61,7 +61,7 @@ static void each_fails_always(void **state)
 /* What can't get better is said at once. */
 static void missing_privileges_are_said(void **state)
 {
-	struct run r = RUN("counted", "1700");
+	struct run r = RUN("counted", "2000");
 	struct outcome *o;
 
 	(void)state;
