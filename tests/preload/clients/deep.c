@@ -23,7 +23,7 @@ static void load(void)
 	CK(cuModuleLoadData(&client_module, client_image()));
 	launch("runs_straight", 1, NULL);
 	CK(cuCtxSynchronize());
-	usleep(500000);
+	usleep(1000000);
 	for (int i = 0; i < 2; i++) { /* the first time its code is asked about */
 		launch("runs_straight", 1, NULL);
 		launch("runs_loop", 1, NULL);
