@@ -16,6 +16,7 @@
 enum {
 	BUFFERS = 64,
 	BUFFER_SIZE = 512 << 10,
+	WORN_OF = 4096, /* records that are looked at together for those without times */
 };
 
 static struct {
@@ -23,10 +24,12 @@ static struct {
 	_Atomic uint64_t idle; /* bit per buffer nobody holds */
 	_Atomic uint64_t full; /* bit per buffer that came back with records */
 	size_t valid[BUFFERS];
-	_Atomic int on;         /* records come */
-	_Atomic int ending;     /* what has not run yet is not waited for */
-	_Atomic int plain;      /* launches do not know their correlation ids */
-	_Atomic uint64_t until; /* plain: ticks when collecting ended, 0 for not */
+	_Atomic int on;           /* records come */
+	_Atomic int ending;       /* what has not run yet is not waited for */
+	_Atomic int plain;        /* launches do not know their correlation ids */
+	_Atomic uint64_t until;   /* plain: ticks when collecting ended, 0 for not */
+	uint32_t looked, without; /* worker: of WORN_OF records, and those without times */
+	bool worn;
 } pool;
 
 /*
@@ -92,6 +95,8 @@ void gw_activity_begin(bool correlated)
 	atomic_store(&pool.ending, 0);
 	atomic_store(&pool.until, 0);
 	atomic_store(&pool.plain, !correlated);
+	pool.looked = pool.without = 0;
+	pool.worn = false;
 	gw_record_clock_begin();
 	atomic_store(&pool.on, 1);
 }
@@ -125,6 +130,20 @@ bool gw_activity_covers(uint64_t ticks, bool correlated)
 	if (!gw_activity_on())
 		return false;
 	return correlated || (atomic_load(&pool.plain) && (!until || ticks < until));
+}
+
+bool gw_activity_worn(void)
+{
+	return pool.worn;
+}
+
+static void look_for_times(const struct gw_activity *a)
+{
+	pool.without += !a->start && !a->end;
+	if (++pool.looked < WORN_OF)
+		return;
+	pool.worn |= pool.without > WORN_OF / 2;
+	pool.looked = pool.without = 0;
 }
 
 bool gw_activity_plain(void)
@@ -272,6 +291,7 @@ static uint64_t walk(int at, void (*take)(const struct gw_activity *))
 		decode((const CUpti_ActivityKernel10 *)record, &a);
 		if (!a.end && atomic_load(&pool.ending)) /* runs on when the window ends */
 			continue;
+		look_for_times(&a);
 		take(&a);
 		n++;
 	}

@@ -49,6 +49,9 @@ bool gw_activity_plain(void);
  */
 bool gw_activity_edges(const struct gw_activity *record);
 
+/** Whether most of the latest records came without times: libcupti has no room for any more. */
+bool gw_activity_worn(void);
+
 /** Version of libcupti in use, 0 when none. */
 uint32_t gw_activity_version(void);
 

@@ -9,13 +9,14 @@
 enum {
 	KEPT_MAX = 8 << 20,       /* bytes of all arguments kept */
 	NODES_KEPT_MAX = 4 << 20, /* bytes of those of graph nodes */
-	NODES_BITS = 12, /* configurations of nodes, as a power of 2, that are found again */
+	NODES_BITS = 12,          /* places for the configurations of nodes, as a power of 2 */
 };
 
 static uint64_t kept; /* bytes; worker */
 
 /* Arguments of a node, by the configuration they are of. */
 struct node_arguments {
+	struct node_arguments *next; /* in the same place */
 	uint64_t key;
 	struct gw_arguments arguments; /* no longer than its size says */
 };
@@ -137,12 +138,13 @@ const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_c
 {
 	uint64_t key = node_key(slot, config);
 	struct node_arguments *_Atomic *place = &of_nodes[key >> (64 - NODES_BITS)];
-	struct node_arguments *there = atomic_load(place), *mine;
+	struct node_arguments *head = atomic_load(place), *mine;
 	struct gw_arguments a;
 	size_t size;
 
-	if (there && there->key == key)
-		return &there->arguments;
+	for (const struct node_arguments *n = head; n; n = n->next)
+		if (n->key == key)
+			return &n->arguments;
 	if (!atomic_load(&gw_hot.arguments) || !slot ||
 	    !copy(&a, node->func ? node->func : (CUfunction)node->kern, slot, node->kernelParams,
 	          node->extra))
@@ -153,8 +155,9 @@ const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_c
 	atomic_fetch_add(&nodes_kept, size);
 	mine->key = key;
 	memcpy(&mine->arguments, &a, offsetof(struct gw_arguments, bytes) + a.size);
-	/* Where another configuration has the place, this one's are copied again for each node. */
-	atomic_compare_exchange_strong(place, &there, there ? there : mine);
+	do {
+		mine->next = head;
+	} while (!atomic_compare_exchange_weak(place, &head, mine));
 	return &mine->arguments;
 }
 

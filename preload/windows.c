@@ -293,7 +293,8 @@ bool gw_windows_tick(bool launching)
 		if (launching && now >= window.due && now >= atomic_load(&rest_until) &&
 		    !captured())
 			open_window(now);
-	} else if (window.state == OPEN && (asked || (measured_enough(now) && !captured()))) {
+	} else if (window.state == OPEN &&
+	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
 		end_window(now);
 	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
 		stop();
@@ -337,6 +338,18 @@ static void gave_way(void)
 		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
 }
 
+/* The buffers for times are full for good: attached, launches would only cost more. */
+static void without_times(void)
+{
+	gw_degrade(GW_DEGRADED_NO_TIMES, "libcupti's records come without times any more: kernels "
+	                                 "are timed by sampled events");
+	window.useless = true;
+	if (watching())
+		return;
+	window.state = NEVER;
+	atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+}
+
 void gw_windows_close(void)
 {
 	bool detached = true;
@@ -357,6 +370,8 @@ void gw_windows_close(void)
 		window.due = now;
 	if (gw_foreign_busy())
 		gave_way();
+	if (gw_activity_worn())
+		without_times();
 	atomic_store(&held, 0);
 }
 

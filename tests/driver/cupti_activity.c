@@ -25,7 +25,7 @@ static const struct {
 };
 
 static struct options {
-	uint64_t drop_every, bad_every, hold;
+	uint64_t drop_every, bad_every, hold, no_times_after;
 	bool reorder, denied;
 	int64_t offset;
 } options;
@@ -227,6 +227,8 @@ static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x,
 	written++;
 	if (finished && options.bad_every && written % options.bad_every == 0)
 		times_spoil(r);
+	if (options.no_times_after && written > options.no_times_after)
+		r->start = r->end = 0;
 }
 
 static void record_write(const struct si_execution *x, bool finished)
@@ -362,6 +364,7 @@ static void options_read(void)
 	const char *offset = getenv("STANDIN_CLOCK_OFFSET"); /* ns, may be negative */
 	options.drop_every = sc_driver()->env_u64("STANDIN_DROP", 0);
 	options.bad_every = sc_driver()->env_u64("STANDIN_BAD_TIME", 0);
+	options.no_times_after = sc_driver()->env_u64("STANDIN_NO_TIMES_AFTER", 0);
 	options.hold = sc_driver()->env_u64("STANDIN_HOLD", 0);
 	options.reorder = sc_driver()->env_u64("STANDIN_REORDER", 0) != 0;
 	options.denied = sc_driver()->env_u64("STANDIN_DENY", 0) != 0;

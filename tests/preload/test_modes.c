@@ -141,6 +141,40 @@ static void by_events(const char *option, enum gw_degraded code, unsigned aloud)
 	outcome_free(o);
 }
 
+/* From then on attached launches would only cost more. */
+static void records_without_times_end_activity(void **state)
+{
+	struct run r = RUN("work", "very_many");
+	struct outcome *o;
+	const struct account *log;
+
+	(void)state;
+	r.env[0] = "STANDIN_NO_TIMES_AFTER=1000";
+	o = run_both(&r);
+	log = only_log(o);
+	assert_logs_are_the_truth(o);
+	assert_true(log->degraded >> GW_DEGRADED_NO_TIMES & 1);
+	assert_in_range(log->measured - log->by_events, 900, 1000);
+	assert_true(log->by_events > 100);
+	assert_in_range(log->invalid, 2000, 12000);
+	assert_int_equal(log->invalid, log->counter[GW_COUNTER_activity_invalid]);
+	outcome_free(o);
+}
+
+/* Single ones do not. */
+static void some_records_without_times_are_borne(void **state)
+{
+	struct run r = RUN("work", "very_many");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "STANDIN_BAD_TIME=4";
+	o = run_both(&r);
+	assert_false(only_log(o)->degraded >> GW_DEGRADED_NO_TIMES & 1);
+	assert_int_equal(only_log(o)->by_events, 0);
+	outcome_free(o);
+}
+
 static void no_cupti_some_launches_are_timed_by_events(void **state)
 {
 	(void)state;
@@ -367,6 +401,8 @@ int main(void)
 	        cmocka_unit_test(mode_off_writes_nothing),
 	        cmocka_unit_test(disabled_writes_nothing),
 	        cmocka_unit_test(bad_option_is_said_once_and_its_default_used),
+	        cmocka_unit_test(records_without_times_end_activity),
+	        cmocka_unit_test(some_records_without_times_are_borne),
 	        cmocka_unit_test(no_cupti_some_launches_are_timed_by_events),
 	        cmocka_unit_test(libcupti_named_and_missing),
 	        cmocka_unit_test(another_subscriber_goes_first),

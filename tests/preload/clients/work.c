@@ -156,6 +156,18 @@ static void many(void)
 	CK(cuCtxSynchronize());
 }
 
+/* More of them, with time for records to be asked for in between. */
+static void very_many(void)
+{
+	client_start();
+	for (unsigned i = 0; i < 16000; i++) {
+		client_launch(1 + i % 5, 1);
+		if (i % 400 == 0)
+			usleep(30000);
+	}
+	CK(cuCtxSynchronize());
+}
+
 static void *spin_four_times(void *arg)
 {
 	unsigned number = (unsigned)(uintptr_t)arg;
@@ -304,6 +316,7 @@ int main(int argc, char **argv)
 	        {"descriptors", descriptors},
 	        {"closes_all", closes_all},
 	        {"many", many},
+	        {"very_many", very_many},
 	        {"durations", durations},
 	        {"beside_capture", beside_capture},
 	        {"slows_down", slows_down},
