@@ -259,9 +259,8 @@ static uint32_t gpu_of(const struct reading *r, uint32_t stream, const struct co
 
 	if (s != GW_INDEX_NONE && r->stream_gpu[s] != GW_INDEX_NONE)
 		return r->stream_gpu[s];
-	if (d != GW_INDEX_NONE)
-		return r->device_gpu[d];
-	return r->devices_used == 1 ? r->device_gpu[0] : GW_INDEX_NONE;
+	d = d == GW_INDEX_NONE && r->devices_used == 1 ? 0 : d;
+	return d == GW_INDEX_NONE ? d : r->device_gpu[d];
 }
 
 static bool wanted(const struct gw_log_model *m, uint32_t gpu)

@@ -156,28 +156,19 @@ static void walk(struct list *l, CUgraph graph, uintptr_t parent, int depth)
 static uint32_t slot_take(struct gw_shared *s)
 {
 	static _Atomic uint32_t next;
+	uint32_t at = gw_slot_take(s->graph_slots, sizeof(*s->graph_slots), GW_GRAPHS_MAX, &next);
 
-	for (uint32_t i = 0; i < GW_GRAPHS_MAX; i++) {
-		uint32_t at = atomic_fetch_add(&next, 1) % GW_GRAPHS_MAX;
-		uint32_t expected = GW_SLOT_FREE;
-
-		if (at && atomic_compare_exchange_strong(&s->graph_slots[at].state, &expected,
-		                                         GW_SLOT_BUSY))
-			return at;
-	}
-	gw_degrade(GW_DEGRADED_TABLE_FULL,
-	           "more than %d executable graphs at a time: the nodes of "
-	           "the others are not listed",
-	           GW_GRAPHS_MAX - 1);
-	return 0;
+	if (!at)
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "more than %d executable graphs at a time: the nodes of "
+		           "the others are not listed",
+		           GW_GRAPHS_MAX - 1);
+	return at;
 }
 
 static void slot_retire(uint32_t at)
 {
-	struct gw_graph_slot *slot = &gw_hot.shared->graph_slots[at];
-
-	atomic_store(&slot->retired, gw_ticks());
-	atomic_store_explicit(&slot->state, GW_SLOT_RETIRED, memory_order_release);
+	gw_slot_retire(&gw_hot.shared->graph_slots[at].life);
 }
 
 /* Publish a list as what @p exec runs; the slot takes the list over. */
@@ -200,7 +191,7 @@ static void publish(CUgraphExec exec, struct list *l, uint32_t number)
 	slot->count = l->count;
 	slot->nodes = l->nodes;
 	atomic_store(&slot->launched, 0);
-	atomic_store_explicit(&slot->state, GW_SLOT_USED, memory_order_release);
+	atomic_store_explicit(&slot->life.state, GW_SLOT_USED, memory_order_release);
 	gw_map_put(&s->graphs, (uintptr_t)exec, at, 0, 0);
 	if (l->unknown)
 		gw_degrade(GW_DEGRADED_GRAPH,

@@ -30,19 +30,23 @@ void gw_recycle(void)
 	for (int i = 0; i < PER_ROUND; i++) {
 		struct gw_stream_slot *slot = &s->stream_slots[stream_at++ % GW_STREAMS_MAX];
 
-		if (atomic_load_explicit(&slot->state, memory_order_acquire) == GW_SLOT_RETIRED &&
-		    rested(atomic_load(&slot->retired), until))
-			atomic_store_explicit(&slot->state, GW_SLOT_FREE, memory_order_release);
+		if (atomic_load_explicit(&slot->life.state, memory_order_acquire) ==
+		            GW_SLOT_RETIRED &&
+		    rested(atomic_load(&slot->life.retired), until))
+			atomic_store_explicit(&slot->life.state, GW_SLOT_FREE,
+			                      memory_order_release);
 	}
 	for (int i = 0; i < PER_ROUND; i++) {
 		struct gw_graph_slot *slot = &s->graph_slots[graph_at++ % GW_GRAPHS_MAX];
 
-		if (atomic_load_explicit(&slot->state, memory_order_acquire) == GW_SLOT_RETIRED &&
-		    rested(atomic_load(&slot->retired), until)) {
+		if (atomic_load_explicit(&slot->life.state, memory_order_acquire) ==
+		            GW_SLOT_RETIRED &&
+		    rested(atomic_load(&slot->life.retired), until)) {
 			slot->count = 0; /* a launch stuck for longer finds nothing here */
 			free(slot->nodes);
 			slot->nodes = NULL;
-			atomic_store_explicit(&slot->state, GW_SLOT_FREE, memory_order_release);
+			atomic_store_explicit(&slot->life.state, GW_SLOT_FREE,
+			                      memory_order_release);
 		}
 	}
 }

@@ -140,11 +140,16 @@ struct gw_kernel_slot {
 /** Life of a slot that is reused. */
 enum gw_slot_state { GW_SLOT_FREE, GW_SLOT_BUSY, GW_SLOT_USED, GW_SLOT_RETIRED };
 
+/** What slots that are reused begin with. */
+struct gw_slot {
+	_Atomic uint32_t state;   /**< enum gw_slot_state */
+	_Atomic uint64_t retired; /**< ticks of its end */
+};
+
 /** A stream of a context. */
 struct gw_stream_slot {
-	_Atomic uint32_t state;               /**< enum gw_slot_state */
+	struct gw_slot life;
 	uint32_t kind;                        /**< enum gw_stream_kind */
-	_Atomic uint64_t retired;             /**< ticks of its end */
 	uintptr_t context;                    /**< handle, for the end of its context */
 	uint64_t context_id;                  /**< the driver's number of the context */
 	uint32_t cupti_context, cupti_stream; /**< numbers in activity records, 0 = unknown */
@@ -166,12 +171,11 @@ struct gw_graph_node {
 
 /** What an executable graph runs; immutable once launched, replaced when the graph changes. */
 struct gw_graph_slot {
-	_Atomic uint32_t state;    /**< enum gw_slot_state */
+	struct gw_slot life;
 	_Atomic uint32_t launched; /**< 1 after its first launch: no more changes in place */
-	_Atomic uint64_t retired;
-	uint32_t exec;       /**< number of the executable graph, ours, from 1 */
-	uint32_t cupti_exec; /**< its number in activity records, 0 = unknown */
-	bool unknown;        /**< holds nodes that can't be listed */
+	uint32_t exec;             /**< number of the executable graph, ours, from 1 */
+	uint32_t cupti_exec;       /**< its number in activity records, 0 = unknown */
+	bool unknown;              /**< holds nodes that can't be listed */
 	uint32_t count;
 	struct gw_graph_node *nodes; /**< malloc'd; freed by the worker with the slot */
 };
@@ -221,6 +225,23 @@ enum {
 	GW_HOT_EVENTS = 1, /**< time samples by event pairs */
 	GW_HOT_DEEP = 2,   /**< count launches one at a time (deep.h) */
 };
+
+/**
+ * A free slot among @p count of @p size bytes that begin at @p slots, now GW_SLOT_BUSY; 0, which is
+ * never one, when there is none. @p next: where the last search ended. Any thread.
+ */
+static inline uint32_t gw_slot_take(void *slots, size_t size, uint32_t count,
+                                    _Atomic uint32_t *next)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = atomic_fetch_add(next, 1) % count, expected = GW_SLOT_FREE;
+		struct gw_slot *slot = (struct gw_slot *)(void *)((char *)slots + size * at);
+
+		if (at && atomic_compare_exchange_strong(&slot->state, &expected, GW_SLOT_BUSY))
+			return at;
+	}
+	return 0;
+}
 
 /** Read on every launch; one cache line. */
 struct gw_hot {
@@ -291,6 +312,13 @@ static inline uint32_t gw_cell_kernel(uint32_t slot, uint32_t device)
 	return slot | device << 16;
 }
 _Static_assert(GW_KERNELS_MAX <= 1 << 16, "gw_cell_kernel has 16 bits for a slot");
+
+/** Its use has ended: the worker frees it once every launch that names it has been dealt with. */
+static inline void gw_slot_retire(struct gw_slot *slot)
+{
+	atomic_store(&slot->retired, gw_ticks());
+	atomic_store_explicit(&slot->state, GW_SLOT_RETIRED, memory_order_release);
+}
 
 /** Key of a cell: mixes the kernel's slot and every word of the configuration. Never 0. */
 static inline uint64_t gw_cell_key(uint32_t kernel, const uint32_t grid[3], uint32_t block_x,

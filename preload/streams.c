@@ -8,21 +8,6 @@
 
 #include <errno.h>
 
-static uint32_t slot_take(struct gw_shared *s)
-{
-	static _Atomic uint32_t next;
-
-	for (uint32_t i = 0; i < GW_STREAMS_MAX; i++) {
-		uint32_t at = atomic_fetch_add(&next, 1) % GW_STREAMS_MAX;
-		uint32_t expected = GW_SLOT_FREE;
-
-		if (at && atomic_compare_exchange_strong(&s->stream_slots[at].state, &expected,
-		                                         GW_SLOT_BUSY))
-			return at;
-	}
-	return 0;
-}
-
 int gw_context_device(CUcontext context)
 {
 	bool other = gw_context_current() != context;
@@ -42,6 +27,7 @@ int gw_context_device(CUcontext context)
 uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext context, uint32_t kind,
                            uintptr_t key)
 {
+	static _Atomic uint32_t next;
 	struct gw_shared *s = gw_hot.shared;
 	uint64_t begin = gw_ticks();
 	struct gw_stream_slot *slot;
@@ -55,7 +41,7 @@ uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext conte
 		context = gw_context_current();
 	if (!context) /* no context: the driver is about to refuse the launch */
 		return 0;
-	at = slot_take(s);
+	at = gw_slot_take(s->stream_slots, sizeof(*s->stream_slots), GW_STREAMS_MAX, &next);
 	if (!at) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
 		           "more than %d streams at a time: the others "
@@ -73,7 +59,7 @@ uint32_t gw_stream_resolve(struct gw_thread *t, CUstream stream, CUcontext conte
 		slot->context_id = id;
 	gw_activity_stream_ids(context, stream, kind == GW_STREAM_PER_THREAD, &slot->cupti_context,
 	                       &slot->cupti_stream);
-	atomic_store_explicit(&slot->state, GW_SLOT_USED, memory_order_release);
+	atomic_store_explicit(&slot->life.state, GW_SLOT_USED, memory_order_release);
 	if (!gw_map_put(&s->streams, key, at, 0, (uintptr_t)context))
 		at = 0;
 	for (int i = 0; at && kind == GW_STREAM_PER_THREAD && i < 4; i++) {
@@ -99,13 +85,9 @@ bool gw_stream_capturing(CUstream stream, uint32_t pt)
 	       status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/* The worker frees the slot once every launch that names it has been dealt with. */
 static void slot_retire(uint32_t at)
 {
-	struct gw_stream_slot *slot = &gw_hot.shared->stream_slots[at];
-
-	atomic_store(&slot->retired, gw_ticks());
-	atomic_store_explicit(&slot->state, GW_SLOT_RETIRED, memory_order_release);
+	gw_slot_retire(&gw_hot.shared->stream_slots[at].life);
 }
 
 void gw_stream_made(CUstream stream)

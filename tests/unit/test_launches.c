@@ -496,11 +496,11 @@ static void a_recycled_graph_is_empty(void **state)
 	for (int i = 0; i < 1000; i++)
 		gw_clock_update();
 	gw_drain(never);
-	atomic_store(&g->retired, 1);
-	atomic_store(&g->state, GW_SLOT_RETIRED);
+	atomic_store(&g->life.retired, 1);
+	atomic_store(&g->life.state, GW_SLOT_RETIRED);
 	for (uint32_t i = 0; i < GW_GRAPHS_MAX / 1024; i++)
 		gw_recycle();
-	assert_int_equal(atomic_load(&g->state), GW_SLOT_FREE);
+	assert_int_equal(atomic_load(&g->life.state), GW_SLOT_FREE);
 	assert_null(g->nodes);
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 0);
@@ -512,12 +512,12 @@ static void a_slot_that_was_retired_just_now_is_not_recycled(void **state)
 
 	(void)state;
 	g = &gw_hot.shared->graph_slots[graph(1)];
-	atomic_store(&g->retired, gw_ticks());
-	atomic_store(&g->state, GW_SLOT_RETIRED);
+	atomic_store(&g->life.retired, gw_ticks());
+	atomic_store(&g->life.state, GW_SLOT_RETIRED);
 	gw_drain(never);
 	for (uint32_t i = 0; i < GW_GRAPHS_MAX / 1024; i++)
 		gw_recycle();
-	assert_int_equal(atomic_load(&g->state), GW_SLOT_RETIRED);
+	assert_int_equal(atomic_load(&g->life.state), GW_SLOT_RETIRED);
 	assert_non_null(g->nodes);
 	free(g->nodes);
 }

@@ -3,6 +3,8 @@
 // launches cost meanwhile and afterwards, whether kernels still overlap, whether activity records
 // and PM sampling work beside it, and how a process ends that does not disable it.
 //   pc_sampling costs | beside | waits | unload | leave | bare
+#include "../cupti_probe.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +19,6 @@
 #include <cupti_profiler_target.h>
 #include <cupti_target.h>
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 #include <vector>
 
@@ -27,27 +28,6 @@
 		if (e_ != cudaSuccess)                                                             \
 			printf("line %d: %s: %s\n", __LINE__, #call, cudaGetErrorString(e_));      \
 	} while (0)
-
-static double now()
-{
-	timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-
-// Time a CUPTI call and say what it answered.
-template <class F> static CUptiResult timed(const char *what, F f)
-{
-	double t = now();
-	CUptiResult r = f();
-	double ms = (now() - t) * 1e3;
-	const char *text = "";
-	if (r != CUPTI_SUCCESS)
-		cuptiGetResultString(r, &text);
-	printf("  %-44s %9.3f ms  %d %s\n", what, ms, r, text);
-	fflush(stdout);
-	return r;
-}
 
 __global__ void empty() {}
 __global__ void stream_add(const float4 *in, float4 *out, size_t n)

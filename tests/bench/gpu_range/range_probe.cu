@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The range profiler around one launch (user range, user replay, one pass): which call answers what, for
 // several settings, and what each costs.
+#include "../cupti_probe.h"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -12,27 +14,7 @@
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
-#include <time.h>
 #include <vector>
-
-static double now()
-{
-	timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec * 1e-9;
-}
-template <class F> static CUptiResult timed(const char *what, F f)
-{
-	double t = now();
-	CUptiResult r = f();
-	double ms = (now() - t) * 1e3;
-	const char *text = "";
-	if (r != CUPTI_SUCCESS)
-		cuptiGetResultString(r, &text);
-	printf("  %-24s %9.3f ms  %d %s\n", what, ms, r, text);
-	fflush(stdout);
-	return r;
-}
 __global__ void add(const float *in, float *out, int n)
 {
 	for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)

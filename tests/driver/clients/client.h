@@ -3,20 +3,11 @@
 #ifndef GW_TESTS_DRIVER_CLIENT_H
 #define GW_TESTS_DRIVER_CLIENT_H
 
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 
-/* Says where a call failed and ends the program with status 1. */
-#define CK(call)                                                                                   \
-	do {                                                                                       \
-		CUresult result_ = (call);                                                         \
-		if (result_ != CUDA_SUCCESS) {                                                     \
-			fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call,             \
-			        (int)result_);                                                     \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
+#include <cuda.h>
+
+#define CK(call) CHECK_CALL(call, 1)
 
 #define CLIENT_IMAGE                                                                               \
 	"gpuwatch-stand-in-module\n"                                                               \

@@ -3,6 +3,8 @@
 #ifndef GW_TESTS_PRELOAD_CLIENT_H
 #define GW_TESTS_PRELOAD_CLIENT_H
 
+#include "../../driver/clients/check.h"
+
 #include <cuda.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,15 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CK(call)                                                                                   \
-	do {                                                                                       \
-		CUresult result_ = (call);                                                         \
-		if (result_ != CUDA_SUCCESS) {                                                     \
-			fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call,             \
-			        (int)result_);                                                     \
-			exit(9);                                                                   \
-		}                                                                                  \
-	} while (0)
+#define CK(call) CHECK_CALL(call, 9)
 
 #define CLIENT_IMAGE                                                                               \
 	"gpuwatch-stand-in-module\n"                                                               \
