@@ -23,6 +23,7 @@ enum {
 	PROGRESS = 1 << PROGRESS_BITS,
 	PROBE = 8,
 	BACKOFF_MAX = 1 << 12, /* launches that are let pass after waiting in vain, at most */
+	PATIENCE = 4,          /* launches in a row that want another set before it has its turn */
 };
 
 /* A configuration: how many of its sets have been counted. */
@@ -51,6 +52,8 @@ static _Atomic uint32_t passes_left; /* launches to be let pass */
 static uint32_t backoff;             /* this and what follows: of who holds the gate for writing */
 static struct gw_range range;
 static CUcontext context; /* the one whose launches are counted */
+static uint32_t open_for,
+        others; /* the set that it is open for; launches since that wanted another */
 static struct result *counting;
 static _Atomic uint32_t bad; /* sets that failed, by bit */
 static struct progress *counting_of;
@@ -147,9 +150,11 @@ static void back_off(void)
 	atomic_store(&passes_left, backoff);
 }
 
-static bool open_range(CUcontext now)
+static bool open_range(CUcontext now, uint32_t set)
 {
 	CUptiResult why = gw_range_open(&range, now);
+
+	open_for = set;
 
 	if (why == CUPTI_SUCCESS) {
 		context = now;
@@ -160,17 +165,23 @@ static bool open_range(CUcontext now)
 	return false;
 }
 
-/* A set that failed is not tried again; the others begin anew. */
+/* A set that is not tried again. Any thread. */
+static void set_bad(uint32_t set, const char *what, CUptiResult why)
+{
+	uint32_t all = (1u << gw_deep_sets_ready()) - 1, before = atomic_fetch_or(&bad, 1u << set);
+
+	if (before != all && (before | 1u << set) == all)
+		give_up(what, why);
+}
+
+/* One that failed; the others begin anew. */
 static void set_failed(uint32_t set, CUptiResult why)
 {
 	const char *what = range.failed ? range.failed : "the range profiler";
-	uint32_t all;
 
 	gw_range_close(&range);
 	context = NULL;
-	all = (1u << gw_deep_sets_ready()) - 1;
-	if ((atomic_fetch_or(&bad, 1u << set) | 1u << set) == all)
-		give_up(what, why);
+	set_bad(set, what, why);
 }
 
 /* The gate is held for writing and the context idle. */
@@ -181,7 +192,7 @@ static bool begin(const struct gw_event *e, struct progress *p, CUcontext now)
 	CUptiResult why;
 	size_t size;
 
-	if (!range.object && !open_range(now))
+	if (!range.object && !open_range(now, set))
 		return false;
 	size = gw_range_data_size(&range, gw_deep_set(set), &why);
 	if (!size) {
@@ -205,6 +216,24 @@ static bool begin(const struct gw_event *e, struct progress *p, CUcontext now)
 	return true;
 }
 
+/*
+ * Whether it is the turn of @p set. On the H200 a profiler tells nothing of a second set it is
+ * configured with, so for each it is opened anew, which takes some 0.2 s: not for a single launch.
+ */
+static bool in_turn(uint32_t set)
+{
+	if (!range.object || set == open_for) {
+		others = 0;
+		return true;
+	}
+	if (++others < PATIENCE)
+		return false;
+	others = 0;
+	gw_range_close(&range);
+	context = NULL;
+	return true;
+}
+
 static bool count(struct gw_call *call, struct progress *p)
 {
 	CUcontext now = gw_context_current();
@@ -212,7 +241,7 @@ static bool count(struct gw_call *call, struct progress *p)
 	if (!now || (context && context != now))
 		return false;
 	/* Again: it may have been counted while this thread came here. */
-	if (next_set(p) >= gw_deep_sets_ready())
+	if (next_set(p) >= gw_deep_sets_ready() || !in_turn(next_set(p)))
 		return false;
 	if (!gw_deep_streams_idle(now, call->thread->serial)) {
 		back_off();
@@ -328,7 +357,11 @@ static void offer(const struct result *r)
 	uint32_t config = gw_launch_config(&r->event);
 	struct gw_work part;
 
-	if (!config || !gw_deep_sets_work(r->set, r->data, r->size, &part))
+	if (!gw_deep_sets_work(r->set, r->data, r->size, &part)) {
+		set_bad(r->set, "CUPTI's answer", CUPTI_ERROR_INVALID_METRIC_VALUE);
+		return;
+	}
+	if (!config)
 		return;
 	gw_added_take_off(config, &part);
 	gw_work_offer(config, &part);

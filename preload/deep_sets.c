@@ -131,21 +131,25 @@ bool gw_deep_sets_work(uint32_t index, const uint8_t *data, size_t size, struct 
 {
 	const struct set *s = &sets[index];
 	double value[METRICS];
-	bool told = false;
+	bool asked_it, told = false, any = false;
 
 	gw_work_clear(out);
 	pthread_mutex_lock(&host);
-	if (!stopped)
+	asked_it = !stopped;
+	if (asked_it)
 		told = gw_cupti_set_values(&s->set, data, size, 0, value) == CUPTI_SUCCESS;
 	pthread_mutex_unlock(&host);
-	for (uint32_t i = 0; told && i < s->count; i++)
-		if (value[i] >= 0 && isfinite(value[i]))
-			out->q[metrics[s->metric[i]].field] = (struct gw_quantity){
-			        .value = metrics[s->metric[i]].factor * value[i],
-			        .source = GW_SOURCE_COUNTED,
-			        .confidence = 1,
-			};
-	return told;
+	for (uint32_t i = 0; told && i < s->count; i++) {
+		if (!(value[i] >= 0) || !isfinite(value[i]))
+			continue;
+		any = true;
+		out->q[metrics[s->metric[i]].field] = (struct gw_quantity){
+		        .value = metrics[s->metric[i]].factor * value[i],
+		        .source = GW_SOURCE_COUNTED,
+		        .confidence = 1,
+		};
+	}
+	return any || !asked_it;
 }
 
 void gw_deep_sets_stop(void)

@@ -26,7 +26,8 @@ const struct gw_cupti_set *gw_deep_set(uint32_t index);
 /** Why there is no set. */
 CUptiResult gw_deep_sets_why(void);
 
-/** What the data of a range of set @p index says of a launch; false when it can't be told. */
+/** What the data of a range of set @p index says of a launch; false when it says nothing, as if the
+ * set could not be counted. */
 bool gw_deep_sets_work(uint32_t index, const uint8_t *data, size_t size, struct gw_work *out);
 
 /** From here on libcupti is left alone; waits for a call under way. Any thread. */

@@ -6,6 +6,7 @@
  * lacks.
  */
 #include "cupti_counters.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,6 @@ SC_API cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuVal
 	if (d.magic != SC_DATA_MAGIC || p->rangeIndex >= d.ranges)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	for (size_t i = 0; i < p->numMetrics; i++)
-		p->pMetricValues[i] = value_of(p->ppMetricNames[i], &d.counts);
+		p->pMetricValues[i] = d.blank ? NAN : value_of(p->ppMetricNames[i], &d.counts);
 	return CUPTI_SUCCESS;
 }

@@ -17,6 +17,7 @@ struct sc_counts {
 /* Collected data, as the client keeps it: the counts of one range. */
 struct sc_data {
 	uint32_t magic, ranges;
+	uint32_t blank; /* collected with another configuration: no value is known */
 	struct sc_counts counts;
 };
 enum { SC_DATA_MAGIC = 0x43444154, SC_CONFIG_MAGIC = 0x43434647, SC_NAMES = 64 };

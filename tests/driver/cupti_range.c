@@ -9,8 +9,9 @@
 
 struct CUpti_RangeProfiler_Object {
 	uint8_t *data;
-	size_t size; /* as last asked for: what data is prepared for */
-	bool configured, started, pushed, popped;
+	size_t size;       /* as last asked for: what data is prepared for */
+	const void *first; /* the configuration that it counts, whatever it is given later */
+	bool configured, blank, started, pushed, popped;
 	struct sc_counts counts;
 };
 
@@ -66,6 +67,8 @@ SC_API cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
 	    p->maxRangesPerPass != 1 || p->counterDataImageSize < sizeof(struct sc_data))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	o->data = p->pCounterDataImage;
+	o->first = o->first ? o->first : p->pConfig;
+	o->blank = o->first != p->pConfig || getenv("STANDIN_RANGE_BLANK");
 	o->configured = true;
 	return CUPTI_SUCCESS;
 }
@@ -131,7 +134,8 @@ SC_API cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p)
 SC_API cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *p)
 {
 	CUpti_RangeProfiler_Object *o = p->pRangeProfilerObject;
-	struct sc_data d = {.magic = SC_DATA_MAGIC, .ranges = 1, .counts = o->counts};
+	struct sc_data d = {
+	        .magic = SC_DATA_MAGIC, .ranges = 1, .blank = o->blank, .counts = o->counts};
 
 	SC_ENTER();
 	p->numOfRangeDropped = 0;

@@ -196,13 +196,13 @@ static void work_of_others_is_credited_to_nobody(void **state)
 
 	(void)state;
 	/* as much again as the kernels count, all the time, by processes that NVML tells of … */
-	o = counted3("2500", "", "STANDIN_PM_FOREIGN=100000000000", "STANDIN_NVML_OTHERS=50@0",
+	o = counted3("4000", "", "STANDIN_PM_FOREIGN=100000000000", "STANDIN_NVML_OTHERS=50@0",
 	             "STANDIN_NVML_PIDS=self,4");
 	assert_int_equal(values(0, &off), 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_foreign] > 0);
 	outcome_free(o);
 	/* … or of which nobody tells: seen between kernels */
-	o = counted("2500", "idle", "STANDIN_PM_FOREIGN=100000000000", NULL);
+	o = counted("4000", "idle", "STANDIN_PM_FOREIGN=100000000000", NULL);
 	assert_int_equal(values(0, &off), 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_foreign] > 0);
 	outcome_free(o);
@@ -210,7 +210,7 @@ static void work_of_others_is_credited_to_nobody(void **state)
 
 static void overlapping_kernels_are_credited_to_neither(void **state)
 {
-	struct outcome *o = counted("3500", "overlap", NULL, NULL);
+	struct outcome *o = counted("5000", "overlap", NULL, NULL);
 	unsigned off;
 
 	(void)state;
@@ -224,7 +224,7 @@ static void overlapping_kernels_are_credited_to_neither(void **state)
 
 static void lost_samples_and_overflows_make_no_count_wrong(void **state)
 {
-	struct outcome *o = counted("4000", "", "STANDIN_PM_DROP=7", "STANDIN_PM_OVERFLOW=3");
+	struct outcome *o = counted("6000", "", "STANDIN_PM_DROP=7", "STANDIN_PM_OVERFLOW=3");
 	unsigned off;
 
 	(void)state;
@@ -236,7 +236,7 @@ static void lost_samples_and_overflows_make_no_count_wrong(void **state)
 
 static void clocks_some_microseconds_apart_are_within_the_stated_error(void **state)
 {
-	struct outcome *o = counted("4000", "", "STANDIN_PM_SKEW=1000", "STANDIN_CLOCK_OFFSET=0");
+	struct outcome *o = counted("6000", "", "STANDIN_PM_SKEW=1000", "STANDIN_CLOCK_OFFSET=0");
 	unsigned off;
 
 	(void)state;
@@ -247,7 +247,7 @@ static void clocks_some_microseconds_apart_are_within_the_stated_error(void **st
 
 static void a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same(void **state)
 {
-	struct outcome *o = counted("4000", "", "STANDIN_METRICS=3", "STANDIN_PM_NO_TIMER=1");
+	struct outcome *o = counted("6000", "", "STANDIN_METRICS=3", "STANDIN_PM_NO_TIMER=1");
 	unsigned off;
 
 	(void)state;

@@ -156,6 +156,17 @@ static void nothing_is_taken_off_what_an_unknown_cupti_counted(void **state)
 	outcome_free(o);
 }
 
+static void sets_that_tell_nothing_are_given_up(void **state)
+{
+	struct outcome *o = under("counts", "STANDIN_RANGE_BLANK=1");
+
+	(void)state;
+	assert_float_equal(counted(o, 10, GW_WORK_inst_executed), -1, 0);
+	assert_float_equal(counted(o, 20, GW_WORK_pipe_tensor), -1, 0);
+	assert_true(is_degraded(o, GW_DEGRADED_COUNTERS));
+	outcome_free(o);
+}
+
 static void a_metric_the_chip_lacks_is_left_out(void **state)
 {
 	struct outcome *o = under("counts", "STANDIN_NO_METRIC=smsp__inst_executed.sum");
@@ -233,6 +244,7 @@ int main(void)
 	        cmocka_unit_test(a_context_may_go),
 	        cmocka_unit_test(unknown_code_is_left_alone),
 	        cmocka_unit_test(nothing_is_taken_off_what_an_unknown_cupti_counted),
+	        cmocka_unit_test(sets_that_tell_nothing_are_given_up),
 	        cmocka_unit_test(a_metric_the_chip_lacks_is_left_out),
 	        cmocka_unit_test(every_call_may_fail),
 	        cmocka_unit_test(without_being_asked_for_nothing_is_counted),

@@ -15,12 +15,14 @@ static const char *const functions[] = {
 #undef CUPTI
 };
 
-static void failing(const char *function, const char *nth)
+/* Whether sampling got as far as to fail, or to take a window, in so many milliseconds. */
+static bool failing_for(const char *ms, const char *function, const char *nth)
 {
-	struct run r = RUN("counted", "2000");
+	struct run r = RUN("counted", ms);
 	const struct account *log;
 	struct outcome *o;
 	char rule[128];
+	bool reached;
 
 	snprintf(rule, sizeof(rule), "STANDIN_FAIL=%s:%s:999", function, nth);
 	print_message("%s\n", rule);
@@ -35,8 +37,15 @@ static void failing(const char *function, const char *nth)
 	assert_logs_are_the_truth(o);
 	log = only_log(o);
 	assert_int_equal(log->measured, o->truth[0].total);
-	assert_true(log->counter[GW_COUNTER_pm_failed] + log->counter[GW_COUNTER_pm_windows] > 0);
+	reached = log->counter[GW_COUNTER_pm_failed] + log->counter[GW_COUNTER_pm_windows] > 0;
 	outcome_free(o);
+	return reached;
+}
+
+/* A machine that has much else to do may need more time. */
+static void failing(const char *function, const char *nth)
+{
+	assert_true(failing_for("2000", function, nth) || failing_for("10000", function, nth));
 }
 
 static void sweep(const char *nth)

@@ -292,7 +292,9 @@ static void memory_is_bounded(void **state)
 		assert_true(gw_study_code_held() <= GW_STUDY_KERNELS_MEMORY);
 		assert_true(gw_study_held() <= 64 << 20);
 	}
-	assert_int_equal(counted(GW_COUNTER_studied), 3 * GW_STUDY_KERNELS);
+	/* On a machine that is busy with others one may be given up for its time. */
+	assert_int_equal(counted(GW_COUNTER_studied) + counted(GW_COUNTER_study_abandoned),
+	                 3 * GW_STUDY_KERNELS);
 }
 
 static void none_where_it_is_not_wanted(void **state)
