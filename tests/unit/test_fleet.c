@@ -47,7 +47,7 @@ static int stop(void **state)
 static void configure(uint32_t config, uint32_t device, uint32_t grid)
 {
 	const struct gw_launch launch = {.kernel = &kernel,
-	                                 .config = {{grid, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0}};
+	                                 .config = {{grid, 1, 1}, {128, 1, 1}, {1, 1, 1}, 0, 0}};
 
 	gw_fleet_configure(fleet, config, device, 1, &launch);
 }
