@@ -58,7 +58,7 @@ static void CUPTIAPI relay(void *userdata, CUpti_CallbackDomain domain, CUpti_Ca
 
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && atomic_load(&t->lent))
 		gw_attach_called(info);
-	else
+	else if (t->callback) /* none in a forked child, where nobody is subscribed any more */
 		t->callback(t->userdata, domain, id, info);
 }
 
