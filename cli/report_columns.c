@@ -127,7 +127,9 @@ const char *gw_report_cell(const struct gw_report *report, const struct gw_repor
 	case GW_COLUMN_cluster:
 		return extent(row->config.cluster, buffer, size);
 	case GW_COLUMN_arguments:
-		snprintf(buffer, size, row->config.digest ? "%08x" : "", row->config.digest);
+		if (!row->config.digest)
+			return "";
+		snprintf(buffer, size, "%08x", row->config.digest);
 		return buffer;
 	case GW_COLUMN_device:
 		if (!gpu)

@@ -40,7 +40,7 @@ static void turns(void)
 	settle(250);
 	for (unsigned round = 0; round < 40; round++) {
 		for (unsigned i = 0; i < 3; i++)
-			launch(20000 << 2 * i);
+			launch(UINT64_C(20000) << 2 * i);
 		settle(round < 5 ? 120 : 30);
 	}
 	puts("turns");
