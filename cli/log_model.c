@@ -189,11 +189,7 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	        .kernel = kernel,
 	        .row = GW_INDEX_NONE,
 	        .device = c->device,
-	        .config = {.grid = {c->grid_x, c->grid_y, c->grid_z},
-	                   .block = {c->block_x, c->block_y, c->block_z},
-	                   .cluster = {c->cluster_x, c->cluster_y, c->cluster_z},
-	                   .dynamic_shared = c->dynamic_shared,
-	                   .digest = c->digest},
+	        .config = gw_log_config(c),
 	};
 	log_judge_config(r->judge, kernel, &r->config[r->configs_used - 1].config);
 }

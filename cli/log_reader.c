@@ -409,6 +409,17 @@ struct gw_kernel gw_log_kernel(const struct gw_record_kernel *record, const char
 	};
 }
 
+struct gw_config gw_log_config(const struct gw_record_config *record)
+{
+	return (struct gw_config){
+	        .grid = {record->grid_x, record->grid_y, record->grid_z},
+	        .block = {record->block_x, record->block_y, record->block_z},
+	        .cluster = {record->cluster_x, record->cluster_y, record->cluster_z},
+	        .dynamic_shared = record->dynamic_shared,
+	        .digest = record->digest,
+	};
+}
+
 const char *gw_log_text(const struct gw_log_record *record, unsigned n)
 {
 	const char *p = record->tail, *end = p + record->tail_length;

@@ -91,11 +91,7 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	        .kernel = kernel,
 	        .ordinal = t->kernels[kernel].configs++,
 	        .device = c->device,
-	        .launch.config = {.grid = {c->grid_x, c->grid_y, c->grid_z},
-	                          .block = {c->block_x, c->block_y, c->block_z},
-	                          .cluster = {c->cluster_x, c->cluster_y, c->cluster_z},
-	                          .dynamic_shared = c->dynamic_shared,
-	                          .digest = c->digest},
+	        .launch.config = gw_log_config(c),
 	};
 }
 
