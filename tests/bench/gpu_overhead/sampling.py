@@ -6,7 +6,7 @@ Processes take turns (turns.py): audit mode with and without sampled counters, a
 is 100%, so that the sampler is at work in nearly every turn of its process; the default is a hundredth of that. Before
 its turns there is time for it to begin, after them a pause in which it sees that nothing runs and takes no more
 windows. --torch: training steps
-(training_step.py) instead of empty launches. Writes sampling.json, prints a table. Exit status: 0 goal met (pm / plain
+(torch_loops.py) instead of empty launches. Writes sampling.json, prints a table. Exit status: 0 goal met (pm / plain
 at most 1.05, 95% bound), 1 missed or a process failed, 77 there is no GPU or no PyTorch here.
 """
 import argparse
@@ -36,6 +36,11 @@ def counter(args, folder, name):
     return next((int(line.split("\t")[2]) for line in told.splitlines() if line.startswith(f"C\t{name}\t")), None)
 
 
+def line(args, count):
+    """What asks a process for a turn of so many steps or launches."""
+    return f"train {count}" if args.torch else count
+
+
 def play(players, args, order):
     times = []
     if not all([p.ready() for p in players]):
@@ -46,8 +51,8 @@ def play(players, args, order):
         for player in order.sample(players, len(players)):
             begin = time.monotonic()
             while player.mode == "pm" and time.monotonic() - begin < WARM:
-                player.turn(args.count // 4)
-            turn[player.mode] = player.turn(args.count)
+                player.turn(line(args, args.count // 4))
+            turn[player.mode] = player.turn(line(args, args.count))
             time.sleep(IDLE if player.mode == "pm" else turns.QUIET)
         times.append(turn)
     return times
@@ -80,10 +85,13 @@ def main(argv):
         print(f"SKIP: {reason}")
         return 77
     if args.torch:
-        command = [shutil.which("python3") or sys.executable, f"{HERE}/training_step.py"]
+        command = [shutil.which("python3") or sys.executable, f"{HERE}/torch_loops.py", "train"]
+        toolkit, wheels = compare.library_folders()
+        folders = wheels + toolkit
     else:
         command = [f"{args.programs}/launch_loop", "turns", turns.fastest_cpu(args)[0]]
-    players = [turns.Player(mode, command, args, libraries()) for mode in MODES]
+        folders = libraries()
+    players = [turns.Player(mode, command, args, folders) for mode in MODES]
     times = play(players, args, random.Random(args.seed))
     ends = {p.mode: p.end() for p in players}
     seen = {p.mode: recorded(p.mode, args, p.folder) for p in players}
