@@ -48,7 +48,7 @@ struct oracle_case {
 	const char *name;
 	oracle_kernel *kernel;
 	struct gw_config config;
-	uint8_t arguments[64];
+	_Alignas(8) uint8_t arguments[64];
 	size_t argument_bytes;
 };
 
