@@ -162,8 +162,8 @@ static void very_many(void)
 	client_start();
 	for (unsigned i = 0; i < 16000; i++) {
 		client_launch(1 + i % 5, 1);
-		if (i % 400 == 0)
-			usleep(30000);
+		if (i % 200 == 0)
+			usleep(40000);
 	}
 	CK(cuCtxSynchronize());
 }
