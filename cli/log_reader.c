@@ -43,7 +43,6 @@ static const struct kind {
 	const char *name;
 	uint16_t fixed;
 	bool text; /* the tail is text */
-	bool id;   /* the first field is an id that must rise */
 } kinds[KINDS] = {
 #define RECORD(kind, NAME, rname, meaning)                                                         \
 	[kind] = {.name = #rname, .fixed = sizeof(struct gw_record_##rname),
@@ -61,11 +60,6 @@ static const struct kind {
 static bool has_id(unsigned kind)
 {
 	return kind >= GW_RECORD_DEVICE && kind <= GW_RECORD_NODE;
-}
-
-const char *gw_log_kind_name(unsigned kind)
-{
-	return kind < KINDS && kinds[kind].name ? kinds[kind].name : "unknown";
 }
 
 static void note(struct reader *r, uint64_t offset, uint64_t bytes, uint64_t blocks,

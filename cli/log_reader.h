@@ -95,7 +95,4 @@ const char *gw_log_text(const struct gw_log_record *record, unsigned n);
 /** The value of @p key in a HEADER's key=value strings; "" when there is none. */
 const char *gw_log_value(const struct gw_log_record *record, const char *key);
 
-/** Lower-case name of a record kind, as in record.def; "unknown" when it is none. */
-const char *gw_log_kind_name(unsigned kind);
-
 #endif

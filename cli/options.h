@@ -74,7 +74,4 @@ static inline bool gw_option_listed(const struct gw_option *option)
 	return option->choices && *option->choices;
 }
 
-/** Whether @p word is one of @p choices, words separated by |. */
-bool gw_option_choice(const char *choices, const char *word);
-
 #endif
