@@ -390,30 +390,6 @@ bool gw_log_read_memory(const void *data, size_t length, gw_log_record_fn *recor
 	return read_source(gw_log_source_memory(data, length), record, arg, status);
 }
 
-struct gw_kernel gw_log_kernel(const struct gw_record_kernel *record, const char *name)
-{
-	return (struct gw_kernel){
-	        .name = name,
-	        .registers = record->registers,
-	        .static_shared = record->static_shared,
-	        .local = record->local,
-	        .constant = record->constant,
-	        .max_threads = record->max_threads,
-	        .binary_version = record->binary_version,
-	};
-}
-
-struct gw_config gw_log_config(const struct gw_record_config *record)
-{
-	return (struct gw_config){
-	        .grid = {record->grid_x, record->grid_y, record->grid_z},
-	        .block = {record->block_x, record->block_y, record->block_z},
-	        .cluster = {record->cluster_x, record->cluster_y, record->cluster_z},
-	        .dynamic_shared = record->dynamic_shared,
-	        .digest = record->digest,
-	};
-}
-
 const char *gw_log_text(const struct gw_log_record *record, unsigned n)
 {
 	const char *p = record->tail, *end = p + record->tail_length;
