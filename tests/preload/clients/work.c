@@ -117,7 +117,7 @@ static void descriptors(void)
 	int first = open("/dev/null", O_RDONLY | O_CLOEXEC), second;
 
 	client_compute(1, 20);
-	usleep(200000); /* let the library's thread open what it will */
+	client_nap(200); /* let the library's thread open what it will */
 	second = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	printf("descriptors %d %d\n", first, second);
 }
@@ -129,7 +129,7 @@ static void closes_all(void)
 	int fd;
 
 	client_compute(1, 20);
-	usleep(200000);
+	client_nap(200);
 	for (fd = 3; fd < 1024; fd++)
 		close(fd);
 	for (int i = 0; i < 1000; i++) {
@@ -138,7 +138,7 @@ static void closes_all(void)
 			break;
 	}
 	client_launch(2, 20);
-	usleep(1200000);
+	client_nap(1200);
 	client_launch(3, 20);
 	fd = open("mine", O_RDONLY);
 	printf("in my file: %zd bytes\n", read(fd, text, sizeof(text)));
@@ -151,7 +151,7 @@ static void many(void)
 	for (unsigned i = 0; i < 6000; i++) {
 		client_launch(1 + i % 5, 1);
 		if (i % 500 == 0)
-			usleep(30000);
+			client_nap(30);
 	}
 	CK(cuCtxSynchronize());
 }
@@ -163,7 +163,7 @@ static void very_many(void)
 	for (unsigned i = 0; i < 16000; i++) {
 		client_launch(1 + i % 5, 1);
 		if (i % 200 == 0)
-			usleep(40000);
+			client_nap(40);
 	}
 	CK(cuCtxSynchronize());
 }
@@ -193,7 +193,7 @@ static void durations(void)
 
 		pthread_create(&thread, NULL, spin_four_times, (void *)i);
 		pthread_join(thread, NULL);
-		usleep(70000); /* so that the library may use the thread's record again */
+		client_nap(70); /* so that the library may use the thread's record again */
 	}
 }
 
@@ -227,7 +227,7 @@ static void spin_for(uint64_t ns, unsigned ms)
 	for (unsigned i = 0; i < ms; i++) {
 		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
 		CK(cuCtxSynchronize());
-		usleep(1000);
+		client_nap(1);
 	}
 }
 
@@ -261,7 +261,7 @@ static void grids(void)
 			CK(cuLaunchKernel(client_kernel, blocks, 1, 1, 32, 1, 1, 0, NULL, params,
 			                  NULL));
 			CK(cuCtxSynchronize());
-			usleep(1000);
+			client_nap(1);
 		}
 }
 
@@ -291,7 +291,7 @@ static void two_gpus(void)
 		CK(cuLaunchKernel((CUfunction)kernel, 9, 1, 1, 32, 1, 1, 0,
 		                  i % 4 < 2 ? stream[i % 2] : NULL, params, NULL));
 		CK(cuCtxSynchronize());
-		usleep(2000);
+		client_nap(2);
 	}
 	for (int i = 0; i < 2; i++) { /* captured on the second, which is current still */
 		void *params[] = {&ns[1]};
