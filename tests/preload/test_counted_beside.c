@@ -33,6 +33,7 @@ static void counted_after(const char *how, const char *option)
 	assert_true(only_log(o)->degraded >> GW_DEGRADED_CUPTI_TAKEN & 1);
 	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1, 0);
 	assert_logs_are_the_truth(o);
+	assert_replays(o);
 	outcome_free(o);
 }
 
@@ -62,6 +63,7 @@ static void counters_tell_the_clock_where_nvml_does_not(void **state)
 	assert_int_equal(only_log(o)->clock.others, UINT32_MAX);
 	assert_int_equal(only_log(o)->clock.power_mw, UINT32_MAX);
 	assert_true(only_log(o)->degraded >> GW_DEGRADED_CLOCK & 1);
+	assert_replays(o);
 	outcome_free(o);
 }
 
