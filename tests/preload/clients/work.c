@@ -231,13 +231,63 @@ static void spin_for(uint64_t ns, unsigned ms)
 	}
 }
 
-/* One configuration whose kernels take a third longer after a while. */
-static void slows_down(void)
+/*
+ * CLIENT_CHANGE=NAME=VALUE: from here on the variable says so, to the stand-in; in place, as other
+ * threads read it, so it must have been as long.
+ */
+static void change(void)
+{
+	const char *what = getenv("CLIENT_CHANGE"), *value = what ? strchr(what, '=') : NULL;
+	char name[64] = "", *at;
+
+	if (!value || (size_t)(value - what) >= sizeof(name))
+		return;
+	memcpy(name, what, (size_t)(value - what));
+	at = getenv(name);
+	if (!at || strlen(at) != strlen(value + 1))
+		exit(9);
+	memcpy(at, value + 1, strlen(at));
+}
+
+static void slower_for(unsigned ms)
 {
 	client_start();
 	client_kernel = client_function("spin");
 	spin_for(300000, 500);
-	spin_for(400000, 400);
+	change();
+	spin_for(400000, ms);
+}
+
+/* One configuration whose kernels take a third longer after a while. */
+static void slows_down(void)
+{
+	slower_for(400);
+}
+
+/* NVML tells of other processes once a second. */
+static void slows_down_for_long(void)
+{
+	slower_for(1500);
+}
+
+/* One configuration whose kernels take a third longer when another's run beside them. */
+static void in_company(void)
+{
+	uint64_t ns = 400000, longer = 900000;
+	void *params[] = {&ns}, *others[] = {&longer};
+	CUstream mine, other;
+
+	client_start();
+	client_kernel = client_function("spin");
+	CK(cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	spin_for(300000, 500);
+	for (unsigned i = 0; i < 400; i++) {
+		CK(cuLaunchKernel(client_kernel, 9, 1, 1, 32, 1, 1, 0, other, others, NULL));
+		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, mine, params, NULL));
+		CK(cuCtxSynchronize());
+		usleep(1000);
+	}
 }
 
 /* Long enough for the clock to be looked at, the same all the time. */
@@ -320,6 +370,8 @@ int main(int argc, char **argv)
 	        {"durations", durations},
 	        {"beside_capture", beside_capture},
 	        {"slows_down", slows_down},
+	        {"slows_down_for_long", slows_down_for_long},
+	        {"in_company", in_company},
 	        {"steady", steady},
 	        {"grids", grids},
 	        {"two_gpus", two_gpus},
