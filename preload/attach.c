@@ -63,8 +63,7 @@ static void correlate(uint32_t id)
 	e = &t->ring[head & t->mask];
 	if (head - t->tail_seen > t->mask || (e->flags & GW_EVENT_CORRELATED))
 		return;
-	e->flags |= GW_EVENT_CORRELATED | (e->config ? GW_EVENT_PREDICTED : 0);
-	e->config = id;
+	gw_event_correlate(e, id);
 	atomic_store_explicit(&met, 1, memory_order_relaxed);
 }
 
