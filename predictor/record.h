@@ -112,6 +112,14 @@ enum gw_slow_cause {
 #undef SLOW_CAUSE
 };
 
+/** What came of reading a configuration's code. */
+enum gw_study_end {
+#define STUDY_END(NAME, name, meaning) GW_STUDY_##NAME,
+#include "study.def"
+#undef STUDY_END
+	GW_STUDY_ENDS
+};
+
 /** Index of every counter of a COUNTERS record. */
 enum gw_counter {
 #define COUNTER(name, meaning) GW_COUNTER_##name,

@@ -63,8 +63,7 @@ static void correlate(uint32_t id)
 	e = &t->ring[head & t->mask];
 	if (head - t->tail_seen > t->mask || (e->flags & GW_EVENT_CORRELATED))
 		return;
-	e->flags |= GW_EVENT_CORRELATED | (e->config ? GW_EVENT_PREDICTED : 0);
-	e->config = id;
+	gw_event_correlate(e, id);
 	atomic_store_explicit(&met, 1, memory_order_relaxed);
 }
 
@@ -256,13 +255,16 @@ void gw_attach_settle(void)
 	atomic_store(&correlating, 0);
 }
 
-void gw_attach_stop(void)
+bool gw_attach_stop(void)
 {
+	CUptiResult r;
+
 	atomic_store(&correlating, 0);
 	here = true;
-	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	r = gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	unsubscribe();
 	here = false;
+	return r == CUPTI_SUCCESS;
 }
 
 /* No thread inside, and none comes in: libcupti crashes where it is called while it is detached. */

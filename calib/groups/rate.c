@@ -2,11 +2,14 @@
 #include "calib/groups/rate.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "calib/stats.h"
 
-enum { MOST_BLOCKS = 2048 };
+enum { MOST_BLOCKS = 2048, MOST_BATCHES = 12 };
+
+static const double SETTLED = 0.01;
 
 unsigned gw_rate_sms(const struct gw_bench *b)
 {
@@ -22,6 +25,29 @@ size_t gw_rate_samples(struct gw_bench *b, const struct gw_rate *r, double *rate
 	for (size_t i = 0; i < n; i++)
 		rates[i] = r->amount / rates[i];
 	return n;
+}
+
+static bool near(double a, double b)
+{
+	return fabs(a - b) <= SETTLED * fabs(b);
+}
+
+size_t gw_rate_settled(struct gw_bench *b, const struct gw_rate *r, double *rates)
+{
+	const size_t third = GW_RATE_SAMPLES / 3;
+	double before = NAN;
+
+	for (unsigned i = 0; i < MOST_BATCHES; i++) {
+		size_t n = gw_rate_samples(b, r, rates);
+		double middle = gw_median(rates, n);
+
+		if (n < GW_RATE_SAMPLES ||
+		    (near(before, middle) &&
+		     near(gw_median(rates, third), gw_median(rates + n - third, third))))
+			return n;
+		before = middle;
+	}
+	return GW_RATE_SAMPLES;
 }
 
 double gw_rate_of(struct gw_bench *b, const struct gw_rate *r)
