@@ -248,13 +248,16 @@ void gw_attach_settle(void)
 	atomic_store(&correlating, 0);
 }
 
-void gw_attach_stop(void)
+bool gw_attach_stop(void)
 {
+	CUptiResult r;
+
 	atomic_store(&correlating, 0);
 	here = true;
-	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	r = gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	unsubscribe();
 	here = false;
+	return r == CUPTI_SUCCESS;
 }
 
 bool gw_detachable(void)

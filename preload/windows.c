@@ -51,7 +51,8 @@ static struct {
 	bool by_events;   /* the open one times by event pairs */
 	bool useless;     /* libcupti can't be used */
 	bool put_off;     /* counted for the one that is due */
-	bool stopped;     /* ending: recording has been switched off */
+	bool stopped;     /* ending: recording has been switched off, or was tried to */
+	bool recording;   /* … and could not: what is launched is recorded still */
 	uint64_t dropped; /* records libcupti had dropped when it was opened */
 	bool left;        /* another tool came: coming back is a return */
 } window;
@@ -90,6 +91,7 @@ void gw_windows_start(bool forbidden)
 	window.retry = RETRY_MIN_NS;
 	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
+	window.recording = false;
 	window.due = gw_steady_ns();
 	if (watching() && gw_options.budget)
 		window.due += pause_after(FIRST_NS);
@@ -254,7 +256,7 @@ static void end_window(uint64_t now)
 
 static void stop(void)
 {
-	gw_attach_stop();
+	window.recording = !gw_attach_stop();
 	gw_activity_end();
 	window.stopped = true;
 }
@@ -358,7 +360,8 @@ void gw_windows_close(void)
 
 	if (!window.by_events) {
 		/* Not detached it stays idle, and is taken up again with the next window. */
-		detached = !gw_injection_active() && !atomic_load(&bound) && gw_detach();
+		detached = !gw_injection_active() && !atomic_load(&bound) && !window.recording &&
+		           gw_detach();
 		if (!detached && watching() && !gw_injection_active())
 			put_off();
 		gw_activity_gone(detached);

@@ -19,7 +19,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { ARGS_MAX = 8, ENV_MAX = 32, PROCESSES_MAX = 64, KERNELS_MAX = 256, TIMEOUT_S = 30 };
+enum { ARGS_MAX = 8, ENV_MAX = 32, PROCESSES_MAX = 64, KERNELS_MAX = 256, TIMEOUT_S = 120 };
 
 /** A kernel at one configuration, and how often it ran. */
 struct tally {
@@ -83,12 +83,13 @@ struct run {
 	unsigned warnings;      /**< lines of ours allowed, one a process; 0 stands for 1 */
 	bool inject;            /**< by CUDA_INJECTION64_PATH, not by LD_PRELOAD */
 	void (*in_child)(void); /**< called before exec */
-	void (*meanwhile)(pid_t pid); /**< called while it runs */
+	void (*meanwhile)(pid_t pid); /**< called while it runs; not with run_both */
 };
 
 /** What came of it. */
 struct outcome {
 	char dir[64]; /**< its working directory; outputs and logs are in it */
+	pid_t pid;    /**< of the program itself */
 	int status;   /**< as waitpid gives it */
 	bool timed_out;
 	char *out, *err; /**< NUL-terminated */
@@ -103,8 +104,8 @@ struct outcome *run_bare(const struct run *r);
 struct outcome *run_watched(const struct run *r);
 
 /**
- * Run both ways and check that the program behaved alike: status, output, and messages but for
- * at most one line of ours. Returns the watched outcome.
+ * Run both ways, at the same time, and check that the program behaved alike: status, output, and
+ * messages but for at most one line of ours. Returns the watched outcome.
  */
 struct outcome *run_both(const struct run *r);
 

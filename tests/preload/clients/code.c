@@ -31,7 +31,7 @@ static void one(void)
 	load();
 	saxpy(4, 500);
 	CK(cuCtxSynchronize());
-	usleep(200000);
+	client_nap(200);
 	puts("one launch");
 }
 
@@ -55,7 +55,7 @@ static void library(void)
 	CK(cuKernelGetFunction(&f, kernel));
 	CK(cuLaunchKernel(f, 4, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
 	CK(cuCtxSynchronize());
-	usleep(200000);
+	client_nap(200);
 	puts("a library's function");
 }
 
@@ -71,7 +71,7 @@ static void library_module(void)
 	CK(cuLibraryGetModule(&client_module, code));
 	saxpy(4, 500);
 	CK(cuCtxSynchronize());
-	usleep(200000);
+	client_nap(200);
 	puts("a library's module");
 }
 
@@ -100,7 +100,7 @@ static void all(void)
 		CK(cuLaunchKernel(client_function(names[k]), 0x7fffffff, 65535, 1, 32, 1, 1, 0,
 		                  NULL, params, NULL));
 	CK(cuCtxSynchronize());
-	usleep(300000);
+	client_nap(300);
 	puts("all kernels");
 }
 
@@ -129,7 +129,7 @@ static void graph(void)
 	CK(cuGraphInstantiateWithFlags(&exec, g, 0));
 	CK(cuGraphLaunch(exec, NULL));
 	CK(cuCtxSynchronize());
-	usleep(200000);
+	client_nap(200);
 	puts("a graph");
 }
 

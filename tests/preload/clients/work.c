@@ -117,7 +117,7 @@ static void descriptors(void)
 	int first = open("/dev/null", O_RDONLY | O_CLOEXEC), second;
 
 	client_compute(1, 20);
-	usleep(200000); /* let the library's thread open what it will */
+	client_nap(200); /* let the library's thread open what it will */
 	second = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	printf("descriptors %d %d\n", first, second);
 }
@@ -129,7 +129,7 @@ static void closes_all(void)
 	int fd;
 
 	client_compute(1, 20);
-	usleep(200000);
+	client_nap(200);
 	for (fd = 3; fd < 1024; fd++)
 		close(fd);
 	for (int i = 0; i < 1000; i++) {
@@ -138,7 +138,7 @@ static void closes_all(void)
 			break;
 	}
 	client_launch(2, 20);
-	usleep(1200000);
+	client_nap(1200);
 	client_launch(3, 20);
 	fd = open("mine", O_RDONLY);
 	printf("in my file: %zd bytes\n", read(fd, text, sizeof(text)));
@@ -151,7 +151,7 @@ static void many(void)
 	for (unsigned i = 0; i < 6000; i++) {
 		client_launch(1 + i % 5, 1);
 		if (i % 500 == 0)
-			usleep(30000);
+			client_nap(30);
 	}
 	CK(cuCtxSynchronize());
 }
@@ -163,7 +163,7 @@ static void very_many(void)
 	for (unsigned i = 0; i < 16000; i++) {
 		client_launch(1 + i % 5, 1);
 		if (i % 200 == 0)
-			usleep(40000);
+			client_nap(40);
 	}
 	CK(cuCtxSynchronize());
 }
@@ -193,7 +193,7 @@ static void durations(void)
 
 		pthread_create(&thread, NULL, spin_four_times, (void *)i);
 		pthread_join(thread, NULL);
-		usleep(70000); /* so that the library may use the thread's record again */
+		client_nap(70); /* so that the library may use the thread's record again */
 	}
 }
 
@@ -227,47 +227,17 @@ static void spin_for(uint64_t ns, unsigned ms)
 	for (unsigned i = 0; i < ms; i++) {
 		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
 		CK(cuCtxSynchronize());
-		usleep(1000);
+		client_nap(1);
 	}
-}
-
-/*
- * CLIENT_CHANGE=NAME=VALUE: from here on the variable says so, to the stand-in; in place, as other
- * threads read it, so it must have been as long.
- */
-static void change(void)
-{
-	const char *what = getenv("CLIENT_CHANGE"), *value = what ? strchr(what, '=') : NULL;
-	char name[64] = "", *at;
-
-	if (!value || (size_t)(value - what) >= sizeof(name))
-		return;
-	memcpy(name, what, (size_t)(value - what));
-	at = getenv(name);
-	if (!at || strlen(at) != strlen(value + 1))
-		exit(9);
-	memcpy(at, value + 1, strlen(at));
-}
-
-static void slower_for(unsigned ms)
-{
-	client_start();
-	client_kernel = client_function("spin");
-	spin_for(300000, 500);
-	change();
-	spin_for(400000, ms);
 }
 
 /* One configuration whose kernels take a third longer after a while. */
 static void slows_down(void)
 {
-	slower_for(400);
-}
-
-/* NVML tells of other processes once a second. */
-static void slows_down_for_long(void)
-{
-	slower_for(1500);
+	client_start();
+	client_kernel = client_function("spin");
+	spin_for(300000, 500);
+	spin_for(400000, 400);
 }
 
 /* One configuration whose kernels take a third longer when another's run beside them. */
@@ -286,7 +256,7 @@ static void in_company(void)
 		CK(cuLaunchKernel(client_kernel, 9, 1, 1, 32, 1, 1, 0, other, others, NULL));
 		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, mine, params, NULL));
 		CK(cuCtxSynchronize());
-		usleep(1000);
+		client_nap(1);
 	}
 }
 
@@ -311,7 +281,7 @@ static void grids(void)
 			CK(cuLaunchKernel(client_kernel, blocks, 1, 1, 32, 1, 1, 0, NULL, params,
 			                  NULL));
 			CK(cuCtxSynchronize());
-			usleep(1000);
+			client_nap(1);
 		}
 }
 
@@ -341,7 +311,7 @@ static void two_gpus(void)
 		CK(cuLaunchKernel((CUfunction)kernel, 9, 1, 1, 32, 1, 1, 0,
 		                  i % 4 < 2 ? stream[i % 2] : NULL, params, NULL));
 		CK(cuCtxSynchronize());
-		usleep(2000);
+		client_nap(2);
 	}
 	for (int i = 0; i < 2; i++) { /* captured on the second, which is current still */
 		void *params[] = {&ns[1]};
@@ -370,7 +340,6 @@ int main(int argc, char **argv)
 	        {"durations", durations},
 	        {"beside_capture", beside_capture},
 	        {"slows_down", slows_down},
-	        {"slows_down_for_long", slows_down_for_long},
 	        {"in_company", in_company},
 	        {"steady", steady},
 	        {"grids", grids},
