@@ -191,7 +191,7 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	        .kernel = kernel,
 	        .row = GW_INDEX_NONE,
 	        .device = c->device,
-	        .config = gw_log_config(c),
+	        .config = gw_recorded_config(c),
 	};
 	log_judge_config(r->judge, kernel, &r->config[r->configs_used - 1].config);
 }

@@ -223,6 +223,8 @@ static void run(void)
 	}
 	pthread_mutex_unlock(&worker.lock);
 	gw_gpu_clock_stop();
+	gw_pm_over();
+	gw_deep_over();
 	cycle(true);
 	gw_windows_over();
 	if (worker.begun) {

@@ -130,25 +130,10 @@ const struct gw_kernel *gw_kernel_of(uint32_t id)
 	return id && id < KERNELS_KEPT ? &kernels[id] : &unknown;
 }
 
-static void kernel_keep(uint32_t id, const struct gw_kernel_slot *k)
-{
-	if (id < KERNELS_KEPT)
-		kernels[id] = (struct gw_kernel){
-		        .name = "", /* the slot's may go */
-		        .registers = k->registers,
-		        .static_shared = k->static_shared,
-		        .local = k->local,
-		        .constant = k->constant,
-		        .max_threads = k->max_threads,
-		        .binary_version = k->binary_version,
-		};
-}
-
 static uint32_t kernel_write(const struct gw_kernel_slot *k)
 {
-	struct gw_record_kernel r = {
-	        .id = ++kernel_count,
-	        .module = module_id(k->module),
+	const struct gw_kernel kernel = {
+	        .name = "", /* the slot's may go */
 	        .registers = k->registers,
 	        .static_shared = k->static_shared,
 	        .local = k->local,
@@ -156,8 +141,11 @@ static uint32_t kernel_write(const struct gw_kernel_slot *k)
 	        .max_threads = k->max_threads,
 	        .binary_version = k->binary_version,
 	};
+	struct gw_record_kernel r =
+	        gw_record_of_kernel(++kernel_count, module_id(k->module), &kernel);
 
-	kernel_keep(r.id, k);
+	if (r.id < KERNELS_KEPT)
+		kernels[r.id] = kernel;
 	gw_log_write(GW_RECORD_KERNEL, &r, sizeof(r), k->name, strlen(k->name) + 1);
 	return r.id;
 }
@@ -258,22 +246,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 		gw_idmap_put(&shape_map, shape, id);
 	if (c->digest)
 		configs[configs[id].head].digests++;
-	r = (struct gw_record_config){
-	        .id = id,
-	        .kernel = kernel,
-	        .grid_x = c->grid.x,
-	        .grid_y = c->grid.y,
-	        .grid_z = c->grid.z,
-	        .block_x = c->block.x,
-	        .block_y = c->block.y,
-	        .block_z = c->block.z,
-	        .cluster_x = c->cluster.x,
-	        .cluster_y = c->cluster.y,
-	        .cluster_z = c->cluster.z,
-	        .dynamic_shared = c->dynamic_shared,
-	        .device = gw_device_id((int)device - 1),
-	        .digest = c->digest,
-	};
+	r = gw_record_of_config(id, kernel, gw_device_id((int)device - 1), c);
 	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 	return id;
 }

@@ -215,6 +215,7 @@ static void open_window(uint64_t now)
 	window.useless = r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
 	if (r == GW_ATTACHED) {
+		gw_pm_resume();
 		gw_count(GW_COUNTER_returns, window.left);
 		window.left = false;
 		window.retry = RETRY_MIN_NS;
@@ -248,7 +249,7 @@ static void end_window(uint64_t now)
 	if (window.by_events)
 		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
 	else {
-		gw_pm_stop(); /* another tool may come next, and counters are one's only */
+		gw_pm_pause(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
 	}
 }

@@ -91,7 +91,7 @@ EXPORT nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device)
 EXPORT nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz)
 {
 	(void)device;
-	*mhz = type == CLOCK_SM ? scripted(getenv("STANDIN_NVML_SM"), 1000) : 1000;
+	*mhz = scripted(getenv(type == CLOCK_SM ? "STANDIN_NVML_SM" : "STANDIN_NVML_MEM"), 1000);
 	return answer("nvmlDeviceGetClockInfo");
 }
 

@@ -385,6 +385,15 @@ void assert_logs_are_the_truth(const struct outcome *o)
 	assert_int_equal(o->logs, ran);
 }
 
+void assert_replays(const struct outcome *o)
+{
+	char command[1600];
+
+	snprintf(command, sizeof(command), "%s replay --check %s > /dev/null", GW_COMMAND,
+	         only_log(o)->path);
+	assert_int_equal(system(command), 0);
+}
+
 const struct account *only_log(const struct outcome *o)
 {
 	if (o->logs != 1)

@@ -124,6 +124,9 @@ void assert_logs_are_the_truth(const struct outcome *o);
 /** The same, for one log of a process and its true count, where graphs are told apart. */
 void assert_same_account(const struct account *truth, const struct account *log);
 
+/** The predictor run over the only log (`gpuwatch replay --check`) gives the same bits. */
+void assert_replays(const struct outcome *o);
+
 /** The only log of an outcome. */
 const struct account *only_log(const struct outcome *o);
 

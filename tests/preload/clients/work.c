@@ -231,13 +231,44 @@ static void spin_for(uint64_t ns, unsigned ms)
 	}
 }
 
-/* One configuration whose kernels take a third longer after a while. */
-static void slows_down(void)
+static void slower_for(unsigned ms)
 {
 	client_start();
 	client_kernel = client_function("spin");
 	spin_for(300000, 500);
-	spin_for(400000, 400);
+	spin_for(400000, ms);
+}
+
+/* One configuration whose kernels take a third longer after a while. */
+static void slows_down(void)
+{
+	slower_for(400);
+}
+
+/* NVML tells of other processes once a second. */
+static void slows_down_for_long(void)
+{
+	slower_for(1500);
+}
+
+/* One configuration whose kernels take a third longer when another's run beside them. */
+static void in_company(void)
+{
+	uint64_t ns = 400000, longer = 900000;
+	void *params[] = {&ns}, *others[] = {&longer};
+	CUstream mine, other;
+
+	client_start();
+	client_kernel = client_function("spin");
+	CK(cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	spin_for(300000, 500);
+	for (unsigned i = 0; i < 400; i++) {
+		CK(cuLaunchKernel(client_kernel, 9, 1, 1, 32, 1, 1, 0, other, others, NULL));
+		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, mine, params, NULL));
+		CK(cuCtxSynchronize());
+		client_nap(1);
+	}
 }
 
 /* Long enough for the clock to be looked at, the same all the time. */
@@ -320,6 +351,8 @@ int main(int argc, char **argv)
 	        {"durations", durations},
 	        {"beside_capture", beside_capture},
 	        {"slows_down", slows_down},
+	        {"slows_down_for_long", slows_down_for_long},
+	        {"in_company", in_company},
 	        {"steady", steady},
 	        {"grids", grids},
 	        {"two_gpus", two_gpus},
