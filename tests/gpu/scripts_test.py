@@ -24,6 +24,7 @@ import development  # noqa: E402
 import figures  # noqa: E402
 import recorded  # noqa: E402
 import selftest  # noqa: E402
+import under  # noqa: E402
 
 STANDIN, LOGDUMP, GPUWATCH = None, None, None
 COUNTED = 4
@@ -268,7 +269,7 @@ class Overhead(Scripts):
 class Recorded(Scripts):
     def recorded(self, status=0):
         with open(f"{self.out}/train.gwl", "wb") as file:
-            subprocess.run(["zstd", "-dqc", f"{TOP}/tests/logs/train.gwl.zst"], stdout=file, check=True)
+            file.write(under.unpacked(f"{TOP}/tests/logs/train.gwl.zst"))
         with open(f"{self.out}/bin/python3", "w") as file:  # it has every package, and runs programs to this end
             file.write(f'#!/bin/sh\n[ "$1" != -c ] || exit 0\ncp {self.out}/train.gwl "$GPUWATCH_OUT"\nexit {status}\n')
         os.chmod(f"{self.out}/bin/python3", stat.S_IRWXU)
@@ -317,7 +318,7 @@ class Development(Scripts):
 
     def test_verdicts_of_a_log_are_held_against_ncu(self):
         with open(f"{self.out}/table.csv", "wb") as out:
-            subprocess.run(["zstd", "-dqc", f"{TOP}/docs/results/h200-2026-11-21/workloads/table.csv.zst"], stdout=out, check=True)
+            out.write(under.unpacked(f"{TOP}/docs/results/h200-2026-11-21/workloads/table.csv.zst"))
         status, out, found = self.script("development", "verdicts", "--cli", GPUWATCH, "--table", f"{self.out}/table.csv",
                                          f"{TOP}/tests/logs/development.gwl.zst")
         self.assertEqual(status, 0, out)
