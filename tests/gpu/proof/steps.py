@@ -64,7 +64,7 @@ STEPS = (
     step("attribution-short", f"{COUNTERS}: the same, 5 to 50 us: 10%", 2, 60, 150, "alone", attribution("short")),
     step("development", f"{SCORE}: the development set with counters sampled, recorded", 2, 90, 180, "alone",
          "{python} {here}/development.py record --library {library} --logdump {programs}/logdump --workloads {workloads} --out {out} --seconds 60"),
-    step("development-score", f"{SCORE}: cold >= 70% within 25%, warm MAPE <= 8%, steady median <= 2%, 86 to 94% in 90%", 2, 60, 400, "cpu",
+    step("development-score", f"{SCORE}: cold >= 70% within 25%, warm MAPE <= 8%, steady median <= 2%, 86 to 94% in 90%", 2, 100, 400, "cpu",
          "{python} {here}/development.py score --cli {cli} --families {families} --out {out} {results}/development/out/log.gwl",
          after=["development"]),
     step("development-verdicts", f"{COUNTERS}: verdicts as ncu's Speed-of-Light on 90%", 2, 10, 120, "cpu",
