@@ -15,32 +15,17 @@
 #include "cli/say.h"
 #include "cli/table.h"
 
-struct values {
-	struct gw_words devices;
+struct options {
+	struct gw_words device;
 	const char *model;
 	bool json;
 };
 
 static const struct gw_option options[] = {
-        {.name = "device",
-         .type = GW_OPTION_LIST,
-         .argument = "NAME|FILE",
-         .choices = "",
-         .offset = offsetof(struct values, devices),
-         .meaning = "GPU to predict for: the name of a known profile or a profile's file; may be "
-                    "repeated"},
-        {.name = "model",
-         .type = GW_OPTION_TEXT,
-         .argument = "NAME",
-         .choices = "",
-         .offset = offsetof(struct values, model),
-         .meaning = "the model to ask; qrm, the quantitative roofline, when not given"},
-        {.name = "json",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, json),
-         .meaning = "print JSON"},
+        DEVICE_SET_OPTION,
+        GW_OPT_TEXT(model, "NAME",
+                    "the model to ask; qrm, the quantitative roofline, when not given"),
+        GW_OPT_FLAG(json, "print JSON"),
         {0},
 };
 
@@ -240,7 +225,7 @@ static int compare(struct comparison *c, const char *path, bool json)
 
 static int run(const struct gw_command *command, int argc, char **argv)
 {
-	struct values v = {.model = "qrm"};
+	struct options v = {.model = "qrm"};
 	struct comparison c = {0};
 	int status = gw_command_parse(command, &argc, argv, &v);
 
@@ -248,12 +233,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (argc != 1)
 		return gw_error("whatif takes one log or launch file; see gpuwatch whatif --help");
-	if (v.devices.count == 0)
-		return gw_error("whatif needs --device=NAME|FILE, the GPU to predict for");
 	c.model = gw_model_find(v.model);
 	if (!c.model)
 		return estimate_unknown_model(v.model, false);
-	if (!device_set_open(&c.devices, v.devices.word, v.devices.count))
+	if (!device_set_asked(&c.devices, &v.device, command->name))
 		return GW_EXIT_USAGE;
 	if (whatif_is_log(argv[0]))
 		status = whatif_log(argv[0], &c.devices, v.json);

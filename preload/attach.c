@@ -63,8 +63,7 @@ static void correlate(uint32_t id)
 	e = &t->ring[head & t->mask];
 	if (head - t->tail_seen > t->mask || (e->flags & GW_EVENT_CORRELATED))
 		return;
-	e->flags |= GW_EVENT_CORRELATED | (e->config ? GW_EVENT_PREDICTED : 0);
-	e->config = id;
+	gw_event_correlate(e, id);
 	atomic_store_explicit(&met, 1, memory_order_relaxed);
 }
 
@@ -117,12 +116,19 @@ static void cap_device_buffers(void)
 		                                   &size, &value);
 }
 
+/* Whether gw_detach is thought to work with the libcupti in use. */
+static bool detachable(void)
+{
+	return gw_cupti.cuptiFinalize && gw_cupti.version >= VERSION_DETACHES &&
+	       !gw_injection_active();
+}
+
 static bool open_library(void)
 {
 	char why[256];
 
 	if (gw_cupti_open(why, sizeof(why))) {
-		if (gw_options.mode != GW_MODE_WATCH || gw_injection_active() || gw_detachable())
+		if (gw_options.mode != GW_MODE_WATCH || gw_injection_active() || detachable())
 			return true;
 		/* So it is with every libcupti yet: nothing the terminal need be told. */
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
@@ -249,19 +255,16 @@ void gw_attach_settle(void)
 	atomic_store(&correlating, 0);
 }
 
-void gw_attach_stop(void)
+bool gw_attach_stop(void)
 {
+	CUptiResult r;
+
 	atomic_store(&correlating, 0);
 	here = true;
-	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	r = gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	unsubscribe();
 	here = false;
-}
-
-bool gw_detachable(void)
-{
-	return gw_cupti.cuptiFinalize && gw_cupti.version >= VERSION_DETACHES &&
-	       !gw_injection_active();
+	return r == CUPTI_SUCCESS;
 }
 
 /* No thread inside, and none comes in: libcupti crashes where it is called while it is detached. */
@@ -280,7 +283,7 @@ bool gw_detach(void)
 	uint64_t begin;
 	bool done;
 
-	if (!gw_detachable() || !alone()) {
+	if (!detachable() || !alone()) {
 		atomic_store(&open_, 1);
 		return false;
 	}

@@ -26,8 +26,11 @@ enum gw_attached gw_attach(bool correlate);
 /** Launches learn no more correlation ids; calls under way are given a moment before … */
 void gw_attach_settle(void);
 
-/** … no more is collected. What has been launched is still recorded until gw_detach. */
-void gw_attach_stop(void);
+/**
+ * … no more is collected. What has been launched is still recorded until gw_detach. False when
+ * libcupti goes on recording what is launched: then it must not be detached.
+ */
+bool gw_attach_stop(void);
 
 /**
  * Give libcupti back, after gw_attach_stop and when every record has come: a kernel that is
@@ -36,9 +39,6 @@ void gw_attach_stop(void);
  * False when it is not possible now: then nothing has changed, and it can be tried again.
  */
 bool gw_detach(void);
-
-/** Whether gw_detach is thought to work with the libcupti in use. */
-bool gw_detachable(void);
 
 /** A driver-API callback of ours came, @p info as libcupti gives it (CUpti_CallbackData). On the
  * launching thread. */

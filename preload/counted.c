@@ -4,6 +4,7 @@
 #include "preload/added.h"
 #include "preload/gpu_clock.h"
 #include "preload/pm.h"
+#include "preload/record_clock.h"
 #include "preload/state.h"
 #include "preload/tables.h"
 #include "preload/work.h"
@@ -26,7 +27,7 @@ static const double WORST = 0.25;
 static const double OTHERS = 0.02;
 
 static const struct {
-	enum gw_work_field field; /* GW_WORK_FIELDS: the clock */
+	enum gw_work_field field; /* GW_WORK_FIELDS: cycles of the cores */
 	double factor;
 	bool idle;
 } rows[GW_PM_ROWS] = {
@@ -43,7 +44,7 @@ static struct {
 	size_t count;
 	bool lost;         /* there were more */
 	uint64_t dropped;  /* records lost before it, by the counter */
-	bool begun;
+	bool begun, ended; /* ended: its samples have our times, and tell when it ended */
 } windows[GW_PM_WINDOWS];
 
 /* What is known of a set of metrics on a device. */
@@ -61,7 +62,7 @@ void gw_counted_start(void)
 	memset(sets, 0, sizeof(sets));
 	memset(told, 0, sizeof(told));
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		windows[i].count = windows[i].begun = 0;
+		windows[i].count = windows[i].begun = windows[i].ended = 0;
 }
 
 static uint64_t dropped(void)
@@ -75,14 +76,13 @@ static void ran(uint32_t device, uint32_t config, uint64_t start, uint64_t end)
 {
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
 		const struct gw_pm_window *w = gw_pm_window(i);
-		int state = atomic_load(&w->state);
 		uint64_t begin;
 
-		if (state == GW_PM_FREE)
+		if (atomic_load(&w->state) == GW_PM_FREE)
 			continue;
 		begin = atomic_load(&w->begin);
 		if (w->device != device || end + CLOCK_SLACK < begin ||
-		    (state == GW_PM_READY && start > w->end + CLOCK_SLACK))
+		    (windows[i].ended && start > w->end + CLOCK_SLACK))
 			continue;
 		if (windows[i].count == RUNS) {
 			windows[i].lost = true;
@@ -197,6 +197,53 @@ static void take(unsigned index)
 	}
 }
 
+/*
+ * From the clock that another tool may have put into libcupti to ours. False where that can't be
+ * told.
+ */
+static bool on_our_clock(struct gw_pm_window *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		w->sample[i].begin = gw_record_time(w->sample[i].begin);
+		w->sample[i].end = gw_record_time(w->sample[i].end);
+		if (!w->sample[i].begin || !w->sample[i].end)
+			return false;
+	}
+	return true;
+}
+
+/* Cycles over time, in the sets that count them: the first sample reaches back before the window.
+ */
+static double sm_hz(const struct gw_pm_window *w)
+{
+	const struct gw_pm_set *set = gw_pm_set(w->set);
+	double cycles = 0, ns = 0;
+	unsigned m = 0;
+
+	while (m < set->count && rows[set->row[m]].field != GW_WORK_FIELDS)
+		m++;
+	for (size_t i = 1; m < set->count && i < w->count; i++) {
+		cycles += w->sample[i].value[m];
+		ns += (double)(w->sample[i].end - w->sample[i].begin);
+	}
+	return cycles > 0 && ns > 0 ? cycles / ns * 1e9 : NAN;
+}
+
+/* At once, for the clock is to be known before the launches are that ran meanwhile. */
+static void end_window(unsigned index)
+{
+	struct gw_pm_window *w = gw_pm_window(index);
+
+	windows[index].ended = true;
+	gw_record_clock_look();
+	if (!on_our_clock(w)) {
+		gw_count(GW_COUNTER_pm_incomplete, 1);
+		w->count = 0;
+	}
+	w->end = w->count ? w->sample[w->count - 1].end : 0;
+	gw_gpu_clock_counted((int)w->device, w->end, sm_hz(w));
+}
+
 void gw_counted_tick(uint64_t now_ns, bool last)
 {
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
@@ -207,12 +254,14 @@ void gw_counted_tick(uint64_t now_ns, bool last)
 			windows[i].begun = true;
 			windows[i].dropped = dropped();
 		}
+		if (state == GW_PM_READY && !windows[i].ended)
+			end_window(i);
 		if (state != GW_PM_READY ||
 		    (!last && w->end && now_ns < w->end + SETTLE_MS * UINT64_C(1000000)))
 			continue;
 		take(i);
 		windows[i].count = 0;
-		windows[i].lost = windows[i].begun = false;
+		windows[i].lost = windows[i].begun = windows[i].ended = false;
 		atomic_store(&w->state, GW_PM_FREE);
 	}
 	for (unsigned d = 0; d < DEVICES; d++)

@@ -74,8 +74,16 @@ void gw_deep_start(void)
 	gw_deep_streams_start();
 	gw_deep_sets_start();
 	asked_for = gw_options.counters == GW_COUNT_RANGE && gw_options.mode == GW_MODE_AUDIT;
+	if (gw_options.counters == GW_COUNT_RANGE && !asked_for)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "GPUWATCH_COUNTERS=range: nothing is counted, that is for mode "
+		                 "audit only");
 	if (!asked_for)
 		return;
+	if (gw_injection_active())
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "GPUWATCH_COUNTERS=range: nothing is counted, for gpuwatch was "
+		                 "injected: preload it");
 	/* Launches are met from the first on, long before any is counted: one that still runs then
 	 * must be known, or a range would wait for it for good. */
 	if (!gw_injection_active())
@@ -389,6 +397,14 @@ void gw_deep_tick(void)
 		give_up("no counter can be had", gw_deep_sets_why());
 		asked_for = false;
 	}
+}
+
+void gw_deep_over(void)
+{
+	if (asked_for && !gw_deep_sets_ready() && !gw_activity_on())
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "GPUWATCH_COUNTERS=range: nothing was counted, for kernels have "
+		                 "no activity records");
 }
 
 void gw_deep_stop(void)

@@ -34,6 +34,9 @@ GW_COLD void gw_deep_graph(struct gw_call *call, CUstream stream);
 void gw_deep_stream_gone(CUstream stream);
 void gw_deep_context_gone(CUcontext context, bool still_there);
 
+/** The program ends: where counting was asked for and could not begin, say why. Worker only. */
+void gw_deep_over(void);
+
 /** The program ends: libcupti is not asked for what was counted any more. */
 void gw_deep_stop(void);
 

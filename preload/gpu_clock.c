@@ -62,6 +62,7 @@ static struct {
 /* The worker's. */
 static struct {
 	uint64_t used, known; /* by bit: launched on since the last question; bus id was got */
+	uint64_t told;        /* by bit: NVML told the SM clock */
 	uint64_t begun_ns, asked_ns, spent_ns;
 	bool off;
 	struct gw_clocks clocks[DEVICES];
@@ -123,8 +124,11 @@ static void ask_about(int device)
 		asker.opened |= UINT64_C(1) << device;
 		gw_nvml_open(n, ask.bus[device]);
 		if (!n->device)
-			gw_degrade(GW_DEGRADED_CLOCK, "NVML does not tell the GPU's clocks: "
-			                              "they are unknown");
+			gw_degrade(GW_DEGRADED_CLOCK,
+			           "NVML does not tell the GPU's clocks: they are unknown%s",
+			           gw_options.counters == GW_COUNT_PM
+			                   ? " but while counters are sampled"
+			                   : "");
 	}
 	if (!n->device || head - atomic_load_explicit(&ask.tail, memory_order_acquire) == ANSWERS)
 		return;
@@ -183,7 +187,7 @@ static uint64_t with_bus(uint64_t devices)
 	return devices;
 }
 
-static void take(const struct answer *a)
+static void note(const struct answer *a)
 {
 	struct gw_record_clock r = {
 	        .device = gw_device_id(a->device),
@@ -197,11 +201,18 @@ static void take(const struct answer *a)
 	};
 
 	gw_clocks_add(&own.clocks[a->device], &a->sample);
-	own.spent_ns += a->cost_ns;
-	gw_count(GW_COUNTER_clock_ns, a->cost_ns);
 	/* A full log holds sums only: nobody could use it there. */
 	if (!gw_log_is_open() || gw_log_bytes() + GW_RECORD_MAX <= gw_options.log_max)
 		gw_log_write(GW_RECORD_CLOCK, &r, sizeof(r), NULL, 0);
+}
+
+static void take(const struct answer *a)
+{
+	if (a->sample.sm_khz)
+		own.told |= UINT64_C(1) << a->device;
+	own.spent_ns += a->cost_ns;
+	gw_count(GW_COUNTER_clock_ns, a->cost_ns);
+	note(a);
 }
 
 static void question(uint64_t devices)
@@ -248,6 +259,19 @@ void gw_gpu_clock_tick(uint64_t now)
 		own.off = !ask.running;
 	}
 	question(devices);
+}
+
+void gw_gpu_clock_counted(int ordinal, uint64_t ns, double sm_hz)
+{
+	struct answer a = {
+	        .device = ordinal,
+	        .sample = {.ns = ns, .sm_khz = whole(sm_hz, 1e3, 0), .others = UINT32_MAX},
+	        .temperature = UINT32_MAX,
+	        .power_mw = UINT32_MAX,
+	};
+
+	if (a.sample.sm_khz && ordinal >= 0 && ordinal < DEVICES && !(own.told >> ordinal & 1))
+		note(&a);
 }
 
 void gw_gpu_clock_at(int ordinal, uint64_t start_ns, uint64_t end_ns, struct gw_clock_state *out)

@@ -21,6 +21,12 @@ void gw_gpu_clock_tick(uint64_t now_ns);
 /** What held on @p ordinal from @p start_ns to @p end_ns, as far as samples have come. */
 void gw_gpu_clock_at(int ordinal, uint64_t start_ns, uint64_t end_ns, struct gw_clock_state *out);
 
+/**
+ * Sampled counters showed a clock of @p sm_hz (NaN: none) until @p ns. It is taken for GPUs whose
+ * clock NVML does not tell; the two differ by some percent, so they are not mixed.
+ */
+void gw_gpu_clock_counted(int ordinal, uint64_t ns, double sm_hz);
+
 /** The program ends: NVML is not asked again. Waits for a question under way, but not for long. */
 void gw_gpu_clock_stop(void);
 

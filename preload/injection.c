@@ -47,11 +47,8 @@ static _Thread_local struct gw_call current __attribute__((tls_model("initial-ex
 
 static void remember(struct gw_call *call, const CUpti_CallbackData *data)
 {
-	/* Room for the correlation id: a cell is not read, so the worker predicts by itself. */
-	if (call->event) {
-		call->event->config = data->correlationId;
-		call->event->flags |= GW_EVENT_CORRELATED;
-	}
+	if (call->event)
+		gw_event_correlate(call->event, data->correlationId);
 }
 
 static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,

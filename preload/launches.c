@@ -174,7 +174,7 @@ static uint32_t config_of(const struct gw_event *e, bool *read)
 		recent[at].key = key;
 		recent[at].config = config_look_up(e);
 	}
-	*read = (e->flags & GW_EVENT_PREDICTED) != 0;
+	*read = e->flags & GW_EVENT_CORRELATED && gw_event_tier(e) != GW_TIER_NONE;
 	return recent[at].config;
 }
 
@@ -191,7 +191,7 @@ uint32_t gw_launch_config(const struct gw_event *e)
  */
 static bool launch_unpaired(uint32_t config, bool graph)
 {
-	int32_t *mine = &gw_config_entry(gw_config_entry(config)->head)->unpaired[graph];
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
 
 	if (lone_records[graph] > 0 && (!config || *mine < 0)) {
 		lone_records[graph]--;
@@ -204,7 +204,7 @@ static bool launch_unpaired(uint32_t config, bool graph)
 
 static bool record_unpaired(uint32_t config, bool graph)
 {
-	int32_t *mine = &gw_config_entry(gw_config_entry(config)->head)->unpaired[graph];
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
 	int32_t *unknown = &gw_config_entry(0)->unpaired[graph];
 
 	if (*mine > 0 || *unknown > 0) {
@@ -236,7 +236,7 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
 	else if (graph && covered)
 		gw_join_wait(GW_JOIN_GRAPH, graph, graph_number, r);
-	else if (e->kind == GW_EVENT_KERNEL && covered && e->stream && s->cupti_stream)
+	else if (gw_event_kind(e) == GW_EVENT_KERNEL && covered && e->stream && s->cupti_stream)
 		gw_join_wait(GW_JOIN_STREAM, gw_join_stream_key(s->cupti_context, s->cupti_stream),
 		             0, r);
 	else if (covered)
@@ -279,8 +279,8 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 		r.predicted = e->predicted;
 		r.low = e->low;
 		r.high = e->high;
-		r.tier = gw_cell_tier(e->config);
-		r.work = gw_cell_work(e->config);
+		r.tier = gw_event_tier(e);
+		r.work = gw_event_work(e);
 		if (e->flags & GW_EVENT_MULTIMODAL)
 			r.flags |= GW_LAUNCH_MULTIMODAL;
 		gw_bump(&gw_counters[GW_COUNTER_predicted], 1);
@@ -336,9 +336,9 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *e)
 		t->timed_serial = t->serial;
 		t->timed = 0;
 	}
-	if (e->kind == GW_EVENT_KERNEL)
+	if (gw_event_kind(e) == GW_EVENT_KERNEL)
 		kernel_event(t, e);
-	else if (e->kind == GW_EVENT_GRAPH)
+	else if (gw_event_kind(e) == GW_EVENT_GRAPH)
 		graph_event(t, e);
 	else
 		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);

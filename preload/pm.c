@@ -5,7 +5,6 @@
 #include "preload/clock.h"
 #include "preload/degrade.h"
 #include "preload/exit_watch.h"
-#include "preload/injection.h"
 #include "preload/options.h"
 #include "preload/pm_sets.h"
 #include "preload/spawn.h"
@@ -14,6 +13,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,19 +22,20 @@
 #define MS UINT64_C(1000000)
 
 enum {
-	DEVICES = 64,
-	SETUP_MS = 450,        /* of CPU before the first session, and … */
-	SESSION_MS = 600,      /* … for one, at least (both on an H200) */
-	SESSION_WINDOWS = 8,   /* of one set before the next has its turn: as dear as configuring it */
-	GAP_MS = 15,           /* between them */
-	IDLE_MS = 200,         /* without a launch or a kernel's end: nothing to sample */
-	LOOK_MS = 20,          /* how often that is looked at */
-	RETRY_MS = 500,        /* after the first failure; twice that after each further one … */
-	RETRY_MAX_MS = 60000,  /* … up to here */
-	FAILURES_SAID = 3,     /* of one kind in a row are worth a word */
+	SETUP_MS = 450,   /* of CPU before the first session, and … */
+	SESSION_MS = 600, /* … for one, at least (both on an H200) */
+	SESSION_WINDOWS =
+	        8,        /* of one set before the next has its turn: as dear as configuring it */
+	GAP_MS = 15,      /* between them */
+	BEHIND_MS = 1000, /* that the worker is waited for */
+	IDLE_MS = 200,    /* without a launch or a kernel's end: nothing to sample */
+	LOOK_MS = 20,     /* how often that is looked at */
+	RETRY_MS = 500,   /* after the first failure; twice that after each further one … */
+	RETRY_MAX_MS = 60000, /* … up to here */
+	FAILURES_SAID = 3,    /* of one kind in a row are worth a word */
 	STOP_MS = 5000,
-	WINDOW_SAMPLES = 240,  /* GW_PM_SAMPLES and some to spare */
-	INTERVAL_NS = 20000,   /* shorter ones overflow */
+	WINDOW_SAMPLES = 240, /* GW_PM_SAMPLES and some to spare */
+	INTERVAL_NS = 20000,  /* shorter ones overflow */
 	INTERVAL_MAX_NS = 200000,
 	SAMPLES_A_KERNEL = 16, /* of a kernel so long that it needs no shorter interval */
 };
@@ -44,18 +45,19 @@ static struct {
 	pthread_mutex_t lock; /* for the condition alone */
 	pthread_cond_t wake;
 	_Atomic int stop, running;
-	pid_t process; /* that has the thread */
-	_Atomic uint64_t busy_ns;              /* when something was last launched or ended */
-	_Atomic uint64_t kernel_ns;            /* a typical kernel's time, by share of GPU time */
-	_Atomic uint32_t device;               /* that the last kernel ran on */
-	_Atomic uint64_t hz[DEVICES], hz_ns[DEVICES]; /* bits of a double */
+	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
+	_Atomic int inside;         /* … and may be in it */
+	pid_t process;              /* that has the thread */
+	_Atomic uint64_t busy_ns;   /* when something was last launched or ended */
+	_Atomic uint64_t kernel_ns; /* a typical kernel's time, by share of GPU time */
+	_Atomic uint32_t device;    /* that the last kernel ran on */
 	struct gw_pm_window window[GW_PM_WINDOWS];
 } pm;
 
 /* The worker's; what is set before the thread starts it may read. */
 static struct {
-	uint64_t first_ns; /* when the first launch was seen: from then on budget is earned */
-	bool decided;      /* started, or never will be */
+	uint64_t first_ns;      /* when the first launch was seen: from then on budget is earned */
+	bool decided;           /* started, or never will be */
 	double mean_ns, weight; /* of kernels' times, weighted by time */
 } seen;
 
@@ -65,6 +67,8 @@ static struct {
 	bool set_up;         /* one session was taken or tried */
 	uint64_t retry_ms;
 	unsigned failures;
+	bool sampled;   /* there was a window */
+	char last[160]; /* what failed last, empty when nothing did */
 	uint8_t *availability;
 	const char *chip;
 	uint32_t chip_device;
@@ -79,7 +83,23 @@ static bool stopping(void)
 	return atomic_load(&pm.stop) != 0;
 }
 
-/* Sleep until @p ns have passed or it is time to stop; true: stop. */
+/* Whether the thread is to be out of libcupti as soon as it can. */
+static bool leaving(void)
+{
+	return stopping() || (atomic_load(&pm.inside) && atomic_load(&pm.paused));
+}
+
+/* Both sides say first what they do, then look for the other: see gw_pm_pause. */
+static bool enter(void)
+{
+	atomic_store(&pm.inside, 1);
+	if (!atomic_load(&pm.paused))
+		return true;
+	atomic_store(&pm.inside, 0);
+	return false;
+}
+
+/* Sleep until @p ns have passed or it is time to leave; true: leave. */
 static bool doze(uint64_t ns)
 {
 	struct timespec until;
@@ -90,36 +110,61 @@ static bool doze(uint64_t ns)
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&pm.lock);
-	while (!stopping() && !pthread_cond_timedwait(&pm.wake, &pm.lock, &until))
+	while (!leaving() && !pthread_cond_timedwait(&pm.wake, &pm.lock, &until))
 		;
 	pthread_mutex_unlock(&pm.lock);
-	return stopping();
+	return leaving();
+}
+
+static void wake(void)
+{
+	pthread_mutex_lock(&pm.lock);
+	pthread_cond_signal(&pm.wake);
+	pthread_mutex_unlock(&pm.lock);
+}
+
+static void wait_while(_Atomic int *state)
+{
+	const struct timespec pause = {0, 200000};
+
+	for (int i = 0; i < STOP_MS * 5 && atomic_load(state); i++)
+		nanosleep(&pause, NULL);
 }
 
 void gw_pm_stop(void)
 {
-	const struct timespec pause = {0, 200000};
 	int saved = errno;
 
 	atomic_store(&pm.stop, 1);
 	if (!atomic_load(&pm.running))
 		return;
-	if (pm.process != getpid()) { /* made by a bare clone(): our thread is not in here */
+	if (pm.process != getpid()) /* made by a bare clone(): our thread is not in here */
 		atomic_store(&pm.running, 0);
-	} else {
-		pthread_mutex_lock(&pm.lock);
-		pthread_cond_signal(&pm.wake);
-		pthread_mutex_unlock(&pm.lock);
-	}
-	for (int i = 0; i < STOP_MS * 5 && atomic_load(&pm.running); i++)
-		nanosleep(&pause, NULL);
+	else
+		wake();
+	wait_while(&pm.running);
 	errno = saved;
+}
+
+void gw_pm_pause(void)
+{
+	atomic_store(&pm.paused, 1);
+	if (!atomic_load(&pm.running))
+		return;
+	wake();
+	wait_while(&pm.inside);
+}
+
+void gw_pm_resume(void)
+{
+	atomic_store(&pm.paused, 0);
 }
 
 void gw_pm_abandon(void)
 {
 	atomic_store(&pm.stop, 1);
 	atomic_store(&pm.running, 0);
+	atomic_store(&pm.inside, 0);
 	gw_exit_watch_forked();
 }
 
@@ -173,34 +218,52 @@ static const char *text_of(CUptiResult r)
 	return text ? text : "unknown error";
 }
 
+/* What does not get better with time, and what can be done. */
+static const struct {
+	CUptiResult code;
+	const char *remedy;
+} final[] = {
+        {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
+         "the administrator of this machine can allow them: NVreg_RestrictProfilingToAdminUsers=0"},
+        {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES,
+         "the administrator of the host can allow them to this virtual GPU"},
+        {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED,
+         "part of a GPU has none: they need a GPU without MIG"},
+        {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "this virtual GPU has none"},
+        {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "confidential computing hides them"},
+        {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU has none"},
+        {CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, "they need a GPU without SLI"},
+        {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "they are not to be had under WSL"},
+        {CUPTI_ERROR_NOT_SUPPORTED, "this GPU or driver has none"},
+        {CUPTI_ERROR_INVALID_DEVICE, "this GPU has none"},
+};
+
 /* What failed, and whether trying again can help. */
 static bool failed(const char *what, CUptiResult r)
 {
 	gw_count(GW_COUNTER_pm_failed, 1);
 	own.failures++;
-	switch (r) {
-	case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
-	case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
-		gw_degrade(GW_DEGRADED_COUNTERS,
-		           "no counters: %s: %s (the administrator of this machine can allow "
-		           "them: NVreg_RestrictProfilingToAdminUsers=0)",
-		           what, text_of(r));
+	snprintf(own.last, sizeof(own.last), "%s: %s", what, text_of(r));
+	for (size_t i = 0; i < sizeof(final) / sizeof(*final); i++) {
+		if (final[i].code != r)
+			continue;
+		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s (%s)", own.last, final[i].remedy);
 		return false;
-	case CUPTI_ERROR_NOT_SUPPORTED:
-	case CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED:
-	case CUPTI_ERROR_INVALID_DEVICE:
-		gw_degrade(GW_DEGRADED_COUNTERS, "no counters on this GPU: %s: %s", what, text_of(r));
-		return false;
-	default:
-		break;
 	}
+	/* A GPU has one sampler: it is nothing that the terminal need be told. */
+	if (r == CUPTI_ERROR_HARDWARE_BUSY)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "counters were held by another profiler or process, and tried for "
+		                 "again and again: %s",
+		                 own.last);
 	if (own.failures == FAILURES_SAID)
-		gw_degrade(GW_DEGRADED_COUNTERS, "counters are not to be had for now: %s: %s", what,
-		           text_of(r));
+		gw_degrade(GW_DEGRADED_COUNTERS, "counters are not to be had for now: %s",
+		           own.last);
 	own.retry_ms = own.retry_ms ? own.retry_ms * 2 : RETRY_MS;
 	if (own.retry_ms > RETRY_MAX_MS)
 		own.retry_ms = RETRY_MAX_MS;
-	return !doze(own.retry_ms * MS);
+	doze(own.retry_ms * MS);
+	return !stopping();
 }
 
 /* ---- windows -------------------------------------------------------------------------------- */
@@ -228,34 +291,16 @@ static struct gw_pm_window *window_free(void)
 	return NULL;
 }
 
-/* Cycles over time, in the sets that count them. */
-static void note_clock(const struct gw_pm_window *w)
+/* After a pause, and when one is free: the worker keeps them until it knows what ran meanwhile. */
+static bool wait_for_window(void)
 {
-	const struct gw_pm_set *set = gw_pm_set(w->set);
-	double cycles = 0, ns = 0;
-	bool told = false;
-
-	for (unsigned m = 0; m < set->count; m++) {
-#define METRIC(set, name, field, factor, idle)
-#define CLOCK(number, name) told |= set->row[m] == GW_PM_CLOCK_##number;
-#include "preload/pm_metric.def"
-#undef METRIC
-#undef CLOCK
-		for (size_t i = 1; told && i < w->count; i++) {
-			cycles += w->sample[i].value[m];
-			ns += (double)(w->sample[i].end - w->sample[i].begin);
-		}
-		if (told)
-			break;
+	for (int i = 0; i < BEHIND_MS / GAP_MS; i++) {
+		if (doze(GAP_MS * MS))
+			return false;
+		if (window_free())
+			return true;
 	}
-	if (ns > 0 && cycles > 0 && w->device < DEVICES) {
-		double hz = cycles / ns * 1e9;
-		uint64_t bits;
-
-		memcpy(&bits, &hz, sizeof(bits));
-		atomic_store(&pm.hz[w->device], bits);
-		atomic_store(&pm.hz_ns[w->device], w->end);
-	}
+	return false;
 }
 
 /* One window, from beginning to hand-over. The sampler is configured. */
@@ -265,12 +310,11 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	bool overflow = false;
 	CUptiResult r;
 
-	if (!w) /* the worker is behind */
+	if (!w)
 		return CUPTI_SUCCESS;
 	w->device = (uint32_t)own.sampler.device;
 	w->set = set;
 	w->count = 0;
-	w->end = 0;
 	atomic_store(&w->begin, gw_now_ns());
 	atomic_store(&w->state, GW_PM_OPEN);
 	*what = "cuptiPmSamplingStart";
@@ -281,15 +325,12 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 		*what = "cuptiPmSamplingStop";
 		r = gw_pm_end(&own.sampler);
 	}
-	if (r == CUPTI_SUCCESS && !stopping()) {
+	if (r == CUPTI_SUCCESS && !leaving()) {
 		*what = "cuptiPmSamplingDecodeData";
 		r = gw_pm_read(&own.sampler, w->sample, GW_PM_SAMPLES, &w->count, &overflow);
 		used(5);
 	}
-	if (w->count)
-		w->end = w->sample[w->count - 1].end;
-	if (w->count)
-		note_clock(w);
+	own.sampled |= w->count != 0;
 	gw_count(GW_COUNTER_pm_windows, w->count != 0);
 	gw_count(GW_COUNTER_pm_samples, w->count);
 	atomic_store(&w->state, GW_PM_READY);
@@ -331,26 +372,29 @@ static CUptiResult session(const char **what)
 	unsigned set;
 	CUptiResult r = know_chip(device, what);
 
-	if (r != CUPTI_SUCCESS || stopping())
+	if (r != CUPTI_SUCCESS || leaving())
 		return r;
 	*what = "cuptiProfilerHostConfigAddMetrics";
 	cupti = gw_pm_sets_next(own.chip, own.availability, &set);
 	used(2);
 	if (!cupti)
 		return CUPTI_ERROR_NOT_SUPPORTED;
-	if (stopping())
+	if (leaving())
 		return CUPTI_SUCCESS;
 	*what = "cuptiPmSamplingEnable";
 	r = gw_pm_open(&own.sampler, device);
-	if (r == CUPTI_SUCCESS && !stopping()) {
+	if (r == CUPTI_SUCCESS && !leaving()) {
 		*what = "cuptiPmSamplingSetConfig";
 		r = gw_pm_configure(&own.sampler, cupti, every);
 		used(3);
 	}
 	gw_activity_copies(true);
-	for (int i = 0; r == CUPTI_SUCCESS && i < SESSION_WINDOWS && !doze(GAP_MS * MS); i++)
+	for (int i = 0; r == CUPTI_SUCCESS && i < SESSION_WINDOWS; i++) {
+		if (!wait_for_window())
+			break;
 		if (busy())
 			r = take_window(set, every, what);
+	}
 	gw_activity_copies(false);
 	gw_pm_close(&own.sampler);
 	used(6);
@@ -364,34 +408,48 @@ static void expect(uint64_t cost)
 	own.set_up = true;
 }
 
+/* Nothing of libcupti's is kept for later: the other tool may end it (cuptiFinalize). */
+static void leave(void)
+{
+	if (atomic_load(&pm.paused)) {
+		own.chip = NULL;
+		gw_pm_sets_release();
+	}
+	atomic_store(&pm.inside, 0);
+}
+
+/* A session that fits the budget; false: no more of them. */
+static bool turn(void)
+{
+	const char *what = "";
+	uint64_t before = cpu_ns();
+	CUptiResult r = session(&what);
+
+	leave();
+	expect(cpu_ns() - before);
+	if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_MAX_LIMIT_REACHED)
+		return failed(what, r);
+	own.failures = 0;
+	own.retry_ms = 0;
+	return true;
+}
+
 static void run(void)
 {
 	own.session_ns = (SETUP_MS + SESSION_MS) * MS;
 	while (!stopping()) {
-		const char *what = "";
-		uint64_t wait = debt(), before;
-		CUptiResult r;
+		uint64_t wait = debt();
 
-		if (wait && doze(wait < 500 * MS ? wait : 500 * MS))
-			break;
 		if (wait)
-			continue;
-		if (!busy()) {
+			doze(wait < 500 * MS ? wait : 500 * MS);
+		else if (!busy() || !enter())
 			doze(LOOK_MS * MS);
-			continue;
-		}
-		before = cpu_ns();
-		r = session(&what);
-		expect(cpu_ns() - before);
-		if (r == CUPTI_SUCCESS || r == CUPTI_ERROR_MAX_LIMIT_REACHED) {
-			own.failures = 0;
-			own.retry_ms = 0;
-		} else if (!failed(what, r)) {
+		else if (!turn())
 			break;
-		}
 	}
-	gw_pm_close(&own.sampler);
 	cpu_ns();
+	if (own.last[0] && !own.sampled)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", own.last);
 	atomic_store(&pm.running, 0);
 }
 
@@ -405,6 +463,16 @@ void gw_pm_start(void)
 	pthread_mutex_init(&pm.lock, NULL);
 	pthread_cond_init(&pm.wake, NULL);
 	gw_pm_sets_start();
+	if (gw_options.counters != GW_COUNT_PM)
+		return;
+	if (gw_options.mode != GW_MODE_AUDIT)
+		gw_degrade_asked(
+		        GW_DEGRADED_COUNTERS,
+		        "GPUWATCH_COUNTERS=pm: no counters, they are sampled in mode audit "
+		        "only");
+	else if (!gw_options.budget)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "GPUWATCH_COUNTERS=pm: no counters, for GPUWATCH_BUDGET is 0");
 }
 
 /* Why there are to be no counters in this process; NULL: there may be. */
@@ -418,19 +486,30 @@ static const char *against(void)
 	return NULL;
 }
 
+/* Of the first launch until sampling begins. */
+static uint64_t begins_after(void)
+{
+	return earned_in((SETUP_MS + SESSION_MS) * MS);
+}
+
+static bool wanted(void)
+{
+	return gw_options.mode == GW_MODE_AUDIT && gw_options.counters == GW_COUNT_PM &&
+	       gw_options.budget;
+}
+
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 {
 	const char *why;
 
 	if (launches)
 		atomic_store(&pm.busy_ns, now_ns);
-	if (seen.decided || gw_options.mode != GW_MODE_AUDIT ||
-	    gw_options.counters != GW_COUNT_PM || !gw_options.budget || !gw_activity_on())
+	if (seen.decided || !wanted() || !gw_activity_on())
 		return;
 	if (!seen.first_ns)
 		seen.first_ns = launches ? now_ns : 0;
-	if (!seen.first_ns || now_ns - seen.first_ns < earned_in((SETUP_MS + SESSION_MS) * MS) ||
-	    !busy() || seen.weight <= 0)
+	if (!seen.first_ns || now_ns - seen.first_ns < begins_after() || !busy() ||
+	    seen.weight <= 0)
 		return;
 	seen.decided = true;
 	why = against();
@@ -442,6 +521,22 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 	atomic_store(&pm.running, 1);
 	if (stopping() || !gw_spawn("gpuwatch-pm", run))
 		atomic_store(&pm.running, 0);
+}
+
+void gw_pm_over(void)
+{
+	if (seen.decided || !wanted())
+		return;
+	if (!gw_activity_on())
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "GPUWATCH_COUNTERS=pm: no counters, for kernels have no activity "
+		                 "records");
+	else
+		gw_degrade_asked(
+		        GW_DEGRADED_COUNTERS,
+		        "GPUWATCH_COUNTERS=pm: no counters, the program ended too early: at "
+		        "GPUWATCH_BUDGET=%u they begin %.0f s after its first launch",
+		        gw_options.budget, (double)begins_after() * 1e-9);
 }
 
 void gw_pm_ran(uint32_t device, uint64_t ns)
@@ -458,16 +553,4 @@ void gw_pm_ran(uint32_t device, uint64_t ns)
 struct gw_pm_window *gw_pm_window(unsigned index)
 {
 	return &pm.window[index];
-}
-
-double gw_pm_sm_hz(uint32_t device, uint64_t *when_ns)
-{
-	uint64_t bits = device < DEVICES ? atomic_load(&pm.hz[device]) : 0;
-	double hz = NAN;
-
-	if (when_ns)
-		*when_ns = bits ? atomic_load(&pm.hz_ns[device]) : 0;
-	if (bits)
-		memcpy(&hz, &bits, sizeof(hz));
-	return hz;
 }

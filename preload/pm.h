@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-enum { GW_PM_WINDOWS = 4 /**< that can be under way between the thread and the worker */ };
+enum { GW_PM_WINDOWS = 8 /**< that can be under way between the thread and the worker */ };
 
 /** Index of every metric of pm_metric.def, and their number. */
 enum gw_pm_row {
@@ -41,11 +41,11 @@ enum gw_pm_window_state {
 struct gw_pm_window {
 	_Atomic int state;             /**< enum gw_pm_window_state */
 	_Atomic uint64_t begin;        /**< CLOCK_REALTIME, ns */
-	uint64_t end;                  /**< of the last sample; 0: nothing came of it */
+	uint64_t end;                  /**< of the last sample, once the worker has set it */
 	uint32_t device;               /**< ordinal */
 	unsigned set;                  /**< number of the set, unchanging; see gw_pm_set() */
 	size_t count;                  /**< samples */
-	struct gw_sample sample[GW_PM_SAMPLES];
+	struct gw_sample sample[GW_PM_SAMPLES]; /**< by libcupti's clock: see gw_record_time() */
 };
 
 /** Start with nothing under way (in a forked child: without the parent's thread). Worker only. */
@@ -67,10 +67,16 @@ struct gw_pm_window *gw_pm_window(unsigned index);
 const struct gw_pm_set *gw_pm_set(unsigned number);
 
 /**
- * The clock of the cores of @p device, Hz, over the last window that told it and, unless NULL, the
- * time of that window's end; NaN when none has. Any thread.
+ * Another tool is to have libcupti: nothing is sampled until gw_pm_resume. Returns when the thread
+ * has left libcupti, after 5 s at the latest. Worker only.
  */
-double gw_pm_sm_hz(uint32_t device, uint64_t *when_ns);
+void gw_pm_pause(void);
+
+/** The other tool has gone. Worker only. */
+void gw_pm_resume(void);
+
+/** The program ends: where counters were asked for and never began, say why. Worker only. */
+void gw_pm_over(void);
 
 /**
  * No more counters in this process. Returns when the thread has left libcupti, after 5 s at

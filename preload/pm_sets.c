@@ -92,6 +92,16 @@ const struct gw_cupti_set *gw_pm_sets_next(const char *chip, const uint8_t *avai
 	return NULL;
 }
 
+void gw_pm_sets_release(void)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (sets[i].trial != READY)
+			continue;
+		gw_cupti_set_free(&sets[i].cupti);
+		sets[i].trial = UNTRIED;
+	}
+}
+
 const struct gw_pm_set *gw_pm_set(unsigned number)
 {
 	return &sets[number].members;

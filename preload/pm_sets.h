@@ -15,4 +15,7 @@ void gw_pm_sets_start(void);
 const struct gw_cupti_set *gw_pm_sets_next(const char *chip, const uint8_t *availability,
                                            unsigned *number);
 
+/** Give back what was made ready: from here on each is made anew, with the number it had. */
+void gw_pm_sets_release(void);
+
 #endif

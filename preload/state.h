@@ -16,9 +16,11 @@
 
 enum {
 	GW_THREADS_MAX = 4096,
-	GW_KERNELS_MAX = 65536, /**< slots of kernels, never reused: one per name and resources */
-	GW_STREAMS_MAX = 16384, /**< slots of streams, reused */
-	GW_GRAPHS_MAX = 16384,  /**< slots of graph snapshots, reused */
+	GW_KERNELS_MAX =
+	        65536, /**< slots of kernels, never reused: one per name, resources, image */
+	GW_KERNELS_IMAGES = 49152, /**< beyond so many, no more are told apart by their image */
+	GW_STREAMS_MAX = 16384,    /**< slots of streams, reused */
+	GW_GRAPHS_MAX = 16384,     /**< slots of graph snapshots, reused */
 	GW_CELLS_BITS = 16,
 	GW_CELLS_MAX = 1 << GW_CELLS_BITS,
 	GW_CELL_PROBE = 8,
@@ -41,22 +43,20 @@ enum {
 	GW_EVENT_COOPERATIVE = 1 << 0,
 	GW_EVENT_TIMED = 1 << 1, /**< an event pair is under way; GW_EVENT_TIME follows */
 	GW_EVENT_MULTIMODAL = 1 << 2,
-	GW_EVENT_CORRELATED = 1 << 3, /**< `config` is the correlation id, no cell was read */
+	GW_EVENT_CORRELATED = 1 << 3, /**< `config` is the correlation id: gw_event_correlate() */
 	GW_EVENT_CALL_OPEN = 1 << 4,  /**< worker: `ticks` is of an earlier call of the thread */
 	/** In the hook: no cell was found, so the arguments are wanted. In the ring: the next of
 	 * the thread's arguments are this launch's. */
 	GW_EVENT_ARGUMENTS = 1 << 5,
 	GW_EVENT_COUNTED = 1 << 6, /**< a range of deep counters was around it */
 	GW_EVENT_GATED = 1 << 7,   /**< in the hook: gw_deep_end is due */
-	/** A cell was read, whose `config` the correlation id replaced. GATED's bit: deep counters
-	 * are of mode audit, where hooks learn no correlation ids. */
-	GW_EVENT_PREDICTED = 1 << 7,
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */
 struct gw_event {
 	uint64_t ticks; /**< when the call was made; 0: after the event before it */
-	uint8_t kind, flags;
+	uint8_t kind;   /**< enum gw_event_kind; correlated: gw_event_kind() and its like */
+	uint8_t flags;
 	uint16_t block_z;
 	uint16_t kernel; /**< slot of the kernel or graph snapshot */
 	uint16_t stream; /**< slot of the stream */
@@ -98,6 +98,34 @@ static inline uint8_t gw_cell_work(uint32_t word)
 	return (uint8_t)(word >> 28);
 }
 
+/**
+ * The correlation id takes the place of `config`. What that said of the prediction goes into
+ * `kind`: 3 bits for the kind, 2 for the tier (NONE: no cell was read), 3 for the work's source.
+ */
+static inline void gw_event_correlate(struct gw_event *e, uint32_t id)
+{
+	e->kind = (uint8_t)((e->kind & 7) | gw_cell_tier(e->config) << 3 |
+	                    gw_cell_work(e->config) << 5);
+	e->flags |= GW_EVENT_CORRELATED;
+	e->config = id;
+}
+
+static inline enum gw_event_kind gw_event_kind(const struct gw_event *e)
+{
+	return (enum gw_event_kind)(e->kind & 7);
+}
+
+/** What the prediction of a launch whose cell was read rested on. */
+static inline uint8_t gw_event_tier(const struct gw_event *e)
+{
+	return e->flags & GW_EVENT_CORRELATED ? e->kind >> 3 & 3 : gw_cell_tier(e->config);
+}
+
+static inline uint8_t gw_event_work(const struct gw_event *e)
+{
+	return e->flags & GW_EVENT_CORRELATED ? (uint8_t)(e->kind >> 5) : gw_cell_work(e->config);
+}
+
 /** A published prediction; written by the worker, read by every launch (seqlock). */
 struct gw_cell {
 	_Atomic uint64_t key;      /**< hash of kernel slot and configuration, 0 = free */
@@ -126,7 +154,8 @@ struct gw_arguments {
 /** A kernel as first seen; immutable once its slot is in the map, but for its plan. */
 struct gw_kernel_slot {
 	const char *name; /**< in gw_shared.names, NUL-terminated */
-	uint64_t hash;    /**< of name and resources */
+	uint64_t hash;    /**< of name, resources and image */
+	uint64_t image;   /**< gw_module_identity() of its code, 0 = not told apart by that */
 	uint32_t next;    /**< chain of the hash, slot */
 	uint32_t module;  /**< number of its module among gw_module notes, 0 = unknown */
 	uint32_t registers, static_shared, local, constant, max_threads, binary_version;

@@ -180,7 +180,10 @@ static enum gw_study_end evaluate(const struct decoded *d, const struct gw_study
 	gw_arena_init(&arena, GW_STUDY_LAUNCH_MEMORY);
 	*why = gw_static_code_work(&code, &arena, work, &open);
 	gw_arena_free(&arena);
-	return *why ? GW_STUDY_UNTOLD : GW_STUDY_DONE;
+	if (*why)
+		return GW_STUDY_UNTOLD;
+	*why = open;
+	return GW_STUDY_DONE;
 }
 
 /* Remembers that it was said no. */

@@ -51,7 +51,8 @@ static struct {
 	bool by_events;   /* the open one times by event pairs */
 	bool useless;     /* libcupti can't be used */
 	bool put_off;     /* counted for the one that is due */
-	bool stopped;     /* ending: recording has been switched off */
+	bool stopped;     /* ending: recording has been switched off, or was tried to */
+	bool recording;   /* … and could not: what is launched is recorded still */
 	uint64_t dropped; /* records libcupti had dropped when it was opened */
 	bool left;        /* another tool came: coming back is a return */
 } window;
@@ -90,6 +91,7 @@ void gw_windows_start(bool forbidden)
 	window.retry = RETRY_MIN_NS;
 	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
+	window.recording = false;
 	window.due = gw_steady_ns();
 	if (watching() && gw_options.budget)
 		window.due += pause_after(FIRST_NS);
@@ -213,6 +215,7 @@ static void open_window(uint64_t now)
 	window.useless = r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
 	if (r == GW_ATTACHED) {
+		gw_pm_resume();
 		gw_count(GW_COUNTER_returns, window.left);
 		window.left = false;
 		window.retry = RETRY_MIN_NS;
@@ -246,14 +249,14 @@ static void end_window(uint64_t now)
 	if (window.by_events)
 		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
 	else {
-		gw_pm_stop(); /* another tool may come next, and counters are one's only */
+		gw_pm_pause(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
 	}
 }
 
 static void stop(void)
 {
-	gw_attach_stop();
+	window.recording = !gw_attach_stop();
 	gw_activity_end();
 	window.stopped = true;
 }
@@ -357,7 +360,8 @@ void gw_windows_close(void)
 
 	if (!window.by_events) {
 		/* Not detached it stays idle, and is taken up again with the next window. */
-		detached = !gw_injection_active() && !atomic_load(&bound) && gw_detach();
+		detached = !gw_injection_active() && !atomic_load(&bound) && !window.recording &&
+		           gw_detach();
 		if (!detached && watching() && !gw_injection_active())
 			put_off();
 		gw_activity_gone(detached);

@@ -2,11 +2,14 @@
 #include "calib/groups/rate.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "calib/stats.h"
 
-enum { MOST_BLOCKS = 2048 };
+enum { MOST_BLOCKS = 2048, MOST_BATCHES = 12 };
+
+static const double SETTLED = 0.01;
 
 unsigned gw_rate_sms(const struct gw_bench *b)
 {
@@ -24,21 +27,34 @@ size_t gw_rate_samples(struct gw_bench *b, const struct gw_rate *r, double *rate
 	return n;
 }
 
+static bool near(double a, double b)
+{
+	return fabs(a - b) <= SETTLED * fabs(b);
+}
+
+size_t gw_rate_settled(struct gw_bench *b, const struct gw_rate *r, double *rates)
+{
+	const size_t third = GW_RATE_SAMPLES / 3;
+	double before = NAN;
+
+	for (unsigned i = 0; i < MOST_BATCHES; i++) {
+		size_t n = gw_rate_samples(b, r, rates);
+		double middle = gw_median(rates, n);
+
+		if (n < GW_RATE_SAMPLES ||
+		    (near(before, middle) &&
+		     near(gw_median(rates, third), gw_median(rates + n - third, third))))
+			return n;
+		before = middle;
+	}
+	return GW_RATE_SAMPLES;
+}
+
 double gw_rate_of(struct gw_bench *b, const struct gw_rate *r)
 {
 	double rates[GW_RATE_SAMPLES];
 
 	return gw_median(rates, gw_rate_samples(b, r, rates));
-}
-
-bool gw_rate_publish(struct gw_bench *b, const struct gw_rate *r, enum gw_param p, const char *how)
-{
-	double rates[GW_RATE_SAMPLES];
-	size_t n = gw_rate_samples(b, r, rates);
-
-	if (n)
-		gw_bench_publish(b, p, rates, n, how);
-	return n > 0;
 }
 
 /* Cycles of the slowest block of one launch; NaN: noted. */

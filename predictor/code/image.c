@@ -175,7 +175,9 @@ bool gw_image_bytes(const struct gw_image *image, struct gw_arena *arena, struct
 	return true;
 }
 
-bool gw_code_runs(struct gw_code_arch arch, bool ptx, unsigned device)
+/* Whether code for @p arch runs on a device of compute capability @p device (10 * major + minor):
+ * as it is, or, when it is PTX (@p ptx), after compiling. */
+static bool runs_on(struct gw_code_arch arch, bool ptx, unsigned device)
 {
 	if (!arch.number || arch.number > device)
 		return false;
@@ -211,7 +213,7 @@ const struct gw_image *gw_image_choose(const struct gw_image *image, size_t coun
 
 	for (size_t i = 0; i < count; i++) {
 		if (image[i].kind == GW_IMAGE_OTHER ||
-		    !gw_code_runs(image[i].arch, image[i].kind == GW_IMAGE_PTX, device))
+		    !runs_on(image[i].arch, image[i].kind == GW_IMAGE_PTX, device))
 			continue;
 		if (!best || closeness(&image[i]) > closeness(best))
 			best = &image[i];

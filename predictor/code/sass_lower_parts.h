@@ -42,9 +42,6 @@ struct gw_lowering {
 	bool calls;                  /**< some function could not be taken in */
 };
 
-/** The register that stands for a place of struct gw_sass_regs. */
-gw_ir_operand gw_lower_place(struct gw_lowering *l, unsigned place);
-
 /** General register at bits @p at (uniform where @p uniform), as a source: zero for RZ. */
 gw_ir_operand gw_lower_reg(struct gw_lowering *l, unsigned at, bool uniform);
 

@@ -565,6 +565,19 @@ SC_API cuptiGetTimestamp(uint64_t *out)
 	return CUPTI_SUCCESS;
 }
 
+uint64_t sc_registered_time(uint64_t ns)
+{
+	CUpti_TimestampCallbackFunc own = timestamp;
+	uint64_t now = sc_driver()->now();
+	double rate = own && now > registered_now
+	                      ? (double)(own() - registered_own) / (double)(now - registered_now)
+	                      : 1;
+
+	return own ? registered_own +
+	                       (uint64_t)(int64_t)((double)(int64_t)(ns - registered_now) * rate)
+	           : ns;
+}
+
 SC_API cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
 {
 	SC_ENTER();

@@ -205,6 +205,12 @@ static double counted(int metric, uint64_t begin, uint64_t end)
 	return sum;
 }
 
+/* Whether the real one's samples follow a clock that a tool registers is not known: both. */
+static uint64_t stamp(uint64_t ns)
+{
+	return option("STANDIN_PM_OWN_CLOCK") ? ns : sc_registered_time(ns);
+}
+
 SC_API cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 {
 	struct data *data = (struct data *)(void *)p->pCounterDataImage;
@@ -221,8 +227,8 @@ SC_API cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 	     at += sampler.interval) {
 		if (drop && ++made % drop == 0)
 			continue;
-		data->sample[data->count].begin = at + skew;
-		data->sample[data->count].end = at + sampler.interval + skew;
+		data->sample[data->count].begin = stamp(at + skew);
+		data->sample[data->count].end = stamp(at + sampler.interval + skew);
 		for (uint32_t i = 0; i < sampler.config.count; i++) {
 			int metric = sampler.config.metric[i];
 			data->sample[data->count].value[metric] =

@@ -19,6 +19,8 @@ CUptiResult sc_enter(const char *name);
 void sc_pm_kernel(const struct si_execution *execution);
 /* Counters: a kernel was scheduled (cupti_counters.c). */
 void sc_count_kernel(const struct si_execution *execution);
+/* A time of the stand-in's by the clock that a tool has registered, if one has. */
+uint64_t sc_registered_time(uint64_t ns);
 void sc_activity_stop(void);    /* cuptiFinalize's half */
 bool sc_activity_running(void); /* a kernel that is recorded has not ended */
 

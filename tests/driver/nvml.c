@@ -2,6 +2,7 @@
 /* The part of libnvidia-ml.so.1 that gpuwatch asks (nvml/nvml.def). */
 #include "nvml/nvml.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +23,6 @@ static unsigned long long setting(const char *name)
 	return text ? strtoull(text, NULL, 0) : 0;
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static double cpu_seconds(void)
 {
 	struct timespec t;
@@ -37,8 +30,6 @@ static double cpu_seconds(void)
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
-
-static double begun;
 
 /* What a call of @p name answers before anything else; it may take its time. */
 static int answer(const char *name)
@@ -54,16 +45,19 @@ static int answer(const char *name)
 	return failing && (!strcmp(failing, name) || !strcmp(failing, "all")) ? UNKNOWN : 0;
 }
 
-/* The last value of "value@ms,value@ms,…" whose time since nvmlInit has come. */
+/* Of the driver's stand-in, where the program is linked to it and counts (STANDIN_COUNT). */
+extern uint64_t standin_kernels(void) __attribute__((weak));
+
+/* The last value of "value@kernels,value@kernels,…" that many kernels have been launched for. */
 static unsigned scripted(const char *script, unsigned value)
 {
-	double ms = (seconds() - begun) * 1e3;
+	uint64_t kernels = standin_kernels ? standin_kernels() : 0;
 	char *end;
 
 	for (; script && *script; script = *end ? end + 1 : end) {
 		unsigned next = (unsigned)strtoul(script, &end, 10);
 
-		if (*end != '@' || strtod(end + 1, &end) <= ms)
+		if (*end != '@' || strtoull(end + 1, &end, 10) <= kernels)
 			value = next;
 	}
 	return value;
@@ -71,7 +65,6 @@ static unsigned scripted(const char *script, unsigned value)
 
 EXPORT nvmlInit_v2(void)
 {
-	begun = seconds();
 	return answer("nvmlInit_v2");
 }
 
@@ -98,7 +91,7 @@ EXPORT nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device)
 EXPORT nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz)
 {
 	(void)device;
-	*mhz = type == CLOCK_SM ? scripted(getenv("STANDIN_NVML_SM"), 1000) : 1000;
+	*mhz = scripted(getenv(type == CLOCK_SM ? "STANDIN_NVML_SM" : "STANDIN_NVML_MEM"), 1000);
 	return answer("nvmlDeviceGetClockInfo");
 }
 

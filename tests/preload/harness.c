@@ -123,8 +123,15 @@ _Noreturn static void become(const struct run *r, const char *dir, char **env)
 	_exit(127);
 }
 
-/* Wait for every process of the run, daemons included: they become our children. */
-static void wait_for_all(struct outcome *o, pid_t pid)
+static void end(struct outcome *o)
+{
+	o->timed_out = true;
+	kill(-o->pid, SIGKILL);
+	kill(o->pid, SIGKILL);
+}
+
+/* Wait for every process of the runs, daemons included: they become our children. */
+static void wait_for_all(struct outcome *const *runs, unsigned count)
 {
 	const struct timespec limit = {TIMEOUT_S, 0};
 	sigset_t child;
@@ -135,15 +142,14 @@ static void wait_for_all(struct outcome *o, pid_t pid)
 	sigaddset(&child, SIGCHLD);
 	for (;;) {
 		while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
-			if (ended == pid)
-				o->status = status;
+			for (unsigned i = 0; i < count; i++)
+				if (ended == runs[i]->pid)
+					runs[i]->status = status;
 		if (ended < 0)
 			return;
-		if (sigtimedwait(&child, NULL, &limit) < 0 && errno == EAGAIN) {
-			o->timed_out = true;
-			kill(-pid, SIGKILL);
-			kill(pid, SIGKILL);
-		}
+		if (sigtimedwait(&child, NULL, &limit) < 0 && errno == EAGAIN)
+			for (unsigned i = 0; i < count; i++)
+				end(runs[i]);
 	}
 }
 
@@ -178,12 +184,11 @@ static void accounts_read(struct outcome *o, const char *pattern, struct account
 	globfree(&found);
 }
 
-static struct outcome *run_one(const struct run *r, bool watched)
+static struct outcome *start(const struct run *r, bool watched)
 {
 	struct outcome *o = calloc(1, sizeof(*o));
 	struct environment env;
 	sigset_t child;
-	pid_t pid;
 
 	assert_non_null(o);
 	strcpy(o->dir, "/tmp/gwpt.XXXXXX");
@@ -193,21 +198,33 @@ static struct outcome *run_one(const struct run *r, bool watched)
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
+	o->pid = fork();
+	assert_true(o->pid >= 0);
+	if (o->pid == 0) {
 		setpgid(0, 0);
 		become(r, o->dir, env.entry);
 	}
-	if (r->meanwhile)
-		r->meanwhile(pid);
-	wait_for_all(o, pid);
 	for (unsigned i = 0; i < env.count; i++)
 		free(env.entry[i]);
+	return o;
+}
+
+static void finish(struct outcome *o)
+{
 	o->out = slurp(o->dir, "stdout");
 	o->err = slurp(o->dir, "stderr");
 	accounts_read(o, "truth.*.json", o->truth, &o->truths, account_of_truth);
 	accounts_read(o, "*.gwl*", o->log, &o->logs, account_of_log);
+}
+
+static struct outcome *run_one(const struct run *r, bool watched)
+{
+	struct outcome *o = start(r, watched);
+
+	if (r->meanwhile)
+		r->meanwhile(o->pid);
+	wait_for_all(&o, 1);
+	finish(o);
 	return o;
 }
 
@@ -288,12 +305,20 @@ static void complain(const struct run *r, const struct outcome *o)
 
 struct outcome *run_both(const struct run *r)
 {
-	struct outcome *bare = run_bare(r), *watched = run_watched(r);
+	struct outcome *both[] = {start(r, false), start(r, true)};
+	struct outcome *bare = both[0], *watched = both[1];
 	unsigned allowed = r->warnings ? r->warnings : 1;
-	char *a = theirs(bare->err), *b = theirs(watched->err);
-	bool alike = !bare->timed_out && !watched->timed_out && bare->status == watched->status &&
-	             strcmp(bare->out, watched->out) == 0 && strcmp(a, b) == 0;
+	bool alike;
+	char *a, *b;
 
+	assert_null(r->meanwhile); /* it is for one process */
+	wait_for_all(both, 2);
+	finish(bare);
+	finish(watched);
+	a = theirs(bare->err);
+	b = theirs(watched->err);
+	alike = !bare->timed_out && !watched->timed_out && bare->status == watched->status &&
+	        strcmp(bare->out, watched->out) == 0 && strcmp(a, b) == 0;
 	if (!alike || warnings(watched->err) > allowed) {
 		complain(r, bare);
 		complain(r, watched);
@@ -358,6 +383,15 @@ void assert_logs_are_the_truth(const struct outcome *o)
 		assert_same_account(&o->truth[i], log);
 	}
 	assert_int_equal(o->logs, ran);
+}
+
+void assert_replays(const struct outcome *o)
+{
+	char command[1600];
+
+	snprintf(command, sizeof(command), "%s replay --check %s > /dev/null", GW_COMMAND,
+	         only_log(o)->path);
+	assert_int_equal(system(command), 0);
 }
 
 const struct account *only_log(const struct outcome *o)

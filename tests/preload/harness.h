@@ -19,7 +19,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { ARGS_MAX = 8, ENV_MAX = 32, PROCESSES_MAX = 64, KERNELS_MAX = 256, TIMEOUT_S = 30 };
+enum { ARGS_MAX = 8, ENV_MAX = 32, PROCESSES_MAX = 64, KERNELS_MAX = 256, TIMEOUT_S = 120 };
 
 /** A kernel at one configuration, and how often it ran. */
 struct tally {
@@ -62,7 +62,13 @@ struct account {
 	uint64_t plain;    /**< of configurations without a digest */
 	uint64_t off;      /**< of those predicted from own times, by more than a tenth */
 	unsigned digests;  /**< CONFIG records with a digest */
-	uint64_t early;    /**< of them predicted from more than was published by then */
+	unsigned kernel_records, config_records;
+	unsigned mixed; /**< launches 1.5 times as long or short as the first of their configuration
+	                 */
+	unsigned studies[GW_STUDY_ENDS]; /**< STUDY records by their end */
+	char study_text[128];            /**< of the last of them */
+	uint32_t study_config;           /**< the same */
+	uint64_t early;               /**< of them predicted from more than was published by then */
 	uint64_t published, disorder; /**< PUBLISHED records; those that know no more than before */
 	uint64_t known;               /**< of the last of them */
 	uint64_t profile, profile_size; /**< bytes of PROFILE pieces; as they announce */
@@ -83,12 +89,13 @@ struct run {
 	unsigned warnings;      /**< lines of ours allowed, one a process; 0 stands for 1 */
 	bool inject;            /**< by CUDA_INJECTION64_PATH, not by LD_PRELOAD */
 	void (*in_child)(void); /**< called before exec */
-	void (*meanwhile)(pid_t pid); /**< called while it runs */
+	void (*meanwhile)(pid_t pid); /**< called while it runs; not with run_both */
 };
 
 /** What came of it. */
 struct outcome {
 	char dir[64]; /**< its working directory; outputs and logs are in it */
+	pid_t pid;    /**< of the program itself */
 	int status;   /**< as waitpid gives it */
 	bool timed_out;
 	char *out, *err; /**< NUL-terminated */
@@ -103,8 +110,8 @@ struct outcome *run_bare(const struct run *r);
 struct outcome *run_watched(const struct run *r);
 
 /**
- * Run both ways and check that the program behaved alike: status, output, and messages but for
- * at most one line of ours. Returns the watched outcome.
+ * Run both ways, at the same time, and check that the program behaved alike: status, output, and
+ * messages but for at most one line of ours. Returns the watched outcome.
  */
 struct outcome *run_both(const struct run *r);
 
@@ -116,6 +123,9 @@ void assert_logs_are_the_truth(const struct outcome *o);
 
 /** The same, for one log of a process and its true count, where graphs are told apart. */
 void assert_same_account(const struct account *truth, const struct account *log);
+
+/** The predictor run over the only log (`gpuwatch replay --check`) gives the same bits. */
+void assert_replays(const struct outcome *o);
 
 /** The only log of an outcome. */
 const struct account *only_log(const struct outcome *o);

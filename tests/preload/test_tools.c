@@ -94,6 +94,21 @@ static void injected_where_another_subscriber_is(void **state)
 	outcome_free(o);
 }
 
+/* Many launches in a row of the few configurations that were timed first. */
+static void injected_predictions_are_made_before_the_call(void **state)
+{
+	struct run r = RUN("work", "steady");
+	struct outcome *o;
+
+	(void)state;
+	r.inject = true;
+	o = run_both(&r);
+	assert_int_equal(only_log(o)->total, 500);
+	assert_true(only_log(o)->counter[GW_COUNTER_predicted] > 0);
+	assert_replays(o);
+	outcome_free(o);
+}
+
 static void preloaded_and_injected_counts_once(void **state)
 {
 	struct run r = RUN("work", "everything");
@@ -206,6 +221,7 @@ int main(void)
 	        cmocka_unit_test(injected_sees_every_way),
 	        cmocka_unit_test(injected_sees_past_deepbind),
 	        cmocka_unit_test(injected_where_another_subscriber_is),
+	        cmocka_unit_test(injected_predictions_are_made_before_the_call),
 	        cmocka_unit_test(preloaded_and_injected_counts_once),
 	        cmocka_unit_test(injected_and_off),
 	        cmocka_unit_test(program_without_cuda),

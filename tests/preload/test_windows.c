@@ -234,6 +234,19 @@ static void detaching_fails(void **state)
 	outcome_free(o);
 }
 
+/* What goes on being recorded would be written into memory that is no more. */
+static void recording_that_goes_on_is_not_detached(void **state)
+{
+	struct outcome *o = watch("windows", "steady", HALF, "STANDIN_FAIL=cuptiActivityDisable:*:999");
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->counter[GW_COUNTER_detaches], 0);
+	assert_true(log->counter[GW_COUNTER_windows_put_off] > 0);
+	assert_in_range(log->measured, 1, log->total);
+	outcome_free(o);
+}
+
 static void every_call_of_cupti_fails_in_turn(void **state)
 {
 	static const char *const cupti[] = {
@@ -364,6 +377,7 @@ static void another_tool_that_stays_subscribed(void **state)
 	assert_true(log->prompt > log->timed / 2);
 	assert_int_equal(log->invalid, 0);
 	assert_int_equal(log->no_call, 0);
+	assert_replays(o); /* tier and source of a prediction are told apart from the correlation id */
 	outcome_free(o);
 }
 
@@ -397,6 +411,7 @@ int main(void)
 	        cmocka_unit_test(without_cupti_windows_are_timed_by_events),
 	        cmocka_unit_test(a_libcupti_that_cannot_be_detached),
 	        cmocka_unit_test(detaching_fails),
+	        cmocka_unit_test(recording_that_goes_on_is_not_detached),
 	        cmocka_unit_test(every_call_of_cupti_fails_in_turn),
 	        cmocka_unit_test(injected_it_stays_the_subscriber),
 	        cmocka_unit_test(another_tool_comes_and_goes_in_mode_watch),

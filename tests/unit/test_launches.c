@@ -426,6 +426,37 @@ static void what_is_learnt_is_what_the_record_says(void **state)
 	assert_int_equal(observed.work, GW_SOURCE_COUNTED);
 }
 
+/* Its correlation id takes the place of what the cell said: that is kept beside it. */
+static void a_correlated_launch_keeps_what_its_cell_said(void **state)
+{
+	struct gw_activity a = {.name = "kernel",
+	                        .start = 5000000000,
+	                        .end = 5000001500,
+	                        .correlation = 0x3000004d,
+	                        .grid = {2, 1, 1},
+	                        .block = {32, 1, 1},
+	                        .cluster = {1, 1, 1}};
+	struct gw_event e = event(1);
+
+	(void)state;
+	fixture_activity(true);
+	e.known = 3;
+	e.predicted = 1400;
+	e.low = 1300;
+	e.high = 1600;
+	e.config = gw_cell_config(1, GW_TIER_WARM, GW_SOURCE_SCALED);
+	gw_event_correlate(&e, a.correlation);
+	assert_int_equal(gw_event_kind(&e), GW_EVENT_KERNEL);
+	gw_launch_event(thread, &e);
+	gw_launch_record(&a);
+	gw_launches_measured(true);
+	assert_true(observed.predicted == 1400.f * 1e-9 && observed.high == 1600.f * 1e-9);
+	assert_int_equal(observed.tier, GW_TIER_WARM);
+	assert_int_equal(observed.work, GW_SOURCE_SCALED);
+	assert_int_equal(launches[0].tier, GW_TIER_WARM);
+	assert_false(launches[0].flags & GW_LAUNCH_LATE);
+}
+
 /* Two configurations whose cells collide: the launch read the other's. */
 static void a_prediction_of_another_configuration_is_not_used(void **state)
 {
@@ -547,6 +578,7 @@ int main(void)
 	        T(a_record_is_that_of_a_launch_with_any_digest),
 	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
 	        T(what_is_learnt_is_what_the_record_says),
+	        T(a_correlated_launch_keeps_what_its_cell_said),
 	        T(a_prediction_of_another_configuration_is_not_used),
 	        T(an_unknown_kernel_is_logged_without_a_configuration),
 	        T(a_graph_launch_is_its_enabled_nodes),

@@ -29,7 +29,7 @@ static void launch(uint64_t n)
 static void settle(unsigned ms)
 {
 	CK(cuCtxSynchronize());
-	usleep(ms * 1000);
+	client_nap(ms);
 }
 
 /* Three lengths in turn, over and over. */

@@ -3,10 +3,14 @@
  * Kernels of known lengths, again and again, for as long as its argument says (ms): long and short
  * ones with and without time between them, and what its second argument adds: `overlap`, two
  * streams at once; `idle`, none so long that it fills a window; `exit`, another thread ends the
- * program; `fork`, a child does too.
+ * program; `fork`, a child does too; `tool`, another tool comes when half of the time is over, and
+ * goes, and all grids are one larger then; `clock`, it leaves a clock of its own in libcupti.
  */
 #include "client.h"
 
+#include <cupti.h>
+#include <cupti_pmsampling.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
@@ -19,10 +23,19 @@ static const char image[] = "gpuwatch-stand-in-module\n"
                             "kernel slow_one ns=9000000\n";
 
 static CUfunction kernels[5];
+static unsigned more; /* blocks */
 
 static void launch(unsigned which, unsigned blocks, CUstream stream)
 {
-	CK(cuLaunchKernel(kernels[which], blocks, 1, 1, 128, 1, 1, 0, stream, NULL, NULL));
+	CK(cuLaunchKernel(kernels[which], blocks + more, 1, 1, 128, 1, 1, 0, stream, NULL, NULL));
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
 static void once(CUstream other, bool overlap, bool idle, unsigned i)
@@ -47,6 +60,78 @@ static void once(CUstream other, bool overlap, bool idle, unsigned i)
 	}
 }
 
+/* Ticks at three a nanosecond, from any zero. */
+static uint64_t CUPTIAPI ticks(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return 3 * ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) + 12345;
+}
+
+static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max)
+{
+	static uint64_t memory[1 << 13];
+
+	*buffer = (uint8_t *)memory;
+	*size = sizeof(memory);
+	*max = 0;
+}
+
+static void CUPTIAPI completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
+                               size_t valid)
+{
+	(void)context;
+	(void)stream;
+	(void)buffer;
+	(void)size;
+	(void)valid;
+}
+
+/* The sampler of a GPU is one's only: the tool must get it, sooner or later. */
+static void sample(void *library)
+{
+	__typeof__(cuptiPmSamplingEnable) *enable;
+	__typeof__(cuptiPmSamplingDisable) *disable;
+	CUpti_PmSampling_Enable_Params e = {.structSize =
+	                                            CUpti_PmSampling_Enable_Params_STRUCT_SIZE};
+	CUpti_PmSampling_Disable_Params d = {.structSize =
+	                                             CUpti_PmSampling_Disable_Params_STRUCT_SIZE};
+	CUptiResult r = CUPTI_ERROR_UNKNOWN;
+
+	*(void **)&enable = dlsym(library, "cuptiPmSamplingEnable");
+	*(void **)&disable = dlsym(library, "cuptiPmSamplingDisable");
+	for (int i = 0; i < 1000 && r != CUPTI_SUCCESS; i++, usleep(10000))
+		r = enable(&e);
+	d.pPmSamplingObject = e.pPmSamplingObject;
+	printf("sampler %d %d\n", (int)r, (int)disable(&d));
+}
+
+/* As a profiler does that never subscribes. */
+static void profile(bool clock)
+{
+	void *library = dlopen("libcupti.so.13", RTLD_NOW);
+	__typeof__(cuptiActivityRegisterCallbacks) *take;
+	__typeof__(cuptiActivityRegisterTimestampCallback) *tick;
+	__typeof__(cuptiActivityEnable) *enable;
+	__typeof__(cuptiActivityDisable) *disable;
+
+	if (!library)
+		exit(9);
+	*(void **)&take = dlsym(library, "cuptiActivityRegisterCallbacks");
+	*(void **)&tick = dlsym(library, "cuptiActivityRegisterTimestampCallback");
+	*(void **)&enable = dlsym(library, "cuptiActivityEnable");
+	*(void **)&disable = dlsym(library, "cuptiActivityDisable");
+	if (clock)
+		printf("clock %d\n", (int)tick(ticks));
+	printf("take %d\n", (int)take(requested, completed));
+	printf("enable %d\n", (int)enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	sample(library);
+	client_launch(1, 10);
+	CK(cuCtxSynchronize());
+	printf("disable %d\n", (int)disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+}
+
 static void *end_it(void *unused)
 {
 	(void)unused;
@@ -57,9 +142,10 @@ int main(int argc, char **argv)
 {
 	static const char *const names[] = {"long_one", "middle_one", "short_one", "tiny_one",
 	                                    "slow_one"};
-	double seconds = argc > 1 ? atof(argv[1]) * 1e-3 : 1;
+	double left = argc > 1 ? atof(argv[1]) : 1000; /* ms */
 	const char *how = argc > 2 ? argv[2] : "";
-	struct timespec begin, now;
+	bool clock = !strcmp(how, "clock"), tool = clock || !strcmp(how, "tool");
+	double half = left / 2;
 	CUstream other;
 	pthread_t thread;
 	CUmodule module;
@@ -69,14 +155,17 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 5; i++)
 		CK(cuModuleGetFunction(&kernels[i], module, names[i]));
 	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (unsigned i = 0;; i++) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if ((double)(now.tv_sec - begin.tv_sec) +
-		            (double)(now.tv_nsec - begin.tv_nsec) * 1e-9 >
-		    seconds)
-			break;
+	for (unsigned i = 0; left > 0; i++) {
+		double begin = now_ms(), passed;
+
+		if (tool && !more && left < half) {
+			profile(clock);
+			more = 1;
+		}
 		once(other, !strcmp(how, "overlap"), !strcmp(how, "idle"), i);
+		/* As client_nap counts. The longest of them takes 10 ms. */
+		passed = now_ms() - begin;
+		left -= client_library_busy() ? 0 : passed < 12 ? passed : 12;
 	}
 	if (!strcmp(how, "fork") && !fork())
 		exit(0);

@@ -111,7 +111,7 @@ static void before_cuda(void)
 static void after_a_while(void)
 {
 	client_compute(1, 30);
-	usleep(300000);
+	client_nap(300);
 	client_launch(1, 30);
 	CK(cuCtxSynchronize());
 	open_cupti();

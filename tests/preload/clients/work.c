@@ -117,7 +117,7 @@ static void descriptors(void)
 	int first = open("/dev/null", O_RDONLY | O_CLOEXEC), second;
 
 	client_compute(1, 20);
-	usleep(200000); /* let the library's thread open what it will */
+	client_nap(200); /* let the library's thread open what it will */
 	second = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	printf("descriptors %d %d\n", first, second);
 }
@@ -129,7 +129,7 @@ static void closes_all(void)
 	int fd;
 
 	client_compute(1, 20);
-	usleep(200000);
+	client_nap(200);
 	for (fd = 3; fd < 1024; fd++)
 		close(fd);
 	for (int i = 0; i < 1000; i++) {
@@ -138,7 +138,7 @@ static void closes_all(void)
 			break;
 	}
 	client_launch(2, 20);
-	usleep(1200000);
+	client_nap(1200);
 	client_launch(3, 20);
 	fd = open("mine", O_RDONLY);
 	printf("in my file: %zd bytes\n", read(fd, text, sizeof(text)));
@@ -151,7 +151,7 @@ static void many(void)
 	for (unsigned i = 0; i < 6000; i++) {
 		client_launch(1 + i % 5, 1);
 		if (i % 500 == 0)
-			usleep(30000);
+			client_nap(30);
 	}
 	CK(cuCtxSynchronize());
 }
@@ -163,7 +163,7 @@ static void very_many(void)
 	for (unsigned i = 0; i < 16000; i++) {
 		client_launch(1 + i % 5, 1);
 		if (i % 200 == 0)
-			usleep(40000);
+			client_nap(40);
 	}
 	CK(cuCtxSynchronize());
 }
@@ -193,7 +193,7 @@ static void durations(void)
 
 		pthread_create(&thread, NULL, spin_four_times, (void *)i);
 		pthread_join(thread, NULL);
-		usleep(70000); /* so that the library may use the thread's record again */
+		client_nap(70); /* so that the library may use the thread's record again */
 	}
 }
 
@@ -227,17 +227,48 @@ static void spin_for(uint64_t ns, unsigned ms)
 	for (unsigned i = 0; i < ms; i++) {
 		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
 		CK(cuCtxSynchronize());
-		usleep(1000);
+		client_nap(1);
 	}
+}
+
+static void slower_for(unsigned ms)
+{
+	client_start();
+	client_kernel = client_function("spin");
+	spin_for(300000, 500);
+	spin_for(400000, ms);
 }
 
 /* One configuration whose kernels take a third longer after a while. */
 static void slows_down(void)
 {
+	slower_for(400);
+}
+
+/* NVML tells of other processes once a second. */
+static void slows_down_for_long(void)
+{
+	slower_for(1500);
+}
+
+/* One configuration whose kernels take a third longer when another's run beside them. */
+static void in_company(void)
+{
+	uint64_t ns = 400000, longer = 900000;
+	void *params[] = {&ns}, *others[] = {&longer};
+	CUstream mine, other;
+
 	client_start();
 	client_kernel = client_function("spin");
+	CK(cuStreamCreate(&mine, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	spin_for(300000, 500);
-	spin_for(400000, 400);
+	for (unsigned i = 0; i < 400; i++) {
+		CK(cuLaunchKernel(client_kernel, 9, 1, 1, 32, 1, 1, 0, other, others, NULL));
+		CK(cuLaunchKernel(client_kernel, 7, 1, 1, 32, 1, 1, 0, mine, params, NULL));
+		CK(cuCtxSynchronize());
+		client_nap(1);
+	}
 }
 
 /* Long enough for the clock to be looked at, the same all the time. */
@@ -261,7 +292,7 @@ static void grids(void)
 			CK(cuLaunchKernel(client_kernel, blocks, 1, 1, 32, 1, 1, 0, NULL, params,
 			                  NULL));
 			CK(cuCtxSynchronize());
-			usleep(1000);
+			client_nap(1);
 		}
 }
 
@@ -291,7 +322,7 @@ static void two_gpus(void)
 		CK(cuLaunchKernel((CUfunction)kernel, 9, 1, 1, 32, 1, 1, 0,
 		                  i % 4 < 2 ? stream[i % 2] : NULL, params, NULL));
 		CK(cuCtxSynchronize());
-		usleep(2000);
+		client_nap(2);
 	}
 	for (int i = 0; i < 2; i++) { /* captured on the second, which is current still */
 		void *params[] = {&ns[1]};
@@ -320,6 +351,8 @@ int main(int argc, char **argv)
 	        {"durations", durations},
 	        {"beside_capture", beside_capture},
 	        {"slows_down", slows_down},
+	        {"slows_down_for_long", slows_down_for_long},
+	        {"in_company", in_company},
 	        {"steady", steady},
 	        {"grids", grids},
 	        {"two_gpus", two_gpus},

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/preload/counts.h"
+
+#include "cli/log_reader.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CONFIGS = 64 };
+
+/* What a warp counts of each row of work.def, by the stand-in; NAN where it has no such metric. */
+static double per_warp(unsigned field)
+{
+	static const struct {
+		const char *name;
+		double value;
+	} truth[] = {
+#define PM_TRUTH(name, per_warp, added) {name, per_warp},
+#include "tests/driver/cupti_pm.def"
+#undef PM_TRUTH
+	};
+	static const struct {
+		const char *name;
+		unsigned field;
+		double factor;
+	} metric[] = {
+#define METRIC(set, name, field, factor, idle) {name, GW_WORK_##field, factor},
+#define CLOCK(set, name)
+#include "preload/pm_metric.def"
+#undef METRIC
+#undef CLOCK
+	};
+
+	for (size_t i = 0; i < sizeof(metric) / sizeof(*metric); i++)
+		for (size_t k = 0; k < sizeof(truth) / sizeof(*truth); k++)
+			if (metric[i].field == field && !strcmp(metric[i].name, truth[k].name))
+				return truth[k].value * metric[i].factor;
+	return NAN;
+}
+
+/* The last that a log says of the work of each configuration. */
+static struct {
+	unsigned blocks;
+	struct gw_quantity q[GW_WORK_FIELDS];
+} told[CONFIGS];
+
+static bool take(void *arg, const struct gw_log_record *record)
+{
+	const void *fixed = record->head;
+
+	(void)arg;
+	if (record->head->kind == GW_RECORD_CONFIG) {
+		const struct gw_record_config *c = fixed;
+
+		assert_in_range(c->id, 1, CONFIGS - 1);
+		told[c->id].blocks = c->grid_x;
+	} else if (record->head->kind == GW_RECORD_WORK) {
+		const struct gw_record_work *w = fixed;
+		const struct gw_record_quantity *part = (const void *)record->tail;
+
+		for (uint32_t i = 0; i < w->count; i++)
+			told[w->config].q[part[i].field] = (struct gw_quantity){
+			        .value = part[i].value,
+			        .source = part[i].source,
+			        .confidence = part[i].confidence,
+			};
+	}
+	return true;
+}
+
+struct outcome *counted3(const char *ms, const char *how, const char *one, const char *two,
+                                const char *three)
+{
+	struct run r = RUN("counted", ms, how);
+	struct gw_log_status status;
+	struct outcome *o;
+
+	r.env[0] = "GPUWATCH_BUDGET=100";
+	r.env[1] = "GPUWATCH_STATIC=0";
+	r.env[2] = "GPUWATCH_COUNTERS=pm";
+	r.env[3] = "STANDIN_CUPTI_VERSION=130001"; /* of which it is known what it adds */
+	r.env[4] = one;                            /* the last setting of a variable holds */
+	r.env[5] = one ? two : NULL;
+	r.env[6] = one && two ? three : NULL;
+	o = run_watched(&r);
+	assert_false(o->timed_out);
+	assert_int_equal(o->status, 0);
+	memset(told, 0, sizeof(told));
+	assert_true(gw_log_read(o->log[0].path, take, NULL, &status));
+	return o;
+}
+
+struct outcome *counted(const char *ms, const char *how, const char *one, const char *two)
+{
+	return counted3(ms, how, one, two, NULL);
+}
+
+unsigned values(double tolerance, unsigned *off)
+{
+	unsigned n = 0;
+
+	*off = 0;
+	for (unsigned c = 1; c < CONFIGS; c++)
+		for (unsigned f = 0; f < GW_WORK_FIELDS; f++) {
+			const struct gw_quantity *q = &told[c].q[f];
+			double true_value = per_warp(f) * told[c].blocks * 4; /* warps a block */
+
+			if (q->source == GW_SOURCE_NONE)
+				continue;
+			assert_int_equal(q->source, GW_SOURCE_COUNTED);
+			n++;
+			/* Three times the error it states itself is as good as it claims to be. */
+			if (fabs(q->value - true_value) <=
+			    (tolerance + 0.3 * (1 / (double)q->confidence - 1)) * true_value + 1e-9)
+				continue;
+			++*off;
+			print_message("%u blocks, %s: %g, not %g (confidence %g)\n",
+			              told[c].blocks, gw_work_info(f)->name, q->value, true_value,
+			              (double)q->confidence);
+		}
+	return n;
+}
+
+bool knows(unsigned blocks, unsigned field)
+{
+	for (unsigned c = 1; c < CONFIGS; c++)
+		if (told[c].blocks == blocks && told[c].q[field].source != GW_SOURCE_NONE)
+			return true;
+	return false;
+}
+
+bool knows_any(unsigned blocks)
+{
+	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
+		if (knows(blocks, f))
+			return true;
+	return false;
+}

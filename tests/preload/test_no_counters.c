@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters that were asked for and can't be had: one reason in the log, on the terminal where the
+ * user can do something about it; what may get better is tried again, and times go on.
+ */
+#include "tests/preload/harness.h"
+
+#include "cli/log_reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char reason[512]; /* the last of its code */
+static unsigned reasons;
+
+static bool take(void *arg, const struct gw_log_record *record)
+{
+	const struct gw_record_degraded *d = (const void *)record->head;
+
+	(void)arg;
+	if (record->head->kind != GW_RECORD_DEGRADED || d->code != GW_DEGRADED_COUNTERS)
+		return true;
+	snprintf(reason, sizeof(reason), "%s", gw_log_text(record, 0));
+	reasons++;
+	return true;
+}
+
+/* Counters are asked for, and would be sampled nearly all the time. */
+static struct outcome *asked(const char *ms, const char *one, const char *two, const char *three)
+{
+	struct run r = RUN("counted", ms);
+	struct gw_log_status status;
+	struct outcome *o;
+
+	r.env[0] = "GPUWATCH_BUDGET=100";
+	r.env[1] = "GPUWATCH_STATIC=0";
+	r.env[2] = "GPUWATCH_COUNTERS=pm";
+	r.env[3] = one; /* the last setting of a variable holds */
+	r.env[4] = two;
+	r.env[5] = two ? three : NULL;
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	reasons = 0;
+	reason[0] = 0;
+	assert_true(gw_log_read(only_log(o)->path, take, NULL, &status));
+	assert_logs_are_the_truth(o);
+	return o;
+}
+
+/* One reason, which holds @p text; how many times sampling failed. @p more: options. */
+static uint64_t said(const char *text, bool on_terminal, const char *one, const char *two)
+{
+	static const char *const ms[] = {"2500", "20000"};
+	struct outcome *o = NULL;
+	uint64_t failed;
+
+	reasons = 0;
+	/* A machine that has much else to do may need more time. */
+	for (unsigned i = 0; i < 2 && !reasons; i++) {
+		if (o)
+			outcome_free(o);
+		o = asked(ms[i], one, two, NULL);
+	}
+	print_message("%s\n", reason);
+	assert_int_equal(reasons, 1);
+	assert_non_null(strstr(reason, text));
+	assert_true(on_terminal == (strstr(o->err, text) != NULL));
+	assert_in_range(warnings(o->err), on_terminal, 1);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_windows], 0);
+	assert_true(only_log(o)->measured > 0);
+	failed = only_log(o)->counter[GW_COUNTER_pm_failed];
+	outcome_free(o);
+	return failed;
+}
+
+static void privileges_are_not_asked_for_again(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        said("NVreg_RestrictProfilingToAdminUsers", true, "STANDIN_PM_DENY=1", NULL), 1);
+}
+
+/* A partition of a GPU, and what else has none to give for good. */
+static void what_has_none_is_not_asked_again(void **state)
+{
+	(void)state;
+	assert_int_equal(said("without MIG", true,
+	                      "STANDIN_FAIL=cuptiPmSamplingGetCounterAvailability:*:43", NULL),
+	                 1);
+	assert_int_equal(
+	        said("this virtual GPU", true, "STANDIN_FAIL=cuptiPmSamplingEnable:*:33", NULL), 1);
+	assert_int_equal(said("this GPU or driver has none", true,
+	                      "STANDIN_FAIL=cuptiPmSamplingSetConfig:*:27", NULL),
+	                 1);
+}
+
+/* Said at the first try; the terminal has nothing to do with it. */
+static void counters_that_others_hold_are_said_once(void **state)
+{
+	(void)state;
+	assert_true(said("CUPTI_ERROR_HARDWARE_BUSY", false, "STANDIN_PM_BUSY=1", NULL) >= 1);
+}
+
+/* Another profiler lets go after two tries. */
+static void counters_that_were_held_are_had_later(void **state)
+{
+	static const char *const ms[] = {"8000", "27000"};
+	struct outcome *o = NULL;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 && (!o || !only_log(o)->counter[GW_COUNTER_counted]); i++) {
+		if (o)
+			outcome_free(o);
+		o = asked(ms[i],
+		          "STANDIN_FAIL=cuptiPmSamplingGetCounterAvailability:1:26,"
+		          "cuptiPmSamplingGetCounterAvailability:2:26",
+		          NULL, NULL);
+	}
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_failed], 2);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_counted] > 0);
+	assert_int_equal(reasons, 1);
+	assert_non_null(strstr(reason, "CUPTI_ERROR_HARDWARE_BUSY"));
+	assert_int_equal(warnings(o->err), 0);
+	outcome_free(o);
+}
+
+/* It ends before the third try, which alone would be worth a word on the terminal. */
+static void what_failed_before_the_end_is_said(void **state)
+{
+	struct outcome *o = NULL;
+
+	(void)state;
+	for (unsigned i = 0; i < 8 && (!o || !only_log(o)->counter[GW_COUNTER_pm_failed]); i++) {
+		if (o)
+			outcome_free(o);
+		o = asked("1700", "STANDIN_FAIL=cuptiPmSamplingStart:*:999", NULL, NULL);
+	}
+	assert_in_range(only_log(o)->counter[GW_COUNTER_pm_failed], 1, 2);
+	assert_int_equal(reasons, 1);
+	assert_non_null(strstr(reason, "cuptiPmSamplingStart"));
+	assert_int_equal(warnings(o->err), 0);
+	outcome_free(o);
+}
+
+static void without_libcupti_there_are_none(void **state)
+{
+	(void)state;
+	assert_int_equal(said("no activity records", false, "GPUWATCH_CUPTI=none", NULL), 0);
+	/* … and beside a profiler that was there first */
+	assert_int_equal(said("no activity records", false, "STANDIN_SUBSCRIBED=1", NULL), 0);
+}
+
+static void modes_and_budgets_without_counters_say_so(void **state)
+{
+	(void)state;
+	assert_int_equal(said("mode audit only", false, "GPUWATCH_MODE=watch", NULL), 0);
+	assert_int_equal(said("GPUWATCH_BUDGET is 0", false, "GPUWATCH_BUDGET=0", NULL), 0);
+	assert_int_equal(
+	        said("mode audit only", false, "GPUWATCH_MODE=watch", "GPUWATCH_COUNTERS=range"),
+	        0);
+}
+
+static void a_program_that_ended_early_is_told_when_they_begin(void **state)
+{
+	(void)state;
+	assert_int_equal(said("105 s after its first launch", false, "GPUWATCH_BUDGET=1", NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(privileges_are_not_asked_for_again),
+	        cmocka_unit_test(what_has_none_is_not_asked_again),
+	        cmocka_unit_test(counters_that_others_hold_are_said_once),
+	        cmocka_unit_test(counters_that_were_held_are_had_later),
+	        cmocka_unit_test(what_failed_before_the_end_is_said),
+	        cmocka_unit_test(without_libcupti_there_are_none),
+	        cmocka_unit_test(modes_and_budgets_without_counters_say_so),
+	        cmocka_unit_test(a_program_that_ended_early_is_told_when_they_begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, false);
+}
