@@ -110,7 +110,8 @@ static json_t *ptx_json(const struct inspect_view *view)
 	char *copy = gw_alloc(view->bytes.size + 1);
 	json_t *value;
 
-	memcpy(copy, view->bytes.data, view->bytes.size);
+	if (view->bytes.size)
+		memcpy(copy, view->bytes.data, view->bytes.size);
 	for (size_t i = 0; i < view->bytes.size; i++)
 		if (!((copy[i] >= ' ' && copy[i] <= '~') || copy[i] == '\n' || copy[i] == '\t'))
 			copy[i] = '?';
