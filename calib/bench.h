@@ -130,9 +130,6 @@ void gw_bench_samples(struct gw_bench *b, const char *series, const char *column
  */
 void gw_bench_step(struct gw_bench *b, double done);
 
-/** SM clock seen under load in this group so far, Hz; NaN before the first gw_bench_step. */
-double gw_bench_sm_clock(const struct gw_bench *b);
-
 /** True when the group should leave: a signal, its time limit, or a lost GPU. */
 bool gw_bench_stopped(struct gw_bench *b);
 

@@ -113,8 +113,3 @@ void gw_bench_step(struct gw_bench *b, double done)
 	if (l && l->progress)
 		l->progress(l->arg, s->group, done, (s->done_before + done * s->share) / s->all);
 }
-
-double gw_bench_sm_clock(const struct gw_bench *b)
-{
-	return gw_median(b->state->clocks, b->state->clock_count);
-}

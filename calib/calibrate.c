@@ -19,10 +19,9 @@ static const struct group {
 	const char *name;
 	bool (*run)(struct gw_bench *b);
 	double full, quick; /* seconds it is expected to take */
-	const char *meaning;
 } groups[] = {
 #define GROUP(name, function, full_seconds, quick_seconds, meaning)                                \
-	{#name, function, full_seconds, quick_seconds, meaning},
+	{#name, function, full_seconds, quick_seconds},
 #include "calib/groups.def"
 #undef GROUP
 };
@@ -40,11 +39,6 @@ struct gw_calibration {
 const char *gw_calibration_group(unsigned i)
 {
 	return i < GROUPS ? groups[i].name : NULL;
-}
-
-const char *gw_calibration_meaning(unsigned i)
-{
-	return i < GROUPS ? groups[i].meaning : NULL;
 }
 
 const char *gw_calibration_device(const struct gw_calibration *c)

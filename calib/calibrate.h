@@ -35,8 +35,6 @@ struct gw_calibration;
 
 /** The names of the groups in their order; NULL past the last. */
 const char *gw_calibration_group(unsigned i);
-/** What group @p i measures. */
-const char *gw_calibration_meaning(unsigned i);
 
 /**
  * Open the GPU and see whether it can be measured: a driver, kernels that were built in, nobody

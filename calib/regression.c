@@ -2,9 +2,6 @@
 #include "calib/regression.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "calib/stats.h"
 
 static const struct gw_line unknown = {NAN, NAN, NAN, NAN, NAN};
 
@@ -89,39 +86,4 @@ struct gw_line gw_line_fit_relative(const double *x, const double *y, size_t n)
 		if (!(y[i] > 0))
 			return unknown;
 	return fit(x, y, n, 1);
-}
-
-/* The slopes of all pairs with different x; their number in @p count. To be freed. */
-static double *pair_slopes(const double *x, const double *y, size_t n, size_t *count)
-{
-	double *slopes = n > 1 && n < 1 << 16 ? malloc(n * (n - 1) / 2 * sizeof(*slopes)) : NULL;
-
-	*count = 0;
-	for (size_t i = 0; slopes && i < n; i++)
-		for (size_t k = i + 1; k < n; k++)
-			if (x[i] != x[k])
-				slopes[(*count)++] = (y[k] - y[i]) / (x[k] - x[i]);
-	return slopes;
-}
-
-struct gw_line gw_line_robust(const double *x, const double *y, size_t n)
-{
-	struct gw_line l = unknown;
-	size_t count;
-	double *room = pair_slopes(x, y, n, &count), squares;
-	struct sums s;
-
-	l.slope = room ? gw_median(room, count) : NAN;
-	free(room);
-	if (isnan(l.slope))
-		return l;
-	room = malloc(n * sizeof(*room));
-	for (size_t i = 0; room && i < n; i++)
-		room[i] = y[i] - l.slope * x[i];
-	l.intercept = room ? gw_median(room, n) : NAN;
-	free(room);
-	s = add_up(x, y, n, 0);
-	squares = residual_squares(x, y, n, l, 0);
-	l.r2 = s.yy > 0 ? 1 - squares / s.yy : NAN;
-	return l;
 }

@@ -23,10 +23,4 @@ struct gw_line gw_line_fit(const double *x, const double *y, size_t n);
  */
 struct gw_line gw_line_fit_relative(const double *x, const double *y, size_t n);
 
-/**
- * Theil and Sen's line: the median of the slopes between all pairs of points, and the median of
- * what they leave. Up to 29% of the points may be anything. Standard errors are NaN.
- */
-struct gw_line gw_line_robust(const double *x, const double *y, size_t n);
-
 #endif

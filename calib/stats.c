@@ -73,21 +73,3 @@ double gw_spread(const double *x, size_t n)
 	free(distance);
 	return result;
 }
-
-double gw_mean(const double *x, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += x[i];
-	return n ? sum / (double)n : NAN;
-}
-
-double gw_deviation(const double *x, size_t n)
-{
-	double mean = gw_mean(x, n), squares = 0;
-
-	for (size_t i = 0; i < n; i++)
-		squares += (x[i] - mean) * (x[i] - mean);
-	return n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
-}

@@ -23,9 +23,4 @@ double gw_sample_quantile(const double *x, size_t n, double share);
  */
 double gw_spread(const double *x, size_t n);
 
-double gw_mean(const double *x, size_t n);
-
-/** Standard deviation of a sample, with n - 1; NaN below two samples. */
-double gw_deviation(const double *x, size_t n);
-
 #endif

@@ -13,72 +13,32 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/device_set.h"
 #include "cli/memory.h"
 #include "cli/nearest.h"
 #include "cli/say.h"
 
-struct values {
+struct options {
 	const char *only, *output, *samples, *plot, *from;
 	uint64_t device;
 	bool quick, force, json;
 };
 
 static const struct gw_option options[] = {
-        {.name = "quick",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, quick),
-         .meaning = "measure for 20 seconds instead of 90"},
-        {.name = "only",
-         .type = GW_OPTION_TEXT,
-         .argument = "GROUP",
-         .choices = "",
-         .offset = offsetof(struct values, only),
-         .meaning = "measure this group; what an existing profile says of the others stays"},
-        {.name = "device",
-         .type = GW_OPTION_COUNT,
-         .argument = "N",
-         .choices = "",
-         .high = 1023,
-         .offset = offsetof(struct values, device),
-         .meaning = "the GPU to measure, by the driver's number; 0 when not given"},
-        {.name = "output",
-         .type = GW_OPTION_FILE,
-         .argument = "FILE",
-         .choices = "",
-         .offset = offsetof(struct values, output),
-         .meaning = "the profile to write; without it, one in the user's own profiles"},
-        {.name = "samples",
-         .type = GW_OPTION_FILE,
-         .argument = "DIR",
-         .choices = "",
-         .offset = offsetof(struct values, samples),
-         .meaning = "also write the raw samples into this folder, a CSV file a series"},
-        {.name = "plot",
-         .type = GW_OPTION_FILE,
-         .argument = "DIR",
-         .choices = "",
-         .offset = offsetof(struct values, plot),
-         .meaning = "also write pictures into this folder (SVG)"},
-        {.name = "from",
-         .type = GW_OPTION_FILE,
-         .argument = "NAME|FILE",
-         .choices = "",
-         .offset = offsetof(struct values, from),
-         .meaning = "measure nothing: show this profile, and with --plot draw it"},
-        {.name = "force",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, force),
-         .meaning = "measure although another process uses the GPU"},
-        {.name = "json",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, json),
-         .meaning = "print the profile as JSON instead of tables"},
+        GW_OPT_FLAG(quick, "measure for 20 seconds instead of 90"),
+        GW_OPT_TEXT(only, "GROUP",
+                    "measure this group; what an existing profile says of the others stays"),
+        GW_OPT_COUNT(device, "N", 0, 1023,
+                     "the GPU to measure, by the driver's number; 0 when not given"),
+        GW_OPT_FILE(output, "FILE",
+                    "the profile to write; without it, one in the user's own profiles"),
+        GW_OPT_FILE(samples, "DIR",
+                    "also write the raw samples into this folder, a CSV file a series"),
+        GW_OPT_FILE(plot, "DIR", "also write pictures into this folder (SVG)"),
+        GW_OPT_FILE(from, "NAME|FILE",
+                    "measure nothing: show this profile, and with --plot draw it"),
+        GW_OPT_FLAG(force, "measure although another process uses the GPU"),
+        GW_OPT_FLAG(json, "print the profile as JSON instead of tables"),
         {0},
 };
 
@@ -126,7 +86,7 @@ static bool make_folder(const char *path)
 }
 
 /* Where the profile goes; false after a message. Nothing is measured that could not be kept. */
-static bool choose_output(const struct values *v, const char *device, char path[PATH_MAX])
+static bool choose_output(const struct options *v, const char *device, char path[PATH_MAX])
 {
 	struct gw_profile_error error;
 
@@ -143,7 +103,7 @@ static bool choose_output(const struct values *v, const char *device, char path[
 }
 
 /* What the file says already, when it is to be kept: --only changes one group of it. */
-static bool start_from(const struct values *v, const char *path, const char *device,
+static bool start_from(const struct options *v, const char *path, const char *device,
                        struct gw_profile *profile)
 {
 	struct gw_profile_error error;
@@ -162,7 +122,7 @@ static bool start_from(const struct values *v, const char *path, const char *dev
 	return false;
 }
 
-static int show(const struct values *v, const struct gw_profile *profile)
+static int show(const struct options *v, const struct gw_profile *profile)
 {
 	if (v->plot && !calibrate_plot(profile, v->plot))
 		return GW_EXIT_USAGE;
@@ -172,7 +132,7 @@ static int show(const struct values *v, const struct gw_profile *profile)
 	return GW_EXIT_OK;
 }
 
-static int measure(const struct values *v, struct gw_calibration *c, struct gw_profile *profile,
+static int measure(const struct options *v, struct gw_calibration *c, struct gw_profile *profile,
                    struct calibrate_progress *progress)
 {
 	char path[PATH_MAX], error[640];
@@ -195,7 +155,7 @@ static int measure(const struct values *v, struct gw_calibration *c, struct gw_p
 	return show(v, profile);
 }
 
-static int calibrate(const struct values *v, struct gw_profile *profile)
+static int calibrate(const struct options *v, struct gw_profile *profile)
 {
 	struct calibrate_progress progress;
 	struct gw_calibration_options asked = {.device = (unsigned)v->device,
@@ -216,18 +176,40 @@ static int calibrate(const struct values *v, struct gw_profile *profile)
 	return status;
 }
 
-static int show_existing(const struct values *v, struct gw_profile *profile)
+/* Of what --from leaves no use for, the first that was given; NULL: none. */
+static const char *idle_option(const struct options *v)
 {
-	struct gw_profile_error error;
+	const struct {
+		const char *name;
+		bool given;
+	} idle[] = {
+	        {"--quick", v->quick},   {"--only", v->only != NULL},
+	        {"--device", v->device}, {"--output", v->output != NULL},
+	        {"--force", v->force},   {"--samples", v->samples != NULL},
+	};
 
-	if (gw_profile_open(v->from, NULL, profile, &error) != 0)
-		return gw_error("%s", error.text);
-	return make_folder(v->plot) ? show(v, profile) : GW_EXIT_USAGE;
+	for (size_t i = 0; i < sizeof(idle) / sizeof(*idle); i++)
+		if (idle[i].given)
+			return idle[i].name;
+	return NULL;
+}
+
+static int show_existing(const struct options *v)
+{
+	struct device_set set = {0};
+	int status = GW_EXIT_USAGE;
+
+	if (idle_option(v))
+		return gw_error("calibrate: --from measures nothing; leave out %s", idle_option(v));
+	if (device_set_open(&set, &v->from, 1) && make_folder(v->plot))
+		status = show(v, set.profiles[0]);
+	device_set_free(&set);
+	return status;
 }
 
 static int run(const struct gw_command *command, int argc, char **argv)
 {
-	struct values v = {0};
+	struct options v = {0};
 	struct gw_profile *profile;
 	int status = gw_command_parse(command, &argc, argv, &v);
 
@@ -237,8 +219,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return gw_error("calibrate takes no operand; did you mean -o %s?", argv[0]);
 	if (v.only && !known_group(v.only))
 		return GW_EXIT_USAGE;
+	if (v.from)
+		return show_existing(&v);
 	profile = gw_alloc(sizeof(*profile));
-	status = v.from ? show_existing(&v, profile) : calibrate(&v, profile);
+	status = calibrate(&v, profile);
 	free(profile);
 	return status;
 }

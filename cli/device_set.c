@@ -83,6 +83,14 @@ bool device_set_open(struct device_set *set, const char *const *names, size_t co
 	return true;
 }
 
+bool device_set_asked(struct device_set *set, const struct gw_words *words, const char *command)
+{
+	if (words->count)
+		return device_set_open(set, words->word, words->count);
+	gw_error("%s needs --device=NAME|FILE, the GPU to predict for", command);
+	return false;
+}
+
 void device_set_free(struct device_set *set)
 {
 	for (size_t i = 0; i < set->count; i++)

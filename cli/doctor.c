@@ -26,8 +26,7 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        {"json", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, json), false,
-         "JSON: {\"works\": bool, \"checks\": [{name, health, found, remedy}]}"},
+        GW_OPT_FLAG(json, "JSON: {\"works\": bool, \"checks\": [{name, health, found, remedy}]}"),
         {0},
 };
 

@@ -72,8 +72,7 @@ static bool output_folder(char *out, size_t size)
 
 static uint64_t log_limit(void)
 {
-	static const struct gw_option sizes = {"log_max", GW_OPTION_SIZE, "", "", 0, 0,
-	                                       0,         false,          ""};
+	static const struct gw_option sizes = {.name = "log_max", .type = GW_OPTION_SIZE};
 	const char *text = getenv("GPUWATCH_LOG_MAX");
 	uint64_t limit = 1ull << 30;
 

@@ -17,76 +17,33 @@
 
 enum { LIST_MAX = 1 << 30 }; /* bytes that the list of a file's images may take */
 
-struct values {
+struct options {
 	const char *kernel, *device, *launch, *plot;
 	uint64_t arch;
 	bool sass, ptx, coalescing, json;
 };
 
 static const struct gw_option options[] = {
-        {.name = "kernel",
-         .type = GW_OPTION_TEXT,
-         .argument = "NAME",
-         .choices = "",
-         .offset = offsetof(struct values, kernel),
-         .meaning = "only kernels whose name, mangled or not, holds this text (=NAME: is this), "
-                    "and more "
-                    "of each"},
-        {.name = "arch",
-         .type = GW_OPTION_COUNT,
-         .argument = "CC",
-         .choices = "",
-         .low = 10,
-         .high = 999,
-         .offset = offsetof(struct values, arch),
-         .meaning = "only the images that the driver takes for a GPU of this compute capability: "
-                    "90 for 9.0"},
-        {.name = "sass",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, sass),
-         .meaning = "also print machine code: its mix by loops, basic blocks, and of each "
-                    "instruction class, stall and scoreboards"},
-        {.name = "device",
-         .type = GW_OPTION_TEXT,
-         .argument = "NAME|FILE",
-         .choices = "",
-         .offset = offsetof(struct values, device),
-         .meaning = "with --sass: also the cycles that a lone warp needs for each block on this "
+        GW_OPT_TEXT(kernel, "NAME",
+                    "only kernels whose name, mangled or not, holds this text (=NAME: is this), "
+                    "and more of each"),
+        GW_OPT_COUNT(arch, "CC", 10, 999,
+                     "only the images that the driver takes for a GPU of this compute capability: "
+                     "90 for 9.0"),
+        GW_OPT_FLAG(sass, "also print machine code: its mix by loops, basic blocks, and of each "
+                          "instruction class, stall and scoreboards"),
+        GW_OPT_TEXT(device, "NAME|FILE",
+                    "with --sass: also the cycles that a lone warp needs for each block on this "
                     "GPU, by where its global loads find their data; with --launch: the work that "
-                    "the code tells and every model's estimate from it"},
-        {.name = "launch",
-         .type = GW_OPTION_TEXT,
-         .argument = "LAUNCH",
-         .choices = "",
-         .offset = offsetof(struct values, launch),
-         .meaning = "evaluate this launch: \"grid=4,2 block=128 args=100,2.5,pointer,?\"; also "
-                    "cluster= and shared="},
-        {.name = "coalescing",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, coalescing),
-         .meaning = "with --launch: also each access's coalescing and the blocks' locality"},
-        {.name = "plot",
-         .type = GW_OPTION_TEXT,
-         .argument = "DIR",
-         .choices = "",
-         .offset = offsetof(struct values, plot),
-         .meaning = "with --coalescing: also write its graphs into this folder (SVG)"},
-        {.name = "ptx",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, ptx),
-         .meaning = "also print the text of PTX images"},
-        {.name = "json",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, json),
-         .meaning = "print JSON; numbers that are not known are null"},
+                    "the code tells and every model's estimate from it"),
+        GW_OPT_TEXT(launch, "LAUNCH",
+                    "evaluate this launch: \"grid=4,2 block=128 args=100,2.5,pointer,?\"; also "
+                    "cluster= and shared="),
+        GW_OPT_FLAG(coalescing,
+                    "with --launch: also each access's coalescing and the blocks' locality"),
+        GW_OPT_FILE(plot, "DIR", "with --coalescing: also write its graphs into this folder (SVG)"),
+        GW_OPT_FLAG(ptx, "also print the text of PTX images"),
+        GW_OPT_FLAG(json, "print JSON; numbers that are not known are null"),
         {0},
 };
 
@@ -233,7 +190,7 @@ static bool map_file(struct inspect_job *job)
 
 static int run(const struct gw_command *command, int argc, char **argv)
 {
-	struct values v = {0};
+	struct options v = {0};
 	struct inspect_launch launch = {0};
 	struct device_set devices = {0};
 	struct inspect_job job;
@@ -244,10 +201,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (argc != 1)
 		return gw_error("inspect takes one file, not %d; see gpuwatch inspect --help",
 		                argc);
-	if ((v.coalescing && !v.launch) || (v.plot && !v.coalescing))
-		return gw_error("inspect: %s",
-		                v.launch ? "--plot draws accesses: give --coalescing, too"
-		                         : "--coalescing is about a launch: give --launch, too");
+	if (v.coalescing && !v.launch)
+		return gw_error("inspect: --coalescing is about a launch: give --launch, too");
+	if (v.plot && !v.coalescing)
+		return gw_error("inspect: --plot draws accesses: give --coalescing, too");
 	if (v.device && !v.sass && !v.launch)
 		return gw_error(
 		        "inspect: --device is about machine code or a launch: give --sass or "

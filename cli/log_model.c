@@ -2,6 +2,7 @@
 #include "cli/log_model.h"
 
 #include "cli/demangle.h"
+#include "cli/log_reasons.h"
 #include "cli/log_rows.h"
 #include "cli/log_verdict.h"
 #include "cli/memory.h"
@@ -17,6 +18,7 @@ struct config {
 	uint32_t kernel, device; /* position in reading.kernels; id in the log, 0: not known */
 	struct gw_config config;
 	uint64_t first_learnt; /* number of its first learnt record; 0: none yet */
+	struct log_code code;
 };
 
 struct kernel {
@@ -189,7 +191,7 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	        .kernel = kernel,
 	        .row = GW_INDEX_NONE,
 	        .device = c->device,
-	        .config = gw_log_config(c),
+	        .config = gw_recorded_config(c),
 	};
 	log_judge_config(r->judge, kernel, &r->config[r->configs_used - 1].config);
 }
@@ -199,8 +201,10 @@ static void on_work(struct reading *r, const struct gw_log_record *record)
 	const struct gw_record_work *w = (const void *)record->head;
 	uint32_t config = gw_index_find(&r->configs, w->config, NULL, NULL);
 
-	if (config != GW_INDEX_NONE)
-		log_judge_work(r->judge, config, record);
+	if (config == GW_INDEX_NONE)
+		return;
+	log_judge_work(r->judge, config, record);
+	log_study_work(&r->config[config].code, record);
 }
 
 static void on_profile(struct reading *r, const struct gw_log_record *record)
@@ -340,6 +344,7 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 		f->lost_names++;
 		return;
 	}
+	c->code.launches++;
 	gw_row_launch(row_for(r, c, gpu), l, tier);
 	if (gw_launch_measured(l))
 		log_judge_time(r->judge, position, c->row, gpu, 1, l->duration_ns);
@@ -362,32 +367,20 @@ static void on_aggregate(struct reading *r, const struct gw_log_record *record)
 		r->file->lost_names += a->launches;
 		return;
 	}
+	c->code.launches += a->launches;
 	gw_row_aggregate(row_for(r, c, gpu), a);
 	if (a->measured)
 		log_judge_time(r->judge, position, c->row, gpu, a->measured, a->total_ns);
 }
 
-static void on_degraded(struct reading *r, const struct gw_log_record *record, bool *told)
+static void on_study(struct reading *r, const struct gw_log_record *record)
 {
-	const struct gw_record_degraded *d = (const void *)record->head;
-	const char *text = gw_log_text(record, 0);
-	struct gw_log_model *m = r->model;
-	size_t i;
+	const struct gw_record_study *s = (const void *)record->head;
+	uint32_t config = gw_index_find(&r->configs, s->config, NULL, NULL);
 
-	for (i = 0; i < m->reason_count; i++)
-		if (m->reasons[i].code == d->code && !strcmp(m->reasons[i].text, text))
-			break;
-	/* A log that makes up reasons without end gets no more than this many. */
-	if (i == 256)
-		return;
-	if (i == m->reason_count) {
-		m->reasons = gw_grow(m->reasons, &m->reason_room, ++m->reason_count,
-		                     sizeof(*m->reasons));
-		m->reasons[i] = (struct gw_reason){gw_copy(text), d->code, 0, 0};
-	}
-	m->reasons[i].seen++;
-	m->reasons[i].files += !told[i];
-	told[i] = true;
+	if (!s->config || config != GW_INDEX_NONE)
+		log_study_add(r->model, s->config ? &r->config[config].code : NULL, s,
+		              gw_log_text(record, 0));
 }
 
 static void on_counters(struct reading *r, const struct gw_log_record *record)
@@ -402,7 +395,7 @@ static void on_counters(struct reading *r, const struct gw_log_record *record)
 
 struct taking {
 	struct reading reading;
-	bool told[256];
+	bool told[LOG_REASONS_MAX];
 };
 
 static bool take(void *arg, const struct gw_log_record *record)
@@ -433,7 +426,11 @@ static bool take(void *arg, const struct gw_log_record *record)
 		on_aggregate(r, record);
 		break;
 	case GW_RECORD_DEGRADED:
-		on_degraded(r, record, t->told);
+		log_degraded_add(r->model, (const void *)record->head, gw_log_text(record, 0),
+		                 t->told);
+		break;
+	case GW_RECORD_STUDY:
+		on_study(r, record);
 		break;
 	case GW_RECORD_COUNTERS:
 		on_counters(r, record);
@@ -515,11 +512,20 @@ static void add_slow(struct reading *r)
 	}
 }
 
+static void add_codes(struct reading *r)
+{
+	for (size_t i = 0; i < r->configs_used; i++)
+		if (r->config[i].row != GW_INDEX_NONE)
+			log_study_end(r->model, &r->model->rows[r->config[i].row],
+			              r->config[i].name, &r->config[i].code, r->file->status.ended);
+}
+
 static void end_reading(struct reading *r)
 {
 	r->file->untimed = r->order.untimed;
 	log_judge_end(r->judge, r->model);
 	add_slow(r);
+	add_codes(r);
 	add_order(r);
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
 		r->model->counters[i] += r->file->counters[i];
@@ -577,8 +583,7 @@ void gw_log_model_free(struct gw_log_model *m)
 		free(m->gpus[i].uuid);
 		log_clocks_free(&m->gpus[i].clocks);
 	}
-	for (size_t i = 0; i < m->reason_count; i++)
-		free(m->reasons[i].text);
+	log_reasons_free(m);
 	for (size_t i = 0; i < m->file_count; i++) {
 		free(m->files[i].path);
 		for (unsigned k = 0; k < GW_TEXTS; k++)
@@ -590,6 +595,5 @@ void gw_log_model_free(struct gw_log_model *m)
 	free(m->rows);
 	free(m->names);
 	free(m->gpus);
-	free(m->reasons);
 	free(m->files);
 }

@@ -38,6 +38,9 @@ struct gw_row {
 	double error_sum; /**< of |predicted - measured| / measured over the scored ones */
 	uint64_t tiers[GW_TIER_STEADY + 1];    /**< scored_single by enum gw_tier */
 	uint64_t works[GW_SOURCE_COUNTED + 1]; /**< and by enum gw_source of its work */
+	uint64_t code_told;                    /**< launches of which the code tells */
+	uint64_t untold_most; /**< launches with the same reason why it doesn't tell all … */
+	uint32_t untold;      /**< … its position in gw_log_model.untold, where there are any */
 	struct gw_row_bound *bound; /**< what bounds it (log_verdict.h); NULL: nothing measured */
 	struct gw_quantile time, predicted, error;
 };
@@ -60,6 +63,16 @@ struct gw_reason {
 	char *text;
 	uint32_t code, files; /**< enum gw_degraded */
 	uint64_t seen;        /**< DEGRADED records */
+};
+
+/** A reason why code does not tell all of the launches of some configurations. */
+struct gw_untold {
+	char *text;       /**< empty: all was told in the end */
+	uint32_t end;     /**< enum gw_study_end */
+	uint32_t name;    /**< of the kernel with the most such launches in one configuration … */
+	uint64_t most;    /**< … and how many those are */
+	uint64_t configs; /**< configurations; of GW_STUDY_OFF, logs */
+	uint64_t launches; /**< of them */
 };
 
 /** Order violation, for --verify. */
@@ -104,9 +117,10 @@ struct gw_log_model {
 	struct gw_name *names;
 	struct gw_gpu *gpus;
 	struct gw_reason *reasons;
+	struct gw_untold *untold;
 	struct gw_file *files;
-	size_t row_count, name_count, gpu_count, reason_count, file_count;
-	size_t row_room, name_room, gpu_room, reason_room, file_room;
+	size_t row_count, name_count, gpu_count, reason_count, untold_count, file_count;
+	size_t row_room, name_room, gpu_room, reason_room, untold_room, file_room;
 	struct gw_index row_index, name_index;
 	struct log_slows slows;
 	struct gw_row all;                  /**< the same statistics over everything */

@@ -43,7 +43,6 @@ static const struct kind {
 	const char *name;
 	uint16_t fixed;
 	bool text; /* the tail is text */
-	bool id;   /* the first field is an id that must rise */
 } kinds[KINDS] = {
 #define RECORD(kind, NAME, rname, meaning)                                                         \
 	[kind] = {.name = #rname, .fixed = sizeof(struct gw_record_##rname),
@@ -61,11 +60,6 @@ static const struct kind {
 static bool has_id(unsigned kind)
 {
 	return kind >= GW_RECORD_DEVICE && kind <= GW_RECORD_NODE;
-}
-
-const char *gw_log_kind_name(unsigned kind)
-{
-	return kind < KINDS && kinds[kind].name ? kinds[kind].name : "unknown";
 }
 
 static void note(struct reader *r, uint64_t offset, uint64_t bytes, uint64_t blocks,
@@ -394,30 +388,6 @@ bool gw_log_read_memory(const void *data, size_t length, gw_log_record_fn *recor
 {
 	memset(status, 0, sizeof(*status));
 	return read_source(gw_log_source_memory(data, length), record, arg, status);
-}
-
-struct gw_kernel gw_log_kernel(const struct gw_record_kernel *record, const char *name)
-{
-	return (struct gw_kernel){
-	        .name = name,
-	        .registers = record->registers,
-	        .static_shared = record->static_shared,
-	        .local = record->local,
-	        .constant = record->constant,
-	        .max_threads = record->max_threads,
-	        .binary_version = record->binary_version,
-	};
-}
-
-struct gw_config gw_log_config(const struct gw_record_config *record)
-{
-	return (struct gw_config){
-	        .grid = {record->grid_x, record->grid_y, record->grid_z},
-	        .block = {record->block_x, record->block_y, record->block_z},
-	        .cluster = {record->cluster_x, record->cluster_y, record->cluster_z},
-	        .dynamic_shared = record->dynamic_shared,
-	        .digest = record->digest,
-	};
 }
 
 const char *gw_log_text(const struct gw_log_record *record, unsigned n)

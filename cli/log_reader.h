@@ -83,19 +83,10 @@ bool gw_log_whole(const struct gw_log_status *status);
  */
 bool gw_log_complaint(const struct gw_log_status *status, unsigned line, char *out, size_t size);
 
-/** The kernel that a record tells of, called @p name, which stays the caller's. */
-struct gw_kernel gw_log_kernel(const struct gw_record_kernel *record, const char *name);
-
-/** The configuration that a record tells of. */
-struct gw_config gw_log_config(const struct gw_record_config *record);
-
 /** The @p n-th string of the record's tail, from 0; "" when there is none. */
 const char *gw_log_text(const struct gw_log_record *record, unsigned n);
 
 /** The value of @p key in a HEADER's key=value strings; "" when there is none. */
 const char *gw_log_value(const struct gw_log_record *record, const char *key);
-
-/** Lower-case name of a record kind, as in record.def; "unknown" when it is none. */
-const char *gw_log_kind_name(unsigned kind);
 
 #endif

@@ -40,7 +40,7 @@ struct log_judge *log_judge_new(void)
 void log_judge_kernel(struct log_judge *j, const struct gw_record_kernel *k)
 {
 	j->kernels = gw_grow(j->kernels, &j->kernel_room, j->kernel_count + 1, sizeof(*j->kernels));
-	j->kernels[j->kernel_count++] = gw_log_kernel(k, "");
+	j->kernels[j->kernel_count++] = gw_recorded_kernel(k, "");
 }
 
 void log_judge_config(struct log_judge *j, uint32_t kernel, const struct gw_config *config)

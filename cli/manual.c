@@ -234,46 +234,47 @@ static void log_frame(enum gw_document d)
 	        "kernels had ended when the launch was called.");
 }
 
-/* Names and values of the flags, as record.h has them. */
-static void log_flags(enum gw_document d)
+static void log_value(enum gw_document d, const char *field, const char *name, unsigned number,
+                      const char *meaning)
 {
-	static const struct {
-		const char *name;
-		unsigned value;
-		const char *meaning;
-	} flags[] = {
-	        {"HEADER: STAND_IN", GW_HEADER_STAND_IN,
-	         "a stand-in driver on the CPU: its times are scripted"},
-	        {"HEADER: INJECTED", GW_HEADER_INJECTED, "loaded through CUDA_INJECTION64_PATH"},
-	        {"LAUNCH: MEASURED", GW_LAUNCH_MEASURED, "start and duration are valid"},
-	        {"LAUNCH: INVALID", GW_LAUNCH_INVALID,
-	         "a measurement came, its times made no sense"},
-	        {"LAUNCH: EVENTS", GW_LAUNCH_EVENTS, "timed by a pair of events: duration only"},
-	        {"LAUNCH: GRAPH", GW_LAUNCH_GRAPH, "node of a graph launch"},
-	        {"LAUNCH: COOPERATIVE", GW_LAUNCH_COOPERATIVE, "cooperative launch"},
-	        {"LAUNCH: LATE", GW_LAUNCH_LATE,
-	         "predicted after the call, from the state at the call"},
-	        {"LAUNCH: MULTIMODAL", GW_LAUNCH_MULTIMODAL,
-	         "earlier times fell into several groups"},
-	        {"LAUNCH: OVERLAPPED", GW_LAUNCH_OVERLAPPED, "another kernel ran at the same time"},
-	        {"LAUNCH: NO_CALL", GW_LAUNCH_NO_CALL,
-	         "no call was seen: launched by a kernel on the GPU"},
-	        {"LAUNCH: LEARNT", GW_LAUNCH_LEARNT,
-	         "an observation of the predictor; counts for `known`"},
-	        {"LAUNCH: CALL_OPEN", GW_LAUNCH_CALL_OPEN,
-	         "called at `call_ns` or after it: modes watch and count take the time of each eighth call of "
-	         "a thread, and of its first in 20 ms"},
-	};
+	char title[100], text[16];
 
+	snprintf(title, sizeof(title), "%s: %s", field, name);
+	snprintf(text, sizeof(text), "%u", number);
+	gw_document_field(d, title, text, "", meaning);
+}
+
+static void log_row(enum gw_document d, unsigned field)
+{
+	const struct gw_field_info *row = gw_work_info(field);
+	char title[100], text[16];
+
+	snprintf(title, sizeof(title), "WORK row: %s", row->name);
+	snprintf(text, sizeof(text), "%u", field);
+	gw_document_field(d, title, text, row->unit, row->meaning);
+}
+
+static void log_values(enum gw_document d)
+{
 	gw_document_heading(d, "Flags");
 	gw_document_text(d, "Bits of the field `flags` of HEADER and LAUNCH, with their values.");
 	gw_document_fields(d);
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-		char value[16];
-
-		snprintf(value, sizeof(value), "%u", flags[i].value);
-		gw_document_field(d, flags[i].name, value, "", flags[i].meaning);
-	}
+#define FLAG(RECORD, NAME, bit, meaning) log_value(d, #RECORD, #NAME, GW_##RECORD##_##NAME, meaning);
+#include "predictor/value.def"
+	gw_document_heading(d, "Values");
+	gw_document_text(d, "What the numbers in other fields stand for.");
+	gw_document_fields(d);
+#define TIER(NAME, name, meaning)   log_value(d, "LAUNCH tier", name, GW_TIER_##NAME, meaning);
+#define SOURCE(NAME, name, meaning) log_value(d, "LAUNCH work", name, GW_SOURCE_##NAME, meaning);
+#define ORIGIN(NAME, meaning)       log_value(d, "MODULE origin", #NAME, GW_MODULE_##NAME, meaning);
+#define STREAM_KIND(NAME, meaning)  log_value(d, "STREAM kind", #NAME, GW_STREAM_##NAME, meaning);
+#define DEGRADED(NAME, meaning)     log_value(d, "DEGRADED code", #NAME, GW_DEGRADED_##NAME, meaning);
+#include "predictor/value.def"
+#define SLOW_CAUSE(NAME, name, meaning) log_value(d, "SLOW cause", name, GW_SLOW_##NAME, meaning);
+#include "predictor/slow.def"
+#undef SLOW_CAUSE
+	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
+		log_row(d, f);
 }
 
 static void log_format(enum gw_document d)
@@ -294,7 +295,7 @@ static void log_format(enum gw_document d)
 	gw_document_fields(d);
 #include "predictor/counter.def"
 #undef COUNTER
-	log_flags(d);
+	log_values(d);
 }
 
 void gw_manual_log(bool markdown)

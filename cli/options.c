@@ -12,7 +12,8 @@
 
 static char problem[200];
 
-bool gw_option_choice(const char *choices, const char *word)
+/* Whether @p word is one of @p choices, words separated by |. */
+static bool is_choice(const char *choices, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -109,7 +110,7 @@ const char *gw_option_check(const struct gw_option *option, const char *text, vo
 	case GW_OPTION_LIST:
 		return append(where, text);
 	case GW_OPTION_CHOICE:
-		if (!gw_option_choice(option->choices, text)) {
+		if (!is_choice(option->choices, text)) {
 			snprintf(problem, sizeof(problem), "one of %s is wanted", option->choices);
 			return problem;
 		}

@@ -43,6 +43,26 @@ struct gw_option {
 };
 
 /**
+ * Rows of a command's table. An option is called as the field of the command's `struct options`
+ * that it goes to; a table ends with {0}.
+ */
+#define GW_OPT_FLAG(field, ...)       GW_OPT_ROW(field, FLAG, .meaning = __VA_ARGS__)
+#define GW_OPT_TEXT(field, term, ...) GW_OPT_VALUE(field, TEXT, term, __VA_ARGS__)
+#define GW_OPT_FILE(field, term, ...) GW_OPT_VALUE(field, FILE, term, __VA_ARGS__)
+#define GW_OPT_LIST(field, term, ...) GW_OPT_VALUE(field, LIST, term, __VA_ARGS__)
+#define GW_OPT_CHOICE(field, term, words, ...)                                                     \
+	GW_OPT_VALUE(field, CHOICE, term, __VA_ARGS__, .choices = words)
+#define GW_OPT_COUNT(field, term, least, most, ...)                                                \
+	GW_OPT_VALUE(field, COUNT, term, __VA_ARGS__, .low = least, .high = most)
+#define GW_OPT_VALUE(field, kind, term, ...)                                                       \
+	GW_OPT_ROW(field, kind, .argument = term, .meaning = __VA_ARGS__)
+#define GW_OPT_ROW(field, kind, ...)                                                               \
+	{                                                                                          \
+		.name = #field, .type = GW_OPTION_##kind,                                          \
+		.offset = offsetof(struct options, field), __VA_ARGS__                             \
+	}
+
+/**
  * Parse @p argv, @p argc strings, by @p options into the struct @p values, whose fields stay as
  * they are where no option names them. Operands are moved to the front of argv in their order and
  * *argc becomes their number. After "--", and after the first operand when @p stop_at_operand,
@@ -73,8 +93,5 @@ static inline bool gw_option_listed(const struct gw_option *option)
 {
 	return option->choices && *option->choices;
 }
-
-/** Whether @p word is one of @p choices, words separated by |. */
-bool gw_option_choice(const char *choices, const char *word);
 
 #endif

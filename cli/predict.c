@@ -8,64 +8,27 @@
 #include "cli/command.h"
 #include "cli/say.h"
 
-struct values {
-	struct gw_words devices;
+struct options {
+	struct gw_words device;
 	const char *launch, *model, *plot;
 	bool json, tune, any_grid, shared_per_thread;
 };
 
 static const struct gw_option options[] = {
-        {.name = "device",
-         .type = GW_OPTION_LIST,
-         .argument = "NAME|FILE",
-         .choices = "",
-         .offset = offsetof(struct values, devices),
-         .meaning = "GPU to predict for: the name of a known profile or a profile's file; may be "
-                    "repeated"},
-        {.name = "launch",
-         .type = GW_OPTION_FILE,
-         .argument = "FILE",
-         .choices = "",
-         .offset = offsetof(struct values, launch),
-         .meaning = "the described launches, JSON (docs/launch.md); - is standard input"},
-        {.name = "model",
-         .type = GW_OPTION_TEXT,
-         .argument = "NAME",
-         .choices = "",
-         .offset = offsetof(struct values, model),
-         .meaning = "ask this model only; all: every model"},
-        {.name = "json",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, json),
-         .meaning = "print JSON"},
-        {.name = "plot",
-         .type = GW_OPTION_TEXT,
-         .argument = "DIR",
-         .choices = "",
-         .offset = offsetof(struct values, plot),
-         .meaning = "also write pictures into this folder: roofline, quadrant-split, densities, "
-                    "errors (SVG)"},
-        {.name = "tune",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, tune),
-         .meaning =
-                 "rank block and grid sizes by the wave model instead, without running anything"},
-        {.name = "any-grid",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, any_grid),
-         .meaning = "with --tune: the kernel's loop takes any grid (grid-stride), so try others"},
-        {.name = "shared-per-thread",
-         .type = GW_OPTION_FLAG,
-         .argument = "",
-         .choices = "",
-         .offset = offsetof(struct values, shared_per_thread),
-         .meaning = "with --tune: dynamic shared memory grows with the block"},
+        DEVICE_SET_OPTION,
+        GW_OPT_FILE(launch, "FILE",
+                    "the described launches, JSON (docs/launch.md); - is standard input"),
+        GW_OPT_TEXT(model, "NAME", "ask this model only; all: every model"),
+        GW_OPT_FLAG(json, "print JSON"),
+        GW_OPT_FILE(plot, "DIR",
+                    "also write pictures into this folder: roofline, quadrant-split, densities, "
+                    "errors (SVG)"),
+        GW_OPT_FLAG(
+                tune,
+                "rank block and grid sizes by the wave model instead, without running anything"),
+        GW_OPT_FLAG(any_grid,
+                    "with --tune: the kernel's loop takes any grid (grid-stride), so try others"),
+        GW_OPT_FLAG(shared_per_thread, "with --tune: dynamic shared memory grows with the block"),
         {0},
 };
 
@@ -84,7 +47,7 @@ static bool choose_models(const char *name, const struct gw_model *alone[2],
 	return alone[0] != NULL;
 }
 
-static int answer(const struct predict_job *job, const struct values *v)
+static int answer(const struct predict_job *job, const struct options *v)
 {
 	int status = GW_EXIT_OK;
 
@@ -100,9 +63,25 @@ static int answer(const struct predict_job *job, const struct values *v)
 	return GW_EXIT_OK;
 }
 
+/* Options that would have no effect; false after a message. */
+static bool fit_together(const struct options *v)
+{
+	const char *lone = v->any_grid ? "--any-grid" : "--shared-per-thread";
+
+	if (!v->tune && (v->any_grid || v->shared_per_thread))
+		gw_error("predict: %s is for --tune; add --tune or leave it out", lone);
+	else if (v->tune && (v->model || v->plot))
+		gw_error("predict: --tune ranks sizes by the wave model and draws nothing; leave "
+		         "out %s",
+		         v->model ? "--model" : "--plot");
+	else
+		return true;
+	return false;
+}
+
 static int run(const struct gw_command *command, int argc, char **argv)
 {
-	struct values v = {.model = "all"};
+	struct options v = {0};
 	const struct gw_model *alone[2];
 	struct predict_job job = {0};
 	char error[1024];
@@ -115,11 +94,11 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (!v.launch)
 		return gw_error(
 		        "predict needs --launch=FILE, a described launch; see docs/launch.md");
-	if (v.devices.count == 0)
-		return gw_error("predict needs --device=NAME|FILE, the GPU to predict for");
-	if (!choose_models(v.model, alone, &job.models))
+	if (!fit_together(&v))
 		return GW_EXIT_USAGE;
-	if (!device_set_open(&job.devices, v.devices.word, v.devices.count))
+	if (!choose_models(v.model ? v.model : "all", alone, &job.models))
+		return GW_EXIT_USAGE;
+	if (!device_set_asked(&job.devices, &v.device, command->name))
 		return GW_EXIT_USAGE;
 	if (launch_file_read(&job.file, v.launch, error, sizeof(error)))
 		status = answer(&job, &v);

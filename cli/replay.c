@@ -17,36 +17,29 @@
 #include <string.h>
 
 struct options {
-	const char *model, *hide, *family, *families, *by, *output, *plot;
+	const char *model, *hide_times, *family, *families, *by, *output, *plot;
 	bool hide_work, check, json;
 };
 
 static const struct gw_option options[] = {
-        {"model", GW_OPTION_TEXT, "NAME", "", 0, 0, offsetof(struct options, model), false,
-         "predict from this model's estimates (default bounds)"},
-        {"hide_times", GW_OPTION_CHOICE, "WHAT", "kernel|configuration", 0, 0,
-         offsetof(struct options, hide), false,
-         "never learn a time of the kernel, or configuration, before it is predicted; the work of "
-         "all is known"},
-        {"hide_work", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, hide_work), false,
-         "with --hide-times: neither know what was counted there"},
-        {"family", GW_OPTION_TEXT, "REGEX", "", 0, 0, offsetof(struct options, family), false,
-         "with --hide-times: kernels in whose demangled names the first group matches the same "
-         "text "
-         "(without a group, the match) never teach each other"},
-        {"families", GW_OPTION_FILE, "FILE", "", 0, 0, offsetof(struct options, families), false,
-         "the same by a file of lines \"family kernel\""},
-        {"check", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, check), false,
-         "only compare with the predictions in the log; exit status 1 unless all have the same "
-         "bits"},
-        {"by", GW_OPTION_CHOICE, "WHAT", "launch|configuration", 0, 0, offsetof(struct options, by),
-         false, "as for gpuwatch score (default launch, with --hide-times configuration)"},
-        {"output", GW_OPTION_FILE, "FILE", "", 0, 0, offsetof(struct options, output), false,
-         "also write the log anew, with these predictions in the place of its own"},
-        {"plot", GW_OPTION_FILE, "DIR", "", 0, 0, offsetof(struct options, plot), false,
-         "as for gpuwatch score"},
-        {"json", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, json), false,
-         "JSON; docs/score.md describes it"},
+        GW_OPT_TEXT(model, "NAME", "predict from this model's estimates (default bounds)"),
+        GW_OPT_CHOICE(hide_times, "WHAT", "kernel|configuration",
+                      "never learn a time of the kernel, or configuration, before it is predicted; "
+                      "the work of all is known"),
+        GW_OPT_FLAG(hide_work, "with --hide-times: neither know what was counted there"),
+        GW_OPT_TEXT(family, "REGEX",
+                    "with --hide-times: kernels in whose demangled names the first group matches "
+                    "the same text (without a group, the match) never teach each other"),
+        GW_OPT_FILE(families, "FILE", "the same by a file of lines \"family kernel\""),
+        GW_OPT_FLAG(check,
+                    "only compare with the predictions in the log; exit status 1 unless all have "
+                    "the same bits"),
+        GW_OPT_CHOICE(by, "WHAT", "launch|configuration",
+                      "as for gpuwatch score (default launch, with --hide-times configuration)"),
+        GW_OPT_FILE(output, "FILE",
+                    "also write the log anew, with these predictions in the place of its own"),
+        GW_OPT_FILE(plot, "DIR", "as for gpuwatch score"),
+        GW_OPT_FLAG(json, "JSON; docs/score.md describes it"),
         {0},
 };
 
@@ -80,16 +73,16 @@ static bool check_options(const struct options *o, int operands)
 		gw_error("replay: name a log: gpuwatch replay gpuwatch.*.gwl");
 	else if (o->model && !gw_model_find(o->model))
 		estimate_unknown_model(o->model, false);
-	else if (!o->hide && (o->hide_work || o->family || o->families))
+	else if (!o->hide_times && (o->hide_work || o->family || o->families))
 		gw_error("replay: %s is for --hide-times; add --hide-times=kernel or leave it out",
 		         o->hide_work ? "--hide-work"
 		         : o->family  ? "--family"
 		                      : "--families");
 	else if (o->family && o->families)
 		gw_error("replay: --family and --families exclude each other; give one of them");
-	else if (o->check && (o->hide || o->model))
+	else if (o->check && (o->hide_times || o->model))
 		gw_error("replay: --check compares a replay as recorded; leave out %s",
-		         o->hide ? "--hide-times" : "--model");
+		         o->hide_times ? "--hide-times" : "--model");
 	else if (o->output && operands > 1)
 		gw_error("replay: --output takes one log; replay them one by one");
 	else if (o->output && o->check)
@@ -103,9 +96,10 @@ static bool check_options(const struct options *o, int operands)
 static void describe(const struct options *o, char *out, size_t size)
 {
 	int n = snprintf(out, size, "%s",
-	                 !o->hide                     ? "as recorded"
-	                 : !strcmp(o->hide, "kernel") ? "times of the kernel withheld"
-	                                              : "times of the configuration withheld");
+	                 !o->hide_times ? "as recorded"
+	                 : !strcmp(o->hide_times, "kernel")
+	                         ? "times of the kernel withheld"
+	                         : "times of the configuration withheld");
 
 	if (o->hide_work && n > 0 && (size_t)n < size)
 		n += snprintf(out + n, size - (size_t)n, ", and its counted work");
@@ -186,9 +180,9 @@ static bool replay_one(const struct options *o, const struct session *session, u
 {
 	const struct tape *t = &session->tapes[number];
 	struct replay_options r = {
-	        .hide = !o->hide                     ? REPLAY_ALL
-	                : !strcmp(o->hide, "kernel") ? REPLAY_KERNEL
-	                                             : REPLAY_CONFIGURATION,
+	        .hide = !o->hide_times                     ? REPLAY_ALL
+	                : !strcmp(o->hide_times, "kernel") ? REPLAY_KERNEL
+	                                                   : REPLAY_CONFIGURATION,
 	        .hide_work = o->hide_work,
 	        .model = o->model ? gw_model_find(o->model) : NULL,
 	};
@@ -196,7 +190,7 @@ static bool replay_one(const struct options *o, const struct session *session, u
 	                    .models = score ? score_models_new(score, t) : NULL,
 	                    .tape = t,
 	                    .number = number,
-	                    .hidden = o->hide != NULL};
+	                    .hidden = o->hide_times != NULL};
 	uint32_t *families = NULL;
 	char how[200];
 	bool good = true;
@@ -247,7 +241,7 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 	}
 	if (!o.check)
 		score = score_new(session.tapes,
-		                  o.by ? !strcmp(o.by, "configuration") : o.hide != NULL);
+		                  o.by ? !strcmp(o.by, "configuration") : o.hide_times != NULL);
 	bits = json_array();
 	for (uint32_t i = 0; i < session.count && good; i++) {
 		struct replay_result result;
@@ -257,7 +251,7 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 			break;
 		equal &= result.equal == result.logged;
 		json_array_append_new(bits, bits_json(&session.tapes[i], &result));
-		if (!o.json && !o.hide && !o.model)
+		if (!o.json && !o.hide_times && !o.model)
 			tell_bits(&session.tapes[i], &result);
 	}
 	describe(&o, how, sizeof(how));

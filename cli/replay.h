@@ -68,9 +68,6 @@ struct gw_observation replay_observation(const struct tape_launch *launch,
 /** @p prediction as a LAUNCH record would say it. */
 void replay_put(struct tape_launch *launch, const struct gw_prediction *prediction);
 
-/** Whether two records say the same was predicted, to the bit. */
-bool replay_same(const struct tape_launch *a, const struct tape_launch *b);
-
 /** Predictors with room for @p tape that are to use @p model (NULL: their own). */
 struct gw_fleet *replay_fleet(const struct tape *tape, const struct gw_model *model);
 

@@ -202,12 +202,27 @@ static void on_work(struct run *run, uint32_t index)
 	look_at_kernel(run, run->tape->configs[config].kernel);
 }
 
+static bool same_bits(float a, float b)
+{
+	return (isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof(a));
+}
+
+/* Whether two records say the same was predicted, to the bit. */
+static bool says_the_same(const struct tape_launch *a, const struct tape_launch *b)
+{
+	/* What a launch without a prediction might have known is not logged. */
+	if (isnan(a->predicted) && isnan(b->predicted))
+		return true;
+	return same_bits(a->predicted, b->predicted) && same_bits(a->low, b->low) &&
+	       same_bits(a->high, b->high) && a->tier == b->tier && a->work == b->work;
+}
+
 static bool is_logged(const struct tape_launch *l, const struct gw_prediction *p)
 {
 	struct tape_launch now;
 
 	replay_put(&now, p);
-	return replay_same(l, &now);
+	return says_the_same(l, &now);
 }
 
 /* Of what could be predicted: what the log says; else the last of its kind; else the last. */
@@ -280,20 +295,6 @@ struct gw_observation replay_observation(const struct tape_launch *launch,
 	};
 }
 
-static bool same_bits(float a, float b)
-{
-	return (isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof(a));
-}
-
-bool replay_same(const struct tape_launch *a, const struct tape_launch *b)
-{
-	/* What a launch without a prediction might have known is not logged. */
-	if (isnan(a->predicted) && isnan(b->predicted))
-		return true;
-	return same_bits(a->predicted, b->predicted) && same_bits(a->low, b->low) &&
-	       same_bits(a->high, b->high) && a->tier == b->tier && a->work == b->work;
-}
-
 static void compare(struct replay_result *result, const struct tape_launch *log,
                     const struct tape_launch *now)
 {
@@ -305,7 +306,7 @@ static void compare(struct replay_result *result, const struct tape_launch *log,
 		return;
 	}
 	result->logged++;
-	result->equal += replay_same(log, now);
+	result->equal += says_the_same(log, now);
 }
 
 static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)

@@ -23,27 +23,24 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        {"by", GW_OPTION_CHOICE, "WHAT", "kernel|config|device", 0, 0, offsetof(struct options, by),
-         false, "one row per kernel, per kernel and configuration, or per kernel and device"},
-        {"sort", GW_OPTION_TEXT, "COLUMN", "", 0, 0, offsetof(struct options, sort), false,
-         "largest first by this column; name: in alphabetical order (default total)"},
-        {"filter", GW_OPTION_TEXT, "REGEX", "", 0, 0, offsetof(struct options, filter), false,
-         "only kernels whose demangled name matches (POSIX extended); shares stay those of all"},
-        {"top", GW_OPTION_COUNT, "N", "", 0, 0, offsetof(struct options, top), false,
-         "only the first N rows; 0: all"},
-        {"device", GW_OPTION_TEXT, "GPU", "", 0, 0, offsetof(struct options, device), false,
-         "only launches on this GPU: its number, the begin of its UUID, or part of its name"},
-        {"mangled", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, mangled), false,
-         "names as the compiler wrote them"},
-        {"wide", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, wide), false,
-         "text: all columns and whole names, whatever the terminal's width"},
-        {"json", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, json), false,
-         "JSON, raw nanoseconds; docs/report.md describes it"},
-        {"csv", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, csv), false,
-         "CSV, raw nanoseconds, one header line"},
-        {"verify", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, verify), false,
-         "also list each prediction that knew of a later measurement; exit status 1 when there are "
-         "any"},
+        GW_OPT_CHOICE(by, "WHAT", "kernel|config|device",
+                      "one row per kernel, per kernel and configuration, or per kernel and device"),
+        GW_OPT_TEXT(sort, "COLUMN",
+                    "largest first by this column; name: in alphabetical order (default total)"),
+        GW_OPT_TEXT(filter, "REGEX",
+                    "only kernels whose demangled name matches (POSIX extended); shares stay those "
+                    "of all"),
+        GW_OPT_COUNT(top, "N", 0, 0, "only the first N rows; 0: all"),
+        GW_OPT_TEXT(device, "GPU",
+                    "only launches on this GPU: its number, the begin of its UUID, or part of its "
+                    "name"),
+        GW_OPT_FLAG(mangled, "names as the compiler wrote them"),
+        GW_OPT_FLAG(wide, "text: all columns and whole names, whatever the terminal's width"),
+        GW_OPT_FLAG(json, "JSON, raw nanoseconds; docs/report.md describes it"),
+        GW_OPT_FLAG(csv, "CSV, raw nanoseconds, one header line"),
+        GW_OPT_FLAG(verify,
+                    "also list each prediction that knew of a later measurement; exit status 1 "
+                    "when there are any"),
         {0},
 };
 

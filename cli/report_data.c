@@ -5,6 +5,7 @@
 #include "cli/report.h"
 #include "cli/report_bound.h"
 #include "cli/report_clock.h"
+#include "cli/report_code.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,6 +91,7 @@ static json_t *line_json(const struct gw_report *report, const struct gw_report_
 		                            : gw_json_number(line->value[c] * scale));
 	}
 	json_object_set_new(o, "knew", gw_report_knew_json(line->row));
+	json_object_set_new(o, "code", gw_report_code_json(&report->model, line->row));
 	json_object_set_new(o, "verdict", gw_report_bound_json(line->row));
 	if (!report->mangled)
 		json_object_set_new(o, "Mangled",
@@ -188,6 +190,7 @@ void gw_report_json(struct gw_report *report)
 	json_object_set_new(o, "without_name", gw_json_count(lost));
 	json_object_set_new(o, "counters", counters(m->counters));
 	json_object_set_new(o, "degraded", reasons_json(m));
+	json_object_set_new(o, "code", gw_report_codes_json(m));
 	json_object_set_new(o, "prediction", prediction_json(&m->all));
 	json_object_set_new(o, "order", order_json(m));
 	json_object_set_new(o, "verdict", gw_report_bound_json(&m->all));

@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "cli/report_bound.h"
 #include "cli/report_clock.h"
+#include "cli/report_code.h"
 #include "cli/report_line.h"
 #include "cli/say.h"
 #include "cli/table.h"
@@ -420,6 +421,7 @@ void gw_report_text(struct gw_report *report)
 	degraded(m, width);
 	cost(m, width);
 	predictions(m, width);
+	gw_report_code_lines(m, width);
 	gw_report_bound_lines(report, width);
 	gw_report_clock_lines(report, width);
 	order(m, width);

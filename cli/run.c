@@ -48,8 +48,8 @@ static const struct gw_option options[] = {
 	 meaning},
 #include "predictor/config.def"
 #undef OPTION
-        {"inject", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, inject), false,
-         "load by CUDA_INJECTION64_PATH instead of LD_PRELOAD: reaches statically linked programs"},
+        GW_OPT_FLAG(inject, "load by CUDA_INJECTION64_PATH instead of LD_PRELOAD: reaches "
+                            "statically linked programs"),
         {0},
 };
 

@@ -13,14 +13,13 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        {"by", GW_OPTION_CHOICE, "WHAT", "launch|configuration", 0, 0, offsetof(struct options, by),
-         false,
-         "count each launch, or each kernel and configuration once, by its medians (default "
-         "launch)"},
-        {"plot", GW_OPTION_FILE, "DIR", "", 0, 0, offsetof(struct options, plot), false,
-         "also draw predicted against measured time, a picture for each model, into this folder"},
-        {"json", GW_OPTION_FLAG, "", "", 0, 0, offsetof(struct options, json), false,
-         "JSON; docs/score.md describes it"},
+        GW_OPT_CHOICE(by, "WHAT", "launch|configuration",
+                      "count each launch, or each kernel and configuration once, by its medians "
+                      "(default launch)"),
+        GW_OPT_FILE(plot, "DIR",
+                    "also draw predicted against measured time, a picture for each model, into "
+                    "this folder"),
+        GW_OPT_FLAG(json, "JSON; docs/score.md describes it"),
         {0},
 };
 

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void session_missing(struct session *s, const char *format, ...)
+/* Add a sentence on what is missing. */
+static void note_missing(struct session *s, const char *format, ...)
 {
 	char text[600];
 	va_list args;
@@ -34,7 +35,7 @@ static void complain(struct session *s, const struct tape *t)
 
 	for (unsigned n = 0; n < COMPLAINTS; n++)
 		if (gw_log_complaint(&t->status, n, text, sizeof(text)))
-			session_missing(s, "%s: %s", t->path, text);
+			note_missing(s, "%s: %s", t->path, text);
 }
 
 static bool any_profile(const struct tape *t)
@@ -52,32 +53,31 @@ static void inspect(struct session *s, const struct tape *t)
 
 	complain(s, t);
 	if (t->header.version == 1)
-		session_missing(s,
-		                "%s: of version 1, which had no work and no profile: only what was "
-		                "predicted then is scored",
-		                t->path);
+		note_missing(s,
+		             "%s: of version 1, which had no work and no profile: only what was "
+		             "predicted then is scored",
+		             t->path);
 	else if (!t->work_count)
-		session_missing(
-		        s,
-		        "%s: no WORK record: nothing was counted or read off the code, so no "
-		        "model can answer",
-		        t->path);
+		note_missing(s,
+		             "%s: no WORK record: nothing was counted or read off the code, so no "
+		             "model can answer",
+		             t->path);
 	for (size_t i = 0; i < t->gpu_count; i++)
 		if (t->gpus[i].known.why)
-			session_missing(s, "%s: the profile of %s in it can't be used: %s", t->path,
-			                t->gpus[i].name, t->gpus[i].known.why);
+			note_missing(s, "%s: the profile of %s in it can't be used: %s", t->path,
+			             t->gpus[i].name, t->gpus[i].known.why);
 	if (t->header.version != 1 && !any_profile(t))
-		session_missing(s,
-		                "%s: no device profile in it: models have no GPU to answer for "
-		                "(gpuwatch calibrate makes one)",
-		                t->path);
+		note_missing(s,
+		             "%s: no device profile in it: models have no GPU to answer for "
+		             "(gpuwatch calibrate makes one)",
+		             t->path);
 	if (t->aggregated)
-		session_missing(s, "%s: %s held as sums only (GPUWATCH_LOG_MAX) and not scored",
-		                t->path,
-		                gw_counted(&n, (double)t->aggregated, "launch is", "launches are"));
+		note_missing(s, "%s: %s held as sums only (GPUWATCH_LOG_MAX) and not scored",
+		             t->path,
+		             gw_counted(&n, (double)t->aggregated, "launch is", "launches are"));
 	if (t->nameless)
-		session_missing(s, "%s: %s without a configuration: it is in a lost part", t->path,
-		                gw_counted(&n, (double)t->nameless, "launch is", "launches are"));
+		note_missing(s, "%s: %s without a configuration: it is in a lost part", t->path,
+		             gw_counted(&n, (double)t->nameless, "launch is", "launches are"));
 }
 
 bool session_open(struct session *s, char **paths, int count)

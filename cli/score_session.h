@@ -19,10 +19,6 @@ struct session {
 bool session_open(struct session *session, char **paths, int count);
 void session_close(struct session *session);
 
-/** Add a sentence on what is missing. */
-void session_missing(struct session *session, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
-
 /** Tables, or JSON with the members of @p more (taken over, may be NULL), and pictures in @p folder
  * (may be NULL). Exit status. */
 int session_show(struct session *session, struct score *score, const char *how, bool json,

@@ -33,16 +33,23 @@ struct score *score_new(const struct tape *tapes, bool by_config)
 	return s;
 }
 
-void score_free(struct score *s)
+/* A model that was asked nothing has cells that were never touched: half a megabyte with others. */
+static void free_cells(struct score *s, size_t model)
 {
-	struct score_cell *cells = &s->cells[0][0][0][0];
+	struct score_cell *cells = &s->cells[model][0][0][0];
 
-	for (size_t i = 0; i < sizeof(s->cells) / sizeof(*cells); i++) {
-		if (!cells[i].count)
-			continue; /* most of them */
+	if (!s->cells[model][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS].count)
+		return;
+	for (size_t i = 0; i < sizeof(s->cells[model]) / sizeof(*cells); i++) {
 		gw_quantile_free(&cells[i].error);
 		gw_quantile_free(&cells[i].width);
 	}
+}
+
+void score_free(struct score *s)
+{
+	for (size_t m = 0; m < s->model_count; m++)
+		free_cells(s, m);
 	for (size_t i = 0; i < s->unit_count; i++)
 		gw_quantile_free(&s->units[i].time);
 	gw_index_free(&s->unit_index);

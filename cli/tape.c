@@ -71,7 +71,7 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	gw_index_add(&r->kernels, k->id, (uint32_t)t->kernel_count);
 	t->kernels = gw_grow(t->kernels, &t->kernel_room, t->kernel_count + 1, sizeof(*t->kernels));
 	t->kernels[t->kernel_count++] = (struct tape_kernel){
-	        .kernel = gw_log_kernel(k, NULL),
+	        .kernel = gw_recorded_kernel(k, NULL),
 	        .mangled = gw_copy(gw_log_text(record, 0)),
 	};
 }
@@ -91,7 +91,7 @@ static void on_config(struct reading *r, const struct gw_log_record *record)
 	        .kernel = kernel,
 	        .ordinal = t->kernels[kernel].configs++,
 	        .device = c->device,
-	        .launch.config = gw_log_config(c),
+	        .launch.config = gw_recorded_config(c),
 	};
 }
 

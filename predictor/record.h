@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "predictor/types.h"
+
 enum {
 	/** Version 1 had no WORK, PUBLISHED, CLOCK, SLOW, and no tier and work in LAUNCH. */
 	GW_LOG_VERSION = 2,
@@ -79,64 +81,28 @@ struct gw_record_quantity {
 };
 _Static_assert(sizeof(struct gw_record_quantity) == 16, "a part of a WORK record has no padding");
 
-/** Flags of HEADER. */
+/** Flags: GW_HEADER_STAND_IN, GW_LAUNCH_MEASURED and so on (value.def). */
 enum {
-	GW_HEADER_STAND_IN = 1u << 0, /**< the driver said it is the CPU stand-in */
-	GW_HEADER_INJECTED = 1u << 1, /**< loaded through CUDA_INJECTION64_PATH */
+#define FLAG(RECORD, NAME, bit, meaning) GW_##RECORD##_##NAME = 1u << (bit),
+#include "value.def"
 };
 
-/** Flags of LAUNCH. */
-enum {
-	GW_LAUNCH_MEASURED = 1u << 0, /**< start and duration are valid */
-	GW_LAUNCH_INVALID = 1u << 1,  /**< a record came, its times made no sense */
-	GW_LAUNCH_EVENTS = 1u << 2,   /**< timed by an event pair: duration only, start unknown */
-	GW_LAUNCH_GRAPH = 1u << 3,    /**< node of a graph launch */
-	GW_LAUNCH_COOPERATIVE = 1u << 4,
-	GW_LAUNCH_LATE = 1u << 5,       /**< predicted after the call, from the state at the call */
-	GW_LAUNCH_MULTIMODAL = 1u << 6, /**< earlier times fell into several groups */
-	GW_LAUNCH_OVERLAPPED = 1u << 7, /**< another kernel ran at the same time */
-	GW_LAUNCH_NO_CALL = 1u << 8, /**< activity without a call of ours: launched by the device */
-	GW_LAUNCH_LEARNT = 1u << 9,  /**< an observation of the predictor; counts for `known` */
-	GW_LAUNCH_CALL_OPEN = 1u << 10, /**< called at call_ns or after it: mode count takes the time of
-	                                     each eighth call of a thread, and of the first in 20 ms */
-	GW_LAUNCH_COUNTED = 1u << 11, /**< by deep counters: its time is not its own, nothing is learnt from it */
-};
-
+/** Which call loaded a module. */
 enum gw_module_origin {
-	GW_MODULE_UNKNOWN,
-	GW_MODULE_DATA,    /**< cuModuleLoadData, cuModuleLoadDataEx */
-	GW_MODULE_FATBIN,  /**< cuModuleLoadFatBinary */
-	GW_MODULE_FILE,    /**< cuModuleLoad, cuLibraryLoadFromFile */
-	GW_MODULE_LIBRARY, /**< cuLibraryLoadData */
-	GW_MODULE_LINKED,  /**< the output of cuLinkComplete */
+#define ORIGIN(NAME, meaning) GW_MODULE_##NAME,
+#include "value.def"
 };
 
 enum gw_stream_kind {
-	GW_STREAM_CREATED,
-	GW_STREAM_LEGACY,     /**< the legacy default stream */
-	GW_STREAM_PER_THREAD, /**< a per-thread default stream */
+#define STREAM_KIND(NAME, meaning) GW_STREAM_##NAME,
+#include "value.def"
 };
 
 /** Why something is missing; the text of a DEGRADED record says it in words. */
 enum gw_degraded {
-	GW_DEGRADED_OTHER,
-	GW_DEGRADED_NO_CUPTI,    /**< libcupti not found or not usable */
-	GW_DEGRADED_CUPTI_TAKEN, /**< another profiler uses it */
-	GW_DEGRADED_NO_TIMES,    /**< neither activity nor events */
-	GW_DEGRADED_LOG,         /**< the log could not be opened or written */
-	GW_DEGRADED_LOG_FULL,    /**< GPUWATCH_LOG_MAX reached: aggregates from here */
-	GW_DEGRADED_TABLE_FULL,  /**< a bounded table is full */
-	GW_DEGRADED_GRAPH,       /**< a graph holds nodes that can't be listed */
-	GW_DEGRADED_OPTION,      /**< an option was not understood; its default is used */
-	GW_DEGRADED_FORK,        /**< forked after CUDA was in use: this child can't use CUDA */
-	GW_DEGRADED_PROFILE,     /**< no device profile for this GPU, or it can't be read */
-	GW_DEGRADED_CLOCK,       /**< NVML does not tell the clocks */
-	GW_DEGRADED_STUDY,       /**< a kernel's code took too long to study */
-	GW_DEGRADED_RANGE,       /**< GPUWATCH_COUNTERS=range was asked for: what that can do */
-	GW_DEGRADED_COUNTERS,    /**< counters can't be had */
-	GW_DEGRADED_CODE,        /**< a kernel's code can't be had or read */
-	GW_DEGRADED_WINDOW,      /**< mode watch can't detach libcupti */
-	GW_DEGRADED_CODES        /**< how many there are: append before it */
+#define DEGRADED(NAME, meaning) GW_DEGRADED_##NAME,
+#include "value.def"
+	GW_DEGRADED_CODES /**< how many there are */
 };
 
 /** Why a launch was slow, as far as is known. */
@@ -146,6 +112,14 @@ enum gw_slow_cause {
 #undef SLOW_CAUSE
 };
 
+/** What came of reading a configuration's code. */
+enum gw_study_end {
+#define STUDY_END(NAME, name, meaning) GW_STUDY_##NAME,
+#include "study.def"
+#undef STUDY_END
+	GW_STUDY_ENDS
+};
+
 /** Index of every counter of a COUNTERS record. */
 enum gw_counter {
 #define COUNTER(name, meaning) GW_COUNTER_##name,
@@ -153,6 +127,19 @@ enum gw_counter {
 #undef COUNTER
 	GW_COUNTERS
 };
+
+/**
+ * A kernel as its record tells it, and back; @p module is its module's id, 0 unknown. @p name, which
+ * the record's tail holds, stays the caller's.
+ */
+struct gw_record_kernel gw_record_of_kernel(uint32_t id, uint32_t module,
+                                            const struct gw_kernel *kernel);
+struct gw_kernel gw_recorded_kernel(const struct gw_record_kernel *record, const char *name);
+
+/** A configuration of kernel number @p kernel, and back; @p device is its GPU's id, 0 unknown. */
+struct gw_record_config gw_record_of_config(uint32_t id, uint32_t kernel, uint32_t device,
+                                            const struct gw_config *config);
+struct gw_config gw_recorded_config(const struct gw_record_config *record);
 
 /** CRC-32C (Castagnoli) of @p length bytes; pass the result of an earlier part as @p crc, 0 first. */
 uint32_t gw_crc32(uint32_t crc, const void *data, size_t length);

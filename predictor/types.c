@@ -12,14 +12,20 @@ const char *gw_bound_name(enum gw_bound bound)
 
 const char *gw_tier_name(enum gw_tier tier)
 {
-	static const char *const names[] = {"none", "cold", "warm", "steady"};
+	static const char *const names[] = {
+#define TIER(NAME, name, meaning) name,
+#include "predictor/value.def"
+	};
 
 	return (unsigned)tier < sizeof(names) / sizeof(*names) ? names[tier] : "none";
 }
 
 const char *gw_source_name(enum gw_source source)
 {
-	static const char *const names[] = {"none", "static", "scaled", "given", "counted"};
+	static const char *const names[] = {
+#define SOURCE(NAME, name, meaning) name,
+#include "predictor/value.def"
+	};
 
 	return (unsigned)source < sizeof(names) / sizeof(*names) ? names[source] : "none";
 }

@@ -58,11 +58,8 @@ struct gw_launch {
 
 /** Where a number of struct gw_work came from, worst first. */
 enum gw_source {
-	GW_SOURCE_NONE,    /**< not known */
-	GW_SOURCE_STATIC,  /**< read off the code */
-	GW_SOURCE_SCALED,  /**< counted at another configuration and scaled */
-	GW_SOURCE_GIVEN,   /**< stated by the user or by a paper's table */
-	GW_SOURCE_COUNTED, /**< counted by hardware at this configuration */
+#define SOURCE(NAME, name, meaning) GW_SOURCE_##NAME,
+#include "value.def"
 };
 
 /** One part of a launch's work. */
@@ -96,10 +93,8 @@ enum gw_bound {
 
 /** How much was known of a launch when it was predicted. */
 enum gw_tier {
-	GW_TIER_NONE,   /**< no prediction was made */
-	GW_TIER_COLD,   /**< no launch of this kernel had been timed */
-	GW_TIER_WARM,   /**< the kernel had been timed, at other configurations only */
-	GW_TIER_STEADY, /**< this configuration had been timed */
+#define TIER(NAME, name, meaning) GW_TIER_##NAME,
+#include "value.def"
 };
 
 /** A prediction of one launch's GPU time, made before its measurement exists. */

@@ -146,7 +146,8 @@ static void look_for_times(const struct gw_activity *a)
 	pool.looked = pool.without = 0;
 }
 
-bool gw_activity_plain(void)
+/* Whether records are joined by stream and order, because launches know no correlation id. */
+static bool plain(void)
 {
 	return atomic_load(&pool.plain) != 0;
 }
@@ -155,7 +156,7 @@ bool gw_activity_edges(const struct gw_activity *record)
 {
 	if (gw_options.mode == GW_MODE_WATCH)
 		return true;
-	return !gw_activity_plain() && !gw_injection_active() && !record->device_launched;
+	return !plain() && !gw_injection_active() && !record->device_launched;
 }
 
 uint32_t gw_activity_version(void)
@@ -168,7 +169,7 @@ void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
 {
 	*context_id = *stream_id = 0;
 	/* In a callback libcupti must not be called; there the correlation id is known. */
-	if (!gw_activity_plain() || gw_injection_active() || !gw_cupti_enter())
+	if (!plain() || gw_injection_active() || !gw_cupti_enter())
 		return;
 	if (gw_cupti.cuptiGetStreamIdEx(context, stream, per_thread, stream_id) != CUPTI_SUCCESS ||
 	    gw_cupti.cuptiGetContextId(context, context_id) != CUPTI_SUCCESS)
@@ -180,8 +181,7 @@ uint32_t gw_activity_graph_id(CUgraphExec exec)
 {
 	uint32_t id = 0;
 
-	if (!gw_activity_plain() || gw_injection_active() || !gw_cupti.cuptiGetGraphExecId ||
-	    !gw_cupti_enter())
+	if (!plain() || gw_injection_active() || !gw_cupti.cuptiGetGraphExecId || !gw_cupti_enter())
 		return 0;
 	/* The exec's number is what records carry; its type in the header is that of a graph. */
 	if (gw_cupti.cuptiGetGraphExecId(exec, &id) != CUPTI_SUCCESS)

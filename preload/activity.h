@@ -40,9 +40,6 @@ bool gw_activity_on(void);
  */
 bool gw_activity_covers(uint64_t ticks, bool correlated);
 
-/** Whether records are joined by stream and order, because launches know no correlation id. */
-bool gw_activity_plain(void);
-
 /**
  * Whether a record without a launch is one of a launch on the edge: where measuring begins and ends
  * while the program launches, launches just outside have records, which nothing joins to them.

@@ -116,12 +116,19 @@ static void cap_device_buffers(void)
 		                                   &size, &value);
 }
 
+/* Whether gw_detach is thought to work with the libcupti in use. */
+static bool detachable(void)
+{
+	return gw_cupti.cuptiFinalize && gw_cupti.version >= VERSION_DETACHES &&
+	       !gw_injection_active();
+}
+
 static bool open_library(void)
 {
 	char why[256];
 
 	if (gw_cupti_open(why, sizeof(why))) {
-		if (gw_options.mode != GW_MODE_WATCH || gw_injection_active() || gw_detachable())
+		if (gw_options.mode != GW_MODE_WATCH || gw_injection_active() || detachable())
 			return true;
 		/* So it is with every libcupti yet: nothing the terminal need be told. */
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
@@ -260,12 +267,6 @@ bool gw_attach_stop(void)
 	return r == CUPTI_SUCCESS;
 }
 
-bool gw_detachable(void)
-{
-	return gw_cupti.cuptiFinalize && gw_cupti.version >= VERSION_DETACHES &&
-	       !gw_injection_active();
-}
-
 /* No thread inside, and none comes in: libcupti crashes where it is called while it is detached. */
 static bool alone(void)
 {
@@ -282,7 +283,7 @@ bool gw_detach(void)
 	uint64_t begin;
 	bool done;
 
-	if (!gw_detachable() || !alone()) {
+	if (!detachable() || !alone()) {
 		atomic_store(&open_, 1);
 		return false;
 	}

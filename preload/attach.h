@@ -40,9 +40,6 @@ bool gw_attach_stop(void);
  */
 bool gw_detach(void);
 
-/** Whether gw_detach is thought to work with the libcupti in use. */
-bool gw_detachable(void);
-
 /** A driver-API callback of ours came, @p info as libcupti gives it (CUpti_CallbackData). On the
  * launching thread. */
 void gw_attach_called(const void *info);

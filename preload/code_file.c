@@ -76,6 +76,8 @@ static const char *read_open(int fd, const struct gw_module_note *note, struct g
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return "its file is not a regular one";
+	if (note->stamp && gw_file_stamp(&st) != note->stamp)
+		return "its file has changed since it was loaded";
 	if (!note->bytes)
 		return read_at(fd, 0, (uint64_t)st.st_size, arena, out);
 	if (!offset_of(fd, note->from_base, &offset))
@@ -89,8 +91,12 @@ const char *gw_code_file_read(const struct gw_module_note *note, struct gw_arena
 	const char *why;
 	int fd;
 
+	if (!*note->path && !note->bytes)
+		return "its module is in no format that is known here";
 	if (!*note->path)
-		return "its code was too large to be kept, and lies in no file";
+		return note->bytes > GW_CODE_FILE_MAX
+		               ? "its module is larger than 16 MiB and lies in no file"
+		               : "64 MiB of modules that lie in no file were kept already";
 	fd = open(note->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return "its file could not be opened";

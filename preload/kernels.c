@@ -123,7 +123,8 @@ static void ask_layout(const struct asked *a, CUfunction f, struct asked_layout 
 
 /*
  * The layout is part of what tells kernels apart: arguments are copied by it, and another kernel
- * of this name may have fewer.
+ * of this name may have fewer. So is the image: compilers that work while the program runs give
+ * many kernels one name.
  */
 static uint64_t hash_of(const struct gw_kernel_slot *k, const char *name, size_t length,
                         const struct asked_layout *layout)
@@ -136,7 +137,7 @@ static uint64_t hash_of(const struct gw_kernel_slot *k, const char *name, size_t
 		h = (h ^ layout->param[i].offset ^ (uint64_t)layout->param[i].size << 32) *
 		    UINT64_C(0x9fb21c651e98df25);
 	h ^= (uint64_t)k->registers << 32 | k->static_shared;
-	h = (h ^ (h >> 29)) * UINT64_C(0x9fb21c651e98df25);
+	h = (h ^ (h >> 29) ^ k->image) * UINT64_C(0x9fb21c651e98df25);
 	return h ^ (h >> 32);
 }
 
@@ -148,7 +149,7 @@ static bool same_layout(const struct gw_layout *l, const struct asked_layout *la
 	       !memcmp(l->param, layout->param, l->count * sizeof(*l->param));
 }
 
-/* One slot for each name, resources and layout: reloading a module makes no new ones. */
+/* One slot for each name, resources, layout and image: reloading a module makes no new ones. */
 static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
                        const struct asked_layout *layout)
 {
@@ -158,8 +159,9 @@ static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char
 	uint32_t head = atomic_load_explicit(chain, memory_order_acquire), slot;
 
 	for (uint32_t i = head; i; i = s->kernels[i].next)
-		if (s->kernels[i].hash == hash && !strncmp(s->kernels[i].name, name, length) &&
-		    !s->kernels[i].name[length] && same_layout(s->kernels[i].layout, layout))
+		if (s->kernels[i].hash == hash && s->kernels[i].image == k->image &&
+		    !strncmp(s->kernels[i].name, name, length) && !s->kernels[i].name[length] &&
+		    same_layout(s->kernels[i].layout, layout))
 			return i;
 	slot = atomic_fetch_add(&s->kernel_count, 1) + 1;
 	if (slot >= GW_KERNELS_MAX) {
@@ -203,6 +205,9 @@ uint32_t gw_kernel_resolve(CUfunction f)
 		k.binary_version = attribute(&a, f, CU_FUNC_ATTRIBUTE_BINARY_VERSION);
 		k.cluster = compiled_cluster(&a, f);
 		k.module = gw_module_number(a.owner);
+		if (atomic_load_explicit(&s->kernel_count, memory_order_relaxed) <
+		    GW_KERNELS_IMAGES)
+			k.image = gw_module_identity(k.module);
 		ask_layout(&a, f, &parameters);
 		slot = intern(s, &k, a.name, &parameters);
 		if (slot)

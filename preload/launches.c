@@ -191,7 +191,7 @@ uint32_t gw_launch_config(const struct gw_event *e)
  */
 static bool launch_unpaired(uint32_t config, bool graph)
 {
-	int32_t *mine = &gw_config_entry(gw_config_entry(config)->head)->unpaired[graph];
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
 
 	if (lone_records[graph] > 0 && (!config || *mine < 0)) {
 		lone_records[graph]--;
@@ -204,7 +204,7 @@ static bool launch_unpaired(uint32_t config, bool graph)
 
 static bool record_unpaired(uint32_t config, bool graph)
 {
-	int32_t *mine = &gw_config_entry(gw_config_entry(config)->head)->unpaired[graph];
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
 	int32_t *unknown = &gw_config_entry(0)->unpaired[graph];
 
 	if (*mine > 0 || *unknown > 0) {

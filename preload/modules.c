@@ -9,17 +9,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	COPY_MAX = 16 << 20,   /* largest image that is copied */
 	COPIES_MAX = 64 << 20, /* bytes of all copies */
 	PTX_MAX = 64 << 20,
 	NOTES_MAX = 1 << 16,
+	HEAD = 16, /* of an image larger than COPY_MAX only these are read: its size may be a lie */
 };
 
 static struct gw_module_note *_Atomic notes; /* newest first */
 static _Atomic uint32_t numbers;
 static _Atomic uint64_t copied;
+static _Atomic uint64_t identities[NOTES_MAX]; /* by number; touched as used */
 static _Thread_local const void *linked __attribute__((tls_model("initial-exec")));
 
 /* The fat binary formats: what nvcc's registration code passes, and what it points to. */
@@ -82,6 +85,12 @@ size_t gw_image_size(const void *image, const void **start)
 	return 0;
 }
 
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * UINT64_C(0x9fb21c651e98df25);
+	return h ^ (h >> 32);
+}
+
 static uint64_t digest(const void *data, size_t size)
 {
 	const unsigned char *p = data;
@@ -89,13 +98,35 @@ static uint64_t digest(const void *data, size_t size)
 
 	for (; size >= 8; size -= 8, p += 8) {
 		memcpy(&word, p, 8);
-		h = (h ^ word) * UINT64_C(0x9fb21c651e98df25);
-		h ^= h >> 32;
+		h = mix(h, word);
 	}
 	word = 0;
 	memcpy(&word, p, size);
-	h = (h ^ word) * UINT64_C(0x9fb21c651e98df25);
-	return h ^ (h >> 32);
+	return mix(h, word);
+}
+
+uint64_t gw_file_stamp(const struct stat *file)
+{
+	uint64_t h = mix((uint64_t)file->st_dev, (uint64_t)file->st_ino);
+
+	h = mix(h, (uint64_t)file->st_size);
+	h = mix(h, (uint64_t)file->st_mtim.tv_sec);
+	return mix(h, (uint64_t)file->st_mtim.tv_nsec) | 1;
+}
+
+static uint64_t identity_of(const struct gw_module_note *n, const void *start)
+{
+	uint64_t h;
+
+	if (*n->path)
+		h = mix(mix(mix(digest(n->path, strlen(n->path)), n->stamp), n->from_base),
+		        n->bytes);
+	else if (n->bytes)
+		h = n->bytes <= COPY_MAX ? digest(start, n->bytes)
+		                         : mix(digest(start, HEAD), n->bytes);
+	else
+		return 0; /* of no format known: nothing tells it */
+	return h ? h : 1;
 }
 
 /* Our own copy of an image; NULL when it is too large for the bounds above. */
@@ -122,6 +153,7 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 	size_t bytes = image ? gw_image_size(image, &start) : 0, length;
 	struct gw_module_note *n;
 	uint64_t from_base = 0;
+	struct stat file;
 	Dl_info where;
 
 	/* Code that lies in an executable or shared library can be read from there later. */
@@ -139,11 +171,14 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 	n->bytes = bytes;
 	n->from_base = from_base;
 	memcpy(n->path, path ? path : "", length);
+	if (length && !stat(n->path, &file))
+		n->stamp = gw_file_stamp(&file);
+	n->identity = identity_of(n, start);
 	if (image && !path) {
 		n->image = copy(start, bytes);
-		if (n->image)
-			n->digest = digest(n->image, bytes);
+		n->digest = bytes <= COPY_MAX ? n->identity : 0;
 	}
+	atomic_store_explicit(&identities[number], n->identity, memory_order_relaxed);
 	n->next = atomic_load(&notes);
 	while (!atomic_compare_exchange_weak(&notes, &n->next, n))
 		;
@@ -216,6 +251,12 @@ void gw_function_found(void *handle, void *owner)
 uint32_t gw_module_number(uintptr_t handle)
 {
 	return handle ? gw_map_get(&gw_hot.shared->modules, handle) : 0;
+}
+
+uint64_t gw_module_identity(uint32_t number)
+{
+	return number < NOTES_MAX ? atomic_load_explicit(&identities[number], memory_order_relaxed)
+	                          : 0;
 }
 
 struct gw_module_note *gw_module_notes_take(void)

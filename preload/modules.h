@@ -14,9 +14,11 @@ struct gw_module_note {
 	struct gw_module_note *next;
 	uint32_t number; /**< from 1, in order of loading */
 	enum gw_module_origin origin;
-	uint64_t ticks;     /**< when */
-	uint64_t bytes;     /**< size of the image, 0 when not known */
-	uint64_t digest;    /**< of the whole image, 0 when not known */
+	uint64_t ticks;    /**< when */
+	uint64_t bytes;    /**< size of the image, 0 when not known */
+	uint64_t digest;   /**< of the whole image, 0 when not known */
+	uint64_t identity; /**< as gw_module_identity() tells it */
+	uint64_t stamp; /**< of its file when it was loaded (gw_file_stamp()), 0 when not known */
 	uint64_t from_base; /**< with a path and bytes: where the image lies, from where the file
 	                       was loaded */
 	void *image;        /**< our copy, NULL when it is on disk or too large */
@@ -45,6 +47,18 @@ uintptr_t gw_module_owner(uintptr_t handle);
 
 /** Number of a loaded module or library, 0 when it isn't known. */
 uint32_t gw_module_number(uintptr_t handle);
+
+/**
+ * The same number for every load of the same code, another for other code; 0 when module @p number
+ * isn't known, or its format. Tells kernels of one name apart. Code that lies in a file is told by
+ * that file's stamp and the place in it, other code by its bytes, above 16 MiB by its size and
+ * first bytes only.
+ */
+uint64_t gw_module_identity(uint32_t number);
+
+/** What changes when a file is written or replaced, of what stat() said of it; never 0. */
+struct stat;
+uint64_t gw_file_stamp(const struct stat *file);
 
 /** The notes made since the last call, oldest first; the worker calls this. */
 struct gw_module_note *gw_module_notes_take(void);

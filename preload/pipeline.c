@@ -299,6 +299,7 @@ void gw_pipeline_close(void)
 	gw_launches_measured(true);
 	gw_aggregate_tick(gw_now_ns(), true);
 	gw_episodes_finish();
+	gw_study_finish();
 	write_counters();
 	r.records = atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
 	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);

@@ -16,9 +16,11 @@
 
 enum {
 	GW_THREADS_MAX = 4096,
-	GW_KERNELS_MAX = 65536, /**< slots of kernels, never reused: one per name and resources */
-	GW_STREAMS_MAX = 16384, /**< slots of streams, reused */
-	GW_GRAPHS_MAX = 16384,  /**< slots of graph snapshots, reused */
+	GW_KERNELS_MAX =
+	        65536, /**< slots of kernels, never reused: one per name, resources, image */
+	GW_KERNELS_IMAGES = 49152, /**< beyond so many, no more are told apart by their image */
+	GW_STREAMS_MAX = 16384,    /**< slots of streams, reused */
+	GW_GRAPHS_MAX = 16384,     /**< slots of graph snapshots, reused */
 	GW_CELLS_BITS = 16,
 	GW_CELLS_MAX = 1 << GW_CELLS_BITS,
 	GW_CELL_PROBE = 8,
@@ -152,7 +154,8 @@ struct gw_arguments {
 /** A kernel as first seen; immutable once its slot is in the map, but for its plan. */
 struct gw_kernel_slot {
 	const char *name; /**< in gw_shared.names, NUL-terminated */
-	uint64_t hash;    /**< of name and resources */
+	uint64_t hash;    /**< of name, resources and image */
+	uint64_t image;   /**< gw_module_identity() of its code, 0 = not told apart by that */
 	uint32_t next;    /**< chain of the hash, slot */
 	uint32_t module;  /**< number of its module among gw_module notes, 0 = unknown */
 	uint32_t registers, static_shared, local, constant, max_threads, binary_version;

@@ -5,6 +5,7 @@
 #include "preload/clock.h"
 #include "preload/code.h"
 #include "preload/degrade.h"
+#include "preload/log.h"
 #include "preload/options.h"
 #include "preload/profile.h"
 #include "preload/study_code.h"
@@ -25,7 +26,7 @@ static struct queue first, later; /* of the first none had been timed */
 static struct gw_device unknown;  /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
 static uint64_t row_ns; /* when the first queue was last begun */
-static bool on;
+static bool on, off_said;
 
 /* The study under way. */
 static struct {
@@ -39,6 +40,7 @@ void gw_study_start(void)
 {
 	first.count = later.count = 0;
 	spent_ns = 0;
+	off_said = false;
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
 	begun_ns = gw_now_ns();
 	gw_device_clear(&unknown, "");
@@ -67,6 +69,25 @@ static uint32_t pop(struct queue *q)
 	return config;
 }
 
+static void write_end(uint32_t config, enum gw_study_end end, bool bare, const char *why)
+{
+	struct gw_record_study r = {.config = config, .end = end, .bare = bare};
+
+	gw_log_write(GW_RECORD_STUDY, &r, sizeof(r), why, strlen(why) + 1);
+}
+
+/* Of what was all told nothing is said, unless it takes back what was said before. */
+static void say(uint32_t config, enum gw_study_end end, const char *why)
+{
+	struct gw_config_entry *c = gw_config_entry(config);
+
+	c->study_end = (uint8_t)end;
+	c->study_why = why ? why : "";
+	if (end != GW_STUDY_DONE || why || c->study_said)
+		write_end(config, end, c->study == STUDIED_BARE, c->study_why);
+	c->study_said |= end != GW_STUDY_DONE || why;
+}
+
 /* Where the queue is full, the configuration's next launch asks again. */
 void gw_study_want(uint32_t config)
 {
@@ -89,6 +110,8 @@ void gw_study_same(uint32_t config, uint32_t as)
 	if (gw_config_entry(as)->study != STUDIED)
 		return; /* it may still wait, and this one is studied itself */
 	gw_config_entry(config)->study = STUDIED;
+	if (gw_config_entry(as)->study_said)
+		say(config, gw_config_entry(as)->study_end, gw_config_entry(as)->study_why);
 	if (!known)
 		return;
 	gw_work_clear(&told);
@@ -150,6 +173,9 @@ static void study(uint32_t config)
 	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
 	count(end, !launch.arguments);
 	gw_work_offer(config, &work);
+	if (end == GW_STUDY_ABANDONED)
+		why = now.ends ? "the program ended meanwhile" : "it took longer than 60 ms";
+	say(config, end, why);
 	if (end == GW_STUDY_NO_CODE && !gw_device_stand_in())
 		gw_degrade(GW_DEGRADED_CODE, "the code of a kernel can't be read: %s (%s)", why,
 		           c->name);
@@ -165,6 +191,31 @@ static bool affordable(uint64_t ns)
 {
 	return spent_ns <
 	       GW_STUDY_FIRST_MS * UINT64_C(1000000) + (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
+}
+
+/* Why the turn of one that has not been studied did not come. */
+static const char *not_reached(const struct gw_config_entry *c)
+{
+	if (!affordable(gw_now_ns()))
+		return "the time for studies (2 s, and 2% of the program's) was used up";
+	return c->study == WAITING ? "the program ended before its turn"
+	                           : "more than 8192 configurations waited";
+}
+
+void gw_study_finish(void)
+{
+	for (uint32_t i = 1; on && i <= gw_config_count(); i++) {
+		const struct gw_config_entry *c = gw_config_entry(i);
+
+		if (gw_log_bytes() + GW_RECORD_MAX > gw_options.log_max)
+			break;
+		if (c->study_said || c->study == STUDIED || c->study == STUDIED_BARE)
+			continue;
+		if (c->slot)
+			say(i, GW_STUDY_NOT_REACHED, not_reached(c));
+		else
+			say(i, GW_STUDY_NO_CODE, "no launch of it was seen, only that it ran");
+	}
 }
 
 bool gw_study_waits(void)
@@ -185,6 +236,10 @@ void gw_study_run(bool (*meanwhile)(void), bool last)
 	uint64_t begin = gw_now_ns(), ns = begin;
 	uint64_t most = (last ? GW_STUDY_LAST_MS : GW_STUDY_ROUND_MS) * UINT64_C(1000000);
 
+	if (!on && !off_said)
+		write_end(0, GW_STUDY_OFF, false,
+		          gw_options.study ? "only mode audit reads code" : "GPUWATCH_STATIC=0");
+	off_said = true;
 	now.meanwhile = meanwhile;
 	now.looked = begin;
 	now.last = last ? begin + most : 0;

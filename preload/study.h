@@ -53,6 +53,9 @@ bool gw_study_waits(void);
  */
 bool gw_study_holds(uint32_t launches);
 
+/** Say in the log why those are untold whose turn did not come: the program is at its end. */
+void gw_study_finish(void);
+
 /** Bytes held between studies. */
 size_t gw_study_held(void);
 

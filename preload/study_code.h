@@ -17,14 +17,6 @@ enum {
 	GW_STUDY_PTX_MAX = 2 << 20,         /**< longest PTX text that is read */
 };
 
-/** What a study came to. */
-enum gw_study_end {
-	GW_STUDY_DONE,      /**< work was told */
-	GW_STUDY_NO_CODE,   /**< the code can't be had or read */
-	GW_STUDY_UNTOLD,    /**< the code was read and tells nothing of this launch */
-	GW_STUDY_ABANDONED, /**< `go_on` said no: `work` has what was told until then */
-};
-
 /** A launch to be studied. */
 struct gw_study_launch {
 	uint32_t slot; /**< of the kernel (state.h), not 0 */
@@ -38,8 +30,11 @@ struct gw_study_launch {
 };
 
 /**
- * Study a launch: the rows of @p work that its code tells, all with GW_SOURCE_STATIC. @p why gets
- * the reason where nothing is told, a static text, else NULL.
+ * Study a launch: the rows of @p work that its code tells, all with GW_SOURCE_STATIC.
+ * GW_STUDY_DONE, NO_CODE, UNTOLD, or ABANDONED where `go_on` said no: @p work then has what was
+ * told until then.
+ * @p why gets a static text: why nothing is told, or of what is told what is not settled; else
+ * NULL.
  */
 enum gw_study_end gw_study_code(const struct gw_study_launch *launch, struct gw_work *work,
                                 const char **why);

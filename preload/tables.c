@@ -27,7 +27,8 @@ static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
 static uint32_t capabilities[DEVICES_MAX];
 static int8_t stream_devices[STREAM_DEVICES]; /* by id in the log: ordinal + 1, 0 = not known */
-static struct gw_idmap config_map, shape_map, kernel_map, stream_map, node_map;
+static uint32_t namesake[KERNELS_KEPT];       /* by kernel: the hooked one of its name before it */
+static struct gw_idmap config_map, shape_map, pair_map, kernel_map, stream_map, node_map;
 static unsigned reasons_written;
 static bool driver_gone, stand_in;
 
@@ -54,6 +55,7 @@ bool gw_tables_start(void)
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
 	memset(&config_map, 0, sizeof(config_map));
 	memset(&shape_map, 0, sizeof(shape_map));
+	memset(&pair_map, 0, sizeof(pair_map));
 	memset(&kernel_map, 0, sizeof(kernel_map));
 	memset(&stream_map, 0, sizeof(stream_map));
 	memset(&node_map, 0, sizeof(node_map));
@@ -128,25 +130,10 @@ const struct gw_kernel *gw_kernel_of(uint32_t id)
 	return id && id < KERNELS_KEPT ? &kernels[id] : &unknown;
 }
 
-static void kernel_keep(uint32_t id, const struct gw_kernel_slot *k)
-{
-	if (id < KERNELS_KEPT)
-		kernels[id] = (struct gw_kernel){
-		        .name = "", /* the slot's may go */
-		        .registers = k->registers,
-		        .static_shared = k->static_shared,
-		        .local = k->local,
-		        .constant = k->constant,
-		        .max_threads = k->max_threads,
-		        .binary_version = k->binary_version,
-		};
-}
-
 static uint32_t kernel_write(const struct gw_kernel_slot *k)
 {
-	struct gw_record_kernel r = {
-	        .id = ++kernel_count,
-	        .module = module_id(k->module),
+	const struct gw_kernel kernel = {
+	        .name = "", /* the slot's may go */
 	        .registers = k->registers,
 	        .static_shared = k->static_shared,
 	        .local = k->local,
@@ -154,10 +141,23 @@ static uint32_t kernel_write(const struct gw_kernel_slot *k)
 	        .max_threads = k->max_threads,
 	        .binary_version = k->binary_version,
 	};
+	struct gw_record_kernel r =
+	        gw_record_of_kernel(++kernel_count, module_id(k->module), &kernel);
 
-	kernel_keep(r.id, k);
+	if (r.id < KERNELS_KEPT)
+		kernels[r.id] = kernel;
 	gw_log_write(GW_RECORD_KERNEL, &r, sizeof(r), k->name, strlen(k->name) + 1);
 	return r.id;
+}
+
+/* By name alone too, for records of kernels that no hook saw. Several may have one name. */
+static void kernel_name(uint32_t id, const char *name)
+{
+	uint64_t key = gw_idmap_key(hash_name(name), 0);
+
+	if (id < KERNELS_KEPT)
+		namesake[id] = gw_idmap_get(&kernel_map, key);
+	gw_idmap_put(&kernel_map, key, id);
 }
 
 static uint32_t kernel_id(uint32_t slot)
@@ -173,8 +173,7 @@ static uint32_t kernel_id(uint32_t slot)
 		if (!id) {
 			id = kernel_write(k);
 			gw_idmap_put(&kernel_map, key, id);
-			/* By name alone too, for records of kernels that no hook saw. */
-			gw_idmap_put(&kernel_map, gw_idmap_key(hash_name(k->name), 0), id);
+			kernel_name(id, k->name);
 		}
 		kernel_of_slot[slot] = id;
 	}
@@ -189,6 +188,26 @@ static uint64_t config_key(uint32_t kernel, uint32_t device, const struct gw_con
 	                         c->dynamic_shared, c->digest);
 
 	return gw_idmap_key(a, (uint64_t)device << 32 | kernel);
+}
+
+static uint64_t pair_key(const char *name, uint32_t device, const struct gw_config *plain)
+{
+	return gw_idmap_key(config_key(0, device, plain), hash_name(name));
+}
+
+/* The configuration that unpaired launches and records are kept with: of a record neither digest
+   nor image is known. */
+static uint32_t pair_of(uint32_t id, const char *name, uint32_t device,
+                        const struct gw_config *plain)
+{
+	uint64_t key = pair_key(name, device, plain);
+	uint32_t pair = gw_idmap_get(&pair_map, key);
+
+	if (!pair && device) /* launches whose GPU the hooks could not tell */
+		pair = gw_idmap_get(&pair_map, pair_key(name, 0, plain));
+	if (!pair)
+		gw_idmap_put(&pair_map, key, id);
+	return pair ? pair : id;
 }
 
 static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,
@@ -219,6 +238,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	                                       .slot = slot,
 	                                       .device = device,
 	                                       .head = head ? head : id,
+	                                       .pair = pair_of(id, name, device, &plain),
 	                                       .config = *c,
 	                                       .name = name};
 	gw_idmap_put(&config_map, key, id);
@@ -226,22 +246,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 		gw_idmap_put(&shape_map, shape, id);
 	if (c->digest)
 		configs[configs[id].head].digests++;
-	r = (struct gw_record_config){
-	        .id = id,
-	        .kernel = kernel,
-	        .grid_x = c->grid.x,
-	        .grid_y = c->grid.y,
-	        .grid_z = c->grid.z,
-	        .block_x = c->block.x,
-	        .block_y = c->block.y,
-	        .block_z = c->block.z,
-	        .cluster_x = c->cluster.x,
-	        .cluster_y = c->cluster.y,
-	        .cluster_z = c->cluster.z,
-	        .dynamic_shared = c->dynamic_shared,
-	        .device = gw_device_id((int)device - 1),
-	        .digest = c->digest,
-	};
+	r = gw_record_of_config(id, kernel, gw_device_id((int)device - 1), c);
 	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 	return id;
 }
@@ -266,10 +271,55 @@ void gw_config_launched(uint32_t id)
 	c->launches++;
 }
 
+/* The only one of the kernels called as @p last is that has so many registers; 0: none, or several.
+ */
+static uint32_t namesake_with(uint32_t last, uint32_t registers)
+{
+	enum { NAMESAKES = 16 };
+	uint32_t found = 0;
+
+	for (unsigned seen = 0; last && last < KERNELS_KEPT; last = namesake[last], seen++) {
+		if (seen == NAMESAKES || (found && kernels[last].registers == registers))
+			return 0;
+		if (kernels[last].registers == registers)
+			found = last;
+	}
+	return found;
+}
+
+/*
+ * The kernel of a record that met no launch: by its name and, where several have that, by its
+ * registers. Where these don't tell it, it is one of its own: nothing of it is taken for another's.
+ */
+static uint32_t kernel_of_activity(const struct gw_activity *a)
+{
+	uint64_t hash = hash_name(a->name), own = gw_idmap_key(hash, UINT64_MAX);
+	uint32_t last = gw_idmap_get(&kernel_map, gw_idmap_key(hash, 0)), found;
+	struct gw_kernel_slot k = {
+	        .name = a->name,
+	        .registers = a->registers,
+	        .static_shared = a->static_shared,
+	        .local = a->local,
+	        .constant = UINT32_MAX,
+	        .max_threads = UINT32_MAX,
+	        .binary_version = UINT32_MAX,
+	};
+
+	if (last && (last >= KERNELS_KEPT || !namesake[last]))
+		return last;
+	found = namesake_with(last, a->registers);
+	if (!found)
+		found = gw_idmap_get(&kernel_map, own);
+	if (!found) {
+		found = kernel_write(&k);
+		gw_idmap_put(&kernel_map, own, found);
+	}
+	return found;
+}
+
 uint32_t gw_config_of_activity(const struct gw_activity *a)
 {
-	uint64_t key = gw_idmap_key(hash_name(a->name), 0);
-	uint32_t kernel = gw_idmap_get(&kernel_map, key), device = a->device + 1;
+	uint32_t kernel = kernel_of_activity(a), device = a->device + 1;
 	struct gw_config c = {
 	        .grid = {a->grid[0], a->grid[1], a->grid[2]},
 	        .block = {a->block[0], a->block[1], a->block[2]},
@@ -279,20 +329,6 @@ uint32_t gw_config_of_activity(const struct gw_activity *a)
 	uint32_t id;
 	char *name;
 
-	if (!kernel) {
-		struct gw_kernel_slot k = {
-		        .name = a->name,
-		        .registers = a->registers,
-		        .static_shared = a->static_shared,
-		        .local = a->local,
-		        .constant = UINT32_MAX,
-		        .max_threads = UINT32_MAX,
-		        .binary_version = UINT32_MAX,
-		};
-
-		kernel = kernel_write(&k);
-		gw_idmap_put(&kernel_map, key, kernel);
-	}
 	id = gw_idmap_get(&config_map, config_key(kernel, device, &c));
 	if (!id) /* of launches whose GPU the hooks could not tell */
 		id = gw_idmap_get(&config_map, config_key(kernel, 0, &c));

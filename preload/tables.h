@@ -14,21 +14,24 @@ _Static_assert(GW_CONFIGS_MAX <= 1 << 24, "gw_cell_config has 24 bits for an id"
 
 /** A configuration of a kernel. */
 struct gw_config_entry {
-	uint32_t kernel;  /**< id of the kernel */
-	uint32_t slot;    /**< slot of the kernel as the hooks know it, 0 = never hooked */
-	uint32_t device;  /**< it runs on, as gw_slot_device() tells it */
-	uint32_t head;    /**< the first configuration that differs in its digest at most */
-	uint32_t latest;  /**< of a head: the one with a digest that was launched last */
+	uint32_t kernel; /**< id of the kernel */
+	uint32_t slot;   /**< slot of the kernel as the hooks know it, 0 = never hooked */
+	uint32_t device; /**< it runs on, as gw_slot_device() tells it */
+	uint32_t head;   /**< the first configuration that differs in its digest at most */
+	uint32_t pair;   /**< the first that differs in its digest and its kernel's image at most */
+	uint32_t latest; /**< of a head: the one with a digest that was launched last */
 	uint32_t digests; /**< of a head: how many configurations have a digest */
 	struct gw_config config;
 	const char *name;                      /**< the kernel's */
 	uint64_t launches, total_ns, measured; /**< for the summary */
-	/** Of a head: launches written without their record, less records written without their
-	 * launch; in streams, in graphs. Records don't tell digests. Entry 0: launches of kernels
-	 * that could not be told. */
+	/** Of a pair: launches written without their record, less records written without their
+	 * launch; in streams, in graphs. Records don't tell digests and images. Entry 0: launches
+	 * of kernels that could not be told. */
 	int32_t unpaired[2];
 	const struct gw_arguments *arguments; /**< of its first launch, NULL when not known */
-	uint8_t study;                        /**< study.c's own */
+	uint8_t study, study_end;             /**< study.c's own; the latter an enum gw_study_end */
+	bool study_said;                      /**< the same: the log has a STUDY record of it */
+	const char *study_why;                /**< the same: that record's text */
 };
 
 /** Reserve the tables; false when there is no memory. */

@@ -32,8 +32,4 @@ void gw_instruction_pipelines(struct gw_lab *lab);
 size_t gw_instruction_rate(struct gw_lab *lab, CUfunction f, unsigned threads, unsigned shared,
                            double per_turn, double *rate, size_t count);
 
-/** Publish @p samples, counted per SM and cycle, times @p each as a rate of the whole device. */
-void gw_instruction_publish_whole(struct gw_lab *lab, enum gw_param p, const double *samples,
-                                  size_t count, double each, const char *how);
-
 #endif

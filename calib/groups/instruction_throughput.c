@@ -85,8 +85,9 @@ size_t gw_instruction_rate(struct gw_lab *lab, CUfunction f, unsigned threads, u
 	return n;
 }
 
-void gw_instruction_publish_whole(struct gw_lab *lab, enum gw_param p, const double *samples,
-                                  size_t count, double each, const char *how)
+/* Publish @p samples, counted per SM and cycle, times @p each as a rate of the whole device. */
+static void publish_whole(struct gw_lab *lab, enum gw_param p, const double *samples, size_t count,
+                          double each, const char *how)
 {
 	double clock = gw_param(lab->b->known, GW_PARAM_sm_clock);
 	double *whole = calloc(count ? count : 1, sizeof(*whole));
@@ -124,8 +125,7 @@ static void publish_wholes(struct gw_lab *lab, enum gw_param of, const double *s
 		if (wholes[i].of == of) {
 			snprintf(how, sizeof(how), "%s, all SMs, at sm_clock",
 			         gw_param_info(of)->name);
-			gw_instruction_publish_whole(lab, wholes[i].p, samples, n, wholes[i].each,
-			                             how);
+			publish_whole(lab, wholes[i].p, samples, n, wholes[i].each, how);
 		}
 }
 
@@ -197,7 +197,7 @@ static void mixtures(struct gw_lab *lab)
 		                                rate, lab->b->quick ? QUICK_SAMPLES : SAMPLES)
 		          : 0;
 
-		gw_instruction_publish_whole(lab, rows[i].p, rate, n, rows[i].each, rows[i].how);
+		publish_whole(lab, rows[i].p, rate, n, rows[i].each, rows[i].how);
 		gw_bench_samples(lab->b, rows[i].kernel + strlen("gw_"), "inst_per_cycle", rate, n,
 		                 1);
 	}

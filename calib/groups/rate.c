@@ -57,16 +57,6 @@ double gw_rate_of(struct gw_bench *b, const struct gw_rate *r)
 	return gw_median(rates, gw_rate_samples(b, r, rates));
 }
 
-bool gw_rate_publish(struct gw_bench *b, const struct gw_rate *r, enum gw_param p, const char *how)
-{
-	double rates[GW_RATE_SAMPLES];
-	size_t n = gw_rate_samples(b, r, rates);
-
-	if (n)
-		gw_bench_publish(b, p, rates, n, how);
-	return n > 0;
-}
-
 /* Cycles of the slowest block of one launch; NaN: noted. */
 static double slowest_block(struct gw_bench *b, const struct gw_rate *r, CUdeviceptr spans)
 {

@@ -29,9 +29,6 @@ size_t gw_rate_settled(struct gw_bench *b, const struct gw_rate *r, double *rate
 /** Their median; NaN where there are none. */
 double gw_rate_of(struct gw_bench *b, const struct gw_rate *r);
 
-/** Publish them as @p p. False: none. */
-bool gw_rate_publish(struct gw_bench *b, const struct gw_rate *r, enum gw_param p, const char *how);
-
 /**
  * Run a kernel whose blocks report their cycles, one block of the grid an SM, to @p spans, and
  * publish @p amount per block and cycle, times SMs and sm_clock, as @p p.

@@ -131,7 +131,8 @@ static void put(const struct gw_reference *r, size_t bytes, double value, bool f
 			memcpy((char *)to + at, &word, sizeof(word));
 }
 
-double gw_reference_x(const struct gw_reference *r, unsigned lane)
+/* First operand of a lane. */
+static double first_operand(const struct gw_reference *r, unsigned lane)
 {
 	double x = r->low + (r->high - r->low) * lane / (GW_LANES - 1);
 
@@ -155,7 +156,7 @@ void gw_reference_operands(const struct gw_reference *r, size_t bytes, void *in)
 	for (unsigned lane = 0; lane < GW_LANES; lane++) {
 		char *at = (char *)in + lane * bytes;
 
-		put(r, bytes, gw_reference_x(r, lane), false, at);
+		put(r, bytes, first_operand(r, lane), false, at);
 		put(r, bytes, r->b, true, at + GW_LANES * bytes);
 		put(r, bytes, r->c, true, at + 2 * GW_LANES * bytes);
 	}
@@ -262,7 +263,7 @@ bool gw_reference_agrees(const struct gw_reference *r, size_t bytes, const void 
 	if (r->format == GW_FORMAT_ADDRESS)
 		return evenly_spaced(bytes, out, count, bad);
 	for (unsigned lane = 0; lane < GW_LANES; lane++) {
-		real[lane] = gw_reference_x(r, lane);
+		real[lane] = first_operand(r, lane);
 		whole[lane] = (uint64_t)real[lane];
 		for (unsigned i = 0; i < steps && r->real; i++)
 			real[lane] = gw_reference_rounded(r->real(real[lane], r->b, r->c), digits);

@@ -41,9 +41,6 @@ struct gw_reference {
 /** The row of @p operation; NULL when there is none. */
 const struct gw_reference *gw_reference_of(const char *operation);
 
-/** First operand of a lane (0 to 31). */
-double gw_reference_x(const struct gw_reference *r, unsigned lane);
-
 /**
  * Fill a kernel's input (shape.h): 32 first operands, 32 times b, 32 times c, each of @p bytes.
  * Of tensor operations every element of a factor is the constant.

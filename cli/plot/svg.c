@@ -13,7 +13,6 @@
 struct svg {
 	char *text;
 	size_t used, room;
-	unsigned clips;
 	bool finished;
 };
 
@@ -188,16 +187,6 @@ void svg_point(struct svg *s, double x, double y, double size, enum svg_mark mar
 	add(s, "</title></path>\n");
 }
 
-void svg_polyline(struct svg *s, const double *xy, size_t count, struct svg_pen pen)
-{
-	add(s, "<polyline fill=\"none\" points=\"");
-	for (size_t i = 0; i < count; i++)
-		add(s, "%g,%g ", at(xy[2 * i]), at(xy[2 * i + 1]));
-	add(s, "\"");
-	add_pen(s, pen);
-	add(s, "/>\n");
-}
-
 void svg_text(struct svg *s, double x, double y, double size, enum svg_anchor anchor,
               enum svg_ink ink, bool bold, double turn, const char *text)
 {
@@ -210,20 +199,6 @@ void svg_text(struct svg *s, double x, double y, double size, enum svg_anchor an
 	add(s, ">");
 	add_escaped(s, text);
 	add(s, "</text>\n");
-}
-
-void svg_clip_begin(struct svg *s, double x, double y, double w, double h)
-{
-	s->clips++;
-	add(s,
-	    "<clipPath id=\"c%u\"><rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/></clipPath>\n"
-	    "<g clip-path=\"url(#c%u)\">\n",
-	    s->clips, at(x), at(y), at(w), at(h), s->clips);
-}
-
-void svg_clip_end(struct svg *s)
-{
-	add(s, "</g>\n");
 }
 
 double svg_text_width(const char *text, double size)

@@ -54,14 +54,9 @@ void svg_rect(struct svg *s, double x, double y, double w, double h, enum svg_in
  * hover (may be NULL). */
 void svg_point(struct svg *s, double x, double y, double size, enum svg_mark mark, enum svg_ink ink,
                bool solid, const char *tip);
-/** A line through @p count points, x and y in turn. */
-void svg_polyline(struct svg *s, const double *xy, size_t count, struct svg_pen pen);
 /** Text with its baseline at y; escaped here. @p turn is in degrees. */
 void svg_text(struct svg *s, double x, double y, double size, enum svg_anchor anchor,
               enum svg_ink ink, bool bold, double turn, const char *text);
-/** Everything between these is cut off outside the rectangle. */
-void svg_clip_begin(struct svg *s, double x, double y, double w, double h);
-void svg_clip_end(struct svg *s);
 
 /** Width that @p text will take at @p size, estimated for a common sans-serif font. */
 double svg_text_width(const char *text, double size);

@@ -13,11 +13,13 @@
 #include "cli/options.h"
 #include "cli/say.h"
 
+enum { ROUNDS = 200000 }; /* most that --seconds gets, whose times are kept */
+
 struct values {
 	bool list, json, check, cold, interleave, queued, print_args;
-	struct gw_words only;
-	const char *size;
-	uint64_t repeat, seed;
+	struct gw_words only, size;
+	uint64_t repeat, seed, memory;
+	double seconds;
 };
 
 static const struct gw_option options[] = {
@@ -35,17 +37,29 @@ static const struct gw_option options[] = {
          .offset = offsetof(struct values, only),
          .meaning = "workloads or families of this name (* and ?); may be repeated"},
         {.name = "size",
-         .type = GW_OPTION_CHOICE,
+         .type = GW_OPTION_LIST,
          .argument = "SIZE",
-         .choices = "0|1|2|3|4|5|all",
          .offset = offsetof(struct values, size),
-         .meaning = "one of the six sizes, or all"},
+         .meaning = "one of the six sizes, 0 to 5; may be repeated; all when not given"},
         {.name = "repeat",
          .type = GW_OPTION_COUNT,
          .argument = "N",
          .high = 1e6,
          .offset = offsetof(struct values, repeat),
-         .meaning = "measured rounds; 10 when not given"},
+         .meaning = "measured rounds; when not given 10, or with --seconds as many as they hold"},
+        {.name = "seconds",
+         .type = GW_OPTION_NUMBER,
+         .argument = "S",
+         .high = 1e6,
+         .offset = offsetof(struct values, seconds),
+         .meaning = "begin no round after so long; without --interleave of each case"},
+        {.name = "memory",
+         .type = GW_OPTION_SIZE,
+         .argument = "BYTES",
+         .low = 1 << 20,
+         .high = 1e15,
+         .offset = offsetof(struct values, memory),
+         .meaning = "device memory to take at once, at most; 3G when not given"},
         {.name = "check",
          .type = GW_OPTION_FLAG,
          .offset = offsetof(struct values, check),
@@ -86,18 +100,38 @@ static bool chosen(const struct values *v, const struct wl_info *info)
 	return v->only.count == 0;
 }
 
+static bool size_chosen(const struct values *v, unsigned size)
+{
+	for (size_t i = 0; i < v->size.count; i++)
+		if (strcmp(v->size.word[i], "all") == 0 ||
+		    (unsigned)(v->size.word[i][0] - '0') == size)
+			return true;
+	return v->size.count == 0;
+}
+
+/* The first word of --size that is no size; NULL when there is none. */
+static const char *no_size(const struct values *v)
+{
+	for (size_t i = 0; i < v->size.count; i++) {
+		const char *word = v->size.word[i];
+
+		if (strcmp(word, "all") != 0 &&
+		    (word[0] < '0' || word[0] >= '0' + WL_SIZES || word[1]))
+			return word;
+	}
+	return NULL;
+}
+
 /* Cases to run, in the order of the list; NULL when there are none. */
 static struct wl_choice *choose(const struct values *v, unsigned *count)
 {
 	struct wl_choice *choice = calloc((size_t)wl_count * WL_SIZES, sizeof(*choice));
-	unsigned from = 0, to = WL_SIZES - 1;
 
 	*count = 0;
-	if (strcmp(v->size, "all") != 0)
-		from = to = (unsigned)(v->size[0] - '0');
 	for (unsigned w = 0; choice && w < wl_count; w++)
-		for (unsigned s = from; chosen(v, &wl_infos[w]) && s <= to; s++)
-			choice[(*count)++] = (struct wl_choice){w, s};
+		for (unsigned s = 0; chosen(v, &wl_infos[w]) && s < WL_SIZES; s++)
+			if (size_chosen(v, s))
+				choice[(*count)++] = (struct wl_choice){w, s};
 	return choice;
 }
 
@@ -184,9 +218,9 @@ static void report_json(const struct wl_job *job, const struct wl_result *r, uns
 	       l->dynamic_shared);
 	json_attributes(l);
 	printf(", \"cold\": %s, \"launches\": %llu", job->cold ? "true" : "false",
-	       (unsigned long long)job->repeat);
-	json_number("event_seconds", wl_median(job, r, i));
-	json_number("event_mad_seconds", wl_spread(job, r, i));
+	       (unsigned long long)r->rounds);
+	json_number("event_seconds", wl_median(r, i));
+	json_number("event_mad_seconds", wl_spread(r, i));
 	if (print_args)
 		json_args(l);
 	json_truth(l);
@@ -203,7 +237,7 @@ static void report_text(const struct wl_job *job, const struct wl_result *r, uns
 	printf("%-20s %-10s %4u %10llu  %-20s %8ux%u,%u %6ux%u,%u %10.2f %8.2f  %s\n",
 	       c->info->name, c->info->family, c->size, (unsigned long long)c->n, l->kernel,
 	       l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-	       wl_median(job, r, i) * 1e6, wl_spread(job, r, i) * 1e6,
+	       wl_median(r, i) * 1e6, wl_spread(r, i) * 1e6,
 	       !job->check || i ? ""
 	       : r->check.wrong ? "WRONG"
 	                        : "right");
@@ -235,7 +269,11 @@ static int run(const struct values *v)
 	                     .cold = v->cold,
 	                     .interleave = v->interleave,
 	                     .queued = v->queued,
-	                     .repeat = v->repeat,
+	                     .repeat = v->repeat != UINT64_MAX ? v->repeat
+	                               : v->seconds > 0        ? ROUNDS
+	                                                       : 10,
+	                     .seconds = v->seconds,
+	                     .memory = v->memory,
 	                     .seed = v->seed == UINT64_MAX ? fresh_seed() : (uint32_t)v->seed};
 	const char *reason;
 	struct wl_choice *choice;
@@ -278,7 +316,7 @@ static int help(void)
 
 int main(int argc, char **argv)
 {
-	struct values v = {.size = "all", .repeat = 10, .seed = UINT64_MAX};
+	struct values v = {.repeat = UINT64_MAX, .seed = UINT64_MAX, .memory = (uint64_t)3 << 30};
 
 	gw_say_init();
 	for (int i = 1; i < argc; i++)
@@ -289,6 +327,8 @@ int main(int argc, char **argv)
 		return WL_USAGE;
 	if (argc > 0)
 		return gw_error("workloads: \"%s\" is no option; choose by --only=GLOB", argv[1]);
+	if (no_size(&v))
+		return gw_error("workloads: --size=%s: sizes are 0 to 5, or all", no_size(&v));
 	if (!any_chosen(&v))
 		return gw_error("workloads: no workload or family is named so; --list names them");
 	if (v.list) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
@@ -21,7 +22,7 @@ static const struct {
 #undef WORKLOAD
 };
 
-static size_t allocated;         /* device memory of all live cases */
+static size_t allocated, most;   /* device memory of all live cases, and what it may be */
 static const char *now = "CUDA"; /* what is being done, for messages */
 
 /* Around each launch, and what --cold writes over. */
@@ -51,10 +52,10 @@ struct wl_buffer *wl_buffer_new(struct wl_case *c, size_t bytes, enum wl_role ro
 
 	if (c->buffer_count == WL_BUFFERS)
 		wl_must(cudaErrorInvalidValue, "more buffers than WL_BUFFERS");
-	if (bytes > WL_MEMORY_LIMIT - allocated) {
+	if (bytes > most - allocated) {
 		gw_error("workloads: %s at size %u: more than %zu MiB would be taken at once; "
-		         "choose fewer workloads or smaller sizes (--only, --size)",
-		         c->info->name, c->size, WL_MEMORY_LIMIT >> 20);
+		         "choose fewer workloads or smaller sizes (--only, --size), or allow more (--memory)",
+		         c->info->name, c->size, most >> 20);
 		exit(WL_USAGE);
 	}
 	*b = (struct wl_buffer){.bytes = bytes, .role = role};
@@ -134,11 +135,8 @@ static void prepare(const struct wl_job *job, const struct wl_choice *choice, st
 	                              .n = info->sizes[choice->size],
 	                              .seed = job->seed}};
 	functions[choice->workload].prepare(&r->c);
-	for (unsigned i = 0; i < r->c.launch_count; i++) {
+	for (unsigned i = 0; i < r->c.launch_count; i++)
 		r->seconds[i] = host_memory((job->repeat + 1) * sizeof(double));
-		for (uint64_t k = 0; job->queued && k < job->repeat; k++)
-			r->seconds[i][k] = NAN;
-	}
 	wl_must(cudaDeviceSynchronize(), "preparing");
 }
 
@@ -179,19 +177,19 @@ static double middle(const double *sorted, uint64_t count)
 	return count ? (sorted[(count - 1) / 2] + sorted[count / 2]) / 2 : NAN;
 }
 
-double wl_median(const struct wl_job *job, const struct wl_result *result, unsigned i)
+double wl_median(const struct wl_result *result, unsigned i)
 {
-	return middle(result->seconds[i], job->repeat);
+	return middle(result->seconds[i], result->rounds);
 }
 
-double wl_spread(const struct wl_job *job, const struct wl_result *result, unsigned i)
+double wl_spread(const struct wl_result *result, unsigned i)
 {
-	double *distance = host_memory((job->repeat + 1) * sizeof(double)), spread;
+	double *distance = host_memory((result->rounds + 1) * sizeof(double)), spread;
 
-	for (uint64_t k = 0; k < job->repeat; k++)
-		distance[k] = fabs(result->seconds[i][k] - wl_median(job, result, i));
-	qsort(distance, job->repeat, sizeof(double), ascending);
-	spread = middle(distance, job->repeat);
+	for (uint64_t k = 0; k < result->rounds; k++)
+		distance[k] = fabs(result->seconds[i][k] - wl_median(result, i));
+	qsort(distance, result->rounds, sizeof(double), ascending);
+	spread = middle(distance, result->rounds);
 	free(distance);
 	return spread;
 }
@@ -202,10 +200,34 @@ static void round_of(const struct wl_job *job, struct wl_result *results, unsign
 {
 	for (unsigned i = 0; i < count && !job->queued; i++)
 		measured_round(job, &results[i], round);
-	for (unsigned i = 0; i < count && job->queued; i++)
+	for (unsigned i = 0; i < count && job->queued; i++) {
 		queue_round(&results[i].c);
+		for (unsigned l = 0; l < results[i].c.launch_count; l++)
+			results[i].seconds[l][round] = NAN;
+	}
 	if (job->queued)
 		wl_must(cudaDeviceSynchronize(), "running");
+}
+
+static double clock_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The measured rounds of a group; gives their number. */
+static uint64_t all_rounds(const struct wl_job *job, struct wl_result *results, unsigned count)
+{
+	double end = job->seconds > 0 ? clock_seconds() + job->seconds : INFINITY;
+	uint64_t round = 0;
+
+	wl_must(cudaProfilerStart(), "starting the profiler");
+	while (round < job->repeat && clock_seconds() < end)
+		round_of(job, results, count, round++);
+	wl_must(cudaProfilerStop(), "stopping the profiler");
+	return round;
 }
 
 /* Cases that are live together. */
@@ -213,6 +235,7 @@ static unsigned run_group(const struct wl_job *job, const struct wl_choice *choi
                           struct wl_result *results, wl_report_fn *report)
 {
 	unsigned wrong = 0;
+	uint64_t rounds;
 
 	for (unsigned i = 0; i < count; i++) {
 		prepare(job, &choice[i], &results[i]);
@@ -220,13 +243,11 @@ static unsigned run_group(const struct wl_job *job, const struct wl_choice *choi
 			check(&choice[i], &results[i]);
 		one_round(&results[i].c);
 	}
-	wl_must(cudaProfilerStart(), "starting the profiler");
-	for (uint64_t round = 0; round < job->repeat; round++)
-		round_of(job, results, count, round);
-	wl_must(cudaProfilerStop(), "stopping the profiler");
+	rounds = all_rounds(job, results, count);
 	for (unsigned i = 0; i < count; i++) {
+		results[i].rounds = rounds;
 		for (unsigned l = 0; l < results[i].c.launch_count; l++)
-			qsort(results[i].seconds[l], job->repeat, sizeof(double), ascending);
+			qsort(results[i].seconds[l], rounds, sizeof(double), ascending);
 		wrong += job->check && (results[i].check.wrong || !results[i].check.compared);
 		report(job, &results[i]);
 		release(&results[i]);
@@ -239,6 +260,7 @@ static void set_up(const struct wl_job *job)
 	int l2 = 0;
 
 	now = "setting up";
+	most = job->memory;
 	for (unsigned i = 0; i < WL_LAUNCHES; i++) {
 		wl_must(cudaEventCreate(&before[i]), "an event");
 		wl_must(cudaEventCreate(&after[i]), "an event");

@@ -22,7 +22,9 @@ struct wl_job {
 	bool cold;       /**< the L2 is overwritten before each measured launch */
 	bool interleave; /**< all cases are prepared first, then run in turn, round by round */
 	bool queued;     /**< a round's launches follow each other unwatched: no time is taken */
-	uint64_t repeat; /**< measured rounds */
+	uint64_t repeat; /**< measured rounds, at most */
+	double seconds;  /**< after which no further round begins; 0: however long it takes */
+	size_t memory;   /**< bytes that all live cases together may hold on the device */
 	uint32_t seed;   /**< of the inputs */
 };
 
@@ -30,7 +32,8 @@ struct wl_job {
 struct wl_result {
 	struct wl_case c;
 	struct wl_check check;
-	double *seconds[WL_LAUNCHES]; /**< by events, `repeat` of each launch, in ascending order */
+	uint64_t rounds;              /**< measured ones */
+	double *seconds[WL_LAUNCHES]; /**< by events, `rounds` of each launch, in ascending order */
 };
 
 /** The workload and its size that a case shall have. */
@@ -52,7 +55,7 @@ unsigned wl_run(const struct wl_job *job, const struct wl_choice *choice, unsign
                 wl_report_fn *report);
 
 /** Median of the times of launch @p i, and the median of their distances from it. */
-double wl_median(const struct wl_job *job, const struct wl_result *result, unsigned i);
-double wl_spread(const struct wl_job *job, const struct wl_result *result, unsigned i);
+double wl_median(const struct wl_result *result, unsigned i);
+double wl_spread(const struct wl_result *result, unsigned i);
 
 #endif

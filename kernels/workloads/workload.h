@@ -28,9 +28,6 @@ enum {
 	WL_ARG_BYTES = 128, /**< most bytes of a launch's arguments, padding included */
 };
 
-/** Device memory that all live cases together may hold, bytes: the set runs on small GPUs too. */
-#define WL_MEMORY_LIMIT ((size_t)3 << 30)
-
 /** A row of workloads.def. */
 struct wl_info {
 	const char *name;

@@ -27,7 +27,9 @@ double gw_gather_mean(const struct gw_eval_count *count)
 	return isfinite(count->most) ? (count->least + count->most) / 2 : NAN;
 }
 
-bool gw_gather_request(const struct gw_eval_access *access, struct gw_request *out)
+/* The request that @p access makes the first time: false when a lane's address is not known.
+ * Numbered unknown bases are told apart and taken for aligned to 256 bytes, as allocations are. */
+static bool request_of(const struct gw_eval_access *access, struct gw_request *out)
 {
 	uint32_t bytes = (uint32_t)access->op->width * access->op->elements;
 
@@ -225,7 +227,7 @@ static void see(void *arg, const struct gw_eval_access *access)
 		return;
 	a->space = (uint8_t)access->space;
 	a->maybe += access->certain == access->active ? 0 : times;
-	if (!gw_gather_request(access, &r)) {
+	if (!request_of(access, &r)) {
 		a->uncounted += times;
 		if (access->space == IR_SPACE_GLOBAL)
 			gw_locality_uncounted(sink->gather->locality, a->insn, a->store, times);

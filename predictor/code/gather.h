@@ -61,10 +61,4 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 /** Mean of an evaluator's count; NaN when it has no upper bound. */
 double gw_gather_mean(const struct gw_eval_count *count);
 
-/**
- * The request that @p access makes the first time: false when a lane's address is not known.
- * Numbered unknown bases are told apart and taken for aligned to 256 bytes, as allocations are.
- */
-bool gw_gather_request(const struct gw_eval_access *access, struct gw_request *out);
-
 #endif

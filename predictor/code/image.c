@@ -103,6 +103,18 @@ static bool scan_ptx(struct gw_image_scan *scan, struct gw_bytes part)
 	return true;
 }
 
+/* Libraries may have a place to begin at, too; what names a loader is a program. */
+static bool names_loader(struct gw_bytes part, const Elf64_Ehdr *h)
+{
+	Elf64_Phdr p;
+
+	for (unsigned i = 0; i < h->e_phnum; i++)
+		if (gw_bytes_get(part, h->e_phoff + (uint64_t)i * sizeof(p), &p, sizeof(p)) &&
+		    p.p_type == PT_INTERP)
+			return true;
+	return false;
+}
+
 /* What an ELF file is, by its header; NULL when it has none. */
 static const char *elf_form(struct gw_bytes part)
 {
@@ -114,7 +126,7 @@ static const char *elf_form(struct gw_bytes part)
 		return "cubin";
 	if (h.e_type == ET_REL)
 		return "host object";
-	return h.e_type == ET_EXEC || h.e_entry ? "executable" : "shared library";
+	return h.e_type == ET_EXEC || names_loader(part, &h) ? "executable" : "shared library";
 }
 
 /* Whether it is an entry of CuPy's cache; then what follows the digest. */
@@ -175,7 +187,9 @@ bool gw_image_bytes(const struct gw_image *image, struct gw_arena *arena, struct
 	return true;
 }
 
-bool gw_code_runs(struct gw_code_arch arch, bool ptx, unsigned device)
+/* Whether code for @p arch runs on a device of compute capability @p device (10 * major + minor):
+ * as it is, or, when it is PTX (@p ptx), after compiling. */
+static bool runs_on(struct gw_code_arch arch, bool ptx, unsigned device)
 {
 	if (!arch.number || arch.number > device)
 		return false;
@@ -211,7 +225,7 @@ const struct gw_image *gw_image_choose(const struct gw_image *image, size_t coun
 
 	for (size_t i = 0; i < count; i++) {
 		if (image[i].kind == GW_IMAGE_OTHER ||
-		    !gw_code_runs(image[i].arch, image[i].kind == GW_IMAGE_PTX, device))
+		    !runs_on(image[i].arch, image[i].kind == GW_IMAGE_PTX, device))
 			continue;
 		if (!best || closeness(&image[i]) > closeness(best))
 			best = &image[i];

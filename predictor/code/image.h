@@ -69,10 +69,6 @@ bool gw_images_open(struct gw_bytes file, struct gw_arena *arena, struct gw_imag
 bool gw_image_bytes(const struct gw_image *image, struct gw_arena *arena, struct gw_bytes *out,
                     struct gw_fault *fault);
 
-/** Whether code for @p arch runs on a device of compute capability @p device (10 * major + minor):
- * as it is, or, when it is PTX (@p ptx), after compiling. */
-bool gw_code_runs(struct gw_code_arch arch, bool ptx, unsigned device);
-
 /** How many images, from number @p first on, lie in the same container as that one. */
 size_t gw_images_together(const struct gw_images *images, size_t first);
 

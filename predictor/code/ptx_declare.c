@@ -9,7 +9,8 @@ struct type_name {
 	uint8_t bits;
 };
 
-unsigned gw_ptx_type_bits(const char *text, uint32_t length)
+/* Bits of a type's suffix (".b32"); 0: not a type. */
+static unsigned type_bits(const char *text, uint32_t length)
 {
 	static const struct type_name types[] = {
 	        {".pred", 1},        {".b8", 8},       {".u8", 8},      {".s8", 8},
@@ -94,7 +95,7 @@ bool gw_ptx_declare_registers(struct gw_ptx_parser *p, uint32_t scope)
 	unsigned bits = 0;
 
 	while (l->token.kind == PTX_WORD && *l->token.text == '.') {
-		unsigned here = gw_ptx_type_bits(l->token.text, l->token.length);
+		unsigned here = type_bits(l->token.text, l->token.length);
 
 		bits = here ? here : bits; /* .v2 and .v4 go by */
 		gw_ptx_next(l);
@@ -119,7 +120,7 @@ static bool read_type(struct gw_ptx_parser *p, struct gw_ptx_variable *v, unsign
 
 	*bits = 0;
 	while (l->token.kind == PTX_WORD && *l->token.text == '.') {
-		unsigned here = gw_ptx_type_bits(l->token.text, l->token.length);
+		unsigned here = type_bits(l->token.text, l->token.length);
 		bool align = gw_ptx_is_word(l, ".align");
 
 		pointer = pointer || gw_ptx_is_word(l, ".ptr");

@@ -226,7 +226,8 @@ static gw_ir_operand special(struct gw_ptx_lower *l, uint32_t name, unsigned bit
 	                  gw_ir_reg(&l->b, bits > 32 ? 64 : 32), 0);
 }
 
-uint32_t gw_ptx_local(struct gw_ptx_lower *l, uint64_t size, uint32_t align)
+/* Room in local memory; its address. */
+static uint32_t local_room(struct gw_ptx_lower *l, uint64_t size, uint32_t align)
 {
 	uint64_t at = ((uint64_t)l->local + align - 1) / align * align;
 
@@ -254,7 +255,7 @@ uint32_t gw_ptx_symbol(struct gw_ptx_lower *l, uint32_t variable)
 		s.address = at;
 		l->shared = at + v->size < UINT32_MAX ? (uint32_t)(at + v->size) : UINT32_MAX;
 	} else if (v->space == IR_SPACE_LOCAL || v->space == IR_SPACE_FRAME) {
-		s.address = gw_ptx_local(l, v->size, v->align);
+		s.address = local_room(l, v->size, v->align);
 	}
 	l->symbols[variable] = gw_ir_add_symbol(&l->b, &s);
 	return l->symbols[variable];

@@ -76,9 +76,6 @@ bool gw_ptx_opaque(struct gw_ptx_lower *l, const char *note);
 /** Symbol of a variable, made when it is first asked for. */
 uint32_t gw_ptx_symbol(struct gw_ptx_lower *l, uint32_t variable);
 
-/** Room in local memory; its address. */
-uint32_t gw_ptx_local(struct gw_ptx_lower *l, uint64_t size, uint32_t align);
-
 /** A number, as an operand. */
 static inline gw_ir_operand gw_ptx_number(struct gw_ptx_lower *l, uint64_t v)
 {

@@ -146,8 +146,6 @@ bool gw_ptx_no_room(struct gw_ptx_parser *p);
 bool gw_ptx_expect(struct gw_ptx_parser *p, char c);
 
 /* ptx_declare.c: declarations of registers, variables and parameters. */
-/** Bits of a type's suffix (".b32"); 0: not a type. */
-unsigned gw_ptx_type_bits(const char *text, uint32_t length);
 /** `.reg ...;` of @p scope, the current token being behind ".reg". */
 bool gw_ptx_declare_registers(struct gw_ptx_parser *p, uint32_t scope);
 /** A variable of @p space, the current token being behind its space. Its index in *index. */

@@ -5,7 +5,8 @@
 
 /* ---- places ---- */
 
-gw_ir_operand gw_lower_place(struct gw_lowering *l, unsigned place)
+/* The register that stands for a place of struct gw_sass_regs. */
+static gw_ir_operand register_of(struct gw_lowering *l, unsigned place)
 {
 	if (l->place[place] == GW_IR_NONE)
 		l->place[place] = gw_ir_reg(&l->b, place >= GW_SASS_P0 ? 1 : 32);
@@ -42,7 +43,7 @@ gw_ir_operand gw_lower_reg(struct gw_lowering *l, unsigned at, bool uniform)
 {
 	unsigned place = number_at(l, at, uniform);
 
-	return place == UINT32_MAX ? gw_ir_const(&l->b, 0) : gw_lower_place(l, place);
+	return place == UINT32_MAX ? gw_ir_const(&l->b, 0) : register_of(l, place);
 }
 
 gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform)
@@ -51,7 +52,7 @@ gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform)
 
 	if (place == UINT32_MAX)
 		return gw_ir_const(&l->b, 0);
-	return GW_LOWER(l, PACK, 32, 0, 2, gw_lower_place(l, place), gw_lower_place(l, place + 1));
+	return GW_LOWER(l, PACK, 32, 0, 2, register_of(l, place), register_of(l, place + 1));
 }
 
 gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned not_at)
@@ -62,7 +63,7 @@ gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned no
 
 	if (number == GW_SASS_PT)
 		return gw_ir_const(&l->b, !invert);
-	p = gw_lower_place(l, number + (l->insn.guard_uniform ? GW_SASS_UP0 : GW_SASS_P0));
+	p = register_of(l, number + (l->insn.guard_uniform ? GW_SASS_UP0 : GW_SASS_P0));
 	return invert ? GW_LOWER(l, NOT, 1, 0, 1, p) : p;
 }
 
@@ -70,7 +71,7 @@ static void move_guarded(struct gw_lowering *l, unsigned place, unsigned bits, g
 {
 	l->b.guard = l->guard;
 	l->b.guard_not = l->guard_not;
-	gw_ir_emit(&l->b, IR_MOV, bits, 0, gw_lower_place(l, place), 1, value);
+	gw_ir_emit(&l->b, IR_MOV, bits, 0, register_of(l, place), 1, value);
 	l->b.guard = GW_IR_NONE;
 	l->b.guard_not = false;
 }
@@ -182,9 +183,9 @@ static void lower_insn(struct gw_lowering *l, uint32_t index)
 	l->guard = GW_IR_NONE;
 	l->guard_not = l->insn.guard_not;
 	if (l->insn.guard != GW_SASS_PT)
-		l->guard = gw_lower_place(l, l->insn.guard + (l->insn.guard_uniform
-		                                                      ? 0u + GW_SASS_UP0
-		                                                      : 0u + GW_SASS_P0));
+		l->guard =
+		        register_of(l, l->insn.guard + (l->insn.guard_uniform ? 0u + GW_SASS_UP0
+		                                                              : 0u + GW_SASS_P0));
 	else if (l->insn.guard_not)
 		return; /* never runs */
 	/* Stands for the instruction whatever becomes of it. */

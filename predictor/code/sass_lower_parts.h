@@ -39,11 +39,8 @@ struct gw_lowering {
 	uint32_t taken_in;           /**< instructions of functions called, so far */
 	uint32_t exit;               /**< block of the program where threads end */
 	bool indirect;               /**< where some jump goes is not known */
-	bool calls;                  /**< some function could not be taken in */
+	const char *calls;           /**< why a function was not taken in; NULL: all were */
 };
-
-/** The register that stands for a place of struct gw_sass_regs. */
-gw_ir_operand gw_lower_place(struct gw_lowering *l, unsigned place);
 
 /** General register at bits @p at (uniform where @p uniform), as a source: zero for RZ. */
 gw_ir_operand gw_lower_reg(struct gw_lowering *l, unsigned at, bool uniform);

@@ -43,9 +43,6 @@ struct gw_time {
 	struct gw_time_sum sum[GW_TIME_SUMS];
 };
 
-/** Class of @p insn. */
-enum gw_time_class gw_time_class_of(const struct gw_ir_insn *insn);
-
 /** An instruction as the timing sees it; values are numbered from 1, 0 is none. */
 struct gw_time_insn {
 	uint8_t cls;        /**< enum gw_time_class */

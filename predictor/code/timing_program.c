@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum gw_time_class gw_time_class_of(const struct gw_ir_insn *insn)
+static enum gw_time_class class_of(const struct gw_ir_insn *insn)
 {
 	bool shared = insn->space == IR_SPACE_SHARED || insn->space == IR_SPACE_CLUSTER;
 
@@ -95,7 +95,7 @@ static void append(struct stretch *s, const struct gw_ir_insn *insn)
 	}
 	if (s->count == GW_TIME_INSNS)
 		return;
-	*now = (struct gw_time_insn){.cls = (uint8_t)gw_time_class_of(insn)};
+	*now = (struct gw_time_insn){.cls = (uint8_t)class_of(insn)};
 	for (unsigned i = 0; i < insn->uses && sources < 7; i++)
 		now->source[sources++] = value_of(s, gw_ir_uses(p, insn)[i]);
 	if (insn->guard != GW_IR_NONE)

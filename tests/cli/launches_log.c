@@ -24,7 +24,7 @@ struct names {
 
 static uint32_t kernel_of(struct lb *b, struct names *names, const struct gw_kernel *k)
 {
-	struct gw_record_kernel r = {0};
+	struct gw_record_kernel r;
 	uint32_t i = 0;
 
 	while (i < names->count && strcmp(names->name[i], k->name))
@@ -32,31 +32,14 @@ static uint32_t kernel_of(struct lb *b, struct names *names, const struct gw_ker
 	if (i < names->count)
 		return i + 1;
 	names->name[names->count++] = k->name;
-	r.id = i + 1;
-	r.registers = k->registers;
-	r.static_shared = k->static_shared;
-	r.constant = k->constant;
-	r.local = k->local;
-	r.max_threads = k->max_threads;
-	r.binary_version = k->binary_version;
+	r = gw_record_of_kernel(i + 1, 0, k);
 	lb_record(b, GW_RECORD_KERNEL, &r, sizeof(r), k->name, strlen(k->name) + 1);
 	return i + 1;
 }
 
 static void add_config(struct lb *b, uint32_t id, uint32_t kernel, const struct gw_config *c)
 {
-	struct gw_record_config r = {.id = id,
-	                             .kernel = kernel,
-	                             .grid_x = c->grid.x,
-	                             .grid_y = c->grid.y,
-	                             .grid_z = c->grid.z,
-	                             .block_x = c->block.x,
-	                             .block_y = c->block.y,
-	                             .block_z = c->block.z,
-	                             .cluster_x = c->cluster.x,
-	                             .cluster_y = c->cluster.y,
-	                             .cluster_z = c->cluster.z,
-	                             .dynamic_shared = c->dynamic_shared};
+	struct gw_record_config r = gw_record_of_config(id, kernel, 0, c);
 
 	lb_record(b, GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 }

@@ -103,17 +103,10 @@ void lb_kernel(struct lb *b, uint32_t id, const char *mangled)
 static struct gw_record_config config(uint32_t id, uint32_t kernel, uint32_t grid_x,
                                       uint32_t block_x)
 {
-	return (struct gw_record_config){.id = id,
-	                                 .kernel = kernel,
-	                                 .grid_x = grid_x,
-	                                 .grid_y = 1,
-	                                 .grid_z = 1,
-	                                 .block_x = block_x,
-	                                 .block_y = 1,
-	                                 .block_z = 1,
-	                                 .cluster_x = 1,
-	                                 .cluster_y = 1,
-	                                 .cluster_z = 1};
+	const struct gw_config c = {
+	        .grid = {grid_x, 1, 1}, .block = {block_x, 1, 1}, .cluster = {1, 1, 1}};
+
+	return gw_record_of_config(id, kernel, 0, &c);
 }
 
 void lb_config(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t block_x)

@@ -12,7 +12,8 @@ int main(int argc, char **argv)
 	lb_free(&b);
 	if (!good)
 		fprintf(stderr, "usage: make_sample "
-		                "plain|second|stand_in|violations|aggregates|clocked|worked|"
+		                "plain|second|stand_in|violations|aggregates|clocked|studied|"
+		                "unstudied|worked|"
 		                "no_work|no_profile|half_profile FILE\n");
 	return good ? 0 : 2;
 }

@@ -105,6 +105,40 @@ void sample_clocked(struct lb *b)
 	lb_end(b);
 }
 
+static void study(struct lb *b, uint32_t config, enum gw_study_end end, const char *why)
+{
+	struct gw_record_study s = {.config = config, .end = end};
+
+	lb_record(b, GW_RECORD_STUDY, &s, sizeof(s), why, strlen(why) + 1);
+}
+
+void sample_studied(struct lb *b)
+{
+	struct gw_record_quantity part = {GW_WORK_inst_executed, GW_SOURCE_STATIC, 0, 1, 1000};
+
+	begin(b, 4242, 0, "./vector_add 1000000");
+	/* Told at first without arguments, then all; a range; nothing. */
+	study(b, 1, GW_STUDY_UNTOLD, "it is not known how large its blocks are");
+	lb_work(b, 1, 0, &part, 1);
+	study(b, 1, GW_STUDY_DONE, "");
+	lb_work(b, 2, 0, &part, 1);
+	study(b, 2, GW_STUDY_DONE, "a branch depends on what is not known before the launch");
+	study(b, 3, GW_STUDY_NO_CODE, "no image in it runs on this GPU");
+	study(b, 77, GW_STUDY_NO_CODE, "of a configuration that is in a lost part");
+	for (uint32_t i = 0; i < LAUNCHES - 5; i++)
+		lb_add_launch(b, launch(i));
+	lb_end(b);
+}
+
+void sample_unstudied(struct lb *b)
+{
+	begin(b, 4242, 0, "./vector_add 1000000");
+	study(b, 0, GW_STUDY_OFF, "only mode audit reads code");
+	for (uint32_t i = 0; i < LAUNCHES; i++)
+		lb_add_launch(b, launch(i));
+	lb_end(b);
+}
+
 void sample_violations(struct lb *b)
 {
 	begin(b, 4242, 0, "./liar");
@@ -246,6 +280,10 @@ bool sample_named(struct lb *b, const char *name)
 		sample_violations(b);
 	else if (!strcmp(name, "clocked"))
 		sample_clocked(b);
+	else if (!strcmp(name, "studied"))
+		sample_studied(b);
+	else if (!strcmp(name, "unstudied"))
+		sample_unstudied(b);
 	else if (!strcmp(name, "aggregates"))
 		sample_aggregates(b);
 	else if (!strcmp(name, "worked"))

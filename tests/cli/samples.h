@@ -11,6 +11,10 @@ void sample_plain(struct lb *b, uint32_t pid, uint32_t flags);
 void sample_violations(struct lb *b);
 /** The plain one with samples of clocks and two episodes of slow launches, one told twice. */
 void sample_clocked(struct lb *b);
+/** The plain one, shorter: code told all, in part, and nothing. */
+void sample_studied(struct lb *b);
+/** The plain one, in which no code was read. */
+void sample_unstudied(struct lb *b);
 /** A log that went over to aggregates. */
 void sample_aggregates(struct lb *b);
 /** What of the sample with work is left out. */

@@ -17,7 +17,7 @@ static int make_samples(void **state)
 {
 	return shell_setup(state) ||
 	       shell("mkdir logs && for s in plain second stand_in violations aggregates clocked "
-	             "worked; do "
+	             "studied unstudied worked; do "
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs");
 }
 
@@ -82,6 +82,40 @@ static void clocks_and_slow_launches_are_told(void **state)
 	assert_null(strstr(shell_output, "Slow"));
 }
 
+/* Of how many launches code tells nothing, or not all, and why. */
+static void what_code_does_not_tell_is_said_with_the_reason(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("COLUMNS=200 " REPORT "studied.gwl | grep -A1 '^  Code'"), 0);
+	shell_says(
+	        "Code       18 launches, not settled: a branch depends on what is not known before "
+	        "the launch (vector_add(float const");
+	shell_says("           18 launches, no code: no image in it runs on this GPU (void "
+	           "at::native");
+	assert_null(strstr(shell_output, "large its blocks"));
+	assert_null(strstr(shell_output, "lost part"));
+	assert_int_equal(shell(REPORT "--json studied.gwl | sed -n '/^  \"code\"/,/^  ]/p'"), 0);
+	shell_says("\"end\": \"no code\"");
+	shell_says("\"configurations\": 1");
+	assert_int_equal(
+	        shell(REPORT "--json --by=config studied.gwl | grep -A8 '^      \"code\"'"), 0);
+	shell_says("\"told\": 19");
+	shell_says("\"untold\": null");
+	shell_says("\"told\": 0");
+	assert_int_equal(shell(REPORT "unstudied.gwl"), 0);
+	shell_says("Code       not read: only mode audit reads code");
+	assert_int_equal(shell(REPORT "plain.gwl"), 0);
+	assert_null(strstr(shell_output, "Code"));
+}
+
+/* A program that was killed: what its log does not say is not taken for told. */
+static void a_log_that_ends_early_says_so_of_code(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("head -c 3000 plain.gwl > cut.gwl; " REPORT "cut.gwl"), 0);
+	shell_says("not reached: the log ends before");
+}
+
 /* Each line of the sample: what it is bound by, what of, and what to fix first. */
 static void bounds_are_told_with_what_to_fix(void **state)
 {
@@ -100,7 +134,7 @@ static void bounds_are_told_with_what_to_fix(void **state)
 /* No line of a report is wider than the terminal. */
 static void report_fits_the_terminal(void **state)
 {
-	static const char *const logs[] = {"plain", "clocked", "worked", "aggregates"};
+	static const char *const logs[] = {"plain", "clocked", "studied", "worked", "aggregates"};
 
 	(void)state;
 	for (unsigned width = 80; width <= 140; width += 20)
@@ -278,6 +312,8 @@ int main(void)
 	        cmocka_unit_test(csv_begins_with_the_columns_of_nsys),
 	        cmocka_unit_test(json_is_as_reviewed),
 	        cmocka_unit_test(clocks_and_slow_launches_are_told),
+	        cmocka_unit_test(what_code_does_not_tell_is_said_with_the_reason),
+	        cmocka_unit_test(a_log_that_ends_early_says_so_of_code),
 	        cmocka_unit_test(bounds_are_told_with_what_to_fix),
 	        cmocka_unit_test(report_fits_the_terminal),
 	        cmocka_unit_test(processes_are_merged),

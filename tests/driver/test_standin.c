@@ -16,33 +16,32 @@ static void a_kernel_body_really_runs(void **state)
 static void a_stream_is_done_when_its_last_kernel_is(void **state)
 {
 	struct fixture *f = *state;
-	unsigned long long ns = 50000000;
-	void *params[] = {&ns};
-	struct timespec a, b;
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	assert_int_equal(cuLaunchKernel(f->spin, 1, 1, 1, 1, 1, 1, 0, f->stream, params, NULL), 0);
-	assert_int_equal(cuStreamQuery(f->stream), CUDA_ERROR_NOT_READY);
+	uint64_t begin = steady_ns();
+	CUresult running = CUDA_SUCCESS;
+	WHILE_IT_RUNS(f, f->stream, 50000000, running = cuStreamQuery(f->stream));
+	assert_int_equal(running, CUDA_ERROR_NOT_READY);
 	assert_int_equal(cuStreamSynchronize(f->stream), 0);
-	clock_gettime(CLOCK_MONOTONIC, &b);
 	assert_int_equal(cuStreamQuery(f->stream), 0);
-	assert_true((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec >= 50000000);
+	assert_true(steady_ns() - begin >= 50000000);
 }
 
 static void the_legacy_stream_waits_for_blocking_streams_only(void **state)
 {
 	struct fixture *f = *state;
-	unsigned long long ns = 50000000;
-	void *params[] = {&ns};
+	CUresult running = CUDA_SUCCESS;
 	CUstream blocking;
 	CUevent event;
 	assert_int_equal(cuStreamCreate(&blocking, CU_STREAM_DEFAULT), 0);
 	assert_int_equal(cuEventCreate(&event, 0), 0);
-	cuLaunchKernel(f->spin, 1, 1, 1, 1, 1, 1, 0, f->stream, params, NULL);
-	assert_int_equal(cuEventRecord(event, NULL), 0);
-	assert_int_equal(cuEventQuery(event), 0); /* f->stream is non-blocking */
-	cuLaunchKernel(f->spin, 1, 1, 1, 1, 1, 1, 0, blocking, params, NULL);
-	assert_int_equal(cuEventRecord(event, NULL), 0);
-	assert_int_equal(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+	WHILE_IT_RUNS(f, f->stream, 50000000, {
+		assert_int_equal(cuEventRecord(event, NULL), 0);
+		assert_int_equal(cuEventQuery(event), 0); /* f->stream is non-blocking */
+	});
+	WHILE_IT_RUNS(f, blocking, 50000000, {
+		assert_int_equal(cuEventRecord(event, NULL), 0);
+		running = cuEventQuery(event);
+	});
+	assert_int_equal(running, CUDA_ERROR_NOT_READY);
 	assert_int_equal(cuEventSynchronize(event), 0);
 	assert_int_equal(cuStreamQuery(blocking), 0);
 	cuEventDestroy(event);
@@ -52,8 +51,7 @@ static void the_legacy_stream_waits_for_blocking_streams_only(void **state)
 static void an_event_orders_two_streams(void **state)
 {
 	struct fixture *f = *state;
-	unsigned long long ns = 50000000;
-	void *params[] = {&ns};
+	CUresult running = CUDA_SUCCESS;
 	CUevent before, after;
 	CUstream other;
 	float ms = 0;
@@ -61,10 +59,12 @@ static void an_event_orders_two_streams(void **state)
 	cuEventCreate(&before, 0);
 	cuEventCreate(&after, 0);
 	cuEventRecord(before, f->stream);
-	cuLaunchKernel(f->spin, 1, 1, 1, 1, 1, 1, 0, f->stream, params, NULL);
-	cuEventRecord(after, f->stream);
-	assert_int_equal(cuStreamWaitEvent(other, after, 0), 0);
-	assert_int_equal(cuStreamQuery(other), CUDA_ERROR_NOT_READY);
+	WHILE_IT_RUNS(f, f->stream, 50000000, {
+		cuEventRecord(after, f->stream);
+		assert_int_equal(cuStreamWaitEvent(other, after, 0), 0);
+		running = cuStreamQuery(other);
+	});
+	assert_int_equal(running, CUDA_ERROR_NOT_READY);
 	assert_int_equal(cuStreamSynchronize(other), 0);
 	assert_int_equal(cuEventElapsedTime(&ms, before, after), 0);
 	assert_true(ms >= 50.0f);
@@ -78,16 +78,14 @@ static void a_destroyed_streams_work_is_waited_for_by_the_context_only(void **st
 	struct fixture *f = *state;
 	unsigned long long ns = 50000000;
 	void *params[] = {&ns};
-	struct timespec a, b;
+	uint64_t begin = steady_ns();
 	CUstream other;
 	cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
-	clock_gettime(CLOCK_MONOTONIC, &a);
 	cuLaunchKernel(f->spin, 1, 1, 1, 1, 1, 1, 0, other, params, NULL);
 	assert_int_equal(cuStreamDestroy(other), 0);
 	assert_int_equal(cuStreamQuery(NULL), 0);
 	assert_int_equal(cuCtxSynchronize(), 0);
-	clock_gettime(CLOCK_MONOTONIC, &b);
-	assert_true((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec >= 50000000);
+	assert_true(steady_ns() - begin >= 50000000);
 }
 
 static void host_flag(void *user)

@@ -35,6 +35,28 @@ struct fixture {
 	CUdeviceptr memory; /* 1 KiB of zeroes */
 };
 
+static inline uint64_t steady_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* A kernel of @p ns, and then what @p ask answers at once: again where this thread was held up for
+ * as long as the kernel takes, so that the answer could be of either side of its end. */
+#define WHILE_IT_RUNS(f, on, ns, ask)                                                              \
+	do {                                                                                       \
+		unsigned long long spin_ns = (ns);                                                 \
+		void *spin_params[] = {&spin_ns};                                                  \
+		uint64_t spin_begin = steady_ns();                                                 \
+		assert_int_equal(                                                                  \
+		        cuLaunchKernel((f)->spin, 1, 1, 1, 1, 1, 1, 0, on, spin_params, NULL), 0); \
+		ask;                                                                               \
+		if (steady_ns() - spin_begin < spin_ns)                                            \
+			break;                                                                     \
+		assert_int_equal(cuStreamSynchronize(on), 0);                                      \
+	} while (1)
+
 static inline int fixture_make(void **state)
 {
 	struct fixture *f = calloc(1, sizeof *f);

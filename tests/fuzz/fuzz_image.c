@@ -11,7 +11,14 @@
 #include "predictor/code/image.h"
 #include "predictor/code/kernel.h"
 
-enum { LIMIT = 4 << 20 };
+/* Memory that an arena may take. */
+static size_t list_limit, kernel_limit;
+
+/* One length of sixteen finds out what happens without enough: with 0 to 960 bytes. */
+static size_t limit_of(size_t size, unsigned rest)
+{
+	return size % 16 == rest ? (size >> 4 & 15) * 64 : (size_t)4 << 20;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -57,7 +64,7 @@ static void read_cubin(struct gw_bytes bytes)
 	struct gw_cubin cubin;
 	struct gw_arena arena;
 
-	gw_arena_init(&arena, LIMIT);
+	gw_arena_init(&arena, kernel_limit);
 	if (gw_cubin_open(bytes, &arena, &cubin, &fault)) {
 		for (uint32_t i = 0; i < cubin.count; i++)
 			if (gw_cubin_kernel(&cubin, i, &arena, &k, &fault))
@@ -67,7 +74,7 @@ static void read_cubin(struct gw_bytes bytes)
 	} else {
 		require(fault.what && !cubin.count, "refused without a reason, or in part");
 	}
-	require(arena.used <= LIMIT, "more memory than allowed");
+	require(arena.used <= kernel_limit, "more memory than allowed");
 	gw_arena_free(&arena);
 }
 
@@ -78,7 +85,7 @@ static void read_image(const struct gw_image *image, struct gw_bytes file)
 	struct gw_arena arena;
 
 	require(inside(image->stored, file), "an image outside the file");
-	gw_arena_init(&arena, LIMIT);
+	gw_arena_init(&arena, kernel_limit);
 	if (!gw_image_bytes(image, &arena, &bytes, &fault))
 		require(fault.what && fault.offset <= file.size, "no reason or no place");
 	else if (image->kind == GW_IMAGE_CUBIN)
@@ -93,14 +100,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gw_fault fault;
 	struct gw_arena arena;
 
-	gw_arena_init(&arena, LIMIT);
+	list_limit = limit_of(size, 15);
+	kernel_limit = limit_of(size, 14);
+	gw_arena_init(&arena, list_limit);
 	if (!gw_images_open(file, &arena, &images, &fault))
 		require(fault.what && fault.offset <= size, "no reason or no place");
 	for (size_t i = 0; i < images.count; i++)
 		read_image(&images.image[i], file);
 	for (size_t i = 0; i < images.count; i += gw_images_together(&images, i))
 		gw_image_choose(&images.image[i], gw_images_together(&images, i), 90);
-	require(arena.used <= LIMIT, "more memory than allowed");
+	require(arena.used <= list_limit, "more memory than allowed");
 	gw_arena_free(&arena);
 	return 0;
 }

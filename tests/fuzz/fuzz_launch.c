@@ -22,10 +22,39 @@ static void require(int condition, const char *what)
 
 static void known_device(struct gw_device *device)
 {
+	/* What has to hold a launch, or no model would get past the occupancy. */
+	static const struct {
+		enum gw_param param;
+		double value;
+	} room[] = {
+	        {GW_PARAM_compute_capability, 90},
+	        {GW_PARAM_sm_count, 4},
+	        {GW_PARAM_warp_size, 32},
+	        {GW_PARAM_max_threads_per_sm, 2048},
+	        {GW_PARAM_max_blocks_per_sm, 32},
+	        {GW_PARAM_max_threads_per_block, 1024},
+	        {GW_PARAM_registers_per_sm, 65536},
+	        {GW_PARAM_shared_per_sm, 233472},
+	        {GW_PARAM_shared_per_block, 232448},
+	};
+
 	gw_device_clear(device, "fuzz");
-	/* Every parameter known and one: models go as far as they can. */
+	/* Every parameter known and one, every function three points: models go as far as they can.
+	 */
 	for (unsigned p = 0; p < GW_PARAMS; p++)
 		gw_device_set(device, (enum gw_param)p, 1, GW_METHOD_PAPER);
+	for (size_t i = 0; i < sizeof(room) / sizeof(*room); i++)
+		gw_device_set(device, room[i].param, room[i].value, GW_METHOD_PAPER);
+	for (unsigned c = 0; c < GW_CURVES; c++) {
+		struct gw_curve *curve = &device->curve[c];
+
+		for (unsigned i = 0; i < 3; i++) {
+			curve->x[i] = (double)(1u << 3 * i);
+			curve->y[i] = 1 + (double)i;
+		}
+		curve->count = 3;
+		curve->method = GW_METHOD_PAPER;
+	}
 }
 
 static void check_launch(const struct launch_case *item, const struct gw_device *device)

@@ -35,13 +35,21 @@ static void check_count(struct gw_eval_count c)
 	require(c.least >= 0 && c.most >= c.least, "a least above its most");
 }
 
-static void evaluate(const struct gw_ptx *ptx, uint32_t kernel, struct gw_arena *arena)
+/* One length of eight is launched in clusters, of blocks of more than one dimension. */
+static struct gw_config config_of(size_t size)
+{
+	if (size % 8 == 7)
+		return (struct gw_config){{3, 2, 1}, {8, 3, 2}, {3, 2, 1}, 256, 0};
+	return (struct gw_config){{3, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256, 0};
+}
+
+static void evaluate(const struct gw_ptx *ptx, uint32_t kernel, size_t size, struct gw_arena *arena)
 {
 	/* Steps enough for a few rounds of a loop: what more would show, a long run pays for with
 	   most of its executions. */
 	static const struct gw_eval_limits limits = {.steps = 3000, .warp_steps = 400, .warps = 16};
 	static const uint8_t arguments[256] = {40, 0, 0, 0, 7, 0, 0, 0, 64, 0, 0, 0, 1};
-	struct gw_eval_launch launch = {.config = {{3, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256, 0},
+	struct gw_eval_launch launch = {.config = config_of(size),
 	                                .arguments = {arguments, sizeof(arguments)}};
 	struct gw_ir_program program;
 	struct gw_eval_report report;
@@ -72,14 +80,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gw_ptx_fault fault;
 	struct gw_arena arena;
 	struct gw_ptx ptx;
+	/* One length of sixteen finds out what happens without enough memory. */
+	size_t limit = size % 16 == 14 ? (size >> 4 & 63) << 13 : (size_t)ARENA;
 
-	gw_arena_init(&arena, ARENA);
+	gw_arena_init(&arena, limit);
 	if (!gw_ptx_parse(text, &arena, &ptx, &fault))
 		require(fault.what && fault.line && fault.column, "refused without a place");
 	else
 		for (uint32_t k = 0; k < ptx.kernel_count && k < KERNELS_MAX; k++)
-			evaluate(&ptx, k, &arena);
-	require(arena.used <= ARENA, "more memory than its limit");
+			evaluate(&ptx, k, size, &arena);
+	require(arena.used <= limit, "more memory than its limit");
 	gw_arena_free(&arena);
 	return 0;
 }

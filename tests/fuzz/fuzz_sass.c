@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as machine code: the first says for which architecture. Decoded, made a graph of, and
- * scheduled with latencies known and unknown, and lowered; what these promise of one another holds.
+ * Any bytes as machine code: the first says for which architecture, and whether there is too little
+ * memory; four and more behind the last whole instruction are tables of jumps. Decoded, made a
+ * graph of, and scheduled with latencies known and unknown, and lowered; what these promise of one
+ * another holds.
  */
 #include "predictor/code/sass_lower.h"
 #include "predictor/code/schedule.h"
@@ -79,10 +81,10 @@ static void check_schedule(const struct gw_cfg *cfg, struct gw_arena *arena, dou
 }
 
 /* Whatever the code, the program made of it is sound, unless there was no room. */
-static void check_lowering(const struct gw_cfg *cfg, struct gw_arena *arena)
+static void check_lowering(const struct gw_cfg *cfg, struct gw_bytes tables, struct gw_arena *arena)
 {
-	/* Tables that begin as the code does: some words lead to blocks. */
-	struct gw_sass_kernel kernel = {"fuzz", 0x210, 64, 0, cfg->code};
+	/* Without any, the code itself is one: longer, and some words lead to blocks. */
+	struct gw_sass_kernel kernel = {"fuzz", 0x210, 64, 0, tables.size ? tables : cfg->code};
 	struct gw_sass_lowered lowered;
 	const char *wrong = gw_sass_lower(&lowered, cfg, &kernel, arena);
 
@@ -98,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gw_arena arena;
 	struct gw_fault fault;
 	struct gw_cfg cfg;
+	struct gw_bytes code, tables = {0};
 	unsigned sm;
 
 	if (!size)
@@ -109,12 +112,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		check_insn(&insn, known);
 	}
-	gw_arena_init(&arena, 64 << 20);
-	if (gw_cfg_build(&cfg, (struct gw_bytes){data + 1, size - 1}, sm, &arena, &fault)) {
+	code = (struct gw_bytes){data + 1, size - 1};
+	if (code.size % GW_SASS_BYTES >= 4) {
+		tables.size = code.size % GW_SASS_BYTES;
+		code.size -= tables.size;
+		tables.data = code.data + code.size;
+	}
+	gw_arena_init(&arena,
+	              data[0] & 0x80 ? (size_t)(data[0] >> 3 & 15) << 10 : (size_t)64 << 20);
+	if (gw_cfg_build(&cfg, code, sm, &arena, &fault)) {
 		check_graph(&cfg);
 		check_schedule(&cfg, &arena, 30);
 		check_schedule(&cfg, &arena, (double)NAN);
-		check_lowering(&cfg, &arena);
+		check_lowering(&cfg, tables, &arena);
 	} else {
 		require(fault.what != NULL, "refused without a reason");
 	}

@@ -9,7 +9,7 @@ launch? Each tool looks at a program bare and with gpuwatch in each mode (`pm`: 
 
 Demanded: what the tool and the program say is the same, and so is the exit status; at most one line
 of ours on standard error; the same number of launches in every log; and when torch.profiler has
-gone, mode audit times launches by activity again. Injected, gpuwatch is libcupti's one
+gone, mode audit times launches by activity again and, where they are asked for, samples counters. Injected, gpuwatch is libcupti's one
 subscriber and can't see another come: there only the program's own result is demanded
 (docs/limits.md); the other two tools inject themselves.
   beside.py --programs DIR --gpuwatch LIBRARY --out DIR [--jobs N]
@@ -85,11 +85,11 @@ def modes_of(case):
     return [mode for mode in MODES if mode != "inject" or case.name.startswith("torch")]
 
 
-def run(runner, chosen, jobs):
-    """Exit status by case and mode."""
+def run(runner, chosen, jobs, wanted=lambda mode: True):
+    """Exit status by case and mode, of the modes that are wanted."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         futures = {(case.name, mode): pool.submit(runner.run, case, mode)
-                   for case, _ in chosen for mode in ["bare"] + modes_of(case)}
+                   for case, _ in chosen for mode in filter(wanted, ["bare"] + modes_of(case))}
     return {key: future.result() for key, future in futures.items()}
 
 
@@ -117,9 +117,11 @@ def judge(runner, case, view, statuses):
         _, totals, notes = compare.read_log(runner.args.logdump, runner.folder(case, mode))
         launched[mode] = totals["launched"]
         print(f"     {case.name} {mode}: {totals['launched']} launches, {totals['measured']} measured, "
-              f"{totals['returns']} returns; {'; '.join(notes) or 'nothing degraded'}")
+              f"{totals['returns']} returns, {totals['pm_windows']} windows of counters; {'; '.join(notes) or 'nothing degraded'}")
         if case.name.startswith("torch") and mode in ("audit", "pm"):
             wrong += came_back(runner, case, mode)
+        if case.name.startswith("torch") and mode == "pm" and not totals["pm_windows"]:
+            wrong.append("pm: no window of counters was taken")
     if len(set(launched.values())) > 1 or 0 in launched.values():
         wrong.append(f"launches differ, or there are none: {launched}")
     return wrong
@@ -159,8 +161,10 @@ def main(argv):
             chosen.append((case, view))
         else:
             print("SKIP", case, view)
-    # Counters are one process's at a time: ncu has them alone.
-    statuses = run(runner, [c for c in chosen if c[1] is not ncu_view], args.jobs)
+    # Counters are one process's at a time: ncu has them alone, and so has each program that samples.
+    others = [c for c in chosen if c[1] is not ncu_view]
+    statuses = run(runner, others, args.jobs, lambda mode: mode != "pm")
+    statuses.update(run(runner, others, 1, lambda mode: mode == "pm"))
     statuses.update(run(runner, [c for c in chosen if c[1] is ncu_view], 1))
     for case, view in chosen:
         wrong = judge(runner, case, view, {mode: statuses[case.name, mode]

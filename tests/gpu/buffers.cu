@@ -2,9 +2,10 @@
  *
  * When do activity records lose their times? libcupti keeps times in buffers on the GPU, of 100,000
  * kernels each, and has room for so many buffers; whether it uses them again shows here.
- *   buffers stream|graph ACTION LIMIT RECORDS
+ *   buffers stream|graph ACTION LIMIT KERNELS
  * LIMIT: CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT. ACTION, each 10,000 kernels: none; flush, of what is
- * finished; forced, of all; toggle, the kind off and on again; graph, the graph is made anew.
+ * finished; forced, of all; toggle, the kind off and on again; graph, the graph is made anew; bare: without libcupti, for
+ * another to record.
  * Prints one JSON object: records, those with both times 0, those that end before they start, the
  * number of the first of either, and by how much the free memory shrank.
  */
@@ -122,10 +123,13 @@ int main(int argc, char **argv)
 	cudaGraphExec_t exec;
 
 	if (argc != 5) {
-		fprintf(stderr, "usage: %s stream|graph ACTION LIMIT RECORDS\n", argv[0]);
+		fprintf(stderr, "usage: %s stream|graph ACTION LIMIT KERNELS\n", argv[0]);
 		return 2;
 	}
-	attach(strtoul(argv[3], nullptr, 10));
+	bool bare = !strcmp(action, "bare");
+
+	if (!bare)
+		attach(strtoul(argv[3], nullptr, 10));
 	check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
 	exec = make(stream);
 	check(cudaStreamSynchronize(stream), "start");
@@ -149,7 +153,8 @@ int main(int argc, char **argv)
 		}
 	}
 	check(cudaMemGetInfo(&free_after, &total), "memory");
-	cupti.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	if (!bare)
+		cupti.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	printf("{\"how\": \"%s\", \"action\": \"%s\", \"limit\": %s, \"records\": %lu, \"zero\": %lu, "
 	       "\"wrong\": %lu, \"first\": %lu, \"dropped\": %lu, \"shrank_mb\": %.1f}\n",
 	       argv[1], action, argv[3], records, zero, wrong, first, dropped,

@@ -23,11 +23,7 @@
 	CASE(child)       /* child graphs, nested */                                               \
 	CASE(reset)       /* cudaDeviceReset in mid-program */                                     \
 	CASE(destroy)     /* contexts destroyed in mid-program */                                  \
-	CASE(contexts)    /* two contexts in turn */                                               \
-	CASE(spin)        /* a kernel that the host releases, others beside it */                  \
-	CASE(persistent)  /* a kernel that serves the host */                                      \
-	CASE(mutual)      /* kernels of two streams that wait for each other */                    \
-	CASE(pair)        /* two processes at once */
+	CASE(contexts)    /* two contexts in turn */
 
 #define DECLARE(name) void case_##name(struct tally *t);
 CASES(DECLARE)

@@ -2,18 +2,20 @@
  *
  * Programs that a tool beside them must neither hang nor change: kernels that wait for the host or for
  * each other, captures that any stray call would spoil, ends in the midst of it all.
- *   hold CASE SECONDS [END]
- * CASE: what runs for so long. END: `return` (unless given), `exit` (main calls exit), `thread` (another thread
+ *   hold CASE SECONDS|TURNSx [END]
+ * CASE: what runs for so long, or so many turns, which make the same kernels each time. END: `return` (unless given), `exit` (main calls exit), `thread` (another thread
  * calls exit while main launches on), `main` (main ends by pthread_exit, another thread goes on), `quick`
  * (_exit), `reset` (cudaDeviceReset, then return), `running` (exit while a kernel runs).
- * Prints the case, whether all results were right, and how many kernels ran, which only the GPU's own counting
- * says. Exit status 0, 5 for END `thread`; 1 where a result was wrong.
+ * Prints the case, whether all results were right, how many kernels ran by the program's own account, and how many
+ * the GPU counted. Exit status 0, 5 for END `thread`; 1 where a result was wrong.
  */
 #include "kernels.h"
 
 #include <cooperative_groups.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,11 +78,12 @@ __global__ void together(int *cells, int round, int *wrong, ull *sum)
 }
 
 static double until;
+static long turns = -1; /* left, where turns were asked for */
 static bool right = true;
 
 static bool more()
 {
-	return now() < until;
+	return turns < 0 ? now() < until : turns-- > 0;
 }
 
 /* Host memory that the GPU sees. */
@@ -123,6 +126,7 @@ static void persistent_kernel(tally *t)
 		while (*done != i)
 			;
 		t->ran++;
+		usleep(i % 8 ? 200 : 4000);
 	}
 	*asked = -1;
 	CHECK(cudaDeviceSynchronize());
@@ -222,10 +226,47 @@ static void resets(tally *t)
 	}
 }
 
+extern char **environ;
+
+/* Two processes at once: this program again, beside itself; what it ran is told by the line that it prints. */
+static void pair(tally *t)
+{
+	char program[] = "hold", other[] = "released", length[32], line[256];
+	char *argv[] = {program, other, length, NULL};
+	ull ran = 0, counted = 0;
+	posix_spawn_file_actions_t actions;
+	int ends[2], status;
+	ssize_t n;
+	pid_t child;
+
+	if (turns < 0)
+		snprintf(length, sizeof length, "%.3f", until - now());
+	else
+		snprintf(length, sizeof length, "%ldx", turns);
+	if (pipe(ends) || posix_spawn_file_actions_init(&actions) ||
+	    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO) ||
+	    posix_spawn_file_actions_addclose(&actions, ends[0]) ||
+	    posix_spawn(&child, "/proc/self/exe", &actions, NULL, argv, environ)) {
+		perror("pair");
+		exit(1);
+	}
+	close(ends[1]);
+	host_released(t);
+	n = read(ends[0], line, sizeof line - 1);
+	line[n > 0 ? n : 0] = '\0';
+	if (waitpid(child, &status, 0) != child || status ||
+	    sscanf(line, "%*s right kernels %llu counted %llu", &ran, &counted) != 2) {
+		fprintf(stderr, "pair: the other ended with %d, said %s\n", status, line);
+		exit(1);
+	}
+	t->ran += ran;
+	t->counted += counted;
+}
+
 static const test_case cases[] = {
 	{"released", host_released}, {"persistent", persistent_kernel}, {"cooperative", cooperative},
 	{"streams", each_other},     {"capture", captures},             {"launches", launches},
-	{"resets", resets},
+	{"resets", resets},         {"pair", pair},
 };
 
 /* All code now: loading it later may wait for the kernels that wait for what is loaded. */
@@ -248,7 +289,7 @@ static int say()
 	if (t.sum)
 		tally_close(&t);
 	right &= t.ran == t.counted;
-	printf("%s: %s kernels %llu\n", name, right ? "right" : "WRONG", t.counted);
+	printf("%s: %s kernels %llu counted %llu\n", name, right ? "right" : "WRONG", t.ran, t.counted);
 	fflush(stdout);
 	return right ? 0 : 1;
 }
@@ -316,10 +357,11 @@ int main(int argc, char **argv)
 		name = c.name;
 		load();
 		until = now() + atof(argv[2]);
+		turns = strchr(argv[2], 'x') ? atol(argv[2]) : -1;
 		tally_open(&t);
 		c.run(&t);
 		return end(argc > 3 ? argv[3] : "return");
 	}
-	fprintf(stderr, "usage: %s CASE SECONDS [END]\n", argv[0]);
+	fprintf(stderr, "usage: %s CASE SECONDS|TURNSx [END]\n", argv[0]);
 	return 2;
 }

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that wait for the host or for themselves, and ends of all kinds, while counters are sampled.
 
-usage: pm_safety.py --programs DIR --gpuwatch SO --out DIR [--seconds S] [--storm S] [--lanes N] [--patience S] [--seed N]
+usage: pm_safety.py --programs DIR --gpuwatch SO --out DIR [options]
 
-Each case of `hold` runs bare, then alone under GPUWATCH_COUNTERS=pm with a budget that samples all the time; then for
---storm seconds N at a time, cases, lengths and ends drawn at random, so that the GPU's one sampler is fought over.
-A run fails when it hangs, or when its output or exit status differs from the bare run's; of runs alone also when not
-every kernel was measured. Writes runs.tsv and prints a table. Exit status: 0 all well, 1 a run failed,
-77 there is no GPU here.
+Each case of `hold` runs bare, then alone for --seconds under GPUWATCH_COUNTERS=pm with a budget that samples all the
+time; then for --storm seconds N at a time, cases, lengths and ends drawn at random, so that the GPU's one sampler is
+fought over. Either part is left out where its time is 0. A run fails when it hangs, or when its output or exit status
+is not that of a run without us; of runs alone also when not every kernel was measured, or fewer windows of counters
+were taken than --windows: where there is none, nothing was shown. Writes runs.tsv and figures.json, prints a table.
+Exit status: 0 all well, 1 a run failed or too few were made, 77 there is no GPU here.
 """
 import argparse
 import concurrent.futures
+import glob
 import os
 import random
 import re
@@ -20,31 +22,22 @@ import sys
 import time
 
 import compare
+import figures
+import under
 
-CASES = "released persistent cooperative streams capture launches resets".split()
+CASES = "released persistent cooperative streams capture launches resets pair".split()
 ENDS = "return exit thread main quick reset running".split()
 STATUS = {"thread": 5}
 SAID = ("pm_windows", "pm_failed", "pm_overflows", "pm_cpu_ns")
 
 
 def environment(args, log):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GPUWATCH_") and k != "LD_PRELOAD"}
-    toolkit, wheels = compare.library_folders()
-    env["LD_LIBRARY_PATH"] = ":".join(toolkit + wheels + [env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
     if log:
-        env.update(LD_PRELOAD=args.gpuwatch, GPUWATCH_MODE="audit", GPUWATCH_COUNTERS="pm", GPUWATCH_BUDGET="100",
-                   GPUWATCH_OUT=log, GPUWATCH_SUMMARY="0")
+        return under.environment(args.gpuwatch, log, under.COUNTED)
+    env = under.environment("", "")
+    for name in compare.without_gpuwatch(env):
+        env.pop(name)
     return env
-
-
-def counters(args, log):
-    """(counters, kernels measured, the reason why there were no counters); None without a whole log."""
-    told = subprocess.run([f"{args.programs}/logdump", log], capture_output=True, text=True)
-    if told.returncode:
-        return None
-    rows = [line.split("\t") for line in told.stdout.splitlines()]
-    return ({row[1]: int(row[2]) for row in rows if row[0] == "C"}, sum(int(row[3]) for row in rows if row[0] == "K"),
-            "; ".join(row[2] for row in rows if row[0] == "D"))
 
 
 def run(args, name, seconds, end, log):
@@ -61,7 +54,7 @@ def run(args, name, seconds, end, log):
     status = process.returncode
     if not fault and status != STATUS.get(end, 0):
         fault = f"status {status}"
-    if not fault and not re.fullmatch(rf"{name}: right kernels \d+\n", out):
+    if not fault and not re.fullmatch(rf"{name}: right kernels (\d+) counted \1\n", out):
         fault = "output"
     if log and re.sub(r"gpuwatch: .*\n", "", err):
         fault = fault or "stderr"
@@ -69,19 +62,19 @@ def run(args, name, seconds, end, log):
            "fault": fault, "said": " ".join((out + err).split())[:300]}
     kernels = re.search(r"kernels (\d+)", out)
     if log:
-        told = counters(args, log) if os.path.exists(log) else None
-        row.update({key: told[0][key] if told else "" for key in SAID})
-        row.update({"launched": int(kernels[1]) if kernels else "", "measured": told[1] if told else "",
-                    "degraded": told[2] if told else "no log"})
-        if os.path.exists(log):
-            os.remove(log)
+        told, notes = under.totals(f"{args.programs}/logdump", log)
+        row.update({key: told[key] if told else "" for key in SAID})
+        row.update({"launched": int(kernels[1]) if kernels else "", "measured": told["measured"] + told["invalid"] if told else "",
+                    "degraded": "; ".join(notes)})
+        for path in glob.glob(glob.escape(log) + "*"):
+            os.remove(path)
     return row
 
 
 def storm(args, rows):
     """Many at a time, at random, until the time is over."""
     dice, until = random.Random(args.seed), time.monotonic() + args.storm
-    plans = [(dice.choice(CASES), dice.uniform(0.2, 2.0), dice.choice(ENDS)) for _ in range(5000)]
+    plans = [(dice.choice(CASES), dice.uniform(args.shortest, args.longest), dice.choice(ENDS)) for _ in range(5000)]
 
     def lane(number):
         done = []
@@ -96,14 +89,47 @@ def storm(args, rows):
             rows += done
 
 
+def alone(args, rows):
+    for case in CASES:
+        row = {**run(args, case, args.seconds, "return", f"{args.out}/{case}.gwl"), "how": "alone"}
+        if not row["fault"] and row["measured"] != row["launched"]:
+            row["fault"] = "not all measured"
+        if not row["fault"] and row["pm_windows"] < args.windows:
+            row["fault"] = f"{row['pm_windows']} windows of counters"
+        rows.append(row)
+        print(f"{'FAIL' if row['fault'] else 'PASS'} {case} alone: {row['fault'] or 'well'}, {row['pm_windows']} windows, "
+              f"{row['measured']} of {row['launched']} kernels measured, {row['took']} s"
+              + (f"; {row['degraded']}" if row["degraded"] else ""), flush=True)
+
+
+def judged(args, rows):
+    """Figures of all runs."""
+    faults = sum(bool(row["fault"]) for row in rows)
+    storms = [row for row in rows if row["how"] == "storm"]
+    found = [figures.figure("runs that hung, crashed or gave another result", faults, most=0, n=len(rows), enough=1)]
+    if args.seconds:
+        found.append(figures.figure("windows of counters in the case that had fewest", min(
+            (row.get("pm_windows") or 0 for row in rows if row["how"] == "alone"), default=0), least=args.windows))
+    if args.storm:
+        found.append(figures.figure("short programs", len(storms), least=args.least))
+        found.append(figures.figure("of these with windows of counters", sum(bool(row.get("pm_windows")) for row in storms),
+                                    least=args.least_with_windows))
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", required=True)
     parser.add_argument("--gpuwatch", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--seconds", type=float, default=2)
-    parser.add_argument("--storm", type=float, default=60)
-    parser.add_argument("--lanes", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=5, help="of each case alone")
+    parser.add_argument("--windows", type=int, default=1, help="of counters, that each case alone must have had")
+    parser.add_argument("--storm", type=float, default=60, help="seconds of many at a time")
+    parser.add_argument("--lanes", type=int, default=8, help="how many at a time")
+    parser.add_argument("--shortest", type=float, default=0.2, help="seconds of one of them")
+    parser.add_argument("--longest", type=float, default=2.0)
+    parser.add_argument("--least", type=int, default=1, help="how many of them there must be")
+    parser.add_argument("--least-with-windows", type=int, default=1)
     parser.add_argument("--patience", type=float, default=20, help="seconds beyond its own after which a run hangs")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -116,15 +142,12 @@ def main():
     os.makedirs(args.out, exist_ok=True)
     rows = []
     plans = [(case, 0.3, "return") for case in CASES] + [("launches", 0.3, end) for end in ENDS]
-    with concurrent.futures.ThreadPoolExecutor(len(plans)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(args.lanes) as pool:
         rows += [{**row, "how": "bare"} for row in pool.map(lambda plan: run(args, *plan, None), plans)]
-    for case in CASES:
-        row = {**run(args, case, args.seconds, "return", f"{args.out}/{case}.gwl"), "how": "alone"}
-        if not row["fault"] and row["measured"] != row["launched"]:
-            row["fault"] = "not all measured"
-        rows.append(row)
-        print(f"{case}: {row['fault'] or 'well'}, {row['pm_windows']} windows, {row['took']} s", flush=True)
-    storm(args, rows)
+    if args.seconds:
+        alone(args, rows)
+    if args.storm:
+        storm(args, rows)
     columns = ["how", "case", "end", "seconds", "took", "status", "fault", "launched", "measured", *SAID, "degraded", "said"]
     with open(f"{args.out}/runs.tsv", "w") as file:
         file.write("\t".join(columns) + "\n")
@@ -136,11 +159,12 @@ def main():
                 print(f"{how:5} {case:12} {len(mine):4} runs, {sum(bool(row['fault']) for row in mine)} failed, "
                       f"{sum(row.get('pm_windows') or 0 for row in mine)} windows in "
                       f"{sum(bool(row.get('pm_windows')) for row in mine)} of them")
-    faults = [row for row in rows if row["fault"]]
-    for row in faults:
-        print(f"{row['how']} {row['case']} {row['end']} {row['seconds']} s: {row['fault']}: status {row['status']}, {row['said']}")
-    print(f"{len(rows)} runs, {len(faults)} failed")
-    return 1 if faults else 0
+    for row in (row for row in rows if row["fault"] and row["how"] != "alone"):
+        print(f"FAIL {row['how']} {row['case']} {row['end']} {row['seconds']} s: {row['fault']}: status {row['status']}, {row['said']}")
+    found = judged(args, rows)
+    figures.write(args.out, found)
+    figures.show(found)
+    return 0 if figures.met(found) else 1
 
 
 if __name__ == "__main__":

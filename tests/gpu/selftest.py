@@ -10,6 +10,7 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import random
 import struct
 import sys
 import tempfile
@@ -21,12 +22,15 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, f"{TOP}/tests/bench/gpu_overhead"]
 import beside  # noqa: E402
 import compare  # noqa: E402
+import figures  # noqa: E402
 import overhead  # noqa: E402
+import sampling  # noqa: E402
 import turns  # noqa: E402
+import watch  # noqa: E402
 
 LOGDUMP = None
-COUNTERS = [line.split("(")[1].split(",")[0] for line in open(f"{TOP}/predictor/counter.def")
-            if line.startswith("COUNTER(")]
+with open(f"{TOP}/predictor/counter.def") as counter_def:
+    COUNTERS = [line.split("(")[1].split(",")[0] for line in counter_def if line.startswith("COUNTER(")]
 MEASURED, INVALID, GRAPH, NO_CALL = 1, 2, 8, 256
 
 
@@ -165,7 +169,7 @@ class Beside(unittest.TestCase):
         self.assertNotEqual(one, beside.sanitizer_view(self.FOUND % ("other", 1, "program"), "audit")[0])
         self.assertFalse(beside.sanitizer_view("it crashed\n", "audit")[1])
 
-    def verdict(self, audit, launches, status=0):
+    def verdict(self, audit, launches, status=0, windows=2):
         """What is wrong when mode audit printed this and its log holds so many timed launches."""
         with tempfile.TemporaryDirectory() as out:
             for mode in ["bare"] + list(beside.MODES):
@@ -175,7 +179,7 @@ class Beside(unittest.TestCase):
                     with open(f"{out}/{mode}/{name}", "w") as file:
                         file.write(text)
                 with open(f"{out}/{mode}/1.gwl", "wb") as file:
-                    file.write(log([launch(MEASURED, t) for t in launches]))
+                    file.write(log([launch(MEASURED, t) for t in launches], pm_windows=windows))
             runner = types.SimpleNamespace(args=argparse.Namespace(logdump=LOGDUMP),
                                            folder=lambda case, mode: f"{out}/{mode}")
             case = compare.Case("torch-profiler-late", [], {}, "torch", False, True)
@@ -193,10 +197,13 @@ class Beside(unittest.TestCase):
     def test_not_to_come_back_fails(self):
         self.assertEqual(len(self.verdict("5 gemm\nsum 1\n", (50, 60, 101))), 2)  # audit and pm
 
+    def test_counters_that_were_asked_for_and_never_sampled_fail(self):
+        self.assertEqual(self.verdict("5 gemm\nsum 1\n", (50, 100, 101), windows=0), ["pm: no window of counters was taken"])
+
 
 class Overhead(unittest.TestCase):
     @staticmethod
-    def result(count, watch, audit, rounds=36):
+    def result(count, watch, audit, rounds=36, asked=36):
         factors = {"bare": 1, "off": 1, "count": count, "watch": watch, "audit": audit, "plain": 1.5}
         raw = [{mode: {"run": 4000 * (1 + n % 5 / 100) * f} for mode, f in factors.items()}
                for n in range(rounds)]
@@ -205,7 +212,8 @@ class Overhead(unittest.TestCase):
                  for mode in overhead.PAIR_MODES}
         sets = [{"rounds": [{mode: r[mode]["run"] for mode in ("audit", "plain")}
                             for r in raw[n:n + 3]]} for n in range(0, rounds, 3)]
-        args = argparse.Namespace(launches=1, seed=1, cpus=(0, 1), speed={})
+        args = argparse.Namespace(launches=1, seed=1, cpus=(0, 1), speed={}, rounds=asked, turns_limit=80,
+                                  modes=overhead.MODES)
         return [g["met"] for g in overhead.summary(raw, pairs, sets, args)["goals"]]
 
     def test_goals_met(self):
@@ -216,6 +224,55 @@ class Overhead(unittest.TestCase):
 
     def test_too_few_rounds_prove_nothing(self):
         self.assertEqual(self.result(1.01, 1.01, 1.55, rounds=27), [False] * 4)
+
+    def test_what_was_not_to_be_measured_is_no_goal(self):
+        self.assertEqual(self.result(1.01, 1.01, 1.55, asked=0), [True] * 3)
+
+    @staticmethod
+    def sampled(pm, windows=9, rounds=30, ends=None):
+        times = [{mode: 100 * factor * (1 + n % 5 / 1000) for mode, factor in
+                  {"pm": pm, "timed": 1.4, "plain": 1.4, "bare": 1}.items()} for n in range(rounds)]
+        found = {"rounds": {"train": times}, "ends": ends or dict.fromkeys(sampling.MODES, {}), "windows": windows}
+        return figures.met(sampling.judged(found, 1, 30))
+
+    def test_sampling_all_the_time_meets_its_goal_only_with_windows_and_enough_pairs(self):
+        self.assertTrue(self.sampled(1.41))
+        self.assertFalse(self.sampled(1.5))
+        self.assertFalse(self.sampled(1.41, windows=0))
+        self.assertFalse(self.sampled(1.41, windows=None))
+        self.assertFalse(self.sampled(1.41, rounds=29))
+        self.assertFalse(self.sampled(1.41, ends=dict.fromkeys(sampling.MODES)))
+
+    @staticmethod
+    def watched(ratio, windows=3):
+        told = turns.bound([ratio * (1 + n % 5 / 1000) for n in range(40)])
+        return figures.met(watch.judged({"after": told, "first": told, "whole": {"ratio": ratio, "windows": 1},
+                                         "launches in turns": {"20000": told, "counters": {"windows": windows}}}))
+
+    def test_mode_watch_meets_its_goals_only_with_windows(self):
+        self.assertTrue(self.watched(1.005))
+        self.assertFalse(self.watched(1.03))
+        self.assertFalse(self.watched(1.005, windows=0))
+
+    def test_players_have_their_turns_warmed_and_rest_after_them(self):
+        said = []
+
+        class Told:
+            def __init__(self, mode):
+                self.mode = mode
+
+            def ready(self):
+                return True
+
+            def turn(self, line):
+                said.append((self.mode, line))
+                return 1.0
+
+        times = turns.play([Told("a"), Told("b")], 3, "7", random.Random(1),
+                           lambda player: said.append((player.mode, "warm")), lambda player: 0)
+        self.assertEqual(times, [{"a": 1.0, "b": 1.0}] * 3)
+        self.assertEqual([line for _, line in said], ["warm", "7"] * 6)
+        self.assertTrue(all(one[0] == two[0] for one, two in zip(said[::2], said[1::2])))
 
     def test_what_the_rounds_of_a_set_share_is_not_taken_for_proof(self):
         def bound(per_set):  # half of 160 rounds at 1.00, half at 1.08

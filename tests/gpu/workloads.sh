@@ -41,7 +41,8 @@ list)
 	grep -q '^triad_f64 ' "$out/stdout" || fail "a family's name chooses its workloads"
 	expect 0 --help
 	grep -q -- '--interleave' "$out/stdout" || fail "--help does not list the options"
-	for bad in --only=nothing --size=6 --repeat=x --nonsense word; do
+	expect 0 --list --size 1 --size=2 --seconds 3 --memory 1G
+	for bad in --only=nothing --size=6 --size=12 --seconds=x --memory=1 --repeat=x --nonsense word; do
 		expect 2 "$bad"
 		[ "$(wc -l <"$out/stderr")" -eq 1 ] || fail "$bad needs one line on stderr"
 		[ ! -s "$out/stdout" ] || fail "$bad writes on stdout"

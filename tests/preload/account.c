@@ -87,7 +87,17 @@ struct reading {
 	char (*name)[64];
 	struct gw_record_config *config;
 	uint32_t *stream; /* its device */
+	uint64_t *first;  /* by configuration: time of its first launch, 0: none yet */
 };
+
+static void take_time(struct reading *r, const struct gw_record_launch *l)
+{
+	uint64_t *first = &r->first[l->config < CONFIGS_MAX ? l->config : 0];
+
+	if (!*first)
+		*first = l->duration_ns;
+	r->account->mixed += l->duration_ns < *first * 2 / 3 || l->duration_ns > *first * 3 / 2;
+}
 
 static struct tally tally_of(const struct reading *r, uint32_t config, bool graph)
 {
@@ -134,6 +144,7 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 		        l->start_ns + 5000 > l->call_ns && l->start_ns < l->call_ns + PROMPT_NS;
 	}
 	if (l->flags & GW_LAUNCH_MEASURED) {
+		take_time(r, l);
 		r->account->tiers[l->tier & 3]++;
 		r->account->plain += !r->config[l->config < CONFIGS_MAX ? l->config : 0].digest;
 		r->account->off += l->tier == GW_TIER_STEADY &&
@@ -178,6 +189,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_KERNEL: {
 		uint32_t id = ((const struct gw_record_kernel *)fixed)->id;
 
+		a->kernel_records++;
 		if (id < NAMES_MAX)
 			snprintf(r->name[id], sizeof(r->name[0]), "%s", gw_log_text(record, 0));
 		break;
@@ -185,6 +197,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_CONFIG: {
 		uint32_t id = ((const struct gw_record_config *)fixed)->id;
 
+		a->config_records++;
 		a->digests += ((const struct gw_record_config *)fixed)->digest != 0;
 		if (id < CONFIGS_MAX)
 			r->config[id] = *(const struct gw_record_config *)fixed;
@@ -232,6 +245,11 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_WORK:
 		take_work(r, fixed, (const struct gw_record_quantity *)(const void *)record->tail);
 		break;
+	case GW_RECORD_STUDY:
+		a->studies[((const struct gw_record_study *)fixed)->end % GW_STUDY_ENDS]++;
+		a->study_config = ((const struct gw_record_study *)fixed)->config;
+		snprintf(a->study_text, sizeof(a->study_text), "%s", gw_log_text(record, 0));
+		break;
 	case GW_RECORD_CLOCK:
 		a->clocks++;
 		a->clock = *(const struct gw_record_clock *)fixed;
@@ -264,7 +282,9 @@ bool account_of_log(const char *path, struct account *out)
 	r.name = calloc(NAMES_MAX, sizeof(*r.name));
 	r.config = calloc(CONFIGS_MAX, sizeof(*r.config));
 	r.stream = calloc(CONFIGS_MAX, sizeof(*r.stream));
-	readable = r.name && r.config && r.stream && gw_log_read(path, take, &r, &status);
+	r.first = calloc(CONFIGS_MAX, sizeof(*r.first));
+	readable =
+	        r.name && r.config && r.stream && r.first && gw_log_read(path, take, &r, &status);
 	if (readable) {
 		out->ended = status.ended;
 		out->damaged = status.notes || status.invalid || status.missing_blocks;
@@ -272,5 +292,6 @@ bool account_of_log(const char *path, struct account *out)
 	free(r.name);
 	free(r.config);
 	free(r.stream);
+	free(r.first);
 	return readable;
 }

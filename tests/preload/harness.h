@@ -62,7 +62,13 @@ struct account {
 	uint64_t plain;    /**< of configurations without a digest */
 	uint64_t off;      /**< of those predicted from own times, by more than a tenth */
 	unsigned digests;  /**< CONFIG records with a digest */
-	uint64_t early;    /**< of them predicted from more than was published by then */
+	unsigned kernel_records, config_records;
+	unsigned mixed; /**< launches 1.5 times as long or short as the first of their configuration
+	                 */
+	unsigned studies[GW_STUDY_ENDS]; /**< STUDY records by their end */
+	char study_text[128];            /**< of the last of them */
+	uint32_t study_config;           /**< the same */
+	uint64_t early;               /**< of them predicted from more than was published by then */
 	uint64_t published, disorder; /**< PUBLISHED records; those that know no more than before */
 	uint64_t known;               /**< of the last of them */
 	uint64_t profile, profile_size; /**< bytes of PROFILE pieces; as they announce */

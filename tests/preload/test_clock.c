@@ -107,7 +107,7 @@ static void own_kernels_at_the_same_time_are_the_cause(void **state)
 
 static void other_processes_are_named(void **state)
 {
-	struct outcome *o = under("slows_down", "STANDIN_NVML_PIDS=self,1",
+	struct outcome *o = under("slows_down_for_long", "STANDIN_NVML_PIDS=self,1",
 	                          "STANDIN_NVML_OTHERS=0@0,60@501", NULL);
 
 	(void)state;

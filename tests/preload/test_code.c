@@ -85,6 +85,75 @@ static void the_functions_and_modules_of_a_library_are_its_code(void **state)
 	}
 }
 
+/*
+ * Kernels of two modules that have one name, the same parameters and registers, but other code, and
+ * take other times: each is predicted from its own, and code loaded again is no new kernel.
+ */
+static void kernels_of_one_name_in_two_modules_are_two(void **state)
+{
+	struct run r = with_image("namesakes", corpus("sm_90.cubin"));
+	char second[2048], slow[2048];
+	struct outcome *o;
+
+	(void)state;
+	snprintf(second, sizeof(second), "CODE_IMAGE_2=%s", corpus("sm_90a.cubin"));
+	snprintf(slow, sizeof(slow), "CODE_KERNELS_2=%s/code_slow.kernels", GW_SOURCES);
+	r.env[2] = second;
+	r.env[3] = slow;
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	assert_int_equal(only_log(o)->kernel_records, 2);
+	assert_true(only_log(o)->measured > 100);
+	assert_int_equal(only_log(o)->mixed, 0);
+	outcome_free(o);
+}
+
+/* What code does not tell has its reason in the log. */
+static void what_is_untold_has_its_reason(void **state)
+{
+	struct run r = with_image("one", corpus("sm_80.cubin")); /* the GPU is another one */
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(count_of(o, GW_COUNTER_study_no_code), 1);
+	assert_int_equal(only_log(o)->studies[GW_STUDY_NO_CODE], 1);
+	assert_int_equal(only_log(o)->study_config, 1);
+	assert_string_equal(only_log(o)->study_text, "no image in it runs on this GPU");
+	outcome_free(o);
+	r = with_image("one", corpus("sm_90.cubin"));
+	o = run_both(&r);
+	assert_int_equal(only_log(o)->config_records, 1);
+	assert_int_equal(only_log(o)->studies[GW_STUDY_NO_CODE], 0);
+	assert_int_equal(only_log(o)->studies[GW_STUDY_UNTOLD], 0);
+	assert_int_equal(only_log(o)->studies[GW_STUDY_NOT_REACHED], 0);
+	outcome_free(o);
+	r.env[2] = "GPUWATCH_STATIC=0";
+	o = run_both(&r);
+	assert_int_equal(only_log(o)->studies[GW_STUDY_OFF], 1);
+	assert_string_equal(only_log(o)->study_text, "GPUWATCH_STATIC=0");
+	assert_int_equal(only_log(o)->study_config, 0);
+	outcome_free(o);
+	r.env[2] = "GPUWATCH_MODE=count";
+	o = run_both(&r);
+	assert_int_equal(only_log(o)->studies[GW_STUDY_OFF], 1);
+	assert_string_equal(only_log(o)->study_text, "only mode audit reads code");
+	outcome_free(o);
+}
+
+/* Of every configuration something is told, or why not. */
+static void no_configuration_is_left_without_a_word(void **state)
+{
+	struct run r = with_image("many", corpus("zstd.fatbin"));
+	struct outcome *o = run_both(&r);
+	unsigned said = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < GW_STUDY_ENDS; i++)
+		said += i == GW_STUDY_DONE ? 0 : only_log(o)->studies[i];
+	assert_int_equal(said + count_of(o, GW_COUNTER_studied), only_log(o)->config_records);
+	outcome_free(o);
+}
+
 static void graphs_are_studied_too(void **state)
 {
 	struct run r = with_image("graph", corpus("sm_90.cubin"));
@@ -220,6 +289,9 @@ int main(void)
 	        cmocka_unit_test(what_a_kernel_does_is_read_off_its_code),
 	        cmocka_unit_test(a_first_launch_is_predicted_from_code),
 	        cmocka_unit_test(the_functions_and_modules_of_a_library_are_its_code),
+	        cmocka_unit_test(kernels_of_one_name_in_two_modules_are_two),
+	        cmocka_unit_test(what_is_untold_has_its_reason),
+	        cmocka_unit_test(no_configuration_is_left_without_a_word),
 	        cmocka_unit_test(graphs_are_studied_too),
 	        cmocka_unit_test(none_where_it_is_not_wanted),
 	        cmocka_unit_test(whatever_the_arguments_are_the_program_runs_as_without),

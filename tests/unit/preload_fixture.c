@@ -71,11 +71,6 @@ struct gw_thread *fixture_thread(uint32_t slots)
 	return t;
 }
 
-void fixture_context(CUcontext context)
-{
-	current = context;
-}
-
 void fixture_activity(bool on)
 {
 	activity = on;

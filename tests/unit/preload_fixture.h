@@ -15,9 +15,6 @@ void fixture_start(void);
 /** A thread's record with a ring of @p slots (a power of two), in the table of threads. */
 struct gw_thread *fixture_thread(uint32_t slots);
 
-/** The context that is current, for gw_context_current. */
-void fixture_context(CUcontext context);
-
 /** What gw_activity_on answers. */
 void fixture_activity(bool on);
 

@@ -46,7 +46,8 @@ static struct gw_module_note *module_copied(uint32_t number, const char *file)
 }
 
 /* A module that lies in a file: at @p from_base where @p bytes is not 0. */
-static void module_in_file(uint32_t number, const char *path, uint64_t from_base, uint64_t bytes)
+static struct gw_module_note *module_in_file(uint32_t number, const char *path, uint64_t from_base,
+                                             uint64_t bytes)
 {
 	struct gw_module_note *n = gw_arena_array(&arena, 1, sizeof(*n) + strlen(path) + 1);
 
@@ -55,6 +56,7 @@ static void module_in_file(uint32_t number, const char *path, uint64_t from_base
 	n->from_base = from_base;
 	strcpy(n->path, path);
 	gw_code_module(n);
+	return n;
 }
 
 static bool code_of(const char *name, uint32_t module, uint32_t processor)
@@ -112,7 +114,13 @@ static void what_is_not_known_has_its_reason(void **state)
 	module_in_file(4, "/dev/null", 0, 0);
 	reason("powers", 4, 80, "its file is not a regular one");
 	module_in_file(5, "", 0, 0);
-	reason("powers", 5, 80, "its code was too large to be kept, and lies in no file");
+	reason("powers", 5, 80, "its module is in no format that is known here");
+	module_in_file(7, "", 0, 1000);
+	reason("powers", 7, 80, "64 MiB of modules that lie in no file were kept already");
+	module_in_file(8, "", 0, (16 << 20) + 1);
+	reason("powers", 8, 80, "its module is larger than 16 MiB and lies in no file");
+	module_in_file(9, CORPUS "/program", 0, 0)->stamp = 1;
+	reason("powers", 9, 80, "its file has changed since it was loaded");
 	module_in_file(6, CORPUS "/program", UINT32_MAX, 100);
 	reason("powers", 6, 80, "its place in the file could not be found");
 }

@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static const char in_this_file[] = ".version 8.0\n.target sm_90\n";
@@ -191,6 +193,76 @@ static void the_linkers_output_is_told_as_such_once(void **state)
 	free(image);
 }
 
+static uint64_t identity_of(void *handle, const void *image, const char *path)
+{
+	uint64_t identity;
+
+	gw_module_loaded(handle, GW_MODULE_DATA, image, path);
+	identity = gw_module_identity(gw_module_number((uintptr_t)handle));
+	drop(only_note());
+	return identity;
+}
+
+static void code_loaded_again_is_the_same_and_other_code_is_not(void **state)
+{
+	char *image = strdup(in_this_file);
+	uint64_t first = identity_of((void *)0x1000, image, NULL);
+
+	(void)state;
+	assert_true(first != 0);
+	assert_true(identity_of((void *)0x2000, image, NULL) == first);
+	image[strlen(image) - 2] ^= 1;
+	assert_true(identity_of((void *)0x3000, image, NULL) != first);
+	assert_true(identity_of((void *)0x4000, in_this_file, NULL) !=
+	            0); /* where it lies tells it */
+	assert_true(identity_of((void *)0x5000, in_this_file, NULL) ==
+	            identity_of((void *)0x6000, in_this_file, NULL));
+	assert_true(identity_of((void *)0x5000, in_this_file, NULL) !=
+	            identity_of((void *)0x6000, in_this_file + 1, NULL));
+	strcpy(image, "garbage");
+	assert_true(identity_of((void *)0x7000, image, NULL) == 0);
+	assert_true(gw_module_identity(0) == 0);
+	assert_true(gw_module_identity(UINT32_MAX) == 0);
+	free(image);
+}
+
+static void a_file_written_anew_is_other_code(void **state)
+{
+	char path[] = "/tmp/gw_module.XXXXXX";
+	struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	int fd = mkstemp(path);
+	uint64_t first;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(futimens(fd, times), 0);
+	first = identity_of((void *)0x1000, NULL, path);
+	assert_true(first != 0);
+	assert_true(identity_of((void *)0x2000, NULL, path) == first);
+	times[1].tv_nsec = 1;
+	assert_int_equal(futimens(fd, times), 0);
+	assert_true(identity_of((void *)0x3000, NULL, path) != first);
+	close(fd);
+	unlink(path);
+	assert_true(identity_of((void *)0x4000, NULL, "/some/kernel.cubin") !=
+	            identity_of((void *)0x5000, NULL, "/another/kernel.cubin"));
+}
+
+/* Its header may say more than there is: what is behind is not read. */
+static void a_huge_image_is_told_by_its_head(void **state)
+{
+	struct fatbin *fat = malloc(sizeof(*fat));
+	uint64_t first;
+
+	(void)state;
+	*fat = (struct fatbin){0xba55ed50u, 1, 16, UINT64_C(1) << 40};
+	first = identity_of((void *)0x1000, fat, NULL);
+	assert_true(first != 0 && identity_of((void *)0x1000, fat, NULL) == first);
+	fat->size++;
+	assert_true(identity_of((void *)0x1000, fat, NULL) != first);
+	free(fat);
+}
+
 static void notes_come_oldest_first_and_once(void **state)
 {
 	struct gw_module_note *n, *next;
@@ -277,6 +349,9 @@ int main(void)
 	        T(code_in_memory_is_copied_with_its_digest),
 	        T(code_that_lies_in_a_file_is_named_not_copied),
 	        T(the_linkers_output_is_told_as_such_once),
+	        T(code_loaded_again_is_the_same_and_other_code_is_not),
+	        T(a_file_written_anew_is_other_code),
+	        T(a_huge_image_is_told_by_its_head),
 	        T(notes_come_oldest_first_and_once),
 	        T(an_unloaded_module_takes_its_functions_along),
 	        T(a_function_found_under_another_owner_is_another),

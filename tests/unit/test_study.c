@@ -4,6 +4,7 @@
 #include "preload/clock.h"
 #include "preload/code.h"
 #include "preload/options.h"
+#include "preload/log.h"
 #include "preload/study.h"
 #include "preload/study_code.h"
 #include "preload/tables.h"
@@ -14,6 +15,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -36,6 +38,37 @@ const struct gw_work *gw_work_of(uint32_t config)
 {
 	(void)config;
 	return NULL;
+}
+
+/* In place of the log: what was last said of each configuration. */
+static struct {
+	uint32_t said, end, bare;
+	char why[128];
+} ends[64];
+static uint64_t log_bytes;
+
+void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                         size_t tail_size);
+uint64_t __wrap_gw_log_bytes(void);
+
+void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                         size_t tail_size)
+{
+	const struct gw_record_study *r = head;
+
+	(void)size;
+	if (kind != GW_RECORD_STUDY)
+		return;
+	ends[r->config % 64].said++;
+	ends[r->config % 64].end = r->end;
+	ends[r->config % 64].bare = r->bare;
+	snprintf(ends[r->config % 64].why, sizeof(ends->why), "%.*s", (int)tail_size,
+	         (const char *)tail);
+}
+
+uint64_t __wrap_gw_log_bytes(void)
+{
+	return log_bytes;
 }
 
 static void module_of(uint32_t number, const char *file, size_t most)
@@ -67,6 +100,7 @@ static int start(void **state)
 	fixture_start();
 	gw_options.study = true;
 	gw_options.mode = GW_MODE_AUDIT;
+	gw_options.log_max = 1 << 30;
 	assert_true(gw_tables_start());
 	gw_code_start();
 	gw_study_start();
@@ -79,6 +113,8 @@ static int start(void **state)
 	kernel(BROKEN, "powers", 2);
 	kernel(LOST, "powers", 0);
 	offers = looks = 0;
+	memset(ends, 0, sizeof(ends));
+	log_bytes = 0;
 	return 0;
 }
 
@@ -243,6 +279,67 @@ static void code_that_is_not_to_be_had_is_counted(void **state)
 	gw_study_run(look, false);
 	assert_int_equal(counted(GW_COUNTER_study_no_code), 2);
 	assert_int_equal(counted(GW_COUNTER_studied), 0);
+	assert_int_equal(ends[1].end, GW_STUDY_NO_CODE);
+	assert_string_equal(ends[1].why, "its module was loaded unseen");
+	assert_int_equal(ends[2].end, GW_STUDY_NO_CODE);
+	assert_string_equal(ends[2].why, "no image in it runs on this GPU");
+}
+
+/* A block of more threads than there can be, a range for what data decide, and what was all told.
+ */
+static void each_study_says_what_it_left_untold(void **state)
+{
+	uint32_t all = config_of(SAXPY, 4, 128), part = config_of(SAXPY, 5, 128),
+	         none = config_of(SAXPY, 1, 2048);
+
+	(void)state;
+	arguments_of(all, 512);
+	arguments_of(none, 512);
+	gw_study_want(all);
+	gw_study_want(part);
+	gw_study_want(none);
+	while (offers < 3)
+		gw_study_run(look, false);
+	assert_int_equal(ends[all].said, 0);
+	assert_int_equal(ends[part].said, 1);
+	assert_int_equal(ends[part].end, GW_STUDY_DONE);
+	assert_int_equal(ends[part].bare, 1);
+	assert_string_equal(ends[part].why,
+	                    "a branch depends on what is not known before the launch");
+	assert_int_equal(ends[none].end, GW_STUDY_UNTOLD);
+	assert_string_equal(ends[none].why, "a block has at most 1024 threads");
+	/* With the arguments all is told, and what was said before no longer holds. */
+	arguments_of(part, 512);
+	gw_study_want(part);
+	gw_study_run(look, false);
+	assert_int_equal(ends[part].said, 2);
+	assert_int_equal(ends[part].end, GW_STUDY_DONE);
+	assert_int_equal(ends[part].bare, 0);
+	assert_string_equal(ends[part].why, "");
+}
+
+static void those_whose_turn_did_not_come_are_named_at_the_end(void **state)
+{
+	uint32_t waits = config_of(REDUCE, 7, 64), unseen;
+	struct gw_activity a = {.name = "by_the_device",
+	                        .grid = {1, 1, 1},
+	                        .block = {32, 1, 1},
+	                        .cluster = {1, 1, 1}};
+
+	(void)state;
+	unseen = gw_config_of_activity(&a);
+	gw_study_want(waits);
+	log_bytes = gw_options.log_max;
+	gw_study_finish(); /* no more than the log may hold */
+	assert_int_equal(ends[waits].said, 0);
+	log_bytes = 0;
+	gw_study_finish();
+	assert_int_equal(ends[waits].end, GW_STUDY_NOT_REACHED);
+	assert_string_equal(ends[waits].why, "the program ended before its turn");
+	assert_int_equal(ends[unseen].end, GW_STUDY_NO_CODE);
+	assert_string_equal(ends[unseen].why, "no launch of it was seen, only that it ran");
+	gw_study_finish();
+	assert_int_equal(ends[waits].said, 1);
 }
 
 /* The largest grid there is, of blocks that all loop as long as an argument says. */
@@ -304,7 +401,10 @@ static void none_where_it_is_not_wanted(void **state)
 	gw_study_start();
 	gw_study_want(config_of(SAXPY, 4, 128));
 	gw_study_run(look, false);
+	gw_study_run(look, false);
 	assert_int_equal(offers, 0);
+	assert_int_equal(ends[0].said, 1);
+	assert_int_equal(ends[0].end, GW_STUDY_OFF);
 	gw_options.study = true;
 	gw_options.mode = GW_MODE_COUNT;
 	gw_study_start();
@@ -325,6 +425,8 @@ int main(void)
 	        TEST(configurations_never_timed_come_first),
 	        TEST(times_wait_for_the_first_study_and_not_for_ever),
 	        TEST(code_that_is_not_to_be_had_is_counted),
+	        TEST(each_study_says_what_it_left_untold),
+	        TEST(those_whose_turn_did_not_come_are_named_at_the_end),
 	        TEST(whatever_the_launch_is_the_rings_are_looked_after),
 	        TEST(a_program_that_ends_is_not_kept),
 	        TEST(memory_is_bounded),

@@ -155,6 +155,32 @@ static void a_record_finds_the_configuration_the_hooks_made(void **state)
 	assert_int_equal(written[GW_RECORD_KERNEL], 1);
 }
 
+/* Which of two kernels of one name a record is of, its registers tell, or nothing does. */
+static void a_record_of_one_of_two_kernels_is_not_taken_for_the_other(void **state)
+{
+	struct gw_activity a = activity("kernel");
+	uint32_t one = gw_config_of(1, 1, &small), two = gw_config_of(2, 1, &small), third;
+
+	(void)state;
+	assert_int_not_equal(one, two);
+	a.registers = 10;
+	assert_int_equal(gw_config_of_activity(&a), one);
+	a.registers = 20;
+	assert_int_equal(gw_config_of_activity(&a), two);
+	gw_hot.shared->kernels[4] =
+	        (struct gw_kernel_slot){.name = "kernel", .hash = 4, .image = 7, .registers = 20};
+	assert_int_not_equal(gw_config_of(4, 1, &small), two);
+	third = gw_config_of_activity(&a);
+	assert_int_equal(last[GW_RECORD_CONFIG].config.id, third); /* it is new */
+	assert_int_equal(written[GW_RECORD_KERNEL], 4);
+	assert_int_equal(gw_config_of_activity(&a), third);
+	a.registers = 10;
+	assert_int_equal(gw_config_of_activity(&a), one);
+	/* A launch and a record that met no other are counted once, whosever they are. */
+	assert_int_equal(gw_config_entry(third)->pair, one);
+	assert_int_equal(gw_config_entry(two)->pair, one);
+}
+
 static void a_kernel_no_hook_saw_is_written_from_its_record(void **state)
 {
 	char name[] = "device_launched";
@@ -268,6 +294,7 @@ int main(void)
 	        T(every_part_of_a_configuration_makes_another),
 	        T(an_unknown_kernel_has_no_configuration),
 	        T(a_record_finds_the_configuration_the_hooks_made),
+	        T(a_record_of_one_of_two_kernels_is_not_taken_for_the_other),
 	        T(a_kernel_no_hook_saw_is_written_from_its_record),
 	        T(a_stream_slot_used_anew_is_another_stream),
 	        T(a_record_finds_the_stream_the_hooks_made),

@@ -1,14 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a program is run in each mode, and what was recorded of it."""
+"""What the benchmarks beside this share: their options, how a program is run in each mode, what was recorded of it."""
+import argparse
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "gpu"))
 import compare  # noqa: E402  (finds the GPU and the CUDA libraries)
+import figures  # noqa: E402,F401
 
 
 # Audit mode with and without sampled counters; with them, as often as can be.
 AUDITED = {"pm": {"GPUWATCH_COUNTERS": "pm", "GPUWATCH_BUDGET": "100"}, "timed": {"GPUWATCH_COUNTERS": "off"}}
+
+
+def options(doc):
+    """A parser with the options that all have; the text of --help is the module's first paragraph."""
+    parser = argparse.ArgumentParser(description=doc.split("\n\n")[0])
+    parser.add_argument("--programs", required=True, help="folder that tests/gpu/build.sh filled")
+    parser.add_argument("--gpuwatch", required=True, help="libgpuwatch.so")
+    parser.add_argument("--out", required=True, help="folder for what was measured")
+    parser.add_argument("--seed", type=int, default=1, help="of the order and the bootstrap")
+    return parser
+
+
+def begin(parser, argv, programs):
+    """The options, once all that is needed is here; else the program ends, by 77 or 2, with the reason."""
+    args = parser.parse_args(argv)
+    for name in ("programs", "gpuwatch", "out"):
+        setattr(args, name, os.path.abspath(getattr(args, name)))
+    reason = compare.why_no_gpu()
+    if reason:
+        print(f"SKIP: {reason}")
+        sys.exit(77)
+    for path in [args.gpuwatch] + [f"{args.programs}/{name}" for name in programs]:
+        if not os.path.exists(path):
+            print(f"{parser.prog}: {path} is missing; build the project, then run tests/gpu/build.sh", file=sys.stderr)
+            sys.exit(2)
+    os.makedirs(args.out, exist_ok=True)
+    return args
+
+
+def python():
+    """The interpreter that has the packages."""
+    return shutil.which("python3") or sys.executable
+
+
+def python_libraries():
+    toolkit, wheels = compare.library_folders()
+    return wheels + toolkit
 
 
 def libraries():

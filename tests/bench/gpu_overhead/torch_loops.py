@@ -74,15 +74,23 @@ def run(loop, count):
     return (time.perf_counter() - begin) / count * 1e6
 
 
-torch.manual_seed(0)
-loops = {name: {"train": train, "gemm": gemm, "decode": decode}[name]() for name in sys.argv[1:]}
-made = dict.fromkeys(loops, 0)
-for name in loops:
-    run(loops[name], 30)
-print("ready", flush=True)
-for line in sys.stdin:
-    name, number = line.split()
-    run(loops[name], int(number) // 4)
-    print(f"{run(loops[name], int(number)):.1f}", flush=True)
-    made[name] += int(number)
-print(json.dumps({"steps": made}))
+LOOPS = {"train": train, "gemm": gemm, "decode": decode}
+
+
+def main(names):
+    torch.manual_seed(0)
+    loops = {name: LOOPS[name]() for name in names}
+    made = dict.fromkeys(loops, 0)
+    for name in loops:
+        run(loops[name], 30)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        name, number = line.split()
+        run(loops[name], int(number) // 4)
+        print(f"{run(loops[name], int(number)):.1f}", flush=True)
+        made[name] += int(number)
+    print(json.dumps({"steps": made}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -61,21 +61,40 @@ class Player:
         return json.loads(out)
 
 
-def play(players, rounds, count, order):
-    """The times of so many rounds, a dictionary each; fewer where a process fails. `count`: the line
-    that asks for a turn."""
+def quiet(_player):
+    return QUIET
+
+
+def play(players, rounds, line, order, warm=None, rest=quiet):
+    """The times of so many rounds, a dictionary each; fewer where a process fails. `line`: what asks
+    for a turn; `warm`: called with a player before its turn; `rest`: seconds of pause after it."""
     times = []
     try:
         alive = all([p.ready() for p in players])
         while alive and len(times) < rounds:
             turn = {}
             for player in order.sample(players, len(players)):
-                turn[player.mode] = player.turn(count)
-                time.sleep(QUIET)
+                if warm:
+                    warm(player)
+                turn[player.mode] = player.turn(line)
+                time.sleep(rest(player))
             times.append(turn)
     except (OSError, ValueError):
         pass
     return times
+
+
+def medians(values, seed, resamples=4000):
+    """Medians of as many values drawn from these, sorted: what the bootstrap knows of their median."""
+    dice = random.Random(seed)
+    return sorted(statistics.median(dice.choices(values, k=len(values))) for _ in range(resamples))
+
+
+def bound(values, seed=1, resamples=4000):
+    """Median, the end of its one-sided 95% interval, and the tenth and ninetieth percentile of the values."""
+    drawn, values = medians(values, seed, resamples), sorted(values)
+    return {"pairs": len(values), "median": statistics.median(values), "upper95": drawn[int(resamples * 0.95)],
+            "p10": values[len(values) // 10], "p90": values[len(values) * 9 // 10]}
 
 
 def fastest_cpu(args):
@@ -119,13 +138,14 @@ def ratio(sets, mode, base, seed, resamples):
     pairs = [[r[mode] / r[base] for r in s["rounds"]] for s in sets]
     if len(pairs) < 3:
         return None
-    dice, medians = random.Random(seed), []
+    dice, found = random.Random(seed), []
     for _ in range(resamples):
         drawn = [dice.choices(p, k=len(p)) for p in dice.choices(pairs, k=len(pairs))]
-        medians.append(statistics.median(r for p in drawn for r in p))
-    medians.sort()
-    flat = [r for p in pairs for r in p]
+        found.append(statistics.median(r for p in drawn for r in p))
+    found.sort()
+    flat = sorted(r for p in pairs for r in p)
     return {"mode": mode, "base": base, "metric": "turns", "pairs": len(flat), "sets": len(pairs),
-            "ratio": statistics.median(flat), "upper95": medians[int(resamples * 0.95)],
+            "ratio": statistics.median(flat), "upper95": found[int(resamples * 0.95)],
+            "p10": flat[len(flat) // 10], "p90": flat[len(flat) * 9 // 10],
             "given": statistics.median(r[mode] for s in sets for r in s["rounds"]),
             "driver": statistics.median(r[base] for s in sets for r in s["rounds"])}

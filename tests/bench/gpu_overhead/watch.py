@@ -14,7 +14,6 @@ graph (torch_loops.py). Of these the median of watch / bare over pairs of turns.
 
 Exit status: 0 goals met, 1 a goal missed, 77 there is no GPU here, 2 wrong use.
 """
-import argparse
 import bisect
 import json
 import os
@@ -24,13 +23,12 @@ import statistics
 import subprocess
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "gpu"))
-import compare  # noqa: E402
-import turns  # noqa: E402
-from modes import environment, libraries  # noqa: E402
+from modes import begin, compare, environment, figures, libraries, options, python, python_libraries
+import turns
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 NEAR = 8  # slices on either side of a window that make a pair
+LIMIT = 1.02
 
 
 def run(command, mode, args, budget=None, timeout=120):
@@ -82,12 +80,6 @@ def widened(spans, ns, usual):
     return wide
 
 
-def bound(values, seed=1):
-    dice = random.Random(seed)
-    medians = sorted(statistics.median(dice.choices(values, k=len(values))) for _ in range(4000))
-    return {"pairs": len(values), "median": statistics.median(values), "upper95": medians[int(4000 * 0.95)]}
-
-
 def slices(args, mode, budget, seconds):
     figures, folder = run([f"{args.programs}/slices", str(seconds), "500"], mode, args, budget)
     if not figures:
@@ -123,10 +115,12 @@ def launches(args, result):
     bare = slices(args, "bare", None, min(4, args.seconds))
     many = slices(args, "watch", 20, args.seconds)
     usual = slices(args, "watch", 1, args.seconds)
+    if not (bare and many and usual):
+        sys.exit("watch.py: a process of slices failed")
     after = pairs_around(many)
     free = [x for i, x in enumerate(many["ns"]) if i not in many["inside"]]
     head = many["ns"][:many["spans"][0][0]] if many["spans"] else []
-    outside = statistics.median([x for i, x in enumerate(usual["ns"]) if i not in usual["inside"]])
+    outside = statistics.mean([x for i, x in enumerate(usual["ns"]) if i not in usual["inside"]])
     result["bare_ns"] = statistics.median(bare["ns"])
     for name, found in (("budget 20", many), ("budget 1", usual)):
         result[name] = {"windows": len(found["spans"]), "slices": len(found["ns"]),
@@ -137,10 +131,10 @@ def launches(args, result):
                                      if k.startswith(("window", "detach", "measured", "launched", "edge"))},
                         "notes": found["notes"]}
     if len(after) >= 3:
-        result["after"] = bound(after)
+        result["after"] = turns.bound(after)
     if len(head) >= NEAR:
         base = statistics.median(head)
-        result["first"] = bound([b / base for b in blocks(free[len(head):])])
+        result["first"] = turns.bound([b / base for b in blocks(free[len(head):])])
     result["whole"] = {"ratio": statistics.mean(usual["ns"]) / outside, "windows": len(usual["spans"])}
     if args.raw:
         result["raw"] = {"bare": bare["ns"], "budget 20": many["ns"], "budget 1": usual["ns"]}
@@ -157,7 +151,7 @@ def in_turns(args, command, lines, folders):
     for line, times in rounds.items():
         if len(times) < args.rounds or None in ends:
             return None
-        found[line] = dict(bound([t["watch"] / t["bare"] for t in times]),
+        found[line] = dict(turns.bound([t["watch"] / t["bare"] for t in times]),
                            bare=statistics.median(t["bare"] for t in times),
                            watch=statistics.median(t["watch"] for t in times), raw=times)
     found["counters"] = {k: totals[k] for k in ("launched", "measured", "windows", "window_ns")}
@@ -168,61 +162,50 @@ def all_in_turns(args, result):
     cpu, _ = turns.fastest_cpu(args)
     result["launches in turns"] = in_turns(args, [f"{args.programs}/launch_loop", "turns", cpu],
                                            ["20000"], libraries())
-    if not args.no_torch and compare.module_present(compare_python(), "torch"):
-        toolkit, wheels = compare.library_folders()
-        result["PyTorch in turns"] = in_turns(
-            args, [compare_python(), os.path.join(HERE, "torch_loops.py"), "gemm", "decode"],
-            ["gemm 3000", "decode 150"], wheels + toolkit)
+    if not args.no_torch and compare.module_present(python(), "torch"):
+        result["PyTorch in turns"] = in_turns(args, [python(), os.path.join(HERE, "torch_loops.py"), "gemm", "decode", "train"],
+                                              ["gemm 2000", "decode 150", "train 40"], python_libraries())
 
 
-def compare_python():
-    return shutil.which("python3") or sys.executable
+def judged(result):
+    """Figures of all that was measured."""
+    def of(what, found, **more):
+        return figures.figure(what, found.get("median"), at=found.get("upper95"), n=found.get("pairs"), enough=30,
+                              spread=(found["p10"], found["p90"]) if found else None, most=LIMIT, **more)
+
+    found = [of("launches after a window of mode watch / before it", result.get("after", {})),
+             of("launches after windows / before the first", result.get("first", {})),
+             figures.figure("all launches of a process in mode watch / those outside its windows", result["whole"]["ratio"],
+                            most=LIMIT, n=result["whole"]["windows"], enough=1)]
+    for name, told in ((name, result[name]) for name in result if name.endswith("in turns")):
+        if not told:
+            found.append(figures.figure(f"{name}: a process failed", None, most=LIMIT))
+            continue
+        found.append(figures.figure(f"windows meanwhile, {name}", told["counters"]["windows"], least=1))
+        found += [of(f"watch / bare, {line.split()[0] if ' ' in line else 'launches'}", ratios)
+                  for line, ratios in told.items() if line != "counters"]
+    return found
 
 
 def main(argv):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--programs", required=True, help="folder that tests/gpu/build.sh filled")
-    parser.add_argument("--gpuwatch", required=True, help="libgpuwatch.so")
-    parser.add_argument("--out", required=True, help="folder for watch.json")
+    parser = options(__doc__)
     parser.add_argument("--seconds", type=float, default=12, help="of each process of slices")
     parser.add_argument("--rounds", type=int, default=0, help="pairs of turns, 30 or more to prove anything")
     parser.add_argument("--no-torch", action="store_true", help="leave the loops of PyTorch out")
     parser.add_argument("--raw", action="store_true", help="keep every slice")
-    args = parser.parse_args(argv)
-    reason = compare.why_no_gpu()
-    if reason:
-        print(f"SKIP: {reason}")
-        return 77
-    args.out = os.path.abspath(args.out)
-    os.makedirs(args.out, exist_ok=True)
+    args = begin(parser, argv, ("launch_loop", "slices", "logdump"))
     result = {}
     launches(args, result)
     if args.rounds:
         all_in_turns(args, result)
-    goals = [("after a window <= 1.02 x before it", result.get("after", {}), 1.02),
-             ("after windows <= 1.02 x before the first", result.get("first", {}), 1.02)]
-    for found in (result[name] for name in result if name.endswith("in turns")):
-        if not found:
-            goals.append(("a process failed", {}, 1.02))
-            continue
-        print("counters", found["counters"])
-        if not found["counters"]["windows"]:
-            goals.append(("no window was there", {}, 1.02))
-        goals += [(f"watch <= 1.02 x bare, {line}", {k: v for k, v in figures.items() if k != "raw"}, 1.02)
-                  for line, figures in found.items() if line != "counters"]
-    failed = 0
-    for name, figures, most in goals:
-        met = figures.get("upper95", 9) <= most and figures["pairs"] >= 30
-        failed += not met
-        print("PASS" if met else "FAIL", f"{name}: {figures}")
-    met = result["whole"]["windows"] and result["whole"]["ratio"] <= 1.02
-    failed += not met
-    print("PASS" if met else "FAIL", f"whole <= 1.02 x outside windows: {result['whole']}")
     for name in ("bare_ns", "budget 20", "budget 1"):
         print(name, json.dumps(result[name]))
     with open(os.path.join(args.out, "watch.json"), "w") as f:
         json.dump(result, f)
-    return 1 if failed else 0
+    found = judged(result)
+    figures.write(args.out, found)
+    figures.show(found)
+    return 0 if figures.met(found) else 1
 
 
 if __name__ == "__main__":

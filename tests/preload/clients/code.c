@@ -75,6 +75,50 @@ static void library_module(void)
 	puts("a library's module");
 }
 
+/* The image in a file; the stand-in takes it for the kernels in another. */
+static CUmodule module_of(const char *image, const char *of_kernels)
+{
+	CUmodule module;
+	void *bytes;
+
+	setenv("CODE_IMAGE", image, 1);
+	setenv("STANDIN_KERNELS", of_kernels, 1);
+	bytes = client_image();
+	CK(cuModuleLoadData(&module, bytes));
+	free(bytes);
+	return module;
+}
+
+static void saxpy_of(CUmodule module)
+{
+	client_module = module;
+	saxpy(4, 500);
+	CK(cuCtxSynchronize());
+}
+
+/* Two kernels of one name in two modules, in turns; the second module is then loaded anew. */
+static void namesakes(void)
+{
+	char first[1024], slow[1024];
+	const char *second = getenv("CODE_IMAGE_2"), *fast = getenv("CODE_KERNELS_2");
+	CUmodule one, two;
+
+	snprintf(first, sizeof(first), "%s", getenv("CODE_IMAGE"));
+	snprintf(slow, sizeof(slow), "%s", getenv("STANDIN_KERNELS"));
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	one = module_of(first, slow);
+	two = module_of(second, fast);
+	for (int i = 0; i < 60; i++) {
+		saxpy_of(one);
+		saxpy_of(two);
+	}
+	CK(cuModuleUnload(two));
+	saxpy_of(module_of(second, fast));
+	puts("kernels of one name");
+}
+
 /* Many configurations of one kernel at once, then the end. */
 static void many(void)
 {
@@ -135,10 +179,14 @@ static void graph(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {
-	        {"one", one},     {"many", many},       {"all", all},
-	        {"graph", graph}, {"library", library}, {"library_module", library_module},
-	        {NULL, NULL}};
+	static const struct scenario list[] = {{"one", one},
+	                                       {"many", many},
+	                                       {"all", all},
+	                                       {"graph", graph},
+	                                       {"library", library},
+	                                       {"library_module", library_module},
+	                                       {"namesakes", namesakes},
+	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }

@@ -231,13 +231,24 @@ static void spin_for(uint64_t ns, unsigned ms)
 	}
 }
 
-/* One configuration whose kernels take a third longer after a while. */
-static void slows_down(void)
+static void slower_for(unsigned ms)
 {
 	client_start();
 	client_kernel = client_function("spin");
 	spin_for(300000, 500);
-	spin_for(400000, 400);
+	spin_for(400000, ms);
+}
+
+/* One configuration whose kernels take a third longer after a while. */
+static void slows_down(void)
+{
+	slower_for(400);
+}
+
+/* NVML tells of other processes once a second. */
+static void slows_down_for_long(void)
+{
+	slower_for(1500);
 }
 
 /* One configuration whose kernels take a third longer when another's run beside them. */
@@ -340,6 +351,7 @@ int main(int argc, char **argv)
 	        {"durations", durations},
 	        {"beside_capture", beside_capture},
 	        {"slows_down", slows_down},
+	        {"slows_down_for_long", slows_down_for_long},
 	        {"in_company", in_company},
 	        {"steady", steady},
 	        {"grids", grids},

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of the proof, each once: `prove` runs them, lists them and sums them up from this table.
+
+how a step may use its GPU:
+  timed    alone on it, and no step that starts many processes runs anywhere meanwhile: its figures are ratios of times
+  alone    alone on it: what it counts would be disturbed
+  sampler  beside `shared` steps; it takes the GPU's one sampler of counters
+  shared   beside others
+  cpu      uses none
+A command's words may hold {names} of prove's `places`. It ends by 0 (passed), 1 (failed) or 77 (can't run here), says
+PASS, FAIL or SKIP at the begin of lines, and may leave figures.json (figures.py) in {out}.
+"""
+import collections
+import shlex
+
+HOW = ("timed", "alone", "sampler", "shared", "cpu")
+COMMON = "--programs {programs} --gpuwatch {library} --out {out}"
+
+# shows: what of the promises it proves. priority: 1 first. seconds: what it takes on an H200, about; limit: most.
+# after: steps whose output it reads.
+Step = collections.namedtuple("Step", "name shows priority seconds limit gpus how command after")
+
+
+def step(name, shows, priority, seconds, limit, how, command, gpus=1, after=()):
+    return Step(name, shows, priority, seconds, limit, 0 if how == "cpu" else gpus, how, shlex.split(command), tuple(after))
+
+
+def bench(script, options=""):
+    return f"{{python}} {{bench}}/{script}.py {COMMON} {options}"
+
+
+def counts(cases):
+    return f"{{python}} {{here}}/compare.py {COMMON} --jobs {{jobs}} --filter {shlex.quote(cases)}"
+
+
+def beside(tool, jobs="{jobs}"):
+    return f"{{python}} {{here}}/beside.py {COMMON} --jobs {jobs} --filter {tool}"
+
+
+def logs(names, seconds):
+    return (f"{{python}} {{here}}/recorded.py {COMMON} --cli {{cli}} --seconds {seconds} "
+            + " ".join(f"--program {name}" for name in names.split()))
+
+
+def attribution(part):
+    return (f"{{python}} {{here}}/attribution.py {COMMON} --recorder {{recorder}} --workloads {{workloads}} --again {{again}} "
+            f"--table {{table}} --part {part}")
+
+
+OVERHEAD, SAFETY, COUNTERS, SCORE = ("overhead", "safety", "counters", "score")
+STEPS = (
+    # What has the tightest goals runs while nothing else has begun.
+    step("time-watch", f"{OVERHEAD}: mode watch <= 1.02 x bare, after its windows as before", 1, 120, 200, "timed",
+         bench("watch", "--seconds 6 --rounds 30")),
+    step("time-torch", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: training step, decode, GEMM", 1, 150, 240, "timed",
+         bench("sampling", "--rounds 30 --loop train --loop decode --loop gemm")),
+    step("time-launches", f"{OVERHEAD}: count <= 1.02 x the driver alone, audit <= 1.05 x plain CUPTI activity", 1, 130, 220, "timed",
+         bench("overhead", "--rounds 0 --pairs 40 --pair-modes bare,count,audit --turns-limit 60")),
+    step("time-counters", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: empty launches", 1, 45, 90, "timed",
+         bench("sampling", "--rounds 30 --loop launches")),
+
+    step("attribution-long", f"{COUNTERS}: sampled against counted alone, kernels over 150 us: 2%", 2, 70, 150, "alone", attribution("long")),
+    step("attribution-mid", f"{COUNTERS}: the same, 50 to 150 us: 5%", 2, 70, 150, "alone", attribution("mid")),
+    step("attribution-short", f"{COUNTERS}: the same, 5 to 50 us: 10%", 2, 60, 150, "alone", attribution("short")),
+    step("development", f"{SCORE}: the development set with counters sampled, recorded", 2, 90, 180, "alone",
+         "{python} {here}/development.py record --library {library} --logdump {programs}/logdump --workloads {workloads} --out {out} --seconds 60"),
+    step("development-score", f"{SCORE}: cold >= 70% within 25%, warm MAPE <= 8%, steady median <= 2%, 86 to 94% in 90%", 2, 100, 400, "cpu",
+         "{python} {here}/development.py score --cli {cli} --families {families} --out {out} {results}/development/out/log.gwl",
+         after=["development"]),
+    step("development-verdicts", f"{COUNTERS}: verdicts as ncu's Speed-of-Light on 90%", 2, 10, 120, "cpu",
+         "{python} {here}/development.py verdicts --cli {cli} --table {table} --out {out} {results}/development/out/log.gwl",
+         after=["development"]),
+    step("safety-alone", f"{SAFETY}: kernels that wait, persistent, cooperative; captures, resets; with windows of counters", 2, 80, 160,
+         "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 5 --windows 1 --storm 0"),
+    step("safety-storm", f"{SAFETY}: 200 short programs with counters sampled, all kinds of ends, none fails", 2, 115, 220, "sampler",
+         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 100 --lanes 10 --shortest 0.1 --longest 1.6 --least 200"),
+    step("safety-windows", f"{SAFETY}: programs that end in the midst of windows", 2, 60, 140, "sampler",
+         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 50 --lanes 3 --shortest 1.1 --longest 2.6 --least 30 "
+         "--least-with-windows 10 --seed 2"),
+
+    step("beside-torch", f"{SAFETY}: torch.profiler before and after us sees all it sees without us; we come back, counters too", 3, 90,
+         200, "sampler", beside("torch")),
+    step("beside-ncu", f"{SAFETY}: ncu sees all it sees without us", 3, 30, 90, "sampler", beside("ncu", 1)),
+    step("counts-waiting", "counts: programs whose kernels wait, every mode, counters sampled and deep", 3, 50, 150, "sampler",
+         counts("^hold")),
+    step("counts-static", "counts: static cudart, device launches, cuBLAS", 3, 60, 180, "shared", counts("^(static|device|cublas)")),
+    step("counts-multi", "counts: several GPUs in one process", 3, 80, 200, "shared", counts("^multi"), gpus=2),
+    step("counts-python", "counts: PyTorch, Triton, CuPy, JAX", 3, 120, 300, "shared", counts("^python")),
+    step("counts-shared", "counts: shared cudart", 3, 45, 150, "shared", counts("^shared")),
+    step("counts-ptds", "counts: per-thread default stream", 3, 45, 150, "shared", counts("^ptds")),
+
+    step("logs-torch", f"{SCORE}: logs of a training step, a decode loop, GEMMs, with counters", 4, 75, 180, "alone",
+         logs("train decode gemm", 9)),
+    step("logs-jax", f"{SCORE}: a log of JAX, with counters", 4, 30, 90, "alone", logs("jax", 9)),
+    step("public", f"{SCORE}: programs that nothing was fitted to", 4, 120, 260, "alone",
+         logs("conv attention fft sparse sorting embedding", 9)),
+    step("buffers", "counts: long runs: when activity records lose their times, and what the log then has", 4, 70, 150, "alone",
+         "{python} {here}/buffers.py --programs {programs} --gpuwatch {library} --out {out}"),
+    step("beside-sanitizer", f"{SAFETY}: compute-sanitizer finds what it finds without us", 5, 60, 150, "shared", beside("sanitizer")),
+    step("calibrate", "calibration: a profile of this GPU, against what is published", 5, 110, 200, "alone", "bash {here}/calibrate.sh {cli} {out}"),
+    step("examples", "the examples' READMEs show what was printed", 5, 60, 200, "alone",
+         "bash {here}/examples.sh {programs} {cli} {out}"),
+)
+
+
+def wrong(steps):
+    """What is wrong with a table, as lines."""
+    names = [one.name for one in steps]
+    found = [f"{name} stands twice" for name in sorted(set(names)) if names.count(name) > 1]
+    for one in steps:
+        if one.how not in HOW:
+            found.append(f"{one.name}: \"{one.how}\" is none of {' '.join(HOW)}")
+        if not 0 < one.seconds <= one.limit:
+            found.append(f"{one.name}: {one.seconds} s, at most {one.limit} s")
+        found += [f"{one.name}: after {name}, which does not stand before it" for name in one.after
+                  if name not in names[:names.index(one.name)]]
+    return found

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all steps of a proof came to, as text and as JSON."""
+import json
+import os
+import tarfile
+
+import figures
+from proof import runner
+
+ORDER = ("fail", "crash", "timeout", "cut", "skip", "not run", "pass")
+
+
+def collect(steps, results, skipped):
+    """A row for each step of the table, whether it has run or not."""
+    rows = []
+    for step in steps:
+        result = runner.read_result(os.path.join(results, step.name))
+        row = {"name": step.name, "shows": step.shows, "status": "not run", "reason": skipped.get(step.name, ""), "figures": []}
+        if result:
+            row.update(result)
+            row["reason"] = result["reason"] or (skipped.get(step.name, "") if result["status"] not in runner.DONE else "")
+        elif step.name in skipped and skipped[step.name].startswith("needs"):
+            row["status"] = "skip"
+        rows.append(row)
+    return rows
+
+
+def counts(rows):
+    return {status: sum(row["status"] == status for row in rows) for status in ORDER}
+
+
+def lines(rows, source):
+    """The summary as text: a table, then figures against goals, then what went wrong."""
+    built = sorted({row["source"].get("commit", "unknown") for row in rows if row.get("source")} or {source.get("commit", "unknown")})
+    yield "commit " + ", ".join(built) + (" (several: see result.json of each step)" if len(built) > 1 else "")
+    for row in rows:
+        if row.get("before", {}).get("clocks"):
+            yield f"{row['before']['date']}, {row['before']['of']}: {row['before']['clocks'][0]}"
+            break
+    yield ""
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        seconds = f"{row['seconds']:>6.0f} s" if "seconds" in row else "       -"
+        checks = f"{row['passed']}+{row['failed']}" if row.get("passed", 0) + row.get("failed", 0) else ""
+        yield f"{row['status']:<8} {row['name']:<{width}} {seconds} {checks:>8}  {row['shows']}"
+        if row["reason"]:
+            yield f"{'':9}{'':{width}} {'':8} {'':>8}  {row['reason']}"
+    if any(row["figures"] for row in rows):
+        yield ""
+        yield "figures: median [10th, 90th percentile], its 95% bound, and the goal"
+        for row in rows:
+            for one in row["figures"]:
+                yield f"{ {True: 'met', False: 'MISSED', None: ''}[one['met']]:<7} {row['name']:<{width}}  {figures.text(one)}"
+    if any(row.get("failures") for row in rows):
+        yield ""
+        yield "what failed"
+        for row in rows:
+            for line in row.get("failures", ()):
+                yield f"{row['name']:<{width}}  {line}"
+    yield ""
+    yield ", ".join(f"{number} {status}" for status, number in counts(rows).items() if number)
+
+
+def write(rows, source, results):
+    """summary.txt and summary.json; gives the text."""
+    text = "\n".join(lines(rows, source)) + "\n"
+    for name, data in (("summary.txt", text), ("summary.json", json.dumps({"source": source, "steps": rows}, indent=1) + "\n")):
+        with open(os.path.join(results, name + ".new"), "w") as file:
+            file.write(data)
+        os.rename(os.path.join(results, name + ".new"), os.path.join(results, name))
+    return text
+
+
+def pack(results, path, most, parts=1):
+    """The results in archives of at most so many bytes each: PATH, or with parts PATH with their numbers before its
+    ending. Files that find no room are left out, the largest first; gives their names."""
+    files = []
+    for folder, _, names in os.walk(results):
+        files += [os.path.join(folder, name) for name in names if not os.path.islink(os.path.join(folder, name))]
+    bins, left = [[] for _ in range(parts)], []
+    room = [most] * parts
+    small = sorted(files, key=os.path.getsize)
+    # What is small must not fall out for what is large: it is put in first, into the last archive while that has room.
+    for file in small:
+        size = os.path.getsize(file) + 1024
+        at = max(range(parts), key=lambda part: (room[part] >= size, part))
+        if room[at] < size:
+            left.append(os.path.relpath(file, results))
+            continue
+        room[at] -= size
+        bins[at].append(file)
+    for number, kept in enumerate(bins, 1):
+        name = path if parts == 1 else path.replace(".tar.gz", f".{number}.tar.gz")
+        with tarfile.open(name + ".new", "w:gz", compresslevel=6) as out:
+            for file in sorted(kept):
+                out.add(file, os.path.join(os.path.basename(results), os.path.relpath(file, results)))
+        os.rename(name + ".new", name)
+    return left

@@ -1,0 +1,366 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests, without a GPU, of the scripts that `prove` runs: with programs that only seem to run, and leave the logs that
+the scripts are to judge. A wrong result must show.
+
+usage: scripts_test.py STANDIN LOGDUMP GPUWATCH
+"""
+import csv
+import json
+import os
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import attribution  # noqa: E402
+import development  # noqa: E402
+import figures  # noqa: E402
+import recorded  # noqa: E402
+import selftest  # noqa: E402
+import under  # noqa: E402
+
+STANDIN, LOGDUMP, GPUWATCH = None, None, None
+COUNTED = 4
+with open(f"{TOP}/predictor/work.def") as rows_of:
+    ROWS = [line.split("(")[1].split(",")[0] for line in rows_of if line.startswith("WORK(")]
+KINDS = 20  # kernels in a made-up development set
+
+# $1 and so on in what it says are its arguments.
+PROGRAM = """#!/bin/sh
+how=bare
+[ -z "$GPUWATCH_OUT" ] || how=${{GPUWATCH_COUNTERS:-any}}
+[ ! -e "{plan}.$how.gwl" ] || [ $how = bare ] || cp "{plan}.$how.gwl" "$GPUWATCH_OUT"
+eval "echo \\"$(cat "{plan}.$how.says")\\""
+[ "$3" != thread ] || exit 5
+exit "$(cat "{plan}.$how.status")"
+"""
+
+
+# Programs of the benchmarks: the same lines in every mode, times by mode, and what an observer leaves.
+BENCH = """#!{python}
+import json, os, sys, time
+sys.path.insert(0, {here!r})
+sys.dont_write_bytecode = True
+import scripts_test
+name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
+mode = os.environ.get("GPUWATCH_COUNTERS") or os.environ.get("GPUWATCH_MODE") or ("plain" if "GPU_ORACLE_DIR" in os.environ else "bare")
+launched = 0
+
+def leave(starts=None):
+    if "GPUWATCH_OUT" in os.environ and mode != "off":
+        with open(os.environ["GPUWATCH_OUT"].replace("%p", "1"), "wb") as file:
+            file.write(scripts_test.log(1, launched, pm_windows=7, windows={windows}, starts=starts))
+    elif mode == "plain":
+        with open(os.environ["GPU_ORACLE_DIR"] + "/1.tsv", "w") as file:
+            file.write("C\\trecords\\t%d\\n" % launched)
+
+factor = {factors}.get(mode, 1)
+if name == "launch_loop" and args[0] == "cpus":
+    print(json.dumps(dict((str(cpu), 500) for cpu in os.sched_getaffinity(0))))
+elif name == "launch_loop" and args[0] == "turns":
+    print("ready", flush=True)
+    for line in sys.stdin:
+        launched += 1
+        time.sleep(0.02)  # so that none has thousands of turns
+        print(1000 * factor, flush=True)
+    leave()
+    print(json.dumps(dict(launched=launched)))
+elif name == "launch_loop":
+    launched = 5
+    leave()
+    print(json.dumps(dict(run=1000 * factor, run_cpu=1, median=1, p99=1, p999=1, cpu_ms=1, launched=5)))
+elif name == "pairs":
+    print(json.dumps(dict(hooked=mode in ("count", "watch", "audit"), given=[1000 * factor] * 11, driver=[1000] * 11)))
+elif name == "slices":
+    begins = [1000000000 + 2000000 * i for i in range(1200)]
+    starts = [begin for i, begin in enumerate(begins) if i % 30 == 29] if mode == "watch" else []
+    launched = len(starts)
+    leave(starts)
+    print(json.dumps(dict(begin=begins, ns=[4000 * (1.3 if i % 30 == 29 and starts else 1) for i in range(1200)])))
+"""
+
+
+def log(kinds, runs, work=None, starts=None, **counters):
+    """A log of kernels k0, k1 ... that ran `runs` times for 200 us each, at `starts` if given; `work`: {row: value}
+    counted of each."""
+    body = b""
+    for number in range(1, kinds + 1):
+        body += selftest.record(4, struct.pack("<9I", number, 0, 1, 1, 1, 1, 1, 90, 0), f"k{number - 1}".encode() + b"\0")
+        body += selftest.record(5, struct.pack("<13I", number, number, 4, 1, 1, 256, 1, 1, 1, 1, 1, 0, 0))
+        tail = b"".join(struct.pack("<HBBfd", ROWS.index(name), COUNTED, 0, 1, value) for name, value in (work or {}).items())
+        if tail:
+            body += selftest.record(15, struct.pack("<IIIQ", number, len(work), 0, 0), tail)
+    for at in range(kinds * runs):
+        start = starts[at] if starts else 1000 + at * 300000
+        body += selftest.record(9, struct.pack("<IIIHHIIfQQQff", selftest.MEASURED, at % kinds + 1, 1, 1, 0, 0, 0, 1,
+                                               start, start, 200000, 1, 1))
+    values = [counters.get(name, 0) for name in selftest.COUNTERS]
+    body += selftest.record(12, struct.pack("<IQ", len(values), 9) + struct.pack(f"<{len(values)}Q", *values))
+    body += selftest.record(14, struct.pack("<IQQ", 0, 1, 9))
+    return struct.pack("<IIII", 0x31425747, len(body), 0, selftest.crc32c(body)) + body
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.out = temporary.name
+        os.mkdir(f"{self.out}/programs")
+        os.mkdir(f"{self.out}/out")
+        os.mkdir(f"{self.out}/bin")
+        os.symlink(LOGDUMP, f"{self.out}/programs/logdump")
+
+    def program(self, name, **plan):
+        """A program that says, leaves and exits with what the plan has for its counters; with 5 for the end `thread`."""
+        for how, mine in plan.items():
+            for part, data in (("says", mine.get("says", "").encode()), ("status", str(mine.get("status", 0)).encode()),
+                               ("gwl", mine.get("log"))):
+                if data is not None:
+                    with open(f"{self.out}/{name}.{how}.{part}", "wb") as file:
+                        file.write(data)
+        with open(f"{self.out}/programs/{name}", "w") as file:
+            file.write(PROGRAM.format(plan=f"{self.out}/{name}"))
+        os.chmod(f"{self.out}/programs/{name}", stat.S_IRWXU)
+        return f"{self.out}/programs/{name}"
+
+    def script(self, name, *options):
+        """(exit status, standard output, {figure: (value, met)})."""
+        folder = HERE if os.path.exists(f"{HERE}/{name}.py") else f"{TOP}/tests/bench/gpu_overhead"
+        told = subprocess.run([sys.executable, "-B", f"{folder}/{name}.py", *options, "--out", f"{self.out}/out"], capture_output=True,
+                              text=True, env={**os.environ, "LD_LIBRARY_PATH": STANDIN, "PATH": f"{self.out}/bin:{os.environ['PATH']}"})
+        self.assertNotIn("Traceback", told.stderr)
+        found = {}
+        if os.path.exists(f"{self.out}/out/{figures.NAME}"):
+            with open(f"{self.out}/out/{figures.NAME}") as file:
+                found = {one["figure"]: (one["value"], one["met"]) for one in json.load(file)}
+        return told.returncode, told.stdout + told.stderr, found
+
+    def common(self):
+        # Some library that does nothing here: what is under test is not the product.
+        return ["--programs", f"{self.out}/programs", "--gpuwatch", f"{STANDIN}/libnvidia-ml.so.1"]
+
+
+class Safety(Scripts):
+    def safety(self, *options, says="$1: right kernels 3 counted 3", status=0, windows=2, measured=3, bare="$1: right kernels 3 counted 3"):
+        self.program("hold", bare={"says": bare}, pm={"says": says, "status": status, "log": log(1, measured, pm_windows=windows)})
+        return self.script("pm_safety", *self.common(), "--patience", "1000", *options)
+
+    def test_all_well(self):
+        status, out, found = self.safety("--seconds", "0.001", "--storm", "0")
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["windows of counters in the case that had fewest"], (2, True))
+
+    def alone(self, **how):
+        """What is said of the case `cooperative` alone."""
+        out = self.safety("--seconds", "0.001", "--storm", "0", **how)[1]
+        return next(line for line in out.splitlines() if " cooperative alone" in line)
+
+    def test_a_run_without_windows_shows_nothing(self):
+        self.assertIn("PASS", self.alone())
+        self.assertIn("FAIL cooperative alone: 0 windows of counters", self.alone(windows=0))
+
+    def test_another_output_status_or_a_kernel_not_measured_fails(self):
+        self.assertIn("FAIL cooperative alone: output", self.alone(says="$1: WRONG kernels 3 counted 3"))
+        self.assertIn("FAIL cooperative alone: output", self.alone(says="$1: right kernels 3 counted 2"))
+        self.assertIn("FAIL cooperative alone: status 7", self.alone(status=7))
+        self.assertIn("FAIL cooperative alone: not all measured", self.alone(measured=2))
+
+    def test_a_storm_counts_its_programs_and_those_with_windows(self):
+        found = self.safety("--seconds", "0", "--storm", "0.2", "--least", "1", "--least-with-windows", "1", "--lanes", "2")[2]
+        self.assertTrue(found["short programs"][1])
+        self.assertTrue(found["of these with windows of counters"][1])
+        found = self.safety("--seconds", "0", "--storm", "0.2", "--least", "100000", windows=0, says="$1: right kernels 3 counted 3")[2]
+        self.assertFalse(found["short programs"][1])
+        self.assertFalse(found["of these with windows of counters"][1])
+
+
+class Attribution(Scripts):
+    TRUTH = {"dram_read_bytes": 4e6, "dram_write_bytes": 2e6, "l2_read_bytes": 5e6, "l2_write_bytes": 3e6, "inst_executed": 4e6}
+    MORE = {name: 3e6 for name in ("thread_inst", "pipe_alu", "pipe_xu", "global_load_sectors", "pipe_fma", "pipe_lsu", "l1_bytes",
+                                   "inst_issued", "lsu_wavefronts", "shared_wavefronts", "pipe_fp64", "pipe_uniform", "pipe_tex",
+                                   "global_load_requests", "global_store_requests", "global_store_sectors", "pipe_tensor", "fp32_inst",
+                                   "fp64_inst", "int_inst", "ldst_inst", "fp16_inst")}
+
+    def attribution(self, off=1.0, windows=50, kinds=KINDS, more=None, status=0):
+        rows = [{"workload": f"w{i}", "size": 4, "kernel": f"k{i}", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": 0,
+                 "seconds": 200e-6, "warps": 32, **self.TRUTH, **self.MORE, "l2_atomic_sectors": 0} for i in range(kinds)]
+        with open(f"{self.out}/table.csv", "w", newline="") as file:
+            out = csv.DictWriter(file, rows[0])
+            out.writeheader()
+            out.writerows(rows)
+        sampled = {**self.TRUTH, "l2_total_bytes": 8e6 * off}
+        sampled["inst_executed"] *= off
+        program = self.program("workloads", range={"says": "", "log": log(kinds, 3, {**self.TRUTH, "l2_total_bytes": 8e6, **(self.MORE if more is None else more)})},
+                               pm={"says": "", "log": log(kinds, 3, sampled, pm_windows=windows), "status": status})
+        return self.script("attribution", *self.common(), "--recorder", f"{STANDIN}/libnvidia-ml.so.1", "--workloads", program,
+                           "--again", "none", "--table", f"{self.out}/table.csv", "--part", "long", "--seconds", "1")
+
+    def test_exact_counts_meet_the_goals(self):
+        status, out, found = self.attribution()
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["median error of inst_executed, queued"], (0, True))
+        self.assertEqual(found["median error of pipe_alu, deep counters against ncu"], (0, True))
+        self.assertTrue(os.path.exists(f"{self.out}/out/waits.work"))
+        self.assertFalse(os.path.exists(f"{self.out}/out/waits.gwl"))
+
+    def test_counts_that_are_off_too_few_kernels_and_no_windows_miss_them(self):
+        self.assertEqual(self.attribution(off=1.03)[2]["median error of inst_executed, waits"][1], False)
+        self.assertEqual(self.attribution(off=1.03)[2]["median error of dram, waits"][1], True)
+        self.assertEqual(self.attribution(kinds=5)[2]["median error of dram, waits"][1], False)
+        self.assertEqual(self.attribution(windows=0)[2]["windows of counters, queued"], (0, False))
+
+    def test_sets_of_metrics_that_told_nothing_and_a_failed_run_show(self):
+        status, _, found = self.attribution(more={})
+        self.assertEqual((status, found["counts that deep counters told, median over kernels"][1]), (1, False))
+        self.assertEqual(found["median error of pipe_alu, deep counters against ncu"], (None, False))
+        self.assertEqual(self.attribution(status=3)[0], 1)
+
+    def test_workloads_are_chosen_by_their_length_evenly(self):
+        same = {"size": "4", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": "0"}
+        table = [{"workload": f"w{i}", "kernel": f"k{i}", "seconds": str((i + 1) * 50e-6), **same} for i in range(20)]
+        table += [{"workload": "w5", "kernel": "other", "seconds": "1", **same},  # a workload of two kernels
+                  {"workload": "w", "kernel": "k6", "seconds": "1e-6", **same}]  # a kernel of two workloads
+        names = attribution.chosen(table, "long", 4)
+        self.assertEqual(len(names), 4)
+        self.assertTrue(all(int(name[1:]) >= 2 for name in names))
+        self.assertFalse({"w5", "w6"} & set(attribution.chosen(table, "long", 99)))
+        self.assertEqual(attribution.chosen(table, "mid", 4), [])
+
+
+class Overhead(Scripts):
+    def bench(self, name, *options, windows=3, **factors):
+        for program in ("launch_loop", "pairs", "slices"):
+            with open(f"{self.out}/programs/{program}", "w") as file:
+                file.write(BENCH.format(python=sys.executable, here=HERE, factors=factors, windows=windows))
+            os.chmod(f"{self.out}/programs/{program}", stat.S_IRWXU)
+        open(f"{self.out}/programs/oracle.so", "w").close()
+        return self.script(name, *self.common(), *options)
+
+    def test_sampled_counters(self):
+        status, out, found = self.bench("sampling", "--rounds", "3", pm=1.5, off=1.5, plain=1.5)
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["audit with counters / plain CUPTI activity, launches"], (1, True))
+        self.assertEqual(found["audit with counters / bare, launches"], (1.5, None))
+        self.assertEqual(self.bench("sampling", "--rounds", "3", pm=1.6, off=1.5, plain=1.5)[0], 1)
+
+    def test_count_and_audit(self):
+        options = ("--rounds", "0", "--turns", "2", "--turns-limit", "0.1", "--pair-modes", "bare,count,audit")
+        status, out, found = self.bench("overhead", *options, count=1.01, audit=1.5, plain=1.5)
+        self.assertEqual(found["count / the driver alone, empty launches, in one process"], (1.01, True), out)
+        self.assertNotIn("watch / the driver alone, empty launches, in one process", found)
+        self.assertEqual(status, 1)  # too few sets for the other goal
+        self.assertIs(self.bench("overhead", *options, count=1.03)[2]["count / the driver alone, empty launches, in one process"][1], False)
+
+    def test_mode_watch(self):
+        status, out, found = self.bench("watch", "--seconds", "1", "--rounds", "30", "--no-torch", watch=1.01)
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["watch / bare, launches"], (1.01, True))
+        self.assertEqual(found["launches after a window of mode watch / before it"], (1, True))
+        self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--no-torch", windows=0)[0], 1)
+
+
+class Recorded(Scripts):
+    def recorded(self, status=0):
+        with open(f"{self.out}/train.gwl", "wb") as file:
+            file.write(under.unpacked(f"{TOP}/tests/logs/train.gwl.zst"))
+        with open(f"{self.out}/bin/python3", "w") as file:  # it has every package, and runs programs to this end
+            file.write(f'#!/bin/sh\n[ "$1" != -c ] || exit 0\ncp {self.out}/train.gwl "$GPUWATCH_OUT"\nexit {status}\n')
+        os.chmod(f"{self.out}/bin/python3", stat.S_IRWXU)
+        return self.script("recorded", *self.common(), "--cli", GPUWATCH, "--program", "train")
+
+    def test_a_log_is_scored_and_one_without_counters_fails(self):
+        status, out, found = self.recorded()
+        self.assertEqual(found["train: exit status"], (0, True), out)
+        self.assertEqual(found["train: launches measured or known to have impossible times"], (1992, True))
+        self.assertLess(found["train: steady, median error"][0], 0.02)
+        self.assertEqual((found["train: windows of counters"], status), ((0, False), 1))
+        self.assertTrue(os.path.getsize(f"{self.out}/out/train.report.txt"))
+
+    def test_a_program_that_fails_shows(self):
+        self.assertIs(self.recorded(status=3)[2]["train: exit status"][1], False)
+
+
+class Buffers(Scripts):
+    def buffers(self, measured=4):
+        told = json.dumps({"records": 100, "zero": 25, "wrong": 0}).replace('"', '\\"')
+        self.program("buffers", bare={"says": told}, any={"says": told, "log": log(1, measured)})
+        return self.script("buffers", *self.common())
+
+    def test_records_with_times_are_told_and_gpuwatch_s_own_are_held(self):
+        status, out, found = self.buffers()
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["records with times, libcupti alone, graph flush"], (0.75, None))
+        self.assertEqual(found["kernels measured by gpuwatch, stream"], (1, True))
+        self.assertEqual(self.buffers(measured=0)[0], 1)
+
+
+class Development(Scripts):
+    def record(self, **counters):
+        measured = log(3, 2, pm_windows=120, counted=400)
+        program = self.program("workloads", pm={"says": "", "log": log(3, 2, **counters) if counters else measured},
+                               any={"says": "", "log": measured})
+        return self.script("development", "record", "--library", f"{STANDIN}/libnvidia-ml.so.1", "--logdump", LOGDUMP, "--workloads",
+                           program, "--seconds", "1")
+
+    def test_a_log_is_recorded_and_one_without_counts_is_none(self):
+        status, out, found = self.record()
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["launches measured"], (6, True))
+        self.assertTrue(os.path.exists(f"{self.out}/out/log.gwl"))
+        self.assertEqual(self.record(pm_windows=120, counted=3)[0], 1)
+
+    def test_verdicts_of_a_log_are_held_against_ncu(self):
+        with open(f"{self.out}/table.csv", "wb") as out:
+            out.write(under.unpacked(f"{TOP}/docs/results/h200-2026-11-21/workloads/table.csv.zst"))
+        status, out, found = self.script("development", "verdicts", "--cli", GPUWATCH, "--table", f"{self.out}/table.csv",
+                                         f"{TOP}/tests/logs/development.gwl.zst")
+        self.assertEqual(status, 0, out)
+        self.assertGreater(found["verdicts as ncu's Speed-of-Light"][0], 0.9)
+        self.assertIn("ncu latency", out)  # those that disagree are listed
+
+    def test_another_verdict_than_ncu_s_is_listed(self):
+        row = {"workload": "w", "size": "1", "kernel": "k", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": "0",
+               "sm_throughput": "0.9", "memory_throughput": "0.2"}
+        one = {"Mangled": "k", "verdict": {"bound": "memory", "text": "memory-bound (dram)", "work": {"inst_executed": {"source": "counted"}},
+                                           "configuration": {"GridXYZ": "4 1 1", "BlockXYZ": "256 1 1", "Dynamic Shared (B)": 0}}}
+        agreed, judged, lines = development.agreement([row], [one])
+        self.assertEqual((agreed, judged, len(lines)), (0, 1, 1))
+        one["verdict"]["bound"] = "compute"
+        self.assertEqual(development.agreement([row], [one])[:2], (1, 1))
+        one["verdict"]["work"]["inst_executed"]["source"] = "static"  # what code tells is no count
+        self.assertEqual(development.agreement([row], [one])[:2], (0, 0))
+
+    def test_a_log_s_score_is_taken_apart_by_what_was_known(self):
+        def answer(**rows):
+            return {"groups": [{"model": "gpuwatch", "tier": tier, "work": work, "length": "all", "count": 2000, **row}
+                               for (tier, work), row in rows["rows"].items()]}
+        cold = answer(rows={("cold", "counted"): {"within_25": 0.8, "coverage": 0.9, "median_error": 0.1}})
+        warm = answer(rows={("warm", "counted"): {"mape": 0.07, "coverage": 0.9}})
+        steady = answer(rows={("steady", "all"): {"median_error": 0.01, "coverage": 0.9}})
+        self.assertTrue(figures.met(development.scored(cold, warm, steady)))
+        steady["groups"][0]["coverage"] = 0.96
+        self.assertFalse(figures.met(development.scored(cold, warm, steady)))
+        self.assertFalse(figures.met(development.scored(warm, warm, steady)))
+
+    def test_steady_goals_need_enough_launches(self):
+        def told(count, error):
+            return recorded.told_of("p", {"groups": [{"model": "gpuwatch", "tier": "steady", "work": "all", "length": "all", "count": count,
+                                                      "median_error": error, "coverage": 0.9, "intervals": count, "within_25": 1}]})
+        self.assertTrue(figures.met(told(1000, 0.01)))
+        self.assertFalse(figures.met(told(1000, 0.03)))
+        self.assertTrue(all(one["met"] is None for one in told(10, 0.03)))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4 or not os.path.exists(f"{sys.argv[1]}/libnvidia-ml.so.1"):
+        sys.exit(__doc__)
+    STANDIN, LOGDUMP, GPUWATCH = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+    selftest.LOGDUMP = LOGDUMP
+    unittest.main()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs under gpuwatch, and what their logs say: for the scripts of the proof that record logs."""
+import ctypes
+import glob
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import compare
+
+COUNTED = {"GPUWATCH_COUNTERS": "pm", "GPUWATCH_BUDGET": "100"}  # counters sampled as often as can be
+
+
+def environment(library, log, more=None, packages=False):
+    """That of a program under the library in mode audit; `packages`: for Python, whose packages find their own libraries."""
+    env = {name: value for name, value in os.environ.items() if name not in compare.without_gpuwatch(os.environ)}
+    toolkit, wheels = compare.library_folders()
+    if not packages:
+        env["LD_LIBRARY_PATH"] = ":".join(toolkit + wheels + [env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
+    env.update(LD_PRELOAD=library, GPUWATCH_MODE="audit", GPUWATCH_OUT=log, GPUWATCH_SUMMARY="0", **(more or {}))
+    return env
+
+
+def run(command, env, out, name, timeout):
+    """Exit status, or 'timeout'; what it printed goes to OUT/NAME.txt and .err."""
+    with open(f"{out}/{name}.txt", "w") as text, open(f"{out}/{name}.err", "w") as errors:
+        try:
+            return subprocess.run(command, env=env, cwd=out, stdin=subprocess.DEVNULL, stdout=text, stderr=errors,
+                                  timeout=timeout).returncode
+        except subprocess.TimeoutExpired:
+            return "timeout"
+
+
+def totals(logdump, log):
+    """Counters of a log, with launched and measured; the reasons of what is degraded; None where it can't be read."""
+    logs = sorted(glob.glob(glob.escape(log) + "*"))
+    told = subprocess.run([logdump, *logs], capture_output=True, text=True, errors="replace")
+    if told.returncode or not logs:
+        return None, [told.stderr.strip() or "no log was written"]
+    found, notes = {"launched": 0, "measured": 0}, []
+    for parts in (line.split("\t") for line in told.stdout.splitlines()):
+        if parts[0] == "K":
+            found["launched"] += int(parts[2])
+            found["measured"] += int(parts[3])
+        elif parts[0] in "CX":
+            found[parts[1]] = int(parts[2])
+        elif parts[0] == "D":
+            notes.append(parts[2])
+    if found.get("end") != len(logs):
+        notes.append("a log was not closed")
+    return found, notes
+
+
+def work(logdump, log, path):
+    """What the log knows of work, as text in a file: what pm_score.py reads."""
+    with open(path, "w") as out:
+        told = subprocess.run([logdump, "--work", log], stdout=subprocess.PIPE, text=True, errors="replace")
+        out.writelines(line + "\n" for line in told.stdout.splitlines() if not line.startswith("K\t"))
+    return told.returncode
+
+
+def command(cli, words):
+    """Text of a command of gpuwatch; a RuntimeError with its message where it fails."""
+    env = dict(os.environ)
+    env["LD_LIBRARY_PATH"] = ":".join([os.path.join(os.path.dirname(os.path.dirname(cli)), "lib"), env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
+    told = subprocess.run([cli, *words], capture_output=True, text=True, env=env)
+    if told.returncode:
+        raise RuntimeError(f"gpuwatch {words[0]}: exit status {told.returncode}: {(told.stderr or told.stdout).strip()[-300:]}")
+    return told.stdout
+
+
+def answer(cli, words):
+    return json.loads(command(cli, words))
+
+
+def group(answered, tier="all", work_known="all", length="all", model="gpuwatch"):
+    """A row of what `gpuwatch score --json` or replay answered; empty where there is none."""
+    return next((one for one in answered["groups"] if (one["model"], one["tier"], one["work"], one["length"])
+                 == (model, tier, work_known, length)), {})
+
+
+def unpacked(path):
+    """What a .zst file holds, by libzstd: its command need not be installed."""
+    zstd = ctypes.CDLL("libzstd.so.1")
+    zstd.ZSTD_decompress.restype = ctypes.c_size_t
+    with open(path, "rb") as file:
+        data = file.read()
+    room = 8 << 20
+    while True:
+        out = ctypes.create_string_buffer(room)
+        size = zstd.ZSTD_decompress(out, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)))
+        if not zstd.ZSTD_isError(ctypes.c_size_t(size)):
+            return out.raw[:size]
+        if room >= 1 << 30:
+            raise ValueError(f"{path} is not what zstd wrote")
+        room *= 4
+
+
+def plain(path):
+    """The path of a log as it is, also where it was compressed since."""
+    if os.path.exists(path) or not os.path.exists(path + ".gz"):
+        return path
+    with gzip.open(path + ".gz") as squeezed, tempfile.NamedTemporaryFile(suffix=".gwl", delete=False) as out:
+        shutil.copyfileobj(squeezed, out)
+    return out.name
