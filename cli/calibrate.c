@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/device_set.h"
 #include "cli/memory.h"
 #include "cli/nearest.h"
 #include "cli/say.h"
@@ -175,13 +176,35 @@ static int calibrate(const struct options *v, struct gw_profile *profile)
 	return status;
 }
 
-static int show_existing(const struct options *v, struct gw_profile *profile)
+/* Of what --from leaves no use for, the first that was given; NULL: none. */
+static const char *idle_option(const struct options *v)
 {
-	struct gw_profile_error error;
+	const struct {
+		const char *name;
+		bool given;
+	} idle[] = {
+	        {"--quick", v->quick},   {"--only", v->only != NULL},
+	        {"--device", v->device}, {"--output", v->output != NULL},
+	        {"--force", v->force},   {"--samples", v->samples != NULL},
+	};
 
-	if (gw_profile_open(v->from, NULL, profile, &error) != 0)
-		return gw_error("%s", error.text);
-	return make_folder(v->plot) ? show(v, profile) : GW_EXIT_USAGE;
+	for (size_t i = 0; i < sizeof(idle) / sizeof(*idle); i++)
+		if (idle[i].given)
+			return idle[i].name;
+	return NULL;
+}
+
+static int show_existing(const struct options *v)
+{
+	struct device_set set = {0};
+	int status = GW_EXIT_USAGE;
+
+	if (idle_option(v))
+		return gw_error("calibrate: --from measures nothing; leave out %s", idle_option(v));
+	if (device_set_open(&set, &v->from, 1) && make_folder(v->plot))
+		status = show(v, set.profiles[0]);
+	device_set_free(&set);
+	return status;
 }
 
 static int run(const struct gw_command *command, int argc, char **argv)
@@ -196,8 +219,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return gw_error("calibrate takes no operand; did you mean -o %s?", argv[0]);
 	if (v.only && !known_group(v.only))
 		return GW_EXIT_USAGE;
+	if (v.from)
+		return show_existing(&v);
 	profile = gw_alloc(sizeof(*profile));
-	status = v.from ? show_existing(&v, profile) : calibrate(&v, profile);
+	status = calibrate(&v, profile);
 	free(profile);
 	return status;
 }

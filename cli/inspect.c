@@ -201,10 +201,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (argc != 1)
 		return gw_error("inspect takes one file, not %d; see gpuwatch inspect --help",
 		                argc);
-	if ((v.coalescing && !v.launch) || (v.plot && !v.coalescing))
-		return gw_error("inspect: %s",
-		                v.launch ? "--plot draws accesses: give --coalescing, too"
-		                         : "--coalescing is about a launch: give --launch, too");
+	if (v.coalescing && !v.launch)
+		return gw_error("inspect: --coalescing is about a launch: give --launch, too");
+	if (v.plot && !v.coalescing)
+		return gw_error("inspect: --plot draws accesses: give --coalescing, too");
 	if (v.device && !v.sass && !v.launch)
 		return gw_error(
 		        "inspect: --device is about machine code or a launch: give --sass or "

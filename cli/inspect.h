@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "predictor/code/image.h"
 #include "predictor/code/kernel.h"
+#include "predictor/code/ptx.h"
 #include "predictor/device.h"
 
 #include <stddef.h>
@@ -36,6 +37,8 @@ struct inspect_view {
 	struct gw_cubin cubin; /**< where it is one */
 	struct gw_code_kernel *kernel;
 	char **plain; /**< their demangled names */
+	struct gw_ptx_fault
+	        unread; /**< why the kernels of a PTX text are not known; what NULL: they are */
 	size_t count;
 	int launched; /**< kernels that the job's launch was evaluated for; -1: failed, after a
 	               * message
@@ -51,7 +54,8 @@ void inspect_view_end(struct inspect_view *view);
 /** Whether the job is about this image. */
 bool inspect_wanted(const struct inspect_job *job, size_t index);
 
-/** "sm_90a" of an image; "code 8" for kinds that have no name. Returns @p out, of 24 bytes. */
+/** "sm_90a" of an image, "lto_90" of code for the linker; "code 16" for kinds that have no name.
+ * Returns @p out, of 24 bytes. */
 const char *inspect_code(const struct gw_image *image, char *out);
 
 /** Print the table of images, of those that are wanted. */

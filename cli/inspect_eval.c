@@ -29,9 +29,12 @@ struct evaluated {
 	struct gw_kernel kernel;           /**< what the models ask of it */
 	struct gw_cfg *cfg;                /**< of machine code; NULL for PTX */
 	struct gw_eval_count instructions; /**< of machine code; most 0 for PTX */
-	bool open;                         /**< it calls, or jumps to, what is not in the program */
+	const char
+	        *open; /**< what it calls, or jumps to, that is not in the program; NULL: nothing */
 	bool exact;
-	const char *why; /* why nothing is told of it; NULL: it is */
+	char refused[96]; /* why the driver refuses such a launch; empty: nothing is known against
+	                     it */
+	const char *why;  /* why nothing is told of it; NULL: it is */
 };
 
 /* Begin: its arguments laid out. False after a message: they don't fit. Takes @p plain. */
@@ -51,6 +54,28 @@ static bool begin(struct evaluated *e, const struct inspect_job *job, char *plai
 	        .argument_known = e->arguments.known,
 	};
 	return true;
+}
+
+/* What the kernel's launch bounds and registers say against the launch. */
+static void refuse(struct evaluated *e, const struct gw_code_kernel *k)
+{
+	enum { REGISTERS = 65536 }; /* of a block, on all GPUs whose code is decoded */
+	const struct gw_dim3 *b = &e->launch.config.block;
+	const uint32_t *r = k->required_threads, *m = k->max_threads;
+	uint64_t threads = gw_dim3_count(*b), warps = (threads + 31) / 32;
+	char *out = e->refused;
+	size_t size = sizeof(e->refused);
+
+	if (r[0] != GW_CODE_UNKNOWN && (b->x != r[0] || b->y != r[1] || b->z != r[2]))
+		snprintf(out, size, "it is compiled for blocks of %u x %u x %u threads", r[0], r[1],
+		         r[2]);
+	else if (m[0] != GW_CODE_UNKNOWN && threads > (uint64_t)m[0] * m[1] * m[2])
+		snprintf(out, size, "it is compiled for at most %" PRIu64 " threads a block",
+		         (uint64_t)m[0] * m[1] * m[2]);
+	else if (k->registers != GW_CODE_UNKNOWN &&
+	         warps * 32 * ((k->registers + 7) / 8 * 8) > REGISTERS)
+		snprintf(out, size, "%" PRIu64 " threads of %u registers are more than a block has",
+		         threads, k->registers);
 }
 
 /* Machine instructions, over the grid: each block's as often as the block runs. The block that
@@ -74,19 +99,22 @@ static void evaluate(struct evaluated *e)
 		return;
 	gw_access_count(&e->program, &e->report, &e->counts);
 	count_instructions(e);
-	e->open |= e->program.open_calls != 0;
+	if (!e->open && e->program.open_calls)
+		e->open = "it calls functions whose code is not followed";
 	e->exact = e->report.coverage == GW_COVER_EXACT && e->report.control_known &&
 	           e->report.complete && !e->open;
 }
 
 static bool evaluate_ptx(struct evaluated *e, const struct inspect_job *job,
-                         const struct gw_ptx *ptx, uint32_t index, char *plain)
+                         const struct gw_ptx *ptx, uint32_t index, char *plain,
+                         const struct gw_code_kernel *declared)
 {
 	const struct gw_ptx_kernel *k = &ptx->kernels[index];
 	struct gw_ptx_fault fault;
 
 	if (!begin(e, job, plain, k->params, k->param_count))
 		return false;
+	refuse(e, declared);
 	if (gw_ptx_lower(ptx, index, &e->arena, &e->program, &fault))
 		evaluate(e);
 	else
@@ -118,7 +146,7 @@ static const char *lower_code(struct evaluated *e, const struct gw_code_kernel *
 		return why;
 	e->cfg = cfg;
 	e->program = lowered.program;
-	e->open = lowered.calls || lowered.indirect;
+	e->open = lowered.calls ? lowered.calls : gw_sass_indirect(&lowered);
 	return NULL;
 }
 
@@ -140,6 +168,7 @@ static bool evaluate_code(struct evaluated *e, const struct inspect_job *job,
 	e->kernel.static_shared = k->static_shared;
 	e->kernel.local = k->frame;
 	e->kernel.binary_version = k->arch.number;
+	refuse(e, k);
 	e->why = lower_code(e, k);
 	if (!e->why)
 		evaluate(e);
@@ -239,7 +268,7 @@ static void reasons_text(const struct evaluated *e)
 	       coverage(&e->report), gw_count(&warps, (double)e->report.warps_run),
 	       e->report.warps);
 	if (e->open)
-		printf("    not exact: it calls functions whose code is not followed\n");
+		printf("    not exact: %s\n", e->open);
 	for (uint32_t i = 0; i < e->report.reason_count; i++)
 		printf(e->program.from_sass ? "    not exact: at 0x%" PRIx32 ": %s\n"
 		                            : "    not exact: line %" PRIu32 ": %s\n",
@@ -276,6 +305,8 @@ static int one_text(const struct evaluated *e, const struct inspect_view *view)
 		printf("    nothing is told: %s\n", e->why);
 		return 0;
 	}
+	if (*e->refused)
+		printf("    the driver refuses this launch: %s\n\n", e->refused);
 	counts_text(e);
 	loops_text(e);
 	reasons_text(e);
@@ -346,6 +377,7 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 	int status = 0;
 
 	json_object_set_new(o, "kernel", gw_json_text(e->plain));
+	json_object_set_new(o, "refused", *e->refused ? gw_json_text(e->refused) : json_null());
 	json_object_set_new(o, "why_not", e->why ? gw_json_text(e->why) : json_null());
 	if (!e->why) {
 		json_object_set_new(o, "exact", json_boolean(e->exact));
@@ -382,6 +414,7 @@ static void show(struct evaluated *e, bool good, const struct inspect_view *view
 
 static int all_of_ptx(const struct inspect_view *view, json_t *list)
 {
+	size_t at = 0; /* of the kernels that are wanted: those of the view */
 	struct gw_ptx_fault fault;
 	struct gw_arena arena;
 	struct gw_ptx ptx;
@@ -398,7 +431,8 @@ static int all_of_ptx(const struct inspect_view *view, json_t *list)
 		struct evaluated e;
 
 		if (inspect_kernel_wanted(view->job, ptx.kernels[i].name, plain))
-			show(&e, evaluate_ptx(&e, view->job, &ptx, i, plain), view, list, &count);
+			show(&e, evaluate_ptx(&e, view->job, &ptx, i, plain, &view->kernel[at++]),
+			     view, list, &count);
 		else
 			free(plain);
 	}

@@ -81,16 +81,17 @@ static json_t *kernel_json(const struct inspect_view *view, size_t index)
 	json_object_set_new(o, "min_stack", count(k->min_stack));
 	json_object_set_new(o, "crs_stack", count(k->crs_stack));
 	json_object_set_new(o, "barriers", count(k->barriers));
-	json_object_set_new(o, "constant_banks", banks(k));
+	json_object_set_new(o, "constant_banks", k->code.size ? banks(k) : json_null());
 	json_object_set_new(o, "param_base", count(k->param_base));
 	json_object_set_new(o, "param_size", count(k->param_size));
 	json_object_set_new(o, "parameters", parameters(k));
 	json_object_set_new(o, "max_threads", extent(k->max_threads));
 	json_object_set_new(o, "required_threads", extent(k->required_threads));
 	json_object_set_new(o, "cluster", extent(k->cluster));
-	json_object_set_new(o, "code_bytes", gw_json_count(k->code.size));
+	json_object_set_new(o, "code_bytes",
+	                    k->code.size ? gw_json_count(k->code.size) : json_null());
 	json_object_set_new(o, "functions", functions(k));
-	if (view->job->sass)
+	if (view->job->sass && k->code.size)
 		json_object_set_new(o, "sass", inspect_sass_json(k, view->job->device));
 	return o;
 }
@@ -158,6 +159,11 @@ json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct i
 	if (view && image->kind == GW_IMAGE_CUBIN) {
 		json_object_set_new(o, "linked", json_boolean(view->cubin.linked));
 		json_object_set_new(o, "kernels", kernels_json(view));
+	}
+	if (view && image->kind == GW_IMAGE_PTX) {
+		json_object_set_new(o, "kernels",
+		                    view->unread.what ? json_null() : kernels_json(view));
+		json_object_set_new(o, "unread", text(view->unread.what));
 	}
 	if (view && job->launch) {
 		json_t *launches;

@@ -119,10 +119,10 @@ static void kernels_table(const struct inspect_view *view)
 		cell_count(table, k->registers);
 		cell_bytes(table, k->static_shared);
 		cell_bytes(table, k->min_stack);
-		cell_bytes(table, k->bank[3].size);
+		cell_bytes(table, k->code.size ? k->bank[3].size : GW_CODE_UNKNOWN);
 		cell_bytes(table, k->param_size);
 		cell_block(table, k);
-		cell_bytes(table, k->code.size);
+		cell_bytes(table, k->code.size ? k->code.size : GW_CODE_UNKNOWN);
 	}
 	gw_table_print(table, stdout, gw_width(), 2);
 	gw_table_free(table);
@@ -136,8 +136,10 @@ static void parameters_text(const struct gw_code_kernel *k)
 		printf("    the layout of its parameters is not told\n");
 	else
 		for (uint32_t i = 0; i < k->param_count; i++)
-			printf("    parameter %u: %u B at constant 0x%x\n", i, k->param[i].size,
-			       k->param_base + k->param[i].offset);
+			printf("    parameter %u: %u B at %s 0x%x\n", i, k->param[i].size,
+			       k->param_base == GW_CODE_UNKNOWN ? "byte" : "constant",
+			       (k->param_base == GW_CODE_UNKNOWN ? 0 : k->param_base) +
+			               k->param[i].offset);
 	for (uint32_t i = 0; i < k->function_count; i++)
 		if (k->function[i].offset)
 			printf("    calls %s, %" PRIu64 " B at 0x%" PRIx64 "\n",
@@ -171,12 +173,12 @@ static void kernel_text(const struct inspect_view *view, size_t index)
 	const struct gw_code_kernel *k = &view->kernel[index];
 	char name[1024];
 
-	if (!view->job->kernel && !view->job->sass)
+	if (!view->job->kernel && !(view->job->sass && k->code.size))
 		return;
 	printf("\n  %s\n", gw_printable(name, sizeof(name), view->plain[index]));
 	if (view->job->kernel)
 		parameters_text(k);
-	if (view->job->sass) {
+	if (view->job->sass && k->code.size) {
 		printf("\n");
 		inspect_sass_text(k, view->job->device);
 	}
@@ -189,6 +191,10 @@ void inspect_view_text(struct inspect_view *view)
 		kernels_table(view);
 		for (size_t i = 0; i < view->count; i++)
 			kernel_text(view, i);
+	}
+	if (view->unread.what) {
+		heading(view, "Kernels");
+		printf("  not known: line %" PRIu32 ": %s\n", view->unread.line, view->unread.what);
 	}
 	if (view->job->ptx && view->image->kind == GW_IMAGE_PTX) {
 		heading(view, "PTX");

@@ -13,7 +13,13 @@ enum { IMAGE_MAX = 1 << 30 }; /* bytes of an image, unpacked, and of what is kno
 
 const char *inspect_code(const struct gw_image *image, char *out)
 {
-	if (image->kind == GW_IMAGE_OTHER)
+	enum { LINK_TIME = 8 }; /* the compiler's own form, which nvJitLink and nvlink finish */
+	char arch[24];
+
+	if (image->kind == GW_IMAGE_OTHER && image->entry_kind == LINK_TIME) {
+		gw_code_arch_text(image->arch, false, arch);
+		snprintf(out, 24, "lto_%.18s", arch[0] == 's' ? arch + 3 : "?");
+	} else if (image->kind == GW_IMAGE_OTHER)
 		snprintf(out, 24, "code %u", image->entry_kind);
 	else
 		gw_code_arch_text(image->arch, image->kind == GW_IMAGE_PTX, out);
@@ -84,6 +90,74 @@ static bool read_kernels(struct inspect_view *view, struct gw_fault *fault)
 	return good || fault_in(view, fault);
 }
 
+static void extent(uint32_t to[3], struct gw_dim3 from)
+{
+	const uint32_t told[3] = {from.x, from.y ? from.y : 1, from.z ? from.z : 1};
+
+	for (unsigned i = 0; i < 3; i++)
+		to[i] = from.x ? told[i] : GW_CODE_UNKNOWN;
+}
+
+/* What PTX declares; what the compiler is still to decide is unknown. */
+static bool declared(struct inspect_view *view, const struct gw_ptx_kernel *k,
+                     struct gw_code_kernel *out)
+{
+	*out = (struct gw_code_kernel){
+	        .name = k->name,
+	        .arch = view->image->arch,
+	        .registers = GW_CODE_UNKNOWN,
+	        .static_shared = GW_CODE_UNKNOWN,
+	        .reserved_shared = GW_CODE_UNKNOWN,
+	        .frame = GW_CODE_UNKNOWN,
+	        .min_stack = GW_CODE_UNKNOWN,
+	        .crs_stack = GW_CODE_UNKNOWN,
+	        .barriers = GW_CODE_UNKNOWN,
+	        .param_base = GW_CODE_UNKNOWN,
+	        .param_size = k->param_bytes,
+	        .param_count = k->param_count,
+	        .max_registers = k->max_registers ? k->max_registers : GW_CODE_UNKNOWN,
+	};
+	extent(out->max_threads, k->max_threads);
+	extent(out->required_threads, k->threads);
+	extent(out->cluster, k->cluster);
+	out->param = gw_arena_array(&view->arena, k->param_count, sizeof(*out->param));
+	for (uint32_t i = 0; out->param && i < k->param_count; i++)
+		out->param[i] = (struct gw_code_param){k->params[i].offset, k->params[i].size};
+	return out->param || !k->param_count;
+}
+
+/* A text that can't be read is an image all the same: what is wrong with it is said below it. */
+static bool read_declared(struct inspect_view *view, struct gw_fault *fault)
+{
+	const char **names;
+	struct gw_ptx ptx;
+	bool good = true;
+	char **plain;
+
+	if (!gw_ptx_parse(view->bytes, &view->arena, &ptx, &view->unread))
+		return true;
+	names = gw_alloc(ptx.kernel_count * sizeof(*names));
+	plain = gw_alloc(ptx.kernel_count * sizeof(*plain));
+	view->plain = gw_alloc(ptx.kernel_count * sizeof(*view->plain));
+	view->kernel = gw_alloc(ptx.kernel_count * sizeof(*view->kernel));
+	for (uint32_t i = 0; i < ptx.kernel_count; i++)
+		names[i] = ptx.kernels[i].name;
+	gw_demangle_many(names, plain, ptx.kernel_count);
+	for (uint32_t i = 0; i < ptx.kernel_count; i++) {
+		if (good && inspect_kernel_wanted(view->job, names[i], plain[i])) {
+			view->plain[view->count] = gw_copy(plain[i]);
+			good = declared(view, &ptx.kernels[i], &view->kernel[view->count++]);
+		}
+		free(plain[i]);
+	}
+	free(plain);
+	free(names);
+	if (!good)
+		*fault = (struct gw_fault){.what = "there is no memory for its kernels",
+		                           .offset = view->image->offset};
+	return good;
+}
+
 bool inspect_view_begin(struct inspect_view *view, const struct inspect_job *job, size_t index,
                         struct gw_fault *fault)
 {
@@ -94,7 +168,8 @@ bool inspect_view_begin(struct inspect_view *view, const struct inspect_job *job
 		return true;
 	if (!gw_image_bytes(view->image, &view->arena, &view->bytes, fault))
 		return false;
-	return view->image->kind != GW_IMAGE_CUBIN || read_kernels(view, fault);
+	return view->image->kind == GW_IMAGE_CUBIN ? read_kernels(view, fault)
+	                                           : read_declared(view, fault);
 }
 
 void inspect_view_end(struct inspect_view *view)

@@ -71,6 +71,12 @@ static int finish(int status)
 	return status;
 }
 
+static int no_command(const char *name)
+{
+	return gw_error("there is no %s \"%s\"; see gpuwatch --help",
+	                *name == '-' ? "option" : "command", name);
+}
+
 int main(int argc, char **argv)
 {
 	const struct gw_command *command;
@@ -82,6 +88,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		command = argc > 2 ? find(argv[2]) : NULL;
+		if (argc > 2 && !command)
+			return no_command(argv[2]);
 		if (command)
 			command_help(command);
 		else
@@ -96,6 +104,6 @@ int main(int argc, char **argv)
 		return finish(gw_generate(argv[2]));
 	command = find(argv[1]);
 	if (!command)
-		return gw_error("there is no command \"%s\"; see gpuwatch --help", argv[1]);
+		return no_command(argv[1]);
 	return finish(command->body->run(command, argc - 2, argv + 2));
 }

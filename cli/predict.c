@@ -63,9 +63,25 @@ static int answer(const struct predict_job *job, const struct options *v)
 	return GW_EXIT_OK;
 }
 
+/* Options that would have no effect; false after a message. */
+static bool fit_together(const struct options *v)
+{
+	const char *lone = v->any_grid ? "--any-grid" : "--shared-per-thread";
+
+	if (!v->tune && (v->any_grid || v->shared_per_thread))
+		gw_error("predict: %s is for --tune; add --tune or leave it out", lone);
+	else if (v->tune && (v->model || v->plot))
+		gw_error("predict: --tune ranks sizes by the wave model and draws nothing; leave "
+		         "out %s",
+		         v->model ? "--model" : "--plot");
+	else
+		return true;
+	return false;
+}
+
 static int run(const struct gw_command *command, int argc, char **argv)
 {
-	struct options v = {.model = "all"};
+	struct options v = {0};
 	const struct gw_model *alone[2];
 	struct predict_job job = {0};
 	char error[1024];
@@ -78,7 +94,9 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (!v.launch)
 		return gw_error(
 		        "predict needs --launch=FILE, a described launch; see docs/launch.md");
-	if (!choose_models(v.model, alone, &job.models))
+	if (!fit_together(&v))
+		return GW_EXIT_USAGE;
+	if (!choose_models(v.model ? v.model : "all", alone, &job.models))
 		return GW_EXIT_USAGE;
 	if (!device_set_asked(&job.devices, &v.device, command->name))
 		return GW_EXIT_USAGE;

@@ -24,7 +24,8 @@ struct options {
 static const struct gw_option options[] = {
         DEVICE_SET_OPTION,
         GW_OPT_TEXT(model, "NAME",
-                    "the model to ask; qrm, the quantitative roofline, when not given"),
+                    "the model to ask; when not given bounds for a log, and for a launch file qrm, "
+                    "the quantitative roofline"),
         GW_OPT_FLAG(json, "print JSON"),
         {0},
 };
@@ -225,21 +226,24 @@ static int compare(struct comparison *c, const char *path, bool json)
 
 static int run(const struct gw_command *command, int argc, char **argv)
 {
-	struct options v = {.model = "qrm"};
+	struct options v = {0};
 	struct comparison c = {0};
 	int status = gw_command_parse(command, &argc, argv, &v);
+	bool log;
 
 	if (status >= 0)
 		return status;
 	if (argc != 1)
 		return gw_error("whatif takes one log or launch file; see gpuwatch whatif --help");
+	log = whatif_is_log(argv[0]);
+	v.model = v.model ? v.model : log ? "bounds" : "qrm";
 	c.model = gw_model_find(v.model);
 	if (!c.model)
 		return estimate_unknown_model(v.model, false);
 	if (!device_set_asked(&c.devices, &v.device, command->name))
 		return GW_EXIT_USAGE;
-	if (whatif_is_log(argv[0]))
-		status = whatif_log(argv[0], &c.devices, v.json);
+	if (log)
+		status = whatif_log(argv[0], c.model, &c.devices, v.json);
 	else
 		status = compare(&c, argv[0], v.json);
 	device_set_free(&c.devices);
@@ -251,16 +255,25 @@ const struct gw_command_body gw_whatif_command = {
         .options = options,
         .description =
                 "Predicts the time of the same kernels on other GPUs, kernel by kernel and in all, "
-                "from the\n"
-                "work that was counted on one GPU. The kernels are those of a launch file "
-                "(docs/launch.md).\n"
+                "from what is known\n"
+                "of their work. Of a launch file (docs/launch.md) each described launch is "
+                "predicted once.\n"
                 "\n"
-                "A log (.gwl) that holds no counted work tells how long kernels took where they "
-                "ran, but\n"
-                "not how long they would take elsewhere; then whatif says so and guesses nothing.",
+                "Of a log (.gwl) all launches of a kernel that were measured are added up, by the "
+                "work that the log\n"
+                "knew of them in the end: counted, scaled or read off the code on the GPU they ran "
+                "on. Beside the\n"
+                "measured time stands what the model says of that GPU: how far the two differ is "
+                "what its answers for\n"
+                "others are worth. Memory traffic is taken to be the same everywhere, whatever the "
+                "size of the caches. A\n"
+                "log without work tells nothing of other GPUs; then whatif says so and guesses "
+                "nothing.",
         .examples = "gpuwatch whatif --device=GTX-480 --device=K20c examples/papers/rodinia.json\n"
-                    "28 kernels on two GPUs, and what changing one for the other would bring.\n",
+                    "28 kernels on two GPUs, and what changing one for the other would bring.\n"
+                    "gpuwatch whatif --device=\"NVIDIA A100-SXM4-80GB\" app.gwl\n"
+                    "A program that was recorded here, on another GPU.\n",
         .exit_status =
-                "0 done; 1 the log holds no counted work, so nothing could be predicted; 2 bad "
-                "options or input.",
+                "0 done; 1 no kernel of the log could be predicted for another GPU; 2 bad options "
+                "or input.",
 };

@@ -9,9 +9,10 @@
 bool whatif_is_log(const char *path);
 
 /**
- * Say what the log at @p path holds, and that it does not hold the counted work that a prediction
- * for another device needs. Returns the exit status.
+ * Say how long the launches that the log at @p path has a time for would take on @p devices, by @p
+ * model from the work that the log knows of them. Returns the exit status.
  */
-int whatif_log(const char *path, const struct device_set *devices, bool json);
+int whatif_log(const char *path, const struct gw_model *model, const struct device_set *devices,
+               bool json);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef GW_LEARNER_H
 #define GW_LEARNER_H
 
+#include "predictor/company.h"
 #include "predictor/coverage.h"
 #include "predictor/history.h"
 #include "predictor/krige.h"
@@ -50,6 +51,7 @@ struct gw_made {
 	float noise;   /**< how well own times tell it, standard deviation of its logarithm */
 	uint32_t size; /**< own times behind it */
 	bool there, multimodal;
+	bool company;  /**< it holds times beside other kernels whole */
 	bool agrees;   /**< own times, nearly all of them, are of one length */
 	float scatter; /**< of own times, all that are kept: standard deviation of the logarithm */
 	uint8_t tier, work, bound;
@@ -88,6 +90,7 @@ struct gw_family {
 /** A configuration. */
 struct gw_entry {
 	struct gw_history history;
+	struct gw_company company;
 	struct gw_family *family; /**< NULL: not configured */
 	struct gw_config config;
 	uint32_t next;     /**< in the list of those observed since the last advance */

@@ -274,6 +274,7 @@ static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 		return;
 	e->history = before->history;
 	e->alone = before->alone;
+	e->company = before->company;
 	e->own = before->own;
 	e->forecast = before->forecast;
 }
@@ -326,6 +327,9 @@ static void judge(struct gw_predictor *p, struct gw_entry *e, const struct gw_ob
 
 	if (!isfinite(o->predicted))
 		return;
+	/* Where they are held whole, those beside others say nothing of the width of the rest. */
+	if (o->tier == GW_TIER_STEADY && !o->exclusive && e->now.company)
+		return;
 	if (o->tier == GW_TIER_STEADY) {
 		e->judged += e->judged < UINT32_MAX;
 		e->error += (float)fmin(fabs(o->seconds / o->predicted - 1), 1);
@@ -338,7 +342,7 @@ static void judge(struct gw_predictor *p, struct gw_entry *e, const struct gw_ob
 uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_observation *o)
 {
 	struct gw_entry *e;
-	double factor = 1;
+	double factor = 1, seconds;
 
 	if (!(o->seconds >= FLT_MIN && o->seconds <= FLT_MAX)) /* a history keeps floats */
 		return 0;
@@ -359,9 +363,10 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 	if (o->exclusive && !e->alone)
 		e->history = (struct gw_history){0};
 	e->alone |= o->exclusive;
+	seconds = fmin(fmax(o->seconds / factor, (double)FLT_MIN), (double)FLT_MAX);
 	if (o->exclusive || !e->alone)
-		gw_history_add(&e->history,
-		               fmin(fmax(o->seconds / factor, (double)FLT_MIN), (double)FLT_MAX));
+		gw_history_add(&e->history, seconds);
+	gw_company_add(&e->company, o->exclusive, seconds);
 	if (!e->listed) {
 		e->listed = true;
 		e->next = p->changed;
@@ -417,7 +422,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 {
 	struct gw_history_summary s;
 	struct gw_made *now = &e->now;
-	double half, factor, sigma, scatter;
+	double half, factor, sigma, scatter, least, most;
 
 	if (!gw_history_summary(&e->history, &s))
 		return;
@@ -453,6 +458,11 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	if (s.multimodal) {
 		now->low = fmin(now->low, fmax(0, s.low * factor - STEP));
 		now->high = fmax(now->high, s.high * factor + STEP);
+	}
+	now->company = e->alone && gw_company_range(&e->company, &least, &most);
+	if (now->company) {
+		now->low = fmin(now->low, fmax(0, least * factor - STEP));
+		now->high = fmax(now->high, most * factor + STEP);
 	}
 }
 

@@ -22,7 +22,7 @@ struct decoded {
 	struct gw_arena arena;
 	struct gw_ir_program program;
 	struct gw_cfg *cfg; /* NULL: from PTX */
-	bool calls;
+	const char *calls;  /* as in struct gw_static_code */
 };
 
 static struct decoded decoded[GW_STUDY_KERNELS];
@@ -90,7 +90,8 @@ static const char *lower_machine(struct decoded *d, const struct gw_code_kernel 
 		return fault.what;
 	why = gw_sass_lower(&lowered, d->cfg, &kernel, &d->arena);
 	d->program = lowered.program;
-	d->calls = !why && (lowered.calls || lowered.indirect);
+	if (!why)
+		d->calls = lowered.calls ? lowered.calls : gw_sass_indirect(&lowered);
 	return why;
 }
 

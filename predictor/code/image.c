@@ -103,6 +103,18 @@ static bool scan_ptx(struct gw_image_scan *scan, struct gw_bytes part)
 	return true;
 }
 
+/* Libraries may have a place to begin at, too; what names a loader is a program. */
+static bool names_loader(struct gw_bytes part, const Elf64_Ehdr *h)
+{
+	Elf64_Phdr p;
+
+	for (unsigned i = 0; i < h->e_phnum; i++)
+		if (gw_bytes_get(part, h->e_phoff + (uint64_t)i * sizeof(p), &p, sizeof(p)) &&
+		    p.p_type == PT_INTERP)
+			return true;
+	return false;
+}
+
 /* What an ELF file is, by its header; NULL when it has none. */
 static const char *elf_form(struct gw_bytes part)
 {
@@ -114,7 +126,7 @@ static const char *elf_form(struct gw_bytes part)
 		return "cubin";
 	if (h.e_type == ET_REL)
 		return "host object";
-	return h.e_type == ET_EXEC || h.e_entry ? "executable" : "shared library";
+	return h.e_type == ET_EXEC || names_loader(part, &h) ? "executable" : "shared library";
 }
 
 /* Whether it is an entry of CuPy's cache; then what follows the digest. */

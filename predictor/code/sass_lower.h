@@ -27,9 +27,16 @@ struct gw_sass_lowered {
 	struct gw_ir_program program; /**< a block's `tag` is that of the graph (a called function's
 	                                   blocks stand there for every call), the exit's
 	                                   GW_CFG_NONE; `source` counts instructions */
-	bool calls;                   /**< functions are called that are not in the program */
+	const char *calls;            /**< why functions that are called are not in the program, of
+	                                   the first of them; NULL: all are */
 	bool indirect;                /**< an indirect jump's index is unknown */
 };
+
+/** Why it is not known where a jump goes; NULL: it is. */
+static inline const char *gw_sass_indirect(const struct gw_sass_lowered *lowered)
+{
+	return lowered->indirect ? "a jump goes where a register says, which is not known" : NULL;
+}
 
 /**
  * Lower @p cfg. NULL, or a static text of why not. The program is the arena's.

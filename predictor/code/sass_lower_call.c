@@ -95,6 +95,19 @@ static bool take_in(struct gw_lowering *l, uint32_t entry, uint32_t after, uint3
 	return true;
 }
 
+/* Why the function that is called at the end of @p block was not taken in. */
+static const char *left_out(const struct gw_lowering *l, const struct gw_cfg_block *block)
+{
+	struct gw_sass_insn insn;
+
+	gw_cfg_insn(l->cfg, block->first + block->count - 1, &insn);
+	if (block->call != GW_CFG_NONE)
+		return is_running(l, block->call) ? "a function that calls itself is not followed"
+		                                  : "more functions are called than are followed";
+	return insn.form == 4 ? "a function is called that lies elsewhere"
+	                      : "a function is called by a register, so which one is not known";
+}
+
 bool gw_lower_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t after,
                    uint32_t *begin)
 {
@@ -107,7 +120,8 @@ bool gw_lower_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint
 	}
 	if (block->call != GW_CFG_NONE && take_in(l, block->call, after, begin))
 		return true;
-	l->calls = true;
+	if (!l->calls)
+		l->calls = left_out(l, block);
 	opaque_call(l, block->call);
 	return false;
 }

@@ -39,7 +39,7 @@ struct gw_lowering {
 	uint32_t taken_in;           /**< instructions of functions called, so far */
 	uint32_t exit;               /**< block of the program where threads end */
 	bool indirect;               /**< where some jump goes is not known */
-	bool calls;                  /**< some function could not be taken in */
+	const char *calls;           /**< why a function was not taken in; NULL: all were */
 };
 
 /** General register at bits @p at (uniform where @p uniform), as a source: zero for RZ. */

@@ -76,8 +76,20 @@ static struct shape group_shape(const struct gw_sass_insn *in)
 	default:
 		return s;
 	}
-	s.n = (uint16_t)(8 * (bits(in, 53, 5) + 1));
+	if (s.m)
+		s.n = (uint16_t)(8 * (bits(in, 53, 5) + 1));
 	return s;
+}
+
+bool gw_sass_is_group(const struct gw_sass_insn *in)
+{
+	return in->op == GW_SASS_OP_HGMMA || in->op == GW_SASS_OP_QGMMA ||
+	       in->op == GW_SASS_OP_IGMMA || in->op == GW_SASS_OP_BGMMA;
+}
+
+unsigned gw_sass_group_columns(const struct gw_sass_insn *in)
+{
+	return group_shape(in).n;
 }
 
 void gw_sass_tensor(struct gw_sass_insn *in)

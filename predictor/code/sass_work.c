@@ -98,6 +98,13 @@ static bool taken_in(const struct gw_sass_launch *l, uint32_t at)
 	       p->blocks[p->succs[b->succ_first]].tag == l->cfg->blocks[b->tag].call;
 }
 
+/* Whether block @p at ends with a call of a function that the program lacks, and may run. */
+static bool leaves_out(const struct gw_sass_launch *l, uint32_t at)
+{
+	return l->cfg->blocks[l->lowered->program.blocks[at].tag].end == GW_CFG_CALL &&
+	       !taken_in(l, at) && l->report->blocks[at].runs.most > 0;
+}
+
 /* Why the counts are not settled; NULL: they are. */
 static const char *unsettled(const struct gw_sass_launch *l)
 {
@@ -108,13 +115,16 @@ static const char *unsettled(const struct gw_sass_launch *l)
 		return "no warp could be followed to its end";
 	if (!r->complete)
 		return "a limit was met before a warp's end";
+	/* What else is unknown mostly follows from what such a function may have written. */
+	for (uint32_t b = 0; l->lowered->calls && b < p->block_count; b++)
+		if (stands_for(l, b) && leaves_out(l, b))
+			return l->lowered->calls;
 	for (uint32_t b = 0; b < p->block_count; b++) {
 		if (!stands_for(l, b))
 			continue;
 		if (r->blocks[b].runs.most != r->blocks[b].runs.least)
 			return "a branch depends on what is not known before the launch";
-		if (l->cfg->blocks[p->blocks[b].tag].end == GW_CFG_CALL && !taken_in(l, b) &&
-		    r->blocks[b].runs.most > 0)
+		if (leaves_out(l, b))
 			return "a function runs that was not followed";
 	}
 	return NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/code/sass_tensor.h"
 #include "predictor/code/schedule.h"
 #include "predictor/code/schedule_parts.h"
 #include "predictor/device.h"
@@ -197,6 +198,10 @@ void gw_warp_issue(struct gw_warp *w, const struct gw_sass_insn *insn, uint32_t 
 		add_waits(&t, waits, GW_WAIT_store, 1);
 		later(&w->stored, &t);
 	}
+	if (insn->op == GW_SASS_OP_WARPGROUP)
+		gw_warp_await(w, insn);
+	else if (gw_sass_is_group(insn))
+		gw_warp_matrix(w, insn, waits);
 	t = w->now;
 	add_fixed(&w->now, insn->stall);
 	/* A barrier or a fence holds the warp itself. */
@@ -215,6 +220,9 @@ void gw_warp_rebase(struct gw_warp *w)
 	for (unsigned i = 0; i < GW_SASS_BARRIERS; i++)
 		subtract(&w->scoreboard[i], &w->now);
 	subtract(&w->stored, &w->now);
+	subtract(&w->tensor, &w->now);
+	for (unsigned i = 0; i < GW_WARP_GROUPS; i++)
+		subtract(&w->group[i], &w->now);
 	memset(&w->now, 0, sizeof(w->now));
 }
 
@@ -222,6 +230,7 @@ void gw_warp_rebase(struct gw_warp *w)
 void gw_warp_merge(struct gw_warp *w, const struct gw_warp *other)
 {
 	later(&w->stored, &other->stored);
+	gw_warp_matrix_merge(w, other);
 	for (unsigned i = 0; i < GW_SASS_BARRIERS; i++) {
 		later(&w->scoreboard[i], &other->scoreboard[i]);
 		if (other->loads[i] > w->loads[i])
@@ -232,6 +241,22 @@ void gw_warp_merge(struct gw_warp *w, const struct gw_warp *other)
 void gw_warp_init(struct gw_warp *w)
 {
 	memset(w, 0, sizeof(*w));
+}
+
+/*
+ * An operation of 256 columns, of which an SM ends one in 1 / rate cycles, whatever its type. The
+ * latency was measured in chains, each operation waited for, whose steps hold 25 cycles that are
+ * not the operation's: what stalls stand between one's end and the next (kernels/wgmma.cu;
+ * test_sass_schedule counts them).
+ */
+static void matrix_waits(struct gw_waits *waits, const struct gw_device *device)
+{
+	enum { COLUMNS = 256, CHAIN_STALLS = 25 };
+	double each = 1 / gw_param(device, GW_PARAM_rate_op_wgmma_f16);
+
+	waits->cycles[GW_WAIT_matrix_columns] = 8 * each / COLUMNS;
+	waits->cycles[GW_WAIT_matrix] =
+	        gw_param(device, GW_PARAM_lat_op_wgmma_f16) - CHAIN_STALLS - each;
 }
 
 void gw_waits_from_device(struct gw_waits *waits, const struct gw_device *device, double global)
@@ -267,4 +292,5 @@ void gw_waits_from_device(struct gw_waits *waits, const struct gw_device *device
 	for (unsigned i = 0; i < sizeof(map) / sizeof(*map); i++)
 		waits->cycles[map[i].wait] = gw_param(device, map[i].param);
 	waits->cycles[GW_WAIT_global] = global;
+	matrix_waits(waits, device);
 }

@@ -12,11 +12,12 @@
 /** What is to be read. */
 struct gw_static_code {
 	const struct gw_ir_program *program;
-	const struct gw_cfg *cfg;        /**< of the machine code it was lowered from; NULL: PTX */
-	bool calls;                      /**< the machine code calls functions that it lacks */
-	const struct gw_device *device;  /**< never NULL */
-	const struct gw_launch *launch;  /**< its kernel's numbers may be unknown */
-	const struct gw_eval_launch *at; /**< the same launch with its arguments */
+	const struct gw_cfg *cfg; /**< of the machine code it was lowered from; NULL: PTX */
+	const char
+	        *calls; /**< as in struct gw_sass_lowered: why functions are left out; NULL: none */
+	const struct gw_device *device;        /**< never NULL */
+	const struct gw_launch *launch;        /**< its kernel's numbers may be unknown */
+	const struct gw_eval_launch *at;       /**< the same launch with its arguments */
 	const struct gw_gather_limits *limits; /**< NULL: the defaults */
 };
 

@@ -196,6 +196,68 @@ static void instructions_that_are_not_settled_say_why(void **state)
 	assert_int_equal(shell(STATIC_SAXPY "| grep 'inst_executed .* 0.40'", "?", PROFILE), 0);
 }
 
+/* What the compiler is still to decide is not known; the names and parameters are declared. */
+static void kernels_of_ptx_are_listed(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT "sm_70.ptx"), 0);
+	shell_says("Kernels of image 1 (compute_70)");
+	shell_says("powers                                                       -       -      -  "
+	           "      "
+	           " -        12 B          -     -");
+	assert_int_equal(shell(INSPECT "--kernel==_Z5saxpyifPKfPf sm_70.ptx"), 0);
+	shell_says("parameter 3: 8 B at byte 0x10");
+	assert_null(strstr(shell_output, "powers"));
+	assert_int_equal(shell(INSPECT "--json --kernel=saxpy sm_70.ptx"), 0);
+	shell_says("\"registers\": null");
+	shell_says("\"param_size\": 24");
+	shell_says("\"code_bytes\": null");
+	assert_int_equal(shell("head -c 3000 sm_70.ptx >cut.ptx; " INSPECT "cut.ptx"), 0);
+	shell_says("not known: line 132: an operand was expected");
+	assert_int_equal(shell(INSPECT "--json cut.ptx"), 0);
+	shell_says("\"kernels\": null");
+}
+
+static void images_and_files_are_called_what_they_are(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT "lto.fatbin"), 0);
+	shell_says("lto_80");
+	assert_int_equal(shell(INSPECT "library.so"), 0);
+	shell_says("library.so: shared library");
+	assert_int_equal(shell(INSPECT "program"), 0);
+	shell_says("program: executable");
+	/* A library with a place to begin at, as the vendor's have. */
+	assert_int_equal(shell("cp library.so begins.so; printf '\\100' | "
+	                       "dd of=begins.so bs=1 seek=24 conv=notrunc 2>/dev/null; " INSPECT
+	                       "begins.so"),
+	                 0);
+	shell_says("begins.so: shared library");
+}
+
+/* It is evaluated all the same: the driver's word is not ours. */
+static void a_launch_that_the_driver_refuses_is_said_to_be(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT
+	                       "--kernel=saxpy --launch='grid=4 block=129 args=500,2,pointer,"
+	                       "pointer' sm_90.cubin"),
+	                 0);
+	shell_says(
+	        "the driver refuses this launch: it is compiled for at most 128 threads a block");
+	shell_says("machine instruction");
+	assert_int_equal(shell(INSPECT
+	                       "--kernel=saxpy --launch='grid=4 block=129 args=500,2,pointer,"
+	                       "pointer' sm_70.ptx"),
+	                 0);
+	shell_says("at most 128 threads");
+	assert_int_equal(shell(INSPECT
+	                       "--kernel=saxpy --launch='grid=4 block=128 args=500,2,pointer,"
+	                       "pointer' --json sm_90.cubin"),
+	                 0);
+	shell_says("\"refused\": null");
+}
+
 static void a_kernel_can_be_asked_for_by_its_whole_name(void **state)
 {
 	(void)state;
@@ -290,6 +352,9 @@ int main(void)
 	        cmocka_unit_test(accesses_of_a_launch_are_shown_and_drawn),
 	        cmocka_unit_test(what_the_code_tells_of_a_launch_goes_to_the_models),
 	        cmocka_unit_test(instructions_that_are_not_settled_say_why),
+	        cmocka_unit_test(kernels_of_ptx_are_listed),
+	        cmocka_unit_test(images_and_files_are_called_what_they_are),
+	        cmocka_unit_test(a_launch_that_the_driver_refuses_is_said_to_be),
 	        cmocka_unit_test(a_kernel_can_be_asked_for_by_its_whole_name),
 	        cmocka_unit_test(a_launch_that_can_not_be_gets_one_message),
 	        cmocka_unit_test(bad_input_gets_one_message_with_file_place_and_remedy),

@@ -190,6 +190,10 @@ static void help_and_version_answer_on_stdout(void **state)
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch"), 2);
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch nonsense"), 2);
 	shell_says("there is no command \"nonsense\"");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch help nonsense"), 2);
+	shell_says("there is no command \"nonsense\"");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch --nonsense"), 2);
+	shell_says("there is no option \"--nonsense\"");
 }
 
 static void missing_library_is_told(void **state)

@@ -10,10 +10,6 @@ if [ $# -ne 1 ] && [ $# -ne 2 ]; then
 	sed -n 's/^#   \(tests.*\)/usage: \1/p' "$0" >&2
 	exit 2
 fi
-if [ $# -eq 2 ] && ! command -v zstd >/dev/null; then
-	echo "$0: zstd was not found; install it" >&2
-	exit 2
-fi
 if [ $# -eq 2 ] && [ ! -e "$2/CMakeCache.txt" ]; then
 	echo "$0: $2 is not configured; do: cmake --preset release" >&2
 	exit 2
@@ -34,34 +30,48 @@ cflags="-std=gnu11 -O2 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wconversion -Werror
 nv="$nvcc -O2 -arch=$arch -Xcompiler -Wall,-Wextra,-Werror -Xlinker -s"
 
 cd "$here"
-"$nvcc" -arch="$arch" -fatbin -o "$out/kernels.fatbin" kernels.cu
-workload="workload.cu run_case.cu kernels.cu cases_stream.cu cases_driver.cu cases_graph.cu
-	cases_context.cu -L$home/lib/stubs -L$home/lib64/stubs -lcuda -lpthread -ldl"
-# shellcheck disable=SC2086  # the lists are words on purpose
-{
-	$nv -cudart static -o "$out/workload.static" $workload
-	$nv -cudart shared -o "$out/workload.shared" $workload
-	$nv -cudart static --default-stream per-thread -o "$out/workload.ptds" $workload
-	for variant in "static:" "ptds:--default-stream per-thread"; do
-		$nv -cudart static -o "$out/multi.${variant%%:*}" ${variant#*:} multi.cu run_case.cu \
-			kernels.cu -L"$home/lib/stubs" -L"$home/lib64/stubs" -lcuda -lpthread
-	done
-	$nv -rdc=true -o "$out/device" device.cu run_case.cu -lcudadevrt
-	$nv -cudart static -o "$out/hold" hold.cu kernels.cu
-	$nv -o "$out/launch_loop" ../bench/gpu_overhead/launch_loop.cu
-	$nv -o "$out/slices" ../bench/gpu_overhead/slices.cu
-	$nv -o "$out/storm" storm.cu storm_detach.cu -L"$home/lib/stubs" -L"$home/lib64/stubs" -lcuda -lpthread -ldl
-	$nv $include -o "$out/buffers" buffers.cu -ldl
-	$nv -o "$out/pairs" ../bench/gpu_overhead/pairs.cu -L"$home/lib/stubs" -L"$home/lib64/stubs" -lcuda
-	cc $cflags $include -s -o "$out/blas" blas.c -L"$home/lib" -L"$home/lib64" -lcublas -lcudart
-	cc $cflags $include -s -shared -fPIC -fvisibility=hidden -o "$out/oracle.so" oracle.c -ldl \
-		-lpthread
-	cc $cflags -I"$top" -s -o "$out/logdump" logdump.c "$top/predictor/crc.c"
-	for source in "$top"/examples/*/*.cu; do
-		$nv -o "$out/$(basename "$source" .cu)" "$source"
+[ "$(cat "$out/arch" 2>/dev/null)" = "$arch" ] || all=1
+# What is newer than all it is made of stays: fresh OUT SOURCE...
+fresh() {
+	[ -z "${all-}" ] && [ -e "$out/$1" ] || return 1
+	made=$out/$1
+	shift
+	for source in "$@" ./*.h build.sh; do
+		[ "$made" -nt "$source" ] || return 1
 	done
 }
-cc $cflags -s -o "$out/idle" idle.c -ldl
+
+driver="-L$home/lib/stubs -L$home/lib64/stubs -lcuda"
+workload="workload.cu run_case.cu kernels.cu cases_stream.cu cases_driver.cu cases_graph.cu cases_context.cu"
+bench=../bench/gpu_overhead
+# shellcheck disable=SC2086  # the lists are words on purpose
+{
+	fresh kernels.fatbin kernels.cu || "$nvcc" -arch="$arch" -fatbin -o "$out/kernels.fatbin" kernels.cu
+	for variant in "static:-cudart static" "shared:-cudart shared" "ptds:-cudart static --default-stream per-thread"; do
+		name=${variant%%:*} options=${variant#*:}
+		fresh "workload.$name" $workload || $nv $options -o "$out/workload.$name" $workload $driver -lpthread -ldl
+		[ "$name" = shared ] || fresh "multi.$name" multi.cu run_case.cu kernels.cu ||
+			$nv $options -o "$out/multi.$name" multi.cu run_case.cu kernels.cu $driver -lpthread
+	done
+	fresh device device.cu run_case.cu || $nv -rdc=true -o "$out/device" device.cu run_case.cu -lcudadevrt
+	fresh hold hold.cu kernels.cu || $nv -cudart static -o "$out/hold" hold.cu kernels.cu
+	for name in launch_loop slices pairs; do
+		fresh $name $bench/$name.cu || $nv -o "$out/$name" $bench/$name.cu $driver
+	done
+	fresh storm storm.cu storm_detach.cu || $nv -o "$out/storm" storm.cu storm_detach.cu $driver -lpthread -ldl
+	fresh buffers buffers.cu || $nv $include -o "$out/buffers" buffers.cu -ldl
+	fresh blas blas.c || cc $cflags $include -s -o "$out/blas" blas.c -L"$home/lib" -L"$home/lib64" -lcublas -lcudart
+	fresh oracle.so oracle.c ||
+		cc $cflags $include -s -shared -fPIC -fvisibility=hidden -o "$out/oracle.so" oracle.c -ldl -lpthread
+	# Of the product's lists: always.
+	cc $cflags -I"$top" -s -o "$out/logdump" logdump.c "$top/predictor/crc.c"
+	fresh idle idle.c || cc $cflags -s -o "$out/idle" idle.c -ldl
+	for source in "$top"/examples/*/*.cu; do
+		name=$(basename "$source" .cu)
+		fresh "$name" "$source" "$top"/examples/check.h || $nv -o "$out/$name" "$source"
+	done
+	echo "$arch" >"$out/arch"
+}
 if [ $# -eq 2 ]; then
 	build=$(cd "$top" && cd "$2" && pwd)
 	cmake --build "$build" --parallel "$(nproc)" --target gpuwatch_preload gpuwatch workloads gpu_pm_record gpu_pm_again
@@ -71,7 +81,8 @@ if [ $# -eq 2 ]; then
 	cp "$top"/calib/profiles/*.json "$out/share/gpuwatch/profiles/"
 	# Libraries of the command's own that the other machine may lack.
 	ldd "$build/bin/gpuwatch" | awk '/=> \// && !/lib(c|m)\.so/ {print $3}' | xargs -r cp -Lt "$out/lib"
-	zstd -dqc "$top/docs/results/h200-2026-11-21/workloads/table.csv.zst" >"$out/table.csv"
+	python3 -B -c 'import sys, under; sys.stdout.buffer.write(under.unpacked(sys.argv[1]))' \
+		"$top/docs/results/h200-2026-11-21/workloads/table.csv.zst" >"$out/table.csv"
 fi
 {
 	echo "commit=$(git -C "$top" describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)"

@@ -13,6 +13,7 @@ the table of kernels/workloads/table.py. Each leaves figures.json. Exit status: 
 """
 import argparse
 import csv
+import json
 import os
 import sys
 
@@ -78,9 +79,9 @@ def score(args):
     answers = {}
     for name, words in (("cold", ["replay", "--hide-times=kernel", *apart]), ("warm", ["replay", "--hide-times=configuration", *apart]),
                         ("steady", ["score"])):
-        with open(f"{args.out}/{name}.txt", "w") as out:
-            out.write(under.command(args.cli, [*words, log]))
         answers[name] = under.answer(args.cli, [*words, "--json", log])
+        with open(f"{args.out}/{name}.json", "w") as out:
+            json.dump(answers[name], out)
     with open(f"{args.out}/bits.txt", "w") as out:
         try:
             said = under.command(args.cli, ["replay", "--check", log])

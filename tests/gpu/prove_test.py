@@ -238,6 +238,12 @@ class Calls(unittest.TestCase):
         self.assertEqual(sorted(line.split()[1] for line in self.read("idle").splitlines()), ["0", "1"])
         self.assertEqual(self.read("end"), "end\nend\n")
 
+    def test_programs_that_lost_their_modes_run(self):
+        with open(IDLE, "rb") as file, open(f"{self.build}/program", "wb") as out:
+            out.write(file.read())
+        status, _, err = self.prove('sh("one", "{programs}/program </dev/null"),')
+        self.assertEqual(status, 0, err)
+
     def test_wrong_use_and_no_gpu(self):
         self.assertEqual(self.prove('sh("one", "true"),', "--only", "other")[0], 2)
         self.assertEqual(self.prove('sh("one", "true"), sh("one", "true"),')[0], 2)

@@ -24,6 +24,7 @@ import development  # noqa: E402
 import figures  # noqa: E402
 import recorded  # noqa: E402
 import selftest  # noqa: E402
+import under  # noqa: E402
 
 STANDIN, LOGDUMP, GPUWATCH = None, None, None
 COUNTED = 4
@@ -42,8 +43,53 @@ exit "$(cat "{plan}.$how.status")"
 """
 
 
-def log(kinds, runs, work=None, end=True, **counters):
-    """A log of kernels k0, k1 ... that ran `runs` times for 200 us each; `work`: {row: value} counted of each."""
+# Programs of the benchmarks: the same lines in every mode, times by mode, and what an observer leaves.
+BENCH = """#!{python}
+import json, os, sys, time
+sys.path.insert(0, {here!r})
+sys.dont_write_bytecode = True
+import scripts_test
+name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
+mode = os.environ.get("GPUWATCH_COUNTERS") or os.environ.get("GPUWATCH_MODE") or ("plain" if "GPU_ORACLE_DIR" in os.environ else "bare")
+launched = 0
+
+def leave(starts=None):
+    if "GPUWATCH_OUT" in os.environ and mode != "off":
+        with open(os.environ["GPUWATCH_OUT"].replace("%p", "1"), "wb") as file:
+            file.write(scripts_test.log(1, launched, pm_windows=7, windows={windows}, starts=starts))
+    elif mode == "plain":
+        with open(os.environ["GPU_ORACLE_DIR"] + "/1.tsv", "w") as file:
+            file.write("C\\trecords\\t%d\\n" % launched)
+
+factor = {factors}.get(mode, 1)
+if name == "launch_loop" and args[0] == "cpus":
+    print(json.dumps(dict((str(cpu), 500) for cpu in os.sched_getaffinity(0))))
+elif name == "launch_loop" and args[0] == "turns":
+    print("ready", flush=True)
+    for line in sys.stdin:
+        launched += 1
+        time.sleep(0.02)  # so that none has thousands of turns
+        print(1000 * factor, flush=True)
+    leave()
+    print(json.dumps(dict(launched=launched)))
+elif name == "launch_loop":
+    launched = 5
+    leave()
+    print(json.dumps(dict(run=1000 * factor, run_cpu=1, median=1, p99=1, p999=1, cpu_ms=1, launched=5)))
+elif name == "pairs":
+    print(json.dumps(dict(hooked=mode in ("count", "watch", "audit"), given=[1000 * factor] * 11, driver=[1000] * 11)))
+elif name == "slices":
+    begins = [1000000000 + 2000000 * i for i in range(1200)]
+    starts = [begin for i, begin in enumerate(begins) if i % 30 == 29] if mode == "watch" else []
+    launched = len(starts)
+    leave(starts)
+    print(json.dumps(dict(begin=begins, ns=[4000 * (1.3 if i % 30 == 29 and starts else 1) for i in range(1200)])))
+"""
+
+
+def log(kinds, runs, work=None, starts=None, **counters):
+    """A log of kernels k0, k1 ... that ran `runs` times for 200 us each, at `starts` if given; `work`: {row: value}
+    counted of each."""
     body = b""
     for number in range(1, kinds + 1):
         body += selftest.record(4, struct.pack("<9I", number, 0, 1, 1, 1, 1, 1, 90, 0), f"k{number - 1}".encode() + b"\0")
@@ -52,12 +98,12 @@ def log(kinds, runs, work=None, end=True, **counters):
         if tail:
             body += selftest.record(15, struct.pack("<IIIQ", number, len(work), 0, 0), tail)
     for at in range(kinds * runs):
-        body += selftest.record(9, struct.pack("<IIIHHIIfQQQff", selftest.MEASURED, at % kinds + 1, 1, 1, 0, 0, 0, 1, 1,
-                                               1000 + at * 300000, 200000, 1, 1))
+        start = starts[at] if starts else 1000 + at * 300000
+        body += selftest.record(9, struct.pack("<IIIHHIIfQQQff", selftest.MEASURED, at % kinds + 1, 1, 1, 0, 0, 0, 1,
+                                               start, start, 200000, 1, 1))
     values = [counters.get(name, 0) for name in selftest.COUNTERS]
     body += selftest.record(12, struct.pack("<IQ", len(values), 9) + struct.pack(f"<{len(values)}Q", *values))
-    if end:
-        body += selftest.record(14, struct.pack("<IQQ", 0, 1, 9))
+    body += selftest.record(14, struct.pack("<IQQ", 0, 1, 9))
     return struct.pack("<IIII", 0x31425747, len(body), 0, selftest.crc32c(body)) + body
 
 
@@ -68,6 +114,7 @@ class Scripts(unittest.TestCase):
         self.out = temporary.name
         os.mkdir(f"{self.out}/programs")
         os.mkdir(f"{self.out}/out")
+        os.mkdir(f"{self.out}/bin")
         os.symlink(LOGDUMP, f"{self.out}/programs/logdump")
 
     def program(self, name, **plan):
@@ -85,8 +132,9 @@ class Scripts(unittest.TestCase):
 
     def script(self, name, *options):
         """(exit status, standard output, {figure: (value, met)})."""
-        told = subprocess.run([sys.executable, "-B", f"{HERE}/{name}.py", *options, "--out", f"{self.out}/out"], capture_output=True,
-                              text=True, env={**os.environ, "LD_LIBRARY_PATH": STANDIN})
+        folder = HERE if os.path.exists(f"{HERE}/{name}.py") else f"{TOP}/tests/bench/gpu_overhead"
+        told = subprocess.run([sys.executable, "-B", f"{folder}/{name}.py", *options, "--out", f"{self.out}/out"], capture_output=True,
+                              text=True, env={**os.environ, "LD_LIBRARY_PATH": STANDIN, "PATH": f"{self.out}/bin:{os.environ['PATH']}"})
         self.assertNotIn("Traceback", told.stderr)
         found = {}
         if os.path.exists(f"{self.out}/out/{figures.NAME}"):
@@ -186,6 +234,73 @@ class Attribution(Scripts):
         self.assertEqual(attribution.chosen(table, "mid", 4), [])
 
 
+class Overhead(Scripts):
+    def bench(self, name, *options, windows=3, **factors):
+        for program in ("launch_loop", "pairs", "slices"):
+            with open(f"{self.out}/programs/{program}", "w") as file:
+                file.write(BENCH.format(python=sys.executable, here=HERE, factors=factors, windows=windows))
+            os.chmod(f"{self.out}/programs/{program}", stat.S_IRWXU)
+        open(f"{self.out}/programs/oracle.so", "w").close()
+        return self.script(name, *self.common(), *options)
+
+    def test_sampled_counters(self):
+        status, out, found = self.bench("sampling", "--rounds", "3", pm=1.5, off=1.5, plain=1.5)
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["audit with counters / plain CUPTI activity, launches"], (1, True))
+        self.assertEqual(found["audit with counters / bare, launches"], (1.5, None))
+        self.assertEqual(self.bench("sampling", "--rounds", "3", pm=1.6, off=1.5, plain=1.5)[0], 1)
+
+    def test_count_and_audit(self):
+        options = ("--rounds", "0", "--turns", "2", "--turns-limit", "0.1", "--pair-modes", "bare,count,audit")
+        status, out, found = self.bench("overhead", *options, count=1.01, audit=1.5, plain=1.5)
+        self.assertEqual(found["count / the driver alone, empty launches, in one process"], (1.01, True), out)
+        self.assertNotIn("watch / the driver alone, empty launches, in one process", found)
+        self.assertEqual(status, 1)  # too few sets for the other goal
+        self.assertIs(self.bench("overhead", *options, count=1.03)[2]["count / the driver alone, empty launches, in one process"][1], False)
+
+    def test_mode_watch(self):
+        status, out, found = self.bench("watch", "--seconds", "1", "--rounds", "30", "--no-torch", watch=1.01)
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["watch / bare, launches"], (1.01, True))
+        self.assertEqual(found["launches after a window of mode watch / before it"], (1, True))
+        self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--no-torch", windows=0)[0], 1)
+
+
+class Recorded(Scripts):
+    def recorded(self, status=0):
+        with open(f"{self.out}/train.gwl", "wb") as file:
+            file.write(under.unpacked(f"{TOP}/tests/logs/train.gwl.zst"))
+        with open(f"{self.out}/bin/python3", "w") as file:  # it has every package, and runs programs to this end
+            file.write(f'#!/bin/sh\n[ "$1" != -c ] || exit 0\ncp {self.out}/train.gwl "$GPUWATCH_OUT"\nexit {status}\n')
+        os.chmod(f"{self.out}/bin/python3", stat.S_IRWXU)
+        return self.script("recorded", *self.common(), "--cli", GPUWATCH, "--program", "train")
+
+    def test_a_log_is_scored_and_one_without_counters_fails(self):
+        status, out, found = self.recorded()
+        self.assertEqual(found["train: exit status"], (0, True), out)
+        self.assertEqual(found["train: launches measured or known to have impossible times"], (1992, True))
+        self.assertLess(found["train: steady, median error"][0], 0.02)
+        self.assertEqual((found["train: windows of counters"], status), ((0, False), 1))
+        self.assertTrue(os.path.getsize(f"{self.out}/out/train.report.txt"))
+
+    def test_a_program_that_fails_shows(self):
+        self.assertIs(self.recorded(status=3)[2]["train: exit status"][1], False)
+
+
+class Buffers(Scripts):
+    def buffers(self, measured=4):
+        told = json.dumps({"records": 100, "zero": 25, "wrong": 0}).replace('"', '\\"')
+        self.program("buffers", bare={"says": told}, any={"says": told, "log": log(1, measured)})
+        return self.script("buffers", *self.common())
+
+    def test_records_with_times_are_told_and_gpuwatch_s_own_are_held(self):
+        status, out, found = self.buffers()
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["records with times, libcupti alone, graph flush"], (0.75, None))
+        self.assertEqual(found["kernels measured by gpuwatch, stream"], (1, True))
+        self.assertEqual(self.buffers(measured=0)[0], 1)
+
+
 class Development(Scripts):
     def record(self, **counters):
         measured = log(3, 2, pm_windows=120, counted=400)
@@ -203,7 +318,7 @@ class Development(Scripts):
 
     def test_verdicts_of_a_log_are_held_against_ncu(self):
         with open(f"{self.out}/table.csv", "wb") as out:
-            subprocess.run(["zstd", "-dqc", f"{TOP}/docs/results/h200-2026-11-21/workloads/table.csv.zst"], stdout=out, check=True)
+            out.write(under.unpacked(f"{TOP}/docs/results/h200-2026-11-21/workloads/table.csv.zst"))
         status, out, found = self.script("development", "verdicts", "--cli", GPUWATCH, "--table", f"{self.out}/table.csv",
                                          f"{TOP}/tests/logs/development.gwl.zst")
         self.assertEqual(status, 0, out)

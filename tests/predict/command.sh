@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# command.sh GPUWATCH MAKE_SAMPLE SOURCE TEST [--update]: one behaviour of `gpuwatch predict` and `whatif`.
+# command.sh GPUWATCH MAKE_SAMPLE LAUNCHES_LOG SOURCE TEST [--update]: one behaviour of `gpuwatch predict` and `whatif`.
 # --update writes a golden file anew; look at the difference before committing it.
 set -uo pipefail
-gpuwatch=$1 make_sample=$2 source=$3 test=$4 update=${5-}
+gpuwatch=$1 make_sample=$2 launches_log=$3 source=$4 test=$5 update=${6-}
 cd "$source" || exit 2
 papers=examples/papers
 export NO_COLOR=1 COLUMNS=120 LC_ALL=C.UTF-8 GPUWATCH_PROFILE=$source/calib/profiles
@@ -59,11 +59,22 @@ totals_take_only_what_is_known)
 	grep -q "in all (1 of 2 kernels)" "$scratch/out" || die "the sum hides what it leaves out"
 	grep -q "^unknown  *unknown  *-  *unknown" "$scratch/out" || die "a time for a kernel without work"
 	grep -q "^unknown on GTX-660: not known: " "$scratch/out" || die "no reason" ;;
-unknown_device) refuses "'no such gpu'" "NVIDIA GeForce GTX 660" "Tesla K40c" -- predict --device="no such gpu" --launch=$papers/sor.json ;;
+unknown_device)
+	refuses "'no such gpu'" "NVIDIA GeForce GTX 660" "Tesla K40c" -- predict --device="no such gpu" --launch=$papers/sor.json
+	refuses "'no such gpu'" "NVIDIA GeForce GTX 660" "Tesla K40c" -- calibrate --from="no such gpu" ;;
 unknown_model) refuses '"qrx"' '"roofline"' '"qrm"' '"all"' -- predict --device=GTX-660 --launch=$papers/sor.json --model=qrx ;;
 unknown_key)
 	printf '{"name": "a",\n "work": {"fp32_ins": 3}}\n' >"$scratch/x.json"
 	refuses "$scratch/x.json:2:" '"fp32_ins"' '"fp32_inst"' -- predict --device=GTX-660 --launch="$scratch/x.json" ;;
+options_without_effect)
+	refuses "--any-grid is for --tune" -- predict --device=GTX-660 --launch=$papers/sor.json --any-grid
+	refuses "--shared-per-thread is for --tune" -- predict --device=GTX-660 --launch=$papers/sor.json --shared-per-thread
+	refuses "leave out --model" -- predict --device=GTX-660 --launch=$papers/sor.json --tune --model=qrm
+	refuses "leave out --plot" -- predict --device=GTX-660 --launch=$papers/sor.json --tune --plot="$scratch/p"
+	refuses "leave out --quick" -- calibrate --from="NVIDIA H200" --quick
+	refuses "leave out --output" -- calibrate --from="NVIDIA H200" -o "$scratch/p"
+	refuses "--plot draws accesses: give --coalescing" -- inspect --plot="$scratch/p" x.cubin
+	[ ! -e "$scratch/p" ] || die "something was made" ;;
 missing_launch) refuses --launch=FILE -- predict --device=GTX-660 ;;
 missing_device) refuses --device=NAME -- predict --launch=$papers/sor.json ;;
 broken_json)
@@ -71,17 +82,35 @@ broken_json)
 	refuses "$scratch/x.json:2:" -- whatif --device=GTX-660 "$scratch/x.json" ;;
 log_without_work)
 	"$make_sample" plain "$scratch/a.gwl" || die "no sample log"
-	status=0
-	"$gpuwatch" whatif --device=GTX-660 "$scratch/a.gwl" >"$scratch/out" || status=$?
-	[ $status = 1 ] || die "status $status"
-	grep -q "holds no counted work" "$scratch/out" || die "does not say what is missing"
-	grep -q "Time on GTX-660: unknown" "$scratch/out" || die "does not say what can't be told" ;;
-log_json)
-	"$make_sample" plain "$scratch/a.gwl" || die "no sample log"
-	"$gpuwatch" whatif --device=GTX-660 --json "$scratch/a.gwl" >"$scratch/out"
-	[ $? = 1 ] || die "wrong status"
-	[ "$(grep -c '"predicted_seconds": null' "$scratch/out")" -gt 0 ] || die "no kernel, or a guess"
-	! grep '"predicted_seconds": [0-9]' "$scratch/out" || die "a guess" ;;
+	for form in "" --json; do
+		status=0
+		"$gpuwatch" whatif --device=GTX-660 $form "$scratch/a.gwl" >"$scratch/out" || status=$?
+		[ $status = 1 ] || die "status $status"
+		grep -q "the log holds no work" "$scratch/out" || die "does not say what is missing"
+		grep -q "GPUWATCH_COUNTERS=pm" "$scratch/out" || die "no remedy"
+		! grep -E '"(here_)?seconds": [0-9]|[0-9] [µmn]?s +[0-9.]+ [µmn]?s' "$scratch/out" || die "a guess"
+	done ;;
+log_with_work)
+	# On the GPU that it ran on and on one with the same profile the answers are the same, and those of predict.
+	"$launches_log" $test_gpu tests/predict/whatif.json "$scratch/a.gwl" || die "no log"
+	"$gpuwatch" whatif --device=$test_gpu --device=GTX-660 --json "$scratch/a.gwl" >"$scratch/log" || die "failed"
+	"$gpuwatch" predict --device=$test_gpu --model=bounds --launch=tests/predict/whatif.json --json >"$scratch/each" || die "failed"
+	tests/predict/whatif.py "$scratch/log" "$scratch/each" || die "not the same" ;;
+golden_whatif_log)
+	"$launches_log" $test_gpu tests/predict/whatif.json "$scratch/a.gwl" || die "no log"
+	golden whatif --device=$test_gpu --device="NVIDIA H100 80GB HBM3" --model=roofline "$scratch/a.gwl" ;;
+log_without_a_profile)
+	"$make_sample" no_profile "$scratch/a.gwl" || die "no sample log"
+	"$gpuwatch" whatif --device=$test_gpu "$scratch/a.gwl" >"$scratch/out" || die "failed"
+	grep -q "^No time on the GPU it ran on of 5 kernels (gather_words, …): no device profile in the log" "$scratch/out" || die "no reason"
+	grep -q "^in all (4 of 5 kernels)" "$scratch/out" || die "other GPUs have no time then" ;;
+log_cut_off)
+	"$make_sample" worked "$scratch/a.gwl" || die "no sample log"
+	head -c -40 "$scratch/a.gwl" >"$scratch/b.gwl"
+	"$gpuwatch" whatif --device=$test_gpu "$scratch/b.gwl" >"$scratch/out"
+	grep -q "^$scratch/b.gwl: no END record" "$scratch/out" || die "does not say what is lost"
+	: >"$scratch/c.gwl"
+	refuses "$scratch/c.gwl: it is empty" -- whatif --device=$test_gpu "$scratch/c.gwl" ;;
 plots_hold_every_kernel_and_device)
 	command -v xmllint >/dev/null || { echo "skipped: xmllint is not here"; exit 77; }
 	"$gpuwatch" predict "${devices[@]}" --launch=$papers/kernels.json --plot="$scratch/p" >/dev/null || die "failed"

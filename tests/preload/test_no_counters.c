@@ -125,7 +125,7 @@ static void counters_that_were_held_are_had_later(void **state)
 	outcome_free(o);
 }
 
-/* It ends before the third try, which alone would be worth a word on the terminal. */
+/* The terminal hears of it only if the program lives until the third try. */
 static void what_failed_before_the_end_is_said(void **state)
 {
 	struct outcome *o = NULL;
@@ -136,10 +136,10 @@ static void what_failed_before_the_end_is_said(void **state)
 			outcome_free(o);
 		o = asked("1700", "STANDIN_FAIL=cuptiPmSamplingStart:*:999", NULL, NULL);
 	}
-	assert_in_range(only_log(o)->counter[GW_COUNTER_pm_failed], 1, 2);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_failed] > 0);
 	assert_int_equal(reasons, 1);
 	assert_non_null(strstr(reason, "cuptiPmSamplingStart"));
-	assert_int_equal(warnings(o->err), 0);
+	assert_int_equal(warnings(o->err), only_log(o)->counter[GW_COUNTER_pm_failed] > 2);
 	outcome_free(o);
 }
 

@@ -62,6 +62,9 @@ class Running:
         """What an earlier call left of this step stays, beside."""
         if not os.path.exists(self.folder):
             return
+        if (read_result(self.folder) or {}).get("status") == "skip":
+            shutil.rmtree(self.folder)
+            return
         number = 1
         while os.path.exists(f"{self.folder}.{number}"):
             number += 1
@@ -294,6 +297,8 @@ class Run:
             self.look()
             if self.stopped or self.left() <= 0:
                 why = "stopped by a signal" if self.stopped else "the time was over"
+                for run in self.running:
+                    run.group(signal.SIGTERM)  # all at once: each may need its grace
                 for run in list(self.running):
                     run.kill()
                     self.running.remove(run)

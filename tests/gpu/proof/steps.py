@@ -55,7 +55,7 @@ STEPS = (
     step("time-torch", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: training step, decode, GEMM", 1, 150, 240, "timed",
          bench("sampling", "--rounds 30 --loop train --loop decode --loop gemm")),
     step("time-launches", f"{OVERHEAD}: count <= 1.02 x the driver alone, audit <= 1.05 x plain CUPTI activity", 1, 130, 220, "timed",
-         bench("overhead", "--rounds 0 --pairs 30 --turns-limit 60")),
+         bench("overhead", "--rounds 0 --pairs 40 --pair-modes bare,count,audit --turns-limit 60")),
     step("time-counters", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: empty launches", 1, 45, 90, "timed",
          bench("sampling", "--rounds 30 --loop launches")),
 
@@ -64,7 +64,7 @@ STEPS = (
     step("attribution-short", f"{COUNTERS}: the same, 5 to 50 us: 10%", 2, 60, 150, "alone", attribution("short")),
     step("development", f"{SCORE}: the development set with counters sampled, recorded", 2, 90, 180, "alone",
          "{python} {here}/development.py record --library {library} --logdump {programs}/logdump --workloads {workloads} --out {out} --seconds 60"),
-    step("development-score", f"{SCORE}: cold >= 70% within 25%, warm MAPE <= 8%, steady median <= 2%, 86 to 94% in 90%", 2, 60, 400, "cpu",
+    step("development-score", f"{SCORE}: cold >= 70% within 25%, warm MAPE <= 8%, steady median <= 2%, 86 to 94% in 90%", 2, 100, 400, "cpu",
          "{python} {here}/development.py score --cli {cli} --families {families} --out {out} {results}/development/out/log.gwl",
          after=["development"]),
     step("development-verdicts", f"{COUNTERS}: verdicts as ncu's Speed-of-Light on 90%", 2, 10, 120, "cpu",
@@ -72,14 +72,14 @@ STEPS = (
          after=["development"]),
     step("safety-alone", f"{SAFETY}: kernels that wait, persistent, cooperative; captures, resets; with windows of counters", 2, 80, 160,
          "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 5 --windows 1 --storm 0"),
-    step("safety-storm", f"{SAFETY}: 200 short programs with counters sampled, all kinds of ends, none fails", 2, 100, 200, "sampler",
-         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 90 --lanes 8 --least 200"),
+    step("safety-storm", f"{SAFETY}: 200 short programs with counters sampled, all kinds of ends, none fails", 2, 115, 220, "sampler",
+         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 100 --lanes 10 --shortest 0.1 --longest 1.6 --least 200"),
     step("safety-windows", f"{SAFETY}: programs that end in the midst of windows", 2, 60, 140, "sampler",
-         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 50 --lanes 3 --shortest 1.1 --longest 2.6 --least 40 "
-         "--least-with-windows 15 --seed 2"),
+         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 50 --lanes 3 --shortest 1.1 --longest 2.6 --least 30 "
+         "--least-with-windows 10 --seed 2"),
 
-    step("beside-torch", f"{SAFETY}: torch.profiler before and after us sees all it sees without us; we come back, counters too", 3, 90, 200,
-         "sampler", beside("torch")),
+    step("beside-torch", f"{SAFETY}: torch.profiler before and after us sees all it sees without us; we come back, counters too", 3, 90,
+         200, "sampler", beside("torch")),
     step("beside-ncu", f"{SAFETY}: ncu sees all it sees without us", 3, 30, 90, "sampler", beside("ncu", 1)),
     step("counts-waiting", "counts: programs whose kernels wait, every mode, counters sampled and deep", 3, 50, 150, "sampler",
          counts("^hold")),
@@ -97,9 +97,9 @@ STEPS = (
     step("buffers", "counts: long runs: when activity records lose their times, and what the log then has", 4, 70, 150, "alone",
          "{python} {here}/buffers.py --programs {programs} --gpuwatch {library} --out {out}"),
     step("beside-sanitizer", f"{SAFETY}: compute-sanitizer finds what it finds without us", 5, 60, 150, "shared", beside("sanitizer")),
-    step("calibrate", "calibration: a profile of this GPU, against what is published", 5, 110, 200, "alone", "{here}/calibrate.sh {cli} {out}"),
+    step("calibrate", "calibration: a profile of this GPU, against what is published", 5, 110, 200, "alone", "bash {here}/calibrate.sh {cli} {out}"),
     step("examples", "the examples' READMEs show what was printed", 5, 60, 200, "alone",
-         "{here}/examples.sh {programs} {cli} {out}"),
+         "bash {here}/examples.sh {programs} {cli} {out}"),
 )
 
 

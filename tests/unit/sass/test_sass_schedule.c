@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/code/sass_tensor.h"
+#include "predictor/code/schedule_parts.h"
 #include "predictor/device.h"
 #include "tests/unit/sass/schedule_code.h"
 #include "tests/unit/sass/schedule_score.h"
@@ -182,6 +184,123 @@ static void a_loads_own_latency_replaces_its_kinds(void **state)
 	release(&b);
 }
 
+/* ---- matrix operations of warp groups ---- */
+
+static const struct listing *group_code(void)
+{
+	static struct listing listing;
+
+	if (!listing.count)
+		listing_read(&listing, GW_SASS "/wgmma.lst");
+	return &listing;
+}
+
+/* As measured on an H200: calib/profiles/nvidia-h200.json. */
+static void h200(struct gw_waits *waits)
+{
+	struct gw_device device;
+
+	gw_device_clear(&device, "");
+	gw_device_set(&device, GW_PARAM_rate_op_wgmma_f16, 0.007808625298507794,
+	              GW_METHOD_MEASURED);
+	gw_device_set(&device, GW_PARAM_lat_op_wgmma_f16, 194.83333333333334, GW_METHOD_MEASURED);
+	gw_waits_from_device(waits, &device, 600);
+	for (unsigned i = 0; i < GW_WAITS; i++)
+		if (isnan(waits->cycles[i]))
+			waits->cycles[i] = 20;
+}
+
+/* As the microbenchmark takes it: between readings of the clock stand 4 operations, and then 16. */
+static double chain_step(const char *name)
+{
+	const struct listing_kernel *kernel = listing_named(group_code(), name);
+	unsigned readings = 0, operations = 0;
+	struct gw_waits waits;
+	struct gw_warp warp;
+	double at[4];
+
+	assert_non_null(kernel);
+	h200(&waits);
+	gw_warp_init(&warp);
+	for (uint32_t i = 0; i < kernel->count; i++) {
+		struct gw_sass_insn insn;
+
+		gw_sass_decode(kernel->lines[i].bytes, 90, &insn);
+		operations += gw_sass_is_group(&insn);
+		if (strstr(kernel->lines[i].text, "SR_CLOCKLO") && readings < 4)
+			at[readings++] = warp.now.value;
+		gw_warp_issue(&warp, &insn, 0, &waits, NULL);
+	}
+	assert_int_equal(readings, 4);
+	assert_int_equal(operations, 24);
+	return (at[3] - at[2] - (at[1] - at[0])) / 12;
+}
+
+/* That of f16 is what the latency is from, less the stalls of its own chain; fp8's chain has the
+ * same stalls, int8's others. */
+static void chains_of_warp_group_operations_take_what_an_h200_takes(void **state)
+{
+	(void)state;
+	assert_true(fabs(chain_step("chain_f16") / 194.8333 - 1) < 0.005);
+	assert_true(fabs(chain_step("chain_e4m3") / 194.8333 - 1) < 0.005);
+	assert_true(fabs(chain_step("chain_s8") / 179.0 - 1) < 0.01);
+}
+
+/* The block of a kernel with the most warp group operations, in the long run. */
+static struct gw_cycles busiest(const char *name, const struct gw_waits *waits)
+{
+	const struct listing_kernel *kernel = listing_named(group_code(), name);
+	struct built b = {0};
+	struct gw_fault fault;
+	struct gw_cycles found;
+	uint32_t most = 0, at = 0;
+
+	assert_non_null(kernel);
+	gw_arena_init(&b.arena, 16 << 20);
+	b.code = listing_code(kernel);
+	assert_true(gw_cfg_build(&b.cfg, (struct gw_bytes){b.code, 16 * (size_t)kernel->count}, 90,
+	                         &b.arena, &fault));
+	assert_true(gw_schedule_build(&b.schedule, &b.cfg, waits, &b.arena));
+	for (uint32_t i = 0; i < b.cfg.block_count; i++) {
+		uint32_t count = 0;
+
+		for (uint32_t k = 0; k < b.cfg.blocks[i].count; k++) {
+			struct gw_sass_insn insn;
+
+			gw_cfg_insn(&b.cfg, b.cfg.blocks[i].first + k, &insn);
+			count += gw_sass_is_group(&insn);
+		}
+		if (count > most) {
+			most = count;
+			at = i;
+		}
+	}
+	assert_int_equal(most, 16);
+	found = b.schedule.blocks[at].cycles;
+	assert_true(isnan(found.value) == (b.schedule.blocks[at].unknown != 0));
+	release(&b);
+	return found;
+}
+
+/* Sixteen operations of 64 columns: four times four awaited together, or with one group under way
+ * while the next is issued, which hides all but their time in the tensor cores. */
+static void groups_left_under_way_hide_their_latency(void **state)
+{
+	struct gw_waits waits;
+	struct gw_cycles each, overlapped;
+
+	(void)state;
+	h200(&waits);
+	each = busiest("loop_wait0", &waits);
+	overlapped = busiest("loop_wait1", &waits);
+	assert_int_equal((int)each.count[GW_WAIT_matrix], 4);
+	assert_true(fabs((double)each.count[GW_WAIT_matrix_columns] - 16 * 64 / 8) < 0.01);
+	assert_true(overlapped.value > 16 * 32 - 20 && overlapped.value < 16 * 32 + 1);
+	assert_true(each.value > overlapped.value + 4 * waits.cycles[GW_WAIT_matrix]);
+	waits.cycles[GW_WAIT_matrix_columns] = NAN;
+	assert_true(isnan(busiest("loop_wait0", &waits).value) != 0);
+}
+
 static void an_unknown_latency_makes_only_what_waits_for_it_unknown(void **state)
 {
 	struct gw_waits waits = all_waits(20);
@@ -245,6 +364,8 @@ int main(void)
 	        cmocka_unit_test(a_chase_waits_once_a_load_for_its_whole_latency),
 	        cmocka_unit_test(independent_loads_are_in_flight_together),
 	        cmocka_unit_test(a_loads_own_latency_replaces_its_kinds),
+	        cmocka_unit_test(chains_of_warp_group_operations_take_what_an_h200_takes),
+	        cmocka_unit_test(groups_left_under_way_hide_their_latency),
 	        cmocka_unit_test(an_unknown_latency_makes_only_what_waits_for_it_unknown),
 	        cmocka_unit_test(a_device_gives_its_latencies),
 	        cmocka_unit_test(a_chain_is_as_long_as_its_dependences),

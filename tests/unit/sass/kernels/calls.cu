@@ -38,3 +38,14 @@ extern "C" __global__ void recursive(int *y, const int *, int n)
 {
 	y[threadIdx.x] = down(n);
 }
+
+typedef int (*counted)(int);
+
+/* Which function it is stands in a register. */
+extern "C" __global__ void by_register(int *y, const counted *f, int n)
+{
+	for (int i = 0; i < n; i++)
+		y[i] = f[i & 1](i);
+}
+
+__device__ counted both[2] = {step, down};
