@@ -216,11 +216,7 @@ static void expand_insn(struct tree *t, uint32_t at, uint32_t def, gw_ir_operand
 		t->node[at].reg = s->program->symbols[insn->aux].name;
 	if (!gw_name_opcode(insn, s->program->widths[reg], opcode, sizeof(opcode)))
 		return;
-	t->node[at].opcode = gw_arena_text(s->arena, opcode, strlen(opcode));
-	if (!t->node[at].opcode) {
-		t->node[at].opcode = "";
-		return;
-	}
+	t->node[at].opcode = gw_name_keep(s, opcode);
 	gw_name_by_source(s, insn, &t->node[at]);
 	if (insn->op == IR_LD) {
 		expand_load(t, at, insn, reg);
@@ -303,7 +299,7 @@ static bool extract_one(struct gw_slicer *s, uint32_t insn, struct gw_access *ou
 	if (t.full)
 		t.node[0].kind = GW_NODE_UNKNOWN;
 	out->nodes = gw_arena_copy(s->arena, t.node, out->count * sizeof(*out->nodes));
-	if (!out->nodes || !out->text)
+	if (!out->nodes || s->no_room)
 		return false;
 	if (gw_access_link(out, &at)) {
 		out->count = 1;

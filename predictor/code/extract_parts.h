@@ -21,6 +21,7 @@ struct gw_slicer {
 	uint64_t steps;      /**< left; at 0 definitions are no longer looked for */
 	const char **line;   /**< PTX, start of each line; NULL without the text */
 	uint32_t line_count; /**< line[line_count] is the end of the text */
+	bool no_room;        /**< a name was lost for want of memory */
 };
 #define GW_DEF_NONE UINT32_MAX
 #define GW_DEF_MANY (UINT32_MAX - 1)
@@ -57,6 +58,10 @@ bool gw_slicer_param_pair(struct gw_slicer *s, uint32_t pair, uint64_t *offset);
 
 /** whether the upper one is nothing. */
 bool gw_slicer_is_widened(const struct gw_slicer *s, uint32_t pair);
+
+/** A copy of @p text that lasts; never NULL: empty where there is no room, and s->no_room is set.
+ */
+const char *gw_name_keep(struct gw_slicer *s, const char *text);
 
 /** Name of register @p reg where PTX does not tell: "%rd" or the like and its number. */
 const char *gw_name_register(struct gw_slicer *s, uint32_t reg);
