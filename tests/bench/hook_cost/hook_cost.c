@@ -67,7 +67,7 @@ static unsigned long naps(void)
  */
 static void settle(void)
 {
-	enum { ROUNDS = 80, POLL_US = 20000, POLLS = 20, POLLS_MAX = 3000 };
+	enum { ROUNDS = 40, POLL_US = 20000, POLLS = 20, POLLS_MAX = 3000 };
 	unsigned long begin = naps();
 
 	CK(cuCtxSynchronize());
