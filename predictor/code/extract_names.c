@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *keep(struct gw_slicer *s, const char *text)
+const char *gw_name_keep(struct gw_slicer *s, const char *text)
 {
-	return gw_arena_text(s->arena, text, strlen(text));
+	const char *kept = gw_arena_text(s->arena, text, strlen(text));
+
+	s->no_room |= !kept;
+	return kept ? kept : "";
 }
 
 const char *gw_name_register(struct gw_slicer *s, uint32_t reg)
@@ -22,7 +25,7 @@ const char *gw_name_register(struct gw_slicer *s, uint32_t reg)
 	         : bits == 1  ? "%p"
 	                      : "%r",
 	         reg);
-	return keep(s, text);
+	return gw_name_keep(s, text);
 }
 
 const char *gw_name_constant(struct gw_slicer *s, uint64_t value, unsigned bits)
@@ -32,7 +35,7 @@ const char *gw_name_constant(struct gw_slicer *s, uint64_t value, unsigned bits)
 	if (bits < 64 && bits > 0 && value >> (bits - 1) & 1)
 		value |= ~((UINT64_C(1) << bits) - 1);
 	snprintf(text, sizeof(text), "%lld", (long long)value);
-	return keep(s, text);
+	return gw_name_keep(s, text);
 }
 
 const char *gw_name_param(struct gw_slicer *s, uint64_t offset)
@@ -50,9 +53,9 @@ const char *gw_name_param(struct gw_slicer *s, uint64_t offset)
 			         (unsigned long long)within);
 		else
 			snprintf(text, sizeof(text), "[param_%u]", i);
-		return keep(s, text);
+		return gw_name_keep(s, text);
 	}
-	return keep(s, "[param]");
+	return gw_name_keep(s, "[param]");
 }
 
 /* A space as PTX writes it in an opcode. */
@@ -74,7 +77,7 @@ const char *gw_name_special(struct gw_slicer *s, enum gw_ir_sreg sreg)
 
 	for (size_t i = 0; name[i] && i + 2 < sizeof(text); i++)
 		text[i + 1] = name[i] == '_' ? '.' : (char)tolower((unsigned char)name[i]);
-	return keep(s, text);
+	return gw_name_keep(s, text);
 }
 
 static const struct name {
@@ -188,8 +191,8 @@ void gw_name_by_source(struct gw_slicer *s, const struct gw_ir_insn *insn,
 	if (named.kind != made.kind || named.kind == GW_NODE_UNKNOWN || named.op != made.op ||
 	    named.bits != made.bits || named.from != made.from || strncmp(opcode, "mad.", 4) == 0)
 		return;
-	node->opcode = keep(s, opcode);
-	node->reg = keep(s, reg);
+	node->opcode = gw_name_keep(s, opcode);
+	node->reg = gw_name_keep(s, reg);
 }
 
 /* "ld.global.v2.u32", where the PTX is not at hand. */
@@ -203,7 +206,7 @@ static const char *made_up(struct gw_slicer *s, const struct gw_ir_insn *insn)
 	if (insn->elements > 1)
 		snprintf(vector, sizeof(vector), ".v%u", insn->elements);
 	snprintf(text, sizeof(text), "%s.%s%s.u%u", op, space_word(insn), vector, 8U * insn->width);
-	return keep(s, text);
+	return gw_name_keep(s, text);
 }
 
 const char *gw_name_access(struct gw_slicer *s, const struct gw_ir_insn *insn)
@@ -221,5 +224,5 @@ const char *gw_name_access(struct gw_slicer *s, const struct gw_ir_insn *insn)
 			text[length++] = ' ';
 	}
 	text[length] = '\0';
-	return length ? keep(s, text) : made_up(s, insn);
+	return length ? gw_name_keep(s, text) : made_up(s, insn);
 }

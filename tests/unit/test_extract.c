@@ -240,6 +240,33 @@ static void a_tree_without_end_is_cut_to_an_unknown_root(void **state)
 	gw_arena_free(&t.k.arena);
 }
 
+/* With each size of memory: the whole tree, or a reason and no part of one. */
+static void without_the_memory_for_its_names_there_is_no_tree(void **state)
+{
+	unsigned refused = 0;
+	bool told = false;
+
+	(void)state;
+	for (size_t limit = 0; !told; limit += 16) {
+		struct gw_arena arena;
+		struct gw_extract extract;
+		struct kernel t;
+
+		build_fig_3_1(&t);
+		assert_null(gw_ir_finish(&t.k.b));
+		gw_arena_init(&arena, limit);
+		told = !gw_extract(&t.k.b.program,
+		                   (struct gw_bytes){(const uint8_t *)fig_3_1, strlen(fig_3_1)},
+		                   &arena, &extract);
+		assert_int_equal(extract.count, told);
+		assert_true(told || arena.refused);
+		refused += !told;
+		gw_arena_free(&arena);
+		gw_arena_free(&t.k.arena);
+	}
+	assert_true(refused > 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +277,7 @@ int main(void)
 	        cmocka_unit_test(a_pointer_that_is_raised_only_sometimes_is_unknown),
 	        cmocka_unit_test(a_pointer_from_memory_ends_the_tree),
 	        cmocka_unit_test(a_tree_without_end_is_cut_to_an_unknown_root),
+	        cmocka_unit_test(without_the_memory_for_its_names_there_is_no_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
