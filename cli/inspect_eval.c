@@ -122,6 +122,21 @@ static bool evaluate_ptx(struct evaluated *e, const struct inspect_job *job,
 	return true;
 }
 
+/* Machine code reads parameters by their place; trees name them by their number. */
+static void name_params(struct evaluated *e, const struct gw_code_kernel *k)
+{
+	uint32_t count = k->param_count == GW_CODE_UNKNOWN ? 0 : k->param_count;
+	struct gw_ir_param *param = gw_arena_array(&e->arena, count, sizeof(*param));
+
+	if (!count || !param)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		param[i] = (struct gw_ir_param){.offset = k->param[i].offset,
+		                                .size = k->param[i].size};
+	e->program.params = param;
+	e->program.param_count = count;
+}
+
 /* Lower a kernel's machine code. NULL, or why not. */
 static const char *lower_code(struct evaluated *e, const struct gw_code_kernel *k)
 {
@@ -146,6 +161,7 @@ static const char *lower_code(struct evaluated *e, const struct gw_code_kernel *
 		return why;
 	e->cfg = cfg;
 	e->program = lowered.program;
+	name_params(e, k);
 	e->open = lowered.calls ? lowered.calls : gw_sass_indirect(&lowered);
 	return NULL;
 }
@@ -310,6 +326,8 @@ static int one_text(const struct evaluated *e, const struct inspect_view *view)
 	counts_text(e);
 	loops_text(e);
 	reasons_text(e);
+	if (e->cfg ? e->job->sass : e->job->ptx)
+		inspect_blocks_text(&e->program, &e->report, e->cfg);
 	if (e->job->device)
 		work(e);
 	if (!e->job->coalescing)
@@ -390,6 +408,9 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 		json_object_set_new(o, "branches", count_json(&e->report.branches));
 		json_object_set_new(o, "divergent", count_json(&e->report.divergent));
 		json_object_set_new(o, "loops", loops_json(e));
+		json_object_set_new(o, "blocks",
+		                    inspect_blocks_json(&e->program, &e->report, e->cfg));
+		json_object_set_new(o, "left_out", e->open ? gw_json_text(e->open) : json_null());
 		json_object_set_new(o, "reasons", reasons_json(e));
 		if (e->job->device)
 			json_object_set_new(o, "static", work(e));

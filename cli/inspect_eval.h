@@ -4,6 +4,7 @@
 #define GW_INSPECT_EVAL_H
 
 #include "cli/inspect.h"
+#include "predictor/code/cfg.h"
 #include "predictor/code/eval.h"
 #include "predictor/code/static_code.h"
 
@@ -31,5 +32,14 @@ int inspect_coalescing(const struct inspect_job *job, const char *name,
  */
 json_t *inspect_work(const struct inspect_job *job, const struct gw_kernel *kernel,
                      const struct gw_static_code *code);
+
+/**
+ * How often the warps of a launch run each basic block, and the one with the longest course: of
+ * machine code by the graph @p cfg, of PTX (NULL) by lines.
+ */
+void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_eval_report *report,
+                         const struct gw_cfg *cfg);
+json_t *inspect_blocks_json(const struct gw_ir_program *program,
+                            const struct gw_eval_report *report, const struct gw_cfg *cfg);
 
 #endif

@@ -61,6 +61,16 @@ static void report_extras(void)
 #undef FLAG
 }
 
+static void calibrate_extras(void)
+{
+	gw_document_heading(MAN, "GROUPS");
+	gw_document_text(MAN, "What is measured, in this order; --only takes one of these names.");
+#define GROUP(name, function, full_seconds, quick_seconds, meaning)                                \
+	gw_document_item(MAN, #name, meaning ".");
+#include "calib/groups.def"
+#undef GROUP
+}
+
 static void exit_status(const char *own)
 {
 	gw_document_heading(MAN, "EXIT STATUS");
@@ -83,6 +93,8 @@ void gw_manual_command(const struct gw_command *c)
 	gw_document_item(MAN, "--help", "tell the options.");
 	if (!strcmp(c->name, "report"))
 		report_extras();
+	if (!strcmp(c->name, "calibrate"))
+		calibrate_extras();
 	exit_status(c->body->exit_status);
 	if (c->body->examples)
 		examples(c->body->examples);

@@ -17,12 +17,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
 	PROGRESS_BITS = 14, /* configurations whose counting is followed */
 	PROGRESS = 1 << PROGRESS_BITS,
 	PROBE = 8,
 	BACKOFF_MAX = 1 << 12, /* launches that are let pass after waiting in vain, at most */
+	YIELD_MS = 500,        /* that another tool waits for a launch that is being counted */
 	PATIENCE = 4,          /* launches in a row that want another set before it has its turn */
 };
 
@@ -56,6 +58,7 @@ static uint32_t open_for,
         others; /* the set that it is open for; launches since that wanted another */
 static struct result *counting;
 static _Atomic uint32_t bad; /* sets that failed, by bit */
+static _Atomic int yielded;  /* to another tool, for good */
 static struct progress *counting_of;
 static pthread_mutex_t results_lock;
 static struct result *results;
@@ -71,6 +74,7 @@ void gw_deep_start(void)
 	context = NULL;
 	counting = results = NULL;
 	atomic_store(&bad, 0);
+	atomic_store(&yielded, 0);
 	gw_deep_streams_start();
 	gw_deep_sets_start();
 	asked_for = gw_options.counters == GW_COUNT_RANGE && gw_options.mode == GW_MODE_AUDIT;
@@ -80,14 +84,16 @@ void gw_deep_start(void)
 		                 "audit only");
 	if (!asked_for)
 		return;
-	if (gw_injection_active())
+	if (gw_injection_active()) {
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "GPUWATCH_COUNTERS=range: nothing is counted, for gpuwatch was "
 		                 "injected: preload it");
+		asked_for = false;
+		return;
+	}
 	/* Launches are met from the first on, long before any is counted: one that still runs then
 	 * must be known, or a range would wait for it for good. */
-	if (!gw_injection_active())
-		atomic_fetch_or(&gw_hot.events, GW_HOT_DEEP);
+	atomic_fetch_or(&gw_hot.events, GW_HOT_DEEP);
 	gw_degrade(GW_DEGRADED_RANGE,
 	           "GPUWATCH_COUNTERS=range: while a launch is counted, others wait; a "
 	           "program whose kernels wait for the host or for each other may hang");
@@ -246,7 +252,7 @@ static bool count(struct gw_call *call, struct progress *p)
 {
 	CUcontext now = gw_context_current();
 
-	if (!now || (context && context != now))
+	if (!now || (context && context != now) || atomic_load(&yielded))
 		return false;
 	/* Again: it may have been counted while this thread came here. */
 	if (next_set(p) >= gw_deep_sets_ready() || !in_turn(next_set(p)))
@@ -385,7 +391,7 @@ void gw_deep_tick(void)
 		free(r);
 	}
 	gw_deep_kernels_study();
-	if (gw_options.mode != GW_MODE_AUDIT || !gw_activity_on() || gw_injection_active() ||
+	if (atomic_load(&yielded) || gw_options.mode != GW_MODE_AUDIT || !gw_activity_on() ||
 	    gw_deep_sets_ready())
 		return;
 	if (!gw_range_usable()) {
@@ -396,6 +402,29 @@ void gw_deep_tick(void)
 			return;
 		give_up("no counter can be had", gw_deep_sets_why());
 		asked_for = false;
+	}
+}
+
+void gw_deep_yield(void)
+{
+	const struct timespec pause = {0, 200000};
+	bool closed = false;
+
+	if (!asked_for || atomic_exchange(&yielded, 1))
+		return;
+	gw_degrade_asked(
+	        GW_DEGRADED_COUNTERS,
+	        "GPUWATCH_COUNTERS=range: another profiler came, nothing is counted any more");
+	atomic_fetch_and(&gw_hot.events, ~GW_HOT_DEEP);
+	for (int i = 0; i < YIELD_MS * 5 && !closed; i++) {
+		if (!pthread_rwlock_trywrlock(&gate)) {
+			gw_range_close(&range);
+			context = NULL;
+			pthread_rwlock_unlock(&gate);
+			closed = true;
+		} else {
+			nanosleep(&pause, NULL);
+		}
 	}
 }
 

@@ -34,6 +34,12 @@ GW_COLD void gw_deep_graph(struct gw_call *call, CUstream stream);
 void gw_deep_stream_gone(CUstream stream);
 void gw_deep_context_gone(CUcontext context, bool still_there);
 
+/**
+ * Another tool is to have libcupti: nothing is counted any more. Waits, bounded, for a launch that
+ * is being counted. Worker only.
+ */
+void gw_deep_yield(void);
+
 /** The program ends: where counting was asked for and could not begin, say why. Worker only. */
 void gw_deep_over(void);
 

@@ -9,6 +9,7 @@
 #include "preload/activity.h"
 #include "preload/attach.h"
 #include "preload/clock.h"
+#include "preload/deep.h"
 #include "preload/degrade.h"
 #include "preload/foreign.h"
 #include "preload/injection.h"
@@ -250,6 +251,8 @@ static void end_window(uint64_t now)
 		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
 	else {
 		gw_pm_pause(); /* another tool may come next, and counters are one's only */
+		if (atomic_load(&yielding) || gw_foreign_busy())
+			gw_deep_yield();
 		gw_attach_settle();
 	}
 }

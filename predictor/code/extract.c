@@ -48,23 +48,6 @@ static void put_leaf(struct tree *t, uint32_t parent, const char *reg)
 		t->node[t->count - 1].reg = reg ? reg : "";
 }
 
-/* Follow moves from operand @p o of @p insn to where its value comes from: the instruction that
- * uses the last of them, and that operand. */
-static gw_ir_operand through_moves(struct gw_slicer *s, gw_ir_operand o, uint32_t *insn)
-{
-	const struct gw_ir_program *p = s->program;
-	struct gw_reaching r;
-
-	for (unsigned i = 0; i < 8 && !gw_ir_is_constant(o); i++) {
-		gw_slicer_reaching(s, o, *insn, &r);
-		if (r.count != 1 || p->insns[r.insn[0]].op != IR_MOV)
-			break;
-		*insn = r.insn[0];
-		o = gw_ir_uses(p, &p->insns[*insn])[0];
-	}
-	return o;
-}
-
 /* Whether the value of @p o at @p insn is that of register @p reg at the head of the loop, where
  * @p of are its definitions. */
 static bool is_counter(struct gw_slicer *s, gw_ir_operand o, uint32_t insn, uint32_t reg,
@@ -103,7 +86,7 @@ static uint32_t raise_of(struct gw_slicer *s, uint32_t reg, const struct gw_reac
 	if (o != GW_IR_NONE && !gw_ir_is_constant(o)) {
 		uint32_t at = next;
 
-		o = through_moves(s, o, &at);
+		o = gw_slicer_through_moves(s, o, &at);
 		if (gw_ir_is_constant(o))
 			return GW_DEF_NONE;
 		gw_slicer_reaching(s, o, at, &r);
@@ -204,6 +187,24 @@ static void expand_operands(struct tree *t, uint32_t at, uint32_t def)
 		put_operand(t, at, use[i], def, insn->bits);
 }
 
+/* Two registers that hold one number: what that is, where it can be told. False: it can't. */
+static bool expand_pair(struct tree *t, uint32_t at, uint32_t def)
+{
+	const gw_ir_operand *half = gw_ir_uses(t->slicer->program, &t->slicer->program->insns[def]);
+	uint64_t offset;
+
+	if (gw_slicer_param_pair(t->slicer, def, &offset)) {
+		t->node[at].opcode = "ld.param.u64";
+		put_leaf(t, at, gw_name_param(t->slicer, offset));
+		return true;
+	}
+	if (!gw_slicer_is_widened(t->slicer, def))
+		return false;
+	t->node[at].opcode = "cvt.u64.u32";
+	put_operand(t, at, half[0], def, 32);
+	return true;
+}
+
 /* Node @p at is what instruction @p def writes to @p reg. */
 static void expand_insn(struct tree *t, uint32_t at, uint32_t def, gw_ir_operand reg)
 {
@@ -244,6 +245,14 @@ static void expand(struct tree *t, uint32_t at)
 	t->node[at].reg = gw_name_register(s, item->operand);
 	if (!item->defined)
 		gw_slicer_reaching(s, item->operand, item->insn, &defs);
+	while (defs.count == 1 && gw_slicer_is_pair(s, defs.insn[0]) &&
+	       gw_slicer_whole(s, defs.insn[0], &item->operand, &item->insn)) {
+		t->node[at].reg = gw_name_register(s, item->operand);
+		gw_slicer_reaching(s, item->operand, item->insn, &defs);
+	}
+	if (defs.count == 1 && gw_slicer_is_pair(s, defs.insn[0]) &&
+	    expand_pair(t, at, defs.insn[0]))
+		return;
 	if (defs.count == 1)
 		expand_insn(t, at, defs.insn[0], item->operand);
 	else if (defs.count == 2)

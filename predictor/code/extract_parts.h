@@ -42,6 +42,23 @@ void gw_slicer_reaching(struct gw_slicer *s, uint32_t reg, uint32_t insn, struct
 /** Whether loop @p loop holds @p insn, itself or in an inner loop. */
 bool gw_slicer_in_loop(const struct gw_slicer *s, uint32_t loop, uint32_t insn);
 
+/** Follow moves from operand @p o of @p insn to where its value comes from: the instruction that
+ * uses the last of them, and that operand. */
+gw_ir_operand gw_slicer_through_moves(struct gw_slicer *s, gw_ir_operand o, uint32_t *insn);
+
+/** Whether @p insn puts two registers together to one number of 64 bits. Then: */
+bool gw_slicer_is_pair(const struct gw_slicer *s, uint32_t insn);
+
+/** whether both are parts of one number, register @p wide, which instruction @p user takes apart;
+ */
+bool gw_slicer_whole(struct gw_slicer *s, uint32_t pair, gw_ir_operand *wide, uint32_t *user);
+
+/** whether they are the parameters' bytes from @p offset on; */
+bool gw_slicer_param_pair(struct gw_slicer *s, uint32_t pair, uint64_t *offset);
+
+/** whether the upper one is nothing. */
+bool gw_slicer_is_widened(const struct gw_slicer *s, uint32_t pair);
+
 /** A copy of @p text that lasts; never NULL: empty where there is no room, and s->no_room is set.
  */
 const char *gw_name_keep(struct gw_slicer *s, const char *text);

@@ -149,6 +149,21 @@ void gw_slicer_reaching(struct gw_slicer *s, uint32_t reg, uint32_t insn, struct
 		out->count = GW_REACHING_MAX + 1;
 }
 
+gw_ir_operand gw_slicer_through_moves(struct gw_slicer *s, gw_ir_operand o, uint32_t *insn)
+{
+	const struct gw_ir_program *p = s->program;
+	struct gw_reaching r;
+
+	for (unsigned i = 0; i < 8 && !gw_ir_is_constant(o); i++) {
+		gw_slicer_reaching(s, o, *insn, &r);
+		if (r.count != 1 || p->insns[r.insn[0]].op != IR_MOV)
+			break;
+		*insn = r.insn[0];
+		o = gw_ir_uses(p, &p->insns[*insn])[0];
+	}
+	return o;
+}
+
 bool gw_slicer_in_loop(const struct gw_slicer *s, uint32_t loop, uint32_t insn)
 {
 	const struct gw_ir_program *p = s->program;

@@ -196,6 +196,46 @@ static void instructions_that_are_not_settled_say_why(void **state)
 	assert_int_equal(shell(STATIC_SAXPY "| grep 'inst_executed .* 0.40'", "?", PROFILE), 0);
 }
 
+/* As PTX tells it, but off registers that are used again, numbers in pairs of them, and parameters
+ * that are read by their place. */
+static void machine_code_tells_what_addresses_are_made_of(void **state)
+{
+	static const unsigned architectures[] = {70, 75, 80, 86, 89, 90, 100, 120};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(architectures) / sizeof(*architectures); i++) {
+		assert_int_equal(
+		        shell("COLUMNS=200 " INSPECT "--kernel=saxpy --coalescing --launch='grid=4 "
+		              "block=128 args=500,2,pointer,pointer' sm_%u.cubin | grep ' store '",
+		              architectures[i]),
+		        0);
+		shell_says("add(mul(add(tid.x, mul(ctaid.x, ntid.x)), 4), param3)");
+	}
+}
+
+/* What they run adds up to the instructions that are told. */
+static void a_launch_tells_how_often_each_block_runs(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT
+	                       "--kernel=powers --launch='grid=1 block=64 args=pointer,5' "
+	                       "--json sm_90.cubin | tr -d ' \n' | grep -o "
+	                       "'\"instructions\":[0-9]*,\"least\":[0-9]*' | tr -c '0-9\n' ' ' "
+	                       "| awk '{sum += $1 * $2} END {print sum}'"),
+	                 0);
+	shell_says("174\n");
+	assert_int_equal(shell(INSPECT "--kernel=powers --launch='grid=1 block=64 args=pointer,5' "
+	                               "sm_90.cubin | grep 'machine instruction'"),
+	                 0);
+	shell_says(" 174\n");
+	assert_int_equal(shell(INSPECT
+	                       "--sass --kernel=saxpy --launch='grid=4 block=128 "
+	                       "args=200,2,pointer,pointer' sm_90.cubin | grep -A2 'RUN BY'"),
+	                 0);
+	shell_says(" 0x0             8            16");
+	shell_says("0x80            15             7");
+}
+
 /* What the compiler is still to decide is not known; the names and parameters are declared. */
 static void kernels_of_ptx_are_listed(void **state)
 {
@@ -352,6 +392,8 @@ int main(void)
 	        cmocka_unit_test(accesses_of_a_launch_are_shown_and_drawn),
 	        cmocka_unit_test(what_the_code_tells_of_a_launch_goes_to_the_models),
 	        cmocka_unit_test(instructions_that_are_not_settled_say_why),
+	        cmocka_unit_test(machine_code_tells_what_addresses_are_made_of),
+	        cmocka_unit_test(a_launch_tells_how_often_each_block_runs),
 	        cmocka_unit_test(kernels_of_ptx_are_listed),
 	        cmocka_unit_test(images_and_files_are_called_what_they_are),
 	        cmocka_unit_test(a_launch_that_the_driver_refuses_is_said_to_be),

@@ -37,6 +37,15 @@ static void every_command_has_a_page(void **state)
 	assert_int_equal(shell(GPUWATCH "--generate nonsense"), 2);
 }
 
+static void calibrates_page_tells_every_group(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(GPUWATCH "--generate gpuwatch-calibrate.1"), 0);
+#define GROUP(name, function, full_seconds, quick_seconds, meaning) shell_says("\\fB" #name "\\fR");
+#include "calib/groups.def"
+#undef GROUP
+}
+
 static void library_page_tells_every_variable_and_counter(void **state)
 {
 	(void)state;
@@ -51,14 +60,19 @@ static void library_page_tells_every_variable_and_counter(void **state)
 
 static void pages_are_well_formed(void **state)
 {
+	static const char pages[] = "gpuwatch.1 libgpuwatch.7 gpuwatch-log.5"
+#define COMMAND(name, function, operands, summary, synopsis) " gpuwatch-" #name ".1"
+#include "cli/commands.def"
+#undef COMMAND
+	        ;
+
 	(void)state;
 	if (shell("command -v man"))
 		skip();
-	assert_int_equal(shell("for p in gpuwatch.1 gpuwatch-run.1 gpuwatch-report.1 "
-	                       "gpuwatch-doctor.1 gpuwatch-score.1 gpuwatch-replay.1 libgpuwatch.7 "
-	                       "gpuwatch-log.5; do " GPUWATCH
+	assert_int_equal(shell("for p in %s; do " GPUWATCH
 	                       "--generate $p > $p; MANROFFSEQ= man --warnings -E UTF-8 -l "
-	                       "-Tutf8 -Z ./$p > /dev/null || exit 1; done"),
+	                       "-Tutf8 -Z ./$p > /dev/null || exit 1; done",
+	                       pages),
 	                 0);
 	assert_string_equal(shell_output, "");
 }
@@ -93,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(log_format_document_is_current),
 	        cmocka_unit_test(every_command_has_a_page),
+	        cmocka_unit_test(calibrates_page_tells_every_group),
 	        cmocka_unit_test(library_page_tells_every_variable_and_counter),
 	        cmocka_unit_test(pages_are_well_formed),
 	        cmocka_unit_test(bash_completes_commands_options_and_choices),

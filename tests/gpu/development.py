@@ -141,6 +141,9 @@ def main():
             one.add_argument("log")
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
+    if args.part != "record" and not os.path.exists(under.plain(args.log)):
+        print(f"SKIP: there is no {args.log}")
+        return 77
     return {"record": record, "score": score, "verdicts": verdicts}[args.part](args)
 
 

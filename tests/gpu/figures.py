@@ -15,7 +15,7 @@ def figure(what, value, goal=None, *, most=None, least=None, at=None, spread=Non
     if most is not None or least is not None:
         met = (held is not None and (most is None or held <= most) and (least is None or held >= least)
                and (enough is None or (n or 0) >= enough))
-        goal = goal or " and ".join(([f"<= {most:g}"] if most is not None else []) + ([f">= {least:g}"] if least is not None else []))
+        goal = goal or (f"= {most:g}" if most == least else " and ".join(([f"<= {most:g}"] if most is not None else []) + ([f">= {least:g}"] if least is not None else [])))
     return {"figure": what, "value": value, "unit": unit, "bound": at, "spread": list(spread) if spread else None, "n": n,
             "goal": goal, "met": met}
 

@@ -106,6 +106,12 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.read("ran"), "x\n" * 3)
         self.assertTrue(os.path.exists(f"{self.out}/results/two.1/result.json"))
 
+    def test_what_reads_the_output_of_a_step_is_run_again_with_it(self):
+        table = f'sh("one", "true"), sh("two", "echo x >>{self.out}/ran", after=["one"]), sh("three", "echo x >>{self.out}/ran"),'
+        self.assertEqual(self.prove(table)[0], 0)
+        self.assertEqual(self.prove(table, "--again", "one")[0], 0)
+        self.assertEqual(self.read("ran"), "x\n" * 3)
+
     def test_what_is_skipped_is_tried_again(self):
         table = f'sh("one", "test -e {self.out}/there || exit 77"),'
         self.assertEqual(self.prove(table)[0], 0)
@@ -178,8 +184,11 @@ class Calls(unittest.TestCase):
     def test_figures_stand_in_the_summary_and_a_missed_goal_is_seen(self):
         found = [figures.figure("ratio", 1.01, most=1.02, n=30), figures.figure("share", 0.5, least=0.7), figures.figure("count", 7)]
         figures.write(self.out, found)
-        status, out, _ = self.prove(f'sh("one", "cp {self.out}/figures.json . && exit 1"),')
+        with open(f"{self.out}/lines", "w") as file:
+            file.write("FAIL share: 0.5, goal >= 0.7\nFAIL else\n")
+        status, out, _ = self.prove(f'sh("one", "cp {self.out}/figures.json . && cat {self.out}/lines; exit 1"),')
         self.assertEqual(status, 1)
+        self.assertEqual((self.result("one")["failed"], self.result("one")["failures"]), (2, ["FAIL else"]))
         self.assertEqual(self.result("one")["figures"], found)
         self.assertIn("met     one  ratio: 1.01, n 30, goal <= 1.02", out)
         self.assertIn("MISSED  one  share: 0.5, goal >= 0.7", out)
@@ -362,6 +371,7 @@ class Summary(unittest.TestCase):
         self.assertIs(figures.figure("a", None, most=1)["met"], False)
         self.assertIs(figures.figure("a", 1, most=2, n=5, enough=6)["met"], False)
         self.assertIs(figures.figure("a", 1, most=2, at=3)["met"], False)
+        self.assertEqual(figures.figure("a", 1, most=0, least=0)["goal"], "= 0")
         self.assertIsNone(figures.figure("a", 1)["met"])
         self.assertFalse(figures.met([figures.figure("a", 1)]))
 

@@ -6,6 +6,7 @@
 #   length   no .c, .h, .cu or .def is longer than 600 lines
 #   licence  every source names its licence in its first lines
 #   marks    nothing is left to be done
+#   lists    no source stands twice in one list of a CMakeLists.txt, as merges can leave it
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 
@@ -43,8 +44,16 @@ marks)
 	# The brackets keep this line from finding itself.
 	! files "$sources|\.md$" | xargs -r grep -nE '[T]ODO|[F]IXME|\b[X]XX\b'
 	;;
+lists)
+	files 'CMakeLists\.txt$' | xargs -r awk '/^[[:space:]]*[a-z_]+\(/ {delete seen}
+		{n = split($0, word, /[[:space:]()]+/)
+		for (i = 1; i <= n; i++) if (word[i] ~ /\.(c|cu)$/) {
+			if (word[i] in seen) {print FILENAME ":" FNR ": " word[i] " stands in the list already"; bad = 1}
+			seen[word[i]] = 1}}
+		END {exit bad}'
+	;;
 *)
-	echo "usage: style.sh format|length|licence|marks"
+	echo "usage: style.sh format|length|licence|marks|lists"
 	exit 2
 	;;
 esac

@@ -69,6 +69,36 @@ static void each_configuration_is_counted_once(void **state)
 	outcome_free(o);
 }
 
+/* It has the profiler to itself from then on. */
+static void another_tool_ends_it(void **state)
+{
+	struct outcome *o = under("tool", NULL);
+
+	(void)state;
+	assert_true(counted(o, 10, GW_WORK_inst_executed) > 0);
+	assert_true(counted(o, 20, GW_WORK_inst_executed) > 0);
+	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
+		assert_true(counted(o, 40, f) < 0);
+	assert_true(is_degraded(o, GW_DEGRADED_COUNTERS));
+	assert_true(is_degraded(o, GW_DEGRADED_CUPTI_TAKEN));
+	outcome_free(o);
+}
+
+static void injected_it_says_that_nothing_is_counted(void **state)
+{
+	struct run r = RUN("work", "steady");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_COUNTERS=range";
+	r.inject = true;
+	o = run_both(&r);
+	assert_true(is_degraded(o, GW_DEGRADED_COUNTERS));
+	assert_false(is_degraded(o, GW_DEGRADED_RANGE)); /* so it can do no harm */
+	assert_int_equal(warnings(o->err), 0);
+	outcome_free(o);
+}
+
 static void it_says_what_it_may_do(void **state)
 {
 	struct outcome *o = under("counts", NULL);
@@ -237,6 +267,8 @@ int main(void)
 	        cmocka_unit_test(work_is_counted_in_place),
 	        cmocka_unit_test(each_configuration_is_counted_once),
 	        cmocka_unit_test(it_says_what_it_may_do),
+	        cmocka_unit_test(another_tool_ends_it),
+	        cmocka_unit_test(injected_it_says_that_nothing_is_counted),
 	        cmocka_unit_test(what_may_wait_is_left_alone),
 	        cmocka_unit_test(a_busy_gpu_is_not_waited_for),
 	        cmocka_unit_test(a_kernel_from_before_counting_is_not_waited_for),

@@ -252,19 +252,21 @@ class Run:
         code = run.process.returncode if run.process else 127
         if status is None:
             status, reason = verdict(code, text)
+        lines, found = text.splitlines(), []
+        failures = [line[:300] for line in lines if line.startswith("FAIL")]
         if status in ("fail", "crash") and not reason:
-            reason = last_line(text_of(f"{run.folder}/stderr")) or last_line(text)
-        lines = text.splitlines()
-        found = []
+            reason = last_line(text_of(f"{run.folder}/stderr")) or (failures or [last_line(text)])[0]
         try:
             with open(f"{run.folder}/out/{figures.NAME}") as file:
                 found = json.load(file)
         except (OSError, ValueError):
             pass
+        missed = {f"FAIL {figures.text(one)}"[:300] for one in found}
         result = {"name": run.step.name, "shows": run.step.shows, "status": status, "reason": reason, "exit": code,
                   "seconds": round(time.monotonic() - run.begin, 1), "gpus": run.gpus, "how": run.step.how,
-                  "passed": sum(line.startswith("PASS") for line in lines), "failed": sum(line.startswith("FAIL") for line in lines),
-                  "skipped": sum(line.startswith("SKIP") for line in lines), "failures": [line[:300] for line in lines if line.startswith("FAIL")][:20],
+                  "passed": sum(line.startswith("PASS") for line in lines), "failed": len(failures),
+                  "skipped": sum(line.startswith("SKIP") for line in lines),
+                  "failures": [line for line in failures if line not in missed][:20],  # the others stand among the figures
                   "figures": found, "before": run.before, "after": machine.now(run.gpus), "source": self.source}
         with open(f"{run.folder}/result.json.new", "w") as file:
             json.dump(result, file, indent=1)

@@ -7,10 +7,9 @@
  * goes, and all grids are one larger then; `clock`, it leaves a clock of its own in libcupti.
  */
 #include "client.h"
+#include "tool.h"
 
-#include <cupti.h>
 #include <cupti_pmsampling.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
@@ -69,25 +68,6 @@ static uint64_t CUPTIAPI ticks(void)
 	return 3 * ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) + 12345;
 }
 
-static void CUPTIAPI requested(uint8_t **buffer, size_t *size, size_t *max)
-{
-	static uint64_t memory[1 << 13];
-
-	*buffer = (uint8_t *)memory;
-	*size = sizeof(memory);
-	*max = 0;
-}
-
-static void CUPTIAPI completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-                               size_t valid)
-{
-	(void)context;
-	(void)stream;
-	(void)buffer;
-	(void)size;
-	(void)valid;
-}
-
 /* The sampler of a GPU is one's only: the tool must get it, sooner or later. */
 static void sample(void *library)
 {
@@ -107,29 +87,19 @@ static void sample(void *library)
 	printf("sampler %d %d\n", (int)r, (int)disable(&d));
 }
 
-/* As a profiler does that never subscribes. */
 static void profile(bool clock)
 {
-	void *library = dlopen("libcupti.so.13", RTLD_NOW);
-	__typeof__(cuptiActivityRegisterCallbacks) *take;
 	__typeof__(cuptiActivityRegisterTimestampCallback) *tick;
-	__typeof__(cuptiActivityEnable) *enable;
-	__typeof__(cuptiActivityDisable) *disable;
 
-	if (!library)
-		exit(9);
-	*(void **)&take = dlsym(library, "cuptiActivityRegisterCallbacks");
-	*(void **)&tick = dlsym(library, "cuptiActivityRegisterTimestampCallback");
-	*(void **)&enable = dlsym(library, "cuptiActivityEnable");
-	*(void **)&disable = dlsym(library, "cuptiActivityDisable");
-	if (clock)
+	if (clock) {
+		*(void **)&tick = dlsym(tool_library(), "cuptiActivityRegisterTimestampCallback");
 		printf("clock %d\n", (int)tick(ticks));
-	printf("take %d\n", (int)take(requested, completed));
-	printf("enable %d\n", (int)enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
-	sample(library);
+	}
+	tool_takes();
+	sample(tool_library());
 	client_launch(1, 10);
 	CK(cuCtxSynchronize());
-	printf("disable %d\n", (int)disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	tool_goes();
 }
 
 static void *end_it(void *unused)

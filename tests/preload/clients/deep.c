@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches for deep counters: kernels of tests/code/waits, whose image CODE_IMAGE names. */
 #include "client.h"
+#include "tool.h"
 
 #include <pthread.h>
 
@@ -43,6 +44,21 @@ static void counts(void)
 	}
 	client_nap(100);
 	puts("counted");
+}
+
+/* Grids 10 and 20 before another tool comes, 40 while it is there and when it has gone. */
+static void tool(void)
+{
+	counts();
+	tool_takes();
+	for (int i = 0; i < 20; i++)
+		launch("runs_loop", 40, NULL);
+	CK(cuCtxSynchronize());
+	tool_goes();
+	client_nap(1500);
+	for (int i = 0; i < 20; i++)
+		launch("runs_loop", 40, NULL);
+	CK(cuCtxSynchronize());
 }
 
 static void refused(void)
@@ -170,8 +186,8 @@ static void reset(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"counts", counts},   {"refused", refused}, {"busy", busy}, {"early", early},
-	        {"threads", threads}, {"reset", reset},     {NULL, NULL},
+	        {"counts", counts}, {"tool", tool},       {"refused", refused}, {"busy", busy},
+	        {"early", early},   {"threads", threads}, {"reset", reset},     {NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);
