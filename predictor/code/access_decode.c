@@ -43,8 +43,6 @@ static bool type_of(const char *text, char *letter, unsigned *bits)
 /* Either type letter stands for both where the row says so, and "b" and "u" are one. */
 static bool letter_fits(char row, char letter)
 {
-	if (letter == 'f')
-		return false;
 	return row == 'b' || letter == 'b' || row == letter;
 }
 
