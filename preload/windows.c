@@ -257,11 +257,19 @@ static void end_window(uint64_t now)
 	}
 }
 
+/* The buffers for times are full for good: attached, launches would only cost more. */
+static bool worn(void)
+{
+	return gw_activity_worn() && !watching();
+}
+
 static void stop(void)
 {
 	window.recording = !gw_attach_stop();
 	gw_activity_end();
 	window.stopped = true;
+	if (worn())
+		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
 }
 
 /* But for records that libcupti has lost, which nobody can wait for. */
@@ -281,6 +289,18 @@ static void late(uint64_t now)
 		gw_degrade(GW_DEGRADED_WINDOW,
 		           "kernels of a window do not end: until they do CUPTI "
 		           "stays attached, and launches cost more");
+}
+
+/*
+ * Launches that were called just while recording was switched off may have no record, and nothing
+ * tells. Then libcupti is left attached, idle: where another tool waits for it soon, else where we
+ * shall not need it again.
+ */
+static bool given_up(uint64_t now, bool asked)
+{
+	if (worn() && now > window.ended + LATE_NS)
+		return true;
+	return asked && gw_foreign_busy() && now > window.ended + YIELD_NS;
 }
 
 /* It has measured for long enough; where launches are rare, until there was one. */
@@ -315,7 +335,7 @@ bool gw_windows_tick(bool launching)
 	if (all_came())
 		return true;
 	late(now);
-	if (!asked || !gw_foreign_busy() || now < window.ended + YIELD_NS)
+	if (!given_up(now, asked))
 		return false;
 	atomic_store(&bound, 1);
 	return true;
@@ -344,16 +364,13 @@ static void gave_way(void)
 		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
 }
 
-/* The buffers for times are full for good: attached, launches would only cost more. */
 static void without_times(void)
 {
 	gw_degrade(GW_DEGRADED_NO_TIMES, "libcupti's records come without times any more: kernels "
 	                                 "are timed by sampled events");
 	window.useless = true;
-	if (watching())
-		return;
-	window.state = NEVER;
-	atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+	if (!watching())
+		window.state = NEVER;
 }
 
 void gw_windows_close(void)
