@@ -411,13 +411,3 @@ const struct gw_device *tape_device(const struct tape *tape, uint32_t gpu)
 	}
 	return only ? &only->device : NULL;
 }
-
-enum gw_source tape_source(const struct gw_work *work)
-{
-	enum gw_source best = GW_SOURCE_NONE;
-
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		if (!isnan(work->q[i].value) && work->q[i].source > best)
-			best = work->q[i].source;
-	return best;
-}

@@ -128,7 +128,4 @@ uint32_t tape_work_known(const struct tape *tape, uint32_t config, uint64_t know
 /** The profile of @p gpu; of the only one that has any where that is not known. NULL: none. */
 const struct gw_device *tape_device(const struct tape *tape, uint32_t gpu);
 
-/** The source of the best known part of @p work. */
-enum gw_source tape_source(const struct gw_work *work);
-
 #endif

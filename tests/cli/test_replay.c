@@ -306,7 +306,7 @@ static void tape_finds_the_work_that_was_known(void **state)
 	assert_int_equal(tape_work_known(&t, 1, 9), 0);
 	tape_work_of(&t, 1, &work);
 	assert_true(work.q[GW_WORK_inst_issued].value == 8e6);
-	assert_int_equal(tape_source(&work), GW_SOURCE_COUNTED);
+	assert_int_equal(work.q[GW_WORK_inst_issued].source, GW_SOURCE_COUNTED);
 	assert_true(isnan(work.q[GW_WORK_pipe_fma].value));
 	tape_free(&t);
 }

@@ -72,14 +72,14 @@ def run(args, name, seconds, end, log):
 
 
 def storm(args, rows):
-    """Many at a time, at random, until the time is over."""
+    """Many at a time, at random, until the time is over; each lane one at least."""
     dice, until = random.Random(args.seed), time.monotonic() + args.storm
     plans = [(dice.choice(CASES), dice.uniform(args.shortest, args.longest), dice.choice(ENDS)) for _ in range(5000)]
 
     def lane(number):
         done = []
         for i in range(number, len(plans), args.lanes):
-            if time.monotonic() > until:
+            if done and time.monotonic() > until:
                 break
             done.append({**run(args, *plans[i], f"{args.out}/storm.{i}.gwl"), "how": "storm"})
         return done

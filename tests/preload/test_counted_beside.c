@@ -7,7 +7,7 @@
 /* As long as it takes on a machine that has much else to do. */
 static struct outcome *until(unsigned blocks, const char *how, const char *option)
 {
-	static const char *const ms[] = {"5000", "27000"};
+	static const char *const ms[] = {"5000", "12000"};
 
 	for (unsigned i = 0;; i++) {
 		struct outcome *o = counted(ms[i], how, option, NULL);
