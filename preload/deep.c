@@ -54,8 +54,8 @@ static _Atomic uint32_t passes_left; /* launches to be let pass */
 static uint32_t backoff;             /* this and what follows: of who holds the gate for writing */
 static struct gw_range range;
 static CUcontext context; /* the one whose launches are counted */
-static uint32_t open_for,
-        others; /* the set that it is open for; launches since that wanted another */
+static uint32_t open_for; /* the set that it is open for */
+static uint32_t others;   /* launches since that wanted another */
 static struct result *counting;
 static _Atomic uint32_t bad; /* sets that failed, by bit */
 static _Atomic int yielded;  /* to another tool, for good */
@@ -169,7 +169,6 @@ static bool open_range(CUcontext now, uint32_t set)
 	CUptiResult why = gw_range_open(&range, now);
 
 	open_for = set;
-
 	if (why == CUPTI_SUCCESS) {
 		context = now;
 		return true;
@@ -408,7 +407,6 @@ void gw_deep_tick(void)
 void gw_deep_yield(void)
 {
 	const struct timespec pause = {0, 200000};
-	bool closed = false;
 
 	if (!asked_for || atomic_exchange(&yielded, 1))
 		return;
@@ -416,15 +414,14 @@ void gw_deep_yield(void)
 	        GW_DEGRADED_COUNTERS,
 	        "GPUWATCH_COUNTERS=range: another profiler came, nothing is counted any more");
 	atomic_fetch_and(&gw_hot.events, ~GW_HOT_DEEP);
-	for (int i = 0; i < YIELD_MS * 5 && !closed; i++) {
+	for (int i = 0; i < YIELD_MS * 5; i++) {
 		if (!pthread_rwlock_trywrlock(&gate)) {
 			gw_range_close(&range);
 			context = NULL;
 			pthread_rwlock_unlock(&gate);
-			closed = true;
-		} else {
-			nanosleep(&pause, NULL);
+			return;
 		}
+		nanosleep(&pause, NULL);
 	}
 }
 

@@ -295,15 +295,6 @@ static uint32_t kernel_of_activity(const struct gw_activity *a)
 {
 	uint64_t hash = hash_name(a->name), own = gw_idmap_key(hash, UINT64_MAX);
 	uint32_t last = gw_idmap_get(&kernel_map, gw_idmap_key(hash, 0)), found;
-	struct gw_kernel_slot k = {
-	        .name = a->name,
-	        .registers = a->registers,
-	        .static_shared = a->static_shared,
-	        .local = a->local,
-	        .constant = UINT32_MAX,
-	        .max_threads = UINT32_MAX,
-	        .binary_version = UINT32_MAX,
-	};
 
 	if (last && (last >= KERNELS_KEPT || !namesake[last]))
 		return last;
@@ -311,6 +302,16 @@ static uint32_t kernel_of_activity(const struct gw_activity *a)
 	if (!found)
 		found = gw_idmap_get(&kernel_map, own);
 	if (!found) {
+		const struct gw_kernel_slot k = {
+		        .name = a->name,
+		        .registers = a->registers,
+		        .static_shared = a->static_shared,
+		        .local = a->local,
+		        .constant = UINT32_MAX,
+		        .max_threads = UINT32_MAX,
+		        .binary_version = UINT32_MAX,
+		};
+
 		found = kernel_write(&k);
 		gw_idmap_put(&kernel_map, own, found);
 	}

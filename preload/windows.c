@@ -369,8 +369,11 @@ static void without_times(void)
 	gw_degrade(GW_DEGRADED_NO_TIMES, "libcupti's records come without times any more: kernels "
 	                                 "are timed by sampled events");
 	window.useless = true;
-	if (!watching())
-		window.state = NEVER;
+	if (watching())
+		return;
+	window.state = NEVER;
+	/* Not set by stop() where it was another tool that ended the window. */
+	atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
 }
 
 void gw_windows_close(void)

@@ -11,11 +11,8 @@ fi
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 out=$(realpath -m "$2")
-reason=$(cd "$here" && python3 -B -c 'import compare; print(compare.why_no_gpu() or "")') || exit 2
-if [ -n "$reason" ]; then
-	echo "SKIP: $reason"
-	exit 77
-fi
+# shellcheck source=need_gpu.sh
+. "$here/need_gpu.sh"
 # --force: an idle context that keeps the GPU set up counts as another process.
 LD_LIBRARY_PATH=$(dirname "$(dirname "$1")")/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
 	"$1" calibrate --force -o "$out/profile.json" >"$out/calibrate.txt" 2>"$out/calibrate.err"

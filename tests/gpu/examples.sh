@@ -12,11 +12,8 @@ fi
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 programs=$(realpath -m "$1") cli=$(realpath -m "$2") out=$(realpath -m "$3")
-reason=$(cd "$here" && python3 -B -c 'import compare; print(compare.why_no_gpu() or "")') || exit 2
-if [ -n "$reason" ]; then
-	echo "SKIP: $reason"
-	exit 77
-fi
+# shellcheck source=need_gpu.sh
+. "$here/need_gpu.sh"
 # The commands run as they stand in the READMEs: in a folder that looks like the tree.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -172,6 +172,18 @@ static struct gw_event event(uint16_t kernel)
 	                         .predicted = NAN};
 }
 
+/* Of such a launch. */
+static struct gw_activity record(uint32_t correlation)
+{
+	return (struct gw_activity){.name = "kernel",
+	                            .start = 5000000000,
+	                            .end = 5000001500,
+	                            .correlation = correlation,
+	                            .grid = {2, 1, 1},
+	                            .block = {32, 1, 1},
+	                            .cluster = {1, 1, 1}};
+}
+
 static uint16_t graph(uint32_t count)
 {
 	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
@@ -241,13 +253,7 @@ static void a_prediction_that_was_read_is_kept(void **state)
 /* What its code told meanwhile counts: from what was known at the call, and no more. */
 static void a_launch_is_predicted_when_its_code_was_read_before_its_time_came(void **state)
 {
-	struct gw_activity a = {.name = "kernel",
-	                        .start = 5000000000,
-	                        .end = 5000001500,
-	                        .correlation = 5,
-	                        .grid = {2, 1, 1},
-	                        .block = {32, 1, 1},
-	                        .cluster = {1, 1, 1}};
+	struct gw_activity a = record(5);
 	struct gw_event e = event(1);
 
 	(void)state;
@@ -347,13 +353,7 @@ static void without_the_first_arguments_nothing_is_gone_on_from(void **state)
 /* An activity record does not tell digests: the launch that was written without it has one. */
 static void a_record_is_that_of_a_launch_with_any_digest(void **state)
 {
-	struct gw_activity a = {.name = "kernel",
-	                        .start = 5000000000,
-	                        .end = 5000001500,
-	                        .correlation = 5,
-	                        .grid = {2, 1, 1},
-	                        .block = {32, 1, 1},
-	                        .cluster = {1, 1, 1}};
+	struct gw_activity a = record(5);
 	struct gw_event e = event(1);
 
 	(void)state;
@@ -401,13 +401,7 @@ static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
 /* What the predictor learns is in the record, so that a replay can tell it the same. */
 static void what_is_learnt_is_what_the_record_says(void **state)
 {
-	struct gw_activity a = {.name = "kernel",
-	                        .start = 5000000000,
-	                        .end = 5000001500,
-	                        .correlation = 77,
-	                        .grid = {2, 1, 1},
-	                        .block = {32, 1, 1},
-	                        .cluster = {1, 1, 1}};
+	struct gw_activity a = record(77);
 	struct gw_event e = event(1);
 
 	(void)state;
@@ -429,13 +423,7 @@ static void what_is_learnt_is_what_the_record_says(void **state)
 /* Its correlation id takes the place of what the cell said: that is kept beside it. */
 static void a_correlated_launch_keeps_what_its_cell_said(void **state)
 {
-	struct gw_activity a = {.name = "kernel",
-	                        .start = 5000000000,
-	                        .end = 5000001500,
-	                        .correlation = 0x3000004d,
-	                        .grid = {2, 1, 1},
-	                        .block = {32, 1, 1},
-	                        .cluster = {1, 1, 1}};
+	struct gw_activity a = record(0x3000004d);
 	struct gw_event e = event(1);
 
 	(void)state;
