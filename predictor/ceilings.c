@@ -155,6 +155,14 @@ unsigned gw_ceilings(const struct gw_device *device, const struct gw_launch *lau
 	return n;
 }
 
+void gw_ceilings_measured(struct gw_ceiling *ceilings, unsigned count, double seconds)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (ceilings[i].source < GW_SOURCE_GIVEN &&
+		    ceilings[i].seconds * GW_NEAR_CEILING > seconds)
+			ceilings[i].seconds = ceilings[i].amount = NAN;
+}
+
 const struct gw_ceiling *gw_ceiling_first(const struct gw_ceiling *ceilings, unsigned count)
 {
 	const struct gw_ceiling *first = NULL;
