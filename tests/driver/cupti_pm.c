@@ -7,6 +7,7 @@
 #include "cupti_counters.h"
 #include <cupti_pmsampling.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,9 +117,41 @@ SC_API cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params *p)
 	return CUPTI_SUCCESS;
 }
 
+/*
+ * As libnvperf's first use: takes long, and has made a static object by its end whose destructor
+ * the thread that is in it does not survive.
+ */
+__attribute__((visibility("default"))) extern _Atomic int standin_pm_configuring;
+_Atomic int standin_pm_configuring;
+
+static void destroy(void)
+{
+	if (standin_pm_configuring)
+		raise(SIGSEGV);
+}
+
+static void register_destroy(void)
+{
+	atexit(destroy);
+}
+
+static void configure_slowly(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	uint64_t ms = option("STANDIN_PM_CONFIGURE_MS");
+	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+	if (!ms)
+		return;
+	standin_pm_configuring = 1;
+	pthread_once(&once, register_destroy);
+	nanosleep(&t, NULL);
+	standin_pm_configuring = 0;
+}
+
 SC_API cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params *p)
 {
 	SC_ENTER();
+	configure_slowly();
 	if (p->pPmSamplingObject != &sampler || !sampler.enabled ||
 	    p->configSize < sizeof(struct sc_config))
 		return CUPTI_ERROR_INVALID_PARAMETER;

@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 import attribution  # noqa: E402
 import development  # noqa: E402
 import figures  # noqa: E402
+import pm_safety  # noqa: E402
 import recorded  # noqa: E402
 import selftest  # noqa: E402
 import under  # noqa: E402
@@ -179,6 +180,23 @@ class Safety(Scripts):
         found = self.safety("--seconds", "0", "--storm", "0.2", "--least", "100000", windows=0, says="$1: right kernels 3 counted 3")[2]
         self.assertFalse(found["short programs"][1])
         self.assertFalse(found["of these with windows of counters"][1])
+
+
+    def test_crashes_of_the_end_thread_are_held_against_those_without_us(self):
+        # bare, plain and gpuwatch in turns; what crashes alike is no fault of ours, what hangs or says other things is
+        lanes = ("--seconds", "0", "--storm", "0", "--ends", "1.5", "--lanes", "2", "--margin", "0.9")
+        status, out, found = self.safety(*lanes)
+        self.assertEqual(found["exit by another thread, crashed: gpuwatch"][0], 0, out)
+        self.assertIsNotNone(found["exit by another thread, crashed: gpuwatch - plain"][0])
+        found = self.safety(*lanes, says="$1: WRONG kernels 3 counted 3")[2]
+        self.assertFalse(found["runs that hung, crashed or gave another result"][1])
+
+    def test_the_bound_of_a_difference_of_shares(self):
+        # Newcombe 1998, example (a): 56/70 - 48/80, 95% two-sided 0.0524 to 0.3339
+        self.assertAlmostEqual(pm_safety.newcombe(56, 70, 48, 80, 1.96)[0], 0.2, 6)
+        self.assertAlmostEqual(pm_safety.newcombe(56, 70, 48, 80, 1.96)[1], 0.3339, 4)
+        self.assertLess(pm_safety.newcombe(20, 40, 20, 40)[1], 0.2)
+        self.assertGreater(pm_safety.newcombe(30, 40, 20, 40)[1], 0.2)
 
 
 class Attribution(Scripts):
