@@ -11,6 +11,7 @@
 #include "preload/join.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/pm.h"
 #include "preload/study.h"
 #include "preload/tables.h"
 
@@ -27,10 +28,11 @@ static uint32_t configured;      /* configurations that the predictor knows of *
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
 static void uncalled(const struct gw_activity *a);
+static void crowded(void);
 
 bool gw_launches_start(void)
 {
-	static const struct gw_join_sink sink = {joined, unmatched, uncalled};
+	static const struct gw_join_sink sink = {joined, unmatched, uncalled, crowded};
 
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
@@ -247,8 +249,10 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
 {
-	if (e->stream)
+	if (e->stream) {
 		gw_gpu_clock_used(gw_hot.shared->stream_slots[e->stream].device);
+		gw_pm_launched(gw_hot.shared->stream_slots[e->stream].device);
+	}
 	return (struct gw_record_launch){
 	        .stream = gw_stream_id(e->stream),
 	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
@@ -352,6 +356,13 @@ void gw_launch_record(const struct gw_activity *a)
 void gw_launches_measured(bool last)
 {
 	gw_join_batch(last);
+}
+
+/* In the midst of the rings: what is learnt now is not published before all of them are seen. */
+static void crowded(void)
+{
+	gw_activity_take(gw_launch_record);
+	gw_join_batch(false);
 }
 
 /*
