@@ -158,6 +158,8 @@ static void add_ceilings(struct gw_row_bound *b, const struct case_of *c)
 		if (isnan(c->ceilings[i].seconds) || isnan(c->ceilings[i].amount))
 			continue;
 		r = ceiling_of(b, &c->ceilings[i]);
+		if (strcmp(r->unit, c->ceilings[i].unit))
+			continue; /* what this was counted in does not add up with that */
 		r->amount += c->ceilings[i].amount * c->launches;
 		r->seconds += c->ceilings[i].seconds * c->launches;
 		r->measured += c->seconds;
@@ -233,6 +235,15 @@ double gw_ceiling_share(const struct gw_row_ceiling *c)
 	return c && c->measured > 0 ? c->seconds / c->measured : NAN;
 }
 
+double gw_bound_gain(const struct gw_row_bound *b)
+{
+	double all = 0;
+
+	for (unsigned i = 0; b && i <= GW_BOUND_LAUNCH; i++)
+		all += b->time[i];
+	return all > 0 ? gw_bound_headroom(b) * b->judged / all : NAN;
+}
+
 const struct gw_row_ceiling *gw_bound_nearest(const struct gw_row_bound *b)
 {
 	const struct gw_row_ceiling *nearest = NULL;
@@ -255,8 +266,8 @@ enum gw_bound gw_bound_of(const struct gw_row_bound *b)
 {
 	enum gw_bound most = GW_BOUND_UNKNOWN;
 
-	for (unsigned i = 1; b && i <= GW_BOUND_LAUNCH; i++)
-		if (b->time[i] > (most ? b->time[most] : 0))
+	for (unsigned i = 0; b && i <= GW_BOUND_LAUNCH; i++)
+		if (b->time[i] > b->time[most])
 			most = (enum gw_bound)i;
 	return most;
 }

@@ -15,6 +15,7 @@ enum {
 	 */
 	DRAM_OF_L2 = 3,
 	BUSY_OF_L2 = 2, /* L2 looks up a sector in the time it hands out 64 bytes */
+	PAST_L1 = 90,   /* machine code from here on may move data without l1_bytes counting it */
 };
 
 /* Where the parts of the GPU lie that a small grid leaves alone. */
@@ -95,41 +96,6 @@ static void limit_pipes(struct gw_work *most)
 	limit(most, GW_WORK_pipe_fma_heavy, gw_work_value(most, GW_WORK_pipe_fma));
 }
 
-/* Bytes between the SMs and L2, at most: all of it went through L1. */
-static double through_l2(const struct gw_work *work)
-{
-	double apart = gw_work_value(work, GW_WORK_l2_read_bytes) +
-	               gw_work_value(work, GW_WORK_l2_write_bytes);
-
-	return gw_either(gw_either(apart, gw_work_value(work, GW_WORK_l2_total_bytes)),
-	                 gw_work_value(work, GW_WORK_l1_bytes));
-}
-
-/* All that stores write gets to L2: no more than it is written there, and the rest is read. */
-static double written_to_l2(const struct gw_work *work, double bytes)
-{
-	double stored = SECTOR_BYTES * gw_work_value(work, GW_WORK_global_store_sectors);
-
-	return stored < bytes ? stored : bytes;
-}
-
-static void limit_memory(struct gw_work *most)
-{
-	double bytes = through_l2(most), written;
-
-	if (isnan(bytes))
-		return;
-	written = written_to_l2(most, bytes);
-	if (!known(most, GW_WORK_l2_read_bytes) && !known(most, GW_WORK_l2_write_bytes)) {
-		limit(most, GW_WORK_l2_read_bytes, BUSY_OF_L2 * (bytes - written));
-		limit(most, GW_WORK_l2_write_bytes, BUSY_OF_L2 * written);
-	}
-	limit(most, GW_WORK_l2_total_bytes, BUSY_OF_L2 * bytes);
-	/* Half of each: turning between them costs, too. */
-	limit(most, GW_WORK_dram_read_bytes, DRAM_OF_L2 * bytes / 2);
-	limit(most, GW_WORK_dram_write_bytes, DRAM_OF_L2 * bytes / 2);
-}
-
 /* Share of the GPU's SMs, or of their partitions, that @p launch has a block or warp for. */
 static double reached(const struct gw_device *device, const struct gw_launch *launch,
                       enum scope scope)
@@ -144,6 +110,58 @@ static double reached(const struct gw_device *device, const struct gw_launch *la
 		share = fmin(blocks / sms,
 		             warps / (sms * gw_param_value(device, GW_PARAM_schedulers_per_sm)));
 	return share < 1 ? share : 1;
+}
+
+/* Whether all that the SMs move goes through the data stage of L1, where l1_bytes are counted. */
+static bool all_through_l1(const struct gw_launch *launch)
+{
+	const struct gw_kernel *k = launch->kernel;
+
+	/* Blocks of data are moved past it, from and to shared memory. */
+	return (k->binary_version && k->binary_version < PAST_L1) ||
+	       !(k->static_shared || launch->config.dynamic_shared);
+}
+
+/* Bytes between the SMs and L2, at most. */
+static double through_l2(const struct gw_device *device, const struct gw_launch *launch,
+                         const struct gw_work *work, double seconds)
+{
+	double apart = gw_work_value(work, GW_WORK_l2_read_bytes) +
+	               gw_work_value(work, GW_WORK_l2_write_bytes);
+	double is = gw_either(apart, gw_work_value(work, GW_WORK_l2_total_bytes));
+	/* Into the L1 of the SMs that have a block. */
+	double most =
+	        seconds * gw_param_value(device, GW_PARAM_b_l1) * reached(device, launch, OF_SM);
+
+	if (isnan(is) && all_through_l1(launch))
+		is = gw_work_value(work, GW_WORK_l1_bytes);
+	return isnan(is) ? most : is;
+}
+
+/* All that stores write gets to L2: no more than it is written there, and the rest is read. */
+static double written_to_l2(const struct gw_work *work, double bytes)
+{
+	double stored = SECTOR_BYTES * gw_work_value(work, GW_WORK_global_store_sectors);
+
+	return stored < bytes ? stored : bytes;
+}
+
+static void limit_memory(const struct gw_device *device, const struct gw_launch *launch,
+                         double seconds, struct gw_work *most)
+{
+	double bytes = through_l2(device, launch, most, seconds), written;
+
+	if (isnan(bytes))
+		return;
+	written = written_to_l2(most, bytes);
+	if (!known(most, GW_WORK_l2_read_bytes) && !known(most, GW_WORK_l2_write_bytes)) {
+		limit(most, GW_WORK_l2_read_bytes, BUSY_OF_L2 * (bytes - written));
+		limit(most, GW_WORK_l2_write_bytes, BUSY_OF_L2 * written);
+	}
+	limit(most, GW_WORK_l2_total_bytes, BUSY_OF_L2 * bytes);
+	/* Half of each: turning between them costs, too. */
+	limit(most, GW_WORK_dram_read_bytes, DRAM_OF_L2 * bytes / 2);
+	limit(most, GW_WORK_dram_write_bytes, DRAM_OF_L2 * bytes / 2);
 }
 
 static const struct gw_ceiling *find(const struct gw_ceiling *ceilings, unsigned count,
@@ -180,7 +198,7 @@ struct gw_unlooked gw_limits(const struct gw_device *device, const struct gw_lau
 	struct gw_work all = *work;
 
 	limit_pipes(&all);
-	limit_memory(&all);
+	limit_memory(device, launch, seconds, &all);
 	gw_ceilings(device, launch, &all, at_most);
 	for (unsigned i = 0; i < PARTS; i++) {
 		const struct gw_ceiling *c = find(ceilings, count, parts[i].name), *limited;

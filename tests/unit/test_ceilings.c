@@ -234,8 +234,15 @@ static void less_traffic_above_limits_what_is_below(void **state)
 	assert_non_null(strstr(measured(&f, 2 * at_l2).unknown, "device memory"));
 	forget(&f, GW_WORK_l2_read_bytes);
 	forget(&f, GW_WORK_l2_write_bytes);
+	f.launch.config.dynamic_shared = 0;
+	f.kernel.static_shared = 0;
 	assert_int_equal(measured(&f, 100 * at_l2).bound, GW_BOUND_LATENCY);
 	assert_int_equal(measured(&f, 2 * at_l2).bound, GW_BOUND_UNKNOWN);
+	/* Since sm_90, what gets into shared memory may have gone past L1's counter. */
+	f.kernel.static_shared = 4096;
+	assert_int_equal(measured(&f, 100 * at_l2).bound, GW_BOUND_UNKNOWN);
+	f.kernel.binary_version = 80;
+	assert_int_equal(measured(&f, 100 * at_l2).bound, GW_BOUND_LATENCY);
 }
 
 /* An instruction that was issued may be of any pipe that nobody looked at. */
@@ -267,11 +274,35 @@ static void a_small_grid_limits_all_of_an_sm(void **state)
 	fixture_init(&f);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		forget(&f, (enum gw_work_field)i);
-	fixture_work(&f, GW_WORK_l1_bytes, 0);
 	assert_int_equal(measured(&f, 1).bound, GW_BOUND_UNKNOWN);
 	fixture_grid(&f, 1, 32);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		forget(&f, (enum gw_work_field)i);
 	assert_int_equal(measured(&f, 1).bound, GW_BOUND_LATENCY);
 	assert_int_equal(measured(&f, 1).cause, GW_LATENCY_PARALLELISM);
+}
+
+/* What sampling counts instead decides as well. */
+static void sampled_sums_have_ceilings(void **state)
+{
+	struct fixture f;
+	struct gw_ceiling c;
+
+	(void)state;
+	fixture_init(&f);
+	forget(&f, GW_WORK_l2_read_bytes); /* what is written may yet be told by the code */
+	fixture_work(&f, GW_WORK_l2_total_bytes, 1e9);
+	c = ceiling(&f, "l2");
+	assert_true(c.amount == 1e9 && c.source == GW_SOURCE_COUNTED);
+	forget(&f, GW_WORK_pipe_tensor);
+	for (int i = GW_WORK_tensor_fp16_flop; i <= GW_WORK_tensor_fp64_flop; i++)
+		forget(&f, (enum gw_work_field)i);
+	fixture_work(&f, GW_WORK_tensor_cycles, 4e6);
+	c = ceiling(&f, "tensor");
+	assert_string_equal(c.unit, "cycle");
+	assert_int_equal(c.source, GW_SOURCE_COUNTED);
+	assert_true(fabs(c.seconds - 4e6 / 4 / gw_param(&f.device, GW_PARAM_sm_clock)) < 1e-12);
+	assert_string_equal(measured(&f, c.seconds / 0.9).resource, "tensor");
 }
 
 /* More bytes than there can have been: the code's word, or a sister's, is wrong. */
@@ -306,6 +337,7 @@ int main(void)
 	        cmocka_unit_test(less_traffic_above_limits_what_is_below),
 	        cmocka_unit_test(issued_instructions_limit_the_pipes),
 	        cmocka_unit_test(a_small_grid_limits_all_of_an_sm),
+	        cmocka_unit_test(sampled_sums_have_ceilings),
 	        cmocka_unit_test(the_time_refutes_what_was_not_counted),
 	};
 
