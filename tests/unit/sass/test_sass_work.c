@@ -55,7 +55,7 @@ static const char *work_of(const char *name, int trips, uint32_t bytes_known, st
 	assert_null(
 	        gw_eval_grid(&lowered.program, &launch, &limits, NULL, NULL, &b.arena, &report));
 	all = (struct gw_sass_launch){&b.cfg, &b.schedule, &lowered, &report, launch.config};
-	why = gw_sass_work(&all, work);
+	why = gw_sass_work(&all, &b.arena, work);
 	built_end(&b);
 	return why;
 }
@@ -120,6 +120,11 @@ static void rows_say_where_they_come_from_and_how_sure_they_are(void **state)
 	assert_true(work.q[GW_WORK_fp32_fma].value == 32 * 2 * 16 * 100);
 	assert_true(work.q[GW_WORK_warp_cycles].value > 2 * 100 * 64);
 	assert_true(work.q[GW_WORK_warp_cycles].value == work.q[GW_WORK_warp_cycles_longest].value);
+	/* Cycles hold for a warp alone. */
+	assert_true(work.q[GW_WORK_warp_insts].confidence == 1.0f);
+	assert_true(work.q[GW_WORK_warp_fixed_chain].confidence == 1.0f);
+	assert_true(work.q[GW_WORK_warp_cycles].confidence == 0.7f);
+	assert_true(work.q[GW_WORK_warp_fixed_cycles].confidence == 0.7f);
 	/* Memory traffic is not this part's. */
 	assert_int_equal(work.q[GW_WORK_dram_read_bytes].source, GW_SOURCE_NONE);
 }
