@@ -33,6 +33,9 @@ struct gw_join_sink {
 	void (*unmatched)(struct gw_record_launch *record);
 	/** A record for which there is no launch. */
 	void (*uncalled)(const struct gw_activity *a);
+	/** So many wait that the next gives up the oldest: whatever records there are may come now,
+	 * gw_join_batch too. */
+	void (*crowded)(void);
 };
 
 /** Start empty. */

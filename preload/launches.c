@@ -27,10 +27,11 @@ static uint32_t configured;      /* configurations that the predictor knows of *
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
 static void uncalled(const struct gw_activity *a);
+static void crowded(void);
 
 bool gw_launches_start(void)
 {
-	static const struct gw_join_sink sink = {joined, unmatched, uncalled};
+	static const struct gw_join_sink sink = {joined, unmatched, uncalled, crowded};
 
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
@@ -352,6 +353,13 @@ void gw_launch_record(const struct gw_activity *a)
 void gw_launches_measured(bool last)
 {
 	gw_join_batch(last);
+}
+
+/* In the midst of the rings: what is learnt now is not published before all of them are seen. */
+static void crowded(void)
+{
+	gw_activity_take(gw_launch_record);
+	gw_join_batch(false);
 }
 
 /*

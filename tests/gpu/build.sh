@@ -59,6 +59,8 @@ bench=../bench/gpu_overhead
 		fresh $name $bench/$name.cu || $nv -o "$out/$name" $bench/$name.cu $driver
 	done
 	fresh storm storm.cu storm_detach.cu || $nv -o "$out/storm" storm.cu storm_detach.cu $driver -lpthread -ldl
+	# Warp group operations are of one architecture alone, whatever GPU_ARCH says.
+	fresh warp_group schedule/warp_group.cu || "$nvcc" -O3 -arch=sm_90a -Xlinker -s -o "$out/warp_group" schedule/warp_group.cu
 	fresh buffers buffers.cu || $nv $include -o "$out/buffers" buffers.cu -ldl
 	fresh blas blas.c || cc $cflags $include -s -o "$out/blas" blas.c -L"$home/lib" -L"$home/lib64" -lcublas -lcudart
 	fresh oracle.so oracle.c ||

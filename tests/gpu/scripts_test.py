@@ -5,6 +5,7 @@ the scripts are to judge. A wrong result must show.
 
 usage: scripts_test.py STANDIN LOGDUMP GPUWATCH
 """
+import argparse
 import csv
 import json
 import os
@@ -20,6 +21,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 import attribution  # noqa: E402
+import block_score  # noqa: E402
 import development  # noqa: E402
 import figures  # noqa: E402
 import recorded  # noqa: E402
@@ -356,6 +358,40 @@ class Development(Scripts):
         self.assertTrue(figures.met(told(1000, 0.01)))
         self.assertFalse(figures.met(told(1000, 0.03)))
         self.assertTrue(all(one["met"] is None for one in told(10, 0.03)))
+
+
+class Code(unittest.TestCase):
+    """What code tells, held against counts: of a committed kernel whose branches depend on arguments alone."""
+    PROGRAM, ROW = f"{TOP}/tests/unit/sass/sm_70.cubin", {
+        "workload": "loops", "size": 0, "launch": 0, "n": 64, "kernel": "nested_loops", "grid": [4, 1, 1], "block": [64, 1, 1],
+        "dynamic_shared": 0, "args": ["0000e067c37f0000", "0000f067c37f0000", "03000000", "05000000"]}
+
+    def score(self, wrong):
+        """What block_score.py says of counts as told, the last block's off by so many."""
+        asked = argparse.Namespace(gpuwatch=GPUWATCH, device="V100", arch="70", program=self.PROGRAM)
+        blocks = block_score.ask(asked, self.ROW)["blocks"]
+        self.assertGreater(len(blocks), 4)
+        with tempfile.TemporaryDirectory() as folder:
+            with open(f"{folder}/launches", "w") as file:
+                file.write(json.dumps(self.ROW) + "\n")
+            with open(f"{folder}/counts", "w") as file:
+                file.write("launch,kernel,at,inst_executed,thread_inst_executed,operation\n")
+                for block in blocks:
+                    for i in range(block["instructions"]):
+                        file.write(f"0,{self.ROW['kernel']},{block['at'] + 16 * i},{block['least'] + wrong * (block is blocks[-1])},0,X\n")
+            return subprocess.run([sys.executable, "-B", f"{HERE}/block_score.py", "--gpuwatch", GPUWATCH, "--device", "V100", "--arch", "70",
+                                   "--figures", folder, "--program", self.PROGRAM, f"{folder}/launches", f"{folder}/counts"],
+                                  text=True, capture_output=True)
+
+    def test_blocks_as_counted_are_equal(self):
+        told = self.score(0)
+        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+        self.assertIn("every block of every launch equal: 1 kernels", told.stdout)
+
+    def test_a_block_told_wrong_shows(self):
+        told = self.score(1)
+        self.assertEqual(told.returncode, 1, told.stdout + told.stderr)
+        self.assertIn("WRONG  loops:0 nested_loops", told.stdout)
 
 
 if __name__ == "__main__":

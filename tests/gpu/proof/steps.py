@@ -47,7 +47,7 @@ def attribution(part):
             f"--table {{table}} --part {part}")
 
 
-OVERHEAD, SAFETY, COUNTERS, SCORE = ("overhead", "safety", "counters", "score")
+OVERHEAD, SAFETY, COUNTERS, SCORE, CODE = ("overhead", "safety", "counters", "score", "code")
 STEPS = (
     # What has the tightest goals runs while nothing else has begun.
     step("time-watch", f"{OVERHEAD}: mode watch <= 1.02 x bare, after its windows as before", 1, 120, 200, "timed",
@@ -94,6 +94,10 @@ STEPS = (
     step("logs-jax", f"{SCORE}: a log of JAX, with counters", 4, 30, 90, "alone", logs("jax", 9)),
     step("public", f"{SCORE}: programs that nothing was fitted to", 4, 120, 260, "alone",
          logs("conv attention fft sparse sorting embedding", 9)),
+    step("code-warp-groups", f"{CODE}: cycles of loops of warp group operations, told from code: 10%", 4, 3, 30, "alone",
+         "bash {here}/schedule/warp_group.sh {programs} {cli} {out}"),
+    step("code-blocks", f"{CODE}: how often each basic block runs, told from code and arguments", 4, 90, 240, "alone",
+         "bash {here}/blocks.sh {workloads} {cli} {out}"),
     step("buffers", "counts: long runs: when activity records lose their times, and what the log then has", 4, 70, 150, "alone",
          "{python} {here}/buffers.py --programs {programs} --gpuwatch {library} --out {out}"),
     step("beside-sanitizer", f"{SAFETY}: compute-sanitizer finds what it finds without us", 5, 60, 150, "shared", beside("sanitizer")),
