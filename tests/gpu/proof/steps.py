@@ -58,6 +58,8 @@ STEPS = (
          bench("overhead", "--rounds 0 --pairs 40 --pair-modes bare,count,audit --turns-limit 60")),
     step("time-counters", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: empty launches", 1, 45, 90, "timed",
          bench("sampling", "--rounds 30 --loop launches")),
+    step("time-windows", f"{OVERHEAD}: what windows of counters cost inside a process; at the default budget <= 1.05", 1, 90, 200, "timed",
+         bench("window_cost", "--recorder {recorder} --loop gemm --loop decode --loop train --loop launches")),
 
     step("attribution-long", f"{COUNTERS}: sampled against counted alone, kernels over 150 us: 2%", 2, 70, 150, "alone", attribution("long")),
     step("attribution-mid", f"{COUNTERS}: the same, 50 to 150 us: 5%", 2, 70, 150, "alone", attribution("mid")),
