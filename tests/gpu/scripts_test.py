@@ -205,12 +205,11 @@ class Attribution(Scripts):
     TRUTH = {"dram_read_bytes": 4e6, "dram_write_bytes": 2e6, "l2_read_bytes": 5e6, "l2_write_bytes": 3e6, "inst_executed": 4e6}
     MORE = {name: 3e6 for name in ("thread_inst", "pipe_alu", "pipe_xu", "global_load_sectors", "pipe_fma", "pipe_lsu", "l1_bytes",
                                    "inst_issued", "lsu_wavefronts", "shared_wavefronts", "pipe_fp64", "pipe_uniform", "pipe_tex",
-                                   "global_load_requests", "global_store_requests", "global_store_sectors", "pipe_tensor", "fp32_inst",
-                                   "fp64_inst", "int_inst", "ldst_inst", "fp16_inst")}
+                                   "global_load_requests", "global_store_requests", "global_store_sectors", "pipe_tensor")}
 
-    def attribution(self, off=1.0, windows=50, kinds=KINDS, more=None, status=0):
+    def attribution(self, off=1.0, windows=50, kinds=KINDS, more=None, status=0, atomics=0):
         rows = [{"workload": f"w{i}", "size": 4, "kernel": f"k{i}", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": 0,
-                 "seconds": 200e-6, "warps": 32, **self.TRUTH, **self.MORE, "l2_atomic_sectors": 0} for i in range(kinds)]
+                 "seconds": 200e-6, "warps": 32, **self.TRUTH, **self.MORE, "l2_atomic_sectors": atomics} for i in range(kinds)]
         with open(f"{self.out}/table.csv", "w", newline="") as file:
             out = csv.DictWriter(file, rows[0])
             out.writeheader()
@@ -235,6 +234,11 @@ class Attribution(Scripts):
         self.assertEqual(self.attribution(off=1.03)[2]["median error of dram, waits"][1], True)
         self.assertEqual(self.attribution(kinds=5)[2]["median error of dram, waits"][1], False)
         self.assertEqual(self.attribution(windows=0)[2]["windows of counters, queued"], (0, False))
+
+    def test_what_ranges_do_not_count_is_no_truth(self):
+        found = self.attribution(atomics=1000)[2]
+        self.assertEqual(found["median error of l2, waits"], (None, False))
+        self.assertEqual(found["median error of dram, waits"][1], True)
 
     def test_sets_of_metrics_that_told_nothing_and_a_failed_run_show(self):
         status, _, found = self.attribution(more={})

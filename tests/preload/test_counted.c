@@ -105,6 +105,19 @@ static void lost_samples_and_overflows_make_no_count_wrong(void **state)
 	outcome_free(o);
 }
 
+/* Twenty of 240 a window: together as wrong a clock and as wrong a count as 8% would be. */
+static void samples_of_an_earlier_window_make_no_count_wrong(void **state)
+{
+	struct outcome *o = counted("6000", "", "STANDIN_PM_LEFT=20", NULL);
+	unsigned off;
+
+	(void)state;
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(off, 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_leftovers] > 0);
+	outcome_free(o);
+}
+
 static void clocks_some_microseconds_apart_are_within_the_stated_error(void **state)
 {
 	struct outcome *o = counted("6000", "", "STANDIN_PM_SKEW=1000", "STANDIN_CLOCK_OFFSET=0");
@@ -208,6 +221,7 @@ int main(void)
 	        cmocka_unit_test(work_of_others_is_credited_to_nobody),
 	        cmocka_unit_test(overlapping_kernels_are_credited_to_neither),
 	        cmocka_unit_test(lost_samples_and_overflows_make_no_count_wrong),
+	        cmocka_unit_test(samples_of_an_earlier_window_make_no_count_wrong),
 	        cmocka_unit_test(clocks_some_microseconds_apart_are_within_the_stated_error),
 	        cmocka_unit_test(a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same),
 	        cmocka_unit_test(programs_that_end_early_are_not_sampled),
