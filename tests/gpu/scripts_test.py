@@ -400,7 +400,8 @@ class Code(unittest.TestCase):
                 file.write("launch,kernel,at,inst_executed,thread_inst_executed,operation\n")
                 for block in blocks:
                     for i in range(block["instructions"]):
-                        file.write(f"0,{self.ROW['kernel']},{block['at'] + 16 * i},{block['least'] + wrong * (block is blocks[-1])},0,X\n")
+                        told = block["meeting"] if block["meeting"] and i < block["meeting"]["instructions"] else block
+                        file.write(f"0,{self.ROW['kernel']},{block['at'] + 16 * i},{told['least'] + wrong * (block is blocks[-1])},0,X\n")
             return subprocess.run([sys.executable, "-B", f"{HERE}/block_score.py", "--gpuwatch", GPUWATCH, "--device", "V100", "--arch", "70",
                                    "--figures", folder, "--program", self.PROGRAM, f"{folder}/launches", f"{folder}/counts"],
                                   text=True, capture_output=True)
