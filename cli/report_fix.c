@@ -90,7 +90,7 @@ void gw_bound_text(const struct gw_row_bound *b, char *out, size_t size)
 		break;
 	case GW_BOUND_LATENCY:
 		say(&s, "latency-bound");
-		if (c)
+		if (gw_ceiling_share(c) > 0)
 			say(&s, " (nearest to its ceiling: %s, %s)", c->name,
 			    gw_percent(&a, gw_ceiling_share(c)));
 		break;

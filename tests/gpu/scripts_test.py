@@ -352,14 +352,25 @@ class Development(Scripts):
     def test_another_verdict_than_ncu_s_is_listed(self):
         row = {"workload": "w", "size": "1", "kernel": "k", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": "0",
                "sm_throughput": "0.9", "memory_throughput": "0.2"}
-        one = {"Mangled": "k", "verdict": {"bound": "memory", "text": "memory-bound (dram)", "work": {"inst_executed": {"source": "counted"}},
-                                           "configuration": {"GridXYZ": "4 1 1", "BlockXYZ": "256 1 1", "Dynamic Shared (B)": 0}}}
+        one = {"Mangled": "k", "Arguments": "", "Total Time (ns)": 10,
+               "verdict": {"bound": "memory", "text": "memory-bound (dram)", "work": {"inst_executed": {"source": "counted"}},
+                           "configuration": {"GridXYZ": "4 1 1", "BlockXYZ": "256 1 1", "Dynamic Shared (B)": 0}}}
         agreed, judged, lines = development.agreement([row], [one])
         self.assertEqual((agreed, judged, len(lines)), (0, 1, 1))
         one["verdict"]["bound"] = "compute"
         self.assertEqual(development.agreement([row], [one])[:2], (1, 1))
         one["verdict"]["work"]["inst_executed"]["source"] = "static"  # what code tells is no count
         self.assertEqual(development.agreement([row], [one])[:2], (0, 0))
+
+    def test_launches_from_before_and_after_the_code_was_read_are_one_configuration(self):
+        def row(arguments, time):
+            return {"Arguments": arguments, "Total Time (ns)": time}
+        before, after, other = row("", 1), row("0000001a", 5), row("0000002b", 9)
+        self.assertIs(development.one_of([before]), before)
+        self.assertIs(development.one_of([before, after]), after)
+        self.assertIsNone(development.one_of([before, after, other]))  # of which of the two is the table's row?
+        self.assertIsNone(development.one_of([after, other]))
+        self.assertIsNone(development.one_of([]))
 
     def test_a_log_s_score_is_taken_apart_by_what_was_known(self):
         def answer(**rows):
