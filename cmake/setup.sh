@@ -107,13 +107,13 @@ gw_fetch_cuda() {
 	mv "$into.part" "$into" # whole or not at all
 }
 
-# Configure and build the preset $1 in the folder $2. Outside CI a newer compiler's new
+# Configure and build the preset $1 in the folder $2; $3 and on: more for cmake. Outside CI a newer compiler's new
 # warning must not keep a user from building.
 gw_build() {
 	local werror=OFF
 	[ -z "${CI:-}" ] || werror=ON
 	gw_say "building the preset $1 in $2"
-	gw_quietly cmake --preset "$1" -DGW_WERROR="$werror"
+	gw_quietly cmake --preset "$1" -DGW_WERROR="$werror" "${@:3}"
 	gw_quietly cmake --build "$2" --parallel "$(nproc)"
 }
 

@@ -12,6 +12,7 @@
 #include "preload/join.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/pm.h"
 #include "preload/study.h"
 #include "preload/tables.h"
 
@@ -252,8 +253,10 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
 {
-	if (e->stream)
+	if (e->stream) {
 		gw_gpu_clock_used(gw_hot.shared->stream_slots[e->stream].device);
+		gw_pm_launched(gw_hot.shared->stream_slots[e->stream].device);
+	}
 	return (struct gw_record_launch){
 	        .stream = gw_stream_id(e->stream),
 	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,

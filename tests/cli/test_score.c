@@ -159,12 +159,19 @@ static void other_predictions_than_the_log_has_are_found(void **state)
 	(void)state;
 	assert_int_equal(shell(REPLAY "--check worked.gwl"), 1);
 	shell_says("0 of 83 predictions");
+	shell_says("the first that differs: launch 1 of the log, called after 0 measurements");
+	shell_says("differs in time, interval");
 	assert_int_equal(shell(REPLAY
 	                       "--check --json worked.gwl | " PICK
 	                       "'[str([r[\"logged\"], r[\"equal\"], "
 	                       "r[\"publications\"], r[\"in_step\"]]) for r in o[\"replayed\"]]'"),
 	                 0);
 	assert_string_equal(shell_output, "[83, 0, 12, 12]\n");
+	assert_int_equal(shell(REPLAY "--check --json worked.gwl | " PICK
+	                              "'str([d[\"launch\"] for d in "
+	                              "[r[\"first_difference\"] for r in o[\"replayed\"]]])'"),
+	                 0);
+	assert_string_equal(shell_output, "[1]\n");
 }
 
 static void replay_of_a_replay_has_the_same_bits(void **state)
@@ -174,8 +181,9 @@ static void replay_of_a_replay_has_the_same_bits(void **state)
 	        shell(REPLAY "-o again.gwl worked.gwl >/dev/null && " REPLAY "--check again.gwl"),
 	        0);
 	shell_says("all of 83");
-	assert_int_equal(shell(REPLAY "again.gwl | tail -n +2 > a; " REPLAY
-	                              "worked.gwl | tail -n +3 > b; sed -i '/worked.gwl/d' a b; "
+	assert_int_equal(shell(REPLAY "again.gwl | sed -n '/^gpuwatch replay/,$p' > a; " REPLAY
+	                              "worked.gwl | sed -n '/^gpuwatch replay/,$p' > b; sed -i "
+	                              "'/worked.gwl/d' a b; "
 	                              "grep -v again.gwl a | diff - b"),
 	                 0);
 	/* Everything but the predictions stands as it stood. */

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machine code with jumps through a table and calls, made of instructions of two real kernels of the corpus
+(first byte: the architecture; then instructions of 16 bytes, and the table): a mutation doesn't hit the bits of
+a table's address, of a jump's distance and of the table at once."""
+import struct
+
+GUARD, DISTANCE = (12, 4), (34, 48)
+
+
+def opcode(instruction):
+    return int.from_bytes(instruction[:2], "little") & 0xFFF
+
+
+def with_bits(instruction, field, value):
+    at, count = field
+    mask = ((1 << count) - 1) << at
+    word = int.from_bytes(instruction, "little") & ~mask | value << at & mask
+    return word.to_bytes(16, "little")
+
+
+def load(corpus, name):
+    data = (corpus / name).read_bytes()
+    return data[0], [data[at:at + 16] for at in range(1, len(data) - 15, 16)]
+
+
+def jump(instruction, distance):
+    """To so many bytes behind the next instruction."""
+    return with_bits(instruction, DISTANCE, distance >> 2)
+
+
+def switches(corpus):
+    arch, code = load(corpus, "switches.sm_70")
+    load_entry, jump_by_table, leave = code[62], jump(code[64], -32), code[82]
+    other = code[61]  # writes a register, here the table's
+    yield "switch_with_its_table", arch, code[:84], (65 * 16, 67 * 16, 71 * 16)
+    yield "small_switch", arch, [load_entry, jump_by_table] + [leave] * 3, (32, 64)
+    yield "switch_that_leads_outside", arch, [load_entry, jump_by_table] + [leave] * 3, (32, 33)
+    yield "switch_of_a_register_written_between", arch, \
+        [load_entry, with_bits(other, (16, 8), 4), jump(code[64], -48), leave, leave], (48, 64)
+    yield "switch_of_another_register", arch, [load_entry, with_bits(jump_by_table, (24, 8), 9), leave, leave], (32,)
+    yield "switch_under_a_predicate", arch, [with_bits(load_entry, GUARD, 0), jump_by_table, leave, leave], (32,)
+    # The form of sm_100: a uniform load, and a distance in two parts.
+    words = -32 >> 2
+    uniform = with_bits(with_bits(jump_by_table, (0, 9), 0x158), (34, 46), words >> 8)
+    yield "uniform_switch.sm_100", 6, \
+        [with_bits(with_bits(load_entry, (0, 9), 0x1AC), (37, 16), 0), with_bits(uniform, (16, 8), words)] + [leave] * 3, \
+        (32, 64)
+
+
+def calls(corpus):
+    arch, code = load(corpus, "calls.sm_75")
+    call, back, leave = (next(one for one in code if opcode(one) == wanted) for wanted in (0x944, 0x950, 0x94D))
+    yield "calls_deeper_than_followed", arch, [jump(call, 16), leave] + [jump(call, 16), back] * 12 + [back, back], ()
+    yield "more_calls_than_followed", arch, [jump(call, 16 * (300 - i)) for i in range(300)] + [leave, back], ()
+
+
+def files(root):
+    """(folder of the corpus, name, content) of each."""
+    corpus = root / "tests/fuzz/corpus/sass"
+    for part in (switches, calls):
+        for name, arch, code, table in part(corpus):
+            yield "sass", name, bytes([arch]) + b"".join(code) + struct.pack(f"<{len(table)}I", *table)
