@@ -23,6 +23,9 @@ bool gw_launch_allowed(void);
  */
 bool gw_activate(bool init);
 
+/** exit() begins: the worker comes out of the driver. Waits for it, at most a few seconds. */
+void gw_leave(void);
+
 /** Remember which context is the primary one of @p device. */
 void gw_primary_set(int device, void *context);
 /** The primary context of @p device was released or reset. */

@@ -402,6 +402,11 @@ void gw_windows_close(void)
 	atomic_store(&held, 0);
 }
 
+void gw_windows_away(bool away)
+{
+	atomic_store(&working, !away);
+}
+
 void gw_windows_over(void)
 {
 	atomic_store(&working, 0);
