@@ -18,9 +18,9 @@ static _Atomic int watching;
 
 void gw_exit_begins(void)
 {
+	gw_leave();
 	gw_pm_stop();
 	gw_deep_stop();
-	gw_leave();
 }
 
 static void leaving(void *unused)

@@ -134,8 +134,13 @@ static enum gw_attached attach(bool correlate)
 	return r;
 }
 
+/* To see whether another tool has gone costs nothing; to ask libcupti in vain does. */
 static void retry_later(uint64_t now)
 {
+	if (gw_foreign_busy()) {
+		window.due = now + RETRY_MIN_NS;
+		return;
+	}
 	window.due = now + window.retry;
 	if (window.retry < RETRY_MAX_NS)
 		window.retry *= 2;
