@@ -107,6 +107,15 @@ static bool still_ours(void)
 	return owner == getpid();
 }
 
+void gw_leave(void)
+{
+	int saved = errno;
+
+	if (still_ours() && atomic_load(&phase) == RUNNING)
+		gw_pipeline_leave();
+	errno = saved;
+}
+
 static void at_exit(void)
 {
 	int expected = RUNNING;

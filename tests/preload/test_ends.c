@@ -55,6 +55,23 @@ static void launches_in_a_destructor(void **state)
 	complete(&r);
 }
 
+/*
+ * The worker asks the driver about the GPU when the first launch is seen. Objects that libraries
+ * make late are destroyed before any handler of ours runs.
+ */
+static void exit_destroys_nothing_that_the_worker_uses(void **state)
+{
+	static const char *const names[] = {"early", "early_by_exit"};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct run r = RUN("ends", names[i]);
+
+		r.env[0] = "STANDIN_SLOW=cuDeviceTotalMem_v2:700";
+		complete(&r);
+	}
+}
+
 /* By then the driver may be gone: the last call it sees is the program's own. */
 static void no_call_of_ours_after_the_last_launch(const char *name)
 {
@@ -255,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(return_from_main),
+	        cmocka_unit_test(exit_destroys_nothing_that_the_worker_uses),
 	        cmocka_unit_test(launches_in_exit_handlers),
 	        cmocka_unit_test(launches_in_an_exit_handler_alone),
 	        cmocka_unit_test(context_released_before_the_end),

@@ -86,7 +86,7 @@ STEPS = (
 
     step("beside-torch", f"{SAFETY}: torch.profiler before and after us sees all it sees without us; we come back, counters too", 3, 90,
          200, "sampler", beside("torch")),
-    step("beside-ncu", f"{SAFETY}: ncu sees all it sees without us", 3, 30, 90, "sampler", beside("ncu", 1)),
+    step("beside-ncu", f"{SAFETY}: ncu sees all it sees without us", 3, 60, 120, "alone", beside("ncu", 1)),
     step("counts-waiting", "counts: programs whose kernels wait, every mode, counters sampled and deep", 3, 50, 150, "sampler",
          counts("^hold")),
     step("counts-static", "counts: static cudart, device launches, cuBLAS", 3, 60, 180, "shared", counts("^(static|device|cublas)")),

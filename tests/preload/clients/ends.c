@@ -50,6 +50,19 @@ static void by_return(void)
 	client_compute(1, 3);
 }
 
+/* Ends while the library's thread does what the first launch brings about. */
+static void early(void)
+{
+	client_compute(1, 3);
+	client_nap(60);
+}
+
+static void early_by_exit(void)
+{
+	early();
+	exit(0);
+}
+
 static void at_exit(void)
 {
 	atexit(launch_very_late); /* runs after the handler that CUDA's user brought about */
@@ -189,6 +202,8 @@ int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
 	        {"return", by_return},
+	        {"early", early},
+	        {"early_by_exit", early_by_exit},
 	        {"at_exit", at_exit},
 	        {"only_at_exit", only_at_exit},
 	        {"_exit", by__exit},
