@@ -2,6 +2,7 @@
 #include "preload/exit_watch.h"
 
 #include "preload/deep.h"
+#include "preload/lifecycle.h"
 #include "preload/pm.h"
 
 #include <pthread.h>
@@ -19,6 +20,7 @@ void gw_exit_begins(void)
 {
 	gw_pm_stop();
 	gw_deep_stop();
+	gw_exit_among_others();
 }
 
 static void leaving(void *unused)
