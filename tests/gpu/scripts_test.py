@@ -319,6 +319,9 @@ class Overhead(Scripts):
         status, _, found = self.bench("sampling", "--rounds", "3", pm=1.7, off=1.5, plain=1.5)
         self.assertEqual((status, found["audit with counters at the default budget / plain CUPTI activity, launches"][1]), (1, False))
         self.assertEqual(self.bench("sampling", "--rounds", "3", pm=1.6, off=1.5, plain=1.5)[0], 0)
+        status, out, found = self.bench("sampling", "--rounds", "3", "--short", "4", "--sets", "3", pm=1.6, off=1.5, plain=1.5)
+        self.assertEqual(status, 0, out)
+        self.assertAlmostEqual(found["audit with counters at the default budget / plain CUPTI activity, launches"][0], 1 + 0.1 / 3, 3)
 
     def test_count_and_audit(self):
         options = ("--rounds", "0", "--turns", "2", "--turns-limit", "0.1", "--pair-modes", "bare,count,audit")
