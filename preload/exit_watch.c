@@ -21,6 +21,7 @@ void gw_exit_begins(void)
 	gw_leave();
 	gw_pm_stop();
 	gw_deep_stop();
+	gw_exit_among_others();
 }
 
 static void leaving(void *unused)

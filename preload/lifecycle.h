@@ -26,6 +26,12 @@ void gw_leave(void);
  */
 bool gw_activate(bool init);
 
+/**
+ * exit() begins. Where another thread may launch on, the log is closed now, and libcupti not called
+ * any more: before anything that it launches through is taken down.
+ */
+void gw_exit_among_others(void);
+
 /** Remember which context is the primary one of @p device. */
 void gw_primary_set(int device, void *context);
 /** The primary context of @p device was released or reset. */

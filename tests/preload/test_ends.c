@@ -175,6 +175,21 @@ static void exit_while_others_launch(void **state)
 	outcome_free(o);
 }
 
+/* They may crash the program while exit() takes the driver down: the log is whole before that
+ * begins. */
+static void exit_while_others_launch_leaves_a_log_before_any_handler_has_run(void **state)
+{
+	struct run r = RUN("ends", "among_threads_cut");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(o->status, 23 << 8);
+	assert_true(only_log(o)->ended);
+	assert_false(only_log(o)->damaged);
+	assert_true(only_log(o)->total > 0);
+	outcome_free(o);
+}
+
 static void exit_from_a_host_function(void **state)
 {
 	struct run r = RUN("ends", "in_host_function");
@@ -287,6 +302,7 @@ int main(void)
 	        cmocka_unit_test(by_fault),
 	        cmocka_unit_test(quick_exit_leaves_a_complete_log),
 	        cmocka_unit_test(exit_while_others_launch),
+	        cmocka_unit_test(exit_while_others_launch_leaves_a_log_before_any_handler_has_run),
 	        cmocka_unit_test(exit_from_a_host_function),
 	        cmocka_unit_test(killed_at_random),
 	        cmocka_unit_test(killed_late_loses_a_second_at_most),

@@ -53,7 +53,7 @@ STEPS = (
     step("time-watch", f"{OVERHEAD}: mode watch <= 1.02 x bare, after its windows as before", 1, 120, 200, "timed",
          bench("watch", "--seconds 6 --rounds 90")),
     step("time-torch", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: training step, decode, GEMM", 1, 150, 240, "timed",
-         bench("sampling", "--rounds 30 --loop train --loop decode --loop gemm")),
+         bench("sampling", "--rounds 12 --short 80 --loop train --loop decode --loop gemm")),
     step("time-launches", f"{OVERHEAD}: count <= 1.02 x the driver alone, audit <= 1.05 x plain CUPTI activity", 1, 130, 220, "timed",
          bench("overhead", "--rounds 0 --pairs 40 --pair-modes bare,count,watch,audit --turns-limit 60")),
     step("time-counters", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: empty launches", 1, 45, 90, "timed",

@@ -146,6 +146,18 @@ static void among_threads(void)
 	pthread_join(last, NULL);
 }
 
+/* As where what is launched meanwhile crashes: nothing comes after the handlers. */
+static void cut(void)
+{
+	_exit(23);
+}
+
+static void among_threads_cut(void)
+{
+	atexit(cut); /* the first registered is the last to run */
+	among_threads();
+}
+
 /* A host function on the driver's own thread ends the program. */
 static void CUDA_CB host_exit(void *unused)
 {
@@ -212,6 +224,7 @@ int main(int argc, char **argv)
 	        {"signal", by_signal},
 	        {"fault", by_fault},
 	        {"among_threads", among_threads},
+	        {"among_threads_cut", among_threads_cut},
 	        {"in_host_function", in_host_function},
 	        {"reset_first", reset_first},
 	        {"unfinished", unfinished},
