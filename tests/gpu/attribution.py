@@ -32,7 +32,7 @@ MEMORY = "40G"
 EVICT = 120e6    # bytes: of what moves more than two L2 hold, device memory is the same whoever ran before
 RECORDING = 6 << 20
 SHOWN = ["dram_read_bytes", "dram_write_bytes"]  # without a goal: what is written leaves L2 after the launch, or never
-BY_NCU = ("inst_executed", "thread_inst", "pipe_alu", "global_load_sectors", "pipe_fma", "pipe_xu")  # of several sets of metrics
+BY_NCU = ("inst_executed", "thread_inst", "pipe_alu", "global_load_sectors", "pipe_fma", "pipe_lsu")  # of several sets of metrics
 
 
 def chosen(table, part, most):
