@@ -38,7 +38,7 @@ enum {
 	STOP_NS = 600000,     /* that stopping takes, 0.4 to 1.1 ms on an H200: samples go on */
 	INTERVAL_NS = 20000,  /* shorter ones overflow */
 	INTERVAL_MAX_NS = 200000,
-	SAMPLES_A_KERNEL = 16, /* of a kernel so long that it needs no shorter interval */
+	SAMPLES_A_KERNEL = 32, /* of a kernel so long that it needs no shorter interval */
 };
 
 /* Shared */
