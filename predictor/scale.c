@@ -339,6 +339,16 @@ static float clock_share(const struct gw_estimate *e)
 	               fmax(0, 1 - floor_time / e->seconds));
 }
 
+static enum gw_told told_of(const struct gw_work *work)
+{
+	if (!isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
+		return GW_TOLD_ALL;
+	return isnan(gw_work_value(work, GW_WORK_inst_issued)) &&
+	                       isnan(gw_work_value(work, GW_WORK_inst_executed))
+	               ? GW_TOLD_LITTLE
+	               : GW_TOLD_GUESSED;
+}
+
 /*
  * How doubtful an estimate is for what its work does not tell, as a standard deviation of its
  * logarithm. Atomics of which it isn't known how many meet on one address may all do so: the time
@@ -353,7 +363,7 @@ static double untold(const struct gw_predictor *p, const struct gw_work *work, d
 		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
 	}
 	/* The course of a warp where its counts are not settled is a guess (static_nominal.c). */
-	if (isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
+	if (told_of(work) != GW_TOLD_ALL)
 		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
 	return doubt;
 }
@@ -379,6 +389,7 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 	if (!(made.seconds > 0))
 		return b;
 	gw_verdict_of(p->device, &launch, &work, &made, &verdict);
+	b.told = (uint8_t)told_of(&work);
 	b.untold = (float)untold(p, &work, made.seconds);
 	b.log_seconds = log(made.seconds);
 	b.share = clock_share(&made);
