@@ -94,10 +94,81 @@ static void a_relative_of_which_less_is_known_tells_less(void **state)
 	assert_true(less.high / less.low > 1.2 * alike.high / alike.low);
 }
 
+/* All of f's amounts times @p factor, as of @p source, as sure as @p confidence; the model's time
+ * for them. */
+static double tell_sure(uint32_t config, enum gw_source source, double factor, float confidence)
+{
+	const struct gw_work whole = f.work;
+	double seconds;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		f.work.q[i].source = source;
+		f.work.q[i].confidence = confidence;
+		if (i < GW_WORK_l1_hit_rate)
+			f.work.q[i].value *= factor;
+	}
+	gw_predictor_work(p, config, &f.work);
+	seconds = model();
+	f.work = whole;
+	return seconds;
+}
+
+/* Other arguments, ten times the work: what was counted elsewhere does not say otherwise. */
+static void what_code_settles_is_not_scaled_from_elsewhere(void **state)
+{
+	uint32_t c = configure(1, 200, 256);
+	double seconds;
+
+	(void)state;
+	tell_sure(c, GW_SOURCE_COUNTED, 1, 1);
+	c = configure(1, 220, 256);
+	seconds = tell_sure(c, GW_SOURCE_STATIC, 10, 1);
+	assert_true(off(predict(c), seconds) < 0.01);
+	/* What it guesses gives way. */
+	seconds = tell_sure(c, GW_SOURCE_STATIC, 1, 1);
+	tell_sure(c, GW_SOURCE_STATIC, 10, 0.3F);
+	assert_true(off(predict(c), seconds) < 0.2);
+}
+
+/* Counted before arguments were told apart: of whatever ran then. */
+static void what_was_counted_of_several_arguments_scales_none(void **state)
+{
+	uint32_t c = configure(1, 200, 256);
+	double seconds;
+
+	(void)state;
+	tell_sure(c, GW_SOURCE_COUNTED, 10, 1);
+	f.launch.config.digest = 77;
+	c = configure(1, 220, 256);
+	seconds = tell_sure(c, GW_SOURCE_STATIC, 1, 0.3F);
+	assert_true(off(predict(c), seconds) < 0.01);
+}
+
+/* A count sampled of few launches may be far off; code that is settled is not. */
+static void what_code_settles_stands_against_a_poor_sample(void **state)
+{
+	uint32_t c = configure(1, 200, 256);
+	double told, counted;
+
+	(void)state;
+	told = tell_sure(c, GW_SOURCE_STATIC, 1, 1);
+	tell_sure(c, GW_SOURCE_COUNTED, 50, 0.4F);
+	assert_true(off(predict(c), told) < 0.01);
+	assert_int_equal(predict(c).work, GW_SOURCE_COUNTED);
+	counted = tell_sure(c, GW_SOURCE_COUNTED, 50, 0.95F);
+	assert_true(off(predict(c), counted) < 0.01);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup_teardown(what_is_known_of_the_course_has_a_level_of_its_own,
+	                                        start, stop),
+	        cmocka_unit_test_setup_teardown(what_code_settles_is_not_scaled_from_elsewhere,
+	                                        start, stop),
+	        cmocka_unit_test_setup_teardown(what_was_counted_of_several_arguments_scales_none,
+	                                        start, stop),
+	        cmocka_unit_test_setup_teardown(what_code_settles_stands_against_a_poor_sample,
 	                                        start, stop),
 	        cmocka_unit_test_setup_teardown(a_relative_of_which_less_is_known_tells_less, start,
 	                                        stop),
