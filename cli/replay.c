@@ -84,6 +84,8 @@ static bool check_options(const struct options *o, int operands)
 	else if (o->check && (o->hide_times || o->model))
 		gw_error("replay: --check compares a replay as recorded; leave out %s",
 		         o->hide_times ? "--hide-times" : "--model");
+	else if (o->check && (o->by || o->plot))
+		gw_error("replay: --check scores nothing; leave out %s", o->by ? "--by" : "--plot");
 	else if (o->output && operands > 1)
 		gw_error("replay: --output takes one log; replay them one by one");
 	else if (o->output && o->check)

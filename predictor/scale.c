@@ -329,6 +329,18 @@ static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e,
 	return s.amounts ? s.doubt / s.amounts : 0;
 }
 
+void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, struct gw_work *out)
+{
+	const struct gw_entry *e = gw_learner_entry(p, config);
+	uint64_t since = 0;
+
+	gw_work_clear(out);
+	if (!e)
+		return;
+	own_parts(e, UINT64_MAX, out, &since);
+	add_scaled(p, e, UINT64_MAX, out, &since);
+}
+
 /*
  * Share of the estimate that goes with the SM clock: not device memory, not the launch itself, and
  * of the time that warps wait not what device memory takes to serve them.

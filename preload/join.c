@@ -324,10 +324,9 @@ static uint32_t called_before(const struct stream *s, uint32_t correlation)
  * The first launch of the record's kernel and configuration that was called after what is known
  * to have been called before it; where there is none, the first at all.
  */
-static bool match_stream(const struct came *c)
+static bool match_stream(const struct came *c, uint32_t stream)
 {
 	const struct gw_activity *a = &c->a;
-	uint32_t stream = stream_at(gw_join_stream_key(a->context, a->stream), false);
 	struct stream *s = stream ? &streams[stream - 1] : NULL;
 	struct queue *q =
 	        s ? queue(GW_JOIN_STREAM,
@@ -370,9 +369,15 @@ static bool match_correlation(const struct gw_activity *a)
 
 static bool match(const struct came *c)
 {
+	uint32_t stream = stream_at(gw_join_stream_key(c->a.context, c->a.stream), false);
+
 	if (c->a.graph && gw_join_graph_match(&c->a, now_ns))
 		return true;
-	return (!c->a.graph && match_stream(c)) || match_correlation(&c->a);
+	if (!c->a.graph && stream)
+		return match_stream(c, stream) || match_correlation(&c->a);
+	/* In a stream that nothing was launched into: one of a launch on several devices. */
+	return match_correlation(&c->a) ||
+	       (!c->a.graph && match_stream(c, stream_at(gw_join_multi_key(c->a.device), false)));
 }
 
 /* Launches timed by events that later ones have overtaken for long; the first are the oldest. */

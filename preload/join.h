@@ -56,6 +56,16 @@ static inline uint64_t gw_join_stream_key(uint32_t context, uint32_t stream)
 	return (uint64_t)context << 32 | stream;
 }
 
+/**
+ * For STREAM too: launches on several devices at once. The driver runs each kernel in a stream of
+ * its own, which no call of ours has named, so of these the device tells; no context has the number
+ * 0.
+ */
+static inline uint64_t gw_join_multi_key(uint32_t device)
+{
+	return device + 1;
+}
+
 /* Few enough to keep, enough that a look among them is short. */
 static inline uint64_t gw_join_correlation_key(uint32_t correlation)
 {

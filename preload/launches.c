@@ -8,6 +8,7 @@
 #include "preload/digests.h"
 #include "preload/episodes.h"
 #include "preload/gpu_clock.h"
+#include "preload/injection.h"
 #include "preload/join.h"
 #include "preload/log.h"
 #include "preload/options.h"
@@ -230,9 +231,12 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 {
 	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
 	bool correlated = (e->flags & GW_EVENT_CORRELATED) != 0;
-	bool covered = gw_activity_covers(e->ticks, correlated);
+	bool multi = gw_event_kind(e) == GW_EVENT_MULTI;
+	bool covered = gw_activity_covers(e->ticks, correlated || (multi && gw_injection_active()));
 
-	if (correlated && covered)
+	if (multi && covered && device_of(e))
+		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(device_of(e) - 1), 0, r);
+	else if (correlated && covered)
 		gw_join_wait(GW_JOIN_CORRELATION, gw_join_correlation_key(e->config), e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
 		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
@@ -325,6 +329,10 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
+		/* On another GPU than the stream of the launch: in which of its streams, a record
+		 * tells. */
+		if (n->device && device_of(e) && n->device != device_of(e))
+			r.stream = 0;
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
 		predict_late(&r);
 		if (r.config)
@@ -340,7 +348,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *e)
 		t->timed_serial = t->serial;
 		t->timed = 0;
 	}
-	if (gw_event_kind(e) == GW_EVENT_KERNEL)
+	if (gw_event_kind(e) == GW_EVENT_KERNEL || gw_event_kind(e) == GW_EVENT_MULTI)
 		kernel_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_GRAPH)
 		graph_event(t, e);
@@ -442,8 +450,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
 		/* A graph's nodes may run on other GPUs than the stream it was launched into. */
-		if (r->flags & GW_LAUNCH_GRAPH && gw_stream_device(r->stream) >= 0 &&
-		    gw_stream_device(r->stream) != (int)a->device)
+		if (r->flags & GW_LAUNCH_GRAPH && gw_stream_device(r->stream) != (int)a->device)
 			r->stream = gw_stream_id_of_activity(a);
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;

@@ -124,8 +124,9 @@ static double tensor_time(const struct view *v)
 		if (!isnan(flop))
 			sum = gw_either(sum, 0) + over(v, flop, types[i].rate);
 	}
-	/* Where operations aren't known, the pipe's own time may have been counted. */
-	return gw_either(sum, work_of(v, GW_WORK_tensor_cycles) / v->clock);
+	/* Where operations aren't known, the pipes' own time may have been counted. */
+	return gw_either(sum, work_of(v, GW_WORK_tensor_cycles) /
+	                              (v->clock * rate_of(v, GW_PARAM_schedulers_per_sm)));
 }
 
 static double atomics_time(const struct view *v)
@@ -259,7 +260,7 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	v->sms = rate_of(v, GW_PARAM_sm_count);
 	v->clock = rate_of(v, GW_PARAM_sm_clock);
 	v->most_blocks = ceil(v->blocks / v->sms);
-	v->fetch = gw_either(rate_of(v, GW_PARAM_lat_dram) / v->clock, 0);
+	v->fetch = gw_either(rate_of(v, GW_PARAM_lat_l2) / v->clock, 0);
 	v->resident = !why;
 	if (why)
 		gw_estimate_warn(e, why);

@@ -38,7 +38,7 @@ struct view {
 	double hit1, hit2; /* of look-ups in L1 and in L2; NaN when unknown */
 	double dram_share; /* of loads that device memory serves; NaN when unknown */
 	double amat;       /* cycles of a load; NaN when unknown */
-	double fetch;      /* s: until the first instructions have come from memory */
+	double fetch;      /* s: until the first instructions have come from L2 */
 	double fill;       /* s: what a first load takes, while nothing else goes on */
 };
 

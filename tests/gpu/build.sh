@@ -36,8 +36,8 @@ fresh() {
 	[ -z "${all-}" ] && [ -e "$out/$1" ] || return 1
 	made=$out/$1
 	shift
-	for source in "$@" ./*.h build.sh; do
-		[ "$made" -nt "$source" ] || return 1
+	for part in "$@" ./*.h build.sh; do
+		[ "$made" -nt "$part" ] || return 1
 	done
 }
 

@@ -283,11 +283,11 @@ class Overhead(Scripts):
         self.assertIs(self.bench("overhead", *options, count=1.03)[2]["count / the driver alone, empty launches, in one process"][1], False)
 
     def test_mode_watch(self):
-        status, out, found = self.bench("watch", "--seconds", "1", "--rounds", "30", "--no-torch", watch=1.01)
+        status, out, found = self.bench("watch", "--seconds", "1", "--rounds", "10", "--sets", "3", "--no-torch", watch=1.01)
         self.assertEqual(status, 0, out)
         self.assertEqual(found["watch / bare, launches"], (1.01, True))
         self.assertEqual(found["launches after a window of mode watch / before it"], (1, True))
-        self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--no-torch", windows=0)[0], 1)
+        self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--sets", "3", "--no-torch", windows=0)[0], 1)
 
 
 class Recorded(Scripts):

@@ -2,6 +2,7 @@
 #include "tests/unit/preload_fixture.h"
 
 #include "preload/counted.h"
+#include "preload/injection.h"
 #include "preload/pm.h"
 #include "preload/lifecycle.h"
 
@@ -131,6 +132,11 @@ void gw_counted_kernel(uint32_t device, uint32_t config, uint64_t start_ns, uint
 bool gw_launch_allowed(void)
 {
 	return true;
+}
+
+bool gw_injection_active(void)
+{
+	return false;
 }
 
 bool gw_activity_on(void)

@@ -28,8 +28,8 @@ static struct gw_estimate ask(const struct fixture *f)
 	return e;
 }
 
-/* Of the fixture: the floor, and code that comes from memory. */
-static const double start = 2e-6 + 600e-9;
+/* Of the fixture: the floor, and code that comes from L2. */
+static const double start = 2e-6 + 250e-9;
 
 static bool warned(const struct gw_estimate *e, const char *of)
 {
@@ -104,7 +104,7 @@ static void sampled_sums_stand_in_for_unknown_parts(void **state)
 		fixture_work(&f, (enum gw_work_field)i, NAN);
 	e = ask(&f);
 	assert_close(fixture_term(&e, "l2"), 1e9 / 5e12);
-	assert_close(fixture_term(&e, "tensor"), 5000 / 1e9);
+	assert_close(fixture_term(&e, "tensor"), 5000 / 1e9 / 4);
 }
 
 /* Two resources of equal time make 2^(1/3) of one; the floor is added. */

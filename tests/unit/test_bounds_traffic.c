@@ -78,7 +78,7 @@ static void sectors_that_follow_look_up_lines_too(void **state)
 	assert_close(fixture_term(&e, "l2"), 7e6 * 64 / 4e12);
 }
 
-/* The first instructions of a launch come from memory. */
+/* The first instructions of a launch come from L2. */
 static void code_is_fetched_once_a_launch(void **state)
 {
 	struct fixture f;
@@ -89,8 +89,8 @@ static void code_is_fetched_once_a_launch(void **state)
 	fixture_init(&f);
 	e = ask(&f);
 	with = e.seconds;
-	assert_close(fixture_term(&e, "code_fetch"), gw_param(&f.device, GW_PARAM_lat_dram) / 1e9);
-	fixture_param(&f, GW_PARAM_lat_dram, NAN);
+	assert_close(fixture_term(&e, "code_fetch"), gw_param(&f.device, GW_PARAM_lat_l2) / 1e9);
+	fixture_param(&f, GW_PARAM_lat_l2, NAN);
 	fixture_work(&f, GW_WORK_warp_fixed_chain, NAN);
 	e = ask(&f);
 	assert_true(fixture_term(&e, "code_fetch") == 0);

@@ -4,7 +4,7 @@
 
 Processes take turns (turns.py): bare, under plain CUPTI activity, in audit mode without sampled counters and with them.
 Their budget is 100%, so that the sampler is at work in nearly every turn of its process; the default is a hundredth of
-that. Before its turns there is time for it to begin, after them a pause in which it sees that nothing runs and takes no
+that. Before its turns there is time for it to begin (and the others work as long: a GPU that rested is faster), after them a pause in which it sees that nothing runs and takes no
 more windows. Loops: `launches` (20,000 empty ones) and those of torch_loops.py. Writes sampling.json, prints a table.
 Exit status: 0 goals met (pm / plain at most 1.05, 95% bound, in each loop, and windows were taken), 1 missed or a process
 failed, 77 there is no GPU or no PyTorch here.
@@ -43,7 +43,7 @@ def line(loop, count):
 def warmed(loop):
     def warm(player):
         start = time.monotonic()
-        while player.mode == "pm" and time.monotonic() - start < WARM:
+        while time.monotonic() - start < WARM:
             player.turn(line(loop, LOOPS[loop] // 4))
     return warm
 
