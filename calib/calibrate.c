@@ -12,7 +12,7 @@
 #include "calib/stats.h"
 #include "kernels/kernels.h"
 
-/* The whole ends after this long; groups that have not run stay as they were. */
+/* The whole ends after this long; what the groups from there on measure stays unknown. */
 static const double full_limit = 90, quick_limit = 20;
 
 static const struct group {

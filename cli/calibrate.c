@@ -2,13 +2,11 @@
 /* gpuwatch calibrate: measures a GPU and writes its profile. */
 #include "cli/calibrate.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "cli/device_set.h"
 #include "cli/memory.h"
 #include "cli/nearest.h"
+#include "cli/paths.h"
 #include "cli/say.h"
 
 struct options {
@@ -77,12 +76,10 @@ static bool known_group(const char *name)
 	return false;
 }
 
+/* Where nothing is asked for, nothing is made. */
 static bool make_folder(const char *path)
 {
-	if (!path || mkdir(path, 0777) == 0 || errno == EEXIST)
-		return true;
-	gw_error("%s: the folder cannot be made: %s", path, strerror(errno));
-	return false;
+	return !path || gw_folder_make(path);
 }
 
 /* Where the profile goes; false after a message. Nothing is measured that could not be kept. */

@@ -2,16 +2,15 @@
 #include "cli/coalescing.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/access_file.h"
 #include "cli/command.h"
 #include "cli/number.h"
 #include "cli/plot/plots.h"
+#include "cli/paths.h"
 #include "cli/say.h"
 #include "cli/table.h"
 
@@ -325,8 +324,8 @@ int coalescing_plot(const struct coalescing_view *view, const char *folder)
 {
 	int status = GW_EXIT_OK;
 
-	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-		return gw_error("%s: the folder cannot be made: %s", folder, strerror(errno));
+	if (!gw_folder_make(folder))
+		return GW_EXIT_USAGE;
 	if (whole(view, false).requests > 0)
 		status = save(draw_coalescing(view), folder, "coalescing", view->kernel);
 	if (status == GW_EXIT_OK && view->has_graph)

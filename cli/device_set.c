@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/memory.h"
 #include "cli/nearest.h"
@@ -43,7 +44,11 @@ static void complain(const char *name, const char *why)
 	gw_profile_each(NULL, note, &k);
 	/* A name that is near to none has all of them listed. */
 	gw_words_join(list, sizeof(list), (const char *const *)k.names, k.count);
-	gw_error("%s; known devices: %s", why, k.count ? list : "none");
+	if (access(name, F_OK))
+		gw_error("%s; known devices: %s", why, k.count ? list : "none");
+	else
+		gw_error("no device is called '%s'; for the file of that name write ./%s", name,
+		         name);
 	for (size_t i = 0; i < k.count; i++)
 		free(k.names[i]);
 	free(k.names);

@@ -180,7 +180,9 @@ struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t siz
 		return NULL;
 	}
 	if (strcmp(path, "-") && !S_ISREG(st.st_mode)) {
-		snprintf(why, size, "not a regular file");
+		snprintf(why, size, "%s",
+		         S_ISDIR(st.st_mode) ? "this is a folder; name the logs in it"
+		                             : "not a regular file");
 		gw_log_source_close(s);
 		return NULL;
 	}

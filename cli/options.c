@@ -105,7 +105,10 @@ const char *gw_option_check(const struct gw_option *option, const char *text, vo
 	switch (option->type) {
 	case GW_OPTION_FLAG:
 	case GW_OPTION_TEXT:
+		break;
 	case GW_OPTION_FILE:
+		if (!*text)
+			return "the name of a file or folder is wanted";
 		break;
 	case GW_OPTION_LIST:
 		return append(where, text);
@@ -167,6 +170,10 @@ static int take(const struct gw_option *options, const char *command, int left, 
 	const struct gw_option *o = find(options, argv[0], length);
 	char name[80];
 
+	if (!o && length == strlen("--help") && !strncmp(argv[0], "--help", length)) {
+		gw_error("%s: --help takes no value; leave out \"%s\"", command, equals);
+		return 0;
+	}
 	if (!o) {
 		gw_error("%s: there is no option %.*s; --help lists them", command, (int)length,
 		         argv[0]);

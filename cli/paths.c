@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/paths.h"
 
+#include "cli/say.h"
+
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *gw_library_path(char *out, size_t size)
@@ -28,4 +32,20 @@ const char *gw_library_path(char *out, size_t size)
 	         strcmp(places[0], places[1]) ? " and beside it in " : "",
 	         strcmp(places[0], places[1]) ? places[1] : "");
 	return looked;
+}
+
+bool gw_folder_make(const char *path)
+{
+	struct stat st;
+
+	if (!mkdir(path, 0777))
+		return true;
+	if (errno != EEXIST || stat(path, &st))
+		gw_error("%s: the folder cannot be made: %s; name one where you may write", path,
+		         strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		gw_error("%s: this is a file and no folder; name another", path);
+	else
+		return true;
+	return false;
 }

@@ -6,6 +6,7 @@
 #ifndef GW_PATHS_H
 #define GW_PATHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -13,5 +14,8 @@
  * is valid until the next call.
  */
 const char *gw_library_path(char *out, size_t size);
+
+/** Make the folder @p path where it is not there yet; false after a message. */
+bool gw_folder_make(const char *path);
 
 #endif

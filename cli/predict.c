@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/say.h"
+#include "cli/whatif.h"
 
 struct options {
 	struct gw_words device;
@@ -94,6 +95,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (!v.launch)
 		return gw_error(
 		        "predict needs --launch=FILE, a described launch; see docs/launch.md");
+	if (whatif_is_log(v.launch))
+		return gw_error("predict: %s is a log; gpuwatch whatif says how long its launches "
+		                "take",
+		                v.launch);
 	if (!fit_together(&v))
 		return GW_EXIT_USAGE;
 	if (!choose_models(v.model ? v.model : "all", alone, &job.models))

@@ -2,16 +2,15 @@
 /* The pictures of `gpuwatch predict --plot`: what the models say, put into the form of plots.h. */
 #include "cli/predict.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "cli/memory.h"
 #include "cli/plot/plots.h"
+#include "cli/paths.h"
 #include "cli/say.h"
 
 struct pictures {
@@ -240,8 +239,8 @@ int predict_plot(const struct predict_job *job, const char *folder)
 	struct pictures p = {.job = job, .folder = folder, .status = GW_EXIT_OK};
 	struct names n;
 
-	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-		return gw_error("%s: the folder cannot be made: %s", folder, strerror(errno));
+	if (!gw_folder_make(folder))
+		return GW_EXIT_USAGE;
 	gather(&p);
 	n = list_names(job);
 	if (p.data.kernel_count)

@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/memory.h"
 #include "cli/number.h"
+#include "cli/replay_bits.h"
 #include "cli/replay_family.h"
 #include "cli/say.h"
 #include "cli/score_session.h"
@@ -83,6 +84,8 @@ static bool check_options(const struct options *o, int operands)
 	else if (o->check && (o->hide_times || o->model))
 		gw_error("replay: --check compares a replay as recorded; leave out %s",
 		         o->hide_times ? "--hide-times" : "--model");
+	else if (o->check && (o->by || o->plot))
+		gw_error("replay: --check scores nothing; leave out %s", o->by ? "--by" : "--plot");
 	else if (o->output && operands > 1)
 		gw_error("replay: --output takes one log; replay them one by one");
 	else if (o->output && o->check)
@@ -107,45 +110,6 @@ static void describe(const struct options *o, char *out, size_t size)
 		n += snprintf(out + n, size - (size_t)n, ", families apart");
 	if (o->model && n > 0 && (size_t)n < size)
 		snprintf(out + n, size - (size_t)n, ", by model %s", o->model);
-}
-
-static void tell_bits(const struct tape *t, const struct replay_result *r)
-{
-	struct gw_text a, b, c;
-	char build[100];
-
-	if (!r->logged) {
-		printf("%s: no prediction in it to compare with\n", t->path);
-		return;
-	}
-	printf("%s: %s of %s replayed with the same bits%s%s\n", t->path,
-	       r->equal == r->logged ? "all" : gw_count(&a, (double)r->equal),
-	       gw_counted(&b, (double)r->logged, "prediction", NULL),
-	       r->extra ? "; launches predicted that the log has nothing for: " : "",
-	       r->extra ? gw_count(&c, (double)r->extra) : "");
-	if (r->equal < r->logged && *t->build)
-		printf("  it was recorded by build %s; only the same version gives the same bits\n",
-		       gw_printable(build, sizeof(build), t->build));
-	if (r->in_step < r->steps)
-		printf("  %s of %s found another number of observations than the log says: records "
-		       "are lost\n",
-		       gw_count(&a, (double)(r->steps - r->in_step)),
-		       gw_counted(&b, (double)r->steps, "publication", NULL));
-}
-
-static json_t *bits_json(const struct tape *t, const struct replay_result *r)
-{
-	json_t *o = json_object();
-
-	json_object_set_new(o, "log", gw_json_text(t->path));
-	json_object_set_new(o, "logged", gw_json_count(r->logged));
-	json_object_set_new(o, "equal", gw_json_count(r->equal));
-	json_object_set_new(o, "extra", gw_json_count(r->extra));
-	json_object_set_new(o, "predicted", gw_json_count(r->predicted));
-	json_object_set_new(o, "publications", gw_json_count(r->steps));
-	json_object_set_new(o, "in_step", gw_json_count(r->in_step));
-	json_object_set_new(o, "folds", gw_json_count(r->folds));
-	return o;
 }
 
 static void ignore(void *arg, size_t launch, const struct gw_prediction *prediction)
@@ -250,9 +214,9 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 		if (!good)
 			break;
 		equal &= result.equal == result.logged;
-		json_array_append_new(bits, bits_json(&session.tapes[i], &result));
+		json_array_append_new(bits, replay_bits_json(&session.tapes[i], &result));
 		if (!o.json && !o.hide_times && !o.model)
-			tell_bits(&session.tapes[i], &result);
+			replay_tell_bits(&session.tapes[i], &result);
 	}
 	describe(&o, how, sizeof(how));
 	snprintf(title, sizeof(title), "gpuwatch replay: %s", how);

@@ -45,6 +45,8 @@ struct replay_result {
 	uint64_t extra;   /**< launches predicted now that the record has nothing for */
 	uint64_t steps;   /**< PUBLISHED records */
 	uint64_t in_step; /**< of them that found as many observations as they say */
+	size_t first;     /**< 1 + the first launch of the tape that has other bits; 0: none has */
+	struct tape_launch now; /**< and what was said of it */
 };
 
 /** Takes what is predicted for launch @p launch of the tape. */

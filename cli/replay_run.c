@@ -202,6 +202,15 @@ static void on_work(struct run *run, uint32_t index)
 	look_at_kernel(run, run->tape->configs[config].kernel);
 }
 
+/* Of which the same may be said now as of another configuration. */
+static void on_successor(struct run *run, uint32_t config)
+{
+	const struct tape_config *c = &run->tape->configs[config];
+
+	gw_fleet_successor(run->fleet, id_of(config), c->predecessor);
+	look_at_kernel(run, c->kernel);
+}
+
 static bool same_bits(float a, float b)
 {
 	return (isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof(a));
@@ -295,10 +304,11 @@ struct gw_observation replay_observation(const struct tape_launch *launch,
 	};
 }
 
-static void compare(struct replay_result *result, const struct tape_launch *log,
-                    const struct tape_launch *now)
+static void compare(const struct run *run, size_t index, const struct tape_launch *now)
 {
+	const struct tape_launch *log = &run->tape->launches[index];
 	const unsigned predicted = isnan(now->predicted) ? 0u : 1u;
+	struct replay_result *result = run->result;
 
 	result->predicted += predicted;
 	if (isnan(log->predicted)) {
@@ -306,7 +316,12 @@ static void compare(struct replay_result *result, const struct tape_launch *log,
 		return;
 	}
 	result->logged++;
-	result->equal += says_the_same(log, now);
+	if (says_the_same(log, now)) {
+		result->equal++;
+	} else if (!result->first) {
+		result->first = index + 1;
+		result->now = *now;
+	}
 }
 
 static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
@@ -319,7 +334,7 @@ static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 
 	predict(run, l, &p);
 	replay_put(&now, &p);
-	compare(run->result, l, &now);
+	compare(run, index, &now);
 	if (early != GW_INDEX_NONE)
 		run->earlies[early].left--;
 	if (!run->options->own && isnan(l->predicted))
@@ -375,7 +390,7 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 			gw_clocks_add(&run->clocks[t->clocks[index].gpu], &t->clocks[index].sample);
 			break;
 		case TAPE_SUCCESSOR:
-			gw_fleet_successor(run->fleet, id_of(index), t->configs[index].predecessor);
+			on_successor(run, index);
 			break;
 		case TAPE_KINDS:
 			break;

@@ -7,9 +7,12 @@
 #include "cli/say.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { BLOCK = GW_BLOCK_MAX / 4 }; /* a block is closed at this size */
 
@@ -127,27 +130,73 @@ static bool take(void *arg, const struct gw_log_record *record)
 	return !w->failed;
 }
 
+/* Why the log can't be written anew to @p to; NULL: it can. */
+static const char *unfit(const char *from, const char *to)
+{
+	struct stat a, b;
+
+	if (!strcmp(from, "-"))
+		return "a log from standard input can't be read again; give its file";
+	if (!stat(from, &a) && !stat(to, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		return "this is the log that is replayed; give another file";
+	return NULL;
+}
+
+/*
+ * Where to write: beside @p to, under a name that is put into @p beside, so that @p to is either
+ * whole or as it was. A device or a pipe is written as it is.
+ */
+static FILE *open_beside(const char *to, char *beside, size_t size)
+{
+	struct stat st;
+	FILE *out;
+	int fd;
+
+	*beside = '\0';
+	if (!stat(to, &st) && !S_ISREG(st.st_mode))
+		return fopen(to, "we");
+	if ((size_t)snprintf(beside, size, "%s.XXXXXX", to) >= size) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	fd = mkstemp(beside);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (fd >= 0 && !out)
+		close(fd);
+	return out;
+}
+
+static bool write_all(struct writing *w)
+{
+	struct gw_log_status status;
+	bool good = gw_log_read(w->tape->path, take, w, &status);
+
+	close_block(w);
+	w->failed |= fclose(w->file) != 0;
+	return good && !w->failed;
+}
+
 bool replay_write(const struct tape *tape, const char *to, const struct tape_launch *said,
                   const char *how)
 {
 	struct writing *w = gw_alloc(sizeof(*w));
-	struct gw_log_status status;
-	bool good;
+	const char *why = unfit(tape->path, to);
+	char beside[PATH_MAX] = "";
+	bool good = false;
 
-	w->file = fopen(to, "we");
-	if (!w->file) {
-		gw_error("%s: %s", to, strerror(errno));
-		free(w);
-		return false;
+	*w = (struct writing){.tape = tape, .said = said, .how = how};
+	errno = 0;
+	w->file = why ? NULL : open_beside(to, beside, sizeof(beside));
+	if (w->file)
+		good = write_all(w) && (!*beside || !rename(beside, to));
+	if (!good) {
+		gw_error("replay: --output=%s can't be written: %s", to,
+		         why     ? why
+		         : errno ? strerror(errno)
+		                 : "the log could not be read again");
+		if (*beside)
+			unlink(beside);
 	}
-	w->tape = tape;
-	w->said = said;
-	w->how = how;
-	good = gw_log_read(tape->path, take, w, &status);
-	close_block(w);
-	good &= !w->failed & (fclose(w->file) == 0);
-	if (!good)
-		gw_error("%s: could not be written: %s", to, strerror(errno));
 	gw_index_free(&w->kernels);
 	gw_index_free(&w->configs);
 	free(w);

@@ -3,15 +3,14 @@
 #include "cli/command.h"
 #include "cli/memory.h"
 #include "cli/plot/chart.h"
+#include "cli/paths.h"
 #include "cli/say.h"
 #include "cli/score.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
 	POINTS = 2000, /* most points of a series: more can't be told apart */
@@ -137,8 +136,8 @@ int score_plot(struct score *s, const char *folder)
 {
 	int status = GW_EXIT_OK;
 
-	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-		return gw_error("%s: the folder cannot be made: %s", folder, strerror(errno));
+	if (!gw_folder_make(folder))
+		return GW_EXIT_USAGE;
 	for (size_t m = 0; m < s->model_count && status == GW_EXIT_OK; m++)
 		status = draw(s, m, folder);
 	return status;

@@ -27,8 +27,9 @@ enum { GROUP_WINDOWS = 8 };
 
 enum {
 	STRETCH_MOST =
-	        64, /* samples that are taken together, if no moment without a kernel comes */
-	SPILL = 2,  /* idle samples behind a kernel that are taken with it */
+	        64,       /* samples that are taken together, if no moment without a kernel comes */
+	SPILL = 2,        /* idle samples behind a kernel that are taken with it */
+	REACHES_BACK = 4, /* times the shortest sample: it began before the window */
 };
 
 /* One equation: what was counted, and the launches it stands for. */
@@ -347,13 +348,35 @@ static bool finite_sample(const struct gw_attribution *a, const struct gw_sample
 	return s->end > s->begin;
 }
 
+size_t gw_samples_own(const struct gw_sample *samples, size_t count)
+{
+	uint64_t shortest = UINT64_MAX;
+	size_t own = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct gw_sample *s = &samples[i];
+
+		if (s->end > s->begin && s->end - s->begin < shortest)
+			shortest = s->end - s->begin;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct gw_sample *s = &samples[i];
+
+		if (s->end <= s->begin)
+			own = i + 2; /* itself and the one that reaches back */
+		else if (!i || (s->end - s->begin) / REACHES_BACK > shortest)
+			own = own > i + 1 ? own : i + 1;
+	}
+	return own < count ? own : count;
+}
+
 /* Did something count where nothing known ran, or may it have, unseen? */
 static bool foreign(struct gw_attribution *a, const struct gw_sample *samples, size_t n)
 {
 	double all[GW_SAMPLE_METRICS] = {0}, outside[GW_SAMPLE_METRICS] = {0};
 	bool idle = false;
 
-	for (size_t i = 1; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct gw_sample *s = &samples[i];
 		bool inside = false;
 
@@ -396,18 +419,19 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
                                           size_t sample_count, struct gw_interval *runs,
                                           size_t run_count)
 {
-	const struct gw_sample *from = samples + 1, *end = samples + sample_count;
+	size_t own = gw_samples_own(samples, sample_count);
+	const struct gw_sample *from = samples + own, *end = samples + sample_count;
 	struct row row;
 	bool used = false;
 
-	if (sample_count < 2)
+	if (from == end)
 		return GW_WINDOW_EMPTY;
 	qsort(runs, run_count, sizeof(*runs), by_start);
 	a->runs = runs;
 	a->run_count = run_count;
 	a->longest = 0;
 	mark_overlaps(a);
-	if (foreign(a, samples, sample_count))
+	if (foreign(a, from, sample_count - own))
 		return GW_WINDOW_FOREIGN;
 	group_begin(a);
 	for (const struct gw_sample *s = from; s < end; s++) {
@@ -422,6 +446,6 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
 		used |= what == KERNELS;
 	}
 	stretches(a, from, end);
-	count_durations(a, samples[1].begin, samples[sample_count - 1].end);
+	count_durations(a, samples[own].begin, end[-1].end);
 	return used ? GW_WINDOW_USED : GW_WINDOW_EMPTY;
 }

@@ -71,9 +71,18 @@ struct gw_attribution *gw_attribution_new(unsigned metrics, uint32_t guard);
 void gw_attribution_free(struct gw_attribution *a);
 
 /**
+ * Index of the first of @p samples that is of this window alone; @p count when none is. The first
+ * one always reaches back to when sampling stopped before. Where the window before had more samples
+ * than were read, libcupti puts what was left of it in front of that one, without their times
+ * (they begin and end at one moment): such a sample, and one that lasts many times as long as the
+ * shortest, is none of this window, nor is any before it.
+ */
+size_t gw_samples_own(const struct gw_sample *samples, size_t count);
+
+/**
  * Take in a window: @p samples in order of time, @p runs everything that ran on that GPU between
- * the first one's begin and the last one's end (sorted here). The first sample is left out: it
- * reaches back before the window.
+ * the begin of the first that is the window's own (gw_samples_own) and the last one's end (sorted
+ * here). Those before it are left out.
  */
 enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct gw_sample *samples,
                                           size_t sample_count, struct gw_interval *runs,

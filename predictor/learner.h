@@ -79,7 +79,8 @@ struct gw_base {
 struct gw_family {
 	uint32_t id;
 	struct gw_kernel kernel;             /**< name is "" */
-	uint32_t version, work_version;      /**< change when members' times, or work, do */
+	uint32_t version, work_version;      /**< change when members' times, or counted work, do */
+	uint32_t told_version;               /**< changes when any work of members does */
 	uint32_t timed_count, counted_count; /**< ever added; the rings hold the latest */
 	uint32_t timed[GW_TIMED_MOST], counted[GW_COUNTED_MOST];
 	float level[GW_CLASSES];   /**< mean of log time over model's time, of its configurations */
@@ -112,14 +113,17 @@ struct gw_entry {
 	uint64_t work_known;   /**< observations when parts surer than static came */
 	struct gw_base base;
 	uint32_t base_own, base_family; /**< versions that `base` is of; 0: none yet */
+	uint32_t settled; /**< version of its own work that its own times are read with; 0: none */
+	float settled_share;                   /**< as in `base` then */
+	uint8_t settled_source, settled_bound; /**< the same */
 	uint32_t made_own, made_family,
-	        made_common;          /**< versions that `now` is of, if never timed */
-	struct gw_made fresh;         /**< made when asked for, … */
-	uint64_t fresh_for, fresh_at; /**< … knowing so much, when so much was published, … */
-	uint32_t fresh_own, fresh_family; /**< … of these versions */
-	uint32_t predecessor;             /**< configuration whose times may be its own; 0: none */
-	uint64_t timed_known;       /**< of the first advance that knew a time of it; 0: none */
-	struct gw_made now, before; /**< before: the one that `now` replaced */
+	        made_common;            /**< versions that `now` is of, if never timed */
+	struct gw_made fresh;           /**< made when asked for, … */
+	uint64_t fresh_for, fresh_at;   /**< … knowing so much, when so much was published, … */
+	uint32_t fresh_own, fresh_told; /**< … of these versions */
+	uint32_t predecessor;           /**< configuration whose times may be its own; 0: none */
+	uint64_t timed_known;           /**< of the first advance that knew a time of it; 0: none */
+	struct gw_made now, before;     /**< before: the one that `now` replaced */
 };
 
 struct gw_predictor {

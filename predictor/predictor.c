@@ -189,8 +189,10 @@ void gw_predictor_successor(struct gw_predictor *p, uint32_t config, uint32_t of
 {
 	struct gw_entry *e = gw_learner_entry(p, config);
 
-	if (e && !e->history.count && of != config && gw_learner_entry(p, of))
-		e->predecessor = of;
+	if (!e || e->history.count || of == config || !gw_learner_entry(p, of))
+		return;
+	e->predecessor = of;
+	e->fresh_at = UINT64_MAX; /* what was made without is of no use any more */
 }
 
 void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work)
@@ -282,15 +284,15 @@ static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 /* Made when asked for, and kept for the next. */
 static const struct gw_made *fresh(const struct gw_predictor *p, struct gw_entry *e, uint64_t known)
 {
-	uint32_t family = e->family ? e->family->work_version : 0;
+	uint32_t told = e->family ? e->family->told_version : 0;
 
 	if (e->fresh_for != known || e->fresh_at != p->published ||
-	    e->fresh_own != e->work_version || e->fresh_family != family) {
+	    e->fresh_own != e->work_version || e->fresh_told != told) {
 		expect(p, e, known, &e->fresh);
 		e->fresh_for = known;
 		e->fresh_at = p->published;
 		e->fresh_own = e->work_version;
-		e->fresh_family = family;
+		e->fresh_told = told;
 	}
 	return &e->fresh;
 }
@@ -357,7 +359,7 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 		if (isnan(p->reference_hz))
 			p->reference_hz = o->sm_hz;
 		p->state.sm_hz = o->sm_hz;
-		factor = gw_clock_factor(p, (double)e->base.share, o->sm_hz);
+		factor = gw_clock_factor(p, (double)e->settled_share, o->sm_hz);
 	}
 	/* What ran beside others stands in until it has run alone, and counts no more then. */
 	if (o->exclusive && !e->alone)
@@ -418,6 +420,24 @@ static void judge_all(struct gw_predictor *p, struct gw_entry *e)
 	e->error = 0;
 }
 
+/*
+ * What of its work its own times are read with. Only calls that the log has may decide when: if a
+ * prediction that somebody asked for did, a replay, which asks at other times, would learn
+ * something else.
+ */
+static void settle(struct gw_predictor *p, struct gw_entry *e)
+{
+	struct gw_base b;
+
+	if (!e->family || e->settled == e->work_version)
+		return;
+	b = gw_scale_base(p, e, UINT64_MAX);
+	e->settled_share = b.share;
+	e->settled_source = b.source;
+	e->settled_bound = b.bound;
+	e->settled = e->work_version;
+}
+
 static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 {
 	struct gw_history_summary s;
@@ -427,6 +447,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	if (!gw_history_summary(&e->history, &s))
 		return;
 	gw_residual_timed(p, config, e, log(s.median));
+	settle(p, e);
 	if (!e->timed_known)
 		e->timed_known = p->observations;
 	e->before = e->now;
@@ -435,8 +456,8 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	        .there = true,
 	        .tier = GW_TIER_STEADY,
 	        .size = gw_history_size(&e->history),
-	        .work = e->base.source,
-	        .bound = e->base.bound,
+	        .work = e->settled_source,
+	        .bound = e->settled_bound,
 	        .center = (float)log(s.median),
 	        .multimodal = s.multimodal,
 	};
@@ -451,7 +472,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 		half = fmax(half, FORECAST_REACH * (double)e->forecast);
 	half *= exp((double)e->own);
 	half = fmin(half, WIDEST);
-	factor = gw_clock_factor(p, (double)e->base.share, p->state.sm_hz);
+	factor = gw_clock_factor(p, (double)e->settled_share, p->state.sm_hz);
 	now->seconds = s.median * factor;
 	now->low = fmax(0, now->seconds * exp(-half) - STEP);
 	now->high = now->seconds * exp(half) + STEP;

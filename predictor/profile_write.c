@@ -284,7 +284,8 @@ int gw_profile_save(const struct gw_profile *profile, const char *path,
 	return -1;
 }
 
-/* Make every folder of @p path above its last part; the user's own, so for the user only. */
+/* Make every folder of @p path above its last part; the user's own, so for the user only (as the
+ * XDG base directory specification has it). */
 static void make_folders(const char *path)
 {
 	char folder[4096];
@@ -293,7 +294,7 @@ static void make_folders(const char *path)
 		int length = (int)(slash - path);
 
 		if (snprintf(folder, sizeof(folder), "%.*s", length, path) == length)
-			mkdir(folder, 0755);
+			mkdir(folder, 0700);
 	}
 }
 

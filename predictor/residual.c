@@ -151,7 +151,7 @@ void gw_residual_timed(struct gw_predictor *p, uint32_t config, struct gw_entry 
 		f->version++;
 		e->reported = (float)center;
 	}
-	if (first || e->base_own != e->work_version)
+	if (first || e->settled != e->work_version)
 		tell_level(p, e, center);
 }
 

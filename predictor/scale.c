@@ -85,13 +85,14 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 	e->parts = kept;
 	e->part_count = n;
 	e->work_version++;
-	if (!sure)
-		return;
-	e->work_known = p->observations;
+	if (sure)
+		e->work_known = p->observations;
 	if (!e->family)
 		return;
-	e->family->work_version++;
-	if (!e->counted_listed) {
+	e->family->told_version++;
+	/* Others' amounts are scaled from all that one that was counted says. */
+	e->family->work_version += sure || e->counted_listed;
+	if (sure && !e->counted_listed) {
 		e->counted_listed = true;
 		e->family->counted[e->family->counted_count++ % GW_COUNTED_MOST] = config;
 	}

@@ -13,17 +13,27 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/*
+ * libcupti fills a buffer for each launching thread, and hands out what it has gathered at once:
+ * some 2,500 records to a buffer, so that all of them hold those of half a second of empty kernels
+ * in graphs, a million a second on the H200. The first are used first, and the memory of those that
+ * only a rush needed goes back.
+ */
 enum {
-	BUFFERS = 64,
+	BUFFERS = 256,
 	BUFFER_SIZE = 512 << 10,
+	WORDS = BUFFERS / 64,
+	KEPT = 64,      /* buffers whose memory stays */
 	WORN_OF = 4096, /* records that are looked at together for those without times */
 };
 
 static struct {
-	char *memory;          /* BUFFERS of BUFFER_SIZE */
-	_Atomic uint64_t idle; /* bit per buffer nobody holds */
-	_Atomic uint64_t full; /* bit per buffer that came back with records */
+	char *memory;                 /* BUFFERS of BUFFER_SIZE */
+	_Atomic uint64_t idle[WORDS]; /* bit per buffer nobody holds */
+	_Atomic uint64_t full[WORDS]; /* bit per buffer that came back with records */
 	size_t valid[BUFFERS];
+	uint64_t came[BUFFERS]; /* when it came back: a number that rises with each */
+	_Atomic uint64_t last_came;
 	_Atomic int on;           /* records come */
 	_Atomic int ending;       /* what has not run yet is not waited for */
 	_Atomic int plain;        /* launches do not know their correlation ids */
@@ -32,27 +42,44 @@ static struct {
 	bool worn;
 } pool;
 
+static char *buffer_at(size_t at)
+{
+	return pool.memory + at * BUFFER_SIZE;
+}
+
+/* The first buffer that nobody holds, now taken; BUFFERS: none. */
+static size_t take_idle(void)
+{
+	for (size_t word = 0; word < WORDS; word++) {
+		uint64_t idle = atomic_load(&pool.idle[word]);
+
+		while (idle) {
+			size_t at = word * 64 + (size_t)__builtin_ctzll(idle);
+
+			if (atomic_compare_exchange_weak(&pool.idle[word], &idle,
+			                                 idle & (idle - 1)))
+				return at;
+		}
+	}
+	return BUFFERS;
+}
+
+static void put(_Atomic uint64_t *words, size_t at)
+{
+	atomic_fetch_or(&words[at / 64], UINT64_C(1) << at % 64);
+}
+
 /*
  * The two callbacks run on whatever thread libcupti likes, under its lock: they take a bit
- * and give a bit.
+ * and give a bit. Where there is none, libcupti drops records and counts them.
  */
 static void CUPTIAPI buffer_requested(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-	uint64_t idle = atomic_load(&pool.idle);
-	int at;
+	size_t at = take_idle();
 
 	*max_records = 0;
-	do {
-		if (!idle) {
-			/* libcupti drops records and counts them. */
-			*buffer = NULL;
-			*size = 0;
-			return;
-		}
-		at = __builtin_ctzll(idle);
-	} while (!atomic_compare_exchange_weak(&pool.idle, &idle, idle & (idle - 1)));
-	*buffer = (uint8_t *)pool.memory + (size_t)at * BUFFER_SIZE;
-	*size = BUFFER_SIZE;
+	*buffer = at < BUFFERS ? (uint8_t *)buffer_at(at) : NULL;
+	*size = at < BUFFERS ? BUFFER_SIZE : 0;
 }
 
 static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer,
@@ -66,7 +93,16 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 	if (!buffer || at >= BUFFERS)
 		return;
 	pool.valid[at] = valid;
-	atomic_fetch_or(valid ? &pool.full : &pool.idle, UINT64_C(1) << at);
+	pool.came[at] = atomic_fetch_add(&pool.last_came, 1) + 1;
+	put(valid ? pool.full : pool.idle, at);
+}
+
+static void all_idle(void)
+{
+	for (size_t word = 0; word < WORDS; word++) {
+		atomic_store(&pool.full[word], 0);
+		atomic_store(&pool.idle[word], ~UINT64_C(0));
+	}
 }
 
 bool gw_activity_reserve(void)
@@ -80,8 +116,7 @@ bool gw_activity_reserve(void)
 	if (at == MAP_FAILED)
 		return false;
 	pool.memory = at;
-	atomic_store(&pool.full, 0);
-	atomic_store(&pool.idle, ~UINT64_C(0));
+	all_idle();
 	return true;
 }
 
@@ -114,8 +149,7 @@ void gw_activity_gone(bool detached)
 	if (!detached)
 		return;
 	/* Detached, libcupti holds none any more, whether it gave them back or not. */
-	atomic_store(&pool.full, 0);
-	atomic_store(&pool.idle, ~UINT64_C(0));
+	all_idle();
 }
 
 bool gw_activity_on(void)
@@ -273,9 +307,9 @@ static bool copy(const CUpti_Activity *record)
 	}
 }
 
-static uint64_t walk(int at, void (*take)(const struct gw_activity *))
+static uint64_t walk(size_t at, void (*take)(const struct gw_activity *))
 {
-	uint8_t *buffer = (uint8_t *)pool.memory + (size_t)at * BUFFER_SIZE;
+	uint8_t *buffer = (uint8_t *)buffer_at(at);
 	CUpti_Activity *record = NULL;
 	uint64_t n = 0;
 
@@ -298,18 +332,37 @@ static uint64_t walk(int at, void (*take)(const struct gw_activity *))
 	return n;
 }
 
+/* Each goes back as soon as it is read: more may come meanwhile. */
+static void give_back(size_t at)
+{
+	atomic_fetch_and(&pool.full[at / 64], ~(UINT64_C(1) << at % 64));
+	if (at >= KEPT)
+		madvise(buffer_at(at), BUFFER_SIZE, MADV_DONTNEED);
+	put(pool.idle, at);
+}
+
+/* What came until now, and nothing that comes while it is read: records are joined in order. */
 uint64_t gw_activity_take(void (*take)(const struct gw_activity *))
 {
-	uint64_t full = atomic_exchange(&pool.full, 0), n = 0;
-	size_t dropped = 0;
+	uint64_t until = atomic_load(&pool.last_came), n = 0;
+	size_t dropped = 0, buffers = 0;
 
-	if (full)
-		gw_record_clock_look();
-	for (uint64_t left = full; left; left &= left - 1)
-		n += walk(__builtin_ctzll(left), take);
-	if (!full)
+	for (size_t word = 0; word < WORDS; word++) {
+		uint64_t full = atomic_load(&pool.full[word]);
+
+		for (; full; full &= full - 1) {
+			size_t at = word * 64 + (size_t)__builtin_ctzll(full);
+
+			if (pool.came[at] > until)
+				continue;
+			if (!buffers++)
+				gw_record_clock_look();
+			n += walk(at, take);
+			give_back(at);
+		}
+	}
+	if (!buffers)
 		return 0;
-	atomic_fetch_or(&pool.idle, full);
 	if (gw_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS &&
 	    dropped)
 		gw_count(GW_COUNTER_activity_dropped, dropped);

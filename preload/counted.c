@@ -229,12 +229,23 @@ static double sm_hz(const struct gw_pm_window *w)
 	return cycles > 0 && ns > 0 ? cycles / ns * 1e9 : NAN;
 }
 
+/* What was left over from the window before goes; the sample that reaches back to it stays first. */
+static void drop_leftovers(struct gw_pm_window *w)
+{
+	size_t own = gw_samples_own(w->sample, w->count), left = own ? own - 1 : 0;
+
+	memmove(w->sample, w->sample + left, (w->count - left) * sizeof(*w->sample));
+	w->count -= left;
+	gw_count(GW_COUNTER_pm_leftovers, left);
+}
+
 /* At once, for the clock is to be known before the launches are that ran meanwhile. */
 static void end_window(unsigned index)
 {
 	struct gw_pm_window *w = gw_pm_window(index);
 
 	windows[index].ended = true;
+	drop_leftovers(w);
 	gw_record_clock_look();
 	if (!on_our_clock(w)) {
 		gw_count(GW_COUNTER_pm_incomplete, 1);

@@ -15,12 +15,16 @@ extern void *__dso_handle;
 static pthread_t watched;
 static _Atomic int watching;
 
-/* Also when the main thread ends by pthread_exit(): then counters end early. */
+void gw_exit_begins(void)
+{
+	gw_pm_stop();
+	gw_deep_stop();
+}
+
 static void leaving(void *unused)
 {
 	(void)unused;
-	gw_pm_stop();
-	gw_deep_stop();
+	gw_exit_begins();
 }
 
 /*

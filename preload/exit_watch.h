@@ -2,9 +2,13 @@
 /*
  * The beginning of exit(), before any exit handler. Libraries that are opened late register their
  * static objects' destructors late, and those run before every handler that was registered
- * earlier; who uses such a library on a thread of ours has to stop before all of them. The first
- * thing exit() does is to destroy the calling thread's thread-local objects: so the main thread
- * has one. Not seen that way is a call of exit() on another thread: pm.c has handlers for that.
+ * earlier; who uses such a library on a thread of ours has to stop before all of them.
+ *
+ * Two ways lead there. A call of exit() comes through our own (exit_hook.c), on whatever thread.
+ * libc's own calls do not: for these (main returns) the main thread has a thread-local object,
+ * whose destruction is the first thing that exit() does. It is not destroyed where the main thread
+ * ends by pthread_exit(): then the worker is among the last threads, and ends what is ours
+ * (pipeline.c).
  */
 #ifndef GW_EXIT_WATCH_H
 #define GW_EXIT_WATCH_H
@@ -13,6 +17,9 @@
 
 /** Whether the main thread's exit will be noticed in this process. */
 bool gw_exit_watched(void);
+
+/** exit() begins, on the calling thread: sampled and deep counters end. May be called again. */
+void gw_exit_begins(void);
 
 /** In a forked child: only the forking thread is left, and it may be another one. */
 void gw_exit_watch_forked(void);

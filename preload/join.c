@@ -3,32 +3,23 @@
 
 #include "preload/clock.h"
 #include "preload/idmap.h"
+#include "preload/join_graph.h"
+#include "preload/join_list.h"
 #include "preload/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	WAITING_MAX = 1 << 19, /* launches that may wait at a time; then the oldest give up */
 	RECORDS_MAX = 1 << 20, /* records of one batch */
 	ANCHORS = 32,          /* earlier meetings of a stream that are remembered */
 	PATIENCE = 4,          /* batches a record waits for its launch to be seen */
-	CHUNK = 1024,
-	QUEUES_MAX = 1 << 20, /* streams and graphs ever waited for */
-};
-static const uint64_t GIVE_UP_NS = 2000000000u; /* a launch others overtook waits no longer */
-
-struct waiting {
-	struct waiting *next;
-	uint64_t overtaken_ns; /* GRAPH: when a later launch met its record; 0 = never */
-	uint32_t number;       /* STREAM: of the launch in its stream, in order of call */
-	uint32_t correlation;  /* GRAPH: of its graph launch, once a record has told; else 0 */
-	struct gw_record_launch record;
+	QUEUES_MAX = 1 << 20,  /* kernels and configurations in streams, ever waited for */
 };
 
 /* STREAM: launches of one kernel and configuration in one stream. */
 struct queue {
-	struct waiting *head, **end;
+	struct gw_waiting_list waiting;
 	uint32_t stream; /* STREAM: position in `streams` + 1, else 0 */
 };
 
@@ -60,14 +51,14 @@ struct came {
 static struct gw_join_sink sink;
 static uint64_t now_ns; /* of the batch */
 static struct queue *queues;
-static uint32_t queue_count, queue_room, waiting_count;
+static uint32_t queue_count, queue_room;
 static struct gw_idmap queue_map;
 static struct stream *streams;
 static uint32_t stream_count;
 static struct gw_idmap stream_map;   /* key of a stream -> position in `streams` + 1 */
 static struct gw_idmap config_queue; /* stream and configuration -> position in `queues` + 1 */
 static uint64_t weeded_ns;
-static struct waiting *spare;
+static uint32_t crowded_pause; /* launches until it is asked again for records */
 static struct came *batch;
 static uint32_t batch_count, batch_room;
 static struct gw_idmap names; /* name pointer of libcupti -> index of our copy */
@@ -80,15 +71,17 @@ static uint32_t name_count;
 void gw_join_start(const struct gw_join_sink *s)
 {
 	sink = *s;
+	gw_waiting_start();
+	gw_join_graph_start(&sink);
 	/* A forked child leaves the parent's lists where they are. */
 	queues = NULL;
-	spare = NULL;
 	batch = NULL;
 	name_copies = NULL;
 	streams = NULL;
-	queue_count = queue_room = waiting_count = batch_count = batch_room = name_count = 0;
+	queue_count = queue_room = batch_count = batch_room = name_count = 0;
 	stream_count = 0;
 	weeded_ns = 0;
+	crowded_pause = 0;
 	memset(&queue_map, 0, sizeof(queue_map));
 	memset(&stream_map, 0, sizeof(stream_map));
 	memset(&config_queue, 0, sizeof(config_queue));
@@ -112,54 +105,23 @@ static struct queue *queue(enum gw_join_by by, uint64_t key, bool make)
 			return NULL;
 		for (uint32_t i = 0; i < queue_count; i++) {
 			wider[i] = queues[i];
-			if (!wider[i].head)
-				wider[i].end = &wider[i].head;
+			if (!wider[i].waiting.head)
+				wider[i].waiting.end = &wider[i].waiting.head;
 		}
 		free(queues);
 		queues = wider;
 		queue_room = room;
 	}
 	queues[queue_count] = (struct queue){0};
-	queues[queue_count].end = &queues[queue_count].head;
+	queues[queue_count].waiting.end = &queues[queue_count].waiting.head;
 	gw_idmap_put(&queue_map, k, queue_count + 1);
 	return &queues[queue_count++];
 }
 
-static struct waiting *take_spare(void)
+static void give_up(struct queue *q, struct gw_waiting **at)
 {
-	struct waiting *w = spare;
+	struct gw_record_launch record = gw_waiting_take(&q->waiting, at);
 
-	if (!w) {
-		w = calloc(CHUNK, sizeof(*w));
-		for (int i = 0; w && i < CHUNK; i++) {
-			w[i].next = spare;
-			spare = &w[i];
-		}
-		w = spare;
-	}
-	if (w)
-		spare = w->next;
-	return w;
-}
-
-/* Unlink the entry that @p at points to. */
-static void drop(struct queue *q, struct waiting **at)
-{
-	struct waiting *w = *at;
-
-	*at = w->next;
-	if (q->end == &w->next)
-		q->end = at;
-	w->next = spare;
-	spare = w;
-	waiting_count--;
-}
-
-static void give_up(struct queue *q, struct waiting **at)
-{
-	struct gw_record_launch record = (*at)->record;
-
-	drop(q, at);
 	sink.unmatched(&record);
 }
 
@@ -232,30 +194,40 @@ static struct queue *stream_queue(uint64_t key, uint32_t config, uint32_t *numbe
 	return q;
 }
 
+/*
+ * Where the worker was kept from running, one look at the rings can bring more launches than may
+ * wait, while records of most are there. Where it does not help, it is tried again now and then.
+ */
+static void make_room(void)
+{
+	enum { PAUSE = 4096 };
+
+	if (crowded_pause && crowded_pause--)
+		return;
+	sink.crowded();
+	crowded_pause = gw_waiting_full() ? PAUSE : 0;
+}
+
 void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
                   const struct gw_record_launch *record)
 {
-	struct queue *q = by == GW_JOIN_STREAM ? stream_queue(key, record->config, &number)
-	                                       : queue(by, key, true);
-	struct waiting *w;
+	struct queue *q;
 
-	if (q && q->head && waiting_count >= WAITING_MAX)
-		give_up(q, &q->head);
-	w = q && waiting_count < WAITING_MAX ? take_spare() : NULL;
-	if (!w) {
+	if (gw_waiting_full())
+		make_room();
+	if (by == GW_JOIN_GRAPH) {
+		gw_join_graph_wait(key, number, record);
+		return;
+	}
+	q = by == GW_JOIN_STREAM ? stream_queue(key, record->config, &number)
+	                         : queue(by, key, true);
+	if (q && q->waiting.head && gw_waiting_full())
+		give_up(q, &q->waiting.head);
+	if (!q || !gw_waiting_add(&q->waiting, number, record)) {
 		struct gw_record_launch lost = *record;
 
 		sink.unmatched(&lost);
-		return;
 	}
-	w->next = NULL;
-	w->number = number;
-	w->overtaken_ns = 0;
-	w->correlation = 0;
-	w->record = *record;
-	*q->end = w;
-	q->end = &w->next;
-	waiting_count++;
 }
 
 /* Our copy of a name of libcupti's, which lives only as long as its module; 0 = no memory. */
@@ -316,34 +288,13 @@ static int by_correlation(const void *x, const void *y)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Name and configuration agree. The cluster is left out: libcupti reports none as 0. */
-static bool fits(const struct gw_record_launch *r, const struct gw_activity *a)
-{
-	const struct gw_config_entry *e = gw_config_entry(r->config);
-
-	return r->config && e->config.grid.x == a->grid[0] && e->config.grid.y == a->grid[1] &&
-	       e->config.grid.z == a->grid[2] && e->config.block.x == a->block[0] &&
-	       e->config.block.y == a->block[1] && e->config.block.z == a->block[2] &&
-	       e->config.dynamic_shared == a->dynamic_shared && !strcmp(e->name, a->name);
-}
-
 /* A launch of a stream, or one that knows its correlation id, has met its record. */
-static bool meet(struct queue *q, struct waiting **at, const struct gw_activity *a)
+static bool meet(struct queue *q, struct gw_waiting **at, const struct gw_activity *a)
 {
-	struct gw_record_launch record = (*at)->record;
+	struct gw_record_launch record = gw_waiting_take(&q->waiting, at);
 
-	drop(q, at);
 	sink.joined(&record, a, 0);
 	return true;
-}
-
-/* The kernels of one graph launch overtake each other as they please. */
-static bool meet_in_graph(struct queue *q, struct waiting **at, const struct gw_activity *a)
-{
-	for (struct waiting *w = q->head; w != *at; w = w->next)
-		if (!w->overtaken_ns && w->number != (*at)->number)
-			w->overtaken_ns = now_ns;
-	return meet(q, at, a);
 }
 
 static bool before(uint32_t x, uint32_t y)
@@ -373,10 +324,9 @@ static uint32_t called_before(const struct stream *s, uint32_t correlation)
  * The first launch of the record's kernel and configuration that was called after what is known
  * to have been called before it; where there is none, the first at all.
  */
-static bool match_stream(const struct came *c)
+static bool match_stream(const struct came *c, uint32_t stream)
 {
 	const struct gw_activity *a = &c->a;
-	uint32_t stream = stream_at(gw_join_stream_key(a->context, a->stream), false);
 	struct stream *s = stream ? &streams[stream - 1] : NULL;
 	struct queue *q =
 	        s ? queue(GW_JOIN_STREAM,
@@ -385,10 +335,10 @@ static bool match_stream(const struct came *c)
 	                  false)
 	          : NULL;
 	uint32_t after = q ? called_before(s, a->correlation) : 0;
-	struct waiting **first = NULL, **at = q ? &q->head : NULL;
+	struct gw_waiting **first = NULL, **at = q ? &q->waiting.head : NULL;
 
 	for (; at && *at; at = &(*at)->next) {
-		if (!fits(&(*at)->record, a))
+		if (!gw_join_fits(&(*at)->record, a))
 			continue;
 		if (!first)
 			first = at;
@@ -405,101 +355,80 @@ static bool match_stream(const struct came *c)
 	return meet(q, at, a);
 }
 
-/* The kernels of one graph launch share a correlation id: the first to come tells it to all. */
-static void correlate(struct queue *q, uint32_t number, uint32_t correlation)
-{
-	for (struct waiting *w = q->head; w && w->number <= number; w = w->next)
-		if (w->number == number)
-			w->correlation = correlation;
-}
-
-/*
- * A kernel of a graph launch whose correlation id is known, else of the first launch that
- * waits for one. The second look is needed for known ids too: launches through
- * cuGraphLaunch_ptsz were seen to share one. A kernel that no node of ours fits (the body of
- * a conditional node) opens nothing.
- */
-static bool match_graph(const struct gw_activity *a)
-{
-	struct queue *q = queue(GW_JOIN_GRAPH, a->graph, false);
-	struct waiting **at;
-
-	if (!q)
-		return false;
-	for (at = &q->head; *at; at = &(*at)->next)
-		if ((*at)->correlation == a->correlation && fits(&(*at)->record, a))
-			return meet_in_graph(q, at, a);
-	for (at = &q->head; *at; at = &(*at)->next) {
-		if (!(*at)->correlation && fits(&(*at)->record, a)) {
-			correlate(q, (*at)->number, a->correlation);
-			return meet_in_graph(q, at, a);
-		}
-	}
-	return false;
-}
-
 static bool match_correlation(const struct gw_activity *a)
 {
 	struct queue *q =
 	        queue(GW_JOIN_CORRELATION, gw_join_correlation_key(a->correlation), false);
-	struct waiting **at = q ? &q->head : NULL;
+	struct gw_waiting **at = q ? &q->waiting.head : NULL;
 
 	for (; at && *at; at = &(*at)->next)
-		if ((*at)->number == a->correlation && fits(&(*at)->record, a))
+		if ((*at)->number == a->correlation && gw_join_fits(&(*at)->record, a))
 			return meet(q, at, a);
 	return false;
 }
 
 static bool match(const struct came *c)
 {
-	if (c->a.graph && match_graph(&c->a))
+	uint32_t stream = stream_at(gw_join_stream_key(c->a.context, c->a.stream), false);
+
+	if (c->a.graph && gw_join_graph_match(&c->a, now_ns))
 		return true;
-	return (!c->a.graph && match_stream(c)) || match_correlation(&c->a);
+	if (!c->a.graph && stream)
+		return match_stream(c, stream) || match_correlation(&c->a);
+	/* In a stream that nothing was launched into: one of a launch on several devices. */
+	return match_correlation(&c->a) ||
+	       (!c->a.graph && match_stream(c, stream_at(gw_join_multi_key(c->a.device), false)));
 }
 
-/* Launches of a graph that others have overtaken for long. */
-static void weed_graph(struct queue *q)
+/* Launches timed by events that later ones have overtaken for long; the first are the oldest. */
+static void weed_tickets(struct queue *q)
 {
-	/* The overtaken stand nearly always before the others. */
-	for (struct waiting **at = &q->head; *at && (*at)->overtaken_ns;) {
-		if ((*at)->overtaken_ns + GIVE_UP_NS < now_ns)
-			give_up(q, at);
-		else
-			at = &(*at)->next;
-	}
+	while (q->waiting.head && q->waiting.head->overtaken_ns &&
+	       q->waiting.head->overtaken_ns + GW_JOIN_GIVE_UP_NS < now_ns)
+		give_up(q, &q->waiting.head);
 }
 
 /* Launches of a stream that had been overtaken when streams were weeded the last time. */
 static void weed_stream(struct queue *q)
 {
-	while (q->head && before(q->head->number, streams[q->stream - 1].met_then))
-		give_up(q, &q->head);
+	while (q->waiting.head && before(q->waiting.head->number, streams[q->stream - 1].met_then))
+		give_up(q, &q->waiting.head);
 }
 
 /* Launches that others have overtaken for long, or all of them at the end. */
 static void weed(bool last)
 {
-	bool turn = now_ns - weeded_ns >= GIVE_UP_NS;
+	bool turn = now_ns - weeded_ns >= GW_JOIN_GIVE_UP_NS;
 
 	for (uint32_t i = 0; i < queue_count; i++) {
 		struct queue *q = &queues[i];
 
-		while (last && q->head)
-			give_up(q, &q->head);
+		while (last && q->waiting.head)
+			give_up(q, &q->waiting.head);
 		if (!q->stream)
-			weed_graph(q);
+			weed_tickets(q);
 		else if (turn)
 			weed_stream(q);
 	}
+	gw_join_graph_weed(now_ns, last);
 	for (uint32_t i = 0; turn && i < stream_count; i++)
 		streams[i].met_then = streams[i].met;
 	weeded_ns = turn ? now_ns : weeded_ns;
 }
 
+/* As they mostly are: libcupti tells the launches of one thread in their order. */
+static bool in_order(void)
+{
+	for (uint32_t i = 1; i < batch_count; i++)
+		if (by_correlation(&batch[i - 1], &batch[i]) > 0)
+			return false;
+	return true;
+}
+
 static void batch_begin(void)
 {
 	now_ns = gw_now_ns();
-	if (batch_count) /* before the first record there is no array */
+	if (!in_order())
 		qsort(batch, batch_count, sizeof(*batch), by_correlation);
 	for (uint32_t i = 0; i < stream_count; i++)
 		streams[i].in_batch = false;
@@ -537,19 +466,19 @@ void gw_join_ticket(uint32_t thread, uint32_t ticket, double seconds)
 {
 	struct queue *q = queue(GW_JOIN_TICKET, thread, false);
 
-	for (struct waiting **at = q ? &q->head : NULL; at && *at; at = &(*at)->next) {
+	for (struct gw_waiting **at = q ? &q->waiting.head : NULL; at && *at; at = &(*at)->next) {
 		if ((*at)->number == ticket) {
-			struct gw_record_launch record = (*at)->record;
+			struct gw_record_launch record = gw_waiting_take(&q->waiting, at);
 
-			drop(q, at);
 			sink.joined(&record, NULL, seconds);
 			return;
 		}
-		(*at)->overtaken_ns = gw_now_ns();
+		if (!(*at)->overtaken_ns)
+			(*at)->overtaken_ns = gw_now_ns();
 	}
 }
 
 uint32_t gw_join_waiting(void)
 {
-	return waiting_count;
+	return gw_waiting_count();
 }

@@ -33,6 +33,9 @@ struct gw_join_sink {
 	void (*unmatched)(struct gw_record_launch *record);
 	/** A record for which there is no launch. */
 	void (*uncalled)(const struct gw_activity *a);
+	/** So many wait that the next gives up the oldest: whatever records there are may come now,
+	 * gw_join_batch too. */
+	void (*crowded)(void);
 };
 
 /** Start empty. */
@@ -51,6 +54,16 @@ void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
 static inline uint64_t gw_join_stream_key(uint32_t context, uint32_t stream)
 {
 	return (uint64_t)context << 32 | stream;
+}
+
+/**
+ * For STREAM too: launches on several devices at once. The driver runs each kernel in a stream of
+ * its own, which no call of ours has named, so of these the device tells; no context has the number
+ * 0.
+ */
+static inline uint64_t gw_join_multi_key(uint32_t device)
+{
+	return device + 1;
 }
 
 /* Few enough to keep, enough that a look among them is short. */

@@ -180,7 +180,7 @@ GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
 GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy,
                                uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
                                CUstream stream, void **params, void **extra, uint32_t cluster,
-                               uint8_t flags)
+                               uint8_t flags, enum gw_event_kind kind)
 {
 	struct gw_event *e = gw_event_begin(call, stream);
 	struct gw_shared *s = gw_hot.shared;
@@ -188,7 +188,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 
 	if (!e)
 		return;
-	e->kind = GW_EVENT_KERNEL;
+	e->kind = (uint8_t)kind;
 	e->flags = (uint8_t)(flags | atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed));
 	e->kernel = (uint16_t)gw_kernel_slot_of(s, call->thread, f);
 	e->grid[0] = gx;
@@ -205,7 +205,8 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 	memcpy(&e->predicted, &none, 4);
 	if (e->known) /* else nothing has been learnt, so nothing is published */
 		gw_cell_read(s, e, call->thread->stream_device);
-	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)))
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)) &&
+	    kind == GW_EVENT_KERNEL)
 		gw_events_begin(call, stream);
 }
 
@@ -213,7 +214,8 @@ GW_INLINE void launch_begin(struct gw_call *call, CUfunction f, unsigned gx, uns
                             unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                             CUstream stream, void **params, void **extra)
 {
-	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, 0, 0);
+	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, 0, 0,
+	                GW_EVENT_KERNEL);
 }
 
 static inline void cooperative_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
@@ -221,7 +223,7 @@ static inline void cooperative_begin(struct gw_call *call, CUfunction f, unsigne
                                      unsigned shared, CUstream stream, void **params)
 {
 	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL, 0,
-	                GW_EVENT_COOPERATIVE);
+	                GW_EVENT_COOPERATIVE, GW_EVENT_KERNEL);
 }
 
 static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
@@ -247,7 +249,8 @@ static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *c
 	}
 	gw_kernel_event(call, f, config->gridDimX, config->gridDimY, config->gridDimZ,
 	                config->blockDimX, config->blockDimY, config->blockDimZ,
-	                config->sharedMemBytes, config->hStream, params, extra, cluster, flags);
+	                config->sharedMemBytes, config->hStream, params, extra, cluster, flags,
+	                GW_EVENT_KERNEL);
 }
 
 /*
@@ -345,7 +348,7 @@ static inline void launch_grid_async_begin(struct gw_call *call, CUfunction f, i
 
 	gw_shape_of(f, block, &shared);
 	gw_kernel_event(call, f, (uint32_t)width, (uint32_t)height, 1, block[0], block[1], block[2],
-	                shared, stream, NULL, NULL, 0, 0);
+	                shared, stream, NULL, NULL, 0, 0, GW_EVENT_KERNEL);
 }
 
 static inline void launch_grid_begin(struct gw_call *call, CUfunction f, int width, int height)
@@ -360,7 +363,8 @@ static inline void launch_old_begin(struct gw_call *call, CUfunction f)
 
 /*
  * One call, several launches: each gets its event once the driver has taken them all, so
- * their time of call is that of the return. The call is deprecated and needs several GPUs.
+ * their time of call is that of the return, and no pair of events times them. The call is
+ * deprecated and needs several GPUs.
  */
 static inline void multi_device_begin(struct gw_call *call, CUDA_LAUNCH_PARAMS *list,
                                       unsigned count, unsigned flags)
@@ -380,7 +384,8 @@ static inline void multi_device_end(struct gw_call *call, CUresult result, CUDA_
 
 		gw_kernel_event(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
 		                p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes,
-		                p->hStream, p->kernelParams, NULL, 0, GW_EVENT_COOPERATIVE);
+		                p->hStream, p->kernelParams, NULL, 0, GW_EVENT_COOPERATIVE,
+		                GW_EVENT_MULTI);
 		gw_launch_end(call, result, p->kernelParams, NULL);
 	}
 }

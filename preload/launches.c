@@ -8,9 +8,11 @@
 #include "preload/digests.h"
 #include "preload/episodes.h"
 #include "preload/gpu_clock.h"
+#include "preload/injection.h"
 #include "preload/join.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/pm.h"
 #include "preload/study.h"
 #include "preload/tables.h"
 
@@ -27,10 +29,11 @@ static uint32_t configured;      /* configurations that the predictor knows of *
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
 static void uncalled(const struct gw_activity *a);
+static void crowded(void);
 
 bool gw_launches_start(void)
 {
-	static const struct gw_join_sink sink = {joined, unmatched, uncalled};
+	static const struct gw_join_sink sink = {joined, unmatched, uncalled, crowded};
 
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
@@ -228,9 +231,12 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 {
 	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
 	bool correlated = (e->flags & GW_EVENT_CORRELATED) != 0;
-	bool covered = gw_activity_covers(e->ticks, correlated);
+	bool multi = gw_event_kind(e) == GW_EVENT_MULTI;
+	bool covered = gw_activity_covers(e->ticks, correlated || (multi && gw_injection_active()));
 
-	if (correlated && covered)
+	if (multi && covered && device_of(e))
+		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(device_of(e) - 1), 0, r);
+	else if (correlated && covered)
 		gw_join_wait(GW_JOIN_CORRELATION, gw_join_correlation_key(e->config), e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
 		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
@@ -247,8 +253,10 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
 {
-	if (e->stream)
+	if (e->stream) {
 		gw_gpu_clock_used(gw_hot.shared->stream_slots[e->stream].device);
+		gw_pm_launched(gw_hot.shared->stream_slots[e->stream].device);
+	}
 	return (struct gw_record_launch){
 	        .stream = gw_stream_id(e->stream),
 	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
@@ -321,6 +329,10 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
+		/* On another GPU than the stream of the launch: in which of its streams, a record
+		 * tells. */
+		if (n->device && device_of(e) && n->device != device_of(e))
+			r.stream = 0;
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
 		predict_late(&r);
 		if (r.config)
@@ -336,7 +348,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *e)
 		t->timed_serial = t->serial;
 		t->timed = 0;
 	}
-	if (gw_event_kind(e) == GW_EVENT_KERNEL)
+	if (gw_event_kind(e) == GW_EVENT_KERNEL || gw_event_kind(e) == GW_EVENT_MULTI)
 		kernel_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_GRAPH)
 		graph_event(t, e);
@@ -352,6 +364,13 @@ void gw_launch_record(const struct gw_activity *a)
 void gw_launches_measured(bool last)
 {
 	gw_join_batch(last);
+}
+
+/* In the midst of the rings: what is learnt now is not published before all of them are seen. */
+static void crowded(void)
+{
+	gw_activity_take(gw_launch_record);
+	gw_join_batch(false);
 }
 
 /*
@@ -431,8 +450,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
 		/* A graph's nodes may run on other GPUs than the stream it was launched into. */
-		if (r->flags & GW_LAUNCH_GRAPH && gw_stream_device(r->stream) >= 0 &&
-		    gw_stream_device(r->stream) != (int)a->device)
+		if (r->flags & GW_LAUNCH_GRAPH && gw_stream_device(r->stream) != (int)a->device)
 			r->stream = gw_stream_id_of_activity(a);
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;

@@ -222,6 +222,7 @@ static void run(void)
 			worker.finish = true;
 	}
 	pthread_mutex_unlock(&worker.lock);
+	gw_pm_stop(); /* exit() did so first, but there is none where nobody is left to call it */
 	gw_gpu_clock_stop();
 	gw_pm_over();
 	gw_deep_over();

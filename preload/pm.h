@@ -57,6 +57,9 @@ void gw_pm_start(void);
  */
 void gw_pm_tick(uint64_t now_ns, uint32_t launches);
 
+/** A launch was made for @p device, an ordinal (-1: not known). Worker only. */
+void gw_pm_launched(int device);
+
 /** A kernel of @p ns ran on @p device: what there is to be sampled. Worker only. */
 void gw_pm_ran(uint32_t device, uint64_t ns);
 

@@ -22,7 +22,8 @@ static struct set {
 	struct gw_cupti_set cupti;
 	enum trial trial;
 } sets[2 * GW_PM_ROWS];
-static unsigned count, turn;
+static unsigned count, turn; /* turn: of the others, the one that last had its turn */
+static bool first_had;       /* the last turn was the first set's */
 
 static void add(struct set *s, unsigned row)
 {
@@ -34,6 +35,7 @@ void gw_pm_sets_start(void)
 {
 	memset(sets, 0, sizeof(sets)); /* a forked child's are the parent's: left alone */
 	count = turn = 0;
+	first_had = false;
 	for (unsigned i = 0; i < GW_PM_ROWS; i++) {
 		if (rows[i].set < 0 || (unsigned)rows[i].set >= GW_PM_ROWS)
 			continue;
@@ -75,14 +77,26 @@ static void try(struct set *s, const char *chip, const uint8_t *availability)
 	}
 }
 
+/*
+ * Every second turn is the first set's, the others share the rest: traffic and instructions are what
+ * most predictions rest on, and what code tells least.
+ */
+static unsigned next(void)
+{
+	first_had = !first_had;
+	if (first_had || count < 2)
+		return 0;
+	turn = turn + 1 < count ? turn + 1 : 1;
+	return turn;
+}
+
 const struct gw_cupti_set *gw_pm_sets_next(const char *chip, const uint8_t *availability,
                                            unsigned *number)
 {
-	/* Halving may add sets while we look. */
-	for (unsigned looked = 0; looked <= count; looked++) {
-		unsigned at = turn < count ? turn : 0;
+	/* Halving may add sets while we look; of two turns one at least goes on to another. */
+	for (unsigned looked = 0; looked <= 2 * count; looked++) {
+		unsigned at = next();
 
-		turn = at + 1;
 		try(&sets[at], chip, availability);
 		if (sets[at].trial == READY) {
 			*number = at;

@@ -36,6 +36,7 @@ enum gw_event_kind {
 	GW_EVENT_KERNEL, /**< a kernel in a stream */
 	GW_EVENT_GRAPH,  /**< a graph: `kernel` is the slot of its snapshot */
 	GW_EVENT_TIME,   /**< the time of an earlier launch, measured by an event pair */
+	GW_EVENT_MULTI,  /**< a kernel of a launch on several devices at once */
 };
 
 /** Flags of an event. */

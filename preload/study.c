@@ -22,8 +22,13 @@ struct queue {
 	uint32_t config[GW_STUDY_QUEUE], head, count;
 };
 
-static struct queue first, later; /* of the first none had been timed */
-static struct gw_device unknown;  /* where there is no profile: nothing of it */
+/*
+ * None of the first two had been timed. Those of a kernel that none was studied of come before all
+ * others: where time is short, one of each kernel tells more than all of a few.
+ */
+static struct queue unread, first, later;
+static uint8_t met[GW_KERNELS_MAX / 8]; /* a bit of each kernel that was in `unread` */
+static struct gw_device unknown;        /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
 static uint64_t row_ns; /* when the first queue was last begun */
 static bool on, off_said;
@@ -38,7 +43,8 @@ static struct {
 
 void gw_study_start(void)
 {
-	first.count = later.count = 0;
+	unread.count = first.count = later.count = 0;
+	memset(met, 0, sizeof(met));
 	spent_ns = 0;
 	off_said = false;
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
@@ -88,6 +94,25 @@ static void say(uint32_t config, enum gw_study_end end, const char *why)
 	c->study_said |= end != GW_STUDY_DONE || why;
 }
 
+/* Untimed configurations that wait. */
+static uint32_t untimed(void)
+{
+	return unread.count + first.count;
+}
+
+/* Where @p c belongs. */
+static struct queue *queue_of(const struct gw_config_entry *c)
+{
+	uint8_t bit = (uint8_t)(1u << c->slot % 8);
+
+	if (c->measured)
+		return &later;
+	if (met[c->slot / 8] & bit || unread.count == GW_STUDY_QUEUE)
+		return &first;
+	met[c->slot / 8] |= bit;
+	return &unread;
+}
+
 /* Where the queue is full, the configuration's next launch asks again. */
 void gw_study_want(uint32_t config)
 {
@@ -96,9 +121,9 @@ void gw_study_want(uint32_t config)
 	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
 	    (c->study == STUDIED_BARE && !c->arguments))
 		return;
-	if (!first.count)
+	if (!untimed())
 		row_ns = gw_now_ns();
-	if (push(c->measured ? &later : &first, config))
+	if (push(queue_of(c), config))
 		c->study = WAITING;
 }
 
@@ -186,18 +211,28 @@ static void study(uint32_t config)
 		           c->name);
 }
 
+uint64_t gw_study_allowance(uint64_t ns)
+{
+	uint32_t share = GW_STUDY_PERCENT;
+
+	/* Who grants more time to what counts work grants it to this too. */
+	if (gw_options.budget > share)
+		share = gw_options.budget;
+	return GW_STUDY_FIRST_MS * UINT64_C(1000000) + ns / 100 * share;
+}
+
 /* Whether all studies together may still take time. */
 static bool affordable(uint64_t ns)
 {
-	return spent_ns <
-	       GW_STUDY_FIRST_MS * UINT64_C(1000000) + (ns - begun_ns) / 100 * GW_STUDY_PERCENT;
+	return spent_ns < gw_study_allowance(ns - begun_ns);
 }
 
 /* Why the turn of one that has not been studied did not come. */
 static const char *not_reached(const struct gw_config_entry *c)
 {
 	if (!affordable(gw_now_ns()))
-		return "the time for studies (2 s, and 2% of the program's) was used up";
+		return "the time for studies (2 s, and 2% of the program's, or GPUWATCH_BUDGET) "
+		       "was used up";
 	return c->study == WAITING ? "the program ended before its turn"
 	                           : "more than 8192 configurations waited";
 }
@@ -220,14 +255,14 @@ void gw_study_finish(void)
 
 bool gw_study_waits(void)
 {
-	return (first.count || later.count) && affordable(gw_now_ns());
+	return (untimed() || later.count) && affordable(gw_now_ns());
 }
 
 bool gw_study_holds(uint32_t launches)
 {
 	uint64_t ns = gw_now_ns();
 
-	return first.count && launches <= GW_STUDY_HOLD &&
+	return untimed() && launches <= GW_STUDY_HOLD &&
 	       ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
 }
 
@@ -244,9 +279,9 @@ void gw_study_run(bool (*meanwhile)(void), bool last)
 	now.looked = begin;
 	now.last = last ? begin + most : 0;
 	now.ends = last;
-	while ((first.count || (later.count && !last)) && ns - begin < most && affordable(ns)) {
+	while ((untimed() || (later.count && !last)) && ns - begin < most && affordable(ns)) {
 		now.begun_cpu = cpu_ns();
-		study(pop(first.count ? &first : &later));
+		study(pop(unread.count ? &unread : first.count ? &first : &later));
 		spent_ns += cpu_ns() - now.begun_cpu;
 		ns = gw_now_ns();
 		if (now.ends && !last) /* what is left is studied when it does */

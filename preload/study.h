@@ -21,17 +21,17 @@ enum {
 	GW_STUDY_LAST_MS = 20,    /**< of all, where the program is at its end and waits for us */
 	GW_STUDY_LOOK_US = 2000,  /**< how often the rings are looked after meanwhile */
 	GW_STUDY_FIRST_MS = 2000, /**< CPU time of all studies together, and beyond that … */
-	GW_STUDY_PERCENT = 2,     /**< … this share of the time since the start */
-	GW_STUDY_HOLD_MS = 1000,  /**< how long times wait for a row of studies … */
-	GW_STUDY_HOLD = 4096,     /**< … while no more launches than these wait for theirs */
-	GW_STUDY_QUEUE = 8192,    /**< configurations that can wait */
+	GW_STUDY_PERCENT = 2,    /**< … this share of the time since the start, or the budget's */
+	GW_STUDY_HOLD_MS = 1000, /**< how long times wait for a row of studies … */
+	GW_STUDY_HOLD = 4096,    /**< … while no more launches than these wait for theirs */
+	GW_STUDY_QUEUE = 8192,   /**< configurations that can wait */
 };
 
 /** Start with nothing studied. */
 void gw_study_start(void);
 
 /** A launch of configuration @p config was met. Those met before any of theirs was timed come
- *  first. */
+ *  first, the first of each kernel before further ones. */
 void gw_study_want(uint32_t config);
 
 /** Launches of @p config are those of @p as, on the same arguments: what was told of them holds. */
@@ -55,6 +55,9 @@ bool gw_study_holds(uint32_t launches);
 
 /** Say in the log why those are untold whose turn did not come: the program is at its end. */
 void gw_study_finish(void);
+
+/** CPU time that all studies together may take, @p ns after the start. */
+uint64_t gw_study_allowance(uint64_t ns);
 
 /** Bytes held between studies. */
 size_t gw_study_held(void);

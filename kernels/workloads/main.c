@@ -15,7 +15,7 @@
 
 enum { ROUNDS = 200000 }; /* most that --seconds gets, whose times are kept */
 
-struct values {
+struct options {
 	bool list, json, check, cold, interleave, queued, print_args;
 	struct gw_words only, size;
 	uint64_t repeat, seed, memory;
@@ -23,76 +23,35 @@ struct values {
 };
 
 static const struct gw_option options[] = {
-        {.name = "list",
-         .type = GW_OPTION_FLAG,
-         .offset = offsetof(struct values, list),
-         .meaning = "list what would run, without a GPU"},
-        {.name = "json",
-         .type = GW_OPTION_FLAG,
-         .offset = offsetof(struct values, json),
-         .meaning = "print a JSON object per line"},
-        {.name = "only",
-         .type = GW_OPTION_LIST,
-         .argument = "GLOB",
-         .offset = offsetof(struct values, only),
-         .meaning = "workloads or families of this name (* and ?); may be repeated"},
-        {.name = "size",
-         .type = GW_OPTION_LIST,
-         .argument = "SIZE",
-         .offset = offsetof(struct values, size),
-         .meaning = "one of the six sizes, 0 to 5; may be repeated; all when not given"},
-        {.name = "repeat",
-         .type = GW_OPTION_COUNT,
-         .argument = "N",
-         .high = 1e6,
-         .offset = offsetof(struct values, repeat),
-         .meaning = "measured rounds; when not given 10, or with --seconds as many as they hold"},
-        {.name = "seconds",
-         .type = GW_OPTION_NUMBER,
-         .argument = "S",
-         .high = 1e6,
-         .offset = offsetof(struct values, seconds),
-         .meaning = "begin no round after so long; without --interleave of each case"},
-        {.name = "memory",
-         .type = GW_OPTION_SIZE,
-         .argument = "BYTES",
-         .low = 1 << 20,
-         .high = 1e15,
-         .offset = offsetof(struct values, memory),
-         .meaning = "device memory to take at once, at most; 3G when not given"},
-        {.name = "check",
-         .type = GW_OPTION_FLAG,
-         .offset = offsetof(struct values, check),
-         .meaning = "compare results with a reference on the CPU, before measuring"},
-        {.name = "seed",
-         .type = GW_OPTION_COUNT,
-         .argument = "S",
-         .high = 4294967295.0,
-         .offset = offsetof(struct values, seed),
-         .meaning = "of the random inputs; a fresh one when not given"},
-        {.name = "cold",
-         .type = GW_OPTION_FLAG,
-         .offset = offsetof(struct values, cold),
-         .meaning = "overwrite the L2 before each measured launch"},
-        {.name = "interleave",
-         .type = GW_OPTION_FLAG,
-         .offset = offsetof(struct values, interleave),
-         .meaning = "all that is chosen in turn, round by round, instead of one after the other"},
-        {.name = "queued",
-         .type = GW_OPTION_FLAG,
-         .offset = offsetof(struct values, queued),
-         .meaning = "wait at a round's end only, as programs do; takes no times, and leaves --cold "
-                    "aside"},
-        {.name = "print-args",
-         .type = GW_OPTION_FLAG,
-         .offset = offsetof(struct values, print_args),
-         .meaning = "with --json: each argument's bytes, in hexadecimal as they lie in memory"},
+        GW_OPT_FLAG(list, "list what would run, without a GPU"),
+        GW_OPT_FLAG(json, "print a JSON object per line"),
+        GW_OPT_LIST(only, "GLOB", "workloads or families of this name (* and ?); may be repeated"),
+        GW_OPT_LIST(size, "SIZE",
+                    "one of the six sizes, 0 to 5; may be repeated; all when not given"),
+        GW_OPT_COUNT(repeat, "N", 0, 1e6,
+                     "measured rounds; when not given 10, or with --seconds as many as they hold"),
+        GW_OPT_VALUE(seconds, NUMBER, "S",
+                     "begin no round after so long; without --interleave of each case",
+                     .high = 1e6),
+        GW_OPT_VALUE(memory, SIZE, "BYTES",
+                     "device memory to take at once, at most; 3G when not given", .low = 1 << 20,
+                     .high = 1e15),
+        GW_OPT_FLAG(check, "compare results with a reference on the CPU, before measuring"),
+        GW_OPT_COUNT(seed, "S", 0, 4294967295.0,
+                     "of the random inputs; a fresh one when not given"),
+        GW_OPT_FLAG(cold, "overwrite the L2 before each measured launch"),
+        GW_OPT_FLAG(interleave,
+                    "all that is chosen in turn, round by round, instead of one after the other"),
+        GW_OPT_FLAG(queued, "wait at a round's end only, as programs do; takes no times, and "
+                            "leaves --cold aside"),
+        GW_OPT_FLAG(print_args,
+                    "with --json: each argument's bytes, in hexadecimal as they lie in memory"),
         {0},
 };
 
 static bool print_args, print_json;
 
-static bool chosen(const struct values *v, const struct wl_info *info)
+static bool chosen(const struct options *v, const struct wl_info *info)
 {
 	for (size_t i = 0; i < v->only.count; i++)
 		if (wl_glob(v->only.word[i], info->name) || wl_glob(v->only.word[i], info->family))
@@ -100,7 +59,7 @@ static bool chosen(const struct values *v, const struct wl_info *info)
 	return v->only.count == 0;
 }
 
-static bool size_chosen(const struct values *v, unsigned size)
+static bool size_chosen(const struct options *v, unsigned size)
 {
 	for (size_t i = 0; i < v->size.count; i++)
 		if (strcmp(v->size.word[i], "all") == 0 ||
@@ -110,7 +69,7 @@ static bool size_chosen(const struct values *v, unsigned size)
 }
 
 /* The first word of --size that is no size; NULL when there is none. */
-static const char *no_size(const struct values *v)
+static const char *no_size(const struct options *v)
 {
 	for (size_t i = 0; i < v->size.count; i++) {
 		const char *word = v->size.word[i];
@@ -123,7 +82,7 @@ static const char *no_size(const struct values *v)
 }
 
 /* Cases to run, in the order of the list; NULL when there are none. */
-static struct wl_choice *choose(const struct values *v, unsigned *count)
+static struct wl_choice *choose(const struct options *v, unsigned *count)
 {
 	struct wl_choice *choice = calloc((size_t)wl_count * WL_SIZES, sizeof(*choice));
 
@@ -135,7 +94,7 @@ static struct wl_choice *choose(const struct values *v, unsigned *count)
 	return choice;
 }
 
-static void list(const struct values *v)
+static void list(const struct options *v)
 {
 	for (unsigned w = 0; w < wl_count; w++) {
 		const struct wl_info *i = &wl_infos[w];
@@ -263,7 +222,7 @@ static uint32_t fresh_seed(void)
 	return getrandom(&seed, sizeof(seed), 0) == sizeof(seed) ? seed : 1;
 }
 
-static int run(const struct values *v)
+static int run(const struct options *v)
 {
 	struct wl_job job = {.check = v->check,
 	                     .cold = v->cold,
@@ -294,7 +253,7 @@ static int run(const struct values *v)
 	return wrong ? WL_WRONG : WL_OK;
 }
 
-static bool any_chosen(const struct values *v)
+static bool any_chosen(const struct options *v)
 {
 	for (unsigned w = 0; w < wl_count; w++)
 		if (chosen(v, &wl_infos[w]))
@@ -316,7 +275,7 @@ static int help(void)
 
 int main(int argc, char **argv)
 {
-	struct values v = {.repeat = UINT64_MAX, .seed = UINT64_MAX, .memory = (uint64_t)3 << 30};
+	struct options v = {.repeat = UINT64_MAX, .seed = UINT64_MAX, .memory = (uint64_t)3 << 30};
 
 	gw_say_init();
 	for (int i = 1; i < argc; i++)

@@ -244,59 +244,68 @@ static void make_unknown(struct gw_eval *e, struct gw_value *x, uint32_t lanes, 
 			                        e->p->blocks[e->p->loops[loop].header].first);
 }
 
-/* Give each value its growth, or what it may be without one. False: control needs one. */
-static bool begin_probe(struct gw_eval *e, uint32_t loop, unsigned level)
+/** What a value that a loop writes has done since the snapshot was taken. */
+struct change {
+	uint32_t slot;
+	struct gw_value *value;
+	enum kind kind;
+	int64_t step;
+};
+
+static struct change change_of(struct gw_eval *e, uint32_t loop, uint32_t n)
 {
-	struct gw_loop_watch *w = &e->watch[loop];
-	struct snapshot *s = shot_of(e, loop);
-	unsigned dim = GW_DIM_LOOP + level;
+	struct change c = {.slot = e->watch[loop].writes->values[n]};
+
+	c.value = &e->values[c.slot];
+	c.kind = compare(&shot_of(e, loop)->values[n], c.value, e->lanes,
+	                 e->p->widths[e->register_of[c.slot]], &c.step);
+	return c;
+}
+
+/* Give each value its growth, or what it may be without one. False: control needs one. */
+static bool begin_probe(struct gw_eval *e, uint32_t loop)
+{
+	const struct gw_loop_watch *w = &e->watch[loop];
+	unsigned dim = GW_DIM_LOOP + w->level;
 
 	for (uint32_t n = 0; n < w->writes->value_count; n++) {
-		uint32_t slot = w->writes->values[n];
-		struct gw_value *x = &e->values[slot];
-		unsigned bits = e->p->widths[e->register_of[slot]];
-		enum kind kind = compare(&s->values[n], x, e->lanes, bits, &s->growth[n].step);
+		struct growth *g = &shot_of(e, loop)->growth[n];
+		struct change c = change_of(e, loop, n);
 
-		if (kind == FRESH)
-			make_unknown(e, x, e->lanes, loop);
-		if (kind == UNEVEN && is_control(e, slot))
+		if (c.kind == FRESH)
+			make_unknown(e, c.value, e->lanes, loop);
+		if (c.kind == UNEVEN && is_control(e, c.slot))
 			return false;
-		if (kind == UNEVEN)
-			s->growth[n].irregular = true;
-		s->growth[n].kind = kind;
-		x->form.d[dim] = s->growth[n].irregular ? 0 : s->growth[n].step;
-		if (s->growth[n].irregular)
-			x->form.bent |= (uint8_t)(1u << dim);
+		*g = (struct growth){.kind = c.kind,
+		                     .step = c.step,
+		                     .irregular = g->irregular || c.kind == UNEVEN};
+		c.value->form.d[dim] = g->irregular ? 0 : g->step;
+		if (g->irregular)
+			c.value->form.bent |= (uint8_t)(1u << dim);
 	}
 	return true;
 }
 
 /* Did each value grow as it was taken to? Those of addresses may turn out irregular (*again: then
  * the probe has to be repeated without relying on them), those of control not: false. */
-static bool check_probe(struct gw_eval *e, uint32_t loop, unsigned level, bool *again)
+static bool check_probe(struct gw_eval *e, uint32_t loop, bool *again)
 {
-	struct gw_loop_watch *w = &e->watch[loop];
-	struct snapshot *s = shot_of(e, loop);
-	unsigned dim = GW_DIM_LOOP + level;
+	const struct gw_loop_watch *w = &e->watch[loop];
 
 	*again = false;
 	for (uint32_t n = 0; n < w->writes->value_count; n++) {
-		uint32_t slot = w->writes->values[n];
-		struct gw_value *x = &e->values[slot];
-		struct gw_form was = s->values[n].form, is = x->form;
-		int64_t step;
-		enum kind kind = compare(&s->values[n], x, e->lanes,
-		                         e->p->widths[e->register_of[slot]], &step);
+		struct growth *g = &shot_of(e, loop)->growth[n];
+		struct gw_form was = shot_of(e, loop)->values[n].form;
+		struct change c = change_of(e, loop, n);
 
-		if (s->growth[n].irregular || s->growth[n].kind == FRESH ||
-		    (s->growth[n].kind == BLIND && kind == BLIND))
+		if (g->irregular || g->kind == FRESH || (g->kind == BLIND && c.kind == BLIND))
 			continue;
-		was.d[dim] = s->growth[n].step;
-		if (kind == REGULAR && step == s->growth[n].step && same_form(&was, &is))
+		was.d[GW_DIM_LOOP + w->level] = g->step;
+		if (c.kind == REGULAR && c.step == g->step && same_form(&was, &c.value->form))
 			continue;
-		if (is_control(e, slot))
+		if (is_control(e, c.slot))
 			return false;
-		s->growth[n].irregular = true;
+		g->irregular = true;
 		*again = true;
 	}
 	return true;
@@ -344,7 +353,7 @@ static void start_probe(struct gw_eval *e, uint32_t loop)
 {
 	struct gw_loop_watch *w = &e->watch[loop];
 
-	if (!begin_probe(e, loop, w->level)) {
+	if (!begin_probe(e, loop)) {
 		give_up(e, loop);
 		return;
 	}
@@ -381,7 +390,7 @@ static void end_probe(struct gw_eval *e, uint32_t loop)
 	int64_t extent;
 	bool again;
 
-	if (!alike(e, loop, shot_of(e, loop)) || !check_probe(e, loop, w->level, &again)) {
+	if (!alike(e, loop, shot_of(e, loop)) || !check_probe(e, loop, &again)) {
 		give_up(e, loop);
 		return;
 	}

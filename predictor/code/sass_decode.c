@@ -313,11 +313,11 @@ static void find_target(struct gw_sass_insn *out)
 	out->has_target = true;
 }
 
-/* Up to sm_80 packed halves have a pipe of their own; later they use the fp32 pipe, but for one. */
+/* Up to sm_80 packed halves have a pipe of their own; later they use half of the fp32 pipe, but for one. */
 static uint8_t pipe_of(const struct gw_sass_insn *in, const struct operation *operation)
 {
 	if (operation->pipe == GW_SASS_PIPE_FP16 && in->sm > 80 && in->op != GW_SASS_OP_HFMA2_MMA)
-		return GW_SASS_PIPE_FMA;
+		return GW_SASS_PIPE_FMAHEAVY;
 	return operation->pipe;
 }
 

@@ -2,7 +2,6 @@
 #include "predictor/code/sass_work.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* How far rows may be trusted, beside exact counts. */
@@ -11,14 +10,13 @@ static const float lanes_on = 0.9f;     /* guards may turn lanes off */
 static const float lanes_diverge = 0.65f;
 static const float lsu_others = 0.8f; /* fences and the like may be counted otherwise */
 static const float halves = 0.1f;     /* packed halves are counted as tensor operations, some */
-static const float warp_alone = 0.7f; /* cycles at idle latencies */
 
 /* Sums over the grid. */
 struct sums {
 	double insns; /* warp instructions */
 	double cls[GW_SASS_CLASSES], pipe[GW_SASS_PIPES], flops[GW_SASS_TENSORS];
 	double fma32, fma64, ldst, barriers, shared_atomics;
-	double waits, in_flight, chain; /* of the schedule */
+	double chain; /* instructions that wait for each other, of the schedule */
 };
 
 /* Instructions at the head of @p block up to where lanes that parted meet again (BSYNC): each part
@@ -73,13 +71,8 @@ static void add_block(const struct gw_sass_launch *l, uint32_t at, struct sums *
 		    (insn.cls == GW_SASS_LOAD && insn.space != GW_SASS_SPACE_CONSTANT))
 			s->ldst += runs;
 	}
-	if (l->schedule) {
-		const struct gw_schedule_block *t = &l->schedule->blocks[block];
-
-		s->waits += once * t->waits;
-		s->in_flight += t->waits ? once * t->waits * t->in_flight : 0;
-		s->chain += once * t->chain;
-	}
+	if (l->schedule)
+		s->chain += once * l->schedule->blocks[block].chain;
 }
 
 /* Whether block @p at of the program stands for one of the graph. */
@@ -204,47 +197,27 @@ static void set_pipes(const struct sums *s, float sure, struct gw_work *work)
 	set(work, GW_WORK_tensor_fp64_flop, s->flops[GW_SASS_TENSOR_FP64], sure);
 }
 
-/* By gw_schedule_course(), of a mean warp or of one. NaN without memory. */
-static struct gw_course course_of(const struct gw_sass_launch *l,
-                                  const struct gw_eval_block *blocks, double warps)
-{
-	double *runs = calloc(l->cfg->block_count, sizeof(*runs));
-	struct gw_course c = {(double)NAN, (double)NAN, (double)NAN};
-
-	if (!runs)
-		return c;
-	for (uint32_t b = 0; b < l->lowered->program.block_count; b++)
-		if (stands_for(l, b))
-			runs[l->lowered->program.blocks[b].tag] += blocks[b].runs.least / warps;
-	c = gw_schedule_course(l->schedule, l->cfg, runs);
-	free(runs);
-	return c;
-}
-
-static void set_course(const struct gw_sass_launch *l, const struct sums *s, float sure,
-                       struct gw_work *work)
+/* A warp's course; false when @p arena has no room. */
+static bool set_course(const struct gw_sass_launch *l, const struct sums *s, float sure,
+                       struct gw_arena *arena, struct gw_work *work)
 {
 	const struct gw_eval_report *r = l->report;
-	struct gw_course mean = course_of(l, r->blocks, (double)r->warps), longest;
+	double *mean = gw_arena_array(arena, l->cfg->block_count, sizeof(*mean));
+	double *longest = gw_arena_array(arena, l->cfg->block_count, sizeof(*longest));
 
-	set(work, GW_WORK_warp_insts, s->insns / (double)r->warps, sure);
-	set(work, GW_WORK_warp_cycles, mean.cycles, sure * warp_alone);
-	set(work, GW_WORK_warp_fixed_cycles, mean.fixed, sure * warp_alone);
-	set(work, GW_WORK_warp_fixed_chain, mean.chain, sure);
-	set(work, GW_WORK_warp_memory_chain, s->waits / (double)r->warps, sure);
-	if (r->longest) {
-		longest = course_of(l, r->longest, 1);
-		set(work, GW_WORK_warp_cycles_longest, longest.cycles, sure * warp_alone);
-		set(work, GW_WORK_warp_longest_fixed_cycles, longest.fixed, sure * warp_alone);
-		set(work, GW_WORK_warp_longest_chain, longest.chain, sure);
-	}
-	if (s->waits > 0)
-		set(work, GW_WORK_warp_loads_in_flight, s->in_flight / s->waits, sure);
+	if (!mean || !longest)
+		return false;
+	gw_sass_runs(&l->lowered->program, l->cfg, r->blocks, (double)r->warps, mean);
+	gw_sass_runs(&l->lowered->program, l->cfg, r->longest, 1, longest);
+	gw_sass_course(l->cfg, l->schedule, mean, longest, s->insns / (double)r->warps,
+	               (double)sure, work);
 	if (s->chain > 0)
 		set(work, GW_WORK_warp_ilp, s->insns / s->chain, sure);
+	return true;
 }
 
-const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_work *work)
+const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_arena *arena,
+                         struct gw_work *work)
 {
 	const char *why = unsettled(launch);
 	float sure = launch->report->coverage == GW_COVER_EXACT ? 1 : sampled_grid;
@@ -258,7 +231,7 @@ const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_work *wo
 			add_block(launch, b, &s);
 	set_instructions(launch, &s, sure, work);
 	set_pipes(&s, sure, work);
-	if (launch->schedule)
-		set_course(launch, &s, sure, work);
+	if (launch->schedule && !set_course(launch, &s, sure, arena, work))
+		return "there is no memory for it";
 	return NULL;
 }

@@ -43,7 +43,7 @@ static const char *machine_rows(const struct gw_static_code *in, const struct gw
 	if (gw_schedule_build(&schedule, in->cfg, &waits, arena))
 		launch.schedule = &schedule;
 	gw_work_clear(&rows);
-	open = gw_sass_work(&launch, &rows);
+	open = gw_sass_work(&launch, arena, &rows);
 	/* A called function's instructions, and those after a limit, are in no range. */
 	if (open && !in->calls && launch.report->complete &&
 	    !gw_static_machine(parts, in->cfg, launch.schedule, arena, &rows))

@@ -31,30 +31,6 @@ static void add_block(struct machine *m, const struct gw_sass_mix *mix, double r
 	m->unknown |= mix->unknown > 0;
 }
 
-/*
- * Where it isn't known whether a function is called, it counts as not called: what compilers leave
- * behind such a branch are the rare cases of divisions and roots.
- */
-static bool is_rare(const struct gw_cfg_block *block)
-{
-	return block->entry != 0 || block->end == GW_CFG_CALL;
-}
-
-/* Runs of each block of the graph: those of the program's blocks that bear its number. */
-static void runs_of(const struct gw_static_in *in, const struct gw_cfg *cfg,
-                    const struct gw_eval_block *blocks, double warps, double *runs)
-{
-	for (uint32_t b = 0; b < in->program->block_count; b++) {
-		uint32_t tag = in->program->blocks[b].tag;
-
-		if (tag < cfg->block_count)
-			runs[tag] +=
-			        (is_rare(&cfg->blocks[tag]) ? blocks[b].runs.least
-			                                    : gw_gather_mean(&blocks[b].runs)) /
-			        warps;
-	}
-}
-
 static struct machine count(const struct gw_static_in *in, const struct gw_cfg *cfg,
                             const double *runs)
 {
@@ -93,25 +69,6 @@ static void set_thread_rows(struct gw_work *work, const struct machine *m, doubl
 	gw_static_set(work, GW_WORK_ldst_inst, m->ldst * lanes, sure);
 }
 
-/* Loads that a warp has outstanding where it waits for one, mean over its waits. */
-static void set_loads(struct gw_work *work, const struct gw_cfg *cfg,
-                      const struct gw_schedule *schedule, const double *runs, double sure)
-{
-	double waits = 0, in_flight = 0;
-
-	for (uint32_t b = 0; b < cfg->block_count; b++) {
-		const struct gw_schedule_block *s = &schedule->blocks[b];
-
-		if (!(runs[b] > 0) || !s->waits)
-			continue;
-		waits += runs[b] * s->waits;
-		in_flight += runs[b] * s->waits * s->in_flight;
-	}
-	gw_static_set(work, GW_WORK_warp_memory_chain, waits, sure);
-	if (waits > 0)
-		gw_static_set(work, GW_WORK_warp_loads_in_flight, fmax(in_flight / waits, 1), sure);
-}
-
 bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
                        const struct gw_schedule *schedule, struct gw_arena *arena,
                        struct gw_work *work)
@@ -120,15 +77,14 @@ bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
 	double *mean = gw_arena_array(arena, cfg->block_count, sizeof(*mean));
 	double *longest = gw_arena_array(arena, cfg->block_count, sizeof(*longest));
 	double warps = (double)r->warps, lanes, sure;
-	struct gw_course course;
 	struct machine m;
 
 	if (!mean || !longest)
 		return false;
 	if (r->coverage == GW_COVER_NONE)
 		return true;
-	runs_of(in, cfg, r->blocks, warps, mean);
-	runs_of(in, cfg, r->longest, 1, longest);
+	gw_sass_runs(in->program, cfg, r->blocks, warps, mean);
+	gw_sass_runs(in->program, cfg, r->longest, 1, longest);
 	m = count(in, cfg, mean);
 	if (m.unknown)
 		return true;
@@ -137,17 +93,7 @@ bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
 	lanes = (double)gw_dim3_count(in->launch->config.block) *
 	        (double)gw_dim3_count(in->launch->config.grid) / warps;
 	set_thread_rows(work, &m, lanes, r->divergent.most > 0 ? sure * divergence : sure);
-	if (!schedule)
-		return true;
-	course = gw_schedule_course(schedule, cfg, mean);
-	gw_static_set(work, GW_WORK_warp_insts, m.insts / warps, sure);
-	gw_static_set(work, GW_WORK_warp_cycles, course.cycles, sure);
-	gw_static_set(work, GW_WORK_warp_fixed_cycles, course.fixed, sure);
-	gw_static_set(work, GW_WORK_warp_fixed_chain, course.chain, sure);
-	course = gw_schedule_course(schedule, cfg, longest);
-	gw_static_set(work, GW_WORK_warp_cycles_longest, course.cycles, sure);
-	gw_static_set(work, GW_WORK_warp_longest_fixed_cycles, course.fixed, sure);
-	gw_static_set(work, GW_WORK_warp_longest_chain, course.chain, sure);
-	set_loads(work, cfg, schedule, mean, sure);
+	if (schedule)
+		gw_sass_course(cfg, schedule, mean, longest, m.insts / warps, sure, work);
 	return true;
 }

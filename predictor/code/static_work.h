@@ -11,9 +11,11 @@
  *   addresses   the share of the requests that could be counted; below 0.95 the row is unknown
  *   passes      0.75: the data stage takes more than its banks ask for where data comes late
  *   caches      what a cache model says: reads 0.8, hits in L1 0.4, writes back 0.3, hits in L2
- * 0.1; 0.1 for device memory where all fits L2 and may be there before PTX's order 0.3 for times
- * from PTX, which the assembler reorders Counted or stated rows are never replaced, nor static ones
- * that are more sure.
+ * 0.1; 0.1 for device memory where all fits L2 and may be there before order       0.3 for times
+ * from PTX, which the assembler reorders schedule    0.7 for cycles of a warp, which are those of a
+ * warp alone
+ *
+ * Counted or stated rows are never replaced, nor static ones that are more sure.
  */
 #ifndef GW_CODE_STATIC_WORK_H
 #define GW_CODE_STATIC_WORK_H

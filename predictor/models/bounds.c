@@ -96,6 +96,13 @@ static double fma_time(const struct view *v)
 	return larger(all, heavy);
 }
 
+/* Packed halves have the rate of `t_hp` wherever they go: on some GPUs through the FMA pipe. */
+static double fp16_time(const struct view *v)
+{
+	return larger_known(over(v, work_of(v, GW_WORK_fp16_inst) * 4, GW_PARAM_t_hp),
+	                    over(v, work_of(v, GW_WORK_pipe_fp16) * WARP * 4, GW_PARAM_t_hp));
+}
+
 /* The sum over operand types that are known: at least that much is done. */
 static double tensor_time(const struct view *v)
 {
@@ -169,23 +176,57 @@ static void quantise(struct view *v, struct gw_estimate *e)
 }
 
 /* A hit rate, or what the bytes asked for and passed on tell of it where they are known better. */
-static double hits(const struct view *v, enum gw_work_field rate, enum gw_work_field missed,
-                   double asked)
+static double hits(const struct view *v, enum gw_work_field rate, double passed, double asked,
+                   enum gw_source source)
 {
-	double told = gw_share(work_of(v, rate)), passed = 1 - work_of(v, missed) / asked;
+	double told = gw_share(work_of(v, rate)), missed = passed / asked;
 
-	if (!(asked > 0) || isnan(passed) ||
-	    (!isnan(told) && v->w->q[missed].source <= v->w->q[rate].source))
+	if (!(asked > 0) || isnan(missed) || (!isnan(told) && source <= v->w->q[rate].source))
 		return told;
-	return passed > 0 ? passed : 0;
+	return missed < 1 ? 1 - missed : 0;
+}
+
+/*
+ * Reads and writes at L2. Where only their sum was counted, the code knows what is written: all of
+ * that gets there. The rest was read.
+ */
+static void split_l2(struct view *v)
+{
+	enum gw_source surest = v->w->q[GW_WORK_l2_total_bytes].source;
+	double both = work_of(v, GW_WORK_l2_total_bytes);
+
+	v->l2_read = work_of(v, GW_WORK_l2_read_bytes);
+	v->l2_written = work_of(v, GW_WORK_l2_write_bytes);
+	v->l2_source = v->w->q[GW_WORK_l2_read_bytes].source;
+	if (isnan(v->l2_written))
+		v->l2_written = SECTOR_BYTES * work_of(v, GW_WORK_global_store_sectors);
+	if (isnan(both))
+		return;
+	if (isnan(v->l2_read) || v->l2_source < surest) {
+		v->l2_read = larger(0, both - gw_either(v->l2_written, 0));
+		v->l2_source = surest;
+	} else if (isnan(v->l2_written)) {
+		v->l2_written = larger(0, both - v->l2_read);
+	}
+}
+
+/* Bytes that loads ask L1 for: by their sectors, or all of L1 without what is only passed on. */
+static double asked_of_l1(const struct view *v)
+{
+	double sectors = work_of(v, GW_WORK_global_load_sectors);
+	double all = work_of(v, GW_WORK_l1_bytes);
+
+	if (isnan(all) || (!isnan(sectors) && v->w->q[GW_WORK_global_load_sectors].source >=
+	                                              v->w->q[GW_WORK_l1_bytes].source))
+		return SECTOR_BYTES * sectors;
+	return larger(0, all - gw_either(v->l2_written, 0));
 }
 
 static void find_hits(struct view *v)
 {
-	v->hit1 = hits(v, GW_WORK_l1_hit_rate, GW_WORK_l2_read_bytes,
-	               SECTOR_BYTES * work_of(v, GW_WORK_global_load_sectors));
-	v->hit2 = hits(v, GW_WORK_l2_hit_rate, GW_WORK_dram_read_bytes,
-	               work_of(v, GW_WORK_l2_read_bytes));
+	v->hit1 = hits(v, GW_WORK_l1_hit_rate, v->l2_read, asked_of_l1(v), v->l2_source);
+	v->hit2 = hits(v, GW_WORK_l2_hit_rate, v->dram_read, v->l2_read,
+	               v->w->q[GW_WORK_dram_read_bytes].source);
 	v->dram_share = (1 - v->hit1) * (1 - v->hit2);
 	v->amat = v->hit1 * rate_of(v, GW_PARAM_lat_l1) +
 	          (1 - v->hit1) * v->hit2 * rate_of(v, GW_PARAM_lat_l2) +
@@ -211,6 +252,7 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	v->resident = !why;
 	if (why)
 		gw_estimate_warn(e, why);
+	split_l2(v);
 	find_hits(v);
 	quantise(v, e);
 }
@@ -226,7 +268,7 @@ static void times_of(struct view *v, struct gw_estimate *e, double t[RESOURCE_CO
 	t[FMA] = fma_time(v);
 	t[ALU] = pipe_time(v, GW_WORK_pipe_alu, GW_WORK_int_inst, GW_PARAM_t_add, 1);
 	t[FP64] = pipe_time(v, GW_WORK_pipe_fp64, GW_WORK_fp64_inst, GW_PARAM_t_dp, 2);
-	t[FP16] = pipe_time(v, GW_WORK_pipe_fp16, GW_WORK_fp16_inst, GW_PARAM_t_hp, 4);
+	t[FP16] = fp16_time(v);
 	t[XU] = over(v, work_of(v, GW_WORK_pipe_xu) * WARP, GW_PARAM_t_sfu);
 	t[TENSOR] = tensor_time(v);
 	t[LSU] = wavefronts == 0 ? 0 : wavefronts / (v->sms * v->clock);

@@ -27,7 +27,9 @@ struct view {
 	const struct gw_work *w;
 	double blocks, warps, warps_per_block;
 	double loads, dram_read; /* global_load_requests, dram_read_bytes: several resources ask */
-	double most_blocks;      /* of the grid, on the busiest SM */
+	double l2_read, l2_written; /* bytes between SMs and L2, each as well as it is known */
+	enum gw_source l2_source;   /* of the former */
+	double most_blocks;         /* of the grid, on the busiest SM */
 	double sms, clock;
 	struct gw_occupancy occupancy;
 	bool resident; /* occupancy is known */

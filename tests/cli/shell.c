@@ -87,3 +87,9 @@ void shell_is_golden(const char *name)
 	if (strcmp(wanted, shell_output))
 		fail_msg("%s is:\n%s\nthe output is:\n%s", name, wanted, shell_output);
 }
+
+void shell_prints(const char *name, const char *command)
+{
+	assert_int_equal(shell("%s", command), 0);
+	shell_is_golden(name);
+}

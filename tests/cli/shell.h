@@ -23,5 +23,7 @@ void shell_says(const char *text);
 /** Fail the test unless the output is the golden file @p name; with GW_UPDATE_GOLDEN set, write it.
  */
 void shell_is_golden(const char *name);
+/** Run it: it must succeed, and print the golden file @p name. */
+void shell_prints(const char *name, const char *command);
 
 #endif

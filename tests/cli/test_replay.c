@@ -423,6 +423,99 @@ static void a_launch_that_waited_long_is_replayed_with_its_bits(void **state)
 	tape_free(&t);
 }
 
+enum { PLAIN = 1, TOLD_APART, TIMES_OF_PLAIN = 20 };
+
+/* Launches of one length, then one that is told apart by its arguments and goes on from them. */
+static struct tape read_successor(void)
+{
+	struct gw_record_successor follows = {.config = TOLD_APART, .of = PLAIN};
+	uint64_t ns = UINT64_C(1700000000000000000);
+	struct gw_record_launch l;
+	struct lb b = {0};
+	struct tape t;
+
+	lb_header(&b, 1, 0, "successor");
+	lb_kernel(&b, 1, "k");
+	lb_config(&b, PLAIN, 1, 64, 128);
+	for (uint32_t i = 0; i < TIMES_OF_PLAIN; i++) {
+		l = lb_launch(PLAIN, ns += 1000000, 100000 + i, NAN, i);
+		l.flags |= GW_LAUNCH_LEARNT;
+		lb_add_launch(&b, l);
+		lb_published(&b, i + 1);
+	}
+	lb_config_with(&b, TOLD_APART, 1, 64, 7);
+	lb_record(&b, GW_RECORD_SUCCESSOR, &follows, sizeof(follows), NULL, 0);
+	l = lb_launch(TOLD_APART, ns + 1000000, 100000, 100000, TIMES_OF_PLAIN);
+	l.flags |= GW_LAUNCH_LEARNT | GW_LAUNCH_LATE;
+	lb_add_launch(&b, l);
+	lb_end(&b);
+	lb_block(&b);
+	assert_true(tape_read_memory(&t, "successor", b.data, b.length));
+	lb_free(&b);
+	return t;
+}
+
+/* As the library says it: when the launch comes, it knows already of whom it is the successor. */
+static struct gw_prediction predict_successor(const struct tape *t)
+{
+	struct gw_fleet *p = replay_fleet(t, NULL);
+	struct gw_clocks *clocks = gw_alloc(sizeof(*clocks));
+	struct gw_prediction made;
+
+	gw_fleet_configure(p, PLAIN, 0, 1, &t->configs[0].launch);
+	for (uint32_t i = 0; i < TIMES_OF_PLAIN; i++) {
+		struct gw_observation o =
+		        replay_observation(&t->launches[i], &t->launches[i], clocks);
+
+		gw_fleet_observe(p, PLAIN, &o);
+		gw_fleet_advance(p, NULL, NULL);
+	}
+	gw_fleet_configure(p, TOLD_APART, 0, 1, &t->configs[1].launch);
+	gw_fleet_successor(p, TOLD_APART, PLAIN);
+	gw_fleet_predict(p, TOLD_APART, TIMES_OF_PLAIN, &made);
+	gw_fleet_free(p);
+	free(clocks);
+	return made;
+}
+
+static void a_successor_is_replayed_with_its_bits(void **state)
+{
+	const struct replay_options options = {0};
+	struct tape t = read_successor();
+	struct gw_prediction made = predict_successor(&t);
+	struct said s;
+
+	(void)state;
+	assert_int_equal(made.tier, GW_TIER_STEADY);
+	replay_put(&t.launches[TIMES_OF_PLAIN], &made);
+	s = say(&t, &options);
+	assert_int_equal(s.result.logged, 1);
+	assert_int_equal(s.result.equal, 1);
+	assert_int_equal(s.result.first, 0);
+	free(s.seconds);
+	tape_free(&t);
+}
+
+static void the_first_difference_is_kept(void **state)
+{
+	const struct replay_options options = {0};
+	struct tape t = read_successor();
+	struct tape_launch *l = &t.launches[TIMES_OF_PLAIN];
+	struct gw_prediction made = predict_successor(&t);
+	struct said s;
+
+	(void)state;
+	replay_put(l, &made);
+	l->low *= 0.5f;
+	s = say(&t, &options);
+	assert_int_equal(s.result.equal, 0);
+	assert_int_equal(s.result.first, TIMES_OF_PLAIN + 1);
+	assert_true(s.result.now.predicted == l->predicted);
+	assert_true(s.result.now.low == (float)(made.low * 1e9));
+	free(s.seconds);
+	tape_free(&t);
+}
+
 static const struct score_cell *cell(const struct score *s, unsigned tier, unsigned length)
 {
 	return &s->cells[SCORE_OURS][tier][SCORE_SOURCES][length];
@@ -496,6 +589,8 @@ int main(void)
 	        cmocka_unit_test(families_follow_a_pattern_or_a_file),
 	        cmocka_unit_test(tape_finds_the_work_that_was_known),
 	        cmocka_unit_test(a_launch_that_waited_long_is_replayed_with_its_bits),
+	        cmocka_unit_test(a_successor_is_replayed_with_its_bits),
+	        cmocka_unit_test(the_first_difference_is_kept),
 	        cmocka_unit_test(figures_are_what_they_are_called),
 	        cmocka_unit_test(a_configuration_counts_once),
 	};

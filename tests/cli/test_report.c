@@ -12,33 +12,31 @@
 #include <cmocka.h>
 
 #define REPORT "$PREFIX/bin/gpuwatch report "
+/* the list of counters grows */
+#define NO_COUNTERS " | sed '/\"counters\": {/,/}/d'"
 
 static int make_samples(void **state)
 {
 	return shell_setup(state) ||
 	       shell("mkdir logs && for s in plain second stand_in violations aggregates clocked "
 	             "studied unstudied worked; do "
-	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs");
+	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs; "
+	             "head -c 3000 plain.gwl > cut.gwl");
 }
 
 static void text_is_as_reviewed(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(REPORT "plain.gwl"), 0);
-	shell_is_golden("plain.txt");
-	assert_int_equal(shell("COLUMNS=80 " REPORT "--by=config plain.gwl"), 0);
-	shell_is_golden("config_80.txt");
-	assert_int_equal(shell(REPORT "--wide --by=device aggregates.gwl"), 0);
-	shell_is_golden("aggregates_wide.txt");
+	shell_prints("plain.txt", REPORT "plain.gwl");
+	shell_prints("config_80.txt", "COLUMNS=80 " REPORT "--by=config plain.gwl");
+	shell_prints("aggregates_wide.txt", REPORT "--wide --by=device aggregates.gwl");
 }
 
 static void csv_is_as_reviewed(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(REPORT "--csv plain.gwl"), 0);
-	shell_is_golden("plain.csv");
-	assert_int_equal(shell(REPORT "--csv --by=config plain.gwl"), 0);
-	shell_is_golden("config.csv");
+	shell_prints("plain.csv", REPORT "--csv plain.gwl");
+	shell_prints("config.csv", REPORT "--csv --by=config plain.gwl");
 }
 
 static void csv_begins_with_the_columns_of_nsys(void **state)
@@ -56,9 +54,7 @@ static void csv_begins_with_the_columns_of_nsys(void **state)
 static void json_is_as_reviewed(void **state)
 {
 	(void)state;
-	/* without the counters: their list grows */
-	assert_int_equal(shell(REPORT "--json plain.gwl | sed '/\"counters\": {/,/}/d'"), 0);
-	shell_is_golden("plain.json");
+	shell_prints("plain.json", REPORT "--json plain.gwl" NO_COUNTERS);
 }
 
 /* 24 launches of 12 us half as long again, of 1335 instead of 1980 MHz; unknown causes are unknown.
@@ -66,8 +62,7 @@ static void json_is_as_reviewed(void **state)
 static void clocks_and_slow_launches_are_told(void **state)
 {
 	(void)state;
-	assert_int_equal(shell("COLUMNS=100 " REPORT "clocked.gwl"), 0);
-	shell_is_golden("clocked.txt");
+	shell_prints("clocked.txt", "COLUMNS=100 " REPORT "clocked.gwl");
 	shell_says("SM 1658 MHz (1335 to 1980)");
 	shell_says("held down: power cap (50.0% of samples)");
 	shell_says("14 slow launches in 2 episodes, 560 µs beyond");
@@ -112,7 +107,7 @@ static void what_code_does_not_tell_is_said_with_the_reason(void **state)
 static void a_log_that_ends_early_says_so_of_code(void **state)
 {
 	(void)state;
-	assert_int_equal(shell("head -c 3000 plain.gwl > cut.gwl; " REPORT "cut.gwl"), 0);
+	assert_int_equal(shell(REPORT "cut.gwl"), 0);
 	shell_says("not reached: the log ends before");
 }
 
@@ -120,15 +115,11 @@ static void a_log_that_ends_early_says_so_of_code(void **state)
 static void bounds_are_told_with_what_to_fix(void **state)
 {
 	(void)state;
-	assert_int_equal(shell("COLUMNS=100 " REPORT "worked.gwl"), 0);
-	shell_is_golden("worked.txt");
+	shell_prints("worked.txt", "COLUMNS=100 " REPORT "worked.gwl");
 	shell_says("uncoalesced loads: 32 sectors per request");
 	shell_says("too few blocks: 8 where the GPU holds 256 at once");
-	assert_int_equal(shell("COLUMNS=80 " REPORT "--by=config worked.gwl"), 0);
-	shell_is_golden("worked_config_80.txt");
-	/* without the counters: their list grows */
-	assert_int_equal(shell(REPORT "--json worked.gwl | sed '/\"counters\": {/,/}/d'"), 0);
-	shell_is_golden("worked.json");
+	shell_prints("worked_config_80.txt", "COLUMNS=80 " REPORT "--by=config worked.gwl");
+	shell_prints("worked.json", REPORT "--json worked.gwl" NO_COUNTERS);
 }
 
 /* No line of a report is wider than the terminal. */
@@ -233,7 +224,7 @@ static void device_is_chosen_by_number_uuid_or_name(void **state)
 static void cut_off_log_is_used_and_told(void **state)
 {
 	(void)state;
-	assert_int_equal(shell("head -c 3000 plain.gwl > cut.gwl; " REPORT "cut.gwl"), 0);
+	assert_int_equal(shell(REPORT "cut.gwl"), 0);
 	shell_says("the file ends inside the block at offset");
 	shell_says("no END record: the process was killed or is still running");
 	assert_int_equal(shell(REPORT "--json cut.gwl"), 0);

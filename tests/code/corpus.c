@@ -15,7 +15,7 @@ static struct gw_arena group_arena;
 int corpus_begin(void **state)
 {
 	(void)state;
-	gw_arena_init(&group_arena, 8 << 20);
+	gw_arena_init(&group_arena, CORPUS_MEMORY);
 	return 0;
 }
 

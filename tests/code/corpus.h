@@ -5,6 +5,8 @@
 
 #include "predictor/code/image.h"
 
+enum { CORPUS_MEMORY = 8 << 20 }; /**< of the arena below */
+
 /** Set-up and tear-down of a group of tests, and the arena they have between these. */
 int corpus_begin(void **state);
 int corpus_end(void **state);

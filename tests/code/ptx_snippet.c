@@ -22,9 +22,18 @@ static struct gw_arena arena;
 static struct gw_ptx_report report;
 static struct gw_ptx_fault fault;
 
-void snippet_free(void)
+int snippet_end(void **state)
+{
+	(void)state;
+	gw_arena_free(&arena);
+	return 0;
+}
+
+struct gw_arena *snippet_arena(void)
 {
 	gw_arena_free(&arena);
+	gw_arena_init(&arena, (size_t)64 << 20);
+	return &arena;
 }
 
 static bool evaluate(const char *body, uint32_t blocks, uint32_t threads, int32_t n, int32_t m)
@@ -37,12 +46,10 @@ static bool evaluate(const char *body, uint32_t blocks, uint32_t threads, int32_
 	struct gw_config config = {{blocks, 1, 1}, {threads, 1, 1}, {1, 1, 1}, 0, 0};
 	int length = snprintf(text, sizeof(text), "%s%s\n}\n", head, body);
 
-	gw_arena_free(&arena);
-	gw_arena_init(&arena, (size_t)64 << 20);
 	return gw_ptx_evaluate((struct gw_bytes){(const uint8_t *)text, (size_t)length}, NULL,
 	                       &config,
 	                       (struct gw_bytes){(const uint8_t *)&arguments, sizeof(arguments)},
-	                       NULL, NULL, NULL, &arena, &report, &fault);
+	                       NULL, NULL, NULL, snippet_arena(), &report, &fault);
 }
 
 const struct gw_ptx_report *snippet(const char *body, uint32_t blocks, uint32_t threads, int32_t n,

@@ -17,7 +17,10 @@ const struct gw_ptx_fault *snippet_refused(const char *body);
 /** The sum of global stores' counts. */
 struct gw_eval_count snippet_stores(const struct gw_ptx_report *report);
 
-/** Give everything back. */
-void snippet_free(void);
+/** An arena for what else is read, empty: the last answer, and what was in it, are gone. */
+struct gw_arena *snippet_arena(void);
+
+/** Give everything back: tear-down of a group of tests. */
+int snippet_end(void **state);
 
 #endif

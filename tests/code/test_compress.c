@@ -10,37 +10,19 @@
 
 #include <cmocka.h>
 
-enum { LIMIT = 4 << 20 };
-
-static struct gw_arena arena;
-
-static int begin(void **state)
-{
-	(void)state;
-	gw_arena_init(&arena, LIMIT);
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	gw_arena_free(&arena);
-	return 0;
-}
-
 static void every_packing_gives_what_was_packed(void **state)
 {
 	static const char *const packed[] = {"lz4.fatbin", "zstd.fatbin"};
 	static const enum gw_compression how[] = {GW_COMPRESSION_LZ4, GW_COMPRESSION_ZSTD};
-	struct gw_images plain = corpus_images(&arena, "plain.fatbin", 4);
+	struct gw_images plain = corpus_images(corpus_arena(), "plain.fatbin", 4);
 
 	(void)state;
 	for (unsigned p = 0; p < 2; p++) {
-		struct gw_images images = corpus_images(&arena, packed[p], plain.count);
+		struct gw_images images = corpus_images(corpus_arena(), packed[p], plain.count);
 
 		for (size_t i = 0; i < plain.count; i++) {
-			struct gw_bytes expected = corpus_bytes(&arena, &plain.image[i]);
-			struct gw_bytes bytes = corpus_bytes(&arena, &images.image[i]);
+			struct gw_bytes expected = corpus_bytes(corpus_arena(), &plain.image[i]);
+			struct gw_bytes bytes = corpus_bytes(corpus_arena(), &images.image[i]);
 
 			assert_int_equal(images.image[i].compression, how[p]);
 			assert_int_equal(bytes.size, expected.size);
@@ -112,33 +94,33 @@ static void broken_lz4_is_refused(void **state)
 
 static void broken_zstd_is_refused(void **state)
 {
-	struct gw_images images = corpus_images(&arena, "zstd.fatbin", 4);
+	struct gw_images images = corpus_images(corpus_arena(), "zstd.fatbin", 4);
 	struct gw_image cut = images.image[0], longer = images.image[0];
 	struct gw_bytes bytes;
 	struct gw_fault fault;
 
 	(void)state;
 	cut.stored.size /= 2;
-	assert_false(gw_image_bytes(&cut, &arena, &bytes, &fault));
+	assert_false(gw_image_bytes(&cut, corpus_arena(), &bytes, &fault));
 	assert_string_equal(fault.what, "the zstd data are broken");
 	assert_int_equal(fault.offset, cut.offset);
 	longer.size++;
-	assert_false(gw_image_bytes(&longer, &arena, &bytes, &fault));
+	assert_false(gw_image_bytes(&longer, corpus_arena(), &bytes, &fault));
 	assert_string_equal(fault.what, "the zstd data are shorter than their header says");
 }
 
 static void a_claim_beyond_the_limit_is_refused(void **state)
 {
-	struct gw_images images = corpus_images(&arena, "lz4.fatbin", 4);
+	struct gw_images images = corpus_images(corpus_arena(), "lz4.fatbin", 4);
 	struct gw_image image = images.image[0];
 	struct gw_bytes bytes;
 	struct gw_fault fault;
 
 	(void)state;
 	image.size = UINT64_MAX;
-	assert_false(gw_image_bytes(&image, &arena, &bytes, &fault));
-	image.size = LIMIT;
-	assert_false(gw_image_bytes(&image, &arena, &bytes, &fault));
+	assert_false(gw_image_bytes(&image, corpus_arena(), &bytes, &fault));
+	image.size = CORPUS_MEMORY;
+	assert_false(gw_image_bytes(&image, corpus_arena(), &bytes, &fault));
 	assert_string_equal(fault.what, "unpacked it is larger than the memory allowed");
 }
 
@@ -152,5 +134,5 @@ int main(void)
 	        cmocka_unit_test(a_claim_beyond_the_limit_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, corpus_begin, corpus_end);
 }

@@ -8,7 +8,7 @@
 #include "predictor/code/ptx.h"
 #include "predictor/code/sass_lower.h"
 #include "tests/unit/ir_kernel.h"
-#include "tests/unit/sass/listing.h"
+#include "tests/unit/sass/built.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,37 +58,25 @@ static uint32_t layout(const uint32_t sizes[5], struct gw_code_param out[5])
 
 static void check_machine(const struct listing *listing, unsigned k, unsigned sm)
 {
-	const struct listing_kernel *lines;
 	struct gw_code_param param[5];
 	uint32_t count = layout(machine[k].sizes, param);
 	struct gw_sass_kernel kernel = {.name = machine[k].name,
-	                                .param_base = sm >= 100  ? 0x380
-	                                              : sm >= 90 ? 0x210
-	                                                         : 0x160,
+	                                .param_base = built_param_base(sm),
 	                                .param_bytes =
 	                                        param[count - 1].offset + param[count - 1].size};
 	struct gw_sass_lowered lowered;
 	struct gw_digest_plan plan;
-	struct gw_arena arena;
-	struct gw_fault fault;
-	struct gw_cfg cfg;
-	uint8_t *code;
+	struct built b;
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s.%u", machine[k].name, sm);
-	lines = listing_named(listing, name);
-	assert_non_null(lines);
-	code = listing_code(lines);
-	gw_arena_init(&arena, 64 << 20);
-	assert_true(gw_cfg_build(&cfg, (struct gw_bytes){code, 16 * (size_t)lines->count}, sm,
-	                         &arena, &fault));
-	assert_null(gw_sass_lower(&lowered, &cfg, &kernel, &arena));
-	assert_null(gw_digest_plan_make(&lowered.program, param, count, &arena, &plan));
+	built_begin(&b, built_kernel(listing, name), sm);
+	assert_null(gw_sass_lower(&lowered, &b.cfg, &kernel, &b.arena));
+	assert_null(gw_digest_plan_make(&lowered.program, param, count, &b.arena, &plan));
 	assert_string_equal(plan_text(&plan), machine[k].plan);
 	for (uint32_t i = 0; i < plan.count; i++)
 		assert_int_equal(plan.word[i].at, 0);
-	gw_arena_free(&arena);
-	free(code);
+	built_end(&b);
 }
 
 static void machine_code_tells_what_its_control_depends_on(void **state)

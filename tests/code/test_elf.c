@@ -15,20 +15,9 @@ static const char *const files[] = {"sm_70.cubin",  "sm_75.cubin", "sm_80.cubin"
                                     "sm_89.cubin",  "sm_90.cubin", "sm_90a.cubin", "sm_100.cubin",
                                     "sm_120.cubin", "program",     "library.so",   "relocatable.o"};
 
-static struct gw_arena arena;
-
 static int begin(void **state)
 {
-	(void)state;
-	gw_arena_init(&arena, 4 << 20);
-	return elf_version(EV_CURRENT) == EV_NONE;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	gw_arena_free(&arena);
-	return 0;
+	return corpus_begin(state) || elf_version(EV_CURRENT) == EV_NONE;
 }
 
 /* What libelf answered; where it could not, the test ends with libelf's own message. */
@@ -48,7 +37,7 @@ static void sections_are_those_of_libelf(void **state)
 {
 	(void)state;
 	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
-		struct gw_bytes file = corpus_file(&arena, files[f]), bytes;
+		struct gw_bytes file = corpus_file(corpus_arena(), files[f]), bytes;
 		Elf *theirs = open_theirs(file, files[f]);
 		struct gw_elf ours;
 		struct gw_fault fault;
@@ -99,7 +88,7 @@ static void symbols_are_those_of_libelf(void **state)
 
 	(void)state;
 	for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++) {
-		struct gw_bytes file = corpus_file(&arena, files[f]);
+		struct gw_bytes file = corpus_file(corpus_arena(), files[f]);
 		Elf *theirs = open_theirs(file, files[f]);
 		struct gw_elf_symbols symbols;
 		struct gw_elf ours;
@@ -138,5 +127,5 @@ int main(void)
 	        cmocka_unit_test(symbols_are_those_of_libelf),
 	};
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, begin, corpus_end);
 }

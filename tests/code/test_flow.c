@@ -325,13 +325,6 @@ static void waiting_for_an_mbarrier_leaves_the_rest_known(void **state)
 	assert_true(isinf(r->counts.barriers[IR_BARRIER_MEMORY].most));
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	snippet_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,5 +348,5 @@ int main(void)
 	        cmocka_unit_test(waiting_for_an_mbarrier_leaves_the_rest_known),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, teardown);
+	return cmocka_run_group_tests(tests, NULL, snippet_end);
 }

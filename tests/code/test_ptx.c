@@ -10,14 +10,10 @@
 
 #include <cmocka.h>
 
-static struct gw_arena arena;
-
 static bool parse(const char *text, struct gw_ptx *ptx, struct gw_ptx_fault *fault)
 {
-	gw_arena_free(&arena);
-	gw_arena_init(&arena, (size_t)16 << 20);
-	return gw_ptx_parse((struct gw_bytes){(const uint8_t *)text, strlen(text)}, &arena, ptx,
-	                    fault);
+	return gw_ptx_parse((struct gw_bytes){(const uint8_t *)text, strlen(text)}, snippet_arena(),
+	                    ptx, fault);
 }
 
 static void refused_at(const char *text, uint32_t line, uint32_t column, const char *what)
@@ -175,11 +171,9 @@ static bool call(const char *callee, const char *more, struct gw_ptx_report *r)
 	struct gw_ptx_fault fault;
 	int length = snprintf(text, sizeof(text), call_text, callee, more);
 
-	gw_arena_free(&arena);
-	gw_arena_init(&arena, (size_t)16 << 20);
 	return gw_ptx_evaluate((struct gw_bytes){(const uint8_t *)text, (size_t)length}, "k",
-	                       &config, (struct gw_bytes){NULL, 0}, NULL, NULL, NULL, &arena, r,
-	                       &fault);
+	                       &config, (struct gw_bytes){NULL, 0}, NULL, NULL, NULL,
+	                       snippet_arena(), r, &fault);
 }
 
 static void a_call_is_taken_in_with_its_arguments(void **state)
@@ -248,14 +242,6 @@ static void a_pointer_from_memory_compares_with_itself(void **state)
 	assert_true(snippet_stores(r).least == 16);
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	gw_arena_free(&arena);
-	snippet_free();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,5 +260,5 @@ int main(void)
 	        cmocka_unit_test(a_pointer_from_memory_compares_with_itself),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, teardown);
+	return cmocka_run_group_tests(tests, NULL, snippet_end);
 }

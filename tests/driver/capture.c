@@ -157,6 +157,8 @@ CUresult si_capture_kernel(CUstream stream, CUfunction f, const struct si_config
 {
 	CUgraphNode node;
 	CUresult result = node_add(stream, CU_GRAPH_NODE_TYPE_KERNEL, &node);
+	if (result == CUDA_SUCCESS)
+		node->u.kernel.ctx = stream->ctx;
 	return result == CUDA_SUCCESS
 	               ? si_kernel_node_set(&node->u.kernel, f, NULL, config, params, NULL)
 	               : result;

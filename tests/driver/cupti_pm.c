@@ -7,6 +7,7 @@
 #include "cupti_counters.h"
 #include <cupti_pmsampling.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ struct data {
 struct CUpti_PmSampling_Object {
 	bool enabled, configured, started, overflowed;
 	struct sc_config config;
-	uint64_t interval, begin, end;
+	uint64_t interval, begin, end, before; /* before: when the last window ended */
 	unsigned windows;
 };
 
@@ -102,7 +103,8 @@ SC_API cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 	SC_ENTER();
 	if (sampler.enabled)
 		return CUPTI_ERROR_INVALID_OPERATION;
-	sampler = (struct CUpti_PmSampling_Object){.enabled = true, .windows = sampler.windows};
+	sampler = (struct CUpti_PmSampling_Object){
+	        .enabled = true, .windows = sampler.windows, .end = sampler.end};
 	p->pPmSamplingObject = &sampler;
 	return CUPTI_SUCCESS;
 }
@@ -116,9 +118,41 @@ SC_API cuptiPmSamplingDisable(CUpti_PmSampling_Disable_Params *p)
 	return CUPTI_SUCCESS;
 }
 
+/*
+ * As libnvperf's first use: takes long, and has made a static object by its end whose destructor
+ * the thread that is in it does not survive.
+ */
+__attribute__((visibility("default"))) extern _Atomic int standin_pm_configuring;
+_Atomic int standin_pm_configuring;
+
+static void destroy(void)
+{
+	if (standin_pm_configuring)
+		raise(SIGSEGV);
+}
+
+static void register_destroy(void)
+{
+	atexit(destroy);
+}
+
+static void configure_slowly(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	uint64_t ms = option("STANDIN_PM_CONFIGURE_MS");
+	struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+	if (!ms)
+		return;
+	standin_pm_configuring = 1;
+	pthread_once(&once, register_destroy);
+	nanosleep(&t, NULL);
+	standin_pm_configuring = 0;
+}
+
 SC_API cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params *p)
 {
 	SC_ENTER();
+	configure_slowly();
 	if (p->pPmSamplingObject != &sampler || !sampler.enabled ||
 	    p->configSize < sizeof(struct sc_config))
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -164,6 +198,7 @@ SC_API cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *p)
 	    sampler.overflowed)
 		return CUPTI_ERROR_INVALID_OPERATION;
 	sampler.started = true;
+	sampler.before = sampler.end;
 	sampler.begin = now();
 	return CUPTI_SUCCESS;
 }
@@ -211,6 +246,32 @@ static uint64_t stamp(uint64_t ns)
 	return option("STANDIN_PM_OWN_CLOCK") ? ns : sc_registered_time(ns);
 }
 
+/* One more sample: what was counted between two times, under the stamps it is handed out with. */
+static void sample(struct data *data, uint64_t from, uint64_t to, uint64_t begin, uint64_t end)
+{
+	if (data->count == data->room)
+		return;
+	data->sample[data->count].begin = stamp(begin);
+	data->sample[data->count].end = stamp(end);
+	for (uint32_t i = 0; i < sampler.config.count; i++) {
+		int metric = sampler.config.metric[i];
+		data->sample[data->count].value[metric] = counted(metric, from, to);
+	}
+	data->count++;
+}
+
+/*
+ * As the real one, where a window had more samples than were read: they come with the next one, and
+ * have lost their times. The lock is held.
+ */
+static void leftovers(struct data *data, uint64_t count)
+{
+	uint64_t at = sampler.before - count * sampler.interval;
+
+	for (uint64_t i = 0; sampler.before && i < count; i++, at += sampler.interval)
+		sample(data, at, at + sampler.interval, sampler.before / 2, sampler.before / 2);
+}
+
 SC_API cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 {
 	struct data *data = (struct data *)(void *)p->pCounterDataImage;
@@ -221,21 +282,15 @@ SC_API cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 		return CUPTI_ERROR_INVALID_OPERATION;
 	sampler.windows++;
 	pthread_mutex_lock(&lock);
-	/* As the real one's, the first sample begins before the window. */
-	for (uint64_t at = sampler.begin - sampler.interval;
-	     at + sampler.interval <= sampler.end && data->count < data->room;
-	     at += sampler.interval) {
-		if (drop && ++made % drop == 0)
-			continue;
-		data->sample[data->count].begin = stamp(at + skew);
-		data->sample[data->count].end = stamp(at + sampler.interval + skew);
-		for (uint32_t i = 0; i < sampler.config.count; i++) {
-			int metric = sampler.config.metric[i];
-			data->sample[data->count].value[metric] =
-			        counted(metric, at, at + sampler.interval);
-		}
-		data->count++;
-	}
+	leftovers(data, option("STANDIN_PM_LEFT"));
+	/* As the real one's, the first sample begins where the window before ended. */
+	if (!sampler.before)
+		sampler.before = sampler.begin - sampler.interval;
+	sample(data, sampler.before, sampler.begin, sampler.before + skew, sampler.begin + skew);
+	for (uint64_t at = sampler.begin; at + sampler.interval <= sampler.end && data->count < data->room;
+	     at += sampler.interval)
+		if (!drop || ++made % drop != 0)
+			sample(data, at, at + sampler.interval, at + skew, at + sampler.interval + skew);
 	pthread_mutex_unlock(&lock);
 	p->overflow = overflow && sampler.windows % overflow == 0;
 	sampler.overflowed |= p->overflow != 0;

@@ -13,6 +13,7 @@
 struct si_kernel_node {
 	CUfunction func; /* as given: a CUfunction or NULL */
 	CUkernel kern;   /* as given: a CUkernel or NULL */
+	CUcontext ctx;   /* it runs in, NULL: that of the launch */
 	struct si_kernel *kernel;
 	struct si_config config;
 	unsigned char *data;
@@ -62,7 +63,7 @@ struct CUgraphExec_st {
 	CUcontext ctx;
 	CUgraph graph;
 	uint32_t branches;
-	uint32_t *streams; /* ids of the internal streams, one a branch, [0] unused */
+	uint32_t *streams; /* ids of the internal streams, one a branch; [0] in other contexts */
 	uint32_t recorded; /* si_recording when it was made or last changed */
 };
 

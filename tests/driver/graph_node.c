@@ -72,6 +72,8 @@ CUresult si_kernel_params_v1(struct si_kernel_node *node, const CUDA_KERNEL_NODE
 	struct si_config config = CONFIG_OF(p, node);
 	if (!si_kernel_of(p->func))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (!node->ctx)
+		node->ctx = si_current_or_null();
 	return si_kernel_node_set(node, p->func, NULL, &config, p->kernelParams, p->extra);
 }
 
@@ -80,6 +82,8 @@ CUresult si_kernel_params_v2(struct si_kernel_node *node, const CUDA_KERNEL_NODE
 	struct si_config config = CONFIG_OF(p, node);
 	if (!si_kernel_of(p->func ? p->func : (CUfunction)p->kern))
 		return CUDA_ERROR_INVALID_VALUE;
+	if (p->ctx || !node->ctx)
+		node->ctx = p->ctx ? p->ctx : si_current_or_null();
 	return si_kernel_node_set(node, p->func, p->kern, &config, p->kernelParams, p->extra);
 }
 
@@ -346,7 +350,8 @@ CUresult si_cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PA
 	                                        .blockDimZ = k->config.block.z,
 	                                        .sharedMemBytes = k->config.shared,
 	                                        .kernelParams = k->data ? k->slots : NULL,
-	                                        .kern = k->kern};
+	                                        .kern = k->kern,
+	                                        .ctx = k->ctx};
 	return CUDA_SUCCESS;
 }
 

@@ -101,9 +101,9 @@ struct run {
 	uint64_t end; /* latest of all */
 };
 
-static uint32_t stream_id(struct run *run, uint32_t branch)
+static uint32_t stream_id(struct run *run, uint32_t branch, bool elsewhere)
 {
-	if (branch == 0)
+	if (branch == 0 && !elsewhere)
 		return run->stream->id;
 	if (!run->exec->streams[branch])
 		run->exec->streams[branch] = si_stream_ids.cupti++;
@@ -113,9 +113,10 @@ static uint32_t stream_id(struct run *run, uint32_t branch)
 static uint64_t run_kernel(struct run *run, CUgraphNode node, uint64_t start)
 {
 	struct si_kernel_node *k = &node->u.kernel;
-	struct si_execution x = {.context_id = run->stream->ctx->id,
-	                         .device_id = (uint32_t)run->stream->ctx->device,
-	                         .stream_id = stream_id(run, node->branch),
+	CUcontext ctx = si_is(k->ctx, SI_CTX) ? k->ctx : run->stream->ctx;
+	struct si_execution x = {.context_id = ctx->id,
+	                         .device_id = (uint32_t)ctx->device,
+	                         .stream_id = stream_id(run, node->branch, ctx != run->stream->ctx),
 	                         .correlation_id = run->correlation,
 	                         .graph_id = run->exec->id,
 	                         .graph_node_id = (uint64_t)run->exec->id << 32 | node->index,

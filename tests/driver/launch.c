@@ -98,8 +98,17 @@ static CUresult check(const struct si_kernel *kernel, const struct si_config *c)
 	return CUDA_SUCCESS;
 }
 
-static CUresult launch(CUfunction f, const struct si_config *config, CUstream handle, bool pt,
-                       void **params, void **extra)
+/* A launch on several devices at once runs in a stream of the context's own, as its records tell.
+ */
+static uint32_t multi_stream(CUcontext ctx)
+{
+	if (!ctx->multi)
+		ctx->multi = si_stream_ids.cupti++;
+	return ctx->multi;
+}
+
+static CUresult launch_in(CUfunction f, const struct si_config *config, CUstream handle, bool pt,
+                          void **params, void **extra, bool multi)
 {
 	struct si_kernel *kernel = si_kernel_of(f);
 	void *slots[SI_MAX_PARAMS];
@@ -127,7 +136,8 @@ static CUresult launch(CUfunction f, const struct si_config *config, CUstream ha
 		uint64_t now = si_now();
 		struct si_execution x = {.context_id = stream->ctx->id,
 		                         .device_id = (uint32_t)stream->ctx->device,
-		                         .stream_id = stream->id,
+		                         .stream_id =
+		                                 multi ? multi_stream(stream->ctx) : stream->id,
 		                         .correlation_id = correlation,
 		                         .grid_id = si_grid_id_next(),
 		                         .channel = stream->id & 7,
@@ -139,6 +149,12 @@ static CUresult launch(CUfunction f, const struct si_config *config, CUstream ha
 	}
 	SI_UNLOCK();
 	return result;
+}
+
+static CUresult launch(CUfunction f, const struct si_config *config, CUstream handle, bool pt,
+                       void **params, void **extra)
+{
+	return launch_in(f, config, handle, pt, params, extra, false);
 }
 
 CUresult si_cuLaunchKernel(bool pt, CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
@@ -204,7 +220,8 @@ CUresult si_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParam
 		                           .cooperative = true};
 		if (!si_is(p->hStream, SI_STREAM)) /* default streams are not allowed here */
 			return CUDA_ERROR_INVALID_VALUE;
-		result = launch(p->function, &config, p->hStream, false, p->kernelParams, NULL);
+		result = launch_in(p->function, &config, p->hStream, false, p->kernelParams, NULL,
+		                   true);
 	}
 	return result;
 }

@@ -158,6 +158,7 @@ struct CUctx_st {
 	uint64_t legacy_end;
 	uint64_t dropped_end; /* latest end of work on streams destroyed since */
 	size_t limits[CU_LIMIT_MAX];
+	uint32_t multi; /* CUPTI's number of the stream for launches on several devices, 0: none yet */
 	struct CUctx_st *next;
 };
 struct CUstream_st {

@@ -36,8 +36,8 @@ fresh() {
 	[ -z "${all-}" ] && [ -e "$out/$1" ] || return 1
 	made=$out/$1
 	shift
-	for source in "$@" ./*.h build.sh; do
-		[ "$made" -nt "$source" ] || return 1
+	for part in "$@" ./*.h build.sh; do
+		[ "$made" -nt "$part" ] || return 1
 	done
 }
 
@@ -67,6 +67,7 @@ bench=../bench/gpu_overhead
 		cc $cflags $include -s -shared -fPIC -fvisibility=hidden -o "$out/oracle.so" oracle.c -ldl -lpthread
 	# Of the product's lists: always.
 	cc $cflags -I"$top" -s -o "$out/logdump" logdump.c "$top/predictor/crc.c"
+	fresh fault.so fault.c || cc $cflags -s -shared -fPIC -o "$out/fault.so" fault.c -lpthread
 	fresh idle idle.c || cc $cflags -s -o "$out/idle" idle.c -ldl
 	for source in "$top"/examples/*/*.cu; do
 		name=$(basename "$source" .cu)

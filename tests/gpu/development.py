@@ -8,7 +8,7 @@ usage: development.py record --library SO --logdump PROGRAM --workloads PROGRAM 
 
 record needs a GPU: kernels/workloads at its first five sizes, all cases in turn; OUT/log.gwl. score asks `gpuwatch
 score` and `replay`: times of the kernel withheld (cold), of the configuration (warm), families apart, and the
-predictions as they were logged (steady). verdicts holds those of `gpuwatch report` against ncu's Speed-of-Light in
+predictions as they were logged (steady), and keeps the log, squeezed. verdicts holds those of `gpuwatch report` against ncu's Speed-of-Light in
 the table of kernels/workloads/table.py. Each leaves figures.json. Exit status: 0 goals met, 1 one missed, 77 no GPU.
 """
 import argparse
@@ -90,6 +90,7 @@ def score(args):
             said, same = f"{error}\n", False
         out.write(said)
     print(said.strip())
+    under.keep(log, f"{args.out}/log.gwl.xz")
     return tell(args, scored(**answers) + [figures.figure("the log replays with the same bits", int(same), least=1)])
 
 

@@ -7,7 +7,8 @@
  *     C counter value          D degraded text          H header string
  *     X duplicates N           launches that are in the log twice
  *     X invalid N              launches whose record's times made no sense
- *     X device_D N             launches in streams of the GPU with the ordinal D, or `unknown`
+ *     X device_D N             launches on the GPU with the ordinal D, or `unknown`: that of the stream,
+ *                              where none is told that of the configuration
  *     X end N                  files that were closed in good order
  *   and with --launches, for each measured launch in the log's order, times in ns,
  *     L call start duration name   (start 0: timed by a pair of events)
@@ -36,7 +37,6 @@ struct row {
 
 struct stream {
 	uint32_t device; /* id, 0 for unknown */
-	uint64_t launches;
 };
 
 struct once {
@@ -104,6 +104,14 @@ static void print_launch(const struct gw_record_launch *l)
 	       kernels[kernel].name);
 }
 
+static void count_device(uint32_t id)
+{
+	if (id && id < DEVICES)
+		on_device[ordinals[id]]++;
+	else
+		nowhere++;
+}
+
 static void take_launch(const struct gw_record_launch *l)
 {
 	int graph = (l->flags & GW_LAUNCH_GRAPH) != 0;
@@ -118,7 +126,7 @@ static void take_launch(const struct gw_record_launch *l)
 	rows[l->config].no_call[graph] += (l->flags & GW_LAUNCH_NO_CALL) != 0;
 	invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
 	streams = grown(streams, &stream_count, l->stream, sizeof *streams);
-	streams[l->stream].launches++;
+	count_device(l->stream ? streams[l->stream].device : rows[l->config].config.device);
 	if (each_launch && l->flags & GW_LAUNCH_MEASURED)
 		print_launch(l);
 	if (!(l->flags & GW_LAUNCH_MEASURED) || !l->start_ns)
@@ -280,14 +288,6 @@ static void finish_file(void)
 			       c->cluster_y, c->cluster_z, c->dynamic_shared,
 			       kernels[c->kernel].name);
 		}
-	}
-	for (uint32_t i = 0; i < stream_count; i++) {
-		uint32_t device = streams[i].device;
-
-		if (device && device < DEVICES)
-			on_device[ordinals[device]] += streams[i].launches;
-		else
-			nowhere += streams[i].launches;
 	}
 	if (seen_count)
 		qsort(seen, seen_count, sizeof *seen, by_time);

@@ -8,15 +8,25 @@ Each case of `hold` runs bare, then alone for --seconds under GPUWATCH_COUNTERS=
 time; then for --storm seconds N at a time, cases, lengths and ends drawn at random, so that the GPU's one sampler is
 fought over. Either part is left out where its time is 0. A run fails when it hangs, or when its output or exit status
 is not that of a run without us; of runs alone also when not every kernel was measured, or fewer windows of counters
-were taken than --windows: where there is none, nothing was shown. Writes runs.tsv and figures.json, prints a table.
-Exit status: 0 all well, 1 a run failed or too few were made, 77 there is no GPU here.
+were taken than --windows: where there is none, nothing was shown.
+
+The end `thread` is apart: exit() on one thread while another launches on. The driver itself crashes such a program now
+and then, and so does plain CUPTI activity. So its crashes do not fail a storm (hangs and wrong output do), and for
+--ends seconds programs that end so run bare, under plain CUPTI activity and under gpuwatch, in an order drawn at random,
+N at a time: gpuwatch must not make crashes more frequent than plain CUPTI activity by more than --margin (95% bound of
+the difference of the shares, Newcombe's). --also NAME=SO adds another library to these.
+
+With --backtrace a run that crashed leaves the calls that led there in OUT/faults (fault.c), also where it is no fault.
+Writes runs.tsv and figures.json, prints a table. Exit status: 0 all well, 1 a run failed or too few were made, 77 there is no GPU here.
 """
 import argparse
 import concurrent.futures
 import glob
+import math
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -31,19 +41,28 @@ STATUS = {"thread": 5}
 SAID = ("pm_windows", "pm_failed", "pm_overflows", "pm_cpu_ns")
 
 
-def environment(args, log):
-    if log:
-        return under.environment(args.gpuwatch, log, under.COUNTED)
-    env = under.environment("", "")
-    for name in compare.without_gpuwatch(env):
-        env.pop(name)
+def environment(args, log, library, plain):
+    """Of a run under a library; without one (log: None) of a bare one, or under plain CUPTI activity, into a folder."""
+    env = under.environment(library or args.gpuwatch, log or "", under.COUNTED)
+    if not log:
+        for name in compare.without_gpuwatch(env):
+            env.pop(name)
+    if plain:
+        folders = sum(compare.library_folders(), [])
+        env.update(CUDA_INJECTION64_PATH=f"{args.programs}/oracle.so", GPU_ORACLE_TABLE="0", GPU_ORACLE_DIR=plain)
+        cupti = [path for folder in folders for path in sorted(glob.glob(f"{folder}/libcupti.so.1[23]"))]
+        if cupti:
+            env.setdefault("GPU_ORACLE_CUPTI", cupti[0])
+    if args.backtrace:
+        env["LD_PRELOAD"] = ":".join(filter(None, [env.get("LD_PRELOAD"), f"{args.programs}/fault.so"]))
+        env["FAULT_DIR"] = f"{args.out}/faults"
     return env
 
 
-def run(args, name, seconds, end, log):
+def run(args, name, seconds, end, log, library=None, plain=None):
     """A line of runs.tsv as a dictionary; what went wrong in `fault`."""
     begin, fault = time.monotonic(), ""
-    process = subprocess.Popen([f"{args.programs}/hold", name, f"{seconds:.3f}", end], env=environment(args, log),
+    process = subprocess.Popen([f"{args.programs}/hold", name, f"{seconds:.3f}", end], env=environment(args, log, library, plain),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         out, err = process.communicate(timeout=seconds + args.patience)
@@ -52,14 +71,15 @@ def run(args, name, seconds, end, log):
         out, err = process.communicate()
         fault = "hang"
     status = process.returncode
-    if not fault and status != STATUS.get(end, 0):
+    crashed = end == "thread" and status < 0 and not fault
+    if not fault and not crashed and status != STATUS.get(end, 0):
         fault = f"status {status}"
     if not fault and not re.fullmatch(rf"{name}: right kernels (\d+) counted \1\n", out):
         fault = "output"
     if log and re.sub(r"gpuwatch: .*\n", "", err):
         fault = fault or "stderr"
     row = {"case": name, "end": end, "seconds": f"{seconds:.3f}", "took": f"{time.monotonic() - begin:.3f}", "status": status,
-           "fault": fault, "said": " ".join((out + err).split())[:300]}
+           "fault": fault, "crashed": int(crashed), "pid": process.pid, "said": " ".join((out + err).split())[:300]}
     kernels = re.search(r"kernels (\d+)", out)
     if log:
         told, notes = under.totals(f"{args.programs}/logdump", log)
@@ -74,7 +94,7 @@ def run(args, name, seconds, end, log):
 def storm(args, rows):
     """Many at a time, at random, until the time is over; each lane one at least."""
     dice, until = random.Random(args.seed), time.monotonic() + args.storm
-    plans = [(dice.choice(CASES), dice.uniform(args.shortest, args.longest), dice.choice(ENDS)) for _ in range(5000)]
+    plans = [(dice.choice(args.cases), dice.uniform(args.shortest, args.longest), dice.choice(args.only_ends)) for _ in range(5000)]
 
     def lane(number):
         done = []
@@ -89,8 +109,62 @@ def storm(args, rows):
             rows += done
 
 
+def newcombe(hits, runs, other_hits, other_runs, z=1.645):
+    """Difference of two shares and the end of its one-sided 95% interval (Newcombe 1998, by Wilson's intervals)."""
+    def wilson(k, n):
+        middle, width = (k + z * z / 2) / (n + z * z), z / (n + z * z) * math.sqrt(k * (n - k) / n + z * z / 4)
+        return k / n, middle - width, middle + width
+
+    mine, theirs = wilson(hits, runs), wilson(other_hits, other_runs)
+    return mine[0] - theirs[0], mine[0] - theirs[0] + math.hypot(mine[2] - mine[0], theirs[0] - theirs[1])
+
+
+def ends(args, rows):
+    """The end `thread` with nothing, with plain CUPTI activity and with us, in turns, until the time is over."""
+    dice, until, kinds = random.Random(args.seed), time.monotonic() + args.ends, ["bare", "plain", "gpuwatch", *args.also]
+    plans = []
+    while len(plans) < 4000:  # all kinds meet the same programs
+        case, seconds = dice.choice(args.cases), dice.uniform(args.shortest, args.longest)
+        plans += [(kind, case, seconds) for kind in dice.sample(kinds, len(kinds))]
+
+    def lane(number):
+        done = []
+        for i in range(number, len(plans), args.lanes):
+            if time.monotonic() > until:
+                break
+            kind, case, seconds = plans[i]
+            folder = f"{args.out}/plain.{i}"
+            if kind == "plain":
+                os.makedirs(folder, exist_ok=True)
+            log = None if kind in ("bare", "plain") else f"{args.out}/ends.{i}.gwl"
+            done.append({**run(args, case, seconds, "thread", log, args.also.get(kind), folder if kind == "plain" else None),
+                         "how": f"ends, {kind}"})
+            shutil.rmtree(folder, ignore_errors=True)
+        return done
+
+    with concurrent.futures.ThreadPoolExecutor(args.lanes) as pool:
+        for done in pool.map(lane, range(args.lanes)):
+            rows += done
+
+
+def judged_ends(args, rows):
+    """Shares of crashes, and what separates ours from those of plain CUPTI activity."""
+    found, told = [], {}
+    for kind in ("bare", "plain", "gpuwatch", *args.also):
+        mine = [row for row in rows if row["how"] == f"ends, {kind}"]
+        told[kind] = (sum(row["crashed"] for row in mine), len(mine))
+        found.append(figures.figure(f"exit by another thread, crashed: {kind}", told[kind][0] / max(1, len(mine)), n=len(mine)))
+    for base in ("plain", "bare"):
+        both = told["gpuwatch"], told[base]
+        difference = newcombe(*both[0], *both[1]) if both[0][1] and both[1][1] else (None, None)
+        limit = {"most": args.margin, "enough": 30} if base == "plain" else {}
+        found.append(figures.figure(f"exit by another thread, crashed: gpuwatch - {base}", difference[0], at=difference[1],
+                                    n=min(both[0][1], both[1][1]), **limit))
+    return found
+
+
 def alone(args, rows):
-    for case in CASES:
+    for case in args.cases:
         row = {**run(args, case, args.seconds, "return", f"{args.out}/{case}.gwl"), "how": "alone"}
         if not row["fault"] and row["measured"] != row["launched"]:
             row["fault"] = "not all measured"
@@ -110,10 +184,14 @@ def judged(args, rows):
     if args.seconds:
         found.append(figures.figure("windows of counters in the case that had fewest", min(
             (row.get("pm_windows") or 0 for row in rows if row["how"] == "alone"), default=0), least=args.windows))
+    if args.ends:
+        found += judged_ends(args, rows)
     if args.storm:
+        threads = [row for row in storms if row["end"] == "thread"]
+        found.append(figures.figure("of those that another thread ended, crashed", sum(row["crashed"] for row in threads), n=len(threads)))
         found.append(figures.figure("short programs", len(storms), least=args.least))
         found.append(figures.figure("of these with windows of counters", sum(bool(row.get("pm_windows")) for row in storms),
-                                    least=args.least_with_windows))
+                                    least=args.least_with_windows or None))
     return found
 
 
@@ -122,6 +200,7 @@ def main():
     parser.add_argument("--programs", required=True)
     parser.add_argument("--gpuwatch", required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--case", action="append", choices=CASES, dest="cases", help="may be repeated (default: all)")
     parser.add_argument("--seconds", type=float, default=5, help="of each case alone")
     parser.add_argument("--windows", type=int, default=1, help="of counters, that each case alone must have had")
     parser.add_argument("--storm", type=float, default=60, help="seconds of many at a time")
@@ -131,34 +210,47 @@ def main():
     parser.add_argument("--least", type=int, default=1, help="how many of them there must be")
     parser.add_argument("--least-with-windows", type=int, default=1)
     parser.add_argument("--patience", type=float, default=20, help="seconds beyond its own after which a run hangs")
+    parser.add_argument("--ends", type=float, default=0, help="seconds of programs that another thread ends, with controls")
+    parser.add_argument("--margin", type=float, default=0.2, help="by which the share of crashes may be larger, at most")
+    parser.add_argument("--also", action="append", default=[], metavar="NAME=SO")
+    parser.add_argument("--only-ends", type=lambda text: text.split(","), default=ENDS, help="of a storm: " + ",".join(ENDS))
+    parser.add_argument("--backtrace", action="store_true", help="where did it crash?")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     for name in ("programs", "gpuwatch", "out"):
         setattr(args, name, os.path.abspath(getattr(args, name)))
+    args.cases = args.cases or CASES
+    args.also = {name: os.path.abspath(path) for name, path in (text.split("=", 1) for text in args.also)}
     reason = compare.why_no_gpu()
     if reason:
         print(f"SKIP: {reason}")
         return 77
-    os.makedirs(args.out, exist_ok=True)
+    os.makedirs(f"{args.out}/faults" if args.backtrace else args.out, exist_ok=True)
     rows = []
-    plans = [(case, 0.3, "return") for case in CASES] + [("launches", 0.3, end) for end in ENDS]
+    plans = [(case, 0.3, "return") for case in args.cases] + [("launches", 0.3, end) for end in ENDS]
     with concurrent.futures.ThreadPoolExecutor(args.lanes) as pool:
         rows += [{**row, "how": "bare"} for row in pool.map(lambda plan: run(args, *plan, None), plans)]
     if args.seconds:
         alone(args, rows)
     if args.storm:
         storm(args, rows)
-    columns = ["how", "case", "end", "seconds", "took", "status", "fault", "launched", "measured", *SAID, "degraded", "said"]
+    if args.ends:
+        ends(args, rows)
+    columns = ["how", "case", "end", "seconds", "took", "pid", "status", "fault", "crashed", "launched", "measured", *SAID, "degraded", "said"]
     with open(f"{args.out}/runs.tsv", "w") as file:
         file.write("\t".join(columns) + "\n")
         file.writelines("\t".join(str(row.get(column, "")) for column in columns) + "\n" for row in rows)
     for how in ("bare", "alone", "storm"):
-        for case in CASES:
+        for case in args.cases:
             mine = [row for row in rows if row["how"] == how and row["case"] == case]
             if mine:
                 print(f"{how:5} {case:12} {len(mine):4} runs, {sum(bool(row['fault']) for row in mine)} failed, "
                       f"{sum(row.get('pm_windows') or 0 for row in mine)} windows in "
                       f"{sum(bool(row.get('pm_windows')) for row in mine)} of them")
+    for kind in ("bare", "plain", "gpuwatch", *args.also) if args.ends else ():
+        mine = [row for row in rows if row["how"] == f"ends, {kind}"]
+        print(f"exit by another thread, {kind}: {len(mine)} runs, {sum(row['crashed'] for row in mine)} crashed, "
+              f"{sum(bool(row['fault']) for row in mine)} failed otherwise")
     for row in (row for row in rows if row["fault"] and row["how"] != "alone"):
         print(f"FAIL {row['how']} {row['case']} {row['end']} {row['seconds']} s: {row['fault']}: status {row['status']}, {row['said']}")
     found = judged(args, rows)

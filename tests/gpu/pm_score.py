@@ -96,13 +96,13 @@ def read_again(again, logdump, pair):
     return found
 
 
-def read_ranges(logdump, path):
-    """The same as a table, of the counts in a log; atomics are not among its rows, nor in its sums."""
+def read_ranges(logdump, path, table_of=None):
+    """The same as a table, of the counts in a log. Atomics in L2 are not among its rows: of kernels that have some by
+    another table the sum over L2 is not known."""
     table = {}
     for key, (_, values) in read_log(logdump, path).items():
         row = {name: value for name, (value, _) in values.items()}
-        if "atomic_requests" not in row:
-            row["l2_atomic_sectors"] = 0
+        row["l2_atomic_sectors"] = "" if float((table_of or {}).get(key, {}).get("l2_atomic_sectors") or 0) else 0
         table[key] = {**row, "workload": "", "size": "", "kernel": key[0]}
     return table
 

@@ -16,6 +16,7 @@ import tempfile
 import time
 import types
 import unittest
+from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -235,6 +236,30 @@ class Calls(unittest.TestCase):
                 self.assertLessEqual(sum(one.size for one in archive.getmembers()), 100000)
                 names += archive.getnames()
         self.assertEqual(sorted(names), [f"r/a/{number}" for number in range(4)])
+
+    def test_what_goes_or_grows_while_it_is_packed_ends_nothing(self):
+        os.makedirs(f"{self.out}/r")
+        for name in ("gone", "grown", "stays"):
+            with open(f"{self.out}/r/{name}", "w") as file:
+                file.write(name)
+        found = summary.sizes(f"{self.out}/r")
+        os.remove(f"{self.out}/r/gone")
+        with open(f"{self.out}/r/grown", "a") as file:
+            file.write(" since")
+        with mock.patch.object(summary, "sizes", return_value=found):
+            self.assertEqual(summary.pack(f"{self.out}/r", f"{self.out}/r.tar.gz", 100000), ["gone"])
+        with tarfile.open(f"{self.out}/r.tar.gz") as archive:
+            self.assertEqual({one.name: archive.extractfile(one).read() for one in archive.getmembers()},
+                             {"r/grown": b"grown since", "r/stays": b"stays"})
+        self.assertFalse(os.path.exists(f"{self.out}/r.tar.gz.new"))
+
+    def test_an_archive_that_can_t_be_written_ends_nothing_and_leaves_nothing_behind(self):
+        os.makedirs(f"{self.out}/folder.tar.gz/in/it")
+        status, out, err = self.prove('sh("one", "true"),', "--pack", f"{self.out}/folder.tar.gz")
+        self.assertEqual(status, 0, err)
+        self.assertIn("could not be written", err)
+        self.assertIn("1 pass", out)
+        self.assertFalse(os.path.exists(f"{self.out}/folder.tar.gz.new"))
 
     def test_contexts_are_kept_open_meanwhile_and_closed_at_the_end(self):
         idle = f"{self.build}/idle"

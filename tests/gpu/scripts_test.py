@@ -24,6 +24,7 @@ import attribution  # noqa: E402
 import block_score  # noqa: E402
 import development  # noqa: E402
 import figures  # noqa: E402
+import pm_safety  # noqa: E402
 import recorded  # noqa: E402
 import selftest  # noqa: E402
 import under  # noqa: E402
@@ -183,16 +184,32 @@ class Safety(Scripts):
         self.assertFalse(found["of these with windows of counters"][1])
 
 
+    def test_crashes_of_the_end_thread_are_held_against_those_without_us(self):
+        # bare, plain and gpuwatch in turns; what crashes alike is no fault of ours, what hangs or says other things is
+        lanes = ("--seconds", "0", "--storm", "0", "--ends", "1.5", "--lanes", "2", "--margin", "0.9")
+        status, out, found = self.safety(*lanes)
+        self.assertEqual(found["exit by another thread, crashed: gpuwatch"][0], 0, out)
+        self.assertIsNotNone(found["exit by another thread, crashed: gpuwatch - plain"][0])
+        found = self.safety(*lanes, says="$1: WRONG kernels 3 counted 3")[2]
+        self.assertFalse(found["runs that hung, crashed or gave another result"][1])
+
+    def test_the_bound_of_a_difference_of_shares(self):
+        # Newcombe 1998, example (a): 56/70 - 48/80, 95% two-sided 0.0524 to 0.3339
+        self.assertAlmostEqual(pm_safety.newcombe(56, 70, 48, 80, 1.96)[0], 0.2, 6)
+        self.assertAlmostEqual(pm_safety.newcombe(56, 70, 48, 80, 1.96)[1], 0.3339, 4)
+        self.assertLess(pm_safety.newcombe(20, 40, 20, 40)[1], 0.2)
+        self.assertGreater(pm_safety.newcombe(30, 40, 20, 40)[1], 0.2)
+
+
 class Attribution(Scripts):
     TRUTH = {"dram_read_bytes": 4e6, "dram_write_bytes": 2e6, "l2_read_bytes": 5e6, "l2_write_bytes": 3e6, "inst_executed": 4e6}
     MORE = {name: 3e6 for name in ("thread_inst", "pipe_alu", "pipe_xu", "global_load_sectors", "pipe_fma", "pipe_lsu", "l1_bytes",
                                    "inst_issued", "lsu_wavefronts", "shared_wavefronts", "pipe_fp64", "pipe_uniform", "pipe_tex",
-                                   "global_load_requests", "global_store_requests", "global_store_sectors", "pipe_tensor", "fp32_inst",
-                                   "fp64_inst", "int_inst", "ldst_inst", "fp16_inst")}
+                                   "global_load_requests", "global_store_requests", "global_store_sectors", "pipe_tensor")}
 
-    def attribution(self, off=1.0, windows=50, kinds=KINDS, more=None, status=0):
+    def attribution(self, off=1.0, windows=50, kinds=KINDS, more=None, status=0, atomics=0):
         rows = [{"workload": f"w{i}", "size": 4, "kernel": f"k{i}", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": 0,
-                 "seconds": 200e-6, "warps": 32, **self.TRUTH, **self.MORE, "l2_atomic_sectors": 0} for i in range(kinds)]
+                 "seconds": 200e-6, "warps": 32, **self.TRUTH, **self.MORE, "l2_atomic_sectors": atomics} for i in range(kinds)]
         with open(f"{self.out}/table.csv", "w", newline="") as file:
             out = csv.DictWriter(file, rows[0])
             out.writeheader()
@@ -217,6 +234,11 @@ class Attribution(Scripts):
         self.assertEqual(self.attribution(off=1.03)[2]["median error of dram, waits"][1], True)
         self.assertEqual(self.attribution(kinds=5)[2]["median error of dram, waits"][1], False)
         self.assertEqual(self.attribution(windows=0)[2]["windows of counters, queued"], (0, False))
+
+    def test_what_ranges_do_not_count_is_no_truth(self):
+        found = self.attribution(atomics=1000)[2]
+        self.assertEqual(found["median error of l2, waits"], (None, False))
+        self.assertEqual(found["median error of dram, waits"][1], True)
 
     def test_sets_of_metrics_that_told_nothing_and_a_failed_run_show(self):
         status, _, found = self.attribution(more={})

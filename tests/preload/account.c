@@ -117,7 +117,8 @@ static void take_device(struct reading *r, const struct gw_record_launch *l)
 	double off = (double)l->predicted / (double)l->duration_ns;
 
 	r->account->on_device[device & 3]++;
-	r->account->unlike += l->stream < CONFIGS_MAX && r->stream[l->stream] != device;
+	r->account->unlike +=
+	        l->stream && l->stream < CONFIGS_MAX && r->stream[l->stream] != device;
 	r->account->steady_far += l->tier == GW_TIER_STEADY && l->flags & GW_LAUNCH_MEASURED &&
 	                          !(off > 0.5 && off < 1.5);
 }

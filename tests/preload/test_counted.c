@@ -105,6 +105,19 @@ static void lost_samples_and_overflows_make_no_count_wrong(void **state)
 	outcome_free(o);
 }
 
+/* Twenty of 240 a window: together as wrong a clock and as wrong a count as 8% would be. */
+static void samples_of_an_earlier_window_make_no_count_wrong(void **state)
+{
+	struct outcome *o = counted("6000", "", "STANDIN_PM_LEFT=20", NULL);
+	unsigned off;
+
+	(void)state;
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(off, 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_leftovers] > 0);
+	outcome_free(o);
+}
+
 static void clocks_some_microseconds_apart_are_within_the_stated_error(void **state)
 {
 	struct outcome *o = counted("6000", "", "STANDIN_PM_SKEW=1000", "STANDIN_CLOCK_OFFSET=0");
@@ -168,6 +181,36 @@ static void programs_end_at_any_moment_of_a_window(void **state)
 		}
 }
 
+/* Records come in order of their ends, or not before the first of them. */
+static void a_kernel_that_does_not_end_keeps_nothing_from_being_sampled(void **state)
+{
+	struct outcome *o = counted("2400", "held", NULL, NULL);
+	unsigned off;
+
+	(void)state;
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
+	values(0.03, &off);
+	assert_int_equal(off, 0);
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
+/* Whoever ends it: libcupti's libraries may be in the midst of making what exit() destroys. */
+static void no_end_meets_counters_being_set_up(void **state)
+{
+	static const char *const hows[] = {"", "exit", "thread", "main"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hows) / sizeof(*hows); i++) {
+		struct outcome *o = counted("900", hows[i], "STANDIN_PM_CONFIGURE_MS=700", NULL);
+
+		assert_true(WIFEXITED(o->status));
+		assert_true(only_log(o)->ended);
+		assert_true(only_log(o)->counter[GW_COUNTER_pm_cpu_ns] > 0);
+		outcome_free(o);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,11 +221,14 @@ int main(void)
 	        cmocka_unit_test(work_of_others_is_credited_to_nobody),
 	        cmocka_unit_test(overlapping_kernels_are_credited_to_neither),
 	        cmocka_unit_test(lost_samples_and_overflows_make_no_count_wrong),
+	        cmocka_unit_test(samples_of_an_earlier_window_make_no_count_wrong),
 	        cmocka_unit_test(clocks_some_microseconds_apart_are_within_the_stated_error),
 	        cmocka_unit_test(a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same),
 	        cmocka_unit_test(programs_that_end_early_are_not_sampled),
 	        cmocka_unit_test(short_programs_pay_nothing),
 	        cmocka_unit_test(programs_end_at_any_moment_of_a_window),
+	        cmocka_unit_test(a_kernel_that_does_not_end_keeps_nothing_from_being_sampled),
+	        cmocka_unit_test(no_end_meets_counters_being_set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, false);

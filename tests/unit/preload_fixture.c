@@ -2,6 +2,8 @@
 #include "tests/unit/preload_fixture.h"
 
 #include "preload/counted.h"
+#include "preload/injection.h"
+#include "preload/pm.h"
 #include "preload/lifecycle.h"
 
 #include <pthread.h>
@@ -14,7 +16,7 @@
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:gw_idmap_put\nleak:preload/join.c\nleak:gw_config_of_activity\n"
+	return "leak:gw_idmap_put\nleak:preload/join\nleak:gw_config_of_activity\n"
 	       "leak:gw_arguments_arrived\nleak:preload/code.c\nleak:gw_work_offer\n"
 	       "leak:preload/study_code.c\n";
 }
@@ -114,6 +116,11 @@ CUcontext gw_context_current(void)
 }
 
 /* No windows of samples here: what ran is not counted. */
+void gw_pm_launched(int device)
+{
+	(void)device;
+}
+
 void gw_counted_kernel(uint32_t device, uint32_t config, uint64_t start_ns, uint64_t end_ns)
 {
 	(void)device;
@@ -127,9 +134,20 @@ bool gw_launch_allowed(void)
 	return true;
 }
 
+bool gw_injection_active(void)
+{
+	return false;
+}
+
 bool gw_activity_on(void)
 {
 	return activity;
+}
+
+uint64_t gw_activity_take(void (*take)(const struct gw_activity *))
+{
+	(void)take;
+	return 0;
 }
 
 bool gw_activity_covers(uint64_t ticks, bool correlated)

@@ -298,6 +298,35 @@ static void the_first_sample_and_lost_ones_are_not_used(void **state)
 	gw_attribution_free(a);
 }
 
+/* As on an H200 after a window that had more samples than were read. */
+static void what_an_earlier_window_left_over_is_not_used(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	window_begin(1000000);
+	assert_int_equal(gw_samples_own(w.sample, SAMPLES), 1);
+	assert_int_equal(gw_samples_own(w.sample, 0), 0);
+	w.at += 20 * STEP;
+	for (unsigned i = 0; i < 8; i++)
+		next(5, 200000, 50000);
+	for (unsigned i = 0; i < 8; i++) { /* without times … */
+		w.sample[i].begin = w.sample[i].end = 3000;
+		w.sample[i].value[0] = w.sample[i].value[1] = 1e12;
+	}
+	/* … and then the one that reaches back, to before kernels that are known */
+	w.sample[8].begin = 3000;
+	w.sample[8].value[0] = w.sample[8].value[1] = 1e12;
+	w.run[w.runs++] = (struct gw_interval){40000, 240000, 5};
+	assert_int_equal(gw_samples_own(w.sample, SAMPLES), 9);
+	assert_int_equal(take(a), GW_WINDOW_USED);
+	gw_attribution_solve(a);
+	assert_told(a, 5, 1e-6);
+	assert_true(fabs(counted(a, 5).launches - 8) < 1e-9);
+	assert_int_equal(gw_attribution_window(a, w.sample, 9, w.run, w.runs), GW_WINDOW_EMPTY);
+	gw_attribution_free(a);
+}
+
 static void a_kernel_longer_than_windows_is_told_from_parts(void **state)
 {
 	struct gw_attribution *a = fresh();
@@ -450,6 +479,7 @@ int main(void)
 	        cmocka_unit_test(samples_that_a_copy_touches_are_left_out),
 	        cmocka_unit_test(work_without_a_kernel_sets_the_window_aside),
 	        cmocka_unit_test(the_first_sample_and_lost_ones_are_not_used),
+	        cmocka_unit_test(what_an_earlier_window_left_over_is_not_used),
 	        cmocka_unit_test(a_kernel_longer_than_windows_is_told_from_parts),
 	        cmocka_unit_test(more_configurations_than_fit_take_turns_without_spoiling_others),
 	        cmocka_unit_test(work_that_varies_makes_no_false_zero_of_its_neighbour),

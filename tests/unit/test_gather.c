@@ -398,6 +398,10 @@ static void a_warp_s_cycles_are_those_of_its_schedule(void **state)
 	assert_true(value(&work, GW_WORK_warp_longest_fixed_cycles) ==
 	            value(&work, GW_WORK_warp_fixed_cycles));
 	assert_true(value(&work, GW_WORK_warp_insts) == 15);
+	/* As sure as where the counts are settled (test_sass_work). */
+	assert_true(work.q[GW_WORK_warp_insts].confidence == 1);
+	assert_true(work.q[GW_WORK_warp_cycles].confidence == 0.7f);
+	assert_true(work.q[GW_WORK_warp_longest_fixed_cycles].confidence == 0.7f);
 }
 
 /* Data decide how often a loop runs: its course is told for eight rounds. */

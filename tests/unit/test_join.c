@@ -5,9 +5,11 @@
 #include "preload/tables.h"
 #include "tests/unit/preload_fixture.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 enum { STREAM_A = 1, STREAM_B = 2, GRAPH = 9, MANY = 1 << 19 };
@@ -52,13 +54,16 @@ static void uncalled(const struct gw_activity *a)
 	uncalled_count++;
 }
 
+static uint32_t records_there; /* of the launches that wait: they come when it is crowded */
+static void crowded(void);
+
 static int start(void **state)
 {
-	static const struct gw_join_sink sink = {joined, unmatched, uncalled};
+	static const struct gw_join_sink sink = {joined, unmatched, uncalled, crowded};
 
 	(void)state;
 	gw_join_start(&sink);
-	met_count = lost_count = uncalled_count = 0;
+	met_count = lost_count = uncalled_count = records_there = 0;
 	memset(met, 0, sizeof(met));
 	memset(gw_counters, 0, sizeof(gw_counters));
 	for (uint32_t i = 1; i < COUNT(configs); i++) {
@@ -115,6 +120,14 @@ static void node(uint32_t config, uint32_t correlation, uint64_t duration)
 	a.graph = GRAPH;
 	a.stream = STREAM_A;
 	gw_join_record(&a);
+}
+
+static void crowded(void)
+{
+	for (uint32_t i = 0; i < records_there; i++)
+		record(STREAM_A, 1, i + 1, i);
+	records_there = 0;
+	gw_join_batch(false);
 }
 
 static void assert_met(uint32_t at, uint32_t launch_number, uint64_t duration)
@@ -367,6 +380,84 @@ static void graph_launches_that_are_open_at_once_keep_their_kernels(void **state
 	assert_int_equal(gw_join_waiting(), 0);
 }
 
+/* What @p launches graph launches of 10 kernels cost that all wait when their records come: CPU
+ * time. */
+static double cost_of(uint32_t launches)
+{
+	enum { NODES = 10 };
+	struct timespec begin, end;
+
+	for (uint32_t g = 1; g <= launches; g++)
+		for (uint32_t i = 0; i < NODES; i++)
+			wait_in(GW_JOIN_GRAPH, GRAPH, g, 1, g);
+	for (uint32_t g = 1; g <= launches; g++)
+		for (uint32_t i = 0; i < NODES; i++)
+			node(1, g, g);
+	wrong = met_count = 0;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+	gw_join_batch(false);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+	assert_int_equal(met_count, launches * NODES);
+	assert_int_equal(wrong, 0);
+	return (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
+}
+
+/* Sixteen times as many take about as much longer, and not the 256 times of looking through all. */
+static void records_of_graphs_do_not_look_through_all_that_waits(void **state)
+{
+	double few = INFINITY, many = INFINITY;
+
+	(void)state;
+	cost_of(3000); /* touches the memory */
+	for (int i = 0; i < 5; i++) {
+		few = fmin(few, cost_of(200));
+		many = fmin(many, cost_of(3200));
+	}
+	assert_true(many < 64 * few);
+}
+
+static void kernels_whose_records_are_lost_hold_up_no_others(void **state)
+{
+	(void)state;
+	for (uint32_t g = 1; g <= 3; g++)
+		for (uint32_t i = 1; i <= 2; i++)
+			wait_in(GW_JOIN_GRAPH, GRAPH, g, i, g * 10 + i);
+	node(1, 51, 11); /* 12 was dropped */
+	node(2, 52, 22);
+	node(1, 52, 21);
+	node(1, 53, 31);
+	node(2, 53, 32);
+	gw_join_batch(false);
+	assert_int_equal(met_count, 5);
+	assert_int_equal(wrong, 0);
+	assert_int_equal(gw_join_waiting(), 1);
+	now += 2100000000;
+	gw_join_batch(false);
+	assert_int_equal(lost_count, 1);
+	assert_int_equal(lost[0], 12);
+	/* A later id like an earlier one is of a later launch. */
+	wait_in(GW_JOIN_GRAPH, GRAPH, 4, 1, 41);
+	node(1, 51, 41);
+	gw_join_batch(false);
+	assert_int_equal(met_count, 6);
+	assert_int_equal(wrong, 0);
+}
+
+static void graph_launches_that_share_an_id_have_their_kernels_in_order(void **state)
+{
+	(void)state;
+	for (uint32_t g = 1; g <= 3; g++)
+		for (uint32_t i = 1; i <= 2; i++)
+			wait_in(GW_JOIN_GRAPH, GRAPH, g, i, i);
+	for (uint32_t g = 1; g <= 3; g++)
+		for (uint32_t i = 1; i <= 2; i++)
+			node(i, 7, i);
+	gw_join_batch(false);
+	assert_int_equal(met_count, 6);
+	assert_int_equal(wrong, 0);
+	assert_int_equal(gw_join_waiting(), 0);
+}
+
 static void a_kernel_no_node_fits_opens_no_graph_launch(void **state)
 {
 	struct gw_activity body = activity(2, 50, 99);
@@ -443,6 +534,37 @@ static void no_more_than_the_bound_wait_and_the_oldest_give_up(void **state)
 	assert_int_equal(lost[1], MANY + 1);
 }
 
+static void none_gives_up_whose_record_is_there(void **state)
+{
+	(void)state;
+	wrong = 0;
+	records_there = MANY / 2;
+	for (uint32_t i = 0; i < MANY + MANY / 2; i++)
+		launch(STREAM_A, 1, i);
+	assert_int_equal(lost_count, 0);
+	assert_int_equal(met_count, MANY / 2);
+	assert_int_equal(wrong, 0);
+	assert_int_equal(gw_join_waiting(), MANY);
+}
+
+static void the_oldest_kernels_of_a_graph_give_up_where_too_many_wait(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++)
+		wait_in(GW_JOIN_GRAPH, GRAPH, 1 + i / 2, 1, i);
+	assert_int_equal(lost_count, 0);
+	wait_in(GW_JOIN_GRAPH, GRAPH, MANY, 1, MANY);
+	assert_int_equal(gw_join_waiting(), MANY);
+	assert_int_equal(lost_count, 1);
+	assert_int_equal(lost[0], 0);
+	wait_in(GW_JOIN_GRAPH, GRAPH + 1, MANY + 1, 1, MANY + 1);
+	assert_int_equal(lost_count, 2);
+	assert_int_equal(lost[1], MANY + 1);
+	node(1, 51, 1);
+	gw_join_batch(false);
+	assert_met(0, 1, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,11 +584,16 @@ int main(void)
 	        T(a_name_whose_memory_is_used_anew_is_read_anew),
 	        T(a_record_without_a_name_is_survived),
 	        T(graph_launches_that_are_open_at_once_keep_their_kernels),
+	        T(records_of_graphs_do_not_look_through_all_that_waits),
+	        T(kernels_whose_records_are_lost_hold_up_no_others),
+	        T(graph_launches_that_share_an_id_have_their_kernels_in_order),
 	        T(a_kernel_no_node_fits_opens_no_graph_launch),
 	        T(a_correlation_id_decides_where_it_is_known),
 	        T(a_ticket_brings_the_time_of_its_launch),
 	        T(the_end_gives_up_everything),
 	        T(no_more_than_the_bound_wait_and_the_oldest_give_up),
+	        T(none_gives_up_whose_record_is_there),
+	        T(the_oldest_kernels_of_a_graph_give_up_where_too_many_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

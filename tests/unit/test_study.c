@@ -248,6 +248,37 @@ static void configurations_never_timed_come_first(void **state)
 	assert_int_equal(offered[1], timed);
 }
 
+/* Where time is short, one of each kernel tells more than all of a few. */
+static void each_kernel_has_its_first_turn_before_further_configurations(void **state)
+{
+	uint32_t one = config_of(SAXPY, 4, 128), further = config_of(SAXPY, 5, 128),
+	         other = config_of(REDUCE, 7, 64);
+
+	(void)state;
+	gw_study_want(one);
+	gw_study_want(further);
+	gw_study_want(other);
+	while (offers < 3)
+		gw_study_run(look, false);
+	assert_int_equal(offered[0], one);
+	assert_int_equal(offered[1], other);
+	assert_int_equal(offered[2], further);
+}
+
+/* Two seconds, and two percent; a larger budget grants its own share. */
+static void a_larger_budget_pays_for_more_studies(void **state)
+{
+	static const uint64_t second = 1000000000;
+
+	(void)state;
+	gw_options.budget = 1;
+	assert_int_equal(gw_study_allowance(0), 2 * second);
+	assert_int_equal(gw_study_allowance(100 * second), 4 * second);
+	gw_options.budget = 50;
+	assert_int_equal(gw_study_allowance(0), 2 * second);
+	assert_int_equal(gw_study_allowance(100 * second), 52 * second);
+}
+
 /* Their launches are predicted before their times are looked at; but times don't wait for ever. */
 static void times_wait_for_the_first_study_and_not_for_ever(void **state)
 {
@@ -423,6 +454,8 @@ int main(void)
 	        TEST(a_configuration_is_studied_once),
 	        TEST(arguments_that_come_later_are_worth_another_study),
 	        TEST(configurations_never_timed_come_first),
+	        TEST(each_kernel_has_its_first_turn_before_further_configurations),
+	        TEST(a_larger_budget_pays_for_more_studies),
 	        TEST(times_wait_for_the_first_study_and_not_for_ever),
 	        TEST(code_that_is_not_to_be_had_is_counted),
 	        TEST(each_study_says_what_it_left_untold),

@@ -4,11 +4,10 @@
  * CALLS alike calls, and callgrind writes down what was counted whenever one is entered.
  */
 #include "tests/driver/clients/client.h"
+#include "tests/driver/clients/tasks.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { CALLS = 512, STREAMS = 8, NODES = 10 };
@@ -33,31 +32,20 @@ static void decided(CUfunction f)
 	CK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream[0], params, NULL));
 }
 
+static bool add_naps(void *sum, const char *status)
+{
+	if (task_is_library(status))
+		*(unsigned long *)sum +=
+		        strtoul(task_field(status, "\nvoluntary_ctxt_switches:\t"), NULL, 10);
+	return true;
+}
+
 /* How often the library's threads gave up the processor of their own accord. */
 static unsigned long naps(void)
 {
-	DIR *tasks = opendir("/proc/self/task");
 	unsigned long sum = 0;
-	struct dirent *task;
 
-	while (tasks && (task = readdir(tasks))) {
-		static const char key[] = "\nvoluntary_ctxt_switches:";
-		char path[300], text[4096] = "";
-		const char *found;
-		FILE *f;
-
-		snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		(void)!fread(text, 1, sizeof(text) - 1, f);
-		fclose(f);
-		found = strstr(text, key);
-		if (!strncmp(text, "Name:\tgpuwatch", 14) && found)
-			sum += strtoul(found + sizeof(key) - 1, NULL, 10);
-	}
-	if (tasks)
-		closedir(tasks);
+	each_task(add_naps, &sum);
 	return sum;
 }
 

@@ -71,12 +71,16 @@ STEPS = (
          "{python} {here}/development.py verdicts --cli {cli} --table {table} --out {out} {results}/development/out/log.gwl",
          after=["development"]),
     step("safety-alone", f"{SAFETY}: kernels that wait, persistent, cooperative; captures, resets; with windows of counters", 2, 80, 160,
-         "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 5 --windows 1 --storm 0"),
-    step("safety-storm", f"{SAFETY}: 200 short programs with counters sampled, all kinds of ends, none fails", 2, 115, 220, "sampler",
-         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 100 --lanes 10 --shortest 0.1 --longest 1.6 --least 200"),
+         "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 5 --windows 1 --storm 0 --backtrace"),
+    step("safety-storm", f"{SAFETY}: 200 short programs with counters sampled, all kinds of ends, none fails", 2, 125, 220, "sampler",
+         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 115 --lanes 10 --shortest 0.1 --longest 1.4 --least 200 "
+         "--least-with-windows 0 --backtrace"),
+    step("safety-ends", f"{SAFETY}: exit() by one thread while another launches crashes no more often than under plain CUPTI activity", 2, 100,
+         220, "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 0 --ends 90 --lanes 10 --shortest 0.1 --longest 1.4 "
+         "--backtrace"),
     step("safety-windows", f"{SAFETY}: programs that end in the midst of windows", 2, 60, 140, "sampler",
          f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 50 --lanes 3 --shortest 1.1 --longest 2.6 --least 30 "
-         "--least-with-windows 10 --seed 2"),
+         "--least-with-windows 10 --seed 2 --backtrace"),
 
     step("beside-torch", f"{SAFETY}: torch.profiler before and after us sees all it sees without us; we come back, counters too", 3, 90,
          200, "sampler", beside("torch")),

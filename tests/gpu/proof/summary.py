@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all steps of a proof came to, as text and as JSON."""
+import io
 import json
 import os
 import tarfile
@@ -71,18 +72,51 @@ def write(rows, source, results):
     return text
 
 
+def sizes(results):
+    """(bytes, path) of each file, the smallest first. What goes while this looks is not there."""
+    found = []
+    for folder, _, names in os.walk(results):
+        for path in (os.path.join(folder, name) for name in names):
+            try:
+                if not os.path.islink(path):
+                    found.append((os.path.getsize(path), path))
+            except OSError:
+                pass
+    return sorted(found)
+
+
+def archive(name, files, results):
+    """Write it, by way of another name, which does not stay. Files are read whole, for they may change meanwhile;
+    gives those that are gone."""
+    gone = []
+    try:
+        with tarfile.open(name + ".new", "w:gz", compresslevel=6) as out:
+            for path in sorted(files):
+                try:
+                    entry = out.gettarinfo(path, os.path.join(os.path.basename(results), os.path.relpath(path, results)))
+                    with open(path, "rb") as file:
+                        data = file.read()
+                except OSError:
+                    gone.append(path)
+                    continue
+                entry.size = len(data)
+                out.addfile(entry, io.BytesIO(data))
+        os.rename(name + ".new", name)
+    finally:
+        if os.path.exists(name + ".new"):
+            os.remove(name + ".new")
+    return gone
+
+
 def pack(results, path, most, parts=1):
     """The results in archives of at most so many bytes each: PATH, or with parts PATH with their numbers before its
-    ending. Files that find no room are left out, the largest first; gives their names."""
-    files = []
-    for folder, _, names in os.walk(results):
-        files += [os.path.join(folder, name) for name in names if not os.path.islink(os.path.join(folder, name))]
+    ending. Files that find no room are left out, the largest first; gives their names, and those of files that went
+    meanwhile. An OSError where an archive can't be written; the one before it stays."""
     bins, left = [[] for _ in range(parts)], []
     room = [most] * parts
-    small = sorted(files, key=os.path.getsize)
     # What is small must not fall out for what is large: it is put in first, into the last archive while that has room.
-    for file in small:
-        size = os.path.getsize(file) + 1024
+    for size, file in sizes(results):
+        size += 1024
         at = max(range(parts), key=lambda part: (room[part] >= size, part))
         if room[at] < size:
             left.append(os.path.relpath(file, results))
@@ -91,8 +125,5 @@ def pack(results, path, most, parts=1):
         bins[at].append(file)
     for number, kept in enumerate(bins, 1):
         name = path if parts == 1 else path.replace(".tar.gz", f".{number}.tar.gz")
-        with tarfile.open(name + ".new", "w:gz", compresslevel=6) as out:
-            for file in sorted(kept):
-                out.add(file, os.path.join(os.path.basename(results), os.path.relpath(file, results)))
-        os.rename(name + ".new", name)
+        left += [os.path.relpath(file, results) for file in archive(name, kept, results)]
     return left

@@ -4,9 +4,9 @@
 #define GW_TESTS_PRELOAD_CLIENT_H
 
 #include "../../driver/clients/check.h"
+#include "../../driver/clients/tasks.h"
 
 #include <cuda.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,30 +85,20 @@ __attribute__((unused)) static void client_compute(unsigned grid, int n)
 	CK(cuCtxSynchronize());
 }
 
+static inline bool client_is_idle(void *busy, const char *status)
+{
+	char state = *task_field(status, "\nState:\t");
+
+	*(bool *)busy = task_is_library(status) && (state == 'R' || state == 'D');
+	return !*(bool *)busy;
+}
+
 /* Whether a thread of the library's has something to do, and perhaps no processor to do it on. */
 __attribute__((unused)) static bool client_library_busy(void)
 {
-	DIR *tasks = opendir("/proc/self/task");
 	bool busy = false;
-	struct dirent *task;
 
-	while (tasks && !busy && (task = readdir(tasks))) {
-		char path[300], text[64] = "";
-		const char *name, *state;
-		int fd;
-
-		snprintf(path, sizeof(path), "/proc/self/task/%s/stat", task->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-			*text = 0;
-		if (fd >= 0)
-			close(fd);
-		name = strstr(text, "(gpuwatch");
-		state = name ? strstr(name, ") ") : NULL;
-		busy = state && (state[2] == 'R' || state[2] == 'D');
-	}
-	if (tasks)
-		closedir(tasks);
+	each_task(client_is_idle, &busy);
 	return busy;
 }
 

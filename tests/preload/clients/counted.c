@@ -3,8 +3,11 @@
  * Kernels of known lengths, again and again, for as long as its argument says (ms): long and short
  * ones with and without time between them, and what its second argument adds: `overlap`, two
  * streams at once; `idle`, none so long that it fills a window; `exit`, another thread ends the
- * program; `fork`, a child does too; `tool`, another tool comes when half of the time is over, and
- * goes, and all grids are one larger then; `clock`, it leaves a clock of its own in libcupti.
+ * program; `thread`, it does while the main thread launches on; `main`, the main thread ends and
+ * another launches on and calls exit; `held`, all that others do is behind a kernel that does not
+ * end before three seconds; `fork`, a child does too; `tool`, another tool comes when half of the
+ * time is over, and goes, and all grids are one larger then; `clock`, it leaves a clock of its own
+ * in libcupti.
  */
 #include "client.h"
 #include "tool.h"
@@ -19,9 +22,11 @@ static const char image[] = "gpuwatch-stand-in-module\n"
                             "kernel middle_one ns=80000\n"
                             "kernel short_one ns=7000\n"
                             "kernel tiny_one ns=2000\n"
-                            "kernel slow_one ns=9000000\n";
+                            "kernel slow_one ns=9000000\n"
+                            "kernel held_one ns=3000000000\n";
 
-static CUfunction kernels[5];
+enum { KERNELS = 6 };
+static CUfunction kernels[KERNELS];
 static unsigned more; /* blocks */
 
 static void launch(unsigned which, unsigned blocks, CUstream stream)
@@ -108,23 +113,65 @@ static void *end_it(void *unused)
 	exit(0);
 }
 
+/* Where STANDIN_PM_CONFIGURE_MS is set, the end comes in the midst of that. */
+static void launch_until_configuring(void)
+{
+	void *library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+	_Atomic int *configuring =
+	        library ? (_Atomic int *)dlsym(library, "standin_pm_configuring") : NULL;
+
+	for (int i = 0;
+	     getenv("STANDIN_PM_CONFIGURE_MS") && configuring && !*configuring && i < 30000; i++) {
+		once(NULL, false, false, 1);
+		usleep(1000);
+	}
+}
+
+static void *launch_on(void *unused)
+{
+	(void)unused;
+	CK(cuCtxSetCurrent(client_context));
+	launch_until_configuring();
+	for (int i = 0; i < 20; i++)
+		once(NULL, false, false, 1);
+	exit(0);
+}
+
+static void end(const char *how)
+{
+	pthread_t thread;
+
+	if (!strcmp(how, "main")) {
+		pthread_create(&thread, NULL, launch_on, NULL);
+		pthread_exit(NULL);
+	}
+	launch_until_configuring();
+	if (!strcmp(how, "thread") || !strcmp(how, "exit")) {
+		pthread_create(&thread, NULL, end_it, NULL);
+		while (*how == 't')
+			once(NULL, false, false, 1);
+		pthread_join(thread, NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"long_one", "middle_one", "short_one", "tiny_one",
-	                                    "slow_one"};
+	static const char *const names[] = {"long_one", "middle_one", "short_one",
+	                                    "tiny_one", "slow_one",   "held_one"};
 	double left = argc > 1 ? atof(argv[1]) : 1000; /* ms */
 	const char *how = argc > 2 ? argv[2] : "";
 	bool clock = !strcmp(how, "clock"), tool = clock || !strcmp(how, "tool");
 	double half = left / 2;
 	CUstream other;
-	pthread_t thread;
 	CUmodule module;
 
 	client_start();
 	CK(cuModuleLoadData(&module, image));
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < KERNELS; i++)
 		CK(cuModuleGetFunction(&kernels[i], module, names[i]));
 	CK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+	if (!strcmp(how, "held"))
+		launch(5, 11, other);
 	for (unsigned i = 0; left > 0; i++) {
 		double begin = now_ms(), passed;
 
@@ -141,9 +188,7 @@ int main(int argc, char **argv)
 		exit(0);
 	if (!strcmp(how, "fork"))
 		wait(NULL);
-	if (!strcmp(how, "exit")) {
-		pthread_create(&thread, NULL, end_it, NULL);
-		pthread_join(thread, NULL);
-	}
+	end(how);
+	CK(cuCtxSynchronize());
 	return 0;
 }

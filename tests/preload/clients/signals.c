@@ -2,7 +2,6 @@
 /* Signals on launching threads, and what a program may notice of a thread it did not make. */
 #include "client.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -92,35 +91,24 @@ static void child_signal(void)
 	client_launch(1, 5);
 }
 
+static bool blocks_signals(void *all, const char *status)
+{
+	unsigned long long blocked = strtoull(task_field(status, "\nSigBlk:\t"), NULL, 16);
+
+	/* SIGKILL, SIGSTOP and the two the C library keeps can't be blocked. */
+	if (atoi(task_field(status, "\nPid:\t")) != getpid())
+		*(bool *)all &= (blocked | 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) |
+		                 3ull << 31) == ~0ull;
+	return true;
+}
+
 /* Every thread that is not the program's blocks every signal the program could handle. */
 static void others_block_signals(void)
 {
-	DIR *tasks;
-	struct dirent *entry;
-	int all = 1;
+	bool all = true;
 
 	client_compute(1, 5);
-	tasks = opendir("/proc/self/task");
-	while (tasks && (entry = readdir(tasks))) {
-		char path[300], line[256];
-		FILE *file;
-		unsigned long long blocked = 0;
-
-		if (atoi(entry->d_name) == 0 || atoi(entry->d_name) == getpid())
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
-		file = fopen(path, "r");
-		while (file && fgets(line, sizeof(line), file))
-			if (strncmp(line, "SigBlk:", 7) == 0)
-				blocked = strtoull(line + 7, NULL, 16);
-		if (file)
-			fclose(file);
-		/* SIGKILL, SIGSTOP and the two the C library keeps can't be blocked. */
-		all &= (blocked | 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 3ull << 31) ==
-		       ~0ull;
-	}
-	if (tasks)
-		closedir(tasks);
+	each_task(blocks_signals, &all);
 	printf("all other threads block all signals: %d\n", all);
 }
 

@@ -339,6 +339,111 @@ static void two_gpus(void)
 	}
 }
 
+/* Both GPUs, a stream of each, and kernels of one library. */
+static void on_both(CUcontext context[2], CUstream stream[2], CUkernel *kernel)
+{
+	CUlibrary library;
+
+	CK(cuInit(0));
+	CK(cuLibraryLoadData(&library, CLIENT_IMAGE, NULL, NULL, 0, NULL, NULL, 0));
+	CK(cuLibraryGetKernel(kernel, library, "short"));
+	for (int d = 0; d < 2; d++) {
+		CK(cuDevicePrimaryCtxRetain(&context[d], d));
+		CK(cuCtxSetCurrent(context[d]));
+		CK(cuStreamCreate(&stream[d], CU_STREAM_NON_BLOCKING));
+	}
+}
+
+/* Deprecated, and the only launch of its kind. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static void params_of_both(CUDA_LAUNCH_PARAMS params[2], CUkernel kernel, const CUstream stream[2])
+{
+	for (int d = 0; d < 2; d++)
+		params[d] = (CUDA_LAUNCH_PARAMS){.function = (CUfunction)kernel,
+		                                 .gridDimX = 4,
+		                                 .gridDimY = 1,
+		                                 .gridDimZ = 1,
+		                                 .blockDimX = 64,
+		                                 .blockDimY = 1,
+		                                 .blockDimZ = 1,
+		                                 .hStream = stream[d]};
+}
+
+/* One call, a kernel on each GPU, and no other launch. */
+static void at_once_alone(void)
+{
+	CUDA_LAUNCH_PARAMS params[2];
+	CUcontext context[2];
+	CUstream stream[2];
+	CUkernel kernel;
+
+	on_both(context, stream, &kernel);
+	params_of_both(params, kernel, stream);
+	for (int i = 0; i < 20; i++) {
+		CK(cuLaunchCooperativeKernelMultiDevice(params, 2, 0));
+		CK(cuCtxSynchronize());
+	}
+}
+
+/* The same among launches of the same kernel into the same streams. */
+static void at_once(void)
+{
+	CUDA_LAUNCH_PARAMS params[2];
+	CUcontext context[2];
+	CUstream stream[2];
+	CUkernel kernel;
+
+	on_both(context, stream, &kernel);
+	params_of_both(params, kernel, stream);
+	for (int i = 0; i < 20; i++) {
+		CK(cuLaunchCooperativeKernelMultiDevice(params, 2, 0));
+		for (int d = 0; d < 2; d++) {
+			CK(cuCtxSetCurrent(context[d]));
+			for (unsigned grid = 4; grid < 6; grid++)
+				CK(cuLaunchKernel((CUfunction)kernel, grid, 1, 1, 64, 1, 1, 0,
+				                  stream[d], NULL, NULL));
+			CK(cuCtxSynchronize());
+		}
+	}
+	client_nap(200);
+}
+
+#pragma GCC diagnostic pop
+
+/* One graph with kernels on both GPUs, launched into a stream of the first. */
+static void across(void)
+{
+	CUcontext context[2];
+	CUstream stream[2];
+	CUevent fork, join;
+	CUkernel kernel;
+	CUgraph graph;
+	CUgraphExec exec;
+
+	on_both(context, stream, &kernel);
+	CK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+	CK(cuCtxSetCurrent(context[0]));
+	CK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+	CK(cuStreamBeginCapture(stream[0], CU_STREAM_CAPTURE_MODE_RELAXED));
+	CK(cuEventRecord(fork, stream[0]));
+	CK(cuCtxSetCurrent(context[1]));
+	CK(cuStreamWaitEvent(stream[1], fork, 0));
+	CK(cuLaunchKernel((CUfunction)kernel, 2, 1, 1, 32, 1, 1, 0, stream[1], NULL, NULL));
+	CK(cuEventRecord(join, stream[1]));
+	CK(cuCtxSetCurrent(context[0]));
+	for (int i = 0; i < 2; i++)
+		CK(cuLaunchKernel((CUfunction)kernel, 2, 1, 1, 32, 1, 1, 0, stream[0], NULL, NULL));
+	CK(cuStreamWaitEvent(stream[0], join, 0));
+	CK(cuStreamEndCapture(stream[0], &graph));
+	CK(cuGraphInstantiate(&exec, graph, 0));
+	for (int i = 0; i < 50; i++) {
+		CK(cuGraphLaunch(exec, stream[0]));
+		CK(cuStreamSynchronize(stream[0]));
+	}
+	client_nap(200);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
@@ -356,6 +461,9 @@ int main(int argc, char **argv)
 	        {"steady", steady},
 	        {"grids", grids},
 	        {"two_gpus", two_gpus},
+	        {"at_once", at_once},
+	        {"at_once_alone", at_once_alone},
+	        {"across", across},
 	        {NULL, NULL},
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/sass/schedule_score.h"
+#include "tests/unit/sass/built.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,23 +69,15 @@ static void iteration_runs(const struct gw_cfg *cfg, double *runs)
 
 static double predict(const struct listing_kernel *kernel, const struct gw_waits *waits)
 {
-	struct gw_arena arena;
-	struct gw_cfg cfg;
-	struct gw_schedule schedule;
-	struct gw_fault fault;
-	uint8_t *code = listing_code(kernel);
-	double *runs, cycles = (double)NAN;
+	struct built b;
+	double *runs, cycles;
 
-	gw_arena_init(&arena, 16 << 20);
-	if (gw_cfg_build(&cfg, (struct gw_bytes){code, 16 * (size_t)kernel->count}, SM, &arena,
-	                 &fault) &&
-	    gw_schedule_build(&schedule, &cfg, waits, &arena)) {
-		runs = gw_arena_array(&arena, cfg.block_count, sizeof(*runs));
-		iteration_runs(&cfg, runs);
-		cycles = gw_schedule_warp(&schedule, &cfg, runs);
-	}
-	gw_arena_free(&arena);
-	free(code);
+	built_begin(&b, kernel, SM);
+	built_schedule(&b, waits);
+	runs = gw_arena_array(&b.arena, b.cfg.block_count, sizeof(*runs));
+	iteration_runs(&b.cfg, runs);
+	cycles = gw_schedule_warp(&b.schedule, &b.cfg, runs);
+	built_end(&b);
 	return cycles;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/cfg.h"
+#include "tests/unit/sass/built.h"
 #include "tests/unit/sass/schedule_code.h"
 
 #include <setjmp.h>
@@ -10,45 +11,14 @@
 
 #include <cmocka.h>
 
-struct built {
-	struct gw_arena arena;
-	struct gw_cfg cfg;
-	uint8_t *code;
-};
-
-static void build(struct built *b, const struct listing_kernel *kernel)
-{
-	struct gw_fault fault;
-
-	gw_arena_init(&b->arena, 16 << 20);
-	b->code = listing_code(kernel);
-	assert_true(gw_cfg_build(&b->cfg, (struct gw_bytes){b->code, 16 * (size_t)kernel->count},
-	                         90, &b->arena, &fault));
-}
-
-static void release(struct built *b)
-{
-	gw_arena_free(&b->arena);
-	free(b->code);
-}
-
-static const struct listing_kernel *named(const char *name)
-{
-	const struct listing_kernel *kernel = listing_named(schedule_code(), name);
-
-	if (!kernel)
-		fail_msg("no kernel %s", name);
-	return kernel;
-}
-
 static void for_each(void (*check)(const struct gw_cfg *cfg))
 {
 	for (uint32_t k = 0; k < schedule_code()->count; k++) {
 		struct built b;
 
-		build(&b, &schedule_code()->kernels[k]);
+		built_begin(&b, &schedule_code()->kernels[k], 90);
 		check(&b.cfg);
-		release(&b);
+		built_end(&b);
 	}
 }
 
@@ -153,7 +123,7 @@ static void loops_nest_as_in_the_source(void **state)
 
 	(void)state;
 	/* rounds, trips, and the loop of eight inside */
-	build(&b, named("nested"));
+	built_begin(&b, built_kernel(schedule_code(), "nested"), 90);
 	for (uint32_t i = 0; i < b.cfg.block_count; i++) {
 		uint32_t depth = gw_cfg_depth(&b.cfg, i);
 
@@ -162,7 +132,7 @@ static void loops_nest_as_in_the_source(void **state)
 	/* and what pads the code: a branch to itself */
 	assert_true(b.cfg.loop_count >= 3);
 	assert_int_equal(deepest, 3);
-	release(&b);
+	built_end(&b);
 }
 
 static void a_call_continues_behind_it_and_names_its_function(void **state)
@@ -171,7 +141,7 @@ static void a_call_continues_behind_it_and_names_its_function(void **state)
 	unsigned calls = 0;
 
 	(void)state;
-	build(&b, named("square_root"));
+	built_begin(&b, built_kernel(schedule_code(), "square_root"), 90);
 	for (uint32_t i = 0; i < b.cfg.block_count; i++) {
 		const struct gw_cfg_block *block = &b.cfg.blocks[i];
 
@@ -184,7 +154,7 @@ static void a_call_continues_behind_it_and_names_its_function(void **state)
 		assert_int_equal(b.cfg.edges[block->succ_first], i + 1);
 	}
 	assert_int_equal(calls, 1);
-	release(&b);
+	built_end(&b);
 }
 
 static void the_mix_counts_each_instruction_once(void **state)
@@ -194,7 +164,7 @@ static void the_mix_counts_each_instruction_once(void **state)
 
 	(void)state;
 	memset(&mix, 0, sizeof(mix));
-	build(&b, named("cal_fma_rate"));
+	built_begin(&b, built_kernel(schedule_code(), "cal_fma_rate"), 90);
 	for (uint32_t i = 0; i < b.cfg.block_count; i++)
 		if (gw_cfg_depth(&b.cfg, i) == 2)
 			gw_cfg_mix(&b.cfg, i, &mix);
@@ -204,7 +174,7 @@ static void the_mix_counts_each_instruction_once(void **state)
 	assert_int_equal(mix.cls[GW_SASS_CONTROL], 1);
 	assert_int_equal(mix.insns, 11);
 	assert_int_equal(mix.unknown, 0);
-	release(&b);
+	built_end(&b);
 }
 
 static void code_that_is_not_whole_instructions_is_refused(void **state)
@@ -220,6 +190,7 @@ static void code_that_is_not_whole_instructions_is_refused(void **state)
 	assert_non_null(fault.what);
 	assert_false(gw_cfg_build(&cfg, (struct gw_bytes){NULL, 0}, 90, &arena, &fault));
 	assert_non_null(fault.what);
+	gw_arena_free(&arena);
 	gw_arena_init(&arena, 16);
 	assert_false(gw_cfg_build(&cfg, (struct gw_bytes){bytes, 32}, 90, &arena, &fault));
 	assert_true(arena.refused);

@@ -7,14 +7,13 @@
 #include "predictor/code/eval.h"
 #include "predictor/code/kernel.h"
 #include "predictor/code/sass_lower.h"
-#include "tests/unit/sass/listing.h"
+#include "tests/unit/sass/built.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -300,47 +299,32 @@ static const struct listing_kernel *code_of(const struct kernel *k, unsigned sm)
 
 	snprintf(name, sizeof(name), "%s.%u", k->name, sm);
 	kernel = listing_named(&listing, name);
-	if (!kernel)
-		kernel = listing_named(&calls, name);
-	if (!kernel)
-		fail_msg("no code of %s", name);
-	return kernel;
+	return kernel ? kernel : built_kernel(&calls, name);
 }
 
-static void lower(struct gw_sass_lowered *out, struct gw_cfg *cfg, const uint8_t *code, size_t size,
-                  unsigned sm, uint32_t param_bytes, struct gw_arena *arena)
+/* The code of @p k in the evaluator's form. */
+static void lower(struct built *b, struct gw_sass_lowered *out, const struct kernel *k, unsigned sm,
+                  uint32_t param_bytes)
 {
-	struct gw_sass_kernel kernel = {"test",
-	                                sm >= 100  ? 0x380
-	                                : sm >= 90 ? 0x210
-	                                           : 0x160,
-	                                param_bytes,
-	                                0,
-	                                {NULL, 0}};
-	struct gw_fault fault;
+	struct gw_sass_kernel kernel = {"test", built_param_base(sm), param_bytes, 0, {NULL, 0}};
 
-	assert_true(gw_cfg_build(cfg, (struct gw_bytes){code, size}, sm, arena, &fault));
-	assert_null(gw_sass_lower(out, cfg, &kernel, arena));
+	built_begin(b, code_of(k, sm), sm);
+	assert_null(gw_sass_lower(out, &b->cfg, &kernel, &b->arena));
 }
 
 /* Check one kernel's code; true when every address was known. */
 static bool check(const struct kernel *k, unsigned sm)
 {
-	const struct listing_kernel *lines = code_of(k, sm);
-	uint8_t *code = listing_code(lines);
 	struct tally ours = {.exact = true, .control = true}, theirs = {.exact = true};
 	struct gw_sass_lowered lowered;
-	struct gw_arena arena;
-	struct gw_cfg cfg;
 	struct launch l;
+	struct built b;
 
 	fill(&l, k);
-	gw_arena_init(&arena, 64 << 20);
-	lower(&lowered, &cfg, code, 16 * (size_t)lines->count, sm, l.bytes, &arena);
+	lower(&b, &lowered, k, sm, l.bytes);
 	evaluate(&ours, &lowered.program, &l);
 	reference(&theirs, k);
-	gw_arena_free(&arena);
-	free(code);
+	built_end(&b);
 	if (ours.control) {
 		assert_true(ours.loads == theirs.loads);
 		assert_true(ours.stores == theirs.stores);
@@ -454,18 +438,13 @@ static void a_switch_goes_where_its_table_says(void **state)
 
 static void left_out(const struct kernel *kernel, const char *why)
 {
-	const struct listing_kernel *lines = code_of(kernel, 90);
-	uint8_t *code = listing_code(lines);
 	struct gw_sass_lowered lowered;
-	struct gw_arena arena;
-	struct gw_cfg cfg;
+	struct built b;
 
-	gw_arena_init(&arena, 64 << 20);
-	lower(&lowered, &cfg, code, 16 * (size_t)lines->count, 90, 20, &arena);
+	lower(&b, &lowered, kernel, 90, 20);
 	assert_non_null(lowered.calls);
 	assert_string_equal(lowered.calls, why);
-	gw_arena_free(&arena);
-	free(code);
+	built_end(&b);
 }
 
 static void functions_that_are_left_out_are_said_to_be_and_why(void **state)
@@ -477,23 +456,18 @@ static void functions_that_are_left_out_are_said_to_be_and_why(void **state)
 
 static void arguments_that_are_not_given_leave_control_unknown(void **state)
 {
-	const struct listing_kernel *lines = code_of(&kernels[1], 90);
-	uint8_t *code = listing_code(lines);
 	struct tally t = {.exact = true};
 	struct gw_sass_lowered lowered;
-	struct gw_arena arena;
-	struct gw_cfg cfg;
 	struct launch l;
+	struct built b;
 
 	(void)state;
 	fill(&l, &kernels[1]);
-	gw_arena_init(&arena, 64 << 20);
-	lower(&lowered, &cfg, code, 16 * (size_t)lines->count, 90, l.bytes, &arena);
+	lower(&b, &lowered, &kernels[1], 90, l.bytes);
 	l.bytes = 16; /* the pointers alone */
 	evaluate(&t, &lowered.program, &l);
 	assert_false(t.exact);
-	gw_arena_free(&arena);
-	free(code);
+	built_end(&b);
 }
 
 static int read_listing(void **state)

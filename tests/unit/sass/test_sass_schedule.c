@@ -2,6 +2,7 @@
 #include "predictor/code/sass_tensor.h"
 #include "predictor/code/schedule_parts.h"
 #include "predictor/device.h"
+#include "tests/unit/sass/built.h"
 #include "tests/unit/sass/schedule_code.h"
 #include "tests/unit/sass/schedule_score.h"
 
@@ -15,31 +16,11 @@
 
 #include <cmocka.h>
 
-struct built {
-	struct gw_arena arena;
-	struct gw_cfg cfg;
-	struct gw_schedule schedule;
-	uint8_t *code;
-};
-
-static void build(struct built *b, const char *name, const struct gw_waits *waits)
+static void build(struct built *b, const struct listing *listing, const char *name,
+                  const struct gw_waits *waits)
 {
-	const struct listing_kernel *kernel = listing_named(schedule_code(), name);
-	struct gw_fault fault;
-
-	if (!kernel)
-		fail_msg("no kernel %s", name);
-	gw_arena_init(&b->arena, 16 << 20);
-	b->code = listing_code(kernel);
-	assert_true(gw_cfg_build(&b->cfg, (struct gw_bytes){b->code, 16 * (size_t)kernel->count},
-	                         90, &b->arena, &fault));
-	assert_true(gw_schedule_build(&b->schedule, &b->cfg, waits, &b->arena));
-}
-
-static void release(struct built *b)
-{
-	gw_arena_free(&b->arena);
-	free(b->code);
+	built_begin(b, built_kernel(listing, name), 90);
+	built_schedule(b, waits);
 }
 
 static struct gw_waits all_waits(double cycles)
@@ -110,7 +91,7 @@ static void a_time_is_its_linear_form(void **state)
 	for (uint32_t k = 0; k < schedule_code()->count; k++) {
 		struct built b;
 
-		build(&b, schedule_code()->kernels[k].name, &waits);
+		build(&b, schedule_code(), schedule_code()->kernels[k].name, &waits);
 		for (uint32_t i = 0; i < b.cfg.block_count; i++) {
 			const struct gw_cycles *t = &b.schedule.blocks[i].cycles;
 			double sum = t->fixed;
@@ -120,7 +101,7 @@ static void a_time_is_its_linear_form(void **state)
 			assert_true(fabs(sum - t->value) < 1e-6 * (1 + fabs(sum)));
 			assert_true(t->value >= b.schedule.blocks[i].issue - 1e-9);
 		}
-		release(&b);
+		built_end(&b);
 	}
 }
 
@@ -132,11 +113,11 @@ static void a_chase_waits_once_a_load_for_its_whole_latency(void **state)
 
 	(void)state;
 	waits.cycles[GW_WAIT_shared] = 1000;
-	build(&b, "cal_shared", &waits);
+	build(&b, schedule_code(), "cal_shared", &waits);
 	header = b.cfg.loops[timed_loop(&b)].header;
 	assert_int_equal((int)b.schedule.blocks[header].cycles.count[GW_WAIT_shared], 4);
 	assert_true(b.schedule.loops[timed_loop(&b)].straight);
-	release(&b);
+	built_end(&b);
 }
 
 static void independent_loads_are_in_flight_together(void **state)
@@ -146,16 +127,16 @@ static void independent_loads_are_in_flight_together(void **state)
 	uint32_t header;
 
 	(void)state;
-	build(&chase, "l2_chase", &waits);
+	build(&chase, schedule_code(), "l2_chase", &waits);
 	header = chase.cfg.loops[timed_loop(&chase)].header;
 	assert_int_equal(chase.schedule.blocks[header].waits, 1);
 	assert_true(chase.schedule.blocks[header].in_flight == 1);
-	build(&sum, "l2_sum", &waits);
+	build(&sum, schedule_code(), "l2_sum", &waits);
 	header = sum.cfg.loops[timed_loop(&sum)].header;
 	assert_int_equal(sum.schedule.blocks[header].loads, 4);
 	assert_true(sum.schedule.blocks[header].in_flight > 2);
-	release(&chase);
-	release(&sum);
+	built_end(&chase);
+	built_end(&sum);
 }
 
 static void a_loads_own_latency_replaces_its_kinds(void **state)
@@ -166,7 +147,7 @@ static void a_loads_own_latency_replaces_its_kinds(void **state)
 	double *own, before;
 
 	(void)state;
-	build(&b, "l2_chase", &waits);
+	build(&b, schedule_code(), "l2_chase", &waits);
 	loop = timed_loop(&b);
 	before = b.schedule.loops[loop].cycles;
 	own = calloc(b.cfg.insn_count, sizeof(*own));
@@ -178,10 +159,10 @@ static void a_loads_own_latency_replaces_its_kinds(void **state)
 		own[i] = insn.op == GW_SASS_OP_LDG ? 450 : (double)NAN;
 	}
 	waits.insn = own;
-	assert_true(gw_schedule_build(&b.schedule, &b.cfg, &waits, &b.arena));
+	built_schedule(&b, &waits);
 	assert_true(fabs(b.schedule.loops[loop].cycles - before - 400) < 1e-6);
 	free(own);
-	release(&b);
+	built_end(&b);
 }
 
 /* ---- matrix operations of warp groups ---- */
@@ -249,18 +230,11 @@ static void chains_of_warp_group_operations_take_what_an_h200_takes(void **state
 /* The block of a kernel with the most warp group operations, in the long run. */
 static struct gw_cycles busiest(const char *name, const struct gw_waits *waits)
 {
-	const struct listing_kernel *kernel = listing_named(group_code(), name);
-	struct built b = {0};
-	struct gw_fault fault;
+	struct built b;
 	struct gw_cycles found;
 	uint32_t most = 0, at = 0;
 
-	assert_non_null(kernel);
-	gw_arena_init(&b.arena, 16 << 20);
-	b.code = listing_code(kernel);
-	assert_true(gw_cfg_build(&b.cfg, (struct gw_bytes){b.code, 16 * (size_t)kernel->count}, 90,
-	                         &b.arena, &fault));
-	assert_true(gw_schedule_build(&b.schedule, &b.cfg, waits, &b.arena));
+	build(&b, group_code(), name, waits);
 	for (uint32_t i = 0; i < b.cfg.block_count; i++) {
 		uint32_t count = 0;
 
@@ -278,7 +252,7 @@ static struct gw_cycles busiest(const char *name, const struct gw_waits *waits)
 	assert_int_equal(most, 16);
 	found = b.schedule.blocks[at].cycles;
 	assert_true(isnan(found.value) == (b.schedule.blocks[at].unknown != 0));
-	release(&b);
+	built_end(&b);
 	return found;
 }
 
@@ -309,15 +283,15 @@ static void an_unknown_latency_makes_only_what_waits_for_it_unknown(void **state
 
 	(void)state;
 	waits.cycles[GW_WAIT_shared] = (double)NAN;
-	build(&fma, "fma_chain", &waits);
+	build(&fma, schedule_code(), "fma_chain", &waits);
 	assert_true(isnan(fma.schedule.loops[timed_loop(&fma)].cycles) == 0);
-	build(&shared, "cal_shared", &waits);
+	build(&shared, schedule_code(), "cal_shared", &waits);
 	header = shared.cfg.loops[timed_loop(&shared)].header;
 	assert_true(isnan(shared.schedule.loops[timed_loop(&shared)].cycles) != 0);
 	assert_true(shared.schedule.blocks[header].unknown);
 	assert_int_equal(shared.schedule.blocks[header].missing, GW_WAIT_shared);
-	release(&fma);
-	release(&shared);
+	built_end(&fma);
+	built_end(&shared);
 }
 
 static void a_device_gives_its_latencies(void **state)
@@ -344,15 +318,15 @@ static void a_chain_is_as_long_as_its_dependences(void **state)
 	struct built chain, rate;
 
 	(void)state;
-	build(&chain, "fma_chain", &waits);
-	build(&rate, "cal_fma_rate", &waits);
+	build(&chain, schedule_code(), "fma_chain", &waits);
+	build(&rate, schedule_code(), "cal_fma_rate", &waits);
 	/* Sixteen multiply-adds in a row; eight side by side, behind which the counter's chain
 	 * lies. */
 	assert_int_equal(chain.schedule.blocks[chain.cfg.loops[timed_loop(&chain)].header].chain,
 	                 16);
 	assert_true(rate.schedule.blocks[rate.cfg.loops[timed_loop(&rate)].header].chain <= 3);
-	release(&chain);
-	release(&rate);
+	built_end(&chain);
+	built_end(&rate);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
  * each, on the arguments they were counted with.
  */
 #include "predictor/code/sass_work.h"
+#include "tests/unit/sass/built.h"
 #include "tests/unit/sass/schedule_code.h"
 
 #include <inttypes.h>
@@ -12,7 +13,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -30,49 +30,33 @@ struct arguments {
 	int32_t zero, n;
 };
 
-static const struct listing_kernel *named(const char *name)
-{
-	const struct listing_kernel *kernel = listing_named(schedule_code(), name);
-
-	if (!kernel)
-		fail_msg("no kernel %s", name);
-	return kernel;
-}
-
 /* The work of @p name's launch; NULL or why not. */
 static const char *work_of(const char *name, int trips, uint32_t bytes_known, struct gw_work *work)
 {
-	const struct listing_kernel *kernel = named(name);
 	struct arguments a = {{0x10000, 0x20000000, 0x30000, 0x40000, 0x50000, 0x60000}, 0, trips};
 	struct gw_sass_kernel about = {.name = name, .param_base = 0x210, .param_bytes = sizeof(a)};
 	struct gw_eval_launch launch = {.config = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0},
 	                                .arguments = {(const uint8_t *)&a, bytes_known}};
 	struct gw_eval_limits limits = {0};
-	uint8_t *code = listing_code(kernel);
 	struct gw_sass_lowered lowered;
-	struct gw_schedule schedule;
 	struct gw_eval_report report;
 	struct gw_sass_launch all;
 	struct gw_waits waits;
-	struct gw_arena arena;
-	struct gw_fault fault;
-	struct gw_cfg cfg;
+	struct built b;
 	const char *why;
 
-	gw_arena_init(&arena, 128 << 20);
 	gw_waits_clear(&waits);
 	for (unsigned i = 0; i < GW_WAITS; i++)
 		waits.cycles[i] = 20;
 	gw_work_clear(work);
-	assert_true(gw_cfg_build(&cfg, (struct gw_bytes){code, 16 * (size_t)kernel->count}, 90,
-	                         &arena, &fault));
-	assert_true(gw_schedule_build(&schedule, &cfg, &waits, &arena));
-	assert_null(gw_sass_lower(&lowered, &cfg, &about, &arena));
-	assert_null(gw_eval_grid(&lowered.program, &launch, &limits, NULL, NULL, &arena, &report));
-	all = (struct gw_sass_launch){&cfg, &schedule, &lowered, &report, launch.config};
-	why = gw_sass_work(&all, work);
-	gw_arena_free(&arena);
-	free(code);
+	built_begin(&b, built_kernel(schedule_code(), name), 90);
+	built_schedule(&b, &waits);
+	assert_null(gw_sass_lower(&lowered, &b.cfg, &about, &b.arena));
+	assert_null(
+	        gw_eval_grid(&lowered.program, &launch, &limits, NULL, NULL, &b.arena, &report));
+	all = (struct gw_sass_launch){&b.cfg, &b.schedule, &lowered, &report, launch.config};
+	why = gw_sass_work(&all, &b.arena, work);
+	built_end(&b);
 	return why;
 }
 
@@ -136,6 +120,11 @@ static void rows_say_where_they_come_from_and_how_sure_they_are(void **state)
 	assert_true(work.q[GW_WORK_fp32_fma].value == 32 * 2 * 16 * 100);
 	assert_true(work.q[GW_WORK_warp_cycles].value > 2 * 100 * 64);
 	assert_true(work.q[GW_WORK_warp_cycles].value == work.q[GW_WORK_warp_cycles_longest].value);
+	/* Cycles hold for a warp alone. */
+	assert_true(work.q[GW_WORK_warp_insts].confidence == 1.0f);
+	assert_true(work.q[GW_WORK_warp_fixed_chain].confidence == 1.0f);
+	assert_true(work.q[GW_WORK_warp_cycles].confidence == 0.7f);
+	assert_true(work.q[GW_WORK_warp_fixed_cycles].confidence == 0.7f);
 	/* Memory traffic is not this part's. */
 	assert_int_equal(work.q[GW_WORK_dram_read_bytes].source, GW_SOURCE_NONE);
 }

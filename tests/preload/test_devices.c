@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several GPUs in one process: each kernel counts for the one it ran on, and meets its record. */
+#include "tests/preload/harness.h"
+
+static struct outcome *on_two(const char *scenario, const char *mode, bool inject)
+{
+	struct run r = RUN("work", scenario);
+	struct outcome *o;
+
+	r.env[0] = "STANDIN_DEVICES=2";
+	r.env[1] = mode;
+	r.inject = inject;
+	o = run_both(&r);
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	assert_int_equal(only_log(o)->no_call, 0);
+	assert_int_equal(only_log(o)->on_device[0], 0);
+	assert_int_equal(only_log(o)->unlike, 0);
+	return o;
+}
+
+static void assert_measured(const struct account *log)
+{
+	assert_int_equal(log->measured, log->total);
+	assert_int_equal(log->counter[GW_COUNTER_joined], log->total);
+	assert_int_equal(log->counter[GW_COUNTER_activity_unmatched], 0);
+	assert_int_equal(log->counter[GW_COUNTER_launches_unmatched], 0);
+}
+
+/* Twenty calls with a kernel on each GPU, and two more launches a GPU after each. */
+static void at_once(const char *mode, bool inject, bool measured)
+{
+	struct outcome *o = on_two("at_once", mode, inject);
+	const struct account *log = only_log(o);
+
+	assert_int_equal(log->on_device[1], 60);
+	assert_int_equal(log->on_device[2], 60);
+	if (measured)
+		assert_measured(log);
+	outcome_free(o);
+}
+
+static void launches_on_several_gpus_at_once_meet_their_records(void **state)
+{
+	(void)state;
+	at_once("GPUWATCH_MODE=audit", false, true);
+}
+
+static void injected_they_meet_them_too(void **state)
+{
+	(void)state;
+	at_once("GPUWATCH_MODE=audit", true, true);
+}
+
+static void without_records_they_count_once(void **state)
+{
+	(void)state;
+	at_once("GPUWATCH_MODE=count", false, false);
+	at_once("GPUWATCH_MODE=watch", false, false);
+}
+
+/* Between a pair of events around nothing there would be next to no time. */
+static void no_events_time_what_was_launched_before_them(void **state)
+{
+	struct run r = RUN("work", "at_once_alone");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "STANDIN_DEVICES=2";
+	r.env[1] = "GPUWATCH_CUPTI=none";
+	r.env[2] = "GPUWATCH_EVENT_RATE=1";
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	assert_int_equal(only_log(o)->by_events, 0);
+	assert_int_equal(only_log(o)->invalid, 0);
+	outcome_free(o);
+}
+
+/* Fifty launches of a graph with two kernels on the first GPU and one on the second. */
+static void across(const char *mode, bool measured)
+{
+	struct outcome *o = on_two("across", mode, false);
+	const struct account *log = only_log(o);
+
+	assert_int_equal(log->on_device[1], 100);
+	assert_int_equal(log->on_device[2], 50);
+	if (measured)
+		assert_measured(log);
+	outcome_free(o);
+}
+
+static void kernels_of_a_graph_count_for_the_gpus_of_their_nodes(void **state)
+{
+	(void)state;
+	across("GPUWATCH_MODE=audit", true);
+}
+
+static void without_records_too(void **state)
+{
+	(void)state;
+	across("GPUWATCH_MODE=count", false);
+	across("GPUWATCH_MODE=watch", false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(launches_on_several_gpus_at_once_meet_their_records),
+	        cmocka_unit_test(injected_they_meet_them_too),
+	        cmocka_unit_test(without_records_they_count_once),
+	        cmocka_unit_test(no_events_time_what_was_launched_before_them),
+	        cmocka_unit_test(kernels_of_a_graph_count_for_the_gpus_of_their_nodes),
+	        cmocka_unit_test(without_records_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/sass/built.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MEMORY = 64 << 20 };
+
+static void need(bool there, const char *what, const char *name)
+{
+	if (there)
+		return;
+	fprintf(stderr, "no %s of %s\n", what, name);
+	exit(2);
+}
+
+const struct listing_kernel *built_kernel(const struct listing *listing, const char *name)
+{
+	const struct listing_kernel *kernel = listing_named(listing, name);
+
+	need(kernel != NULL, "code", name);
+	return kernel;
+}
+
+void built_begin(struct built *b, const struct listing_kernel *kernel, unsigned sm)
+{
+	struct gw_fault fault = {0};
+
+	gw_arena_init(&b->arena, MEMORY);
+	b->code = listing_code(kernel);
+	need(gw_cfg_build(&b->cfg, (struct gw_bytes){b->code, 16 * (size_t)kernel->count}, sm,
+	                  &b->arena, &fault),
+	     fault.what ? fault.what : "graph", kernel->name);
+}
+
+void built_schedule(struct built *b, const struct gw_waits *waits)
+{
+	need(gw_schedule_build(&b->schedule, &b->cfg, waits, &b->arena), "schedule", "it");
+}
+
+void built_end(struct built *b)
+{
+	gw_arena_free(&b->arena);
+	free(b->code);
+}
+
+uint32_t built_param_base(unsigned sm)
+{
+	return sm >= 100 ? 0x380 : sm >= 90 ? 0x210 : 0x160;
+}

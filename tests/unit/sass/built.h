@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A listed kernel's code with what is built from it. What can't be had ends the program with
+ * status 2 and a message. */
+#ifndef GW_TEST_BUILT_H
+#define GW_TEST_BUILT_H
+
+#include "predictor/code/schedule.h"
+#include "tests/unit/sass/listing.h"
+
+struct built {
+	struct gw_arena arena; /**< of 64 MiB, for all of it and what else a test makes */
+	struct gw_cfg cfg;
+	struct gw_schedule schedule; /**< after built_schedule() */
+	uint8_t *code;
+};
+
+/** The kernel called @p name. */
+const struct listing_kernel *built_kernel(const struct listing *listing, const char *name);
+
+/** The graph of @p kernel, of architecture @p sm (90 for 9.0). */
+void built_begin(struct built *b, const struct listing_kernel *kernel, unsigned sm);
+
+/** The schedule of the graph, at these latencies; it may be asked for again. */
+void built_schedule(struct built *b, const struct gw_waits *waits);
+
+/** Give it all back. */
+void built_end(struct built *b);
+
+/** Where the parameters of a kernel begin in constant bank 0. */
+uint32_t built_param_base(unsigned sm);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers for activity records: what libcupti is given, and what becomes of what it gives back. */
+#include "preload/activity.h"
+#include "preload/attach.h"
+#include "preload/counted.h"
+#include "preload/cupti.h"
+#include "preload/injection.h"
+#include "preload/options.h"
+#include "preload/record_clock.h"
+#include "preload/state.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { MOST = 256, BUFFER = 512 << 10 };
+
+struct gw_cupti gw_cupti;
+struct gw_options gw_options;
+_Atomic uint64_t gw_counters[GW_COUNTERS];
+
+static CUpti_BuffersCallbackRequestFunc request;
+static CUpti_BuffersCallbackCompleteFunc complete;
+static uint32_t taken[MOST], taken_count;
+static uint8_t *next;
+
+/* What it stands on. */
+bool gw_injection_active(void)
+{
+	return false;
+}
+
+void gw_record_clock_begin(void)
+{
+}
+
+void gw_record_clock_look(void)
+{
+}
+
+uint64_t gw_record_time(uint64_t time)
+{
+	return time;
+}
+
+bool gw_cupti_enter(void)
+{
+	return true;
+}
+
+void gw_cupti_leave(void)
+{
+}
+
+void gw_counted_copy(uint32_t device, uint64_t start, uint64_t end)
+{
+	(void)device;
+	(void)start;
+	(void)end;
+}
+
+static CUptiResult CUPTIAPI register_(CUpti_BuffersCallbackRequestFunc r,
+                                      CUpti_BuffersCallbackCompleteFunc c)
+{
+	request = r;
+	complete = c;
+	return CUPTI_SUCCESS;
+}
+
+/* One record a buffer. */
+static CUptiResult CUPTIAPI next_record(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+{
+	if (*record || valid < sizeof(CUpti_ActivityKernel10))
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = (CUpti_Activity *)(void *)buffer;
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult CUPTIAPI dropped(CUcontext context, uint32_t stream, size_t *n)
+{
+	(void)context;
+	(void)stream;
+	*n = 0;
+	return CUPTI_SUCCESS;
+}
+
+static int start(void **state)
+{
+	(void)state;
+	gw_cupti.cuptiActivityRegisterCallbacks = register_;
+	gw_cupti.cuptiActivityGetNextRecord = next_record;
+	gw_cupti.cuptiActivityGetNumDroppedRecords = dropped;
+	gw_cupti.version = 130001;
+	taken_count = 0;
+	assert_true(gw_activity_reserve());
+	assert_int_equal(gw_activity_register(), CUPTI_SUCCESS);
+	gw_activity_begin(false);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	gw_activity_gone(true);
+	return 0;
+}
+
+static uint8_t *ask(void)
+{
+	uint8_t *buffer = NULL;
+	size_t size = 0, most = 1;
+
+	request(&buffer, &size, &most);
+	assert_int_equal(most, 0);
+	assert_int_equal(size, buffer ? BUFFER : 0);
+	return buffer;
+}
+
+static void fill(uint8_t *buffer, uint32_t correlation)
+{
+	CUpti_ActivityKernel10 *k = (CUpti_ActivityKernel10 *)(void *)buffer;
+
+	memset(k, 0, sizeof(*k));
+	k->kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	k->correlationId = correlation;
+	k->start = 1;
+	k->end = 2;
+	complete(NULL, 0, buffer, BUFFER, sizeof(*k));
+}
+
+static void take(const struct gw_activity *a)
+{
+	taken[taken_count++ % MOST] = a->correlation;
+	if (!next)
+		return;
+	/* While a buffer is read, libcupti gives back another. */
+	fill(next, 1000);
+	next = NULL;
+}
+
+static void all_buffers_hold_half_a_second_of_a_graph_program(void **state)
+{
+	enum { RATE = 1000000 }; /* kernels a second */
+	uint8_t *buffer[MOST];
+	size_t records = 0;
+
+	(void)state;
+	for (size_t i = 0; i < MOST; i++) {
+		buffer[i] = ask();
+		assert_non_null(buffer[i]);
+		for (size_t k = 0; k < i; k++)
+			assert_true(buffer[i] != buffer[k]);
+		records += BUFFER / sizeof(CUpti_ActivityKernel10);
+	}
+	assert_true(records > RATE / 2);
+	assert_null(ask());
+	for (uint32_t i = 0; i < MOST; i++)
+		fill(buffer[i], i);
+	assert_int_equal(gw_activity_take(take), MOST);
+	for (uint32_t i = 0; i < MOST; i++)
+		assert_int_equal(taken[i], i);
+	assert_ptr_equal(ask(), buffer[0]);
+}
+
+static void a_buffer_without_records_can_be_had_again(void **state)
+{
+	uint8_t *buffer = ask();
+
+	(void)state;
+	complete(NULL, 0, buffer, BUFFER, 0);
+	assert_ptr_equal(ask(), buffer);
+	assert_int_equal(gw_activity_take(take), 0);
+}
+
+static void what_comes_while_buffers_are_read_is_of_the_next_batch(void **state)
+{
+	uint8_t *first = ask();
+
+	(void)state;
+	next = first;
+	for (int i = 0; i < 70; i++) /* far enough behind it to be looked at after it */
+		next = ask();
+	fill(first, 1);
+	assert_int_equal(gw_activity_take(take), 1);
+	assert_int_equal(taken[0], 1);
+	assert_int_equal(gw_activity_take(take), 1);
+	assert_int_equal(taken[1], 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	        T(all_buffers_hold_half_a_second_of_a_graph_program),
+	        T(a_buffer_without_records_can_be_had_again),
+	        T(what_comes_while_buffers_are_read_is_of_the_next_batch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
