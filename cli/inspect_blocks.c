@@ -10,6 +10,7 @@
 #include "cli/number.h"
 #include "cli/say.h"
 #include "cli/table.h"
+#include "predictor/code/sass_work.h"
 
 /* A block of the code; of a function that is taken in at several calls, all of them together. */
 struct runs {
@@ -17,6 +18,8 @@ struct runs {
 	uint32_t instructions;
 	struct gw_eval_count grid; /* over all warps */
 	double longest;            /* of the costliest warp, surely */
+	uint32_t head;             /* instructions that each part of a warp runs; 0: none */
+	struct gw_eval_count parts; /* that run them beside those counted in `grid` */
 	bool shown;
 };
 
@@ -27,6 +30,17 @@ static uint32_t place(const struct gw_ir_program *p, const struct gw_cfg *cfg, u
 	if (cfg)
 		return cfg->blocks[b->tag].first * GW_SASS_BYTES;
 	return b->count ? p->insns[b->first].source : 0;
+}
+
+static void add_parts(struct runs *r, const struct gw_ir_program *p,
+                      const struct gw_eval_report *report, uint32_t block)
+{
+	struct gw_eval_count more = gw_sass_parts(p, report, block);
+
+	if (!r->head)
+		return;
+	r->parts.least += more.least;
+	r->parts.most += more.most;
 }
 
 /* By the blocks of the graph, or of the program where there is none; the caller frees them. */
@@ -47,6 +61,8 @@ static struct runs *runs_of(const struct gw_ir_program *p, const struct gw_eval_
 		r->grid.least += report->blocks[b].runs.least;
 		r->grid.most += report->blocks[b].runs.most;
 		r->longest += report->longest[b].runs.least;
+		r->head = cfg ? gw_sass_head(cfg, p->blocks[b].tag) : 0;
+		add_parts(r, p, report, b);
 		r->shown = r->instructions > 0 && (cfg || r->at); /* some stand for no line */
 	}
 	return out;
@@ -87,6 +103,22 @@ void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_ev
 	free(runs);
 }
 
+static json_t *block_json(const struct runs *r, const char *place)
+{
+	json_t *o = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", place, gw_json_count(r->at),
+	                      "instructions", gw_json_count(r->instructions), "least",
+	                      gw_json_number(r->grid.least), "most", gw_json_number(r->grid.most),
+	                      "longest_warp", gw_json_number(r->longest), "meeting", json_null());
+
+	if (r->head)
+		json_object_set_new(
+		        o, "meeting",
+		        json_pack("{s:o, s:o, s:o}", "instructions", gw_json_count(r->head),
+		                  "least", gw_json_number(r->grid.least + r->parts.least), "most",
+		                  gw_json_number(r->grid.most + r->parts.most)));
+	return o;
+}
+
 json_t *inspect_blocks_json(const struct gw_ir_program *program,
                             const struct gw_eval_report *report, const struct gw_cfg *cfg)
 {
@@ -96,13 +128,7 @@ json_t *inspect_blocks_json(const struct gw_ir_program *program,
 
 	for (uint32_t i = 0; i < count; i++)
 		if (runs[i].shown)
-			json_array_append_new(
-			        list, json_pack("{s:o, s:o, s:o, s:o, s:o}", cfg ? "at" : "line",
-			                        gw_json_count(runs[i].at), "instructions",
-			                        gw_json_count(runs[i].instructions), "least",
-			                        gw_json_number(runs[i].grid.least), "most",
-			                        gw_json_number(runs[i].grid.most), "longest_warp",
-			                        gw_json_number(runs[i].longest)));
+			json_array_append_new(list, block_json(&runs[i], cfg ? "at" : "line"));
 	free(runs);
 	return list;
 }

@@ -15,6 +15,7 @@
 #include "cli/table.h"
 #include "predictor/code/ptx_report.h"
 #include "predictor/code/sass_lower.h"
+#include "predictor/code/sass_work.h"
 
 /** A kernel at the launch. */
 struct evaluated {
@@ -78,17 +79,26 @@ static void refuse(struct evaluated *e, const struct gw_code_kernel *k)
 		         threads, k->registers);
 }
 
-/* Machine instructions, over the grid: each block's as often as the block runs. The block that
- * stands for the end of a thread is none of the code's. */
+/* Machine instructions, over the grid: each block's as often as the block runs, and those at its
+ * head, where lanes meet again, once more for each further part of a warp. The block that stands
+ * for the end of a thread is none of the code's. */
 static void count_instructions(struct evaluated *e)
 {
 	for (uint32_t b = 0; e->program.from_sass && b < e->program.block_count; b++) {
 		const struct gw_ir_block *block = &e->program.blocks[b];
+		struct gw_eval_count parts;
+		uint32_t head;
 
 		if (!block->sources || block->tag == GW_CFG_NONE)
 			continue;
 		e->instructions.least += block->sources * e->report.blocks[b].runs.least;
 		e->instructions.most += block->sources * e->report.blocks[b].runs.most;
+		if (!e->cfg || block->tag >= e->cfg->block_count)
+			continue;
+		head = gw_sass_head(e->cfg, block->tag);
+		parts = gw_sass_parts(&e->program, &e->report, b);
+		e->instructions.least += head * parts.least;
+		e->instructions.most += head * parts.most;
 	}
 }
 

@@ -2,6 +2,7 @@
 #include "cli/log_verdict.h"
 
 #include "cli/log_profile.h"
+#include "cli/log_work.h"
 #include "cli/memory.h"
 
 #include <math.h>
@@ -12,8 +13,6 @@
 struct config {
 	uint32_t kernel;
 	struct gw_config config;
-	struct gw_record_quantity *parts; /* of its last WORK */
-	uint32_t part_count;
 };
 
 /* Time of a configuration in a row of the report. */
@@ -23,6 +22,7 @@ struct use {
 };
 
 struct log_judge {
+	struct log_works *works;
 	struct gw_kernel *kernels;
 	struct config *configs;
 	struct use *uses;
@@ -34,7 +34,10 @@ struct log_judge {
 
 struct log_judge *log_judge_new(void)
 {
-	return gw_alloc(sizeof(struct log_judge));
+	struct log_judge *j = gw_alloc(sizeof(*j));
+
+	j->works = log_works_new();
+	return j;
 }
 
 void log_judge_kernel(struct log_judge *j, const struct gw_record_kernel *k)
@@ -47,17 +50,12 @@ void log_judge_config(struct log_judge *j, uint32_t kernel, const struct gw_conf
 {
 	j->configs = gw_grow(j->configs, &j->config_room, j->config_count + 1, sizeof(*j->configs));
 	j->configs[j->config_count++] = (struct config){.kernel = kernel, .config = *config};
+	log_works_config(j->works, kernel, config);
 }
 
 void log_judge_work(struct log_judge *j, uint32_t config, const struct gw_log_record *record)
 {
-	const struct gw_record_work *w = (const void *)record->head;
-	struct config *c = &j->configs[config];
-
-	free(c->parts);
-	c->parts = gw_alloc(w->count * sizeof(*c->parts));
-	memcpy(c->parts, record->tail, w->count * sizeof(*c->parts));
-	c->part_count = w->count;
+	log_works_add(j->works, config, record);
 }
 
 void log_judge_profile(struct log_judge *j, uint32_t device, const struct gw_log_record *record)
@@ -116,6 +114,7 @@ struct case_of {
 static void judge(const struct log_judge *j, const struct use *use, struct case_of *c)
 {
 	const struct config *config = &j->configs[use->config];
+	bool known;
 
 	*c = (struct case_of){
 	        .device = device_of(j, use->device),
@@ -124,14 +123,17 @@ static void judge(const struct log_judge *j, const struct use *use, struct case_
 	        .seconds = (double)use->ns * 1e-9,
 	};
 	c->mean = c->seconds / c->launches;
-	log_work_unpack(config->parts, config->part_count, &c->work);
-	if (!c->device || !config->part_count) {
-		c->verdict.unknown = c->device ? "nothing is known of its work"
-		                               : "there is no device profile in the log";
+	known = log_works_of(j->works, use->config, &c->work);
+	if (!c->device) {
+		c->verdict.unknown = "there is no device profile in the log";
 		return;
 	}
+	/* The grid alone may tell; if not, that nothing else is known is why. */
 	gw_verdict_measured(c->device, &c->launch, &c->work, c->mean, &c->verdict);
+	if (!known && c->verdict.unknown)
+		c->verdict.unknown = "nothing is known of its work";
 	c->ceiling_count = gw_ceilings(c->device, &c->launch, &c->work, c->ceilings);
+	gw_ceilings_measured(c->ceilings, c->ceiling_count, c->mean);
 }
 
 static struct gw_row_ceiling *ceiling_of(struct gw_row_bound *b, const struct gw_ceiling *c)
@@ -156,6 +158,8 @@ static void add_ceilings(struct gw_row_bound *b, const struct case_of *c)
 		if (isnan(c->ceilings[i].seconds) || isnan(c->ceilings[i].amount))
 			continue;
 		r = ceiling_of(b, &c->ceilings[i]);
+		if (strcmp(r->unit, c->ceilings[i].unit))
+			continue; /* what this was counted in does not add up with that */
 		r->amount += c->ceilings[i].amount * c->launches;
 		r->seconds += c->ceilings[i].seconds * c->launches;
 		r->measured += c->seconds;
@@ -201,13 +205,13 @@ void log_judge_end(struct log_judge *j, struct gw_log_model *model)
 
 	for (size_t i = 0; i < j->profile_count; i++)
 		log_profile_end(&j->profiles[i]);
+	log_works_end(j->works, j->kernels, j->kernel_count);
 	for (size_t i = 0; i < j->use_count; i++) {
 		judge(j, &j->uses[i], c);
 		add(&model->rows[j->uses[i].row], c);
 		add(&model->all, c);
 	}
-	for (size_t i = 0; i < j->config_count; i++)
-		free(j->configs[i].parts);
+	log_works_free(j->works);
 	for (size_t i = 0; i < j->profile_count; i++) {
 		model->profiles += j->profiles[i].profile != NULL;
 		log_profile_free(&j->profiles[i]);
@@ -229,6 +233,15 @@ double gw_bound_headroom(const struct gw_row_bound *b)
 double gw_ceiling_share(const struct gw_row_ceiling *c)
 {
 	return c && c->measured > 0 ? c->seconds / c->measured : NAN;
+}
+
+double gw_bound_gain(const struct gw_row_bound *b)
+{
+	double all = 0;
+
+	for (unsigned i = 0; b && i <= GW_BOUND_LAUNCH; i++)
+		all += b->time[i];
+	return all > 0 ? gw_bound_headroom(b) * b->judged / all : NAN;
 }
 
 const struct gw_row_ceiling *gw_bound_nearest(const struct gw_row_bound *b)
@@ -253,8 +266,8 @@ enum gw_bound gw_bound_of(const struct gw_row_bound *b)
 {
 	enum gw_bound most = GW_BOUND_UNKNOWN;
 
-	for (unsigned i = 1; b && i <= GW_BOUND_LAUNCH; i++)
-		if (b->time[i] > (most ? b->time[most] : 0))
+	for (unsigned i = 0; b && i <= GW_BOUND_LAUNCH; i++)
+		if (b->time[i] > b->time[most])
 			most = (enum gw_bound)i;
 	return most;
 }

@@ -63,13 +63,16 @@ void log_judge_end(struct log_judge *j, struct gw_log_model *model);
 /** Of the measured time, what would be left out at the ceiling of the part it uses most; 0 at
  * least. */
 double gw_bound_headroom(const struct gw_row_bound *b);
+/** The same as a share of all of the row's time: of launches without a verdict nothing is gained.
+ */
+double gw_bound_gain(const struct gw_row_bound *b);
 /** The part of the GPU nearest to its ceiling over the row; NULL: none is known. */
 const struct gw_row_ceiling *gw_bound_nearest(const struct gw_row_bound *b);
 /** The one called @p name; NULL: not known. */
 const struct gw_row_ceiling *gw_bound_ceiling(const struct gw_row_bound *b, const char *name);
 /** Share of its ceiling that was reached. */
 double gw_ceiling_share(const struct gw_row_ceiling *c);
-/** The bound with the most of the row's time. */
+/** The bound with the most of the row's time; GW_BOUND_UNKNOWN where that has no verdict. */
 enum gw_bound gw_bound_of(const struct gw_row_bound *b);
 
 #endif

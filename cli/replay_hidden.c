@@ -87,10 +87,12 @@ static void introduce(struct fold *f, bool hidden)
 		gw_fleet_configure(f->fleet, i + 1, c->device, c->kernel + 1, &c->launch);
 		if (!c->last_work)
 			continue;
+		/* What the code tells is of use beside what was counted, as in life. */
+		uncounted(t, c->last_work, &work);
+		gw_fleet_work(f->fleet, i + 1, &work);
 		if (f->options->hide_work)
-			uncounted(t, c->last_work, &work);
-		else
-			tape_work_of(t, c->last_work - 1, &work);
+			continue;
+		tape_work_of(t, c->last_work - 1, &work);
 		gw_fleet_work(f->fleet, i + 1, &work);
 	}
 }

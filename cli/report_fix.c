@@ -90,7 +90,7 @@ void gw_bound_text(const struct gw_row_bound *b, char *out, size_t size)
 		break;
 	case GW_BOUND_LATENCY:
 		say(&s, "latency-bound");
-		if (c)
+		if (gw_ceiling_share(c) > 0)
 			say(&s, " (nearest to its ceiling: %s, %s)", c->name,
 			    gw_percent(&a, gw_ceiling_share(c)));
 		break;
@@ -277,9 +277,9 @@ unsigned gw_report_fixes(const struct gw_report *report, struct gw_fix out[GW_FI
 		struct gw_fix f = {.row = row, .share = row->total / m->all.total};
 		unsigned at = count;
 
-		if (!row->bound || row->bound->verdict.bound == GW_BOUND_UNKNOWN)
+		if (gw_bound_of(row->bound) == GW_BOUND_UNKNOWN)
 			continue;
-		f.gain = f.share * gw_bound_headroom(row->bound);
+		f.gain = f.share * gw_bound_gain(row->bound);
 		if (!(f.gain >= LEAST_GAIN))
 			continue;
 		while (at && out[at - 1].gain < f.gain)

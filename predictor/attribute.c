@@ -19,8 +19,10 @@ enum { GROUP_WINDOWS = 8 };
 
 /*
  * Weights of equations: 1 / (WHOLE + what launches are cut), where a launch that is cut in two
- * halves counts 1 and one that is whole 0; a sample alone has SAMPLE_WEIGHT of that. On recordings
- * of the development set (H200) anything from a third to thrice of either does as well.
+ * halves counts 1 and one that is whole 0; more where a launch counts more than most do by what is
+ * known so far, for then so does the part that is not known; a sample alone has SAMPLE_WEIGHT of
+ * that. On recordings of the development set (H200) anything from a third to thrice of either does
+ * as well.
  */
 #define WHOLE         0.002
 #define SAMPLE_WEIGHT 0.1
@@ -37,7 +39,7 @@ struct row {
 	unsigned count;
 	unsigned at[N];  /* slots */
 	double share[N]; /* launches of each */
-	double cut;      /* how much of launches it cuts */
+	double cut[N];   /* how far launches of each are cut */
 	double value[GW_SAMPLE_METRICS];
 };
 
@@ -65,25 +67,25 @@ void gw_attribution_free(struct gw_attribution *a)
  */
 static void eliminate(struct gw_attribution *a, struct gw_attribution_group *g, unsigned e)
 {
-	double pivot = g->gram[e][e];
+	for (unsigned m = 0; m < a->metrics; m++) {
+		double(*gram)[N] = g->gram[m], *rhs = g->rhs[m], pivot = gram[e][e];
 
-	for (unsigned i = 0; pivot > 0 && i < a->slots; i++) {
-		double f = g->gram[i][e] / pivot;
+		for (unsigned i = 0; pivot > 0 && i < a->slots; i++) {
+			double f = gram[i][e] / pivot;
 
-		if (i == e || f == 0)
-			continue;
-		for (unsigned j = 0; j < a->slots; j++)
-			if (j != e)
-				g->gram[i][j] -= f * g->gram[e][j];
-		for (unsigned m = 0; m < a->metrics; m++)
-			g->rhs[m][i] -= f * g->rhs[m][e];
+			if (i == e || f == 0)
+				continue;
+			for (unsigned j = 0; j < a->slots; j++)
+				if (j != e)
+					gram[i][j] -= f * gram[e][j];
+			rhs[i] -= f * rhs[e];
+		}
+		if (pivot > 0)
+			g->square[m] -= rhs[e] * rhs[e] / pivot;
+		for (unsigned i = 0; i < a->slots; i++)
+			gram[i][e] = gram[e][i] = 0;
+		rhs[e] = g->beside[m][e] = 0;
 	}
-	for (unsigned m = 0; pivot > 0 && m < a->metrics; m++)
-		g->square[m] -= g->rhs[m][e] * g->rhs[m][e] / pivot;
-	for (unsigned i = 0; i < a->slots; i++)
-		g->gram[i][e] = g->gram[e][i] = 0;
-	for (unsigned m = 0; m < a->metrics; m++)
-		g->rhs[m][e] = g->beside[m][e] = 0;
 	g->rows[e] = g->launches[e] = g->touched[e] = 0;
 }
 
@@ -108,6 +110,8 @@ static unsigned slot_of(struct gw_attribution *a, uint32_t config)
 			eliminate(a, &a->group[k], oldest);
 	}
 	a->slot[oldest] = (struct gw_attribution_slot){.config = config, .window = a->windows};
+	for (unsigned m = 0; m < a->metrics; m++)
+		a->slot[oldest].cost[m] = 1;
 	return oldest;
 }
 
@@ -180,14 +184,15 @@ static void row_add(struct row *row, unsigned slot, double share)
 {
 	unsigned i = 0;
 
-	row->cut += cut_of(share);
 	while (i < row->count && row->at[i] != slot)
 		i++;
 	if (i == row->count) {
 		row->at[row->count] = slot;
+		row->cut[row->count] = 0;
 		row->share[row->count++] = 0;
 	}
 	row->share[i] += share;
+	row->cut[i] += cut_of(share);
 }
 
 static void note_rates(struct gw_attribution *a, const struct gw_sample *s)
@@ -204,7 +209,6 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 	enum touched what = NOTHING;
 
 	row->count = 0;
-	row->cut = 0;
 	memcpy(row->value, s->value, sizeof(row->value));
 	while (++s < end)
 		for (unsigned m = 0; m < a->metrics; m++)
@@ -246,22 +250,33 @@ static void group_begin(struct gw_attribution *a)
 		memset(&a->group[group_of(a)], 0, sizeof(a->group[0]));
 }
 
+static double weight_of(const struct gw_attribution *a, const struct row *row, unsigned m)
+{
+	double cut = 0;
+
+	for (unsigned i = 0; i < row->count; i++)
+		cut += row->cut[i] * a->slot[row->at[i]].cost[m];
+	return 1 / (WHOLE + cut);
+}
+
 static void row_take(struct gw_attribution *a, const struct row *row, double importance)
 {
 	struct gw_attribution_group *g = &a->group[group_of(a)];
-	double weight = importance / (WHOLE + row->cut);
 
-	for (unsigned i = 0; i < row->count; i++) {
-		unsigned at = row->at[i];
+	for (unsigned m = 0; m < a->metrics; m++) {
+		double weight = importance * weight_of(a, row, m);
 
-		for (unsigned j = 0; j < row->count; j++)
-			g->gram[at][row->at[j]] += weight * row->share[i] * row->share[j];
-		for (unsigned m = 0; m < a->metrics; m++)
-			g->rhs[m][at] += weight * row->share[i] * row->value[m];
-		g->rows[at]++;
-	}
-	for (unsigned m = 0; m < a->metrics; m++)
+		for (unsigned i = 0; i < row->count; i++) {
+			double share = weight * row->share[i];
+
+			for (unsigned j = 0; j < row->count; j++)
+				g->gram[m][row->at[i]][row->at[j]] += share * row->share[j];
+			g->rhs[m][row->at[i]] += share * row->value[m];
+		}
 		g->square[m] += weight * row->value[m] * row->value[m];
+	}
+	for (unsigned i = 0; i < row->count; i++)
+		g->rows[row->at[i]]++;
 	g->total_rows++;
 }
 

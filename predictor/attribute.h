@@ -88,7 +88,10 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
                                           size_t sample_count, struct gw_interval *runs,
                                           size_t run_count);
 
-/** Solve for all that was taken in; costs up to some ten milliseconds. */
+/**
+ * Solve for all that was taken in; costs up to some ten milliseconds. What came out weighs the
+ * windows to come: now and then, not only in the end.
+ */
 void gw_attribution_solve(struct gw_attribution *a);
 
 /** Configuration number @p index (0, 1, …) of those solved for, and its counts; 0: no more. */

@@ -16,7 +16,7 @@ _Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for mus
 
 /* The equations of all groups but one, dense over the slots in use. */
 struct sum {
-	double gram[N * N], rhs[GW_SAMPLE_METRICS][N];
+	double gram[GW_SAMPLE_METRICS][N * N], rhs[GW_SAMPLE_METRICS][N];
 	double square[GW_SAMPLE_METRICS], rows;
 };
 
@@ -30,12 +30,12 @@ static void sum_up(const struct gw_attribution *a, unsigned without, struct sum 
 
 		if (k == without)
 			continue;
-		for (unsigned i = 0; i < n; i++)
-			for (unsigned j = 0; j < n; j++)
-				s->gram[i * n + j] += g->gram[i][j];
 		for (unsigned m = 0; m < a->metrics; m++) {
-			for (unsigned i = 0; i < n; i++)
+			for (unsigned i = 0; i < n; i++) {
+				for (unsigned j = 0; j < n; j++)
+					s->gram[m][i * n + j] += g->gram[m][i][j];
 				s->rhs[m][i] += g->rhs[m][i];
+			}
 			s->square[m] += g->square[m];
 		}
 		s->rows += g->total_rows;
@@ -68,7 +68,7 @@ static void spread(const struct gw_attribution *a, struct sum *s, double (*out)[
 		parts++;
 		sum_up(a, k, s);
 		for (unsigned m = 0; m < a->metrics; m++) {
-			if (!gw_nnls(a->slots, s->gram, s->rhs[m], x, NULL))
+			if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], x, NULL))
 				memset(x, 0, sizeof(x));
 			for (unsigned i = 0; i < a->slots; i++) {
 				mean[m][i] += x[i];
@@ -145,13 +145,13 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, unsigned
                          const double *by_windows)
 {
 	double x[N], inverse[N], by_rows[N];
-	bool ok = gw_nnls(a->slots, s->gram, s->rhs[m], x, inverse);
+	bool ok = gw_nnls(a->slots, s->gram[m], s->rhs[m], x, inverse);
 
 	if (ok)
 		model_errors(a, s, m, x, inverse, by_rows);
 	for (unsigned i = 0; i < a->slots; i++) {
 		struct gw_counted *c = &a->solved[i];
-		double own = s->gram[i * a->slots + i], most = beside(a, i, m);
+		double own = s->gram[m][i * a->slots + i], most = beside(a, i, m);
 		bool told;
 
 		c->launches = launches_of(a, i);
@@ -165,6 +165,24 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, unsigned
 	}
 }
 
+/* For the rows to come: the square of what a launch counts, against the mean square of all. */
+static void learn_costs(struct gw_attribution *a, unsigned m)
+{
+	double square = 0, n = 0;
+
+	for (unsigned i = 0; i < a->slots; i++) {
+		double x = a->solved[i].value[m];
+
+		square += isfinite(x) ? x * x : 0;
+		n += isfinite(x);
+	}
+	for (unsigned i = 0; i < a->slots; i++) {
+		double x = a->solved[i].value[m];
+
+		a->slot[i].cost[m] = square > 0 && isfinite(x) ? fmax(x * x * n / square, 1) : 1;
+	}
+}
+
 void gw_attribution_solve(struct gw_attribution *a)
 {
 	struct sum *s = malloc(sizeof(*s));
@@ -175,8 +193,10 @@ void gw_attribution_solve(struct gw_attribution *a)
 		spread(a, s, by_windows);
 		sum_up(a, GW_ATTRIBUTE_GROUPS, s);
 		a->solved_count = a->slots;
-		for (unsigned m = 0; m < a->metrics; m++)
+		for (unsigned m = 0; m < a->metrics; m++) {
 			solve_metric(a, s, m, by_windows[m]);
+			learn_costs(a, m);
+		}
 	}
 	free(s);
 	free(by_windows);

@@ -11,10 +11,12 @@
 /** How well a sample's ends are known in the kernels' clock, ns: a floor below every error. */
 #define GW_ATTRIBUTE_CLOCK_ERROR 1000.0
 
-/** The normal equations of one part of the windows. Rows are weighted, but for what says otherwise.
+/**
+ * The normal equations of one part of the windows. Rows are weighted, for each metric by what their
+ * cuts cost there, but for what says otherwise.
  */
 struct gw_attribution_group {
-	double gram[GW_ATTRIBUTE_CONFIGS][GW_ATTRIBUTE_CONFIGS];
+	double gram[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS][GW_ATTRIBUTE_CONFIGS];
 	double rhs[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS];
 	double square[GW_SAMPLE_METRICS];      /**< sum of the rows' squared counts */
 	double rows[GW_ATTRIBUTE_CONFIGS];     /**< how many tell of a configuration */
@@ -32,6 +34,9 @@ struct gw_attribution_slot {
 	uint32_t window;    /**< the last that had it */
 	double nanoseconds; /**< of its launches' durations, weighted by what was sampled of each */
 	double seen;        /**< … and the sum of those weights */
+	/** What a cut through one of its launches costs, as a multiple of what it costs at least.
+	 */
+	double cost[GW_SAMPLE_METRICS];
 };
 
 /** All of it. */

@@ -15,8 +15,9 @@ enum {
 
 /*
  * The amount of work behind each resource: the sum of `fields`, of which those that are known
- * count; where none is, the field `instead`. Factors make both of one unit: a multiply-add is two
- * operations, a packed half one four, as in the rates of device.def.
+ * count; where none is, the field `instead`. Factors make both of one unit, but for what has a unit
+ * of its own: a multiply-add is two operations, a packed half one four, as in the rates of
+ * device.def.
  */
 static const struct {
 	const char *resource, *unit;
@@ -24,6 +25,8 @@ static const struct {
 	enum gw_work_field fields[FIELDS];
 	double instead_factor;
 	enum gw_work_field instead;
+	const char *instead_unit; /* NULL: the same */
+	bool whole;               /* `instead` is better than a part of the sum */
 } amounts[] = {
 #define ONE(field)                                                                                 \
 	{                                                                                          \
@@ -33,29 +36,31 @@ static const struct {
 	{                                                                                          \
 		GW_WORK_##a, GW_WORK_##b, NO_FIELD, NO_FIELD, NO_FIELD                             \
 	}
-        {"issue", "warp inst", 1, ONE(inst_issued), 1, GW_WORK_inst_executed},
-        {"fma", "op", 2 * WARP, ONE(pipe_fma), 2, GW_WORK_fp32_inst},
-        {"alu", "op", WARP, ONE(pipe_alu), 1, GW_WORK_int_inst},
-        {"fp64", "flop", 2 * WARP, ONE(pipe_fp64), 2, GW_WORK_fp64_inst},
-        {"fp16", "flop", 4 * WARP, ONE(pipe_fp16), 4, GW_WORK_fp16_inst},
-        {"xu", "op", WARP, ONE(pipe_xu), 0, NO_FIELD},
+        {"issue", "warp inst", 1, ONE(inst_issued), 1, GW_WORK_inst_executed, NULL, false},
+        {"fma", "op", 2 * WARP, ONE(pipe_fma), 2, GW_WORK_fp32_inst, NULL, false},
+        {"alu", "op", WARP, ONE(pipe_alu), 1, GW_WORK_int_inst, NULL, false},
+        {"fp64", "flop", 2 * WARP, ONE(pipe_fp64), 2, GW_WORK_fp64_inst, NULL, false},
+        {"fp16", "flop", 4 * WARP, ONE(pipe_fp16), 4, GW_WORK_fp16_inst, NULL, false},
+        {"xu", "op", WARP, ONE(pipe_xu), 0, NO_FIELD, NULL, false},
         {"tensor",
          "flop",
          1,
          {GW_WORK_tensor_fp16_flop, GW_WORK_tensor_tf32_flop, GW_WORK_tensor_fp8_flop,
           GW_WORK_tensor_int8_flop, GW_WORK_tensor_fp64_flop},
-         0,
-         NO_FIELD},
-        {"lsu", "wavefront", 1, ONE(lsu_wavefronts), 0, NO_FIELD},
-        {"shared", "B", WAVEFRONT_BYTES, ONE(shared_wavefronts), 0, NO_FIELD},
-        {"l1", "B", 1, ONE(l1_bytes), 0, NO_FIELD},
-        {"l2", "B", 1, TWO(l2_read_bytes, l2_write_bytes), 0, NO_FIELD},
-        {"dram", "B", 1, TWO(dram_read_bytes, dram_write_bytes), 0, NO_FIELD},
-        {"dram_in_flight", "load", 1, ONE(warp_loads_in_flight), 0, NO_FIELD},
-        {"atomics", "op", 1, ONE(atomic_requests), 1, GW_WORK_atomic_same_address},
-        {"shared_atomics", "op", 1, ONE(shared_atomics), 0, NO_FIELD},
-        {"barrier", "warp inst/warp", 1, ONE(barriers), 0, NO_FIELD},
-        {"latency", "cycle", 1, ONE(warp_cycles), 1, GW_WORK_inst_executed},
+         1,
+         GW_WORK_tensor_cycles,
+         "cycle",
+         false},
+        {"lsu", "wavefront", 1, ONE(lsu_wavefronts), 0, NO_FIELD, NULL, false},
+        {"shared", "B", WAVEFRONT_BYTES, ONE(shared_wavefronts), 0, NO_FIELD, NULL, false},
+        {"l1", "B", 1, ONE(l1_bytes), 0, NO_FIELD, NULL, false},
+        {"l2", "B", 1, TWO(l2_read_bytes, l2_write_bytes), 1, GW_WORK_l2_total_bytes, NULL, true},
+        {"dram", "B", 1, TWO(dram_read_bytes, dram_write_bytes), 0, NO_FIELD, NULL, false},
+        {"dram_in_flight", "load", 1, ONE(warp_loads_in_flight), 0, NO_FIELD, NULL, false},
+        {"atomics", "op", 1, ONE(atomic_requests), 1, GW_WORK_atomic_same_address, NULL, false},
+        {"shared_atomics", "op", 1, ONE(shared_atomics), 0, NO_FIELD, NULL, false},
+        {"barrier", "warp inst/warp", 1, ONE(barriers), 0, NO_FIELD, NULL, false},
+        {"latency", "cycle", 1, ONE(warp_cycles), 1, GW_WORK_inst_executed, NULL, false},
 #undef ONE
 #undef TWO
 };
@@ -63,6 +68,7 @@ static const struct {
 /** A sum of work with where its largest part is from. */
 struct amount {
 	double value;
+	const char *unit;
 	enum gw_source source;
 	double confidence;
 };
@@ -76,13 +82,13 @@ static struct amount take(const struct gw_work *work, enum gw_work_field field)
 {
 	const struct gw_quantity *q = &work->q[field];
 
-	return (struct amount){gw_usable(q->value), q->source, trusted(q)};
+	return (struct amount){gw_usable(q->value), NULL, q->source, trusted(q)};
 }
 
 /* The parts of a sum are trusted as much as the one that makes most of it. */
 static struct amount sum(const struct gw_work *work, const enum gw_work_field fields[FIELDS])
 {
-	struct amount all = {NAN, GW_SOURCE_NONE, 0};
+	struct amount all = {NAN, NULL, GW_SOURCE_NONE, 0};
 	double most = -1;
 
 	for (unsigned i = 0; i < FIELDS && fields[i] != NO_FIELD; i++) {
@@ -100,16 +106,30 @@ static struct amount sum(const struct gw_work *work, const enum gw_work_field fi
 	return all;
 }
 
+static bool all_known(const struct gw_work *work, const enum gw_work_field fields[FIELDS])
+{
+	for (unsigned i = 0; i < FIELDS && fields[i] != NO_FIELD; i++)
+		if (isnan(gw_usable(work->q[fields[i]].value)))
+			return false;
+	return true;
+}
+
 static struct amount amount_of(const struct gw_work *work, unsigned row)
 {
 	struct amount a = sum(work, amounts[row].fields);
 
+	struct amount b = {.value = NAN};
+
 	a.value *= amounts[row].factor;
-	if (!isnan(a.value) || amounts[row].instead == NO_FIELD)
+	a.unit = amounts[row].unit;
+	if (amounts[row].instead != NO_FIELD &&
+	    (isnan(a.value) || (amounts[row].whole && !all_known(work, amounts[row].fields))))
+		b = take(work, amounts[row].instead);
+	if (isnan(b.value))
 		return a;
-	a = take(work, amounts[row].instead);
-	a.value *= amounts[row].instead_factor;
-	return a;
+	b.value *= amounts[row].instead_factor;
+	b.unit = amounts[row].instead_unit ? amounts[row].instead_unit : amounts[row].unit;
+	return b;
 }
 
 static unsigned row_of(const char *resource)
@@ -147,12 +167,20 @@ unsigned gw_ceilings(const struct gw_device *device, const struct gw_launch *lau
 		        .bound = times[i].bound,
 		        .seconds = times[i].seconds,
 		        .amount = a.value,
-		        .unit = amounts[row].unit,
+		        .unit = a.unit,
 		        .source = a.source,
 		        .confidence = a.confidence,
 		};
 	}
 	return n;
+}
+
+void gw_ceilings_measured(struct gw_ceiling *ceilings, unsigned count, double seconds)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (ceilings[i].source < GW_SOURCE_GIVEN &&
+		    ceilings[i].seconds * GW_NEAR_CEILING > seconds)
+			ceilings[i].seconds = ceilings[i].amount = NAN;
 }
 
 const struct gw_ceiling *gw_ceiling_first(const struct gw_ceiling *ceilings, unsigned count)

@@ -9,6 +9,12 @@
 
 #include "models/bounds.h"
 
+/**
+ * From this share of its ceiling on a resource is what bounds a launch; below it in all of them,
+ * nothing but latency does. The line that Nsight Compute's Speed-of-Light draws, too.
+ */
+#define GW_NEAR_CEILING 0.6
+
 /** One memory level or pipe. */
 struct gw_ceiling {
 	const char *name;      /**< as in the model `bounds`: dram, l2, fp64, ...; static string */
@@ -23,6 +29,13 @@ struct gw_ceiling {
 /** Memory levels and pipes of @p launch, in the model's order; returns how many. */
 unsigned gw_ceilings(const struct gw_device *device, const struct gw_launch *launch,
                      const struct gw_work *work, struct gw_ceiling out[GW_RESOURCES_MAX]);
+
+/**
+ * Forget, of the @p count @p ceilings of a launch that was measured to take @p seconds, what the
+ * time refutes: an amount that was not counted, and by which a ceiling was passed farther than
+ * launches bound by it stay below (GW_NEAR_CEILING).
+ */
+void gw_ceilings_measured(struct gw_ceiling *ceilings, unsigned count, double seconds);
 
 /** The one that takes longest; NULL when none is known. */
 const struct gw_ceiling *gw_ceiling_first(const struct gw_ceiling *ceilings, unsigned count);

@@ -19,16 +19,22 @@ enum {
 	GW_LEVEL_KERNELS = 128 /**< kernels behind the level of a class, the latest */
 };
 
-/** What a model's time rests on: each class has its own typical error. */
-enum gw_class { GW_CLASS_STATIC, GW_CLASS_SCALED, GW_CLASS_COUNTED, GW_CLASSES };
+/** How much of a launch's course is known, the surest first. */
+enum gw_told {
+	GW_TOLD_ALL,     /**< a warp's course is settled by the code */
+	GW_TOLD_GUESSED, /**< data decide it: how many instructions is known, their course is a
+	                    guess */
+	GW_TOLD_LITTLE,  /**< not even how many instructions there are */
+	GW_TOLDS
+};
 
-/** The class of a source that is not GW_SOURCE_NONE. */
-static inline enum gw_class gw_class_of(enum gw_source source)
-{
-	return source == GW_SOURCE_STATIC   ? GW_CLASS_STATIC
-	       : source == GW_SOURCE_SCALED ? GW_CLASS_SCALED
-	                                    : GW_CLASS_COUNTED;
-}
+/** What a model's time rests on: each class has its own typical error. */
+enum gw_class {
+	GW_CLASS_STATIC,
+	GW_CLASS_SCALED = GW_CLASS_STATIC + GW_TOLDS,
+	GW_CLASS_COUNTED = GW_CLASS_SCALED + GW_TOLDS,
+	GW_CLASSES = GW_CLASS_COUNTED + GW_TOLDS
+};
 
 /** How the logarithm of time over model's time is spread among kernels. */
 struct gw_level {
@@ -72,8 +78,18 @@ struct gw_base {
 	float share;        /**< of it that goes with the SM clock, 0 to 1 */
 	float doubt;  /**< standard deviation of scaled work, in its logarithm; 0 where none is */
 	float untold; /**< the same of what work does not tell, alike for the whole kernel */
-	uint8_t source, bound;
+	uint8_t source, bound, told; /**< told: an enum gw_told */
 };
+
+/** The class of a base that is known. */
+static inline enum gw_class gw_class_of(const struct gw_base *b)
+{
+	enum gw_class c = b->source == GW_SOURCE_STATIC   ? GW_CLASS_STATIC
+	                  : b->source == GW_SOURCE_SCALED ? GW_CLASS_SCALED
+	                                                  : GW_CLASS_COUNTED;
+
+	return (enum gw_class)(c + b->told);
+}
 
 /** A kernel: its resources, and its configurations that tell of others. */
 struct gw_family {
@@ -97,8 +113,8 @@ struct gw_entry {
 	uint32_t next;     /**< in the list of those observed since the last advance */
 	uint32_t next_new; /**< in the list of those never timed */
 	bool listed, counted_listed;
-	bool alone;     /**< it was seen undisturbed: its times are of such launches only */
-	uint8_t levels; /**< bit of each class it has told its level */
+	bool alone;      /**< it was seen undisturbed: its times are of such launches only */
+	uint16_t levels; /**< bit of each class it has told its level */
 	float blocks, threads,
 	        shared;          /**< logarithms: of blocks, threads of a block; see scale.c */
 	float waves;             /**< log of times the grid fills the GPU, at least 0; or NAN */

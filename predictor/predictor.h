@@ -71,6 +71,13 @@ void gw_predictor_successor(struct gw_predictor *p, uint32_t config, uint32_t of
 void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work);
 
 /**
+ * What the work of a launch of @p config is taken to be, into @p out: what it was told to be, and
+ * where nothing was counted, scaled from the kernel's configurations that were; each amount with
+ * its source. Nothing is known of a configuration that was neither configured nor told of.
+ */
+void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, struct gw_work *out);
+
+/**
  * Predict a launch of configuration @p config (a dense id, 1 to max_configs; another id
  * gives an unknown prediction) from no more than the first @p known observations. Always
  * fills @p out; out->known tells how many were used.

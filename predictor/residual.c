@@ -16,10 +16,13 @@
 static const struct {
 	double spread; /* among kernels */
 	struct gw_prior prior;
-} CLASS[GW_CLASSES] = {
-        [GW_CLASS_STATIC] = {0.9, {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
-        [GW_CLASS_SCALED] = {0.8, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
-        [GW_CLASS_COUNTED] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
+} SOURCE[GW_CLASSES / GW_TOLDS] = {
+        [GW_CLASS_STATIC / GW_TOLDS] = {0.9,
+                                        {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
+        [GW_CLASS_SCALED /
+                GW_TOLDS] = {0.8, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
+        [GW_CLASS_COUNTED /
+                GW_TOLDS] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
 };
 
 /* Without work: time goes with the waves of the grid, more or less. */
@@ -41,7 +44,7 @@ static const double MIXED = 0.3;       /* scatter of a few times whose arguments
 void gw_residual_start(struct gw_state *s)
 {
 	for (unsigned c = 0; c < GW_CLASSES; c++)
-		s->level[c] = (struct gw_level){0, CLASS[c].spread};
+		s->level[c] = (struct gw_level){0, SOURCE[c / GW_TOLDS].spread};
 }
 
 /* ---- levels: what kernels have in the middle ---------------------------------------------- */
@@ -92,7 +95,7 @@ static double off_by(const struct gw_family *f, enum gw_class c, double middle)
 static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 {
 	uint32_t n = p->level_count[c] < GW_LEVEL_KERNELS ? p->level_count[c] : GW_LEVEL_KERNELS;
-	double v[GW_LEVEL_KERNELS], middle, spread, first = CLASS[c].spread;
+	double v[GW_LEVEL_KERNELS], middle, spread, first = SOURCE[c / GW_TOLDS].spread;
 
 	if (!n)
 		return (struct gw_level){0, first};
@@ -122,14 +125,16 @@ static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center
 {
 	struct gw_base b = gw_scale_base(p, e, UINT64_MAX);
 	struct gw_family *f = e->family;
-	enum gw_class c = gw_class_of((enum gw_source)b.source);
+	enum gw_class c;
 	float off;
 
 	/* One whose work is in doubt tells more of that than of the model. */
-	if (isnan(b.log_seconds) || (double)b.untold > DOUBTFUL || e->levels & 1u << c ||
-	    f->level_count[c] == UINT16_MAX)
+	if (isnan(b.log_seconds) || (double)b.untold > DOUBTFUL)
 		return;
-	e->levels |= (uint8_t)(1u << c);
+	c = gw_class_of(&b);
+	if (e->levels & 1u << c || f->level_count[c] == UINT16_MAX)
+		return;
+	e->levels |= (uint16_t)(1u << c);
 	if (!f->level_count[c]++)
 		p->level_ring[c][p->level_count[c]++ % GW_LEVEL_KERNELS] = f;
 	off = (float)(center - b.log_seconds);
@@ -295,8 +300,8 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
                             const struct gw_entry *e, const struct relative *r, unsigned count,
                             uint64_t known)
 {
-	enum gw_class c = gw_class_of((enum gw_source)base->source);
-	struct gw_prior prior = CLASS[c].prior;
+	enum gw_class c = gw_class_of(base);
+	struct gw_prior prior = SOURCE[c / GW_TOLDS].prior;
 	struct gw_point points[GW_KRIGE_POINTS];
 	struct gw_place here = place_of(e);
 	struct guess g = {.base = *base};
@@ -309,16 +314,22 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
 	here.along = base->log_seconds;
 	for (unsigned i = 0; i < count; i++) {
 		struct gw_base b = gw_scale_base(v->p, r[i].entry, known);
-		enum gw_class of = gw_class_of((enum gw_source)b.source);
 		struct gw_point *point = &points[g.points];
+		enum gw_class of;
+		double own;
 
-		if (isnan(b.log_seconds) || (of == GW_CLASS_STATIC) != (c == GW_CLASS_STATIC))
+		if (isnan(b.log_seconds) ||
+		    (b.source == GW_SOURCE_STATIC) != (base->source == GW_SOURCE_STATIC))
 			continue;
+		of = gw_class_of(&b);
+		own = SOURCE[of / GW_TOLDS].prior.own;
+		/* Of which less or more is known: the model lacks something else there. */
+		if (b.told != base->told)
+			own = together(own, v->level[of].spread);
 		*point = (struct gw_point){
 		        .place = place_of(r[i].entry),
 		        .value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
-		        .noise =
-		                together(noise_of(&r[i], e, CLASS[of].prior.own), (double)b.doubt)};
+		        .noise = together(noise_of(&r[i], e, own), (double)b.doubt)};
 		point->place.at[3] = 0.5 * b.log_seconds;
 		point->place.along = b.log_seconds;
 		g.points++;
@@ -408,7 +419,7 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	if (!isnan(base.log_seconds))
 		g = by_work(&v, &base, e, r, count, known);
 	/* The grid alone may look as if it told more; what was counted there tells for sure. */
-	if (count && !(g.points && base.source > GW_SOURCE_STATIC)) {
+	if (count && !(g.points && base.source > GW_SOURCE_STATIC && base.told != GW_TOLD_LITTLE)) {
 		other = by_times(&v, e, r, count);
 		if (!(g.deviation <= other.deviation))
 			g = other;

@@ -29,7 +29,10 @@ static const struct gw_prior BY_CODE = {
 static const double INTERVAL = 1.645;      /* standard deviations to the end of an interval */
 static const double COURSE_GUESSED = 0.25; /* as the priors above: held for likely */
 static const double COUNT_NOISE = 0.02;    /* of a counted amount, in its logarithm */
-static const double ALIKE = 1e-6;          /* square of a distance that is none */
+static const float EXACT = 0.95F;          /* confidence of what code settles, and … */
+static const float SAMPLED_WELL = 0.9F;    /* … of a sampled count that is as good */
+static const float SETTLED = 0.6F; /* confidence of what code tells as exactly as counters do */
+static const double ALIKE = 1e-6;  /* square of a distance that is none */
 
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 {
@@ -98,6 +101,13 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 	}
 }
 
+/* What the code settles is as exact as a counter; one sampled of few launches is not. */
+static bool exacter(const struct gw_quantity *told, const struct gw_part *counted)
+{
+	return told->source == GW_SOURCE_STATIC && told->confidence >= EXACT &&
+	       counted->source >= GW_SOURCE_GIVEN && counted->confidence < SAMPLED_WELL;
+}
+
 /* The own parts of @p e that came in time: the surest of each field. */
 static bool own_parts(const struct gw_entry *e, uint64_t known, struct gw_work *out,
                       uint64_t *since)
@@ -112,6 +122,10 @@ static bool own_parts(const struct gw_entry *e, uint64_t known, struct gw_work *
 			if (late)
 				continue;
 			*since = e->work_known > *since ? e->work_known : *since;
+			if (exacter(&out->q[part->field], part)) {
+				out->q[part->field].source = (enum gw_source)part->source;
+				continue;
+			}
 		}
 		out->q[part->field] = (struct gw_quantity){
 		        part->value, (enum gw_source)part->source, part->confidence};
@@ -169,6 +183,9 @@ static unsigned sources_of(const struct gw_predictor *p, const struct gw_entry *
 		double distance = gw_place_distance2(&here, &there);
 
 		if (other == e || other->work_known > known)
+			continue;
+		/* Counted of several arguments, it tells of none of them. */
+		if (e->config.digest && !other->config.digest)
 			continue;
 		for (at = n; at && near[at - 1].distance > distance; at--)
 			near[at] = near[at - 1];
@@ -295,7 +312,9 @@ static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e,
 	for (unsigned i = 0; s.count && i < GW_WORK_FIELDS; i++) {
 		struct gw_quantity *q = &work->q[i], value;
 
-		if (q->source > GW_SOURCE_STATIC)
+		/* Other arguments do other work: what code settles for these is not put aside. */
+		if (q->source > GW_SOURCE_STATIC ||
+		    (q->source == GW_SOURCE_STATIC && q->confidence >= SETTLED))
 			continue;
 		value = scaled(&s, i, q->value);
 		if (!isfinite(value.value))
@@ -308,6 +327,18 @@ static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e,
 		*since =
 		        source[i].entry->work_known > *since ? source[i].entry->work_known : *since;
 	return s.amounts ? s.doubt / s.amounts : 0;
+}
+
+void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, struct gw_work *out)
+{
+	const struct gw_entry *e = gw_learner_entry(p, config);
+	uint64_t since = 0;
+
+	gw_work_clear(out);
+	if (!e)
+		return;
+	own_parts(e, UINT64_MAX, out, &since);
+	add_scaled(p, e, UINT64_MAX, out, &since);
 }
 
 /*
@@ -339,6 +370,16 @@ static float clock_share(const struct gw_estimate *e)
 	               fmax(0, 1 - floor_time / e->seconds));
 }
 
+static enum gw_told told_of(const struct gw_work *work)
+{
+	if (!isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
+		return GW_TOLD_ALL;
+	return isnan(gw_work_value(work, GW_WORK_inst_issued)) &&
+	                       isnan(gw_work_value(work, GW_WORK_inst_executed))
+	               ? GW_TOLD_LITTLE
+	               : GW_TOLD_GUESSED;
+}
+
 /*
  * How doubtful an estimate is for what its work does not tell, as a standard deviation of its
  * logarithm. Atomics of which it isn't known how many meet on one address may all do so: the time
@@ -353,7 +394,7 @@ static double untold(const struct gw_predictor *p, const struct gw_work *work, d
 		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
 	}
 	/* The course of a warp where its counts are not settled is a guess (static_nominal.c). */
-	if (isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
+	if (told_of(work) != GW_TOLD_ALL)
 		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
 	return doubt;
 }
@@ -379,6 +420,7 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 	if (!(made.seconds > 0))
 		return b;
 	gw_verdict_of(p->device, &launch, &work, &made, &verdict);
+	b.told = (uint8_t)told_of(&work);
 	b.untold = (float)untold(p, &work, made.seconds);
 	b.log_seconds = log(made.seconds);
 	b.share = clock_share(&made);

@@ -2,6 +2,7 @@
 #include "predictor/verdict.h"
 
 #include "predictor/ceilings.h"
+#include "predictor/limits.h"
 #include "predictor/models/inputs.h"
 #include "predictor/models/occupancy.h"
 
@@ -9,11 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * From this share of its ceiling on a resource is what bounds a launch; below it in all of them,
- * nothing but latency does. The line that Nsight Compute's Speed-of-Light draws, too.
- */
-static const double NEAR_CEILING = 0.6;
 static const double SURE = 0.2; /* so far from that line nothing is left of the doubt it casts */
 
 const char *gw_latency_cause_name(enum gw_latency_cause cause)
@@ -128,24 +124,21 @@ struct usage {
 	struct gw_ceiling ceilings[GW_RESOURCES_MAX];
 	const struct gw_ceiling *first, *second;
 	double launching; /* s; NaN when unknown */
-	double known, total;
-	bool issue, dram;
+	double known;
+	unsigned count;
 };
 
 static void look_at_ceilings(const struct gw_device *device, const struct gw_launch *launch,
-                             const struct gw_work *work, struct usage *u)
+                             const struct gw_work *work, double seconds, struct usage *u)
 {
-	unsigned count = gw_ceilings(device, launch, work, u->ceilings);
-
-	for (unsigned i = 0; i < count; i++) {
+	u->count = gw_ceilings(device, launch, work, u->ceilings);
+	gw_ceilings_measured(u->ceilings, u->count, seconds);
+	for (unsigned i = 0; i < u->count; i++) {
 		const struct gw_ceiling *c = &u->ceilings[i];
 
-		u->total++;
 		if (isnan(c->seconds))
 			continue;
 		u->known++;
-		u->issue = u->issue || !strcmp(c->name, "issue");
-		u->dram = u->dram || !strcmp(c->name, "dram");
 		if (!u->first || c->seconds > u->first->seconds) {
 			u->second = u->first;
 			u->first = c;
@@ -172,46 +165,54 @@ static double launching(const struct gw_device *device, const struct gw_launch *
 /* How far @p share is from the line between bound and not: 0.5 on it, 1 well away. */
 static double distance(double share)
 {
-	double d = 0.5 + fabs(share - NEAR_CEILING) / (2 * SURE);
+	double d = 0.5 + fabs(share - GW_NEAR_CEILING) / (2 * SURE);
 
 	return d < 1 ? d : 1;
 }
 
-static const char *unmeasured(const struct usage *u, double seconds)
+/* Of a ceiling: the measured time has to be more than it. */
+static double share_of(const struct gw_ceiling *c, double seconds)
 {
-	if (!(seconds > 0 && isfinite(seconds)))
-		return "it was not measured";
-	if (!u->dram)
-		return "the traffic to device memory, or the bandwidth, is not known";
-	if (!u->issue)
-		return "the instructions issued, or their rate, are not known";
-	return NULL;
+	return c ? c->seconds / seconds : 0;
+}
+
+static void note_shares(struct gw_verdict *v, const struct usage *u, double seconds)
+{
+	note(v, "measured time", seconds, "s");
+	if (u->first)
+		note(v, u->first->name, share_of(u->first, seconds), "of its ceiling");
+	if (u->second)
+		note(v, u->second->name, share_of(u->second, seconds), "of its ceiling");
 }
 
 void gw_verdict_measured(const struct gw_device *device, const struct gw_launch *launch,
                          const struct gw_work *work, double seconds, struct gw_verdict *out)
 {
 	struct usage u = {.launching = launching(device, launch, work)};
+	struct gw_unlooked unlooked;
 	double share, start;
 
 	*out = (struct gw_verdict){.bound = GW_BOUND_UNKNOWN};
-	look_at_ceilings(device, launch, work, &u);
-	out->unknown = unmeasured(&u, seconds);
-	if (out->unknown)
+	if (!(seconds > 0 && isfinite(seconds))) {
+		out->unknown = "it was not measured";
 		return;
-	share = u.first->seconds / seconds;
+	}
+	look_at_ceilings(device, launch, work, seconds, &u);
+	unlooked = gw_limits(device, launch, work, u.ceilings, u.count, seconds, GW_NEAR_CEILING);
+	share = share_of(u.first, seconds);
 	start = u.launching / seconds;
-	note(out, "measured time", seconds, "s");
-	note(out, u.first->name, share, "of its ceiling");
-	if (u.second)
-		note(out, u.second->name, u.second->seconds / seconds, "of its ceiling");
-	out->confidence = u.known / u.total;
-	if (share >= NEAR_CEILING && !(start > share)) {
+	if (share < GW_NEAR_CEILING && !(start >= GW_NEAR_CEILING) && unlooked.name) {
+		out->unknown = unlooked.why;
+		return;
+	}
+	note_shares(out, &u, seconds);
+	out->confidence = (u.known + unlooked.limited) / u.count;
+	if (share >= GW_NEAR_CEILING && !(start > share)) {
 		out->bound = u.first->bound;
 		out->resource = u.first->name;
 		/* Above its ceiling: the amount, the ceiling or the time is off. */
 		out->confidence *= u.first->confidence * distance(share) / fmax(share, 1);
-	} else if (start >= NEAR_CEILING) {
+	} else if (start >= GW_NEAR_CEILING) {
 		out->bound = GW_BOUND_LAUNCH;
 		out->resource = "launch";
 		note(out, "launch of an empty grid", start, "of the time");
@@ -219,7 +220,7 @@ void gw_verdict_measured(const struct gw_device *device, const struct gw_launch 
 	} else {
 		out->bound = GW_BOUND_LATENCY;
 		out->resource = "latency";
-		out->confidence *= u.first->confidence * distance(share);
+		out->confidence *= (u.first ? u.first->confidence : 1) * distance(share);
 		explain_latency(device, launch, work, out);
 	}
 }

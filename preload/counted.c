@@ -171,7 +171,8 @@ static void take(unsigned index)
 
 	if (!w->count || w->device >= DEVICES)
 		return;
-	gw_gpu_clock_at((int)w->device, w->sample[0].begin, w->end, &clock);
+	/* The first sample reaches back to before the window, by seconds where a set begins. */
+	gw_gpu_clock_at((int)w->device, w->sample[0].end, w->end, &clock);
 	if (clock.others > OTHERS) {
 		gw_count(GW_COUNTER_pm_foreign, 1);
 		return;

@@ -2,6 +2,7 @@
 #include "preload/exit_watch.h"
 
 #include "preload/deep.h"
+#include "preload/lifecycle.h"
 #include "preload/pm.h"
 
 #include <pthread.h>
@@ -17,8 +18,10 @@ static _Atomic int watching;
 
 void gw_exit_begins(void)
 {
+	gw_leave();
 	gw_pm_stop();
 	gw_deep_stop();
+	gw_exit_among_others();
 }
 
 static void leaving(void *unused)

@@ -18,7 +18,8 @@
 /** Whether the main thread's exit will be noticed in this process. */
 bool gw_exit_watched(void);
 
-/** exit() begins, on the calling thread: sampled and deep counters end. May be called again. */
+/** exit() begins, on the calling thread: sampled and deep counters end, and the worker is out of
+ * the driver. May be called again. */
 void gw_exit_begins(void);
 
 /** In a forked child: only the forking thread is left, and it may be another one. */

@@ -48,6 +48,7 @@ static _Atomic int phase;
 static _Atomic int attached; /* enum attaching */
 static _Atomic pid_t busy;   /* the thread that is at STARTING or UNDER_WAY, 0 for none */
 static _Atomic int options_known;
+static _Atomic int closed; /* the last word is written */
 static pid_t owner;
 static bool was_attached; /* by the parent of a forked child */
 
@@ -107,6 +108,15 @@ static bool still_ours(void)
 	return owner == getpid();
 }
 
+void gw_leave(void)
+{
+	int saved = errno;
+
+	if (still_ours() && atomic_load(&phase) == RUNNING)
+		gw_pipeline_leave();
+	errno = saved;
+}
+
 static void at_exit(void)
 {
 	int expected = RUNNING;
@@ -121,13 +131,26 @@ static void at_exit(void)
 /* After every exit handler: write down what was launched since, without CUDA or CUPTI. */
 __attribute__((destructor)) static void at_unload(void)
 {
-	if (atomic_load(&phase) == FINISHED && still_ours()) {
+	if (atomic_load(&phase) == FINISHED && still_ours() && !atomic_exchange(&closed, 1)) {
 		struct gw_quiet quiet;
 
 		gw_quiet_begin(&quiet);
 		gw_pipeline_close();
 		gw_quiet_end(&quiet);
 	}
+}
+
+/*
+ * A thread that launches on while exit() takes down libcupti and the driver under it may crash the
+ * program until the very end: nothing of ours prolongs that which can be done now. What is
+ * launched from here on is not in the log.
+ */
+void gw_exit_among_others(void)
+{
+	if (atomic_load(&phase) != RUNNING || !still_ours() || !gw_threads_others())
+		return;
+	at_exit();
+	at_unload();
 }
 
 /* quick_exit() runs neither exit handlers nor destructors. */
@@ -212,6 +235,7 @@ static void start_over(void)
 	if (!atomic_compare_exchange_strong(&phase, &expected, STARTING))
 		return;
 	memset(gw_counters, 0, sizeof(gw_counters));
+	atomic_store(&closed, 0);
 	memset(&gw_hot, 0, sizeof(gw_hot));
 	gw_degraded_reset();
 	atomic_store(&attached, NOT_YET);

@@ -17,11 +17,20 @@ void gw_context_soon(void);
 /** Whether this process may record launches; starts over in a forked child. */
 bool gw_launch_allowed(void);
 
+/** exit() begins: the worker comes out of the driver. Waits for it, at most a few seconds. */
+void gw_leave(void);
+
 /**
  * Called by a wrapper while nothing is active: begins, or begins anew in a forked child.
  * @p init: the call is cuInit, whose end decides. False when the call is to pass through.
  */
 bool gw_activate(bool init);
+
+/**
+ * exit() begins. Where another thread may launch on, the log is closed now, and libcupti not called
+ * any more: before anything that it launches through is taken down.
+ */
+void gw_exit_among_others(void);
 
 /** Remember which context is the primary one of @p device. */
 void gw_primary_set(int device, void *context);

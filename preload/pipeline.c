@@ -55,7 +55,7 @@ enum {
 	FLUSH_MS = 100,      /* how often libcupti is asked for its records … */
 	FLUSH_FIRST_MS = 10, /* … and at first, when there is everything to learn */
 	WRITE_MS = 1000,     /* how often the log is written */
-	FINISH_MS = 5000,    /* how long an exiting program waits for us at most */
+	FINISH_MS = 5000,    /* how long an exiting program waits for us at most, in all */
 	ALONE_ROUNDS = 50,   /* idle rounds between looks whether any other thread is left */
 };
 
@@ -64,6 +64,8 @@ static struct {
 	pthread_cond_t wake, done;
 	_Atomic bool finish; /* written under the lock, looked at anywhere */
 	bool finished;
+	bool leaving, resting; /* exit() has begun; the worker calls nobody any more */
+	uint64_t waited_ns;    /* by an exiting program, for us */
 	uint64_t begun_ns, flushed_ns, written_ns;
 	bool begun; /* the log's header is written: something was launched */
 } worker;
@@ -172,14 +174,22 @@ static uint32_t cycle(bool last)
 	return events;
 }
 
+static struct timespec in_ms(long ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += ms % 1000 * 1000000;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
 static void wait_for(long ms)
 {
-	struct timespec until;
+	const struct timespec until = in_ms(ms);
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += ms * 1000000;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_cond_timedwait(&worker.wake, &worker.lock, &until);
 }
 
@@ -205,6 +215,25 @@ static bool last_one_left(void)
 	return at && strtol(at, NULL, 10) == 1 + (long)gw_spawned();
 }
 
+/* Until the handler of ours, or for long enough: who still runs after exit() has begun is served.
+ */
+static void rest(void)
+{
+	struct timespec until;
+
+	pthread_mutex_unlock(&worker.lock);
+	gw_gpu_clock_stop();
+	gw_windows_away(true);
+	until = in_ms(FINISH_MS);
+	pthread_mutex_lock(&worker.lock);
+	worker.resting = true;
+	pthread_cond_signal(&worker.done);
+	while (!worker.finish && !pthread_cond_timedwait(&worker.wake, &worker.lock, &until))
+		;
+	worker.leaving = false;
+	gw_windows_away(false);
+}
+
 static void run(void)
 {
 	unsigned idle = 0;
@@ -214,7 +243,9 @@ static void run(void)
 		pthread_mutex_unlock(&worker.lock);
 		idle = cycle(false) ? 0 : idle + 1;
 		pthread_mutex_lock(&worker.lock);
-		if (!worker.finish)
+		if (worker.leaving)
+			rest();
+		else if (!worker.finish)
 			wait_for(gw_windows_pause(gw_study_waits() ? BUSY_MS
 			                          : idle > 100     ? IDLE_MS
 			                                           : WAKE_MS));
@@ -270,17 +301,33 @@ void gw_pipeline_wake(void)
 	pthread_cond_signal(&worker.wake);
 }
 
+/* Under the lock: wake the worker and wait until it has done as asked. */
+static void wait_for_worker(const bool *done)
+{
+	const uint64_t begin = gw_steady_ns(), most = FINISH_MS * UINT64_C(1000000);
+	const uint64_t left = most - (worker.waited_ns < most ? worker.waited_ns : most);
+	const struct timespec until = in_ms((long)(left / 1000000));
+
+	pthread_cond_signal(&worker.wake);
+	while (!*done && !worker.finished &&
+	       !pthread_cond_timedwait(&worker.done, &worker.lock, &until))
+		;
+	worker.waited_ns += gw_steady_ns() - begin;
+}
+
+void gw_pipeline_leave(void)
+{
+	pthread_mutex_lock(&worker.lock);
+	worker.leaving |= !worker.resting;
+	wait_for_worker(&worker.resting);
+	pthread_mutex_unlock(&worker.lock);
+}
+
 void gw_pipeline_finish(void)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FINISH_MS / 1000;
 	pthread_mutex_lock(&worker.lock);
 	worker.finish = true;
-	pthread_cond_signal(&worker.wake);
-	while (!worker.finished && !pthread_cond_timedwait(&worker.done, &worker.lock, &until))
-		;
+	wait_for_worker(&worker.finished);
 	pthread_mutex_unlock(&worker.lock);
 }
 

@@ -12,6 +12,12 @@ bool gw_pipeline_start(bool forbidden);
 void gw_pipeline_wake(void);
 
 /**
+ * exit() begins: have the worker come out of the driver and its libraries, before any of their
+ * objects are destroyed, and rest until gw_pipeline_finish(). Waits for it, at most a few seconds.
+ */
+void gw_pipeline_leave(void);
+
+/**
  * At exit, while the driver is still there: have the last records, write them, print the
  * summary. Waits for the worker, at most a few seconds.
  */

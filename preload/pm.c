@@ -38,7 +38,7 @@ enum {
 	STOP_NS = 600000,     /* that stopping takes, 0.4 to 1.1 ms on an H200: samples go on */
 	INTERVAL_NS = 20000,  /* shorter ones overflow */
 	INTERVAL_MAX_NS = 200000,
-	SAMPLES_A_KERNEL = 16, /* of a kernel so long that it needs no shorter interval */
+	SAMPLES_A_KERNEL = 32, /* of a kernel so long that it needs no shorter interval */
 };
 
 /* Shared */
@@ -506,11 +506,12 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 
 	if (launches)
 		atomic_store(&pm.busy_ns, now_ns);
-	if (seen.decided || !wanted() || !gw_activity_on())
+	if (seen.decided || !wanted())
 		return;
-	if (!seen.first_ns)
+	if (!seen.first_ns) /* from then on budget is earned, also while another tool is there */
 		seen.first_ns = launches ? now_ns : 0;
-	if (!seen.first_ns || now_ns - seen.first_ns < begins_after() || !busy() || !seen.placed)
+	if (!gw_activity_on() || !seen.first_ns || now_ns - seen.first_ns < begins_after() ||
+	    !busy() || !seen.placed)
 		return;
 	seen.decided = true;
 	why = against();

@@ -33,6 +33,20 @@ void gw_threads_init(void)
 		atomic_store(&end_key_made, 0);
 }
 
+bool gw_threads_others(void)
+{
+	uint32_t count = atomic_load(&gw_hot.shared->thread_count);
+	pid_t self = (pid_t)syscall(SYS_gettid);
+
+	for (uint32_t i = 0; i < count && i < GW_THREADS_MAX; i++) {
+		const struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
+
+		if (t && atomic_load(&t->state) == GW_SLOT_USED && t->tid != self)
+			return true;
+	}
+	return false;
+}
+
 static struct gw_thread *_Atomic spare; /* made by the worker, its pages touched */
 
 static struct gw_thread *thread_map(uint32_t slots, int populate)

@@ -134,8 +134,13 @@ static enum gw_attached attach(bool correlate)
 	return r;
 }
 
+/* To see whether another tool has gone costs nothing; to ask libcupti in vain does. */
 static void retry_later(uint64_t now)
 {
+	if (gw_foreign_busy()) {
+		window.due = now + RETRY_MIN_NS;
+		return;
+	}
 	window.due = now + window.retry;
 	if (window.retry < RETRY_MAX_NS)
 		window.retry *= 2;
@@ -400,6 +405,11 @@ void gw_windows_close(void)
 	if (gw_activity_worn())
 		without_times();
 	atomic_store(&held, 0);
+}
+
+void gw_windows_away(bool away)
+{
+	atomic_store(&working, !away);
 }
 
 void gw_windows_over(void)

@@ -25,6 +25,9 @@ void gw_windows_start(bool forbidden);
 bool gw_windows_tick(bool launching);
 void gw_windows_close(void);
 
+/** The worker rests, or is there again: meanwhile nothing is attached or detached. */
+void gw_windows_away(bool away);
+
 /** The worker has ended: nothing is attached or detached any more. */
 void gw_windows_over(void);
 

@@ -19,9 +19,7 @@ struct sums {
 	double chain; /* instructions that wait for each other, of the schedule */
 };
 
-/* Instructions at the head of @p block up to where lanes that parted meet again (BSYNC): each part
- * of the warp runs them for itself. */
-static uint32_t until_met(const struct gw_cfg *cfg, uint32_t block)
+uint32_t gw_sass_head(const struct gw_cfg *cfg, uint32_t block)
 {
 	const struct gw_cfg_block *b = &cfg->blocks[block];
 	struct gw_sass_insn insn;
@@ -32,16 +30,17 @@ static uint32_t until_met(const struct gw_cfg *cfg, uint32_t block)
 	return 0;
 }
 
-/* How often parts of a warp come to the head of block @p block of the program beside the one that
- * is counted: the branches whose lanes meet there, as often as they part. */
-static double parts_more(const struct gw_sass_launch *l, uint32_t block)
+/* The branches whose lanes meet there, as often as they part. */
+struct gw_eval_count gw_sass_parts(const struct gw_ir_program *p,
+                                   const struct gw_eval_report *report, uint32_t at)
 {
-	const struct gw_ir_program *p = &l->lowered->program;
-	double more = 0;
+	struct gw_eval_count more = {0, 0};
 
 	for (uint32_t b = 0; b < p->block_count; b++)
-		if (p->blocks[b].ipdom == block)
-			more += l->report->blocks[b].divergent.least;
+		if (p->blocks[b].ipdom == at) {
+			more.least += report->blocks[b].divergent.least;
+			more.most += report->blocks[b].divergent.most;
+		}
 	return more;
 }
 
@@ -50,8 +49,9 @@ static void add_block(const struct gw_sass_launch *l, uint32_t at, struct sums *
 {
 	uint32_t block = l->lowered->program.blocks[at].tag;
 	const struct gw_cfg_block *b = &l->cfg->blocks[block];
-	uint32_t head = until_met(l->cfg, block);
-	double once = l->report->blocks[at].runs.least, more = head ? parts_more(l, at) : 0;
+	uint32_t head = gw_sass_head(l->cfg, block);
+	double once = l->report->blocks[at].runs.least;
+	double more = head ? gw_sass_parts(&l->lowered->program, l->report, at).least : 0;
 	struct gw_sass_insn insn;
 
 	for (uint32_t i = b->first; i < b->first + b->count; i++) {

@@ -26,6 +26,15 @@ struct gw_sass_launch {
  *  every other row. */
 double gw_sass_pipe_sum(enum gw_work_field row, const double pipe[GW_SASS_PIPES]);
 
+/** Instructions at the head of block @p block of @p cfg up to where lanes that parted meet again
+ *  (BSYNC, counted in): each part of a warp runs them for itself. 0: there is none. */
+uint32_t gw_sass_head(const struct gw_cfg *cfg, uint32_t block);
+
+/** How often, by @p report, parts of warps come to the head of block @p at of @p program beside
+ *  the ones that its runs count. */
+struct gw_eval_count gw_sass_parts(const struct gw_ir_program *program,
+                                   const struct gw_eval_report *report, uint32_t at);
+
 /**
  * Add to @p runs, an element for each block of @p cfg, how often those of @p program's blocks that
  * bear its number run, by @p blocks of an evaluation, over @p warps: the middle where that is a

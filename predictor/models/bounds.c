@@ -124,8 +124,9 @@ static double tensor_time(const struct view *v)
 		if (!isnan(flop))
 			sum = gw_either(sum, 0) + over(v, flop, types[i].rate);
 	}
-	/* Where operations aren't known, the pipe's own time may have been counted. */
-	return gw_either(sum, work_of(v, GW_WORK_tensor_cycles) / v->clock);
+	/* Where operations aren't known, the pipes' own time may have been counted. */
+	return gw_either(sum, work_of(v, GW_WORK_tensor_cycles) /
+	                              (v->clock * rate_of(v, GW_PARAM_schedulers_per_sm)));
 }
 
 static double atomics_time(const struct view *v)
@@ -186,45 +187,55 @@ static double hits(const struct view *v, enum gw_work_field rate, double passed,
 	return missed < 1 ? 1 - missed : 0;
 }
 
-/*
- * Reads and writes at L2. Where only their sum was counted, the code knows what is written: all of
- * that gets there. The rest was read.
- */
-static void split_l2(struct view *v)
-{
-	enum gw_source surest = v->w->q[GW_WORK_l2_total_bytes].source;
-	double both = work_of(v, GW_WORK_l2_total_bytes);
+/** An amount, and how surely it is known. */
+struct known {
+	double value;
+	enum gw_source source;
+};
 
-	v->l2_read = work_of(v, GW_WORK_l2_read_bytes);
-	v->l2_written = work_of(v, GW_WORK_l2_write_bytes);
-	v->l2_source = v->w->q[GW_WORK_l2_read_bytes].source;
-	if (isnan(v->l2_written))
-		v->l2_written = SECTOR_BYTES * work_of(v, GW_WORK_global_store_sectors);
-	if (isnan(both))
-		return;
-	if (isnan(v->l2_read) || v->l2_source < surest) {
-		v->l2_read = larger(0, both - gw_either(v->l2_written, 0));
-		v->l2_source = surest;
-	} else if (isnan(v->l2_written)) {
-		v->l2_written = larger(0, both - v->l2_read);
-	}
+/* The surest of a row and of what follows from others; alike sure, the row itself. */
+static struct known surest(struct known row, double follows, enum gw_source source)
+{
+	bool better = !isnan(follows) && (isnan(row.value) || row.source < source);
+
+	return better ? (struct known){larger(0, follows), source} : row;
 }
 
-/* Bytes that loads ask L1 for: by their sectors, or all of L1 without what is only passed on. */
-static double asked_of_l1(const struct view *v)
+static struct known row_of(const struct view *v, enum gw_work_field f, double unit)
 {
-	double sectors = work_of(v, GW_WORK_global_load_sectors);
-	double all = work_of(v, GW_WORK_l1_bytes);
+	return (struct known){work_of(v, f) * unit, v->w->q[f].source};
+}
 
-	if (isnan(all) || (!isnan(sectors) && v->w->q[GW_WORK_global_load_sectors].source >=
-	                                              v->w->q[GW_WORK_l1_bytes].source))
-		return SECTOR_BYTES * sectors;
-	return larger(0, all - gw_either(v->l2_written, 0));
+/*
+ * What is asked of L1, what L2 reads and what it writes. Where sums were counted and their parts
+ * were not, the code knows one of them: all that is written goes through both, so
+ *     l1_bytes = asked + written,  l2_total_bytes = read + written.
+ * Where it knows neither, as data decide, all is taken as read.
+ */
+static void settle_traffic(struct view *v)
+{
+	struct known l1 = row_of(v, GW_WORK_l1_bytes, 1), l2 = row_of(v, GW_WORK_l2_total_bytes, 1);
+	struct known asked = row_of(v, GW_WORK_global_load_sectors, SECTOR_BYTES);
+	struct known written = row_of(v, GW_WORK_l2_write_bytes, 1);
+	struct known read = row_of(v, GW_WORK_l2_read_bytes, 1);
+
+	if (isnan(written.value))
+		written = row_of(v, GW_WORK_global_store_sectors, SECTOR_BYTES);
+	if (isnan(written.value))
+		written = surest(written, l1.value - asked.value, l1.source);
+	if (isnan(written.value) && read.source >= l2.source)
+		written = surest(written, l2.value - read.value, l2.source);
+	v->written = written.value;
+	asked = surest(asked, l1.value - gw_either(written.value, 0), l1.source);
+	read = surest(read, l2.value - gw_either(written.value, 0), l2.source);
+	v->asked = asked.value;
+	v->l2_read = read.value;
+	v->l2_source = read.source;
 }
 
 static void find_hits(struct view *v)
 {
-	v->hit1 = hits(v, GW_WORK_l1_hit_rate, v->l2_read, asked_of_l1(v), v->l2_source);
+	v->hit1 = hits(v, GW_WORK_l1_hit_rate, v->l2_read, v->asked, v->l2_source);
 	v->hit2 = hits(v, GW_WORK_l2_hit_rate, v->dram_read, v->l2_read,
 	               v->w->q[GW_WORK_dram_read_bytes].source);
 	v->dram_share = (1 - v->hit1) * (1 - v->hit2);
@@ -249,10 +260,11 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	v->sms = rate_of(v, GW_PARAM_sm_count);
 	v->clock = rate_of(v, GW_PARAM_sm_clock);
 	v->most_blocks = ceil(v->blocks / v->sms);
+	v->fetch = gw_either(rate_of(v, GW_PARAM_lat_l2) / v->clock, 0);
 	v->resident = !why;
 	if (why)
 		gw_estimate_warn(e, why);
-	split_l2(v);
+	settle_traffic(v);
 	find_hits(v);
 	quantise(v, e);
 }
@@ -370,14 +382,15 @@ static void explain(const struct view *v, const struct ranking *r, double floor_
 {
 	struct gw_term *term = &e->terms[e->term_count];
 
-	_Static_assert(RESOURCE_COUNT + 5 <= GW_TERMS_MAX, "room for every term");
+	_Static_assert(RESOURCE_COUNT + 6 <= GW_TERMS_MAX, "room for every term");
 	*term++ = (struct gw_term){"launch_floor", floor_time, "s", false};
+	*term++ = (struct gw_term){"code_fetch", v->fetch, "s", false};
 	*term++ = (struct gw_term){"fill", v->fill, "s", false};
 	*term++ = (struct gw_term){"next/binding", r->next / r->most, "1", false};
 	*term++ = (struct gw_term){"waves", v->resident ? v->occupancy.waves : NAN, "1", false};
 	*term = (struct gw_term){"occupancy", v->resident ? v->occupancy.fraction : NAN, "1",
 	                         false};
-	e->term_count += 5;
+	e->term_count += 6;
 }
 
 /* Flattened: it runs for every launch, and its parts are called from gw_bounds_even too. */
@@ -385,7 +398,7 @@ __attribute__((flatten)) static void
 estimate(const struct gw_device *device, const struct gw_launch *launch, const struct gw_work *work,
          const struct gw_model_options *options, struct gw_estimate *e)
 {
-	double t[RESOURCE_COUNT], floor_time, busy;
+	double t[RESOURCE_COUNT], floor_time, start, busy;
 	struct ranking r;
 	struct view v;
 
@@ -406,17 +419,18 @@ estimate(const struct gw_device *device, const struct gw_launch *launch, const s
 		gw_estimate_missing(e, "the work of the launch, or the device's rates for it");
 		return;
 	}
+	start = gw_either(floor_time, 0) + v.fetch;
 	busy = v.fill + combine(r.path);
 	/* All that is known takes no time: what does take time is what is not known. */
 	if (!(busy > 0) && !(floor_time > 0)) {
 		gw_estimate_missing(e, "the work of the launch, or the device's rates for it");
 		return;
 	}
-	gw_estimate_settle(e, gw_either(floor_time, 0) + busy);
+	gw_estimate_settle(e, start + busy);
 	if (e->reason[0])
 		return;
-	e->bound = floor_time > busy ? GW_BOUND_LAUNCH : info[r.first].bound;
-	e->binding = floor_time > busy ? "launch_floor" : info[r.first].name;
+	e->bound = start > busy ? GW_BOUND_LAUNCH : info[r.first].bound;
+	e->binding = start > busy ? "launch_floor" : info[r.first].name;
 }
 
 const struct gw_model gw_model_bounds = {

@@ -7,7 +7,7 @@
 
 /** Rows that say what requests of a direction ask L2 for. */
 struct asked {
-	enum gw_work_field sectors, requests, lines, line_sectors;
+	enum gw_work_field requests, lines, line_sectors;
 };
 
 /*
@@ -15,9 +15,8 @@ struct asked {
  * lines takes addresses that data decide for consecutive: sectors counted beyond those are of lines
  * of their own. Of look-ups that many reach L2 as of the sectors do.
  */
-static double l2_busy(const struct view *v, double bytes, const struct asked *a)
+static double l2_busy(const struct view *v, double bytes, double sectors, const struct asked *a)
 {
-	double sectors = work_of(v, a->sectors);
 	double requests = work_of(v, a->requests), lookups, reach;
 
 	lookups = requests * work_of(v, a->lines) +
@@ -32,15 +31,15 @@ static double l2_busy(const struct view *v, double bytes, const struct asked *a)
 /* Reads and writes at their own rates; together at that of reads where only the sum is known. */
 static double l2_time(const struct view *v)
 {
-	static const struct asked read = {GW_WORK_global_load_sectors, GW_WORK_global_load_requests,
-	                                  GW_WORK_global_load_lines,
+	static const struct asked read = {GW_WORK_global_load_requests, GW_WORK_global_load_lines,
 	                                  GW_WORK_global_load_line_sectors},
-	                          written = {GW_WORK_global_store_sectors,
-	                                     GW_WORK_global_store_requests,
+	                          written = {GW_WORK_global_store_requests,
 	                                     GW_WORK_global_store_lines,
 	                                     GW_WORK_global_store_line_sectors};
-	double apart = over(v, l2_busy(v, v->l2_read, &read), GW_PARAM_b_l2_read) +
-	               over(v, l2_busy(v, v->l2_written, &written), GW_PARAM_b_l2_write);
+	double apart = over(v, l2_busy(v, v->l2_read, v->asked / SECTOR_BYTES, &read),
+	                    GW_PARAM_b_l2_read) +
+	               over(v, l2_busy(v, v->written, v->written / SECTOR_BYTES, &written),
+	                    GW_PARAM_b_l2_write);
 
 	return gw_either(apart, over(v, work_of(v, GW_WORK_l2_total_bytes), GW_PARAM_b_l2_read));
 }

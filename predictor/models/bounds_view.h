@@ -27,9 +27,10 @@ struct view {
 	const struct gw_work *w;
 	double blocks, warps, warps_per_block;
 	double loads, dram_read; /* global_load_requests, dram_read_bytes: several resources ask */
-	double l2_read, l2_written; /* bytes between SMs and L2, each as well as it is known */
-	enum gw_source l2_source;   /* of the former */
-	double most_blocks;         /* of the grid, on the busiest SM */
+	double asked, written;   /* bytes that loads ask L1 for; bytes written, which go on to L2 */
+	double l2_read;          /* bytes that L2 is read for */
+	enum gw_source l2_source; /* of the last */
+	double most_blocks;       /* of the grid, on the busiest SM */
 	double sms, clock;
 	struct gw_occupancy occupancy;
 	bool resident; /* occupancy is known */
@@ -37,6 +38,7 @@ struct view {
 	double hit1, hit2; /* of look-ups in L1 and in L2; NaN when unknown */
 	double dram_share; /* of loads that device memory serves; NaN when unknown */
 	double amat;       /* cycles of a load; NaN when unknown */
+	double fetch;      /* s: until the first instructions have come from L2 */
 	double fill;       /* s: what a first load takes, while nothing else goes on */
 };
 

@@ -42,7 +42,7 @@ struct CUpti_PmSampling_Object {
 static struct CUpti_PmSampling_Object sampler; /* a GPU has one */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct si_execution runs[RUNS];
-static uint64_t run_count;
+static uint64_t run_count, first_start; /* when the first kernel of all started */
 
 static uint64_t option(const char *name)
 {
@@ -58,6 +58,8 @@ static uint64_t now(void)
 void sc_pm_kernel(const struct si_execution *execution)
 {
 	pthread_mutex_lock(&lock);
+	if (!run_count)
+		first_start = execution->start;
 	runs[run_count++ % RUNS] = *execution;
 	pthread_mutex_unlock(&lock);
 }
@@ -103,8 +105,12 @@ SC_API cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 	SC_ENTER();
 	if (sampler.enabled)
 		return CUPTI_ERROR_INVALID_OPERATION;
-	sampler = (struct CUpti_PmSampling_Object){
-	        .enabled = true, .windows = sampler.windows, .end = sampler.end};
+	/* The real one's first sample reaches back by seconds, to no moment that means anything. */
+	pthread_mutex_lock(&lock);
+	sampler = (struct CUpti_PmSampling_Object){.enabled = true,
+	                                           .windows = sampler.windows,
+	                                           .end = first_start ? first_start + now() - sc_driver()->now() : 0};
+	pthread_mutex_unlock(&lock);
 	p->pPmSamplingObject = &sampler;
 	return CUPTI_SUCCESS;
 }

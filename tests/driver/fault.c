@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* STANDIN_FAIL and STANDIN_TRACE, and what a watched call does before and after its body. */
+/* STANDIN_FAIL, STANDIN_SLOW and STANDIN_TRACE, and what a watched call does before and after its
+ * body. */
 #include "si.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,13 @@ struct rule {
 static struct rule rules[MAX_RULES];
 static int rule_count;
 static int trace_fd = -1;
+
+/* STANDIN_SLOW="function:ms": its calls take so long. */
+static struct {
+	char name[64];
+	unsigned ms;
+	_Atomic int inside;
+} slow;
 
 _Atomic unsigned char si_watch[SI_COUNT];
 
@@ -66,10 +74,46 @@ static void rules_read(void)
 		watch_name(rules[i].name, SI_WATCH_FAULT);
 }
 
+/* As the driver and its tools have objects made late, which exit() destroys before it comes to any
+ * handler that was registered earlier. */
+static void late_objects_go(void)
+{
+	if (atomic_load(&slow.inside))
+		fprintf(stderr, "stand-in: exit() destroys objects while a thread is in %s\n",
+		        slow.name);
+}
+
+void si_late_objects(void)
+{
+	static _Atomic int made;
+	if (slow.ms && !atomic_exchange(&made, 1))
+		atexit(late_objects_go);
+}
+
+static void slow_read(void)
+{
+	const char *env = getenv("STANDIN_SLOW");
+	if (!env || !*env)
+		return;
+	if (sscanf(env, "%63[^:]:%u", slow.name, &slow.ms) != 2) {
+		fprintf(stderr, "stand-in: STANDIN_SLOW: \"%s\" is not function:ms\n", env);
+		exit(2);
+	}
+	watch_name(slow.name, SI_WATCH_SLOW);
+}
+
+static void be_slow(void)
+{
+	atomic_fetch_add(&slow.inside, 1);
+	usleep(slow.ms * 1000);
+	atomic_fetch_sub(&slow.inside, 1);
+}
+
 void si_fault_start(void)
 {
 	const char *path = getenv("STANDIN_TRACE");
 	rules_read();
+	slow_read();
 	if (!path || !*path)
 		return;
 	trace_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -139,6 +183,8 @@ bool si_call_enter(struct si_call *call)
 		si_tls.correlation = call->correlation;
 		call_back(call, false);
 	}
+	if (watch & SI_WATCH_SLOW)
+		be_slow();
 	if (watch & SI_WATCH_FAULT)
 		code = si_fault(si_rows[call->id].symbol);
 	if (code)

@@ -41,6 +41,7 @@ uint64_t si_execute(struct si_kernel *kernel, const struct si_config *config, vo
                     struct si_execution *x, uint64_t start)
 {
 	struct si_cupti_hooks *hooks = atomic_load_explicit(&si_cupti, memory_order_acquire);
+	si_late_objects();
 	x->name = kernel->name;
 	x->regs = kernel->regs;
 	x->static_shared = kernel->static_shared;

@@ -288,7 +288,7 @@ void si_truth_start(void);
 
 /* ---- fault.c: failures on demand, the trace --------------------------------------------- */
 
-enum { SI_WATCH_FAULT = 1, SI_WATCH_TRACE = 2, SI_WATCH_CALLBACK = 4 };
+enum { SI_WATCH_FAULT = 1, SI_WATCH_TRACE = 2, SI_WATCH_CALLBACK = 4, SI_WATCH_SLOW = 8 };
 extern _Atomic unsigned char si_watch[SI_COUNT];
 
 struct si_call {
@@ -307,6 +307,7 @@ CUresult si_call_leave(struct si_call *call);
 /* The code the next call of `name` must fail with, 0 for none. */
 int si_fault(const char *name);
 void si_fault_start(void);
+void si_late_objects(void); /* a kernel runs: what STANDIN_SLOW has exit() destroy is made */
 void si_trace_line(const char *name, const struct si_arg *args, int count, int result);
 
 /* ---- graphs: ids by CUPTI's rules; false for what is no live handle ------------------- */

@@ -31,7 +31,8 @@ ENOUGH = 15      # kernels that a median rests on
 MEMORY = "40G"
 EVICT = 120e6    # bytes: of what moves more than two L2 hold, device memory is the same whoever ran before
 RECORDING = 6 << 20
-BY_NCU = ("inst_executed", "thread_inst", "pipe_alu", "global_load_sectors", "pipe_fma", "pipe_xu")  # of several sets of metrics
+SHOWN = ["dram_read_bytes", "dram_write_bytes"]  # without a goal: what is written leaves L2 after the launch, or never
+BY_NCU = ("inst_executed", "thread_inst", "pipe_alu", "global_load_sectors", "pipe_fma", "pipe_lsu")  # of several sets of metrics
 
 
 def chosen(table, part, most):
@@ -64,7 +65,7 @@ def record(args, names, name, library, counters, options):
             out.write(lzma.compress(file.read(RECORDING), preset=1))
         os.remove(f"{args.out}/{name}.rec")
     print(f"{name}: exit status {status}, " + ", ".join(f"{key} {found[key]}" for key in (
-        "launched", "measured", "pm_windows", "pm_foreign", "pm_incomplete", "pm_overflows", "pm_failed", "counted", "deep_counted",
+        "launched", "measured", "pm_windows", "pm_foreign", "pm_incomplete", "pm_overflows", "pm_leftovers", "pm_failed", "counted", "deep_counted",
         "deep_refused", "deep_busy")) if found else f"{name}: exit status {status}", *notes, sep="; ", flush=True)
     return found if status == 0 else None
 
@@ -84,11 +85,12 @@ def judged(part, truth, sampled):
     result = []
     for name, counted in sampled.items():
         by_counter = errors(pm_score.compare(truth, counted, 0, 0), low, high)
-        for counter in pm_score.HELD:
+        for counter in pm_score.HELD + SHOWN:
             values = by_counter.get(counter, [])
+            held = {"most": goal, "enough": ENOUGH} if counter in pm_score.HELD else {}
             result.append(figures.figure(
-                f"median error of {counter}, {name}", statistics.median(values) if values else None, most=goal, n=len(values),
-                enough=ENOUGH, spread=(values[len(values) // 10], values[len(values) * 9 // 10]) if values else None))
+                f"median error of {counter}, {name}", statistics.median(values) if values else None, n=len(values), **held,
+                spread=(values[len(values) // 10], values[len(values) * 9 // 10]) if values else None))
     return result
 
 

@@ -6,10 +6,11 @@ usage: block_score.py [--gpuwatch PROGRAM] [--jobs N] [--figures DIR] --program 
 
 FILE: gpuwatch-workloads, of which `gpuwatch inspect` reads each kernel's machine code. SOURCE: of
 `kernels/workloads/collect.sh OUT source`. Blocks of launches whose control depends on arguments and indices
-alone are compared one by one: equal, or told as a range that holds the count, or wrong. Of the others it says why not.
-A block's count is that of its first instruction; where the counter gives its instructions different counts,
-lanes that parted run it in pieces, and the block is listed apart.
-Exit status: 0 every block told is as counted, 1 some are not, 2 wrong use or the files don't belong together.
+alone are compared one by one: equal in each of its instructions (those where parts of a warp meet are run by each
+part), or told as a range that holds the counts, or wrong. Of the others it says why not. Where chosen warps
+stand for the rest, counts are estimates: these launches are held apart.
+Exit status: 0 every block of launches covered warp by warp is as counted, 1 some are not, 2 wrong use or the files
+don't belong together.
 """
 import argparse
 import concurrent.futures
@@ -48,19 +49,22 @@ def ask(args, row):
 
 
 def compare(answer, counted):
-    """(equal, in the range, wrong, in pieces) of the blocks; each a list of (block, counts)."""
-    kinds = [], [], [], []
+    """(equal, in the range, wrong) of the blocks; each a list of (block, counts)."""
+    kinds = [], [], []
     for block in answer["blocks"] or []:
-        places = range(block["at"], block["at"] + 16 * block["instructions"], 16)
-        counts = [counted.get(at, 0) for at in places]
-        if len(set(counts)) > 1:
-            kind = 3
-        elif block["least"] == block["most"] == counts[0]:
-            kind = 0
-        else:
-            kind = 1 if block["least"] <= counts[0] <= (block["most"] if block["most"] is not None else float("inf")) else 2
-        kinds[kind].append((block, counts))
+        meeting, counts, exact, held = block["meeting"], [], True, True
+        for i in range(block["instructions"]):
+            told = meeting if meeting and i < meeting["instructions"] else block
+            most = float("inf") if told["most"] is None else told["most"]
+            counts.append(counted.get(block["at"] + 16 * i, 0))
+            exact &= told["least"] == most == counts[-1]
+            held &= told["least"] <= counts[-1] <= most
+        kinds[0 if exact else 1 if held else 2].append((block, counts))
     return kinds
+
+
+def covered(answer):
+    return answer["coverage"] == "every warp is covered"
 
 
 def main():
@@ -77,41 +81,39 @@ def main():
     found = read(args)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         answers = list(pool.map(lambda one: ask(args, one[0]), found))
-    print(f"{'WORKLOAD':<24}{'KERNEL':<22}{'BLOCKS':>7}{'EQUAL':>7}{'IN RANGE':>9}{'WRONG':>7}{'IN PIECES':>10}  NOTE")
-    kernels, exact, reasons, all_blocks, lines = {}, set(), {}, [0, 0, 0, 0], []
+    print(f"{'WORKLOAD':<24}{'KERNEL':<22}{'BLOCKS':>7}{'EQUAL':>7}{'IN RANGE':>9}{'WRONG':>7}  NOTE")
+    kernels, reasons, lines = {}, {}, []
+    sums = {True: [0, 0, 0], False: [0, 0, 0]}  # by whether every warp was covered
     for (row, counted), answer in zip(found, answers):
-        kernels.setdefault(row["kernel"], True)
         why = static_score.reason_of(answer)
         kinds = compare(answer, counted)
         sizes = [len(kind) for kind in kinds]
-        print(f"{row['workload'] + ':' + str(row['size']):<24}{row['kernel']:<22}{sum(sizes):>7}{sizes[0]:>7}{sizes[1]:>9}{sizes[2]:>7}"
-              f"{sizes[3]:>10}  {'' if not why else why}")
+        note = why or ("" if covered(answer) else answer["coverage"])
+        print(f"{row['workload'] + ':' + str(row['size']):<24}{row['kernel']:<22}{sum(sizes):>7}{sizes[0]:>7}{sizes[1]:>9}{sizes[2]:>7}  {note}")
+        kernels[row["kernel"]] = kernels.get(row["kernel"], True) and not why and sizes[0] == sum(sizes)
         if why:
             reasons.setdefault(why, set()).add(row["kernel"])
-            kernels[row["kernel"]] = False
             continue
-        all_blocks = [a + b for a, b in zip(all_blocks, sizes)]
-        if sizes[0] != sum(sizes):
-            kernels[row["kernel"]] = False
-        for title, kind in (("WRONG", kinds[2]), ("PIECES", kinds[3])):
-            for block, counts in kind:
-                lines.append(f"{title:<7}{row['workload']}:{row['size']} {row['kernel']} block at {block['at']:#x}: told "
-                             f"{block['least']} to {block['most']}, counted {min(counts)}" +
-                             (f" to {max(counts)}" if len(set(counts)) > 1 else ""))
+        sums[covered(answer)] = [a + b for a, b in zip(sums[covered(answer)], sizes)]
+        for block, counts in kinds[2]:
+            lines.append(f"WRONG  {row['workload']}:{row['size']} {row['kernel']} block at {block['at']:#x}: told {block['least']:.10g} to "
+                         f"{block['most']:.10g}, counted {min(counts)}" + (f" to {max(counts)}" if len(set(counts)) > 1 else "")
+                         + ("" if covered(answer) else " (scaled up)"))
     exact = sum(kernels.values())
-    total = sum(all_blocks)
     print(f"\n{len(kernels)} kernels in {len(found)} launches; every block of every launch equal: {exact} kernels")
-    print(f"settled launches: {total} blocks, {all_blocks[0]} equal, {all_blocks[1]} in their range, {all_blocks[2]} wrong, {all_blocks[3]} in pieces")
+    for title, part in (("covered warp by warp", sums[True]), ("scaled up from chosen warps", sums[False])):
+        print(f"settled launches, {title}: {sum(part)} blocks, {part[0]} equal, {part[1]} in their range, {part[2]} wrong")
     for why, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
         print(f"not settled: {why}: {', '.join(sorted(names))}")
     print("\n".join(lines))
+    shown = [figures.figure("kernels whose every block runs as often as told", exact, n=len(kernels)),
+             figures.figure("blocks of launches covered warp by warp", sum(sums[True]), least=1),
+             figures.figure("of these, told wrong", sums[True][2], most=0, n=sum(sums[True]), enough=1),
+             figures.figure("blocks of launches scaled up, told wrong", sums[False][2], n=sum(sums[False]))]
     if args.figures:
-        shown = [figures.figure("kernels whose every block runs as often as told", exact, n=len(kernels)),
-                 figures.figure("blocks of settled launches", total, least=1),
-                 figures.figure("of these, told wrong", all_blocks[2], most=0, n=total, enough=1)]
         figures.write(args.figures, shown)
-        figures.show(shown)
-    return 1 if all_blocks[2] or not total else 0
+    figures.show(shown)
+    return 0 if figures.met(shown) else 1
 
 
 if __name__ == "__main__":

@@ -73,6 +73,8 @@ static int take(FILE *in, const struct pm_recorded *head)
 	if (ok)
 		fates[gw_attribution_window(set->attribution, samples, head->samples, runs,
 		                            head->runs)]++;
+	if (ok) /* as often as the product does, or oftener */
+		gw_attribution_solve(set->attribution);
 	free(samples);
 	free(runs);
 	return ok;

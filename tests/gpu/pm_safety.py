@@ -14,12 +14,13 @@ The end `thread` is apart: exit() on one thread while another launches on. The d
 and then, and so does plain CUPTI activity. So its crashes do not fail a storm (hangs and wrong output do), and for
 --ends seconds programs that end so run bare, under plain CUPTI activity and under gpuwatch, in an order drawn at random,
 N at a time: gpuwatch must not make crashes more frequent than plain CUPTI activity by more than --margin (95% bound of
-the difference of the shares, Newcombe's). --also NAME=SO adds another library to these.
+the difference of the shares, Newcombe's). --also NAME=SO[,VARIABLE=VALUE]... adds another library to these.
 
 With --backtrace a run that crashed leaves the calls that led there in OUT/faults (fault.c), also where it is no fault.
 Writes runs.tsv and figures.json, prints a table. Exit status: 0 all well, 1 a run failed or too few were made, 77 there is no GPU here.
 """
 import argparse
+import collections
 import concurrent.futures
 import glob
 import math
@@ -43,7 +44,8 @@ SAID = ("pm_windows", "pm_failed", "pm_overflows", "pm_cpu_ns")
 
 def environment(args, log, library, plain):
     """Of a run under a library; without one (log: None) of a bare one, or under plain CUPTI activity, into a folder."""
-    env = under.environment(library or args.gpuwatch, log or "", under.COUNTED)
+    library, *more = (library or args.gpuwatch).split(",")
+    env = under.environment(os.path.abspath(library), log or "", {**under.COUNTED, **dict(text.split("=", 1) for text in more)})
     if not log:
         for name in compare.without_gpuwatch(env):
             env.pop(name)
@@ -147,6 +149,23 @@ def ends(args, rows):
             rows += done
 
 
+def crashes(args, rows):
+    """Lines: where the runs of each kind crashed, the innermost calls of each, most frequent first."""
+    found = collections.Counter()
+    for row in rows:
+        try:
+            with open(f"{args.out}/faults/{row['pid']}") as file:
+                lines = file.read().splitlines()
+        except OSError:
+            continue
+        state = next((line.split()[1] for line in lines if line.startswith("State:")), "?")
+        thread = re.search(r"\(([^)]*)\)$", lines[0]) if lines else None
+        frames = [os.path.basename(line.split("[")[0].replace("(", " ").replace(")", "")) for line in lines[2:] if "fault.so" not in line]
+        found[row["how"], row["end"], thread[1] if thread else "?", state, " < ".join(frames[:8])] += 1
+    return [f"crashed {number} times: {how}, end {end}, thread {thread}, main thread {state}: {frames}"
+            for (how, end, thread, state, frames), number in found.most_common(40)]
+
+
 def judged_ends(args, rows):
     """Shares of crashes, and what separates ours from those of plain CUPTI activity."""
     found, told = [], {}
@@ -212,7 +231,7 @@ def main():
     parser.add_argument("--patience", type=float, default=20, help="seconds beyond its own after which a run hangs")
     parser.add_argument("--ends", type=float, default=0, help="seconds of programs that another thread ends, with controls")
     parser.add_argument("--margin", type=float, default=0.2, help="by which the share of crashes may be larger, at most")
-    parser.add_argument("--also", action="append", default=[], metavar="NAME=SO")
+    parser.add_argument("--also", action="append", default=[], metavar="NAME=SO[,VARIABLE=VALUE]...")
     parser.add_argument("--only-ends", type=lambda text: text.split(","), default=ENDS, help="of a storm: " + ",".join(ENDS))
     parser.add_argument("--backtrace", action="store_true", help="where did it crash?")
     parser.add_argument("--seed", type=int, default=1)
@@ -220,7 +239,7 @@ def main():
     for name in ("programs", "gpuwatch", "out"):
         setattr(args, name, os.path.abspath(getattr(args, name)))
     args.cases = args.cases or CASES
-    args.also = {name: os.path.abspath(path) for name, path in (text.split("=", 1) for text in args.also)}
+    args.also = dict(text.split("=", 1) for text in args.also)
     reason = compare.why_no_gpu()
     if reason:
         print(f"SKIP: {reason}")
@@ -253,6 +272,8 @@ def main():
               f"{sum(bool(row['fault']) for row in mine)} failed otherwise")
     for row in (row for row in rows if row["fault"] and row["how"] != "alone"):
         print(f"FAIL {row['how']} {row['case']} {row['end']} {row['seconds']} s: {row['fault']}: status {row['status']}, {row['said']}")
+    for line in crashes(args, rows) if args.backtrace else ():
+        print(line)
     found = judged(args, rows)
     figures.write(args.out, found)
     figures.show(found)

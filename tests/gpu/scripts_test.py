@@ -19,6 +19,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+sys.path.insert(1, f"{TOP}/tests/bench/gpu_overhead")
 sys.dont_write_bytecode = True
 import attribution  # noqa: E402
 import block_score  # noqa: E402
@@ -28,6 +29,7 @@ import pm_safety  # noqa: E402
 import recorded  # noqa: E402
 import selftest  # noqa: E402
 import under  # noqa: E402
+import window_cost  # noqa: E402
 
 STANDIN, LOGDUMP, GPUWATCH = None, None, None
 COUNTED = 4
@@ -59,7 +61,7 @@ launched = 0
 def leave(starts=None):
     if "GPUWATCH_OUT" in os.environ and mode != "off":
         with open(os.environ["GPUWATCH_OUT"].replace("%p", "1"), "wb") as file:
-            file.write(scripts_test.log(1, launched, pm_windows=7, windows={windows}, starts=starts))
+            file.write(scripts_test.log(1, launched, pm_windows=7, windows={windows}, starts=starts, pm_cpu_ns=int(launched * 1000 * factor * 0.02)))
     elif mode == "plain":
         with open(os.environ["GPU_ORACLE_DIR"] + "/1.tsv", "w") as file:
             file.write("C\\trecords\\t%d\\n" % launched)
@@ -201,6 +203,46 @@ class Safety(Scripts):
         self.assertGreater(pm_safety.newcombe(30, 40, 20, 40)[1], 0.2)
 
 
+class Windows(unittest.TestCase):
+    """What window_cost.py makes of a recording."""
+
+    @staticmethod
+    def recording(*spans):
+        out = b""
+        for first, last in spans:
+            out += window_cost.HEAD.pack(window_cost.MAGIC, 1, *[0] * 12, 3, 1)
+            for begin, end in ((0, first), (first, first + 1), (last - 1, last)):
+                out += window_cost.SAMPLE.pack(begin, end, *[0.0] * 12)
+            out += window_cost.RUN.pack(first, last, 1)
+        return out
+
+    def test_a_recording_tells_its_windows_and_sessions(self):
+        ms = 1000000
+        spans = window_cost.windows(self.recording((1000 * ms, 1005 * ms), (1025 * ms, 1030 * ms), (3000 * ms, 3005 * ms)))
+        self.assertEqual(spans, [(1000 * ms, 1005 * ms), (1025 * ms, 1030 * ms), (3000 * ms, 3005 * ms)])
+        known = window_cost.sessions(spans)
+        self.assertEqual(known, [[1000 * ms, 1030 * ms], [3000 * ms, 3005 * ms]])
+        for begin, end, kind in ((1001, 1002, "in"), (999, 1001, None), (1004, 1006, None), (1010, 1012, "between"), (2000, 2001, "off"),
+                                 (700, 701, None), (1031, 1032, None), (2900, 2901, None), (500, 501, "off")):
+            self.assertEqual(window_cost.place(begin * ms, end * ms, spans, known), kind, (begin, end))
+        with self.assertRaises(ValueError):
+            window_cost.windows(b"x" * 100)
+
+    def test_a_slower_window_shows_by_its_share_of_the_time(self):
+        ms = 1000000
+        spans = [(begin * ms, (begin + 5) * ms) for first in range(1000, 9000, 1000) for begin in range(first, first + 80, 20)]
+        begins = [at * ms for at in range(0, 9500)]
+        inside = [any(first <= at and at + 0.52 * ms <= last for first, last in spans) for at in begins]
+        told = {"begin": begins, "ns": [13000.0 if one else 10000.0 for one in inside]}
+        found = window_cost.judged("gemm", told, spans, cpu=1e9, seed=1)  # windows of 160 ms for a second of CPU
+        self.assertAlmostEqual(found[0]["value"], 1.3, 3)
+        self.assertAlmostEqual(found[1]["value"], 1, 3)
+        self.assertAlmostEqual(found[2]["value"], 1 + 0.3 * 0.01 * 0.16, 5)
+        self.assertTrue(found[2]["met"])
+        self.assertFalse(window_cost.judged("gemm", told, [], 1e9, 1)[2]["met"])
+        self.assertFalse(window_cost.judged("gemm", told, spans, 1e6, 1)[2]["met"])  # for so little CPU the budget allows for many
+
+
 class Attribution(Scripts):
     TRUTH = {"dram_read_bytes": 4e6, "dram_write_bytes": 2e6, "l2_read_bytes": 5e6, "l2_write_bytes": 3e6, "inst_executed": 4e6}
     MORE = {name: 3e6 for name in ("thread_inst", "pipe_alu", "pipe_xu", "global_load_sectors", "pipe_fma", "pipe_lsu", "l1_bytes",
@@ -268,11 +310,18 @@ class Overhead(Scripts):
         return self.script(name, *self.common(), *options)
 
     def test_sampled_counters(self):
-        status, out, found = self.bench("sampling", "--rounds", "3", pm=1.5, off=1.5, plain=1.5)
+        # the sampler of these programs had 2% of a CPU: half of what it adds stays at the default
+        status, out, found = self.bench("sampling", "--rounds", "3", pm=1.65, off=1.5, plain=1.5)
+        self.assertIn(status, (0, 1), out)
+        self.assertAlmostEqual(found["share of a CPU that the sampler had at a budget of 100%"][0], 0.02, 3)
+        self.assertAlmostEqual(found["audit with counters at the default budget / plain CUPTI activity, launches"][0], 1.05, 3)
+        self.assertEqual(found["audit with counters, budget 100% / bare, launches"], (1.65, None))
+        status, _, found = self.bench("sampling", "--rounds", "3", pm=1.7, off=1.5, plain=1.5)
+        self.assertEqual((status, found["audit with counters at the default budget / plain CUPTI activity, launches"][1]), (1, False))
+        self.assertEqual(self.bench("sampling", "--rounds", "3", pm=1.6, off=1.5, plain=1.5)[0], 0)
+        status, out, found = self.bench("sampling", "--rounds", "3", "--short", "4", "--sets", "3", pm=1.6, off=1.5, plain=1.5)
         self.assertEqual(status, 0, out)
-        self.assertEqual(found["audit with counters / plain CUPTI activity, launches"], (1, True))
-        self.assertEqual(found["audit with counters / bare, launches"], (1.5, None))
-        self.assertEqual(self.bench("sampling", "--rounds", "3", pm=1.6, off=1.5, plain=1.5)[0], 1)
+        self.assertAlmostEqual(found["audit with counters at the default budget / plain CUPTI activity, launches"][0], 1 + 0.1 / 3, 3)
 
     def test_count_and_audit(self):
         options = ("--rounds", "0", "--turns", "2", "--turns-limit", "0.1", "--pair-modes", "bare,count,audit")
@@ -283,11 +332,11 @@ class Overhead(Scripts):
         self.assertIs(self.bench("overhead", *options, count=1.03)[2]["count / the driver alone, empty launches, in one process"][1], False)
 
     def test_mode_watch(self):
-        status, out, found = self.bench("watch", "--seconds", "1", "--rounds", "30", "--no-torch", watch=1.01)
+        status, out, found = self.bench("watch", "--seconds", "1", "--rounds", "10", "--sets", "3", "--no-torch", watch=1.01)
         self.assertEqual(status, 0, out)
         self.assertEqual(found["watch / bare, launches"], (1.01, True))
         self.assertEqual(found["launches after a window of mode watch / before it"], (1, True))
-        self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--no-torch", windows=0)[0], 1)
+        self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--sets", "3", "--no-torch", windows=0)[0], 1)
 
 
 class Recorded(Scripts):
@@ -352,14 +401,25 @@ class Development(Scripts):
     def test_another_verdict_than_ncu_s_is_listed(self):
         row = {"workload": "w", "size": "1", "kernel": "k", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": "0",
                "sm_throughput": "0.9", "memory_throughput": "0.2"}
-        one = {"Mangled": "k", "verdict": {"bound": "memory", "text": "memory-bound (dram)", "work": {"inst_executed": {"source": "counted"}},
-                                           "configuration": {"GridXYZ": "4 1 1", "BlockXYZ": "256 1 1", "Dynamic Shared (B)": 0}}}
+        one = {"Mangled": "k", "Arguments": "", "Total Time (ns)": 10,
+               "verdict": {"bound": "memory", "text": "memory-bound (dram)", "work": {"inst_executed": {"source": "counted"}},
+                           "configuration": {"GridXYZ": "4 1 1", "BlockXYZ": "256 1 1", "Dynamic Shared (B)": 0}}}
         agreed, judged, lines = development.agreement([row], [one])
         self.assertEqual((agreed, judged, len(lines)), (0, 1, 1))
         one["verdict"]["bound"] = "compute"
         self.assertEqual(development.agreement([row], [one])[:2], (1, 1))
         one["verdict"]["work"]["inst_executed"]["source"] = "static"  # what code tells is no count
         self.assertEqual(development.agreement([row], [one])[:2], (0, 0))
+
+    def test_launches_from_before_and_after_the_code_was_read_are_one_configuration(self):
+        def row(arguments, time):
+            return {"Arguments": arguments, "Total Time (ns)": time}
+        before, after, other = row("", 1), row("0000001a", 5), row("0000002b", 9)
+        self.assertIs(development.one_of([before]), before)
+        self.assertIs(development.one_of([before, after]), after)
+        self.assertIsNone(development.one_of([before, after, other]))  # of which of the two is the table's row?
+        self.assertIsNone(development.one_of([after, other]))
+        self.assertIsNone(development.one_of([]))
 
     def test_a_log_s_score_is_taken_apart_by_what_was_known(self):
         def answer(**rows):
@@ -400,7 +460,8 @@ class Code(unittest.TestCase):
                 file.write("launch,kernel,at,inst_executed,thread_inst_executed,operation\n")
                 for block in blocks:
                     for i in range(block["instructions"]):
-                        file.write(f"0,{self.ROW['kernel']},{block['at'] + 16 * i},{block['least'] + wrong * (block is blocks[-1])},0,X\n")
+                        told = block["meeting"] if block["meeting"] and i < block["meeting"]["instructions"] else block
+                        file.write(f"0,{self.ROW['kernel']},{block['at'] + 16 * i},{told['least'] + wrong * (block is blocks[-1])},0,X\n")
             return subprocess.run([sys.executable, "-B", f"{HERE}/block_score.py", "--gpuwatch", GPUWATCH, "--device", "V100", "--arch", "70",
                                    "--figures", folder, "--program", self.PROGRAM, f"{folder}/launches", f"{folder}/counts"],
                                   text=True, capture_output=True)

@@ -144,6 +144,23 @@ class Proof(unittest.TestCase):
         self.assertEqual(self.verdicts(log(self.good), status=1), ["audit behaviour"])
 
 
+    def said(self, text, logs):
+        """What of a run with deep counters differs from bare, where its processes said this and left so many logs."""
+        for mode, err in (("bare", b""), ("range", text)):
+            self.write(mode, "stdout", b"")
+            self.write(mode, "stderr", err)
+        for i in range(logs):
+            self.write("range", f"{i}.gwl", b"")
+        runner = types.SimpleNamespace(folder=lambda case, mode: f"{self.out}/raw/{case.name}/{mode}")
+        return compare.same_behaviour(runner, compare.Case("case", [], {}, None, False, True), "range", 0, 0)
+
+    def test_each_process_with_counters_may_say_one_line(self):
+        line = b"gpuwatch: others wait\n"
+        self.assertEqual(self.said(line * 2, 2), [])
+        self.assertEqual(len(self.said(line * 3, 2)), 1)
+        self.assertEqual(len(self.said(b"another\n" + line, 2)), 1)
+
+
 class Beside(unittest.TestCase):
     NCU = ('ex: kernels 1 counted 1 last error cudaSuccess\n==PROF== Disconnected from process 7\n'
            '"ID","Process ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum",'
@@ -161,6 +178,23 @@ class Beside(unittest.TestCase):
         self.assertNotEqual(one, beside.ncu_view(self.NCU % (7, "99", "72"), "audit")[0])
         self.assertFalse(beside.ncu_view("==ERROR== no permission\n", "audit")[1])
         self.assertFalse(beside.ncu_view(self.NCU % (7, "0", "64"), "audit")[1])
+
+    def test_a_tool_that_fails_without_us_is_run_again(self):
+        with tempfile.TemporaryDirectory() as out:
+            runs = []
+
+            def run(case, mode):
+                runs.append(mode)
+                os.makedirs(f"{out}/{mode}", exist_ok=True)
+                for name in ("stdout", "stderr"):
+                    with open(f"{out}/{mode}/{name}", "w") as file:
+                        file.write(self.NCU % (7, "0" if len(runs) < 2 else "5", "64") if name == "stdout" else "")
+                return 9 if len(runs) < 2 else 0
+            runner = types.SimpleNamespace(folder=lambda case, mode: f"{out}/{mode}", run=run)
+            case = compare.Case("ncu-ex", [], {}, None, False, True)
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(beside.bare_again(runner, case, beside.ncu_view, run(case, "bare")), 0)
+            self.assertEqual(runs, ["bare", "bare"])
 
     def test_the_sanitizer_s_findings_are_compared_without_addresses_and_frames(self):
         one, ok = beside.sanitizer_view(self.FOUND % ("bump", 1, "program"), "bare")

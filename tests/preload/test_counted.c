@@ -79,6 +79,19 @@ static void work_of_others_is_credited_to_nobody(void **state)
 	outcome_free(o);
 }
 
+/* The first window of a set has a sample that reaches back to when others did. */
+static void others_that_have_gone_take_no_window(void **state)
+{
+	struct outcome *o = counted3("6000", "", "GPUWATCH_BUDGET=50",
+	                             "STANDIN_NVML_OTHERS=50@0,0@300", "STANDIN_NVML_PIDS=self,4");
+	unsigned off;
+
+	(void)state;
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_foreign], 0);
+	outcome_free(o);
+}
+
 static void overlapping_kernels_are_credited_to_neither(void **state)
 {
 	struct outcome *o = counted("5000", "overlap", NULL, NULL);
@@ -219,6 +232,7 @@ int main(void)
 	        cmocka_unit_test(no_budget_counts_nothing),
 	        cmocka_unit_test(denied_counters_are_said_once_and_times_go_on),
 	        cmocka_unit_test(work_of_others_is_credited_to_nobody),
+	        cmocka_unit_test(others_that_have_gone_take_no_window),
 	        cmocka_unit_test(overlapping_kernels_are_credited_to_neither),
 	        cmocka_unit_test(lost_samples_and_overflows_make_no_count_wrong),
 	        cmocka_unit_test(samples_of_an_earlier_window_make_no_count_wrong),

@@ -43,6 +43,23 @@ static void counters_come_back_after_another_tool(void **state)
 	counted_after("tool", NULL);
 }
 
+/*
+ * Another tool is there for four seconds, from before the first launch. By then the budget is
+ * earned, four seconds after the first launch; counted from our coming, they would end after the
+ * program.
+ */
+static void budget_is_earned_while_another_tool_is_there(void **state)
+{
+	struct outcome *o = counted("8000", "first", "GPUWATCH_BUDGET=25", NULL);
+
+	(void)state;
+	/* Of the last four seconds, two at most pass before we have come. */
+	assert_true(only_log(o)->counter[GW_COUNTER_joined] > only_log(o)->total / 5);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
 /* Whether or not samples follow it, as activity records do. */
 static void the_clock_of_another_tool_spoils_no_counts(void **state)
 {
@@ -81,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(counters_come_back_after_another_tool),
+	        cmocka_unit_test(budget_is_earned_while_another_tool_is_there),
 	        cmocka_unit_test(the_clock_of_another_tool_spoils_no_counts),
 	        cmocka_unit_test(counters_tell_the_clock_where_nvml_does_not),
 	        cmocka_unit_test(where_nvml_tells_the_clock_counters_do_not),

@@ -55,6 +55,23 @@ static void launches_in_a_destructor(void **state)
 	complete(&r);
 }
 
+/*
+ * The worker asks the driver about the GPU when the first launch is seen. Objects that libraries
+ * make late are destroyed before any handler of ours runs.
+ */
+static void exit_destroys_nothing_that_the_worker_uses(void **state)
+{
+	static const char *const names[] = {"early", "early_by_exit"};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct run r = RUN("ends", names[i]);
+
+		r.env[0] = "STANDIN_SLOW=cuDeviceTotalMem_v2:700";
+		complete(&r);
+	}
+}
+
 /* By then the driver may be gone: the last call it sees is the program's own. */
 static void no_call_of_ours_after_the_last_launch(const char *name)
 {
@@ -158,6 +175,21 @@ static void exit_while_others_launch(void **state)
 	outcome_free(o);
 }
 
+/* They may crash the program while exit() takes the driver down: the log is whole before that
+ * begins. */
+static void exit_while_others_launch_leaves_a_log_before_any_handler_has_run(void **state)
+{
+	struct run r = RUN("ends", "among_threads_cut");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(o->status, 23 << 8);
+	assert_true(only_log(o)->ended);
+	assert_false(only_log(o)->damaged);
+	assert_true(only_log(o)->total > 0);
+	outcome_free(o);
+}
+
 static void exit_from_a_host_function(void **state)
 {
 	struct run r = RUN("ends", "in_host_function");
@@ -255,6 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(return_from_main),
+	        cmocka_unit_test(exit_destroys_nothing_that_the_worker_uses),
 	        cmocka_unit_test(launches_in_exit_handlers),
 	        cmocka_unit_test(launches_in_an_exit_handler_alone),
 	        cmocka_unit_test(context_released_before_the_end),
@@ -269,6 +302,7 @@ int main(void)
 	        cmocka_unit_test(by_fault),
 	        cmocka_unit_test(quick_exit_leaves_a_complete_log),
 	        cmocka_unit_test(exit_while_others_launch),
+	        cmocka_unit_test(exit_while_others_launch_leaves_a_log_before_any_handler_has_run),
 	        cmocka_unit_test(exit_from_a_host_function),
 	        cmocka_unit_test(killed_at_random),
 	        cmocka_unit_test(killed_late_loses_a_second_at_most),

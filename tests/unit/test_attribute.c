@@ -298,6 +298,35 @@ static void the_first_sample_and_lost_ones_are_not_used(void **state)
 	gw_attribution_free(a);
 }
 
+/*
+ * Without a moment of rest every equation cuts some launch, and all of them count unevenly: those
+ * that cut the one that counts a hundred times as much say little of the others.
+ */
+static void little_is_told_beside_much_where_nothing_rests(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (unsigned k = 0; k < 16; k++) {
+		window_begin(1000000);
+		w.at += k * 7919;
+		for (unsigned i = k; room(); i++) {
+			static const uint32_t order[] = {1, 400, 2, 3, 400, 1, 3};
+			uint32_t config = order[i % 7];
+			uint64_t length = 150000 + config % 7 * 20000;
+
+			w.run[w.runs++] = (struct gw_interval){w.at, w.at + length, config};
+			count(config, w.at + length / 4, w.at + length); /* at first nothing */
+			w.at += length;
+		}
+		take(a);
+		gw_attribution_solve(a);
+	}
+	for (uint32_t config = 1; config <= 3; config++)
+		assert_told(a, config, 0.004);
+	gw_attribution_free(a);
+}
+
 /* As on an H200 after a window that had more samples than were read. */
 static void what_an_earlier_window_left_over_is_not_used(void **state)
 {
@@ -479,6 +508,7 @@ int main(void)
 	        cmocka_unit_test(samples_that_a_copy_touches_are_left_out),
 	        cmocka_unit_test(work_without_a_kernel_sets_the_window_aside),
 	        cmocka_unit_test(the_first_sample_and_lost_ones_are_not_used),
+	        cmocka_unit_test(little_is_told_beside_much_where_nothing_rests),
 	        cmocka_unit_test(what_an_earlier_window_left_over_is_not_used),
 	        cmocka_unit_test(a_kernel_longer_than_windows_is_told_from_parts),
 	        cmocka_unit_test(more_configurations_than_fit_take_turns_without_spoiling_others),

@@ -163,6 +163,28 @@ static void short_launch_is_bound_by_its_start(void **state)
 	assert_int_equal(v.bound, GW_BOUND_LATENCY);
 }
 
+static void forget(struct fixture *f, enum gw_work_field field)
+{
+	f->work.q[field] = (struct gw_quantity){.value = NAN};
+}
+
+/* Nothing at all is known of the traffic that loads and stores cause. */
+static void forget_memory(struct fixture *f)
+{
+	forget(f, GW_WORK_dram_read_bytes);
+	forget(f, GW_WORK_dram_write_bytes);
+	forget(f, GW_WORK_l2_read_bytes);
+	forget(f, GW_WORK_l2_write_bytes);
+	forget(f, GW_WORK_l2_total_bytes);
+	forget(f, GW_WORK_l1_bytes);
+}
+
+static void forget_issue(struct fixture *f)
+{
+	forget(f, GW_WORK_inst_issued);
+	forget(f, GW_WORK_inst_executed);
+}
+
 static void what_was_not_measured_or_counted_is_unknown(void **state)
 {
 	struct fixture f;
@@ -171,12 +193,132 @@ static void what_was_not_measured_or_counted_is_unknown(void **state)
 	fixture_init(&f);
 	assert_string_equal(measured(&f, NAN).unknown, "it was not measured");
 	assert_int_equal(measured(&f, 0).bound, GW_BOUND_UNKNOWN);
-	f.work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){.value = NAN};
+	forget_memory(&f);
 	assert_non_null(strstr(measured(&f, 1).unknown, "device memory"));
 	fixture_init(&f);
-	f.work.q[GW_WORK_inst_issued] = f.work.q[GW_WORK_inst_executed] =
-	        (struct gw_quantity){.value = NAN};
-	assert_non_null(strstr(measured(&f, 1).unknown, "instructions"));
+	forget_issue(&f);
+	assert_non_null(strstr(measured(&f, 1).unknown, "instructions issued"));
+}
+
+/* What is near its ceiling bounds a launch, whatever else is not known. */
+static void what_is_known_to_be_near_its_ceiling_is_enough(void **state)
+{
+	struct fixture f;
+	struct gw_verdict v, all;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_pipe_fp64, 1e9);
+	all = measured(&f, ceiling(&f, "fp64").seconds / 0.9);
+	forget_memory(&f);
+	v = measured(&f, ceiling(&f, "fp64").seconds / 0.9);
+	assert_int_equal(v.bound, GW_BOUND_COMPUTE);
+	assert_string_equal(v.resource, "fp64");
+	assert_true(v.confidence < all.confidence);
+}
+
+/* Device memory gives no more than three times what L2 asks for, and L2 what L1 does. */
+static void less_traffic_above_limits_what_is_below(void **state)
+{
+	struct fixture f;
+	double at_l2;
+
+	(void)state;
+	fixture_init(&f);
+	forget_memory(&f);
+	fixture_work(&f, GW_WORK_l1_bytes, 1e9);
+	fixture_work(&f, GW_WORK_l2_read_bytes, 1e9);
+	fixture_work(&f, GW_WORK_l2_write_bytes, 0);
+	at_l2 = 1e9 / gw_param(&f.device, GW_PARAM_b_mem);
+	assert_int_equal(measured(&f, 100 * at_l2).bound, GW_BOUND_LATENCY);
+	assert_non_null(strstr(measured(&f, 2 * at_l2).unknown, "device memory"));
+	forget(&f, GW_WORK_l2_read_bytes);
+	forget(&f, GW_WORK_l2_write_bytes);
+	f.launch.config.dynamic_shared = 0;
+	f.kernel.static_shared = 0;
+	assert_int_equal(measured(&f, 100 * at_l2).bound, GW_BOUND_LATENCY);
+	assert_int_equal(measured(&f, 2 * at_l2).bound, GW_BOUND_UNKNOWN);
+	/* Since sm_90, what gets into shared memory may have gone past L1's counter. */
+	f.kernel.static_shared = 4096;
+	assert_int_equal(measured(&f, 100 * at_l2).bound, GW_BOUND_UNKNOWN);
+	f.kernel.binary_version = 80;
+	assert_int_equal(measured(&f, 100 * at_l2).bound, GW_BOUND_LATENCY);
+}
+
+/* An instruction that was issued may be of any pipe that nobody looked at. */
+static void issued_instructions_limit_the_pipes(void **state)
+{
+	struct fixture f;
+	double issue;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_inst_issued, 1e9);
+	fixture_work(&f, GW_WORK_pipe_fma, 1e8);
+	forget(&f, GW_WORK_pipe_fp64);
+	forget(&f, GW_WORK_fp64_inst);
+	issue = ceiling(&f, "issue").seconds;
+	assert_non_null(strstr(measured(&f, 2 * issue).unknown, "fp64"));
+	assert_int_equal(measured(&f, 200 * issue).bound, GW_BOUND_LATENCY);
+	/* Those of another pipe were not of this one. */
+	fixture_work(&f, GW_WORK_pipe_alu, 5e8);
+	assert_int_equal(measured(&f, 2 * issue).bound, GW_BOUND_LATENCY);
+}
+
+/* One block has one SM, whatever it does there. */
+static void a_small_grid_limits_all_of_an_sm(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	fixture_init(&f);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		forget(&f, (enum gw_work_field)i);
+	assert_int_equal(measured(&f, 1).bound, GW_BOUND_UNKNOWN);
+	fixture_grid(&f, 1, 32);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		forget(&f, (enum gw_work_field)i);
+	assert_int_equal(measured(&f, 1).bound, GW_BOUND_LATENCY);
+	assert_int_equal(measured(&f, 1).cause, GW_LATENCY_PARALLELISM);
+}
+
+/* What sampling counts instead decides as well. */
+static void sampled_sums_have_ceilings(void **state)
+{
+	struct fixture f;
+	struct gw_ceiling c;
+
+	(void)state;
+	fixture_init(&f);
+	forget(&f, GW_WORK_l2_read_bytes); /* what is written may yet be told by the code */
+	fixture_work(&f, GW_WORK_l2_total_bytes, 1e9);
+	c = ceiling(&f, "l2");
+	assert_true(c.amount == 1e9 && c.source == GW_SOURCE_COUNTED);
+	forget(&f, GW_WORK_pipe_tensor);
+	for (int i = GW_WORK_tensor_fp16_flop; i <= GW_WORK_tensor_fp64_flop; i++)
+		forget(&f, (enum gw_work_field)i);
+	fixture_work(&f, GW_WORK_tensor_cycles, 4e6);
+	c = ceiling(&f, "tensor");
+	assert_string_equal(c.unit, "cycle");
+	assert_int_equal(c.source, GW_SOURCE_COUNTED);
+	assert_true(fabs(c.seconds - 4e6 / 4 / gw_param(&f.device, GW_PARAM_sm_clock)) < 1e-12);
+	assert_string_equal(measured(&f, c.seconds / 0.9).resource, "tensor");
+}
+
+/* More bytes than there can have been: the code's word, or a sister's, is wrong. */
+static void the_time_refutes_what_was_not_counted(void **state)
+{
+	struct fixture f;
+	double ideal;
+
+	(void)state;
+	reading(&f, 1e10);
+	ideal = ceiling(&f, "dram").seconds;
+	assert_string_equal(measured(&f, ideal / 3).resource, "dram");
+	f.work.q[GW_WORK_dram_read_bytes].source = GW_SOURCE_STATIC;
+	f.work.q[GW_WORK_dram_write_bytes].source = GW_SOURCE_STATIC;
+	assert_string_equal(measured(&f, ideal / 1.2).resource, "dram");
+	assert_int_equal(measured(&f, ideal / 3).bound, GW_BOUND_UNKNOWN);
 }
 
 int main(void)
@@ -191,6 +333,12 @@ int main(void)
 	        cmocka_unit_test(the_line_is_doubtful_and_far_from_it_is_sure),
 	        cmocka_unit_test(short_launch_is_bound_by_its_start),
 	        cmocka_unit_test(what_was_not_measured_or_counted_is_unknown),
+	        cmocka_unit_test(what_is_known_to_be_near_its_ceiling_is_enough),
+	        cmocka_unit_test(less_traffic_above_limits_what_is_below),
+	        cmocka_unit_test(issued_instructions_limit_the_pipes),
+	        cmocka_unit_test(a_small_grid_limits_all_of_an_sm),
+	        cmocka_unit_test(sampled_sums_have_ceilings),
+	        cmocka_unit_test(the_time_refutes_what_was_not_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

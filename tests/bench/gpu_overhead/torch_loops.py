@@ -4,7 +4,10 @@
   gemm    matrix products into the same memory
   decode  a token of a language model: replays a CUDA graph and waits for it
 For each line NAME COUNT of standard input a quarter of so many steps untimed, then all of them
-timed; prints the microseconds of a step."""
+timed; prints the microseconds of a step.
+
+`slices NAME SECONDS` instead: steps in slices of about a millisecond for so long, each ended by a synchronisation;
+prints one JSON object as slices.cu does: "begin", CLOCK_REALTIME of each slice in ns, and "ns", of a step."""
 import json
 import sys
 import time
@@ -77,8 +80,22 @@ def run(loop, count):
 LOOPS = {"train": train, "gemm": gemm, "decode": decode}
 
 
+def slices(name, seconds):
+    step, _ = LOOPS[name]()
+    begins, spans, count = [], [], {"gemm": 40, "train": 1, "decode": 2}[name]
+    run((step, 1), 30)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        begins.append(time.time_ns())
+        spans.append(run((step, count + 1), count) * 1e3)
+    return {"begin": begins, "ns": spans}
+
+
 def main(names):
     torch.manual_seed(0)
+    if names[0] == "slices":
+        print(json.dumps(slices(names[1], float(names[2]))))
+        return
     loops = {name: LOOPS[name]() for name in names}
     made = dict.fromkeys(loops, 0)
     for name in loops:

@@ -25,9 +25,9 @@ QUIET = 0.03  # seconds; records of a whole turn are joined in a few ms
 class Player:
     """One process, from its start to its count."""
 
-    def __init__(self, mode, command, args, folders):
+    def __init__(self, mode, command, args, folders, number=0):
         self.mode, self.begun = mode, False
-        self.folder = os.path.join(args.out, "turns", mode)
+        self.folder = os.path.join(args.out, "turns", f"{mode}.{number}" if number else mode)
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
         self.errors = open(f"{self.folder}/stderr", "w+")
@@ -82,6 +82,19 @@ def play(players, rounds, line, order, warm=None, rest=quiet):
     except (OSError, ValueError):
         pass
     return times
+
+
+def played(start, pairs, plans, order, warm=None, rest=quiet):
+    """Several sets of processes, each of which takes its turns when the others rest: what a process has for itself, its
+    place in memory or its core, differs from set to set. `start`: gives the players of one; `plans`: {line: rounds}.
+    Gives {line: [{"rounds": times} of each set]}, the players, and what they said at their ends."""
+    sets = [start() for _ in range(pairs)]
+    for players in sets:
+        for player in players:
+            player.ready()
+    times = {line: [{"rounds": play(players, rounds, line, order, warm, rest)} for players in sets] for line, rounds in plans.items()}
+    every = [player for players in sets for player in players]
+    return times, every, [player.end() for player in every]
 
 
 def medians(values, seed, resamples=4000):

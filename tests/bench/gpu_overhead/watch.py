@@ -9,12 +9,15 @@ window. Three figures, each a median with a one-sided 95% bound from a bootstrap
   first    the same, against the slices before the first window: never attached
   whole    all launches of a process at the default budget, against the slices outside windows
 With --rounds also bare processes and processes in mode watch in turns (turns.py), at the default
-budget: empty launches, and where PyTorch is a GEMM loop and a decode loop that replays a CUDA
-graph (torch_loops.py). Of these the median of watch / bare over pairs of turns.
+budget: empty launches, and where PyTorch is a GEMM loop, a decode loop that replays a CUDA
+graph and a training step (torch_loops.py). Of these the median of watch / bare over pairs of turns. Turns are short, for what
+disturbs them comes and goes within a second, and so pairs are many; several sets of processes take part, and the
+bound comes from a bootstrap that draws sets first.
 
 Exit status: 0 goals met, 1 a goal missed, 77 there is no GPU here, 2 wrong use.
 """
 import bisect
+import collections
 import json
 import os
 import random
@@ -140,37 +143,45 @@ def launches(args, result):
         result["raw"] = {"bare": bare["ns"], "budget 20": many["ns"], "budget 1": usual["ns"]}
 
 
-def in_turns(args, command, lines, folders):
+def rest(player):
+    return 0.01 if player.mode == "watch" else 0.002
+
+
+def in_turns(args, command, plans, folders, sets):
     """Per line: bare and watch turns, ratio and bound; None where a process failed."""
-    players = [turns.Player(mode, command, args, folders) for mode in ("bare", "watch")]
-    order = random.Random(1)
-    rounds = {line: turns.play(players, args.rounds, line, order) for line in lines}
-    ends = [player.end() for player in players]
-    totals = compare.read_log(f"{args.programs}/logdump", players[1].folder)[1]
+    number = iter(range(1000))
+    times, players, ends = turns.played(
+        lambda: [turns.Player(mode, command(), args, folders, next(number)) for mode in ("bare", "watch")],
+        sets, plans, random.Random(args.seed), rest=rest)
+    if None in ends:
+        return None
+    totals = collections.Counter()
+    for player in players:
+        if player.mode == "watch":
+            totals.update(compare.read_log(f"{args.programs}/logdump", player.folder)[1])
     found = {}
-    for line, times in rounds.items():
-        if len(times) < args.rounds or None in ends:
+    for line, told in times.items():
+        if any(len(one["rounds"]) < plans[line] for one in told):
             return None
-        found[line] = dict(turns.bound([t["watch"] / t["bare"] for t in times]),
-                           bare=statistics.median(t["bare"] for t in times),
-                           watch=statistics.median(t["watch"] for t in times), raw=times)
+        found[line] = {**turns.ratio(told, "watch", "bare", args.seed, 2000), "raw": told}
     found["counters"] = {k: totals[k] for k in ("launched", "measured", "windows", "window_ns")}
     return found
 
 
 def all_in_turns(args, result):
-    cpu, _ = turns.fastest_cpu(args)
-    result["launches in turns"] = in_turns(args, [f"{args.programs}/launch_loop", "turns", cpu],
-                                           ["20000"], libraries())
+    result["launches in turns"] = in_turns(
+        args, lambda: [f"{args.programs}/launch_loop", "turns", turns.fastest_cpu(args)[0]], {"2000": args.rounds}, libraries(), args.sets)
     if not args.no_torch and compare.module_present(python(), "torch"):
-        result["PyTorch in turns"] = in_turns(args, [python(), os.path.join(HERE, "torch_loops.py"), "gemm", "decode", "train"],
-                                              ["gemm 2000", "decode 150", "train 40"], python_libraries())
+        names = ("gemm", "decode", "train")
+        result["PyTorch in turns"] = in_turns(
+            args, lambda: [python(), os.path.join(HERE, "torch_loops.py"), *names],
+            {"gemm 400": (args.rounds + 2) // 3, "decode 40": (args.rounds + 2) // 3, "train 8": args.rounds}, python_libraries(), (args.sets + 1) // 2)
 
 
 def judged(result):
     """Figures of all that was measured."""
     def of(what, found, **more):
-        return figures.figure(what, found.get("median"), at=found.get("upper95"), n=found.get("pairs"), enough=30,
+        return figures.figure(what, found.get("median", found.get("ratio")), at=found.get("upper95"), n=found.get("pairs"), enough=30,
                               spread=(found["p10"], found["p90"]) if found else None, most=LIMIT, **more)
 
     found = [of("launches after a window of mode watch / before it", result.get("after", {})),
@@ -190,7 +201,8 @@ def judged(result):
 def main(argv):
     parser = options(__doc__)
     parser.add_argument("--seconds", type=float, default=12, help="of each process of slices")
-    parser.add_argument("--rounds", type=int, default=0, help="pairs of turns, 30 or more to prove anything")
+    parser.add_argument("--rounds", type=int, default=0, help="pairs of turns of each set of processes")
+    parser.add_argument("--sets", type=int, default=8, help="of processes; half as many of PyTorch")
     parser.add_argument("--no-torch", action="store_true", help="leave the loops of PyTorch out")
     parser.add_argument("--raw", action="store_true", help="keep every slice")
     args = begin(parser, argv, ("launch_loop", "slices", "logdump"))

@@ -51,13 +51,15 @@ OVERHEAD, SAFETY, COUNTERS, SCORE, CODE = ("overhead", "safety", "counters", "sc
 STEPS = (
     # What has the tightest goals runs while nothing else has begun.
     step("time-watch", f"{OVERHEAD}: mode watch <= 1.02 x bare, after its windows as before", 1, 120, 200, "timed",
-         bench("watch", "--seconds 6 --rounds 30")),
+         bench("watch", "--seconds 6 --rounds 90")),
     step("time-torch", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: training step, decode, GEMM", 1, 150, 240, "timed",
-         bench("sampling", "--rounds 30 --loop train --loop decode --loop gemm")),
+         bench("sampling", "--rounds 12 --short 80 --loop train --loop decode --loop gemm")),
     step("time-launches", f"{OVERHEAD}: count <= 1.02 x the driver alone, audit <= 1.05 x plain CUPTI activity", 1, 130, 220, "timed",
-         bench("overhead", "--rounds 0 --pairs 40 --pair-modes bare,count,audit --turns-limit 60")),
+         bench("overhead", "--rounds 0 --pairs 40 --pair-modes bare,count,watch,audit --turns-limit 60")),
     step("time-counters", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: empty launches", 1, 45, 90, "timed",
          bench("sampling", "--rounds 30 --loop launches")),
+    step("time-windows", f"{OVERHEAD}: what windows of counters cost inside a process; at the default budget <= 1.05", 1, 90, 200, "timed",
+         bench("window_cost", "--recorder {recorder} --loop gemm --loop decode --loop train --loop launches")),
 
     step("attribution-long", f"{COUNTERS}: sampled against counted alone, kernels over 150 us: 2%", 2, 70, 150, "alone", attribution("long")),
     step("attribution-mid", f"{COUNTERS}: the same, 50 to 150 us: 5%", 2, 70, 150, "alone", attribution("mid")),
@@ -84,7 +86,7 @@ STEPS = (
 
     step("beside-torch", f"{SAFETY}: torch.profiler before and after us sees all it sees without us; we come back, counters too", 3, 90,
          200, "sampler", beside("torch")),
-    step("beside-ncu", f"{SAFETY}: ncu sees all it sees without us", 3, 30, 90, "sampler", beside("ncu", 1)),
+    step("beside-ncu", f"{SAFETY}: ncu sees all it sees without us", 3, 60, 120, "alone", beside("ncu", 1)),
     step("counts-waiting", "counts: programs whose kernels wait, every mode, counters sampled and deep", 3, 50, 150, "sampler",
          counts("^hold")),
     step("counts-static", "counts: static cudart, device launches, cuBLAS", 3, 60, 180, "shared", counts("^(static|device|cublas)")),

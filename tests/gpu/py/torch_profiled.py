@@ -29,7 +29,7 @@ def main():
                                    if e.device_type == torch.autograd.DeviceType.CUDA)
         for name, count in sorted(seen.items()):
             print(count, name[:100])
-    for _ in range(25):  # gpuwatch comes back after a second, where there are launches
+    for _ in range(45):  # gpuwatch comes back after a second, where there are launches; counters then take their time
         x = work(x, 1)
         time.sleep(0.08)
     begin = time.time_ns()

@@ -50,6 +50,19 @@ static void by_return(void)
 	client_compute(1, 3);
 }
 
+/* Ends while the library's thread does what the first launch brings about. */
+static void early(void)
+{
+	client_compute(1, 3);
+	client_nap(60);
+}
+
+static void early_by_exit(void)
+{
+	early();
+	exit(0);
+}
+
 static void at_exit(void)
 {
 	atexit(launch_very_late); /* runs after the handler that CUDA's user brought about */
@@ -133,6 +146,18 @@ static void among_threads(void)
 	pthread_join(last, NULL);
 }
 
+/* As where what is launched meanwhile crashes: nothing comes after the handlers. */
+static void cut(void)
+{
+	_exit(23);
+}
+
+static void among_threads_cut(void)
+{
+	atexit(cut); /* the first registered is the last to run */
+	among_threads();
+}
+
 /* A host function on the driver's own thread ends the program. */
 static void CUDA_CB host_exit(void *unused)
 {
@@ -189,6 +214,8 @@ int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
 	        {"return", by_return},
+	        {"early", early},
+	        {"early_by_exit", early_by_exit},
 	        {"at_exit", at_exit},
 	        {"only_at_exit", only_at_exit},
 	        {"_exit", by__exit},
@@ -197,6 +224,7 @@ int main(int argc, char **argv)
 	        {"signal", by_signal},
 	        {"fault", by_fault},
 	        {"among_threads", among_threads},
+	        {"among_threads_cut", among_threads_cut},
 	        {"in_host_function", in_host_function},
 	        {"reset_first", reset_first},
 	        {"unfinished", unfinished},

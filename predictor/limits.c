@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/limits.h"
+
+#include "predictor/models/inputs.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	WARP = 32,
+	SECTOR_BYTES = 32,
+	/*
+	 * Bytes between L2 and device memory for one between the SMs and L2: L2 fetches 64 for a
+	 * sector of 32, and writes back 32 for one that was written.
+	 */
+	DRAM_OF_L2 = 3,
+	BUSY_OF_L2 = 2, /* L2 looks up a sector in the time it hands out 64 bytes */
+	PAST_L1 = 90,   /* machine code from here on may move data without l1_bytes counting it */
+};
+
+/* Where the parts of the GPU lie that a small grid leaves alone. */
+enum scope { OF_DEVICE, OF_SM, OF_PARTITION };
+
+/*
+ * What a verdict must have looked at, in the order of its reasons. Not here: what is limited by
+ * another one (l1 and shared memory by lsu), and what makes a launch wait (atomics that meet).
+ */
+static const struct {
+	const char *name;
+	enum scope scope;
+	bool always; /* a missing rate is no reason to leave it out */
+	const char *why;
+} parts[] = {
+        {"dram", OF_DEVICE, true, "the traffic to device memory, or the bandwidth, is not known"},
+        {"issue", OF_PARTITION, true, "the instructions issued, or their rate, are not known"},
+        {"l2", OF_DEVICE, false, "the traffic to L2, or how it is asked for, is not known"},
+        {"lsu", OF_SM, false, "the wavefronts of loads and stores are not known"},
+        {"fma", OF_PARTITION, false, "the instructions of the FMA pipe are not known"},
+        {"alu", OF_PARTITION, false, "the instructions of the ALU pipe are not known"},
+        {"fp64", OF_PARTITION, false, "the instructions of the fp64 pipe are not known"},
+        {"fp16", OF_PARTITION, false, "the instructions of the fp16 pipe are not known"},
+        {"xu", OF_PARTITION, false, "the instructions of the XU pipe (SFU) are not known"},
+        {"tensor", OF_PARTITION, false, "the use of the tensor pipe is not known"},
+};
+enum { PARTS = sizeof(parts) / sizeof(*parts) };
+
+/* Each instruction goes through one of these. */
+static const enum gw_work_field pipes[] = {
+        GW_WORK_pipe_fma, GW_WORK_pipe_alu, GW_WORK_pipe_fp64,    GW_WORK_pipe_fp16,
+        GW_WORK_pipe_xu,  GW_WORK_pipe_lsu, GW_WORK_pipe_uniform, GW_WORK_pipe_tex,
+};
+
+static bool known(const struct gw_work *work, enum gw_work_field field)
+{
+	return !isnan(gw_work_value(work, field));
+}
+
+/* At most @p value, where nothing is known. */
+static void limit(struct gw_work *work, enum gw_work_field field, double value)
+{
+	if (!known(work, field))
+		work->q[field].value = value;
+}
+
+/* Instructions that no pipe is known to have taken; only of pipes as sure as the whole. */
+static double left_over(const struct gw_work *work)
+{
+	enum gw_work_field all =
+	        known(work, GW_WORK_inst_issued) ? GW_WORK_inst_issued : GW_WORK_inst_executed;
+	double left = gw_work_value(work, all);
+
+	for (unsigned i = 0; i < sizeof(pipes) / sizeof(*pipes); i++)
+		if (known(work, pipes[i]) && work->q[pipes[i]].source >= work->q[all].source)
+			left -= work->q[pipes[i]].value;
+	return fmax(left, 0); /* NaN gives 0: see limit_pipes */
+}
+
+static void limit_pipes(struct gw_work *most)
+{
+	double left = left_over(most);
+
+	if (!known(most, GW_WORK_inst_issued) && !known(most, GW_WORK_inst_executed))
+		return;
+	limit(most, GW_WORK_lsu_wavefronts,
+	      WARP * (known(most, GW_WORK_pipe_lsu) ? most->q[GW_WORK_pipe_lsu].value : left));
+	/* Thread instructions stand for a pipe whose own are not known. */
+	if (!known(most, GW_WORK_fp32_inst))
+		limit(most, GW_WORK_pipe_fma, left);
+	if (!known(most, GW_WORK_int_inst))
+		limit(most, GW_WORK_pipe_alu, left);
+	if (!known(most, GW_WORK_fp64_inst))
+		limit(most, GW_WORK_pipe_fp64, left);
+	if (!known(most, GW_WORK_fp16_inst))
+		limit(most, GW_WORK_pipe_fp16, left);
+	limit(most, GW_WORK_pipe_xu, left);
+	limit(most, GW_WORK_pipe_fma_heavy, gw_work_value(most, GW_WORK_pipe_fma));
+}
+
+/* Share of the GPU's SMs, or of their partitions, that @p launch has a block or warp for. */
+static double reached(const struct gw_device *device, const struct gw_launch *launch,
+                      enum scope scope)
+{
+	double blocks = gw_dim3_size(launch->config.grid);
+	double warps = blocks * ceil(gw_dim3_size(launch->config.block) / WARP);
+	double sms = gw_param_value(device, GW_PARAM_sm_count), share = 1;
+
+	if (scope == OF_SM)
+		share = blocks / sms;
+	else if (scope == OF_PARTITION)
+		share = fmin(blocks / sms,
+		             warps / (sms * gw_param_value(device, GW_PARAM_schedulers_per_sm)));
+	return share < 1 ? share : 1;
+}
+
+/* Whether all that the SMs move goes through the data stage of L1, where l1_bytes are counted. */
+static bool all_through_l1(const struct gw_launch *launch)
+{
+	const struct gw_kernel *k = launch->kernel;
+
+	/* Blocks of data are moved past it, from and to shared memory. */
+	return (k->binary_version && k->binary_version < PAST_L1) ||
+	       !(k->static_shared || launch->config.dynamic_shared);
+}
+
+/* Bytes between the SMs and L2, at most. */
+static double through_l2(const struct gw_device *device, const struct gw_launch *launch,
+                         const struct gw_work *work, double seconds)
+{
+	double apart = gw_work_value(work, GW_WORK_l2_read_bytes) +
+	               gw_work_value(work, GW_WORK_l2_write_bytes);
+	double is = gw_either(apart, gw_work_value(work, GW_WORK_l2_total_bytes));
+	/* Into the L1 of the SMs that have a block. */
+	double most =
+	        seconds * gw_param_value(device, GW_PARAM_b_l1) * reached(device, launch, OF_SM);
+
+	if (isnan(is) && all_through_l1(launch))
+		is = gw_work_value(work, GW_WORK_l1_bytes);
+	return isnan(is) ? most : is;
+}
+
+/* All that stores write gets to L2: no more than it is written there, and the rest is read. */
+static double written_to_l2(const struct gw_work *work, double bytes)
+{
+	double stored = SECTOR_BYTES * gw_work_value(work, GW_WORK_global_store_sectors);
+
+	return stored < bytes ? stored : bytes;
+}
+
+static void limit_memory(const struct gw_device *device, const struct gw_launch *launch,
+                         double seconds, struct gw_work *most)
+{
+	double bytes = through_l2(device, launch, most, seconds), written;
+
+	if (isnan(bytes))
+		return;
+	written = written_to_l2(most, bytes);
+	if (!known(most, GW_WORK_l2_read_bytes) && !known(most, GW_WORK_l2_write_bytes)) {
+		limit(most, GW_WORK_l2_read_bytes, BUSY_OF_L2 * (bytes - written));
+		limit(most, GW_WORK_l2_write_bytes, BUSY_OF_L2 * written);
+	}
+	limit(most, GW_WORK_l2_total_bytes, BUSY_OF_L2 * bytes);
+	/* Half of each: turning between them costs, too. */
+	limit(most, GW_WORK_dram_read_bytes, DRAM_OF_L2 * bytes / 2);
+	limit(most, GW_WORK_dram_write_bytes, DRAM_OF_L2 * bytes / 2);
+}
+
+static const struct gw_ceiling *find(const struct gw_ceiling *ceilings, unsigned count,
+                                     const char *name)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(ceilings[i].name, name))
+			return &ceilings[i];
+	return NULL;
+}
+
+/* Whether the GPU's profile has a rate for it. */
+static bool has_rate(const struct gw_device *device, const struct gw_launch *launch,
+                     const char *name)
+{
+	struct gw_ceiling ceilings[GW_RESOURCES_MAX];
+	const struct gw_ceiling *c;
+	struct gw_work some;
+	unsigned count;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		some.q[i] = (struct gw_quantity){.value = 1};
+	count = gw_ceilings(device, launch, &some, ceilings);
+	c = find(ceilings, count, name);
+	return c && !isnan(c->seconds);
+}
+
+struct gw_unlooked gw_limits(const struct gw_device *device, const struct gw_launch *launch,
+                             const struct gw_work *work, const struct gw_ceiling *ceilings,
+                             unsigned count, double seconds, double line)
+{
+	struct gw_ceiling at_most[GW_RESOURCES_MAX];
+	struct gw_unlooked most = {0};
+	struct gw_work all = *work;
+
+	limit_pipes(&all);
+	limit_memory(device, launch, seconds, &all);
+	gw_ceilings(device, launch, &all, at_most);
+	for (unsigned i = 0; i < PARTS; i++) {
+		const struct gw_ceiling *c = find(ceilings, count, parts[i].name), *limited;
+		double share = reached(device, launch, parts[i].scope);
+
+		if (!c)
+			continue;
+		limited = &at_most[c - ceilings];
+		if (!isnan(limited->seconds))
+			share = fmin(share, limited->seconds / seconds);
+		else if (!parts[i].always && !has_rate(device, launch, parts[i].name))
+			continue;
+		if (!isnan(c->seconds) && c->seconds / seconds >= share)
+			continue; /* it is known */
+		if (share < line)
+			most.limited += isnan(c->seconds) ? 1 : 0;
+		else if (!most.name || share > most.share)
+			most = (struct gw_unlooked){parts[i].name, parts[i].why, share,
+			                            most.limited};
+	}
+	return most;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report takes the work of a configuration to be. */
+#include "cli/log_work.h"
+#include "tests/cli/log_builder.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SMALL, LARGE, OTHER }; /* configurations: two of one kernel, and one of another */
+
+static struct log_works *works;
+static struct gw_kernel kernels[2];
+
+static void add_config(uint32_t kernel, uint32_t blocks)
+{
+	const struct gw_config config = {
+	        .grid = {blocks, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}};
+
+	log_works_config(works, kernel, &config);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	works = log_works_new();
+	for (unsigned i = 0; i < 2; i++)
+		kernels[i] = (struct gw_kernel){.name = "k", .registers = 32};
+	add_config(0, 1000);
+	add_config(0, 4000);
+	add_config(1, 1000);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	log_works_free(works);
+	return 0;
+}
+
+static bool take(void *arg, const struct gw_log_record *record)
+{
+	(void)arg;
+	if (record->head->kind == GW_RECORD_WORK)
+		log_works_add(works,
+		              ((const struct gw_record_work *)(const void *)record->head)->config -
+		                      1,
+		              record);
+	return true;
+}
+
+static struct gw_record_quantity part(enum gw_work_field field, enum gw_source source, double value)
+{
+	return (struct gw_record_quantity){.field = (uint16_t)field,
+	                                   .source = (uint8_t)source,
+	                                   .confidence = 0.9f,
+	                                   .value = value};
+}
+
+/* A WORK record with one amount. */
+static void tell(uint32_t config, enum gw_work_field field, enum gw_source source, double value)
+{
+	struct gw_record_quantity q = part(field, source, value);
+	struct gw_log_status status;
+	struct lb b = {0};
+
+	lb_header(&b, 1, 0, "work");
+	lb_work(&b, config + 1, 0, &q, 1);
+	lb_end(&b);
+	lb_block(&b);
+	assert_true(gw_log_read_memory(b.data, b.length, take, NULL, &status));
+	lb_free(&b);
+}
+
+static struct gw_quantity known(uint32_t config, enum gw_work_field field)
+{
+	struct gw_work work;
+
+	log_works_of(works, config, &work);
+	return work.q[field];
+}
+
+static void what_was_counted_there_stands(void **state)
+{
+	struct gw_quantity q;
+
+	(void)state;
+	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
+	tell(LARGE, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1.5e6);
+	log_works_end(works, kernels, 2);
+	q = known(LARGE, GW_WORK_dram_read_bytes);
+	assert_int_equal(q.source, GW_SOURCE_COUNTED);
+	assert_true(q.value == 1.5e6);
+}
+
+static void what_was_not_is_scaled_from_the_kernel_s_other_configurations(void **state)
+{
+	struct gw_quantity q;
+	struct gw_work work;
+
+	(void)state;
+	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
+	log_works_end(works, kernels, 2);
+	q = known(LARGE, GW_WORK_dram_read_bytes);
+	assert_int_equal(q.source, GW_SOURCE_SCALED);
+	assert_true(fabs(q.value / 4e6 - 1) < 0.01);
+	assert_true(q.confidence < 0.9f);
+	/* Not from another kernel's. */
+	assert_false(log_works_of(works, OTHER, &work));
+	assert_true(isnan(work.q[GW_WORK_dram_read_bytes].value));
+}
+
+/* The code saw twice the bytes at four times the grid; the counts will differ likewise. */
+static void what_the_code_told_before_tells_how(void **state)
+{
+	struct gw_quantity q;
+
+	(void)state;
+	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 5e5);
+	tell(LARGE, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 1e6);
+	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 8e5);
+	log_works_end(works, kernels, 2);
+	q = known(LARGE, GW_WORK_dram_read_bytes);
+	assert_int_equal(q.source, GW_SOURCE_SCALED);
+	assert_true(fabs(q.value / 1.6e6 - 1) < 0.01);
+}
+
+static void code_alone_is_told_as_it_is(void **state)
+{
+	struct gw_work work;
+
+	(void)state;
+	tell(OTHER, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 3e6);
+	log_works_end(works, kernels, 2);
+	assert_true(log_works_of(works, OTHER, &work));
+	assert_int_equal(work.q[GW_WORK_dram_read_bytes].source, GW_SOURCE_STATIC);
+	assert_true(work.q[GW_WORK_dram_read_bytes].value == 3e6);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        T(what_was_counted_there_stands),
+	        T(what_was_not_is_scaled_from_the_kernel_s_other_configurations),
+	        T(what_the_code_told_before_tells_how),
+	        T(code_alone_is_told_as_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

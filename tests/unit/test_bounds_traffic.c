@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bounds where only sums were counted: what the code knows of them tells the rest. */
+#include "tests/unit/model_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void assert_close(double value, double expected)
+{
+	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
+		fail_msg("%.12g is not %.12g", value, expected);
+}
+
+static struct gw_estimate ask(const struct fixture *f)
+{
+	struct gw_estimate e;
+
+	gw_model_find("bounds")->estimate(&f->device, &f->launch, &f->work, NULL, &e);
+	return e;
+}
+
+static void only_of(struct fixture *f, enum gw_work_field field, double value,
+                    enum gw_source source)
+{
+	fixture_work(f, field, value);
+	f->work.q[field].source = source;
+}
+
+/* Lines of requests are not known: L2 takes the time of its bytes. */
+static void init(struct fixture *f)
+{
+	fixture_init(f);
+	fixture_work(f, GW_WORK_global_load_lines, NAN);
+	fixture_work(f, GW_WORK_global_store_lines, NAN);
+}
+
+/* Where data decide what is stored to, the code knows what is loaded: what L1 saw besides was
+ * written. */
+static void what_is_written_follows_from_what_is_loaded(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	init(&f);
+	only_of(&f, GW_WORK_global_load_sectors, 1e6, GW_SOURCE_STATIC);
+	only_of(&f, GW_WORK_l1_bytes, 32e6 + 2e8, GW_SOURCE_COUNTED);
+	only_of(&f, GW_WORK_l2_total_bytes, 1e9, GW_SOURCE_COUNTED);
+	fixture_work(&f, GW_WORK_l2_read_bytes, NAN);
+	fixture_work(&f, GW_WORK_l2_write_bytes, NAN);
+	fixture_work(&f, GW_WORK_global_store_sectors, NAN);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 8e8 / 5e12 + 2e8 / 4e12);
+}
+
+/* Scattered stores: each of their sectors looks up a line of its own. */
+static void sectors_that_follow_look_up_lines_too(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	init(&f);
+	only_of(&f, GW_WORK_l1_bytes, 32e6 + 3.2e8, GW_SOURCE_COUNTED);
+	only_of(&f, GW_WORK_global_load_sectors, 1e6, GW_SOURCE_STATIC);
+	only_of(&f, GW_WORK_l2_total_bytes, 3.2e8, GW_SOURCE_COUNTED);
+	only_of(&f, GW_WORK_global_store_requests, 1e6, GW_SOURCE_STATIC);
+	only_of(&f, GW_WORK_global_store_lines, 1, GW_SOURCE_STATIC);
+	only_of(&f, GW_WORK_global_store_line_sectors, 4, GW_SOURCE_STATIC);
+	fixture_work(&f, GW_WORK_l2_read_bytes, NAN);
+	fixture_work(&f, GW_WORK_l2_write_bytes, NAN);
+	fixture_work(&f, GW_WORK_global_store_sectors, NAN);
+	e = ask(&f);
+	/* 10e6 sectors of 1e6 requests: 4 of a request in its line, each further one in its own */
+	assert_close(fixture_term(&e, "l2"), 7e6 * 64 / 4e12);
+}
+
+/* The first instructions of a launch come from L2. */
+static void code_is_fetched_once_a_launch(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double with;
+
+	(void)state;
+	fixture_init(&f);
+	e = ask(&f);
+	with = e.seconds;
+	assert_close(fixture_term(&e, "code_fetch"), gw_param(&f.device, GW_PARAM_lat_l2) / 1e9);
+	fixture_param(&f, GW_PARAM_lat_l2, NAN);
+	fixture_work(&f, GW_WORK_warp_fixed_chain, NAN);
+	e = ask(&f);
+	assert_true(fixture_term(&e, "code_fetch") == 0);
+	assert_true(e.seconds < with);
+}
+
+/* Some go through a pipe of their own, which alone was counted by itself. */
+static void packed_halves_count_wherever_they_go(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double rate;
+
+	(void)state;
+	fixture_init(&f);
+	rate = gw_param(&f.device, GW_PARAM_t_hp);
+	fixture_work(&f, GW_WORK_fp16_inst, 32e6);
+	fixture_work(&f, GW_WORK_pipe_fp16, 1e5);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "fp16"), 4 * 32e6 / rate);
+	fixture_work(&f, GW_WORK_fp16_inst, NAN);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "fp16"), 4 * 32e5 / rate);
+}
+
+/* The code knows what is written, the sum was counted: the rest was read, and tells what hit L1 and
+ * L2. */
+static void a_counted_sum_at_l2_is_split_by_what_the_code_writes(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	init(&f);
+	only_of(&f, GW_WORK_l2_read_bytes, 1e6, GW_SOURCE_STATIC);
+	only_of(&f, GW_WORK_l2_write_bytes, 2e8, GW_SOURCE_STATIC);
+	only_of(&f, GW_WORK_l2_total_bytes, 1e9, GW_SOURCE_COUNTED);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 8e8 / 5e12 + 2e8 / 4e12);
+	/* Counted as surely itself, the read part stands. */
+	only_of(&f, GW_WORK_l2_read_bytes, 5e8, GW_SOURCE_COUNTED);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 5e8 / 5e12 + 2e8 / 4e12);
+	fixture_work(&f, GW_WORK_l1_bytes, NAN);
+	fixture_work(&f, GW_WORK_l2_write_bytes, NAN);
+	fixture_work(&f, GW_WORK_global_store_sectors, NAN);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 5e8 / 5e12 + 5e8 / 4e12);
+}
+
+/* All that L1 was asked for and what it passed on, both counted, tell its hits; L2's and device
+ * memory's theirs. */
+static void hits_follow_from_counted_bytes(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double l1, l2, dram;
+
+	(void)state;
+	fixture_init(&f);
+	/* 50 instructions, 200 cycles and two waits for loads: twice as many were executed. */
+	fixture_work(&f, GW_WORK_warp_insts, 50);
+	fixture_work(&f, GW_WORK_warp_fixed_cycles, 200);
+	fixture_work(&f, GW_WORK_warp_fixed_chain, 1);
+	l1 = gw_param(&f.device, GW_PARAM_lat_l1), l2 = gw_param(&f.device, GW_PARAM_lat_l2);
+	dram = gw_param(&f.device, GW_PARAM_lat_dram);
+	fixture_work(&f, GW_WORK_l1_hit_rate, NAN);
+	fixture_work(&f, GW_WORK_l2_hit_rate, NAN);
+	fixture_work(&f, GW_WORK_global_load_sectors, NAN);
+	fixture_work(&f, GW_WORK_l2_read_bytes, NAN);
+	only_of(&f, GW_WORK_l2_write_bytes, 1e6, GW_SOURCE_STATIC);
+	only_of(&f, GW_WORK_l1_bytes, 5e6, GW_SOURCE_COUNTED);
+	only_of(&f, GW_WORK_l2_total_bytes, 2e6, GW_SOURCE_COUNTED);
+	only_of(&f, GW_WORK_dram_read_bytes, 0.5e6, GW_SOURCE_COUNTED);
+	f.device.curve[GW_CURVE_dram_latency_at_load].count = 0;
+	e = ask(&f);
+	/* 3 of 4 hit L1, half of the others L2 */
+	assert_close(fixture_term(&e, "latency"),
+	             20 * (400 + 2 * (0.75 * l1 + 0.125 * l2 + 0.125 * dram)) / 1e9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(what_is_written_follows_from_what_is_loaded),
+	        cmocka_unit_test(sectors_that_follow_look_up_lines_too),
+	        cmocka_unit_test(code_is_fetched_once_a_launch),
+	        cmocka_unit_test(packed_halves_count_wherever_they_go),
+	        cmocka_unit_test(a_counted_sum_at_l2_is_split_by_what_the_code_writes),
+	        cmocka_unit_test(hits_follow_from_counted_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
