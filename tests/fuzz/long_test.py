@@ -112,6 +112,17 @@ class Summary(unittest.TestCase):
         self.log(1, (100, "run: 1"), (100, "#1\tINITED cov: 5 ft: 1"), (400, "#9\tRELOAD cov: 6 ft: 1"), (1000, self.cpu(900)))
         self.assertEqual(self.row()[9], "10.0")
 
+    def test_what_a_later_run_begins_with_is_not_new(self):
+        self.log(1, (100, "run: 1"), (100, "#1\tINITED cov: 5 ft: 1"), (160, "#9\tNEW    cov: 6 ft: 1"), (220, self.cpu(120)),
+                 (280, self.cpu(180)))
+        self.log(2, (500, "run: 1"), (500, "#1\tINITED cov: 6 ft: 1"), (500, self.cpu(0)), (680, self.cpu(180)))
+        self.assertEqual(self.row()[7], "4.0")
+
+    def test_a_restart_that_begins_with_more_is_new(self):
+        self.log(1, (100, "run: 1"), (100, "#1\tINITED cov: 5 ft: 1"), (220, self.cpu(120)), (300, "run: 2"),
+                 (300, "#1\tINITED cov: 6 ft: 1"), (310, self.cpu(10)), (370, self.cpu(70)))
+        self.assertEqual(self.row()[7], "1.0")
+
     def test_no_note_after_the_last_edge_is_no_time(self):
         self.log(1, (100, "run: 1"), (100, self.cpu(0)), (990, self.cpu(890)), (1000, "#9\tNEW    cov: 6 ft: 1"))
         self.assertEqual(self.row()[7:9], ["0.0", "0"])
