@@ -16,9 +16,9 @@
 struct runs {
 	uint32_t at; /* byte of machine code, line of PTX */
 	uint32_t instructions;
-	struct gw_eval_count grid; /* over all warps */
-	double longest;            /* of the costliest warp, surely */
-	uint32_t head;             /* instructions that each part of a warp runs; 0: none */
+	struct gw_eval_count grid;  /* over all warps */
+	double longest;             /* of the costliest warp, surely */
+	uint32_t head;              /* instructions that each part of a warp runs; 0: none */
 	struct gw_eval_count parts; /* that run them beside those counted in `grid` */
 	bool shown;
 };

@@ -185,7 +185,6 @@ class Safety(Scripts):
         self.assertFalse(found["short programs"][1])
         self.assertFalse(found["of these with windows of counters"][1])
 
-
     def test_crashes_of_the_end_thread_are_held_against_those_without_us(self):
         # bare, plain and gpuwatch in turns; what crashes alike is no fault of ours, what hangs or says other things is
         lanes = ("--seconds", "0", "--storm", "0", "--ends", "1.5", "--lanes", "2", "--margin", "0.9")
@@ -194,6 +193,12 @@ class Safety(Scripts):
         self.assertIsNotNone(found["exit by another thread, crashed: gpuwatch - plain"][0])
         found = self.safety(*lanes, says="$1: WRONG kernels 3 counted 3")[2]
         self.assertFalse(found["runs that hung, crashed or gave another result"][1])
+
+    def test_an_arm_may_run_in_another_mode(self):
+        also = f"{STANDIN}/libnvidia-ml.so.1,GPUWATCH_MODE=count,GPUWATCH_COUNTERS=pm"
+        _, out, found = self.safety("--seconds", "0", "--storm", "0", "--ends", "1.5", "--lanes", "2", "--margin", "0.9",
+                                    "--also", f"count={also}")
+        self.assertEqual(found["exit by another thread, crashed: count"][0], 0, out)
 
     def test_the_bound_of_a_difference_of_shares(self):
         # Newcombe 1998, example (a): 56/70 - 48/80, 95% two-sided 0.0524 to 0.3339

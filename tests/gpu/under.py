@@ -21,7 +21,7 @@ def environment(library, log, more=None, packages=False):
     toolkit, wheels = compare.library_folders()
     if not packages:
         env["LD_LIBRARY_PATH"] = ":".join(toolkit + wheels + [env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
-    env.update(LD_PRELOAD=library, GPUWATCH_MODE="audit", GPUWATCH_OUT=log, GPUWATCH_SUMMARY="0", **(more or {}))
+    env.update({"LD_PRELOAD": library, "GPUWATCH_MODE": "audit", "GPUWATCH_OUT": log, "GPUWATCH_SUMMARY": "0", **(more or {})})
     return env
 
 
