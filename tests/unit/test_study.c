@@ -298,7 +298,7 @@ static void times_wait_for_the_first_study_and_not_for_ever(void **state)
 		;
 	assert_false(gw_study_holds(1));
 	gw_study_run(look, false);
-	gw_study_run(look, false);
+	gw_study_run(look, false); /* each round takes one at least */
 	assert_false(gw_study_waits());
 }
 
@@ -307,7 +307,8 @@ static void code_that_is_not_to_be_had_is_counted(void **state)
 	(void)state;
 	gw_study_want(config_of(LOST, 1, 32));
 	gw_study_want(config_of(BROKEN, 1, 32));
-	gw_study_run(look, false);
+	while (gw_study_waits()) /* a round is a time: on a busy machine it may take one alone */
+		gw_study_run(look, false);
 	assert_int_equal(counted(GW_COUNTER_study_no_code), 2);
 	assert_int_equal(counted(GW_COUNTER_studied), 0);
 	assert_int_equal(ends[1].end, GW_STUDY_NO_CODE);
