@@ -54,11 +54,12 @@ static bool take(void *arg, const struct gw_log_record *record)
 	return true;
 }
 
+/* What the code told is an estimate here: what it settles is not put aside for scaled counts. */
 static struct gw_record_quantity part(enum gw_work_field field, enum gw_source source, double value)
 {
 	return (struct gw_record_quantity){.field = (uint16_t)field,
 	                                   .source = (uint8_t)source,
-	                                   .confidence = 0.9f,
+	                                   .confidence = source == GW_SOURCE_STATIC ? 0.4f : 0.9f,
 	                                   .value = value};
 }
 
