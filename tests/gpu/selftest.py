@@ -263,19 +263,27 @@ class Overhead(unittest.TestCase):
         self.assertEqual(self.result(1.01, 1.01, 1.55, asked=0), [True] * 3)
 
     @staticmethod
-    def sampled(pm, windows=9, rounds=30, ends=None):
+    def sampled(pm, windows=9, rounds=30, ends=None, timed=1.4, had=sampling.DEFAULT):
+        """`had`: the share of a CPU that the sampler had."""
         times = [{mode: 100 * factor * (1 + n % 5 / 1000) for mode, factor in
-                  {"pm": pm, "timed": 1.4, "plain": 1.4, "bare": 1}.items()} for n in range(rounds)]
-        found = {"rounds": {"train": times}, "ends": ends or dict.fromkeys(sampling.MODES, {}), "windows": windows}
+                  {"pm": pm, "timed": timed, "plain": 1.4, "bare": 1}.items()} for n in range(rounds)]
+        found = {"rounds": {"train": times}, "ends": ends or {**dict.fromkeys(sampling.MODES, {}), "pm": {"steps": {"train": 1200}}},
+                 "windows": windows, "pm_cpu_ns": 1}
+        found["pm_cpu_ns"] = had and had / (sampling.share(found) or 1)
         return figures.met(sampling.judged(found, 1, 30))
 
-    def test_sampling_all_the_time_meets_its_goal_only_with_windows_and_enough_pairs(self):
+    def test_sampling_meets_its_goal_only_with_windows_and_enough_pairs(self):
         self.assertTrue(self.sampled(1.41))
         self.assertFalse(self.sampled(1.5))
         self.assertFalse(self.sampled(1.41, windows=0))
         self.assertFalse(self.sampled(1.41, windows=None))
         self.assertFalse(self.sampled(1.41, rounds=29))
         self.assertFalse(self.sampled(1.41, ends=dict.fromkeys(sampling.MODES)))
+
+    def test_what_sampling_costs_counts_by_the_share_that_the_default_budget_has(self):
+        self.assertTrue(self.sampled(1.5, had=0.5))
+        self.assertFalse(self.sampled(1.6, timed=1.5, had=0.5))
+        self.assertFalse(self.sampled(1.41, had=None))
 
     @staticmethod
     def watched(ratio, windows=3):
