@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 enum { SAXPY = 1, POWERS, REDUCE, BROKEN, LOST };
@@ -64,6 +65,26 @@ void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, cons
 	ends[r->config % 64].bare = r->bare;
 	snprintf(ends[r->config % 64].why, sizeof(ends->why), "%.*s", (int)tail_size,
 	         (const char *)tail);
+}
+
+/*
+ * A study takes 1 to 17 ms here and is given up after 60: where processors are shared, CPU time
+ * runs several times as fast. What it is given up for are hours.
+ */
+int __real_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+	enum { UNHURRIED = 16 };
+	int r = __real_clock_gettime(id, t);
+	uint64_t ns = (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+
+	if (id != CLOCK_THREAD_CPUTIME_ID)
+		return r;
+	t->tv_sec = (time_t)(ns / UNHURRIED / 1000000000u);
+	t->tv_nsec = (long)(ns / UNHURRIED % 1000000000u);
+	return r;
 }
 
 uint64_t __wrap_gw_log_bytes(void)
