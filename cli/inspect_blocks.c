@@ -35,10 +35,11 @@ static uint32_t place(const struct gw_ir_program *p, const struct gw_cfg *cfg, u
 static void add_parts(struct runs *r, const struct gw_ir_program *p,
                       const struct gw_eval_report *report, uint32_t block)
 {
-	struct gw_eval_count more = gw_sass_parts(p, report, block);
+	struct gw_eval_count more;
 
 	if (!r->head)
 		return;
+	more = gw_sass_parts(p, report, block);
 	r->parts.least += more.least;
 	r->parts.most += more.most;
 }

@@ -87,15 +87,16 @@ static void count_instructions(struct evaluated *e)
 	for (uint32_t b = 0; e->program.from_sass && b < e->program.block_count; b++) {
 		const struct gw_ir_block *block = &e->program.blocks[b];
 		struct gw_eval_count parts;
-		uint32_t head;
+		uint32_t head = 0;
 
 		if (!block->sources || block->tag == GW_CFG_NONE)
 			continue;
 		e->instructions.least += block->sources * e->report.blocks[b].runs.least;
 		e->instructions.most += block->sources * e->report.blocks[b].runs.most;
-		if (!e->cfg || block->tag >= e->cfg->block_count)
+		if (e->cfg && block->tag < e->cfg->block_count)
+			head = gw_sass_head(e->cfg, block->tag);
+		if (!head)
 			continue;
-		head = gw_sass_head(e->cfg, block->tag);
 		parts = gw_sass_parts(&e->program, &e->report, b);
 		e->instructions.least += head * parts.least;
 		e->instructions.most += head * parts.most;
