@@ -5,6 +5,8 @@
 # Exit status: 0 every block of every settled launch is as counted, 1 some are not, 77 no GPU or no ncu.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=need_gpu.sh
+. "$here/need_gpu.sh"
 command -v ncu >/dev/null || {
 	echo "SKIP: ncu was not found"
 	exit 77
