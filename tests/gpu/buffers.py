@@ -65,9 +65,7 @@ def main():
     env = {name: value for name, value in os.environ.items() if name not in compare.without_gpuwatch(os.environ)}
     env["LD_LIBRARY_PATH"] = ":".join(toolkit + wheels + [env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
     found = [variant(args, env, words) for words in VARIANTS] + [ours(args, how) for how in ("graph", "stream")]
-    figures.write(args.out, found)
-    figures.show(found)
-    return 0 if figures.met(found) else 1
+    return figures.conclude(args.out, found)
 
 
 if __name__ == "__main__":

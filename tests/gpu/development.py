@@ -47,13 +47,7 @@ def record(args):
             figures.figure("windows of counters", found.get("pm_windows"), least=100),
             figures.figure("configurations that counters told of", found.get("counted"), least=300)]
     told += [figures.figure(name, found.get(name)) for name in ("launched", "pm_foreign", "pm_incomplete", "pm_overflows", "pm_leftovers", "pm_failed")]
-    return tell(args, told)
-
-
-def tell(args, told):
-    figures.write(args.out, told)
-    figures.show(told)
-    return 0 if figures.met(told) else 1
+    return figures.conclude(args.out, told)
 
 
 def scored(cold, warm, steady):
@@ -91,7 +85,7 @@ def score(args):
         out.write(said)
     print(said.strip())
     under.keep(log, f"{args.out}/log.gwl.xz")
-    return tell(args, scored(**answers) + [figures.figure("the log replays with the same bits", int(same), least=1)])
+    return figures.conclude(args.out, scored(**answers) + [figures.figure("the log replays with the same bits", int(same), least=1)])
 
 
 def one_of(ours):
@@ -133,7 +127,7 @@ def verdicts(args):
     with open(args.table, newline="") as file:
         agreed, judged, lines = agreement(list(csv.DictReader(file)), report["kernels"])
     print("\n".join(lines))
-    return tell(args, [figures.figure("verdicts as ncu's Speed-of-Light", agreed / judged if judged else None, least=0.9, n=judged,
+    return figures.conclude(args.out, [figures.figure("verdicts as ncu's Speed-of-Light", agreed / judged if judged else None, least=0.9, n=judged,
                                       enough=100)])
 
 

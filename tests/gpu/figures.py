@@ -48,3 +48,10 @@ def met(found):
     """Whether no goal was missed, and one was there."""
     goals = [one["met"] for one in found if one["met"] is not None]
     return bool(goals) and all(goals)
+
+
+def conclude(folder, found):
+    """Write them, print them, and give the exit status of a script that they judge: 0 goals met, 1 not."""
+    write(folder, found)
+    show(found)
+    return 0 if met(found) else 1

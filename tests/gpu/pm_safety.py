@@ -275,9 +275,7 @@ def main():
     for line in crashes(args, rows) if args.backtrace else ():
         print(line)
     found = judged(args, rows)
-    figures.write(args.out, found)
-    figures.show(found)
-    return 0 if figures.met(found) else 1
+    return figures.conclude(args.out, found)
 
 
 if __name__ == "__main__":

@@ -164,9 +164,7 @@ def main(argv):
               f"{found['recorded']} of {found['ends']}")
     with open(f"{args.out}/sampling.json", "w") as out:
         json.dump(all_found, out)
-    figures.write(args.out, result)
-    figures.show(result)
-    return 0 if figures.met(result) else 1
+    return figures.conclude(args.out, result)
 
 
 if __name__ == "__main__":

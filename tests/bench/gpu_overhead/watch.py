@@ -215,9 +215,7 @@ def main(argv):
     with open(os.path.join(args.out, "watch.json"), "w") as f:
         json.dump(result, f)
     found = judged(result)
-    figures.write(args.out, found)
-    figures.show(found)
-    return 0 if figures.met(found) else 1
+    return figures.conclude(args.out, found)
 
 
 if __name__ == "__main__":

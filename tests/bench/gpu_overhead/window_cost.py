@@ -161,9 +161,7 @@ def main(argv):
         raw[loop] = {"windows": told[1], **(told[0] if args.raw else {})} if told else None
     with open(f"{args.out}/windows.json", "w") as out:
         json.dump(raw, out)
-    figures.write(args.out, found)
-    figures.show(found)
-    return 0 if figures.met(found) else 1
+    return figures.conclude(args.out, found)
 
 
 if __name__ == "__main__":

@@ -66,9 +66,7 @@ def main():
         return 0
     found = [figures.figure("loops of one warp group within 10%", sum(e <= 0.1 for e in alone) / len(alone) if alone else None,
                             least=0.9, n=len(alone))]
-    figures.write(args.figures, found)
-    figures.show(found)
-    return 0 if figures.met(found) else 1
+    return figures.conclude(args.figures, found)
 
 
 if __name__ == "__main__":
