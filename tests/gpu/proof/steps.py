@@ -51,7 +51,7 @@ OVERHEAD, SAFETY, COUNTERS, SCORE, CODE = ("overhead", "safety", "counters", "sc
 STEPS = (
     # What has the tightest goals runs while nothing else has begun.
     step("time-watch", f"{OVERHEAD}: mode watch <= 1.02 x bare, after its windows as before", 1, 120, 200, "timed",
-         bench("watch", "--seconds 6 --rounds 90")),
+         bench("watch", "--seconds 6 --rounds 36")),
     step("time-torch", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: training step, decode, GEMM", 1, 150, 240, "timed",
          bench("sampling", "--rounds 12 --short 80 --loop train --loop decode --loop gemm")),
     step("time-launches", f"{OVERHEAD}: count <= 1.02 x the driver alone, audit <= 1.05 x plain CUPTI activity", 1, 130, 220, "timed",
