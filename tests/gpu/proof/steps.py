@@ -51,7 +51,7 @@ OVERHEAD, SAFETY, COUNTERS, SCORE, CODE = ("overhead", "safety", "counters", "sc
 STEPS = (
     # What has the tightest goals runs while nothing else has begun.
     step("time-watch", f"{OVERHEAD}: mode watch <= 1.02 x bare, after its windows as before", 1, 120, 200, "timed",
-         bench("watch", "--seconds 6 --rounds 90")),
+         bench("watch", "--seconds 6 --rounds 36")),
     step("time-torch", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: training step, decode, GEMM", 1, 150, 240, "timed",
          bench("sampling", "--rounds 12 --short 80 --loop train --loop decode --loop gemm")),
     step("time-launches", f"{OVERHEAD}: count <= 1.02 x the driver alone, audit <= 1.05 x plain CUPTI activity", 1, 130, 220, "timed",
@@ -78,8 +78,7 @@ STEPS = (
          f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 115 --lanes 10 --shortest 0.1 --longest 1.4 --least 200 "
          "--least-with-windows 0 --backtrace"),
     step("safety-ends", f"{SAFETY}: exit() by one thread while another launches crashes no more often than under plain CUPTI activity", 2, 100,
-         220, "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 0 --ends 90 --lanes 10 --shortest 0.1 --longest 1.4 "
-         "--backtrace"),
+         220, "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 0 --ends 90 --lanes 6 --shortest 0.1 --longest 0.4"),
     step("safety-windows", f"{SAFETY}: programs that end in the midst of windows", 2, 60, 140, "sampler",
          f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 50 --lanes 3 --shortest 1.1 --longest 2.6 --least 30 "
          "--least-with-windows 10 --seed 2 --backtrace"),
@@ -89,11 +88,11 @@ STEPS = (
     step("beside-ncu", f"{SAFETY}: ncu sees all it sees without us", 3, 60, 120, "alone", beside("ncu", 1)),
     step("counts-waiting", "counts: programs whose kernels wait, every mode, counters sampled and deep", 3, 50, 150, "sampler",
          counts("^hold")),
-    step("counts-static", "counts: static cudart, device launches, cuBLAS", 3, 60, 180, "shared", counts("^(static|device|cublas)")),
-    step("counts-multi", "counts: several GPUs in one process", 3, 80, 200, "shared", counts("^multi"), gpus=2),
+    step("counts-static", "counts: static cudart, device launches, cuBLAS", 3, 120, 400, "shared", counts("^(static|device|cublas)")),
+    step("counts-multi", "counts: several GPUs in one process", 3, 150, 400, "shared", counts("^multi"), gpus=2),
     step("counts-python", "counts: PyTorch, Triton, CuPy, JAX", 3, 120, 300, "shared", counts("^python")),
-    step("counts-shared", "counts: shared cudart", 3, 45, 150, "shared", counts("^shared")),
-    step("counts-ptds", "counts: per-thread default stream", 3, 45, 150, "shared", counts("^ptds")),
+    step("counts-shared", "counts: shared cudart", 3, 90, 400, "shared", counts("^shared")),
+    step("counts-ptds", "counts: per-thread default stream", 3, 90, 400, "shared", counts("^ptds")),
 
     step("logs-torch", f"{SCORE}: logs of a training step, a decode loop, GEMMs, with counters", 4, 75, 180, "alone",
          logs("train decode gemm", 9)),
