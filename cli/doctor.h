@@ -43,7 +43,7 @@ bool gw_probe_value(const struct gw_probe *probe, const char *key, unsigned n, c
 void gw_doctor_cuda(struct gw_doctor *doctor);
 /** The check of doctor_profile.c: what is known of the GPU called @p device; NULL: of any. */
 void gw_doctor_profile(struct gw_doctor *doctor, const char *device);
-/** The checks of doctor_system.c: libc, library, output, profilers. */
+/** The checks of doctor_system.c: libc, library, libelf, output, profilers. */
 void gw_doctor_system(struct gw_doctor *doctor);
 
 #endif

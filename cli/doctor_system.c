@@ -3,6 +3,7 @@
 #include "cli/doctor.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "predictor/code/libelf.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -56,6 +57,37 @@ static void check_library(struct gw_doctor *d)
 		              "reinstall gpuwatch for this system", "%s", text);
 	else
 		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_OK, NULL, "%s", path);
+}
+
+static void load_libelf(int fd, const void *arg)
+{
+	const char *why = gw_libelf_open(GW_LIBELF_SYSTEM);
+
+	(void)arg;
+	if (why)
+		dprintf(fd, "why %s\n", why);
+	else
+		dprintf(fd, "path %s\n", gw_libelf_path());
+}
+
+/* Nothing is lost without it: no remedy. */
+static void check_libelf(struct gw_doctor *d)
+{
+	char text[1200];
+	struct gw_probe p;
+
+	if (!gw_probe(&p, load_libelf, NULL))
+		gw_doctor_say(d, "libelf", GW_HEALTH_DEGRADED,
+		              "mend or remove it: gpuwatch inspect opens it, too", "%s", p.text);
+	else if (gw_probe_value(&p, "path", 0, text, sizeof(text)))
+		gw_doctor_say(d, "libelf", GW_HEALTH_OK, NULL,
+		              "%s: reads cubins; in programs only where they have loaded it "
+		              "themselves",
+		              text);
+	else
+		gw_doctor_say(
+		        d, "libelf", GW_HEALTH_OK, NULL, "%s: gpuwatch's own reader reads cubins",
+		        gw_probe_value(&p, "why", 0, text, sizeof(text)) ? text : "not found");
 }
 
 /* The folder the log goes to: that of GPUWATCH_OUT, as far as it has no macro. */
@@ -173,6 +205,7 @@ void gw_doctor_system(struct gw_doctor *doctor)
 {
 	check_libc(doctor);
 	check_library(doctor);
+	check_libelf(doctor);
 	check_output(doctor);
 	check_preload(doctor);
 	check_profilers(doctor);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,8 +15,12 @@
 #include "cli/device_set.h"
 #include "cli/inspect_launch.h"
 #include "cli/say.h"
+#include "predictor/code/libelf.h"
 
-enum { LIST_MAX = 1 << 30 }; /* bytes that the list of a file's images may take */
+enum {
+	LIST_MAX = 1 << 30, /* bytes that the list of a file's images may take */
+	LARGE = 256 << 10,  /* bytes from which memory goes back to the system when it is freed */
+};
 
 struct options {
 	const char *kernel, *device, *launch, *plot;
@@ -89,6 +94,13 @@ static void show_image(const struct inspect_job *job, size_t index, struct outco
 	inspect_view_end(&view);
 }
 
+/* The file's pages that have been looked at need not stay in memory. */
+static void forget_pages(const struct inspect_job *job)
+{
+	if (job->file.size)
+		madvise((void *)(uintptr_t)job->file.data, job->file.size, MADV_DONTNEED);
+}
+
 /* Image by image, so that the largest library needs no more memory than its largest image. */
 static void show(const struct inspect_job *job, struct outcome *o)
 {
@@ -102,8 +114,10 @@ static void show(const struct inspect_job *job, struct outcome *o)
 		inspect_images_text(job);
 	}
 	for (size_t i = 0; i < job->images.count && !o->failed; i++)
-		if (inspect_wanted(job, i))
+		if (inspect_wanted(job, i)) {
 			show_image(job, i, o);
+			forget_pages(job);
+		}
 	if (job->json)
 		printf("\n]\n}\n");
 	json_decref(path);
@@ -151,6 +165,7 @@ static int inspect(struct inspect_job *job)
 
 	gw_arena_init(&arena, LIST_MAX);
 	gw_images_open(job->file, &arena, &job->images, &fault);
+	forget_pages(job);
 	if (job->images.count)
 		show(job, &outcome);
 	fflush(stdout);
@@ -224,6 +239,8 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	        .coalescing = v.coalescing,
 	        .json = v.json,
 	};
+	mallopt(M_MMAP_THRESHOLD, LARGE);
+	gw_libelf_open(GW_LIBELF_SYSTEM); /* without, our own reader does */
 	if (status < 0)
 		status = map_file(&job) ? inspect(&job) : GW_EXIT_USAGE;
 	if (job.file.size)

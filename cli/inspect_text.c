@@ -184,8 +184,20 @@ static void kernel_text(const struct inspect_view *view, size_t index)
 	}
 }
 
+/* Where a file is not quite what it should be, libelf says so, and our own reader goes on. */
+static void refused_text(const struct inspect_view *view)
+{
+	const struct gw_fault *refused = &view->cubin.elf.refused;
+
+	if (refused->what)
+		printf("\n  image %zu: libelf refuses it at its byte %" PRIu64
+		       " (%s); read without libelf\n",
+		       view->number, refused->offset, refused->what);
+}
+
 void inspect_view_text(struct inspect_view *view)
 {
+	refused_text(view);
 	if (view->count) {
 		heading(view, "Kernels");
 		kernels_table(view);

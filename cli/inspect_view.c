@@ -134,7 +134,7 @@ static bool read_declared(struct inspect_view *view, struct gw_fault *fault)
 	bool good = true;
 	char **plain;
 
-	if (!gw_ptx_parse(view->bytes, &view->arena, &ptx, &view->unread))
+	if (!gw_ptx_list(view->bytes, &view->arena, &ptx, &view->unread))
 		return true;
 	names = gw_alloc(ptx.kernel_count * sizeof(*names));
 	plain = gw_alloc(ptx.kernel_count * sizeof(*plain));

@@ -64,6 +64,17 @@ gw_missing_packages() {
 	gw_has_cuda || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
 }
 
+# What is used where it is there: installed if that takes no password, and nothing fails without it.
+gw_install_wished() {
+	local as_root=()
+	ldconfig -p 2>/dev/null | grep -q 'libelf\.so\.1 ' && return 0
+	[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
+	command -v apt-get >/dev/null &&
+		"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+			apt-get install -y --no-install-recommends libelf1 >>"$gw_log" 2>&1 </dev/null && return 0
+	gw_say "libelf is not there; gpuwatch's own reader reads cubins instead"
+}
+
 gw_install_packages() {
 	local as_root=() missing command
 	mapfile -t missing < <(gw_missing_packages "$1")
@@ -122,6 +133,7 @@ gw_setup() {
 	{ mkdir -p build && : >"$gw_log"; } 2>/dev/null ||
 		gw_die "cannot write in $PWD/build; remedy: remove that folder or make it yours"
 	gw_install_packages "$1"
+	gw_install_wished
 	gw_fetch_cuda
 	gw_build release build
 }

@@ -78,7 +78,9 @@ struct gw_base {
 	float share;        /**< of it that goes with the SM clock, 0 to 1 */
 	float doubt;  /**< standard deviation of scaled work, in its logarithm; 0 where none is */
 	float untold; /**< the same of what work does not tell, alike for the whole kernel */
-	uint8_t source, bound, told; /**< told: an enum gw_told */
+	uint8_t source, bound;
+	uint8_t course; /**< an enum gw_told: what work tells of the launch's course */
+	uint8_t told;   /**< the same, but all where the course hardly matters */
 };
 
 /** The class of a base that is known. */

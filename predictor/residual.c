@@ -324,7 +324,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
 		of = gw_class_of(&b);
 		own = SOURCE[of / GW_TOLDS].prior.own;
 		/* Of which less or more is known: the model lacks something else there. */
-		if (b.told != base->told)
+		if (b.course != base->course)
 			own = together(own, v->level[of].spread);
 		*point = (struct gw_point){
 		        .place = place_of(r[i].entry),

@@ -32,6 +32,7 @@ static const double COUNT_NOISE = 0.02;    /* of a counted amount, in its logari
 static const float EXACT = 0.95F;          /* confidence of what code settles, and … */
 static const float SAMPLED_WELL = 0.9F;    /* … of a sampled count that is as good */
 static const float SETTLED = 0.6F; /* confidence of what code tells as exactly as counters do */
+static const double REFUTED = 2;   /* factor that code and counter may differ by, caches and all */
 static const double ALIKE = 1e-6;  /* square of a distance that is none */
 
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
@@ -61,22 +62,41 @@ static struct gw_part part_of(unsigned field, const struct gw_quantity *q)
 	return (struct gw_part){(uint8_t)field, (uint8_t)q->source, q->confidence, q->value};
 }
 
+/* Where the code tells both parts of a sum that counters tell, it tells the sum. */
+static bool add_sum(const struct gw_work *work, struct gw_part *part)
+{
+	const struct gw_quantity *read = &work->q[GW_WORK_l2_read_bytes];
+	const struct gw_quantity *written = &work->q[GW_WORK_l2_write_bytes];
+	struct gw_quantity sum = {read->value + written->value, GW_SOURCE_STATIC,
+	                          fminf(read->confidence, written->confidence)};
+
+	if (work->q[GW_WORK_l2_total_bytes].source == GW_SOURCE_STATIC ||
+	    read->source != GW_SOURCE_STATIC || written->source != GW_SOURCE_STATIC ||
+	    !isfinite(sum.value))
+		return false;
+	*part = part_of(GW_WORK_l2_total_bytes, &sum);
+	return true;
+}
+
 void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
                    const struct gw_work *work)
 {
-	struct gw_part parts[2 * GW_WORK_FIELDS], *kept;
+	struct gw_part parts[2 * GW_WORK_FIELDS + 1], *kept;
 	uint16_t n = 0;
-	bool sure = false;
+	bool sure = false, summed;
 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		if (work->q[i].source != GW_SOURCE_NONE && isfinite(work->q[i].value))
 			parts[n++] = part_of(i, &work->q[i]);
+	summed = add_sum(work, &parts[n]);
+	n += summed;
 	for (uint16_t i = 0; i < n; i++)
 		sure |= parts[i].source > GW_SOURCE_STATIC;
 	/* What the code told is still of use beside what was counted. */
 	for (uint16_t i = 0; i < e->part_count; i++)
 		if (e->parts[i].source == GW_SOURCE_STATIC &&
-		    work->q[e->parts[i].field].source != GW_SOURCE_STATIC)
+		    work->q[e->parts[i].field].source != GW_SOURCE_STATIC &&
+		    !(summed && e->parts[i].field == GW_WORK_l2_total_bytes))
 			parts[n++] = e->parts[i];
 	qsort(parts, n, sizeof(*parts), by_field);
 	kept = n ? malloc(n * sizeof(*parts)) : NULL;
@@ -101,11 +121,18 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 	}
 }
 
-/* What the code settles is as exact as a counter; one sampled of few launches is not. */
+/*
+ * What the code settles is as exact as a counter; one sampled of few launches is not. What it knows
+ * but for the caches is no further off than a factor: a poor sample that is, is wrong.
+ */
 static bool exacter(const struct gw_quantity *told, const struct gw_part *counted)
 {
-	return told->source == GW_SOURCE_STATIC && told->confidence >= EXACT &&
-	       counted->source >= GW_SOURCE_GIVEN && counted->confidence < SAMPLED_WELL;
+	double more = fmax(told->value, counted->value), less = fmin(told->value, counted->value);
+
+	return told->source == GW_SOURCE_STATIC && counted->source >= GW_SOURCE_GIVEN &&
+	       counted->confidence < SAMPLED_WELL &&
+	       (told->confidence >= EXACT ||
+	        (told->confidence >= SETTLED && more > REFUTED * less));
 }
 
 /* The own parts of @p e that came in time: the surest of each field. */
@@ -370,6 +397,35 @@ static float clock_share(const struct gw_estimate *e)
 	               fmax(0, 1 - floor_time / e->seconds));
 }
 
+/* The part of an estimate that its terms named in @p names, NULL at the end, have: the cube of the
+ * largest, as the model joins them. */
+static double part_of_terms(const struct gw_estimate *e, const char *const *names)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < e->term_count; i++)
+		for (const char *const *name = names; *name; name++)
+			if (e->terms[i].resource && !strcmp(e->terms[i].name, *name))
+				most = fmax(most, e->terms[i].value);
+	return most * most * most;
+}
+
+/* Whether moving data takes most of the time: then that of a warp's course hardly matters. */
+static bool moves_data(const struct gw_estimate *e)
+{
+	static const char *const
+	        data[] = {"lsu", "shared", "l1", "shared_atomics", NULL},
+	        *const l2[] = {"l2", NULL}, *const dram[] = {"dram", NULL},
+	        *const atomics[] = {"atomics", NULL}, *const pipes[] = {"issue",  "fma",  "alu",
+	                                                                "fp64",   "fp16", "xu",
+	                                                                "tensor", NULL},
+	        *const course[] = {"latency", NULL}, *const meeting[] = {"barrier", NULL};
+
+	return part_of_terms(e, data) + part_of_terms(e, l2) + part_of_terms(e, dram) +
+	               part_of_terms(e, atomics) >
+	       part_of_terms(e, pipes) + part_of_terms(e, course) + part_of_terms(e, meeting);
+}
+
 static enum gw_told told_of(const struct gw_work *work)
 {
 	if (!isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
@@ -385,7 +441,8 @@ static enum gw_told told_of(const struct gw_work *work)
  * logarithm. Atomics of which it isn't known how many meet on one address may all do so: the time
  * that this would take is held for as unlikely as the end of an interval.
  */
-static double untold(const struct gw_predictor *p, const struct gw_work *work, double seconds)
+static double untold(const struct gw_predictor *p, const struct gw_work *work, double seconds,
+                     enum gw_told told)
 {
 	double atomics = gw_work_value(work, GW_WORK_atomic_requests), doubt = 0, worst;
 
@@ -394,7 +451,7 @@ static double untold(const struct gw_predictor *p, const struct gw_work *work, d
 		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
 	}
 	/* The course of a warp where its counts are not settled is a guess (static_nominal.c). */
-	if (told_of(work) != GW_TOLD_ALL)
+	if (told != GW_TOLD_ALL)
 		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
 	return doubt;
 }
@@ -420,8 +477,9 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 	if (!(made.seconds > 0))
 		return b;
 	gw_verdict_of(p->device, &launch, &work, &made, &verdict);
-	b.told = (uint8_t)told_of(&work);
-	b.untold = (float)untold(p, &work, made.seconds);
+	b.course = (uint8_t)told_of(&work);
+	b.told = b.course == GW_TOLD_GUESSED && moves_data(&made) ? GW_TOLD_ALL : b.course;
+	b.untold = (float)untold(p, &work, made.seconds, (enum gw_told)b.told);
 	b.log_seconds = log(made.seconds);
 	b.share = clock_share(&made);
 	b.bound = (uint8_t)verdict.bound;

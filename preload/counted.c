@@ -16,7 +16,7 @@
 enum {
 	DEVICES = 16,     /* whose counters are kept */
 	RUNS = 16384,     /* of a window: 6000 empty kernels fit into 12 ms */
-	SETTLE_MS = 400,  /* records come with a flush, each 100 ms, and the join after it */
+	SETTLE_MS = 300,  /* of kernels that ended so long before a flush, it brings the records */
 	SOLVE_MS = 1000,  /* between solving for the same set */
 	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
 };
@@ -256,7 +256,15 @@ static void end_window(unsigned index)
 	gw_gpu_clock_counted((int)w->device, w->end, sm_hz(w));
 }
 
-void gw_counted_tick(uint64_t now_ns, bool last)
+bool gw_counted_waits(void)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
+		if (atomic_load(&gw_pm_window(i)->state) == GW_PM_READY)
+			return true;
+	return false;
+}
+
+void gw_counted_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 {
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
 		struct gw_pm_window *w = gw_pm_window(i);
@@ -268,8 +276,9 @@ void gw_counted_tick(uint64_t now_ns, bool last)
 		}
 		if (state == GW_PM_READY && !windows[i].ended)
 			end_window(i);
+		/* Not by the time alone: studies hold records back, and a busy machine this thread. */
 		if (state != GW_PM_READY ||
-		    (!last && w->end && now_ns < w->end + SETTLE_MS * UINT64_C(1000000)))
+		    (!last && w->end && asked_ns < w->end + SETTLE_MS * UINT64_C(1000000)))
 			continue;
 		take(i);
 		windows[i].count = 0;

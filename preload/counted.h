@@ -20,8 +20,12 @@ void gw_counted_copy(uint32_t device, uint64_t start_ns, uint64_t end_ns);
 
 /**
  * Once a cycle: take in the windows whose kernels are all known by now (@p last: all there are),
- * and offer what they tell to gw_work_offer.
+ * and offer what they tell to gw_work_offer. @p asked_ns: when libcupti was last asked for the
+ * records, all of which have been joined since. A window is of kernels that ended long before.
  */
-void gw_counted_tick(uint64_t now_ns, bool last);
+void gw_counted_tick(uint64_t now_ns, uint64_t asked_ns, bool last);
+
+/** Whether a window waits for records: they are to be asked for, also where no launch waits. */
+bool gw_counted_waits(void);
 
 #endif

@@ -2,6 +2,7 @@
 #include "preload/degrade.h"
 
 #include "preload/clock.h"
+#include "preload/options.h"
 #include "preload/quiet.h"
 
 #include <errno.h>
@@ -34,9 +35,14 @@ static void say(const char *text)
 	gw_quiet_end(&quiet);
 }
 
-/* A bound that was reached is for the report to tell; the program's terminal is not for it. */
+/*
+ * A bound that was reached is for the report to tell; the program's terminal is not for it, nor for
+ * counters that nobody asked for.
+ */
 static bool worth_saying(enum gw_degraded code)
 {
+	if (code == GW_DEGRADED_COUNTERS && !gw_options.counters_asked)
+		return false;
 	return code != GW_DEGRADED_GRAPH && code != GW_DEGRADED_TABLE_FULL &&
 	       code != GW_DEGRADED_LOG_FULL && code != GW_DEGRADED_FORK &&
 	       code != GW_DEGRADED_CLOCK && code != GW_DEGRADED_STUDY && code != GW_DEGRADED_CODE;

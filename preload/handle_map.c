@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/handle_map.h"
 
+/* A place is taken for the first time once: no key is ever 0 again. */
+static void remember(struct gw_map *map, uint32_t at)
+{
+	uint32_t n = atomic_fetch_add_explicit(&map->used, 1, memory_order_relaxed);
+
+	atomic_store_explicit(&map->order[n], at + 1, memory_order_release);
+}
+
 bool gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,
                 uintptr_t context)
 {
@@ -13,11 +21,12 @@ bool gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t own
 		if ((k && k != GW_MAP_DEAD && k != key) ||
 		    !atomic_compare_exchange_strong(&e->key, &k, GW_MAP_BUSY))
 			continue;
+		if (!k)
+			remember(map, at);
 		atomic_store_explicit(&e->owner, owner, memory_order_relaxed);
 		atomic_store_explicit(&e->context, context, memory_order_relaxed);
 		atomic_store_explicit(&e->value, value, memory_order_release);
 		atomic_store_explicit(&e->key, key, memory_order_release);
-		atomic_fetch_add_explicit(&map->used, 1, memory_order_relaxed);
 		return true;
 	}
 	return false;
@@ -74,11 +83,12 @@ uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key)
 void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
                        void (*gone)(uint32_t slot))
 {
-	if (!atomic_load_explicit(&map->used, memory_order_relaxed))
-		return;
-	for (uint32_t i = 0; i < GW_MAP_SIZE; i++) {
-		struct gw_map_entry *e = &map->entry[i];
-		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
+	uint32_t used = atomic_load_explicit(&map->used, memory_order_acquire);
+
+	for (uint32_t i = 0; i < used; i++) {
+		uint32_t place = atomic_load_explicit(&map->order[i], memory_order_acquire);
+		struct gw_map_entry *e = &map->entry[place ? place - 1 : 0];
+		uintptr_t k = place ? atomic_load_explicit(&e->key, memory_order_acquire) : 0;
 
 		if (k <= GW_MAP_BUSY)
 			continue;

@@ -81,10 +81,10 @@ GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, C
  * Read the published prediction; a cell that is being written counts as absent. Not inlined:
  * in count mode it is never called.
  */
-static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_event *e,
-                                                   uint32_t device)
+static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_thread *t,
+                                                   struct gw_event *e)
 {
-	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, device), e->grid, e->block_x,
+	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, t->stream_device), e->grid, e->block_x,
 	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t at = (uint32_t)(key >> (64 - GW_CELLS_BITS));
 
@@ -114,6 +114,7 @@ static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct g
 		e->known = word[3];
 		e->flags = (uint8_t)((e->flags & ~(unsigned)GW_EVENT_ARGUMENTS) | word[4]);
 		e->config = word[5];
+		t->cell = at + 1;
 		return;
 	}
 }
@@ -204,7 +205,7 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 		e->digest = gw_digest_read(call->thread->function_plan, params, extra);
 	memcpy(&e->predicted, &none, 4);
 	if (e->known) /* else nothing has been learnt, so nothing is published */
-		gw_cell_read(s, e, call->thread->stream_device);
+		gw_cell_read(s, call->thread, e);
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)) &&
 	    kind == GW_EVENT_KERNEL)
 		gw_events_begin(call, stream);
@@ -256,11 +257,14 @@ static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *c
 /*
  * The worker's core has read the next slot since it was last written, so the line must be
  * fetched back; begun now, that is done before the next launch rings the driver's doorbell,
- * which waits for all stores before it.
+ * which waits for all stores before it. A launch is most often like the one before it, and what the
+ * driver does in each throws the prediction out of the near caches: it is fetched meanwhile, too.
  */
-static inline void gw_prepare(const struct gw_event *next)
+static inline void gw_prepare(const struct gw_thread *t, const struct gw_event *next)
 {
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)next));
+	if (t->cell)
+		__builtin_prefetch(&gw_hot.shared->cells[t->cell - 1]);
 }
 
 /* Commit the event once the driver has taken the launch; counts it either way. */
@@ -290,7 +294,7 @@ static inline void gw_event_end(struct gw_call *call, CUresult result, _Atomic u
 	}
 	head = atomic_load_explicit(&t->head, memory_order_relaxed) + 1;
 	atomic_store_explicit(&t->head, head, memory_order_release);
-	gw_prepare(&t->ring[head & t->mask]);
+	gw_prepare(t, &t->ring[head & t->mask]);
 }
 
 static inline void gw_launch_end(struct gw_call *call, CUresult result, void **params, void **extra)

@@ -125,6 +125,7 @@ void gw_options_read(void)
 	gw_options.summary = (enum gw_summary)value[OPTION_summary];
 	gw_options.study = value[OPTION_static] != 0;
 	gw_options.counters = (enum gw_count_by)value[OPTION_counters];
+	gw_options.counters_asked = getenv(options[OPTION_counters].variable) != NULL;
 	gw_options.log_max = value[OPTION_log_max];
 	gw_options.ring = power_of_two(value[OPTION_ring]);
 	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];

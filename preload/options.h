@@ -14,6 +14,7 @@ struct gw_options {
 	enum gw_mode mode; /**< OFF also when GPUWATCH_DISABLE is set */
 	enum gw_summary summary;
 	enum gw_count_by counters; /**< how work is counted */
+	bool counters_asked;       /**< GPUWATCH_COUNTERS was given */
 	char out[4096];            /**< pattern of the log's name */
 	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
 	char profile[4096];  /**< device profile, a file or a folder; empty: the usual places */

@@ -108,7 +108,7 @@ static bool flush_due(uint64_t now)
 		pause = FLUSH_FIRST_MS * UINT64_C(1000000);
 	if (pause > FLUSH_MS * UINT64_C(1000000))
 		pause = FLUSH_MS * UINT64_C(1000000);
-	return gw_join_waiting() && now - worker.flushed_ns >= pause;
+	return (gw_join_waiting() || gw_counted_waits()) && now - worker.flushed_ns >= pause;
 }
 
 /* What a long piece of work may not keep from being done; false: the program ends. */
@@ -160,7 +160,7 @@ static uint32_t cycle(bool last)
 		take_times(now, last || ended);
 	if (ended)
 		gw_windows_close();
-	gw_counted_tick(now, last);
+	gw_counted_tick(now, worker.flushed_ns, last);
 	gw_work_publish();
 	gw_cells_publish();
 	gw_recycle();

@@ -467,14 +467,12 @@ void gw_pm_start(void)
 	gw_pm_sets_start();
 	if (gw_options.counters != GW_COUNT_PM)
 		return;
-	if (gw_options.mode != GW_MODE_AUDIT)
-		gw_degrade_asked(
-		        GW_DEGRADED_COUNTERS,
-		        "GPUWATCH_COUNTERS=pm: no counters, they are sampled in mode audit "
-		        "only");
-	else if (!gw_options.budget)
+	/* Mode count promises launches only. */
+	if (gw_options.mode == GW_MODE_WATCH)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "GPUWATCH_COUNTERS=pm: no counters, for GPUWATCH_BUDGET is 0");
+		                 "no counters: they are sampled in mode audit only");
+	else if (gw_options.mode == GW_MODE_AUDIT && !gw_options.budget)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: GPUWATCH_BUDGET is 0");
 }
 
 /* Why there are to be no counters in this process; NULL: there may be. */
@@ -531,13 +529,12 @@ void gw_pm_over(void)
 		return;
 	if (!gw_activity_on())
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "GPUWATCH_COUNTERS=pm: no counters, for kernels have no activity "
-		                 "records");
+		                 "no counters: kernels have no activity records");
 	else
 		gw_degrade_asked(
 		        GW_DEGRADED_COUNTERS,
-		        "GPUWATCH_COUNTERS=pm: no counters, the program ended too early: at "
-		        "GPUWATCH_BUDGET=%u they begin %.0f s after its first launch",
+		        "no counters: the program ended too early; at GPUWATCH_BUDGET=%u they "
+		        "begin %.0f s after its first launch",
 		        gw_options.budget, (double)begins_after() * 1e-9);
 }
 

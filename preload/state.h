@@ -232,6 +232,7 @@ struct gw_thread {
 	uintptr_t function;         /**< the same of the last kernel: its handle, 0 for none, */
 	uint32_t function_slot, function_generation, function_cluster; /**< slot and so on */
 	const struct gw_digest_plan *function_plan;
+	uint32_t cell;            /**< where the last prediction was found, plus one; 0 before */
 	uint32_t round;           /**< gw_hot.round when the time of a call was last taken */
 	uintptr_t own_streams[4]; /**< keys of its per-thread default streams, 0 for none */
 	struct gw_thread_counts counts;

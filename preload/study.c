@@ -129,7 +129,6 @@ void gw_study_want(uint32_t config)
 
 void gw_study_same(uint32_t config, uint32_t as)
 {
-	const struct gw_work *known = gw_work_of(as);
 	struct gw_work told;
 
 	if (gw_config_entry(as)->study != STUDIED)
@@ -137,12 +136,7 @@ void gw_study_same(uint32_t config, uint32_t as)
 	gw_config_entry(config)->study = STUDIED;
 	if (gw_config_entry(as)->study_said)
 		say(config, gw_config_entry(as)->study_end, gw_config_entry(as)->study_why);
-	if (!known)
-		return;
-	gw_work_clear(&told);
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		if (known->q[i].source == GW_SOURCE_STATIC)
-			told.q[i] = known->q[i];
+	gw_work_told(as, &told);
 	gw_work_offer(config, &told);
 }
 

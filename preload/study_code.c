@@ -12,7 +12,7 @@
  * Bounds of one evaluation: what a kernel that is like others needs, far below what the command
  * line gives itself. Where they are met, chosen warps stand for the rest, and the rows say so.
  */
-enum { GRID_STEPS = 50000, WARP_STEPS = 25000, BLOCK_STEPS = 50000, WARPS = 1024, BLOCKS = 8 };
+enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 1024, BLOCKS = 8 };
 
 /* A kernel as it is evaluated. */
 struct decoded {

@@ -17,16 +17,21 @@ void gw_work_start(void);
 /**
  * Add @p part to what is known of configuration @p config (an id of the log). Field by field: a
  * surer source replaces a weaker one, and the same source its own earlier value. Fields whose
- * source is GW_SOURCE_NONE, and values that are not numbers, change nothing.
+ * source is GW_SOURCE_NONE, and values that are not numbers, change nothing. What code says of a
+ * row that was counted is kept beside the count.
  */
 void gw_work_offer(uint32_t config, const struct gw_work *part);
 
 /** What is known of @p config; NULL when nothing is. Valid until the next gw_work_offer. */
 const struct gw_work *gw_work_of(uint32_t config);
 
+/** Into @p out, what code says of @p config, also of rows that were counted. */
+void gw_work_told(uint32_t config, struct gw_work *out);
+
 /**
  * Once a cycle: tell predictor and log what is known of each configuration offered something new
- * since the last time.
+ * since the last time. Where code and counters know the same row, and the predictor has not heard
+ * from the code yet, there are two WORK records, the code's first.
  */
 void gw_work_publish(void);
 

@@ -2,6 +2,7 @@
 /* What a cubin is for, and where the parts of its kernels lie. */
 #include "predictor/code/info.h"
 #include "predictor/code/kernel.h"
+#include "predictor/code/libelf.h"
 
 enum {
 	ABI_OLD = 7,             /* and below: the processor in the low byte of the flags */
@@ -216,6 +217,7 @@ bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubi
 	if (out->elf.header.e_machine != EM_CUDA)
 		return gw_fault_note(fault, "an ELF file, but not of machine code for a GPU",
 		                     offsetof(Elf64_Ehdr, e_machine));
+	gw_libelf_read(&out->elf, true, arena);
 	out->arch = arch_of(&out->elf);
 	out->old = is_old(&out->elf);
 	out->linked = out->elf.header.e_type != ET_REL;

@@ -6,6 +6,7 @@
  */
 #include "predictor/code/elf.h"
 #include "predictor/code/image_parts.h"
+#include "predictor/code/libelf.h"
 
 #define WRAPPER_MAGIC 0x466243b1u
 
@@ -130,6 +131,7 @@ bool gw_scan_host(struct gw_image_scan *scan, struct gw_bytes part)
 	if (!gw_elf_open(part, &elf, &fault))
 		return gw_scan_fault(scan, fault.what,
 		                     part.data + (fault.offset < part.size ? fault.offset : 0));
+	gw_libelf_read(&elf, false, scan->arena);
 	for (uint64_t i = 0; gw_elf_section(&elf, i, &s); i++) {
 		const char *name = gw_elf_section_name(&elf, &s);
 

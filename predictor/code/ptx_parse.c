@@ -204,6 +204,10 @@ static bool parse_function_body(struct gw_ptx_parser *p, struct gw_ptx_function 
 		return false;
 	f->count = p->in->statements.count - f->first;
 	f->registers = p->in->widths.count - f->first_register;
+	if (p->listing) {
+		p->in->statements.count = p->in->operands.count = 0;
+		p->in->widths.count = 0;
+	}
 	return true;
 }
 
@@ -376,10 +380,10 @@ static bool list_kernels(struct gw_ptx_parser *p)
 	return true;
 }
 
-bool gw_ptx_parse(struct gw_bytes text, struct gw_arena *arena, struct gw_ptx *out,
+static bool parse(struct gw_bytes text, struct gw_arena *arena, bool listing, struct gw_ptx *out,
                   struct gw_ptx_fault *fault)
 {
-	struct gw_ptx_parser p = {.out = out, .fault = fault};
+	struct gw_ptx_parser p = {.out = out, .fault = fault, .listing = listing};
 
 	memset(out, 0, sizeof(*out));
 	memset(fault, 0, sizeof(*fault));
@@ -398,6 +402,18 @@ bool gw_ptx_parse(struct gw_bytes text, struct gw_arena *arena, struct gw_ptx *o
 		if (!parse_item(&p))
 			return false;
 	return list_kernels(&p);
+}
+
+bool gw_ptx_parse(struct gw_bytes text, struct gw_arena *arena, struct gw_ptx *out,
+                  struct gw_ptx_fault *fault)
+{
+	return parse(text, arena, false, out, fault);
+}
+
+bool gw_ptx_list(struct gw_bytes text, struct gw_arena *arena, struct gw_ptx *out,
+                 struct gw_ptx_fault *fault)
+{
+	return parse(text, arena, true, out, fault);
 }
 
 uint32_t gw_ptx_find(const struct gw_ptx *ptx, const char *name)

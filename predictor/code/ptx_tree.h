@@ -136,6 +136,7 @@ struct gw_ptx_parser {
 	struct gw_ptx_fault *fault;
 	struct gw_ptx_function *function; /**< whose body is being read, or NULL */
 	uint32_t depth;
+	bool listing; /**< bodies are read, but not kept */
 };
 
 /** Refuse the text at the current token. Always false. */

@@ -223,6 +223,15 @@ static void doctor_survives_a_library_that_crashes(void **state)
 	shell_says("it crashed");
 }
 
+static void doctor_says_whether_libelf_reads(void **state)
+{
+	(void)state;
+	shell(LIBELF "odd $PREFIX/bin/gpuwatch doctor --json 2>/dev/null");
+	shell_says("libelf/odd/libelf.so.1: reads cubins");
+	shell(LIBELF "poor $PREFIX/bin/gpuwatch doctor --json 2>/dev/null");
+	shell_says("lacks elf_memory: gpuwatch's own reader reads cubins");
+}
+
 static void doctor_speaks_json(void **state)
 {
 	(void)state;
@@ -251,6 +260,7 @@ int main(void)
 	        cmocka_unit_test(missing_library_is_told),
 	        cmocka_unit_test(doctor_names_what_is_missing_and_exits_1),
 	        cmocka_unit_test(doctor_survives_a_library_that_crashes),
+	        cmocka_unit_test(doctor_says_whether_libelf_reads),
 	        cmocka_unit_test(doctor_speaks_json),
 	};
 

@@ -27,7 +27,6 @@ static const struct {
 static struct options {
 	uint64_t drop_every, bad_every, hold, no_times_after;
 	bool reorder, denied;
-	int64_t offset;
 } options;
 
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -42,12 +41,7 @@ static _Atomic uint64_t dropped;
 static pthread_mutex_t delivery_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
-static CUpti_TimestampCallbackFunc _Atomic timestamp;
-/* From CLOCK_REALTIME to the clock the records are told in: at one moment, and how fast that goes.
- */
-static uint64_t clock_shift, clock_now;
-static double clock_rate = 1;
-static uint64_t registered_own, registered_now; /* a clock of the tool's, when it came */
+static struct sc_clock clock_told; /* of the records that are being written */
 static struct {
 	uint8_t *data;
 	size_t size, valid, max_records, records;
@@ -186,20 +180,13 @@ static void names_forget(void)
 	}
 }
 
-static uint64_t told(uint64_t ns)
-{
-	double since = (double)(int64_t)(ns - clock_now) * clock_rate;
-
-	return clock_now + clock_shift + (uint64_t)(int64_t)since;
-}
-
 static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x, bool finished)
 {
 	memset(r, 0, sizeof *r);
 	r->kind = enabled_kind ? enabled_kind : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	r->registersPerThread = (uint16_t)x->regs;
-	r->start = finished ? told(x->start) : 0;
-	r->end = finished ? told(x->end) : 0;
+	r->start = finished ? sc_clock_told(&clock_told, x->start) : 0;
+	r->end = finished ? sc_clock_told(&clock_told, x->end) : 0;
 	r->completed = 0;
 	r->deviceId = x->device_id;
 	r->contextId = x->context_id;
@@ -305,14 +292,9 @@ static void move(bool forced)
 	uint64_t now = sc_driver()->now();
 	struct si_execution *taken, *keep = NULL;
 	size_t kept = 0, n;
-	CUpti_TimestampCallbackFunc own = timestamp;
 	if (!request || !complete)
 		return;
-	clock_shift = own ? own() - now : (uint64_t)options.offset;
-	clock_now = now;
-	clock_rate = own && now > registered_now ? (double)(now + clock_shift - registered_own) /
-	                                                   (double)(now - registered_now)
-	                                         : 1;
+	clock_told = sc_clock_look();
 	n = queue_take(&taken, now, forced);
 	if (options.reorder && n)
 		qsort(taken, n, sizeof *taken, by_stream);
@@ -361,14 +343,12 @@ static void worker_start(void)
 
 static void options_read(void)
 {
-	const char *offset = getenv("STANDIN_CLOCK_OFFSET"); /* ns, may be negative */
 	options.drop_every = sc_driver()->env_u64("STANDIN_DROP", 0);
 	options.bad_every = sc_driver()->env_u64("STANDIN_BAD_TIME", 0);
 	options.no_times_after = sc_driver()->env_u64("STANDIN_NO_TIMES_AFTER", 0);
 	options.hold = sc_driver()->env_u64("STANDIN_HOLD", 0);
 	options.reorder = sc_driver()->env_u64("STANDIN_REORDER", 0) != 0;
 	options.denied = sc_driver()->env_u64("STANDIN_DENY", 0) != 0;
-	options.offset = offset ? strtoll(offset, NULL, 10) : 0;
 }
 
 SC_API cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
@@ -482,7 +462,7 @@ void sc_activity_stop(void)
 	names_forget();
 	request = NULL;
 	complete = NULL;
-	timestamp = NULL;
+	sc_clock_forget();
 	pthread_mutex_unlock(&delivery_lock);
 	pthread_mutex_lock(&queue_lock);
 	enabled_kind = CUPTI_ACTIVITY_KIND_INVALID;
@@ -549,44 +529,5 @@ SC_API cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize
 		return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
 	memcpy(value, &answer, sizeof answer);
 	*valueSize = sizeof answer;
-	return CUPTI_SUCCESS;
-}
-
-SC_API cuptiGetTimestamp(uint64_t *out)
-{
-	const char *offset = getenv("STANDIN_CLOCK_OFFSET");
-	CUpti_TimestampCallbackFunc own;
-	SC_ENTER();
-	if (!out)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	own = timestamp;
-	*out = own ? own()
-	           : sc_driver()->now() + (uint64_t)(offset ? strtoll(offset, NULL, 10) : 0);
-	return CUPTI_SUCCESS;
-}
-
-uint64_t sc_registered_time(uint64_t ns)
-{
-	CUpti_TimestampCallbackFunc own = timestamp;
-	uint64_t now = sc_driver()->now();
-	double rate = own && now > registered_now
-	                      ? (double)(own() - registered_own) / (double)(now - registered_now)
-	                      : 1;
-
-	return own ? registered_own +
-	                       (uint64_t)(int64_t)((double)(int64_t)(ns - registered_now) * rate)
-	           : ns;
-}
-
-SC_API cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
-{
-	SC_ENTER();
-	if (!funcTimestamp)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	pthread_mutex_lock(&delivery_lock);
-	timestamp = funcTimestamp;
-	registered_own = funcTimestamp();
-	registered_now = sc_driver()->now();
-	pthread_mutex_unlock(&delivery_lock);
 	return CUPTI_SUCCESS;
 }

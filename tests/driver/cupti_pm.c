@@ -35,32 +35,34 @@ struct data {
 struct CUpti_PmSampling_Object {
 	bool enabled, configured, started, overflowed;
 	struct sc_config config;
-	uint64_t interval, begin, end, before; /* before: when the last window ended */
+	uint64_t interval, begin, end, before; /* driver's time; before: when the last window ended */
 	unsigned windows;
 };
 
 static struct CUpti_PmSampling_Object sampler; /* a GPU has one */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct si_execution runs[RUNS];
+/* What ran, and of that what ran in the window at hand. */
+static struct run {
+	uint64_t start, end;
+	double warps;
+} runs[RUNS], near[RUNS];
 static uint64_t run_count, first_start; /* when the first kernel of all started */
+static size_t near_count;
 
 static uint64_t option(const char *name)
 {
 	return sc_driver()->env_u64(name, 0);
 }
 
-static uint64_t now(void)
+void sc_pm_kernel(const struct si_execution *x)
 {
-	const char *offset = getenv("STANDIN_CLOCK_OFFSET");
-	return sc_driver()->now() + (uint64_t)(offset ? strtoll(offset, NULL, 10) : 0);
-}
-
-void sc_pm_kernel(const struct si_execution *execution)
-{
+	uint64_t threads = (uint64_t)x->config.block.x * x->config.block.y * x->config.block.z;
+	uint64_t blocks = (uint64_t)x->config.grid.x * x->config.grid.y * x->config.grid.z;
 	pthread_mutex_lock(&lock);
 	if (!run_count)
-		first_start = execution->start;
-	runs[run_count++ % RUNS] = *execution;
+		first_start = x->start;
+	runs[run_count++ % RUNS] =
+	        (struct run){x->start, x->end, (double)(blocks * ((threads + 31) / 32))};
 	pthread_mutex_unlock(&lock);
 }
 
@@ -109,7 +111,7 @@ SC_API cuptiPmSamplingEnable(CUpti_PmSampling_Enable_Params *p)
 	pthread_mutex_lock(&lock);
 	sampler = (struct CUpti_PmSampling_Object){.enabled = true,
 	                                           .windows = sampler.windows,
-	                                           .end = first_start ? first_start + now() - sc_driver()->now() : 0};
+	                                           .end = first_start};
 	pthread_mutex_unlock(&lock);
 	p->pPmSamplingObject = &sampler;
 	return CUPTI_SUCCESS;
@@ -205,7 +207,7 @@ SC_API cuptiPmSamplingStart(CUpti_PmSampling_Start_Params *p)
 		return CUPTI_ERROR_INVALID_OPERATION;
 	sampler.started = true;
 	sampler.before = sampler.end;
-	sampler.begin = now();
+	sampler.begin = sc_driver()->now();
 	return CUPTI_SUCCESS;
 }
 
@@ -215,53 +217,66 @@ SC_API cuptiPmSamplingStop(CUpti_PmSampling_Stop_Params *p)
 	if (p->pPmSamplingObject != &sampler || !sampler.started)
 		return CUPTI_ERROR_INVALID_OPERATION;
 	sampler.started = false;
-	sampler.end = now();
+	sampler.end = sc_driver()->now();
 	return CUPTI_SUCCESS;
 }
 
-static double per_warp(int metric, const struct si_execution *x)
+/* Warps that ran between two times, each kernel's by the part of its time that lies there. */
+static double warps_in(const struct run *list, size_t count, uint64_t begin, uint64_t end)
 {
-	uint64_t threads = (uint64_t)x->config.block.x * x->config.block.y * x->config.block.z;
-	uint64_t blocks = (uint64_t)x->config.grid.x * x->config.grid.y * x->config.grid.z;
-	return (known[metric].per_warp + known[metric].added) * (double)(blocks * ((threads + 31) / 32));
-}
-
-/* What the kernels count of a metric from `begin` to `end`. The lock is held. */
-static double counted(int metric, uint64_t begin, uint64_t end)
-{
-	uint64_t shift = now() - sc_driver()->now(), first = run_count > RUNS ? run_count - RUNS : 0;
-	double sum = (double)option("STANDIN_PM_FOREIGN") * (double)(end - begin) * 1e-9;
-	if (isnan(known[metric].per_warp))
-		return 1.5 * (double)(end - begin);
-	if (known[metric].per_warp == 0)
-		return 0;
-	for (uint64_t i = first; i < run_count; i++) {
-		const struct si_execution *x = &runs[i % RUNS];
-		uint64_t from = x->start + shift, to = x->end + shift, length = x->end - x->start;
-		from = from > begin ? from : begin;
-		to = to < end ? to : end;
-		if (to > from && length)
-			sum += per_warp(metric, x) * (double)(to - from) / (double)length;
+	double sum = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct run *x = &list[i];
+		uint64_t from = x->start > begin ? x->start : begin, to = x->end < end ? x->end : end;
+		if (to > from)
+			sum += x->warps * (double)(to - from) / (double)(x->end - x->start);
 	}
 	return sum;
 }
 
-/* Whether the real one's samples follow a clock that a tool registers is not known: both. */
-static uint64_t stamp(uint64_t ns)
+static size_t runs_kept(void)
 {
-	return option("STANDIN_PM_OWN_CLOCK") ? ns : sc_registered_time(ns);
+	return run_count < RUNS ? run_count : RUNS;
+}
+
+/* A window has hundreds of samples, and only some of all kernels are in it. */
+static void find_near(uint64_t begin, uint64_t end)
+{
+	near_count = 0;
+	for (size_t i = 0; i < runs_kept(); i++)
+		if (runs[i].end > begin && runs[i].start < end)
+			near[near_count++] = runs[i];
+}
+
+/* What is counted of a metric from `begin` to `end` while so many warps run. */
+static double counted(int metric, double warps, uint64_t begin, uint64_t end)
+{
+	double foreign = (double)option("STANDIN_PM_FOREIGN") * (double)(end - begin) * 1e-9;
+	if (isnan(known[metric].per_warp))
+		return 1.5 * (double)(end - begin);
+	if (known[metric].per_warp == 0)
+		return 0;
+	return foreign + warps * (known[metric].per_warp + known[metric].added);
+}
+
+/* Whether the real one's samples follow a clock that a tool registers is not known: both. */
+static uint64_t stamp(const struct sc_clock *clock, uint64_t ns)
+{
+	return option("STANDIN_PM_OWN_CLOCK") ? ns + (uint64_t)sc_clock_offset()
+	                                      : sc_clock_told(clock, ns);
 }
 
 /* One more sample: what was counted between two times, under the stamps it is handed out with. */
-static void sample(struct data *data, uint64_t from, uint64_t to, uint64_t begin, uint64_t end)
+static void sample(struct data *data, double warps, uint64_t from, uint64_t to, uint64_t begin,
+                   uint64_t end)
 {
 	if (data->count == data->room)
 		return;
-	data->sample[data->count].begin = stamp(begin);
-	data->sample[data->count].end = stamp(end);
+	data->sample[data->count].begin = begin;
+	data->sample[data->count].end = end;
 	for (uint32_t i = 0; i < sampler.config.count; i++) {
 		int metric = sampler.config.metric[i];
-		data->sample[data->count].value[metric] = counted(metric, from, to);
+		data->sample[data->count].value[metric] = counted(metric, warps, from, to);
 	}
 	data->count++;
 }
@@ -270,12 +285,22 @@ static void sample(struct data *data, uint64_t from, uint64_t to, uint64_t begin
  * As the real one, where a window had more samples than were read: they come with the next one, and
  * have lost their times. The lock is held.
  */
-static void leftovers(struct data *data, uint64_t count)
+static void leftovers(struct data *data, const struct sc_clock *clock, uint64_t count)
 {
 	uint64_t at = sampler.before - count * sampler.interval;
+	uint64_t when = stamp(clock, sampler.before / 2);
 
 	for (uint64_t i = 0; sampler.before && i < count; i++, at += sampler.interval)
-		sample(data, at, at + sampler.interval, sampler.before / 2, sampler.before / 2);
+		sample(data, warps_in(runs, runs_kept(), at, at + sampler.interval), at,
+		       at + sampler.interval, when, when);
+}
+
+/* As the real one's, the first sample begins where the window before ended. The lock is held. */
+static void first_sample(struct data *data, const struct sc_clock *clock, uint64_t skew)
+{
+	uint64_t from = sampler.before ? sampler.before : sampler.begin - sampler.interval;
+	sample(data, warps_in(runs, runs_kept(), from, sampler.begin), from, sampler.begin,
+	       stamp(clock, from + skew), stamp(clock, sampler.begin + skew));
 }
 
 SC_API cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
@@ -283,20 +308,22 @@ SC_API cuptiPmSamplingDecodeData(CUpti_PmSampling_DecodeData_Params *p)
 	struct data *data = (struct data *)(void *)p->pCounterDataImage;
 	uint64_t drop = option("STANDIN_PM_DROP"), overflow = option("STANDIN_PM_OVERFLOW");
 	uint64_t skew = option("STANDIN_PM_SKEW"), made = 0;
+	struct sc_clock clock;
 	SC_ENTER();
 	if (p->pPmSamplingObject != &sampler || !sampler.enabled || data->magic != MAGIC)
 		return CUPTI_ERROR_INVALID_OPERATION;
 	sampler.windows++;
+	sc_driver()->settle(); /* what began before the end of the window is in `runs` now */
+	clock = sc_clock_look();
 	pthread_mutex_lock(&lock);
-	leftovers(data, option("STANDIN_PM_LEFT"));
-	/* As the real one's, the first sample begins where the window before ended. */
-	if (!sampler.before)
-		sampler.before = sampler.begin - sampler.interval;
-	sample(data, sampler.before, sampler.begin, sampler.before + skew, sampler.begin + skew);
-	for (uint64_t at = sampler.begin; at + sampler.interval <= sampler.end && data->count < data->room;
-	     at += sampler.interval)
+	leftovers(data, &clock, option("STANDIN_PM_LEFT"));
+	first_sample(data, &clock, skew);
+	find_near(sampler.begin, sampler.end);
+	for (uint64_t at = sampler.begin, to = at + sampler.interval;
+	     to <= sampler.end && data->count < data->room; at = to, to += sampler.interval)
 		if (!drop || ++made % drop != 0)
-			sample(data, at, at + sampler.interval, at + skew, at + sampler.interval + skew);
+			sample(data, warps_in(near, near_count, at, to), at, to, stamp(&clock, at + skew),
+			       stamp(&clock, to + skew));
 	pthread_mutex_unlock(&lock);
 	p->overflow = overflow && sampler.windows % overflow == 0;
 	sampler.overflowed |= p->overflow != 0;

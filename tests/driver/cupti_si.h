@@ -19,8 +19,15 @@ CUptiResult sc_enter(const char *name);
 void sc_pm_kernel(const struct si_execution *execution);
 /* Counters: a kernel was scheduled (cupti_counters.c). */
 void sc_count_kernel(const struct si_execution *execution);
-/* A time of the stand-in's by the clock that a tool has registered, if one has. */
-uint64_t sc_registered_time(uint64_t ns);
+/* The clock that records are told in (cupti_clock.c): at one moment, and how fast it goes. */
+struct sc_clock {
+	uint64_t now, told; /* the driver's time, and what is told for it */
+	double rate;
+};
+struct sc_clock sc_clock_look(void);
+uint64_t sc_clock_told(const struct sc_clock *clock, uint64_t ns);
+int64_t sc_clock_offset(void);  /* STANDIN_CLOCK_OFFSET, ns */
+void sc_clock_forget(void);     /* cuptiFinalize's part */
 void sc_activity_stop(void);    /* cuptiFinalize's half */
 bool sc_activity_running(void); /* a kernel that is recorded has not ended */
 

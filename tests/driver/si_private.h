@@ -67,6 +67,8 @@ struct si_private {
 	const char *(*kernel_name)(uint32_t cbid, const void *params);
 	/* Waits until everything issued in the calling thread's context is done. */
 	void (*wait)(void);
+	/* Waits until launch calls that are under way have told when their kernels run. */
+	void (*settle)(void);
 };
 typedef const struct si_private *standin_private_fn(void);
 

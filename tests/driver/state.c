@@ -205,6 +205,12 @@ static void wait_current(void)
 		si_context_wait(ctx);
 }
 
+static void settle(void)
+{
+	SI_LOCK();
+	SI_UNLOCK();
+}
+
 SI_EXPORT const struct si_private *standin_private(void);
 SI_EXPORT const struct si_private *standin_private(void)
 {
@@ -224,7 +230,7 @@ SI_EXPORT const struct si_private *standin_private(void)
 	        .symbol = symbol,
 	        .kernel_name = kernel_name,
 	        .wait = wait_current,
-
+	        .settle = settle,
 	};
 	return &table;
 }

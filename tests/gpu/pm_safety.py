@@ -14,7 +14,8 @@ The end `thread` is apart: exit() on one thread while another launches on. The d
 and then, and so does plain CUPTI activity. So its crashes do not fail a storm (hangs and wrong output do), and for
 --ends seconds programs that end so run bare, under plain CUPTI activity and under gpuwatch, in an order drawn at random,
 N at a time: gpuwatch must not make crashes more frequent than plain CUPTI activity by more than --margin (95% bound of
-the difference of the shares, Newcombe's). --also NAME=SO[,VARIABLE=VALUE]... adds another library to these.
+the difference of the shares, Newcombe's). None of these runs has the backtrace, which takes so long that most processes have
+ended before it is written: then no crash is seen. --also NAME=SO[,VARIABLE=VALUE]... adds another library to these.
 
 With --backtrace a run that crashed leaves the calls that led there in OUT/faults (fault.c), also where it is no fault.
 Writes runs.tsv and figures.json, prints a table. Exit status: 0 all well, 1 a run failed or too few were made, 77 there is no GPU here.
@@ -23,6 +24,7 @@ import argparse
 import collections
 import concurrent.futures
 import glob
+import itertools
 import math
 import os
 import random
@@ -42,7 +44,7 @@ STATUS = {"thread": 5}
 SAID = ("pm_windows", "pm_failed", "pm_overflows", "pm_cpu_ns")
 
 
-def environment(args, log, library, plain):
+def environment(args, log, library, plain, unhandled):
     """Of a run under a library; without one (log: None) of a bare one, or under plain CUPTI activity, into a folder."""
     library, *more = (library or args.gpuwatch).split(",")
     env = under.environment(os.path.abspath(library), log or "", {**under.COUNTED, **dict(text.split("=", 1) for text in more)})
@@ -55,16 +57,16 @@ def environment(args, log, library, plain):
         cupti = [path for folder in folders for path in sorted(glob.glob(f"{folder}/libcupti.so.1[23]"))]
         if cupti:
             env.setdefault("GPU_ORACLE_CUPTI", cupti[0])
-    if args.backtrace:
+    if args.backtrace and not unhandled:
         env["LD_PRELOAD"] = ":".join(filter(None, [env.get("LD_PRELOAD"), f"{args.programs}/fault.so"]))
         env["FAULT_DIR"] = f"{args.out}/faults"
     return env
 
 
-def run(args, name, seconds, end, log, library=None, plain=None):
+def run(args, name, seconds, end, log, library=None, plain=None, unhandled=False):
     """A line of runs.tsv as a dictionary; what went wrong in `fault`."""
     begin, fault = time.monotonic(), ""
-    process = subprocess.Popen([f"{args.programs}/hold", name, f"{seconds:.3f}", end], env=environment(args, log, library, plain),
+    process = subprocess.Popen([f"{args.programs}/hold", name, f"{seconds:.3f}", end], env=environment(args, log, library, plain, unhandled),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         out, err = process.communicate(timeout=seconds + args.patience)
@@ -94,16 +96,17 @@ def run(args, name, seconds, end, log, library=None, plain=None):
 
 
 def storm(args, rows):
-    """Many at a time, at random, until the time is over; each lane one at least."""
-    dice, until = random.Random(args.seed), time.monotonic() + args.storm
+    """Many at a time, at random, until the time is over and there were --least, or twice the time is; each lane one at least."""
+    dice, begin, runs = random.Random(args.seed), time.monotonic(), itertools.count(1)
     plans = [(dice.choice(args.cases), dice.uniform(args.shortest, args.longest), dice.choice(args.only_ends)) for _ in range(5000)]
 
     def lane(number):
-        done = []
+        done, so_far = [], 0
         for i in range(number, len(plans), args.lanes):
-            if done and time.monotonic() > until:
+            if done and time.monotonic() - begin > args.storm * (1 if so_far >= args.least else 2):
                 break
             done.append({**run(args, *plans[i], f"{args.out}/storm.{i}.gwl"), "how": "storm"})
+            so_far = next(runs)
         return done
 
     with concurrent.futures.ThreadPoolExecutor(args.lanes) as pool:
@@ -139,7 +142,7 @@ def ends(args, rows):
             if kind == "plain":
                 os.makedirs(folder, exist_ok=True)
             log = None if kind in ("bare", "plain") else f"{args.out}/ends.{i}.gwl"
-            done.append({**run(args, case, seconds, "thread", log, args.also.get(kind), folder if kind == "plain" else None),
+            done.append({**run(args, case, seconds, "thread", log, args.also.get(kind), folder if kind == "plain" else None, True),
                          "how": f"ends, {kind}"})
             shutil.rmtree(folder, ignore_errors=True)
         return done

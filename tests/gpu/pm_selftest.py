@@ -158,6 +158,25 @@ class Recorded(unittest.TestCase):
         self.assert_within(errors["l1_bytes"], 0.005, 0.05)
 
 
+class Leftovers(unittest.TestCase):
+    """Eight windows of an H200. Four begin with samples that the window before had left over, without times."""
+    recordings = f"{HERE}/recordings"
+
+    def test_leftovers_are_in_no_count(self):
+        with open(f"{self.recordings}/leftovers.tsv", newline="") as file:
+            truth = {row["config"]: float(row["dram_read_bytes"]) for row in csv.DictReader(file, delimiter="\t")}
+        with tempfile.NamedTemporaryFile() as recording:
+            recording.write(lzma.open(f"{self.recordings}/leftovers.rec.xz").read())
+            recording.flush()
+            told = subprocess.run([PM_AGAIN, recording.name], capture_output=True, text=True)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        rows = [line.split("\t") for line in told.stdout.splitlines() if line.startswith("A")]
+        off = {config: float(value) / truth[config] - 1 for _, config, field, value, error, _ in rows
+               if field == "dram_read_bytes" and config in truth and float(error) < 0.05}
+        self.assertGreater(len(off), 20)
+        self.assertEqual({config: error for config, error in off.items() if abs(error) > 0.01}, {})
+
+
 if __name__ == "__main__":
     LOGDUMP, PM_AGAIN = sys.argv.pop(1), sys.argv.pop(1)
     unittest.main()

@@ -25,6 +25,8 @@ import attribution  # noqa: E402
 import block_score  # noqa: E402
 import development  # noqa: E402
 import figures  # noqa: E402
+import first_launches  # noqa: E402
+import images  # noqa: E402
 import pm_safety  # noqa: E402
 import recorded  # noqa: E402
 import selftest  # noqa: E402
@@ -89,6 +91,25 @@ elif name == "slices":
     launched = len(starts)
     leave(starts)
     print(json.dumps(dict(begin=begins, ns=[4000 * (1.3 if i % 30 == 29 and starts else 1) for i in range(1200)])))
+"""
+
+
+# torch_loops.py by its turns: the first of a process is its first steps.
+LOOPS = """#!{python}
+import json, os, sys
+sys.path.insert(0, {here!r})
+sys.dont_write_bytecode = True
+if sys.argv[1] == "-c":
+    os.execv(sys.executable, [sys.executable, *sys.argv[1:]]) if "find_spec" not in sys.argv[2] else sys.exit(0)
+import scripts_test
+read, turns = os.environ["GPUWATCH_STATIC"] == "1", 0
+print("ready", flush=True)
+for line in sys.stdin:
+    turns += 1
+    print(1000 * ({factors}.get("first" if turns == 1 else "later", 1) if read else 1), flush=True)
+with open(os.environ["GPUWATCH_OUT"].replace("%p", "1"), "wb") as file:
+    file.write(scripts_test.log(1, 1, studied={studied}[not read]))
+print(json.dumps(dict(steps=dict(train=turns))))
 """
 
 
@@ -344,6 +365,32 @@ class Overhead(Scripts):
         self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--sets", "3", "--no-torch", windows=0)[0], 1)
 
 
+class Reading(Scripts):
+    """Of PyTorch's loops only the turns are there."""
+    def reading(self, *options, studied=(9, 0), **factors):
+        with open(f"{self.out}/bin/python3", "w") as file:
+            file.write(LOOPS.format(python=sys.executable, here=HERE, factors=factors, studied=studied))
+        os.chmod(f"{self.out}/bin/python3", stat.S_IRWXU)
+        return self.script("reading", *self.common(), "--together", "3", "--rounds", "2", "--seconds", "0", "--pairs", "3", *options)
+
+    def test_code_that_costs_nothing_passes(self):
+        status, out, found = self.reading(first=1.01, later=1)
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["code read / not read, first 20 steps of train"], (1.01, True))
+        self.assertEqual(found["code read / not read, later steps of train"], (1, True))
+
+    def test_what_costs_too_much_or_is_too_few_shows(self):
+        found = self.reading(first=1.06, later=1.03)[2]
+        self.assertEqual(found["code read / not read, first 20 steps of train"], (1.06, False))
+        self.assertEqual(found["code read / not read, later steps of train"], (1.03, False))
+        status, _, found = self.reading("--pairs", "4", first=1, later=1)
+        self.assertEqual((status, found["code read / not read, first 20 steps of train"][1]), (1, False))
+
+    def test_modes_that_do_not_differ_show(self):
+        self.assertEqual(self.reading(studied=(0, 0))[2]["configurations told by their code, least of a process that reads"], (0, False))
+        self.assertEqual(self.reading(studied=(9, 9))[2]["the same, most of one that does not"], (9, False))
+
+
 class Recorded(Scripts):
     def recorded(self, status=0):
         with open(f"{self.out}/train.gwl", "wb") as file:
@@ -363,6 +410,55 @@ class Recorded(Scripts):
 
     def test_a_program_that_fails_shows(self):
         self.assertIs(self.recorded(status=3)[2]["train: exit status"][1], False)
+
+    def test_first_launches_are_scored_by_what_code_alone_told(self):
+        self.recorded()
+        status, out, found = self.script("first_launches", *self.common(), "--cli", GPUWATCH, "--program", "train")
+        self.assertEqual(found["train: first launches predicted from code alone"], (11, None), out)
+        self.assertAlmostEqual(found["train: gpuwatch, from code alone, within 25%"][0], 7 / 11)
+        self.assertAlmostEqual(found["train: bounds, from code alone, within 25%"][0], 6 / 11)
+        self.assertEqual(found["train: mwp-cwp, from code alone, within 2x"][0], 0)
+        self.assertEqual(found["train: of them told by their code"], (27, None))
+        # this log is from before reasons were logged, and another version made its predictions
+        self.assertEqual(found["train: configurations of whose code nothing is said"], (6, False))
+        self.assertEqual((found["train: the log replays with the same bits"], status), ((0, False), 1))
+
+    def test_a_configuration_of_whose_code_nothing_is_said_shows(self):
+        row = {"kernel": "k", "grid": [1, 1, 1], "block": [1, 1, 1], "dynamic_shared": 0, "tier": "cold", "work": "static", "measured": 1e-5,
+               "predicted": {"gpuwatch": 1.2e-5, "bounds": None}}
+        score = {"configurations": [row, dict(row, grid=[2, 1, 1], tier="none", work="none")]}
+        report = {"kernels": [{"code": {"told": 1, "untold": None}}], "code": []}
+
+        def told(studied):
+            return {one["figure"]: one for one in first_launches.judged("p", score, report, {"studied": studied})}
+        self.assertTrue(told(2)["p: configurations of whose code nothing is said"]["met"])
+        self.assertFalse(told(1)["p: configurations of whose code nothing is said"]["met"])
+        report["code"] = [{"end": "untold", "configurations": 1, "launches": 1}]
+        self.assertTrue(told(1)["p: configurations of whose code nothing is said"]["met"])
+        self.assertEqual([told(1)[f"p: {model}, from code alone, within 2x"]["value"] for model in ("gpuwatch", "bounds")], [1, 0])
+
+
+class Images(Scripts):
+    CORPUS = f"{TOP}/tests/code/corpus"
+
+    def images(self, *options):
+        return self.script("images", "--cli", GPUWATCH, "--jobs", "1", *options)
+
+    def test_images_and_kernels_of_files_and_caches_are_counted(self):
+        status, out, found = self.images("--cache", self.CORPUS, f"{self.CORPUS}/zstd.fatbin")
+        self.assertEqual(status, 0, out)
+        self.assertEqual(found["images that could not be read"], (0, True))
+        self.assertEqual(found["files inspected"][0], 1 + sum(name.endswith(images.CODE) for name in os.listdir(self.CORPUS)))
+        self.assertGreater(found["kernels in them"][0], 30)
+
+    def test_a_broken_image_and_too_little_memory_show(self):
+        with open(f"{self.CORPUS}/zstd.fatbin", "rb") as file, open(f"{self.out}/broken.fatbin", "wb") as broken:
+            data = bytearray(file.read())
+            data[2000] ^= 0xff
+            broken.write(data)
+        self.assertEqual(self.images(f"{self.out}/broken.fatbin")[0], 1)
+        status, _, found = self.images("--memory", "1", f"{self.CORPUS}/zstd.fatbin")
+        self.assertEqual((status, found["files read in 1 MiB in all"], found["files read in 1 MiB beside their largest image"]), (0, (0, None), (1, True)))
 
 
 class Buffers(Scripts):

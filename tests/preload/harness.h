@@ -130,6 +130,12 @@ void assert_replays(const struct outcome *o);
 /** The only log of an outcome. */
 const struct account *only_log(const struct outcome *o);
 
+/** What is degraded (bits), counters apart: a program that ends within seconds has none. */
+static inline uint32_t degraded_otherwise(const struct account *log)
+{
+	return log->degraded & ~(UINT32_C(1) << GW_DEGRADED_COUNTERS);
+}
+
 /** How many lines of @p text are ours. */
 unsigned warnings(const char *text);
 

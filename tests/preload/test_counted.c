@@ -208,6 +208,25 @@ static void a_kernel_that_does_not_end_keeps_nothing_from_being_sampled(void **s
 	outcome_free(o);
 }
 
+/*
+ * While code is read, up to a second, the records of launches wait: no window of that time may be
+ * taken for one in which nothing ran.
+ */
+static void windows_wait_for_records_that_studies_hold(void **state)
+{
+	struct outcome *o = counted3("4000", "studied", "GPUWATCH_STATIC=1",
+	                             "CODE_IMAGE=" GW_CORPUS "/sm_90.cubin",
+	                             "STANDIN_KERNELS=" GW_SOURCES "/code.kernels");
+	unsigned off;
+
+	(void)state;
+	assert_true(only_log(o)->counter[GW_COUNTER_studied] >= 200);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_foreign], 0);
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(off, 0);
+	outcome_free(o);
+}
+
 /* Whoever ends it: libcupti's libraries may be in the midst of making what exit() destroys. */
 static void no_end_meets_counters_being_set_up(void **state)
 {
@@ -242,6 +261,7 @@ int main(void)
 	        cmocka_unit_test(short_programs_pay_nothing),
 	        cmocka_unit_test(programs_end_at_any_moment_of_a_window),
 	        cmocka_unit_test(a_kernel_that_does_not_end_keeps_nothing_from_being_sampled),
+	        cmocka_unit_test(windows_wait_for_records_that_studies_hold),
 	        cmocka_unit_test(no_end_meets_counters_being_set_up),
 	};
 

@@ -91,6 +91,14 @@ static void publish(uint32_t first, uint32_t last)
 	gw_cells_publish();
 }
 
+static void read_as(struct gw_event *e, uint32_t device)
+{
+	struct gw_thread t = {.stream_device = device};
+
+	gw_cell_read(gw_hot.shared, &t, e);
+	assert_int_equal(t.cell != 0, !isnan(e->predicted));
+}
+
 static struct gw_event read_cell(uint32_t slot, uint32_t grid)
 {
 	struct gw_event e = {.kernel = (uint16_t)slot,
@@ -100,7 +108,7 @@ static struct gw_event read_cell(uint32_t slot, uint32_t grid)
 	                     .block_z = 1,
 	                     .predicted = NAN};
 
-	gw_cell_read(gw_hot.shared, &e, 0);
+	read_as(&e, 0);
 	return e;
 }
 
@@ -153,11 +161,11 @@ static void another_kernel_or_configuration_reads_nothing(void **state)
 	                      .block_z = 1,
 	                      .shared = 16,
 	                      .predicted = NAN};
-	gw_cell_read(gw_hot.shared, &e, 0);
+	read_as(&e, 0);
 	assert_true(isnan(e.predicted));
 	e.shared = 0;
 	e.cluster = 2;
-	gw_cell_read(gw_hot.shared, &e, 0);
+	read_as(&e, 0);
 	assert_true(isnan(e.predicted));
 }
 
@@ -175,7 +183,7 @@ static void a_cluster_and_shared_memory_are_part_of_the_key(void **state)
 	configs[4].config.cluster = (struct gw_dim3){2, 1, 1};
 	configs[4].config.dynamic_shared = 16;
 	publish(4, 4);
-	gw_cell_read(gw_hot.shared, &e, 0);
+	read_as(&e, 0);
 	assert_int_equal(gw_cell_id(e.config), 4);
 }
 
@@ -191,9 +199,9 @@ static void the_gpu_is_part_of_the_key(void **state)
 	(void)state;
 	configs[4].device = 2;
 	publish(4, 4);
-	gw_cell_read(gw_hot.shared, &e, 1);
+	read_as(&e, 1);
 	assert_true(isnan(e.predicted));
-	gw_cell_read(gw_hot.shared, &e, 2);
+	read_as(&e, 2);
 	assert_int_equal(gw_cell_id(e.config), 4);
 }
 

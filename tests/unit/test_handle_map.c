@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static struct gw_map *map;
@@ -132,6 +134,42 @@ static void what_dies_with_an_owner_is_forgotten(void **state)
 	assert_int_equal(gw_map_get(map, 0x4000), 4);
 }
 
+/* Whoever looks at a page that no handle's chain touches is killed: see the map's comment on
+ * `order`. */
+static void an_end_looks_at_nothing_that_was_never_filled(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *area = mmap(NULL, sizeof(*map) + page, PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct gw_map *guarded = (struct gw_map *)area;
+	char *begin = area + (offsetof(struct gw_map, entry) + page - 1) / page * page;
+	char *kept;
+
+	(void)state;
+	assert_ptr_not_equal(area, MAP_FAILED);
+	gw_map_put(guarded, 0x1000, 1, 0xa, 0);
+	kept = (char *)&guarded->entry[gw_map_hash(0x1000)];
+	kept -= (uintptr_t)kept % page;
+	for (char *at = begin; at < (char *)(guarded + 1); at += page)
+		if (at < kept || at > kept + page)
+			assert_int_equal(mprotect(at, page, PROT_NONE), 0);
+	gw_map_remove_all(guarded, 0xa, 0, note_gone);
+	gw_map_remove_all(guarded, 0, 0xb, note_gone);
+	assert_int_equal(gone_count, 1);
+	munmap(area, sizeof(*map) + page);
+}
+
+static void a_place_that_is_filled_anew_is_still_found_by_its_owners_end(void **state)
+{
+	(void)state;
+	for (uint32_t i = 1; i <= 3; i++) {
+		gw_map_put(map, 0x1000, i, 0xa, 0);
+		gw_map_remove_all(map, 0xa, 0, note_gone);
+		assert_int_equal(gone_count, i);
+		assert_int_equal(gw_map_get(map, 0x1000), 0);
+	}
+}
+
 static void what_dies_with_a_context_is_forgotten(void **state)
 {
 	(void)state;
@@ -226,6 +264,8 @@ int main(void)
 	        T(colliding_handles_are_found_past_removed_ones),
 	        T(a_chain_takes_as_many_as_are_searched),
 	        T(what_dies_with_an_owner_is_forgotten),
+	        T(an_end_looks_at_nothing_that_was_never_filled),
+	        T(a_place_that_is_filled_anew_is_still_found_by_its_owners_end),
 	        T(what_dies_with_a_context_is_forgotten),
 	        T(an_entry_used_anew_has_nothing_of_its_last_owner),
 	        T(threads_never_find_the_slot_of_another_handle),

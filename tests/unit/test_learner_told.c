@@ -159,6 +159,102 @@ static void what_code_settles_stands_against_a_poor_sample(void **state)
 	assert_true(off(predict(c), counted) < 0.01);
 }
 
+/* One row of what f holds, as of @p source. */
+static void set(enum gw_work_field field, double value, enum gw_source source, float confidence)
+{
+	f.work.q[field] = (struct gw_quantity){value, source, confidence};
+}
+
+/* What the code knows but for the caches is not off by factors: a sample that is, is wrong. */
+static void a_poor_sample_factors_off_what_code_knows_is_refuted(void **state)
+{
+	uint32_t c = configure(1, 200, 256);
+	double told, counted;
+
+	(void)state;
+	told = tell_sure(c, GW_SOURCE_STATIC, 1, 0.75F);
+	tell_sure(c, GW_SOURCE_COUNTED, 50, 0.4F);
+	assert_true(off(predict(c), told) < 0.01);
+	tell_sure(c, GW_SOURCE_COUNTED, 0.02, 0.4F);
+	assert_true(off(predict(c), told) < 0.01);
+	/* Closer to what it says they are believed, and where they are sure. */
+	counted = tell_sure(c, GW_SOURCE_COUNTED, 1.8, 0.4F);
+	assert_true(off(predict(c), counted) < 0.01);
+	counted = tell_sure(c, GW_SOURCE_COUNTED, 50, 0.95F);
+	assert_true(off(predict(c), counted) < 0.01);
+	/* A mere guess refutes nothing. */
+	c = configure(2, 200, 256);
+	tell_sure(c, GW_SOURCE_STATIC, 1, 0.4F);
+	counted = tell_sure(c, GW_SOURCE_COUNTED, 50, 0.4F);
+	assert_true(off(predict(c), counted) < 0.01);
+}
+
+/* The code tells what L2 is read and written for, and so their sum, which counters tell elsewhere.
+ */
+static void a_sum_whose_parts_the_code_tells_is_not_scaled_from_elsewhere(void **state)
+{
+	struct gw_work known;
+	uint32_t c = configure(1, 200, 256);
+
+	(void)state;
+	gw_work_clear(&f.work);
+	set(GW_WORK_l2_total_bytes, 1e9, GW_SOURCE_COUNTED, 0.5F);
+	gw_predictor_work(p, c, &f.work);
+	c = configure(1, 220, 256);
+	gw_work_clear(&f.work);
+	set(GW_WORK_l2_read_bytes, 3e6, GW_SOURCE_STATIC, 0.8F);
+	set(GW_WORK_l2_write_bytes, 1e6, GW_SOURCE_STATIC, 1);
+	/* Told again it is the same. */
+	for (unsigned i = 0; i < 3; i++) {
+		gw_predictor_work(p, c, &f.work);
+		gw_predictor_known_work(p, c, &known);
+		assert_int_equal(known.q[GW_WORK_l2_total_bytes].source, GW_SOURCE_STATIC);
+		assert_true(known.q[GW_WORK_l2_total_bytes].value == 4e6);
+		assert_true(known.q[GW_WORK_l2_total_bytes].confidence == 0.8F);
+	}
+	/* Counted itself, it is what was counted. */
+	set(GW_WORK_l2_total_bytes, 5e6, GW_SOURCE_COUNTED, 0.95F);
+	gw_predictor_work(p, c, &f.work);
+	gw_predictor_known_work(p, c, &known);
+	assert_true(known.q[GW_WORK_l2_total_bytes].value == 5e6);
+}
+
+/* Kernels whose course data decide run twice as long as guessed; where device memory takes the
+ * time, that does not matter, and the model is right. */
+static void a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time(void **state)
+{
+	(void)state;
+	for (uint32_t k = 0; k < KERNELS; k++) {
+		uint32_t c = configure(1 + 2 * k, 200 + 17 * k, 256);
+
+		/* Bound by issue, then by device memory. */
+		fixture_work(&f, GW_WORK_inst_executed, 40 * f.work.q[GW_WORK_inst_executed].value);
+		fixture_work(&f, GW_WORK_inst_issued, f.work.q[GW_WORK_inst_executed].value);
+		measure(c, 2 * exp(0.05 * normal()) * tell_as(c, GUESSED));
+		fixture_init(&f);
+		c = configure(2 + 2 * k, 200 + 17 * k, 256);
+		fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
+		measure(c, exp(0.05 * normal()) * tell_as(c, GUESSED));
+		fixture_init(&f);
+	}
+	for (unsigned moved = 0; moved < 2; moved++) {
+		uint32_t c = configure(1000 + moved, 555, 256);
+		double seconds;
+
+		if (moved)
+			fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
+		else
+			fixture_work(&f, GW_WORK_inst_executed,
+			             40 * f.work.q[GW_WORK_inst_executed].value);
+		if (!moved)
+			fixture_work(&f, GW_WORK_inst_issued,
+			             f.work.q[GW_WORK_inst_executed].value);
+		seconds = tell_as(c, GUESSED);
+		assert_true(off(predict(c), moved ? seconds : 2 * seconds) < 0.12);
+		fixture_init(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +266,13 @@ int main(void)
 	                                        start, stop),
 	        cmocka_unit_test_setup_teardown(what_code_settles_stands_against_a_poor_sample,
 	                                        start, stop),
+	        cmocka_unit_test_setup_teardown(
+	                a_poor_sample_factors_off_what_code_knows_is_refuted, start, stop),
+	        cmocka_unit_test_setup_teardown(
+	                a_sum_whose_parts_the_code_tells_is_not_scaled_from_elsewhere, start, stop),
+	        cmocka_unit_test_setup_teardown(
+	                a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time,
+	                start, stop),
 	        cmocka_unit_test_setup_teardown(a_relative_of_which_less_is_known_tells_less, start,
 	                                        stop),
 	};

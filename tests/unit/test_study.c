@@ -41,6 +41,12 @@ const struct gw_work *gw_work_of(uint32_t config)
 	return NULL;
 }
 
+void gw_work_told(uint32_t config, struct gw_work *out)
+{
+	(void)config;
+	gw_work_clear(out);
+}
+
 /* In place of the log: what was last said of each configuration. */
 static struct {
 	uint32_t said, end, bare;

@@ -19,7 +19,7 @@ static struct {
 	struct gw_record_work head;
 	struct gw_record_quantity part[GW_WORK_FIELDS];
 } written;
-static struct gw_work told;
+static struct gw_work told, before; /* last told to the predictor, and the time before that */
 static uint32_t records, last_told;
 
 /* What the work stands on. */
@@ -43,6 +43,7 @@ void gw_fleet_work(struct gw_fleet *p, uint32_t config, const struct gw_work *wo
 {
 	(void)p;
 	last_told = config;
+	before = told;
 	told = *work;
 }
 
@@ -154,6 +155,74 @@ static void news_are_published_once_with_all_that_is_known(void **state)
 	assert_int_equal(written.head.count, 2);
 }
 
+static struct gw_quantity row(const struct gw_work *work, enum gw_work_field field)
+{
+	return work->q[field];
+}
+
+/* The study comes late: what it says of a row that was counted reaches the predictor as well. */
+static void code_read_after_a_count_is_told_beside_it(void **state)
+{
+	(void)state;
+	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
+	gw_work_publish();
+	assert_int_equal(records, 1);
+	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
+	gw_work_publish();
+	assert_int_equal(records, 3);
+	assert_int_equal(row(&before, GW_WORK_inst_executed).source, GW_SOURCE_STATIC);
+	assert_true(row(&before, GW_WORK_inst_executed).value == 50);
+	assert_int_equal(row(&told, GW_WORK_inst_executed).source, GW_SOURCE_COUNTED);
+	assert_true(row(&told, GW_WORK_inst_executed).value == 100);
+	assert_true(value_of(3, GW_WORK_inst_executed) == 100);
+	/* Once is enough. */
+	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
+	offer(3, GW_WORK_pipe_fma, 7, GW_SOURCE_COUNTED);
+	gw_work_publish();
+	assert_int_equal(records, 4);
+}
+
+static void code_and_count_of_one_cycle_are_both_told(void **state)
+{
+	(void)state;
+	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
+	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
+	gw_work_publish();
+	assert_int_equal(records, 2);
+	assert_true(row(&before, GW_WORK_inst_executed).value == 50);
+	assert_true(row(&told, GW_WORK_inst_executed).value == 100);
+}
+
+static void a_count_after_the_code_was_published_is_one_record(void **state)
+{
+	(void)state;
+	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
+	gw_work_publish();
+	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
+	gw_work_publish();
+	assert_int_equal(records, 2);
+}
+
+static void what_code_says_is_kept_whatever_was_counted(void **state)
+{
+	struct gw_work by_code;
+
+	(void)state;
+	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
+	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
+	offer(3, GW_WORK_pipe_fma, 10, GW_SOURCE_COUNTED);
+	offer(3, GW_WORK_pipe_fma, 5, GW_SOURCE_STATIC);
+	offer(3, GW_WORK_pipe_alu, 4, GW_SOURCE_STATIC);
+	offer(3, GW_WORK_pipe_xu, 3, GW_SOURCE_COUNTED);
+	gw_work_told(3, &by_code);
+	assert_true(row(&by_code, GW_WORK_inst_executed).value == 50);
+	assert_true(row(&by_code, GW_WORK_pipe_fma).value == 5);
+	assert_true(row(&by_code, GW_WORK_pipe_alu).value == 4);
+	assert_int_equal(row(&by_code, GW_WORK_pipe_xu).source, GW_SOURCE_NONE);
+	gw_work_told(4, &by_code);
+	assert_int_equal(row(&by_code, GW_WORK_pipe_alu).source, GW_SOURCE_NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +232,10 @@ int main(void)
 	        cmocka_unit_test_setup(what_is_no_number_or_of_no_configuration_changes_nothing,
 	                               start),
 	        cmocka_unit_test_setup(news_are_published_once_with_all_that_is_known, start),
+	        cmocka_unit_test_setup(code_read_after_a_count_is_told_beside_it, start),
+	        cmocka_unit_test_setup(code_and_count_of_one_cycle_are_both_told, start),
+	        cmocka_unit_test_setup(a_count_after_the_code_was_published_is_one_record, start),
+	        cmocka_unit_test_setup(what_code_says_is_kept_whatever_was_counted, start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

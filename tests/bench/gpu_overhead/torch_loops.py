@@ -4,7 +4,8 @@
   gemm    matrix products into the same memory
   decode  a token of a language model: replays a CUDA graph and waits for it
 For each line NAME COUNT of standard input a quarter of so many steps untimed, then all of them
-timed; prints the microseconds of a step.
+timed; prints the microseconds of a step. After "fresh" the first line of a loop is timed wholly, with all that comes before
+its first step but the context.
 
 `slices NAME SECONDS` instead: steps in slices of about a millisecond for so long, each ended by a synchronisation;
 prints one JSON object as slices.cu does: "begin", CLOCK_REALTIME of each slice in ns, and "ns", of a step."""
@@ -96,15 +97,25 @@ def main(names):
     if names[0] == "slices":
         print(json.dumps(slices(names[1], float(names[2]))))
         return
-    loops = {name: LOOPS[name]() for name in names}
-    made = dict.fromkeys(loops, 0)
-    for name in loops:
-        run(loops[name], 30)
+    fresh = names[0] == "fresh"
+    loops = {} if fresh else {name: LOOPS[name]() for name in names}
+    made = dict.fromkeys(names[fresh:], 0)
+    for loop in loops.values():
+        run(loop, 30)
+    torch.zeros(1, device="cuda")
+    torch.cuda.synchronize()
     print("ready", flush=True)
     for line in sys.stdin:
         name, number = line.split()
-        run(loops[name], int(number) // 4)
-        print(f"{run(loops[name], int(number)):.1f}", flush=True)
+        begin = time.perf_counter()
+        if name in loops:
+            run(loops[name], int(number) // 4)
+            spent = run(loops[name], int(number))
+        else:
+            loops[name] = LOOPS[name]()
+            run(loops[name], int(number))
+            spent = (time.perf_counter() - begin) / int(number) * 1e6
+        print(f"{spent:.1f}", flush=True)
         made[name] += int(number)
     print(json.dumps({"steps": made}))
 

@@ -18,6 +18,7 @@ Exit status: 0 goals met, 1 a goal missed, 77 there is no GPU here, 2 wrong use.
 """
 import bisect
 import collections
+import itertools
 import json
 import os
 import random
@@ -150,9 +151,12 @@ def rest(player):
 def in_turns(args, command, plans, folders, sets):
     """Per line: bare and watch turns, ratio and bound; None where a process failed."""
     number = iter(range(1000))
-    times, players, ends = turns.played(
-        lambda: [turns.Player(mode, command(), args, folders, next(number)) for mode in ("bare", "watch")],
-        sets, plans, random.Random(args.seed), rest=rest)
+
+    def start():
+        both = command()  # on the same core
+        return [turns.Player(mode, both, args, folders, next(number)) for mode in ("bare", "watch")]
+
+    times, players, ends = turns.played(start, sets, plans, random.Random(args.seed), rest=rest)
     if None in ends:
         return None
     totals = collections.Counter()
@@ -169,8 +173,10 @@ def in_turns(args, command, plans, folders, sets):
 
 
 def all_in_turns(args, result):
+    _, speeds = turns.fastest_cpu(args)
+    fast = itertools.cycle(sorted(speeds, key=speeds.get, reverse=True)[:max(1, len(speeds) // 4)])
     result["launches in turns"] = in_turns(
-        args, lambda: [f"{args.programs}/launch_loop", "turns", turns.fastest_cpu(args)[0]], {"2000": args.rounds}, libraries(), args.sets)
+        args, lambda: [f"{args.programs}/launch_loop", "turns", next(fast)], {"2000": args.rounds}, libraries(), args.sets)
     if not args.no_torch and compare.module_present(python(), "torch"):
         names = ("gemm", "decode", "train")
         result["PyTorch in turns"] = in_turns(
@@ -202,7 +208,7 @@ def main(argv):
     parser = options(__doc__)
     parser.add_argument("--seconds", type=float, default=12, help="of each process of slices")
     parser.add_argument("--rounds", type=int, default=0, help="pairs of turns of each set of processes")
-    parser.add_argument("--sets", type=int, default=8, help="of processes; half as many of PyTorch")
+    parser.add_argument("--sets", type=int, default=20, help="of processes; half as many of PyTorch")
     parser.add_argument("--no-torch", action="store_true", help="leave the loops of PyTorch out")
     parser.add_argument("--raw", action="store_true", help="keep every slice")
     args = begin(parser, argv, ("launch_loop", "slices", "logdump"))

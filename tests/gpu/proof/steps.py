@@ -51,7 +51,7 @@ OVERHEAD, SAFETY, COUNTERS, SCORE, CODE = ("overhead", "safety", "counters", "sc
 STEPS = (
     # What has the tightest goals runs while nothing else has begun.
     step("time-watch", f"{OVERHEAD}: mode watch <= 1.02 x bare, after its windows as before", 1, 120, 200, "timed",
-         bench("watch", "--seconds 6 --rounds 90")),
+         bench("watch", "--seconds 6 --rounds 36")),
     step("time-torch", f"{OVERHEAD}: audit with counters <= 1.05 x plain CUPTI activity: training step, decode, GEMM", 1, 150, 240, "timed",
          bench("sampling", "--rounds 12 --short 80 --loop train --loop decode --loop gemm")),
     step("time-launches", f"{OVERHEAD}: count <= 1.02 x the driver alone, audit <= 1.05 x plain CUPTI activity", 1, 130, 220, "timed",
@@ -60,6 +60,8 @@ STEPS = (
          bench("sampling", "--rounds 30 --loop launches")),
     step("time-windows", f"{OVERHEAD}: what windows of counters cost inside a process; at the default budget <= 1.05", 1, 90, 200, "timed",
          bench("window_cost", "--recorder {recorder} --loop gemm --loop decode --loop train --loop launches")),
+    step("time-reading", f"{OVERHEAD}: reading kernels' code: first steps <= 1.05, later ones <= 1.02 x the same without it", 2, 120, 260, "timed",
+         bench("reading", "--seconds 200")),
 
     step("attribution-long", f"{COUNTERS}: sampled against counted alone, kernels over 150 us: 2%", 2, 70, 150, "alone", attribution("long")),
     step("attribution-mid", f"{COUNTERS}: the same, 50 to 150 us: 5%", 2, 70, 150, "alone", attribution("mid")),
@@ -78,8 +80,7 @@ STEPS = (
          f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 115 --lanes 10 --shortest 0.1 --longest 1.4 --least 200 "
          "--least-with-windows 0 --backtrace"),
     step("safety-ends", f"{SAFETY}: exit() by one thread while another launches crashes no more often than under plain CUPTI activity", 2, 100,
-         220, "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 0 --ends 90 --lanes 10 --shortest 0.1 --longest 1.4 "
-         "--backtrace"),
+         220, "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 0 --ends 90 --lanes 6 --shortest 0.1 --longest 0.4"),
     step("safety-windows", f"{SAFETY}: programs that end in the midst of windows", 2, 60, 140, "sampler",
          f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 50 --lanes 3 --shortest 1.1 --longest 2.6 --least 30 "
          "--least-with-windows 10 --seed 2 --backtrace"),
@@ -89,11 +90,11 @@ STEPS = (
     step("beside-ncu", f"{SAFETY}: ncu sees all it sees without us", 3, 60, 120, "alone", beside("ncu", 1)),
     step("counts-waiting", "counts: programs whose kernels wait, every mode, counters sampled and deep", 3, 50, 150, "sampler",
          counts("^hold")),
-    step("counts-static", "counts: static cudart, device launches, cuBLAS", 3, 60, 180, "shared", counts("^(static|device|cublas)")),
-    step("counts-multi", "counts: several GPUs in one process", 3, 80, 200, "shared", counts("^multi"), gpus=2),
+    step("counts-static", "counts: static cudart, device launches, cuBLAS", 3, 120, 400, "shared", counts("^(static|device|cublas)")),
+    step("counts-multi", "counts: several GPUs in one process", 3, 150, 400, "shared", counts("^multi"), gpus=2),
     step("counts-python", "counts: PyTorch, Triton, CuPy, JAX", 3, 120, 300, "shared", counts("^python")),
-    step("counts-shared", "counts: shared cudart", 3, 45, 150, "shared", counts("^shared")),
-    step("counts-ptds", "counts: per-thread default stream", 3, 45, 150, "shared", counts("^ptds")),
+    step("counts-shared", "counts: shared cudart", 3, 90, 400, "shared", counts("^shared")),
+    step("counts-ptds", "counts: per-thread default stream", 3, 90, 400, "shared", counts("^ptds")),
 
     step("logs-torch", f"{SCORE}: logs of a training step, a decode loop, GEMMs, with counters", 4, 75, 180, "alone",
          logs("train decode gemm", 9)),
@@ -102,6 +103,11 @@ STEPS = (
          logs("conv attention fft sparse sorting embedding", 9)),
     step("code-warp-groups", f"{CODE}: cycles of loops of warp group operations, told from code: 10%", 4, 3, 30, "alone",
          "bash {here}/schedule/warp_group.sh {programs} {cli} {out}"),
+    step("code-first", f"{CODE}: first launches of PyTorch, Triton, CuPy, JAX predicted from code alone, without counters", 3, 85, 200, "alone",
+         f"{{python}} {{here}}/first_launches.py {COMMON} --cli {{cli}}"),
+    step("code-images", f"{CODE}: every image of PyTorch's, JAX's and CUDA's libraries and of compilers' caches opens, in 64 MiB", 4, 90, 300,
+         "cpu", "{python} {here}/images.py --cli {cli} --out {out} --seconds 60 --cache {results}/code-first/out/cache",
+         after=["code-first"]),
     step("code-blocks", f"{CODE}: how often each basic block runs, told from code and arguments", 4, 90, 240, "alone",
          "bash {here}/blocks.sh {workloads} {cli} {out}"),
     step("buffers", "counts: long runs: when activity records lose their times, and what the log then has", 4, 70, 150, "alone",

@@ -5,6 +5,8 @@
  */
 #include "client.h"
 
+#include <dlfcn.h>
+
 /* Mangled as the compiler does: of tests/code/kernels.cu. */
 #define SAXPY "_Z5saxpyifPKfPf"
 
@@ -119,6 +121,35 @@ static void namesakes(void)
 	puts("kernels of one name");
 }
 
+/* The program loads libelf itself, then code. */
+static void one_beside_libelf(void)
+{
+	puts(dlopen("libelf.so.1", RTLD_NOW | RTLD_LOCAL) ? "libelf" : "no libelf");
+	one();
+}
+
+/* A library that brings its own libz.so.1, loaded when code has been read. */
+static void own_libz(void)
+{
+	int (*answer)(void);
+	void *library;
+
+	one();
+	library = dlopen(getenv("CODE_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+	if (!library) {
+		puts("its own libz was not taken");
+		return;
+	}
+	*(void **)&answer = dlsym(library, "needs_own_z");
+	printf("its own libz says %d\n", answer());
+}
+
+static void own_libz_beside_libelf(void)
+{
+	puts(dlopen("libelf.so.1", RTLD_NOW | RTLD_LOCAL) ? "libelf" : "no libelf");
+	own_libz();
+}
+
 /* Many configurations of one kernel at once, then the end. */
 static void many(void)
 {
@@ -186,6 +217,9 @@ int main(int argc, char **argv)
 	                                       {"library", library},
 	                                       {"library_module", library_module},
 	                                       {"namesakes", namesakes},
+	                                       {"beside_libelf", one_beside_libelf},
+	                                       {"own_libz", own_libz},
+	                                       {"own_libz_beside_libelf", own_libz_beside_libelf},
 	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);

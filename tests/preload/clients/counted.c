@@ -7,7 +7,8 @@
  * another launches on and calls exit; `held`, all that others do is behind a kernel that does not
  * end before three seconds; `fork`, a child does too; `tool`, another tool comes when half of the
  * time is over, and goes, and all grids are one larger then; `clock`, it leaves a clock of its own
- * in libcupti.
+ * in libcupti; `studied`, code that takes long to read is launched when half of the time is over,
+ * and few launches a second besides.
  */
 #include "client.h"
 #include "tool.h"
@@ -107,6 +108,21 @@ static void profile(bool clock)
 	tool_goes();
 }
 
+/* Real code (CODE_IMAGE), in so many configurations that to read it takes most of a second. */
+static void launch_what_is_long_to_read(void)
+{
+	CUdeviceptr out = 0x700000000000;
+	int n = 1000;
+	void *params[] = {&out, &n};
+	CUfunction powers;
+	CUmodule module;
+
+	CK(cuModuleLoadData(&module, client_image()));
+	CK(cuModuleGetFunction(&powers, module, "powers"));
+	for (unsigned i = 1; i <= 200; i++)
+		CK(cuLaunchKernel(powers, i, 1, 1, 128, 1, 1, 0, NULL, params, NULL));
+}
+
 static void *end_it(void *unused)
 {
 	(void)unused;
@@ -161,7 +177,7 @@ int main(int argc, char **argv)
 	double left = argc > 1 ? atof(argv[1]) : 1000; /* ms */
 	const char *how = argc > 2 ? argv[2] : "";
 	bool clock = !strcmp(how, "clock"), tool = clock || !strcmp(how, "tool");
-	bool first = !strcmp(how, "first");
+	bool first = !strcmp(how, "first"), rare = !strcmp(how, "studied"), studied = false;
 	double half = left / 2;
 	CUstream other;
 	CUmodule module;
@@ -186,7 +202,13 @@ int main(int argc, char **argv)
 			profile(clock);
 			more = 1;
 		}
+		if (rare && !studied && left < half) {
+			launch_what_is_long_to_read();
+			studied = true;
+		}
 		once(other, !strcmp(how, "overlap"), !strcmp(how, "idle"), i);
+		if (rare)
+			usleep(3000);
 		/* As client_nap counts. The longest of them takes 10 ms. */
 		passed = now_ms() - begin;
 		left -= client_library_busy() ? 0 : passed < 12 ? passed : 12;

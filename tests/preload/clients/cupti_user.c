@@ -169,6 +169,31 @@ static void sessions(void)
 	CK(cuCtxSynchronize());
 }
 
+/* There from before the first launch, for long; grid 2 while it has just gone, 3 later on. */
+static void there_for_long(void)
+{
+	struct timespec begin, now;
+
+	open_cupti();
+	take();
+	client_start();
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		client_launch(1, 1);
+		usleep(10000);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+	         7200);
+	CK(cuCtxSynchronize());
+	printf("disable %d\n", (int)cupti.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+	for (int ms = 0; ms < 2500; ms += 10) {
+		client_launch(2, 1);
+		client_nap(10);
+	}
+	client_launch(3, 100);
+	CK(cuCtxSynchronize());
+}
+
 /* It never subscribes; between its profiles it only switches activity off. */
 static void switches(void)
 {
@@ -238,6 +263,7 @@ int main(int argc, char **argv)
 	                                       {"before_cuda", before_cuda},
 	                                       {"after_a_while", after_a_while},
 	                                       {"sessions", sessions},
+	                                       {"there_for_long", there_for_long},
 	                                       {"switches", switches},
 	                                       {"stays_subscribed", stays_subscribed},
 	                                       {NULL, NULL}};
