@@ -182,7 +182,7 @@ static bool map_file(struct inspect_job *job)
 	void *at;
 
 	if (fd < 0 || fstat(fd, &st)) {
-		gw_error("%s: %s", job->path, strerror(errno));
+		gw_error("%s: %s%s", job->path, strerror(errno), gw_open_remedy(errno));
 		if (fd >= 0)
 			close(fd);
 		return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/json_tree.h"
+#include "cli/say.h"
 
 #include <errno.h>
 #include <math.h>
@@ -406,8 +407,8 @@ bool json_tree_read(struct json_tree *tree, const char *path, char *error, size_
 		text = read_all(file, &length);
 	}
 	if (!file || !text || ferror(file)) {
-		snprintf(error, error_size, "%s: cannot be read: %s", path,
-		         strerror(errno ? errno : EIO));
+		snprintf(error, error_size, "%s: cannot be read: %s%s", path,
+		         strerror(errno ? errno : EIO), gw_open_remedy(errno));
 	} else {
 		ok = json_tree_parse(tree, text, length, what, sizeof(what));
 		if (!ok)

@@ -346,6 +346,29 @@ static void read_blocks(struct reader *r)
 	end_damage(r);
 }
 
+/* Why nothing of a file could be used, and what helps. */
+static void nothing_whole(const struct reader *r)
+{
+	struct gw_log_status *s = r->status;
+
+	if (s->read_error)
+		snprintf(s->error, sizeof(s->error), "%s%s", s->read_error,
+		         r->offset ? " before the first whole block" : "");
+	else if (!r->offset)
+		snprintf(s->error, sizeof(s->error),
+		         "it is empty: the process has not launched a kernel, or was killed before "
+		         "its first write");
+	else if (s->cut_wanted && !s->cut_offset)
+		snprintf(s->error, sizeof(s->error),
+		         "it ends after %llu of the %llu bytes of its first block: it was cut off; "
+		         "copy it once more, or look whether the disk it was written to is full",
+		         (unsigned long long)s->cut_bytes, (unsigned long long)s->cut_wanted);
+	else
+		snprintf(s->error, sizeof(s->error),
+		         "it is not a gpuwatch log, or no block of it is whole; name a file that "
+		         "libgpuwatch.so wrote");
+}
+
 static bool read_source(struct gw_log_source *source, gw_log_record_fn *record, void *arg,
                         struct gw_log_status *status)
 {
@@ -357,16 +380,8 @@ static bool read_source(struct gw_log_source *source, gw_log_record_fn *record, 
 	r.window = gw_alloc(r.room);
 	r.block = gw_alloc(r.room < GW_BLOCK_MAX ? r.room : GW_BLOCK_MAX);
 	read_blocks(&r);
-	if (!*status->error && !status->blocks) {
-		bool empty = !r.offset && !status->read_error;
-
-		snprintf(status->error, sizeof(status->error), "%s%s",
-		         status->read_error ? status->read_error
-		         : empty ? "it is empty: the process has not launched a kernel, or "
-		                   "was killed before its first write"
-		                 : "it is not a gpuwatch log, or no block of it is whole",
-		         status->read_error && r.offset ? " before the first whole block" : "");
-	}
+	if (!*status->error && !status->blocks)
+		nothing_whole(&r);
 	free(r.window);
 	free(r.block);
 	gw_log_source_close(source);

@@ -2,6 +2,7 @@
 #include "cli/log_source.h"
 
 #include "cli/memory.h"
+#include "cli/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,14 +176,15 @@ struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t siz
 	s->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 	                          : dup(STDIN_FILENO);
 	if (s->fd < 0 || fstat(s->fd, &st)) {
-		snprintf(why, size, "%s", strerror(errno));
+		snprintf(why, size, "%s%s", strerror(errno), gw_open_remedy(errno));
 		gw_log_source_close(s);
 		return NULL;
 	}
 	if (strcmp(path, "-") && !S_ISREG(st.st_mode)) {
 		snprintf(why, size, "%s",
 		         S_ISDIR(st.st_mode) ? "this is a folder; name the logs in it"
-		                             : "not a regular file");
+		                             : "not a regular file; name a log, or - for what "
+		                               "comes on standard input");
 		gw_log_source_close(s);
 		return NULL;
 	}

@@ -101,7 +101,7 @@ static bool by_file(const struct tape *tape, const char *path, struct names *nam
 	for (size_t i = 0; i < tape->kernel_count; i++)
 		family[i] = alone(names, tape, i);
 	if (!file) {
-		gw_error("%s: %s", path, strerror(errno));
+		gw_error("%s: %s%s", path, strerror(errno), gw_open_remedy(errno));
 		return false;
 	}
 	while (fgets(line, sizeof(line), file)) {

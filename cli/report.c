@@ -67,7 +67,7 @@ static int read_folder(struct gw_report *report, const char *path)
 	int count = scandir(path, &entries, log_name, alphasort), good = 0, status = 0;
 
 	if (count < 0)
-		return gw_error("%s: %s", path, strerror(errno));
+		return gw_error("%s: %s%s", path, strerror(errno), gw_open_remedy(errno));
 	for (int i = 0; i < count; i++) {
 		size_t size = strlen(path) + strlen(entries[i]->d_name) + 2;
 		char *name = gw_alloc(size);

@@ -92,7 +92,7 @@ static bool watchable(const char *path, bool inject)
 	case GW_TARGET_BROKEN:
 		break;
 	}
-	gw_error("run: %s %s; name a program", path, what);
+	gw_error("run: %s %s; name a program, or the interpreter and what it runs", path, what);
 	return false;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/say.h"
 
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -44,6 +45,20 @@ int gw_error(const char *format, ...)
 	say("", GW_INK_BAD, format, args);
 	va_end(args);
 	return 2;
+}
+
+const char *gw_open_remedy(int error)
+{
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+		return "; check its name";
+	case EACCES:
+	case EPERM:
+		return "; read it as its owner, or have its owner allow it";
+	default:
+		return "";
+	}
 }
 
 void gw_note(const char *format, ...)

@@ -22,6 +22,12 @@ void gw_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** The same, for what is neither: how far something is, where a result went. */
 void gw_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/**
+ * What can be done where a file can't be opened for @p error (errno), as the end of a message, such
+ * as "; check its name". "" where nothing is known to help.
+ */
+const char *gw_open_remedy(int error);
+
 enum gw_ink { GW_INK_OFF, GW_INK_BOLD, GW_INK_DIM, GW_INK_GOOD, GW_INK_WARN, GW_INK_BAD };
 
 /** The escape sequence that sets @p ink on @p stream; "" where there is no colour. */

@@ -184,7 +184,8 @@ static void fold(struct gw_cfg *cfg, struct scratch *s, uint32_t header, uint32_
 			if (cfg->blocks[pred].entry != b->entry)
 				continue;
 			pred = leader_of(s, pred);
-			if (pred != header && s->leader[pred] == pred && pred != at) {
+			/* What is on the stack, or was, has the header for its leader. */
+			if (pred != header) {
 				s->leader[pred] = header;
 				s->stack[n++] = pred;
 			}

@@ -168,8 +168,6 @@ static void wait_for(struct gw_warp *w, unsigned mask, struct gw_schedule_block 
 
 static void take(struct gw_warp *w, unsigned barrier, const struct gw_cycles *until)
 {
-	if (barrier >= GW_SASS_BARRIERS)
-		return;
 	if (isnan(w->scoreboard[barrier].value) || w->scoreboard[barrier].value <= w->now.value)
 		w->scoreboard[barrier] = *until;
 	else

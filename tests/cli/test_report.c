@@ -239,11 +239,19 @@ static void bad_file_is_told_with_its_name_and_the_others_are_shown(void **state
 	assert_int_equal(shell(REPORT "text.gwl plain.gwl"), 2);
 	shell_says("60 kernel runs");
 	assert_int_equal(shell(REPORT "nothere.gwl"), 2);
-	shell_says("nothere.gwl: No such file");
+	shell_says("nothere.gwl: No such file or directory; check its name");
+	assert_int_equal(shell("head -c 300 plain.gwl > stump.gwl; " REPORT "stump.gwl"), 2);
+	shell_says("stump.gwl: it ends after 300 of the ");
+	shell_says("copy it once more");
 	assert_int_equal(shell("mkdir -p empty; " REPORT "empty"), 2);
 	shell_says("no log in this folder");
 	assert_int_equal(shell("mkfifo fifo.gwl; " REPORT "fifo.gwl"), 2);
-	shell_says("not a regular file");
+	shell_says("not a regular file; name a log");
+	if (!geteuid())
+		skip(); /* who may read everything */
+	assert_int_equal(shell("cp plain.gwl closed.gwl; chmod 0 closed.gwl; " REPORT "closed.gwl"),
+	                 2);
+	shell_says("closed.gwl: Permission denied; read it as its owner");
 }
 
 static void bad_options_exit_2_with_one_message(void **state)

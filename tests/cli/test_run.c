@@ -151,7 +151,8 @@ static void scripts_are_judged_by_their_interpreter(void **state)
 	assert_int_equal(shell("printf '#!%%s/loop\\n' $PWD > loop; chmod +x loop; " RUN "./loop"),
 	                 2);
 	assert_int_equal(shell("echo text > text; chmod +x text; " RUN "./text"), 2);
-	shell_says("neither a program nor a script");
+	shell_says("neither a program nor a script with a #! line; name a program, or the "
+	           "interpreter and what it runs");
 	if (shell("test -x $TOOLS/static_program"))
 		skip();
 	assert_int_equal(

@@ -11,6 +11,7 @@
 #include "predictor/code/extract.h"
 #include "predictor/code/ptx.h"
 #include "predictor/code/static_work.h"
+#include "starve.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -108,8 +109,8 @@ static struct gw_config config_of(size_t size)
 	return (struct gw_config){{3, 2, 1}, {48, 1, 1}, {1, 1, 1}, 256, 0};
 }
 
-static void analyse(const struct gw_ptx *ptx, uint32_t kernel, struct gw_bytes text,
-                    struct gw_arena *arena)
+static void analyse_kernel(const struct gw_ptx *ptx, uint32_t kernel, struct gw_bytes text,
+                           struct gw_arena *arena)
 {
 	static const struct gw_gather_limits limits = {
 	        .eval = {.steps = 1500, .warp_steps = 300, .warps = 8}, .blocks = 4, .steps = 1500};
@@ -133,20 +134,31 @@ static void analyse(const struct gw_ptx *ptx, uint32_t kernel, struct gw_bytes t
 	check_rows(&program, &gather, &launch, arena);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Whatever is told of it in at most @p limit bytes; how many it took. */
+static size_t analyse(struct gw_bytes text, size_t limit)
 {
-	struct gw_bytes text = {size ? data : NULL, size};
 	struct gw_ptx_fault fault;
 	struct gw_arena arena;
 	struct gw_ptx ptx;
-	/* One length of sixteen finds out what happens without enough memory. */
-	size_t limit = size % 16 == 14 ? (size >> 4 & 63) << 14 : (size_t)ARENA;
+	size_t used;
 
 	gw_arena_init(&arena, limit);
 	if (gw_ptx_parse(text, &arena, &ptx, &fault))
 		for (uint32_t k = 0; k < ptx.kernel_count && k < KERNELS_MAX; k++)
-			analyse(&ptx, k, text, &arena);
-	require(arena.used <= limit, "more memory than its limit");
+			analyse_kernel(&ptx, k, text, &arena);
+	used = arena.used;
+	require(used <= limit, "more memory than its limit");
 	gw_arena_free(&arena);
+	return used;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gw_bytes text = {size ? data : NULL, size};
+	size_t used = analyse(text, ARENA);
+
+	/* One length of sixteen finds out what happens without enough memory. */
+	if (size % 16 == 14)
+		analyse(text, starve_limit(data, size, used));
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "predictor/code/ptx_report.h"
+#include "starve.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -74,22 +75,33 @@ static void evaluate(const struct gw_ptx *ptx, uint32_t kernel, size_t size, str
 	        "exact without all warps");
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Read, lowered and evaluated in at most @p limit bytes; how many it took. */
+static size_t analyse(struct gw_bytes text, size_t limit)
 {
-	struct gw_bytes text = {size ? data : NULL, size};
 	struct gw_ptx_fault fault;
 	struct gw_arena arena;
 	struct gw_ptx ptx;
-	/* One length of sixteen finds out what happens without enough memory. */
-	size_t limit = size % 16 == 14 ? (size >> 4 & 63) << 13 : (size_t)ARENA;
+	size_t used;
 
 	gw_arena_init(&arena, limit);
 	if (!gw_ptx_parse(text, &arena, &ptx, &fault))
 		require(fault.what && fault.line && fault.column, "refused without a place");
 	else
 		for (uint32_t k = 0; k < ptx.kernel_count && k < KERNELS_MAX; k++)
-			evaluate(&ptx, k, size, &arena);
-	require(arena.used <= limit, "more memory than its limit");
+			evaluate(&ptx, k, text.size, &arena);
+	used = arena.used;
+	require(used <= limit, "more memory than its limit");
 	gw_arena_free(&arena);
+	return used;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gw_bytes text = {size ? data : NULL, size};
+	size_t used = analyse(text, ARENA);
+
+	/* One length of sixteen finds out what happens without enough memory. */
+	if (size % 16 == 14)
+		analyse(text, starve_limit(data, size, used));
 	return 0;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as machine code: the first says for which architecture, and whether there is too little
- * memory; four and more behind the last whole instruction are tables of jumps. Decoded, made a
- * graph of, and scheduled with latencies known and unknown, and lowered; what these promise of one
- * another holds.
+ * Any bytes as machine code: the first says for which architecture, and whether once more with too
+ * little memory; four and more behind the last whole instruction are tables of jumps. Decoded, made
+ * a graph of, and scheduled with latencies known and unknown, and lowered; what these promise of
+ * one another holds.
  */
 #include "predictor/code/kernel.h"
 #include "predictor/code/sass_lower.h"
 #include "predictor/code/schedule.h"
+#include "starve.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -62,14 +63,29 @@ static void check_graph(const struct gw_cfg *cfg)
 		        "a loop without its header, or inside out");
 }
 
-static void check_schedule(const struct gw_cfg *cfg, struct gw_arena *arena, double latency)
+/* With latencies known, as long as a GPU's or so short that no branch waits for them, or with some
+ * of them unknown; with an instruction's own for every other one. The number of instructions says
+ * which: a schedule takes most of an input's time. */
+static void check_schedule(const struct gw_cfg *cfg, struct gw_arena *arena)
 {
+	/* Edges of either direction; with as many as a graph may have, one input would take a
+	 * second. */
+	enum { EDGES_MOST = 1 << 14 };
+	enum { LONG, PARTLY, SHORT, OWN } way = cfg->insn_count % 4;
 	struct gw_schedule schedule;
 	struct gw_waits waits;
+	double *own = NULL;
 
+	if (cfg->edge_count > EDGES_MOST)
+		return;
 	gw_waits_clear(&waits);
-	for (unsigned i = 0; i < GW_WAITS; i += isnan(latency) ? 2 : 1)
-		waits.cycles[i] = isnan(latency) ? 30 : latency;
+	for (unsigned i = 0; i < GW_WAITS; i += way == PARTLY ? 2 : 1)
+		waits.cycles[i] = way == SHORT ? 3 : 30;
+	if (way == OWN)
+		own = gw_arena_array(arena, cfg->insn_count, sizeof(*own));
+	for (uint32_t i = 0; own && i < cfg->insn_count; i++)
+		own[i] = i % 2 ? 50 : (double)NAN;
+	waits.insn = own;
 	if (!gw_schedule_build(&schedule, cfg, &waits, arena))
 		return;
 	for (uint32_t b = 0; b < cfg->block_count; b++) {
@@ -101,13 +117,33 @@ static void check_lowering(const struct gw_cfg *cfg, struct gw_bytes tables, str
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* What a reader of code does with it in at most @p limit bytes; how many it took. */
+static size_t analyse(struct gw_bytes code, struct gw_bytes tables, unsigned sm, size_t limit)
 {
-	static const uint8_t architectures[] = {70, 75, 80, 86, 89, 90, 100, 120};
 	struct gw_arena arena;
 	struct gw_fault fault;
 	struct gw_cfg cfg;
+	size_t used;
+
+	gw_arena_init(&arena, limit);
+	if (gw_cfg_build(&cfg, code, sm, &arena, &fault)) {
+		check_graph(&cfg);
+		check_lowering(&cfg, tables, &arena);
+		check_schedule(&cfg, &arena);
+	} else {
+		require(fault.what != NULL, "refused without a reason");
+	}
+	used = arena.used;
+	require(used <= limit, "more memory than its limit");
+	gw_arena_free(&arena);
+	return used;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint8_t architectures[] = {70, 75, 80, 86, 89, 90, 100, 120};
 	struct gw_bytes code, tables = {0};
+	size_t used;
 	unsigned sm;
 
 	if (!size)
@@ -125,16 +161,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		code.size -= tables.size;
 		tables.data = code.data + code.size;
 	}
-	gw_arena_init(&arena,
-	              data[0] & 0x80 ? (size_t)(data[0] >> 3 & 15) << 10 : (size_t)64 << 20);
-	if (gw_cfg_build(&cfg, code, sm, &arena, &fault)) {
-		check_graph(&cfg);
-		check_schedule(&cfg, &arena, 30);
-		check_schedule(&cfg, &arena, (double)NAN);
-		check_lowering(&cfg, tables, &arena);
-	} else {
-		require(fault.what != NULL, "refused without a reason");
-	}
-	gw_arena_free(&arena);
+	used = analyse(code, tables, sm, (size_t)64 << 20);
+	if (data[0] & 0x80)
+		analyse(code, tables, sm, starve_limit(data, size, used));
 	return 0;
 }

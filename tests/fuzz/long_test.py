@@ -118,6 +118,12 @@ class Summary(unittest.TestCase):
         self.log(2, (500, "run: 1"), (500, "#1\tINITED cov: 6 ft: 1"), (500, self.cpu(0)), (680, self.cpu(180)))
         self.assertEqual(self.row()[7], "4.0")
 
+    def test_what_a_later_run_begins_with_is_new_if_no_earlier_one_had_it(self):
+        self.log(1, (100, "run: 1"), (100, "#1\tINITED cov: 5 ft: 1"), (160, self.cpu(60)), (280, self.cpu(180)))
+        self.log(2, (500, "run: 1"), (500, self.cpu(0)), (510, "#1\tINITED cov: 6 ft: 1"), (560, self.cpu(60)),
+                 (680, self.cpu(180)))
+        self.assertEqual(self.row()[7], "2.0")
+
     def test_a_restart_that_begins_with_more_is_new(self):
         self.log(1, (100, "run: 1"), (100, "#1\tINITED cov: 5 ft: 1"), (220, self.cpu(120)), (300, "run: 2"),
                  (300, "#1\tINITED cov: 6 ft: 1"), (310, self.cpu(10)), (370, self.cpu(70)))

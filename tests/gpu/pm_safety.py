@@ -231,7 +231,7 @@ def main():
     parser.add_argument("--longest", type=float, default=2.0)
     parser.add_argument("--least", type=int, default=1, help="how many of them there must be")
     parser.add_argument("--least-with-windows", type=int, default=1)
-    parser.add_argument("--patience", type=float, default=20, help="seconds beyond its own after which a run hangs")
+    parser.add_argument("--patience", type=float, default=60, help="seconds beyond its own after which a run hangs")
     parser.add_argument("--ends", type=float, default=0, help="seconds of programs that another thread ends, with controls")
     parser.add_argument("--margin", type=float, default=0.2, help="by which the share of crashes may be larger, at most")
     parser.add_argument("--also", action="append", default=[], metavar="NAME=SO[,VARIABLE=VALUE]...")

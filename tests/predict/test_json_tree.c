@@ -139,7 +139,9 @@ static void a_missing_file_is_named(void **state)
 
 	(void)state;
 	assert_false(json_tree_read(&tree, "/nowhere/x.json", error, sizeof(error)));
-	assert_string_equal(error, "/nowhere/x.json: cannot be read: No such file or directory");
+	assert_string_equal(
+	        error,
+	        "/nowhere/x.json: cannot be read: No such file or directory; check its name");
 }
 
 int main(void)

@@ -435,7 +435,7 @@ static void a_program_that_ends_is_not_kept(void **state)
 static void memory_is_bounded(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < 3 * GW_STUDY_KERNELS; i++) {
+	for (uint32_t i = 0; i < (DECODED); i++) {
 		char *name = gw_arena_array(&arena, 32, 1);
 
 		/* The same kernels under many slots: each is decoded for itself. */
@@ -450,7 +450,7 @@ static void memory_is_bounded(void **state)
 	}
 	/* On a machine that is busy with others one may be given up for its time. */
 	assert_int_equal(counted(GW_COUNTER_studied) + counted(GW_COUNTER_study_abandoned),
-	                 3 * GW_STUDY_KERNELS);
+	                 DECODED);
 }
 
 static void none_where_it_is_not_wanted(void **state)

@@ -54,9 +54,34 @@ def calls(corpus):
     yield "more_calls_than_followed", arch, [jump(call, 16 * (300 - i)) for i in range(300)] + [leave, back], ()
 
 
+def branch(guarded):
+    """BRA, under P0 or always; its distance is yet to be told."""
+    return with_bits((0x947).to_bytes(2, "little") + bytes(14), GUARD, 0 if guarded else 7)
+
+
+def chain_from_both_ends(links):
+    """Every block leads to its neighbours, and the entry to both ends: what the far end knows goes one link a pass."""
+    code = [jump(branch(True), 16 * (links - 1))]
+    for i in range(links):
+        code.append(jump(branch(True), -32 if i else 0))
+    return code
+
+
+def graphs(corpus):
+    arch, code = load(corpus, "switches.sm_70")
+    by_table, leave = code[64], code[82]
+    other = code[61]
+    yield "dominators_of_many_passes", arch, chain_from_both_ends(48) + [leave], ()
+    # Nothing but indirect jumps: any of them may lead to any other.
+    yield "more_indirect_edges_than_kept", arch, [by_table] * 260 + [leave], ()
+    # A deep chain, each link with an indirect jump to all the places that nothing else leads to.
+    yield "dominators_of_too_many_steps", arch, \
+        [with_bits(by_table, GUARD, 0)] * 200 + [leave] + [leave] * 220, ()
+
+
 def files(root):
     """(folder of the corpus, name, content) of each."""
     corpus = root / "tests/fuzz/corpus/sass"
-    for part in (switches, calls):
+    for part in (switches, calls, graphs):
         for name, arch, code, table in part(corpus):
             yield "sass", name, bytes([arch]) + b"".join(code) + struct.pack(f"<{len(table)}I", *table)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Too little memory, for the readers that have a limit. */
+#ifndef GW_FUZZ_STARVE_H
+#define GW_FUZZ_STARVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A limit below the @p used bytes that the same input took where there was enough. The input's
+ * bytes choose it, so that each mutation tries another: within minutes every allocation has been
+ * the one that fails, the many small ones at the beginning too, as small limits come as often as
+ * large ones.
+ */
+static inline size_t starve_limit(const uint8_t *data, size_t size, size_t used)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ data[i]) * UINT64_C(1099511628211);
+	used >>= hash >> 61;
+	return used ? (size_t)(hash >> 8 & UINT32_MAX) % used : 0;
+}
+
+#endif
