@@ -157,6 +157,8 @@ static const char *lower_code(struct evaluated *e, const struct gw_code_kernel *
 	        .param_bytes = k->param_size == GW_CODE_UNKNOWN ? 0 : k->param_size,
 	        .static_shared = k->static_shared == GW_CODE_UNKNOWN ? 0 : k->static_shared,
 	        .tables = k->bank[2],
+	        .outside = k->outside,
+	        .outside_count = k->outside_count,
 	};
 	struct gw_sass_lowered lowered;
 	struct gw_fault fault;

@@ -166,6 +166,9 @@ static void place_section(struct gw_cubin *cubin, const uint32_t *map, uint32_t 
 
 	if (bank >= 0) {
 		*(k ? &k->bank[bank] : &cubin->bank[bank]) = index;
+	} else if (strcmp(name, ".rela.nv.constant4") == 0 ||
+	           strcmp(name, ".rel.nv.constant4") == 0) {
+		cubin->addresses = index;
 	} else if (k && strncmp(name, ".nv.info.", 9) == 0) {
 		k->info = index;
 	} else if (k && strncmp(name, ".nv.shared.", 11) == 0) {

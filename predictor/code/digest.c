@@ -137,7 +137,8 @@ static void begin(struct gw_reach *r)
 	for (uint32_t b = 0; b < p->block_count; b++) {
 		if (!p->blocks[b].reachable)
 			continue;
-		gw_reach_test(r, b, CONTROL);
+		if (gw_ir_decides(p, &p->blocks[b]))
+			gw_reach_test(r, b, CONTROL);
 		for (uint32_t i = 0; i < p->blocks[b].count; i++) {
 			const struct gw_ir_insn *insn = &p->insns[p->blocks[b].first + i];
 

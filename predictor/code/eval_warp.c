@@ -299,7 +299,10 @@ static void run_block(struct gw_eval *e, uint32_t block)
 		go(e, block, successor(e, block, 0));
 		break;
 	case IR_END_BRANCH:
-		end_branch(e, block);
+		if (gw_ir_decides(e->p, &e->p->blocks[block]))
+			end_branch(e, block);
+		else
+			go(e, block, successor(e, block, 0));
 		break;
 	case IR_END_SWITCH:
 		end_switch(e, block);

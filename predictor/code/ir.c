@@ -290,6 +290,15 @@ void gw_ir_end_switch(struct gw_ir_builder *b, gw_ir_operand index, const uint32
 	end_block(b, IR_END_SWITCH, index, to, count);
 }
 
+void gw_ir_end_never(struct gw_ir_builder *b)
+{
+	if (!b->failed && b->grow->current == GW_IR_NONE)
+		gw_ir_block_open(b);
+	if (!b->failed)
+		b->program.blocks[b->grow->current].never = true;
+	gw_ir_end_exit(b);
+}
+
 void gw_ir_end_exit(struct gw_ir_builder *b)
 {
 	end_block(b, IR_END_EXIT, GW_IR_NONE, NULL, 0);

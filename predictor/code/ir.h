@@ -109,7 +109,8 @@ struct gw_ir_insn {
 /** How a block ends. */
 enum gw_ir_end {
 	IR_END_JUMP,   /**< to succ[0] */
-	IR_END_BRANCH, /**< to succ[0] where `test` holds (does not, with test_not), else succ[1] */
+	IR_END_BRANCH, /**< to succ[0] where `test` holds (does not, with test_not), else succ[1];
+	                    where both are one, `test` decides nothing */
 	IR_END_SWITCH, /**< to succ[value of `test`, 32 bits]; an index out of range: unknown */
 	IR_END_EXIT,   /**< the thread ends */
 };
@@ -124,6 +125,7 @@ struct gw_ir_block {
 	uint32_t succ_first, succ_count; /**< in succs[] */
 	uint32_t sources; /**< source instructions in the block, the ending one included */
 	uint32_t tag;     /**< the front end's own: SASS block number and the like */
+	bool never;       /**< no launch that ends well comes here */
 	/* ---- */
 	uint32_t ipdom; /**< block where divergent lanes meet again; GW_IR_NONE: at the exit */
 	uint32_t loop;  /**< innermost loop that holds it; GW_IR_NONE: none */
@@ -280,6 +282,20 @@ void gw_ir_end_branch(struct gw_ir_builder *b, gw_ir_operand test, bool test_not
 void gw_ir_end_switch(struct gw_ir_builder *b, gw_ir_operand index, const uint32_t *to,
                       uint32_t count);
 void gw_ir_end_exit(struct gw_ir_builder *b);
+/** As an exit, of the whole launch, by an error: branches to where nothing but this comes are left
+ * out of the program. */
+void gw_ir_end_never(struct gw_ir_builder *b);
+
+/** Leave branches to what never runs out; a part of gw_ir_finish(). */
+void gw_ir_drop_never(struct gw_ir_program *p);
+
+/** Whether the block ends by a branch that decides something. */
+static inline bool gw_ir_decides(const struct gw_ir_program *p, const struct gw_ir_block *block)
+{
+	const uint32_t *to = p->succs + block->succ_first;
+
+	return block->end == IR_END_SWITCH || (block->end == IR_END_BRANCH && to[0] != to[1]);
+}
 
 /**
  * Check the program (operands, widths, successors in range), find immediate post-dominators, loops

@@ -358,6 +358,7 @@ const char *gw_ir_finish(struct gw_ir_builder *b)
 	wrong = check(f.p);
 	if (wrong)
 		return wrong;
+	gw_ir_drop_never(f.p);
 	count_sources(f.p);
 	if (!find_loops(&f) || !find_meeting_points(&f))
 		return b->arena->refused ? "no room to analyse the kernel's control flow"

@@ -135,7 +135,7 @@ bool gw_ir_find_relevance(struct gw_ir_program *p, struct gw_arena *arena)
 	if (!p->relevant || !r.queue || !list_defs(&r, arena))
 		return false;
 	for (uint32_t i = 0; i < p->block_count; i++)
-		if (p->blocks[i].reachable)
+		if (p->blocks[i].reachable && gw_ir_decides(p, &p->blocks[i]))
 			raise(&r, p->blocks[i].test, IR_RELEVANT_CONTROL);
 	for (uint32_t i = 0; i < p->insn_count; i++)
 		seed(&r, &p->insns[i]);

@@ -245,10 +245,12 @@ static void end_indirect(struct gw_lowering *l, const struct gw_cfg_block *block
 /* A call of a function that is taken in, or passed over. */
 static void end_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t next)
 {
-	bool always = l->insn.guard == GW_SASS_PT;
+	bool always = l->insn.guard == GW_SASS_PT, never = gw_lower_never(l, block);
 	uint32_t begin;
 
-	if (!gw_lower_call(l, block, next, &begin))
+	if (never && always)
+		gw_ir_end_never(&l->b);
+	else if (never || !gw_lower_call(l, block, next, &begin))
 		gw_ir_end_jump(&l->b, next);
 	else if (always)
 		gw_ir_end_jump(&l->b, begin);

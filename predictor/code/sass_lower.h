@@ -3,13 +3,16 @@
  * Machine code as the evaluator's intermediate form, so that the slices which feed branches,
  * predicates and addresses can be run on a launch's actual arguments. An instruction that is not
  * modelled makes its results unknown, never wrong. A called function is taken in where it is
- * called, within bounds; of one that isn't, what it writes is unknown.
+ * called, within bounds; of one that isn't, what it writes is unknown. Ways that lead to a failed
+ * assert() and nowhere else are left out: a launch that ends well has not gone there.
  */
 #ifndef GW_CODE_SASS_LOWER_H
 #define GW_CODE_SASS_LOWER_H
 
 #include "predictor/code/cfg.h"
 #include "predictor/code/ir.h"
+
+struct gw_code_relocation;
 
 /** What is needed of a kernel beside its code. */
 struct gw_sass_kernel {
@@ -18,6 +21,8 @@ struct gw_sass_kernel {
 	                           unknown, then no parameter's value is known */
 	uint32_t param_bytes; /**< of all parameters */
 	uint32_t static_shared;
+	const struct gw_code_relocation *outside; /**< as struct gw_code_kernel has them */
+	uint32_t outside_count;
 	struct gw_bytes tables; /**< constants of bank 2, which compilers make and nothing changes;
 	                             those of jump tables are used. Empty: none are known */
 };

@@ -104,6 +104,8 @@ static const char *left_out(const struct gw_lowering *l, const struct gw_cfg_blo
 	if (block->call != GW_CFG_NONE)
 		return is_running(l, block->call) ? "a function that calls itself is not followed"
 		                                  : "more functions are called than are followed";
+	if (gw_lower_outside(l, block))
+		return "a function of the driver's is called, as by printf";
 	return insn.form == 4 ? "a function is called that lies elsewhere"
 	                      : "a function is called by a register, so which one is not known";
 }

@@ -93,6 +93,13 @@ uint32_t gw_lower_block_of(const struct gw_lowering *l, uint32_t block);
 bool gw_lower_call(struct gw_lowering *l, const struct gw_cfg_block *block, uint32_t after,
                    uint32_t *begin);
 
+/** The function outside of the cubin that the call at the end of @p block is of: its name; NULL: it
+ * is none, or it is not known which. */
+const char *gw_lower_outside(const struct gw_lowering *l, const struct gw_cfg_block *block);
+
+/** Whether the call at the end of @p block never runs in a launch that ends well. */
+bool gw_lower_never(const struct gw_lowering *l, const struct gw_cfg_block *block);
+
 /** All that the instruction writes becomes unknown. */
 void gw_lower_opaque(struct gw_lowering *l, const char *note);
 

@@ -33,6 +33,39 @@ static void lanes_that_part_meet_again(void **state)
 	assert_count(r->eval.divergent, 3, 3);
 }
 
+/* Whatever an assert() depends on, a launch that ends well went on there: one branch each warp, and
+ * none that diverges. */
+static void a_failed_assert_is_no_way_on(void **state)
+{
+	const struct gw_ptx_report *r = snippet("ld.global.u32 %r10, [%rd1];\n"
+	                                        "setp.lt.u32 %p1, %r10, 10;\n"
+	                                        "@%p1 bra A;\n"
+	                                        "{ .param .b64 q; st.param.b64 [q], %rd1;\n"
+	                                        "call.uni __assertfail, (q); }\n"
+	                                        "st.global.u32 [%rd1], %r3;\n"
+	                                        "A: st.global.u32 [%rd1], %r3; ret;",
+	                                        3, 64, 0, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 3 * 2, 3 * 2);
+	assert_count(r->eval.branches, 6, 6);
+	assert_count(r->eval.divergent, 0, 0);
+}
+
+/* One that always fails is left as it stands. */
+static void a_kernel_that_only_fails_is_read_to_there(void **state)
+{
+	const struct gw_ptx_report *r = snippet("st.global.u32 [%rd1], %r3;\n"
+	                                        "{ .param .b64 q; st.param.b64 [q], %rd1;\n"
+	                                        "call.uni __assertfail, (q); }\n"
+	                                        "st.global.u32 [%rd1], %r3; ret;",
+	                                        3, 64, 0, 0);
+
+	(void)state;
+	assert_count(snippet_stores(r), 3 * 2, 3 * 2);
+}
+
 static void a_guard_that_no_lane_passes_is_no_access(void **state)
 {
 	const struct gw_ptx_report *r = snippet("setp.ge.u32 %p1, %r3, 32;\n"
@@ -329,6 +362,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(lanes_that_part_meet_again),
+	        cmocka_unit_test(a_failed_assert_is_no_way_on),
+	        cmocka_unit_test(a_kernel_that_only_fails_is_read_to_there),
 	        cmocka_unit_test(a_guard_that_no_lane_passes_is_no_access),
 	        cmocka_unit_test(a_loop_runs_as_long_as_its_last_lane),
 	        cmocka_unit_test(a_billion_iterations_are_stood_for),

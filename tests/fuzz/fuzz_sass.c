@@ -5,6 +5,7 @@
  * a graph of, and scheduled with latencies known and unknown, and lowered; what these promise of
  * one another holds.
  */
+#include "predictor/code/kernel.h"
 #include "predictor/code/sass_lower.h"
 #include "predictor/code/schedule.h"
 #include "starve.h"
@@ -100,7 +101,13 @@ static void check_schedule(const struct gw_cfg *cfg, struct gw_arena *arena)
 static void check_lowering(const struct gw_cfg *cfg, struct gw_bytes tables, struct gw_arena *arena)
 {
 	/* Without any, the code itself is one: longer, and some words lead to blocks. */
-	struct gw_sass_kernel kernel = {"fuzz", 0x210, 64, 0, tables.size ? tables : cfg->code};
+	static const struct gw_code_relocation outside = {0, 2, "__assertfail", 0};
+	struct gw_sass_kernel kernel = {.name = "fuzz",
+	                                .param_base = 0x210,
+	                                .param_bytes = 64,
+	                                .outside = &outside,
+	                                .outside_count = 1,
+	                                .tables = tables.size ? tables : cfg->code};
 	struct gw_sass_lowered lowered;
 	const char *wrong = gw_sass_lower(&lowered, cfg, &kernel, arena);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels/address.cu, calls.cu and switching.cu as machine code of several architectures, lowered
- * and evaluated on arguments: the accesses and global addresses of every thread are what the same
- * loops give in C.
+ * kernels/address.cu, calls.cu, switching.cu and checked.cu as machine code of several
+ * architectures, lowered and evaluated on arguments: the accesses and global addresses of every
+ * thread are what the same loops give in C.
  */
 #include "predictor/code/eval.h"
 #include "predictor/code/kernel.h"
@@ -306,7 +306,8 @@ static const struct listing_kernel *code_of(const struct kernel *k, unsigned sm)
 static void lower(struct built *b, struct gw_sass_lowered *out, const struct kernel *k, unsigned sm,
                   uint32_t param_bytes)
 {
-	struct gw_sass_kernel kernel = {"test", built_param_base(sm), param_bytes, 0, {NULL, 0}};
+	struct gw_sass_kernel kernel = {
+	        .name = "test", .param_base = built_param_base(sm), .param_bytes = param_bytes};
 
 	built_begin(b, code_of(k, sm), sm);
 	assert_null(gw_sass_lower(out, &b->cfg, &kernel, &b->arena));
@@ -381,50 +382,61 @@ static void switching(struct tally *t, const struct thread *h)
 	}
 }
 
-/* The jumps' tables are in the cubin, so it is read whole. */
-static void check_switch(unsigned sm)
-{
-	static const struct kernel about = {"switching", switching, 4, 1, 64, 1};
-	struct tally ours = {.exact = true, .control = true}, theirs = {.exact = true};
-	static uint8_t file[1 << 14];
+/* A kernel of a cubin that is read whole: constants and relocations stand beside the code. */
+struct whole {
+	struct gw_arena arena;
+	struct gw_cfg cfg;
 	struct gw_sass_kernel kernel;
-	struct gw_sass_lowered lowered;
+};
+
+static void whole_begin(struct whole *w, const char *file_name, const char *name, unsigned sm)
+{
+	static uint8_t file[1 << 14];
 	struct gw_code_kernel code;
 	struct gw_cubin cubin;
-	struct gw_arena arena;
 	struct gw_fault fault;
-	struct gw_cfg cfg;
-	struct launch l;
 	char path[256];
 	size_t size;
 	FILE *f;
 
-	snprintf(path, sizeof(path), GW_SASS "/switching_sm_%u.cubin", sm);
+	snprintf(path, sizeof(path), GW_SASS "/%s_sm_%u.cubin", file_name, sm);
 	f = fopen(path, "rb");
 	assert_non_null(f);
 	size = fread(file, 1, sizeof(file), f);
 	fclose(f);
-	gw_arena_init(&arena, 64 << 20);
-	assert_true(gw_cubin_open((struct gw_bytes){file, size}, &arena, &cubin, &fault));
-	assert_true(
-	        gw_cubin_kernel(&cubin, gw_cubin_find(&cubin, about.name), &arena, &code, &fault));
-	kernel = (struct gw_sass_kernel){.name = about.name,
-	                                 .param_base = code.param_base,
-	                                 .param_bytes = code.param_size,
-	                                 .tables = code.bank[2]};
+	gw_arena_init(&w->arena, 64 << 20);
+	assert_true(gw_cubin_open((struct gw_bytes){file, size}, &w->arena, &cubin, &fault));
+	assert_true(gw_cubin_kernel(&cubin, gw_cubin_find(&cubin, name), &w->arena, &code, &fault));
+	w->kernel = (struct gw_sass_kernel){.name = name,
+	                                    .param_base = code.param_base,
+	                                    .param_bytes = code.param_size,
+	                                    .outside = code.outside,
+	                                    .outside_count = code.outside_count,
+	                                    .tables = code.bank[2]};
+	assert_true(gw_cfg_build(&w->cfg, code.code, sm, &w->arena, &fault));
+}
+
+static void check_switch(unsigned sm)
+{
+	static const struct kernel about = {"switching", switching, 4, 1, 64, 1};
+	struct tally ours = {.exact = true, .control = true}, theirs = {.exact = true};
+	struct gw_sass_lowered lowered;
+	struct launch l;
+	struct whole w;
+
+	whole_begin(&w, "switching", about.name, sm);
 	fill(&l, &about);
-	assert_true(gw_cfg_build(&cfg, code.code, sm, &arena, &fault));
-	assert_null(gw_sass_lower(&lowered, &cfg, &kernel, &arena));
+	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
 	assert_false(lowered.indirect);
 	evaluate(&ours, &lowered.program, &l);
 	reference(&theirs, &about);
 	assert_true(ours.exact && ours.stores == theirs.stores);
 	assert_true(ours.store_sum == theirs.store_sum);
 	/* Without the tables it is not known where the jump goes. */
-	kernel.tables = (struct gw_bytes){NULL, 0};
-	assert_null(gw_sass_lower(&lowered, &cfg, &kernel, &arena));
+	w.kernel.tables = (struct gw_bytes){NULL, 0};
+	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
 	assert_true(lowered.indirect);
-	gw_arena_free(&arena);
+	gw_arena_free(&w.arena);
 }
 
 static void a_switch_goes_where_its_table_says(void **state)
@@ -434,6 +446,62 @@ static void a_switch_goes_where_its_table_says(void **state)
 	(void)state;
 	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
 		check_switch(architectures[a]);
+}
+
+static void checked(struct tally *t, const struct thread *h)
+{
+	for (int64_t i = h->bx * h->nx + h->tx; i < STEP_OF * 100; i += h->gx * h->nx) {
+		load(t, X + 4 * (uint64_t)i);
+		if (i & 1)
+			store(t, Y + 4 * (uint64_t)i);
+	}
+}
+
+/* What follows an assert() is told whatever its condition depends on: a launch that ends well went
+ * on there. Without the relocations it is not known what is called. */
+static void check_assert(unsigned sm)
+{
+	static const struct kernel about = {"checked", checked, 2, 1, 64, 1};
+	struct tally ours = {.exact = true, .control = true}, theirs = {.exact = true};
+	struct gw_sass_lowered lowered;
+	struct launch l;
+	struct whole w;
+
+	whole_begin(&w, "checked", about.name, sm);
+	fill(&l, &about);
+	memcpy(l.arguments + 16, &(int32_t){STEP_OF * 100}, 4);
+	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
+	assert_null(lowered.calls);
+	evaluate(&ours, &lowered.program, &l);
+	reference(&theirs, &about);
+	assert_true(ours.exact && ours.stores == theirs.stores && ours.loads == theirs.loads);
+	assert_true(ours.store_sum == theirs.store_sum && ours.load_sum == theirs.load_sum);
+	w.kernel.outside_count = 0;
+	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
+	assert_string_equal(lowered.calls,
+	                    "a function is called by a register, so which one is not known");
+	gw_arena_free(&w.arena);
+}
+
+static void a_failed_assert_is_no_way_on(void **state)
+{
+	static const unsigned architectures[] = {75, 80, 90, 120};
+
+	(void)state;
+	for (unsigned a = 0; a < sizeof(architectures) / sizeof(*architectures); a++)
+		check_assert(architectures[a]);
+}
+
+static void another_function_of_the_driver_s_is_not_followed(void **state)
+{
+	struct gw_sass_lowered lowered;
+	struct whole w;
+
+	(void)state;
+	whole_begin(&w, "checked", "telling", 90);
+	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
+	assert_string_equal(lowered.calls, "a function of the driver's is called, as by printf");
+	gw_arena_free(&w.arena);
 }
 
 static void left_out(const struct kernel *kernel, const char *why)
@@ -492,6 +560,8 @@ int main(void)
 	        cmocka_unit_test(what_is_known_is_what_the_source_does),
 	        cmocka_unit_test(functions_that_are_called_are_followed),
 	        cmocka_unit_test(a_switch_goes_where_its_table_says),
+	        cmocka_unit_test(a_failed_assert_is_no_way_on),
+	        cmocka_unit_test(another_function_of_the_driver_s_is_not_followed),
 	        cmocka_unit_test(functions_that_are_left_out_are_said_to_be_and_why),
 	        cmocka_unit_test(arguments_that_are_not_given_leave_control_unknown),
 	};
