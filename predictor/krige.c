@@ -53,21 +53,61 @@ static void solve(double l[N][N], unsigned n, double x[N])
 	}
 }
 
-void gw_krige(const struct gw_prior *prior, const struct gw_point *points, unsigned count,
-              const struct gw_place *target, struct gw_weights *out)
+static double middle_of(const struct gw_point *points, unsigned count)
 {
-	double m[N][N], with[N], middle = count ? 0 : target->along, variance;
+	double middle = 0;
 
 	for (unsigned i = 0; i < count; i++)
 		middle += points[i].place.along / count;
+	return middle;
+}
+
+/* Lower triangle. */
+static void covariances(const struct gw_prior *prior, const struct gw_point *points, unsigned count,
+                        double middle, double m[N][N])
+{
 	for (unsigned i = 0; i < count; i++) {
 		const struct gw_place *p = &points[i].place;
 
 		for (unsigned j = 0; j < i; j++)
 			m[i][j] = covariance(prior, middle, p, &points[j].place);
 		m[i][i] = covariance(prior, middle, p, p) + points[i].noise * points[i].noise;
-		with[i] = out->weight[i] = covariance(prior, middle, p, target);
 	}
+}
+
+/*
+ * With K the covariances of the points, their own parts included, and y the values, leaving out
+ * point i gives an error of (K⁻¹ y)ᵢ / (K⁻¹)ᵢᵢ, of variance 1 / (K⁻¹)ᵢᵢ.
+ */
+double gw_krige_misfit(const struct gw_prior *prior, const struct gw_point *points, unsigned count)
+{
+	double m[N][N], solved[N], unit[N], sum = 0;
+
+	if (count < 2)
+		return 1;
+	covariances(prior, points, count, middle_of(points, count), m);
+	factorise(m, count);
+	for (unsigned i = 0; i < count; i++)
+		solved[i] = points[i].value;
+	solve(m, count, solved);
+	for (unsigned i = 0; i < count; i++) {
+		for (unsigned j = 0; j < count; j++)
+			unit[j] = i == j;
+		solve(m, count, unit);
+		sum += solved[i] * solved[i] / unit[i];
+	}
+	return sum / count;
+}
+
+void gw_krige(const struct gw_prior *prior, const struct gw_point *points, unsigned count,
+              const struct gw_place *target, struct gw_weights *out)
+{
+	double m[N][N], with[N], middle = count ? middle_of(points, count) : target->along,
+	                         variance;
+
+	covariances(prior, points, count, middle, m);
+	for (unsigned i = 0; i < count; i++)
+		with[i] = out->weight[i] = covariance(prior, middle, &points[i].place, target);
 	factorise(m, count);
 	solve(m, count, out->weight);
 	variance = covariance(prior, middle, target, target);

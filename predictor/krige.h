@@ -51,6 +51,13 @@ struct gw_weights {
 void gw_krige(const struct gw_prior *prior, const struct gw_point *points, unsigned count,
               const struct gw_place *target, struct gw_weights *out);
 
+/**
+ * How well the points tell each other: mean over them of (what the others say of it, less its
+ * value) squared, by the variance that the prior gives that. 1 where the prior holds, more where
+ * the points agree less than it says; 1 of fewer than two points, which tell nothing of that.
+ */
+double gw_krige_misfit(const struct gw_prior *prior, const struct gw_point *points, unsigned count);
+
 /** Square of the distance between two places. */
 double gw_place_distance2(const struct gw_place *a, const struct gw_place *b);
 

@@ -79,6 +79,7 @@ struct gw_base {
 	float doubt;  /**< standard deviation of scaled work, in its logarithm; 0 where none is */
 	float untold; /**< the same of what work does not tell, alike for the whole kernel */
 	uint8_t source, bound;
+	bool unsure;    /**< some of what was counted is of few samples, or scaled */
 	uint8_t course; /**< an enum gw_told: what work tells of the launch's course */
 	uint8_t told;   /**< the same, but all where the course hardly matters */
 };
@@ -129,8 +130,9 @@ struct gw_entry {
 	uint16_t part_count;
 	struct gw_part *parts; /**< by field; a static row and a surer one may stand together */
 	uint64_t work_known;   /**< observations when parts surer than static came */
-	struct gw_base base;
+	struct gw_base base, by_code;   /**< by_code: as if nothing had been counted */
 	uint32_t base_own, base_family; /**< versions that `base` is of; 0: none yet */
+	uint32_t by_code_own;           /**< the same of `by_code` */
 	uint32_t settled; /**< version of its own work that its own times are read with; 0: none */
 	float settled_share;                   /**< as in `base` then */
 	uint8_t settled_source, settled_bound; /**< the same */
@@ -187,6 +189,9 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 
 /** The model's time of @p e by what was known of work after @p known observations. */
 struct gw_base gw_scale_base(const struct gw_predictor *p, struct gw_entry *e, uint64_t known);
+
+/** The model's time of @p e by what the code tells alone. */
+struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e);
 
 /* residual.c */
 

@@ -39,7 +39,9 @@ static const double WIDEST = 20;       /* of any interval, in log time: keeps th
 static const double NOTEWORTHY = 0.02; /* change of a time that relatives are told of */
 static const double ALIKE = 1e-6;      /* square of a distance that is none */
 static const double OWN_SHARE = 0.1;   /* noise of a single time, at most */
-static const double MIXED = 0.3;       /* scatter of a few times whose arguments are not known */
+static const double FIT_DOUBT =
+        4;                       /* points' worth of belief that they agree as is held for likely */
+static const double MIXED = 0.3; /* scatter of a few times whose arguments are not known */
 
 void gw_residual_start(struct gw_state *s)
 {
@@ -254,7 +256,8 @@ static void doubt_outliers(struct gw_point *points, unsigned n, double own)
 		points[i].noise += fmax(0, fabs(points[i].value - middle) - room);
 }
 
-/** A guess: logarithm of the time at the reference clock, and its standard deviation. */
+/** A guess: logarithm of the time at the reference clock, and its standard deviation, more where
+ * the kernel's own times agree less by it than is held for likely. */
 struct guess {
 	double log_seconds, deviation;
 	unsigned points;
@@ -264,14 +267,14 @@ struct guess {
 static double combined(const struct gw_prior *prior, struct gw_point *points, unsigned n,
                        const struct gw_place *here, double *deviation)
 {
+	double sum = 0, misfit = gw_krige_misfit(prior, points, n);
 	struct gw_weights w;
-	double sum = 0;
 
 	doubt_outliers(points, n, prior->own);
 	gw_krige(prior, points, n, here, &w);
 	for (unsigned i = 0; i < n; i++)
 		sum += w.weight[i] * points[i].value;
-	*deviation = w.deviation;
+	*deviation = w.deviation * sqrt((FIT_DOUBT + n * misfit) / (FIT_DOUBT + n));
 	return sum;
 }
 
@@ -296,7 +299,7 @@ static double noise_of(const struct relative *r, const struct gw_entry *e, doubl
 }
 
 /* By the model's time: relatives count whose work is known as surely. */
-static struct guess by_work(const struct view *v, const struct gw_base *base,
+static struct guess by_work(const struct view *v, const struct gw_base *base, bool code_alone,
                             const struct gw_entry *e, const struct relative *r, unsigned count,
                             uint64_t known)
 {
@@ -313,7 +316,8 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
 	here.at[3] = 0.5 * base->log_seconds;
 	here.along = base->log_seconds;
 	for (unsigned i = 0; i < count; i++) {
-		struct gw_base b = gw_scale_base(v->p, r[i].entry, known);
+		struct gw_base b = code_alone ? gw_scale_by_code(v->p, r[i].entry)
+		                              : gw_scale_base(v->p, r[i].entry, known);
 		struct gw_point *point = &points[g.points];
 		enum gw_class of;
 		double own;
@@ -337,6 +341,26 @@ static struct guess by_work(const struct view *v, const struct gw_base *base,
 	g.log_seconds = base->log_seconds + v->level[c].mean +
 	                combined(&prior, points, g.points, &here, &g.deviation);
 	return g;
+}
+
+/*
+ * Samples may be off, and that differently at each configuration, where code is off alike: then the
+ * kernel's own times agree better by the code's view.
+ */
+static void prefer_code(const struct view *v, struct gw_entry *e, const struct relative *r,
+                        unsigned count, uint64_t known, struct guess *g)
+{
+	struct gw_base code = gw_scale_by_code(v->p, e);
+	struct guess other;
+
+	if (isnan(code.log_seconds))
+		return;
+	other = by_work(v, &code, true, e, r, count, known);
+	if (other.points < g->points ||
+	    !(other.deviation < together(g->deviation, (double)g->base.doubt)))
+		return;
+	g->log_seconds = other.log_seconds;
+	g->deviation = other.deviation;
 }
 
 /* By the grid alone. */
@@ -417,7 +441,9 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	base = gw_scale_base(p, e, known);
 	v = (struct view){p, s.level, !isnan(e->waves)};
 	if (!isnan(base.log_seconds))
-		g = by_work(&v, &base, e, r, count, known);
+		g = by_work(&v, &base, false, e, r, count, known);
+	if (g.points && base.unsure)
+		prefer_code(&v, e, r, count, known, &g);
 	/* The grid alone may look as if it told more; what was counted there tells for sure. */
 	if (count && !(g.points && base.source > GW_SOURCE_STATIC && base.told != GW_TOLD_LITTLE)) {
 		other = by_times(&v, e, r, count);

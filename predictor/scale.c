@@ -250,14 +250,19 @@ struct scaling {
 	unsigned amounts;             /* … and their number */
 };
 
+/* Alike as a launch, yet another configuration: arguments tell them apart. */
+static bool alike(const struct scaling *s, unsigned i)
+{
+	struct gw_place there = place_of(s->source[i].entry);
+
+	return gw_place_distance2(&there, &s->here) < ALIKE;
+}
+
 static struct gw_point point_of(const struct scaling *s, unsigned i, bool by_code)
 {
-	struct gw_point point = {.place = place_of(s->source[i].entry), .noise = COUNT_NOISE};
-
-	/* Alike as a launch, yet another configuration: arguments tell them apart. */
-	if (!by_code && gw_place_distance2(&point.place, &s->here) < ALIKE)
-		point.noise = PER_THREAD.offset;
-	return point;
+	return (struct gw_point){.place = place_of(s->source[i].entry),
+	                         .noise =
+	                                 !by_code && alike(s, i) ? PER_THREAD.offset : COUNT_NOISE};
 }
 
 static const struct gw_weights *weights_for(struct scaling *s, bool by_code, uint32_t mask)
@@ -295,11 +300,26 @@ static uint32_t sources_with(const struct scaling *s, unsigned field, bool by_co
 	return mask;
 }
 
+/*
+ * An amount is as a constant at the least and as the square of the grid at the most, which per
+ * thread is @p away from what the nearest source has; what lies farther off was carried there by
+ * noise.
+ */
+static double near(double value, double nearest, double away)
+{
+	double room = fabs(away) + log(REFUTED);
+
+	if (isnan(nearest))
+		return value;
+	return fmin(fmax(value, nearest - room), nearest + room);
+}
+
 static struct gw_quantity scaled(struct scaling *s, unsigned field, double told)
 {
 	bool by_code = told > 0 && sources_with(s, field, true) != 0;
 	uint32_t mask = sources_with(s, field, by_code);
 	double sum = 0, sure = 1, grown = extensive(field) && !by_code;
+	double nearest = NAN, away = 0;
 	const struct gw_weights *w;
 	unsigned at = 0;
 
@@ -317,10 +337,14 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double told)
 			                            from->counted[field].confidence};
 		if (by_code)
 			mean = log(from->told[field]);
+		if (isnan(nearest) && (by_code || !alike(s, i))) {
+			nearest = log(from->counted[field].value) - mean;
+			away = s->here.along - place_of(from->entry).along;
+		}
 		sum += w->weight[at++] * (log(from->counted[field].value) - mean);
 		sure = fmin(sure, (double)from->counted[field].confidence);
 	}
-	sum += by_code ? log(told) : grown != 0 ? s->here.along : 0;
+	sum = near(sum, nearest, away) + (by_code ? log(told) : grown != 0 ? s->here.along : 0);
 	if (extensive(field)) {
 		s->doubt += w->deviation;
 		s->amounts++;
@@ -456,34 +480,70 @@ static double untold(const struct gw_predictor *p, const struct gw_work *work, d
 	return doubt;
 }
 
+/* What the code tells, whatever was counted. */
+static void parts_by_code(const struct gw_entry *e, struct gw_work *out)
+{
+	gw_work_clear(out);
+	for (uint16_t i = 0; i < e->part_count; i++)
+		if (e->parts[i].source == GW_SOURCE_STATIC)
+			out->q[e->parts[i].field] = (struct gw_quantity){
+			        e->parts[i].value, GW_SOURCE_STATIC, e->parts[i].confidence};
+}
+
 static struct gw_base estimate(const struct gw_predictor *p, const struct gw_entry *e,
-                               uint64_t known)
+                               const struct gw_work *work, struct gw_base b)
 {
 	const struct gw_model *model = p->model ? p->model : gw_model_find("bounds");
 	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
-	struct gw_base b = {.log_seconds = NAN};
 	struct gw_estimate made;
 	struct gw_verdict verdict;
+
+	b.log_seconds = NAN;
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source > b.source)
+			b.source = (uint8_t)work->q[i].source;
+	if (b.source == GW_SOURCE_NONE || !p->device)
+		return b;
+	model->estimate(p->device, &launch, work, NULL, &made);
+	if (!(made.seconds > 0))
+		return b;
+	gw_verdict_of(p->device, &launch, work, &made, &verdict);
+	b.course = (uint8_t)told_of(work);
+	b.told = b.course == GW_TOLD_GUESSED && moves_data(&made) ? GW_TOLD_ALL : b.course;
+	b.untold = (float)untold(p, work, made.seconds, (enum gw_told)b.told);
+	b.log_seconds = log(made.seconds);
+	b.share = clock_share(&made);
+	b.bound = (uint8_t)verdict.bound;
+	return b;
+}
+
+/* By all that is known. */
+static struct gw_base estimate_known(const struct gw_predictor *p, const struct gw_entry *e,
+                                     uint64_t known)
+{
+	struct gw_base b = {0};
 	struct gw_work work;
 
 	own_parts(e, known, &work, &b.known);
 	b.doubt = (float)add_scaled(p, e, known, &work, &b.known);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		if (work.q[i].source > b.source)
-			b.source = (uint8_t)work.q[i].source;
-	if (b.source == GW_SOURCE_NONE || !p->device)
-		return b;
-	model->estimate(p->device, &launch, &work, NULL, &made);
-	if (!(made.seconds > 0))
-		return b;
-	gw_verdict_of(p->device, &launch, &work, &made, &verdict);
-	b.course = (uint8_t)told_of(&work);
-	b.told = b.course == GW_TOLD_GUESSED && moves_data(&made) ? GW_TOLD_ALL : b.course;
-	b.untold = (float)untold(p, &work, made.seconds, (enum gw_told)b.told);
-	b.log_seconds = log(made.seconds);
-	b.share = clock_share(&made);
-	b.bound = (uint8_t)verdict.bound;
-	return b;
+		b.unsure |=
+		        work.q[i].source > GW_SOURCE_STATIC && work.q[i].confidence < SAMPLED_WELL;
+	return estimate(p, e, &work, b);
+}
+
+struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e)
+{
+	struct gw_work work;
+
+	if (!e->family)
+		return (struct gw_base){.log_seconds = NAN};
+	if (e->by_code_own != e->work_version) {
+		parts_by_code(e, &work);
+		e->by_code = estimate(p, e, &work, (struct gw_base){0});
+		e->by_code_own = e->work_version;
+	}
+	return e->by_code;
 }
 
 struct gw_base gw_scale_base(const struct gw_predictor *p, struct gw_entry *e, uint64_t known)
@@ -491,9 +551,9 @@ struct gw_base gw_scale_base(const struct gw_predictor *p, struct gw_entry *e, u
 	if (!e->family)
 		return (struct gw_base){.log_seconds = NAN};
 	if (e->base_own != e->work_version || e->base_family != e->family->work_version) {
-		e->base = estimate(p, e, UINT64_MAX);
+		e->base = estimate_known(p, e, UINT64_MAX);
 		e->base_own = e->work_version;
 		e->base_family = e->family->work_version;
 	}
-	return e->base.known <= known ? e->base : estimate(p, e, known);
+	return e->base.known <= known ? e->base : estimate_known(p, e, known);
 }

@@ -104,6 +104,31 @@ static void points_at_one_place_are_averaged(void **state)
 	assert_true(fabs(v - 2) < 0.01);
 }
 
+static void points_that_agree_less_than_held_for_likely_fit_badly(void **state)
+{
+	struct gw_point p[6] = {{.noise = 0}};
+	double left_out = 0;
+
+	(void)state;
+	assert_true(gw_krige_misfit(&prior, p, 0) == 1);
+	p[0] = point(0, 5, 0.1);
+	assert_true(gw_krige_misfit(&prior, p, 1) == 1);
+	for (unsigned i = 0; i < 6; i++)
+		p[i] = point(i, 0.5 + 0.2 * i, 0.1);
+	assert_true(gw_krige_misfit(&prior, p, 6) < 1);
+	for (unsigned i = 0; i < 6; i++)
+		p[i].value += i % 2 ? 2 : -2;
+	assert_true(gw_krige_misfit(&prior, p, 6) > 10);
+	/* Both of two are as far off what the other says, as leaving out shows. */
+	for (unsigned i = 0; i < 2; i++) {
+		struct gw_point rest = p[1 - i];
+		double deviation,
+		        off = p[i].value - value_at(&prior, &rest, 1, p[i].place.at[0], &deviation);
+		left_out += off * off / (deviation * deviation + 0.1 * 0.1) / 2;
+	}
+	assert_true(fabs(gw_krige_misfit(&prior, p, 2) / left_out - 1) < 0.1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +137,7 @@ int main(void)
 	        cmocka_unit_test(the_farther_from_points_the_less_sure),
 	        cmocka_unit_test(a_line_is_continued_and_a_bend_followed),
 	        cmocka_unit_test(points_at_one_place_are_averaged),
+	        cmocka_unit_test(points_that_agree_less_than_held_for_likely_fit_badly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,55 @@ static void a_sum_whose_parts_the_code_tells_is_not_scaled_from_elsewhere(void *
 	assert_true(known.q[GW_WORK_l2_total_bytes].value == 5e6);
 }
 
+/* What is scaled lies between as much as elsewhere and as much by thread of the square of the grid.
+ */
+static void a_scaled_amount_is_not_carried_off_by_the_noise_of_its_sources(void **state)
+{
+	static const double counted[] = {1, 1e5, 3e8};
+	struct gw_work known;
+	uint32_t c;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		c = configure(1, 16000u << i, 256);
+		gw_work_clear(&f.work);
+		set(GW_WORK_dram_read_bytes, counted[i], GW_SOURCE_COUNTED, 0.5F);
+		gw_predictor_work(p, c, &f.work);
+	}
+	c = configure(1, 64000 * 16, 256);
+	gw_work_clear(&f.work);
+	gw_predictor_work(p, c, &f.work);
+	gw_predictor_known_work(p, c, &known);
+	assert_int_equal(known.q[GW_WORK_dram_read_bytes].source, GW_SOURCE_SCALED);
+	assert_true(known.q[GW_WORK_dram_read_bytes].value <= 2.001 * 3e8 * 16 * 16);
+	c = configure(1, 1000, 256);
+	gw_predictor_work(p, c, &f.work);
+	gw_predictor_known_work(p, c, &known);
+	assert_true(known.q[GW_WORK_dram_read_bytes].value >= 0.499 * 1 / 16.0 / 16);
+}
+
+/* The code knows how a kernel's configurations differ; its samples, off by factors, do not. */
+static void what_the_kernels_own_times_agree_with_is_believed(void **state)
+{
+	static const double sampled[] = {4, 0.2, 3, 6, 0.25};
+	double seconds;
+	uint32_t c;
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		c = configure(1, 2000 + 500 * i, 256);
+		measure(c, 1.5 * tell_sure(c, GW_SOURCE_STATIC, 1 << i, 0.5F));
+		tell_sure(c, GW_SOURCE_COUNTED, sampled[i] * (1 << i), 0.5F);
+	}
+	for (unsigned sure = 0; sure < 2; sure++) {
+		c = configure(1, 4100 + sure, 256);
+		seconds = tell_sure(c, GW_SOURCE_STATIC, 11, 0.5F);
+		tell_sure(c, GW_SOURCE_COUNTED, 400, sure ? 1 : 0.5F);
+		/* Samples that are sure are not put aside. */
+		assert_int_equal(off(predict(c), 1.5 * seconds) > 0.3, sure);
+	}
+}
+
 /* Kernels whose course data decide run twice as long as guessed; where device memory takes the
  * time, that does not matter, and the model is right. */
 static void a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time(void **state)
@@ -273,6 +322,11 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(
 	                a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time,
 	                start, stop),
+	        cmocka_unit_test_setup_teardown(
+	                a_scaled_amount_is_not_carried_off_by_the_noise_of_its_sources, start,
+	                stop),
+	        cmocka_unit_test_setup_teardown(what_the_kernels_own_times_agree_with_is_believed,
+	                                        start, stop),
 	        cmocka_unit_test_setup_teardown(a_relative_of_which_less_is_known_tells_less, start,
 	                                        stop),
 	};
