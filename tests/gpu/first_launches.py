@@ -25,7 +25,6 @@ import under
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEFAULT = ("torch_step", "triton_add", "cupy_ops", "jax_jit", "train", "conv")
-ENDS = ("no code", "untold", "given up", "not reached")
 
 
 def package(name):
@@ -54,10 +53,6 @@ def only_code(folder):
                 os.unlink(f"{path}/{name}")
 
 
-def configuration(row):
-    return tuple(json.dumps(row.get(key)) for key in ("kernel", "grid", "block", "dynamic_shared", "arguments"))
-
-
 def shares(rows):
     """{model: (within 25%, within 2x)} of the predictions of these rows."""
     found = {}
@@ -67,33 +62,22 @@ def shares(rows):
     return found
 
 
-def code_of(report):
-    """Kernels whose code was read, those it told something of, all; configurations by what the log says of their code."""
-    kernels = [row["code"] for row in report["kernels"]]
-    read = sum(one["told"] > 0 or (one["untold"] or {}).get("end") in ("told", "untold", "given up") for one in kernels)
-    said = dict.fromkeys(ENDS, 0)
-    for one in report["code"]:
-        if one["end"] in said:
-            said[one["end"]] += one["configurations"] or 0
-    return read, sum(bool(one["told"]) for one in kernels), len(kernels), said
+def read(code):
+    """Whether the code of a row of the report was found and decoded."""
+    return code["told"] > 0 or (code["untold"] or {}).get("end") in ("told", "untold", "given up")
 
 
-def judged(name, score, report, found):
-    """Figures of what a program's log says."""
-    rows = [row for row in score["configurations"] if row["measured"]]
-    every = {configuration(row) for row in rows}
-    first = [row for row in rows if (row["tier"], row["work"]) == ("cold", "static")]
-    read, told, kernels, said = code_of(report)
-    with_code = found.get("studied", 0)
+def judged(name, score, kernels, configurations):
+    """Figures of a program's log: its score, and the reports of its kernels and of their configurations."""
+    first = [row for row in score["configurations"] if row["measured"] and (row["tier"], row["work"]) == ("cold", "static")]
+    kernels, codes = ([row["code"] for row in report["kernels"]] for report in (kernels, configurations))
     result = [
-        figures.figure(f"{name}: kernels whose code was found and decoded", read, n=kernels),
-        figures.figure(f"{name}: kernels of which the code told something", told, n=kernels),
-        figures.figure(f"{name}: configurations timed", len(every)),
-        figures.figure(f"{name}: of them told by their code", with_code),
-        figures.figure(f"{name}: of which the code was not told, and why not is said", sum(said.values())),
+        figures.figure(f"{name}: kernels whose code was found and decoded", sum(map(read, kernels)), n=len(kernels)),
+        figures.figure(f"{name}: kernels of which the code told something", sum(one["told"] > 0 for one in kernels), n=len(kernels)),
+        figures.figure(f"{name}: configurations told by their code", sum(one["told"] > 0 for one in codes), n=len(codes)),
         figures.figure(f"{name}: configurations of whose code nothing is said",
-                       max(0, len(every) - with_code - sum(said.values())), most=0),
-        figures.figure(f"{name}: first launches predicted from code alone", len({configuration(row) for row in first}), n=len(every))]
+                       sum(not one["told"] and one["untold"] is None for one in codes), most=0),
+        figures.figure(f"{name}: first launches predicted from code alone", len(first), n=len(codes))]
     for model, (close, double) in shares(first).items():
         result.append(figures.figure(f"{name}: {model}, from code alone, within 25%", close, n=len(first)))
         result.append(figures.figure(f"{name}: {model}, from code alone, within 2x", double, n=len(first)))
@@ -120,10 +104,11 @@ def measure(args, name):
     try:
         score = under.answer(args.cli, ["score", "--by=configuration", "--json", log])
         report = under.answer(args.cli, ["report", "--json", log])
+        configurations = under.answer(args.cli, ["report", "--by=config", "--json", log])
         for file, text in (("score", score), ("report", report)):
             with open(f"{args.out}/{name}.{file}.json", "w") as out:
                 json.dump(text, out)
-        result += judged(name, score, report, found)
+        result += judged(name, score, report, configurations)
         reasons(report)
         print(under.command(args.cli, ["replay", "--check", log]).strip())
         same = 1

@@ -371,7 +371,7 @@ class Reading(Scripts):
         with open(f"{self.out}/bin/python3", "w") as file:
             file.write(LOOPS.format(python=sys.executable, here=HERE, factors=factors, studied=studied))
         os.chmod(f"{self.out}/bin/python3", stat.S_IRWXU)
-        return self.script("reading", *self.common(), "--together", "3", "--rounds", "2", "--seconds", "0", "--pairs", "3", *options)
+        return self.script("reading", *self.common(), "--together", "3", "--rounds", "1", "--seconds", "0", "--pairs", "3", "--first", "3", *options)
 
     def test_code_that_costs_nothing_passes(self):
         status, out, found = self.reading(first=1.01, later=1)
@@ -384,6 +384,8 @@ class Reading(Scripts):
         self.assertEqual(found["code read / not read, first 20 steps of train"], (1.06, False))
         self.assertEqual(found["code read / not read, later steps of train"], (1.03, False))
         status, _, found = self.reading("--pairs", "4", first=1, later=1)
+        self.assertEqual((status, found["code read / not read, later steps of train"][1]), (1, False))
+        status, _, found = self.reading("--first", "4", first=1, later=1)
         self.assertEqual((status, found["code read / not read, first 20 steps of train"][1]), (1, False))
 
     def test_modes_that_do_not_differ_show(self):
@@ -418,24 +420,21 @@ class Recorded(Scripts):
         self.assertAlmostEqual(found["train: gpuwatch, from code alone, within 25%"][0], 7 / 11)
         self.assertAlmostEqual(found["train: bounds, from code alone, within 25%"][0], 6 / 11)
         self.assertEqual(found["train: mwp-cwp, from code alone, within 2x"][0], 0)
-        self.assertEqual(found["train: of them told by their code"], (27, None))
+        self.assertEqual(found["train: configurations told by their code"], (27, None))
         # this log is from before reasons were logged, and another version made its predictions
         self.assertEqual(found["train: configurations of whose code nothing is said"], (6, False))
         self.assertEqual((found["train: the log replays with the same bits"], status), ((0, False), 1))
 
     def test_a_configuration_of_whose_code_nothing_is_said_shows(self):
-        row = {"kernel": "k", "grid": [1, 1, 1], "block": [1, 1, 1], "dynamic_shared": 0, "tier": "cold", "work": "static", "measured": 1e-5,
-               "predicted": {"gpuwatch": 1.2e-5, "bounds": None}}
-        score = {"configurations": [row, dict(row, grid=[2, 1, 1], tier="none", work="none")]}
-        report = {"kernels": [{"code": {"told": 1, "untold": None}}], "code": []}
+        row = {"tier": "cold", "work": "static", "measured": 1e-5, "predicted": {"gpuwatch": 1.2e-5, "bounds": None}}
+        score = {"configurations": [row, dict(row, tier="none", work="none")]}
+        told, untold, nothing = ({"code": {"told": count, "untold": why}} for count, why in ((1, None), (0, {"end": "no code"}), (0, None)))
 
-        def told(studied):
-            return {one["figure"]: one for one in first_launches.judged("p", score, report, {"studied": studied})}
-        self.assertTrue(told(2)["p: configurations of whose code nothing is said"]["met"])
-        self.assertFalse(told(1)["p: configurations of whose code nothing is said"]["met"])
-        report["code"] = [{"end": "untold", "configurations": 1, "launches": 1}]
-        self.assertTrue(told(1)["p: configurations of whose code nothing is said"]["met"])
-        self.assertEqual([told(1)[f"p: {model}, from code alone, within 2x"]["value"] for model in ("gpuwatch", "bounds")], [1, 0])
+        def found(*rows):
+            return {one["figure"]: one for one in first_launches.judged("p", score, {"kernels": [told]}, {"kernels": rows})}
+        self.assertTrue(found(told, untold)["p: configurations of whose code nothing is said"]["met"])
+        self.assertFalse(found(told, nothing)["p: configurations of whose code nothing is said"]["met"])
+        self.assertEqual([found(told)[f"p: {model}, from code alone, within 2x"]["value"] for model in ("gpuwatch", "bounds")], [1, 0])
 
 
 class Images(Scripts):

@@ -3,10 +3,10 @@
 """What reading kernels' code costs a program: mode audit with GPUWATCH_STATIC=1 against 0, in pairs.
 
 Processes of both kinds take turns (turns.py): first the first steps of a training loop, model and all, when every kernel is new and its
-code is read beside; each process can do that once, so there are many, started together in sets and asked one after the
-other. Then each takes turns of steps on. Writes reading.json, prints figures. Exit status: 0 goals met (read / unread at
-most 1.05 in first steps and 1.02 later, 95% bounds of medians over at least 30 pairs, and code was read in one kind only), 1 missed or a
-process failed, 77 there is no GPU or no PyTorch here.
+code is read beside. A process can do that once, and takes seconds, so it is done by few; each then takes turns of a tenth of
+a second of steps on, far more of them. Writes reading.json, prints figures. Exit status: 0 goals met (read / unread at most
+1.05 in first steps and 1.02 later, 95% bounds of medians, and code was read in one kind only), 1 missed or a process failed, 77 there
+is no GPU or no PyTorch here.
 """
 import json
 import os
@@ -23,7 +23,8 @@ import turns
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODES = ("read", "unread")
 FIRST, LATER = 1.05, 1.02  # most that the bound of read / unread may be
-STEPS = {"first": 20, "later": 10}  # of a turn
+STEPS = {"first": 20, "later": 40}  # of a turn
+COUNTED = ("studied", "worker_cpu_ns", "overhead_ns")  # of a process
 
 
 def one_set(args, number, order):
@@ -34,7 +35,7 @@ def one_set(args, number, order):
     def pair():
         return [turns.Player(mode, command, args, python_libraries(), next(number)) for mode in MODES]
     times, players, ends = turns.played(pair, args.together, lines, order)
-    seen = [(player.mode, end is not None, counter(args, player.folder, "studied") if end is not None else None)
+    seen = [(player.mode, end is not None, *(counter(args, player.folder, name) if end is not None else None for name in COUNTED))
             for player, end in zip(players, ends)]
     for player in players:
         shutil.rmtree(player.folder, ignore_errors=True)
@@ -42,12 +43,11 @@ def one_set(args, number, order):
 
 
 def collect(args):
-    """Sets of processes until there are enough pairs or the time is up, and at least one."""
+    """Sets of processes until the time is up, and at least one."""
     found, seen, order, number = {"first": [], "later": []}, [], random.Random(args.seed), iter(range(1, 1 << 20))
     start = time.monotonic()
     took = 0
-    while not seen or (sum(len(one["rounds"]) for one in found["first"]) < args.pairs
-                       and time.monotonic() - start + took < args.seconds):
+    while not seen or time.monotonic() - start + took < args.seconds:
         before = time.monotonic()
         times, told = one_set(args, number, order)
         for when in found:
@@ -62,7 +62,7 @@ def judged(args, found, seen):
     flat = [times for one in found["first"] for times in one["rounds"]]
     told = turns.bound([times["read"] / times["unread"] for times in flat], args.seed) if len(flat) >= 3 else {}
     result.append(figures.figure(f"code read / not read, first {STEPS['first']} steps of {args.loop}", told.get("median"), at=told.get("upper95"),
-                                 n=told.get("pairs"), spread=(told["p10"], told["p90"]) if told else None, most=FIRST, enough=args.pairs))
+                                 n=told.get("pairs"), spread=(told["p10"], told["p90"]) if told else None, most=FIRST, enough=args.first))
     sets = [one for one in found["later"] if one["rounds"]]
     told = turns.ratio(sets, "read", "unread", args.seed, 2000) or {}
     result.append(figures.figure(f"code read / not read, later steps of {args.loop}", told.get("ratio"), at=told.get("upper95"),
@@ -71,20 +71,25 @@ def judged(args, found, seen):
         for when, one in found.items():
             every = [times[mode] for pair in one for times in pair["rounds"]]
             result.append(figures.figure(f"{mode}, {when} steps", statistics.median(every) if every else None, n=len(every), unit="us a step"))
-    studied = {mode: [count or 0 for kind, _, count in seen if kind == mode] for mode in MODES}
+    studied = {mode: [one[2] or 0 for one in seen if one[0] == mode] for mode in MODES}
+    for mode in MODES:
+        for at, what in ((3, "CPU time of the worker"), (4, "time on the program's threads at first sight")):
+            every = [one[at] / 1e6 for one in seen if one[0] == mode and one[at] is not None]
+            result.append(figures.figure(f"{mode}: {what}", statistics.median(every) if every else None, n=len(every), unit="ms"))
     result.append(figures.figure("configurations told by their code, least of a process that reads", min(studied["read"], default=0), least=1))
     result.append(figures.figure("the same, most of one that does not", max(studied["unread"], default=None), most=0))
-    result.append(figures.figure("processes that failed", sum(not good for _, good, _ in seen), n=len(seen), most=0))
+    result.append(figures.figure("processes that failed", sum(not one[1] for one in seen), n=len(seen), most=0))
     return result
 
 
 def main(argv):
     parser = options(__doc__)
     parser.add_argument("--loop", default="train", choices=("train", "gemm", "decode"))
-    parser.add_argument("--seconds", type=float, default=200, help="no set is begun that would end after that")
-    parser.add_argument("--together", type=int, default=16, help="pairs of processes that live at the same time")
-    parser.add_argument("--pairs", type=int, default=30, help="that a goal needs; no more sets then")
-    parser.add_argument("--rounds", type=int, default=4, help="turns of each pair after its first steps")
+    parser.add_argument("--seconds", type=float, default=60, help="no set is begun that would end after that")
+    parser.add_argument("--together", type=int, default=6, help="pairs of processes that live at the same time")
+    parser.add_argument("--pairs", type=int, default=30, help="of later steps that a goal needs")
+    parser.add_argument("--first", type=int, default=6, help="pairs of first steps that a goal needs")
+    parser.add_argument("--rounds", type=int, default=10, help="turns of each pair after its first steps")
     args = begin(parser, argv, ("logdump",))
     if not compare.module_present(python(), "torch"):
         print("SKIP: Python module torch is not installed")
