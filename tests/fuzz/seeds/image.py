@@ -183,6 +183,15 @@ def cubins():
     yield "rel_of_a_kernel", cubin(both, [
         of_kernel(".rel.text.k", REL, data=struct.pack("<QQ", 16, 2 << 32 | 5) + b"cut", link=2)])
     yield "relocations_of_a_kernel_outside", cubin(both, [of_kernel(".rela.text.k", RELA, link=2, size=FAR)])
+    outside, bank4 = symbol(3, 0x12, 0, 0), struct.pack("<QQq", 8, 3 << 32 | 2, 0)
+    yield "addresses_of_functions_outside", cubin([*both, outside], [
+        of_kernel(".rela.nv.constant4", RELA, link=2, data=struct.pack("<QQq", 16, 3 << 32 | 5, 0) +
+                  struct.pack("<QQq", 24, 2 << 32 | 2, 0) + struct.pack("<QQq", 32, 9 << 32 | 2, 0) + bank4)])
+    yield "addresses_without_addends", cubin([*both, outside], [
+        of_kernel(".rel.nv.constant4", REL, data=struct.pack("<QQ", 8, 3 << 32 | 2), link=2)])
+    yield "more_addresses_than_are_kept", cubin([*both, outside], [
+        of_kernel(".rela.nv.constant4", RELA, data=bank4 * 258, link=2)])
+    yield "addresses_outside", cubin([*both, outside], [of_kernel(".rela.nv.constant4", RELA, link=2, size=FAR)])
     yield "code_outside", cubin(text_size=FAR)
     yield "constants_outside", cubin(more=[of_kernel(".nv.constant0.k", PROGBITS, 2, size=FAR)])
     yield "attributes_outside", cubin(more=[of_kernel(".nv.info.k", NV_INFO, size=FAR)])
