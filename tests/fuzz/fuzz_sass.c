@@ -101,9 +101,8 @@ static void check_schedule(const struct gw_cfg *cfg, struct gw_arena *arena)
 static void check_lowering(const struct gw_cfg *cfg, struct gw_bytes tables, struct gw_arena *arena)
 {
 	/* Without any, the code itself is one: longer, and some words lead to blocks. */
-	static const struct gw_code_relocation outside[] = {{40, 2, "__assertfail", 0},
-	                                                    {0, 2, "vprintf", 0},
-	                                                    {8, 2, "__assertfail", 4}};
+	static const struct gw_code_relocation outside[] = {
+	        {40, 2, "__assertfail", 0}, {0, 2, "vprintf", 0}, {8, 2, "__assertfail", 4}};
 	struct gw_sass_kernel kernel = {.name = "fuzz",
 	                                .param_base = 0x210,
 	                                .param_bytes = 64,
