@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,15 @@ static void each_scores_as_reviewed(void **state)
 	}
 }
 
+static bool recorded(const char *name)
+{
+	size_t i = 0;
+
+	while (i < LOGS && strcmp(logs[i], name))
+		i++;
+	return i < LOGS;
+}
+
 /*
  * The goals: what is predicted of kernels, and of configurations, whose times are withheld,
  * families apart. Ends of ranges are rounded away from what is reached, so that they can be missed.
@@ -90,6 +100,8 @@ static void the_development_set_reaches_its_goals(void **state)
 	};
 
 	(void)state;
+	if (!recorded("development")) /* a build that is too slow for it */
+		skip();
 	for (size_t i = 0; i < sizeof(goals) / sizeof(*goals); i++) {
 		assert_int_equal(shell(GPUWATCH
 		                       "replay --json --hide-times=%s --families=" FAMILIES
