@@ -151,15 +151,7 @@ static void name_params(struct evaluated *e, const struct gw_code_kernel *k)
 /* Lower a kernel's machine code. NULL, or why not. */
 static const char *lower_code(struct evaluated *e, const struct gw_code_kernel *k)
 {
-	const struct gw_sass_kernel kernel = {
-	        .name = k->name,
-	        .param_base = k->param_base,
-	        .param_bytes = k->param_size == GW_CODE_UNKNOWN ? 0 : k->param_size,
-	        .static_shared = k->static_shared == GW_CODE_UNKNOWN ? 0 : k->static_shared,
-	        .tables = k->bank[2],
-	        .outside = k->outside,
-	        .outside_count = k->outside_count,
-	};
+	const struct gw_sass_kernel kernel = gw_sass_kernel_of(k);
 	struct gw_sass_lowered lowered;
 	struct gw_fault fault;
 	const char *why;

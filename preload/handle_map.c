@@ -87,9 +87,13 @@ void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
 
 	for (uint32_t i = 0; i < used; i++) {
 		uint32_t place = atomic_load_explicit(&map->order[i], memory_order_acquire);
-		struct gw_map_entry *e = &map->entry[place ? place - 1 : 0];
-		uintptr_t k = place ? atomic_load_explicit(&e->key, memory_order_acquire) : 0;
+		struct gw_map_entry *e;
+		uintptr_t k;
 
+		if (!place)
+			continue;
+		e = &map->entry[place - 1];
+		k = atomic_load_explicit(&e->key, memory_order_acquire);
 		if (k <= GW_MAP_BUSY)
 			continue;
 		if ((owner && atomic_load_explicit(&e->owner, memory_order_relaxed) == owner) ||

@@ -63,18 +63,11 @@ static struct decoded *oldest(bool in_use)
 	return found;
 }
 
-/* The module's code may be let go before the kernel's is: a copy of its own. */
+/* The module's code may be let go before the kernel's is: a copy of its own, and a name that stays.
+ */
 static const char *lower_machine(struct decoded *d, const struct gw_code_kernel *k)
 {
-	const struct gw_sass_kernel kernel = {
-	        .name = gw_hot.shared->kernels[d->slot].name,
-	        .param_base = k->param_base,
-	        .param_bytes = k->param_size == GW_CODE_UNKNOWN ? 0 : k->param_size,
-	        .static_shared = k->static_shared == GW_CODE_UNKNOWN ? 0 : k->static_shared,
-	        .tables = k->bank[2],
-	        .outside = k->outside,
-	        .outside_count = k->outside_count,
-	};
+	struct gw_sass_kernel kernel = gw_sass_kernel_of(k);
 	struct gw_bytes code = {NULL, k->code.size};
 	struct gw_sass_lowered lowered;
 	struct gw_fault fault;
@@ -90,6 +83,7 @@ static const char *lower_machine(struct decoded *d, const struct gw_code_kernel 
 		return "there is no memory for it";
 	if (!gw_cfg_build(d->cfg, code, k->arch.number, &d->arena, &fault))
 		return fault.what;
+	kernel.name = gw_hot.shared->kernels[d->slot].name;
 	why = gw_sass_lower(&lowered, d->cfg, &kernel, &d->arena);
 	d->program = lowered.program;
 	if (!why)

@@ -3,6 +3,9 @@
 #include "predictor/code/info.h"
 #include "predictor/code/kernel.h"
 #include "predictor/code/libelf.h"
+#include "predictor/code/relocations.h"
+
+#define MANY "more sections or kernels than the memory allowed can list"
 
 enum {
 	ABI_OLD = 7,             /* and below: the processor in the low byte of the flags */
@@ -207,6 +210,32 @@ static void place_attributes(struct gw_cubin *cubin, const uint32_t *map, struct
 	}
 }
 
+static bool is_outside(const struct gw_code_relocation *r, uint32_t section)
+{
+	enum { R_CUDA_64 = 2 };
+
+	return section == SHN_UNDEF && r->type == R_CUDA_64 && *r->symbol;
+}
+
+/* Those of bank 4 that are of no symbol in the cubin: few, of many that are. */
+static bool find_outside(struct gw_cubin *cubin, struct gw_arena *arena)
+{
+	enum { MOST = 256 };
+	struct gw_relocations in = gw_relocations_in(cubin, cubin->addresses), again = in;
+	struct gw_code_relocation r;
+	uint32_t section, count = 0;
+
+	while (count < MOST && gw_relocation_next(cubin, &in, &r, &section))
+		count += is_outside(&r, section);
+	cubin->outside = gw_arena_array(arena, count, sizeof(*cubin->outside));
+	if (!cubin->outside)
+		return false;
+	while (cubin->outside_count < count && gw_relocation_next(cubin, &again, &r, &section))
+		if (is_outside(&r, section))
+			cubin->outside[cubin->outside_count++] = r;
+	return true;
+}
+
 bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubin *out,
                    struct gw_fault *fault)
 {
@@ -228,9 +257,7 @@ bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubi
 	map = gw_arena_array(arena, (size_t)out->elf.section_count, sizeof(*map));
 	if (!map || !find_kernels(out, map, arena) || !find_functions(out, map, arena)) {
 		out->count = 0;
-		return gw_fault_note(fault,
-		                     "more sections or kernels than the memory allowed can list",
-		                     out->elf.header.e_shoff);
+		return gw_fault_note(fault, MANY, out->elf.header.e_shoff);
 	}
 	for (uint64_t i = 0; gw_elf_section(&out->elf, i, &s) && i < UINT32_MAX; i++) {
 		place_section(out, map, (uint32_t)i, &s);
@@ -238,6 +265,10 @@ bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubi
 		    strcmp(gw_elf_section_name(&out->elf, &s), ".nv.info") == 0 &&
 		    gw_elf_section_bytes(&out->elf, &s, &bytes))
 			place_attributes(out, map, bytes);
+	}
+	if (!find_outside(out, arena)) {
+		out->count = 0;
+		return gw_fault_note(fault, MANY, out->elf.header.e_shoff);
 	}
 	return true;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/kernel.h"
+#include "predictor/code/relocations.h"
 
 #include "predictor/code/info.h"
 
@@ -141,75 +142,18 @@ static bool read_functions(const struct gw_cubin *cubin, const struct gw_cubin_k
 	return true;
 }
 
-/* Relocations of a section one by one; false behind the last, and where there is none. */
-struct relocations {
-	struct gw_bytes bytes;
-	size_t each, at;
-};
-
-static struct relocations relocations_in(const struct gw_cubin *cubin, uint32_t index)
-{
-	struct relocations in = {.each = sizeof(Elf64_Rela)};
-	Elf64_Shdr section;
-
-	if (!index || !gw_elf_section(&cubin->elf, index, &section) ||
-	    !gw_elf_section_bytes(&cubin->elf, &section, &in.bytes))
-		return in;
-	if (section.sh_type != SHT_RELA)
-		in.each = sizeof(Elf64_Rel);
-	return in;
-}
-
-static bool next_relocation(const struct gw_cubin *cubin, struct relocations *in,
-                            struct gw_code_relocation *out, uint32_t *section)
-{
-	struct gw_elf_symbol s = {0};
-	Elf64_Rela r = {0};
-
-	if (in->bytes.size - in->at < in->each)
-		return false;
-	memcpy(&r, in->bytes.data + in->at, in->each);
-	in->at += in->each;
-	gw_elf_symbol(&cubin->symbols, ELF64_R_SYM(r.r_info), &s);
-	*section = s.section;
-	*out = (struct gw_code_relocation){r.r_offset, (uint32_t)ELF64_R_TYPE(r.r_info),
-	                                   gw_elf_symbol_name(&cubin->symbols, &s), r.r_addend};
-	return true;
-}
-
 static bool read_relocations(const struct gw_cubin *cubin, uint32_t index, struct gw_code_kernel *k,
                              struct gw_arena *arena)
 {
-	struct relocations in = relocations_in(cubin, index);
+	struct gw_relocations in = gw_relocations_in(cubin, index);
 	struct gw_code_relocation r;
 	uint32_t section;
 
 	k->relocation = gw_arena_array(arena, in.bytes.size / in.each, sizeof(*k->relocation));
 	if (!k->relocation)
 		return false;
-	while (next_relocation(cubin, &in, &r, &section))
+	while (gw_relocation_next(cubin, &in, &r, &section))
 		k->relocation[k->relocation_count++] = r;
-	return true;
-}
-
-/* Those of bank 4 that are of no symbol in the cubin: few, of many that are. */
-static bool read_outside(const struct gw_cubin *cubin, struct gw_code_kernel *k,
-                         struct gw_arena *arena)
-{
-	enum { R_CUDA_64 = 2, MOST = 256 };
-	struct relocations in = relocations_in(cubin, cubin->addresses), again = in;
-	struct gw_code_relocation r;
-	uint32_t section, count = 0;
-
-	while (next_relocation(cubin, &in, &r, &section))
-		count += section == SHN_UNDEF && r.type == R_CUDA_64 && *r.symbol;
-	count = count < MOST ? count : MOST;
-	k->outside = gw_arena_array(arena, count, sizeof(*k->outside));
-	if (!k->outside)
-		return false;
-	while (k->outside_count < count && next_relocation(cubin, &again, &r, &section))
-		if (section == SHN_UNDEF && r.type == R_CUDA_64 && *r.symbol)
-			k->outside[k->outside_count++] = r;
 	return true;
 }
 
@@ -278,6 +222,8 @@ static struct gw_code_kernel unknown_kernel(const struct gw_cubin *cubin,
 	return (struct gw_code_kernel){
 	        .name = from->name,
 	        .arch = cubin->arch,
+	        .outside = cubin->outside,
+	        .outside_count = cubin->outside_count,
 	        .registers = from->registers,
 	        .static_shared = none,
 	        .frame = from->frame,
@@ -306,8 +252,7 @@ bool gw_cubin_kernel(const struct gw_cubin *cubin, uint32_t index, struct gw_are
 		return gw_fault_note(fault, "a kernel's attributes run over the end of the cubin",
 		                     0);
 	if (!read_info(out, info, arena) || !read_functions(cubin, from, out, arena) ||
-	    !read_relocations(cubin, from->relocations, out, arena) ||
-	    !read_outside(cubin, out, arena))
+	    !read_relocations(cubin, from->relocations, out, arena))
 		return gw_fault_note(fault,
 		                     "a kernel has more parts than the memory allowed can list", 0);
 	return true;

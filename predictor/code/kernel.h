@@ -42,6 +42,9 @@ struct gw_cubin {
 	uint32_t *function;           /**< symbols of the functions in kernels' code, by kernel */
 	uint32_t bank[GW_CODE_BANKS]; /**< sections of constants that all kernels share */
 	uint32_t addresses;           /**< section of the relocations of bank 4; 0 = none */
+	struct gw_code_relocation *outside; /**< words of constant bank 4 that get addresses of what
+	                                       is in no cubin: functions of the driver's */
+	uint32_t outside_count;
 };
 
 /** A function inside a kernel's code: the kernel itself or one that was not inlined. */
@@ -86,8 +89,7 @@ struct gw_code_kernel {
 	uint32_t function_count;
 	struct gw_code_relocation *relocation;
 	uint32_t relocation_count;
-	struct gw_code_relocation *outside; /**< words of constant bank 4 that get addresses of what
-	                                       is in no cubin: functions of the driver's */
+	const struct gw_code_relocation *outside; /**< the cubin's */
 	uint32_t outside_count;
 };
 

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/code/kernel.h"
 #include "predictor/code/sass_lower_parts.h"
 
 #include <string.h>
+
+struct gw_sass_kernel gw_sass_kernel_of(const struct gw_code_kernel *k)
+{
+	return (struct gw_sass_kernel){
+	        .name = k->name,
+	        .param_base = k->param_base,
+	        .param_bytes = k->param_size == GW_CODE_UNKNOWN ? 0 : k->param_size,
+	        .static_shared = k->static_shared == GW_CODE_UNKNOWN ? 0 : k->static_shared,
+	        .tables = k->bank[2],
+	        .outside = k->outside,
+	        .outside_count = k->outside_count,
+	};
+}
 
 /* ---- places ---- */
 

@@ -12,6 +12,7 @@
 #include "predictor/code/cfg.h"
 #include "predictor/code/ir.h"
 
+struct gw_code_kernel;
 struct gw_code_relocation;
 
 /** What is needed of a kernel beside its code. */
@@ -26,6 +27,9 @@ struct gw_sass_kernel {
 	struct gw_bytes tables; /**< constants of bank 2, which compilers make and nothing changes;
 	                             those of jump tables are used. Empty: none are known */
 };
+
+/** What a cubin says of kernel @p k; refers to what that refers to. */
+struct gw_sass_kernel gw_sass_kernel_of(const struct gw_code_kernel *k);
 
 /** How a lowered kernel differs from its code. */
 struct gw_sass_lowered {

@@ -97,11 +97,6 @@ static size_t analyse(struct gw_bytes text, size_t limit)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct gw_bytes text = {size ? data : NULL, size};
-	size_t used = analyse(text, ARENA);
-
-	/* One length of sixteen finds out what happens without enough memory. */
-	if (size % 16 == 14)
-		analyse(text, starve_limit(data, size, used));
+	starve_text(data, size, ARENA, analyse);
 	return 0;
 }

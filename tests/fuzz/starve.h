@@ -3,6 +3,8 @@
 #ifndef GW_FUZZ_STARVE_H
 #define GW_FUZZ_STARVE_H
 
+#include "predictor/code/bytes.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +22,18 @@ static inline size_t starve_limit(const uint8_t *data, size_t size, size_t used)
 		hash = (hash ^ data[i]) * UINT64_C(1099511628211);
 	used >>= hash >> 61;
 	return used ? (size_t)(hash >> 8 & UINT32_MAX) % used : 0;
+}
+
+/* @p analyse, which tells the memory it took, on a text with @p limit bytes; one length of sixteen
+ * also finds out what happens without enough. */
+static inline void starve_text(const uint8_t *data, size_t size, size_t limit,
+                               size_t (*analyse)(struct gw_bytes text, size_t limit))
+{
+	struct gw_bytes text = {size ? data : NULL, size};
+	size_t used = analyse(text, limit);
+
+	if (size % 16 == 14)
+		analyse(text, starve_limit(data, size, used));
 }
 
 #endif

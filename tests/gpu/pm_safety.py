@@ -142,7 +142,7 @@ def ends(args, rows):
             if kind == "plain":
                 os.makedirs(folder, exist_ok=True)
             log = None if kind in ("bare", "plain") else f"{args.out}/ends.{i}.gwl"
-            done.append({**run(args, case, seconds, "thread", log, args.also.get(kind), folder if kind == "plain" else None, True),
+            done.append({**run(args, case, seconds, "thread", log, args.also.get(kind), folder if kind == "plain" else None, unhandled=True),
                          "how": f"ends, {kind}"})
             shutil.rmtree(folder, ignore_errors=True)
         return done

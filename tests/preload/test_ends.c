@@ -160,17 +160,25 @@ static void quick_exit_leaves_a_complete_log(void **state)
 	outcome_free(o);
 }
 
-/* The other threads go on to the very end, so the last launches may come after our last word. */
-static void exit_while_others_launch(void **state)
+/* Its log is whole; the caller frees the outcome. */
+static struct outcome *exited_among_threads(const char *scenario)
 {
-	struct run r = RUN("ends", "among_threads");
+	struct run r = RUN("ends", scenario);
 	struct outcome *o = run_both(&r);
 
-	(void)state;
 	assert_int_equal(o->status, 23 << 8);
 	assert_true(only_log(o)->ended);
 	assert_false(only_log(o)->damaged);
 	assert_true(only_log(o)->total > 0);
+	return o;
+}
+
+/* The other threads go on to the very end, so the last launches may come after our last word. */
+static void exit_while_others_launch(void **state)
+{
+	struct outcome *o = exited_among_threads("among_threads");
+
+	(void)state;
 	assert_true(only_log(o)->total <= o->truth[0].total);
 	outcome_free(o);
 }
@@ -179,15 +187,8 @@ static void exit_while_others_launch(void **state)
  * begins. */
 static void exit_while_others_launch_leaves_a_log_before_any_handler_has_run(void **state)
 {
-	struct run r = RUN("ends", "among_threads_cut");
-	struct outcome *o = run_both(&r);
-
 	(void)state;
-	assert_int_equal(o->status, 23 << 8);
-	assert_true(only_log(o)->ended);
-	assert_false(only_log(o)->damaged);
-	assert_true(only_log(o)->total > 0);
-	outcome_free(o);
+	outcome_free(exited_among_threads("among_threads_cut"));
 }
 
 static void exit_from_a_host_function(void **state)

@@ -407,12 +407,7 @@ static void whole_begin(struct whole *w, const char *file_name, const char *name
 	gw_arena_init(&w->arena, 64 << 20);
 	assert_true(gw_cubin_open((struct gw_bytes){file, size}, &w->arena, &cubin, &fault));
 	assert_true(gw_cubin_kernel(&cubin, gw_cubin_find(&cubin, name), &w->arena, &code, &fault));
-	w->kernel = (struct gw_sass_kernel){.name = name,
-	                                    .param_base = code.param_base,
-	                                    .param_bytes = code.param_size,
-	                                    .outside = code.outside,
-	                                    .outside_count = code.outside_count,
-	                                    .tables = code.bank[2]};
+	w->kernel = gw_sass_kernel_of(&code);
 	assert_true(gw_cfg_build(&w->cfg, code.code, sm, &w->arena, &fault));
 }
 
