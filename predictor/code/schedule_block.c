@@ -2,6 +2,7 @@
 #include "predictor/code/schedule_parts.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Times over all blocks until nothing changes: a scoreboard's state goes round each nest of loops
  * within a few. */
@@ -11,6 +12,8 @@ enum { PASSES = 8 };
 struct state {
 	struct gw_warp warp; /* at the issue slot after the block's last instruction */
 	bool known;
+	/* Runs of any block are numbered: this one's last, and its last that had another end. */
+	uint64_t run, change;
 };
 
 /* ---- entry states ---- */
@@ -24,29 +27,38 @@ static bool by_branch(const struct gw_cfg *cfg, uint32_t from, uint32_t to)
 	return b->succ_count < 2 || cfg->edges[b->succ_first] == to || b->end == GW_CFG_INDIRECT;
 }
 
-/* A loop's header is entered from the loop, but for the first time. */
-static bool wanted(const struct gw_cfg *cfg, const struct state *states, uint32_t from, uint32_t to)
+/* The loop that @p block is entered from alone: a header's own, but for the first time. */
+static uint32_t entered_from(const struct gw_cfg *cfg, const struct state *states, uint32_t block)
 {
-	const struct gw_cfg_block *b = &cfg->blocks[to];
-	bool header = b->loop != GW_CFG_NONE && cfg->loops[b->loop].header == to;
+	const struct gw_cfg_block *b = &cfg->blocks[block];
 
-	if (!states[from].known)
-		return false;
-	if (!header || gw_cfg_in_loop(cfg, from, b->loop))
-		return true;
+	if (b->loop == GW_CFG_NONE || cfg->loops[b->loop].header != block)
+		return GW_CFG_NONE;
 	for (uint32_t k = 0; k < b->pred_count; k++) {
 		uint32_t pred = cfg->edges[b->pred_first + k];
 
 		if (states[pred].known && gw_cfg_in_loop(cfg, pred, b->loop))
-			return false;
+			return b->loop;
 	}
-	return true;
+	return GW_CFG_NONE;
+}
+
+/* Nothing before @p block changed since it ran: it would leave the warp as it did. */
+static bool settled(const struct gw_cfg *cfg, const struct state *states, uint32_t block)
+{
+	const struct gw_cfg_block *b = &cfg->blocks[block];
+
+	for (uint32_t k = 0; k < b->pred_count; k++)
+		if (states[cfg->edges[b->pred_first + k]].change >= states[block].run)
+			return false;
+	return states[block].known;
 }
 
 static void enter(const struct gw_cfg *cfg, const struct state *states,
                   const struct gw_schedule *out, uint32_t block, struct gw_warp *w)
 {
 	const struct gw_cfg_block *b = &cfg->blocks[block];
+	uint32_t loop = entered_from(cfg, states, block);
 	bool first = true;
 
 	gw_warp_init(w);
@@ -54,7 +66,8 @@ static void enter(const struct gw_cfg *cfg, const struct state *states,
 		uint32_t pred = cfg->edges[b->pred_first + k];
 		struct gw_warp from;
 
-		if (!wanted(cfg, states, pred, block))
+		if (!states[pred].known ||
+		    (loop != GW_CFG_NONE && !gw_cfg_in_loop(cfg, pred, loop)))
 			continue;
 		from = states[pred].warp;
 		if (by_branch(cfg, pred, block) && out->blocks[pred].taken > 0) {
@@ -157,11 +170,34 @@ static void loop_cycles(struct gw_schedule *out, const struct gw_cfg *cfg, uint3
 	out->loops[loop] = (struct gw_schedule_loop){sum, steps == cfg->loops[loop].blocks};
 }
 
+/* Run @p block as number @p run, unless it is settled. False: its cycles are what they were. */
+static bool visit(struct gw_schedule *out, const struct gw_cfg *cfg, const struct gw_waits *waits,
+                  struct state *states, uint32_t block, uint64_t run)
+{
+	double before = out->blocks[block].cycles.value;
+	struct state *s = &states[block];
+	bool first = !s->known;
+	struct gw_warp w;
+
+	/* Unknown cycles count as other cycles each time: further passes are as many as ever. */
+	if (settled(cfg, states, block))
+		return isnan(before);
+	enter(cfg, states, out, block, &w);
+	run_block(cfg, waits, block, &w, &out->blocks[block]);
+	if (first || memcmp(&w, &s->warp, sizeof(w)))
+		s->change = run;
+	s->warp = w;
+	s->known = true;
+	s->run = run;
+	return first || !(fabs(out->blocks[block].cycles.value - before) < 1e-6);
+}
+
 bool gw_schedule_build(struct gw_schedule *out, const struct gw_cfg *cfg,
                        const struct gw_waits *waits, struct gw_arena *arena)
 {
 	struct state *states = gw_arena_array(arena, cfg->block_count, sizeof(*states));
 	bool changed = true;
+	uint64_t run = 0;
 
 	out->blocks = gw_arena_array(arena, cfg->block_count, sizeof(*out->blocks));
 	out->loops = gw_arena_array(arena, cfg->loop_count, sizeof(*out->loops));
@@ -170,16 +206,8 @@ bool gw_schedule_build(struct gw_schedule *out, const struct gw_cfg *cfg,
 		return false;
 	for (unsigned pass = 0; changed && pass < PASSES; pass++) {
 		changed = false;
-		for (uint32_t b = 0; b < cfg->block_count; b++) {
-			double before = out->blocks[b].cycles.value;
-			struct gw_warp w;
-
-			enter(cfg, states, out, b, &w);
-			run_block(cfg, waits, b, &w, &out->blocks[b]);
-			changed |= !states[b].known ||
-			           !(fabs(out->blocks[b].cycles.value - before) < 1e-6);
-			states[b] = (struct state){w, true};
-		}
+		for (uint32_t b = 0; b < cfg->block_count; b++)
+			changed |= visit(out, cfg, waits, states, b, ++run);
 	}
 	for (uint32_t b = 0; b < cfg->block_count; b++)
 		out->blocks[b].chain = gw_schedule_chain(cfg, &cfg->blocks[b]);

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of programs of Python with counters sampled, and how good the predictions in them were.
 
-usage: recorded.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--seconds S] [--pause MS] --program NAME...
+usage: recorded.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--recorder SO] [--seconds S] [--pause MS] --program NAME...
 
-NAME: a program of py/programs.py. Each leaves OUT/NAME.gwl, the report and the score of it, and figures. Demanded: it ends
+NAME: a program of py/programs.py. Each leaves OUT/NAME.gwl, the report and the score of it, figures, and with --recorder
+what attribution of counters was given (NAME.rec.xz, for gpu_pm_again). Demanded: it ends
 well, every launch is measured, windows of counters were taken and told of something, and the log replays with the same
 bits. Exit status: 0 all that, 1 not, 77 there is no GPU here, or no package for any of the programs.
 """
@@ -38,8 +39,11 @@ def told_of(name, answered):
 def record(args, name):
     python = shutil.which("python3") or sys.executable
     log = f"{args.out}/{name}.gwl"
-    env = under.environment(args.gpuwatch, log, under.COUNTED, packages=True)
+    windows = f"{args.out}/{name}.rec"
+    library = args.recorder if args.recorder and os.path.exists(args.recorder) else args.gpuwatch
+    env = under.environment(library, log, dict(under.COUNTED, GPU_PM_RECORD=windows), packages=True)
     status = under.run([python, f"{HERE}/py/programs.py", name, f"{args.seconds:g}", f"{args.pause:g}"], env, args.out, name, args.seconds + 60)
+    under.squeeze(windows)
     found, notes = under.totals(f"{args.programs}/logdump", log)
     found = found or {}
     print(f"{name}: exit status {status}, " + ", ".join(f"{key} {found.get(key)}" for key in (
@@ -67,6 +71,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("programs", "gpuwatch", "cli", "out"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--recorder")
     parser.add_argument("--program", action="append", required=True)
     parser.add_argument("--seconds", type=float, default=9)
     parser.add_argument("--pause", type=float, default=15, help="milliseconds between two steps, so that logs stay small")

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -302,6 +303,22 @@ class Attribution(Scripts):
         self.assertEqual(self.attribution(off=1.03)[2]["median error of dram, waits"][1], True)
         self.assertEqual(self.attribution(kinds=5)[2]["median error of dram, waits"][1], False)
         self.assertEqual(self.attribution(windows=0)[2]["windows of counters, queued"], (0, False))
+
+    def test_a_part_without_a_goal_says_what_came_of_it(self):
+        key = ("k", "4x1x1", "256x1x1", "0")
+        truth = {key: {**self.TRUTH, "l2_atomic_sectors": 0}}
+        for part, ns, goal in (("tiny", 2e3, None), ("short", 2e4, "<= 0.1")):
+            found = {one["figure"]: one for one in attribution.judged(part, truth, {"waits": {key: (ns, {"l2_total_bytes": (12e6, 0.5)})}})}
+            one = found["median error of l2, waits"]
+            self.assertAlmostEqual(one["value"], 0.5)
+            self.assertEqual(one["goal"], goal)
+
+    def test_the_decode_loop_is_counted_apart_and_in_its_graph(self):
+        args = types.SimpleNamespace(part="decode", recorder="/no/such", gpuwatch="SO", seconds=2.0)
+        runs = attribution.runs_of(args)
+        self.assertEqual([(name, how[2][0], how[1]["GPUWATCH_COUNTERS"]) for name, how in runs.items()],
+                         [("ranges", "eager", "range"), ("waits", "decode", "pm"), ("queued", "decode", "pm")])
+        self.assertEqual(runs["queued"][2], ["decode", "2", "0"])
 
     def test_what_ranges_do_not_count_is_no_truth(self):
         found = self.attribution(atomics=1000)[2]

@@ -12,6 +12,7 @@ import tempfile
 
 import compare
 
+RECORDING = 24 << 20  # bytes of a recording that are kept
 COUNTED = {"GPUWATCH_COUNTERS": "pm", "GPUWATCH_BUDGET": "100"}  # counters sampled as often as can be
 
 
@@ -61,6 +62,14 @@ def work(logdump, log, path):
         told = subprocess.run([logdump, "--work", log], stdout=subprocess.PIPE, text=True, errors="replace")
         out.writelines(line + "\n" for line in told.stdout.splitlines() if not line.startswith("K\t"))
     return told.returncode
+
+
+def squeeze(recording):
+    """The begin of a recording of pm_record.c, where there is one, to its name with .xz; the whole goes."""
+    if os.path.exists(recording):
+        with open(recording, "rb") as file, open(f"{recording}.xz", "wb") as out:
+            out.write(lzma.compress(file.read(RECORDING), preset=1))
+        os.remove(recording)
 
 
 def command(cli, words):

@@ -3,6 +3,7 @@
   train   a training step that runs ahead of the GPU
   gemm    matrix products into the same memory
   decode  a token of a language model: replays a CUDA graph and waits for it
+  eager   the same, launched kernel by kernel
 For each line NAME COUNT of standard input a quarter of so many steps untimed, then all of them
 timed; prints the microseconds of a step. After "fresh" the first line of a loop is timed wholly, with all that comes before
 its first step but the context.
@@ -49,9 +50,22 @@ def gemm():
     return lambda: torch.mm(a, b, out=c), 100
 
 
-def decode():
+def model():
     net = nn.Sequential(*[Block(1024, 16) for _ in range(8)]).cuda().bfloat16().eval()
-    x = torch.randn(8, 1, 1024, device="cuda", dtype=torch.bfloat16)
+    return net, torch.randn(8, 1, 1024, device="cuda", dtype=torch.bfloat16)
+
+
+def eager():
+    net, x = model()
+
+    @torch.no_grad()
+    def token():
+        x.copy_(net(x).clamp(-1, 1))
+    return token, 1
+
+
+def decode():
+    net, x = model()
     side = torch.cuda.Stream()
     with torch.no_grad(), torch.cuda.stream(side):
         for _ in range(3):
@@ -78,12 +92,12 @@ def run(loop, count):
     return (time.perf_counter() - begin) / count * 1e6
 
 
-LOOPS = {"train": train, "gemm": gemm, "decode": decode}
+LOOPS = {"train": train, "gemm": gemm, "decode": decode, "eager": eager}
 
 
 def slices(name, seconds):
     step, _ = LOOPS[name]()
-    begins, spans, count = [], [], {"gemm": 40, "train": 1, "decode": 2}[name]
+    begins, spans, count = [], [], {"gemm": 40, "train": 1, "decode": 2, "eager": 1}[name]
     run((step, 1), 30)
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -38,7 +38,7 @@ def beside(tool, jobs="{jobs}"):
 
 
 def logs(names, seconds):
-    return (f"{{python}} {{here}}/recorded.py {COMMON} --cli {{cli}} --seconds {seconds} "
+    return (f"{{python}} {{here}}/recorded.py {COMMON} --cli {{cli}} --recorder {{recorder}} --seconds {seconds} "
             + " ".join(f"--program {name}" for name in names.split()))
 
 
@@ -66,6 +66,9 @@ STEPS = (
     step("attribution-long", f"{COUNTERS}: sampled against counted alone, kernels over 150 us: 2%", 2, 70, 150, "alone", attribution("long")),
     step("attribution-mid", f"{COUNTERS}: the same, 50 to 150 us: 5%", 2, 70, 150, "alone", attribution("mid")),
     step("attribution-short", f"{COUNTERS}: the same, 5 to 50 us: 10%", 2, 60, 150, "alone", attribution("short")),
+    step("attribution-tiny", f"{COUNTERS}: the same, 1 to 5 us: what they say, without a goal", 3, 60, 150, "alone", attribution("tiny")),
+    step("attribution-decode", f"{COUNTERS}: the same, kernels of a decode loop in a CUDA graph, without a goal", 3, 75, 200, "alone",
+         attribution("decode")),
     step("development", f"{SCORE}: the development set with counters sampled, recorded", 2, 90, 180, "alone",
          "{python} {here}/development.py record --library {library} --logdump {programs}/logdump --workloads {workloads} --out {out} --seconds 60"),
     step("development-score", f"{SCORE}: cold >= 70% within 25%, warm MAPE <= 8%, steady median <= 2%, 86 to 94% in 90%", 2, 100, 400, "cpu",
