@@ -345,22 +345,25 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 
 /*
  * Samples may be off, and that differently at each configuration, where code is off alike: then the
- * kernel's own times agree better by the code's view.
+ * kernel's own times agree better by the code's view. Both views count as much as the times agree
+ * by them; they are off together, so that two tell no more surely than the better one.
  */
-static void prefer_code(const struct view *v, struct gw_entry *e, const struct relative *r,
-                        unsigned count, uint64_t known, struct guess *g)
+static void add_code(const struct view *v, struct gw_entry *e, const struct relative *r,
+                     unsigned count, uint64_t known, struct guess *g)
 {
 	struct gw_base code = gw_scale_by_code(v->p, e);
 	struct guess other;
+	double own, share;
 
 	if (isnan(code.log_seconds))
 		return;
 	other = by_work(v, &code, true, e, r, count, known);
-	if (other.points < g->points ||
-	    !(other.deviation < together(g->deviation, (double)g->base.doubt)))
+	if (other.points < g->points)
 		return;
-	g->log_seconds = other.log_seconds;
-	g->deviation = other.deviation;
+	own = g->deviation * g->deviation + (double)g->base.doubt * (double)g->base.doubt;
+	share = own / (own + other.deviation * other.deviation);
+	g->log_seconds += share * (other.log_seconds - g->log_seconds);
+	g->deviation = fmin(g->deviation, other.deviation);
 }
 
 /* By the grid alone. */
@@ -443,7 +446,7 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	if (!isnan(base.log_seconds))
 		g = by_work(&v, &base, false, e, r, count, known);
 	if (g.points && base.unsure)
-		prefer_code(&v, e, r, count, known, &g);
+		add_code(&v, e, r, count, known, &g);
 	/* The grid alone may look as if it told more; what was counted there tells for sure. */
 	if (count && !(g.points && base.source > GW_SOURCE_STATIC && base.told != GW_TOLD_LITTLE)) {
 		other = by_times(&v, e, r, count);

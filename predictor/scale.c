@@ -31,9 +31,8 @@ static const double COURSE_GUESSED = 0.25; /* as the priors above: held for like
 static const double COUNT_NOISE = 0.02;    /* of a counted amount, in its logarithm */
 static const float EXACT = 0.95F;          /* confidence of what code settles, and … */
 static const float SAMPLED_WELL = 0.9F;    /* … of a sampled count that is as good */
-static const float SETTLED = 0.6F; /* confidence of what code tells as exactly as counters do */
-static const double REFUTED = 2;   /* factor that code and counter may differ by, caches and all */
-static const double ALIKE = 1e-6;  /* square of a distance that is none */
+static const double REFUTED = 2;  /* factor that code and counter may differ by, caches and all */
+static const double ALIKE = 1e-6; /* square of a distance that is none */
 
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 {
@@ -132,7 +131,7 @@ static bool exacter(const struct gw_quantity *told, const struct gw_part *counte
 	return told->source == GW_SOURCE_STATIC && counted->source >= GW_SOURCE_GIVEN &&
 	       counted->confidence < SAMPLED_WELL &&
 	       (told->confidence >= EXACT ||
-	        (told->confidence >= SETTLED && more > REFUTED * less));
+	        (told->confidence >= GW_CONFIDENCE_SETTLED && more > REFUTED * less));
 }
 
 /* The own parts of @p e that came in time: the surest of each field. */
@@ -246,8 +245,12 @@ struct scaling {
 	struct gw_place here;
 	struct gw_weights weights[2]; /* per thread, by the code */
 	uint32_t mask[2];             /* sources that they are of; 0: none yet */
-	double doubt;                 /* sum over amounts … */
-	unsigned amounts;             /* … and their number */
+};
+
+/* How far scaled amounts may be off, as a standard deviation of their logarithm. */
+struct doubts {
+	bool any;
+	double of[GW_WORK_FIELDS]; /* 0: not scaled, or no amount */
 };
 
 /* Alike as a launch, yet another configuration: arguments tell them apart. */
@@ -314,7 +317,8 @@ static double near(double value, double nearest, double away)
 	return fmin(fmax(value, nearest - room), nearest + room);
 }
 
-static struct gw_quantity scaled(struct scaling *s, unsigned field, double told)
+static struct gw_quantity scaled(struct scaling *s, unsigned field, double told,
+                                 struct doubts *doubts)
 {
 	bool by_code = told > 0 && sources_with(s, field, true) != 0;
 	uint32_t mask = sources_with(s, field, by_code);
@@ -346,15 +350,14 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double told)
 	}
 	sum = near(sum, nearest, away) + (by_code ? log(told) : grown != 0 ? s->here.along : 0);
 	if (extensive(field)) {
-		s->doubt += w->deviation;
-		s->amounts++;
+		doubts->of[field] = w->deviation;
+		doubts->any = true;
 	}
 	return (struct gw_quantity){exp(sum), GW_SOURCE_SCALED, (float)(sure * exp(-w->deviation))};
 }
 
-/* Returns how doubtful the scaled amounts are. */
-static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
-                         struct gw_work *work, uint64_t *since)
+static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
+                       struct gw_work *work, uint64_t *since, struct doubts *doubts)
 {
 	struct source source[SOURCES_MOST];
 	struct scaling s = {.source = source, .here = place_of(e)};
@@ -365,9 +368,9 @@ static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e,
 
 		/* Other arguments do other work: what code settles for these is not put aside. */
 		if (q->source > GW_SOURCE_STATIC ||
-		    (q->source == GW_SOURCE_STATIC && q->confidence >= SETTLED))
+		    (q->source == GW_SOURCE_STATIC && q->confidence >= GW_CONFIDENCE_SETTLED))
 			continue;
-		value = scaled(&s, i, q->value);
+		value = scaled(&s, i, q->value, doubts);
 		if (!isfinite(value.value))
 			continue;
 		if (!strcmp(gw_work_info(i)->unit, "1") && !strstr(gw_work_info(i)->name, "ilp"))
@@ -377,19 +380,19 @@ static double add_scaled(const struct gw_predictor *p, const struct gw_entry *e,
 	for (unsigned i = 0; i < s.count; i++)
 		*since =
 		        source[i].entry->work_known > *since ? source[i].entry->work_known : *since;
-	return s.amounts ? s.doubt / s.amounts : 0;
 }
 
 void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, struct gw_work *out)
 {
 	const struct gw_entry *e = gw_learner_entry(p, config);
+	struct doubts doubts = {0};
 	uint64_t since = 0;
 
 	gw_work_clear(out);
 	if (!e)
 		return;
 	own_parts(e, UINT64_MAX, out, &since);
-	add_scaled(p, e, UINT64_MAX, out, &since);
+	add_scaled(p, e, UINT64_MAX, out, &since, &doubts);
 }
 
 /*
@@ -517,19 +520,43 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 	return b;
 }
 
+/*
+ * How far the time may be off for the amounts that were scaled: half of what lies between that of
+ * all of them being more and of all being less, as they are off together. What the time hardly
+ * depends on may be as doubtful as it will.
+ */
+static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
+                       const struct gw_work *work, const struct doubts *doubts)
+{
+	double ends[2];
+
+	for (unsigned end = 0; end < 2; end++) {
+		struct gw_work w = *work;
+
+		for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+			w.q[i].value *= exp(end ? doubts->of[i] : -doubts->of[i]);
+		ends[end] = estimate(p, e, &w, (struct gw_base){0}).log_seconds;
+	}
+	return isnan(ends[0] + ends[1]) ? 0 : fabs(ends[1] - ends[0]) / 2;
+}
+
 /* By all that is known. */
 static struct gw_base estimate_known(const struct gw_predictor *p, const struct gw_entry *e,
                                      uint64_t known)
 {
+	struct doubts doubts = {0};
 	struct gw_base b = {0};
 	struct gw_work work;
 
 	own_parts(e, known, &work, &b.known);
-	b.doubt = (float)add_scaled(p, e, known, &work, &b.known);
+	add_scaled(p, e, known, &work, &b.known, &doubts);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		b.unsure |=
 		        work.q[i].source > GW_SOURCE_STATIC && work.q[i].confidence < SAMPLED_WELL;
-	return estimate(p, e, &work, b);
+	b = estimate(p, e, &work, b);
+	if (doubts.any && !isnan(b.log_seconds))
+		b.doubt = (float)doubt_of(p, e, &work, &doubts);
+	return b;
 }
 
 struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e)

@@ -62,6 +62,9 @@ enum gw_source {
 #include "value.def"
 };
 
+/** Confidence from which on what code tells is as exact as counters; below it is a range or a guess. */
+#define GW_CONFIDENCE_SETTLED 0.6F
+
 /** One part of a launch's work. */
 struct gw_quantity {
 	double value; /**< in the unit of its row in work.def; NaN when source is NONE */

@@ -85,6 +85,34 @@ static bool copy(struct gw_arguments *a, CUfunction f, uint32_t kernel, void **p
 	return extra && copy_extra(a, extra);
 }
 
+/*
+ * A thread's ring: arguments one behind the other, each as long as it is, begun where the longest
+ * would still fit before the end; else at the ring's begin.
+ */
+_Static_assert(GW_ARGUMENTS_RING % _Alignof(struct gw_arguments) == 0 &&
+                       GW_ARGUMENTS_RING > 2 * sizeof(struct gw_arguments),
+               "arguments lie aligned in the ring");
+
+static uint32_t begin_of(uint32_t at)
+{
+	uint32_t left = GW_ARGUMENTS_RING - at % GW_ARGUMENTS_RING;
+
+	return left < sizeof(struct gw_arguments) ? at + left : at;
+}
+
+static uint32_t end_of(uint32_t begin, const struct gw_arguments *a)
+{
+	uint32_t align = _Alignof(struct gw_arguments);
+
+	return begin + ((uint32_t)offsetof(struct gw_arguments, bytes) + a->size + align - 1) /
+	                       align * align;
+}
+
+static struct gw_arguments *in_ring(struct gw_thread *t, uint32_t begin)
+{
+	return (void *)(t->arguments + begin % GW_ARGUMENTS_RING);
+}
+
 void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 {
 	struct gw_event *e = call->event;
@@ -92,25 +120,25 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, t->stream_device), e->grid, e->block_x,
 	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t *seen = &t->arguments_seen[key % GW_ARGUMENTS_SEEN];
-	uint32_t tag = (uint32_t)(key >> 32), head = t->arguments_head;
+	uint32_t tag = (uint32_t)(key >> 32), begin = begin_of(t->arguments_head), held;
 
 	e->flags &= (uint8_t)~GW_EVENT_ARGUMENTS;
-	if (!t->arguments || !e->kernel || *seen == tag ||
-	    head - atomic_load_explicit(&t->arguments_tail, memory_order_acquire) >=
-	            GW_ARGUMENTS_RING ||
-	    !copy(&t->arguments[head % GW_ARGUMENTS_RING], (CUfunction)t->function, e->kernel,
-	          params, extra))
+	if (!t->arguments || !e->kernel || *seen == tag)
+		return;
+	held = begin - atomic_load_explicit(&t->arguments_tail, memory_order_acquire);
+	if (held + sizeof(struct gw_arguments) > GW_ARGUMENTS_RING ||
+	    !copy(in_ring(t, begin), (CUfunction)t->function, e->kernel, params, extra))
 		return;
 	/* The event's release publishes these to the worker. */
 	*seen = tag;
-	t->arguments_head = head + 1;
+	t->arguments_head = end_of(begin, in_ring(t, begin));
 	e->flags |= GW_EVENT_ARGUMENTS;
 }
 
 void gw_arguments_arrived(struct gw_thread *t, uint32_t config)
 {
-	uint32_t tail = atomic_load_explicit(&t->arguments_tail, memory_order_relaxed);
-	const struct gw_arguments *a = &t->arguments[tail % GW_ARGUMENTS_RING];
+	uint32_t begin = begin_of(atomic_load_explicit(&t->arguments_tail, memory_order_relaxed));
+	const struct gw_arguments *a = in_ring(t, begin);
 	size_t size = offsetof(struct gw_arguments, bytes) + a->size;
 	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
 	struct gw_arguments *mine;
@@ -121,7 +149,7 @@ void gw_arguments_arrived(struct gw_thread *t, uint32_t config)
 		kept += size;
 		gw_count(GW_COUNTER_arguments, 1);
 	}
-	atomic_store_explicit(&t->arguments_tail, tail + 1, memory_order_release);
+	atomic_store_explicit(&t->arguments_tail, end_of(begin, a), memory_order_release);
 }
 
 static uint64_t node_key(uint32_t slot, const struct gw_config *c)

@@ -27,9 +27,10 @@ enum {
 	GW_NAMES_MAX = 64 << 20, /**< bytes of kernel names and layouts */
 	GW_NAME_MAX = 16384,     /**< longest kernel name kept */
 	GW_ARGUMENTS_MAX = 4096, /**< bytes of a launch's arguments; of larger ones none are kept */
-	GW_ARGUMENTS_RING = 16, /**< launches of a thread whose arguments can wait for the worker */
-	GW_ARGUMENTS_SEEN = 64, /**< configurations a thread remembers having copied, by hash */
-	GW_CONTEXT_CHECK = 64,  /**< a thread's launches from one question for its context on */
+	GW_ARGUMENTS_RING = 1 << 17, /**< bytes of a thread's arguments that wait for the worker: as
+	                                a rule those of two thousand launches */
+	GW_ARGUMENTS_SEEN = 256, /**< configurations a thread remembers having copied, by hash */
+	GW_CONTEXT_CHECK = 64,   /**< a thread's launches from one question for its context on */
 };
 
 /** What a launch event is. */
@@ -240,15 +241,16 @@ struct gw_thread {
 	struct gw_thread_counts counts; /**< of them launches, or captured and so on, with each */
 	uintptr_t own_streams[4];       /**< keys of its per-thread default streams, 0 for none */
 	struct gw_event_pool *events;   /**< event pairs, where there is no activity */
-	struct gw_arguments *arguments; /**< ring of GW_ARGUMENTS_RING; NULL: none are taken */
-	uint32_t arguments_head;        /**< next the owner writes */
+	unsigned char *arguments; /**< ring of GW_ARGUMENTS_RING bytes (arguments.c); NULL: none are
+	                             taken */
+	uint32_t arguments_head;  /**< bytes that the owner has written */
 	uint32_t arguments_seen[GW_ARGUMENTS_SEEN]; /**< hashes of configurations copied */
 	uint32_t serial; /**< unlike an id, never reused: per-thread stream keys */
 	pid_t tid;
 	_Atomic uint32_t state; /**< enum gw_slot_state; RETIRED: the thread has ended */
 	_Alignas(64) _Atomic uint32_t tail; /**< next slot the worker reads */
 	uint64_t ticks;                     /**< worker: the last time of a call it met */
-	_Atomic uint32_t arguments_tail;    /**< next arguments the worker reads */
+	_Atomic uint32_t arguments_tail;    /**< bytes of arguments that the worker has read */
 	uint32_t timed;         /**< worker: launches met that an event pair times … */
 	uint32_t timed_serial;  /**< … since the record belonged to this serial */
 	uint32_t logged_serial; /**< worker: serial whose THREAD record is written */

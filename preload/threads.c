@@ -53,7 +53,7 @@ static struct gw_thread *thread_map(uint32_t slots, int populate)
 {
 	size_t header = (sizeof(struct gw_thread) + 4095) & ~(size_t)4095;
 	size_t ring = slots * sizeof(struct gw_event);
-	size_t arguments = GW_ARGUMENTS_RING * sizeof(struct gw_arguments);
+	size_t arguments = GW_ARGUMENTS_RING;
 	char *at = mmap(NULL, header + ring + arguments, PROT_READ | PROT_WRITE,
 	                MAP_PRIVATE | MAP_ANONYMOUS | populate, -1, 0);
 	struct gw_thread *t;
@@ -62,7 +62,7 @@ static struct gw_thread *thread_map(uint32_t slots, int populate)
 		return NULL;
 	t = (struct gw_thread *)at;
 	t->ring = (struct gw_event *)(at + header);
-	t->arguments = (struct gw_arguments *)(at + header + ring);
+	t->arguments = (unsigned char *)at + header + ring;
 	t->mask = slots - 1;
 	return t;
 }

@@ -12,8 +12,8 @@
 /*
  * The resources in the order they are shown: id, name, what it means to be bound by it,
  * where a share of the work that one block cannot hand on is stuck (quantisation), the path it
- * lies on, and what is said when it is unknown. What lies on one path takes the same instruction or
- * wavefront one step after the other: the slowest step is the time of the path.
+ * lies on, and what is said when it is unknown. What lies on one path takes the same instruction,
+ * wavefront or sector one step after the other: the slowest step is the time of the path.
  */
 #define RESOURCES(R)                                                                               \
 	R(ISSUE, "issue", COMPUTE, PARTITION, PIPES,                                               \
@@ -30,9 +30,9 @@
 	R(L1, "l1", MEMORY, SM, DATA, "unknown: l1 (l1_bytes, b_l1)")                              \
 	R(L2, "l2", MEMORY, DEVICE, L2_PATH,                                                       \
 	  "unknown: l2 (l2_read_bytes, l2_write_bytes, b_l2_read, b_l2_write)")                    \
-	R(DRAM, "dram", MEMORY, DEVICE, DRAM_PATH,                                                 \
+	R(DRAM, "dram", MEMORY, DEVICE, L2_PATH,                                                   \
 	  "unknown: dram (dram_read_bytes, dram_write_bytes, b_mem)")                              \
-	R(IN_FLIGHT, "dram_in_flight", LATENCY, DEVICE, DRAM_PATH,                                 \
+	R(IN_FLIGHT, "dram_in_flight", LATENCY, DEVICE, L2_PATH,                                   \
 	  "unknown: dram_in_flight (warp_loads_in_flight, global_load_requests, "                  \
 	  "dram_bw_in_flight)")                                                                    \
 	R(ATOMICS, "atomics", MEMORY, DEVICE, ATOMICS_PATH,                                        \
@@ -53,7 +53,7 @@ enum resource {
 	        RESOURCE_COUNT
 };
 
-enum path { PIPES, DATA, L2_PATH, DRAM_PATH, ATOMICS_PATH, MEETING, COURSE, START, PATHS };
+enum path { PIPES, DATA, L2_PATH, ATOMICS_PATH, MEETING, COURSE, START, PATHS };
 
 static const struct {
 	const char *name, *unknown;
@@ -206,11 +206,20 @@ static struct known row_of(const struct view *v, enum gw_work_field f, double un
 	return (struct known){work_of(v, f) * unit, v->w->q[f].source};
 }
 
+/* Good enough to be what a counted sum is split by: not a range that code gives where data decide.
+ */
+static bool is_settled(const struct view *v, enum gw_work_field f)
+{
+	return v->w->q[f].source > GW_SOURCE_STATIC ||
+	       v->w->q[f].confidence >= GW_CONFIDENCE_SETTLED;
+}
+
 /*
  * What is asked of L1, what L2 reads and what it writes. Where sums were counted and their parts
  * were not, the code knows one of them: all that is written goes through both, so
  *     l1_bytes = asked + written,  l2_total_bytes = read + written.
- * Where it knows neither, as data decide, all is taken as read.
+ * Where it knows neither, as data decide, all is taken as read. A request asks for a sector at
+ * least.
  */
 static void settle_traffic(struct view *v)
 {
@@ -221,16 +230,30 @@ static void settle_traffic(struct view *v)
 
 	if (isnan(written.value))
 		written = row_of(v, GW_WORK_global_store_sectors, SECTOR_BYTES);
-	if (isnan(written.value))
+	if (isnan(written.value) && is_settled(v, GW_WORK_global_load_sectors))
 		written = surest(written, l1.value - asked.value, l1.source);
 	if (isnan(written.value) && read.source >= l2.source)
 		written = surest(written, l2.value - read.value, l2.source);
 	v->written = written.value;
 	asked = surest(asked, l1.value - gw_either(written.value, 0), l1.source);
 	read = surest(read, l2.value - gw_either(written.value, 0), l2.source);
-	v->asked = asked.value;
+	v->asked = larger(asked.value, v->loads * SECTOR_BYTES);
 	v->l2_read = read.value;
 	v->l2_source = read.source;
+}
+
+/*
+ * Samples of short launches may tell more than can be: L2 fetches two sectors for one that is read
+ * at most, and one for one that is written in part.
+ */
+static void bound_fetches(struct view *v)
+{
+	double most = 2 * v->l2_read;
+
+	if (work_of(v, GW_WORK_uncoalesced_mem_insts) != 0)
+		most += v->written;
+	if (v->dram_read > most)
+		v->dram_read = most;
 }
 
 static void find_hits(struct view *v)
@@ -265,6 +288,7 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	if (why)
 		gw_estimate_warn(e, why);
 	settle_traffic(v);
+	bound_fetches(v);
 	find_hits(v);
 	quantise(v, e);
 }

@@ -14,7 +14,8 @@ enum { KERNEL = 1, SLOTS = 64 };
 
 static const struct gw_code_param two[] = {{0, 4}, {8, 8}};
 static struct gw_thread *thread;
-static struct gw_arguments ring[GW_ARGUMENTS_RING];
+static _Alignas(struct gw_arguments) unsigned char ring[GW_ARGUMENTS_RING];
+
 static int32_t number = 7;
 static void *pointer = (void *)0x123456789a;
 static void *params[] = {&number, &pointer};
@@ -24,6 +25,16 @@ static void kernel_has(const struct gw_code_param *param, uint32_t count)
 {
 	gw_hot.shared->kernels[KERNEL].name = "kernel";
 	gw_hot.shared->kernels[KERNEL].layout = gw_layout_keep(param, count);
+}
+
+/* The first arguments in the ring, and those behind them. */
+static const struct gw_arguments *waiting(unsigned which)
+{
+	uint32_t at = 0;
+
+	while (which--)
+		at += 4 + (((const struct gw_arguments *)(void *)(ring + at))->size + 3) / 4 * 4;
+	return (const void *)(ring + at);
 }
 
 /* The driver's own word on the layout. */
@@ -84,8 +95,8 @@ static void they_lie_as_the_kernel_finds_them(void **state)
 	(void)state;
 	memset(ring, 0xff, sizeof(ring));
 	assert_true(taken(launch(1, params, NULL)));
-	assert_int_equal(ring[0].size, 16);
-	assert_memory_equal(ring[0].bytes, expected, 16);
+	assert_int_equal(waiting(0)->size, 16);
+	assert_memory_equal(waiting(0)->bytes, expected, 16);
 }
 
 static void a_configuration_is_copied_once(void **state)
@@ -94,7 +105,7 @@ static void a_configuration_is_copied_once(void **state)
 	assert_true(taken(launch(1, params, NULL)));
 	assert_false(taken(launch(1, params, NULL)));
 	assert_true(taken(launch(2, params, NULL)));
-	assert_int_equal(thread->arguments_head, 2);
+	assert_int_equal(thread->arguments_head, 2 * (4 + 16));
 }
 
 static void a_buffer_of_the_program_is_copied_as_it_is(void **state)
@@ -106,8 +117,8 @@ static void a_buffer_of_the_program_is_copied_as_it_is(void **state)
 
 	(void)state;
 	assert_true(taken(launch(1, NULL, extra)));
-	assert_int_equal(ring[0].size, sizeof(buffer));
-	assert_memory_equal(ring[0].bytes, buffer, sizeof(buffer));
+	assert_int_equal(waiting(0)->size, sizeof(buffer));
+	assert_memory_equal(waiting(0)->bytes, buffer, sizeof(buffer));
 }
 
 static void what_is_too_large_is_left(void **state)
@@ -146,18 +157,8 @@ static void a_kernel_without_parameters_has_none(void **state)
 	kernel_has(NULL, 0);
 	assert_true(taken(launch(1, params, NULL)));
 	assert_true(taken(launch(2, NULL, NULL)));
-	assert_int_equal(ring[0].size, 0);
-	assert_int_equal(ring[1].size, 0);
-}
-
-static void a_full_ring_leaves_the_next(void **state)
-{
-	(void)state;
-	for (uint32_t i = 0; i < GW_ARGUMENTS_RING; i++)
-		assert_true(taken(launch(i + 1, params, NULL)));
-	assert_false(taken(launch(100, params, NULL)));
-	gw_arguments_arrived(thread, 0);
-	assert_true(taken(launch(100, params, NULL)));
+	assert_int_equal(waiting(0)->size, 0);
+	assert_int_equal(waiting(1)->size, 0);
 }
 
 static uint32_t config(uint32_t blocks)
@@ -166,6 +167,38 @@ static uint32_t config(uint32_t blocks)
 	        .grid = {blocks, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
 
 	return gw_config_of(KERNEL, 0, &c);
+}
+
+static void a_full_ring_leaves_the_next(void **state)
+{
+	uint32_t n = 0;
+
+	(void)state;
+	while (taken(launch(n + 1, params, NULL)))
+		n++;
+	assert_in_range(n, 2000, GW_ARGUMENTS_RING / 20);
+	while (!taken(launch(n + 1, params, NULL)))
+		gw_arguments_arrived(thread, 0);
+}
+
+/* Begun where the longest would fit, and read where they were begun. */
+static void arguments_come_out_of_the_ring_as_they_went_in(void **state)
+{
+	const struct gw_code_param large[] = {{0, 4}, {4, GW_ARGUMENTS_MAX - 4}};
+	static unsigned char rest[GW_ARGUMENTS_MAX];
+	uint32_t i = 0;
+	void *both[] = {&i, rest};
+
+	(void)state;
+	kernel_has(large, 2);
+	for (i = 1; i <= 3 * GW_ARGUMENTS_RING / GW_ARGUMENTS_MAX; i++) {
+		uint32_t id = config(i);
+
+		assert_true(taken(launch(i, both, NULL)));
+		gw_arguments_arrived(thread, id);
+		assert_int_equal(gw_arguments_of(id)->size, GW_ARGUMENTS_MAX);
+		assert_memory_equal(gw_arguments_of(id)->bytes, &i, 4);
+	}
 }
 
 static void the_worker_keeps_those_of_the_first_launch(void **state)
@@ -288,6 +321,7 @@ int main(void)
 	        cmocka_unit_test_setup(nothing_is_read_by_the_layout_of_another_kernel, start),
 	        cmocka_unit_test_setup(a_kernel_without_parameters_has_none, start),
 	        cmocka_unit_test_setup(a_full_ring_leaves_the_next, start),
+	        cmocka_unit_test_setup(arguments_come_out_of_the_ring_as_they_went_in, start),
 	        cmocka_unit_test_setup(the_worker_keeps_those_of_the_first_launch, start),
 	        cmocka_unit_test_setup(what_is_kept_is_bounded, start),
 	        cmocka_unit_test_setup(a_found_cell_ends_the_wish, start),
