@@ -12,7 +12,7 @@
 enum {
 	GW_STUDY_KERNELS = 256,             /**< decoded kernels kept at a time … */
 	GW_STUDY_KERNELS_MEMORY = 12 << 20, /**< … and the bytes they may take */
-	GW_STUDY_LAUNCH_MEMORY = 16 << 20,  /**< of one evaluation, while it runs */
+	GW_STUDY_MEMORY = 64 << 20,         /**< of all that studies hold and use, code too */
 	GW_STUDY_CODE_MAX = 1 << 20,        /**< longest machine code of a kernel that is read */
 	GW_STUDY_PTX_MAX = 2 << 20,         /**< longest PTX text that is read */
 };
@@ -29,6 +29,9 @@ struct gw_study_launch {
 	void *go_on_arg;
 };
 
+/** Decode the kernel in @p slot, unless it is: what gw_study_code() otherwise begins with. */
+void gw_study_code_decode(uint32_t slot);
+
 /**
  * Study a launch: the rows of @p work that its code tells, all with GW_SOURCE_STATIC.
  * GW_STUDY_DONE, NO_CODE, UNTOLD, or ABANDONED where `go_on` said no: @p work then has what was
@@ -38,6 +41,9 @@ struct gw_study_launch {
  */
 enum gw_study_end gw_study_code(const struct gw_study_launch *launch, struct gw_work *work,
                                 const char **why);
+
+/** Bytes that an evaluation may take: what is left of GW_STUDY_MEMORY, 16 MiB at least. */
+size_t gw_study_code_room(void);
 
 /** Bytes held by decoded kernels, at most GW_STUDY_KERNELS_MEMORY. */
 size_t gw_study_code_held(void);
