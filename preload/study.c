@@ -37,6 +37,7 @@ void gw_study_start(void)
 	spent_ns = 0;
 	off_said = false;
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
+	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
 	begun_ns = gw_now_ns();
 	gw_device_clear(&unknown, "");
 	gw_study_code_start();
@@ -76,7 +77,7 @@ void gw_study_want(uint32_t config)
 		return;
 	if (!gw_study_queue_untimed())
 		row_ns = gw_now_ns();
-	if (gw_study_queue_put(config))
+	if (gw_study_queue_put(config, c->study == STUDIED_BARE && *c->study_why))
 		c->study = WAITING;
 }
 

@@ -11,13 +11,13 @@ struct queue {
 };
 
 /* None of the first two had been timed; the first holds one of each kernel. */
-static struct queue unread, first, later;
+static struct queue unread, first, again, later;
 static uint8_t met[GW_KERNELS_MAX / 8];  /* a bit of each kernel that was in `unread` */
 static uint32_t took_us[GW_KERNELS_MAX]; /* the last study of each kernel; 0: none */
 
 void gw_study_queue_start(void)
 {
-	unread.count = first.count = later.count = 0;
+	unread.count = first.count = again.count = later.count = 0;
 	memset(met, 0, sizeof(met));
 	memset(took_us, 0, sizeof(took_us));
 }
@@ -47,11 +47,13 @@ static uint32_t take(struct queue *q, uint32_t place)
 	return config;
 }
 
-bool gw_study_queue_put(uint32_t config)
+bool gw_study_queue_put(uint32_t config, bool open)
 {
 	const struct gw_config_entry *c = gw_config_entry(config);
 	uint8_t bit = (uint8_t)(1u << c->slot % 8);
 
+	if (open)
+		return push(&again, config);
 	if (c->measured)
 		return push(&later, config);
 	if (met[c->slot / 8] & bit || unread.count == GW_STUDY_QUEUE)
@@ -115,6 +117,8 @@ uint32_t gw_study_queue_next(bool untimed)
 	i = best(&first, quick, &most);
 	if (i != UINT32_MAX)
 		return take(&first, i);
+	if (again.count && !untimed)
+		return take(&again, 0);
 	i = best(&first, gain, &most);
 	j = untimed ? UINT32_MAX : best(&later, gain, &most);
 	if (j != UINT32_MAX)
@@ -129,5 +133,5 @@ uint32_t gw_study_queue_untimed(void)
 
 uint32_t gw_study_queue_waiting(void)
 {
-	return gw_study_queue_untimed() + later.count;
+	return gw_study_queue_untimed() + again.count + later.count;
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-	GW_STUDY_QUEUE = 8192,  /**< configurations that can wait, of each of three kinds */
+	GW_STUDY_QUEUE = 8192,  /**< configurations that can wait, of each of four kinds */
 	GW_STUDY_CHOICE = 1024, /**< of these so many are chosen among, those that waited longest */
 	GW_STUDY_DEAR_MS = 10,  /**< CPU time from which on a study is dear */
 	GW_STUDY_USUAL_US = 1000, /**< what one is taken for while none of its kernel is known */
@@ -21,8 +21,9 @@ enum {
 /** None waits, and nothing is known of what studies take. */
 void gw_study_queue_start(void);
 
-/** Configuration @p config (of a kernel in a slot) waits; false: there is no room. */
-bool gw_study_queue_put(uint32_t config);
+/** Configuration @p config (of a kernel in a slot) waits; false: there is no room. @p open: it was
+ * studied without arguments, left something open, and has them now. */
+bool gw_study_queue_put(uint32_t config, bool open);
 
 /**
  * The next one, which then no longer waits; 0: none. First those not timed when they were put:

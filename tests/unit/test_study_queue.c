@@ -38,7 +38,7 @@ static uint32_t waits(uint32_t slot, uint32_t blocks, uint64_t total_ns)
 
 	gw_config_entry(config)->total_ns = total_ns;
 	gw_config_entry(config)->measured = total_ns != 0;
-	assert_true(gw_study_queue_put(config));
+	assert_true(gw_study_queue_put(config, false));
 	return config;
 }
 
@@ -123,6 +123,23 @@ static void dear_ones_not_timed_yet_wait_with_those_that_were(void **state)
 	assert_int_equal(gw_study_queue_next(false), dear);
 }
 
+static void what_was_left_open_comes_before_what_was_timed(void **state)
+{
+	uint32_t timed, open, fresh;
+
+	(void)state;
+	met(CHEAP, 1 * MS);
+	timed = waits(CHEAP, 1, 3 * MS);
+	open = config_of(CHEAP, 2);
+	assert_true(gw_study_queue_put(open, true));
+	fresh = waits(CHEAP, 3, 0);
+	assert_int_equal(gw_study_queue_waiting(), 3);
+	assert_int_equal(gw_study_queue_next(false), fresh);
+	assert_int_equal(gw_study_queue_next(true), 0);
+	assert_int_equal(gw_study_queue_next(false), open);
+	assert_int_equal(gw_study_queue_next(false), timed);
+}
+
 static void at_the_end_only_those_that_were_not_timed(void **state)
 {
 	uint32_t dear;
@@ -173,10 +190,10 @@ static void where_there_is_no_room_none_is_taken(void **state)
 	(void)state;
 	gw_config_entry(config)->measured = 1;
 	for (unsigned i = 0; i < GW_STUDY_QUEUE; i++)
-		assert_true(gw_study_queue_put(config));
-	assert_false(gw_study_queue_put(config));
+		assert_true(gw_study_queue_put(config, false));
+	assert_false(gw_study_queue_put(config, false));
 	assert_int_equal(gw_study_queue_next(false), config);
-	assert_true(gw_study_queue_put(config));
+	assert_true(gw_study_queue_put(config, false));
 }
 
 #define T(name) cmocka_unit_test_setup(name, start)
@@ -189,6 +206,7 @@ int main(void)
 	        T(what_takes_little_comes_before_what_takes_more),
 	        T(of_those_timed_it_is_gpu_time_for_time),
 	        T(dear_ones_not_timed_yet_wait_with_those_that_were),
+	        T(what_was_left_open_comes_before_what_was_timed),
 	        T(at_the_end_only_those_that_were_not_timed),
 	        T(none_is_lost_and_none_comes_twice),
 	        T(where_there_is_no_room_none_is_taken),
