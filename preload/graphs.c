@@ -53,6 +53,19 @@ static uint32_t node_digest(uint32_t kernel, const CUDA_KERNEL_NODE_PARAMS *p)
 	return plan ? gw_digest_read(plan, p->kernelParams, p->extra) : 0;
 }
 
+/* In the node's context, which its function belongs to, and a library's module too. */
+static uint32_t resolve(CUfunction f, CUcontext context)
+{
+	bool other = context && gw_context_current() != context && gw_driver.cuCtxPopCurrent_v2 &&
+	             gw_driver.cuCtxPushCurrent_v2 &&
+	             gw_driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+	uint32_t slot = gw_kernel_resolve(f);
+
+	if (other)
+		gw_driver.cuCtxPopCurrent_v2(&context);
+	return slot;
+}
+
 static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	struct gw_shared *s = gw_hot.shared;
@@ -61,7 +74,7 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 
 	n->kernel = gw_map_get(&s->functions, (uintptr_t)f);
 	if (!n->kernel)
-		n->kernel = gw_kernel_resolve(f);
+		n->kernel = resolve(f, p->ctx);
 	n->device = p->ctx ? (uint32_t)(gw_context_device(p->ctx) + 1) : 0;
 	n->config_id = 0; /* whatever the worker knew of it was of its old parameters */
 	n->config.grid = (struct gw_dim3){p->gridDimX, p->gridDimY, p->gridDimZ};

@@ -80,6 +80,29 @@ uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key)
 	return 0;
 }
 
+uintptr_t gw_map_find(struct gw_map *map, gw_map_is *is, void *arg)
+{
+	uint32_t used = atomic_load_explicit(&map->used, memory_order_acquire);
+
+	for (uint32_t i = 0; i < used; i++) {
+		uint32_t place = atomic_load_explicit(&map->order[i], memory_order_acquire);
+		struct gw_map_entry *e = place ? &map->entry[place - 1] : NULL;
+		uintptr_t k = e ? atomic_load_explicit(&e->key, memory_order_acquire) : 0, context;
+		uint32_t value;
+
+		if (k <= GW_MAP_BUSY)
+			continue;
+		value = atomic_load_explicit(&e->value, memory_order_relaxed);
+		context = atomic_load_explicit(&e->context, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		/* It may have become another's in between. */
+		if (atomic_load_explicit(&e->key, memory_order_relaxed) == k &&
+		    is(arg, k, value, context))
+			return k;
+	}
+	return 0;
+}
+
 void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
                        void (*gone)(uint32_t slot))
 {

@@ -84,6 +84,13 @@ uint32_t gw_map_remove(struct gw_map *map, uintptr_t key);
 uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key);
 
 /**
+ * The first key, of those remembered longest, that @p is() says yes to; 0: none. An entry may go
+ * while it is asked about.
+ */
+typedef bool gw_map_is(void *arg, uintptr_t key, uint32_t value, uintptr_t context);
+uintptr_t gw_map_find(struct gw_map *map, gw_map_is *is, void *arg);
+
+/**
  * Forget every entry whose owner is @p owner (when not 0) or whose context is @p context
  * (when not 0); @p gone, if not NULL, is called with the slot of each.
  */

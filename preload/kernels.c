@@ -185,6 +185,55 @@ static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char
 	return slot;
 }
 
+/* A function of a module that no call gave, and what the driver says of it. */
+struct strange {
+	const struct asked *asked;
+	const struct gw_kernel_slot *slot;
+	CUlibrary library; /* that the module is of */
+};
+
+/* Fields that are the same for a kernel of a library and for its function in a context. */
+static bool alike(const struct gw_kernel_slot *a, const struct gw_kernel_slot *b)
+{
+	return a->registers == b->registers && a->static_shared == b->static_shared &&
+	       a->local == b->local && a->constant == b->constant &&
+	       a->max_threads == b->max_threads && a->binary_version == b->binary_version;
+}
+
+/* A function dies with its context, so what has none is the kernel of a library. */
+static bool is_of_library(void *arg, uintptr_t key, uint32_t value, uintptr_t context)
+{
+	struct strange *s = arg;
+	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[value];
+	CUkernel kernel = (CUkernel)key;
+	CUmodule module = NULL;
+	CUfunction f = NULL;
+
+	return !context && value && alike(k, s->slot) && !strcmp(k->name, s->asked->name) &&
+	       gw_driver.cuKernelGetFunction(&f, kernel) == CUDA_SUCCESS &&
+	       gw_driver.cuFuncGetModule(&module, f) == CUDA_SUCCESS &&
+	       (uintptr_t)module == s->asked->owner &&
+	       gw_driver.cuKernelGetLibrary(&s->library, kernel) == CUDA_SUCCESS;
+}
+
+/*
+ * The node of a captured graph has a kernel's function in the context, of a module that the driver
+ * made of the library for itself. Which library that is, the kernel of this name says that was
+ * launched.
+ */
+static void find_library(struct asked *a, struct gw_kernel_slot *k)
+{
+	struct strange s = {.asked = a, .slot = k};
+
+	if (a->kernel || !a->owner || !gw_driver.cuKernelGetFunction ||
+	    !gw_driver.cuKernelGetLibrary ||
+	    !gw_map_find(&gw_hot.shared->functions, is_of_library, &s))
+		return;
+	gw_module_of_library((void *)a->owner, s.library);
+	a->owner = gw_module_owner(a->owner);
+	k->module = gw_module_number(a->owner);
+}
+
 uint32_t gw_kernel_resolve(CUfunction f)
 {
 	struct gw_shared *s = gw_hot.shared;
@@ -205,6 +254,8 @@ uint32_t gw_kernel_resolve(CUfunction f)
 		k.binary_version = attribute(&a, f, CU_FUNC_ATTRIBUTE_BINARY_VERSION);
 		k.cluster = compiled_cluster(&a, f);
 		k.module = gw_module_number(a.owner);
+		if (!k.module)
+			find_library(&a, &k);
 		if (atomic_load_explicit(&s->kernel_count, memory_order_relaxed) <
 		    GW_KERNELS_IMAGES)
 			k.image = gw_module_identity(k.module);

@@ -9,6 +9,7 @@
 #include "preload/options.h"
 #include "preload/profile.h"
 #include "preload/study_code.h"
+#include "preload/study_queue.h"
 #include "preload/tables.h"
 #include "preload/work.h"
 
@@ -17,19 +18,7 @@
 
 enum state { NOT_YET, WAITING, STUDIED, STUDIED_BARE /* without arguments */ };
 
-/* Configurations that wait, in the order they came. */
-struct queue {
-	uint32_t config[GW_STUDY_QUEUE], head, count;
-};
-
-/*
- * None of the first two had been timed. Those of a kernel that none was studied of come before all
- * others: where time is short, one of each kernel tells more than all of a few. Those that were
- * studied without arguments and left something open have them now: they come before what was timed.
- */
-static struct queue unread, first, again, later;
-static uint8_t met[GW_KERNELS_MAX / 8]; /* a bit of each kernel that was in `unread` */
-static struct gw_device unknown;        /* where there is no profile: nothing of it */
+static struct gw_device unknown; /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
 static uint64_t row_ns; /* when the first queue was last begun */
 static bool on, off_said;
@@ -44,8 +33,7 @@ static struct {
 
 void gw_study_start(void)
 {
-	unread.count = first.count = again.count = later.count = 0;
-	memset(met, 0, sizeof(met));
+	gw_study_queue_start();
 	spent_ns = 0;
 	off_said = false;
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
@@ -58,23 +46,6 @@ void gw_study_start(void)
 size_t gw_study_held(void)
 {
 	return gw_study_code_held() + gw_code_held();
-}
-
-static bool push(struct queue *q, uint32_t config)
-{
-	if (q->count == GW_STUDY_QUEUE)
-		return false;
-	q->config[(q->head + q->count++) % GW_STUDY_QUEUE] = config;
-	return true;
-}
-
-static uint32_t pop(struct queue *q)
-{
-	uint32_t config = q->config[q->head];
-
-	q->head = (q->head + 1) % GW_STUDY_QUEUE;
-	q->count--;
-	return config;
 }
 
 static void write_end(uint32_t config, enum gw_study_end end, bool bare, const char *why)
@@ -96,27 +67,6 @@ static void say(uint32_t config, enum gw_study_end end, const char *why)
 	c->study_said |= end != GW_STUDY_DONE || why;
 }
 
-/* Untimed configurations that wait. */
-static uint32_t untimed(void)
-{
-	return unread.count + first.count;
-}
-
-/* Where @p c belongs. */
-static struct queue *queue_of(const struct gw_config_entry *c)
-{
-	uint8_t bit = (uint8_t)(1u << c->slot % 8);
-
-	if (c->study == STUDIED_BARE && *c->study_why)
-		return &again;
-	if (c->measured)
-		return &later;
-	if (met[c->slot / 8] & bit || unread.count == GW_STUDY_QUEUE)
-		return &first;
-	met[c->slot / 8] |= bit;
-	return &unread;
-}
-
 /* Where the queue is full, the configuration's next launch asks again. */
 void gw_study_want(uint32_t config)
 {
@@ -125,9 +75,9 @@ void gw_study_want(uint32_t config)
 	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
 	    (c->study == STUDIED_BARE && !c->arguments))
 		return;
-	if (!untimed())
+	if (!gw_study_queue_untimed())
 		row_ns = gw_now_ns();
-	if (push(queue_of(c), config))
+	if (gw_study_queue_put(config, c->study == STUDIED_BARE && *c->study_why))
 		c->study = WAITING;
 }
 
@@ -190,9 +140,14 @@ static void study(uint32_t config)
 	                                       .device = profile ? profile : &unknown,
 	                                       .go_on = go_on};
 	struct gw_work work;
+	enum gw_study_end end;
 	const char *why;
-	enum gw_study_end end = gw_study_code(&launch, &work, &why);
+	uint64_t begin;
 
+	gw_study_code_decode(c->slot);
+	begin = cpu_ns();
+	end = gw_study_code(&launch, &work, &why);
+	gw_study_queue_took(c->slot, cpu_ns() - begin);
 	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
 	count(end, !launch.arguments);
 	gw_work_offer(config, &work);
@@ -253,14 +208,14 @@ void gw_study_finish(void)
 
 bool gw_study_waits(void)
 {
-	return (untimed() || again.count || later.count) && affordable(gw_now_ns());
+	return gw_study_queue_waiting() && affordable(gw_now_ns());
 }
 
 bool gw_study_holds(uint32_t launches)
 {
 	uint64_t ns = gw_now_ns();
 
-	return untimed() && launches <= GW_STUDY_HOLD &&
+	return gw_study_queue_untimed() && launches <= GW_STUDY_HOLD &&
 	       ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
 }
 
@@ -277,13 +232,10 @@ void gw_study_run(bool (*meanwhile)(void), bool last)
 	now.looked = begin;
 	now.last = last ? begin + most : 0;
 	now.ends = last;
-	while ((untimed() || ((again.count || later.count) && !last)) && ns - begin < most &&
+	while ((last ? gw_study_queue_untimed() : gw_study_queue_waiting()) && ns - begin < most &&
 	       affordable(ns)) {
 		now.begun_cpu = cpu_ns();
-		study(pop(unread.count  ? &unread
-		          : first.count ? &first
-		          : again.count ? &again
-		                        : &later));
+		study(gw_study_queue_next(last));
 		spent_ns += cpu_ns() - now.begun_cpu;
 		ns = gw_now_ns();
 		if (now.ends && !last) /* what is left is studied when it does */

@@ -24,14 +24,12 @@ enum {
 	GW_STUDY_PERCENT = 2,    /**< … this share of the time since the start, or the budget's */
 	GW_STUDY_HOLD_MS = 1000, /**< how long times wait for a row of studies … */
 	GW_STUDY_HOLD = 4096,    /**< … while no more launches than these wait for theirs */
-	GW_STUDY_QUEUE = 8192,   /**< configurations that can wait */
 };
 
 /** Start with nothing studied. */
 void gw_study_start(void);
 
-/** A launch of configuration @p config was met. Those met before any of theirs was timed come
- *  first, the first of each kernel before further ones. */
+/** A launch of configuration @p config was met. In which order they are studied: study_queue.h. */
 void gw_study_want(uint32_t config);
 
 /** Launches of @p config are those of @p as, on the same arguments: what was told of them holds. */

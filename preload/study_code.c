@@ -44,6 +44,14 @@ size_t gw_study_code_held(void)
 	return held;
 }
 
+_Static_assert(GW_STUDY_KERNELS_MEMORY + GW_CODE_MEMORY + (16 << 20) <= GW_STUDY_MEMORY,
+               "no evaluation has less than 16 MiB");
+
+size_t gw_study_code_room(void)
+{
+	return GW_STUDY_MEMORY - held - gw_code_held();
+}
+
 static void let_go(struct decoded *d)
 {
 	held -= d->arena.used;
@@ -149,6 +157,11 @@ static struct decoded *decoded_kernel(uint32_t slot)
 	return d;
 }
 
+void gw_study_code_decode(uint32_t slot)
+{
+	decoded_kernel(slot);
+}
+
 static enum gw_study_end evaluate(const struct decoded *d, const struct gw_study_launch *in,
                                   struct gw_work *work, const char **why)
 {
@@ -176,7 +189,7 @@ static enum gw_study_end evaluate(const struct decoded *d, const struct gw_study
 	struct gw_arena arena;
 	const char *open;
 
-	gw_arena_init(&arena, GW_STUDY_MEMORY - held - gw_code_held());
+	gw_arena_init(&arena, gw_study_code_room());
 	*why = gw_static_code_work(&code, &arena, work, &open);
 	gw_arena_free(&arena);
 	if (*why)

@@ -30,6 +30,9 @@ struct gw_study_launch {
 	void *go_on_arg;
 };
 
+/** Decode the kernel in @p slot, unless it is: what gw_study_code() otherwise begins with. */
+void gw_study_code_decode(uint32_t slot);
+
 /**
  * Study a launch: the rows of @p work that its code tells, all with GW_SOURCE_STATIC.
  * GW_STUDY_DONE, NO_CODE, UNTOLD, or ABANDONED where `go_on` said no: @p work then has what was
@@ -39,6 +42,9 @@ struct gw_study_launch {
  */
 enum gw_study_end gw_study_code(const struct gw_study_launch *launch, struct gw_work *work,
                                 const char **why);
+
+/** Bytes that an evaluation may take: what is left of GW_STUDY_MEMORY, 16 MiB at least. */
+size_t gw_study_code_room(void);
 
 /** Bytes held by decoded kernels, at most GW_STUDY_KERNELS_MEMORY. */
 size_t gw_study_code_held(void);

@@ -336,12 +336,17 @@ CUresult si_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out
 	if (!si_is(node, SI_NODE) || (node)->type != CU_GRAPH_NODE_TYPE_##wanted || !(other))      \
 	return CUDA_ERROR_INVALID_VALUE
 
+/* Of the kernel of a library the driver tells its function in the context. */
 CUresult si_cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
 	struct si_kernel_node *k;
+	CUfunction f;
 	NODE(hNode, KERNEL, nodeParams);
 	k = &hNode->u.kernel;
-	*nodeParams = (CUDA_KERNEL_NODE_PARAMS){.func = k->func,
+	f = k->func;
+	if (!f && si_cuKernelGetFunction(&f, k->kern) != CUDA_SUCCESS)
+		f = NULL;
+	*nodeParams = (CUDA_KERNEL_NODE_PARAMS){.func = f,
 	                                        .gridDimX = k->config.grid.x,
 	                                        .gridDimY = k->config.grid.y,
 	                                        .gridDimZ = k->config.grid.z,
@@ -350,7 +355,7 @@ CUresult si_cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PA
 	                                        .blockDimZ = k->config.block.z,
 	                                        .sharedMemBytes = k->config.shared,
 	                                        .kernelParams = k->data ? k->slots : NULL,
-	                                        .kern = k->kern,
+	                                        .kern = f ? NULL : k->kern,
 	                                        .ctx = k->ctx};
 	return CUDA_SUCCESS;
 }

@@ -85,6 +85,26 @@ static void the_functions_and_modules_of_a_library_are_its_code(void **state)
 	}
 }
 
+/* A captured kernel of a library is the one that was launched: its code is found, and what was
+ * learnt of its launches in streams holds for the graph's. */
+static void the_kernels_of_a_captured_graph_are_those_of_their_libraries(void **state)
+{
+	struct run r = with_image("library_graph", corpus("sm_90.cubin"));
+	char second[2048];
+	struct outcome *o;
+
+	(void)state;
+	snprintf(second, sizeof(second), "CODE_IMAGE_2=%s", corpus("sm_90a.cubin"));
+	r.env[2] = second;
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	assert_int_equal(only_log(o)->kernel_records, 2);
+	assert_int_equal(only_log(o)->config_records, 2);
+	assert_int_equal(count_of(o, GW_COUNTER_study_no_code), 0);
+	assert_int_equal(degraded_otherwise(only_log(o)), 0);
+	outcome_free(o);
+}
+
 /*
  * Kernels of two modules that have one name, the same parameters and registers, but other code, and
  * take other times: each is predicted from its own, and code loaded again is no new kernel.
@@ -334,6 +354,7 @@ int main(void)
 	        cmocka_unit_test(what_a_kernel_does_is_read_off_its_code),
 	        cmocka_unit_test(a_first_launch_is_predicted_from_code),
 	        cmocka_unit_test(the_functions_and_modules_of_a_library_are_its_code),
+	        cmocka_unit_test(the_kernels_of_a_captured_graph_are_those_of_their_libraries),
 	        cmocka_unit_test(kernels_of_one_name_in_two_modules_are_two),
 	        cmocka_unit_test(what_is_untold_has_its_reason),
 	        cmocka_unit_test(no_configuration_is_left_without_a_word),

@@ -25,7 +25,6 @@ struct gw_hot gw_hot;
 _Atomic uint64_t gw_counters[GW_COUNTERS];
 struct gw_driver gw_driver;
 
-static CUcontext current;
 static bool activity;
 
 static void check(bool ok, const char *what)
@@ -53,7 +52,6 @@ void fixture_start(void)
 	gw_hot.shared = mmap(NULL, sizeof(struct gw_shared), PROT_READ | PROT_WRITE,
 	                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	check(gw_hot.shared != MAP_FAILED, "mmap");
-	current = NULL;
 	activity = false;
 }
 
@@ -112,7 +110,11 @@ void fixture_threads(unsigned threads, void (*body)(unsigned number))
 
 CUcontext gw_context_current(void)
 {
-	return current;
+	CUcontext context = NULL;
+
+	if (gw_driver.cuCtxGetCurrent)
+		gw_driver.cuCtxGetCurrent(&context);
+	return context;
 }
 
 /* No windows of samples here: what ran is not counted. */

@@ -65,6 +65,68 @@ static CUresult get_child(CUgraphNode node, CUgraph *graph)
 	return CUDA_SUCCESS;
 }
 
+/*
+ * A driver that tells of function 0x6000 of context 0x20 only there: its module, 0x600, is the one
+ * that it made of library 0x900, whose kernel 0x9000 was launched.
+ */
+static CUcontext current;
+static unsigned pushed, asked_elsewhere;
+
+static CUresult get_current(CUcontext *context)
+{
+	*context = current;
+	return CUDA_SUCCESS;
+}
+
+static CUresult push(CUcontext context)
+{
+	pushed++;
+	current = context;
+	return CUDA_SUCCESS;
+}
+
+static CUresult pop(CUcontext *context)
+{
+	*context = current;
+	pushed--;
+	current = (CUcontext)0x10;
+	return CUDA_SUCCESS;
+}
+
+static CUresult name_of_function(const char **name, CUfunction f)
+{
+	*name = "kernel";
+	return f == (CUfunction)0x6000 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult module_of_function(CUmodule *module, CUfunction f)
+{
+	*module = (CUmodule)0x600;
+	return f == (CUfunction)0x6000 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult function_of_kernel(CUfunction *f, CUkernel kernel)
+{
+	asked_elsewhere += current != (CUcontext)0x20;
+	*f = (CUfunction)0x6000;
+	return kernel == (CUkernel)0x9000 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult library_of_kernel(CUlibrary *library, CUkernel kernel)
+{
+	*library = (CUlibrary)0x900;
+	return kernel == (CUkernel)0x9000 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult params_of_a_library(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *p)
+{
+	CUresult r = get_params(node, p);
+
+	p->func = (CUfunction)0x6000;
+	p->ctx = (CUcontext)0x20;
+	return r;
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -121,6 +183,45 @@ static void the_kernels_of_a_graph_and_its_children_are_listed(void **state)
 	assert_int_equal(s->nodes[3].config.grid.x, 3);
 	assert_int_equal(s->nodes[3].kernel, 1);
 	assert_true(s->nodes[0].enabled);
+}
+
+static void a_function_is_asked_about_in_its_nodes_context(void **state)
+{
+	struct CUgraph_st graph = {1, {KERNEL(7)}};
+	struct gw_map *functions = &gw_hot.shared->functions;
+
+	(void)state;
+	current = (CUcontext)0x10;
+	pushed = asked_elsewhere = 0;
+	gw_driver.cuCtxGetCurrent = get_current;
+	gw_driver.cuCtxPushCurrent_v2 = push;
+	gw_driver.cuCtxPopCurrent_v2 = pop;
+	gw_driver.cuFuncGetName = name_of_function;
+	gw_driver.cuFuncGetModule = module_of_function;
+	gw_driver.cuKernelGetFunction = function_of_kernel;
+	gw_driver.cuKernelGetLibrary = library_of_kernel;
+	gw_driver.cuGraphKernelNodeGetParams_v2 = params_of_a_library;
+	gw_hot.shared->kernels[3] = (struct gw_kernel_slot){.name = "kernel",
+	                                                    .registers = UINT32_MAX,
+	                                                    .static_shared = UINT32_MAX,
+	                                                    .local = UINT32_MAX,
+	                                                    .constant = UINT32_MAX,
+	                                                    .max_threads = UINT32_MAX,
+	                                                    .binary_version = UINT32_MAX};
+	gw_map_put(functions, 0x9000, 3, 0x900, 0);
+	gw_map_put(&gw_hot.shared->modules, 0x900, 5, 0, 0);
+	gw_graph_made(exec, &graph);
+	assert_true(snapshot(exec)->nodes[0].kernel != 0);
+	assert_int_equal(gw_map_owner(functions, 0x6000), 0x900);
+	assert_int_equal(gw_hot.shared->kernels[gw_map_get(functions, 0x6000)].module, 5);
+	assert_int_equal(asked_elsewhere, 0);
+	assert_int_equal(pushed, 0);
+	assert_ptr_equal(current, (CUcontext)0x10);
+	/* It dies with its own context, not with the one that was current. */
+	gw_map_remove_all(functions, 0, 0x10, NULL);
+	assert_true(gw_map_get(functions, 0x6000) != 0);
+	gw_map_remove_all(functions, 0, 0x20, NULL);
+	assert_int_equal(gw_map_get(functions, 0x6000), 0);
 }
 
 static void what_cannot_be_listed_is_said(void **state)
@@ -258,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
 	        T(the_kernels_of_a_graph_and_its_children_are_listed),
+	        T(a_function_is_asked_about_in_its_nodes_context),
 	        T(what_cannot_be_listed_is_said),
 	        T(a_graph_that_holds_itself_is_given_up),
 	        T(a_driver_without_the_calls_leaves_it_unknown),

@@ -180,6 +180,32 @@ static void what_dies_with_a_context_is_forgotten(void **state)
 	assert_int_equal(gw_map_get(map, 0x2000), 2);
 }
 
+static bool is_even_without_context(void *arg, uintptr_t key, uint32_t value, uintptr_t context)
+{
+	unsigned *asked = arg;
+
+	assert_true(key == value * 16u);
+	++*asked;
+	return !context && value % 2 == 0;
+}
+
+static void a_handle_can_be_looked_for_by_what_is_known_of_it(void **state)
+{
+	unsigned asked = 0;
+
+	(void)state;
+	assert_true(gw_map_put(map, 0x7 * 16, 7, 0, 0));
+	assert_true(gw_map_put(map, 0x8 * 16, 8, 0, 0x77));
+	assert_true(gw_map_put(map, 0xa * 16, 10, 0, 0));
+	assert_true(gw_map_put(map, 0xc * 16, 12, 0, 0));
+	assert_int_equal(gw_map_find(map, is_even_without_context, &asked), 0xa * 16);
+	assert_int_equal(asked, 3);
+	gw_map_remove(map, 0xa * 16);
+	assert_int_equal(gw_map_find(map, is_even_without_context, &asked), 0xc * 16);
+	gw_map_remove(map, 0xc * 16);
+	assert_int_equal(gw_map_find(map, is_even_without_context, &asked), 0);
+}
+
 static void an_entry_used_anew_has_nothing_of_its_last_owner(void **state)
 {
 	(void)state;
@@ -267,6 +293,7 @@ int main(void)
 	        T(an_end_looks_at_nothing_that_was_never_filled),
 	        T(a_place_that_is_filled_anew_is_still_found_by_its_owners_end),
 	        T(what_dies_with_a_context_is_forgotten),
+	        T(a_handle_can_be_looked_for_by_what_is_known_of_it),
 	        T(an_entry_used_anew_has_nothing_of_its_last_owner),
 	        T(threads_never_find_the_slot_of_another_handle),
 	        T(threads_keep_their_own_handles),

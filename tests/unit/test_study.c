@@ -466,7 +466,8 @@ static void memory_is_bounded(void **state)
 		while (offers <= i)
 			gw_study_run(look, false);
 		assert_true(gw_study_code_held() <= GW_STUDY_KERNELS_MEMORY);
-		assert_true(gw_study_held() <= 64 << 20);
+		assert_true(gw_study_held() + gw_study_code_room() <= 64 << 20);
+		assert_true(gw_study_code_room() >= 16 << 20);
 	}
 	/* On a machine that is busy with others one may be given up for its time. */
 	assert_int_equal(counted(GW_COUNTER_studied) + counted(GW_COUNTER_study_abandoned),

@@ -79,9 +79,37 @@ def graphs(corpus):
         [with_bits(by_table, GUARD, 0)] * 200 + [leave] + [leave] * 220, ()
 
 
+RZ = 255
+D, A, C, NUMBER = (16, 8), (24, 8), (64, 8), (32, 32)
+
+
+def asserts(corpus):
+    """Calls of functions outside, by the address that bank 4 has of them (fuzz_sass.c says where): of __assertfail at 40."""
+    arch, code = load(corpus, "printf.sm_75")
+    load_address, call, move, leave = (next(one for one in code if opcode(one) == wanted) for wanted in (0xB82, 0x343, 0x802, 0x94D))
+
+    def number(op, register, value):
+        """What puts a number into a register: MOV, or a multiplication of zeros and an addition."""
+        bits = op.to_bytes(2, "little") + move[2:]
+        for field, what in (GUARD, 7), (D, register), (A, RZ), (C, RZ), (NUMBER, value):
+            bits = with_bits(bits, field, what)
+        return bits
+
+    def failing(offset, index=(), by=RZ):
+        address = with_bits(with_bits(with_bits(with_bits(load_address, GUARD, 7), D, 2), A, by), (38, 16), offset)
+        return [*index, address, with_bits(with_bits(call, GUARD, 7), A, 2)]
+    ways = {"by_a_move": failing(0, [number(0x802, 4, 40)], 4), "by_zeros_times_zero": failing(32, [number(0x424, 4, 8)], 4),
+            "by_halves": failing(0, [number(0x431, 4, 40)], 4), "by_halves_of_matrices": failing(0, [number(0x435, 4, 40)], 4),
+            "at_a_place": failing(40), "behind_its_begin": failing(8), "of_another": failing(0), "of_none": failing(16)}
+    for name, way in ways.items():
+        # The branch leads past the call, or to it.
+        yield f"assert_{name}", arch, [jump(branch(True), 16 * (len(way) + 1))] + way + [leave, leave], ()
+        yield f"assert_{name}_where_taken", arch, [jump(branch(True), 16), leave] + way + [leave], ()
+
+
 def files(root):
     """(folder of the corpus, name, content) of each."""
     corpus = root / "tests/fuzz/corpus/sass"
-    for part in (switches, calls, graphs):
+    for part in (switches, calls, graphs, asserts):
         for name, arch, code, table in part(corpus):
             yield "sass", name, bytes([arch]) + b"".join(code) + struct.pack(f"<{len(table)}I", *table)

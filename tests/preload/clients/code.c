@@ -61,6 +61,55 @@ static void library(void)
 	puts("a library's function");
 }
 
+static CUlibrary library_of(const char *image)
+{
+	CUlibrary library;
+	void *bytes;
+
+	setenv("CODE_IMAGE", image, 1);
+	bytes = client_image();
+	CK(cuLibraryLoadData(&library, bytes, NULL, NULL, 0, NULL, NULL, 0));
+	free(bytes);
+	return library;
+}
+
+/* Captured as kernels of libraries, of which the graph's nodes keep the functions in the context;
+   launched before, too. Each library has one of the same name. */
+static void library_graph(void)
+{
+	CUdeviceptr x = 0x700000000000, y = 0x710000000000;
+	char first[1024];
+	const char *images[] = {first, getenv("CODE_IMAGE_2")};
+	float a = 2;
+	int n = 500;
+	void *params[] = {&n, &a, &x, &y};
+	CUkernel kernel[2];
+	CUgraph graph;
+	CUgraphExec exec;
+	CUstream stream;
+
+	snprintf(first, sizeof(first), "%s", getenv("CODE_IMAGE"));
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < 2; i++) {
+		CK(cuLibraryGetKernel(&kernel[i], library_of(images[i]), SAXPY));
+		CK(cuLaunchKernel((CUfunction)kernel[i], 4 + 4 * i, 1, 1, 128, 1, 1, 0, stream,
+		                  params, NULL));
+	}
+	CK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	for (unsigned i = 0; i < 2; i++)
+		CK(cuLaunchKernel((CUfunction)kernel[i], 4 + 4 * i, 1, 1, 128, 1, 1, 0, stream,
+		                  params, NULL));
+	CK(cuStreamEndCapture(stream, &graph));
+	CK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CK(cuGraphLaunch(exec, stream));
+	CK(cuStreamSynchronize(stream));
+	client_nap(200);
+	puts("libraries' graph");
+}
+
 /* By the library's module, which nothing loaded as one. */
 static void library_module(void)
 {
@@ -215,6 +264,7 @@ int main(int argc, char **argv)
 	                                       {"all", all},
 	                                       {"graph", graph},
 	                                       {"library", library},
+	                                       {"library_graph", library_graph},
 	                                       {"library_module", library_module},
 	                                       {"namesakes", namesakes},
 	                                       {"beside_libelf", one_beside_libelf},

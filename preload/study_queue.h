@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configurations that wait for their study, and whose turn it is. Where time is short, one of each
+ * kernel tells more than all of a few, and of the others those tell most that take little: a matrix
+ * product followed through its loops takes as long as a hundred kernels that are told at once.
+ * Worker only.
+ */
+#ifndef GW_STUDY_QUEUE_H
+#define GW_STUDY_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	GW_STUDY_QUEUE = 8192,  /**< configurations that can wait, of each of four kinds */
+	GW_STUDY_CHOICE = 1024, /**< of these so many are chosen among, those that waited longest */
+	GW_STUDY_DEAR_MS = 10,  /**< CPU time from which on a study is dear */
+	GW_STUDY_USUAL_US = 1000, /**< what one is taken for while none of its kernel is known */
+};
+
+/** None waits, and nothing is known of what studies take. */
+void gw_study_queue_start(void);
+
+/** Configuration @p config (of a kernel in a slot) waits; false: there is no room. @p open: it was
+ * studied without arguments, left something open, and has them now. */
+bool gw_study_queue_put(uint32_t config, bool open);
+
+/**
+ * The next one, which then no longer waits; 0: none. First those not timed when they were put:
+ * the first of each kernel, then those likely to take the least, dear ones apart. Dear ones, and
+ * those that were timed, come by how much GPU time theirs took for what the study is likely to
+ * take. @p untimed: only those not timed when they were put.
+ */
+uint32_t gw_study_queue_next(bool untimed);
+
+/** The study of a launch of the kernel in @p slot took so much CPU time, its decoding apart. */
+void gw_study_queue_took(uint32_t slot, uint64_t ns);
+
+/** So many wait that were not timed when they were put; so many in all. */
+uint32_t gw_study_queue_untimed(void);
+uint32_t gw_study_queue_waiting(void);
+
+#endif
