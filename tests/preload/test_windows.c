@@ -13,10 +13,8 @@
 #define HALF       "GPUWATCH_BUDGET=50"
 #define CONTINUOUS "GPUWATCH_BUDGET=100"
 
-static const char EACH_BY_EVENTS[] = "GPUWATCH_CUPTI=none";
-
-static struct outcome *watch(const char *program, const char *scenario, const char *budget,
-                             const char *more)
+static struct outcome *watch2(const char *program, const char *scenario, const char *budget,
+                              const char *more, const char *yet_more)
 {
 	struct run r = RUN(program, scenario);
 	struct outcome *o;
@@ -24,11 +22,22 @@ static struct outcome *watch(const char *program, const char *scenario, const ch
 	r.env[0] = WATCH;
 	r.env[1] = budget;
 	r.env[2] = more;
-	if (more == EACH_BY_EVENTS)
-		r.env[3] = "GPUWATCH_EVENT_RATE=1";
+	r.env[3] = yet_more;
 	o = run_both(&r);
 	assert_logs_are_the_truth(o);
 	return o;
+}
+
+static struct outcome *watch(const char *program, const char *scenario, const char *budget,
+                             const char *more)
+{
+	return watch2(program, scenario, budget, more, NULL);
+}
+
+/* With pairs of events around each launch in a window. */
+static struct outcome *watch_each(const char *scenario, const char *budget)
+{
+	return watch2("windows", scenario, budget, "GPUWATCH_CUPTI=none", "GPUWATCH_EVENT_RATE=1");
 }
 
 /* Measured in more windows than one, and left in peace between them. */
@@ -121,7 +130,7 @@ static void windows_keep_to_the_budget(void **state)
  */
 static void rests_pay_for_no_windows(void **state)
 {
-	struct outcome *o = watch("windows", "bursts", "GPUWATCH_BUDGET=4", EACH_BY_EVENTS);
+	struct outcome *o = watch_each("bursts", "GPUWATCH_BUDGET=4");
 	const struct account *log = only_log(o);
 
 	(void)state;
@@ -132,7 +141,7 @@ static void rests_pay_for_no_windows(void **state)
 /* A window waits for a launch. */
 static void a_program_that_launches_rarely_is_timed(void **state)
 {
-	struct outcome *o = watch("windows", "rarely", HALF, EACH_BY_EVENTS);
+	struct outcome *o = watch_each("rarely", HALF);
 	const struct account *log = only_log(o);
 
 	(void)state;
