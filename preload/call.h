@@ -12,8 +12,10 @@ struct gw_call {
 	struct gw_thread *thread; /**< NULL when the thread has no ring */
 	CUstream stream;          /**< set while an event pair is under way */
 	uint32_t pt;              /**< 1: stream 0 is the per-thread default stream */
-	bool captured;            /**< the stream is being captured: the launch will not run */
-	bool counted;             /**< the launch is to be counted when it succeeds */
+	/* Words, as gcc loads what two bytes are set to from memory: a line more for each launch.
+	 */
+	uint32_t captured; /**< the stream is being captured: the launch will not run */
+	uint32_t counted;  /**< the launch is to be counted when it succeeds */
 };
 
 /*

@@ -2,7 +2,9 @@
 /*
  * A window is charged whole: from the begin of attaching to the end of detaching the program may
  * have stood still, so no more than that can have been lost. The pause after it makes that the
- * budget's share of the time. How long is measured follows what attaching and detaching took.
+ * budget's share of the time in which the program launches: one that launches now and then is not
+ * met by a window each time it does. How long is measured follows what attaching and detaching
+ * took. A window with event pairs lasts for as much launching, and that is what it is charged.
  */
 #include "preload/windows.h"
 
@@ -46,6 +48,9 @@ enum state {
 static struct {
 	_Atomic int state;           /* enum state */
 	uint64_t due, opened, ended; /* steady ns */
+	uint64_t round;              /* when the last one was */
+	uint64_t debt;               /* launching to come: before the next, or still in this one */
+	uint64_t launching;          /* in this one until now */
 	uint64_t measure;            /* how long the next is to measure */
 	uint64_t retry;              /* pause after the next attempt that fails */
 	uint32_t dice;
@@ -93,7 +98,8 @@ void gw_windows_start(bool forbidden)
 	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
 	window.recording = false;
-	window.due = gw_steady_ns();
+	window.due = window.round = gw_steady_ns();
+	window.debt = 0;
 	if (watching() && gw_options.budget)
 		window.due += pause_after(FIRST_NS);
 	atomic_store(&held, 0);
@@ -240,6 +246,8 @@ static void open_window(uint64_t now)
 	window.by_events = r != GW_ATTACHED;
 	window.state = OPEN;
 	window.opened = now;
+	window.launching = 0;
+	window.debt = window.measure;
 	window.due = watching() ? gw_steady_ns() + window.measure : UINT64_MAX;
 	gw_count(GW_COUNTER_windows, watching());
 }
@@ -311,8 +319,19 @@ static bool given_up(uint64_t now, bool asked)
 /* It has measured for long enough; where launches are rare, until there was one. */
 static bool measured_enough(uint64_t now)
 {
-	return now >= window.due &&
-	       (window.by_events || gw_attach_met() || now >= window.opened + MEASURE_MAX_NS);
+	bool met = window.by_events ? !window.debt : gw_attach_met();
+
+	return now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS);
+}
+
+/* A round of the worker's is over; whether there were launches in it. */
+static void pass(uint64_t now, bool launching)
+{
+	uint64_t ns = launching ? now - window.round : 0;
+
+	window.round = now;
+	window.launching += ns;
+	window.debt -= ns < window.debt ? ns : window.debt;
 }
 
 bool gw_windows_tick(bool launching)
@@ -320,9 +339,10 @@ bool gw_windows_tick(bool launching)
 	uint64_t now = gw_steady_ns();
 	bool asked = atomic_load(&yielding) != 0;
 
+	pass(now, launching);
 	if (window.state == CLOSED) {
-		if (launching && now >= window.due && now >= atomic_load(&rest_until) &&
-		    !captured())
+		if (launching && !window.debt && now >= window.due &&
+		    now >= atomic_load(&rest_until) && !captured())
 			open_window(now);
 	} else if (window.state == OPEN &&
 	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
@@ -349,13 +369,15 @@ bool gw_windows_tick(bool launching)
 /* Charged, and the next one planned. */
 static void plan(uint64_t now)
 {
-	uint64_t cost = now - window.opened, fixed = cost - (window.ended - window.opened);
+	uint64_t cost = window.by_events ? window.launching : now - window.opened;
+	uint64_t fixed = now - window.ended;
 
 	gw_count(GW_COUNTER_window_ns, cost);
 	/* As long as attaching and detaching take: longer wastes budget, shorter wastes windows. */
 	fixed = fixed < MEASURE_MIN_NS ? MEASURE_MIN_NS : fixed;
 	window.measure = fixed > MEASURE_MAX_NS ? MEASURE_MAX_NS : fixed;
-	window.due = now + pause_after(cost);
+	window.debt = pause_after(cost);
+	window.due = now;
 }
 
 static void gave_way(void)
@@ -399,7 +421,7 @@ void gw_windows_close(void)
 	if (watching())
 		plan(now);
 	else
-		window.due = now;
+		window.due = now, window.debt = 0;
 	if (gw_foreign_busy())
 		gave_way();
 	if (gw_activity_worn())

@@ -381,6 +381,16 @@ class Overhead(Scripts):
         self.assertEqual(found["launches after a window of mode watch / before it"], (1, True))
         self.assertEqual(self.bench("watch", "--seconds", "1", "--rounds", "2", "--sets", "3", "--no-torch", windows=0)[0], 1)
 
+    def test_mode_watch_of_pytorch_alone(self):
+        with open(f"{self.out}/bin/python3", "w") as file:  # it has every package; its loops take turns as launch_loop does
+            file.write(f'#!/bin/sh\ncase $2 in *find_spec*) exit 0 ;; esac\n[ "$1" != -c ] || exec {sys.executable} "$@"\n'
+                       f"exec {self.out}/programs/launch_loop turns 0\n")
+        os.chmod(f"{self.out}/bin/python3", stat.S_IRWXU)
+        status, out, found = self.bench("watch", "--rounds", "16", "--sets", "10", "--only-torch", watch=1.01)
+        self.assertEqual(status, 0, out)
+        self.assertEqual([found[f"watch / bare, {loop}"] for loop in ("gemm", "decode", "train")], [(1.01, True)] * 3)
+        self.assertNotIn("watch / bare, launches", found)
+
 
 class Reading(Scripts):
     """Of PyTorch's loops only the turns are there."""

@@ -13,8 +13,8 @@
 #define HALF       "GPUWATCH_BUDGET=50"
 #define CONTINUOUS "GPUWATCH_BUDGET=100"
 
-static struct outcome *watch(const char *program, const char *scenario, const char *budget,
-                             const char *more)
+static struct outcome *watch2(const char *program, const char *scenario, const char *budget,
+                              const char *more, const char *yet_more)
 {
 	struct run r = RUN(program, scenario);
 	struct outcome *o;
@@ -22,9 +22,22 @@ static struct outcome *watch(const char *program, const char *scenario, const ch
 	r.env[0] = WATCH;
 	r.env[1] = budget;
 	r.env[2] = more;
+	r.env[3] = yet_more;
 	o = run_both(&r);
 	assert_logs_are_the_truth(o);
 	return o;
+}
+
+static struct outcome *watch(const char *program, const char *scenario, const char *budget,
+                             const char *more)
+{
+	return watch2(program, scenario, budget, more, NULL);
+}
+
+/* With pairs of events around each launch in a window. */
+static struct outcome *watch_each(const char *scenario, const char *budget)
+{
+	return watch2("windows", scenario, budget, "GPUWATCH_CUPTI=none", "GPUWATCH_EVENT_RATE=1");
 }
 
 /* Measured in more windows than one, and left in peace between them. */
@@ -108,6 +121,31 @@ static void windows_keep_to_the_budget(void **state)
 	/* 3000 launches at least 60 us apart; the last window may have been opened just now. */
 	assert_in_range(c[GW_COUNTER_windows], 1, 1000);
 	assert_true(only_log(o)->measured * 2 < only_log(o)->total);
+	outcome_free(o);
+}
+
+/*
+ * Each burst comes after a pause that would pay for a window. One is owed from the beginning, and
+ * the launching pays for 4% more; with one in each burst more than a sixth would be timed.
+ */
+static void rests_pay_for_no_windows(void **state)
+{
+	struct outcome *o = watch_each("bursts", "GPUWATCH_BUDGET=4");
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_in_range(log->by_events, 1, log->total / 10);
+	outcome_free(o);
+}
+
+/* A window waits for a launch. */
+static void a_program_that_launches_rarely_is_timed(void **state)
+{
+	struct outcome *o = watch_each("rarely", HALF);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_in_range(log->by_events, log->total / 6, log->total);
 	outcome_free(o);
 }
 
@@ -417,6 +455,8 @@ int main(void)
 	        cmocka_unit_test(a_short_program_is_not_measured),
 	        cmocka_unit_test(no_budget_no_windows),
 	        cmocka_unit_test(windows_keep_to_the_budget),
+	        cmocka_unit_test(rests_pay_for_no_windows),
+	        cmocka_unit_test(a_program_that_launches_rarely_is_timed),
 	        cmocka_unit_test(no_graph_meets_a_window),
 	        cmocka_unit_test(sixteen_threads),
 	        cmocka_unit_test(leaving_in_a_window),

@@ -175,8 +175,9 @@ def in_turns(args, command, plans, folders, sets):
 def all_in_turns(args, result):
     _, speeds = turns.fastest_cpu(args)
     fast = itertools.cycle(sorted(speeds, key=speeds.get, reverse=True)[:max(1, len(speeds) // 4)])
-    result["launches in turns"] = in_turns(
-        args, lambda: [f"{args.programs}/launch_loop", "turns", next(fast)], {"2000": args.rounds}, libraries(), args.sets)
+    if not args.only_torch:
+        result["launches in turns"] = in_turns(
+            args, lambda: [f"{args.programs}/launch_loop", "turns", next(fast)], {"2000": args.rounds}, libraries(), args.sets)
     if not args.no_torch and compare.module_present(python(), "torch"):
         names = ("gemm", "decode", "train")
         result["PyTorch in turns"] = in_turns(
@@ -190,10 +191,12 @@ def judged(result):
         return figures.figure(what, found.get("median", found.get("ratio")), at=found.get("upper95"), n=found.get("pairs"), enough=30,
                               spread=(found["p10"], found["p90"]) if found else None, most=LIMIT, **more)
 
-    found = [of("launches after a window of mode watch / before it", result.get("after", {})),
-             of("launches after windows / before the first", result.get("first", {})),
-             figures.figure("all launches of a process in mode watch / those outside its windows", result["whole"]["ratio"],
-                            most=LIMIT, n=result["whole"]["windows"], enough=1)]
+    found = []
+    if "whole" in result:
+        found = [of("launches after a window of mode watch / before it", result.get("after", {})),
+                 of("launches after windows / before the first", result.get("first", {})),
+                 figures.figure("all launches of a process in mode watch / those outside its windows", result["whole"]["ratio"],
+                                most=LIMIT, n=result["whole"]["windows"], enough=1)]
     for name, told in ((name, result[name]) for name in result if name.endswith("in turns")):
         if not told:
             found.append(figures.figure(f"{name}: a process failed", None, most=LIMIT))
@@ -209,15 +212,19 @@ def main(argv):
     parser.add_argument("--seconds", type=float, default=12, help="of each process of slices")
     parser.add_argument("--rounds", type=int, default=0, help="pairs of turns of each set of processes")
     parser.add_argument("--sets", type=int, default=20, help="of processes; half as many of PyTorch")
-    parser.add_argument("--no-torch", action="store_true", help="leave the loops of PyTorch out")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--no-torch", action="store_true", help="leave the loops of PyTorch out")
+    which.add_argument("--only-torch", action="store_true", help="leave all else out")
     parser.add_argument("--raw", action="store_true", help="keep every slice")
     args = begin(parser, argv, ("launch_loop", "slices", "logdump"))
     result = {}
-    launches(args, result)
+    if not args.only_torch:
+        launches(args, result)
     if args.rounds:
         all_in_turns(args, result)
     for name in ("bare_ns", "budget 20", "budget 1"):
-        print(name, json.dumps(result[name]))
+        if name in result:
+            print(name, json.dumps(result[name]))
     with open(os.path.join(args.out, "watch.json"), "w") as f:
         json.dump(result, f)
     found = judged(result)

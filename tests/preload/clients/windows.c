@@ -32,6 +32,30 @@ static void steady(void)
 	CK(cuCtxSynchronize());
 }
 
+/* Rests until it has earned a window and more; then it launches a sixth of the time. */
+static void bursts(void)
+{
+	client_start();
+	launch_apart(NULL, 1, 1);
+	for (int i = 0; i < 6; i++)
+		nap(250000);
+	for (int i = 0; i < 12; i++) {
+		launch_apart(NULL, 1, 350);
+		nap(250000);
+	}
+	CK(cuCtxSynchronize());
+}
+
+static void rarely(void)
+{
+	client_start();
+	for (int i = 0; i < 60; i++) {
+		launch_apart(NULL, 1, 1);
+		nap(40000);
+	}
+	CK(cuCtxSynchronize());
+}
+
 static CUgraphExec graph_of(CUstream stream, unsigned grid)
 {
 	CUgraph graph;
@@ -197,10 +221,12 @@ static void endless(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {
-	        {"steady", steady},   {"graphs", graphs},   {"threads", threads},
-	        {"leave", leave},     {"forks", forks},     {"contexts", contexts},
-	        {"capture", capture}, {"endless", endless}, {NULL, NULL}};
+	static const struct scenario list[] = {{"steady", steady},   {"bursts", bursts},
+	                                       {"rarely", rarely},   {"graphs", graphs},
+	                                       {"threads", threads}, {"leave", leave},
+	                                       {"forks", forks},     {"contexts", contexts},
+	                                       {"capture", capture}, {"endless", endless},
+	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }
