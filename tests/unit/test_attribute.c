@@ -179,6 +179,71 @@ static void kernels_that_count_unevenly_are_told_from_those_that_no_sample_cuts(
 	gw_attribution_free(a);
 }
 
+/* A kernel that counts from 0.5 us after its record's begin on, until 2.25 us before its end. */
+static void next_lagging(uint32_t config, uint64_t length)
+{
+	w.run[w.runs++] = (struct gw_interval){w.at, w.at + length, config};
+	count(config, w.at + 500, w.at + length - 2250);
+	w.at += length;
+}
+
+/*
+ * As a decode loop in a graph: the same few microseconds again and again, nothing between, few of
+ * them in windows. What is counted of a kernel is not spread over the time of its record.
+ */
+static void kernels_whose_records_hold_more_than_their_counting_are_told(void **state)
+{
+	struct gw_attribution *a = fresh();
+
+	(void)state;
+	for (unsigned k = 0; k < 6; k++) {
+		window_begin(1000000 + k * 3777);
+		for (unsigned token = 0; token < 2; token++) {
+			w.at += 170000 + k * 1300;
+			for (unsigned layer = 0; layer < 8; layer++) {
+				next_lagging(1, 3300);
+				next_lagging(40, 5100);
+				next_lagging(8, 6200);
+				next_lagging(1, 3300);
+				next_lagging(60, 5300);
+			}
+		}
+		assert_int_equal(take(a), GW_WINDOW_USED);
+	}
+	gw_attribution_solve(a);
+	assert_told(a, 40, 0.1);
+	assert_told(a, 60, 0.1);
+	assert_told(a, 8, 0.3);
+	gw_attribution_free(a);
+}
+
+/* What one lag says and another denies, of samples that hardly tell them apart, is not sure. */
+static void too_few_samples_to_tell_neighbours_apart_are_not_believed(void **state)
+{
+	struct gw_attribution *a = fresh();
+	struct gw_counted one, forty;
+
+	(void)state;
+	window_begin(1000000);
+	w.at += 170000;
+	for (unsigned layer = 0; layer < 4; layer++) {
+		next_lagging(1, 3300);
+		next_lagging(40, 5100);
+	}
+	assert_int_equal(take(a), GW_WINDOW_USED);
+	gw_attribution_solve(a);
+	one = counted(a, 1);
+	forty = counted(a, 40);
+	for (unsigned m = 0; m < 2; m++) {
+		assert_false(fabs(one.value[m] - truth(1, m)) > 3 * one.error[m] * one.value[m] &&
+		             one.error[m] < 0.25);
+		assert_false(fabs(forty.value[m] - truth(40, m)) >
+		                     3 * forty.error[m] * forty.value[m] &&
+		             forty.error[m] < 0.25);
+	}
+	gw_attribution_free(a);
+}
+
 /* Each round alike, and a moment of rest only after it: what samples of parts of it say decides. */
 static void rounds_that_are_all_alike_are_still_told_apart(void **state)
 {
@@ -502,6 +567,8 @@ int main(void)
 	        cmocka_unit_test(kernels_shorter_than_a_sample_come_out_of_many),
 	        cmocka_unit_test(
 	                kernels_that_count_unevenly_are_told_from_those_that_no_sample_cuts),
+	        cmocka_unit_test(kernels_whose_records_hold_more_than_their_counting_are_told),
+	        cmocka_unit_test(too_few_samples_to_tell_neighbours_apart_are_not_believed),
 	        cmocka_unit_test(rounds_that_are_all_alike_are_still_told_apart),
 	        cmocka_unit_test(kernels_that_nothing_tells_apart_stay_unknown),
 	        cmocka_unit_test(kernels_that_run_at_once_are_credited_with_nothing),
