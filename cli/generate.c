@@ -18,18 +18,29 @@ static void bash_options(const struct gw_command *c)
 	printf("--help");
 }
 
-static void bash_choices(const struct gw_command *c)
+static void words(const struct gw_option *o)
+{
+	for (const char *p = o->choices; *p; p++)
+		putchar(*p == '|' ? ' ' : *p);
+}
+
+/* What stands for the value of an option: one of its words, a file, or nothing that is known. */
+static void bash_values(const struct gw_command *c)
 {
 	char name[80];
 
 	for (const struct gw_option *o = c->body->options; o && o->name; o++) {
-		if (!gw_option_listed(o))
+		if (!gw_option_valued(o))
 			continue;
-		printf("\t%s:%s) COMPREPLY=($(compgen -W '", c->name,
-		       gw_option_name(o, name, sizeof(name)));
-		for (const char *p = o->choices; *p; p++)
-			putchar(*p == '|' ? ' ' : *p);
-		printf("' -- \"$cur\")); return ;;\n");
+		printf("\t%s:%s) ", c->name, gw_option_name(o, name, sizeof(name)));
+		if (gw_option_listed(o)) {
+			printf("COMPREPLY=($(compgen -W '");
+			words(o);
+			printf("' -- \"$cur\")); ");
+		} else if (o->type == GW_OPTION_FILE) {
+			printf("COMPREPLY=($(compgen -f -- \"$cur\")); ");
+		}
+		printf("return ;;\n");
 	}
 }
 
@@ -50,7 +61,7 @@ static void bash(void)
 	       "prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
 	       "\tcase $command:$prev in\n");
 	for (const struct gw_command *c = gw_commands; c->name; c++)
-		bash_choices(c);
+		bash_values(c);
 	printf("\tesac\n"
 	       "\tcase $command in\n");
 	for (const struct gw_command *c = gw_commands; c->name; c++) {
@@ -100,11 +111,10 @@ static void fish(void)
 			       c->name, gw_option_name(o, name, sizeof(name)) + 2);
 			if (gw_option_listed(o)) {
 				printf(" -x -a '");
-				for (const char *p = o->choices; *p; p++)
-					putchar(*p == '|' ? ' ' : *p);
+				words(o);
 				putchar('\'');
 			} else if (gw_option_valued(o)) {
-				printf(" -r");
+				printf(o->type == GW_OPTION_FILE ? " -r" : " -x");
 			}
 			printf(" -d ");
 			fish_quoted(o->meaning);

@@ -18,7 +18,7 @@ static void option_item(const struct gw_option *o)
 
 	snprintf(term, sizeof(term), "%s%s%s", gw_option_name(o, name, sizeof(name)),
 	         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
-	if (gw_option_listed(o))
+	if (o->type == GW_OPTION_CHOICE)
 		snprintf(text, sizeof(text), "%s (%s).", o->meaning, o->choices);
 	else
 		snprintf(text, sizeof(text), "%s.", o->meaning);

@@ -35,7 +35,7 @@ struct gw_option {
 	const char *name; /**< an underscore in it is written as a hyphen */
 	enum gw_option_type type;
 	const char *argument; /**< what the value is called in help, "" or NULL for a flag */
-	const char *choices;  /**< for CHOICE: words separated by | */
+	const char *choices;  /**< for CHOICE: words separated by |; for TEXT: words to complete */
 	double low, high;     /**< for NUMBER, COUNT, SIZE; both 0: any that is not negative */
 	size_t offset;        /**< where the value goes in the command's struct */
 	bool text;            /**< check the value by its type, but store it as const char * */
@@ -48,6 +48,8 @@ struct gw_option {
  */
 #define GW_OPT_FLAG(field, ...)       GW_OPT_ROW(field, FLAG, .meaning = __VA_ARGS__)
 #define GW_OPT_TEXT(field, term, ...) GW_OPT_VALUE(field, TEXT, term, __VA_ARGS__)
+#define GW_OPT_WORD(field, term, words, ...)                                                       \
+	GW_OPT_VALUE(field, TEXT, term, __VA_ARGS__, .choices = words)
 #define GW_OPT_FILE(field, term, ...) GW_OPT_VALUE(field, FILE, term, __VA_ARGS__)
 #define GW_OPT_LIST(field, term, ...) GW_OPT_VALUE(field, LIST, term, __VA_ARGS__)
 #define GW_OPT_CHOICE(field, term, words, ...)                                                     \
@@ -84,7 +86,7 @@ void gw_options_help(const struct gw_option *options);
 /** The option as it is written, "--log-max", into @p out. Returns @p out. */
 const char *gw_option_name(const struct gw_option *option, char *out, size_t size);
 
-/** Whether the option takes a value, and whether its values are a list of choices. */
+/** Whether the option takes a value, and whether completion has words for it. */
 static inline bool gw_option_valued(const struct gw_option *option)
 {
 	return option->argument && *option->argument;

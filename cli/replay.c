@@ -33,8 +33,8 @@ static const struct gw_option options[] = {
                     "the same text (without a group, the match) never teach each other"),
         GW_OPT_FILE(families, "FILE", "the same by a file of lines \"family kernel\""),
         GW_OPT_FLAG(check,
-                    "only compare with the predictions in the log; exit status 1 unless all have "
-                    "the same bits"),
+                    "only compare with the predictions in the log; exit status 1 unless there are "
+                    "any and all have the same bits"),
         GW_OPT_CHOICE(by, "WHAT", "launch|configuration",
                       "as for gpuwatch score (default launch, with --hide-times configuration)"),
         GW_OPT_FILE(output, "FILE",
@@ -192,6 +192,7 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 	struct session session;
 	struct score *score = NULL;
 	json_t *bits;
+	uint64_t compared = 0;
 	bool good = true, equal = true;
 	char how[200], title[300];
 
@@ -214,13 +215,14 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 		if (!good)
 			break;
 		equal &= result.equal == result.logged;
+		compared += result.logged;
 		json_array_append_new(bits, replay_bits_json(&session.tapes[i], &result));
 		if (!o.json && !o.hide_times && !o.model)
 			replay_tell_bits(&session.tapes[i], &result);
 	}
 	describe(&o, how, sizeof(how));
 	snprintf(title, sizeof(title), "gpuwatch replay: %s", how);
-	status = session.failed ? GW_EXIT_USAGE : equal ? GW_EXIT_OK : GW_EXIT_FINDINGS;
+	status = session.failed ? GW_EXIT_USAGE : equal && compared ? GW_EXIT_OK : GW_EXIT_FINDINGS;
 	if (!good)
 		status = GW_EXIT_USAGE;
 	else if (score)
@@ -266,6 +268,6 @@ const struct gw_command_body gw_replay_command = {
                     "gpuwatch replay --hide-times=kernel --family='^([a-z]+)' --model=qrm run.gwl\n"
                     "The same with the estimates of another model, by families of names.\n",
         .exit_status =
-                "1 with --check when a prediction differs; 2 when a log could not be read at "
-                "all.",
+                "1 with --check when a prediction differs, or no log holds any; 2 when a log could "
+                "not be read at all.",
 };

@@ -22,10 +22,16 @@ struct options {
 	bool mangled, wide, json, csv, verify;
 };
 
+static const char columns[] =
+#define COLUMN(id, name, title, kind, priority, by, meaning) "|" #id
+#include "cli/report_columns.def"
+#undef COLUMN
+        ;
+
 static const struct gw_option options[] = {
         GW_OPT_CHOICE(by, "WHAT", "kernel|config|device",
                       "one row per kernel, per kernel and configuration, or per kernel and device"),
-        GW_OPT_TEXT(sort, "COLUMN",
+        GW_OPT_WORD(sort, "COLUMN", columns,
                     "largest first by this column; name: in alphabetical order (default total)"),
         GW_OPT_TEXT(filter, "REGEX",
                     "only kernels whose demangled name matches (POSIX extended); shares stay those "

@@ -30,12 +30,12 @@ struct options {
 	bool inject;
 };
 
-/* What config.def calls a type, as an option of the command line. */
+/* What config.def calls a type, as an option of the command line. Its texts all name files. */
 #define TYPE_CHOICE(choices) GW_OPTION_CHOICE, "WORD", choices
 #define TYPE_FLAG(choices)   GW_OPTION_CHOICE, "0|1", "0|1"
 #define TYPE_SIZE(choices)   GW_OPTION_SIZE, "BYTES", ""
 #define TYPE_NUMBER(choices) GW_OPTION_COUNT, "N", ""
-#define TYPE_TEXT(choices)   GW_OPTION_TEXT, "TEXT", ""
+#define TYPE_TEXT(choices)   GW_OPTION_FILE, "TEXT", ""
 
 static const struct gw_option options[] = {
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \

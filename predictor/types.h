@@ -33,7 +33,7 @@ struct gw_config {
 	struct gw_dim3 block;    /**< threads per block */
 	struct gw_dim3 cluster;  /**< blocks per cluster; {1,1,1} where the launch has none */
 	uint32_t dynamic_shared; /**< dynamic shared memory, bytes per block */
-	/** Hash of the scalar arguments that the kernel's control depends on
+	/** Hash of the scalar arguments that the kernel's control depends on, and of strides
 	 * (predictor/code/digest.h); 0: not known, or there are none. */
 	uint32_t digest;
 };

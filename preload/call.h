@@ -31,6 +31,19 @@ GW_COLD struct gw_thread *gw_thread_register(void);
 /** First sight of a kernel: ask the driver for its name and resources. 0 when it can't tell. */
 GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
 
+/**
+ * The calling thread's current context, asked of the driver and kept, for gw_context_of(), while
+ * its changes are seen. Where one was not, all launches ask from then on.
+ */
+GW_COLD CUcontext gw_context_ask(struct gw_thread *thread, uint32_t generation);
+
+/** The calling thread's current context has changed, or may have. */
+static inline void gw_context_changed(void)
+{
+	if (gw_self)
+		gw_self->context = 0;
+}
+
 /** The ordinal of the GPU of @p context, -1 where the driver does not tell. */
 GW_COLD int gw_context_device(CUcontext context);
 

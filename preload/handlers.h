@@ -19,6 +19,7 @@
 
 #define driver_ready(call, result, flags) ((result) == CUDA_SUCCESS ? gw_driver_used() : (void)0)
 #define context_coming(call, ...)         gw_context_soon()
+#define context_changed(call, ...)        gw_context_changed()
 
 #define stream_made(call, result, stream, ...)                                                     \
 	((result) == CUDA_SUCCESS ? gw_stream_made(*(stream)) : (void)0)

@@ -202,8 +202,6 @@ static void start(void)
 		atexit(at_exit);
 		at_quick_exit(at_quick);
 	}
-	if (gw_options.mode == GW_MODE_AUDIT || gw_options.mode == GW_MODE_WATCH)
-		atomic_store(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
 	/* In this order: who waits for RUNNING must find it active. */
 	atomic_store_explicit(&gw_hot.active, 1, memory_order_release);
 	atomic_store(&phase, RUNNING);

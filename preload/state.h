@@ -29,6 +29,7 @@ enum {
 	GW_ARGUMENTS_MAX = 4096, /**< bytes of a launch's arguments; of larger ones none are kept */
 	GW_ARGUMENTS_RING = 16, /**< launches of a thread whose arguments can wait for the worker */
 	GW_ARGUMENTS_SEEN = 64, /**< configurations a thread remembers having copied, by hash */
+	GW_CONTEXT_CHECK = 64,  /**< a thread's launches from one question for its context on */
 };
 
 /** What a launch event is. */
@@ -225,17 +226,19 @@ struct gw_thread {
 	uint32_t mask;         /**< slots - 1 */
 	uint32_t id;           /**< worker: id in the log, 0 when ids ran out */
 	struct gw_event *ring;
-	uintptr_t stream_key;       /**< last stream looked up … */
-	uint32_t stream_slot;       /**< … its slot … */
-	uint32_t stream_device;     /**< … its GPU, as gw_slot_device() tells it … */
-	uint32_t stream_generation; /**< … and the generation it is good for */
-	uintptr_t function;         /**< the same of the last kernel: its handle, 0 for none, */
+	uintptr_t stream_key;        /**< last stream looked up … */
+	uint32_t stream_slot;        /**< … its slot … */
+	uint32_t stream_device;      /**< … its GPU, as gw_slot_device() tells it … */
+	uint32_t stream_generation;  /**< … and the generation it is good for */
+	uint32_t context_generation; /**< the one of stream_generation `context` is good for */
+	uintptr_t function;          /**< the same of the last kernel: its handle, 0 for none, */
 	uint32_t function_slot, function_generation, function_cluster; /**< slot and so on */
 	const struct gw_digest_plan *function_plan;
-	uint32_t cell;            /**< where the last prediction was found, plus one; 0 before */
-	uint32_t round;           /**< gw_hot.round when the time of a call was last taken */
-	uintptr_t own_streams[4]; /**< keys of its per-thread default streams, 0 for none */
-	struct gw_thread_counts counts;
+	uint32_t cell;     /**< where the last prediction was found, plus one; 0 before */
+	uint32_t round;    /**< gw_hot.round when the time of a call was last taken */
+	uintptr_t context; /**< its current one as last asked for; 0: ask anew */
+	struct gw_thread_counts counts; /**< of them launches, or captured and so on, with each */
+	uintptr_t own_streams[4];       /**< keys of its per-thread default streams, 0 for none */
 	struct gw_event_pool *events;   /**< event pairs, where there is no activity */
 	struct gw_arguments *arguments; /**< ring of GW_ARGUMENTS_RING; NULL: none are taken */
 	uint32_t arguments_head;        /**< next the owner writes */
@@ -250,6 +253,9 @@ struct gw_thread {
 	uint32_t timed_serial;  /**< … since the record belonged to this serial */
 	uint32_t logged_serial; /**< worker: serial whose THREAD record is written */
 };
+
+_Static_assert(offsetof(struct gw_thread, counts.launches) < 128,
+               "what each launch touches of its thread is two cache lines");
 
 /** What is on around launches: a word of gw_hot. */
 enum {

@@ -4,9 +4,29 @@
 #include "preload/call.h"
 #include "preload/clock.h"
 #include "preload/degrade.h"
+#include "preload/injection.h"
 #include "preload/watch.h"
 
 #include <errno.h>
+
+CUcontext gw_context_ask(struct gw_thread *t, uint32_t generation)
+{
+	static _Atomic int unseen;
+	CUcontext context = gw_context_current();
+
+	if (t->context && generation == t->context_generation && t->context != (uintptr_t)context &&
+	    !atomic_exchange(&unseen, 1))
+		gw_degrade_asked(GW_DEGRADED_OTHER,
+		                 "a thread's current context was changed by a call that is not "
+		                 "seen: up to %d launches into default streams count for the "
+		                 "context before",
+		                 GW_CONTEXT_CHECK);
+	t->context = atomic_load_explicit(&unseen, memory_order_relaxed) || gw_injection_active()
+	                     ? 0
+	                     : (uintptr_t)context;
+	t->context_generation = generation;
+	return context;
+}
 
 int gw_context_device(CUcontext context)
 {

@@ -24,9 +24,10 @@ struct queue {
 
 /*
  * None of the first two had been timed. Those of a kernel that none was studied of come before all
- * others: where time is short, one of each kernel tells more than all of a few.
+ * others: where time is short, one of each kernel tells more than all of a few. Those that were
+ * studied without arguments and left something open have them now: they come before what was timed.
  */
-static struct queue unread, first, later;
+static struct queue unread, first, again, later;
 static uint8_t met[GW_KERNELS_MAX / 8]; /* a bit of each kernel that was in `unread` */
 static struct gw_device unknown;        /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
@@ -43,11 +44,12 @@ static struct {
 
 void gw_study_start(void)
 {
-	unread.count = first.count = later.count = 0;
+	unread.count = first.count = again.count = later.count = 0;
 	memset(met, 0, sizeof(met));
 	spent_ns = 0;
 	off_said = false;
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
+	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
 	begun_ns = gw_now_ns();
 	gw_device_clear(&unknown, "");
 	gw_study_code_start();
@@ -105,6 +107,8 @@ static struct queue *queue_of(const struct gw_config_entry *c)
 {
 	uint8_t bit = (uint8_t)(1u << c->slot % 8);
 
+	if (c->study == STUDIED_BARE && *c->study_why)
+		return &again;
 	if (c->measured)
 		return &later;
 	if (met[c->slot / 8] & bit || unread.count == GW_STUDY_QUEUE)
@@ -249,7 +253,7 @@ void gw_study_finish(void)
 
 bool gw_study_waits(void)
 {
-	return (untimed() || later.count) && affordable(gw_now_ns());
+	return (untimed() || again.count || later.count) && affordable(gw_now_ns());
 }
 
 bool gw_study_holds(uint32_t launches)
@@ -273,9 +277,13 @@ void gw_study_run(bool (*meanwhile)(void), bool last)
 	now.looked = begin;
 	now.last = last ? begin + most : 0;
 	now.ends = last;
-	while ((untimed() || (later.count && !last)) && ns - begin < most && affordable(ns)) {
+	while ((untimed() || ((again.count || later.count) && !last)) && ns - begin < most &&
+	       affordable(ns)) {
 		now.begun_cpu = cpu_ns();
-		study(pop(unread.count ? &unread : first.count ? &first : &later));
+		study(pop(unread.count  ? &unread
+		          : first.count ? &first
+		          : again.count ? &again
+		                        : &later));
 		spent_ns += cpu_ns() - now.begun_cpu;
 		ns = gw_now_ns();
 		if (now.ends && !last) /* what is left is studied when it does */

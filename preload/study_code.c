@@ -27,6 +27,8 @@ struct decoded {
 
 static struct decoded decoded[GW_STUDY_KERNELS];
 static size_t held;
+_Static_assert(GW_STUDY_KERNELS_MEMORY + GW_CODE_MEMORY < GW_STUDY_MEMORY,
+               "an evaluation has memory left");
 static uint64_t asked; /* a clock of questions */
 
 /* A forked child begins with the parent's: left behind, as they may be half changed. */
@@ -174,7 +176,7 @@ static enum gw_study_end evaluate(const struct decoded *d, const struct gw_study
 	struct gw_arena arena;
 	const char *open;
 
-	gw_arena_init(&arena, GW_STUDY_LAUNCH_MEMORY);
+	gw_arena_init(&arena, GW_STUDY_MEMORY - held - gw_code_held());
 	*why = gw_static_code_work(&code, &arena, work, &open);
 	gw_arena_free(&arena);
 	if (*why)

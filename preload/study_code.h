@@ -12,9 +12,10 @@
 enum {
 	GW_STUDY_KERNELS = 256,             /**< decoded kernels kept at a time … */
 	GW_STUDY_KERNELS_MEMORY = 12 << 20, /**< … and the bytes they may take */
-	GW_STUDY_LAUNCH_MEMORY = 16 << 20,  /**< of one evaluation, while it runs */
-	GW_STUDY_CODE_MAX = 1 << 20,        /**< longest machine code of a kernel that is read */
-	GW_STUDY_PTX_MAX = 2 << 20,         /**< longest PTX text that is read */
+	GW_STUDY_MEMORY = 64 << 20,  /**< bytes of code, decoded kernels and the evaluation under
+	                                way, which gets what the others leave */
+	GW_STUDY_CODE_MAX = 1 << 20, /**< longest machine code of a kernel that is read */
+	GW_STUDY_PTX_MAX = 2 << 20,  /**< longest PTX text that is read */
 };
 
 /** A launch to be studied. */

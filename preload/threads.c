@@ -131,6 +131,7 @@ struct gw_thread *gw_thread_register(void)
 		t->serial = serial;
 		t->tid = (pid_t)syscall(SYS_gettid);
 		t->stream_key = 0;
+		t->context = 0;
 		t->round = atomic_load(&gw_hot.round) - 1; /* its first call is timed */
 		t->function = 0;
 		t->tail_seen = atomic_load(&t->tail);

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which words of the parameters control depends on: what the predicates of branches, of accesses
- * and of barriers are computed from is followed back along the program's paths to the parameters.
+ * Which words of the parameters control depends on, and which are strides: what the predicates of
+ * branches, of accesses and of barriers are computed from is followed back along the program's
+ * paths to the parameters.
  *
  * Pointers are left out: their values tell where arrays lie, not how much is done with them.
  * Compilers do compare them (a loop up to the end of an array), so that it is not enough to look at
  * control. A pointer is what an address is added up from with nothing but additions, both halves of
  * it: the low word reaches the low half of an address, the next word the high half. An index may do
  * the first (bytes), never the second: its high half is its sign.
+ *
+ * A stride decides nothing, and yet two launches that differ in it alone do different work: other
+ * sectors, other banks. It is what an address multiplies a number with that is not the same in all
+ * threads. What is added to an address once for all of them (where in an array a launch begins) is
+ * none.
  */
 #include "predictor/code/digest.h"
 
-#include "predictor/code/ir_reach.h"
+#include "predictor/code/ir_vary.h"
 
 enum {
 	LOW = 1, /* reaches this half of an address, from its own low half or, of 64 bits, the same
@@ -20,6 +26,16 @@ enum {
 	CONTROL_LOW = 4, /* its low half, or all of up to 32 bits, decides control; its high half */
 	CONTROL_HIGH = 8,
 	CONTROL = CONTROL_LOW | CONTROL_HIGH,
+	TERM = 16,       /* an address is made of it */
+	STRIDE_LOW = 32, /* as of control */
+	STRIDE_HIGH = 64,
+	STRIDE = STRIDE_LOW | STRIDE_HIGH,
+};
+
+/* What the rule knows beside the search. */
+struct knowledge {
+	const uint8_t *varies; /* of each operand (ir_vary.h) */
+	bool stores;           /* those that are followed have been */
 };
 
 static bool is_memory(const struct gw_ir_insn *insn)
@@ -81,44 +97,94 @@ static bool is_blind(const struct gw_ir_insn *insn)
 	         insn->space == IR_SPACE_TEXTURE));
 }
 
-static void all_uses(struct gw_reach *r, const struct gw_ir_insn *insn)
+static void all_uses(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned marks)
 {
-	gw_reach_guard(r, insn, CONTROL);
+	gw_reach_guard(r, insn, marks);
 	for (unsigned u = 0; u < insn->uses; u++)
-		gw_reach_use(r, insn, u, CONTROL);
+		gw_reach_use(r, insn, u, marks);
 }
 
 static void follow_stores(struct gw_reach *r)
 {
-	bool *done = r->arg;
+	struct knowledge *k = r->arg;
 
-	for (uint32_t i = 0; !*done && i < r->p->insn_count; i++)
+	for (uint32_t i = 0; !k->stores && i < r->p->insn_count; i++)
 		if (r->p->insns[i].op == IR_ST && is_followed(&r->p->insns[i]))
-			all_uses(r, &r->p->insns[i]);
-	*done = true;
+			all_uses(r, &r->p->insns[i], CONTROL);
+	k->stores = true;
 }
 
-/* Pairs of machine registers are made and taken apart all the time: which half matters is kept. */
-static void follow_control(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned halves)
+/* The numbers that a number is made of. Pairs of machine registers are made and taken apart all the
+ * time: which half matters is kept. */
+static void follow_number(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned marks,
+                          unsigned low, unsigned high)
 {
-	gw_reach_guard(r, insn, CONTROL);
+	gw_reach_guard(r, insn, low | high);
 	if (is_blind(insn))
 		return;
 	if (insn->op == IR_PACK && insn->bits == 32) {
-		gw_reach_use(r, insn, 0, halves & CONTROL_LOW ? CONTROL : 0);
-		gw_reach_use(r, insn, 1, halves & CONTROL_HIGH ? CONTROL : 0);
+		gw_reach_use(r, insn, 0, marks & low ? low | high : 0);
+		gw_reach_use(r, insn, 1, marks & high ? low | high : 0);
 	} else if (insn->op == IR_ZEXT && insn->bits <= 32) {
-		gw_reach_use(r, insn, 0, CONTROL_LOW);
+		gw_reach_use(r, insn, 0, low);
 	} else if (insn->op == IR_SHRU && insn->bits == 64 &&
 	           is_number(r, gw_ir_uses(r->p, insn)[1], 32)) {
-		gw_reach_use(r, insn, 0, CONTROL_HIGH);
+		gw_reach_use(r, insn, 0, high);
 	} else if (insn->op == IR_MOV) {
-		gw_reach_use(r, insn, 0, halves);
+		gw_reach_use(r, insn, 0, marks);
 	} else {
-		all_uses(r, insn);
+		all_uses(r, insn, low | high);
 	}
+}
+
+static void follow_control(struct gw_reach *r, const struct gw_ir_insn *insn, unsigned marks)
+{
+	follow_number(r, insn, marks, CONTROL_LOW, CONTROL_HIGH);
 	if (insn->op == IR_LD && is_followed(insn))
 		follow_stores(r);
+}
+
+/* Numbers that are not small factors of others. */
+static bool is_product(const struct gw_ir_insn *insn)
+{
+	switch (insn->op) {
+	case IR_MUL:
+	case IR_MULHS:
+	case IR_MULHU:
+	case IR_MULWS:
+	case IR_MULWU:
+	case IR_DIVS:
+	case IR_DIVU:
+	case IR_REMS:
+	case IR_REMU:
+	case IR_SHL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Through whatever a compiler makes an index of, but for what is a bit at most. */
+static bool makes_index(const struct gw_ir_insn *insn)
+{
+	return insn->op == IR_TOGEN || insn->op == IR_FROMGEN ||
+	       (insn->op >= IR_MOV && insn->op <= IR_SEL && insn->op != IR_CARRY &&
+	        insn->op != IR_BORROW);
+}
+
+static void follow_term(struct gw_reach *r, const struct gw_ir_insn *insn)
+{
+	const struct knowledge *k = r->arg;
+	const uint8_t *varies = k->varies + insn->first + insn->defs;
+
+	if (!makes_index(insn))
+		return;
+	for (unsigned u = 0; u < insn->uses; u++)
+		gw_reach_use(r, insn, u, TERM);
+	if (!is_product(insn))
+		return;
+	gw_reach_use(r, insn, 0, varies[1] ? STRIDE : 0);
+	gw_reach_use(r, insn, 1, varies[0] ? STRIDE : 0);
 }
 
 static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t slot, uint8_t marks)
@@ -128,6 +194,10 @@ static void follow(struct gw_reach *r, const struct gw_ir_insn *insn, uint32_t s
 		follow_address(r, insn, marks & (LOW | HIGH));
 	if (marks & CONTROL)
 		follow_control(r, insn, marks & CONTROL);
+	if (marks & TERM)
+		follow_term(r, insn);
+	if (marks & STRIDE)
+		follow_number(r, insn, marks & STRIDE, STRIDE_LOW, STRIDE_HIGH);
 }
 
 static void begin(struct gw_reach *r)
@@ -148,8 +218,11 @@ static void begin(struct gw_reach *r)
 				gw_reach_guard(r, insn, CONTROL);
 			if (is_memory(insn) &&
 			    (insn->space == IR_SPACE_GLOBAL || insn->space == IR_SPACE_GENERIC)) {
-				gw_reach_use(r, insn, 0, LOW | HIGH);
-				gw_reach_use(r, insn, 1, LOW | HIGH);
+				gw_reach_use(r, insn, 0, LOW | HIGH | TERM);
+				gw_reach_use(r, insn, 1, LOW | HIGH | TERM);
+			} else if (is_memory(insn) && insn->space == IR_SPACE_SHARED) {
+				gw_reach_use(r, insn, 0, TERM);
+				gw_reach_use(r, insn, 1, TERM);
 			}
 		}
 	}
@@ -170,11 +243,12 @@ static void note_load(const struct gw_reach *r, const struct gw_ir_insn *insn, u
 		unsigned marks = r->marks[insn->first + d];
 
 		for (unsigned b = 0; b < insn->width && at + b < size; b++) {
-			unsigned half = b < 4 ? LOW | CONTROL_LOW : HIGH | CONTROL_HIGH;
+			unsigned half = b < 4 ? LOW | CONTROL_LOW | STRIDE_LOW
+			                      : HIGH | CONTROL_HIGH | STRIDE_HIGH;
 
 			bytes[at + b] |= (uint8_t)(insn->width == 8   ? marks & half
 			                           : insn->width == 4 ? marks
-			                                              : marks & CONTROL);
+			                                              : marks & (CONTROL | STRIDE));
 		}
 	}
 }
@@ -186,8 +260,9 @@ static void forget_pointers(uint8_t *bytes, uint32_t size)
 			memset(bytes + at, 0, 8);
 }
 
-/* Of what control depends on in a parameter, pieces as large as are hashed at a time. */
-static void take_param(struct gw_digest_plan *plan, const uint8_t *bytes, uint32_t index,
+/* Of what is marked with @p what in a parameter, pieces as large as are hashed at a time. Their
+ * marks are taken off. */
+static void take_param(struct gw_digest_plan *plan, unsigned what, uint8_t *bytes, uint32_t index,
                        const struct gw_code_param *param)
 {
 	uint32_t at = param->offset, end = param->offset + param->size;
@@ -195,7 +270,7 @@ static void take_param(struct gw_digest_plan *plan, const uint8_t *bytes, uint32
 	while (at < end && plan->count < GW_DIGEST_WORDS) {
 		uint32_t run = 0, piece = 8;
 
-		while (run < 8 && at + run < end && bytes[at + run] & CONTROL)
+		while (run < 8 && at + run < end && bytes[at + run] & what)
 			run++;
 		while (piece > run && piece > 1)
 			piece /= 2;
@@ -203,6 +278,7 @@ static void take_param(struct gw_digest_plan *plan, const uint8_t *bytes, uint32
 			plan->word[plan->count++] = (struct gw_digest_word){
 			        (uint16_t)index, (uint16_t)(at - param->offset), (uint16_t)at,
 			        (uint16_t)piece};
+			memset(bytes + at, 0, piece);
 			if (at + piece > plan->end)
 				plan->end = (uint16_t)(at + piece);
 		}
@@ -248,8 +324,8 @@ const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 struct gw_arena *arena, struct gw_digest_plan *plan)
 {
 	uint32_t size = size_of(param, count);
-	bool stores = false;
-	struct gw_reach r = {.rule = follow, .arg = &stores};
+	struct knowledge knowledge = {0};
+	struct gw_reach r = {.rule = follow, .arg = &knowledge};
 	uint8_t *bytes;
 
 	*plan = (struct gw_digest_plan){0};
@@ -258,13 +334,19 @@ const char *gw_digest_plan_make(const struct gw_ir_program *program,
 	bytes = gw_arena_array(arena, size + 1u, 1);
 	if (!bytes || !gw_reach_init(&r, program, arena))
 		return "there is no memory for it";
+	knowledge.varies = gw_ir_vary(&r, arena);
+	if (!knowledge.varies)
+		return "there is no memory for it";
 	begin(&r);
 	gw_reach_run(&r);
 	for (uint32_t i = 0; i < program->insn_count; i++)
 		note_load(&r, &program->insns[i], bytes, size);
 	forget_pointers(bytes, size);
+	/* Where not all find room, those that decide go before strides. */
 	for (uint32_t i = 0; i < count; i++)
-		take_param(plan, bytes, i, &param[i]);
+		take_param(plan, CONTROL, bytes, i, &param[i]);
+	for (uint32_t i = 0; i < count; i++)
+		take_param(plan, STRIDE, bytes, i, &param[i]);
 	order_words(plan);
 	return NULL;
 }

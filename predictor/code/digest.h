@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The digest of a launch's scalar arguments: of those words of the parameters that a kernel's
- * control depends on (trip counts, predicates of blocks and of what touches memory). Launches of
- * one grid that do different work for different arguments are told apart by it.
+ * control depends on (trip counts, predicates of blocks and of what touches memory), and of
+ * strides. Launches of one grid that do different work for different arguments are told apart by
+ * it.
  *
  * The plan, made of the code once for each kernel, says which words; who launches hashes them. A
  * digest says whether arguments are alike, and is kept in place of them.
@@ -31,7 +32,7 @@ struct gw_digest_word {
 /** What is hashed of a kernel's arguments. Of each size in order of offset: who hashes need not ask
  *  for each word what it is. */
 struct gw_digest_plan {
-	uint16_t count; /**< 0: control depends on no scalar argument */
+	uint16_t count; /**< 0: there is no such word */
 	uint16_t fours; /**< so many of 4 bytes come first, … */
 	uint16_t wide;  /**< … and so many of 4 or 8; then those of 1 or 2 */
 	uint16_t end;   /**< bytes of the parameters up to the last word's end */
@@ -41,8 +42,8 @@ struct gw_digest_plan {
 /**
  * Make the plan of @p program, whose @p count parameters lie as @p param says. Words that are
  * (also) the base of an address are pointers, and none of it; where there are more words than fit,
- * those that lie first are taken. Returns NULL, or a static text of why there is no plan. Memory
- * for the work is @p arena's.
+ * those of control go before strides, and those that lie first are taken. Returns NULL, or a static
+ * text of why there is no plan. Memory for the work is @p arena's.
  */
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 const struct gw_code_param *param, uint32_t count,

@@ -34,6 +34,16 @@ uint8_t gw_form_dims(const struct gw_form *form)
 	return dims;
 }
 
+uint8_t gw_domain_open(const struct gw_domain *d)
+{
+	uint8_t dims = (uint8_t)(UINT8_MAX << GW_BOX);
+
+	for (unsigned i = 0; i < GW_BOX; i++)
+		if (d->high[i] > 0)
+			dims |= (uint8_t)(1u << i);
+	return dims;
+}
+
 /* Take dimension @p i, of distances 0 to @p extent, out of a bound by assuming its worst. */
 static void absorb(struct gw_within *b, unsigned i, int64_t extent)
 {

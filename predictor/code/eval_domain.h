@@ -51,6 +51,9 @@ void gw_domain_begin(struct gw_domain *d, const int64_t high[GW_BOX]);
 /** Dimensions of @p form that matter: those with a growth or a bend. */
 uint8_t gw_form_dims(const struct gw_form *form);
 
+/** Dimensions in which there is more than distance 0, or may be: the others matter to nothing. */
+uint8_t gw_domain_open(const struct gw_domain *d);
+
 /** The bound holds all over the domain as it is (a probed loop's extent not being known yet). */
 bool gw_domain_holds(const struct gw_domain *d, const struct gw_within *bound);
 

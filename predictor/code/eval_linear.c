@@ -51,20 +51,35 @@ static bool range(const struct gw_value *x, uint32_t mask, unsigned bits, bool i
 /* Everything that @p from depends on bends the result. */
 static void bend(struct rule *r, const struct gw_form *from)
 {
-	r->out->bent |= gw_form_dims(from);
+	r->out->bent |= gw_form_dims(from) & gw_domain_open(&r->e->domain);
 }
 
 /* Keep to where @p within holds: true; or, where the result doesn't matter enough for that and it
  * doesn't hold as things are: false. */
 static bool hold(struct rule *r, const struct gw_within *within, unsigned enough)
 {
-	if (within->form.bent)
+	struct gw_within w = *within;
+
+	w.form.bent &= gw_domain_open(&r->e->domain);
+	if (w.form.bent)
 		return false;
 	if (r->relevant >= enough) {
-		gw_domain_apply(&r->e->domain, within);
+		gw_domain_apply(&r->e->domain, &w);
 		return true;
 	}
-	return gw_domain_holds(&r->e->domain, within);
+	return gw_domain_holds(&r->e->domain, &w);
+}
+
+/*
+ * Who decides by a number that is bent decides for this warp and block alone. Known so before
+ * the comparison, the number is one that a loop's count can be held against.
+ */
+static void settle_box(struct rule *r, const struct gw_form *a, const struct gw_form *b)
+{
+	uint8_t bent = (a->bent | b->bent) & gw_domain_open(&r->e->domain);
+
+	if (r->relevant >= IR_RELEVANT_CONTROL && bent < 1u << GW_BOX)
+		gw_domain_pin(&r->e->domain, bent);
 }
 
 /* Keep to where source @p x, a number of @p bits, doesn't wrap; false when it is not to be had. */
@@ -316,10 +331,12 @@ static bool is_signed_condition(enum gw_ir_cond cond)
 static bool steady(struct rule *r, enum gw_ir_cond cond, const struct gw_value *a,
                    const struct gw_value *b)
 {
-	struct gw_within w = {.form = {.bent = (uint8_t)(a->form.bent | b->form.bent)}};
+	struct gw_within w = {.form = {.bent = 0}};
 	struct outcome o = {0, 0, false};
 	bool is_signed = is_signed_condition(cond), relative = false;
 
+	settle_box(r, &a->form, &b->form);
+	w.form.bent = (a->form.bent | b->form.bent) & gw_domain_open(&r->e->domain);
 	for (unsigned i = 0; i < GW_LANES; i++) {
 		unsigned ia = gw_at(a, i), ib = gw_at(b, i);
 

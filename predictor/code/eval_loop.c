@@ -225,9 +225,10 @@ static enum kind compare(const struct gw_value *a, const struct gw_value *b, uin
 	return any ? REGULAR : BLIND;
 }
 
-static bool same_form(const struct gw_form *a, const struct gw_form *b)
+static bool same_form(const struct gw_eval *e, const struct gw_form *a, const struct gw_form *b)
 {
-	return a->bent == b->bent && !memcmp(a->d, b->d, sizeof(a->d));
+	return !((a->bent ^ b->bent) & gw_domain_open(&e->domain)) &&
+	       !memcmp(a->d, b->d, sizeof(a->d));
 }
 
 static bool is_control(const struct gw_eval *e, uint32_t slot)
@@ -301,7 +302,7 @@ static bool check_probe(struct gw_eval *e, uint32_t loop, bool *again)
 		if (g->irregular || g->kind == FRESH || (g->kind == BLIND && c.kind == BLIND))
 			continue;
 		was.d[GW_DIM_LOOP + w->level] = g->step;
-		if (c.kind == REGULAR && c.step == g->step && same_form(&was, &c.value->form))
+		if (c.kind == REGULAR && c.step == g->step && same_form(e, &was, &c.value->form))
 			continue;
 		if (is_control(e, c.slot))
 			return false;

@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 	if (!good)
 		fprintf(stderr, "usage: make_sample "
 		                "plain|second|stand_in|violations|aggregates|clocked|studied|"
-		                "unstudied|worked|"
+		                "unstudied|unpredicted|worked|"
 		                "no_work|no_profile|half_profile FILE\n");
 	return good ? 0 : 2;
 }

@@ -69,6 +69,14 @@ void sample_plain(struct lb *b, uint32_t pid, uint32_t flags)
 	lb_end(b);
 }
 
+void sample_unpredicted(struct lb *b)
+{
+	begin(b, 4242, 0, "./vector_add 1000000");
+	for (uint32_t i = 0; i < 3; i++)
+		lb_add_launch(b, launch(i));
+	lb_end(b);
+}
+
 void sample_clocked(struct lb *b)
 {
 	struct gw_record_slow slow = {.config = 1,
@@ -278,6 +286,8 @@ bool sample_named(struct lb *b, const char *name)
 		sample_plain(b, 4242, GW_HEADER_STAND_IN);
 	else if (!strcmp(name, "violations"))
 		sample_violations(b);
+	else if (!strcmp(name, "unpredicted"))
+		sample_unpredicted(b);
 	else if (!strcmp(name, "clocked"))
 		sample_clocked(b);
 	else if (!strcmp(name, "studied"))

@@ -9,6 +9,8 @@
 void sample_plain(struct lb *b, uint32_t pid, uint32_t flags);
 /** The same with a prediction that knew its own measurement and one that knew a later end. */
 void sample_violations(struct lb *b);
+/** The first launches of the plain one, which have no predictions. */
+void sample_unpredicted(struct lb *b);
 /** The plain one with samples of clocks and two episodes of slow launches, one told twice. */
 void sample_clocked(struct lb *b);
 /** The plain one, shorter: code told all, in part, and nothing. */

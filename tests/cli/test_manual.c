@@ -102,6 +102,26 @@ static void bash_completes_commands_options_and_choices(void **state)
 	assert_string_equal(shell_output, "kernel\nconfig\ndevice\n");
 }
 
+static void bash_completes_what_stands_for_a_value(void **state)
+{
+	(void)state;
+	if (shell("command -v bash"))
+		skip();
+	assert_int_equal(shell("touch tot.gwl medium"), 0);
+	complete("gpuwatch report --sort = tot", 4);
+	assert_string_equal(shell_output, "total\n");
+	complete("gpuwatch report --sort me", 3);
+	assert_string_equal(shell_output, "med\nmeasured\n");
+	complete("gpuwatch report --top me", 3);
+	assert_string_equal(shell_output, "\n");
+	complete("gpuwatch replay --output = tot", 4);
+	assert_string_equal(shell_output, "tot.gwl\n");
+	complete("gpuwatch run --out = tot", 4);
+	assert_string_equal(shell_output, "tot.gwl\n");
+	complete("gpuwatch report --by kernel tot", 4);
+	assert_string_equal(shell_output, "tot.gwl\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +131,7 @@ int main(void)
 	        cmocka_unit_test(library_page_tells_every_variable_and_counter),
 	        cmocka_unit_test(pages_are_well_formed),
 	        cmocka_unit_test(bash_completes_commands_options_and_choices),
+	        cmocka_unit_test(bash_completes_what_stands_for_a_value),
 	};
 
 	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);

@@ -17,9 +17,10 @@
 
 static int make_samples(void **state)
 {
-	return shell_setup(state) || shell("for s in plain stand_in aggregates worked no_work "
-	                                   "no_profile half_profile; do "
-	                                   "$TOOLS/make_sample $s $s.gwl || exit 1; done");
+	return shell_setup(state) ||
+	       shell("for s in plain stand_in aggregates unpredicted worked no_work "
+	             "no_profile half_profile; do "
+	             "$TOOLS/make_sample $s $s.gwl || exit 1; done");
 }
 
 static void text_is_as_reviewed(void **state)
@@ -198,6 +199,16 @@ static void other_predictions_than_the_log_has_are_found(void **state)
 	assert_string_equal(shell_output, "[1]\n");
 }
 
+static void a_log_without_predictions_is_no_proof(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPLAY "--check unpredicted.gwl"), 1);
+	shell_says("no prediction in it to compare with");
+	assert_int_equal(shell(REPLAY "-o again.gwl worked.gwl >/dev/null && " REPLAY
+	                              "--check unpredicted.gwl again.gwl"),
+	                 0);
+}
+
 static void replay_of_a_replay_has_the_same_bits(void **state)
 {
 	(void)state;
@@ -249,6 +260,7 @@ int main(void)
 	        cmocka_unit_test(stand_in_says_so_first),
 	        cmocka_unit_test(pictures_show_each_model_that_answers),
 	        cmocka_unit_test(other_predictions_than_the_log_has_are_found),
+	        cmocka_unit_test(a_log_without_predictions_is_no_proof),
 	        cmocka_unit_test(replay_of_a_replay_has_the_same_bits),
 	        cmocka_unit_test(replay_scores_what_it_predicts),
 	};

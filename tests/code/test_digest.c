@@ -197,6 +197,60 @@ static void what_no_branch_sees_is_not_planned(void **state)
 	assert_string_equal(planned(NULL, 0), "16+8");
 }
 
+static gw_ir_operand scaled(gw_ir_operand index, gw_ir_operand by)
+{
+	return ir_op(&k, IR_MUL, 64, 64, index, by);
+}
+
+/* The address of a row, which lie a parameter apart. */
+static void what_addresses_multiply_an_index_with_is_planned(void **state)
+{
+	gw_ir_operand row = scaled(ir_special(&k, IR_SREG_CTAID_X), ir_param(&k, 1));
+
+	(void)state;
+	ir_load(&k, IR_SPACE_GLOBAL,
+	        ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), scaled(row, ir_number(&k, 4))), 0);
+	assert_string_equal(planned(NULL, 0), "8+8");
+}
+
+/* (tid stride + i) % tile words of shared memory: banks go by the stride. */
+static void a_stride_is_seen_through_what_is_no_sum(void **state)
+{
+	gw_ir_operand place =
+	        ir_op(&k, IR_ADD, 64, 64, scaled(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 2)),
+	              ir_param(&k, 3));
+
+	(void)state;
+	ir_load(&k, IR_SPACE_SHARED, ir_op(&k, IR_AND, 64, 64, place, ir_number(&k, 4095)), 0);
+	assert_string_equal(planned(NULL, 0), "16+8");
+}
+
+/* Where in an array a launch begins: it is different each time, and its work the same. */
+static void what_is_added_alike_in_all_threads_is_not_planned(void **state)
+{
+	gw_ir_operand begin_ = scaled(ir_param(&k, 1), ir_param(&k, 2));
+
+	(void)state;
+	begin_ = ir_op(&k, IR_ADD, 64, 64, begin_, ir_special(&k, IR_SREG_TID_X));
+	ir_store(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), begin_),
+	         ir_number(&k, 1));
+	assert_string_equal(planned(NULL, 0), "");
+}
+
+/* A register that held a thread's index before holds a number of the launch's now. */
+static void a_product_of_numbers_of_the_launch_is_none_of_an_index(void **state)
+{
+	gw_ir_operand place = gw_ir_reg(&k.b, 64);
+
+	(void)state;
+	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_special(&k, IR_SREG_TID_X));
+	ir_load(&k, IR_SPACE_GLOBAL, ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), place), 0);
+	gw_ir_emit(&k.b, IR_MOV, 64, 0, place, 1, ir_param(&k, 1));
+	ir_load(&k, IR_SPACE_GLOBAL,
+	        ir_op(&k, IR_ADD, 64, 64, ir_param(&k, 0), scaled(place, ir_param(&k, 2))), 0);
+	assert_string_equal(planned(NULL, 0), "");
+}
+
 /* The end of an array that a pointer runs up to is a sum with the array's own begin. */
 static void a_pointer_that_is_compared_is_still_a_pointer(void **state)
 {
@@ -313,6 +367,19 @@ static void more_words_than_fit_are_cut(void **state)
 	assert_string_equal(planned(param, 12), "0+4 4+4 8+4 12+4 16+4 20+4 24+4 28+4");
 }
 
+static void what_decides_goes_before_strides(void **state)
+{
+	static struct gw_code_param param[12];
+
+	(void)state;
+	for (uint32_t i = 0; i < 12; i++)
+		param[i] = (struct gw_code_param){4 * i, 4};
+	ir_load(&k, IR_SPACE_GLOBAL, scaled(ir_special(&k, IR_SREG_TID_X), ir_param(&k, 0)), 0);
+	branch(less(ir_param(&k, 2), ir_param(&k, 3)));
+	branch(less(ir_param(&k, 4), ir_param(&k, 5)));
+	assert_string_equal(planned(param, 12), "16+4 20+4 24+4 28+4 32+4 36+4 40+4 44+4");
+}
+
 static void larger_parameters_than_there_are_have_no_plan(void **state)
 {
 	static const struct gw_code_param param[] = {{0, 8}, {8, GW_DIGEST_BYTES}};
@@ -423,6 +490,10 @@ int main(void)
 	        cmocka_unit_test(machine_code_tells_what_its_control_depends_on),
 	        cmocka_unit_test(ptx_tells_the_same),
 	        BY_HAND(what_no_branch_sees_is_not_planned),
+	        BY_HAND(what_addresses_multiply_an_index_with_is_planned),
+	        BY_HAND(a_stride_is_seen_through_what_is_no_sum),
+	        BY_HAND(what_is_added_alike_in_all_threads_is_not_planned),
+	        BY_HAND(a_product_of_numbers_of_the_launch_is_none_of_an_index),
 	        BY_HAND(a_pointer_that_is_compared_is_still_a_pointer),
 	        BY_HAND(a_register_that_is_used_twice_does_not_mix_them_up),
 	        BY_HAND(a_write_under_a_guard_hides_nothing),
@@ -432,6 +503,7 @@ int main(void)
 	        BY_HAND(words_of_a_structure_are_places_in_its_parameter),
 	        BY_HAND(nothing_is_planned_outside_of_parameters),
 	        BY_HAND(more_words_than_fit_are_cut),
+	        BY_HAND(what_decides_goes_before_strides),
 	        BY_HAND(larger_parameters_than_there_are_have_no_plan),
 	        cmocka_unit_test(only_the_words_of_the_plan_tell_digests_apart),
 	        cmocka_unit_test(counts_in_a_row_do_not_meet),

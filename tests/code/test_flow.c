@@ -115,6 +115,27 @@ static void a_billion_iterations_are_stood_for(void **state)
 	assert_true(r->eval.steps < 1000);
 }
 
+/* Each block by itself, as which of them it is is no sum of its index; the iterations all the same.
+ */
+static void a_bound_that_only_some_blocks_have_is_stood_for(void **state)
+{
+	const struct gw_ptx_report *r = snippet("mov.u32 %r4, %ctaid.x;\n"
+	                                        "and.b32 %r4, %r4, 3;\n"
+	                                        "setp.eq.u32 %p2, %r4, 3;\n"
+	                                        "selp.u32 %r5, %r1, 10, %p2;\n"
+	                                        "mov.u32 %r10, 0;\n"
+	                                        "L: st.global.u32 [%rd1], %r3;\n"
+	                                        "add.u32 %r10, %r10, 1;\n"
+	                                        "setp.lt.u32 %p1, %r10, %r5;\n"
+	                                        "@%p1 bra L; ret;",
+	                                        8, 32, 1000000000, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_count(snippet_stores(r), 6 * 10 + 2 * 1000000000.0, 6 * 10 + 2 * 1000000000.0);
+	assert_true(r->eval.trips[0].extrapolated);
+}
+
 static void iterations_whose_decisions_change_are_not_stood_for(void **state)
 {
 	/* Every fourth iteration stores once more; then one far away does. */
@@ -367,6 +388,7 @@ int main(void)
 	        cmocka_unit_test(a_guard_that_no_lane_passes_is_no_access),
 	        cmocka_unit_test(a_loop_runs_as_long_as_its_last_lane),
 	        cmocka_unit_test(a_billion_iterations_are_stood_for),
+	        cmocka_unit_test(a_bound_that_only_some_blocks_have_is_stood_for),
 	        cmocka_unit_test(iterations_whose_decisions_change_are_not_stood_for),
 	        cmocka_unit_test(a_change_far_away_bounds_what_is_stood_for),
 	        cmocka_unit_test(a_number_that_wraps_ends_what_is_stood_for),

@@ -275,6 +275,26 @@ static void configurations_never_timed_come_first(void **state)
 	assert_int_equal(offered[1], timed);
 }
 
+/* The code left something open that these arguments may settle. */
+static void what_arguments_may_settle_comes_before_what_was_timed(void **state)
+{
+	uint32_t bare = config_of(SAXPY, 4, 128), timed = config_of(SAXPY, 5, 128);
+
+	(void)state;
+	gw_study_want(bare);
+	while (offers < 1)
+		gw_study_run(look, false);
+	gw_config_entry(timed)->measured = 1;
+	gw_config_entry(bare)->measured = 1;
+	gw_study_want(timed);
+	arguments_of(bare, 512);
+	gw_study_want(bare);
+	while (offers < 3)
+		gw_study_run(look, false);
+	assert_int_equal(offered[1], bare);
+	assert_int_equal(offered[2], timed);
+}
+
 /* Where time is short, one of each kernel tells more than all of a few. */
 static void each_kernel_has_its_first_turn_before_further_configurations(void **state)
 {
@@ -482,6 +502,7 @@ int main(void)
 	        TEST(a_configuration_is_studied_once),
 	        TEST(arguments_that_come_later_are_worth_another_study),
 	        TEST(configurations_never_timed_come_first),
+	        TEST(what_arguments_may_settle_comes_before_what_was_timed),
 	        TEST(each_kernel_has_its_first_turn_before_further_configurations),
 	        TEST(a_larger_budget_pays_for_more_studies),
 	        TEST(times_wait_for_the_first_study_and_not_for_ever),

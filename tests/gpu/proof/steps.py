@@ -60,8 +60,8 @@ STEPS = (
          bench("sampling", "--rounds 30 --loop launches")),
     step("time-windows", f"{OVERHEAD}: what windows of counters cost inside a process; at the default budget <= 1.05", 1, 90, 200, "timed",
          bench("window_cost", "--recorder {recorder} --loop gemm --loop decode --loop train --loop launches")),
-    step("time-reading", f"{OVERHEAD}: reading kernels' code: first steps <= 1.05, later ones <= 1.02 x the same without it", 2, 95, 220, "timed",
-         bench("reading")),
+    step("time-reading", f"{OVERHEAD}: reading kernels' code: first steps <= 1.05, later ones <= 1.02 x the same without it", 2, 175, 240, "timed",
+         bench("reading", "--seconds 190")),
 
     step("attribution-long", f"{COUNTERS}: sampled against counted alone, kernels over 150 us: 2%", 2, 70, 150, "alone", attribution("long")),
     step("attribution-mid", f"{COUNTERS}: the same, 50 to 150 us: 5%", 2, 70, 150, "alone", attribution("mid")),
