@@ -14,6 +14,11 @@ _Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for mus
  * hardly does need not be known to the last part of it. */
 #define SMALL_RATE 0.01
 
+/* From here on of a variance's inflation by its neighbours' it is the solver that tells them apart.
+ */
+#define ALIKE 1e8
+#define SURE  2 /* standard errors above a count that one in forty is beyond */
+
 /* The equations of all groups but one, with one lag, dense over the slots in use. */
 struct sum {
 	double gram[GW_SAMPLE_METRICS][N * N], rhs[GW_SAMPLE_METRICS][N];
@@ -223,15 +228,19 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, const st
 		bool told;
 
 		c->launches = launches_of(a, i);
-		told = ok && own > 0 && c->launches > 0.999;
+		told = ok && own > 0 && c->launches > 0.999 && inverse[i] * own < ALIKE;
 		/* Nothing is believed only of one that hardly could be more, were all of its
 		 * samples' counts its own: else the equations don't fit, as where its neighbours'
 		 * work varies. */
 		told = told && (x[i] > 0 || most <= small(a, i, m));
+		c->most[m] = c->launches > 0.999 ? most : NAN;
 		c->value[m] = told ? x[i] : NAN;
 		c->error[m] = told ? error_of(a, i, m, x[i], by_windows[i],
 		                              hypot(by_rows[i], by_lag(l, m, i)))
 		                   : NAN;
+		if (told)
+			c->most[m] =
+			        fmin(most, x[i] + SURE * c->error[m] * fmax(x[i], small(a, i, m)));
 	}
 }
 

@@ -57,11 +57,24 @@ static bool known(const struct gw_work *work, enum gw_work_field field)
 	return !isnan(gw_work_value(work, field));
 }
 
-/* At most @p value, where nothing is known. */
+/* At most @p value, where nothing is known; of several limits the least. */
 static void limit(struct gw_work *work, enum gw_work_field field, double value)
 {
-	if (!known(work, field))
-		work->q[field].value = value;
+	struct gw_quantity *q = &work->q[field];
+
+	if (q->source == GW_SOURCE_NONE || !known(work, field))
+		q->value = fmin(q->value, value); /* NaN is no limit */
+}
+
+/* What samples leave room for, where they do not tell it. */
+static void limit_sampled(struct gw_work *most)
+{
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		enum gw_work_field at = gw_work_most((enum gw_work_field)i);
+
+		if (at != GW_WORK_FIELDS && most->q[at].source == GW_SOURCE_COUNTED)
+			limit(most, (enum gw_work_field)i, most->q[at].value);
+	}
 }
 
 /* Instructions that no pipe is known to have taken; only of pipes as sure as the whole. */
@@ -215,6 +228,7 @@ struct gw_unlooked gw_limits(const struct gw_device *device, const struct gw_lau
 	struct gw_unlooked most = {0};
 	struct gw_work all = *work;
 
+	limit_sampled(&all);
 	limit_pipes(&all);
 	limit_memory(device, launch, seconds, &all);
 	gw_ceilings(device, launch, &all, at_most);
