@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log_model.h"
 
-#include "cli/demangle.h"
+#include "cli/log_names.h"
 #include "cli/log_reasons.h"
 #include "cli/log_rows.h"
 #include "cli/log_verdict.h"
@@ -34,8 +34,9 @@ struct reading {
 	struct kernel *kernel;
 	struct config *config;
 	uint32_t *stream_gpu, *device_gpu;
+	struct log_course *course; /* by device, as device_gpu */
 	size_t kernels_used, kernel_room, configs_used, config_room;
-	size_t streams_used, stream_room, devices_used, device_room;
+	size_t streams_used, stream_room, devices_used, device_room, course_room;
 	struct log_judge *judge;
 	struct gw_order order;
 	uint64_t results[GW_ORDER_LATER + 1];
@@ -57,30 +58,6 @@ bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
 	return !strcmp(number, text) ||
 	       (strlen(text) >= 4 && !strncasecmp(gpu->uuid, text, strlen(text))) ||
 	       (text[strspn(text, "0123456789")] && strcasestr(gpu->name, text));
-}
-
-static bool same_name(const void *arg, uint32_t position)
-{
-	const void *const *pair = arg;
-	const struct gw_log_model *m = pair[0];
-
-	return !strcmp(m->names[position].mangled, pair[1]);
-}
-
-static uint32_t name_of(struct gw_log_model *m, const char *mangled)
-{
-	const void *pair[] = {m, mangled};
-	uint64_t key = gw_hash(0, mangled, strlen(mangled));
-	uint32_t position = gw_index_find(&m->name_index, key, same_name, pair);
-
-	if (position != GW_INDEX_NONE)
-		return position;
-	position = (uint32_t)m->name_count;
-	m->names = gw_grow(m->names, &m->name_room, ++m->name_count, sizeof(*m->names));
-	m->names[position] =
-	        (struct gw_name){gw_copy(mangled), NULL}; /* demangle_new fills it in */
-	gw_index_add(&m->name_index, key, position);
-	return position;
 }
 
 /* What tells rows apart; zeroed where the grouping does not look at it. */
@@ -164,6 +141,7 @@ static void on_device(struct reading *r, const struct gw_log_record *record)
 	gw_index_add(&r->devices, d->id, (uint32_t)r->devices_used);
 	r->device_gpu = gw_grow(r->device_gpu, &r->device_room, r->devices_used + 1,
 	                        sizeof(*r->device_gpu));
+	r->course = gw_grow(r->course, &r->course_room, r->devices_used + 1, sizeof(*r->course));
 	r->device_gpu[r->devices_used++] = i;
 }
 
@@ -173,7 +151,7 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 
 	gw_index_add(&r->kernels, k->id, (uint32_t)r->kernels_used);
 	r->kernel = gw_grow(r->kernel, &r->kernel_room, r->kernels_used + 1, sizeof(*r->kernel));
-	r->kernel[r->kernels_used++].name = name_of(r->model, gw_log_text(record, 0));
+	r->kernel[r->kernels_used++].name = log_name_of(r->model, gw_log_text(record, 0));
 	log_judge_kernel(r->judge, k);
 }
 
@@ -311,6 +289,16 @@ static void keep_violation(struct reading *r, const struct gw_log_record *record
 	};
 }
 
+static void add_to_gpu(struct reading *r, uint32_t gpu, const struct gw_record_launch *l)
+{
+	size_t device = 0;
+
+	while (r->device_gpu[device] != gpu)
+		device++;
+	r->model->gpus[gpu].launches++;
+	log_gaps_add(&r->model->gpus[gpu].gaps, &r->course[device], l);
+}
+
 static void on_launch(struct reading *r, const struct gw_log_record *record)
 {
 	const struct gw_record_launch *l = (const void *)record->head;
@@ -338,7 +326,7 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 	if (l->call_ns > f->last_ns)
 		f->last_ns = l->call_ns;
 	if (gpu != GW_INDEX_NONE)
-		r->model->gpus[gpu].launches++;
+		add_to_gpu(r, gpu, l);
 	gw_row_launch(&r->model->all, l, tier);
 	if (!c) {
 		f->lost_names++;
@@ -482,22 +470,6 @@ static void add_order(struct reading *r)
 		m->order[i] += r->results[i];
 }
 
-/* The names that the file brought, in one go: see demangle.c. */
-static void demangle_new(struct gw_log_model *m, size_t first)
-{
-	size_t count = m->name_count - first;
-	const char **mangled = gw_alloc(count * sizeof(*mangled));
-	char **plain = gw_alloc(count * sizeof(*plain));
-
-	for (size_t i = 0; i < count; i++)
-		mangled[i] = m->names[first + i].mangled;
-	gw_demangle_many(mangled, plain, count);
-	for (size_t i = 0; i < count; i++)
-		m->names[first + i].plain = plain[i];
-	free(mangled);
-	free(plain);
-}
-
 /* Each episode once, by the last that was said of it. */
 static void add_slow(struct reading *r)
 {
@@ -523,13 +495,15 @@ static void add_codes(struct reading *r)
 static void end_reading(struct reading *r)
 {
 	r->file->untimed = r->order.untimed;
+	for (size_t i = 0; i < r->devices_used; i++)
+		log_gaps_end(&r->model->gpus[r->device_gpu[i]].gaps, &r->course[i]);
 	log_judge_end(r->judge, r->model);
 	add_slow(r);
 	add_codes(r);
 	add_order(r);
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
 		r->model->counters[i] += r->file->counters[i];
-	demangle_new(r->model, r->names);
+	log_names_demangle(r->model, r->names);
 	gw_order_free(&r->order);
 	gw_index_free(&r->devices);
 	gw_index_free(&r->kernels);
@@ -539,6 +513,7 @@ static void end_reading(struct reading *r)
 	free(r->config);
 	free(r->stream_gpu);
 	free(r->device_gpu);
+	free(r->course);
 }
 
 static bool read_log(struct gw_log_model *m, const char *path, const void *data, size_t length)

@@ -8,6 +8,7 @@
 
 #include "cli/index.h"
 #include "cli/log_clock.h"
+#include "cli/log_gaps.h"
 #include "cli/log_order.h"
 #include "cli/log_reader.h"
 #include "cli/quantile.h"
@@ -56,6 +57,7 @@ struct gw_gpu {
 	struct gw_record_device record; /**< as in the first log that has it */
 	uint64_t launches;
 	struct log_clocks clocks;
+	struct log_gaps gaps; /**< between its kernels, summed over processes */
 };
 
 /** A reason why something is missing, and in how many logs. */

@@ -4,6 +4,7 @@
 #include "cli/log_profile.h"
 #include "cli/log_work.h"
 #include "cli/memory.h"
+#include "predictor/models/inputs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -109,6 +110,7 @@ struct case_of {
 	struct gw_ceiling ceilings[GW_RESOURCES_MAX];
 	unsigned ceiling_count;
 	double launches, seconds, mean; /* seconds: of all of them */
+	double starting;                /* an empty kernel takes; NaN: not known */
 };
 
 static void judge(const struct log_judge *j, const struct use *use, struct case_of *c)
@@ -121,6 +123,7 @@ static void judge(const struct log_judge *j, const struct use *use, struct case_
 	        .launch = {.kernel = &j->kernels[config->kernel], .config = config->config},
 	        .launches = (double)use->launches,
 	        .seconds = (double)use->ns * 1e-9,
+	        .starting = NAN,
 	};
 	c->mean = c->seconds / c->launches;
 	known = log_works_of(j->works, use->config, &c->work);
@@ -128,6 +131,7 @@ static void judge(const struct log_judge *j, const struct use *use, struct case_
 		c->verdict.unknown = "there is no device profile in the log";
 		return;
 	}
+	c->starting = gw_param_value(c->device, GW_PARAM_launch_floor);
 	/* The grid alone may tell; if not, that nothing else is known is why. */
 	gw_verdict_measured(c->device, &c->launch, &c->work, c->mean, &c->verdict);
 	if (!known && c->verdict.unknown)
@@ -195,6 +199,11 @@ static void add(struct gw_row *row, const struct case_of *c)
 	if (!b)
 		b = row->bound = gw_alloc(sizeof(*b));
 	b->time[c->verdict.bound] += c->seconds;
+	if (c->starting >= GW_SHORT * c->mean) {
+		b->short_time += c->seconds;
+		b->starting += fmin(c->starting * c->launches, c->seconds);
+		b->short_launches += (uint64_t)c->launches;
+	}
 	add_ceilings(b, c);
 	add_most(b, c);
 }

@@ -12,6 +12,12 @@
 #include "predictor/models/occupancy.h"
 #include "predictor/verdict.h"
 
+/**
+ * A launch is short where an empty kernel takes this share of its time: below, fewer launches
+ * that do more hardly pay.
+ */
+#define GW_SHORT 0.1
+
 /** One memory level or pipe over a row. */
 struct gw_row_ceiling {
 	const char *name, *unit; /**< static strings */
@@ -26,6 +32,11 @@ struct gw_row_bound {
 	double time[GW_BOUND_LAUNCH + 1]; /**< by enum gw_bound */
 	double judged;                    /**< of launches with a verdict */
 	double roof; /**< what these take where the part they use most reaches its ceiling */
+	/* Of launches so short that GW_SHORT of their time or more is what an empty kernel takes.
+	 */
+	double short_time;
+	double starting; /**< … what empty kernels would have taken in their place */
+	uint64_t short_launches;
 	unsigned ceiling_count;
 	struct gw_row_ceiling ceilings[GW_RESOURCES_MAX];
 	/* The configuration with the most time, and of those with a verdict where there is one. */

@@ -14,6 +14,7 @@ struct config {
 	struct gw_config config;
 	struct gw_work *told; /* by the code, before more was known; NULL: nothing */
 	struct gw_work *last; /* of its last WORK; NULL: nothing */
+	struct gw_work most;  /* of what that says only at most */
 };
 
 struct log_works {
@@ -41,7 +42,8 @@ void log_works_free(struct log_works *w)
 void log_works_config(struct log_works *w, uint32_t kernel, const struct gw_config *config)
 {
 	w->configs = gw_grow(w->configs, &w->room, w->count + 1, sizeof(*w->configs));
-	w->configs[w->count++] = (struct config){.kernel = kernel, .config = *config};
+	w->configs[w->count] = (struct config){.kernel = kernel, .config = *config};
+	gw_work_clear(&w->configs[w->count++].most);
 }
 
 static bool counts(const struct gw_work *work)
@@ -60,8 +62,13 @@ void log_works_add(struct log_works *w, uint32_t config, const struct gw_log_rec
 
 	c->last = gw_alloc(sizeof(*c->last));
 	log_work_unpack((const void *)record->tail, r->count, c->last);
+	c->most = *c->last;
+	if (gw_work_drop_most(c->last)) {
+		free(c->last);
+		c->last = NULL;
+	}
 	/* What the code told helps to scale what was counted later. */
-	if (before && !counts(before) && counts(c->last) && !c->told)
+	if (before && !counts(before) && (!c->last || counts(c->last)) && !c->told)
 		c->told = before;
 	else
 		free(before);
@@ -98,14 +105,31 @@ void log_works_end(struct log_works *w, const struct gw_kernel *kernels, size_t 
 	free(counted);
 }
 
+/* Scaled or told apart from @p most, its own samples' limits stand beside. */
+static bool add_most(struct gw_work *out, const struct gw_work *most)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		enum gw_work_field at = gw_work_most((enum gw_work_field)i);
+
+		if (at == GW_WORK_FIELDS || most->q[at].source == GW_SOURCE_NONE)
+			continue;
+		out->q[at] = most->q[at];
+		any = true;
+	}
+	return any;
+}
+
 bool log_works_of(const struct log_works *w, uint32_t config, struct gw_work *out)
 {
 	const struct config *c = &w->configs[config];
+	bool known;
 
 	gw_predictor_known_work(w->predictor, config + 1, out);
-	if (counts(out))
-		return true;
-	if (c->last)
+	known = counts(out);
+	if (!known && c->last)
 		*out = *c->last;
-	return c->last != NULL;
+	known |= c->last != NULL;
+	return add_most(out, &c->most) || known;
 }

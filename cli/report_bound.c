@@ -195,9 +195,13 @@ json_t *gw_report_fixes_json(const struct gw_report *report)
 	for (unsigned i = 0; i < count; i++)
 		json_array_append_new(
 		        list,
-		        json_pack("{s:o,s:o,s:o,s:o}", "share", gw_json_number(fixes[i].share),
-		                  "gain", gw_json_number(fixes[i].gain), "name",
-		                  gw_json_text(report->model.names[fixes[i].row->name].plain),
+		        json_pack("{s:s,s:o,s:o,s:o,s:o}", "kind", gw_fix_name(fixes[i].kind),
+		                  "share", gw_json_number(fixes[i].share), "gain",
+		                  gw_json_number(fixes[i].gain), "name",
+		                  fixes[i].row
+		                          ? gw_json_text(
+		                                    report->model.names[fixes[i].row->name].plain)
+		                          : json_null(),
 		                  "text", gw_json_text(fixes[i].text)));
 	return list;
 }

@@ -11,6 +11,8 @@
 
 enum { EPISODES = 3 }; /* told one by one */
 
+static const double LEAST_GAPS = 0.01; /* of the time: less is not worth a line */
+
 static double mhz(double khz)
 {
 	return khz / 1000;
@@ -66,6 +68,54 @@ static void clocks(struct gw_log_model *m, unsigned width)
 		if (c->power_mw)
 			report_part(&line, GW_INK_DIM, "%.0f W", c->power_mw / 1000.0);
 		reasons(&line, c);
+	}
+	if (any)
+		report_finish(&line, "");
+}
+
+/* A kind of gap, where there are any. */
+static void gap(struct report_line *line, const struct log_gaps *g, enum gw_gap kind,
+                const char *what)
+{
+	struct gw_text a, b, c;
+
+	if (!g->count[kind])
+		return;
+	report_part(line, GW_INK_OFF, "%s %s (%s of %s)", what,
+	            gw_percent(&a, g->time[kind] / log_gaps_span(g)),
+	            gw_count(&b, (double)g->count[kind]),
+	            gw_duration(&c, g->time[kind] / (double)g->count[kind]));
+}
+
+/* What passed between kernels, where it is worth a line. */
+static void gaps(const struct gw_log_model *m, unsigned width)
+{
+	struct report_line line = {0};
+	bool any = false;
+	struct gw_text a, b;
+
+	for (size_t i = 0; i < m->gpu_count; i++) {
+		const struct log_gaps *g = &m->gpus[i].gaps;
+		double span = log_gaps_span(g);
+
+		if (!(span - g->busy >= LEAST_GAPS * span) || !(span > 0))
+			continue;
+		if (any)
+			report_break(&line);
+		else
+			line = report_begin("Gaps", width);
+		any = true;
+		if (m->gpu_count > 1)
+			report_part(&line, GW_INK_OFF, "%u", m->gpus[i].record.ordinal);
+		report_part(&line, GW_INK_OFF, "no kernel ran %s of %s",
+		            gw_percent(&a, 1 - g->busy / span), gw_duration(&b, span));
+		gap(&line, g, GW_GAP_LATE, "late launches");
+		gap(&line, g, GW_GAP_LATE_GRAPH, "late graphs");
+		gap(&line, g, GW_GAP_QUEUED, "between queued ones");
+		if (g->count[GW_GAP_PAUSED])
+			report_part(&line, GW_INK_DIM, "%s over %s left out",
+			            gw_counted(&a, (double)g->count[GW_GAP_PAUSED], "pause", NULL),
+			            gw_duration(&b, GW_GAP_PAUSE));
 	}
 	if (any)
 		report_finish(&line, "");
@@ -148,6 +198,7 @@ static void slow(const struct gw_log_model *m, unsigned width)
 
 void gw_report_clock_lines(struct gw_report *report, unsigned width)
 {
+	gaps(&report->model, width);
 	clocks(&report->model, width);
 	slow(&report->model, width);
 }
@@ -179,6 +230,19 @@ json_t *gw_report_clocks_json(struct log_clocks *c)
 	json_object_set_new(o, "held_down", gw_json_count(c->held));
 	json_object_set_new(o, "held_down_by", held);
 	json_object_set_new(o, "others", gw_json_count(c->others));
+	return o;
+}
+
+json_t *gw_report_gaps_json(const struct log_gaps *g)
+{
+	static const char *const names[GW_GAPS] = {"late", "late_graphs", "queued", "paused"};
+	json_t *o = json_object();
+
+	json_object_set_new(o, "busy_ns", gw_json_number(g->busy));
+	for (unsigned i = 0; i < GW_GAPS; i++)
+		json_object_set_new(o, names[i],
+		                    json_pack("{s:o,s:o}", "count", gw_json_count(g->count[i]),
+		                              "ns", gw_json_number(g->time[i])));
 	return o;
 }
 

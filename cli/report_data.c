@@ -70,6 +70,7 @@ static json_t *gpu_json(struct gw_gpu *g)
 	NUMBER(memory);
 #undef NUMBER
 	json_object_set_new(o, "clocks", gw_report_clocks_json(&g->clocks));
+	json_object_set_new(o, "gaps", gw_report_gaps_json(&g->gaps));
 	return o;
 }
 

@@ -267,31 +267,151 @@ static void sentence_of(const struct gw_report *report, struct gw_fix *fix)
 	free(plain);
 }
 
+const char *gw_fix_name(enum gw_fix_kind kind)
+{
+	static const char *const names[] = {"kernel", "short", "late"};
+
+	return names[kind];
+}
+
+/* All short launches: they may be bound by anything, but an empty kernel's time is in each. */
+static void sentence_of_short(const struct gw_report *report, struct gw_fix *fix)
+{
+	const struct gw_row_bound *all = report->model.all.bound;
+	const struct gw_name *name = &report->model.names[fix->row->name];
+	char *plain = gw_shorten(report->mangled ? name->mangled : name->plain, NAME);
+	double launches = (double)all->short_launches;
+	struct sentence s = {fix->text, sizeof(fix->text), 0};
+	struct gw_text a, b, c, d, e, f;
+
+	say(&s,
+	    "%s of GPU time (up to %s to gain) is %s of %s on average, of which an empty kernel "
+	    "takes %s: fuse them with their neighbours, or let each do more; %s of that time is "
+	    "`%s`",
+	    gw_percent(&a, fix->share), gw_percent(&b, fix->gain),
+	    gw_counted(&c, launches, "launch", "launches"),
+	    gw_duration(&d, all->short_time / launches * 1e9),
+	    gw_duration(&e, all->starting / launches * 1e9),
+	    gw_percent(&f, fix->row->bound->short_time / all->short_time), plain);
+	free(plain);
+}
+
+static double gaps_of(const struct gw_log_model *m, enum gw_gap kind, uint64_t *count)
+{
+	double sum = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < m->gpu_count; i++) {
+		sum += m->gpus[i].gaps.time[kind];
+		*count += m->gpus[i].gaps.count[kind];
+	}
+	return sum;
+}
+
+static double span_of(const struct gw_log_model *m)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < m->gpu_count; i++)
+		sum += log_gaps_span(&m->gpus[i].gaps);
+	return sum;
+}
+
+static void sentence_of_late(const struct gw_log_model *m, struct gw_fix *fix)
+{
+	uint64_t single, graphs;
+	double alone = gaps_of(m, GW_GAP_LATE, &single), all;
+	struct sentence s = {fix->text, sizeof(fix->text), 0};
+	struct gw_text a, b, c, d;
+
+	all = alone + gaps_of(m, GW_GAP_LATE_GRAPH, &graphs);
+	say(&s,
+	    "%s of the time no kernel ran, because %s came when the GPU had nothing left to do "
+	    "(%s each, pauses of more than %s left out): ",
+	    gw_percent(&a, fix->share),
+	    gw_counted(&b, (double)(single + graphs), "launch", "launches"),
+	    gw_duration(&c, all / (double)(single + graphs)), gw_duration(&d, GW_GAP_PAUSE));
+	if (2 * alone > all)
+		say(&s, "launch as a CUDA graph what repeats, or wait less often for the GPU");
+	else
+		say(&s, "launch the next graph before the one before has ended, or more in one");
+}
+
+/* The kernel that most of the short launches' time is of. */
+static const struct gw_row *most_short(const struct gw_log_model *m)
+{
+	const struct gw_row *most = NULL;
+
+	for (size_t i = 0; i < m->row_count; i++)
+		if (m->rows[i].bound &&
+		    (!most || m->rows[i].bound->short_time > most->bound->short_time))
+			most = &m->rows[i];
+	return most;
+}
+
+/* The best so far, ordered by what there is to gain of the whole time. */
+struct list {
+	struct gw_fix *fix;
+	double whole[GW_FIXES];
+	unsigned count;
+};
+
+static void consider(struct list *l, const struct gw_fix *f, double whole)
+{
+	unsigned at = l->count;
+
+	if (!(f->gain >= LEAST_GAIN))
+		return;
+	while (at && l->whole[at - 1] < whole)
+		at--;
+	if (at == GW_FIXES)
+		return;
+	if (l->count < GW_FIXES)
+		l->count++;
+	memmove(&l->fix[at + 1], &l->fix[at], (l->count - at - 1) * sizeof(*l->fix));
+	memmove(&l->whole[at + 1], &l->whole[at], (l->count - at - 1) * sizeof(*l->whole));
+	l->fix[at] = *f;
+	l->whole[at] = whole;
+}
+
 unsigned gw_report_fixes(const struct gw_report *report, struct gw_fix out[GW_FIXES])
 {
 	const struct gw_log_model *m = &report->model;
-	unsigned count = 0;
+	const struct gw_row_bound *all = m->all.bound;
+	double span = span_of(m), total = m->all.total, busy;
+	struct list l = {.fix = out};
+	struct gw_fix f;
+	uint64_t n;
 
+	/* Of the time without pauses kernels have this share; without their starts it is theirs. */
+	busy = span > 0 ? fmin(1, total / span) : 1;
 	for (size_t i = 0; i < m->row_count; i++) {
 		const struct gw_row *row = &m->rows[i];
-		struct gw_fix f = {.row = row, .share = row->total / m->all.total};
-		unsigned at = count;
 
 		if (gw_bound_of(row->bound) == GW_BOUND_UNKNOWN)
 			continue;
+		f = (struct gw_fix){GW_FIX_KERNEL, row, row->total / total, 0, ""};
 		f.gain = f.share * gw_bound_gain(row->bound);
-		if (!(f.gain >= LEAST_GAIN))
-			continue;
-		while (at && out[at - 1].gain < f.gain)
-			at--;
-		if (at == GW_FIXES)
-			continue;
-		if (count < GW_FIXES)
-			count++;
-		memmove(&out[at + 1], &out[at], (count - at - 1) * sizeof(*out));
-		out[at] = f;
+		consider(&l, &f, f.gain * busy);
 	}
-	for (unsigned i = 0; i < count; i++)
-		sentence_of(report, &out[i]);
-	return count;
+	if (all && all->short_launches > 1) {
+		f = (struct gw_fix){GW_FIX_SHORT, most_short(m), all->short_time * 1e9 / total,
+		                    all->starting * 1e9 / total, ""};
+		consider(&l, &f, f.gain * busy);
+	}
+	if (span > 0) {
+		f = (struct gw_fix){GW_FIX_LATE, NULL, 0, 0, ""};
+		f.share = f.gain =
+		        (gaps_of(m, GW_GAP_LATE, &n) + gaps_of(m, GW_GAP_LATE_GRAPH, &n)) / span;
+		consider(&l, &f, f.gain);
+	}
+	for (unsigned i = 0; i < l.count; i++) {
+		if (out[i].kind == GW_FIX_KERNEL)
+			sentence_of(report, &out[i]);
+		else if (out[i].kind == GW_FIX_SHORT)
+			sentence_of_short(report, &out[i]);
+		else
+			sentence_of_late(m, &out[i]);
+	}
+	return l.count;
 }

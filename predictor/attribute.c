@@ -27,6 +27,16 @@ enum { GROUP_WINDOWS = 8 };
 #define WHOLE         0.002
 #define SAMPLE_WEIGHT 0.1
 
+#define SHORTEST 100 /* ns: a launch counts in no less, whatever its lags */
+
+static const struct {
+	uint64_t before, after;
+} lags[] = {
+#define LAG(before, after) {before, after},
+        GW_ATTRIBUTE_LAGS(LAG)
+#undef LAG
+};
+
 enum {
 	STRETCH_MOST =
 	        64,       /* samples that are taken together, if no moment without a kernel comes */
@@ -106,8 +116,10 @@ static unsigned slot_of(struct gw_attribution *a, uint32_t config)
 	} else {
 		if (a->slot[oldest].window == a->windows) /* more than fit in this very window */
 			return N;
-		for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
-			eliminate(a, &a->group[k], oldest);
+		for (unsigned k = 0; k < GW_ATTRIBUTE_LAG_COUNT * GW_ATTRIBUTE_GROUPS; k++)
+			eliminate(a, &a->group[0][0] + k, oldest);
+		for (unsigned l = 0; l < GW_ATTRIBUTE_LAG_COUNT; l++)
+			eliminate(a, &a->plain[l], oldest);
 	}
 	a->slot[oldest] = (struct gw_attribution_slot){.config = config, .window = a->windows};
 	for (unsigned m = 0; m < a->metrics; m++)
@@ -170,6 +182,19 @@ static double share_of(const struct gw_interval *r, uint64_t begin, uint64_t end
 	return to > from ? (double)(to - from) / (double)(r->end - r->start) : 0;
 }
 
+/* The same of the time in which it counts, with the lag at hand. */
+static struct gw_interval counting(const struct gw_attribution *a, const struct gw_interval *r)
+{
+	uint64_t length = r->end - r->start, before = lags[a->lag].before,
+	         after = lags[a->lag].after;
+	struct gw_interval c = *r;
+
+	c.start += 2 * before < length ? before : length / 2;
+	c.end = r->end > c.start + after + SHORTEST ? r->end - after : c.start + SHORTEST;
+	c.end = c.end < r->end ? c.end : r->end;
+	return c;
+}
+
 /* ---- equations ------------------------------------------------------------------------------ */
 
 enum touched { NOTHING, KERNELS, UNTELLABLE };
@@ -180,7 +205,7 @@ static double cut_of(double share)
 	return 4 * share * (1 - share);
 }
 
-static void row_add(struct row *row, unsigned slot, double share)
+static void row_add(struct row *row, unsigned slot, double share, double cut)
 {
 	unsigned i = 0;
 
@@ -192,7 +217,7 @@ static void row_add(struct row *row, unsigned slot, double share)
 		row->share[row->count++] = 0;
 	}
 	row->share[i] += share;
-	row->cut[i] += cut_of(share);
+	row->cut[i] += cut;
 }
 
 static void note_rates(struct gw_attribution *a, const struct gw_sample *s)
@@ -214,16 +239,17 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 		for (unsigned m = 0; m < a->metrics; m++)
 			row->value[m] += s->value[m];
 	for (size_t i = first_run(a, from); i < a->run_count && a->runs[i].start < to; i++) {
-		const struct gw_interval *r = &a->runs[i];
-		double share = share_of(r, from, to);
+		const struct gw_interval *r = &a->runs[i], counts = counting(a, r);
+		double share = share_of(&counts, from, to), recorded = share_of(r, from, to);
 		unsigned slot;
 
-		if (share <= 0)
+		if (recorded <= 0)
 			continue;
 		slot = r->config ? slot_of(a, r->config) : N;
 		if (slot == N)
 			return UNTELLABLE;
-		row_add(row, slot, share);
+		/* What the record says is whole is so with any lag; else that is the least sure. */
+		row_add(row, slot, share, fmax(cut_of(share), cut_of(recorded)));
 		what = KERNELS;
 	}
 	return what;
@@ -241,13 +267,46 @@ static unsigned group_of(const struct gw_attribution *a)
 	return (w < GROUP_WINDOWS ? w : w / GROUP_WINDOWS) % GW_ATTRIBUTE_GROUPS;
 }
 
+static void group_clear(const struct gw_attribution *a, struct gw_attribution_group *g)
+{
+	for (unsigned m = 0; m < a->metrics; m++) { /* memory of others was never touched */
+		memset(g->gram[m], 0, sizeof(g->gram[m]));
+		memset(g->rhs[m], 0, sizeof(g->rhs[m]));
+		memset(g->beside[m], 0, sizeof(g->beside[m]));
+		g->square[m] = 0;
+	}
+	memset(g->rows, 0, sizeof(g->rows));
+	memset(g->launches, 0, sizeof(g->launches));
+	memset(g->touched, 0, sizeof(g->touched));
+	g->total_rows = 0;
+}
+
+/* As much is forgotten of it as of the groups. */
+static void fade(const struct gw_attribution *a, struct gw_attribution_group *g)
+{
+	const double kept = 1 - 1.0 / GW_ATTRIBUTE_GROUPS;
+
+	for (unsigned m = 0; m < a->metrics; m++) {
+		for (unsigned i = 0; i < a->slots; i++) {
+			for (unsigned j = 0; j < a->slots; j++)
+				g->gram[m][i][j] *= kept;
+			g->rhs[m][i] *= kept;
+		}
+		g->square[m] *= kept;
+	}
+}
+
 /* A window begins: where its group begins anew, the group's old windows go. */
 static void group_begin(struct gw_attribution *a)
 {
 	unsigned w = a->windows++;
 
-	if (w >= GROUP_WINDOWS && w % GROUP_WINDOWS == 0)
-		memset(&a->group[group_of(a)], 0, sizeof(a->group[0]));
+	if (w < GROUP_WINDOWS || w % GROUP_WINDOWS)
+		return;
+	for (unsigned l = 0; l < GW_ATTRIBUTE_LAG_COUNT; l++) {
+		group_clear(a, &a->group[l][group_of(a)]);
+		fade(a, &a->plain[l]);
+	}
 }
 
 static double weight_of(const struct gw_attribution *a, const struct row *row, unsigned m)
@@ -259,12 +318,12 @@ static double weight_of(const struct gw_attribution *a, const struct row *row, u
 	return 1 / (WHOLE + cut);
 }
 
-static void row_take(struct gw_attribution *a, const struct row *row, double importance)
+/* @p importance: of a row that cuts no launch; 0: all rows alike. */
+static void row_take(struct gw_attribution *a, struct gw_attribution_group *g,
+                     const struct row *row, double importance)
 {
-	struct gw_attribution_group *g = &a->group[group_of(a)];
-
 	for (unsigned m = 0; m < a->metrics; m++) {
-		double weight = importance * weight_of(a, row, m);
+		double weight = importance > 0 ? importance * weight_of(a, row, m) : 1;
 
 		for (unsigned i = 0; i < row->count; i++) {
 			double share = weight * row->share[i];
@@ -283,12 +342,13 @@ static void row_take(struct gw_attribution *a, const struct row *row, double imp
 /* A sample alone. */
 static void sample_take(struct gw_attribution *a, const struct gw_sample *s, const struct row *row)
 {
-	struct gw_attribution_group *g = &a->group[group_of(a)];
+	struct gw_attribution_group *g = &a->group[a->lag][group_of(a)];
 
 	note_rates(a, s);
 	if (!row->count)
 		return;
-	row_take(a, row, SAMPLE_WEIGHT);
+	row_take(a, g, row, SAMPLE_WEIGHT);
+	row_take(a, &a->plain[a->lag], row, 0);
 	for (unsigned i = 0; i < row->count; i++) {
 		g->touched[row->at[i]] += row->share[i] * row->share[i];
 		for (unsigned m = 0; m < a->metrics; m++)
@@ -350,7 +410,7 @@ static void stretches(struct gw_attribution *a, const struct gw_sample *s,
 		struct row row;
 
 		if (row_of(a, s, next, &row) == KERNELS)
-			row_take(a, &row, 1);
+			row_take(a, &a->group[a->lag][group_of(a)], &row, 1);
 		s = next;
 	}
 }
@@ -430,13 +490,36 @@ static void count_durations(struct gw_attribution *a, uint64_t begin, uint64_t e
 	}
 }
 
+/* The window's samples, with the lag at hand; true where a kernel was in them. */
+static bool take_in(struct gw_attribution *a, const struct gw_sample *from,
+                    const struct gw_sample *end)
+{
+	const struct gw_sample *first = from;
+	struct row row;
+	bool used = false;
+
+	for (const struct gw_sample *s = from; s < end; s++) {
+		enum touched what = finite_sample(a, s) ? row_of(a, s, s + 1, &row) : UNTELLABLE;
+
+		/* What was lost is not known. */
+		if (what == UNTELLABLE || (s > first && s->begin != s[-1].end)) {
+			stretches(a, from, s);
+			from = what == UNTELLABLE ? s + 1 : s;
+		}
+		if (what != UNTELLABLE)
+			sample_take(a, s, &row);
+		used |= what == KERNELS;
+	}
+	stretches(a, from, end);
+	return used;
+}
+
 enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct gw_sample *samples,
                                           size_t sample_count, struct gw_interval *runs,
                                           size_t run_count)
 {
 	size_t own = gw_samples_own(samples, sample_count);
 	const struct gw_sample *from = samples + own, *end = samples + sample_count;
-	struct row row;
 	bool used = false;
 
 	if (from == end)
@@ -449,18 +532,9 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
 	if (foreign(a, from, sample_count - own))
 		return GW_WINDOW_FOREIGN;
 	group_begin(a);
-	for (const struct gw_sample *s = from; s < end; s++) {
-		enum touched what = finite_sample(a, s) ? row_of(a, s, s + 1, &row) : UNTELLABLE;
-
-		if (what == UNTELLABLE || s->begin != s[-1].end) { /* what was lost is not known */
-			stretches(a, from, s);
-			from = what == UNTELLABLE ? s + 1 : s;
-		}
-		if (what != UNTELLABLE)
-			sample_take(a, s, &row);
-		used |= what == KERNELS;
-	}
-	stretches(a, from, end);
+	for (a->lag = GW_ATTRIBUTE_LAG_COUNT; a->lag--;)
+		used |= take_in(a, from, end);
+	a->lag = 0;
 	count_durations(a, samples[own].begin, end[-1].end);
 	return used ? GW_WINDOW_USED : GW_WINDOW_EMPTY;
 }

@@ -58,7 +58,10 @@ enum gw_window_fate {
 struct gw_counted {
 	double value[GW_SAMPLE_METRICS]; /**< per launch; NaN: can't be told */
 	double error[GW_SAMPLE_METRICS]; /**< relative standard error; NaN with the value */
-	double launches;                 /**< how many launches' worth of time was sampled */
+	/** No more than this, per launch: twice the error above the value; where that can't be told
+	 * all that was counted in its time; NaN: not known. */
+	double most[GW_SAMPLE_METRICS];
+	double launches; /**< how many launches' worth of time was sampled */
 };
 
 struct gw_attribution;

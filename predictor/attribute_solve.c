@@ -14,67 +14,140 @@ _Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for mus
  * hardly does need not be known to the last part of it. */
 #define SMALL_RATE 0.01
 
-/* The equations of all groups but one, dense over the slots in use. */
+/* From here on of a variance's inflation by its neighbours' it is the solver that tells them apart.
+ */
+#define ALIKE 1e8
+#define SURE  2 /* standard errors above a count that one in forty is beyond */
+
+/* The equations of all groups but one, with one lag, dense over the slots in use. */
 struct sum {
 	double gram[GW_SAMPLE_METRICS][N * N], rhs[GW_SAMPLE_METRICS][N];
 	double square[GW_SAMPLE_METRICS], rows;
 };
 
-static void sum_up(const struct gw_attribution *a, unsigned without, struct sum *s)
+static void add_group(const struct gw_attribution *a, const struct gw_attribution_group *g,
+                      struct sum *s)
 {
 	unsigned n = a->slots;
 
-	memset(s, 0, sizeof(*s));
-	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
-		const struct gw_attribution_group *g = &a->group[k];
-
-		if (k == without)
-			continue;
-		for (unsigned m = 0; m < a->metrics; m++) {
-			for (unsigned i = 0; i < n; i++) {
-				for (unsigned j = 0; j < n; j++)
-					s->gram[m][i * n + j] += g->gram[m][i][j];
-				s->rhs[m][i] += g->rhs[m][i];
-			}
-			s->square[m] += g->square[m];
+	for (unsigned m = 0; m < a->metrics; m++) {
+		for (unsigned i = 0; i < n; i++) {
+			for (unsigned j = 0; j < n; j++)
+				s->gram[m][i * n + j] += g->gram[m][i][j];
+			s->rhs[m][i] += g->rhs[m][i];
 		}
-		s->rows += g->total_rows;
+		s->square[m] += g->square[m];
 	}
+	s->rows += g->total_rows;
+}
+
+static void sum_up(const struct gw_attribution *a, unsigned lag, unsigned without, struct sum *s)
+{
+	memset(s, 0, sizeof(*s));
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
+		if (k != without)
+			add_group(a, &a->group[lag][k], s);
+}
+
+/* What the solution @p x leaves unexplained, squared. */
+static double unexplained(const struct gw_attribution *a, const struct sum *s, unsigned m,
+                          const double *x)
+{
+	double left = s->square[m];
+
+	for (unsigned i = 0; i < a->slots; i++)
+		left -= x[i] * s->rhs[m][i];
+	return left;
 }
 
 /* Standard errors from what the solution leaves unexplained. */
 static void model_errors(const struct gw_attribution *a, const struct sum *s, unsigned m,
                          const double *x, const double *inverse, double *error)
 {
-	double left = s->square[m], freedom = s->rows - a->slots;
+	double left = unexplained(a, s, m, x), freedom = s->rows - a->slots;
 
-	for (unsigned i = 0; i < a->slots; i++)
-		left -= x[i] * s->rhs[m][i];
 	left = left > 0 && freedom >= 1 ? left / freedom : 0;
 	for (unsigned i = 0; i < a->slots; i++)
 		error[i] = sqrt(left * inverse[i]);
 }
 
+/* What each metric comes to with each lag, and which lag is taken. */
+struct lags {
+	double x[GW_ATTRIBUTE_LAG_COUNT][GW_SAMPLE_METRICS][N];
+	double left[GW_ATTRIBUTE_LAG_COUNT][GW_SAMPLE_METRICS]; /* unexplained, of all */
+	unsigned best[GW_SAMPLE_METRICS], second[GW_SAMPLE_METRICS];
+};
+
+static void try_lags(const struct gw_attribution *a, struct sum *s, struct lags *l)
+{
+	for (unsigned lag = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++) {
+		memset(s, 0, sizeof(*s));
+		add_group(a, &a->plain[lag], s);
+		for (unsigned m = 0; m < a->metrics; m++) {
+			double *x = l->x[lag][m], all = s->square[m];
+
+			if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], x, NULL) || !(all > 0))
+				l->left[lag][m] = INFINITY;
+			else
+				l->left[lag][m] = fmax(unexplained(a, s, m, x) / all, 1e-12);
+		}
+		sum_up(a, lag, GW_ATTRIBUTE_GROUPS, s);
+		for (unsigned m = 0; m < a->metrics; m++)
+			if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], l->x[lag][m], NULL))
+				l->left[lag][m] = INFINITY;
+	}
+	for (unsigned m = 0; m < a->metrics; m++) {
+		unsigned best = 0, second;
+
+		for (unsigned lag = 1; lag < GW_ATTRIBUTE_LAG_COUNT; lag++)
+			best = l->left[lag][m] < l->left[best][m] ? lag : best;
+		second = !best;
+		for (unsigned lag = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++)
+			second = lag != best && l->left[lag][m] < l->left[second][m] ? lag : second;
+		l->best[m] = best;
+		l->second[m] = second;
+	}
+}
+
+/*
+ * What the choice of a lag makes of a count: what the next best one says instead, by how much worse
+ * that explains the samples. Nothing where a launch is whole in its equations, however long it
+ * took.
+ */
+static double by_lag(const struct lags *l, unsigned m, unsigned i)
+{
+	double less = l->left[l->best[m]][m], more = l->left[l->second[m]][m];
+
+	return isfinite(more)
+	               ? fabs(l->x[l->best[m]][m][i] - l->x[l->second[m]][m][i]) * less / more
+	               : 0;
+}
+
 /* Jackknife: how much each configuration's value depends on which windows are left out. */
-static void spread(const struct gw_attribution *a, struct sum *s, double (*out)[N])
+static void spread(const struct gw_attribution *a, const struct lags *l, struct sum *s,
+                   double (*out)[N])
 {
 	double mean[GW_SAMPLE_METRICS][N] = {{0}}, square[GW_SAMPLE_METRICS][N] = {{0}};
 	double x[N];
 	unsigned parts = 0;
 
 	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
-		if (a->group[k].total_rows <= 0)
+		if (a->group[0][k].total_rows <= 0)
 			continue;
 		parts++;
-		sum_up(a, k, s);
-		for (unsigned m = 0; m < a->metrics; m++) {
-			if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], x, NULL))
-				memset(x, 0, sizeof(x));
-			for (unsigned i = 0; i < a->slots; i++) {
-				mean[m][i] += x[i];
-				square[m][i] += x[i] * x[i];
+		for (unsigned lag = 0, summed = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++, summed = 0)
+			for (unsigned m = 0; m < a->metrics; m++) {
+				if (l->best[m] != lag)
+					continue;
+				if (!summed++)
+					sum_up(a, lag, k, s);
+				if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], x, NULL))
+					memset(x, 0, sizeof(x));
+				for (unsigned i = 0; i < a->slots; i++) {
+					mean[m][i] += x[i];
+					square[m][i] += x[i] * x[i];
+				}
 			}
-		}
 	}
 	for (unsigned m = 0; m < a->metrics; m++)
 		for (unsigned i = 0; i < a->slots; i++) {
@@ -90,7 +163,7 @@ static double launches_of(const struct gw_attribution *a, unsigned slot)
 	double sum = 0;
 
 	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
-		sum += a->group[k].launches[slot];
+		sum += a->group[0][k].launches[slot];
 	return sum;
 }
 
@@ -99,7 +172,7 @@ static unsigned parts_with(const struct gw_attribution *a, unsigned slot)
 	unsigned n = 0;
 
 	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
-		n += a->group[k].rows[slot] > 0;
+		n += a->group[0][k].rows[slot] > 0;
 	return n;
 }
 
@@ -130,19 +203,19 @@ static double error_of(const struct gw_attribution *a, unsigned i, unsigned m, d
 }
 
 /* What a launch counts at most, were all that its samples count its own. */
-static double beside(const struct gw_attribution *a, unsigned i, unsigned m)
+static double beside(const struct gw_attribution *a, unsigned lag, unsigned i, unsigned m)
 {
 	double touched = 0, counted = 0;
 
 	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
-		touched += a->group[k].touched[i];
-		counted += a->group[k].beside[m][i];
+		touched += a->group[lag][k].touched[i];
+		counted += a->group[lag][k].beside[m][i];
 	}
 	return touched > 0 ? counted / touched : 0;
 }
 
-static void solve_metric(struct gw_attribution *a, const struct sum *s, unsigned m,
-                         const double *by_windows)
+static void solve_metric(struct gw_attribution *a, const struct sum *s, const struct lags *l,
+                         unsigned m, const double *by_windows)
 {
 	double x[N], inverse[N], by_rows[N];
 	bool ok = gw_nnls(a->slots, s->gram[m], s->rhs[m], x, inverse);
@@ -151,17 +224,23 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, unsigned
 		model_errors(a, s, m, x, inverse, by_rows);
 	for (unsigned i = 0; i < a->slots; i++) {
 		struct gw_counted *c = &a->solved[i];
-		double own = s->gram[m][i * a->slots + i], most = beside(a, i, m);
+		double own = s->gram[m][i * a->slots + i], most = beside(a, l->best[m], i, m);
 		bool told;
 
 		c->launches = launches_of(a, i);
-		told = ok && own > 0 && c->launches > 0.999;
+		told = ok && own > 0 && c->launches > 0.999 && inverse[i] * own < ALIKE;
 		/* Nothing is believed only of one that hardly could be more, were all of its
 		 * samples' counts its own: else the equations don't fit, as where its neighbours'
 		 * work varies. */
 		told = told && (x[i] > 0 || most <= small(a, i, m));
+		c->most[m] = c->launches > 0.999 ? most : NAN;
 		c->value[m] = told ? x[i] : NAN;
-		c->error[m] = told ? error_of(a, i, m, x[i], by_windows[i], by_rows[i]) : NAN;
+		c->error[m] = told ? error_of(a, i, m, x[i], by_windows[i],
+		                              hypot(by_rows[i], by_lag(l, m, i)))
+		                   : NAN;
+		if (told)
+			c->most[m] =
+			        fmin(most, x[i] + SURE * c->error[m] * fmax(x[i], small(a, i, m)));
 	}
 }
 
@@ -186,19 +265,25 @@ static void learn_costs(struct gw_attribution *a, unsigned m)
 void gw_attribution_solve(struct gw_attribution *a)
 {
 	struct sum *s = malloc(sizeof(*s));
+	struct lags *l = calloc(1, sizeof(*l));
 	double(*by_windows)[N] = calloc(GW_SAMPLE_METRICS, sizeof(*by_windows));
 
 	a->solved_count = 0;
-	if (s && by_windows && a->slots) {
-		spread(a, s, by_windows);
-		sum_up(a, GW_ATTRIBUTE_GROUPS, s);
+	if (s && l && by_windows && a->slots) {
+		try_lags(a, s, l);
+		spread(a, l, s, by_windows);
 		a->solved_count = a->slots;
-		for (unsigned m = 0; m < a->metrics; m++) {
-			solve_metric(a, s, m, by_windows[m]);
-			learn_costs(a, m);
+		for (unsigned lag = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++) {
+			sum_up(a, lag, GW_ATTRIBUTE_GROUPS, s);
+			for (unsigned m = 0; m < a->metrics; m++)
+				if (l->best[m] == lag)
+					solve_metric(a, s, l, m, by_windows[m]);
 		}
+		for (unsigned m = 0; m < a->metrics; m++)
+			learn_costs(a, m);
 	}
 	free(s);
+	free(l);
 	free(by_windows);
 }
 

@@ -28,6 +28,20 @@ struct gw_attribution_group {
 	double beside[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS]; /**< … and shares times counts */
 };
 
+/**
+ * What the record of a launch's time holds besides the time in which it counts: in its first
+ * `before` ns nothing of it runs yet, in its last `after` its results are on their way. LAG(before,
+ * after); which of these describes the GPU at hand its own samples tell, for each metric: that with
+ * the least left unexplained. On an H200 counts come 0.5 us after the begin, and end 1.5 us
+ * (instructions) to 3 us (L2, device memory) before the record's end.
+ */
+#define GW_ATTRIBUTE_LAGS(LAG) LAG(0, 0) LAG(500, 1500) LAG(500, 2250) LAG(500, 3000)
+enum {
+#define LAG(before, after) +1
+	GW_ATTRIBUTE_LAG_COUNT = 0 GW_ATTRIBUTE_LAGS(LAG)
+#undef LAG
+};
+
 /** A configuration that is solved for. */
 struct gw_attribution_slot {
 	uint32_t config;
@@ -48,7 +62,10 @@ struct gw_attribution {
 	struct gw_attribution_slot slot[GW_ATTRIBUTE_CONFIGS];
 	unsigned slots;
 	double peak[GW_SAMPLE_METRICS]; /**< highest rate of any sample, per ns */
-	struct gw_attribution_group group[GW_ATTRIBUTE_GROUPS];
+	unsigned lag; /**< that windows are being taken in with: each one with every lag */
+	struct gw_attribution_group group[GW_ATTRIBUTE_LAG_COUNT][GW_ATTRIBUTE_GROUPS];
+	/** Samples alone, of the windows of all groups and all alike: what a lag is judged by. */
+	struct gw_attribution_group plain[GW_ATTRIBUTE_LAG_COUNT];
 	struct gw_counted solved[GW_ATTRIBUTE_CONFIGS];
 	unsigned solved_count;
 	struct gw_interval *runs; /**< of the window at hand, the caller's */

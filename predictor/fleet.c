@@ -105,9 +105,12 @@ void gw_fleet_successor(struct gw_fleet *f, uint32_t config, uint32_t of)
 void gw_fleet_work(struct gw_fleet *f, uint32_t config, const struct gw_work *work)
 {
 	struct gw_predictor *p = of_config(f, config);
+	struct gw_work amounts = *work;
 
+	/* What something is at most is no amount to predict from. */
+	gw_work_drop_most(&amounts);
 	if (p)
-		gw_predictor_work(p, config, work);
+		gw_predictor_work(p, config, &amounts);
 }
 
 void gw_fleet_predict(const struct gw_fleet *f, uint32_t config, uint64_t known,

@@ -9,12 +9,14 @@
 enum {
 	WARP = 32,
 	SECTOR_BYTES = 32,
+	LINE_BYTES = 128, /* that a request to L2 is about */
 	/*
 	 * Bytes between L2 and device memory for one between the SMs and L2: L2 fetches 64 for a
-	 * sector of 32, and writes back 32 for one that was written.
+	 * sector of 32, but no more than the line, and writes back 32 for one that was written.
 	 */
-	DRAM_OF_L2 = 3,
-	BUSY_OF_L2 = 2, /* L2 looks up a sector in the time it hands out 64 bytes */
+	FETCHED_OF_L2 = 2,
+	WRITTEN_OF_L2 = 1,
+	BUSY_OF_L2 = 2, /* L2 looks up a request in the time it hands out 64 bytes, two sectors */
 	PAST_L1 = 90,   /* machine code from here on may move data without l1_bytes counting it */
 };
 
@@ -55,11 +57,24 @@ static bool known(const struct gw_work *work, enum gw_work_field field)
 	return !isnan(gw_work_value(work, field));
 }
 
-/* At most @p value, where nothing is known. */
+/* At most @p value, where nothing is known; of several limits the least. */
 static void limit(struct gw_work *work, enum gw_work_field field, double value)
 {
-	if (!known(work, field))
-		work->q[field].value = value;
+	struct gw_quantity *q = &work->q[field];
+
+	if (q->source == GW_SOURCE_NONE || !known(work, field))
+		q->value = fmin(q->value, value); /* NaN is no limit */
+}
+
+/* What samples leave room for, where they do not tell it. */
+static void limit_sampled(struct gw_work *most)
+{
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		enum gw_work_field at = gw_work_most((enum gw_work_field)i);
+
+		if (at != GW_WORK_FIELDS && most->q[at].source == GW_SOURCE_COUNTED)
+			limit(most, (enum gw_work_field)i, most->q[at].value);
+	}
 }
 
 /* Instructions that no pipe is known to have taken; only of pipes as sure as the whole. */
@@ -146,22 +161,38 @@ static double written_to_l2(const struct gw_work *work, double bytes)
 	return stored < bytes ? stored : bytes;
 }
 
+/* @p value where requests to L2 of @p each bytes come to less than it; @p value unless counted. */
+static double by_requests(const struct gw_work *work, double each, double value)
+{
+	double requests = each * gw_work_value(work, GW_WORK_l2_requests);
+
+	return requests < value ? requests : value;
+}
+
 static void limit_memory(const struct gw_device *device, const struct gw_launch *launch,
                          double seconds, struct gw_work *most)
 {
-	double bytes = through_l2(device, launch, most, seconds), written;
+	double bytes = through_l2(device, launch, most, seconds), written, busy, dram;
 
 	if (isnan(bytes))
 		return;
 	written = written_to_l2(most, bytes);
+	/* What was counted of how L2 is asked needs no guess from the code. */
+	if (known(most, GW_WORK_l2_requests))
+		most->q[GW_WORK_global_load_lines].value =
+		        most->q[GW_WORK_global_store_lines].value = NAN;
+	/* How much longer L2 is busy than with the bytes alone. */
+	busy = by_requests(most, BUSY_OF_L2 * SECTOR_BYTES, BUSY_OF_L2 * bytes);
+	busy = bytes > 0 ? fmax(busy / bytes, 1) : 1;
 	if (!known(most, GW_WORK_l2_read_bytes) && !known(most, GW_WORK_l2_write_bytes)) {
-		limit(most, GW_WORK_l2_read_bytes, BUSY_OF_L2 * (bytes - written));
-		limit(most, GW_WORK_l2_write_bytes, BUSY_OF_L2 * written);
+		limit(most, GW_WORK_l2_read_bytes, busy * (bytes - written));
+		limit(most, GW_WORK_l2_write_bytes, busy * written);
 	}
-	limit(most, GW_WORK_l2_total_bytes, BUSY_OF_L2 * bytes);
+	limit(most, GW_WORK_l2_total_bytes, busy * bytes);
+	dram = by_requests(most, LINE_BYTES, FETCHED_OF_L2 * bytes) + WRITTEN_OF_L2 * bytes;
 	/* Half of each: turning between them costs, too. */
-	limit(most, GW_WORK_dram_read_bytes, DRAM_OF_L2 * bytes / 2);
-	limit(most, GW_WORK_dram_write_bytes, DRAM_OF_L2 * bytes / 2);
+	limit(most, GW_WORK_dram_read_bytes, dram / 2);
+	limit(most, GW_WORK_dram_write_bytes, dram / 2);
 }
 
 static const struct gw_ceiling *find(const struct gw_ceiling *ceilings, unsigned count,
@@ -197,6 +228,7 @@ struct gw_unlooked gw_limits(const struct gw_device *device, const struct gw_lau
 	struct gw_unlooked most = {0};
 	struct gw_work all = *work;
 
+	limit_sampled(&all);
 	limit_pipes(&all);
 	limit_memory(device, launch, seconds, &all);
 	gw_ceilings(device, launch, &all, at_most);

@@ -80,6 +80,7 @@ enum gw_work_field {
 	GW_WORK_FIELDS
 };
 
+
 /** The work of one launch of a kernel at one configuration (rows: work.def). */
 struct gw_work {
 	struct gw_quantity q[GW_WORK_FIELDS];
@@ -126,5 +127,11 @@ const struct gw_field_info *gw_work_info(unsigned field);
 
 /** A work of which nothing is known. */
 void gw_work_clear(struct gw_work *work);
+
+/** The row that says how much @p field is at most; GW_WORK_FIELDS where there is none. */
+enum gw_work_field gw_work_most(enum gw_work_field field);
+
+/** Forget in @p work what says only how much something is at most; true where that leaves nothing. */
+bool gw_work_drop_most(struct gw_work *work);
 
 #endif

@@ -21,8 +21,9 @@ enum {
 	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
 };
 
-/* Counts with a larger relative error are kept back. */
+/* Counts with a larger relative error are kept back; of these it is said how much it is at most. */
 static const double WORST = 0.25;
+static const float LIMIT_SURE = 0.975F; /* by two standard errors, to one side */
 /* Share of the GPU's time that other processes have from which samples are theirs as well. */
 static const double OTHERS = 0.02;
 
@@ -121,29 +122,37 @@ static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_s
 	return s->attribution;
 }
 
+static struct gw_quantity counted(double value, float confidence)
+{
+	return (struct gw_quantity){
+	        .value = value, .source = GW_SOURCE_COUNTED, .confidence = confidence};
+}
+
 static void offer(uint32_t config, const struct gw_counted *c, const struct gw_pm_set *members)
 {
 	struct gw_work part;
-	bool any = false;
+	bool any = false, limited = false;
 
 	gw_work_clear(&part);
 	for (unsigned m = 0; m < members->count; m++) {
-		unsigned field = rows[members->row[m]].field;
+		enum gw_work_field field = rows[members->row[m]].field;
+		double factor = rows[members->row[m]].factor;
 
-		if (field == GW_WORK_FIELDS || !(c->error[m] <= WORST))
+		if (field == GW_WORK_FIELDS)
 			continue;
-		part.q[field] = (struct gw_quantity){
-		        .value = c->value[m] * rows[members->row[m]].factor,
-		        .source = GW_SOURCE_COUNTED,
-		        .confidence = gw_counted_confidence(c->error[m]),
-		};
-		any = true;
+		if (c->error[m] <= WORST) {
+			part.q[field] = counted(c->value[m] * factor, gw_counted_confidence(c->error[m]));
+			any = true;
+		} else if (isfinite(c->most[m])) {
+			part.q[gw_work_most(field)] = counted(c->most[m] * factor, LIMIT_SURE);
+			limited = true;
+		}
 	}
-	if (!any || !config || config > gw_config_count())
+	if (!(any || limited) || !config || config > gw_config_count())
 		return;
 	gw_added_take_off(config, &part);
 	gw_work_offer(config, &part);
-	if (config < GW_CONFIGS_MAX && !(told[config / 8] >> config % 8 & 1)) {
+	if (any && config < GW_CONFIGS_MAX && !(told[config / 8] >> config % 8 & 1)) {
 		told[config / 8] |= (unsigned char)(1 << config % 8);
 		gw_count(GW_COUNTER_counted, 1);
 	}

@@ -143,6 +143,24 @@ static void code_alone_is_told_as_it_is(void **state)
 	assert_true(work.q[GW_WORK_dram_read_bytes].value == 3e6);
 }
 
+/* It stands beside what is known, says nothing of others, and is no amount to scale from. */
+static void what_is_at_most_so_is_that_of_its_own_configuration(void **state)
+{
+	struct gw_work work;
+
+	(void)state;
+	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
+	tell(LARGE, GW_WORK_most_l2_total_bytes, GW_SOURCE_COUNTED, 7e6);
+	tell(OTHER, GW_WORK_most_dram_read_bytes, GW_SOURCE_COUNTED, 5e6);
+	log_works_end(works, kernels, 2);
+	assert_true(known(LARGE, GW_WORK_most_l2_total_bytes).value == 7e6);
+	assert_int_equal(known(LARGE, GW_WORK_dram_read_bytes).source, GW_SOURCE_SCALED);
+	assert_true(isnan(known(SMALL, GW_WORK_most_l2_total_bytes).value));
+	assert_true(log_works_of(works, OTHER, &work));
+	assert_true(work.q[GW_WORK_most_dram_read_bytes].value == 5e6);
+	assert_true(isnan(work.q[GW_WORK_dram_read_bytes].value));
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -152,6 +170,7 @@ int main(void)
 	        T(what_was_not_is_scaled_from_the_kernel_s_other_configurations),
 	        T(what_the_code_told_before_tells_how),
 	        T(code_alone_is_told_as_it_is),
+	        T(what_is_at_most_so_is_that_of_its_own_configuration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

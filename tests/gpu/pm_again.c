@@ -2,7 +2,7 @@
  *
  * Attribution of sampled counters, once more, on recordings of pm_record.c.
  *   pm_again FILE…   prints, for each configuration and metric, all windows taken in,
- *     A config row-of-work.def value relative-error launches
+ *     A config row-of-work.def value relative-error launches at-most
  *     F fate windows of it
  */
 #include "tests/gpu/pm_record.h"
@@ -89,10 +89,10 @@ static void print_set(const struct set *s)
 	for (unsigned i = 0; (config = gw_attribution_get(s->attribution, i, &c)) != 0; i++)
 		for (unsigned m = 0; m < s->head.metrics; m++)
 			if (rows[s->head.row[m]].field)
-				printf("A\t%u\t%s\t%.17g\t%.6g\t%.6g\n", config,
+				printf("A\t%u\t%s\t%.17g\t%.6g\t%.6g\t%.6g\n", config,
 				       rows[s->head.row[m]].field,
 				       c.value[m] * rows[s->head.row[m]].factor, c.error[m],
-				       c.launches);
+				       c.launches, c.most[m] * rows[s->head.row[m]].factor);
 }
 
 int main(int argc, char **argv)

@@ -168,6 +168,7 @@ static void init_work(struct fixture *f)
 	/* No schedule told a course's parts apart. */
 	for (int i = GW_WORK_warp_insts; i <= GW_WORK_warp_longest_chain; i++)
 		f->work.q[i] = (struct gw_quantity){.value = NAN};
+	gw_work_drop_most(&f->work);
 }
 
 void fixture_init(struct fixture *f)

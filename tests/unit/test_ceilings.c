@@ -177,6 +177,7 @@ static void forget_memory(struct fixture *f)
 	forget(f, GW_WORK_l2_write_bytes);
 	forget(f, GW_WORK_l2_total_bytes);
 	forget(f, GW_WORK_l1_bytes);
+	forget(f, GW_WORK_l2_requests);
 }
 
 static void forget_issue(struct fixture *f)
@@ -243,6 +244,63 @@ static void less_traffic_above_limits_what_is_below(void **state)
 	assert_int_equal(measured(&f, 100 * at_l2).bound, GW_BOUND_UNKNOWN);
 	f.kernel.binary_version = 80;
 	assert_int_equal(measured(&f, 100 * at_l2).bound, GW_BOUND_LATENCY);
+}
+
+/* A request is about a line: four sectors of it are looked up once, and fetched once. */
+static void requests_tell_how_l2_was_asked(void **state)
+{
+	struct fixture f;
+	double bytes = 1e9, at_l2, at_dram;
+
+	(void)state;
+	fixture_init(&f);
+	forget_memory(&f);
+	forget(&f, GW_WORK_global_store_sectors); /* all may be written */
+	fixture_work(&f, GW_WORK_dram_read_bytes, 0);
+	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
+	fixture_work(&f, GW_WORK_l2_total_bytes, bytes);
+	at_l2 = bytes / gw_param(&f.device, GW_PARAM_b_l2_write);
+	assert_non_null(strstr(measured(&f, 2 * at_l2).unknown, "how it is asked"));
+	fixture_work(&f, GW_WORK_l2_requests, bytes / 128);
+	assert_int_equal(measured(&f, 2 * at_l2).bound, GW_BOUND_LATENCY);
+	fixture_work(&f, GW_WORK_l2_requests, bytes / 64); /* two sectors each: as fast */
+	assert_int_equal(measured(&f, 2 * at_l2).bound, GW_BOUND_LATENCY);
+	fixture_work(&f, GW_WORK_l2_requests, bytes / 32);
+	assert_non_null(strstr(measured(&f, 2 * at_l2).unknown, "how it is asked"));
+	forget(&f, GW_WORK_dram_read_bytes);
+	forget(&f, GW_WORK_dram_write_bytes);
+	at_dram = bytes / gw_param(&f.device, GW_PARAM_b_mem);
+	assert_non_null(strstr(measured(&f, 4.5 * at_dram).unknown, "device memory"));
+	fixture_work(&f, GW_WORK_l2_requests, bytes / 128);
+	assert_int_equal(measured(&f, 4.5 * at_dram).bound, GW_BOUND_LATENCY);
+}
+
+/* Samples that do not tell a count still say what it is at most. */
+static void what_samples_leave_room_for_limits_what_they_do_not_tell(void **state)
+{
+	struct fixture f;
+	double dram;
+
+	(void)state;
+	fixture_init(&f);
+	forget_memory(&f);
+	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
+	fixture_work(&f, GW_WORK_l2_read_bytes, 1e9);
+	fixture_work(&f, GW_WORK_l2_write_bytes, 0);
+	dram = 1e9 / gw_param(&f.device, GW_PARAM_b_mem);
+	assert_non_null(strstr(measured(&f, dram).unknown, "device memory"));
+	fixture_work(&f, GW_WORK_most_dram_read_bytes, 0.5e9);
+	assert_int_equal(measured(&f, dram).bound, GW_BOUND_LATENCY);
+	fixture_work(&f, GW_WORK_most_dram_read_bytes, 0.7e9);
+	assert_non_null(strstr(measured(&f, dram).unknown, "device memory"));
+	/* Of another configuration it says nothing. */
+	f.work.q[GW_WORK_most_dram_read_bytes] =
+	        (struct gw_quantity){0.5e9, GW_SOURCE_SCALED, 0.5F};
+	assert_non_null(strstr(measured(&f, dram).unknown, "device memory"));
+	/* What is known is known. */
+	fixture_work(&f, GW_WORK_dram_read_bytes, 0.9e9);
+	fixture_work(&f, GW_WORK_most_dram_read_bytes, 0.1e9);
+	assert_int_equal(measured(&f, dram).bound, GW_BOUND_MEMORY);
 }
 
 /* An instruction that was issued may be of any pipe that nobody looked at. */
@@ -335,6 +393,8 @@ int main(void)
 	        cmocka_unit_test(what_was_not_measured_or_counted_is_unknown),
 	        cmocka_unit_test(what_is_known_to_be_near_its_ceiling_is_enough),
 	        cmocka_unit_test(less_traffic_above_limits_what_is_below),
+	        cmocka_unit_test(requests_tell_how_l2_was_asked),
+	        cmocka_unit_test(what_samples_leave_room_for_limits_what_they_do_not_tell),
 	        cmocka_unit_test(issued_instructions_limit_the_pipes),
 	        cmocka_unit_test(a_small_grid_limits_all_of_an_sm),
 	        cmocka_unit_test(sampled_sums_have_ceilings),

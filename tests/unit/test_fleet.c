@@ -167,6 +167,26 @@ static void each_gpu_is_predicted_by_its_own_profile(void **state)
 	assert_true(fabs(seconds[3] / seconds[0] - 1) < 0.01);
 }
 
+/* What something is at most is for verdicts: it makes no launch one whose work was counted. */
+static void limits_of_work_are_no_work(void **state)
+{
+	static const struct gw_model model = {.name = "floor", .estimate = floor_of};
+	struct gw_work work;
+
+	(void)state;
+	gw_work_clear(&work);
+	work.q[GW_WORK_dram_write_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
+	work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_COUNTED, 1};
+	gw_fleet_model(fleet, &model);
+	gw_fleet_device(fleet, 1, &fast);
+	configure(1, 1, 1000);
+	gw_fleet_work(fleet, 1, &work);
+	assert_int_equal(predict(1, 0).work, GW_SOURCE_STATIC);
+	work.q[GW_WORK_dram_read_bytes] = work.q[GW_WORK_most_dram_read_bytes];
+	gw_fleet_work(fleet, 1, &work);
+	assert_int_equal(predict(1, 0).work, GW_SOURCE_COUNTED);
+}
+
 static void ids_out_of_reach_are_not_known_gpus_and_no_configurations(void **state)
 {
 	(void)state;
@@ -190,6 +210,7 @@ int main(void)
 	        T(observations_are_numbered_over_all_gpus),
 	        T(a_gpu_that_comes_later_takes_up_the_numbers),
 	        T(each_gpu_is_predicted_by_its_own_profile),
+	        T(limits_of_work_are_no_work),
 	        T(ids_out_of_reach_are_not_known_gpus_and_no_configurations),
 	};
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The times between a process's kernels on a GPU: why none of them ran, as far as the log tells. A
+ * gap is put down to the launch that ends it. Copies are not in a log: what they take is a gap,
+ * too.
+ */
+#ifndef GW_LOG_GAPS_H
+#define GW_LOG_GAPS_H
+
+#include "predictor/record.h"
+
+#include <stddef.h>
+
+/** Gaps longer than this are no matter of launching: the program did something else. ns */
+#define GW_GAP_PAUSE 1000000
+
+/** Why a gap was. */
+enum gw_gap {
+	GW_GAP_LATE,       /**< the launch was called when nothing ran any more */
+	GW_GAP_LATE_GRAPH, /**< the same of a graph's first kernel */
+	GW_GAP_QUEUED,     /**< it was called before: what the GPU takes from one to the next */
+	GW_GAP_PAUSED,     /**< longer than GW_GAP_PAUSE */
+	GW_GAPS
+};
+
+/** What came between kernels, added up; zero-initialised is nothing. Times in ns. */
+struct log_gaps {
+	double busy; /**< in which a kernel ran */
+	double time[GW_GAPS];
+	uint64_t count[GW_GAPS];
+};
+
+/** State of one GPU while a log is read; zero-initialised is fresh. */
+struct log_course {
+	struct log_run *waiting; /* by start, as a heap: launches stand in the log as they ended */
+	size_t count;
+	uint64_t until; /* when the last kernel so far had ended; 0: there was none */
+};
+
+/** Take a launch; those without a time of their start say nothing. */
+void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
+                  const struct gw_record_launch *launch);
+
+/** The log ends: all that was held back to be put in order is taken, and @p course is fresh. */
+void log_gaps_end(struct log_gaps *gaps, struct log_course *course);
+
+/** Time in which a kernel ran or the next was on its way: all but pauses, ns. */
+double log_gaps_span(const struct log_gaps *gaps);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What passes between kernels, put down to the launch that ends it. */
+#include "cli/log_gaps.h"
+#include "predictor/types.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+/* A launch called at @p call that ran from @p start to @p end, in us. */
+static struct gw_record_launch ran(uint64_t call, uint64_t start, uint64_t end)
+{
+	return (struct gw_record_launch){.flags = GW_LAUNCH_MEASURED,
+	                                 .call_ns = call * 1000,
+	                                 .start_ns = start * 1000,
+	                                 .duration_ns = (end - start) * 1000};
+}
+
+struct course {
+	struct log_gaps gaps;
+	struct log_course course;
+};
+
+static void take(struct course *c, struct gw_record_launch launch)
+{
+	log_gaps_add(&c->gaps, &c->course, &launch);
+}
+
+static void assert_gap(const struct course *c, enum gw_gap kind, unsigned count, double us)
+{
+	assert_int_equal(c->gaps.count[kind], count);
+	assert_true(c->gaps.time[kind] == us * 1000);
+}
+
+static void a_gap_is_late_where_its_launch_was_called_in_it(void **state)
+{
+	struct course c = {0};
+
+	(void)state;
+	take(&c, ran(100, 110, 120));
+	take(&c, ran(101, 123, 130)); /* queued behind it */
+	take(&c, ran(150, 160, 170)); /* called when nothing ran */
+	log_gaps_end(&c.gaps, &c.course);
+	assert_gap(&c, GW_GAP_QUEUED, 1, 3);
+	assert_gap(&c, GW_GAP_LATE, 1, 30);
+	assert_gap(&c, GW_GAP_PAUSED, 0, 0);
+	assert_true(c.gaps.busy == 27000);
+	assert_true(log_gaps_span(&c.gaps) == 60000);
+}
+
+static void graphs_and_pauses_are_told_apart(void **state)
+{
+	struct course c = {0};
+	struct gw_record_launch node = ran(150, 160, 170);
+
+	(void)state;
+	node.flags |= GW_LAUNCH_GRAPH;
+	take(&c, ran(100, 110, 120));
+	take(&c, node);
+	take(&c, ran(5000, 5010, 5020));
+	log_gaps_end(&c.gaps, &c.course);
+	assert_gap(&c, GW_GAP_LATE_GRAPH, 1, 40);
+	assert_gap(&c, GW_GAP_LATE, 0, 0);
+	assert_gap(&c, GW_GAP_PAUSED, 1, 4840);
+	assert_true(log_gaps_span(&c.gaps) == 70000);
+}
+
+/* Streams beside each other: logged as they ended, and busy time counts once. */
+static void overlapping_kernels_leave_no_gap_whatever_their_order(void **state)
+{
+	struct course c = {0};
+
+	(void)state;
+	take(&c, ran(100, 120, 130));
+	take(&c, ran(100, 110, 140));
+	take(&c, ran(100, 135, 150));
+	take(&c, ran(100, 145, 148));
+	log_gaps_end(&c.gaps, &c.course);
+	for (unsigned i = 0; i < GW_GAPS; i++)
+		assert_gap(&c, (enum gw_gap)i, 0, 0);
+	assert_true(c.gaps.busy == 40000);
+}
+
+static void launches_without_a_start_say_nothing(void **state)
+{
+	struct course c = {0};
+	struct gw_record_launch events = ran(100, 110, 120), unmeasured = ran(100, 110, 120);
+
+	(void)state;
+	events.start_ns = 0;
+	unmeasured.flags = 0;
+	take(&c, events);
+	take(&c, unmeasured);
+	log_gaps_end(&c.gaps, &c.course);
+	assert_true(log_gaps_span(&c.gaps) == 0);
+}
+
+/* More than are held back to be put in order, and a second log of the same GPU. */
+static void long_logs_add_up(void **state)
+{
+	struct course c = {0};
+
+	(void)state;
+	for (unsigned log = 0; log < 2; log++) {
+		for (unsigned i = 0; i < 10000; i++)
+			take(&c, ran(1, 10 + 12 * i, 20 + 12 * i));
+		log_gaps_end(&c.gaps, &c.course);
+	}
+	assert_gap(&c, GW_GAP_QUEUED, 2 * 9999, 2 * 9999 * 2.0);
+	assert_true(c.gaps.busy == 2 * 10000 * 10000.0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_gap_is_late_where_its_launch_was_called_in_it),
+	        cmocka_unit_test(graphs_and_pauses_are_told_apart),
+	        cmocka_unit_test(overlapping_kernels_leave_no_gap_whatever_their_order),
+	        cmocka_unit_test(launches_without_a_start_say_nothing),
+	        cmocka_unit_test(long_logs_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
