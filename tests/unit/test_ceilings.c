@@ -16,6 +16,7 @@ static void reading(struct fixture *f, double bytes)
 	fixture_init(f);
 	fixture_work(f, GW_WORK_dram_read_bytes, bytes);
 	fixture_work(f, GW_WORK_dram_write_bytes, 0);
+	fixture_work(f, GW_WORK_l2_read_bytes, bytes / 2); /* which fetches two sectors for one */
 }
 
 static struct gw_verdict measured(const struct fixture *f, double seconds)
@@ -338,6 +339,11 @@ static void a_small_grid_limits_all_of_an_sm(void **state)
 		forget(&f, (enum gw_work_field)i);
 	assert_int_equal(measured(&f, 1).bound, GW_BOUND_LATENCY);
 	assert_int_equal(measured(&f, 1).cause, GW_LATENCY_PARALLELISM);
+	/* Whatever else samples leave room for, and where one direction of L2 is known, too. */
+	fixture_work(&f, GW_WORK_most_l2_total_bytes, 1e15);
+	fixture_work(&f, GW_WORK_most_l1_bytes, 1e15);
+	fixture_work(&f, GW_WORK_l2_read_bytes, 64);
+	assert_int_equal(measured(&f, 1).bound, GW_BOUND_LATENCY);
 }
 
 /* What sampling counts instead decides as well. */
@@ -372,11 +378,11 @@ static void the_time_refutes_what_was_not_counted(void **state)
 	(void)state;
 	reading(&f, 1e10);
 	ideal = ceiling(&f, "dram").seconds;
-	assert_string_equal(measured(&f, ideal / 3).resource, "dram");
+	assert_string_equal(measured(&f, ideal / 2).resource, "dram");
 	f.work.q[GW_WORK_dram_read_bytes].source = GW_SOURCE_STATIC;
 	f.work.q[GW_WORK_dram_write_bytes].source = GW_SOURCE_STATIC;
 	assert_string_equal(measured(&f, ideal / 1.2).resource, "dram");
-	assert_int_equal(measured(&f, ideal / 3).bound, GW_BOUND_UNKNOWN);
+	assert_int_equal(measured(&f, ideal / 2).bound, GW_BOUND_UNKNOWN);
 }
 
 int main(void)
