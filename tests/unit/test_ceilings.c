@@ -56,6 +56,24 @@ static void amount_over_seconds_is_the_rate_of_the_profile(void **state)
 	assert_true(fabs(c.amount / c.seconds / gw_param(&f.device, GW_PARAM_t_dp) - 1) < 1e-9);
 }
 
+/* What the code tells of the half of the pipe that multiplies integers, where data decide, is a
+ * range. */
+static void a_part_told_is_no_more_than_the_whole_counted(void **state)
+{
+	struct fixture f;
+	double all;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_pipe_fma, 1e8);
+	fixture_work(&f, GW_WORK_pipe_fma_heavy, 1e8);
+	all = ceiling(&f, "fma").seconds;
+	f.work.q[GW_WORK_pipe_fma_heavy] = (struct gw_quantity){4e8, GW_SOURCE_STATIC, 0.4F};
+	assert_true(ceiling(&f, "fma").seconds == all);
+	f.work.q[GW_WORK_pipe_fma].source = GW_SOURCE_STATIC; /* both of the code: as it says */
+	assert_true(ceiling(&f, "fma").seconds > all);
+}
+
 static void ceilings_are_of_memory_and_pipes_only(void **state)
 {
 	struct gw_ceiling all[GW_RESOURCES_MAX];
@@ -389,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(amount_over_seconds_is_the_rate_of_the_profile),
+	        cmocka_unit_test(a_part_told_is_no_more_than_the_whole_counted),
 	        cmocka_unit_test(ceilings_are_of_memory_and_pipes_only),
 	        cmocka_unit_test(uneven_grid_does_not_lower_the_ceiling),
 	        cmocka_unit_test(unknown_work_has_no_ceiling),
