@@ -13,6 +13,9 @@
  * kernels shorter than a sample come out of many launches. What the equations can't tell apart
  * stays unknown.
  *
+ * Which part of a launch's recorded time it counts in is told by the samples, too, for each metric
+ * (attribute_state.h).
+ *
  * Programs change: the last 24 to 32 windows count, and what differs between stretches of them
  * widens the error.
  *
@@ -92,7 +95,7 @@ enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct
                                           size_t run_count);
 
 /**
- * Solve for all that was taken in; costs up to some ten milliseconds. What came out weighs the
+ * Solve for all that was taken in; costs up to some tens of milliseconds. What came out weighs the
  * windows to come: now and then, not only in the end.
  */
 void gw_attribution_solve(struct gw_attribution *a);

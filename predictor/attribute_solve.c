@@ -123,6 +123,12 @@ static double by_lag(const struct lags *l, unsigned m, unsigned i)
 	               : 0;
 }
 
+/* Of two errors that have nothing to do with each other; hypot() is of glibc 2.35 since. */
+static double both(double x, double y)
+{
+	return sqrt(x * x + y * y);
+}
+
 /* Jackknife: how much each configuration's value depends on which windows are left out. */
 static void spread(const struct gw_attribution *a, const struct lags *l, struct sum *s,
                    double (*out)[N])
@@ -236,7 +242,7 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, const st
 		c->most[m] = c->launches > 0.999 ? most : NAN;
 		c->value[m] = told ? x[i] : NAN;
 		c->error[m] = told ? error_of(a, i, m, x[i], by_windows[i],
-		                              hypot(by_rows[i], by_lag(l, m, i)))
+		                              both(by_rows[i], by_lag(l, m, i)))
 		                   : NAN;
 		if (told)
 			c->most[m] =
