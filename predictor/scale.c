@@ -29,8 +29,7 @@ static const struct gw_prior BY_CODE = {
 static const double INTERVAL = 1.645;      /* standard deviations to the end of an interval */
 static const double COURSE_GUESSED = 0.25; /* as the priors above: held for likely */
 static const double COUNT_NOISE = 0.02;    /* of a counted amount, in its logarithm */
-static const float EXACT = 0.95F;          /* confidence of what code settles, and … */
-static const float SAMPLED_WELL = 0.9F;    /* … of a sampled count that is as good */
+static const float EXACT = 0.95F;          /* confidence of what code settles */
 static const double REFUTED = 2;  /* factor that code and counter may differ by, caches and all */
 static const double ALIKE = 1e-6; /* square of a distance that is none */
 
@@ -129,7 +128,7 @@ static bool exacter(const struct gw_quantity *told, const struct gw_part *counte
 	double more = fmax(told->value, counted->value), less = fmin(told->value, counted->value);
 
 	return told->source == GW_SOURCE_STATIC && counted->source >= GW_SOURCE_GIVEN &&
-	       counted->confidence < SAMPLED_WELL &&
+	       counted->confidence < GW_CONFIDENCE_COUNTED &&
 	       (told->confidence >= EXACT ||
 	        (told->confidence >= GW_CONFIDENCE_SETTLED && more > REFUTED * less));
 }
@@ -551,8 +550,8 @@ static struct gw_base estimate_known(const struct gw_predictor *p, const struct 
 	own_parts(e, known, &work, &b.known);
 	add_scaled(p, e, known, &work, &b.known, &doubts);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		b.unsure |=
-		        work.q[i].source > GW_SOURCE_STATIC && work.q[i].confidence < SAMPLED_WELL;
+		b.unsure |= work.q[i].source > GW_SOURCE_STATIC &&
+		            work.q[i].confidence < GW_CONFIDENCE_COUNTED;
 	b = estimate(p, e, &work, b);
 	if (doubts.any && !isnan(b.log_seconds))
 		b.doubt = (float)doubt_of(p, e, &work, &doubts);

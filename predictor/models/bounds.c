@@ -214,6 +214,12 @@ static bool is_settled(const struct view *v, enum gw_work_field f)
 	       v->w->q[f].confidence >= GW_CONFIDENCE_SETTLED;
 }
 
+/* No better than a poor sample: what is known beside it may refute it. */
+static bool is_doubtful(const struct view *v, enum gw_work_field f)
+{
+	return v->w->q[f].confidence < GW_CONFIDENCE_COUNTED;
+}
+
 /*
  * What is asked of L1, what L2 reads and what it writes. Where sums were counted and their parts
  * were not, the code knows one of them: all that is written goes through both, so
@@ -237,7 +243,9 @@ static void settle_traffic(struct view *v)
 	v->written = written.value;
 	asked = surest(asked, l1.value - gw_either(written.value, 0), l1.source);
 	read = surest(read, l2.value - gw_either(written.value, 0), l2.source);
-	v->asked = larger(asked.value, v->loads * SECTOR_BYTES);
+	v->asked = asked.value;
+	if (is_doubtful(v, GW_WORK_global_load_sectors) && is_doubtful(v, GW_WORK_l1_bytes))
+		v->asked = larger(asked.value, v->loads * SECTOR_BYTES);
 	v->l2_read = read.value;
 	v->l2_source = read.source;
 }
@@ -252,7 +260,7 @@ static void bound_fetches(struct view *v)
 
 	if (work_of(v, GW_WORK_uncoalesced_mem_insts) != 0)
 		most += v->written;
-	if (v->dram_read > most)
+	if (v->dram_read > most && is_doubtful(v, GW_WORK_dram_read_bytes))
 		v->dram_read = most;
 }
 

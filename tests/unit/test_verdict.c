@@ -153,6 +153,7 @@ static void confidence_follows_the_trust_in_the_deciding_amount(void **state)
 
 	(void)state;
 	no_latency(&f);
+	fixture_work(&f, GW_WORK_l2_read_bytes, 2e9);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
 	sure = judge(&f);
 	f.work.q[GW_WORK_dram_read_bytes].confidence = 0.5f;
