@@ -172,6 +172,107 @@ static void hits_follow_from_counted_bytes(void **state)
 	             20 * (400 + 2 * (0.75 * l1 + 0.125 * l2 + 0.125 * dram)) / 1e9);
 }
 
+static void doubtful(struct fixture *f, enum gw_work_field field, double value,
+                     enum gw_source source)
+{
+	only_of(f, field, value, source);
+	f->work.q[field].confidence = 0.4f;
+}
+
+/* L2 fetches two sectors for one that is read; a good count is not held against that. */
+static void a_poor_sample_of_device_memory_is_no_more_than_l2_fetches(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double most;
+
+	(void)state;
+	fixture_init(&f);
+	only_of(&f, GW_WORK_l2_read_bytes, 1e6, GW_SOURCE_COUNTED);
+	only_of(&f, GW_WORK_uncoalesced_mem_insts, 0, GW_SOURCE_STATIC);
+	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 2e6);
+	e = ask(&f);
+	most = fixture_term(&e, "dram");
+	doubtful(&f, GW_WORK_dram_read_bytes, 1e9, GW_SOURCE_SCALED);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "dram"), most);
+	fixture_work(&f, GW_WORK_dram_read_bytes, 1e9);
+	e = ask(&f);
+	assert_true(fixture_term(&e, "dram") > 100 * most);
+}
+
+/* One that is written in part has to be fetched for the rest of it. */
+static void a_poor_sample_may_tell_of_sectors_written_in_part(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double least;
+
+	(void)state;
+	fixture_init(&f);
+	only_of(&f, GW_WORK_l2_read_bytes, 0, GW_SOURCE_COUNTED);
+	only_of(&f, GW_WORK_l2_write_bytes, 1e6, GW_SOURCE_COUNTED);
+	only_of(&f, GW_WORK_uncoalesced_mem_insts, 0, GW_SOURCE_STATIC);
+	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
+	doubtful(&f, GW_WORK_dram_read_bytes, 1e9, GW_SOURCE_SCALED);
+	e = ask(&f);
+	least = fixture_term(&e, "dram");
+	only_of(&f, GW_WORK_uncoalesced_mem_insts, 1, GW_SOURCE_STATIC);
+	e = ask(&f);
+	assert_true(least == 0);
+	assert_true(fixture_term(&e, "dram") > 0);
+}
+
+/* Where data decide, the code's least is a range, and no part of a sum that was counted. */
+static void a_range_splits_no_counted_sum(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+
+	(void)state;
+	init(&f);
+	only_of(&f, GW_WORK_l1_bytes, 1e9, GW_SOURCE_COUNTED);
+	only_of(&f, GW_WORK_l2_total_bytes, 1e9, GW_SOURCE_COUNTED);
+	fixture_work(&f, GW_WORK_l2_read_bytes, NAN);
+	fixture_work(&f, GW_WORK_l2_write_bytes, NAN);
+	fixture_work(&f, GW_WORK_global_store_sectors, NAN);
+	doubtful(&f, GW_WORK_global_load_sectors, 0, GW_SOURCE_STATIC);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 1e9 / 5e12); /* all read */
+	only_of(&f, GW_WORK_global_load_sectors, 0, GW_SOURCE_STATIC);
+	e = ask(&f);
+	assert_close(fixture_term(&e, "l2"), 1e9 / 4e12); /* all written, as the code knows */
+}
+
+/* One that chases through L1: few bytes of it were seen in time. */
+static void a_request_asks_for_a_sector_at_least(void **state)
+{
+	struct fixture f;
+	struct gw_estimate e;
+	double poor;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_warp_insts, 50);
+	fixture_work(&f, GW_WORK_warp_fixed_cycles, 200);
+	fixture_work(&f, GW_WORK_warp_fixed_chain, 1);
+	fixture_work(&f, GW_WORK_l1_hit_rate, NAN);
+	fixture_work(&f, GW_WORK_l2_hit_rate, NAN);
+	fixture_work(&f, GW_WORK_global_load_sectors, NAN);
+	f.work.q[GW_WORK_global_load_sectors].confidence = 0;
+	fixture_work(&f, GW_WORK_dram_read_bytes, 3.2e5);
+	fixture_work(&f, GW_WORK_l2_read_bytes, 3.2e5);
+	fixture_work(&f, GW_WORK_l2_write_bytes, 0);
+	fixture_work(&f, GW_WORK_global_load_requests, 1e6);
+	fixture_work(&f, GW_WORK_l1_bytes, 3.2e5);
+	e = ask(&f);
+	poor = fixture_term(&e, "latency"); /* a good count: nothing hits */
+	doubtful(&f, GW_WORK_l1_bytes, 3.2e5, GW_SOURCE_SCALED);
+	e = ask(&f);
+	assert_true(fixture_term(&e, "latency") < 0.7 * poor);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +282,10 @@ int main(void)
 	        cmocka_unit_test(packed_halves_count_wherever_they_go),
 	        cmocka_unit_test(a_counted_sum_at_l2_is_split_by_what_the_code_writes),
 	        cmocka_unit_test(hits_follow_from_counted_bytes),
+	        cmocka_unit_test(a_poor_sample_of_device_memory_is_no_more_than_l2_fetches),
+	        cmocka_unit_test(a_poor_sample_may_tell_of_sectors_written_in_part),
+	        cmocka_unit_test(a_range_splits_no_counted_sum),
+	        cmocka_unit_test(a_request_asks_for_a_sector_at_least),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,30 @@ static void a_scaled_amount_is_not_carried_off_by_the_noise_of_its_sources(void 
 	assert_true(known.q[GW_WORK_dram_read_bytes].value >= 0.499 * 1 / 16.0 / 16);
 }
 
+/* Width of the interval of a launch of which an amount was counted elsewhere alone, at a grid so
+ * far off that it may be anything. */
+static double width_without(enum gw_work_field field)
+{
+	struct gw_prediction made;
+	uint32_t c;
+
+	fixture_init(&f);
+	c = configure(1 + (uint32_t)field, 100, 256);
+	tell(c, GW_SOURCE_COUNTED, 1);
+	c = configure(1 + (uint32_t)field, 1000000, 256);
+	f.work.q[field] = (struct gw_quantity){.value = NAN};
+	gw_predictor_work(p, c, &f.work);
+	made = predict(c);
+	return log(made.high / made.low);
+}
+
+/* However little is known of it. */
+static void an_amount_that_hardly_takes_time_casts_no_doubt(void **state)
+{
+	(void)state;
+	assert_true(width_without(GW_WORK_inst_issued) > 2 * width_without(GW_WORK_l2_read_bytes));
+}
+
 /* The code knows how a kernel's configurations differ; its samples, off by factors, do not. */
 static void what_the_kernels_own_times_agree_with_is_believed(void **state)
 {
@@ -322,6 +346,8 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(
 	                a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_time,
 	                start, stop),
+	        cmocka_unit_test_setup_teardown(an_amount_that_hardly_takes_time_casts_no_doubt,
+	                                        start, stop),
 	        cmocka_unit_test_setup_teardown(
 	                a_scaled_amount_is_not_carried_off_by_the_noise_of_its_sources, start,
 	                stop),
