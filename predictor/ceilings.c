@@ -148,11 +148,24 @@ double gw_resource_trust(const struct gw_work *work, const char *resource)
 	return row < sizeof(amounts) / sizeof(*amounts) ? amount_of(work, row).confidence : 1;
 }
 
+/* A part of what was counted is no more than that, whatever the code says of it. */
+static void part_of(struct gw_work *work, enum gw_work_field part, enum gw_work_field whole)
+{
+	const struct gw_quantity *all = &work->q[whole];
+
+	if (all->source > work->q[part].source && work->q[part].value > gw_usable(all->value))
+		work->q[part].value = all->value;
+}
+
 unsigned gw_ceilings(const struct gw_device *device, const struct gw_launch *launch,
                      const struct gw_work *work, struct gw_ceiling out[GW_RESOURCES_MAX])
 {
 	struct gw_resource_time times[GW_RESOURCES_MAX];
-	unsigned count = gw_bounds_even(device, launch, work, times), n = 0;
+	struct gw_work parts = *work;
+	unsigned count, n = 0;
+
+	part_of(&parts, GW_WORK_pipe_fma_heavy, GW_WORK_pipe_fma);
+	count = gw_bounds_even(device, launch, &parts, times);
 
 	for (unsigned i = 0; i < count; i++) {
 		unsigned row = row_of(times[i].name);

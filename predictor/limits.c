@@ -137,6 +137,13 @@ static bool all_through_l1(const struct gw_launch *launch)
 	       !(k->static_shared || launch->config.dynamic_shared);
 }
 
+/* Bytes that the L1 of the SMs that have a block can have moved in the time. */
+static double through_l1(const struct gw_device *device, const struct gw_launch *launch,
+                         double seconds)
+{
+	return seconds * gw_param_value(device, GW_PARAM_b_l1) * reached(device, launch, OF_SM);
+}
+
 /* Bytes between the SMs and L2, at most. */
 static double through_l2(const struct gw_device *device, const struct gw_launch *launch,
                          const struct gw_work *work, double seconds)
@@ -145,12 +152,14 @@ static double through_l2(const struct gw_device *device, const struct gw_launch 
 	               gw_work_value(work, GW_WORK_l2_write_bytes);
 	double is = gw_either(apart, gw_work_value(work, GW_WORK_l2_total_bytes));
 	/* Into the L1 of the SMs that have a block. */
-	double most =
-	        seconds * gw_param_value(device, GW_PARAM_b_l1) * reached(device, launch, OF_SM);
+	double most = through_l1(device, launch, seconds);
 
 	if (isnan(is) && all_through_l1(launch))
 		is = gw_work_value(work, GW_WORK_l1_bytes);
-	return isnan(is) ? most : is;
+	/* What is itself but a limit is one of two. */
+	return isnan(apart) && work->q[GW_WORK_l2_total_bytes].source == GW_SOURCE_NONE
+	               ? fmin(is, most)
+	               : is;
 }
 
 /* All that stores write gets to L2: no more than it is written there, and the rest is read. */
@@ -188,6 +197,10 @@ static void limit_memory(const struct gw_device *device, const struct gw_launch 
 		limit(most, GW_WORK_l2_read_bytes, busy * (bytes - written));
 		limit(most, GW_WORK_l2_write_bytes, busy * written);
 	}
+	/* Where one of them is known the other may be all. */
+	limit(most, GW_WORK_l2_read_bytes, busy * bytes);
+	limit(most, GW_WORK_l2_write_bytes, busy * bytes);
+	limit(most, GW_WORK_l1_bytes, through_l1(device, launch, seconds));
 	limit(most, GW_WORK_l2_total_bytes, busy * bytes);
 	dram = by_requests(most, LINE_BYTES, FETCHED_OF_L2 * bytes) + WRITTEN_OF_L2 * bytes;
 	/* Half of each: turning between them costs, too. */
@@ -220,6 +233,27 @@ static bool has_rate(const struct gw_device *device, const struct gw_launch *lau
 	return c && !isnan(c->seconds);
 }
 
+/*
+ * The ceilings of @p all. What L2 reads and writes at most is of the worst of both for L2, not for
+ * device memory, which the model holds against it.
+ */
+static void ceilings_at_most(const struct gw_device *device, const struct gw_launch *launch,
+                             struct gw_work *all, struct gw_ceiling out[GW_RESOURCES_MAX])
+{
+	struct gw_ceiling alone[GW_RESOURCES_MAX];
+	unsigned count = gw_ceilings(device, launch, all, out);
+
+	if (all->q[GW_WORK_dram_read_bytes].source != GW_SOURCE_NONE &&
+	    all->q[GW_WORK_dram_write_bytes].source != GW_SOURCE_NONE)
+		return;
+	all->q[GW_WORK_l2_read_bytes].value = all->q[GW_WORK_l2_write_bytes].value = NAN;
+	all->q[GW_WORK_l2_total_bytes].value = all->q[GW_WORK_l1_bytes].value = NAN;
+	gw_ceilings(device, launch, all, alone);
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(out[i].name, "dram"))
+			out[i] = alone[i];
+}
+
 struct gw_unlooked gw_limits(const struct gw_device *device, const struct gw_launch *launch,
                              const struct gw_work *work, const struct gw_ceiling *ceilings,
                              unsigned count, double seconds, double line)
@@ -231,7 +265,7 @@ struct gw_unlooked gw_limits(const struct gw_device *device, const struct gw_lau
 	limit_sampled(&all);
 	limit_pipes(&all);
 	limit_memory(device, launch, seconds, &all);
-	gw_ceilings(device, launch, &all, at_most);
+	ceilings_at_most(device, launch, &all, at_most);
 	for (unsigned i = 0; i < PARTS; i++) {
 		const struct gw_ceiling *c = find(ceilings, count, parts[i].name), *limited;
 		double share = reached(device, launch, parts[i].scope);

@@ -16,6 +16,7 @@ static void reading(struct fixture *f, double bytes)
 	fixture_init(f);
 	fixture_work(f, GW_WORK_dram_read_bytes, bytes);
 	fixture_work(f, GW_WORK_dram_write_bytes, 0);
+	fixture_work(f, GW_WORK_l2_read_bytes, bytes / 2); /* which fetches two sectors for one */
 }
 
 static struct gw_verdict measured(const struct fixture *f, double seconds)
@@ -53,6 +54,24 @@ static void amount_over_seconds_is_the_rate_of_the_profile(void **state)
 	c = ceiling(&f, "fp64");
 	assert_true(fabs(c.amount - 64e6) < 1);
 	assert_true(fabs(c.amount / c.seconds / gw_param(&f.device, GW_PARAM_t_dp) - 1) < 1e-9);
+}
+
+/* What the code tells of the half of the pipe that multiplies integers, where data decide, is a
+ * range. */
+static void a_part_told_is_no_more_than_the_whole_counted(void **state)
+{
+	struct fixture f;
+	double all;
+
+	(void)state;
+	fixture_init(&f);
+	fixture_work(&f, GW_WORK_pipe_fma, 1e8);
+	fixture_work(&f, GW_WORK_pipe_fma_heavy, 1e8);
+	all = ceiling(&f, "fma").seconds;
+	f.work.q[GW_WORK_pipe_fma_heavy] = (struct gw_quantity){4e8, GW_SOURCE_STATIC, 0.4F};
+	assert_true(ceiling(&f, "fma").seconds == all);
+	f.work.q[GW_WORK_pipe_fma].source = GW_SOURCE_STATIC; /* both of the code: as it says */
+	assert_true(ceiling(&f, "fma").seconds > all);
 }
 
 static void ceilings_are_of_memory_and_pipes_only(void **state)
@@ -338,6 +357,11 @@ static void a_small_grid_limits_all_of_an_sm(void **state)
 		forget(&f, (enum gw_work_field)i);
 	assert_int_equal(measured(&f, 1).bound, GW_BOUND_LATENCY);
 	assert_int_equal(measured(&f, 1).cause, GW_LATENCY_PARALLELISM);
+	/* Whatever else samples leave room for, and where one direction of L2 is known, too. */
+	fixture_work(&f, GW_WORK_most_l2_total_bytes, 1e15);
+	fixture_work(&f, GW_WORK_most_l1_bytes, 1e15);
+	fixture_work(&f, GW_WORK_l2_read_bytes, 64);
+	assert_int_equal(measured(&f, 1).bound, GW_BOUND_LATENCY);
 }
 
 /* What sampling counts instead decides as well. */
@@ -372,17 +396,18 @@ static void the_time_refutes_what_was_not_counted(void **state)
 	(void)state;
 	reading(&f, 1e10);
 	ideal = ceiling(&f, "dram").seconds;
-	assert_string_equal(measured(&f, ideal / 3).resource, "dram");
+	assert_string_equal(measured(&f, ideal / 2).resource, "dram");
 	f.work.q[GW_WORK_dram_read_bytes].source = GW_SOURCE_STATIC;
 	f.work.q[GW_WORK_dram_write_bytes].source = GW_SOURCE_STATIC;
 	assert_string_equal(measured(&f, ideal / 1.2).resource, "dram");
-	assert_int_equal(measured(&f, ideal / 3).bound, GW_BOUND_UNKNOWN);
+	assert_int_equal(measured(&f, ideal / 2).bound, GW_BOUND_UNKNOWN);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(amount_over_seconds_is_the_rate_of_the_profile),
+	        cmocka_unit_test(a_part_told_is_no_more_than_the_whole_counted),
 	        cmocka_unit_test(ceilings_are_of_memory_and_pipes_only),
 	        cmocka_unit_test(uneven_grid_does_not_lower_the_ceiling),
 	        cmocka_unit_test(unknown_work_has_no_ceiling),

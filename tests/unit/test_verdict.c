@@ -170,6 +170,7 @@ static void tie_halves_the_confidence(void **state)
 	(void)state;
 	no_latency(&f);
 	fixture_work(&f, GW_WORK_dram_read_bytes, 2e9);
+	fixture_work(&f, GW_WORK_l2_read_bytes, 2e9);
 	fixture_work(&f, GW_WORK_dram_write_bytes, 0);
 	fixture_work(&f, GW_WORK_inst_issued, 4e8); /* both 1 ms */
 	v = judge(&f);
