@@ -136,6 +136,11 @@ class Summary(unittest.TestCase):
     def test_a_folder_without_logs_has_no_row(self):
         self.assertEqual(summary(self.folder), [])
 
+    def test_what_is_read_at_the_begin_is_not_new(self):
+        self.log(1, (100, "run: 1"), (101, self.cpu(0)), (110, "#4096\tpulse  cov: 3 ft: 1"), (120, "#8192\tpulse  cov: 5 ft: 1"),
+                 (160, self.cpu(60)), (160, "#9000\tINITED cov: 6 ft: 1"), (280, self.cpu(180)))
+        self.assertEqual(summary(self.folder)[0][7], "3.0")
+
 
 if __name__ == "__main__":
     unittest.main()
