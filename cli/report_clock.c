@@ -37,6 +37,19 @@ static void reasons(struct report_line *line, const struct log_clocks *c)
 		            gw_percent(&n, (double)c->others / (double)c->samples));
 }
 
+/* The next GPU's part of the line @p title, which the first of them begins. */
+static void next_gpu(struct report_line *line, bool *any, const char *title, unsigned width,
+                     const struct gw_log_model *m, size_t gpu)
+{
+	if (*any)
+		report_break(line);
+	else
+		*line = report_begin(title, width);
+	*any = true;
+	if (m->gpu_count > 1)
+		report_part(line, GW_INK_OFF, "%u", m->gpus[gpu].record.ordinal);
+}
+
 static void clocks(struct gw_log_model *m, unsigned width)
 {
 	struct report_line line = {0};
@@ -47,13 +60,7 @@ static void clocks(struct gw_log_model *m, unsigned width)
 
 		if (!c->samples)
 			continue;
-		if (any)
-			report_break(&line);
-		else
-			line = report_begin("Clock", width);
-		any = true;
-		if (m->gpu_count > 1)
-			report_part(&line, GW_INK_OFF, "%u", m->gpus[i].record.ordinal);
+		next_gpu(&line, &any, "Clock", width, m, i);
 		if (c->sm_low == c->sm_high)
 			report_part(&line, GW_INK_OFF, "SM %.0f MHz", mhz(c->sm_high));
 		else
@@ -100,13 +107,7 @@ static void gaps(const struct gw_log_model *m, unsigned width)
 
 		if (!(span - g->busy >= LEAST_GAPS * span) || !(span > 0))
 			continue;
-		if (any)
-			report_break(&line);
-		else
-			line = report_begin("Gaps", width);
-		any = true;
-		if (m->gpu_count > 1)
-			report_part(&line, GW_INK_OFF, "%u", m->gpus[i].record.ordinal);
+		next_gpu(&line, &any, "Gaps", width, m, i);
 		report_part(&line, GW_INK_OFF, "no kernel ran %s of %s",
 		            gw_percent(&a, 1 - g->busy / span), gw_duration(&b, span));
 		gap(&line, g, GW_GAP_LATE, "late launches");

@@ -492,10 +492,17 @@ static void parts_by_code(const struct gw_entry *e, struct gw_work *out)
 			        e->parts[i].value, GW_SOURCE_STATIC, e->parts[i].confidence};
 }
 
+static void ask_model(const struct gw_predictor *p, const struct gw_launch *launch,
+                      const struct gw_work *work, struct gw_estimate *made)
+{
+	const struct gw_model *model = p->model ? p->model : gw_model_find("bounds");
+
+	model->estimate(p->device, launch, work, NULL, made);
+}
+
 static struct gw_base estimate(const struct gw_predictor *p, const struct gw_entry *e,
                                const struct gw_work *work, struct gw_base b)
 {
-	const struct gw_model *model = p->model ? p->model : gw_model_find("bounds");
 	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
 	struct gw_estimate made;
 	struct gw_verdict verdict;
@@ -506,7 +513,7 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 			b.source = (uint8_t)work->q[i].source;
 	if (b.source == GW_SOURCE_NONE || !p->device)
 		return b;
-	model->estimate(p->device, &launch, work, NULL, &made);
+	ask_model(p, &launch, work, &made);
 	if (!(made.seconds > 0))
 		return b;
 	gw_verdict_of(p->device, &launch, work, &made, &verdict);
@@ -527,16 +534,22 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
                        const struct gw_work *work, const struct doubts *doubts)
 {
+	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
 	double ends[2];
 
 	for (unsigned end = 0; end < 2; end++) {
 		struct gw_work w = *work;
+		struct gw_estimate made;
 
 		for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-			w.q[i].value *= exp(end ? doubts->of[i] : -doubts->of[i]);
-		ends[end] = estimate(p, e, &w, (struct gw_base){0}).log_seconds;
+			if (doubts->of[i] > 0)
+				w.q[i].value *= exp(end ? doubts->of[i] : -doubts->of[i]);
+		ask_model(p, &launch, &w, &made);
+		if (!(made.seconds > 0))
+			return 0;
+		ends[end] = log(made.seconds);
 	}
-	return isnan(ends[0] + ends[1]) ? 0 : fabs(ends[1] - ends[0]) / 2;
+	return fabs(ends[1] - ends[0]) / 2;
 }
 
 /* By all that is known. */

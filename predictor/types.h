@@ -82,7 +82,6 @@ enum gw_work_field {
 	GW_WORK_FIELDS
 };
 
-
 /** The work of one launch of a kernel at one configuration (rows: work.def). */
 struct gw_work {
 	struct gw_quantity q[GW_WORK_FIELDS];

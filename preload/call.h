@@ -46,6 +46,13 @@ static inline void gw_context_changed(void)
 		gw_self->context = 0;
 }
 
+/**
+ * Make @p context the calling thread's current one for a moment; false where the driver can't. What
+ * is put into @p pushed goes to gw_context_leave() afterwards, either way.
+ */
+GW_COLD bool gw_context_enter(CUcontext context, bool *pushed);
+GW_COLD void gw_context_leave(bool pushed);
+
 /** The ordinal of the GPU of @p context, -1 where the driver does not tell. */
 GW_COLD int gw_context_device(CUcontext context);
 

@@ -29,11 +29,12 @@ static const double OTHERS = 0.02;
 
 static const struct {
 	enum gw_work_field field; /* GW_WORK_FIELDS: cycles of the cores */
+	enum gw_work_field most;  /* says how much that is at most */
 	double factor;
 	bool idle;
 } rows[GW_PM_ROWS] = {
-#define METRIC(set, name, field, factor, idle) {GW_WORK_##field, factor, idle},
-#define CLOCK(set, name)                       {GW_WORK_FIELDS, 0, false},
+#define METRIC(set, name, field, factor, idle) {GW_WORK_##field, GW_WORK_most_##field, factor, idle},
+#define CLOCK(set, name)                       {GW_WORK_FIELDS, GW_WORK_FIELDS, 0, false},
 #include "preload/pm_metric.def"
 #undef METRIC
 #undef CLOCK
@@ -144,7 +145,7 @@ static void offer(uint32_t config, const struct gw_counted *c, const struct gw_p
 			part.q[field] = counted(c->value[m] * factor, gw_counted_confidence(c->error[m]));
 			any = true;
 		} else if (isfinite(c->most[m])) {
-			part.q[gw_work_most(field)] = counted(c->most[m] * factor, LIMIT_SURE);
+			part.q[rows[members->row[m]].most] = counted(c->most[m] * factor, LIMIT_SURE);
 			limited = true;
 		}
 	}

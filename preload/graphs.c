@@ -56,13 +56,13 @@ static uint32_t node_digest(uint32_t kernel, const CUDA_KERNEL_NODE_PARAMS *p)
 /* In the node's context, which its function belongs to, and a library's module too. */
 static uint32_t resolve(CUfunction f, CUcontext context)
 {
-	bool other = context && gw_context_current() != context && gw_driver.cuCtxPopCurrent_v2 &&
-	             gw_driver.cuCtxPushCurrent_v2 &&
-	             gw_driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
-	uint32_t slot = gw_kernel_resolve(f);
+	bool pushed = false;
+	uint32_t slot;
 
-	if (other)
-		gw_driver.cuCtxPopCurrent_v2(&context);
+	if (context)
+		gw_context_enter(context, &pushed); /* what can't be entered is asked from here */
+	slot = gw_kernel_resolve(f);
+	gw_context_leave(pushed);
 	return slot;
 }
 

@@ -80,17 +80,26 @@ uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key)
 	return 0;
 }
 
+/* The entry that came as number @p i of all, and its key; NULL where nothing is kept in it. */
+static struct gw_map_entry *entry_of(struct gw_map *map, uint32_t i, uintptr_t *key)
+{
+	uint32_t place = atomic_load_explicit(&map->order[i], memory_order_acquire);
+	struct gw_map_entry *e = place ? &map->entry[place - 1] : NULL;
+
+	*key = e ? atomic_load_explicit(&e->key, memory_order_acquire) : 0;
+	return *key > GW_MAP_BUSY ? e : NULL;
+}
+
 uintptr_t gw_map_find(struct gw_map *map, gw_map_is *is, void *arg)
 {
 	uint32_t used = atomic_load_explicit(&map->used, memory_order_acquire);
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint32_t place = atomic_load_explicit(&map->order[i], memory_order_acquire);
-		struct gw_map_entry *e = place ? &map->entry[place - 1] : NULL;
-		uintptr_t k = e ? atomic_load_explicit(&e->key, memory_order_acquire) : 0, context;
+		uintptr_t k, context;
+		struct gw_map_entry *e = entry_of(map, i, &k);
 		uint32_t value;
 
-		if (k <= GW_MAP_BUSY)
+		if (!e)
 			continue;
 		value = atomic_load_explicit(&e->value, memory_order_relaxed);
 		context = atomic_load_explicit(&e->context, memory_order_relaxed);
@@ -109,15 +118,10 @@ void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
 	uint32_t used = atomic_load_explicit(&map->used, memory_order_acquire);
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint32_t place = atomic_load_explicit(&map->order[i], memory_order_acquire);
-		struct gw_map_entry *e;
 		uintptr_t k;
+		struct gw_map_entry *e = entry_of(map, i, &k);
 
-		if (!place)
-			continue;
-		e = &map->entry[place - 1];
-		k = atomic_load_explicit(&e->key, memory_order_acquire);
-		if (k <= GW_MAP_BUSY)
+		if (!e)
 			continue;
 		if ((owner && atomic_load_explicit(&e->owner, memory_order_relaxed) == owner) ||
 		    (context &&

@@ -28,19 +28,34 @@ CUcontext gw_context_ask(struct gw_thread *t, uint32_t generation)
 	return context;
 }
 
+bool gw_context_enter(CUcontext context, bool *pushed)
+{
+	*pushed = false;
+	if (gw_context_current() == context)
+		return true;
+	*pushed = gw_driver.cuCtxPushCurrent_v2 && gw_driver.cuCtxPopCurrent_v2 &&
+	          gw_driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+	return *pushed;
+}
+
+void gw_context_leave(bool pushed)
+{
+	CUcontext context;
+
+	if (pushed)
+		gw_driver.cuCtxPopCurrent_v2(&context);
+}
+
 int gw_context_device(CUcontext context)
 {
-	bool other = gw_context_current() != context;
 	CUdevice device = -1;
+	bool pushed;
 
-	if (!gw_driver.cuCtxGetDevice ||
-	    (other && (!gw_driver.cuCtxPushCurrent_v2 || !gw_driver.cuCtxPopCurrent_v2 ||
-	               gw_driver.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)))
+	if (!gw_driver.cuCtxGetDevice || !gw_context_enter(context, &pushed))
 		return -1;
 	if (gw_driver.cuCtxGetDevice(&device) != CUDA_SUCCESS)
 		device = -1;
-	if (other)
-		gw_driver.cuCtxPopCurrent_v2(&context);
+	gw_context_leave(pushed);
 	return device;
 }
 

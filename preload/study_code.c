@@ -27,8 +27,6 @@ struct decoded {
 
 static struct decoded decoded[GW_STUDY_KERNELS];
 static size_t held;
-_Static_assert(GW_STUDY_KERNELS_MEMORY + GW_CODE_MEMORY < GW_STUDY_MEMORY,
-               "an evaluation has memory left");
 static uint64_t asked; /* a clock of questions */
 
 /* A forked child begins with the parent's: left behind, as they may be half changed. */

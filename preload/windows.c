@@ -418,10 +418,12 @@ void gw_windows_close(void)
 	}
 	window.state = CLOSED;
 	now = gw_steady_ns();
-	if (watching())
+	if (watching()) {
 		plan(now);
-	else
-		window.due = now, window.debt = 0;
+	} else {
+		window.due = now;
+		window.debt = 0;
+	}
 	if (gw_foreign_busy())
 		gave_way();
 	if (gw_activity_worn())

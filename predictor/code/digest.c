@@ -144,7 +144,7 @@ static void follow_control(struct gw_reach *r, const struct gw_ir_insn *insn, un
 		follow_stores(r);
 }
 
-/* Numbers that are not small factors of others. */
+/* Goes with one number by as much as another one says. */
 static bool is_product(const struct gw_ir_insn *insn)
 {
 	switch (insn->op) {
