@@ -4,6 +4,7 @@
  * architectures, lowered and evaluated on arguments: the accesses and global addresses of every
  * thread are what the same loops give in C.
  */
+#include "predictor/code/alike.h"
 #include "predictor/code/eval.h"
 #include "predictor/code/kernel.h"
 #include "predictor/code/sass_lower.h"
@@ -252,6 +253,7 @@ static void see(void *arg, const struct gw_eval_access *a)
 	expand(t, a, 0, 0);
 }
 
+/* Warps that are like one that was run make the same accesses when they are not run themselves. */
 static void evaluate(struct tally *t, const struct gw_ir_program *p, const struct launch *l)
 {
 	const struct gw_config *c = &l->config;
@@ -259,21 +261,35 @@ static void evaluate(struct tally *t, const struct gw_ir_program *p, const struc
 	uint32_t warps = (uint32_t)((gw_dim3_count(c->block) + 31) / 32);
 	struct gw_eval_limits limits = {0};
 	struct gw_arena arena;
+	struct tally again = *t;
+	struct gw_alike *alike;
 	struct gw_eval *eval;
 
 	gw_arena_init(&arena, 64 << 20);
 	eval = gw_eval_new(p, &launch, &limits, &arena);
+	alike = gw_alike_new(gw_eval_new(p, &launch, &limits, &arena), &limits, &arena);
 	assert_non_null(eval);
+	assert_non_null(alike);
 	for (uint32_t y = 0; y < c->grid.y; y++)
 		for (uint32_t x = 0; x < c->grid.x; x++)
 			for (uint32_t w = 0; w < warps; w++) {
 				struct gw_eval_warp_report report;
+				struct gw_alike_report told;
 
 				assert_null(gw_eval_warp(eval, (struct gw_dim3){x, y, 0}, w, see, t,
 				                         &report));
+				assert_null(gw_alike_warp(alike, (struct gw_dim3){x, y, 0}, w, see,
+				                          &again, &told));
+				again.control &= report.complete && report.control_known;
+				again.exact &= again.control;
 				t->control &= report.complete && report.control_known;
 				t->exact &= t->control;
 			}
+	assert_true(t->loads == again.loads && t->stores == again.stores);
+	/* Whoever asks for addresses learns more of them; what is not known of one is anything. */
+	assert_true(!t->exact || again.exact);
+	assert_true(!t->exact || t->load_sum == again.load_sum);
+	assert_true(!t->exact || t->store_sum == again.store_sum);
 	gw_arena_free(&arena);
 }
 
