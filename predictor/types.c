@@ -47,33 +47,15 @@ void gw_work_clear(struct gw_work *work)
 		work->q[i] = (struct gw_quantity){.value = NAN};
 }
 
-/* Rows of which another one says how much they are at most: all that are sampled. */
-#define LIMITED(LIMIT)                                                                             \
-	LIMIT(dram_read_bytes)                                                                     \
-	LIMIT(dram_write_bytes)                                                                    \
-	LIMIT(inst_executed)                                                                       \
-	LIMIT(inst_issued)                                                                         \
-	LIMIT(l2_total_bytes)                                                                      \
-	LIMIT(l2_requests)                                                                         \
-	LIMIT(lsu_wavefronts)                                                                      \
-	LIMIT(shared_wavefronts)                                                                   \
-	LIMIT(l1_bytes)                                                                            \
-	LIMIT(pipe_alu)                                                                            \
-	LIMIT(pipe_lsu)                                                                            \
-	LIMIT(tensor_cycles)                                                                       \
-	LIMIT(pipe_fma)                                                                            \
-	LIMIT(pipe_xu)                                                                             \
-	LIMIT(pipe_uniform)                                                                        \
-	LIMIT(pipe_tex)
-
 enum gw_work_field gw_work_most(enum gw_work_field field)
 {
 	switch (field) {
-#define LIMIT(name)                                                                                \
+#define WORK(name, unit, meaning)
+#define WORK_MOST(name, unit)                                                                      \
 	case GW_WORK_##name:                                                                       \
 		return GW_WORK_most_##name;
-		LIMITED(LIMIT)
-#undef LIMIT
+#include "predictor/work.def"
+#undef WORK
 	default:
 		return GW_WORK_FIELDS;
 	}
@@ -83,9 +65,10 @@ bool gw_work_drop_most(struct gw_work *work)
 {
 	bool left = false;
 
-#define LIMIT(name) work->q[GW_WORK_most_##name] = (struct gw_quantity){.value = NAN};
-	LIMITED(LIMIT)
-#undef LIMIT
+#define WORK(name, unit, meaning)
+#define WORK_MOST(name, unit) work->q[GW_WORK_most_##name] = (struct gw_quantity){.value = NAN};
+#include "predictor/work.def"
+#undef WORK
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		left |= work->q[i].source != GW_SOURCE_NONE;
 	return !left;

@@ -18,11 +18,12 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import pm_score  # noqa: E402
 import selftest  # noqa: E402
+import under  # noqa: E402
 import workloads_selftest  # noqa: E402
 
 LOGDUMP, PM_AGAIN = None, None
 COUNTED, STATIC = 4, 1
-ROWS = [line.split("(")[1].split(",")[0] for line in open(f"{TOP}/predictor/work.def") if line.startswith("WORK(")]
+ROWS = under.work_rows()
 METRICS = [line.split(",")[2].strip() if line.startswith("METRIC(") else None
            for line in open(f"{TOP}/preload/pm_metric.def") if line.startswith(("METRIC(", "CLOCK("))]
 

@@ -18,19 +18,15 @@ import csv
 import json
 import math
 import os
-import re
 import statistics
 import subprocess
 import sys
 
+import under
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MEASURED_ON = "NVIDIA H200"
 BATCH = 4096  # launches that a file may describe
-
-
-def work_fields():
-    with open(f"{TOP}/predictor/work.def") as file:
-        return re.findall(r"^WORK\((\w+),", file.read(), re.MULTILINE)
 
 
 def known(row, column):
@@ -193,7 +189,7 @@ def main():
         rows = [row for row in csv.DictReader(file) if row["seconds"] and row["inst_executed"]]
     if not rows:
         sys.exit(f"score_models.py: {args.table}: no row has both a time and counters")
-    fields = work_fields()
+    fields = under.work_rows()
     code = read_code(args.code) if args.code else {}
     launches = [launch_of(row, fields, code.get((row["workload"], row["size"], row["launch"], row["n"]))) for row in rows]
     if args.launches:

@@ -36,8 +36,7 @@ import window_cost  # noqa: E402
 
 STANDIN, LOGDUMP, GPUWATCH = None, None, None
 COUNTED = 4
-with open(f"{TOP}/predictor/work.def") as rows_of:
-    ROWS = [line.split("(")[1].split(",")[0] for line in rows_of if line.startswith("WORK(")]
+ROWS = under.work_rows()
 KINDS = 20  # kernels in a made-up development set
 
 # $1 and so on in what it says are its arguments.

@@ -6,12 +6,14 @@ import gzip
 import json
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 
 import compare
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDING = 24 << 20  # bytes of a recording that are kept
 COUNTED = {"GPUWATCH_COUNTERS": "pm", "GPUWATCH_BUDGET": "100"}  # counters sampled as often as can be
 
@@ -54,6 +56,13 @@ def totals(logdump, log):
     if found.get("end") != len(logs):
         notes.append("a log was not closed")
     return found, notes
+
+
+def work_rows():
+    """Names of the rows of work, in a log's order."""
+    with open(f"{HERE}/../../predictor/work.def") as file:
+        rows = (re.match(r"WORK(_MOST)?\((\w+)", line) for line in file)
+        return [("most_" if row[1] else "") + row[2] for row in rows if row]
 
 
 def work(logdump, log, path):

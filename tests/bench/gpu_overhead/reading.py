@@ -4,10 +4,12 @@
 
 Processes of both kinds take turns (turns.py): first the first steps of a training loop, model and all, when every kernel is new and its
 code is read beside. A process can do that once, and takes seconds, so it is done by few; each then takes turns of a tenth of
-a second of steps on, far more of them. Writes reading.json, prints figures. Exit status: 0 goals met (read / unread at most
+a second of steps on, far more of them. Writes reading.json, prints figures. With --also FILE... they are of all pairs, those of
+earlier runs of the same program and library too (their reading.json): on two GPUs, say, each with CPUs of its own. Exit status: 0 goals met (read / unread at most
 1.05 in first steps and 1.02 later, 95% bounds of medians, and code was read in one kind only), 1 missed or a process failed, 77 there
 is no GPU or no PyTorch here.
 """
+import argparse
 import json
 import os
 import random
@@ -57,6 +59,16 @@ def collect(args):
     return found, seen
 
 
+def earlier(path):
+    """The pairs of an earlier run, and what was counted of its processes."""
+    try:
+        with open(path) as file:
+            told = json.load(file)
+        return {when: told["times"][when] for when in STEPS}, told["processes"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise argparse.ArgumentTypeError(f"{path} can't be read ({error}); it is to be the reading.json of an earlier run")
+
+
 def judged(args, found, seen):
     result = []
     flat = [times for one in found["first"] for times in one["rounds"]]
@@ -86,6 +98,7 @@ def main(argv):
     parser = options(__doc__)
     parser.add_argument("--loop", default="train", choices=("train", "gemm", "decode"))
     parser.add_argument("--seconds", type=float, default=60, help="no set is begun that would end after that")
+    parser.add_argument("--also", nargs="+", default=[], type=earlier, metavar="FILE", help="reading.json of earlier runs, judged with this one")
     parser.add_argument("--together", type=int, default=6, help="pairs of processes that live at the same time")
     parser.add_argument("--pairs", type=int, default=30, help="of later steps that a goal needs")
     parser.add_argument("--first", type=int, default=6, help="pairs of first steps that a goal needs")
@@ -97,6 +110,9 @@ def main(argv):
     found, seen = collect(args)
     with open(f"{args.out}/reading.json", "w") as out:
         json.dump({"times": found, "processes": seen}, out)
+    for times, told in args.also:
+        found = {when: found[when] + times[when] for when in found}
+        seen = seen + told
     return figures.conclude(args.out, judged(args, found, seen))
 
 

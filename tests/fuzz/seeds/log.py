@@ -26,7 +26,7 @@ class Format:
                 fields.append((field, FORMAT[ctype]))
         self.flags = {name: 1 << int(bit)
                       for name, bit in re.findall(r"^FLAG\(LAUNCH, (\w+), (\d+)", text("value.def"), re.M)}
-        self.work = len(re.findall(r"^WORK\(", text("work.def"), re.M))
+        self.work = len(re.findall(r"^WORK(?:_MOST)?\(", text("work.def"), re.M))
         self.units = dict(re.findall(r'^PARAM\((\w+), "([^"]*)"', text("device.def"), re.M))
         self.magic = int(re.search(r"GW_BLOCK_MAGIC\s*=?\s*(0x\w+)", text("record.h"))[1], 16)
         self.version = int(re.search(r"GW_LOG_VERSION\s*=?\s*(\d+)", text("record.h"))[1])

@@ -87,8 +87,8 @@ STEPS = (
     step("safety-ends", f"{SAFETY}: exit() by one thread while another launches crashes no more often than under plain CUPTI activity", 2, 100,
          220, "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 0 --ends 90 --lanes 6 --shortest 0.1 --longest 0.4 "
          "--case launches --case streams"),  # what ran before it matters little, and these two begin soonest
-    step("safety-windows", f"{SAFETY}: programs that end in the midst of windows", 2, 60, 140, "sampler",
-         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 50 --lanes 3 --shortest 1.1 --longest 2.6 --least 30 "
+    step("safety-windows", f"{SAFETY}: programs that end in the midst of windows", 2, 70, 150, "sampler",
+         f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 60 --lanes 3 --shortest 1.6 --longest 3.6 --least 30 "
          "--least-with-windows 10 --seed 2 --backtrace"),
 
     step("beside-torch", f"{SAFETY}: torch.profiler before and after us sees all it sees without us; we come back, counters too", 3, 90,
