@@ -182,6 +182,7 @@ static void add_warp(struct cover *c, double times)
 	add_reasons(out, w);
 	out->control_known = out->control_known && w->control_known;
 	out->complete = out->complete && w->complete;
+	out->awaits = out->awaits || w->awaits;
 	out->steps += w->steps;
 	out->warps_run++;
 	c->covered += times;

@@ -6,6 +6,7 @@
 
 /* How far rows may be trusted, beside exact counts. */
 static const float sampled_grid = 0.9f; /* chosen warps stand for the rest */
+static const float waits_once = 0.9f;   /* rounds of waits are not known */
 static const float lanes_on = 0.9f;     /* guards may turn lanes off */
 static const float lanes_diverge = 0.65f;
 static const float lsu_others = 0.8f; /* fences and the like may be counted otherwise */
@@ -225,6 +226,8 @@ const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_arena *a
 
 	if (why)
 		return why;
+	if (launch->report->awaits)
+		sure *= waits_once;
 	memset(&s, 0, sizeof(s));
 	for (uint32_t b = 0; b < launch->lowered->program.block_count; b++)
 		if (stands_for(launch, b))
