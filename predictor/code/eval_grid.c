@@ -343,6 +343,7 @@ const char *gw_eval_grid(const struct gw_ir_program *program, const struct gw_ev
 	c.boxes = gw_arena_array(arena, BOXES_MAX, sizeof(*c.boxes));
 	if (!c.e || !c.boxes || !report_init(c.e, out))
 		return "no room for the evaluation";
+	out->eval = c.e;
 	c.e->sink = sink;
 	c.e->sink_arg = arg;
 	whole_grid(&c);

@@ -290,10 +290,8 @@ static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *
 }
 
 /* Run every warp of the chosen blocks, as far as @p steps go. */
-static const char *look_at_blocks(const struct gw_ir_program *program,
-                                  const struct gw_eval_launch *launch,
-                                  const struct gw_gather_limits *limits, struct gw_arena *arena,
-                                  struct sink *sink)
+static const char *look_at_blocks(const struct gw_eval_launch *launch,
+                                  const struct gw_gather_limits *limits, struct sink *sink)
 {
 	struct gw_gather *g = sink->gather;
 	uint64_t left = limits->steps ? limits->steps : STEPS;
@@ -302,17 +300,15 @@ static const char *look_at_blocks(const struct gw_ir_program *program,
 	struct gw_dim3 block[GW_LOCALITY_BLOCKS];
 	unsigned blocks = gw_locality_choose(launch->config.grid,
 	                                     limits->blocks ? limits->blocks : BLOCKS, block);
-	struct gw_eval *eval = gw_eval_new(program, launch, &limits->eval, arena);
 	struct gw_eval_warp_report report;
 
-	if (!eval)
-		return "the evaluator needs more memory than the analysis may use";
 	g->complete = true;
 	/* The first and the middle one with its neighbours come first: what they tell is told even
 	 * where the steps end before the others. */
 	for (unsigned b = 0; b < blocks && left; b++) {
 		for (uint32_t w = 0; w < warps && left; w++) {
-			const char *why = gw_eval_warp(eval, block[b], w, see, sink, &report);
+			const char *why =
+			        gw_eval_warp(g->report.eval, block[b], w, see, sink, &report);
 
 			if (why)
 				return why;
@@ -344,7 +340,7 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 	if (!out->locality || !gw_replay_init(&out->replay, arena) ||
 	    !list_accesses(program, arena, &sink))
 		return "the accesses need more memory than the analysis may use";
-	why = look_at_blocks(program, launch, limits, arena, &sink);
+	why = look_at_blocks(launch, limits, &sink);
 	if (!out->complete || (out->cut && out->blocks < NEIGHBOURS))
 		out->locality->dropped = true;
 	return why;
