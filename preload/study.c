@@ -16,7 +16,16 @@
 #include <string.h>
 #include <time.h>
 
-enum state { NOT_YET, WAITING, STUDIED, STUDIED_BARE /* without arguments */ };
+enum state {
+	NOT_YET,
+	WAITING,
+	STUDIED,
+	STUDIED_BARE,   /* without arguments */
+	STUDIED_BRIEFLY /* and waits for a longer study */
+};
+
+/* Kernels no warp of which a longer study could follow to its end either. */
+static uint8_t endless[GW_KERNELS_MAX / 8];
 
 static struct gw_device unknown; /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
@@ -34,6 +43,7 @@ static struct {
 void gw_study_start(void)
 {
 	gw_study_queue_start();
+	memset(endless, 0, sizeof(endless));
 	spent_ns = 0;
 	off_said = false;
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
@@ -73,7 +83,7 @@ void gw_study_want(uint32_t config)
 	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
 
 	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
-	    (c->study == STUDIED_BARE && !c->arguments))
+	    c->study == STUDIED_BRIEFLY || (c->study == STUDIED_BARE && !c->arguments))
 		return;
 	if (!gw_study_queue_untimed())
 		row_ns = gw_now_ns();
@@ -85,7 +95,7 @@ void gw_study_same(uint32_t config, uint32_t as)
 {
 	struct gw_work told;
 
-	if (gw_config_entry(as)->study != STUDIED)
+	if (gw_config_entry(as)->study != STUDIED && gw_config_entry(as)->study != STUDIED_BRIEFLY)
 		return; /* it may still wait, and this one is studied itself */
 	gw_config_entry(config)->study = STUDIED;
 	if (gw_config_entry(as)->study_said)
@@ -130,6 +140,12 @@ static void count(enum gw_study_end end, bool bare)
 	gw_bump(&gw_counters[GW_COUNTER_study_no_arguments], bare && end != GW_STUDY_NO_CODE);
 }
 
+/* What a brief study left to a longer one; of a kernel that none can follow nothing is. */
+static bool wants_more(const struct gw_config_entry *c, bool limited)
+{
+	return limited && !(endless[c->slot / 8] >> c->slot % 8 & 1);
+}
+
 static void study(uint32_t config)
 {
 	struct gw_config_entry *c = gw_config_entry(config);
@@ -138,18 +154,26 @@ static void study(uint32_t config)
 	                                       .config = c->config,
 	                                       .arguments = c->arguments,
 	                                       .device = profile ? profile : &unknown,
+	                                       .brief = c->study != STUDIED_BRIEFLY,
 	                                       .go_on = go_on};
 	struct gw_work work;
 	enum gw_study_end end;
 	const char *why;
 	uint64_t begin;
+	bool limited;
 
 	gw_study_code_decode(c->slot);
 	begin = cpu_ns();
-	end = gw_study_code(&launch, &work, &why);
+	end = gw_study_code(&launch, &work, &why, &limited);
 	gw_study_queue_took(c->slot, cpu_ns() - begin);
+	if (launch.brief)
+		count(end, !launch.arguments);
+	else if (limited && work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
+		endless[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
 	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
-	count(end, !launch.arguments);
+	if (launch.brief && launch.arguments && wants_more(c, limited) &&
+	    gw_study_queue_put_brief(config))
+		c->study = STUDIED_BRIEFLY;
 	gw_work_offer(config, &work);
 	if (end == GW_STUDY_ABANDONED)
 		why = now.ends ? "the program ended meanwhile" : "it took longer than 60 ms";
@@ -174,16 +198,18 @@ uint64_t gw_study_allowance(uint64_t ns)
 	return GW_STUDY_FIRST_MS * UINT64_C(1000000) + ns / 100 * share;
 }
 
-/* Whether all studies together may still take time. */
+/* Whether all studies together may still take time: half of it is kept for what is new. */
 static bool affordable(uint64_t ns)
 {
-	return spent_ns < gw_study_allowance(ns - begun_ns);
+	uint64_t all = gw_study_allowance(ns - begun_ns);
+
+	return spent_ns < (gw_study_queue_only_brief() ? all / 2 : all);
 }
 
 /* Why the turn of one that has not been studied did not come. */
 static const char *not_reached(const struct gw_config_entry *c)
 {
-	if (!affordable(gw_now_ns()))
+	if (spent_ns >= gw_study_allowance(gw_now_ns() - begun_ns))
 		return "the time for studies (2 s, and 2% of the program's, or GPUWATCH_BUDGET) "
 		       "was used up";
 	return c->study == WAITING ? "the program ended before its turn"
@@ -197,7 +223,7 @@ void gw_study_finish(void)
 
 		if (gw_log_bytes() + GW_RECORD_MAX > gw_options.log_max)
 			break;
-		if (c->study_said || c->study == STUDIED || c->study == STUDIED_BARE)
+		if (c->study_said || (c->study != NOT_YET && c->study != WAITING))
 			continue;
 		if (c->slot)
 			say(i, GW_STUDY_NOT_REACHED, not_reached(c));

@@ -13,6 +13,7 @@
  * line gives itself. Where they are met, chosen warps stand for the rest, and the rows say so.
  */
 enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 1024, BLOCKS = 8 };
+enum { BRIEF = 4 /* the part of these steps that a brief study takes */ };
 
 /* A kernel as it is evaluated. */
 struct decoded {
@@ -161,8 +162,9 @@ void gw_study_code_decode(uint32_t slot)
 }
 
 static enum gw_study_end evaluate(const struct decoded *d, const struct gw_study_launch *in,
-                                  struct gw_work *work, const char **why)
+                                  struct gw_work *work, const char **why, bool *limited)
 {
+	const uint64_t part = in->brief ? BRIEF : 1;
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[in->slot];
 	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
 	                                 k->constant, k->max_threads, k->binary_version};
@@ -170,20 +172,21 @@ static enum gw_study_end evaluate(const struct decoded *d, const struct gw_study
 	const struct gw_eval_launch at = {.config = in->config,
 	                                  .arguments = {in->arguments ? in->arguments->bytes : NULL,
 	                                                in->arguments ? in->arguments->size : 0}};
-	const struct gw_gather_limits limits = {.eval = {.steps = GRID_STEPS,
-	                                                 .warp_steps = WARP_STEPS,
+	const struct gw_gather_limits limits = {.eval = {.steps = GRID_STEPS / part,
+	                                                 .warp_steps = WARP_STEPS / part,
 	                                                 .warps = WARPS,
 	                                                 .go_on = in->go_on,
 	                                                 .go_on_arg = in->go_on_arg},
 	                                        .blocks = BLOCKS,
-	                                        .steps = BLOCK_STEPS};
+	                                        .steps = BLOCK_STEPS / part};
 	const struct gw_static_code code = {.program = &d->program,
 	                                    .cfg = d->cfg,
 	                                    .calls = d->calls,
 	                                    .device = in->device,
 	                                    .launch = &launch,
 	                                    .at = &at,
-	                                    .limits = &limits};
+	                                    .limits = &limits,
+	                                    .limited = limited};
 	struct gw_arena arena;
 	const char *open;
 
@@ -211,7 +214,7 @@ static bool go_on(void *arg)
 }
 
 enum gw_study_end gw_study_code(const struct gw_study_launch *launch, struct gw_work *work,
-                                const char **why)
+                                const char **why, bool *limited)
 {
 	struct asking asking = {.launch = launch};
 	struct gw_study_launch in = *launch;
@@ -219,6 +222,8 @@ enum gw_study_end gw_study_code(const struct gw_study_launch *launch, struct gw_
 	enum gw_study_end end;
 
 	gw_work_clear(work);
+	if (limited)
+		*limited = false;
 	*why = d->why;
 	if (d->why)
 		return GW_STUDY_NO_CODE;
@@ -226,6 +231,6 @@ enum gw_study_end gw_study_code(const struct gw_study_launch *launch, struct gw_
 	in.go_on_arg = &asking;
 	if (!go_on(&asking))
 		return GW_STUDY_ABANDONED;
-	end = evaluate(d, &in, work, why);
+	end = evaluate(d, &in, work, why, limited);
 	return asking.stopped ? GW_STUDY_ABANDONED : end;
 }

@@ -24,6 +24,7 @@ struct gw_study_launch {
 	struct gw_config config;
 	const struct gw_arguments *arguments; /**< NULL: none is known */
 	const struct gw_device *device; /**< never NULL; what is unknown of it limits the rows */
+	bool brief;                     /**< as far as a quarter of the steps goes */
 	/** Asked all the time, so that who has other things to do can do them; false: come to an
 	 * end. */
 	bool (*go_on)(void *arg);
@@ -38,10 +39,10 @@ void gw_study_code_decode(uint32_t slot);
  * GW_STUDY_DONE, NO_CODE, UNTOLD, or ABANDONED where `go_on` said no: @p work then has what was
  * told until then.
  * @p why gets a static text: why nothing is told, or of what is told what is not settled; else
- * NULL.
+ * NULL. @p limited gets whether more steps could tell more; it may be NULL.
  */
 enum gw_study_end gw_study_code(const struct gw_study_launch *launch, struct gw_work *work,
-                                const char **why);
+                                const char **why, bool *limited);
 
 /** Bytes that an evaluation may take: what is left of GW_STUDY_MEMORY, 16 MiB at least. */
 size_t gw_study_code_room(void);

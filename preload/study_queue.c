@@ -11,13 +11,13 @@ struct queue {
 };
 
 /* None of the first two had been timed; the first holds one of each kernel. */
-static struct queue unread, first, again, later;
+static struct queue unread, first, again, later, brief;
 static uint8_t met[GW_KERNELS_MAX / 8];  /* a bit of each kernel that was in `unread` */
 static uint32_t took_us[GW_KERNELS_MAX]; /* the last study of each kernel; 0: none */
 
 void gw_study_queue_start(void)
 {
-	unread.count = first.count = again.count = later.count = 0;
+	unread.count = first.count = again.count = later.count = brief.count = 0;
 	memset(met, 0, sizeof(met));
 	memset(took_us, 0, sizeof(took_us));
 }
@@ -60,6 +60,11 @@ bool gw_study_queue_put(uint32_t config, bool open)
 		return push(&first, config);
 	met[c->slot / 8] |= bit;
 	return push(&unread, config);
+}
+
+bool gw_study_queue_put_brief(uint32_t config)
+{
+	return push(&brief, config);
 }
 
 void gw_study_queue_took(uint32_t slot, uint64_t ns)
@@ -123,7 +128,10 @@ uint32_t gw_study_queue_next(bool untimed)
 	j = untimed ? UINT32_MAX : best(&later, gain, &most);
 	if (j != UINT32_MAX)
 		return take(&later, j);
-	return i != UINT32_MAX ? take(&first, i) : 0;
+	if (i != UINT32_MAX)
+		return take(&first, i);
+	i = untimed ? UINT32_MAX : best(&brief, gain, &most);
+	return i != UINT32_MAX ? take(&brief, i) : 0;
 }
 
 uint32_t gw_study_queue_untimed(void)
@@ -133,5 +141,10 @@ uint32_t gw_study_queue_untimed(void)
 
 uint32_t gw_study_queue_waiting(void)
 {
-	return gw_study_queue_untimed() + again.count + later.count;
+	return gw_study_queue_untimed() + again.count + later.count + brief.count;
+}
+
+bool gw_study_queue_only_brief(void)
+{
+	return gw_study_queue_waiting() == brief.count;
 }

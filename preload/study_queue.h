@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-	GW_STUDY_QUEUE = 8192,  /**< configurations that can wait, of each of four kinds */
+	GW_STUDY_QUEUE = 8192,  /**< configurations that can wait, of each of five kinds */
 	GW_STUDY_CHOICE = 1024, /**< of these so many are chosen among, those that waited longest */
 	GW_STUDY_DEAR_MS = 10,  /**< CPU time from which on a study is dear */
 	GW_STUDY_USUAL_US = 1000, /**< what one is taken for while none of its kernel is known */
@@ -25,11 +25,15 @@ void gw_study_queue_start(void);
  * studied without arguments, left something open, and has them now. */
 bool gw_study_queue_put(uint32_t config, bool open);
 
+/** Configuration @p config was studied briefly, and a longer study could tell more. */
+bool gw_study_queue_put_brief(uint32_t config);
+
 /**
  * The next one, which then no longer waits; 0: none. First those not timed when they were put:
  * the first of each kernel, then those likely to take the least, dear ones apart. Dear ones, and
  * those that were timed, come by how much GPU time theirs took for what the study is likely to
- * take. @p untimed: only those not timed when they were put.
+ * take; those that were studied briefly come last, and likewise. @p untimed: only those not timed
+ * when they were put.
  */
 uint32_t gw_study_queue_next(bool untimed);
 
@@ -39,5 +43,8 @@ void gw_study_queue_took(uint32_t slot, uint64_t ns);
 /** So many wait that were not timed when they were put; so many in all. */
 uint32_t gw_study_queue_untimed(void);
 uint32_t gw_study_queue_waiting(void);
+
+/** Whether all that wait were studied briefly already. */
+bool gw_study_queue_only_brief(void);
 
 #endif

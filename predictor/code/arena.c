@@ -18,6 +18,20 @@ void gw_arena_init(struct gw_arena *arena, size_t limit)
 	*arena = (struct gw_arena){.limit = limit};
 }
 
+/* Behind the newest, which may have room left. */
+static void put_in(struct gw_arena *arena, struct gw_arena_chunk *chunk, size_t size)
+{
+	struct gw_arena_chunk *newest = arena->chunks;
+
+	chunk->size = chunk->used = size;
+	chunk->next = newest ? newest->next : NULL;
+	if (newest)
+		newest->next = chunk;
+	else
+		arena->chunks = chunk;
+	arena->used += sizeof(*chunk) + size;
+}
+
 static struct gw_arena_chunk *chunk_add(struct gw_arena *arena, size_t least)
 {
 	size_t left = arena->limit - arena->used;
@@ -38,28 +52,49 @@ static struct gw_arena_chunk *chunk_add(struct gw_arena *arena, size_t least)
 	return chunk;
 }
 
+/* Bytes of an array, in whole units of alignment; 0: more than there are. */
+static size_t bytes_of(size_t count, size_t size)
+{
+	if (size && count > (SIZE_MAX - ALIGN) / size)
+		return 0;
+	return count && size ? (count * size + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
+}
+
 void *gw_arena_array(struct gw_arena *arena, size_t count, size_t size)
 {
 	struct gw_arena_chunk *chunk = arena->chunks;
-	size_t bytes;
+	size_t bytes = bytes_of(count, size);
 	void *out;
 
-	if (size && count > (SIZE_MAX - ALIGN) / size) {
-		arena->refused = true;
-		return NULL;
-	}
-	bytes = (count * size + ALIGN - 1) / ALIGN * ALIGN;
-	if (!bytes)
-		bytes = ALIGN;
-	if (!chunk || chunk->size - chunk->used < bytes)
+	if (bytes && (!chunk || chunk->size - chunk->used < bytes))
 		chunk = chunk_add(arena, bytes);
-	if (!chunk) {
+	if (!bytes || !chunk) {
 		arena->refused = true;
 		return NULL;
 	}
 	out = chunk->bytes + chunk->used;
 	chunk->used += bytes;
 	return out;
+}
+
+void *gw_arena_room(struct gw_arena *arena, size_t count, size_t size)
+{
+	size_t bytes = bytes_of(count, size), left = arena->limit - arena->used;
+	struct gw_arena_chunk *chunk;
+
+	if (bytes && bytes < CHUNK)
+		return gw_arena_array(arena, count, size);
+	if (!bytes || left < sizeof(*chunk) || left - sizeof(*chunk) < bytes) {
+		arena->refused = true;
+		return NULL;
+	}
+	chunk = malloc(sizeof(*chunk) + bytes);
+	if (!chunk) {
+		arena->refused = true;
+		return NULL;
+	}
+	put_in(arena, chunk, bytes);
+	return chunk->bytes;
 }
 
 void *gw_arena_copy(struct gw_arena *arena, const void *bytes, size_t size)

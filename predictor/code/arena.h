@@ -26,6 +26,9 @@ void gw_arena_init(struct gw_arena *arena, size_t limit);
  *  exceeds the limit or the system has no memory (`refused` is then set). Freed with the arena. */
 void *gw_arena_array(struct gw_arena *arena, size_t count, size_t size);
 
+/** The same, but not zeroed: for large arrays of which what is read is written before. */
+void *gw_arena_room(struct gw_arena *arena, size_t count, size_t size);
+
 /** A copy of @p size bytes; NULL as for gw_arena_array(). */
 void *gw_arena_copy(struct gw_arena *arena, const void *bytes, size_t size);
 

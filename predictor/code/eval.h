@@ -25,6 +25,7 @@
 enum {
 	GW_LANES = 32,
 	GW_EVAL_LOOPS = 4, /**< nested loops whose iterations may be stood for at a time */
+	GW_EVAL_AXES = 4,  /**< in which a warp's like lie: warps of the block, blocks in x, y, z */
 };
 
 /** A launch to evaluate. */
@@ -79,6 +80,9 @@ struct gw_eval_access {
 	uint32_t repeats;           /**< enclosing loops whose iterations this stands for */
 	struct gw_eval_repeat repeat[GW_EVAL_LOOPS]; /**< outermost first */
 	bool unbounded; /**< in a loop whose trip count is unknown: repeats are the least */
+	/** What each address grows by from one warp, and from one block, to the next; only of
+	 * gw_eval_alike(), among the warps it answers for. */
+	int64_t grows[GW_EVAL_AXES];
 };
 
 /** Product of an access's repeats: executions it stands for. */
@@ -166,6 +170,9 @@ struct gw_eval_warp_report {
 	struct gw_eval_reason reasons[GW_EVAL_REASONS];
 };
 
+/** NULL when the launch can be evaluated, else a static text of why not. */
+const char *gw_eval_check(const struct gw_ir_program *program, const struct gw_eval_launch *launch);
+
 /**
  * Evaluate a whole grid: warps are run until all are covered or a limit is met.
  * @p sink (may be NULL) sees the accesses of the warps that are run, not of those stood for.
@@ -176,11 +183,19 @@ const char *gw_eval_grid(const struct gw_ir_program *program, const struct gw_ev
                          const struct gw_eval_limits *limits, gw_eval_sink *sink, void *arg,
                          struct gw_arena *arena, struct gw_eval_report *out);
 
-/** An evaluator whose state is used again from warp to warp; NULL when @p arena has no room. */
+/** An evaluator whose state is used again from warp to warp; NULL when @p arena has no room. The
+ * launch is one that gw_eval_check() lets pass. */
 struct gw_eval;
 struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
                             const struct gw_eval_launch *launch,
                             const struct gw_eval_limits *limits, struct gw_arena *arena);
+
+/** gw_eval_grid() by an evaluator there is. */
+const char *gw_eval_grid_by(struct gw_eval *eval, gw_eval_sink *sink, void *arg,
+                            struct gw_arena *arena, struct gw_eval_report *out);
+
+/** From now on its warps may take @p warp_steps. */
+void gw_eval_allow(struct gw_eval *eval, uint64_t warp_steps);
 
 /**
  * Run one warp of block @p block. @p sink may be NULL. The report's arrays are the evaluator's and
@@ -188,5 +203,14 @@ struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
  */
 const char *gw_eval_warp(struct gw_eval *eval, struct gw_dim3 block, uint32_t warp,
                          gw_eval_sink *sink, void *arg, struct gw_eval_warp_report *out);
+
+/**
+ * The same, and how far it holds: the warps up to @p alike further on, along each axis, do what
+ * this one does, their accesses those that the sink saw with addresses grown by as much as `grows`
+ * says. Zeros: it answers for itself alone.
+ */
+const char *gw_eval_alike(struct gw_eval *eval, struct gw_dim3 block, uint32_t warp,
+                          gw_eval_sink *sink, void *arg, struct gw_eval_warp_report *out,
+                          int64_t alike[GW_EVAL_AXES]);
 
 #endif

@@ -15,6 +15,7 @@
 __extension__ typedef __int128 gw_wide;
 
 enum gw_dim { GW_DIM_WARP, GW_DIM_X, GW_DIM_Y, GW_DIM_Z, GW_DIM_LOOP, GW_BOX = GW_DIM_LOOP };
+_Static_assert((int)GW_BOX == (int)GW_EVAL_AXES, "the box is that of the axes");
 enum { GW_DIMS = GW_BOX + GW_EVAL_LOOPS, GW_BOUNDS_MAX = 256 };
 
 /** How a value depends on the distances. */

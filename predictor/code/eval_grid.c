@@ -284,7 +284,7 @@ static void sum_branches(struct cover *c)
 	}
 }
 
-static bool report_init(struct gw_eval *e, struct gw_eval_report *out)
+static bool report_init(const struct gw_eval *e, struct gw_arena *arena, struct gw_eval_report *out)
 {
 	const struct gw_ir_program *p = e->p;
 
@@ -293,10 +293,10 @@ static bool report_init(struct gw_eval *e, struct gw_eval_report *out)
 	                               .complete = true,
 	                               .longest_cost = NAN,
 	                               .mean_cost = NAN};
-	out->blocks = gw_arena_array(e->arena, p->block_count, sizeof(*out->blocks));
-	out->longest = gw_arena_array(e->arena, p->block_count, sizeof(*out->longest));
-	out->insns = gw_arena_array(e->arena, p->insn_count, sizeof(*out->insns));
-	out->trips = gw_arena_array(e->arena, p->loop_count, sizeof(*out->trips));
+	out->blocks = gw_arena_array(arena, p->block_count, sizeof(*out->blocks));
+	out->longest = gw_arena_array(arena, p->block_count, sizeof(*out->longest));
+	out->insns = gw_arena_array(arena, p->insn_count, sizeof(*out->insns));
+	out->trips = gw_arena_array(arena, p->loop_count, sizeof(*out->trips));
 	return out->blocks && out->longest && out->insns && out->trips;
 }
 
@@ -330,26 +330,33 @@ static void finish(struct cover *c)
 	sum_branches(c);
 }
 
+const char *gw_eval_grid_by(struct gw_eval *e, gw_eval_sink *sink, void *arg,
+                            struct gw_arena *arena, struct gw_eval_report *out)
+{
+	struct cover c = {.e = e, .out = out};
+
+	c.boxes = gw_arena_room(arena, BOXES_MAX, sizeof(*c.boxes));
+	if (!c.boxes || !report_init(e, arena, out))
+		return "no room for the evaluation";
+	e->sink = sink;
+	e->sink_arg = arg;
+	e->alike = false;
+	whole_grid(&c);
+	while (c.count && !c.stable && !c.failed && out->warps_run < e->limits.warps &&
+	       out->steps < e->limits.steps)
+		run_box(&c);
+	finish(&c);
+	return NULL;
+}
+
 const char *gw_eval_grid(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
                          const struct gw_eval_limits *limits, gw_eval_sink *sink, void *arg,
                          struct gw_arena *arena, struct gw_eval_report *out)
 {
-	struct cover c = {.out = out};
 	const char *wrong = gw_eval_check(program, launch);
+	struct gw_eval *e = wrong ? NULL : gw_eval_new(program, launch, limits, arena);
 
 	if (wrong)
 		return wrong;
-	c.e = gw_eval_new(program, launch, limits, arena);
-	c.boxes = gw_arena_array(arena, BOXES_MAX, sizeof(*c.boxes));
-	if (!c.e || !c.boxes || !report_init(c.e, out))
-		return "no room for the evaluation";
-	out->eval = c.e;
-	c.e->sink = sink;
-	c.e->sink_arg = arg;
-	whole_grid(&c);
-	while (c.count && !c.stable && !c.failed && out->warps_run < c.e->limits.warps &&
-	       out->steps < c.e->limits.steps)
-		run_box(&c);
-	finish(&c);
-	return NULL;
+	return e ? gw_eval_grid_by(e, sink, arg, arena, out) : "no room for the evaluation";
 }

@@ -6,25 +6,9 @@
  * the number doesn't wrap. What is neither linear nor constant is "bent" in the dimensions that it
  * depends on.
  */
-#include "predictor/code/eval_state.h"
+#include "predictor/code/eval_rule.h"
 
 #include <string.h>
-
-/* A rule's working set. */
-struct rule {
-	struct gw_eval *e;
-	const struct gw_ir_insn *insn;
-	const struct gw_value *const *in;
-	struct gw_form *out;
-	uint32_t mask;
-	unsigned n;        /* width of the operation */
-	unsigned relevant; /* of what is written: enum gw_ir_relevance */
-};
-
-static int64_t wrap(uint64_t v, unsigned bits)
-{
-	return gw_signed_bits(v, bits);
-}
 
 /* Least and greatest number among the lanes; false when none is known. */
 static bool range(const struct gw_value *x, uint32_t mask, unsigned bits, bool is_signed,
@@ -49,14 +33,12 @@ static bool range(const struct gw_value *x, uint32_t mask, unsigned bits, bool i
 }
 
 /* Everything that @p from depends on bends the result. */
-static void bend(struct rule *r, const struct gw_form *from)
+static void bend(struct gw_rule *r, const struct gw_form *from)
 {
 	r->out->bent |= gw_form_dims(from) & gw_domain_open(&r->e->domain);
 }
 
-/* Keep to where @p within holds: true; or, where the result doesn't matter enough for that and it
- * doesn't hold as things are: false. */
-static bool hold(struct rule *r, const struct gw_within *within, unsigned enough)
+bool gw_rule_hold(struct gw_rule *r, const struct gw_within *within, unsigned enough)
 {
 	struct gw_within w = *within;
 
@@ -74,7 +56,7 @@ static bool hold(struct rule *r, const struct gw_within *within, unsigned enough
  * Who decides by a number that is bent decides for this warp and block alone. Known so before
  * the comparison, the number is one that a loop's count can be held against.
  */
-static void settle_box(struct rule *r, const struct gw_form *a, const struct gw_form *b)
+static void settle_box(struct gw_rule *r, const struct gw_form *a, const struct gw_form *b)
 {
 	uint8_t bent = (a->bent | b->bent) & gw_domain_open(&r->e->domain);
 
@@ -82,8 +64,7 @@ static void settle_box(struct rule *r, const struct gw_form *a, const struct gw_
 		gw_domain_pin(&r->e->domain, bent);
 }
 
-/* Keep to where source @p x, a number of @p bits, doesn't wrap; false when it is not to be had. */
-static bool no_wrap(struct rule *r, const struct gw_value *x, unsigned bits, bool is_signed)
+bool gw_rule_no_wrap(struct gw_rule *r, const struct gw_value *x, unsigned bits, bool is_signed)
 {
 	struct gw_within w = {.form = x->form};
 	gw_wide least = 0, most = 0, half = (gw_wide)1 << (bits - 1);
@@ -91,25 +72,25 @@ static bool no_wrap(struct rule *r, const struct gw_value *x, unsigned bits, boo
 	if (!gw_form_dims(&x->form))
 		return true;
 	for (unsigned i = 0; i < GW_DIMS; i++)
-		w.form.d[i] = wrap((uint64_t)x->form.d[i], bits);
+		w.form.d[i] = gw_rule_wrap((uint64_t)x->form.d[i], bits);
 	if (!range(x, r->mask, bits, is_signed, &least, &most))
 		return true;
 	w.low = (is_signed ? -half : 0) - least;
 	w.high = (is_signed ? half - 1 : 2 * half - 1) - most;
-	return hold(r, &w, IR_RELEVANT_ADDRESS);
+	return gw_rule_hold(r, &w, IR_RELEVANT_ADDRESS);
 }
 
 /* The result is @p scale times source @p x plus what the form holds already. */
-static void add(struct rule *r, const struct gw_form *x, int64_t scale, unsigned bits)
+static void add(struct gw_rule *r, const struct gw_form *x, int64_t scale, unsigned bits)
 {
 	r->out->bent |= x->bent;
 	for (unsigned i = 0; i < GW_DIMS; i++)
-		r->out->d[i] =
-		        wrap((uint64_t)r->out->d[i] + (uint64_t)x->d[i] * (uint64_t)scale, bits);
+		r->out->d[i] = gw_rule_wrap(
+		        (uint64_t)r->out->d[i] + (uint64_t)x->d[i] * (uint64_t)scale, bits);
 }
 
 /* All lanes have one number. */
-static bool same(const struct rule *r, const struct gw_value *x, uint64_t *v)
+static bool same(const struct gw_rule *r, const struct gw_value *x, uint64_t *v)
 {
 	bool any = false;
 
@@ -128,7 +109,7 @@ static bool same(const struct rule *r, const struct gw_value *x, uint64_t *v)
 }
 
 /* The greatest power of two that divides every lane's number and every growth; 64: all are 0. */
-static unsigned even(const struct rule *r, const struct gw_value *x, bool numbers)
+static unsigned even(const struct gw_rule *r, const struct gw_value *x, bool numbers)
 {
 	uint64_t all = 0;
 
@@ -141,7 +122,7 @@ static unsigned even(const struct rule *r, const struct gw_value *x, bool number
 }
 
 /* A product: linear when one side is the same number everywhere. */
-static void product(struct rule *r, unsigned bits, bool widens, bool is_signed)
+static void product(struct gw_rule *r, unsigned bits, bool widens, bool is_signed)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const struct gw_value *x = r->in[i], *by = r->in[1 - i];
@@ -153,7 +134,7 @@ static void product(struct rule *r, unsigned bits, bool widens, bool is_signed)
 			return;
 		if (widens) {
 			v = is_signed ? (uint64_t)gw_signed_bits(v, r->n) : gw_low_bits(v, r->n);
-			if (!no_wrap(r, x, r->n, is_signed))
+			if (!gw_rule_no_wrap(r, x, r->n, is_signed))
 				break;
 		}
 		add(r, &x->form, (int64_t)v, bits);
@@ -163,7 +144,7 @@ static void product(struct rule *r, unsigned bits, bool widens, bool is_signed)
 	bend(r, &r->in[1]->form);
 }
 
-static void shift_left(struct rule *r)
+static void shift_left(struct gw_rule *r)
 {
 	uint64_t by;
 
@@ -177,34 +158,34 @@ static void shift_left(struct rule *r)
 
 /* A quotient by a number that divides every growth grows by the growths' quotients, as long as the
  * number doesn't wrap; the remainder then doesn't grow. */
-static void quotient(struct rule *r, uint64_t by, bool is_signed, bool remainder)
+static void quotient(struct gw_rule *r, uint64_t by, bool is_signed, bool remainder)
 {
 	const struct gw_form *x = &r->in[0]->form;
 	gw_wide least = 0, most = 0;
 	bool whole = by && by <= INT64_MAX && !x->bent;
 
 	for (unsigned i = 0; i < GW_DIMS && whole; i++)
-		whole = wrap((uint64_t)x->d[i], r->n) % (int64_t)by == 0;
+		whole = gw_rule_wrap((uint64_t)x->d[i], r->n) % (int64_t)by == 0;
 	/* Signed division rounds towards zero: the sign must not change either. */
 	if (whole && is_signed && range(r->in[0], r->mask, r->n, true, &least, &most))
 		whole = least >= 0;
-	if (!whole || !no_wrap(r, r->in[0], r->n, is_signed)) {
+	if (!whole || !gw_rule_no_wrap(r, r->in[0], r->n, is_signed)) {
 		bend(r, x);
 		return;
 	}
 	if (is_signed) {
 		struct gw_within positive = {.form = *x, .low = -least, .high = (gw_wide)1 << 64};
 
-		if (!hold(r, &positive, IR_RELEVANT_ADDRESS)) {
+		if (!gw_rule_hold(r, &positive, IR_RELEVANT_ADDRESS)) {
 			bend(r, x);
 			return;
 		}
 	}
 	for (unsigned i = 0; i < GW_DIMS && !remainder; i++)
-		r->out->d[i] = wrap((uint64_t)x->d[i], r->n) / (int64_t)by;
+		r->out->d[i] = gw_rule_wrap((uint64_t)x->d[i], r->n) / (int64_t)by;
 }
 
-static void divide(struct rule *r)
+static void divide(struct gw_rule *r)
 {
 	bool is_signed = r->insn->op == IR_DIVS || r->insn->op == IR_REMS;
 	uint64_t by;
@@ -220,24 +201,28 @@ static void divide(struct rule *r)
 	         r->insn->op == IR_REMS || r->insn->op == IR_REMU);
 }
 
-static void shift_right(struct rule *r)
+static void shift_right(struct gw_rule *r)
 {
 	const struct gw_form *x = &r->in[0]->form;
 	uint64_t by;
 
 	/* Unlike a division, a signed shift rounds down, on both sides of zero. */
 	if (!gw_form_dims(&r->in[1]->form) && same(r, r->in[1], &by) && by < r->n && !x->bent &&
-	    even(r, r->in[0], false) >= by && no_wrap(r, r->in[0], r->n, r->insn->op == IR_SHRS)) {
+	    even(r, r->in[0], false) >= by &&
+	    gw_rule_no_wrap(r, r->in[0], r->n, r->insn->op == IR_SHRS)) {
 		for (unsigned i = 0; i < GW_DIMS; i++)
-			r->out->d[i] = wrap((uint64_t)x->d[i], r->n) >> by;
+			r->out->d[i] = gw_rule_wrap((uint64_t)x->d[i], r->n) >> by;
 		return;
 	}
+	if (!gw_form_dims(&r->in[1]->form) && r->n == 64 && same(r, r->in[1], &by) && by == 32 &&
+	    gw_rule_upper_half(r, 32))
+		return;
 	bend(r, x);
 	bend(r, &r->in[1]->form);
 }
 
 /* A mask of low bits below every growth, or of all bits above some: the rest doesn't grow. */
-static void conjunction(struct rule *r)
+static void conjunction(struct gw_rule *r)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const struct gw_value *x = r->in[i], *mask = r->in[1 - i];
@@ -260,7 +245,7 @@ static void conjunction(struct rule *r)
 
 /* Compilers write a sum as a disjunction where no bit of the two is in common: it is one where one
  * side is below every bit of the other and stays what it is. */
-static void disjunction(struct rule *r)
+static void disjunction(struct gw_rule *r)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const struct gw_value *x = r->in[i], *low = r->in[1 - i];
@@ -328,7 +313,7 @@ static bool is_signed_condition(enum gw_ir_cond cond)
 }
 
 /* Keep to where the comparison of a and b comes out as it does here. */
-static bool steady(struct rule *r, enum gw_ir_cond cond, const struct gw_value *a,
+static bool steady(struct gw_rule *r, enum gw_ir_cond cond, const struct gw_value *a,
                    const struct gw_value *b)
 {
 	struct gw_within w = {.form = {.bent = 0}};
@@ -344,7 +329,7 @@ static bool steady(struct rule *r, enum gw_ir_cond cond, const struct gw_value *
 			continue;
 		relative |= a->base[ia] != GW_BASE_NONE;
 		if (a->base[ia])
-			lane_outcome(&o, cond, wrap(a->v[ia] - b->v[ib], r->n));
+			lane_outcome(&o, cond, gw_rule_wrap(a->v[ia] - b->v[ib], r->n));
 		else if (is_signed)
 			lane_outcome(&o, cond,
 			             (gw_wide)gw_signed_bits(a->v[ia], r->n) -
@@ -357,8 +342,8 @@ static bool steady(struct rule *r, enum gw_ir_cond cond, const struct gw_value *
 	if (!o.any)
 		return !w.form.bent;
 	for (unsigned i = 0; i < GW_DIMS; i++) {
-		gw_wide growth = (gw_wide)wrap((uint64_t)a->form.d[i], r->n) -
-		                 wrap((uint64_t)b->form.d[i], r->n);
+		gw_wide growth = (gw_wide)gw_rule_wrap((uint64_t)a->form.d[i], r->n) -
+		                 gw_rule_wrap((uint64_t)b->form.d[i], r->n);
 
 		if (growth != (int64_t)growth)
 			w.form.bent |= (uint8_t)(1u << i);
@@ -369,12 +354,21 @@ static bool steady(struct rule *r, enum gw_ir_cond cond, const struct gw_value *
 	w.high = o.high;
 	if (!gw_form_dims(&w.form) && (relative || gw_form_dims(&a->form) == 0))
 		return true;
-	if (!relative && (!no_wrap(r, a, r->n, is_signed) || !no_wrap(r, b, r->n, is_signed)))
+	if (!relative &&
+	    (!gw_rule_no_wrap(r, a, r->n, is_signed) || !gw_rule_no_wrap(r, b, r->n, is_signed)))
 		return false;
-	return hold(r, &w, IR_RELEVANT_CONTROL);
+	return gw_rule_hold(r, &w, IR_RELEVANT_CONTROL);
 }
 
-static void comparison(struct rule *r, enum gw_ir_cond cond)
+static void carry(struct gw_rule *r)
+{
+	if (r->n <= 32 && gw_rule_carry(r, r->insn->op == IR_BORROW))
+		return;
+	for (unsigned i = 0; i < r->insn->uses; i++)
+		bend(r, &r->in[i]->form);
+}
+
+static void comparison(struct gw_rule *r, enum gw_ir_cond cond)
 {
 	if (steady(r, cond, r->in[0], r->in[1]))
 		return;
@@ -383,7 +377,7 @@ static void comparison(struct rule *r, enum gw_ir_cond cond)
 }
 
 /* The form of what was chosen lane by lane from @p a (where @p first) and @p b. */
-static void choice(struct rule *r, const struct gw_value *a, const struct gw_value *b,
+static void choice(struct gw_rule *r, const struct gw_value *a, const struct gw_value *b,
                    uint32_t first)
 {
 	uint32_t chosen = r->mask & first;
@@ -399,7 +393,7 @@ static void choice(struct rule *r, const struct gw_value *a, const struct gw_val
 	}
 }
 
-static void extreme(struct rule *r)
+static void extreme(struct gw_rule *r)
 {
 	enum gw_ir_op op = (enum gw_ir_op)r->insn->op;
 	bool is_signed = op == IR_MINS || op == IR_MAXS, is_min = op == IR_MINS || op == IR_MINU;
@@ -418,7 +412,7 @@ static void extreme(struct rule *r)
 	choice(r, r->in[0], r->in[1], first);
 }
 
-static void selection(struct rule *r)
+static void selection(struct gw_rule *r)
 {
 	uint32_t yes;
 
@@ -434,22 +428,22 @@ static void selection(struct rule *r)
 
 /* An extension of the low n bits, or a cut to them: what is kept of the number must not wrap where
  * the register is wider. */
-static void extension(struct rule *r, unsigned to)
+static void extension(struct gw_rule *r, unsigned to)
 {
 	bool is_signed = r->insn->op == IR_SEXT;
 
-	if (to > r->n && !no_wrap(r, r->in[0], r->n, is_signed)) {
+	if (to > r->n && !gw_rule_no_wrap(r, r->in[0], r->n, is_signed)) {
 		bend(r, &r->in[0]->form);
 		return;
 	}
 	for (unsigned i = 0; i < GW_DIMS; i++)
-		r->out->d[i] = wrap((uint64_t)r->in[0]->form.d[i], r->n);
+		r->out->d[i] = gw_rule_wrap((uint64_t)r->in[0]->form.d[i], r->n);
 	r->out->bent = r->in[0]->form.bent;
 }
 
-static void pack(struct rule *r)
+static void pack(struct gw_rule *r)
 {
-	if (r->n > 32 || !no_wrap(r, r->in[0], r->n, false)) {
+	if (r->n > 32 || !gw_rule_no_wrap(r, r->in[0], r->n, false)) {
 		bend(r, &r->in[0]->form);
 		bend(r, &r->in[1]->form);
 		return;
@@ -458,13 +452,13 @@ static void pack(struct rule *r)
 	add(r, &r->in[1]->form, (int64_t)(UINT64_C(1) << r->n), 2 * r->n);
 }
 
-static void bend_all(struct rule *r)
+static void bend_all(struct gw_rule *r)
 {
 	for (unsigned i = 0; i < r->insn->uses; i++)
 		bend(r, &r->in[i]->form);
 }
 
-static bool is_constant(const struct rule *r)
+static bool is_constant(const struct gw_rule *r)
 {
 	for (unsigned i = 0; i < r->insn->uses && i < GW_SOURCES_MAX; i++)
 		if (gw_form_dims(&r->in[i]->form))
@@ -472,7 +466,7 @@ static bool is_constant(const struct rule *r)
 	return true;
 }
 
-static void apply_rule(struct rule *r, unsigned to)
+static void apply_rule(struct gw_rule *r, unsigned to)
 {
 	switch (r->insn->op) {
 	case IR_MOV:
@@ -521,6 +515,10 @@ static void apply_rule(struct rule *r, unsigned to)
 	case IR_CMP:
 		comparison(r, (enum gw_ir_cond)r->insn->aux);
 		break;
+	case IR_CARRY:
+	case IR_BORROW:
+		carry(r);
+		break;
 	case IR_MINS:
 	case IR_MINU:
 	case IR_MAXS:
@@ -563,13 +561,14 @@ void gw_eval_form(struct gw_eval *e, const struct gw_ir_insn *insn,
                   uint32_t mask)
 {
 	gw_ir_operand def = gw_ir_defs(e->p, insn)[0];
-	struct rule r = {e, insn, in, &out->form, mask, insn->bits, e->p->relevant[def]};
+	struct gw_rule r = {e, insn, in, &out->form, mask, insn->bits, e->p->relevant[def]};
 
 	memset(&out->form, 0, sizeof(out->form));
 	if (is_constant(&r))
 		return;
 	apply_rule(&r, e->p->widths[def]);
-	if (e->p->widths[def] > result_bits(insn) && !no_wrap(&r, out, result_bits(insn), false))
+	if (e->p->widths[def] > result_bits(insn) &&
+	    !gw_rule_no_wrap(&r, out, result_bits(insn), false))
 		bend(&r, &out->form);
 	/* A dimension is bent or linear, not both. */
 	for (unsigned i = 0; i < GW_DIMS; i++)

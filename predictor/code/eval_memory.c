@@ -76,11 +76,29 @@ static void find_address(struct gw_eval *e, const struct gw_ir_insn *insn, struc
 			a->base[i] = GW_BASE_NONE;
 }
 
+/* How the access lies in the other warps of the box, which is kept to where that can be said. Of
+ * what has no address nothing need be. */
+static void tell_growth(struct gw_eval *e, const struct gw_value *a, const struct gw_value *size)
+{
+	const uint8_t box = (1u << GW_BOX) - 1;
+	uint8_t dims = a->form.bent;
+
+	for (unsigned i = 0; i < GW_LANES; i++)
+		if (e->access.active >> i & 1 && e->access.base[i] == GW_BASE_UNKNOWN)
+			dims = 0;
+	if (size)
+		dims |= gw_form_dims(&size->form);
+	for (unsigned i = 0; i < GW_BOX; i++)
+		e->access.grows[i] = a->form.d[i];
+	gw_domain_pin(&e->domain, dims & box);
+}
+
 static void tell_sink(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index,
                       const struct gw_value *a, enum gw_ir_space space, uint32_t sure,
                       uint32_t maybe)
 {
 	struct gw_eval_access *x = &e->access;
+	const struct gw_value *size = NULL;
 	gw_base known = GW_BASE_UNKNOWN;
 
 	x->insn = index;
@@ -99,10 +117,9 @@ static void tell_sink(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t
 		x->base[i] = gw_is_unknown(b) ? known : b;
 	}
 	if (insn->flags & IR_MEM_BULK && insn->uses > 2) {
-		const struct gw_value *size =
-		        gw_eval_source(e, gw_ir_uses(e->p, insn)[2], &e->source[2]);
 		unsigned first = (unsigned)__builtin_ctz(x->active);
 
+		size = gw_eval_source(e, gw_ir_uses(e->p, insn)[2], &e->source[2]);
 		if (!size->base[gw_at(size, first)])
 			x->bytes = size->v[gw_at(size, first)];
 	}
@@ -112,6 +129,8 @@ static void tell_sink(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t
 		x->repeat[l].step = a->form.d[GW_DIM_LOOP + l];
 		x->repeat[l].linear = !(a->form.bent >> (GW_DIM_LOOP + l) & 1);
 	}
+	if (e->alike)
+		tell_growth(e, a, size);
 	e->sink(e->sink_arg, x);
 }
 

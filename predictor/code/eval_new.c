@@ -28,7 +28,7 @@ static bool give_places(struct gw_eval *e)
 		if (p->relevant[r])
 			e->register_of[e->value_count++] = r;
 	}
-	e->values = gw_arena_array(e->arena, e->value_count, sizeof(*e->values));
+	e->values = gw_arena_room(e->arena, e->value_count, sizeof(*e->values));
 	e->value_mark = gw_arena_array(e->arena, e->value_count, 1);
 	e->value_todo = gw_arena_array(e->arena, e->value_count, sizeof(*e->value_todo));
 	return e->values && e->value_mark && e->value_todo;
@@ -129,6 +129,11 @@ struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
 	return e;
 }
 
+void gw_eval_allow(struct gw_eval *e, uint64_t warp_steps)
+{
+	e->limits.warp_steps = warp_steps;
+}
+
 static void begin(struct gw_eval *e)
 {
 	const struct gw_ir_program *p = e->p;
@@ -213,10 +218,9 @@ const char *gw_eval_check(const struct gw_ir_program *program, const struct gw_e
 	return NULL;
 }
 
-const char *gw_eval_warp(struct gw_eval *e, struct gw_dim3 block, uint32_t warp, gw_eval_sink *sink,
-                         void *arg, struct gw_eval_warp_report *out)
+static const char *run(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,
+                       const int64_t high[GW_BOX], struct gw_eval_warp_report *out)
 {
-	static const int64_t alone[GW_BOX];
 	const struct gw_config *c = &e->launch->config;
 	const char *wrong = gw_eval_check(e->p, e->launch);
 
@@ -225,9 +229,37 @@ const char *gw_eval_warp(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,
 	if (block.x >= c->grid.x || block.y >= c->grid.y || block.z >= c->grid.z ||
 	    (uint64_t)warp * GW_LANES >= gw_dim3_count(c->block))
 		return "the grid has no such warp";
-	e->sink = sink;
-	e->sink_arg = arg;
-	gw_eval_one(e, block, warp, alone);
+	gw_eval_one(e, block, warp, high);
 	*out = e->report;
 	return NULL;
+}
+
+const char *gw_eval_warp(struct gw_eval *e, struct gw_dim3 block, uint32_t warp, gw_eval_sink *sink,
+                         void *arg, struct gw_eval_warp_report *out)
+{
+	static const int64_t alone[GW_BOX];
+
+	e->sink = sink;
+	e->sink_arg = arg;
+	e->alike = false;
+	return run(e, block, warp, alone, out);
+}
+
+const char *gw_eval_alike(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,
+                          gw_eval_sink *sink, void *arg, struct gw_eval_warp_report *out,
+                          int64_t alike[GW_EVAL_AXES])
+{
+	const struct gw_dim3 grid = e->launch->config.grid;
+	int64_t full = (int64_t)(gw_dim3_count(e->launch->config.block) / GW_LANES);
+	/* The last warp is another one where it is not full. */
+	int64_t high[GW_BOX] = {warp < full ? full - 1 - warp : 0, (int64_t)grid.x - 1 - block.x,
+	                        (int64_t)grid.y - 1 - block.y, (int64_t)grid.z - 1 - block.z};
+	const char *wrong;
+
+	e->sink = sink;
+	e->sink_arg = arg;
+	e->alike = true;
+	wrong = run(e, block, warp, high, out);
+	memcpy(alike, e->domain.high, sizeof(e->domain.high));
+	return wrong;
 }

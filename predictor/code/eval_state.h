@@ -131,6 +131,7 @@ struct gw_eval {
 	/* What is told. */
 	gw_eval_sink *sink;
 	void *sink_arg;
+	bool alike;       /**< the sink's accesses are to hold all over the box */
 	uint16_t *spaces; /**< of each instruction: bits of the spaces it went to */
 	struct gw_eval_access access;
 	struct gw_eval_warp_report report;
@@ -234,8 +235,6 @@ void gw_eval_run(struct gw_eval *e, uint32_t lanes);
 void gw_eval_stop(struct gw_eval *e, uint32_t block);
 
 /* eval_new.c */
-/** NULL when the launch can be evaluated, else why not. */
-const char *gw_eval_check(const struct gw_ir_program *program, const struct gw_eval_launch *launch);
 /** Run one warp that may answer for those up to @p high distances away; its report is e->report,
  *  and e->domain.high tells which ones it does answer for. */
 void gw_eval_one(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/gather.h"
 
+#include "predictor/code/alike.h"
 #include "predictor/code/extract.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	BLOCKS = 16,
 	NEIGHBOURS = 5, /* the blocks that tell the grid's footprint */
 	STEPS = 2000000,
 	OUTER = 256,                  /* iterations of outer loops whose footprint is followed */
+	GLANCE = 8,                   /* of a warp too long to be followed, what is looked at */
 	BASE_BITS = 44,               /* an unknown base lies in 16 TiB of its own */
 	LOCAL_WORD = 4,               /* bytes of a lane that lie together in local memory */
 	LOCAL_OFFSET = (1 << 24) - 1, /* of an address, what can be one of local memory */
@@ -19,7 +22,18 @@ enum {
 /** What the sink needs. */
 struct sink {
 	struct gw_gather *gather;
-	uint32_t *slot; /* per instruction: 1 + its place in gather->access[]; 0: none */
+	uint32_t *slot;      /* per instruction: 1 + its place in gather->access[]; 0: none */
+	struct shape *shape; /* of each of gather->access[]: what its last request came to */
+	double followed;     /* executions looked at one by one: what the sink costs, in steps */
+};
+
+/** What the memory system makes of an access, wherever its request lies among lines. */
+struct shape {
+	struct gw_request request;
+	uint32_t repeats;
+	struct gw_eval_repeat repeat[GW_EVAL_LOOPS];
+	struct gw_coalescing coalescing;
+	struct gw_shared_passes passes; /* of an atomic only wavefronts */
 };
 
 double gw_gather_mean(const struct gw_eval_count *count)
@@ -71,10 +85,12 @@ static void offsets_of(const struct gw_eval_access *access, double share[GW_LINE
 	}
 }
 
-static void add_global(struct gw_gather_access *a, const struct gw_eval_access *access,
-                       const struct gw_request *r, double times)
+static void coalescing_of(struct gw_coalescing *out, const struct gw_eval_access *access,
+                          const struct gw_request *r, double times)
 {
 	double share[GW_LINE_BYTES];
+
+	*out = (struct gw_coalescing){0};
 
 	offsets_of(access, share);
 	for (unsigned offset = 0; offset < GW_LINE_BYTES; offset++) {
@@ -84,8 +100,47 @@ static void add_global(struct gw_gather_access *a, const struct gw_eval_access *
 			continue;
 		for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
 			moved.address[lane] += offset;
-		gw_coalescing_add(&a->coalescing, &moved, times * share[offset]);
+		gw_coalescing_add(out, &moved, times * share[offset]);
 	}
+}
+
+/* The same request a number of lines further on, in the same loops. */
+static bool same_shape(const struct shape *s, const struct gw_eval_access *access,
+                       const struct gw_request *r)
+{
+	unsigned first = (unsigned)__builtin_ctz(r->active);
+	uint64_t away = r->address[first] - s->request.address[first], apart = 0;
+
+	if (s->request.active != r->active || s->request.bytes != r->bytes ||
+	    away % GW_LINE_BYTES || s->repeats != access->repeats)
+		return false;
+	for (uint32_t i = 0; i < s->repeats; i++)
+		if (s->repeat[i].count != access->repeat[i].count ||
+		    s->repeat[i].step != access->repeat[i].step ||
+		    s->repeat[i].linear != access->repeat[i].linear)
+			return false;
+	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
+		apart |= r->active >> lane & 1 ? r->address[lane] - s->request.address[lane] - away
+		                               : 0;
+	return !apart;
+}
+
+static const struct shape *shape_of(struct shape *s, const struct gw_gather_access *a,
+                                    const struct gw_eval_access *access, const struct gw_request *r,
+                                    double times)
+{
+	if (same_shape(s, access, r))
+		return s;
+	s->request = *r;
+	s->repeats = access->repeats;
+	memcpy(s->repeat, access->repeat, sizeof(s->repeat));
+	if (access->space == IR_SPACE_GLOBAL)
+		coalescing_of(&s->coalescing, access, r, times);
+	if (a->atomic)
+		s->passes = (struct gw_shared_passes){.wavefronts = gw_request_atomic(r)};
+	else
+		gw_request_shared(r, &s->passes);
+	return s;
 }
 
 /* Loops that an access stands for, as its footprint sees them. */
@@ -136,15 +191,16 @@ static uint64_t outer_offset(const struct gw_eval_access *access, const struct n
 	return offset;
 }
 
-static void add_footprint(struct gw_locality *l, const struct gw_gather_access *a,
-                          const struct gw_eval_access *access, const struct gw_request *r)
+/* Returns how many executions were followed. */
+static double add_footprint(struct gw_locality *l, const struct gw_gather_access *a,
+                            const struct gw_eval_access *access, const struct gw_request *r)
 {
 	struct nest n = nest_of(access);
 	bool inner = n.inner < access->repeats;
 
 	if (!n.known) {
 		gw_locality_uncounted(l, a->insn, a->store, n.outer * n.rounds);
-		return;
+		return 1;
 	}
 	for (uint64_t i = 0; i < (uint64_t)n.outer; i++) {
 		struct gw_request moved = *r;
@@ -156,26 +212,22 @@ static void add_footprint(struct gw_locality *l, const struct gw_gather_access *
 		                inner ? (double)access->repeat[n.inner].count : 1,
 		                inner ? access->repeat[n.inner].step : 0, n.rounds);
 	}
+	return n.outer *
+	       (inner ? fmin((double)access->repeat[n.inner].count, GW_LOCALITY_REPEATS) : 1);
 }
 
 /* The data stage of L1 is shared memory's too, and so are its banks. */
-static void add_passes(struct gw_gather_access *a, const struct gw_request *r, double times)
+static void add_passes(struct gw_gather_access *a, const struct gw_request *r,
+                       const struct gw_shared_passes *passes, double times)
 {
-	struct gw_shared_passes passes;
-
 	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
 		if (!(r->active >> lane & 1))
 			continue;
 		a->low = r->address[lane] < a->low ? r->address[lane] : a->low;
 		a->high = r->address[lane] > a->high ? r->address[lane] : a->high;
 	}
-	if (a->atomic) {
-		a->wavefronts += gw_request_atomic(r) * times;
-		return;
-	}
-	gw_request_shared(r, &passes);
-	a->wavefronts += passes.wavefronts * times;
-	a->conflicts += passes.conflicts * times;
+	a->wavefronts += passes->wavefronts * times;
+	a->conflicts += passes->conflicts * times;
 }
 
 /* Local memory of a warp lies word by word, the lanes' side by side: lanes that agree on an
@@ -221,6 +273,7 @@ static void see(void *arg, const struct gw_eval_access *access)
 	uint32_t slot = sink->slot[access->insn];
 	struct gw_gather_access *a = slot ? &sink->gather->access[slot - 1] : NULL;
 	double times = (double)gw_eval_times(access);
+	const struct shape *shape;
 	struct gw_request r;
 
 	if (!a || !access->active)
@@ -240,13 +293,14 @@ static void see(void *arg, const struct gw_eval_access *access)
 		add_local(a, &r, times);
 		return;
 	}
-	add_passes(a, &r, times);
+	shape = shape_of(&sink->shape[slot - 1], a, access, &r, times);
+	add_passes(a, &r, &shape->passes, times);
 	for (uint32_t i = 0; i < access->repeats; i++)
 		if (access->repeat[i].step && access->repeat[i].count > 1)
 			a->high = UINT64_MAX;
 	if (access->space == IR_SPACE_GLOBAL) {
-		add_global(a, access, &r, times);
-		add_footprint(sink->gather->locality, a, access, &r);
+		gw_coalescing_merge(&a->coalescing, &shape->coalescing);
+		sink->followed += add_footprint(sink->gather->locality, a, access, &r);
 		if (!a->store && is_middle(sink->gather->locality->grid, access->block))
 			gw_replay_add(&sink->gather->replay, access, &r);
 	}
@@ -269,7 +323,8 @@ static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *
 		count += is_memory(&program->insns[i]);
 	sink->slot = gw_arena_array(arena, program->insn_count, sizeof(*sink->slot));
 	g->access = gw_arena_array(arena, count, sizeof(*g->access));
-	if (!sink->slot || !g->access)
+	sink->shape = gw_arena_array(arena, count, sizeof(*sink->shape));
+	if (!sink->slot || !g->access || !sink->shape)
 		return false;
 	for (uint32_t i = 0; i < program->insn_count; i++) {
 		const struct gw_ir_insn *insn = &program->insns[i];
@@ -290,30 +345,40 @@ static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *
 }
 
 /* Run every warp of the chosen blocks, as far as @p steps go. */
-static const char *look_at_blocks(const struct gw_eval_launch *launch,
-                                  const struct gw_gather_limits *limits, struct sink *sink)
+static const char *look_at_blocks(struct gw_eval *eval, const struct gw_eval_launch *launch,
+                                  const struct gw_gather_limits *limits, struct gw_arena *arena,
+                                  struct sink *sink)
 {
 	struct gw_gather *g = sink->gather;
-	uint64_t left = limits->steps ? limits->steps : STEPS;
+	uint64_t left = limits->steps ? limits->steps : STEPS, spent;
+	struct gw_alike *alike = gw_alike_new(eval, &limits->eval, arena);
 	uint64_t warps =
 	        (gw_dim3_count(launch->config.block) + GW_REQUEST_LANES - 1) / GW_REQUEST_LANES;
 	struct gw_dim3 block[GW_LOCALITY_BLOCKS];
 	unsigned blocks = gw_locality_choose(launch->config.grid,
 	                                     limits->blocks ? limits->blocks : BLOCKS, block);
-	struct gw_eval_warp_report report;
+	struct gw_alike_report report;
 
+	if (!alike)
+		return "the evaluator needs more memory than the analysis may use";
 	g->complete = true;
+	/* It would meet the limit again: what its accesses look like shows long before. */
+	if (g->report.coverage == GW_COVER_NONE) {
+		left = g->report.steps / GLANCE;
+		gw_eval_allow(eval, left);
+	}
 	/* The first and the middle one with its neighbours come first: what they tell is told even
 	 * where the steps end before the others. */
 	for (unsigned b = 0; b < blocks && left; b++) {
 		for (uint32_t w = 0; w < warps && left; w++) {
-			const char *why =
-			        gw_eval_warp(g->report.eval, block[b], w, see, sink, &report);
+			double before = sink->followed;
+			const char *why = gw_alike_warp(alike, block[b], w, see, sink, &report);
 
 			if (why)
 				return why;
 			g->complete &= report.complete || report.halted;
-			left -= report.steps < left && !report.halted ? report.steps : left;
+			spent = report.steps + (uint64_t)(sink->followed - before);
+			left -= spent < left && !report.halted ? spent : left;
 		}
 		g->blocks += left > 0;
 	}
@@ -328,19 +393,26 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 {
 	static const struct gw_gather_limits none;
 	struct sink sink = {.gather = out};
+	struct gw_eval *eval;
 	const char *why;
 
 	*out = (struct gw_gather){0};
 	if (!limits)
 		limits = &none;
-	why = gw_eval_grid(program, launch, &limits->eval, NULL, NULL, arena, &out->report);
+	why = gw_eval_check(program, launch);
+	if (why)
+		return why;
+	eval = gw_eval_new(program, launch, &limits->eval, arena);
+	if (!eval)
+		return "the evaluator needs more memory than the analysis may use";
+	why = gw_eval_grid_by(eval, NULL, NULL, arena, &out->report);
 	if (why)
 		return why;
 	out->locality = gw_locality_new(arena, launch->config.grid);
 	if (!out->locality || !gw_replay_init(&out->replay, arena) ||
 	    !list_accesses(program, arena, &sink))
 		return "the accesses need more memory than the analysis may use";
-	why = look_at_blocks(launch, limits, &sink);
+	why = look_at_blocks(eval, launch, limits, arena, &sink);
 	if (!out->complete || (out->cut && out->blocks < NEIGHBOURS))
 		out->locality->dropped = true;
 	return why;

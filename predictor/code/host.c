@@ -4,7 +4,8 @@
  * (what the runtime registers) and __nv_relfatbin (what the device linker has yet to link), which
  * hold nothing else. Libraries that load code themselves keep containers or bare cubins as data
  * among other data, in sections of any name (cuFFT in .ldata, cuBLASLt in .cask_resource), where
- * nothing but code points to them: there, what begins like one and is whole is one.
+ * nothing but code points to them: there, what begins like one and is whole is one. So what the
+ * wrappers in .nvFatBinSegment point to is found wherever it lies, without them.
  */
 #include "predictor/code/elf.h"
 #include "predictor/code/image_parts.h"

@@ -121,24 +121,41 @@ static struct gw_locality_cell *cell_of(struct gw_locality *l, struct gw_dim3 bl
 	return *cell;
 }
 
-/* One execution, @p offset bytes beyond @p r. Returns the sectors it needs. */
-static unsigned add_one(struct gw_locality_cell *cell, struct gw_locality_access *a,
-                        const struct gw_request *r, uint64_t offset)
+/** Sectors of an execution, from which those of the next follow where it is a whole number of them
+ * further on. */
+struct sectors {
+	uint64_t at[GW_REQUEST_PIECES];
+	unsigned count;
+	uint64_t offset; /* bytes beyond the first execution */
+};
+
+static void sectors_at(struct sectors *s, const struct gw_request *r, uint64_t offset)
 {
 	struct gw_request now = *r;
-	uint64_t piece[GW_REQUEST_PIECES];
-	unsigned count;
+	uint64_t further = offset - s->offset;
 
-	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
-		now.address[lane] += offset;
-	count = gw_request_pieces(&now, GW_SECTOR_BYTES, piece);
-	for (unsigned i = 0; i < count; i++)
-		gw_distinct_add(&cell->sectors, piece[i]);
-	if (count) {
-		a->low = piece[0] < a->low ? piece[0] : a->low;
-		a->high = piece[count - 1] > a->high ? piece[count - 1] : a->high;
+	if (s->count && further % GW_SECTOR_BYTES == 0) {
+		for (unsigned i = 0; i < s->count; i++)
+			s->at[i] += (uint64_t)((int64_t)further / GW_SECTOR_BYTES);
+	} else {
+		for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
+			now.address[lane] += offset;
+		s->count = gw_request_pieces(&now, GW_SECTOR_BYTES, s->at);
 	}
-	return count;
+	s->offset = offset;
+}
+
+/* One execution. Returns the sectors it needs. */
+static unsigned add_one(struct gw_locality_cell *cell, struct gw_locality_access *a,
+                        const struct sectors *s)
+{
+	for (unsigned i = 0; i < s->count; i++)
+		gw_distinct_add(&cell->sectors, s->at[i]);
+	if (s->count) {
+		a->low = s->at[0] < a->low ? s->at[0] : a->low;
+		a->high = s->at[s->count - 1] > a->high ? s->at[s->count - 1] : a->high;
+	}
+	return s->count;
 }
 
 void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, bool store,
@@ -148,15 +165,15 @@ void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, b
 	struct gw_locality_cell *cell = a ? cell_of(l, block, a) : NULL;
 	double follow = step ? fmin(times, GW_LOCALITY_REPEATS) : 1;
 	double demanded = 0, half = 0;
-	unsigned first = 0;
+	struct sectors now = {.count = 0};
 
 	if (!cell || !r->active || !(times > 0) || !gw_request_valid(r))
 		return;
 	for (double i = 0; i < follow; i++) {
 		if (i == floor(follow / 2))
 			half = gw_distinct_count(&cell->sectors);
-		first = add_one(cell, a, r, (uint64_t)((int64_t)i * step));
-		demanded += first;
+		sectors_at(&now, r, (uint64_t)((int64_t)i * step));
+		demanded += add_one(cell, a, &now);
 	}
 	/* The iterations not followed ask for as much as the others, and touch new sectors as fast
 	 * as the second half of those did. */

@@ -7,7 +7,7 @@
 bool gw_replay_init(struct gw_replay *r, struct gw_arena *arena)
 {
 	*r = (struct gw_replay){.arena = arena};
-	r->event = gw_arena_array(arena, GW_REPLAY_EVENTS, sizeof(*r->event));
+	r->event = gw_arena_room(arena, GW_REPLAY_EVENTS, sizeof(*r->event));
 	return r->event != NULL;
 }
 

@@ -38,11 +38,11 @@ unsigned gw_request_pieces(const struct gw_request *r, unsigned size,
                            uint64_t out[GW_REQUEST_PIECES])
 {
 	uint64_t list[GW_REQUEST_PIECES + 1];
-	unsigned count = 0;
+	unsigned count = 0, power = (unsigned)__builtin_ctz(size);
 
 	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
-		uint64_t first = r->address[lane] / size;
-		uint64_t last = (r->address[lane] + r->bytes - 1) / size;
+		uint64_t first = r->address[lane] >> power;
+		uint64_t last = (r->address[lane] + r->bytes - 1) >> power;
 
 		if (!(r->active >> lane & 1))
 			continue;

@@ -71,6 +71,9 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	why = gw_gather_run(in->program, in->at, in->limits, arena, &gather);
 	if (why)
 		return why;
+	if (in->limited)
+		*in->limited = !gather.report.complete || gather.cut || !gather.complete ||
+		               gather.report.coverage != GW_COVER_EXACT;
 	gw_static_memory(&parts, work);
 	if (in->cfg) {
 		*open = machine_rows(in, &parts, arena, work);

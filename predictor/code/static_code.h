@@ -19,6 +19,7 @@ struct gw_static_code {
 	const struct gw_launch *launch;        /**< its kernel's numbers may be unknown */
 	const struct gw_eval_launch *at;       /**< the same launch with its arguments */
 	const struct gw_gather_limits *limits; /**< NULL: the defaults */
+	bool *limited; /**< where not NULL: gets whether higher limits could tell more */
 };
 
 /**

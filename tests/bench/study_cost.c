@@ -7,7 +7,8 @@
  *
  * A launch is a line of words: image (from 0), kernel, processor, registers, static shared, grid
  * x y z, block x y z, dynamic shared, arguments in hex or "-". Printed for each, as JSON: how it
- * ended, microseconds of CPU, bytes held, and the work told. --device FILE names a profile.
+ * ended, microseconds of CPU, bytes held, and the work told. --device FILE names a profile; --brief
+ * studies briefly, --limit-ms N ends a study after so long.
  */
 #include "predictor/profile.h"
 #include "predictor/code/static_work.h"
@@ -23,6 +24,7 @@
 #include <time.h>
 
 static struct gw_profile profile;
+static bool brief;
 static uint64_t begun, limit_ns = UINT64_MAX;
 
 static uint64_t cpu_ns(void)
@@ -111,17 +113,17 @@ static void study(const struct gw_study_launch *launch, const char *name)
 	struct gw_work work;
 	const char *why;
 	uint64_t took;
+	bool limited;
 
 	begun = asked = cpu_ns();
 	longest_pause = 0;
-	end = gw_study_code(launch, &work, &why);
+	end = gw_study_code(launch, &work, &why, &limited);
 	go_on(NULL);
 	took = cpu_ns() - begun;
 	printf("{\"kernel\": \"%s\", \"end\": \"%s\", \"why\": \"%s\", \"us\": %.1f, \"pause_us\": "
-	       "%.1f, "
-	       "\"held\": %zu, \"work\": {",
+	       "%.1f, \"limited\": %s, \"held\": %zu, \"work\": {",
 	       name, ends[end], why ? why : "", (double)took / 1000, (double)longest_pause / 1000,
-	       gw_study_code_held() + gw_code_held());
+	       limited ? "true" : "false", gw_study_code_held() + gw_code_held());
 	print_work(&work);
 	printf("}");
 	print_estimate(launch, &work);
@@ -130,7 +132,7 @@ static void study(const struct gw_study_launch *launch, const char *name)
 
 int main(int argc, char **argv)
 {
-	char name[1024], hex[2 * GW_ARGUMENTS_MAX + 8];
+	char name[4096], hex[2 * GW_ARGUMENTS_MAX + 8];
 	struct gw_profile_error error;
 	uint32_t module, processor, registers, shared, n = 0;
 	struct gw_config c = {.cluster = {1, 1, 1}};
@@ -148,6 +150,10 @@ int main(int argc, char **argv)
 			limit_ns = strtoull(argv[++i], NULL, 10) * 1000000;
 			continue;
 		}
+		if (!strcmp(argv[i], "--brief")) {
+			brief = true;
+			continue;
+		}
 		if (!strcmp(argv[i], "--device") && i + 1 < argc) {
 			if (gw_profile_read(argv[++i], &profile, &error))
 				return fprintf(stderr, "study_cost: %s\n", error.text), 1;
@@ -160,13 +166,14 @@ int main(int argc, char **argv)
 		memcpy(note->path, argv[i], length);
 		gw_code_module(note);
 	}
-	while (scanf("%" SCNu32 " %1023s %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32
-	             " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %2055s",
+	while (scanf("%" SCNu32 " %4095s %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32
+	             " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %8199s",
 	             &module, name, &processor, &registers, &shared, &c.grid.x, &c.grid.y,
 	             &c.grid.z, &c.block.x, &c.block.y, &c.block.z, &c.dynamic_shared, hex) == 13) {
 		struct gw_study_launch launch = {.slot = slot_of(name, module + 1),
 		                                 .config = c,
 		                                 .device = &profile.device,
+		                                 .brief = brief,
 		                                 .go_on = go_on};
 		struct gw_kernel_slot *k = &gw_hot.shared->kernels[launch.slot];
 

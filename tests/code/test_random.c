@@ -3,6 +3,7 @@
  * Programs made at random: what the evaluator stands for, warps, blocks and iterations, is what a
  * plain interpreter of one thread at a time counts, and a grid is the sum of its warps.
  */
+#include "predictor/code/alike.h"
 #include "predictor/code/eval_scalar.h"
 #include "predictor/code/ptx_report.h"
 
@@ -288,6 +289,76 @@ static void add_event(void *arg, const struct gw_eval_access *x)
 	runs[x->insn] += (double)gw_eval_times(x) * __builtin_popcount(x->active);
 }
 
+/* A warp's first accesses in their order. */
+enum { MADE_MOST = 6000 };
+struct course {
+	struct gw_eval_access made[MADE_MOST];
+	uint32_t count;
+};
+
+static void note(void *arg, const struct gw_eval_access *x)
+{
+	struct course *c = arg;
+
+	if (c->count < MADE_MOST)
+		c->made[c->count] = *x;
+	c->count++;
+}
+
+static bool same_access(const struct gw_eval_access *a, const struct gw_eval_access *b)
+{
+	bool same = a->insn == b->insn && a->space == b->space && a->warp == b->warp &&
+	            a->active == b->active && a->certain == b->certain && a->bytes == b->bytes &&
+	            a->repeats == b->repeats && a->unbounded == b->unbounded &&
+	            !memcmp(&a->block, &b->block, sizeof(a->block));
+
+	for (unsigned lane = 0; lane < GW_LANES && same; lane++)
+		if (a->active >> lane & 1)
+			same = a->base[lane] == b->base[lane] &&
+			       (a->base[lane] == GW_BASE_UNKNOWN ||
+			        a->address[lane] == b->address[lane]);
+	for (uint32_t i = 0; i < a->repeats && same; i++)
+		same = a->repeat[i].count == b->repeat[i].count &&
+		       a->repeat[i].step == b->repeat[i].step &&
+		       a->repeat[i].linear == b->repeat[i].linear;
+	return same;
+}
+
+/* A warp that is not run because another is like it makes the accesses that it makes when it is;
+ * returns how many were not run. */
+static unsigned alike_agree(const struct gw_ir_program *p, const struct gw_eval_launch *launch,
+                            struct gw_eval *e, struct gw_arena *arena, unsigned number)
+{
+	static const struct gw_eval_limits limits = {.steps = 4000000, .warp_steps = 1000000};
+	static struct course run, told;
+	struct gw_eval *own = gw_eval_new(p, launch, &limits, arena);
+	struct gw_alike *alike = gw_alike_new(own, &limits, arena);
+	uint32_t warps = (launch->config.block.x + 31) / 32;
+	unsigned spared = 0;
+
+	assert_non_null(own);
+	assert_non_null(alike);
+	for (uint32_t n = 0; n < warps * 14; n++) {
+		struct gw_dim3 block = {n / warps % 7, n / warps / 7, 0};
+		struct gw_eval_warp_report one;
+		struct gw_alike_report two;
+
+		run.count = told.count = 0;
+		assert_null(gw_eval_warp(e, block, n % warps, note, &run, &one));
+		assert_null(gw_alike_warp(alike, block, n % warps, note, &told, &two));
+		if (run.count != told.count || one.complete != two.complete)
+			fail_msg("program %u, block %u,%u, warp %u: %u accesses, %u told", number,
+			         block.x, block.y, n % warps, run.count, told.count);
+		for (uint32_t i = 0; i < run.count && i < MADE_MOST; i++)
+			if (!same_access(&run.made[i], &told.made[i]))
+				fail_msg("program %u, block %u,%u, warp %u: access %u of %u is "
+				         "another one",
+				         number, block.x, block.y, n % warps, i, run.count);
+		spared += two.steps != one.steps;
+	}
+	return spared;
+}
+
 /* False: the program divides by zero or runs too long somewhere, and shows nothing. */
 static bool threads_agree(struct gw_eval *e, const struct thread *model, uint32_t warp,
                           unsigned number)
@@ -344,7 +415,7 @@ static void grid_agrees(const struct gw_ir_program *p, const struct gw_eval_laun
 	free(sum);
 }
 
-static bool try_program(unsigned number, struct gw_arena *arena)
+static bool try_program(unsigned number, struct gw_arena *arena, unsigned *spared)
 {
 	static struct text text;
 	static const struct {
@@ -376,6 +447,8 @@ static bool try_program(unsigned number, struct gw_arena *arena)
 			useful = threads_agree(e, &t, w, number);
 		}
 	if (useful)
+		*spared += alike_agree(&p, &launch, e, arena, number);
+	if (useful)
 		grid_agrees(&p, &launch, e, arena, number);
 	free(t.regs);
 	free(t.runs);
@@ -384,7 +457,7 @@ static bool try_program(unsigned number, struct gw_arena *arena)
 
 static void what_is_stood_for_is_what_happens(void **state)
 {
-	unsigned useful = 0;
+	unsigned useful = 0, spared = 0;
 
 	(void)state;
 	for (unsigned n = 0; n < PROGRAMS; n++) {
@@ -392,11 +465,13 @@ static void what_is_stood_for_is_what_happens(void **state)
 
 		seed = UINT64_C(0x9e3779b97f4a7c15) * (n + 1);
 		gw_arena_init(&arena, (size_t)64 << 20);
-		useful += try_program(n, &arena);
+		useful += try_program(n, &arena, &spared);
 		gw_arena_free(&arena);
 	}
 	print_message("%u of %u programs were of use\n", useful, PROGRAMS);
+	print_message("%u of their %u warps were not run\n", spared, useful * 42);
 	assert_true(useful > PROGRAMS / 2);
+	assert_true(spared > useful * 42 / 4);
 }
 
 int main(void)

@@ -56,6 +56,32 @@ static void an_extent_that_overflows_is_refused(void **state)
 	gw_arena_free(&a);
 }
 
+/* Large arrays have memory of their own, between which small ones go on where they were. */
+static void room_is_bounded_and_apart_from_what_is_zeroed(void **state)
+{
+	struct gw_arena a;
+	unsigned char *first, *large, *second, *little;
+
+	(void)state;
+	gw_arena_init(&a, 1 << 20);
+	large = gw_arena_room(&a, 100 << 10, 1);
+	first = gw_arena_array(&a, 64, 1);
+	memset(large, 0xff, 100 << 10);
+	little = gw_arena_room(&a, 100, 1);
+	memset(gw_arena_room(&a, 200 << 10, 1), 0xff, 200 << 10);
+	second = gw_arena_array(&a, 64, 1);
+	assert_true(second > first && second - first < 1024);
+	assert_true(little > first && little < second);
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(first[i] | second[i], 0);
+	assert_true(a.used > 300 << 10);
+	assert_null(gw_arena_room(&a, 1, 1 << 20));
+	assert_true(a.refused && a.used <= a.limit);
+	assert_null(gw_arena_room(&a, SIZE_MAX / 2, 3));
+	gw_arena_free(&a);
+	assert_int_equal(a.used, 0);
+}
+
 static void text_is_copied_and_terminated(void **state)
 {
 	struct gw_arena a;
@@ -74,6 +100,7 @@ int main(void)
 	        cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
 	        cmocka_unit_test(it_never_holds_more_than_its_limit),
 	        cmocka_unit_test(an_extent_that_overflows_is_refused),
+	        cmocka_unit_test(room_is_bounded_and_apart_from_what_is_zeroed),
 	        cmocka_unit_test(text_is_copied_and_terminated),
 	};
 

@@ -519,7 +519,8 @@ static void a_look_that_is_cut_short_tells_what_it_saw(void **state)
 {
 	struct patience patient = {0, 1000000}, hasty = {0, 40};
 	const struct gw_eval_launch at = launch_of(4096, 256);
-	struct gw_gather_limits limits = {.eval = {.go_on = wait_a_while, .go_on_arg = &patient}};
+	struct gw_gather_limits limits = {.eval = {.go_on = wait_a_while, .go_on_arg = &patient},
+	                                  .blocks = 64};
 	struct gw_arena again;
 	struct ir_kernel k;
 	struct gw_gather g;
@@ -535,7 +536,7 @@ static void a_look_that_is_cut_short_tells_what_it_saw(void **state)
 	hasty.most = patient.asked / 2;
 	limits.eval.go_on_arg = &hasty;
 	assert_null(gw_gather_run(&k.b.program, &at, &limits, &again, &g));
-	assert_true(g.cut && g.blocks < 16);
+	assert_true(g.cut && g.blocks < 64);
 	assert_true(hasty.asked <= hasty.most + 1);
 	gw_arena_free(&again);
 	gw_arena_free(&k.arena);

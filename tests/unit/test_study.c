@@ -21,7 +21,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-enum { SAXPY = 1, POWERS, REDUCE, BROKEN, LOST };
+enum { SAXPY = 1, POWERS, REDUCE, BROKEN, LOST, CROOKED };
 
 static struct gw_arena arena;
 static uint32_t offered[64], offers;
@@ -442,6 +442,43 @@ static void whatever_the_launch_is_the_rings_are_looked_after(void **state)
 		assert_true(looks > 0);
 }
 
+/* As many rounds as its number's square says: no block stands for another. */
+static const char crooked[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                              ".visible .entry crooked()\n{\n"
+                              "	.reg .pred %p<2>;\n	.reg .u32 %r<4>;\n"
+                              "	mov.u32 %r0, %ctaid.x;\n	mul.lo.u32 %r1, %r0, %r0;\n"
+                              "	and.b32 %r1, %r1, 1023;\n	mov.u32 %r2, 0;\nL:\n"
+                              "	add.u32 %r2, %r2, 1;\n	setp.lt.u32 %p0, %r2, %r1;\n"
+                              "	@%p0 bra L;\n	ret;\n}\n";
+
+static void what_takes_long_is_told_briefly_first(void **state)
+{
+	struct gw_module_note *n = gw_arena_array(&arena, 1, sizeof(*n) + 1);
+	uint32_t config, other = config_of(SAXPY, 4, 128);
+
+	(void)state;
+	n->number = 3;
+	n->bytes = sizeof(crooked);
+	n->image = (void *)(uintptr_t)crooked;
+	gw_code_module(n);
+	kernel(CROOKED, "crooked", 3);
+	config = config_of(CROOKED, 1 << 20, 64);
+	gw_config_entry(config)->arguments = gw_arena_array(&arena, 1, sizeof(struct gw_arguments));
+	arguments_of(other, 512);
+	gw_study_want(config);
+	gw_study_want(other);
+	while (offers < 2)
+		gw_study_run(look, false);
+	gw_study_want(config); /* its next launch asks for nothing more */
+	while (gw_study_waits())
+		gw_study_run(look, false);
+	assert_int_equal(offers, 3);
+	assert_int_equal(offered[0], config);
+	assert_int_equal(offered[1], other);
+	assert_int_equal(offered[2], config);
+	assert_int_equal(counted(GW_COUNTER_studied), 2);
+}
+
 static void a_program_that_ends_is_not_kept(void **state)
 {
 	(void)state;
@@ -511,6 +548,7 @@ int main(void)
 	        TEST(each_study_says_what_it_left_untold),
 	        TEST(those_whose_turn_did_not_come_are_named_at_the_end),
 	        TEST(whatever_the_launch_is_the_rings_are_looked_after),
+	        TEST(what_takes_long_is_told_briefly_first),
 	        TEST(a_program_that_ends_is_not_kept),
 	        TEST(memory_is_bounded),
 	        TEST(none_where_it_is_not_wanted),

@@ -196,6 +196,30 @@ static void where_there_is_no_room_none_is_taken(void **state)
 	assert_true(gw_study_queue_put(config, false));
 }
 
+/* By the GPU time that they took; and not where only those that were never timed are asked for. */
+static void what_was_studied_briefly_comes_last(void **state)
+{
+	uint32_t small = config_of(CHEAP, 1), large = config_of(CHEAP, 2), late;
+
+	(void)state;
+	met(CHEAP, MS);
+	assert_true(gw_study_queue_only_brief()); /* none waits */
+	gw_config_entry(small)->total_ns = 10 * MS;
+	gw_config_entry(large)->total_ns = 90 * MS;
+	assert_true(gw_study_queue_put_brief(small));
+	assert_true(gw_study_queue_put_brief(large));
+	assert_true(gw_study_queue_only_brief());
+	late = waits(CHEAP, 3, MS);
+	assert_false(gw_study_queue_only_brief());
+	assert_int_equal(gw_study_queue_waiting(), 3);
+	assert_int_equal(gw_study_queue_untimed(), 0);
+	assert_int_equal(gw_study_queue_next(true), 0);
+	assert_int_equal(gw_study_queue_next(false), late);
+	assert_int_equal(gw_study_queue_next(false), large);
+	assert_int_equal(gw_study_queue_next(false), small);
+	assert_int_equal(gw_study_queue_next(false), 0);
+}
+
 #define T(name) cmocka_unit_test_setup(name, start)
 
 int main(void)
@@ -210,6 +234,7 @@ int main(void)
 	        T(at_the_end_only_those_that_were_not_timed),
 	        T(none_is_lost_and_none_comes_twice),
 	        T(where_there_is_no_room_none_is_taken),
+	        T(what_was_studied_briefly_comes_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/sass/tally.h"
 
+#include "predictor/code/alike.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,6 +57,16 @@ static void see(void *arg, const struct gw_eval_access *a)
 	expand(t, a, 0, 0);
 }
 
+/* Warps that are like one that was run make the same accesses when they are not run themselves.
+ * Whoever asks for addresses learns more of them; what is not known of one is anything. */
+static void compare(const struct tally *run, const struct tally *again)
+{
+	assert_true(run->loads == again->loads && run->stores == again->stores);
+	assert_true(!run->exact || again->exact);
+	assert_true(!run->exact || run->load_sum == again->load_sum);
+	assert_true(!run->exact || run->store_sum == again->store_sum);
+}
+
 void tally_launch(struct tally *t, const struct gw_ir_program *p, const struct gw_config *c,
                   const uint8_t *arguments, uint32_t bytes)
 {
@@ -62,21 +74,30 @@ void tally_launch(struct tally *t, const struct gw_ir_program *p, const struct g
 	uint32_t warps = (uint32_t)((gw_dim3_count(c->block) + 31) / 32);
 	struct gw_eval_limits limits = {0};
 	struct gw_arena arena;
+	struct tally again = *t;
+	struct gw_alike *alike;
 	struct gw_eval *eval;
 
 	gw_arena_init(&arena, 64 << 20);
 	eval = gw_eval_new(p, &launch, &limits, &arena);
+	alike = gw_alike_new(gw_eval_new(p, &launch, &limits, &arena), &limits, &arena);
 	assert_non_null(eval);
+	assert_non_null(alike);
 	for (uint32_t y = 0; y < c->grid.y; y++)
 		for (uint32_t x = 0; x < c->grid.x; x++)
 			for (uint32_t w = 0; w < warps; w++) {
+				const struct gw_dim3 block = {x, y, 0};
 				struct gw_eval_warp_report report;
+				struct gw_alike_report told;
 
-				assert_null(gw_eval_warp(eval, (struct gw_dim3){x, y, 0}, w, see, t,
-				                         &report));
+				assert_null(gw_eval_warp(eval, block, w, see, t, &report));
+				assert_null(gw_alike_warp(alike, block, w, see, &again, &told));
+				again.control &= report.complete && report.control_known;
+				again.exact &= again.control;
 				t->control &= report.complete && report.control_known;
 				t->exact &= t->control;
 				t->awaits |= report.awaits;
 			}
+	compare(t, &again);
 	gw_arena_free(&arena);
 }
