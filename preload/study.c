@@ -29,8 +29,13 @@ static uint8_t endless[GW_KERNELS_MAX / 8];
 
 static struct gw_device unknown; /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
-static uint64_t row_ns; /* when the first queue was last begun */
 static bool on, off_said;
+
+/* Configurations not timed yet that wait for their studies, from one alone until none does. */
+static struct {
+	uint64_t begun_ns;
+	uint32_t configs; /* that came */
+} row;
 
 /* The study under way. */
 static struct {
@@ -85,10 +90,14 @@ void gw_study_want(uint32_t config)
 	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
 	    c->study == STUDIED_BRIEFLY || (c->study == STUDIED_BARE && !c->arguments))
 		return;
-	if (!gw_study_queue_untimed())
-		row_ns = gw_now_ns();
-	if (gw_study_queue_put(config, c->study == STUDIED_BARE && *c->study_why))
+	if (!gw_study_queue_untimed()) {
+		row.begun_ns = gw_now_ns();
+		row.configs = 0;
+	}
+	if (gw_study_queue_put(config, c->study == STUDIED_BARE && *c->study_why)) {
 		c->study = WAITING;
+		row.configs += !c->measured;
+	}
 }
 
 void gw_study_same(uint32_t config, uint32_t as)
@@ -242,7 +251,8 @@ bool gw_study_holds(uint32_t launches)
 	uint64_t ns = gw_now_ns();
 
 	return gw_study_queue_untimed() && launches <= GW_STUDY_HOLD &&
-	       ns - row_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
+	       launches / GW_STUDY_HOLD_EACH <= row.configs &&
+	       ns - row.begun_ns < GW_STUDY_HOLD_MS * UINT64_C(1000000) && affordable(ns);
 }
 
 void gw_study_run(bool (*meanwhile)(void), bool last)

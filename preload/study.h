@@ -23,7 +23,8 @@ enum {
 	GW_STUDY_FIRST_MS = 2000, /**< CPU time of all studies together, and beyond that … */
 	GW_STUDY_PERCENT = 2,    /**< … this share of the time since the start, or the budget's */
 	GW_STUDY_HOLD_MS = 1000, /**< how long times wait for a row of studies … */
-	GW_STUDY_HOLD = 4096,    /**< … while no more launches than these wait for theirs */
+	GW_STUDY_HOLD = 4096,    /**< … while no more launches than these wait for theirs … */
+	GW_STUDY_HOLD_EACH = 16, /**< … nor more of each configuration in the row, on average */
 };
 
 /** Start with nothing studied. */
@@ -46,7 +47,8 @@ bool gw_study_waits(void);
 
 /**
  * Whether launches that have no prediction yet wait for a study that will give them one: their
- * times can wait as well, for up to GW_STUDY_HOLD_MS, so that they are predicted before.
+ * times can wait as well, for up to GW_STUDY_HOLD_MS, so that they are predicted before. Not where
+ * launches repeat: what times tell of the next is worth more than what code tells of the first.
  * @p launches: so many wait for their times.
  */
 bool gw_study_holds(uint32_t launches);
