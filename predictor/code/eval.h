@@ -152,7 +152,8 @@ struct gw_eval_report {
 	struct gw_eval_count
 	        branches; /**< conditional branches executed by a warp, over the grid */
 	struct gw_eval_count divergent; /**< of these, with lanes going both ways */
-	uint32_t reason_count;          /**< of reasons[]; distinct */
+	struct gw_eval *eval;  /**< what ran the warps, which may run more of the launch's */
+	uint32_t reason_count; /**< of reasons[]; distinct */
 	struct gw_eval_reason reasons[GW_EVAL_REASONS];
 };
 

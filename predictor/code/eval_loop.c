@@ -35,7 +35,8 @@ struct growth {
 
 struct gw_loop_watch {
 	const struct gw_region *writes; /* NULL: not asked for yet */
-	bool hopeless;                  /* never stood for: local memory, depth, no room */
+	const bool *dead; /* of each value written: it isn't read at the header, nor behind it */
+	bool hopeless;    /* never stood for: local memory, depth, no room */
 	enum phase phase;
 	uint32_t level; /* in PROBE and STAND */
 	uint32_t arrivals, fails, probes;
@@ -71,7 +72,8 @@ void gw_eval_loops_begin(struct gw_eval *e)
 	for (uint32_t l = 0; l < e->p->loop_count; l++) {
 		struct gw_loop_watch *w = &e->watch[l];
 
-		*w = (struct gw_loop_watch){.writes = w->writes, .hopeless = w->hopeless};
+		*w = (struct gw_loop_watch){
+		        .writes = w->writes, .dead = w->dead, .hopeless = w->hopeless};
 	}
 	for (unsigned d = 0; d < DEPTH_MAX; d++)
 		e->shots->at[d].loop = GW_IR_NONE;
@@ -110,6 +112,16 @@ static struct snapshot *shot_of(struct gw_eval *e, uint32_t loop)
 	return &e->shots->at[e->p->loops[loop].depth - 1];
 }
 
+/* Of what the loop writes, that which each iteration writes anew before it reads it. */
+static const bool *find_dead(struct gw_eval *e, uint32_t loop, const struct gw_region *writes)
+{
+	bool *dead = gw_arena_array(e->arena, writes->value_count, sizeof(*dead));
+
+	for (uint32_t n = 0; dead && n < writes->value_count; n++)
+		dead[n] = !gw_eval_live(e, e->p->loops[loop].header, writes->values[n]);
+	return dead;
+}
+
 /* Find what the loop writes, and room to compare it. */
 static bool prepare(struct gw_eval *e, uint32_t loop)
 {
@@ -137,6 +149,9 @@ static bool prepare(struct gw_eval *e, uint32_t loop)
 			return false;
 		s->room = r->value_count;
 	}
+	w->dead = find_dead(e, loop, r);
+	if (!w->dead)
+		return false;
 	w->writes = r;
 	w->hopeless = false;
 	return true;
@@ -231,9 +246,13 @@ static bool same_form(const struct gw_eval *e, const struct gw_form *a, const st
 	       !memcmp(a->d, b->d, sizeof(a->d));
 }
 
-static bool is_control(const struct gw_eval *e, uint32_t slot)
+/* Whether control needs what value @p n of those that the loop writes is at the header: not where
+ * it is written anew before it is read. */
+static bool is_control(const struct gw_eval *e, const struct gw_loop_watch *w, uint32_t n)
 {
-	return e->p->relevant[e->register_of[slot]] == IR_RELEVANT_CONTROL;
+	uint32_t reg = e->register_of[w->writes->values[n]];
+
+	return e->p->relevant[reg] == IR_RELEVANT_CONTROL && !w->dead[n];
 }
 
 static void make_unknown(struct gw_eval *e, struct gw_value *x, uint32_t lanes, uint32_t loop)
@@ -275,7 +294,7 @@ static bool begin_probe(struct gw_eval *e, uint32_t loop)
 
 		if (c.kind == FRESH)
 			make_unknown(e, c.value, e->lanes, loop);
-		if (c.kind == UNEVEN && is_control(e, c.slot))
+		if (c.kind == UNEVEN && is_control(e, w, n))
 			return false;
 		*g = (struct growth){.kind = c.kind,
 		                     .step = c.step,
@@ -304,7 +323,7 @@ static bool check_probe(struct gw_eval *e, uint32_t loop, bool *again)
 		was.d[GW_DIM_LOOP + w->level] = g->step;
 		if (c.kind == REGULAR && c.step == g->step && same_form(e, &was, &c.value->form))
 			continue;
-		if (is_control(e, c.slot))
+		if (is_control(e, w, n))
 			return false;
 		g->irregular = true;
 		*again = true;

@@ -126,6 +126,7 @@ struct gw_eval {
 	uint32_t level_loop[GW_EVAL_LOOPS]; /**< of which loop */
 	struct gw_loop_watch *watch;        /**< of each loop */
 	struct gw_loop_shots *shots;
+	struct gw_live *live_values; /**< once asked for; see eval_live.c */
 
 	/* What is told. */
 	gw_eval_sink *sink;
@@ -208,6 +209,10 @@ void gw_eval_forget(struct gw_eval *e, const struct gw_region *region, uint32_t 
                     uint32_t block);
 /** Block @p block lies in loop @p loop. */
 bool gw_eval_in_loop(const struct gw_eval *e, uint32_t block, uint32_t loop);
+
+/* eval_live.c */
+/** Whether what is in values[@p slot] where block @p block begins may be read afterwards. */
+bool gw_eval_live(struct gw_eval *e, uint32_t block, uint32_t slot);
 
 /* eval_loop.c */
 /** Room for the loops' watches. */

@@ -27,7 +27,7 @@ struct flow {
 	struct gw_ir_program *p;
 	struct gw_arena *arena;
 	uint64_t work;
-	/* The exit that lanes are taken to meet at. Those that end elsewhere don't come to meet
+	/* The exit that lanes are taken to meet before. Those that end elsewhere don't come to meet
 	 * anyone: the others need not wait for them until the very end. */
 	uint32_t exit;
 };
@@ -293,9 +293,9 @@ static bool is_header(struct flow *f, const struct graph *g, uint32_t n)
 	return false;
 }
 
-/* How many blocks lead to block @p to. @p seen tells them by @p mark. */
-static uint32_t leading_to(struct flow *f, const struct graph *g, uint32_t to, uint32_t *seen,
-                           uint32_t mark, uint32_t *stack)
+/* How many blocks that @p met leaves out lead to block @p to. @p seen tells blocks by @p mark. */
+static uint32_t leading_to(struct flow *f, const struct graph *g, uint32_t to, const bool *met,
+                           uint32_t *seen, uint32_t mark, uint32_t *stack)
 {
 	uint32_t depth = 0, count = 0;
 
@@ -304,12 +304,13 @@ static uint32_t leading_to(struct flow *f, const struct graph *g, uint32_t to, u
 	while (depth) {
 		uint32_t n = stack[--depth];
 
-		count++;
+		count += !met[n];
 		f->work++;
 		for (uint32_t e = g->in[n]; e < g->in[n + 1]; e++) {
 			uint32_t from = g->ins[e];
 
-			if (g->number[from] == GW_IR_NONE || seen[from] == mark)
+			if (from == g->nodes - 1 || g->number[from] == GW_IR_NONE ||
+			    seen[from] == mark)
 				continue;
 			seen[from] = mark;
 			stack[depth++] = from;
@@ -318,64 +319,83 @@ static uint32_t leading_to(struct flow *f, const struct graph *g, uint32_t to, u
 	return count;
 }
 
-/* The exit that most blocks lead to: where a kernel ends that also ends early for some lanes. Of
- * equals the last one, as of very many. */
-static bool choose_exit(struct flow *f, const struct graph *g)
+/* Of the exits that are not met, the one that most blocks lead to that aren't either; of equals
+ * the last one, as of very many. GW_IR_NONE: none is left, or there is no room. */
+static uint32_t choose_exit(struct flow *f, const struct graph *g, const bool *met)
 {
 	enum { EXITS = 64 };
 	uint32_t *seen = numbers(f, g->nodes), *stack = numbers(f, g->nodes);
-	uint32_t best = 0, exits = 0;
+	uint32_t best = 0, exits = 0, found = GW_IR_NONE;
 
 	if (!seen || !stack)
-		return false;
-	f->exit = GW_IR_NONE;
+		return GW_IR_NONE;
 	for (uint32_t i = 1; i < g->reached; i++) {
 		uint32_t count = best;
 
-		if (f->p->blocks[g->order[i]].end != IR_END_EXIT)
+		if (f->p->blocks[g->order[i]].end != IR_END_EXIT || met[g->order[i]])
 			continue;
 		if (++exits <= EXITS)
-			count = leading_to(f, g, g->order[i], seen, exits, stack);
+			count = leading_to(f, g, g->order[i], met, seen, exits, stack);
 		if (count >= best)
-			f->exit = g->order[i];
+			found = g->order[i];
 		best = count > best ? count : best;
 	}
-	return true;
+	return found;
 }
 
-static bool find_loops(struct flow *f)
+static bool find_loops(struct flow *f, const struct graph *g)
 {
 	struct gw_ir_program *p = f->p;
-	struct graph g;
 	uint32_t *stack;
 
-	if (!graph_make(f, &g, false) || !graph_order(f, &g) || !graph_dominators(f, &g))
-		return false;
-	stack = numbers(f, g.nodes);
+	stack = numbers(f, g->nodes);
 	p->loops = gw_arena_array(f->arena, p->block_count, sizeof(*p->loops));
 	if (!stack || !p->loops)
 		return false;
-	for (uint32_t i = 1; i < g.reached; i++)
-		p->blocks[g.order[i]].reachable = true;
-	if (!choose_exit(f, &g))
-		return false;
-	for (uint32_t i = 1; i < g.reached; i++)
-		if (is_header(f, &g, g.order[i]) && !loop_fill(f, &g, g.order[i], stack))
+	for (uint32_t i = 1; i < g->reached; i++)
+		p->blocks[g->order[i]].reachable = true;
+	for (uint32_t i = 1; i < g->reached; i++)
+		if (is_header(f, g, g->order[i]) && !loop_fill(f, g, g->order[i], stack))
 			return false;
 	return true;
 }
 
-static bool find_meeting_points(struct flow *f)
+/* Where the lanes of each block's branch meet that lead to block @p exit; these are met then. */
+static bool meet_before(struct flow *f, uint32_t exit, bool *met)
 {
 	struct gw_ir_program *p = f->p;
 	struct graph g;
 
+	f->exit = exit;
 	if (!graph_make(f, &g, true) || !graph_order(f, &g) || !graph_dominators(f, &g))
 		return false;
-	for (uint32_t n = 0; n < p->block_count; n++)
-		if (g.number[n] != GW_IR_NONE && g.idom[n] != p->block_count)
+	for (uint32_t n = 0; n < p->block_count; n++) {
+		if (g.number[n] == GW_IR_NONE || met[n])
+			continue;
+		if (g.idom[n] != p->block_count)
 			p->blocks[n].ipdom = g.idom[n];
+		met[n] = true;
+	}
 	return true;
+}
+
+/* As if a kernel had one exit; blocks that don't lead there have one of their own. */
+static bool find_meeting_points(struct flow *f, const struct graph *g)
+{
+	enum { ROUNDS = 8 };
+	bool *met = gw_arena_array(f->arena, g->nodes, sizeof(*met));
+
+	if (!met)
+		return false;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		uint32_t exit = choose_exit(f, g, met);
+
+		if (exit == GW_IR_NONE)
+			break;
+		if (!meet_before(f, exit, met))
+			return false;
+	}
+	return !f->arena->refused;
 }
 
 /* The blocks' source instructions: runs of one source number count once. */
@@ -400,6 +420,7 @@ const char *gw_ir_finish(struct gw_ir_builder *b)
 {
 	struct flow f = {.p = &b->program, .arena = b->arena};
 	const char *wrong;
+	struct graph g;
 
 	if (b->failed)
 		return "the kernel is larger than what may be analysed";
@@ -408,7 +429,8 @@ const char *gw_ir_finish(struct gw_ir_builder *b)
 		return wrong;
 	gw_ir_drop_never(f.p);
 	count_sources(f.p);
-	if (!find_loops(&f) || !find_meeting_points(&f))
+	if (!graph_make(&f, &g, false) || !graph_order(&f, &g) || !graph_dominators(&f, &g) ||
+	    !find_loops(&f, &g) || !find_meeting_points(&f, &g))
 		return b->arena->refused ? "no room to analyse the kernel's control flow"
 		                         : "the kernel's control flow is too tangled to analyse";
 	if (!gw_ir_find_relevance(f.p, b->arena))

@@ -380,6 +380,55 @@ static void waiting_for_an_mbarrier_leaves_the_rest_known(void **state)
 	assert_count(r->counts.barriers[IR_BARRIER_MEMORY], 1000, 1000);
 }
 
+/* Each round a float of its number, which grows unevenly, decides with what was loaded: it is made
+ * anew in the next one, so the rounds are alike. */
+static void what_each_round_makes_anew_may_move_unevenly(void **state)
+{
+	const struct gw_ptx_report *r =
+	        snippet("mov.u32 %r10, 0;\n.reg .f32 F0, F1;\n"
+	                "L: ld.global.f32 F0, [%rd1];\ncvt.rn.f32.u32 F1, %r10;\n"
+	                "mul.f32 F0, F0, F1;\nsetp.gt.f32 %p1, F0, F1;\n@%p1 bra N;\n"
+	                "st.global.u32 [%rd1], %r3;\n"
+	                "N: add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, %r1; @%p1 bra L; ret;",
+	                1, 32, 100000, 0);
+
+	(void)state;
+	assert_count(snippet_stores(r), 0, 100000);
+	assert_true(r->eval.trips[0].extrapolated);
+	assert_true(r->eval.steps < 2000);
+}
+
+/* Two ways that end by themselves: the lanes of a branch on either meet again before its end. */
+static void each_of_two_ends_has_meeting_points(void **state)
+{
+	const struct gw_ptx_report *r =
+	        snippet("ld.global.u32 %r10, [%rd1];\nsetp.lt.u32 %p1, %r3, 5; @%p1 bra B;\n"
+	                "setp.gt.u32 %p1, %r10, 7; @%p1 bra A1;\nadd.u32 %r10, %r10, 1;\n"
+	                "A1: st.global.u32 [%rd1], %r3; ret;\n"
+	                "B: setp.gt.u32 %p1, %r10, 9; @%p1 bra B1;\nadd.u32 %r10, %r10, 2;\n"
+	                "B1: st.global.u32 [%rd1], %r3; st.global.u32 [%rd1], %r10; ret;",
+	                1, 32, 1000, 0);
+
+	(void)state;
+	assert_count(snippet_stores(r), 3, 3);
+}
+
+/* A wait in a region that also does something is no mere wait: it may be done any number of times.
+ */
+static void a_way_back_that_stores_is_no_wait(void **state)
+{
+	const struct gw_ptx_report *r =
+	        snippet("mov.u32 %r10, 0;\n"
+	                "W: st.global.u32 [%rd1], %r3;\n"
+	                "mbarrier.try_wait.parity.shared::cta.b64 %p1, [buffer], %r10;\n"
+	                "@!%p1 bra W; ret;",
+	                1, 32, 1000, 0);
+
+	(void)state;
+	assert_true(isinf(snippet_stores(r).most));
+	assert_false(r->eval.awaits);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +453,9 @@ int main(void)
 	        cmocka_unit_test(blocks_that_differ_each_are_sampled_and_it_is_said),
 	        cmocka_unit_test(an_elected_lane_and_a_broadcast_warp_are_known),
 	        cmocka_unit_test(waiting_for_an_mbarrier_leaves_the_rest_known),
+	        cmocka_unit_test(what_each_round_makes_anew_may_move_unevenly),
+	        cmocka_unit_test(each_of_two_ends_has_meeting_points),
+	        cmocka_unit_test(a_way_back_that_stores_is_no_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, snippet_end);
