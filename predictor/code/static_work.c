@@ -255,12 +255,12 @@ static void control_rows(const struct gw_static_in *in, struct gw_work *work)
 
 	for (uint32_t i = 0; i < in->program->insn_count; i++) {
 		const struct gw_ir_insn *insn = &in->program->insns[i];
-		struct gw_gather_access a = {.requests = 1};
 
-		if (insn->op != IR_BAR || insn->aux != IR_BARRIER_BLOCK)
-			continue;
-		a.runs = g->report.insns[i];
-		add(&barriers, &a, 1, false);
+		if (insn->op == IR_BAR && insn->aux == IR_BARRIER_BLOCK) {
+			struct gw_gather_access a = {.requests = 1, .runs = g->report.insns[i]};
+
+			add(&barriers, &a, 1, false);
+		}
 	}
 	gw_static_set(work, GW_WORK_barriers, barriers.value / (double)g->report.warps,
 	              trust(g, &barriers));
