@@ -113,7 +113,7 @@ static void evaluate(struct evaluated *e)
 	if (!e->open && e->program.open_calls)
 		e->open = "it calls functions whose code is not followed";
 	e->exact = e->report.coverage == GW_COVER_EXACT && e->report.control_known &&
-	           e->report.complete && !e->open;
+	           e->report.complete && !e->report.awaits && !e->open;
 }
 
 static bool evaluate_ptx(struct evaluated *e, const struct inspect_job *job,

@@ -132,9 +132,11 @@ enum gw_eval_coverage {
 struct gw_eval_report {
 	enum gw_eval_coverage coverage;
 	bool control_known; /**< no branch or guard that counts was unknown in the warps run */
-	bool complete;      /**< no limit was met in the warps run */
-	double sure; /**< how likely the counts are within 25% of the grid's, as far as that hangs
-	                on which warps were run: 1 where all were */
+	bool awaits; /**< waits were met, for an mbarrier or registers: a round of each counts once
+	              */
+	bool complete; /**< no limit was met in the warps run */
+	double sure;   /**< how likely the counts are within 25% of the grid's, as far as that hangs
+	                  on which warps were run: 1 where all were */
 	uint64_t warps;                /**< of the grid */
 	uint64_t warps_run;            /**< evaluated */
 	uint64_t warps_covered;        /**< run or stood for */
@@ -158,7 +160,7 @@ struct gw_eval_report {
 
 /** What one warp does; arrays as in struct gw_eval_report, of this warp alone. */
 struct gw_eval_warp_report {
-	bool complete, control_known;
+	bool complete, control_known, awaits;
 	bool halted; /**< go_on said no: it is not complete, and tells nothing */
 	uint64_t steps;
 	double cost;

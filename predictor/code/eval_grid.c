@@ -204,6 +204,7 @@ bool gw_cover_run(struct cover *c, struct gw_dim3 block, uint32_t warp, int64_t 
 	add_reasons(out, w);
 	out->control_known = out->control_known && w->control_known;
 	out->complete = out->complete && w->complete;
+	out->awaits = out->awaits || w->awaits;
 	out->steps += w->steps;
 	out->warps_run++;
 	gw_spread_add(&c->warps, w->cost);

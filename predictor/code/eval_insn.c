@@ -290,6 +290,9 @@ static void run(struct gw_eval *e, const struct gw_ir_insn *insn, uint32_t index
 		if (gw_is_unknown(e->result.base[0]))
 			e->result.base[0] = gw_unknown(GW_WHY_SREG, index);
 		break;
+	case IR_AWAIT:
+		gw_value_set(&e->result, 0, gw_unknown(GW_WHY_AWAIT, index));
+		break;
 	case IR_ADDR:
 		address_of(e, insn);
 		break;

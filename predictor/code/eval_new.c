@@ -153,6 +153,7 @@ static void begin(struct gw_eval *e)
 	memset(r->trips, 0, p->loop_count * sizeof(*r->trips));
 	memset(r->insns, 0, p->insn_count * sizeof(*r->insns));
 	r->control_known = true;
+	r->awaits = false;
 	r->reason_count = 0;
 	e->steps_left = e->limits.warp_steps;
 }

@@ -85,6 +85,17 @@ static bool mark_region(struct gw_eval *e, uint32_t block, uint32_t meet)
 	return e->mark[block];
 }
 
+/* Whether nothing acts in the marked region, out of which block @p meet alone leads. */
+static bool only_waits(const struct gw_eval *e, uint32_t meet)
+{
+	if (meet == GW_IR_NONE)
+		return false;
+	for (uint32_t b = 0; b < e->p->block_count; b++)
+		if (e->mark[b] && (e->p->blocks[b].acts || e->p->blocks[b].end == IR_END_EXIT))
+			return false;
+	return true;
+}
+
 const struct gw_region *gw_eval_region(struct gw_eval *e, uint32_t block)
 {
 	struct gw_region *r;
@@ -95,6 +106,7 @@ const struct gw_region *gw_eval_region(struct gw_eval *e, uint32_t block)
 	if (!r)
 		return NULL;
 	r->cyclic = mark_region(e, block, e->p->blocks[block].ipdom);
+	r->waits = only_waits(e, e->p->blocks[block].ipdom);
 	if (!gw_eval_written(e, r))
 		return NULL;
 	e->regions[block] = r;

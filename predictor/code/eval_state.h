@@ -73,6 +73,7 @@ struct gw_loop_shots;
 struct gw_region {
 	bool cyclic; /**< the branch itself: it decides a loop */
 	bool stores; /**< stores into the followed local memory */
+	bool waits;  /**< nothing in it acts: all it can do is wait */
 	uint32_t value_count;
 	const uint32_t *values; /**< places in values[] that are written */
 };

@@ -212,6 +212,33 @@ static void count_branch(struct gw_eval *e, uint32_t block, uint32_t yes, uint32
 		c->most += most;
 }
 
+/*
+ * Whether the lanes whose way isn't known wait, at a branch of which all ways but waiting lead to
+ * one place: they go there, as if what they wait for had come.
+ */
+static bool awaits(const struct gw_value *test, uint32_t unknown, const struct gw_region *region)
+{
+	uint32_t insn;
+
+	for (unsigned i = 0; i < GW_LANES; i++)
+		if (unknown >> i & 1 &&
+		    gw_base_why(test->base[gw_at(test, i)], &insn) != GW_WHY_AWAIT)
+			return false;
+	return region->waits;
+}
+
+/* All lanes are where the branch's ways meet; what lies between is forgotten. */
+static void await(struct gw_eval *e, uint32_t block, const struct gw_value *test, uint32_t unknown)
+{
+	gw_base base = test->base[gw_at(test, (unsigned)__builtin_ctz(unknown))];
+	uint32_t insn;
+
+	gw_base_why(base, &insn);
+	gw_eval_reason(e, GW_WHY_AWAIT, block, e->p->blocks[block].end_source, insn);
+	e->report.awaits = true;
+	wait_and_forget(e, block, e->lanes, gw_unknown(GW_WHY_AWAIT, insn));
+}
+
 static void end_branch(struct gw_eval *e, uint32_t block)
 {
 	const struct gw_ir_block *b = &e->p->blocks[block];
@@ -223,22 +250,29 @@ static void end_branch(struct gw_eval *e, uint32_t block)
 	no = known & ~yes;
 	if (known)
 		gw_domain_pin(&e->domain, gw_form_dims(&test->form));
-	count_branch(e, block, yes, no, unknown);
 	if (unknown) {
-		gw_base why = note_unknown(e, block, test, unknown);
 		const struct gw_region *region = gw_eval_region(e, block);
+		gw_base why;
 
+		if (region && awaits(test, unknown, region)) {
+			await(e, block, test, unknown);
+			return;
+		}
+		count_branch(e, block, yes, no, unknown);
+		why = note_unknown(e, block, test, unknown);
 		if (!region)
 			gw_eval_stop(e, block);
 		else if (region->cyclic)
 			part_unbounded(e, block, yes, no, unknown, why);
 		else
 			part_maybe(e, block, yes, no, unknown, why);
-	} else if (!no || !yes) {
-		go(e, block, successor(e, block, no != 0));
-	} else {
-		part(e, block, yes, no);
+		return;
 	}
+	count_branch(e, block, yes, no, 0);
+	if (!no || !yes)
+		go(e, block, successor(e, block, no != 0));
+	else
+		part(e, block, yes, no);
 }
 
 /* Lanes of one index go one way; those whose index isn't known may go every way. */

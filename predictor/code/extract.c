@@ -143,7 +143,7 @@ static bool expand_counter(struct tree *t, uint32_t at, gw_ir_operand reg, uint3
 				return false;
 			use = gw_ir_uses(p, &p->insns[raise]);
 			snprintf(opcode, sizeof(opcode), "loop.%u", loop);
-			t->node[at].opcode = gw_arena_text(s->arena, opcode, strlen(opcode));
+			t->node[at].opcode = gw_name_keep(s, opcode);
 			put_first(t, at, first, reg);
 			put(t, (int32_t)at,
 			    (struct item){.operand = use[step],

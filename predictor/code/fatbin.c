@@ -48,6 +48,21 @@ bool gw_is_fatbin(struct gw_bytes part)
 	return gw_bytes_get(part, 0, &magic, sizeof(magic)) && magic == CONTAINER_MAGIC;
 }
 
+uint64_t gw_fatbin_size(struct gw_bytes part)
+{
+	struct gw_bytes entries, first;
+	struct container c;
+	struct entry e;
+
+	if (!gw_bytes_get(part, 0, &c, sizeof(c)) || c.version != 1 || c.header_size < sizeof(c) ||
+	    !gw_bytes_slice(part, c.header_size, c.size, &entries) ||
+	    !gw_bytes_get(entries, 0, &e, offsetof(struct entry, packed_size)) ||
+	    e.header_size < ENTRY_LEAST || !gw_bytes_slice(entries, 0, e.header_size, &first) ||
+	    !gw_bytes_slice(entries, e.header_size, e.size, &first))
+		return 0;
+	return c.header_size + c.size;
+}
+
 /* A text of the entry's header, copied; NULL when it isn't there or is no text. */
 static const char *header_text(struct gw_arena *arena, struct gw_bytes header, uint64_t at,
                                uint64_t size)

@@ -49,7 +49,7 @@ bool gw_scan_add(struct gw_image_scan *scan, struct gw_image image)
 	return true;
 }
 
-static bool scan_bare_cubin(struct gw_image_scan *scan, struct gw_bytes part)
+bool gw_scan_cubin(struct gw_image_scan *scan, struct gw_bytes part)
 {
 	struct gw_image image = {
 	        .kind = GW_IMAGE_CUBIN,
@@ -165,10 +165,10 @@ bool gw_images_open(struct gw_bytes file, struct gw_arena *arena, struct gw_imag
 	}
 	if (behind_digest(file, &rest)) {
 		out->form = "CuPy's cached cubin";
-		return scan_bare_cubin(&scan, rest);
+		return gw_scan_cubin(&scan, rest);
 	}
 	if (elf && strcmp(elf, "cubin") == 0)
-		return scan_bare_cubin(&scan, file);
+		return gw_scan_cubin(&scan, file);
 	return elf ? gw_scan_host(&scan, file) : scan_ptx(&scan, file);
 }
 

@@ -26,11 +26,15 @@ bool gw_scan_add(struct gw_image_scan *scan, struct gw_image image);
  */
 bool gw_scan_fatbin(struct gw_image_scan *scan, struct gw_bytes part);  /**< a container */
 bool gw_scan_fatbins(struct gw_image_scan *scan, struct gw_bytes part); /**< nothing but those */
+bool gw_scan_cubin(struct gw_image_scan *scan, struct gw_bytes part);
 bool gw_scan_host(struct gw_image_scan *scan, struct gw_bytes part);
 bool gw_scan_archive(struct gw_image_scan *scan, struct gw_bytes part);
 
 /** Whether the bytes begin with a fatbin container's header. */
 bool gw_is_fatbin(struct gw_bytes part);
+/** Of bytes that begin like one: how long the container is, if its header and that of its first
+ * entry tell of bytes that are there; 0: it is none. */
+uint64_t gw_fatbin_size(struct gw_bytes part);
 /** Whether the bytes begin like an archive. */
 bool gw_is_archive(struct gw_bytes part);
 

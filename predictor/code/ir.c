@@ -162,6 +162,32 @@ uint32_t gw_ir_add_param(struct gw_ir_builder *b, const struct gw_ir_param *para
 	return b->program.param_count++;
 }
 
+void gw_ir_act(struct gw_ir_builder *b)
+{
+	if (!b->failed && b->grow->current == GW_IR_NONE)
+		gw_ir_block_open(b);
+	if (!b->failed)
+		b->program.blocks[b->grow->current].acts = true;
+}
+
+static bool acts(const struct gw_ir_insn *insn)
+{
+	switch (insn->op) {
+	case IR_OPAQUE:
+	case IR_ATOM:
+	case IR_RED:
+	case IR_ST:
+	case IR_FENCE:
+		return true;
+	case IR_LD:
+		return insn->space != IR_SPACE_PARAM;
+	case IR_BAR:
+		return insn->aux != IR_BARRIER_MEMORY;
+	default:
+		return false;
+	}
+}
+
 struct gw_ir_insn *gw_ir_append(struct gw_ir_builder *b, struct gw_ir_insn insn,
                                 const gw_ir_operand *defs, unsigned def_count,
                                 const gw_ir_operand *uses, unsigned use_count)
@@ -190,6 +216,7 @@ struct gw_ir_insn *gw_ir_append(struct gw_ir_builder *b, struct gw_ir_insn insn,
 		memcpy(p->operands + p->operand_count, uses, use_count * sizeof(*uses));
 	p->operand_count += use_count;
 	p->insns[p->insn_count] = insn;
+	p->blocks[b->grow->current].acts |= acts(&insn);
 	p->blocks[b->grow->current].count++;
 	return &p->insns[p->insn_count++];
 }

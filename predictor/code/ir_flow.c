@@ -293,6 +293,56 @@ static bool is_header(struct flow *f, const struct graph *g, uint32_t n)
 	return false;
 }
 
+/* How many blocks lead to block @p to. @p seen tells them by @p mark. */
+static uint32_t leading_to(struct flow *f, const struct graph *g, uint32_t to, uint32_t *seen,
+                           uint32_t mark, uint32_t *stack)
+{
+	uint32_t depth = 0, count = 0;
+
+	stack[depth++] = to;
+	seen[to] = mark;
+	while (depth) {
+		uint32_t n = stack[--depth];
+
+		count++;
+		f->work++;
+		for (uint32_t e = g->in[n]; e < g->in[n + 1]; e++) {
+			uint32_t from = g->ins[e];
+
+			if (g->number[from] == GW_IR_NONE || seen[from] == mark)
+				continue;
+			seen[from] = mark;
+			stack[depth++] = from;
+		}
+	}
+	return count;
+}
+
+/* The exit that most blocks lead to: where a kernel ends that also ends early for some lanes. Of
+ * equals the last one, as of very many. */
+static bool choose_exit(struct flow *f, const struct graph *g)
+{
+	enum { EXITS = 64 };
+	uint32_t *seen = numbers(f, g->nodes), *stack = numbers(f, g->nodes);
+	uint32_t best = 0, exits = 0;
+
+	if (!seen || !stack)
+		return false;
+	f->exit = GW_IR_NONE;
+	for (uint32_t i = 1; i < g->reached; i++) {
+		uint32_t count = best;
+
+		if (f->p->blocks[g->order[i]].end != IR_END_EXIT)
+			continue;
+		if (++exits <= EXITS)
+			count = leading_to(f, g, g->order[i], seen, exits, stack);
+		if (count >= best)
+			f->exit = g->order[i];
+		best = count > best ? count : best;
+	}
+	return true;
+}
+
 static bool find_loops(struct flow *f)
 {
 	struct gw_ir_program *p = f->p;
@@ -305,12 +355,10 @@ static bool find_loops(struct flow *f)
 	p->loops = gw_arena_array(f->arena, p->block_count, sizeof(*p->loops));
 	if (!stack || !p->loops)
 		return false;
-	f->exit = GW_IR_NONE;
-	for (uint32_t i = 1; i < g.reached; i++) {
+	for (uint32_t i = 1; i < g.reached; i++)
 		p->blocks[g.order[i]].reachable = true;
-		if (p->blocks[g.order[i]].end == IR_END_EXIT)
-			f->exit = g.order[i];
-	}
+	if (!choose_exit(f, &g))
+		return false;
 	for (uint32_t i = 1; i < g.reached; i++)
 		if (is_header(f, &g, g.order[i]) && !loop_fill(f, &g, g.order[i], stack))
 			return false;

@@ -47,6 +47,7 @@ static bool is_source(const struct gw_ir_insn *insn)
 	case IR_LD:
 		return insn->space != IR_SPACE_PARAM && insn->space != IR_SPACE_CONST;
 	case IR_OPAQUE:
+	case IR_AWAIT:
 	case IR_ATOM:
 	case IR_SHFL:
 	case IR_ACTIVE:

@@ -97,10 +97,13 @@ bool gw_ptx_async_wait(struct gw_ptx_lower *l)
 
 bool gw_ptx_mbarrier(struct gw_ptx_lower *l)
 {
+	struct gw_ir_insn await = {.op = IR_AWAIT};
+	gw_ir_operand def = gw_ptx_def(l, gw_ptx_operand(l, 0));
+
 	if (!gw_ptx_has(l, "test_wait") && !gw_ptx_has(l, "try_wait"))
 		return gw_ptx_opaque(l, NULL);
-	return gw_ptx_opaque(l, "whether an mbarrier's phase is complete") &&
-	       barrier(l, IR_BARRIER_MEMORY);
+	gw_ir_append(&l->b, await, &def, 1, NULL, 0);
+	return barrier(l, IR_BARRIER_MEMORY);
 }
 
 bool gw_ptx_fence(struct gw_ptx_lower *l)

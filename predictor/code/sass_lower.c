@@ -81,6 +81,11 @@ gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned no
 	return invert ? GW_LOWER(l, NOT, 1, 0, 1, p) : p;
 }
 
+gw_ir_operand gw_lower_predicate_number(struct gw_lowering *l, unsigned n)
+{
+	return register_of(l, GW_SASS_P0 + n);
+}
+
 static void move_guarded(struct gw_lowering *l, unsigned place, unsigned bits, gw_ir_operand value)
 {
 	l->b.guard = l->guard;
@@ -113,6 +118,16 @@ void gw_lower_set_pair(struct gw_lowering *l, unsigned at, bool uniform, gw_ir_o
 		move_guarded(l, place + 1, 32, high);
 }
 
+void gw_lower_set_words(struct gw_lowering *l, unsigned at, bool uniform,
+                        const gw_ir_operand *value, unsigned count)
+{
+	unsigned place = number_at(l, at, uniform);
+	unsigned end = uniform ? GW_SASS_P0 : GW_SASS_RZ;
+
+	for (unsigned i = 0; place != UINT32_MAX && i < count && place + i < end; i++)
+		move_guarded(l, place + i, 32, value[i]);
+}
+
 void gw_lower_set_predicate(struct gw_lowering *l, unsigned at, gw_ir_operand value)
 {
 	unsigned number = (unsigned)gw_sass_bits(&l->insn, at, 3);
@@ -120,6 +135,11 @@ void gw_lower_set_predicate(struct gw_lowering *l, unsigned at, gw_ir_operand va
 	if (number != GW_SASS_PT)
 		move_guarded(l, number + (l->insn.guard_uniform ? GW_SASS_UP0 : GW_SASS_P0), 1,
 		             value);
+}
+
+void gw_lower_set_predicate_number(struct gw_lowering *l, unsigned n, gw_ir_operand value)
+{
+	move_guarded(l, GW_SASS_P0 + n, 1, value);
 }
 
 /* ---- unknown values ---- */
@@ -148,46 +168,6 @@ void gw_lower_opaque(struct gw_lowering *l, const char *note)
 			gw_lower_opaque_place(l, l->insn.defs[d].first + r, note);
 }
 
-/* ---- constants ---- */
-
-/* Where the extents of the launch lie in bank 0: from the start up to sm_90, behind the driver's
- * own from sm_100 on; block, then grid (a word is left free before the latter). */
-static gw_ir_operand extent(struct gw_lowering *l, unsigned offset)
-{
-	static const uint16_t sregs[] = {IR_SREG_NTID_X,   IR_SREG_NTID_Y,   IR_SREG_NTID_Z,
-	                                 IR_SREG_NCTAID_X, IR_SREG_NCTAID_Y, IR_SREG_NCTAID_Z};
-	unsigned first = l->cfg->sm >= 100 ? 0x360 : 0, word = (offset - first) / 4;
-
-	if (offset < first || offset % 4)
-		return GW_IR_NONE;
-	if (l->cfg->sm >= 100) {
-		if (word == 3)
-			return GW_IR_NONE;
-		word -= word > 3;
-	}
-	if (word >= sizeof(sregs) / sizeof(*sregs))
-		return GW_IR_NONE;
-	return gw_ir_emit(&l->b, IR_SREG, 32, sregs[word], gw_ir_reg(&l->b, 32), 0);
-}
-
-gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned offset)
-{
-	const struct gw_sass_kernel *k = l->kernel;
-	struct gw_ir_insn load = {.op = IR_LD, .space = IR_SPACE_PARAM, .width = 4, .elements = 1};
-	gw_ir_operand def, uses[2];
-
-	if (bank == 0 && k->param_base != UINT32_MAX && offset >= k->param_base &&
-	    offset - k->param_base + 4 <= (k->param_bytes + 3u) / 4 * 4) {
-		def = gw_ir_reg(&l->b, 32);
-		uses[0] = gw_ir_const(&l->b, offset - k->param_base);
-		uses[1] = gw_ir_const(&l->b, 0);
-		gw_ir_append(&l->b, load, &def, 1, uses, 2);
-		return def;
-	}
-	def = bank == 0 ? extent(l, offset) : GW_IR_NONE;
-	return def != GW_IR_NONE ? def : gw_lower_unknown(l, 32, "a constant that the driver sets");
-}
-
 /* ---- blocks ---- */
 
 static void lower_insn(struct gw_lowering *l, uint32_t index)
@@ -204,6 +184,8 @@ static void lower_insn(struct gw_lowering *l, uint32_t index)
 		return; /* never runs */
 	/* Stands for the instruction whatever becomes of it. */
 	gw_ir_append(&l->b, (struct gw_ir_insn){.op = IR_NOP}, NULL, 0, NULL, 0);
+	if (gw_lower_acts(&l->insn))
+		gw_ir_act(&l->b);
 	if (!gw_lower_alu(l) && !gw_lower_memory(l))
 		gw_lower_opaque(l, gw_sass_op_name(l->insn.op));
 }

@@ -30,48 +30,101 @@ static void add_term(struct gw_lowering *l, struct sum *s, gw_ir_operand term, g
 	s->used = true;
 }
 
+/* Terms and carries of an addition; those that are nothing are left out. */
+struct terms {
+	gw_ir_operand term[3], carry[5];
+	unsigned terms, carries;
+};
+
+static void take_term(struct gw_lowering *l, struct terms *t, gw_ir_operand value)
+{
+	if (!is_zero(l, value))
+		t->term[t->terms++] = value;
+}
+
+static void take_carry(struct gw_lowering *l, struct terms *t, gw_ir_operand value)
+{
+	if (!is_zero(l, value))
+		t->carry[t->carries++] = value;
+}
+
 /* A source as the addition has it: with .X its negation is that of each bit, otherwise one is
  * added, as a carry. */
-static gw_ir_operand term_of(struct gw_lowering *l, gw_ir_operand value, bool negate,
-                             gw_ir_operand *carry)
+static void take_source(struct gw_lowering *l, struct terms *t, gw_ir_operand value, bool negate)
 {
-	*carry = number(l, negate && !bit(l, EXTENDED));
-	return negate ? GW_LOWER(l, NOT, 32, 0, 1, value) : value;
+	take_term(l, t, negate ? GW_LOWER(l, NOT, 32, 0, 1, value) : value);
+	if (negate && !bit(l, EXTENDED))
+		take_carry(l, t, number(l, 1));
+}
+
+static gw_ir_operand nth(struct gw_lowering *l, const gw_ir_operand *list, unsigned count,
+                         unsigned n)
+{
+	return n < count ? list[n] : number(l, 0);
+}
+
+/* What the terms carry out: two additions, each with a carry in, carry once each. Where both can,
+ * what they mean is their sum, which is what takes both; where only one of them is asked for, it
+ * isn't known which. */
+static void carries_of(struct gw_lowering *l, const struct terms *t, gw_ir_operand first_sum,
+                       gw_ir_operand out[2])
+{
+	bool both = gw_sass_bits(&l->insn, 81, 3) != GW_SASS_PT &&
+	            gw_sass_bits(&l->insn, 84, 3) != GW_SASS_PT;
+	bool again = t->terms > 2 || t->carries > 1;
+
+	if (t->carries > 2 || (again && !both)) {
+		out[0] = out[1] = gw_lower_unknown(l, 1, "two carries of one sum");
+		return;
+	}
+	out[0] = GW_LOWER(l, CARRY, 32, 0, 3, nth(l, t->term, t->terms, 0),
+	                  nth(l, t->term, t->terms, 1), nth(l, t->carry, t->carries, 0));
+	out[1] = both ? number(l, 0) : out[0];
+	if (again)
+		out[1] = GW_LOWER(l, CARRY, 32, 0, 3, first_sum, nth(l, t->term, t->terms, 2),
+		                  nth(l, t->carry, t->carries, 1));
+}
+
+static gw_ir_operand add_carry(struct gw_lowering *l, gw_ir_operand sum, gw_ir_operand carry)
+{
+	if (is_zero(l, carry))
+		return sum;
+	if (!gw_ir_is_constant(carry))
+		carry = GW_LOWER(l, SEL, 32, 0, 3, carry, number(l, 1), number(l, 0));
+	return GW_LOWER(l, ADD, 32, 0, 2, sum, carry);
 }
 
 /* IADD3, and what is like it. */
 static void add3(struct gw_lowering *l, bool has_c)
 {
-	gw_ir_operand value[3] = {gw_lower_reg(l, 24, uniform(l)), source_b(l), number(l, 0)};
-	bool negate[3] = {bit(l, NEGATE_A), negated_b(l), false}, extended = bit(l, EXTENDED);
-	gw_ir_operand carry[3], extra[2] = {number(l, 0), number(l, 0)};
-	struct sum s;
+	bool carried = has_c && (gw_sass_bits(&l->insn, 81, 3) != GW_SASS_PT ||
+	                         gw_sass_bits(&l->insn, 84, 3) != GW_SASS_PT);
+	struct terms t = {.terms = 0};
+	gw_ir_operand sum, out[2] = {number(l, 0), number(l, 0)};
 
-	if (has_c) {
-		value[2] = source_c(l);
-		negate[2] = negated_c(l);
+	take_source(l, &t, gw_lower_reg(l, 24, uniform(l)), bit(l, NEGATE_A));
+	take_source(l, &t, source_b(l), negated_b(l));
+	if (has_c)
+		take_source(l, &t, source_c(l), negated_c(l));
+	if (has_c && bit(l, EXTENDED)) {
+		take_carry(l, &t, gw_lower_predicate(l, 87, 90));
+		take_carry(l, &t, gw_lower_predicate(l, 77, 80));
 	}
-	if (has_c && extended) {
-		extra[0] = gw_lower_predicate(l, 87, 90);
-		extra[1] = gw_lower_predicate(l, 77, 80);
+	sum = nth(l, t.term, t.terms, 0);
+	if (t.terms > 1)
+		sum = GW_LOWER(l, ADD, 32, 0, 2, sum, t.term[1]);
+	sum = add_carry(l, sum, nth(l, t.carry, t.carries, 0));
+	if (carried)
+		carries_of(l, &t, sum, out);
+	if (t.terms > 2)
+		sum = GW_LOWER(l, ADD, 32, 0, 2, sum, t.term[2]);
+	for (unsigned i = 1; i < t.carries; i++)
+		sum = add_carry(l, sum, t.carry[i]);
+	gw_lower_set(l, 16, uniform(l), sum);
+	if (carried) {
+		gw_lower_set_predicate(l, 81, out[0]);
+		gw_lower_set_predicate(l, 84, out[1]);
 	}
-	for (unsigned i = 0; i < 3; i++)
-		value[i] = term_of(l, value[i], negate[i], &carry[i]);
-	/* The first term and its one begin the sum; the carries in go with the second. */
-	s = (struct sum){value[0], number(l, 0), false};
-	add_term(l, &s, number(l, 0), carry[0]);
-	if (extended)
-		add_term(l, &s, value[1], extra[0]);
-	else
-		add_term(l, &s, value[1], carry[1]);
-	add_term(l, &s, value[2], extended ? extra[1] : carry[2]);
-	gw_lower_set(l, 16, uniform(l), s.value);
-	if (!has_c)
-		return;
-	gw_lower_set_predicate(
-	        l, 81,
-	        s.carry == GW_IR_NONE ? gw_lower_unknown(l, 1, "two carries of one sum") : s.carry);
-	gw_lower_set_predicate(l, 84, gw_lower_unknown(l, 1, "the second carry of a sum"));
 }
 
 static bool add64(struct gw_lowering *l)
@@ -92,6 +145,16 @@ static bool add64(struct gw_lowering *l)
 		a = GW_LOWER(l, SUB, 64, 0, 2, number(l, 0), a);
 	gw_lower_set_pair(l, 16, uniform(l), GW_LOWER(l, ADD, 64, 0, 2, a, b));
 	return true;
+}
+
+static gw_ir_operand low_word(struct gw_lowering *l, gw_ir_operand wide)
+{
+	return gw_ir_emit(&l->b, IR_ZEXT, 32, 0, gw_ir_reg(&l->b, 32), 1, wide);
+}
+
+static gw_ir_operand high_word(struct gw_lowering *l, gw_ir_operand wide)
+{
+	return low_word(l, GW_LOWER(l, SHRU, 64, 0, 2, wide, number(l, 32)));
 }
 
 /* ---- multiplications ---- */
@@ -142,38 +205,38 @@ static gw_ir_operand wide_addend(struct gw_lowering *l)
 	                  number(l, gw_sass_bits(&l->insn, 32, 32)));
 }
 
+/* A product of 64 bits plus the addend and, with .X, a carry; what it carries out. */
 static bool multiply_wide(struct gw_lowering *l, bool high)
 {
-	gw_ir_operand a, b, sum;
+	bool extended = bit(l, EXTENDED), carried = gw_sass_bits(&l->insn, 81, 3) != GW_SASS_PT;
+	gw_ir_operand a, b, c, sum, carry = number(l, 0), out;
 
-	if (bit(l, EXTENDED) || negated_b(l) || gw_sass_bits(&l->insn, 81, 3) != GW_SASS_PT)
+	if (negated_b(l) || (carried && negated_c(l) && !extended))
 		return false;
 	a = gw_lower_reg(l, 24, uniform(l));
 	b = source_b(l);
 	sum = bit(l, SIGNED) ? GW_LOWER(l, MULWS, 32, 0, 2, a, b)
 	                     : GW_LOWER(l, MULWU, 32, 0, 2, a, b);
-	sum = GW_LOWER(l, ADD, 64, 0, 2, sum, negate_if(l, negated_c(l), 64, wide_addend(l)));
-	if (!high) {
+	c = wide_addend(l);
+	if (negated_c(l))
+		c = extended ? GW_LOWER(l, NOT, 64, 0, 1, c) : negate_if(l, true, 64, c);
+	if (extended)
+		carry = gw_lower_predicate(l, 87, 90);
+	out = carried ? GW_LOWER(l, CARRY, 64, 0, 3, sum, c, carry) : carry;
+	sum = GW_LOWER(l, ADD, 64, 0, 2, sum, c);
+	if (extended)
+		sum = GW_LOWER(l, ADD, 64, 0, 2, sum,
+		               GW_LOWER(l, SEL, 64, 0, 3, carry, number(l, 1), number(l, 0)));
+	if (!high)
 		gw_lower_set_pair(l, 16, uniform(l), sum);
-		return true;
-	}
-	sum = GW_LOWER(l, SHRU, 64, 0, 2, sum, number(l, 32));
-	gw_lower_set(l, 16, uniform(l),
-	             gw_ir_emit(&l->b, IR_ZEXT, 32, 0, gw_ir_reg(&l->b, 32), 1, sum));
+	else
+		gw_lower_set(l, 16, uniform(l), high_word(l, sum));
+	if (carried)
+		gw_lower_set_predicate(l, 81, out);
 	return true;
 }
 
 /* ---- shifts ---- */
-
-static gw_ir_operand low_word(struct gw_lowering *l, gw_ir_operand wide)
-{
-	return gw_ir_emit(&l->b, IR_ZEXT, 32, 0, gw_ir_reg(&l->b, 32), 1, wide);
-}
-
-static gw_ir_operand high_word(struct gw_lowering *l, gw_ir_operand wide)
-{
-	return low_word(l, GW_LOWER(l, SHRU, 64, 0, 2, wide, number(l, 32)));
-}
 
 /* C and A as one number of 64 bits, shifted by B; its high or its low word. The type (bits 73-74:
  * s64 u64 s32 u32) tells signs, and with wrap-around (bit 75) how many bits of B count. */

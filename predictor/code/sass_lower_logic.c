@@ -9,12 +9,15 @@ static void logic3(struct gw_lowering *l)
 
 	value = GW_LOWER(l, LOP3, 32, (unsigned)gw_sass_bits(&l->insn, 72, 8), 3, a, b, c);
 	gw_lower_set(l, 16, uniform(l), value);
-	/* Its predicate is combined with another: only with one that is false is it plain. */
-	if (gw_sass_bits(&l->insn, 87, 4) == 15)
-		gw_lower_set_predicate(l, 81,
-		                       GW_LOWER(l, CMP, 32, IR_COND_NE, 2, value, number(l, 0)));
-	else
-		gw_lower_set_predicate(l, 81, gw_lower_unknown(l, 1, "LOP3 with a predicate"));
+	if (gw_sass_bits(&l->insn, 81, 3) == GW_SASS_PT)
+		return;
+	/* Whether any bit is set, joined with another predicate, as a rule one that is false. */
+	value = GW_LOWER(l, CMP, 32, IR_COND_NE, 2, value, number(l, 0));
+	if (bit(l, 80))
+		value = GW_LOWER(l, AND, 1, 0, 2, value, gw_lower_predicate(l, 87, 90));
+	else if (gw_sass_bits(&l->insn, 87, 4) != 15)
+		value = GW_LOWER(l, OR, 1, 0, 2, value, gw_lower_predicate(l, 87, 90));
+	gw_lower_set_predicate(l, 81, value);
 }
 
 /* Comparison of the words, or, with .EX, of numbers of 64 bits whose low words' comparison is a
@@ -86,11 +89,17 @@ static void predicate_logic(struct gw_lowering *l)
 {
 	unsigned table =
 	        (unsigned)(gw_sass_bits(&l->insn, 72, 5) << 3 | gw_sass_bits(&l->insn, 64, 3));
-	gw_ir_operand a = gw_lower_predicate(l, 87, 90), b = gw_lower_predicate(l, 77, 80),
-	              c = gw_lower_predicate(l, 68, 71);
+	unsigned second = (unsigned)gw_sass_bits(&l->insn, 16, 8);
+	bool itself_uniform = l->insn.guard_uniform;
+	gw_ir_operand a = gw_lower_predicate(l, 87, 90), b = gw_lower_predicate(l, 77, 80), c, p, q;
 
-	gw_lower_set_predicate(l, 81, GW_LOWER(l, LOP3, 1, table, 3, a, b, c));
-	gw_lower_set_predicate(l, 84, gw_lower_unknown(l, 1, "PLOP3 of two results"));
+	l->insn.guard_uniform = itself_uniform || bit(l, 67);
+	c = gw_lower_predicate(l, 68, 71);
+	l->insn.guard_uniform = itself_uniform;
+	p = GW_LOWER(l, LOP3, 1, table, 3, a, b, c);
+	q = GW_LOWER(l, LOP3, 1, second, 3, a, b, c);
+	gw_lower_set_predicate(l, 81, p);
+	gw_lower_set_predicate(l, 84, q);
 }
 
 /* ---- moves ---- */
@@ -162,30 +171,6 @@ static bool permute(struct gw_lowering *l)
 	return true;
 }
 
-/* A constant without an index: the parameters are read so. */
-static bool load_constant(struct gw_lowering *l)
-{
-	unsigned at = l->insn.op == GW_SASS_OP_LDCU ? 37 : 38, words = l->insn.width / 32u;
-	unsigned bank = (unsigned)gw_sass_bits(&l->insn, 54, 5);
-	unsigned offset = (unsigned)gw_sass_bits(&l->insn, at, 16);
-	bool indexed =
-	        l->insn.op == GW_SASS_OP_ULDC_R ||
-	        (l->insn.op == GW_SASS_OP_LDC && gw_sass_bits(&l->insn, 24, 8) != GW_SASS_RZ) ||
-	        (l->insn.op == GW_SASS_OP_LDCU &&
-	         gw_sass_bits(&l->insn, 24, 8) != gw_sass_urz(l->insn.sm));
-
-	gw_lower_note_table(l);
-	if (indexed || l->insn.width < 32 || words > 2)
-		return false;
-	if (words == 2)
-		gw_lower_set_pair(l, 16, uniform(l),
-		                  GW_LOWER(l, PACK, 32, 0, 2, gw_lower_constant(l, bank, offset),
-		                           gw_lower_constant(l, bank, offset + 4)));
-	else
-		gw_lower_set(l, 16, uniform(l), gw_lower_constant(l, bank, offset));
-	return true;
-}
-
 /* sm_120: both halves of a pair. */
 static bool move64(struct gw_lowering *l)
 {
@@ -242,65 +227,10 @@ static bool lower_move(struct gw_lowering *l)
 	case GW_SASS_OP_ULDC:
 	case GW_SASS_OP_ULDC_R:
 	case GW_SASS_OP_LDCU:
-		return load_constant(l);
+		return gw_lower_load_constant(l);
 	default:
 		return false;
 	}
-}
-
-/* ---- division of integers ---- */
-
-/*
- * Compilers divide 32-bit integers by I2F.RP, MUFU.RCP, an addition of 0x0ffffffe to the float's
- * bits, F2I, and corrections that make the quotient exact whatever the last bits of the reciprocal
- * were. So there, and only there, the reciprocal may be taken for the correctly rounded one.
- */
-enum { RECIPROCAL = 4, SCALE = 0x0ffffffe, LOOK_AHEAD = 24 };
-
-static bool divides(const struct gw_lowering *l)
-{
-	unsigned to = (unsigned)gw_sass_bits(&l->insn, 16, 8);
-	uint32_t end = l->b.source + LOOK_AHEAD;
-	struct gw_sass_insn next;
-
-	if (end > l->cfg->insn_count)
-		end = l->cfg->insn_count;
-	for (uint32_t i = l->b.source + 1; i < end; i++) {
-		gw_cfg_insn(l->cfg, i, &next);
-		if ((next.op == GW_SASS_OP_IADD3 || next.op == GW_SASS_OP_VIADD ||
-		     next.op == GW_SASS_OP_IADD) &&
-		    next.form == 4 && gw_sass_bits(&next, 32, 32) == SCALE &&
-		    gw_sass_bits(&next, 24, 8) == to)
-			return true;
-		for (unsigned d = 0; d < next.def_count; d++)
-			if (to >= next.defs[d].first &&
-			    to < (unsigned)next.defs[d].first + next.defs[d].count)
-				return false;
-	}
-	return false;
-}
-
-static bool lower_division(struct gw_lowering *l)
-{
-	/* Modifiers of I2F.RP and I2F.U32.RP, and of F2I.FTZ.U32.TRUNC.NTZ. */
-	unsigned modifiers = (unsigned)gw_sass_bits(&l->insn, 72, 16);
-	enum gw_ir_op to_float = modifiers & 4 ? IR_S2F : IR_U2F;
-	gw_ir_operand value;
-
-	if (l->insn.op == GW_SASS_OP_I2F && (modifiers & ~4u) == 0x2090) {
-		value = gw_ir_emit(&l->b, to_float, 32, 32 | IR_ROUND_UP << 8, gw_ir_reg(&l->b, 32),
-		                   1, low_source(l));
-	} else if (l->insn.op == GW_SASS_OP_MUFU && l->insn.form == 1 &&
-	           gw_sass_bits(&l->insn, 74, 4) == RECIPROCAL && divides(l)) {
-		value = GW_LOWER(l, FDIV, 32, 0, 2, number(l, 0x3f800000), low_source(l));
-	} else if (l->insn.op == GW_SASS_OP_F2I && modifiers == 0x21f0 && l->insn.form == 1) {
-		value = gw_ir_emit(&l->b, IR_F2U, 32, 32 | IR_ROUND_ZERO << 8, gw_ir_reg(&l->b, 32),
-		                   1, low_source(l));
-	} else {
-		return false;
-	}
-	gw_lower_set(l, 16, false, value);
-	return true;
 }
 
 /* A number made by a multiplication with zero: HFMA2 R, -RZ, RZ, number. */
@@ -333,10 +263,6 @@ bool gw_lower_logic(struct gw_lowering *l)
 		return minimum(l);
 	case GW_SASS_OP_VIADDMNMX:
 		return add_minimum(l);
-	case GW_SASS_OP_I2F:
-	case GW_SASS_OP_MUFU:
-	case GW_SASS_OP_F2I:
-		return lower_division(l);
 	case GW_SASS_OP_HFMA2:
 	case GW_SASS_OP_HFMA2_MMA:
 		return half_number(l);
@@ -344,6 +270,6 @@ bool gw_lower_logic(struct gw_lowering *l)
 		gw_lower_set(l, 16, false, GW_LOWER(l, ABS, 32, 0, 1, low_source(l)));
 		return true;
 	default:
-		return lower_move(l);
+		return lower_move(l) || gw_lower_float(l) || gw_lower_lanes(l);
 	}
 }

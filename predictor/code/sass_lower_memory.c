@@ -3,11 +3,16 @@
 
 /* ---- addresses ---- */
 
+static int64_t sign_extended(uint64_t field, unsigned bits)
+{
+	int64_t sign = INT64_C(1) << (bits - 1);
+
+	return (int64_t)(field ^ (uint64_t)sign) - sign;
+}
+
 static int64_t offset_of(const struct gw_sass_insn *insn)
 {
-	uint64_t field = gw_sass_bits(insn, 40, 24);
-
-	return (int64_t)(field ^ 0x800000) - 0x800000;
+	return sign_extended(gw_sass_bits(insn, 40, 24), 24);
 }
 
 /* Global and generic: a pair of registers. Bit 91 brings a uniform register: from sm_80 on the
@@ -87,6 +92,78 @@ static bool access(struct gw_lowering *l, enum gw_ir_op op)
 	return true;
 }
 
+/* A copy from global to shared memory that goes on beside the warp: a load that no register waits
+ * for, and a store. */
+static bool copy(struct gw_lowering *l)
+{
+	unsigned bytes = l->insn.width / 8u, words = bytes / 4;
+	struct gw_ir_insn load = {.op = IR_LD, .space = IR_SPACE_GLOBAL, .flags = IR_MEM_ASYNC};
+	gw_ir_operand uses[6];
+
+	if (words < 1 || words > 4 || l->insn.sm >= 100)
+		return false;
+	load.width = 4;
+	load.elements = (uint8_t)words;
+	/* A uniform register is the descriptor of the memory (bit 76), or a base. */
+	uses[0] = gw_sass_bits(&l->insn, 91, 1) && !gw_sass_bits(&l->insn, 76, 1)
+	                  ? gw_lower_unknown(l, 64, "an address of a uniform base")
+	                  : gw_lower_pair(l, 24, false);
+	uses[1] = gw_ir_const(&l->b, (uint64_t)sign_extended(gw_sass_bits(&l->insn, 32, 12), 12));
+	l->b.guard = l->guard;
+	l->b.guard_not = l->guard_not;
+	gw_ir_append(&l->b, load, NULL, 0, uses, 2);
+	l->b.guard = GW_IR_NONE;
+	l->b.guard_not = false;
+	load.op = IR_ST;
+	load.space = IR_SPACE_SHARED;
+	uses[0] = gw_lower_reg(l, 16, false);
+	uses[1] = gw_ir_const(&l->b, (uint64_t)sign_extended(gw_sass_bits(&l->insn, 44, 20), 20));
+	for (unsigned i = 0; i < words; i++)
+		uses[2 + i] = gw_lower_unknown(l, 32, "a value that is stored");
+	l->b.guard = l->guard;
+	l->b.guard_not = l->guard_not;
+	gw_ir_append(&l->b, load, NULL, 0, uses, 2 + words);
+	l->b.guard = GW_IR_NONE;
+	l->b.guard_not = false;
+	return true;
+}
+
+/* Of an mbarrier, looking whether its phase is over; the other operations on it don't wait. */
+static bool looks_at_phase(const struct gw_sass_insn *insn)
+{
+	return insn->op == GW_SASS_OP_SYNCS_WAIT &&
+	       gw_sass_bits(insn, insn->sm >= 100 ? 76 : 70, 2) == 1;
+}
+
+static bool awaits(const struct gw_sass_insn *insn)
+{
+	return looks_at_phase(insn) || insn->op == GW_SASS_OP_USETMAXREG;
+}
+
+static void await(struct gw_lowering *l)
+{
+	gw_ir_operand def = gw_ir_reg(&l->b, 1);
+
+	gw_ir_append(&l->b, (struct gw_ir_insn){.op = IR_AWAIT}, &def, 1, NULL, 0);
+	gw_lower_set_predicate(l, 81, def);
+}
+
+bool gw_lower_acts(const struct gw_sass_insn *insn)
+{
+	switch (insn->cls) {
+	case GW_SASS_INT:
+	case GW_SASS_LOGIC:
+	case GW_SASS_MOVE:
+	case GW_SASS_PREDICATE:
+	case GW_SASS_CONTROL: /* calls end blocks, and what they do is in others */
+		return insn->op == GW_SASS_OP_CALL_ABS || insn->op == GW_SASS_OP_CALL_REL;
+	case GW_SASS_LOAD:
+		return insn->space != GW_SASS_SPACE_CONSTANT;
+	default:
+		return !awaits(insn);
+	}
+}
+
 static void barrier(struct gw_lowering *l, enum gw_ir_op op)
 {
 	struct gw_ir_insn insn = {.op = (uint16_t)op, .aux = IR_BARRIER_BLOCK};
@@ -118,6 +195,12 @@ bool gw_lower_memory(struct gw_lowering *l)
 	}
 	if (l->insn.op == GW_SASS_OP_MEMBAR) {
 		barrier(l, IR_FENCE);
+		return true;
+	}
+	if (l->insn.op == GW_SASS_OP_LDGSTS)
+		return copy(l);
+	if (awaits(&l->insn)) {
+		await(l);
 		return true;
 	}
 	return false;

@@ -59,10 +59,18 @@ gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned no
 /** Bits of an operation's result: one for those that make predicates, twice for wide ones. */
 unsigned gw_lower_width(unsigned op, unsigned bits);
 
+/** Predicate number @p n, which is none of the uniform ones; written under the guard. */
+gw_ir_operand gw_lower_predicate_number(struct gw_lowering *l, unsigned n);
+void gw_lower_set_predicate_number(struct gw_lowering *l, unsigned n, gw_ir_operand value);
+
 /** Write under the guard: a general register at bits @p at, a predicate at @p at. */
 void gw_lower_set(struct gw_lowering *l, unsigned at, bool uniform, gw_ir_operand value);
 void gw_lower_set_pair(struct gw_lowering *l, unsigned at, bool uniform, gw_ir_operand value);
 void gw_lower_set_predicate(struct gw_lowering *l, unsigned at, gw_ir_operand value);
+
+/** The same of @p count registers, 1 to 4, from the one at bits @p at on. */
+void gw_lower_set_words(struct gw_lowering *l, unsigned at, bool uniform,
+                        const gw_ir_operand *value, unsigned count);
 
 /** Bank 0's word at @p offset: a parameter, an extent of the launch, or unknown. */
 gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned offset);
@@ -108,6 +116,15 @@ bool gw_lower_alu(struct gw_lowering *l);
 
 /** The part of gw_lower_alu() that does not add, multiply or shift. */
 bool gw_lower_logic(struct gw_lowering *l);
+
+/** Of that, a load of constants; arithmetic of floats, with what divides integers; what lanes of a
+ *  warp tell each other, and counts of bits. */
+bool gw_lower_load_constant(struct gw_lowering *l);
+bool gw_lower_float(struct gw_lowering *l);
+bool gw_lower_lanes(struct gw_lowering *l);
+
+/** Whether the instruction does more than compute, or may: not where it waits for an mbarrier. */
+bool gw_lower_acts(const struct gw_sass_insn *insn);
 
 /** A memory instruction or a barrier; false when it is none. */
 bool gw_lower_memory(struct gw_lowering *l);

@@ -45,6 +45,28 @@ static inline gw_ir_operand low_source(struct gw_lowering *l)
 	}
 }
 
+/* The same of 64 bits; a number stands for its upper half. */
+static inline gw_ir_operand low_pair(struct gw_lowering *l)
+{
+	const struct gw_sass_insn *in = &l->insn;
+	unsigned bank = (unsigned)gw_sass_bits(in, 54, 5);
+	unsigned offset = (unsigned)gw_sass_bits(in, 40, 14) * 4;
+
+	switch (in->form) {
+	case 1:
+		return gw_lower_pair(l, 32, uniform(l));
+	case 2:
+	case 4:
+		return number(l, gw_sass_bits(in, 32, 32) << 32);
+	case 3:
+	case 5:
+		return GW_LOWER(l, PACK, 32, 0, 2, gw_lower_constant(l, bank, offset),
+		                gw_lower_constant(l, bank, offset + 4));
+	default:
+		return gw_lower_pair(l, 32, true);
+	}
+}
+
 static inline bool swapped(const struct gw_lowering *l)
 {
 	return l->insn.form == 2 || l->insn.form == 3 || l->insn.form == 7;

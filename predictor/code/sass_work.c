@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* How far rows may be trusted, beside exact counts. */
-static const float lanes_on = 0.9f; /* guards may turn lanes off */
+static const float waits_once = 0.9f; /* rounds of waits are not known */
+static const float lanes_on = 0.9f;   /* guards may turn lanes off */
 static const float lanes_diverge = 0.65f;
 static const float lsu_others = 0.8f; /* fences and the like may be counted otherwise */
 static const float halves = 0.1f;     /* packed halves are counted as tensor operations, some */
@@ -224,6 +225,8 @@ const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_arena *a
 
 	if (why)
 		return why;
+	if (launch->report->awaits)
+		sure *= waits_once;
 	memset(&s, 0, sizeof(s));
 	for (uint32_t b = 0; b < launch->lowered->program.block_count; b++)
 		if (stands_for(launch, b))

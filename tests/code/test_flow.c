@@ -433,7 +433,8 @@ static void waiting_for_an_mbarrier_leaves_the_rest_known(void **state)
 
 	(void)state;
 	assert_count(snippet_stores(r), 1000, 1000);
-	assert_true(isinf(r->counts.barriers[IR_BARRIER_MEMORY].most));
+	/* A round of each wait. */
+	assert_count(r->counts.barriers[IR_BARRIER_MEMORY], 1000, 1000);
 }
 
 int main(void)

@@ -142,8 +142,7 @@ static void programs_and_libraries_hold_fatbins(void **state)
 	}
 }
 
-/* As in a library whose sections bear other names: only the wrappers tell. */
-static void containers_are_found_by_what_points_to_them(void **state)
+static void containers_are_found_in_sections_of_any_name(void **state)
 {
 	static const char *const files[] = {"program", "library.so"};
 
@@ -159,15 +158,145 @@ static void containers_are_found_by_what_points_to_them(void **state)
 		memcpy(name, ".my", 3);
 		assert_true(gw_images_open(file, corpus_arena(), &images, &fault));
 		assert_int_equal(images.count, 3);
+		assert_int_equal(images.containers, named.containers);
 		for (size_t i = 0; i < images.count; i++) {
-			size_t k = 0;
-
-			assert_string_equal(images.image[i].section, ".nvFatBinSegment");
-			while (k < named.count && named.image[k].offset != images.image[i].offset)
-				k++;
-			assert_int_not_equal(k, named.count);
+			assert_string_equal(images.image[i].section, ".my_fatbin");
+			assert_int_equal(images.image[i].offset, named.image[i].offset);
 		}
 	}
+}
+
+enum { DATA_AT = 2 * sizeof(Elf64_Ehdr) }; /* of what host() below holds */
+
+/* A shared library with one section, so many times in its table, and the table's names. */
+static struct gw_bytes host(struct gw_bytes data, uint64_t flags, unsigned sections)
+{
+	static const char names[] = "\0.ldata";
+	size_t names_at = DATA_AT + data.size, table_at = names_at + sizeof(names);
+	size_t size = table_at + (sections + 2) * sizeof(Elf64_Shdr);
+	uint8_t *file = gw_arena_array(corpus_arena(), size, 1);
+	Elf64_Ehdr header = {
+	        .e_ident = {127, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	        .e_type = ET_DYN,
+	        .e_machine = EM_X86_64,
+	        .e_shoff = table_at,
+	        .e_shentsize = sizeof(Elf64_Shdr),
+	        .e_shnum = (uint16_t)(sections + 2),
+	        .e_shstrndx = (uint16_t)(sections + 1),
+	};
+	Elf64_Shdr section = {.sh_name = 1,
+	                      .sh_type = SHT_PROGBITS,
+	                      .sh_flags = flags,
+	                      .sh_offset = DATA_AT,
+	                      .sh_size = data.size};
+
+	memcpy(file, &header, sizeof(header));
+	memcpy(file + DATA_AT, data.data, data.size);
+	memcpy(file + names_at, names, sizeof(names));
+	for (unsigned i = 0; i < sections; i++)
+		memcpy(file + table_at + (i + 1) * sizeof(section), &section, sizeof(section));
+	section = (Elf64_Shdr){
+	        .sh_type = SHT_STRTAB, .sh_offset = names_at, .sh_size = sizeof(names)};
+	memcpy(file + size - sizeof(section), &section, sizeof(section));
+	return (struct gw_bytes){file, size};
+}
+
+static size_t append(uint8_t *to, size_t at, const void *what, size_t size)
+{
+	memcpy(to + at, what, size);
+	return at + size;
+}
+
+/* What looks like containers and cubins and is none, then one of each, at odd places. */
+static struct gw_bytes mixed_data(struct gw_bytes fatbin, struct gw_bytes cubin, size_t *fatbin_at,
+                                  size_t *cubin_at)
+{
+	static const char noise[] =
+	        "P\xed\x55\xba"                                     /* a magic number, in text */
+	        "P\xed\x55\xba\1\0\x10\0\0\0\0\0\0\0\0\0"           /* empty */
+	        "P\xed\x55\xba\2\0\x10\0\x10\0\0\0\0\0\0\0"         /* of a version to come */
+	        "P\xed\x55\xba\1\0\x10\0\0\0\0\0\1\0\0\0"           /* 4 GiB */
+	        "P\xed\x55\xba\1\0\x10\0\x10\0\0\0\0\0\0\0\2\0\1\1" /* an entry cut off */
+	        "\177ELF\2\1\1 of 64 bits";
+	uint8_t *data =
+	        gw_arena_array(corpus_arena(), 3 * sizeof(noise) + fatbin.size + cubin.size, 1);
+	size_t at = append(data, 0, noise, sizeof(noise));
+
+	*fatbin_at = at += !(at & 1);
+	at = append(data, at, fatbin.data, fatbin.size);
+	at = append(data, at, noise, sizeof(noise));
+	*cubin_at = at += !(at & 1);
+	at = append(data, at, cubin.data, cubin.size);
+	at = append(data, at, noise, 3);
+	return (struct gw_bytes){data, at};
+}
+
+static void containers_and_cubins_are_found_among_other_data(void **state)
+{
+	struct gw_bytes fatbin = corpus_file(corpus_arena(), "zstd.fatbin"), data;
+	struct gw_bytes cubin = corpus_file(corpus_arena(), "sm_80.cubin");
+	size_t fatbin_at, cubin_at, last;
+	struct gw_images alone, images;
+	struct gw_fault fault;
+
+	(void)state;
+	data = mixed_data(fatbin, cubin, &fatbin_at, &cubin_at);
+	assert_true(gw_images_open(fatbin, corpus_arena(), &alone, &fault));
+	assert_true(gw_images_open(host(data, SHF_ALLOC | SHF_WRITE, 1), corpus_arena(), &images,
+	                           &fault));
+	assert_string_equal(images.form, "shared library");
+	assert_int_equal(images.containers, alone.containers + 1);
+	assert_int_equal(images.count, alone.count + 1);
+	last = images.count - 1;
+	assert_string_equal(images.image[0].section, ".ldata");
+	assert_int_equal(images.image[0].offset, DATA_AT + fatbin_at + alone.image[0].offset);
+	assert_image(&images.image[last], GW_IMAGE_CUBIN, "sm_80");
+	assert_int_equal(images.image[last].offset, DATA_AT + cubin_at);
+	assert_int_equal(images.image[last].size, cubin.size);
+}
+
+static void only_data_that_is_loaded_is_searched(void **state)
+{
+	struct gw_bytes fatbin = corpus_file(corpus_arena(), "zstd.fatbin");
+	static const uint64_t flags[] = {0, SHF_ALLOC | SHF_EXECINSTR};
+	struct gw_images images;
+	struct gw_fault fault;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		assert_true(
+		        gw_images_open(host(fatbin, flags[i], 1), corpus_arena(), &images, &fault));
+		assert_int_equal(images.count, 0);
+	}
+}
+
+/* Else a file could have a search as long as its size times its sections. */
+static void what_sections_share_is_searched_once(void **state)
+{
+	struct gw_bytes fatbin = corpus_file(corpus_arena(), "zstd.fatbin");
+	struct gw_images alone, images;
+	struct gw_fault fault;
+
+	(void)state;
+	assert_true(gw_images_open(fatbin, corpus_arena(), &alone, &fault));
+	assert_true(gw_images_open(host(fatbin, SHF_ALLOC, 3), corpus_arena(), &images, &fault));
+	assert_int_equal(images.count, alone.count);
+}
+
+static void a_container_broken_behind_its_begin_is_told(void **state)
+{
+	struct gw_bytes file = corpus_file(corpus_arena(), "plain.fatbin");
+	uint8_t *copy = gw_arena_copy(corpus_arena(), file.data, file.size);
+	struct gw_images images;
+	struct gw_fault fault;
+
+	(void)state;
+	copy[0x25b0 + 4] = 1; /* header size of the second entry */
+	assert_false(gw_images_open(host((struct gw_bytes){copy, file.size}, SHF_ALLOC, 1),
+	                            corpus_arena(), &images, &fault));
+	assert_string_equal(fault.what, "a fatbin entry's header is broken or cut off");
+	assert_int_equal(fault.offset, DATA_AT + 0x25b0);
+	assert_int_equal(images.count, 1);
 }
 
 static void a_cubin_of_cupys_cache_is_found_behind_its_digest(void **state)
@@ -345,7 +474,11 @@ int main(void)
 	        cmocka_unit_test(bare_files_are_images_too),
 	        cmocka_unit_test(a_family_is_read_from_the_compilers_note),
 	        cmocka_unit_test(programs_and_libraries_hold_fatbins),
-	        cmocka_unit_test(containers_are_found_by_what_points_to_them),
+	        cmocka_unit_test(containers_are_found_in_sections_of_any_name),
+	        cmocka_unit_test(containers_and_cubins_are_found_among_other_data),
+	        cmocka_unit_test(only_data_that_is_loaded_is_searched),
+	        cmocka_unit_test(what_sections_share_is_searched_once),
+	        cmocka_unit_test(a_container_broken_behind_its_begin_is_told),
 	        cmocka_unit_test(a_cubin_of_cupys_cache_is_found_behind_its_digest),
 	        cmocka_unit_test(an_archive_names_its_members),
 	        cmocka_unit_test(code_for_the_linker_is_listed_but_not_read),

@@ -124,6 +124,9 @@ def main():
     parser.add_argument("--program", action="append", help=f"(default {' '.join(DEFAULT)})")
     parser.add_argument("--seconds", type=float, default=3)
     args = parser.parse_args()
+    for name in ("programs", "gpuwatch", "cli", "out"):  # programs run in OUT
+        setattr(args, name, os.path.abspath(getattr(args, name)))
+    os.makedirs(args.out, exist_ok=True)
     reason = compare.why_no_gpu()
     if reason:
         print(f"SKIP: {reason}")

@@ -240,24 +240,28 @@ static void a_tree_without_end_is_cut_to_an_unknown_root(void **state)
 	gw_arena_free(&t.k.arena);
 }
 
+static void build_plain_loop(struct kernel *t)
+{
+	build_loop(t, false, false);
+}
+
 /* With each size of memory: the whole tree, or a reason and no part of one. */
-static void without_the_memory_for_its_names_there_is_no_tree(void **state)
+static void starve(void (*build)(struct kernel *t), const char *ptx)
 {
 	unsigned refused = 0;
 	bool told = false;
 
-	(void)state;
 	for (size_t limit = 0; !told; limit += 16) {
 		struct gw_arena arena;
 		struct gw_extract extract;
 		struct kernel t;
 
-		build_fig_3_1(&t);
+		build(&t);
 		assert_null(gw_ir_finish(&t.k.b));
 		gw_arena_init(&arena, limit);
 		told = !gw_extract(&t.k.b.program,
-		                   (struct gw_bytes){(const uint8_t *)fig_3_1, strlen(fig_3_1)},
-		                   &arena, &extract);
+		                   (struct gw_bytes){(const uint8_t *)ptx, strlen(ptx)}, &arena,
+		                   &extract);
 		assert_int_equal(extract.count, told);
 		assert_true(told || arena.refused);
 		refused += !told;
@@ -265,6 +269,13 @@ static void without_the_memory_for_its_names_there_is_no_tree(void **state)
 		gw_arena_free(&t.k.arena);
 	}
 	assert_true(refused > 10);
+}
+
+static void without_the_memory_for_its_names_there_is_no_tree(void **state)
+{
+	(void)state;
+	starve(build_fig_3_1, fig_3_1);
+	starve(build_plain_loop, "");
 }
 
 int main(void)

@@ -77,44 +77,46 @@ FATBIN = fatbin(entry(1, PTX, name=b"a.cu", options=b"-O3"))
 BROKEN = FATBIN[:16] + b"\1\0\1\1\0\0\0\0" + FATBIN[24:]
 
 
-def wrapper(at, magic=0x466243B1):
-    return struct.pack("<IIQQ", magic, 1, at, 0)
+def host(data, flags=3, size=None, sections=1, **more):
+    """A library that keeps code among other data."""
+    return elf([Section(".ldata", PROGBITS, flags, 0x1000, data, size=size)] * sections, **more)
 
 
-def host(wrappers, relocations=None, data=FATBIN, segments=None, segment_count=None, kind=3, relocation_flags=2,
-         relocation_size=None, wrappers_size=None, entry_at=0):
-    """A file whose fatbin, at 0x1000 of the process, only wrappers point to (at 0x2000)."""
-    sections = [Section(".rodata", PROGBITS, 2, 0x1000, data),
-                Section(".nvFatBinSegment", PROGBITS, 3, 0x2000, wrappers, size=wrappers_size)]
-    if relocations is not None:
-        sections.append(Section(".rela.dyn", RELA, relocation_flags, 0, relocations, size=relocation_size))
-    if segments is None:
-        segments = [segment(1, 64 + 2 * 56, 0x1000, len(padded(data))), segment(4, 0, 0, 0)]
-    return elf(sections, segments=segments, segment_count=segment_count, kind=kind, entry=entry_at)
+def begins_of_no_container():
+    """What begins as a container does and is none: each is looked at and passed over."""
+    def begin(version=1, head=16, size=16, rest=b""):
+        return struct.pack("<IHHQ", 0xBA55ED50, version, head, size) + rest
+
+    first = struct.pack("<HHIQ", 1, 0x101, 64, 8)
+    return (b"P\xed" + begin()[:9] + begin(version=2) + begin(head=8) + begin(size=FAR) + begin(size=0) +
+            begin(size=8, rest=first[:8]) + begin(rest=first[:4] + b"\2\0\0\0" + bytes(8)) + begin(rest=first) +
+            begin(size=68, rest=first + bytes(52)))
 
 
-def relocation(at, addend, symbol=0):
-    return struct.pack("<QQq", at, symbol << 32 | 8, addend)
+def data_files():
+    small = cubin()
+    table = Section("", 0).header(0, 0) + Section("", PROGBITS, 6, data=bytes(32)).header(0, 64 + 2 * 64)
+    tables_first = elf([Section("", PROGBITS, data=bytes(32))], machine=CUDA, segments=[table], segment_count=0, offset=64,
+                       count=2, names_in=0)
+    others = elf() + elf(machine=CUDA, offset=0, count=0) + small[:60] + b"\x7fELF" + FATBIN[:12]
+    far = elf([Section(".text.k", PROGBITS, 6, size=FAR), Section(".nv.shared.k", NOBITS, 3, size=FAR)], machine=CUDA)
+    yield "code_among_data", host(b"text" + FATBIN + b"odd" + small + b"ends")
+    yield "no_code_among_data", host(begins_of_no_container() + others)
+    yield "cubins_among_data", host(far + b"x" + tables_first + elf(machine=CUDA, segment_count=2) +
+                                    elf(machine=CUDA, segment_count=60000) + small)
+    yield "broken_among_data", host(b"." + fatbin(entry(1, PTX)[:-8] + bytes(8), b"\1\0\1\1" + bytes(20)))
+    yield "data_outside", host(FATBIN, size=FAR)
+    yield "data_of_code", host(FATBIN, flags=6)
+    yield "data_not_loaded", host(FATBIN, flags=0)
+    yield "data_of_no_bytes", host(b"")
+    yield "data_twice", host(FATBIN, size=500, sections=3)
+    yield "data_without_a_name", host(FATBIN, names_in=0)
+    yield "data_of_an_executable", host(FATBIN, kind=2)
+    yield "data_of_a_program", host(FATBIN, segments=[segment(1, 0, 0, 8), segment(3, 0, 0, 0)])
+    yield "segments_outside", host(FATBIN, segments=[segment(4, 0, 0, 0)], segment_count=500)
 
 
 def host_files():
-    whole, known = wrapper(0x1000), relocation(0x2008, 0x1000)
-    yield "wrappers_with_addresses", host(wrapper(0) + whole + wrapper(7, 0))
-    yield "wrappers_with_relocations", host(
-        wrapper(0) * 2, entry_at=1,
-        relocations=known + relocation(0x2010, 0x1000) + relocation(0x1FF8, 0) + relocation(0x3008, 0) +
-        relocation(0x2020, 0, 3) + relocation(0x2020, 0x1000))
-    yield "wrapper_of_an_executable", host(whole, kind=2)
-    yield "wrapper_to_no_segment", host(wrapper(0x9000))
-    yield "wrapper_to_no_fatbin", host(wrapper(0x1010))
-    yield "wrapper_to_a_broken_fatbin", host(whole, data=BROKEN)
-    yield "relocation_to_no_fatbin", host(wrapper(0), relocations=relocation(0x2008, 0x1008))
-    yield "relocations_not_loaded", host(whole, relocations=known, relocation_flags=0)
-    yield "relocations_outside", host(whole, relocations=known, relocation_size=FAR)
-    yield "wrappers_outside", host(whole, wrappers_size=FAR)
-    yield "segments_outside", host(whole, segments=[segment(4, 0, 0, 0)], segment_count=500)
-    yield "segment_outside", host(whole, segments=[segment(1, FAR, 0x1000, 0x1000)])
-    yield "65_segments", host(whole, segments=[segment(1, 0, 0, 0)] * 64 + [segment(1, 0x1000, 0x1000, 0x1000)])
     yield "fatbin_section_outside", elf([Section(".nv_fatbin", PROGBITS, 2, 0x1000, FATBIN, size=FAR)])
     yield "fatbin_section_broken", elf([Section(".nv_fatbin", PROGBITS, 2, 0x1000, BROKEN)])
     yield "fatbin_sections", elf([Section(".nv_fatbin", PROGBITS, 2, 0x1000, FATBIN),
@@ -142,6 +144,7 @@ def fatbins():
         entry(2, b"", options_at=8), entry(2, b"", options_at=1 << 20), entry(9, b"x", flags=1 << 20 | 2),
         entry(9, b"x", flags=1 << 21, arch=1 << 17))
     yield "nine_images", NINE
+    yield "container_cut_off", FATBIN[:12]
 
 
 def symbol(name, info, other, section, value=0, size=0):
@@ -278,6 +281,8 @@ def with_little_memory():
                   attribute(4, 0x17, 0, struct.pack("<IHHI", 0, 0, 0, 8 << 18)))
     lz4 = dict(data=b"\x50hello", packed=6)
     of = {"archive": (MAGIC + member("a.o/", OBJECT), {"listed": (0, 64), "read": (64,)}),
+          "code_among_data": (host(b"." + FATBIN), {"listed": (0,)}),
+          "cubin_among_data": (host(b"." + cubin()), {"listed": (0,)}),
           "cubin": (whole, {"listed": (0,), "read": (0, 64, 192, 256, 896)}),
           "cubin_of_many_sections": (cubin([KERNEL, FUNCTION], [Section("", PROGBITS)] * 8), {"read": (384,)}),
           "entry_with_texts": (fatbin(entry(1, PTX, name=b"a.cu", options=b"-O3 \0")),
@@ -302,7 +307,7 @@ LENGTHS = {"all_attributes": (0,), "entry_with_texts": (70, 128, 198), "kernel_w
 def files(root):
     """(folder of the corpus, name, content) of each."""
     made = {}
-    for part in (host_files, fatbins, cubins, first_sections, archives, with_little_memory):
+    for part in (host_files, data_files, fatbins, cubins, first_sections, archives, with_little_memory):
         made.update(part())
     for name, data in made.items():
         yield "image", name, data

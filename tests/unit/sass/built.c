@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/sass/built.h"
 
+#include "predictor/code/kernel.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,6 +44,39 @@ void built_end(struct built *b)
 {
 	gw_arena_free(&b->arena);
 	free(b->code);
+}
+
+void built_file_begin(struct built_file *b, const char *folder, const char *file, const char *name,
+                      unsigned sm)
+{
+	enum { MOST = 1 << 16 };
+	struct gw_fault fault = {0};
+	struct gw_code_kernel code;
+	struct gw_cubin cubin;
+	char path[256];
+	size_t size;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s_sm_%u.cubin", folder, file, sm);
+	f = fopen(path, "rb");
+	need(f != NULL, "file", path);
+	b->file = malloc(MOST);
+	need(b->file != NULL, "memory", path);
+	size = fread(b->file, 1, MOST, f);
+	fclose(f);
+	gw_arena_init(&b->arena, MEMORY);
+	need(gw_cubin_open((struct gw_bytes){b->file, size}, &b->arena, &cubin, &fault), "cubin",
+	     path);
+	need(gw_cubin_kernel(&cubin, gw_cubin_find(&cubin, name), &b->arena, &code, &fault),
+	     "kernel", name);
+	b->kernel = gw_sass_kernel_of(&code);
+	need(gw_cfg_build(&b->cfg, code.code, sm, &b->arena, &fault), "graph", name);
+}
+
+void built_file_end(struct built_file *b)
+{
+	gw_arena_free(&b->arena);
+	free(b->file);
 }
 
 uint32_t built_param_base(unsigned sm)

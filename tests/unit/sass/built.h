@@ -4,6 +4,7 @@
 #ifndef GW_TEST_BUILT_H
 #define GW_TEST_BUILT_H
 
+#include "predictor/code/sass_lower.h"
 #include "predictor/code/schedule.h"
 #include "tests/unit/sass/listing.h"
 
@@ -25,6 +26,22 @@ void built_schedule(struct built *b, const struct gw_waits *waits);
 
 /** Give it all back. */
 void built_end(struct built *b);
+
+/** A kernel of a committed cubin, which is read whole: constants and relocations stand beside its
+ *  code. */
+struct built_file {
+	struct gw_arena arena; /**< of 64 MiB, for all of it and what else a test makes */
+	struct gw_cfg cfg;
+	struct gw_sass_kernel kernel;
+	uint8_t *file;
+};
+
+/** Kernel @p name of the cubin NAME_sm_SM.cubin in @p folder, NAME being @p file. */
+void built_file_begin(struct built_file *b, const char *folder, const char *file, const char *name,
+                      unsigned sm);
+
+/** Give it all back. */
+void built_file_end(struct built_file *b);
 
 /** Where the parameters of a kernel begin in constant bank 0. */
 uint32_t built_param_base(unsigned sm);

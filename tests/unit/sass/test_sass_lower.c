@@ -4,11 +4,11 @@
  * architectures, lowered and evaluated on arguments: the accesses and global addresses of every
  * thread are what the same loops give in C.
  */
-#include "predictor/code/alike.h"
 #include "predictor/code/eval.h"
 #include "predictor/code/kernel.h"
 #include "predictor/code/sass_lower.h"
 #include "tests/unit/sass/built.h"
+#include "tests/unit/sass/tally.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,26 +19,7 @@
 
 #include <cmocka.h>
 
-/* What is accessed: how often, and the sum of the addresses, so that no address may be off. */
-struct tally {
-	uint64_t loads, stores, load_sum, store_sum;
-	bool exact;   /* every address is known */
-	bool control; /* every branch and guard is */
-};
-
 enum { X = 0x10000000, Y = 0x7f00000 }; /* the arrays */
-
-static void load(struct tally *t, uint64_t address)
-{
-	t->loads++;
-	t->load_sum += address;
-}
-
-static void store(struct tally *t, uint64_t address)
-{
-	t->stores++;
-	t->store_sum += address;
-}
 
 struct launch {
 	struct gw_config config;
@@ -58,16 +39,16 @@ static void saxpy(struct tally *t, const struct thread *h)
 
 	if (i >= 1000)
 		return;
-	load(t, X + 4 * (uint64_t)i);
-	load(t, Y + 4 * (uint64_t)i);
-	store(t, Y + 4 * (uint64_t)i);
+	tally_load(t, X + 4 * (uint64_t)i);
+	tally_load(t, Y + 4 * (uint64_t)i);
+	tally_store(t, Y + 4 * (uint64_t)i);
 }
 
 static void strided(struct tally *t, const struct thread *h)
 {
 	for (int64_t k = h->bx * h->nx + h->tx; k < 3000; k += 700)
-		load(t, X + 4 * (uint64_t)(k * 3 + 1));
-	store(t, Y + 4 * (uint64_t)h->tx);
+		tally_load(t, X + 4 * (uint64_t)(k * 3 + 1));
+	tally_store(t, Y + 4 * (uint64_t)h->tx);
 }
 
 static void rectangle(struct tally *t, const struct thread *h)
@@ -76,8 +57,8 @@ static void rectangle(struct tally *t, const struct thread *h)
 
 	if (c >= 45 || r >= 21)
 		return;
-	load(t, X + 4 * (uint64_t)(r * 45 + c));
-	store(t, Y + 4 * (uint64_t)(c * 21 + r));
+	tally_load(t, X + 4 * (uint64_t)(r * 45 + c));
+	tally_store(t, Y + 4 * (uint64_t)(c * 21 + r));
 }
 
 static void triangle(struct tally *t, const struct thread *h)
@@ -85,24 +66,24 @@ static void triangle(struct tally *t, const struct thread *h)
 	int64_t i = h->bx * h->nx + h->tx;
 
 	for (int64_t j = 0; j <= i && j < 77; j++)
-		load(t, X + 8 * (uint64_t)((i >> 2) * 77 + j));
-	store(t, Y + 8 * (uint64_t)i);
+		tally_load(t, X + 8 * (uint64_t)((i >> 2) * 77 + j));
+	tally_store(t, Y + 8 * (uint64_t)i);
 }
 
 static void halving(struct tally *t, const struct thread *h)
 {
 	for (int64_t w = 100; w > 0; w >>= 1)
 		if (h->tx < w)
-			load(t, X + 2 * (uint64_t)(w + h->tx));
-	store(t, Y + 4 * (uint64_t)(h->bx * 64 + (h->tx ^ 5)));
+			tally_load(t, X + 2 * (uint64_t)(w + h->tx));
+	tally_store(t, Y + 4 * (uint64_t)(h->bx * 64 + (h->tx ^ 5)));
 }
 
 static void wide_index(struct tally *t, const struct thread *h)
 {
 	for (int64_t k = (h->bx * h->nx + h->tx) * 5; k < 4000; k += h->gx * h->nx * 5) {
-		load(t, X + (uint64_t)(k - (k >> 3)));
-		load(t, Y + 8 * (uint64_t)(k & 1023));
-		store(t, Y + 8 * (uint64_t)(k & 1023));
+		tally_load(t, X + (uint64_t)(k - (k >> 3)));
+		tally_load(t, Y + 8 * (uint64_t)(k & 1023));
+		tally_store(t, Y + 8 * (uint64_t)(k & 1023));
 	}
 }
 
@@ -114,8 +95,8 @@ static void clamped(struct tally *t, const struct thread *h)
 	at = at & 1 ? at * 5 : at << 3 | 2;
 	if (i % 3 == 1 && i <= 150)
 		return;
-	load(t, X + 16 * (uint64_t)at);
-	store(t, Y + 16 * (uint64_t)i);
+	tally_load(t, X + 16 * (uint64_t)at);
+	tally_store(t, Y + 16 * (uint64_t)i);
 }
 
 /* ---- launches ---- */
@@ -152,15 +133,15 @@ enum { STEP_OF = 4, STEP = 3 * STEP_OF + 1 };
 static void stepping(struct tally *t, const struct thread *h)
 {
 	for (int64_t j = 0; j < STEP; j++)
-		store(t, Y + 4 * (uint64_t)(h->bx * h->nx + h->tx + STEP * j));
+		tally_store(t, Y + 4 * (uint64_t)(h->bx * h->nx + h->tx + STEP * j));
 }
 
 static void nested(struct tally *t, const struct thread *h)
 {
 	uint64_t i = (uint64_t)(h->bx * h->nx + h->tx);
 
-	load(t, X + 4 * (i + 3 * STEP + 9));
-	store(t, Y + 4 * i);
+	tally_load(t, X + 4 * (i + 3 * STEP + 9));
+	tally_store(t, Y + 4 * i);
 }
 
 static const struct kernel {
@@ -217,82 +198,6 @@ static void fill(struct launch *l, const struct kernel *k)
 
 /* ---- evaluation ---- */
 
-static void count_once(struct tally *t, const struct gw_eval_access *a, uint64_t offset)
-{
-	bool is_store = a->op->op == IR_ST;
-
-	for (unsigned lane = 0; lane < GW_LANES; lane++) {
-		if (!(a->active >> lane & 1))
-			continue;
-		t->exact &= a->base[lane] == GW_BASE_NONE && (a->certain >> lane & 1);
-		if (is_store)
-			store(t, a->address[lane] + offset);
-		else
-			load(t, a->address[lane] + offset);
-	}
-}
-
-static void expand(struct tally *t, const struct gw_eval_access *a, uint32_t level, uint64_t offset)
-{
-	if (level == a->repeats || level >= GW_EVAL_LOOPS) {
-		count_once(t, a, offset);
-		return;
-	}
-	t->exact &= a->repeat[level].linear || a->repeat[level].count == 1;
-	for (uint64_t n = 0; n < a->repeat[level].count; n++)
-		expand(t, a, level + 1, offset + n * (uint64_t)a->repeat[level].step);
-}
-
-static void see(void *arg, const struct gw_eval_access *a)
-{
-	struct tally *t = arg;
-
-	if (a->space != IR_SPACE_GLOBAL)
-		return;
-	t->exact &= !a->unbounded;
-	expand(t, a, 0, 0);
-}
-
-/* Warps that are like one that was run make the same accesses when they are not run themselves. */
-static void evaluate(struct tally *t, const struct gw_ir_program *p, const struct launch *l)
-{
-	const struct gw_config *c = &l->config;
-	struct gw_eval_launch launch = {.config = *c, .arguments = {l->arguments, l->bytes}};
-	uint32_t warps = (uint32_t)((gw_dim3_count(c->block) + 31) / 32);
-	struct gw_eval_limits limits = {0};
-	struct gw_arena arena;
-	struct tally again = *t;
-	struct gw_alike *alike;
-	struct gw_eval *eval;
-
-	gw_arena_init(&arena, 64 << 20);
-	eval = gw_eval_new(p, &launch, &limits, &arena);
-	alike = gw_alike_new(gw_eval_new(p, &launch, &limits, &arena), &limits, &arena);
-	assert_non_null(eval);
-	assert_non_null(alike);
-	for (uint32_t y = 0; y < c->grid.y; y++)
-		for (uint32_t x = 0; x < c->grid.x; x++)
-			for (uint32_t w = 0; w < warps; w++) {
-				struct gw_eval_warp_report report;
-				struct gw_alike_report told;
-
-				assert_null(gw_eval_warp(eval, (struct gw_dim3){x, y, 0}, w, see, t,
-				                         &report));
-				assert_null(gw_alike_warp(alike, (struct gw_dim3){x, y, 0}, w, see,
-				                          &again, &told));
-				again.control &= report.complete && report.control_known;
-				again.exact &= again.control;
-				t->control &= report.complete && report.control_known;
-				t->exact &= t->control;
-			}
-	assert_true(t->loads == again.loads && t->stores == again.stores);
-	/* Whoever asks for addresses learns more of them; what is not known of one is anything. */
-	assert_true(!t->exact || again.exact);
-	assert_true(!t->exact || t->load_sum == again.load_sum);
-	assert_true(!t->exact || t->store_sum == again.store_sum);
-	gw_arena_free(&arena);
-}
-
 static void reference(struct tally *t, const struct kernel *k)
 {
 	for (uint32_t by = 0; by < k->grid_y; by++)
@@ -339,7 +244,7 @@ static bool check(const struct kernel *k, unsigned sm)
 
 	fill(&l, k);
 	lower(&b, &lowered, k, sm, l.bytes);
-	evaluate(&ours, &lowered.program, &l);
+	tally_launch(&ours, &lowered.program, &l.config, l.arguments, l.bytes);
 	reference(&theirs, k);
 	built_end(&b);
 	if (ours.control) {
@@ -392,39 +297,10 @@ static void switching(struct tally *t, const struct thread *h)
 		int way = FIRST + turn;
 
 		for (int i = 0; way < 4 && i <= way; i++)
-			store(t, to + 4 * (uint64_t)offsets[way][i]);
+			tally_store(t, to + 4 * (uint64_t)offsets[way][i]);
 		if (way > 3)
-			store(t, to + 4 * 128);
+			tally_store(t, to + 4 * 128);
 	}
-}
-
-/* A kernel of a cubin that is read whole: constants and relocations stand beside the code. */
-struct whole {
-	struct gw_arena arena;
-	struct gw_cfg cfg;
-	struct gw_sass_kernel kernel;
-};
-
-static void whole_begin(struct whole *w, const char *file_name, const char *name, unsigned sm)
-{
-	static uint8_t file[1 << 14];
-	struct gw_code_kernel code;
-	struct gw_cubin cubin;
-	struct gw_fault fault;
-	char path[256];
-	size_t size;
-	FILE *f;
-
-	snprintf(path, sizeof(path), GW_SASS "/%s_sm_%u.cubin", file_name, sm);
-	f = fopen(path, "rb");
-	assert_non_null(f);
-	size = fread(file, 1, sizeof(file), f);
-	fclose(f);
-	gw_arena_init(&w->arena, 64 << 20);
-	assert_true(gw_cubin_open((struct gw_bytes){file, size}, &w->arena, &cubin, &fault));
-	assert_true(gw_cubin_kernel(&cubin, gw_cubin_find(&cubin, name), &w->arena, &code, &fault));
-	w->kernel = gw_sass_kernel_of(&code);
-	assert_true(gw_cfg_build(&w->cfg, code.code, sm, &w->arena, &fault));
 }
 
 static void check_switch(unsigned sm)
@@ -433,13 +309,13 @@ static void check_switch(unsigned sm)
 	struct tally ours = {.exact = true, .control = true}, theirs = {.exact = true};
 	struct gw_sass_lowered lowered;
 	struct launch l;
-	struct whole w;
+	struct built_file w;
 
-	whole_begin(&w, "switching", about.name, sm);
+	built_file_begin(&w, GW_SASS, "switching", about.name, sm);
 	fill(&l, &about);
 	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
 	assert_false(lowered.indirect);
-	evaluate(&ours, &lowered.program, &l);
+	tally_launch(&ours, &lowered.program, &l.config, l.arguments, l.bytes);
 	reference(&theirs, &about);
 	assert_true(ours.exact && ours.stores == theirs.stores);
 	assert_true(ours.store_sum == theirs.store_sum);
@@ -447,7 +323,7 @@ static void check_switch(unsigned sm)
 	w.kernel.tables = (struct gw_bytes){NULL, 0};
 	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
 	assert_true(lowered.indirect);
-	gw_arena_free(&w.arena);
+	built_file_end(&w);
 }
 
 static void a_switch_goes_where_its_table_says(void **state)
@@ -462,9 +338,9 @@ static void a_switch_goes_where_its_table_says(void **state)
 static void checked(struct tally *t, const struct thread *h)
 {
 	for (int64_t i = h->bx * h->nx + h->tx; i < STEP_OF * 100; i += h->gx * h->nx) {
-		load(t, X + 4 * (uint64_t)i);
+		tally_load(t, X + 4 * (uint64_t)i);
 		if (i & 1)
-			store(t, Y + 4 * (uint64_t)i);
+			tally_store(t, Y + 4 * (uint64_t)i);
 	}
 }
 
@@ -476,14 +352,14 @@ static void check_assert(unsigned sm)
 	struct tally ours = {.exact = true, .control = true}, theirs = {.exact = true};
 	struct gw_sass_lowered lowered;
 	struct launch l;
-	struct whole w;
+	struct built_file w;
 
-	whole_begin(&w, "checked", about.name, sm);
+	built_file_begin(&w, GW_SASS, "checked", about.name, sm);
 	fill(&l, &about);
 	memcpy(l.arguments + 16, &(int32_t){STEP_OF * 100}, 4);
 	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
 	assert_null(lowered.calls);
-	evaluate(&ours, &lowered.program, &l);
+	tally_launch(&ours, &lowered.program, &l.config, l.arguments, l.bytes);
 	reference(&theirs, &about);
 	assert_true(ours.exact && ours.stores == theirs.stores && ours.loads == theirs.loads);
 	assert_true(ours.store_sum == theirs.store_sum && ours.load_sum == theirs.load_sum);
@@ -491,7 +367,7 @@ static void check_assert(unsigned sm)
 	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
 	assert_string_equal(lowered.calls,
 	                    "a function is called by a register, so which one is not known");
-	gw_arena_free(&w.arena);
+	built_file_end(&w);
 }
 
 static void a_failed_assert_is_no_way_on(void **state)
@@ -506,13 +382,13 @@ static void a_failed_assert_is_no_way_on(void **state)
 static void another_function_of_the_driver_s_is_not_followed(void **state)
 {
 	struct gw_sass_lowered lowered;
-	struct whole w;
+	struct built_file w;
 
 	(void)state;
-	whole_begin(&w, "checked", "telling", 90);
+	built_file_begin(&w, GW_SASS, "checked", "telling", 90);
 	assert_null(gw_sass_lower(&lowered, &w.cfg, &w.kernel, &w.arena));
 	assert_string_equal(lowered.calls, "a function of the driver's is called, as by printf");
-	gw_arena_free(&w.arena);
+	built_file_end(&w);
 }
 
 static void left_out(const struct kernel *kernel, const char *why)
@@ -544,7 +420,7 @@ static void arguments_that_are_not_given_leave_control_unknown(void **state)
 	fill(&l, &kernels[1]);
 	lower(&b, &lowered, &kernels[1], 90, l.bytes);
 	l.bytes = 16; /* the pointers alone */
-	evaluate(&t, &lowered.program, &l);
+	tally_launch(&t, &lowered.program, &l.config, l.arguments, l.bytes);
 	assert_false(t.exact);
 	built_end(&b);
 }
