@@ -207,12 +207,12 @@ uint64_t gw_study_allowance(uint64_t ns)
 	return GW_STUDY_FIRST_MS * UINT64_C(1000000) + ns / 100 * share;
 }
 
-/* Whether all studies together may still take time: half of it is kept for what is new. */
+/* Whether all studies together may still take time: some of it is kept for what is new. */
 static bool affordable(uint64_t ns)
 {
-	uint64_t all = gw_study_allowance(ns - begun_ns);
+	uint64_t kept = gw_study_queue_only_brief() ? GW_STUDY_KEPT_MS * UINT64_C(1000000) : 0;
 
-	return spent_ns < (gw_study_queue_only_brief() ? all / 2 : all);
+	return spent_ns + kept < gw_study_allowance(ns - begun_ns);
 }
 
 /* Why the turn of one that has not been studied did not come. */

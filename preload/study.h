@@ -21,6 +21,7 @@ enum {
 	GW_STUDY_LAST_MS = 20,    /**< of all, where the program is at its end and waits for us */
 	GW_STUDY_LOOK_US = 2000,  /**< how often the rings are looked after meanwhile */
 	GW_STUDY_FIRST_MS = 2000, /**< CPU time of all studies together, and beyond that … */
+	GW_STUDY_KEPT_MS = 1500,  /**< of this, what is kept for configurations that are new */
 	GW_STUDY_PERCENT = 2,    /**< … this share of the time since the start, or the budget's */
 	GW_STUDY_HOLD_MS = 1000, /**< how long times wait for a row of studies … */
 	GW_STUDY_HOLD = 4096,    /**< … while no more launches than these wait for theirs … */

@@ -131,14 +131,16 @@ enum gw_eval_coverage {
 /** What a grid does. Arrays belong to the arena given. */
 struct gw_eval_report {
 	enum gw_eval_coverage coverage;
-	bool control_known;     /**< no branch or guard that counts was unknown in the warps run */
-	bool awaits;            /**< waits were met, for an mbarrier or registers: a round of each
-	                             counts once */
-	bool complete;          /**< no limit was met in the warps run */
-	uint64_t warps;         /**< of the grid */
-	uint64_t warps_run;     /**< evaluated */
-	uint64_t warps_covered; /**< run or stood for */
-	uint64_t steps;         /**< warp instructions evaluated */
+	bool control_known; /**< no branch or guard that counts was unknown in the warps run */
+	bool awaits; /**< waits were met, for an mbarrier or registers: a round of each counts once
+	              */
+	bool complete; /**< no limit was met in the warps run */
+	double sure;   /**< how likely the counts are within 25% of the grid's, as far as that hangs
+	                  on which warps were run: 1 where all were */
+	uint64_t warps;                /**< of the grid */
+	uint64_t warps_run;            /**< evaluated */
+	uint64_t warps_covered;        /**< run or stood for */
+	uint64_t steps;                /**< warp instructions evaluated */
 	struct gw_eval_block *blocks;  /**< per basic block, sum over the grid's warps */
 	struct gw_eval_block *longest; /**< per basic block, of the costliest warp (by `least`) */
 	struct gw_eval_trips *trips;   /**< per loop, over the grid */

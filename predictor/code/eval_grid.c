@@ -3,29 +3,12 @@
  * A grid: boxes of warps and blocks that nobody has answered for yet. The warp at a box's lowest
  * corner is run and answers for a part of the box; what is left is cut into boxes again.
  */
-#include "predictor/code/eval_state.h"
+#include "predictor/code/eval_cover.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BOXES_MAX = 32768, STABLE_FROM = 128 };
-#define GOLDEN 0.3819660112501051 /* of the golden section */
-
-struct box {
-	int64_t low[GW_BOX], size[GW_BOX];
-	double volume; /* warps; set by box_add() */
-};
-
-struct cover {
-	struct gw_eval *e;
-	struct gw_eval_report *out;
-	struct box *boxes; /* a heap, the largest first */
-	uint32_t count;
-	double covered;     /* warps */
-	double cost;        /* their sum */
-	double stable_mean; /* at the last power of two of warps run */
-	bool bisected, stable, failed;
-};
+enum { BOXES_MAX = 32768, ASK_FROM = 128 };
 
 static double volume(const int64_t size[GW_BOX])
 {
@@ -88,7 +71,7 @@ static void spread_out(struct cover *c, struct box *b)
 	if (!c->bisected)
 		box_cut(c, b, side, b->size[side] - 1);
 	c->bisected = true;
-	box_cut(c, b, side, (int64_t)((double)b->size[side] * GOLDEN));
+	box_cut(c, b, side, (int64_t)((double)b->size[side] * GW_GOLDEN));
 }
 
 /* What the run at @p b's lowest corner didn't answer for. */
@@ -165,33 +148,35 @@ static void add_reasons(struct gw_eval_report *out, const struct gw_eval_warp_re
 	}
 }
 
-static void add_warp(struct cover *c, double times)
+void gw_cover_add(struct gw_eval_report *to, const struct gw_eval *e, double times)
 {
-	const struct gw_ir_program *p = c->e->p;
-	const struct gw_eval_warp_report *w = &c->e->report;
-	struct gw_eval_report *out = c->out;
+	const struct gw_ir_program *p = e->p;
+	const struct gw_eval_warp_report *w = &e->report;
 
 	for (uint32_t b = 0; b < p->block_count; b++) {
-		add_count(&out->blocks[b].runs, w->blocks[b].runs, times);
-		add_count(&out->blocks[b].divergent, w->blocks[b].divergent, times);
+		add_count(&to->blocks[b].runs, w->blocks[b].runs, times);
+		add_count(&to->blocks[b].divergent, w->blocks[b].divergent, times);
 	}
 	for (uint32_t i = 0; i < p->insn_count; i++)
-		add_count(&out->insns[i], w->insns[i], times);
+		add_count(&to->insns[i], w->insns[i], times);
 	for (uint32_t l = 0; l < p->loop_count; l++)
-		add_trips(&out->trips[l], &w->trips[l], times);
-	add_reasons(out, w);
-	out->control_known = out->control_known && w->control_known;
-	out->complete = out->complete && w->complete;
-	out->awaits = out->awaits || w->awaits;
-	out->steps += w->steps;
-	out->warps_run++;
-	c->covered += times;
-	c->cost += w->cost * times;
-	if (w->complete)
-		out->coverage = GW_COVER_SAMPLED;
+		add_trips(&to->trips[l], &w->trips[l], times);
 }
 
-static void keep_longest(struct cover *c, const struct box *b)
+void gw_cover_add_all(struct gw_eval_report *to, const struct gw_ir_program *p,
+                      const struct gw_eval_report *from, double times)
+{
+	for (uint32_t b = 0; b < p->block_count; b++) {
+		add_count(&to->blocks[b].runs, from->blocks[b].runs, times);
+		add_count(&to->blocks[b].divergent, from->blocks[b].divergent, times);
+	}
+	for (uint32_t i = 0; i < p->insn_count; i++)
+		add_count(&to->insns[i], from->insns[i], times);
+	for (uint32_t l = 0; l < p->loop_count; l++)
+		add_trips(&to->trips[l], &from->trips[l], times);
+}
+
+static void keep_longest(struct cover *c)
 {
 	struct gw_eval_report *out = c->out;
 	const struct gw_eval_warp_report *w = &c->e->report;
@@ -200,9 +185,32 @@ static void keep_longest(struct cover *c, const struct box *b)
 		return;
 	out->longest_cost = w->cost;
 	memcpy(out->longest, w->blocks, c->e->p->block_count * sizeof(*w->blocks));
-	out->longest_warp = (uint32_t)b->low[GW_DIM_WARP];
-	out->longest_block = (struct gw_dim3){
-	        (uint32_t)b->low[GW_DIM_X], (uint32_t)b->low[GW_DIM_Y], (uint32_t)b->low[GW_DIM_Z]};
+	out->longest_warp = c->e->warp;
+	out->longest_block = c->e->block;
+}
+
+bool gw_cover_run(struct cover *c, struct gw_dim3 block, uint32_t warp, int64_t high[GW_BOX])
+{
+	struct gw_eval_report *out = c->out;
+	const struct gw_eval_warp_report *w = &c->e->report;
+
+	gw_eval_one(c->e, block, warp, high);
+	if (c->e->halted) {
+		c->failed = true;
+		return false;
+	}
+	memcpy(high, c->e->domain.high, sizeof(c->e->domain.high));
+	keep_longest(c);
+	add_reasons(out, w);
+	out->control_known = out->control_known && w->control_known;
+	out->complete = out->complete && w->complete;
+	out->awaits = out->awaits || w->awaits;
+	out->steps += w->steps;
+	out->warps_run++;
+	gw_spread_add(&c->warps, w->cost);
+	if (w->complete)
+		out->coverage = GW_COVER_SAMPLED;
+	return true;
 }
 
 /* What is left can be run within the limits, if it goes as it went so far. */
@@ -214,16 +222,18 @@ static bool can_finish(const struct cover *c)
 	       share * (double)c->out->warps_run < c->e->limits.warps;
 }
 
-/* Where not all can be run, sampling goes on until twice the warps no longer move the mean. */
-static void look_stable(struct cover *c)
+/* Where not all can be run, half of the limits is left for what stands for the rest. */
+static bool goes_on(const struct cover *c)
 {
-	uint64_t n = c->out->warps_run;
-	double mean = c->cost / c->covered;
+	const struct gw_eval_report *out = c->out;
+	const struct gw_eval_limits *most = &c->e->limits;
+	uint64_t n = out->warps_run;
 
-	if (n < STABLE_FROM || n & (n - 1))
-		return;
-	c->stable = fabs(mean - c->stable_mean) <= 0.005 * mean && !can_finish(c);
-	c->stable_mean = mean;
+	if (!c->count || c->failed || n >= most->warps || out->steps >= most->steps)
+		return false;
+	if (n < most->warps / 2 && out->steps < most->steps / 2 && (n < ASK_FROM || n & (n - 1)))
+		return true;
+	return can_finish(c);
 }
 
 static void run_box(struct cover *c)
@@ -235,39 +245,14 @@ static void run_box(struct cover *c)
 
 	for (unsigned i = 0; i < GW_BOX; i++)
 		high[i] = b.size[i] - 1;
-	gw_eval_one(c->e, block, (uint32_t)b.low[GW_DIM_WARP], high);
-	if (c->e->halted) {
-		c->failed = true;
+	if (!gw_cover_run(c, block, (uint32_t)b.low[GW_DIM_WARP], high))
 		return;
-	}
-	memcpy(high, c->e->domain.high, sizeof(high));
 	for (unsigned i = 0; i < GW_BOX; i++)
 		done[i] = high[i] + 1;
-	keep_longest(c, &b);
-	add_warp(c, volume(done));
+	gw_cover_add(c->out, c->e, volume(done));
+	c->covered += volume(done);
+	c->cost += c->e->report.cost * volume(done);
 	leave_rest(c, &b, high);
-	look_stable(c);
-}
-
-/* What was run stands for the rest as well. */
-static void scale_up(struct cover *c)
-{
-	const struct gw_ir_program *p = c->e->p;
-	struct gw_eval_report *out = c->out;
-	double by = (double)out->warps / c->covered - 1;
-
-	if (!(by > 0))
-		return;
-	for (uint32_t b = 0; b < p->block_count; b++) {
-		add_count(&out->blocks[b].runs, out->blocks[b].runs, by);
-		add_count(&out->blocks[b].divergent, out->blocks[b].divergent, by);
-	}
-	for (uint32_t i = 0; i < p->insn_count; i++)
-		add_count(&out->insns[i], out->insns[i], by);
-	for (uint32_t l = 0; l < p->loop_count; l++) {
-		out->trips[l].entries *= 1 + by;
-		out->trips[l].total *= 1 + by;
-	}
 }
 
 static void sum_branches(struct cover *c)
@@ -284,10 +269,9 @@ static void sum_branches(struct cover *c)
 	}
 }
 
-static bool report_init(const struct gw_eval *e, struct gw_arena *arena, struct gw_eval_report *out)
+bool gw_cover_sums(const struct gw_ir_program *p, struct gw_arena *arena,
+                   struct gw_eval_report *out)
 {
-	const struct gw_ir_program *p = e->p;
-
 	*out = (struct gw_eval_report){.coverage = GW_COVER_NONE,
 	                               .control_known = true,
 	                               .complete = true,
@@ -319,31 +303,31 @@ static void finish(struct cover *c)
 	struct gw_eval_report *out = c->out;
 	bool all = !c->count && !c->failed;
 
+	if (!all && out->warps_run)
+		gw_cover_sample(c);
 	out->spaces = c->e->spaces;
-	out->warps_covered = (uint64_t)c->covered;
+	out->warps_covered = (uint64_t)fmin(c->covered + c->drawn, (double)out->warps);
 	if (out->warps_run)
-		out->mean_cost = c->cost / c->covered;
+		out->mean_cost = c->cost / (double)out->warps;
+	out->sure = out->coverage == GW_COVER_NONE ? 0 : all ? 1 : c->sure;
 	if (out->coverage == GW_COVER_SAMPLED && all)
 		out->coverage = GW_COVER_EXACT;
-	else if (c->covered > 0 && !all)
-		scale_up(c);
 	sum_branches(c);
 }
 
 const char *gw_eval_grid_by(struct gw_eval *e, gw_eval_sink *sink, void *arg,
                             struct gw_arena *arena, struct gw_eval_report *out)
 {
-	struct cover c = {.e = e, .out = out};
+	struct cover c = {.e = e, .out = out, .arena = arena};
 
 	c.boxes = gw_arena_room(arena, BOXES_MAX, sizeof(*c.boxes));
-	if (!c.boxes || !report_init(e, arena, out))
+	if (!c.boxes || !gw_cover_sums(e->p, arena, out))
 		return "no room for the evaluation";
 	e->sink = sink;
 	e->sink_arg = arg;
 	e->alike = false;
 	whole_grid(&c);
-	while (c.count && !c.stable && !c.failed && out->warps_run < e->limits.warps &&
-	       out->steps < e->limits.steps)
+	while (goes_on(&c))
 		run_box(&c);
 	finish(&c);
 	return NULL;

@@ -175,6 +175,8 @@ static void finish(struct gw_eval *e)
 			runs->most = r->blocks[b].divergent.most = HUGE_VAL;
 		r->cost += runs->least *
 		           (e->launch->block_cost ? e->launch->block_cost[b] : block->sources);
+		if (!(runs->most > 0)) /* nor did what is in it run */
+			continue;
 		for (uint32_t i = block->first; i < block->first + block->count; i++)
 			if (p->insns[i].guard == GW_IR_NONE || !is_effect(&p->insns[i]))
 				r->insns[i] = *runs;

@@ -13,6 +13,7 @@ enum {
 	NEIGHBOURS = 5, /* the blocks that tell the grid's footprint */
 	STEPS = 2000000,
 	OUTER = 256,                  /* iterations of outer loops whose footprint is followed */
+	SECTORS_A_STEP = 8,           /* that are entered in the time of a step */
 	GLANCE = 8,                   /* of a warp too long to be followed, what is looked at */
 	BASE_BITS = 44,               /* an unknown base lies in 16 TiB of its own */
 	LOCAL_WORD = 4,               /* bytes of a lane that lie together in local memory */
@@ -24,7 +25,7 @@ struct sink {
 	struct gw_gather *gather;
 	uint32_t *slot;      /* per instruction: 1 + its place in gather->access[]; 0: none */
 	struct shape *shape; /* of each of gather->access[]: what its last request came to */
-	double followed;     /* executions looked at one by one: what the sink costs, in steps */
+	double followed;     /* executions looked at one by one, in steps that take as long */
 };
 
 /** What the memory system makes of an access, wherever its request lies among lines. */
@@ -300,7 +301,8 @@ static void see(void *arg, const struct gw_eval_access *access)
 			a->high = UINT64_MAX;
 	if (access->space == IR_SPACE_GLOBAL) {
 		gw_coalescing_merge(&a->coalescing, &shape->coalescing);
-		sink->followed += add_footprint(sink->gather->locality, a, access, &r);
+		sink->followed += add_footprint(sink->gather->locality, a, access, &r) *
+		                  (1 + shape->coalescing.most_sectors / SECTORS_A_STEP);
 		if (!a->store && is_middle(sink->gather->locality->grid, access->block))
 			gw_replay_add(&sink->gather->replay, access, &r);
 	}

@@ -5,9 +5,8 @@
 #include <string.h>
 
 /* How far rows may be trusted, beside exact counts. */
-static const float sampled_grid = 0.9f; /* chosen warps stand for the rest */
-static const float waits_once = 0.9f;   /* rounds of waits are not known */
-static const float lanes_on = 0.9f;     /* guards may turn lanes off */
+static const float waits_once = 0.9f; /* rounds of waits are not known */
+static const float lanes_on = 0.9f;   /* guards may turn lanes off */
 static const float lanes_diverge = 0.65f;
 static const float lsu_others = 0.8f; /* fences and the like may be counted otherwise */
 static const float halves = 0.1f;     /* packed halves are counted as tensor operations, some */
@@ -221,7 +220,7 @@ const char *gw_sass_work(const struct gw_sass_launch *launch, struct gw_arena *a
                          struct gw_work *work)
 {
 	const char *why = unsettled(launch);
-	float sure = launch->report->coverage == GW_COVER_EXACT ? 1 : sampled_grid;
+	float sure = (float)launch->report->sure;
 	struct sums s;
 
 	if (why)

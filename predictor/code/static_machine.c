@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* See static_work.h for what these stand for. */
-static const double counts_sampled = 0.9, counts_bounded = 0.4, divergence = 0.65;
+static const double counts_bounded = 0.4, divergence = 0.65;
 
 /** Instructions of the grid's warps. */
 struct machine {
@@ -88,7 +88,7 @@ bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
 	m = count(in, cfg, mean);
 	if (m.unknown)
 		return true;
-	sure = m.bounded ? counts_bounded : r->coverage == GW_COVER_EXACT ? 1 : counts_sampled;
+	sure = m.bounded ? counts_bounded : r->sure;
 	set_warp_rows(work, &m, sure);
 	lanes = (double)gw_dim3_count(in->launch->config.block) *
 	        (double)gw_dim3_count(in->launch->config.grid) / warps;

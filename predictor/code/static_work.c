@@ -7,11 +7,10 @@
 #include <math.h>
 
 /* See static_work.h for what these stand for. */
-static const double counts_sampled = 0.9, counts_bounded = 0.4, shape_assumed = 0.9,
-                    passes_model = 0.75, l1_model = 0.4, l2_model = 0.1, read_model = 0.8,
-                    write_model = 0.3, read_fits = 0.1, ptx_order = 0.3, addresses_least = 0.95,
-                    model_itself = 0.75, counts_untold = 0.2, addresses_untold = 0.45,
-                    meetings_untold = 0.3;
+static const double counts_bounded = 0.4, shape_assumed = 0.9, passes_model = 0.75, l1_model = 0.4,
+                    l2_model = 0.1, read_model = 0.8, write_model = 0.3, read_fits = 0.1,
+                    ptx_order = 0.3, addresses_least = 0.95, model_itself = 0.75,
+                    counts_untold = 0.2, addresses_untold = 0.45, meetings_untold = 0.3;
 static const double matters = 0.69; /* a factor of two, in log time */
 
 void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence)
@@ -39,9 +38,7 @@ struct sum {
 static double trust(const struct gw_gather *g, const struct sum *s)
 {
 	double known = s->requests > 0 ? 1 - s->uncounted / s->requests : 1;
-	double counts = s->bounded                             ? counts_bounded
-	                : g->report.coverage == GW_COVER_EXACT ? 1
-	                                                       : counts_sampled;
+	double counts = s->bounded ? counts_bounded : g->report.sure;
 
 	return known < addresses_least || !g->complete
 	               ? 0
@@ -258,12 +255,12 @@ static void control_rows(const struct gw_static_in *in, struct gw_work *work)
 
 	for (uint32_t i = 0; i < in->program->insn_count; i++) {
 		const struct gw_ir_insn *insn = &in->program->insns[i];
-		struct gw_gather_access a = {.requests = 1};
 
-		if (insn->op != IR_BAR || insn->aux != IR_BARRIER_BLOCK)
-			continue;
-		a.runs = g->report.insns[i];
-		add(&barriers, &a, 1, false);
+		if (insn->op == IR_BAR && insn->aux == IR_BARRIER_BLOCK) {
+			struct gw_gather_access a = {.requests = 1, .runs = g->report.insns[i]};
+
+			add(&barriers, &a, 1, false);
+		}
 	}
 	gw_static_set(work, GW_WORK_barriers, barriers.value / (double)g->report.warps,
 	              trust(g, &barriers));

@@ -6,7 +6,8 @@
  * A row's confidence is meant to be the share of such rows that lie within 25% of what is counted,
  * and is the product of what it rests on, as found on the development set (docs/code-locality.md):
  *   counts      1 where control depends on arguments and indices alone and the grid was covered;
- *               0.9 where it was sampled; 0.4 where a branch is not known and a range was given
+ *               0.9 at most where it was sampled, less the fewer blocks stand for the rest
+ *               and the more these differ; 0.4 where a branch is not known and a range was given
  *   shapes      0.9 where a loop's requests are taken to be as its first one is
  *   addresses   the share of the requests that could be counted; below 0.95 the row is unknown
  *   passes      0.75: the data stage takes more than its banks ask for where data comes late

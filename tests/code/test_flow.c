@@ -348,6 +348,63 @@ static void blocks_that_differ_each_are_sampled_and_it_is_said(void **state)
 	assert_true(share > 0.4 && share < 0.85);
 }
 
+/* Blocks of eight warps of which one goes 32 rounds where the others go one; which one, the block's
+ * number says. So do the rounds of another loop, a few more or less, lest blocks stand for each
+ * other. */
+static void one_warp_of_each_block_that_works_long_is_counted(void **state)
+{
+	const struct gw_ptx_report *r = snippet(
+	        "shr.u32 %r10, %r3, 5; and.b32 %r11, %r4, 7; mov.u32 %r12, 1;\n"
+	        "setp.eq.u32 %p1, %r10, %r11; selp.u32 %r12, 32, 1, %p1;\n"
+	        "mul.lo.u32 %r14, %r4, %r4; and.b32 %r14, %r14, 1; add.u32 %r12, %r12, %r14;\n"
+	        "mov.u32 %r13, 0;\n"
+	        "L: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
+	        "setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;",
+	        1 << 20, 256, 0, 0);
+	double stores = snippet_stores(r).least / (1 << 20);
+
+	(void)state;
+	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
+	/* 39 and, in every second block, eight more. */
+	assert_true(stores > 0.98 * 43 && stores < 1.02 * 43);
+	assert_true(r->eval.sure > 0.85 && r->eval.sure < 1);
+	assert_true(r->eval.longest_cost > 3 * r->eval.mean_cost);
+}
+
+/* One block of 32 goes 64 rounds: as likely missed in a few as met too often. */
+static void a_few_blocks_that_work_long_make_it_less_sure(void **state)
+{
+	static const char body[] =
+	        "mul.lo.u32 %r14, %r4, %r4; and.b32 %r14, %r14, 1; and.b32 %r11, %r4, 31;\n"
+	        "setp.eq.u32 %p1, %r11, 31; selp.u32 %r12, 64, 1, %p1; add.u32 %r12, %r12, %r14;\n"
+	        "mov.u32 %r13, 0;\n"
+	        "L: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
+	        "setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;";
+	const struct gw_ptx_report *r = snippet(body, 1 << 20, 32, 0, 0);
+	double stores = snippet_stores(r).least / (1 << 20), truth = (31 * 1 + 64) / 32.0 + 0.5;
+
+	(void)state;
+	assert_int_equal(r->eval.coverage, GW_COVER_SAMPLED);
+	assert_true(fabs(stores / truth - 1) < 0.25 || r->eval.sure < 0.7);
+	assert_true(r->eval.sure < 0.9);
+}
+
+/* Where nothing is left to chance it is sure. */
+static void the_last_block_s_own_work_is_counted_exactly(void **state)
+{
+	const struct gw_ptx_report *r =
+	        snippet("mov.u32 %r12, 1; setp.eq.u32 %p1, %r4, 99999; @%p1 mov.u32 %r12, 500;\n"
+	                "mov.u32 %r13, 0;\n"
+	                "L: st.global.u32 [%rd1], %r3; add.u32 %r13, %r13, 1;\n"
+	                "setp.lt.u32 %p2, %r13, %r12; @%p2 bra L; ret;",
+	                100000, 64, 0, 0);
+
+	(void)state;
+	assert_true(r->exact);
+	assert_true(r->eval.sure == 1);
+	assert_count(snippet_stores(r), 2 * (99999 + 500), 2 * (99999 + 500));
+}
+
 static void an_elected_lane_and_a_broadcast_warp_are_known(void **state)
 {
 	const struct gw_ptx_report *r = snippet("shr.u32 %r10, %r3, 5;\n"
@@ -451,6 +508,9 @@ int main(void)
 	        cmocka_unit_test(a_switch_parts_by_its_index),
 	        cmocka_unit_test(blocks_that_decide_alike_are_stood_for),
 	        cmocka_unit_test(blocks_that_differ_each_are_sampled_and_it_is_said),
+	        cmocka_unit_test(one_warp_of_each_block_that_works_long_is_counted),
+	        cmocka_unit_test(a_few_blocks_that_work_long_make_it_less_sure),
+	        cmocka_unit_test(the_last_block_s_own_work_is_counted_exactly),
 	        cmocka_unit_test(an_elected_lane_and_a_broadcast_warp_are_known),
 	        cmocka_unit_test(waiting_for_an_mbarrier_leaves_the_rest_known),
 	        cmocka_unit_test(what_each_round_makes_anew_may_move_unevenly),

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Instructions of a study of one launch, its kernel decoded before, counted by callgrind, each with its limit.
+# Usage: study_cost.sh PROGRAM [OPTION...]   (options of study_cost, such as --brief)
+set -eu
+program=$1
+shift
+here=$(cd "$(dirname "$0")/.." && pwd)
+command -v valgrind >/dev/null || { echo "skipped: valgrind is not installed"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Pointers 0x700000000000 and on; n, m: 2^24, 4096, 512 in hex, lowest byte first.
+x=0000000000700000 y=0000000000710000 z=0000000000720000
+large=00000001 side=00100000 depth=00020000 two=00000040
+
+count() { # instructions of a whole run: TIMES "LAUNCH", the options after it
+	times=$1
+	launch=$2
+	shift 2
+	for i in $(seq "$times"); do echo "$launch"; done >"$work/launches"
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" "$here/code/corpus/sm_90.cubin" \
+		"$here/code/ptx/evaluate.ptx" "$here/code/waits/sm_90.cubin" <"$work/launches" 2>&1 >"$work/told" |
+		sed -n 's/^.*Collected : \([0-9]*\).*$/\1/p'
+	grep -q '"end": "done"' "$work/told" || { echo "$launch: nothing was told" >&2; exit 1; }
+}
+
+status=0
+check() { # LIMIT "LAUNCH" as study_cost has it; then its options
+	limit=$1
+	launch=$2
+	shift 2
+	few=$(count 1 "$launch" "$@")
+	many=$(count 5 "$launch" "$@")
+	[ -n "$few" ] && [ -n "$many" ] || { echo "$launch: callgrind gave no count"; exit 1; }
+	each=$(((many - few) / 4))
+	echo "${launch%% 90 *}: $each instructions, limit $limit"
+	[ "$each" -gt 0 ] && [ "$each" -le "$limit" ] || status=1
+}
+
+# Launches whose warps are all alike, and some that differ or go on for long. Before alike warps stood for each other, the first
+# took 14,318,765, transpose 9,873,839, triangle 755,359,134.
+check 2300000 "0 _Z5saxpyifPKfPf 90 16 0 65536 1 1 256 1 1 0 $large$two$x$y" "$@"
+check 2100000 "1 saxpy 90 16 0 65536 1 1 256 1 1 0 $large$two$x$y" "$@"
+check 22500000 "1 grid_stride 90 16 0 1024 1 1 256 1 1 0 ${large}00000000$x$y" "$@"
+check 3000000 "1 transpose 90 16 0 128 128 1 32 8 1 0 $side$side$x$y" "$@"
+check 13500000 "1 stencil 90 16 0 128 512 1 32 8 1 0 $side$side$x$y" "$@"
+check 39500000 "1 multiply 90 16 0 256 256 1 16 16 1 0 $side$side${depth}00000000$x$y$z" "$@"
+check 57000000 "1 triangle 90 16 0 16 1 1 256 1 1 0 ${side}00000000$x$y" "$@"
+check 1700000 "1 gather 90 16 0 65536 1 1 256 1 1 0 ${large}00000000$x$y$z" "$@"
+check 2600000 "2 runs_histogram 90 16 0 1 1 1 256 1 1 0 $x${side}00000000$y" "$@"
+exit $status
