@@ -24,16 +24,20 @@ static inline size_t starve_limit(const uint8_t *data, size_t size, size_t used)
 	return used ? (size_t)(hash >> 8 & UINT32_MAX) % used : 0;
 }
 
+/* Of memory that a text takes: the tables of names, before anything of it is read (ptx_names.c). */
+enum { STARVE_TABLES = 2 * (64 << 10) };
+
 /* @p analyse, which tells the memory it took, on a text with @p limit bytes; one length of sixteen
- * also finds out what happens without enough. */
+ * also finds out what happens without enough, mostly with enough for the tables: what comes behind
+ * them is little and fails in many places, they are much and fail in two. */
 static inline void starve_text(const uint8_t *data, size_t size, size_t limit,
                                size_t (*analyse)(struct gw_bytes text, size_t limit))
 {
 	struct gw_bytes text = {size ? data : NULL, size};
-	size_t used = analyse(text, limit);
+	size_t used = analyse(text, limit), tables = size % 64 == 14 ? 0 : STARVE_TABLES;
 
-	if (size % 16 == 14)
-		analyse(text, starve_limit(data, size, used));
+	if (size % 16 == 14 && used > tables)
+		analyse(text, tables + starve_limit(data, size, used - tables));
 }
 
 #endif
