@@ -108,6 +108,7 @@ void gw_fleet_work(struct gw_fleet *f, uint32_t config, const struct gw_work *wo
 	struct gw_work amounts = *work;
 
 	/* What something is at most is no amount to predict from. */
+	gw_work_drop_refuted(&amounts);
 	gw_work_drop_most(&amounts);
 	if (p)
 		gw_predictor_work(p, config, &amounts);

@@ -61,6 +61,16 @@ enum gw_work_field gw_work_most(enum gw_work_field field)
 	}
 }
 
+void gw_work_drop_refuted(struct gw_work *work)
+{
+#define WORK(name, unit, meaning)
+#define WORK_MOST(name, unit)                                                                      \
+	if (work->q[GW_WORK_##name].value > 2 * work->q[GW_WORK_most_##name].value)                \
+		work->q[GW_WORK_##name] = (struct gw_quantity){.value = NAN};
+#include "predictor/work.def"
+#undef WORK
+}
+
 bool gw_work_drop_most(struct gw_work *work)
 {
 	bool left = false;

@@ -132,6 +132,10 @@ void gw_work_clear(struct gw_work *work);
 /** The row that says how much @p field is at most; GW_WORK_FIELDS where there is none. */
 enum gw_work_field gw_work_most(enum gw_work_field field);
 
+/** Forget in @p work amounts of more than twice what they are known to be at most: both were
+ * sampled, at different times, and one sample went astray. */
+void gw_work_drop_refuted(struct gw_work *work);
+
 /** Forget in @p work what says only how much something is at most; true where that leaves nothing. */
 bool gw_work_drop_most(struct gw_work *work);
 

@@ -187,6 +187,27 @@ static void limits_of_work_are_no_work(void **state)
 	assert_int_equal(predict(1, 0).work, GW_SOURCE_COUNTED);
 }
 
+/* A sample that went astray says a hundred times what later ones allow. */
+static void what_a_limit_refutes_is_forgotten(void **state)
+{
+	static const struct gw_model model = {.name = "floor", .estimate = floor_of};
+	struct gw_work work;
+
+	(void)state;
+	gw_work_clear(&work);
+	work.q[GW_WORK_dram_write_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
+	work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){1.9e6, GW_SOURCE_COUNTED, 0.3F};
+	work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_COUNTED, 1};
+	gw_fleet_model(fleet, &model);
+	gw_fleet_device(fleet, 1, &fast);
+	configure(1, 1, 1000);
+	gw_fleet_work(fleet, 1, &work);
+	assert_int_equal(predict(1, 0).work, GW_SOURCE_COUNTED);
+	work.q[GW_WORK_dram_read_bytes].value = 1e8;
+	gw_fleet_work(fleet, 1, &work);
+	assert_int_equal(predict(1, 0).work, GW_SOURCE_STATIC);
+}
+
 static void ids_out_of_reach_are_not_known_gpus_and_no_configurations(void **state)
 {
 	(void)state;
@@ -211,6 +232,7 @@ int main(void)
 	        T(a_gpu_that_comes_later_takes_up_the_numbers),
 	        T(each_gpu_is_predicted_by_its_own_profile),
 	        T(limits_of_work_are_no_work),
+	        T(what_a_limit_refutes_is_forgotten),
 	        T(ids_out_of_reach_are_not_known_gpus_and_no_configurations),
 	};
 
