@@ -18,37 +18,50 @@ void gw_arena_init(struct gw_arena *arena, size_t limit)
 	*arena = (struct gw_arena){.limit = limit};
 }
 
+/* A chunk that is in no list yet; NULL: beyond the limit, or there is no memory. */
+static struct gw_arena_chunk *chunk_new(struct gw_arena *arena, size_t size, bool zeroed)
+{
+	size_t left = arena->limit - arena->used;
+	struct gw_arena_chunk *chunk;
+
+	if (left < sizeof(*chunk) || left - sizeof(*chunk) < size)
+		return NULL;
+	chunk = zeroed ? calloc(1, sizeof(*chunk) + size) : malloc(sizeof(*chunk) + size);
+	if (!chunk)
+		return NULL;
+	chunk->size = size;
+	chunk->used = 0;
+	arena->used += sizeof(*chunk) + size;
+	return chunk;
+}
+
 /* Behind the newest, which may have room left. */
-static void put_in(struct gw_arena *arena, struct gw_arena_chunk *chunk, size_t size)
+static void put_in(struct gw_arena *arena, struct gw_arena_chunk *chunk)
 {
 	struct gw_arena_chunk *newest = arena->chunks;
 
-	chunk->size = chunk->used = size;
+	chunk->used = chunk->size;
 	chunk->next = newest ? newest->next : NULL;
 	if (newest)
 		newest->next = chunk;
 	else
 		arena->chunks = chunk;
-	arena->used += sizeof(*chunk) + size;
 }
 
 static struct gw_arena_chunk *chunk_add(struct gw_arena *arena, size_t least)
 {
-	size_t left = arena->limit - arena->used;
-	size_t size = least > CHUNK ? least : CHUNK;
+	size_t left = arena->limit - arena->used, size = least > CHUNK ? least : CHUNK;
 	struct gw_arena_chunk *chunk;
 
-	if (left < sizeof(*chunk) || left - sizeof(*chunk) < least)
-		return NULL;
-	if (size > left - sizeof(*chunk))
+	/* The last one takes what is left, if that is enough. */
+	if (left >= sizeof(*chunk) && left - sizeof(*chunk) >= least &&
+	    size > left - sizeof(*chunk))
 		size = left - sizeof(*chunk);
-	chunk = calloc(1, sizeof(*chunk) + size);
+	chunk = chunk_new(arena, size, true);
 	if (!chunk)
 		return NULL;
-	chunk->size = size;
 	chunk->next = arena->chunks;
 	arena->chunks = chunk;
-	arena->used += sizeof(*chunk) + size;
 	return chunk;
 }
 
@@ -79,21 +92,17 @@ void *gw_arena_array(struct gw_arena *arena, size_t count, size_t size)
 
 void *gw_arena_room(struct gw_arena *arena, size_t count, size_t size)
 {
-	size_t bytes = bytes_of(count, size), left = arena->limit - arena->used;
+	size_t bytes = bytes_of(count, size);
 	struct gw_arena_chunk *chunk;
 
 	if (bytes && bytes < CHUNK)
 		return gw_arena_array(arena, count, size);
-	if (!bytes || left < sizeof(*chunk) || left - sizeof(*chunk) < bytes) {
-		arena->refused = true;
-		return NULL;
-	}
-	chunk = malloc(sizeof(*chunk) + bytes);
+	chunk = bytes ? chunk_new(arena, bytes, false) : NULL;
 	if (!chunk) {
 		arena->refused = true;
 		return NULL;
 	}
-	put_in(arena, chunk, bytes);
+	put_in(arena, chunk);
 	return chunk->bytes;
 }
 

@@ -148,32 +148,30 @@ static void add_reasons(struct gw_eval_report *out, const struct gw_eval_warp_re
 	}
 }
 
-void gw_cover_add(struct gw_eval_report *to, const struct gw_eval *e, double times)
+/* Counts of blocks, instructions and loops, so many times. */
+static void add_sums(struct gw_eval_report *to, const struct gw_ir_program *p,
+                     const struct gw_eval_block *blocks, const struct gw_eval_count *insns,
+                     const struct gw_eval_trips *trips, double times)
 {
-	const struct gw_ir_program *p = e->p;
-	const struct gw_eval_warp_report *w = &e->report;
-
 	for (uint32_t b = 0; b < p->block_count; b++) {
-		add_count(&to->blocks[b].runs, w->blocks[b].runs, times);
-		add_count(&to->blocks[b].divergent, w->blocks[b].divergent, times);
+		add_count(&to->blocks[b].runs, blocks[b].runs, times);
+		add_count(&to->blocks[b].divergent, blocks[b].divergent, times);
 	}
 	for (uint32_t i = 0; i < p->insn_count; i++)
-		add_count(&to->insns[i], w->insns[i], times);
+		add_count(&to->insns[i], insns[i], times);
 	for (uint32_t l = 0; l < p->loop_count; l++)
-		add_trips(&to->trips[l], &w->trips[l], times);
+		add_trips(&to->trips[l], &trips[l], times);
+}
+
+void gw_cover_add(struct gw_eval_report *to, const struct gw_eval *e, double times)
+{
+	add_sums(to, e->p, e->report.blocks, e->report.insns, e->report.trips, times);
 }
 
 void gw_cover_add_all(struct gw_eval_report *to, const struct gw_ir_program *p,
                       const struct gw_eval_report *from, double times)
 {
-	for (uint32_t b = 0; b < p->block_count; b++) {
-		add_count(&to->blocks[b].runs, from->blocks[b].runs, times);
-		add_count(&to->blocks[b].divergent, from->blocks[b].divergent, times);
-	}
-	for (uint32_t i = 0; i < p->insn_count; i++)
-		add_count(&to->insns[i], from->insns[i], times);
-	for (uint32_t l = 0; l < p->loop_count; l++)
-		add_trips(&to->trips[l], &from->trips[l], times);
+	add_sums(to, p, from->blocks, from->insns, from->trips, times);
 }
 
 static void keep_longest(struct cover *c)

@@ -25,6 +25,7 @@ struct sample {
 	struct gw_spread blocks;    /* mean cost of a warp of each */
 	double weight;              /* blocks, the last one as far as it was run */
 	double cost;                /* of means of blocks */
+	double volume;              /* warps of all boxes */
 };
 
 static double fraction(double x)
@@ -44,16 +45,14 @@ static double place(uint32_t n)
 }
 
 /* Which block the @p n-th one is. */
-static struct gw_dim3 draw(const struct cover *c, uint32_t n)
+static struct gw_dim3 draw(const struct sample *s, uint32_t n)
 {
-	double all = 0, at;
+	const struct cover *c = s->c;
+	double at = place(n) * s->volume;
 	uint32_t i = 0;
 	uint64_t block;
 	const struct box *b;
 
-	for (uint32_t k = 0; k < c->count; k++)
-		all += c->boxes[k].volume;
-	at = place(n) * all;
 	for (; i + 1 < c->count && at >= c->boxes[i].volume; i++)
 		at -= c->boxes[i].volume;
 	b = &c->boxes[i];
@@ -117,7 +116,7 @@ static uint32_t run_warp(struct sample *s, struct gw_dim3 block, uint32_t w, boo
 /* The @p n-th block: as many of its warps as the limits let, from all over it. */
 static void run_block(struct sample *s, uint32_t n)
 {
-	struct gw_dim3 block = draw(s->c, n);
+	struct gw_dim3 block = draw(s, n);
 	bool left[WARPS_MOST + 1];
 	uint32_t count = left_of(s->c, block, left), done = 0;
 	double cost = 0;
@@ -175,6 +174,8 @@ void gw_cover_sample(struct cover *c)
 
 	if (!gw_cover_sums(p, c->arena, &s.sums))
 		c->failed = true;
+	for (uint32_t i = 0; i < c->count; i++)
+		s.volume += c->boxes[i].volume;
 	for (uint32_t n = 0; c->count && c->out->complete && !limited(c); n++) {
 		run_block(&s, n);
 		if (s.blocks.count >= ENOUGH_FROM && error_of(&s, rest) < enough &&

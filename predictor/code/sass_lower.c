@@ -86,13 +86,22 @@ gw_ir_operand gw_lower_predicate_number(struct gw_lowering *l, unsigned n)
 	return register_of(l, GW_SASS_P0 + n);
 }
 
-static void move_guarded(struct gw_lowering *l, unsigned place, unsigned bits, gw_ir_operand value)
+void gw_lower_append(struct gw_lowering *l, struct gw_ir_insn insn, const gw_ir_operand *defs,
+                     unsigned def_count, const gw_ir_operand *uses, unsigned use_count)
 {
 	l->b.guard = l->guard;
 	l->b.guard_not = l->guard_not;
-	gw_ir_emit(&l->b, IR_MOV, bits, 0, register_of(l, place), 1, value);
+	gw_ir_append(&l->b, insn, defs, def_count, uses, use_count);
 	l->b.guard = GW_IR_NONE;
 	l->b.guard_not = false;
+}
+
+static void move_guarded(struct gw_lowering *l, unsigned place, unsigned bits, gw_ir_operand value)
+{
+	const struct gw_ir_insn move = {.op = IR_MOV, .bits = (uint8_t)bits};
+	const gw_ir_operand to = register_of(l, place);
+
+	gw_lower_append(l, move, &to, 1, &value, 1);
 }
 
 void gw_lower_set(struct gw_lowering *l, unsigned at, bool uniform, gw_ir_operand value)

@@ -23,11 +23,7 @@ static bool shuffle(struct gw_lowering *l)
 	                                 : number(l, gw_sass_bits(&l->insn, 40, 13));
 	defs[0] = gw_ir_reg(&l->b, 32);
 	defs[1] = gw_ir_reg(&l->b, 1);
-	l->b.guard = l->guard;
-	l->b.guard_not = l->guard_not;
-	gw_ir_append(&l->b, insn, defs, 2, uses, 3);
-	l->b.guard = GW_IR_NONE;
-	l->b.guard_not = false;
+	gw_lower_append(l, insn, defs, 2, uses, 3);
 	gw_lower_set(l, 16, false, defs[0]);
 	gw_lower_set_predicate(l, 81, defs[1]);
 	return true;
@@ -37,13 +33,11 @@ static bool shuffle(struct gw_lowering *l)
 static gw_ir_operand among_lanes(struct gw_lowering *l, unsigned mode, unsigned bits,
                                  gw_ir_operand of)
 {
+	const struct gw_ir_insn insn = {
+	        .op = IR_VOTE, .bits = (uint8_t)bits, .aux = (uint16_t)mode};
 	gw_ir_operand def = gw_ir_reg(&l->b, bits);
 
-	l->b.guard = l->guard;
-	l->b.guard_not = l->guard_not;
-	gw_ir_emit(&l->b, IR_VOTE, bits, mode, def, 1, of);
-	l->b.guard = GW_IR_NONE;
-	l->b.guard_not = false;
+	gw_lower_append(l, insn, &def, 1, &of, 1);
 	return def;
 }
 
@@ -73,11 +67,7 @@ static bool elect(struct gw_lowering *l)
 	struct gw_ir_insn insn = {.op = IR_ELECT, .bits = 32};
 	gw_ir_operand defs[2] = {gw_ir_reg(&l->b, 32), gw_ir_reg(&l->b, 1)};
 
-	l->b.guard = l->guard;
-	l->b.guard_not = l->guard_not;
-	gw_ir_append(&l->b, insn, defs, 2, NULL, 0);
-	l->b.guard = GW_IR_NONE;
-	l->b.guard_not = false;
+	gw_lower_append(l, insn, defs, 2, NULL, 0);
 	gw_lower_set(l, 16, true, defs[0]);
 	gw_lower_set_predicate(l, 81, defs[1]);
 	return true;

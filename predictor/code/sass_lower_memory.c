@@ -82,12 +82,8 @@ static bool access(struct gw_lowering *l, enum gw_ir_op op)
 		/* Lanes 0 to 8n - 1 give the rows of n matrices, 16 bytes each. */
 		insn.flags = IR_MEM_MATRIX;
 	}
-	l->b.guard = l->guard;
-	l->b.guard_not = l->guard_not;
-	gw_ir_append(&l->b, insn, defs, op == IR_LD || op == IR_ATOM ? elements : 0, uses,
-	             op == IR_ST ? 2 + elements : 2);
-	l->b.guard = GW_IR_NONE;
-	l->b.guard_not = false;
+	gw_lower_append(l, insn, defs, op == IR_LD || op == IR_ATOM ? elements : 0, uses,
+	                op == IR_ST ? 2 + elements : 2);
 	gw_lower_opaque(l, "it was loaded from memory");
 	return true;
 }
@@ -109,22 +105,14 @@ static bool copy(struct gw_lowering *l)
 	                  ? gw_lower_unknown(l, 64, "an address of a uniform base")
 	                  : gw_lower_pair(l, 24, false);
 	uses[1] = gw_ir_const(&l->b, (uint64_t)sign_extended(gw_sass_bits(&l->insn, 32, 12), 12));
-	l->b.guard = l->guard;
-	l->b.guard_not = l->guard_not;
-	gw_ir_append(&l->b, load, NULL, 0, uses, 2);
-	l->b.guard = GW_IR_NONE;
-	l->b.guard_not = false;
+	gw_lower_append(l, load, NULL, 0, uses, 2);
 	load.op = IR_ST;
 	load.space = IR_SPACE_SHARED;
 	uses[0] = gw_lower_reg(l, 16, false);
 	uses[1] = gw_ir_const(&l->b, (uint64_t)sign_extended(gw_sass_bits(&l->insn, 44, 20), 20));
 	for (unsigned i = 0; i < words; i++)
 		uses[2 + i] = gw_lower_unknown(l, 32, "a value that is stored");
-	l->b.guard = l->guard;
-	l->b.guard_not = l->guard_not;
-	gw_ir_append(&l->b, load, NULL, 0, uses, 2 + words);
-	l->b.guard = GW_IR_NONE;
-	l->b.guard_not = false;
+	gw_lower_append(l, load, NULL, 0, uses, 2 + words);
 	return true;
 }
 
@@ -168,11 +156,7 @@ static void barrier(struct gw_lowering *l, enum gw_ir_op op)
 {
 	struct gw_ir_insn insn = {.op = (uint16_t)op, .aux = IR_BARRIER_BLOCK};
 
-	l->b.guard = l->guard;
-	l->b.guard_not = l->guard_not;
-	gw_ir_append(&l->b, insn, NULL, 0, NULL, 0);
-	l->b.guard = GW_IR_NONE;
-	l->b.guard_not = false;
+	gw_lower_append(l, insn, NULL, 0, NULL, 0);
 }
 
 bool gw_lower_memory(struct gw_lowering *l)

@@ -51,6 +51,10 @@ gw_ir_operand gw_lower_pair(struct gw_lowering *l, unsigned at, bool uniform);
 /** Predicate at bits @p at, negated by the bit at @p not_at, as a source. */
 gw_ir_operand gw_lower_predicate(struct gw_lowering *l, unsigned at, unsigned not_at);
 
+/** As gw_ir_append(), under the guard of the instruction at hand. */
+void gw_lower_append(struct gw_lowering *l, struct gw_ir_insn insn, const gw_ir_operand *defs,
+                     unsigned def_count, const gw_ir_operand *uses, unsigned use_count);
+
 /** A new value of @p bits from an operation; as gw_ir_emit() with a fresh register. */
 #define GW_LOWER(l, op, bits, aux, n, ...)                                                         \
 	gw_ir_emit(&(l)->b, IR_##op, bits, aux, gw_ir_reg(&(l)->b, gw_lower_width(IR_##op, bits)), \
