@@ -75,28 +75,25 @@ static void evaluate(const struct gw_ptx *ptx, uint32_t kernel, size_t size, str
 	        "exact without all warps");
 }
 
-/* Read, lowered and evaluated in at most @p limit bytes; how many it took. */
-static size_t analyse(struct gw_bytes text, size_t limit)
+/* Read, lowered and evaluated. */
+static void analyse(struct gw_bytes text)
 {
 	struct gw_ptx_fault fault;
 	struct gw_arena arena;
 	struct gw_ptx ptx;
-	size_t used;
 
-	gw_arena_init(&arena, limit);
+	gw_arena_init(&arena, ARENA);
 	if (!gw_ptx_parse(text, &arena, &ptx, &fault))
 		require(fault.what && fault.line && fault.column, "refused without a place");
 	else
 		for (uint32_t k = 0; k < ptx.kernel_count && k < KERNELS_MAX; k++)
 			evaluate(&ptx, k, text.size, &arena);
-	used = arena.used;
-	require(used <= limit, "more memory than its limit");
+	require(arena.used <= ARENA, "more memory than its limit");
 	gw_arena_free(&arena);
-	return used;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	starve_text(data, size, ARENA, analyse);
+	starve_text(data, size, analyse);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as machine code: the first says for which architecture, and whether once more with too
- * little memory; four and more behind the last whole instruction are tables of jumps. Decoded, made
- * a graph of, and scheduled with latencies known and unknown, and lowered; what these promise of
- * one another holds.
+ * little memory; four and more behind the last whole instruction are tables of jumps, three a
+ * fault, less only move what is refused. Decoded, made a graph of, and scheduled with latencies
+ * known and unknown, and lowered; what these promise of one another holds.
  */
 #include "predictor/code/kernel.h"
 #include "predictor/code/sass_lower.h"
@@ -15,6 +15,8 @@
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { ARENA = 64 << 20 };
 
 static void require(int condition, const char *what)
 {
@@ -113,15 +115,14 @@ static void check_lowering(const struct gw_cfg *cfg, struct gw_bytes tables, str
 	}
 }
 
-/* What a reader of code does with it in at most @p limit bytes; how many it took. */
-static size_t analyse(struct gw_bytes code, struct gw_bytes tables, unsigned sm, size_t limit)
+/* What a reader of code does with it. */
+static void analyse(struct gw_bytes code, struct gw_bytes tables, unsigned sm)
 {
 	struct gw_arena arena;
 	struct gw_fault fault;
 	struct gw_cfg cfg;
-	size_t used;
 
-	gw_arena_init(&arena, limit);
+	gw_arena_init(&arena, ARENA);
 	if (gw_cfg_build(&cfg, code, sm, &arena, &fault)) {
 		check_graph(&cfg);
 		check_lowering(&cfg, tables, &arena);
@@ -129,17 +130,15 @@ static size_t analyse(struct gw_bytes code, struct gw_bytes tables, unsigned sm,
 	} else {
 		require(fault.what != NULL, "refused without a reason");
 	}
-	used = arena.used;
-	require(used <= limit, "more memory than its limit");
+	require(arena.used <= ARENA, "more memory than its limit");
 	gw_arena_free(&arena);
-	return used;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t architectures[] = {70, 75, 80, 86, 89, 90, 100, 120};
 	struct gw_bytes code, tables = {0};
-	size_t used;
+	size_t rest;
 	unsigned sm;
 
 	if (!size)
@@ -152,13 +151,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_insn(&insn, known);
 	}
 	code = (struct gw_bytes){data + 1, size - 1};
-	if (code.size % GW_SASS_BYTES >= 4) {
-		tables.size = code.size % GW_SASS_BYTES;
-		code.size -= tables.size;
-		tables.data = code.data + code.size;
+	rest = code.size % GW_SASS_BYTES;
+	if (rest != 3)
+		code.size -= rest;
+	if (rest > 3)
+		tables = (struct gw_bytes){code.data + code.size, rest};
+	starve(0, false);
+	analyse(code, tables, sm);
+	if (data[0] & 0x80) {
+		starve_by(data, size);
+		analyse(code, tables, sm);
 	}
-	used = analyse(code, tables, sm, (size_t)64 << 20);
-	if (data[0] & 0x80)
-		analyse(code, tables, sm, starve_limit(data, size, used));
 	return 0;
 }

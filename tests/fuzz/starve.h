@@ -1,43 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Too little memory, for the readers that have a limit. */
+/*
+ * Too little memory, for the readers that have a limit: an arena refuses one of the allocations
+ * made of it, and those behind it or not. The linker leads their calls here (--wrap), so that each
+ * of some hundred is as likely to be the one; a limit in bytes would mostly lie in the few large
+ * ones.
+ */
 #ifndef GW_FUZZ_STARVE_H
 #define GW_FUZZ_STARVE_H
 
 #include "predictor/code/bytes.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * A limit below the @p used bytes that the same input took where there was enough. The input's
- * bytes choose it, so that each mutation tries another: within minutes every allocation has been
- * the one that fails, the many small ones at the beginning too, as small limits come as often as
- * large ones.
- */
-static inline size_t starve_limit(const uint8_t *data, size_t size, size_t used)
-{
-	uint64_t hash = UINT64_C(14695981039346656037);
+/* From here on allocations are counted, and the one numbered @p at (from 1; 0: none) is refused;
+ * with @p all behind it, too, as when memory is out, else not, as when only it was too large. */
+void starve(uint64_t at, bool all);
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ data[i]) * UINT64_C(1099511628211);
-	used >>= hash >> 61;
-	return used ? (size_t)(hash >> 8 & UINT32_MAX) % used : 0;
-}
+/* How many were made since starve(). */
+uint64_t starve_made(void);
 
-/* Of memory that a text takes: the tables of names, before anything of it is read (ptx_names.c). */
-enum { STARVE_TABLES = 2 * (64 << 10) };
+/* Whether one was refused since: of any arena, as some work in one of their own. */
+bool starve_refused(void);
 
-/* @p analyse, which tells the memory it took, on a text with @p limit bytes; one length of sixteen
- * also finds out what happens without enough, mostly with enough for the tables: what comes behind
- * them is little and fails in many places, they are much and fail in two. */
-static inline void starve_text(const uint8_t *data, size_t size, size_t limit,
-                               size_t (*analyse)(struct gw_bytes text, size_t limit))
-{
-	struct gw_bytes text = {size ? data : NULL, size};
-	size_t used = analyse(text, limit), tables = size % 64 == 14 ? 0 : STARVE_TABLES;
+/* Which of @p made allocations an input's bytes choose, and whether those behind it, too: each
+ * mutation tries another. */
+struct starve_choice {
+	uint64_t at;
+	bool all;
+} starve_choice(const uint8_t *data, size_t size, uint64_t made);
 
-	if (size % 16 == 14 && used > tables)
-		analyse(text, tables + starve_limit(data, size, used - tables));
-}
+/* To be called after an input ran with enough: refuses what its bytes choose of what it made. */
+void starve_by(const uint8_t *data, size_t size);
+
+/* @p analyse on a text; one length of sixteen also finds out what happens without enough. */
+void starve_text(const uint8_t *data, size_t size, void (*analyse)(struct gw_bytes text));
 
 #endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "starve.h"
+
+#include "predictor/code/arena.h"
+
+static uint64_t made, refused;
+static bool onwards;
+
+void starve(uint64_t at, bool all)
+{
+	made = 0;
+	refused = at;
+	onwards = all;
+}
+
+uint64_t starve_made(void)
+{
+	return made;
+}
+
+bool starve_refused(void)
+{
+	return refused && made >= refused;
+}
+
+struct starve_choice starve_choice(const uint8_t *data, size_t size, uint64_t of)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ data[i]) * UINT64_C(1099511628211);
+	return (struct starve_choice){of ? 1 + (hash >> 8) % of : 0, hash >> 63};
+}
+
+void starve_by(const uint8_t *data, size_t size)
+{
+	struct starve_choice choice = starve_choice(data, size, made);
+
+	starve(choice.at, choice.all);
+}
+
+void starve_text(const uint8_t *data, size_t size, void (*analyse)(struct gw_bytes text))
+{
+	struct gw_bytes text = {size ? data : NULL, size};
+
+	starve(0, false);
+	analyse(text);
+	if (size % 16 == 14) {
+		starve_by(data, size);
+		analyse(text);
+	}
+}
+
+static bool refuse(struct gw_arena *arena)
+{
+	made++;
+	if (!refused || made < refused || (made > refused && !onwards))
+		return false;
+	arena->refused = true;
+	return true;
+}
+
+#define STARVED(result, name, parameters, arguments)                                               \
+	result __real_##name parameters;                                                           \
+	result __wrap_##name parameters;                                                           \
+	result __wrap_##name parameters                                                            \
+	{                                                                                          \
+		return refuse(arena) ? NULL : __real_##name arguments;                             \
+	}
+
+STARVED(void *, gw_arena_array, (struct gw_arena * arena, size_t count, size_t size),
+        (arena, count, size))
+STARVED(void *, gw_arena_room, (struct gw_arena * arena, size_t count, size_t size),
+        (arena, count, size))
+STARVED(void *, gw_arena_copy, (struct gw_arena * arena, const void *bytes, size_t size),
+        (arena, bytes, size))
+STARVED(char *, gw_arena_text, (struct gw_arena * arena, const char *text, size_t length),
+        (arena, text, length))
