@@ -16,6 +16,7 @@ struct gw_call {
 	 */
 	uint32_t captured; /**< the stream is being captured: the launch will not run */
 	uint32_t counted;  /**< the launch is to be counted when it succeeds */
+	CUfunction node; /**< when captured: what the graph will run; NULL: no kernel of its own */
 };
 
 /*
@@ -32,6 +33,13 @@ GW_COLD struct gw_thread *gw_thread_register(void);
 
 /** First sight of a kernel: ask the driver for its name and resources. 0 when it can't tell. */
 GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
+
+/**
+ * A graph will run @p function: a launch of it was captured, or a node was made of it. The node
+ * will name a function that no call gave, in a module that no call loaded: which library that is,
+ * only this handle says (kernels.c).
+ */
+GW_COLD void gw_kernel_in_graph(CUfunction function);
 
 /**
  * The calling thread's current context, asked of the driver and kept, for gw_context_of(), while

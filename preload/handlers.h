@@ -110,6 +110,29 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 #define code_linked(call, result, state, cubin, size)                                              \
 	((result) == CUDA_SUCCESS && (cubin) ? gw_module_linked(*(cubin)) : (void)0)
 
+/* A node's kernel, as the one who built it names it. */
+#define NODE_KERNEL(result, params)                                                                \
+	((result) == CUDA_SUCCESS                                                                  \
+	         ? gw_kernel_in_graph((params)->func ? (params)->func                              \
+	                                             : (CUfunction)(params)->kern)                 \
+	         : (void)0)
+#define NODE_KERNEL_V1(result, params)                                                             \
+	((result) == CUDA_SUCCESS ? gw_kernel_in_graph((params)->func) : (void)0)
+#define NODE_KERNEL_ANY(result, params)                                                            \
+	((result) == CUDA_SUCCESS && (params)->type == CU_GRAPH_NODE_TYPE_KERNEL                   \
+	         ? NODE_KERNEL(result, &(params)->kernel)                                          \
+	         : (void)0)
+#define node_added(call, result, node, graph, after, count, params) NODE_KERNEL(result, params)
+#define node_added_v1(call, result, node, graph, after, count, params)                             \
+	NODE_KERNEL_V1(result, params)
+#define node_added_any(call, result, node, graph, after, count, params)                            \
+	NODE_KERNEL_ANY(result, params)
+#define node_added_any_v2(call, result, node, graph, after, edges, count, params)                  \
+	NODE_KERNEL_ANY(result, params)
+#define node_set(call, result, node, params)     NODE_KERNEL(result, params)
+#define node_set_v1(call, result, node, params)  NODE_KERNEL_V1(result, params)
+#define node_set_any(call, result, node, params) NODE_KERNEL_ANY(result, params)
+
 /* Between these no window of mode watch is open. */
 #define graph_coming(call, ...) gw_windows_graph_begin()
 #define GRAPH_CHANGED(result, what)                                                                \

@@ -217,9 +217,9 @@ static bool is_of_library(void *arg, uintptr_t key, uint32_t value, uintptr_t co
 }
 
 /*
- * The node of a captured graph has a kernel's function in the context, of a module that the driver
- * made of the library for itself. Which library that is, the kernel of this name says that was
- * launched.
+ * A graph's node has a kernel's function in the context, of a module that the driver made of the
+ * library for itself. Which library that is, the kernel of this name says that was launched,
+ * captured or made a node of.
  */
 static void find_library(struct asked *a, struct gw_kernel_slot *k)
 {
@@ -269,6 +269,19 @@ uint32_t gw_kernel_resolve(CUfunction f)
 	gw_overhead_since(begin);
 	errno = saved;
 	return slot;
+}
+
+void gw_kernel_in_graph(CUfunction function)
+{
+	CUlibrary library;
+	int saved = errno;
+
+	/* A function that is no library's kernel the node names as it is, with its context. */
+	if (function && !gw_map_get(&gw_hot.shared->functions, (uintptr_t)function) &&
+	    gw_driver.cuKernelGetLibrary &&
+	    gw_driver.cuKernelGetLibrary(&library, (CUkernel)function) == CUDA_SUCCESS)
+		gw_kernel_resolve(function);
+	errno = saved;
 }
 
 /* The runtime may launch the kernels of its fat binaries by such functions; their module is none

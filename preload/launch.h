@@ -177,6 +177,7 @@ GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) &&
 	    gw_stream_capturing(stream, call->pt)) {
 		call->captured = true;
+		call->node = NULL;
 		return NULL;
 	}
 	e = gw_ring_slot(t);
@@ -200,8 +201,10 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 	struct gw_shared *s = gw_hot.shared;
 	const uint32_t none = 0x7fc00000; /* NaN */
 
-	if (!e)
+	if (!e) {
+		call->node = f;
 		return;
+	}
 	e->kind = (uint8_t)kind;
 	e->flags = (uint8_t)(flags | atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed));
 	e->kernel = (uint16_t)gw_kernel_slot_of(s, call->thread, f);
@@ -298,6 +301,8 @@ static inline void gw_event_end(struct gw_call *call, CUresult result, _Atomic u
 	}
 	if (GW_UNLIKELY(call->captured)) {
 		gw_bump(&t->counts.captured, 1);
+		if (call->node)
+			gw_kernel_in_graph(call->node);
 		return;
 	}
 	gw_bump(counter, 1);

@@ -85,15 +85,13 @@ static void the_functions_and_modules_of_a_library_are_its_code(void **state)
 	}
 }
 
-/* A captured kernel of a library is the one that was launched: its code is found, and what was
- * learnt of its launches in streams holds for the graph's. */
-static void the_kernels_of_a_captured_graph_are_those_of_their_libraries(void **state)
+/* Two libraries with a kernel of one name, and a graph of both. */
+static struct outcome *graph_of_libraries(const char *scenario)
 {
-	struct run r = with_image("library_graph", corpus("sm_90.cubin"));
+	struct run r = with_image(scenario, corpus("sm_90.cubin"));
 	char second[2048];
 	struct outcome *o;
 
-	(void)state;
 	snprintf(second, sizeof(second), "CODE_IMAGE_2=%s", corpus("sm_90a.cubin"));
 	r.env[2] = second;
 	o = run_both(&r);
@@ -102,7 +100,28 @@ static void the_kernels_of_a_captured_graph_are_those_of_their_libraries(void **
 	assert_int_equal(only_log(o)->config_records, 2);
 	assert_int_equal(count_of(o, GW_COUNTER_study_no_code), 0);
 	assert_int_equal(degraded_otherwise(only_log(o)), 0);
-	outcome_free(o);
+	return o;
+}
+
+/* A captured kernel of a library is the one that was launched: its code is found, and what was
+ * learnt of its launches in streams holds for the graph's. */
+static void the_kernels_of_a_captured_graph_are_those_of_their_libraries(void **state)
+{
+	(void)state;
+	outcome_free(graph_of_libraries("library_graph"));
+}
+
+static void kernels_that_only_graphs_launch_have_their_code(void **state)
+{
+	static const char *const scenarios[] = {"captured_only", "built_only"};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct outcome *o = graph_of_libraries(scenarios[i]);
+
+		assert_int_equal(count_of(o, GW_COUNTER_studied), 2);
+		outcome_free(o);
+	}
 }
 
 /*
@@ -355,6 +374,7 @@ int main(void)
 	        cmocka_unit_test(a_first_launch_is_predicted_from_code),
 	        cmocka_unit_test(the_functions_and_modules_of_a_library_are_its_code),
 	        cmocka_unit_test(the_kernels_of_a_captured_graph_are_those_of_their_libraries),
+	        cmocka_unit_test(kernels_that_only_graphs_launch_have_their_code),
 	        cmocka_unit_test(kernels_of_one_name_in_two_modules_are_two),
 	        cmocka_unit_test(what_is_untold_has_its_reason),
 	        cmocka_unit_test(no_configuration_is_left_without_a_word),

@@ -73,9 +73,34 @@ static CUlibrary library_of(const char *image)
 	return library;
 }
 
-/* Captured as kernels of libraries, of which the graph's nodes keep the functions in the context;
-   launched before, too. Each library has one of the same name. */
-static void library_graph(void)
+/* What is known of a graph's kernels: also launched, only captured, or only made nodes of. */
+enum graph_way { LAUNCHED, CAPTURED, BUILT };
+
+/* A node of a function of the context, or of a library's kernel. */
+static void add_node(CUgraph graph, CUfunction func, CUkernel kern, unsigned blocks, void **params)
+{
+	CUDA_KERNEL_NODE_PARAMS p = {.func = func,
+	                             .kern = kern,
+	                             .gridDimX = blocks,
+	                             .gridDimY = 1,
+	                             .gridDimZ = 1,
+	                             .blockDimX = 128,
+	                             .blockDimY = 1,
+	                             .blockDimZ = 1,
+	                             .kernelParams = params};
+	CUgraphNode node;
+
+	CK(cuGraphAddKernelNode(&node, graph, NULL, 0, &p));
+}
+
+static void launch_kernel(CUkernel kernel, unsigned blocks, CUstream stream, void **params)
+{
+	CK(cuLaunchKernel((CUfunction)kernel, blocks, 1, 1, 128, 1, 1, 0, stream, params, NULL));
+}
+
+/* A graph of kernels of libraries, of which its nodes keep the functions in the context. Each
+   library has one of the same name. */
+static void graph_of_libraries(enum graph_way way)
 {
 	CUdeviceptr x = 0x700000000000, y = 0x710000000000;
 	char first[1024];
@@ -95,19 +120,40 @@ static void library_graph(void)
 	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	for (unsigned i = 0; i < 2; i++) {
 		CK(cuLibraryGetKernel(&kernel[i], library_of(images[i]), SAXPY));
-		CK(cuLaunchKernel((CUfunction)kernel[i], 4 + 4 * i, 1, 1, 128, 1, 1, 0, stream,
-		                  params, NULL));
+		if (way == LAUNCHED)
+			launch_kernel(kernel[i], 4 + 4 * i, stream, params);
 	}
-	CK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	if (way == BUILT)
+		CK(cuGraphCreate(&graph, 0));
+	else
+		CK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
 	for (unsigned i = 0; i < 2; i++)
-		CK(cuLaunchKernel((CUfunction)kernel[i], 4 + 4 * i, 1, 1, 128, 1, 1, 0, stream,
-		                  params, NULL));
-	CK(cuStreamEndCapture(stream, &graph));
+		if (way == BUILT)
+			add_node(graph, NULL, kernel[i], 4 + 4 * i, params);
+		else
+			launch_kernel(kernel[i], 4 + 4 * i, stream, params);
+	if (way != BUILT)
+		CK(cuStreamEndCapture(stream, &graph));
 	CK(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	CK(cuGraphLaunch(exec, stream));
 	CK(cuStreamSynchronize(stream));
 	client_nap(200);
 	puts("libraries' graph");
+}
+
+static void library_graph(void)
+{
+	graph_of_libraries(LAUNCHED);
+}
+
+static void captured_only(void)
+{
+	graph_of_libraries(CAPTURED);
+}
+
+static void built_only(void)
+{
+	graph_of_libraries(BUILT);
 }
 
 /* By the library's module, which nothing loaded as one. */
@@ -235,21 +281,12 @@ static void graph(void)
 	float a = 2;
 	CUdeviceptr x = 0x700000000000, y = 0x710000000000;
 	void *params[] = {&n, &a, &x, &y};
-	CUDA_KERNEL_NODE_PARAMS p = {.gridDimX = 8,
-	                             .gridDimY = 1,
-	                             .gridDimZ = 1,
-	                             .blockDimX = 128,
-	                             .blockDimY = 1,
-	                             .blockDimZ = 1,
-	                             .kernelParams = params};
 	CUgraph g;
-	CUgraphNode node;
 	CUgraphExec exec;
 
 	load();
-	p.func = client_function(SAXPY);
 	CK(cuGraphCreate(&g, 0));
-	CK(cuGraphAddKernelNode(&node, g, NULL, 0, &p));
+	add_node(g, client_function(SAXPY), NULL, 8, params);
 	CK(cuGraphInstantiateWithFlags(&exec, g, 0));
 	CK(cuGraphLaunch(exec, NULL));
 	CK(cuCtxSynchronize());
@@ -265,6 +302,8 @@ int main(int argc, char **argv)
 	                                       {"graph", graph},
 	                                       {"library", library},
 	                                       {"library_graph", library_graph},
+	                                       {"captured_only", captured_only},
+	                                       {"built_only", built_only},
 	                                       {"library_module", library_module},
 	                                       {"namesakes", namesakes},
 	                                       {"beside_libelf", one_beside_libelf},
