@@ -24,14 +24,24 @@ static bool clock_is_missing(const struct outcome *o)
 	return only_log(o)->degraded >> GW_DEGRADED_CLOCK & 1;
 }
 
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Ten times a second at most, however long a loaded machine takes for the program. */
 static void clocks_are_sampled_while_kernels_run(void **state)
 {
+	double begin = seconds();
 	struct outcome *o = under("steady", "STANDIN_NVML_SM=1410@0", "STANDIN_NVML_THROTTLE=0x4",
 	                          "STANDIN_NVML_PIDS=self");
 	const struct account *log = only_log(o);
 
 	(void)state;
-	assert_in_range(log->clocks, 3, 20);
+	assert_in_range(log->clocks, 3, 1 + (uint64_t)((seconds() - begin) * 10));
 	assert_int_equal(log->clock.sm_khz, 1410000);
 	assert_int_equal(log->clock.mem_khz, 1000000);
 	assert_int_equal(log->clock.reasons, 4);
@@ -153,14 +163,6 @@ static void a_clock_that_fails_is_unknown(void **state)
 	}
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Nobody waits for it, and one question at a time: each takes it three calls of 0.1 s at least. */
 static void an_nvml_that_takes_its_time_delays_nobody(void **state)
 {
@@ -174,12 +176,14 @@ static void an_nvml_that_takes_its_time_delays_nobody(void **state)
 	outcome_free(o);
 }
 
-/* Each question takes some 15 ms of CPU, and the program a second. */
-static unsigned samples_within(const char *budget)
+/* Each question takes some 15 ms of CPU, and the program a second, or longer on a loaded machine. */
+static unsigned samples_within(const char *budget, double *took)
 {
+	double begin = seconds();
 	struct outcome *o = under("steady", "STANDIN_NVML_CPU_US=2500", budget, NULL);
 	unsigned clocks = only_log(o)->clocks;
 
+	*took = seconds() - begin;
 	assert_int_equal(clock_is_missing(o), clocks == 0);
 	outcome_free(o);
 	return clocks;
@@ -187,12 +191,14 @@ static unsigned samples_within(const char *budget)
 
 static void asking_keeps_to_the_budget(void **state)
 {
-	unsigned usual = samples_within("GPUWATCH_BUDGET=1");
+	double took, longer;
+	unsigned usual = samples_within("GPUWATCH_BUDGET=1", &took);
 
 	(void)state;
-	assert_in_range(usual, 1, 4);
-	assert_true(samples_within("GPUWATCH_BUDGET=100") > usual + 1);
-	assert_int_equal(samples_within("GPUWATCH_BUDGET=0"), 0);
+	/* 20 ms in advance and 0.4% of a CPU, and the question that spends the last of it. */
+	assert_in_range(usual, 1, 2 + (unsigned)((0.020 + 0.004 * took) / 0.0125));
+	assert_true(samples_within("GPUWATCH_BUDGET=100", &longer) > usual + 1);
+	assert_int_equal(samples_within("GPUWATCH_BUDGET=0", &longer), 0);
 }
 
 static void mode_count_asks_nothing(void **state)
