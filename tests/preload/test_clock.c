@@ -176,7 +176,7 @@ static void an_nvml_that_takes_its_time_delays_nobody(void **state)
 	outcome_free(o);
 }
 
-/* Each question takes some 15 ms of CPU, and the program a second, or longer on a loaded machine. */
+/* Each question takes some 15 ms of CPU, and the program a second; longer on a loaded machine. */
 static unsigned samples_within(const char *budget, double *took)
 {
 	double begin = seconds();

@@ -430,7 +430,6 @@ static void whatever_the_launch_is_the_rings_are_looked_after(void **state)
 	        POWERS, 0,
 	        &(struct gw_config){{INT32_MAX, 65535, 65535}, {1024, 1, 1}, {1, 1, 1}, 0, 0});
 	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
-	uint64_t begin = gw_now_ns();
 
 	(void)state;
 	memset(a->bytes, 0x7f, 12);
@@ -438,9 +437,9 @@ static void whatever_the_launch_is_the_rings_are_looked_after(void **state)
 	gw_config_entry(config)->arguments = a;
 	gw_study_want(config);
 	gw_study_run(look, false);
-	/* CPU time, not time: other tests run meanwhile. */
+	/* CPU time, not time: other tests run meanwhile, and other guests of the machine. */
 	assert_true(counted(GW_COUNTER_study_ns) < 4 * GW_STUDY_LAUNCH_MS * UINT64_C(1000000));
-	if (gw_now_ns() - begin > 10 * GW_STUDY_LOOK_US * UINT64_C(1000))
+	if (counted(GW_COUNTER_study_ns) > 10 * GW_STUDY_LOOK_US * UINT64_C(1000))
 		assert_true(looks > 0);
 }
 
