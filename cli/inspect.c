@@ -31,7 +31,7 @@ struct options {
 static const struct gw_option options[] = {
         GW_OPT_TEXT(kernel, "NAME",
                     "only kernels whose name, mangled or not, holds this text (=NAME: is this), "
-                    "and more of each"),
+                    "and more of each, without the list of images"),
         GW_OPT_COUNT(arch, "CC", 10, 999,
                      "only the images that the driver takes for a GPU of this compute capability: "
                      "90 for 9.0"),

@@ -75,17 +75,20 @@ void inspect_images_text(const struct inspect_job *job)
 	for (size_t i = 0; i < job->images.count; i++) {
 		if (!inspect_wanted(job, i))
 			continue;
-		image_row(table, &job->images.image[i], i + 1);
 		shown++;
+		if (!job->kernel) /* a library's thousands would stand before the kernel's lines */
+			image_row(table, &job->images.image[i], i + 1);
 	}
 	printf("%s%s%s: %s, %s", gw_ink(stdout, GW_INK_BOLD),
 	       gw_printable(path, sizeof(path), job->path), gw_ink(stdout, GW_INK_OFF),
 	       job->images.form, gw_counted(&text, (double)job->images.count, "image", NULL));
 	if (shown != job->images.count)
 		printf(", %zu for compute capability %u.%u", shown, job->arch / 10, job->arch % 10);
-	printf("\n\n");
-	if (shown)
+	printf("\n");
+	if (shown && !job->kernel) {
+		printf("\n");
 		gw_table_print(table, stdout, gw_width(), 2);
+	}
 	gw_table_free(table);
 }
 
