@@ -102,8 +102,17 @@ golden_whatif_log)
 log_without_a_profile)
 	"$make_sample" no_profile "$scratch/a.gwl" || die "no sample log"
 	"$gpuwatch" whatif --device=$test_gpu "$scratch/a.gwl" >"$scratch/out" || die "failed"
-	grep -q "^No time on the GPU it ran on of 5 kernels (gather_words, …): no device profile in the log" "$scratch/out" || die "no reason"
+	grep -q "^No time on the GPU it ran on of 5 kernels (gather_words and others): no device profile in the log" "$scratch/out" || die "no reason"
 	grep -q "^in all (4 of 5 kernels)" "$scratch/out" || die "other GPUs have no time then" ;;
+log_that_tells_no_amounts)
+	# What is known of it takes no time: an empty kernel's would be no answer.
+	printf '[{"name": "%s", "grid": 8, "block": 128, "measured": {"Test GPU": 1e-4}, "work": {%s}}]' guessed \
+		'"divergent_branches": 0, "barriers": 0, "shared_atomics": 0, "warp_insts": 100' >"$scratch/x.json"
+	"$launches_log" $test_gpu "$scratch/x.json" "$scratch/a.gwl" || die "no log"
+	status=0
+	"$gpuwatch" whatif --device=$test_gpu "$scratch/a.gwl" >"$scratch/out" || status=$?
+	[ $status = 1 ] || die "status $status"
+	grep -q "(guessed): the log tells neither what it executes nor what it moves" "$scratch/out" || die "no reason" ;;
 log_cut_off)
 	"$make_sample" worked "$scratch/a.gwl" || die "no sample log"
 	head -c -40 "$scratch/a.gwl" >"$scratch/b.gwl"
