@@ -188,6 +188,12 @@ static void help_and_version_answer_on_stdout(void **state)
 	shell_says("gpuwatch 0.");
 	assert_int_equal(shell(RUN "--help 2>/dev/null"), 0);
 	shell_says("--log-max=BYTES");
+	assert_int_equal(shell("test $(COLUMNS=80 " RUN "--help | tail -n +13 | wc -L) -le 80 && "
+	                       "COLUMNS=10000 " RUN "--help"),
+	                 0);
+	shell_says("ten-second aggregates (default 1G) (64K to 1T)\n");
+	shell_says("power of two (default 16384) (64 to 1048576)\n");
+	shell_says("(default audit) (audit|watch|count|off)\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch"), 2);
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch nonsense"), 2);
 	shell_says("there is no command \"nonsense\"");
