@@ -272,7 +272,8 @@ static void log_values(enum gw_document d)
 #define FLAG(RECORD, NAME, bit, meaning) log_value(d, #RECORD, #NAME, GW_##RECORD##_##NAME, meaning);
 #include "predictor/value.def"
 	gw_document_heading(d, "Values");
-	gw_document_text(d, "What the numbers in other fields stand for.");
+	gw_document_text(d, "What the numbers in other fields stand for. Three digits in a meaning, as "
+	                    "002, name a paper (docs/models.md).");
 	gw_document_fields(d);
 #define TIER(NAME, name, meaning)   log_value(d, "LAUNCH tier", name, GW_TIER_##NAME, meaning);
 #define SOURCE(NAME, name, meaning) log_value(d, "LAUNCH work", name, GW_SOURCE_##NAME, meaning);
