@@ -132,9 +132,23 @@ void gw_manual_main(void)
 	                 "`gpuwatch run` gives the program's own, 126 and 127 as env(1) does.");
 	gw_document_heading(MAN, "ENVIRONMENT");
 	gw_document_item(MAN, "NO_COLOR", "set and not empty: no colour, even on a terminal.");
+	gw_document_item(MAN, "TERM", "dumb: no colour either.");
+	gw_document_item(MAN, "GPUWATCH_PROFILE",
+	                 "a device profile, or a folder of them, that is looked at first.");
 	gw_document_item(MAN, "COLUMNS",
 	                 "width of text where output is no terminal (default 120); "
 	                 "no text is narrower than 60.");
+	gw_document_heading(MAN, "FILES");
+	gw_document_item(MAN, "gpuwatch.HOST.PID.gwl",
+	                 "the log of a process, in its working directory where GPUWATCH_OUT does not "
+	                 "say otherwise; libgpuwatch(7) tells how it is named.");
+	gw_document_item(MAN, "~/.config/gpuwatch/profiles",
+	                 "the user's own device profiles, where `gpuwatch calibrate` writes one "
+	                 "($XDG_CONFIG_HOME/gpuwatch/profiles where that is set).");
+	gw_document_item(MAN, "/etc/gpuwatch/profiles", "the system's.");
+	gw_document_item(MAN, "PREFIX/share/gpuwatch/profiles", "those that ship with gpuwatch.");
+	gw_document_item(MAN, "PREFIX/share/doc/gpuwatch/docs",
+	                 "what --help and these pages call docs/.");
 }
 
 void gw_manual_library(void)

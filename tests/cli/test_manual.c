@@ -37,6 +37,17 @@ static void every_command_has_a_page(void **state)
 	assert_int_equal(shell(GPUWATCH "--generate nonsense"), 2);
 }
 
+static void the_main_page_tells_places_and_every_variable_of_commands(void **state)
+{
+	static const char *const told[] = {".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",
+	                                   "NO_COLOR", "TERM", "COLUMNS", "GPUWATCH_PROFILE"};
+
+	(void)state;
+	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.1"), 0);
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
+		shell_says(told[i]);
+}
+
 static void calibrates_page_tells_every_group(void **state)
 {
 	(void)state;
@@ -129,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(log_format_document_is_current),
 	        cmocka_unit_test(every_command_has_a_page),
+	        cmocka_unit_test(the_main_page_tells_places_and_every_variable_of_commands),
 	        cmocka_unit_test(calibrates_page_tells_every_group),
 	        cmocka_unit_test(library_page_tells_every_variable_and_counter),
 	        cmocka_unit_test(pages_are_well_formed),

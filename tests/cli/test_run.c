@@ -222,6 +222,17 @@ static void doctor_names_what_is_missing_and_exits_1(void **state)
 	shell_says("mend what is missing");
 }
 
+static void doctor_names_variables_that_nothing_reads(void **state)
+{
+	(void)state;
+	shell("GPUWATCH_MODEE=count GPUWATCH_MODE=count $PREFIX/bin/gpuwatch doctor");
+	shell_says("degraded  environment");
+	shell_says("nothing reads GPUWATCH_MODEE");
+	shell_says("did you mean \"GPUWATCH_MODE\"");
+	shell("GPUWATCH_MODE=count $PREFIX/bin/gpuwatch doctor");
+	assert_null(strstr(shell_output, "environment"));
+}
+
 static void doctor_survives_a_library_that_crashes(void **state)
 {
 	(void)state;
@@ -266,6 +277,7 @@ int main(void)
 	        cmocka_unit_test(help_and_version_answer_on_stdout),
 	        cmocka_unit_test(missing_library_is_told),
 	        cmocka_unit_test(doctor_names_what_is_missing_and_exits_1),
+	        cmocka_unit_test(doctor_names_variables_that_nothing_reads),
 	        cmocka_unit_test(doctor_survives_a_library_that_crashes),
 	        cmocka_unit_test(doctor_says_whether_libelf_reads),
 	        cmocka_unit_test(doctor_speaks_json),
