@@ -5,10 +5,12 @@
  */
 #include "cli/whatif.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/estimate.h"
@@ -62,17 +64,19 @@ bool whatif_is_log(const char *path)
 {
 	static const unsigned char zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
 	unsigned char begin[4] = {0};
-	FILE *file = strcmp(path, "-") ? fopen(path, "re") : NULL;
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+	                           : dup(STDIN_FILENO);
 	size_t n = strlen(path);
 	bool log = false;
 
 	/* A log that was cut off before its first block is told by its name. */
 	if (n > 4 && strcmp(path + n - 4, ".gwl") == 0)
 		log = true;
-	if (file) {
-		if (fread(begin, 1, sizeof(begin), file) == sizeof(begin))
+	/* Looked at without reading on: what came out of a pipe would be lost for who reads it. */
+	if (fd >= 0) {
+		if (pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin))
 			log |= memcmp(begin, "GWB1", 4) == 0 || memcmp(begin, zstd, 4) == 0;
-		fclose(file);
+		close(fd);
 	}
 	return log;
 }

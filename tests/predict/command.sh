@@ -148,6 +148,16 @@ plot_folder_not_writable)
 standard_input)
 	"$gpuwatch" predict --device=GTX-660 --launch=- --model=qrm <$papers/sor.json >"$scratch/out" || die "failed"
 	grep -q "34.803 ms" "$scratch/out" || die "not the answer for the file" ;;
+launch_file_from_a_pipe)
+	"$gpuwatch" predict --device=GTX-660 --launch=<(cat $papers/sor.json) --model=qrm >"$scratch/out" || die "failed"
+	grep -q "34.803 ms" "$scratch/out" || die "not the answer for the file"
+	"$gpuwatch" whatif --device=GTX-660 --device=GTX-480 <(cat $papers/kernels.json) >"$scratch/out" || die "failed"
+	grep -q "in all (3 of 3 kernels)" "$scratch/out" || die "not the answer for the file" ;;
+log_on_standard_input)
+	"$launches_log" $test_gpu tests/predict/whatif.json "$scratch/a.gwl" || die "no log"
+	"$gpuwatch" whatif --device=$test_gpu "$scratch/a.gwl" >"$scratch/named" || die "failed"
+	"$gpuwatch" whatif --device=$test_gpu - <"$scratch/a.gwl" >"$scratch/out" || die "failed"
+	cmp "$scratch/named" "$scratch/out" || die "not the same" ;;
 pictures)
 	# The pictures that the examples show are what the command draws now.
 	[ "$(uname -m)" = x86_64 ] || { echo "skipped: coordinates may round differently here"; exit 77; }
