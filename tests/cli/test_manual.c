@@ -133,6 +133,13 @@ static void bash_completes_what_stands_for_a_value(void **state)
 	assert_string_equal(shell_output, "tot.gwl\n");
 	complete("gpuwatch report --by kernel tot", 4);
 	assert_string_equal(shell_output, "tot.gwl\n");
+	assert_int_equal(shell("touch 'two words.gwl'"), 0);
+	complete("gpuwatch report two", 2);
+	assert_string_equal(shell_output, "two words.gwl\n");
+	complete("gpuwatch run -- tot", 3); /* no command is called so */
+	assert_string_equal(shell_output, "\n");
+	complete("gpuwatch run -- sh tot", 4);
+	assert_string_equal(shell_output, "tot.gwl\n");
 }
 
 int main(void)
