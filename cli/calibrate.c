@@ -25,7 +25,7 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_FLAG(quick, "measure for 20 seconds instead of 90"),
+        GW_OPT_FLAG(quick, "measure for at most 20 seconds instead of 90, with fewer points"),
         GW_OPT_TEXT(only, "GROUP",
                     "measure this group; what an existing profile says of the others stays"),
         GW_OPT_COUNT(device, "N", 0, 1023,
