@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ struct options {
 };
 
 static const struct gw_option options[] = {
-        GW_OPT_FLAG(quick, "measure for 20 seconds instead of 90"),
+        GW_OPT_FLAG(quick, "measure for at most 20 seconds instead of 90, with fewer points"),
         GW_OPT_TEXT(only, "GROUP",
                     "measure this group; what an existing profile says of the others stays"),
         GW_OPT_COUNT(device, "N", 0, 1023,
@@ -86,10 +87,16 @@ static bool make_folder(const char *path)
 static bool choose_output(const struct options *v, const char *device, char path[PATH_MAX])
 {
 	struct gw_profile_error error;
+	struct stat st;
 
 	if (v->output ? snprintf(path, PATH_MAX, "%s", v->output) >= PATH_MAX
 	              : !gw_profile_own_path(device, path, PATH_MAX)) {
 		gw_error("there is no home folder to put the profile into; give -o FILE");
+		return false;
+	}
+	/* The profile takes its name: a folder can't give it, and a device or a pipe must not. */
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		gw_error("%s: this is no file; nothing was measured: give -o FILE", path);
 		return false;
 	}
 	if (gw_profile_writable(path, !v->output, &error) == 0)

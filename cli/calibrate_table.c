@@ -27,9 +27,10 @@ struct prefixed {
 
 static struct prefixed prefix_for(const char *unit, double value)
 {
-	static const struct prefixed prefixes[] = {
-	        {1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"},  {1e3, "k"},
-	        {1, ""},     {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}, {1e-12, "p"}};
+	const struct prefixed prefixes[] = {
+	        {1e15, "P"}, {1e12, "T"}, {1e9, "G"},  {1e6, "M"},
+	        {1e3, "k"},  {1, ""},     {1e-3, "m"}, {1e-6, gw_utf8() ? "µ" : "u"},
+	        {1e-9, "n"}, {1e-12, "p"}};
 	static const char *const plain[] = {"1", "thread", "cycle", "warp/block"};
 	const size_t count = sizeof(prefixes) / sizeof(*prefixes);
 
@@ -82,7 +83,7 @@ static void curve_row(struct gw_table *t, const struct gw_profile *p, unsigned i
 	snprintf(value, sizeof(value), c->count ? "%u points" : "unknown", c->count);
 	snprintf(unit, sizeof(unit), "%s by %s", gw_curve_info(i)->unit, gw_curve_unit_x(i));
 	if (isfinite(c->fit.r2))
-		snprintf(fit, sizeof(fit), "R² %.4f", c->fit.r2);
+		snprintf(fit, sizeof(fit), "%s %.4f", gw_utf8() ? "R²" : "R^2", c->fit.r2);
 	gw_table_cell(t, gw_curve_info(i)->name);
 	gw_table_cell(t, value);
 	gw_table_cell(t, unit);

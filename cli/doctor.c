@@ -152,5 +152,7 @@ const struct gw_command_body gw_doctor_command = {
                        "changed.",
         .examples = "gpuwatch doctor\n"
                     "Before the first run on a machine.\n",
-        .exit_status = "1 when something is missing that the main job needs.",
+        .exit_status =
+                "0 gpuwatch works here; 1 something is missing that the main job needs; 2 bad "
+                "options.",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libc, our library, the place of the log, other profilers. */
 #include "cli/doctor.h"
+#include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "predictor/code/libelf.h"
@@ -140,8 +141,34 @@ static void check_output(struct gw_doctor *d)
 	        space < limit
 	                ? "a log may grow that large: free some space, or lower GPUWATCH_LOG_MAX"
 	                : NULL,
-	        "%s, %.1f GiB free, a log takes at most %.1f GiB", folder, space / (1 << 30),
+	        "%s, %.1f GiB free, a log's launches take at most %.1f GiB", folder, space / (1 << 30),
 	        limit / (1 << 30));
+}
+
+/* A variable whose name is mistyped does nothing, and nobody says so when the program runs. */
+static void check_variables(struct gw_doctor *d)
+{
+	static const char *const known[] = {
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) variable,
+#include "predictor/config.def"
+#undef OPTION
+	};
+	const size_t count = sizeof(known) / sizeof(*known);
+
+	for (char **e = environ; *e; e++) {
+		char name[80], near[200], remedy[300];
+		size_t i = 0;
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
+		while (i < count && strcmp(name, known[i]))
+			i++;
+		if (i < count || strncmp(name, "GPUWATCH_", strlen("GPUWATCH_")))
+			continue;
+		gw_nearest(near, sizeof(near), name, known, count, 0);
+		snprintf(remedy, sizeof(remedy), "%s%s%s", *near ? "did you mean " : "unset it",
+		         near, *near ? "?" : "; gpuwatch run --help lists what there is");
+		gw_doctor_say(d, "environment", GW_HEALTH_DEGRADED, remedy, "nothing reads %s", name);
+	}
 }
 
 static void check_preload(struct gw_doctor *d)
@@ -207,6 +234,7 @@ void gw_doctor_system(struct gw_doctor *doctor)
 	check_library(doctor);
 	check_libelf(doctor);
 	check_output(doctor);
+	check_variables(doctor);
 	check_preload(doctor);
 	check_profilers(doctor);
 }

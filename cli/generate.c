@@ -38,7 +38,7 @@ static void bash_values(const struct gw_command *c)
 			words(o);
 			printf("' -- \"$cur\")); ");
 		} else if (o->type == GW_OPTION_FILE) {
-			printf("COMPREPLY=($(compgen -f -- \"$cur\")); ");
+			printf("_gpuwatch_names -f; ");
 		}
 		printf("return ;;\n");
 	}
@@ -47,6 +47,8 @@ static void bash_values(const struct gw_command *c)
 static void bash(void)
 {
 	printf("# bash completion for gpuwatch; made from its own lists of commands and options\n"
+	       "# Names may hold blanks: one a line, not one a word.\n"
+	       "_gpuwatch_names() { mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\"); }\n"
 	       "_gpuwatch() {\n"
 	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} i\n"
 	       "\tlocal command=${COMP_WORDS[1]}\n"
@@ -69,16 +71,17 @@ static void bash(void)
 		if (!strcmp(c->operands, "command"))
 			printf("\t\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 			       "\t\t\tcase ${COMP_WORDS[i]} in\n"
-			       "\t\t\t--) COMPREPLY=($(compgen -c -- \"$cur\")); return ;;\n"
+			       "\t\t\t--) if ((i == COMP_CWORD - 1)); then _gpuwatch_names -c; "
+			       "else _gpuwatch_names -f; fi; return ;;\n"
 			       "\t\t\tesac\n\t\tdone\n");
 		printf("\t\tcase $cur in -*) COMPREPLY=($(compgen -W '");
 		bash_options(c);
 		printf("' -- \"$cur\"))\n\t\t\t[[ ${COMPREPLY[0]} == *= ]] && compopt -o "
 		       "nospace\n\t\t\treturn ;;\n\t\tesac\n");
 		if (!strcmp(c->operands, "command"))
-			printf("\t\tCOMPREPLY=($(compgen -c -- \"$cur\")) ;;\n");
+			printf("\t\t_gpuwatch_names -c -f ;;\n");
 		else if (!strcmp(c->operands, "file"))
-			printf("\t\tCOMPREPLY=($(compgen -f -- \"$cur\")) ;;\n");
+			printf("\t\t_gpuwatch_names -f ;;\n");
 		else
 			printf("\t\t;;\n");
 	}

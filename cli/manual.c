@@ -14,14 +14,11 @@ static const enum gw_document MAN = GW_DOCUMENT_MAN;
 
 static void option_item(const struct gw_option *o)
 {
-	char name[80], term[160], text[600];
+	char name[80], term[160], meaning[GW_OPTION_MEANING], text[GW_OPTION_MEANING + 1];
 
 	snprintf(term, sizeof(term), "%s%s%s", gw_option_name(o, name, sizeof(name)),
 	         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
-	if (o->type == GW_OPTION_CHOICE)
-		snprintf(text, sizeof(text), "%s (%s).", o->meaning, o->choices);
-	else
-		snprintf(text, sizeof(text), "%s.", o->meaning);
+	snprintf(text, sizeof(text), "%s.", gw_option_meaning(o, meaning, sizeof(meaning)));
 	gw_document_item(MAN, term, text);
 }
 
@@ -135,8 +132,23 @@ void gw_manual_main(void)
 	                 "`gpuwatch run` gives the program's own, 126 and 127 as env(1) does.");
 	gw_document_heading(MAN, "ENVIRONMENT");
 	gw_document_item(MAN, "NO_COLOR", "set and not empty: no colour, even on a terminal.");
+	gw_document_item(MAN, "TERM", "dumb: no colour either.");
+	gw_document_item(MAN, "GPUWATCH_PROFILE",
+	                 "a device profile, or a folder of them, that is looked at first.");
 	gw_document_item(MAN, "COLUMNS",
-	                 "width of text where output is no terminal (default 120).");
+	                 "width of text where output is no terminal (default 120); "
+	                 "no text is narrower than 60.");
+	gw_document_heading(MAN, "FILES");
+	gw_document_item(MAN, "gpuwatch.HOST.PID.gwl",
+	                 "the log of a process, in its working directory where GPUWATCH_OUT does not "
+	                 "say otherwise; libgpuwatch(7) tells how it is named.");
+	gw_document_item(MAN, "~/.config/gpuwatch/profiles",
+	                 "the user's own device profiles, where `gpuwatch calibrate` writes one "
+	                 "($XDG_CONFIG_HOME/gpuwatch/profiles where that is set).");
+	gw_document_item(MAN, "/etc/gpuwatch/profiles", "the system's.");
+	gw_document_item(MAN, "PREFIX/share/gpuwatch/profiles", "those that ship with gpuwatch.");
+	gw_document_item(MAN, "PREFIX/share/doc/gpuwatch/docs",
+	                 "what --help and these pages call docs/.");
 }
 
 void gw_manual_library(void)
@@ -164,13 +176,13 @@ void gw_manual_library(void)
 	                      "understood is reported "
 	                      "as degraded, and the default is used.");
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
-	gw_document_item(MAN, variable "=" type##_TERM(choices),                                   \
+	gw_document_item(MAN, variable "=" type##_TERM(choices, low, high),                                   \
 	                 *fallback ? meaning " (default " fallback ")." : meaning ".");
-#define CHOICE_TERM(choices) choices
-#define FLAG_TERM(choices)   "0|1"
-#define SIZE_TERM(choices)   "bytes, with K, M, G or T"
-#define NUMBER_TERM(choices) "number"
-#define TEXT_TERM(choices)   "text"
+#define CHOICE_TERM(choices, low, high) choices
+#define FLAG_TERM(choices, low, high)   "0|1"
+#define SIZE_TERM(choices, low, high)   "bytes, with K, M, G or T, " #low " to " #high
+#define NUMBER_TERM(choices, low, high) "a whole number, " #low " to " #high
+#define TEXT_TERM(choices, low, high)   "text"
 #include "predictor/config.def"
 #undef OPTION
 	gw_document_heading(MAN, "COUNTERS");
@@ -274,7 +286,8 @@ static void log_values(enum gw_document d)
 #define FLAG(RECORD, NAME, bit, meaning) log_value(d, #RECORD, #NAME, GW_##RECORD##_##NAME, meaning);
 #include "predictor/value.def"
 	gw_document_heading(d, "Values");
-	gw_document_text(d, "What the numbers in other fields stand for.");
+	gw_document_text(d, "What the numbers in other fields stand for. Three digits in a meaning, as "
+	                    "002, name a paper (docs/models.md).");
 	gw_document_fields(d);
 #define TIER(NAME, name, meaning)   log_value(d, "LAUNCH tier", name, GW_TIER_##NAME, meaning);
 #define SOURCE(NAME, name, meaning) log_value(d, "LAUNCH work", name, GW_SOURCE_##NAME, meaning);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options.h"
 
+#include "cli/report_line.h"
 #include "cli/say.h"
 
 #include <errno.h>
@@ -111,7 +112,7 @@ const char *gw_option_check(const struct gw_option *option, const char *text, vo
 			return "the name of a file or folder is wanted";
 		break;
 	case GW_OPTION_LIST:
-		return append(where, text);
+		return *text ? append(where, text) : "a name is wanted";
 	case GW_OPTION_CHOICE:
 		if (!is_choice(option->choices, text)) {
 			snprintf(problem, sizeof(problem), "one of %s is wanted", option->choices);
@@ -235,19 +236,52 @@ bool gw_options_parse(const struct gw_option *options, const char *command, bool
 	return true;
 }
 
+/* @p bytes in the largest unit that leaves a whole number. */
+static void put_size(FILE *out, double bytes)
+{
+	static const char *const units[] = {"", "K", "M", "G", "T"};
+	unsigned u = 0;
+
+	for (; u < 4 && bytes >= 1024 && fmod(bytes, 1024) == 0; u++)
+		bytes /= 1024;
+	fprintf(out, "%.15g%s", bytes, units[u]);
+}
+
+const char *gw_option_meaning(const struct gw_option *o, char *out, size_t size)
+{
+	FILE *text = fmemopen(out, size, "w");
+
+	*out = '\0';
+	if (!text)
+		return out;
+	fputs(o->meaning, text);
+	if (o->type == GW_OPTION_CHOICE)
+		fprintf(text, " (%s)", o->choices);
+	else if (o->type == GW_OPTION_SIZE && o->high > 0) {
+		fputs(" (", text);
+		put_size(text, o->low);
+		fputs(" to ", text);
+		put_size(text, o->high);
+		fputc(')', text);
+	} else if (o->high > 0)
+		fprintf(text, " (%.15g to %.15g)", o->low, o->high);
+	fclose(text);
+	return out;
+}
+
 void gw_options_help(const struct gw_option *o)
 {
+	enum { LEFT = 22, INDENT = LEFT + 4 };
+	char left[120], name[80], meaning[GW_OPTION_MEANING];
+
 	printf("\nOptions:\n");
 	for (; o && o->name; o++) {
-		char left[120], name[80];
-
 		snprintf(left, sizeof(left), "%s%s%s", gw_option_name(o, name, sizeof(name)),
 		         gw_option_valued(o) ? "=" : "", gw_option_valued(o) ? o->argument : "");
-		if (strlen(left) > 22)
-			printf("  %s\n  %-22s  %s", left, "", o->meaning);
-		else
-			printf("  %-22s  %s", left, o->meaning);
-		printf(o->type == GW_OPTION_CHOICE ? " (%s)\n" : "\n", o->choices);
+		printf("  %-*s  ", LEFT, left);
+		if (strlen(left) > LEFT)
+			printf("\n%*s", INDENT, "");
+		report_wrapped(gw_option_meaning(o, meaning, sizeof(meaning)), gw_width(), INDENT);
 	}
-	printf("  %-22s  this text\n", "--help");
+	printf("  %-*s  this text\n", LEFT, "--help");
 }

@@ -18,7 +18,8 @@ enum gw_option_type {
 	GW_OPTION_NUMBER, /**< a number between low and high; double */
 	GW_OPTION_COUNT,  /**< a whole number between low and high; uint64_t */
 	GW_OPTION_SIZE,   /**< bytes with an optional K, M, G, T between low and high; uint64_t */
-	GW_OPTION_LIST,   /**< any text, and the option may stand several times; struct gw_words */
+	GW_OPTION_LIST, /**< any text but none; the option may stand several times; struct gw_words
+	                 */
 };
 
 enum { GW_WORDS_MAX = 64 }; /**< most times a LIST option may stand */
@@ -82,6 +83,11 @@ const char *gw_option_check(const struct gw_option *option, const char *text, vo
 
 /** Print the options (NULL: none) as --help shows them, --help itself last. */
 void gw_options_help(const struct gw_option *options);
+
+enum { GW_OPTION_MEANING = 700 }; /**< room for what gw_option_meaning says */
+
+/** What the option means, with the words or the range it takes, into @p out. Returns @p out. */
+const char *gw_option_meaning(const struct gw_option *option, char *out, size_t size);
 
 /** The option as it is written, "--log-max", into @p out. Returns @p out. */
 const char *gw_option_name(const struct gw_option *option, char *out, size_t size);

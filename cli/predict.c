@@ -19,7 +19,7 @@ static const struct gw_option options[] = {
         DEVICE_SET_OPTION,
         GW_OPT_FILE(launch, "FILE",
                     "the described launches, JSON (docs/launch.md); - is standard input"),
-        GW_OPT_TEXT(model, "NAME", "ask this model only; all: every model"),
+        GW_OPT_TEXT(model, "NAME", "ask this model only; all: every model (default all)"),
         GW_OPT_FLAG(json, "print JSON"),
         GW_OPT_FILE(plot, "DIR",
                     "also write pictures into this folder: roofline, quadrant-split, densities, "

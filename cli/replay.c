@@ -268,6 +268,6 @@ const struct gw_command_body gw_replay_command = {
                     "gpuwatch replay --hide-times=kernel --family='^([a-z]+)' --model=qrm run.gwl\n"
                     "The same with the estimates of another model, by families of names.\n",
         .exit_status =
-                "1 with --check when a prediction differs, or no log holds any; 2 when a log could "
-                "not be read at all.",
+                "0 done; 1 with --check when a prediction differs, or no log holds any; 2 bad "
+                "options, or a log could not be read at all.",
 };

@@ -96,7 +96,7 @@ static bool by_file(const struct tape *tape, const char *path, struct names *nam
 {
 	FILE *file = fopen(path, "re");
 	char line[1024], name[512], kernel[512];
-	unsigned number = 0;
+	unsigned number = 0, named = 0;
 
 	for (size_t i = 0; i < tape->kernel_count; i++)
 		family[i] = alone(names, tape, i);
@@ -113,12 +113,21 @@ static bool by_file(const struct tape *tape, const char *path, struct names *nam
 			fclose(file);
 			return false;
 		}
+		named++;
 		for (size_t i = 0; i < tape->kernel_count; i++)
 			if (is_called(&tape->kernels[i], kernel))
 				family[i] = number_of(names, name);
 	}
+	/* A folder opens like a file and fails when it is read. */
+	if (ferror(file))
+		gw_error("%s: %s; name a file of lines \"family kernel\"", path, strerror(errno));
+	else if (!named)
+		gw_error("%s: no line of it is \"family kernel\"; leave out --families where "
+		         "there are no families",
+		         path);
+	named = ferror(file) ? 0 : named;
 	fclose(file);
-	return true;
+	return named > 0;
 }
 
 uint32_t *replay_families(const struct tape *tape, const char *pattern, const char *path)

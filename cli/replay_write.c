@@ -176,6 +176,26 @@ static bool write_all(struct writing *w)
 	return good && !w->failed;
 }
 
+/* What helps against @p error, to be added to its text. */
+static const char *remedy(int error)
+{
+	switch (error) {
+	case EISDIR:
+		return "; give the name of a file";
+	case ENOENT:
+	case ENOTDIR:
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return "; name a file in a folder where you may write";
+	case ENOSPC:
+	case EDQUOT:
+		return "; make room, or name a file elsewhere";
+	default:
+		return "";
+	}
+}
+
 bool replay_write(const struct tape *tape, const char *to, const struct tape_launch *said,
                   const char *how)
 {
@@ -190,10 +210,11 @@ bool replay_write(const struct tape *tape, const char *to, const struct tape_lau
 	if (w->file)
 		good = write_all(w) && (!*beside || !rename(beside, to));
 	if (!good) {
-		gw_error("replay: --output=%s can't be written: %s", to,
-		         why     ? why
-		         : errno ? strerror(errno)
-		                 : "the log could not be read again");
+		int error = errno;
+
+		if (!why)
+			why = error ? strerror(error) : "the log could not be read again";
+		gw_error("replay: --output=%s can't be written: %s%s", to, why, remedy(error));
 		if (*beside)
 			unlink(beside);
 	}

@@ -282,6 +282,6 @@ const struct gw_command_body gw_report_command = {
                     "gpuwatch report --json run.gwl | jq '.kernels[0]'\n"
                     "The first kernel, for a program.\n",
         .exit_status =
-                "1 with --verify when a prediction knew of a later measurement; 2 when a log could "
-                "not be read at all (the others are shown).",
+                "0 done; 1 with --verify when a prediction knew of a later measurement; 2 bad "
+                "options, or a log could not be read at all (the others are shown).",
 };

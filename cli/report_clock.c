@@ -71,7 +71,8 @@ static void clocks(struct gw_log_model *m, unsigned width)
 			report_part(&line, GW_INK_DIM, "memory %.0f MHz",
 			            mhz(gw_quantile(&c->mem_khz, 0.5)));
 		if (c->temperature)
-			report_part(&line, GW_INK_DIM, "up to %u °C", c->temperature);
+			report_part(&line, GW_INK_DIM, "up to %u %s", c->temperature,
+			            gw_utf8() ? "°C" : "C");
 		if (c->power_mw)
 			report_part(&line, GW_INK_DIM, "%.0f W", c->power_mw / 1000.0);
 		reasons(&line, c);

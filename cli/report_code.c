@@ -38,18 +38,18 @@ static const struct gw_untold *next(const struct gw_log_model *m, const struct g
 static void sentence(const struct gw_log_model *m, const struct gw_untold *u, unsigned width)
 {
 	enum { NAME = 40 };
-	char text[500], reason[300], name[200], *shorter;
+	char text[500], reason[300], name[NAME * 4 + 1], *shorter;
 	struct gw_text n;
 
 	gw_printable(reason, sizeof(reason), u->text);
 	if (u->end == GW_STUDY_OFF) {
 		snprintf(text, sizeof(text), "not read: %s", reason);
 	} else {
-		shorter =
-		        gw_shorten(gw_printable(name, sizeof(name), m->names[u->name].plain), NAME);
+		shorter = gw_shorten(m->names[u->name].plain, NAME);
 		snprintf(text, sizeof(text), "%s, %s: %s (%s%s)",
 		         gw_counted(&n, (double)u->launches, "launch", "launches"), what(u), reason,
-		         shorter, u->configs > 1 ? " and others" : "");
+		         gw_printable(name, sizeof(name), shorter),
+		         u->configs > 1 ? " and others" : "");
 		free(shorter);
 	}
 	report_wrapped(text, width, INDENT);

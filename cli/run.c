@@ -45,7 +45,7 @@ static const struct gw_option options[] = {
 	 high,                                                                                     \
 	 offsetof(struct options, value[VARIABLE_##name]),                                         \
 	 true,                                                                                     \
-	 meaning},
+	 sizeof(fallback) > 1 ? meaning " (default " fallback ")" : meaning},
 #include "predictor/config.def"
 #undef OPTION
         GW_OPT_FLAG(inject, "load by CUDA_INJECTION64_PATH instead of LD_PRELOAD: reaches "

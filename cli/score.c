@@ -93,5 +93,6 @@ const struct gw_command_body gw_score_command = {
                     "All processes of a run together.\n"
                     "gpuwatch score --by=configuration --plot=pictures run.gwl\n"
                     "Each configuration once, with a scatter plot for each model.\n",
-        .exit_status = "2 when a log could not be read at all (the others are scored).",
+        .exit_status = "0 done; 2 bad options, or a log could not be read at all (the others are "
+                       "scored).",
 };

@@ -267,8 +267,10 @@ const struct gw_command_body gw_whatif_command = {
                 "what its answers for\n"
                 "others are worth. Memory traffic is taken to be the same everywhere, whatever the "
                 "size of the caches. A\n"
-                "log without work tells nothing of other GPUs; then whatif says so and guesses "
-                "nothing.",
+                "log without work, or a kernel of which it knows neither what it executes nor what "
+                "it moves,\n"
+                "tells nothing of other GPUs; then whatif says so and guesses nothing. \"-\" is "
+                "standard input.",
         .examples = "gpuwatch whatif --device=GTX-480 --device=K20c examples/papers/rodinia.json\n"
                     "28 kernels on two GPUs, and what changing one for the other would bring.\n"
                     "gpuwatch whatif --device=\"NVIDIA A100-SXM4-80GB\" app.gwl\n"

@@ -5,10 +5,12 @@
  */
 #include "cli/whatif.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/estimate.h"
@@ -62,17 +64,19 @@ bool whatif_is_log(const char *path)
 {
 	static const unsigned char zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
 	unsigned char begin[4] = {0};
-	FILE *file = strcmp(path, "-") ? fopen(path, "re") : NULL;
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+	                           : dup(STDIN_FILENO);
 	size_t n = strlen(path);
 	bool log = false;
 
 	/* A log that was cut off before its first block is told by its name. */
 	if (n > 4 && strcmp(path + n - 4, ".gwl") == 0)
 		log = true;
-	if (file) {
-		if (fread(begin, 1, sizeof(begin), file) == sizeof(begin))
+	/* Looked at without reading on: what came out of a pipe would be lost for who reads it. */
+	if (fd >= 0) {
+		if (pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin))
 			log |= memcmp(begin, "GWB1", 4) == 0 || memcmp(begin, zstd, 4) == 0;
-		fclose(file);
+		close(fd);
 	}
 	return log;
 }
@@ -116,6 +120,24 @@ static void add_lacks(struct lacks *l, const struct gw_estimate *here,
 			l->what[l->count++] = there->warnings[i];
 }
 
+/*
+ * Whether the work says how much a launch executes, moves or waits. Where it does not, as of a
+ * kernel whose loops data decide, a model's time would be that of an empty kernel.
+ */
+static bool tells_amounts(const struct gw_work *work)
+{
+	static const enum gw_work_field amounts[] = {
+	        GW_WORK_inst_executed,   GW_WORK_inst_issued,      GW_WORK_thread_inst,
+	        GW_WORK_dram_read_bytes, GW_WORK_dram_write_bytes, GW_WORK_l2_read_bytes,
+	        GW_WORK_l2_write_bytes,  GW_WORK_l2_total_bytes,   GW_WORK_l1_bytes,
+	        GW_WORK_warp_cycles};
+
+	for (size_t i = 0; i < sizeof(amounts) / sizeof(*amounts); i++)
+		if (work->q[amounts[i]].source != GW_SOURCE_NONE)
+			return true;
+	return false;
+}
+
 static void add_config(struct whatif *w, const struct tape_config *c, struct row *row)
 {
 	struct gw_estimate here, e;
@@ -133,6 +155,9 @@ static void add_config(struct whatif *w, const struct tape_config *c, struct row
 			snprintf(e.reason, sizeof(e.reason), "no device profile in the log");
 		else if (!c->last_work)
 			snprintf(e.reason, sizeof(e.reason), "its work is not in the log");
+		else if (!tells_amounts(&work))
+			snprintf(e.reason, sizeof(e.reason),
+			         "the log tells neither what it executes nor what it moves");
 		else
 			w->model->estimate(device, &c->launch, &work, NULL, &e);
 		add_answer(&row->answers[p], c->measured, &e);
@@ -291,7 +316,7 @@ static void print_reason(const struct whatif *w, size_t place, size_t first)
 	if (*reason)
 		printf("No time on %s of %s (%s%s): %s\n", place_name(w, place),
 		       gw_counted(&n, (double)same, "kernel", NULL), name ? name : "?",
-		       same > 1 ? ", …" : "", reason);
+		       same > 1 ? " and others" : "", reason);
 	free(name);
 }
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum { GW_REASON_MAX = 232 };
+enum { GW_REASON_MAX = 512 };
 
 /** A reason; kept for the log. */
 struct gw_reason {

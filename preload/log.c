@@ -50,6 +50,7 @@ static bool expand(const char *pattern, char *out, size_t room)
 				break;
 			case 'r':
 				add = gw_log_rank();
+				add = *add ? add : "0";
 				break;
 			case 'q':
 				variable = p + 2;
@@ -88,7 +89,7 @@ const char *gw_log_rank(void)
 		if (value && *value)
 			return value;
 	}
-	return "0";
+	return "";
 }
 
 /* Out of the way of the numbers that the program's own files would get. */
@@ -130,7 +131,7 @@ bool gw_log_open(void)
 
 	if (!expand(gw_options.out, name, sizeof(name) - 16)) {
 		gw_degrade(GW_DEGRADED_LOG,
-		           "GPUWATCH_OUT=%.100s is not understood: no log is written "
+		           "GPUWATCH_OUT=%.300s is not understood: no log is written "
 		           "(macros: %%h %%p %%r %%q{NAME} %%%%)",
 		           gw_options.out);
 		name[0] = 0;
@@ -146,7 +147,7 @@ bool gw_log_open(void)
 	}
 	if (fd < 0) {
 		gw_degrade(GW_DEGRADED_LOG,
-		           "%.120s: %s: no log is written (name a writable place "
+		           "%.300s: %s: no log is written (name a writable place "
 		           "with GPUWATCH_OUT)",
 		           name, strerror(errno));
 		name[0] = 0;

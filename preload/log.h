@@ -33,7 +33,7 @@ void gw_log_close(void);
 /** Drop the file and what is in memory, writing nothing: a forked child's part. */
 void gw_log_abandon(void);
 
-/** The rank of this process in its job, "0" when no launcher says. */
+/** The rank of this process in its job, "" when no launcher says. */
 const char *gw_log_rank(void);
 
 /** Name of the file, "" before it is open. */

@@ -2,6 +2,7 @@
 #include "preload/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,31 @@ static bool parse(const struct option *o, const char *value, uint64_t *out)
 	return false;
 }
 
+/* One sentence for the first value that is not of its option's kind: what would be. */
+static void reject(const struct option *o, const char *value)
+{
+	char wanted[100];
+
+	switch (o->type) {
+	case TEXT:
+		snprintf(wanted, sizeof(wanted), "at most %zu bytes", sizeof(gw_options.out) - 1);
+		break;
+	case CHOICE:
+		snprintf(wanted, sizeof(wanted), "one of %s", o->choices);
+		break;
+	case FLAG:
+	case SIZE:
+	case NUMBER:
+		snprintf(wanted, sizeof(wanted), "%s from %" PRIu64 " to %" PRIu64,
+		         o->type == SIZE ? "bytes, with K, M, G or T," : "a whole number", o->low,
+		         o->high);
+		break;
+	}
+	snprintf(gw_options.rejected, sizeof(gw_options.rejected),
+	         "%s=%.60s is not understood (wanted: %s); using %s", o->variable, value, wanted,
+	         *o->fallback ? o->fallback : "the default");
+}
+
 static uint32_t power_of_two(uint64_t n)
 {
 	uint32_t p = 1;
@@ -102,20 +128,19 @@ void gw_options_read(void)
 {
 	uint64_t value[OPTIONS] = {0};
 	const char *text[OPTIONS];
-	bool disabled;
+	bool given[OPTIONS] = {false}, disabled;
 
 	gw_options.rejected[0] = 0;
 	for (int i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];
 
 		text[i] = getenv(o->variable);
-		if (!text[i] || !*text[i]) {
+		given[i] = text[i] && *text[i];
+		if (!given[i]) {
 			text[i] = o->fallback;
 		} else if (!parse(o, text[i], &value[i])) {
 			if (!gw_options.rejected[0])
-				snprintf(gw_options.rejected, sizeof(gw_options.rejected),
-				         "%s=%.60s is not understood; using %s", o->variable,
-				         text[i], *o->fallback ? o->fallback : "the default");
+				reject(o, text[i]);
 			text[i] = o->fallback;
 		}
 		parse(o, text[i], &value[i]);
@@ -125,7 +150,7 @@ void gw_options_read(void)
 	gw_options.summary = (enum gw_summary)value[OPTION_summary];
 	gw_options.study = value[OPTION_static] != 0;
 	gw_options.counters = (enum gw_count_by)value[OPTION_counters];
-	gw_options.counters_asked = getenv(options[OPTION_counters].variable) != NULL;
+	gw_options.counters_asked = given[OPTION_counters];
 	gw_options.log_max = value[OPTION_log_max];
 	gw_options.ring = power_of_two(value[OPTION_ring]);
 	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];

@@ -23,7 +23,7 @@ struct gw_options {
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
 	uint32_t budget;    /**< percent of the process's time that windows and counters may cost */
-	char rejected[160]; /**< what was not understood, for one warning; empty when all was */
+	char rejected[240]; /**< what was not understood, for one warning; empty when all was */
 };
 extern struct gw_options gw_options;
 

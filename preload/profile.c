@@ -96,8 +96,8 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	if (!gw_profile_find(name, gw_options.profile, profile, &error))
 		take(id, profile);
 	if (error.text[0])
-		gw_degrade(GW_DEGRADED_PROFILE, "%s%s", error.text,
-		           known[id].device ? ""
-		                            : "; until then, predictions come from times alone");
+		gw_degrade(
+		        GW_DEGRADED_PROFILE, "%s%s",
+		        known[id].device ? "" : "predictions come from times alone: ", error.text);
 	free(profile);
 }

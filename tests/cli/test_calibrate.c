@@ -98,6 +98,25 @@ static void folder_that_cannot_be_written_is_found_before_measuring(void **state
 	shell_says("\n0\n");
 }
 
+/* Else a folder would be found when all is measured, and a device would be gone. */
+static void output_that_is_no_file_is_found_before_measuring_and_stays(void **state)
+{
+	static const char *const made[] = {"mkdir out", "mkfifo out"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
+		assert_int_equal(shell("rm -rf out; %s; ls -ld out >before; "
+		                       "STANDIN_COUNT=$PWD/count " STANDIN_GPU CALIBRATE
+		                       "--quick -o out; s=$?; "
+		                       "grep -c gw_clock_cost count >&2; rm -f count; exit $s",
+		                       made[i]),
+		                 2);
+		shell_says("out: this is no file; nothing was measured: give -o FILE");
+		shell_says("\n0\n");
+		assert_int_equal(shell("ls -ld out | cmp - before; s=$?; rm -rf out; exit $s"), 0);
+	}
+}
+
 static void samples_folder_that_cannot_be_made_is_found_before_measuring(void **state)
 {
 	(void)state;
@@ -308,6 +327,7 @@ int main(void)
 	        TEST(force_measures_a_busy_gpu),
 	        TEST(kernels_that_do_not_fit_the_gpu_are_told),
 	        TEST(folder_that_cannot_be_written_is_found_before_measuring),
+	        TEST(output_that_is_no_file_is_found_before_measuring_and_stays),
 	        TEST(samples_folder_that_cannot_be_made_is_found_before_measuring),
 	        TEST(group_that_does_not_exist_is_refused_with_the_list),
 	        TEST(operand_is_taken_for_a_forgotten_option),

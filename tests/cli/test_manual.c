@@ -37,6 +37,17 @@ static void every_command_has_a_page(void **state)
 	assert_int_equal(shell(GPUWATCH "--generate nonsense"), 2);
 }
 
+static void the_main_page_tells_places_and_every_variable_of_commands(void **state)
+{
+	static const char *const told[] = {".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",
+	                                   "NO_COLOR", "TERM", "COLUMNS", "GPUWATCH_PROFILE"};
+
+	(void)state;
+	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.1"), 0);
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
+		shell_says(told[i]);
+}
+
 static void calibrates_page_tells_every_group(void **state)
 {
 	(void)state;
@@ -53,6 +64,8 @@ static void library_page_tells_every_variable_and_counter(void **state)
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) shell_says(variable);
 #include "predictor/config.def"
 #undef OPTION
+	shell_says("\\fBGPUWATCH_BUDGET=a whole number, 0 to 100\\fR");
+	shell_says("\\fBGPUWATCH_LOG_MAX=bytes, with K, M, G or T, 65536 to 1099511627776\\fR");
 #define COUNTER(name, meaning) shell_says("\\fB" #name "\\fR");
 #include "predictor/counter.def"
 #undef COUNTER
@@ -120,6 +133,13 @@ static void bash_completes_what_stands_for_a_value(void **state)
 	assert_string_equal(shell_output, "tot.gwl\n");
 	complete("gpuwatch report --by kernel tot", 4);
 	assert_string_equal(shell_output, "tot.gwl\n");
+	assert_int_equal(shell("touch 'two words.gwl'"), 0);
+	complete("gpuwatch report two", 2);
+	assert_string_equal(shell_output, "two words.gwl\n");
+	complete("gpuwatch run -- tot", 3); /* no command is called so */
+	assert_string_equal(shell_output, "\n");
+	complete("gpuwatch run -- sh tot", 4);
+	assert_string_equal(shell_output, "tot.gwl\n");
 }
 
 int main(void)
@@ -127,6 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(log_format_document_is_current),
 	        cmocka_unit_test(every_command_has_a_page),
+	        cmocka_unit_test(the_main_page_tells_places_and_every_variable_of_commands),
 	        cmocka_unit_test(calibrates_page_tells_every_group),
 	        cmocka_unit_test(library_page_tells_every_variable_and_counter),
 	        cmocka_unit_test(pages_are_well_formed),

@@ -59,6 +59,29 @@ static void each_replays_to_the_bit(void **state)
 	}
 }
 
+static bool recorded(const char *name)
+{
+	size_t i = 0;
+
+	while (i < LOGS && strcmp(logs[i], name))
+		i++;
+	return i < LOGS;
+}
+
+/* The first page shows the report that the command gives of a log of the tree. */
+static void the_readme_shows_what_report_prints(void **state)
+{
+	(void)state;
+	if (!recorded("train"))
+		skip();
+	assert_int_equal(shell("cd " RECORDED
+	                       "/../.. && sed -n '/^\\$ .*gpuwatch report --top=10 /,/^```/p' "
+	                       "README.md | sed '1d;$d' > $OLDPWD/readme.txt && "
+	                       "COLUMNS=120 $PREFIX/bin/gpuwatch report --top=10 "
+	                       "tests/logs/train.gwl.zst | diff $OLDPWD/readme.txt -"),
+	                 0);
+}
+
 /* The golden files are what predictions are worth now: a change of the predictor shows here. */
 static void each_scores_as_reviewed(void **state)
 {
@@ -77,15 +100,6 @@ static void each_scores_as_reviewed(void **state)
 		snprintf(golden, sizeof(golden), "recorded_%s.txt", logs[i]);
 		shell_is_golden(golden);
 	}
-}
-
-static bool recorded(const char *name)
-{
-	size_t i = 0;
-
-	while (i < LOGS && strcmp(logs[i], name))
-		i++;
-	return i < LOGS;
 }
 
 /*
@@ -118,6 +132,7 @@ static void the_development_set_reaches_its_goals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(the_readme_shows_what_report_prints),
 	        cmocka_unit_test(each_is_whole_and_proven),
 	        cmocka_unit_test(each_replays_to_the_bit),
 	        cmocka_unit_test(each_scores_as_reviewed),

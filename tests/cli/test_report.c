@@ -137,6 +137,17 @@ static void report_fits_the_terminal(void **state)
 		}
 }
 
+/* Nothing else than ASCII where the terminal's locale has no more. */
+static void an_ascii_terminal_gets_ascii(void **state)
+{
+	static const char *const logs[] = {"plain", "clocked", "studied", "worked"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++)
+		assert_int_equal(
+		        shell("LC_ALL=C " REPORT "%s.gwl | LC_ALL=C grep '[^ -~]'", logs[i]), 1);
+}
+
 static void processes_are_merged(void **state)
 {
 	(void)state;
@@ -315,6 +326,7 @@ int main(void)
 	        cmocka_unit_test(a_log_that_ends_early_says_so_of_code),
 	        cmocka_unit_test(bounds_are_told_with_what_to_fix),
 	        cmocka_unit_test(report_fits_the_terminal),
+	        cmocka_unit_test(an_ascii_terminal_gets_ascii),
 	        cmocka_unit_test(processes_are_merged),
 	        cmocka_unit_test(stand_in_says_so_at_the_top_of_every_output),
 	        cmocka_unit_test(verify_lists_violations_and_exits_1),

@@ -188,6 +188,12 @@ static void help_and_version_answer_on_stdout(void **state)
 	shell_says("gpuwatch 0.");
 	assert_int_equal(shell(RUN "--help 2>/dev/null"), 0);
 	shell_says("--log-max=BYTES");
+	assert_int_equal(shell("test $(COLUMNS=80 " RUN "--help | tail -n +13 | wc -L) -le 80 && "
+	                       "COLUMNS=10000 " RUN "--help"),
+	                 0);
+	shell_says("ten-second aggregates (default 1G) (64K to 1T)\n");
+	shell_says("power of two (default 16384) (64 to 1048576)\n");
+	shell_says("(default audit) (audit|watch|count|off)\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch"), 2);
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch nonsense"), 2);
 	shell_says("there is no command \"nonsense\"");
@@ -214,6 +220,17 @@ static void doctor_names_what_is_missing_and_exits_1(void **state)
 	shell_says("set GPUWATCH_OUT");
 	shell_says("ok        libgpuwatch");
 	shell_says("mend what is missing");
+}
+
+static void doctor_names_variables_that_nothing_reads(void **state)
+{
+	(void)state;
+	shell("GPUWATCH_MODEE=count GPUWATCH_MODE=count $PREFIX/bin/gpuwatch doctor");
+	shell_says("degraded  environment");
+	shell_says("nothing reads GPUWATCH_MODEE");
+	shell_says("did you mean \"GPUWATCH_MODE\"");
+	shell("GPUWATCH_MODE=count $PREFIX/bin/gpuwatch doctor");
+	assert_null(strstr(shell_output, "environment"));
 }
 
 static void doctor_survives_a_library_that_crashes(void **state)
@@ -260,6 +277,7 @@ int main(void)
 	        cmocka_unit_test(help_and_version_answer_on_stdout),
 	        cmocka_unit_test(missing_library_is_told),
 	        cmocka_unit_test(doctor_names_what_is_missing_and_exits_1),
+	        cmocka_unit_test(doctor_names_variables_that_nothing_reads),
 	        cmocka_unit_test(doctor_survives_a_library_that_crashes),
 	        cmocka_unit_test(doctor_says_whether_libelf_reads),
 	        cmocka_unit_test(doctor_speaks_json),

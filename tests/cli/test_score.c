@@ -105,18 +105,26 @@ static void bad_input_is_one_message_and_status_2(void **state)
 	         "/nonexistent: No such file"},
 	        {"replay --hide-times=kernel --families=bad worked.gwl",
 	         "bad:2: a line is \"family kernel\""},
+	        {"replay --hide-times=kernel --families=. worked.gwl",
+	         ".: Is a directory; name a file of lines"},
+	        {"replay --hide-times=kernel --families=/dev/null worked.gwl",
+	         "/dev/null: no line of it is \"family kernel\""},
 	        {"replay --check --hide-times=kernel worked.gwl", "leave out --hide-times"},
 	        {"replay --check --plot=p worked.gwl", "leave out --plot"},
 	        {"replay --check --by=launch worked.gwl", "leave out --by"},
 	        {"replay -o out.gwl worked.gwl plain.gwl", "--output takes one log"},
 	        {"replay -o /nonexistent/out.gwl worked.gwl",
-	         "--output=/nonexistent/out.gwl can't be written: No such file"},
+	         "--output=/nonexistent/out.gwl can't be written: No such file or directory; name "
+	         "a "
+	         "file in a folder where you may write"},
+	        {"replay -o . worked.gwl", "--output=. can't be written: Is a directory; give"},
 	        {"replay -o out.gwl - <worked.gwl", "can't be read again; give its file"},
 	        {"score .", "this is a folder; name the logs in it"},
 	        {"score --plot= worked.gwl", "the name of a file or folder is wanted"},
 	        {"score --plot=worked.gwl worked.gwl", "this is a file and no folder"},
 	        {"score --help=1 worked.gwl", "--help takes no value; leave out \"=1\""},
 	        {"predict --device=H200 --launch=worked.gwl", "gpuwatch whatif says how long"},
+	        {"predict --device= --launch=bad", "--device= can't be used: a name is wanted"},
 	        {"predict --device=bad --launch=bad", "for the file of that name write ./bad"},
 	};
 

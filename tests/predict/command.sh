@@ -102,8 +102,17 @@ golden_whatif_log)
 log_without_a_profile)
 	"$make_sample" no_profile "$scratch/a.gwl" || die "no sample log"
 	"$gpuwatch" whatif --device=$test_gpu "$scratch/a.gwl" >"$scratch/out" || die "failed"
-	grep -q "^No time on the GPU it ran on of 5 kernels (gather_words, …): no device profile in the log" "$scratch/out" || die "no reason"
+	grep -q "^No time on the GPU it ran on of 5 kernels (gather_words and others): no device profile in the log" "$scratch/out" || die "no reason"
 	grep -q "^in all (4 of 5 kernels)" "$scratch/out" || die "other GPUs have no time then" ;;
+log_that_tells_no_amounts)
+	# What is known of it takes no time: an empty kernel's would be no answer.
+	printf '[{"name": "%s", "grid": 8, "block": 128, "measured": {"Test GPU": 1e-4}, "work": {%s}}]' guessed \
+		'"divergent_branches": 0, "barriers": 0, "shared_atomics": 0, "warp_insts": 100' >"$scratch/x.json"
+	"$launches_log" $test_gpu "$scratch/x.json" "$scratch/a.gwl" || die "no log"
+	status=0
+	"$gpuwatch" whatif --device=$test_gpu "$scratch/a.gwl" >"$scratch/out" || status=$?
+	[ $status = 1 ] || die "status $status"
+	grep -q "(guessed): the log tells neither what it executes nor what it moves" "$scratch/out" || die "no reason" ;;
 log_cut_off)
 	"$make_sample" worked "$scratch/a.gwl" || die "no sample log"
 	head -c -40 "$scratch/a.gwl" >"$scratch/b.gwl"
@@ -139,6 +148,16 @@ plot_folder_not_writable)
 standard_input)
 	"$gpuwatch" predict --device=GTX-660 --launch=- --model=qrm <$papers/sor.json >"$scratch/out" || die "failed"
 	grep -q "34.803 ms" "$scratch/out" || die "not the answer for the file" ;;
+launch_file_from_a_pipe)
+	"$gpuwatch" predict --device=GTX-660 --launch=<(cat $papers/sor.json) --model=qrm >"$scratch/out" || die "failed"
+	grep -q "34.803 ms" "$scratch/out" || die "not the answer for the file"
+	"$gpuwatch" whatif --device=GTX-660 --device=GTX-480 <(cat $papers/kernels.json) >"$scratch/out" || die "failed"
+	grep -q "in all (3 of 3 kernels)" "$scratch/out" || die "not the answer for the file" ;;
+log_on_standard_input)
+	"$launches_log" $test_gpu tests/predict/whatif.json "$scratch/a.gwl" || die "no log"
+	"$gpuwatch" whatif --device=$test_gpu "$scratch/a.gwl" >"$scratch/named" || die "failed"
+	"$gpuwatch" whatif --device=$test_gpu - <"$scratch/a.gwl" >"$scratch/out" || die "failed"
+	cmp "$scratch/named" "$scratch/out" || die "not the same" ;;
 pictures)
 	# The pictures that the examples show are what the command draws now.
 	[ "$(uname -m)" = x86_64 ] || { echo "skipped: coordinates may round differently here"; exit 77; }

@@ -5,6 +5,7 @@
 #include "predictor/types.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct outcome *under(const char *scenario, const char *option, void (*in_child)(void))
@@ -70,6 +71,20 @@ static void the_profile_in_use_is_in_the_log(void **state)
 	assert_int_equal(log->profile, log->profile_size);
 	assert_int_equal(warnings(o->err), 0);
 	assert_int_equal(log->degraded >> GW_DEGRADED_PROFILE & 1, 0);
+	outcome_free(o);
+}
+
+/* On the terminal: what follows from it, what helps and why, none of it cut off. */
+static void a_profile_that_cannot_be_read_is_told_in_whole(void **state)
+{
+	struct outcome *o = under("grids", "GPUWATCH_PROFILE=profiles/of/this/machine.json", NULL);
+
+	(void)state;
+	assert_non_null(strstr(o->err, "gpuwatch: predictions come from times alone: no device "
+	                               "profile for '"));
+	assert_non_null(strstr(o->err, "run `gpuwatch calibrate` on it, or name a profile file"));
+	assert_non_null(strstr(o->err, "profiles/of/this/machine.json: can't read the device "
+	                               "profile: No such file or directory\n"));
 	outcome_free(o);
 }
 
@@ -155,6 +170,7 @@ int main(void)
 	        cmocka_unit_test(later_grids_of_a_kernel_are_warm_and_repeated_ones_steady),
 	        cmocka_unit_test(the_log_says_when_predictions_were_made_anew),
 	        cmocka_unit_test(the_profile_in_use_is_in_the_log),
+	        cmocka_unit_test(a_profile_that_cannot_be_read_is_told_in_whole),
 	        cmocka_unit_test(each_gpu_has_its_own_profile_and_configurations),
 	        cmocka_unit_test(times_of_one_gpu_do_not_predict_another),
 	        cmocka_unit_test(a_profile_that_cannot_be_read_is_said_once),

@@ -440,10 +440,26 @@ static void an_abandoned_log_gets_nothing_more(void **state)
 	assert_true(gw_log_whole(&status));
 }
 
+/* A name needs one, and 0 will do; a report must not show one that nobody told. */
+static void a_rank_is_told_by_a_launcher_or_unknown(void **state)
+{
+	(void)state;
+	unsetenv("SLURM_PROCID");
+	assert_string_equal(gw_log_rank(), "");
+	snprintf(gw_options.out, sizeof(gw_options.out), "log.%%r");
+	assert_true(gw_log_open());
+	gw_log_close();
+	assert_int_equal(access("log.0", F_OK), 0);
+	setenv("SLURM_PROCID", "7", 1);
+	assert_string_equal(gw_log_rank(), "7");
+	unsetenv("SLURM_PROCID");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, start, clean)
+	        T(a_rank_is_told_by_a_launcher_or_unknown),
 	        T(the_reader_takes_every_kind_of_record_as_written),
 	        T(fields_come_back_as_they_went),
 	        T(more_records_than_a_block_holds_go_to_several),

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -32,7 +33,7 @@ static void refuses(const char *variable, const char *value)
 	if (!strstr(gw_options.rejected, variable))
 		print_error("%s=%s was taken\n", variable, value);
 	assert_non_null(strstr(gw_options.rejected, variable));
-	assert_non_null(strstr(gw_options.rejected, "is not understood"));
+	assert_non_null(strstr(gw_options.rejected, "is not understood (wanted: "));
 	assert_int_equal(gw_options.mode, GW_MODE_AUDIT);
 	assert_int_equal(gw_options.summary, GW_SUMMARY_AUTO);
 	assert_int_equal(gw_options.log_max, 1u << 30);
@@ -153,6 +154,38 @@ static void what_is_not_understood_keeps_its_default(void **state)
 		refuses(bad[i][0], bad[i][1]);
 }
 
+/* The whole sentence, so that nothing of it is cut off. */
+static void what_is_wanted_is_told(void **state)
+{
+	static const char *const told[][3] = {
+	        {"GPUWATCH_MODE", "audi", "(wanted: one of audit|watch|count|off); using audit"},
+	        {"GPUWATCH_DISABLE", "yes", "(wanted: a whole number from 0 to 1); using 0"},
+	        {"GPUWATCH_BUDGET", "0.5", "(wanted: a whole number from 0 to 100); using 1"},
+	        {"GPUWATCH_LOG_MAX", "012345678901234567890123456789012345678901234567890123456789",
+	         "(wanted: bytes, with K, M, G or T, from 65536 to 1099511627776); using 1G"},
+	};
+	char whole[300];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++) {
+		clear(NULL);
+		with(told[i][0], told[i][1]);
+		snprintf(whole, sizeof(whole), "%s=%s is not understood %s", told[i][0], told[i][1],
+		         told[i][2]);
+		assert_string_equal(gw_options.rejected, whole);
+	}
+}
+
+/* Nobody asked for counters by a variable that is empty. */
+static void an_empty_variable_asks_for_no_counters(void **state)
+{
+	(void)state;
+	with("GPUWATCH_COUNTERS", "");
+	assert_false(gw_options.counters_asked);
+	with("GPUWATCH_COUNTERS", "pm");
+	assert_true(gw_options.counters_asked);
+}
+
 static void a_text_too_long_is_refused(void **state)
 {
 	static char text[5000];
@@ -191,6 +224,8 @@ int main(void)
 	        T(a_ring_is_rounded_up_to_a_power_of_two),
 	        T(texts_are_taken_as_they_are),
 	        T(what_is_not_understood_keeps_its_default),
+	        T(what_is_wanted_is_told),
+	        T(an_empty_variable_asks_for_no_counters),
 	        T(a_text_too_long_is_refused),
 	        T(only_the_first_misunderstanding_is_told),
 	};
