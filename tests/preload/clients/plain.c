@@ -86,17 +86,31 @@ static void *launch_ten(void *unused)
 	return NULL;
 }
 
-/* CUDA has begun; then there is no room for more than a few threads. */
-static void tight_memory(void)
+static long pages_taken(void)
 {
 	long pages = 0;
-	FILE *statm;
+	FILE *statm = fopen("/proc/self/statm", "r");
 
-	client_compute(1, 10);
-	statm = fopen("/proc/self/statm", "r");
 	if (!statm || fscanf(statm, "%ld", &pages) != 1)
 		exit(9);
 	fclose(statm);
+	return pages;
+}
+
+/* CUDA has begun, and whoever watches; then there is no room for more than a few threads. */
+static void tight_memory(void)
+{
+	long pages;
+
+	client_compute(1, 10);
+	pages = pages_taken();
+	for (int same = 0; same < 50; same++) {
+		long before = pages;
+
+		client_nap(10);
+		pages = pages_taken();
+		same = pages == before ? same : 0;
+	}
 	limit(RLIMIT_AS, (rlim_t)(pages * 4096 + (1 << 20)));
 	for (int i = 0; i < 40; i++) {
 		pthread_attr_t attributes;
