@@ -267,8 +267,7 @@ const struct gw_command_body gw_whatif_command = {
                 "what its answers for\n"
                 "others are worth. Memory traffic is taken to be the same everywhere, whatever the "
                 "size of the caches. A\n"
-                "log without work, or a kernel of which it knows neither what it executes nor what "
-                "it moves,\n"
+                "log without work, or a kernel of which it knows nothing that takes time,\n"
                 "tells nothing of other GPUs; then whatif says so and guesses nothing. \"-\" is "
                 "standard input.",
         .examples = "gpuwatch whatif --device=GTX-480 --device=K20c examples/papers/rodinia.json\n"

@@ -120,24 +120,6 @@ static void add_lacks(struct lacks *l, const struct gw_estimate *here,
 			l->what[l->count++] = there->warnings[i];
 }
 
-/*
- * Whether the work says how much a launch executes, moves or waits. Where it does not, as of a
- * kernel whose loops data decide, a model's time would be that of an empty kernel.
- */
-static bool tells_amounts(const struct gw_work *work)
-{
-	static const enum gw_work_field amounts[] = {
-	        GW_WORK_inst_executed,   GW_WORK_inst_issued,      GW_WORK_thread_inst,
-	        GW_WORK_dram_read_bytes, GW_WORK_dram_write_bytes, GW_WORK_l2_read_bytes,
-	        GW_WORK_l2_write_bytes,  GW_WORK_l2_total_bytes,   GW_WORK_l1_bytes,
-	        GW_WORK_warp_cycles};
-
-	for (size_t i = 0; i < sizeof(amounts) / sizeof(*amounts); i++)
-		if (work->q[amounts[i]].source != GW_SOURCE_NONE)
-			return true;
-	return false;
-}
-
 static void add_config(struct whatif *w, const struct tape_config *c, struct row *row)
 {
 	struct gw_estimate here, e;
@@ -155,9 +137,6 @@ static void add_config(struct whatif *w, const struct tape_config *c, struct row
 			snprintf(e.reason, sizeof(e.reason), "no device profile in the log");
 		else if (!c->last_work)
 			snprintf(e.reason, sizeof(e.reason), "its work is not in the log");
-		else if (!tells_amounts(&work))
-			snprintf(e.reason, sizeof(e.reason),
-			         "the log tells neither what it executes nor what it moves");
 		else
 			w->model->estimate(device, &c->launch, &work, NULL, &e);
 		add_answer(&row->answers[p], c->measured, &e);

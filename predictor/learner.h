@@ -82,6 +82,12 @@ struct gw_base {
 	bool unsure;    /**< some of what was counted is of few samples, or scaled */
 	uint8_t course; /**< an enum gw_told: what work tells of the launch's course */
 	uint8_t told;   /**< the same, but all where the course hardly matters */
+	/**
+	 * Nothing of the work is known to take time: log_seconds is that of an empty kernel, by
+	 * which times of the kernel's other configurations can be brought to this grid; no guess by
+	 * itself.
+	 */
+	bool bare;
 };
 
 /** The class of a base that is known. */
@@ -192,6 +198,19 @@ struct gw_base gw_scale_base(const struct gw_predictor *p, struct gw_entry *e, u
 
 /** The model's time of @p e by what the code tells alone. */
 struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e);
+
+/* base.c */
+
+/**
+ * The model's time for @p work as the work of @p e; of @p b is kept what it says of how that work
+ * is known. log_seconds is NaN where nothing of the work is known at all.
+ */
+struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e,
+                          const struct gw_work *work, struct gw_base b);
+
+/** The same in seconds, by the model alone; NaN where it gives none. */
+double gw_base_seconds(const struct gw_predictor *p, const struct gw_entry *e,
+                       const struct gw_work *work);
 
 /* residual.c */
 

@@ -131,7 +131,7 @@ static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center
 	float off;
 
 	/* One whose work is in doubt tells more of that than of the model. */
-	if (isnan(b.log_seconds) || (double)b.untold > DOUBTFUL)
+	if (isnan(b.log_seconds) || b.bare || (double)b.untold > DOUBTFUL)
 		return;
 	c = gw_class_of(&b);
 	if (e->levels & 1u << c || f->level_count[c] == UINT16_MAX)
@@ -443,7 +443,7 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	tier = count ? GW_TIER_WARM : GW_TIER_COLD;
 	base = gw_scale_base(p, e, known);
 	v = (struct view){p, s.level, !isnan(e->waves)};
-	if (!isnan(base.log_seconds))
+	if (!isnan(base.log_seconds) && (count || !base.bare))
 		g = by_work(&v, &base, false, e, r, count, known);
 	if (g.points && base.unsure)
 		add_code(&v, e, r, count, known, &g);

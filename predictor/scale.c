@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the work of a launch is taken to be: counted where it was, else scaled from
- * configurations of the kernel that were counted, else read off the code; and the time that the
- * model `bounds` gives for it.
+ * configurations of the kernel that were counted, else read off the code.
  */
 #include "predictor/learner.h"
 #include "predictor/models/inputs.h"
@@ -26,10 +25,8 @@ static const struct gw_prior PER_THREAD = {
         .offset = 3, .slope = 0.5, .smooth = 0.3, .reach = 1.5, .own = 0.05};
 static const struct gw_prior BY_CODE = {
         .offset = 3, .slope = 0.1, .smooth = 0.1, .reach = 1.5, .own = 0.02};
-static const double INTERVAL = 1.645;      /* standard deviations to the end of an interval */
-static const double COURSE_GUESSED = 0.25; /* as the priors above: held for likely */
-static const double COUNT_NOISE = 0.02;    /* of a counted amount, in its logarithm */
-static const float EXACT = 0.95F;          /* confidence of what code settles */
+static const double COUNT_NOISE = 0.02; /* of a counted amount, in its logarithm */
+static const float EXACT = 0.95F;       /* confidence of what code settles */
 static const double REFUTED = 2;  /* factor that code and counter may differ by, caches and all */
 static const double ALIKE = 1e-6; /* square of a distance that is none */
 
@@ -395,138 +392,6 @@ void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, stru
 }
 
 /*
- * Share of the estimate that goes with the SM clock: not device memory, not the launch itself, and
- * of the time that warps wait not what device memory takes to serve them.
- */
-static float clock_share(const struct gw_estimate *e)
-{
-	double with = 0, memory = 0, latency = 0, floor_time = 0;
-
-	for (unsigned i = 0; i < e->term_count; i++) {
-		const struct gw_term *t = &e->terms[i];
-
-		if (isnan(t->value))
-			continue;
-		if (!strcmp(t->name, "launch_floor"))
-			floor_time = t->value;
-		else if (t->resource && !strncmp(t->name, "dram", 4))
-			memory = fmax(memory, t->value);
-		else if (t->resource && !strcmp(t->name, "latency"))
-			latency = t->value;
-		else if (t->resource)
-			with += t->value * t->value * t->value;
-	}
-	with += latency * latency * fmax(0, latency - memory);
-	if (!(with > 0) || !(e->seconds > 0))
-		return 0;
-	return (float)(with / (with + memory * memory * fmax(memory, latency)) *
-	               fmax(0, 1 - floor_time / e->seconds));
-}
-
-/* The part of an estimate that its terms named in @p names, NULL at the end, have: the cube of the
- * largest, as the model joins them. */
-static double part_of_terms(const struct gw_estimate *e, const char *const *names)
-{
-	double most = 0;
-
-	for (unsigned i = 0; i < e->term_count; i++)
-		for (const char *const *name = names; *name; name++)
-			if (e->terms[i].resource && !strcmp(e->terms[i].name, *name))
-				most = fmax(most, e->terms[i].value);
-	return most * most * most;
-}
-
-/* Whether moving data takes most of the time: then that of a warp's course hardly matters. */
-static bool moves_data(const struct gw_estimate *e)
-{
-	static const char *const
-	        data[] = {"lsu", "shared", "l1", "shared_atomics", NULL},
-	        *const l2[] = {"l2", NULL}, *const dram[] = {"dram", NULL},
-	        *const atomics[] = {"atomics", NULL}, *const pipes[] = {"issue",  "fma",  "alu",
-	                                                                "fp64",   "fp16", "xu",
-	                                                                "tensor", NULL},
-	        *const course[] = {"latency", NULL}, *const meeting[] = {"barrier", NULL};
-
-	return part_of_terms(e, data) + part_of_terms(e, l2) + part_of_terms(e, dram) +
-	               part_of_terms(e, atomics) >
-	       part_of_terms(e, pipes) + part_of_terms(e, course) + part_of_terms(e, meeting);
-}
-
-static enum gw_told told_of(const struct gw_work *work)
-{
-	if (!isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
-		return GW_TOLD_ALL;
-	return isnan(gw_work_value(work, GW_WORK_inst_issued)) &&
-	                       isnan(gw_work_value(work, GW_WORK_inst_executed))
-	               ? GW_TOLD_LITTLE
-	               : GW_TOLD_GUESSED;
-}
-
-/*
- * How doubtful an estimate is for what its work does not tell, as a standard deviation of its
- * logarithm. Atomics of which it isn't known how many meet on one address may all do so: the time
- * that this would take is held for as unlikely as the end of an interval.
- */
-static double untold(const struct gw_predictor *p, const struct gw_work *work, double seconds,
-                     enum gw_told told)
-{
-	double atomics = gw_work_value(work, GW_WORK_atomic_requests), doubt = 0, worst;
-
-	if (atomics > 0 && isnan(gw_work_value(work, GW_WORK_atomic_same_address))) {
-		worst = seconds + atomics / gw_param_value(p->device, GW_PARAM_t_atomic_same);
-		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
-	}
-	/* The course of a warp where its counts are not settled is a guess (static_nominal.c). */
-	if (told != GW_TOLD_ALL)
-		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
-	return doubt;
-}
-
-/* What the code tells, whatever was counted. */
-static void parts_by_code(const struct gw_entry *e, struct gw_work *out)
-{
-	gw_work_clear(out);
-	for (uint16_t i = 0; i < e->part_count; i++)
-		if (e->parts[i].source == GW_SOURCE_STATIC)
-			out->q[e->parts[i].field] = (struct gw_quantity){
-			        e->parts[i].value, GW_SOURCE_STATIC, e->parts[i].confidence};
-}
-
-static void ask_model(const struct gw_predictor *p, const struct gw_launch *launch,
-                      const struct gw_work *work, struct gw_estimate *made)
-{
-	const struct gw_model *model = p->model ? p->model : gw_model_find("bounds");
-
-	model->estimate(p->device, launch, work, NULL, made);
-}
-
-static struct gw_base estimate(const struct gw_predictor *p, const struct gw_entry *e,
-                               const struct gw_work *work, struct gw_base b)
-{
-	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
-	struct gw_estimate made;
-	struct gw_verdict verdict;
-
-	b.log_seconds = NAN;
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		if (work->q[i].source > b.source)
-			b.source = (uint8_t)work->q[i].source;
-	if (b.source == GW_SOURCE_NONE || !p->device)
-		return b;
-	ask_model(p, &launch, work, &made);
-	if (!(made.seconds > 0))
-		return b;
-	gw_verdict_of(p->device, &launch, work, &made, &verdict);
-	b.course = (uint8_t)told_of(work);
-	b.told = b.course == GW_TOLD_GUESSED && moves_data(&made) ? GW_TOLD_ALL : b.course;
-	b.untold = (float)untold(p, work, made.seconds, (enum gw_told)b.told);
-	b.log_seconds = log(made.seconds);
-	b.share = clock_share(&made);
-	b.bound = (uint8_t)verdict.bound;
-	return b;
-}
-
-/*
  * How far the time may be off for the amounts that were scaled: half of what lies between that of
  * all of them being more and of all being less, as they are off together. What the time hardly
  * depends on may be as doubtful as it will.
@@ -534,20 +399,19 @@ static struct gw_base estimate(const struct gw_predictor *p, const struct gw_ent
 static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
                        const struct gw_work *work, const struct doubts *doubts)
 {
-	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
 	double ends[2];
 
 	for (unsigned end = 0; end < 2; end++) {
 		struct gw_work w = *work;
-		struct gw_estimate made;
+		double seconds;
 
 		for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 			if (doubts->of[i] > 0)
 				w.q[i].value *= exp(end ? doubts->of[i] : -doubts->of[i]);
-		ask_model(p, &launch, &w, &made);
-		if (!(made.seconds > 0))
+		seconds = gw_base_seconds(p, e, &w);
+		if (!(seconds > 0))
 			return 0;
-		ends[end] = log(made.seconds);
+		ends[end] = log(seconds);
 	}
 	return fabs(ends[1] - ends[0]) / 2;
 }
@@ -565,10 +429,20 @@ static struct gw_base estimate_known(const struct gw_predictor *p, const struct 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		b.unsure |= work.q[i].source > GW_SOURCE_STATIC &&
 		            work.q[i].confidence < GW_CONFIDENCE_COUNTED;
-	b = estimate(p, e, &work, b);
+	b = gw_base_of(p, e, &work, b);
 	if (doubts.any && !isnan(b.log_seconds))
 		b.doubt = (float)doubt_of(p, e, &work, &doubts);
 	return b;
+}
+
+/* What the code tells, whatever was counted. */
+static void parts_by_code(const struct gw_entry *e, struct gw_work *out)
+{
+	gw_work_clear(out);
+	for (uint16_t i = 0; i < e->part_count; i++)
+		if (e->parts[i].source == GW_SOURCE_STATIC)
+			out->q[e->parts[i].field] = (struct gw_quantity){
+			        e->parts[i].value, GW_SOURCE_STATIC, e->parts[i].confidence};
 }
 
 struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e)
@@ -579,7 +453,7 @@ struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e
 		return (struct gw_base){.log_seconds = NAN};
 	if (e->by_code_own != e->work_version) {
 		parts_by_code(e, &work);
-		e->by_code = estimate(p, e, &work, (struct gw_base){0});
+		e->by_code = gw_base_of(p, e, &work, (struct gw_base){0});
 		e->by_code_own = e->work_version;
 	}
 	return e->by_code;

@@ -148,20 +148,6 @@ static void look_at_ceilings(const struct gw_device *device, const struct gw_lau
 	}
 }
 
-/* What it takes to start an empty kernel with this grid. */
-static double launching(const struct gw_device *device, const struct gw_launch *launch,
-                        const struct gw_work *work)
-{
-	struct gw_resource_time times[GW_RESOURCES_MAX];
-	unsigned count = gw_bounds_even(device, launch, work, times);
-	double all = gw_param_value(device, GW_PARAM_launch_floor);
-
-	for (unsigned i = 0; i < count; i++)
-		if (times[i].bound == GW_BOUND_LAUNCH && !isnan(times[i].seconds))
-			all = gw_either(all, 0) + times[i].seconds;
-	return all;
-}
-
 /* How far @p share is from the line between bound and not: 0.5 on it, 1 well away. */
 static double distance(double share)
 {
@@ -188,7 +174,7 @@ static void note_shares(struct gw_verdict *v, const struct usage *u, double seco
 void gw_verdict_measured(const struct gw_device *device, const struct gw_launch *launch,
                          const struct gw_work *work, double seconds, struct gw_verdict *out)
 {
-	struct usage u = {.launching = launching(device, launch, work)};
+	struct usage u = {.launching = gw_bounds_launching(device, launch)};
 	struct gw_unlooked unlooked;
 	double share, start;
 

@@ -54,6 +54,7 @@ enum resource {
 };
 
 enum path { PIPES, DATA, L2_PATH, ATOMICS_PATH, MEETING, COURSE, START, PATHS };
+_Static_assert(START == PATHS - 1, "all before it are of the work itself");
 
 static const struct {
 	const char *name, *unknown;
@@ -152,10 +153,10 @@ static double barrier_time(const struct view *v)
 }
 
 /* Blocks are started at a rate of their own, and warps at another: the slower counts. */
-static double block_launch_time(const struct view *v)
+static double block_launch_time(const struct gw_device *device, double blocks, double warps)
 {
-	return larger_known(v->blocks * rate_of(v, GW_PARAM_launch_per_block),
-	                    v->warps * rate_of(v, GW_PARAM_launch_per_warp));
+	return larger_known(blocks * gw_param_value(device, GW_PARAM_launch_per_block),
+	                    warps * gw_param_value(device, GW_PARAM_launch_per_warp));
 }
 
 /*
@@ -326,7 +327,17 @@ static void times_of(struct view *v, struct gw_estimate *e, double t[RESOURCE_CO
 	t[SHARED_ATOMICS] = over(v, work_of(v, GW_WORK_shared_atomics), GW_PARAM_t_atomic_shared);
 	t[BARRIER] = barrier_time(v);
 	t[LATENCY] = latency_time(v, e);
-	t[BLOCK_LAUNCH] = block_launch_time(v);
+	t[BLOCK_LAUNCH] = block_launch_time(v->d, v->blocks, v->warps);
+}
+
+double gw_bounds_launching(const struct gw_device *device, const struct gw_launch *launch)
+{
+	double blocks = gw_dim3_size(launch->config.grid);
+	double warps = blocks * ceil(gw_dim3_size(launch->config.block) / WARP);
+	double start = block_launch_time(device, blocks, warps);
+	double floor_time = gw_param_value(device, GW_PARAM_launch_floor);
+
+	return isnan(start) ? floor_time : gw_either(floor_time, 0) + start;
 }
 
 unsigned gw_bounds_even(const struct gw_device *device, const struct gw_launch *launch,
@@ -350,14 +361,13 @@ struct ranking {
 	unsigned first;    /* the one that needs the most time */
 	double most, next; /* its time, and that of the next */
 	double path[PATHS];
-	bool any; /* a resource of the work itself is known */
+	bool any; /* a resource of the work itself is known to take time */
 };
 
 /* Terms are written in place: this runs for every launch, and there are many resources. */
 static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struct gw_estimate *e)
 {
 	struct ranking r = {.first = BLOCK_LAUNCH};
-	unsigned unknown = 0;
 
 	/* Unrolled, so that names and scopes are constants: 7% fewer instructions. */
 #pragma GCC unroll 32
@@ -367,7 +377,6 @@ static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struc
 		e->terms[i] = (struct gw_term){info[i].name, time, "s", true};
 		if (isnan(time)) {
 			gw_estimate_warn(e, info[i].unknown);
-			unknown++;
 			continue;
 		}
 		r.path[info[i].path] = larger(r.path[info[i].path], time);
@@ -376,9 +385,10 @@ static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struc
 		else if (time > r.next)
 			r.next = time;
 	}
+	for (unsigned i = 0; i < START; i++)
+		r.any |= r.path[i] > 0;
 	r.path[COURSE] = larger(0, r.path[COURSE] - v->fill);
 	e->term_count = RESOURCE_COUNT;
-	r.any = RESOURCE_COUNT - unknown > !isnan(t[BLOCK_LAUNCH]);
 	return r;
 }
 
@@ -447,17 +457,13 @@ estimate(const struct gw_device *device, const struct gw_launch *launch, const s
 	if (isnan(floor_time))
 		gw_estimate_warn(e, "unknown: launch_floor, the time is without it");
 	explain(&v, &r, floor_time, e);
+	/* All that is known takes no time: what does take time is what is not known. */
 	if (!r.any) {
 		gw_estimate_missing(e, "the work of the launch, or the device's rates for it");
 		return;
 	}
 	start = gw_either(floor_time, 0) + v.fetch;
 	busy = v.fill + combine(r.path);
-	/* All that is known takes no time: what does take time is what is not known. */
-	if (!(busy > 0) && !(floor_time > 0)) {
-		gw_estimate_missing(e, "the work of the launch, or the device's rates for it");
-		return;
-	}
 	gw_estimate_settle(e, start + busy);
 	if (e->reason[0])
 		return;

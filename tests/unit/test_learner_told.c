@@ -51,6 +51,61 @@ static void measure_kernels(uint32_t first, const double factor[LITTLE + 1])
 		}
 }
 
+/* As of a kernel whose loops data decide: all that is told takes no time. */
+static uint32_t tell_nothing(uint32_t kernel, uint32_t blocks)
+{
+	uint32_t c = configure(kernel, blocks, 256);
+	const struct gw_work whole = f.work;
+
+	gw_work_clear(&f.work);
+	by_code(GW_WORK_barriers, 0);
+	by_code(GW_WORK_shared_atomics, 0);
+	by_code(GW_WORK_warp_insts, 50);
+	by_code(GW_WORK_warp_fixed_chain, 8);
+	gw_predictor_work(p, c, &f.work);
+	f.work = whole;
+	return c;
+}
+
+static void an_empty_kernels_time_is_no_first_guess(void **state)
+{
+	struct gw_prediction made = predict(tell_nothing(1, 300));
+
+	(void)state;
+	assert_int_equal(made.tier, GW_TIER_NONE);
+	assert_true(isnan(made.seconds));
+	assert_non_null(made.reason);
+}
+
+static void it_tells_nothing_of_what_the_model_lacks(void **state)
+{
+	uint32_t c = configure(1, 300, 256);
+	double before, after;
+
+	(void)state;
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (f.work.q[i].source != GW_SOURCE_NONE)
+			f.work.q[i].source = GW_SOURCE_STATIC;
+	tell_as(c, LITTLE);
+	before = predict(c).seconds;
+	for (uint32_t k = 0; k < KERNELS; k++)
+		measure(tell_nothing(10 + k, 300 + k), 1e-3);
+	after = predict(c).seconds;
+	assert_true(before > 0 && fabs(after / before - 1) < 1e-9);
+}
+
+static void a_kernel_of_which_nothing_is_told_has_its_other_times(void **state)
+{
+	struct gw_prediction made;
+
+	(void)state;
+	measure(tell_nothing(1, 3000), 1e-4);
+	measure(tell_nothing(1, 6000), 2e-4);
+	made = predict(tell_nothing(1, 4500));
+	assert_int_equal(made.tier, GW_TIER_WARM);
+	assert_true(off(made, 1.5e-4) < 0.25);
+}
+
 /* The model is right where all is known, and far too short where loops are not: each is learnt. */
 static void what_is_known_of_the_course_has_a_level_of_its_own(void **state)
 {
@@ -355,6 +410,12 @@ int main(void)
 	                                        start, stop),
 	        cmocka_unit_test_setup_teardown(a_relative_of_which_less_is_known_tells_less, start,
 	                                        stop),
+	        cmocka_unit_test_setup_teardown(an_empty_kernels_time_is_no_first_guess, start,
+	                                        stop),
+	        cmocka_unit_test_setup_teardown(it_tells_nothing_of_what_the_model_lacks, start,
+	                                        stop),
+	        cmocka_unit_test_setup_teardown(
+	                a_kernel_of_which_nothing_is_told_has_its_other_times, start, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
