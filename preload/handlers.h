@@ -55,6 +55,18 @@ static inline void primary_changed(struct gw_call *call, CUresult result, CUdevi
 		gw_primary_changed(device);
 }
 
+/* A green context is used as a context that is told once it was asked for; both go together. */
+#define green_told(call, result, context, green)                                                   \
+	((result) == CUDA_SUCCESS ? gw_green_set(green, *(context)) : (void)0)
+
+static inline void green_going(struct gw_call *call, CUgreenCtx green)
+{
+	CUcontext context = gw_green_take(green);
+
+	if (context)
+		context_going(call, context);
+}
+
 /* Counted before the call, so that no captured launch can be taken for one that runs. */
 #define capture_coming(call, ...)                                                                  \
 	atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed)

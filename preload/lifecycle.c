@@ -329,3 +329,39 @@ void gw_primary_changed(int device)
 	gw_deep_context_gone((CUcontext)context, false);
 	gw_context_gone((CUcontext)context);
 }
+
+enum { GREENS = 64 }; /* green contexts at a time; of more, stale streams may be taken for new */
+static struct {
+	_Atomic uintptr_t green, context;
+} greens[GREENS];
+
+/* Each is told often, and by several threads: the same each time. */
+void gw_green_set(void *green, void *context)
+{
+	uintptr_t key = (uintptr_t)green;
+
+	for (int i = 0; i < GREENS; i++) {
+		uintptr_t free_place = 0;
+
+		if (atomic_load(&greens[i].green) != key &&
+		    !atomic_compare_exchange_strong(&greens[i].green, &free_place, key))
+			continue;
+		atomic_store(&greens[i].context, (uintptr_t)context);
+		return;
+	}
+}
+
+/* In more than one place, where several threads were told at once. */
+void *gw_green_take(void *green)
+{
+	uintptr_t context = 0;
+
+	for (int i = 0; green && i < GREENS; i++)
+		if (atomic_load(&greens[i].green) == (uintptr_t)green) {
+			uintptr_t here = atomic_exchange(&greens[i].context, 0);
+
+			context = here ? here : context;
+			atomic_store(&greens[i].green, 0);
+		}
+	return (void *)context;
+}

@@ -103,14 +103,13 @@ static void without_records_too(void **state)
 }
 
 /* The log counts each launch for the GPU whose context was current. */
-static void default_streams_are_those_of_the_current_context(void **state)
+static void in_default_streams(const char *scenario, unsigned first, unsigned second)
 {
 	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
 	                                    "GPUWATCH_MODE=count"};
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++) {
-		struct run r = RUN("contexts", "switched");
+		struct run r = RUN("contexts", scenario);
 		struct outcome *o;
 
 		r.env[0] = "STANDIN_DEVICES=2";
@@ -118,11 +117,23 @@ static void default_streams_are_those_of_the_current_context(void **state)
 		r.inject = i >= 3;
 		o = run_both(&r);
 		assert_logs_are_the_truth(o);
-		assert_int_equal(only_log(o)->on_device[1], 24);
-		assert_int_equal(only_log(o)->on_device[2], 33);
+		assert_int_equal(only_log(o)->on_device[1], first);
+		assert_int_equal(only_log(o)->on_device[2], second);
 		assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_OTHER & 1, 0);
 		outcome_free(o);
 	}
+}
+
+static void default_streams_are_those_of_the_current_context(void **state)
+{
+	(void)state;
+	in_default_streams("switched", 24, 33);
+}
+
+static void a_green_context_s_streams_go_with_it(void **state)
+{
+	(void)state;
+	in_default_streams("green", 7, 5);
 }
 
 /* Each 64th launch looks; from the first such change on every one does. */
@@ -152,6 +163,7 @@ int main(void)
 	        cmocka_unit_test(kernels_of_a_graph_count_for_the_gpus_of_their_nodes),
 	        cmocka_unit_test(without_records_too),
 	        cmocka_unit_test(default_streams_are_those_of_the_current_context),
+	        cmocka_unit_test(a_green_context_s_streams_go_with_it),
 	        cmocka_unit_test(a_current_context_that_changes_unseen_is_found_out),
 	};
 
