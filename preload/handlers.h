@@ -174,6 +174,8 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 		(to).blockDimY = (from)->blockDimY;                                                \
 		(to).blockDimZ = (from)->blockDimZ;                                                \
 		(to).sharedMemBytes = (from)->sharedMemBytes;                                      \
+		(to).kernelParams = (from)->kernelParams;                                          \
+		(to).extra = (from)->extra;                                                        \
 	} while (0)
 
 static inline void graph_node_set_v1(struct gw_call *call, CUresult result, CUgraphExec exec,
@@ -201,6 +203,7 @@ static inline void graph_node_set_any(struct gw_call *call, CUresult result, CUg
 
 		KERNEL_NODE_PARAMS(p, &params->kernel);
 		p.kern = params->kernel.kern;
+		p.ctx = params->kernel.ctx;
 		gw_graph_node_set(exec, node, &p);
 	} else if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
 		gw_graph_child_set(exec, node, params->graph.graph);

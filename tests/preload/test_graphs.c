@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs that change, and whatever a program may put into the parameters of their nodes. */
+#include "tests/preload/harness.h"
+
+static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
+                                    "GPUWATCH_MODE=count"};
+
+static struct outcome *graphs(const char *scenario, const char *mode, bool inject)
+{
+	struct run r = RUN("graphs", scenario);
+	struct outcome *o;
+
+	r.env[0] = "STANDIN_DEVICES=2";
+	r.env[1] = mode;
+	r.inject = inject;
+	o = run_both(&r);
+	assert_int_equal(o->logs, 1);
+	assert_logs_are_the_truth(o);
+	return o;
+}
+
+/* In each mode, preloaded and injected: what ran on the first GPU and on the second. */
+static void on_gpus(const char *scenario, unsigned first, unsigned second)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		struct outcome *o = graphs(scenario, modes[i % 3], i >= 3);
+
+		assert_int_equal(only_log(o)->on_device[1], first);
+		assert_int_equal(only_log(o)->on_device[2], second);
+		outcome_free(o);
+	}
+}
+
+static void what_the_driver_does_not_look_at_is_not_looked_at(void **state)
+{
+	(void)state;
+	on_gpus("rubbish", 16, 0);
+}
+
+static void a_node_stays_on_its_gpu_whichever_call_changes_it(void **state)
+{
+	(void)state;
+	on_gpus("other_gpu", 0, 12);
+}
+
+static void a_child_graph_that_is_replaced_keeps_its_place(void **state)
+{
+	(void)state;
+	on_gpus("child", 4 * 4 + 2 * 3 + 3 * 3, 0);
+}
+
+/* Which bodies ran is not known, be a child graph replaced or not. */
+static void what_is_unknown_stays_so_when_a_child_graph_is_replaced(void **state)
+{
+	struct run r = RUN("graphs", "child_beside_conditional");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_MODE=count";
+	o = run_both(&r);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_graph_unknown], 5);
+	outcome_free(o);
+}
+
+/* Which of the nodes are its own is not known: their kernels are counted by their records. */
+static void a_child_graph_of_a_child_graph_may_be_replaced(void **state)
+{
+	struct run r = RUN("graphs", "child_of_child");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	assert_int_equal(only_log(o)->total, o->truth[0].total);
+	assert_int_equal(only_log(o)->no_call, 5);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_graph_unknown], 5);
+	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_GRAPH & 1, 1);
+	outcome_free(o);
+}
+
+/* Which library's it is, the driver is asked in the midst of the launch: the callbacks for what we
+ * ask are not the program's. */
+static void the_function_that_a_node_tells_can_be_launched(void **state)
+{
+	(void)state;
+	on_gpus("node_function", 6, 0);
+}
+
+static void handles_that_come_again_are_other_kernels(void **state)
+{
+	(void)state;
+	on_gpus("reused", 8, 0);
+}
+
+static void what_the_driver_refuses_changes_nothing(void **state)
+{
+	(void)state;
+	on_gpus("mistakes", 3, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(what_the_driver_does_not_look_at_is_not_looked_at),
+	        cmocka_unit_test(a_node_stays_on_its_gpu_whichever_call_changes_it),
+	        cmocka_unit_test(a_child_graph_that_is_replaced_keeps_its_place),
+	        cmocka_unit_test(what_is_unknown_stays_so_when_a_child_graph_is_replaced),
+	        cmocka_unit_test(a_child_graph_of_a_child_graph_may_be_replaced),
+	        cmocka_unit_test(the_function_that_a_node_tells_can_be_launched),
+	        cmocka_unit_test(handles_that_come_again_are_other_kernels),
+	        cmocka_unit_test(what_the_driver_refuses_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
