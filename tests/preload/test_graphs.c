@@ -96,6 +96,22 @@ static void what_the_driver_refuses_changes_nothing(void **state)
 	on_gpus("mistakes", 3, 0);
 }
 
+/* It may begin while a launch is being timed by events, which are asked for their times. */
+static void a_capture_that_begins_beside_a_timed_launch_is_not_spoilt(void **state)
+{
+	struct run r = RUN("graphs", "captures_beside");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_CUPTI=none";
+	r.env[1] = "GPUWATCH_EVENT_RATE=1";
+	r.env[2] = "STANDIN_SLOW=cuEventQuery:20";
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	assert_true(only_log(o)->by_events > 0);
+	outcome_free(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -107,6 +123,7 @@ int main(void)
 	        cmocka_unit_test(the_function_that_a_node_tells_can_be_launched),
 	        cmocka_unit_test(handles_that_come_again_are_other_kernels),
 	        cmocka_unit_test(what_the_driver_refuses_changes_nothing),
+	        cmocka_unit_test(a_capture_that_begins_beside_a_timed_launch_is_not_spoilt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
 #include "client.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 static void say(const char *what, CUresult r)
 {
@@ -314,6 +316,43 @@ static void mistakes(void)
 	launch(exec, 3);
 }
 
+static atomic_int over;
+
+static void *launches_on(void *stream)
+{
+	CK(cuCtxSetCurrent(client_context));
+	while (!atomic_load(&over)) {
+		CK(cuLaunchKernel(client_kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+		usleep(100);
+	}
+	return NULL;
+}
+
+/* A thread captures, again and again, in the mode that forbids others to ask for events, while one
+   launches. */
+static void captures_beside(void)
+{
+	CUstream capturing, running;
+	pthread_t other;
+
+	client_start();
+	CK(cuStreamCreate(&capturing, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamCreate(&running, CU_STREAM_NON_BLOCKING));
+	pthread_create(&other, NULL, launches_on, running);
+	for (int i = 0; i < 10; i++) {
+		CUgraph graph = NULL;
+
+		client_nap(30);
+		CK(cuStreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL));
+		client_nap(30);
+		SAY(cuLaunchKernel(client_kernel, 2, 1, 1, 32, 1, 1, 0, capturing, NULL, NULL));
+		SAY(cuStreamEndCapture(capturing, &graph));
+	}
+	atomic_store(&over, 1);
+	pthread_join(other, NULL);
+	CK(cuCtxSynchronize());
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
@@ -325,6 +364,7 @@ int main(int argc, char **argv)
 	        {"node_function", node_function},
 	        {"reused", reused},
 	        {"mistakes", mistakes},
+	        {"captures_beside", captures_beside},
 	        {NULL, NULL},
 	};
 
