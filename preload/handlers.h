@@ -95,8 +95,14 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 		atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed);
 }
 
+/* A module goes with its context, a library is of none. */
 #define MODULE_LOADED(result, handle, origin, image, path)                                         \
-	((result) == CUDA_SUCCESS ? gw_module_loaded(*(handle), origin, image, path) : (void)0)
+	((result) == CUDA_SUCCESS                                                                  \
+	         ? gw_module_loaded(*(handle), gw_context_current(), origin, image, path)          \
+	         : (void)0)
+#define LIBRARY_LOADED(result, handle, origin, image, path)                                        \
+	((result) == CUDA_SUCCESS ? gw_module_loaded(*(handle), NULL, origin, image, path)         \
+	                          : (void)0)
 #define module_from_file(call, result, module, path)                                               \
 	MODULE_LOADED(result, module, GW_MODULE_FILE, NULL, path)
 #define module_from_data(call, result, module, image)                                              \
@@ -106,9 +112,9 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 #define module_from_fatbin(call, result, module, image)                                            \
 	MODULE_LOADED(result, module, GW_MODULE_FATBIN, image, NULL)
 #define library_from_data(call, result, library, image, ...)                                       \
-	MODULE_LOADED(result, library, GW_MODULE_LIBRARY, image, NULL)
+	LIBRARY_LOADED(result, library, GW_MODULE_LIBRARY, image, NULL)
 #define library_from_file(call, result, library, path, ...)                                        \
-	MODULE_LOADED(result, library, GW_MODULE_FILE, NULL, path)
+	LIBRARY_LOADED(result, library, GW_MODULE_FILE, NULL, path)
 #define module_going(call, module)   gw_module_gone(module)
 #define library_going(call, library) gw_module_gone(library)
 #define function_found(call, result, f, module, name)                                              \
@@ -116,7 +122,8 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 #define kernel_found(call, result, kernel, library, name)                                          \
 	((result) == CUDA_SUCCESS ? gw_function_found(*(kernel), library) : (void)0)
 #define library_module(call, result, module, library)                                              \
-	((result) == CUDA_SUCCESS ? gw_module_of_library(*(module), library) : (void)0)
+	((result) == CUDA_SUCCESS ? gw_module_of_library(*(module), library, gw_context_current()) \
+	                          : (void)0)
 #define kernel_function(call, result, f, kernel)                                                   \
 	((result) == CUDA_SUCCESS ? gw_function_of_kernel(*(f), kernel) : (void)0)
 #define code_linked(call, result, state, cubin, size)                                              \

@@ -229,7 +229,7 @@ static void find_library(struct asked *a, struct gw_kernel_slot *k)
 	    !gw_driver.cuKernelGetLibrary ||
 	    !gw_map_find(&gw_hot.shared->functions, is_of_library, &s))
 		return;
-	gw_module_of_library((void *)a->owner, s.library);
+	gw_module_of_library((void *)a->owner, s.library, gw_context_current());
 	a->owner = gw_module_owner(a->owner);
 	k->module = gw_module_number(a->owner);
 }
@@ -295,6 +295,6 @@ void gw_function_of_kernel(CUfunction f, CUkernel kernel)
 	    gw_driver.cuKernelGetLibrary(&library, kernel) != CUDA_SUCCESS ||
 	    gw_driver.cuFuncGetModule(&module, f) != CUDA_SUCCESS)
 		return;
-	gw_module_of_library(module, library);
+	gw_module_of_library(module, library, gw_context_current());
 	gw_function_found(f, library);
 }
