@@ -271,15 +271,34 @@ uint32_t gw_kernel_resolve(CUfunction f)
 	return slot;
 }
 
+/*
+ * Whether a handle is that of a library's kernel. Of others the driver answers with an error, which
+ * a program may have the driver log: each is asked about once, until handles may have been reused.
+ */
+static bool of_library(CUfunction function)
+{
+	enum { PLACES = 256 };
+	static _Atomic uintptr_t others[PLACES]; /* with the generation they were seen in */
+	uintptr_t generation = atomic_load(&gw_hot.function_generation);
+	uintptr_t mark = (uintptr_t)function ^ generation << 48;
+	_Atomic uintptr_t *place = &others[gw_map_hash((uintptr_t)function) % PLACES];
+	CUlibrary library;
+
+	if (!gw_driver.cuKernelGetLibrary || atomic_load(place) == mark)
+		return false;
+	if (gw_driver.cuKernelGetLibrary(&library, (CUkernel)function) == CUDA_SUCCESS)
+		return true;
+	atomic_store(place, mark);
+	return false;
+}
+
 void gw_kernel_in_graph(CUfunction function)
 {
-	CUlibrary library;
 	int saved = errno;
 
 	/* A function that is no library's kernel the node names as it is, with its context. */
 	if (function && !gw_map_get(&gw_hot.shared->functions, (uintptr_t)function) &&
-	    gw_driver.cuKernelGetLibrary &&
-	    gw_driver.cuKernelGetLibrary(&library, (CUkernel)function) == CUDA_SUCCESS)
+	    of_library(function))
 		gw_kernel_resolve(function);
 	errno = saved;
 }

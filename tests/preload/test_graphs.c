@@ -2,6 +2,9 @@
 /* Graphs that change, and whatever a program may put into the parameters of their nodes. */
 #include "tests/preload/harness.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
                                     "GPUWATCH_MODE=count"};
 
@@ -96,6 +99,29 @@ static void what_the_driver_refuses_changes_nothing(void **state)
 	on_gpus("mistakes", 3, 0);
 }
 
+/* What the driver answers with an error a program may have it log. */
+static void the_driver_is_asked_once_about_a_function_that_is_no_kernel(void **state)
+{
+	struct run r = RUN("graphs", "captured_often");
+	char line[512], path[128];
+	struct outcome *o;
+	unsigned asked = 0;
+	FILE *trace;
+
+	(void)state;
+	r.env[0] = "STANDIN_TRACE=trace";
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	snprintf(path, sizeof(path), "%s/trace", o->dir);
+	trace = fopen(path, "r");
+	assert_non_null(trace);
+	while (fgets(line, sizeof(line), trace))
+		asked += strstr(line, "cuKernelGetLibrary") != NULL;
+	fclose(trace);
+	assert_int_equal(asked, 1);
+	outcome_free(o);
+}
+
 /* It may begin while a launch is being timed by events, which are asked for their times. */
 static void a_capture_that_begins_beside_a_timed_launch_is_not_spoilt(void **state)
 {
@@ -123,6 +149,7 @@ int main(void)
 	        cmocka_unit_test(the_function_that_a_node_tells_can_be_launched),
 	        cmocka_unit_test(handles_that_come_again_are_other_kernels),
 	        cmocka_unit_test(what_the_driver_refuses_changes_nothing),
+	        cmocka_unit_test(the_driver_is_asked_once_about_a_function_that_is_no_kernel),
 	        cmocka_unit_test(a_capture_that_begins_beside_a_timed_launch_is_not_spoilt),
 	};
 

@@ -316,6 +316,21 @@ static void mistakes(void)
 	launch(exec, 3);
 }
 
+/* A module's function, which no stream has run, is captured again and again. */
+static void captured_often(void)
+{
+	CUgraph graph = NULL;
+	CUstream stream;
+
+	client_start();
+	CK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	for (unsigned i = 1; i <= 100; i++)
+		CK(cuLaunchKernel(client_kernel, i, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+	CK(cuStreamEndCapture(stream, &graph));
+	launch(exec_of(graph), 2);
+}
+
 static atomic_int over;
 
 static void *launches_on(void *stream)
@@ -364,6 +379,7 @@ int main(int argc, char **argv)
 	        {"node_function", node_function},
 	        {"reused", reused},
 	        {"mistakes", mistakes},
+	        {"captured_often", captured_often},
 	        {"captures_beside", captures_beside},
 	        {NULL, NULL},
 	};
