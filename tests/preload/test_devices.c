@@ -103,37 +103,16 @@ static void without_records_too(void **state)
 }
 
 /* The log counts each launch for the GPU whose context was current. */
-static void in_default_streams(const char *scenario, unsigned first, unsigned second)
-{
-	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-	                                    "GPUWATCH_MODE=count"};
-
-	for (unsigned i = 0; i < 6; i++) {
-		struct run r = RUN("contexts", scenario);
-		struct outcome *o;
-
-		r.env[0] = "STANDIN_DEVICES=2";
-		r.env[1] = modes[i % 3];
-		r.inject = i >= 3;
-		o = run_both(&r);
-		assert_logs_are_the_truth(o);
-		assert_int_equal(only_log(o)->on_device[1], first);
-		assert_int_equal(only_log(o)->on_device[2], second);
-		assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_OTHER & 1, 0);
-		outcome_free(o);
-	}
-}
-
 static void default_streams_are_those_of_the_current_context(void **state)
 {
 	(void)state;
-	in_default_streams("switched", 24, 33);
+	assert_on_gpus("contexts", "switched", 24, 33);
 }
 
 static void a_green_context_s_streams_go_with_it(void **state)
 {
 	(void)state;
-	in_default_streams("green", 7, 5);
+	assert_on_gpus("contexts", "green", 7, 5);
 }
 
 /* Each 64th launch looks; from the first such change on every one does. */

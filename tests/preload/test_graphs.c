@@ -5,51 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-                                    "GPUWATCH_MODE=count"};
-
-static struct outcome *graphs(const char *scenario, const char *mode, bool inject)
-{
-	struct run r = RUN("graphs", scenario);
-	struct outcome *o;
-
-	r.env[0] = "STANDIN_DEVICES=2";
-	r.env[1] = mode;
-	r.inject = inject;
-	o = run_both(&r);
-	assert_int_equal(o->logs, 1);
-	assert_logs_are_the_truth(o);
-	return o;
-}
-
-/* In each mode, preloaded and injected: what ran on the first GPU and on the second. */
-static void on_gpus(const char *scenario, unsigned first, unsigned second)
-{
-	for (unsigned i = 0; i < 6; i++) {
-		struct outcome *o = graphs(scenario, modes[i % 3], i >= 3);
-
-		assert_int_equal(only_log(o)->on_device[1], first);
-		assert_int_equal(only_log(o)->on_device[2], second);
-		outcome_free(o);
-	}
-}
-
 static void what_the_driver_does_not_look_at_is_not_looked_at(void **state)
 {
 	(void)state;
-	on_gpus("rubbish", 16, 0);
+	assert_on_gpus("graphs", "rubbish", 16, 0);
 }
 
 static void a_node_stays_on_its_gpu_whichever_call_changes_it(void **state)
 {
 	(void)state;
-	on_gpus("other_gpu", 0, 12);
+	assert_on_gpus("graphs", "other_gpu", 0, 12);
 }
 
 static void a_child_graph_that_is_replaced_keeps_its_place(void **state)
 {
 	(void)state;
-	on_gpus("child", 4 * 4 + 2 * 3 + 3 * 3, 0);
+	assert_on_gpus("graphs", "child", 4 * 4 + 2 * 3 + 3 * 3, 0);
 }
 
 /* Which bodies ran is not known, be a child graph replaced or not. */
@@ -84,19 +55,19 @@ static void a_child_graph_of_a_child_graph_may_be_replaced(void **state)
 static void the_function_that_a_node_tells_can_be_launched(void **state)
 {
 	(void)state;
-	on_gpus("node_function", 6, 0);
+	assert_on_gpus("graphs", "node_function", 6, 0);
 }
 
 static void handles_that_come_again_are_other_kernels(void **state)
 {
 	(void)state;
-	on_gpus("reused", 8, 0);
+	assert_on_gpus("graphs", "reused", 8, 0);
 }
 
 static void what_the_driver_refuses_changes_nothing(void **state)
 {
 	(void)state;
-	on_gpus("mistakes", 3, 0);
+	assert_on_gpus("graphs", "mistakes", 3, 0);
 }
 
 /* What the driver answers with an error a program may have it log. */
