@@ -65,6 +65,17 @@ static struct gw_event_pool *pool_of(struct gw_thread *t)
 	return p;
 }
 
+/*
+ * What our questions are to a capture that another thread has under way, or begins just then: with
+ * RELAXED no reason to invalidate it. Returns what the thread's mode was.
+ */
+static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
+{
+	if (gw_driver.cuThreadExchangeStreamCaptureMode)
+		gw_driver.cuThreadExchangeStreamCaptureMode(&mode);
+	return mode;
+}
+
 /* Hand the times that are ready to the worker, through the ring; those behind wait. */
 static void harvest(struct gw_thread *t, struct gw_event_pool *p)
 {
@@ -107,9 +118,11 @@ static bool harvest_before(struct gw_call *call, struct gw_event_pool *p)
 {
 	struct gw_thread *t = call->thread;
 	struct gw_event mine = *call->event;
+	CUstreamCaptureMode before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
 	uint32_t head;
 
 	harvest(t, p);
+	capture_mode(before);
 	head = atomic_load_explicit(&t->head, memory_order_relaxed);
 	if (head - atomic_load_explicit(&t->tail, memory_order_acquire) > t->mask) {
 		call->event = NULL;
@@ -134,7 +147,7 @@ void gw_events_begin(struct gw_call *call, CUstream stream)
 		return;
 	if (p && ++p->launches % gw_options.event_rate)
 		return;
-	/* To ask an event for its time invalidates a capture that any thread has under way. */
+	/* To ask an event for its time may invalidate a capture that any thread has under way. */
 	if (atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) {
 		gw_bump(&t->counts.events_skipped, 1);
 		return;

@@ -75,6 +75,7 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 	n->kernel = gw_map_get(&s->functions, (uintptr_t)f);
 	if (!n->kernel)
 		n->kernel = resolve(f, p->ctx);
+	n->context = (uintptr_t)p->ctx;
 	n->device = p->ctx ? (uint32_t)(gw_context_device(p->ctx) + 1) : 0;
 	n->config_id = 0; /* whatever the worker knew of it was of its old parameters */
 	n->config.grid = (struct gw_dim3){p->gridDimX, p->gridDimY, p->gridDimZ};
@@ -184,6 +185,14 @@ static void slot_retire(uint32_t at)
 	gw_slot_retire(&gw_hot.shared->graph_slots[at].life);
 }
 
+static void say_unknown(void)
+{
+	gw_degrade(GW_DEGRADED_GRAPH,
+	           "a graph holds nodes whose kernels can't be listed "
+	           "(conditional, or too many): they are counted from activity records, "
+	           "else unknown");
+}
+
 /* Publish a list as what @p exec runs; the slot takes the list over. */
 static void publish(CUgraphExec exec, struct list *l, uint32_t number)
 {
@@ -207,10 +216,7 @@ static void publish(CUgraphExec exec, struct list *l, uint32_t number)
 	atomic_store_explicit(&slot->life.state, GW_SLOT_USED, memory_order_release);
 	gw_map_put(&s->graphs, (uintptr_t)exec, at, 0, 0);
 	if (l->unknown)
-		gw_degrade(GW_DEGRADED_GRAPH,
-		           "a graph holds nodes whose kernels can't be listed "
-		           "(conditional, or too many): they are counted from activity records, "
-		           "else unknown");
+		say_unknown();
 }
 
 void gw_graph_made(CUgraphExec exec, CUgraph graph)
@@ -249,37 +255,61 @@ static struct gw_graph_slot *writable(CUgraphExec exec)
 	return at ? &s->graph_slots[at] : NULL;
 }
 
-/* Replace the nodes under @p parent (0: all of them) by those of @p graph. */
+/*
+ * The nodes under @p parent (0: all of them) get what those of @p list have. They keep their order
+ * and their place, and are the same nodes: they go on being named by the handles of the graph that
+ * was instantiated, and stay enabled or not.
+ */
+static void take_over(struct gw_graph_slot *slot, uintptr_t parent, const struct list *l)
+{
+	for (uint32_t i = 0, at = 0; i < slot->count; i++) {
+		struct gw_graph_node *n = &slot->nodes[i], old = *n;
+
+		if (parent && n->parent != parent)
+			continue;
+		*n = l->nodes[at++];
+		n->node = old.node;
+		n->parent = old.parent;
+		n->enabled = old.enabled;
+	}
+}
+
+/* What these nodes run is not known any more: they are listed no longer. */
+static void give_up(struct gw_graph_slot *slot, uintptr_t parent, uint32_t own)
+{
+	for (uint32_t i = 0; i < slot->count; i++) {
+		struct gw_graph_node *n = &slot->nodes[i];
+
+		/* A child graph without nodes of its own is one within a child graph. */
+		if (own ? parent && n->parent != parent : !n->parent)
+			continue;
+		n->enabled = false;
+		n->node = 0;
+	}
+	slot->unknown = true;
+}
+
+/* The nodes under @p parent (0: all of them) are now those of @p graph. The driver takes no other
+ * topology. */
 static void replace(CUgraphExec exec, uintptr_t parent, CUgraph graph)
 {
 	struct gw_graph_slot *slot = writable(exec);
 	struct list l = {0};
+	uint32_t own = 0;
 
 	if (!slot)
 		return;
 	walk(&l, graph, parent, parent ? 1 : 0);
-	for (uint32_t i = 0; parent && i < slot->count; i++) {
-		struct gw_graph_node *n;
-
-		if (slot->nodes[i].parent == parent)
-			continue;
-		n = list_add(&l);
-		if (n)
-			*n = slot->nodes[i];
-	}
-	/*
-	 * An update keeps the nodes' order; they go on being named by the handles of the
-	 * graph that was instantiated, and stay enabled or not.
-	 */
-	for (uint32_t i = 0; !parent && l.count == slot->count && i < l.count; i++) {
-		l.nodes[i].enabled = slot->nodes[i].enabled;
-		l.nodes[i].node = slot->nodes[i].node;
-		l.nodes[i].parent = slot->nodes[i].parent;
-	}
-	free(slot->nodes);
-	slot->nodes = l.nodes;
-	slot->count = l.count;
-	slot->unknown = l.unknown;
+	for (uint32_t i = 0; i < slot->count; i++)
+		own += !parent || slot->nodes[i].parent == parent;
+	if (own == l.count)
+		take_over(slot, parent, &l);
+	else
+		give_up(slot, parent, own);
+	free(l.nodes);
+	slot->unknown |= l.unknown; /* what is beside a child graph may be unknown, too */
+	if (slot->unknown)
+		say_unknown();
 }
 
 void gw_graph_updated(CUgraphExec exec, CUgraph graph)
@@ -313,8 +343,13 @@ void gw_graph_node_set(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NOD
 
 	if (n && params) {
 		struct gw_dim3 cluster = n->config.cluster;
+		CUDA_KERNEL_NODE_PARAMS p = *params;
 
-		node_fill(n, params);
+		/* Beside a function the driver looks at neither of the two, whatever is in them;
+		 * and an executable graph's node stays in its context. */
+		p.kern = p.func ? NULL : p.kern;
+		p.ctx = p.func || !p.ctx ? (CUcontext)n->context : p.ctx;
+		node_fill(n, &p);
 		if (gw_dim3_count(cluster) > 1)
 			n->config.cluster = cluster;
 	}

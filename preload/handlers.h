@@ -55,6 +55,18 @@ static inline void primary_changed(struct gw_call *call, CUresult result, CUdevi
 		gw_primary_changed(device);
 }
 
+/* A green context is used as a context that is told once it was asked for; both go together. */
+#define green_told(call, result, context, green)                                                   \
+	((result) == CUDA_SUCCESS ? gw_green_set(green, *(context)) : (void)0)
+
+static inline void green_going(struct gw_call *call, CUgreenCtx green)
+{
+	CUcontext context = gw_green_take(green);
+
+	if (context)
+		context_going(call, context);
+}
+
 /* Counted before the call, so that no captured launch can be taken for one that runs. */
 #define capture_coming(call, ...)                                                                  \
 	atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed)
@@ -83,8 +95,14 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 		atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed);
 }
 
+/* A module goes with its context, a library is of none. */
 #define MODULE_LOADED(result, handle, origin, image, path)                                         \
-	((result) == CUDA_SUCCESS ? gw_module_loaded(*(handle), origin, image, path) : (void)0)
+	((result) == CUDA_SUCCESS                                                                  \
+	         ? gw_module_loaded(*(handle), gw_context_current(), origin, image, path)          \
+	         : (void)0)
+#define LIBRARY_LOADED(result, handle, origin, image, path)                                        \
+	((result) == CUDA_SUCCESS ? gw_module_loaded(*(handle), NULL, origin, image, path)         \
+	                          : (void)0)
 #define module_from_file(call, result, module, path)                                               \
 	MODULE_LOADED(result, module, GW_MODULE_FILE, NULL, path)
 #define module_from_data(call, result, module, image)                                              \
@@ -94,9 +112,9 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 #define module_from_fatbin(call, result, module, image)                                            \
 	MODULE_LOADED(result, module, GW_MODULE_FATBIN, image, NULL)
 #define library_from_data(call, result, library, image, ...)                                       \
-	MODULE_LOADED(result, library, GW_MODULE_LIBRARY, image, NULL)
+	LIBRARY_LOADED(result, library, GW_MODULE_LIBRARY, image, NULL)
 #define library_from_file(call, result, library, path, ...)                                        \
-	MODULE_LOADED(result, library, GW_MODULE_FILE, NULL, path)
+	LIBRARY_LOADED(result, library, GW_MODULE_FILE, NULL, path)
 #define module_going(call, module)   gw_module_gone(module)
 #define library_going(call, library) gw_module_gone(library)
 #define function_found(call, result, f, module, name)                                              \
@@ -104,7 +122,8 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 #define kernel_found(call, result, kernel, library, name)                                          \
 	((result) == CUDA_SUCCESS ? gw_function_found(*(kernel), library) : (void)0)
 #define library_module(call, result, module, library)                                              \
-	((result) == CUDA_SUCCESS ? gw_module_of_library(*(module), library) : (void)0)
+	((result) == CUDA_SUCCESS ? gw_module_of_library(*(module), library, gw_context_current()) \
+	                          : (void)0)
 #define kernel_function(call, result, f, kernel)                                                   \
 	((result) == CUDA_SUCCESS ? gw_function_of_kernel(*(f), kernel) : (void)0)
 #define code_linked(call, result, state, cubin, size)                                              \
@@ -162,6 +181,8 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 		(to).blockDimY = (from)->blockDimY;                                                \
 		(to).blockDimZ = (from)->blockDimZ;                                                \
 		(to).sharedMemBytes = (from)->sharedMemBytes;                                      \
+		(to).kernelParams = (from)->kernelParams;                                          \
+		(to).extra = (from)->extra;                                                        \
 	} while (0)
 
 static inline void graph_node_set_v1(struct gw_call *call, CUresult result, CUgraphExec exec,
@@ -189,6 +210,7 @@ static inline void graph_node_set_any(struct gw_call *call, CUresult result, CUg
 
 		KERNEL_NODE_PARAMS(p, &params->kernel);
 		p.kern = params->kernel.kern;
+		p.ctx = params->kernel.ctx;
 		gw_graph_node_set(exec, node, &p);
 	} else if (params->type == CU_GRAPH_NODE_TYPE_GRAPH) {
 		gw_graph_child_set(exec, node, params->graph.graph);

@@ -8,6 +8,7 @@
 #include "preload/handlers.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 
@@ -84,8 +85,11 @@ static void *libcuda(void)
 	void *h = atomic_load(&handle);
 
 	if (!h) {
+		int saved = errno; /* it is looked for in the file system */
+
 		h = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 		atomic_store(&handle, h);
+		errno = saved;
 	}
 	return h;
 }

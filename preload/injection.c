@@ -48,23 +48,20 @@ bool gw_injection_active(void)
 /* The call of this thread that is between its two callbacks; launches do not nest. */
 static _Thread_local struct gw_call current __attribute__((tls_model("initial-exec")));
 
+/* We are in a callback of this thread: what comes meanwhile are calls of our own. */
+static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
+
 static void remember(struct gw_call *call, const CUpti_CallbackData *data)
 {
 	if (call->event)
 		gw_event_correlate(call->event, data->correlationId);
 }
 
-static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                            const void *info)
+static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data)
 {
-	const CUpti_CallbackData *data = info;
 	bool enter = data->callbackSite == CUPTI_API_ENTER;
 	CUresult result = enter ? CUDA_SUCCESS : *(CUresult *)data->functionReturnValue;
 
-	(void)unused;
-	if (domain != CUPTI_CB_DOMAIN_DRIVER_API ||
-	    (!atomic_load_explicit(&gw_hot.active, memory_order_acquire) && !gw_activate(false)))
-		return;
 	switch (id) {
 #define HOOK(symbol, base, need, pt_, params, args, before, after)                                 \
 	case CUPTI_DRIVER_TRACE_CBID_##symbol: {                                                   \
@@ -86,6 +83,18 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 	default:
 		break;
 	}
+}
+
+static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                            const void *info)
+{
+	(void)unused;
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || inside)
+		return;
+	inside = true;
+	if (atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_activate(false))
+		handle(id, info);
+	inside = false;
 }
 
 /* In the global scope we come first: then the wrappers see everything already. */

@@ -229,7 +229,7 @@ static void find_library(struct asked *a, struct gw_kernel_slot *k)
 	    !gw_driver.cuKernelGetLibrary ||
 	    !gw_map_find(&gw_hot.shared->functions, is_of_library, &s))
 		return;
-	gw_module_of_library((void *)a->owner, s.library);
+	gw_module_of_library((void *)a->owner, s.library, gw_context_current());
 	a->owner = gw_module_owner(a->owner);
 	k->module = gw_module_number(a->owner);
 }
@@ -271,15 +271,34 @@ uint32_t gw_kernel_resolve(CUfunction f)
 	return slot;
 }
 
+/*
+ * Whether a handle is that of a library's kernel. Of others the driver answers with an error, which
+ * a program may have the driver log: each is asked about once, until handles may have been reused.
+ */
+static bool of_library(CUfunction function)
+{
+	enum { PLACES = 256 };
+	static _Atomic uintptr_t others[PLACES]; /* with the generation they were seen in */
+	uintptr_t generation = atomic_load(&gw_hot.function_generation);
+	uintptr_t mark = (uintptr_t)function ^ generation << 48;
+	_Atomic uintptr_t *place = &others[gw_map_hash((uintptr_t)function) % PLACES];
+	CUlibrary library;
+
+	if (!gw_driver.cuKernelGetLibrary || atomic_load(place) == mark)
+		return false;
+	if (gw_driver.cuKernelGetLibrary(&library, (CUkernel)function) == CUDA_SUCCESS)
+		return true;
+	atomic_store(place, mark);
+	return false;
+}
+
 void gw_kernel_in_graph(CUfunction function)
 {
-	CUlibrary library;
 	int saved = errno;
 
 	/* A function that is no library's kernel the node names as it is, with its context. */
 	if (function && !gw_map_get(&gw_hot.shared->functions, (uintptr_t)function) &&
-	    gw_driver.cuKernelGetLibrary &&
-	    gw_driver.cuKernelGetLibrary(&library, (CUkernel)function) == CUDA_SUCCESS)
+	    of_library(function))
 		gw_kernel_resolve(function);
 	errno = saved;
 }
@@ -295,6 +314,6 @@ void gw_function_of_kernel(CUfunction f, CUkernel kernel)
 	    gw_driver.cuKernelGetLibrary(&library, kernel) != CUDA_SUCCESS ||
 	    gw_driver.cuFuncGetModule(&module, f) != CUDA_SUCCESS)
 		return;
-	gw_module_of_library(module, library);
+	gw_module_of_library(module, library, gw_context_current());
 	gw_function_found(f, library);
 }

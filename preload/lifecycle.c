@@ -52,18 +52,39 @@ static _Atomic int closed; /* the last word is written */
 static pid_t owner;
 static bool was_attached; /* by the parent of a forked child */
 
+/*
+ * Another thread, @p busy_one, is about to leave @p value behind in @p state: its launches and ours
+ * must not pass unseen meanwhile. Never for long, and never for ourselves: a signal handler may be
+ * here.
+ */
+static void wait_while(_Atomic int *state, int value, const _Atomic pid_t *busy_one)
+{
+	const struct timespec pause = {0, 50000};
+	pid_t self = (pid_t)syscall(SYS_gettid);
+
+	for (int i = 0; i < 10000 && atomic_load(state) == value && atomic_load(busy_one) != self;
+	     i++)
+		nanosleep(&pause, NULL);
+}
+
 static void options_once(void)
 {
-	int expected = 0;
+	static _Atomic pid_t reader;
+	int saved = errno, expected = 0;
 
 	if (atomic_load_explicit(&options_known, memory_order_acquire) == 2)
 		return;
-	if (atomic_compare_exchange_strong(&options_known, &expected, 1)) {
+	if (atomic_compare_exchange_strong(&options_known, &expected, 1))
+		atomic_store(&reader, (pid_t)syscall(SYS_gettid));
+	else if (expected == 1)
+		wait_while(&options_known, 1, &reader);
+	/* Nobody else may ever do so: this may be a signal handler in the midst of it, or a child
+	 * that was forked then. The values are the same each time. */
+	if (atomic_load_explicit(&options_known, memory_order_acquire) != 2) {
 		gw_options_read();
 		atomic_store_explicit(&options_known, 2, memory_order_release);
 	}
-	while (atomic_load_explicit(&options_known, memory_order_acquire) != 2)
-		;
+	errno = saved;
 }
 
 bool gw_hooking(void)
@@ -87,19 +108,6 @@ static void in_child(void)
 	gw_activity_gone(false);
 	gw_foreign_abandon();
 	gw_pipeline_abandon();
-}
-
-/*
- * Another thread is about to leave @p value behind in @p state: its launches and ours must not
- * pass unseen meanwhile. Never for long, and never for ourselves: a signal handler may be here.
- */
-static void wait_while(_Atomic int *state, int value)
-{
-	const struct timespec pause = {0, 50000};
-	pid_t self = (pid_t)syscall(SYS_gettid);
-
-	for (int i = 0; i < 10000 && atomic_load(state) == value && atomic_load(&busy) != self; i++)
-		nanosleep(&pause, NULL);
 }
 
 static bool still_ours(void)
@@ -221,7 +229,7 @@ void gw_driver_used(void)
 	if (atomic_compare_exchange_strong(&phase, &expected, STARTING))
 		start_here();
 	else if (expected == STARTING)
-		wait_while(&phase, STARTING);
+		wait_while(&phase, STARTING, &busy);
 	errno = saved;
 }
 
@@ -288,7 +296,7 @@ void gw_context_soon(void)
 		gw_attach_since(begin);
 		atomic_store(&attached, TRIED);
 	} else if (expected == UNDER_WAY) {
-		wait_while(&attached, UNDER_WAY);
+		wait_while(&attached, UNDER_WAY, &busy);
 	}
 	errno = saved;
 }
@@ -328,4 +336,40 @@ void gw_primary_changed(int device)
 		return;
 	gw_deep_context_gone((CUcontext)context, false);
 	gw_context_gone((CUcontext)context);
+}
+
+enum { GREENS = 64 }; /* green contexts at a time; of more, stale streams may be taken for new */
+static struct {
+	_Atomic uintptr_t green, context;
+} greens[GREENS];
+
+/* Each is told often, and by several threads: the same each time. */
+void gw_green_set(void *green, void *context)
+{
+	uintptr_t key = (uintptr_t)green;
+
+	for (int i = 0; i < GREENS; i++) {
+		uintptr_t free_place = 0;
+
+		if (atomic_load(&greens[i].green) != key &&
+		    !atomic_compare_exchange_strong(&greens[i].green, &free_place, key))
+			continue;
+		atomic_store(&greens[i].context, (uintptr_t)context);
+		return;
+	}
+}
+
+/* In more than one place, where several threads were told at once. */
+void *gw_green_take(void *green)
+{
+	uintptr_t context = 0;
+
+	for (int i = 0; green && i < GREENS; i++)
+		if (atomic_load(&greens[i].green) == (uintptr_t)green) {
+			uintptr_t here = atomic_exchange(&greens[i].context, 0);
+
+			context = here ? here : context;
+			atomic_store(&greens[i].green, 0);
+		}
+	return (void *)context;
 }

@@ -37,6 +37,11 @@ void gw_primary_set(int device, void *context);
 /** The primary context of @p device was released or reset. */
 void gw_primary_changed(int device);
 
+/** Remember as which context green context @p green is used. */
+void gw_green_set(void *green, void *context);
+/** That context, forgotten now; NULL when it is not known. */
+void *gw_green_take(void *green);
+
 /** Whether driver functions are handed out wrapped in this process. */
 bool gw_hooking(void);
 

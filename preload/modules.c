@@ -184,7 +184,7 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 		;
 }
 
-void gw_module_loaded(void *handle, enum gw_module_origin origin, const void *image,
+void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin, const void *image,
                       const char *path)
 {
 	uint64_t begin = gw_ticks();
@@ -199,12 +199,12 @@ void gw_module_loaded(void *handle, enum gw_module_origin origin, const void *im
 		note(number, origin, image, path);
 	/* An old entry would mean that we missed the unloading of the handle's last owner. */
 	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle);
-	gw_map_put(&gw_hot.shared->modules, (uintptr_t)handle, number, 0, 0);
+	gw_map_put(&gw_hot.shared->modules, (uintptr_t)handle, number, 0, (uintptr_t)context);
 	gw_overhead_since(begin);
 	errno = saved;
 }
 
-void gw_module_of_library(void *module, void *library)
+void gw_module_of_library(void *module, void *library, void *context)
 {
 	struct gw_map *map = &gw_hot.shared->modules;
 	uint32_t number = gw_map_get(map, (uintptr_t)library);
@@ -212,7 +212,7 @@ void gw_module_of_library(void *module, void *library)
 
 	if (number && module && gw_map_get(map, (uintptr_t)module) != number) {
 		gw_map_remove(map, (uintptr_t)module);
-		gw_map_put(map, (uintptr_t)module, number, (uintptr_t)library, 0);
+		gw_map_put(map, (uintptr_t)module, number, (uintptr_t)library, (uintptr_t)context);
 	}
 	errno = saved;
 }

@@ -25,9 +25,10 @@ struct gw_module_note {
 	char path[];        /**< file it came from or lies in; empty when neither is known */
 };
 
-/** A module (or library) @p handle was loaded from @p image or from file @p path; either may be
- * NULL. */
-void gw_module_loaded(void *handle, enum gw_module_origin origin, const void *image,
+/** A module of @p context (or library, of none: NULL) @p handle was loaded from @p image or from
+ * file
+ * @p path; either may be NULL. */
+void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin, const void *image,
                       const char *path);
 
 /** @p handle is about to be unloaded: it and its functions are forgotten. */
@@ -39,8 +40,8 @@ void gw_module_linked(const void *image);
 /** A function or kernel of @p owner was looked up: its handle may have been reused. */
 void gw_function_found(void *handle, void *owner);
 
-/** @p module is what library @p library is in the current context: the same code, gone with it. */
-void gw_module_of_library(void *module, void *library);
+/** @p module is what library @p library is in @p context: the same code, gone with either. */
+void gw_module_of_library(void *module, void *library, void *context);
 
 /** Whose the functions of module @p handle are: the library it is of, else itself. */
 uintptr_t gw_module_owner(uintptr_t handle);

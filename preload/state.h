@@ -197,7 +197,8 @@ struct gw_graph_node {
 	struct gw_config config;
 	const struct gw_arguments *arguments; /**< kept for good; NULL: not known */
 	bool enabled, cooperative;
-	uint32_t device; /**< it runs on, ordinal + 1; 0: not known, that of the launch */
+	uintptr_t context; /**< it runs in, 0: that of the launch */
+	uint32_t device;   /**< of that context, ordinal + 1; 0: not known, that of the launch */
 	uint32_t config_id, node_id; /**< worker: ids in the log, 0 until the first launch */
 };
 

@@ -168,6 +168,7 @@ void gw_context_gone(CUcontext context)
 
 	gw_map_remove_all(&s->streams, 0, (uintptr_t)context, slot_retire);
 	gw_map_remove_all(&s->functions, 0, (uintptr_t)context, NULL);
+	gw_map_remove_all(&s->modules, 0, (uintptr_t)context, NULL);
 	atomic_fetch_add(&gw_hot.stream_generation, 1);
 	atomic_fetch_add(&gw_hot.context_generation, 1);
 	atomic_fetch_add(&gw_hot.function_generation, 1);

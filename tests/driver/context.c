@@ -145,6 +145,7 @@ CUresult si_cuCtxDestroy_v2(CUcontext ctx)
 	si_context_wait(ctx);
 	if (si_tls.depth > 0 && si_tls.stack[si_tls.depth - 1] == ctx)
 		si_tls.depth--;
+	si_modules_drop(ctx);
 	SI_LOCK();
 	context_destroy(ctx);
 	SI_UNLOCK();
@@ -422,6 +423,7 @@ static void primary_destroy(CUdevice dev)
 	if (!ctx)
 		return;
 	si_context_wait(ctx);
+	si_modules_drop(ctx);
 	SI_LOCK();
 	context_destroy(ctx);
 	SI_UNLOCK();

@@ -80,10 +80,12 @@ CUresult si_kernel_params_v1(struct si_kernel_node *node, const CUDA_KERNEL_NODE
 CUresult si_kernel_params_v2(struct si_kernel_node *node, const CUDA_KERNEL_NODE_PARAMS *p)
 {
 	struct si_config config = CONFIG_OF(p, node);
+	CUcontext ctx =
+	        p->func ? NULL : p->ctx; /* with a function, what is there is not looked at */
 	if (!si_kernel_of(p->func ? p->func : (CUfunction)p->kern))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (p->ctx || !node->ctx)
-		node->ctx = p->ctx ? p->ctx : si_current_or_null();
+	if (ctx || !node->ctx)
+		node->ctx = ctx ? ctx : si_current_or_null();
 	return si_kernel_node_set(node, p->func, p->kern, &config, p->kernelParams, p->extra);
 }
 

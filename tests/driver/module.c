@@ -190,6 +190,9 @@ void si_image_free(struct si_image *image)
 
 /* ---- modules ---------------------------------------------------------------------------- */
 
+static CUmodule modules;
+static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
+
 CUmodule si_module_new(CUcontext ctx, const struct si_image *image, CUlibrary library)
 {
 	CUmodule module = si_object_new(SI_MODULE, sizeof *module);
@@ -208,11 +211,27 @@ CUmodule si_module_new(CUcontext ctx, const struct si_image *image, CUlibrary li
 		f->module = module;
 		f->block = (struct si_dim){1, 1, 1};
 	}
+	pthread_mutex_lock(&modules_lock);
+	module->next = modules;
+	modules = module;
+	pthread_mutex_unlock(&modules_lock);
 	return module;
+}
+
+static void unlink_module(CUmodule module)
+{
+	CUmodule *link = &modules;
+	pthread_mutex_lock(&modules_lock);
+	while (*link && *link != module)
+		link = &(*link)->next;
+	if (*link)
+		*link = module->next;
+	pthread_mutex_unlock(&modules_lock);
 }
 
 void si_module_free(CUmodule module)
 {
+	unlink_module(module);
 	for (int i = module->image.count - 1; module->functions && i >= 0; i--)
 		if (module->functions[i])
 			si_object_free(module->functions[i]);
@@ -220,6 +239,18 @@ void si_module_free(CUmodule module)
 	if (!module->library)
 		si_image_free(&module->image);
 	si_object_free(module);
+}
+
+void si_modules_drop(CUcontext ctx)
+{
+	for (CUmodule m = modules, next; m; m = next) {
+		next = m->next;
+		if (m->ctx != ctx)
+			continue;
+		if (m->library)
+			m->library->module = NULL;
+		si_module_free(m);
+	}
 }
 
 CUresult si_cuModuleLoadData(CUmodule *module, const void *image)

@@ -122,6 +122,7 @@ struct CUmod_st {
 	struct si_image image;
 	CUfunction *functions; /* image.count of them, made at load */
 	CUlibrary library;     /* when it is a library's module in one context */
+	CUmodule next;         /* of all modules */
 };
 struct CUfunc_st {
 	struct si_head head;
@@ -263,6 +264,7 @@ CUresult si_image_read(const char *path, char **out);
 void si_image_free(struct si_image *image);
 CUmodule si_module_new(CUcontext ctx, const struct si_image *image, CUlibrary library);
 void si_module_free(CUmodule module);
+void si_modules_drop(CUcontext ctx); /* those of a context that goes */
 /* The kernel behind a CUfunction or a CUkernel; NULL for neither. */
 struct si_kernel *si_kernel_of(CUfunction f);
 /* A built-in body and how many parameters it needs; NULL for an unknown name. */

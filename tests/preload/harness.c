@@ -401,3 +401,25 @@ const struct account *only_log(const struct outcome *o)
 	assert_int_equal(o->logs, 1);
 	return &o->log[0];
 }
+
+void assert_on_gpus(const char *program, const char *scenario, unsigned first, unsigned second)
+{
+	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
+	                                    "GPUWATCH_MODE=count"};
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct run r = RUN(program, scenario);
+		struct outcome *o;
+
+		r.env[0] = "STANDIN_DEVICES=2";
+		r.env[1] = modes[i % 3];
+		r.inject = i >= 3;
+		o = run_both(&r);
+		assert_int_equal(o->logs, 1);
+		assert_logs_are_the_truth(o);
+		assert_int_equal(only_log(o)->on_device[1], first);
+		assert_int_equal(only_log(o)->on_device[2], second);
+		assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_OTHER & 1, 0);
+		outcome_free(o);
+	}
+}

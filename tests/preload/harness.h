@@ -124,6 +124,12 @@ void assert_logs_are_the_truth(const struct outcome *o);
 /** The same, for one log of a process and its true count, where graphs are told apart. */
 void assert_same_account(const struct account *truth, const struct account *log);
 
+/**
+ * Run a scenario of a client on two GPUs in each mode, preloaded and injected: so many kernels ran
+ * on the first, so many on the second, and the only log tells them all.
+ */
+void assert_on_gpus(const char *program, const char *scenario, unsigned first, unsigned second);
+
 /** The predictor run over the only log (`gpuwatch replay --check`) gives the same bits. */
 void assert_replays(const struct outcome *o);
 

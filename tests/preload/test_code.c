@@ -124,6 +124,16 @@ static void kernels_that_only_graphs_launch_have_their_code(void **state)
 	}
 }
 
+/* Of what a context had, a later one has nothing. */
+static void modules_go_with_their_context(void **state)
+{
+	struct outcome *o = graph_of_libraries("context_after");
+
+	(void)state;
+	assert_int_equal(count_of(o, GW_COUNTER_studied), 2);
+	outcome_free(o);
+}
+
 /*
  * Kernels of two modules that have one name, the same parameters and registers, but other code, and
  * take other times: each is predicted from its own, and code loaded again is no new kernel.
@@ -375,6 +385,7 @@ int main(void)
 	        cmocka_unit_test(the_functions_and_modules_of_a_library_are_its_code),
 	        cmocka_unit_test(the_kernels_of_a_captured_graph_are_those_of_their_libraries),
 	        cmocka_unit_test(kernels_that_only_graphs_launch_have_their_code),
+	        cmocka_unit_test(modules_go_with_their_context),
 	        cmocka_unit_test(kernels_of_one_name_in_two_modules_are_two),
 	        cmocka_unit_test(what_is_untold_has_its_reason),
 	        cmocka_unit_test(no_configuration_is_left_without_a_word),

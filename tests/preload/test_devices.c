@@ -105,24 +105,14 @@ static void without_records_too(void **state)
 /* The log counts each launch for the GPU whose context was current. */
 static void default_streams_are_those_of_the_current_context(void **state)
 {
-	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
-	                                    "GPUWATCH_MODE=count"};
-
 	(void)state;
-	for (unsigned i = 0; i < 6; i++) {
-		struct run r = RUN("contexts", "switched");
-		struct outcome *o;
+	assert_on_gpus("contexts", "switched", 24, 33);
+}
 
-		r.env[0] = "STANDIN_DEVICES=2";
-		r.env[1] = modes[i % 3];
-		r.inject = i >= 3;
-		o = run_both(&r);
-		assert_logs_are_the_truth(o);
-		assert_int_equal(only_log(o)->on_device[1], 24);
-		assert_int_equal(only_log(o)->on_device[2], 33);
-		assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_OTHER & 1, 0);
-		outcome_free(o);
-	}
+static void a_green_context_s_streams_go_with_it(void **state)
+{
+	(void)state;
+	assert_on_gpus("contexts", "green", 7, 5);
 }
 
 /* Each 64th launch looks; from the first such change on every one does. */
@@ -152,6 +142,7 @@ int main(void)
 	        cmocka_unit_test(kernels_of_a_graph_count_for_the_gpus_of_their_nodes),
 	        cmocka_unit_test(without_records_too),
 	        cmocka_unit_test(default_streams_are_those_of_the_current_context),
+	        cmocka_unit_test(a_green_context_s_streams_go_with_it),
 	        cmocka_unit_test(a_current_context_that_changes_unseen_is_found_out),
 	};
 

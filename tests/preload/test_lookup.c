@@ -38,6 +38,19 @@ static void not_found_as_without_us(void **state)
 	outcome_free(o);
 }
 
+/* Also where an option is a number that is none. */
+static void looking_up_keeps_errno(void **state)
+{
+	struct run r = RUN("lookup", "errno");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_LOG_MAX=99999999999999999999999999";
+	o = run_both(&r);
+	assert_non_null(strstr(o->out, "errno 77 78\n"));
+	outcome_free(o);
+}
+
 /* A library opened so binds past every preload: its launches are missed, nothing else. */
 static void deepbind_behaves_as_without_us(void **state)
 {
@@ -122,6 +135,12 @@ WITH_OTHER(wrapper_of_puts_and_malloc, "launches", "other_puts.so")
 WITH_OTHER(wrapper_of_the_launch, "launches", "other_launch.so")
 WITH_OTHER(wrapper_of_dlsym, "dlsym_kept", "other_dlsym.so")
 
+static void signals_and_forks_while_options_are_read(void **state)
+{
+	(void)state;
+	with_other("launches", "other_getenv.so", true, NULL, NULL);
+}
+
 /* The wrapper below ours ends the thread: the stack is unwound through our frames. */
 static void unwinding_through_our_wrapper(void **state)
 {
@@ -144,6 +163,7 @@ int main(void)
 	        cmocka_unit_test(a_library_of_the_same_names_is_left_alone),
 	        cmocka_unit_test(library_that_launches_closed_and_reopened),
 	        cmocka_unit_test(not_found_as_without_us),
+	        cmocka_unit_test(looking_up_keeps_errno),
 	        cmocka_unit_test(deepbind_behaves_as_without_us),
 	        cmocka_unit_test(disabled_hooks_nothing),
 	        cmocka_unit_test(mode_off_hooks_nothing),
@@ -154,6 +174,7 @@ int main(void)
 	        cmocka_unit_test(wrapper_of_the_launch_after_us),
 	        cmocka_unit_test(wrapper_of_dlsym_before_us),
 	        cmocka_unit_test(wrapper_of_dlsym_after_us),
+	        cmocka_unit_test(signals_and_forks_while_options_are_read),
 	        cmocka_unit_test(unwinding_through_our_wrapper),
 	        cmocka_unit_test(longjmp_across_our_wrapper),
 	};

@@ -307,22 +307,40 @@ static void an_update_keeps_names_and_what_is_disabled(void **state)
 
 static void a_child_may_be_replaced_and_switched_as_a_whole(void **state)
 {
-	struct CUgraph_st inner = {2, {KERNEL(7), KERNEL(8)}}, other = {1, {KERNEL(9)}};
-	struct CUgraph_st outer = {2, {KERNEL(1), CHILD(&inner)}};
-	uint32_t ones = 0, nines = 0;
+	struct CUgraph_st inner = {2, {KERNEL(7), KERNEL(8)}}, other = {2, {KERNEL(9), KERNEL(10)}};
+	struct CUgraph_st outer = {3, {KERNEL(1), CHILD(&inner), KERNEL(3)}};
+	struct gw_graph_slot *s;
 
 	(void)state;
 	gw_graph_made(exec, &outer);
 	gw_graph_node_enabled(exec, &outer.node[1], false);
-	assert_true(snapshot(exec)->nodes[0].enabled);
+	assert_true(snapshot(exec)->nodes[0].enabled && snapshot(exec)->nodes[3].enabled);
 	assert_false(snapshot(exec)->nodes[1].enabled || snapshot(exec)->nodes[2].enabled);
 	gw_graph_child_set(exec, &outer.node[1], &other);
-	assert_int_equal(snapshot(exec)->count, 2);
-	for (uint32_t i = 0; i < 2; i++) {
-		ones += snapshot(exec)->nodes[i].config.grid.x == 1;
-		nines += snapshot(exec)->nodes[i].config.grid.x == 9;
-	}
-	assert_true(ones == 1 && nines == 1);
+	s = snapshot(exec);
+	assert_int_equal(s->count, 4);
+	assert_int_equal(s->nodes[0].config.grid.x, 1);
+	assert_int_equal(s->nodes[1].config.grid.x, 9);
+	assert_int_equal(s->nodes[2].config.grid.x, 10);
+	assert_int_equal(s->nodes[3].config.grid.x, 3);
+	assert_int_equal(s->nodes[2].node, (uintptr_t)&inner.node[1]);
+	assert_false(s->nodes[1].enabled || s->nodes[2].enabled || s->unknown);
+}
+
+/* No driver takes one; it may fail while it is read. */
+static void a_child_that_could_not_be_listed_is_unknown(void **state)
+{
+	struct CUgraph_st inner = {2, {KERNEL(7), KERNEL(8)}}, other = {1, {KERNEL(9)}};
+	struct CUgraph_st outer = {3, {KERNEL(1), CHILD(&inner), KERNEL(3)}};
+	struct gw_graph_slot *s;
+
+	(void)state;
+	gw_graph_made(exec, &outer);
+	gw_graph_child_set(exec, &outer.node[1], &other);
+	s = snapshot(exec);
+	assert_true(s->unknown);
+	assert_true(s->nodes[0].enabled && s->nodes[3].enabled);
+	assert_false(s->nodes[1].enabled || s->nodes[2].enabled);
 }
 
 static void a_destroyed_graph_is_forgotten(void **state)
@@ -367,6 +385,7 @@ int main(void)
 	        T(a_change_after_a_launch_leaves_the_launched_snapshot),
 	        T(an_update_keeps_names_and_what_is_disabled),
 	        T(a_child_may_be_replaced_and_switched_as_a_whole),
+	        T(a_child_that_could_not_be_listed_is_unknown),
 	        T(a_destroyed_graph_is_forgotten),
 	        T(a_handle_made_anew_is_another_graph),
 	};

@@ -141,7 +141,7 @@ static void code_in_memory_is_copied_with_its_digest(void **state)
 
 	(void)state;
 	errno = 77;
-	gw_module_loaded((void *)0x1000, GW_MODULE_DATA, image, NULL);
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
 	assert_int_equal(errno, 77);
 	n = only_note();
 	assert_int_equal(n->origin, GW_MODULE_DATA);
@@ -151,7 +151,7 @@ static void code_in_memory_is_copied_with_its_digest(void **state)
 	first = n->digest;
 	drop(n);
 	image[3] ^= 1;
-	gw_module_loaded((void *)0x2000, GW_MODULE_DATA, image, NULL);
+	gw_module_loaded((void *)0x2000, NULL, GW_MODULE_DATA, image, NULL);
 	n = only_note();
 	assert_true(n->digest && n->digest != first);
 	drop(n);
@@ -163,12 +163,12 @@ static void code_that_lies_in_a_file_is_named_not_copied(void **state)
 	struct gw_module_note *n;
 
 	(void)state;
-	gw_module_loaded((void *)0x1000, GW_MODULE_FATBIN, in_this_file, NULL);
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_FATBIN, in_this_file, NULL);
 	n = only_note();
 	assert_null(n->image);
 	assert_non_null(strstr(n->path, "test_modules"));
 	drop(n);
-	gw_module_loaded((void *)0x1000, GW_MODULE_FILE, NULL, "/some/kernel.cubin");
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_FILE, NULL, "/some/kernel.cubin");
 	n = only_note();
 	assert_string_equal(n->path, "/some/kernel.cubin");
 	assert_int_equal(n->bytes, 0);
@@ -182,11 +182,11 @@ static void the_linkers_output_is_told_as_such_once(void **state)
 
 	(void)state;
 	gw_module_linked(image);
-	gw_module_loaded((void *)0x1000, GW_MODULE_DATA, image, NULL);
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_DATA, image, NULL);
 	n = only_note();
 	assert_int_equal(n->origin, GW_MODULE_LINKED);
 	drop(n);
-	gw_module_loaded((void *)0x2000, GW_MODULE_DATA, image, NULL);
+	gw_module_loaded((void *)0x2000, NULL, GW_MODULE_DATA, image, NULL);
 	n = only_note();
 	assert_int_equal(n->origin, GW_MODULE_DATA);
 	drop(n);
@@ -197,7 +197,7 @@ static uint64_t identity_of(void *handle, const void *image, const char *path)
 {
 	uint64_t identity;
 
-	gw_module_loaded(handle, GW_MODULE_DATA, image, path);
+	gw_module_loaded(handle, NULL, GW_MODULE_DATA, image, path);
 	identity = gw_module_identity(gw_module_number((uintptr_t)handle));
 	drop(only_note());
 	return identity;
@@ -270,7 +270,7 @@ static void notes_come_oldest_first_and_once(void **state)
 
 	(void)state;
 	for (uintptr_t i = 1; i <= 5; i++)
-		gw_module_loaded((void *)(i << 12), GW_MODULE_FILE, NULL, "f");
+		gw_module_loaded((void *)(i << 12), NULL, GW_MODULE_FILE, NULL, "f");
 	n = gw_module_notes_take();
 	assert_null(gw_module_notes_take());
 	for (int i = 0; i < 5; i++, n = next) {
@@ -287,7 +287,7 @@ static void an_unloaded_module_takes_its_functions_along(void **state)
 	struct gw_map *functions = &gw_hot.shared->functions;
 
 	(void)state;
-	gw_module_loaded((void *)0x1000, GW_MODULE_FILE, NULL, "f");
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_FILE, NULL, "f");
 	assert_true(gw_module_number(0x1000) > 0);
 	gw_map_put(functions, 0x5000, 1, 0x1000, 0);
 	gw_map_put(functions, 0x6000, 2, 0x2000, 0);
@@ -317,11 +317,11 @@ static void a_module_of_a_library_is_its_code_and_ends_with_it(void **state)
 	uint32_t number;
 
 	(void)state;
-	gw_module_of_library((void *)0x2000, (void *)0x1000);
+	gw_module_of_library((void *)0x2000, (void *)0x1000, NULL);
 	assert_int_equal(gw_module_number(0x2000), 0); /* of a library nobody saw */
-	gw_module_loaded((void *)0x1000, GW_MODULE_FILE, NULL, "f");
+	gw_module_loaded((void *)0x1000, NULL, GW_MODULE_FILE, NULL, "f");
 	number = gw_module_number(0x1000);
-	gw_module_of_library((void *)0x2000, (void *)0x1000);
+	gw_module_of_library((void *)0x2000, (void *)0x1000, NULL);
 	assert_int_equal(gw_module_number(0x2000), number);
 	assert_int_equal(gw_module_owner(0x2000), 0x1000);
 	assert_int_equal(gw_module_owner(0x1000), 0x1000);

@@ -5,6 +5,8 @@
  */
 #include "client.h"
 
+#include <dlfcn.h>
+
 static CUfunction powers;
 
 static void load(void)
@@ -96,8 +98,29 @@ static void buffer(void)
 	puts("buffers");
 }
 
+/* By the call of CUDA 12 on, by the one for nodes of any kind, or by the one before CUDA 12. */
+enum set_way { SET, SET_ANY, SET_OLD };
+
+static void set(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p,
+                enum set_way way)
+{
+	CUresult (*old)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *) = NULL;
+	CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+	CUDA_KERNEL_NODE_PARAMS_v1 begin;
+
+	memcpy(&any.kernel, p, sizeof(*p)); /* both begin alike */
+	memcpy(&begin, p, sizeof(begin));
+	*(void **)&old = dlsym(RTLD_DEFAULT, "cuGraphExecKernelNodeSetParams");
+	if (way == SET_ANY)
+		CK(cuGraphExecNodeSetParams(exec, node, &any));
+	else if (way == SET_OLD)
+		CK(old(exec, node, &begin));
+	else
+		CK(cuGraphExecKernelNodeSetParams(exec, node, p));
+}
+
 /* A graph of two nodes that differ in the number, one of which is changed later on. */
-static void graph(void)
+static void graph_changed(enum set_way way)
 {
 	CUdeviceptr x = 0x700000000000;
 	uint64_t n[] = {10000, 40000, 160000};
@@ -125,7 +148,7 @@ static void graph(void)
 	for (unsigned i = 0; i < 20; i++) {
 		if (i == 10) {
 			p.kernelParams = params[2];
-			CK(cuGraphExecKernelNodeSetParams(exec, node[1], &p));
+			set(exec, node[1], &p, way);
 		}
 		CK(cuGraphLaunch(exec, NULL));
 		settle(30);
@@ -133,11 +156,28 @@ static void graph(void)
 	puts("a graph");
 }
 
+static void graph(void)
+{
+	graph_changed(SET);
+}
+
+static void graph_any(void)
+{
+	graph_changed(SET_ANY);
+}
+
+static void graph_old(void)
+{
+	graph_changed(SET_OLD);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {{"turns", turns},     {"alike", alike},
-	                                       {"counter", counter}, {"buffer", buffer},
-	                                       {"graph", graph},     {NULL, NULL}};
+	static const struct scenario list[] = {
+	        {"turns", turns},         {"alike", alike}, {"counter", counter},
+	        {"buffer", buffer},       {"graph", graph}, {"graph_any", graph_any},
+	        {"graph_old", graph_old}, {NULL, NULL},
+	};
 
 	return client_main(argc, argv, list);
 }

@@ -156,6 +156,35 @@ static void built_only(void)
 	graph_of_libraries(BUILT);
 }
 
+/* A context goes, and its modules with it; what the next one has of a library gets the handle. */
+static void context_after(void)
+{
+	CUdeviceptr x = 0x700000000000, y = 0x710000000000;
+	float a = 2;
+	int n = 500;
+	void *params[] = {&n, &a, &x, &y};
+	CUcontext context;
+	CUgraphExec exec;
+	CUkernel kernel;
+	CUgraph graph;
+
+	CK(cuInit(0));
+	CK(cuCtxCreate(&context, NULL, 0, 0));
+	CK(cuModuleLoadData(&client_module, client_image()));
+	saxpy(4, 500);
+	CK(cuCtxSynchronize());
+	CK(cuCtxDestroy(context));
+	CK(cuCtxCreate(&context, NULL, 0, 0));
+	CK(cuLibraryGetKernel(&kernel, library_of(getenv("CODE_IMAGE_2")), SAXPY));
+	CK(cuGraphCreate(&graph, 0));
+	add_node(graph, NULL, kernel, 8, params);
+	CK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CK(cuGraphLaunch(exec, NULL));
+	CK(cuCtxSynchronize());
+	client_nap(200);
+	puts("the next context");
+}
+
 /* By the library's module, which nothing loaded as one. */
 static void library_module(void)
 {
@@ -304,6 +333,7 @@ int main(int argc, char **argv)
 	                                       {"library_graph", library_graph},
 	                                       {"captured_only", captured_only},
 	                                       {"built_only", built_only},
+	                                       {"context_after", context_after},
 	                                       {"library_module", library_module},
 	                                       {"namesakes", namesakes},
 	                                       {"beside_libelf", one_beside_libelf},

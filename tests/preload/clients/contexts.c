@@ -63,6 +63,31 @@ static void switched(void)
 	launch(5);
 }
 
+/* A green context on the first GPU goes, and its handle comes back as that of a context on the
+   second. */
+static void green(void)
+{
+	CUdevResource resource;
+	CUdevResourceDesc all;
+	CUcontext context, after;
+	CUgreenCtx made;
+
+	start();
+	CK(cuDeviceGetDevResource(0, &resource, CU_DEV_RESOURCE_TYPE_SM));
+	CK(cuDevResourceGenerateDesc(&all, &resource, 1));
+	CK(cuGreenCtxCreate(&made, all, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+	CK(cuCtxFromGreenCtx(&context, made));
+	CK(cuCtxSetCurrent(context));
+	launch(3);
+	CK(cuCtxSetCurrent(contexts[0]));
+	CK(cuGreenCtxDestroy(made));
+	CK(cuCtxCreate(&after, NULL, 0, 1));
+	printf("the same handle: %d\n", after == context);
+	launch(5);
+	CK(cuCtxSetCurrent(contexts[0]));
+	launch(4);
+}
+
 /* The driver's own function, past whoever stands in for it: its symbol table is read directly. */
 static void *hidden(const char *name)
 {
@@ -103,6 +128,7 @@ int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
 	        {"switched", switched},
+	        {"green", green},
 	        {"past_us", past_us},
 	        {NULL, NULL},
 	};

@@ -3,6 +3,7 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,23 @@ static void errors(void)
 	tell("of another library", dlsym(dlopen("libm.so.6", RTLD_NOW), "cuInit"));
 }
 
+/* Whether CUDA is there is asked before it is, and errno stays what it was. */
+static void errno_kept(void)
+{
+	void *found;
+	int kept;
+
+	errno = 77;
+	found = dlsym(RTLD_DEFAULT, "cuInit");
+	kept = errno;
+	tell("before the driver", found);
+	begin(RTLD_NOW);
+	errno = 78;
+	found = get("cuLaunchKernel", 4000, 0);
+	printf("errno %d %d\n", kept, errno);
+	launch("launch", 1, found);
+}
+
 /* A library with a function of the driver's name that is not the driver's. */
 static void impostor(void)
 {
@@ -217,9 +235,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} list[] = {{"ways", ways},         {"global", global},    {"local", local},
-	            {"errors", errors},     {"whose", whose},      {"impostor", impostor},
-	            {"reopened", reopened}, {"deepbind", deepbind}};
+	} list[] = {{"ways", ways},         {"global", global},     {"local", local},
+	            {"errors", errors},     {"whose", whose},       {"impostor", impostor},
+	            {"reopened", reopened}, {"deepbind", deepbind}, {"errno", errno_kept}};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(list) / sizeof(*list); i++)
 		if (strcmp(list[i].name, argv[1]) == 0) {
