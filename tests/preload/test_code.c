@@ -97,7 +97,9 @@ static struct outcome *graph_of_libraries(const char *scenario)
 	o = run_both(&r);
 	assert_logs_are_the_truth(o);
 	assert_int_equal(only_log(o)->kernel_records, 2);
-	assert_int_equal(only_log(o)->config_records, 2);
+	/* Nodes have digests of their arguments, so that they are of other configurations than what
+	 * was launched before, where the kernel's code was read between the two. */
+	assert_in_range(only_log(o)->config_records, 2, 4);
 	assert_int_equal(count_of(o, GW_COUNTER_study_no_code), 0);
 	assert_int_equal(degraded_otherwise(only_log(o)), 0);
 	return o;
@@ -119,6 +121,7 @@ static void kernels_that_only_graphs_launch_have_their_code(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		struct outcome *o = graph_of_libraries(scenarios[i]);
 
+		assert_int_equal(only_log(o)->config_records, 2);
 		assert_int_equal(count_of(o, GW_COUNTER_studied), 2);
 		outcome_free(o);
 	}
