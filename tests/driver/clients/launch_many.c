@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch_many [launches [threads [streams]]]: every thread launches `launches` kernels round
- * robin on `streams` streams of its own; the sum of what they incremented is printed. */
+/* launch_many [launches [threads [streams [pause]]]]: every thread launches `launches` kernels
+ * round robin on `streams` streams of its own, with so many microseconds between two; the sum of
+ * what they incremented is printed. */
 #include "client.h"
 #include <pthread.h>
+#include <unistd.h>
 
 static CUcontext context;
 static CUfunction increment;
-static int launches = 1000, streams = 1;
+static int launches = 1000, streams = 1, pause_us;
 
 static void *run(void *sum)
 {
@@ -24,6 +26,8 @@ static void *run(void *sum)
 		void *params[] = {&counter[i % streams]};
 		CK(cuLaunchKernel(increment, 1 + (unsigned)i % 3, 1, 1, 32, 1, 1, 0,
 		                  stream[i % streams], params, NULL));
+		if (pause_us)
+			usleep((useconds_t)pause_us);
 	}
 	for (int i = 0; i < streams; i++) {
 		int value;
@@ -46,7 +50,9 @@ int main(int argc, char **argv)
 	CUmodule module;
 	launches = argc > 1 ? atoi(argv[1]) : launches;
 	streams = argc > 3 ? atoi(argv[3]) : streams;
-	if (launches < 0 || threads < 1 || threads > 1024 || streams < 1 || streams > 1024)
+	pause_us = argc > 4 ? atoi(argv[4]) : 0;
+	if (launches < 0 || threads < 1 || threads > 1024 || streams < 1 || streams > 1024 ||
+	    pause_us < 0 || pause_us >= 1000000)
 		return 2;
 	context = client_start();
 	CK(cuModuleLoadData(&module, CLIENT_IMAGE));
