@@ -126,7 +126,8 @@ static void windows_keep_to_the_budget(void **state)
 
 /*
  * Each burst comes after a pause that would pay for a window. One is owed from the beginning, and
- * the launching pays for 4% more; with one in each burst more than a sixth would be timed.
+ * the launching pays for 4% more, which is more where a loaded machine takes longer for it; with one
+ * in each burst more than a sixth would be timed.
  */
 static void rests_pay_for_no_windows(void **state)
 {
@@ -134,7 +135,7 @@ static void rests_pay_for_no_windows(void **state)
 	const struct account *log = only_log(o);
 
 	(void)state;
-	assert_in_range(log->by_events, 1, log->total / 10);
+	assert_in_range(log->by_events, 1, log->total / 7);
 	outcome_free(o);
 }
 
