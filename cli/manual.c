@@ -176,7 +176,7 @@ void gw_manual_library(void)
 	                      "understood is reported "
 	                      "as degraded, and the default is used.");
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
-	gw_document_item(MAN, variable "=" type##_TERM(choices, low, high),                                   \
+	gw_document_item(MAN, variable "=" type##_TERM(choices, low, high),                        \
 	                 *fallback ? meaning " (default " fallback ")." : meaning ".");
 #define CHOICE_TERM(choices, low, high) choices
 #define FLAG_TERM(choices, low, high)   "0|1"

@@ -96,13 +96,11 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 }
 
 /* A module goes with its context, a library is of none. */
-#define MODULE_LOADED(result, handle, origin, image, path)                                         \
-	((result) == CUDA_SUCCESS                                                                  \
-	         ? gw_module_loaded(*(handle), gw_context_current(), origin, image, path)          \
-	         : (void)0)
-#define LIBRARY_LOADED(result, handle, origin, image, path)                                        \
-	((result) == CUDA_SUCCESS ? gw_module_loaded(*(handle), NULL, origin, image, path)         \
+#define LOADED(result, handle, context, origin, image, path)                                       \
+	((result) == CUDA_SUCCESS ? gw_module_loaded(*(handle), context, origin, image, path)      \
 	                          : (void)0)
+#define MODULE_LOADED(result, handle, ...)  LOADED(result, handle, gw_context_current(), __VA_ARGS__)
+#define LIBRARY_LOADED(result, handle, ...) LOADED(result, handle, NULL, __VA_ARGS__)
 #define module_from_file(call, result, module, path)                                               \
 	MODULE_LOADED(result, module, GW_MODULE_FILE, NULL, path)
 #define module_from_data(call, result, module, image)                                              \

@@ -25,9 +25,10 @@ struct gw_module_note {
 	char path[];        /**< file it came from or lies in; empty when neither is known */
 };
 
-/** A module of @p context (or library, of none: NULL) @p handle was loaded from @p image or from
- * file
- * @p path; either may be NULL. */
+/**
+ * A module of @p context, or a library, of none (NULL), was loaded as @p handle: from @p image or
+ * from file @p path; either may be NULL.
+ */
 void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin, const void *image,
                       const char *path);
 
