@@ -3,9 +3,7 @@
  * One grid of one kernel, whose trip count is an argument and, on the stand-in, its time as well:
  * tests/code/kernels.cu's powers(x, n) runs for n nanoseconds.
  */
-#include "client.h"
-
-#include <dlfcn.h>
+#include "nodes.h"
 
 static CUfunction powers;
 
@@ -104,17 +102,12 @@ enum set_way { SET, SET_ANY, SET_OLD };
 static void set(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *p,
                 enum set_way way)
 {
-	CUresult (*old)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *) = NULL;
-	CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
-	CUDA_KERNEL_NODE_PARAMS_v1 begin;
+	CUgraphNodeParams any = node_params_any(p);
 
-	memcpy(&any.kernel, p, sizeof(*p)); /* both begin alike */
-	memcpy(&begin, p, sizeof(begin));
-	*(void **)&old = dlsym(RTLD_DEFAULT, "cuGraphExecKernelNodeSetParams");
 	if (way == SET_ANY)
 		CK(cuGraphExecNodeSetParams(exec, node, &any));
 	else if (way == SET_OLD)
-		CK(old(exec, node, &begin));
+		CK(set_node_v1(exec, node, p));
 	else
 		CK(cuGraphExecKernelNodeSetParams(exec, node, p));
 }
@@ -125,12 +118,7 @@ static void graph_changed(enum set_way way)
 	CUdeviceptr x = 0x700000000000;
 	uint64_t n[] = {10000, 40000, 160000};
 	void *params[3][2] = {{&x, &n[0]}, {&x, &n[1]}, {&x, &n[2]}};
-	CUDA_KERNEL_NODE_PARAMS p = {.gridDimX = 4,
-	                             .gridDimY = 1,
-	                             .gridDimZ = 1,
-	                             .blockDimX = 128,
-	                             .blockDimY = 1,
-	                             .blockDimZ = 1};
+	CUDA_KERNEL_NODE_PARAMS p;
 	CUgraph g;
 	CUgraphNode node[2];
 	CUgraphExec exec;
@@ -138,7 +126,7 @@ static void graph_changed(enum set_way way)
 	load();
 	launch(10000);
 	settle(250);
-	p.func = powers;
+	p = node_params(powers, NULL, 4, 128);
 	CK(cuGraphCreate(&g, 0));
 	for (unsigned i = 0; i < 2; i++) {
 		p.kernelParams = params[i];

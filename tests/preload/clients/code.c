@@ -3,7 +3,7 @@
  * Loads a real image and launches its kernels, which the stand-in does not run: what is told of
  * them is read off their code. The image is named by CODE_IMAGE, else it is bytes that are none.
  */
-#include "client.h"
+#include "nodes.h"
 
 #include <dlfcn.h>
 
@@ -79,17 +79,10 @@ enum graph_way { LAUNCHED, CAPTURED, BUILT };
 /* A node of a function of the context, or of a library's kernel. */
 static void add_node(CUgraph graph, CUfunction func, CUkernel kern, unsigned blocks, void **params)
 {
-	CUDA_KERNEL_NODE_PARAMS p = {.func = func,
-	                             .kern = kern,
-	                             .gridDimX = blocks,
-	                             .gridDimY = 1,
-	                             .gridDimZ = 1,
-	                             .blockDimX = 128,
-	                             .blockDimY = 1,
-	                             .blockDimZ = 1,
-	                             .kernelParams = params};
+	CUDA_KERNEL_NODE_PARAMS p = node_params(func, kern, blocks, 128);
 	CUgraphNode node;
 
+	p.kernelParams = params;
 	CK(cuGraphAddKernelNode(&node, graph, NULL, 0, &p));
 }
 

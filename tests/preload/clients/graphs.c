@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs that are changed, by node and as a whole, and whose kernels are asked for again. */
-#include "client.h"
+#include "nodes.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -18,23 +17,10 @@ static void say(const char *what, CUresult r)
 static CUDA_KERNEL_NODE_PARAMS params_of(CUfunction func, CUkernel kern, CUcontext context,
                                          unsigned blocks)
 {
-	return (CUDA_KERNEL_NODE_PARAMS){.func = func,
-	                                 .gridDimX = blocks,
-	                                 .gridDimY = 1,
-	                                 .gridDimZ = 1,
-	                                 .blockDimX = 32,
-	                                 .blockDimY = 1,
-	                                 .blockDimZ = 1,
-	                                 .kern = kern,
-	                                 .ctx = context};
-}
+	CUDA_KERNEL_NODE_PARAMS p = node_params(func, kern, blocks, 32);
 
-static CUgraphNodeParams any_of(const CUDA_KERNEL_NODE_PARAMS *p)
-{
-	CUgraphNodeParams any = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
-
-	memcpy(&any.kernel, p, sizeof(*p)); /* the general one begins as this does */
-	return any;
+	p.ctx = context;
+	return p;
 }
 
 static CUgraph new_graph(void)
@@ -103,7 +89,7 @@ static void rubbish(void)
 	SAY(cuGraphExecKernelNodeSetParams(exec, node, &p));
 	launch(exec, 4);
 	p = params_of(client_kernel, RUBBISH, RUBBISH, 5);
-	any = any_of(&p);
+	any = node_params_any(&p);
 	SAY(cuGraphExecNodeSetParams(exec, node, &any));
 	launch(exec, 4);
 	SAY(cuGraphKernelNodeSetParams(node, &p));
@@ -114,22 +100,18 @@ static void rubbish(void)
 	launch(exec, 1);
 }
 
-typedef CUresult set_v1(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1 *);
-
 /* A node on the second GPU, in a graph that is launched on the first, stays there whichever call
    gives it other parameters: 12 launches. */
 static void other_gpu(void)
 {
 	CUcontext second = second_gpu();
 	CUDA_KERNEL_NODE_PARAMS p;
-	CUDA_KERNEL_NODE_PARAMS_v1 old;
 	CUgraphNodeParams any;
 	CUgraph graph = new_graph();
 	CUlibrary library;
 	CUgraphNode node;
 	CUgraphExec exec;
 	CUkernel kernel;
-	set_v1 *set;
 
 	CK(cuLibraryLoadData(&library, CLIENT_IMAGE, NULL, NULL, 0, NULL, NULL, 0));
 	CK(cuLibraryGetKernel(&kernel, library, "short"));
@@ -141,13 +123,11 @@ static void other_gpu(void)
 	SAY(cuGraphExecKernelNodeSetParams(exec, node, &p));
 	launch(exec, 3);
 	p = params_of(NULL, kernel, second, 4);
-	any = any_of(&p);
+	any = node_params_any(&p);
 	SAY(cuGraphExecNodeSetParams(exec, node, &any));
 	launch(exec, 3);
 	p = params_of((CUfunction)kernel, NULL, NULL, 5);
-	memcpy(&old, &p, sizeof(old));
-	*(void **)&set = dlsym(RTLD_DEFAULT, "cuGraphExecKernelNodeSetParams");
-	say("the old call", set(exec, node, &old));
+	say("the old call", set_node_v1(exec, node, &p));
 	launch(exec, 3);
 }
 
