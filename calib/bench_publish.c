@@ -37,7 +37,7 @@ void gw_bench_refuse(struct gw_bench *b, enum gw_param p, const char *why)
 {
 	struct gw_profile *out = b->state->profile;
 
-	out->device.param[p] = (struct gw_value){.value = NAN, .spread = NAN};
+	out->device.param[p] = (struct gw_profile_value){.value = NAN, .spread = NAN};
 	out->source[p][0] = '\0';
 	out->group[p] = (uint8_t)gw_profile_group(out, b->state->group);
 	say_why(b, gw_param_info(p)->name, out->how[p], why);
@@ -54,7 +54,7 @@ void gw_bench_refuse_curve(struct gw_bench *b, enum gw_curve_id c, const char *w
 	say_why(b, gw_curve_info(c)->name, out->curve_how[c], why);
 }
 
-static void put(struct gw_bench *b, enum gw_param p, struct gw_value value, const char *how)
+static void put(struct gw_bench *b, enum gw_param p, struct gw_profile_value value, const char *how)
 {
 	struct gw_profile *out = b->state->profile;
 
@@ -94,7 +94,7 @@ void gw_bench_publish_value(struct gw_bench *b, enum gw_param p, double value, d
 		return;
 	}
 	put(b, p,
-	    (struct gw_value){.value = value,
+	    (struct gw_profile_value){.value = value,
 	                      .spread = spread,
 	                      .samples = (uint32_t)n,
 	                      .method = GW_METHOD_MEASURED},
@@ -116,7 +116,7 @@ void gw_bench_publish_told(struct gw_bench *b, enum gw_param p, double value, en
 {
 	if (!in_range(b, p, value))
 		return;
-	put(b, p, (struct gw_value){.value = value, .spread = NAN, .method = method},
+	put(b, p, (struct gw_profile_value){.value = value, .spread = NAN, .method = method},
 	    method == GW_METHOD_DRIVER ? from : "");
 	if (method != GW_METHOD_DRIVER)
 		snprintf(b->state->profile->source[p], GW_PROFILE_TEXT, "%s", from);

@@ -212,7 +212,7 @@ static void forget(struct gw_profile *profile, const char *group)
 
 	for (unsigned i = 0; i < GW_PARAMS; i++)
 		if (place && profile->group[i] == place) {
-			profile->device.param[i] = (struct gw_value){.value = NAN, .spread = NAN};
+			profile->device.param[i] = (struct gw_profile_value){.value = NAN, .spread = NAN};
 			profile->how[i][0] = profile->source[i][0] = '\0';
 		}
 	for (unsigned i = 0; i < GW_CURVES; i++)

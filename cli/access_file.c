@@ -10,6 +10,7 @@
 #include "cli/say.h"
 
 struct reader {
+	const struct json_file *json;
 	const char *name;
 	char *error;
 	size_t error_size;
@@ -24,7 +25,7 @@ fail(const struct reader *r, const struct json_node *at, const char *format, ...
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	snprintf(r->error, r->error_size, "%s:%u: %s", r->name, at->line,
+	snprintf(r->error, r->error_size, "%s:%u: %s", r->name, json_file_line(r->json, at),
 	         gw_printable(safe, sizeof(safe), what));
 	return false;
 }
@@ -65,34 +66,24 @@ static bool read_node(const struct reader *r, const struct json_node *json,
 	*out = (struct gw_access_node){0};
 	if (!expect(r, json, NODE_OBJECT, "a node"))
 		return false;
-	for (const struct json_node *m = json->first; m && ok; m = m->next) {
-		if (strcmp(m->key, "reg") == 0)
-			ok = read_text(r, m, &out->reg);
-		else if (strcmp(m->key, "opcode") == 0)
-			ok = read_text(r, m, &out->opcode);
-		else if (strcmp(m->key, "parent") == 0)
-			ok = parent = read_parent(r, m, &out->parent);
+	for (struct json_node m = json_first(json); m.value && ok; json_next(&m)) {
+		if (strcmp(m.key, "reg") == 0)
+			ok = read_text(r, &m, &out->reg);
+		else if (strcmp(m.key, "opcode") == 0)
+			ok = read_text(r, &m, &out->opcode);
+		else if (strcmp(m.key, "parent") == 0)
+			ok = parent = read_parent(r, &m, &out->parent);
 		else
-			ok = fail(r, m,
+			ok = fail(r, &m,
 			          "unknown key \"%.80s\"; a node has \"reg\", \"opcode\" and "
 			          "\"parent\"",
-			          m->key);
+			          m.key);
 	}
 	if (ok && (!out->reg || !out->opcode || !parent))
 		return fail(r, json, "a node needs \"reg\", \"opcode\" and \"parent\"");
 	if (ok)
 		gw_access_decode(out);
 	return ok;
-}
-
-/* Member @p at of the list @p json. */
-static const struct json_node *element(const struct json_node *json, uint32_t at)
-{
-	const struct json_node *n = json->first;
-
-	while (n->next && at-- > 0)
-		n = n->next;
-	return n;
 }
 
 static bool read_access(const struct reader *r, const struct json_node *json, struct gw_access *out)
@@ -118,16 +109,21 @@ static bool read_access(const struct reader *r, const struct json_node *json, st
 	out->nodes = calloc(json->count, sizeof(*out->nodes));
 	if (!out->nodes)
 		return fail(r, json, "out of memory");
-	for (const struct json_node *n = json->first; n; n = n->next)
-		if (!read_node(r, n, &out->nodes[out->count++]))
+	for (struct json_node n = json_first(json); n.value; json_next(&n))
+		if (!read_node(r, &n, &out->nodes[out->count++]))
 			return false;
 	wrong = gw_access_link(out, &at);
-	return !wrong || fail(r, element(json, at), "node %u: %s", at, wrong);
+	if (!wrong)
+		return true;
+	for (struct json_node n = json_first(json); n.value; json_next(&n))
+		if (n.index == at)
+			return fail(r, &n, "node %u: %s", at, wrong);
+	return fail(r, json, "%s", wrong);
 }
 
 static bool read_root(const struct reader *r, struct access_file *file)
 {
-	const struct json_node *root = file->tree.root;
+	const struct json_node whole = json_file_root(&file->json), *root = &whole;
 
 	if (!expect(r, root, NODE_OBJECT, "a file of accesses"))
 		return false;
@@ -137,8 +133,8 @@ static bool read_root(const struct reader *r, struct access_file *file)
 	file->access = calloc(root->count, sizeof(*file->access));
 	if (!file->access)
 		return fail(r, root, "out of memory");
-	for (const struct json_node *m = root->first; m; m = m->next)
-		if (!read_access(r, m, &file->access[file->count++]))
+	for (struct json_node m = json_first(root); m.value; json_next(&m))
+		if (!read_access(r, &m, &file->access[file->count++]))
 			return false;
 	return true;
 }
@@ -153,21 +149,22 @@ static bool finish(struct access_file *file, bool parsed, const struct reader *r
 
 bool access_file_read(struct access_file *file, const char *path, char *error, size_t error_size)
 {
-	struct reader r = {strcmp(path, "-") == 0 ? "standard input" : path, error, error_size};
+	struct reader r = {&file->json, strcmp(path, "-") == 0 ? "standard input" : path, error,
+	                   error_size};
 
 	*file = (struct access_file){0};
-	return finish(file, json_tree_read(&file->tree, path, error, error_size), &r);
+	return finish(file, json_file_read(&file->json, path, error, error_size), &r);
 }
 
 bool access_file_parse(struct access_file *file, const char *text, size_t length, const char *name,
                        char *error, size_t error_size)
 {
-	struct reader r = {name, error, error_size};
+	struct reader r = {&file->json, name, error, error_size};
 	char what[512];
 	bool parsed;
 
 	*file = (struct access_file){0};
-	parsed = json_tree_parse(&file->tree, text, length, what, sizeof(what));
+	parsed = json_file_parse(&file->json, text, length, what, sizeof(what));
 	if (!parsed)
 		snprintf(error, error_size, "%s:%s", name, what);
 	return finish(file, parsed, &r);
@@ -178,7 +175,7 @@ void access_file_free(struct access_file *file)
 	for (size_t i = 0; i < file->count; i++)
 		free(file->access[i].nodes);
 	free(file->access);
-	json_tree_free(&file->tree);
+	json_file_free(&file->json);
 	*file = (struct access_file){0};
 }
 

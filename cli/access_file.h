@@ -8,14 +8,14 @@
 #define GW_ACCESS_FILE_H
 
 #include "cli/json.h"
-#include "cli/json_tree.h"
+#include "cli/json_file.h"
 #include "predictor/code/access.h"
 
 enum { ACCESS_FILE_COUNT = 4096 /**< most accesses of a file */ };
 
-/** Accesses read from a file; texts are the tree's. */
+/** Accesses read from a file; texts are the document's. */
 struct access_file {
-	struct json_tree tree;
+	struct json_file json;
 	size_t count;
 	struct gw_access *access;
 };

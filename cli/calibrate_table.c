@@ -54,7 +54,7 @@ static void number_cell(struct gw_table *t, double value, const char *format)
 
 static void param_row(struct gw_table *t, const struct gw_profile *p, unsigned i)
 {
-	const struct gw_value *v = &p->device.param[i];
+	const struct gw_profile_value *v = &p->device.param[i];
 	const struct gw_field_info *info = gw_param_info(i);
 	struct prefixed scale = prefix_for(info->unit, v->value);
 	char unit[40], count[24] = "";

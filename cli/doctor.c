@@ -127,6 +127,7 @@ static int doctor_main(const struct gw_command *command, int argc, char **argv)
 		return gw_error("doctor: it takes no argument; leave out \"%s\"", argv[0]);
 	gw_doctor_system(&d);
 	gw_doctor_cuda(&d);
+	gw_doctor_segments(&d);
 	if (o.json)
 		print_json(&d);
 	else

@@ -41,9 +41,12 @@ bool gw_probe_value(const struct gw_probe *probe, const char *key, unsigned n, c
 
 /** The checks of doctor_cuda.c: driver, devices and their profiles, libcupti, counters. */
 void gw_doctor_cuda(struct gw_doctor *doctor);
+
+/** Live segments that no process owns any more. */
+void gw_doctor_segments(struct gw_doctor *doctor);
 /** The check of doctor_profile.c: what is known of the GPU called @p device; NULL: of any. */
 void gw_doctor_profile(struct gw_doctor *doctor, const char *device);
-/** The checks of doctor_system.c: libc, library, libelf, output, profilers. */
+/** The checks of doctor_system.c: libc, library, output, profilers. */
 void gw_doctor_system(struct gw_doctor *doctor);
 
 #endif

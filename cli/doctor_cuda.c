@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Driver, devices, CUPTI and its permissions. CUDA is opened at run time, without its headers. */
 #include "cli/doctor.h"
+#include "predictor/cupti_places.h"
+#include "predictor/trust.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -179,41 +181,21 @@ static bool try_cupti(const char *path, struct cupti *c)
 	return true;
 }
 
-static bool try_glob(const char *folder, const char *rest, struct cupti *c)
+static bool try_place(const char *place, void *arg)
 {
-	char pattern[4096];
 	bool found = false;
+	char why[256];
 	glob_t g;
 
-	if (!folder || !*folder ||
-	    snprintf(pattern, sizeof(pattern), "%s/%s", folder, rest) >= (int)sizeof(pattern) ||
-	    glob(pattern, 0, NULL, &g))
+	if (!strchr(place, '/'))
+		return try_cupti(place, arg);
+	if (glob(place, 0, NULL, &g))
 		return false;
 	for (size_t i = g.gl_pathc; i-- && !found;)
-		found = try_cupti(g.gl_pathv[i], c);
+		found = gw_trusted_file(g.gl_pathv[i], NULL, why, sizeof(why)) &&
+		        try_cupti(g.gl_pathv[i], arg);
 	globfree(&g);
 	return found;
-}
-
-/* Where the preloaded library looks, in its order. */
-static bool find_cupti(struct cupti *c)
-{
-	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
-	                                    "libcupti.so"};
-	static const char *const places[] = {"lib64/libcupti.so*",
-	                                     "extras/CUPTI/lib64/libcupti.so*",
-	                                     "targets/*/lib/libcupti.so*"};
-	const char *const toolkits[] = {getenv("CUDA_HOME"), "/usr/local/cuda",
-	                                "/usr/local/cuda-[0-9]*"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (try_cupti(names[i], c))
-			return true;
-	for (size_t t = 0; t < sizeof(toolkits) / sizeof(*toolkits); t++)
-		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-			if (try_glob(toolkits[t], places[i], c))
-				return true;
-	return false;
 }
 
 /* In the pip wheels of CUDA: found by programs that load their CUDA from there. */
@@ -224,15 +206,15 @@ static bool find_wheel(struct cupti *c)
 	                                    "lib/python3/dist-packages"};
 	const char *const prefixes[] = {getenv("VIRTUAL_ENV"), getenv("CONDA_PREFIX"), "/usr/local",
 	                                "/usr"};
-	char pattern[256];
+	char folder[4096];
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		for (size_t k = 0; k < sizeof(roots) / sizeof(*roots); k++) {
-			snprintf(pattern, sizeof(pattern), "%s/nvidia/*/lib/libcupti.so*",
-			         roots[k]);
-			if (try_glob(prefixes[i], pattern, c))
+		for (size_t k = 0; k < sizeof(roots) / sizeof(*roots); k++)
+			if (prefixes[i] && *prefixes[i] &&
+			    snprintf(folder, sizeof(folder), "%s/%s/nvidia/*/lib", prefixes[i],
+			             roots[k]) < (int)sizeof(folder) &&
+			    gw_cupti_search_beside(folder, try_place, c))
 				return true;
-		}
 	return false;
 }
 
@@ -278,7 +260,7 @@ static void check_cupti(struct gw_doctor *d, int driver)
 		gw_doctor_say(d, "libcupti", GW_HEALTH_DEGRADED,
 		              "unset GPUWATCH_CUPTI, or name a libcupti.so",
 		              "GPUWATCH_CUPTI=%s can't be loaded", named);
-	else if (find_cupti(&c))
+	else if (gw_cupti_search(NULL, getenv("CUDA_HOME"), try_place, &c))
 		say_cupti(d, &c, driver, false);
 	else if (find_wheel(&c))
 		say_cupti(d, &c, driver, true);

@@ -4,7 +4,6 @@
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/paths.h"
-#include "predictor/code/libelf.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -60,37 +59,6 @@ static void check_library(struct gw_doctor *d)
 		gw_doctor_say(d, "libgpuwatch", GW_HEALTH_OK, NULL, "%s", path);
 }
 
-static void load_libelf(int fd, const void *arg)
-{
-	const char *why = gw_libelf_open(GW_LIBELF_SYSTEM);
-
-	(void)arg;
-	if (why)
-		dprintf(fd, "why %s\n", why);
-	else
-		dprintf(fd, "path %s\n", gw_libelf_path());
-}
-
-/* Nothing is lost without it: no remedy. */
-static void check_libelf(struct gw_doctor *d)
-{
-	char text[1200];
-	struct gw_probe p;
-
-	if (!gw_probe(&p, load_libelf, NULL))
-		gw_doctor_say(d, "libelf", GW_HEALTH_DEGRADED,
-		              "mend or remove it: gpuwatch inspect opens it, too", "%s", p.text);
-	else if (gw_probe_value(&p, "path", 0, text, sizeof(text)))
-		gw_doctor_say(d, "libelf", GW_HEALTH_OK, NULL,
-		              "%s: reads cubins; in programs only where they have loaded it "
-		              "themselves",
-		              text);
-	else
-		gw_doctor_say(
-		        d, "libelf", GW_HEALTH_OK, NULL, "%s: gpuwatch's own reader reads cubins",
-		        gw_probe_value(&p, "why", 0, text, sizeof(text)) ? text : "not found");
-}
-
 /* The folder the log goes to: that of GPUWATCH_OUT, as far as it has no macro. */
 static bool output_folder(char *out, size_t size)
 {
@@ -103,22 +71,33 @@ static bool output_folder(char *out, size_t size)
 	return !strchr(out, '%');
 }
 
-static uint64_t log_limit(void)
+/* What an option of a size stands for, as the library reads it. */
+static uint64_t size_of(const char *variable)
 {
-	static const struct gw_option sizes = {.name = "log_max", .type = GW_OPTION_SIZE};
-	const char *text = getenv("GPUWATCH_LOG_MAX");
-	uint64_t limit = 1ull << 30;
+	static const struct {
+		const char *variable, *fallback;
+	} options[] = {
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) {variable, fallback},
+#include "predictor/config.def"
+#undef OPTION
+	};
+	static const struct gw_option sizes = {.name = "size", .type = GW_OPTION_SIZE};
+	const char *text = getenv(variable);
+	uint64_t size = 0;
 
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (!strcmp(options[i].variable, variable))
+			gw_option_check(&sizes, options[i].fallback, &size);
 	if (text && *text)
-		gw_option_check(&sizes, text, &limit);
-	return limit;
+		gw_option_check(&sizes, text, &size);
+	return size;
 }
 
 static void check_output(struct gw_doctor *d)
 {
 	char folder[PATH_MAX];
 	struct statvfs fs;
-	double space, limit = (double)log_limit();
+	double space, limit = (double)size_of("GPUWATCH_LOG_MAX");
 
 	if (!output_folder(folder, sizeof(folder))) {
 		gw_doctor_say(d, "output", GW_HEALTH_OK, NULL,
@@ -143,6 +122,27 @@ static void check_output(struct gw_doctor *d)
 	                : NULL,
 	        "%s, %.1f GiB free, a log's launches take at most %.1f GiB", folder, space / (1 << 30),
 	        limit / (1 << 30));
+}
+
+/* What a program's process can come to hold for us, beside what there is. */
+static void check_memory(struct gw_doctor *d)
+{
+	const double limit = (double)size_of("GPUWATCH_MEMORY_MAX") / (1 << 20);
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128];
+	double free_mib = -1, kib;
+	bool scarce;
+
+	while (f && free_mib < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %lf", &kib) == 1)
+			free_mib = kib / 1024;
+	if (f)
+		fclose(f);
+	scarce = free_mib >= 0 && free_mib < limit;
+	gw_doctor_say(d, "memory", scarce ? GW_HEALTH_DEGRADED : GW_HEALTH_OK,
+	              scarce ? "lower GPUWATCH_MEMORY_MAX: each process may come to take as much"
+	                     : NULL,
+	              "at most %.0f MiB of a process: what one takes, its report says", limit);
 }
 
 /* A variable whose name is mistyped does nothing, and nobody says so when the program runs. */
@@ -232,8 +232,8 @@ void gw_doctor_system(struct gw_doctor *doctor)
 {
 	check_libc(doctor);
 	check_library(doctor);
-	check_libelf(doctor);
 	check_output(doctor);
+	check_memory(doctor);
 	check_variables(doctor);
 	check_preload(doctor);
 	check_profilers(doctor);

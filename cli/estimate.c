@@ -7,6 +7,8 @@
 
 #include "cli/nearest.h"
 #include "cli/say.h"
+#include "predictor/models/bounds.h"
+#include "predictor/models/papers/models.h"
 
 static bool has_warning(const struct gw_estimate *e, const char *warning)
 {
@@ -71,7 +73,7 @@ void estimate_verdict(const struct launch_case *item, const struct gw_device *de
 {
 	struct gw_launch launch = launch_case_launch(item);
 
-	estimate_launch(gw_model_find("bounds"), device, item, bounds);
+	estimate_launch(&gw_model_bounds, device, item, bounds);
 	if (item->has_config && measured > 0)
 		gw_verdict_measured(device, &launch, &item->work, measured, out);
 	else

@@ -15,7 +15,6 @@
 #include "cli/device_set.h"
 #include "cli/inspect_launch.h"
 #include "cli/say.h"
-#include "predictor/code/libelf.h"
 
 enum {
 	LIST_MAX = 1 << 30, /* bytes that the list of a file's images may take */
@@ -240,7 +239,6 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	        .json = v.json,
 	};
 	mallopt(M_MMAP_THRESHOLD, LARGE);
-	gw_libelf_open(GW_LIBELF_SYSTEM); /* without, our own reader does */
 	if (status < 0)
 		status = map_file(&job) ? inspect(&job) : GW_EXIT_USAGE;
 	if (job.file.size)

@@ -88,15 +88,15 @@ void inspect_blocks_text(const struct gw_ir_program *program, const struct gw_ev
 			continue;
 		snprintf(text, sizeof(text), cfg ? "0x%" PRIx32 : "line %" PRIu32, runs[i].at);
 		gw_table_cell(table, text);
-		gw_table_cell(table, gw_count(&n, runs[i].instructions));
-		snprintf(least, sizeof(least), "%s", gw_count(&n, runs[i].grid.least));
+		gw_table_cell(table, gw_thousands(&n, runs[i].instructions));
+		snprintf(least, sizeof(least), "%s", gw_thousands(&n, runs[i].grid.least));
 		if (runs[i].grid.most > runs[i].grid.least)
 			snprintf(text, sizeof(text), "%s to %s", least,
-			         gw_count(&n, runs[i].grid.most));
+			         gw_thousands(&n, runs[i].grid.most));
 		else
 			snprintf(text, sizeof(text), "%s", least);
 		gw_table_cell(table, text);
-		gw_table_cell(table, gw_count(&n, runs[i].longest));
+		gw_table_cell(table, gw_thousands(&n, runs[i].longest));
 	}
 	printf("\n");
 	gw_table_print(table, stdout, gw_width(), 4);

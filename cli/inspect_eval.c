@@ -208,8 +208,8 @@ static const char *range(const struct gw_eval_count *c, char out[100])
 {
 	struct gw_text least, most;
 
-	gw_count(&least, c->least);
-	gw_count(&most, c->most);
+	gw_thousands(&least, c->least);
+	gw_thousands(&most, c->most);
 	if (c->least == c->most)
 		snprintf(out, 100, "%s", least.s);
 	else if (isfinite(c->most))
@@ -265,7 +265,7 @@ static void loops_text(const struct evaluated *e)
 		if (t->entries > 0)
 			printf("    a loop of depth %u: entered %s times by a warp, its head run "
 			       "%s times each\n",
-			       e->program.loops[i].depth, gw_count(&entries, t->entries),
+			       e->program.loops[i].depth, gw_thousands(&entries, t->entries),
 			       range(&trips, text));
 	}
 }
@@ -286,7 +286,7 @@ static void reasons_text(const struct evaluated *e)
 	struct gw_text warps;
 
 	printf("    %s%s; %s of %" PRIu64 " warps were run\n", e->exact ? "exact: " : "",
-	       coverage(&e->report), gw_count(&warps, (double)e->report.warps_run),
+	       coverage(&e->report), gw_thousands(&warps, (double)e->report.warps_run),
 	       e->report.warps);
 	if (e->open)
 		printf("    not exact: %s\n", e->open);

@@ -135,16 +135,6 @@ static json_t *ptx_version(const struct gw_image *image)
 	return json_sprintf("%u.%u", image->version_major, image->version_minor);
 }
 
-/* Who read a cubin's ELF file, and what libelf had against it where that was not libelf. */
-static void reader_json(json_t *o, const struct gw_elf *elf)
-{
-	json_object_set_new(o, "elf_reader", json_string(elf->section ? "libelf" : "gpuwatch"));
-	json_object_set_new(o, "libelf_refused",
-	                    elf->refused.what ? json_sprintf("at byte %" PRIu64 ": %s",
-	                                                     elf->refused.offset, elf->refused.what)
-	                                      : json_null());
-}
-
 json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct inspect_view *view,
                            const char *error)
 {
@@ -168,7 +158,6 @@ json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct i
 	json_object_set_new(o, "debug", json_boolean(image->debug));
 	json_object_set_new(o, "error", text(error));
 	if (view && image->kind == GW_IMAGE_CUBIN) {
-		reader_json(o, &view->cubin.elf);
 		json_object_set_new(o, "linked", json_boolean(view->cubin.linked));
 		json_object_set_new(o, "kernels", kernels_json(view));
 	}

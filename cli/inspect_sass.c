@@ -90,9 +90,9 @@ static void mix_row(struct gw_table *table, const char *name, const uint32_t cou
 	if (!all)
 		return;
 	gw_table_cell(table, name);
-	gw_table_cell(table, gw_count(&text, all));
+	gw_table_cell(table, gw_thousands(&text, all));
 	for (unsigned d = 0; d < DEPTHS; d++)
-		gw_table_cell(table, gw_count(&text, count[d]));
+		gw_table_cell(table, gw_thousands(&text, count[d]));
 }
 
 static void mix_text(const struct sass *s)
@@ -142,19 +142,20 @@ static void block_row(struct gw_table *table, const struct sass *s, uint32_t ind
 	gw_table_cell(table, text);
 	snprintf(text, sizeof(text), "0x%x", b->first * GW_SASS_BYTES);
 	gw_table_cell(table, text);
-	gw_table_cell(table, gw_count(&number, b->count));
-	gw_table_cell(table, gw_count(&number, gw_cfg_depth(&s->cfg, index)));
-	gw_table_cell(table, gw_count(&number, t->issue));
-	gw_table_cell(table, gw_count(&number, t->loads));
-	gw_table_cell(table, gw_count(&number, t->waits));
+	gw_table_cell(table, gw_thousands(&number, b->count));
+	gw_table_cell(table, gw_thousands(&number, gw_cfg_depth(&s->cfg, index)));
+	gw_table_cell(table, gw_thousands(&number, t->issue));
+	gw_table_cell(table, gw_thousands(&number, t->loads));
+	gw_table_cell(table, gw_thousands(&number, t->waits));
 	if (isnan(t->in_flight))
 		snprintf(text, sizeof(text), "-");
 	else
 		snprintf(text, sizeof(text), "%.1f", t->in_flight);
 	gw_table_cell(table, text);
-	gw_table_cell(table, gw_count(&number, t->chain));
+	gw_table_cell(table, gw_thousands(&number, t->chain));
 	for (unsigned i = 0; s->schedules > 1 && i < LEVELS; i++)
-		gw_table_cell(table, gw_count(&number, s->schedule[i].blocks[index].cycles.value));
+		gw_table_cell(table,
+		              gw_thousands(&number, s->schedule[i].blocks[index].cycles.value));
 	successors(&s->cfg, b, text, sizeof(text));
 	gw_table_cell(table, text);
 }

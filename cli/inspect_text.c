@@ -16,7 +16,7 @@ static void cell_count(struct gw_table *table, uint32_t value)
 {
 	struct gw_text text;
 
-	gw_table_cell(table, gw_count(&text, value == GW_CODE_UNKNOWN ? NAN : (double)value));
+	gw_table_cell(table, gw_thousands(&text, value == GW_CODE_UNKNOWN ? NAN : (double)value));
 }
 
 static void cell_bytes(struct gw_table *table, uint64_t value)
@@ -187,20 +187,8 @@ static void kernel_text(const struct inspect_view *view, size_t index)
 	}
 }
 
-/* Where a file is not quite what it should be, libelf says so, and our own reader goes on. */
-static void refused_text(const struct inspect_view *view)
-{
-	const struct gw_fault *refused = &view->cubin.elf.refused;
-
-	if (refused->what)
-		printf("\n  image %zu: libelf refuses it at its byte %" PRIu64
-		       " (%s); read without libelf\n",
-		       view->number, refused->offset, refused->what);
-}
-
 void inspect_view_text(struct inspect_view *view)
 {
-	refused_text(view);
 	if (view->count) {
 		heading(view, "Kernels");
 		kernels_table(view);

@@ -11,6 +11,7 @@
 #include "cli/say.h"
 #include "cli/table.h"
 #include "predictor/code/static_code.h"
+#include "predictor/models/papers/models.h"
 
 /** What is told of a launch. */
 struct told {

@@ -41,7 +41,6 @@ static bool extent(const struct launch_reader *r, const struct json_node *node, 
                    double high_yz, struct gw_dim3 *out)
 {
 	uint32_t *at[] = {&out->x, &out->y, &out->z};
-	unsigned i = 0;
 
 	*out = (struct gw_dim3){1, 1, 1};
 	if (node->kind == NODE_NUMBER)
@@ -50,8 +49,8 @@ static bool extent(const struct launch_reader *r, const struct json_node *node, 
 		return launch_fail(r, node,
 		                   "\"%s\" must be a number or an array of one to three numbers",
 		                   node->key);
-	for (const struct json_node *n = node->first; n; n = n->next, i++)
-		if (!whole(r, n, node->key, 1, i ? high_yz : high_x, at[i]))
+	for (struct json_node n = json_first(node); n.value; json_next(&n))
+		if (!whole(r, &n, node->key, 1, n.index ? high_yz : high_x, at[n.index]))
 			return false;
 	return true;
 }
@@ -91,20 +90,20 @@ static bool read_kernel(const struct launch_reader *r, const struct json_node *n
 	}
 	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
-	for (const struct json_node *m = node->first; m; m = m->next) {
+	for (struct json_node m = json_first(node); m.value; json_next(&m)) {
 		size_t i = 0;
 
-		if (strcmp(m->key, "name") == 0) {
-			if (!launch_expect(r, m, NODE_STRING))
+		if (strcmp(m.key, "name") == 0) {
+			if (!launch_expect(r, &m, NODE_STRING))
 				return false;
-			kernel->name = m->string;
+			kernel->name = m.string;
 			continue;
 		}
-		while (i < COUNT(rows) && strcmp(rows[i].key, m->key) != 0)
+		while (i < COUNT(rows) && strcmp(rows[i].key, m.key) != 0)
 			i++;
 		if (i == COUNT(rows))
-			return launch_unknown_key(r, m, "\"kernel\"", keys, COUNT(keys));
-		if (!whole(r, m, m->key, 0, UINT32_MAX - 1.0,
+			return launch_unknown_key(r, &m, "\"kernel\"", keys, COUNT(keys));
+		if (!whole(r, &m, m.key, 0, UINT32_MAX - 1.0,
 		           (uint32_t *)((char *)kernel + rows[i].offset)))
 			return false;
 	}
@@ -167,8 +166,8 @@ static bool read_options(const struct launch_reader *r, const struct json_node *
 {
 	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
-	for (const struct json_node *m = node->first; m; m = m->next)
-		if (!read_option(r, m, options))
+	for (struct json_node m = json_first(node); m.value; json_next(&m))
+		if (!read_option(r, &m, options))
 			return false;
 	return true;
 }
@@ -185,11 +184,11 @@ static bool read_measured(const struct launch_reader *r, const struct json_node 
 	out->measured = calloc(node->count + 1, sizeof(*out->measured));
 	if (!out->measured)
 		return launch_fail(r, node, "out of memory");
-	for (const struct json_node *m = node->first; m; m = m->next) {
+	for (struct json_node m = json_first(node); m.value; json_next(&m)) {
 		struct launch_measured *t = &out->measured[out->measured_count++];
 
-		t->device = m->key;
-		if (!launch_number(r, m, 1e-12, 1e12, &t->seconds))
+		t->device = m.key;
+		if (!launch_number(r, &m, 1e-12, 1e12, &t->seconds))
 			return false;
 	}
 	return true;
@@ -253,22 +252,22 @@ static bool read_options_of(const struct launch_reader *r, const struct json_nod
 static bool read_work(const struct launch_reader *r, const struct json_node *node,
                       struct launch_case *out)
 {
-	const struct json_node *iterations = json_member(node, "iterations");
-	const struct json_node *parameters = json_member(node, "parameters");
-	const struct json_node *work = json_member(node, "work");
+	const struct json_node iterations = json_member(node, "iterations");
+	const struct json_node parameters = json_member(node, "parameters");
+	const struct json_node work = json_member(node, "work");
 	double times = 1;
 
-	if (iterations && !launch_number(r, iterations, 1, 1e12, &times))
+	if (iterations.value && !launch_number(r, &iterations, 1, 1e12, &times))
 		return false;
-	if (work && parameters)
-		return launch_fail(r, parameters, "give \"work\" or \"parameters\", not both");
-	if (iterations && !work)
+	if (work.value && parameters.value)
+		return launch_fail(r, &parameters, "give \"work\" or \"parameters\", not both");
+	if (iterations.value && !work.value)
 		return launch_fail(
-		        r, iterations,
+		        r, &iterations,
 		        "\"iterations\" multiplies the M_* metrics of \"work\", which is missing");
-	if (work)
-		return launch_work_read(r, work, times, out);
-	return !parameters || launch_parameters_read(r, parameters, out);
+	if (work.value)
+		return launch_work_read(r, &work, times, out);
+	return !parameters.value || launch_parameters_read(r, &parameters, out);
 }
 
 static const struct {
@@ -303,7 +302,7 @@ static bool read_member(const struct launch_reader *r, const struct json_node *m
 static bool check_config(const struct launch_reader *r, const struct json_node *node,
                          struct launch_case *out)
 {
-	bool grid = json_member(node, "grid") != NULL, block = json_member(node, "block") != NULL;
+	bool grid = json_member(node, "grid").value, block = json_member(node, "block").value;
 
 	if (grid != block)
 		return launch_fail(r, node, "\"%s\" is given without \"%s\"",
@@ -312,11 +311,10 @@ static bool check_config(const struct launch_reader *r, const struct json_node *
 	return true;
 }
 
-static void defaults(const struct json_node *node, struct launch_case *out)
+static void defaults(struct launch_case *out)
 {
 	static const struct gw_dim3 one = {1, 1, 1};
 
-	out->line = node->line;
 	out->kernel = (struct gw_kernel){NULL,       UINT32_MAX, UINT32_MAX, UINT32_MAX,
 	                                 UINT32_MAX, UINT32_MAX, UINT32_MAX};
 	out->config = (struct gw_config){.grid = one, .block = one, .cluster = one};
@@ -327,11 +325,11 @@ static void defaults(const struct json_node *node, struct launch_case *out)
 bool launch_fields_read(const struct launch_reader *r, const struct json_node *node,
                         struct launch_case *out)
 {
-	defaults(node, out);
+	defaults(out);
 	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
-	for (const struct json_node *m = node->first; m; m = m->next)
-		if (!read_member(r, m, out))
+	for (struct json_node m = json_first(node); m.value; json_next(&m))
+		if (!read_member(r, &m, out))
 			return false;
 	if (!read_work(r, node, out) || !check_config(r, node, out))
 		return false;

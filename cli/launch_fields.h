@@ -7,6 +7,7 @@
 
 /** Where a reader is, and where its one error goes. */
 struct launch_reader {
+	const struct json_file *json;
 	const char *name; /**< of the file */
 	char *error;
 	size_t error_size;

@@ -14,7 +14,7 @@
 bool launch_fail(const struct launch_reader *r, const struct json_node *at, const char *format, ...)
 {
 	va_list args;
-	int n = snprintf(r->error, r->error_size, "%s:%u: ", r->name, at->line);
+	int n = snprintf(r->error, r->error_size, "%s:%u: ", r->name, json_file_line(r->json, at));
 
 	if (n < 0 || (size_t)n >= r->error_size)
 		return false;
@@ -44,6 +44,13 @@ bool launch_unknown_key(const struct launch_reader *r, const struct json_node *m
 	                   *near ? "?" : "");
 }
 
+static bool make_room(const struct launch_reader *r, const struct json_node *at, size_t count,
+                      struct launch_file *file)
+{
+	file->launches = calloc(count, sizeof(*file->launches));
+	return file->launches || launch_fail(r, at, "out of memory");
+}
+
 static bool read_launches(struct launch_reader *r, const struct json_node *list,
                           struct launch_file *file)
 {
@@ -54,11 +61,10 @@ static bool read_launches(struct launch_reader *r, const struct json_node *list,
 	if (list->count > LAUNCH_FILE_LAUNCHES)
 		return launch_fail(r, list, "%zu launches; the limit is %d", list->count,
 		                   LAUNCH_FILE_LAUNCHES);
-	file->launches = calloc(list->count, sizeof(*file->launches));
-	if (!file->launches)
-		return launch_fail(r, list, "out of memory");
-	for (const struct json_node *n = list->first; n; n = n->next)
-		if (!launch_fields_read(r, n, &file->launches[file->count++]))
+	if (!make_room(r, list, list->count, file))
+		return false;
+	for (struct json_node n = json_first(list); n.value; json_next(&n))
+		if (!launch_fields_read(r, &n, &file->launches[file->count++]))
 			return false;
 	return true;
 }
@@ -78,15 +84,15 @@ static bool read_document(struct launch_reader *r, const struct json_node *root,
 	static const char *const keys[] = {"title", "source", "launches"};
 	bool ok = true;
 
-	for (const struct json_node *m = root->first; m && ok; m = m->next) {
-		if (strcmp(m->key, "title") == 0)
-			ok = read_text(r, m, &file->title);
-		else if (strcmp(m->key, "source") == 0)
-			ok = read_text(r, m, &file->source);
-		else if (strcmp(m->key, "launches") == 0)
-			ok = read_launches(r, m, file);
+	for (struct json_node m = json_first(root); m.value && ok; json_next(&m)) {
+		if (strcmp(m.key, "title") == 0)
+			ok = read_text(r, &m, &file->title);
+		else if (strcmp(m.key, "source") == 0)
+			ok = read_text(r, &m, &file->source);
+		else if (strcmp(m.key, "launches") == 0)
+			ok = read_launches(r, &m, file);
 		else
-			ok = launch_unknown_key(r, m, "the document", keys,
+			ok = launch_unknown_key(r, &m, "the document", keys,
 			                        sizeof(keys) / sizeof(*keys));
 	}
 	return ok;
@@ -94,20 +100,18 @@ static bool read_document(struct launch_reader *r, const struct json_node *root,
 
 static bool read_root(struct launch_reader *r, struct launch_file *file)
 {
-	const struct json_node *root = file->tree.root;
-	struct json_node alone;
+	const struct json_node whole = json_file_root(&file->json), *root = &whole;
 
 	if (root->kind == NODE_ARRAY)
 		return read_launches(r, root, file);
-	if (root->kind == NODE_OBJECT && json_member(root, "launches"))
+	if (root->kind == NODE_OBJECT && json_member(root, "launches").value)
 		return read_document(r, root, file);
 	if (root->kind != NODE_OBJECT)
 		return launch_fail(r, root,
 		                   "a launch is an object, or an array of objects; this is %s",
 		                   json_kind_name(root->kind));
-	alone = (struct json_node){
-	        .kind = NODE_ARRAY, .line = root->line, .count = 1, .first = file->tree.root};
-	return read_launches(r, &alone, file);
+	return make_room(r, root, 1, file) &&
+	       launch_fields_read(r, root, &file->launches[file->count++]);
 }
 
 /* A key may hold any character, also such as drive a terminal. */
@@ -125,7 +129,8 @@ static void make_printable(char *text, size_t size)
 static bool finish(struct launch_file *file, bool parsed, const char *name, char *error,
                    size_t error_size)
 {
-	struct launch_reader r = {.name = name, .error = error, .error_size = error_size};
+	struct launch_reader r = {
+	        .json = &file->json, .name = name, .error = error, .error_size = error_size};
 
 	if (parsed && read_root(&r, file))
 		return true;
@@ -137,7 +142,7 @@ static bool finish(struct launch_file *file, bool parsed, const char *name, char
 bool launch_file_read(struct launch_file *file, const char *path, char *error, size_t error_size)
 {
 	*file = (struct launch_file){0};
-	return finish(file, json_tree_read(&file->tree, path, error, error_size),
+	return finish(file, json_file_read(&file->json, path, error, error_size),
 	              strcmp(path, "-") == 0 ? "standard input" : path, error, error_size);
 }
 
@@ -148,7 +153,7 @@ bool launch_file_parse(struct launch_file *file, const char *text, size_t length
 	bool parsed;
 
 	*file = (struct launch_file){0};
-	parsed = json_tree_parse(&file->tree, text, length, what, sizeof(what));
+	parsed = json_file_parse(&file->json, text, length, what, sizeof(what));
 	if (!parsed)
 		snprintf(error, error_size, "%s:%s", name, what);
 	return finish(file, parsed, name, error, error_size);
@@ -161,7 +166,7 @@ void launch_file_free(struct launch_file *file)
 		free(file->launches[i].intervals);
 	}
 	free(file->launches);
-	json_tree_free(&file->tree);
+	json_file_free(&file->json);
 	*file = (struct launch_file){0};
 }
 

@@ -7,7 +7,7 @@
 #ifndef GW_LAUNCH_FILE_H
 #define GW_LAUNCH_FILE_H
 
-#include "cli/json_tree.h"
+#include "cli/json_file.h"
 #include "cli/launch_intervals.h"
 #include "predictor/models/model.h"
 
@@ -25,7 +25,6 @@ struct launch_measured {
 /** One described launch. Strings belong to the file. */
 struct launch_case {
 	const char *label;       /**< what to call it, never NULL */
-	unsigned line;           /**< where it stands in the file */
 	struct gw_kernel kernel; /**< numbers not given are UINT32_MAX */
 	struct gw_config config; /**< 1 x 1 x 1 where not given: see has_config */
 	bool has_config;         /**< grid and block are given */
@@ -42,7 +41,7 @@ struct launch_case {
 
 /** A file of described launches. */
 struct launch_file {
-	struct json_tree tree; /**< owns the strings */
+	struct json_file json; /**< owns the strings */
 	const char *title;     /**< NULL when the file gives none */
 	const char *source;    /**< document the numbers are from; NULL when the file gives none */
 	size_t count;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/launch_fields.h"
-#include "predictor/models/interval.h"
+#include "predictor/models/papers/interval.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -46,8 +46,8 @@ static bool read_sources(const struct launch_reader *r, const struct json_node *
 	if (list->count > GW_INTERVAL_SOURCES)
 		return launch_fail(r, list, "an instruction has at most %d sources",
 		                   GW_INTERVAL_SOURCES);
-	for (const struct json_node *n = list->first; n; n = n->next)
-		if (!slot(r, n, &insn->source[i++]))
+	for (struct json_node n = json_first(list); n.value; json_next(&n))
+		if (!slot(r, &n, &insn->source[i++]))
 			return false;
 	return true;
 }
@@ -60,17 +60,17 @@ static bool read_insn(const struct launch_reader *r, const struct json_node *nod
 	bool ok = launch_expect(r, node, NODE_OBJECT);
 
 	*insn = (struct gw_interval_insn){.latency = 0, .occupies = 1};
-	for (const struct json_node *m = ok ? node->first : NULL; m && ok; m = m->next) {
-		if (strcmp(m->key, "latency") == 0)
-			ok = launch_number(r, m, 0, 1e9, &insn->latency);
-		else if (strcmp(m->key, "occupies") == 0)
-			ok = launch_number(r, m, 0, 1e9, &insn->occupies);
-		else if (strcmp(m->key, "result") == 0)
-			ok = slot(r, m, &insn->result);
-		else if (strcmp(m->key, "source") == 0)
-			ok = read_sources(r, m, insn);
+	for (struct json_node m = json_first(node); m.value && ok; json_next(&m)) {
+		if (strcmp(m.key, "latency") == 0)
+			ok = launch_number(r, &m, 0, 1e9, &insn->latency);
+		else if (strcmp(m.key, "occupies") == 0)
+			ok = launch_number(r, &m, 0, 1e9, &insn->occupies);
+		else if (strcmp(m.key, "result") == 0)
+			ok = slot(r, &m, &insn->result);
+		else if (strcmp(m.key, "source") == 0)
+			ok = read_sources(r, &m, insn);
 		else
-			ok = launch_unknown_key(r, m, "an instruction", keys, COUNT(keys));
+			ok = launch_unknown_key(r, &m, "an instruction", keys, COUNT(keys));
 	}
 	return ok;
 }
@@ -89,8 +89,8 @@ static bool read_code(const struct launch_reader *r, const struct json_node *lis
 	code = calloc(list->count, sizeof(*code));
 	if (!code)
 		return launch_fail(r, list, "out of memory");
-	for (const struct json_node *m = list->first; m && ok; m = m->next)
-		ok = read_insn(r, m, &code[n++]);
+	for (struct json_node m = json_first(list); m.value && ok; json_next(&m))
+		ok = read_insn(r, &m, &code[n++]);
 	if (ok)
 		*latency = gw_interval_latency(code, n);
 	free(code);
@@ -125,10 +125,10 @@ static bool read_interval(const struct launch_reader *r, const struct json_node 
 	*out = (struct launch_interval){"interval", NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
-	if (json_member(node, "code") && json_member(node, "latency"))
+	if (json_member(node, "code").value && json_member(node, "latency").value)
 		return launch_fail(r, node, "give \"latency\" or \"code\", not both");
-	for (const struct json_node *m = node->first; m; m = m->next)
-		if (!read_member(r, m, out))
+	for (struct json_node m = json_first(node); m.value; json_next(&m))
+		if (!read_member(r, &m, out))
 			return false;
 	if (!(out->latency > 0))
 		return launch_fail(r, node,
@@ -147,8 +147,8 @@ bool launch_intervals_read(const struct launch_reader *r, const struct json_node
 	out->intervals = calloc(list->count + 1, sizeof(*out->intervals));
 	if (!out->intervals)
 		return launch_fail(r, list, "out of memory");
-	for (const struct json_node *n = list->first; n; n = n->next)
-		if (!read_interval(r, n, &out->intervals[out->interval_count++]))
+	for (struct json_node n = json_first(list); n.value; json_next(&n))
+		if (!read_interval(r, &n, &out->intervals[out->interval_count++]))
 			return false;
 	return true;
 }

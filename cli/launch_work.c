@@ -2,7 +2,7 @@
 /* The work of a described launch: by work.def's names, by 002's metrics or by its parameters. */
 #include "cli/launch_fields.h"
 
-#include "predictor/models/qrm.h"
+#include "predictor/models/papers/qrm.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -59,30 +59,30 @@ static bool read_source(const struct launch_reader *r, const struct json_node *m
 
 /* {"value": 1e6, "source": "counted", "confidence": 0.9, "from": "table 4.4"} */
 static bool read_details(const struct launch_reader *r, const struct json_node *node,
-                         const struct json_node **value, struct gw_quantity *q, const char **from)
+                         struct json_node *value, struct gw_quantity *q, const char **from)
 {
 	static const char *const keys[] = {"value", "source", "confidence", "from"};
 	double confidence;
 
 	*value = json_member(node, "value");
-	if (!*value)
+	if (!value->value)
 		return launch_fail(r, node, "\"%s\" has no \"value\"", node->key);
-	for (const struct json_node *m = node->first; m; m = m->next) {
-		if (m == *value)
+	for (struct json_node m = json_first(node); m.value; json_next(&m)) {
+		if (m.key == value->key)
 			continue;
-		if (strcmp(m->key, "source") == 0) {
-			if (!read_source(r, m, &q->source))
+		if (strcmp(m.key, "source") == 0) {
+			if (!read_source(r, &m, &q->source))
 				return false;
-		} else if (strcmp(m->key, "confidence") == 0) {
-			if (!launch_number(r, m, 0, 1, &confidence))
+		} else if (strcmp(m.key, "confidence") == 0) {
+			if (!launch_number(r, &m, 0, 1, &confidence))
 				return false;
 			q->confidence = (float)confidence;
-		} else if (strcmp(m->key, "from") == 0) {
-			if (!launch_expect(r, m, NODE_STRING))
+		} else if (strcmp(m.key, "from") == 0) {
+			if (!launch_expect(r, &m, NODE_STRING))
 				return false;
-			*from = m->string;
+			*from = m.string;
 		} else {
-			return launch_unknown_key(r, m, "a work field", keys, COUNT(keys));
+			return launch_unknown_key(r, &m, "a work field", keys, COUNT(keys));
 		}
 	}
 	return true;
@@ -94,15 +94,15 @@ static bool read_field(const struct launch_reader *r, const struct json_node *no
 	struct gw_quantity q = {.source = GW_SOURCE_GIVEN, .confidence = 1};
 	/* Shares say so in their meaning; everything else is an amount. */
 	double high = strstr(gw_work_info(field)->meaning, "0 to 1") ? 1 : 1e24;
-	const struct json_node *value = node;
+	struct json_node value = *node;
 	double number;
 
 	if (node->kind == NODE_OBJECT &&
 	    !read_details(r, node, &value, &q, &out->field_source[field]))
 		return false;
-	if (value->kind == NODE_NULL)
+	if (value.kind == NODE_NULL)
 		return true; /* stated to be unknown */
-	if (!launch_number(r, value, 0, high, &number))
+	if (!launch_number(r, &value, 0, high, &number))
 		return false;
 	if (out->work.q[field].source != GW_SOURCE_NONE)
 		return launch_fail(r, node, "\"%s\" gives %s a second time", node->key,
@@ -117,13 +117,13 @@ bool launch_work_read(const struct launch_reader *r, const struct json_node *nod
 {
 	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
-	for (const struct json_node *m = node->first; m; m = m->next) {
+	for (struct json_node m = json_first(node); m.value; json_next(&m)) {
 		unsigned field;
 		double factor;
 
-		if (!find_field(m->key, iterations, &field, &factor))
-			return unknown_field(r, m);
-		if (!read_field(r, m, field, factor, out))
+		if (!find_field(m.key, iterations, &field, &factor))
+			return unknown_field(r, &m);
+		if (!read_field(r, &m, field, factor, out))
 			return false;
 	}
 	return true;
@@ -191,19 +191,19 @@ bool launch_parameters_read(const struct launch_reader *r, const struct json_nod
                             struct launch_case *out)
 {
 	double p[PARAMETERS] = {NAN, NAN, NAN, NAN, NAN};
-	const struct json_node *type;
+	struct json_node type;
 
 	if (!launch_expect(r, node, NODE_OBJECT))
 		return false;
-	for (const struct json_node *m = node->first; m; m = m->next)
-		if (!read_parameter(r, m, p))
+	for (struct json_node m = json_first(node); m.value; json_next(&m))
+		if (!read_parameter(r, &m, p))
 			return false;
 	for (int i = 0; i < PARAMETERS; i++)
 		if (isnan(p[i]))
 			return launch_fail(r, node, "\"parameters\" lacks \"%s\"",
 			                   parameter_rows[i].name);
 	type = json_member(node, "K_type");
-	if (!type)
+	if (!type.value)
 		return launch_fail(r, node, "\"parameters\" lacks \"K_type\"");
 	if (p[E_MIX] < 50)
 		return launch_fail(r, node, "\"E_mix\" is %g; it lies between 50 and 100",
@@ -211,11 +211,11 @@ bool launch_parameters_read(const struct launch_reader *r, const struct json_nod
 	if (p[D_OPS] + p[D_LDST] > 100.011) /* two figures rounded to 0.01 each */
 		return launch_fail(r, node, "\"D_ops\" and \"D_ldst\" add up to %g, more than 100",
 		                   p[D_OPS] + p[D_LDST]);
-	if (!give_instructions(out, type->string, p))
+	if (!give_instructions(out, type.string, p))
 		return launch_fail(
-		        r, type,
+		        r, &type,
 		        "\"K_type\" is \"%.80s\"; it must be \"fp32\", \"fp64\" or \"int\"",
-		        type->string);
+		        type.string);
 	/* Read and written bytes are not told apart here, so their rows stay unknown. */
 	out->options.given_traffic = p[W_TRAF];
 	return true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/live_file.h"
 #include "cli/log_model.h"
 
 #include "cli/log_names.h"
@@ -6,6 +7,7 @@
 #include "cli/log_rows.h"
 #include "cli/log_verdict.h"
 #include "cli/memory.h"
+#include "cli/say.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,7 +331,7 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 		add_to_gpu(r, gpu, l);
 	gw_row_launch(&r->model->all, l, tier);
 	if (!c) {
-		f->lost_names++;
+		*(l->config ? &f->lost_names : &f->without_place) += 1;
 		return;
 	}
 	c->code.launches++;
@@ -352,7 +354,7 @@ static void on_aggregate(struct reading *r, const struct gw_log_record *record)
 		r->model->gpus[gpu].launches += a->launches;
 	gw_row_aggregate(&r->model->all, a);
 	if (!c) {
-		r->file->lost_names += a->launches;
+		*(a->config ? &r->file->lost_names : &r->file->without_place) += a->launches;
 		return;
 	}
 	c->code.launches += a->launches;
@@ -379,6 +381,23 @@ static void on_counters(struct reading *r, const struct gw_log_record *record)
 	memset(r->file->counters, 0, sizeof(r->file->counters));
 	memcpy(r->file->counters, record->tail, count * sizeof(uint64_t));
 	r->file->counted = true;
+}
+
+static void end_courses(struct reading *r)
+{
+	for (size_t i = 0; i < r->devices_used; i++)
+		log_gaps_end(&r->model->gpus[r->device_gpu[i]].gaps, &r->course[i]);
+}
+
+static void on_degraded(struct reading *r, const struct gw_log_record *record, bool *told)
+{
+	const struct gw_record_degraded *d = (const void *)record->head;
+
+	log_degraded_add(r->model, d, gw_log_text(record, 0), told);
+	if (d->code != GW_DEGRADED_CLOCK_SET)
+		return;
+	gw_order_clock_set(&r->order);
+	end_courses(r);
 }
 
 struct taking {
@@ -414,8 +433,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 		on_aggregate(r, record);
 		break;
 	case GW_RECORD_DEGRADED:
-		log_degraded_add(r->model, (const void *)record->head, gw_log_text(record, 0),
-		                 t->told);
+		on_degraded(r, record, t->told);
 		break;
 	case GW_RECORD_STUDY:
 		on_study(r, record);
@@ -495,8 +513,7 @@ static void add_codes(struct reading *r)
 static void end_reading(struct reading *r)
 {
 	r->file->untimed = r->order.untimed;
-	for (size_t i = 0; i < r->devices_used; i++)
-		log_gaps_end(&r->model->gpus[r->device_gpu[i]].gaps, &r->course[i]);
+	end_courses(r);
 	log_judge_end(r->judge, r->model);
 	add_slow(r);
 	add_codes(r);
@@ -535,7 +552,14 @@ static bool read_log(struct gw_log_model *m, const char *path, const void *data,
 
 bool gw_log_model_read(struct gw_log_model *model, const char *path)
 {
-	return read_log(model, path, NULL, 0);
+	struct gw_live_rest rest;
+	bool good;
+
+	if (!gw_live_rest_of(path, &rest))
+		return read_log(model, path, NULL, 0);
+	good = read_log(model, path, rest.log, rest.size);
+	free(rest.log);
+	return good;
 }
 
 bool gw_log_model_read_memory(struct gw_log_model *model, const char *name, const void *data,

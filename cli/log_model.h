@@ -61,7 +61,7 @@ struct gw_gpu {
 };
 
 /** A reason why something is missing, and in how many logs. */
-struct gw_reason {
+struct gw_log_reason {
 	char *text;
 	uint32_t code, files; /**< enum gw_degraded */
 	uint64_t seen;        /**< DEGRADED records */
@@ -103,11 +103,11 @@ struct gw_file {
 	struct gw_record_header header;
 	char *text[GW_TEXTS]; /**< "" when unknown */
 	uint64_t counters[GW_COUNTERS];
-	bool counted;               /**< there was a COUNTERS record */
-	uint64_t first_ns, last_ns; /**< of the calls seen; 0 when none */
-	uint64_t launches,
-	        lost_names; /**< lost_names: launches whose configuration is in a lost part */
-	uint64_t untimed;   /**< see struct gw_order */
+	bool counted;                  /**< there was a COUNTERS record */
+	uint64_t first_ns, last_ns;    /**< of the calls seen; 0 when none */
+	uint64_t launches, lost_names, /**< launches whose configuration is in a lost part */
+	        without_place;         /**< launches for whose configuration there was no place */
+	uint64_t untimed;              /**< see struct gw_order */
 };
 
 enum { GW_VIOLATIONS = 100 }; /**< violations told one by one */
@@ -118,7 +118,7 @@ struct gw_log_model {
 	struct gw_row *rows;
 	struct gw_name *names;
 	struct gw_gpu *gpus;
-	struct gw_reason *reasons;
+	struct gw_log_reason *reasons;
 	struct gw_untold *untold;
 	struct gw_file *files;
 	size_t row_count, name_count, gpu_count, reason_count, untold_count, file_count;

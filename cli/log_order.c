@@ -36,6 +36,8 @@ static enum gw_order_result judge(const struct gw_order *o, const struct gw_reco
 		return GW_ORDER_UNPROVEN;
 	if (end <= l->call_ns || end - l->call_ns <= GW_ORDER_TOLERANCE_NS)
 		return GW_ORDER_PROVEN;
+	if (l->known <= o->clock_set)
+		return GW_ORDER_UNPROVEN;
 	/* Beyond the window the bound may belong to a record that was not known. */
 	return l->known + GW_ORDER_WINDOW <= o->learnt ? GW_ORDER_UNPROVEN : GW_ORDER_LATER;
 }
@@ -61,6 +63,12 @@ enum gw_order_result gw_order_check(struct gw_order *order, const struct gw_reco
 		        gw_grow(order->ends, &order->room, order->learnt + 1, sizeof(*order->ends));
 	order->ends[order->learnt++ % GW_ORDER_WINDOW] = order->latest;
 	return result;
+}
+
+void gw_order_clock_set(struct gw_order *order)
+{
+	order->clock_set = order->learnt;
+	order->latest = 0;
 }
 
 void gw_order_free(struct gw_order *order)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log_reader.h"
 
+#include "cli/log_block.h"
 #include "cli/log_source.h"
 #include "cli/memory.h"
 
@@ -10,9 +11,10 @@
 #include <string.h>
 
 enum {
-	BLOCK_MOST = (int)sizeof(struct gw_block) + GW_BLOCK_MAX,
+	BLOCK_MOST = (int)LOG_BLOCK_HEAD_MOST + GW_BLOCK_MAX,
 	WINDOW = 2 * BLOCK_MOST,
 	KINDS = 32,
+	IDS = 1 << 22, /* of each kind, that may be defined again */
 	/*
 	 * Each false block header costs a checksum of up to a mebibyte. A file made of them would
 	 * cost its square; past this allowance a false block is skipped whole.
@@ -36,6 +38,16 @@ struct reader {
 	const char *damage_why; /* NULL outside one */
 	uint32_t gaps;
 	uint32_t last_id[KINDS];
+	struct gw_block_model *model; /* NULL until a block is packed */
+	/* The better of the copies met so far; its records come last. */
+	unsigned char *copy;
+	struct log_block copied; /* raw is 0 without one */
+	uint64_t copy_offset;
+	/* Of what is defined again, only what was lost is of use. */
+	unsigned char *defined[KINDS]; /* bits, by id */
+	size_t defined_room[KINDS];
+	uint32_t kinds_taken, kinds_before; /* bits, by kind: now, and before the repetition */
+	bool repeat;                        /* this block repeats */
 };
 
 /* What record.def says of each kind. */
@@ -60,6 +72,23 @@ static const struct kind {
 static bool has_id(unsigned kind)
 {
 	return kind >= GW_RECORD_DEVICE && kind <= GW_RECORD_NODE;
+}
+
+static bool is_defined(const struct reader *r, unsigned kind, uint32_t id)
+{
+	return id / 8 < r->defined_room[kind] && r->defined[kind][id / 8] >> id % 8 & 1;
+}
+
+/* Note that @p id is defined; false where it was before. */
+static bool define(struct reader *r, unsigned kind, uint32_t id)
+{
+	if (id >= IDS)
+		return true;
+	if (is_defined(r, kind, id))
+		return false;
+	r->defined[kind] = gw_grow(r->defined[kind], &r->defined_room[kind], id / 8 + 1, 1);
+	r->defined[kind][id / 8] |= (unsigned char)(1u << id % 8);
+	return true;
 }
 
 static void note(struct reader *r, uint64_t offset, uint64_t bytes, uint64_t blocks,
@@ -98,19 +127,13 @@ static void consume(struct reader *r, size_t bytes)
 	r->offset += bytes;
 }
 
-static bool plausible(const struct gw_block *b)
+/* The block that begins @p at bytes after the window's start; false when there is none. */
+static bool header_at(struct reader *r, size_t at, struct log_block *b)
 {
-	return b->magic == GW_BLOCK_MAGIC && b->length && b->length % 8 == 0 &&
-	       b->length <= GW_BLOCK_MAX;
-}
+	size_t have = need(r, at + LOG_BLOCK_HEAD_MOST);
 
-/* The block header @p at bytes after the window's start; false when the file ends before it. */
-static bool header_at(struct reader *r, size_t at, struct gw_block *b)
-{
-	if (need(r, at + sizeof(*b)) < at + sizeof(*b))
-		return false;
-	memcpy(b, r->window + r->start + at, sizeof(*b));
-	return true;
+	return have >= at + LOG_BLOCK_HEAD_LEAST &&
+	       log_block_parse(r->window + r->start + at, have - at, b);
 }
 
 static bool newer_version(struct reader *r, uint32_t version)
@@ -147,15 +170,37 @@ static const char *check(struct reader *r, const struct gw_record *head)
 		return "a second header";
 	if (has_id(head->kind)) {
 		memcpy(&id, head + 1, sizeof(id));
-		if (id <= r->last_id[head->kind])
+		if (!id || (!r->repeat && id <= r->last_id[head->kind]) ||
+		    !define(r, head->kind, id))
 			return "a record's id is zero or was given before";
-		r->last_id[head->kind] = id;
+		if (id > r->last_id[head->kind])
+			r->last_id[head->kind] = id;
 	}
 	return NULL;
 }
 
+/*
+ * Whether a record that is written again says nothing new. Texts without an id are of use where the
+ * first ones may have been lost; of a profile, whose pieces belong together, where none was found.
+ */
+static bool known_already(const struct reader *r, const struct gw_record *head)
+{
+	const uint32_t bit = UINT32_C(1) << head->kind;
+	uint32_t id = 0;
+
+	if (!r->repeat)
+		return false;
+	if (!has_id(head->kind))
+		return (r->kinds_before & bit) && (!r->gaps || head->kind == GW_RECORD_PROFILE ||
+		                                   head->kind == GW_RECORD_HEADER);
+	if (head->length >= kinds[head->kind].fixed)
+		memcpy(&id, head + 1, sizeof(id));
+	return id >= IDS ? id <= r->last_id[head->kind] : is_defined(r, head->kind, id);
+}
+
 /* A CONFIG from before it named its device, as one that does not know it. */
-static const struct gw_record *completed(const struct gw_record *head, struct gw_record_config *room)
+static const struct gw_record *completed(const struct gw_record *head,
+                                         struct gw_record_config *room)
 {
 	const size_t older = offsetof(struct gw_record_config, device);
 
@@ -183,6 +228,8 @@ static bool take(struct reader *r, const struct gw_record *head, uint64_t offset
 	if (head->kind == GW_RECORD_HEADER && head->length >= 8 &&
 	    newer_version(r, ((const struct gw_record_header *)(const void *)head)->version))
 		return false;
+	if (known_already(r, head))
+		return true;
 	why = check(r, head);
 	if (why) {
 		s->invalid++;
@@ -190,6 +237,7 @@ static bool take(struct reader *r, const struct gw_record *head, uint64_t offset
 		return true;
 	}
 	s->records++;
+	r->kinds_taken |= UINT32_C(1) << head->kind;
 	s->header |= head->kind == GW_RECORD_HEADER;
 	if (head->kind == GW_RECORD_END) {
 		s->ended = true;
@@ -207,39 +255,46 @@ static bool take(struct reader *r, const struct gw_record *head, uint64_t offset
 	return false;
 }
 
-/* Every record of the block in r->block, which begins at @p offset; false ends the reading. */
-static bool take_all(struct reader *r, uint32_t length, uint64_t offset)
+/* Every one of the @p records of the block that begins at @p offset; false ends the reading. */
+static bool take_all(struct reader *r, const unsigned char *records, const struct log_block *b,
+                     uint64_t offset)
 {
+	const uint32_t length = b->raw;
 	struct gw_record head;
 
+	if (b->flags & GW_BLOCK_REPEAT && !r->repeat)
+		r->kinds_before = r->kinds_taken;
+	r->repeat = (b->flags & GW_BLOCK_REPEAT) != 0;
+	/* A packed record has no place of its own in the file. */
+	offset += b->flags & GW_BLOCK_PACKED ? 0 : b->head;
 	for (uint32_t at = 0; at < length; at += head.length) {
-		memcpy(&head, r->block + at, sizeof(head));
+		memcpy(&head, records + at, sizeof(head));
 		if (head.length < 8 || head.length % 8 || head.length > GW_RECORD_MAX ||
 		    head.length > length - at) {
 			r->status->invalid++;
 			note(r, offset + at, length - at, 0, "a record's length is impossible");
 			return true;
 		}
-		if (!take(r, (const struct gw_record *)(const void *)(r->block + at), offset + at))
+		if (!take(r, (const struct gw_record *)(const void *)(records + at), offset + at))
 			return false;
 	}
 	return true;
 }
 
 /*
- * Compare a whole block's number with the one that should come. The checksum does not cover
- * the number; where the block after it goes on as if nothing were missing, it is the number
- * that is damaged.
+ * Compare a whole block's number with the one that should come. Before version 3 the checksum does
+ * not cover the number; where the block after it goes on as if nothing were missing, it is the
+ * number that is damaged.
  */
-static void check_sequence(struct reader *r, const struct gw_block *b)
+static void check_sequence(struct reader *r, const struct log_block *b)
 {
-	struct gw_block next;
+	struct log_block next;
 
 	if (b->sequence == r->sequence) {
 		r->sequence++;
 		return;
 	}
-	if (header_at(r, sizeof(*b) + b->length, &next) && plausible(&next) &&
+	if (!b->packed.magic && header_at(r, b->head + b->length, &next) &&
 	    next.sequence == r->sequence + 1) {
 		note(r, r->offset, 0, 0,
 		     "a block's sequence number is damaged; its records were used");
@@ -269,7 +324,6 @@ static void end_damage(struct reader *r)
 /* Go on to the next place where a block may begin. */
 static void skip(struct reader *r, const char *why)
 {
-	const uint32_t magic = GW_BLOCK_MAGIC;
 	const unsigned char *from, *found;
 	size_t left;
 
@@ -280,33 +334,56 @@ static void skip(struct reader *r, const char *why)
 	consume(r, 1);
 	from = r->window + r->start;
 	left = r->end - r->start;
-	found = left >= sizeof(magic) ? memmem(from, left, &magic, sizeof(magic)) : NULL;
+	found = log_block_find(from, left);
 	if (found)
 		consume(r, (size_t)(found - from));
-	else if (left >= sizeof(magic))
-		consume(r, left - sizeof(magic) + 1); /* a magic may be cut in two by the window */
+	else if (left >= sizeof(uint32_t))
+		consume(r,
+		        left - sizeof(uint32_t) + 1); /* a magic may be cut in two by the window */
+}
+
+/* The file ends inside the block. Of a copy, what pads it need not be there. */
+static void cut_off(struct reader *r, size_t whole)
+{
+	if (!r->status->cut_wanted) {
+		r->status->cut_offset = r->offset;
+		r->status->cut_bytes = r->end - r->start;
+		r->status->cut_wanted = whole;
+	}
+	skip(r, "the file ends inside a block");
+}
+
+/* One of the copies at the file's end, whose records are in r->block: keep the newer one. */
+static void keep_copy(struct reader *r, const struct log_block *b)
+{
+	unsigned char *other = r->copy;
+
+	if (r->copied.raw && r->copied.sequence >= b->sequence)
+		return;
+	if (!other)
+		other = gw_alloc(GW_BLOCK_MAX);
+	r->copy = r->block;
+	r->block = other;
+	r->copied = *b;
+	r->copy_offset = r->offset;
 }
 
 /* A block header that looks right stands at the window's start; false ends the reading. */
-static bool take_block(struct reader *r, const struct gw_block *b)
+static bool take_block(struct reader *r, const struct log_block *b)
 {
-	size_t whole = sizeof(*b) + b->length;
-	uint32_t crc;
+	size_t whole = b->head + b->length, space;
+	const char *why;
 
 	if (need(r, whole) < whole) {
-		if (!r->status->cut_wanted) {
-			r->status->cut_offset = r->offset;
-			r->status->cut_bytes = r->end - r->start;
-			r->status->cut_wanted = whole;
-		}
-		skip(r, "the file ends inside a block");
+		cut_off(r, whole);
 		return true;
 	}
-	memcpy(r->block, r->window + r->start + sizeof(*b), b->length);
-	crc = gw_crc32(0, r->block, b->length);
-	if (crc != b->crc) {
+	if (b->flags & GW_BLOCK_PACKED && !r->model)
+		r->model = gw_alloc(gw_block_model_size());
+	why = log_block_open(b, r->window + r->start + b->head, r->model, r->block);
+	if (why) {
 		r->wasted += b->length;
-		skip(r, "the checksum does not match");
+		skip(r, why);
 		if (r->wasted > WASTE && need(r, whole) >= whole)
 			consume(r, whole - 1 < r->end - r->start ? whole - 1 : r->end - r->start);
 		return true;
@@ -314,22 +391,26 @@ static bool take_block(struct reader *r, const struct gw_block *b)
 	/* What looked like the cut-off end was damage: a whole block follows. */
 	r->status->cut_wanted = 0;
 	end_damage(r);
-	check_sequence(r, b);
 	r->status->blocks++;
 	r->status->bytes += whole;
-	if (!take_all(r, b->length, r->offset + sizeof(*b)))
-		return false;
-	consume(r, whole);
+	if (b->flags & GW_BLOCK_COPY) {
+		keep_copy(r, b);
+	} else {
+		check_sequence(r, b);
+		if (!take_all(r, r->block, b, r->offset))
+			return false;
+	}
+	space = need(r, b->space);
+	consume(r, space < b->space ? space : b->space);
 	return true;
 }
 
 static void read_blocks(struct reader *r)
 {
-	struct gw_block b;
+	struct log_block b;
 
-	while (need(r, sizeof(b)) >= sizeof(b)) {
-		header_at(r, 0, &b);
-		if (!plausible(&b)) {
+	while (need(r, LOG_BLOCK_HEAD_LEAST) >= LOG_BLOCK_HEAD_LEAST) {
+		if (!header_at(r, 0, &b)) {
 			skip(r, "no block begins here");
 			continue;
 		}
@@ -344,6 +425,8 @@ static void read_blocks(struct reader *r)
 		consume(r, r->end - r->start);
 	}
 	end_damage(r);
+	if (r->copied.raw)
+		take_all(r, r->copy, &r->copied, r->copy_offset);
 }
 
 /* Why nothing of a file could be used, and what helps. */
@@ -378,12 +461,16 @@ static bool read_source(struct gw_log_source *source, gw_log_record_fn *record, 
 	/* One byte more than there is: a full window would mean that more is to come. */
 	r.room = gw_log_source_size(source) < WINDOW ? gw_log_source_size(source) + 1 : WINDOW;
 	r.window = gw_alloc(r.room);
-	r.block = gw_alloc(r.room < GW_BLOCK_MAX ? r.room : GW_BLOCK_MAX);
+	r.block = gw_alloc(GW_BLOCK_MAX);
 	read_blocks(&r);
 	if (!*status->error && !status->blocks)
 		nothing_whole(&r);
 	free(r.window);
 	free(r.block);
+	free(r.copy);
+	free(r.model);
+	for (unsigned i = 0; i < KINDS; i++)
+		free(r.defined[i]);
 	gw_log_source_close(source);
 	return !*status->error;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a log: takes what is whole, says precisely what is missing. A log may be damaged,
- * hostile, cut off by a crash, or still being written; memory stays bounded (about 3 MiB).
+ * hostile, cut off by a crash, or still being written; memory stays bounded (some 8 MiB).
  */
 #ifndef GW_LOG_READER_H
 #define GW_LOG_READER_H

@@ -37,7 +37,7 @@ void log_degraded_add(struct gw_log_model *m, const struct gw_record_degraded *d
 	if (i == m->reason_count) {
 		m->reasons = gw_grow(m->reasons, &m->reason_room, ++m->reason_count,
 		                     sizeof(*m->reasons));
-		m->reasons[i] = (struct gw_reason){gw_copy(text), d->code, 0, 0};
+		m->reasons[i] = (struct gw_log_reason){gw_copy(text), d->code, 0, 0};
 	}
 	m->reasons[i].seen++;
 	m->reasons[i].files += !told[i];

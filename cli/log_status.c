@@ -39,14 +39,14 @@ static bool tell_rest(const struct gw_log_status *s, unsigned line, char *out, s
 	if (s->notes > GW_LOG_NOTES && !line--)
 		return snprintf(out, size, "%s more, %s bytes lost in all",
 		                gw_counted(&a, s->notes - GW_LOG_NOTES, "damage", NULL),
-		                gw_count(&b, (double)s->damaged_bytes)),
+		                gw_thousands(&b, (double)s->damaged_bytes)),
 		       true;
 	if (s->cut_wanted && !line--)
 		return snprintf(out, size,
 		                "the file ends inside the block at offset %" PRIu64
 		                ": %s of %s bytes are there",
-		                s->cut_offset, gw_count(&a, (double)s->cut_bytes),
-		                gw_count(&b, (double)s->cut_wanted)),
+		                s->cut_offset, gw_thousands(&a, (double)s->cut_bytes),
+		                gw_thousands(&b, (double)s->cut_wanted)),
 		       true;
 	if (s->read_error && !line--)
 		return snprintf(out, size, "reading stopped: %s", s->read_error), true;
@@ -64,7 +64,7 @@ static bool tell_rest(const struct gw_log_status *s, unsigned line, char *out, s
 		       true;
 	if (s->ended && s->claimed > seen && !line--)
 		return snprintf(out, size, "%s of %s missing",
-		                gw_count(&a, (double)(s->claimed - seen)),
+		                gw_thousands(&a, (double)(s->claimed - seen)),
 		                gw_counted(&b, (double)s->claimed, "record", NULL)),
 		       true;
 	if (s->ended && s->claimed < seen && !line--)

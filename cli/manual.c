@@ -139,9 +139,10 @@ void gw_manual_main(void)
 	                 "width of text where output is no terminal (default 120); "
 	                 "no text is narrower than 60.");
 	gw_document_heading(MAN, "FILES");
-	gw_document_item(MAN, "gpuwatch.HOST.PID.gwl",
-	                 "the log of a process, in its working directory where GPUWATCH_OUT does not "
-	                 "say otherwise; libgpuwatch(7) tells how it is named.");
+	gw_document_item(
+	        MAN, "gpuwatch.HOST.PID.gwl",
+	        "the log of a process, in its working directory where GPUWATCH_OUT does not "
+	        "say otherwise; libgpuwatch(7) tells how it is named.");
 	gw_document_item(MAN, "~/.config/gpuwatch/profiles",
 	                 "the user's own device profiles, where `gpuwatch calibrate` writes one "
 	                 "($XDG_CONFIG_HOME/gpuwatch/profiles where that is set).");
@@ -160,17 +161,20 @@ void gw_manual_library(void)
 	gw_document_verbatim(MAN, "LD_PRELOAD=/path/to/libgpuwatch.so command");
 	gw_document_verbatim(MAN, "CUDA_INJECTION64_PATH=/path/to/libgpuwatch.so command");
 	gw_document_heading(MAN, "DESCRIPTION");
-	gw_document_text(MAN, "Loaded into a program, it sees every kernel launch, predicts it "
-	                      "from what is known "
-	                      "before it runs, measures it through CUPTI, and writes a log. It "
-	                      "changes nothing the "
-	                      "program can notice: what can't be done is left out, said once, "
-	                      "counted, and shown by "
-	                      "gpuwatch-report(1) as degraded.\n\nIt needs glibc 2.34 or newer. "
-	                      "LD_PRELOAD does not reach "
-	                      "statically linked, setuid and 32-bit programs; "
-	                      "CUDA_INJECTION64_PATH, read by the CUDA "
-	                      "driver, reaches statically linked ones.");
+	gw_document_text(
+	        MAN, "Loaded into a program, it sees every kernel launch, predicts it "
+	             "from what is known "
+	             "before it runs, measures it through CUPTI, and writes a log. It "
+	             "changes nothing the "
+	             "program can notice: what can't be done is left out, said once, "
+	             "counted, and shown by "
+	             "gpuwatch-report(1) as degraded.\n\nIt needs glibc 2.34 or newer. "
+	             "LD_PRELOAD does not reach "
+	             "statically linked, setuid and 32-bit programs; "
+	             "CUDA_INJECTION64_PATH, read by the CUDA "
+	             "driver, reaches statically linked ones. Programs of musl and those "
+	             "with AddressSanitizer end where LD_PRELOAD is set by hand; gpuwatch-run(1) "
+	             "leaves them alone.");
 	gw_document_heading(MAN, "ENVIRONMENT");
 	gw_document_text(MAN, "An empty variable is one that is not set. A value that is not "
 	                      "understood is reported "
@@ -223,17 +227,66 @@ static void record_tail(enum gw_document d, const char *tail)
 	gw_document_text(d, text);
 }
 
+/* How packed records are told apart: predictor/block_model.h, in words. */
+static void log_packing(enum gw_document d)
+{
+	gw_document_text(
+	        d,
+	        "Packed records are the output of a binary range coder as LZMA has it "
+	        "(probabilities "
+	        "of 11 bits that begin at 1024 and move by a sixteenth, range and code of 32 bits, "
+	        "normalized below 2^24, a first byte of 0). The model is anew in each block. First "
+	        "come 16 plain bits: the step, of which the times in the block are multiples. "
+	        "Then, "
+	        "for each record, a bit: is it a LAUNCH? "
+	        "A number is coded as the count of its bits (a tree of 7 bits), then up to 3 bits "
+	        "after the leading one (a tree for each count), then the rest as plain bits; a "
+	        "difference has its sign in the lowest bit.\n\n"
+	        "A LAUNCH is coded against two others of the block: the one that followed the last "
+	        "occurrence of the three launches before it, and the last of its configuration. "
+	        "A bit says whether config, stream, thread, node, flags, tier and work are "
+	        "those of the former, else their differences follow; then known and call_ns "
+	        "against the launch before, predicted, low and high (as bits) against the last "
+	        "of the configuration, start_ns against the end of the launch before, duration_ns "
+	        "against the last of the configuration, both in steps. Of any other record, kind "
+	        "and length are numbers, and each byte is that of the last record of its kind at "
+	        "the same place, or coded by a tree of 8 bits that the byte before chooses. "
+	        "The places of contexts, which a decoder must share, are in "
+	        "predictor/block_model.h: "
+	        "encoder and decoder are one description, and a decoder is its functions with "
+	        "`decode` set.");
+}
+
 static void log_frame(enum gw_document d)
 {
-	gw_document_text(d, "A log is a row of blocks. All numbers are little-endian. A block is a "
-	                    "header of 16 "
-	                    "bytes and whole records; nothing stands between blocks.");
+	gw_document_text(
+	        d,
+	        "A log is a row of blocks. All numbers are little-endian. A block is a header and "
+	        "data; nothing stands between blocks. A block of version 3 begins:");
+	gw_document_fields(d);
+	gw_document_field(d, "magic", "u32", "", "0x32425747: the letters GWB2");
+	gw_document_field(d, "crc", "u32", "",
+	                  "CRC-32C (Castagnoli) of the rest of the header and of the data");
+	gw_document_field(d, "length", "u32", "B", "of the data that follow the header");
+	gw_document_field(d, "sequence", "u32", "",
+	                  "0, 1, 2 and so on within the file; copies count for themselves");
+	gw_document_field(d, "raw", "u32", "B",
+	                  "of the records: a multiple of 8, at most 1,048,576");
+	gw_document_field(d, "flags", "u32", "", "bits (Flags: BLOCK)");
+	gw_document_field(d, "room", "u32", "B",
+	                  "of a copy: from its header to what follows it; else 0");
+	gw_document_field(d, "number", "u32", "",
+	                  "of the block in the process's memory; 0 for definitions written again");
+	gw_document_text(d,
+	                 "Blocks of versions 1 and 2, which may stand in any file, have a header "
+	                 "of 16 bytes, and then records as they are:");
 	gw_document_fields(d);
 	gw_document_field(d, "magic", "u32", "", "0x31425747: the letters GWB1");
 	gw_document_field(d, "length", "u32", "B",
 	                  "of the records that follow: a multiple of 8, at most 1,048,576");
 	gw_document_field(d, "sequence", "u32", "", "0, 1, 2 and so on within the file");
 	gw_document_field(d, "crc", "u32", "", "CRC-32C (Castagnoli) of the records");
+	log_packing(d);
 	gw_document_text(
 	        d,
 	        "A record is at most 32,768 bytes and begins with its kind and its length. A "
@@ -242,6 +295,14 @@ static void log_frame(enum gw_document d)
 	        "file, begin at 1 and rise from record to record of a kind; 0 means none. Times "
 	        "are "
 	        "nanoseconds since 1970 (CLOCK_REALTIME); 0 means unknown.\n\n"
+	        "The file takes at most GPUWATCH_LOG_MAX bytes. Launches are written one by one "
+	        "in the first seven eighths of them, then sums of ever longer spans. When those, "
+	        "too, have no more room, two blocks with the flag COPY end the file, which are "
+	        "written over by turns: the one with the higher sequence counts. It has the sums "
+	        "of all the time since, the last COUNTERS and END. Where part of the file was "
+	        "lost, or the file is a new one because the first was deleted, blocks with the "
+	        "flag REPEAT hold the definitions (HEADER to NODE, PROFILE, SUCCESSOR, STUDY, "
+	        "DEGRADED) once more: who has them skips them.\n\n"
 	        "What was whole when a process was killed can be read: a reader that meets a "
 	        "broken block "
 	        "goes on at the next magic whose checksum holds, and counts what lies between. The "
@@ -281,13 +342,17 @@ static void log_row(enum gw_document d, unsigned field)
 static void log_values(enum gw_document d)
 {
 	gw_document_heading(d, "Flags");
-	gw_document_text(d, "Bits of the field `flags` of HEADER and LAUNCH, with their values.");
+	gw_document_text(d, "Bits of the field `flags` of HEADER, of a block's header and of "
+	                    "LAUNCH, with their "
+	                    "values.");
 	gw_document_fields(d);
-#define FLAG(RECORD, NAME, bit, meaning) log_value(d, #RECORD, #NAME, GW_##RECORD##_##NAME, meaning);
+#define FLAG(RECORD, NAME, bit, meaning)                                                           \
+	log_value(d, #RECORD, #NAME, GW_##RECORD##_##NAME, meaning);
 #include "predictor/value.def"
 	gw_document_heading(d, "Values");
-	gw_document_text(d, "What the numbers in other fields stand for. Three digits in a meaning, as "
-	                    "002, name a paper (docs/models.md).");
+	gw_document_text(
+	        d, "What the numbers in other fields stand for. Three digits in a meaning, as "
+	           "002, name a paper (docs/models.md).");
 	gw_document_fields(d);
 #define TIER(NAME, name, meaning)   log_value(d, "LAUNCH tier", name, GW_TIER_##NAME, meaning);
 #define SOURCE(NAME, name, meaning) log_value(d, "LAUNCH work", name, GW_SOURCE_##NAME, meaning);

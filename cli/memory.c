@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/memory.h"
 
+#include "cli/index.h"
 #include "cli/say.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+static _Noreturn void out_of_memory(void)
+{
+	exit(gw_error("out of memory; give fewer files at a time"));
+}
+
 static void *checked(void *memory)
 {
 	if (!memory)
-		exit(gw_error("out of memory; give fewer files at a time"));
+		out_of_memory();
 	return memory;
 }
 
@@ -36,4 +42,10 @@ void *gw_grow(void *array, size_t *room, size_t count, size_t size)
 	memset((char *)array + *room * size, 0, (more - *room) * size);
 	*room = more;
 	return array;
+}
+
+void gw_index_add(struct gw_index *index, uint64_t key, uint32_t position)
+{
+	if (!gw_index_try_add(index, key, position))
+		out_of_memory();
 }

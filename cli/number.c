@@ -38,7 +38,7 @@ const char *gw_duration(struct gw_text *out, double ns)
 	return out->s;
 }
 
-const char *gw_count(struct gw_text *out, double value)
+const char *gw_thousands(struct gw_text *out, double value)
 {
 	char digits[40];
 	size_t length, n = 0;
@@ -96,7 +96,7 @@ const char *gw_counted(struct gw_text *out, double value, const char *noun, cons
 	struct gw_text number;
 	bool one = value == 1;
 
-	snprintf(out->s, sizeof(out->s), "%s %s%s", gw_count(&number, value),
+	snprintf(out->s, sizeof(out->s), "%s %s%s", gw_thousands(&number, value),
 	         one || !plural ? noun : plural, one || plural ? "" : "s");
 	return out->s;
 }

@@ -15,7 +15,7 @@ struct gw_text {
 /** A time given in ns with three digits and its unit: "12.3 µs". */
 const char *gw_duration(struct gw_text *out, double ns);
 /** A whole number with commas: "12,345,678". */
-const char *gw_count(struct gw_text *out, double value);
+const char *gw_thousands(struct gw_text *out, double value);
 /** A share of 1 as per cent: "12.3%"; tiny and near-whole shares do not round to 0 or 100. */
 const char *gw_percent(struct gw_text *out, double share);
 /** Bytes with a binary unit: "1.5 MiB". */

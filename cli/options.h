@@ -3,8 +3,8 @@
  * Command-line options, one table per command. The table is what the parser, --help, the
  * manual and the completion read.
  */
-#ifndef GW_OPTIONS_H
-#define GW_OPTIONS_H
+#ifndef GW_CLI_OPTIONS_H
+#define GW_CLI_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/say.h"
 #include "cli/whatif.h"
+#include "predictor/models/papers/models.h"
 
 struct options {
 	struct gw_words device;

@@ -12,6 +12,7 @@
 #include "cli/plot/plots.h"
 #include "cli/paths.h"
 #include "cli/say.h"
+#include "predictor/models/papers/models.h"
 
 struct pictures {
 	const struct predict_job *job;

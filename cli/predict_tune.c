@@ -9,7 +9,7 @@
 #include "cli/json.h"
 #include "cli/say.h"
 #include "cli/table.h"
-#include "predictor/models/tune.h"
+#include "predictor/models/papers/tune.h"
 
 enum { CHOICES = 512 };
 

@@ -11,6 +11,7 @@
 #include "cli/replay_family.h"
 #include "cli/say.h"
 #include "cli/score_session.h"
+#include "predictor/models/papers/models.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -61,7 +61,7 @@ static void tell_first(const struct tape *t, const struct replay_result *r)
 	char name[200];
 
 	printf("  the first that differs: launch %s of the log, called after %s and %s\n",
-	       gw_count(&number, (double)r->first),
+	       gw_thousands(&number, (double)r->first),
 	       gw_counted(&known, (double)l->known, "measurement", NULL),
 	       l->flags & GW_LAUNCH_LATE ? "predicted when the library got to it"
 	                                 : "predicted before");
@@ -83,17 +83,17 @@ void replay_tell_bits(const struct tape *t, const struct replay_result *r)
 		return;
 	}
 	printf("%s: %s of %s replayed with the same bits%s%s\n", t->path,
-	       r->equal == r->logged ? "all" : gw_count(&a, (double)r->equal),
+	       r->equal == r->logged ? "all" : gw_thousands(&a, (double)r->equal),
 	       gw_counted(&b, (double)r->logged, "prediction", NULL),
 	       r->extra ? "; launches predicted that the log has nothing for: " : "",
-	       r->extra ? gw_count(&c, (double)r->extra) : "");
+	       r->extra ? gw_thousands(&c, (double)r->extra) : "");
 	if (r->equal < r->logged && *t->build)
 		printf("  it was recorded by build %s; only the same version gives the same bits\n",
 		       gw_printable(build, sizeof(build), t->build));
 	if (r->in_step < r->steps)
 		printf("  %s of %s found another number of observations than the log says: records "
 		       "are lost\n",
-		       gw_count(&a, (double)(r->steps - r->in_step)),
+		       gw_thousands(&a, (double)(r->steps - r->in_step)),
 		       gw_counted(&b, (double)r->steps, "publication", NULL));
 	if (r->first)
 		tell_first(t, r);

@@ -272,7 +272,7 @@ const struct gw_command_body gw_report_command = {
                 "\n"
                 "Medians are exact up to 65,536 launches a row, else within 0.5%. Launches that "
                 "the log\n"
-                "holds as ten-second aggregates (GPUWATCH_LOG_MAX) count in instances, totals, "
+                "holds as sums (GPUWATCH_LOG_MAX) count in instances, totals, "
                 "minima,\n"
                 "maxima, mean errors and coverage; medians and deviations are of the others.",
         .examples = "gpuwatch report gpuwatch.*.gwl\n"

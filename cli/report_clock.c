@@ -91,7 +91,7 @@ static void gap(struct report_line *line, const struct log_gaps *g, enum gw_gap 
 		return;
 	report_part(line, GW_INK_OFF, "%s %s (%s of %s)", what,
 	            gw_percent(&a, g->time[kind] / log_gaps_span(g)),
-	            gw_count(&b, (double)g->count[kind]),
+	            gw_thousands(&b, (double)g->count[kind]),
 	            gw_duration(&c, g->time[kind] / (double)g->count[kind]));
 }
 
@@ -192,7 +192,7 @@ static void slow(const struct gw_log_model *m, unsigned width)
 	for (unsigned i = 0; i < GW_SLOW_CAUSES; i++)
 		if (causes[i])
 			report_part(&line, GW_INK_OFF, "%s of cause %s",
-			            gw_count(&a, (double)causes[i]),
+			            gw_thousands(&a, (double)causes[i]),
 			            gw_slow_cause_name((enum gw_slow_cause)i));
 	worst(&line, m);
 	report_finish(&line, "");

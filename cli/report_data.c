@@ -2,13 +2,16 @@
 /* The report for programs: JSON (docs/report.md) and CSV. */
 #include "cli/json.h"
 #include "cli/log_rows.h"
+#include "cli/memory.h"
 #include "cli/report.h"
 #include "cli/report_bound.h"
 #include "cli/report_clock.h"
 #include "cli/report_code.h"
+#include "cli/say.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static json_t *counters(const uint64_t *values)
@@ -180,7 +183,7 @@ void gw_report_json(struct gw_report *report)
 	json_object_set_new(o, "processes", list = json_array());
 	for (size_t i = 0; i < m->file_count; i++) {
 		json_array_append_new(list, file_json(&m->files[i]));
-		lost += m->files[i].lost_names;
+		lost += m->files[i].lost_names + m->files[i].without_place;
 	}
 	json_object_set_new(o, "devices", list = json_array());
 	for (size_t i = 0; i < m->gpu_count; i++)
@@ -204,12 +207,21 @@ void gw_report_json(struct gw_report *report)
 	gw_json_print(o);
 }
 
-static void csv_text(const char *text)
+/*
+ * A name comes from the program that was watched. Spreadsheets run a cell that begins with one of
+ * these characters as a formula; with an apostrophe in front they show it.
+ */
+static void csv_text(const char *raw)
 {
-	bool quote = strpbrk(text, ",\"\r\n") != NULL;
+	size_t size = strlen(raw) + 1;
+	char *clean = gw_alloc(size);
+	const char *text = gw_printable(clean, size, raw);
+	bool quote = strpbrk(text, ",\"") != NULL;
 
 	if (quote)
 		putchar('"');
+	if (*text && strchr("=+-@", *text))
+		putchar('\'');
 	for (; *text; text++) {
 		if (*text == '"')
 			putchar('"');
@@ -217,6 +229,7 @@ static void csv_text(const char *text)
 	}
 	if (quote)
 		putchar('"');
+	free(clean);
 }
 
 /* Whole numbers as such, others with one decimal, as nsys prints them; unknown is empty. */

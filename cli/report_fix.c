@@ -132,7 +132,7 @@ static bool memory_cause(const struct gw_row_bound *b, struct sentence *s)
 
 	if (!strcmp(b->verdict.resource, "atomics")) {
 		if (same > 1)
-			say(s, "%s atomics on one address", gw_count(&t, same));
+			say(s, "%s atomics on one address", gw_thousands(&t, same));
 		return same > 1;
 	}
 	if (scattered(b, s, GW_WORK_global_load_requests, GW_WORK_global_load_sectors, "loads"))
@@ -183,8 +183,8 @@ static bool latency_cause(const struct gw_row_bound *b, struct sentence *s)
 	switch (b->verdict.cause) {
 	case GW_LATENCY_PARALLELISM:
 		say(s, "too few blocks: %s where the GPU holds %s at once",
-		    gw_count(&x, (double)gw_dim3_count(b->config.grid)),
-		    gw_count(&y, (double)o->resident_blocks));
+		    gw_thousands(&x, (double)gw_dim3_count(b->config.grid)),
+		    gw_thousands(&y, (double)o->resident_blocks));
 		return true;
 	case GW_LATENCY_OCCUPANCY:
 		occupancy_cause(b, s);
@@ -216,7 +216,7 @@ static bool launch_cause(const struct gw_row_bound *b, struct sentence *s)
 	struct gw_text x, y;
 
 	if (b->resident && b->occupancy.waves > 10) {
-		say(s, "%s blocks of %s: let each do more", gw_count(&x, blocks),
+		say(s, "%s blocks of %s: let each do more", gw_thousands(&x, blocks),
 		    gw_counted(&y, (double)gw_dim3_count(b->config.block), "thread", NULL));
 		return true;
 	}

@@ -103,29 +103,29 @@ static void seen(const struct gw_log_model *m, unsigned width)
 
 	report_part(&line, GW_INK_OFF, "%s", gw_counted(&a, (double)all->launches, "kernel run", NULL));
 	if (c[GW_COUNTER_graph_launches])
-		report_part(&line, GW_INK_OFF, "%s of them by %s", gw_count(&a, (double)all->from_graph),
+		report_part(&line, GW_INK_OFF, "%s of them by %s", gw_thousands(&a, (double)all->from_graph),
 		     gw_counted(&b, (double)c[GW_COUNTER_graph_launches], "graph launch",
 		                "graph launches"));
 	report_part(&line,
 	     all->measured < all->launches && !c[GW_COUNTER_windows] ? GW_INK_WARN : GW_INK_OFF,
-	     "%s measured (%s%s)", gw_count(&a, (double)all->measured),
+	     "%s measured (%s%s)", gw_thousands(&a, (double)all->measured),
 	     gw_percent(&b, all->launches ? (double)all->measured / (double)all->launches : NAN),
 	     in_windows(c, &d));
 	/* A log that was cut off before its first counters says nothing of joins. */
 	if (counted(m)) {
 		bool lost = c[GW_COUNTER_launches_unmatched] || c[GW_COUNTER_activity_unmatched];
 
-		report_part(&line, GW_INK_OFF, "%s joined", gw_count(&a, (double)c[GW_COUNTER_joined]));
+		report_part(&line, GW_INK_OFF, "%s joined", gw_thousands(&a, (double)c[GW_COUNTER_joined]));
 		report_part(&line, lost ? GW_INK_WARN : GW_INK_OFF, "unmatched: %s, %s",
 		     gw_counted(&a, (double)c[GW_COUNTER_launches_unmatched], "launch", "launches"),
 		     gw_counted(&b, (double)c[GW_COUNTER_activity_unmatched], "record", NULL));
 	}
 	if (c[GW_COUNTER_captured])
 		report_part(&line, GW_INK_DIM, "%s captured",
-		     gw_count(&d, (double)c[GW_COUNTER_captured]));
+		     gw_thousands(&d, (double)c[GW_COUNTER_captured]));
 	if (c[GW_COUNTER_failed])
 		report_part(&line, GW_INK_WARN, "%s refused by the driver",
-		     gw_count(&d, (double)c[GW_COUNTER_failed]));
+		     gw_thousands(&d, (double)c[GW_COUNTER_failed]));
 	report_finish(&line, "");
 }
 
@@ -144,21 +144,28 @@ static void dropped(const struct gw_log_model *m, unsigned width)
 	        {GW_COUNTER_events_skipped, "launches not timed: the pool of events was in use"},
 	        {GW_COUNTER_graph_unknown, "graph launches whose kernels could not be listed"},
 	        {GW_COUNTER_table_full, "launches without detail: a table was full"},
+	        {GW_COUNTER_slots_late, "launches seen long after their stream or graph had ended"},
+	        {GW_COUNTER_threads_unnamed, "threads without a number"},
+	        {GW_COUNTER_modules_unnamed, "modules without a number"},
+	        {GW_COUNTER_works_dropped, "times work was found out and not kept"},
 	        {GW_COUNTER_log_lost, "records not written to the log"},
 	};
 	struct report_line line = report_begin("Dropped", width);
-	uint64_t lost_names = 0;
+	uint64_t lost_names = 0, without_place = 0;
 	struct gw_text n;
 
 	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++)
 		if (m->counters[losses[i].counter])
 			report_part(&line, GW_INK_WARN, "%s %s",
-			     gw_count(&n, (double)m->counters[losses[i].counter]), losses[i].words);
+			     gw_thousands(&n, (double)m->counters[losses[i].counter]), losses[i].words);
 	for (size_t i = 0; i < m->file_count; i++)
-		lost_names += m->files[i].lost_names;
+		lost_names += m->files[i].lost_names, without_place += m->files[i].without_place;
 	if (lost_names)
 		report_part(&line, GW_INK_WARN, "%s without a name: it is in a lost part of the log",
 		     gw_counted(&n, (double)lost_names, "launch", "launches"));
+	if (without_place)
+		report_part(&line, GW_INK_WARN, "%s without a name: there was no place for it",
+		     gw_counted(&n, (double)without_place, "launch", "launches"));
 	report_finish(&line, "nothing");
 }
 
@@ -168,7 +175,7 @@ static void degraded(const struct gw_log_model *m, unsigned width)
 	struct gw_text n;
 
 	for (size_t i = 0; i < m->reason_count; i++) {
-		const struct gw_reason *r = &m->reasons[i];
+		const struct gw_log_reason *r = &m->reasons[i];
 
 		if (m->file_count > 1)
 			report_part(&line, GW_INK_WARN, "%s (%s)", r->text,
@@ -203,6 +210,11 @@ static void cost(const struct gw_log_model *m, unsigned width)
 		report_part(&line, GW_INK_OFF, "first sights %s",
 		     gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
 		report_part(&line, GW_INK_OFF, "log %s", gw_bytes(&a, (double)c[GW_COUNTER_log_bytes]));
+		/* Logs of before the account have none. */
+		if (c[GW_COUNTER_memory_max])
+			report_part(&line, GW_INK_OFF, "memory up to %s of %s",
+			     gw_bytes(&a, (double)c[GW_COUNTER_memory_peak]),
+			     gw_bytes(&b, (double)c[GW_COUNTER_memory_max]));
 	}
 	report_finish(&line, "unknown: no counters in these logs");
 }
@@ -224,7 +236,7 @@ static void predictions(struct gw_log_model *m, unsigned width)
 	if (all->late)
 		report_part(&line, GW_INK_OFF, "%s later from what was known at the call",
 		     gw_percent(&a, (double)all->late / (double)all->measured));
-	report_part(&line, GW_INK_OFF, "%s unknown", gw_count(&a, (double)(all->measured - all->scored)));
+	report_part(&line, GW_INK_OFF, "%s unknown", gw_thousands(&a, (double)(all->measured - all->scored)));
 	if (all->scored) {
 		report_part(&line, GW_INK_BOLD, "median error %s",
 		     gw_percent(&a, gw_quantile(&all->error, 0.5)));
@@ -252,11 +264,11 @@ static void order(const struct gw_log_model *m, unsigned width)
 	for (size_t i = 0; i < m->file_count; i++)
 		untimed += m->files[i].untimed;
 	report_part(&line, violations ? GW_INK_OFF : GW_INK_GOOD, "proven for %s of %s",
-	     gw_count(&a, (double)o[GW_ORDER_PROVEN]),
+	     gw_thousands(&a, (double)o[GW_ORDER_PROVEN]),
 	     gw_counted(&b, (double)all, "prediction", NULL));
 	if (o[GW_ORDER_UNPROVEN])
 		report_part(&line, GW_INK_WARN, "%s open: records before them are lost",
-		     gw_count(&a, (double)o[GW_ORDER_UNPROVEN]));
+		     gw_thousands(&a, (double)o[GW_ORDER_UNPROVEN]));
 	else if (!violations)
 		report_part(&line, GW_INK_DIM, "each made before its measurement");
 	if (violations)
@@ -297,7 +309,7 @@ static const char *number(const struct gw_column_info *info, double value, struc
 	case GW_KIND_SHARE:
 		return gw_percent(text, value);
 	default:
-		return gw_count(text, value);
+		return gw_thousands(text, value);
 	}
 }
 
@@ -464,12 +476,12 @@ void gw_report_violations(const struct gw_report *report)
 		printf("  %s, offset %llu: %s: ", path, (unsigned long long)v->offset, name);
 		if (v->result == GW_ORDER_SELF)
 			printf("knows %s measurements, only %s stand before it\n",
-			       gw_count(&a, (double)v->known), gw_count(&b, (double)v->learnt));
+			       gw_thousands(&a, (double)v->known), gw_thousands(&b, (double)v->learnt));
 		else
 			printf("called at %llu ns, but knows %s measurements, the last of which "
 			       "ended after that\n",
-			       (unsigned long long)v->call_ns, gw_count(&a, (double)v->known));
+			       (unsigned long long)v->call_ns, gw_thousands(&a, (double)v->known));
 	}
 	if (all > m->violation_count)
-		printf("  and %s more\n", gw_count(&a, (double)(all - m->violation_count)));
+		printf("  and %s more\n", gw_thousands(&a, (double)(all - m->violation_count)));
 }

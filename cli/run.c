@@ -53,47 +53,57 @@ static const struct gw_option options[] = {
         {0},
 };
 
-static bool new_enough(void)
+enum way { WATCHED, UNWATCHED, REFUSED };
+
+/* What is left alone runs as without us, which is said. */
+static enum way leave(const char *path, const char *what)
+{
+	gw_error("run: %s %s; it is not watched, and runs as without gpuwatch", path, what);
+	return UNWATCHED;
+}
+
+/* Whether libgpuwatch.so can be loaded on this system. */
+static bool new_enough(char *what, size_t size)
 {
 	int major = 0, minor = 0;
 
 	sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
-	if (major > 2 || (major == 2 && minor >= 34))
-		return true;
-	gw_error("run: this system has glibc %s, libgpuwatch.so needs glibc 2.34 or newer; use a "
-	         "newer system or container",
+	snprintf(what, size, "runs on glibc %s, libgpuwatch.so needs glibc 2.34 or newer",
 	         gnu_get_libc_version());
-	return false;
+	return major > 2 || (major == 2 && minor >= 34);
 }
 
-/* Whether @p path can be watched; else one message. */
-static bool watchable(const char *path, bool inject)
+/* How @p path is run, after a message where it is not watched. */
+static enum way way_of(const char *path, bool inject)
 {
 	char what[600];
 
 	switch (gw_target(path, what, sizeof(what))) {
 	case GW_TARGET_DYNAMIC:
 	case GW_TARGET_UNREADABLE:
-		return true;
+		return new_enough(what, sizeof(what)) ? WATCHED : leave(path, what);
 	case GW_TARGET_STATIC:
 		if (inject)
-			return true;
+			return WATCHED;
 		gw_error("run: %s %s; try --inject, which lets the CUDA driver load the library "
 		         "(CUDA_INJECTION64_PATH)",
 		         path, what);
-		return false;
+		return REFUSED;
 	case GW_TARGET_PRIVILEGED:
 		gw_error("run: %s %s; run an unprivileged copy of it", path, what);
-		return false;
+		return REFUSED;
 	case GW_TARGET_FOREIGN:
-	case GW_TARGET_MUSL:
 		gw_error("run: %s %s; watch a program built for this system", path, what);
-		return false;
+		return REFUSED;
+	case GW_TARGET_MUSL:
+	case GW_TARGET_OLD:
+	case GW_TARGET_ASAN:
+		return leave(path, what);
 	case GW_TARGET_BROKEN:
 		break;
 	}
 	gw_error("run: %s %s; name a program, or the interpreter and what it runs", path, what);
-	return false;
+	return REFUSED;
 }
 
 static bool set_variable(const char *name, const char *value)
@@ -104,33 +114,76 @@ static bool set_variable(const char *name, const char *value)
 	return false;
 }
 
+/* NAME=front, the separator, what was there; or the other way round. */
+static bool add_to_variable(const char *name, const char *front, const char *separator,
+                            const char *back)
+{
+	size_t size = strlen(front) + strlen(separator) + strlen(back) + 1;
+	char *value = malloc(size);
+	bool done;
+
+	if (!value)
+		return gw_error("run: out of memory"), false;
+	snprintf(value, size, "%s%s%s", front, separator, back);
+	done = set_variable(name, value);
+	free(value);
+	return done;
+}
+
+/*
+ * A path that is the library's for glibc alone: its loader puts the program's folder in the place
+ * of $ORIGIN, and enough ".." lead from any folder to the root. musl's loader does not know
+ * $ORIGIN, finds nothing there and goes on without a word; given the library, it would end the
+ * program.
+ */
+static bool name_for_glibc(const char *library, char *name, size_t size)
+{
+	enum { DEPTH = 64 };
+	static const char origin[] = "/$ORIGIN", up[] = "/..";
+	size_t at = strlen(origin);
+
+	if (at + DEPTH * strlen(up) + strlen(library) >= size)
+		return gw_error("run: the path of libgpuwatch.so is too long: %s", library), false;
+	memcpy(name, origin, at);
+	for (int i = 0; i < DEPTH; i++, at += strlen(up))
+		memcpy(name + at, up, strlen(up));
+	memcpy(name + at, library, strlen(library) + 1);
+	return true;
+}
+
+/* AddressSanitizer's runtime ends a program before which it finds another library; unless it is
+ * asked not to. */
+static bool spare_asan(void)
+{
+	static const char option[] = "verify_asan_link_order=0";
+	const char *old = getenv("ASAN_OPTIONS");
+
+	if (old && strstr(old, "verify_asan_link_order"))
+		return true;
+	return add_to_variable("ASAN_OPTIONS", old ? old : "", old && *old ? ":" : "", option);
+}
+
 /* LD_PRELOAD=library:what-was-there */
 static bool preload(const char *library)
 {
 	const char *old = getenv("LD_PRELOAD");
-	size_t length = strlen(library), size;
-	char *value;
-	bool done;
+	char name[2 * PATH_MAX];
 
-	if (strpbrk(library, ": ")) {
-		gw_error("run: LD_PRELOAD can't hold a path with a space or colon: %s; move the "
-		         "installation, or use --inject",
-		         library);
+	if (strpbrk(library, ": $")) {
+		gw_error(
+		        "run: LD_PRELOAD can't hold a path with a space, colon or dollar sign: %s; "
+		        "move the installation, or use --inject",
+		        library);
 		return false;
 	}
+	if (!name_for_glibc(library, name, sizeof(name)) || !spare_asan())
+		return false;
 	if (!old || !*old)
-		return set_variable("LD_PRELOAD", library);
+		return set_variable("LD_PRELOAD", name);
 	/* Watching twice is watching once: a nested run does not stack up. */
-	if (!strncmp(old, library, length) && strchr(": ", old[length]))
+	if (!strncmp(old, name, strlen(name)) && strchr(": ", old[strlen(name)]))
 		return true;
-	size = length + strlen(old) + 2;
-	value = malloc(size);
-	if (!value)
-		return gw_error("run: out of memory"), false;
-	snprintf(value, size, "%s:%s", library, old);
-	done = set_variable("LD_PRELOAD", value);
-	free(value);
-	return done;
+	return add_to_variable("LD_PRELOAD", name, ":", old);
 }
 
 static bool inject(const char *library)
@@ -169,6 +222,7 @@ static int run_main(const struct gw_command *command, int argc, char **argv)
 {
 	struct options o = {0};
 	char path[PATH_MAX];
+	enum way way;
 	int status = gw_command_parse(command, &argc, argv, &o);
 
 	if (status >= 0)
@@ -183,7 +237,8 @@ static int run_main(const struct gw_command *command, int argc, char **argv)
 		         argv[0]);
 		return status;
 	}
-	if (!new_enough() || !watchable(path, o.inject) || !prepare(&o))
+	way = way_of(path, o.inject);
+	if (way == REFUSED || (way == WATCHED && !prepare(&o)))
 		return GW_EXIT_USAGE;
 	argv[argc] = NULL;
 	execv(path, argv);
@@ -194,18 +249,21 @@ static int run_main(const struct gw_command *command, int argc, char **argv)
 const struct gw_command_body gw_run_command = {
         .run = run_main,
         .options = options,
-        .description = "Runs the command with libgpuwatch.so loaded into it and into its children. "
-                       "The library\n"
-                       "times every CUDA kernel, predicts each launch before it runs, and writes a "
-                       "log for\n"
-                       "`gpuwatch report`. The program itself is not changed; its output, signals "
-                       "and exit\n"
-                       "status are its own.\n"
-                       "\n"
-                       "Each option sets the environment variable that libgpuwatch(7) describes; "
-                       "what is not\n"
-                       "given is left to the environment. The library is put before what "
-                       "LD_PRELOAD holds.",
+        .description =
+                "Runs the command with libgpuwatch.so loaded into it and into its children. "
+                "The library\n"
+                "times every CUDA kernel, predicts each launch before it runs, and writes a "
+                "log for\n"
+                "`gpuwatch report`. The program itself is not changed; its output, signals "
+                "and exit\n"
+                "status are its own.\n"
+                "\n"
+                "Each option sets the environment variable that libgpuwatch(7) describes; "
+                "what is not\n"
+                "given is left to the environment. The library is put before what "
+                "LD_PRELOAD holds.\n"
+                "Programs that can't bear it (musl, AddressSanitizer, an older glibc) run as "
+                "without\ngpuwatch, which is said; children of that kind run so, too.",
         .examples = "gpuwatch run -- ./vector_add 1000000\n"
                     "Watch one program; the log is gpuwatch.HOST.PID.gwl.\n"
                     "gpuwatch run --out='train.%r.gwl' -- torchrun --nproc-per-node=4 train.py\n"

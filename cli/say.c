@@ -27,12 +27,13 @@ void gw_say_init(void)
 static void say(const char *kind, enum gw_ink ink, const char *format, va_list args)
 {
 	/* One buffer and one write: a message stays whole beside those of other processes. */
-	char text[2048], line[2200];
+	char text[2048], clean[sizeof(text)], line[2200];
 	int length;
 
 	vsnprintf(text, sizeof(text), format, args);
 	length = snprintf(line, sizeof(line), "%sgpuwatch:%s %s%s\n", gw_ink(stderr, ink),
-	                  gw_ink(stderr, GW_INK_OFF), kind, text);
+	                  gw_ink(stderr, GW_INK_OFF), kind,
+	                  gw_printable(clean, sizeof(clean), text));
 	fflush(stdout);
 	fwrite(line, 1, (size_t)length, stderr);
 }
@@ -105,6 +106,18 @@ bool gw_utf8(void)
 	return utf8;
 }
 
+/*
+ * Whether the three bytes at @p s are a line or paragraph separator or a mark that turns the
+ * direction of what follows: text that holds one does not read as it is stored.
+ */
+static bool turns(const unsigned char *s)
+{
+	unsigned code = (unsigned)((s[0] & 0x0f) << 12 | (s[1] & 0x3f) << 6 | (s[2] & 0x3f));
+
+	return code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069);
+}
+
 /* Bytes of the well-formed UTF-8 character at @p s that may be printed; 0 when there is none. */
 static size_t character(const unsigned char *s)
 {
@@ -121,6 +134,8 @@ static size_t character(const unsigned char *s)
 			return 0;
 	/* C1 control characters, overlong forms, surrogates, beyond Unicode */
 	if (length == 2 && *s == 0xc2 && s[1] < 0xa0)
+		return 0;
+	if (length == 3 && turns(s))
 		return 0;
 	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
 	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))

@@ -14,7 +14,7 @@
  * first. */
 void gw_say_init(void);
 
-/** "gpuwatch: …" and a newline on stderr. Returns 2, the exit status of bad input. */
+/** "gpuwatch: …" and a newline on stderr, printable. Returns 2, the exit status of bad input. */
 int gw_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** The same, for what does not stop the command. */
 void gw_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -41,7 +41,9 @@ bool gw_utf8(void);
 
 /**
  * Copy @p text to @p out, at most @p size bytes with the NUL, each control character and each byte
- * that is not well-formed UTF-8 replaced by '?', so that a log can't drive a terminal. Returns @p
+ * that is not well-formed UTF-8 replaced by '?', likewise the marks that turn the direction of
+ * writing (U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069) and Unicode's line separators, so
+ * that a log or a file's name can neither drive a terminal nor show as what it is not. Returns @p
  * out.
  */
 char *gw_printable(char *out, size_t size, const char *text);

@@ -2,6 +2,7 @@
 #include "cli/score.h"
 
 #include "cli/memory.h"
+#include "predictor/models/papers/models.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -39,7 +39,7 @@ static void count_cell(struct gw_table *table, uint64_t count)
 {
 	struct gw_text t;
 
-	gw_table_cell(table, gw_count(&t, (double)count));
+	gw_table_cell(table, gw_thousands(&t, (double)count));
 }
 
 /* The figures that every table has; SCORE_FIGURES of them. */

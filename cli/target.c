@@ -9,14 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 enum {
 	HEADERS_MOST = 1024, /* program headers looked at; real programs have a dozen */
-	SCRIPTS_MOST = 5, /* interpreters that are scripts themselves; as many as Linux follows */
-	LINE_MOST = 256,  /* of a #! line; as much as Linux reads */
+	SCRIPTS_MOST = 5,   /* interpreters that are scripts themselves; as many as Linux follows */
+	LINE_MOST = 256,    /* of a #! line; as much as Linux reads */
+	LOADS_MOST = 32,    /* segments that are loaded; real programs have four */
+	DYNAMIC_MOST = 512, /* entries of the dynamic section; the libraries needed come first */
 };
 
 #if defined(__x86_64__)
@@ -59,6 +62,91 @@ static bool find_loader(int fd, const Elf64_Ehdr *e, char *loader, size_t size)
 	return true;
 }
 
+/* Whether the C library beside a loader is a glibc without the versions libgpuwatch.so needs. */
+static bool is_old(const char *loader)
+{
+	static const char needed[] = "GLIBC_2.34";
+	char path[PATH_MAX + 16], *slash;
+	struct stat st;
+	void *libc = MAP_FAILED;
+	bool old = false;
+	int fd = -1;
+
+	if (!realpath(loader, path) || !(slash = strrchr(path, '/')))
+		return false;
+	strcpy(slash, "/libc.so.6");
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0)
+		libc = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (libc != MAP_FAILED) {
+		old = !memmem(libc, (size_t)st.st_size, needed, sizeof(needed));
+		munmap(libc, (size_t)st.st_size);
+	}
+	if (fd >= 0)
+		close(fd);
+	return old;
+}
+
+/* Bytes at an address of the program; false where its file has none for it. */
+static bool read_at(int fd, const Elf64_Phdr *loads, unsigned count, uint64_t address, void *to,
+                    size_t size)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const Elf64_Phdr *p = &loads[i];
+
+		if (address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz &&
+		    p->p_offset <= INT64_MAX / 4 && address - p->p_vaddr <= INT64_MAX / 4)
+			return pread(fd, to, size, (off_t)(p->p_offset + (address - p->p_vaddr))) >
+			       0;
+	}
+	return false;
+}
+
+/* Whether one of the libraries that the dynamic section at @p at names is AddressSanitizer's. */
+static bool needs_asan(int fd, const Elf64_Phdr *loads, unsigned count, const Elf64_Phdr *dynamic)
+{
+	Elf64_Dyn d[DYNAMIC_MOST];
+	uint64_t strings = 0;
+	ssize_t size = dynamic->p_offset > INT64_MAX / 2
+	                       ? -1
+	                       : pread(fd, d, sizeof(d), (off_t)dynamic->p_offset);
+	unsigned entries = size < 0 ? 0 : (unsigned)((size_t)size / sizeof(*d));
+
+	for (unsigned i = 0; i < entries && d[i].d_tag != DT_NULL; i++)
+		if (d[i].d_tag == DT_STRTAB)
+			strings = d[i].d_un.d_ptr;
+	for (unsigned i = 0; i < entries && d[i].d_tag != DT_NULL; i++) {
+		char name[64] = "";
+
+		if (d[i].d_tag == DT_NEEDED &&
+		    read_at(fd, loads, count, strings + d[i].d_un.d_val, name, sizeof(name) - 1) &&
+		    (!strncmp(name, "libasan.so", strlen("libasan.so")) ||
+		     !strncmp(name, "libclang_rt.asan", strlen("libclang_rt.asan"))))
+			return true;
+	}
+	return false;
+}
+
+/* What find_loader() has looked over is a program header that can be read. */
+static bool is_asan(int fd, const Elf64_Ehdr *e)
+{
+	Elf64_Phdr loads[LOADS_MOST], dynamic = {0};
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < e->e_phnum; i++) {
+		Elf64_Phdr p;
+
+		if (pread(fd, &p, sizeof(p), (off_t)(e->e_phoff + i * sizeof(p))) !=
+		    (ssize_t)sizeof(p))
+			return false;
+		if (p.p_type == PT_LOAD && count < LOADS_MOST)
+			loads[count++] = p;
+		else if (p.p_type == PT_DYNAMIC)
+			dynamic = p;
+	}
+	return dynamic.p_type == PT_DYNAMIC && needs_asan(fd, loads, count, &dynamic);
+}
+
 static enum gw_target_kind look_at_elf(int fd, const unsigned char *start, size_t length,
                                        char *what, size_t size)
 {
@@ -86,6 +174,13 @@ static enum gw_target_kind look_at_elf(int fd, const unsigned char *start, size_
 	if (strstr(loader, "ld-musl"))
 		return say(GW_TARGET_MUSL, what, size,
 		           "uses the musl C library; libgpuwatch.so needs glibc 2.34 or newer");
+	if (is_old(loader))
+		return say(GW_TARGET_OLD, what, size,
+		           "uses an older C library; libgpuwatch.so needs glibc 2.34 or newer");
+	if (is_asan(fd, &e))
+		return say(
+		        GW_TARGET_ASAN, what, size,
+		        "is built with AddressSanitizer, whose runtime must be the first library");
 	return say(GW_TARGET_DYNAMIC, what, size, "is dynamically linked");
 }
 

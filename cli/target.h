@@ -15,6 +15,8 @@ enum gw_target_kind {
 	                         LD_PRELOAD */
 	GW_TARGET_FOREIGN,    /**< another architecture or word size */
 	GW_TARGET_MUSL,       /**< its C library is musl */
+	GW_TARGET_OLD,        /**< its loader is that of a glibc older than 2.34 */
+	GW_TARGET_ASAN,       /**< AddressSanitizer's runtime is among its libraries */
 	GW_TARGET_BROKEN,     /**< neither program nor script, or a broken header */
 	GW_TARGET_UNREADABLE, /**< could not be looked at; it may be run, unchecked */
 };

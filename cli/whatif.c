@@ -14,6 +14,7 @@
 #include "cli/memory.h"
 #include "cli/say.h"
 #include "cli/table.h"
+#include "predictor/models/papers/models.h"
 
 struct options {
 	struct gw_words device;

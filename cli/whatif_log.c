@@ -329,7 +329,7 @@ static void print_text(const struct whatif *w)
 		const struct row *row = &w->rows[i];
 
 		gw_table_cell(table, row->name);
-		gw_table_cell(table, gw_count(&n, (double)row->launches));
+		gw_table_cell(table, gw_thousands(&n, (double)row->launches));
 		gw_table_cell(table, estimate_time(&t, row->measured));
 		for (size_t p = 0; p < w->places; p++)
 			gw_table_cell(table, estimate_time(&t, row->answers[p].seconds));

@@ -2,38 +2,65 @@
 # CUDA and CUPTI are opened at run time; only their headers are needed here, and nvcc for the
 # kernels of `gpuwatch calibrate`, which is built without them where there is none. They are
 # looked for in CUDA_HOME, beside nvcc, in /usr/local/cuda, and last in build/cuda,
-# where `tests/run` and `examples/quickstart` unpack the pip wheels that carry them.
-find_program(GW_NVCC nvcc HINTS ENV CUDA_HOME PATH_SUFFIXES bin
-             PATHS /usr/local/cuda/bin ${CMAKE_SOURCE_DIR}/build/cuda/bin)
-# The wheels' nvcc compiles kernels, but has nothing to link programs with: GW_TOOLKIT_NVCC is one
-# of a whole toolkit, or empty.
-set(GW_TOOLKIT_NVCC "")
-if(GW_NVCC AND NOT GW_NVCC STREQUAL "${CMAKE_SOURCE_DIR}/build/cuda/bin/nvcc")
-  set(GW_TOOLKIT_NVCC ${GW_NVCC})
-endif()
+# where `tests/run` and `examples/quickstart` unpack the pip wheels that carry them. Many hosts have a
+# toolkit that is older than the headers gpuwatch is written for: its version is read, not assumed.
+set(GW_CUDA_OLDEST 13000)
+set(_wheels ${CMAKE_SOURCE_DIR}/build/cuda) # of the release preset, whichever this is: fetched once
+find_program(_nvcc_in_path nvcc)
 set(_roots)
 if(DEFINED ENV{CUDA_HOME})
   list(APPEND _roots $ENV{CUDA_HOME})
 endif()
-if(GW_NVCC)
-  get_filename_component(_nvcc ${GW_NVCC} REALPATH)
+if(_nvcc_in_path)
+  get_filename_component(_nvcc ${_nvcc_in_path} REALPATH)
   get_filename_component(_nvcc ${_nvcc} DIRECTORY)
-  list(APPEND _roots ${_nvcc}/..)
+  get_filename_component(_nvcc ${_nvcc} DIRECTORY)
+  list(APPEND _roots ${_nvcc})
 endif()
-# The folder of the release preset, whichever preset this is: the headers are fetched once.
-list(APPEND _roots /usr/local/cuda ${CMAKE_SOURCE_DIR}/build/cuda)
-set(_hints)
+list(APPEND _roots /usr/local/cuda ${_wheels})
+list(REMOVE_DUPLICATES _roots)
+unset(_nvcc_in_path CACHE)
+
+# The first root whose headers are new enough, and why the others are not taken.
+set(GW_CUDA_ROOT "")
+set(_refused "")
 foreach(root ${_roots})
-  list(APPEND _hints ${root}/include ${root}/extras/CUPTI/include)
+  set(_cupti "")
+  foreach(folder include extras/CUPTI/include)
+    if(EXISTS ${root}/${folder}/cupti.h)
+      set(_cupti ${root}/${folder})
+    endif()
+  endforeach()
+  if(NOT EXISTS ${root}/include/cuda.h OR NOT _cupti)
+    string(APPEND _refused "  ${root}: no cuda.h and cupti.h\n")
+    continue()
+  endif()
+  file(STRINGS ${root}/include/cuda.h _version REGEX "^#define CUDA_VERSION ")
+  string(REGEX REPLACE "[^0-9]" "" _version "${_version}")
+  if(NOT _version OR _version LESS GW_CUDA_OLDEST)
+    string(APPEND _refused "  ${root}: CUDA_VERSION is ${_version}\n")
+    continue()
+  endif()
+  set(GW_CUDA_ROOT ${root})
+  set(GW_CUDA_INCLUDE ${root}/include)
+  set(GW_CUPTI_INCLUDE ${_cupti})
+  break()
 endforeach()
-find_path(GW_CUDA_INCLUDE cuda.h HINTS ${_hints} NO_DEFAULT_PATH)
-find_path(GW_CUPTI_INCLUDE cupti.h HINTS ${_hints} NO_DEFAULT_PATH)
-if(NOT GW_CUDA_INCLUDE OR NOT GW_CUPTI_INCLUDE)
+if(NOT GW_CUDA_ROOT)
   message(FATAL_ERROR
-    "The CUDA headers (cuda.h and cupti.h, 13.0 or later) were not found.\n"
-    "Looked in: ${_hints}\n"
-    "Remedy: set CUDA_HOME to a CUDA toolkit, or run examples/quickstart or tests/run, "
+    "The CUDA headers (cuda.h and cupti.h, 13.0 or later) were not found.\n${_refused}"
+    "Remedy: set CUDA_HOME to a CUDA toolkit 13.0 or later, or run examples/quickstart or tests/run, "
     "which bring the headers into the build folder by pip.")
+endif()
+message(STATUS "CUDA headers: ${GW_CUDA_ROOT}")
+find_program(_nvcc_of_root nvcc PATHS ${GW_CUDA_ROOT}/bin NO_DEFAULT_PATH)
+set(GW_NVCC ${_nvcc_of_root})
+unset(_nvcc_of_root CACHE)
+# The wheels' nvcc compiles kernels, but has nothing to link programs with: GW_TOOLKIT_NVCC is one
+# of a whole toolkit, or empty.
+set(GW_TOOLKIT_NVCC "")
+if(GW_NVCC AND NOT GW_CUDA_ROOT STREQUAL _wheels)
+  set(GW_TOOLKIT_NVCC ${GW_NVCC})
 endif()
 add_library(gw_cuda_headers INTERFACE)
 target_include_directories(gw_cuda_headers SYSTEM INTERFACE ${GW_CUDA_INCLUDE} ${GW_CUPTI_INCLUDE})

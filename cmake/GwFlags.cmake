@@ -25,12 +25,14 @@ add_library(gw_flags INTERFACE)
 target_link_libraries(gw_flags INTERFACE gw_product_flags)
 target_compile_definitions(gw_product_flags INTERFACE _GNU_SOURCE)
 # -fexceptions: an exception thrown in the application may pass through our frames.
+# Sections of their own: libgpuwatch.so is linked without the functions that it never calls.
 # No -z nodlopen: CUDA_INJECTION64_PATH brings the preloaded library in by dlopen.
 # The forced header keeps newer C libraries from binding us to symbols above GLIBC_2.34.
 target_compile_options(gw_product_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
   -Wformat-security -fno-strict-aliasing -fno-strict-overflow
   -fno-delete-null-pointer-checks -fexceptions -fstack-protector-strong
+  -ffunction-sections -fdata-sections
   "SHELL:-include ${CMAKE_SOURCE_DIR}/cmake/glibc_floor.h"
   $<$<BOOL:${GW_WERROR}>:-Werror>)
 target_link_options(gw_product_flags INTERFACE

@@ -26,3 +26,12 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/gpuwatch/docs
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuwatch/examples
         USE_SOURCE_PERMISSIONS PATTERN "quickstart" EXCLUDE PATTERN "refresh_outputs" EXCLUDE
         PATTERN "CMakeLists.txt" EXCLUDE)
+
+# Where libcupti is, or that it has to be installed: without it kernels are timed by sampled events.
+find_file(_cupti NAMES libcupti.so.13 libcupti.so PATHS ${GW_CUDA_ROOT}/extras/CUPTI/lib64 ${GW_CUDA_ROOT}/lib64
+          ${GW_CUDA_ROOT}/lib NO_DEFAULT_PATH NO_CACHE)
+if(_cupti)
+  install(CODE "message(STATUS \"libcupti: ${_cupti} (where programs do not find it: GPUWATCH_CUPTI=${_cupti})\")")
+else()
+  install(CODE "message(STATUS \"libcupti: not found in ${GW_CUDA_ROOT}; gpuwatch looks for it where it runs (gpuwatch doctor)\")")
+endif()

@@ -34,14 +34,24 @@ gw_has_cmake() {
 	[ -n "$version" ] && printf '3.25\n%s\n' "$version" | sort -V -C
 }
 
-# The headers, and the compiler that gpuwatch calibrate's kernels need.
+# Whether the CUDA toolkit in $1 has headers that gpuwatch can be built with: cuda.h says its version.
+gw_cuda_is_new() {
+	local version
+	version=$(sed -n 's/^#define CUDA_VERSION \([0-9]*\).*/\1/p' "$1/include/cuda.h" 2>/dev/null)
+	[ "${version:-0}" -ge 13000 ]
+}
+
+# The headers, and the compiler that gpuwatch calibrate's kernels need. An older toolkit is named on
+# stderr when $1 is "say": the reason why another one is fetched.
 gw_has_cuda() {
 	local nvcc root
 	nvcc=$(command -v nvcc) && nvcc=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
 	for root in "${CUDA_HOME:-}" "$nvcc" /usr/local/cuda build/cuda; do
-		[ -n "$root" ] && [ -e "$root/include/cuda.h" ] && [ -x "$root/bin/nvcc" ] &&
-			{ [ -e "$root/include/cupti.h" ] || [ -e "$root/extras/CUPTI/include/cupti.h" ]; } &&
-			return 0
+		{ [ -n "$root" ] && [ -e "$root/include/cuda.h" ] && [ -x "$root/bin/nvcc" ] &&
+			{ [ -e "$root/include/cupti.h" ] || [ -e "$root/extras/CUPTI/include/cupti.h" ]; }; } || continue
+		gw_cuda_is_new "$root" && return 0
+		[ "${1:-}" != say ] ||
+			gw_say "the CUDA toolkit in $root is older than 13.0; its headers are not used"
 	done
 	return 1
 }
@@ -64,15 +74,15 @@ gw_missing_packages() {
 	gw_has_cuda || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
 }
 
-# What is used where it is there: installed if that takes no password, and nothing fails without it.
+# What only some tests use: installed if that takes no password; without it they are skipped.
 gw_install_wished() {
 	local as_root=()
-	ldconfig -p 2>/dev/null | grep -q 'libelf\.so\.1 ' && return 0
+	command -v musl-gcc >/dev/null && return 0
 	[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
 	command -v apt-get >/dev/null &&
 		"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-			apt-get install -y --no-install-recommends libelf1 >>"$gw_log" 2>&1 </dev/null && return 0
-	gw_say "libelf is not there; gpuwatch's own reader reads cubins instead"
+			apt-get install -y --no-install-recommends musl-tools >>"$gw_log" 2>&1 </dev/null && return 0
+	gw_say "musl-tools is not there: a test is skipped"
 }
 
 gw_install_packages() {
@@ -104,8 +114,8 @@ gw_install_packages() {
 # CUDA's headers, nvcc and libcupti into build/cuda.
 gw_fetch_cuda() {
 	local into=build/cuda
-	gw_has_cuda && return 0
-	gw_say "no CUDA toolkit found; fetching its headers and nvcc by pip into $into (115 MB)"
+	gw_has_cuda say && return 0
+	gw_say "no CUDA toolkit 13.0 or later found; fetching its headers and nvcc by pip into $into (115 MB)"
 	rm -rf "$into" "$into.part"
 	mkdir -p "$into.part"
 	gw_quietly python3 -m venv "$into.part/venv"
@@ -118,14 +128,41 @@ gw_fetch_cuda() {
 	mv "$into.part" "$into" # whole or not at all
 }
 
-# Configure and build the preset $1 in the folder $2; $3 and on: more for cmake. Outside CI a newer compiler's new
-# warning must not keep a user from building.
+# Shows how far a build is: its lines come in, "[ 12%] ..." of make or "[12/345] ..." of ninja. One line that moves on a
+# terminal, one every tenth elsewhere.
+gw_progress() {
+	local line shown=-1 percent
+	while IFS= read -r line; do
+		if [[ $line =~ ^\[\ *([0-9]+)%\] ]]; then
+			percent=${BASH_REMATCH[1]}
+		elif [[ $line =~ ^\[([0-9]+)/([1-9][0-9]*)\] ]]; then
+			percent=$((100 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+		else
+			continue
+		fi
+		if [ -t 2 ]; then
+			[ "$percent" -eq "$shown" ] || printf '\rgpuwatch: built %3d%%' "$percent" >&2
+		elif [ $((percent / 10)) -ne $((shown / 10)) ] || [ "$shown" -lt 0 ]; then
+			gw_say "built $percent%"
+		fi
+		shown=$percent
+	done
+	[ ! -t 2 ] || [ "$shown" -lt 0 ] || printf '\r\033[K' >&2
+}
+
+# Configure and build the preset $1 in the folder $2; $3 and on: more for cmake. gw_target: what to build. Outside CI a newer compiler's new warning must not keep a user from building.
+gw_target=all
 gw_build() {
-	local werror=OFF
+	local werror=OFF start
 	[ -z "${CI:-}" ] || werror=ON
 	gw_say "building the preset $1 in $2"
 	gw_quietly cmake --preset "$1" -DGW_WERROR="$werror" "${@:3}"
-	gw_quietly cmake --build "$2" --parallel "$(nproc)"
+	start=$(wc -c <"$gw_log")
+	if ! cmake --build "$2" --parallel "$(nproc)" --target "$gw_target" 2>&1 </dev/null |
+		tee -a "$gw_log" | gw_progress; then
+		tail -c "+$((start + 1))" "$gw_log" | tail -n 40 >&2
+		gw_die "failed: the build of $2 (all of its output: $gw_log)"
+	fi
 }
 
 # All of it. $1: "run" or "tests".
@@ -133,7 +170,7 @@ gw_setup() {
 	{ mkdir -p build && : >"$gw_log"; } 2>/dev/null ||
 		gw_die "cannot write in $PWD/build; remedy: remove that folder or make it yours"
 	gw_install_packages "$1"
-	gw_install_wished
+	[ "$1" != tests ] || gw_install_wished
 	gw_fetch_cuda
 	gw_build release build
 }

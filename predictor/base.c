@@ -105,7 +105,7 @@ static double untold(const struct gw_predictor *p, const struct gw_work *work, d
 static void ask_model(const struct gw_predictor *p, const struct gw_launch *launch,
                       const struct gw_work *work, struct gw_estimate *made)
 {
-	const struct gw_model *model = p->model ? p->model : gw_model_find("bounds");
+	const struct gw_model *model = p->model ? p->model : &gw_model_bounds;
 
 	model->estimate(p->device, launch, work, NULL, made);
 }

@@ -4,13 +4,18 @@
 #include <math.h>
 #include <stddef.h>
 
-static const uint64_t NEAR_NS = 300000000; /* a sample farther away says nothing */
-static const double CHANGED = 0.05;        /* two clocks that differ by more are not averaged */
+static const uint64_t NEAR_NS = 300000000;  /* a sample farther away says nothing */
+static const uint64_t LATE_NS = 1000000000; /* samples come out of order by no more */
+static const double CHANGED = 0.05;         /* two clocks that differ by more are not averaged */
 
 void gw_clocks_add(struct gw_clocks *c, const struct gw_clock_sample *sample)
 {
-	if (c->count && sample->ns < c->ring[(c->count - 1) % GW_CLOCKS_WINDOW].ns)
+	uint64_t last = c->count ? c->ring[(c->count - 1) % GW_CLOCKS_WINDOW].ns : 0;
+
+	if (sample->ns < last && last - sample->ns <= LATE_NS)
 		return;
+	if (sample->ns < last) /* the clock was set back: what was seen before has no time in it */
+		c->count = 0;
 	c->ring[c->count++ % GW_CLOCKS_WINDOW] = *sample;
 }
 

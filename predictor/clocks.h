@@ -34,7 +34,10 @@ struct gw_clock_state {
 	double others;        /**< 0 to 1, the most of them; NaN when unknown */
 };
 
-/** Add a sample; one that is older than the last is left out. */
+/**
+ * Add a sample; one that is older than the last is left out. Where it is older by more than a
+ * second the wall clock was set back: those before it are forgotten.
+ */
 void gw_clocks_add(struct gw_clocks *c, const struct gw_clock_sample *sample);
 
 /**

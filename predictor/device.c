@@ -27,7 +27,7 @@ void gw_device_clear(struct gw_device *device, const char *name)
 {
 	snprintf(device->name, sizeof(device->name), "%s", name);
 	for (unsigned i = 0; i < GW_PARAMS; i++)
-		device->param[i] = (struct gw_value){.value = NAN, .spread = NAN};
+		device->param[i] = (struct gw_profile_value){.value = NAN, .spread = NAN};
 	for (unsigned i = 0; i < GW_CURVES; i++) {
 		device->curve[i].count = 0;
 		device->curve[i].method = GW_METHOD_NONE;
@@ -37,7 +37,7 @@ void gw_device_clear(struct gw_device *device, const char *name)
 
 void gw_device_set(struct gw_device *device, enum gw_param p, double value, enum gw_method method)
 {
-	device->param[p] = (struct gw_value){.value = value, .spread = NAN, .method = method};
+	device->param[p] = (struct gw_profile_value){.value = value, .spread = NAN, .method = method};
 }
 
 double gw_curve_at(const struct gw_device *device, enum gw_curve_id c, double x)

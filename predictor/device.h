@@ -38,7 +38,7 @@ enum gw_method {
 };
 
 /** One value of a profile. */
-struct gw_value {
+struct gw_profile_value {
 	double value;     /**< in the unit of its row; NaN when unknown */
 	double spread;    /**< robust standard deviation in the same unit; NaN when not known */
 	uint32_t samples; /**< how many measurements stand behind it; 0 when none */
@@ -67,7 +67,7 @@ struct gw_curve {
 /** A GPU as the models see it. */
 struct gw_device {
 	char name[96]; /**< as the driver names it */
-	struct gw_value param[GW_PARAMS];
+	struct gw_profile_value param[GW_PARAMS];
 	struct gw_curve curve[GW_CURVES];
 };
 

@@ -10,6 +10,7 @@
 #include "predictor/company.h"
 #include "predictor/coverage.h"
 #include "predictor/history.h"
+#include "predictor/index.h"
 #include "predictor/krige.h"
 #include "predictor/predictor.h"
 
@@ -165,11 +166,12 @@ struct gw_predictor {
 	uint32_t common;       /**< changes when levels or widths did, noticeably … */
 	struct gw_state noted; /**< … since they were these */
 	struct gw_state state, now, before; /**< state: that will be published next */
-	struct gw_family **families;        /**< by hash of id, open addressing */
+	struct gw_family **families;
 	uint32_t family_room, family_count;
+	struct gw_index family_of; /**< by the kernel's id */
 	struct gw_family *level_ring[GW_CLASSES][GW_LEVEL_KERNELS];
 	uint32_t level_count[GW_CLASSES];
-	struct gw_entry **chunks;
+	struct gw_entry **entries; /**< by configuration, NULL where there is none */
 };
 
 /** The entry of a configuration, NULL when there is none. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-	CHUNK = 1024,  /* configurations that share an allocation */
+	HEAP = 16,     /* bytes the heap takes beside an allocation */
 	NEW_MOST = 16, /* configurations never timed that one advance looks at */
 	FAMILIES_FIRST = 64,
 };
@@ -16,6 +16,16 @@ static const double FORECAST_WEIGHT = 0.25, UNUSUAL = 4, FORECAST_REACH = 1.8;
 static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
 static const double COMMON_CHANGE = 0.05;  /* of a width or a level, in its logarithm */
 static const double STEP = 32e-9;          /* GPU time stamps step by 32 ns on the H200 */
+
+size_t gw_predictor_config_bytes(void)
+{
+	return sizeof(struct gw_entry) + sizeof(struct gw_entry *) + HEAP;
+}
+
+size_t gw_predictor_kernel_bytes(void)
+{
+	return sizeof(struct gw_family) + 2 * sizeof(struct gw_family *) + HEAP;
+}
 
 struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 {
@@ -29,60 +39,43 @@ struct gw_predictor *gw_predictor_new(uint32_t max_configs)
 	gw_coverage_start(&p->state.coverage);
 	gw_residual_start(&p->state);
 	p->now = p->before = p->noted = p->state;
-	p->family_room = FAMILIES_FIRST;
-	p->families = calloc(p->family_room, sizeof(struct gw_family *));
-	p->chunks = calloc(max_configs / CHUNK + 1, sizeof(struct gw_entry *));
-	if (!p->chunks || !p->families) {
-		free((void *)p->families);
-		free((void *)p->chunks);
+	p->entries = calloc((size_t)max_configs + 1, sizeof(struct gw_entry *));
+	if (!p->entries) {
 		free(p);
 		return NULL;
 	}
 	return p;
 }
 
-/* Entries of a chunk: the last has no more than there can be configurations. */
-static uint32_t chunk_room(const struct gw_predictor *p, uint32_t chunk)
-{
-	uint32_t left = p->max_configs - chunk * CHUNK;
-
-	return left < CHUNK ? left + 1 : CHUNK;
-}
-
 void gw_predictor_free(struct gw_predictor *p)
 {
 	if (!p)
 		return;
-	for (uint32_t i = 0; i <= p->max_configs / CHUNK; i++) {
-		for (uint32_t k = 0; p->chunks[i] && k < chunk_room(p, i); k++)
-			free(p->chunks[i][k].parts);
-		free(p->chunks[i]);
+	for (uint32_t i = 0; i <= p->max_configs; i++) {
+		if (p->entries[i])
+			free(p->entries[i]->parts);
+		free(p->entries[i]);
 	}
-	for (uint32_t i = 0; i < p->family_room; i++)
+	for (uint32_t i = 0; i < p->family_count; i++)
 		free(p->families[i]);
 	free((void *)p->families);
-	free((void *)p->chunks);
+	gw_index_free(&p->family_of);
+	free((void *)p->entries);
 	free(p);
 }
 
 struct gw_entry *gw_learner_entry(const struct gw_predictor *p, uint32_t config)
 {
-	struct gw_entry *chunk;
-
-	if (!config || config > p->max_configs)
-		return NULL;
-	chunk = p->chunks[config / CHUNK];
-	return chunk ? &chunk[config % CHUNK] : NULL;
+	return config <= p->max_configs ? p->entries[config] : NULL;
 }
 
 static struct gw_entry *entry_make(struct gw_predictor *p, uint32_t config)
 {
 	if (!config || config > p->max_configs)
 		return NULL;
-	if (!p->chunks[config / CHUNK])
-		p->chunks[config / CHUNK] =
-		        calloc(chunk_room(p, config / CHUNK), sizeof(struct gw_entry));
-	return gw_learner_entry(p, config);
+	if (!p->entries[config])
+		p->entries[config] = calloc(1, sizeof(struct gw_entry));
+	return p->entries[config];
 }
 
 /* ---- what configurations are -------------------------------------------------------------- */
@@ -99,8 +92,6 @@ void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile
 	for (uint32_t config = 1; config <= p->max_configs; config++) {
 		struct gw_entry *e = gw_learner_entry(p, config);
 
-		if (!e && config % CHUNK == 0)
-			config += CHUNK - 1;
 		if (!e || !e->family)
 			continue;
 		gw_scale_place(p, e);
@@ -113,50 +104,39 @@ void gw_predictor_model(struct gw_predictor *p, const struct gw_model *model)
 	p->model = model;
 }
 
-/* Where the kernel numbered @p id is, or belongs. */
-static struct gw_family **family_slot(struct gw_family **in, uint32_t room, uint32_t id)
-{
-	uint32_t at = id * UINT32_C(2654435769) & (room - 1);
-
-	while (in[at] && in[at]->id != id)
-		at = (at + 1) & (room - 1);
-	return &in[at];
-}
-
 static bool families_grow(struct gw_predictor *p)
 {
-	uint32_t room = p->family_room * 2;
-	struct gw_family **grown = calloc(room, sizeof(struct gw_family *));
+	uint32_t room = p->family_room ? p->family_room * 2 : FAMILIES_FIRST;
+	void *grown = realloc((void *)p->families, room * sizeof(*p->families));
 
 	if (!grown)
 		return false;
-	for (uint32_t i = 0; i < p->family_room; i++)
-		if (p->families[i])
-			*family_slot(grown, room, p->families[i]->id) = p->families[i];
-	free((void *)p->families);
 	p->families = grown;
 	p->family_room = room;
 	return true;
 }
 
+/* The family of the kernel numbered @p id, a new one where it has none; NULL without memory. */
 static struct gw_family *family_of(struct gw_predictor *p, uint32_t id,
                                    const struct gw_kernel *kernel)
 {
-	struct gw_family **slot;
+	uint32_t at = gw_index_find(&p->family_of, id, NULL, NULL);
+	struct gw_family *family;
 
-	if (2 * p->family_count >= p->family_room && !families_grow(p))
+	if (at != GW_INDEX_NONE)
+		return p->families[at];
+	if (p->family_count == p->family_room && !families_grow(p))
 		return NULL;
-	slot = family_slot(p->families, p->family_room, id);
-	if (!*slot) {
-		*slot = calloc(1, sizeof(**slot));
-		if (!*slot)
-			return NULL;
-		p->family_count++;
-		(*slot)->id = id;
-		(*slot)->kernel = *kernel;
-		(*slot)->kernel.name = "";
+	family = calloc(1, sizeof(*family));
+	if (!family || !gw_index_try_add(&p->family_of, id, p->family_count)) {
+		free(family);
+		return NULL;
 	}
-	return *slot;
+	family->id = id;
+	family->kernel = *kernel;
+	family->kernel.name = "";
+	p->families[p->family_count++] = family;
+	return family;
 }
 
 static void append_new(struct gw_predictor *p, uint32_t config, struct gw_entry *e)

@@ -25,6 +25,12 @@
 struct gw_model;
 struct gw_predictor;
 
+/** Bytes that a configuration takes, once it is configured. */
+size_t gw_predictor_config_bytes(void);
+
+/** The same of a kernel. */
+size_t gw_predictor_kernel_bytes(void);
+
 /**
  * A predictor for up to @p max_configs configurations; memory grows with use, by pages.
  * NULL when there is no memory. The caller frees it with gw_predictor_free (NULL is fine).

@@ -16,11 +16,11 @@ static int scale_of(struct gw_reader *r, const json_t *object, const char *key, 
 	const char *written = json_string_value(json_object_get(object, key));
 
 	if (!written)
-		return gw_read_fail(r, gw_at(section, name, key),
+		return gw_read_fail(r, gw_profile_at(section, name, key),
 		                    "'%s' needs \"%s\": a string, \"%s\" for one", name, key, unit);
 	out->factor = gw_unit_scale(unit, written, &out->low, &out->high);
 	if (isnan(out->factor))
-		return gw_read_fail(r, gw_at(section, name, key),
+		return gw_read_fail(r, gw_profile_at(section, name, key),
 		                    "unit '%s' of '%s' is not known here; write it in %s", written,
 		                    name, unit);
 	return 0;
@@ -36,7 +36,7 @@ static int method_of(struct gw_reader *r, const json_t *object, const char *sect
 			*out = (enum gw_method)m;
 			return 0;
 		}
-	return gw_read_fail(r, gw_at(section, name, "method"),
+	return gw_read_fail(r, gw_profile_at(section, name, "method"),
 	                    "'%s' needs \"method\": vendor, paper, driver or measured", name);
 }
 
@@ -55,14 +55,14 @@ static int origin_of(struct gw_reader *r, const json_t *object, const char *sect
 	const char *source = to.source;
 
 	if (method_of(r, object, section, name, method) ||
-	    gw_read_text(r, json_object_get(object, "source"), gw_at(section, name, "source"),
-	                 to.source, GW_PROFILE_TEXT) ||
-	    gw_read_text(r, json_object_get(object, "how"), gw_at(section, name, "how"), to.how,
-	                 GW_PROFILE_TEXT) ||
+	    gw_read_text(r, json_object_get(object, "source"),
+	                 gw_profile_at(section, name, "source"), to.source, GW_PROFILE_TEXT) ||
+	    gw_read_text(r, json_object_get(object, "how"), gw_profile_at(section, name, "how"),
+	                 to.how, GW_PROFILE_TEXT) ||
 	    gw_read_group_name(r, object, section, name, profile, to.group))
 		return -1;
 	if ((*method == GW_METHOD_VENDOR || *method == GW_METHOD_PAPER) && !*source)
-		return gw_read_fail(r, gw_at(section, name, "method"),
+		return gw_read_fail(r, gw_profile_at(section, name, "method"),
 		                    "'%s' needs \"source\": the document and its table or page",
 		                    name);
 	return 0;
@@ -76,25 +76,27 @@ static int read_param(struct gw_reader *r, const json_t *object, unsigned param,
 	const char *name = gw_param_info(param)->name;
 	const json_t *spread = json_object_get(object, "spread");
 	const json_t *samples = json_object_get(object, "samples");
-	struct gw_value *v = &out->device.param[param];
+	struct gw_profile_value *v = &out->device.param[param];
 	struct gw_scale scale;
 
 	if (!json_is_object(object))
-		return gw_read_fail(r, gw_at("params", name, NULL), "'%s' must be an object", name);
+		return gw_read_fail(r, gw_profile_at("params", name, NULL),
+		                    "'%s' must be an object", name);
 	if (gw_read_only(r, object, "params", name, keys) ||
 	    scale_of(r, object, "unit", gw_param_info(param)->unit, "params", name, &scale) ||
-	    gw_read_number(r, json_object_get(object, "value"), gw_at("params", name, "value"),
-	                   scale, &v->value) ||
+	    gw_read_number(r, json_object_get(object, "value"),
+	                   gw_profile_at("params", name, "value"), scale, &v->value) ||
 	    origin_of(r, object, "params", name, out,
 	              (struct origin){&v->method, out->source[param], out->how[param],
 	                              &out->group[param]}))
 		return -1;
 	scale.low = 0;
-	if (spread && gw_read_number(r, spread, gw_at("params", name, "spread"), scale, &v->spread))
+	if (spread &&
+	    gw_read_number(r, spread, gw_profile_at("params", name, "spread"), scale, &v->spread))
 		return -1;
 	if (samples && (!json_is_integer(samples) || json_integer_value(samples) < 0 ||
 	                json_integer_value(samples) > UINT32_MAX))
-		return gw_read_fail(r, gw_at("params", name, "samples"),
+		return gw_read_fail(r, gw_profile_at("params", name, "samples"),
 		                    "must be a whole number from 0 to %u", UINT32_MAX);
 	v->samples = (uint32_t)json_integer_value(samples);
 	return 0;
@@ -103,7 +105,7 @@ static int read_param(struct gw_reader *r, const json_t *object, unsigned param,
 static int read_points(struct gw_reader *r, const json_t *points, const char *name,
                        struct gw_scale x, struct gw_scale y, struct gw_curve *c)
 {
-	struct gw_place where = gw_at("curves", name, "points");
+	struct gw_profile_place where = gw_profile_at("curves", name, "points");
 	struct gw_scale spread = {y.factor, 0, y.high};
 	size_t n = json_array_size(points);
 
@@ -140,7 +142,7 @@ static int read_fit(struct gw_reader *r, const json_t *object, const char *name,
 {
 	static const char *const keys[] = {"slope", "intercept", "r2", "low", "high", NULL};
 	const double slope = y.factor / x.factor;
-	struct gw_place where = gw_at("curves", name, "fit");
+	struct gw_profile_place where = gw_profile_at("curves", name, "fit");
 
 	if (!object)
 		return 0;
@@ -173,7 +175,8 @@ static int read_curve(struct gw_reader *r, const json_t *object, unsigned curve,
 	struct gw_scale x, y;
 
 	if (!json_is_object(object))
-		return gw_read_fail(r, gw_at("curves", name, NULL), "'%s' must be an object", name);
+		return gw_read_fail(r, gw_profile_at("curves", name, NULL),
+		                    "'%s' must be an object", name);
 	if (gw_read_only(r, object, "curves", name, keys) ||
 	    scale_of(r, object, "unit_x", gw_curve_unit_x(curve), "curves", name, &x) ||
 	    scale_of(r, object, "unit_y", gw_curve_info(curve)->unit, "curves", name, &y) ||
@@ -197,14 +200,14 @@ static int read_rows(struct gw_reader *r, const json_t *rows, const char *sectio
 	if (!rows)
 		return 0;
 	if (!json_is_object(rows))
-		return gw_read_fail(r, gw_at(section, NULL, NULL), "\"%s\" must be an object",
-		                    section);
+		return gw_read_fail(r, gw_profile_at(section, NULL, NULL),
+		                    "\"%s\" must be an object", section);
 	json_object_foreach((json_t *)rows, key, value)
 	{
 		unsigned i = gw_profile_row(info, key);
 
 		if (!info(i))
-			return gw_read_fail(r, gw_at(section, key, NULL),
+			return gw_read_fail(r, gw_profile_at(section, key, NULL),
 			                    "'%s' is not one of the %s; docs/profile.md lists them",
 			                    key, section);
 		if (read(r, value, i, out))
@@ -220,7 +223,7 @@ static int read_provenance(struct gw_reader *r, const json_t *object, struct gw_
 	if (!object)
 		return 0;
 	if (!json_is_object(object))
-		return gw_read_fail(r, gw_at("provenance", NULL, NULL),
+		return gw_read_fail(r, gw_profile_at("provenance", NULL, NULL),
 		                    "\"provenance\" must be an object");
 	for (unsigned i = 0; gw_provenance_name(i); i++)
 		keys[i] = gw_provenance_name(i);
@@ -228,8 +231,8 @@ static int read_provenance(struct gw_reader *r, const json_t *object, struct gw_
 		return -1;
 	for (unsigned i = 0; keys[i]; i++)
 		if (gw_read_text(r, json_object_get(object, keys[i]),
-		                 gw_at("provenance", keys[i], NULL), gw_provenance_text(out, i),
-		                 GW_PROFILE_TEXT))
+		                 gw_profile_at("provenance", keys[i], NULL),
+		                 gw_provenance_text(out, i), GW_PROFILE_TEXT))
 			return -1;
 	return 0;
 }
@@ -237,13 +240,13 @@ static int read_provenance(struct gw_reader *r, const json_t *object, struct gw_
 static int read_names(struct gw_reader *r, const json_t *root, struct gw_profile *out)
 {
 	const json_t *aliases = json_object_get(root, "aliases");
-	struct gw_place where = gw_at("aliases", NULL, NULL);
+	struct gw_profile_place where = gw_profile_at("aliases", NULL, NULL);
 
-	if (gw_read_text(r, json_object_get(root, "name"), gw_at("name", NULL, NULL),
+	if (gw_read_text(r, json_object_get(root, "name"), gw_profile_at("name", NULL, NULL),
 	                 out->device.name, sizeof(out->device.name)))
 		return -1;
 	if (!*out->device.name)
-		return gw_read_fail(r, gw_at("name", NULL, NULL),
+		return gw_read_fail(r, gw_profile_at("name", NULL, NULL),
 		                    "needs \"name\": the GPU as its driver names it");
 	if (aliases && (!json_is_array(aliases) || json_array_size(aliases) > GW_PROFILE_ALIASES))
 		return gw_read_fail(r, where, "\"aliases\" must be a list of at most %d names",
@@ -263,12 +266,12 @@ static int read_root(struct gw_reader *r, const json_t *root, struct gw_profile 
 	const json_t *version = json_object_get(root, "gpuwatch_profile");
 
 	if (!json_is_integer(version))
-		return gw_read_fail(r, gw_at("gpuwatch_profile", NULL, NULL),
+		return gw_read_fail(r, gw_profile_at("gpuwatch_profile", NULL, NULL),
 		                    "not a device profile: no \"gpuwatch_profile\": %d",
 		                    GW_PROFILE_VERSION);
 	if (json_integer_value(version) != GW_PROFILE_VERSION)
 		return gw_read_fail(
-		        r, gw_at("gpuwatch_profile", NULL, NULL),
+		        r, gw_profile_at("gpuwatch_profile", NULL, NULL),
 		        "format %lld; this gpuwatch reads format %d: calibrate again or use the "
 		        "gpuwatch that wrote it",
 		        (long long)json_integer_value(version), GW_PROFILE_VERSION);

@@ -113,9 +113,9 @@ bool gw_profile_is(const struct gw_profile *profile, const char *name);
  * The profile of the GPU called @p name, by search: the file or folder @p given (NULL or
  * empty: the environment's GPUWATCH_PROFILE), $XDG_CONFIG_HOME/gpuwatch/profiles or
  * ~/.config/gpuwatch/profiles, /etc/gpuwatch/profiles, share/gpuwatch/profiles beside the
- * installed program or library, calib/profiles of the source tree it was built in. The
- * first match wins. Returns 0, or -1 with @p error filled. On success @p error names the
- * first file before the match that had to be passed over, if any: tell the user.
+ * program or library. What others may write is passed over. The first match wins. Returns 0, or -1
+ * with @p error filled. On success @p error names the first file before the match that had to be
+ * passed over, if any: tell the user.
  */
 int gw_profile_find(const char *name, const char *given, struct gw_profile *out,
                     struct gw_profile_error *error);

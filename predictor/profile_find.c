@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the profile of a GPU over the search path. */
 #include "predictor/profile_json.h"
+#include "predictor/trust.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -53,12 +54,42 @@ bool gw_profile_is(const struct gw_profile *profile, const char *name)
 	return false;
 }
 
+/* File of the program or library that holds this code; false when unknown. */
+static bool own_path(char path[PATH_MAX])
+{
+	Dl_info info;
+
+	/* For the program itself dli_fname is argv[0], which can be a bare name. */
+	return (dladdr((void *)(uintptr_t)own_path, &info) && info.dli_fname &&
+	        strchr(info.dli_fname, '/') && realpath(info.dli_fname, path)) ||
+	       realpath("/proc/self/exe", path);
+}
+
+static void report(struct walk *w, const char *message)
+{
+	w->stopped = !w->visit(w->arg, NULL, message);
+}
+
+/* Who may write the library or program that this is needs no profile to do harm. */
+static bool trusted(struct walk *w, const char *path)
+{
+	struct gw_profile_error error = {""};
+	char own[PATH_MAX];
+	bool ours = gw_trusted(path, own_path(own) ? own : NULL, error.text, sizeof(error.text));
+
+	if (!ours)
+		report(w, error.text);
+	return ours;
+}
+
 static void visit_file(struct walk *w, const char *path)
 {
 	struct gw_profile_error error;
 
+	if (!trusted(w, path))
+		return;
 	if (gw_profile_read(path, w->profile, &error))
-		w->stopped = !w->visit(w->arg, NULL, error.text);
+		report(w, error.text);
 	else
 		w->stopped = !w->visit(w->arg, w->profile, NULL);
 }
@@ -74,7 +105,7 @@ static int is_json(const struct dirent *entry)
 static void visit_folder(struct walk *w, const char *folder)
 {
 	struct dirent **entries;
-	int n = scandir(folder, &entries, is_json, alphasort);
+	int n = trusted(w, folder) ? scandir(folder, &entries, is_json, alphasort) : -1;
 	char path[PATH_MAX];
 
 	for (int i = 0; i < n; i++) {
@@ -104,23 +135,6 @@ static void visit_below(struct walk *w, const char *base, const char *tail)
 		visit_folder(w, path);
 }
 
-/* Folder of the program or library that holds this code, without a slash at its end; "" when
- * unknown. */
-static void own_folder(char path[PATH_MAX])
-{
-	Dl_info info;
-	char *slash;
-
-	/* For the program itself dli_fname is argv[0], which can be a bare name. */
-	if (!dladdr((void *)(uintptr_t)own_folder, &info) || !info.dli_fname ||
-	    !strchr(info.dli_fname, '/') || !realpath(info.dli_fname, path))
-		if (!realpath("/proc/self/exe", path))
-			path[0] = '\0';
-	slash = strrchr(path, '/');
-	if (slash)
-		*slash = '\0';
-}
-
 static void drop_last(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -129,20 +143,27 @@ static void drop_last(char *path)
 		*slash = '\0';
 }
 
-/* PREFIX/bin/gpuwatch, PREFIX/lib/libgpuwatch.so or PREFIX/lib/ARCH/libgpuwatch.so: PREFIX/share;
- * built in a source tree, at most four folders below its root: the tree's own profiles. */
+/* A file by itself: who may write its folder may put another in its place. */
+static void visit_given(struct walk *w, const char *path)
+{
+	char folder[PATH_MAX];
+
+	if (gw_folder_of(path, folder) && trusted(w, folder))
+		visit_file(w, path);
+}
+
+/* PREFIX/bin/gpuwatch, PREFIX/lib/libgpuwatch.so or PREFIX/lib/ARCH/libgpuwatch.so: PREFIX/share.
+ * So it is in a build folder, too. */
 static void visit_shipped(struct walk *w)
 {
-	char up[PATH_MAX], list[PATH_MAX + 32];
+	char up[PATH_MAX];
 
-	own_folder(up);
-	for (unsigned level = 0; *up && level < 5; level++) {
-		if (level == 1 || level == 2)
-			visit_below(w, up, "/share/gpuwatch/profiles");
-		snprintf(list, sizeof(list), "%s/CMakeLists.txt", up);
-		if (level && !access(list, R_OK))
-			visit_below(w, up, "/calib/profiles");
+	if (!own_path(up))
+		return;
+	drop_last(up);
+	for (unsigned level = 0; *up && level < 2; level++) {
 		drop_last(up);
+		visit_below(w, up, "/share/gpuwatch/profiles");
 	}
 }
 
@@ -201,7 +222,7 @@ static void visit_all(struct walk *w, const char *given)
 	if (given && is_folder(given))
 		visit_folder(w, given);
 	else if (given)
-		visit_file(w, given);
+		visit_given(w, given);
 	if (own_profiles(own))
 		visit_below(w, own, "");
 	visit_below(w, "", "/etc/gpuwatch/profiles");

@@ -37,7 +37,7 @@ int gw_read_group_name(struct gw_reader *r, const json_t *object, const char *se
 			*out = (uint8_t)(i + 1);
 			return 0;
 		}
-	return gw_read_fail(r, gw_at(section, name, "group"),
+	return gw_read_fail(r, gw_profile_at(section, name, "group"),
 	                    "the group of '%s' must be one of \"groups\"", name);
 }
 
@@ -47,7 +47,7 @@ static int read_group(struct gw_reader *r, const json_t *object, struct gw_group
 	const char *keys[16] = {NULL};
 
 	if (!json_is_object(object))
-		return gw_read_fail(r, gw_at("groups", run->name, NULL),
+		return gw_read_fail(r, gw_profile_at("groups", run->name, NULL),
 		                    "a group must be an object");
 	for (unsigned i = 0; gw_group_field(i); i++)
 		keys[i] = gw_group_field(i)->name;
@@ -56,7 +56,7 @@ static int read_group(struct gw_reader *r, const json_t *object, struct gw_group
 	for (unsigned i = 0; keys[i]; i++) {
 		const struct gw_group_field *f = gw_group_field(i);
 		const json_t *value = json_object_get(object, f->name);
-		struct gw_place where = gw_at("groups", run->name, f->name);
+		struct gw_profile_place where = gw_profile_at("groups", run->name, f->name);
 		char *to = (char *)run + f->offset;
 
 		if (f->room ? gw_read_text(r, value, where, to, f->room)
@@ -74,10 +74,11 @@ int gw_read_groups(struct gw_reader *r, const json_t *groups, struct gw_profile 
 	if (!groups)
 		return 0;
 	if (!json_is_object(groups))
-		return gw_read_fail(r, gw_at("groups", NULL, NULL), "\"groups\" must be an object");
+		return gw_read_fail(r, gw_profile_at("groups", NULL, NULL),
+		                    "\"groups\" must be an object");
 	json_object_foreach((json_t *)groups, key, value)
 	{
-		struct gw_place where = gw_at("groups", key, NULL);
+		struct gw_profile_place where = gw_profile_at("groups", key, NULL);
 		char text[sizeof(out->groups->name)];
 		unsigned place;
 
@@ -101,7 +102,7 @@ int gw_read_unknown(struct gw_reader *r, const json_t *rows, struct gw_profile *
 	json_t *value;
 
 	if (rows && !json_is_object(rows))
-		return gw_read_fail(r, gw_at("unknown", NULL, NULL),
+		return gw_read_fail(r, gw_profile_at("unknown", NULL, NULL),
 		                    "\"unknown\" must be an object");
 	json_object_foreach((json_t *)rows, key, value)
 	{
@@ -112,17 +113,17 @@ int gw_read_unknown(struct gw_reader *r, const json_t *rows, struct gw_profile *
 		if ((!is_param || out->device.param[param].method) &&
 		    (!is_curve || out->device.curve[curve].method))
 			return gw_read_fail(
-			        r, gw_at("unknown", key, NULL),
+			        r, gw_profile_at("unknown", key, NULL),
 			        "'%s' is no name that is unknown here; docs/profile.md lists "
 			        "the names",
 			        key);
 		if (!json_is_object(value))
-			return gw_read_fail(r, gw_at("unknown", key, NULL),
+			return gw_read_fail(r, gw_profile_at("unknown", key, NULL),
 			                    "'%s' must be an object", key);
 		if (gw_read_only(r, value, "unknown", key, keys) ||
-		    gw_read_text(r, json_object_get(value, "why"), gw_at("unknown", key, "why"),
-		                 is_param ? out->how[param] : out->curve_how[curve],
-		                 GW_PROFILE_TEXT) ||
+		    gw_read_text(
+		            r, json_object_get(value, "why"), gw_profile_at("unknown", key, "why"),
+		            is_param ? out->how[param] : out->curve_how[curve], GW_PROFILE_TEXT) ||
 		    gw_read_group_name(r, value, "unknown", key, out,
 		                       is_param ? &out->group[param] : &out->curve_group[curve]))
 			return -1;

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-int gw_read_fail(struct gw_reader *r, struct gw_place where, const char *format, ...)
+int gw_read_fail(struct gw_reader *r, struct gw_profile_place where, const char *format, ...)
 {
 	char what[400];
 	va_list arguments;
@@ -31,16 +31,16 @@ int gw_read_only(struct gw_reader *r, const json_t *object, const char *section,
 			a++;
 		if (!*a)
 			return gw_read_fail(r,
-			                    !section ? gw_at(key, NULL, NULL)
-			                    : !name  ? gw_at(section, key, NULL)
-			                             : gw_at(section, name, key),
+			                    !section ? gw_profile_at(key, NULL, NULL)
+			                    : !name  ? gw_profile_at(section, key, NULL)
+			                             : gw_profile_at(section, name, key),
 			                    "unknown key '%s'; docs/profile.md lists the keys",
 			                    key);
 	}
 	return 0;
 }
 
-int gw_read_copy_text(struct gw_reader *r, const char *s, struct gw_place where, char *to,
+int gw_read_copy_text(struct gw_reader *r, const char *s, struct gw_profile_place where, char *to,
                       size_t room)
 {
 	if (strlen(s) >= room)
@@ -52,7 +52,7 @@ int gw_read_copy_text(struct gw_reader *r, const char *s, struct gw_place where,
 	return 0;
 }
 
-int gw_read_text(struct gw_reader *r, const json_t *value, struct gw_place where, char *to,
+int gw_read_text(struct gw_reader *r, const json_t *value, struct gw_profile_place where, char *to,
                  size_t room)
 {
 	const char *s = json_string_value(value);
@@ -63,7 +63,7 @@ int gw_read_text(struct gw_reader *r, const json_t *value, struct gw_place where
 	         : gw_read_fail(r, where, "must be a string");
 }
 
-int gw_read_number(struct gw_reader *r, const json_t *value, struct gw_place where,
+int gw_read_number(struct gw_reader *r, const json_t *value, struct gw_profile_place where,
                    struct gw_scale scale, double *out)
 {
 	double v;

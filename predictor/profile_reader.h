@@ -18,13 +18,14 @@ struct gw_reader {
 };
 
 /** Where in the file: section, name in it, key of that; NULL where the place is less deep. */
-struct gw_place {
+struct gw_profile_place {
 	const char *path[GW_JSON_DEPTH + 1];
 };
 
-static inline struct gw_place gw_at(const char *section, const char *name, const char *key)
+static inline struct gw_profile_place gw_profile_at(const char *section, const char *name,
+                                                    const char *key)
 {
-	return (struct gw_place){{section, name, key, NULL}};
+	return (struct gw_profile_place){{section, name, key, NULL}};
 }
 
 /** The scale of a number's unit, and its range. */
@@ -33,7 +34,7 @@ struct gw_scale {
 };
 
 /** Say what is wrong; always -1. */
-int gw_read_fail(struct gw_reader *r, struct gw_place where, const char *format, ...)
+int gw_read_fail(struct gw_reader *r, struct gw_profile_place where, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
 /** Every key of @p object must be in @p allowed: a key nobody reads is most likely a typing error.
@@ -42,14 +43,14 @@ int gw_read_only(struct gw_reader *r, const json_t *object, const char *section,
                  const char *const allowed[]);
 
 /** Text of at most @p room - 1 bytes without control characters. */
-int gw_read_copy_text(struct gw_reader *r, const char *s, struct gw_place where, char *to,
+int gw_read_copy_text(struct gw_reader *r, const char *s, struct gw_profile_place where, char *to,
                       size_t room);
 
 /** The same from a JSON string; @p value may be NULL: the text is left as it is. */
-int gw_read_text(struct gw_reader *r, const json_t *value, struct gw_place where, char *to,
+int gw_read_text(struct gw_reader *r, const json_t *value, struct gw_profile_place where, char *to,
                  size_t room);
 
-int gw_read_number(struct gw_reader *r, const json_t *value, struct gw_place where,
+int gw_read_number(struct gw_reader *r, const json_t *value, struct gw_profile_place where,
                    struct gw_scale scale, double *out);
 
 /** The group that @p object names, which must be one of the profile's: 1 + its index; @p out stays

@@ -69,7 +69,7 @@ static void write_params(const struct gw_profile *p, FILE *out)
 
 	fputs("  \"params\": {", out);
 	for (unsigned i = 0; i < GW_PARAMS; i++) {
-		const struct gw_value *v = &p->device.param[i];
+		const struct gw_profile_value *v = &p->device.param[i];
 
 		if (v->method == GW_METHOD_NONE || !isfinite(v->value))
 			continue;

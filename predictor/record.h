@@ -13,11 +13,15 @@
 #include "predictor/types.h"
 
 enum {
-	/** Version 1 had no WORK, PUBLISHED, CLOCK, SLOW, and no tier and work in LAUNCH. */
-	GW_LOG_VERSION = 2,
-	GW_BLOCK_MAGIC = 0x31425747, /**< "GWB1" in the file */
-	GW_BLOCK_MAX = 1 << 20,      /**< most bytes of records in a block */
-	GW_RECORD_MAX = 1 << 15,     /**< most bytes of one record */
+	/**
+	 * Version 1 had no WORK, PUBLISHED, CLOCK, SLOW, and no tier and work in LAUNCH. Versions 1
+	 * and 2 have blocks GWB1 only, version 3 may have both.
+	 */
+	GW_LOG_VERSION = 3,
+	GW_BLOCK_MAGIC = 0x31425747,  /**< "GWB1" in the file */
+	GW_PACKED_MAGIC = 0x32425747, /**< "GWB2" in the file */
+	GW_BLOCK_MAX = 1 << 20,       /**< most bytes of records in a block */
+	GW_RECORD_MAX = 1 << 15,      /**< most bytes of one record */
 };
 
 /** Header of a block. */
@@ -26,6 +30,21 @@ struct gw_block {
 	uint32_t length; /**< bytes of records that follow, a multiple of 8, at most GW_BLOCK_MAX */
 	uint32_t sequence; /**< 0, 1, 2 … within the file */
 	uint32_t crc;      /**< gw_crc32 of the records */
+};
+
+/**
+ * Header of a block since version 3. The records are packed (predictor/block.h), or stand as they
+ * are where that takes no less.
+ */
+struct gw_packed_block {
+	uint32_t magic;    /**< GW_PACKED_MAGIC */
+	uint32_t crc;      /**< gw_crc32 of what follows it: the rest of the header, and the data */
+	uint32_t length;   /**< bytes of data that follow */
+	uint32_t sequence; /**< 0, 1, 2 … within the file; of copies: their own */
+	uint32_t raw;      /**< bytes of the records, a multiple of 8, at most GW_BLOCK_MAX */
+	uint32_t flags;    /**< GW_BLOCK_PACKED and so on (value.def) */
+	uint32_t room;     /**< of a copy: bytes from its header to what follows it; else 0 */
+	uint32_t number;   /**< of the block in the process's memory that these records were in */
 };
 
 /** How every record begins. */
@@ -73,8 +92,8 @@ _Static_assert(sizeof(struct gw_record_launch) <= 64, "a launch takes at most 64
 
 /** One part of a WORK record; the predictor is given exactly these values. */
 struct gw_record_quantity {
-	uint16_t field;  /**< row of work.def */
-	uint8_t source;  /**< enum gw_source */
+	uint16_t field;   /**< row of work.def */
+	uint8_t source;   /**< enum gw_source */
 	uint8_t reserved; /**< 0 */
 	float confidence;
 	double value;
@@ -129,8 +148,8 @@ enum gw_counter {
 };
 
 /**
- * A kernel as its record tells it, and back; @p module is its module's id, 0 unknown. @p name, which
- * the record's tail holds, stays the caller's.
+ * A kernel as its record tells it, and back; @p module is its module's id, 0 unknown. @p name,
+ * which the record's tail holds, stays the caller's.
  */
 struct gw_record_kernel gw_record_of_kernel(uint32_t id, uint32_t module,
                                             const struct gw_kernel *kernel);
@@ -141,7 +160,8 @@ struct gw_record_config gw_record_of_config(uint32_t id, uint32_t kernel, uint32
                                             const struct gw_config *config);
 struct gw_config gw_recorded_config(const struct gw_record_config *record);
 
-/** CRC-32C (Castagnoli) of @p length bytes; pass the result of an earlier part as @p crc, 0 first. */
+/** CRC-32C (Castagnoli) of @p length bytes; pass the result of an earlier part as @p crc, 0 first.
+ */
 uint32_t gw_crc32(uint32_t crc, const void *data, size_t length);
 
 /** The same without the CPU's instruction for it. */

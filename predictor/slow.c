@@ -10,17 +10,17 @@ enum {
 	MEMORY = 64,      /* launches over which level and spread are averaged */
 };
 
-static const double WORTH = 1.05;      /* of what was predicted: less is not worth telling */
+static const double WORTH = 1.05;         /* of what was predicted: less is not worth telling */
 static const double UP = 1.0986122887;    /* ln(0.9 / 0.3): of a slow launch */
 static const double DOWN = 1.9459101491;  /* ln(0.7 / 0.1): of any other */
 static const double ALARM = 16.118095651; /* ln(10^7) */
 static const double AGAIN = 2.3025850930; /* ln(10), for each earlier alarm */
 static const double GAIN = 1 / 64.0;      /* of the running means of what is usual */
 static const double MISS = 0.1;           /* share of times above `top` */
-static const double TOP = 1.6;            /* of a normal's mean deviation: where that share begins */
-static const double STEP = 0.1;           /* of `top`, by mean deviations */
-static const double CLOCK_DROP = 1.02;     /* a clock that is lower by less explains nothing */
-static const double OTHERS_ROSE = 0.05;    /* share of the GPU that others took more */
+static const double TOP = 1.6;          /* of a normal's mean deviation: where that share begins */
+static const double STEP = 0.1;         /* of `top`, by mean deviations */
+static const double CLOCK_DROP = 1.02;  /* a clock that is lower by less explains nothing */
+static const double OTHERS_ROSE = 0.05; /* share of the GPU that others took more */
 static const double BYTES_ROSE = 1.2;
 
 /* Running mean of a quantity that may be unknown now and then. */
@@ -58,6 +58,11 @@ struct gw_slow {
 	uint32_t max_configs;
 	struct watch **chunks;
 };
+
+size_t gw_slow_config_bytes(void)
+{
+	return sizeof(struct watch);
+}
 
 struct gw_slow *gw_slow_new(uint32_t max_configs)
 {

@@ -59,6 +59,9 @@ struct gw_slow_event {
 
 /** A detector for up to @p max_configs configurations; NULL when there is no memory. */
 struct gw_slow *gw_slow_new(uint32_t max_configs);
+/** Bytes that a configuration takes, once a launch of it was looked at. */
+size_t gw_slow_config_bytes(void);
+
 void gw_slow_free(struct gw_slow *s);
 
 /** A launch of @p config. True when an episode begins or ends with it: @p out tells of it. */

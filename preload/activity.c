@@ -6,6 +6,7 @@
 #include "preload/cupti.h"
 #include "preload/degrade.h"
 #include "preload/injection.h"
+#include "preload/memory.h"
 #include "preload/options.h"
 #include "preload/record_clock.h"
 #include "preload/state.h"
@@ -31,6 +32,7 @@ static struct {
 	char *memory;                 /* BUFFERS of BUFFER_SIZE */
 	_Atomic uint64_t idle[WORDS]; /* bit per buffer nobody holds */
 	_Atomic uint64_t full[WORDS]; /* bit per buffer that came back with records */
+	_Atomic uint64_t had[WORDS];  /* bit per buffer whose memory is taken */
 	size_t valid[BUFFERS];
 	uint64_t came[BUFFERS]; /* when it came back: a number that rises with each */
 	_Atomic uint64_t last_came;
@@ -47,6 +49,22 @@ static char *buffer_at(size_t at)
 	return pool.memory + at * BUFFER_SIZE;
 }
 
+static void put(_Atomic uint64_t *words, size_t at)
+{
+	atomic_fetch_or(&words[at / 64], UINT64_C(1) << at % 64);
+}
+
+/* Whether the memory of a buffer, which nobody else holds, can be had. */
+static bool has_memory(size_t at)
+{
+	if (atomic_load(&pool.had[at / 64]) >> at % 64 & 1)
+		return true;
+	if (!gw_memory_take(GW_MEMORY_buffers, BUFFER_SIZE))
+		return false;
+	put(pool.had, at);
+	return true;
+}
+
 /* The first buffer that nobody holds, now taken; BUFFERS: none. */
 static size_t take_idle(void)
 {
@@ -57,16 +75,15 @@ static size_t take_idle(void)
 			size_t at = word * 64 + (size_t)__builtin_ctzll(idle);
 
 			if (atomic_compare_exchange_weak(&pool.idle[word], &idle,
-			                                 idle & (idle - 1)))
-				return at;
+			                                 idle & (idle - 1))) {
+				if (has_memory(at))
+					return at;
+				put(pool.idle, at);
+				return BUFFERS;
+			}
 		}
 	}
 	return BUFFERS;
-}
-
-static void put(_Atomic uint64_t *words, size_t at)
-{
-	atomic_fetch_or(&words[at / 64], UINT64_C(1) << at % 64);
 }
 
 /*
@@ -107,15 +124,11 @@ static void all_idle(void)
 
 bool gw_activity_reserve(void)
 {
-	void *at;
-
 	if (pool.memory)
 		return true;
-	at = mmap(NULL, (size_t)BUFFERS * BUFFER_SIZE, PROT_READ | PROT_WRITE,
-	          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at == MAP_FAILED)
+	pool.memory = gw_memory_reserve((size_t)BUFFERS * BUFFER_SIZE);
+	if (!pool.memory)
 		return false;
-	pool.memory = at;
 	all_idle();
 	return true;
 }
@@ -336,8 +349,11 @@ static uint64_t walk(size_t at, void (*take)(const struct gw_activity *))
 static void give_back(size_t at)
 {
 	atomic_fetch_and(&pool.full[at / 64], ~(UINT64_C(1) << at % 64));
-	if (at >= KEPT)
+	if (at >= KEPT) {
 		madvise(buffer_at(at), BUFFER_SIZE, MADV_DONTNEED);
+		atomic_fetch_and(&pool.had[at / 64], ~(UINT64_C(1) << at % 64));
+		gw_memory_give(GW_MEMORY_buffers, BUFFER_SIZE);
+	}
 	put(pool.idle, at);
 }
 

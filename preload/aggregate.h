@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Once the log is full: sums of ten seconds by configuration. Worker only. */
+/*
+ * Once the log is full: sums by configuration, of spans of ten seconds first, of longer ones later.
+ * When even these have no more room, one sum of all the time since is written over and over.
+ * Worker only.
+ */
 #ifndef GW_AGGREGATE_H
 #define GW_AGGREGATE_H
 
@@ -10,10 +14,13 @@
 /** Start with no sums; a forked child leaves its parent's. */
 void gw_aggregate_start(void);
 
-/** Add a launch to the running ten seconds. */
+/** Add a launch to the running span. */
 void gw_aggregate_add(const struct gw_record_launch *r);
 
-/** Write the sums when ten seconds have passed, or @p last. */
+/** Write the sums when their span is over, or @p last. */
 void gw_aggregate_tick(uint64_t now_ns, bool last);
+
+/** Where they are written over and over, do so now. */
+void gw_aggregate_copy(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/arguments.h"
 
+#include "preload/memory.h"
 #include "preload/tables.h"
 
 #include <stdlib.h>
@@ -117,8 +118,9 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 {
 	struct gw_event *e = call->event;
 	struct gw_thread *t = call->thread;
-	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, t->stream_device), e->grid, e->block_x,
-	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
+	uint64_t key =
+	        gw_cell_key(gw_cell_kernel(e->kernel, t->last.stream_device), e->grid, e->block_x,
+	                    e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t *seen = &t->arguments_seen[key % GW_ARGUMENTS_SEEN];
 	uint32_t tag = (uint32_t)(key >> 32), begin = begin_of(t->arguments_head), held;
 
@@ -127,7 +129,7 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 		return;
 	held = begin - atomic_load_explicit(&t->arguments_tail, memory_order_acquire);
 	if (held + sizeof(struct gw_arguments) > GW_ARGUMENTS_RING ||
-	    !copy(in_ring(t, begin), (CUfunction)t->function, e->kernel, params, extra))
+	    !copy(in_ring(t, begin), (CUfunction)t->last.function, e->kernel, params, extra))
 		return;
 	/* The event's release publishes these to the worker. */
 	*seen = tag;
@@ -143,7 +145,8 @@ void gw_arguments_arrived(struct gw_thread *t, uint32_t config)
 	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
 	struct gw_arguments *mine;
 
-	if (c && !c->arguments && kept + size <= KEPT_MAX && (mine = malloc(size))) {
+	if (c && !c->arguments && kept + size <= KEPT_MAX &&
+	    (mine = gw_memory_new(GW_MEMORY_arguments, 1, size))) {
 		memcpy(mine, a, size);
 		c->arguments = mine;
 		kept += size;
@@ -178,7 +181,8 @@ const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_c
 	          node->extra))
 		return NULL;
 	size = offsetof(struct node_arguments, arguments.bytes) + a.size;
-	if (atomic_load(&nodes_kept) + size > NODES_KEPT_MAX || !(mine = malloc(size)))
+	if (atomic_load(&nodes_kept) + size > NODES_KEPT_MAX ||
+	    !(mine = gw_memory_new(GW_MEMORY_arguments, 1, size)))
 		return NULL;
 	atomic_fetch_add(&nodes_kept, size);
 	mine->key = key;

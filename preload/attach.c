@@ -5,12 +5,12 @@
 #include "preload/call.h"
 #include "preload/clock.h"
 #include "preload/cupti.h"
+#include "preload/deadline.h"
 #include "preload/degrade.h"
 #include "preload/injection.h"
 #include "preload/options.h"
+#include "preload/sandbox.h"
 #include "preload/subscriber.h"
-
-#include <time.h>
 
 enum {
 	/*
@@ -48,20 +48,18 @@ static _Atomic int open_;         /* libcupti may be called */
 static _Atomic int inside;        /* threads that do */
 static _Thread_local bool here __attribute__((tls_model("initial-exec")));
 /*
- * The hook that called the driver has filled in the slot at the head of the thread's ring. Where
- * there is no such hook, the slot is free and what is written here is written over.
+ * The hook that called the driver has filled in the slot of the thread's innermost launch. Where
+ * there is no such hook, nothing is in flight.
  */
 static void correlate(uint32_t id)
 {
 	struct gw_thread *t = gw_self;
 	struct gw_event *e;
-	uint32_t head;
 
 	if (!t || !atomic_load_explicit(&correlating, memory_order_relaxed))
 		return;
-	head = atomic_load_explicit(&t->head, memory_order_relaxed);
-	e = &t->ring[head & t->mask];
-	if (head - t->tail_seen > t->mask || (e->flags & GW_EVENT_CORRELATED))
+	e = gw_ring_innermost(t);
+	if (!e || (e->flags & GW_EVENT_CORRELATED))
 		return;
 	gw_event_correlate(e, id);
 	atomic_store_explicit(&met, 1, memory_order_relaxed);
@@ -227,7 +225,7 @@ static enum gw_attached attach(bool ids)
 	return refused(what, r);
 }
 
-enum gw_attached gw_attach(bool ids)
+static enum gw_attached attach_outside(bool ids)
 {
 	enum gw_attached result;
 
@@ -246,6 +244,17 @@ enum gw_attached gw_attach(bool ids)
 		atomic_fetch_add(&times, 1);
 		atomic_store(&open_, 1);
 		atomic_store(&correlating, ids && !gw_injection_active());
+	}
+	return result;
+}
+
+enum gw_attached gw_attach(bool ids)
+{
+	enum gw_attached result = GW_ATTACH_NEVER;
+
+	if (gw_sandbox_enter()) {
+		result = attach_outside(ids);
+		gw_sandbox_leave();
 	}
 	return result;
 }
@@ -270,12 +279,8 @@ bool gw_attach_stop(void)
 /* No thread inside, and none comes in: libcupti crashes where it is called while it is detached. */
 static bool alone(void)
 {
-	const struct timespec pause = {0, 100000};
-
 	atomic_store(&open_, 0);
-	for (int i = 0; i < LEAVE_MS * 10 && atomic_load(&inside); i++)
-		nanosleep(&pause, NULL);
-	return !atomic_load(&inside);
+	return gw_pause_while(&inside, 100000, LEAVE_MS * GW_MS);
 }
 
 bool gw_detach(void)
@@ -283,7 +288,7 @@ bool gw_detach(void)
 	uint64_t begin;
 	bool done;
 
-	if (!detachable() || !alone()) {
+	if (!detachable() || gw_sandboxed() || !alone()) {
 		atomic_store(&open_, 1);
 		return false;
 	}

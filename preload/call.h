@@ -6,17 +6,25 @@
 #include "preload/driver.h"
 #include "preload/state.h"
 
+/** What becomes of a launch when it succeeds. */
+enum gw_call_how {
+	GW_CALL_IGNORED,  /**< nothing */
+	GW_CALL_OUTER,    /**< it has a slot, and no other launch of the thread was in flight */
+	GW_CALL_INNER,    /**< it has a slot, within another launch of the thread */
+	GW_CALL_DROPPED,  /**< counted only: the ring is full, or the thread has none */
+	GW_CALL_CAPTURED, /**< counted only: the stream is being captured, so it will not run */
+};
+
 /** One call in flight; lives on the stack of the wrapper. */
 struct gw_call {
 	struct gw_event *event;   /**< ring slot being filled, NULL when there is none */
 	struct gw_thread *thread; /**< NULL when the thread has no ring */
 	CUstream stream;          /**< set while an event pair is under way */
 	uint32_t pt;              /**< 1: stream 0 is the per-thread default stream */
-	/* Words, as gcc loads what two bytes are set to from memory: a line more for each launch.
-	 */
-	uint32_t captured; /**< the stream is being captured: the launch will not run */
-	uint32_t counted;  /**< the launch is to be counted when it succeeds */
+	uint32_t how;             /**< enum gw_call_how */
+	uint32_t at;              /**< position of the slot in the ring */
 	CUfunction node; /**< when captured: what the graph will run; NULL: no kernel of its own */
+	struct gw_last last; /**< INNER: what the outer launch had looked up */
 };
 
 /*
@@ -33,6 +41,30 @@ GW_COLD struct gw_thread *gw_thread_register(void);
 
 /** First sight of a kernel: ask the driver for its name and resources. 0 when it can't tell. */
 GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
+
+/** A slot for @p call, where the plain way to one failed: another launch of the thread is in
+ * flight, or the ring is full; then NULL. */
+GW_COLD struct gw_event *gw_ring_reserve(struct gw_call *call);
+
+/** A slot for an event of our own within a launch, to be marked GW_EVENT_DONE; NULL: none is free.
+ */
+GW_COLD struct gw_event *gw_ring_reserve_inner(struct gw_thread *t);
+
+/** The launch in flight that began last, NULL when there is none. */
+GW_COLD struct gw_event *gw_ring_innermost(struct gw_thread *t);
+
+/** Whether slots have been reserved since @p call, which has one, reserved its own. */
+GW_COLD bool gw_ring_had_inner(const struct gw_call *call);
+
+/** Hand over what is in flight: no launch of the thread will end any more, but those within a
+ * launch that has just ended. */
+GW_COLD void gw_ring_settle(struct gw_thread *t);
+
+/** What few launches need once they have been made: arguments, counters, event pairs. */
+GW_COLD void gw_call_more(struct gw_call *call, void **params, void **extra);
+
+/** The end of a launch that is not an OUTER one, or failed. */
+GW_COLD void gw_call_odd_end(struct gw_call *call, CUresult result, bool graph);
 
 /**
  * A graph will run @p function: a launch of it was captured, or a node was made of it. The node
@@ -51,7 +83,7 @@ GW_COLD CUcontext gw_context_ask(struct gw_thread *thread, uint32_t generation);
 static inline void gw_context_changed(void)
 {
 	if (gw_self)
-		gw_self->context = 0;
+		gw_self->last.context = 0;
 }
 
 /**
@@ -110,6 +142,6 @@ GW_COLD void gw_shape_of(CUfunction function, uint32_t block[3], uint32_t *share
 /** What is on around launches (gw_hot.events): sampled timing by event pairs (events.c), deep
  * counters (deep.c). */
 GW_COLD void gw_events_begin(struct gw_call *call, CUstream stream);
-GW_COLD void gw_events_end(struct gw_call *call, CUresult result);
+GW_COLD void gw_events_end(struct gw_call *call);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/code.h"
 
-#include "predictor/code/libelf.h"
 #include "preload/code_file.h"
 #include "preload/counters.h"
+#include "preload/sandbox.h"
 #include "preload/state.h"
 
 #include <string.h>
@@ -100,7 +100,6 @@ static bool add_part(struct held *h, const struct gw_image *image, struct gw_fau
 		p->ptx = bytes;
 	else if (!gw_cubin_open(bytes, &h->arena, &p->cubin, fault))
 		return false;
-	gw_count(GW_COUNTER_libelf_images, p->cubin.elf.section != NULL);
 	h->parts++;
 	return true;
 }
@@ -136,9 +135,6 @@ static bool read_module(struct held *h, const struct gw_module_note *note)
 {
 	struct gw_bytes bytes = {note->image, (size_t)note->bytes};
 
-	/* To load it ourselves would bring libz and libzstd into the program, under names by which
-	 * it then gets these for its own (test_preload_code). */
-	gw_libelf_open(GW_LIBELF_LOADED);
 	if (!note->image)
 		h->why = gw_code_file_read(note, &h->arena, &bytes);
 	return !h->why && read_parts(h, bytes);

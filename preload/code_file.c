@@ -2,6 +2,7 @@
 #include "preload/code_file.h"
 
 #include "preload/code.h"
+#include "preload/sandbox.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -85,8 +86,8 @@ static const char *read_open(int fd, const struct gw_module_note *note, struct g
 	return read_at(fd, offset, note->bytes, arena, out);
 }
 
-const char *gw_code_file_read(const struct gw_module_note *note, struct gw_arena *arena,
-                              struct gw_bytes *out)
+static const char *read_file(const struct gw_module_note *note, struct gw_arena *arena,
+                             struct gw_bytes *out)
 {
 	const char *why;
 	int fd;
@@ -102,5 +103,17 @@ const char *gw_code_file_read(const struct gw_module_note *note, struct gw_arena
 		return "its file could not be opened";
 	why = read_open(fd, note, arena, out);
 	close(fd);
+	return why;
+}
+
+const char *gw_code_file_read(const struct gw_module_note *note, struct gw_arena *arena,
+                              struct gw_bytes *out)
+{
+	const char *why;
+
+	if (!gw_sandbox_enter())
+		return "the program is in a sandbox, where no file is opened";
+	why = read_file(note, arena, out);
+	gw_sandbox_leave();
 	return why;
 }

@@ -95,6 +95,12 @@ static void ran(uint32_t device, uint32_t config, uint64_t start, uint64_t end)
 	}
 }
 
+void gw_counted_clock_set(void)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
+		windows[i].lost |= atomic_load(&gw_pm_window(i)->state) != GW_PM_FREE;
+}
+
 void gw_counted_kernel(uint32_t device, uint32_t config, uint64_t start_ns, uint64_t end_ns)
 {
 	if (end_ns <= start_ns)
@@ -288,7 +294,7 @@ void gw_counted_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 			end_window(i);
 		/* Not by the time alone: studies hold records back, and a busy machine this thread. */
 		if (state != GW_PM_READY ||
-		    (!last && w->end && asked_ns < w->end + SETTLE_MS * UINT64_C(1000000)))
+		    (!last && w->end && asked_ns < w->ready_ns + SETTLE_MS * UINT64_C(1000000)))
 			continue;
 		take(i);
 		windows[i].count = 0;

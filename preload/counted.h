@@ -12,6 +12,9 @@
 /** Start with nothing counted. */
 void gw_counted_start(void);
 
+/** The wall clock was set: what runs meanwhile can't be told to belong to windows under way. */
+void gw_counted_clock_set(void);
+
 /** A launch of @p config (0: not known) ran on @p device from @p start_ns to @p end_ns. */
 void gw_counted_kernel(uint32_t device, uint32_t config, uint64_t start_ns, uint64_t end_ns);
 

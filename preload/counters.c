@@ -2,6 +2,7 @@
 #include "preload/counters.h"
 
 #include "preload/clock.h"
+#include "preload/memory.h"
 
 static void add_thread(const struct gw_thread *t, uint64_t out[GW_COUNTERS])
 {
@@ -33,4 +34,5 @@ void gw_counters_sum(uint64_t out[GW_COUNTERS])
 	}
 	out[GW_COUNTER_attach_ns] = gw_attach_ns();
 	out[GW_COUNTER_overhead_ns] = gw_overhead_ns();
+	gw_memory_counters(out);
 }

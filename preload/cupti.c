@@ -3,6 +3,8 @@
 
 #include "preload/dl.h"
 #include "preload/options.h"
+#include "predictor/cupti_places.h"
+#include "predictor/trust.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -19,9 +21,20 @@ enum need { OPTIONAL, REQUIRED };
 enum { VERSION_MIN = 13, PATH_ROOM = 4096 };
 
 struct scan {
-	char loaded[PATH_ROOM]; /* a libcupti that is mapped */
-	char beside[PATH_ROOM]; /* folder of another CUDA library that is mapped */
+	char loaded[PATH_ROOM];  /* a libcupti that is mapped */
+	char sibling[PATH_ROOM]; /* another CUDA library that is mapped */
 };
+
+struct search {
+	void *handle;
+	const char *sibling; /* who may write it needs no libcupti to do harm */
+	char refused[256];   /* why the first place that others may write is not used */
+};
+
+bool gw_cupti_is_path(const char *path)
+{
+	return strstr(path, "/libcupti.so") != NULL;
+}
 
 static int scan_one(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -32,16 +45,11 @@ static int scan_one(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	if (!path || strlen(path) >= PATH_ROOM)
 		return 0;
-	if (!s->loaded[0] && strstr(path, "/libcupti.so"))
+	if (!s->loaded[0] && gw_cupti_is_path(path))
 		strcpy(s->loaded, path);
-	for (size_t i = 0; i < 3; i++) {
-		const char *at = strstr(path, siblings[i]);
-
-		if (at && !s->beside[0]) {
-			memcpy(s->beside, path, (size_t)(at - path));
-			s->beside[at - path] = 0;
-		}
-	}
+	for (size_t i = 0; i < 3; i++)
+		if (!s->sibling[0] && strstr(path, siblings[i]))
+			strcpy(s->sibling, path);
 	return 0;
 }
 
@@ -51,55 +59,54 @@ static void *open_path(const char *path)
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* The newest match of a pattern, as globbing sorts them. */
-static void *open_glob(const char *pattern)
+/* The name was not asked for, so what is found must not be anybody's. */
+static void *open_found(struct search *s, const char *path)
 {
+	char why[sizeof(s->refused)];
+	const char *with = s->sibling[0] ? s->sibling : NULL;
+
+	if (gw_trusted_file(path, with, why, sizeof(why)))
+		return open_path(path);
+	if (!s->refused[0])
+		strcpy(s->refused, why);
+	return NULL;
+}
+
+static bool open_place(const char *place, void *arg)
+{
+	struct search *s = arg;
 	glob_t found;
-	void *handle = NULL;
 
-	if (glob(pattern, 0, NULL, &found))
-		return NULL;
-	for (size_t i = found.gl_pathc; i-- && !handle;)
-		handle = open_path(found.gl_pathv[i]);
-	globfree(&found);
-	return handle;
+	if (!strchr(place, '/')) {
+		s->handle = open_path(place);
+	} else if (!glob(place, 0, NULL, &found)) {
+		for (size_t i = found.gl_pathc; i-- && !s->handle;)
+			s->handle = open_found(s, found.gl_pathv[i]);
+		globfree(&found);
+	}
+	return s->handle != NULL;
 }
 
-static void *open_under(const char *folder, const char *rest)
+/* @p why: in @p size bytes, where there is none to be used. */
+static void *look(char *why, size_t size)
 {
-	char pattern[PATH_ROOM];
-
-	if (!folder || !*folder ||
-	    snprintf(pattern, sizeof(pattern), "%s/%s", folder, rest) >= PATH_ROOM)
-		return NULL;
-	return open_glob(pattern);
-}
-
-static void *look(void)
-{
-	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
-	                                    "libcupti.so"};
-	static const char *const places[] = {"lib64/libcupti.so*",
-	                                     "extras/CUPTI/lib64/libcupti.so*",
-	                                     "targets/x86_64-linux/lib/libcupti.so*"};
-	static const char *const toolkits[] = {NULL, "/usr/local/cuda", "/usr/local/cuda-[0-9]*"};
 	struct scan s = {0};
-	void *handle = NULL;
+	struct search search = {.sibling = s.sibling};
+	char beside[PATH_MAX];
 
 	dl_iterate_phdr(scan_one, &s);
 	if (s.loaded[0])
 		return open_path(s.loaded);
-	for (size_t i = 0; i < 4 && !handle; i++)
-		handle = open_path(names[i]);
-	if (!handle)
-		handle = open_under(s.beside, "libcupti.so*");
-	if (!handle) /* wheels: nvidia/cuda_runtime/lib beside nvidia/cuda_cupti/lib */
-		handle = open_under(s.beside, "../../cuda_cupti/lib/libcupti.so*");
-	for (size_t t = 0; t < 3 && !handle; t++)
-		for (size_t i = 0; i < 3 && !handle; i++)
-			handle = open_under(toolkits[t] ? toolkits[t] : getenv("CUDA_HOME"),
-			                    places[i]);
-	return handle;
+	if (!s.sibling[0] || !gw_folder_of(s.sibling, beside))
+		beside[0] = 0;
+	gw_cupti_search(beside, secure_getenv("CUDA_HOME"), open_place, &search);
+	if (search.refused[0])
+		snprintf(why, size, "%s (name it with GPUWATCH_CUPTI)", search.refused);
+	else
+		snprintf(why, size,
+		         "libcupti was not found (install CUPTI or name its libcupti.so with "
+		         "GPUWATCH_CUPTI)");
+	return search.handle;
 }
 
 bool gw_cupti_unwanted(void)
@@ -118,15 +125,11 @@ bool gw_cupti_open(char *why, size_t size)
 		snprintf(why, size, "GPUWATCH_CUPTI=none");
 		return false;
 	}
-	handle = named ? open_path(gw_options.cupti) : look();
-	if (!handle) {
-		snprintf(why, size,
-		         "libcupti was not found (install CUPTI or name its libcupti.so "
-		         "with GPUWATCH_CUPTI)");
-		if (named)
-			snprintf(why, size, "GPUWATCH_CUPTI: %.150s", dlerror());
+	handle = named ? open_path(gw_options.cupti) : look(why, size);
+	if (!handle && named)
+		snprintf(why, size, "GPUWATCH_CUPTI: %.150s", dlerror());
+	if (!handle)
 		return false;
-	}
 #define CUPTI(symbol, need)                                                                        \
 	*(void **)&gw_cupti.symbol = gw_real_dlsym(handle, #symbol);                               \
 	if (need == REQUIRED && !gw_cupti.symbol) {                                                \

@@ -40,4 +40,7 @@ bool gw_cupti_unwanted(void);
 /** Handle of the libcupti that is loaded in this process, ours or the program's; NULL when none. */
 void *gw_cupti_loaded(void);
 
+/** Whether the file @p path is a libcupti, by its name. */
+bool gw_cupti_is_path(const char *path);
+
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/deep.h"
 
+#include "preload/activity.h"
 #include "preload/added.h"
+#include "preload/deadline.h"
 #include "preload/deep_sets.h"
 #include "preload/deep_streams.h"
 #include "preload/degrade.h"
 #include "preload/injection.h"
-#include "preload/launches.h"
+#include "preload/launch_config.h"
 #include "preload/options.h"
 #include "preload/range_session.h"
 #include "preload/work.h"
@@ -17,7 +19,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	PROGRESS_BITS = 14, /* configurations whose counting is followed */
@@ -148,7 +149,7 @@ static struct progress *wanted(const struct gw_event *e)
 		atomic_store_explicit(&passes_left, left - 1, memory_order_relaxed);
 		return NULL;
 	}
-	if (e->flags & GW_EVENT_COOPERATIVE || atomic_load(&gw_hot.captures) ||
+	if (e->flags & GW_EVENT_COOPERATIVE || gw_captures_of(atomic_load(&gw_hot.captures)) > 0 ||
 	    !gw_deep_kernel_allowed(e->kernel))
 		return NULL;
 	p = progress_of(e);
@@ -307,7 +308,8 @@ static void end(struct gw_call *call, CUresult launched)
 	CUptiResult why = gw_range_end(&range);
 	uint32_t set = counting->set;
 
-	if (why == CUPTI_SUCCESS && launched == CUDA_SUCCESS) {
+	/* A launch within this one has been counted with it. */
+	if (why == CUPTI_SUCCESS && launched == CUDA_SUCCESS && !gw_ring_had_inner(call)) {
 		atomic_store(&counting_of->next, set + 1);
 		gw_count(GW_COUNTER_deep_counted, 1);
 		hand_over(counting);
@@ -406,8 +408,6 @@ void gw_deep_tick(void)
 
 void gw_deep_yield(void)
 {
-	const struct timespec pause = {0, 200000};
-
 	if (!asked_for || atomic_exchange(&yielded, 1))
 		return;
 	gw_degrade_asked(
@@ -421,7 +421,7 @@ void gw_deep_yield(void)
 			pthread_rwlock_unlock(&gate);
 			return;
 		}
-		nanosleep(&pause, NULL);
+		gw_pause(200000);
 	}
 }
 

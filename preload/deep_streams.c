@@ -2,9 +2,9 @@
 #include "preload/deep_streams.h"
 
 #include "preload/clock.h"
+#include "preload/deadline.h"
 
 #include <pthread.h>
-#include <time.h>
 
 enum { STREAMS = 256, WAIT_NS = 20000000, PAUSE_NS = 20000 };
 
@@ -79,8 +79,7 @@ static bool ask(CUcontext context, uint32_t serial, bool *busy)
 
 bool gw_deep_streams_idle(CUcontext context, uint32_t serial)
 {
-	const struct timespec pause = {0, PAUSE_NS};
-	uint64_t begin = gw_now_ns();
+	uint64_t begin = gw_steady_ns();
 	bool busy;
 
 	for (;;) {
@@ -88,9 +87,9 @@ bool gw_deep_streams_idle(CUcontext context, uint32_t serial)
 			return false;
 		if (!busy)
 			return true;
-		if (gw_now_ns() - begin > WAIT_NS)
+		if (gw_steady_ns() - begin > WAIT_NS)
 			return false;
-		nanosleep(&pause, NULL);
+		gw_pause(PAUSE_NS);
 	}
 }
 

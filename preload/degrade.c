@@ -2,21 +2,25 @@
 #include "preload/degrade.h"
 
 #include "preload/clock.h"
+#include "preload/messages.h"
 #include "preload/options.h"
-#include "preload/quiet.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { CODES = GW_DEGRADED_CODES };
+enum {
+	CODES = GW_DEGRADED_CODES,
+	TABLES = 24, /* that may be full, each with a reason of its own */
+	REASONS = CODES + TABLES,
+};
 
-static struct gw_reason reasons[CODES];
-static _Atomic int taken[CODES]; /* by code */
-static _Atomic int ready[CODES]; /* by position */
+static struct gw_reason reasons[REASONS];
+static _Atomic int taken[CODES];                /* by code */
+static const char *_Atomic tables_full[TABLES]; /* the formats of their reasons */
+static _Atomic int ready[REASONS];              /* by position */
 static _Atomic unsigned count;
 static _Atomic int said;
 
@@ -25,14 +29,9 @@ static void say(const char *text)
 {
 	char line[GW_REASON_MAX + 16];
 	int length = snprintf(line, sizeof(line), "gpuwatch: %s\n", text);
-	struct gw_quiet quiet;
 
-	if (length <= 0)
-		return;
-	gw_quiet_begin(&quiet);
-	if (write(STDERR_FILENO, line, (size_t)length) < 0)
-		length = 0; /* nobody listens: the log still has it */
-	gw_quiet_end(&quiet);
+	if (length > 0) /* nobody may listen: the log still has it */
+		gw_message(line, (size_t)length);
 }
 
 /*
@@ -44,8 +43,26 @@ static bool worth_saying(enum gw_degraded code)
 	if (code == GW_DEGRADED_COUNTERS && !gw_options.counters_asked)
 		return false;
 	return code != GW_DEGRADED_GRAPH && code != GW_DEGRADED_TABLE_FULL &&
-	       code != GW_DEGRADED_LOG_FULL && code != GW_DEGRADED_FORK &&
-	       code != GW_DEGRADED_CLOCK && code != GW_DEGRADED_STUDY && code != GW_DEGRADED_CODE;
+	       code != GW_DEGRADED_LOG_FULL && code != GW_DEGRADED_MEMORY &&
+	       code != GW_DEGRADED_FORK && code != GW_DEGRADED_CLOCK && code != GW_DEGRADED_STUDY &&
+	       code != GW_DEGRADED_CODE;
+}
+
+/* Whether this is the first reason of its code, or of a table that is full: its format tells which.
+ */
+static bool first(enum gw_degraded code, const char *format)
+{
+	if (code != GW_DEGRADED_TABLE_FULL)
+		return !atomic_exchange(&taken[code], 1);
+	for (int i = 0; i < TABLES; i++) {
+		const char *there = atomic_load(&tables_full[i]);
+
+		if (!there && atomic_compare_exchange_strong(&tables_full[i], &there, format))
+			return true;
+		if (there == format)
+			return false;
+	}
+	return false;
 }
 
 /* The reason as it is kept, NULL where its code has one already. */
@@ -54,12 +71,12 @@ static const struct gw_reason *keep(enum gw_degraded code, const char *format, v
 	struct gw_reason *r;
 	unsigned at;
 
-	if ((unsigned)code >= CODES || atomic_exchange(&taken[code], 1))
+	if ((unsigned)code >= CODES || !first(code, format))
 		return NULL;
 	at = atomic_fetch_add(&count, 1);
 	r = &reasons[at];
 	r->code = code;
-	r->ns = gw_now_ns();
+	r->ns = gw_wall_ns();
 	vsnprintf(r->text, sizeof(r->text), format, args);
 	atomic_store_explicit(&ready[at], 1, memory_order_release);
 	return r;
@@ -92,7 +109,7 @@ void gw_degrade_asked(enum gw_degraded code, const char *format, ...)
 
 bool gw_degraded_get(unsigned index, struct gw_reason *out)
 {
-	if (index >= CODES || !atomic_load_explicit(&ready[index], memory_order_acquire))
+	if (index >= REASONS || !atomic_load_explicit(&ready[index], memory_order_acquire))
 		return false;
 	*out = reasons[index];
 	return true;
@@ -101,6 +118,7 @@ bool gw_degraded_get(unsigned index, struct gw_reason *out)
 void gw_degraded_reset(void)
 {
 	memset(taken, 0, sizeof(taken));
+	memset((void *)tables_full, 0, sizeof(tables_full));
 	memset(ready, 0, sizeof(ready));
 	atomic_store(&count, 0);
 	atomic_store(&said, 0);

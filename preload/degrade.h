@@ -17,9 +17,9 @@ struct gw_reason {
 };
 
 /**
- * Note that something can't be done; each code is kept once. The first of the process that
- * is worth the program's terminal is also said on stderr, in one line. Callable from any thread;
- * keeps errno.
+ * Note that something can't be done; each code is kept once, TABLE_FULL once for each @p format.
+ * The first of the process that is worth the program's terminal is also said on stderr, in one
+ * line. Callable from any thread; keeps errno.
  */
 void gw_degrade(enum gw_degraded code, const char *format, ...)
         __attribute__((format(printf, 2, 3)));

@@ -7,8 +7,9 @@
  */
 #include "preload/dl.h"
 
+#include "preload/objects.h"
+
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,6 +60,7 @@ __asm__(".text\n"
         "	movq %rdi, (%rsp)\n"
         "	movq %rsi, 8(%rsp)\n"
         "	movq %rdx, 16(%rsp)\n"
+        "	movq 24(%rsp), %rcx\n"
         "	call gw_dlvsym_filter\n"
         "	movq (%rsp), %rdi\n"
         "	movq 8(%rsp), %rsi\n"
@@ -73,24 +75,6 @@ __asm__(".text\n"
         "	.cfi_endproc\n"
         ".size dlvsym, .-dlvsym\n");
 
-/* The parts of a loaded object's dynamic section that a look-up by GNU hash needs. */
-struct object {
-	ElfW(Addr) base;
-	const ElfW(Sym) * symbols;
-	const char *strings;
-	const uint32_t *hash;
-	const ElfW(Versym) * versions;
-};
-
-static bool same(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 static bool ends_in(const char *text, const char *end)
 {
 	size_t n = 0, m = 0;
@@ -99,70 +83,30 @@ static bool ends_in(const char *text, const char *end)
 		n++;
 	while (end[m])
 		m++;
-	return n >= m && same(text + n - m, end);
-}
-
-static uint32_t gnu_hash(const char *name)
-{
-	uint32_t h = 5381;
-
-	for (; *name; name++)
-		h = h * 33 + (unsigned char)*name;
-	return h;
-}
-
-/* The default version of a function, as the linker would bind it; NULL when absent. */
-static void *find(const struct object *o, const char *name)
-{
-	uint32_t buckets = o->hash[0], first = o->hash[1], bloom = o->hash[2];
-	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)&o->hash[4] + bloom);
-	const uint32_t *chain = bucket + buckets;
-	uint32_t hash = gnu_hash(name), i;
-
-	if (!buckets)
-		return NULL;
-	for (i = bucket[hash % buckets]; i >= first && i; i++) {
-		uint32_t h = chain[i - first];
-
-		if ((h | 1) == (hash | 1) && same(o->strings + o->symbols[i].st_name, name) &&
-		    o->symbols[i].st_value && !(o->versions && (o->versions[i] & 0x8000)))
-			return (void *)(o->base + o->symbols[i].st_value);
-		if (h & 1)
-			break;
-	}
-	return NULL;
+	if (n < m)
+		return false;
+	for (size_t i = 0; i < m; i++)
+		if (text[n - m + i] != end[i])
+			return false;
+	return true;
 }
 
 /*
  * The objects that are loaded, from the dynamic linker's own list. No function is called on
  * the way: a sanitizer's runtime looks its functions up through our dlsym before any of the
- * ones it stands in for (strcmp, dl_iterate_phdr …) may be called. glibc has relocated the
- * pointers in a loaded object's dynamic section.
+ * ones it stands in for (strcmp, dl_iterate_phdr …) may be called.
  */
 static bool look(const struct link_map *map)
 {
-	struct object o = {.base = map->l_addr};
 	const char *name = map->l_name;
+	struct gw_object o;
 
 	/* Before glibc 2.34 the two lived in libdl. */
-	if (!name || !(ends_in(name, "/libc.so.6") || ends_in(name, "/libdl.so.2")))
+	if (!name || !(ends_in(name, "/libc.so.6") || ends_in(name, "/libdl.so.2")) ||
+	    !gw_object_read(map, &o))
 		return false;
-	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-		const void *p = (const void *)d->d_un.d_ptr;
-
-		if (d->d_tag == DT_SYMTAB)
-			o.symbols = p;
-		else if (d->d_tag == DT_STRTAB)
-			o.strings = p;
-		else if (d->d_tag == DT_GNU_HASH)
-			o.hash = p;
-		else if (d->d_tag == DT_VERSYM)
-			o.versions = p;
-	}
-	if (!o.symbols || !o.strings || !o.hash)
-		return false;
-	*(void **)&gw_real_dlvsym = find(&o, "dlvsym");
-	*(void **)&gw_real_dlsym = find(&o, "dlsym");
+	*(void **)&gw_real_dlvsym = gw_object_find(&o, "dlvsym");
+	*(void **)&gw_real_dlsym = gw_object_find(&o, "dlsym");
 	return gw_real_dlsym && gw_real_dlvsym;
 }
 
@@ -173,10 +117,17 @@ void gw_dl_init(void)
 
 	if (gw_next_dlsym)
 		return;
+	gw_objects_at_start();
 	while (map && !look(map))
 		map = map->l_next;
 	next = gw_real_dlsym(RTLD_NEXT, "dlvsym");
 	*(void **)&gw_next_dlvsym = next ? next : *(void **)&gw_real_dlvsym;
 	next = gw_real_dlsym(RTLD_NEXT, "dlsym");
 	*(void **)&gw_next_dlsym = next ? next : *(void **)&gw_real_dlsym;
+}
+
+/* Before the program opens its first library. */
+__attribute__((constructor)) static void at_start(void)
+{
+	gw_dl_init();
 }

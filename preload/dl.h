@@ -20,6 +20,7 @@ struct gw_dl_answer {
 	long answered;
 };
 struct gw_dl_answer gw_dlsym_filter(void *handle, const char *name, void *caller);
-struct gw_dl_answer gw_dlvsym_filter(void *handle, const char *name, const char *version);
+struct gw_dl_answer gw_dlvsym_filter(void *handle, const char *name, const char *version,
+                                     void *caller);
 
 #endif

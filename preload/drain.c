@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/drain.h"
 
+#include "preload/live.h"
+
 struct source {
 	struct gw_thread *thread;
 	uint32_t at, head;
 };
 
 static struct source sources[GW_THREADS_MAX];
-static uint64_t drained;
 
 static uint32_t threads(void)
 {
@@ -28,6 +29,12 @@ bool gw_drain_pending(void)
 	return false;
 }
 
+static void free_again(struct gw_thread *t)
+{
+	atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);
+	atomic_fetch_add(&gw_hot.shared->threads_freed, 1);
+}
+
 /* The rings as they stand; a thread that has ended and whose ring is empty is free again. */
 static uint32_t snapshot(void)
 {
@@ -45,7 +52,7 @@ static uint32_t snapshot(void)
 		if (head != tail)
 			sources[count++] = (struct source){t, tail, head};
 		else if (state == GW_SLOT_RETIRED)
-			atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);
+			free_again(t);
 	}
 	return count;
 }
@@ -55,11 +62,17 @@ static const struct gw_event *front(const struct source *s)
 	return &s->thread->ring[s->at & s->thread->mask];
 }
 
-/* The event at the front, with the time of the call before it where its own was left open. */
+/*
+ * The event at the front, with the time of the call before it where its own was left open. The mark
+ * of a launch within a launch goes: the next launch to have the slot finds none.
+ */
 static struct gw_event timed_front(const struct source *s)
 {
-	struct gw_event e = *front(s);
+	struct gw_event *from = &s->thread->ring[s->at & s->thread->mask], e;
 
+	if (from->flags & GW_EVENT_DONE)
+		from->flags &= (uint8_t)~GW_EVENT_DONE;
+	e = *from;
 	if (e.ticks) {
 		s->thread->ticks = e.ticks;
 	} else {
@@ -71,7 +84,6 @@ static struct gw_event timed_front(const struct source *s)
 
 uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 {
-	uint64_t begin = gw_ticks();
 	uint32_t count = snapshot(), total = 0;
 
 	while (count) {
@@ -82,17 +94,12 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 			if (front(&sources[i])->ticks < front(s)->ticks)
 				s = &sources[i];
 		e = timed_front(s);
+		gw_live_taking(s->thread, s->at);
 		take(s->thread, &e);
 		atomic_store_explicit(&s->thread->tail, ++s->at, memory_order_release);
 		total++;
 		if (s->at == s->head)
 			*s = sources[--count];
 	}
-	drained = begin;
 	return total;
-}
-
-uint64_t gw_drained_until(void)
-{
-	return drained;
 }

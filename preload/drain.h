@@ -11,7 +11,4 @@ bool gw_drain_pending(void);
 /** Call @p take for every event there is, oldest call first; returns how many. */
 uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e));
 
-/** Ticks of a moment such that every event of an earlier call has been drained or lost. */
-uint64_t gw_drained_until(void);
-
 #endif

@@ -8,6 +8,7 @@
 #include "preload/call.h"
 #include "preload/deep.h"
 #include "preload/clock.h"
+#include "preload/memory.h"
 #include "preload/options.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ static struct gw_event_pool *pool_of(struct gw_thread *t)
 	uint32_t generation = atomic_load(&gw_hot.context_generation);
 
 	if (!p)
-		p = t->events = calloc(1, sizeof(*p));
+		p = t->events = gw_memory_new(GW_MEMORY_rings, 1, sizeof(*p));
 	if (!p || !context)
 		return NULL;
 	if (p->serial != t->serial) {
@@ -76,30 +77,34 @@ static CUstreamCaptureMode capture_mode(CUstreamCaptureMode mode)
 	return mode;
 }
 
-/* Hand the times that are ready to the worker, through the ring; those behind wait. */
+/*
+ * Hand the times that are ready to the worker, through the ring, behind the launch that is being
+ * filled in; those that are not ready wait.
+ */
 static void harvest(struct gw_thread *t, struct gw_event_pool *p)
 {
+	CUstreamCaptureMode before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
+
 	while (p->busy) {
-		uint32_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
 		float ms = 0;
 		struct gw_event *e;
 
 		if (gw_driver.cuEventQuery(p->pair[p->oldest].end) != CUDA_SUCCESS ||
 		    gw_driver.cuEventElapsedTime(&ms, p->pair[p->oldest].begin,
 		                                 p->pair[p->oldest].end) != CUDA_SUCCESS)
-			return;
-		t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
-		if (head - t->tail_seen > t->mask)
-			return;
-		e = &t->ring[head & t->mask];
+			break;
+		e = gw_ring_reserve_inner(t);
+		if (!e)
+			break;
 		e->ticks = gw_ticks();
 		e->kind = GW_EVENT_TIME;
 		e->known = p->pair[p->oldest].ticket;
 		e->predicted = ms * 1e6f;
-		atomic_store_explicit(&t->head, head + 1, memory_order_release);
+		e->flags = GW_EVENT_DONE;
 		p->oldest = (p->oldest + 1) % PAIRS;
 		p->busy--;
 	}
+	capture_mode(before);
 }
 
 static bool pair_ready(struct gw_event_pool *p, uint32_t at)
@@ -113,26 +118,6 @@ static bool pair_ready(struct gw_event_pool *p, uint32_t at)
 	return true;
 }
 
-/* Times go into the ring ahead of the launch that is being filled in: its slot moves on. */
-static bool harvest_before(struct gw_call *call, struct gw_event_pool *p)
-{
-	struct gw_thread *t = call->thread;
-	struct gw_event mine = *call->event;
-	CUstreamCaptureMode before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
-	uint32_t head;
-
-	harvest(t, p);
-	capture_mode(before);
-	head = atomic_load_explicit(&t->head, memory_order_relaxed);
-	if (head - atomic_load_explicit(&t->tail, memory_order_acquire) > t->mask) {
-		call->event = NULL;
-		return false;
-	}
-	call->event = &t->ring[head & t->mask];
-	*call->event = mine;
-	return true;
-}
-
 void gw_events_begin(struct gw_call *call, CUstream stream)
 {
 	int on = atomic_load_explicit(&gw_hot.events, memory_order_relaxed);
@@ -141,6 +126,10 @@ void gw_events_begin(struct gw_call *call, CUstream stream)
 	int saved = errno;
 	uint32_t at;
 
+	/* A launch within a launch may have come in the midst of what is done here for the outer.
+	 */
+	if (call->how == GW_CALL_INNER)
+		return;
 	if (on & GW_HOT_DEEP)
 		gw_deep_begin(call, stream);
 	if (!(on & GW_HOT_EVENTS))
@@ -148,16 +137,13 @@ void gw_events_begin(struct gw_call *call, CUstream stream)
 	if (p && ++p->launches % gw_options.event_rate)
 		return;
 	/* To ask an event for its time may invalidate a capture that any thread has under way. */
-	if (atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) {
+	if (gw_captures_of(atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) > 0) {
 		gw_bump(&t->counts.events_skipped, 1);
 		return;
 	}
 	if (!usable() || !(p = pool_of(t)))
 		return;
-	if (!harvest_before(call, p)) {
-		errno = saved;
-		return;
-	}
+	harvest(t, p);
 	at = (p->oldest + p->busy) % PAIRS;
 	if (p->busy == PAIRS || !pair_ready(p, at) ||
 	    record(p->pair[at].begin, stream, call->pt) != CUDA_SUCCESS) {
@@ -170,14 +156,12 @@ void gw_events_begin(struct gw_call *call, CUstream stream)
 	errno = saved;
 }
 
-void gw_events_end(struct gw_call *call, CUresult result)
+void gw_events_end(struct gw_call *call)
 {
 	struct gw_event_pool *p = call->thread->events;
 	uint32_t at = (p->oldest + p->busy) % PAIRS;
 	int saved = errno;
 
-	if (result != CUDA_SUCCESS)
-		return;
 	/* The worker numbers the timed launches it meets in the ring, and so do we. */
 	p->pair[at].ticket = ++p->tickets;
 	if (record(p->pair[at].end, call->stream, call->pt) == CUDA_SUCCESS)

@@ -4,6 +4,7 @@
 #include "preload/deep.h"
 #include "preload/lifecycle.h"
 #include "preload/pm.h"
+#include "preload/process.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,6 +19,8 @@ static _Atomic int watching;
 
 void gw_exit_begins(void)
 {
+	if (!gw_process_ours()) /* a child of vfork(): its memory is the parent's */
+		return;
 	gw_leave();
 	gw_pm_stop();
 	gw_deep_stop();

@@ -9,14 +9,14 @@
 #include "preload/attach.h"
 #include "preload/cupti.h"
 #include "preload/dl.h"
+#include "preload/export.h"
 #include "preload/subscriber.h"
 #include "preload/windows.h"
 
 #include <cupti_profiler_target.h>
+#include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
 
 enum { KINDS = 256 };
 
@@ -26,7 +26,7 @@ static struct {
 	_Atomic int profiler, kinds;
 	_Atomic unsigned char kind[KINDS]; /* activity it enabled */
 	_Atomic(CUpti_TimestampCallbackFunc) clock;
-	_Atomic unsigned attaches;         /* of ours when it registered: */
+	_Atomic unsigned attaches; /* of ours when it registered: */
 	_Atomic(CUpti_BuffersCallbackRequestFunc) requested;
 	_Atomic(CUpti_BuffersCallbackCompleteFunc) completed;
 } tool;
@@ -197,20 +197,21 @@ static void finalized(CUptiResult r)
 #define BEFORE_switches(on, ...)                switches(on)
 #define AFTER_subscribed(r, subscriber, callback, ...)                                             \
 	subscribed(r, subscriber, FIRST(__VA_ARGS__, 0))
-#define AFTER_unsubscribed(r, ...)              unsubscribed(r, __VA_ARGS__)
+#define AFTER_unsubscribed(r, ...)                    unsubscribed(r, __VA_ARGS__)
 #define AFTER_callback(r, on, subscriber, domain, id) switched(r, on, subscriber, domain, id)
-#define AFTER_domain(r, on, subscriber, domain) switched(r, on, subscriber, domain, 0)
-#define AFTER_all(r, on, subscriber)            switched(r, on, subscriber, (CUpti_CallbackDomain)0, 0)
-#define AFTER_registered(r, ...)                registered(r, __VA_ARGS__)
-#define AFTER_clocked(r, ...)                   clocked(r, __VA_ARGS__)
-#define AFTER_enabled(r, ...)                   enabled(r, __VA_ARGS__)
-#define AFTER_disabled(r, ...)                  disabled(r, __VA_ARGS__)
-#define AFTER_profiles(r, ...)                  profiles(r, __VA_ARGS__)
-#define AFTER_profiled(r, ...)                  profiled(r, __VA_ARGS__)
-#define AFTER_finalized(r, ...)                 finalized(r)
-#define CALL(function, ...)                     function(__VA_ARGS__)
+#define AFTER_domain(r, on, subscriber, domain)       switched(r, on, subscriber, domain, 0)
+#define AFTER_all(r, on, subscriber)                  switched(r, on, subscriber, (CUpti_CallbackDomain)0, 0)
+#define AFTER_registered(r, ...)                      registered(r, __VA_ARGS__)
+#define AFTER_clocked(r, ...)                         clocked(r, __VA_ARGS__)
+#define AFTER_enabled(r, ...)                         enabled(r, __VA_ARGS__)
+#define AFTER_disabled(r, ...)                        disabled(r, __VA_ARGS__)
+#define AFTER_profiles(r, ...)                        profiles(r, __VA_ARGS__)
+#define AFTER_profiled(r, ...)                        profiled(r, __VA_ARGS__)
+#define AFTER_finalized(r, ...)                       finalized(r)
+#define CALL(function, ...)                           function(__VA_ARGS__)
 #define FOREIGN(symbol, params, args, before, after)                                               \
-	EXPORT CUptiResult CUPTIAPI symbol params                                                  \
+	GW_EXPORT_CUPTI(symbol)                                                                    \
+	CUptiResult CUPTIAPI by_name_##symbol params                                               \
 	{                                                                                          \
 		static __typeof__(symbol) *_Atomic found;                                          \
 		__typeof__(symbol) *next = found;                                                  \
@@ -236,7 +237,7 @@ static const struct {
 	const char *symbol;
 	void *wrapper;
 } wrappers[] = {
-#define FOREIGN(symbol, params, args, before, after) {#symbol, (void *)symbol},
+#define FOREIGN(symbol, params, args, before, after) {#symbol, (void *)by_name_##symbol},
 #include "preload/foreign.def"
 #undef FOREIGN
 };
@@ -249,10 +250,25 @@ void *gw_foreign_wrapper_of(const char *name)
 	return NULL;
 }
 
-bool gw_foreign_is_wrapper(const void *address)
+bool gw_foreign_stand_in(const char *name, struct gw_stand_in *s)
 {
+	void *wrapper = gw_foreign_wrapper_of(name), *handle = wrapper ? gw_cupti_loaded() : NULL;
+
+	if (!handle)
+		return false;
+	s->own = s->next = gw_real_dlsym(handle, name);
+	s->by_name = s->by_address = wrapper;
+	dlclose(handle);
+	return true;
+}
+
+bool gw_foreign_owns(void *address, const struct gw_stand_in *s)
+{
+	Dl_info info;
+
 	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
-		if (wrappers[i].wrapper == address)
-			return true;
+		if (wrappers[i].wrapper == s->by_name)
+			return dladdr(address, &info) && info.dli_fname &&
+			       gw_cupti_is_path(info.dli_fname);
 	return false;
 }

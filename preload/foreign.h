@@ -6,6 +6,8 @@
 #ifndef GW_FOREIGN_H
 #define GW_FOREIGN_H
 
+#include "preload/lookup.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,7 +25,10 @@ void gw_foreign_abandon(void);
 /** Our stand-in for a function of libcupti, NULL for every other name. */
 void *gw_foreign_wrapper_of(const char *name);
 
-/** Whether @p address is such a stand-in. */
-bool gw_foreign_is_wrapper(const void *address);
+/** The same as an answer to a look-up; false for other names, or without libcupti. */
+bool gw_foreign_stand_in(const char *name, struct gw_stand_in *s);
+
+/** Whether @p s is such a stand-in, and @p address is in a libcupti: there may be several. */
+bool gw_foreign_owns(void *address, const struct gw_stand_in *s);
 
 #endif

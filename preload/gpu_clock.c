@@ -3,10 +3,12 @@
 
 #include "nvml/nvml.h"
 #include "preload/clock.h"
+#include "preload/deadline.h"
 #include "preload/degrade.h"
 #include "preload/driver.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/sandbox.h"
 #include "preload/spawn.h"
 #include "preload/state.h"
 #include "preload/tables.h"
@@ -15,7 +17,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	DEVICES = 64,
@@ -97,20 +98,11 @@ static uint32_t whole(double value, double unit, uint32_t unknown)
 
 static uint32_t others_of(int device, uint64_t now)
 {
-	if (now - asker.others_ns[device] >= OTHERS_MS * UINT64_C(1000000)) {
+	if (now - asker.others_ns[device] >= OTHERS_MS * GW_MS) {
 		asker.others[device] = whole(gw_nvml_others(&asker.nvml[device]), 0.01, UINT32_MAX);
 		asker.others_ns[device] = now;
 	}
 	return asker.others[device];
-}
-
-/* CPU time of this thread: waiting for an answer costs nobody anything. */
-static uint64_t cpu_ns(void)
-{
-	struct timespec t = {0};
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void ask_about(int device)
@@ -118,7 +110,7 @@ static void ask_about(int device)
 	uint32_t head = atomic_load_explicit(&ask.head, memory_order_relaxed);
 	struct answer *a = &ask.answers[head % ANSWERS];
 	struct gw_nvml *n = &asker.nvml[device];
-	uint64_t begin, cpu;
+	uint64_t cpu;
 
 	if (!(asker.opened >> device & 1)) {
 		asker.opened |= UINT64_C(1) << device;
@@ -132,19 +124,18 @@ static void ask_about(int device)
 	}
 	if (!n->device || head - atomic_load_explicit(&ask.tail, memory_order_acquire) == ANSWERS)
 		return;
-	begin = gw_now_ns();
-	cpu = cpu_ns();
+	cpu = gw_thread_cpu_ns(); /* waiting for an answer costs nobody anything */
 	*a = (struct answer){
 	        .device = device,
-	        .sample = {.sm_khz = whole(gw_nvml_sm_clock(n), 1e3, 0),
+	        .sample = {.ns = gw_wall_ns(),
+	                   .sm_khz = whole(gw_nvml_sm_clock(n), 1e3, 0),
 	                   .mem_khz = whole(gw_nvml_memory_clock(n), 1e3, 0),
 	                   .reasons = gw_nvml_throttle(n),
-	                   .others = others_of(device, begin)},
+	                   .others = others_of(device, gw_steady_ns())},
 	        .temperature = whole(gw_nvml_temperature(n), 1, UINT32_MAX),
 	        .power_mw = whole(gw_nvml_power(n), 1e-3, UINT32_MAX),
 	};
-	a->sample.ns = begin;
-	a->cost_ns = cpu_ns() - cpu;
+	a->cost_ns = gw_thread_cpu_ns() - cpu;
 	atomic_store_explicit(&ask.head, head + 1, memory_order_release);
 }
 
@@ -160,8 +151,10 @@ static void run(void)
 			continue;
 		}
 		pthread_mutex_unlock(&ask.lock);
-		for (; wanted; wanted &= wanted - 1)
+		for (; wanted && gw_sandbox_enter(); wanted &= wanted - 1) {
 			ask_about(__builtin_ctzll(wanted));
+			gw_sandbox_leave();
+		}
 		pthread_mutex_lock(&ask.lock);
 	}
 	ask.running = false;
@@ -202,7 +195,7 @@ static void note(const struct answer *a)
 
 	gw_clocks_add(&own.clocks[a->device], &a->sample);
 	/* A full log holds sums only: nobody could use it there. */
-	if (!gw_log_is_open() || gw_log_bytes() + GW_RECORD_MAX <= gw_options.log_max)
+	if (!gw_log_sums())
 		gw_log_write(GW_RECORD_CLOCK, &r, sizeof(r), NULL, 0);
 }
 
@@ -226,7 +219,7 @@ static void question(uint64_t devices)
 /* After a pause, and within the share. */
 static bool due(uint64_t now)
 {
-	return now - own.asked_ns >= PAUSE_MS * UINT64_C(1000000) &&
+	return now - own.asked_ns >= PAUSE_MS * GW_MS &&
 	       (double)own.spent_ns <=
 	               SHARE * (double)gw_options.budget * (double)(now - own.begun_ns) +
 	                       (double)ADVANCE_NS;
@@ -238,6 +231,7 @@ void gw_gpu_clock_tick(uint64_t now)
 	uint32_t head = atomic_load_explicit(&ask.head, memory_order_acquire);
 	uint64_t devices;
 
+	own.off |= gw_sandboxed(); /* NVML opens files, and asks the driver's */
 	if (own.off)
 		return;
 	while (tail != head) {
@@ -284,15 +278,13 @@ void gw_gpu_clock_at(int ordinal, uint64_t start_ns, uint64_t end_ns, struct gw_
 
 void gw_gpu_clock_stop(void)
 {
-	struct timespec until;
+	const uint64_t deadline = gw_deadline_in(STOP_MS * GW_MS);
 
 	own.off = true;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += STOP_MS / 1000;
 	pthread_mutex_lock(&ask.lock);
 	ask.stop = true;
 	pthread_cond_signal(&ask.wake);
-	while (ask.running && !pthread_cond_timedwait(&ask.ended, &ask.lock, &until))
+	while (ask.running && gw_deadline_wait(&ask.ended, &ask.lock, deadline))
 		;
 	pthread_mutex_unlock(&ask.lock);
 }

@@ -9,9 +9,12 @@
 #include "preload/call.h"
 #include "preload/clock.h"
 #include "preload/degrade.h"
+#include "preload/live.h"
+#include "preload/memory.h"
 #include "preload/watch.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +35,9 @@ static struct gw_graph_node *list_add(struct list *l)
 	if (l->count == l->room) {
 		uint32_t room = l->room ? l->room * 2 : 32;
 		struct gw_graph_node *nodes =
-		        l->count < NODES_MAX ? realloc(l->nodes, room * sizeof(*nodes)) : NULL;
+		        l->count < NODES_MAX ? gw_memory_wider(GW_MEMORY_graphs, l->nodes, l->room,
+		                                               room, sizeof(*nodes))
+		                             : NULL;
 
 		if (!nodes) {
 			l->unknown = true;
@@ -169,8 +174,7 @@ static void walk(struct list *l, CUgraph graph, uintptr_t parent, int depth)
 
 static uint32_t slot_take(struct gw_shared *s)
 {
-	static _Atomic uint32_t next;
-	uint32_t at = gw_slot_take(s->graph_slots, sizeof(*s->graph_slots), GW_GRAPHS_MAX, &next);
+	uint32_t at = gw_slot_take(&s->graphs_free);
 
 	if (!at)
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
@@ -182,7 +186,12 @@ static uint32_t slot_take(struct gw_shared *s)
 
 static void slot_retire(uint32_t at)
 {
-	gw_slot_retire(&gw_hot.shared->graph_slots[at].life);
+	gw_slot_retire(&gw_hot.shared->graphs_free, at);
+}
+
+static void list_free(struct list *l)
+{
+	gw_memory_free(GW_MEMORY_graphs, l->nodes, l->room, sizeof(*l->nodes));
 }
 
 static void say_unknown(void)
@@ -193,28 +202,44 @@ static void say_unknown(void)
 	           "else unknown");
 }
 
+/* No more room than for its nodes: the slot keeps no other number. */
+static void list_fit(struct list *l)
+{
+	struct gw_graph_node *less = l->count ? realloc(l->nodes, l->count * sizeof(*less)) : NULL;
+
+	if (l->count && !less)
+		return; /* the rest is never used, and never given back */
+	if (!l->count)
+		free(l->nodes);
+	gw_memory_give(GW_MEMORY_graphs, (l->room - l->count) * sizeof(*less));
+	l->nodes = less;
+	l->room = l->count;
+}
+
 /* Publish a list as what @p exec runs; the slot takes the list over. */
 static void publish(CUgraphExec exec, struct list *l, uint32_t number)
 {
 	static _Atomic uint32_t numbers;
 	struct gw_shared *s = gw_hot.shared;
-	uint32_t old = gw_map_remove(&s->graphs, (uintptr_t)exec), at = slot_take(s);
+	uint32_t at = slot_take(s);
 	struct gw_graph_slot *slot = &s->graph_slots[at];
 
-	if (old)
-		slot_retire(old);
+	gw_map_remove(&s->graphs, (uintptr_t)exec, slot_retire);
 	if (!at) {
-		free(l->nodes);
+		list_free(l);
 		return;
 	}
+	list_fit(l);
 	slot->exec = number ? number : atomic_fetch_add(&numbers, 1) + 1;
 	slot->cupti_exec = gw_activity_graph_id(exec);
 	slot->unknown = l->unknown;
 	slot->count = l->count;
 	slot->nodes = l->nodes;
-	atomic_store(&slot->launched, 0);
-	atomic_store_explicit(&slot->life.state, GW_SLOT_USED, memory_order_release);
-	gw_map_put(&s->graphs, (uintptr_t)exec, at, 0, 0);
+	gw_live_graph_made(at);
+	atomic_store_explicit(&slot->launched, 0, memory_order_release);
+	/* Where the map has no place for it, nothing will ever name it: its nodes go with it. */
+	if (gw_map_put(&s->graphs, (uintptr_t)exec, at, 0, 0) != at)
+		slot_retire(at);
 	if (l->unknown)
 		say_unknown();
 }
@@ -231,6 +256,15 @@ void gw_graph_made(CUgraphExec exec, CUgraph graph)
 	errno = saved;
 }
 
+/* But for their ids, which the worker may be about to set: it asks for them anew. */
+static void copy_nodes(struct gw_graph_node *to, const struct gw_graph_node *from, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(&to[i], &from[i], offsetof(struct gw_graph_node, config_id));
+		to[i].config_id = to[i].node_id = 0;
+	}
+}
+
 /* The slot of @p exec, in a state that may be changed; NULL when the graph isn't known. */
 static struct gw_graph_slot *writable(CUgraphExec exec)
 {
@@ -243,13 +277,15 @@ static struct gw_graph_slot *writable(CUgraphExec exec)
 		return NULL;
 	if (!atomic_load(&slot->launched))
 		return slot;
-	copy.count = slot->count;
-	copy.unknown = slot->unknown;
-	copy.nodes = malloc((copy.count ? copy.count : 1) * sizeof(*copy.nodes));
-	if (copy.nodes)
-		memcpy(copy.nodes, slot->nodes, copy.count * sizeof(*copy.nodes));
-	else
-		copy = (struct list){.unknown = true};
+	copy.unknown = true;
+	if (slot->count)
+		copy.nodes = gw_memory_new(GW_MEMORY_graphs, slot->count, sizeof(*copy.nodes));
+	if (copy.nodes || !slot->count) {
+		copy.count = copy.room = slot->count;
+		copy.unknown = slot->unknown;
+	}
+	if (copy.count)
+		copy_nodes(copy.nodes, slot->nodes, copy.count);
 	publish(exec, &copy, slot->exec);
 	at = gw_map_get(&s->graphs, (uintptr_t)exec);
 	return at ? &s->graph_slots[at] : NULL;
@@ -306,8 +342,9 @@ static void replace(CUgraphExec exec, uintptr_t parent, CUgraph graph)
 		take_over(slot, parent, &l);
 	else
 		give_up(slot, parent, own);
-	free(l.nodes);
+	list_free(&l);
 	slot->unknown |= l.unknown; /* what is beside a child graph may be unknown, too */
+	gw_live_graph_made((uint32_t)(slot - gw_hot.shared->graph_slots));
 	if (slot->unknown)
 		say_unknown();
 }
@@ -328,6 +365,12 @@ void gw_graph_child_set(CUgraphExec exec, CUgraphNode node, CUgraph child)
 	errno = saved;
 }
 
+static void node_changed(const struct gw_graph_slot *slot, const struct gw_graph_node *n)
+{
+	gw_live_graph_changed((uint32_t)(slot - gw_hot.shared->graph_slots),
+	                      (uint32_t)(n - slot->nodes));
+}
+
 static struct gw_graph_node *node_of(struct gw_graph_slot *slot, CUgraphNode node)
 {
 	for (uint32_t i = 0; slot && i < slot->count; i++)
@@ -339,7 +382,8 @@ static struct gw_graph_node *node_of(struct gw_graph_slot *slot, CUgraphNode nod
 void gw_graph_node_set(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
 {
 	int saved = errno;
-	struct gw_graph_node *n = node_of(writable(exec), node);
+	struct gw_graph_slot *slot = writable(exec);
+	struct gw_graph_node *n = node_of(slot, node);
 
 	if (n && params) {
 		struct gw_dim3 cluster = n->config.cluster;
@@ -352,6 +396,7 @@ void gw_graph_node_set(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NOD
 		node_fill(n, &p);
 		if (gw_dim3_count(cluster) > 1)
 			n->config.cluster = cluster;
+		node_changed(slot, n);
 	}
 	errno = saved;
 }
@@ -363,15 +408,14 @@ void gw_graph_node_enabled(CUgraphExec exec, CUgraphNode node, bool enabled)
 
 	for (uint32_t i = 0; slot && i < slot->count; i++)
 		if (slot->nodes[i].node == (uintptr_t)node ||
-		    slot->nodes[i].parent == (uintptr_t)node)
+		    slot->nodes[i].parent == (uintptr_t)node) {
 			slot->nodes[i].enabled = enabled;
+			node_changed(slot, &slot->nodes[i]);
+		}
 	errno = saved;
 }
 
 void gw_graph_gone(CUgraphExec exec)
 {
-	uint32_t at = gw_map_remove(&gw_hot.shared->graphs, (uintptr_t)exec);
-
-	if (at)
-		slot_retire(at);
+	gw_map_remove(&gw_hot.shared->graphs, (uintptr_t)exec, slot_retire);
 }

@@ -1,63 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/handle_map.h"
 
-/* A place is taken for the first time once: no key is ever 0 again. */
-static void remember(struct gw_map *map, uint32_t at)
+static void set_live(struct gw_map *map, uint32_t at, bool live)
 {
-	uint32_t n = atomic_fetch_add_explicit(&map->used, 1, memory_order_relaxed);
+	uint64_t bit = UINT64_C(1) << at % 64;
 
-	atomic_store_explicit(&map->order[n], at + 1, memory_order_release);
+	if (live)
+		atomic_fetch_or(&map->live[at / 64], bit);
+	else
+		atomic_fetch_and(&map->live[at / 64], ~bit);
 }
 
-bool gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,
-                uintptr_t context)
+/* So many places from @p home on are looked at from now on: before anything is found in the last.
+ */
+static void reach_out(struct gw_map *map, uint32_t home, unsigned places)
 {
-	uint32_t at = gw_map_hash(key);
+	uint8_t reach = atomic_load(&map->reach[home]);
 
-	for (unsigned i = 0; i < GW_MAP_PROBE; i++, at = (at + 1) & (GW_MAP_SIZE - 1)) {
+	while (reach < places &&
+	       !atomic_compare_exchange_weak(&map->reach[home], &reach, (uint8_t)places))
+		;
+}
+
+uint32_t gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,
+                    uintptr_t context)
+{
+	uint32_t home = gw_map_hash(key);
+
+	for (unsigned i = 0; i < GW_MAP_PROBE; i++) {
+		uint32_t at = (home + i) & (GW_MAP_SIZE - 1);
 		struct gw_map_entry *e = &map->entry[at];
 		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
 
-		if ((k && k != GW_MAP_DEAD && k != key) ||
+		uint32_t there = k == key ? atomic_load(&e->value) : 0;
+
+		if (there && atomic_load(&e->key) == key)
+			return there;
+		if ((k && k != GW_MAP_DEAD) ||
 		    !atomic_compare_exchange_strong(&e->key, &k, GW_MAP_BUSY))
 			continue;
-		if (!k)
-			remember(map, at);
+		reach_out(map, home, i + 1);
+		set_live(map, at, true);
 		atomic_store_explicit(&e->owner, owner, memory_order_relaxed);
 		atomic_store_explicit(&e->context, context, memory_order_relaxed);
 		atomic_store_explicit(&e->value, value, memory_order_release);
 		atomic_store_explicit(&e->key, key, memory_order_release);
-		return true;
+		return value;
 	}
-	return false;
+	return 0;
 }
 
 /* Only one thread gets the slot of an entry that several try to clear. */
-static uint32_t kill(struct gw_map_entry *e, uintptr_t key)
+static uint32_t kill(struct gw_map *map, uint32_t at, uintptr_t key)
 {
+	struct gw_map_entry *e = &map->entry[at];
 	uint32_t value;
 
 	if (!atomic_compare_exchange_strong(&e->key, &key, GW_MAP_BUSY))
 		return 0;
 	value = atomic_exchange(&e->value, 0);
+	set_live(map, at, false);
 	atomic_store_explicit(&e->key, GW_MAP_DEAD, memory_order_release);
 	return value;
 }
 
-uint32_t gw_map_remove(struct gw_map *map, uintptr_t key)
+uint32_t gw_map_remove(struct gw_map *map, uintptr_t key, void (*gone)(uint32_t slot))
 {
-	uint32_t at = gw_map_hash(key), value = 0;
+	uint32_t home = gw_map_hash(key), value = 0;
+	unsigned reach = atomic_load_explicit(&map->reach[home], memory_order_acquire);
 
-	/* To the end of the chain: two threads may have put the same handle twice. */
-	for (unsigned i = 0; i < GW_MAP_PROBE; i++, at = (at + 1) & (GW_MAP_SIZE - 1)) {
-		struct gw_map_entry *e = &map->entry[at];
-		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
+	for (unsigned i = 0; i < reach; i++) {
+		uint32_t at = (home + i) & (GW_MAP_SIZE - 1);
+		uintptr_t k = atomic_load_explicit(&map->entry[at].key, memory_order_acquire);
 
-		if (!k)
-			break;
 		if (k == key) {
-			uint32_t v = kill(e, key);
+			uint32_t v = kill(map, at, key);
 
+			if (v && gone)
+				gone(v);
 			value = v ? v : value;
 		}
 	}
@@ -66,70 +86,86 @@ uint32_t gw_map_remove(struct gw_map *map, uintptr_t key)
 
 uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key)
 {
-	uint32_t at = gw_map_hash(key);
+	uint32_t home = gw_map_hash(key);
+	unsigned reach = atomic_load_explicit(&map->reach[home], memory_order_acquire);
 
-	for (unsigned i = 0; i < GW_MAP_PROBE; i++, at = (at + 1) & (GW_MAP_SIZE - 1)) {
-		struct gw_map_entry *e = &map->entry[at];
-		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
+	for (unsigned i = 0; i < reach; i++) {
+		struct gw_map_entry *e = &map->entry[(home + i) & (GW_MAP_SIZE - 1)];
 
-		if (k == key)
+		if (atomic_load_explicit(&e->key, memory_order_acquire) == key)
 			return atomic_load_explicit(&e->owner, memory_order_relaxed);
-		if (!k)
-			break;
 	}
 	return 0;
 }
 
-/* The entry that came as number @p i of all, and its key; NULL where nothing is kept in it. */
-static struct gw_map_entry *entry_of(struct gw_map *map, uint32_t i, uintptr_t *key)
-{
-	uint32_t place = atomic_load_explicit(&map->order[i], memory_order_acquire);
-	struct gw_map_entry *e = place ? &map->entry[place - 1] : NULL;
+/* What is done with an entry that holds @p key; false: go on to the next. */
+typedef bool each(struct gw_map *map, uint32_t at, uintptr_t key, void *arg);
 
-	*key = e ? atomic_load_explicit(&e->key, memory_order_acquire) : 0;
-	return *key > GW_MAP_BUSY ? e : NULL;
+static uintptr_t for_each(struct gw_map *map, each *visit, void *arg)
+{
+	for (uint32_t word = 0; word < GW_MAP_SIZE / 64; word++) {
+		uint64_t live = atomic_load_explicit(&map->live[word], memory_order_acquire);
+
+		for (; live; live &= live - 1) {
+			uint32_t at = word * 64 + (uint32_t)__builtin_ctzll(live);
+			uintptr_t k =
+			        atomic_load_explicit(&map->entry[at].key, memory_order_acquire);
+
+			if (k > GW_MAP_BUSY && visit(map, at, k, arg))
+				return k;
+		}
+	}
+	return 0;
+}
+
+struct asked {
+	gw_map_is *is;
+	void *arg;
+};
+
+static bool asks(struct gw_map *map, uint32_t at, uintptr_t key, void *arg)
+{
+	const struct asked *a = arg;
+	struct gw_map_entry *e = &map->entry[at];
+	uint32_t value = atomic_load_explicit(&e->value, memory_order_relaxed);
+	uintptr_t context = atomic_load_explicit(&e->context, memory_order_relaxed);
+
+	atomic_thread_fence(memory_order_acquire);
+	/* It may have become another's in between. */
+	return atomic_load_explicit(&e->key, memory_order_relaxed) == key &&
+	       a->is(a->arg, key, value, context);
 }
 
 uintptr_t gw_map_find(struct gw_map *map, gw_map_is *is, void *arg)
 {
-	uint32_t used = atomic_load_explicit(&map->used, memory_order_acquire);
+	struct asked a = {is, arg};
 
-	for (uint32_t i = 0; i < used; i++) {
-		uintptr_t k, context;
-		struct gw_map_entry *e = entry_of(map, i, &k);
-		uint32_t value;
+	return for_each(map, asks, &a);
+}
 
-		if (!e)
-			continue;
-		value = atomic_load_explicit(&e->value, memory_order_relaxed);
-		context = atomic_load_explicit(&e->context, memory_order_relaxed);
-		atomic_thread_fence(memory_order_acquire);
-		/* It may have become another's in between. */
-		if (atomic_load_explicit(&e->key, memory_order_relaxed) == k &&
-		    is(arg, k, value, context))
-			return k;
-	}
-	return 0;
+struct ended {
+	uintptr_t owner, context;
+	void (*gone)(uint32_t slot);
+};
+
+static bool ends(struct gw_map *map, uint32_t at, uintptr_t key, void *arg)
+{
+	const struct ended *of = arg;
+	struct gw_map_entry *e = &map->entry[at];
+	uint32_t slot = 0;
+
+	if ((of->owner && atomic_load_explicit(&e->owner, memory_order_relaxed) == of->owner) ||
+	    (of->context && atomic_load_explicit(&e->context, memory_order_relaxed) == of->context))
+		slot = kill(map, at, key);
+	if (slot && of->gone)
+		of->gone(slot);
+	return false;
 }
 
 void gw_map_remove_all(struct gw_map *map, uintptr_t owner, uintptr_t context,
                        void (*gone)(uint32_t slot))
 {
-	uint32_t used = atomic_load_explicit(&map->used, memory_order_acquire);
+	struct ended of = {owner, context, gone};
 
-	for (uint32_t i = 0; i < used; i++) {
-		uintptr_t k;
-		struct gw_map_entry *e = entry_of(map, i, &k);
-
-		if (!e)
-			continue;
-		if ((owner && atomic_load_explicit(&e->owner, memory_order_relaxed) == owner) ||
-		    (context &&
-		     atomic_load_explicit(&e->context, memory_order_relaxed) == context)) {
-			uint32_t slot = kill(e, k);
-
-			if (slot && gone)
-				gone(slot);
-		}
-	}
+	for_each(map, ends, &of);
 }

@@ -33,13 +33,14 @@ struct gw_map_entry {
 #define GW_MAP_BUSY ((uintptr_t)2)
 
 /**
- * The entries that were ever filled stand in `order`, so that a module's or a context's end costs
- * what it takes to look at these, not at a table of which most was never touched.
+ * A bit of `live` for each entry that holds a handle, so that a module's or a context's end costs
+ * what it takes to look at these. `reach` says for each hash how many places from its own on were
+ * ever taken by a handle of it: after any number of handles have come and gone, a look for one that
+ * is not there ends after as many.
  */
 struct gw_map {
-	_Atomic uint32_t used; /**< so many of order are taken */
-	_Atomic uint32_t
-	        order[GW_MAP_SIZE]; /**< places in entry, plus one; 0 while one is written */
+	_Atomic uint64_t live[GW_MAP_SIZE / 64];
+	_Atomic uint8_t reach[GW_MAP_SIZE];
 	struct gw_map_entry entry[GW_MAP_SIZE];
 };
 
@@ -51,10 +52,10 @@ static inline uint32_t gw_map_hash(uintptr_t key)
 /** The slot of @p key, 0 when it isn't known. */
 static inline uint32_t gw_map_get(struct gw_map *map, uintptr_t key)
 {
-	uint32_t at = gw_map_hash(key);
+	uint32_t home = gw_map_hash(key);
 
-	for (unsigned i = 0; i < GW_MAP_PROBE; i++, at = (at + 1) & (GW_MAP_SIZE - 1)) {
-		struct gw_map_entry *e = &map->entry[at];
+	for (unsigned i = 0;;) {
+		struct gw_map_entry *e = &map->entry[(home + i) & (GW_MAP_SIZE - 1)];
 		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
 
 		if (k == key) {
@@ -64,28 +65,30 @@ static inline uint32_t gw_map_get(struct gw_map *map, uintptr_t key)
 			if (atomic_load_explicit(&e->key, memory_order_relaxed) == key)
 				return value;
 		}
-		if (!k)
+		if (!k || ++i >= atomic_load_explicit(&map->reach[home], memory_order_acquire))
 			return 0;
 	}
-	return 0;
 }
 
 /**
- * Remember @p value (not 0) for @p key (above GW_MAP_BUSY). False when the chain is full: the
- * handle then stays unknown and is looked at anew each time.
+ * Remember @p value (not 0) for @p key (above GW_MAP_BUSY), unless another thread has done so
+ * meanwhile. Returns the slot that stands for @p key now; 0 when the chain is full: the handle then
+ * stays unknown and is looked at anew each time.
  */
-bool gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,
-                uintptr_t context);
+uint32_t gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t owner,
+                    uintptr_t context);
 
-/** Forget @p key; returns the slot it had, 0 when none. */
-uint32_t gw_map_remove(struct gw_map *map, uintptr_t key);
+/**
+ * Forget @p key; returns the slot it had, 0 when none. Two threads may have put it at once, each
+ * with a slot of its own: @p gone, if not NULL, is called with each.
+ */
+uint32_t gw_map_remove(struct gw_map *map, uintptr_t key, void (*gone)(uint32_t slot));
 
 /** Owner given for @p key, 0 when it isn't known. */
 uintptr_t gw_map_owner(struct gw_map *map, uintptr_t key);
 
 /**
- * The first key, of those remembered longest, that @p is() says yes to; 0: none. An entry may go
- * while it is asked about.
+ * A key that @p is() says yes to; 0: none. An entry may go while it is asked about.
  */
 typedef bool gw_map_is(void *arg, uintptr_t key, uint32_t value, uintptr_t context);
 uintptr_t gw_map_find(struct gw_map *map, gw_map_is *is, void *arg);

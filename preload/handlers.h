@@ -91,7 +91,8 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 	if (result != CUDA_SUCCESS && result != CUDA_ERROR_STREAM_CAPTURE_INVALIDATED &&
 	    result != CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
 		return;
-	if (atomic_fetch_sub_explicit(&gw_hot.captures, 1, memory_order_relaxed) <= 0)
+	if (gw_captures_of(atomic_fetch_sub_explicit(&gw_hot.captures, 1, memory_order_relaxed)) <=
+	    0)
 		atomic_fetch_add_explicit(&gw_hot.captures, 1, memory_order_relaxed);
 }
 

@@ -5,7 +5,9 @@
 #include "preload/clock.h"
 #include "preload/driver.h"
 #include "preload/injection.h"
+#include "preload/live.h"
 #include "preload/log.h"
+#include "preload/log_name.h"
 #include "preload/options.h"
 #include "preload/tables.h"
 
@@ -15,9 +17,7 @@
 #include <unistd.h>
 
 static uint64_t start_ticks, start_ns, start_monotonic;
-/* Asked at the start: the log may begin in a destructor, when the driver is gone. */
 static uint32_t driver_version;
-static bool stand_in;
 
 /* The tail: key=value strings, one after the other. */
 struct tail {
@@ -33,8 +33,11 @@ static void add(struct tail *t, const char *key, const char *value)
 		t->size += (size_t)n + 1;
 }
 
-/* A small file of the kernel's, NULs turned into blanks: arguments are separated by them. */
-static void add_file(struct tail *t, const char *key, const char *path)
+/*
+ * A small file of the kernel's up to its first NUL, or all of it with NULs turned into blanks:
+ * arguments are separated by them.
+ */
+static void add_file(struct tail *t, const char *key, const char *path, bool first)
 {
 	char text[4096];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -48,7 +51,7 @@ static void add_file(struct tail *t, const char *key, const char *path)
 		n--;
 	text[n] = 0;
 	for (ssize_t i = 0; i < n; i++)
-		if (!text[i] || text[i] == '\n')
+		if ((!text[i] && !first) || text[i] == '\n')
 			text[i] = ' ';
 	add(t, key, text);
 }
@@ -67,7 +70,10 @@ static void add_exe(struct tail *t)
 void gw_header_start(void)
 {
 	gw_clock_start(&start_ticks, &start_ns, &start_monotonic);
-	stand_in = gw_device_stand_in();
+}
+
+void gw_header_ask_driver(void)
+{
 	driver_version = gw_driver_version();
 }
 
@@ -87,18 +93,20 @@ void gw_header_write(void)
 	char text[256] = "";
 
 	t.size = 0;
-	if (stand_in)
+	if (gw_device_stand_in())
 		r.flags |= GW_HEADER_STAND_IN;
 	if (gw_injection_active())
 		r.flags |= GW_HEADER_INJECTED;
 	gethostname(text, sizeof(text) - 1);
 	add(&t, "host", text);
-	add_file(&t, "boot_id", "/proc/sys/kernel/random/boot_id");
+	add_file(&t, "boot_id", "/proc/sys/kernel/random/boot_id", true);
 	add_exe(&t);
-	add_file(&t, "command", "/proc/self/cmdline");
+	add_file(&t, "command", "/proc/self/cmdline", gw_options.command_name);
 	add(&t, "mode", modes[gw_options.mode]);
 	add(&t, "build", GW_VERSION " " GW_COMMIT);
 	add(&t, "rank", gw_log_rank());
+	if (*gw_live_path())
+		add(&t, "segment", gw_live_path());
 	if (driver_version) {
 		snprintf(text, sizeof(text), "%u", driver_version);
 		add(&t, "driver", text);

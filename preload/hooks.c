@@ -4,15 +4,14 @@
 
 #include "preload/degrade.h"
 #include "preload/dl.h"
-#include "preload/foreign.h"
+#include "preload/export.h"
 #include "preload/handlers.h"
+#include "preload/lookup.h"
+#include "preload/objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
 
 struct gw_real gw_real, gw_next;
 struct gw_driver gw_driver;
@@ -45,7 +44,8 @@ struct gw_driver gw_driver;
 		return result;                                                                     \
 	}
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
-	WRAPPER(EXPORT, symbol, gw_next, symbol, pt, params, before, after, args)
+	GW_EXPORT(symbol)                                                                          \
+	WRAPPER(, by_name_##symbol, gw_next, symbol, pt, params, before, after, args)
 #include "preload/hooks.def"
 #undef HOOK
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
@@ -66,7 +66,7 @@ static const struct hook {
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
 	{#symbol,                                                                                  \
 	 base,                                                                                     \
-	 (void *)symbol,                                                                           \
+	 (void *)by_name_##symbol,                                                                 \
 	 (void *)found_##symbol,                                                                   \
 	 (void **)&gw_real.symbol,                                                                 \
 	 (void **)&gw_next.symbol,                                                                 \
@@ -79,13 +79,14 @@ static const struct hook {
 
 static void *in_libcuda[GW_HOOKS]; /* addresses of libcuda's exports */
 
+/* Opened only where it is loaded: else it would be looked for in the file system. */
 static void *libcuda(void)
 {
 	static void *_Atomic handle;
 	void *h = atomic_load(&handle);
 
-	if (!h) {
-		int saved = errno; /* it is looked for in the file system */
+	if (!h && gw_object_loaded("libcuda.so.1")) {
+		int saved = errno;
 
 		h = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 		atomic_store(&handle, h);
@@ -100,15 +101,6 @@ static bool ours(const void *address)
 		if (hooks[i].wrapper == address || hooks[i].found == address)
 			return true;
 	return false;
-}
-
-/* What the dynamic linker would have bound @p name to, had we not come first. */
-static void *next_in_line(const char *name)
-{
-	/* By way of a variable: RTLD_NEXT looks at its caller, which a tail call would change. */
-	void *volatile next = gw_real_dlsym(RTLD_NEXT, name);
-
-	return next;
 }
 
 void gw_hooks_resolve(void)
@@ -127,7 +119,7 @@ void gw_hooks_resolve(void)
 		if (in_libcuda[i] && !*h->real && !ours(in_libcuda[i]))
 			*h->real = in_libcuda[i];
 		if (!*h->next) {
-			void *next = next_in_line(h->symbol);
+			void *next = gw_lookup_next(h->symbol);
 
 			*h->next = next && !ours(next) ? next : *h->real;
 		}
@@ -200,6 +192,9 @@ void *gw_hook_for(void *address, const char *base, unsigned long long flags)
 	return address;
 }
 
+GW_EXPORT(cuGetProcAddress)
+GW_EXPORT(cuGetProcAddress_v2)
+
 static __typeof__(cuGetProcAddress) *real_get_v1;
 static __typeof__(cuGetProcAddress_v2) *real_get_v2;
 static void *get_in_libcuda[2];
@@ -208,9 +203,9 @@ static void *get_in_libcuda[2];
 static void *wrap(const char *name, void *address, unsigned long long flags)
 {
 	if (address == get_in_libcuda[1])
-		return (void *)cuGetProcAddress_v2;
+		return (void *)by_name_cuGetProcAddress_v2;
 	if (address == get_in_libcuda[0])
-		return (void *)cuGetProcAddress;
+		return (void *)by_name_cuGetProcAddress;
 	return gw_hook_for(address, name, flags);
 }
 
@@ -220,7 +215,7 @@ static void *resolve_getter(const char *name, void *wrapper, void **own)
 
 	if (!*own && libcuda())
 		*own = gw_real_dlsym(libcuda(), name);
-	next = next_in_line(name);
+	next = gw_lookup_next(name);
 	return next && next != wrapper ? next : *own;
 }
 
@@ -229,13 +224,14 @@ static void resolve_getters(void)
 	gw_dl_init();
 	if (!real_get_v1)
 		*(void **)&real_get_v1 = resolve_getter(
-		        "cuGetProcAddress", (void *)cuGetProcAddress, &get_in_libcuda[0]);
+		        "cuGetProcAddress", (void *)by_name_cuGetProcAddress, &get_in_libcuda[0]);
 	if (!real_get_v2)
-		*(void **)&real_get_v2 = resolve_getter(
-		        "cuGetProcAddress_v2", (void *)cuGetProcAddress_v2, &get_in_libcuda[1]);
+		*(void **)&real_get_v2 =
+		        resolve_getter("cuGetProcAddress_v2", (void *)by_name_cuGetProcAddress_v2,
+		                       &get_in_libcuda[1]);
 }
 
-EXPORT CUresult cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
+CUresult by_name_cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
 {
 	CUresult result;
 
@@ -249,8 +245,8 @@ EXPORT CUresult cuGetProcAddress(const char *symbol, void **pfn, int version, cu
 	return result;
 }
 
-EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint64_t flags,
-                                    CUdriverProcAddressQueryResult *status)
+CUresult by_name_cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint64_t flags,
+                                     CUdriverProcAddressQueryResult *status)
 {
 	CUresult result;
 
@@ -264,86 +260,44 @@ EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int version,
 	return result;
 }
 
-/* Our stand-in for a name of libcuda or libcupti, NULL for every other name. */
-static void *wrapper_of(const char *name, const struct hook **hook)
+static bool getter_stand_in(const char *name, struct gw_stand_in *s)
 {
-	*hook = NULL;
+	bool v2 = !strcmp(name, "cuGetProcAddress_v2");
+
+	if (!v2 && strcmp(name, "cuGetProcAddress"))
+		return false;
+	resolve_getters();
+	s->own = get_in_libcuda[v2];
+	s->next = v2 ? (void *)real_get_v2 : (void *)real_get_v1;
+	s->by_name = s->by_address =
+	        v2 ? (void *)by_name_cuGetProcAddress_v2 : (void *)by_name_cuGetProcAddress;
+	return true;
+}
+
+void *gw_hook_wrapper_of(const char *name)
+{
 	if (!strcmp(name, "cuGetProcAddress_v2"))
-		return (void *)cuGetProcAddress_v2;
+		return (void *)by_name_cuGetProcAddress_v2;
 	if (!strcmp(name, "cuGetProcAddress"))
-		return (void *)cuGetProcAddress;
+		return (void *)by_name_cuGetProcAddress;
+	for (int i = 0; i < GW_HOOKS; i++)
+		if (!strcmp(hooks[i].symbol, name))
+			return hooks[i].wrapper;
+	return NULL;
+}
+
+bool gw_hook_stand_in(const char *name, struct gw_stand_in *s)
+{
 	for (int i = 0; i < GW_HOOKS; i++)
 		if (!strcmp(hooks[i].symbol, name)) {
-			*hook = &hooks[i];
-			return hooks[i].wrapper;
+			if (!libcuda())
+				return false;
+			gw_hooks_resolve();
+			s->own = in_libcuda[i];
+			s->next = *hooks[i].next;
+			s->by_name = hooks[i].wrapper;
+			s->by_address = wrapper_for(&hooks[i]);
+			return true;
 		}
-	return gw_foreign_wrapper_of(name);
-}
-
-/*
- * What the look-up would find without us. The global scope has us ahead of what is behind us; a
- * library that was opened locally sees the libraries it depends on as well. The last look-up
- * done is the one that dlerror() tells of.
- */
-static void *without_us(void *handle, const char *name, void *wrapper, void *caller)
-{
-	void *found = gw_next_dlsym(handle, name);
-	struct link_map *map = NULL;
-	Dl_info info;
-
-	if (found != wrapper)
-		return found;
-	found = next_in_line(name);
-	if (found || handle != RTLD_DEFAULT)
-		return found;
-	if (dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map)
-		found = gw_real_dlsym(map, name);
-	return found == wrapper ? next_in_line(name) : found;
-}
-
-/* In place of an address that was looked up: only the driver's own are stood in for. */
-static struct gw_dl_answer answer(void *found, void *wrapper, const struct hook *hook)
-{
-	if (hook && found == in_libcuda[hook - hooks])
-		found = found ? wrapper_for(hook) : NULL;
-	else if (hook && found == *hook->next)
-		found = wrapper;
-	else if (!hook && found &&
-	         (found == get_in_libcuda[0] || found == get_in_libcuda[1] ||
-	          found == (void *)real_get_v1 || found == (void *)real_get_v2 ||
-	          gw_foreign_is_wrapper(wrapper)))
-		found = wrapper;
-	return (struct gw_dl_answer){found, 1};
-}
-
-static bool pass(void *handle, const char *name)
-{
-	gw_dl_init();
-	/* RTLD_NEXT finds the next in line by itself, us included when we are next. */
-	return handle == RTLD_NEXT || !name || name[0] != 'c' || name[1] != 'u' || !gw_hooking();
-}
-
-struct gw_dl_answer gw_dlsym_filter(void *handle, const char *name, void *caller)
-{
-	const struct hook *hook;
-	void *wrapper;
-
-	if (pass(handle, name) || !(wrapper = wrapper_of(name, &hook)))
-		return (struct gw_dl_answer){NULL, 0};
-	resolve_getters();
-	gw_hooks_resolve();
-	return answer(without_us(handle, name, wrapper, caller), wrapper, hook);
-}
-
-struct gw_dl_answer gw_dlvsym_filter(void *handle, const char *name, const char *version)
-{
-	const struct hook *hook;
-	void *wrapper;
-
-	/* Our symbols have no version: the global scope is as without us. */
-	if (pass(handle, name) || handle == RTLD_DEFAULT || !(wrapper = wrapper_of(name, &hook)))
-		return (struct gw_dl_answer){NULL, 0};
-	resolve_getters();
-	gw_hooks_resolve();
-	return answer(gw_next_dlvsym(handle, name, version), wrapper, hook);
+	return libcuda() && getter_stand_in(name, s);
 }

@@ -33,6 +33,9 @@ extern struct gw_real gw_next;
  */
 void *gw_hook_for(void *address, const char *base, unsigned long long flags);
 
+/** The exported wrapper for a name of libcuda, NULL for every other name. */
+void *gw_hook_wrapper_of(const char *name);
+
 /** Fill gw_real and gw_next as far as they are not yet. */
 void gw_hooks_resolve(void);
 

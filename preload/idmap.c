@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/idmap.h"
 
-#include <stdlib.h>
-
 static uint32_t slot(const struct gw_idmap *map, uint64_t key)
 {
 	uint32_t at = (uint32_t)(key >> 32) & (map->size - 1);
@@ -24,13 +22,14 @@ uint32_t gw_idmap_get(const struct gw_idmap *map, uint64_t key)
 
 static bool grow(struct gw_idmap *map)
 {
-	struct gw_idmap wider = {.size = map->size ? map->size * 2 : 256, .used = map->used};
+	struct gw_idmap wider = {
+	        .use = map->use, .size = map->size ? map->size * 2 : 256, .used = map->used};
 
-	wider.keys = calloc(wider.size, sizeof(*wider.keys));
-	wider.ids = calloc(wider.size, sizeof(*wider.ids));
-	if (!wider.keys || !wider.ids) {
-		free(wider.keys);
-		free(wider.ids);
+	wider.keys = gw_memory_new(map->use, wider.size, sizeof(*wider.keys));
+	wider.ids = wider.keys ? gw_memory_new(map->use, wider.size, sizeof(*wider.ids)) : NULL;
+	if (!wider.ids) {
+		if (wider.keys)
+			gw_memory_free(map->use, wider.keys, wider.size, sizeof(*wider.keys));
 		return false;
 	}
 	for (uint32_t i = 0; i < map->size; i++) {
@@ -41,8 +40,7 @@ static bool grow(struct gw_idmap *map)
 			wider.ids[at] = map->ids[i];
 		}
 	}
-	free(map->keys);
-	free(map->ids);
+	gw_idmap_clear(map);
 	*map = wider;
 	return true;
 }
@@ -51,7 +49,8 @@ bool gw_idmap_put(struct gw_idmap *map, uint64_t key, uint32_t id)
 {
 	uint32_t at;
 
-	if (map->used * 4 >= map->size * 3 && !grow(map))
+	/* Where it cannot grow it fills up to one that stays free: a look must end. */
+	if (map->used * 4 >= map->size * 3 && !grow(map) && map->used + 1 >= map->size)
 		return false;
 	at = slot(map, key);
 	if (!map->keys[at]) {
@@ -60,4 +59,36 @@ bool gw_idmap_put(struct gw_idmap *map, uint64_t key, uint32_t id)
 	}
 	map->ids[at] = id;
 	return true;
+}
+
+void gw_idmap_remove(struct gw_idmap *map, uint64_t key)
+{
+	uint32_t mask = map->size - 1, at, hole;
+
+	if (!map->size)
+		return;
+	at = hole = slot(map, key);
+	if (!map->keys[at])
+		return;
+	map->used--;
+	/* What stands behind moves up, where its own place allows: no look ends too early. */
+	while (map->keys[at = (at + 1) & mask]) {
+		uint32_t home = (uint32_t)(map->keys[at] >> 32) & mask;
+
+		if (((at - home) & mask) < ((at - hole) & mask))
+			continue;
+		map->keys[hole] = map->keys[at];
+		map->ids[hole] = map->ids[at];
+		hole = at;
+	}
+	map->keys[hole] = 0;
+}
+
+void gw_idmap_clear(struct gw_idmap *map)
+{
+	if (map->size) {
+		gw_memory_free(map->use, map->keys, map->size, sizeof(*map->keys));
+		gw_memory_free(map->use, map->ids, map->size, sizeof(*map->ids));
+	}
+	*map = (struct gw_idmap){.use = map->use};
 }

@@ -3,11 +3,14 @@
 #ifndef GW_IDMAP_H
 #define GW_IDMAP_H
 
+#include "preload/memory.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct gw_idmap {
-	uint64_t *keys; /* 0 = free */
+	enum gw_memory_use use; /* what its memory is taken for */
+	uint64_t *keys;         /* 0 = free */
 	uint32_t *ids;
 	uint32_t size, used;
 };
@@ -16,6 +19,10 @@ struct gw_idmap {
 uint32_t gw_idmap_get(const struct gw_idmap *map, uint64_t key);
 /** Set the id of @p key (not 0); false when there is no memory. */
 bool gw_idmap_put(struct gw_idmap *map, uint64_t key, uint32_t id);
+/** Forget @p key; what else is in the map stays as it is. */
+void gw_idmap_remove(struct gw_idmap *map, uint64_t key);
+/** Forget all keys, and give the memory back. */
+void gw_idmap_clear(struct gw_idmap *map);
 
 /** Mix two words into a key that is not 0. */
 static inline uint64_t gw_idmap_key(uint64_t a, uint64_t b)

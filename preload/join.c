@@ -5,22 +5,35 @@
 #include "preload/idmap.h"
 #include "preload/join_graph.h"
 #include "preload/join_list.h"
+#include "preload/kernel_names.h"
+#include "preload/pool.h"
 #include "preload/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	RECORDS_MAX = 1 << 20, /* records of one batch */
-	ANCHORS = 32,          /* earlier meetings of a stream that are remembered */
-	PATIENCE = 4,          /* batches a record waits for its launch to be seen */
-	QUEUES_MAX = 1 << 20,  /* kernels and configurations in streams, ever waited for */
+	RECORDS_MAX = 1 << 20,  /* records of one batch */
+	RECORDS_KEPT = 1 << 14, /* so many have room between batches, too */
+	ANCHORS = 32,           /* earlier meetings of a stream that are remembered */
+	PATIENCE = 4,           /* batches a record waits for its launch to be seen */
+	EVICTIONS = 64,         /* queues that may go to make room for a stream */
 };
 
-/* STREAM: launches of one kernel and configuration in one stream. */
+/* Queues in which nothing waits, the first emptied first; the others, of streams and not. */
+enum list { IDLE, OF_STREAMS, OF_OTHERS, LISTS };
+
+/*
+ * STREAM: launches of one kernel and configuration in one stream. A queue that has been empty for
+ * long is forgotten, and a stream with its last queue: where nothing waits, nothing needs to be
+ * known of what went before.
+ */
 struct queue {
 	struct gw_waiting_list waiting;
-	uint32_t stream; /* STREAM: position in `streams` + 1, else 0 */
+	uint64_t key;
+	uint32_t stream;        /* STREAM: its number in `streams`, else 0 */
+	uint32_t before, after; /* in its list */
+	uint32_t turn;          /* of weeding, when it was last emptied */
 };
 
 /* A launch and its record, once they have met. */
@@ -33,8 +46,11 @@ struct anchor {
  * come a buffer's length, thousands of records, before what another put there earlier.
  */
 struct stream {
+	uint64_t key;
+	uint32_t queues;     /* of it */
 	uint32_t given, met; /* numbers: of the last launch, of the latest that met its record */
-	uint32_t met_then;   /* `met` at the last weeding */
+	uint32_t met_then;   /* `met` when it was last weeded */
+	uint32_t next;       /* of the batch's streams */
 	struct anchor last;  /* of this batch */
 	bool in_batch;       /* `last` holds */
 	struct anchor anchors[ANCHORS];
@@ -50,88 +66,169 @@ struct came {
 
 static struct gw_join_sink sink;
 static uint64_t now_ns; /* of the batch */
-static struct queue *queues;
-static uint32_t queue_count, queue_room;
-static struct gw_idmap queue_map;
-static struct stream *streams;
-static uint32_t stream_count;
-static struct gw_idmap stream_map;   /* key of a stream -> position in `streams` + 1 */
-static struct gw_idmap config_queue; /* stream and configuration -> position in `queues` + 1 */
+static struct gw_pool queues = {.size = sizeof(struct queue), .use = GW_MEMORY_streams};
+static struct gw_pool streams = {.size = sizeof(struct stream), .use = GW_MEMORY_streams};
+static struct gw_idmap queue_map = {.use = GW_MEMORY_streams};  /* key -> number in `queues` */
+static struct gw_idmap stream_map = {.use = GW_MEMORY_streams}; /* key -> number in `streams` */
+static struct {
+	uint32_t first, last;
+} lists[LISTS];
+static uint32_t batch_streams; /* the first that met a record in this batch */
 static uint64_t weeded_ns;
+static uint32_t turn;          /* times streams were weeded */
 static uint32_t crowded_pause; /* launches until it is asked again for records */
 static struct came *batch;
 static uint32_t batch_count, batch_room;
-static struct gw_idmap names; /* name pointer of libcupti -> index of our copy */
-static struct name {
-	char *text;
-	uint64_t hash;
-} * name_copies;
-static uint32_t name_count;
 
 void gw_join_start(const struct gw_join_sink *s)
 {
 	sink = *s;
 	gw_waiting_start();
 	gw_join_graph_start(&sink);
+	gw_kernel_names_start();
 	/* A forked child leaves the parent's lists where they are. */
-	queues = NULL;
+	gw_pool_start(&queues);
+	gw_pool_start(&streams);
+	queue_map = stream_map = (struct gw_idmap){.use = GW_MEMORY_streams};
+	memset(lists, 0, sizeof(lists));
 	batch = NULL;
-	name_copies = NULL;
-	streams = NULL;
-	queue_count = queue_room = batch_count = batch_room = name_count = 0;
-	stream_count = 0;
+	batch_count = batch_room = batch_streams = 0;
 	weeded_ns = 0;
+	turn = 0;
 	crowded_pause = 0;
-	memset(&queue_map, 0, sizeof(queue_map));
-	memset(&stream_map, 0, sizeof(stream_map));
-	memset(&config_queue, 0, sizeof(config_queue));
-	memset(&names, 0, sizeof(names));
 }
 
-static struct queue *queue(enum gw_join_by by, uint64_t key, bool make)
+static struct queue *queue_at(uint32_t number)
 {
-	uint64_t k = gw_idmap_key(key, (uint64_t)by + 1);
-	uint32_t at = gw_idmap_get(&queue_map, k);
+	return number ? gw_pool_at(&queues, number) : NULL;
+}
 
-	if (at || !make)
-		return at ? &queues[at - 1] : NULL;
-	if (queue_count >= QUEUES_MAX)
-		return NULL;
-	if (queue_count == queue_room) {
-		uint32_t room = queue_room ? queue_room * 2 : 64;
-		struct queue *wider = calloc(room, sizeof(*wider));
+static struct stream *stream_at(uint32_t number)
+{
+	return number ? gw_pool_at(&streams, number) : NULL;
+}
 
-		if (!wider)
-			return NULL;
-		for (uint32_t i = 0; i < queue_count; i++) {
-			wider[i] = queues[i];
-			if (!wider[i].waiting.head)
-				wider[i].waiting.end = &wider[i].waiting.head;
-		}
-		free(queues);
-		queues = wider;
-		queue_room = room;
+static enum list list_of(const struct queue *q)
+{
+	if (!q->waiting.head)
+		return IDLE;
+	return q->stream ? OF_STREAMS : OF_OTHERS;
+}
+
+static void list_add(enum list list, uint32_t number)
+{
+	struct queue *q = queue_at(number);
+
+	q->before = lists[list].last;
+	q->after = 0;
+	*(q->before ? &queue_at(q->before)->after : &lists[list].first) = number;
+	lists[list].last = number;
+}
+
+static void list_remove(enum list list, uint32_t number)
+{
+	struct queue *q = queue_at(number);
+
+	*(q->before ? &queue_at(q->before)->after : &lists[list].first) = q->after;
+	*(q->after ? &queue_at(q->after)->before : &lists[list].last) = q->before;
+}
+
+static void stream_release(uint32_t number)
+{
+	struct stream *s = stream_at(number);
+
+	if (!s || --s->queues)
+		return;
+	gw_idmap_remove(&stream_map, s->key);
+	gw_pool_give(&streams, number);
+}
+
+/* The queue that has been empty for longest is forgotten; false: something waits in each. */
+static bool evict(void)
+{
+	uint32_t number = lists[IDLE].first;
+	struct queue *q = queue_at(number);
+
+	if (!q)
+		return false;
+	list_remove(IDLE, number);
+	gw_idmap_remove(&queue_map, q->key);
+	stream_release(q->stream);
+	gw_pool_give(&queues, number);
+	return true;
+}
+
+static uint64_t queue_key(enum gw_join_by by, uint64_t key)
+{
+	return gw_idmap_key(key, (uint64_t)by + 1);
+}
+
+static uint32_t queue_known(enum gw_join_by by, uint64_t key)
+{
+	return gw_idmap_get(&queue_map, queue_key(by, key));
+}
+
+/* Number of a queue, made where there is none; 0 when there is no room. */
+static uint32_t queue_made(enum gw_join_by by, uint64_t key, uint32_t stream)
+{
+	uint32_t number = queue_known(by, key);
+	struct queue *q;
+
+	if (number)
+		return number;
+	number = gw_pool_take(&queues);
+	if (!number && evict())
+		number = gw_pool_take(&queues);
+	if (!number)
+		return 0;
+	if (!gw_idmap_put(&queue_map, queue_key(by, key), number)) {
+		gw_pool_give(&queues, number);
+		return 0;
 	}
-	queues[queue_count] = (struct queue){0};
-	queues[queue_count].waiting.end = &queues[queue_count].waiting.head;
-	gw_idmap_put(&queue_map, k, queue_count + 1);
-	return &queues[queue_count++];
+	q = queue_at(number);
+	q->waiting.end = &q->waiting.head;
+	q->key = queue_key(by, key);
+	q->stream = stream;
+	q->turn = turn;
+	if (stream)
+		stream_at(stream)->queues++;
+	list_add(IDLE, number);
+	return number;
 }
 
-static void give_up(struct queue *q, struct gw_waiting **at)
+static struct gw_record_launch take(uint32_t number, struct gw_waiting **at)
 {
+	struct queue *q = queue_at(number);
+	enum list was = list_of(q);
 	struct gw_record_launch record = gw_waiting_take(&q->waiting, at);
 
-	sink.unmatched(&record);
+	if (!q->waiting.head) {
+		list_remove(was, number);
+		q->turn = turn;
+		list_add(IDLE, number);
+	}
+	return record;
 }
 
-static uint64_t hash_of(const char *name)
+static bool add(uint32_t number, uint32_t launch, const struct gw_record_launch *record)
 {
-	uint64_t h = 0;
+	struct queue *q = queue_at(number);
+	bool idle = !q->waiting.head;
 
-	for (; *name; name++)
-		h = gw_idmap_key(h, (unsigned char)*name);
-	return h;
+	if (!gw_waiting_add(&q->waiting, launch, record))
+		return false;
+	if (idle) {
+		list_remove(IDLE, number);
+		list_add(list_of(q), number);
+	}
+	return true;
+}
+
+static void give_up(uint32_t number)
+{
+	struct gw_record_launch record = take(number, &queue_at(number)->waiting.head);
+
+	sink.unmatched(&record);
 }
 
 /* What a launch and its record both tell: kernel, grid, block, dynamic shared memory. */
@@ -147,51 +244,54 @@ static uint64_t signature(uint64_t name, const uint32_t grid[3], const uint32_t 
 
 static uint64_t signature_of(uint32_t config)
 {
-	const struct gw_config_entry *e = gw_config_entry(config);
+	struct gw_config_entry *e = gw_config_entry(config);
 	const struct gw_config *c = &e->config;
 	const uint32_t grid[] = {c->grid.x, c->grid.y, c->grid.z};
 	const uint32_t block[] = {c->block.x, c->block.y, c->block.z};
 
-	return config ? signature(hash_of(e->name), grid, block, c->dynamic_shared) : 0;
+	if (!e->signature)
+		e->signature =
+		        signature(gw_kernel_name_hash(e->name), grid, block, c->dynamic_shared);
+	return e->signature;
 }
 
-/* Position of a stream in `streams` + 1; 0 when it is not known, or there is no memory. */
-static uint32_t stream_at(uint64_t key, bool make)
+static uint32_t stream_known(uint64_t key)
 {
-	uint32_t at = gw_idmap_get(&stream_map, gw_idmap_key(key, 1));
-	struct stream *wider;
+	return gw_idmap_get(&stream_map, gw_idmap_key(key, 1));
+}
 
-	if (at || !make)
-		return at;
-	wider = realloc(streams, (stream_count + 1) * sizeof(*wider));
-	if (!wider || !gw_idmap_put(&stream_map, gw_idmap_key(key, 1), stream_count + 1)) {
-		streams = wider ? wider : streams;
+/* Number of a stream, made where it is not known; 0 when there is no room. */
+static uint32_t stream_made(uint64_t key)
+{
+	uint32_t number = stream_known(key);
+
+	if (number)
+		return number;
+	number = gw_pool_take(&streams);
+	for (int i = 0; !number && i < EVICTIONS && evict(); i++)
+		number = gw_pool_take(&streams);
+	if (!number)
+		return 0;
+	if (!gw_idmap_put(&stream_map, gw_idmap_key(key, 1), number)) {
+		gw_pool_give(&streams, number);
 		return 0;
 	}
-	streams = wider;
-	streams[stream_count] = (struct stream){0};
-	return ++stream_count;
+	stream_at(number)->key = gw_idmap_key(key, 1);
+	return number;
 }
 
-/* Where launches of a configuration wait in a stream; @p number becomes the launch's. */
-static struct queue *stream_queue(uint64_t key, uint32_t config, uint32_t *number)
+/* Where launches of a configuration wait in a stream; @p launch becomes the launch's number. */
+static uint32_t stream_queue(uint64_t key, uint32_t config, uint32_t *launch)
 {
-	uint32_t stream = stream_at(key, true), at;
-	uint64_t pair = gw_idmap_key((uint64_t)stream << 32 | config, 11);
-	struct queue *q;
+	uint32_t stream = config ? stream_made(key) : 0, number;
 
 	if (!stream)
-		return NULL;
-	*number = ++streams[stream - 1].given;
-	at = gw_idmap_get(&config_queue, pair);
-	if (at)
-		return &queues[at - 1];
-	q = queue(GW_JOIN_STREAM, gw_idmap_key(signature_of(config), stream), true);
-	if (q) {
-		q->stream = stream;
-		gw_idmap_put(&config_queue, pair, (uint32_t)(q - queues) + 1);
-	}
-	return q;
+		return 0;
+	stream_at(stream)->queues++; /* it stays while there may be no queue of it */
+	*launch = ++stream_at(stream)->given;
+	number = queue_made(GW_JOIN_STREAM, gw_idmap_key(signature_of(config), stream), stream);
+	stream_release(stream);
+	return number;
 }
 
 /*
@@ -211,7 +311,7 @@ static void make_room(void)
 void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
                   const struct gw_record_launch *record)
 {
-	struct queue *q;
+	uint32_t q;
 
 	if (gw_waiting_full())
 		make_room();
@@ -220,60 +320,37 @@ void gw_join_wait(enum gw_join_by by, uint64_t key, uint32_t number,
 		return;
 	}
 	q = by == GW_JOIN_STREAM ? stream_queue(key, record->config, &number)
-	                         : queue(by, key, true);
-	if (q && q->waiting.head && gw_waiting_full())
-		give_up(q, &q->waiting.head);
-	if (!q || !gw_waiting_add(&q->waiting, number, record)) {
+	                         : queue_made(by, key, 0);
+	if (q && queue_at(q)->waiting.head && gw_waiting_full())
+		give_up(q);
+	if (!q || !add(q, number, record)) {
 		struct gw_record_launch lost = *record;
 
 		sink.unmatched(&lost);
 	}
 }
 
-/* Our copy of a name of libcupti's, which lives only as long as its module; 0 = no memory. */
-static uint32_t keep_name(const char *name)
-{
-	uint64_t key = gw_idmap_key((uintptr_t)name, 7);
-	uint32_t at = gw_idmap_get(&names, key);
-	struct name *wider;
-
-	if (at && !strcmp(name_copies[at - 1].text, name))
-		return at;
-	wider = realloc(name_copies, (name_count + 1) * sizeof(*wider));
-	if (!wider)
-		return 0;
-	name_copies = wider;
-	wider[name_count].text = strndup(name, GW_NAME_MAX);
-	if (!wider[name_count].text)
-		return 0;
-	wider[name_count].hash = hash_of(wider[name_count].text);
-	gw_idmap_put(&names, key, ++name_count);
-	return name_count;
-}
-
 void gw_join_record(const struct gw_activity *a)
 {
-	uint32_t name = keep_name(a->name ? a->name : "");
+	const struct gw_kernel_name *name = gw_kernel_name_keep(a->name ? a->name : "");
 
-	if (batch_count == batch_room) {
+	if (name && batch_count == batch_room) {
 		uint32_t room = batch_room ? batch_room * 2 : 4096;
-		struct came *wider =
-		        batch_room < RECORDS_MAX ? realloc(batch, room * sizeof(*wider)) : NULL;
+		struct came *wider = batch_room < RECORDS_MAX
+		                             ? gw_memory_wider(GW_MEMORY_records, batch, batch_room,
+		                                               room, sizeof(*wider))
+		                             : NULL;
 
-		if (!wider) {
-			gw_count(GW_COUNTER_activity_dropped, 1);
-			return;
-		}
-		batch = wider;
-		batch_room = room;
+		batch = wider ? wider : batch;
+		batch_room = wider ? room : batch_room;
 	}
-	if (!name) {
+	if (!name || batch_count == batch_room) {
 		gw_count(GW_COUNTER_activity_dropped, 1);
 		return;
 	}
 	batch[batch_count].a = *a;
-	batch[batch_count].a.name = name_copies[name - 1].text;
-	batch[batch_count].name = name_copies[name - 1].hash;
+	batch[batch_count].a.name = name->text;
+	batch[batch_count].name = name->hash;
 	batch[batch_count++].batches = 0;
 }
 
@@ -289,9 +366,9 @@ static int by_correlation(const void *x, const void *y)
 }
 
 /* A launch of a stream, or one that knows its correlation id, has met its record. */
-static bool meet(struct queue *q, struct gw_waiting **at, const struct gw_activity *a)
+static bool meet(uint32_t queue, struct gw_waiting **at, const struct gw_activity *a)
 {
-	struct gw_record_launch record = gw_waiting_take(&q->waiting, at);
+	struct gw_record_launch record = take(queue, at);
 
 	sink.joined(&record, a, 0);
 	return true;
@@ -327,15 +404,11 @@ static uint32_t called_before(const struct stream *s, uint32_t correlation)
 static bool match_stream(const struct came *c, uint32_t stream)
 {
 	const struct gw_activity *a = &c->a;
-	struct stream *s = stream ? &streams[stream - 1] : NULL;
-	struct queue *q =
-	        s ? queue(GW_JOIN_STREAM,
-	                  gw_idmap_key(signature(c->name, a->grid, a->block, a->dynamic_shared),
-	                               stream),
-	                  false)
-	          : NULL;
+	struct stream *s = stream_at(stream);
+	uint64_t like = signature(c->name, a->grid, a->block, a->dynamic_shared);
+	uint32_t q = s ? queue_known(GW_JOIN_STREAM, gw_idmap_key(like, stream)) : 0;
 	uint32_t after = q ? called_before(s, a->correlation) : 0;
-	struct gw_waiting **first = NULL, **at = q ? &q->waiting.head : NULL;
+	struct gw_waiting **first = NULL, **at = q ? &queue_at(q)->waiting.head : NULL;
 
 	for (; at && *at; at = &(*at)->next) {
 		if (!gw_join_fits(&(*at)->record, a))
@@ -349,7 +422,11 @@ static bool match_stream(const struct came *c, uint32_t stream)
 		return false;
 	at = *at ? at : first;
 	s->last = (struct anchor){a->correlation, (*at)->number};
-	s->in_batch = true;
+	if (!s->in_batch) {
+		s->in_batch = true;
+		s->next = batch_streams;
+		batch_streams = stream;
+	}
 	if (before(s->met, s->last.number))
 		s->met = s->last.number;
 	return meet(q, at, a);
@@ -357,9 +434,8 @@ static bool match_stream(const struct came *c, uint32_t stream)
 
 static bool match_correlation(const struct gw_activity *a)
 {
-	struct queue *q =
-	        queue(GW_JOIN_CORRELATION, gw_join_correlation_key(a->correlation), false);
-	struct gw_waiting **at = q ? &q->waiting.head : NULL;
+	uint32_t q = queue_known(GW_JOIN_CORRELATION, gw_join_correlation_key(a->correlation));
+	struct gw_waiting **at = q ? &queue_at(q)->waiting.head : NULL;
 
 	for (; at && *at; at = &(*at)->next)
 		if ((*at)->number == a->correlation && gw_join_fits(&(*at)->record, a))
@@ -369,7 +445,7 @@ static bool match_correlation(const struct gw_activity *a)
 
 static bool match(const struct came *c)
 {
-	uint32_t stream = stream_at(gw_join_stream_key(c->a.context, c->a.stream), false);
+	uint32_t stream = stream_known(gw_join_stream_key(c->a.context, c->a.stream));
 
 	if (c->a.graph && gw_join_graph_match(&c->a, now_ns))
 		return true;
@@ -377,43 +453,56 @@ static bool match(const struct came *c)
 		return match_stream(c, stream) || match_correlation(&c->a);
 	/* In a stream that nothing was launched into: one of a launch on several devices. */
 	return match_correlation(&c->a) ||
-	       (!c->a.graph && match_stream(c, stream_at(gw_join_multi_key(c->a.device), false)));
+	       (!c->a.graph && match_stream(c, stream_known(gw_join_multi_key(c->a.device))));
 }
 
-/* Launches timed by events that later ones have overtaken for long; the first are the oldest. */
-static void weed_tickets(struct queue *q)
+/* Whether others have overtaken the first of a queue for long; times by events have no turns. */
+static bool overtaken(const struct queue *q)
 {
-	while (q->waiting.head && q->waiting.head->overtaken_ns &&
-	       q->waiting.head->overtaken_ns + GW_JOIN_GIVE_UP_NS < now_ns)
-		give_up(q, &q->waiting.head);
+	const struct gw_waiting *w = q->waiting.head;
+
+	if (q->stream)
+		return w && before(w->number, stream_at(q->stream)->met_then);
+	return w && w->overtaken_ns && w->overtaken_ns + GW_JOIN_GIVE_UP_NS < now_ns;
 }
 
-/* Launches of a stream that had been overtaken when streams were weeded the last time. */
-static void weed_stream(struct queue *q)
+/* Launches of the queues of @p list that others have overtaken for long, or all of them. */
+static void weed_list(enum list list, bool all)
 {
-	while (q->waiting.head && before(q->waiting.head->number, streams[q->stream - 1].met_then))
-		give_up(q, &q->waiting.head);
+	for (uint32_t number = lists[list].first, after; number; number = after) {
+		struct queue *q = queue_at(number);
+
+		after = q->after;
+		while (all ? q->waiting.head != NULL : overtaken(q))
+			give_up(number);
+	}
 }
 
-/* Launches that others have overtaken for long, or all of them at the end. */
+/* Each second time nothing waits in a queue, it is forgotten. */
+static void forget_idle(void)
+{
+	while (lists[IDLE].first && turn - queue_at(lists[IDLE].first)->turn > 1)
+		evict();
+}
+
 static void weed(bool last)
 {
-	bool turn = now_ns - weeded_ns >= GW_JOIN_GIVE_UP_NS;
+	bool due = now_ns - weeded_ns >= GW_JOIN_GIVE_UP_NS;
 
-	for (uint32_t i = 0; i < queue_count; i++) {
-		struct queue *q = &queues[i];
-
-		while (last && q->waiting.head)
-			give_up(q, &q->waiting.head);
-		if (!q->stream)
-			weed_tickets(q);
-		else if (turn)
-			weed_stream(q);
-	}
+	weed_list(OF_OTHERS, last);
+	if (due || last)
+		weed_list(OF_STREAMS, last);
 	gw_join_graph_weed(now_ns, last);
-	for (uint32_t i = 0; turn && i < stream_count; i++)
-		streams[i].met_then = streams[i].met;
-	weeded_ns = turn ? now_ns : weeded_ns;
+	if (!due)
+		return;
+	for (uint32_t number = lists[OF_STREAMS].first; number; number = queue_at(number)->after) {
+		struct stream *s = stream_at(queue_at(number)->stream);
+
+		s->met_then = s->met;
+	}
+	turn++;
+	forget_idle();
+	weeded_ns = now_ns;
 }
 
 /* As they mostly are: libcupti tells the launches of one thread in their order. */
@@ -427,18 +516,26 @@ static bool in_order(void)
 
 static void batch_begin(void)
 {
-	now_ns = gw_now_ns();
+	now_ns = gw_steady_ns();
 	if (!in_order())
 		qsort(batch, batch_count, sizeof(*batch), by_correlation);
-	for (uint32_t i = 0; i < stream_count; i++)
-		streams[i].in_batch = false;
 }
 
 static void batch_end(void)
 {
-	for (uint32_t i = 0; i < stream_count; i++)
-		if (streams[i].in_batch)
-			streams[i].anchors[streams[i].anchored++ % ANCHORS] = streams[i].last;
+	for (uint32_t number = batch_streams; number; number = stream_at(number)->next) {
+		struct stream *s = stream_at(number);
+
+		s->anchors[s->anchored++ % ANCHORS] = s->last;
+		s->in_batch = false;
+	}
+	batch_streams = 0;
+	/* What a rush needed goes back when it is over. */
+	if (!batch_count && batch_room > RECORDS_KEPT) {
+		gw_memory_free(GW_MEMORY_records, batch, batch_room, sizeof(*batch));
+		batch = NULL;
+		batch_room = 0;
+	}
 }
 
 void gw_join_batch(bool last)
@@ -464,17 +561,18 @@ void gw_join_batch(bool last)
 
 void gw_join_ticket(uint32_t thread, uint32_t ticket, double seconds)
 {
-	struct queue *q = queue(GW_JOIN_TICKET, thread, false);
+	uint32_t q = queue_known(GW_JOIN_TICKET, thread);
 
-	for (struct gw_waiting **at = q ? &q->waiting.head : NULL; at && *at; at = &(*at)->next) {
+	for (struct gw_waiting **at = q ? &queue_at(q)->waiting.head : NULL; at && *at;
+	     at = &(*at)->next) {
 		if ((*at)->number == ticket) {
-			struct gw_record_launch record = gw_waiting_take(&q->waiting, at);
+			struct gw_record_launch record = take(q, at);
 
 			sink.joined(&record, NULL, seconds);
 			return;
 		}
 		if (!(*at)->overtaken_ns)
-			(*at)->overtaken_ns = gw_now_ns();
+			(*at)->overtaken_ns = gw_steady_ns();
 	}
 }
 

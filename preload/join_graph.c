@@ -3,14 +3,11 @@
 
 #include "preload/idmap.h"
 #include "preload/join_list.h"
+#include "preload/pool.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-	GRAPHS_MAX = 1 << 20, /* ever waited for */
-	BUCKETS = 4096,       /* of launches that were told their correlation id */
-};
+enum { BUCKETS = 4096 }; /* of launches that were told their correlation id */
 
 /* A graph launch, as long as kernels of it wait. */
 struct flight {
@@ -19,61 +16,88 @@ struct flight {
 	struct gw_waiting_list kernels;
 	uint64_t overtaken_ns; /* when a later one met a record; 0 = never */
 	uint64_t configs;      /* hash of the kernels' configurations */
-	uint32_t graph;        /* position in `graphs` */
+	uint32_t graph;        /* number in `graphs` */
 	uint32_t number, correlation;
 	bool told; /* a record has told `correlation`; where not, all its kernels wait */
 };
 
+/* A graph, as long as a launch of it is kept. */
 struct graph {
 	struct flight *first, *last;
 	struct flight *untold; /* the first that was told nothing */
+	uint64_t key;
+	uint32_t before, after; /* of all graphs */
 };
 
 static const struct gw_join_sink *sink;
-static struct graph *graphs;
-static uint32_t graph_count, graph_room;
-static struct gw_idmap graph_map; /* key -> position in `graphs` + 1 */
+static struct gw_pool graphs = {.size = sizeof(struct graph), .use = GW_MEMORY_graphs};
+static struct gw_idmap graph_map = {.use = GW_MEMORY_graphs}; /* key -> number in `graphs` */
+static uint32_t first_graph;
 static struct flight *buckets[BUCKETS];
 
 void gw_join_graph_start(const struct gw_join_sink *s)
 {
 	sink = s;
-	graphs = NULL;
-	graph_count = graph_room = 0;
-	memset(&graph_map, 0, sizeof(graph_map));
+	gw_pool_start(&graphs);
+	graph_map = (struct gw_idmap){.use = GW_MEMORY_graphs};
+	first_graph = 0;
 	memset((void *)buckets, 0, sizeof(buckets));
 }
 
-/* Position of a graph in `graphs` + 1; 0 when it is not known, or there is no memory. */
-static uint32_t graph_at(uint64_t key, bool make)
+static struct graph *graph_at(uint32_t number)
 {
-	uint64_t k = gw_idmap_key(key, 1);
-	uint32_t at = gw_idmap_get(&graph_map, k);
+	return gw_pool_at(&graphs, number);
+}
 
-	if (at || !make || graph_count >= GRAPHS_MAX)
-		return at;
-	if (graph_count == graph_room) {
-		uint32_t room = graph_room ? graph_room * 2 : 64;
-		struct graph *wider = realloc(graphs, room * sizeof(*wider));
+static uint32_t graph_known(uint64_t key)
+{
+	return gw_idmap_get(&graph_map, gw_idmap_key(key, 1));
+}
 
-		if (!wider)
-			return 0;
-		graphs = wider;
-		graph_room = room;
-	}
-	if (!gw_idmap_put(&graph_map, k, graph_count + 1))
+/* Number of a graph, made where it is not known; 0 when there is no room. */
+static uint32_t graph_made(uint64_t key)
+{
+	uint32_t number = graph_known(key);
+
+	if (number)
+		return number;
+	number = gw_pool_take(&graphs);
+	if (number && !gw_idmap_put(&graph_map, gw_idmap_key(key, 1), number)) {
+		gw_pool_give(&graphs, number);
 		return 0;
-	graphs[graph_count] = (struct graph){0};
-	return ++graph_count;
+	}
+	if (!number)
+		return 0;
+	graph_at(number)->key = gw_idmap_key(key, 1);
+	graph_at(number)->after = first_graph;
+	if (first_graph)
+		graph_at(first_graph)->before = number;
+	first_graph = number;
+	return number;
+}
+
+/* No launch of it is kept any more. */
+static void graph_forget(uint32_t number)
+{
+	struct graph *g = graph_at(number);
+
+	gw_idmap_remove(&graph_map, g->key);
+	*(g->before ? &graph_at(g->before)->after : &first_graph) = g->after;
+	if (g->after)
+		graph_at(g->after)->before = g->before;
+	gw_pool_give(&graphs, number);
 }
 
 static struct flight *flight_make(uint32_t graph, uint32_t number)
 {
-	struct graph *g = &graphs[graph];
-	struct flight *f = calloc(1, sizeof(*f));
+	struct graph *g = graph_at(graph);
+	struct flight *f = gw_memory_new(GW_MEMORY_graphs, 1, sizeof(*f));
 
-	if (!f)
+	if (!f) {
+		if (!g->first)
+			graph_forget(graph);
 		return NULL;
+	}
 	f->kernels.end = &f->kernels.head;
 	f->graph = graph;
 	f->number = number;
@@ -106,13 +130,13 @@ static void tell(struct flight *f, uint32_t correlation)
 	*at = f;
 	f->correlation = correlation;
 	f->told = true;
-	skip_told(&graphs[f->graph]);
+	skip_told(graph_at(f->graph));
 }
 
 /* None of its kernels waits any more. */
 static void flight_over(struct flight *f)
 {
-	struct graph *g = &graphs[f->graph];
+	struct graph *g = graph_at(f->graph);
 
 	*(f->before ? &f->before->after : &g->first) = f->after;
 	*(f->after ? &f->after->before : &g->last) = f->before;
@@ -126,7 +150,9 @@ static void flight_over(struct flight *f)
 		g->untold = f->after;
 		skip_told(g);
 	}
-	free(f);
+	if (!g->first)
+		graph_forget(f->graph);
+	gw_memory_free(GW_MEMORY_graphs, f, 1, sizeof(*f));
 }
 
 /* Give up the first kernel of a launch, which may end it. */
@@ -140,16 +166,26 @@ static void give_up(struct flight *f)
 	sink->unmatched(&record);
 }
 
+/* Where the last launch of a graph is given up, the graph goes with it. */
+static void make_room(uint64_t key)
+{
+	uint32_t graph = graph_known(key);
+
+	if (graph && gw_waiting_full())
+		give_up(graph_at(graph)->first);
+}
+
 void gw_join_graph_wait(uint64_t key, uint32_t number, const struct gw_record_launch *record)
 {
-	uint32_t graph = graph_at(key, true);
-	struct flight *f;
+	struct flight *f = NULL;
+	uint32_t graph;
 
-	if (graph && graphs[graph - 1].first && gw_waiting_full())
-		give_up(graphs[graph - 1].first);
-	f = graph ? graphs[graph - 1].last : NULL;
+	make_room(key);
+	graph = graph_made(key);
+	if (graph)
+		f = graph_at(graph)->last;
 	if (graph && (!f || f->number != number))
-		f = flight_make(graph - 1, number);
+		f = flight_make(graph, number);
 	if (!f || !gw_waiting_add(&f->kernels, number, record)) {
 		struct gw_record_launch lost = *record;
 
@@ -199,11 +235,11 @@ static bool meet(struct flight *f, struct gw_waiting **at, const struct gw_activ
  */
 bool gw_join_graph_match(const struct gw_activity *a, uint64_t now)
 {
-	uint32_t graph = graph_at(a->graph, false);
+	uint32_t graph = graph_known(a->graph);
 	struct gw_waiting **at;
 	uint64_t passed = 0; /* launches of the same kernels as one that does not fit */
 
-	if (!graph--)
+	if (!graph)
 		return false;
 	for (struct flight *f = *bucket(graph, a->correlation); f; f = f->alike) {
 		if (f->graph != graph || f->correlation != a->correlation)
@@ -212,7 +248,7 @@ bool gw_join_graph_match(const struct gw_activity *a, uint64_t now)
 		if (at)
 			return meet(f, at, a, now);
 	}
-	for (struct flight *f = graphs[graph].untold; f; f = f->after) {
+	for (struct flight *f = graph_at(graph)->untold; f; f = f->after) {
 		if (f->told || f->configs == passed)
 			continue;
 		passed = f->configs;
@@ -227,11 +263,17 @@ bool gw_join_graph_match(const struct gw_activity *a, uint64_t now)
 
 void gw_join_graph_weed(uint64_t now, bool last)
 {
-	for (uint32_t i = 0; i < graph_count; i++) {
-		struct graph *g = &graphs[i];
+	for (uint32_t number = first_graph, after; number; number = after) {
+		struct flight *f = graph_at(number)->first, *next;
 
-		while (g->first && (last || (g->first->overtaken_ns &&
-		                             g->first->overtaken_ns + GW_JOIN_GIVE_UP_NS < now)))
-			give_up(g->first);
+		after = graph_at(number)->after;
+		for (;
+		     f && (last || (f->overtaken_ns && f->overtaken_ns + GW_JOIN_GIVE_UP_NS < now));
+		     f = next) {
+			bool more = f->kernels.head->next != NULL;
+
+			next = more ? f : f->after;
+			give_up(f);
+		}
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/join_list.h"
 
+#include "preload/memory.h"
 #include "preload/tables.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { WAITING_MAX = 1 << 19, CHUNK = 1024 };
@@ -32,7 +32,7 @@ static struct gw_waiting *take_spare(void)
 	struct gw_waiting *w = spare;
 
 	if (!w) {
-		w = calloc(CHUNK, sizeof(*w));
+		w = gw_memory_new(GW_MEMORY_waiting, CHUNK, sizeof(*w));
 		for (int i = 0; w && i < CHUNK; i++) {
 			w[i].next = spare;
 			spare = &w[i];

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* First sight of a kernel: its name and resources, asked of the driver once. */
+#include "preload/live.h"
 #include "preload/arguments.h"
 #include "preload/call.h"
 #include "preload/clock.h"
 #include "preload/degrade.h"
+#include "preload/memory.h"
 #include "preload/modules.h"
+#include "preload/tables.h"
 
 #include <errno.h>
 #include <string.h>
@@ -73,13 +76,13 @@ static uint32_t compiled_cluster(const struct asked *a, CUfunction f)
 void *gw_shared_keep(size_t size)
 {
 	struct gw_shared *s = gw_hot.shared;
-	uint64_t room = (size + 7) & ~(uint64_t)7, at = atomic_fetch_add(&s->names_used, room);
+	uint64_t room = (size + 7) & ~(uint64_t)7, at = atomic_load(&s->names_used);
 
-	if (at + room > GW_NAMES_MAX) {
-		atomic_store(&s->names_used, GW_NAMES_MAX);
-		return NULL;
-	}
-	return s->names + at;
+	do {
+		if (room > GW_NAMES_MAX - at)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&s->names_used, &at, at + room));
+	return gw_memory_take(GW_MEMORY_kernels, room) ? s->names + at : NULL;
 }
 
 static const char *name_keep(const char *name, size_t length)
@@ -149,6 +152,37 @@ static bool same_layout(const struct gw_layout *l, const struct asked_layout *la
 	       !memcmp(l->param, layout->param, l->count * sizeof(*l->param));
 }
 
+/*
+ * The slot of kernels for which there is no place, which has no name. A handle that has it is not
+ * asked about again.
+ */
+enum { NO_PLACE = GW_KERNELS_MAX - 1 };
+
+/* A slot that is new, its name kept; NO_PLACE where there is none. */
+static uint32_t slot_new(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
+                         size_t length)
+{
+	uint32_t count = atomic_load(&s->kernel_count);
+
+	while (count < NO_PLACE - 1)
+		if (atomic_compare_exchange_weak(&s->kernel_count, &count, count + 1))
+			break;
+	if (count >= NO_PLACE - 1) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d kernels: later ones have no name",
+		           NO_PLACE - 1);
+		return NO_PLACE;
+	}
+	if (gw_memory_take(GW_MEMORY_kernels, sizeof(*k) + gw_kernel_bytes()))
+		k->name = name_keep(name, length);
+	if (!k->name) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "no room for names of more kernels (%d MiB, or GPUWATCH_MEMORY_MAX)",
+		           GW_NAMES_MAX >> 20);
+		return NO_PLACE;
+	}
+	return count + 1;
+}
+
 /* One slot for each name, resources, layout and image: reloading a module makes no new ones. */
 static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
                        const struct asked_layout *layout)
@@ -163,22 +197,13 @@ static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char
 		    !strncmp(s->kernels[i].name, name, length) && !s->kernels[i].name[length] &&
 		    same_layout(s->kernels[i].layout, layout))
 			return i;
-	slot = atomic_fetch_add(&s->kernel_count, 1) + 1;
-	if (slot >= GW_KERNELS_MAX) {
-		atomic_store(&s->kernel_count, GW_KERNELS_MAX - 1);
-		gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d kernels: later ones have no name",
-		           GW_KERNELS_MAX - 1);
-		return 0;
-	}
 	k->hash = hash;
-	k->name = name_keep(name, length);
-	if (!k->name) {
-		gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d MiB of kernel names",
-		           GW_NAMES_MAX >> 20);
-		return 0;
-	}
+	slot = slot_new(s, k, name, length);
+	if (slot == NO_PLACE)
+		return slot;
 	k->layout = layout->known ? gw_layout_keep(layout->param, layout->count) : NULL;
 	s->kernels[slot] = *k;
+	gw_live_kernel(slot);
 	do {
 		s->kernels[slot].next = head;
 	} while (!atomic_compare_exchange_weak(chain, &head, slot));
@@ -264,8 +289,6 @@ uint32_t gw_kernel_resolve(CUfunction f)
 		if (slot)
 			gw_map_put(&s->functions, (uintptr_t)f, slot, a.owner, a.context);
 	}
-	if (!slot)
-		gw_count(GW_COUNTER_table_full, 1);
 	gw_overhead_since(begin);
 	errno = saved;
 	return slot;

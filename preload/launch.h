@@ -27,16 +27,17 @@ static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, struct gw_thread *
 	        atomic_load_explicit(&gw_hot.function_generation, memory_order_acquire);
 	uint32_t slot;
 
-	if (GW_LIKELY((uintptr_t)f == t->function && generation == t->function_generation))
-		return t->function_slot;
+	if (GW_LIKELY((uintptr_t)f == t->last.function &&
+	              generation == t->last.function_generation))
+		return t->last.function_slot;
 	slot = gw_map_get(&s->functions, (uintptr_t)f);
 	if (GW_UNLIKELY(!slot))
 		slot = gw_kernel_resolve(f);
-	t->function = slot ? (uintptr_t)f : 0;
-	t->function_slot = slot;
-	t->function_generation = generation;
-	t->function_cluster = s->kernels[slot].cluster;
-	t->function_plan = atomic_load_explicit(&s->kernels[slot].plan, memory_order_acquire);
+	t->last.function = slot ? (uintptr_t)f : 0;
+	t->last.function_slot = slot;
+	t->last.function_generation = generation;
+	t->last.function_cluster = s->kernels[slot].cluster;
+	t->last.function_plan = atomic_load_explicit(&s->kernels[slot].plan, memory_order_acquire);
 	return slot;
 }
 
@@ -58,10 +59,12 @@ static inline uintptr_t gw_stream_key(const struct gw_thread *t, CUcontext conte
  */
 static inline CUcontext gw_context_of(struct gw_thread *t, uint32_t generation)
 {
-	uint32_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
+	/* Looked at once: a launch in a signal handler may find that it has changed. */
+	uintptr_t context = *(volatile uintptr_t *)&t->last.context;
 
-	if (GW_LIKELY(t->context && generation == t->context_generation && head % GW_CONTEXT_CHECK))
-		return (CUcontext)t->context;
+	if (GW_LIKELY(context && generation == t->last.context_generation &&
+	              t->next % GW_CONTEXT_CHECK))
+		return (CUcontext)context;
 	return gw_context_ask(t, generation);
 }
 
@@ -78,15 +81,15 @@ GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, C
 		context = gw_context_of(t, generation);
 		key = gw_stream_key(t, context, kind);
 	}
-	if (GW_LIKELY(key == t->stream_key && generation == t->stream_generation))
-		return t->stream_slot;
+	if (GW_LIKELY(key == t->last.stream_key && generation == t->last.stream_generation))
+		return t->last.stream_slot;
 	slot = gw_map_get(&s->streams, key);
 	if (GW_UNLIKELY(!slot))
 		slot = gw_stream_resolve(t, stream, context, kind, key);
-	t->stream_key = slot ? key : 0;
-	t->stream_slot = slot;
-	t->stream_device = gw_slot_device(s, slot);
-	t->stream_generation = generation;
+	t->last.stream_key = slot ? key : 0;
+	t->last.stream_slot = slot;
+	t->last.stream_device = gw_slot_device(s, slot);
+	t->last.stream_generation = generation;
 	return slot;
 }
 
@@ -97,8 +100,9 @@ GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, C
 static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_thread *t,
                                                    struct gw_event *e)
 {
-	uint64_t key = gw_cell_key(gw_cell_kernel(e->kernel, t->stream_device), e->grid, e->block_x,
-	                           e->block_y, e->block_z, e->cluster, e->shared, e->digest);
+	uint64_t key =
+	        gw_cell_key(gw_cell_kernel(e->kernel, t->last.stream_device), e->grid, e->block_x,
+	                    e->block_y, e->block_z, e->cluster, e->shared, e->digest);
 	uint32_t at = (uint32_t)(key >> (64 - GW_CELLS_BITS));
 
 	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
@@ -127,21 +131,26 @@ static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct g
 		e->known = word[3];
 		e->flags = (uint8_t)((e->flags & ~(unsigned)GW_EVENT_ARGUMENTS) | word[4]);
 		e->config = word[5];
-		t->cell = at + 1;
+		t->last.cell = at + 1;
 		return;
 	}
 }
 
-/* The next free ring slot, NULL (and counted at the end) when the ring is full. */
-static inline struct gw_event *gw_ring_slot(struct gw_thread *t)
+/*
+ * The next free ring slot, NULL when the ring is full. Where no other launch of the thread is in
+ * flight, `next` is where the head is.
+ */
+GW_INLINE struct gw_event *gw_ring_slot(struct gw_call *call)
 {
+	struct gw_thread *t = call->thread;
 	uint32_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
 
-	if (GW_UNLIKELY(head - t->tail_seen > t->mask)) {
-		t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
-		if (head - t->tail_seen > t->mask)
-			return NULL;
-	}
+	if (GW_UNLIKELY(head - t->tail_seen > t->mask) ||
+	    GW_UNLIKELY(!gw_own_exchange(&t->next, head, head + 1)))
+		return gw_ring_reserve(call);
+	t->outer = call;
+	call->how = GW_CALL_OUTER;
+	call->at = head;
 	return &t->ring[head & t->mask];
 }
 
@@ -154,9 +163,9 @@ static inline uint64_t gw_call_ticks(struct gw_thread *t, uint32_t head)
 {
 	uint32_t round = atomic_load_explicit(&gw_hot.round, memory_order_relaxed);
 
-	if ((head & gw_hot.untimed) && round == t->round)
+	if ((head & gw_hot.untimed) && round == t->last.round)
 		return 0;
-	t->round = round;
+	t->last.round = round;
 	return gw_ticks();
 }
 
@@ -166,24 +175,24 @@ GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
 	struct gw_thread *t = gw_self;
 	struct gw_event *e;
 
-	call->event = NULL;
-	call->counted = true;
-	call->captured = false;
 	if (GW_UNLIKELY(!t))
 		t = gw_thread_register();
 	call->thread = t;
-	if (GW_UNLIKELY(!t))
+	call->event = NULL;
+	if (GW_UNLIKELY(!t)) {
+		call->how = GW_CALL_DROPPED;
 		return NULL;
+	}
 	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) &&
 	    gw_stream_capturing(stream, call->pt)) {
-		call->captured = true;
+		call->how = GW_CALL_CAPTURED;
 		call->node = NULL;
 		return NULL;
 	}
-	e = gw_ring_slot(t);
+	e = gw_ring_slot(call);
 	if (GW_UNLIKELY(!e))
 		return NULL;
-	e->ticks = gw_call_ticks(t, atomic_load_explicit(&t->head, memory_order_relaxed));
+	e->ticks = gw_call_ticks(t, call->at);
 	e->flags = 0;
 	e->config = 0;
 	e->stream = (uint16_t)gw_stream_slot_of(gw_hot.shared, t, stream, call->pt);
@@ -215,10 +224,10 @@ GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, 
 	e->block_y = (uint16_t)by;
 	e->block_z = (uint16_t)bz;
 	e->shared = shared;
-	e->cluster = cluster ? cluster : call->thread->function_cluster;
+	e->cluster = cluster ? cluster : call->thread->last.function_cluster;
 	e->digest = 0;
-	if (call->thread->function_plan)
-		e->digest = gw_digest_read(call->thread->function_plan, params, extra);
+	if (call->thread->last.function_plan)
+		e->digest = gw_digest_read(call->thread->last.function_plan, params, extra);
 	memcpy(&e->predicted, &none, 4);
 	if (e->known) /* else nothing has been learnt, so nothing is published */
 		gw_cell_read(s, call->thread, e);
@@ -249,9 +258,7 @@ static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *c
 	uint32_t cluster = 0;
 	uint8_t flags = 0;
 
-	call->counted = false;
-	call->event = NULL;
-	call->thread = NULL;
+	call->how = GW_CALL_IGNORED;
 	if (!config) /* the driver refuses it */
 		return;
 	for (unsigned i = 0; i < config->numAttrs && config->attrs; i++) {
@@ -279,54 +286,52 @@ static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *c
 static inline void gw_prepare(const struct gw_thread *t, const struct gw_event *next)
 {
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)next));
-	if (t->cell)
-		__builtin_prefetch(&gw_hot.shared->cells[t->cell - 1]);
+	if (t->last.cell)
+		__builtin_prefetch(&gw_hot.shared->cells[t->last.cell - 1]);
 }
 
 /* Commit the event once the driver has taken the launch; counts it either way. */
-static inline void gw_event_end(struct gw_call *call, CUresult result, _Atomic uint64_t *counter)
+static inline void gw_event_end(struct gw_call *call, uint32_t head)
 {
 	struct gw_thread *t = call->thread;
-	uint32_t head;
 
-	if (GW_UNLIKELY(!call->counted))
-		return;
-	if (GW_UNLIKELY(!t)) {
-		gw_count(GW_COUNTER_threads_dropped, result == CUDA_SUCCESS);
-		return;
-	}
-	if (GW_UNLIKELY(result != CUDA_SUCCESS)) {
-		gw_bump(&t->counts.failed, 1);
-		return;
-	}
-	if (GW_UNLIKELY(call->captured)) {
-		gw_bump(&t->counts.captured, 1);
-		if (call->node)
-			gw_kernel_in_graph(call->node);
-		return;
-	}
-	gw_bump(counter, 1);
-	if (GW_UNLIKELY(!call->event)) {
-		gw_bump(&t->counts.dropped, 1);
-		return;
-	}
-	head = atomic_load_explicit(&t->head, memory_order_relaxed) + 1;
+	head++;
+	t->outer = NULL;
 	atomic_store_explicit(&t->head, head, memory_order_release);
+	/* Launches within this one, a signal handler's just now included. */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (GW_UNLIKELY(t->next != head))
+		gw_ring_settle(t);
 	gw_prepare(t, &t->ring[head & t->mask]);
+}
+
+/*
+ * The plain case: no other launch was in flight when this one began, and it succeeded. @p head is
+ * where its slot is, unless that was taken away: the program had been thought to have left by a
+ * jump.
+ */
+GW_INLINE bool gw_call_plain(const struct gw_call *call, CUresult result, uint32_t *head)
+{
+	if (GW_UNLIKELY(call->how != GW_CALL_OUTER || result != CUDA_SUCCESS))
+		return false;
+	*head = atomic_load_explicit(&call->thread->head, memory_order_relaxed);
+	return GW_LIKELY(*head == call->at);
 }
 
 static inline void gw_launch_end(struct gw_call *call, CUresult result, void **params, void **extra)
 {
-	unsigned flags = call->event ? call->event->flags : 0;
+	uint32_t head;
+	unsigned flags;
 
-	/* The driver has read them, so they can be read. */
-	if (GW_UNLIKELY(flags & GW_EVENT_ARGUMENTS) && result == CUDA_SUCCESS)
-		gw_arguments_take(call, params, extra);
-	if (GW_UNLIKELY(flags & GW_EVENT_GATED))
-		gw_deep_end(call, result);
-	gw_event_end(call, result, call->thread ? &call->thread->counts.launches : NULL);
-	if (GW_UNLIKELY(flags & GW_EVENT_TIMED))
-		gw_events_end(call, result);
+	if (GW_UNLIKELY(!gw_call_plain(call, result, &head))) {
+		gw_call_odd_end(call, result, false);
+		return;
+	}
+	gw_bump(&call->thread->counts.launches, 1);
+	flags = call->event->flags;
+	if (GW_UNLIKELY(flags & (GW_EVENT_ARGUMENTS | GW_EVENT_GATED | GW_EVENT_TIMED)))
+		gw_call_more(call, params, extra);
+	gw_event_end(call, head);
 }
 #define launch_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)         \
 	gw_launch_end(call, result, params, extra)
@@ -345,7 +350,8 @@ static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CU
 	if (!e)
 		return;
 	e->kind = GW_EVENT_GRAPH;
-	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed) & GW_HOT_DEEP))
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed) & GW_HOT_DEEP) &&
+	    call->how == GW_CALL_OUTER)
 		gw_deep_graph(call, stream);
 	e->kernel = (uint16_t)gw_map_get(&s->graphs, (uintptr_t)exec);
 	if (e->kernel)
@@ -355,11 +361,18 @@ static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CU
 static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgraphExec exec,
                                     CUstream stream)
 {
+	uint32_t head;
+
 	(void)exec;
 	(void)stream;
-	if (GW_UNLIKELY(call->event && call->event->flags & GW_EVENT_GATED))
+	if (GW_UNLIKELY(!gw_call_plain(call, result, &head))) {
+		gw_call_odd_end(call, result, true);
+		return;
+	}
+	gw_bump(&call->thread->counts.graph_launches, 1);
+	if (GW_UNLIKELY(call->event->flags & GW_EVENT_GATED))
 		gw_deep_end(call, result);
-	gw_event_end(call, result, call->thread ? &call->thread->counts.graph_launches : NULL);
+	gw_event_end(call, head);
 }
 
 /* The launches of CUDA 1: the block's shape is a property of the function. */

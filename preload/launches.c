@@ -10,6 +10,8 @@
 #include "preload/gpu_clock.h"
 #include "preload/injection.h"
 #include "preload/join.h"
+#include "preload/launch_config.h"
+#include "preload/live.h"
 #include "preload/log.h"
 #include "preload/options.h"
 #include "preload/pm.h"
@@ -23,7 +25,7 @@ static struct gw_fleet *fleet;
 static struct gw_score score;
 static uint32_t graph_number;
 static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
-static uint64_t last_end[64];    /* by device: end of the latest kernel seen */
+static uint64_t last_end[2][64]; /* by device: end of the latest kernel seen; of those ahead */
 static uint32_t configured;      /* configurations that the predictor knows of */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
@@ -89,13 +91,30 @@ static void configure_new(void)
 	}
 }
 
+/* Times by a clock that was set back since are no times of the log's: they are ahead of it. */
+static void forget_times_ahead(struct gw_record_launch *r)
+{
+	if (gw_clock_ahead(r->call_ns))
+		r->call_ns = 0;
+	if (gw_clock_ahead(r->start_ns))
+		r->start_ns = 0;
+}
+
 /* A launch as it goes to the log: whole records until the log is full, then sums. */
 static void write(struct gw_record_launch *r)
 {
-	if (gw_log_is_open() && gw_log_bytes() + GW_RECORD_MAX > gw_options.log_max)
+	const uint32_t entry = gw_live_entry(r);
+
+	if (gw_log_sums()) {
 		gw_aggregate_add(r);
+		gw_live_dropped(entry);
+		return;
+	}
+	gw_log_write(GW_RECORD_LAUNCH, r, sizeof(*r), NULL, 0);
+	if (gw_log_is_open())
+		gw_live_logged(entry, gw_log_block());
 	else
-		gw_log_write(GW_RECORD_LAUNCH, r, sizeof(*r), NULL, 0);
+		gw_live_dropped(entry);
 }
 
 /* An event has 32 bits of the number of observations that were known at its call. */
@@ -122,70 +141,6 @@ static void predict_late(struct gw_record_launch *r)
 	r->work = (uint8_t)p.work;
 	r->flags |= GW_LAUNCH_LATE | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
 	gw_bump(&gw_counters[GW_COUNTER_predicted_late], 1);
-}
-
-static uint32_t device_of(const struct gw_event *e)
-{
-	return gw_slot_device(gw_hot.shared, e->stream);
-}
-
-static bool same(const struct gw_config_entry *c, const struct gw_event *e)
-{
-	return c->slot == e->kernel && c->device == device_of(e) &&
-	       c->config.grid.x == e->grid[0] && c->config.grid.y == e->grid[1] &&
-	       c->config.grid.z == e->grid[2] && c->config.block.x == e->block_x &&
-	       c->config.block.y == e->block_y && c->config.block.z == e->block_z &&
-	       c->config.dynamic_shared == e->shared && c->config.digest == e->digest;
-}
-
-static uint32_t config_look_up(const struct gw_event *e)
-{
-	struct gw_config c = {
-	        .grid = {e->grid[0], e->grid[1], e->grid[2]},
-	        .block = {e->block_x, e->block_y, e->block_z},
-	        .cluster = {1, 1, 1},
-	        .dynamic_shared = e->shared,
-	        .digest = e->digest,
-	};
-
-	if (e->cluster)
-		c.cluster = (struct gw_dim3){e->cluster & 1023, e->cluster >> 10 & 1023,
-		                             e->cluster >> 20 & 1023};
-	return gw_config_of(e->kernel, device_of(e), &c);
-}
-
-/* @p read: the cell that the launch read was of this very configuration. */
-static uint32_t config_of(const struct gw_event *e, bool *read)
-{
-	/* The last configuration of each hash: programs launch few kinds, many times. */
-	static struct {
-		uint64_t key;
-		uint32_t config;
-	} recent[1024];
-	uint32_t id = gw_cell_id(e->config), at;
-	uint64_t key;
-
-	*read = !(e->flags & GW_EVENT_CORRELATED) && id && id <= gw_config_count() &&
-	        same(gw_config_entry(id), e);
-	if (*read)
-		return id;
-	key = gw_cell_key(gw_cell_kernel(e->kernel, device_of(e)), e->grid, e->block_x, e->block_y,
-	                  e->block_z, e->cluster, e->shared, e->digest);
-	at = (uint32_t)(key >> 54);
-	if (recent[at].key != key || recent[at].config > gw_config_count() || !recent[at].config ||
-	    !same(gw_config_entry(recent[at].config), e)) {
-		recent[at].key = key;
-		recent[at].config = config_look_up(e);
-	}
-	*read = e->flags & GW_EVENT_CORRELATED && gw_event_tier(e) != GW_TIER_NONE;
-	return recent[at].config;
-}
-
-uint32_t gw_launch_config(const struct gw_event *e)
-{
-	bool read;
-
-	return config_of(e, &read);
 }
 
 /*
@@ -219,10 +174,20 @@ static bool record_unpaired(uint32_t config, bool graph)
 	return true;
 }
 
+static struct gw_config_entry *pair_of(uint32_t config)
+{
+	return gw_config_entry(gw_config_entry(config)->pair);
+}
+
 static void write_unpaired(struct gw_record_launch *r)
 {
-	if (launch_unpaired(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0))
+	if (launch_unpaired(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0)) {
 		write(r);
+		return;
+	}
+	/* the log has it, as a record without a launch */
+	gw_count(GW_COUNTER_launches_by_record, 1);
+	gw_live_logged(gw_live_entry(r), pair_of(r->config)->lone_block);
 }
 
 /* Wait for the time of a launch, where one will come; else log it as it is. */
@@ -234,8 +199,11 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 	bool multi = gw_event_kind(e) == GW_EVENT_MULTI;
 	bool covered = gw_activity_covers(e->ticks, correlated || (multi && gw_injection_active()));
 
-	if (multi && covered && device_of(e))
-		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(device_of(e) - 1), 0, r);
+	/* Without a configuration it fits no record; its own is left out in its place. */
+	if (!r->config && covered && !(e->flags & GW_EVENT_TIMED))
+		write_unpaired(r);
+	else if (multi && covered && gw_launch_device(e))
+		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(gw_launch_device(e) - 1), 0, r);
 	else if (correlated && covered)
 		gw_join_wait(GW_JOIN_CORRELATION, gw_join_correlation_key(e->config), e->config, r);
 	else if (e->flags & GW_EVENT_TIMED)
@@ -274,8 +242,10 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	struct gw_record_launch r = record_of(t, e);
 	bool read;
 
-	r.config = config_of(e, &read);
+	r.config = gw_launch_config_read(e, &read);
 	configure_new();
+	if (!r.config || (!e->stream && !(e->flags & GW_EVENT_LATE)))
+		gw_count(GW_COUNTER_table_full, 1);
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
 	gw_study_want(r.config);
@@ -299,7 +269,29 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 		t->timed++;
 	if (r.config)
 		gw_config_launched(r.config);
+	gw_live_enter(&r, t, e, 0);
 	hand_over(t, e, &r, 0);
+}
+
+/* As if the kernel had been launched by itself. */
+static void node_entered(struct gw_record_launch *r, const struct gw_thread *t,
+                         const struct gw_graph_node *n, uint32_t number)
+{
+	const struct gw_config *c = &n->config;
+	const struct gw_event e = {
+	        .kind = GW_EVENT_KERNEL,
+	        .flags = n->cooperative ? GW_EVENT_COOPERATIVE : 0,
+	        .kernel = (uint16_t)n->kernel,
+	        .grid = {c->grid.x, c->grid.y, c->grid.z},
+	        .block_x = (uint16_t)c->block.x,
+	        .block_y = (uint16_t)c->block.y,
+	        .block_z = (uint16_t)c->block.z,
+	        .cluster = c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
+	        .shared = c->dynamic_shared,
+	        .digest = c->digest,
+	};
+
+	gw_live_enter(r, t, &e, number);
 }
 
 /* A graph launch is as many launches as it has enabled kernel nodes. */
@@ -320,8 +312,8 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (!n->enabled)
 			continue;
 		if (!n->config_id) {
-			n->config_id = gw_config_of(n->kernel, n->device ? n->device : device_of(e),
-			                            &n->config);
+			n->config_id = gw_config_of(
+			        n->kernel, n->device ? n->device : gw_launch_device(e), &n->config);
 			n->node_id = gw_node_id(g->exec, i + 1);
 			configure_new();
 			gw_arguments_node(n->config_id, n->arguments);
@@ -331,19 +323,57 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		r.node = n->node_id;
 		/* On another GPU than the stream of the launch: in which of its streams, a record
 		 * tells. */
-		if (n->device && device_of(e) && n->device != device_of(e))
+		if (n->device && gw_launch_device(e) && n->device != gw_launch_device(e))
 			r.stream = 0;
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
 		predict_late(&r);
 		if (r.config)
 			gw_config_launched(r.config);
+		else
+			gw_count(GW_COUNTER_table_full, 1);
 		gw_bump(&gw_counters[GW_COUNTER_graph_kernels], 1);
+		node_entered(&r, t, n, i + 1);
 		hand_over(t, e, &r, g->cupti_exec);
 	}
 }
 
-void gw_launch_event(struct gw_thread *t, const struct gw_event *e)
+void gw_launches_clock_set(int64_t by)
 {
+	if (by > 0)
+		return;
+	memcpy(last_end[1], last_end[0], sizeof(last_end[1]));
+	memset(last_end[0], 0, sizeof(last_end[0]));
+}
+
+/*
+ * A launch that was in the driver while its stream or graph ended, and until the slot had gone to
+ * another, names what it did not go to.
+ */
+static struct gw_event checked(const struct gw_event *event)
+{
+	const struct gw_shared *s = gw_hot.shared;
+	struct gw_event e = *event;
+	bool late = gw_slot_stale(&s->streams_free, e.stream, e.ticks);
+
+	if (gw_event_kind(&e) == GW_EVENT_TIME)
+		return e;
+	if (late)
+		e.stream = 0;
+	if (gw_event_kind(&e) == GW_EVENT_GRAPH &&
+	    gw_slot_stale(&s->graphs_free, e.kernel, e.ticks)) {
+		late = true;
+		e.kernel = 0;
+	}
+	if (late)
+		gw_count(GW_COUNTER_slots_late, 1);
+	e.flags = (uint8_t)(late ? e.flags | GW_EVENT_LATE : e.flags & ~GW_EVENT_LATE);
+	return e;
+}
+
+void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
+{
+	const struct gw_event now = checked(event), *e = &now;
+
 	if (t->timed_serial != t->serial) {
 		t->timed_serial = t->serial;
 		t->timed = 0;
@@ -352,7 +382,7 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *e)
 		kernel_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_GRAPH)
 		graph_event(t, e);
-	else
+	else if (gw_event_kind(e) == GW_EVENT_TIME)
 		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
 }
 
@@ -380,7 +410,7 @@ static void crowded(void)
 static bool overlapped(const struct gw_activity *a)
 {
 	const uint64_t slack = 256, share = (a->end - a->start) / 50;
-	uint64_t *end = &last_end[a->device & 63];
+	uint64_t *end = &last_end[gw_clock_ahead(a->end)][a->device & 63];
 	bool before = a->start + (share > slack ? share : slack) < *end;
 
 	if (a->end > *end)
@@ -460,6 +490,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		r->flags |= GW_LAUNCH_EVENTS;
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
 	}
+	forget_times_ahead(r);
 	if (!(r->flags & GW_LAUNCH_COUNTED))
 		learn(r);
 	if (r->config) {
@@ -498,16 +529,17 @@ static void uncalled(const struct gw_activity *a)
 		gw_count(GW_COUNTER_edge_records, 1);
 		return;
 	}
-	gw_count(GW_COUNTER_activity_unmatched, 1);
 	if (a->start)
 		gw_counted_kernel(a->device, r.config, a->start, a->end);
 	if (!a->device_launched && !record_unpaired(r.config, a->graph != 0))
 		return;
+	gw_count(GW_COUNTER_activity_unmatched, 1);
 	if (a->end > a->start && a->start) {
 		r.flags |= GW_LAUNCH_MEASURED;
 		r.start_ns = a->start;
 		r.duration_ns = a->end - a->start;
 		overlapped(a);
+		forget_times_ahead(&r);
 	} else {
 		r.flags |= GW_LAUNCH_INVALID;
 		gw_count(GW_COUNTER_activity_invalid, 1);
@@ -522,4 +554,5 @@ static void uncalled(const struct gw_activity *a)
 		}
 	}
 	write(&r);
+	pair_of(r.config)->lone_block = gw_log_block();
 }

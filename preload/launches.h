@@ -14,14 +14,14 @@ bool gw_launches_start(void);
 /** An event of a thread's ring. */
 void gw_launch_event(struct gw_thread *t, const struct gw_event *e);
 
-/** Id of the configuration of an event, 0 when there is none. */
-uint32_t gw_launch_config(const struct gw_event *e);
-
 /** An activity record. */
 void gw_launch_record(const struct gw_activity *a);
 
 /** Join what came; @p last: nothing more will come. */
 void gw_launches_measured(bool last);
+
+/** The wall clock was set, by so many ns. */
+void gw_launches_clock_set(int64_t by);
 
 /** The predictors, one a GPU, for publishing. */
 struct gw_fleet *gw_launches_fleet(void);

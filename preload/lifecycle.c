@@ -3,6 +3,7 @@
 
 #include "preload/activity.h"
 #include "preload/attach.h"
+#include "preload/await.h"
 #include "preload/call.h"
 #include "preload/clock.h"
 #include "preload/deep.h"
@@ -11,21 +12,23 @@
 #include "preload/foreign.h"
 #include "preload/hooks.h"
 #include "preload/injection.h"
+#include "preload/memory.h"
 #include "preload/options.h"
 #include "preload/pipeline.h"
 #include "preload/pm.h"
+#include "preload/process.h"
 #include "preload/quiet.h"
+#include "preload/sandbox.h"
 #include "preload/threads.h"
 #include "preload/watch.h"
 #include "preload/windows.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { UNTIMED = 7 }; /* of a thread's launches each eighth is timed in modes watch and count */
@@ -42,47 +45,43 @@ enum phase {
 	OFF,
 };
 
-enum attaching { NOT_YET, UNDER_WAY, TRIED };
+enum attaching {
+	NOT_YET,
+	UNDER_WAY, /* the program's threads wait */
+	ENDING,    /* it has worked, and they will not have to wait any longer */
+	TRIED,
+	GIVEN_UP, /* it takes too long: who waited has launched meanwhile */
+};
+
+enum reading { UNREAD, READING, READ };
 
 static _Atomic int phase;
-static _Atomic int attached; /* enum attaching */
-static _Atomic pid_t busy;   /* the thread that is at STARTING or UNDER_WAY, 0 for none */
-static _Atomic int options_known;
-static _Atomic int closed; /* the last word is written */
+static _Atomic int attached;      /* enum attaching */
+static _Atomic int options_known; /* enum reading */
+static _Atomic int closed;        /* the last word is written */
 static pid_t owner;
 static bool was_attached; /* by the parent of a forked child */
-
-/*
- * Another thread, @p busy_one, is about to leave @p value behind in @p state: its launches and ours
- * must not pass unseen meanwhile. Never for long, and never for ourselves: a signal handler may be
- * here.
+/* This thread reads the options or starts: a signal handler of it may be here, and must not wait.
  */
-static void wait_while(_Atomic int *state, int value, const _Atomic pid_t *busy_one)
-{
-	const struct timespec pause = {0, 50000};
-	pid_t self = (pid_t)syscall(SYS_gettid);
-
-	for (int i = 0; i < 10000 && atomic_load(state) == value && atomic_load(busy_one) != self;
-	     i++)
-		nanosleep(&pause, NULL);
-}
+static _Thread_local bool at_it __attribute__((tls_model("initial-exec")));
 
 static void options_once(void)
 {
-	static _Atomic pid_t reader;
-	int saved = errno, expected = 0;
+	int saved = errno, expected = UNREAD;
+	bool before = at_it;
 
-	if (atomic_load_explicit(&options_known, memory_order_acquire) == 2)
+	if (atomic_load_explicit(&options_known, memory_order_acquire) == READ)
 		return;
-	if (atomic_compare_exchange_strong(&options_known, &expected, 1))
-		atomic_store(&reader, (pid_t)syscall(SYS_gettid));
-	else if (expected == 1)
-		wait_while(&options_known, 1, &reader);
-	/* Nobody else may ever do so: this may be a signal handler in the midst of it, or a child
-	 * that was forked then. The values are the same each time. */
-	if (atomic_load_explicit(&options_known, memory_order_acquire) != 2) {
+	if (!atomic_compare_exchange_strong(&options_known, &expected, READING) && !at_it)
+		gw_await(&options_known, READING);
+	/* Nobody else may ever do so: this may be a signal handler in the midst of it. The values
+	 * are the same each time. */
+	if (atomic_load_explicit(&options_known, memory_order_acquire) != READ) {
+		at_it = true;
 		gw_options_read();
-		atomic_store_explicit(&options_known, 2, memory_order_release);
+		at_it = before;
+		atomic_store_explicit(&options_known, READ, memory_order_release);
+		gw_await_wake(&options_known);
 	}
 	errno = saved;
 }
@@ -96,8 +95,10 @@ bool gw_hooking(void)
 /* A child of fork(): the worker and the parent's mappings of the driver are gone. */
 static void in_child(void)
 {
-	int p = atomic_load(&phase);
+	int p = atomic_load(&phase), reading = READING;
 
+	gw_await_anew();
+	atomic_compare_exchange_strong(&options_known, &reading, UNREAD);
 	if (p != RUNNING && p != FINISHED && p != STARTING)
 		return;
 	atomic_store(&gw_hot.active, 0);
@@ -108,6 +109,12 @@ static void in_child(void)
 	gw_activity_gone(false);
 	gw_foreign_abandon();
 	gw_pipeline_abandon();
+}
+
+/* Before the first thread of ours can be in the midst of anything. */
+__attribute__((constructor)) static void at_load(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
 }
 
 static bool still_ours(void)
@@ -170,56 +177,78 @@ static void at_quick(void)
 
 static bool reserve(void)
 {
-	void *at = mmap(NULL, sizeof(struct gw_shared), PROT_READ | PROT_WRITE,
-	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (at == MAP_FAILED)
+	gw_hot.shared = gw_memory_reserve(sizeof(struct gw_shared));
+	if (!gw_hot.shared)
 		return false;
-	gw_hot.shared = at;
+	gw_memory_fixed();
 	gw_hot.untimed = gw_options.mode == GW_MODE_AUDIT ? 0 : UNTIMED;
 	return true;
 }
 
-static void start(void)
+/* No reason: all is there. */
+static const char *get_ready(void)
 {
 	static _Atomic int registered;
 
-	owner = getpid();
-	options_once();
-	if (gw_options.mode == GW_MODE_OFF) {
-		atomic_store(&phase, OFF);
-		return;
-	}
-	if (!gw_driver_resolve() || !reserve()) {
-		gw_degrade(GW_DEGRADED_OTHER,
-		           "no memory for gpuwatch's tables: nothing is watched");
-		atomic_store(&phase, OFF);
-		return;
-	}
+	if (!gw_driver_resolve())
+		return "libcuda.so.1 is not among the loaded libraries: nothing is watched";
+	if (!reserve())
+		return "no memory for gpuwatch's tables: nothing is watched";
+	gw_sandbox_prepare();
 	gw_threads_init();
 	if (gw_options.rejected[0])
 		gw_degrade(GW_DEGRADED_OPTION, "%s", gw_options.rejected);
-	if (!gw_pipeline_start(was_attached)) {
-		gw_degrade(GW_DEGRADED_OTHER,
-		           "no thread for gpuwatch's worker: nothing is watched");
-		atomic_store(&phase, OFF);
-		return;
-	}
+	if (!gw_pipeline_start(was_attached))
+		return "no memory or no thread for gpuwatch's worker: nothing is watched";
 	if (!atomic_exchange(&registered, 1)) {
-		pthread_atfork(NULL, NULL, in_child);
 		atexit(at_exit);
 		at_quick_exit(at_quick);
 	}
-	/* In this order: who waits for RUNNING must find it active. */
-	atomic_store_explicit(&gw_hot.active, 1, memory_order_release);
-	atomic_store(&phase, RUNNING);
+	return NULL;
 }
 
-static void start_here(void)
+static bool start_outside(void)
 {
-	atomic_store(&busy, (pid_t)syscall(SYS_gettid));
-	start();
-	atomic_store(&busy, 0);
+	const char *why;
+
+	if (gw_options.mode == GW_MODE_OFF || !gw_sandbox_enter())
+		return false;
+	why = get_ready();
+	gw_sandbox_leave();
+	if (why)
+		gw_degrade(GW_DEGRADED_OTHER, "%s", why);
+	return !why;
+}
+
+/*
+ * Neither a signal handler nor pthread_cancel() takes the thread away in the midst of it: no
+ * function of the driver is called here, so signals wait for a moment only. Those of a fault do
+ * not: some programs handle faults and go on.
+ */
+static void start(void)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+	bool running;
+	sigset_t most, before;
+	int cancel;
+
+	sigfillset(&most);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigdelset(&most, faults[i]);
+	pthread_sigmask(SIG_BLOCK, &most, &before);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	at_it = true;
+	owner = getpid();
+	options_once();
+	running = start_outside();
+	/* In this order: who waits for RUNNING must find it active. */
+	if (running)
+		atomic_store_explicit(&gw_hot.active, 1, memory_order_release);
+	atomic_store(&phase, running ? RUNNING : OFF);
+	gw_await_wake(&phase);
+	at_it = false;
+	pthread_setcancelstate(cancel, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void gw_driver_used(void)
@@ -227,9 +256,9 @@ void gw_driver_used(void)
 	int saved = errno, expected = UNSTARTED;
 
 	if (atomic_compare_exchange_strong(&phase, &expected, STARTING))
-		start_here();
-	else if (expected == STARTING)
-		wait_while(&phase, STARTING, &busy);
+		start();
+	else if (expected == STARTING && !at_it)
+		gw_await(&phase, STARTING);
 	errno = saved;
 }
 
@@ -243,6 +272,7 @@ static void start_over(void)
 	memset(gw_counters, 0, sizeof(gw_counters));
 	atomic_store(&closed, 0);
 	memset(&gw_hot, 0, sizeof(gw_hot));
+	gw_memory_start();
 	gw_degraded_reset();
 	atomic_store(&attached, NOT_YET);
 	if (was_attached) {
@@ -251,7 +281,7 @@ static void start_over(void)
 		gw_degrade(GW_DEGRADED_FORK,
 		           "forked while the GPU was in use: launches are counted, not timed");
 	}
-	start_here();
+	start();
 	errno = saved;
 }
 
@@ -280,24 +310,65 @@ bool gw_activate(bool init)
 	return atomic_load(&gw_hot.active) != 0;
 }
 
+/* Attached: the program's threads will not go on before this is done, unless they have already. */
+static bool in_time(void)
+{
+	int expected = UNDER_WAY;
+
+	return atomic_compare_exchange_strong(&attached, &expected, ENDING);
+}
+
+void gw_attach_tried(void)
+{
+	int before = atomic_exchange(&attached, TRIED);
+
+	if (before == UNDER_WAY || before == ENDING)
+		gw_await_wake(&attached);
+}
+
+void gw_attach_first(void)
+{
+	gw_windows_first(in_time);
+	gw_attach_tried();
+}
+
+/*
+ * The worker attaches: libcupti and the driver may take long, and whoever waits for them may be
+ * cancelled or leave by siglongjmp(), which must not happen in the midst of libcupti. Injected, we
+ * are in a callback of libcupti's, and only this thread may go on.
+ */
+static void attach(void)
+{
+	int cancel;
+
+	if (!gw_injection_active()) {
+		if (!gw_pipeline_attach())
+			gw_attach_tried();
+		return;
+	}
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	gw_attach_first();
+	pthread_setcancelstate(cancel, NULL);
+}
+
 void gw_context_soon(void)
 {
-	int saved = errno, expected = NOT_YET;
+	int saved = errno, state = NOT_YET;
+	uint64_t begin;
 
 	if (gw_options.mode != GW_MODE_AUDIT || atomic_load(&phase) != RUNNING ||
-	    atomic_load(&attached) == TRIED)
+	    atomic_load(&attached) >= TRIED || gw_attach_here())
 		return;
-	if (atomic_compare_exchange_strong(&attached, &expected, UNDER_WAY)) {
-		uint64_t begin = gw_ticks();
-
-		atomic_store(&busy, (pid_t)syscall(SYS_gettid));
-		gw_windows_first();
-		atomic_store(&busy, 0);
-		gw_attach_since(begin);
-		atomic_store(&attached, TRIED);
-	} else if (expected == UNDER_WAY) {
-		wait_while(&attached, UNDER_WAY, &busy);
-	}
+	begin = gw_ticks();
+	if (atomic_compare_exchange_strong(&attached, &state, UNDER_WAY))
+		attach();
+	state = UNDER_WAY;
+	if (!gw_await(&attached, UNDER_WAY) &&
+	    atomic_compare_exchange_strong(&attached, &state, GIVEN_UP))
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI, "attaching to libcupti takes too long: the "
+		                                       "first kernels have no times");
+	gw_await(&attached, ENDING);
+	gw_attach_since(begin);
 	errno = saved;
 }
 
@@ -357,6 +428,10 @@ void gw_green_set(void *green, void *context)
 		atomic_store(&greens[i].context, (uintptr_t)context);
 		return;
 	}
+	gw_degrade(GW_DEGRADED_TABLE_FULL,
+	           "more than %d green contexts at a time: streams of the others may be taken for "
+	           "those of ended ones",
+	           GREENS);
 }
 
 /* In more than one place, where several threads were told at once. */

@@ -11,8 +11,15 @@
 /** cuInit succeeded: reserve the tables, start the worker, begin to hook. Idempotent. */
 void gw_driver_used(void);
 
-/** A context is about to be made: attach the measuring library if that is still to be done. */
+/**
+ * A context is about to be made: the measuring library is attached if that is still to be done. The
+ * caller waits for it, bounded.
+ */
 void gw_context_soon(void);
+
+/** The worker attaches, as gw_pipeline_attach() asked it to, or will not. */
+void gw_attach_first(void);
+void gw_attach_tried(void);
 
 /** Whether this process may record launches; starts over in a forked child. */
 bool gw_launch_allowed(void);

@@ -8,10 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Open the log by GPUWATCH_OUT; false (and said) when that can't be done. */
+/** Begin the log by GPUWATCH_OUT; false (and said) when that can't be done. Does not wait for it.
+ */
 bool gw_log_open(void);
 
-/** Whether records go to a file. */
+/** Whether records go to a file, or may yet. */
 bool gw_log_is_open(void);
 
 /**
@@ -21,20 +22,43 @@ bool gw_log_is_open(void);
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
                   size_t tail_size);
 
-/** Bytes of the file, what is still in memory included. */
+/** Whether launches no longer fit one by one, but in sums; true from the first time on. */
+bool gw_log_sums(void);
+
+/** Whether @p size more bytes of sums can be appended; false from the first time on: they then go
+ * into a copy. */
+bool gw_log_sums_fit(size_t size);
+
+/** Whether the file has the definition of @p config. */
+bool gw_log_names(uint32_t config);
+
+/**
+ * Begin a copy of what is not appended any more: it takes the place of the one before the last.
+ * False when there is no room for it now; else how many bytes of records fit is in @p room.
+ */
+bool gw_log_copy_begin(size_t *room);
+void gw_log_copy_end(void);
+
+/** Number of the block that the last record went to; packed blocks in the file bear it, from 1. */
+uint32_t gw_log_block(void);
+
+/** Blocks with a lower number than this are in the file, or lost and counted. */
+uint32_t gw_log_written(void);
+
+/** Bytes of the file, what is still in memory included (as it is there). */
 uint64_t gw_log_bytes(void);
 
-/** Write out what is in memory. */
+/** Hand what is in memory to the writer. */
 void gw_log_flush(void);
 
-/** Flush and close. */
+/** Wait until it was written or can't be, for a bounded time. */
+void gw_log_settle(void);
+
+/** Flush, close and wait for that, for a bounded time. */
 void gw_log_close(void);
 
-/** Drop the file and what is in memory, writing nothing: a forked child's part. */
+/** Drop what is in memory, writing nothing: a forked child's part. */
 void gw_log_abandon(void);
-
-/** The rank of this process in its job, "" when no launcher says. */
-const char *gw_log_rank(void);
 
 /** Name of the file, "" before it is open. */
 const char *gw_log_name(void);

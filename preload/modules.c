@@ -2,6 +2,9 @@
 #include "preload/modules.h"
 
 #include "preload/clock.h"
+#include "preload/degrade.h"
+#include "preload/memory.h"
+#include "preload/sandbox.h"
 #include "preload/state.h"
 
 #include <dlfcn.h>
@@ -139,7 +142,7 @@ static void *copy(const void *start, size_t bytes)
 			atomic_fetch_sub(&copied, bytes);
 		return NULL;
 	}
-	to = malloc(bytes);
+	to = gw_memory_new(GW_MEMORY_images, 1, bytes);
 	if (to) {
 		memcpy(to, start, bytes);
 		gw_count(GW_COUNTER_image_bytes, bytes);
@@ -162,7 +165,7 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 		from_base = (uintptr_t)start - (uintptr_t)where.dli_fbase;
 	}
 	length = path ? strnlen(path, 4095) : 0;
-	n = calloc(1, sizeof(*n) + length + 1);
+	n = gw_memory_new(GW_MEMORY_modules, 1, sizeof(*n) + length + 1);
 	if (!n)
 		return;
 	n->number = number;
@@ -171,8 +174,11 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 	n->bytes = bytes;
 	n->from_base = from_base;
 	memcpy(n->path, path ? path : "", length);
-	if (length && !stat(n->path, &file))
-		n->stamp = gw_file_stamp(&file);
+	if (length && gw_sandbox_enter()) {
+		if (!stat(n->path, &file))
+			n->stamp = gw_file_stamp(&file);
+		gw_sandbox_leave();
+	}
 	n->identity = identity_of(n, start);
 	if (image && !path) {
 		n->image = copy(start, bytes);
@@ -195,10 +201,16 @@ void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin,
 		origin = GW_MODULE_LINKED;
 	linked = NULL;
 	gw_count(GW_COUNTER_images, 1);
-	if (number < NOTES_MAX)
+	if (number < NOTES_MAX) {
 		note(number, origin, image, path);
+	} else {
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "more than %d modules were loaded: kernels of later ones have no code",
+		           NOTES_MAX - 1);
+		gw_count(GW_COUNTER_modules_unnamed, 1);
+	}
 	/* An old entry would mean that we missed the unloading of the handle's last owner. */
-	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle);
+	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle, NULL);
 	gw_map_put(&gw_hot.shared->modules, (uintptr_t)handle, number, 0, (uintptr_t)context);
 	gw_overhead_since(begin);
 	errno = saved;
@@ -211,7 +223,7 @@ void gw_module_of_library(void *module, void *library, void *context)
 	int saved = errno;
 
 	if (number && module && gw_map_get(map, (uintptr_t)module) != number) {
-		gw_map_remove(map, (uintptr_t)module);
+		gw_map_remove(map, (uintptr_t)module, NULL);
 		gw_map_put(map, (uintptr_t)module, number, (uintptr_t)library, (uintptr_t)context);
 	}
 	errno = saved;
@@ -226,7 +238,7 @@ uintptr_t gw_module_owner(uintptr_t handle)
 
 void gw_module_gone(void *handle)
 {
-	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle);
+	gw_map_remove(&gw_hot.shared->modules, (uintptr_t)handle, NULL);
 	gw_map_remove_all(&gw_hot.shared->modules, (uintptr_t)handle, 0, NULL);
 	gw_map_remove_all(&gw_hot.shared->functions, (uintptr_t)handle, 0, NULL);
 	atomic_fetch_add(&gw_hot.function_generation, 1);
@@ -243,7 +255,7 @@ void gw_function_found(void *handle, void *owner)
 
 	if (gw_map_get(map, (uintptr_t)handle) &&
 	    gw_map_owner(map, (uintptr_t)handle) != gw_module_owner((uintptr_t)owner)) {
-		gw_map_remove(map, (uintptr_t)handle);
+		gw_map_remove(map, (uintptr_t)handle, NULL);
 		atomic_fetch_add(&gw_hot.function_generation, 1);
 	}
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/options.h"
 
+#include "preload/objects.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 struct gw_options gw_options;
 
@@ -124,6 +128,59 @@ static uint32_t power_of_two(uint64_t n)
 	return p;
 }
 
+/* Whether our own code is built for a checker. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
+        __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OWN_CODE_IS_SEEN 1
+#else
+#define OWN_CODE_IS_SEEN 0
+#endif
+
+/*
+ * A leak checker counts what we keep to the program's leaks, and the other checkers, which see
+ * calls of libc but not our own code, find races and uninitialised bytes in it: all then fail the
+ * program.
+ */
+static bool sanitized(void)
+{
+	static const char *const runtimes[] = {"__asan_init", "__hwasan_init",
+	                                       "__lsan_do_leak_check", "__msan_init",
+	                                       "__tsan_init"};
+
+	if (OWN_CODE_IS_SEEN)
+		return false;
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(*runtimes); i++)
+		if (gw_object_defines(runtimes[i]))
+			return true;
+	return false;
+}
+
+/*
+ * The log's name, from the folder that the process is in now: it may leave it before it launches.
+ * Percent signs of the folder's name are no macros.
+ */
+static void absolute(const char *name)
+{
+	char *out = gw_options.out, here[sizeof(gw_options.out) / 2];
+	size_t n = 0;
+
+	if (*name && *name != '/' && getcwd(here, sizeof(here)) && *here == '/') {
+		for (const char *p = here; *p; p++) {
+			out[n++] = *p;
+			if (*p == '%')
+				out[n++] = '%';
+		}
+		if (n + 1 + strlen(name) >= sizeof(gw_options.out))
+			n = 0; /* too long: as it is */
+		else if (out[n - 1] != '/')
+			out[n++] = '/';
+	}
+	snprintf(out + n, sizeof(gw_options.out) - n, "%s", name);
+}
+
 void gw_options_read(void)
 {
 	uint64_t value[OPTIONS] = {0};
@@ -134,7 +191,7 @@ void gw_options_read(void)
 	for (int i = 0; i < OPTIONS; i++) {
 		const struct option *o = &options[i];
 
-		text[i] = getenv(o->variable);
+		text[i] = secure_getenv(o->variable);
 		given[i] = text[i] && *text[i];
 		if (!given[i]) {
 			text[i] = o->fallback;
@@ -145,17 +202,27 @@ void gw_options_read(void)
 		}
 		parse(o, text[i], &value[i]);
 	}
-	disabled = value[OPTION_disable] != 0;
+	disabled = value[OPTION_disable] != 0 || sanitized();
+	/* A program that runs with more rights than its caller takes nothing from the caller's
+	 * environment, and neither do we: through /etc/ld.so.preload the library may be in it. */
+	if (getauxval(AT_SECURE))
+		disabled = true;
 	gw_options.mode = disabled ? GW_MODE_OFF : (enum gw_mode)value[OPTION_mode];
 	gw_options.summary = (enum gw_summary)value[OPTION_summary];
 	gw_options.study = value[OPTION_static] != 0;
+	gw_options.command_name = value[OPTION_command] != 0;
 	gw_options.counters = (enum gw_count_by)value[OPTION_counters];
 	gw_options.counters_asked = given[OPTION_counters];
 	gw_options.log_max = value[OPTION_log_max];
+	gw_options.segment = value[OPTION_segment];
+	gw_options.memory_max = value[OPTION_memory_max];
 	gw_options.ring = power_of_two(value[OPTION_ring]);
 	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];
 	gw_options.budget = (uint32_t)value[OPTION_budget];
-	snprintf(gw_options.out, sizeof(gw_options.out), "%s", text[OPTION_out]);
+	absolute(text[OPTION_out]);
+	snprintf(gw_options.log_mode, sizeof(gw_options.log_mode), "%s", text[OPTION_log_mode]);
+	snprintf(gw_options.log_group, sizeof(gw_options.log_group), "%s", text[OPTION_log_group]);
+	snprintf(gw_options.run_dir, sizeof(gw_options.run_dir), "%s", text[OPTION_run_dir]);
 	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s", text[OPTION_cupti]);
 	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s", text[OPTION_profile]);
 }

@@ -11,14 +11,19 @@ enum gw_mode { GW_MODE_AUDIT, GW_MODE_WATCH, GW_MODE_COUNT, GW_MODE_OFF };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 
 struct gw_options {
-	enum gw_mode mode; /**< OFF also when GPUWATCH_DISABLE is set */
+	enum gw_mode mode; /**< OFF also when GPUWATCH_DISABLE or AT_SECURE is set */
 	enum gw_summary summary;
 	enum gw_count_by counters; /**< how work is counted */
 	bool counters_asked;       /**< GPUWATCH_COUNTERS was given */
-	char out[4096];            /**< pattern of the log's name */
+	char out[4096];            /**< pattern of the log's name, absolute where that can be had */
+	char log_mode[16], log_group[64]; /**< who may read it */
 	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
 	char profile[4096];  /**< device profile, a file or a folder; empty: the usual places */
 	uint64_t log_max;    /**< bytes */
+	bool command_name;   /**< of the command line the log has the first word alone */
+	uint64_t segment;    /**< bytes of the live segment, 0: none */
+	char run_dir[4096];  /**< folder of live segments; empty: the usual one */
+	uint64_t memory_max; /**< bytes, of the process's memory */
 	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */

@@ -5,11 +5,14 @@
 
 #include <stdbool.h>
 
+/**
+ * Have the worker attach for the first time (gw_attach_first). False where it will not, because the
+ * program is at its end. Does not wait.
+ */
+bool gw_pipeline_attach(void);
+
 /** Start the worker thread; @p forbidden: it must not measure. False when that fails. */
 bool gw_pipeline_start(bool forbidden);
-
-/** Have the worker look at once, or nearly. */
-void gw_pipeline_wake(void);
 
 /**
  * exit() begins: have the worker come out of the driver and its libraries, before any of their

@@ -3,10 +3,13 @@
 
 #include "preload/activity.h"
 #include "preload/clock.h"
+#include "preload/deadline.h"
 #include "preload/degrade.h"
 #include "preload/exit_watch.h"
 #include "preload/options.h"
 #include "preload/pm_sets.h"
+#include "preload/process.h"
+#include "preload/sandbox.h"
 #include "preload/spawn.h"
 #include "preload/state.h"
 
@@ -16,10 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MS UINT64_C(1000000)
+#define MS GW_MS
 
 enum {
 	SETUP_MS = 450,   /* of CPU before the first session, and … */
@@ -48,8 +50,8 @@ static struct {
 	_Atomic int stop, running;
 	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
 	_Atomic int inside;         /* … and may be in it */
-	pid_t process;              /* that has the thread */
 	_Atomic uint64_t busy_ns;   /* when something was last launched or ended */
+	_Atomic int at_rest;        /* until then: the thread waits for the next */
 	_Atomic uint64_t kernel_ns; /* a typical kernel's time, by share of GPU time */
 	_Atomic uint32_t device;    /* that the last kernel ran on */
 	struct gw_pm_window window[GW_PM_WINDOWS];
@@ -88,31 +90,29 @@ static bool stopping(void)
 /* Whether the thread is to be out of libcupti as soon as it can. */
 static bool leaving(void)
 {
-	return stopping() || (atomic_load(&pm.inside) && atomic_load(&pm.paused));
+	return stopping() || gw_sandboxed() || (atomic_load(&pm.inside) && atomic_load(&pm.paused));
 }
 
 /* Both sides say first what they do, then look for the other: see gw_pm_pause. */
 static bool enter(void)
 {
+	if (!gw_sandbox_enter())
+		return false;
 	atomic_store(&pm.inside, 1);
 	if (!atomic_load(&pm.paused))
 		return true;
 	atomic_store(&pm.inside, 0);
+	gw_sandbox_leave();
 	return false;
 }
 
 /* Sleep until @p ns have passed or it is time to leave; true: leave. */
 static bool doze(uint64_t ns)
 {
-	struct timespec until;
+	const uint64_t deadline = gw_deadline_in(ns);
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)(ns / 1000000000u);
-	until.tv_nsec += (long)(ns % 1000000000u);
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&pm.lock);
-	while (!leaving() && !pthread_cond_timedwait(&pm.wake, &pm.lock, &until))
+	while (!leaving() && gw_deadline_wait(&pm.wake, &pm.lock, deadline))
 		;
 	pthread_mutex_unlock(&pm.lock);
 	return leaving();
@@ -125,25 +125,21 @@ static void wake(void)
 	pthread_mutex_unlock(&pm.lock);
 }
 
-static void wait_while(_Atomic int *state)
+static void wait_while(const _Atomic int *state)
 {
-	const struct timespec pause = {0, 200000};
-
-	for (int i = 0; i < STOP_MS * 5 && atomic_load(state); i++)
-		nanosleep(&pause, NULL);
+	gw_pause_while(state, 200000, STOP_MS * MS);
 }
 
 void gw_pm_stop(void)
 {
 	int saved = errno;
 
+	if (!gw_process_ours())
+		return;
 	atomic_store(&pm.stop, 1);
 	if (!atomic_load(&pm.running))
 		return;
-	if (pm.process != getpid()) /* made by a bare clone(): our thread is not in here */
-		atomic_store(&pm.running, 0);
-	else
-		wake();
+	wake();
 	wait_while(&pm.running);
 	errno = saved;
 }
@@ -187,12 +183,10 @@ static void used(unsigned stage)
 
 static uint64_t cpu_ns(void)
 {
-	struct timespec t = {0};
+	uint64_t ns = gw_thread_cpu_ns();
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	atomic_store(&gw_counters[GW_COUNTER_pm_cpu_ns],
-	             (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	atomic_store(&gw_counters[GW_COUNTER_pm_cpu_ns], ns);
+	return ns;
 }
 
 /* The time in which the budget allows for @p cpu of CPU, both ns. */
@@ -204,7 +198,7 @@ static uint64_t earned_in(uint64_t cpu)
 /* How long to wait until the next session fits the budget, ns. */
 static uint64_t debt(void)
 {
-	uint64_t lived = gw_now_ns() - seen.first_ns;
+	uint64_t lived = gw_steady_ns() - seen.first_ns;
 	uint64_t needed = earned_in(cpu_ns() + own.session_ns);
 
 	return needed > lived ? needed - lived : 0;
@@ -272,7 +266,7 @@ static bool failed(const char *what, CUptiResult r)
 
 static bool busy(void)
 {
-	return gw_now_ns() - atomic_load(&pm.busy_ns) < IDLE_MS * MS;
+	return gw_steady_ns() - atomic_load(&pm.busy_ns) < IDLE_MS * MS;
 }
 
 /* Long kernels need no short interval; a coarser one sees more of them for the same cost. */
@@ -283,6 +277,17 @@ static uint64_t interval(void)
 	if (ns < INTERVAL_NS)
 		return INTERVAL_NS;
 	return ns < INTERVAL_MAX_NS ? ns : INTERVAL_MAX_NS;
+}
+
+/* Until something is launched, or it is time to leave. Both sides say first what they do. */
+static void wait_for_launches(void)
+{
+	pthread_mutex_lock(&pm.lock);
+	atomic_store(&pm.at_rest, 1);
+	while (!leaving() && !busy())
+		pthread_cond_wait(&pm.wake, &pm.lock);
+	atomic_store(&pm.at_rest, 0);
+	pthread_mutex_unlock(&pm.lock);
 }
 
 static struct gw_pm_window *window_free(void)
@@ -317,7 +322,7 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	w->device = (uint32_t)own.sampler.device;
 	w->set = set;
 	w->count = 0;
-	atomic_store(&w->begin, gw_now_ns());
+	atomic_store(&w->begin, gw_wall_ns());
 	atomic_store(&w->state, GW_PM_OPEN);
 	*what = "cuptiPmSamplingStart";
 	r = gw_pm_begin(&own.sampler);
@@ -335,6 +340,7 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	own.sampled |= w->count != 0;
 	gw_count(GW_COUNTER_pm_windows, w->count != 0);
 	gw_count(GW_COUNTER_pm_samples, w->count);
+	w->ready_ns = gw_steady_ns();
 	atomic_store(&w->state, GW_PM_READY);
 	if (r == CUPTI_SUCCESS && overflow) {
 		gw_count(GW_COUNTER_pm_overflows, 1);
@@ -418,6 +424,7 @@ static void leave(void)
 		gw_pm_sets_release();
 	}
 	atomic_store(&pm.inside, 0);
+	gw_sandbox_leave();
 }
 
 /* A session that fits the budget; false: no more of them. */
@@ -439,12 +446,14 @@ static bool turn(void)
 static void run(void)
 {
 	own.session_ns = (SETUP_MS + SESSION_MS) * MS;
-	while (!stopping()) {
+	while (!stopping() && !gw_sandboxed()) {
 		uint64_t wait = debt();
 
-		if (wait)
+		if (!busy())
+			wait_for_launches();
+		else if (wait)
 			doze(wait < 500 * MS ? wait : 500 * MS);
-		else if (!busy() || !window_free() || !enter())
+		else if (!window_free() || !enter())
 			doze(LOOK_MS * MS);
 		else if (!turn())
 			break;
@@ -504,6 +513,8 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 
 	if (launches)
 		atomic_store(&pm.busy_ns, now_ns);
+	if (launches && atomic_load(&pm.at_rest))
+		wake();
 	if (seen.decided || !wanted())
 		return;
 	if (!seen.first_ns) /* from then on budget is earned, also while another tool is there */
@@ -517,7 +528,6 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
 		return;
 	}
-	pm.process = getpid();
 	atomic_store(&pm.running, 1);
 	if (stopping() || !gw_spawn("gpuwatch-pm", run))
 		atomic_store(&pm.running, 0);

@@ -40,7 +40,8 @@ enum gw_pm_window_state {
 /** A window of samples. All but the state is the thread's until READY, then the worker's. */
 struct gw_pm_window {
 	_Atomic int state;             /**< enum gw_pm_window_state */
-	_Atomic uint64_t begin;        /**< CLOCK_REALTIME, ns */
+	_Atomic uint64_t begin;        /**< CLOCK_REALTIME, ns, as the records of kernels have it */
+	uint64_t ready_ns;             /**< when it was handed over, as gw_steady_ns() counts */
 	uint64_t end;                  /**< of the last sample, once the worker has set it */
 	uint32_t device;               /**< ordinal */
 	unsigned set;                  /**< number of the set, unchanging; see gw_pm_set() */

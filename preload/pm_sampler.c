@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/pm_sampler.h"
+#include "preload/memory.h"
 
 #include <stdlib.h>
 
@@ -82,9 +83,9 @@ CUptiResult gw_pm_configure(struct gw_pm_sampler *s, const struct gw_cupti_set *
 	if (r != CUPTI_SUCCESS)
 		return r;
 	if (p.counterDataSize > s->size) {
-		free(s->data);
+		gw_memory_free(GW_MEMORY_counting, s->data, 1, s->size);
 		s->size = 0;
-		s->data = calloc(1, p.counterDataSize);
+		s->data = gw_memory_new(GW_MEMORY_counting, 1, p.counterDataSize);
 	}
 	if (!s->data)
 		return CUPTI_ERROR_OUT_OF_MEMORY;

@@ -6,6 +6,7 @@
 #include "preload/launches.h"
 #include "preload/log.h"
 #include "preload/options.h"
+#include "preload/sandbox.h"
 #include "preload/tables.h"
 
 #include <stdio.h>
@@ -80,10 +81,21 @@ static void take(uint32_t id, const struct gw_profile *profile)
 	gw_fleet_device(gw_launches_fleet(), id, device);
 }
 
+static void look_for(uint32_t id, const char *name, struct gw_profile *room)
+{
+	struct gw_profile_error error;
+
+	if (!gw_profile_find(name, gw_options.profile, room, &error))
+		take(id, room);
+	if (error.text[0])
+		gw_degrade(
+		        GW_DEGRADED_PROFILE, "%s%s",
+		        known[id].device ? "" : "predictions come from times alone: ", error.text);
+}
+
 void gw_device_profile_use(uint32_t id, const char *name)
 {
 	struct gw_profile *profile;
-	struct gw_profile_error error;
 
 	if (!id || id > GW_FLEET_MOST || known[id].looked_for || !*name)
 		return;
@@ -93,11 +105,9 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	profile = malloc(sizeof(*profile));
 	if (!profile)
 		return;
-	if (!gw_profile_find(name, gw_options.profile, profile, &error))
-		take(id, profile);
-	if (error.text[0])
-		gw_degrade(
-		        GW_DEGRADED_PROFILE, "%s%s",
-		        known[id].device ? "" : "predictions come from times alone: ", error.text);
+	if (gw_sandbox_enter()) {
+		look_for(id, name, profile);
+		gw_sandbox_leave();
+	}
 	free(profile);
 }

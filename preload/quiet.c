@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/quiet.h"
 
+#include "preload/sandbox.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
-static const int ours[] = {SIGPIPE, SIGXFSZ};
+static const int ours[] = {SIGPIPE, SIGXFSZ, SIGTTOU};
+
+enum { OURS = sizeof(ours) / sizeof(*ours) };
 
 void gw_quiet_begin(struct gw_quiet *quiet)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < OURS; i++)
 		sigaddset(&set, ours[i]);
-	sigpending(&quiet->pending);
+	sigfillset(&quiet->pending);
+	if (!gw_sandboxed())
+		sigpending(&quiet->pending);
 	pthread_sigmask(SIG_BLOCK, &set, &quiet->before);
 }
 
@@ -23,7 +29,10 @@ void gw_quiet_end(const struct gw_quiet *quiet)
 	const struct timespec now = {0, 0};
 	int saved = errno;
 
-	for (int i = 0; i < 2; i++) {
+	/* What came can't be taken back then: it waits, blocked, for the end of the process. */
+	if (gw_sandboxed())
+		return;
+	for (int i = 0; i < OURS; i++) {
 		sigset_t one;
 
 		if (sigismember(&quiet->pending, ours[i]))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writing on one of the program's threads without the signals that a write may bring: a pipe
- * nobody reads or a file at its size limit must not end the program for our sake.
+ * nobody reads or a file at its size limit must not end the program for our sake, nor a terminal
+ * that is another's stop it.
  */
 #ifndef GW_QUIET_H
 #define GW_QUIET_H
@@ -13,9 +14,9 @@ struct gw_quiet {
 	sigset_t before, pending; /**< mask; those of ours that were waiting already */
 };
 
-/** From here on SIGPIPE and SIGXFSZ of this thread's writes wait … */
+/** From here on SIGPIPE, SIGXFSZ and SIGTTOU of this thread's writes wait … */
 void gw_quiet_begin(struct gw_quiet *quiet);
-/** … and here those that came meanwhile are taken back. Keeps errno. */
+/** … and here those that came meanwhile are taken back, or, in a sandbox, wait on. Keeps errno. */
 void gw_quiet_end(const struct gw_quiet *quiet);
 
 #endif

@@ -2,53 +2,36 @@
 #include "preload/recycle.h"
 
 #include "preload/clock.h"
-#include "preload/drain.h"
-#include "preload/state.h"
+#include "preload/live.h"
+#include "preload/memory.h"
 
 #include <stdlib.h>
 
-enum { PER_ROUND = 1024 }; /* slots looked at in a round */
-
 /*
- * An event that names a slot was begun before the slot was retired, and an event is
- * committed when the driver returns: a slot rests for ten seconds of draining, far longer
- * than a launch call that is stuck behind a full queue.
+ * What was called while a slot was in use has left its event by now, but for calls that are still
+ * in the driver: these are recognised when they come (slots.h). The pause is for those that began
+ * to look for a slot and were kept from running before they took one: their call must not seem to
+ * be older than the end of the slot's last use.
  */
-static bool rested(struct gw_slot *slot, uint64_t until)
-{
-	uint64_t khz = gw_clock_khz(), retired;
+enum { PAUSE_MS = 20 };
 
-	if (atomic_load_explicit(&slot->state, memory_order_acquire) != GW_SLOT_RETIRED)
-		return false;
-	retired = atomic_load(&slot->retired);
-	return khz && until > retired && until - retired > khz * 10000;
-}
-
-static void set_free(struct gw_slot *slot)
+void gw_recycle(uint64_t until)
 {
-	atomic_store_explicit(&slot->state, GW_SLOT_FREE, memory_order_release);
-}
-
-void gw_recycle(void)
-{
-	static uint32_t stream_at, graph_at;
 	struct gw_shared *s = gw_hot.shared;
-	uint64_t until = gw_drained_until();
+	uint64_t pause = gw_clock_khz() * PAUSE_MS;
+	uint32_t at;
 
-	for (int i = 0; i < PER_ROUND; i++) {
-		struct gw_stream_slot *slot = &s->stream_slots[stream_at++ % GW_STREAMS_MAX];
+	if (!pause)
+		return;
+	while ((at = gw_slot_rested(&s->streams_free, until, pause)))
+		gw_slot_free(&s->streams_free, at);
+	while ((at = gw_slot_rested(&s->graphs_free, until, pause))) {
+		struct gw_graph_slot *slot = &s->graph_slots[at];
 
-		if (rested(&slot->life, until))
-			set_free(&slot->life);
-	}
-	for (int i = 0; i < PER_ROUND; i++) {
-		struct gw_graph_slot *slot = &s->graph_slots[graph_at++ % GW_GRAPHS_MAX];
-
-		if (rested(&slot->life, until)) {
-			slot->count = 0; /* a launch stuck for longer finds nothing here */
-			free(slot->nodes);
-			slot->nodes = NULL;
-			set_free(&slot->life);
-		}
+		gw_memory_free(GW_MEMORY_graphs, slot->nodes, slot->count, sizeof(*slot->nodes));
+		gw_live_graph_gone(at);
+		slot->count = 0;
+		slot->nodes = NULL;
+		gw_slot_free(&s->graphs_free, at);
 	}
 }

@@ -2,7 +2,12 @@
 #ifndef GW_RECYCLE_H
 #define GW_RECYCLE_H
 
-/** Free the slots of ended streams and graphs that no event can name any more. Worker only. */
-void gw_recycle(void);
+#include <stdint.h>
+
+/**
+ * Free the slots of streams and graphs that ended before @p until, ticks: the worker has seen all
+ * events that were there then. Worker only.
+ */
+void gw_recycle(uint64_t until);
 
 #endif

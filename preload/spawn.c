@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/spawn.h"
 
+#include "preload/sandbox.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,12 +15,17 @@ struct task {
 
 static _Atomic unsigned running;
 
+/*
+ * A thread's first steps are system calls of libc's (rseq, set_robust_list, an arena of its own at
+ * the first free()): until they are done gw_spawn's caller counts as making them.
+ */
 static void *begin(void *arg)
 {
 	struct task t = *(struct task *)arg;
 
 	free(arg);
 	pthread_setname_np(pthread_self(), t.name);
+	gw_sandbox_leave();
 	t.run();
 	atomic_fetch_sub(&running, 1);
 	return NULL;
@@ -31,8 +38,10 @@ bool gw_spawn(const char *name, void (*run)(void))
 	sigset_t all, before;
 	int failed;
 
-	if (!t)
+	if (!t || !gw_sandbox_enter()) {
+		free(t);
 		return false;
+	}
 	*t = (struct task){name, run};
 	atomic_fetch_add(&running, 1);
 	/* The program's signals are the program's. */
@@ -41,6 +50,7 @@ bool gw_spawn(const char *name, void (*run)(void))
 	failed = pthread_create(&thread, NULL, begin, t);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (failed) {
+		gw_sandbox_leave();
 		atomic_fetch_sub(&running, 1);
 		free(t);
 		return false;

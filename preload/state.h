@@ -10,6 +10,7 @@
 #include "predictor/record.h"
 #include "predictor/types.h"
 #include "preload/handle_map.h"
+#include "preload/slots.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -18,9 +19,9 @@ enum {
 	GW_THREADS_MAX = 4096,
 	GW_KERNELS_MAX =
 	        65536, /**< slots of kernels, never reused: one per name, resources, image */
-	GW_KERNELS_IMAGES = 49152, /**< beyond so many, no more are told apart by their image */
-	GW_STREAMS_MAX = 16384,    /**< slots of streams, reused */
-	GW_GRAPHS_MAX = 16384,     /**< slots of graph snapshots, reused */
+	GW_KERNELS_IMAGES = 49152,     /**< beyond so many, no more are told apart by their image */
+	GW_STREAMS_MAX = GW_SLOTS_MAX, /**< slots of streams, reused */
+	GW_GRAPHS_MAX = GW_SLOTS_MAX,  /**< slots of graph snapshots, reused */
 	GW_CELLS_BITS = 16,
 	GW_CELLS_MAX = 1 << GW_CELLS_BITS,
 	GW_CELL_PROBE = 8,
@@ -39,6 +40,7 @@ enum gw_event_kind {
 	GW_EVENT_GRAPH,  /**< a graph: `kernel` is the slot of its snapshot */
 	GW_EVENT_TIME,   /**< the time of an earlier launch, measured by an event pair */
 	GW_EVENT_MULTI,  /**< a kernel of a launch on several devices at once */
+	GW_EVENT_NONE,   /**< nothing: the slot of a launch that failed or never returned */
 };
 
 /** Flags of an event. */
@@ -47,12 +49,17 @@ enum {
 	GW_EVENT_TIMED = 1 << 1, /**< an event pair is under way; GW_EVENT_TIME follows */
 	GW_EVENT_MULTIMODAL = 1 << 2,
 	GW_EVENT_CORRELATED = 1 << 3, /**< `config` is the correlation id: gw_event_correlate() */
-	GW_EVENT_CALL_OPEN = 1 << 4,  /**< worker: `ticks` is of an earlier call of the thread */
+	/** Worker: `ticks` is of an earlier call of the thread. In the ring: a launch within a
+	 * launch that has ended, while the outer one has not (GW_EVENT_DONE). */
+	GW_EVENT_CALL_OPEN = 1 << 4,
+	GW_EVENT_DONE = GW_EVENT_CALL_OPEN,
 	/** In the hook: no cell was found, so the arguments are wanted. In the ring: the next of
 	 * the thread's arguments are this launch's. */
 	GW_EVENT_ARGUMENTS = 1 << 5,
 	GW_EVENT_COUNTED = 1 << 6, /**< a range of deep counters was around it */
 	GW_EVENT_GATED = 1 << 7,   /**< in the hook: gw_deep_end is due */
+	/** Worker: the slot of its stream or graph has gone to another (slots.h). */
+	GW_EVENT_LATE = GW_EVENT_GATED,
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */
@@ -169,18 +176,11 @@ struct gw_kernel_slot {
 	const struct gw_digest_plan *_Atomic plan;
 };
 
-/** Life of a slot that is reused. */
+/** Life of a thread's record, which is reused. */
 enum gw_slot_state { GW_SLOT_FREE, GW_SLOT_BUSY, GW_SLOT_USED, GW_SLOT_RETIRED };
-
-/** What slots that are reused begin with. */
-struct gw_slot {
-	_Atomic uint32_t state;   /**< enum gw_slot_state */
-	_Atomic uint64_t retired; /**< ticks of its end */
-};
 
 /** A stream of a context. */
 struct gw_stream_slot {
-	struct gw_slot life;
 	uint32_t kind;                        /**< enum gw_stream_kind */
 	uintptr_t context;                    /**< handle, for the end of its context */
 	uint64_t context_id;                  /**< the driver's number of the context */
@@ -199,12 +199,12 @@ struct gw_graph_node {
 	bool enabled, cooperative;
 	uintptr_t context; /**< it runs in, 0: that of the launch */
 	uint32_t device;   /**< of that context, ordinal + 1; 0: not known, that of the launch */
-	uint32_t config_id, node_id; /**< worker: ids in the log, 0 until the first launch */
+	uint32_t config_id,
+	        node_id; /**< worker, last here: ids in the log, 0 until the first launch */
 };
 
 /** What an executable graph runs; immutable once launched, replaced when the graph changes. */
 struct gw_graph_slot {
-	struct gw_slot life;
 	_Atomic uint32_t launched; /**< 1 after its first launch: no more changes in place */
 	uint32_t exec;             /**< number of the executable graph, ours, from 1 */
 	uint32_t cupti_exec;       /**< its number in activity records, 0 = unknown */
@@ -221,13 +221,8 @@ struct gw_thread_counts {
 
 struct gw_event_pool;
 
-/** A thread that launches. Written by its owner; the worker moves `tail`. */
-struct gw_thread {
-	_Atomic uint32_t head; /**< next slot the owner writes */
-	uint32_t tail_seen;    /**< owner's last look at tail */
-	uint32_t mask;         /**< slots - 1 */
-	uint32_t id;           /**< worker: id in the log, 0 when ids ran out */
-	struct gw_event *ring;
+/** What a thread's last launch looked up, for the next one. */
+struct gw_last {
 	uintptr_t stream_key;        /**< last stream looked up … */
 	uint32_t stream_slot;        /**< … its slot … */
 	uint32_t stream_device;      /**< … its GPU, as gw_slot_device() tells it … */
@@ -235,10 +230,23 @@ struct gw_thread {
 	uint32_t context_generation; /**< the one of stream_generation `context` is good for */
 	uintptr_t function;          /**< the same of the last kernel: its handle, 0 for none, */
 	uint32_t function_slot, function_generation, function_cluster; /**< slot and so on */
+	uint32_t cell; /**< where the last prediction was found, plus one; 0 before */
 	const struct gw_digest_plan *function_plan;
-	uint32_t cell;     /**< where the last prediction was found, plus one; 0 before */
-	uint32_t round;    /**< gw_hot.round when the time of a call was last taken */
 	uintptr_t context; /**< its current one as last asked for; 0: ask anew */
+	uint32_t round;    /**< gw_hot.round when the time of a call was last taken */
+};
+
+struct gw_call;
+
+/** A thread that launches. Written by its owner; the worker moves `tail`. */
+struct gw_thread {
+	_Atomic uint32_t head; /**< slots before it are the worker's */
+	uint32_t next;      /**< next slot to reserve; those from head on are launches in flight */
+	uint32_t tail_seen; /**< owner's last look at tail */
+	uint32_t mask;      /**< slots - 1 */
+	struct gw_event *ring;
+	const struct gw_call *outer; /**< the call that reserved the slot at head (ring.c) */
+	struct gw_last last;
 	struct gw_thread_counts counts; /**< of them launches, or captured and so on, with each */
 	uintptr_t own_streams[4];       /**< keys of its per-thread default streams, 0 for none */
 	struct gw_event_pool *events;   /**< event pairs, where there is no activity */
@@ -246,8 +254,12 @@ struct gw_thread {
 	                             taken */
 	uint32_t arguments_head;  /**< bytes that the owner has written */
 	uint32_t arguments_seen[GW_ARGUMENTS_SEEN]; /**< hashes of configurations copied */
-	uint32_t serial; /**< unlike an id, never reused: per-thread stream keys */
+	uint32_t outer_unknown; /**< round in which no `outer` was found for the slot at head, or 0
+	                         */
+	uint32_t serial;        /**< unlike an id, never reused: per-thread stream keys */
 	pid_t tid;
+	uint32_t live; /**< number of the ring in the live segment, from 1; 0: it is private */
+	uint32_t id;   /**< worker: id in the log, 0 when ids ran out */
 	_Atomic uint32_t state; /**< enum gw_slot_state; RETIRED: the thread has ended */
 	_Alignas(64) _Atomic uint32_t tail; /**< next slot the worker reads */
 	uint64_t ticks;                     /**< worker: the last time of a call it met */
@@ -255,6 +267,7 @@ struct gw_thread {
 	uint32_t timed;         /**< worker: launches met that an event pair times … */
 	uint32_t timed_serial;  /**< … since the record belonged to this serial */
 	uint32_t logged_serial; /**< worker: serial whose THREAD record is written */
+	size_t charged;         /**< bytes that are taken for it (memory.h), by its owner */
 };
 
 _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,
@@ -266,27 +279,24 @@ enum {
 	GW_HOT_DEEP = 2,   /**< count launches one at a time (deep.h) */
 };
 
-/**
- * A free slot among @p count of @p size bytes that begin at @p slots, now GW_SLOT_BUSY; 0, which is
- * never one, when there is none. @p next: where the last search ended. Any thread.
- */
-static inline uint32_t gw_slot_take(void *slots, size_t size, uint32_t count,
-                                    _Atomic uint32_t *next)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t at = atomic_fetch_add(next, 1) % count, expected = GW_SLOT_FREE;
-		struct gw_slot *slot = (struct gw_slot *)(void *)((char *)slots + size * at);
+/** In gw_hot.captures: the next launch wakes the worker (bell.h). */
+enum { GW_HOT_ASLEEP = 1 << 30 };
 
-		if (at && atomic_compare_exchange_strong(&slot->state, &expected, GW_SLOT_BUSY))
-			return at;
-	}
-	return 0;
+/** Stream captures under way, of a value of gw_hot.captures. */
+static inline int gw_captures_of(int captures)
+{
+	return captures >= GW_HOT_ASLEEP / 2 ? captures - GW_HOT_ASLEEP : captures;
 }
 
-/** Read on every launch; one cache line. */
+/**
+ * Read on every launch; one cache line. A page of its own: where there is a live segment, the
+ * kernel zeroes it in every child that does not share our memory, also one that no handler hears
+ * of, so that none writes into the segment.
+ */
 struct gw_hot {
-	_Atomic int active;                   /**< 0: pass everything through */
-	_Atomic int captures;                 /**< stream captures under way, never too low */
+	_Alignas(4096) _Atomic int active;    /**< 0: pass everything through */
+	_Atomic int captures;                 /**< stream captures under way, never too low; and
+	                                           GW_HOT_ASLEEP while the worker sleeps */
 	_Atomic int events;                   /**< GW_HOT_EVENTS, GW_HOT_DEEP */
 	_Atomic uint32_t arguments;           /**< GW_EVENT_ARGUMENTS to take them, or 0 */
 	_Atomic uint32_t known;               /**< observations behind the published predictions */
@@ -294,9 +304,10 @@ struct gw_hot {
 	_Atomic uint32_t context_generation;  /**< changes when a context ends */
 	_Atomic uint32_t function_generation; /**< changes when a function may have ended, or has
 	                                           another plan */
-	_Atomic uint32_t round;   /**< rounds of the worker, changes at least every 20 ms */
-	uint32_t untimed;         /**< mask of a thread's launches: those with such a bit in
-	                               their number need no time; set before active */
+	_Atomic uint32_t round; /**< rounds of the worker: changes at least every 20 ms while there
+	                             are launches, and with the first after a pause */
+	uint32_t untimed;       /**< mask of a thread's launches: those with such a bit in
+	                             their number need no time; set before active */
 	struct gw_shared *shared; /**< set before active */
 };
 extern struct gw_hot gw_hot;
@@ -308,11 +319,13 @@ struct gw_shared {
 	struct gw_kernel_slot kernels[GW_KERNELS_MAX];
 	struct gw_stream_slot stream_slots[GW_STREAMS_MAX];
 	struct gw_graph_slot graph_slots[GW_GRAPHS_MAX];
+	struct gw_slots streams_free, graphs_free;     /**< which of these are */
 	_Atomic uint32_t kernel_chain[GW_KERNELS_MAX]; /**< heads by hash */
 	_Atomic uint32_t kernel_count;                 /**< slots handed out, slot 0 unused */
 	_Atomic uint64_t names_used;                   /**< bytes of names[], by gw_shared_keep() */
 	struct gw_thread *_Atomic threads[GW_THREADS_MAX];
 	_Atomic uint32_t thread_count;
+	_Atomic uint32_t threads_freed; /**< times the record of one that ended became free */
 	_Alignas(8) char names[GW_NAMES_MAX];
 };
 
@@ -327,11 +340,33 @@ static inline void gw_count(enum gw_counter c, uint64_t n)
 	atomic_fetch_add_explicit(&gw_counters[c], n, memory_order_relaxed);
 }
 
-/** For counters with one writer: no locked instruction. */
+/** For counters with one writer: no locked instruction, but one that no signal handler interrupts.
+ */
 static inline void gw_bump(_Atomic uint64_t *c, uint64_t n)
 {
-	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
-	                      memory_order_relaxed);
+	__asm__ volatile("addq %1, %0" : "+m"(*c) : "er"(n));
+}
+
+/**
+ * Put @p to where @p from is, in one instruction that no signal handler of the thread comes
+ * between: for words that only their owner writes, so without the lock that others would need.
+ */
+static inline __attribute__((always_inline)) bool gw_own_exchange(uint32_t *word, uint32_t from,
+                                                                  uint32_t to)
+{
+#ifdef __SANITIZE_THREAD__ /* it cannot look into the instruction, which orders as any here does   \
+                            */
+	return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL,
+	                                   __ATOMIC_RELAXED);
+#else
+	bool done;
+
+	__asm__ volatile("cmpxchgl %3, %1"
+	                 : "=@ccz"(done), "+m"(*word), "+a"(from)
+	                 : "r"(to)
+	                 : "memory");
+	return done;
+#endif
 }
 
 /** The tick counter: one instruction, no system call, invariant on every CPU CUDA 12 runs on. */
@@ -352,13 +387,6 @@ static inline uint32_t gw_cell_kernel(uint32_t slot, uint32_t device)
 	return slot | device << 16;
 }
 _Static_assert(GW_KERNELS_MAX <= 1 << 16, "gw_cell_kernel has 16 bits for a slot");
-
-/** Its use has ended: the worker frees it once every launch that names it has been dealt with. */
-static inline void gw_slot_retire(struct gw_slot *slot)
-{
-	atomic_store(&slot->retired, gw_ticks());
-	atomic_store_explicit(&slot->state, GW_SLOT_RETIRED, memory_order_release);
-}
 
 /** Key of a cell: mixes the kernel's slot and every word of the configuration. Never 0. */
 static inline uint64_t gw_cell_key(uint32_t kernel, const uint32_t grid[3], uint32_t block_x,

@@ -4,6 +4,7 @@
 #include "preload/arguments.h"
 #include "preload/clock.h"
 #include "preload/code.h"
+#include "preload/deadline.h"
 #include "preload/degrade.h"
 #include "preload/log.h"
 #include "preload/options.h"
@@ -13,8 +14,8 @@
 #include "preload/tables.h"
 #include "preload/work.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum state {
 	NOT_YET,
@@ -37,6 +38,23 @@ static struct {
 	uint32_t configs; /* that came */
 } row;
 
+/* Reasons that name a limit. */
+static struct {
+	char took_long[48], no_time[112], too_many[48];
+} texts;
+
+static void make_texts(void)
+{
+	snprintf(texts.took_long, sizeof(texts.took_long), "it took longer than %d ms",
+	         GW_STUDY_LAUNCH_MS);
+	snprintf(texts.no_time, sizeof(texts.no_time),
+	         "the time for studies (%d s, and %d%% of the program's, or GPUWATCH_BUDGET) was "
+	         "used up",
+	         GW_STUDY_FIRST_MS / 1000, GW_STUDY_PERCENT);
+	snprintf(texts.too_many, sizeof(texts.too_many), "more than %d configurations waited",
+	         GW_STUDY_QUEUE);
+}
+
 /* The study under way. */
 static struct {
 	bool (*meanwhile)(void);
@@ -47,13 +65,14 @@ static struct {
 
 void gw_study_start(void)
 {
+	make_texts();
 	gw_study_queue_start();
 	memset(endless, 0, sizeof(endless));
 	spent_ns = 0;
 	off_said = false;
 	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
 	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
-	begun_ns = gw_now_ns();
+	begun_ns = gw_steady_ns();
 	gw_device_clear(&unknown, "");
 	gw_study_code_start();
 }
@@ -91,7 +110,7 @@ void gw_study_want(uint32_t config)
 	    c->study == STUDIED_BRIEFLY || (c->study == STUDIED_BARE && !c->arguments))
 		return;
 	if (!gw_study_queue_untimed()) {
-		row.begun_ns = gw_now_ns();
+		row.begun_ns = gw_steady_ns();
 		row.configs = 0;
 	}
 	if (gw_study_queue_put(config, c->study == STUDIED_BARE && *c->study_why)) {
@@ -113,27 +132,18 @@ void gw_study_same(uint32_t config, uint32_t as)
 	gw_work_offer(config, &told);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static bool go_on(void *unused)
 {
-	uint64_t ns = gw_now_ns();
+	uint64_t ns = gw_steady_ns();
 
 	(void)unused;
 	if (ns - now.looked >= GW_STUDY_LOOK_US * UINT64_C(1000)) {
 		now.ends = !now.meanwhile() || now.ends;
-		now.looked = gw_now_ns();
+		now.looked = gw_steady_ns();
 	}
 	if (now.last ? ns > now.last : now.ends)
 		return false;
-	return cpu_ns() - now.begun_cpu < GW_STUDY_LAUNCH_MS * UINT64_C(1000000);
+	return gw_thread_cpu_ns() - now.begun_cpu < GW_STUDY_LAUNCH_MS * UINT64_C(1000000);
 }
 
 static void count(enum gw_study_end end, bool bare)
@@ -172,9 +182,9 @@ static void study(uint32_t config)
 	bool limited;
 
 	gw_study_code_decode(c->slot);
-	begin = cpu_ns();
+	begin = gw_thread_cpu_ns();
 	end = gw_study_code(&launch, &work, &why, &limited);
-	gw_study_queue_took(c->slot, cpu_ns() - begin);
+	gw_study_queue_took(c->slot, gw_thread_cpu_ns() - begin);
 	if (launch.brief)
 		count(end, !launch.arguments);
 	else if (limited && work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
@@ -185,7 +195,7 @@ static void study(uint32_t config)
 		c->study = STUDIED_BRIEFLY;
 	gw_work_offer(config, &work);
 	if (end == GW_STUDY_ABANDONED)
-		why = now.ends ? "the program ended meanwhile" : "it took longer than 60 ms";
+		why = now.ends ? "the program ended meanwhile" : texts.took_long;
 	say(config, end, why);
 	if (end == GW_STUDY_NO_CODE && !gw_device_stand_in())
 		gw_degrade(GW_DEGRADED_CODE, "the code of a kernel can't be read: %s (%s)", why,
@@ -218,11 +228,9 @@ static bool affordable(uint64_t ns)
 /* Why the turn of one that has not been studied did not come. */
 static const char *not_reached(const struct gw_config_entry *c)
 {
-	if (spent_ns >= gw_study_allowance(gw_now_ns() - begun_ns))
-		return "the time for studies (2 s, and 2% of the program's, or GPUWATCH_BUDGET) "
-		       "was used up";
-	return c->study == WAITING ? "the program ended before its turn"
-	                           : "more than 8192 configurations waited";
+	if (spent_ns >= gw_study_allowance(gw_steady_ns() - begun_ns))
+		return texts.no_time;
+	return c->study == WAITING ? "the program ended before its turn" : texts.too_many;
 }
 
 void gw_study_finish(void)
@@ -230,7 +238,7 @@ void gw_study_finish(void)
 	for (uint32_t i = 1; on && i <= gw_config_count(); i++) {
 		const struct gw_config_entry *c = gw_config_entry(i);
 
-		if (gw_log_bytes() + GW_RECORD_MAX > gw_options.log_max)
+		if (gw_log_sums())
 			break;
 		if (c->study_said || (c->study != NOT_YET && c->study != WAITING))
 			continue;
@@ -243,12 +251,12 @@ void gw_study_finish(void)
 
 bool gw_study_waits(void)
 {
-	return gw_study_queue_waiting() && affordable(gw_now_ns());
+	return gw_study_queue_waiting() && affordable(gw_steady_ns());
 }
 
 bool gw_study_holds(uint32_t launches)
 {
-	uint64_t ns = gw_now_ns();
+	uint64_t ns = gw_steady_ns();
 
 	return gw_study_queue_untimed() && launches <= GW_STUDY_HOLD &&
 	       launches / GW_STUDY_HOLD_EACH <= row.configs &&
@@ -257,7 +265,7 @@ bool gw_study_holds(uint32_t launches)
 
 void gw_study_run(bool (*meanwhile)(void), bool last)
 {
-	uint64_t begin = gw_now_ns(), ns = begin;
+	uint64_t begin = gw_steady_ns(), ns = begin;
 	uint64_t most = (last ? GW_STUDY_LAST_MS : GW_STUDY_ROUND_MS) * UINT64_C(1000000);
 
 	if (!on && !off_said)
@@ -270,10 +278,10 @@ void gw_study_run(bool (*meanwhile)(void), bool last)
 	now.ends = last;
 	while ((last ? gw_study_queue_untimed() : gw_study_queue_waiting()) && ns - begin < most &&
 	       affordable(ns)) {
-		now.begun_cpu = cpu_ns();
+		now.begun_cpu = gw_thread_cpu_ns();
 		study(gw_study_queue_next(last));
-		spent_ns += cpu_ns() - now.begun_cpu;
-		ns = gw_now_ns();
+		spent_ns += gw_thread_cpu_ns() - now.begun_cpu;
+		ns = gw_steady_ns();
 		if (now.ends && !last) /* what is left is studied when it does */
 			break;
 	}

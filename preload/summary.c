@@ -2,14 +2,13 @@
 #include "preload/summary.h"
 
 #include "preload/log.h"
+#include "preload/messages.h"
 #include "preload/options.h"
 #include "preload/tables.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ROWS = 8, NAME_WIDTH = 46 };
 
@@ -54,22 +53,15 @@ static struct row *gather(uint32_t *count)
 	return rows;
 }
 
-/* Readable where the program itself brings the C++ library; mangled otherwise. */
-static void readable(const char *name, char out[NAME_WIDTH + 1])
+/*
+ * As the program has it. To demangle is for `gpuwatch report`: a name of 229 bytes can stand for
+ * 100 MB, and this is the program's memory.
+ */
+static void shortened(const char *name, char out[NAME_WIDTH + 1])
 {
-	char *(*demangle)(const char *, char *, size_t *, int *);
-	char *text = NULL;
-	size_t length;
-	int status;
-
-	*(void **)&demangle = dlsym(RTLD_DEFAULT, "__cxa_demangle");
-	if (demangle)
-		text = demangle(name, NULL, NULL, &status);
-	length = strlen(text ? text : name);
-	snprintf(out, NAME_WIDTH + 1, "%s", text ? text : name);
-	if (length > NAME_WIDTH)
+	snprintf(out, NAME_WIDTH + 1, "%s", name);
+	if (strlen(name) > NAME_WIDTH)
 		memcpy(out + NAME_WIDTH - 3, "...", 3);
-	free(text);
 }
 
 static const char *duration(double ns, char out[16])
@@ -97,7 +89,7 @@ static void table(FILE *to)
 	for (uint32_t i = 0; i < count && i < ROWS; i++) {
 		char name[NAME_WIDTH + 1], a[16] = "-", b[16] = "-", share[16] = "-";
 
-		readable(rows[i].name, name);
+		shortened(rows[i].name, name);
 		if (rows[i].measured) {
 			snprintf(share, sizeof(share), "%.1f%%",
 			         100.0 * (double)rows[i].total_ns / (double)(total ? total : 1));
@@ -132,11 +124,11 @@ static void scored(FILE *to, const struct gw_score *s)
 void gw_summary_print(const struct gw_score *score, const uint64_t *c)
 {
 	char *text = NULL;
-	size_t size = 0, done = 0;
+	size_t size = 0;
 	FILE *to;
 
 	if (gw_options.summary == GW_SUMMARY_NO || !gw_config_count() ||
-	    (gw_options.summary == GW_SUMMARY_AUTO && !isatty(STDERR_FILENO)))
+	    (gw_options.summary == GW_SUMMARY_AUTO && !gw_message_terminal()))
 		return;
 	to = open_memstream(&text, &size);
 	if (!to)
@@ -152,12 +144,6 @@ void gw_summary_print(const struct gw_score *score, const uint64_t *c)
 	table(to);
 	scored(to, score);
 	fclose(to);
-	while (done < size) {
-		ssize_t n = write(STDERR_FILENO, text + done, size - done);
-
-		if (n <= 0)
-			break;
-		done += (size_t)n;
-	}
+	gw_message(text, size);
 	free(text);
 }

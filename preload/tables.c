@@ -7,28 +7,30 @@
 #include "preload/digests.h"
 #include "preload/idmap.h"
 #include "preload/log.h"
+#include "preload/memory.h"
 #include "preload/modules.h"
+#include "preload/kernel_names.h"
 #include "preload/profile.h"
+#include "predictor/predictor.h"
+#include "predictor/slow.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { NODES_MAX = 1 << 20, DEVICES_MAX = 64, MODULES_MAX = 1 << 16, STREAM_DEVICES = 1 << 20 };
+enum { NODES_KNOWN = 1 << 17, DEVICES_MAX = 64, MODULES_MAX = 1 << 16 };
 enum { KERNELS_KEPT = 2 * GW_KERNELS_MAX }; /* hooked ones, and as many that no hook saw */
 
 static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
 static struct gw_kernel *kernels;       /* [KERNELS_KEPT], the same */
-static uint32_t config_count, kernel_count, stream_count, node_count, device_count, thread_count,
+static uint32_t config_count, kernel_count, unhooked_count, node_count, device_count, thread_count,
         module_count;
+static bool config_full; /* there is no room for more, and never will be */
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
-static uint32_t stream_generation[GW_STREAMS_MAX], stream_ids[GW_STREAMS_MAX];
 static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
 static uint32_t capabilities[DEVICES_MAX];
-static int8_t stream_devices[STREAM_DEVICES]; /* by id in the log: ordinal + 1, 0 = not known */
-static uint32_t namesake[KERNELS_KEPT];       /* by kernel: the hooked one of its name before it */
-static struct gw_idmap config_map, shape_map, pair_map, kernel_map, stream_map, node_map;
+static uint32_t namesake[KERNELS_KEPT]; /* by kernel: the hooked one of its name before it */
+static struct gw_idmap config_map, shape_map, pair_map, kernel_map;
+static struct gw_idmap nodes, nodes_before; /* those met lately, and those met before these */
 static unsigned reasons_written;
 static bool driver_gone, stand_in;
 
@@ -42,45 +44,30 @@ static bool driver_is_stand_in(void)
 	       !strncmp(found, name, sizeof(name) - 1);
 }
 
-static void *reserve(size_t size)
-{
-	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-	            -1, 0);
-}
-
 bool gw_tables_start(void)
 {
-	configs = reserve(GW_CONFIGS_MAX * sizeof(*configs));
-	kernels = reserve(KERNELS_KEPT * sizeof(*kernels));
+	configs = gw_memory_reserve(GW_CONFIGS_MAX * sizeof(*configs));
+	kernels = gw_memory_reserve(KERNELS_KEPT * sizeof(*kernels));
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
-	memset(&config_map, 0, sizeof(config_map));
-	memset(&shape_map, 0, sizeof(shape_map));
-	memset(&pair_map, 0, sizeof(pair_map));
-	memset(&kernel_map, 0, sizeof(kernel_map));
-	memset(&stream_map, 0, sizeof(stream_map));
-	memset(&node_map, 0, sizeof(node_map));
+	config_map = shape_map = pair_map = (struct gw_idmap){.use = GW_MEMORY_configurations};
+	kernel_map = (struct gw_idmap){.use = GW_MEMORY_kernels};
+	nodes = nodes_before = (struct gw_idmap){.use = GW_MEMORY_graphs};
+	gw_stream_ids_start();
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
-	memset(stream_generation, 0, sizeof(stream_generation));
 	memset(device_ids, 0, sizeof(device_ids));
 	memset(capabilities, 0, sizeof(capabilities));
 	memset(module_ids, 0, sizeof(module_ids));
-	memset(stream_devices, 0,
-	       stream_count < STREAM_DEVICES ? stream_count + 1 : STREAM_DEVICES);
-	config_count = kernel_count = stream_count = node_count = device_count = thread_count =
+	config_count = kernel_count = unhooked_count = node_count = device_count = thread_count =
 	        module_count = 0;
+	config_full = false;
 	reasons_written = 0;
 	driver_gone = false;
-	stand_in = driver_is_stand_in();
-	return configs != MAP_FAILED && kernels != MAP_FAILED;
+	return configs && kernels;
 }
 
-static uint64_t hash_name(const char *name)
+void gw_tables_ask_driver(void)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	return h;
+	stand_in = driver_is_stand_in();
 }
 
 static void module_write(const struct gw_module_note *n)
@@ -130,6 +117,11 @@ const struct gw_kernel *gw_kernel_of(uint32_t id)
 	return id && id < KERNELS_KEPT ? &kernels[id] : &unknown;
 }
 
+size_t gw_kernel_bytes(void)
+{
+	return sizeof(*kernels) + gw_predictor_kernel_bytes();
+}
+
 static uint32_t kernel_write(const struct gw_kernel_slot *k)
 {
 	const struct gw_kernel kernel = {
@@ -153,7 +145,7 @@ static uint32_t kernel_write(const struct gw_kernel_slot *k)
 /* By name alone too, for records of kernels that no hook saw. Several may have one name. */
 static void kernel_name(uint32_t id, const char *name)
 {
-	uint64_t key = gw_idmap_key(hash_name(name), 0);
+	uint64_t key = gw_idmap_key(gw_kernel_name_hash(name), 0);
 
 	if (id < KERNELS_KEPT)
 		namesake[id] = gw_idmap_get(&kernel_map, key);
@@ -167,7 +159,7 @@ static uint32_t kernel_id(uint32_t slot)
 	if (!slot || !k->name)
 		return 0;
 	if (!kernel_of_slot[slot]) {
-		uint64_t key = gw_idmap_key(hash_name(k->name), k->hash);
+		uint64_t key = gw_idmap_key(gw_kernel_name_hash(k->name), k->hash);
 		uint32_t id = gw_idmap_get(&kernel_map, key);
 
 		if (!id) {
@@ -190,24 +182,49 @@ static uint64_t config_key(uint32_t kernel, uint32_t device, const struct gw_con
 	return gw_idmap_key(a, (uint64_t)device << 32 | kernel);
 }
 
-static uint64_t pair_key(const char *name, uint32_t device, const struct gw_config *plain)
-{
-	return gw_idmap_key(config_key(0, device, plain), hash_name(name));
-}
-
 /* The configuration that unpaired launches and records are kept with: of a record neither digest
-   nor image is known. */
-static uint32_t pair_of(uint32_t id, const char *name, uint32_t device,
-                        const struct gw_config *plain)
+   nor image is known, of a launch not always its GPU. */
+static uint32_t pair_of(uint32_t id, const char *name, const struct gw_config *plain)
 {
-	uint64_t key = pair_key(name, device, plain);
+	uint64_t key = gw_idmap_key(config_key(0, 0, plain), gw_kernel_name_hash(name));
 	uint32_t pair = gw_idmap_get(&pair_map, key);
 
-	if (!pair && device) /* launches whose GPU the hooks could not tell */
-		pair = gw_idmap_get(&pair_map, pair_key(name, 0, plain));
 	if (!pair)
 		gw_idmap_put(&pair_map, key, id);
 	return pair ? pair : id;
+}
+
+/* What a configuration takes here and in the predictor; what it takes in maps, these account for.
+ */
+static size_t config_bytes(void)
+{
+	return sizeof(*configs) + gw_predictor_config_bytes() + gw_slow_config_bytes();
+}
+
+/* The next id, its place in @p map taken for @p key; 0 where there is none, from then on for good.
+ */
+static uint32_t config_new(struct gw_idmap *map, uint64_t key)
+{
+	if (config_full)
+		return 0;
+	config_full = true;
+	if (config_count + 1 >= GW_CONFIGS_MAX) {
+		gw_degrade(
+		        GW_DEGRADED_TABLE_FULL,
+		        "more than %d configurations: the launches of later ones are counted only",
+		        GW_CONFIGS_MAX - 1);
+		return 0;
+	}
+	if (!gw_memory_take(GW_MEMORY_configurations, config_bytes()) ||
+	    !gw_idmap_put(map, key, config_count + 1)) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "no memory for more than %u configurations (GPUWATCH_MEMORY_MAX): the "
+		           "launches of later ones are counted only",
+		           config_count);
+		return 0;
+	}
+	config_full = false;
+	return ++config_count;
 }
 
 static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,
@@ -218,30 +235,23 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	struct gw_config plain = *c;
 	struct gw_record_config r;
 
-	if (id || !kernel)
+	if (id || !kernel || config_full)
 		return id;
 	plain.digest = 0;
 	shape = config_key(kernel, device, &plain);
 	head = gw_idmap_get(&shape_map, shape);
 	if (c->digest && !gw_digests_admit(slot, head && gw_config_entry(head)->digests))
 		return config_id(kernel, slot, device, name, &plain);
-	if (config_count + 1 >= GW_CONFIGS_MAX) {
-		gw_degrade(GW_DEGRADED_TABLE_FULL,
-		           "more than %d configurations: the launches of "
-		           "later ones are counted only",
-		           GW_CONFIGS_MAX - 1);
-		gw_count(GW_COUNTER_table_full, 1);
+	id = config_new(&config_map, key);
+	if (!id)
 		return 0;
-	}
-	id = ++config_count;
 	configs[id] = (struct gw_config_entry){.kernel = kernel,
 	                                       .slot = slot,
 	                                       .device = device,
 	                                       .head = head ? head : id,
-	                                       .pair = pair_of(id, name, device, &plain),
+	                                       .pair = pair_of(id, name, &plain),
 	                                       .config = *c,
 	                                       .name = name};
-	gw_idmap_put(&config_map, key, id);
 	if (!head)
 		gw_idmap_put(&shape_map, shape, id);
 	if (c->digest)
@@ -249,6 +259,11 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	r = gw_record_of_config(id, kernel, gw_device_id((int)device - 1), c);
 	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 	return id;
+}
+
+bool gw_config_full(void)
+{
+	return config_full;
 }
 
 uint32_t gw_config_of(uint32_t slot, uint32_t device, const struct gw_config *config)
@@ -293,7 +308,7 @@ static uint32_t namesake_with(uint32_t last, uint32_t registers)
  */
 static uint32_t kernel_of_activity(const struct gw_activity *a)
 {
-	uint64_t hash = hash_name(a->name), own = gw_idmap_key(hash, UINT64_MAX);
+	uint64_t hash = gw_kernel_name_hash(a->name), own = gw_idmap_key(hash, UINT64_MAX);
 	uint32_t last = gw_idmap_get(&kernel_map, gw_idmap_key(hash, 0)), found;
 
 	if (last && (last >= KERNELS_KEPT || !namesake[last]))
@@ -301,7 +316,8 @@ static uint32_t kernel_of_activity(const struct gw_activity *a)
 	found = namesake_with(last, a->registers);
 	if (!found)
 		found = gw_idmap_get(&kernel_map, own);
-	if (!found) {
+	if (!found && unhooked_count < GW_KERNELS_MAX &&
+	    gw_memory_take(GW_MEMORY_kernels, gw_kernel_bytes())) {
 		const struct gw_kernel_slot k = {
 		        .name = a->name,
 		        .registers = a->registers,
@@ -312,6 +328,7 @@ static uint32_t kernel_of_activity(const struct gw_activity *a)
 		        .binary_version = UINT32_MAX,
 		};
 
+		unhooked_count++;
 		found = kernel_write(&k);
 		gw_idmap_put(&kernel_map, own, found);
 	}
@@ -327,8 +344,8 @@ uint32_t gw_config_of_activity(const struct gw_activity *a)
 	        .cluster = {a->cluster[0], a->cluster[1], a->cluster[2]},
 	        .dynamic_shared = a->dynamic_shared,
 	};
+	const struct gw_kernel_name *name;
 	uint32_t id;
-	char *name;
 
 	id = gw_idmap_get(&config_map, config_key(kernel, device, &c));
 	if (!id) /* of launches whose GPU the hooks could not tell */
@@ -336,11 +353,10 @@ uint32_t gw_config_of_activity(const struct gw_activity *a)
 	if (!id && !gw_idmap_get(&shape_map, config_key(kernel, device, &c)) &&
 	    gw_idmap_get(&shape_map, config_key(kernel, 0, &c)))
 		device = 0; /* the same of those that all have a digest */
-	if (id)
+	if (id || config_full)
 		return id;
-	/* libcupti's name may go with the module: keep one of ours, once per configuration. */
-	name = strndup(a->name, GW_NAME_MAX);
-	return name ? config_id(kernel, 0, device, name, &c) : 0;
+	name = gw_kernel_name_keep(a->name);
+	return name ? config_id(kernel, 0, device, name->text, &c) : 0;
 }
 
 struct gw_config_entry *gw_config_entry(uint32_t id)
@@ -423,56 +439,6 @@ void gw_tables_driver_gone(void)
 	driver_gone = true;
 }
 
-static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
-{
-	struct gw_record_stream r = {
-	        .device = gw_device_id(device),
-	        .kind = kind,
-	        .cupti_id = cupti_id,
-	        .context = context,
-	};
-
-	r.id = ++stream_count;
-	if (r.id < STREAM_DEVICES)
-		stream_devices[r.id] = (int8_t)(r.device ? device + 1 : 0);
-	gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
-	return r.id;
-}
-
-int gw_stream_device(uint32_t id)
-{
-	return id < STREAM_DEVICES ? stream_devices[id] - 1 : -1;
-}
-
-uint32_t gw_stream_id(uint32_t slot)
-{
-	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[slot];
-
-	if (!slot)
-		return 0;
-	if (stream_generation[slot] != s->generation) {
-		stream_generation[slot] = s->generation;
-		stream_ids[slot] = stream_write(s->device, s->context_id, s->kind, s->cupti_stream);
-		if (s->cupti_stream)
-			gw_idmap_put(&stream_map, gw_idmap_key(s->cupti_context, s->cupti_stream),
-			             stream_ids[slot]);
-	}
-	return stream_ids[slot];
-}
-
-uint32_t gw_stream_id_of_activity(const struct gw_activity *a)
-{
-	uint64_t key = gw_idmap_key(a->context, a->stream);
-	uint32_t id = gw_idmap_get(&stream_map, key);
-
-	/* A stream that no hook saw: inside a graph, or the device's own. */
-	if (!id) {
-		id = stream_write((int)a->device, a->context, GW_STREAM_CREATED, a->stream);
-		gw_idmap_put(&stream_map, key, id);
-	}
-	return id;
-}
-
 uint32_t gw_thread_id(struct gw_thread *t)
 {
 	if (t->logged_serial != t->serial) {
@@ -481,24 +447,40 @@ uint32_t gw_thread_id(struct gw_thread *t)
 
 		t->logged_serial = t->serial;
 		t->id = r.id = thread_count < UINT16_MAX ? ++thread_count : 0;
-		if (t->id)
+		if (t->id) {
 			gw_log_write(GW_RECORD_THREAD, &r, sizeof(r), NULL, 0);
+		} else {
+			gw_degrade(GW_DEGRADED_TABLE_FULL,
+			           "more than %d threads have launched: the launches of later ones "
+			           "name no thread",
+			           UINT16_MAX);
+			gw_count(GW_COUNTER_threads_unnamed, 1);
+		}
 	}
 	return t->id;
 }
 
+/* A node that was not met for long is forgotten: met again, it has another id. */
 uint32_t gw_node_id(uint32_t exec, uint64_t node)
 {
 	uint64_t key = gw_idmap_key(exec, node);
-	uint32_t id = gw_idmap_get(&node_map, key);
+	uint32_t id = gw_idmap_get(&nodes, key);
 
-	if (!id && node_count < NODES_MAX) {
+	if (id)
+		return id;
+	if (nodes.used >= NODES_KNOWN) {
+		gw_idmap_clear(&nodes_before);
+		nodes_before = nodes;
+		nodes = (struct gw_idmap){.use = GW_MEMORY_graphs};
+	}
+	id = gw_idmap_get(&nodes_before, key);
+	if (!id) {
 		struct gw_record_node r = {.graph = exec, .node = node};
 
 		r.id = id = ++node_count;
 		gw_log_write(GW_RECORD_NODE, &r, sizeof(r), NULL, 0);
-		gw_idmap_put(&node_map, key, id);
 	}
+	gw_idmap_put(&nodes, key, id);
 	return id;
 }
 

@@ -22,12 +22,14 @@ struct gw_config_entry {
 	uint32_t latest; /**< of a head: the one with a digest that was launched last */
 	uint32_t digests; /**< of a head: how many configurations have a digest */
 	struct gw_config config;
-	const char *name;                      /**< the kernel's */
+	const char *name;   /**< the kernel's */
+	uint64_t signature; /**< join.c's own: of what a record tells of it; 0: not made yet */
 	uint64_t launches, total_ns, measured; /**< for the summary */
 	/** Of a pair: launches written without their record, less records written without their
 	 * launch; in streams, in graphs. Records don't tell digests and images. Entry 0: launches
 	 * of kernels that could not be told. */
 	int32_t unpaired[2];
+	uint32_t lone_block; /**< of the log, that has the last record of no launch */
 	const struct gw_arguments *arguments; /**< of its first launch, NULL when not known */
 	uint8_t study, study_end;             /**< study.c's own; the latter an enum gw_study_end */
 	bool study_said;                      /**< the same: the log has a STUDY record of it */
@@ -37,9 +39,15 @@ struct gw_config_entry {
 /** Reserve the tables; false when there is no memory. */
 bool gw_tables_start(void);
 
+/** Ask the driver which it is. The worker's first call: a driver may take long to answer. */
+void gw_tables_ask_driver(void);
+
 /** Id of the configuration of an event or graph node on a GPU (@p device: as gw_slot_device() tells
  * it); 0 when the kernel isn't known. */
 uint32_t gw_config_of(uint32_t kernel_slot, uint32_t device, const struct gw_config *config);
+
+/** Whether there is no room for more configurations, and never will be. */
+bool gw_config_full(void);
 
 /** A launch of configuration @p id was met: what its digests are like is decided by these. */
 void gw_config_launched(uint32_t id);
@@ -51,10 +59,14 @@ uint32_t gw_config_of_activity(const struct gw_activity *a);
 struct gw_config_entry *gw_config_entry(uint32_t id);
 uint32_t gw_config_count(void);
 
+/** What a kernel takes in the worker's tables and the predictor. */
+size_t gw_kernel_bytes(void);
+
 /** A kernel by its id, as its record says. */
 const struct gw_kernel *gw_kernel_of(uint32_t id);
 
-/** Ids in the log of a stream slot, thread, graph node; 0 when there are none left. */
+/** Ids in the log of a stream slot, thread, graph node; of a thread 0 when there are none left. */
+void gw_stream_ids_start(void);
 uint32_t gw_stream_id(uint32_t stream_slot);
 uint32_t gw_stream_id_of_activity(const struct gw_activity *a);
 

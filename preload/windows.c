@@ -10,7 +10,9 @@
 
 #include "preload/activity.h"
 #include "preload/attach.h"
+#include "preload/bell.h"
 #include "preload/clock.h"
+#include "preload/deadline.h"
 #include "preload/deep.h"
 #include "preload/degrade.h"
 #include "preload/foreign.h"
@@ -18,12 +20,9 @@
 #include "preload/join.h"
 #include "preload/options.h"
 #include "preload/pm.h"
-#include "preload/pipeline.h"
 #include "preload/state.h"
 
-#include <time.h>
-
-#define MS UINT64_C(1000000)
+#define MS GW_MS
 
 static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
 static const uint64_t MEASURE_MIN_NS = 5 * MS, MEASURE_MAX_NS = 100 * MS;
@@ -126,13 +125,22 @@ static bool hold(void)
 	return false;
 }
 
-static enum gw_attached attach(bool correlate)
+static bool always(void)
+{
+	return true;
+}
+
+static enum gw_attached attach(bool correlate, bool (*in_time)(void))
 {
 	enum gw_attached r;
 
 	if (!hold())
 		return GW_ATTACH_LATER;
 	r = gw_attach(correlate);
+	if (r == GW_ATTACHED && !in_time()) {
+		gw_attach_stop();
+		r = GW_ATTACH_LATER;
+	}
 	if (r == GW_ATTACHED)
 		gw_activity_begin(correlate);
 	else
@@ -152,14 +160,14 @@ static void retry_later(uint64_t now)
 		window.retry *= 2;
 }
 
-/* On the first thread that makes a context, before the worker has anything to do. */
-void gw_windows_first(void)
+/* At the first context, before there are launches. */
+void gw_windows_first(bool (*in_time)(void))
 {
 	enum gw_attached r;
 
 	if (window.state != WAITING)
 		return;
-	r = attach(gw_injection_active());
+	r = attach(gw_injection_active(), in_time);
 	if (r == GW_ATTACHED) {
 		window.due = UINT64_MAX;
 		window.state = OPEN;
@@ -220,7 +228,7 @@ static void open_window(uint64_t now)
 
 	if (graphs_are_made())
 		return;
-	r = window.useless || beside_graphs() ? GW_ATTACH_NEVER : attach(true);
+	r = window.useless || beside_graphs() ? GW_ATTACH_NEVER : attach(true, always);
 	if (r != GW_ATTACHED)
 		atomic_store(&held, 0);
 	window.put_off = false;
@@ -442,7 +450,7 @@ void gw_windows_over(void)
 	atomic_store(&held, 0);
 }
 
-long gw_windows_pause(long ms)
+uint64_t gw_windows_pause(uint64_t ms)
 {
 	bool busy = (watching() && window.state == OPEN) || window.state == ENDING;
 
@@ -453,14 +461,14 @@ long gw_windows_pause(long ms)
 
 void gw_windows_yield(void)
 {
-	const struct timespec pause = {0, 200000};
+	uint64_t deadline = gw_deadline_in(YIELD_WAIT_MS * MS);
 
 	if (!atomic_load(&held))
 		return;
 	atomic_fetch_add(&yielding, 1);
-	gw_pipeline_wake();
-	for (int i = 0; i < YIELD_WAIT_MS * 5 && atomic_load(&held) && atomic_load(&working); i++)
-		nanosleep(&pause, NULL);
+	gw_bell_ring();
+	while (atomic_load(&held) && atomic_load(&working) && gw_steady_ns() < deadline)
+		gw_pause(200000);
 	atomic_fetch_sub(&yielding, 1);
 }
 

@@ -10,8 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Mode audit, at the first context: attach on the calling thread. */
-void gw_windows_first(void);
+/**
+ * Mode audit, at the first context: attach on the calling thread. @p in_time is asked once that has
+ * worked; false: the program has launched meanwhile, so this comes to nothing and libcupti is
+ * attached later, with correlation ids.
+ */
+void gw_windows_first(bool (*in_time)(void));
 
 /** The worker starts, or starts anew in a forked child that may not measure (@p forbidden). */
 void gw_windows_start(bool forbidden);
@@ -32,7 +36,7 @@ void gw_windows_away(bool away);
 void gw_windows_over(void);
 
 /** How long the worker may sleep at most, ms, when it would sleep @p ms. */
-long gw_windows_pause(long ms);
+uint64_t gw_windows_pause(uint64_t ms);
 
 /** Another tool is about to use libcupti: have us detached. Waits for the worker, bounded. */
 void gw_windows_yield(void);

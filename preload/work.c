@@ -1,22 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/work.h"
 
+#include "preload/degrade.h"
 #include "preload/launches.h"
 #include "preload/log.h"
+#include "preload/memory.h"
 #include "preload/state.h"
 #include "preload/tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+/* One row that is known. */
+struct part {
+	uint8_t field, source;
+	float confidence;
+	double value;
+};
+_Static_assert(GW_WORK_FIELDS <= UINT8_MAX, "a part has 8 bits for a row");
+
+/* Rows that are known, in order. */
+struct parts {
+	uint32_t count;
+	struct part *part;
+};
 
 /* What is known of one configuration. */
 struct known {
 	uint32_t next; /* in the list of those to be published */
 	bool listed;
 	bool retold; /* `told` has news */
-	struct gw_work work;
-	struct gw_work *told; /* by code, of rows that counters know as well; NULL: none */
+	struct parts work;
+	struct parts told; /* by code, of rows that counters know as well */
+};
+
+/* The same while it is looked at, each row in its place. */
+struct open {
+	struct known *known;
+	struct gw_work work, told;
 };
 
 static struct known *works[GW_CONFIGS_MAX]; /* by configuration */
@@ -33,18 +54,70 @@ static struct known *make(uint32_t config)
 {
 	struct known *k = works[config];
 
-	if (k)
-		return k;
-	k = count < GW_WORKS_MAX ? malloc(sizeof(*k)) : NULL;
+	if (!k && count < GW_WORKS_MAX)
+		k = gw_memory_new(GW_MEMORY_counting, 1, sizeof(*k));
 	if (!k) {
-		gw_count(GW_COUNTER_table_full, 1);
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "no room for the work of more than %u configurations", count);
+		gw_count(GW_COUNTER_works_dropped, 1);
 		return NULL;
 	}
-	*k = (struct known){0};
-	gw_work_clear(&k->work);
+	count += !works[config];
 	works[config] = k;
-	count++;
 	return k;
+}
+
+static void read(const struct parts *from, struct gw_work *out)
+{
+	gw_work_clear(out);
+	for (uint32_t i = 0; i < from->count; i++) {
+		const struct part *p = &from->part[i];
+
+		out->q[p->field] = (struct gw_quantity){
+		        .value = p->value, .source = p->source, .confidence = p->confidence};
+	}
+}
+
+static bool is_known(const struct gw_work *work)
+{
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source != GW_SOURCE_NONE)
+			return true;
+	return false;
+}
+
+/* What the predictor keeps of it takes as much again. */
+enum { COPIES = 2 };
+
+/* False where there is no room: what stood there stays. */
+static bool keep(struct parts *to, const struct gw_work *work)
+{
+	struct part part[GW_WORK_FIELDS], *room = to->part;
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		const struct gw_quantity *q = &work->q[i];
+
+		if (q->source != GW_SOURCE_NONE)
+			part[n++] = (struct part){(uint8_t)i, (uint8_t)q->source, q->confidence,
+			                          q->value};
+	}
+	if (n > to->count) {
+		size_t more = (COPIES - 1) * (n - to->count) * sizeof(*part);
+
+		room = gw_memory_take(GW_MEMORY_counting, more)
+		               ? gw_memory_wider(GW_MEMORY_counting, to->part, to->count, n,
+		                                 sizeof(*part))
+		               : NULL;
+		if (!room) {
+			gw_count(GW_COUNTER_works_dropped, 1);
+			return false;
+		}
+	}
+	if (n)
+		memcpy(room, part, n * sizeof(*part));
+	*to = (struct parts){n, room};
+	return true;
 }
 
 /* Take over what @p from knows better; true when that changes anything. */
@@ -63,71 +136,74 @@ static bool merge(struct gw_quantity *to, const struct gw_quantity *from)
  * What code says of a row that was counted is still of use: it may be the more exact of the two,
  * and it is what tells how a count goes with the configuration (predictor/scale.c).
  */
-static bool remember(struct known *k, unsigned field, const struct gw_quantity *by_code)
+static bool remember(struct open *o, unsigned field, const struct gw_quantity *by_code)
 {
 	if (by_code->source != GW_SOURCE_STATIC || !isfinite(by_code->value))
 		return false;
-	if (!k->told) {
-		k->told = malloc(sizeof(*k->told));
-		if (!k->told) {
-			gw_count(GW_COUNTER_table_full, 1);
-			return false;
-		}
-		gw_work_clear(k->told);
-	}
-	return merge(&k->told->q[field], by_code);
+	return merge(&o->told.q[field], by_code);
 }
 
-static bool learn(struct known *k, unsigned field, const struct gw_quantity *from)
+static bool learn(struct open *o, unsigned field, const struct gw_quantity *from)
 {
-	struct gw_quantity *to = &k->work.q[field];
+	struct gw_quantity *to = &o->work.q[field];
 	bool news;
 
 	if (from->source == GW_SOURCE_STATIC && to->source > GW_SOURCE_STATIC) {
-		news = remember(k, field, from);
-		k->retold |= news;
+		news = remember(o, field, from);
+		o->known->retold |= news;
 		return news;
 	}
 	/* What was published before a count came is known to predictor and log. */
 	if (from->source > GW_SOURCE_STATIC && isfinite(from->value))
-		k->retold |= remember(k, field, to) && k->listed;
+		o->known->retold |= remember(o, field, to) && o->known->listed;
 	return merge(to, from);
 }
 
 void gw_work_offer(uint32_t config, const struct gw_work *part)
 {
 	bool news = false;
-	struct known *k;
+	struct open o;
 
-	if (!config || config > gw_config_count())
+	if (!config || config > gw_config_count() || !is_known(part))
 		return;
-	k = make(config);
-	if (!k)
+	o.known = make(config);
+	if (!o.known)
 		return;
+	read(&o.known->work, &o.work);
+	read(&o.known->told, &o.told);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		news |= learn(k, i, &part->q[i]);
-	if (!news || k->listed)
+		news |= learn(&o, i, &part->q[i]);
+	if (!keep(&o.known->work, &o.work) || !keep(&o.known->told, &o.told) || !news ||
+	    o.known->listed)
 		return;
-	k->listed = true;
-	k->next = changed;
+	o.known->listed = true;
+	o.known->next = changed;
 	changed = config;
 }
 
 const struct gw_work *gw_work_of(uint32_t config)
 {
-	return config < GW_CONFIGS_MAX && works[config] ? &works[config]->work : NULL;
+	static struct gw_work work;
+
+	if (config >= GW_CONFIGS_MAX || !works[config])
+		return NULL;
+	read(&works[config]->work, &work);
+	return &work;
 }
 
 void gw_work_told(uint32_t config, struct gw_work *out)
 {
 	const struct known *k = config < GW_CONFIGS_MAX ? works[config] : NULL;
+	struct gw_work told;
 
 	gw_work_clear(out);
-	for (unsigned i = 0; k && i < GW_WORK_FIELDS; i++)
-		if (k->work.q[i].source == GW_SOURCE_STATIC)
-			out->q[i] = k->work.q[i];
-		else if (k->told)
-			out->q[i] = k->told->q[i];
+	if (!k)
+		return;
+	read(&k->work, out);
+	read(&k->told, &told);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (out->q[i].source != GW_SOURCE_STATIC)
+			out->q[i] = told.q[i];
 }
 
 static void publish(uint32_t config, const struct gw_work *work)
@@ -151,7 +227,7 @@ static void publish(uint32_t config, const struct gw_work *work)
 
 void gw_work_publish(void)
 {
-	struct gw_work told;
+	struct gw_work now;
 
 	while (changed) {
 		uint32_t config = changed;
@@ -161,10 +237,11 @@ void gw_work_publish(void)
 		k->listed = false;
 		/* A record has one value of a row: what code says stands before what counts say. */
 		if (k->retold) {
-			gw_work_told(config, &told);
-			publish(config, &told);
+			gw_work_told(config, &now);
+			publish(config, &now);
 			k->retold = false;
 		}
-		publish(config, &k->work);
+		read(&k->work, &now);
+		publish(config, &now);
 	}
 }

@@ -141,7 +141,7 @@ static void publish_coarse(struct gw_bench *b)
 		int n = snprintf(how, sizeof(how), "mean of");
 
 		for (unsigned k = 0; k < c->count; k++) {
-			const struct gw_value *v = &b->known->param[c->of[k]];
+			const struct gw_profile_value *v = &b->known->param[c->of[k]];
 
 			sum += v->value;
 			spread = fmax(spread, v->spread);

@@ -94,7 +94,7 @@ static double crossing(const struct box *b, const struct segment *s)
 			to = fmin(to, q[i] / p[i]);
 		}
 	}
-	return to > from ? (to - from) * hypot(dx, dy) : 0;
+	return to > from ? (to - from) * svg_distance(dx, dy) : 0;
 }
 
 /* Written-over text costs most, then leaving the frame, then crossing a line, then distance. */
@@ -145,7 +145,7 @@ static void leader(struct svg *s, const struct wish *w, const struct box *b)
 {
 	double x = fmin(fmax(w->x, b->x), b->x + b->w), y = fmin(fmax(w->y, b->y), b->y + b->h);
 
-	if (hypot(x - w->x, y - w->y) > 18)
+	if (svg_distance(x - w->x, y - w->y) > 18)
 		svg_line(s, w->x, w->y, x, y, (struct svg_pen){SVG_MUTED, 0.7, false});
 }
 

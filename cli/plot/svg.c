@@ -123,7 +123,7 @@ void svg_line(struct svg *s, double x1, double y1, double x2, double y2, struct 
 
 void svg_arrow(struct svg *s, double x1, double y1, double x2, double y2, struct svg_pen pen)
 {
-	double dx = x2 - x1, dy = y2 - y1, length = hypot(dx, dy), head = 7;
+	double dx = x2 - x1, dy = y2 - y1, length = svg_distance(dx, dy), head = 7;
 
 	if (!(length > 0))
 		return;

@@ -8,6 +8,7 @@
 #ifndef GW_SVG_H
 #define GW_SVG_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -66,5 +67,12 @@ const char *svg_finish(struct svg *s);
 /** Write to @p path; on failure returns false with one message in @p error. */
 bool svg_save(struct svg *s, const char *path, char *error, size_t error_size);
 void svg_free(struct svg *s);
+
+/** Distance of two points. Not hypot(), whose version of glibc 2.35 would keep the command from
+ * older systems. */
+static inline double svg_distance(double dx, double dy)
+{
+	return sqrt(dx * dx + dy * dy);
+}
 
 #endif

@@ -13,6 +13,15 @@ struct gw_arena_chunk {
 	_Alignas(max_align_t) unsigned char bytes[];
 };
 
+static bool (*account_take)(size_t);
+static void (*account_give)(size_t);
+
+void gw_arena_account(bool (*take)(size_t bytes), void (*give)(size_t bytes))
+{
+	account_take = take;
+	account_give = give;
+}
+
 void gw_arena_init(struct gw_arena *arena, size_t limit)
 {
 	*arena = (struct gw_arena){.limit = limit};
@@ -24,9 +33,12 @@ static struct gw_arena_chunk *chunk_new(struct gw_arena *arena, size_t size, boo
 	size_t left = arena->limit - arena->used;
 	struct gw_arena_chunk *chunk;
 
-	if (left < sizeof(*chunk) || left - sizeof(*chunk) < size)
+	if (left < sizeof(*chunk) || left - sizeof(*chunk) < size ||
+	    (account_take && !account_take(sizeof(*chunk) + size)))
 		return NULL;
 	chunk = zeroed ? calloc(1, sizeof(*chunk) + size) : malloc(sizeof(*chunk) + size);
+	if (!chunk && account_give)
+		account_give(sizeof(*chunk) + size);
 	if (!chunk)
 		return NULL;
 	chunk->size = size;
@@ -129,6 +141,8 @@ void gw_arena_free(struct gw_arena *arena)
 	while (arena->chunks) {
 		struct gw_arena_chunk *next = arena->chunks->next;
 
+		if (account_give)
+			account_give(sizeof(*next) + arena->chunks->size);
 		free(arena->chunks);
 		arena->chunks = next;
 	}

@@ -19,6 +19,12 @@ struct gw_arena {
 	struct gw_arena_chunk *chunks; /**< newest first */
 };
 
+/**
+ * From here on each arena asks @p take before it takes bytes of the system, is refused them where
+ * that says no, and says @p give when they go back. At most once, before the first arena.
+ */
+void gw_arena_account(bool (*take)(size_t bytes), void (*give)(size_t bytes));
+
 /** An empty arena of at most @p limit bytes. */
 void gw_arena_init(struct gw_arena *arena, size_t limit);
 

@@ -2,7 +2,6 @@
 /* What a cubin is for, and where the parts of its kernels lie. */
 #include "predictor/code/info.h"
 #include "predictor/code/kernel.h"
-#include "predictor/code/libelf.h"
 #include "predictor/code/relocations.h"
 
 #define MANY "more sections or kernels than the memory allowed can list"
@@ -249,7 +248,6 @@ bool gw_cubin_open(struct gw_bytes cubin, struct gw_arena *arena, struct gw_cubi
 	if (out->elf.header.e_machine != EM_CUDA)
 		return gw_fault_note(fault, "an ELF file, but not of machine code for a GPU",
 		                     offsetof(Elf64_Ehdr, e_machine));
-	gw_libelf_read(&out->elf, true, arena);
 	out->arch = arch_of(&out->elf);
 	out->old = is_old(&out->elf);
 	out->linked = out->elf.header.e_type != ET_REL;

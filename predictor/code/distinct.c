@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/distinct.h"
 
+#include "predictor/hash.h"
+
 #include <math.h>
 #include <string.h>
 
 #define EMPTY UINT64_MAX
 enum { SMALLEST = 16, DEEPEST = 63 };
 
-/* The finaliser of splitmix64: every bit of the result depends on every bit of the number, which
- * sampling by its low bits needs, as addresses differ in few bits. */
-static uint64_t hash(uint64_t x)
-{
-	x ^= x >> 30;
-	x *= 0xbf58476d1ce4e5b9;
-	x ^= x >> 27;
-	x *= 0x94d049bb133111eb;
-	return x ^ x >> 31;
-}
-
-/* Whether @p number belongs to a sample of 1 in 2^level. */
+/* Whether @p number belongs to a sample of 1 in 2^level. Addresses differ in few bits: the hash
+ * lets its low bits depend on all of them. */
 static bool sampled(uint64_t number, unsigned level)
 {
-	return (hash(number) & ((UINT64_C(1) << level) - 1)) == 0;
+	return (gw_hash_mix(number) & ((UINT64_C(1) << level) - 1)) == 0;
 }
 
 void gw_distinct_init(struct gw_distinct *set, struct gw_arena *arena, uint32_t limit)
@@ -37,7 +29,7 @@ void gw_distinct_init(struct gw_distinct *set, struct gw_arena *arena, uint32_t 
  * choose it: the low ones are alike in all numbers of a sample. */
 static uint32_t place(const uint64_t *slot, uint32_t size, uint64_t number)
 {
-	uint32_t at = (uint32_t)(hash(number) >> 32) & (size - 1);
+	uint32_t at = (uint32_t)(gw_hash_mix(number) >> 32) & (size - 1);
 
 	while (slot[at] != EMPTY && slot[at] != number)
 		at = (at + 1) & (size - 1);

@@ -77,10 +77,6 @@ bool gw_elf_open(struct gw_bytes file, struct gw_elf *out, struct gw_fault *faul
 
 bool gw_elf_section(const struct gw_elf *elf, uint64_t index, Elf64_Shdr *out)
 {
-	if (index < elf->section_count && elf->section) {
-		*out = elf->section[index];
-		return true;
-	}
 	return index < elf->section_count &&
 	       gw_bytes_get(elf->file, elf->header.e_shoff + index * sizeof(*out), out,
 	                    sizeof(*out));
@@ -123,21 +119,8 @@ void gw_elf_symbols(const struct gw_elf *elf, struct gw_elf_symbols *out)
 		if (gw_elf_section(elf, s.sh_link, &names))
 			gw_elf_section_bytes(elf, &names, &out->names);
 		out->sections = wide_sections(elf, i);
-		out->symbol = elf->symbol;
 		return;
 	}
-}
-
-struct gw_elf_symbol gw_elf_symbol_of(const Elf64_Sym *symbol, uint32_t section)
-{
-	return (struct gw_elf_symbol){
-	        .name = symbol->st_name,
-	        .info = symbol->st_info,
-	        .other = symbol->st_other,
-	        .section = symbol->st_shndx == SHN_XINDEX ? section : symbol->st_shndx,
-	        .value = symbol->st_value,
-	        .size = symbol->st_size,
-	};
 }
 
 bool gw_elf_symbol(const struct gw_elf_symbols *symbols, uint64_t index, struct gw_elf_symbol *out)
@@ -145,16 +128,18 @@ bool gw_elf_symbol(const struct gw_elf_symbols *symbols, uint64_t index, struct 
 	uint32_t section = SHN_XINDEX;
 	Elf64_Sym s;
 
-	if (index >= symbols->count)
-		return false;
-	if (symbols->symbol) {
-		*out = symbols->symbol[index];
-		return true;
-	}
-	if (!gw_bytes_get(symbols->table, index * sizeof(s), &s, sizeof(s)))
+	if (index >= symbols->count ||
+	    !gw_bytes_get(symbols->table, index * sizeof(s), &s, sizeof(s)))
 		return false;
 	gw_bytes_get(symbols->sections, index * sizeof(section), &section, sizeof(section));
-	*out = gw_elf_symbol_of(&s, section);
+	*out = (struct gw_elf_symbol){
+	        .name = s.st_name,
+	        .info = s.st_info,
+	        .other = s.st_other,
+	        .section = s.st_shndx == SHN_XINDEX ? section : s.st_shndx,
+	        .value = s.st_value,
+	        .size = s.st_size,
+	};
 	return true;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sections and symbols of a 64-bit little-endian ELF file: cubins, host objects, executables and
- * shared libraries. Read by libelf where there is one (libelf.h), else by a bounded reader of our
- * own, which checks every offset and count in the file when it is used. Both give the same answers.
+ * shared libraries. Every offset and count in the file is checked when it is used.
  */
 #ifndef GW_CODE_ELF_H
 #define GW_CODE_ELF_H
@@ -26,23 +25,17 @@ struct gw_elf_symbol {
 struct gw_elf {
 	struct gw_bytes file;
 	Elf64_Ehdr header;
-	uint64_t section_count;    /**< extended numbering resolved; headers all lie in the file */
-	struct gw_bytes names;     /**< the section names, size 0 where there are none */
-	const Elf64_Shdr *section; /**< as libelf read them; NULL: our own reader answers */
-	const struct gw_elf_symbol *symbol; /**< likewise, where they were asked for */
-	struct gw_fault refused; /**< what libelf found wrong with the file; what NULL: nothing, or
-	                          * it was not asked */
+	uint64_t section_count; /**< extended numbering resolved; headers all lie in the file */
+	struct gw_bytes names;  /**< the section names, size 0 where there are none */
 };
 
 /** A table of symbols and what goes with it. */
 struct gw_elf_symbols {
 	struct gw_bytes table, names, sections; /**< of SHT_SYMTAB_SHNDX: mostly size 0 */
 	uint64_t count;                         /**< symbols that lie in the file */
-	const struct gw_elf_symbol *symbol;     /**< as libelf read them; NULL: read in place */
 };
 
-/** Open @p file; false with the fault when it is none that can be read here. Our own reader
- * answers, until gw_libelf_read(). */
+/** Open @p file; false with the fault when it is none that can be read here. */
 bool gw_elf_open(struct gw_bytes file, struct gw_elf *out, struct gw_fault *fault);
 
 /** Header of section @p index; false when there is no such section. */
@@ -61,9 +54,6 @@ void gw_elf_symbols(const struct gw_elf *elf, struct gw_elf_symbols *out);
 
 /** Symbol @p index; false when there is no such symbol. */
 bool gw_elf_symbol(const struct gw_elf_symbols *symbols, uint64_t index, struct gw_elf_symbol *out);
-
-/** A symbol of the file; @p section: its section's number where that does not fit into it. */
-struct gw_elf_symbol gw_elf_symbol_of(const Elf64_Sym *symbol, uint32_t section);
 
 /** Name of a symbol; "" when it has none that ends inside the file. */
 const char *gw_elf_symbol_name(const struct gw_elf_symbols *symbols,

@@ -31,12 +31,12 @@ struct gw_within {
 };
 
 /** What is done about a loop's dimension. */
-enum gw_level { GW_LEVEL_OFF, GW_LEVEL_PROBE, GW_LEVEL_FIXED };
+enum gw_loop_level { GW_LEVEL_OFF, GW_LEVEL_PROBE, GW_LEVEL_FIXED };
 
 /** The box, and what awaits the extent of a loop. */
 struct gw_domain {
 	int64_t high[GW_BOX];          /**< distances 0 to high, each */
-	uint8_t level[GW_EVAL_LOOPS];  /**< enum gw_level */
+	uint8_t level[GW_EVAL_LOOPS];  /**< enum gw_loop_level */
 	int64_t extent[GW_EVAL_LOOPS]; /**< of a fixed level: distances 0 to extent */
 	struct gw_within *bounds[GW_EVAL_LOOPS];
 	uint32_t bound_count[GW_EVAL_LOOPS];

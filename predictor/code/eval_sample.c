@@ -6,6 +6,7 @@
  * By how much they don't is how far the whole may be off.
  */
 #include "predictor/code/eval_cover.h"
+#include "predictor/hash.h"
 
 #include <math.h>
 
@@ -37,11 +38,9 @@ static double fraction(double x)
  * powers of two, and so does any even step. The finaliser of splitmix64 is the chance. */
 static double place(uint32_t n)
 {
-	uint64_t x = (n + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t x = gw_hash_mix((n + 1) * UINT64_C(0x9e3779b97f4a7c15));
 
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return fraction((n + 1) * GW_GOLDEN + ldexp((double)(x ^ x >> 31), -64) * NEAR);
+	return fraction((n + 1) * GW_GOLDEN + ldexp((double)x, -64) * NEAR);
 }
 
 /* Which block the @p n-th one is. */

@@ -51,7 +51,7 @@ static inline unsigned gw_at(const struct gw_value *x, unsigned lane)
 }
 
 /** Lanes that go on from one place until they meet the others. */
-struct gw_entry {
+struct gw_warp_entry {
 	uint32_t from;  /**< block that they come from; GW_IR_NONE: none, or they met here */
 	uint32_t block; /**< next to run; GW_IR_NONE: none, the entry is done */
 	uint32_t meet;  /**< where it ends; GW_IR_NONE: at the exit */
@@ -111,7 +111,7 @@ struct gw_eval {
 	uint32_t doubt;          /**< lanes that may have ended */
 	uint32_t lanes, certain; /**< of the entry being run, less the ended and doubted */
 	bool unbounded;          /**< the entry being run stands for any number of trips */
-	struct gw_entry stack[GW_STACK_MAX];
+	struct gw_warp_entry stack[GW_STACK_MAX];
 	uint32_t depth;
 	uint32_t *visited; /**< of each block: lanes that ran it without a bound */
 	uint64_t steps_left;

@@ -41,12 +41,12 @@ void gw_eval_spend(struct gw_eval *e, uint32_t steps, uint32_t block)
 	gw_eval_stop(e, block);
 }
 
-static struct gw_entry *top(struct gw_eval *e)
+static struct gw_warp_entry *top(struct gw_eval *e)
 {
 	return &e->stack[e->depth - 1];
 }
 
-static void forget(struct gw_eval *e, struct gw_entry *entry)
+static void forget(struct gw_eval *e, struct gw_warp_entry *entry)
 {
 	uint32_t block = entry->forget;
 	const struct gw_region *region;
@@ -67,7 +67,7 @@ static void pop(struct gw_eval *e)
 	e->depth--;
 }
 
-static void push(struct gw_eval *e, const struct gw_entry *entry)
+static void push(struct gw_eval *e, const struct gw_warp_entry *entry)
 {
 	if (!entry->lanes || entry->block == entry->meet)
 		return;
@@ -81,7 +81,7 @@ static void push(struct gw_eval *e, const struct gw_entry *entry)
  * there anyway. */
 static void wait_at(struct gw_eval *e, uint32_t block)
 {
-	struct gw_entry *t = top(e);
+	struct gw_warp_entry *t = top(e);
 
 	t->from = block;
 	t->block = e->p->blocks[block].ipdom;
@@ -101,24 +101,24 @@ static void go(struct gw_eval *e, uint32_t from, uint32_t to)
 }
 
 /* A group of lanes that takes successor @p to of the entry's block. */
-static struct gw_entry group(const struct gw_entry *t, uint32_t meet, uint32_t to, uint32_t lanes,
-                             uint32_t certain)
+static struct gw_warp_entry group(const struct gw_warp_entry *t, uint32_t meet, uint32_t to,
+                                  uint32_t lanes, uint32_t certain)
 {
-	return (struct gw_entry){.from = t->block,
-	                         .block = to,
-	                         .meet = meet,
-	                         .lanes = lanes,
-	                         .certain = certain & lanes,
-	                         .forget = GW_IR_NONE,
-	                         .unbounded = t->unbounded};
+	return (struct gw_warp_entry){.from = t->block,
+	                              .block = to,
+	                              .meet = meet,
+	                              .lanes = lanes,
+	                              .certain = certain & lanes,
+	                              .forget = GW_IR_NONE,
+	                              .unbounded = t->unbounded};
 }
 
 static void part(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t no)
 {
 	uint32_t meet = e->p->blocks[block].ipdom;
-	struct gw_entry t = *top(e);
-	struct gw_entry a = group(&t, meet, successor(e, block, 0), yes, e->certain);
-	struct gw_entry b = group(&t, meet, successor(e, block, 1), no, e->certain);
+	struct gw_warp_entry t = *top(e);
+	struct gw_warp_entry a = group(&t, meet, successor(e, block, 0), yes, e->certain);
+	struct gw_warp_entry b = group(&t, meet, successor(e, block, 1), no, e->certain);
 
 	wait_at(e, block);
 	push(e, &b);
@@ -141,7 +141,7 @@ static gw_base note_unknown(struct gw_eval *e, uint32_t block, const struct gw_v
 /* Where lanes of unknown ways meet, what lies between is forgotten by them. */
 static void wait_and_forget(struct gw_eval *e, uint32_t block, uint32_t unknown, gw_base why)
 {
-	struct gw_entry *t = top(e);
+	struct gw_warp_entry *t = top(e);
 
 	t->from = block;
 	t->block = e->p->blocks[block].ipdom;
@@ -155,10 +155,11 @@ static void part_maybe(struct gw_eval *e, uint32_t block, uint32_t yes, uint32_t
                        uint32_t unknown, gw_base why)
 {
 	uint32_t meet = e->p->blocks[block].ipdom;
-	struct gw_entry t = *top(e);
-	struct gw_entry a =
+	struct gw_warp_entry t = *top(e);
+	struct gw_warp_entry a =
 	        group(&t, meet, successor(e, block, 0), yes | unknown, e->certain & yes);
-	struct gw_entry b = group(&t, meet, successor(e, block, 1), no | unknown, e->certain & no);
+	struct gw_warp_entry b =
+	        group(&t, meet, successor(e, block, 1), no | unknown, e->certain & no);
 
 	wait_and_forget(e, block, unknown, why);
 	if (a.block != meet)
@@ -174,7 +175,7 @@ static void part_unbounded(struct gw_eval *e, uint32_t block, uint32_t yes, uint
                            uint32_t unknown, gw_base why)
 {
 	uint32_t meet = e->p->blocks[block].ipdom;
-	struct gw_entry t = *top(e);
+	struct gw_warp_entry t = *top(e);
 
 	gw_eval_loop_unknown(e, block, meet);
 	gw_eval_spend(e, e->p->block_count / 16, block);
@@ -182,7 +183,7 @@ static void part_unbounded(struct gw_eval *e, uint32_t block, uint32_t yes, uint
 		e->visited[b] &= ~unknown;
 	wait_and_forget(e, block, unknown, why);
 	for (uint32_t s = 0; s < e->p->blocks[block].succ_count; s++) {
-		struct gw_entry u = group(&t, meet, successor(e, block, s), unknown, 0);
+		struct gw_warp_entry u = group(&t, meet, successor(e, block, s), unknown, 0);
 
 		u.forget = block;
 		u.forget_lanes = unknown;
@@ -192,8 +193,8 @@ static void part_unbounded(struct gw_eval *e, uint32_t block, uint32_t yes, uint
 		push(e, &u);
 	}
 	if (yes | no) {
-		struct gw_entry a = group(&t, meet, successor(e, block, 0), yes, e->certain);
-		struct gw_entry b = group(&t, meet, successor(e, block, 1), no, e->certain);
+		struct gw_warp_entry a = group(&t, meet, successor(e, block, 0), yes, e->certain);
+		struct gw_warp_entry b = group(&t, meet, successor(e, block, 1), no, e->certain);
 
 		push(e, &b);
 		push(e, &a);
@@ -281,7 +282,7 @@ static void end_switch(struct gw_eval *e, uint32_t block)
 	const struct gw_ir_block *b = &e->p->blocks[block];
 	const struct gw_value *test = gw_eval_source(e, b->test, &e->source[0]);
 	uint32_t left = e->lanes, unknown = 0, meet = b->ipdom, ways = 0;
-	struct gw_entry t = *top(e);
+	struct gw_warp_entry t = *top(e);
 
 	gw_domain_pin(&e->domain, gw_form_dims(&test->form));
 	for (unsigned i = 0; i < GW_LANES; i++)
@@ -295,7 +296,7 @@ static void end_switch(struct gw_eval *e, uint32_t block)
 	while (left) {
 		uint64_t to = test->v[gw_at(test, (unsigned)__builtin_ctz(left))];
 		uint32_t lanes = 0;
-		struct gw_entry g;
+		struct gw_warp_entry g;
 
 		for (unsigned i = 0; i < GW_LANES; i++)
 			if (left >> i & 1 && test->v[gw_at(test, i)] == to)
@@ -348,7 +349,7 @@ static void run_block(struct gw_eval *e, uint32_t block)
 
 /* In a region without a bound each lane runs each block once; coming again, it has any value that
  * the region may write. False: nothing is left to run. */
-static bool visit(struct gw_eval *e, struct gw_entry *t)
+static bool visit(struct gw_eval *e, struct gw_warp_entry *t)
 {
 	uint32_t again = e->lanes & e->visited[t->block];
 	const struct gw_region *region;
@@ -371,7 +372,7 @@ static bool visit(struct gw_eval *e, struct gw_entry *t)
 /* One step of the entry on top. */
 static void advance(struct gw_eval *e)
 {
-	struct gw_entry *t = top(e);
+	struct gw_warp_entry *t = top(e);
 
 	if (t->block == GW_IR_NONE || t->block == t->meet) {
 		pop(e);
@@ -392,13 +393,13 @@ static void advance(struct gw_eval *e)
 
 void gw_eval_run(struct gw_eval *e, uint32_t lanes)
 {
-	struct gw_entry first = {.from = GW_IR_NONE,
-	                         .block = 0,
-	                         .meet = GW_IR_NONE,
-	                         .lanes = lanes,
-	                         .certain = lanes,
-	                         .forget = GW_IR_NONE,
-	                         .unbounded = GW_IR_NONE};
+	struct gw_warp_entry first = {.from = GW_IR_NONE,
+	                              .block = 0,
+	                              .meet = GW_IR_NONE,
+	                              .lanes = lanes,
+	                              .certain = lanes,
+	                              .forget = GW_IR_NONE,
+	                              .unbounded = GW_IR_NONE};
 
 	e->live = lanes;
 	e->doubt = 0;

@@ -9,7 +9,6 @@
  */
 #include "predictor/code/elf.h"
 #include "predictor/code/image_parts.h"
-#include "predictor/code/libelf.h"
 
 static const char fatbin_magic[] = "\x50\xed\x55\xba";
 
@@ -122,7 +121,6 @@ bool gw_scan_host(struct gw_image_scan *scan, struct gw_bytes part)
 	if (!gw_elf_open(part, &elf, &fault))
 		return gw_scan_fault(scan, fault.what,
 		                     part.data + (fault.offset < part.size ? fault.offset : 0));
-	gw_libelf_read(&elf, false, scan->arena);
 	for (uint64_t i = 0; gw_elf_section(&elf, i, &s); i++)
 		if (!scan_section(scan, &elf, &s, &left))
 			return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and what they stand for, scope by scope. */
 #include "predictor/code/ptx_tree.h"
+#include "predictor/hash.h"
 
 #include <string.h>
 
@@ -35,11 +36,7 @@ bool gw_ptx_names_init(struct gw_ptx_inside *in)
 
 static uint32_t hash_text(const char *text, uint32_t length)
 {
-	uint32_t h = 2166136261u;
-
-	for (uint32_t i = 0; i < length; i++)
-		h = (h ^ (unsigned char)text[i]) * 16777619u;
-	return (h ^ h >> 15) % BUCKETS;
+	return (uint32_t)(gw_hash(0, text, length) % BUCKETS);
 }
 
 uint32_t gw_ptx_name(struct gw_ptx_inside *in, const char *text, uint32_t length)

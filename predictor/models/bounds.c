@@ -6,8 +6,7 @@
  */
 #include "predictor/models/bounds.h"
 
-#include "predictor/models/bounds_course.h"
-#include "predictor/models/bounds_memory.h"
+#include "predictor/models/bounds_parts.h"
 
 /*
  * The resources in the order they are shown: id, name, what it means to be bound by it,
@@ -177,105 +176,6 @@ static void quantise(struct view *v, struct gw_estimate *e)
 	v->quantum[PARTITION] = gw_either(v->quantum[PARTITION], v->quantum[SM]);
 }
 
-/* A hit rate, or what the bytes asked for and passed on tell of it where they are known better. */
-static double hits(const struct view *v, enum gw_work_field rate, double passed, double asked,
-                   enum gw_source source)
-{
-	double told = gw_share(work_of(v, rate)), missed = passed / asked;
-
-	if (!(asked > 0) || isnan(missed) || (!isnan(told) && source <= v->w->q[rate].source))
-		return told;
-	return missed < 1 ? 1 - missed : 0;
-}
-
-/** An amount, and how surely it is known. */
-struct known {
-	double value;
-	enum gw_source source;
-};
-
-/* The surest of a row and of what follows from others; alike sure, the row itself. */
-static struct known surest(struct known row, double follows, enum gw_source source)
-{
-	bool better = !isnan(follows) && (isnan(row.value) || row.source < source);
-
-	return better ? (struct known){larger(0, follows), source} : row;
-}
-
-static struct known row_of(const struct view *v, enum gw_work_field f, double unit)
-{
-	return (struct known){work_of(v, f) * unit, v->w->q[f].source};
-}
-
-/* Good enough to be what a counted sum is split by: not a range that code gives where data decide.
- */
-static bool is_settled(const struct view *v, enum gw_work_field f)
-{
-	return v->w->q[f].source > GW_SOURCE_STATIC ||
-	       v->w->q[f].confidence >= GW_CONFIDENCE_SETTLED;
-}
-
-/* No better than a poor sample: what is known beside it may refute it. */
-static bool is_doubtful(const struct view *v, enum gw_work_field f)
-{
-	return v->w->q[f].confidence < GW_CONFIDENCE_COUNTED;
-}
-
-/*
- * What is asked of L1, what L2 reads and what it writes. Where sums were counted and their parts
- * were not, the code knows one of them: all that is written goes through both, so
- *     l1_bytes = asked + written,  l2_total_bytes = read + written.
- * Where it knows neither, as data decide, all is taken as read. A request asks for a sector at
- * least.
- */
-static void settle_traffic(struct view *v)
-{
-	struct known l1 = row_of(v, GW_WORK_l1_bytes, 1), l2 = row_of(v, GW_WORK_l2_total_bytes, 1);
-	struct known asked = row_of(v, GW_WORK_global_load_sectors, SECTOR_BYTES);
-	struct known written = row_of(v, GW_WORK_l2_write_bytes, 1);
-	struct known read = row_of(v, GW_WORK_l2_read_bytes, 1);
-
-	if (isnan(written.value))
-		written = row_of(v, GW_WORK_global_store_sectors, SECTOR_BYTES);
-	if (isnan(written.value) && is_settled(v, GW_WORK_global_load_sectors))
-		written = surest(written, l1.value - asked.value, l1.source);
-	if (isnan(written.value) && read.source >= l2.source)
-		written = surest(written, l2.value - read.value, l2.source);
-	v->written = written.value;
-	asked = surest(asked, l1.value - gw_either(written.value, 0), l1.source);
-	read = surest(read, l2.value - gw_either(written.value, 0), l2.source);
-	v->asked = asked.value;
-	if (is_doubtful(v, GW_WORK_global_load_sectors) && is_doubtful(v, GW_WORK_l1_bytes))
-		v->asked = larger(asked.value, v->loads * SECTOR_BYTES);
-	v->l2_read = read.value;
-	v->l2_source = read.source;
-}
-
-/*
- * Samples of short launches may tell more than can be: L2 fetches two sectors for one that is read
- * at most, and one for one that is written in part.
- */
-static void bound_fetches(struct view *v)
-{
-	double most = 2 * v->l2_read;
-
-	if (work_of(v, GW_WORK_uncoalesced_mem_insts) != 0)
-		most += v->written;
-	if (v->dram_read > most && is_doubtful(v, GW_WORK_dram_read_bytes))
-		v->dram_read = most;
-}
-
-static void find_hits(struct view *v)
-{
-	v->hit1 = hits(v, GW_WORK_l1_hit_rate, v->l2_read, v->asked, v->l2_source);
-	v->hit2 = hits(v, GW_WORK_l2_hit_rate, v->dram_read, v->l2_read,
-	               v->w->q[GW_WORK_dram_read_bytes].source);
-	v->dram_share = (1 - v->hit1) * (1 - v->hit2);
-	v->amat = v->hit1 * rate_of(v, GW_PARAM_lat_l1) +
-	          (1 - v->hit1) * v->hit2 * rate_of(v, GW_PARAM_lat_l2) +
-	          v->dram_share * rate_of(v, GW_PARAM_lat_dram);
-}
-
 static void look(struct view *v, const struct gw_device *device, const struct gw_launch *launch,
                  const struct gw_work *work, struct gw_estimate *e)
 {
@@ -296,9 +196,7 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	v->resident = !why;
 	if (why)
 		gw_estimate_warn(e, why);
-	settle_traffic(v);
-	bound_fetches(v);
-	find_hits(v);
+	gw_bounds_traffic(v);
 	quantise(v, e);
 }
 
@@ -320,13 +218,13 @@ static void times_of(struct view *v, struct gw_estimate *e, double t[RESOURCE_CO
 	t[SHARED] =
 	        over(v, work_of(v, GW_WORK_shared_wavefronts) * WAVEFRONT_BYTES, GW_PARAM_b_shared);
 	t[L1] = over(v, work_of(v, GW_WORK_l1_bytes), GW_PARAM_b_l1);
-	t[L2] = l2_time(v);
-	t[DRAM] = dram_time(v);
-	t[IN_FLIGHT] = in_flight_time(v);
+	t[L2] = gw_bounds_l2_time(v);
+	t[DRAM] = gw_bounds_dram_time(v);
+	t[IN_FLIGHT] = gw_bounds_in_flight_time(v);
 	t[ATOMICS] = atomics_time(v);
 	t[SHARED_ATOMICS] = over(v, work_of(v, GW_WORK_shared_atomics), GW_PARAM_t_atomic_shared);
 	t[BARRIER] = barrier_time(v);
-	t[LATENCY] = latency_time(v, e);
+	t[LATENCY] = gw_bounds_latency_time(v, e);
 	t[BLOCK_LAUNCH] = block_launch_time(v->d, v->blocks, v->warps);
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the model `bounds` knows of each resource by itself, for verdicts and ceilings. */
+/* gpuwatch's own model, and what it knows of each resource by itself, for verdicts and ceilings. */
 #ifndef GW_BOUNDS_H
 #define GW_BOUNDS_H
 
 #include "model.h"
+
+/** The model itself: what gpuwatch predicts with. */
+extern const struct gw_model gw_model_bounds;
 
 enum { GW_RESOURCES_MAX = 24 }; /**< most resources the model has */
 

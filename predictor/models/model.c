@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of models, and what they share to build an estimate. */
+/* What the models share to build an estimate. */
 #include "predictor/models/model.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-#define MODEL(symbol) extern const struct gw_model gw_model_##symbol;
-#include "predictor/models/models.def"
-#undef MODEL
-
-const struct gw_model *const gw_models[] = {
-#define MODEL(symbol) &gw_model_##symbol,
-#include "predictor/models/models.def"
-#undef MODEL
-        NULL,
-};
-
-const struct gw_model *gw_model_find(const char *name)
-{
-	for (const struct gw_model *const *m = gw_models; *m; m++)
-		if (!strcmp((*m)->name, name))
-			return *m;
-	return NULL;
-}
 
 void gw_estimate_clear(struct gw_estimate *e)
 {

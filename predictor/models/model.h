@@ -66,12 +66,6 @@ struct gw_model {
 	                 struct gw_estimate *out);
 };
 
-/** Every model, in the order they are shown; NULL-terminated. */
-extern const struct gw_model *const gw_models[];
-
-/** The model called @p name, NULL when there is none. */
-const struct gw_model *gw_model_find(const char *name);
-
 /** Helpers for models. */
 void gw_estimate_clear(struct gw_estimate *e);
 void gw_estimate_term(struct gw_estimate *e, const char *name, double value, const char *unit);

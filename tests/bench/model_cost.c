@@ -3,6 +3,7 @@
  * Runs one model's estimate a number of times, for model_cost.sh to count the instructions:
  * model_cost MODEL TIMES [heavy]. `model_cost list` names the models.
  */
+#include "predictor/models/papers/models.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>

@@ -10,6 +10,7 @@
  * ended, microseconds of CPU, bytes held, and the work told. --device FILE names a profile; --brief
  * studies briefly, --limit-ms N ends a study after so long.
  */
+#include "predictor/models/bounds.h"
 #include "predictor/profile.h"
 #include "predictor/code/static_work.h"
 #include "preload/code.h"
@@ -100,10 +101,10 @@ static void print_estimate(const struct gw_study_launch *launch, const struct gw
 	const struct gw_launch l = {.kernel = &kernel, .config = launch->config};
 	struct gw_estimate e;
 
-	gw_model_find("bounds")->estimate(launch->device, &l, work, NULL, &e);
+	gw_model_bounds.estimate(launch->device, &l, work, NULL, &e);
 	if (!isnan(e.seconds))
 		printf(", \"seconds\": %.9g, \"confidence\": %.4g", e.seconds,
-		       gw_static_confidence(gw_model_find("bounds"), launch->device, &l, work));
+		       gw_static_confidence(&gw_model_bounds, launch->device, &l, work));
 }
 
 static void study(const struct gw_study_launch *launch, const char *name)

@@ -11,9 +11,10 @@ int main(int argc, char **argv)
 
 	lb_free(&b);
 	if (!good)
-		fprintf(stderr, "usage: make_sample "
-		                "plain|second|stand_in|violations|aggregates|clocked|studied|"
-		                "unstudied|unpredicted|worked|"
-		                "no_work|no_profile|half_profile FILE\n");
+		fprintf(stderr,
+		        "usage: make_sample "
+		        "plain|second|stand_in|violations|aggregates|clocked|hostile|studied|"
+		        "unstudied|unpredicted|worked|"
+		        "no_work|no_profile|half_profile FILE\n");
 	return good ? 0 : 2;
 }

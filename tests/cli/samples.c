@@ -276,6 +276,33 @@ void sample_worked(struct lb *b, enum sample_without without)
 	lb_end(b);
 }
 
+void sample_hostile(struct lb *b)
+{
+	static const char *const names[] = {
+	        "=cmd|' /C calc'!A0",
+	        "+1+1",
+	        "-2+3",
+	        "@SUM(A1)",
+	        "\r=1",
+	        "\033]0;title\a",
+	        "\xff\xfe\x80",
+	        "\xe2\x80\xaeturned\xe2\x81\xa6",
+	        "quote\",comma\nand newline",
+	        ("\xc2\x9b"
+	         "31m"),
+	};
+
+	lb_header(b, 4242, 0, "./\033[2J\xe2\x80\xae");
+	lb_device(b, 1, "=H200\033[5m", "aabbccdd00112233");
+	lb_stream(b, 1, 1);
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		lb_kernel(b, i + 1, names[i]);
+		lb_config(b, i + 1, i + 1, 64, 128);
+		lb_add_launch(b, lb_launch(i + 1, 1000000ull * i, 5000, NAN, i));
+	}
+	lb_end(b);
+}
+
 bool sample_named(struct lb *b, const char *name)
 {
 	if (!strcmp(name, "plain"))
@@ -296,6 +323,8 @@ bool sample_named(struct lb *b, const char *name)
 		sample_unstudied(b);
 	else if (!strcmp(name, "aggregates"))
 		sample_aggregates(b);
+	else if (!strcmp(name, "hostile"))
+		sample_hostile(b);
 	else if (!strcmp(name, "worked"))
 		sample_worked(b, SAMPLE_WHOLE);
 	else if (!strcmp(name, "no_work"))

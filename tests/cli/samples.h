@@ -19,6 +19,8 @@ void sample_studied(struct lb *b);
 void sample_unstudied(struct lb *b);
 /** A log that went over to aggregates. */
 void sample_aggregates(struct lb *b);
+/** Names that are formulas, control sequences, turned writing and no UTF-8. */
+void sample_hostile(struct lb *b);
 /** What of the sample with work is left out. */
 enum sample_without { SAMPLE_WHOLE, SAMPLE_NO_WORK, SAMPLE_NO_PROFILE, SAMPLE_HALF_PROFILE };
 /**

@@ -82,27 +82,7 @@ static void cycles_follow_the_latencies_of_a_profile(void **state)
 static void json_is_as_reviewed(void **state)
 {
 	(void)state;
-	shell_prints("inspect.json", LIBELF "poor " INSPECT "--json --arch=80 zstd.fatbin");
-}
-
-/* libelf where there is one with all that is needed; where it refuses a file, it says so. */
-static void who_read_the_file_is_told(void **state)
-{
-	(void)state;
-	assert_int_equal(shell(LIBELF "odd " INSPECT "--json sm_80.cubin"), 0);
-	shell_says("\"elf_reader\": \"libelf\"");
-	shell_says("\"libelf_refused\": null");
-	assert_int_equal(shell(LIBELF "poor " INSPECT "--json sm_80.cubin"), 0);
-	shell_says("\"elf_reader\": \"gpuwatch\"");
-	shell_says("\"libelf_refused\": null");
-	assert_int_equal(
-	        shell("ODD_LIBELF=elf_getshdrnum " LIBELF "odd " INSPECT "--json sm_80.cubin"), 0);
-	shell_says("\"elf_reader\": \"gpuwatch\"");
-	shell_says("\"libelf_refused\": \"at byte 60: odd\"");
-	assert_int_equal(shell("ODD_LIBELF=elf_getshdrnum " LIBELF "odd " INSPECT "sm_80.cubin"),
-	                 0);
-	shell_says("image 1: libelf refuses it at its byte 60 (odd); read without libelf");
-	shell_says("saxpy");
+	shell_prints("inspect.json", INSPECT "--json --arch=80 zstd.fatbin");
 }
 
 static void json_is_well_formed(void **state)
@@ -400,7 +380,6 @@ int main(void)
 	        cmocka_unit_test(machine_code_is_counted_by_loops_and_blocks),
 	        cmocka_unit_test(cycles_follow_the_latencies_of_a_profile),
 	        cmocka_unit_test(json_is_as_reviewed),
-	        cmocka_unit_test(who_read_the_file_is_told),
 	        cmocka_unit_test(json_is_well_formed),
 	        cmocka_unit_test(ptx_is_printed_as_it_was_compiled),
 	        cmocka_unit_test(a_launch_is_evaluated),

@@ -238,7 +238,7 @@ static void newer_version_is_refused_with_a_remedy(void **state)
 	lb_record(&b, GW_RECORD_HEADER, &r, sizeof(r), "host=x", 7);
 	lb_end(&b);
 	assert_false(read_it(&b, b.length, &seen, &status));
-	assert_non_null(strstr(status.error, "version 3"));
+	assert_non_null(strstr(status.error, "version 4"));
 	assert_non_null(strstr(status.error, "newer one"));
 	assert_int_equal(seen.records, 0);
 	lb_free(&b);

@@ -84,6 +84,25 @@ static void order_is_proven_only_by_number_and_time(void **state)
 	gw_order_free(&o);
 }
 
+/* Launches that know of kernels from before it violate nothing; of those after it they may. */
+static void a_clock_that_was_set_back_proves_nothing_and_accuses_nobody(void **state)
+{
+	struct gw_order o = {0};
+	struct gw_record_launch a = lb_launch(1, 90000000, 5000, NAN, 0),
+	                        b = lb_launch(1, 3000000, 5000, 5, 1);
+
+	(void)state;
+	gw_order_check(&o, &a, 0);
+	gw_order_clock_set(&o);
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_UNPROVEN);
+	b.known = 2;
+	b.call_ns += 1000000;
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_PROVEN);
+	b.call_ns -= 3000000;
+	assert_int_equal(gw_order_check(&o, &b, 0), GW_ORDER_LATER);
+	gw_order_free(&o);
+}
+
 static void event_timed_measurements_are_left_out_of_the_time_check(void **state)
 {
 	struct gw_record_launch a = lb_launch(1, 1000000, 5000, NAN, 0),
@@ -329,9 +348,9 @@ static void numbers_keep_three_digits(void **state)
 	assert_string_equal(gw_duration(&t, 999999), "1.00 ms");
 	assert_string_equal(gw_duration(&t, 2e9), "2.00 s ");
 	assert_string_equal(gw_duration(&t, NAN), "-");
-	assert_string_equal(gw_count(&t, 1234567), "1,234,567");
-	assert_string_equal(gw_count(&t, 123), "123");
-	assert_string_equal(gw_count(&t, -1234), "-1,234");
+	assert_string_equal(gw_thousands(&t, 1234567), "1,234,567");
+	assert_string_equal(gw_thousands(&t, 123), "123");
+	assert_string_equal(gw_thousands(&t, -1234), "-1,234");
 	assert_string_equal(gw_percent(&t, 0.99999), ">99.9%");
 	assert_string_equal(gw_percent(&t, 1), "100%");
 	assert_string_equal(gw_percent(&t, 0.00001), "<0.1%");
@@ -349,6 +368,27 @@ static void text_from_a_log_can_not_drive_the_terminal(void **state)
 	                                                                             "?");
 	assert_string_equal(gw_printable(out, 4, "abcdef"), "abc");
 	assert_string_equal(gw_printable(out, 3, "aµ"), "a");
+}
+
+static void text_that_turns_the_direction_of_writing_is_not_printed(void **state)
+{
+	static const struct {
+		unsigned first, last;
+	} turns[] = {{0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+	char out[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(turns) / sizeof(*turns); i++) {
+		/* One before and one after pass. */
+		for (unsigned code = turns[i].first - 1; code <= turns[i].last + 1; code++) {
+			char text[] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)),
+			               (char)(0x80 | (code & 0x3f)), 0};
+			bool passes = code < turns[i].first || code > turns[i].last;
+
+			assert_string_equal(gw_printable(out, sizeof(out), text),
+			                    passes ? text : "???");
+		}
+	}
 }
 
 static void names_are_shortened_in_the_middle(void **state)
@@ -496,6 +536,7 @@ int main(void)
 	        cmocka_unit_test(median_is_exact_until_the_limit_and_close_beyond),
 	        cmocka_unit_test(approximate_median_stays_between_the_extremes),
 	        cmocka_unit_test(order_is_proven_only_by_number_and_time),
+	        cmocka_unit_test(a_clock_that_was_set_back_proves_nothing_and_accuses_nobody),
 	        cmocka_unit_test(event_timed_measurements_are_left_out_of_the_time_check),
 	        cmocka_unit_test(unlearnt_records_do_not_count_for_known),
 	        cmocka_unit_test(row_scores_what_was_measured_and_predicted),
@@ -508,6 +549,7 @@ int main(void)
 	        cmocka_unit_test(huge_ids_cost_no_memory),
 	        cmocka_unit_test(numbers_keep_three_digits),
 	        cmocka_unit_test(text_from_a_log_can_not_drive_the_terminal),
+	        cmocka_unit_test(text_that_turns_the_direction_of_writing_is_not_printed),
 	        cmocka_unit_test(names_are_shortened_in_the_middle),
 	        cmocka_unit_test(names_are_demangled),
 	        cmocka_unit_test(name_that_explodes_stays_mangled_and_stops_nobody),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch report, as its users see it. */
+#include "cli/say.h"
 #include "tests/cli/shell.h"
 
 #include <setjmp.h>
@@ -19,7 +20,7 @@ static int make_samples(void **state)
 {
 	return shell_setup(state) ||
 	       shell("mkdir logs && for s in plain second stand_in violations aggregates clocked "
-	             "studied unstudied worked; do "
+	             "studied unstudied worked hostile; do "
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs; "
 	             "head -c 3000 plain.gwl > cut.gwl");
 }
@@ -49,6 +50,54 @@ static void csv_begins_with_the_columns_of_nsys(void **state)
 	                "StdDev (ns),",
 	                78 + 5),
 	        0);
+}
+
+/* Fail unless the output is lines of well-formed UTF-8 without what drives or turns a terminal. */
+static void is_plain_text(void)
+{
+	for (char *line = shell_output, *end; *line; line = end + 1) {
+		char clean[4096];
+
+		end = line + strcspn(line, "\n");
+		assert_int_equal(*end, '\n');
+		*end = '\0';
+		assert_true(strlen(line) < sizeof(clean));
+		assert_string_equal(gw_printable(clean, sizeof(clean), line), line);
+		*end = '\n';
+	}
+}
+
+static void hostile_names_are_plain_text_in_every_form(void **state)
+{
+	static const char *const forms[] = {"", "--json", "--csv", "--wide --by=config",
+	                                    "--verify"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		assert_int_equal(shell("NO_COLOR=1 " REPORT "%s hostile.gwl", forms[i]), 0);
+		is_plain_text();
+	}
+}
+
+static void hostile_names_are_no_formulas_in_csv(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--csv --mangled hostile.gwl > names.csv && python3 -c '"
+	                              "import csv\n"
+	                              "for row in csv.DictReader(open(\"names.csv\")):\n"
+	                              "    print(row[\"Name\"])' | sort | sed -n \"/^'/p\""),
+	                 0);
+	assert_string_equal(shell_output, "'+1+1\n'-2+3\n'=cmd|' /C calc'!A0\n'@SUM(A1)\n");
+	assert_int_equal(shell("grep -c '^[=+@-]\\|,[=+@]\\|,\"[=+@-]' names.csv"), 1);
+}
+
+static void messages_name_hostile_files_in_plain_text(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "\"$(printf '\\033]0;title\\a\\342\\200\\256\\377.gwl')\""),
+	                 2);
+	shell_says("?]0;title?????.gwl: ");
+	is_plain_text();
 }
 
 static void json_is_as_reviewed(void **state)
@@ -321,6 +370,9 @@ int main(void)
 	        cmocka_unit_test(csv_is_as_reviewed),
 	        cmocka_unit_test(csv_begins_with_the_columns_of_nsys),
 	        cmocka_unit_test(json_is_as_reviewed),
+	        cmocka_unit_test(hostile_names_are_plain_text_in_every_form),
+	        cmocka_unit_test(hostile_names_are_no_formulas_in_csv),
+	        cmocka_unit_test(messages_name_hostile_files_in_plain_text),
 	        cmocka_unit_test(clocks_and_slow_launches_are_told),
 	        cmocka_unit_test(what_code_does_not_tell_is_said_with_the_reason),
 	        cmocka_unit_test(a_log_that_ends_early_says_so_of_code),

@@ -25,7 +25,7 @@ static const struct {
 };
 
 static struct options {
-	uint64_t drop_every, bad_every, hold, no_times_after;
+	uint64_t drop_every, bad_every, hold, no_times_after, queue;
 	bool reorder, denied;
 } options;
 
@@ -61,9 +61,14 @@ static size_t record_size(void)
 static bool queue_grow(void)
 {
 	size_t capacity = queue_capacity ? queue_capacity * 2 : 4096;
-	struct si_execution *grown = malloc(capacity * sizeof *grown);
+	struct si_execution *grown;
+	while (capacity < options.queue)
+		capacity *= 2;
+	grown = malloc(capacity * sizeof *grown);
 	if (!grown)
 		return false;
+	if (options.queue)
+		memset(grown, 0, capacity * sizeof *grown);
 	for (size_t i = 0; i < queue_count; i++)
 		grown[i] = queue[(queue_first + i) & (queue_capacity - 1)];
 	free(queue);
@@ -341,6 +346,8 @@ static void worker_start(void)
 
 /* ---- the functions ---------------------------------------------------------------------- */
 
+static pthread_once_t options_once = PTHREAD_ONCE_INIT;
+
 static void options_read(void)
 {
 	options.drop_every = sc_driver()->env_u64("STANDIN_DROP", 0);
@@ -348,6 +355,7 @@ static void options_read(void)
 	options.no_times_after = sc_driver()->env_u64("STANDIN_NO_TIMES_AFTER", 0);
 	options.hold = sc_driver()->env_u64("STANDIN_HOLD", 0);
 	options.reorder = sc_driver()->env_u64("STANDIN_REORDER", 0) != 0;
+	options.queue = sc_driver()->env_u64("STANDIN_QUEUE", 0);
 	options.denied = sc_driver()->env_u64("STANDIN_DENY", 0) != 0;
 }
 
@@ -376,7 +384,7 @@ SC_API cuptiActivityEnable(CUpti_ActivityKind kind)
 		return CUPTI_ERROR_INVALID_KIND;
 	if ((unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT)
 		return CUPTI_ERROR_NOT_COMPATIBLE;
-	options_read();
+	pthread_once(&options_once, options_read);
 	if (options.denied)
 		return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
 	if (!is_kernel(kind))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock that records and samples are told in: the driver's, shifted by STANDIN_CLOCK_OFFSET, or
- * one that a tool has registered.
+ * The clock that records and samples are told in: CLOCK_REALTIME as it is when they are, shifted by
+ * STANDIN_CLOCK_OFFSET, or one that a tool has registered.
  */
 #include "cupti_si.h"
 #include <stdlib.h>
+#include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUpti_TimestampCallbackFunc registered;
@@ -37,6 +38,23 @@ static struct sc_clock read_both(void)
 	return c;
 }
 
+/* By how much CLOCK_REALTIME was set since the driver's clock was taken from it. */
+static int64_t set_since(void)
+{
+	enum { TRIES = 1000, CLOSE_NS = 2000000 };
+	int64_t by = 0;
+	for (int i = 0; i < TRIES; i++) {
+		struct timespec t;
+		uint64_t before = sc_driver()->now(), after;
+		clock_gettime(CLOCK_REALTIME, &t);
+		after = sc_driver()->now();
+		by = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - (int64_t)before;
+		if (after - before < CLOSE_NS)
+			break;
+	}
+	return by > -CLOSE_NS && by < CLOSE_NS ? 0 : by; /* less is how long reading takes */
+}
+
 struct sc_clock sc_clock_look(void)
 {
 	struct sc_clock c;
@@ -47,7 +65,7 @@ struct sc_clock sc_clock_look(void)
 			c.rate = (double)(c.told - first.told) / (double)(c.now - first.now);
 	} else {
 		c.now = sc_driver()->now();
-		c.told = c.now + (uint64_t)sc_clock_offset();
+		c.told = c.now + (uint64_t)(sc_clock_offset() + set_since());
 		c.rate = 1;
 	}
 	pthread_mutex_unlock(&lock);

@@ -159,7 +159,8 @@ struct CUctx_st {
 	uint64_t legacy_end;
 	uint64_t dropped_end; /* latest end of work on streams destroyed since */
 	size_t limits[CU_LIMIT_MAX];
-	uint32_t multi; /* CUPTI's number of the stream for launches on several devices, 0: none yet */
+	uint32_t multi; /* CUPTI's number of the stream for launches on several devices, 0: none yet
+	                 */
 	struct CUctx_st *next;
 };
 struct CUstream_st {
@@ -217,7 +218,7 @@ struct si_thread {
 };
 extern _Thread_local struct si_thread si_tls;
 
-uint64_t si_now(void); /* CLOCK_REALTIME, ns */
+uint64_t si_now(void); /* ns, CLOCK_REALTIME as it was at the start: steps of it stop no kernel */
 void si_wait_until(uint64_t time);
 /* What stands in for text the caller wants to parse: a positive integer of the environment. */
 uint64_t si_env_u64(const char *name, uint64_t fallback);

@@ -24,7 +24,7 @@ struct si_execution {
 	const char *name;
 	int regs, static_shared, local;
 	struct si_config config;
-	uint64_t start, end; /* CLOCK_REALTIME, ns */
+	uint64_t start, end; /* si_now() */
 	uint32_t context_id, stream_id, correlation_id, graph_id, device_id;
 	uint64_t graph_node_id;
 	int64_t grid_id;

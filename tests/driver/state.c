@@ -55,11 +55,23 @@ void si_object_free(void *object)
 	pthread_mutex_unlock(&object_lock);
 }
 
-uint64_t si_now(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t ahead; /* of CLOCK_REALTIME at the start, before CLOCK_MONOTONIC */
+
+__attribute__((constructor)) static void clock_start(void)
+{
+	ahead = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t si_now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) + ahead;
 }
 
 /* Sleeping costs some 50 us here, so what is shorter is waited for awake. */
@@ -70,8 +82,9 @@ void si_wait_until(uint64_t time)
 			sched_yield();
 			continue;
 		}
-		struct timespec t = {(time_t)(time / 1000000000u), (long)(time % 1000000000u)};
-		clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &t, NULL);
+		uint64_t at = time - ahead;
+		struct timespec t = {(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 	}
 }
 

@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!access_file_parse(&file, (const char *)data, size, "fuzz", error, sizeof(error))) {
 		require(!strncmp(error, "fuzz:", 5), "no place in the message");
-		require(!file.count && !file.access && !file.tree.root,
+		require(!file.count && !file.access && !file.json.root,
 		        "a refused file left something");
 		return 0;
 	}

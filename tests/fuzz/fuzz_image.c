@@ -10,7 +10,6 @@
 
 #include "predictor/code/image.h"
 #include "predictor/code/kernel.h"
-#include "predictor/code/libelf.h"
 
 /* Memory that an arena may take. */
 static size_t list_limit, kernel_limit;
@@ -58,38 +57,6 @@ static void check_kernel(const struct gw_code_kernel *k, struct gw_bytes cubin)
 	(void)last;
 }
 
-/* Where libelf reads a file, it tells what our own reader does. */
-static void compare_readers(struct gw_bytes bytes)
-{
-	struct gw_elf ours, theirs;
-	struct gw_elf_symbols symbols[2];
-	struct gw_fault fault;
-	struct gw_arena arena;
-	Elf64_Shdr s[2];
-
-	if (!gw_elf_open(bytes, &ours, &fault))
-		return;
-	gw_arena_init(&arena, kernel_limit);
-	theirs = ours;
-	gw_libelf_read(&theirs, true, &arena);
-	for (uint64_t i = 0; theirs.section && i < ours.section_count; i++)
-		require(gw_elf_section(&ours, i, &s[0]) && gw_elf_section(&theirs, i, &s[1]) &&
-		                !memcmp(&s[0], &s[1], sizeof(*s)),
-		        "libelf reads another section");
-	gw_elf_symbols(&ours, &symbols[0]);
-	gw_elf_symbols(&theirs, &symbols[1]);
-	require(symbols[0].count == symbols[1].count, "libelf reads other symbols");
-	for (uint64_t i = 0; theirs.symbol && i < symbols[0].count; i++) {
-		struct gw_elf_symbol a, b;
-
-		require(gw_elf_symbol(&symbols[0], i, &a) && gw_elf_symbol(&symbols[1], i, &b) &&
-		                a.name == b.name && a.info == b.info && a.other == b.other &&
-		                a.section == b.section && a.value == b.value && a.size == b.size,
-		        "libelf reads another symbol");
-	}
-	gw_arena_free(&arena);
-}
-
 static void read_cubin(struct gw_bytes bytes)
 {
 	struct gw_code_kernel k;
@@ -97,7 +64,6 @@ static void read_cubin(struct gw_bytes bytes)
 	struct gw_cubin cubin;
 	struct gw_arena arena;
 
-	compare_readers(bytes);
 	gw_arena_init(&arena, kernel_limit);
 	if (gw_cubin_open(bytes, &arena, &cubin, &fault)) {
 		for (uint32_t i = 0; i < cubin.count; i++)
@@ -134,11 +100,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct gw_fault fault;
 	struct gw_arena arena;
 
-	/* Each reader in turn, where there are two. */
-	if (size & 1)
-		gw_libelf_leave();
-	else
-		gw_libelf_open(GW_LIBELF_SYSTEM);
 	list_limit = limit_of(size, 15);
 	kernel_limit = limit_of(size, 14);
 	gw_arena_init(&arena, list_limit);

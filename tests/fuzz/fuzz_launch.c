@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/estimate.h"
+#include "predictor/models/papers/models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -87,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		known_device(&device);
 	if (!launch_file_parse(&file, (const char *)data, size, "fuzz", error, sizeof(error))) {
 		require(!strncmp(error, "fuzz:", 5), "no place in the message");
-		require(!file.count && !file.launches && !file.tree.root,
+		require(!file.count && !file.launches && !file.json.root,
 		        "a refused file left something");
 		return 0;
 	}

@@ -6,6 +6,7 @@
 #include "cli/log_model.h"
 #include "cli/log_reader.h"
 #include "cli/log_rows.h"
+#include "predictor/block.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,23 @@ static void as_records(const unsigned char *data, size_t size)
 	free(log);
 }
 
+/* The input as packed records: what unpacks from it packs, and unpacks to the same again. */
+static void as_packed(const unsigned char *data, size_t size)
+{
+	enum { RAW = 16 << 10 };
+	static unsigned char raw[RAW], again[RAW], packed[2 * RAW + 64];
+	struct gw_block_model *model = malloc(gw_block_model_size());
+	size_t length;
+
+	if (model && gw_block_unpack(model, data, size, raw, RAW)) {
+		length = gw_block_pack(model, raw, RAW, packed, sizeof(packed));
+		if (!length || !gw_block_unpack(model, packed, length, again, RAW) ||
+		    memcmp(raw, again, RAW) != 0)
+			abort();
+	}
+	free(model);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 {
 	struct gw_log_status status;
@@ -75,5 +93,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	/* A block's records as they are in the samples, then the bytes as records themselves. */
 	if (size > sizeof(struct gw_block))
 		as_records(data + sizeof(struct gw_block), size - sizeof(struct gw_block));
+	as_packed(data, size);
 	return sum == UINT64_MAX ? -1 : 0;
 }

@@ -54,6 +54,7 @@ bench=../bench/gpu_overhead
 			$nv $options -o "$out/multi.$name" multi.cu run_case.cu kernels.cu $driver -lpthread
 	done
 	fresh device device.cu run_case.cu || $nv -rdc=true -o "$out/device" device.cu run_case.cu -lcudadevrt
+	fresh killed killed.cu || $nv -cudart static -o "$out/killed" killed.cu -lpthread
 	fresh hold hold.cu kernels.cu || $nv -cudart static -o "$out/hold" hold.cu kernels.cu
 	for name in launch_loop slices pairs; do
 		fresh $name $bench/$name.cu || $nv -o "$out/$name" $bench/$name.cu $driver
@@ -66,7 +67,8 @@ bench=../bench/gpu_overhead
 	fresh oracle.so oracle.c ||
 		cc $cflags $include -s -shared -fPIC -fvisibility=hidden -o "$out/oracle.so" oracle.c -ldl -lpthread
 	# Of the product's lists: always.
-	cc $cflags -I"$top" -s -o "$out/logdump" logdump.c "$top/predictor/crc.c"
+	cc $cflags -I"$top" -s -o "$out/logdump" logdump.c "$top/cli/log_block.c" \
+		"$top/predictor/block_pack.c" "$top/predictor/block_unpack.c" "$top/predictor/crc.c"
 	fresh fault.so fault.c || cc $cflags -s -shared -fPIC -o "$out/fault.so" fault.c -lpthread
 	fresh idle idle.c || cc $cflags -s -o "$out/idle" idle.c -ldl
 	for source in "$top"/examples/*/*.cu; do
@@ -82,6 +84,8 @@ if [ $# -eq 2 ]; then
 	cp "$build/bin/gpuwatch" "$build/bin/gpuwatch-workloads" "$build/bin/gpu_pm_again" "$out/bin/"
 	cp "$build/lib/libgpuwatch.so" "$build/lib/libgpuwatch_pm_record.so" "$out/lib/"
 	cp "$top"/calib/profiles/*.json "$out/share/gpuwatch/profiles/"
+	# The product takes none that others may write, and a copy may come from a tree where they may.
+	chmod go-w "$out/share/gpuwatch/profiles" "$out"/share/gpuwatch/profiles/*.json
 	# Libraries of the command's own that the other machine may lack.
 	ldd "$build/bin/gpuwatch" | awk '/=> \// && !/lib(c|m)\.so/ {print $3}' | xargs -r cp -Lt "$out/lib"
 	python3 -B -c 'import sys, under; sys.stdout.buffer.write(under.unpacked(sys.argv[1]))' \

@@ -102,7 +102,7 @@ def answers(stream):
 
 def attempt(args, path, limit):
     """What came of one file with so much memory; None: without bound."""
-    found = {"file": path, "bytes": os.path.getsize(path), "images": 0, "kernels": 0, "unread": 0, "errors": 0, "largest": 0, "readers": []}
+    found = {"file": path, "bytes": os.path.getsize(path), "images": 0, "kernels": 0, "unread": 0, "errors": 0, "largest": 0}
     begin = time.monotonic()
     with open(f"{args.out}/inspect.err", "a") as errors, subprocess.Popen(
             [args.cli, "inspect", "--json", path], stdout=subprocess.PIPE, stderr=errors, text=True, errors="replace",
@@ -115,8 +115,6 @@ def attempt(args, path, limit):
                 found["unread"] += image.get("unread") is not None
                 found["kernels"] += len(image.get("kernels") or ())
                 found["largest"] = max(found["largest"], image["bytes"])
-                if image.get("elf_reader") and image["elf_reader"] not in found["readers"]:
-                    found["readers"].append(image["elf_reader"])
         except ValueError as error:
             found["wrong"] = f"no JSON: {error}"
             process.kill()
@@ -132,18 +130,18 @@ def whole(found):
 
 def inspect(args, path):
     """The same, with the bound; where its largest image alone may need more, with so much beside that image."""
-    found = attempt(args, path, args.memory << 20)
+    found = attempt(args, path, int(args.memory * (1 << 20)))
     found["within"] = whole(found)
     known = 0
     while not whole(found) and found["largest"] > known:  # one that failed early had not seen all images
         known = found["largest"]
-        found = dict(attempt(args, path, (args.memory << 20) + known), within=False)
+        found = dict(attempt(args, path, int(args.memory * (1 << 20)) + known), within=False)
     return found
 
 
 def row(found):
     return (f"{found['images']:>7}{found['kernels']:>9}{found['errors']:>8}{found['unread']:>8}{found['peak'] / (1 << 20):>8.1f}"
-            f"{found['seconds']:>8.1f}{found['status']:>7}  {'+'.join(found['readers']) or '-':<9} {found['bytes'] / (1 << 20):>7.1f}  {found['file']}")
+            f"{found['seconds']:>8.1f}{found['status']:>7}  {found['bytes'] / (1 << 20):>7.1f}  {found['file']}")
 
 
 def judged(found, args, left):
@@ -154,8 +152,8 @@ def judged(found, args, left):
         figures.figure("kernels in them", sum(one["kernels"] for one in found), least=1),
         figures.figure("images that could not be read", sum(one["errors"] for one in found), most=0),
         figures.figure("PTX texts that could not be listed", sum(one["unread"] for one in found), most=0),
-        figures.figure(f"files read in {args.memory} MiB beside their largest image", sum(map(whole, found)), least=len(found)),
-        figures.figure(f"files read in {args.memory} MiB in all", sum(one["within"] for one in found), n=len(found)),
+        figures.figure(f"files read in {args.memory:g} MiB beside their largest image", sum(map(whole, found)), least=len(found)),
+        figures.figure(f"files read in {args.memory:g} MiB in all", sum(one["within"] for one in found), n=len(found)),
         figures.figure("largest image, unpacked", max((one["largest"] for one in found), default=0) / (1 << 20), unit="MiB"),
         figures.figure("most memory resident, pages of the file too", max((one["peak"] for one in found), default=0) / (1 << 20), unit="MiB"),
         figures.figure("seconds of the longest", max((one["seconds"] for one in found), default=0), unit="s")]
@@ -167,7 +165,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2))
     parser.add_argument("--seconds", type=float, default=100, help="no file is begun after that")
-    parser.add_argument("--memory", type=int, default=64, help="MiB")
+    parser.add_argument("--memory", type=float, default=64, help="MiB")
     parser.add_argument("--cache", action="append", default=[])
     parser.add_argument("file", nargs="*")
     args = parser.parse_args()
@@ -179,7 +177,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         told = list(pool.map(lambda path: inspect(args, path) if time.monotonic() - begin < args.seconds else None, files))
     found = [one for one in told if one]
-    print(f"{'IMAGES':>7}{'KERNELS':>9}{'ERRORS':>8}{'UNREAD':>8}{'MIB':>8}{'SECONDS':>8}{'STATUS':>7}  {'READER':<9} {'MIB':>7}  FILE")
+    print(f"{'IMAGES':>7}{'KERNELS':>9}{'ERRORS':>8}{'UNREAD':>8}{'MIB':>8}{'SECONDS':>8}{'STATUS':>7}  {'MIB':>7}  FILE")
     for one in found:
         print(row(one))
     with open(f"{args.out}/images.json", "w") as out:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A second reader of gpuwatch's log, for the proof only: written from record.def, sharing
- * no code with the writer or with `gpuwatch report`. It is strict: anything odd ends it.
+ * A second reader of gpuwatch's log, for the proof only: what records mean is written from
+ * record.def, apart from the writer and from `gpuwatch report`; only what frames and unpacks them
+ * (cli/log_block.h, predictor/block.h) is the product's. It is strict: anything odd ends it.
  *   logdump [--launches | --work] FILE…   prints, over all files,
  *     K graph count measured no-call grid block cluster dynamic-shared name
  *     C counter value          D degraded text          H header string
@@ -9,14 +10,16 @@
  *     X invalid N              launches whose record's times made no sense
  *     X device_D N             launches on the GPU with the ordinal D, or `unknown`: that of the stream,
  *                              where none is told that of the configuration
+ *     X unnamed N              launches in sums of configurations that have no sum of their own
  *     X end N                  files that were closed in good order
  *   and with --launches, for each measured launch in the log's order, times in ns,
  *     L call start duration name   (start 0: timed by a pair of events)
  *   or with --work, for each part of what was known in the end of a configuration's work,
  *     W id measured mean-duration grid block dynamic-shared row source confidence value name
  */
-#include "predictor/record.h"
+#include "cli/log_block.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +57,17 @@ static uint64_t on_device[DEVICES], nowhere; /* launches, by ordinal */
 static struct once *seen;
 static size_t seen_count, seen_room;
 static uint64_t totals[GW_COUNTERS], current[GW_COUNTERS];
-static uint64_t duplicates, invalid, ends;
+static uint64_t duplicates, invalid, ends, unnamed;
 static int each_launch, each_work;
+
+/* Of the file that is read. */
+struct copy {
+	struct log_block block; /* raw is 0 without one */
+	size_t at;
+};
+
+static bool begun;  /* a HEADER, and so the rest of what stands in it once, was met */
+static bool repeat; /* definitions of records that were met already */
 
 static const char *const work_names[] = {
 #define WORK(name, unit, meaning) #name,
@@ -104,12 +116,12 @@ static void print_launch(const struct gw_record_launch *l)
 	       kernels[kernel].name);
 }
 
-static void count_device(uint32_t id)
+static void count_device(uint32_t id, uint64_t launches)
 {
 	if (id && id < DEVICES)
-		on_device[ordinals[id]]++;
+		on_device[ordinals[id]] += launches;
 	else
-		nowhere++;
+		nowhere += launches;
 }
 
 static void take_launch(const struct gw_record_launch *l)
@@ -126,7 +138,7 @@ static void take_launch(const struct gw_record_launch *l)
 	rows[l->config].no_call[graph] += (l->flags & GW_LAUNCH_NO_CALL) != 0;
 	invalid += (l->flags & GW_LAUNCH_INVALID) != 0;
 	streams = grown(streams, &stream_count, l->stream, sizeof *streams);
-	count_device(l->stream ? streams[l->stream].device : rows[l->config].config.device);
+	count_device(l->stream ? streams[l->stream].device : rows[l->config].config.device, 1);
 	if (each_launch && l->flags & GW_LAUNCH_MEASURED)
 		print_launch(l);
 	if (!(l->flags & GW_LAUNCH_MEASURED) || !l->start_ns)
@@ -156,6 +168,20 @@ static void take_work(const struct gw_record_work *w, const char *end)
 	rows[w->config].parts = w->count;
 }
 
+static void take_aggregate(const struct gw_record_aggregate *a)
+{
+	if (!a->config) {
+		unnamed += a->launches;
+		return;
+	}
+	if (a->config >= row_count || !rows[a->config].config.id)
+		fail("aggregate of an unknown configuration", a->config);
+	rows[a->config].launches[0] += a->launches;
+	rows[a->config].measured[0] += a->measured;
+	rows[a->config].nanoseconds += a->total_ns;
+	count_device(rows[a->config].config.device, a->launches);
+}
+
 static void take_counters(const struct gw_record_counters *c, const char *end)
 {
 	const char *values = (const char *)(c + 1);
@@ -168,6 +194,7 @@ static void take_counters(const struct gw_record_counters *c, const char *end)
 
 static void take_header(const char *text, const char *end)
 {
+	begun = true;
 	for (; text < end && *text; text += strlen(text) + 1)
 		printf("H\t%s\n", text);
 }
@@ -200,6 +227,7 @@ static void take(const char *data, size_t length)
 		const struct gw_record_kernel *k = (const void *)data;
 
 		kernels = grown(kernels, &kernel_count, k->id, sizeof *kernels);
+		free(kernels[k->id].name);
 		kernels[k->id].name = strdup(data + sizeof *k);
 		break;
 	}
@@ -207,7 +235,8 @@ static void take(const char *data, size_t length)
 		const struct gw_record_config *c = (const void *)data;
 
 		rows = grown(rows, &row_count, c->id, sizeof *rows);
-		rows[c->id].config = *c;
+		/* Older ones end before what this one has. */
+		memcpy(&rows[c->id].config, c, length < sizeof *c ? length : sizeof *c);
 		break;
 	}
 	case GW_RECORD_LAUNCH:
@@ -216,15 +245,9 @@ static void take(const char *data, size_t length)
 	case GW_RECORD_WORK:
 		take_work((const void *)data, end);
 		break;
-	case GW_RECORD_AGGREGATE: {
-		const struct gw_record_aggregate *a = (const void *)data;
-
-		if (!a->config || a->config >= row_count)
-			fail("aggregate of an unknown configuration", a->config);
-		rows[a->config].launches[0] += a->launches;
-		rows[a->config].measured[0] += a->measured;
+	case GW_RECORD_AGGREGATE:
+		take_aggregate((const void *)data);
 		break;
-	}
 	case GW_RECORD_DEGRADED:
 		printf("D\t%u\t%s\n", ((const struct gw_record_degraded *)(const void *)data)->code,
 		       data + sizeof(struct gw_record_degraded));
@@ -307,30 +330,96 @@ static void finish_file(void)
 	seen_count = 0;
 }
 
-static void read_blocks(FILE *in)
+static void take_all(const char *records, const struct log_block *block, size_t offset)
 {
-	static _Alignas(8) char data[GW_BLOCK_MAX];
-	struct gw_block block;
-	size_t offset = 0;
+	/* What has an id is the same once more; the rest is printed and would be twice. */
+	repeat = block->flags & GW_BLOCK_REPEAT && begun;
+	for (size_t at = 0; at < block->raw;) {
+		const struct gw_record *head = (const void *)(records + at);
 
-	while (fread(&block, sizeof block, 1, in) == 1) {
-		if (block.magic != GW_BLOCK_MAGIC || block.length > GW_BLOCK_MAX)
-			fail("not a block", offset);
-		if (fread(data, 1, block.length, in) != block.length)
-			fail("block cut short", offset);
-		if (gw_crc32(0, data, block.length) != block.crc)
-			fail("wrong checksum", offset);
-		for (size_t at = 0; at < block.length;) {
-			const struct gw_record *head = (const void *)(data + at);
-
-			if (head->length < 8 || head->length % 8 ||
-			    head->length > block.length - at)
-				fail("record of a wrong length", offset + sizeof block + at);
-			take(data + at, head->length);
-			at += head->length;
-		}
-		offset += sizeof block + block.length;
+		if (head->length < 8 || head->length % 8 || head->length > block->raw - at)
+			fail("record of a wrong length", offset + block->head + at);
+		if (!repeat || (head->kind != GW_RECORD_HEADER && head->kind != GW_RECORD_DEGRADED))
+			take(records + at, head->length);
+		at += head->length;
 	}
+}
+
+/* The records of the block at @p at, whose end is no further than that of the file. */
+static void open_block(const unsigned char *file, size_t at, const struct log_block *block)
+{
+	static _Alignas(8) unsigned char records[GW_BLOCK_MAX];
+	static struct gw_block_model *model;
+	const char *wrong;
+
+	if (!model)
+		model = malloc(gw_block_model_size());
+	wrong = model ? log_block_open(block, file + at + block->head, model, records) : "no memory";
+	if (wrong)
+		fail(wrong, at);
+	take_all((const char *)records, block, at);
+}
+
+static void read_blocks(const unsigned char *file, size_t size)
+{
+	struct copy last = {{0}, 0};
+	struct log_block block;
+	uint32_t sequence = 0;
+
+	begun = false;
+	for (size_t at = 0; at < size; at += block.space) {
+		if (!log_block_parse(file + at, size - at, &block))
+			fail("not a block", at);
+		if (block.head + block.length > size - at)
+			fail("block cut short", at);
+		if (block.flags & GW_BLOCK_COPY) {
+			if (!last.block.raw || block.sequence > last.block.sequence)
+				last = (struct copy){block, at};
+			if (block.space > size - at) /* what pads the last one is left out */
+				break;
+			continue;
+		}
+		if (block.sequence != sequence++)
+			fail("a block is missing before the one", at);
+		open_block(file, at, &block);
+	}
+	if (last.block.raw)
+		open_block(file, last.at, &last.block);
+}
+
+static unsigned char *whole(FILE *in, size_t *size)
+{
+	size_t room = GW_BLOCK_MAX;
+	unsigned char *data = malloc(room);
+
+	for (*size = 0; data;) {
+		size_t n = fread(data + *size, 1, room - *size, in);
+
+		*size += n;
+		if (*size < room)
+			break;
+		room *= 2;
+		data = realloc(data, room);
+	}
+	if (!data || ferror(in))
+		fail("it can't be read", *size);
+	return data;
+}
+
+static void read_file(void)
+{
+	FILE *in = fopen(path, "rb");
+	unsigned char *data;
+	size_t size;
+
+	if (!in) {
+		perror(path);
+		exit(2);
+	}
+	data = whole(in, &size);
+	fclose(in);
+	read_blocks(data, size);
+	free(data);
 }
 
 int main(int argc, char **argv)
@@ -338,15 +427,8 @@ int main(int argc, char **argv)
 	each_launch = argc > 1 && !strcmp(argv[1], "--launches");
 	each_work = argc > 1 && !strcmp(argv[1], "--work");
 	for (int i = 1 + each_launch + each_work; i < argc; i++) {
-		FILE *in = fopen(argv[i], "rb");
-
 		path = argv[i];
-		if (!in) {
-			perror(path);
-			return 2;
-		}
-		read_blocks(in);
-		fclose(in);
+		read_file();
 		finish_file();
 	}
 	for (unsigned i = 0; i < GW_COUNTERS; i++)
@@ -357,6 +439,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < DEVICES; i++)
 		if (on_device[i])
 			printf("X\tdevice_%d\t%llu\n", i, (unsigned long long)on_device[i]);
+	if (unnamed)
+		printf("X\tunnamed\t%llu\n", (unsigned long long)unnamed);
 	if (nowhere)
 		printf("X\tdevice_unknown\t%llu\n", (unsigned long long)nowhere);
 	free(kernels);

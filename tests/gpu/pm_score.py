@@ -54,7 +54,7 @@ def read_table(path):
 
 def lines_of(logdump, path):
     with open(path, "rb") as file:
-        if file.read(4) != b"GWB1":  # printed by logdump already
+        if file.read(3) != b"GWB":  # printed by logdump already
             file.seek(0)
             return file.read().decode().splitlines()
     told = subprocess.run([logdump, "--work", path], capture_output=True, text=True)

@@ -272,6 +272,17 @@ class Calls(unittest.TestCase):
         self.assertEqual(sorted(line.split()[1] for line in self.read("idle").splitlines()), ["0", "1"])
         self.assertEqual(self.read("end"), "end\nend\n")
 
+    def test_profiles_that_others_may_write_become_the_users_alone(self):
+        folder = f"{self.build}/share/gpuwatch/profiles"
+        os.makedirs(folder)
+        with open(f"{folder}/gpu.json", "w"):
+            pass
+        for path in (folder, f"{folder}/gpu.json"):
+            os.chmod(path, 0o777)
+        status, _, err = self.prove('sh("one", "true"),')
+        self.assertEqual(status, 0, err)
+        self.assertEqual([os.stat(path).st_mode & 0o777 for path in (folder, f"{folder}/gpu.json")], [0o755, 0o755])
+
     def test_programs_that_lost_their_modes_run(self):
         with open(IDLE, "rb") as file, open(f"{self.build}/program", "wb") as out:
             out.write(file.read())

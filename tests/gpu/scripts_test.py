@@ -480,8 +480,20 @@ class Images(Scripts):
             data[2000] ^= 0xff
             broken.write(data)
         self.assertEqual(self.images(f"{self.out}/broken.fatbin")[0], 1)
-        status, _, found = self.images("--memory", "1", f"{self.CORPUS}/zstd.fatbin")
-        self.assertEqual((status, found["files read in 1 MiB in all"], found["files read in 1 MiB beside their largest image"]), (0, (0, None), (1, True)))
+        status, _, found = self.images("--memory", "0.25", f"{self.CORPUS}/zstd.fatbin")
+        self.assertEqual((status, found["files read in 0.25 MiB in all"], found["files read in 0.25 MiB beside their largest image"]),
+                         (1, (0, None), (0, False)))
+
+    def test_what_needs_more_is_read_with_its_largest_image_s_size_beside(self):
+        needs, largest, limits = 5 << 20, 4 << 20, []
+
+        def attempt(_args, _path, limit):
+            limits.append(limit)
+            return {"status": limit < needs, "errors": 0, "unread": 0, "largest": largest}
+        kept, images.attempt = images.attempt, attempt
+        self.addCleanup(setattr, images, "attempt", kept)
+        found = images.inspect(types.SimpleNamespace(memory=1), "a")
+        self.assertEqual((limits, images.whole(found), found["within"]), ([1 << 20, 5 << 20], True, False))
 
 
 class Buffers(Scripts):

@@ -12,6 +12,7 @@ import io
 import os
 import random
 import struct
+import subprocess
 import sys
 import tempfile
 import types
@@ -159,6 +160,69 @@ class Proof(unittest.TestCase):
         self.assertEqual(self.said(line * 2, 2), [])
         self.assertEqual(len(self.said(line * 3, 2)), 1)
         self.assertEqual(len(self.said(b"another\n" + line, 2)), 1)
+
+
+class Blocks(unittest.TestCase):
+    """logdump on blocks of version 3; the records in these are not packed."""
+    REPEAT, COPY = 2, 4
+    NAMES = (record(1, struct.pack("<5I3Q", 3, 1, 1, 0, 0, 1, 1, 1), b"host=here\0") +
+             record(4, struct.pack("<9I", 1, 0, 1, 1, 1, 1, 1, 90, 0), b"bump\0") +
+             record(5, struct.pack("<15I", 1, 1, 2, 1, 1, 32, 1, 1, 1, 1, 1, 0, 0, 0, 0)))
+
+    @staticmethod
+    def block(body, sequence, flags=0, room=0):
+        rest = struct.pack("<6I", len(body), sequence, len(body), flags, room, 1) + body
+        return struct.pack("<II", 0x32425747, crc32c(rest)) + rest
+
+    def copy(self, sequence, launches, room=512):
+        total = record(10, struct.pack("<5IfI4Q", 1, launches, launches, 0, 0, 0, 0, 1, 5, 1, 1)) + record(14, struct.pack("<IQQ", 0, 1, 9))
+        return self.block(total, sequence, self.COPY, room)
+
+    def dump(self, *blocks):
+        """(exit status, lines) of a file of these."""
+        with tempfile.NamedTemporaryFile(suffix=".gwl") as file:
+            file.write(b"".join(blocks))
+            file.flush()
+            told = subprocess.run([LOGDUMP, file.name], capture_output=True, text=True)
+        return told.returncode, told.stdout.splitlines()
+
+    def launches(self, *blocks):
+        status, lines = self.dump(*blocks)
+        self.assertEqual(status, 0)
+        return sum(int(line.split("\t")[2]) for line in lines if line.startswith("K"))
+
+    def test_launches_of_all_blocks_are_counted(self):
+        self.assertEqual(self.launches(self.block(self.NAMES, 0), self.block(launch(MEASURED, 5), 1)), 1)
+
+    def test_definitions_once_more_say_nothing_new(self):
+        status, lines = self.dump(self.block(self.NAMES, 0), self.block(self.NAMES, 1, self.REPEAT), self.block(launch(MEASURED, 5), 2))
+        self.assertEqual(status, 0)
+        self.assertEqual([line for line in lines if line[0] in "HK"], ["H\thost=here", "K\t0\t1\t1\t0\t2,1,1\t32,1,1\t1,1,1\t0\tbump"])
+
+    def test_a_file_that_begins_with_definitions_once_more_has_them(self):
+        status, lines = self.dump(self.block(self.NAMES, 0, self.REPEAT), self.block(launch(MEASURED, 5), 1))
+        self.assertEqual((status, lines[0]), (0, "H\thost=here"))
+
+    def test_of_copies_the_one_with_the_higher_number_counts(self):
+        begin = self.block(self.NAMES + launch(MEASURED, 5), 0)
+        self.assertEqual(self.launches(begin, self.copy(6, 100).ljust(512, b"?"), self.copy(5, 50)), 101)
+        self.assertEqual(self.launches(begin, self.copy(6, 100).ljust(512, b"?"), self.copy(7, 150)), 151)
+
+    def test_a_missing_block_is_no_whole_log(self):
+        self.assertEqual(self.dump(self.block(self.NAMES, 0), self.block(launch(MEASURED, 5), 2))[0], 2)
+
+    def test_a_changed_header_fails(self):
+        data = bytearray(self.block(self.NAMES, 0))
+        data[28] ^= 1
+        self.assertEqual(self.dump(bytes(data))[0], 2)
+
+
+class Environment(unittest.TestCase):
+    def test_a_bare_run_has_no_option_of_the_product_but_which_libcupti(self):
+        with open(f"{TOP}/predictor/config.def") as config:
+            options = [line.split('"')[1] for line in config if line.startswith("OPTION(")]
+        self.assertGreater(len(options), 10)
+        self.assertEqual(sorted(compare.without_gpuwatch(options + ["PATH", "GPUWATCH_CUPTI"])), sorted(set(options) - {"GPUWATCH_CUPTI"}))
 
 
 class Beside(unittest.TestCase):

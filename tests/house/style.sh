@@ -6,6 +6,8 @@
 #   length   no .c, .h, .cu or .def is longer than 600 lines
 #   licence  every source names its licence in its first lines
 #   marks    nothing is left to be done
+#   names    no two headers of the product define one name (type, function, macro) for different things
+#   environment  what lives in the program's process reads the environment by secure_getenv() alone
 #   lists    no source stands twice in one list of a CMakeLists.txt, as merges can leave it
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
@@ -18,7 +20,7 @@ files() {
 	} | grep -E "$1" | while read -r file; do [ ! -f "$file" ] || echo "$file"; done
 }
 
-sources='\.(c|h|cu|cuh|def|cmake|sh|py)$|CMakeLists\.txt$|^tests/run$|^examples/quickstart$|^\.ci/run$'
+sources='\.(c|h|cu|cuh|def|cmake|sh|py)$|CMakeLists\.txt$|^tests/run$|^tests/tsan$|^tests/campaign/[a-z]+$|^examples/quickstart$|^\.ci/run$'
 case ${1-} in
 format)
 	tool=$(command -v clang-format-14 || command -v clang-format || echo false)
@@ -44,6 +46,9 @@ marks)
 	# The brackets keep this line from finding itself.
 	! files "$sources|\.md$" | xargs -r grep -nE '[T]ODO|[F]IXME|\b[X]XX\b'
 	;;
+environment)
+	! files '^(preload|predictor|nvml)/.*\.(c|h)$' | xargs -r grep -nE '(^|[^_[:alnum:]])(getenv|environ)\b'
+	;;
 lists)
 	files 'CMakeLists\.txt$' | xargs -r awk '/^[[:space:]]*[a-z_]+\(/ {delete seen}
 		{n = split($0, word, /[[:space:]()]+/)
@@ -52,8 +57,18 @@ lists)
 			seen[word[i]] = 1}}
 		END {exit bad}'
 	;;
+names)
+	files '\.h$' | grep -vE '^(tests|examples)/' | xargs -r awk '
+		function seen(name) {
+			if (name in where && where[name] != FILENAME) {print FILENAME ":" FNR ": " name " is defined in " where[name] ", too"; bad = 1}
+			where[name] = FILENAME}
+		/^(typedef )?(struct|enum|union) gw_[a-z_0-9]+ \{/ {match($0, /gw_[a-z_0-9]+/); seen(substr($0, RSTART, RLENGTH)); next}
+		/^[a-z].*[ *]gw_[a-z_0-9]+\(/ {match($0, /gw_[a-z_0-9]+\(/); seen(substr($0, RSTART, RLENGTH) ")")}
+		/^#define GW_[A-Z_0-9]+/ {match($2, /^[A-Z_0-9]+/); seen(substr($2, RSTART, RLENGTH))}
+		END {exit bad}'
+	;;
 *)
-	echo "usage: style.sh format|length|licence|marks|lists"
+	echo "usage: style.sh format|length|licence|marks|names|lists"
 	exit 2
 	;;
 esac

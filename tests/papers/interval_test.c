@@ -3,7 +3,7 @@
  * Seed 004 (interval analysis), number by number, through the model's own functions. Its
  * slides have no page numbers that survive, so each is cited by its title.
  */
-#include "predictor/models/interval.h"
+#include "predictor/models/papers/interval.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -284,7 +284,7 @@ static void time_falls_with_threads_until_saturation(void **state)
 
 static void intervals_between_barriers_add_up(void **state)
 {
-	const struct gw_interval both[] = {{1000, 10, 400, 100}, {500, 200, 300, 50}};
+	const struct gw_barrier_interval both[] = {{1000, 10, 400, 100}, {500, 200, 300, 50}};
 
 	(void)state;
 	assert_prints(gw_interval_total(both, 2), 1000.0 / 10 * 400 + 500.0 / 50 * 300, 6);

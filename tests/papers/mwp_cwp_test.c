@@ -3,7 +3,8 @@
  * MWP-CWP against examples worked by hand from the published equations (seed 000, 1.6 and
  * ch. 2; Hong & Kim 2009; Sim et al. 2012), and the published jumps as they are.
  */
-#include "predictor/models/mwp_cwp.h"
+#include "predictor/models/papers/models.h"
+#include "predictor/models/papers/mwp_cwp.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>

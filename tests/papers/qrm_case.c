@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "qrm_case.h"
 
+#include "predictor/models/papers/models.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "predictor/models/qrm.h"
+#include "predictor/models/papers/qrm.h"
 #include "predictor/profile.h"
 
 /** The GPUs of table 5.1, in its order, and the one of chapter 6. */

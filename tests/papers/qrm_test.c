@@ -6,6 +6,8 @@
  */
 #include "qrm_case.h"
 
+#include "predictor/models/papers/models.h"
+
 #include <math.h>
 
 static struct gw_estimate sor(enum gpu g)

@@ -3,8 +3,9 @@
  * Seed 001: the iteration of figs. 4 and 5 against an independent solution, the loop of
  * fig. 3, and the model's limits in closed form.
  */
-#include "predictor/models/interval.h"
-#include "predictor/models/wave.h"
+#include "predictor/models/papers/interval.h"
+#include "predictor/models/papers/models.h"
+#include "predictor/models/papers/wave.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # exports.sh LIBRARY NAMES: the preloaded library exports exactly the names in the file NAMES,
-# needs nothing but libc, libm and the loader, and runs on glibc 2.34: a name too many would
+# those of libcuda and libcupti hidden from look-ups (preload/export.h), needs nothing but libc, libm and the loader, and runs on glibc 2.34: a name too many would
 # capture the application's own symbol, a newer symbol version would kill it at start.
 set -euo pipefail
 export LC_ALL=C
@@ -17,6 +17,14 @@ exported=$(nm -D --defined-only "$library" | awk '$2 != "A" {sub(/@.*/, "", $3);
 while read -r sign name; do
 	complain "$([ "$sign" = '+' ] && echo exports || echo 'does not export') $name"
 done < <(diff <(sort -u "$names") <(echo "$exported") | sed -n 's/^>/+/p; s/^</-/p')
+
+defined=$(nm -D --defined-only "$library" | awk '{print $3}')
+for name in $(grep '^cu' "$names"); do
+	grep -qx "$name@GPUWATCH" <<<"$defined" || complain "has no $name@GPUWATCH"
+	! grep -qx "$name\(@@.*\)\?" <<<"$defined" || complain "shows $name to look-ups"
+done
+versions=$(readelf -V "$library")
+grep -q 'Index: 2 .*Name: GPUWATCH$' <<<"$versions" || complain "GPUWATCH is not its first version node"
 
 dynamic=$(readelf -d "$library")
 symbols=$(objdump -T "$library")

@@ -60,6 +60,35 @@ static void setf(struct environment *e, const char *format, ...)
 	set(e, text);
 }
 
+static int delete_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+/* Live segments of all runs: in memory, and gone with the test. */
+static char segments[64];
+static pid_t segments_owner;
+
+static void remove_segments(void)
+{
+	if (getpid() == segments_owner)
+		nftw(segments, delete_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *segments_folder(void)
+{
+	if (!segments[0]) {
+		segments_owner = getpid();
+		snprintf(segments, sizeof(segments), "/dev/shm/gw-test-%d", (int)segments_owner);
+		mkdir(segments, 0700);
+		atexit(remove_segments);
+	}
+	return segments;
+}
+
 static void environment_fill(struct environment *e, const struct run *r, const char *dir,
                              bool watched)
 {
@@ -72,12 +101,16 @@ static void environment_fill(struct environment *e, const struct run *r, const c
 	setf(e, "LD_LIBRARY_PATH=%s:%s", GW_STANDIN, GW_PRELOAD_CLIENTS);
 	setf(e, "STANDIN_COUNT=%s/truth.%%p.json", dir);
 	setf(e, "GPUWATCH_OUT=%s/log.%%p.gwl", dir);
+	setf(e, "GPUWATCH_RUN_DIR=%s", segments_folder());
 	setf(e, "GPUWATCH_SUMMARY=0");
 	if ((watched && !r->inject) || *before || *after)
 		setf(e, "LD_PRELOAD=%s %s %s", before, watched ? GW_LIBRARY : "", after);
 	if (watched && r->inject)
 		setf(e, "CUDA_INJECTION64_PATH=%s", GW_LIBRARY);
-	set(e, "STANDIN_CUPTI_VERSION=999999"); /* one that is known to detach */
+	set(e, "STANDIN_CUPTI_VERSION=130001");
+#ifdef __SANITIZE_THREAD__
+	set(e, "TSAN_OPTIONS=die_after_fork=0:suppressions=" GW_SUPPRESSIONS);
+#endif
 	for (unsigned i = 0; i < ENV_MAX && r->env[i]; i++)
 		set(e, r->env[i]);
 }
@@ -236,14 +269,6 @@ struct outcome *run_bare(const struct run *r)
 struct outcome *run_watched(const struct run *r)
 {
 	return run_one(r, true);
-}
-
-static int delete_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
 }
 
 void outcome_free(struct outcome *o)

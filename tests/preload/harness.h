@@ -148,6 +148,13 @@ unsigned warnings(const char *text);
 /** Path of a client or helper library built beside the tests. */
 const char *built(const char *name);
 
+/** Under ThreadSanitizer, whose runtime can't live through it or takes too long: not run. */
+#ifdef __SANITIZE_THREAD__
+#define NOT_UNDER_TSAN() skip()
+#else
+#define NOT_UNDER_TSAN() (void)0
+#endif
+
 /** Shorthand: `RUN("processes", "fork_after_exit")`. */
 #define RUN(...)                        ((struct run){PROGRAM_AND_ARGS(__VA_ARGS__, NULL)})
 #define PROGRAM_AND_ARGS(program_, ...) .program = (program_), .arg = {__VA_ARGS__}

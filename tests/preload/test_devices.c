@@ -126,8 +126,8 @@ static void a_current_context_that_changes_unseen_is_found_out(void **state)
 	r.env[1] = "GPUWATCH_MODE=count";
 	o = run_both(&r);
 	assert_logs_are_the_truth(o);
-	assert_int_equal(only_log(o)->on_device[2], 300 - 28); /* looked at the 129th */
-	assert_int_equal(only_log(o)->on_device[1], 300 + 28);
+	assert_int_equal(only_log(o)->on_device[2], 300 - 27); /* looked at the 128th */
+	assert_int_equal(only_log(o)->on_device[1], 300 + 27);
 	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_OTHER & 1, 1);
 	outcome_free(o);
 }

@@ -25,12 +25,24 @@ static const char *const cupti[] = {
 #undef CUPTI
 };
 
+/*
+ * A launch that is known is in the log, counted as lost, or counted as in the log by its record.
+ */
+static bool adds_up(const struct account *log)
+{
+	const uint64_t *c = log->counter;
+
+	return c[GW_COUNTER_launches] + c[GW_COUNTER_graph_kernels] ==
+	       log->total - log->no_call + c[GW_COUNTER_launches_by_record] +
+	               c[GW_COUNTER_ring_dropped];
+}
+
 /* Where a graph's nodes could not be listed and no records come, the log says that much. */
 static bool is_true(const struct outcome *o)
 {
 	const struct account *log = &o->log[0];
 
-	if (!log->ended || log->damaged)
+	if (!log->ended || log->damaged || !adds_up(log))
 		return false;
 	return log->counter[GW_COUNTER_graph_unknown] && !log->counter[GW_COUNTER_activity]
 	               ? log->total <= o->truth[0].total

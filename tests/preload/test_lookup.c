@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void same_counts(const char *name)
 {
@@ -99,6 +100,151 @@ static void enabled_hands_out_wrappers(void **state)
 	outcome_free(o);
 }
 
+/* ---- who asks ---------------------------------------------------------------------------- */
+
+static const char *const drivers[] = {"none", "global", "local", "plugin"};
+
+/* Every name, in each way, by each who there is in clients/scopes.c; messages of dlerror() too. */
+static void found_alike(const char *program, const char *before, const char *after)
+{
+	for (unsigned i = 0; i < sizeof(drivers) / sizeof(*drivers); i++) {
+		struct run r = RUN(program, "ask", drivers[i]);
+		struct outcome *o;
+
+		r.preload_before = before;
+		r.preload_after = after;
+		o = run_both(&r);
+		assert_int_equal(o->status, 0);
+		assert_int_equal(o->logs, 0);
+		assert_non_null(strstr(o->out, "a dependency there, RTLD_NEXT, cuLaunchKernel: "));
+		outcome_free(o);
+	}
+}
+
+static void names_are_found_as_without_us_whoever_asks(void **state)
+{
+	(void)state;
+	found_alike("scopes", NULL, NULL);
+}
+
+static void names_are_found_as_without_us_where_the_program_is_linked_to_them(void **state)
+{
+	(void)state;
+	found_alike("scopes_linked", NULL, NULL);
+}
+
+static void names_are_found_as_without_us_by_a_preload_before_us(void **state)
+{
+	(void)state;
+	found_alike("scopes", built("asks_preloaded.so"), NULL);
+	found_alike("scopes_linked", built("asks_preloaded.so"), NULL);
+}
+
+static void names_are_found_as_without_us_by_a_preload_after_us(void **state)
+{
+	(void)state;
+	found_alike("scopes", NULL, built("asks_preloaded.so"));
+	found_alike("scopes_linked", NULL, built("asks_preloaded.so"));
+}
+
+/* Who stands behind us asks for what comes after itself, and that is not ours. */
+static bool may_find_the_drivers(const char *line)
+{
+	static const char *const behind[] = {
+	        "dependency, RTLD_NEXT",     "plug-in with CUDA, RTLD_NEXT",
+	        "its dependency, RTLD_NEXT", "another namespace",
+	        "a dependency there",        "plug-in, RTLD_NEXT"};
+
+	for (unsigned i = 0; i < sizeof(behind) / sizeof(*behind); i++)
+		if (!strncmp(line, behind[i], strlen(behind[i])))
+			return true;
+	return strstr(line, "cuDeviceGetCount: ") != NULL;
+}
+
+/* How many were answered with ours; none with the driver's or libcupti's own. */
+static unsigned answered_with_ours(const char *program, const char *driver, const char *before)
+{
+	struct run r = RUN(program, "whose", driver);
+	struct outcome *o;
+	unsigned ours = 0;
+
+	r.preload_before = before;
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	for (char *line = strtok(o->out, "\n"); line; line = strtok(NULL, "\n")) {
+		ours += strstr(line, ": libgpuwatch.so") != NULL;
+		if (strstr(line, ": libcu") && !may_find_the_drivers(line))
+			fail_msg("%s", line);
+	}
+	outcome_free(o);
+	return ours;
+}
+
+static void ours_is_found_wherever_the_drivers_own_would_be(void **state)
+{
+	const char *before = built("asks_preloaded.so");
+	unsigned linked;
+
+	(void)state;
+	assert_int_equal(answered_with_ours("scopes", "none", NULL), 0);
+	assert_int_equal(answered_with_ours("scopes", "local", NULL), 0);
+	assert_true(answered_with_ours("scopes", "global", NULL) > 500);
+	assert_true(answered_with_ours("scopes", "plugin", NULL) > 150);
+	linked = answered_with_ours("scopes_linked", "none", NULL);
+	assert_true(linked > 500);
+	assert_true(answered_with_ours("scopes_linked", "none", before) > linked);
+}
+
+/* ctypes calls by way of libffi, whose own scope is that of an extension module. */
+static void names_are_found_as_without_us_from_python(void **state)
+{
+	static const char script[] =
+	        "import ctypes, subprocess, sys\n"
+	        "find = ctypes.CDLL(None).dlsym\n"
+	        "find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, "
+	        "ctypes.c_char_p]\n"
+	        "names = subprocess.check_output([sys.argv[1], 'names']).split()\n"
+	        "assert len(names) > 90\n"
+	        "def ask(when):\n"
+	        "    for name in names:\n"
+	        "        print(when, name, bool(find(None, name)), bool(find(-1, name)))\n"
+	        "ask('without')\n"
+	        "ctypes.CDLL('libcuda.so.1')\n"
+	        "ask('local')\n"
+	        "ctypes.CDLL('libcuda.so.1', ctypes.RTLD_GLOBAL)\n"
+	        "ask('global')\n";
+	struct run r = RUN("/usr/bin/python3", "-c", script, built("scopes"));
+	struct outcome *o;
+
+	(void)state;
+	if (access("/usr/bin/python3", X_OK))
+		skip();
+	o = run_both(&r);
+	assert_int_equal(o->status, 0);
+	assert_non_null(strstr(o->out, "without b'cuInit' False False\n"));
+	assert_non_null(strstr(o->out, "global b'cuInit' True"));
+	outcome_free(o);
+}
+
+/* What the linker has bound before the program's first constructor. */
+static void weak_references_alike(const char *program, const char *expected)
+{
+	struct run r = RUN(program, "libcuda.so.1");
+	struct outcome *o = run_both(&r);
+
+	assert_int_equal(o->status, 0);
+	assert_non_null(strstr(o->out, expected));
+	outcome_free(o);
+}
+
+static void weak_references_are_bound_as_without_us(void **state)
+{
+	(void)state;
+	weak_references_alike("weak", "library, code, cuInit: absent\n");
+	weak_references_alike("weak_now", "program, code, cuInit: absent\n");
+	weak_references_alike("weak_linked", "program, code, cuInit: there\n");
+}
+
 /* ---- other preloads --------------------------------------------------------------------- */
 
 static void with_other(const char *scenario, const char *library, bool before, const char *env,
@@ -168,6 +314,13 @@ int main(void)
 	        cmocka_unit_test(disabled_hooks_nothing),
 	        cmocka_unit_test(mode_off_hooks_nothing),
 	        cmocka_unit_test(enabled_hands_out_wrappers),
+	        cmocka_unit_test(names_are_found_as_without_us_whoever_asks),
+	        cmocka_unit_test(names_are_found_as_without_us_where_the_program_is_linked_to_them),
+	        cmocka_unit_test(names_are_found_as_without_us_by_a_preload_before_us),
+	        cmocka_unit_test(names_are_found_as_without_us_by_a_preload_after_us),
+	        cmocka_unit_test(names_are_found_as_without_us_from_python),
+	        cmocka_unit_test(ours_is_found_wherever_the_drivers_own_would_be),
+	        cmocka_unit_test(weak_references_are_bound_as_without_us),
 	        cmocka_unit_test(wrapper_of_puts_and_malloc_before_us),
 	        cmocka_unit_test(wrapper_of_puts_and_malloc_after_us),
 	        cmocka_unit_test(wrapper_of_the_launch_before_us),

@@ -342,6 +342,7 @@ static void summary_can_be_left_out(void **state)
 static void summary_is_for_terminals(void **state)
 {
 	(void)state;
+	NOT_UNDER_TSAN();
 	summary("GPUWATCH_SUMMARY=auto", false);
 }
 
@@ -387,6 +388,7 @@ static void the_programs_files_stay_its_own(void **state)
 	struct outcome *o = run_both(&r);
 
 	(void)state;
+	NOT_UNDER_TSAN();
 	assert_logs_are_the_truth(o);
 	outcome_free(o);
 }

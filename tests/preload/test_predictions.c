@@ -164,6 +164,29 @@ static void a_profile_that_cannot_be_read_is_said_once(void **state)
 	outcome_free(o);
 }
 
+/* Budget enough for the thread that samples counters to be there. */
+static void an_idle_program_is_left_in_peace(void **state)
+{
+	static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
+	                                    "GPUWATCH_MODE=count"};
+
+	(void)state;
+	NOT_UNDER_TSAN();
+	for (int i = 0; i < 3; i++) {
+		struct run r = RUN("work", "idle");
+		struct outcome *o;
+		unsigned often = 1000;
+
+		r.env[0] = modes[i];
+		r.env[1] = "GPUWATCH_BUDGET=100";
+		o = run_watched(&r);
+		assert_logs_are_the_truth(o);
+		assert_int_equal(sscanf(o->out, "awake %u", &often), 1);
+		assert_in_range(often, 0, 10);
+		outcome_free(o);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +197,7 @@ int main(void)
 	        cmocka_unit_test(each_gpu_has_its_own_profile_and_configurations),
 	        cmocka_unit_test(times_of_one_gpu_do_not_predict_another),
 	        cmocka_unit_test(a_profile_that_cannot_be_read_is_said_once),
+	        cmocka_unit_test(an_idle_program_is_left_in_peace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,16 +36,32 @@ static void detached_threads_outlive_main(void **state)
 	struct outcome *o;
 
 	(void)state;
+	NOT_UNDER_TSAN();
 	r.env[0] = "GPUWATCH_MODE=count";
 	o = run_both(&r);
 	assert_logs_are_the_truth(o);
 	outcome_free(o);
 }
 
-SCENARIO(launches_in_tls_destructors, "tls_destructor")
-SCENARIO(launches_in_tls_destructors_made_before_cuda, "tls_destructor_first")
+/* The sanitizer's own data of a thread have gone by then. */
+static void launches_in_tls_destructors(void **state)
+{
+	(void)state;
+	NOT_UNDER_TSAN();
+	scenario("tls_destructor");
+}
+
+/* The sanitizer's own data of a thread have gone by then. */
+static void launches_in_tls_destructors_made_before_cuda(void **state)
+{
+	(void)state;
+	NOT_UNDER_TSAN();
+	scenario("tls_destructor_first");
+}
+
 SCENARIO(all_threads_initialise_cuda_together, "init_together")
 SCENARIO(cancelled_threads, "cancel")
+SCENARIO(a_first_launch_is_no_cancellation_point, "cancel_pending")
 
 int main(void)
 {
@@ -58,6 +74,7 @@ int main(void)
 	        cmocka_unit_test(launches_in_tls_destructors_made_before_cuda),
 	        cmocka_unit_test(all_threads_initialise_cuda_together),
 	        cmocka_unit_test(cancelled_threads),
+	        cmocka_unit_test(a_first_launch_is_no_cancellation_point),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/learner_fixture.h"
 
+#include "predictor/models/bounds.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +47,7 @@ double model(void)
 {
 	struct gw_estimate e;
 
-	gw_model_find("bounds")->estimate(&f.device, &f.launch, &f.work, NULL, &e);
+	gw_model_bounds.estimate(&f.device, &f.launch, &f.work, NULL, &e);
 	assert_true(e.seconds > 0);
 	bound = e.bound;
 	return e.seconds;

@@ -18,7 +18,7 @@ const char *__lsan_default_suppressions(void)
 {
 	return "leak:gw_idmap_put\nleak:preload/join\nleak:gw_config_of_activity\n"
 	       "leak:gw_arguments_arrived\nleak:preload/code.c\nleak:gw_work_offer\n"
-	       "leak:preload/study_code.c\n";
+	       "leak:preload/study_code.c\nleak:gw_aggregate_add\n";
 }
 
 struct gw_hot gw_hot;

@@ -4,6 +4,7 @@
 #include "preload/attach.h"
 #include "preload/counted.h"
 #include "preload/cupti.h"
+#include "preload/degrade.h"
 #include "preload/injection.h"
 #include "preload/options.h"
 #include "preload/record_clock.h"
@@ -19,6 +20,7 @@ enum { MOST = 256, BUFFER = 512 << 10 };
 struct gw_cupti gw_cupti;
 struct gw_options gw_options;
 _Atomic uint64_t gw_counters[GW_COUNTERS];
+struct gw_hot gw_hot;
 
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
@@ -26,6 +28,12 @@ static uint32_t taken[MOST], taken_count;
 static uint8_t *next;
 
 /* What it stands on. */
+void gw_degrade(enum gw_degraded code, const char *format, ...)
+{
+	(void)code;
+	(void)format;
+}
+
 bool gw_injection_active(void)
 {
 	return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ten-second sums of a full log. */
+/* Sums of a full log. */
 #include "preload/aggregate.h"
+#include "preload/clock.h"
 #include "preload/degrade.h"
 #include "preload/log.h"
 #include "tests/unit/preload_fixture.h"
@@ -25,14 +26,59 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 	memcpy(&written[count++ % COUNT(written)], head, size);
 }
 
+static int64_t stepped; /* by which the wall clock was set */
+static uint64_t wall;
+
+/* In place of the clock. */
+uint64_t gw_wall_ns(void)
+{
+	return wall;
+}
+
+static void tick(uint64_t now, bool last)
+{
+	wall = now + (uint64_t)stepped;
+	gw_aggregate_tick(now, last);
+}
+
+static bool fits = true;
+static bool in_copy;
+static unsigned copies;
+
+bool gw_log_sums_fit(size_t size)
+{
+	(void)size;
+	return fits;
+}
+
+bool gw_log_names(uint32_t config)
+{
+	return config < 100;
+}
+
+bool gw_log_copy_begin(size_t *room)
+{
+	*room = 20 * sizeof(*written);
+	in_copy = true;
+	copies++;
+	return true;
+}
+
+void gw_log_copy_end(void)
+{
+	in_copy = false;
+}
+
 static int start(void **state)
 {
 	(void)state;
 	fixture_start();
 	gw_degraded_reset();
+	stepped = 0;
 	gw_aggregate_start();
-	gw_aggregate_tick(BEGIN, false);
-	count = 0;
+	tick(BEGIN, false);
+	count = copies = 0;
+	fits = true;
 	return 0;
 }
 
@@ -57,7 +103,7 @@ static void sums_are_those_of_the_launches(void **state)
 	add(1, GW_LAUNCH_MEASURED, 200, 100);
 	add(1, GW_LAUNCH_MEASURED, 50, NAN);
 	add(1, 0, 0, NAN);
-	gw_aggregate_tick(BEGIN, true);
+	tick(BEGIN, true);
 	assert_int_equal(count, 1);
 	assert_int_equal(s->config, 1);
 	assert_int_equal(s->launches, 4);
@@ -78,7 +124,7 @@ static void configurations_are_summed_apart(void **state)
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
 	add(2, GW_LAUNCH_MEASURED, 300, NAN);
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
-	gw_aggregate_tick(BEGIN, true);
+	tick(BEGIN, true);
 	assert_int_equal(count, 2);
 	assert_int_equal(written[0].total_ns, 200);
 	assert_int_equal(written[1].total_ns, 300);
@@ -88,22 +134,38 @@ static void they_are_written_every_ten_seconds(void **state)
 {
 	(void)state;
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
-	gw_aggregate_tick(BEGIN + 9 * SECOND, false);
+	tick(BEGIN + 9 * SECOND, false);
 	assert_int_equal(count, 0);
-	gw_aggregate_tick(BEGIN + 10 * SECOND, false);
+	tick(BEGIN + 10 * SECOND, false);
 	assert_int_equal(count, 1);
 	add(1, GW_LAUNCH_MEASURED, 7, NAN);
-	gw_aggregate_tick(BEGIN + 20 * SECOND, false);
+	tick(BEGIN + 20 * SECOND, false);
 	assert_int_equal(count, 2);
 	assert_int_equal(written[1].total_ns, 7);
 	assert_int_equal(written[1].start_ns, BEGIN + 10 * SECOND);
 }
 
+static void a_step_of_the_wall_clock_neither_ends_nor_prolongs_ten_seconds(void **state)
+{
+	static const int64_t steps[] = {3600, -7200};
+
+	(void)state;
+	for (uint32_t i = 0; i < COUNT(steps); i++) {
+		stepped += steps[i] * (int64_t)SECOND;
+		add(1, GW_LAUNCH_MEASURED, 100, NAN);
+		tick(BEGIN + (10 * i + 9) * SECOND, false);
+		assert_int_equal(count, i);
+		tick(BEGIN + (10 * i + 10) * SECOND, false);
+		assert_int_equal(count, i + 1);
+	}
+	assert_int_equal(written[1].start_ns, BEGIN + 10 * SECOND + 3600 * SECOND);
+}
+
 static void nothing_added_writes_nothing(void **state)
 {
 	(void)state;
-	gw_aggregate_tick(BEGIN + 100 * SECOND, false);
-	gw_aggregate_tick(BEGIN + 200 * SECOND, true);
+	tick(BEGIN + 100 * SECOND, false);
+	tick(BEGIN + 200 * SECOND, true);
 	assert_int_equal(count, 0);
 }
 
@@ -111,7 +173,7 @@ static void one_never_measured_has_no_least_time(void **state)
 {
 	(void)state;
 	add(1, 0, 0, NAN);
-	gw_aggregate_tick(BEGIN, true);
+	tick(BEGIN, true);
 	assert_int_equal(written[0].min_ns, 0);
 	assert_int_equal(written[0].measured, 0);
 }
@@ -133,22 +195,78 @@ static void a_forked_child_begins_with_no_sums(void **state)
 	(void)state;
 	add(1, GW_LAUNCH_MEASURED, 100, NAN);
 	gw_aggregate_start();
-	gw_aggregate_tick(BEGIN + 5 * SECOND, false);
+	tick(BEGIN + 5 * SECOND, false);
 	add(1, GW_LAUNCH_MEASURED, 7, NAN);
-	gw_aggregate_tick(BEGIN + 6 * SECOND, true);
+	tick(BEGIN + 6 * SECOND, true);
 	assert_int_equal(count, 1);
 	assert_int_equal(written[0].total_ns, 7);
 	assert_int_equal(written[0].start_ns, BEGIN + 5 * SECOND);
+}
+
+static void spans_grow_with_the_time(void **state)
+{
+	uint64_t now = BEGIN;
+
+	(void)state;
+	for (; now < BEGIN + 30 * 86400 * SECOND; now += SECOND) {
+		add(1, GW_LAUNCH_MEASURED, 100, NAN);
+		tick(now, false);
+	}
+	assert_in_range(count, 300, 700);
+}
+
+static void without_room_one_sum_is_written_over_and_over(void **state)
+{
+	(void)state;
+	fits = false;
+	add(1, GW_LAUNCH_MEASURED, 100, NAN);
+	tick(BEGIN + 10 * SECOND, false);
+	add(1, GW_LAUNCH_MEASURED, 100, NAN);
+	tick(BEGIN + 20 * SECOND, false);
+	assert_int_equal(copies, 2);
+	assert_false(in_copy);
+	assert_int_equal(count, 2);
+	assert_int_equal(written[1].launches, 2);
+	assert_int_equal(written[1].start_ns, BEGIN);
+}
+
+/* Room for 20 leaves 16 to the others, which may be many: the longest four are apart. */
+static void those_without_room_or_name_are_in_one_sum(void **state)
+{
+	uint64_t launches = 0, total = 0;
+
+	(void)state;
+	fits = false;
+	for (uint32_t i = 1; i <= 30; i++)
+		add(i, GW_LAUNCH_MEASURED, i, NAN);
+	add(100, GW_LAUNCH_MEASURED, 1000, NAN);
+	tick(BEGIN + 10 * SECOND, true);
+	assert_in_range(count, 2, COUNT(written));
+	assert_int_equal(written[0].config, 30);
+	assert_int_equal(written[count - 1].config, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		launches += written[i].launches;
+		total += written[i].total_ns;
+	}
+	assert_int_equal(launches, 31);
+	assert_int_equal(total, 30 * 31 / 2 + 1000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup(name, start)
-	        T(sums_are_those_of_the_launches),       T(configurations_are_summed_apart),
-	        T(they_are_written_every_ten_seconds),   T(nothing_added_writes_nothing),
-	        T(one_never_measured_has_no_least_time), T(the_full_log_is_told_once),
+	        T(sums_are_those_of_the_launches),
+	        T(configurations_are_summed_apart),
+	        T(they_are_written_every_ten_seconds),
+	        T(a_step_of_the_wall_clock_neither_ends_nor_prolongs_ten_seconds),
+	        T(nothing_added_writes_nothing),
+	        T(one_never_measured_has_no_least_time),
+	        T(the_full_log_is_told_once),
 	        T(a_forked_child_begins_with_no_sums),
+	        T(spans_grow_with_the_time),
+	        T(without_room_one_sum_is_written_over_and_over),
+	        T(those_without_room_or_name_are_in_one_sum),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

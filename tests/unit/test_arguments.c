@@ -59,7 +59,7 @@ static int start(void **state)
 	memset(ring, 0, sizeof(ring));
 	thread = fixture_thread(SLOTS);
 	thread->arguments = ring;
-	thread->function = 0x1000;
+	thread->last.function = 0x1000;
 	gw_driver.cuFuncGetParamInfo = param_info;
 	fewer = 0;
 	kernel_has(two, 2);
@@ -243,7 +243,7 @@ static void a_found_cell_ends_the_wish(void **state)
 	                     .block_y = 1,
 	                     .block_z = 1,
 	                     .flags = GW_EVENT_ARGUMENTS | GW_EVENT_COOPERATIVE};
-	struct gw_thread t = {.cell = 0};
+	struct gw_thread t = {.last.cell = 0};
 	uint64_t key = gw_cell_key(KERNEL, e.grid, 32, 1, 1, 0, 0, 0);
 	struct gw_cell *cell = &gw_hot.shared->cells[key >> (64 - GW_CELLS_BITS)];
 

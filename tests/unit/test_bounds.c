@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bounds: each resource by hand, how they join, what binds, and what is said of the unknown. */
+#include "predictor/models/bounds.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static struct gw_estimate ask(const struct fixture *f)
 {
 	struct gw_estimate e;
 
-	gw_model_find("bounds")->estimate(&f->device, &f->launch, &f->work, NULL, &e);
+	gw_model_bounds.estimate(&f->device, &f->launch, &f->work, NULL, &e);
 	return e;
 }
 

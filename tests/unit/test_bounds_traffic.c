@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bounds where only sums were counted: what the code knows of them tells the rest. */
+#include "predictor/models/bounds.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ static struct gw_estimate ask(const struct fixture *f)
 {
 	struct gw_estimate e;
 
-	gw_model_find("bounds")->estimate(&f->device, &f->launch, &f->work, NULL, &e);
+	gw_model_bounds.estimate(&f->device, &f->launch, &f->work, NULL, &e);
 	return e;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ceilings, and verdicts on launches that were measured. */
 #include "predictor/ceilings.h"
+#include "predictor/models/bounds.h"
 #include "predictor/verdict.h"
 #include "tests/unit/model_fixture.h"
 
@@ -103,7 +104,7 @@ static void uneven_grid_does_not_lower_the_ceiling(void **state)
 	fixture_work(&f, GW_WORK_inst_issued, 1e9);
 	even = ceiling(&f, "issue").seconds;
 	assert_true(fabs(even - 1e9 / gw_param(&f.device, GW_PARAM_t_issue)) < 1e-12);
-	gw_model_find("bounds")->estimate(&f.device, &f.launch, &f.work, NULL, &e);
+	gw_model_bounds.estimate(&f.device, &f.launch, &f.work, NULL, &e);
 	assert_true(fixture_term(&e, "issue") > 1.9 * even);
 }
 

@@ -93,10 +93,10 @@ static void publish(uint32_t first, uint32_t last)
 
 static void read_as(struct gw_event *e, uint32_t device)
 {
-	struct gw_thread t = {.stream_device = device};
+	struct gw_thread t = {.last.stream_device = device};
 
 	gw_cell_read(gw_hot.shared, &t, e);
-	assert_int_equal(t.cell != 0, !isnan(e->predicted));
+	assert_int_equal(t.last.cell != 0, !isnan(e->predicted));
 }
 
 static struct gw_event read_cell(uint32_t slot, uint32_t grid)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ticks to CLOCK_REALTIME. The test's clocks run with the ticks; REALTIME may be stepped. */
+/* Ticks to CLOCK_REALTIME, by clocks that stand still until the test moves them. */
 #include "preload/clock.h"
+#include "preload/deadline.h"
 #include "preload/state.h"
 
 #include <setjmp.h>
@@ -8,128 +9,174 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 #include <cmocka.h>
 
-static const int64_t SECOND = 1000000000, HOUR = 3600 * INT64_C(1000000000);
-static int64_t step;
+enum { KHZ = 2500000 };
+static const uint64_t SECOND = 1000000000, MS = 1000000;
+static uint64_t passed, ahead; /* CLOCK_MONOTONIC, ns; how far CLOCK_REALTIME is ahead of it */
+static uint64_t between;       /* what passes while clocks are read one after the other */
 
-/* In place of the C library's: what the system says, REALTIME moved by `step`. */
+static uint64_t ticks_now(void)
+{
+	return 7 * UINT64_C(1000000000000) + passed * KHZ / 1000000;
+}
+
+/* In place of the C library's and of the tick counter. */
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
-	struct timespec raw;
-	int64_t ns;
+	uint64_t shown = passed + (clock == CLOCK_REALTIME ? ahead : 0);
 
-	timespec_get(&raw, TIME_UTC);
-	ns = raw.tv_sec * SECOND + raw.tv_nsec + (clock == CLOCK_REALTIME ? step : 0);
-	t->tv_sec = ns / SECOND;
-	t->tv_nsec = ns % SECOND;
+	passed += between;
+	t->tv_sec = (time_t)(shown / SECOND);
+	t->tv_nsec = (long)(shown % SECOND);
 	return 0;
 }
+
+#define gw_ticks ticks_now
+#include "preload/clock.c"
 
 static int start(void **state)
 {
 	uint64_t ticks, realtime, monotonic;
 
 	(void)state;
-	step = 0;
+	passed = 1000 * SECOND;
+	ahead = 1700000000 * SECOND;
+	between = 0;
 	gw_clock_start(&ticks, &realtime, &monotonic);
-	usleep(20000);
-	gw_clock_update();
+	assert_int_equal(realtime, passed + ahead);
+	assert_int_equal(monotonic, passed);
+	passed += 20 * MS;
+	assert_int_equal(gw_clock_update(), 0);
 	return 0;
 }
 
-/* How far the conversion of this moment is from the clock, ns. */
-static int64_t off(void)
+/* Whether @p ticks are taken for @p time, but for the rounding of a rate. */
+static void assert_is(uint64_t ticks, uint64_t time)
 {
-	uint64_t before = gw_now_ns(), converted = gw_clock_ns(gw_ticks()), after = gw_now_ns();
-
-	if (converted < before)
-		return (int64_t)(before - converted);
-	return converted > after ? (int64_t)(converted - after) : 0;
+	assert_in_range(gw_clock_ns(ticks), time - 2, time + 2);
 }
 
-/* The least of several: another process may take the CPU between two readings. */
-static int64_t least_off(void)
-{
-	int64_t least = off();
-
-	for (int i = 0; i < 20; i++) {
-		int64_t o = off();
-
-		least = o < least ? o : least;
-	}
-	return least;
-}
-
-static void the_present_is_converted_to_within_50_us(void **state)
+static void the_present_is_the_clocks(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 5; i++) {
-		assert_in_range(least_off(), 0, 50000);
-		usleep(5000);
+		assert_is(ticks_now(), passed + ahead);
+		passed += 5 * MS;
+		assert_is(ticks_now(), passed + ahead);
 		gw_clock_update();
 	}
 }
 
 static void differences_of_ticks_are_kept(void **state)
 {
-	uint64_t khz = gw_clock_khz(), now = gw_ticks();
-	int64_t ms = (int64_t)(gw_clock_ns(now) - gw_clock_ns(now - khz));
-
 	(void)state;
-	assert_true(khz > 0);
-	assert_in_range(ms, 999000, 1001000);
+	assert_int_equal(gw_clock_khz(), KHZ);
+	assert_is(ticks_now() - 3 * (uint64_t)KHZ, passed + ahead - 3 * MS);
 }
+
+static const int64_t STEPS[] = {3600, -7200, 1, -1};
 
 static void the_rate_outlives_steps_of_the_clock(void **state)
 {
-	uint32_t khz = gw_clock_khz();
-	static const int64_t steps[] = {3600, -7200, 1, -1};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
-		step += steps[i] * SECOND;
+	for (size_t i = 0; i < sizeof(STEPS) / sizeof(*STEPS); i++) {
+		ahead += (uint64_t)(STEPS[i] * (int64_t)SECOND);
+		passed += 10 * MS;
 		gw_clock_update();
-		assert_in_range(gw_clock_khz(), khz * 0.98, khz * 1.02);
-		assert_in_range(least_off(), 0, 50000);
+		assert_int_equal(gw_clock_khz(), KHZ);
+		assert_is(ticks_now(), passed + ahead);
 	}
 }
 
 static void times_before_a_step_are_told_by_the_new_clock(void **state)
 {
-	uint64_t ticks = gw_ticks(), was = gw_now_ns();
-	int64_t moved;
+	uint64_t ticks = ticks_now(), was = passed;
 
 	(void)state;
-	step = HOUR;
+	ahead += 3600 * SECOND;
+	passed += 10 * MS;
 	gw_clock_update();
-	moved = (int64_t)(gw_clock_ns(ticks) - was) - HOUR;
-	assert_in_range(llabs(moved), 0, 10000000);
+	assert_is(ticks, was + ahead);
+}
+
+static void a_step_is_seen_once_and_how_long_it_is(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(STEPS) / sizeof(*STEPS); i++) {
+		int64_t by = STEPS[i] * (int64_t)SECOND;
+
+		ahead += (uint64_t)by;
+		passed += 10 * MS;
+		assert_true(gw_clock_update() == by);
+		passed += 10 * MS;
+		assert_true(gw_clock_update() == 0);
+	}
+}
+
+/* A thread that is kept from running between two readings sees the clocks apart, and how far. */
+static void slow_readings_are_no_step(void **state)
+{
+	(void)state;
+	between = 50 * MS;
+	assert_true(gw_clock_update() == 0);
+	between = 0;
+	passed += 10 * MS;
+	assert_true(gw_clock_update() == 0);
+}
+
+static void after_a_step_back_the_times_before_it_are_ahead(void **state)
+{
+	uint64_t was = passed + ahead;
+
+	(void)state;
+	assert_false(gw_clock_ahead(was + SECOND)); /* no step, no such times */
+	ahead -= 60 * SECOND;
+	passed += 10 * MS;
+	gw_clock_update();
+	assert_true(gw_clock_ahead(was));
+	assert_false(gw_clock_ahead(passed + ahead));
+	assert_false(gw_clock_ahead(0));
+	passed += 61 * SECOND;
+	gw_clock_update();
+	assert_false(gw_clock_ahead(was));
+}
+
+static void no_deadline_moves_with_the_wall_clock(void **state)
+{
+	uint64_t deadline = gw_deadline_in(5 * MS);
+
+	(void)state;
+	ahead -= 3600 * SECOND;
+	assert_int_equal(deadline, passed + 5 * MS);
+	assert_int_equal(gw_steady_ns(), passed);
 }
 
 static void what_we_cost_is_added_up(void **state)
 {
-	uint64_t khz = gw_clock_khz(), before = gw_overhead_ns(), attach = gw_attach_ns(), cost;
+	uint64_t before = gw_overhead_ns(), attach = gw_attach_ns();
 
 	(void)state;
-	gw_overhead_since(gw_ticks() - 5 * khz);
-	gw_overhead_since(gw_ticks() - 5 * khz);
-	cost = gw_overhead_ns() - before;
-	assert_in_range(cost, 9900000, 200000000);
+	gw_overhead_since(ticks_now() - 5 * (uint64_t)KHZ);
+	gw_overhead_since(ticks_now() - 5 * (uint64_t)KHZ);
+	assert_in_range(gw_overhead_ns() - before, 10 * MS - 2, 10 * MS + 2);
 	assert_int_equal(gw_attach_ns(), attach);
-	gw_attach_since(gw_ticks() - khz);
-	assert_true(gw_attach_ns() > attach);
+	gw_attach_since(ticks_now() - KHZ);
+	assert_in_range(gw_attach_ns() - attach, MS - 2, MS + 2);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup(name, start)
-	        T(the_present_is_converted_to_within_50_us),
+	        T(the_present_is_the_clocks),
 	        T(differences_of_ticks_are_kept),
 	        T(the_rate_outlives_steps_of_the_clock),
 	        T(times_before_a_step_are_told_by_the_new_clock),
+	        T(a_step_is_seen_once_and_how_long_it_is),
+	        T(slow_readings_are_no_step),
+	        T(after_a_step_back_the_times_before_it_are_ahead),
+	        T(no_deadline_moves_with_the_wall_clock),
 	        T(what_we_cost_is_added_up),
 	};
 

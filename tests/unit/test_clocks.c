@@ -133,6 +133,21 @@ static void an_older_sample_is_left_out(void **state)
 	assert_float_equal(sm_at(&c, 900, 901), 1500, 1e-6);
 }
 
+/* Else none would be taken until the clock is where it was, and of launches now nothing be known.
+ */
+static void one_older_by_far_begins_anew(void **state)
+{
+	struct gw_clocks c = {0};
+
+	(void)state;
+	add(&c, 3600000, 1500);
+	add(&c, 1000, 300);
+	add(&c, 1100, 300);
+	assert_int_equal(c.count, 2);
+	assert_float_equal(sm_at(&c, 1020, 1030), 300, 1e-6);
+	assert_true(isnan(sm_at(&c, 3600000, 3600001)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +160,7 @@ int main(void)
 	        cmocka_unit_test(reasons_and_others_of_all_samples_count),
 	        cmocka_unit_test(only_the_last_samples_are_kept),
 	        cmocka_unit_test(an_older_sample_is_left_out),
+	        cmocka_unit_test(one_older_by_far_begins_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "ir_kernel.h"
+#include "predictor/models/papers/models.h"
 
 static uint64_t arguments[IR_KERNEL_PARAMS] = {0x10000000, 0x20000000};
 

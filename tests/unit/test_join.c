@@ -1,117 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches meet their records. A launch is told by its `known`, a record by its duration. */
-#include "preload/join.h"
-#include "preload/clock.h"
-#include "preload/tables.h"
-#include "tests/unit/preload_fixture.h"
+/* Launches meet their records. */
+#include "tests/unit/join_fixture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
-
-enum { STREAM_A = 1, STREAM_B = 2, GRAPH = 9, MANY = 1 << 19 };
-
-static struct {
-	uint32_t launch;
-	uint64_t duration;
-	double seconds;
-} met[64];
-static uint32_t wrong; /* meetings of a launch with another's record, told by the duration */
-static uint32_t met_count, lost[64], lost_count, uncalled_count;
-static uint64_t now = 1000000000000;
-static struct gw_config_entry configs[4];
-
-/* What the join stands on. */
-struct gw_config_entry *gw_config_entry(uint32_t id)
-{
-	return &configs[id];
-}
-
-uint64_t gw_now_ns(void)
-{
-	return now;
-}
-
-static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds)
-{
-	wrong += a && a->end - a->start != r->known;
-	met[met_count % COUNT(met)].launch = r->known;
-	met[met_count % COUNT(met)].duration = a ? a->end - a->start : 0;
-	met[met_count++ % COUNT(met)].seconds = seconds;
-}
-
-static void unmatched(struct gw_record_launch *r)
-{
-	lost[lost_count++ % COUNT(lost)] = r->known;
-}
-
-static void uncalled(const struct gw_activity *a)
-{
-	(void)a;
-	uncalled_count++;
-}
-
-static uint32_t records_there; /* of the launches that wait: they come when it is crowded */
-static void crowded(void);
-
-static int start(void **state)
-{
-	static const struct gw_join_sink sink = {joined, unmatched, uncalled, crowded};
-
-	(void)state;
-	gw_join_start(&sink);
-	met_count = lost_count = uncalled_count = records_there = 0;
-	memset(met, 0, sizeof(met));
-	memset(gw_counters, 0, sizeof(gw_counters));
-	for (uint32_t i = 1; i < COUNT(configs); i++) {
-		configs[i].name = i == 1 ? "first" : i == 2 ? "second" : "third";
-		configs[i].config = (struct gw_config){{i, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
-	}
-	return 0;
-}
-
-/* Frees what waits, so that the leak checker can tell a leak. */
-static int stop(void **state)
-{
-	(void)state;
-	gw_join_batch(true);
-	return 0;
-}
-
-static void wait_in(enum gw_join_by by, uint64_t key, uint32_t number, uint32_t config,
-                    uint32_t launch)
-{
-	struct gw_record_launch r = {.config = config, .known = launch, .call_ns = now};
-
-	gw_join_wait(by, key, number, &r);
-}
-
-static void launch(uint32_t stream, uint32_t config, uint32_t number)
-{
-	wait_in(GW_JOIN_STREAM, gw_join_stream_key(1, stream), 0, config, number);
-}
-
-static struct gw_activity activity(uint32_t config, uint32_t correlation, uint64_t duration)
-{
-	return (struct gw_activity){.name = configs[config].name,
-	                            .start = now,
-	                            .end = now + duration,
-	                            .context = 1,
-	                            .correlation = correlation,
-	                            .grid = {configs[config].config.grid.x, 1, 1},
-	                            .block = {32, 1, 1}};
-}
-
-static void record(uint32_t stream, uint32_t config, uint32_t correlation, uint64_t duration)
-{
-	struct gw_activity a = activity(config, correlation, duration);
-
-	a.stream = stream;
-	gw_join_record(&a);
-}
 
 static void node(uint32_t config, uint32_t correlation, uint64_t duration)
 {
@@ -120,14 +13,6 @@ static void node(uint32_t config, uint32_t correlation, uint64_t duration)
 	a.graph = GRAPH;
 	a.stream = STREAM_A;
 	gw_join_record(&a);
-}
-
-static void crowded(void)
-{
-	for (uint32_t i = 0; i < records_there; i++)
-		record(STREAM_A, 1, i + 1, i);
-	records_there = 0;
-	gw_join_batch(false);
 }
 
 static void assert_met(uint32_t at, uint32_t launch_number, uint64_t duration)
@@ -568,7 +453,7 @@ static void the_oldest_kernels_of_a_graph_give_up_where_too_many_wait(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define T(name) cmocka_unit_test_setup_teardown(name, join_start, join_stop)
 	        T(launches_of_a_stream_meet_records_in_order),
 	        T(records_that_come_out_of_order_are_put_in_order),
 	        T(threads_whose_buffers_come_late_keep_their_launches),

@@ -6,9 +6,7 @@
 #include "preload/work.h"
 #include "preload/log.h"
 #include "preload/options.h"
-#include "preload/recycle.h"
 #include "preload/clock.h"
-#include "preload/drain.h"
 #include "preload/profile.h"
 #include "preload/study.h"
 #include "preload/tables.h"
@@ -27,7 +25,8 @@ static double sm_hz;
 static uint32_t configured, configured_on, wanted, successor[2];
 static struct gw_launch configured_as;
 static struct gw_observation observed;
-static uint64_t observations, asked_known, log_bytes;
+static uint64_t observations, asked_known;
+static bool log_full;
 static uint64_t answered_known; /* 0: nothing is predicted */
 static struct gw_thread *thread;
 
@@ -48,14 +47,9 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 		other_count++;
 }
 
-bool gw_log_is_open(void)
+bool gw_log_sums(void)
 {
-	return true;
-}
-
-uint64_t gw_log_bytes(void)
-{
-	return log_bytes;
+	return log_full;
 }
 
 const struct gw_work *gw_work_of(uint32_t config)
@@ -150,10 +144,10 @@ static int start(void **state)
 {
 	(void)state;
 	fixture_start();
-	gw_options.log_max = 1u << 30;
 	launch_count = other_count = 0;
 	configured = 0;
-	observations = asked_known = answered_known = log_bytes = 0;
+	observations = asked_known = answered_known = 0;
+	log_full = false;
 	assert_true(gw_tables_start() && gw_launches_start());
 	gw_hot.shared->kernels[1] =
 	        (struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
@@ -420,6 +414,38 @@ static void what_is_learnt_is_what_the_record_says(void **state)
 	assert_int_equal(observed.work, GW_SOURCE_COUNTED);
 }
 
+static void measured_at(uint32_t id, uint64_t start_ns)
+{
+	struct gw_activity a = record(id);
+	struct gw_event e = event(1);
+
+	e.flags = GW_EVENT_CORRELATED;
+	e.config = id;
+	a.end += start_ns - a.start;
+	a.start = start_ns;
+	gw_launch_event(thread, &e);
+	gw_launch_record(&a);
+	gw_launches_measured(false);
+}
+
+/* Else nothing would be learnt until the clock is where it was. */
+static void kernels_of_before_a_step_back_do_not_overlap_those_after_it(void **state)
+{
+	static const uint64_t LATE = 3600000000000, EARLY = 5000000000;
+
+	(void)state;
+	fixture_activity(true);
+	measured_at(1, LATE);
+	assert_true(observed.exclusive);
+	measured_at(2, EARLY);
+	assert_false(observed.exclusive);
+	gw_launches_clock_set((int64_t)EARLY - (int64_t)LATE);
+	measured_at(3, EARLY);
+	assert_true(observed.exclusive);
+	measured_at(4, EARLY);
+	assert_false(observed.exclusive);
+}
+
 /* Its correlation id takes the place of what the cell said: that is kept beside it. */
 static void a_correlated_launch_keeps_what_its_cell_said(void **state)
 {
@@ -497,56 +523,12 @@ static void a_graph_we_do_not_know_is_counted_as_unknown(void **state)
 	assert_int_equal(atomic_load(&thread->counts.graph_unknown), 1);
 }
 
-static void never(struct gw_thread *t, const struct gw_event *e)
-{
-	(void)t;
-	(void)e;
-}
-
-/* A slot that was freed while its launch was stuck in the driver holds no nodes to walk. */
-static void a_recycled_graph_is_empty(void **state)
-{
-	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph(3)};
-	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
-	uint64_t ticks, realtime, monotonic;
-
-	(void)state;
-	gw_clock_start(&ticks, &realtime, &monotonic);
-	for (int i = 0; i < 1000; i++)
-		gw_clock_update();
-	gw_drain(never);
-	atomic_store(&g->life.retired, 1);
-	atomic_store(&g->life.state, GW_SLOT_RETIRED);
-	for (uint32_t i = 0; i < GW_GRAPHS_MAX / 1024; i++)
-		gw_recycle();
-	assert_int_equal(atomic_load(&g->life.state), GW_SLOT_FREE);
-	assert_null(g->nodes);
-	gw_launch_event(thread, &e);
-	assert_int_equal(launch_count, 0);
-}
-
-static void a_slot_that_was_retired_just_now_is_not_recycled(void **state)
-{
-	struct gw_graph_slot *g;
-
-	(void)state;
-	g = &gw_hot.shared->graph_slots[graph(1)];
-	atomic_store(&g->life.retired, gw_ticks());
-	atomic_store(&g->life.state, GW_SLOT_RETIRED);
-	gw_drain(never);
-	for (uint32_t i = 0; i < GW_GRAPHS_MAX / 1024; i++)
-		gw_recycle();
-	assert_int_equal(atomic_load(&g->life.state), GW_SLOT_RETIRED);
-	assert_non_null(g->nodes);
-	free(g->nodes);
-}
-
 static void launches_go_to_sums_once_the_log_is_full(void **state)
 {
 	struct gw_event e = event(1);
 
 	(void)state;
-	log_bytes = gw_options.log_max;
+	log_full = true;
 	gw_launch_event(thread, &e);
 	assert_int_equal(launch_count, 0);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_aggregated]), 1);
@@ -566,13 +548,12 @@ int main(void)
 	        T(a_record_is_that_of_a_launch_with_any_digest),
 	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
 	        T(what_is_learnt_is_what_the_record_says),
+	        T(kernels_of_before_a_step_back_do_not_overlap_those_after_it),
 	        T(a_correlated_launch_keeps_what_its_cell_said),
 	        T(a_prediction_of_another_configuration_is_not_used),
 	        T(an_unknown_kernel_is_logged_without_a_configuration),
 	        T(a_graph_launch_is_its_enabled_nodes),
 	        T(a_graph_we_do_not_know_is_counted_as_unknown),
-	        T(a_recycled_graph_is_empty),
-	        T(a_slot_that_was_retired_just_now_is_not_recycled),
 	        T(launches_go_to_sums_once_the_log_is_full),
 	};
 

@@ -4,6 +4,8 @@
  * deterministic generator. `--count` prints how often each model breaks the monotone
  * properties (docs/models.md lists it).
  */
+#include "predictor/models/bounds.h"
+#include "predictor/models/papers/models.h"
 #include "tests/unit/model_fixture.h"
 
 #include <float.h>
@@ -232,7 +234,7 @@ static void bounds_is_monotone(void **state)
 	struct tally t;
 
 	(void)state;
-	tally_model(gw_model_find("bounds"), &t);
+	tally_model(&gw_model_bounds, &t);
 	for (unsigned c = 0; c < CHANGES; c++) {
 		assert_true(t.asked[c] > LAUNCHES / CHANGES * 9 / 10);
 		if (t.wrong[c])

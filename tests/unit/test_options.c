@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/options.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 /* Every variable of the list unset. */
@@ -39,7 +42,7 @@ static void refuses(const char *variable, const char *value)
 	assert_int_equal(gw_options.log_max, 1u << 30);
 	assert_int_equal(gw_options.ring, 16384);
 	assert_int_equal(gw_options.event_rate, 16);
-	assert_string_equal(gw_options.out, "gpuwatch.%h.%p.gwl");
+	assert_string_equal(strrchr(gw_options.out, '/'), "/gpuwatch.%h.%p.gwl");
 	assert_string_equal(gw_options.cupti, "");
 }
 
@@ -53,8 +56,26 @@ static void defaults_hold_where_nothing_is_set(void **state)
 	assert_int_equal(gw_options.log_max, 1u << 30);
 	assert_int_equal(gw_options.ring, 16384);
 	assert_int_equal(gw_options.event_rate, 16);
-	assert_string_equal(gw_options.out, "gpuwatch.%h.%p.gwl");
+	assert_string_equal(strrchr(gw_options.out, '/'), "/gpuwatch.%h.%p.gwl");
 	assert_string_equal(gw_options.cupti, "");
+}
+
+/* The program may leave its folder before it launches; and a percent sign of that is no macro. */
+static void the_name_of_the_log_is_absolute_from_the_start(void **state)
+{
+	static const char folder[] = "/tmp/100%p";
+	char before[4096];
+
+	(void)state;
+	assert_non_null(getcwd(before, sizeof(before)));
+	assert_true(mkdir(folder, 0700) == 0 || errno == EEXIST);
+	assert_int_equal(chdir(folder), 0);
+	with("GPUWATCH_OUT", "logs/%p.gwl");
+	assert_int_equal(chdir(before), 0);
+	rmdir(folder);
+	assert_string_equal(gw_options.out, "/tmp/100%%p/logs/%p.gwl");
+	with("GPUWATCH_OUT", "/var/log/x");
+	assert_string_equal(gw_options.out, "/var/log/x");
 }
 
 static void an_empty_value_is_as_none(void **state)
@@ -99,10 +120,14 @@ static void sizes_have_units(void **state)
 	static const struct {
 		const char *text;
 		uint64_t bytes;
-	} sizes[] = {{"65536", 65536},           {"64K", 65536},
-	             {"64k", 65536},             {"3M", UINT64_C(3) << 20},
-	             {"2g", UINT64_C(2) << 30},  {"1T", UINT64_C(1) << 40},
-	             {"1024G", UINT64_C(1) << 40}, {"1099511627776", UINT64_C(1) << 40}};
+	} sizes[] = {{"65536", 65536},
+	             {"64K", 65536},
+	             {"64k", 65536},
+	             {"3M", UINT64_C(3) << 20},
+	             {"2g", UINT64_C(2) << 30},
+	             {"1T", UINT64_C(1) << 40},
+	             {"1024G", UINT64_C(1) << 40},
+	             {"1099511627776", UINT64_C(1) << 40}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -135,17 +160,17 @@ static void texts_are_taken_as_they_are(void **state)
 static void what_is_not_understood_keeps_its_default(void **state)
 {
 	static const char *const bad[][2] = {
-	        {"GPUWATCH_MODE", "audi"},        {"GPUWATCH_MODE", "audit|count"},
-	        {"GPUWATCH_MODE", "Count"},       {"GPUWATCH_DISABLE", "2"},
-	        {"GPUWATCH_DISABLE", "yes"},      {"GPUWATCH_SUMMARY", "2"},
-	        {"GPUWATCH_LOG_MAX", "65535"},    {"GPUWATCH_LOG_MAX", "2T"},
-	        {"GPUWATCH_LOG_MAX", "1X"},       {"GPUWATCH_LOG_MAX", "1GB"},
-	        {"GPUWATCH_LOG_MAX", "100000 "},  {"GPUWATCH_LOG_MAX", "K"},
-	        {"GPUWATCH_LOG_MAX", "1.5G"},     {"GPUWATCH_LOG_MAX", "18446744073709551615T"},
-	        {"GPUWATCH_RING", "63"},          {"GPUWATCH_RING", "1048577"},
-	        {"GPUWATCH_RING", "-64"},         {"GPUWATCH_RING", " -64"},
-	        {"GPUWATCH_RING", "1K"},          {"GPUWATCH_RING", "99999999999999999999999"},
-	        {"GPUWATCH_EVENT_RATE", "0"},     {"GPUWATCH_EVENT_RATE", "1000001"},
+	        {"GPUWATCH_MODE", "audi"},       {"GPUWATCH_MODE", "audit|count"},
+	        {"GPUWATCH_MODE", "Count"},      {"GPUWATCH_DISABLE", "2"},
+	        {"GPUWATCH_DISABLE", "yes"},     {"GPUWATCH_SUMMARY", "2"},
+	        {"GPUWATCH_LOG_MAX", "65535"},   {"GPUWATCH_LOG_MAX", "2T"},
+	        {"GPUWATCH_LOG_MAX", "1X"},      {"GPUWATCH_LOG_MAX", "1GB"},
+	        {"GPUWATCH_LOG_MAX", "100000 "}, {"GPUWATCH_LOG_MAX", "K"},
+	        {"GPUWATCH_LOG_MAX", "1.5G"},    {"GPUWATCH_LOG_MAX", "18446744073709551615T"},
+	        {"GPUWATCH_RING", "63"},         {"GPUWATCH_RING", "1048577"},
+	        {"GPUWATCH_RING", "-64"},        {"GPUWATCH_RING", " -64"},
+	        {"GPUWATCH_RING", "1K"},         {"GPUWATCH_RING", "99999999999999999999999"},
+	        {"GPUWATCH_EVENT_RATE", "0"},    {"GPUWATCH_EVENT_RATE", "1000001"},
 	        {"GPUWATCH_EVENT_RATE", "many"},
 	};
 
@@ -217,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup(name, clear)
 	        T(defaults_hold_where_nothing_is_set),
+	        T(the_name_of_the_log_is_absolute_from_the_start),
 	        T(an_empty_value_is_as_none),
 	        T(every_mode_and_summary_is_known),
 	        T(disable_wins_over_the_mode),

@@ -88,6 +88,108 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* Not found, and the message says why @p path is not used. */
+static void refused(const char *given, const char *path, const char *reason)
+{
+	assert_int_equal(gw_profile_find("Some GPU", given, &profile, &error), -1);
+	if (!strstr(error.text, path) || !strstr(error.text, reason))
+		fprintf(stderr, "said: %s\n", error.text);
+	assert_non_null(strstr(error.text, path));
+	assert_non_null(strstr(error.text, reason));
+}
+
+static void a_folder_that_others_may_write_is_refused(void **state)
+{
+	static const mode_t modes[] = {0777, 01777, 0757};
+	char folder[128];
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/gpuwatch/profiles", home);
+	make_profile("gpuwatch/profiles/x.json", "Some GPU", 5);
+	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(chmod(folder, modes[i]), 0);
+		refused(NULL, folder, "others may write it");
+	}
+	assert_int_equal(chmod(folder, 0755), 0);
+	assert_int_equal(gw_profile_find("Some GPU", NULL, &profile, &error), 0);
+}
+
+static void a_file_that_others_may_write_is_refused(void **state)
+{
+	const char *path = make_profile("gpuwatch/profiles/x.json", "Some GPU", 5);
+
+	(void)state;
+	assert_int_equal(chmod(path, 0646), 0);
+	refused(NULL, path, "others may write it (mode 0646)");
+}
+
+enum { USER = 65532, TEAM = 65531 };
+
+/* As the user USER, whose own group has the same number: is the profile in a folder and file of
+ * @p group, which may write both, taken? */
+static bool taken_of_group(gid_t group)
+{
+	const char *path = make_profile("gpuwatch/profiles/x.json", "Some GPU", 5);
+	char folder[128];
+	int found;
+
+	snprintf(folder, sizeof(folder), "%s/gpuwatch/profiles", home);
+	if (chown(path, USER, group) || chown(folder, USER, group))
+		skip();
+	assert_int_equal(chmod(home, 0755) | chmod(folder, 0775) | chmod(path, 0664), 0);
+	assert_int_equal(seteuid(USER), 0);
+	found = gw_profile_find("Some GPU", NULL, &profile, &error);
+	assert_int_equal(seteuid(0), 0);
+	return found == 0;
+}
+
+static void what_the_users_own_group_may_write_is_taken(void **state)
+{
+	(void)state;
+	assert_true(taken_of_group(USER));
+}
+
+static void what_another_group_may_write_is_refused(void **state)
+{
+	(void)state;
+	assert_false(taken_of_group(TEAM));
+	assert_non_null(strstr(error.text, "others may write it (mode 0775)"));
+}
+
+static void a_file_of_another_user_is_refused(void **state)
+{
+	const char *path = make_profile("gpuwatch/profiles/x.json", "Some GPU", 5);
+
+	(void)state;
+	if (chown(path, 65533, 65533))
+		skip();
+	refused(NULL, path, "it belongs to user 65533");
+}
+
+static void a_folder_of_another_user_is_refused(void **state)
+{
+	char folder[128];
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/gpuwatch/profiles", home);
+	make_profile("gpuwatch/profiles/x.json", "Some GPU", 5);
+	if (chown(folder, 65533, 65533))
+		skip();
+	refused(NULL, folder, "it belongs to user 65533");
+}
+
+static void a_given_file_in_a_folder_that_others_may_write_is_refused(void **state)
+{
+	char folder[128];
+	const char *path = make_profile("given/x.json", "Some GPU", 5);
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/given", home);
+	assert_int_equal(chmod(folder, 01777), 0);
+	refused(path, folder, "others may write it (mode 1777)");
+}
+
 static void names_match_whatever_their_case_and_punctuation(void **state)
 {
 	char folder[128];
@@ -248,7 +350,7 @@ static void each_visits_all_and_stops_when_told(void **state)
 static void saving_replaces_a_profile_and_leaves_nothing_else(void **state)
 {
 	static struct gw_profile saved;
-	char path[128], folder[128];
+	char path[256], folder[128];
 	struct dirent **entries;
 	int n;
 
@@ -320,7 +422,20 @@ static void an_installed_program_finds_the_profiles_beside_it(void **state)
 	assert_int_not_equal(search_by_copy("gw_search", "NVIDIA H200"), 0);
 }
 
-/* With an argument: the copy's part in the test above. */
+/* Of what lies above the program only the prefix counts: the rest is anybody's, as below /tmp. */
+static void no_profile_is_taken_from_a_folder_above(void **state)
+{
+	(void)state;
+	make_folder("bin");
+	copy_program("bin/gw_search");
+	make_folder("calib");
+	make_folder("calib/profiles");
+	make_file("CMakeLists.txt", "");
+	make_profile("calib/profiles/x.json", "Planted GPU", 3);
+	assert_int_not_equal(search_by_copy("gw_search", "Planted GPU"), 0);
+}
+
+/* With an argument: the copy's part in the tests above. */
 int main(int argc, char **argv)
 {
 	if (argc == 2)
@@ -341,6 +456,14 @@ int main(int argc, char **argv)
 	        FRESH(saving_replaces_a_profile_and_leaves_nothing_else),
 	        FRESH(a_save_that_fails_says_why),
 	        FRESH(an_installed_program_finds_the_profiles_beside_it),
+	        FRESH(no_profile_is_taken_from_a_folder_above),
+	        FRESH(a_folder_that_others_may_write_is_refused),
+	        FRESH(a_file_that_others_may_write_is_refused),
+	        FRESH(what_the_users_own_group_may_write_is_taken),
+	        FRESH(what_another_group_may_write_is_refused),
+	        FRESH(a_file_of_another_user_is_refused),
+	        FRESH(a_folder_of_another_user_is_refused),
+	        FRESH(a_given_file_in_a_folder_that_others_may_write_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static void assert_same_device(const struct gw_profile *a, const struct gw_profi
 	assert_memory_equal(a->aliases, b->aliases, sizeof(a->aliases));
 	assert_memory_equal(&a->provenance, &b->provenance, sizeof(a->provenance));
 	for (unsigned i = 0; i < GW_PARAMS; i++) {
-		const struct gw_value *x = &a->device.param[i], *y = &b->device.param[i];
+		const struct gw_profile_value *x = &a->device.param[i], *y = &b->device.param[i];
 
 		assert_true(same_number(x->value, y->value) && same_number(x->spread, y->spread));
 		assert_true(x->samples == y->samples && x->method == y->method);
@@ -104,15 +104,17 @@ static void fill(struct gw_profile *p)
 		double low, high;
 
 		gw_unit_scale(gw_param_info(i)->unit, gw_param_info(i)->unit, &low, &high);
-		p->device.param[i] = (struct gw_value){.value = low + (high - low) / (3.0 + i),
-		                                       .spread = i % 3 ? NAN : 1.0 / (i + 3.0),
-		                                       .samples = i,
-		                                       .method = GW_METHOD_MEASURED};
+		p->device.param[i] =
+		        (struct gw_profile_value){.value = low + (high - low) / (3.0 + i),
+		                                  .spread = i % 3 ? NAN : 1.0 / (i + 3.0),
+		                                  .samples = i,
+		                                  .method = GW_METHOD_MEASURED};
 		snprintf(p->source[i], sizeof(p->source[i]), "source %u", i);
 		snprintf(p->how[i], sizeof(p->how[i]), "how %u", i);
 		p->group[i] = (uint8_t)(i % 3);
 	}
-	p->device.param[1] = (struct gw_value){.value = NAN, .spread = NAN}; /* unknown, and why */
+	p->device.param[1] =
+	        (struct gw_profile_value){.value = NAN, .spread = NAN}; /* unknown, and why */
 	p->source[1][0] = '\0';
 	for (unsigned i = 0; i < GW_CURVES; i++) {
 		p->device.curve[i].count = GW_CURVE_POINTS;

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/models/qrm.h"
+#include "predictor/models/papers/models.h"
+#include "predictor/models/papers/qrm.h"
 
 static struct gw_device device;
 static struct gw_work work;

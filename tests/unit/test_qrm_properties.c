@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "predictor/models/model.h"
+#include "predictor/models/papers/models.h"
 
 enum { LAUNCHES = 5000 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids in the log: each thing is written once, before it is first named. */
 #include "preload/log.h"
+#include "preload/memory.h"
+#include "preload/options.h"
 #include "preload/profile.h"
 #include "preload/tables.h"
 #include "preload/degrade.h"
@@ -261,7 +263,7 @@ static void the_stand_in_is_known_to_the_end(void **state)
 	(void)state;
 	assert_false(gw_device_stand_in());
 	device_name = "gpuwatch stand-in (simulated on the CPU)";
-	gw_tables_start();
+	gw_tables_ask_driver();
 	gw_tables_driver_gone();
 	assert_true(gw_device_stand_in());
 }
@@ -274,6 +276,85 @@ static void nodes_are_told_apart_by_graph_and_number(void **state)
 	assert_true(id && gw_node_id(1, 1) == id);
 	assert_true(gw_node_id(1, 2) != id && gw_node_id(2, 1) != id);
 	assert_int_equal(written[GW_RECORD_NODE], 3);
+}
+
+/* Configurations of a record whose kernel no hook saw, until there is no room. */
+static uint32_t fill(uint32_t most)
+{
+	struct gw_activity a = activity("unhooked");
+	uint32_t made = 0;
+
+	for (uint32_t i = 0; i < most; i++) {
+		a.grid[0] = i + 1;
+		made += gw_config_of_activity(&a) != 0;
+	}
+	return made;
+}
+
+static void a_full_table_takes_no_more_memory_and_keeps_what_it_has(void **state)
+{
+	struct gw_activity known = activity("unhooked"), a = activity("unhooked");
+	uint64_t then, records;
+	uint32_t made;
+
+	(void)state;
+	known.grid[0] = 1;
+	gw_memory_start();
+	gw_options.memory_max = 4 << 20;
+	made = fill(20000);
+	then = gw_memory_now();
+	records = written[GW_RECORD_CONFIG];
+	assert_true(made > 100 && made < 20000);
+	assert_int_equal(gw_config_count(), made);
+	assert_true(gw_config_full());
+	for (uint32_t i = 0; i < 10000; i++) {
+		a.grid[1] = 1000 + i % 100;
+		assert_int_equal(gw_config_of_activity(&a), 0);
+	}
+	assert_int_not_equal(gw_config_of_activity(&known), 0);
+	assert_int_equal(gw_memory_now(), then);
+	assert_int_equal(written[GW_RECORD_CONFIG], records);
+	assert_int_equal(gw_counters[GW_COUNTER_table_full], 0); /* launches count it */
+	gw_options.memory_max = 0;
+}
+
+static void each_table_that_is_full_has_a_reason_of_its_own(void **state)
+{
+	struct gw_reason reason;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL, "no more than %d of these", i);
+		gw_degrade(GW_DEGRADED_TABLE_FULL, "no more than %d of those", i);
+	}
+	assert_true(gw_degraded_get(0, &reason));
+	assert_string_equal(reason.text, "no more than 0 of these");
+	assert_true(gw_degraded_get(1, &reason));
+	assert_string_equal(reason.text, "no more than 0 of those");
+	assert_false(gw_degraded_get(2, &reason));
+}
+
+static void streams_that_ended_leave_no_memory_behind(void **state)
+{
+	struct gw_stream_slot *s = &gw_hot.shared->stream_slots[1];
+	uint64_t counters[GW_COUNTERS], most = 0;
+	struct gw_activity a = activity("kernel");
+
+	(void)state;
+	for (uint32_t i = 1; i <= 400000; i++) {
+		*s = (struct gw_stream_slot){
+		        .generation = i, .device = 0, .cupti_context = 1, .cupti_stream = i};
+		assert_int_equal(gw_stream_id(1), 2 * i - 1);
+		a.context = 2;
+		a.stream = i;
+		assert_int_equal(gw_stream_id_of_activity(&a), 2 * i);
+		gw_memory_counters(counters);
+		if (i <= 100000 && counters[GW_COUNTER_memory_streams] > most)
+			most = counters[GW_COUNTER_memory_streams];
+		assert_true(i <= 100000 || counters[GW_COUNTER_memory_streams] <= most);
+	}
+	assert_int_equal(gw_stream_device(2 * 400000), 0);
+	assert_int_equal(gw_stream_device(1), -1);
 }
 
 static void reasons_are_written_once(void **state)
@@ -302,6 +383,9 @@ int main(void)
 	        T(a_driver_that_is_gone_is_not_called),
 	        T(the_stand_in_is_known_to_the_end),
 	        T(nodes_are_told_apart_by_graph_and_number),
+	        T(a_full_table_takes_no_more_memory_and_keeps_what_it_has),
+	        T(each_table_that_is_full_has_a_reason_of_its_own),
+	        T(streams_that_ended_leave_no_memory_behind),
 	        T(reasons_are_written_once),
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/models/tune.h"
+#include "predictor/models/papers/models.h"
+#include "predictor/models/papers/tune.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/models/bounds.h"
 #include "predictor/verdict.h"
 #include "tests/unit/model_fixture.h"
 
@@ -13,7 +14,7 @@ static struct gw_verdict judge(const struct fixture *f)
 	struct gw_verdict v;
 	struct gw_estimate e;
 
-	gw_model_find("bounds")->estimate(&f->device, &f->launch, &f->work, NULL, &e);
+	gw_model_bounds.estimate(&f->device, &f->launch, &f->work, NULL, &e);
 	gw_verdict_of(&f->device, &f->launch, &f->work, &e, &v);
 	return v;
 }

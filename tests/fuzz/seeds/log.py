@@ -29,6 +29,9 @@ class Format:
         self.work = len(re.findall(r"^WORK(?:_MOST)?\(", text("work.def"), re.M))
         self.units = dict(re.findall(r'^PARAM\((\w+), "([^"]*)"', text("device.def"), re.M))
         self.magic = int(re.search(r"GW_BLOCK_MAGIC\s*=?\s*(0x\w+)", text("record.h"))[1], 16)
+        self.packed = int(re.search(r"GW_PACKED_MAGIC\s*=?\s*(0x\w+)", text("record.h"))[1], 16)
+        self.blocks = {name: 1 << int(bit)
+                       for name, bit in re.findall(r"^FLAG\(BLOCK, (\w+), (\d+)", text("value.def"), re.M)}
         self.version = int(re.search(r"GW_LOG_VERSION\s*=?\s*(\d+)", text("record.h"))[1])
 
 
@@ -63,6 +66,12 @@ class Writer:
     def block(self, *records, sequence=0):
         body = b"".join(records)
         return struct.pack("<IIII", self.form.magic, len(body), sequence, crc32c(body)) + body
+
+    def new_block(self, *records, sequence=0, flags=(), room=0):
+        """As version 3 has them, with records as they are."""
+        body = b"".join(records)
+        rest = struct.pack("<IIIIII", len(body), sequence, len(body), sum(self.form.blocks[f] for f in flags), room, 1) + body
+        return struct.pack("<II", self.form.packed, crc32c(rest)) + rest
 
     def record(self, name, tail=b"", **values):
         kind, fields = self.form.records[name]
@@ -189,6 +198,12 @@ def seeds(root):
         *begin, *[w.kernel(i, name) for i, name in enumerate(names, 1)], *[config(i, i) for i in range(1, 6)],
         *[launch(config=i) for i in range(1, 6)]]
     yield "three_blocks", (w.block(*begin) + w.block(*kernel, sequence=1) + w.block(*six, sequence=3) + b"GWL")
+    yield "new_blocks", w.new_block(*begin) + w.new_block(*kernel, sequence=1) + w.new_block(*six, sequence=2)
+    yield "definitions_again", (w.new_block(*begin) + w.new_block(*six, sequence=2) +
+                                w.new_block(*begin, *kernel, sequence=3, flags=["REPEAT"]) + w.new_block(*six, sequence=4))
+    yield "two_copies", (w.new_block(*begin, *kernel) +
+                         w.new_block(*six, flags=["COPY"], room=2048, sequence=5).ljust(2048, b"\0") +
+                         w.new_block(*six, *six, flags=["COPY"], room=2048, sequence=4))
     yield "damage_between_blocks", (w.block(*begin) + b"\0" * 24 + w.block(*kernel, sequence=1) +
                                     w.block(*six, sequence=2)[:-8])
     yield "block_with_a_wrong_checksum", w.block(*begin)[:-1] + b"\1" + w.block(*kernel, sequence=1)

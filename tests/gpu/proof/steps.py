@@ -84,6 +84,8 @@ STEPS = (
     step("safety-storm", f"{SAFETY}: 200 short programs with counters sampled, all kinds of ends, none fails", 2, 125, 220, "sampler",
          f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 115 --lanes 10 --shortest 0.1 --longest 1.4 --least 200 "
          "--least-with-windows 0 --backtrace"),
+    step("safety-killed", f"{SAFETY}: programs killed in mid-run: every launch that returned is in the report, once", 2, 75, 200, "shared",
+         f"{{python}} {{here}}/killed.py {COMMON} --cli {{cli}} --runs 24"),
     step("safety-ends", f"{SAFETY}: exit() by one thread while another launches crashes no more often than under plain CUPTI activity", 2, 100,
          220, "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 0 --storm 0 --ends 90 --lanes 6 --shortest 0.1 --longest 0.4 "
          "--case launches --case streams"),  # what ran before it matters little, and these two begin soonest

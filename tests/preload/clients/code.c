@@ -238,13 +238,6 @@ static void namesakes(void)
 	puts("kernels of one name");
 }
 
-/* The program loads libelf itself, then code. */
-static void one_beside_libelf(void)
-{
-	puts(dlopen("libelf.so.1", RTLD_NOW | RTLD_LOCAL) ? "libelf" : "no libelf");
-	one();
-}
-
 /* A library that brings its own libz.so.1, loaded when code has been read. */
 static void own_libz(void)
 {
@@ -259,12 +252,6 @@ static void own_libz(void)
 	}
 	*(void **)&answer = dlsym(library, "needs_own_z");
 	printf("its own libz says %d\n", answer());
-}
-
-static void own_libz_beside_libelf(void)
-{
-	puts(dlopen("libelf.so.1", RTLD_NOW | RTLD_LOCAL) ? "libelf" : "no libelf");
-	own_libz();
 }
 
 /* Many configurations of one kernel at once, then the end. */
@@ -329,9 +316,7 @@ int main(int argc, char **argv)
 	                                       {"context_after", context_after},
 	                                       {"library_module", library_module},
 	                                       {"namesakes", namesakes},
-	                                       {"beside_libelf", one_beside_libelf},
 	                                       {"own_libz", own_libz},
-	                                       {"own_libz_beside_libelf", own_libz_beside_libelf},
 	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);

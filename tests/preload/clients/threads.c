@@ -175,6 +175,34 @@ static void cancel(void)
 	}
 }
 
+static unsigned launched;
+
+/* A launch is no cancellation point: the thread ends at the one after it. */
+static void *cancelled_before(void *arg)
+{
+	CK(cuCtxSetCurrent(client_context));
+	pthread_cancel(pthread_self());
+	client_launch((unsigned)(uintptr_t)arg, 1);
+	launched++;
+	pthread_testcancel();
+	return NULL;
+}
+
+static void cancel_pending(void)
+{
+	client_start();
+	for (int i = 0; i < 3; i++) {
+		pthread_t thread;
+		void *result;
+
+		pthread_create(&thread, NULL, cancelled_before, (void *)(uintptr_t)6);
+		pthread_join(thread, &result);
+		if (result != PTHREAD_CANCELED)
+			puts("not cancelled");
+	}
+	printf("%u launched\n", launched);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
@@ -186,6 +214,7 @@ int main(int argc, char **argv)
 	        {"tls_destructor_first", tls_destructor_first},
 	        {"init_together", init_together},
 	        {"cancel", cancel},
+	        {"cancel_pending", cancel_pending},
 	        {NULL, NULL},
 	};
 

@@ -6,7 +6,10 @@
 #include "client.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void say(const char *what, CUresult r)
 {
@@ -279,6 +282,76 @@ static void steady(void)
 	spin_for(200000, 500);
 }
 
+/* In moved_clock.so, where that is preloaded. */
+extern void moved_clock_set(int seconds) __attribute__((weak));
+
+/* The wall clock is set while it launches, and as it ends; "back" or "ahead" first. */
+static void clock_set(int seconds)
+{
+	client_start();
+	client_kernel = client_function("spin");
+	spin_for(200000, 100);
+	for (int i = 0; i < 2; i++, seconds *= -2) {
+		if (moved_clock_set)
+			moved_clock_set(seconds);
+		spin_for(200000, 400);
+	}
+	if (moved_clock_set)
+		moved_clock_set(seconds);
+}
+
+static void clock_set_back(void)
+{
+	clock_set(-3600);
+}
+
+static void clock_set_ahead(void)
+{
+	clock_set(3600);
+}
+
+/* How often the library's threads were put to sleep so far. */
+static unsigned long sleeps(void)
+{
+	unsigned long sum = 0, n;
+	char line[256], *end;
+	glob_t found;
+
+	if (glob("/proc/self/task/*/status", 0, NULL, &found) != 0)
+		return 0;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		FILE *f = fopen(found.gl_pathv[i], "r");
+		int ours = 0;
+
+		while (f && fgets(line, sizeof(line), f)) {
+			ours |= !strncmp(line, "Name:\tgpuwatch", 14);
+			n = strncmp(line, "voluntary_ctxt", 14)
+			            ? 0
+			            : strtoul(strchr(line, ':') + 1, &end, 10);
+			sum += ours ? n : 0;
+		}
+		if (f)
+			fclose(f);
+	}
+	globfree(&found);
+	return sum;
+}
+
+/* Nothing is launched for long: how often threads are awake is printed, per second. */
+static void idle(void)
+{
+	unsigned long before;
+
+	client_start();
+	client_kernel = client_function("spin");
+	spin_for(200000, 500);
+	client_nap(2500);
+	before = sleeps();
+	client_nap(3000);
+	printf("awake %lu times a second\n", (sleeps() - before) / 3);
+	spin_for(200000, 50);
+}
+
 /* One kernel at ever larger grids. */
 static void grids(void)
 {
@@ -459,6 +532,9 @@ int main(int argc, char **argv)
 	        {"slows_down_for_long", slows_down_for_long},
 	        {"in_company", in_company},
 	        {"steady", steady},
+	        {"idle", idle},
+	        {"clock_set_back", clock_set_back},
+	        {"clock_set_ahead", clock_set_ahead},
 	        {"grids", grids},
 	        {"two_gpus", two_gpus},
 	        {"at_once", at_once},

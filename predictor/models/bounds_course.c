@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside `bounds`: the course of a warp, and what latency makes of it. */
+#include "predictor/models/bounds_parts.h"
+
+/*
+ * Cycles of a warp by the latency of its instruction classes, shared by those it overlaps.
+ * An instruction of no known class, or of a warp whose ILP is not known, costs its issue.
+ */
+static double class_cycles(const struct view *v)
+{
+	static const struct {
+		enum gw_work_field insts;
+		double per_warp;
+		enum gw_param latency;
+	} classes[] = {{GW_WORK_fp32_inst, WARP, GW_PARAM_lat_fp32},
+	               {GW_WORK_fp64_inst, WARP, GW_PARAM_lat_fp64},
+	               {GW_WORK_fp16_inst, WARP, GW_PARAM_lat_fp16},
+	               {GW_WORK_int_inst, WARP, GW_PARAM_lat_int},
+	               {GW_WORK_pipe_xu, 1, GW_PARAM_lat_sfu}};
+	double rest = work_of(v, GW_WORK_inst_executed) / v->warps, cycles = 0;
+	double ilp = work_of(v, GW_WORK_warp_ilp);
+
+	for (unsigned i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+		double insts = work_of(v, classes[i].insts) / classes[i].per_warp / v->warps;
+		double each = rate_of(v, classes[i].latency) / ilp;
+
+		if (isnan(insts) || isnan(each))
+			continue;
+		cycles += insts * larger(each, 1);
+		rest -= insts;
+	}
+	return isnan(rest) ? NAN : cycles + larger(rest, 0);
+}
+
+/* Loads a warp waits for one after the other: by the code, or by how many it overlaps. */
+static double chain_of(const struct view *v)
+{
+	double chain = work_of(v, GW_WORK_warp_memory_chain);
+	double loads = v->loads / v->warps;
+
+	if (!isnan(chain) || loads == 0)
+		return gw_either(chain, loads);
+	return loads / work_of(v, GW_WORK_warp_loads_in_flight);
+}
+
+/* What a warp waits for memory at least: its chain, or one load when that is not known. */
+static double memory_cycles(const struct view *v, double chain)
+{
+	double each = gw_either(v->amat, rate_of(v, GW_PARAM_lat_l1));
+
+	if (chain == 0 || v->loads == 0)
+		return 0;
+	if (isnan(chain))
+		return v->loads > 0 ? gw_either(each, 0) : 0;
+	return gw_either(chain * each, 0);
+}
+
+/*
+ * The time in which a launch of @p idle cycles draws @p bytes from a memory whose latency
+ * grows with the bandwidth drawn, @p waits accesses following each other: the b = bytes / t
+ * for which b (idle + waits (lat(b) - lat(0))) = bytes clock. The left side rises with b, so
+ * there is one, and more bytes, waits or cycles never make t smaller.
+ */
+static double loaded_time(const struct view *v, double idle, double waits, double bytes)
+{
+	const struct gw_curve *c = &v->d->curve[GW_CURVE_dram_latency_at_load];
+	double target = bytes * v->clock;
+	uint32_t low = 0, high = c->count;
+	double slope, a, half, b;
+
+	if (!(c->count && waits > 0 && bytes > 0) || c->x[0] * idle >= target)
+		return idle / v->clock;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (c->x[middle] * (idle + waits * larger(0, c->y[middle] - c->y[0])) <= target)
+			low = middle;
+		else
+			high = middle;
+	}
+	a = idle + waits * larger(0, c->y[low] - c->y[0]);
+	if (high == c->count)
+		return a / v->clock;
+	/* Within a segment: b (a + slope (b - x)) = target, a quadratic in b. */
+	slope = waits * larger(0, (c->y[high] - c->y[low]) / (c->x[high] - c->x[low]));
+	half = (a - slope * c->x[low]) / 2;
+	b = slope > 0 ? target / (half + sqrt(half * half + slope * target)) : target / a;
+	return bytes / b;
+}
+
+/* x to the power of n, n at least 1. */
+static double power(double x, unsigned n)
+{
+	double all = 1;
+
+	for (; n; n >>= 1, x *= x)
+		if (n & 1)
+			all *= x;
+	return all;
+}
+
+/** What a wait for global loads takes, cycles, and the share of such waits for device memory. */
+struct wait {
+	double cycles, dram_share;
+};
+
+/* A wait for several loads lasts as long as the slowest of them. */
+static struct wait wait_of(const struct view *v)
+{
+	double loads = work_of(v, GW_WORK_warp_loads_in_flight), near, cached;
+	unsigned n = loads > 1 ? loads < WAIT_LOADS ? (unsigned)(loads + 0.5) : WAIT_LOADS : 1;
+
+	near = power(v->hit1, n);
+	cached = power(1 - (1 - v->hit1) * (1 - v->hit2), n);
+	return (struct wait){near * rate_of(v, GW_PARAM_lat_l1) +
+	                             (cached - near) * rate_of(v, GW_PARAM_lat_l2) +
+	                             (1 - cached) * rate_of(v, GW_PARAM_lat_dram),
+	                     1 - cached};
+}
+
+/** A warp's course: cycles alone at idle latencies, and of its waits for global loads. */
+struct course {
+	double mean, longest; /* NaN: unknown */
+	double chain;         /* loads that it waits for one after the other */
+	struct wait wait;
+};
+
+/*
+ * By the code, as far as it tells: instructions and waits for loads in the proportion of its
+ * schedule, as many as were executed, at the latency of where the loads were served.
+ */
+static struct course course_by_code(const struct view *v)
+{
+	double executed = work_of(v, GW_WORK_inst_executed) / v->warps;
+	double times = executed / work_of(v, GW_WORK_warp_insts);
+	double loads = v->loads / v->warps;
+	struct course c = {.wait = wait_of(v)};
+	double longest = work_of(v, GW_WORK_warp_longest_chain);
+
+	c.chain = times * work_of(v, GW_WORK_warp_fixed_chain);
+	if (c.chain > loads && loads > 0)
+		c.chain = loads;
+	c.mean = times * work_of(v, GW_WORK_warp_fixed_cycles) +
+	         (c.chain > 0 ? c.chain * c.wait.cycles : c.chain);
+	c.longest = times * (work_of(v, GW_WORK_warp_longest_fixed_cycles) +
+	                     (longest > 0 ? longest * c.wait.cycles : longest));
+	return c;
+}
+
+/* Where hits are unknown, or no schedule told the parts apart: what it came to as a whole. */
+static struct course course_of(const struct view *v, struct gw_estimate *e)
+{
+	struct course c = course_by_code(v);
+
+	if (!isnan(c.mean))
+		return c;
+	c = (struct course){.chain = chain_of(v), .wait = {v->amat, v->dram_share}};
+	c.longest = work_of(v, GW_WORK_warp_cycles_longest);
+	c.mean = gw_either(work_of(v, GW_WORK_warp_cycles), c.longest);
+	if (!isnan(c.mean))
+		return c;
+	c.mean = class_cycles(v) + memory_cycles(v, c.chain);
+	if (isnan(work_of(v, GW_WORK_warp_ilp)) || isnan(c.chain))
+		gw_estimate_warn(e, "dependences are not known (warp_cycles, or warp_ilp and "
+		                    "warp_memory_chain): latency is the least a warp takes");
+	return c;
+}
+
+/*
+ * All warps of the busiest SM, round by round. A round lasts as long as a warp; as the longest one
+ * where the block's others wait for it at a barrier.
+ */
+double gw_bounds_latency_time(struct view *v, struct gw_estimate *e)
+{
+	double rounds, cycles, first;
+	struct course c;
+
+	if (!v->resident || isnan(v->clock))
+		return NAN;
+	c = course_of(v, e);
+	if (isnan(c.mean))
+		return NAN;
+	c.longest = larger(c.mean, c.longest);
+	rounds = ceil(v->most_blocks / v->occupancy.blocks_per_sm);
+	cycles = work_of(v, GW_WORK_barriers) > 0 ? rounds * c.longest
+	                                          : rounds * c.mean + c.longest - c.mean;
+	/* Where hits are not known, code was scheduled for device memory too. */
+	first = (c.chain < 1 ? c.chain : 1) *
+	        gw_either(c.wait.cycles, rate_of(v, GW_PARAM_lat_dram));
+	if (first > 0)
+		v->fill = (first < c.mean ? first : c.mean) / v->clock;
+	return loaded_time(v, cycles, rounds * c.chain * c.wait.dram_share, v->dram_read);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside `bounds`: what a launch asks the caches and device memory for, and the time they need. */
+#include "predictor/models/bounds_parts.h"
+
+/* A hit rate, or what the bytes asked for and passed on tell of it where they are known better. */
+static double hits(const struct view *v, enum gw_work_field rate, double passed, double asked,
+                   enum gw_source source)
+{
+	double told = gw_share(work_of(v, rate)), missed = passed / asked;
+
+	if (!(asked > 0) || isnan(missed) || (!isnan(told) && source <= v->w->q[rate].source))
+		return told;
+	return missed < 1 ? 1 - missed : 0;
+}
+
+/** An amount, and how surely it is known. */
+struct known {
+	double value;
+	enum gw_source source;
+};
+
+/* The surest of a row and of what follows from others; alike sure, the row itself. */
+static struct known surest(struct known row, double follows, enum gw_source source)
+{
+	bool better = !isnan(follows) && (isnan(row.value) || row.source < source);
+
+	return better ? (struct known){larger(0, follows), source} : row;
+}
+
+static struct known row_of(const struct view *v, enum gw_work_field f, double unit)
+{
+	return (struct known){work_of(v, f) * unit, v->w->q[f].source};
+}
+
+/* Good enough to be what a counted sum is split by: not a range that code gives where data decide.
+ */
+static bool is_settled(const struct view *v, enum gw_work_field f)
+{
+	return v->w->q[f].source > GW_SOURCE_STATIC ||
+	       v->w->q[f].confidence >= GW_CONFIDENCE_SETTLED;
+}
+
+/* No better than a poor sample: what is known beside it may refute it. */
+static bool is_doubtful(const struct view *v, enum gw_work_field f)
+{
+	return v->w->q[f].confidence < GW_CONFIDENCE_COUNTED;
+}
+
+/*
+ * What is asked of L1, what L2 reads and what it writes. Where sums were counted and their parts
+ * were not, the code knows one of them: all that is written goes through both, so
+ *     l1_bytes = asked + written,  l2_total_bytes = read + written.
+ * Where it knows neither, as data decide, all is taken as read. A request asks for a sector at
+ * least.
+ */
+static void settle_traffic(struct view *v)
+{
+	struct known l1 = row_of(v, GW_WORK_l1_bytes, 1), l2 = row_of(v, GW_WORK_l2_total_bytes, 1);
+	struct known asked = row_of(v, GW_WORK_global_load_sectors, SECTOR_BYTES);
+	struct known written = row_of(v, GW_WORK_l2_write_bytes, 1);
+	struct known read = row_of(v, GW_WORK_l2_read_bytes, 1);
+
+	if (isnan(written.value))
+		written = row_of(v, GW_WORK_global_store_sectors, SECTOR_BYTES);
+	if (isnan(written.value) && is_settled(v, GW_WORK_global_load_sectors))
+		written = surest(written, l1.value - asked.value, l1.source);
+	if (isnan(written.value) && read.source >= l2.source)
+		written = surest(written, l2.value - read.value, l2.source);
+	v->written = written.value;
+	asked = surest(asked, l1.value - gw_either(written.value, 0), l1.source);
+	read = surest(read, l2.value - gw_either(written.value, 0), l2.source);
+	v->asked = asked.value;
+	if (is_doubtful(v, GW_WORK_global_load_sectors) && is_doubtful(v, GW_WORK_l1_bytes))
+		v->asked = larger(asked.value, v->loads * SECTOR_BYTES);
+	v->l2_read = read.value;
+	v->l2_source = read.source;
+}
+
+/*
+ * Samples of short launches may tell more than can be: L2 fetches two sectors for one that is read
+ * at most, and one for one that is written in part.
+ */
+static void bound_fetches(struct view *v)
+{
+	double most = 2 * v->l2_read;
+
+	if (work_of(v, GW_WORK_uncoalesced_mem_insts) != 0)
+		most += v->written;
+	if (v->dram_read > most && is_doubtful(v, GW_WORK_dram_read_bytes))
+		v->dram_read = most;
+}
+
+static void find_hits(struct view *v)
+{
+	v->hit1 = hits(v, GW_WORK_l1_hit_rate, v->l2_read, v->asked, v->l2_source);
+	v->hit2 = hits(v, GW_WORK_l2_hit_rate, v->dram_read, v->l2_read,
+	               v->w->q[GW_WORK_dram_read_bytes].source);
+	v->dram_share = (1 - v->hit1) * (1 - v->hit2);
+	v->amat = v->hit1 * rate_of(v, GW_PARAM_lat_l1) +
+	          (1 - v->hit1) * v->hit2 * rate_of(v, GW_PARAM_lat_l2) +
+	          v->dram_share * rate_of(v, GW_PARAM_lat_dram);
+}
+
+void gw_bounds_traffic(struct view *v)
+{
+	settle_traffic(v);
+	bound_fetches(v);
+	find_hits(v);
+}
+
+/** Rows that say what requests of a direction ask L2 for. */
+struct asked {
+	enum gw_work_field requests, lines, line_sectors;
+};
+
+/*
+ * Bytes that L2 is busy with. A request of a warp looks up each of its lines. What code tells of
+ * lines takes addresses that data decide for consecutive: sectors counted beyond those are of lines
+ * of their own. Of look-ups that many reach L2 as of the sectors do.
+ */
+static double l2_busy(const struct view *v, double bytes, double sectors, const struct asked *a)
+{
+	double requests = work_of(v, a->requests), lookups, reach;
+
+	lookups = requests * work_of(v, a->lines) +
+	          larger(0, sectors - requests * work_of(v, a->line_sectors));
+	if (!(bytes > 0 && sectors > 0) || isnan(lookups))
+		return bytes;
+	lookups = larger(lookups < sectors ? lookups : sectors, sectors / LINE_SECTORS);
+	reach = bytes / (SECTOR_BYTES * sectors);
+	return larger(bytes, LOOKUP_BYTES * lookups * (reach < 1 ? reach : 1));
+}
+
+/* Reads and writes at their own rates; together at that of reads where only the sum is known. */
+double gw_bounds_l2_time(const struct view *v)
+{
+	static const struct asked read = {GW_WORK_global_load_requests, GW_WORK_global_load_lines,
+	                                  GW_WORK_global_load_line_sectors},
+	                          written = {GW_WORK_global_store_requests,
+	                                     GW_WORK_global_store_lines,
+	                                     GW_WORK_global_store_line_sectors};
+	double apart = over(v, l2_busy(v, v->l2_read, v->asked / SECTOR_BYTES, &read),
+	                    GW_PARAM_b_l2_read) +
+	               over(v, l2_busy(v, v->written, v->written / SECTOR_BYTES, &written),
+	                    GW_PARAM_b_l2_write);
+
+	return gw_either(apart, over(v, work_of(v, GW_WORK_l2_total_bytes), GW_PARAM_b_l2_read));
+}
+
+/* The bandwidth of a direction: the most that was measured of it, or of both where only that is
+ * known. */
+static double dram_bandwidth(const struct view *v, enum gw_param own, enum gw_curve_id sizes)
+{
+	const struct gw_curve *c = &v->d->curve[sizes];
+	double b = rate_of(v, own);
+
+	if (isnan(b))
+		b = gw_either(rate_of(v, GW_PARAM_b_mem), rate_of(v, GW_PARAM_b_mem_spec));
+	return c->count ? larger(b, c->y[c->count - 1]) : b;
+}
+
+/* Bytes read and written, each at its own bandwidth, and what turning from one to the other costs:
+ * copying shows it. */
+double gw_bounds_dram_time(const struct view *v)
+{
+	double read = v->dram_read;
+	double written = work_of(v, GW_WORK_dram_write_bytes);
+	double a, b, turn;
+
+	if (read == 0 && written == 0)
+		return 0;
+	a = 1 / dram_bandwidth(v, GW_PARAM_b_mem_read, GW_CURVE_dram_read_bw);
+	b = 1 / dram_bandwidth(v, GW_PARAM_b_mem_write, GW_CURVE_dram_write_bw);
+	turn = larger(0, 2 / rate_of(v, GW_PARAM_b_mem_copy) - a - b);
+	return (read > 0 ? read * a : read) + (written > 0 ? written * b : written) +
+	       (read < written ? read : written) * turn;
+}
+
+/*
+ * Bandwidth that the loads in flight can draw. A request brings in bytes / requests from
+ * device memory on average; one that hits a cache comes back sooner, and its place in
+ * flight is used again, so more of them fit into one memory latency.
+ */
+double gw_bounds_in_flight_time(const struct view *v)
+{
+	double bytes = v->dram_read;
+	const struct gw_curve *curve = &v->d->curve[GW_CURVE_dram_bw_in_flight];
+	double resident, warps, in_flight, bandwidth, faster;
+
+	/* A course by the code has the latency of loads, with what this very launch draws. */
+	if (bytes == 0 || !isnan(work_of(v, GW_WORK_warp_fixed_chain)))
+		return 0;
+	if (!v->resident || !curve->count)
+		return NAN;
+	faster = larger(1, gw_either(rate_of(v, GW_PARAM_lat_dram) / v->amat, 1));
+	resident = (double)v->occupancy.resident_blocks;
+	warps = (v->blocks < resident ? v->blocks : resident) * v->warps_per_block / v->sms;
+	in_flight = warps * work_of(v, GW_WORK_warp_loads_in_flight) * (bytes / v->loads) * faster;
+	bandwidth = gw_curve_at(v->d, GW_CURVE_dram_bw_in_flight, in_flight);
+	if (in_flight < curve->x[0]) /* below the first point: in proportion, by Little's law */
+		bandwidth *= in_flight / curve->x[0];
+	return bytes / bandwidth;
+}

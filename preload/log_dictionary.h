@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a reader needs to make sense of the log: every record that is written once, packed and kept.
+ * It is written again when part of the file was lost, or when a new file is begun. The log's writer
+ * only.
+ */
+#ifndef GW_LOG_DICTIONARY_H
+#define GW_LOG_DICTIONARY_H
+
+#include "predictor/block.h"
+
+/** Forget all; a forked child's part, too. */
+void gw_log_dictionary_reset(void);
+
+/** Take what is to be kept of @p length bytes of records. */
+void gw_log_dictionary_add(struct gw_block_model *model, const unsigned char *records,
+                           uint32_t length);
+
+/** Hand out all of it, block by block: @p size bytes, packed or not; false ends it. */
+typedef bool gw_log_dictionary_fn(const unsigned char *data, uint32_t size, uint32_t raw,
+                                  bool packed);
+bool gw_log_dictionary_each(struct gw_block_model *model, gw_log_dictionary_fn *take);
+
+/** Bytes that all of it takes in a file at most, headers included. */
+uint64_t gw_log_dictionary_bytes(void);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which process this memory belongs to. A child of vfork(), posix_spawn() or clone(CLONE_VM) runs
+ * in its parent's memory until it calls exec or ends, and may end by exit(), whose handlers are the
+ * parent's. Nothing of the parent's may change there.
+ */
+#ifndef GW_PROCESS_H
+#define GW_PROCESS_H
+
+#include <stdbool.h>
+
+/** False in a child that runs in its parent's memory, or was made by a bare clone(). */
+bool gw_process_ours(void);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the campaigns' clients share beside those of the stand-in. */
+#ifndef GW_TESTS_CAMPAIGN_COMMON_H
+#define GW_TESTS_CAMPAIGN_COMMON_H
+
+#include "tests/driver/clients/client.h"
+
+#include <stdint.h>
+#include <time.h>
+
+/** The next of a row of pseudo-random numbers. */
+static inline uint32_t draw(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*seed >> 33);
+}
+
+static inline double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/** A kernel of the stand-in's image, in the calling thread's context. */
+static inline CUfunction kernel_named(const char *name)
+{
+	CUmodule module;
+	CUfunction function;
+
+	CK(cuModuleLoadData(&module, CLIENT_IMAGE));
+	CK(cuModuleGetFunction(&function, module, name));
+	return function;
+}
+
+#endif

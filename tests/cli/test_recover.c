@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch recover over segments that hold nothing, or are damaged. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define RECOVER "GPUWATCH_RUN_DIR=$PWD $PREFIX/bin/gpuwatch recover --all"
+/* No process has this number. */
+#define ENDED "4194305-1-1.gwlive"
+
+static int clear(void **state)
+{
+	(void)state;
+	return shell("rm -f *.gwlive *.gwl");
+}
+
+static void one_that_was_just_created_is_removed_and_said(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(": > " ENDED "; " RECOVER), 0);
+	shell_says("it holds nothing and is removed");
+	assert_int_equal(shell("test -e " ENDED), 1);
+}
+
+static void one_of_zeroed_pages_is_removed_and_said(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("truncate -s 32M " ENDED "; " RECOVER), 0);
+	shell_says("it holds nothing and is removed");
+	assert_int_equal(shell("test -e " ENDED), 1);
+}
+
+static void what_holds_nothing_is_kept_on_demand(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(": > " ENDED "; " RECOVER " --keep && test -e " ENDED), 0);
+}
+
+static void hostile_bytes_are_named_and_left(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("yes GWVL | head -c 2000000 > " ENDED "; " RECOVER), 2);
+	shell_says(ENDED ": it is damaged");
+	assert_int_equal(shell("test -e " ENDED), 0);
+}
+
+static void a_damaged_one_does_not_keep_others_from_being_looked_at(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("yes | head -c 99999 > "
+	                       "4194305-1-2.gwlive; : > " ENDED "; " RECOVER),
+	                 2);
+	shell_says("4194305-1-2.gwlive: it is damaged");
+	assert_int_equal(shell("test -e " ENDED), 1);
+}
+
+static void one_that_is_being_made_is_left_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell(": > $$-$(sed 's/.*) //' /proc/$$/stat | cut -d' ' -f20)-1.gwlive; " RECOVER
+	              " && ls *.gwlive"),
+	        0);
+}
+
+static void what_is_no_segment_by_its_name_is_left_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(": > notes.gwlive; " RECOVER " && test -e notes.gwlive"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(one_that_was_just_created_is_removed_and_said, clear),
+	        cmocka_unit_test_setup(one_of_zeroed_pages_is_removed_and_said, clear),
+	        cmocka_unit_test_setup(what_holds_nothing_is_kept_on_demand, clear),
+	        cmocka_unit_test_setup(hostile_bytes_are_named_and_left, clear),
+	        cmocka_unit_test_setup(a_damaged_one_does_not_keep_others_from_being_looked_at,
+	                               clear),
+	        cmocka_unit_test_setup(one_that_is_being_made_is_left_alone, clear),
+	        cmocka_unit_test_setup(what_is_no_segment_by_its_name_is_left_alone, clear),
+	};
+
+	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# clocks.sh: what lives in the application's process measures no span and waits for nothing by the wall
+# clock, which the administrator sets. Prints each place that reads or waits by it, outside of these files:
+allowed='
+	preload/clock.c     gives it, and relates it to the tick counter
+	preload/clock.h     declares it
+	preload/aggregate.c AGGREGATE records say when their ten seconds began
+	preload/degrade.c   DEGRADED records say when
+	preload/gpu_clock.c CLOCK records say when, by the clock of the records of kernels
+	preload/pipeline.c  COUNTERS, DEGRADED and END records say when
+	preload/pm.c        a window begins by the clock of the records of kernels
+	preload/record_clock.c relates another clock of libcupti to it
+'
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+names=$(awk 'NF {print $1}' <<<"$allowed")
+wall='CLOCK_REALTIME|CLOCK_TAI|\bgw_wall_ns\b|\b(time|ftime|gettimeofday|timespec_get)[[:space:]]*\(|_(timedwait|timedlock|timedrdlock|timedwrlock|timedjoin_np)\b|\bmktime\b'
+bad=0
+for file in preload/*.[ch] nvml/*.[ch]; do
+	grep -qxF "$file" <<<"$names" && continue
+	# Comments may name it, and a signal may be taken up without waiting.
+	sed -E 's|/\*.*\*/||; s|^[[:space:]]*/?\*.*||; s|sigtimedwait||' "$file" | grep -nE "$wall" |
+		sed "s|^|$file:|" | grep . && bad=1
+done
+# The list itself: who is on it still needs it, and nobody on it waits by it.
+for file in $names; do
+	grep -qE 'CLOCK_REALTIME|gw_wall_ns' "$file" || { echo "$file: on the list, and does not use the wall clock"; bad=1; }
+	grep -nE '_timedwait|gettimeofday|TIMER_ABSTIME' "$file" | sed "s|^|$file:|" | grep . && bad=1
+done
+exit $bad

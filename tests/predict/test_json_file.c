@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/json_file.h"
+
+static char error[256];
+
+static bool parse(struct json_file *file, const char *text)
+{
+	*error = '\0';
+	return json_file_parse(file, text, strlen(text), error, sizeof(error));
+}
+
+static void refuses(const char *text, const char *why)
+{
+	struct json_file file;
+
+	assert_false(parse(&file, text));
+	assert_string_equal(error, why);
+	assert_null(file.root);
+}
+
+static void every_kind_is_read(void **state)
+{
+	struct json_node root, n, member;
+	struct json_file file;
+
+	(void)state;
+	assert_true(parse(&file, " [null, true, false, -1.5e2, \"a\", [], {\"k\": 0}] "));
+	root = json_file_root(&file);
+	assert_int_equal(root.kind, NODE_ARRAY);
+	assert_int_equal(root.count, 7);
+	n = json_first(&root);
+	assert_int_equal(n.kind, NODE_NULL);
+	json_next(&n);
+	assert_true(n.kind == NODE_BOOL && n.boolean);
+	json_next(&n);
+	assert_true(n.kind == NODE_BOOL && !n.boolean);
+	json_next(&n);
+	assert_true(n.kind == NODE_NUMBER && n.number == -150);
+	json_next(&n);
+	assert_string_equal(n.string, "a");
+	json_next(&n);
+	assert_true(n.kind == NODE_ARRAY && n.count == 0);
+	assert_null(json_first(&n).value);
+	json_next(&n);
+	member = json_member(&n, "k");
+	assert_true(n.kind == NODE_OBJECT && member.kind == NODE_NUMBER && member.number == 0);
+	assert_null(json_member(&n, "other").value);
+	json_next(&n);
+	assert_null(n.value);
+	json_file_free(&file);
+}
+
+static void members_come_in_the_order_of_the_file(void **state)
+{
+	static const char *const keys[] = {"z", "a", "m", "b"};
+	struct json_file file;
+	struct json_node root;
+	size_t i = 0;
+
+	(void)state;
+	assert_true(parse(&file, "{\"z\": 1, \"a\": 2, \"m\": 3, \"b\": 4}"));
+	root = json_file_root(&file);
+	for (struct json_node n = json_first(&root); n.value; json_next(&n))
+		assert_string_equal(n.key, keys[i++]);
+	assert_int_equal(i, 4);
+	json_file_free(&file);
+}
+
+static unsigned line_of(const struct json_file *file, const char *const *keys, size_t index)
+{
+	struct json_node nodes[8] = {json_file_root(file)};
+	unsigned depth = 0;
+
+	for (; keys[depth]; depth++)
+		nodes[depth + 1] = json_member(&nodes[depth], keys[depth]);
+	if (nodes[depth].kind != NODE_ARRAY)
+		return json_file_line(file, &nodes[depth]);
+	for (struct json_node n = json_first(&nodes[depth]); n.value; json_next(&n))
+		if (n.index == index)
+			return json_file_line(file, &n);
+	return 0;
+}
+
+#define LINE(index, ...)                                                                           \
+	line_of(&file, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL}, index)
+
+static void a_value_s_line_is_found_again(void **state)
+{
+	struct json_file file;
+
+	(void)state;
+	assert_true(parse(&file,
+	                  "\n{\n\"a\": 1,\n\n\"b\":\n2, \"c\": [[{\"]\": \"[,\"}],\n"
+	                  "null, -1e5, true,\nnull], \"d\\\"\": {\n\"e\" : {\"f\":\nfalse}}}"));
+	assert_int_equal(LINE(0), 2);
+	assert_int_equal(LINE(0, "a"), 3);
+	assert_int_equal(LINE(0, "b"), 6);
+	assert_int_equal(LINE(0, "c"), 6);
+	assert_int_equal(LINE(1, "c"), 7);
+	assert_int_equal(LINE(3, "c"), 7);
+	assert_int_equal(LINE(4, "c"), 8);
+	assert_int_equal(LINE(0, "d\"", "e"), 9);
+	assert_int_equal(LINE(0, "d\"", "e", "f"), 10);
+	json_file_free(&file);
+}
+
+static void escapes_become_utf8(void **state)
+{
+	struct json_file file;
+
+	(void)state;
+	assert_true(parse(&file, "\"\\\"\\\\\\/\\n\\u00b5\\u20ac\\ud83d\\ude00\""));
+	assert_string_equal(json_file_root(&file).string, "\"\\/\nµ€😀");
+	json_file_free(&file);
+}
+
+/* What is wrong is said in jansson's words, which differ between its versions. */
+static void refuses_on_line(const char *text, unsigned line)
+{
+	struct json_file file;
+	int said = 0;
+	unsigned on;
+
+	assert_false(parse(&file, text));
+	assert_null(file.root);
+	if (sscanf(error, "%u: %n", &on, &said) != 1 || !said || !error[said] || on != line)
+		fail_msg("\"%s\" for %s, expected line %u", error, text, line);
+}
+
+static void broken_text_is_refused_with_its_line(void **state)
+{
+	(void)state;
+	refuses_on_line("", 1);
+	refuses_on_line("{\n\"a\" 1}", 2);
+	refuses_on_line("[1,\n2\n", 3);
+	refuses_on_line("[01]", 1);
+	refuses_on_line("1.", 1);
+	refuses_on_line("1e", 1);
+	refuses_on_line("\"abc", 1);
+	refuses_on_line("\"\\q\"", 1);
+	refuses_on_line("\"\x01\"", 1);
+	refuses_on_line("1 2", 1);
+	refuses_on_line("nul", 1);
+	refuses_on_line("{\"a\": 1,}", 1);
+	refuses_on_line("[NaN]", 1);
+	refuses_on_line("[Infinity]", 1);
+}
+
+static void numbers_out_of_range_are_refused(void **state)
+{
+	(void)state;
+	refuses_on_line("1e999", 1);
+	refuses_on_line("[1,\n-1e999]", 2);
+}
+
+static void whole_numbers_of_any_size_are_read(void **state)
+{
+	struct json_file file;
+
+	(void)state;
+	assert_true(parse(&file, "123456789012345678901234567890"));
+	assert_true(json_file_root(&file).number == 123456789012345678901234567890.0);
+	json_file_free(&file);
+}
+
+static void a_key_that_stands_twice_is_refused(void **state)
+{
+	(void)state;
+	refuses_on_line("{\"a\":1,\n\"a\":2}", 2);
+	refuses_on_line("{\"a\":1,\n\"\\u0061\":2}", 2);
+}
+
+static void text_that_is_not_utf8_is_refused(void **state)
+{
+	(void)state;
+	refuses_on_line("\"\xff\"", 1);
+	refuses_on_line("\"\xc0\x80\"", 1);         /* overlong NUL */
+	refuses_on_line("\"\xed\xa0\x80\"", 1);     /* a surrogate */
+	refuses_on_line("\"\xf4\x90\x80\x80\"", 1); /* beyond Unicode */
+	refuses_on_line("\"\\ud800\"", 1);
+	refuses_on_line("\"\\u0000\"", 1);
+}
+
+static void a_nul_in_the_text_is_refused(void **state)
+{
+	static const char text[] = "[1,\0 2]";
+	struct json_file file;
+
+	(void)state;
+	assert_false(json_file_parse(&file, text, sizeof(text) - 1, error, sizeof(error)));
+}
+
+static void what_is_quoted_of_the_text_drives_no_terminal(void **state)
+{
+	(void)state;
+	refuses_on_line("[\"a\"\n\"\\u001b[31m\"]", 2);
+	assert_null(strchr(error, '\x1b'));
+	refuses_on_line("{\"\\u001b\":1, \"\\u001b\":1}", 1);
+	assert_null(strchr(error, '\x1b'));
+	refuses_on_line("[\x1b[31m]", 1);
+	assert_null(strchr(error, '\x1b'));
+}
+
+static void nesting_is_bounded(void **state)
+{
+	struct json_file file;
+	char deep[2 * JSON_FILE_DEPTH + 3];
+
+	(void)state;
+	memset(deep, '[', JSON_FILE_DEPTH);
+	memset(deep + JSON_FILE_DEPTH, ']', JSON_FILE_DEPTH);
+	deep[2 * JSON_FILE_DEPTH] = '\0';
+	assert_true(parse(&file, deep));
+	json_file_free(&file);
+	assert_true(parse(&file, "\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\""));
+	json_file_free(&file);
+	memset(deep, '[', sizeof(deep));
+	deep[sizeof(deep) - 1] = '\0';
+	refuses(deep, "1: nested more than 32 deep");
+}
+
+static void a_missing_file_is_named(void **state)
+{
+	struct json_file file;
+
+	(void)state;
+	assert_false(json_file_read(&file, "/nowhere/x.json", error, sizeof(error)));
+	assert_string_equal(
+	        error,
+	        "/nowhere/x.json: cannot be read: No such file or directory; check its name");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(every_kind_is_read),
+	        cmocka_unit_test(members_come_in_the_order_of_the_file),
+	        cmocka_unit_test(a_value_s_line_is_found_again),
+	        cmocka_unit_test(escapes_become_utf8),
+	        cmocka_unit_test(broken_text_is_refused_with_its_line),
+	        cmocka_unit_test(numbers_out_of_range_are_refused),
+	        cmocka_unit_test(whole_numbers_of_any_size_are_read),
+	        cmocka_unit_test(a_key_that_stands_twice_is_refused),
+	        cmocka_unit_test(text_that_is_not_utf8_is_refused),
+	        cmocka_unit_test(a_nul_in_the_text_is_refused),
+	        cmocka_unit_test(what_is_quoted_of_the_text_drives_no_terminal),
+	        cmocka_unit_test(nesting_is_bounded),
+	        cmocka_unit_test(a_missing_file_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What gpuwatch takes does not grow with what a program ever did, and has the bounds that
+ * docs/limits.md states ("What it takes").
+ */
+#include "tests/preload/harness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MIB = 1 << 20 };
+
+/* A number of KiB that the client printed, in bytes. */
+static uint64_t printed(const struct outcome *o, const char *name)
+{
+	const char *at = strstr(o->out, name);
+	long kib = 0;
+
+	assert_non_null(at);
+	assert_int_equal(sscanf(at + strlen(name), " %ld", &kib), 1);
+	return kib > 0 ? (uint64_t)kib * 1024 : 0;
+}
+
+static void nothing_is_lost(const struct outcome *o)
+{
+	const struct account *log = only_log(o);
+
+	assert_logs_are_the_truth(o);
+	assert_int_equal(log->counter[GW_COUNTER_ring_dropped], 0);
+	assert_int_equal(log->counter[GW_COUNTER_table_full], 0);
+	assert_int_equal(log->counter[GW_COUNTER_graph_unknown], 0);
+	assert_int_equal(log->counter[GW_COUNTER_launches_unmatched], 0);
+	assert_int_equal(log->counter[GW_COUNTER_activity_unmatched], 0);
+	assert_int_equal(degraded_otherwise(log) & 1u << GW_DEGRADED_TABLE_FULL, 0);
+}
+
+static void streams_one_at_a_time_take_one_streams_memory(void **state)
+{
+	struct run r = RUN("bounds", "streams");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	nothing_is_lost(o);
+	assert_true(only_log(o)->counter[GW_COUNTER_memory_streams] < 16 * MIB);
+	assert_true(only_log(o)->counter[GW_COUNTER_memory_peak] < 64 * MIB);
+	outcome_free(o);
+}
+
+static void graphs_one_at_a_time_take_one_graphs_memory(void **state)
+{
+	struct run r = RUN("bounds", "graphs");
+	struct outcome *o = run_both(&r);
+
+	(void)state;
+	nothing_is_lost(o);
+	assert_true(only_log(o)->counter[GW_COUNTER_memory_graphs] < 16 * MIB);
+	assert_true(only_log(o)->counter[GW_COUNTER_memory_peak] < 64 * MIB);
+	outcome_free(o);
+}
+
+/* Of 17,384 streams 16,383 have a place: two launches go into each of the others. */
+static void launches_into_streams_without_a_place_are_seen_and_counted_once(void **state)
+{
+	struct run r = RUN("bounds", "streams_at_once");
+	struct outcome *o = run_both(&r);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->total, o->truth->total);
+	assert_int_equal(log->counter[GW_COUNTER_table_full], 2 * (16384 + 1000 - 16383));
+	assert_true(log->degraded & 1u << GW_DEGRADED_TABLE_FULL);
+	outcome_free(o);
+}
+
+static void configurations_end_where_the_memory_does_and_nothing_grows_from_there(void **state)
+{
+	struct run r = RUN("bounds", "configurations");
+	const struct account *log;
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_MEMORY_MAX=64M";
+	o = run_watched(&r);
+	log = only_log(o);
+	assert_int_equal(o->status, 0);
+	assert_int_equal(log->total, 2 * 60000);
+	assert_true(log->config_records > 10000 && log->config_records < 60000);
+	assert_int_equal(log->counter[GW_COUNTER_table_full], 2 * 60000 - log->config_records);
+	assert_int_equal(log->counter[GW_COUNTER_launches_unmatched], 0);
+	assert_int_equal(log->counter[GW_COUNTER_activity_unmatched], 0);
+	assert_int_equal(log->counter[GW_COUNTER_memory_max], 64 * MIB);
+	assert_true(log->counter[GW_COUNTER_memory_peak] <= 64 * MIB);
+	assert_true(log->degraded & 1u << GW_DEGRADED_MEMORY);
+	/* 1 KiB of name a launch would be 60 MB. */
+	assert_true(printed(o, "grown") < 4 * MIB);
+	outcome_free(o);
+}
+
+/* What the process holds more than without us is what the account says, and our code. */
+static void the_account_is_what_the_process_holds(void **state)
+{
+	struct run r = RUN("bounds", "threads");
+	struct outcome *bare = run_bare(&r), *o;
+	const uint64_t *c;
+	uint64_t more;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_MODE=count"; /* what libcupti holds is not ours */
+	o = run_watched(&r);
+	c = only_log(o)->counter;
+	more = printed(o, "rss") - printed(bare, "rss");
+	assert_true(more < c[GW_COUNTER_memory_peak] + 8 * MIB);
+	assert_true(c[GW_COUNTER_memory_peak] <= c[GW_COUNTER_memory_max]);
+	outcome_free(bare);
+	outcome_free(o);
+}
+
+/* Of 48 threads some find no memory for a ring: how many launches these made is known. */
+static void launches_of_threads_without_a_ring_are_counted(void **state)
+{
+	struct run r = RUN("bounds", "threads");
+	const struct account *log;
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_MEMORY_MAX=64M";
+	r.env[1] = "GPUWATCH_MODE=count";
+	o = run_watched(&r);
+	log = only_log(o);
+	assert_true(log->counter[GW_COUNTER_threads_dropped] > 0);
+	assert_int_equal(log->total + log->counter[GW_COUNTER_threads_dropped] +
+	                         log->counter[GW_COUNTER_ring_dropped],
+	                 o->truth->total);
+	assert_true(log->degraded & 1u << GW_DEGRADED_MEMORY);
+	assert_true(log->counter[GW_COUNTER_memory_peak] <= 64 * MIB);
+	outcome_free(o);
+}
+
+/* The tables are not, however large they may become. */
+static void a_program_that_locks_its_memory_locks_little_of_ours(void **state)
+{
+	struct run r = RUN("bounds", "locked");
+	struct outcome *bare = run_bare(&r), *o;
+
+	(void)state;
+	if (strstr(bare->out, "not allowed")) {
+		outcome_free(bare);
+		skip();
+	}
+	o = run_watched(&r);
+	assert_true(printed(o, "locked") < printed(bare, "locked") + 160 * MIB);
+	outcome_free(bare);
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(streams_one_at_a_time_take_one_streams_memory),
+	        cmocka_unit_test(graphs_one_at_a_time_take_one_graphs_memory),
+	        cmocka_unit_test(launches_into_streams_without_a_place_are_seen_and_counted_once),
+	        cmocka_unit_test(
+	                configurations_end_where_the_memory_does_and_nothing_grows_from_there),
+	        cmocka_unit_test(the_account_is_what_the_process_holds),
+	        cmocka_unit_test(launches_of_threads_without_a_ring_are_counted),
+	        cmocka_unit_test(a_program_that_locks_its_memory_locks_little_of_ours),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

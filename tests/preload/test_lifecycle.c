@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is borrowed of a process is given back, and what is its own is left alone. */
+#include "tests/preload/harness.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const modes[] = {"GPUWATCH_MODE=audit", "GPUWATCH_MODE=watch",
+                                    "GPUWATCH_MODE=count"};
+
+/* Alike without us and in each mode; @p in_child as in struct run, @p env NULL or one more. */
+static void alike(const char *scenario, const char *env, void (*in_child)(void))
+{
+	for (unsigned i = 0; i < 3; i++) {
+		struct run r = RUN("lifecycle", scenario);
+
+		r.env[0] = modes[i];
+		r.env[1] = "STANDIN_COUNT="; /* not everywhere can it be written */
+		r.env[2] = env;
+		r.in_child = in_child;
+		r.warnings = 2; /* processes, at most */
+		outcome_free(run_both(&r));
+	}
+}
+
+#define ALIKE(title, scenario)                                                                     \
+	static void title(void **state)                                                            \
+	{                                                                                          \
+		(void)state;                                                                       \
+		alike(scenario, NULL, NULL);                                                       \
+	}
+
+/* ---- stderr ---------------------------------------------------------------------------------- */
+
+/* In each mode, where there is a message to be said, and a summary. */
+static void own_data(const char *scenario, void (*in_child)(void))
+{
+	static const char *const reasons[] = {"GPUWATCH_OUT=/no/such/place/log.gwl",
+	                                      "GPUWATCH_SUMMARY=1"};
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct run r = RUN("lifecycle", scenario);
+		struct outcome *o;
+
+		r.env[0] = modes[i % 3];
+		r.env[1] = reasons[i / 3];
+		r.in_child = in_child;
+		o = run_watched(&r);
+		assert_int_equal(o->status, 0);
+		assert_non_null(strstr(o->out, "head tail\n"));
+		assert_null(strstr(o->out, "gpuwatch"));
+		outcome_free(o);
+	}
+}
+
+static void no_message_goes_to_a_file_that_took_the_number_of_stderr(void **state)
+{
+	(void)state;
+	own_data("stderr_reused", NULL);
+}
+
+static void no_message_goes_there_from_a_forked_child(void **state)
+{
+	(void)state;
+	own_data("stderr_reused_at_the_end", NULL);
+}
+
+static void close_stderr(void)
+{
+	close(STDERR_FILENO);
+}
+
+static void no_message_where_there_was_no_stderr(void **state)
+{
+	(void)state;
+	own_data("stderr_free", close_stderr);
+}
+
+/* A pipe that is full, with a reader that does not read: both ends are the program's. */
+static void fill_stderr(void)
+{
+	static const char block[4096];
+	int ends[2];
+
+	if (pipe(ends) || fcntl(ends[1], F_SETFL, O_NONBLOCK))
+		_exit(126);
+	while (write(ends[1], block, sizeof(block)) > 0)
+		;
+	while (write(ends[1], block, 1) > 0)
+		;
+	if (fcntl(ends[1], F_SETFL, 0) || dup2(ends[1], STDERR_FILENO) < 0)
+		_exit(126);
+	close(ends[1]);
+}
+
+static void a_message_does_not_wait_for_a_reader(void **state)
+{
+	(void)state;
+	alike("stderr_is_full", "GPUWATCH_RING=many",
+	      fill_stderr); /* said by the program's thread */
+	alike("stderr_is_full", "GPUWATCH_OUT=/no/such/place/log.gwl", fill_stderr);
+	alike("stderr_is_full", "GPUWATCH_SUMMARY=1", fill_stderr);
+}
+
+/* The program brings the C++ library: names could be demangled, in its memory. */
+static void the_summary_demangles_nothing(void **state)
+{
+	struct run r = RUN("lifecycle", "mangled");
+	struct outcome *o;
+
+	(void)state;
+	r.preload_after = "libstdc++.so.6";
+	r.env[0] = "GPUWATCH_SUMMARY=1";
+	o = run_watched(&r);
+	if (strstr(o->err, "cannot be preloaded")) {
+		outcome_free(o);
+		skip();
+	}
+	assert_int_equal(o->status, 0);
+	assert_non_null(strstr(o->err, "_Z7hostileIiEvT_"));
+	outcome_free(o);
+}
+
+static void a_driver_under_another_name_is_named_as_the_reason(void **state)
+{
+	struct run r = RUN("other_driver");
+	struct outcome *o = run_watched(&r);
+
+	(void)state;
+	assert_int_equal(o->status, 0);
+	assert_non_null(strstr(o->err, "libcuda.so.1 is not among the loaded libraries"));
+	outcome_free(o);
+}
+
+/* ---- a start that does not come to its end ------------------------------------------------------
+ */
+
+/* Some call of ours at the start takes longer than the program waits; libcupti's longer than it
+ * would at all. */
+static void goes_on(const char *scenario)
+{
+	static const char *const slow[] = {
+	        "STANDIN_SLOW=cuDeviceGetName:1500", "STANDIN_SLOW=cuDriverGetVersion:1500",
+	        "STANDIN_SLOW=cuptiSubscribe:3000", "STANDIN_SLOW=cuptiActivityEnable:3000"};
+
+	for (unsigned i = 0; i < 4; i++)
+		alike(scenario, slow[i], NULL);
+}
+
+static void a_start_that_is_left_by_longjmp_costs_later_calls_nothing(void **state)
+{
+	(void)state;
+	goes_on("left_by_longjmp");
+}
+
+static void a_start_that_is_cancelled_costs_later_calls_nothing(void **state)
+{
+	(void)state;
+	goes_on("left_by_cancel");
+}
+
+static void a_fork_during_the_start_costs_the_child_nothing(void **state)
+{
+	(void)state;
+	goes_on("forked_meanwhile");
+}
+
+/* ---- other uses of a process --------------------------------------------------------------------
+ */
+
+/* Its exit handlers run in the parent's memory: sampling goes on there. */
+static void a_child_of_vfork_that_exits_changes_nothing(void **state)
+{
+	struct run r = RUN("lifecycle", "vfork_then_exit");
+	struct outcome *o;
+
+	(void)state;
+	r.env[0] = "GPUWATCH_BUDGET=100";
+	r.env[1] = "GPUWATCH_COUNTERS=pm";
+	r.env[2] = "STANDIN_CUPTI_VERSION=130001";
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
+	outcome_free(o);
+}
+
+ALIKE(after_closefrom, "closefrom")
+ALIKE(after_closefrom_and_chdir, "closefrom_and_chdir")
+ALIKE(in_a_daemon, "daemon_before")
+ALIKE(in_a_daemon_that_launched_before, "daemon_after")
+ALIKE(as_another_user, "other_user")
+ALIKE(below_another_root, "other_root")
+ALIKE(with_umask_0777, "umask_0777")
+ALIKE(without_descriptors, "no_files")
+ALIKE(with_small_files, "small_files")
+ALIKE(without_memory, "no_memory")
+
+/* ---- a privileged program -----------------------------------------------------------------------
+ */
+
+/* In a mount namespace whose ld.so.preload names the library, for a caller without rights. */
+static void a_privileged_program_is_left_alone(void **state)
+{
+	static const char script[] =
+	        "set -e; d=$(mktemp -d /tmp/gwpt.XXXXXX); chmod 711 $d; trap 'rm -rf $d' EXIT\n"
+	        "mkdir $d/etc $d/bin $d/open; chmod 777 $d/open\n"
+	        "cp %s $d/bin/plain; chmod 4755 $d/bin/plain; cp %s/libcuda.so.1 $d/bin\n"
+	        "cp %s $d/bin/planted.so; cp %s $d/bin/gw.so; chmod 755 $d/bin/*.so*\n"
+	        "for f in ld.so.cache passwd group; do cp /etc/$f $d/etc 2>/dev/null || :; done\n"
+	        "echo $d/bin/gw.so > $d/etc/ld.so.preload\n"
+	        "unshare -m sh -c \"mount --bind $d/etc /etc && mount --bind $d/bin/libcuda.so.1 "
+	        "$(readlink -f %s/libcuda.so.1) && cd $d/open && setpriv %s --clear-groups env "
+	        "GPUWATCH_OUT=$d/open/log.gwl PLANTED=$d/open/planted "
+	        "GPUWATCH_CUPTI=$d/bin/planted.so "
+	        "%s $d/bin/plain launches\" || exit 77\n"
+	        "test ! -e $d/open/planted || exit 2; ls $d/open | grep -q gwl && exit %d; exit %d";
+	static const char *const as[] = {"--reuid 65534 --regid 65534", "--reuid 0 --regid 0"};
+	char command[4096];
+	int status;
+
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	/* Called by root it has no more rights than its caller: there the script finds a log. */
+	for (int i = 1; i >= 0; i--) {
+		snprintf(command, sizeof(command), script, built("plain"), GW_STANDIN,
+		         built("planted.so"), GW_LIBRARY, GW_STANDIN, as[i],
+		         i ? "GPUWATCH_CUPTI=none" : "", i ? 0 : 3, i ? 4 : 0);
+		status = system(command);
+		if (WEXITSTATUS(status) == 77) {
+			print_message("no mount namespace or no set-user-ID programs here\n");
+			skip();
+		}
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+}
+
+/* ---- a main thread that ends first
+ * --------------------------------------------------------------- */
+
+static void terminate(pid_t pid)
+{
+	char path[64], text[512] = "";
+	const struct timespec pause = {0, 10000000};
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	for (int i = 0; i < 6000 && !strstr(text, ") Z "); i++) {
+		int fd = open(path, O_RDONLY);
+		ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+		text[n > 0 ? n : 0] = 0;
+		if (fd >= 0)
+			close(fd);
+		nanosleep(&pause, NULL);
+	}
+	kill(pid, SIGTERM);
+}
+
+/* A thread as the driver's is left, and ours: none of them takes a signal by itself. */
+static void sigterm_ends_a_program_whose_main_thread_has_ended(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct run r = RUN("lifecycle", "main_leaves_to_driver");
+		struct outcome *o;
+
+		r.env[0] = modes[i];
+		r.meanwhile = terminate;
+		o = run_watched(&r);
+		assert_false(o->timed_out);
+		assert_int_equal(o->status, SIGTERM);
+		outcome_free(o);
+	}
+}
+
+ALIKE(a_signal_that_a_thread_is_about_to_take_is_left_to_it, "main_leaves_to_sigwait")
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(no_message_goes_to_a_file_that_took_the_number_of_stderr),
+	        cmocka_unit_test(no_message_goes_there_from_a_forked_child),
+	        cmocka_unit_test(no_message_where_there_was_no_stderr),
+	        cmocka_unit_test(a_message_does_not_wait_for_a_reader),
+	        cmocka_unit_test(the_summary_demangles_nothing),
+	        cmocka_unit_test(a_driver_under_another_name_is_named_as_the_reason),
+	        cmocka_unit_test(a_start_that_is_left_by_longjmp_costs_later_calls_nothing),
+	        cmocka_unit_test(a_start_that_is_cancelled_costs_later_calls_nothing),
+	        cmocka_unit_test(a_fork_during_the_start_costs_the_child_nothing),
+	        cmocka_unit_test(a_child_of_vfork_that_exits_changes_nothing),
+	        cmocka_unit_test(after_closefrom),
+	        cmocka_unit_test(after_closefrom_and_chdir),
+	        cmocka_unit_test(in_a_daemon),
+	        cmocka_unit_test(in_a_daemon_that_launched_before),
+	        cmocka_unit_test(as_another_user),
+	        cmocka_unit_test(below_another_root),
+	        cmocka_unit_test(with_umask_0777),
+	        cmocka_unit_test(without_descriptors),
+	        cmocka_unit_test(with_small_files),
+	        cmocka_unit_test(without_memory),
+	        cmocka_unit_test(a_privileged_program_is_left_alone),
+	        cmocka_unit_test(sigterm_ends_a_program_whose_main_thread_has_ended),
+	        cmocka_unit_test(a_signal_that_a_thread_is_about_to_take_is_left_to_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

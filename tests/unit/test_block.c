@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks of a log: what is packed comes back to the byte, and damage stays within its block. */
+#include "cli/log_reader.h"
+#include "predictor/block.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { RAW_MOST = 256 << 10, FILE_MOST = 64 << 10, BLOCK_RAW = 32 << 10, BLOCKS_MOST = 64 };
+
+static unsigned char raw[RAW_MOST], back[RAW_MOST], packed[RAW_MOST + 64];
+static uint32_t length;
+static struct gw_block_model *model;
+static unsigned blocks_compared;
+
+static void compare(void)
+{
+	size_t size = gw_block_pack(model, raw, length, packed, sizeof(packed));
+
+	assert_true(size > 0);
+	assert_true(gw_block_unpack(model, packed, size, back, length));
+	assert_memory_equal(raw, back, length);
+	assert_int_equal(gw_block_pack(model, raw, length, packed, size - 1), 0);
+	blocks_compared++;
+	length = 0;
+}
+
+static bool gather(void *arg, const struct gw_log_record *record)
+{
+	(void)arg;
+	if (length + record->head->length > sizeof(raw))
+		compare();
+	memcpy(raw + length, record->head, record->head->length);
+	length += record->head->length;
+	return true;
+}
+
+static void recorded_logs_come_back_to_the_byte(void **state)
+{
+	static const char *const names[] = {"development", "graphs", "train", "workloads"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct gw_log_status status;
+		char path[300];
+
+		snprintf(path, sizeof(path), GW_LOGS "/%s.gwl.zst", names[i]);
+		if (!gw_log_read(path, gather, NULL, &status))
+			fail_msg("%s: %s", path, status.error);
+		compare();
+	}
+	assert_true(blocks_compared > 10);
+}
+
+static uint64_t noise(void)
+{
+	static uint64_t x = 88172645463325252u;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^= x << 17;
+}
+
+/* Any bytes in the fields, in any order of records. */
+static void so_do_records_of_noise(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 50; round++) {
+		uint64_t mask = round % 3 ? noise() & noise() & noise() : ~UINT64_C(0);
+
+		length = 0;
+		while (length < 20000) {
+			struct gw_record head = {(uint16_t)(noise() % 40),
+			                         (uint16_t)(8 + 8 * (noise() % 30))};
+
+			if (noise() % 2)
+				head = (struct gw_record){GW_RECORD_LAUNCH,
+				                          sizeof(struct gw_record_launch)};
+			for (uint32_t i = 0; i < head.length; i += 8) {
+				uint64_t word = noise() & mask;
+
+				memcpy(raw + length + i, &word, 8);
+			}
+			memcpy(raw + length, &head, sizeof(head));
+			length += head.length;
+		}
+		compare();
+	}
+}
+
+static void nonsense_is_refused_within_bounds(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 2000; round++) {
+		size_t size = noise() % 400;
+
+		for (size_t i = 0; i < size; i++)
+			packed[i] = (unsigned char)noise();
+		memset(back, 0xaa, sizeof(back));
+		gw_block_unpack(model, packed, size, back, 4096);
+		assert_int_equal(back[4096], 0xaa);
+	}
+}
+
+/* ---- a damaged file ------------------------------------------------------------------------ */
+
+static unsigned char file[FILE_MOST + RAW_MOST];
+static struct {
+	size_t begin, end;
+	unsigned launches;
+} block[BLOCKS_MOST];
+static unsigned block_count;
+static size_t file_length;
+
+static void close_block(unsigned launches)
+{
+	struct gw_packed_block head = {.magic = GW_PACKED_MAGIC,
+	                               .sequence = block_count,
+	                               .raw = length,
+	                               .flags = GW_BLOCK_PACKED};
+
+	head.length = (uint32_t)gw_block_pack(model, raw, length, packed, sizeof(packed));
+	head.crc = gw_block_checksum(&head, packed);
+	block[block_count].begin = file_length;
+	memcpy(file + file_length, &head, sizeof(head));
+	memcpy(file + file_length + sizeof(head), packed, head.length);
+	file_length += sizeof(head) + head.length;
+	block[block_count].end = file_length;
+	block[block_count++].launches = launches;
+	length = 0;
+}
+
+static void build_file(void)
+{
+	unsigned launches = 0;
+
+	file_length = block_count = length = 0;
+	while (file_length < FILE_MOST) {
+		struct gw_record_launch l = {.head = {GW_RECORD_LAUNCH, sizeof(l)},
+		                             .config = (uint32_t)(noise() % 20),
+		                             .call_ns = noise() >> 20,
+		                             .start_ns = noise() >> 20,
+		                             .duration_ns = noise() % 100000};
+
+		memcpy(raw + length, &l, sizeof(l));
+		length += sizeof(l);
+		launches++;
+		if (length >= BLOCK_RAW) {
+			close_block(launches);
+			launches = 0;
+		}
+	}
+}
+
+static bool count(void *arg, const struct gw_log_record *record)
+{
+	*(unsigned *)arg += record->head->kind == GW_RECORD_LAUNCH;
+	return true;
+}
+
+static unsigned launches_in(size_t size)
+{
+	struct gw_log_status status;
+	unsigned n = 0;
+
+	gw_log_read_memory(file, size, count, &n, &status);
+	return n;
+}
+
+/* Launches of all blocks but those that the bytes from @p from to before @p to are in. */
+static unsigned whole_without(size_t from, size_t to)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < block_count; i++)
+		if (block[i].end <= from || block[i].begin >= to)
+			n += block[i].launches;
+	return n;
+}
+
+static void every_truncation_leaves_whole_blocks(void **state)
+{
+	(void)state;
+	build_file();
+	assert_true(block_count >= 4);
+	for (size_t size = 0; size < file_length; size += size % 16384 < 40 ? 1 : 251)
+		assert_int_equal(launches_in(size), whole_without(size, SIZE_MAX));
+	for (unsigned i = 0; i < block_count; i++)
+		for (size_t size = block[i].begin; size < block[i].begin + 64; size++)
+			assert_int_equal(launches_in(size), whole_without(size, SIZE_MAX));
+}
+
+static void a_flipped_bit_costs_its_block_alone(void **state)
+{
+	(void)state;
+	build_file();
+	for (size_t bit = 0; bit < 8 * file_length; bit += bit % 65521 < 40 ? 1 : 4001) {
+		file[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		assert_int_equal(launches_in(file_length), whole_without(bit / 8, bit / 8 + 1));
+		file[bit / 8] ^= (unsigned char)(1u << bit % 8);
+	}
+	for (unsigned i = 0; i < block_count; i++) /* every bit of each header */
+		for (size_t bit = 8 * block[i].begin;
+		     bit < 8 * (block[i].begin + sizeof(struct gw_packed_block)); bit++) {
+			file[bit / 8] ^= (unsigned char)(1u << bit % 8);
+			assert_int_equal(launches_in(file_length),
+			                 whole_without(bit / 8, bit / 8 + 1));
+			file[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(recorded_logs_come_back_to_the_byte),
+	        cmocka_unit_test(so_do_records_of_noise),
+	        cmocka_unit_test(nonsense_is_refused_within_bounds),
+	        cmocka_unit_test(every_truncation_leaves_whole_blocks),
+	        cmocka_unit_test(a_flipped_bit_costs_its_block_alone),
+	};
+	int failed;
+
+	model = malloc(gw_block_model_size());
+	failed = model ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+	free(model);
+	return failed;
+}

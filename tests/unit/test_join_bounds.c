@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What joining keeps does not grow with what there ever was. */
+#include "preload/memory.h"
+#include "preload/options.h"
+#include "tests/unit/join_fixture.h"
+
+#include <string.h>
+
+static uint64_t taken(enum gw_counter which)
+{
+	uint64_t counters[GW_COUNTERS] = {0};
+
+	gw_memory_counters(counters);
+	return counters[which];
+}
+
+/* One stream after the other: a launch, its record, and never again. */
+static void pass_streams(uint32_t first, uint32_t count)
+{
+	for (uint32_t i = first; i < first + count; i++) {
+		launch(i, 1, i);
+		record(i, 1, i, i);
+		gw_join_batch(false);
+		now += 1000000;
+	}
+}
+
+static void streams_that_nothing_waits_in_are_forgotten(void **state)
+{
+	enum { FEW = 20000, MANY_STREAMS = 200000 };
+	uint64_t then;
+
+	(void)state;
+	pass_streams(1, FEW);
+	then = taken(GW_COUNTER_memory_streams);
+	pass_streams(1 + FEW, MANY_STREAMS);
+	assert_int_equal(met_count, FEW + MANY_STREAMS);
+	assert_int_equal(taken(GW_COUNTER_memory_streams), then);
+}
+
+/* All of one stream, each of another configuration: what waited for none is forgotten with it. */
+static void configurations_of_a_stream_are_forgotten(void **state)
+{
+	uint64_t then = 0;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 200000; i++) {
+		configs[1].config.grid.x = i;
+		configs[1].signature = 0;
+		launch(STREAM_A, 1, i);
+		record(STREAM_A, 1, i, i);
+		gw_join_batch(false);
+		now += 1000000;
+		if (i == 20000)
+			then = taken(GW_COUNTER_memory_streams);
+	}
+	assert_int_equal(met_count, 200000);
+	assert_int_equal(taken(GW_COUNTER_memory_streams), then);
+}
+
+static void threads_whose_launches_have_their_times_are_forgotten(void **state)
+{
+	uint64_t then = 0;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 200000; i++) {
+		wait_in(GW_JOIN_TICKET, i, 1, 1, i);
+		gw_join_ticket(i, 1, 1e-6);
+		gw_join_batch(false);
+		now += 1000000;
+		if (i == 20000)
+			then = taken(GW_COUNTER_memory_streams);
+	}
+	assert_int_equal(met_count, 200000);
+	assert_int_equal(taken(GW_COUNTER_memory_streams), then);
+}
+
+static void graphs_that_no_kernel_of_waits_are_forgotten(void **state)
+{
+	uint64_t then = 0;
+
+	(void)state;
+	for (uint32_t i = 1; i <= 200000; i++) {
+		struct gw_activity a = activity(1, i, i);
+
+		wait_in(GW_JOIN_GRAPH, 100 + i, i, 1, i);
+		a.graph = 100 + i;
+		gw_join_record(&a);
+		gw_join_batch(false);
+		if (i == 1000)
+			then = taken(GW_COUNTER_memory_graphs);
+	}
+	assert_int_equal(met_count, 200000);
+	assert_int_equal(taken(GW_COUNTER_memory_graphs), then);
+}
+
+/* Nothing can be forgotten while all wait: more streams than there is memory for stay unmatched. */
+static void streams_beyond_the_memory_are_given_up_and_later_ones_match(void **state)
+{
+	uint32_t waiting;
+
+	(void)state;
+	gw_memory_start();
+	gw_options.memory_max = 8 << 20;
+	for (uint32_t i = 1; i <= 100000; i++)
+		launch(i, 1, i);
+	waiting = gw_join_waiting();
+	assert_true(waiting > 1000 && waiting < 100000);
+	assert_int_equal(lost_count, 100000 - waiting);
+	gw_options.memory_max = 64 << 20;
+	for (uint32_t i = 1; i <= waiting; i++)
+		record(i, 1, i, i);
+	gw_join_batch(false);
+	assert_int_equal(gw_join_waiting(), 0);
+	met_count = wrong = 0;
+	pass_streams(200000, 20000);
+	gw_options.memory_max = 0;
+	assert_int_equal(met_count, 20000);
+	assert_int_equal(wrong, 0);
+}
+
+static void a_long_name_is_kept_once_however_many_records_have_it(void **state)
+{
+	enum { LONG = GW_NAME_MAX + 4000 };
+	static char name[LONG + 1], cut[GW_NAME_MAX + 1];
+	struct gw_activity a;
+	uint64_t then = 0;
+
+	(void)state;
+	memset(name, 'k', LONG);
+	memset(cut, 'k', GW_NAME_MAX);
+	configs[1].name = cut; /* as the hooks keep it */
+	for (uint32_t i = 1; i <= 10000; i++) {
+		launch(STREAM_A, 1, i);
+		a = activity(1, i, i);
+		a.name = name;
+		a.stream = STREAM_A;
+		gw_join_record(&a);
+		gw_join_batch(false);
+		if (i == 1)
+			then = taken(GW_COUNTER_memory_records);
+	}
+	assert_int_equal(met_count, 10000);
+	assert_int_equal(taken(GW_COUNTER_memory_records), then);
+}
+
+/* As many pointers as records: modules that are loaded again and again. */
+static void a_name_is_kept_once_wherever_libcupti_has_it(void **state)
+{
+	enum { PLACES = 5000, ROOM = 16 };
+	static char names[PLACES][ROOM];
+	struct gw_activity a;
+	uint64_t then = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < PLACES; i++) {
+		strcpy(names[i], configs[1].name);
+		launch(STREAM_A, 1, i + 1);
+		a = activity(1, i + 1, i + 1);
+		a.name = names[i];
+		a.stream = STREAM_A;
+		gw_join_record(&a);
+		gw_join_batch(false);
+		if (!i)
+			then = taken(GW_COUNTER_memory_records);
+	}
+	assert_int_equal(met_count, PLACES);
+	assert_int_equal(taken(GW_COUNTER_memory_records), then);
+}
+
+static void the_room_of_a_rush_of_records_goes_back(void **state)
+{
+	uint64_t then;
+
+	(void)state;
+	record(STREAM_A, 1, 1, 1);
+	gw_join_batch(true);
+	then = taken(GW_COUNTER_memory_records);
+	for (uint32_t i = 1; i <= 200000; i++)
+		record(STREAM_A, 1, i, i);
+	assert_true(taken(GW_COUNTER_memory_records) > 2 * then);
+	gw_join_batch(true);
+	assert_true(taken(GW_COUNTER_memory_records) <= then);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, join_start, join_stop)
+	        T(streams_that_nothing_waits_in_are_forgotten),
+	        T(configurations_of_a_stream_are_forgotten),
+	        T(threads_whose_launches_have_their_times_are_forgotten),
+	        T(graphs_that_no_kernel_of_waits_are_forgotten),
+	        T(streams_beyond_the_memory_are_given_up_and_later_ones_match),
+	        T(a_long_name_is_kept_once_however_many_records_have_it),
+	        T(a_name_is_kept_once_wherever_libcupti_has_it),
+	        T(the_room_of_a_rush_of_records_goes_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

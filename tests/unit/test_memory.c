@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/memory.h"
+#include "preload/degrade.h"
+#include "preload/options.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { LIMIT = 1 << 20, THREADS = 8, PIECE = 100 };
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_degraded_reset();
+	gw_memory_start();
+	gw_options.memory_max = LIMIT;
+	return 0;
+}
+
+static void what_is_taken_stands_in_the_account_of_its_use(void **state)
+{
+	uint64_t counters[GW_COUNTERS] = {0};
+
+	(void)state;
+	assert_true(gw_memory_take(GW_MEMORY_rings, 1000));
+	assert_true(gw_memory_take(GW_MEMORY_streams, 10));
+	gw_memory_give(GW_MEMORY_rings, 400);
+	gw_memory_counters(counters);
+	assert_int_equal(counters[GW_COUNTER_memory_rings], 600);
+	assert_int_equal(counters[GW_COUNTER_memory_streams], 10);
+	assert_int_equal(counters[GW_COUNTER_memory], 610);
+	assert_int_equal(counters[GW_COUNTER_memory_peak], 1010);
+	assert_int_equal(counters[GW_COUNTER_memory_max], LIMIT);
+}
+
+static void the_limit_can_be_reached_but_not_passed(void **state)
+{
+	(void)state;
+	assert_true(gw_memory_take(GW_MEMORY_log, LIMIT - 1));
+	assert_false(gw_memory_take(GW_MEMORY_log, 2));
+	assert_false(gw_memory_take(GW_MEMORY_log, SIZE_MAX));
+	assert_true(gw_memory_take(GW_MEMORY_log, 1));
+	assert_int_equal(gw_memory_now(), LIMIT);
+	assert_int_equal(gw_counters[GW_COUNTER_memory_refused], 2);
+}
+
+/* However many configurations there are, their launches can wait for their times. */
+static void what_only_grows_leaves_an_eighth_to_what_comes_and_goes(void **state)
+{
+	(void)state;
+	assert_true(gw_memory_take(GW_MEMORY_configurations, LIMIT / 8 * 7));
+	assert_false(gw_memory_take(GW_MEMORY_configurations, 1));
+	assert_false(gw_memory_take(GW_MEMORY_rings, 1));
+	assert_true(gw_memory_take(GW_MEMORY_waiting, LIMIT / 8));
+	assert_false(gw_memory_take(GW_MEMORY_waiting, 1));
+}
+
+static void the_first_use_that_is_refused_is_named_once(void **state)
+{
+	struct gw_reason reason;
+
+	(void)state;
+	assert_false(gw_memory_take(GW_MEMORY_graphs, LIMIT + 1));
+	assert_false(gw_memory_take(GW_MEMORY_rings, LIMIT + 1));
+	assert_true(gw_degraded_get(0, &reason));
+	assert_int_equal(reason.code, GW_DEGRADED_MEMORY);
+	assert_non_null(strstr(reason.text, "(1 MiB)"));
+	assert_non_null(strstr(reason.text, "graphs"));
+	assert_false(gw_degraded_get(1, &reason));
+}
+
+static void what_no_run_can_do_without_is_taken_beyond_the_limit(void **state)
+{
+	(void)state;
+	gw_memory_take_anyway(GW_MEMORY_tables, LIMIT + 5);
+	assert_int_equal(gw_memory_now(), LIMIT + 5);
+	assert_false(gw_memory_take(GW_MEMORY_tables, 1));
+}
+
+static void memory_that_grows_is_zeroed_and_keeps_what_it_held(void **state)
+{
+	uint32_t *at, *wider;
+
+	(void)state;
+	at = gw_memory_new(GW_MEMORY_waiting, 4, sizeof(*at));
+	assert_non_null(at);
+	at[3] = 7;
+	wider = gw_memory_wider(GW_MEMORY_waiting, at, 4, 4096, sizeof(*at));
+	assert_non_null(wider);
+	assert_int_equal(wider[3], 7);
+	for (int i = 4; i < 4096; i++)
+		assert_int_equal(wider[i], 0);
+	assert_int_equal(gw_memory_now(), 4096 * sizeof(*at));
+	assert_null(gw_memory_wider(GW_MEMORY_waiting, wider, 4096, LIMIT, sizeof(*at)));
+	assert_int_equal(wider[3], 7);
+	gw_memory_free(GW_MEMORY_waiting, wider, 4096, sizeof(*at));
+	assert_int_equal(gw_memory_now(), 0);
+}
+
+static _Atomic uint64_t got;
+
+static void take_and_give(unsigned number)
+{
+	(void)number;
+	for (int i = 0; i < 20000; i++)
+		if (gw_memory_take(GW_MEMORY_arguments, PIECE)) {
+			if (i % 2)
+				gw_memory_give(GW_MEMORY_arguments, PIECE);
+			else
+				atomic_fetch_add(&got, PIECE);
+		}
+}
+
+static void the_account_is_exact_when_many_threads_take_at_once(void **state)
+{
+	(void)state;
+	fixture_threads(THREADS, take_and_give);
+	assert_int_equal(gw_memory_now(), got);
+	assert_true(gw_memory_peak() <= LIMIT / 8 * 7);
+	assert_true(gw_memory_peak() > LIMIT / 8 * 7 - PIECE);
+}
+
+static long locked_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmLck: %ld", &kib);
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+/* In a child, whose memory is locked as a program's that asked for it: 0 = as it must be. */
+static int reserve_locked(void)
+{
+	const struct rlimit little = {64 << 20, 64 << 20};
+	long before;
+	char *at;
+
+	if (mlockall(MCL_FUTURE))
+		return 77;
+	before = locked_kib();
+	setrlimit(RLIMIT_MEMLOCK, &little);
+	if (setresuid(65534, 65534, 65534)) /* root has no limit */
+		return 77;
+	at = gw_memory_reserve((size_t)1 << 30);
+	if (!at)
+		return 1;
+	at[12345678] = at[(1 << 30) - 1] = 1;
+	return locked_kib() - before > 1024 ? 2 : 0;
+}
+
+static void what_is_reserved_is_not_locked_with_the_programs_memory(void **state)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	(void)state;
+	if (!child)
+		_exit(reserve_locked());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(what_is_taken_stands_in_the_account_of_its_use, start),
+	        cmocka_unit_test_setup(the_limit_can_be_reached_but_not_passed, start),
+	        cmocka_unit_test_setup(what_only_grows_leaves_an_eighth_to_what_comes_and_goes,
+	                               start),
+	        cmocka_unit_test_setup(the_first_use_that_is_refused_is_named_once, start),
+	        cmocka_unit_test_setup(what_no_run_can_do_without_is_taken_beyond_the_limit, start),
+	        cmocka_unit_test_setup(memory_that_grows_is_zeroed_and_keeps_what_it_held, start),
+	        cmocka_unit_test_setup(the_account_is_exact_when_many_threads_take_at_once, start),
+	        cmocka_unit_test_setup(what_is_reserved_is_not_locked_with_the_programs_memory,
+	                               start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

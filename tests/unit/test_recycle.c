@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slots of streams and graphs are used again, and no launch is taken for another's by that. */
+#include "preload/clock.h"
+#include "preload/join.h"
+#include "preload/launches.h"
+#include "preload/log.h"
+#include "preload/options.h"
+#include "preload/profile.h"
+#include "preload/recycle.h"
+#include "preload/tables.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct gw_record_launch launches[16];
+static uint32_t launch_count;
+static struct gw_thread *thread;
+
+/* In place of the log. */
+void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                  size_t tail_size)
+{
+	(void)tail;
+	(void)tail_size;
+	if (kind == GW_RECORD_LAUNCH)
+		memcpy(&launches[launch_count++ % COUNT(launches)], head, size);
+}
+
+bool gw_log_sums(void)
+{
+	return false;
+}
+
+void gw_device_profile_use(uint32_t id, const char *name)
+{
+	(void)id;
+	(void)name;
+}
+
+const struct gw_device *gw_device_profile(uint32_t id)
+{
+	(void)id;
+	return NULL;
+}
+
+void gw_device_profile_start(void)
+{
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_options.log_max = 1u << 30;
+	launch_count = 0;
+	assert_true(gw_tables_start() && gw_launches_start());
+	gw_hot.shared->kernels[1] =
+	        (struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
+	thread = fixture_thread(8);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	gw_fleet_free(gw_launches_fleet());
+	return 0;
+}
+
+static struct gw_event event(uint16_t kernel)
+{
+	return (struct gw_event){.kind = GW_EVENT_KERNEL,
+	                         .kernel = kernel,
+	                         .grid = {2, 1, 1},
+	                         .block_x = 32,
+	                         .block_y = 1,
+	                         .block_z = 1,
+	                         .predicted = NAN};
+}
+
+/* Of such a launch. */
+static struct gw_activity record(uint32_t correlation)
+{
+	return (struct gw_activity){.name = "kernel",
+	                            .start = 5000000000,
+	                            .end = 5000001500,
+	                            .correlation = correlation,
+	                            .grid = {2, 1, 1},
+	                            .block = {32, 1, 1},
+	                            .cluster = {1, 1, 1}};
+}
+
+static uint16_t graph_of_three(void)
+{
+	enum { SLOT = 5, NODES = 3 };
+	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[SLOT];
+
+	g->exec = 1;
+	g->count = NODES;
+	g->nodes = calloc(NODES, sizeof(*g->nodes));
+	for (uint32_t i = 0; i < NODES; i++) {
+		g->nodes[i].kernel = 1;
+		g->nodes[i].enabled = true;
+		g->nodes[i].config = (struct gw_config){{i + 1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
+	}
+	return SLOT;
+}
+
+/* Ticks of so many seconds, of a clock that is known. */
+static uint64_t seconds(uint64_t n)
+{
+	uint64_t ticks, realtime, monotonic;
+
+	if (!gw_clock_khz())
+		gw_clock_start(&ticks, &realtime, &monotonic);
+	while (!gw_clock_khz())
+		gw_clock_update();
+	return gw_clock_khz() * 1000 * n;
+}
+
+static struct gw_slots *streams(void)
+{
+	return &gw_hot.shared->streams_free;
+}
+
+static void a_launch_seen_after_its_stream_has_ended_is_the_streams(void **state)
+{
+	struct gw_event e = event(1);
+
+	(void)state;
+	e.ticks = gw_ticks();
+	e.stream = (uint16_t)gw_slot_take(streams());
+	gw_hot.shared->stream_slots[e.stream].generation = 1;
+	gw_slot_retire(streams(), e.stream);
+	gw_launch_event(thread, &e);
+	assert_int_equal(launches[0].stream, 1);
+	assert_int_equal(gw_counters[GW_COUNTER_slots_late], 0);
+}
+
+/* It was in the driver while its stream ended and the slot went to another. */
+static void a_launch_never_counts_for_the_next_stream_of_its_slot(void **state)
+{
+	struct gw_event e = event(1), next = event(1);
+
+	(void)state;
+	e.ticks = gw_ticks();
+	e.stream = (uint16_t)gw_slot_take(streams());
+	gw_slot_retire(streams(), e.stream);
+	gw_recycle(gw_ticks() + seconds(1));
+	assert_int_equal(gw_slot_take(streams()), e.stream);
+	gw_hot.shared->stream_slots[e.stream].generation = 1;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launches[0].stream, 0);
+	assert_int_equal(gw_counters[GW_COUNTER_slots_late], 1);
+	assert_int_equal(gw_counters[GW_COUNTER_table_full], 0);
+	next.stream = e.stream;
+	next.ticks = gw_ticks() + seconds(1);
+	gw_launch_event(thread, &next);
+	assert_int_equal(launches[1].stream, 1);
+	assert_int_equal(gw_counters[GW_COUNTER_slots_late], 1);
+}
+
+static void a_slot_that_was_retired_just_now_is_not_recycled(void **state)
+{
+	uint32_t at = gw_slot_take(streams());
+
+	(void)state;
+	seconds(1);
+	gw_slot_retire(streams(), at);
+	gw_recycle(gw_ticks());
+	assert_int_not_equal(gw_slot_take(streams()), at);
+}
+
+static void a_launch_never_runs_the_next_graph_of_its_slot(void **state)
+{
+	struct gw_slots *graphs = &gw_hot.shared->graphs_free;
+	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph_of_three()};
+
+	(void)state;
+	e.ticks = gw_ticks();
+	while (gw_slot_take(graphs) != e.kernel)
+		;
+	gw_slot_retire(graphs, e.kernel);
+	gw_recycle(gw_ticks() + seconds(1));
+	assert_null(gw_hot.shared->graph_slots[e.kernel].nodes);
+	assert_int_equal(gw_slot_take(graphs), e.kernel);
+	graph_of_three();
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 0);
+	assert_int_equal(atomic_load(&thread->counts.graph_unknown), 1);
+	assert_int_equal(gw_counters[GW_COUNTER_slots_late], 1);
+	free(gw_hot.shared->graph_slots[e.kernel].nodes);
+}
+
+static void a_launch_that_lacks_both_stream_and_configuration_is_counted_once(void **state)
+{
+	struct gw_event e = event(9);
+
+	(void)state;
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 1);
+	assert_int_equal(gw_counters[GW_COUNTER_table_full], 1);
+}
+
+/* Its record fits none of those that wait, so it would be written beside it. */
+static void a_launch_without_a_configuration_is_not_written_a_second_time(void **state)
+{
+	struct gw_event e = event(9);
+	struct gw_activity a = record(7);
+
+	(void)state;
+	fixture_activity(true);
+	e.stream = 3;
+	gw_hot.shared->stream_slots[3] =
+	        (struct gw_stream_slot){.generation = 1, .cupti_context = 1, .cupti_stream = 2};
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 1);
+	a.context = 1;
+	a.stream = 2;
+	gw_launch_record(&a);
+	gw_launches_measured(true);
+	assert_int_equal(launch_count, 1);
+	assert_int_equal(gw_counters[GW_COUNTER_table_full], 1);
+	assert_int_equal(gw_counters[GW_COUNTER_launches_unmatched], 0);
+}
+
+/* The GPU of a launch that found no slot for its stream is not known; its record says it. */
+static void a_launch_without_a_stream_is_not_written_a_second_time(void **state)
+{
+	struct gw_event first = event(1), e = event(1);
+	struct gw_activity a = record(7);
+
+	(void)state;
+	fixture_activity(true);
+	first.stream = 3;
+	gw_hot.shared->stream_slots[3] = (struct gw_stream_slot){
+	        .generation = 1, .device = 0, .cupti_context = 1, .cupti_stream = 2};
+	gw_launch_event(thread, &first); /* of this configuration on that GPU: it waits */
+	gw_launch_event(thread, &e);
+	assert_int_equal(launch_count, 1);
+	a.context = 1;
+	a.stream = 9;
+	gw_launch_record(&a);
+	for (int i = 0; i < 10; i++)
+		gw_launches_measured(false);
+	assert_int_equal(launch_count, 1);
+}
+
+static void as_many_slots_as_there_are_can_be_used_at_a_time(void **state)
+{
+	static bool taken[GW_SLOTS_MAX];
+	uint32_t at;
+
+	(void)state;
+	memset(taken, 0, sizeof(taken));
+	for (uint32_t i = 1; i < GW_SLOTS_MAX; i++) {
+		at = gw_slot_take(streams());
+		assert_true(at && at < GW_SLOTS_MAX && !taken[at]);
+		taken[at] = true;
+	}
+	assert_int_equal(gw_slot_take(streams()), 0);
+	gw_slot_free(streams(), 77);
+	assert_int_equal(gw_slot_take(streams()), 77);
+	assert_int_equal(gw_slot_take(streams()), 0);
+}
+
+/* One stream at a time, ten times as many as there are slots, each a worker's round later. */
+static void any_number_of_streams_one_after_the_other_find_a_slot(void **state)
+{
+	uint64_t now;
+
+	(void)state;
+	seconds(1);
+	now = gw_ticks();
+	for (uint32_t i = 0; i < 10 * GW_SLOTS_MAX; i++) {
+		uint32_t at = gw_slot_take(streams());
+
+		assert_int_not_equal(at, 0);
+		gw_slot_retire(streams(), at);
+		now = gw_ticks() + gw_clock_khz() * 30;
+		gw_recycle(now);
+	}
+	assert_true(atomic_load(&streams()->taken) < 10);
+}
+
+static _Atomic uint32_t holders[GW_SLOTS_MAX], shared_by_two;
+
+static void take_and_free(unsigned number)
+{
+	(void)number;
+	for (int i = 0; i < 50000; i++) {
+		uint32_t at = gw_slot_take(streams());
+
+		if (!at)
+			continue;
+		if (atomic_fetch_add(&holders[at], 1))
+			atomic_fetch_add(&shared_by_two, 1);
+		atomic_fetch_sub(&holders[at], 1);
+		gw_slot_free(streams(), at);
+	}
+}
+
+static void no_slot_is_given_to_two_threads_at_once(void **state)
+{
+	(void)state;
+	fixture_threads(8, take_and_free);
+	assert_int_equal(shared_by_two, 0);
+	assert_true(atomic_load(&streams()->taken) <= 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+	        T(a_launch_seen_after_its_stream_has_ended_is_the_streams),
+	        T(a_launch_never_counts_for_the_next_stream_of_its_slot),
+	        T(a_slot_that_was_retired_just_now_is_not_recycled),
+	        T(a_launch_never_runs_the_next_graph_of_its_slot),
+	        T(a_launch_that_lacks_both_stream_and_configuration_is_counted_once),
+	        T(a_launch_without_a_configuration_is_not_written_a_second_time),
+	        T(a_launch_without_a_stream_is_not_written_a_second_time),
+	        T(as_many_slots_as_there_are_can_be_used_at_a_time),
+	        T(any_number_of_streams_one_after_the_other_find_a_slot),
+	        T(no_slot_is_given_to_two_threads_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
