@@ -6,8 +6,8 @@
 #ifndef GW_MODEL_H
 #define GW_MODEL_H
 
-#include "../device.h"
-#include "../types.h"
+#include "predictor/device.h"
+#include "predictor/types.h"
 
 enum {
 	GW_TERMS_MAX = 40,    /**< most terms an estimate can show */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a study costs and tells, without a GPU: launches described on standard input are studied
- * as the worker would (preload/study_code.h), one after the other, in their order.
+ * as the worker would (preload/analysis/study_code.h), one after the other, in their order.
  *
  *   study_cost IMAGE... < launches
  *
@@ -13,8 +13,8 @@
 #include "predictor/models/bounds.h"
 #include "predictor/profile.h"
 #include "predictor/code/static_work.h"
-#include "preload/code.h"
-#include "preload/study_code.h"
+#include "preload/analysis/code.h"
+#include "preload/analysis/study_code.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <inttypes.h>

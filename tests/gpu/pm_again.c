@@ -22,7 +22,7 @@ static const struct {
 } rows[GW_PM_ROWS] = {
 #define METRIC(set, name, field, factor, idle) {#field, factor, idle},
 #define CLOCK(set, name)                       {NULL, 0, false},
-#include "preload/pm_metric.def"
+#include "preload/counters/pm_metric.def"
 #undef METRIC
 #undef CLOCK
 };

@@ -8,7 +8,7 @@
  */
 #include "tests/gpu/pm_record.h"
 
-#include "preload/pm_sampler.h"
+#include "preload/counters/pm_sampler.h"
 
 #include <stdio.h>
 #include <stdlib.h>

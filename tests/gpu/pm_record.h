@@ -4,7 +4,7 @@
 #define GW_PM_RECORD_H
 
 #include "predictor/attribute.h"
-#include "preload/pm.h"
+#include "preload/counters/pm.h"
 
 #define PM_RECORDED UINT32_C(0x6d705747)
 

@@ -25,7 +25,7 @@ LOGDUMP, PM_AGAIN = None, None
 COUNTED, STATIC = 4, 1
 ROWS = under.work_rows()
 METRICS = [line.split(",")[2].strip() if line.startswith("METRIC(") else None
-           for line in open(f"{TOP}/preload/pm_metric.def") if line.startswith(("METRIC(", "CLOCK("))]
+           for line in open(f"{TOP}/preload/counters/pm_metric.def") if line.startswith(("METRIC(", "CLOCK("))]
 
 
 def work(config, values, source=COUNTED):

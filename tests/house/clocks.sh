@@ -3,14 +3,14 @@
 # clocks.sh: what lives in the application's process measures no span and waits for nothing by the wall
 # clock, which the administrator sets. Prints each place that reads or waits by it, outside of these files:
 allowed='
-	preload/clock.c     gives it, and relates it to the tick counter
-	preload/clock.h     declares it
-	preload/aggregate.c AGGREGATE records say when their ten seconds began
-	preload/degrade.c   DEGRADED records say when
-	preload/gpu_clock.c CLOCK records say when, by the clock of the records of kernels
-	preload/pipeline.c  COUNTERS, DEGRADED and END records say when
-	preload/pm.c        a window begins by the clock of the records of kernels
-	preload/record_clock.c relates another clock of libcupti to it
+	preload/runtime/clock.c     gives it, and relates it to the tick counter
+	preload/runtime/clock.h     declares it
+	preload/worker/aggregate.c AGGREGATE records say when their ten seconds began
+	preload/runtime/degrade.c   DEGRADED records say when
+	preload/worker/gpu_clock.c CLOCK records say when, by the clock of the records of kernels
+	preload/worker/pipeline.c  COUNTERS, DEGRADED and END records say when
+	preload/counters/pm.c        a window begins by the clock of the records of kernels
+	preload/cupti/record_clock.c relates another clock of libcupti to it
 '
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit

@@ -27,7 +27,7 @@ static double per_warp(unsigned field)
 	} metric[] = {
 #define METRIC(set, name, field, factor, idle) {name, GW_WORK_##field, factor},
 #define CLOCK(set, name)
-#include "preload/pm_metric.def"
+#include "preload/counters/pm_metric.def"
 #undef METRIC
 #undef CLOCK
 	};

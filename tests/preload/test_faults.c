@@ -9,19 +9,19 @@
 
 static const char *const hooked[] = {
 #define HOOK(symbol, base, need, pt, params, args, before, after) #symbol,
-#include "preload/hooks.def"
+#include "preload/hook/hooks.def"
 #undef HOOK
 };
 
 static const char *const called[] = {
 #define DRIVER(symbol) #symbol,
-#include "preload/driver.def"
+#include "preload/runtime/driver.def"
 #undef DRIVER
 };
 
 static const char *const cupti[] = {
 #define CUPTI(symbol, need) #symbol,
-#include "preload/cupti.def"
+#include "preload/cupti/cupti.def"
 #undef CUPTI
 };
 

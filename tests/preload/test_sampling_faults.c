@@ -11,7 +11,7 @@
 
 static const char *const functions[] = {
 #define CUPTI(symbol, need) #symbol,
-#include "preload/cupti_counters.def"
+#include "preload/cupti/cupti_counters.def"
 #undef CUPTI
 };
 

@@ -233,7 +233,7 @@ static void every_call_of_cupti_fails_in_turn(void **state)
 {
 	static const char *const cupti[] = {
 #define CUPTI(symbol, need) #symbol,
-#include "preload/cupti.def"
+#include "preload/cupti/cupti.def"
 #undef CUPTI
 	};
 	static const char *const nth[] = {"1", "2", "*"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/join_fixture.h"
 
-#include "preload/clock.h"
-#include "preload/memory.h"
+#include "preload/runtime/clock.h"
+#include "preload/maps/memory.h"
 
 #include <string.h>
 

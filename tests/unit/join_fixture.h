@@ -6,8 +6,8 @@
 #ifndef GW_TESTS_UNIT_JOIN_FIXTURE_H
 #define GW_TESTS_UNIT_JOIN_FIXTURE_H
 
-#include "preload/join.h"
-#include "preload/tables.h"
+#include "preload/join/join.h"
+#include "preload/worker/tables.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In place of the log, where no sums are written and no blocks filled. */
-#include "preload/log.h"
+#include "preload/live/log.h"
 
 bool gw_log_is_open(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/preload_fixture.h"
 
-#include "preload/counted.h"
-#include "preload/injection.h"
-#include "preload/pm.h"
+#include "preload/counters/counted.h"
+#include "preload/hook/injection.h"
+#include "preload/counters/pm.h"
 #include "preload/lifecycle.h"
 
 #include <pthread.h>
@@ -17,8 +17,8 @@ __attribute__((visibility("default"))) const char *__lsan_default_suppressions(v
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:gw_idmap_put\nleak:preload/join\nleak:gw_config_of_activity\n"
-	       "leak:gw_arguments_arrived\nleak:preload/code.c\nleak:gw_work_offer\n"
-	       "leak:preload/study_code.c\nleak:gw_aggregate_add\n";
+	       "leak:gw_arguments_arrived\nleak:preload/analysis/code.c\nleak:gw_work_offer\n"
+	       "leak:preload/analysis/study_code.c\nleak:gw_aggregate_add\n";
 }
 
 struct gw_hot gw_hot;

@@ -6,8 +6,8 @@
 #ifndef GW_TESTS_UNIT_PRELOAD_FIXTURE_H
 #define GW_TESTS_UNIT_PRELOAD_FIXTURE_H
 
-#include "preload/activity.h"
-#include "preload/call.h"
+#include "preload/cupti/activity.h"
+#include "preload/hook/call.h"
 
 /** Tables as after cuInit, all empty; what an earlier test left is gone. */
 void fixture_start(void);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers for activity records: what libcupti is given, and what becomes of what it gives back. */
-#include "preload/activity.h"
-#include "preload/attach.h"
-#include "preload/counted.h"
-#include "preload/cupti.h"
-#include "preload/degrade.h"
-#include "preload/injection.h"
-#include "preload/options.h"
-#include "preload/record_clock.h"
-#include "preload/state.h"
+#include "preload/cupti/activity.h"
+#include "preload/cupti/attach.h"
+#include "preload/counters/counted.h"
+#include "preload/cupti/cupti.h"
+#include "preload/runtime/degrade.h"
+#include "preload/hook/injection.h"
+#include "preload/runtime/options.h"
+#include "preload/cupti/record_clock.h"
+#include "preload/runtime/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

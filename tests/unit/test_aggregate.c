@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of a full log. */
-#include "preload/aggregate.h"
-#include "preload/clock.h"
-#include "preload/degrade.h"
-#include "preload/log.h"
+#include "preload/worker/aggregate.h"
+#include "preload/runtime/clock.h"
+#include "preload/runtime/degrade.h"
+#include "preload/live/log.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of launches: copied once per configuration, in the kernel's layout, within bounds. */
-#include "preload/arguments.h"
-#include "preload/launch.h"
-#include "preload/tables.h"
+#include "preload/hook/arguments.h"
+#include "preload/hook/launch.h"
+#include "preload/worker/tables.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker's sleep while nothing is launched, and the launch that ends it. */
-#include "preload/bell.h"
-#include "preload/call.h"
-#include "preload/deadline.h"
+#include "preload/runtime/bell.h"
+#include "preload/hook/call.h"
+#include "preload/runtime/deadline.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many stream captures are under way: never too few, or captured launches count as run. */
-#include "preload/handlers.h"
+#include "preload/hook/handlers.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

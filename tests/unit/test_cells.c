@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker publishes predictions, launches read them; nothing torn, nothing of another. */
-#include "preload/cells.h"
-#include "preload/launch.h"
-#include "preload/launches.h"
-#include "preload/log.h"
-#include "preload/tables.h"
+#include "preload/worker/cells.h"
+#include "preload/hook/launch.h"
+#include "preload/worker/launches.h"
+#include "preload/live/log.h"
+#include "preload/worker/tables.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ticks to CLOCK_REALTIME, by clocks that stand still until the test moves them. */
-#include "preload/clock.h"
-#include "preload/deadline.h"
-#include "preload/state.h"
+#include "preload/runtime/clock.h"
+#include "preload/runtime/deadline.h"
+#include "preload/runtime/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 }
 
 #define gw_ticks ticks_now
-#include "preload/clock.c"
+#include "preload/runtime/clock.c"
 
 static int start(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The code behind a launched kernel: found where the module lies, for the processor, in bounds. */
-#include "preload/code.h"
+#include "preload/analysis/code.h"
 #include "tests/code/corpus.h"
 #include "tests/unit/preload_fixture.h"
 

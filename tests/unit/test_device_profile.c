@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device profile in the process: whose is taken, what the log keeps of it, what is said. */
-#include "preload/profile.h"
+#include "preload/worker/profile.h"
 
 #include "predictor/predictor.h"
 #include "predictor/profile.h"
-#include "preload/degrade.h"
-#include "preload/launches.h"
-#include "preload/log.h"
-#include "preload/options.h"
-#include "preload/study.h"
-#include "preload/tables.h"
+#include "preload/runtime/degrade.h"
+#include "preload/worker/launches.h"
+#include "preload/live/log.h"
+#include "preload/runtime/options.h"
+#include "preload/analysis/study.h"
+#include "preload/worker/tables.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

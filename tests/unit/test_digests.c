@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Digests in the process: whose plans are published, which configurations they make, and when a
  * plan is taken back. */
-#include "preload/call.h"
-#include "preload/digests.h"
-#include "preload/log.h"
-#include "preload/profile.h"
-#include "preload/tables.h"
+#include "preload/hook/call.h"
+#include "preload/analysis/digests.h"
+#include "preload/live/log.h"
+#include "preload/worker/profile.h"
+#include "preload/worker/tables.h"
 #include "tests/unit/ir_kernel.h"
 #include "tests/unit/preload_fixture.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/handle_map.h"
+#include "preload/maps/handle_map.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/idmap.h"
+#include "preload/maps/idmap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

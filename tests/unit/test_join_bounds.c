@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What joining keeps does not grow with what there ever was. */
-#include "preload/memory.h"
-#include "preload/options.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
 #include "tests/unit/join_fixture.h"
 
 #include <string.h>

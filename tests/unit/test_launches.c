@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
-#include "preload/launches.h"
-#include "preload/gpu_clock.h"
-#include "preload/study.h"
-#include "preload/work.h"
-#include "preload/log.h"
-#include "preload/options.h"
-#include "preload/clock.h"
-#include "preload/profile.h"
-#include "preload/study.h"
-#include "preload/tables.h"
+#include "preload/worker/launches.h"
+#include "preload/worker/gpu_clock.h"
+#include "preload/analysis/study.h"
+#include "preload/analysis/work.h"
+#include "preload/live/log.h"
+#include "preload/runtime/options.h"
+#include "preload/runtime/clock.h"
+#include "preload/worker/profile.h"
+#include "preload/analysis/study.h"
+#include "preload/worker/tables.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log's writer against the command's reader, and against hostile surroundings. */
 #include "cli/log_reader.h"
-#include "preload/degrade.h"
-#include "preload/log.h"
-#include "preload/log_name.h"
-#include "preload/options.h"
+#include "preload/runtime/degrade.h"
+#include "preload/live/log.h"
+#include "preload/live/log_name.h"
+#include "preload/runtime/options.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUWATCH_LOG_MAX over a long time, which the test moves: no byte more, and no launch lost. */
 #include "cli/log_reader.h"
-#include "preload/aggregate.h"
-#include "preload/degrade.h"
-#include "preload/log.h"
-#include "preload/options.h"
+#include "preload/worker/aggregate.h"
+#include "preload/runtime/degrade.h"
+#include "preload/live/log.h"
+#include "preload/runtime/options.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/memory.h"
-#include "preload/degrade.h"
-#include "preload/options.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/degrade.h"
+#include "preload/runtime/options.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

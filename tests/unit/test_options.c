@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/options.h"
+#include "preload/runtime/options.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of metrics: whose turn it is, and what becomes of those that do not fit. */
-#include "preload/pm_sets.h"
+#include "preload/counters/pm_sets.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +96,7 @@ static void what_does_not_fit_has_turns_of_its_own(void **state)
 	room = 2;
 #define METRIC(set, name, field, factor, idle) assert_true(has_its_turn(name));
 #define CLOCK(set, name)                       assert_true(has_its_turn(name));
-#include "preload/pm_metric.def"
+#include "preload/counters/pm_metric.def"
 #undef METRIC
 #undef CLOCK
 }
@@ -108,7 +108,7 @@ static void without_one_metric_all_others_have_their_turn(void **state)
 #define METRIC(set, name, field, factor, idle)                                                     \
 	assert_int_equal(has_its_turn(name), strcmp(name, refused) != 0);
 #define CLOCK(set, name) assert_true(has_its_turn(name));
-#include "preload/pm_metric.def"
+#include "preload/counters/pm_metric.def"
 #undef METRIC
 #undef CLOCK
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slots of streams and graphs are used again, and no launch is taken for another's by that. */
-#include "preload/clock.h"
-#include "preload/join.h"
-#include "preload/launches.h"
-#include "preload/log.h"
-#include "preload/options.h"
-#include "preload/profile.h"
-#include "preload/recycle.h"
-#include "preload/tables.h"
+#include "preload/runtime/clock.h"
+#include "preload/join/join.h"
+#include "preload/worker/launches.h"
+#include "preload/live/log.h"
+#include "preload/runtime/options.h"
+#include "preload/worker/profile.h"
+#include "preload/worker/recycle.h"
+#include "preload/worker/tables.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>

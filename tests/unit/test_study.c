@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches studied: what is told of them, in which order, within which bounds. */
-#include "preload/arguments.h"
-#include "preload/clock.h"
-#include "preload/code.h"
-#include "preload/options.h"
-#include "preload/log.h"
-#include "preload/study.h"
-#include "preload/study_code.h"
-#include "preload/tables.h"
-#include "preload/work.h"
+#include "preload/hook/arguments.h"
+#include "preload/runtime/clock.h"
+#include "preload/analysis/code.h"
+#include "preload/runtime/options.h"
+#include "preload/live/log.h"
+#include "preload/analysis/study.h"
+#include "preload/analysis/study_code.h"
+#include "preload/worker/tables.h"
+#include "preload/analysis/work.h"
 #include "tests/code/corpus.h"
 #include "tests/unit/preload_fixture.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose turn it is to be studied, by what studies of their kernels took and what they may be good
  * for. */
-#include "preload/study_queue.h"
-#include "preload/tables.h"
+#include "preload/analysis/study_queue.h"
+#include "preload/worker/tables.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids in the log: each thing is written once, before it is first named. */
-#include "preload/log.h"
-#include "preload/memory.h"
-#include "preload/options.h"
-#include "preload/profile.h"
-#include "preload/tables.h"
-#include "preload/degrade.h"
+#include "preload/live/log.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
+#include "preload/worker/profile.h"
+#include "preload/worker/tables.h"
+#include "preload/runtime/degrade.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

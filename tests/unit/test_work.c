@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a configuration's work: who is believed, and what log and predictor get. */
-#include "preload/work.h"
+#include "preload/analysis/work.h"
 
-#include "preload/launches.h"
-#include "preload/log.h"
-#include "preload/tables.h"
+#include "preload/worker/launches.h"
+#include "preload/live/log.h"
+#include "preload/worker/tables.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>

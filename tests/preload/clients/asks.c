@@ -8,8 +8,8 @@
 static const char *const names[] = {
 #define HOOK(symbol, ...)    #symbol,
 #define FOREIGN(symbol, ...) #symbol,
-#include "preload/foreign.def"
-#include "preload/hooks.def"
+#include "preload/cupti/foreign.def"
+#include "preload/hook/hooks.def"
         "cuGetProcAddress", "cuGetProcAddress_v2",
         "cuDeviceGetCount", /* one that we do not stand in for */
 };

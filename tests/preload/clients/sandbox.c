@@ -37,7 +37,7 @@ static const struct sock_fprog *program(void)
 	for (unsigned i = 0; i < sizeof(own) / sizeof(*own); i++)
 		allow(own[i]);
 #define CALL(name, why) allow(SYS_##name);
-#include "preload/sandbox.def"
+#include "preload/runtime/sandbox.def"
 #undef CALL
 	add((struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
 	p = (struct sock_fprog){length, filter};

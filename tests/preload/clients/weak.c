@@ -8,8 +8,8 @@
 
 #define FOREIGN(symbol, ...) HOOK(symbol, )
 #define HOOK(symbol, ...)    extern void symbol(void) __attribute__((weak));
-#include "preload/foreign.def"
-#include "preload/hooks.def"
+#include "preload/cupti/foreign.def"
+#include "preload/hook/hooks.def"
 HOOK(cuGetProcAddress, )
 HOOK(cuGetProcAddress_v2, )
 HOOK(cuDeviceGetCount, ) /* one that we do not stand in for */
@@ -23,8 +23,8 @@ static const struct {
 	function *volatile address;
 } data[] = {
 #define HOOK(symbol, ...) {#symbol, symbol},
-#include "preload/foreign.def"
-#include "preload/hooks.def"
+#include "preload/cupti/foreign.def"
+#include "preload/hook/hooks.def"
 #undef HOOK
 };
 
@@ -40,8 +40,8 @@ __attribute__((visibility("default"))) void weak_ask(const char *who)
 	for (unsigned i = 0; i < sizeof(data) / sizeof(*data); i++)
 		tell(who, "data", data[i].name, data[i].address);
 #define HOOK(symbol, ...) tell(who, "code", #symbol, symbol);
-#include "preload/foreign.def"
-#include "preload/hooks.def"
+#include "preload/cupti/foreign.def"
+#include "preload/hook/hooks.def"
 	HOOK(cuGetProcAddress, )
 	HOOK(cuGetProcAddress_v2, )
 	HOOK(cuDeviceGetCount, )

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code that lies in files, read by the worker without ever touching the program's mappings. */
+#ifndef GW_CODE_FILE_H
+#define GW_CODE_FILE_H
+
+#include "predictor/code/arena.h"
+#include "predictor/code/bytes.h"
+#include "preload/hook/modules.h"
+
+/**
+ * Read the image of @p note from its file into @p arena: the container at its address in an
+ * executable or library, or else the whole file. NULL, or why not (a static text). The file is
+ * read, not mapped: one that is cut off meanwhile must not end the process.
+ */
+const char *gw_code_file_read(const struct gw_module_note *note, struct gw_arena *arena,
+                              struct gw_bytes *out);
+
+#endif

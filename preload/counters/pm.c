@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/counters/pm.h"
+
+#include "preload/cupti/activity.h"
+#include "preload/runtime/clock.h"
+#include "preload/runtime/deadline.h"
+#include "preload/runtime/degrade.h"
+#include "preload/hook/exit_watch.h"
+#include "preload/runtime/options.h"
+#include "preload/counters/pm_sets.h"
+#include "preload/runtime/process.h"
+#include "preload/runtime/sandbox.h"
+#include "preload/runtime/spawn.h"
+#include "preload/runtime/state.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MS GW_MS
+
+enum {
+	SETUP_MS = 450,   /* of CPU before the first session, and … */
+	SESSION_MS = 600, /* … for one, at least (both on an H200) */
+	SESSION_WINDOWS =
+	        8,        /* of one set before the next has its turn: as dear as configuring it */
+	GAP_MS = 15,      /* between them */
+	BEHIND_MS = 1000, /* that the worker is waited for */
+	IDLE_MS = 200,    /* without a launch or a kernel's end: nothing to sample */
+	LOOK_MS = 20,     /* how often that is looked at */
+	RETRY_MS = 500,   /* after the first failure; twice that after each further one … */
+	RETRY_MAX_MS = 60000, /* … up to here */
+	FAILURES_SAID = 3,    /* of one kind in a row are worth a word */
+	STOP_MS = 5000,
+	WINDOW_SAMPLES = 240, /* GW_PM_SAMPLES and some to spare: what does not fit is lost */
+	STOP_NS = 600000,     /* that stopping takes, 0.4 to 1.1 ms on an H200: samples go on */
+	INTERVAL_NS = 20000,  /* shorter ones overflow */
+	INTERVAL_MAX_NS = 200000,
+	SAMPLES_A_KERNEL = 32, /* of a kernel so long that it needs no shorter interval */
+};
+
+/* Shared */
+static struct {
+	pthread_mutex_t lock; /* for the condition alone */
+	pthread_cond_t wake;
+	_Atomic int stop, running;
+	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
+	_Atomic int inside;         /* … and may be in it */
+	_Atomic uint64_t busy_ns;   /* when something was last launched or ended */
+	_Atomic int at_rest;        /* until then: the thread waits for the next */
+	_Atomic uint64_t kernel_ns; /* a typical kernel's time, by share of GPU time */
+	_Atomic uint32_t device;    /* that the last kernel ran on */
+	struct gw_pm_window window[GW_PM_WINDOWS];
+} pm;
+
+/* The worker's; what is set before the thread starts it may read. */
+static struct {
+	uint64_t first_ns;      /* when the first launch was seen: from then on budget is earned */
+	bool decided;           /* started, or never will be */
+	bool placed;            /* a launch told which GPU is in use */
+	double mean_ns, weight; /* of kernels' times, weighted by time */
+} seen;
+
+/* The thread's */
+static struct {
+	uint64_t session_ns; /* of CPU that the next session is expected to take */
+	bool set_up;         /* one session was taken or tried */
+	uint64_t retry_ms;
+	unsigned failures;
+	bool sampled;   /* there was a window */
+	char last[160]; /* what failed last, empty when nothing did */
+	uint8_t *availability;
+	const char *chip;
+	uint32_t chip_device;
+	struct gw_pm_sampler sampler;
+	bool late[8]; /* stages whose exit handler is registered */
+} own;
+
+/* ---- stopping ------------------------------------------------------------------------------- */
+
+static bool stopping(void)
+{
+	return atomic_load(&pm.stop) != 0;
+}
+
+/* Whether the thread is to be out of libcupti as soon as it can. */
+static bool leaving(void)
+{
+	return stopping() || gw_sandboxed() || (atomic_load(&pm.inside) && atomic_load(&pm.paused));
+}
+
+/* Both sides say first what they do, then look for the other: see gw_pm_pause. */
+static bool enter(void)
+{
+	if (!gw_sandbox_enter())
+		return false;
+	atomic_store(&pm.inside, 1);
+	if (!atomic_load(&pm.paused))
+		return true;
+	atomic_store(&pm.inside, 0);
+	gw_sandbox_leave();
+	return false;
+}
+
+/* Sleep until @p ns have passed or it is time to leave; true: leave. */
+static bool doze(uint64_t ns)
+{
+	const uint64_t deadline = gw_deadline_in(ns);
+
+	pthread_mutex_lock(&pm.lock);
+	while (!leaving() && gw_deadline_wait(&pm.wake, &pm.lock, deadline))
+		;
+	pthread_mutex_unlock(&pm.lock);
+	return leaving();
+}
+
+static void wake(void)
+{
+	pthread_mutex_lock(&pm.lock);
+	pthread_cond_signal(&pm.wake);
+	pthread_mutex_unlock(&pm.lock);
+}
+
+static void wait_while(const _Atomic int *state)
+{
+	gw_pause_while(state, 200000, STOP_MS * MS);
+}
+
+void gw_pm_stop(void)
+{
+	int saved = errno;
+
+	if (!gw_process_ours())
+		return;
+	atomic_store(&pm.stop, 1);
+	if (!atomic_load(&pm.running))
+		return;
+	wake();
+	wait_while(&pm.running);
+	errno = saved;
+}
+
+void gw_pm_pause(void)
+{
+	atomic_store(&pm.paused, 1);
+	if (!atomic_load(&pm.running))
+		return;
+	wake();
+	wait_while(&pm.inside);
+}
+
+void gw_pm_resume(void)
+{
+	atomic_store(&pm.paused, 0);
+}
+
+void gw_pm_abandon(void)
+{
+	atomic_store(&pm.stop, 1);
+	atomic_store(&pm.running, 0);
+	atomic_store(&pm.inside, 0);
+	gw_exit_watch_forked();
+}
+
+/*
+ * libcupti makes static objects as late as by the first use of a function. Where exit() is not
+ * called by the main thread, the handlers registered here, after each first use, come before
+ * their destructors.
+ */
+static void used(unsigned stage)
+{
+	if (own.late[stage])
+		return;
+	own.late[stage] = true;
+	atexit(gw_pm_stop);
+}
+
+/* ---- what the thread spends ----------------------------------------------------------------- */
+
+static uint64_t cpu_ns(void)
+{
+	uint64_t ns = gw_thread_cpu_ns();
+
+	atomic_store(&gw_counters[GW_COUNTER_pm_cpu_ns], ns);
+	return ns;
+}
+
+/* The time in which the budget allows for @p cpu of CPU, both ns. */
+static uint64_t earned_in(uint64_t cpu)
+{
+	return cpu / gw_options.budget * 100;
+}
+
+/* How long to wait until the next session fits the budget, ns. */
+static uint64_t debt(void)
+{
+	uint64_t lived = gw_steady_ns() - seen.first_ns;
+	uint64_t needed = earned_in(cpu_ns() + own.session_ns);
+
+	return needed > lived ? needed - lived : 0;
+}
+
+/* ---- failures ------------------------------------------------------------------------------- */
+
+static const char *text_of(CUptiResult r)
+{
+	const char *text = NULL;
+
+	gw_cupti.cuptiGetResultString(r, &text);
+	return text ? text : "unknown error";
+}
+
+/* What does not get better with time, and what can be done. */
+static const struct {
+	CUptiResult code;
+	const char *remedy;
+} final[] = {
+        {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
+         "the administrator of this machine can allow them: NVreg_RestrictProfilingToAdminUsers=0"},
+        {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES,
+         "the administrator of the host can allow them to this virtual GPU"},
+        {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED,
+         "part of a GPU has none: they need a GPU without MIG"},
+        {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "this virtual GPU has none"},
+        {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "confidential computing hides them"},
+        {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU has none"},
+        {CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, "they need a GPU without SLI"},
+        {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "they are not to be had under WSL"},
+        {CUPTI_ERROR_NOT_SUPPORTED, "this GPU or driver has none"},
+        {CUPTI_ERROR_INVALID_DEVICE, "this GPU has none"},
+};
+
+/* What failed, and whether trying again can help. */
+static bool failed(const char *what, CUptiResult r)
+{
+	gw_count(GW_COUNTER_pm_failed, 1);
+	own.failures++;
+	snprintf(own.last, sizeof(own.last), "%s: %s", what, text_of(r));
+	for (size_t i = 0; i < sizeof(final) / sizeof(*final); i++) {
+		if (final[i].code != r)
+			continue;
+		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s (%s)", own.last, final[i].remedy);
+		return false;
+	}
+	/* A GPU has one sampler: it is nothing that the terminal need be told. */
+	if (r == CUPTI_ERROR_HARDWARE_BUSY)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "counters were held by another profiler or process, and tried for "
+		                 "again and again: %s",
+		                 own.last);
+	if (own.failures == FAILURES_SAID)
+		gw_degrade(GW_DEGRADED_COUNTERS, "counters are not to be had for now: %s",
+		           own.last);
+	own.retry_ms = own.retry_ms ? own.retry_ms * 2 : RETRY_MS;
+	if (own.retry_ms > RETRY_MAX_MS)
+		own.retry_ms = RETRY_MAX_MS;
+	doze(own.retry_ms * MS);
+	return !stopping();
+}
+
+/* ---- windows -------------------------------------------------------------------------------- */
+
+static bool busy(void)
+{
+	return gw_steady_ns() - atomic_load(&pm.busy_ns) < IDLE_MS * MS;
+}
+
+/* Long kernels need no short interval; a coarser one sees more of them for the same cost. */
+static uint64_t interval(void)
+{
+	uint64_t ns = atomic_load(&pm.kernel_ns) / SAMPLES_A_KERNEL;
+
+	if (ns < INTERVAL_NS)
+		return INTERVAL_NS;
+	return ns < INTERVAL_MAX_NS ? ns : INTERVAL_MAX_NS;
+}
+
+/* Until something is launched, or it is time to leave. Both sides say first what they do. */
+static void wait_for_launches(void)
+{
+	pthread_mutex_lock(&pm.lock);
+	atomic_store(&pm.at_rest, 1);
+	while (!leaving() && !busy())
+		pthread_cond_wait(&pm.wake, &pm.lock);
+	atomic_store(&pm.at_rest, 0);
+	pthread_mutex_unlock(&pm.lock);
+}
+
+static struct gw_pm_window *window_free(void)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
+		if (atomic_load(&pm.window[i].state) == GW_PM_FREE)
+			return &pm.window[i];
+	return NULL;
+}
+
+/* After a pause, and when one is free: the worker keeps them until it knows what ran meanwhile. */
+static bool wait_for_window(void)
+{
+	for (int i = 0; i < BEHIND_MS / GAP_MS; i++) {
+		if (doze(GAP_MS * MS))
+			return false;
+		if (window_free())
+			return true;
+	}
+	return false;
+}
+
+/* One window, from beginning to hand-over. The sampler is configured. */
+static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
+{
+	struct gw_pm_window *w = window_free();
+	bool overflow = false;
+	CUptiResult r;
+
+	if (!w)
+		return CUPTI_SUCCESS;
+	w->device = (uint32_t)own.sampler.device;
+	w->set = set;
+	w->count = 0;
+	atomic_store(&w->begin, gw_wall_ns());
+	atomic_store(&w->state, GW_PM_OPEN);
+	*what = "cuptiPmSamplingStart";
+	r = gw_pm_begin(&own.sampler);
+	if (r == CUPTI_SUCCESS) {
+		used(4);
+		doze(every * WINDOW_SAMPLES - STOP_NS);
+		*what = "cuptiPmSamplingStop";
+		r = gw_pm_end(&own.sampler);
+	}
+	if (r == CUPTI_SUCCESS && !leaving()) {
+		*what = "cuptiPmSamplingDecodeData";
+		r = gw_pm_read(&own.sampler, w->sample, GW_PM_SAMPLES, &w->count, &overflow);
+		used(5);
+	}
+	own.sampled |= w->count != 0;
+	gw_count(GW_COUNTER_pm_windows, w->count != 0);
+	gw_count(GW_COUNTER_pm_samples, w->count);
+	w->ready_ns = gw_steady_ns();
+	atomic_store(&w->state, GW_PM_READY);
+	if (r == CUPTI_SUCCESS && overflow) {
+		gw_count(GW_COUNTER_pm_overflows, 1);
+		r = CUPTI_ERROR_MAX_LIMIT_REACHED; /* this sampler does not start again */
+	}
+	return r;
+}
+
+/* Ask once which chip it is and what of it is left to us. */
+static CUptiResult know_chip(uint32_t device, const char **what)
+{
+	CUptiResult r = CUPTI_SUCCESS;
+
+	if (own.chip && own.chip_device == device)
+		return r;
+	*what = "cuptiDeviceGetChipName";
+	own.chip = gw_cupti_chip(device, &r);
+	used(0);
+	if (!own.chip)
+		return r;
+	own.chip_device = device;
+	free(own.availability);
+	*what = "cuptiPmSamplingGetCounterAvailability";
+	own.availability = gw_pm_availability(device, &r);
+	used(1);
+	if (!own.availability)
+		own.chip = NULL;
+	return r;
+}
+
+/* Some windows of the next set in turn. */
+static CUptiResult session(const char **what)
+{
+	uint32_t device = atomic_load(&pm.device);
+	const struct gw_cupti_set *cupti;
+	uint64_t every = interval();
+	unsigned set;
+	CUptiResult r = know_chip(device, what);
+
+	if (r != CUPTI_SUCCESS || leaving())
+		return r;
+	*what = "cuptiProfilerHostConfigAddMetrics";
+	cupti = gw_pm_sets_next(own.chip, own.availability, &set);
+	used(2);
+	if (!cupti)
+		return CUPTI_ERROR_NOT_SUPPORTED;
+	if (leaving())
+		return CUPTI_SUCCESS;
+	*what = "cuptiPmSamplingEnable";
+	r = gw_pm_open(&own.sampler, device);
+	if (r == CUPTI_SUCCESS && !leaving()) {
+		*what = "cuptiPmSamplingSetConfig";
+		r = gw_pm_configure(&own.sampler, cupti, every);
+		used(3);
+	}
+	gw_activity_copies(true);
+	for (int i = 0; r == CUPTI_SUCCESS && i < SESSION_WINDOWS; i++) {
+		if (!wait_for_window())
+			break;
+		if (busy())
+			r = take_window(set, every, what);
+	}
+	gw_activity_copies(false);
+	gw_pm_close(&own.sampler);
+	used(6);
+	return r;
+}
+
+/* A session took @p cost ns of CPU: what the next may take. */
+static void expect(uint64_t cost)
+{
+	own.session_ns = own.set_up && cost > SESSION_MS * MS ? cost : SESSION_MS * MS;
+	own.set_up = true;
+}
+
+/* Nothing of libcupti's is kept for later: the other tool may end it (cuptiFinalize). */
+static void leave(void)
+{
+	if (atomic_load(&pm.paused)) {
+		own.chip = NULL;
+		gw_pm_sets_release();
+	}
+	atomic_store(&pm.inside, 0);
+	gw_sandbox_leave();
+}
+
+/* A session that fits the budget; false: no more of them. */
+static bool turn(void)
+{
+	const char *what = "";
+	uint64_t before = cpu_ns();
+	CUptiResult r = session(&what);
+
+	leave();
+	expect(cpu_ns() - before);
+	if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_MAX_LIMIT_REACHED)
+		return failed(what, r);
+	own.failures = 0;
+	own.retry_ms = 0;
+	return true;
+}
+
+static void run(void)
+{
+	own.session_ns = (SETUP_MS + SESSION_MS) * MS;
+	while (!stopping() && !gw_sandboxed()) {
+		uint64_t wait = debt();
+
+		if (!busy())
+			wait_for_launches();
+		else if (wait)
+			doze(wait < 500 * MS ? wait : 500 * MS);
+		else if (!window_free() || !enter())
+			doze(LOOK_MS * MS);
+		else if (!turn())
+			break;
+	}
+	cpu_ns();
+	if (own.last[0] && !own.sampled)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", own.last);
+	atomic_store(&pm.running, 0);
+}
+
+/* ---- the worker's side ---------------------------------------------------------------------- */
+
+void gw_pm_start(void)
+{
+	memset(&pm, 0, sizeof(pm));
+	memset(&seen, 0, sizeof(seen));
+	memset(&own, 0, sizeof(own));
+	pthread_mutex_init(&pm.lock, NULL);
+	pthread_cond_init(&pm.wake, NULL);
+	gw_pm_sets_start();
+	if (gw_options.counters != GW_COUNT_PM)
+		return;
+	/* Mode count promises launches only. */
+	if (gw_options.mode == GW_MODE_WATCH)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "no counters: they are sampled in mode audit only");
+	else if (gw_options.mode == GW_MODE_AUDIT && !gw_options.budget)
+		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: GPUWATCH_BUDGET is 0");
+}
+
+/* Why there are to be no counters in this process; NULL: there may be. */
+static const char *against(void)
+{
+	if (!gw_pm_usable())
+		return "the libcupti found has no PM sampling (it came with CUDA 12.6)";
+	if (!gw_exit_watched())
+		return "the program's exit can't be seen in time (loaded by another thread than "
+		       "the main one)";
+	return NULL;
+}
+
+/* Of the first launch until sampling begins. */
+static uint64_t begins_after(void)
+{
+	return earned_in((SETUP_MS + SESSION_MS) * MS);
+}
+
+static bool wanted(void)
+{
+	return gw_options.mode == GW_MODE_AUDIT && gw_options.counters == GW_COUNT_PM &&
+	       gw_options.budget;
+}
+
+void gw_pm_tick(uint64_t now_ns, uint32_t launches)
+{
+	const char *why;
+
+	if (launches)
+		atomic_store(&pm.busy_ns, now_ns);
+	if (launches && atomic_load(&pm.at_rest))
+		wake();
+	if (seen.decided || !wanted())
+		return;
+	if (!seen.first_ns) /* from then on budget is earned, also while another tool is there */
+		seen.first_ns = launches ? now_ns : 0;
+	if (!gw_activity_on() || !seen.first_ns || now_ns - seen.first_ns < begins_after() ||
+	    !busy() || !seen.placed)
+		return;
+	seen.decided = true;
+	why = against();
+	if (why) {
+		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
+		return;
+	}
+	atomic_store(&pm.running, 1);
+	if (stopping() || !gw_spawn("gpuwatch-pm", run))
+		atomic_store(&pm.running, 0);
+}
+
+void gw_pm_over(void)
+{
+	if (seen.decided || !wanted())
+		return;
+	if (!gw_activity_on())
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "no counters: kernels have no activity records");
+	else
+		gw_degrade_asked(
+		        GW_DEGRADED_COUNTERS,
+		        "no counters: the program ended too early; at GPUWATCH_BUDGET=%u they "
+		        "begin %.0f s after its first launch",
+		        gw_options.budget, (double)begins_after() * 1e-9);
+}
+
+/* Records wait behind a kernel that does not end: until the first one has come, launches tell the
+ * GPU. */
+void gw_pm_launched(int device)
+{
+	if (device < 0 || seen.weight > 0)
+		return;
+	seen.placed = true;
+	atomic_store_explicit(&pm.device, (uint32_t)device, memory_order_relaxed);
+}
+
+void gw_pm_ran(uint32_t device, uint64_t ns)
+{
+	const double memory = 1e10; /* about the last ten seconds of GPU time */
+	double weight = (double)ns;
+
+	seen.placed = true;
+	seen.weight = fmin(seen.weight, memory) + weight;
+	seen.mean_ns += ((double)ns - seen.mean_ns) * weight / seen.weight;
+	atomic_store_explicit(&pm.kernel_ns, (uint64_t)seen.mean_ns, memory_order_relaxed);
+	atomic_store_explicit(&pm.device, device, memory_order_relaxed);
+}
+
+struct gw_pm_window *gw_pm_window(unsigned index)
+{
+	return &pm.window[index];
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters of the GPU while the program's kernels run on it: a thread of ours takes windows of
+ * samples, one set of metrics after the other, as often as the budget allows. It never waits for
+ * the program, nor the program for it, but in exit(): there a call under way is waited for.
+ */
+#ifndef GW_PM_H
+#define GW_PM_H
+
+#include "preload/counters/pm_sampler.h"
+
+#include <stdatomic.h>
+
+enum { GW_PM_WINDOWS = 8 /**< that can be under way between the thread and the worker */ };
+
+/** Index of every metric of pm_metric.def, and their number. */
+enum gw_pm_row {
+#define METRIC(set, name, field, factor, idle) GW_PM_##field,
+#define CLOCK(set, name)                       GW_PM_CLOCK_##set,
+#include "preload/counters/pm_metric.def"
+#undef METRIC
+#undef CLOCK
+	GW_PM_ROWS
+};
+
+/** A set of metrics that this chip collects together. */
+struct gw_pm_set {
+	uint8_t row[GW_SAMPLE_METRICS]; /**< enum gw_pm_row of each */
+	const char *name[GW_SAMPLE_METRICS];
+	unsigned count;
+};
+
+/** Life of a window. */
+enum gw_pm_window_state {
+	GW_PM_FREE,
+	GW_PM_OPEN,  /**< being sampled: what runs from `begin` on belongs to it */
+	GW_PM_READY, /**< for the worker, who sets it free */
+};
+
+/** A window of samples. All but the state is the thread's until READY, then the worker's. */
+struct gw_pm_window {
+	_Atomic int state;             /**< enum gw_pm_window_state */
+	_Atomic uint64_t begin;        /**< CLOCK_REALTIME, ns, as the records of kernels have it */
+	uint64_t ready_ns;             /**< when it was handed over, as gw_steady_ns() counts */
+	uint64_t end;                  /**< of the last sample, once the worker has set it */
+	uint32_t device;               /**< ordinal */
+	unsigned set;                  /**< number of the set, unchanging; see gw_pm_set() */
+	size_t count;                  /**< samples */
+	struct gw_sample sample[GW_PM_SAMPLES]; /**< by libcupti's clock: see gw_record_time() */
+};
+
+/** Start with nothing under way (in a forked child: without the parent's thread). Worker only. */
+void gw_pm_start(void);
+
+/**
+ * Once a cycle: @p launches were made since the last time. Begins to sample once the program has
+ * lived for a while, where the options, the GPU and other tools let it. Worker only.
+ */
+void gw_pm_tick(uint64_t now_ns, uint32_t launches);
+
+/** A launch was made for @p device, an ordinal (-1: not known). Worker only. */
+void gw_pm_launched(int device);
+
+/** A kernel of @p ns ran on @p device: what there is to be sampled. Worker only. */
+void gw_pm_ran(uint32_t device, uint64_t ns);
+
+/** Window number @p index, below GW_PM_WINDOWS. Worker only. */
+struct gw_pm_window *gw_pm_window(unsigned index);
+
+/** The metrics of a window's set. */
+const struct gw_pm_set *gw_pm_set(unsigned number);
+
+/**
+ * Another tool is to have libcupti: nothing is sampled until gw_pm_resume. Returns when the thread
+ * has left libcupti, after 5 s at the latest. Worker only.
+ */
+void gw_pm_pause(void);
+
+/** The other tool has gone. Worker only. */
+void gw_pm_resume(void);
+
+/** The program ends: where counters were asked for and never began, say why. Worker only. */
+void gw_pm_over(void);
+
+/**
+ * No more counters in this process. Returns when the thread has left libcupti, after 5 s at
+ * the latest. Any thread; keeps errno.
+ */
+void gw_pm_stop(void);
+
+/** In a forked child: the thread is the parent's, and so is all it had open. */
+void gw_pm_abandon(void);
+
+#endif

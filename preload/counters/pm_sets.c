@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/counters/pm_sets.h"
+
+#include <string.h>
+
+enum trial { UNTRIED, READY, REFUSED };
+
+static const struct {
+	int set;
+	const char *name;
+} rows[GW_PM_ROWS] = {
+#define METRIC(set, name, field, factor, idle) {set, name},
+#define CLOCK(set, name)                       {set, name},
+#include "preload/counters/pm_metric.def"
+#undef METRIC
+#undef CLOCK
+};
+
+/* Each row is in one set; halving makes at most one of each row. */
+static struct set {
+	struct gw_pm_set members;
+	struct gw_cupti_set cupti;
+	enum trial trial;
+} sets[2 * GW_PM_ROWS];
+static unsigned count, turn; /* turn: of the others, the one that last had its turn */
+static bool first_had;       /* the last turn was the first set's */
+
+static void add(struct set *s, unsigned row)
+{
+	s->members.row[s->members.count] = (uint8_t)row;
+	s->members.name[s->members.count++] = rows[row].name;
+}
+
+void gw_pm_sets_start(void)
+{
+	memset(sets, 0, sizeof(sets)); /* a forked child's are the parent's: left alone */
+	count = turn = 0;
+	first_had = false;
+	for (unsigned i = 0; i < GW_PM_ROWS; i++) {
+		if (rows[i].set < 0 || (unsigned)rows[i].set >= GW_PM_ROWS)
+			continue;
+		if ((unsigned)rows[i].set >= count)
+			count = (unsigned)rows[i].set + 1;
+		if (sets[rows[i].set].members.count < GW_SAMPLE_METRICS)
+			add(&sets[rows[i].set], i);
+	}
+}
+
+/* Its second half becomes a set of its own. False when there is nothing to halve. */
+static bool halve(struct set *s)
+{
+	unsigned keep = s->members.count / 2;
+	struct set *other = &sets[count];
+
+	if (!keep || count == sizeof(sets) / sizeof(*sets))
+		return false;
+	for (unsigned i = keep; i < s->members.count; i++)
+		add(other, s->members.row[i]);
+	s->members.count = keep;
+	count++;
+	return true;
+}
+
+static void try(struct set *s, const char *chip, const uint8_t *availability)
+{
+	while (s->members.count && s->trial == UNTRIED) {
+		CUptiResult r = gw_cupti_set_make(&s->cupti, CUPTI_PROFILER_TYPE_PM_SAMPLING, chip,
+		                                  availability, s->members.name, s->members.count);
+
+		if (r == CUPTI_SUCCESS && s->cupti.passes == 1) {
+			s->trial = READY;
+			return;
+		}
+		gw_cupti_set_free(&s->cupti);
+		if (!halve(s))
+			s->trial = REFUSED;
+	}
+}
+
+/*
+ * Every second turn is the first set's, the others share the rest: traffic and instructions are what
+ * most predictions rest on, and what code tells least.
+ */
+static unsigned next(void)
+{
+	first_had = !first_had;
+	if (first_had || count < 2)
+		return 0;
+	turn = turn + 1 < count ? turn + 1 : 1;
+	return turn;
+}
+
+const struct gw_cupti_set *gw_pm_sets_next(const char *chip, const uint8_t *availability,
+                                           unsigned *number)
+{
+	/* Halving may add sets while we look; of two turns one at least goes on to another. */
+	for (unsigned looked = 0; looked <= 2 * count; looked++) {
+		unsigned at = next();
+
+		try(&sets[at], chip, availability);
+		if (sets[at].trial == READY) {
+			*number = at;
+			return &sets[at].cupti;
+		}
+	}
+	return NULL;
+}
+
+void gw_pm_sets_release(void)
+{
+	for (unsigned i = 0; i < count; i++) {
+		if (sets[i].trial != READY)
+			continue;
+		gw_cupti_set_free(&sets[i].cupti);
+		sets[i].trial = UNTRIED;
+	}
+}
+
+const struct gw_pm_set *gw_pm_set(unsigned number)
+{
+	return &sets[number].members;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPU times from CUPTI activity records; libcupti is opened at run time. */
+#ifndef GW_ACTIVITY_H
+#define GW_ACTIVITY_H
+
+#include "preload/runtime/driver.h"
+
+#include <stdint.h>
+
+/** One kernel that ran, whatever the version of libcupti that reported it. */
+struct gw_activity {
+	const char *name;    /**< libcupti's, valid while its module is loaded */
+	uint64_t start, end; /**< ns, CLOCK_REALTIME */
+	uint64_t graph_node; /**< number of the graph node, 0 for none */
+	uint32_t context, stream, graph, device, correlation; /**< libcupti's numbers; 0 for none */
+	uint32_t grid[3], block[3], cluster[3];
+	uint32_t dynamic_shared, static_shared, registers, local;
+	bool device_launched; /**< by a kernel, not by the host */
+};
+
+/** Memory for records; false when there is none. Idempotent. */
+bool gw_activity_reserve(void);
+
+/** Hand libcupti the buffers' callbacks; answers as it does. */
+int gw_activity_register(void);
+
+/** Records come from here on. @p correlated: launches know their correlation ids. */
+void gw_activity_begin(bool correlated);
+/** Launches called from here on have none; those of earlier ones still come. Worker only. */
+void gw_activity_end(void);
+/** None come any more. @p detached: libcupti has been given back, and holds no buffer of ours. */
+void gw_activity_gone(bool detached);
+
+/** Whether records come, be it only those of earlier launches. */
+bool gw_activity_on(void);
+
+/**
+ * Whether a record may come for a launch called at @p ticks; @p correlated: it knows its
+ * correlation id.
+ */
+bool gw_activity_covers(uint64_t ticks, bool correlated);
+
+/**
+ * Whether a record without a launch is one of a launch on the edge: where measuring begins and ends
+ * while the program launches, launches just outside have records, which nothing joins to them.
+ */
+bool gw_activity_edges(const struct gw_activity *record);
+
+/** Whether most of the latest records came without times: libcupti has no room for any more. */
+bool gw_activity_worn(void);
+
+/** Version of libcupti in use, 0 when none. */
+uint32_t gw_activity_version(void);
+
+/** Numbers of a stream and its context in activity records; left 0 when not known. */
+void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
+                            uint32_t *context_id, uint32_t *stream_id);
+
+/** Number of an executable graph in activity records, 0 when not known. */
+uint32_t gw_activity_graph_id(CUgraphExec exec);
+
+/** A context is about to be destroyed: have its records out. */
+void gw_activity_context_going(void);
+
+/** Ask for the records of finished kernels (@p all: of unfinished buffers too). Worker only. */
+void gw_activity_flush(bool all);
+
+/**
+ * Call @p take for every kernel's record received since; returns their number. Copies and memsets
+ * go to gw_counted_copy. Worker only.
+ */
+uint64_t gw_activity_take(void (*take)(const struct gw_activity *record));
+
+/** Have records of copies and memsets too, or no more. Any thread. */
+void gw_activity_copies(bool on);
+
+#endif

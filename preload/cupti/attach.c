@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/cupti/attach.h"
+
+#include "preload/cupti/activity.h"
+#include "preload/hook/call.h"
+#include "preload/runtime/clock.h"
+#include "preload/cupti/cupti.h"
+#include "preload/runtime/deadline.h"
+#include "preload/runtime/degrade.h"
+#include "preload/hook/injection.h"
+#include "preload/runtime/options.h"
+#include "preload/runtime/sandbox.h"
+#include "preload/cupti/subscriber.h"
+
+enum {
+	/*
+	 * The first libcupti that lets go of a running program safely. None that is known does:
+	 * that of CUDA 13.0 (130001) crashed programs that launch meanwhile, in whichever way it
+	 * was detached (docs/results/h200-2026-11-22/detach). Lower this to one that is proven.
+	 */
+	VERSION_DETACHES = 999999,
+	/* libcupti's own buffers on the device: 3 MiB each by default, 250 of them allowed */
+	DEVICE_BUFFERS = 32,
+	LEAVE_MS = 100, /* how long gw_detach waits for threads inside libcupti */
+};
+
+/* The launches whose correlation id is worth knowing. */
+static const CUpti_CallbackId launches[] = {
+        CUPTI_DRIVER_TRACE_CBID_cuLaunch,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchGrid,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchGridAsync,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+        CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+};
+
+static CUpti_SubscriberHandle subscriber;
+static bool subscribed, borrowed; /* borrowed: the subscriber is another tool's */
+static _Atomic int correlating;   /* launches are to learn their correlation ids */
+static _Atomic int met;           /* one has */
+static _Atomic unsigned times;    /* times attached */
+static _Atomic int open_;         /* libcupti may be called */
+static _Atomic int inside;        /* threads that do */
+static _Thread_local bool here __attribute__((tls_model("initial-exec")));
+/*
+ * The hook that called the driver has filled in the slot of the thread's innermost launch. Where
+ * there is no such hook, nothing is in flight.
+ */
+static void correlate(uint32_t id)
+{
+	struct gw_thread *t = gw_self;
+	struct gw_event *e;
+
+	if (!t || !atomic_load_explicit(&correlating, memory_order_relaxed))
+		return;
+	e = gw_ring_innermost(t);
+	if (!e || (e->flags & GW_EVENT_CORRELATED))
+		return;
+	gw_event_correlate(e, id);
+	atomic_store_explicit(&met, 1, memory_order_relaxed);
+}
+
+void gw_attach_called(const void *info)
+{
+	const CUpti_CallbackData *data = info;
+
+	if (data->callbackSite == CUPTI_API_ENTER)
+		correlate(data->correlationId);
+}
+
+static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                            const void *info)
+{
+	(void)unused;
+	(void)id;
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
+		gw_attach_called(info);
+}
+
+/* Whether the same call may succeed some other time. */
+static bool passing(CUptiResult r)
+{
+	return r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || r == CUPTI_ERROR_NOT_READY ||
+	       r == CUPTI_ERROR_HARDWARE_BUSY || r == CUPTI_ERROR_OUT_OF_MEMORY ||
+	       r == CUPTI_ERROR_INVALID_OPERATION || r == CUPTI_ERROR_UNKNOWN;
+}
+
+static enum gw_attached refused(const char *what, CUptiResult r)
+{
+	const char *text = "unknown error";
+
+	gw_cupti.cuptiGetResultString(r, &text);
+	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+		gw_degrade(GW_DEGRADED_CUPTI_TAKEN,
+		           "another profiler uses CUPTI: meanwhile kernels are timed by sampled "
+		           "events");
+	else
+		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: %s: kernels are timed by sampled events",
+		           what, text);
+	return passing(r) ? GW_ATTACH_LATER : GW_ATTACH_NEVER;
+}
+
+static void cap_device_buffers(void)
+{
+	size_t value = DEVICE_BUFFERS, size = sizeof(value);
+
+	if (gw_cupti.cuptiActivitySetAttribute)
+		gw_cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT,
+		                                   &size, &value);
+}
+
+/* Whether gw_detach is thought to work with the libcupti in use. */
+static bool detachable(void)
+{
+	return gw_cupti.cuptiFinalize && gw_cupti.version >= VERSION_DETACHES &&
+	       !gw_injection_active();
+}
+
+static bool open_library(void)
+{
+	char why[256];
+
+	if (gw_cupti_open(why, sizeof(why))) {
+		if (gw_options.mode != GW_MODE_WATCH || gw_injection_active() || detachable())
+			return true;
+		/* So it is with every libcupti yet: nothing the terminal need be told. */
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+		                 "libcupti %u is not known to let go of a running program safely: "
+		                 "kernels are timed by sampled events",
+		                 gw_cupti.version);
+		return false;
+	}
+	if (gw_cupti_unwanted())
+		gw_degrade_asked(GW_DEGRADED_NO_CUPTI, "%s: kernels are timed by sampled events",
+		                 why);
+	else
+		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: kernels are timed by sampled events", why);
+	return false;
+}
+
+static void give_back(void)
+{
+	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++)
+		gw_cupti.cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+		                             launches[i]);
+	gw_subscriber_return();
+}
+
+static void unsubscribe(void)
+{
+	if (borrowed)
+		give_back();
+	else if (subscribed)
+		gw_cupti.cuptiUnsubscribe(subscriber);
+	subscribed = borrowed = false;
+}
+
+/*
+ * Subscribing also tells whether another tool holds libcupti, so it is done even where it is given
+ * up at once. Injected, the subscriber is us.
+ */
+static CUptiResult subscribe(bool keep)
+{
+	CUptiResult r;
+
+	if (gw_injection_active() || subscribed)
+		return CUPTI_SUCCESS;
+	r = gw_cupti.cuptiSubscribe(&subscriber, called, NULL);
+	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+		subscriber = gw_subscriber_borrow();
+		borrowed = subscriber != NULL;
+		r = borrowed ? CUPTI_SUCCESS : r;
+	}
+	subscribed = r == CUPTI_SUCCESS;
+	if (!keep)
+		unsubscribe();
+	return r;
+}
+
+static CUptiResult call_back(void)
+{
+	CUptiResult last = CUPTI_SUCCESS;
+	size_t enabled = 0;
+
+	/* An id this libcupti does not know belongs to a function its driver lacks. */
+	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
+		CUptiResult r = gw_cupti.cuptiEnableCallback(
+		        1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, launches[i]);
+
+		enabled += r == CUPTI_SUCCESS;
+		last = r == CUPTI_SUCCESS ? last : r;
+	}
+	return enabled ? CUPTI_SUCCESS : last;
+}
+
+/* Records first, ids after: a launch that knows its id has a record. */
+static enum gw_attached attach(bool ids)
+{
+	const char *what = "cuptiSubscribe";
+	CUptiResult r = subscribe(ids);
+
+	if (r == CUPTI_SUCCESS) {
+		cap_device_buffers();
+		what = "cuptiActivityRegisterCallbacks";
+		r = (CUptiResult)gw_activity_register();
+	}
+	if (r == CUPTI_SUCCESS) {
+		what = "cuptiActivityEnable";
+		r = gw_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	}
+	if (r == CUPTI_SUCCESS && ids && !gw_injection_active()) {
+		what = "cuptiEnableCallback";
+		r = call_back();
+		if (r != CUPTI_SUCCESS)
+			gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	}
+	if (r == CUPTI_SUCCESS)
+		return GW_ATTACHED;
+	unsubscribe();
+	return refused(what, r);
+}
+
+static enum gw_attached attach_outside(bool ids)
+{
+	enum gw_attached result;
+
+	if (!open_library())
+		return GW_ATTACH_NEVER;
+	if (!gw_activity_reserve()) {
+		gw_degrade(GW_DEGRADED_NO_CUPTI, "no memory for activity buffers: kernels are "
+		                                 "timed by sampled events");
+		return GW_ATTACH_NEVER;
+	}
+	atomic_store(&met, 0);
+	here = true;
+	result = attach(ids);
+	here = false;
+	if (result == GW_ATTACHED) {
+		atomic_fetch_add(&times, 1);
+		atomic_store(&open_, 1);
+		atomic_store(&correlating, ids && !gw_injection_active());
+	}
+	return result;
+}
+
+enum gw_attached gw_attach(bool ids)
+{
+	enum gw_attached result = GW_ATTACH_NEVER;
+
+	if (gw_sandbox_enter()) {
+		result = attach_outside(ids);
+		gw_sandbox_leave();
+	}
+	return result;
+}
+
+void gw_attach_settle(void)
+{
+	atomic_store(&correlating, 0);
+}
+
+bool gw_attach_stop(void)
+{
+	CUptiResult r;
+
+	atomic_store(&correlating, 0);
+	here = true;
+	r = gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	unsubscribe();
+	here = false;
+	return r == CUPTI_SUCCESS;
+}
+
+/* No thread inside, and none comes in: libcupti crashes where it is called while it is detached. */
+static bool alone(void)
+{
+	atomic_store(&open_, 0);
+	return gw_pause_while(&inside, 100000, LEAVE_MS * GW_MS);
+}
+
+bool gw_detach(void)
+{
+	uint64_t begin;
+	bool done;
+
+	if (!detachable() || gw_sandboxed() || !alone()) {
+		atomic_store(&open_, 1);
+		return false;
+	}
+	begin = gw_steady_ns();
+	here = true;
+	done = gw_cupti.cuptiFinalize() == CUPTI_SUCCESS;
+	here = false;
+	gw_count(GW_COUNTER_detach_ns, gw_steady_ns() - begin);
+	gw_count(GW_COUNTER_detaches, done);
+	atomic_store(&open_, !done);
+	return done;
+}
+
+bool gw_attach_met(void)
+{
+	return atomic_load_explicit(&met, memory_order_relaxed) || gw_injection_active();
+}
+
+unsigned gw_attach_count(void)
+{
+	return atomic_load(&times);
+}
+
+void gw_attach_abandon(void)
+{
+	atomic_store(&open_, 0);
+	atomic_store(&inside, 0);
+	atomic_store(&correlating, 0);
+}
+
+bool gw_attach_here(void)
+{
+	return here;
+}
+
+bool gw_cupti_enter(void)
+{
+	atomic_fetch_add(&inside, 1);
+	if (atomic_load(&open_))
+		return true;
+	atomic_fetch_sub(&inside, 1);
+	return false;
+}
+
+void gw_cupti_leave(void)
+{
+	atomic_fetch_sub(&inside, 1);
+}

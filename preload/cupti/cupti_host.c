@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/cupti/cupti_host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool gw_cupti_host_usable(void)
+{
+	return gw_cupti.cuptiProfilerInitialize && gw_cupti.cuptiDeviceGetChipName &&
+	       gw_cupti.cuptiProfilerHostInitialize && gw_cupti.cuptiProfilerHostDeinitialize &&
+	       gw_cupti.cuptiProfilerHostConfigAddMetrics &&
+	       gw_cupti.cuptiProfilerHostGetConfigImageSize &&
+	       gw_cupti.cuptiProfilerHostGetConfigImage &&
+	       gw_cupti.cuptiProfilerHostGetNumOfPasses &&
+	       gw_cupti.cuptiProfilerHostEvaluateToGpuValues;
+}
+
+const char *gw_cupti_chip(size_t device, CUptiResult *why)
+{
+	CUpti_Profiler_Initialize_Params init = {
+	        .structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+	CUpti_Device_GetChipName_Params name = {
+	        .structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE, .deviceIndex = device};
+
+	*why = gw_cupti.cuptiProfilerInitialize(&init);
+	if (*why == CUPTI_SUCCESS)
+		*why = gw_cupti.cuptiDeviceGetChipName(&name);
+	return *why == CUPTI_SUCCESS ? name.pChipName : NULL;
+}
+
+static CUptiResult add_metrics(struct gw_cupti_set *set)
+{
+	CUpti_Profiler_Host_ConfigAddMetrics_Params p = {
+	        .structSize = CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE,
+	        .pHostObject = set->host,
+	        .ppMetricNames = (const char **)(uintptr_t)set->names, /* only read */
+	        .numMetrics = set->count,
+	};
+
+	return gw_cupti.cuptiProfilerHostConfigAddMetrics(&p);
+}
+
+static CUptiResult take_image(struct gw_cupti_set *set)
+{
+	CUpti_Profiler_Host_GetConfigImageSize_Params size = {
+	        .structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE,
+	        .pHostObject = set->host,
+	};
+	CUpti_Profiler_Host_GetConfigImage_Params image = {
+	        .structSize = CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE,
+	        .pHostObject = set->host,
+	};
+	CUptiResult r = gw_cupti.cuptiProfilerHostGetConfigImageSize(&size);
+
+	if (r != CUPTI_SUCCESS)
+		return r;
+	set->size = size.configImageSize;
+	set->image = malloc(set->size);
+	if (!set->image)
+		return CUPTI_ERROR_OUT_OF_MEMORY;
+	image.configImageSize = set->size;
+	image.pConfigImage = set->image;
+	return gw_cupti.cuptiProfilerHostGetConfigImage(&image);
+}
+
+static CUptiResult count_passes(struct gw_cupti_set *set)
+{
+	CUpti_Profiler_Host_GetNumOfPasses_Params p = {
+	        .structSize = CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE,
+	        .configImageSize = set->size,
+	        .pConfigImage = set->image,
+	};
+	CUptiResult r = gw_cupti.cuptiProfilerHostGetNumOfPasses(&p);
+
+	set->passes = p.numOfPasses;
+	return r;
+}
+
+CUptiResult gw_cupti_set_make(struct gw_cupti_set *set, CUpti_ProfilerType type, const char *chip,
+                              const uint8_t *availability, const char *const *names, size_t count)
+{
+	CUpti_Profiler_Host_Initialize_Params p = {
+	        .structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
+	        .profilerType = type,
+	        .pChipName = chip,
+	        .pCounterAvailabilityImage = availability,
+	};
+	CUptiResult r;
+
+	*set = (struct gw_cupti_set){.names = names, .count = count};
+	r = gw_cupti.cuptiProfilerHostInitialize(&p);
+	if (r != CUPTI_SUCCESS)
+		return r;
+	set->host = p.pHostObject;
+	r = add_metrics(set);
+	if (r == CUPTI_SUCCESS)
+		r = take_image(set);
+	if (r == CUPTI_SUCCESS)
+		r = count_passes(set);
+	if (r != CUPTI_SUCCESS)
+		gw_cupti_set_free(set);
+	return r;
+}
+
+CUptiResult gw_cupti_set_values(const struct gw_cupti_set *set, const uint8_t *data, size_t size,
+                                size_t index, double *values)
+{
+	CUpti_Profiler_Host_EvaluateToGpuValues_Params p = {
+	        .structSize = CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE,
+	        .pHostObject = set->host,
+	        .pCounterDataImage = data,
+	        .counterDataImageSize = size,
+	        .rangeIndex = index,
+	        .ppMetricNames = (const char **)(uintptr_t)set->names,
+	        .numMetrics = set->count,
+	        .pMetricValues = values,
+	};
+
+	return gw_cupti.cuptiProfilerHostEvaluateToGpuValues(&p);
+}
+
+void gw_cupti_set_free(struct gw_cupti_set *set)
+{
+	CUpti_Profiler_Host_Deinitialize_Params p = {
+	        .structSize = CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE,
+	        .pHostObject = set->host,
+	};
+
+	if (set->host)
+		gw_cupti.cuptiProfilerHostDeinitialize(&p);
+	free(set->image);
+	*set = (struct gw_cupti_set){0};
+}

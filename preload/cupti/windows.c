@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A window is charged whole: from the begin of attaching to the end of detaching the program may
+ * have stood still, so no more than that can have been lost. The pause after it makes that the
+ * budget's share of the time in which the program launches: one that launches now and then is not
+ * met by a window each time it does. How long is measured follows what attaching and detaching
+ * took. A window with event pairs lasts for as much launching, and that is what it is charged.
+ */
+#include "preload/cupti/windows.h"
+
+#include "preload/cupti/activity.h"
+#include "preload/cupti/attach.h"
+#include "preload/runtime/bell.h"
+#include "preload/runtime/clock.h"
+#include "preload/runtime/deadline.h"
+#include "preload/counters/deep.h"
+#include "preload/runtime/degrade.h"
+#include "preload/cupti/foreign.h"
+#include "preload/hook/injection.h"
+#include "preload/join/join.h"
+#include "preload/runtime/options.h"
+#include "preload/counters/pm.h"
+#include "preload/runtime/state.h"
+
+#define MS GW_MS
+
+static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
+static const uint64_t MEASURE_MIN_NS = 5 * MS, MEASURE_MAX_NS = 100 * MS;
+static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
+static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
+static const uint64_t STUCK_NS = 10000 * MS; /* … and said */
+static const uint64_t YIELD_NS = 50 * MS;  /* how long its kernels are waited for by another tool */
+static const uint64_t REST_NS = 1000 * MS; /* from its going to our coming back */
+static const uint64_t RETRY_MIN_NS = 1000 * MS, RETRY_MAX_NS = 60000 * MS;
+
+enum { YIELD_WAIT_MS = 1000, OPEN_ROUND_MS = 2 };
+
+enum state {
+	NEVER,   /* there are none */
+	WAITING, /* mode audit: for the first context */
+	CLOSED,  /* to be opened at `due` */
+	OPEN,    /* to be ended at `due` */
+	ENDING,  /* from `ended`; nothing new is recorded, what was launched is waited for */
+};
+
+/* The worker's, but for the first attaching in mode audit, which ends with the state. */
+static struct {
+	_Atomic int state;           /* enum state */
+	uint64_t due, opened, ended; /* steady ns */
+	uint64_t round;              /* when the last one was */
+	uint64_t debt;               /* launching to come: before the next, or still in this one */
+	uint64_t launching;          /* in this one until now */
+	uint64_t measure;            /* how long the next is to measure */
+	uint64_t retry;              /* pause after the next attempt that fails */
+	uint32_t dice;
+	bool by_events;   /* the open one times by event pairs */
+	bool useless;     /* libcupti can't be used */
+	bool put_off;     /* counted for the one that is due */
+	bool stopped;     /* ending: recording has been switched off, or was tried to */
+	bool recording;   /* … and could not: what is launched is recorded still */
+	uint64_t dropped; /* records libcupti had dropped when it was opened */
+	bool left;        /* another tool came: coming back is a return */
+} window;
+
+static _Atomic int held;     /* attached, or about to be */
+static _Atomic int yielding; /* threads that wait for `held` to end */
+static _Atomic int working;  /* there is a worker that will let go */
+static _Atomic uint64_t rest_until;
+static _Atomic int graph_calls; /* that make or change a graph, under way */
+static _Atomic int graphs;      /* there are executable graphs */
+static _Atomic int bound;       /* something would write to libcupti's memory after it has gone */
+
+static bool watching(void)
+{
+	return gw_options.mode == GW_MODE_WATCH;
+}
+
+static bool wanted(void)
+{
+	return gw_options.mode == GW_MODE_AUDIT || (watching() && gw_options.budget);
+}
+
+/* From the end of a window that cost @p ns to the next: its share of the time is the budget's. */
+static uint64_t pause_after(uint64_t ns)
+{
+	uint64_t least = ns * (100 - gw_options.budget) / gw_options.budget;
+
+	/* Up to a third more: a program that repeats itself must not be met in step. */
+	window.dice = window.dice * 1664525 + 1013904223;
+	return least + least / 3 * (window.dice >> 16) / 65536;
+}
+
+void gw_windows_start(bool forbidden)
+{
+	window.measure = MEASURE_MIN_NS;
+	window.retry = RETRY_MIN_NS;
+	window.dice = 1;
+	window.left = window.put_off = window.by_events = window.useless = false;
+	window.recording = false;
+	window.due = window.round = gw_steady_ns();
+	window.debt = 0;
+	if (watching() && gw_options.budget)
+		window.due += pause_after(FIRST_NS);
+	atomic_store(&held, 0);
+	atomic_store(&yielding, 0);
+	atomic_store(&graph_calls, 0);
+	atomic_store(&graphs, 0);
+	atomic_store(&bound, 0);
+	atomic_store(&working, 1);
+	if (!wanted() || forbidden)
+		window.state = NEVER;
+	else
+		window.state = watching() ? CLOSED : WAITING;
+}
+
+/* Another tool first: it says that it comes, and looks whether we are there; we the other way. */
+static bool hold(void)
+{
+	atomic_store(&held, 1);
+	if (!gw_foreign_busy())
+		return true;
+	atomic_store(&held, 0);
+	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
+	           watching() ? "not timed" : "timed by sampled events");
+	return false;
+}
+
+static bool always(void)
+{
+	return true;
+}
+
+static enum gw_attached attach(bool correlate, bool (*in_time)(void))
+{
+	enum gw_attached r;
+
+	if (!hold())
+		return GW_ATTACH_LATER;
+	r = gw_attach(correlate);
+	if (r == GW_ATTACHED && !in_time()) {
+		gw_attach_stop();
+		r = GW_ATTACH_LATER;
+	}
+	if (r == GW_ATTACHED)
+		gw_activity_begin(correlate);
+	else
+		atomic_store(&held, 0);
+	return r;
+}
+
+/* To see whether another tool has gone costs nothing; to ask libcupti in vain does. */
+static void retry_later(uint64_t now)
+{
+	if (gw_foreign_busy()) {
+		window.due = now + RETRY_MIN_NS;
+		return;
+	}
+	window.due = now + window.retry;
+	if (window.retry < RETRY_MAX_NS)
+		window.retry *= 2;
+}
+
+/* At the first context, before there are launches. */
+void gw_windows_first(bool (*in_time)(void))
+{
+	enum gw_attached r;
+
+	if (window.state != WAITING)
+		return;
+	r = attach(gw_injection_active(), in_time);
+	if (r == GW_ATTACHED) {
+		window.due = UINT64_MAX;
+		window.state = OPEN;
+		return;
+	}
+	atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+	retry_later(gw_steady_ns());
+	window.state = r == GW_ATTACH_NEVER ? NEVER : CLOSED;
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+static bool put_off(void)
+{
+	if (!window.put_off)
+		gw_count(GW_COUNTER_windows_put_off, 1);
+	window.put_off = true;
+	return true;
+}
+
+/* A capture must not see what libcupti does to the driver. */
+static bool captured(void)
+{
+	return atomic_load_explicit(&gw_hot.captures, memory_order_relaxed) && put_off();
+}
+
+/* As with other tools: whoever makes a graph says so first, then looks whether we are there. */
+static bool graphs_are_made(void)
+{
+	if (!watching() || gw_injection_active())
+		return false;
+	atomic_store(&held, 1);
+	if (!atomic_load(&graph_calls))
+		return false;
+	atomic_store(&held, 0);
+	return put_off();
+}
+
+/*
+ * A graph that is launched while libcupti is attached, whenever it was made, goes on writing to
+ * libcupti's memory: measured, no way of detaching was safe beside it.
+ */
+static bool beside_graphs(void)
+{
+	if (!watching() || gw_injection_active() || !atomic_load(&graphs))
+		return false;
+	gw_degrade_asked(GW_DEGRADED_WINDOW, "the program uses graphs, beside which CUPTI can't be "
+	                                     "detached: in windows launches into streams are timed "
+	                                     "by sampled events");
+	return true;
+}
+
+/* Where libcupti can't be had, a window of mode watch has event pairs; mode audit has them always.
+ */
+static void open_window(uint64_t now)
+{
+	enum gw_attached r;
+
+	if (graphs_are_made())
+		return;
+	r = window.useless || beside_graphs() ? GW_ATTACH_NEVER : attach(true, always);
+	if (r != GW_ATTACHED)
+		atomic_store(&held, 0);
+	window.put_off = false;
+	window.useless = r == GW_ATTACH_NEVER;
+	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
+	if (r == GW_ATTACHED) {
+		gw_pm_resume();
+		gw_count(GW_COUNTER_returns, window.left);
+		window.left = false;
+		window.retry = RETRY_MIN_NS;
+		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
+	} else if (!watching() || gw_foreign_busy()) {
+		retry_later(now);
+		window.state = window.useless ? NEVER : CLOSED;
+		return;
+	} else {
+		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+	}
+	if (watching() && gw_injection_active())
+		gw_degrade_asked(GW_DEGRADED_WINDOW,
+		                 "injected, gpuwatch stays attached between windows: launches cost "
+		                 "more, and no other profiler can come");
+	window.by_events = r != GW_ATTACHED;
+	window.state = OPEN;
+	window.opened = now;
+	window.launching = 0;
+	window.debt = window.measure;
+	window.due = watching() ? gw_steady_ns() + window.measure : UINT64_MAX;
+	gw_count(GW_COUNTER_windows, watching());
+}
+
+/* ---- ending ------------------------------------------------------------------------------ */
+
+static void end_window(uint64_t now)
+{
+	window.put_off = false;
+	window.stopped = window.by_events;
+	window.ended = now;
+	window.state = ENDING;
+	if (window.by_events)
+		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
+	else {
+		gw_pm_pause(); /* another tool may come next, and counters are one's only */
+		if (atomic_load(&yielding) || gw_foreign_busy())
+			gw_deep_yield();
+		gw_attach_settle();
+	}
+}
+
+/* The buffers for times are full for good: attached, launches would only cost more. */
+static bool worn(void)
+{
+	return gw_activity_worn() && !watching();
+}
+
+static void stop(void)
+{
+	window.recording = !gw_attach_stop();
+	gw_activity_end();
+	window.stopped = true;
+	if (worn())
+		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+}
+
+/* But for records that libcupti has lost, which nobody can wait for. */
+static bool all_came(void)
+{
+	uint64_t lost = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]) - window.dropped;
+
+	return gw_join_waiting() <= lost;
+}
+
+/* Kernels of the window still run, and while they do libcupti can't be detached. */
+static void late(uint64_t now)
+{
+	if (now > window.ended + LATE_NS)
+		put_off();
+	if (now > window.ended + STUCK_NS)
+		gw_degrade(GW_DEGRADED_WINDOW,
+		           "kernels of a window do not end: until they do CUPTI "
+		           "stays attached, and launches cost more");
+}
+
+/*
+ * Launches that were called just while recording was switched off may have no record, and nothing
+ * tells. Then libcupti is left attached, idle: where another tool waits for it soon, else where we
+ * shall not need it again.
+ */
+static bool given_up(uint64_t now, bool asked)
+{
+	if (worn() && now > window.ended + LATE_NS)
+		return true;
+	return asked && gw_foreign_busy() && now > window.ended + YIELD_NS;
+}
+
+/* It has measured for long enough; where launches are rare, until there was one. */
+static bool measured_enough(uint64_t now)
+{
+	bool met = window.by_events ? !window.debt : gw_attach_met();
+
+	return now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS);
+}
+
+/* A round of the worker's is over; whether there were launches in it. */
+static void pass(uint64_t now, bool launching)
+{
+	uint64_t ns = launching ? now - window.round : 0;
+
+	window.round = now;
+	window.launching += ns;
+	window.debt -= ns < window.debt ? ns : window.debt;
+}
+
+bool gw_windows_tick(bool launching)
+{
+	uint64_t now = gw_steady_ns();
+	bool asked = atomic_load(&yielding) != 0;
+
+	pass(now, launching);
+	if (window.state == CLOSED) {
+		if (launching && !window.debt && now >= window.due &&
+		    now >= atomic_load(&rest_until) && !captured())
+			open_window(now);
+	} else if (window.state == OPEN &&
+	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
+		end_window(now);
+	} else if (window.state == ENDING && !window.stopped && now >= window.ended + SETTLE_NS) {
+		stop();
+	}
+	if (window.state != ENDING || !window.stopped)
+		return false;
+	if (window.by_events) { /* times that are out come with the next window's launches */
+		gw_windows_close();
+		return false;
+	}
+	gw_activity_flush(false);
+	if (all_came())
+		return true;
+	late(now);
+	if (!given_up(now, asked))
+		return false;
+	atomic_store(&bound, 1);
+	return true;
+}
+
+/* Charged, and the next one planned. */
+static void plan(uint64_t now)
+{
+	uint64_t cost = window.by_events ? window.launching : now - window.opened;
+	uint64_t fixed = now - window.ended;
+
+	gw_count(GW_COUNTER_window_ns, cost);
+	/* As long as attaching and detaching take: longer wastes budget, shorter wastes windows. */
+	fixed = fixed < MEASURE_MIN_NS ? MEASURE_MIN_NS : fixed;
+	window.measure = fixed > MEASURE_MAX_NS ? MEASURE_MAX_NS : fixed;
+	window.debt = pause_after(cost);
+	window.due = now;
+}
+
+static void gave_way(void)
+{
+	gw_count(GW_COUNTER_yields, 1);
+	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler took over CUPTI: while it is there "
+	                                    "kernels are timed by sampled events");
+	window.left = true;
+	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
+	if (!watching())
+		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+}
+
+static void without_times(void)
+{
+	gw_degrade(GW_DEGRADED_NO_TIMES, "libcupti's records come without times any more: kernels "
+	                                 "are timed by sampled events");
+	window.useless = true;
+	if (watching())
+		return;
+	window.state = NEVER;
+	/* Not set by stop() where it was another tool that ended the window. */
+	atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+}
+
+void gw_windows_close(void)
+{
+	bool detached = true;
+	uint64_t now;
+
+	if (!window.by_events) {
+		/* Not detached it stays idle, and is taken up again with the next window. */
+		detached = !gw_injection_active() && !atomic_load(&bound) && !window.recording &&
+		           gw_detach();
+		if (!detached && watching() && !gw_injection_active())
+			put_off();
+		gw_activity_gone(detached);
+	}
+	window.state = CLOSED;
+	now = gw_steady_ns();
+	if (watching()) {
+		plan(now);
+	} else {
+		window.due = now;
+		window.debt = 0;
+	}
+	if (gw_foreign_busy())
+		gave_way();
+	if (gw_activity_worn())
+		without_times();
+	atomic_store(&held, 0);
+}
+
+void gw_windows_away(bool away)
+{
+	atomic_store(&working, !away);
+}
+
+void gw_windows_over(void)
+{
+	atomic_store(&working, 0);
+	atomic_store(&held, 0);
+}
+
+uint64_t gw_windows_pause(uint64_t ms)
+{
+	bool busy = (watching() && window.state == OPEN) || window.state == ENDING;
+
+	return busy && ms > OPEN_ROUND_MS ? OPEN_ROUND_MS : ms;
+}
+
+/* ---- those who need us away --------------------------------------------------------------- */
+
+void gw_windows_yield(void)
+{
+	uint64_t deadline = gw_deadline_in(YIELD_WAIT_MS * MS);
+
+	if (!atomic_load(&held))
+		return;
+	atomic_fetch_add(&yielding, 1);
+	gw_bell_ring();
+	while (atomic_load(&held) && atomic_load(&working) && gw_steady_ns() < deadline)
+		gw_pause(200000);
+	atomic_fetch_sub(&yielding, 1);
+}
+
+void gw_windows_rest(void)
+{
+	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
+}
+
+void gw_windows_graph_begin(void)
+{
+	uint64_t begin;
+
+	atomic_fetch_add(&graph_calls, 1);
+	if (atomic_load(&held) && watching() && !gw_injection_active()) {
+		begin = gw_ticks();
+		gw_windows_yield();
+		gw_overhead_since(begin);
+	}
+	atomic_store(&graphs, 1);
+	if (!atomic_load(&held) || atomic_exchange(&bound, 1) || !watching())
+		return;
+	gw_degrade(GW_DEGRADED_WINDOW,
+	           "a graph was made while CUPTI was attached: it stays attached, "
+	           "launches cost more");
+}
+
+void gw_windows_graph_end(void)
+{
+	atomic_fetch_sub(&graph_calls, 1);
+}

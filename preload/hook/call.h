@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a hook keeps of one call between its begin and its end. */
+#ifndef GW_CALL_H
+#define GW_CALL_H
+
+#include "preload/runtime/driver.h"
+#include "preload/runtime/state.h"
+
+/** What becomes of a launch when it succeeds. */
+enum gw_call_how {
+	GW_CALL_IGNORED,  /**< nothing */
+	GW_CALL_OUTER,    /**< it has a slot, and no other launch of the thread was in flight */
+	GW_CALL_INNER,    /**< it has a slot, within another launch of the thread */
+	GW_CALL_DROPPED,  /**< counted only: the ring is full, or the thread has none */
+	GW_CALL_CAPTURED, /**< counted only: the stream is being captured, so it will not run */
+};
+
+/** One call in flight; lives on the stack of the wrapper. */
+struct gw_call {
+	struct gw_event *event;   /**< ring slot being filled, NULL when there is none */
+	struct gw_thread *thread; /**< NULL when the thread has no ring */
+	CUstream stream;          /**< set while an event pair is under way */
+	uint32_t pt;              /**< 1: stream 0 is the per-thread default stream */
+	uint32_t how;             /**< enum gw_call_how */
+	uint32_t at;              /**< position of the slot in the ring */
+	CUfunction node; /**< when captured: what the graph will run; NULL: no kernel of its own */
+	struct gw_last last; /**< INNER: what the outer launch had looked up */
+};
+
+/*
+ * The calling thread's record. Initial-exec: a general-dynamic access would call
+ * __tls_get_addr, which may allocate on a thread's first use, under the allocator's lock.
+ */
+extern _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
+
+/* What follows runs on first sight or rarely: out of the way of the launch path's code. */
+#define GW_COLD __attribute__((cold))
+
+/** First launch of a thread: give it a ring. NULL when there is none left. */
+GW_COLD struct gw_thread *gw_thread_register(void);
+
+/** First sight of a kernel: ask the driver for its name and resources. 0 when it can't tell. */
+GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
+
+/** A slot for @p call, where the plain way to one failed: another launch of the thread is in
+ * flight, or the ring is full; then NULL. */
+GW_COLD struct gw_event *gw_ring_reserve(struct gw_call *call);
+
+/** A slot for an event of our own within a launch, to be marked GW_EVENT_DONE; NULL: none is free.
+ */
+GW_COLD struct gw_event *gw_ring_reserve_inner(struct gw_thread *t);
+
+/** The launch in flight that began last, NULL when there is none. */
+GW_COLD struct gw_event *gw_ring_innermost(struct gw_thread *t);
+
+/** Whether slots have been reserved since @p call, which has one, reserved its own. */
+GW_COLD bool gw_ring_had_inner(const struct gw_call *call);
+
+/** Hand over what is in flight: no launch of the thread will end any more, but those within a
+ * launch that has just ended. */
+GW_COLD void gw_ring_settle(struct gw_thread *t);
+
+/** What few launches need once they have been made: arguments, counters, event pairs. */
+GW_COLD void gw_call_more(struct gw_call *call, void **params, void **extra);
+
+/** The end of a launch that is not an OUTER one, or failed. */
+GW_COLD void gw_call_odd_end(struct gw_call *call, CUresult result, bool graph);
+
+/**
+ * A graph will run @p function: a launch of it was captured, or a node was made of it. The node
+ * will name a function that no call gave, in a module that no call loaded: which library that is,
+ * only this handle says (kernels.c).
+ */
+GW_COLD void gw_kernel_in_graph(CUfunction function);
+
+/**
+ * The calling thread's current context, asked of the driver and kept, for gw_context_of(), while
+ * its changes are seen. Where one was not, all launches ask from then on.
+ */
+GW_COLD CUcontext gw_context_ask(struct gw_thread *thread, uint32_t generation);
+
+/** The calling thread's current context has changed, or may have. */
+static inline void gw_context_changed(void)
+{
+	if (gw_self)
+		gw_self->last.context = 0;
+}
+
+/**
+ * Make @p context the calling thread's current one for a moment; false where the driver can't. What
+ * is put into @p pushed goes to gw_context_leave() afterwards, either way.
+ */
+GW_COLD bool gw_context_enter(CUcontext context, bool *pushed);
+GW_COLD void gw_context_leave(bool pushed);
+
+/** The ordinal of the GPU of @p context, -1 where the driver does not tell. */
+GW_COLD int gw_context_device(CUcontext context);
+
+/** First sight of a stream; @p key as in gw_stream_key. 0 when there is no slot left. */
+GW_COLD uint32_t gw_stream_resolve(struct gw_thread *thread, CUstream stream, CUcontext context,
+                                   uint32_t kind, uintptr_t key);
+
+/**
+ * The launch of @p call has succeeded and its configuration has no published prediction: copy its
+ * arguments for the worker, unless this thread has done so before, there is no room, or the layout
+ * isn't known or, asked again, not the driver's. No lock, allocation or system call of ours. Clears
+ * GW_EVENT_ARGUMENTS where nothing was copied.
+ */
+GW_COLD void gw_arguments_take(struct gw_call *call, void **params, void **extra);
+
+/** Function @p f is what kernel @p kernel of a library is in the current context. */
+GW_COLD void gw_function_of_kernel(CUfunction f, CUkernel kernel);
+
+/** The buffer of arguments that @p extra tells of, and its size; NULL when it tells of none. */
+static inline const unsigned char *gw_extra_buffer(void **extra, size_t *size)
+{
+	enum { WORDS = 8 }; /* looked at; two pairs and an end are in use */
+	const unsigned char *buffer = NULL;
+
+	*size = 0;
+	for (unsigned i = 0; i + 1 < WORDS && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+		if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+			buffer = extra[i + 1];
+		else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
+			*size = *(const size_t *)extra[i + 1];
+	}
+	return buffer;
+}
+
+/**
+ * The digest of a launch's arguments by its kernel's plan; 0 where they can't be had. Out of line,
+ * out of the way of kernels whose arguments decide nothing.
+ */
+uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra);
+
+/** Whether @p stream is being captured, asked of the driver. */
+GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);
+
+/** Block shape and shared memory set by the old cuFuncSet… calls; {1,1,1} and 0 when never set. */
+GW_COLD void gw_shape_of(CUfunction function, uint32_t block[3], uint32_t *shared);
+
+/** What is on around launches (gw_hot.events): sampled timing by event pairs (events.c), deep
+ * counters (deep.c). */
+GW_COLD void gw_events_begin(struct gw_call *call, CUstream stream);
+GW_COLD void gw_events_end(struct gw_call *call);
+
+#endif

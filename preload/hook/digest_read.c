@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one part of the launch path that reads a launch's arguments, by the plan of its kernel. */
+#include "preload/hook/call.h"
+
+uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra)
+{
+	const unsigned char *buffer;
+	size_t size;
+
+	if (params) /* given both, the driver refuses the launch and may have read neither */
+		return extra ? 0 : gw_digest_of_params(plan, (const void *const *)params);
+	buffer = extra ? gw_extra_buffer(extra, &size) : NULL;
+	return buffer ? gw_digest_of_buffer(plan, buffer, size) : 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dlsym and dlvsym, stood in for: a name of hooks.def looked up in libcuda is answered with
+ * our wrapper. Every other call must reach the real function by a jump, with the caller's
+ * return address still on the stack: RTLD_NEXT and RTLD_DEFAULT look at it. A C function
+ * can't promise a tail jump, hence the few lines of assembly.
+ */
+#include "preload/hook/dl.h"
+
+#include "preload/hook/objects.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifndef __x86_64__
+#error "libgpuwatch is built for x86-64 only: dlsym needs a jump written for the machine"
+#endif
+
+void *(*gw_real_dlsym)(void *handle, const char *name);
+void *(*gw_real_dlvsym)(void *handle, const char *name, const char *version);
+void *(*gw_next_dlsym)(void *handle, const char *name);
+void *(*gw_next_dlvsym)(void *handle, const char *name, const char *version);
+
+/*
+ * 24 bytes on the stack keep it aligned; above them is the caller's address, the filter's last
+ * argument. rdx tells whether rax is the answer.
+ */
+__asm__(".text\n"
+        ".globl dlsym\n"
+        ".type dlsym, @function\n"
+        "dlsym:\n"
+        "	.cfi_startproc\n"
+        "	endbr64\n"
+        "	subq $24, %rsp\n"
+        "	.cfi_adjust_cfa_offset 24\n"
+        "	movq %rdi, (%rsp)\n"
+        "	movq %rsi, 8(%rsp)\n"
+        "	movq 24(%rsp), %rdx\n"
+        "	call gw_dlsym_filter\n"
+        "	movq (%rsp), %rdi\n"
+        "	movq 8(%rsp), %rsi\n"
+        "	addq $24, %rsp\n"
+        "	.cfi_adjust_cfa_offset -24\n"
+        "	testq %rdx, %rdx\n"
+        "	jne 1f\n"
+        "	movq gw_next_dlsym(%rip), %rax\n"
+        "	jmp *%rax\n"
+        "1:	ret\n"
+        "	.cfi_endproc\n"
+        ".size dlsym, .-dlsym\n"
+        ".globl dlvsym\n"
+        ".type dlvsym, @function\n"
+        "dlvsym:\n"
+        "	.cfi_startproc\n"
+        "	endbr64\n"
+        "	subq $24, %rsp\n"
+        "	.cfi_adjust_cfa_offset 24\n"
+        "	movq %rdi, (%rsp)\n"
+        "	movq %rsi, 8(%rsp)\n"
+        "	movq %rdx, 16(%rsp)\n"
+        "	movq 24(%rsp), %rcx\n"
+        "	call gw_dlvsym_filter\n"
+        "	movq (%rsp), %rdi\n"
+        "	movq 8(%rsp), %rsi\n"
+        "	testq %rdx, %rdx\n"
+        "	movq 16(%rsp), %rdx\n"
+        "	leaq 24(%rsp), %rsp\n"
+        "	.cfi_adjust_cfa_offset -24\n"
+        "	jne 1f\n"
+        "	movq gw_next_dlvsym(%rip), %rax\n"
+        "	jmp *%rax\n"
+        "1:	ret\n"
+        "	.cfi_endproc\n"
+        ".size dlvsym, .-dlvsym\n");
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t n = 0, m = 0;
+
+	while (text[n])
+		n++;
+	while (end[m])
+		m++;
+	if (n < m)
+		return false;
+	for (size_t i = 0; i < m; i++)
+		if (text[n - m + i] != end[i])
+			return false;
+	return true;
+}
+
+/*
+ * The objects that are loaded, from the dynamic linker's own list. No function is called on
+ * the way: a sanitizer's runtime looks its functions up through our dlsym before any of the
+ * ones it stands in for (strcmp, dl_iterate_phdr …) may be called.
+ */
+static bool look(const struct link_map *map)
+{
+	const char *name = map->l_name;
+	struct gw_object o;
+
+	/* Before glibc 2.34 the two lived in libdl. */
+	if (!name || !(ends_in(name, "/libc.so.6") || ends_in(name, "/libdl.so.2")) ||
+	    !gw_object_read(map, &o))
+		return false;
+	*(void **)&gw_real_dlvsym = gw_object_find(&o, "dlvsym");
+	*(void **)&gw_real_dlsym = gw_object_find(&o, "dlsym");
+	return gw_real_dlsym && gw_real_dlvsym;
+}
+
+void gw_dl_init(void)
+{
+	const struct link_map *map = _r_debug.r_map;
+	void *next;
+
+	if (gw_next_dlsym)
+		return;
+	gw_objects_at_start();
+	while (map && !look(map))
+		map = map->l_next;
+	next = gw_real_dlsym(RTLD_NEXT, "dlvsym");
+	*(void **)&gw_next_dlvsym = next ? next : *(void **)&gw_real_dlvsym;
+	next = gw_real_dlsym(RTLD_NEXT, "dlsym");
+	*(void **)&gw_next_dlsym = next ? next : *(void **)&gw_real_dlsym;
+}
+
+/* Before the program opens its first library. */
+__attribute__((constructor)) static void at_start(void)
+{
+	gw_dl_init();
+}

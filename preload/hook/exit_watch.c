@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/hook/exit_watch.h"
+
+#include "preload/counters/deep.h"
+#include "preload/lifecycle.h"
+#include "preload/counters/pm.h"
+#include "preload/runtime/process.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library);
+extern void *__dso_handle;
+
+static pthread_t watched;
+static _Atomic int watching;
+
+void gw_exit_begins(void)
+{
+	if (!gw_process_ours()) /* a child of vfork(): its memory is the parent's */
+		return;
+	gw_leave();
+	gw_pm_stop();
+	gw_deep_stop();
+	gw_exit_among_others();
+}
+
+static void leaving(void *unused)
+{
+	(void)unused;
+	gw_exit_begins();
+}
+
+/*
+ * As the library is loaded: by the loader on the main thread, or, injected, on the thread that
+ * initialised the driver, which most often is the main one too.
+ */
+__attribute__((constructor)) static void watch(void)
+{
+	if (syscall(SYS_gettid) != getpid())
+		return;
+	watched = pthread_self();
+	atomic_store(&watching, !__cxa_thread_atexit_impl(leaving, NULL, &__dso_handle));
+}
+
+bool gw_exit_watched(void)
+{
+	return atomic_load(&watching) != 0;
+}
+
+void gw_exit_watch_forked(void)
+{
+	if (!pthread_equal(watched, pthread_self()))
+		atomic_store(&watching, 0);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wrappers, generated from hooks.def, and the ways in by which programs find them. */
+#include "preload/hook/hooks.h"
+
+#include "preload/runtime/degrade.h"
+#include "preload/hook/dl.h"
+#include "preload/hook/export.h"
+#include "preload/hook/handlers.h"
+#include "preload/hook/lookup.h"
+#include "preload/hook/objects.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+struct gw_real gw_real, gw_next;
+struct gw_driver gw_driver;
+
+/*
+ * Two wrappers for each row: typed, and answered even when the driver lacks the function. The
+ * exported one is called by name and goes on to the next library of that name; the other is
+ * handed out where the driver's own address was looked up, and goes on to the driver.
+ */
+#define A(...)              __VA_ARGS__
+#define CALL(function, ...) function(__VA_ARGS__)
+#define WRAPPER(linkage, function, table, symbol, pt_, params, before, after, ...)                 \
+	linkage CUresult function params                                                           \
+	{                                                                                          \
+		struct gw_call call;                                                               \
+		CUresult result;                                                                   \
+                                                                                                   \
+		if (GW_UNLIKELY(!table.symbol))                                                    \
+			gw_hooks_resolve();                                                        \
+		if (GW_UNLIKELY(!table.symbol))                                                    \
+			return CUDA_ERROR_NOT_FOUND;                                               \
+		if (GW_UNLIKELY(!atomic_load_explicit(&gw_hot.active, memory_order_acquire)) &&    \
+		    !gw_activate(GW_HOOK_##symbol == GW_HOOK_cuInit))                              \
+			return table.symbol(__VA_ARGS__);                                          \
+		call.pt = (pt_);                                                                   \
+		CALL(before, &call, __VA_ARGS__);                                                  \
+		result = table.symbol(__VA_ARGS__);                                                \
+		CALL(after, &call, result, __VA_ARGS__);                                           \
+		(void)call;                                                                        \
+		return result;                                                                     \
+	}
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	GW_EXPORT(symbol)                                                                          \
+	WRAPPER(, by_name_##symbol, gw_next, symbol, pt, params, before, after, args)
+#include "preload/hook/hooks.def"
+#undef HOOK
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	WRAPPER(static, found_##symbol, gw_real, symbol, pt, params, before, after, args)
+#include "preload/hook/hooks.def"
+#undef HOOK
+
+enum need { OPTIONAL, REQUIRED };
+
+static const struct hook {
+	const char *symbol, *base;
+	void *wrapper, *found; /* the exported wrapper, the one for addresses that were looked up */
+	void **real, **next;
+	unsigned pt;
+	enum need need;
+	bool launch;
+} hooks[] = {
+#define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
+	{#symbol,                                                                                  \
+	 base,                                                                                     \
+	 (void *)by_name_##symbol,                                                                 \
+	 (void *)found_##symbol,                                                                   \
+	 (void **)&gw_real.symbol,                                                                 \
+	 (void **)&gw_next.symbol,                                                                 \
+	 pt,                                                                                       \
+	 need,                                                                                     \
+	 GW_HOOK_##symbol <= GW_HOOK_cuGraphLaunch_ptsz},
+#include "preload/hook/hooks.def"
+#undef HOOK
+};
+
+static void *in_libcuda[GW_HOOKS]; /* addresses of libcuda's exports */
+
+/* Opened only where it is loaded: else it would be looked for in the file system. */
+static void *libcuda(void)
+{
+	static void *_Atomic handle;
+	void *h = atomic_load(&handle);
+
+	if (!h && gw_object_loaded("libcuda.so.1")) {
+		int saved = errno;
+
+		h = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+		atomic_store(&handle, h);
+		errno = saved;
+	}
+	return h;
+}
+
+static bool ours(const void *address)
+{
+	for (int i = 0; i < GW_HOOKS; i++)
+		if (hooks[i].wrapper == address || hooks[i].found == address)
+			return true;
+	return false;
+}
+
+void gw_hooks_resolve(void)
+{
+	static _Atomic int settled; /* what a loaded libcuda lacks, it will not get */
+	void *handle = libcuda();
+
+	if (atomic_load_explicit(&settled, memory_order_acquire))
+		return;
+	gw_dl_init();
+	for (int i = 0; i < GW_HOOKS; i++) {
+		const struct hook *h = &hooks[i];
+
+		if (handle && !in_libcuda[i])
+			in_libcuda[i] = gw_real_dlsym(handle, h->symbol);
+		if (in_libcuda[i] && !*h->real && !ours(in_libcuda[i]))
+			*h->real = in_libcuda[i];
+		if (!*h->next) {
+			void *next = gw_lookup_next(h->symbol);
+
+			*h->next = next && !ours(next) ? next : *h->real;
+		}
+	}
+	if (handle)
+		atomic_store_explicit(&settled, 1, memory_order_release);
+}
+
+/* The wrapper for an address of libcuda: one and the same where nobody comes between. */
+static void *wrapper_for(const struct hook *h)
+{
+	return *h->next == *h->real ? h->wrapper : h->found;
+}
+
+bool gw_driver_resolve(void)
+{
+	void *handle = libcuda();
+
+	if (!handle)
+		return false;
+	gw_hooks_resolve();
+#define DRIVER(symbol) *(void **)&gw_driver.symbol = gw_real_dlsym(handle, #symbol);
+#include "preload/runtime/driver.def"
+#undef DRIVER
+	for (int i = 0; i < GW_HOOKS; i++)
+		if (hooks[i].need == REQUIRED && !*hooks[i].real)
+			gw_degrade(GW_DEGRADED_OTHER,
+			           "this driver has no %s: some launches may not be seen",
+			           hooks[i].symbol);
+	return true;
+}
+
+CUcontext gw_context_current(void)
+{
+	CUcontext context = NULL;
+
+	if (gw_driver.cuCtxGetCurrent && gw_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS)
+		return NULL;
+	return context;
+}
+
+/*
+ * cuGetProcAddress answers with the export whose ABI fits the name, version and flags that
+ * were asked for, so the address alone tells which wrapper fits. Should a driver ever answer
+ * with an address it does not export, launches are still caught by name and flags: their ABI
+ * has never changed.
+ */
+void *gw_hook_for(void *address, const char *base, unsigned long long flags)
+{
+	unsigned pt = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+	bool known = false;
+
+	gw_hooks_resolve();
+	if (!libcuda() || ours(address))
+		return address;
+	for (int i = 0; i < GW_HOOKS; i++)
+		if (in_libcuda[i] == address)
+			return wrapper_for(&hooks[i]);
+	for (int i = 0; i < GW_HOOKS; i++) {
+		if (strcmp(hooks[i].base, base))
+			continue;
+		known = true;
+		if (hooks[i].launch && hooks[i].pt == pt) {
+			*hooks[i].real = address;
+			return wrapper_for(&hooks[i]);
+		}
+	}
+	if (known)
+		gw_count(GW_COUNTER_hooks_unresolved, 1);
+	return address;
+}
+
+GW_EXPORT(cuGetProcAddress)
+GW_EXPORT(cuGetProcAddress_v2)
+
+static __typeof__(cuGetProcAddress) *real_get_v1;
+static __typeof__(cuGetProcAddress_v2) *real_get_v2;
+static void *get_in_libcuda[2];
+
+/* The two look-up functions are themselves looked up through each other. */
+static void *wrap(const char *name, void *address, unsigned long long flags)
+{
+	if (address == get_in_libcuda[1])
+		return (void *)by_name_cuGetProcAddress_v2;
+	if (address == get_in_libcuda[0])
+		return (void *)by_name_cuGetProcAddress;
+	return gw_hook_for(address, name, flags);
+}
+
+static void *resolve_getter(const char *name, void *wrapper, void **own)
+{
+	void *next;
+
+	if (!*own && libcuda())
+		*own = gw_real_dlsym(libcuda(), name);
+	next = gw_lookup_next(name);
+	return next && next != wrapper ? next : *own;
+}
+
+static void resolve_getters(void)
+{
+	gw_dl_init();
+	if (!real_get_v1)
+		*(void **)&real_get_v1 = resolve_getter(
+		        "cuGetProcAddress", (void *)by_name_cuGetProcAddress, &get_in_libcuda[0]);
+	if (!real_get_v2)
+		*(void **)&real_get_v2 =
+		        resolve_getter("cuGetProcAddress_v2", (void *)by_name_cuGetProcAddress_v2,
+		                       &get_in_libcuda[1]);
+}
+
+CUresult by_name_cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags)
+{
+	CUresult result;
+
+	if (!real_get_v1)
+		resolve_getters();
+	if (!real_get_v1)
+		return CUDA_ERROR_NOT_FOUND;
+	result = real_get_v1(symbol, pfn, version, flags);
+	if (result == CUDA_SUCCESS && symbol && pfn && *pfn && gw_hooking())
+		*pfn = wrap(symbol, *pfn, flags);
+	return result;
+}
+
+CUresult by_name_cuGetProcAddress_v2(const char *symbol, void **pfn, int version, cuuint64_t flags,
+                                     CUdriverProcAddressQueryResult *status)
+{
+	CUresult result;
+
+	if (!real_get_v2)
+		resolve_getters();
+	if (!real_get_v2)
+		return CUDA_ERROR_NOT_FOUND;
+	result = real_get_v2(symbol, pfn, version, flags, status);
+	if (result == CUDA_SUCCESS && symbol && pfn && *pfn && gw_hooking())
+		*pfn = wrap(symbol, *pfn, flags);
+	return result;
+}
+
+static bool getter_stand_in(const char *name, struct gw_stand_in *s)
+{
+	bool v2 = !strcmp(name, "cuGetProcAddress_v2");
+
+	if (!v2 && strcmp(name, "cuGetProcAddress"))
+		return false;
+	resolve_getters();
+	s->own = get_in_libcuda[v2];
+	s->next = v2 ? (void *)real_get_v2 : (void *)real_get_v1;
+	s->by_name = s->by_address =
+	        v2 ? (void *)by_name_cuGetProcAddress_v2 : (void *)by_name_cuGetProcAddress;
+	return true;
+}
+
+void *gw_hook_wrapper_of(const char *name)
+{
+	if (!strcmp(name, "cuGetProcAddress_v2"))
+		return (void *)by_name_cuGetProcAddress_v2;
+	if (!strcmp(name, "cuGetProcAddress"))
+		return (void *)by_name_cuGetProcAddress;
+	for (int i = 0; i < GW_HOOKS; i++)
+		if (!strcmp(hooks[i].symbol, name))
+			return hooks[i].wrapper;
+	return NULL;
+}
+
+bool gw_hook_stand_in(const char *name, struct gw_stand_in *s)
+{
+	for (int i = 0; i < GW_HOOKS; i++)
+		if (!strcmp(hooks[i].symbol, name)) {
+			if (!libcuda())
+				return false;
+			gw_hooks_resolve();
+			s->own = in_libcuda[i];
+			s->next = *hooks[i].next;
+			s->by_name = hooks[i].wrapper;
+			s->by_address = wrapper_for(&hooks[i]);
+			return true;
+		}
+	return libcuda() && getter_stand_in(name, s);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The same library through CUDA_INJECTION64_PATH, where LD_PRELOAD can't reach (static or
+ * privileged programs, other loaders): the driver loads it in cuInit and calls
+ * InitializeInjection. The rows of hooks.def become CUPTI callbacks around the same
+ * functions; a launch's correlation id is known there.
+ */
+#include "preload/hook/injection.h"
+
+#include "preload/cupti/cupti.h"
+#include "preload/runtime/degrade.h"
+#include "preload/hook/dl.h"
+#include "preload/hook/handlers.h"
+#include "preload/runtime/options.h"
+
+#include <dlfcn.h>
+#include <generated_cuda_meta.h>
+#include <string.h>
+
+static _Atomic int active;
+static CUpti_SubscriberHandle subscriber;
+
+bool gw_injection_active(void)
+{
+	return atomic_load_explicit(&active, memory_order_acquire) != 0;
+}
+
+/* A(a, b, …) of hooks.def as p->a, p->b, … */
+#define F1(x)                                                         p->x
+#define F2(x, ...)                                                    p->x, F1(__VA_ARGS__)
+#define F3(x, ...)                                                    p->x, F2(__VA_ARGS__)
+#define F4(x, ...)                                                    p->x, F3(__VA_ARGS__)
+#define F5(x, ...)                                                    p->x, F4(__VA_ARGS__)
+#define F6(x, ...)                                                    p->x, F5(__VA_ARGS__)
+#define F7(x, ...)                                                    p->x, F6(__VA_ARGS__)
+#define F8(x, ...)                                                    p->x, F7(__VA_ARGS__)
+#define F9(x, ...)                                                    p->x, F8(__VA_ARGS__)
+#define F10(x, ...)                                                   p->x, F9(__VA_ARGS__)
+#define F11(x, ...)                                                   p->x, F10(__VA_ARGS__)
+#define PICK(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, name, ...) name
+#define FIELDS(...)                                                   PICK(__VA_ARGS__, F11, F10, F9, F8, F7, F6, F5, F4, F3, F2, F1, )(__VA_ARGS__)
+#define A(...)                                                        FIELDS(__VA_ARGS__)
+#define CALL(function, ...)                                           function(__VA_ARGS__)
+
+/* A callback costs as much as launches save by it, so here each asks for its thread's context. */
+#define HOOKS_WITHOUT_CURRENT
+
+/* The call of this thread that is between its two callbacks; launches do not nest. */
+static _Thread_local struct gw_call current __attribute__((tls_model("initial-exec")));
+
+/* We are in a callback of this thread: what comes meanwhile are calls of our own. */
+static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
+
+static void remember(struct gw_call *call, const CUpti_CallbackData *data)
+{
+	if (call->event)
+		gw_event_correlate(call->event, data->correlationId);
+}
+
+static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data)
+{
+	bool enter = data->callbackSite == CUPTI_API_ENTER;
+	CUresult result = enter ? CUDA_SUCCESS : *(CUresult *)data->functionReturnValue;
+
+	switch (id) {
+#define HOOK(symbol, base, need, pt_, params, args, before, after)                                 \
+	case CUPTI_DRIVER_TRACE_CBID_##symbol: {                                                   \
+		const symbol##_params *p = data->functionParams;                                   \
+                                                                                                   \
+		(void)p;                                                                           \
+		if (enter) {                                                                       \
+			current = (struct gw_call){.pt = (pt_)};                                   \
+			CALL(before, &current, args);                                              \
+			remember(&current, data);                                                  \
+		} else {                                                                           \
+			CALL(after, &current, result, args);                                       \
+			current.event = NULL;                                                      \
+		}                                                                                  \
+		break;                                                                             \
+	}
+#include "preload/hook/hooks.def"
+#undef HOOK
+	default:
+		break;
+	}
+}
+
+static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                            const void *info)
+{
+	(void)unused;
+	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || inside)
+		return;
+	inside = true;
+	if (atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_activate(false))
+		handle(id, info);
+	inside = false;
+}
+
+/* In the global scope we come first: then the wrappers see everything already. */
+static bool preloaded(void)
+{
+	Dl_info ours, found;
+	void *program, *first;
+
+	gw_dl_init();
+	/* Not RTLD_DEFAULT: linked with -Bsymbolic, our own scope begins with ourselves. */
+	program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	first = gw_real_dlsym && program ? gw_real_dlsym(program, "dlsym") : NULL;
+	return first && dladdr((void *)preloaded, &ours) && dladdr(first, &found) &&
+	       ours.dli_fbase == found.dli_fbase;
+}
+
+static bool subscribe(void)
+{
+	static const CUpti_CallbackId ids[] = {
+#define HOOK(symbol, base, need, pt, params, args, before, after) CUPTI_DRIVER_TRACE_CBID_##symbol,
+#include "preload/hook/hooks.def"
+#undef HOOK
+	};
+	unsigned enabled = 0;
+	char why[256];
+	CUptiResult r;
+
+	if (!gw_cupti_open(why, sizeof(why))) {
+		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: nothing is watched in this process", why);
+		return false;
+	}
+	r = gw_cupti.cuptiSubscribe(&subscriber, called, NULL);
+	if (r != CUPTI_SUCCESS) {
+		gw_degrade(GW_DEGRADED_CUPTI_TAKEN,
+		           "cuptiSubscribe fails (%d), so another "
+		           "profiler may use CUPTI: nothing is watched in this process",
+		           (int)r);
+		return false;
+	}
+	/* An id this libcupti does not know yet belongs to a function its driver lacks. */
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		enabled += gw_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+		                                        ids[i]) == CUPTI_SUCCESS;
+	if (!enabled) {
+		gw_degrade(GW_DEGRADED_NO_CUPTI, "libcupti calls back for no function of the "
+		                                 "driver: nothing is watched in this process");
+		gw_cupti.cuptiUnsubscribe(subscriber);
+		return false;
+	}
+	return true;
+}
+
+/**
+ * Called by the driver while it initialises, when CUDA_INJECTION64_PATH names this library.
+ * Returns 1: the driver goes on whatever happens here.
+ */
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+	if (!gw_hooking() || preloaded())
+		return 1;
+	atomic_store(&active, 1);
+	if (subscribe())
+		gw_driver_used();
+	return 1;
+}

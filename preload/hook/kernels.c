@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* First sight of a kernel: its name and resources, asked of the driver once. */
+#include "preload/live/live.h"
+#include "preload/hook/arguments.h"
+#include "preload/hook/call.h"
+#include "preload/runtime/clock.h"
+#include "preload/runtime/degrade.h"
+#include "preload/maps/memory.h"
+#include "preload/hook/modules.h"
+#include "preload/worker/tables.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What the driver says of one handle. */
+struct asked {
+	const char *name;
+	uintptr_t owner;   /* module or library */
+	uintptr_t context; /* a CUfunction dies with its context, a CUkernel does not */
+	CUkernel kernel;   /* set when the handle is a CUkernel */
+	CUdevice device;
+};
+
+static bool ask(CUfunction f, struct asked *a)
+{
+	memset(a, 0, sizeof(*a));
+	/* Each call answers CUDA_ERROR_INVALID_HANDLE for a handle of the other kind. */
+	if (gw_driver.cuKernelGetName &&
+	    gw_driver.cuKernelGetName(&a->name, (CUkernel)f) == CUDA_SUCCESS && a->name) {
+		CUlibrary library = NULL;
+
+		a->kernel = (CUkernel)f;
+		if (gw_driver.cuKernelGetLibrary)
+			gw_driver.cuKernelGetLibrary(&library, a->kernel);
+		a->owner = (uintptr_t)library;
+		if (gw_driver.cuCtxGetDevice)
+			gw_driver.cuCtxGetDevice(&a->device);
+		return true;
+	}
+	if (gw_driver.cuFuncGetName && gw_driver.cuFuncGetName(&a->name, f) == CUDA_SUCCESS &&
+	    a->name) {
+		CUmodule module = NULL;
+
+		if (gw_driver.cuFuncGetModule)
+			gw_driver.cuFuncGetModule(&module, f);
+		a->owner = gw_module_owner((uintptr_t)module);
+		a->context = (uintptr_t)gw_context_current();
+		return true;
+	}
+	return false;
+}
+
+static uint32_t attribute(const struct asked *a, CUfunction f, CUfunction_attribute which)
+{
+	int value = 0;
+	CUresult r = CUDA_ERROR_NOT_FOUND;
+
+	if (a->kernel && gw_driver.cuKernelGetAttribute)
+		r = gw_driver.cuKernelGetAttribute(&value, which, a->kernel, a->device);
+	else if (!a->kernel && gw_driver.cuFuncGetAttribute)
+		r = gw_driver.cuFuncGetAttribute(&value, which, f);
+	return r == CUDA_SUCCESS && value >= 0 ? (uint32_t)value : UINT32_MAX;
+}
+
+static uint32_t compiled_cluster(const struct asked *a, CUfunction f)
+{
+	uint32_t x = attribute(a, f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH);
+	uint32_t y = attribute(a, f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT);
+	uint32_t z = attribute(a, f, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH);
+
+	if (!x || x > 1023 || y > 1023 || z > 1023)
+		return 0;
+	return x | (y ? y : 1) << 10 | (z ? z : 1) << 20;
+}
+
+void *gw_shared_keep(size_t size)
+{
+	struct gw_shared *s = gw_hot.shared;
+	uint64_t room = (size + 7) & ~(uint64_t)7, at = atomic_load(&s->names_used);
+
+	do {
+		if (room > GW_NAMES_MAX - at)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&s->names_used, &at, at + room));
+	return gw_memory_take(GW_MEMORY_kernels, room) ? s->names + at : NULL;
+}
+
+static const char *name_keep(const char *name, size_t length)
+{
+	char *out = gw_shared_keep(length + 1);
+
+	if (out) {
+		memcpy(out, name, length);
+		out[length] = 0;
+	}
+	return out;
+}
+
+/* How the parameters lie, as far as the driver can tell. */
+struct asked_layout {
+	bool known;
+	uint32_t count;
+	struct gw_code_param param[GW_LAYOUT_PARAMS];
+};
+
+static void ask_layout(const struct asked *a, CUfunction f, struct asked_layout *out)
+{
+	CUresult r;
+
+	out->count = 0;
+	do {
+		size_t offset = 0, size = 0;
+
+		r = CUDA_ERROR_NOT_FOUND;
+		if (a->kernel && gw_driver.cuKernelGetParamInfo)
+			r = gw_driver.cuKernelGetParamInfo(a->kernel, out->count, &offset, &size);
+		else if (!a->kernel && gw_driver.cuFuncGetParamInfo)
+			r = gw_driver.cuFuncGetParamInfo(f, out->count, &offset, &size);
+		if (r == CUDA_SUCCESS)
+			out->param[out->count++] =
+			        (struct gw_code_param){(uint32_t)offset, (uint32_t)size};
+	} while (r == CUDA_SUCCESS && out->count < GW_LAYOUT_PARAMS);
+	/* The index behind the last parameter is an invalid one. */
+	out->known = r == CUDA_ERROR_INVALID_VALUE;
+}
+
+/*
+ * The layout is part of what tells kernels apart: arguments are copied by it, and another kernel
+ * of this name may have fewer. So is the image: compilers that work while the program runs give
+ * many kernels one name.
+ */
+static uint64_t hash_of(const struct gw_kernel_slot *k, const char *name, size_t length,
+                        const struct asked_layout *layout)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < length; i++)
+		h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+	for (uint32_t i = 0; layout->known && i < layout->count; i++)
+		h = (h ^ layout->param[i].offset ^ (uint64_t)layout->param[i].size << 32) *
+		    UINT64_C(0x9fb21c651e98df25);
+	h ^= (uint64_t)k->registers << 32 | k->static_shared;
+	h = (h ^ (h >> 29) ^ k->image) * UINT64_C(0x9fb21c651e98df25);
+	return h ^ (h >> 32);
+}
+
+static bool same_layout(const struct gw_layout *l, const struct asked_layout *layout)
+{
+	if (!l || !layout->known)
+		return !l && !layout->known;
+	return l->count == layout->count &&
+	       !memcmp(l->param, layout->param, l->count * sizeof(*l->param));
+}
+
+/*
+ * The slot of kernels for which there is no place, which has no name. A handle that has it is not
+ * asked about again.
+ */
+enum { NO_PLACE = GW_KERNELS_MAX - 1 };
+
+/* A slot that is new, its name kept; NO_PLACE where there is none. */
+static uint32_t slot_new(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
+                         size_t length)
+{
+	uint32_t count = atomic_load(&s->kernel_count);
+
+	while (count < NO_PLACE - 1)
+		if (atomic_compare_exchange_weak(&s->kernel_count, &count, count + 1))
+			break;
+	if (count >= NO_PLACE - 1) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL, "more than %d kernels: later ones have no name",
+		           NO_PLACE - 1);
+		return NO_PLACE;
+	}
+	if (gw_memory_take(GW_MEMORY_kernels, sizeof(*k) + gw_kernel_bytes()))
+		k->name = name_keep(name, length);
+	if (!k->name) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "no room for names of more kernels (%d MiB, or GPUWATCH_MEMORY_MAX)",
+		           GW_NAMES_MAX >> 20);
+		return NO_PLACE;
+	}
+	return count + 1;
+}
+
+/* One slot for each name, resources, layout and image: reloading a module makes no new ones. */
+static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
+                       const struct asked_layout *layout)
+{
+	size_t length = strnlen(name, GW_NAME_MAX);
+	uint64_t hash = hash_of(k, name, length, layout);
+	_Atomic uint32_t *chain = &s->kernel_chain[hash & (GW_KERNELS_MAX - 1)];
+	uint32_t head = atomic_load_explicit(chain, memory_order_acquire), slot;
+
+	for (uint32_t i = head; i; i = s->kernels[i].next)
+		if (s->kernels[i].hash == hash && s->kernels[i].image == k->image &&
+		    !strncmp(s->kernels[i].name, name, length) && !s->kernels[i].name[length] &&
+		    same_layout(s->kernels[i].layout, layout))
+			return i;
+	k->hash = hash;
+	slot = slot_new(s, k, name, length);
+	if (slot == NO_PLACE)
+		return slot;
+	k->layout = layout->known ? gw_layout_keep(layout->param, layout->count) : NULL;
+	s->kernels[slot] = *k;
+	gw_live_kernel(slot);
+	do {
+		s->kernels[slot].next = head;
+	} while (!atomic_compare_exchange_weak(chain, &head, slot));
+	return slot;
+}
+
+/* A function of a module that no call gave, and what the driver says of it. */
+struct strange {
+	const struct asked *asked;
+	const struct gw_kernel_slot *slot;
+	CUlibrary library; /* that the module is of */
+};
+
+/* Fields that are the same for a kernel of a library and for its function in a context. */
+static bool alike(const struct gw_kernel_slot *a, const struct gw_kernel_slot *b)
+{
+	return a->registers == b->registers && a->static_shared == b->static_shared &&
+	       a->local == b->local && a->constant == b->constant &&
+	       a->max_threads == b->max_threads && a->binary_version == b->binary_version;
+}
+
+/* A function dies with its context, so what has none is the kernel of a library. */
+static bool is_of_library(void *arg, uintptr_t key, uint32_t value, uintptr_t context)
+{
+	struct strange *s = arg;
+	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[value];
+	CUkernel kernel = (CUkernel)key;
+	CUmodule module = NULL;
+	CUfunction f = NULL;
+
+	return !context && value && alike(k, s->slot) && !strcmp(k->name, s->asked->name) &&
+	       gw_driver.cuKernelGetFunction(&f, kernel) == CUDA_SUCCESS &&
+	       gw_driver.cuFuncGetModule(&module, f) == CUDA_SUCCESS &&
+	       (uintptr_t)module == s->asked->owner &&
+	       gw_driver.cuKernelGetLibrary(&s->library, kernel) == CUDA_SUCCESS;
+}
+
+/*
+ * A graph's node has a kernel's function in the context, of a module that the driver made of the
+ * library for itself. Which library that is, the kernel of this name says that was launched,
+ * captured or made a node of.
+ */
+static void find_library(struct asked *a, struct gw_kernel_slot *k)
+{
+	struct strange s = {.asked = a, .slot = k};
+
+	if (a->kernel || !a->owner || !gw_driver.cuKernelGetFunction ||
+	    !gw_driver.cuKernelGetLibrary ||
+	    !gw_map_find(&gw_hot.shared->functions, is_of_library, &s))
+		return;
+	gw_module_of_library((void *)a->owner, s.library, gw_context_current());
+	a->owner = gw_module_owner(a->owner);
+	k->module = gw_module_number(a->owner);
+}
+
+uint32_t gw_kernel_resolve(CUfunction f)
+{
+	struct gw_shared *s = gw_hot.shared;
+	uint64_t begin = gw_ticks();
+	struct asked_layout parameters;
+	struct gw_kernel_slot k;
+	struct asked a;
+	int saved = errno;
+	uint32_t slot = 0;
+
+	if (f && ask(f, &a)) {
+		memset(&k, 0, sizeof(k));
+		k.registers = attribute(&a, f, CU_FUNC_ATTRIBUTE_NUM_REGS);
+		k.static_shared = attribute(&a, f, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+		k.local = attribute(&a, f, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+		k.constant = attribute(&a, f, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+		k.max_threads = attribute(&a, f, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+		k.binary_version = attribute(&a, f, CU_FUNC_ATTRIBUTE_BINARY_VERSION);
+		k.cluster = compiled_cluster(&a, f);
+		k.module = gw_module_number(a.owner);
+		if (!k.module)
+			find_library(&a, &k);
+		if (atomic_load_explicit(&s->kernel_count, memory_order_relaxed) <
+		    GW_KERNELS_IMAGES)
+			k.image = gw_module_identity(k.module);
+		ask_layout(&a, f, &parameters);
+		slot = intern(s, &k, a.name, &parameters);
+		if (slot)
+			gw_map_put(&s->functions, (uintptr_t)f, slot, a.owner, a.context);
+	}
+	gw_overhead_since(begin);
+	errno = saved;
+	return slot;
+}
+
+/*
+ * Whether a handle is that of a library's kernel. Of others the driver answers with an error, which
+ * a program may have the driver log: each is asked about once, until handles may have been reused.
+ */
+static bool of_library(CUfunction function)
+{
+	enum { PLACES = 256 };
+	static _Atomic uintptr_t others[PLACES]; /* with the generation they were seen in */
+	uintptr_t generation = atomic_load(&gw_hot.function_generation);
+	uintptr_t mark = (uintptr_t)function ^ generation << 48;
+	_Atomic uintptr_t *place = &others[gw_map_hash((uintptr_t)function) % PLACES];
+	CUlibrary library;
+
+	if (!gw_driver.cuKernelGetLibrary || atomic_load(place) == mark)
+		return false;
+	if (gw_driver.cuKernelGetLibrary(&library, (CUkernel)function) == CUDA_SUCCESS)
+		return true;
+	atomic_store(place, mark);
+	return false;
+}
+
+void gw_kernel_in_graph(CUfunction function)
+{
+	int saved = errno;
+
+	/* A function that is no library's kernel the node names as it is, with its context. */
+	if (function && !gw_map_get(&gw_hot.shared->functions, (uintptr_t)function) &&
+	    of_library(function))
+		gw_kernel_resolve(function);
+	errno = saved;
+}
+
+/* The runtime may launch the kernels of its fat binaries by such functions; their module is none
+   that was ever loaded as one. */
+void gw_function_of_kernel(CUfunction f, CUkernel kernel)
+{
+	CUlibrary library = NULL;
+	CUmodule module = NULL;
+
+	if (!gw_driver.cuKernelGetLibrary || !gw_driver.cuFuncGetModule ||
+	    gw_driver.cuKernelGetLibrary(&library, kernel) != CUDA_SUCCESS ||
+	    gw_driver.cuFuncGetModule(&module, f) != CUDA_SUCCESS)
+		return;
+	gw_module_of_library(module, library, gw_context_current());
+	gw_function_found(f, library);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The launch path: what runs on the application's thread for every launch. No lock, no
+ * allocation, no system call; the slow functions it calls run on first sight only.
+ */
+#ifndef GW_LAUNCH_H
+#define GW_LAUNCH_H
+
+#include "preload/hook/call.h"
+#include "preload/counters/deep.h"
+
+#include <string.h>
+
+#define GW_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define GW_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* A launch has eleven arguments: each call inside the hook would push them once more. */
+#define GW_INLINE static inline __attribute__((always_inline))
+
+/*
+ * The last kernel a thread launched is very often its next, and what the driver does in
+ * between has thrown our tables out of the nearest cache.
+ */
+static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, struct gw_thread *t, CUfunction f)
+{
+	uint32_t generation =
+	        atomic_load_explicit(&gw_hot.function_generation, memory_order_acquire);
+	uint32_t slot;
+
+	if (GW_LIKELY((uintptr_t)f == t->last.function &&
+	              generation == t->last.function_generation))
+		return t->last.function_slot;
+	slot = gw_map_get(&s->functions, (uintptr_t)f);
+	if (GW_UNLIKELY(!slot))
+		slot = gw_kernel_resolve(f);
+	t->last.function = slot ? (uintptr_t)f : 0;
+	t->last.function_slot = slot;
+	t->last.function_generation = generation;
+	t->last.function_cluster = s->kernels[slot].cluster;
+	t->last.function_plan = atomic_load_explicit(&s->kernels[slot].plan, memory_order_acquire);
+	return slot;
+}
+
+/*
+ * A created stream's handle names it alone; a default stream is one per context, a
+ * per-thread default stream one per context and thread. Handles are 8-aligned user
+ * addresses, so the low bits and the upper 16 are free to tell these apart.
+ */
+static inline uintptr_t gw_stream_key(const struct gw_thread *t, CUcontext context, uint32_t kind)
+{
+	if (kind == GW_STREAM_LEGACY)
+		return (uintptr_t)context + 1;
+	return ((uintptr_t)context + 2) ^ ((uintptr_t)t->serial << 48);
+}
+
+/*
+ * To ask the driver for it costs more than all else that a launch into a default stream has us do.
+ * Our hooks see it change, but for ways that nobody is known to use: each 64th launch asks.
+ */
+static inline CUcontext gw_context_of(struct gw_thread *t, uint32_t generation)
+{
+	/* Looked at once: a launch in a signal handler may find that it has changed. */
+	uintptr_t context = *(volatile uintptr_t *)&t->last.context;
+
+	if (GW_LIKELY(context && generation == t->last.context_generation &&
+	              t->next % GW_CONTEXT_CHECK))
+		return (CUcontext)context;
+	return gw_context_ask(t, generation);
+}
+
+GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, CUstream stream,
+                                     uint32_t pt)
+{
+	uint32_t kind = GW_STREAM_CREATED, slot;
+	uint32_t generation = atomic_load_explicit(&gw_hot.stream_generation, memory_order_acquire);
+	uintptr_t key = (uintptr_t)stream;
+	CUcontext context = NULL;
+
+	if (key <= 2) {
+		kind = (key ? key == 2 : pt) ? GW_STREAM_PER_THREAD : GW_STREAM_LEGACY;
+		context = gw_context_of(t, generation);
+		key = gw_stream_key(t, context, kind);
+	}
+	if (GW_LIKELY(key == t->last.stream_key && generation == t->last.stream_generation))
+		return t->last.stream_slot;
+	slot = gw_map_get(&s->streams, key);
+	if (GW_UNLIKELY(!slot))
+		slot = gw_stream_resolve(t, stream, context, kind, key);
+	t->last.stream_key = slot ? key : 0;
+	t->last.stream_slot = slot;
+	t->last.stream_device = gw_slot_device(s, slot);
+	t->last.stream_generation = generation;
+	return slot;
+}
+
+/*
+ * Read the published prediction; a cell that is being written counts as absent. Not inlined:
+ * in count mode it is never called.
+ */
+static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct gw_thread *t,
+                                                   struct gw_event *e)
+{
+	uint64_t key =
+	        gw_cell_key(gw_cell_kernel(e->kernel, t->last.stream_device), e->grid, e->block_x,
+	                    e->block_y, e->block_z, e->cluster, e->shared, e->digest);
+	uint32_t at = (uint32_t)(key >> (64 - GW_CELLS_BITS));
+
+	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
+		struct gw_cell *c = &s->cells[at];
+		uint64_t k = atomic_load_explicit(&c->key, memory_order_acquire);
+		uint32_t sequence, word[6];
+
+		if (!k)
+			return;
+		if (k != key)
+			continue;
+		sequence = atomic_load_explicit(&c->sequence, memory_order_acquire);
+		word[0] = atomic_load_explicit(&c->predicted, memory_order_relaxed);
+		word[1] = atomic_load_explicit(&c->low, memory_order_relaxed);
+		word[2] = atomic_load_explicit(&c->high, memory_order_relaxed);
+		word[3] = atomic_load_explicit(&c->known, memory_order_relaxed);
+		word[4] = atomic_load_explicit(&c->flags, memory_order_relaxed);
+		word[5] = atomic_load_explicit(&c->config, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		if ((sequence & 1) ||
+		    sequence != atomic_load_explicit(&c->sequence, memory_order_relaxed))
+			return;
+		memcpy(&e->predicted, &word[0], 4);
+		memcpy(&e->low, &word[1], 4);
+		memcpy(&e->high, &word[2], 4);
+		e->known = word[3];
+		e->flags = (uint8_t)((e->flags & ~(unsigned)GW_EVENT_ARGUMENTS) | word[4]);
+		e->config = word[5];
+		t->last.cell = at + 1;
+		return;
+	}
+}
+
+/*
+ * The next free ring slot, NULL when the ring is full. Where no other launch of the thread is in
+ * flight, `next` is where the head is.
+ */
+GW_INLINE struct gw_event *gw_ring_slot(struct gw_call *call)
+{
+	struct gw_thread *t = call->thread;
+	uint32_t head = atomic_load_explicit(&t->head, memory_order_relaxed);
+
+	if (GW_UNLIKELY(head - t->tail_seen > t->mask) ||
+	    GW_UNLIKELY(!gw_own_exchange(&t->next, head, head + 1)))
+		return gw_ring_reserve(call);
+	t->outer = call;
+	call->how = GW_CALL_OUTER;
+	call->at = head;
+	return &t->ring[head & t->mask];
+}
+
+/*
+ * When the call was made, 0 where that is left open. Reading the counter is the dearest thing
+ * in here (30 ns in a virtual machine), so where it only tells when, mode count reads it for
+ * each eighth launch of a thread, and always after a pause, which the worker's round tells.
+ */
+static inline uint64_t gw_call_ticks(struct gw_thread *t, uint32_t head)
+{
+	uint32_t round = atomic_load_explicit(&gw_hot.round, memory_order_relaxed);
+
+	if ((head & gw_hot.untimed) && round == t->last.round)
+		return 0;
+	t->last.round = round;
+	return gw_ticks();
+}
+
+/* Everything a launch needs before it is known what is launched. */
+GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
+{
+	struct gw_thread *t = gw_self;
+	struct gw_event *e;
+
+	if (GW_UNLIKELY(!t))
+		t = gw_thread_register();
+	call->thread = t;
+	call->event = NULL;
+	if (GW_UNLIKELY(!t)) {
+		call->how = GW_CALL_DROPPED;
+		return NULL;
+	}
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.captures, memory_order_relaxed)) &&
+	    gw_stream_capturing(stream, call->pt)) {
+		call->how = GW_CALL_CAPTURED;
+		call->node = NULL;
+		return NULL;
+	}
+	e = gw_ring_slot(call);
+	if (GW_UNLIKELY(!e))
+		return NULL;
+	e->ticks = gw_call_ticks(t, call->at);
+	e->flags = 0;
+	e->config = 0;
+	e->stream = (uint16_t)gw_stream_slot_of(gw_hot.shared, t, stream, call->pt);
+	e->known = atomic_load_explicit(&gw_hot.known, memory_order_acquire);
+	call->event = e;
+	return e;
+}
+
+GW_INLINE void gw_kernel_event(struct gw_call *call, CUfunction f, uint32_t gx, uint32_t gy,
+                               uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
+                               CUstream stream, void **params, void **extra, uint32_t cluster,
+                               uint8_t flags, enum gw_event_kind kind)
+{
+	struct gw_event *e = gw_event_begin(call, stream);
+	struct gw_shared *s = gw_hot.shared;
+	const uint32_t none = 0x7fc00000; /* NaN */
+
+	if (!e) {
+		call->node = f;
+		return;
+	}
+	e->kind = (uint8_t)kind;
+	e->flags = (uint8_t)(flags | atomic_load_explicit(&gw_hot.arguments, memory_order_relaxed));
+	e->kernel = (uint16_t)gw_kernel_slot_of(s, call->thread, f);
+	e->grid[0] = gx;
+	e->grid[1] = gy;
+	e->grid[2] = gz;
+	e->block_x = (uint16_t)bx;
+	e->block_y = (uint16_t)by;
+	e->block_z = (uint16_t)bz;
+	e->shared = shared;
+	e->cluster = cluster ? cluster : call->thread->last.function_cluster;
+	e->digest = 0;
+	if (call->thread->last.function_plan)
+		e->digest = gw_digest_read(call->thread->last.function_plan, params, extra);
+	memcpy(&e->predicted, &none, 4);
+	if (e->known) /* else nothing has been learnt, so nothing is published */
+		gw_cell_read(s, call->thread, e);
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed)) &&
+	    kind == GW_EVENT_KERNEL)
+		gw_events_begin(call, stream);
+}
+
+GW_INLINE void launch_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
+                            unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                            CUstream stream, void **params, void **extra)
+{
+	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, 0, 0,
+	                GW_EVENT_KERNEL);
+}
+
+static inline void cooperative_begin(struct gw_call *call, CUfunction f, unsigned gx, unsigned gy,
+                                     unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                     unsigned shared, CUstream stream, void **params)
+{
+	gw_kernel_event(call, f, gx, gy, gz, bx, by, bz, shared, stream, params, NULL, 0,
+	                GW_EVENT_COOPERATIVE, GW_EVENT_KERNEL);
+}
+
+static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *config, CUfunction f,
+                                   void **params, void **extra)
+{
+	uint32_t cluster = 0;
+	uint8_t flags = 0;
+
+	call->how = GW_CALL_IGNORED;
+	if (!config) /* the driver refuses it */
+		return;
+	for (unsigned i = 0; i < config->numAttrs && config->attrs; i++) {
+		const CUlaunchAttribute *a = &config->attrs[i];
+
+		if (a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+			cluster = (a->value.clusterDim.x & 1023) |
+			          (a->value.clusterDim.y & 1023) << 10 |
+			          (a->value.clusterDim.z & 1023) << 20;
+		else if (a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative)
+			flags |= GW_EVENT_COOPERATIVE;
+	}
+	gw_kernel_event(call, f, config->gridDimX, config->gridDimY, config->gridDimZ,
+	                config->blockDimX, config->blockDimY, config->blockDimZ,
+	                config->sharedMemBytes, config->hStream, params, extra, cluster, flags,
+	                GW_EVENT_KERNEL);
+}
+
+/*
+ * The worker's core has read the next slot since it was last written, so the line must be
+ * fetched back; begun now, that is done before the next launch rings the driver's doorbell,
+ * which waits for all stores before it. A launch is most often like the one before it, and what the
+ * driver does in each throws the prediction out of the near caches: it is fetched meanwhile, too.
+ */
+static inline void gw_prepare(const struct gw_thread *t, const struct gw_event *next)
+{
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)next));
+	if (t->last.cell)
+		__builtin_prefetch(&gw_hot.shared->cells[t->last.cell - 1]);
+}
+
+/* Commit the event once the driver has taken the launch; counts it either way. */
+static inline void gw_event_end(struct gw_call *call, uint32_t head)
+{
+	struct gw_thread *t = call->thread;
+
+	head++;
+	t->outer = NULL;
+	atomic_store_explicit(&t->head, head, memory_order_release);
+	/* Launches within this one, a signal handler's just now included. */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (GW_UNLIKELY(t->next != head))
+		gw_ring_settle(t);
+	gw_prepare(t, &t->ring[head & t->mask]);
+}
+
+/*
+ * The plain case: no other launch was in flight when this one began, and it succeeded. @p head is
+ * where its slot is, unless that was taken away: the program had been thought to have left by a
+ * jump.
+ */
+GW_INLINE bool gw_call_plain(const struct gw_call *call, CUresult result, uint32_t *head)
+{
+	if (GW_UNLIKELY(call->how != GW_CALL_OUTER || result != CUDA_SUCCESS))
+		return false;
+	*head = atomic_load_explicit(&call->thread->head, memory_order_relaxed);
+	return GW_LIKELY(*head == call->at);
+}
+
+static inline void gw_launch_end(struct gw_call *call, CUresult result, void **params, void **extra)
+{
+	uint32_t head;
+	unsigned flags;
+
+	if (GW_UNLIKELY(!gw_call_plain(call, result, &head))) {
+		gw_call_odd_end(call, result, false);
+		return;
+	}
+	gw_bump(&call->thread->counts.launches, 1);
+	flags = call->event->flags;
+	if (GW_UNLIKELY(flags & (GW_EVENT_ARGUMENTS | GW_EVENT_GATED | GW_EVENT_TIMED)))
+		gw_call_more(call, params, extra);
+	gw_event_end(call, head);
+}
+#define launch_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)         \
+	gw_launch_end(call, result, params, extra)
+#define launch_ex_end(call, result, config, f, params, extra)                                      \
+	gw_launch_end(call, result, params, extra)
+#define cooperative_end(call, result, f, gx, gy, gz, bx, by, bz, shared, stream, params)           \
+	gw_launch_end(call, result, params, NULL)
+/* The arguments of CUDA 1 were set beforehand, one by one. */
+#define launch_old_end(call, result, ...) gw_launch_end(call, result, NULL, NULL)
+
+static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CUstream stream)
+{
+	struct gw_event *e = gw_event_begin(call, stream);
+	struct gw_shared *s = gw_hot.shared;
+
+	if (!e)
+		return;
+	e->kind = GW_EVENT_GRAPH;
+	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed) & GW_HOT_DEEP) &&
+	    call->how == GW_CALL_OUTER)
+		gw_deep_graph(call, stream);
+	e->kernel = (uint16_t)gw_map_get(&s->graphs, (uintptr_t)exec);
+	if (e->kernel)
+		atomic_store_explicit(&s->graph_slots[e->kernel].launched, 1, memory_order_relaxed);
+}
+
+static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgraphExec exec,
+                                    CUstream stream)
+{
+	uint32_t head;
+
+	(void)exec;
+	(void)stream;
+	if (GW_UNLIKELY(!gw_call_plain(call, result, &head))) {
+		gw_call_odd_end(call, result, true);
+		return;
+	}
+	gw_bump(&call->thread->counts.graph_launches, 1);
+	if (GW_UNLIKELY(call->event->flags & GW_EVENT_GATED))
+		gw_deep_end(call, result);
+	gw_event_end(call, head);
+}
+
+/* The launches of CUDA 1: the block's shape is a property of the function. */
+static inline void launch_grid_async_begin(struct gw_call *call, CUfunction f, int width,
+                                           int height, CUstream stream)
+{
+	uint32_t block[3], shared;
+
+	gw_shape_of(f, block, &shared);
+	gw_kernel_event(call, f, (uint32_t)width, (uint32_t)height, 1, block[0], block[1], block[2],
+	                shared, stream, NULL, NULL, 0, 0, GW_EVENT_KERNEL);
+}
+
+static inline void launch_grid_begin(struct gw_call *call, CUfunction f, int width, int height)
+{
+	launch_grid_async_begin(call, f, width, height, NULL);
+}
+
+static inline void launch_old_begin(struct gw_call *call, CUfunction f)
+{
+	launch_grid_async_begin(call, f, 1, 1, NULL);
+}
+
+/*
+ * One call, several launches: each gets its event once the driver has taken them all, so
+ * their time of call is that of the return, and no pair of events times them. The call is
+ * deprecated and needs several GPUs.
+ */
+static inline void multi_device_begin(struct gw_call *call, CUDA_LAUNCH_PARAMS *list,
+                                      unsigned count, unsigned flags)
+{
+	(void)list;
+	(void)count;
+	(void)flags;
+	*call = (struct gw_call){.pt = call->pt};
+}
+
+static inline void multi_device_end(struct gw_call *call, CUresult result, CUDA_LAUNCH_PARAMS *list,
+                                    unsigned count, unsigned flags)
+{
+	(void)flags;
+	for (unsigned i = 0; result == CUDA_SUCCESS && i < count; i++) {
+		const CUDA_LAUNCH_PARAMS *p = &list[i];
+
+		gw_kernel_event(call, p->function, p->gridDimX, p->gridDimY, p->gridDimZ,
+		                p->blockDimX, p->blockDimY, p->blockDimZ, p->sharedMemBytes,
+		                p->hStream, p->kernelParams, NULL, 0, GW_EVENT_COOPERATIVE,
+		                GW_EVENT_MULTI);
+		gw_launch_end(call, result, p->kernelParams, NULL);
+	}
+}
+
+#endif

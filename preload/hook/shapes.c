@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/hook/shapes.h"
+
+#include "preload/hook/call.h"
+
+#include <stdatomic.h>
+
+enum { SHAPES = 256 }; /* functions launched the old way; a full table forgets the oldest */
+
+/* Written where the driver itself asks for one thread at a time per function. */
+static struct shape {
+	_Atomic uintptr_t function;
+	_Atomic uint32_t block[3], shared;
+} shapes[SHAPES];
+static _Atomic uint32_t next;
+
+static struct shape *find(CUfunction f, bool make)
+{
+	struct shape *s;
+
+	for (int i = 0; i < SHAPES; i++)
+		if (atomic_load(&shapes[i].function) == (uintptr_t)f)
+			return &shapes[i];
+	if (!make)
+		return NULL;
+	s = &shapes[atomic_fetch_add(&next, 1) % SHAPES];
+	for (int i = 0; i < 3; i++)
+		atomic_store(&s->block[i], 1);
+	atomic_store(&s->shared, 0);
+	atomic_store(&s->function, (uintptr_t)f);
+	return s;
+}
+
+void gw_shape_block(CUfunction f, int x, int y, int z)
+{
+	struct shape *s = find(f, true);
+
+	atomic_store(&s->block[0], (uint32_t)x);
+	atomic_store(&s->block[1], (uint32_t)y);
+	atomic_store(&s->block[2], (uint32_t)z);
+}
+
+void gw_shape_shared(CUfunction f, unsigned bytes)
+{
+	atomic_store(&find(f, true)->shared, bytes);
+}
+
+void gw_shape_of(CUfunction f, uint32_t block[3], uint32_t *shared)
+{
+	struct shape *s = find(f, false);
+
+	for (int i = 0; i < 3; i++)
+		block[i] = s ? atomic_load(&s->block[i]) : 1;
+	*shared = s ? atomic_load(&s->shared) : 0;
+}

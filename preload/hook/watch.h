@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the hooks outside the launch path tell us of streams, contexts and graphs. */
+#ifndef GW_WATCH_H
+#define GW_WATCH_H
+
+#include "preload/runtime/driver.h"
+#include "preload/runtime/state.h"
+
+/** A stream was made: whatever was known of its handle is stale. */
+void gw_stream_made(CUstream stream);
+/** A stream is about to be destroyed. */
+void gw_stream_gone(CUstream stream);
+/** A thread has ended, and with it its per-thread default streams. */
+void gw_stream_thread_gone(struct gw_thread *t);
+/** A context is about to be destroyed or reset: its streams and functions are forgotten. */
+void gw_context_gone(CUcontext context);
+
+/** @p exec was instantiated from @p graph. */
+void gw_graph_made(CUgraphExec exec, CUgraph graph);
+/** @p exec was updated from @p graph. */
+void gw_graph_updated(CUgraphExec exec, CUgraph graph);
+/** The child graph under @p node of @p exec was replaced. */
+void gw_graph_child_set(CUgraphExec exec, CUgraphNode node, CUgraph child);
+/** A kernel node of @p exec got new parameters. */
+void gw_graph_node_set(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);
+/** A node of @p exec was switched on or off. */
+void gw_graph_node_enabled(CUgraphExec exec, CUgraphNode node, bool enabled);
+/** @p exec is about to be destroyed. */
+void gw_graph_gone(CUgraphExec exec);
+
+#endif

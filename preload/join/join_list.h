@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches that wait, in lists: what join.c and join_graph.c share. Worker only. */
+#ifndef GW_JOIN_LIST_H
+#define GW_JOIN_LIST_H
+
+#include "preload/cupti/activity.h"
+#include "predictor/record.h"
+
+#include <stdbool.h>
+
+/** A launch that waits. */
+struct gw_waiting {
+	struct gw_waiting *next;
+	uint64_t overtaken_ns; /**< TICKET: when a later launch got its time; 0 = never */
+	uint32_t number;       /**< as gw_join_wait() was told; STREAM: in its stream, by call */
+	struct gw_record_launch record;
+};
+
+/** Launches in the order they were added. */
+struct gw_waiting_list {
+	struct gw_waiting *head, **end;
+};
+
+/** Start with none; what waited before a fork stays where it is. */
+void gw_waiting_start(void);
+
+/** Launches that wait, in all lists. */
+uint32_t gw_waiting_count(void);
+
+/** Whether there are as many as may be. */
+bool gw_waiting_full(void);
+
+/** Add a launch at the end of @p list; false when there are too many, or no memory. */
+bool gw_waiting_add(struct gw_waiting_list *list, uint32_t number,
+                    const struct gw_record_launch *record);
+
+/** Take out the one that @p at points to, and give its record. */
+struct gw_record_launch gw_waiting_take(struct gw_waiting_list *list, struct gw_waiting **at);
+
+/** Name and configuration agree. The cluster is left out: libcupti reports none as 0. */
+bool gw_join_fits(const struct gw_record_launch *record, const struct gw_activity *a);
+
+/** A launch that others have overtaken waits no longer than so. */
+#define GW_JOIN_GIVE_UP_NS UINT64_C(2000000000)
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/live/header.h"
+
+#include "preload/cupti/activity.h"
+#include "preload/runtime/clock.h"
+#include "preload/runtime/driver.h"
+#include "preload/hook/injection.h"
+#include "preload/live/live.h"
+#include "preload/live/log.h"
+#include "preload/live/log_name.h"
+#include "preload/runtime/options.h"
+#include "preload/worker/tables.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static uint64_t start_ticks, start_ns, start_monotonic;
+static uint32_t driver_version;
+
+/* The tail: key=value strings, one after the other. */
+struct tail {
+	char text[12288];
+	size_t size;
+};
+
+static void add(struct tail *t, const char *key, const char *value)
+{
+	int n = snprintf(t->text + t->size, sizeof(t->text) - t->size, "%s=%s", key, value);
+
+	if (n > 0 && (size_t)n < sizeof(t->text) - t->size)
+		t->size += (size_t)n + 1;
+}
+
+/*
+ * A small file of the kernel's up to its first NUL, or all of it with NULs turned into blanks:
+ * arguments are separated by them.
+ */
+static void add_file(struct tail *t, const char *key, const char *path, bool first)
+{
+	char text[4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return;
+	while (n && (text[n - 1] == '\n' || !text[n - 1]))
+		n--;
+	text[n] = 0;
+	for (ssize_t i = 0; i < n; i++)
+		if ((!text[i] && !first) || text[i] == '\n')
+			text[i] = ' ';
+	add(t, key, text);
+}
+
+static void add_exe(struct tail *t)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (n > 0) {
+		path[n] = 0;
+		add(t, "exe", path);
+	}
+}
+
+void gw_header_start(void)
+{
+	gw_clock_start(&start_ticks, &start_ns, &start_monotonic);
+}
+
+void gw_header_ask_driver(void)
+{
+	driver_version = gw_driver_version();
+}
+
+void gw_header_write(void)
+{
+	static const char *const modes[] = {"audit", "watch", "count", "off"};
+	struct gw_record_header r = {
+	        .version = GW_LOG_VERSION,
+	        .pid = (uint32_t)getpid(),
+	        .ppid = (uint32_t)getppid(),
+	        .tick_khz = gw_clock_khz(),
+	        .start_ns = start_ns,
+	        .monotonic_ns = start_monotonic,
+	        .ticks = start_ticks,
+	};
+	static struct tail t;
+	char text[256] = "";
+
+	t.size = 0;
+	if (gw_device_stand_in())
+		r.flags |= GW_HEADER_STAND_IN;
+	if (gw_injection_active())
+		r.flags |= GW_HEADER_INJECTED;
+	gethostname(text, sizeof(text) - 1);
+	add(&t, "host", text);
+	add_file(&t, "boot_id", "/proc/sys/kernel/random/boot_id", true);
+	add_exe(&t);
+	add_file(&t, "command", "/proc/self/cmdline", gw_options.command_name);
+	add(&t, "mode", modes[gw_options.mode]);
+	add(&t, "build", GW_VERSION " " GW_COMMIT);
+	add(&t, "rank", gw_log_rank());
+	if (*gw_live_path())
+		add(&t, "segment", gw_live_path());
+	if (driver_version) {
+		snprintf(text, sizeof(text), "%u", driver_version);
+		add(&t, "driver", text);
+	}
+	if (gw_activity_version()) {
+		snprintf(text, sizeof(text), "%u", gw_activity_version());
+		add(&t, "cupti", text);
+	}
+	gw_log_write(GW_RECORD_HEADER, &r, sizeof(r), t.text, t.size);
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/live/live_part.h"
+
+#include "preload/runtime/clock.h"
+#include "preload/runtime/degrade.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/options.h"
+#include "preload/runtime/quiet.h"
+#include "preload/runtime/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(offsetof(struct gw_event, digest) == offsetof(struct gw_live_event, digest),
+               "the reader knows the begin of an event");
+_Static_assert(offsetof(struct gw_event, kernel) == offsetof(struct gw_live_event, kernel) &&
+                       offsetof(struct gw_event, cluster) ==
+                               offsetof(struct gw_live_event, cluster),
+               "the same");
+
+enum { PAGE = 4096, HEAD = (sizeof(struct gw_live_head) + PAGE - 1) / PAGE * PAGE };
+
+static struct gw_live_head *_Atomic live; /* NULL: there is none */
+static _Atomic int started;               /* 1: under way, 2: done */
+static _Atomic uint64_t room_used;        /* offset of what no ring has been given yet */
+static char path[4200];
+
+/* Of entries, the worker's alone. */
+static uint32_t taking_ring, taking_position;
+static uint32_t *unused, unused_count; /* free entries below entries_used */
+static uint32_t *logged, logged_count; /* in blocks that are not in the file yet */
+static uint32_t *done, done_count;     /* in the file: free as soon as no event is being taken */
+static uint32_t entries_ready;         /* entries whose pages are reserved */
+
+static void refuse(const char *what, const char *why)
+{
+	gw_degrade_asked(GW_DEGRADED_SEGMENT,
+	                 "%.200s: %s: launches of the last second are lost when the process is "
+	                 "killed",
+	                 what, why);
+}
+
+void gw_live_full(const char *why)
+{
+	refuse(path, why);
+}
+
+struct gw_live_head *gw_live_mapped(void)
+{
+	return atomic_load(&live);
+}
+
+/* "" when there is no place for it. */
+static void folder(char *out, size_t size)
+{
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+
+	if (gw_options.run_dir[0])
+		snprintf(out, size, "%s", gw_options.run_dir);
+	else if (runtime && *runtime == '/')
+		snprintf(out, size, "%s/gpuwatch", runtime);
+	else
+		snprintf(out, size, "/dev/shm/gpuwatch-%u", (unsigned)geteuid());
+}
+
+/* A folder of ours in memory, that nobody else may write; the number of it, or -1. */
+static int open_folder(const char *name)
+{
+	struct stat st;
+	struct statfs fs;
+	int at;
+
+	mkdir(name, 0700);
+	at = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at < 0) {
+		refuse(name, strerror(errno));
+	} else if (fstat(at, &st) || st.st_uid != geteuid() || st.st_mode & 022) {
+		refuse(name, "others may write there");
+	} else if (fstatfs(at, &fs) ||
+	           (fs.f_type != TMPFS_MAGIC && fs.f_type != (__typeof__(fs.f_type))RAMFS_MAGIC)) {
+		refuse(name, "it is not in memory");
+	} else {
+		return at;
+	}
+	if (at >= 0)
+		close(at);
+	return -1;
+}
+
+static void read_small(const char *from, char *out, size_t size)
+{
+	int at = open(from, O_RDONLY | O_CLOEXEC);
+	ssize_t n = at < 0 ? 0 : read(at, out, size - 1);
+
+	out[n > 0 ? n : 0] = 0;
+	if (at >= 0)
+		close(at);
+}
+
+/* Field 22 of the line that begins "pid (name) ". */
+static uint64_t start_time(void)
+{
+	char text[512], *at;
+
+	read_small("/proc/self/stat", text, sizeof(text));
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static void fill_head(struct gw_live_head *h, uint64_t size)
+{
+	ssize_t n;
+	uint64_t entries = size / 4 / sizeof(struct gw_live_entry);
+	uint64_t chunks = size / 16 / sizeof(struct gw_live_chunk);
+
+	h->version = GW_LIVE_VERSION;
+	h->size = size;
+	h->pid = (uint32_t)getpid();
+	h->start_time = start_time();
+	h->kernels = HEAD;
+	h->graphs = HEAD + GW_LIVE_KERNELS;
+	h->chunks = h->graphs + GW_LIVE_GRAPHS * sizeof(gw_live_graph);
+	h->chunks_max = chunks < GW_LIVE_CHUNKS ? chunks : GW_LIVE_CHUNKS;
+	h->entries =
+	        (h->chunks + h->chunks_max * sizeof(struct gw_live_chunk) + PAGE - 1) / PAGE * PAGE;
+	h->entries_max = (uint32_t)entries;
+	read_small("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
+	h->boot_id[strcspn(h->boot_id, "\n")] = 0;
+	n = readlink("/proc/self/exe", h->exe, sizeof(h->exe) - 1);
+	h->exe[n > 0 ? n : 0] = 0;
+	h->magic = GW_LIVE_MAGIC;
+	atomic_store(&room_used, (h->entries + entries * sizeof(struct gw_live_entry) + PAGE - 1) /
+	                                 PAGE * PAGE);
+}
+
+static bool room_in(int at, uint64_t from, uint64_t size)
+{
+	int r;
+
+	do
+		r = fallocate(at, 0, (off_t)from, (off_t)size);
+	while (r && errno == EINTR);
+	return r == 0;
+}
+
+/* By the mapping: a number that is kept open, a program may close. Kernels before 5.14 can't. */
+bool gw_live_reserve(struct gw_live_head *h, uint64_t from, uint64_t size)
+{
+	uint64_t begin = from / PAGE * PAGE;
+
+	return madvise((char *)h + begin, from + size - begin, MADV_POPULATE_WRITE) == 0;
+}
+
+static struct gw_live_head *make(int at, uint64_t size)
+{
+	struct gw_live_head *h = NULL;
+	char name[64];
+	int file;
+
+	/* The ticks tell apart what one process runs by exec(). */
+	snprintf(name, sizeof(name), "%d-%" PRIu64 "-%" PRIu64 ".gwlive", (int)getpid(),
+	         start_time(), gw_ticks());
+	file = openat(at, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file < 0)
+		return NULL;
+	snprintf(path + strlen(path), sizeof(path) - strlen(path), "/%s", name);
+	if (!ftruncate(file, (off_t)size) && room_in(file, 0, HEAD + GW_LIVE_KERNELS))
+		h = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (h == MAP_FAILED)
+		h = NULL;
+	if (h)
+		fill_head(h, size);
+	else
+		unlinkat(at, name, 0);
+	close(file);
+	return h;
+}
+
+static void start(void)
+{
+	const uint64_t size = gw_options.segment / PAGE * PAGE;
+	struct gw_live_head *h;
+	int at;
+
+	if (size < HEAD + GW_LIVE_KERNELS + 4 * GW_LIVE_STEP || getauxval(AT_SECURE))
+		return;
+	folder(path, sizeof(path) - 80);
+	if (madvise(&gw_hot, sizeof(gw_hot), MADV_WIPEONFORK)) {
+		path[0] = 0;
+		refuse("MADV_WIPEONFORK", strerror(errno));
+		return;
+	}
+	at = open_folder(path);
+	if (at < 0) {
+		path[0] = 0;
+		return;
+	}
+	h = make(at, size);
+	if (!h) {
+		refuse(path, strerror(errno));
+		path[0] = 0;
+	} else {
+		unused = gw_memory_new(GW_MEMORY_waiting, h->entries_max, 3 * sizeof(uint32_t));
+		logged = unused ? unused + h->entries_max : NULL;
+		done = unused ? logged + h->entries_max : NULL;
+		atomic_store(&live, h);
+	}
+	close(at);
+}
+
+/* Kernels that were met while it was made. */
+static void add_kernels(void)
+{
+	uint32_t count = atomic_load(&gw_hot.shared->kernel_count);
+
+	for (uint32_t i = 1; i <= count && i < GW_KERNELS_MAX; i++)
+		if (gw_hot.shared->kernels[i].name)
+			gw_live_kernel(i);
+}
+
+/*
+ * The first ring of a thread is made while another makes the segment: some 0.1 ms, once. A ring
+ * made without it stays out of it, so who makes it has time to be kept from running; when that is
+ * over, nobody waits any more.
+ */
+static void wait_for_start(void)
+{
+	const struct timespec pause = {0, 50000};
+	int under_way = 1;
+
+	for (int i = 0; i < 5000 && atomic_load(&started) == 1; i++)
+		nanosleep(&pause, NULL);
+	atomic_compare_exchange_strong(&started, &under_way, 2);
+}
+
+void gw_live_start(void)
+{
+	int saved = errno, expected = 0;
+
+	if (atomic_compare_exchange_strong(&started, &expected, 1)) {
+		struct gw_quiet quiet;
+
+		if (gw_sandbox_enter()) {
+			gw_quiet_begin(&quiet); /* beyond RLIMIT_FSIZE a file's size is SIGXFSZ */
+			start();
+			gw_quiet_end(&quiet);
+			gw_sandbox_leave();
+		} else {
+			refuse("the process", "it is in a sandbox (seccomp)");
+		}
+		if (atomic_load(&live))
+			add_kernels();
+		atomic_store(&started, 2);
+	} else if (expected == 1) {
+		wait_for_start();
+	}
+	errno = saved;
+}
+
+void *gw_live_room(size_t size)
+{
+	struct gw_live_head *h = atomic_load(&live);
+	uint64_t at;
+
+	if (!h)
+		return NULL;
+	size = (size + PAGE - 1) / PAGE * PAGE;
+	at = atomic_load(&room_used);
+	do
+		if (at + size > h->size)
+			break;
+	while (!atomic_compare_exchange_weak(&room_used, &at, at + size));
+	if (at + size > h->size || !gw_live_reserve(h, at, size)) {
+		refuse(path, "no room for the rings of all threads");
+		return NULL;
+	}
+	return (char *)h + at;
+}
+
+void gw_live_ring(struct gw_thread *t)
+{
+	struct gw_live_head *h = atomic_load(&live);
+	uint32_t n = __atomic_fetch_add(&h->rings, 1, __ATOMIC_RELAXED);
+	struct gw_live_ring *r = &h->ring[n];
+	const char *base = (const char *)h;
+
+	if (n >= GW_LIVE_RINGS)
+		return;
+	r->head = (uint64_t)((const char *)&t->head - base);
+	r->next = (uint64_t)((const char *)&t->next - base);
+	r->tail = (uint64_t)((const char *)&t->tail - base);
+	r->tid = (uint64_t)((const char *)&t->tid - base);
+	r->slots = (uint64_t)((const char *)t->ring - base);
+	r->mask = t->mask;
+	t->live = n + 1;
+	__atomic_store_n(&r->used, 1, __ATOMIC_RELEASE);
+}
+
+void gw_live_kernel(uint32_t slot)
+{
+	struct gw_live_head *h = atomic_load(&live);
+	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[slot];
+	size_t name, length;
+	struct gw_live_kernel *out;
+	uint64_t at;
+
+	if (!h || !slot)
+		return;
+	name = strlen(k->name) + 1;
+	length = (sizeof(*out) + name + 7) & ~(size_t)7;
+	at = __atomic_fetch_add(&h->kernels_used, length, __ATOMIC_RELAXED);
+	if (at + length > GW_LIVE_KERNELS)
+		return;
+	out = (struct gw_live_kernel *)(void *)((char *)h + h->kernels + at);
+	__atomic_store_n(&out->length, (uint32_t)length, __ATOMIC_RELEASE);
+	out->registers = k->registers;
+	out->static_shared = k->static_shared;
+	out->local = k->local;
+	out->constant = k->constant;
+	out->max_threads = k->max_threads;
+	out->binary_version = k->binary_version;
+	memcpy(out->name, k->name, name);
+	__atomic_store_n(&out->slot, slot, __ATOMIC_RELEASE);
+}
+
+void gw_live_log(const char *name)
+{
+	struct gw_live_head *h = atomic_load(&live);
+
+	if (!h || (h->log[0] && h->tick_khz))
+		return;
+	h->start_ticks = gw_ticks();
+	h->start_ns = gw_clock_ns(h->start_ticks);
+	h->tick_khz = gw_clock_khz();
+	snprintf(h->log, sizeof(h->log), "%s", name);
+}
+
+const char *gw_live_path(void)
+{
+	return path;
+}
+
+void gw_live_taking(const struct gw_thread *t, uint32_t position)
+{
+	taking_ring = t->live;
+	taking_position = position;
+}
+
+static struct gw_live_entry *entry(struct gw_live_head *h, uint32_t at)
+{
+	return (struct gw_live_entry *)(void *)((char *)h + h->entries) + at;
+}
+
+/* UINT32_MAX when there is none. */
+static uint32_t take_entry(struct gw_live_head *h)
+{
+	const uint32_t step = GW_LIVE_STEP / sizeof(struct gw_live_entry);
+
+	if (unused_count)
+		return unused[--unused_count];
+	if (h->entries_used == entries_ready && h->entries_used + step <= h->entries_max &&
+	    gw_live_reserve(h, h->entries + entries_ready * sizeof(struct gw_live_entry),
+	                    GW_LIVE_STEP))
+		entries_ready += step;
+	if (h->entries_used == entries_ready) {
+		refuse(path, "no room for all launches that wait for their times");
+		return UINT32_MAX;
+	}
+	return h->entries_used++;
+}
+
+/* A record's kind and length are set when it is written: until then its entry stands there. */
+static void remember(struct gw_record_launch *r, uint32_t at)
+{
+	memcpy(&r->head, &at, sizeof(at));
+}
+
+uint32_t gw_live_entry(const struct gw_record_launch *r)
+{
+	uint32_t at;
+
+	memcpy(&at, &r->head, sizeof(at));
+	return at;
+}
+
+void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const struct gw_event *e,
+                   uint32_t node)
+{
+	struct gw_live_head *h = atomic_load(&live);
+	uint32_t at = h && unused && taking_ring ? take_entry(h) : UINT32_MAX;
+	struct gw_live_entry *out;
+
+	remember(r, at + 1);
+	if (at == UINT32_MAX)
+		return;
+	out = entry(h, at);
+	out->position = taking_position;
+	out->node = node;
+	out->block = GW_LIVE_NO_BLOCK;
+	out->call_ns = r->call_ns;
+	out->tid = (uint32_t)t->tid;
+	out->thread = r->thread;
+	memcpy(&out->event, e, sizeof(out->event));
+	__atomic_store_n(&out->ring, taking_ring, __ATOMIC_RELEASE);
+}
+
+void gw_live_logged(uint32_t number, uint32_t block)
+{
+	struct gw_live_head *h = atomic_load(&live);
+
+	if (!h || !number)
+		return;
+	__atomic_store_n(&entry(h, number - 1)->block, block, __ATOMIC_RELEASE);
+	logged[logged_count++] = number - 1;
+}
+
+void gw_live_dropped(uint32_t number)
+{
+	if (atomic_load(&live) && number)
+		done[done_count++] = number - 1;
+}
+
+static void let_go(struct gw_live_head *h, const uint32_t *list, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		__atomic_store_n(&entry(h, list[i])->ring, 0, __ATOMIC_RELEASE);
+		unused[unused_count++] = list[i];
+	}
+}
+
+void gw_live_tick(uint32_t written)
+{
+	struct gw_live_head *h = atomic_load(&live);
+	uint32_t n = 0;
+
+	if (!h)
+		return;
+	let_go(h, done, done_count);
+	done_count = 0;
+	/* They went into blocks in order. */
+	while (n < logged_count && (int32_t)(entry(h, logged[n])->block - written) < 0)
+		n++;
+	let_go(h, logged, n);
+	logged_count -= n;
+	memmove(logged, logged + n, logged_count * sizeof(*logged));
+}
+
+/*
+ * In a sandbox no file is removed, but its pages are given back. The threads' words stay: whoever
+ * launches on has its ring, which is the process's own from here on.
+ */
+static void give_back(struct gw_live_head *h)
+{
+	const size_t words = h->entries / PAGE * PAGE +
+	                     (size_t)h->entries_max * sizeof(struct gw_live_entry) / PAGE * PAGE;
+
+	atomic_store(&live, NULL);
+	for (uint32_t i = 0; i < GW_LIVE_RINGS && h->ring[i].used; i++) {
+		char *slots = (char *)h + h->ring[i].slots;
+		size_t length = (h->ring[i].mask + (size_t)1) * sizeof(struct gw_event);
+
+		if (!madvise(slots, length, MADV_REMOVE))
+			mmap(slots, length, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	}
+	madvise(h, words, MADV_REMOVE);
+}
+
+void gw_live_end(void)
+{
+	struct gw_live_head *h = atomic_load(&live);
+
+	if (!h)
+		return;
+	if (gw_sandbox_enter()) {
+		unlink(path);
+		gw_sandbox_leave();
+	} else {
+		give_back(h);
+	}
+}
+
+void gw_live_abandon(void)
+{
+	struct gw_live_head *h = atomic_load(&live);
+
+	/* What lies there may be looked at, but must not be the parent's. */
+	if (h && mmap(h, h->size, PROT_READ | PROT_WRITE,
+	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		munmap(h, h->size);
+	atomic_store(&live, NULL);
+	atomic_store(&started, 0);
+	path[0] = 0;
+	unused = logged = done = NULL;
+	unused_count = logged_count = done_count = entries_ready = 0;
+	taking_ring = 0;
+	gw_live_graphs_abandon();
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The live segment (predictor/live.h), written. */
+#ifndef GW_PRELOAD_LIVE_H
+#define GW_PRELOAD_LIVE_H
+
+#include "preload/runtime/state.h"
+
+#include <stdbool.h>
+
+/** Make the segment, once, where options and the system allow: before the first ring. Any thread.
+ */
+void gw_live_start(void);
+
+/** @p size bytes of it for a ring with its thread's words, reserved; NULL: it must be private. */
+void *gw_live_room(size_t size);
+
+/** Ring and words of @p t lie in room that gw_live_room() gave. Sets t->live. */
+void gw_live_ring(struct gw_thread *t);
+
+/** A kernel has its slot. Any thread. */
+void gw_live_kernel(uint32_t slot);
+
+/** What the graph in this slot runs is known, and until it is launched, or changes. Any thread. */
+void gw_live_graph_made(uint32_t slot);
+
+/** One node of it has changed, which was not launched yet. */
+void gw_live_graph_changed(uint32_t slot, uint32_t node);
+
+/** The slot's use has ended. */
+void gw_live_graph_gone(uint32_t slot);
+
+/** Once a round, until the log's name and the clock's rate are known. Worker, as all that follow.
+ */
+void gw_live_log(const char *name);
+
+/** The path of the segment, "" where there is none. */
+const char *gw_live_path(void);
+
+/** The worker takes the event at @p position of @p t's ring. */
+void gw_live_taking(const struct gw_thread *t, uint32_t position);
+
+/**
+ * A launch of that event waits for its time or its place in the log: @p e is it, as a launch of a
+ * kernel; @p node: which of a graph launch, from 1. The record remembers its entry.
+ */
+void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const struct gw_event *e,
+                   uint32_t node);
+
+/** The number of a record's entry, 0 for none; gone once the record is written. */
+uint32_t gw_live_entry(const struct gw_record_launch *r);
+
+/** The entry's record went into block @p block of the log. */
+void gw_live_logged(uint32_t entry, uint32_t block);
+
+/** The record goes nowhere, or into sums. */
+void gw_live_dropped(uint32_t entry);
+
+/**
+ * Not within the taking of an event: entries whose records are in the file are free again. Blocks
+ * before @p written are there.
+ */
+void gw_live_tick(uint32_t written);
+
+/** The log is complete: the file goes. */
+void gw_live_end(void);
+
+/** In a forked child: what is mapped is the parent's. */
+void gw_live_abandon(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the live segment's writer share. */
+#ifndef GW_LIVE_PART_H
+#define GW_LIVE_PART_H
+
+#include "preload/live/live.h"
+#include "predictor/live.h"
+
+/** The segment, NULL where there is none. */
+struct gw_live_head *gw_live_mapped(void);
+
+/**
+ * Have pages for @p size bytes from offset @p from. Those that a full file system refuses are
+ * refused here, not by SIGBUS later.
+ */
+bool gw_live_reserve(struct gw_live_head *h, uint64_t from, uint64_t size);
+
+/** Say that it is full: @p why. */
+void gw_live_full(const char *why);
+
+/** Of graphs, in a forked child. */
+void gw_live_graphs_abandon(void);
+
+#endif

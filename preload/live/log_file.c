@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/live/log_file.h"
+
+#include "preload/live/log_name.h"
+#include "preload/live/log_writer.h"
+#include "preload/runtime/options.h"
+#include "preload/runtime/sandbox.h"
+#include "preload/runtime/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum { TRIES = 1000, NAME_MOST = 4096, SUFFIX_MOST = 64 };
+
+static int fd = -1, folder = -1;
+static char wished[NAME_MOST];             /* the name without a number */
+static char name[NAME_MOST + SUFFIX_MOST]; /* that of the file */
+static uint64_t size;
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/*
+ * A folder may be renamed, and the process may leave it, by chdir() or chroot(): this number stays
+ * with it. Where it is missing, and only it, it is made.
+ */
+static bool open_folder(void)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+	char path[NAME_MOST];
+	size_t length = (size_t)(last_part(wished) - wished);
+	mode_t mode;
+
+	if (folder >= 0)
+		close(folder);
+	memcpy(path, wished, length);
+	path[length] = 0;
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = 0;
+	folder = open(length ? path : ".", flags);
+	if (folder >= 0 || errno != ENOENT)
+		return folder >= 0;
+	/* Who may read logs may come to them. */
+	gw_log_mode(gw_options.log_mode, &mode);
+	if (mkdir(path, 0700 | ((mode & 0044) >> 2) | (mode & 0044)) != 0 && errno != EEXIST)
+		return false;
+	folder = open(path, flags);
+	return folder >= 0;
+}
+
+/* What is at the wished name already, where it is no file: GW_LOG_OPEN when that can be passed by.
+ */
+static enum gw_log_place what_is_there(void)
+{
+	struct stat s;
+
+	if (stat(wished, &s) != 0 || S_ISREG(s.st_mode) || S_ISDIR(s.st_mode))
+		return GW_LOG_OPEN;
+	return S_ISCHR(s.st_mode) && s.st_rdev == makedev(1, 3) ? GW_LOG_NOWHERE : GW_LOG_REFUSED;
+}
+
+/* The umask is the program's, and changes: the mode is set, not asked for. */
+static void set_readers(void)
+{
+	mode_t mode;
+	gid_t group;
+
+	if (!gw_log_mode(gw_options.log_mode, &mode))
+		gw_log_report(GW_DEGRADED_OPTION,
+		              "GPUWATCH_LOG_MODE=%.20s is no octal number up to 0777; using 0600",
+		              gw_options.log_mode);
+	if (gw_options.log_group[0] &&
+	    (!gw_log_group(gw_options.log_group, &group) || fchown(fd, (uid_t)-1, group) != 0)) {
+		gw_log_report(
+		        GW_DEGRADED_OPTION,
+		        "GPUWATCH_LOG_GROUP=%.60s is no group this process may give a file to; "
+		        "the log keeps its own",
+		        gw_options.log_group);
+		mode &= (mode_t)~0070;
+	}
+	fchmod(fd, mode);
+}
+
+static bool try_name(const char *suffix)
+{
+	snprintf(name, sizeof(name), "%s%s", wished, suffix);
+	fd = openat(folder, last_part(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	            0600);
+	return fd >= 0;
+}
+
+static bool create(void)
+{
+	char suffix[SUFFIX_MOST] = "";
+
+	for (int i = 0; i < TRIES; i++) {
+		if (i)
+			snprintf(suffix, sizeof(suffix), ".%d", i);
+		if (try_name(suffix))
+			break;
+		if (errno != EEXIST)
+			return false;
+	}
+	if (fd < 0) {
+		snprintf(suffix, sizeof(suffix), ".%ld.%" PRIu64, (long)getpid(), gw_ticks());
+		if (!try_name(suffix))
+			return false;
+	}
+	set_readers();
+	size = 0;
+	return true;
+}
+
+static enum gw_log_place open_at(const char *path)
+{
+	enum gw_log_place there;
+
+	if (path != wished)
+		snprintf(wished, sizeof(wished), "%s", path);
+	there = what_is_there();
+	if (there != GW_LOG_OPEN)
+		return there;
+	snprintf(name, sizeof(name), "%s", wished); /* for what is said of it */
+	return open_folder() && create() ? GW_LOG_OPEN : GW_LOG_AGAIN;
+}
+
+enum gw_log_place gw_log_file_open(const char *path)
+{
+	enum gw_log_place there;
+
+	if (!gw_sandbox_enter()) {
+		errno = EPERM;
+		return GW_LOG_AGAIN;
+	}
+	there = open_at(path);
+	gw_sandbox_leave();
+	return there;
+}
+
+/* In the folder as it was opened; where that is gone, too, by its name. */
+static enum gw_log_health begin_anew(void)
+{
+	if (fd >= 0)
+		close(fd);
+	fd = -1;
+	if (create())
+		return GW_LOG_NEW;
+	return open_at(wished) == GW_LOG_OPEN ? GW_LOG_NEW : GW_LOG_GONE;
+}
+
+static enum gw_log_health check(void)
+{
+	struct stat s;
+
+	if (fd < 0 || fstat(fd, &s) != 0 || !s.st_nlink)
+		return begin_anew();
+	if ((uint64_t)s.st_size >= size)
+		return GW_LOG_SOUND;
+	size = (uint64_t)s.st_size;
+	lseek(fd, s.st_size, SEEK_SET);
+	return GW_LOG_SHORTER;
+}
+
+enum gw_log_health gw_log_file_check(void)
+{
+	enum gw_log_health health;
+
+	if (!gw_sandbox_enter()) {
+		errno = EPERM;
+		return fd >= 0 ? GW_LOG_SOUND : GW_LOG_GONE;
+	}
+	health = check();
+	gw_sandbox_leave();
+	return health;
+}
+
+/* All of it, or an error with errno set. */
+static bool write_all(const char *at, size_t left)
+{
+	while (left) {
+		ssize_t n = write(fd, at, left);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			errno = n ? errno : ENOSPC;
+			return false;
+		}
+		at += n;
+		left -= (size_t)n;
+	}
+	return true;
+}
+
+bool gw_log_file_append(const void *head, size_t head_size, const void *data, size_t data_size)
+{
+	int saved;
+
+	if (write_all(head, head_size) && write_all(data, data_size)) {
+		size += head_size + data_size;
+		return true;
+	}
+	/* Leave no half block behind; the reader would find its way, but need not. */
+	saved = errno;
+	if (gw_sandbox_enter()) {
+		if (ftruncate(fd, (off_t)size) == 0)
+			lseek(fd, (off_t)size, SEEK_SET);
+		gw_sandbox_leave();
+	}
+	errno = saved;
+	return false;
+}
+
+bool gw_log_file_write_at(uint64_t at, const void *head, size_t head_size, const void *data,
+                          size_t data_size)
+{
+	bool whole;
+
+	if (!gw_sandbox_enter()) {
+		errno = EPERM;
+		return false;
+	}
+	whole = lseek(fd, (off_t)at, SEEK_SET) >= 0 && write_all(head, head_size) &&
+	        write_all(data, data_size);
+	lseek(fd, (off_t)size, SEEK_SET);
+	gw_sandbox_leave();
+	return whole;
+}
+
+uint64_t gw_log_file_size(void)
+{
+	return size;
+}
+
+const char *gw_log_file_name(void)
+{
+	return name;
+}
+
+void gw_log_file_close(void)
+{
+	if (!gw_sandbox_enter())
+		return; /* they go with the thread */
+	if (fd >= 0)
+		close(fd);
+	if (folder >= 0)
+		close(folder);
+	fd = folder = -1;
+	gw_sandbox_leave();
+}
+
+void gw_log_file_forget(void)
+{
+	fd = folder = -1;
+	name[0] = 0;
+	size = 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/runtime/alone.h"
+
+#include "preload/runtime/sandbox.h"
+#include "preload/runtime/spawn.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROOM = 4096 };
+
+/* Those whose default is to end the process, and that another process sends. */
+static const int fatal[] = {SIGTERM, SIGINT,  SIGHUP,    SIGQUIT, SIGALRM, SIGUSR1,
+                            SIGUSR2, SIGPIPE, SIGVTALRM, SIGPROF, SIGXCPU, SIGABRT};
+enum { FATAL = sizeof(fatal) / sizeof(*fatal) };
+
+static bool read_text(const char *path, char text[ROOM])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, ROOM - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+/*
+ * How many threads there are, 0 while the main one is there. /proc/self/stat: "pid (name) state …",
+ * the number of threads is field 20; the main thread, which stays as a zombie, counts.
+ */
+static long threads_without_main(void)
+{
+	char text[ROOM], *at;
+
+	if (!read_text("/proc/self/stat", text))
+		return 0;
+	at = strrchr(text, ')');
+	if (!at || strncmp(at, ") Z ", 4) != 0)
+		return 0;
+	for (int field = 2; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtol(at, NULL, 10) : 0;
+}
+
+/* Whether thread @p task has ended, or lets none of the signals in. A driver's threads block all.
+ */
+static bool takes_none(const char *task)
+{
+	char path[64], text[ROOM], *at;
+	uint64_t blocked;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", task);
+	if (!read_text(path, text) || strstr(text, "\nState:\tZ"))
+		return true;
+	at = strstr(text, "\nSigBlk:\t");
+	blocked = at ? strtoull(at + 9, NULL, 16) : 0;
+	for (int i = 0; i < FATAL; i++)
+		if (!(blocked >> (fatal[i] - 1) & 1))
+			return false;
+	return true;
+}
+
+static bool nobody_takes_any(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *entry;
+	bool none = tasks != NULL;
+
+	while (none && (entry = readdir(tasks)))
+		none = entry->d_name[0] == '.' || takes_none(entry->d_name);
+	if (tasks)
+		closedir(tasks);
+	return none;
+}
+
+/*
+ * A signal that waits is let in where it ends the process: no handler of the program's runs here.
+ * Not at once: a thread that blocks all may be about to call sigwait().
+ */
+static void let_in(void)
+{
+	static sigset_t before;
+	sigset_t waiting, one;
+
+	sigpending(&one);
+	sigandset(&waiting, &one, &before);
+	before = one;
+	for (int i = 0; i < FATAL; i++) {
+		struct sigaction action;
+
+		if (!sigismember(&waiting, fatal[i]) || sigaction(fatal[i], NULL, &action) ||
+		    (action.sa_flags & SA_SIGINFO) || action.sa_handler != SIG_DFL ||
+		    !nobody_takes_any())
+			continue;
+		sigemptyset(&one);
+		sigaddset(&one, fatal[i]);
+		pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	}
+}
+
+bool gw_alone(void)
+{
+	long threads;
+
+	if (!gw_sandbox_enter())
+		return false;
+	threads = threads_without_main();
+	if (threads)
+		let_in();
+	gw_sandbox_leave();
+	return threads == 1 + (long)gw_spawned();
+}

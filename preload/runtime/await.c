@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/runtime/await.h"
+
+#include "preload/runtime/clock.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE_NS INT64_C(2000000000)
+
+static _Atomic int64_t left = PATIENCE_NS;
+
+/* Not a cancellation point, and nothing is held meanwhile: whoever leaves by longjmp() leaves
+ * nothing behind. */
+bool gw_await(_Atomic int *state, int value)
+{
+	while (atomic_load(state) == value) {
+		int64_t most = atomic_load(&left);
+		const struct timespec limit = {most / 1000000000, most % 1000000000};
+		uint64_t begin = gw_steady_ns();
+
+		if (most <= 0)
+			return false;
+		syscall(SYS_futex, state, FUTEX_WAIT_PRIVATE, value, &limit, NULL, 0);
+		atomic_fetch_sub(&left, (int64_t)(gw_steady_ns() - begin));
+	}
+	return true;
+}
+
+void gw_await_wake(_Atomic int *state)
+{
+	syscall(SYS_futex, state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void gw_await_anew(void)
+{
+	atomic_store(&left, PATIENCE_NS);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver's types with every version of every function visible, and the functions we call. */
+#ifndef GW_DRIVER_H
+#define GW_DRIVER_H
+
+/* Without this cuda.h renames functions to their newest version and hides the others. */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <stdbool.h>
+
+/** Driver functions that gpuwatch calls, NULL where the driver lacks one. */
+struct gw_driver {
+#define DRIVER(symbol) __typeof__(symbol) *symbol;
+#include "preload/runtime/driver.def"
+#undef DRIVER
+};
+extern struct gw_driver gw_driver;
+
+/** Fill gw_driver from the libcuda that is loaded; false when none is. */
+bool gw_driver_resolve(void);
+
+/** The current context of the calling thread, NULL when there is none. */
+CUcontext gw_context_current(void);
+
+#endif

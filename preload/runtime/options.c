@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/runtime/options.h"
+
+#include "preload/hook/objects.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+struct gw_options gw_options;
+
+enum type { CHOICE, FLAG, SIZE, NUMBER, TEXT };
+
+struct option {
+	const char *variable, *fallback, *choices;
+	enum type type;
+	uint64_t low, high;
+};
+
+enum {
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning) OPTION_##name,
+#include "predictor/config.def"
+#undef OPTION
+	OPTIONS
+};
+
+static const struct option options[] = {
+#define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
+	{variable, fallback, choices, type, low, high},
+#include "predictor/config.def"
+#undef OPTION
+};
+
+/* Position of @p value in a list separated by |, -1 when it isn't there. */
+static int choice(const char *choices, const char *value)
+{
+	size_t length = strlen(value);
+
+	for (int i = 0;; i++) {
+		size_t n = strcspn(choices, "|");
+
+		if (n == length && !memcmp(choices, value, n))
+			return i;
+		if (!choices[n])
+			return -1;
+		choices += n + 1;
+	}
+}
+
+static bool number(const struct option *o, const char *value, uint64_t *out)
+{
+	static const char units[] = "KMGT";
+	char *end;
+	unsigned long long n;
+	const char *unit;
+
+	errno = 0;
+	n = strtoull(value, &end, 10);
+	if (end == value || errno || *value == '-')
+		return false;
+	if (o->type == SIZE && *end && (unit = strchr(units, *end & ~32))) {
+		unsigned shift = 10 * (unsigned)(unit - units + 1);
+
+		if (n > UINT64_MAX >> shift)
+			return false;
+		n <<= shift;
+		end++;
+	}
+	*out = n;
+	return !*end && n >= o->low && n <= o->high;
+}
+
+/* Parse one value; false when it is not of the option's kind. */
+static bool parse(const struct option *o, const char *value, uint64_t *out)
+{
+	int at;
+
+	switch (o->type) {
+	case TEXT:
+		return strlen(value) < sizeof(gw_options.out);
+	case CHOICE:
+		at = choice(o->choices, value);
+		*out = at < 0 ? 0 : (uint64_t)at;
+		return at >= 0;
+	case FLAG:
+	case SIZE:
+	case NUMBER:
+		return number(o, value, out);
+	}
+	return false;
+}
+
+/* One sentence for the first value that is not of its option's kind: what would be. */
+static void reject(const struct option *o, const char *value)
+{
+	char wanted[100];
+
+	switch (o->type) {
+	case TEXT:
+		snprintf(wanted, sizeof(wanted), "at most %zu bytes", sizeof(gw_options.out) - 1);
+		break;
+	case CHOICE:
+		snprintf(wanted, sizeof(wanted), "one of %s", o->choices);
+		break;
+	case FLAG:
+	case SIZE:
+	case NUMBER:
+		snprintf(wanted, sizeof(wanted), "%s from %" PRIu64 " to %" PRIu64,
+		         o->type == SIZE ? "bytes, with K, M, G or T," : "a whole number", o->low,
+		         o->high);
+		break;
+	}
+	snprintf(gw_options.rejected, sizeof(gw_options.rejected),
+	         "%s=%.60s is not understood (wanted: %s); using %s", o->variable, value, wanted,
+	         *o->fallback ? o->fallback : "the default");
+}
+
+static uint32_t power_of_two(uint64_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+/* Whether our own code is built for a checker. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
+        __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OWN_CODE_IS_SEEN 1
+#else
+#define OWN_CODE_IS_SEEN 0
+#endif
+
+/*
+ * A leak checker counts what we keep to the program's leaks, and the other checkers, which see
+ * calls of libc but not our own code, find races and uninitialised bytes in it: all then fail the
+ * program.
+ */
+static bool sanitized(void)
+{
+	static const char *const runtimes[] = {"__asan_init", "__hwasan_init",
+	                                       "__lsan_do_leak_check", "__msan_init",
+	                                       "__tsan_init"};
+
+	if (OWN_CODE_IS_SEEN)
+		return false;
+	for (size_t i = 0; i < sizeof(runtimes) / sizeof(*runtimes); i++)
+		if (gw_object_defines(runtimes[i]))
+			return true;
+	return false;
+}
+
+/*
+ * The log's name, from the folder that the process is in now: it may leave it before it launches.
+ * Percent signs of the folder's name are no macros.
+ */
+static void absolute(const char *name)
+{
+	char *out = gw_options.out, here[sizeof(gw_options.out) / 2];
+	size_t n = 0;
+
+	if (*name && *name != '/' && getcwd(here, sizeof(here)) && *here == '/') {
+		for (const char *p = here; *p; p++) {
+			out[n++] = *p;
+			if (*p == '%')
+				out[n++] = '%';
+		}
+		if (n + 1 + strlen(name) >= sizeof(gw_options.out))
+			n = 0; /* too long: as it is */
+		else if (out[n - 1] != '/')
+			out[n++] = '/';
+	}
+	snprintf(out + n, sizeof(gw_options.out) - n, "%s", name);
+}
+
+void gw_options_read(void)
+{
+	uint64_t value[OPTIONS] = {0};
+	const char *text[OPTIONS];
+	bool given[OPTIONS] = {false}, disabled;
+
+	gw_options.rejected[0] = 0;
+	for (int i = 0; i < OPTIONS; i++) {
+		const struct option *o = &options[i];
+
+		text[i] = secure_getenv(o->variable);
+		given[i] = text[i] && *text[i];
+		if (!given[i]) {
+			text[i] = o->fallback;
+		} else if (!parse(o, text[i], &value[i])) {
+			if (!gw_options.rejected[0])
+				reject(o, text[i]);
+			text[i] = o->fallback;
+		}
+		parse(o, text[i], &value[i]);
+	}
+	disabled = value[OPTION_disable] != 0 || sanitized();
+	/* A program that runs with more rights than its caller takes nothing from the caller's
+	 * environment, and neither do we: through /etc/ld.so.preload the library may be in it. */
+	if (getauxval(AT_SECURE))
+		disabled = true;
+	gw_options.mode = disabled ? GW_MODE_OFF : (enum gw_mode)value[OPTION_mode];
+	gw_options.summary = (enum gw_summary)value[OPTION_summary];
+	gw_options.study = value[OPTION_static] != 0;
+	gw_options.command_name = value[OPTION_command] != 0;
+	gw_options.counters = (enum gw_count_by)value[OPTION_counters];
+	gw_options.counters_asked = given[OPTION_counters];
+	gw_options.log_max = value[OPTION_log_max];
+	gw_options.segment = value[OPTION_segment];
+	gw_options.memory_max = value[OPTION_memory_max];
+	gw_options.ring = power_of_two(value[OPTION_ring]);
+	gw_options.event_rate = (uint32_t)value[OPTION_event_rate];
+	gw_options.budget = (uint32_t)value[OPTION_budget];
+	absolute(text[OPTION_out]);
+	snprintf(gw_options.log_mode, sizeof(gw_options.log_mode), "%s", text[OPTION_log_mode]);
+	snprintf(gw_options.log_group, sizeof(gw_options.log_group), "%s", text[OPTION_log_group]);
+	snprintf(gw_options.run_dir, sizeof(gw_options.run_dir), "%s", text[OPTION_run_dir]);
+	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s", text[OPTION_cupti]);
+	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s", text[OPTION_profile]);
+}

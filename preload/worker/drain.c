@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/worker/drain.h"
+
+#include "preload/live/live.h"
+
+struct source {
+	struct gw_thread *thread;
+	uint32_t at, head;
+};
+
+static struct source sources[GW_THREADS_MAX];
+
+static uint32_t threads(void)
+{
+	uint32_t n = atomic_load(&gw_hot.shared->thread_count);
+
+	return n < GW_THREADS_MAX ? n : GW_THREADS_MAX;
+}
+
+bool gw_drain_pending(void)
+{
+	for (uint32_t i = 0, n = threads(); i < n; i++) {
+		struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
+
+		if (t && atomic_load_explicit(&t->head, memory_order_acquire) !=
+		                 atomic_load_explicit(&t->tail, memory_order_relaxed))
+			return true;
+	}
+	return false;
+}
+
+static void free_again(struct gw_thread *t)
+{
+	atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);
+	atomic_fetch_add(&gw_hot.shared->threads_freed, 1);
+}
+
+/* The rings as they stand; a thread that has ended and whose ring is empty is free again. */
+static uint32_t snapshot(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0, n = threads(); i < n; i++) {
+		struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
+		uint32_t state, head, tail;
+
+		if (!t)
+			continue;
+		state = atomic_load_explicit(&t->state, memory_order_acquire);
+		head = atomic_load_explicit(&t->head, memory_order_acquire);
+		tail = atomic_load_explicit(&t->tail, memory_order_relaxed);
+		if (head != tail)
+			sources[count++] = (struct source){t, tail, head};
+		else if (state == GW_SLOT_RETIRED)
+			free_again(t);
+	}
+	return count;
+}
+
+static const struct gw_event *front(const struct source *s)
+{
+	return &s->thread->ring[s->at & s->thread->mask];
+}
+
+/*
+ * The event at the front, with the time of the call before it where its own was left open. The mark
+ * of a launch within a launch goes: the next launch to have the slot finds none.
+ */
+static struct gw_event timed_front(const struct source *s)
+{
+	struct gw_event *from = &s->thread->ring[s->at & s->thread->mask], e;
+
+	if (from->flags & GW_EVENT_DONE)
+		from->flags &= (uint8_t)~GW_EVENT_DONE;
+	e = *from;
+	if (e.ticks) {
+		s->thread->ticks = e.ticks;
+	} else {
+		e.ticks = s->thread->ticks;
+		e.flags |= GW_EVENT_CALL_OPEN;
+	}
+	return e;
+}
+
+uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
+{
+	uint32_t count = snapshot(), total = 0;
+
+	while (count) {
+		struct source *s = &sources[0];
+		struct gw_event e;
+
+		for (uint32_t i = 1; i < count; i++)
+			if (front(&sources[i])->ticks < front(s)->ticks)
+				s = &sources[i];
+		e = timed_front(s);
+		gw_live_taking(s->thread, s->at);
+		take(s->thread, &e);
+		atomic_store_explicit(&s->thread->tail, ++s->at, memory_order_release);
+		total++;
+		if (s->at == s->head)
+			*s = sources[--count];
+	}
+	return total;
+}

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/worker/launches.h"
+
+#include "preload/worker/aggregate.h"
+#include "preload/hook/arguments.h"
+#include "preload/runtime/clock.h"
+#include "preload/counters/counted.h"
+#include "preload/analysis/digests.h"
+#include "preload/worker/episodes.h"
+#include "preload/worker/gpu_clock.h"
+#include "preload/hook/injection.h"
+#include "preload/join/join.h"
+#include "preload/worker/launch_config.h"
+#include "preload/live/live.h"
+#include "preload/live/log.h"
+#include "preload/runtime/options.h"
+#include "preload/counters/pm.h"
+#include "preload/analysis/study.h"
+#include "preload/worker/tables.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct gw_fleet *fleet;
+static struct gw_score score;
+static uint32_t graph_number;
+static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
+static uint64_t last_end[2][64]; /* by device: end of the latest kernel seen; of those ahead */
+static uint32_t configured;      /* configurations that the predictor knows of */
+
+static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
+static void unmatched(struct gw_record_launch *r);
+static void uncalled(const struct gw_activity *a);
+static void crowded(void);
+
+bool gw_launches_start(void)
+{
+	static const struct gw_join_sink sink = {joined, unmatched, uncalled, crowded};
+
+	gw_join_start(&sink);
+	memset(&score, 0, sizeof(score));
+	memset(last_end, 0, sizeof(last_end));
+	configured = 0;
+	graph_number = 0;
+	memset(lone_records, 0, sizeof(lone_records));
+	fleet = gw_fleet_new(GW_CONFIGS_MAX - 1);
+	return fleet != NULL;
+}
+
+struct gw_fleet *gw_launches_fleet(void)
+{
+	return fleet;
+}
+
+const struct gw_score *gw_launches_score(void)
+{
+	return &score;
+}
+
+/*
+ * Until a kernel's plan is made, its launches are of a configuration without a digest. Where the
+ * first of them had the arguments that this one is of, it goes on from there.
+ */
+static void follow(uint32_t config, const struct gw_config_entry *c)
+{
+	const struct gw_config_entry *before = gw_config_entry(c->head);
+	struct gw_record_successor r = {.config = config, .of = c->head};
+
+	if (!c->config.digest || before->config.digest || !before->arguments ||
+	    gw_digests_of(c->slot, before->arguments) != c->config.digest)
+		return;
+	gw_log_write(GW_RECORD_SUCCESSOR, &r, sizeof(r), NULL, 0);
+	gw_fleet_successor(fleet, config, c->head);
+	gw_study_same(config, c->head);
+}
+
+/*
+ * Tell the predictor of configurations that are new, before anything else is done with them: it
+ * learns of them in the order of the log.
+ */
+static void configure_new(void)
+{
+	while (configured < gw_config_count()) {
+		const struct gw_config_entry *c = gw_config_entry(++configured);
+		const struct gw_launch launch = {.kernel = gw_kernel_of(c->kernel),
+		                                 .config = c->config};
+
+		gw_fleet_configure(fleet, configured, gw_device_id((int)c->device - 1), c->kernel,
+		                   &launch);
+		follow(configured, c);
+	}
+}
+
+/* Times by a clock that was set back since are no times of the log's: they are ahead of it. */
+static void forget_times_ahead(struct gw_record_launch *r)
+{
+	if (gw_clock_ahead(r->call_ns))
+		r->call_ns = 0;
+	if (gw_clock_ahead(r->start_ns))
+		r->start_ns = 0;
+}
+
+/* A launch as it goes to the log: whole records until the log is full, then sums. */
+static void write(struct gw_record_launch *r)
+{
+	const uint32_t entry = gw_live_entry(r);
+
+	if (gw_log_sums()) {
+		gw_aggregate_add(r);
+		gw_live_dropped(entry);
+		return;
+	}
+	gw_log_write(GW_RECORD_LAUNCH, r, sizeof(*r), NULL, 0);
+	if (gw_log_is_open())
+		gw_live_logged(entry, gw_log_block());
+	else
+		gw_live_dropped(entry);
+}
+
+/* An event has 32 bits of the number of observations that were known at its call. */
+static uint64_t known_at(uint32_t known)
+{
+	uint64_t now = gw_fleet_observations(fleet);
+
+	return now - (uint32_t)((uint32_t)now - known);
+}
+
+/* From what was known at the call, which the predictor still has. */
+static void predict_late(struct gw_record_launch *r)
+{
+	struct gw_prediction p;
+
+	gw_fleet_predict(fleet, r->config, known_at(r->known), &p);
+	r->predicted = (float)(p.seconds * 1e9);
+	r->low = (float)(p.low * 1e9);
+	r->high = (float)(p.high * 1e9);
+	if (!isfinite(p.seconds))
+		return;
+	r->known = (uint32_t)p.known;
+	r->tier = (uint8_t)p.tier;
+	r->work = (uint8_t)p.work;
+	r->flags |= GW_LAUNCH_LATE | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
+	gw_bump(&gw_counters[GW_COUNTER_predicted_late], 1);
+}
+
+/*
+ * Where the numbers of a stream or graph, or a kernel's name, could not be had, a launch and its
+ * record do not meet, and both would be written. Whichever comes second is left out.
+ */
+static bool launch_unpaired(uint32_t config, bool graph)
+{
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
+
+	if (lone_records[graph] > 0 && (!config || *mine < 0)) {
+		lone_records[graph]--;
+		*mine += config != 0;
+		return false;
+	}
+	++*mine;
+	return true;
+}
+
+static bool record_unpaired(uint32_t config, bool graph)
+{
+	int32_t *mine = &gw_config_entry(gw_config_entry(config)->pair)->unpaired[graph];
+	int32_t *unknown = &gw_config_entry(0)->unpaired[graph];
+
+	if (*mine > 0 || *unknown > 0) {
+		--*(*mine > 0 ? mine : unknown);
+		return false;
+	}
+	lone_records[graph]++;
+	--*mine;
+	return true;
+}
+
+static struct gw_config_entry *pair_of(uint32_t config)
+{
+	return gw_config_entry(gw_config_entry(config)->pair);
+}
+
+static void write_unpaired(struct gw_record_launch *r)
+{
+	if (launch_unpaired(r->config, (r->flags & GW_LAUNCH_GRAPH) != 0)) {
+		write(r);
+		return;
+	}
+	/* the log has it, as a record without a launch */
+	gw_count(GW_COUNTER_launches_by_record, 1);
+	gw_live_logged(gw_live_entry(r), pair_of(r->config)->lone_block);
+}
+
+/* Wait for the time of a launch, where one will come; else log it as it is. */
+static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_record_launch *r,
+                      uint32_t graph)
+{
+	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[e->stream];
+	bool correlated = (e->flags & GW_EVENT_CORRELATED) != 0;
+	bool multi = gw_event_kind(e) == GW_EVENT_MULTI;
+	bool covered = gw_activity_covers(e->ticks, correlated || (multi && gw_injection_active()));
+
+	/* Without a configuration it fits no record; its own is left out in its place. */
+	if (!r->config && covered && !(e->flags & GW_EVENT_TIMED))
+		write_unpaired(r);
+	else if (multi && covered && gw_launch_device(e))
+		gw_join_wait(GW_JOIN_STREAM, gw_join_multi_key(gw_launch_device(e) - 1), 0, r);
+	else if (correlated && covered)
+		gw_join_wait(GW_JOIN_CORRELATION, gw_join_correlation_key(e->config), e->config, r);
+	else if (e->flags & GW_EVENT_TIMED)
+		gw_join_wait(GW_JOIN_TICKET, t->serial, t->timed, r);
+	else if (graph && covered)
+		gw_join_wait(GW_JOIN_GRAPH, graph, graph_number, r);
+	else if (gw_event_kind(e) == GW_EVENT_KERNEL && covered && e->stream && s->cupti_stream)
+		gw_join_wait(GW_JOIN_STREAM, gw_join_stream_key(s->cupti_context, s->cupti_stream),
+		             0, r);
+	else if (covered)
+		write_unpaired(r);
+	else
+		write(r);
+}
+
+static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
+{
+	if (e->stream) {
+		gw_gpu_clock_used(gw_hot.shared->stream_slots[e->stream].device);
+		gw_pm_launched(gw_hot.shared->stream_slots[e->stream].device);
+	}
+	return (struct gw_record_launch){
+	        .stream = gw_stream_id(e->stream),
+	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
+	        .thread = (uint16_t)gw_thread_id(t),
+	        .known = e->known,
+	        .call_ns = gw_clock_ns(e->ticks),
+	        .predicted = NAN,
+	        .low = NAN,
+	        .high = NAN,
+	};
+}
+
+static void kernel_event(struct gw_thread *t, const struct gw_event *e)
+{
+	struct gw_record_launch r = record_of(t, e);
+	bool read;
+
+	r.config = gw_launch_config_read(e, &read);
+	configure_new();
+	if (!r.config || (!e->stream && !(e->flags & GW_EVENT_LATE)))
+		gw_count(GW_COUNTER_table_full, 1);
+	if (e->flags & GW_EVENT_ARGUMENTS)
+		gw_arguments_arrived(t, r.config);
+	gw_study_want(r.config);
+	if (e->flags & GW_EVENT_COOPERATIVE)
+		r.flags |= GW_LAUNCH_COOPERATIVE;
+	if (e->flags & GW_EVENT_COUNTED)
+		r.flags |= GW_LAUNCH_COUNTED;
+	if (read && isfinite(e->predicted)) {
+		r.predicted = e->predicted;
+		r.low = e->low;
+		r.high = e->high;
+		r.tier = gw_event_tier(e);
+		r.work = gw_event_work(e);
+		if (e->flags & GW_EVENT_MULTIMODAL)
+			r.flags |= GW_LAUNCH_MULTIMODAL;
+		gw_bump(&gw_counters[GW_COUNTER_predicted], 1);
+	} else {
+		predict_late(&r);
+	}
+	if (e->flags & GW_EVENT_TIMED)
+		t->timed++;
+	if (r.config)
+		gw_config_launched(r.config);
+	gw_live_enter(&r, t, e, 0);
+	hand_over(t, e, &r, 0);
+}
+
+/* As if the kernel had been launched by itself. */
+static void node_entered(struct gw_record_launch *r, const struct gw_thread *t,
+                         const struct gw_graph_node *n, uint32_t number)
+{
+	const struct gw_config *c = &n->config;
+	const struct gw_event e = {
+	        .kind = GW_EVENT_KERNEL,
+	        .flags = n->cooperative ? GW_EVENT_COOPERATIVE : 0,
+	        .kernel = (uint16_t)n->kernel,
+	        .grid = {c->grid.x, c->grid.y, c->grid.z},
+	        .block_x = (uint16_t)c->block.x,
+	        .block_y = (uint16_t)c->block.y,
+	        .block_z = (uint16_t)c->block.z,
+	        .cluster = c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
+	        .shared = c->dynamic_shared,
+	        .digest = c->digest,
+	};
+
+	gw_live_enter(r, t, &e, number);
+}
+
+/* A graph launch is as many launches as it has enabled kernel nodes. */
+static void graph_event(struct gw_thread *t, const struct gw_event *e)
+{
+	const struct gw_graph_slot *g = &gw_hot.shared->graph_slots[e->kernel];
+	const struct gw_record_launch base = record_of(t, e);
+
+	if (!e->kernel || g->unknown)
+		gw_bump(&t->counts.graph_unknown, 1);
+	if (!e->kernel)
+		return;
+	graph_number++;
+	for (uint32_t i = 0; i < g->count; i++) {
+		struct gw_graph_node *n = &g->nodes[i];
+		struct gw_record_launch r = base;
+
+		if (!n->enabled)
+			continue;
+		if (!n->config_id) {
+			n->config_id = gw_config_of(
+			        n->kernel, n->device ? n->device : gw_launch_device(e), &n->config);
+			n->node_id = gw_node_id(g->exec, i + 1);
+			configure_new();
+			gw_arguments_node(n->config_id, n->arguments);
+			gw_study_want(n->config_id);
+		}
+		r.config = n->config_id;
+		r.node = n->node_id;
+		/* On another GPU than the stream of the launch: in which of its streams, a record
+		 * tells. */
+		if (n->device && gw_launch_device(e) && n->device != gw_launch_device(e))
+			r.stream = 0;
+		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
+		predict_late(&r);
+		if (r.config)
+			gw_config_launched(r.config);
+		else
+			gw_count(GW_COUNTER_table_full, 1);
+		gw_bump(&gw_counters[GW_COUNTER_graph_kernels], 1);
+		node_entered(&r, t, n, i + 1);
+		hand_over(t, e, &r, g->cupti_exec);
+	}
+}
+
+void gw_launches_clock_set(int64_t by)
+{
+	if (by > 0)
+		return;
+	memcpy(last_end[1], last_end[0], sizeof(last_end[1]));
+	memset(last_end[0], 0, sizeof(last_end[0]));
+}
+
+/*
+ * A launch that was in the driver while its stream or graph ended, and until the slot had gone to
+ * another, names what it did not go to.
+ */
+static struct gw_event checked(const struct gw_event *event)
+{
+	const struct gw_shared *s = gw_hot.shared;
+	struct gw_event e = *event;
+	bool late = gw_slot_stale(&s->streams_free, e.stream, e.ticks);
+
+	if (gw_event_kind(&e) == GW_EVENT_TIME)
+		return e;
+	if (late)
+		e.stream = 0;
+	if (gw_event_kind(&e) == GW_EVENT_GRAPH &&
+	    gw_slot_stale(&s->graphs_free, e.kernel, e.ticks)) {
+		late = true;
+		e.kernel = 0;
+	}
+	if (late)
+		gw_count(GW_COUNTER_slots_late, 1);
+	e.flags = (uint8_t)(late ? e.flags | GW_EVENT_LATE : e.flags & ~GW_EVENT_LATE);
+	return e;
+}
+
+void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
+{
+	const struct gw_event now = checked(event), *e = &now;
+
+	if (t->timed_serial != t->serial) {
+		t->timed_serial = t->serial;
+		t->timed = 0;
+	}
+	if (gw_event_kind(e) == GW_EVENT_KERNEL || gw_event_kind(e) == GW_EVENT_MULTI)
+		kernel_event(t, e);
+	else if (gw_event_kind(e) == GW_EVENT_GRAPH)
+		graph_event(t, e);
+	else if (gw_event_kind(e) == GW_EVENT_TIME)
+		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
+}
+
+void gw_launch_record(const struct gw_activity *a)
+{
+	gw_join_record(a);
+}
+
+void gw_launches_measured(bool last)
+{
+	gw_join_batch(last);
+}
+
+/* In the midst of the rings: what is learnt now is not published before all of them are seen. */
+static void crowded(void)
+{
+	gw_activity_take(gw_launch_record);
+	gw_join_batch(false);
+}
+
+/*
+ * Did another kernel of the device run meanwhile? Records come roughly in order of end. The
+ * stamps of two kernels that follow each other may cross by 0.1 to 0.2 us on the H200.
+ */
+static bool overlapped(const struct gw_activity *a)
+{
+	const uint64_t slack = 256, share = (a->end - a->start) / 50;
+	uint64_t *end = &last_end[gw_clock_ahead(a->end)][a->device & 63];
+	bool before = a->start + (share > slack ? share : slack) < *end;
+
+	if (a->end > *end)
+		*end = a->end;
+	return before;
+}
+
+/* What is known of the GPU's clocks while a launch ran. */
+static struct gw_clock_state clock_of(const struct gw_record_launch *r)
+{
+	uint64_t start = r->start_ns ? r->start_ns : r->call_ns;
+	struct gw_clock_state s;
+
+	gw_gpu_clock_at(gw_stream_device(r->stream), start, start + r->duration_ns, &s);
+	return s;
+}
+
+/* All of it from the record and those before it, so that who reads the log can do the same. */
+static void learn(struct gw_record_launch *r)
+{
+	const double seconds = (double)r->duration_ns * 1e-9;
+	struct gw_clock_state clock = clock_of(r);
+	struct gw_observation o = {
+	        .seconds = seconds,
+	        .exclusive = !(r->flags & GW_LAUNCH_OVERLAPPED),
+	        .predicted = (double)r->predicted * 1e-9,
+	        .low = (double)r->low * 1e-9,
+	        .high = (double)r->high * 1e-9,
+	        .tier = r->tier,
+	        .work = r->work,
+	        .sm_hz = clock.sm_hz,
+	};
+
+	gw_episodes_launch(r, &clock);
+	score.measured++;
+	if (isfinite(o.predicted)) {
+		double error = fabs(o.predicted - seconds) / seconds;
+
+		score.predicted++;
+		score.within_10 += error <= 0.10;
+		score.within_25 += error <= 0.25;
+		score.covered += seconds >= o.low && seconds <= o.high;
+	}
+	if (r->config && gw_fleet_observe(fleet, r->config, &o)) {
+		r->flags |= GW_LAUNCH_LEARNT;
+		gw_bump(&gw_counters[GW_COUNTER_observations], 1);
+	}
+}
+
+static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds)
+{
+	bool valid = !a || (a->start && a->end > a->start);
+
+	if (a)
+		gw_bump(&gw_counters[GW_COUNTER_joined], 1);
+	else
+		gw_count(GW_COUNTER_events_timed, 1);
+	if (!valid || (!a && seconds <= 0)) {
+		r->flags |= GW_LAUNCH_INVALID;
+		gw_count(GW_COUNTER_activity_invalid, 1);
+		write(r);
+		return;
+	}
+	/* What was known of it at the call may have told more meanwhile: its code was read. */
+	if (isnan(r->predicted))
+		predict_late(r);
+	r->flags |= GW_LAUNCH_MEASURED;
+	if (a) {
+		/* A graph's nodes may run on other GPUs than the stream it was launched into. */
+		if (r->flags & GW_LAUNCH_GRAPH && gw_stream_device(r->stream) != (int)a->device)
+			r->stream = gw_stream_id_of_activity(a);
+		r->start_ns = a->start;
+		r->duration_ns = a->end - a->start;
+		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
+		gw_counted_kernel(a->device, r->config, a->start, a->end);
+	} else {
+		r->flags |= GW_LAUNCH_EVENTS;
+		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
+	}
+	forget_times_ahead(r);
+	if (!(r->flags & GW_LAUNCH_COUNTED))
+		learn(r);
+	if (r->config) {
+		struct gw_config_entry *c = gw_config_entry(r->config);
+
+		c->measured++;
+		c->total_ns += r->duration_ns;
+	}
+	write(r);
+}
+
+static void unmatched(struct gw_record_launch *r)
+{
+	gw_count(GW_COUNTER_launches_unmatched, 1);
+	if (gw_activity_on())
+		write_unpaired(r);
+	else
+		write(r);
+}
+
+/* A kernel that no call of ours launched: by the device, or inside an unlisted graph node. */
+static void uncalled(const struct gw_activity *a)
+{
+	struct gw_record_launch r = {
+	        .flags = GW_LAUNCH_NO_CALL | (a->graph ? GW_LAUNCH_GRAPH : 0),
+	        .config = gw_config_of_activity(a),
+	        .stream = gw_stream_id_of_activity(a),
+	        .known = (uint32_t)gw_fleet_observations(fleet),
+	        .predicted = NAN,
+	        .low = NAN,
+	        .high = NAN,
+	};
+
+	configure_new();
+	if (gw_activity_edges(a)) {
+		gw_count(GW_COUNTER_edge_records, 1);
+		return;
+	}
+	if (a->start)
+		gw_counted_kernel(a->device, r.config, a->start, a->end);
+	if (!a->device_launched && !record_unpaired(r.config, a->graph != 0))
+		return;
+	gw_count(GW_COUNTER_activity_unmatched, 1);
+	if (a->end > a->start && a->start) {
+		r.flags |= GW_LAUNCH_MEASURED;
+		r.start_ns = a->start;
+		r.duration_ns = a->end - a->start;
+		overlapped(a);
+		forget_times_ahead(&r);
+	} else {
+		r.flags |= GW_LAUNCH_INVALID;
+		gw_count(GW_COUNTER_activity_invalid, 1);
+	}
+	if (r.config) {
+		struct gw_config_entry *c = gw_config_entry(r.config);
+
+		c->launches++;
+		if (r.flags & GW_LAUNCH_MEASURED) {
+			c->measured++;
+			c->total_ns += r.duration_ns;
+		}
+	}
+	write(&r);
+	pair_of(r.config)->lone_block = gw_log_block();
+}

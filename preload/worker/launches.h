@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of a launch: predicted as it is seen, measured, learnt from, logged. Worker only. */
+#ifndef GW_LAUNCHES_H
+#define GW_LAUNCHES_H
+
+#include "predictor/fleet.h"
+#include "preload/cupti/activity.h"
+#include "preload/runtime/state.h"
+#include "preload/worker/summary.h"
+
+/** Start with nothing learnt; false when there is no memory. */
+bool gw_launches_start(void);
+
+/** An event of a thread's ring. */
+void gw_launch_event(struct gw_thread *t, const struct gw_event *e);
+
+/** An activity record. */
+void gw_launch_record(const struct gw_activity *a);
+
+/** Join what came; @p last: nothing more will come. */
+void gw_launches_measured(bool last);
+
+/** The wall clock was set, by so many ns. */
+void gw_launches_clock_set(int64_t by);
+
+/** The predictors, one a GPU, for publishing. */
+struct gw_fleet *gw_launches_fleet(void);
+
+/** How well predictions did so far. */
+const struct gw_score *gw_launches_score(void);
+
+#endif

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of things. A reader starts here: cycle() is what the worker does, again and
+ * again, and every room it calls on is named in it.
+ */
+#include "preload/worker/pipeline.h"
+
+#include "preload/cupti/activity.h"
+#include "preload/worker/aggregate.h"
+#include "preload/runtime/alone.h"
+#include "preload/hook/arguments.h"
+#include "preload/runtime/bell.h"
+#include "preload/hook/call.h"
+#include "preload/worker/cells.h"
+#include "preload/runtime/clock.h"
+#include "preload/analysis/code.h"
+#include "preload/counters/counted.h"
+#include "preload/runtime/counters.h"
+#include "preload/runtime/deadline.h"
+#include "preload/counters/deep.h"
+#include "preload/runtime/degrade.h"
+#include "preload/analysis/digests.h"
+#include "preload/worker/drain.h"
+#include "preload/worker/episodes.h"
+#include "preload/worker/gpu_clock.h"
+#include "preload/live/header.h"
+#include "preload/join/join.h"
+#include "preload/worker/launches.h"
+#include "preload/lifecycle.h"
+#include "preload/live/live.h"
+#include "preload/live/log.h"
+#include "preload/runtime/options.h"
+#include "preload/counters/pm.h"
+#include "preload/worker/profile.h"
+#include "preload/worker/recycle.h"
+#include "preload/runtime/sandbox.h"
+#include "preload/runtime/spawn.h"
+#include "preload/analysis/study.h"
+#include "preload/worker/summary.h"
+#include "preload/worker/tables.h"
+#include "preload/hook/threads.h"
+#include "preload/cupti/windows.h"
+#include "preload/analysis/work.h"
+#include "predictor/predictor.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	/*
+	 * How often rings are looked at, and how often when nothing was launched for a second.
+	 * A ring of 16384 lasts 33 ms of back-to-back launches at 2 us, and a launch can't ask
+	 * to be looked at: that would be a system call. Only the first after a pause does (bell.h):
+	 * where nothing is under way the worker sleeps.
+	 */
+	WAKE_MS = 10,
+	IDLE_MS = 20,
+	SLEEP_MS = 250,
+	IDLE_AFTER_MS = 1000, /* without a launch */
+	BUSY_MS = 1,          /* pause between rounds of studies */
+	FLUSH_MS = 100,       /* how often libcupti is asked for its records … */
+	FLUSH_FIRST_MS = 10,  /* … and at first, when there is everything to learn */
+	WRITE_MS = 1000,      /* how often the log is written … */
+	COUNTERS_MS = 60000,  /* … with counters at least so often */
+	FINISH_MS = 5000,     /* how long an exiting program waits for us at most, in all */
+	ALONE_MS = 1000,      /* between looks of an idle one whether any other thread is left */
+};
+
+static struct {
+	pthread_mutex_t lock; /* for the condition alone; never taken by a launch */
+	pthread_cond_t done;
+	_Atomic bool finish; /* written under the lock, looked at anywhere */
+	bool finished;
+	_Atomic bool attach;  /* the first context is about to be made; likewise */
+	_Atomic bool leaving; /* exit() has begun; likewise */
+	bool resting;         /* the worker calls nobody any more */
+	uint64_t waited_ns;   /* by an exiting program, for us */
+	uint64_t begun_ns, flushed_ns, written_ns;
+	uint64_t busy_ns, alone_ns;   /* when there was something to do; looked who is left */
+	uint64_t counted, counted_ns; /* what counters_due() went by */
+	bool begun;                   /* the log's header is written: something was launched */
+	bool alone, closed;           /* no thread but ours is left; the last word is written */
+} worker;
+
+static void count_cpu(void)
+{
+	atomic_store(&gw_counters[GW_COUNTER_worker_cpu_ns], gw_thread_cpu_ns());
+}
+
+static void write_counters(void)
+{
+	struct {
+		struct gw_record_counters head;
+		uint64_t value[GW_COUNTERS];
+	} r = {.head = {.count = GW_COUNTERS, .ns = gw_wall_ns()}};
+
+	gw_counters_sum(r.value);
+	gw_log_write(GW_RECORD_COUNTERS, &r, sizeof(r), NULL, 0);
+}
+
+/* While nothing is launched they hardly change. */
+static bool counters_due(uint64_t now)
+{
+	uint64_t totals[GW_COUNTERS], sum = 0;
+
+	gw_counters_sum(totals);
+	sum = totals[GW_COUNTER_launches] + totals[GW_COUNTER_graph_launches] +
+	      totals[GW_COUNTER_activity] + totals[GW_COUNTER_log_lost];
+	if (sum == worker.counted && now - worker.counted_ns < COUNTERS_MS * UINT64_C(1000000))
+		return false;
+	worker.counted = sum;
+	worker.counted_ns = now;
+	return true;
+}
+
+/* The log begins with the first launch, so that programs that launch nothing leave none. */
+static void begin(void)
+{
+	worker.begun = true;
+	worker.begun_ns = gw_steady_ns();
+	if (!gw_sandbox_enter()) /* a log can't be opened any more */
+		return;
+	if (gw_log_open())
+		gw_header_write();
+	gw_log_flush(); /* a killed process has a log that names its segment */
+	gw_sandbox_leave();
+}
+
+/* A flush costs the worker some 0.1 ms: rare in the long run, often while little is known. */
+static bool flush_due(uint64_t now)
+{
+	uint64_t pause = (now - worker.begun_ns) / 8;
+
+	if (pause < FLUSH_FIRST_MS * GW_MS)
+		pause = FLUSH_FIRST_MS * GW_MS;
+	if (pause > FLUSH_MS * GW_MS)
+		pause = FLUSH_MS * GW_MS;
+	return (gw_join_waiting() || gw_counted_waits()) && now - worker.flushed_ns >= pause;
+}
+
+/* What a long piece of work may not keep from being done; false: the program ends. */
+static bool look_after(void)
+{
+	gw_drain(gw_launch_event);
+	gw_tables_write_news();
+	return !atomic_load_explicit(&worker.finish, memory_order_relaxed);
+}
+
+static void take_times(uint64_t now, bool last)
+{
+	if (last || flush_due(now)) {
+		gw_activity_flush(last);
+		worker.flushed_ns = now;
+	}
+	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
+	gw_launches_measured(last);
+}
+
+/* Times before and after a step of the wall clock do not compare. */
+static void look_at_clock(void)
+{
+	struct gw_record_degraded r = {.code = GW_DEGRADED_CLOCK_SET};
+	char text[128];
+	int64_t by = gw_clock_update();
+	int length;
+
+	if (!by)
+		return;
+	gw_launches_clock_set(by);
+	gw_counted_clock_set();
+	if (!worker.begun || gw_log_sums())
+		return;
+	r.ns = gw_wall_ns();
+	length =
+	        snprintf(text, sizeof(text),
+	                 "the wall clock was set by %+.3f s: times before and after do not compare",
+	                 (double)by * 1e-9);
+	gw_log_write(GW_RECORD_DEGRADED, &r, sizeof(r), text, (size_t)length + 1);
+}
+
+static void note_sandbox(void)
+{
+	if (gw_sandboxed())
+		gw_degrade_asked(
+		        GW_DEGRADED_SANDBOX,
+		        "the program has entered a sandbox (seccomp): from then on no file "
+		        "is read, and neither clocks nor counters");
+}
+
+/* One round. @p last: the program is at its end and the driver still there. */
+static uint32_t cycle(bool last)
+{
+	uint64_t now = gw_steady_ns(), round = gw_ticks();
+	uint32_t events;
+	bool ended;
+
+	atomic_fetch_add_explicit(&gw_hot.round, 1, memory_order_relaxed);
+	note_sandbox();
+	look_at_clock();
+	gw_threads_spare();
+	if (!worker.begun && gw_drain_pending())
+		begin();
+	if (!worker.begun) {
+		gw_recycle(round);
+		if (gw_windows_tick(false))
+			gw_windows_close();
+		return 0;
+	}
+	/* Launches first: they are predicted from what is known before the next records. */
+	gw_live_log(gw_log_name());
+	gw_live_tick(gw_log_written());
+	events = gw_drain(gw_launch_event);
+	gw_gpu_clock_tick(now);
+	gw_tables_write_news();
+	/* Then code: what it tells is known before any measurement of these launches is. */
+	gw_study_run(look_after, last);
+	gw_deep_tick();
+	gw_work_publish();
+	gw_pm_tick(now, events);
+	ended = !last && gw_windows_tick(events != 0);
+	if (last || ended || !gw_study_holds(gw_join_waiting()))
+		take_times(now, last || ended);
+	if (ended)
+		gw_windows_close();
+	gw_counted_tick(now, worker.flushed_ns, last);
+	gw_work_publish();
+	gw_cells_publish();
+	gw_recycle(round);
+	gw_aggregate_tick(now, last);
+	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
+		count_cpu();
+		if (last || counters_due(now))
+			write_counters();
+		gw_log_flush();
+		worker.written_ns = now;
+	}
+	return events;
+}
+
+/* Nothing was launched or ended for long, and no window is under way. */
+static bool at_rest(uint64_t quiet_ns)
+{
+	return quiet_ns > IDLE_AFTER_MS * GW_MS && !gw_counted_waits() &&
+	       gw_windows_pause(IDLE_MS) == IDLE_MS;
+}
+
+/* Whether there were launches or kernels' ends in a round. */
+static bool busy_round(void)
+{
+	uint64_t joined = atomic_load(&gw_counters[GW_COUNTER_joined]);
+
+	return cycle(false) || atomic_load(&gw_counters[GW_COUNTER_joined]) != joined;
+}
+
+static void sleep_between_rounds(void)
+{
+	uint64_t quiet = gw_steady_ns() - worker.busy_ns, ms = WAKE_MS;
+
+	if (gw_study_waits())
+		ms = BUSY_MS;
+	else if (at_rest(quiet))
+		return gw_bell_sleep_until_launch(gw_deadline_in(SLEEP_MS * GW_MS),
+		                                  gw_drain_pending);
+	else if (quiet > IDLE_AFTER_MS * GW_MS)
+		ms = IDLE_MS;
+	gw_bell_sleep(gw_deadline_in(gw_windows_pause(ms) * GW_MS));
+}
+
+/* Until the handler of ours, or for long enough: who still runs after exit() has begun is served.
+ */
+static void rest(void)
+{
+	uint64_t until;
+
+	gw_attach_tried();
+	gw_gpu_clock_stop();
+	gw_windows_away(true);
+	until = gw_deadline_in(FINISH_MS * GW_MS);
+	pthread_mutex_lock(&worker.lock);
+	worker.resting = true;
+	pthread_cond_signal(&worker.done);
+	pthread_mutex_unlock(&worker.lock);
+	while (!worker.finish && gw_steady_ns() < until)
+		gw_bell_sleep(until);
+	pthread_mutex_lock(&worker.lock);
+	worker.leaving = false;
+	pthread_mutex_unlock(&worker.lock);
+	gw_windows_away(false);
+}
+
+static bool alone(void)
+{
+	uint64_t now = gw_steady_ns();
+
+	if (now - worker.alone_ns < ALONE_MS * GW_MS)
+		return false;
+	worker.alone_ns = now;
+	return gw_alone();
+}
+
+static void run(void)
+{
+	gw_tables_ask_driver();
+	gw_header_ask_driver();
+	worker.busy_ns = worker.alone_ns = gw_steady_ns();
+	while (!worker.finish) {
+		if (atomic_exchange(&worker.attach, false))
+			gw_attach_first();
+		if (busy_round())
+			worker.busy_ns = worker.alone_ns = gw_steady_ns();
+		if (worker.leaving)
+			rest();
+		else if (!worker.finish && !worker.attach)
+			sleep_between_rounds();
+		if (alone())
+			worker.finish = worker.alone = true;
+	}
+	gw_attach_tried();
+	gw_pm_stop(); /* exit() did so first, but there is none where nobody is left to call it */
+	gw_gpu_clock_stop();
+	gw_pm_over();
+	gw_deep_over();
+	cycle(true);
+	gw_windows_over();
+	if (worker.begun) {
+		uint64_t totals[GW_COUNTERS];
+
+		gw_log_settle(); /* which file it is */
+		gw_counters_sum(totals);
+		gw_summary_print(gw_launches_score(), totals);
+	}
+	pthread_mutex_lock(&worker.lock);
+	worker.finished = true;
+	pthread_cond_signal(&worker.done);
+	pthread_mutex_unlock(&worker.lock);
+	if (worker.alone) /* the process ends with our last thread: the log's must end, too */
+		gw_pipeline_close();
+}
+
+bool gw_pipeline_start(bool forbidden)
+{
+	memset(&worker, 0, sizeof(worker));
+	pthread_mutex_init(&worker.lock, NULL);
+	pthread_cond_init(&worker.done, NULL);
+	gw_bell_start();
+	if (!gw_tables_start() || !gw_launches_start())
+		return false;
+	gw_aggregate_start();
+	gw_arguments_start();
+	gw_code_start();
+	gw_gpu_clock_start();
+	gw_episodes_start();
+	gw_deep_start();
+	gw_study_start();
+	gw_digests_start();
+	gw_work_start();
+	gw_pm_start();
+	gw_counted_start();
+	gw_device_profile_start();
+	gw_header_start();
+	gw_windows_start(forbidden);
+	return gw_spawn("gpuwatch", run);
+}
+
+bool gw_pipeline_attach(void)
+{
+	sigset_t all, before;
+	bool there;
+
+	/* A signal handler that does not return must not leave with the lock. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_mutex_lock(&worker.lock);
+	there = !worker.leaving && !worker.resting && !worker.finish;
+	worker.attach = there;
+	gw_bell_ring();
+	pthread_mutex_unlock(&worker.lock);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return there;
+}
+
+/* Under the lock: wake the worker and wait until it has done as asked. */
+static void wait_for_worker(const bool *done)
+{
+	const uint64_t begin = gw_steady_ns(), most = FINISH_MS * GW_MS;
+	const uint64_t left = most - (worker.waited_ns < most ? worker.waited_ns : most);
+
+	gw_bell_ring();
+	while (!*done && !worker.finished &&
+	       gw_deadline_wait(&worker.done, &worker.lock, begin + left))
+		;
+	worker.waited_ns += gw_steady_ns() - begin;
+}
+
+/* Of launches that the exiting thread has in flight none will end. */
+static void settle_own(void)
+{
+	if (gw_self)
+		gw_ring_settle(gw_self);
+}
+
+void gw_pipeline_leave(void)
+{
+	settle_own();
+	pthread_mutex_lock(&worker.lock);
+	worker.leaving |= !worker.resting;
+	wait_for_worker(&worker.resting);
+	pthread_mutex_unlock(&worker.lock);
+}
+
+void gw_pipeline_finish(void)
+{
+	pthread_mutex_lock(&worker.lock);
+	worker.finish = true;
+	wait_for_worker(&worker.finished);
+	pthread_mutex_unlock(&worker.lock);
+}
+
+void gw_pipeline_close(void)
+{
+	struct gw_record_end r = {.ns = gw_wall_ns()};
+
+	settle_own();
+	if (!worker.finished ||
+	    worker.closed) /* the worker may still be at it: leave the file to it */
+		return;
+	worker.closed = true;
+	gw_tables_driver_gone();
+	if (!worker.begun && gw_drain_pending())
+		begin();
+	if (!worker.begun)
+		return gw_live_end();
+	gw_drain(gw_launch_event);
+	gw_tables_write_news();
+	gw_launches_measured(true);
+	gw_aggregate_tick(gw_steady_ns(), true);
+	gw_episodes_finish();
+	gw_study_finish();
+	write_counters();
+	r.records = atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
+	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);
+	gw_aggregate_copy();
+	gw_log_close();
+	if (gw_log_written() == gw_log_block() + 1) /* a disk that stalls: it has the rest */
+		gw_live_end();
+}
+
+void gw_pipeline_abandon(void)
+{
+	gw_live_abandon();
+	gw_threads_abandon();
+	gw_spawn_forget();
+	gw_pm_abandon();
+	gw_log_abandon();
+}

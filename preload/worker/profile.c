@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/worker/profile.h"
+
+#include "predictor/profile.h"
+#include "preload/runtime/degrade.h"
+#include "preload/worker/launches.h"
+#include "preload/live/log.h"
+#include "preload/runtime/options.h"
+#include "preload/runtime/sandbox.h"
+#include "preload/worker/tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the profile's text in one record, its NUL not counted. */
+enum { PIECE = GW_RECORD_MAX - 64 };
+
+/*
+ * What jansson takes for stdin, by the linker's --wrap: it reads files that others opened, and
+ * compares them with it. Nothing of ours reads the program's.
+ */
+extern FILE *__wrap_stdin;
+FILE *__wrap_stdin;
+
+/* By id in the log; [0]: the first that was found. */
+static struct {
+	bool looked_for;
+	const struct gw_device *device;
+} known[GW_FLEET_MOST + 1];
+
+void gw_device_profile_start(void)
+{
+	memset(known, 0, sizeof(known)); /* a forked child leaves the parent's behind */
+}
+
+const struct gw_device *gw_device_profile(uint32_t id)
+{
+	return known[id <= GW_FLEET_MOST ? id : 0].device;
+}
+
+/* The whole profile stands in the log: who replays it needs no file, and sees what was used. */
+static void write_pieces(uint32_t id, const char *text, size_t size)
+{
+	static char piece[PIECE + 1];
+
+	for (size_t at = 0; at < size; at += PIECE) {
+		size_t part = size - at < PIECE ? size - at : PIECE;
+		struct gw_record_profile r = {
+		        .device = id, .offset = (uint32_t)at, .size = (uint32_t)size};
+
+		memcpy(piece, text + at, part);
+		piece[part] = 0;
+		gw_log_write(GW_RECORD_PROFILE, &r, sizeof(r), piece, part + 1);
+	}
+}
+
+static void write_profile(uint32_t id, const struct gw_profile *profile)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool written = out && !gw_profile_write(profile, out);
+
+	if (out && !fclose(out) && written)
+		write_pieces(id, text, size);
+	free(text);
+}
+
+static void take(uint32_t id, const struct gw_profile *profile)
+{
+	struct gw_device *device = malloc(sizeof(*device));
+
+	if (!device)
+		return;
+	*device = profile->device;
+	known[id].device = device;
+	if (!known[0].device)
+		known[0].device = device;
+	write_profile(id, profile);
+	gw_fleet_device(gw_launches_fleet(), id, device);
+}
+
+static void look_for(uint32_t id, const char *name, struct gw_profile *room)
+{
+	struct gw_profile_error error;
+
+	if (!gw_profile_find(name, gw_options.profile, room, &error))
+		take(id, room);
+	if (error.text[0])
+		gw_degrade(
+		        GW_DEGRADED_PROFILE, "%s%s",
+		        known[id].device ? "" : "predictions come from times alone: ", error.text);
+}
+
+void gw_device_profile_use(uint32_t id, const char *name)
+{
+	struct gw_profile *profile;
+
+	if (!id || id > GW_FLEET_MOST || known[id].looked_for || !*name)
+		return;
+	known[id].looked_for = true;
+	if (gw_device_stand_in() && !gw_options.profile[0])
+		return; /* it is no GPU: nobody has a profile of it */
+	profile = malloc(sizeof(*profile));
+	if (!profile)
+		return;
+	if (gw_sandbox_enter()) {
+		look_for(id, name, profile);
+		gw_sandbox_leave();
+	}
+	free(profile);
+}

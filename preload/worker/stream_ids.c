@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams as the log numbers them. What is known of one that ended is forgotten in time. */
+#include "preload/maps/idmap.h"
+#include "preload/live/log.h"
+#include "preload/worker/tables.h"
+
+#include <string.h>
+
+enum {
+	UNSEEN_MAX = 1 << 14, /* streams that no hook saw and are known by libcupti's numbers */
+	ENDED_MAX = 1 << 16,  /* streams that ended and whose GPU is known: launches may wait */
+};
+
+static uint32_t count;
+static uint32_t generation[GW_STREAMS_MAX], ids[GW_STREAMS_MAX]; /* by slot: its latest use … */
+static uint64_t keys[GW_STREAMS_MAX];                            /* … and its key in `seen` */
+static struct gw_idmap seen, unseen; /* libcupti's numbers -> id; hooked and not */
+static struct gw_idmap devices;      /* id -> ordinal of the GPU, plus one */
+static uint32_t ended[ENDED_MAX], ended_count;
+
+void gw_stream_ids_start(void)
+{
+	/* A forked child begins with the parent's maps: leave them, start empty ones. */
+	seen = unseen = devices = (struct gw_idmap){.use = GW_MEMORY_streams};
+	memset(generation, 0, sizeof(generation));
+	memset(ids, 0, sizeof(ids));
+	memset(keys, 0, sizeof(keys));
+	memset(ended, 0, sizeof(ended));
+	count = ended_count = 0;
+}
+
+static uint64_t device_key(uint32_t id)
+{
+	return gw_idmap_key(id, 1);
+}
+
+static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
+{
+	struct gw_record_stream r = {
+	        .device = gw_device_id(device),
+	        .kind = kind,
+	        .cupti_id = cupti_id,
+	        .context = context,
+	};
+
+	r.id = ++count;
+	if (r.device)
+		gw_idmap_put(&devices, device_key(r.id), (uint32_t)device + 1);
+	gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
+	return r.id;
+}
+
+/* Its GPU stays known until as many others have ended. */
+static void stream_ended(uint32_t id)
+{
+	uint32_t *place = &ended[ended_count++ % ENDED_MAX];
+
+	if (*place)
+		gw_idmap_remove(&devices, device_key(*place));
+	*place = id;
+}
+
+int gw_stream_device(uint32_t id)
+{
+	return (int)gw_idmap_get(&devices, device_key(id)) - 1;
+}
+
+/* The slot has a new use: what stood for the one before goes. */
+static void slot_forget(uint32_t slot)
+{
+	if (!ids[slot])
+		return;
+	if (keys[slot] && gw_idmap_get(&seen, keys[slot]) == ids[slot])
+		gw_idmap_remove(&seen, keys[slot]);
+	stream_ended(ids[slot]);
+	keys[slot] = 0;
+}
+
+uint32_t gw_stream_id(uint32_t slot)
+{
+	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[slot];
+
+	if (!slot)
+		return 0;
+	if (generation[slot] != s->generation) {
+		slot_forget(slot);
+		generation[slot] = s->generation;
+		ids[slot] = stream_write(s->device, s->context_id, s->kind, s->cupti_stream);
+		if (s->cupti_stream) {
+			keys[slot] = gw_idmap_key(s->cupti_context, s->cupti_stream);
+			gw_idmap_put(&seen, keys[slot], ids[slot]);
+		}
+	}
+	return ids[slot];
+}
+
+uint32_t gw_stream_id_of_activity(const struct gw_activity *a)
+{
+	uint64_t key = gw_idmap_key(a->context, a->stream);
+	uint32_t id = gw_idmap_get(&seen, key);
+
+	if (!id)
+		id = gw_idmap_get(&unseen, key);
+	/* A stream that no hook saw: inside a graph, or the device's own. Nobody says when it ends.
+	 */
+	if (!id) {
+		if (unseen.used >= UNSEEN_MAX)
+			gw_idmap_clear(&unseen);
+		id = stream_write((int)a->device, a->context, GW_STREAM_CREATED, a->stream);
+		gw_idmap_put(&unseen, key, id);
+		stream_ended(id);
+	}
+	return id;
+}
