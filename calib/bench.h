@@ -8,7 +8,7 @@
 #define GW_CALIB_BENCH_H
 
 #include "calib/cuda.h"
-#include "predictor/device.h"
+#include "predictor/core/device.h"
 
 struct gw_bench_state;
 struct gw_nvml;

@@ -5,7 +5,7 @@
 
 #include "calib/bench.h"
 #include "nvml/nvml.h"
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 enum {
 	GW_BENCH_MODULES = 64,  /**< most modules that are loaded */

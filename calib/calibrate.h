@@ -6,7 +6,7 @@
 #ifndef GW_CALIBRATE_H
 #define GW_CALIBRATE_H
 
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 /** Who is told what happens; any function may be NULL. Strings last for the call. */
 struct gw_calibration_listener {

@@ -4,7 +4,7 @@
 #define GW_CALIBRATE_PLOT_H
 
 #include "cli/plot/chart.h"
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 /** The experimental roofline: measured points under the measured roofs; NULL without points. */
 struct svg *calibrate_roofline(const struct gw_profile *profile);

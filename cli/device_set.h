@@ -5,7 +5,7 @@
 
 #include "cli/launch_file.h"
 #include "cli/options.h"
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 /** The row of a command's table of options that fills a set. */
 #define DEVICE_SET_OPTION                                                                          \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Driver, devices, CUPTI and its permissions. CUDA is opened at run time, without its headers. */
 #include "cli/doctor.h"
-#include "predictor/cupti_places.h"
-#include "predictor/trust.h"
+#include "predictor/core/cupti_places.h"
+#include "predictor/profile/trust.h"
 
 #include <dlfcn.h>
 #include <glob.h>

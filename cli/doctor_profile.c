@@ -2,7 +2,7 @@
 /* The device profile, by the search that the models use. */
 #include "cli/doctor.h"
 #include "cli/memory.h"
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 #include <stdlib.h>
 

@@ -78,7 +78,7 @@ static uint64_t size_of(const char *variable)
 		const char *variable, *fallback;
 	} options[] = {
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) {variable, fallback},
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
 	};
 	static const struct gw_option sizes = {.name = "size", .type = GW_OPTION_SIZE};
@@ -150,7 +150,7 @@ static void check_variables(struct gw_doctor *d)
 {
 	static const char *const known[] = {
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) variable,
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
 	};
 	const size_t count = sizeof(known) / sizeof(*known);

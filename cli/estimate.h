@@ -4,7 +4,7 @@
 #define GW_ESTIMATE_H
 
 #include "cli/launch_file.h"
-#include "predictor/verdict.h"
+#include "predictor/models/verdict.h"
 
 /** Room for a value with its unit. */
 struct estimate_text {

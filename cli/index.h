@@ -3,8 +3,8 @@
 #ifndef GW_CLI_INDEX_H
 #define GW_CLI_INDEX_H
 
-#include "predictor/hash.h"
-#include "predictor/index.h"
+#include "predictor/core/hash.h"
+#include "predictor/core/index.h"
 
 /** Add @p position under @p key. */
 void gw_index_add(struct gw_index *index, uint64_t key, uint32_t position);

@@ -7,7 +7,7 @@
 #include "predictor/code/image.h"
 #include "predictor/code/kernel.h"
 #include "predictor/code/ptx.h"
-#include "predictor/device.h"
+#include "predictor/core/device.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,7 @@
 #define GW_INSPECT_LAUNCH_H
 
 #include "predictor/code/ir.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 enum { INSPECT_ARGUMENTS_MAX = 256 };
 

@@ -3,7 +3,7 @@
 #ifndef GW_LAUNCH_INTERVALS_H
 #define GW_LAUNCH_INTERVALS_H
 
-#include "predictor/device.h"
+#include "predictor/core/device.h"
 
 enum { LAUNCH_INTERVALS = 64 }; /**< most intervals of one launch */
 

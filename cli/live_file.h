@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live segments (predictor/live.h), read: what a process that was killed had not written into its
- * log. A segment may be damaged or hostile: each offset and count is checked before it is used.
+ * Live segments (predictor/log/live.h), read: what a process that was killed had not written into
+ * its log. A segment may be damaged or hostile: each offset and count is checked before it is used.
  */
 #ifndef GW_LIVE_FILE_H
 #define GW_LIVE_FILE_H

@@ -4,7 +4,7 @@
 #define GW_LIVE_LAUNCHES_H
 
 #include "cli/live_file.h"
-#include "predictor/live.h"
+#include "predictor/log/live.h"
 
 struct gw_live_launch {
 	uint64_t call_ns;

@@ -3,7 +3,7 @@
 #include "cli/live_file.h"
 #include "cli/log_reader.h"
 #include "cli/say.h"
-#include "predictor/live.h"
+#include "predictor/log/live.h"
 
 #include <dirent.h>
 #include <inttypes.h>

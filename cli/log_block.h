@@ -3,7 +3,7 @@
 #ifndef GW_CLI_LOG_BLOCK_H
 #define GW_CLI_LOG_BLOCK_H
 
-#include "predictor/block.h"
+#include "predictor/log/block.h"
 
 /** What the header of a block says. */
 struct log_block {

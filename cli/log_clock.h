@@ -6,8 +6,8 @@
 #include "cli/index.h"
 #include "cli/log_reader.h"
 #include "cli/quantile.h"
-#include "predictor/slow.h"
-#include "predictor/types.h"
+#include "predictor/learner/slow.h"
+#include "predictor/core/types.h"
 
 enum {
 	GW_CLOCK_REASONS = 16, /**< bits of CLOCK's reasons that are told apart */
@@ -17,7 +17,7 @@ enum {
 /** How many causes there are. */
 enum {
 #define SLOW_CAUSE(NAME, name, meaning) GW_SLOW_ORDER_##NAME,
-#include "predictor/slow.def"
+#include "predictor/learner/slow.def"
 #undef SLOW_CAUSE
 	GW_SLOW_CAUSES
 };

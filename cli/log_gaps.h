@@ -7,7 +7,7 @@
 #ifndef GW_LOG_GAPS_H
 #define GW_LOG_GAPS_H
 
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stddef.h>
 

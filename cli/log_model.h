@@ -12,7 +12,7 @@
 #include "cli/log_order.h"
 #include "cli/log_reader.h"
 #include "cli/quantile.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 struct gw_row_bound;
 

@@ -10,7 +10,7 @@
 #ifndef GW_LOG_ORDER_H
 #define GW_LOG_ORDER_H
 
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #define GW_LOG_PROFILE_H
 
 #include "cli/log_reader.h"
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 /** The profile of one GPU of a log as its pieces come. Zero-initialised is none. */
 struct log_profile {

@@ -63,7 +63,7 @@ static const struct kind {
 	.text = sizeof(tail) > 1                                                                   \
 	}                                                                                          \
 	,
-#include "predictor/record.def"
+#include "predictor/log/record.def"
 #undef RECORD
 #undef FIELD
 #undef RECORD_END

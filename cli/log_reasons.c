@@ -10,7 +10,7 @@ static const struct {
 	const char *name, *meaning;
 } ends[GW_STUDY_ENDS] = {
 #define STUDY_END(NAME, name, meaning) [GW_STUDY_##NAME] = {name, meaning},
-#include "predictor/study.def"
+#include "predictor/log/study.def"
 #undef STUDY_END
 };
 

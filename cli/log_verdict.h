@@ -8,9 +8,9 @@
 #define GW_LOG_VERDICT_H
 
 #include "cli/log_model.h"
-#include "predictor/ceilings.h"
+#include "predictor/models/ceilings.h"
 #include "predictor/models/occupancy.h"
-#include "predictor/verdict.h"
+#include "predictor/models/verdict.h"
 
 /**
  * A launch is short where an empty kernel takes this share of its time: below, fewer launches

@@ -3,7 +3,7 @@
 
 #include "cli/log_profile.h"
 #include "cli/memory.h"
-#include "predictor/predictor.h"
+#include "predictor/learner/predictor.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/document.h"
 #include "cli/report.h"
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -187,7 +187,7 @@ void gw_manual_library(void)
 #define SIZE_TERM(choices, low, high)   "bytes, with K, M, G or T, " #low " to " #high
 #define NUMBER_TERM(choices, low, high) "a whole number, " #low " to " #high
 #define TEXT_TERM(choices, low, high)   "text"
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
 	gw_document_heading(MAN, "COUNTERS");
 	gw_document_text(
@@ -195,7 +195,7 @@ void gw_manual_library(void)
 	        "The library counts its own work; gpuwatch report --json shows every counter, per "
 	        "process and summed.");
 #define COUNTER(name, meaning) gw_document_item(MAN, #name, meaning ".");
-#include "predictor/counter.def"
+#include "predictor/log/counter.def"
 #undef COUNTER
 	gw_document_heading(MAN, "EXIT STATUS");
 	gw_document_text(MAN, "The program's own, always.");
@@ -227,7 +227,7 @@ static void record_tail(enum gw_document d, const char *tail)
 	gw_document_text(d, text);
 }
 
-/* How packed records are told apart: predictor/block_model.h, in words. */
+/* How packed records are told apart: predictor/log/block_model.h, in words. */
 static void log_packing(enum gw_document d)
 {
 	gw_document_text(
@@ -252,7 +252,7 @@ static void log_packing(enum gw_document d)
 	        "and length are numbers, and each byte is that of the last record of its kind at "
 	        "the same place, or coded by a tree of 8 bits that the byte before chooses. "
 	        "The places of contexts, which a decoder must share, are in "
-	        "predictor/block_model.h: "
+	        "predictor/log/block_model.h: "
 	        "encoder and decoder are one description, and a decoder is its functions with "
 	        "`decode` set.");
 }
@@ -348,7 +348,7 @@ static void log_values(enum gw_document d)
 	gw_document_fields(d);
 #define FLAG(RECORD, NAME, bit, meaning)                                                           \
 	log_value(d, #RECORD, #NAME, GW_##RECORD##_##NAME, meaning);
-#include "predictor/value.def"
+#include "predictor/log/value.def"
 	gw_document_heading(d, "Values");
 	gw_document_text(
 	        d, "What the numbers in other fields stand for. Three digits in a meaning, as "
@@ -359,9 +359,9 @@ static void log_values(enum gw_document d)
 #define ORIGIN(NAME, meaning)       log_value(d, "MODULE origin", #NAME, GW_MODULE_##NAME, meaning);
 #define STREAM_KIND(NAME, meaning)  log_value(d, "STREAM kind", #NAME, GW_STREAM_##NAME, meaning);
 #define DEGRADED(NAME, meaning)     log_value(d, "DEGRADED code", #NAME, GW_DEGRADED_##NAME, meaning);
-#include "predictor/value.def"
+#include "predictor/log/value.def"
 #define SLOW_CAUSE(NAME, name, meaning) log_value(d, "SLOW cause", name, GW_SLOW_##NAME, meaning);
-#include "predictor/slow.def"
+#include "predictor/learner/slow.def"
 #undef SLOW_CAUSE
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
 		log_row(d, f);
@@ -373,7 +373,7 @@ static void log_format(enum gw_document d)
 #define RECORD(kind, NAME, name, meaning) record_heading(d, kind, #NAME, meaning);
 #define FIELD(type, name, unit, meaning)  gw_document_field(d, #name, #type, unit, meaning);
 #define RECORD_END(NAME, name, tail)      record_tail(d, tail);
-#include "predictor/record.def"
+#include "predictor/log/record.def"
 #undef RECORD
 #undef FIELD
 #undef RECORD_END
@@ -383,7 +383,7 @@ static void log_format(enum gw_document d)
 	                    "of an older version has fewer.");
 #define COUNTER(name, meaning) gw_document_field(d, #name, "u64", "", meaning);
 	gw_document_fields(d);
-#include "predictor/counter.def"
+#include "predictor/log/counter.def"
 #undef COUNTER
 	log_values(d);
 }
@@ -394,7 +394,7 @@ void gw_manual_log(bool markdown)
 
 	if (markdown) {
 		printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-		       "<!-- Made by `gpuwatch --generate log-format` from predictor/record.def; "
+		       "<!-- Made by `gpuwatch --generate log-format` from predictor/log/record.def; "
 		       "do not edit. -->\n");
 		snprintf(title, sizeof(title), "What libgpuwatch.so writes, version %d",
 		         GW_LOG_VERSION);

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/json.h"
-#include "predictor/verdict.h"
+#include "predictor/models/verdict.h"
 
 /* A text that may be missing. */
 static json_t *text(const char *s)

@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/live_file.h"
 #include "cli/say.h"
-#include "predictor/live.h"
+#include "predictor/log/live.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 
 #include "cli/tape.h"
 #include "predictor/models/model.h"
-#include "predictor/fleet.h"
+#include "predictor/learner/fleet.h"
 
 /** What is never learnt before it is predicted. */
 enum replay_hide {

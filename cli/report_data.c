@@ -20,7 +20,7 @@ static json_t *counters(const uint64_t *values)
 
 #define COUNTER(name, meaning)                                                                     \
 	json_object_set_new(o, #name, gw_json_count(values[GW_COUNTER_##name]));
-#include "predictor/counter.def"
+#include "predictor/log/counter.def"
 #undef COUNTER
 	return o;
 }

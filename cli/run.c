@@ -14,14 +14,14 @@
 
 enum variable {
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) VARIABLE_##name,
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
 	VARIABLES
 };
 
 static const char *const variables[VARIABLES] = {
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) variable,
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
 };
 
@@ -46,7 +46,7 @@ static const struct gw_option options[] = {
 	 offsetof(struct options, value[VARIABLE_##name]),                                         \
 	 true,                                                                                     \
 	 sizeof(fallback) > 1 ? meaning " (default " fallback ")" : meaning},
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
         GW_OPT_FLAG(inject, "load by CUDA_INJECTION64_PATH instead of LD_PRELOAD: reaches "
                             "statically linked programs"),

@@ -9,7 +9,7 @@
 #include "cli/index.h"
 #include "cli/log_profile.h"
 #include "cli/log_reader.h"
-#include "predictor/clocks.h"
+#include "predictor/counters/clocks.h"
 
 /** A kernel of the log. */
 struct tape_kernel {

@@ -12,7 +12,7 @@
 #include "predictor/code/bytes.h"
 #include "predictor/code/ir.h"
 #include "predictor/code/request.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 enum {
 	GW_ACCESS_NODES = 256,    /**< most nodes of a tree */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/distinct.h"
 
-#include "predictor/hash.h"
+#include "predictor/core/hash.h"
 
 #include <math.h>
 #include <string.h>

@@ -20,7 +20,7 @@
 
 #include "predictor/code/bytes.h"
 #include "predictor/code/ir.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 enum {
 	GW_LANES = 32,

@@ -6,7 +6,7 @@
  * By how much they don't is how far the whole may be off.
  */
 #include "predictor/code/eval_cover.h"
-#include "predictor/hash.h"
+#include "predictor/core/hash.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
 
 #include "predictor/code/distinct.h"
 #include "predictor/code/request.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 enum {
 	GW_LOCALITY_BLOCKS = 64,    /**< most blocks looked at */

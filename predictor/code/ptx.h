@@ -9,7 +9,7 @@
 
 #include "predictor/code/bytes.h"
 #include "predictor/code/ir.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 /** What was wrong with a text. */
 struct gw_ptx_fault {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and what they stand for, scope by scope. */
 #include "predictor/code/ptx_tree.h"
-#include "predictor/hash.h"
+#include "predictor/core/hash.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "predictor/code/eval.h"
 #include "predictor/code/sass_lower.h"
 #include "predictor/code/schedule.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 /** What a launch's work is read off. */
 struct gw_sass_launch {

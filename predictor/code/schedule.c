@@ -2,7 +2,7 @@
 #include "predictor/code/sass_tensor.h"
 #include "predictor/code/schedule.h"
 #include "predictor/code/schedule_parts.h"
-#include "predictor/device.h"
+#include "predictor/core/device.h"
 
 #include <math.h>
 #include <string.h>

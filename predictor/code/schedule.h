@@ -13,7 +13,7 @@
 
 #include "predictor/code/arena.h"
 #include "predictor/code/cfg.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 /** Latencies that a schedule depends on (schedule.def). */
 enum gw_wait {

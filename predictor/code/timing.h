@@ -10,7 +10,7 @@
 
 #include "predictor/code/arena.h"
 #include "predictor/code/ir.h"
-#include "predictor/device.h"
+#include "predictor/core/device.h"
 
 #include <stddef.h>
 

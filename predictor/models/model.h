@@ -6,8 +6,8 @@
 #ifndef GW_MODEL_H
 #define GW_MODEL_H
 
-#include "predictor/device.h"
-#include "predictor/types.h"
+#include "predictor/core/device.h"
+#include "predictor/core/types.h"
 
 enum {
 	GW_TERMS_MAX = 40,    /**< most terms an estimate can show */

@@ -6,8 +6,8 @@
 #ifndef GW_OCCUPANCY_H
 #define GW_OCCUPANCY_H
 
-#include "predictor/device.h"
-#include "predictor/types.h"
+#include "predictor/core/device.h"
+#include "predictor/core/types.h"
 
 /** What can limit the number of resident blocks, in the order a tie is decided. */
 enum gw_occupancy_limit {

@@ -9,7 +9,7 @@
 #ifndef GW_STUDY_H
 #define GW_STUDY_H
 
-#include "predictor/device.h"
+#include "predictor/core/device.h"
 
 #include <stdbool.h>
 #include <stddef.h>

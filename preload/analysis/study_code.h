@@ -6,7 +6,7 @@
 #ifndef GW_STUDY_CODE_H
 #define GW_STUDY_CODE_H
 
-#include "predictor/device.h"
+#include "predictor/core/device.h"
 #include "preload/runtime/state.h"
 
 enum {

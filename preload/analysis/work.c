@@ -134,7 +134,7 @@ static bool merge(struct gw_quantity *to, const struct gw_quantity *from)
 
 /*
  * What code says of a row that was counted is still of use: it may be the more exact of the two,
- * and it is what tells how a count goes with the configuration (predictor/scale.c).
+ * and it is what tells how a count goes with the configuration (predictor/learner/scale.c).
  */
 static bool remember(struct open *o, unsigned field, const struct gw_quantity *by_code)
 {

@@ -7,7 +7,7 @@
 #ifndef GW_PRELOAD_WORK_H
 #define GW_PRELOAD_WORK_H
 
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 enum { GW_WORKS_MAX = 1 << 16 };
 

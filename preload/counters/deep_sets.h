@@ -6,7 +6,7 @@
 #ifndef GW_DEEP_SETS_H
 #define GW_DEEP_SETS_H
 
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 #include "preload/cupti/cupti_host.h"
 
 enum { GW_DEEP_SETS = 16 /**< at most; below 32 */ };

@@ -7,7 +7,7 @@
 #define GW_PM_SAMPLER_H
 
 #include "preload/cupti/cupti_host.h"
-#include "predictor/attribute.h"
+#include "predictor/counters/attribute.h"
 
 enum { GW_PM_SAMPLES = 256 /**< most samples of a window */ };
 

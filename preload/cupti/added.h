@@ -3,7 +3,7 @@
 #ifndef GW_ADDED_H
 #define GW_ADDED_H
 
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 /** Take it off what was counted of a launch of @p config (an id of the log). Worker only. */
 void gw_added_take_off(uint32_t config, struct gw_work *counted);

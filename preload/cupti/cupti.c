@@ -3,8 +3,8 @@
 
 #include "preload/hook/dl.h"
 #include "preload/runtime/options.h"
-#include "predictor/cupti_places.h"
-#include "predictor/trust.h"
+#include "predictor/core/cupti_places.h"
+#include "predictor/profile/trust.h"
 
 #include <dlfcn.h>
 #include <glob.h>

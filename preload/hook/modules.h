@@ -3,7 +3,7 @@
 #ifndef GW_MODULES_H
 #define GW_MODULES_H
 
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,7 +17,7 @@
 #define GW_JOIN_H
 
 #include "preload/cupti/activity.h"
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 #define GW_JOIN_LIST_H
 
 #include "preload/cupti/activity.h"
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stdbool.h>
 

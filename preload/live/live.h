@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live segment (predictor/live.h), written. */
+/* The live segment (predictor/log/live.h), written. */
 #ifndef GW_PRELOAD_LIVE_H
 #define GW_PRELOAD_LIVE_H
 

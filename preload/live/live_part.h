@@ -4,7 +4,7 @@
 #define GW_LIVE_PART_H
 
 #include "preload/live/live.h"
-#include "predictor/live.h"
+#include "predictor/log/live.h"
 
 /** The segment, NULL where there is none. */
 struct gw_live_head *gw_live_mapped(void);

@@ -3,7 +3,7 @@
 #ifndef GW_LOG_H
 #define GW_LOG_H
 
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #ifndef GW_LOG_DICTIONARY_H
 #define GW_LOG_DICTIONARY_H
 
-#include "predictor/block.h"
+#include "predictor/log/block.h"
 
 /** Forget all; a forked child's part, too. */
 void gw_log_dictionary_reset(void);

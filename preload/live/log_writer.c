@@ -8,7 +8,7 @@
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
 #include "preload/runtime/state.h"
-#include "predictor/block.h"
+#include "predictor/log/block.h"
 
 #include <errno.h>
 #include <limits.h>

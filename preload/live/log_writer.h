@@ -7,7 +7,7 @@
 #define GW_LOG_WRITER_H
 
 #include "preload/live/log_pool.h"
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #ifndef GW_DEGRADE_H
 #define GW_DEGRADE_H
 
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stdbool.h>
 

@@ -23,7 +23,7 @@ struct option {
 
 enum {
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) OPTION_##name,
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
 	OPTIONS
 };
@@ -31,7 +31,7 @@ enum {
 static const struct option options[] = {
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
 	{variable, fallback, choices, type, low, high},
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
 };
 

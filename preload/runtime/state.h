@@ -7,8 +7,8 @@
 #define GW_STATE_H
 
 #include "predictor/code/digest.h"
-#include "predictor/record.h"
-#include "predictor/types.h"
+#include "predictor/log/record.h"
+#include "predictor/core/types.h"
 #include "preload/maps/handle_map.h"
 #include "preload/maps/slots.h"
 

@@ -7,7 +7,7 @@
 #ifndef GW_AGGREGATE_H
 #define GW_AGGREGATE_H
 
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/episodes.h"
 
-#include "predictor/slow.h"
+#include "predictor/learner/slow.h"
 #include "preload/live/log.h"
 #include "preload/runtime/state.h"
 #include "preload/worker/tables.h"

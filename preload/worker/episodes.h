@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Episodes of slow launches (predictor/slow.h): found as launches are learnt from, and logged.
- * Worker only. */
+/* Episodes of slow launches (predictor/learner/slow.h): found as launches are learnt from, and
+ * logged. Worker only. */
 #ifndef GW_EPISODES_H
 #define GW_EPISODES_H
 
-#include "predictor/clocks.h"
-#include "predictor/record.h"
+#include "predictor/counters/clocks.h"
+#include "predictor/log/record.h"
 
 /** Start with nothing known. */
 void gw_episodes_start(void);

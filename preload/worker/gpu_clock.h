@@ -7,7 +7,7 @@
 #ifndef GW_GPU_CLOCK_H
 #define GW_GPU_CLOCK_H
 
-#include "predictor/clocks.h"
+#include "predictor/counters/clocks.h"
 
 /** Start with nothing known and no thread. */
 void gw_gpu_clock_start(void);

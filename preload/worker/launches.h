@@ -3,7 +3,7 @@
 #ifndef GW_LAUNCHES_H
 #define GW_LAUNCHES_H
 
-#include "predictor/fleet.h"
+#include "predictor/learner/fleet.h"
 #include "preload/cupti/activity.h"
 #include "preload/runtime/state.h"
 #include "preload/worker/summary.h"

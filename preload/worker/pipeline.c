@@ -41,7 +41,7 @@
 #include "preload/hook/threads.h"
 #include "preload/cupti/windows.h"
 #include "preload/analysis/work.h"
-#include "predictor/predictor.h"
+#include "predictor/learner/predictor.h"
 
 #include <pthread.h>
 #include <signal.h>

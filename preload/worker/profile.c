@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/profile.h"
 
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 #include "preload/runtime/degrade.h"
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"

@@ -4,7 +4,7 @@
 #ifndef GW_PRELOAD_PROFILE_H
 #define GW_PRELOAD_PROFILE_H
 
-#include "predictor/device.h"
+#include "predictor/core/device.h"
 
 /** Start without profiles. */
 void gw_device_profile_start(void);

@@ -11,8 +11,8 @@
 #include "preload/hook/modules.h"
 #include "preload/join/kernel_names.h"
 #include "preload/worker/profile.h"
-#include "predictor/predictor.h"
-#include "predictor/slow.h"
+#include "predictor/learner/predictor.h"
+#include "predictor/learner/slow.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * Records are packed as the library does it, in blocks of at most 256 KiB.
  */
 #include "cli/log_reader.h"
-#include "predictor/block.h"
+#include "predictor/log/block.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  * studies briefly, --limit-ms N ends a study after so long.
  */
 #include "predictor/models/bounds.h"
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 #include "predictor/code/static_work.h"
 #include "preload/analysis/code.h"
 #include "preload/analysis/study_code.h"

@@ -6,7 +6,7 @@
  * configuration is a launch: those that differ by their arguments alone are told apart.
  */
 #include "cli/launch_file.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 #include "tests/cli/log_builder.h"
 
 #include <math.h>

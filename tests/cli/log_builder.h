@@ -6,7 +6,7 @@
 #ifndef LOG_BUILDER_H
 #define LOG_BUILDER_H
 
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/cli/samples.h"
 
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What passes between kernels, put down to the launch that ends it. */
 #include "cli/log_gaps.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -62,12 +62,12 @@ static void library_page_tells_every_variable_and_counter(void **state)
 	(void)state;
 	assert_int_equal(shell(GPUWATCH "--generate libgpuwatch.7"), 0);
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) shell_says(variable);
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
 	shell_says("\\fBGPUWATCH_BUDGET=a whole number, 0 to 100\\fR");
 	shell_says("\\fBGPUWATCH_LOG_MAX=bytes, with K, M, G or T, 65536 to 1099511627776\\fR");
 #define COUNTER(name, meaning) shell_says("\\fB" #name "\\fR");
-#include "predictor/counter.def"
+#include "predictor/log/counter.def"
 #undef COUNTER
 }
 

@@ -7,7 +7,7 @@
  */
 #include "cli/live_file.h"
 #include "cli/log_reader.h"
-#include "predictor/live.h"
+#include "predictor/log/live.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "cli/log_model.h"
 #include "cli/log_reader.h"
 #include "cli/log_rows.h"
-#include "predictor/block.h"
+#include "predictor/log/block.h"
 
 #include <stdlib.h>
 #include <string.h>

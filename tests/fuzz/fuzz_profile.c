@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  *
  * A second reader of gpuwatch's log, for the proof only: what records mean is written from
  * record.def, apart from the writer and from `gpuwatch report`; only what frames and unpacks them
- * (cli/log_block.h, predictor/block.h) is the product's. It is strict: anything odd ends it.
+ * (cli/log_block.h, predictor/log/block.h) is the product's. It is strict: anything odd ends it.
  *   logdump [--launches | --work] FILE…   prints, over all files,
  *     K graph count measured no-call grid block cluster dynamic-shared name
  *     C counter value          D degraded text          H header string
@@ -71,13 +71,13 @@ static bool repeat; /* definitions of records that were met already */
 
 static const char *const work_names[] = {
 #define WORK(name, unit, meaning) #name,
-#include "predictor/work.def"
+#include "predictor/core/work.def"
 #undef WORK
 };
 
 static const char *const counter_names[] = {
 #define COUNTER(name, meaning) #name,
-#include "predictor/counter.def"
+#include "predictor/log/counter.def"
 #undef COUNTER
 };
 

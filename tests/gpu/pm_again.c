@@ -7,7 +7,7 @@
  */
 #include "tests/gpu/pm_record.h"
 
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 #include <stdio.h>
 #include <stdlib.h>

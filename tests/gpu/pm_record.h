@@ -3,7 +3,7 @@
 #ifndef GW_PM_RECORD_H
 #define GW_PM_RECORD_H
 
-#include "predictor/attribute.h"
+#include "predictor/counters/attribute.h"
 #include "preload/counters/pm.h"
 
 #define PM_RECORDED UINT32_C(0x6d705747)

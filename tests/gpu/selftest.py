@@ -30,13 +30,13 @@ import turns  # noqa: E402
 import watch  # noqa: E402
 
 LOGDUMP = None
-with open(f"{TOP}/predictor/counter.def") as counter_def:
+with open(f"{TOP}/predictor/log/counter.def") as counter_def:
     COUNTERS = [line.split("(")[1].split(",")[0] for line in counter_def if line.startswith("COUNTER(")]
 MEASURED, INVALID, GRAPH, NO_CALL = 1, 2, 8, 256
 
 
 def crc32c(data):
-    """Castagnoli's, bit by bit, apart from predictor/crc.c."""
+    """Castagnoli's, bit by bit, apart from predictor/core/crc.c."""
     crc = 0xffffffff
     for byte in data:
         crc ^= byte
@@ -219,7 +219,7 @@ class Blocks(unittest.TestCase):
 
 class Environment(unittest.TestCase):
     def test_a_bare_run_has_no_option_of_the_product_but_which_libcupti(self):
-        with open(f"{TOP}/predictor/config.def") as config:
+        with open(f"{TOP}/predictor/core/config.def") as config:
             options = [line.split('"')[1] for line in config if line.startswith("OPTION(")]
         self.assertGreater(len(options), 10)
         self.assertEqual(sorted(compare.without_gpuwatch(options + ["PATH", "GPUWATCH_CUPTI"])), sorted(set(options) - {"GPUWATCH_CUPTI"}))

@@ -60,7 +60,7 @@ def totals(logdump, log):
 
 def work_rows():
     """Names of the rows of work, in a log's order."""
-    with open(f"{HERE}/../../predictor/work.def") as file:
+    with open(f"{HERE}/../../predictor/core/work.def") as file:
         rows = (re.match(r"WORK(_MOST)?\((\w+)", line) for line in file)
         return [("most_" if row[1] else "") + row[2] for row in rows if row]
 

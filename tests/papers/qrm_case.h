@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "predictor/models/papers/qrm.h"
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 /** The GPUs of table 5.1, in its order, and the one of chapter 6. */
 enum gpu { GTX_480, GTX_660, GTX_960, GTX_1060, M2050, K20C, CUDA_GPUS, R9_NANO = CUDA_GPUS, GPUS };

@@ -2,7 +2,7 @@
 #include "tests/preload/account.h"
 
 #include "cli/log_reader.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "tests/preload/harness.h"
 
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 /**
  * The client for so many @p ms, @p how, counters sampled nearly all the time, and up to three more

@@ -6,8 +6,8 @@
 #ifndef GW_TESTS_PRELOAD_HARNESS_H
 #define GW_TESTS_PRELOAD_HARNESS_H
 
-#include "predictor/record.h"
-#include "predictor/types.h"
+#include "predictor/log/record.h"
+#include "predictor/core/types.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* Launches of one grid that differ in their arguments: told apart, predicted each from its own. */
 #include "tests/preload/harness.h"
 
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 #include <stdio.h>
 #include <stdlib.h>

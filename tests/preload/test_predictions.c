@@ -2,7 +2,7 @@
 /* What launches are predicted from in the process, and what a replay of the log needs. */
 #include "tests/preload/harness.h"
 
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 #include <stdio.h>
 #include <string.h>

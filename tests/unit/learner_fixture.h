@@ -3,7 +3,7 @@
 #ifndef GW_TEST_LEARNER_FIXTURE_H
 #define GW_TEST_LEARNER_FIXTURE_H
 
-#include "predictor/predictor.h"
+#include "predictor/learner/predictor.h"
 #include "tests/unit/model_fixture.h"
 
 enum { CONFIGS = 4000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attribution of counter samples on windows whose truth is known. */
-#include "predictor/attribute.h"
+#include "predictor/counters/attribute.h"
 
 #include <math.h>
 #include <string.h>

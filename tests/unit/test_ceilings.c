@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ceilings, and verdicts on launches that were measured. */
-#include "predictor/ceilings.h"
+#include "predictor/models/ceilings.h"
 #include "predictor/models/bounds.h"
-#include "predictor/verdict.h"
+#include "predictor/models/verdict.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/clocks.h"
+#include "predictor/counters/clocks.h"
 
 #include <math.h>
 #include <setjmp.h>

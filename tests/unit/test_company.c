@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times beside other kernels: they teach nothing of the time alone, and intervals hold them. */
-#include "predictor/company.h"
-#include "predictor/coverage.h"
-#include "predictor/predictor.h"
+#include "predictor/learner/company.h"
+#include "predictor/learner/coverage.h"
+#include "predictor/learner/predictor.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Widths find the one that one in ten times lies outside of, and don't swing on the way. */
-#include "predictor/coverage.h"
+#include "predictor/learner/coverage.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /* The device profile in the process: whose is taken, what the log keeps of it, what is said. */
 #include "preload/worker/profile.h"
 
-#include "predictor/predictor.h"
-#include "predictor/profile.h"
+#include "predictor/learner/predictor.h"
+#include "predictor/profile/profile.h"
 #include "preload/runtime/degrade.h"
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"

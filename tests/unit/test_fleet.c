@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predictors of several GPUs: nothing of one is told of another, numbers are common to all. */
-#include "predictor/fleet.h"
+#include "predictor/learner/fleet.h"
 #include "predictor/models/model.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/history.h"
+#include "predictor/learner/history.h"
 
 #include <math.h>
 #include <setjmp.h>

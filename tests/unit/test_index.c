@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash index, and the hashes it stands on. */
-#include "predictor/hash.h"
-#include "predictor/index.h"
+#include "predictor/core/hash.h"
+#include "predictor/core/index.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

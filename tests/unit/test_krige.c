@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading between points: the prior without any, the points where they are, sureness in between. */
-#include "predictor/krige.h"
+#include "predictor/learner/krige.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -123,7 +123,7 @@ static void the_reader_takes_every_kind_of_record_as_written(void **state)
 	*(uint32_t *)((char *)&r + 4) = 1;                                                         \
 	gw_log_write(GW_RECORD_##NAME, &r, sizeof(r), #name, *(tail) ? sizeof(#name) : 0);         \
 	}
-#include "predictor/record.def"
+#include "predictor/log/record.def"
 #undef RECORD
 #undef FIELD
 #undef RECORD_END
@@ -138,7 +138,7 @@ static void the_reader_takes_every_kind_of_record_as_written(void **state)
 #define RECORD_END(NAME, name, tail)                                                               \
 	if (GW_RECORD_##NAME != GW_RECORD_HEADER && *(tail))                                       \
 		assert_string_equal(texts[GW_RECORD_##NAME], #name);
-#include "predictor/record.def"
+#include "predictor/log/record.def"
 #undef RECORD
 #undef FIELD
 #undef RECORD_END

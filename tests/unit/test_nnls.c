@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Least squares that can't be negative. */
-#include "predictor/nnls.h"
+#include "predictor/counters/nnls.h"
 
 #include <math.h>
 

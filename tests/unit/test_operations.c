@@ -13,7 +13,7 @@
 
 static const char *const operations[] = {
 #define OPERATION(name, class, meaning) #name,
-#include "predictor/operation.def"
+#include "predictor/core/operation.def"
 #undef OPERATION
 };
 enum { OPERATIONS = sizeof(operations) / sizeof(*operations) };

@@ -17,7 +17,7 @@ static int clear(void **state)
 {
 	(void)state;
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning) unsetenv(variable);
-#include "predictor/config.def"
+#include "predictor/core/config.def"
 #undef OPTION
 	return 0;
 }

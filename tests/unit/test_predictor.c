@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The learner: what it may know, and how often its intervals hold. */
-#include "predictor/predictor.h"
+#include "predictor/learner/predictor.h"
 
 #include <float.h>
 #include <math.h>

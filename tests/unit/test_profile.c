@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/profile.h"
-#include "predictor/profile_json.h"
+#include "predictor/profile/profile.h"
+#include "predictor/profile/json.h"
 
 static struct gw_profile profile;
 static struct gw_profile_error error;

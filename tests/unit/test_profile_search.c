@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 static struct gw_profile profile;
 static struct gw_profile_error error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slow-launch events against sequences whose truth is known. */
-#include "predictor/slow.h"
+#include "predictor/learner/slow.h"
 
-#include "predictor/predictor.h"
+#include "predictor/learner/predictor.h"
 
 #include <math.h>
 #include <setjmp.h>

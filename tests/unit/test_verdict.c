@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/models/bounds.h"
-#include "predictor/verdict.h"
+#include "predictor/models/verdict.h"
 #include "tests/unit/model_fixture.h"
 
 #include <math.h>

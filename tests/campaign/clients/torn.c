@@ -5,7 +5,7 @@
  * begins one, whatever call makes it; header and data may be writes of their own. SLOW=MS: the
  * first fallocate(), by which a live segment is made, takes so long.
  */
-#include "predictor/record.h"
+#include "predictor/log/record.h"
 #include "tests/campaign/clients/witness.h"
 
 #include <fcntl.h>

@@ -17,7 +17,7 @@
 #include "cli/plot/frame.h"
 #include "predictor/code/ptx.h"
 #include "predictor/code/static_work.h"
-#include "predictor/profile.h"
+#include "predictor/profile/profile.h"
 
 /* Rows 003 has in its fig. 4.6: the base workloads first, then its eleven real ones. */
 static const char *const of_003[] = {"stride-32",        "stride-4",     "same-location",

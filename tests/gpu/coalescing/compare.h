@@ -4,7 +4,7 @@
 #define GW_COALESCING_COMPARE_H
 
 #include "predictor/code/bytes.h"
-#include "predictor/types.h"
+#include "predictor/core/types.h"
 
 enum counted {
 	COUNTED_LOAD_REQUESTS,

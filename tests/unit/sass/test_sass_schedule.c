@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass_tensor.h"
 #include "predictor/code/schedule_parts.h"
-#include "predictor/device.h"
+#include "predictor/core/device.h"
 #include "tests/unit/sass/built.h"
 #include "tests/unit/sass/schedule_code.h"
 #include "tests/unit/sass/schedule_score.h"

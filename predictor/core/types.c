@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/core/types.h"
+
+#include <math.h>
+
+const char *gw_bound_name(enum gw_bound bound)
+{
+	static const char *const names[] = {"unknown", "memory", "compute", "latency", "launch"};
+
+	return (unsigned)bound < sizeof(names) / sizeof(*names) ? names[bound] : "unknown";
+}
+
+const char *gw_tier_name(enum gw_tier tier)
+{
+	static const char *const names[] = {
+#define TIER(NAME, name, meaning) name,
+#include "predictor/log/value.def"
+	};
+
+	return (unsigned)tier < sizeof(names) / sizeof(*names) ? names[tier] : "none";
+}
+
+const char *gw_source_name(enum gw_source source)
+{
+	static const char *const names[] = {
+#define SOURCE(NAME, name, meaning) name,
+#include "predictor/log/value.def"
+	};
+
+	return (unsigned)source < sizeof(names) / sizeof(*names) ? names[source] : "none";
+}
+
+const struct gw_field_info *gw_work_info(unsigned field)
+{
+	static const struct gw_field_info rows[] = {
+#define WORK(name, unit, meaning) {#name, unit, meaning},
+#include "predictor/core/work.def"
+#undef WORK
+	};
+
+	return field < GW_WORK_FIELDS ? &rows[field] : NULL;
+}
+
+void gw_work_clear(struct gw_work *work)
+{
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		work->q[i] = (struct gw_quantity){.value = NAN};
+}
+
+enum gw_work_field gw_work_most(enum gw_work_field field)
+{
+	switch (field) {
+#define WORK(name, unit, meaning)
+#define WORK_MOST(name, unit)                                                                      \
+	case GW_WORK_##name:                                                                       \
+		return GW_WORK_most_##name;
+#include "predictor/core/work.def"
+#undef WORK
+	default:
+		return GW_WORK_FIELDS;
+	}
+}
+
+void gw_work_drop_refuted(struct gw_work *work)
+{
+#define WORK(name, unit, meaning)
+#define WORK_MOST(name, unit)                                                                      \
+	if (work->q[GW_WORK_##name].value > 2 * work->q[GW_WORK_most_##name].value)                \
+		work->q[GW_WORK_##name] = (struct gw_quantity){.value = NAN};
+#include "predictor/core/work.def"
+#undef WORK
+}
+
+bool gw_work_drop_most(struct gw_work *work)
+{
+	bool left = false;
+
+#define WORK(name, unit, meaning)
+#define WORK_MOST(name, unit) work->q[GW_WORK_most_##name] = (struct gw_quantity){.value = NAN};
+#include "predictor/core/work.def"
+#undef WORK
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		left |= work->q[i].source != GW_SOURCE_NONE;
+	return !left;
+}

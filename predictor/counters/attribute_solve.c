@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what windows told to the counts of configurations, with their errors. */
+#include "predictor/counters/attribute_state.h"
+#include "predictor/counters/nnls.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = GW_ATTRIBUTE_CONFIGS };
+_Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for must fit");
+
+/* A count's error is judged against no less than this share of the highest rate seen: what a kernel
+ * hardly does need not be known to the last part of it. */
+#define SMALL_RATE 0.01
+
+/* From here on of a variance's inflation by its neighbours' it is the solver that tells them apart.
+ */
+#define ALIKE 1e8
+#define SURE  2 /* standard errors above a count that one in forty is beyond */
+
+/* The equations of all groups but one, with one lag, dense over the slots in use. */
+struct sum {
+	double gram[GW_SAMPLE_METRICS][N * N], rhs[GW_SAMPLE_METRICS][N];
+	double square[GW_SAMPLE_METRICS], rows;
+};
+
+static void add_group(const struct gw_attribution *a, const struct gw_attribution_group *g,
+                      struct sum *s)
+{
+	unsigned n = a->slots;
+
+	for (unsigned m = 0; m < a->metrics; m++) {
+		for (unsigned i = 0; i < n; i++) {
+			for (unsigned j = 0; j < n; j++)
+				s->gram[m][i * n + j] += g->gram[m][i][j];
+			s->rhs[m][i] += g->rhs[m][i];
+		}
+		s->square[m] += g->square[m];
+	}
+	s->rows += g->total_rows;
+}
+
+static void sum_up(const struct gw_attribution *a, unsigned lag, unsigned without, struct sum *s)
+{
+	memset(s, 0, sizeof(*s));
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
+		if (k != without)
+			add_group(a, &a->group[lag][k], s);
+}
+
+/* What the solution @p x leaves unexplained, squared. */
+static double unexplained(const struct gw_attribution *a, const struct sum *s, unsigned m,
+                          const double *x)
+{
+	double left = s->square[m];
+
+	for (unsigned i = 0; i < a->slots; i++)
+		left -= x[i] * s->rhs[m][i];
+	return left;
+}
+
+/* Standard errors from what the solution leaves unexplained. */
+static void model_errors(const struct gw_attribution *a, const struct sum *s, unsigned m,
+                         const double *x, const double *inverse, double *error)
+{
+	double left = unexplained(a, s, m, x), freedom = s->rows - a->slots;
+
+	left = left > 0 && freedom >= 1 ? left / freedom : 0;
+	for (unsigned i = 0; i < a->slots; i++)
+		error[i] = sqrt(left * inverse[i]);
+}
+
+/* What each metric comes to with each lag, and which lag is taken. */
+struct lags {
+	double x[GW_ATTRIBUTE_LAG_COUNT][GW_SAMPLE_METRICS][N];
+	double left[GW_ATTRIBUTE_LAG_COUNT][GW_SAMPLE_METRICS]; /* unexplained, of all */
+	unsigned best[GW_SAMPLE_METRICS], second[GW_SAMPLE_METRICS];
+};
+
+static void try_lags(const struct gw_attribution *a, struct sum *s, struct lags *l)
+{
+	for (unsigned lag = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++) {
+		memset(s, 0, sizeof(*s));
+		add_group(a, &a->plain[lag], s);
+		for (unsigned m = 0; m < a->metrics; m++) {
+			double *x = l->x[lag][m], all = s->square[m];
+
+			if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], x, NULL) || !(all > 0))
+				l->left[lag][m] = INFINITY;
+			else
+				l->left[lag][m] = fmax(unexplained(a, s, m, x) / all, 1e-12);
+		}
+		sum_up(a, lag, GW_ATTRIBUTE_GROUPS, s);
+		for (unsigned m = 0; m < a->metrics; m++)
+			if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], l->x[lag][m], NULL))
+				l->left[lag][m] = INFINITY;
+	}
+	for (unsigned m = 0; m < a->metrics; m++) {
+		unsigned best = 0, second;
+
+		for (unsigned lag = 1; lag < GW_ATTRIBUTE_LAG_COUNT; lag++)
+			best = l->left[lag][m] < l->left[best][m] ? lag : best;
+		second = !best;
+		for (unsigned lag = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++)
+			second = lag != best && l->left[lag][m] < l->left[second][m] ? lag : second;
+		l->best[m] = best;
+		l->second[m] = second;
+	}
+}
+
+/*
+ * What the choice of a lag makes of a count: what the next best one says instead, by how much worse
+ * that explains the samples. Nothing where a launch is whole in its equations, however long it
+ * took.
+ */
+static double by_lag(const struct lags *l, unsigned m, unsigned i)
+{
+	double less = l->left[l->best[m]][m], more = l->left[l->second[m]][m];
+
+	return isfinite(more)
+	               ? fabs(l->x[l->best[m]][m][i] - l->x[l->second[m]][m][i]) * less / more
+	               : 0;
+}
+
+/* Of two errors that have nothing to do with each other; hypot() is of glibc 2.35 since. */
+static double both(double x, double y)
+{
+	return sqrt(x * x + y * y);
+}
+
+/* Jackknife: how much each configuration's value depends on which windows are left out. */
+static void spread(const struct gw_attribution *a, const struct lags *l, struct sum *s,
+                   double (*out)[N])
+{
+	double mean[GW_SAMPLE_METRICS][N] = {{0}}, square[GW_SAMPLE_METRICS][N] = {{0}};
+	double x[N];
+	unsigned parts = 0;
+
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
+		if (a->group[0][k].total_rows <= 0)
+			continue;
+		parts++;
+		for (unsigned lag = 0, summed = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++, summed = 0)
+			for (unsigned m = 0; m < a->metrics; m++) {
+				if (l->best[m] != lag)
+					continue;
+				if (!summed++)
+					sum_up(a, lag, k, s);
+				if (!gw_nnls(a->slots, s->gram[m], s->rhs[m], x, NULL))
+					memset(x, 0, sizeof(x));
+				for (unsigned i = 0; i < a->slots; i++) {
+					mean[m][i] += x[i];
+					square[m][i] += x[i] * x[i];
+				}
+			}
+	}
+	for (unsigned m = 0; m < a->metrics; m++)
+		for (unsigned i = 0; i < a->slots; i++) {
+			double average = parts ? mean[m][i] / parts : 0;
+			double variance = parts ? square[m][i] / parts - average * average : 0;
+
+			out[m][i] = parts > 1 && variance > 0 ? sqrt(variance * (parts - 1)) : 0;
+		}
+}
+
+static double launches_of(const struct gw_attribution *a, unsigned slot)
+{
+	double sum = 0;
+
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
+		sum += a->group[0][k].launches[slot];
+	return sum;
+}
+
+static unsigned parts_with(const struct gw_attribution *a, unsigned slot)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++)
+		n += a->group[0][k].rows[slot] > 0;
+	return n;
+}
+
+/* A count that is too small to matter. */
+static double small(const struct gw_attribution *a, unsigned i, unsigned m)
+{
+	const struct gw_attribution_slot *s = &a->slot[i];
+
+	return s->seen > 0 ? SMALL_RATE * a->peak[m] * s->nanoseconds / s->seen : 0;
+}
+
+/* The worse of what the windows' spread and what the residuals say, not below the clock's part. */
+static double error_of(const struct gw_attribution *a, unsigned i, unsigned m, double x,
+                       double by_windows, double by_rows)
+{
+	const struct gw_attribution_slot *s = &a->slot[i];
+	double duration = s->seen > 0 ? s->nanoseconds / s->seen : NAN;
+	double scale = fmax(x, small(a, i, m));
+	double floor = GW_ATTRIBUTE_CLOCK_ERROR / duration / sqrt(fmax(launches_of(a, i), 1));
+	double error = by_rows;
+
+	if (parts_with(a, i) > 1)
+		error = fmax(error, by_windows);
+	else
+		floor = 2 * GW_ATTRIBUTE_CLOCK_ERROR /
+		        duration; /* one window: its ends don't average out */
+	return scale > 0 ? fmax(error / scale, floor) : 0;
+}
+
+/* What a launch counts at most, were all that its samples count its own. */
+static double beside(const struct gw_attribution *a, unsigned lag, unsigned i, unsigned m)
+{
+	double touched = 0, counted = 0;
+
+	for (unsigned k = 0; k < GW_ATTRIBUTE_GROUPS; k++) {
+		touched += a->group[lag][k].touched[i];
+		counted += a->group[lag][k].beside[m][i];
+	}
+	return touched > 0 ? counted / touched : 0;
+}
+
+static void solve_metric(struct gw_attribution *a, const struct sum *s, const struct lags *l,
+                         unsigned m, const double *by_windows)
+{
+	double x[N], inverse[N], by_rows[N];
+	bool ok = gw_nnls(a->slots, s->gram[m], s->rhs[m], x, inverse);
+
+	if (ok)
+		model_errors(a, s, m, x, inverse, by_rows);
+	for (unsigned i = 0; i < a->slots; i++) {
+		struct gw_counted *c = &a->solved[i];
+		double own = s->gram[m][i * a->slots + i], most = beside(a, l->best[m], i, m);
+		bool told;
+
+		c->launches = launches_of(a, i);
+		told = ok && own > 0 && c->launches > 0.999 && inverse[i] * own < ALIKE;
+		/* Nothing is believed only of one that hardly could be more, were all of its
+		 * samples' counts its own: else the equations don't fit, as where its neighbours'
+		 * work varies. */
+		told = told && (x[i] > 0 || most <= small(a, i, m));
+		c->most[m] = c->launches > 0.999 ? most : NAN;
+		c->value[m] = told ? x[i] : NAN;
+		c->error[m] = told ? error_of(a, i, m, x[i], by_windows[i],
+		                              both(by_rows[i], by_lag(l, m, i)))
+		                   : NAN;
+		if (told)
+			c->most[m] =
+			        fmin(most, x[i] + SURE * c->error[m] * fmax(x[i], small(a, i, m)));
+	}
+}
+
+/* For the rows to come: the square of what a launch counts, against the mean square of all. */
+static void learn_costs(struct gw_attribution *a, unsigned m)
+{
+	double square = 0, n = 0;
+
+	for (unsigned i = 0; i < a->slots; i++) {
+		double x = a->solved[i].value[m];
+
+		square += isfinite(x) ? x * x : 0;
+		n += isfinite(x);
+	}
+	for (unsigned i = 0; i < a->slots; i++) {
+		double x = a->solved[i].value[m];
+
+		a->slot[i].cost[m] = square > 0 && isfinite(x) ? fmax(x * x * n / square, 1) : 1;
+	}
+}
+
+void gw_attribution_solve(struct gw_attribution *a)
+{
+	struct sum *s = malloc(sizeof(*s));
+	struct lags *l = calloc(1, sizeof(*l));
+	double(*by_windows)[N] = calloc(GW_SAMPLE_METRICS, sizeof(*by_windows));
+
+	a->solved_count = 0;
+	if (s && l && by_windows && a->slots) {
+		try_lags(a, s, l);
+		spread(a, l, s, by_windows);
+		a->solved_count = a->slots;
+		for (unsigned lag = 0; lag < GW_ATTRIBUTE_LAG_COUNT; lag++) {
+			sum_up(a, lag, GW_ATTRIBUTE_GROUPS, s);
+			for (unsigned m = 0; m < a->metrics; m++)
+				if (l->best[m] == lag)
+					solve_metric(a, s, l, m, by_windows[m]);
+		}
+		for (unsigned m = 0; m < a->metrics; m++)
+			learn_costs(a, m);
+	}
+	free(s);
+	free(l);
+	free(by_windows);
+}
+
+uint32_t gw_attribution_get(const struct gw_attribution *a, unsigned index, struct gw_counted *out)
+{
+	if (index >= a->solved_count)
+		return 0;
+	*out = a->solved[index];
+	return a->slot[index].config;
+}
+
+float gw_counted_confidence(double error)
+{
+	return error >= 0 ? (float)(1 / (1 + 10 * error)) : 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What attribution has gathered: filled by windows (attribute.c), solved in attribute_solve.c, and
+ * nobody else's.
+ */
+#ifndef GW_ATTRIBUTE_STATE_H
+#define GW_ATTRIBUTE_STATE_H
+
+#include "predictor/counters/attribute.h"
+
+/** How well a sample's ends are known in the kernels' clock, ns: a floor below every error. */
+#define GW_ATTRIBUTE_CLOCK_ERROR 1000.0
+
+/**
+ * The normal equations of one part of the windows. Rows are weighted, for each metric by what their
+ * cuts cost there, but for what says otherwise.
+ */
+struct gw_attribution_group {
+	double gram[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS][GW_ATTRIBUTE_CONFIGS];
+	double rhs[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS];
+	double square[GW_SAMPLE_METRICS];      /**< sum of the rows' squared counts */
+	double rows[GW_ATTRIBUTE_CONFIGS];     /**< how many tell of a configuration */
+	double launches[GW_ATTRIBUTE_CONFIGS]; /**< launches' worth of time sampled */
+	double total_rows;
+	/** Of the samples that a configuration's launches touch, unweighted: squares of its shares.
+	 */
+	double touched[GW_ATTRIBUTE_CONFIGS];
+	double beside[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS]; /**< … and shares times counts */
+};
+
+/**
+ * What the record of a launch's time holds besides the time in which it counts: in its first
+ * `before` ns nothing of it runs yet, in its last `after` its results are on their way. LAG(before,
+ * after); which of these describes the GPU at hand its own samples tell, for each metric: that with
+ * the least left unexplained. On an H200 counts come 0.5 us after the begin, and end 1.5 us
+ * (instructions) to 3 us (L2, device memory) before the record's end.
+ */
+#define GW_ATTRIBUTE_LAGS(LAG) LAG(0, 0) LAG(500, 1500) LAG(500, 2250) LAG(500, 3000)
+enum {
+#define LAG(before, after) +1
+	GW_ATTRIBUTE_LAG_COUNT = 0 GW_ATTRIBUTE_LAGS(LAG)
+#undef LAG
+};
+
+/** A configuration that is solved for. */
+struct gw_attribution_slot {
+	uint32_t config;
+	uint32_t window;    /**< the last that had it */
+	double nanoseconds; /**< of its launches' durations, weighted by what was sampled of each */
+	double seen;        /**< … and the sum of those weights */
+	/** What a cut through one of its launches costs, as a multiple of what it costs at least.
+	 */
+	double cost[GW_SAMPLE_METRICS];
+};
+
+/** All of it. */
+struct gw_attribution {
+	unsigned metrics;
+	uint32_t guard;     /**< as gw_attribution_new was told */
+	uint32_t windows;   /**< taken in */
+	unsigned suspicion; /**< windows that are set aside yet, see SUSPICION */
+	struct gw_attribution_slot slot[GW_ATTRIBUTE_CONFIGS];
+	unsigned slots;
+	double peak[GW_SAMPLE_METRICS]; /**< highest rate of any sample, per ns */
+	unsigned lag; /**< that windows are being taken in with: each one with every lag */
+	struct gw_attribution_group group[GW_ATTRIBUTE_LAG_COUNT][GW_ATTRIBUTE_GROUPS];
+	/** Samples alone, of the windows of all groups and all alike: what a lag is judged by. */
+	struct gw_attribution_group plain[GW_ATTRIBUTE_LAG_COUNT];
+	struct gw_counted solved[GW_ATTRIBUTE_CONFIGS];
+	unsigned solved_count;
+	struct gw_interval *runs; /**< of the window at hand, the caller's */
+	size_t run_count;
+	uint64_t longest; /**< of these runs, ns */
+};
+
+#endif

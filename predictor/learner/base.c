@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The time that the model, `bounds` where no other was asked for, gives for the work of a launch,
+ * and how doubtful it is for what that work does not tell.
+ */
+#include "predictor/learner/learner.h"
+#include "predictor/models/bounds.h"
+#include "predictor/models/inputs.h"
+#include "predictor/models/verdict.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double INTERVAL = 1.645;      /* standard deviations to the end of an interval */
+static const double COURSE_GUESSED = 0.25; /* as the priors of scale.c: held for likely */
+
+/*
+ * Share of the estimate that goes with the SM clock: not device memory, not the launch itself, and
+ * of the time that warps wait not what device memory takes to serve them.
+ */
+static float clock_share(const struct gw_estimate *e)
+{
+	double with = 0, memory = 0, latency = 0, floor_time = 0;
+
+	for (unsigned i = 0; i < e->term_count; i++) {
+		const struct gw_term *t = &e->terms[i];
+
+		if (isnan(t->value))
+			continue;
+		if (!strcmp(t->name, "launch_floor"))
+			floor_time = t->value;
+		else if (t->resource && !strncmp(t->name, "dram", 4))
+			memory = fmax(memory, t->value);
+		else if (t->resource && !strcmp(t->name, "latency"))
+			latency = t->value;
+		else if (t->resource)
+			with += t->value * t->value * t->value;
+	}
+	with += latency * latency * fmax(0, latency - memory);
+	if (!(with > 0) || !(e->seconds > 0))
+		return 0;
+	return (float)(with / (with + memory * memory * fmax(memory, latency)) *
+	               fmax(0, 1 - floor_time / e->seconds));
+}
+
+/* The part of an estimate that its terms named in @p names, NULL at the end, have: the cube of the
+ * largest, as the model joins them. */
+static double part_of_terms(const struct gw_estimate *e, const char *const *names)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < e->term_count; i++)
+		for (const char *const *name = names; *name; name++)
+			if (e->terms[i].resource && !strcmp(e->terms[i].name, *name))
+				most = fmax(most, e->terms[i].value);
+	return most * most * most;
+}
+
+/* Whether moving data takes most of the time: then that of a warp's course hardly matters. */
+static bool moves_data(const struct gw_estimate *e)
+{
+	static const char *const
+	        data[] = {"lsu", "shared", "l1", "shared_atomics", NULL},
+	        *const l2[] = {"l2", NULL}, *const dram[] = {"dram", NULL},
+	        *const atomics[] = {"atomics", NULL}, *const pipes[] = {"issue",  "fma",  "alu",
+	                                                                "fp64",   "fp16", "xu",
+	                                                                "tensor", NULL},
+	        *const course[] = {"latency", NULL}, *const meeting[] = {"barrier", NULL};
+
+	return part_of_terms(e, data) + part_of_terms(e, l2) + part_of_terms(e, dram) +
+	               part_of_terms(e, atomics) >
+	       part_of_terms(e, pipes) + part_of_terms(e, course) + part_of_terms(e, meeting);
+}
+
+static enum gw_told told_of(const struct gw_work *work)
+{
+	if (!isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
+		return GW_TOLD_ALL;
+	return isnan(gw_work_value(work, GW_WORK_inst_issued)) &&
+	                       isnan(gw_work_value(work, GW_WORK_inst_executed))
+	               ? GW_TOLD_LITTLE
+	               : GW_TOLD_GUESSED;
+}
+
+/*
+ * How doubtful an estimate is for what its work does not tell, as a standard deviation of its
+ * logarithm. Atomics of which it isn't known how many meet on one address may all do so: the time
+ * that this would take is held for as unlikely as the end of an interval.
+ */
+static double untold(const struct gw_predictor *p, const struct gw_work *work, double seconds,
+                     enum gw_told told)
+{
+	double atomics = gw_work_value(work, GW_WORK_atomic_requests), doubt = 0, worst;
+
+	if (atomics > 0 && isnan(gw_work_value(work, GW_WORK_atomic_same_address))) {
+		worst = seconds + atomics / gw_param_value(p->device, GW_PARAM_t_atomic_same);
+		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
+	}
+	/* The course of a warp where its counts are not settled is a guess (static_nominal.c). */
+	if (told != GW_TOLD_ALL)
+		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
+	return doubt;
+}
+
+static void ask_model(const struct gw_predictor *p, const struct gw_launch *launch,
+                      const struct gw_work *work, struct gw_estimate *made)
+{
+	const struct gw_model *model = p->model ? p->model : &gw_model_bounds;
+
+	model->estimate(p->device, launch, work, NULL, made);
+}
+
+double gw_base_seconds(const struct gw_predictor *p, const struct gw_entry *e,
+                       const struct gw_work *work)
+{
+	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
+	struct gw_estimate made;
+
+	ask_model(p, &launch, work, &made);
+	return made.seconds;
+}
+
+struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e,
+                          const struct gw_work *work, struct gw_base b)
+{
+	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
+	struct gw_estimate made;
+	struct gw_verdict verdict;
+
+	b.log_seconds = NAN;
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source > b.source)
+			b.source = (uint8_t)work->q[i].source;
+	if (b.source == GW_SOURCE_NONE || !p->device)
+		return b;
+	ask_model(p, &launch, work, &made);
+	b.bare = !(made.seconds > 0) && !p->model;
+	if (b.bare)
+		made.seconds = gw_bounds_launching(p->device, &launch);
+	if (!(made.seconds > 0))
+		return b;
+	gw_verdict_of(p->device, &launch, work, &made, &verdict);
+	b.course = (uint8_t)told_of(work);
+	b.told = b.course == GW_TOLD_GUESSED && moves_data(&made) ? GW_TOLD_ALL : b.course;
+	b.untold = (float)untold(p, work, made.seconds, (enum gw_told)b.told);
+	b.log_seconds = log(made.seconds);
+	b.share = b.bare ? 0 : clock_share(&made);
+	b.bound = (uint8_t)verdict.bound;
+	return b;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/learner/coverage.h"
+
+#include <math.h>
+
+static const double GAIN = 0.05;     /* how fast a width adapts, for each prediction judged … */
+static const double GAIN_MOST = 0.4; /* … and for all that are judged together */
+static const double ROOM = 8;        /* a width stays within this factor of the first */
+static const double NORMAL = 1.645;  /* standard deviations that hold 90% of a normal */
+/* The same for one configuration: quicker, as it has but its own; slowly forgotten. */
+static const double OWN_GAIN = 0.06, OWN_KEEP = 0.98, OWN_ROOM = 1.5;
+
+static double first_width(unsigned kind)
+{
+	/* Of one to four times the spread is not known: these are of log time itself. */
+	static const double sizes[GW_WIDTH_SIZES] = {0.40, 0.30, 0.20, 4, 3, 2.5};
+
+	return kind < GW_WIDTH_SIZES ? sizes[kind] : NORMAL;
+}
+
+void gw_coverage_start(struct gw_coverage *c)
+{
+	for (unsigned i = 0; i < GW_WIDTHS; i++) {
+		c->width[i] = (float)first_width(i);
+		c->seen[i] = 0;
+		c->judged[i] = c->missed[i] = 0;
+	}
+}
+
+unsigned gw_width_of_size(uint32_t size)
+{
+	unsigned kind = 0;
+
+	while (kind < GW_WIDTH_SIZES - 1 && size > 1u << kind)
+		kind++;
+	return kind;
+}
+
+unsigned gw_width_of_work(enum gw_tier tier, enum gw_source work)
+{
+	const unsigned sources = GW_SOURCE_COUNTED + 1;
+	unsigned source = (unsigned)work < sources ? (unsigned)work : GW_SOURCE_NONE;
+
+	return GW_WIDTH_SIZES + (tier == GW_TIER_COLD ? 0 : sources) + source;
+}
+
+void gw_coverage_judge(struct gw_coverage *c, unsigned kind, double missed)
+{
+	c->judged[kind] += 1;
+	c->missed[kind] += (float)missed;
+}
+
+static void adapt(struct gw_coverage *c, unsigned kind)
+{
+	double first = first_width(kind), n = (double)c->judged[kind], gain, width;
+
+	/* 3/n finds a quantile of n times about as fast as can be. */
+	gain = fmax(GAIN, 3.0 / (c->seen[kind] + 6.0));
+	gain = fmin(gain * n, GAIN_MOST);
+	width = (double)c->width[kind] * exp(gain * ((double)c->missed[kind] / n - GW_MISS));
+	c->width[kind] = (float)fmin(fmax(width, first / ROOM), first * ROOM);
+	c->seen[kind] =
+	        c->seen[kind] < UINT32_MAX / 2 ? c->seen[kind] + (uint32_t)n : UINT32_MAX / 2;
+	c->judged[kind] = c->missed[kind] = 0;
+}
+
+void gw_coverage_adapt(struct gw_coverage *c)
+{
+	for (unsigned kind = 0; kind < GW_WIDTHS; kind++)
+		if (c->judged[kind] > 0)
+			adapt(c, kind);
+}
+
+float gw_coverage_own(float own, double missed, uint32_t times)
+{
+	/* Times that were predicted at once were missed for one reason: count few of them. */
+	double n = times < 4 ? times : 4;
+	double next = OWN_KEEP * (double)own + OWN_GAIN * n * (missed - GW_MISS);
+
+	return (float)fmin(fmax(next, -OWN_ROOM / 2), OWN_ROOM);
+}

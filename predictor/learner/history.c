@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/learner/history.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Two groups are told apart when each holds a fifth of the times and 10% lie between them. */
+static const double MODE_GAP = 1.10;
+static const uint32_t MODE_SHARE = 5;
+
+enum {
+	SHORTEST = 6, /* times that can tell a new level */
+	LENGTHS = 4   /* stretches looked at: 6, 12, 24, all */
+};
+static const double DECILES =
+        2.563; /* standard deviations between the first and the last of a normal */
+static const double ALIKE = 0.25; /* of a time: within so much of the median it is of its length */
+static const double AGREE = 2;    /* standard errors that medians of one level may differ by */
+static const double MEDIAN = 1.2533; /* standard error of a median against that of a mean */
+static const double NORMAL = 1.4826; /* standard deviations in a median absolute deviation */
+
+void gw_history_add(struct gw_history *h, double seconds)
+{
+	h->times[h->count % GW_HISTORY_WINDOW] = (float)seconds;
+	h->count++;
+	/* Keep the ring's position when the count would wrap. */
+	if (h->count == UINT32_MAX)
+		h->count = GW_HISTORY_WINDOW + UINT32_MAX % GW_HISTORY_WINDOW;
+}
+
+/* Put @p x into the sorted @p v, which has room for one more than its @p n. */
+static inline void insert(float *v, uint32_t n, float x)
+{
+	for (; n && v[n - 1] > x; n--)
+		v[n] = v[n - 1];
+	v[n] = x;
+}
+
+static double median(const float *sorted, uint32_t n)
+{
+	return n % 2 ? (double)sorted[n / 2]
+	             : ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]) / 2;
+}
+
+/*
+ * Median absolute deviation of the logarithms, scaled to a normal's standard deviation. To
+ * either side of the middle the deviations are sorted already, so they are merged up to half.
+ */
+static double spread(const float *sorted, uint32_t n, double middle)
+{
+	uint32_t below = 0, above;
+	double last = 0, before = 0;
+
+	while (below < n && (double)sorted[below] <= middle)
+		below++;
+	above = below;
+	for (uint32_t i = 0; i <= n / 2; i++) {
+		double down = below ? middle / (double)sorted[below - 1] : HUGE_VAL;
+		double up = above < n ? (double)sorted[above] / middle : HUGE_VAL;
+
+		before = last;
+		last = down < up ? down : up;
+		below -= down < up;
+		above += !(down < up);
+	}
+	return NORMAL * (n % 2 ? log(last) : (log(last) + log(before)) / 2);
+}
+
+/* Index of the first time of the upper group, 0 when there is one group only. */
+static uint32_t split(const float *sorted, uint32_t n)
+{
+	uint32_t least = (n + MODE_SHARE - 1) / MODE_SHARE, at = 0;
+	double widest = MODE_GAP;
+
+	for (uint32_t i = least; n >= 5 && i + least <= n; i++) {
+		/* A division takes time: most neighbours lie too close for it. */
+		if ((double)sorted[i] > widest * (double)sorted[i - 1]) {
+			widest = (double)sorted[i] / (double)sorted[i - 1];
+			at = i;
+		}
+	}
+	return at;
+}
+
+/* The smallest value that at least half of the @p n values do not exceed; moves them about. */
+static float middle_of(float *v, uint32_t n)
+{
+	uint32_t low = 0, high = n - 1, wanted = (n - 1) / 2;
+
+	while (low < high) {
+		float pivot = v[(low + high) / 2];
+		uint32_t i = low, k = high;
+
+		for (;;) {
+			while (v[i] < pivot)
+				i++;
+			while (v[k] > pivot)
+				k--;
+			if (i >= k)
+				break;
+			float x = v[i];
+
+			v[i++] = v[k];
+			v[k--] = x;
+		}
+		if (wanted <= k)
+			high = k;
+		else
+			low = k + 1;
+	}
+	return v[wanted];
+}
+
+/* Standard deviation as neighbours in time differ: neither a drift nor a step gets into it. */
+static double neighbour_spread(const float *newest, uint32_t n)
+{
+	float d[GW_HISTORY_WINDOW];
+
+	for (uint32_t i = 0; i + 1 < n; i++)
+		d[i] = fabsf(newest[i] - newest[i + 1]);
+	return NORMAL / M_SQRT2 * (double)middle_of(d, n - 1);
+}
+
+/** The newest times, sorted: the first 6, 12, 24, all. */
+struct stretches {
+	uint32_t count, length[LENGTHS];
+	float sorted[LENGTHS][GW_HISTORY_WINDOW];
+};
+
+static void sort_stretches(const float *newest, uint32_t n, struct stretches *s)
+{
+	uint32_t done = 0;
+
+	s->count = 0;
+	for (uint32_t next = SHORTEST; done < n; next *= 2) {
+		float *v = s->sorted[s->count];
+
+		if (s->count)
+			memcpy(v, s->sorted[s->count - 1], done * sizeof(*v));
+		for (; done < n && done < next; done++)
+			insert(v, done, newest[done]);
+		s->length[s->count++] = done;
+	}
+}
+_Static_assert(SHORTEST << (LENGTHS - 1) >= GW_HISTORY_WINDOW, "the last stretch is all");
+
+/*
+ * How many of the newest times are of one level, so far as can be told: a kernel's times drift and
+ * step as clocks and neighbours change, and what was before that says nothing of what comes.
+ * The longest stretch whose median agrees with those of all shorter ones (the intersection of
+ * confidence intervals); @p deviation is of a single time, in seconds.
+ */
+static uint32_t level(const struct stretches *s, double deviation)
+{
+	double low = -HUGE_VAL, high = HUGE_VAL;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		double room = AGREE * MEDIAN * deviation / sqrt(s->length[i]);
+		double middle = median(s->sorted[i], s->length[i]);
+
+		low = fmax(low, middle - room);
+		high = fmin(high, middle + room);
+		if (low > high)
+			return i - 1;
+	}
+	return s->count - 1;
+}
+
+/*
+ * Of two groups: how many of the newest times are of the newest one's, when each was a time of
+ * its own; 0 when they take turns.
+ */
+static uint32_t since_step(const float *newest, uint32_t n, float border)
+{
+	bool upper = newest[0] >= border;
+	uint32_t run = 0, turns = 0;
+
+	while (run < n && (newest[run] >= border) == upper)
+		run++;
+	for (uint32_t i = 1; i < n; i++)
+		turns += (newest[i] >= border) != (newest[i - 1] >= border);
+	return turns == 1 && run >= SHORTEST ? run : 0;
+}
+
+static void newest_first(const struct gw_history *h, uint32_t n, float *out)
+{
+	for (uint32_t i = 0; i < n; i++)
+		out[i] = h->times[(h->count - 1 - i) % GW_HISTORY_WINDOW];
+}
+
+/* Of times of one group: @p newest, and sorted in stretches. */
+static void of_level(const float *newest, const struct stretches *s, struct gw_history_summary *out)
+{
+	uint32_t i = s->count - 1, n = s->length[i];
+	double deviation = 0;
+
+	if (n >= 2 * SHORTEST) {
+		deviation = neighbour_spread(newest, n);
+		i = level(s, deviation);
+	}
+	out->median = median(s->sorted[i], s->length[i]);
+	out->sigma = fmax(spread(s->sorted[i], s->length[i], out->median), deviation / out->median);
+}
+
+/* Of two groups that take turns: the one of the latest time. */
+static void of_group(const float *group, uint32_t n, struct gw_history_summary *out)
+{
+	out->median = median(group, n);
+	out->sigma = spread(group, n, out->median);
+}
+
+bool gw_history_summary(const struct gw_history *h, struct gw_history_summary *out)
+{
+	float newest[GW_HISTORY_WINDOW];
+	uint32_t n = gw_history_size(h), at, run;
+	struct stretches s;
+	const float *sorted;
+
+	if (!n)
+		return false;
+	newest_first(h, n, newest);
+	sort_stretches(newest, n, &s);
+	sorted = s.sorted[s.count - 1];
+	at = split(sorted, n);
+	run = at ? since_step(newest, n, sorted[at]) : n;
+	out->low = (double)sorted[0];
+	out->high = (double)sorted[n - 1];
+	out->multimodal = !run;
+	if (!run && newest[0] >= sorted[at]) {
+		of_group(sorted + at, n - at, out);
+	} else if (!run) {
+		of_group(sorted, at, out);
+	} else {
+		if (run < n)
+			sort_stretches(newest, run, &s);
+		of_level(newest, &s, out);
+	}
+	return true;
+}
+
+bool gw_history_agrees(const struct gw_history *h, double *scatter)
+{
+	float newest[GW_HISTORY_WINDOW];
+	uint32_t n = gw_history_size(h), off = 0;
+	struct stretches s;
+	const float *sorted;
+	double middle;
+
+	*scatter = 0;
+	if (!n)
+		return false;
+	newest_first(h, n, newest);
+	sort_stretches(newest, n, &s);
+	sorted = s.sorted[s.count - 1];
+	middle = median(sorted, n);
+	*scatter = log((double)sorted[n - 1 - n / 10] / (double)sorted[n / 10]) / DECILES;
+	for (uint32_t i = 0; i < n; i++)
+		off += fabs((double)newest[i] / middle - 1) > ALIKE;
+	return off <= (n + 4) / 8;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configurations without times of their own: the model's time for their work, corrected by what
+ * the kernel's other configurations show of it, or, without work, by how their times go with
+ * the grid. The correction is the logarithm of time over model's time. A kernel of which nothing
+ * was timed has the level of its class: what the kernels so far had in the middle.
+ */
+#include "predictor/learner/learner.h"
+
+#include <math.h>
+
+/*
+ * What is held for likely of a class before anything was timed: that the model is right on
+ * average, and by how much it may be wrong for a kernel; from there on the run itself tells.
+ */
+static const struct {
+	double spread; /* among kernels */
+	struct gw_prior prior;
+} SOURCE[GW_CLASSES / GW_TOLDS] = {
+        [GW_CLASS_STATIC / GW_TOLDS] = {0.9,
+                                        {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
+        [GW_CLASS_SCALED /
+                GW_TOLDS] = {0.8, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
+        [GW_CLASS_COUNTED /
+                GW_TOLDS] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
+};
+
+/* Without work: time goes with the waves of the grid, more or less. */
+static const struct gw_prior NO_WORK = {
+        .offset = 3, .slope = 0.35, .smooth = 0.25, .reach = 1, .own = 0.1};
+
+enum {
+	LEVEL_DOUBT = 2,  /* kernels' worth of belief that a class has no level of its own */
+	SPREAD_DOUBT = 4, /* the same of how kernels spread */
+};
+static const double HELD = 0.9, NORMAL = 1.645; /* of a normal: so many lie within so far */
+static const double DOUBTFUL = 0.5;             /* standard deviation of a base, in log time */
+static const double WIDEST = 20;       /* of any interval, in log time: keeps the ends finite */
+static const double NOTEWORTHY = 0.02; /* change of a time that relatives are told of */
+static const double ALIKE = 1e-6;      /* square of a distance that is none */
+static const double OWN_SHARE = 0.1;   /* noise of a single time, at most */
+static const double FIT_DOUBT =
+        4;                       /* points' worth of belief that they agree as is held for likely */
+static const double MIXED = 0.3; /* scatter of a few times whose arguments are not known */
+
+void gw_residual_start(struct gw_state *s)
+{
+	for (unsigned c = 0; c < GW_CLASSES; c++)
+		s->level[c] = (struct gw_level){0, SOURCE[c / GW_TOLDS].spread};
+}
+
+/* ---- levels: what kernels have in the middle ---------------------------------------------- */
+
+static void sort(double *v, unsigned n)
+{
+	for (unsigned i = 1; i < n; i++) {
+		double x = v[i];
+		unsigned j = i;
+
+		for (; j && v[j - 1] > x; j--)
+			v[j] = v[j - 1];
+		v[j] = x;
+	}
+}
+
+/* Leaves @p v sorted. */
+static double median(double *v, unsigned n)
+{
+	sort(v, n);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/*
+ * Where the values lie densest: the median of the shortest stretch that holds half of them. What
+ * the model lacks makes some kernels far slower than it says; those are no reason to call the
+ * others slower than they are. Leaves @p v sorted.
+ */
+static double densest(double *v, unsigned n)
+{
+	unsigned half = n / 2 + 1, best = 0;
+
+	sort(v, n);
+	for (unsigned i = 1; i + half <= n; i++)
+		if (v[i + half - 1] - v[i] < v[best + half - 1] - v[best])
+			best = i;
+	return median(v + best, half);
+}
+
+/* How far a kernel's configurations are off @p middle: root of the mean square. */
+static double off_by(const struct gw_family *f, enum gw_class c, double middle)
+{
+	double square = (double)f->squares[c] - 2 * middle * (double)f->level[c] + middle * middle;
+
+	return sqrt(fmax(square, 0));
+}
+
+static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
+{
+	uint32_t n = p->level_count[c] < GW_LEVEL_KERNELS ? p->level_count[c] : GW_LEVEL_KERNELS;
+	double v[GW_LEVEL_KERNELS], middle, spread, first = SOURCE[c / GW_TOLDS].spread;
+
+	if (!n)
+		return (struct gw_level){0, first};
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = (double)p->level_ring[c][i]->level[c];
+	middle = densest(v, n) * n / (n + LEVEL_DOUBT);
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = off_by(p->level_ring[c][i], c, middle);
+	sort(v, n);
+	spread = v[(uint32_t)(HELD * (n - 1))] /
+	         NORMAL; /* of few, not the farthest: it may be alone */
+	return (struct gw_level){middle, sqrt((SPREAD_DOUBT * first * first + n * spread * spread) /
+	                                      (n + SPREAD_DOUBT))};
+}
+
+void gw_residual_levels(struct gw_predictor *p)
+{
+	if (!p->levels_changed)
+		return;
+	for (unsigned c = 0; c < GW_CLASSES; c++)
+		p->state.level[c] = level_of(p, (enum gw_class)c);
+	p->levels_changed = false;
+}
+
+/* A configuration tells its kernel's level once in each class, however often it is launched. */
+static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center)
+{
+	struct gw_base b = gw_scale_base(p, e, UINT64_MAX);
+	struct gw_family *f = e->family;
+	enum gw_class c;
+	float off;
+
+	/* One whose work is in doubt tells more of that than of the model. */
+	if (isnan(b.log_seconds) || b.bare || (double)b.untold > DOUBTFUL)
+		return;
+	c = gw_class_of(&b);
+	if (e->levels & 1u << c || f->level_count[c] == UINT16_MAX)
+		return;
+	e->levels |= (uint16_t)(1u << c);
+	if (!f->level_count[c]++)
+		p->level_ring[c][p->level_count[c]++ % GW_LEVEL_KERNELS] = f;
+	off = (float)(center - b.log_seconds);
+	f->level[c] += (off - f->level[c]) / (float)f->level_count[c];
+	f->squares[c] += (off * off - f->squares[c]) / (float)f->level_count[c];
+	p->levels_changed = true;
+}
+
+void gw_residual_timed(struct gw_predictor *p, uint32_t config, struct gw_entry *e, double center)
+{
+	struct gw_family *f = e->family;
+	bool first = !e->timed_known;
+
+	if (!f)
+		return;
+	if (first)
+		f->timed[f->timed_count++ % GW_TIMED_MOST] = config;
+	if (first || fabs(center - (double)e->reported) > NOTEWORTHY) {
+		f->version++;
+		e->reported = (float)center;
+	}
+	if (first || e->settled != e->work_version)
+		tell_level(p, e, center);
+}
+
+/* ---- a configuration among its relatives -------------------------------------------------- */
+
+/** A timed configuration of the same kernel. */
+struct relative {
+	struct gw_entry *entry;
+	const struct gw_made *made;
+	double distance;
+};
+
+static struct gw_place place_of(const struct gw_entry *e)
+{
+	return (struct gw_place){
+	        .at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0}};
+}
+
+/* The nearest of those that were timed by then, nearest first. */
+static unsigned relatives_of(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
+                             struct relative out[GW_KRIGE_POINTS + 1])
+{
+	const struct gw_family *f = e->family;
+	const struct gw_place here = place_of(e);
+	uint32_t all = f->timed_count < GW_TIMED_MOST ? f->timed_count : GW_TIMED_MOST;
+	unsigned n = 0, at;
+
+	for (uint32_t i = 0; i < all; i++) {
+		struct relative r = {.entry = gw_learner_entry(p, f->timed[i])};
+		struct gw_place there = place_of(r.entry);
+
+		r.made = r.entry == e ? NULL : gw_made_at(r.entry, known);
+		if (!r.made || !r.made->size)
+			continue;
+		r.distance = gw_place_distance2(&here, &there);
+		for (at = n; at && out[at - 1].distance > r.distance; at--)
+			out[at] = out[at - 1];
+		out[at] = r;
+		n += n < GW_KRIGE_POINTS;
+	}
+	return n;
+}
+
+/*
+ * The mean that a time is expected to have without more being known, as a logarithm; and the
+ * time itself, on the scale where such means add.
+ */
+struct view {
+	const struct gw_predictor *p;
+	const struct gw_level *level; /* NULL: by the grid alone */
+	bool waves;                   /* the grid is seen by its waves, else by its threads */
+};
+
+static double by_grid(const struct view *v, const struct gw_entry *e)
+{
+	return v->waves ? (double)e->waves : 0.5 * (double)(e->blocks + e->threads);
+}
+
+/* The floor taken off, but never more than seven eighths of a time: it is not that sure. */
+static double without_floor(const struct gw_predictor *p, double log_seconds)
+{
+	double t = exp(log_seconds);
+
+	return log(fmax(t - p->floor, t / 8));
+}
+
+static double with_floor(const struct gw_predictor *p, double log_rest)
+{
+	double rest = exp(log_rest);
+
+	return log(rest >= p->floor / 7 ? rest + p->floor : 8 * rest);
+}
+
+/* Standard deviation of a sum of independent parts. Not hypot(): that of glibc 2.35 is a new one.
+ */
+static double together(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
+
+/* One that lies far from all others counts for little. */
+static void doubt_outliers(struct gw_point *points, unsigned n, double own)
+{
+	double v[GW_KRIGE_POINTS], middle, room;
+
+	if (n < 4)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		v[i] = points[i].value;
+	middle = median(v, n);
+	for (unsigned i = 0; i < n; i++)
+		v[i] = fabs(points[i].value - middle);
+	room = 4 * (1.4826 * median(v, n) + own);
+	for (unsigned i = 0; i < n; i++)
+		points[i].noise += fmax(0, fabs(points[i].value - middle) - room);
+}
+
+/** A guess: logarithm of the time at the reference clock, and its standard deviation, more where
+ * the kernel's own times agree less by it than is held for likely. */
+struct guess {
+	double log_seconds, deviation;
+	unsigned points;
+	struct gw_base base; /* that it rests on; log_seconds NaN: none */
+};
+
+static double combined(const struct gw_prior *prior, struct gw_point *points, unsigned n,
+                       const struct gw_place *here, double *deviation)
+{
+	double sum = 0, misfit = gw_krige_misfit(prior, points, n);
+	struct gw_weights w;
+
+	doubt_outliers(points, n, prior->own);
+	gw_krige(prior, points, n, here, &w);
+	for (unsigned i = 0; i < n; i++)
+		sum += w.weight[i] * points[i].value;
+	*deviation = w.deviation * sqrt((FIT_DOUBT + n * misfit) / (FIT_DOUBT + n));
+	return sum;
+}
+
+/*
+ * Of times of launches whose arguments are known, and of others: those may have been of these
+ * arguments, or of many, and tell of any as far as they agree among themselves. The same the other
+ * way round.
+ */
+static bool mixed(const struct gw_entry *a, const struct gw_entry *b)
+{
+	return !a->config.digest != !b->config.digest;
+}
+
+static double noise_of(const struct relative *r, const struct gw_entry *e, double own)
+{
+	const struct gw_made *m = r->made;
+	double noise = fmin((double)m->noise, OWN_SHARE);
+
+	if (mixed(r->entry, e))
+		return together(own, fmax((double)m->scatter, m->size > 4 ? 0 : MIXED));
+	return sqrt(own * own + noise * noise / m->size);
+}
+
+/* By the model's time: relatives count whose work is known as surely. */
+static struct guess by_work(const struct view *v, const struct gw_base *base, bool code_alone,
+                            const struct gw_entry *e, const struct relative *r, unsigned count,
+                            uint64_t known)
+{
+	enum gw_class c = gw_class_of(base);
+	struct gw_prior prior = SOURCE[c / GW_TOLDS].prior;
+	struct gw_point points[GW_KRIGE_POINTS];
+	struct gw_place here = place_of(e);
+	struct guess g = {.base = *base};
+
+	/* Of a kernel that was never timed the level's own spread tells. */
+	prior.offset = together(v->level[c].spread, (double)base->untold);
+	if (!count)
+		prior.slope = prior.smooth = prior.own = 0;
+	here.at[3] = 0.5 * base->log_seconds;
+	here.along = base->log_seconds;
+	for (unsigned i = 0; i < count; i++) {
+		struct gw_base b = code_alone ? gw_scale_by_code(v->p, r[i].entry)
+		                              : gw_scale_base(v->p, r[i].entry, known);
+		struct gw_point *point = &points[g.points];
+		enum gw_class of;
+		double own;
+
+		if (isnan(b.log_seconds) ||
+		    (b.source == GW_SOURCE_STATIC) != (base->source == GW_SOURCE_STATIC))
+			continue;
+		of = gw_class_of(&b);
+		own = SOURCE[of / GW_TOLDS].prior.own;
+		/* Of which less or more is known: the model lacks something else there. */
+		if (b.course != base->course)
+			own = together(own, v->level[of].spread);
+		*point = (struct gw_point){
+		        .place = place_of(r[i].entry),
+		        .value = (double)r[i].made->center - b.log_seconds - v->level[of].mean,
+		        .noise = together(noise_of(&r[i], e, own), (double)b.doubt)};
+		point->place.at[3] = 0.5 * b.log_seconds;
+		point->place.along = b.log_seconds;
+		g.points++;
+	}
+	g.log_seconds = base->log_seconds + v->level[c].mean +
+	                combined(&prior, points, g.points, &here, &g.deviation);
+	return g;
+}
+
+/*
+ * Samples may be off, and that differently at each configuration, where code is off alike: then the
+ * kernel's own times agree better by the code's view. Both views count as much as the times agree
+ * by them; they are off together, so that two tell no more surely than the better one.
+ */
+static void add_code(const struct view *v, struct gw_entry *e, const struct relative *r,
+                     unsigned count, uint64_t known, struct guess *g)
+{
+	struct gw_base code = gw_scale_by_code(v->p, e);
+	struct guess other;
+	double own, share;
+
+	if (isnan(code.log_seconds))
+		return;
+	other = by_work(v, &code, true, e, r, count, known);
+	if (other.points < g->points)
+		return;
+	own = g->deviation * g->deviation + (double)g->base.doubt * (double)g->base.doubt;
+	share = own / (own + other.deviation * other.deviation);
+	g->log_seconds += share * (other.log_seconds - g->log_seconds);
+	g->deviation = fmin(g->deviation, other.deviation);
+}
+
+/* By the grid alone. */
+static struct guess by_times(const struct view *v, const struct gw_entry *e,
+                             const struct relative *r, unsigned count)
+{
+	struct guess g = {.points = count, .base = {.log_seconds = NAN}};
+	struct gw_place here = place_of(e);
+	struct gw_point points[GW_KRIGE_POINTS];
+	double rest, about = 0;
+
+	here.along = (double)e->blocks + (double)e->threads;
+	for (unsigned i = 0; i < count; i++) {
+		const struct gw_entry *other = r[i].entry;
+
+		points[i] = (struct gw_point){
+		        .place = place_of(other),
+		        .value = without_floor(v->p, (double)r[i].made->center) - by_grid(v, other),
+		        .noise = noise_of(&r[i], e, NO_WORK.own)};
+		points[i].place.along = (double)other->blocks + (double)other->threads;
+		/* What tells them apart is not seen here. */
+		if (r[i].distance < ALIKE && !mixed(other, e))
+			points[i].noise = NO_WORK.offset;
+	}
+	/* A time that is worth less than one's own must not pull towards no time at all. */
+	if (mixed(r[0].entry, e))
+		about = points[0].value;
+	for (unsigned i = 0; i < count; i++)
+		points[i].value -= about;
+	rest = about + combined(&NO_WORK, points, count, &here, &g.deviation);
+	g.log_seconds = with_floor(v->p, by_grid(v, e) + rest);
+	return g;
+}
+
+static double half_width(const struct gw_state *s, const struct guess *g, enum gw_tier tier)
+{
+	unsigned kind = gw_width_of_work(tier, (enum gw_source)g->base.source);
+
+	/* Doubt of the work widens; it does not make the grid alone tell more than work does. */
+	return fmin(together(g->deviation, (double)g->base.doubt) * (double)s->coverage.width[kind],
+	            WIDEST);
+}
+
+static void fill(const struct gw_predictor *p, const struct gw_state *s, const struct guess *g,
+                 enum gw_tier tier, uint64_t known, struct gw_made *out)
+{
+	double share = isnan(g->base.log_seconds) ? 0 : (double)g->base.share, half, middle;
+
+	out->there = true;
+	out->tier = (uint8_t)tier;
+	out->work = g->base.source;
+	out->bound = g->base.bound;
+	out->known = s->known <= known ? s->known : known;
+	half = half_width(s, g, tier);
+	middle = g->log_seconds + log(gw_clock_factor(p, share, s->sm_hz));
+	out->seconds = exp(middle);
+	out->low = exp(middle - half);
+	out->high = exp(middle + half);
+}
+
+void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
+                         struct gw_made *out)
+{
+	struct relative r[GW_KRIGE_POINTS + 1];
+	struct guess g = {.deviation = INFINITY}, other;
+	struct gw_base base;
+	struct gw_state s;
+	struct view v;
+	enum gw_tier tier;
+	unsigned count;
+
+	*out = (struct gw_made){.tier = GW_TIER_NONE};
+	if (!e->family)
+		return;
+	gw_state_at(p, known, &s);
+	count = relatives_of(p, e, known, r);
+	tier = count ? GW_TIER_WARM : GW_TIER_COLD;
+	base = gw_scale_base(p, e, known);
+	v = (struct view){p, s.level, !isnan(e->waves)};
+	if (!isnan(base.log_seconds) && (count || !base.bare))
+		g = by_work(&v, &base, false, e, r, count, known);
+	if (g.points && base.unsure)
+		add_code(&v, e, r, count, known, &g);
+	/* The grid alone may look as if it told more; what was counted there tells for sure. */
+	if (count && !(g.points && base.source > GW_SOURCE_STATIC && base.told != GW_TOLD_LITTLE)) {
+		other = by_times(&v, e, r, count);
+		if (!(g.deviation <= other.deviation))
+			g = other;
+	}
+	if (isfinite(g.deviation) && isfinite(g.log_seconds))
+		fill(p, &s, &g, tier, known, out);
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the work of a launch is taken to be: counted where it was, else scaled from
+ * configurations of the kernel that were counted, else read off the code.
+ */
+#include "predictor/learner/learner.h"
+#include "predictor/models/inputs.h"
+#include "predictor/models/model.h"
+#include "predictor/models/occupancy.h"
+#include "predictor/models/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOURCES_MOST = 6 }; /* configurations that amounts are scaled from: the nearest */
+
+/*
+ * How amounts may differ between configurations of a kernel, in logarithms: per thread of the
+ * grid they are alike, up to a power of the number of threads that points show. Where the
+ * code tells both amounts, counted and told are alike in their ratio. These are what is held for
+ * likely before any point, not measurements.
+ */
+static const struct gw_prior PER_THREAD = {
+        .offset = 3, .slope = 0.5, .smooth = 0.3, .reach = 1.5, .own = 0.05};
+static const struct gw_prior BY_CODE = {
+        .offset = 3, .slope = 0.1, .smooth = 0.1, .reach = 1.5, .own = 0.02};
+static const double COUNT_NOISE = 0.02; /* of a counted amount, in its logarithm */
+static const float EXACT = 0.95F;       /* confidence of what code settles */
+static const double REFUTED = 2;  /* factor that code and counter may differ by, caches and all */
+static const double ALIKE = 1e-6; /* square of a distance that is none */
+
+void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
+{
+	const struct gw_launch launch = {.kernel = &e->family->kernel, .config = e->config};
+	struct gw_occupancy o;
+
+	e->blocks = (float)log(fmax(1, gw_dim3_size(e->config.grid)));
+	e->threads = (float)log(fmax(1, gw_dim3_size(e->config.block)));
+	/* Shared memory counts for less: 1 KiB more or less of it is not another kind of launch. */
+	e->shared = (float)(0.5 * log1p(e->config.dynamic_shared / 1024.0));
+	e->waves = NAN;
+	if (p->device && !gw_occupancy_of(p->device, &launch, &o))
+		e->waves = (float)log(fmax(1, o.waves));
+}
+
+static int by_field(const void *a, const void *b)
+{
+	const struct gw_part *x = a, *y = b;
+
+	return x->field != y->field ? (int)x->field - (int)y->field
+	                            : (int)x->source - (int)y->source;
+}
+
+static struct gw_part part_of(unsigned field, const struct gw_quantity *q)
+{
+	return (struct gw_part){(uint8_t)field, (uint8_t)q->source, q->confidence, q->value};
+}
+
+/* Where the code tells both parts of a sum that counters tell, it tells the sum. */
+static bool add_sum(const struct gw_work *work, struct gw_part *part)
+{
+	const struct gw_quantity *read = &work->q[GW_WORK_l2_read_bytes];
+	const struct gw_quantity *written = &work->q[GW_WORK_l2_write_bytes];
+	struct gw_quantity sum = {read->value + written->value, GW_SOURCE_STATIC,
+	                          fminf(read->confidence, written->confidence)};
+
+	if (work->q[GW_WORK_l2_total_bytes].source == GW_SOURCE_STATIC ||
+	    read->source != GW_SOURCE_STATIC || written->source != GW_SOURCE_STATIC ||
+	    !isfinite(sum.value))
+		return false;
+	*part = part_of(GW_WORK_l2_total_bytes, &sum);
+	return true;
+}
+
+void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
+                   const struct gw_work *work)
+{
+	struct gw_part parts[2 * GW_WORK_FIELDS + 1], *kept;
+	uint16_t n = 0;
+	bool sure = false, summed;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source != GW_SOURCE_NONE && isfinite(work->q[i].value))
+			parts[n++] = part_of(i, &work->q[i]);
+	summed = add_sum(work, &parts[n]);
+	n += summed;
+	for (uint16_t i = 0; i < n; i++)
+		sure |= parts[i].source > GW_SOURCE_STATIC;
+	/* What the code told is still of use beside what was counted. */
+	for (uint16_t i = 0; i < e->part_count; i++)
+		if (e->parts[i].source == GW_SOURCE_STATIC &&
+		    work->q[e->parts[i].field].source != GW_SOURCE_STATIC &&
+		    !(summed && e->parts[i].field == GW_WORK_l2_total_bytes))
+			parts[n++] = e->parts[i];
+	qsort(parts, n, sizeof(*parts), by_field);
+	kept = n ? malloc(n * sizeof(*parts)) : NULL;
+	if (n && !kept)
+		return; /* what was known before still holds */
+	if (n)
+		memcpy(kept, parts, n * sizeof(*parts));
+	free(e->parts);
+	e->parts = kept;
+	e->part_count = n;
+	e->work_version++;
+	if (sure)
+		e->work_known = p->observations;
+	if (!e->family)
+		return;
+	e->family->told_version++;
+	/* Others' amounts are scaled from all that one that was counted says. */
+	e->family->work_version += sure || e->counted_listed;
+	if (sure && !e->counted_listed) {
+		e->counted_listed = true;
+		e->family->counted[e->family->counted_count++ % GW_COUNTED_MOST] = config;
+	}
+}
+
+/*
+ * What the code settles is as exact as a counter; one sampled of few launches is not. What it knows
+ * but for the caches is no further off than a factor: a poor sample that is, is wrong.
+ */
+static bool exacter(const struct gw_quantity *told, const struct gw_part *counted)
+{
+	double more = fmax(told->value, counted->value), less = fmin(told->value, counted->value);
+
+	return told->source == GW_SOURCE_STATIC && counted->source >= GW_SOURCE_GIVEN &&
+	       counted->confidence < GW_CONFIDENCE_COUNTED &&
+	       (told->confidence >= EXACT ||
+	        (told->confidence >= GW_CONFIDENCE_SETTLED && more > REFUTED * less));
+}
+
+/* The own parts of @p e that came in time: the surest of each field. */
+static bool own_parts(const struct gw_entry *e, uint64_t known, struct gw_work *out,
+                      uint64_t *since)
+{
+	bool late = e->work_known > known;
+
+	gw_work_clear(out);
+	for (uint16_t i = 0; i < e->part_count; i++) {
+		const struct gw_part *part = &e->parts[i];
+
+		if (part->source > GW_SOURCE_STATIC) {
+			if (late)
+				continue;
+			*since = e->work_known > *since ? e->work_known : *since;
+			if (exacter(&out->q[part->field], part)) {
+				out->q[part->field].source = (enum gw_source)part->source;
+				continue;
+			}
+		}
+		out->q[part->field] = (struct gw_quantity){
+		        part->value, (enum gw_source)part->source, part->confidence};
+	}
+	return e->part_count > 0;
+}
+
+/** A configuration that amounts are scaled from. */
+struct source {
+	const struct gw_entry *entry;
+	struct gw_quantity counted[GW_WORK_FIELDS];
+	double told[GW_WORK_FIELDS]; /* by the code; NaN when not told */
+};
+
+static struct gw_place place_of(const struct gw_entry *e)
+{
+	return (struct gw_place){
+	        .at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0},
+	        .along = (double)e->blocks + (double)e->threads};
+}
+
+static void look_at(struct source *s)
+{
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		s->counted[i] = (struct gw_quantity){.value = NAN};
+		s->told[i] = NAN;
+	}
+	for (uint16_t i = 0; i < s->entry->part_count; i++) {
+		const struct gw_part *part = &s->entry->parts[i];
+
+		if (part->source == GW_SOURCE_STATIC)
+			s->told[part->field] = part->value;
+		else if (part->source >= GW_SOURCE_GIVEN)
+			s->counted[part->field] = (struct gw_quantity){
+			        part->value, (enum gw_source)part->source, part->confidence};
+	}
+}
+
+/* The nearest counted configurations of the kernel of @p e, nearest first. */
+static unsigned sources_of(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
+                           struct source out[SOURCES_MOST])
+{
+	struct {
+		const struct gw_entry *entry;
+		double distance;
+	} near[SOURCES_MOST + 1];
+	const struct gw_family *f = e->family;
+	const struct gw_place here = place_of(e);
+	uint32_t all = f->counted_count < GW_COUNTED_MOST ? f->counted_count : GW_COUNTED_MOST;
+	unsigned n = 0, at;
+
+	for (uint32_t i = 0; i < all; i++) {
+		const struct gw_entry *other = gw_learner_entry(p, f->counted[i]);
+		struct gw_place there = place_of(other);
+		double distance = gw_place_distance2(&here, &there);
+
+		if (other == e || other->work_known > known)
+			continue;
+		/* Counted of several arguments, it tells of none of them. */
+		if (e->config.digest && !other->config.digest)
+			continue;
+		for (at = n; at && near[at - 1].distance > distance; at--)
+			near[at] = near[at - 1];
+		near[at].entry = other;
+		near[at].distance = distance;
+		n += n < SOURCES_MOST;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		out[i].entry = near[i].entry;
+		look_at(&out[i]);
+	}
+	return n;
+}
+
+/* Amounts that grow with the grid, unlike shares and what one warp does. */
+static bool extensive(unsigned field)
+{
+	static const char *const of_one[] = {"1", "cycle", "load", "warp inst/warp", "transaction"};
+	const char *unit = gw_work_info(field)->unit;
+
+	for (unsigned i = 0; i < sizeof(of_one) / sizeof(*of_one); i++)
+		if (!strcmp(unit, of_one[i]))
+			return false;
+	return true;
+}
+
+/** One field being scaled; weights are good for every field known at the same sources. */
+struct scaling {
+	const struct source *source;
+	unsigned count;
+	struct gw_place here;
+	struct gw_weights weights[2]; /* per thread, by the code */
+	uint32_t mask[2];             /* sources that they are of; 0: none yet */
+};
+
+/* How far scaled amounts may be off, as a standard deviation of their logarithm. */
+struct doubts {
+	bool any;
+	double of[GW_WORK_FIELDS]; /* 0: not scaled, or no amount */
+};
+
+/* Alike as a launch, yet another configuration: arguments tell them apart. */
+static bool alike(const struct scaling *s, unsigned i)
+{
+	struct gw_place there = place_of(s->source[i].entry);
+
+	return gw_place_distance2(&there, &s->here) < ALIKE;
+}
+
+static struct gw_point point_of(const struct scaling *s, unsigned i, bool by_code)
+{
+	return (struct gw_point){.place = place_of(s->source[i].entry),
+	                         .noise =
+	                                 !by_code && alike(s, i) ? PER_THREAD.offset : COUNT_NOISE};
+}
+
+static const struct gw_weights *weights_for(struct scaling *s, bool by_code, uint32_t mask)
+{
+	struct gw_point points[GW_KRIGE_POINTS];
+	unsigned n = 0;
+
+	if (s->mask[by_code] == mask)
+		return &s->weights[by_code];
+	for (unsigned i = 0; i < s->count; i++)
+		if (mask & 1u << i)
+			points[n++] = point_of(s, i, by_code);
+	gw_krige(by_code ? &BY_CODE : &PER_THREAD, points, n, &s->here, &s->weights[by_code]);
+	s->mask[by_code] = mask;
+	return &s->weights[by_code];
+}
+
+/* Sources that know the field, without those that count none of it where the nearest counts some.
+ */
+static uint32_t sources_with(const struct scaling *s, unsigned field, bool by_code)
+{
+	uint32_t mask = 0;
+	bool some = false;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		double v = s->source[i].counted[field].value;
+
+		if (isnan(v) || (by_code && !(s->source[i].told[field] > 0)))
+			continue;
+		if (!mask)
+			some = v > 0;
+		if (some == (v > 0))
+			mask |= 1u << i;
+	}
+	return mask;
+}
+
+/*
+ * An amount is as a constant at the least and as the square of the grid at the most, which per
+ * thread is @p away from what the nearest source has; what lies farther off was carried there by
+ * noise.
+ */
+static double near(double value, double nearest, double away)
+{
+	double room = fabs(away) + log(REFUTED);
+
+	if (isnan(nearest))
+		return value;
+	return fmin(fmax(value, nearest - room), nearest + room);
+}
+
+static struct gw_quantity scaled(struct scaling *s, unsigned field, double told,
+                                 struct doubts *doubts)
+{
+	bool by_code = told > 0 && sources_with(s, field, true) != 0;
+	uint32_t mask = sources_with(s, field, by_code);
+	double sum = 0, sure = 1, grown = extensive(field) && !by_code;
+	double nearest = NAN, away = 0;
+	const struct gw_weights *w;
+	unsigned at = 0;
+
+	if (!mask)
+		return (struct gw_quantity){.value = NAN};
+	w = weights_for(s, by_code, mask);
+	for (unsigned i = 0; i < s->count; i++) {
+		const struct source *from = &s->source[i];
+		double mean = grown != 0 ? place_of(from->entry).along : 0;
+
+		if (!(mask & 1u << i))
+			continue;
+		if (!(from->counted[field].value > 0))
+			return (struct gw_quantity){0, GW_SOURCE_SCALED,
+			                            from->counted[field].confidence};
+		if (by_code)
+			mean = log(from->told[field]);
+		if (isnan(nearest) && (by_code || !alike(s, i))) {
+			nearest = log(from->counted[field].value) - mean;
+			away = s->here.along - place_of(from->entry).along;
+		}
+		sum += w->weight[at++] * (log(from->counted[field].value) - mean);
+		sure = fmin(sure, (double)from->counted[field].confidence);
+	}
+	sum = near(sum, nearest, away) + (by_code ? log(told) : grown != 0 ? s->here.along : 0);
+	if (extensive(field)) {
+		doubts->of[field] = w->deviation;
+		doubts->any = true;
+	}
+	return (struct gw_quantity){exp(sum), GW_SOURCE_SCALED, (float)(sure * exp(-w->deviation))};
+}
+
+static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
+                       struct gw_work *work, uint64_t *since, struct doubts *doubts)
+{
+	struct source source[SOURCES_MOST];
+	struct scaling s = {.source = source, .here = place_of(e)};
+
+	s.count = e->family ? sources_of(p, e, known, source) : 0;
+	for (unsigned i = 0; s.count && i < GW_WORK_FIELDS; i++) {
+		struct gw_quantity *q = &work->q[i], value;
+
+		/* Other arguments do other work: what code settles for these is not put aside. */
+		if (q->source > GW_SOURCE_STATIC ||
+		    (q->source == GW_SOURCE_STATIC && q->confidence >= GW_CONFIDENCE_SETTLED))
+			continue;
+		value = scaled(&s, i, q->value, doubts);
+		if (!isfinite(value.value))
+			continue;
+		if (!strcmp(gw_work_info(i)->unit, "1") && !strstr(gw_work_info(i)->name, "ilp"))
+			value.value = fmin(value.value, 1);
+		*q = value;
+	}
+	for (unsigned i = 0; i < s.count; i++)
+		*since =
+		        source[i].entry->work_known > *since ? source[i].entry->work_known : *since;
+}
+
+void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, struct gw_work *out)
+{
+	const struct gw_entry *e = gw_learner_entry(p, config);
+	struct doubts doubts = {0};
+	uint64_t since = 0;
+
+	gw_work_clear(out);
+	if (!e)
+		return;
+	own_parts(e, UINT64_MAX, out, &since);
+	add_scaled(p, e, UINT64_MAX, out, &since, &doubts);
+}
+
+/*
+ * How far the time may be off for the amounts that were scaled: half of what lies between that of
+ * all of them being more and of all being less, as they are off together. What the time hardly
+ * depends on may be as doubtful as it will.
+ */
+static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
+                       const struct gw_work *work, const struct doubts *doubts)
+{
+	double ends[2];
+
+	for (unsigned end = 0; end < 2; end++) {
+		struct gw_work w = *work;
+		double seconds;
+
+		for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+			if (doubts->of[i] > 0)
+				w.q[i].value *= exp(end ? doubts->of[i] : -doubts->of[i]);
+		seconds = gw_base_seconds(p, e, &w);
+		if (!(seconds > 0))
+			return 0;
+		ends[end] = log(seconds);
+	}
+	return fabs(ends[1] - ends[0]) / 2;
+}
+
+/* By all that is known. */
+static struct gw_base estimate_known(const struct gw_predictor *p, const struct gw_entry *e,
+                                     uint64_t known)
+{
+	struct doubts doubts = {0};
+	struct gw_base b = {0};
+	struct gw_work work;
+
+	own_parts(e, known, &work, &b.known);
+	add_scaled(p, e, known, &work, &b.known, &doubts);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		b.unsure |= work.q[i].source > GW_SOURCE_STATIC &&
+		            work.q[i].confidence < GW_CONFIDENCE_COUNTED;
+	b = gw_base_of(p, e, &work, b);
+	if (doubts.any && !isnan(b.log_seconds))
+		b.doubt = (float)doubt_of(p, e, &work, &doubts);
+	return b;
+}
+
+/* What the code tells, whatever was counted. */
+static void parts_by_code(const struct gw_entry *e, struct gw_work *out)
+{
+	gw_work_clear(out);
+	for (uint16_t i = 0; i < e->part_count; i++)
+		if (e->parts[i].source == GW_SOURCE_STATIC)
+			out->q[e->parts[i].field] = (struct gw_quantity){
+			        e->parts[i].value, GW_SOURCE_STATIC, e->parts[i].confidence};
+}
+
+struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e)
+{
+	struct gw_work work;
+
+	if (!e->family)
+		return (struct gw_base){.log_seconds = NAN};
+	if (e->by_code_own != e->work_version) {
+		parts_by_code(e, &work);
+		e->by_code = gw_base_of(p, e, &work, (struct gw_base){0});
+		e->by_code_own = e->work_version;
+	}
+	return e->by_code;
+}
+
+struct gw_base gw_scale_base(const struct gw_predictor *p, struct gw_entry *e, uint64_t known)
+{
+	if (!e->family)
+		return (struct gw_base){.log_seconds = NAN};
+	if (e->base_own != e->work_version || e->base_family != e->family->work_version) {
+		e->base = estimate_known(p, e, UINT64_MAX);
+		e->base_own = e->work_version;
+		e->base_family = e->family->work_version;
+	}
+	return e->base.known <= known ? e->base : estimate_known(p, e, known);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Slow-launch events: a configuration that takes longer than its interval says, again and
+ * again. One event per episode, with its cause where one is known.
+ *
+ * A launch is slow when it lies above its interval, above nine in ten of the configuration's
+ * earlier times, and at least 5% above what was predicted: less is not worth telling. One in ten
+ * is slow by chance, then. A sequential test tells chance from change with few launches and few
+ * false alarms: each slow launch adds ln(0.9 / 0.3) to a score, each other one takes ln(0.7 / 0.1)
+ * from it, and the score never falls below 0. An episode begins when it reaches ln(10^7): fifteen
+ * slow launches in a row do that. As long as launches are slow with a probability of at most 0.3,
+ * independently of each other, at least 10^7 launches of a configuration lie on average between
+ * two false alarms (a cumulative sum of log likelihood ratios with threshold h has an average run
+ * length of at least e^h), and ten times more after each alarm of that configuration. 0.3 leaves
+ * room for intervals that hold for long although they were made of few times. While the score is
+ * above 0 the interval is the one that the first slow launch had: the predictor itself follows a
+ * change within a few launches. The same test, turned round, ends an episode: nine launches in a
+ * row.
+ *
+ * Deterministic: the same calls give the same events.
+ */
+#ifndef GW_SLOW_H
+#define GW_SLOW_H
+
+#include "predictor/counters/clocks.h"
+#include "predictor/log/record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gw_slow;
+
+/** A measured launch. */
+struct gw_slow_sample {
+	uint64_t start_ns;           /**< when it started, or was called where that isn't known */
+	double seconds;              /**< GPU time */
+	double predicted, low, high; /**< made before it, s; NaN when there was none */
+	bool steady; /**< predicted from earlier launches of the configuration: others don't count
+	              */
+	bool overlapped;             /**< another kernel of this process ran meanwhile */
+	struct gw_clock_state clock; /**< while it ran */
+	double dram_bytes; /**< counted of a launch of the configuration; NaN when not known */
+};
+
+/** An episode. */
+struct gw_slow_event {
+	uint32_t config;
+	enum gw_slow_cause cause;    /**< of the episode so far */
+	uint64_t since_ns, until_ns; /**< start of its first launch; of the first after it, 0 when
+	                                it goes on */
+	uint64_t last_ns;            /**< start of the launch that brought the event */
+	uint64_t launches, slow;     /**< launches of the episode; of them slow ones */
+	double predicted, low;       /**< of its first launch, s */
+	double high;                 /**< what a launch had to exceed to be slow, s */
+	double ratio;                /**< measured by predicted: geometric mean of the slow ones */
+	double sm_before, sm_during; /**< SM clock, Hz; NaN when unknown */
+	uint64_t reasons;            /**< what held the clocks down meanwhile, NVML's bits */
+};
+
+/** A detector for up to @p max_configs configurations; NULL when there is no memory. */
+struct gw_slow *gw_slow_new(uint32_t max_configs);
+/** Bytes that a configuration takes, once a launch of it was looked at. */
+size_t gw_slow_config_bytes(void);
+
+void gw_slow_free(struct gw_slow *s);
+
+/** A launch of @p config. True when an episode begins or ends with it: @p out tells of it. */
+bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *sample,
+                     struct gw_slow_event *out);
+
+/** The next episode after configuration @p config (0 to begin with) that goes on; false when there
+ * is none. */
+bool gw_slow_open(const struct gw_slow *s, uint32_t config, struct gw_slow_event *out);
+
+/** Name and meaning of a cause; never NULL. */
+const char *gw_slow_cause_name(enum gw_slow_cause cause);
+const char *gw_slow_cause_meaning(enum gw_slow_cause cause);
+
+#endif
