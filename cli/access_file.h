@@ -9,7 +9,7 @@
 
 #include "cli/json.h"
 #include "cli/json_file.h"
-#include "predictor/code/access.h"
+#include "predictor/code/memory/access.h"
 
 enum { ACCESS_FILE_COUNT = 4096 /**< most accesses of a file */ };
 

@@ -7,8 +7,8 @@
 #define GW_COALESCING_REPORT_H
 
 #include "cli/json.h"
-#include "predictor/code/extract.h"
-#include "predictor/code/gather.h"
+#include "predictor/code/memory/extract.h"
+#include "predictor/code/memory/gather.h"
 
 /** A kernel at a launch, analysed. Begun and ended by the functions below. */
 struct coalescing_view {

@@ -4,9 +4,9 @@
 #define GW_INSPECT_H
 
 #include "cli/json.h"
-#include "predictor/code/image.h"
-#include "predictor/code/kernel.h"
-#include "predictor/code/ptx.h"
+#include "predictor/code/binary/image.h"
+#include "predictor/code/binary/kernel.h"
+#include "predictor/code/ptx/ptx.h"
 #include "predictor/core/device.h"
 
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include "cli/number.h"
 #include "cli/say.h"
 #include "cli/table.h"
-#include "predictor/code/sass_work.h"
+#include "predictor/code/sass/work.h"
 
 /* A block of the code; of a function that is taken in at several calls, all of them together. */
 struct runs {

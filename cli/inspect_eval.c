@@ -13,9 +13,9 @@
 #include "cli/number.h"
 #include "cli/say.h"
 #include "cli/table.h"
-#include "predictor/code/ptx_report.h"
-#include "predictor/code/sass_lower.h"
-#include "predictor/code/sass_work.h"
+#include "predictor/code/ptx/report.h"
+#include "predictor/code/sass/lower.h"
+#include "predictor/code/sass/work.h"
 
 /** A kernel at the launch. */
 struct evaluated {

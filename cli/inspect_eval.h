@@ -4,8 +4,8 @@
 #define GW_INSPECT_EVAL_H
 
 #include "cli/inspect.h"
-#include "predictor/code/cfg.h"
-#include "predictor/code/eval.h"
+#include "predictor/code/sass/cfg.h"
+#include "predictor/code/eval/eval.h"
 #include "predictor/code/static_code.h"
 
 enum { INSPECT_MEMORY = 1 << 29 }; /**< bytes that one analysis of one kernel may take */

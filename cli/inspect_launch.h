@@ -5,7 +5,7 @@
 #ifndef GW_INSPECT_LAUNCH_H
 #define GW_INSPECT_LAUNCH_H
 
-#include "predictor/code/ir.h"
+#include "predictor/code/ir/ir.h"
 #include "predictor/core/types.h"
 
 enum { INSPECT_ARGUMENTS_MAX = 256 };

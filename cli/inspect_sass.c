@@ -10,8 +10,8 @@
 #include "cli/number.h"
 #include "cli/say.h"
 #include "cli/table.h"
-#include "predictor/code/cfg.h"
-#include "predictor/code/schedule.h"
+#include "predictor/code/sass/cfg.h"
+#include "predictor/code/timing/schedule.h"
 
 enum {
 	MEMORY = 1 << 29, /* bytes of the analysis of one kernel */

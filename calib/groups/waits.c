@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `waits`: what the schedule of a lone warp waits for (predictor/code/schedule.def), beside
+ * Group `waits`: what the schedule of a lone warp waits for (predictor/code/timing/schedule.def), beside
  * what instruction_latency has measured already. Chains as there (kernels/waits.def); where a
  * chain needs a second instruction to hang together, what that one takes is measured, too, and
  * taken off.

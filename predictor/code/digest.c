@@ -17,7 +17,7 @@
  */
 #include "predictor/code/digest.h"
 
-#include "predictor/code/ir_vary.h"
+#include "predictor/code/ir/vary.h"
 
 enum {
 	LOW = 1, /* reaches this half of an address, from its own low half or, of 64 bits, the same
@@ -34,7 +34,7 @@ enum {
 
 /* What the rule knows beside the search. */
 struct knowledge {
-	const uint8_t *varies; /* of each operand (ir_vary.h) */
+	const uint8_t *varies; /* of each operand (ir/vary.h) */
 	bool stores;           /* those that are followed have been */
 };
 

@@ -11,8 +11,8 @@
 #ifndef GW_CODE_DIGEST_H
 #define GW_CODE_DIGEST_H
 
-#include "predictor/code/ir.h"
-#include "predictor/code/param.h"
+#include "predictor/code/ir/ir.h"
+#include "predictor/code/binary/param.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/static_code.h"
 
-#include "predictor/code/sass_work.h"
+#include "predictor/code/sass/work.h"
 #include "predictor/models/inputs.h"
 
 /* Rows of @p from where they are more sure than what @p to has. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The static work of a launch, all parts of it together: what memory instructions do (gather.h,
- * static_work.h), and of machine code what its blocks and its schedule tell (sass_work.h).
+ * static_work.h), and of machine code what its blocks and its schedule tell (sass/work.h).
  */
 #ifndef GW_CODE_STATIC_CODE_H
 #define GW_CODE_STATIC_CODE_H
 
-#include "predictor/code/sass_lower.h"
+#include "predictor/code/sass/lower.h"
 #include "predictor/code/static_work.h"
 
 /** What is to be read. */

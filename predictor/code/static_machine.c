@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Static rows from machine code: what blocks are made of, times how often they run. */
-#include "predictor/code/sass_work.h"
+#include "predictor/code/sass/work.h"
 #include "predictor/code/static_work.h"
 
 #include <math.h>

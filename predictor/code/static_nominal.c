@@ -41,7 +41,7 @@ bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
 	for (uint32_t b = 0; b < in->program->block_count; b++) {
 		uint32_t tag = in->program->blocks[b].tag;
 
-		/* Called functions are the rare cases of divisions and roots (sass_course.c). */
+		/* Called functions are the rare cases of divisions and roots (sass/course.c). */
 		if (tag < cfg->block_count && cfg->blocks[tag].entry == 0)
 			runs[tag] += gw_static_nominal_block(in->program, b);
 	}

@@ -21,10 +21,10 @@
 #ifndef GW_CODE_STATIC_WORK_H
 #define GW_CODE_STATIC_WORK_H
 
-#include "predictor/code/cfg.h"
-#include "predictor/code/gather.h"
-#include "predictor/code/schedule.h"
-#include "predictor/code/timing.h"
+#include "predictor/code/sass/cfg.h"
+#include "predictor/code/memory/gather.h"
+#include "predictor/code/timing/schedule.h"
+#include "predictor/code/timing/timing.h"
 #include "predictor/models/model.h"
 
 /** What the rows come from. */

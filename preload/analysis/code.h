@@ -7,7 +7,7 @@
 #ifndef GW_PRELOAD_CODE_H
 #define GW_PRELOAD_CODE_H
 
-#include "predictor/code/kernel.h"
+#include "predictor/code/binary/kernel.h"
 #include "preload/hook/modules.h"
 
 enum {

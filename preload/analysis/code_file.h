@@ -3,8 +3,8 @@
 #ifndef GW_CODE_FILE_H
 #define GW_CODE_FILE_H
 
-#include "predictor/code/arena.h"
-#include "predictor/code/bytes.h"
+#include "predictor/core/arena.h"
+#include "predictor/code/binary/bytes.h"
 #include "preload/hook/modules.h"
 
 /**

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/study_code.h"
 
-#include "predictor/code/ptx.h"
+#include "predictor/code/ptx/ptx.h"
 #include "predictor/code/static_code.h"
 #include "preload/analysis/code.h"
 #include "preload/analysis/digests.h"

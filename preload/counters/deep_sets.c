@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/deep_sets.h"
 
-#include "predictor/code/waits.h"
+#include "predictor/code/timing/waits.h"
 #include "preload/analysis/code.h"
 #include "preload/runtime/state.h"
 

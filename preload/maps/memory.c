@@ -3,7 +3,7 @@
 
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
-#include "predictor/code/arena.h"
+#include "predictor/core/arena.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

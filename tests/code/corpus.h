@@ -3,7 +3,7 @@
 #ifndef CORPUS_H
 #define CORPUS_H
 
-#include "predictor/code/image.h"
+#include "predictor/code/binary/image.h"
 
 enum { CORPUS_MEMORY = 8 << 20 }; /**< of the arena below */
 

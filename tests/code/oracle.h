@@ -6,7 +6,7 @@
 #ifndef GW_TEST_ORACLE_H
 #define GW_TEST_ORACLE_H
 
-#include "predictor/code/ptx_report.h"
+#include "predictor/code/ptx/report.h"
 
 /** What an access's address is. */
 enum oracle_address { ORACLE_NUMBER, ORACLE_RELATIVE, ORACLE_UNKNOWN };

@@ -4,7 +4,7 @@
  * An argument is TYPE:VALUE, TYPE one of i32, i64, f32, f64, ptr; a line of output is
  * "name least most". For comparing counts with a device's counters.
  */
-#include "predictor/code/ptx_report.h"
+#include "predictor/code/ptx/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef GW_TEST_PTX_SNIPPET_H
 #define GW_TEST_PTX_SNIPPET_H
 
-#include "predictor/code/ptx_report.h"
+#include "predictor/code/ptx/report.h"
 
 /** Evaluate @p body for grid @p blocks x 1 x 1 of @p threads. It has registers %p<16>, %rs<16>,
  *  %r<64>, %rd<64>, %f<16>, shared `buffer` (4096 bytes) and parameters n (32 bits), m (32 bits), x

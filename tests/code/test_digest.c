@@ -3,10 +3,10 @@
  * Which words of the parameters tell launches apart: read off PTX and machine code of the same
  * kernels as the evaluator is checked on, and off programs written by hand.
  */
-#include "predictor/code/cfg.h"
+#include "predictor/code/sass/cfg.h"
 #include "predictor/code/digest.h"
-#include "predictor/code/ptx.h"
-#include "predictor/code/sass_lower.h"
+#include "predictor/code/ptx/ptx.h"
+#include "predictor/code/sass/lower.h"
 #include "tests/unit/ir_kernel.h"
 #include "tests/unit/sass/built.h"
 

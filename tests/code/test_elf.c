@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of ELF files sees what libelf sees, and reads nothing outside a broken file. */
-#include "predictor/code/elf.h"
+#include "predictor/code/binary/elf.h"
 #include "tests/code/corpus.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of every form are listed image by image, and the driver's choice among them is known. */
-#include "predictor/code/image.h"
-#include "predictor/code/kernel.h"
+#include "predictor/code/binary/image.h"
+#include "predictor/code/binary/kernel.h"
 #include "tests/code/corpus.h"
 
 #include <setjmp.h>

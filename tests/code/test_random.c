@@ -3,9 +3,9 @@
  * Programs made at random: what the evaluator stands for, warps, blocks and iterations, is what a
  * plain interpreter of one thread at a time counts, and a grid is the sum of its warps.
  */
-#include "predictor/code/alike.h"
-#include "predictor/code/eval_scalar.h"
-#include "predictor/code/ptx_report.h"
+#include "predictor/code/eval/alike.h"
+#include "predictor/code/eval/scalar.h"
+#include "predictor/code/ptx/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

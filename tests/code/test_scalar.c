@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One lane's arithmetic at its edges, as PTX defines it. */
-#include "predictor/code/eval_state.h"
+#include "predictor/code/eval/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernels may wait, on compiled code (waits/waits.cu): their names say it. */
-#include "predictor/code/waits.h"
+#include "predictor/code/timing/waits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

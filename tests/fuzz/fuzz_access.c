@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/access_file.h"
-#include "predictor/code/coalescing.h"
+#include "predictor/code/memory/coalescing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "predictor/code/image.h"
-#include "predictor/code/kernel.h"
+#include "predictor/code/binary/image.h"
+#include "predictor/code/binary/kernel.h"
 
 /* Memory that an arena may take. */
 static size_t list_limit, kernel_limit;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/code/extract.h"
-#include "predictor/code/ptx.h"
+#include "predictor/code/memory/extract.h"
+#include "predictor/code/ptx/ptx.h"
 #include "predictor/code/static_work.h"
 #include "starve.h"
 

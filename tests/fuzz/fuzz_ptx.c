@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "predictor/code/ptx_report.h"
+#include "predictor/code/ptx/report.h"
 #include "starve.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,9 +5,9 @@
  * fault, less only move what is refused. Decoded, made a graph of, and scheduled with latencies
  * known and unknown, and lowered; what these promise of one another holds.
  */
-#include "predictor/code/kernel.h"
-#include "predictor/code/sass_lower.h"
-#include "predictor/code/schedule.h"
+#include "predictor/code/binary/kernel.h"
+#include "predictor/code/sass/lower.h"
+#include "predictor/code/timing/schedule.h"
 #include "starve.h"
 
 #include <math.h>

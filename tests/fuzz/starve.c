@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "starve.h"
 
-#include "predictor/code/arena.h"
+#include "predictor/core/arena.h"
 
 static uint64_t made, refused;
 static bool onwards;

@@ -8,7 +8,7 @@
 #ifndef GW_FUZZ_STARVE_H
 #define GW_FUZZ_STARVE_H
 
-#include "predictor/code/bytes.h"
+#include "predictor/code/binary/bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>

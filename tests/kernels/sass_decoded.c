@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predictor/code/kernel.h"
+#include "predictor/code/binary/kernel.h"
 
 enum {
 	SR_CLOCKLO = 0x50,  /* number of the special register */

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-#include "predictor/code/bytes.h"
-#include "predictor/code/sass.h"
+#include "predictor/code/binary/bytes.h"
+#include "predictor/code/sass/sass.h"
 #include "tests/kernels/sass_text.h"
 
 /**

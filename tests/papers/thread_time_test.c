@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 001's time of a thread: fig. 3's loop, and expressions against the schedule they stand for. */
-#include "predictor/code/timing.h"
+#include "predictor/code/timing/timing.h"
 #include "predictor/models/papers/interval.h"
 
 #include <math.h>

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "predictor/code/ptx.h"
+#include "predictor/code/ptx/ptx.h"
 
 enum { TEXT_MAX = 1 << 20 };
 

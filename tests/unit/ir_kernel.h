@@ -3,7 +3,7 @@
 #ifndef GW_IR_KERNEL_H
 #define GW_IR_KERNEL_H
 
-#include "predictor/code/ir.h"
+#include "predictor/code/ir/ir.h"
 
 enum { IR_KERNEL_PARAMS = 6 /**< parameters of 8 bytes each */ };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Syntax trees of accesses: what PTX texts mean, lane by lane. */
-#include "predictor/code/access.h"
+#include "predictor/code/memory/access.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory of an analysis: bounded, zeroed, given back at once. */
-#include "predictor/code/arena.h"
+#include "predictor/core/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Syntax trees out of the intermediate form, built here by hand. */
-#include "predictor/code/extract.h"
+#include "predictor/code/memory/extract.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A launch's memory instructions gathered from the evaluator, and the static rows of its work. */
-#include "predictor/code/gather.h"
+#include "predictor/code/memory/gather.h"
 #include "predictor/code/static_work.h"
 
 #include <math.h>

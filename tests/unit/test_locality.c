@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Footprints, the locality graph, hits and device traffic against counts over every address. */
-#include "predictor/code/locality.h"
+#include "predictor/code/memory/locality.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads of a block through a cache, against a cache that is a plain list in order of use. */
-#include "predictor/code/replay.h"
+#include "predictor/code/memory/replay.h"
 
 #include <math.h>
 #include <setjmp.h>

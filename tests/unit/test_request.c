@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests: sectors, lines and wavefronts against a byte-by-byte count. */
-#include "predictor/code/request.h"
+#include "predictor/code/memory/request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,7 +15,7 @@
 
 #include "cli/memory.h"
 #include "cli/plot/frame.h"
-#include "predictor/code/ptx.h"
+#include "predictor/code/ptx/ptx.h"
 #include "predictor/code/static_work.h"
 #include "predictor/profile/profile.h"
 

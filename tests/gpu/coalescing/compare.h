@@ -3,7 +3,7 @@
 #ifndef GW_COALESCING_COMPARE_H
 #define GW_COALESCING_COMPARE_H
 
-#include "predictor/code/bytes.h"
+#include "predictor/code/binary/bytes.h"
 #include "predictor/core/types.h"
 
 enum counted {

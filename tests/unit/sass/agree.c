@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/sass/agree.h"
-#include "predictor/code/sass.h"
+#include "predictor/code/sass/sass.h"
 #include "tests/unit/sass/sass_text.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/sass/built.h"
 
-#include "predictor/code/kernel.h"
+#include "predictor/code/binary/kernel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #ifndef GW_TEST_BUILT_H
 #define GW_TEST_BUILT_H
 
-#include "predictor/code/sass_lower.h"
-#include "predictor/code/schedule.h"
+#include "predictor/code/sass/lower.h"
+#include "predictor/code/timing/schedule.h"
 #include "tests/unit/sass/listing.h"
 
 struct built {

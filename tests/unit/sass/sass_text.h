@@ -13,7 +13,7 @@ enum { SASS_TEXT_REGS = 12 };
 
 struct sass_text {
 	char mnemonic[32];       /* up to the first dot */
-	const char *cls, *space; /* names as in sass_opcode.def; NULL: the tables don't have it */
+	const char *cls, *space; /* names as in sass/opcode.def; NULL: the tables don't have it */
 	const char *tensor;      /* operand type; NULL: none */
 	unsigned width;          /* bits per thread of a memory operation */
 	unsigned flops;          /* of a tensor instruction */

@@ -6,7 +6,7 @@
 #ifndef GW_TEST_SCHEDULE_SCORE_H
 #define GW_TEST_SCHEDULE_SCORE_H
 
-#include "predictor/code/schedule.h"
+#include "predictor/code/timing/schedule.h"
 #include "tests/unit/sass/listing.h"
 
 struct score_row {

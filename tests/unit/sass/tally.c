@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/sass/tally.h"
 
-#include "predictor/code/alike.h"
+#include "predictor/code/eval/alike.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

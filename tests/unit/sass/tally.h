@@ -3,7 +3,7 @@
 #ifndef GW_SASS_TALLY_H
 #define GW_SASS_TALLY_H
 
-#include "predictor/code/eval.h"
+#include "predictor/code/eval/eval.h"
 
 /** How often, and the sum of the addresses, so that none may be off. */
 struct tally {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/code/cfg.h"
+#include "predictor/code/sass/cfg.h"
 #include "tests/unit/sass/built.h"
 #include "tests/unit/sass/schedule_code.h"
 

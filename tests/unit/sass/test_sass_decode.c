@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/code/sass.h"
+#include "predictor/code/sass/sass.h"
 #include "tests/unit/sass/agree.h"
 
 #include <setjmp.h>

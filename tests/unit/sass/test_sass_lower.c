@@ -4,9 +4,9 @@
  * architectures, lowered and evaluated on arguments: the accesses and global addresses of every
  * thread are what the same loops give in C.
  */
-#include "predictor/code/eval.h"
-#include "predictor/code/kernel.h"
-#include "predictor/code/sass_lower.h"
+#include "predictor/code/eval/eval.h"
+#include "predictor/code/binary/kernel.h"
+#include "predictor/code/sass/lower.h"
 #include "tests/unit/sass/built.h"
 #include "tests/unit/sass/tally.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/code/sass_tensor.h"
-#include "predictor/code/schedule_parts.h"
+#include "predictor/code/sass/tensor.h"
+#include "predictor/code/timing/schedule_parts.h"
 #include "predictor/core/device.h"
 #include "tests/unit/sass/built.h"
 #include "tests/unit/sass/schedule_code.h"

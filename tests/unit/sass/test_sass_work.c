@@ -3,7 +3,7 @@
  * Work read off machine code beside counters of an H200: the loops of tests/gpu/schedule, one warp
  * each, on the arguments they were counted with.
  */
-#include "predictor/code/sass_work.h"
+#include "predictor/code/sass/work.h"
 #include "tests/unit/sass/built.h"
 #include "tests/unit/sass/schedule_code.h"
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the files that know one form of image file each; not for others. */
+#ifndef GW_CODE_IMAGE_PARTS_H
+#define GW_CODE_IMAGE_PARTS_H
+
+#include "predictor/code/binary/image.h"
+
+/** A file being opened. */
+struct gw_image_scan {
+	struct gw_bytes file; /**< the whole of it: offsets count from its begin */
+	struct gw_arena *arena;
+	struct gw_images *out;
+	struct gw_fault *fault;
+	const char *member, *section; /**< where in the file we are; NULL for neither */
+};
+
+/** Note the fault, @p at being a place in scan->file. Returns false. */
+bool gw_scan_fault(const struct gw_image_scan *scan, const char *what, const uint8_t *at);
+
+/** Append an image of which kind, stored bytes and what its header tells are known. */
+bool gw_scan_add(struct gw_image_scan *scan, struct gw_image image);
+
+/*
+ * Each lists the images of one form of file: @p part is all of scan->file or a piece of it. False
+ * with the fault.
+ */
+bool gw_scan_fatbin(struct gw_image_scan *scan, struct gw_bytes part);  /**< a container */
+bool gw_scan_fatbins(struct gw_image_scan *scan, struct gw_bytes part); /**< nothing but those */
+bool gw_scan_cubin(struct gw_image_scan *scan, struct gw_bytes part);
+bool gw_scan_host(struct gw_image_scan *scan, struct gw_bytes part);
+bool gw_scan_archive(struct gw_image_scan *scan, struct gw_bytes part);
+
+/** Whether the bytes begin with a fatbin container's header. */
+bool gw_is_fatbin(struct gw_bytes part);
+/** Of bytes that begin like one: how long the container is, if its header and that of its first
+ * entry tell of bytes that are there; 0: it is none. */
+uint64_t gw_fatbin_size(struct gw_bytes part);
+/** Whether the bytes begin like an archive. */
+bool gw_is_archive(struct gw_bytes part);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a launch's memory instructions do, gathered from the evaluator: how often each runs over the
+ * grid, what its requests look like to the memory system, and the locality of chosen blocks.
+ * Counts are the evaluator's and cover the grid; the shape of requests is taken from all warps of
+ * the blocks that gw_locality_choose() picks.
+ */
+#ifndef GW_CODE_GATHER_H
+#define GW_CODE_GATHER_H
+
+#include "predictor/code/memory/coalescing.h"
+#include "predictor/code/eval/eval.h"
+#include "predictor/code/memory/locality.h"
+#include "predictor/code/memory/replay.h"
+
+/** One memory instruction. */
+struct gw_gather_access {
+	uint32_t insn; /**< index in the program's insns[] */
+	uint8_t space; /**< enum gw_ir_space as last met: global, shared or local */
+	bool store;    /**< writes memory; an atomic does too */
+	bool atomic;
+	struct gw_eval_count runs;       /**< executions by a warp, over the grid */
+	struct gw_coalescing coalescing; /**< of the sample; global memory */
+	double wavefronts;  /**< of the sample: passes through the data stage, by banks */
+	double conflicts;   /**< of these, beyond what the words would fill; shared memory */
+	double sectors;     /**< of the sample; local memory, whose words lie lane by lane */
+	uint64_t low, high; /**< of the sample's addresses, the least and the most */
+	double requests;    /**< of the sample, that were counted */
+	double lanes;       /**< active in these */
+	double uncounted;   /**< of the sample, with addresses that are not known */
+	/** Of those counted, taken to be as the first of their loop: the address has no fixed step.
+	 */
+	double assumed;
+	double maybe; /**< of the sample, that may not be made (unknown branch) */
+};
+
+/** The answer. Arrays are the arena's. */
+struct gw_gather {
+	struct gw_gather_access *access;
+	uint32_t count;
+	struct gw_locality *locality; /**< of global memory, by instruction index */
+	struct gw_replay replay;      /**< global loads of the grid's middle block */
+	struct gw_eval_report report; /**< of the whole grid */
+	uint32_t blocks;              /**< looked at */
+	bool complete;                /**< all their warps that were run ran to their ends */
+	bool cut;                     /**< the steps ended before all blocks had been looked at */
+};
+
+/** Bounds; zero: the default. */
+struct gw_gather_limits {
+	struct gw_eval_limits eval; /**< of the grid's counts */
+	uint32_t blocks;            /**< looked at (default 16, at least 8) */
+	uint64_t steps;             /**< warp instructions spent on these (default 2,000,000) */
+};
+
+/** Gather. Returns NULL, or a static text of why nothing could be told. */
+const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
+                          const struct gw_gather_limits *limits, struct gw_arena *arena,
+                          struct gw_gather *out);
+
+/** Mean of an evaluator's count; NaN when it has no upper bound. */
+double gw_gather_mean(const struct gw_eval_count *count);
+
+#endif

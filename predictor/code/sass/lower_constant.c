@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Constants: parameters, what is read of them by an index too, and extents of the launch. */
+#include "predictor/code/sass/lower_source.h"
+
+/* Where the extents of the launch lie in bank 0: from the start up to sm_90, behind the driver's
+ * own from sm_100 on; block, then grid (a word is left free before the latter). */
+static gw_ir_operand extent(struct gw_lowering *l, unsigned offset)
+{
+	static const uint16_t sregs[] = {IR_SREG_NTID_X,   IR_SREG_NTID_Y,   IR_SREG_NTID_Z,
+	                                 IR_SREG_NCTAID_X, IR_SREG_NCTAID_Y, IR_SREG_NCTAID_Z};
+	unsigned first = l->cfg->sm >= 100 ? 0x360 : 0, word = (offset - first) / 4;
+
+	if (offset < first || offset % 4)
+		return GW_IR_NONE;
+	if (l->cfg->sm >= 100) {
+		if (word == 3)
+			return GW_IR_NONE;
+		word -= word > 3;
+	}
+	if (word >= sizeof(sregs) / sizeof(*sregs))
+		return GW_IR_NONE;
+	return gw_ir_emit(&l->b, IR_SREG, 32, sregs[word], gw_ir_reg(&l->b, 32), 0);
+}
+
+gw_ir_operand gw_lower_constant(struct gw_lowering *l, unsigned bank, unsigned offset)
+{
+	const struct gw_sass_kernel *k = l->kernel;
+	struct gw_ir_insn load = {.op = IR_LD, .space = IR_SPACE_PARAM, .width = 4, .elements = 1};
+	gw_ir_operand def, uses[2];
+	uint64_t value;
+
+	if (bank == 0 && k->param_base != UINT32_MAX && offset >= k->param_base &&
+	    offset - k->param_base + 4 <= (k->param_bytes + 3u) / 4 * 4) {
+		def = gw_ir_reg(&l->b, 32);
+		uses[0] = gw_ir_const(&l->b, offset - k->param_base);
+		uses[1] = gw_ir_const(&l->b, 0);
+		gw_ir_append(&l->b, load, &def, 1, uses, 2);
+		return def;
+	}
+	/* Bank 2 holds what compilers put there; what a loader fills in is zero in the file. */
+	if (bank == 2 && gw_bytes_get(k->tables, offset, &value, 4) && value)
+		return gw_ir_const(&l->b, value);
+	def = bank == 0 ? extent(l, offset) : GW_IR_NONE;
+	return def != GW_IR_NONE ? def : gw_lower_unknown(l, 32, "a constant that the driver sets");
+}
+
+/* The parameters from byte @p offset of bank 0 on, by an index that is added; under no guard. What
+ * lies outside of them is unknown to the evaluator. */
+static bool load_parameter(struct gw_lowering *l, gw_ir_operand index, unsigned bank,
+                           unsigned offset, gw_ir_operand defs[4])
+{
+	const struct gw_sass_kernel *k = l->kernel;
+	unsigned bytes = l->insn.width / 8u, words = bytes > 4 ? bytes / 4 : 1;
+	struct gw_ir_insn load = {.op = IR_LD, .space = IR_SPACE_PARAM};
+	gw_ir_operand uses[2];
+
+	if (bank != 0 || k->param_base == UINT32_MAX || words > 4)
+		return false;
+	/* Sizes are numbered in pairs, of which the second has a sign. */
+	load.flags = bytes < 4 && bit(l, 73) ? IR_MEM_SIGNED : 0;
+	load.width = (uint8_t)(bytes / words);
+	load.elements = (uint8_t)words;
+	uses[0] = gw_ir_emit(&l->b, IR_SEXT, 32, 0, gw_ir_reg(&l->b, 64), 1, index);
+	uses[1] = number(l, (uint64_t)(int16_t)offset - k->param_base);
+	for (unsigned i = 0; i < words; i++)
+		defs[i] = gw_ir_reg(&l->b, 32);
+	gw_ir_append(&l->b, load, defs, words, uses, 2);
+	return true;
+}
+
+bool gw_lower_load_constant(struct gw_lowering *l)
+{
+	bool loose = l->insn.op == GW_SASS_OP_LDCU;
+	unsigned at = loose ? 37 : 38, words = l->insn.width > 32 ? l->insn.width / 32u : 1;
+	unsigned bank = (unsigned)gw_sass_bits(&l->insn, 54, 5);
+	unsigned offset = (unsigned)gw_sass_bits(&l->insn, at, 16);
+	gw_ir_operand index = number(l, 0), defs[4];
+	bool scaled = l->insn.op == GW_SASS_OP_LDC && gw_sass_bits(&l->insn, 78, 2);
+
+	gw_lower_note_table(l);
+	if (l->insn.op == GW_SASS_OP_ULDC_R || loose)
+		index = gw_lower_reg(l, 24, true);
+	else if (l->insn.op == GW_SASS_OP_LDC)
+		index = gw_lower_reg(l, 24, false);
+	if (scaled || words > 4)
+		return false; /* .IL, .IS and .ISL: another meaning of the index */
+	if (gw_ir_is_constant(index) && l->insn.width >= 32) {
+		for (unsigned i = 0; i < words; i++)
+			defs[i] = gw_lower_constant(l, bank, offset + 4 * i);
+	} else if (!load_parameter(l, index, bank, offset, defs)) {
+		return false;
+	}
+	gw_lower_set_words(l, 16, uniform(l), defs, words);
+	return true;
+}
