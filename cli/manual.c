@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/document.h"
-#include "cli/report.h"
+#include "cli/report/report.h"
 #include "predictor/log/record.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void report_extras(void)
 	gw_document_heading(MAN, "FLAGS");
 #define FLAG(name, letter, condition, meaning)                                                     \
 	gw_document_item(MAN, letter " (" #name ")", meaning);
-#include "cli/report_flags.def"
+#include "cli/report/flags.def"
 #undef FLAG
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options.h"
 
-#include "cli/report_line.h"
+#include "cli/report/line.h"
 #include "cli/say.h"
 
 #include <errno.h>

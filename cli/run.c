@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
-#include "cli/paths.h"
+#include "cli/common/paths.h"
 #include "cli/say.h"
-#include "cli/target.h"
+#include "cli/common/target.h"
 
 #include <errno.h>
 #include <gnu/libc-version.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table.h"
 
-#include "cli/memory.h"
+#include "cli/common/memory.h"
 #include "cli/say.h"
 
 #include <stdint.h>

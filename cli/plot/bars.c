@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/memory.h"
+#include "cli/common/memory.h"
 
 enum { WIDTH = 820, LEFT = 24, TOP = 62, RIGHT = 28, ROW = 26, TEXT = 11 };
 

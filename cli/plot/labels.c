@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/memory.h"
+#include "cli/common/memory.h"
 
 struct box {
 	double x, y, w, h;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/memory.h"
+#include "cli/common/memory.h"
 
 static const char *const axis_x = "memory bandwidth (GB/s)", *const axis_y = "operations (Gop/s)";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The live segment: a file that a watched process maps and shares, so that what it committed
- * survives its death. The writer is preload/live/live.c, the reader cli/live_file.c.
+ * survives its death. The writer is preload/live/live.c, the reader cli/live/file.c.
  *
  * The file is a head, kernels, graphs, entries, and rings. A launch is in one of three places:
  *   a ring    from its commit until the worker has taken it: positions from tail to head

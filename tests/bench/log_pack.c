@@ -4,7 +4,7 @@
  * LOG…; with --launches of LAUNCH records alone.
  * Records are packed as the library does it, in blocks of at most 256 KiB.
  */
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 #include "predictor/log/block.h"
 
 #include <stdio.h>

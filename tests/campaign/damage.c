@@ -11,7 +11,7 @@
  * before a cut. Of each WHOLE_EACHth all of the log is. Prints a line of figures; status 1 where
  * one differs.
  */
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 
 #include <stdbool.h>
 #include <stdio.h>

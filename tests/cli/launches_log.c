@@ -5,7 +5,7 @@
  * what was measured by other means is replayed and scored like a log of the library's own. A
  * configuration is a launch: those that differ by their arguments alone are told apart.
  */
-#include "cli/launch_file.h"
+#include "cli/launch/file.h"
 #include "predictor/core/types.h"
 #include "tests/cli/log_builder.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What passes between kernels, put down to the launch that ends it. */
-#include "cli/log_gaps.h"
+#include "cli/log/gaps.h"
 #include "predictor/core/types.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* The reader takes what is whole and says what is missing. */
 #include "tests/cli/samples.h"
 
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a report takes the work of a configuration to be. */
-#include "cli/log_work.h"
+#include "cli/log/work.h"
 #include "tests/cli/log_builder.h"
 
 #include <math.h>

@@ -2,12 +2,12 @@
 /* What a report is made of: medians, order of predictions, rows, and the small tools. */
 #include "tests/cli/samples.h"
 
-#include "cli/demangle.h"
-#include "cli/log_order.h"
-#include "cli/log_rows.h"
-#include "cli/number.h"
+#include "cli/common/demangle.h"
+#include "cli/log/order.h"
+#include "cli/log/rows.h"
+#include "cli/common/number.h"
 #include "cli/options.h"
-#include "cli/quantile.h"
+#include "cli/common/quantile.h"
 #include "cli/say.h"
 #include "cli/table.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a replay may know, what a tape holds, and the figures of a score. */
-#include "cli/memory.h"
-#include "cli/replay.h"
-#include "cli/replay_family.h"
-#include "cli/score.h"
+#include "cli/common/memory.h"
+#include "cli/replay/replay.h"
+#include "cli/replay/family.h"
+#include "cli/score/score.h"
 #include "tests/cli/samples.h"
 
 #include <math.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/access_file.h"
+#include "cli/inspect/access_file.h"
 #include "predictor/code/memory/coalescing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

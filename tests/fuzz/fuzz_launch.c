@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/estimate.h"
+#include "cli/common/estimate.h"
 #include "predictor/models/papers/models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,8 +5,8 @@
  * each an offset (4 bytes), a length (1 byte) and so many bytes; an offset beyond the segment's end
  * begins the log.
  */
-#include "cli/live_file.h"
-#include "cli/log_reader.h"
+#include "cli/live/file.h"
+#include "cli/log/reader.h"
 #include "predictor/log/live.h"
 
 #include <stdio.h>

@@ -3,9 +3,9 @@
  * Any bytes at all to the log reader; and the same bytes as the records of a whole block, whose
  * checksum a fuzzer would never guess, to the reader and to what a report makes of them.
  */
-#include "cli/log_model.h"
-#include "cli/log_reader.h"
-#include "cli/log_rows.h"
+#include "cli/log/model.h"
+#include "cli/log/reader.h"
+#include "cli/log/rows.h"
 #include "predictor/log/block.h"
 
 #include <stdlib.h>

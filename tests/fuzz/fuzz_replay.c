@@ -3,8 +3,8 @@
  * Any bytes as the records of a log that is replayed and scored: whatever they say, the predictor's
  * answers are times, intervals hold what they are of, and no count exceeds another.
  */
-#include "cli/replay.h"
-#include "cli/score.h"
+#include "cli/replay/replay.h"
+#include "cli/score/score.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * A second reader of gpuwatch's log, for the proof only: what records mean is written from
  * record.def, apart from the writer and from `gpuwatch report`; only what frames and unpacks them
- * (cli/log_block.h, predictor/log/block.h) is the product's. It is strict: anything odd ends it.
+ * (cli/log/block.h, predictor/log/block.h) is the product's. It is strict: anything odd ends it.
  *   logdump [--launches | --work] FILE…   prints, over all files,
  *     K graph count measured no-call grid block cluster dynamic-shared name
  *     C counter value          D degraded text          H header string
@@ -17,7 +17,7 @@
  *   or with --work, for each part of what was known in the end of a configuration's work,
  *     W id measured mean-duration grid block dynamic-shared row source confidence value name
  */
-#include "cli/log_block.h"
+#include "cli/log/block.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Syntax trees as JSON, in and out, and the messages for what is none. */
-#include "cli/access_file.h"
+#include "cli/inspect/access_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "cli/device_set.h"
-#include "cli/estimate.h"
+#include "cli/common/device_set.h"
+#include "cli/common/estimate.h"
 
 /* A model whose answer depends on the configuration, and one whose warning alone does. */
 static void by_grid(const struct gw_device *device, const struct gw_launch *launch,

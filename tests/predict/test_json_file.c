@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/json_file.h"
+#include "cli/common/json_file.h"
 
 static char error[256];
 

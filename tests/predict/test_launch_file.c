@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/launch_file.h"
+#include "cli/launch/file.h"
 
 static char error[1024];
 static struct launch_file file;

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/nearest.h"
+#include "cli/common/nearest.h"
 
 static const char *const words[] = {"fp32_inst", "fp64_inst", "ldst_inst", "grid", "M_tran-r"};
 static char out[256];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/preload/account.h"
 
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 #include "predictor/core/types.h"
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/preload/counts.h"
 
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a process has committed is found, once, however it dies. */
-#include "cli/live_file.h"
+#include "cli/live/file.h"
 #include "tests/preload/account.h"
 #include "tests/preload/harness.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log and what can be wrong with the place it goes to. The program never notices. */
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 #include "tests/preload/harness.h"
 
 #include <fcntl.h>

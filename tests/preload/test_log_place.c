@@ -3,7 +3,7 @@
  * The place of the log, changed while it is written. The program never notices, its files are its
  * own, and what the log has is right.
  */
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 #include "tests/preload/harness.h"
 
 #include <sched.h>

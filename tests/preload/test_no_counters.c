@@ -5,7 +5,7 @@
  */
 #include "tests/preload/harness.h"
 
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of a log: what is packed comes back to the byte, and damage stays within its block. */
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 #include "predictor/log/block.h"
 
 #include <setjmp.h>

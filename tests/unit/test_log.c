@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log's writer against the command's reader, and against hostile surroundings. */
-#include "cli/log_reader.h"
+#include "cli/log/reader.h"
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
 #include "preload/live/log_name.h"

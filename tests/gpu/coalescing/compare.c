@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/memory.h"
+#include "cli/common/memory.h"
 #include "cli/plot/frame.h"
 #include "predictor/code/ptx/ptx.h"
 #include "predictor/code/static_work.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/memory.h"
+#include "cli/common/memory.h"
 
 enum { MOST = 1024, COLUMNS = 64, LINE = 8192 };
 

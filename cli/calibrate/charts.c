@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/calibrate/plot.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The sweeps of operational intensity, each with the throughput that is its roof. */
+static const struct {
+	const char *name, *roof_name;
+	enum gw_curve_id curve;
+	enum gw_param roof;
+} sweeps[] = {
+        {"fp32", "fp32 multiply-add", GW_CURVE_mixbench_fp32, GW_PARAM_t_sp},
+        {"fp64", "fp64 multiply-add", GW_CURVE_mixbench_fp64, GW_PARAM_t_dp},
+        {"fp16, packed", "packed half multiply-add", GW_CURVE_mixbench_fp16, GW_PARAM_t_hp},
+        {"integer", "integer multiply-add", GW_CURVE_mixbench_int, GW_PARAM_t_int},
+};
+enum { SWEEPS = sizeof(sweeps) / sizeof(*sweeps) };
+
+/* A roof: up along the memory's bandwidth, level from the ridge on. */
+struct roof {
+	double x[3], y[3];
+};
+
+static bool make_roof(struct roof *r, double bandwidth, double peak, double low, double high)
+{
+	double ridge = peak / bandwidth;
+
+	if (!(low > 0) || !(ridge > low))
+		return false;
+	*r = (struct roof){{low, ridge, fmax(high, ridge)},
+	                   {low * bandwidth / 1e9, peak / 1e9, peak / 1e9}};
+	return true;
+}
+
+struct svg *calibrate_roofline(const struct gw_profile *profile)
+{
+	const struct gw_device *d = &profile->device;
+	double bandwidth = gw_param(d, GW_PARAM_b_mem_read), y[SWEEPS][GW_CURVE_POINTS];
+	struct chart_series series[2 * SWEEPS];
+	struct roof roofs[SWEEPS];
+	char title[160];
+	size_t n = 0;
+
+	for (size_t i = 0; i < SWEEPS; i++) {
+		const struct gw_curve *c = &d->curve[sweeps[i].curve];
+
+		for (uint32_t k = 0; k < c->count; k++)
+			y[i][k] = c->y[k] / 1e9;
+		if (!c->count)
+			continue;
+		series[n++] = (struct chart_series){sweeps[i].name, CHART_POINTS, i,
+		                                    c->count,       c->x,         y[i]};
+		if (make_roof(&roofs[i], bandwidth, gw_param(d, sweeps[i].roof), c->x[0],
+		              c->x[c->count - 1]))
+			series[n++] = (struct chart_series){sweeps[i].roof_name, CHART_LINE, i, 3,
+			                                    roofs[i].x,          roofs[i].y};
+	}
+	snprintf(title, sizeof(title), "Experimental roofline: %.90s", d->name);
+	return n ? plot_chart(&(struct chart){
+	                   .title = title,
+	                   .subtitle = "Measured points of the sweep of operational intensity; "
+	                               "dashed: read bandwidth and measured peaks",
+	                   .x_title = "operational intensity (op/B)",
+	                   .y_title = "operations (Gop/s)",
+	                   .log_x = true,
+	                   .log_y = true,
+	                   .count = n,
+	                   .series = series})
+	         : NULL;
+}
+
+enum { GRIDS = 61, BLOCKS = 8 };
+
+struct svg *calibrate_launch_times(const struct gw_profile *profile)
+{
+	const struct gw_curve *x1 = &profile->device.curve[GW_CURVE_launch_x1];
+	static double grid[GRIDS], us[BLOCKS][GRIDS];
+	struct chart_series series[BLOCKS];
+	char title[160], names[BLOCKS][24];
+	size_t n = 0;
+	uint32_t lines = x1->count < BLOCKS ? x1->count : BLOCKS;
+
+	for (size_t k = 0; k < GRIDS; k++)
+		grid[k] = pow(10, (double)k / 10); /* 1 to a million blocks */
+	for (; n < lines; n++) {
+		/* The first, the last, and as many between as can be told apart. */
+		size_t i = lines > 1 ? n * (x1->count - 1) / (lines - 1) : 0;
+		double slope = x1->y[i];
+		double floor = gw_curve_at(&profile->device, GW_CURVE_launch_x2, x1->x[i]);
+
+		for (size_t k = 0; k < GRIDS; k++)
+			us[n][k] = 1e6 * (floor + slope * grid[k]);
+		snprintf(names[n], sizeof(names[n]), "%.0f warp%s", x1->x[i],
+		         x1->x[i] == 1 ? "" : "s");
+		series[n] = (struct chart_series){names[n], CHART_CURVE, n, GRIDS, grid, us[n]};
+	}
+	snprintf(title, sizeof(title), "Empty kernels: %.90s", profile->device.name);
+	return n ? plot_chart(&(struct chart){
+	                   .title = title,
+	                   .subtitle =
+	                           "Duration by the regressions over the grid, by warps per block",
+	                   .x_title = "blocks",
+	                   .y_title = "duration (µs)",
+	                   .log_x = true,
+	                   .log_y = true,
+	                   .count = n,
+	                   .series = series})
+	         : NULL;
+}

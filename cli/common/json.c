@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/common/json.h"
+
+#include "cli/common/memory.h"
+#include "cli/say.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_t *gw_json_number(double value)
+{
+	if (!isfinite(value))
+		return json_null();
+	/* Whole nanoseconds print as such; doubles hold them exactly up to 2^53. */
+	if (value == floor(value) && fabs(value) < 9007199254740992.0)
+		return json_integer((json_int_t)value);
+	return json_real(value);
+}
+
+json_t *gw_json_count(uint64_t value)
+{
+	return value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value);
+}
+
+json_t *gw_json_text(const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *clean = gw_alloc(size);
+	json_t *value = json_string(gw_printable(clean, size, text));
+
+	free(clean);
+	return value ? value : json_null();
+}
+
+void gw_json_print(json_t *value)
+{
+	json_dumpf(value, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+	putchar('\n');
+	json_decref(value);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/common/memory.h"
+
+#include "cli/common/index.h"
+#include "cli/say.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Noreturn void out_of_memory(void)
+{
+	exit(gw_error("out of memory; give fewer files at a time"));
+}
+
+static void *checked(void *memory)
+{
+	if (!memory)
+		out_of_memory();
+	return memory;
+}
+
+void *gw_alloc(size_t size)
+{
+	return checked(calloc(1, size ? size : 1));
+}
+
+char *gw_copy(const char *text)
+{
+	return checked(strdup(text));
+}
+
+void *gw_grow(void *array, size_t *room, size_t count, size_t size)
+{
+	size_t more = *room;
+
+	if (count <= *room)
+		return array;
+	while (more < count)
+		more = more ? more * 2 : 16;
+	array = checked(more > SIZE_MAX / size ? NULL : realloc(array, more * size));
+	memset((char *)array + *room * size, 0, (more - *room) * size);
+	*room = more;
+	return array;
+}
+
+void gw_index_add(struct gw_index *index, uint64_t key, uint32_t position)
+{
+	if (!gw_index_try_add(index, key, position))
+		out_of_memory();
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Described launches: what `gpuwatch predict --launch` reads. The format is JSON, told in
+ * docs/launch.md. The reader is bounded and refuses what it does not understand: every
+ * error names file, line, and for an unknown key the nearest known ones.
+ */
+#ifndef GW_LAUNCH_FILE_H
+#define GW_LAUNCH_FILE_H
+
+#include "cli/common/json_file.h"
+#include "cli/launch/intervals.h"
+#include "predictor/models/model.h"
+
+enum {
+	LAUNCH_FILE_LAUNCHES = 4096, /**< most launches in one file */
+	LAUNCH_FILE_MEASURED = 64,   /**< most measured times of one launch */
+};
+
+/** A time that was measured, to show a prediction's error. */
+struct launch_measured {
+	const char *device; /**< as the file names it */
+	double seconds;     /**< > 0 */
+};
+
+/** One described launch. Strings belong to the file. */
+struct launch_case {
+	const char *label;       /**< what to call it, never NULL */
+	struct gw_kernel kernel; /**< numbers not given are UINT32_MAX */
+	struct gw_config config; /**< 1 x 1 x 1 where not given: see has_config */
+	bool has_config;         /**< grid and block are given */
+	bool from_graph;
+	struct gw_work work;
+	struct gw_model_options options;
+	const char *field_source[GW_WORK_FIELDS]; /**< where the file says a value is from; NULL: it
+	                                             doesn't */
+	unsigned interval_count;
+	struct launch_interval *intervals;
+	unsigned measured_count;
+	struct launch_measured *measured;
+};
+
+/** A file of described launches. */
+struct launch_file {
+	struct json_file json; /**< owns the strings */
+	const char *title;     /**< NULL when the file gives none */
+	const char *source;    /**< document the numbers are from; NULL when the file gives none */
+	size_t count;
+	struct launch_case *launches;
+};
+
+/**
+ * Read @p path ("-": standard input). On failure returns false with one message in @p error
+ * ("file:line: what is wrong; remedy") and an empty file. The caller ends with launch_file_free.
+ */
+bool launch_file_read(struct launch_file *file, const char *path, char *error, size_t error_size);
+
+/** The same from memory; @p name stands for the file in messages. */
+bool launch_file_parse(struct launch_file *file, const char *text, size_t length, const char *name,
+                       char *error, size_t error_size);
+
+void launch_file_free(struct launch_file *file);
+
+/** The launch to hand to a model: points into @p item, which must stay where it is. */
+struct gw_launch launch_case_launch(const struct launch_case *item);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a segment and its log come to: a log. */
+#include "cli/common/index.h"
+#include "cli/live/launches.h"
+#include "cli/log/block.h"
+#include "cli/log/reader.h"
+#include "cli/common/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 256 << 10, SLOTS = 1 << 16 };
+
+struct rest {
+	struct gw_live_left left;
+	/* The log's ids, and those that are added. */
+	struct gw_index kernels, configs, threads;
+	uint32_t *kernel_id, *config_id, *thread_id;
+	size_t kernel_room, config_room, thread_room;
+	uint32_t kernel_count, config_count, thread_count;
+	uint32_t last_kernel, last_config, last_thread;
+	uint32_t *of_slot; /* ids of the kernels in slots, plus one; 0: not looked for yet */
+	bool header, ended, foreign;
+	/* The blocks that are written. */
+	unsigned char *out;
+	size_t size, out_room, block_at;
+	uint32_t sequence;
+};
+
+/* ---- what the log has ------------------------------------------------------------------- */
+
+static uint64_t kernel_key(const char *name, uint32_t registers, uint32_t shared, uint32_t local,
+                           uint32_t max_threads)
+{
+	const uint32_t rest[] = {registers, shared, local, max_threads};
+
+	return gw_hash(gw_hash(1, name, strlen(name)), rest, sizeof(rest));
+}
+
+static uint64_t config_key(uint32_t kernel, const uint32_t shape[11])
+{
+	return gw_hash(gw_hash(2, &kernel, sizeof(kernel)), shape, 11 * sizeof(*shape));
+}
+
+static void add_id(struct gw_index *index, uint32_t **ids, size_t *room, uint32_t *count,
+                   uint64_t key, uint32_t id)
+{
+	*ids = gw_grow(*ids, room, *count + 1, sizeof(**ids));
+	(*ids)[*count] = id;
+	gw_index_add(index, key, (*count)++);
+}
+
+#define ADD_ID(r, kind, key, id)                                                                   \
+	add_id(&(r)->kind##s, &(r)->kind##_id, &(r)->kind##_room, &(r)->kind##_count, key, id)
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+static bool note(void *arg, const struct gw_log_record *record)
+{
+	struct rest *r = arg;
+
+	if (record->head->kind == GW_RECORD_HEADER) {
+		const struct gw_live_head *h = r->left.file->head;
+
+		r->header = true;
+		r->foreign = ((const struct gw_record_header *)(const void *)record->head)->pid !=
+		                     h->pid ||
+		             strcmp(gw_log_value(record, "boot_id"), h->boot_id) != 0;
+	} else if (record->head->kind == GW_RECORD_END) {
+		r->ended = true;
+	} else if (record->head->kind == GW_RECORD_KERNEL) {
+		const struct gw_record_kernel *k = (const void *)record->head;
+
+		r->last_kernel = larger(r->last_kernel, k->id);
+		ADD_ID(r, kernel,
+		       kernel_key(gw_log_text(record, 0), k->registers, k->static_shared, k->local,
+		                  k->max_threads),
+		       k->id);
+	} else if (record->head->kind == GW_RECORD_CONFIG) {
+		const struct gw_record_config *c = (const void *)record->head;
+		const uint32_t shape[11] = {c->grid_x,         c->grid_y,    c->grid_z,
+		                            c->block_x,        c->block_y,   c->block_z,
+		                            c->cluster_x,      c->cluster_y, c->cluster_z,
+		                            c->dynamic_shared, c->digest};
+
+		r->last_config = larger(r->last_config, c->id);
+		ADD_ID(r, config, config_key(c->kernel, shape), c->id);
+	} else if (record->head->kind == GW_RECORD_THREAD) {
+		const struct gw_record_thread *t = (const void *)record->head;
+
+		r->last_thread = larger(r->last_thread, t->id);
+		ADD_ID(r, thread, t->tid, t->id);
+	}
+	return true;
+}
+
+static void in_file_now(struct rest *r, uint32_t block)
+{
+	struct gw_live_left *l = &r->left;
+
+	l->blocks = gw_grow(l->blocks, &l->block_bytes, block / 8 + 1, 1);
+	l->blocks[block / 8] |= (unsigned char)(1u << block % 8);
+}
+
+static bool whole_block(const unsigned char *at, size_t size, struct log_block *b)
+{
+	if (!log_block_parse(at, size, b) || b->length > size - b->head)
+		return false;
+	return b->packed.magic ? gw_block_checksum(&b->packed, at + b->head) == b->crc
+	                       : gw_crc32(0, at + b->head, b->length) == b->crc;
+}
+
+/* Whole blocks of the old log go over as they are; half a one at its end stays behind. */
+static void copy_blocks(struct rest *r, const unsigned char *log, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		const unsigned char *found = log_block_find(log + at, size - at);
+		struct log_block b;
+		size_t whole;
+
+		if (!found)
+			return;
+		at = (size_t)(found - log);
+		if (!whole_block(found, size - at, &b)) {
+			at++;
+			continue;
+		}
+		/* The process's blocks have numbers; no file has more of them than bytes. */
+		if (b.packed.number && b.packed.number <= size)
+			in_file_now(r, b.packed.number);
+		if (!(b.flags & GW_BLOCK_COPY))
+			r->sequence = larger(r->sequence, b.sequence + 1);
+		/* A copy's room counts whole, also where the file ends within it. */
+		whole = b.space < size - at ? b.space : size - at;
+		r->out = gw_grow(r->out, &r->out_room, r->size + b.space, 1);
+		memcpy(r->out + r->size, found, whole);
+		memset(r->out + r->size + whole, 0, b.space - whole);
+		r->size += b.space;
+		at += whole;
+	}
+}
+
+/* ---- the rest, as blocks ---------------------------------------------------------------- */
+
+static void block_end(struct rest *r)
+{
+	struct gw_block b = {.magic = GW_BLOCK_MAGIC};
+
+	if (!r->block_at)
+		return;
+	b.length = (uint32_t)(r->size - r->block_at);
+	b.sequence = r->sequence++;
+	b.crc = gw_crc32(0, r->out + r->block_at, b.length);
+	memcpy(r->out + r->block_at - sizeof(b), &b, sizeof(b));
+	r->block_at = 0;
+}
+
+static void put(struct rest *r, enum gw_record_kind kind, void *head, size_t size, const char *tail,
+                size_t tail_size)
+{
+	const size_t most = GW_RECORD_MAX - size - 8;
+	struct gw_record *record = head;
+	size_t whole;
+
+	tail_size =
+	        tail_size < most ? tail_size : most; /* what ends it is a zero, of the padding */
+	whole = (size + tail_size + 8) & ~(size_t)7;
+	if (r->block_at && r->size - r->block_at + whole > BLOCK)
+		block_end(r);
+	r->out = gw_grow(r->out, &r->out_room, r->size + sizeof(struct gw_block) + whole, 1);
+	if (!r->block_at) {
+		r->size += sizeof(struct gw_block);
+		r->block_at = r->size;
+	}
+	record->kind = (uint16_t)kind;
+	record->length = (uint16_t)whole;
+	memset(r->out + r->size, 0, whole);
+	memcpy(r->out + r->size, head, size);
+	if (tail_size)
+		memcpy(r->out + r->size + size, tail, tail_size);
+	r->size += whole;
+}
+
+static void put_header(struct rest *r)
+{
+	const struct gw_live_head *h = r->left.file->head;
+	struct gw_record_header out = {.version = GW_LOG_VERSION,
+	                               .pid = h->pid,
+	                               .tick_khz = h->tick_khz,
+	                               .start_ns = h->start_ns,
+	                               .ticks = h->start_ticks};
+	char text[512];
+	int a = snprintf(text, sizeof(text), "exe=%s", h->exe) + 1;
+	int b = snprintf(text + a, sizeof(text) - (size_t)a, "boot_id=%s", h->boot_id) + 1;
+
+	put(r, GW_RECORD_HEADER, &out, sizeof(out), text, (size_t)(a + b));
+}
+
+/* The kernel in a slot; NULL when its name did not get there. */
+static const struct gw_live_kernel *kernel_in(const struct gw_live_file *f, uint32_t slot)
+{
+	const struct gw_live_kernel *k;
+
+	for (uint64_t at = 0; at + sizeof(*k) <= GW_LIVE_KERNELS; at += k->length) {
+		k = (const void *)(f->data + f->head->kernels + at);
+		if (k->length < sizeof(*k) || k->length % 8 || k->length > GW_LIVE_KERNELS - at)
+			return NULL;
+		if (k->slot == slot && memchr(k->name, 0, k->length - sizeof(*k)))
+			return k;
+	}
+	return NULL;
+}
+
+static uint32_t kernel_of(struct rest *r, uint32_t slot)
+{
+	const struct gw_live_kernel *k;
+	struct gw_record_kernel out;
+	uint64_t key;
+	uint32_t at;
+
+	if (!slot || slot >= SLOTS)
+		return 0;
+	if (!r->of_slot)
+		r->of_slot = gw_alloc(SLOTS * sizeof(*r->of_slot));
+	if (r->of_slot[slot])
+		return r->of_slot[slot] - 1;
+	k = kernel_in(r->left.file, slot);
+	if (!k) {
+		r->of_slot[slot] = 1;
+		return 0;
+	}
+	key = kernel_key(k->name, k->registers, k->static_shared, k->local, k->max_threads);
+	at = gw_index_find(&r->kernels, key, NULL, NULL);
+	if (at != GW_INDEX_NONE) {
+		r->of_slot[slot] = r->kernel_id[at] + 1;
+		return r->kernel_id[at];
+	}
+	out = (struct gw_record_kernel){.id = ++r->last_kernel,
+	                                .registers = k->registers,
+	                                .static_shared = k->static_shared,
+	                                .local = k->local,
+	                                .constant = k->constant,
+	                                .max_threads = k->max_threads,
+	                                .binary_version = k->binary_version};
+	put(r, GW_RECORD_KERNEL, &out, sizeof(out), k->name, strlen(k->name) + 1);
+	ADD_ID(r, kernel, key, out.id);
+	r->of_slot[slot] = out.id + 1;
+	return out.id;
+}
+
+static uint32_t config_of(struct rest *r, const struct gw_live_event *e)
+{
+	uint32_t kernel = kernel_of(r, e->kernel), at;
+	const uint32_t cluster = e->cluster ? e->cluster : 1 | 1 << 10 | 1 << 20;
+	const uint32_t shape[11] = {
+	        e->grid[0],           e->grid[1], e->grid[2],     e->block_x,
+	        e->block_y,           e->block_z, cluster & 1023, cluster >> 10 & 1023,
+	        cluster >> 20 & 1023, e->shared,  e->digest};
+	uint64_t key = config_key(kernel, shape);
+	struct gw_record_config out;
+
+	if (!kernel)
+		return 0;
+	at = gw_index_find(&r->configs, key, NULL, NULL);
+	if (at != GW_INDEX_NONE)
+		return r->config_id[at];
+	out = (struct gw_record_config){.id = ++r->last_config,
+	                                .kernel = kernel,
+	                                .grid_x = shape[0],
+	                                .grid_y = shape[1],
+	                                .grid_z = shape[2],
+	                                .block_x = shape[3],
+	                                .block_y = shape[4],
+	                                .block_z = shape[5],
+	                                .cluster_x = shape[6],
+	                                .cluster_y = shape[7],
+	                                .cluster_z = shape[8],
+	                                .dynamic_shared = shape[9],
+	                                .digest = shape[10]};
+	put(r, GW_RECORD_CONFIG, &out, sizeof(out), NULL, 0);
+	ADD_ID(r, config, key, out.id);
+	return out.id;
+}
+
+static uint32_t thread_of(struct rest *r, uint32_t tid)
+{
+	uint32_t at = gw_index_find(&r->threads, tid, NULL, NULL);
+	struct gw_record_thread out;
+
+	if (at != GW_INDEX_NONE)
+		return r->thread_id[at];
+	if (r->last_thread >= UINT16_MAX)
+		return 0;
+	out = (struct gw_record_thread){.id = ++r->last_thread, .tid = tid};
+	put(r, GW_RECORD_THREAD, &out, sizeof(out), NULL, 0);
+	ADD_ID(r, thread, tid, out.id);
+	return out.id;
+}
+
+static void put_launch(struct rest *r, const struct gw_live_launch *l)
+{
+	struct gw_record_launch out = {
+	        .flags = (l->event.flags & 1 ? GW_LAUNCH_COOPERATIVE : 0u) |
+	                 (l->node ? GW_LAUNCH_GRAPH : 0u),
+	        .config = config_of(r, &l->event),
+	        .thread = (uint16_t)thread_of(r, l->tid),
+	        .call_ns = l->call_ns,
+	        .predicted = NAN,
+	        .low = NAN,
+	        .high = NAN,
+	};
+
+	put(r, GW_RECORD_LAUNCH, &out, sizeof(out), NULL, 0);
+}
+
+static void rest_free(struct rest *r)
+{
+	gw_index_free(&r->kernels);
+	gw_index_free(&r->configs);
+	gw_index_free(&r->threads);
+	free(r->kernel_id);
+	free(r->config_id);
+	free(r->thread_id);
+	free(r->left.launch);
+	free(r->left.blocks);
+	free(r->of_slot);
+}
+
+void gw_live_add(const struct gw_live_file *f, const unsigned char *log, size_t size,
+                 struct gw_live_rest *out)
+{
+	struct rest r = {.left.file = f};
+	struct gw_live_left *left = &r.left;
+	struct gw_log_status status;
+
+	memset(out, 0, sizeof(*out));
+	if (log)
+		gw_log_read_memory(log, size, note, &r, &status);
+	if (r.foreign) { /* its name went to another process's */
+		rest_free(&r);
+		r = (struct rest){.left.file = f};
+	} else if (log) {
+		copy_blocks(&r, log, size);
+	}
+	if (!r.ended)
+		gw_live_take(left);
+	if (!r.header)
+		put_header(&r);
+	for (size_t i = 0; i < left->count; i++)
+		put_launch(&r, &left->launch[i]);
+	block_end(&r);
+	out->log = r.out;
+	out->size = r.size;
+	out->launches = left->count;
+	out->graphs = left->graphs;
+	out->span_ns =
+	        left->count ? left->launch[left->count - 1].call_ns - left->launch[0].call_ns : 0;
+	rest_free(&r);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/live/file.h"
+
+#include "cli/live/launches.h"
+#include "cli/common/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOST (INT64_C(16) << 30) /* bytes of a file that is read whole */
+
+bool gw_live_within(const struct gw_live_file *f, uint64_t at, uint64_t size)
+{
+	return at <= f->size && size <= f->size - at && at % 4 == 0;
+}
+
+bool gw_live_check(struct gw_live_file *f, unsigned char *data, size_t size)
+{
+	const struct gw_live_head *h = (const struct gw_live_head *)(void *)data;
+
+	f->data = data;
+	f->size = size;
+	f->head = h;
+	return size >= sizeof(*h) && h->magic == GW_LIVE_MAGIC && h->version == GW_LIVE_VERSION &&
+	       h->kernels % 8 == 0 && gw_live_within(f, h->kernels, GW_LIVE_KERNELS) &&
+	       h->entries % 8 == 0 &&
+	       gw_live_within(f, h->entries,
+	                      (uint64_t)h->entries_max * sizeof(struct gw_live_entry)) &&
+	       h->graphs % 8 == 0 &&
+	       gw_live_within(f, h->graphs, GW_LIVE_GRAPHS * sizeof(gw_live_graph)) &&
+	       h->chunks % 8 == 0 && h->chunks_max <= GW_LIVE_CHUNKS &&
+	       gw_live_within(f, h->chunks, h->chunks_max * sizeof(struct gw_live_chunk)) &&
+	       h->entries_used <= h->entries_max && memchr(h->boot_id, 0, sizeof(h->boot_id)) &&
+	       memchr(h->exe, 0, sizeof(h->exe)) && memchr(h->log, 0, sizeof(h->log));
+}
+
+unsigned char *gw_live_read_file(const char *path, size_t *size, char *why, size_t room)
+{
+	int at = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	unsigned char *data = NULL;
+	struct stat st;
+	size_t got = 0;
+	ssize_t n = 0;
+
+	if (at < 0 || fstat(at, &st) || !S_ISREG(st.st_mode)) {
+		snprintf(why, room, "%s", at < 0 ? strerror(errno) : "it is no plain file");
+	} else if (st.st_size > MOST) {
+		snprintf(why, room, "it is larger than %lld GiB", (long long)(MOST >> 30));
+	} else {
+		data = gw_alloc((size_t)st.st_size + 1);
+		while (got < (size_t)st.st_size &&
+		       (n = read(at, data + got, (size_t)st.st_size - got)) > 0)
+			got += (size_t)n;
+		*size = got;
+	}
+	if (at >= 0)
+		close(at);
+	return data;
+}
+
+bool gw_live_open(struct gw_live_file *f, const char *path, char *why, size_t room)
+{
+	size_t size = 0;
+	unsigned char *data = gw_live_read_file(path, &size, why, room);
+
+	if (data && gw_live_check(f, data, size))
+		return true;
+	if (data)
+		snprintf(why, room, "it is damaged, or no live segment of this version");
+	free(data);
+	f->data = NULL;
+	return false;
+}
+
+void gw_live_close(struct gw_live_file *f)
+{
+	free(f->data);
+	f->data = NULL;
+}
+
+static bool this_boot(const char *boot_id)
+{
+	char text[64] = "";
+	FILE *in = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (in && fgets(text, sizeof(text), in))
+		text[strcspn(text, "\n")] = 0;
+	if (in)
+		fclose(in);
+	return !strcmp(text, boot_id);
+}
+
+/* When a process began, as its segment has it; 0: it has ended. */
+static uint64_t start_time(uint32_t pid)
+{
+	char name[64], text[1024] = "", *at;
+	FILE *in;
+
+	snprintf(name, sizeof(name), "/proc/%u/stat", pid);
+	in = fopen(name, "re");
+	if (in) {
+		text[fread(text, 1, sizeof(text) - 1, in)] = 0;
+		fclose(in);
+	}
+	at = strrchr(text, ')');
+	/* A zombie has ended: nobody has waited for it yet. */
+	if (!at || !strncmp(at, ") Z", 3))
+		return 0;
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+bool gw_live_owned(const struct gw_live_file *f)
+{
+	uint64_t start = start_time(f->head->pid);
+	char name[64], exe[256] = "";
+
+	if (!start || start != f->head->start_time || !this_boot(f->head->boot_id))
+		return false;
+	/* It may have run another program since. */
+	snprintf(name, sizeof(name), "/proc/%u/exe", f->head->pid);
+	return readlink(name, exe, sizeof(exe) - 1) <= 0 || !strcmp(exe, f->head->exe);
+}
+
+bool gw_live_named(const char *name, bool *gone)
+{
+	unsigned long long start, ticks;
+	unsigned pid;
+	int length = 0;
+
+	if (sscanf(name, "%u-%llu-%llu.gwlive%n", &pid, &start, &ticks, &length) != 3 || !length ||
+	    name[length])
+		return false;
+	if (gone)
+		*gone = start_time(pid) != start;
+	return true;
+}
+
+bool gw_live_empty(const char *path)
+{
+	const struct gw_live_head *h;
+	char why[256];
+	size_t size = 0;
+	unsigned char *data = gw_live_read_file(path, &size, why, sizeof(why));
+	bool empty;
+
+	h = (const void *)data;
+	empty = data && (size < sizeof(*h) || !h->magic);
+	free(data);
+	return empty;
+}
+
+void gw_live_folder(char *out, size_t size)
+{
+	const char *own = getenv("GPUWATCH_RUN_DIR"), *runtime = getenv("XDG_RUNTIME_DIR");
+
+	if (own && *own)
+		snprintf(out, size, "%s", own);
+	else if (runtime && *runtime == '/')
+		snprintf(out, size, "%s/gpuwatch", runtime);
+	else
+		snprintf(out, size, "/dev/shm/gpuwatch-%u", (unsigned)geteuid());
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/live/launches.h"
+
+#include "cli/common/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SLOT = 64,
+	KERNEL = 0,
+	MULTI = 3,
+	GRAPH = 1,
+	DONE = 1 << 4,
+	NODES_MAX = 3 * GW_LIVE_CHUNKS, /* of a graph */
+	LAUNCHES_MAX = 1 << 22, /* where no more graphs are counted out: hostile, or no matter */
+};
+
+/* Of the launch that was being taken out of a ring. */
+struct taking {
+	bool partly;          /* some of it is in the log's file: */
+	unsigned char *nodes; /* of a graph, a bit for each of these; NULL: none */
+};
+
+static uint32_t word(const struct gw_live_file *f, uint64_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, f->data + at, sizeof(value));
+	return value;
+}
+
+static bool in_file(const struct gw_live_left *r, uint32_t block)
+{
+	return block / 8 < r->block_bytes && r->blocks[block / 8] >> block % 8 & 1;
+}
+
+static void keep(struct gw_live_left *r, uint64_t call_ns, uint32_t tid, bool node,
+                 const struct gw_live_event *e)
+{
+	r->launch = gw_grow(r->launch, &r->room, r->count + 1, sizeof(*r->launch));
+	r->launch[r->count++] = (struct gw_live_launch){call_ns, tid, node, *e};
+}
+
+static bool usable(const struct gw_live_left *r, const struct gw_live_ring *g)
+{
+	const struct gw_live_file *f = r->file;
+
+	return g->used == 1 && (g->mask & (g->mask + 1)) == 0 && gw_live_within(f, g->head, 4) &&
+	       gw_live_within(f, g->next, 4) && gw_live_within(f, g->tail, 4) &&
+	       gw_live_within(f, g->tid, 4) && g->slots % 8 == 0 &&
+	       gw_live_within(f, g->slots, ((uint64_t)g->mask + 1) * SLOT);
+}
+
+static const struct gw_live_entry *entries(const struct gw_live_left *r)
+{
+	return (const struct gw_live_entry *)(void *)(r->file->data + r->file->head->entries);
+}
+
+/* The graph of an event whose nodes are known; NULL: it is no such event. */
+static const gw_live_graph *graph_of(const struct gw_live_file *f, const struct gw_live_event *e)
+{
+	const gw_live_graph *all = (const void *)(f->data + f->head->graphs);
+
+	if ((e->kind & 7) != GRAPH || !e->kernel || e->kernel >= GW_LIVE_GRAPHS ||
+	    !(all[e->kernel] >> 32 & GW_LIVE_GRAPH_KNOWN))
+		return NULL;
+	return &all[e->kernel];
+}
+
+static const struct gw_live_event *slot_at(const struct gw_live_file *f,
+                                           const struct gw_live_ring *g, uint32_t at)
+{
+	return (const void *)(f->data + g->slots + (uint64_t)(at & g->mask) * SLOT);
+}
+
+static void note_in_file(struct taking *t, uint32_t node)
+{
+	t->partly = true;
+	if (!node || node > NODES_MAX)
+		return;
+	if (!t->nodes) {
+		t->nodes = gw_alloc(NODES_MAX / 8 + 1);
+		memset(t->nodes, 0, NODES_MAX / 8 + 1);
+	}
+	t->nodes[node / 8] |= (unsigned char)(1u << node % 8);
+}
+
+/*
+ * Entries, but for those whose record is in the file, and those of the launch that was being taken:
+ * that counts as its ring has it, unless part of it is in the file already. The ring knows which
+ * part that is where it has the graph's nodes.
+ */
+static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RINGS])
+{
+	const struct gw_live_file *f = r->file;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < f->head->entries_used; i++) {
+			const struct gw_live_entry *e = &entries(r)[i];
+			const struct gw_live_ring *g =
+			        &f->head->ring[(e->ring - 1) % GW_LIVE_RINGS];
+			struct taking *t = &taking[(e->ring - 1) % GW_LIVE_RINGS];
+			bool taken;
+
+			if (!e->ring || e->ring > GW_LIVE_RINGS || !usable(r, g))
+				continue;
+			taken = (int32_t)(word(f, g->tail) - e->position) > 0;
+			if (!pass && !taken && in_file(r, e->block))
+				note_in_file(t, e->node);
+			if (pass && !in_file(r, e->block) &&
+			    (taken || (t->partly && !graph_of(f, slot_at(f, g, e->position)))))
+				keep(r, e->call_ns, e->tid, e->node != 0, &e->event);
+		}
+}
+
+/* The header may be damaged: a span that no integer holds ends at the last one that does. */
+static uint64_t time_of(const struct gw_live_head *h, uint64_t ticks)
+{
+	double khz = h->tick_khz ? h->tick_khz : 1e6;
+	double ns = (double)(int64_t)(ticks - h->start_ticks) * 1e6 / khz;
+	int64_t span = ns >= 0x1p63 ? INT64_MAX : ns < -0x1p63 ? INT64_MIN : (int64_t)ns;
+
+	return h->start_ns + (uint64_t)span;
+}
+
+/* A node as if its kernel had been launched by itself. */
+static struct gw_live_event launch_of(const struct gw_live_node *n)
+{
+	return (struct gw_live_event){
+	        .flags = n->cooperative ? 1 : 0,
+	        .block_z = n->block[2],
+	        .kernel = n->kernel,
+	        .grid = {n->grid[0], n->grid[1], n->grid[2]},
+	        .block_x = n->block[0],
+	        .block_y = n->block[1],
+	        .cluster = n->cluster,
+	        .shared = n->shared,
+	        .digest = n->digest,
+	};
+}
+
+/* The kernels of a graph launch, but for those of @p done. */
+static void take_graph(struct gw_live_left *r, gw_live_graph graph, uint64_t call_ns, uint32_t tid,
+                       const unsigned char *done)
+{
+	const struct gw_live_head *h = r->file->head;
+	const struct gw_live_chunk *chunks = (const void *)(r->file->data + h->chunks);
+	uint32_t at = (uint32_t)graph, number = 0;
+
+	r->graphs += graph >> 32 & GW_LIVE_GRAPH_MORE ? 1 : 0;
+	for (uint64_t n = 0; at && at < h->chunks_max && n < h->chunks_max; n++) {
+		const struct gw_live_chunk *c = &chunks[at];
+
+		for (uint32_t i = 0; i < c->count && i < 3; i++) {
+			struct gw_live_event e = launch_of(&c->node[i]);
+
+			number++;
+			if (c->node[i].enabled &&
+			    !(done && number <= NODES_MAX && done[number / 8] >> number % 8 & 1))
+				keep(r, call_ns, tid, true, &e);
+		}
+		at = c->next;
+	}
+}
+
+/* @p taking: the first of them was being taken. */
+static void take_ring(struct gw_live_left *r, const struct gw_live_ring *g,
+                      const struct taking *taking)
+{
+	const struct gw_live_file *f = r->file;
+	uint32_t head = word(f, g->head), next = word(f, g->next), tail = word(f, g->tail);
+	uint64_t ticks = f->head->start_ticks;
+
+	if (head - tail > g->mask + 1 || next - tail > g->mask + 1)
+		return; /* damaged */
+	for (uint32_t at = tail; (int32_t)(next - at) > 0; at++) {
+		const struct gw_live_event *e = slot_at(f, g, at);
+		const gw_live_graph *graph = graph_of(f, e);
+		unsigned kind = e->kind & 7;
+
+		/* In flight, but for inner launches that have ended. */
+		if ((int32_t)(head - at) <= 0 && !(e->flags & DONE))
+			continue;
+		ticks = e->ticks ? e->ticks : ticks;
+		if (graph && r->count < LAUNCHES_MAX)
+			take_graph(r, *graph, time_of(f->head, ticks), word(f, g->tid),
+			           at == tail ? taking->nodes : NULL);
+		else if (at == tail && taking->partly)
+			continue;
+		else if (kind == KERNEL || kind == MULTI)
+			keep(r, time_of(f->head, ticks), word(f, g->tid), false, e);
+		else
+			r->graphs += kind == GRAPH;
+	}
+}
+
+static int by_call(const void *x, const void *y)
+{
+	const struct gw_live_launch *a = x, *b = y;
+
+	return a->call_ns < b->call_ns ? -1 : a->call_ns > b->call_ns;
+}
+
+void gw_live_take(struct gw_live_left *r)
+{
+	struct taking taking[GW_LIVE_RINGS] = {{0}};
+
+	take_entries(r, taking);
+	for (unsigned i = 0; i < GW_LIVE_RINGS; i++) {
+		if (usable(r, &r->file->head->ring[i]))
+			take_ring(r, &r->file->head->ring[i], &taking[i]);
+		free(taking[i].nodes);
+	}
+	if (r->count)
+		qsort(r->launch, r->count, sizeof(*r->launch), by_call);
+}

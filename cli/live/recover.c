@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch recover: logs of processes that were killed, from their live segments. */
+#include "cli/command.h"
+#include "cli/live/file.h"
+#include "cli/say.h"
+#include "predictor/log/live.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct options {
+	const char *output;
+	bool all, keep;
+};
+
+static const struct gw_option options[] = {
+        GW_OPT_FLAG(all, "every segment of this user's that no process owns any more"),
+        GW_OPT_FLAG(keep,
+                    "leave a segment where it is; else it is removed once its log is written"),
+        GW_OPT_FILE(output, "FOLDER", "where to write the logs (default: the current folder)"),
+        {0},
+};
+
+static bool write_all(int to, const unsigned char *at, size_t left)
+{
+	while (left) {
+		ssize_t n = write(to, at, left);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		left -= (size_t)n;
+	}
+	return true;
+}
+
+/* NAME.recovered.gwl, or recovered.PID.gwl where there was no log. */
+static void name_for(const struct gw_live_head *h, const char *folder, char *out, size_t size)
+{
+	const char *base = strrchr(h->log, '/');
+	size_t n;
+
+	base = base ? base + 1 : h->log;
+	n = strlen(base);
+	if (n > 4 && !strcmp(base + n - 4, ".gwl"))
+		snprintf(out, size, "%s/%.*s.recovered.gwl", folder, (int)n - 4, base);
+	else
+		snprintf(out, size, "%s/gpuwatch.%u.recovered.gwl", folder, h->pid);
+}
+
+static int save(const struct gw_live_file *f, const char *segment, const struct options *o)
+{
+	char name[8400];
+	struct gw_live_rest rest;
+	char why[256];
+	size_t size = 0;
+	unsigned char *log = gw_live_read_file(f->head->log, &size, why, sizeof(why));
+	int to, status = GW_EXIT_OK;
+
+	gw_live_add(f, log, size, &rest);
+	free(log);
+	name_for(f->head, o->output ? o->output : ".", name, sizeof(name));
+	to = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (to < 0 || !write_all(to, rest.log, rest.size)) {
+		status = gw_error("%s: %s", name, strerror(errno));
+	} else {
+		printf("%s: %" PRIu64 " launches of process %u were not in its log\n", name,
+		       rest.launches, f->head->pid);
+		if (!o->keep && unlink(segment))
+			gw_warning("%s: %s", segment, strerror(errno));
+	}
+	if (to >= 0)
+		close(to);
+	free(rest.log);
+	return status;
+}
+
+static int recover(const char *path, const struct options *o)
+{
+	struct gw_live_file f;
+	char why[256];
+	int status;
+
+	if (!gw_live_open(&f, path, why, sizeof(why)))
+		return gw_error("%s: %s", path, why);
+	if (gw_live_owned(&f))
+		status = gw_error("%s: process %u is still running", path, f.head->pid);
+	else
+		status = save(&f, path, o);
+	gw_live_close(&f);
+	return status;
+}
+
+/* One that can't be read, for @p why. A process that died while it made it left nothing in it. */
+static int unreadable(const char *path, const char *name, bool keep, const char *why)
+{
+	bool gone = false;
+
+	gw_live_named(name, &gone);
+	if (!gone)
+		return GW_EXIT_OK; /* it is being made */
+	if (!gw_live_empty(path))
+		return gw_error("%s: %s; it is left where it is", path, why);
+	if (!keep && unlink(path))
+		return gw_error("%s: %s", path, strerror(errno));
+	printf("%s: it holds nothing%s\n", path, keep ? "" : " and is removed");
+	return GW_EXIT_OK;
+}
+
+static int recover_all(const struct options *o)
+{
+	char folder[4200], path[8400];
+	struct dirent *e;
+	int status = GW_EXIT_OK;
+	DIR *d;
+
+	gw_live_folder(folder, sizeof(folder));
+	d = opendir(folder);
+	while (d && (e = readdir(d))) {
+		struct gw_live_file f;
+		char why[256];
+		int one;
+
+		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
+		if (!gw_live_named(e->d_name, NULL))
+			continue;
+		if (gw_live_open(&f, path, why, sizeof(why))) {
+			one = gw_live_owned(&f) ? GW_EXIT_OK : save(&f, path, o);
+			gw_live_close(&f);
+		} else {
+			one = unreadable(path, e->d_name, o->keep, why);
+		}
+		status = one ? GW_EXIT_USAGE : status;
+	}
+	if (d)
+		closedir(d);
+	return status;
+}
+
+static int run(const struct gw_command *command, int argc, char **argv)
+{
+	struct options o = {0};
+	int status = gw_command_parse(command, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (!argc && !o.all)
+		return gw_error(
+		        "name a live segment, or ask for --all; see gpuwatch recover --help");
+	status = o.all ? recover_all(&o) : GW_EXIT_OK;
+	for (int i = 0; i < argc; i++)
+		if (recover(argv[i], &o))
+			status = GW_EXIT_USAGE;
+	return status;
+}
+
+const struct gw_command_body gw_recover_command = {
+        .run = run,
+        .options = options,
+        .description =
+                "Makes a log of what a process that was killed has left: the log it wrote, and "
+                "the\n"
+                "launches of its last second from its live segment, which gpuwatch doctor lists.\n"
+                "Those have no GPU time. A segment whose process still runs is left alone.\n"
+                "With --all one that its process died over before it held anything is removed, and "
+                "one\n"
+                "that is damaged is named and left.\n\n"
+                "gpuwatch report takes them from the segment that a log names by itself.",
+        .examples = "gpuwatch recover --all --output=logs\n"
+                    "Logs of all your processes that were killed.\n",
+        .exit_status = "0 every segment has its log, or held nothing; 2 one has not, or is "
+                       "damaged, or bad "
+                       "options.",
+};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a report shows, gathered from any number of logs: the processes, the devices, one row
+ * of statistics per kernel (or configuration, or device).
+ */
+#ifndef GW_LOG_MODEL_H
+#define GW_LOG_MODEL_H
+
+#include "cli/common/index.h"
+#include "cli/log/clock.h"
+#include "cli/log/gaps.h"
+#include "cli/log/order.h"
+#include "cli/log/reader.h"
+#include "cli/common/quantile.h"
+#include "predictor/core/types.h"
+
+struct gw_row_bound;
+
+enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE };
+
+/** Statistics of a group of launches. Times in ns. */
+struct gw_row {
+	uint32_t name;           /**< position in gw_model.names */
+	uint32_t device;         /**< position in gw_model.devices, GW_INDEX_NONE; by device only */
+	struct gw_config config; /**< by configuration only */
+	uint64_t launches;       /**< kernels that ran */
+	uint64_t measured;       /**< of them with a valid time */
+	uint64_t from_graph, by_events, overlapped, multimodal, cooperative, no_call, invalid;
+	uint64_t aggregated;    /**< launches known only as aggregates */
+	uint64_t slow;          /**< launches that were slow in episodes of slow ones */
+	double total, mean, m2; /**< of the measured ones; mean and m2 without aggregates */
+	uint64_t single;        /**< measured one by one: behind mean, m2 and the quantiles */
+	double min, max;        /**< NaN when none was measured */
+	uint64_t scored;        /**< measured and predicted */
+	uint64_t late; /**< of them predicted after the call (from the state at the call) */
+	uint64_t intervals, covered; /**< scored with an interval; measured time inside it */
+	uint64_t within10, within25; /**< scored one by one, error at most 10%, 25% */
+	uint64_t scored_single;      /**< scored one by one */
+	double error_sum; /**< of |predicted - measured| / measured over the scored ones */
+	uint64_t tiers[GW_TIER_STEADY + 1];    /**< scored_single by enum gw_tier */
+	uint64_t works[GW_SOURCE_COUNTED + 1]; /**< and by enum gw_source of its work */
+	uint64_t code_told;                    /**< launches of which the code tells */
+	uint64_t untold_most; /**< launches with the same reason why it doesn't tell all … */
+	uint32_t untold;      /**< … its position in gw_log_model.untold, where there are any */
+	struct gw_row_bound *bound; /**< what bounds it (verdict.h); NULL: nothing measured */
+	struct gw_quantile time, predicted, error;
+};
+
+/** A kernel's name. */
+struct gw_name {
+	char *mangled, *plain; /**< plain: demangled */
+};
+
+/** A GPU, told apart by its UUID, or by name and number where that is unknown. */
+struct gw_gpu {
+	char *name, *uuid;
+	struct gw_record_device record; /**< as in the first log that has it */
+	uint64_t launches;
+	struct log_clocks clocks;
+	struct log_gaps gaps; /**< between its kernels, summed over processes */
+};
+
+/** A reason why something is missing, and in how many logs. */
+struct gw_log_reason {
+	char *text;
+	uint32_t code, files; /**< enum gw_degraded */
+	uint64_t seen;        /**< DEGRADED records */
+};
+
+/** A reason why code does not tell all of the launches of some configurations. */
+struct gw_untold {
+	char *text;       /**< empty: all was told in the end */
+	uint32_t end;     /**< enum gw_study_end */
+	uint32_t name;    /**< of the kernel with the most such launches in one configuration … */
+	uint64_t most;    /**< … and how many those are */
+	uint64_t configs; /**< configurations; of GW_STUDY_OFF, logs */
+	uint64_t launches; /**< of them */
+};
+
+/** Order violation, for --verify. */
+struct gw_violation {
+	uint32_t file, name;
+	uint64_t offset;
+	enum gw_order_result result;
+	uint64_t known, learnt, call_ns, latest_ns;
+};
+
+/** The texts of a HEADER that are kept. */
+#define GW_HEADER_TEXTS(X)                                                                         \
+	X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank) X(replay)
+enum gw_header_text {
+#define KEY(name) GW_TEXT_##name,
+	GW_HEADER_TEXTS(KEY)
+#undef KEY
+	        GW_TEXTS
+};
+
+/** One log. */
+struct gw_file {
+	char *path;
+	struct gw_log_status status;
+	bool skipped; /**< could not be read at all; status.error says why */
+	struct gw_record_header header;
+	char *text[GW_TEXTS]; /**< "" when unknown */
+	uint64_t counters[GW_COUNTERS];
+	bool counted;                  /**< there was a COUNTERS record */
+	uint64_t first_ns, last_ns;    /**< of the calls seen; 0 when none */
+	uint64_t launches, lost_names, /**< launches whose configuration is in a lost part */
+	        without_place;         /**< launches for whose configuration there was no place */
+	uint64_t untimed;              /**< see struct gw_order */
+};
+
+enum { GW_VIOLATIONS = 100 }; /**< violations told one by one */
+
+struct gw_log_model {
+	enum gw_by by;
+	const char *device; /**< only launches of matching devices; NULL: all */
+	struct gw_row *rows;
+	struct gw_name *names;
+	struct gw_gpu *gpus;
+	struct gw_log_reason *reasons;
+	struct gw_untold *untold;
+	struct gw_file *files;
+	size_t row_count, name_count, gpu_count, reason_count, untold_count, file_count;
+	size_t row_room, name_room, gpu_room, reason_room, untold_room, file_room;
+	struct gw_index row_index, name_index;
+	struct log_slows slows;
+	struct gw_row all;                  /**< the same statistics over everything */
+	uint64_t counters[GW_COUNTERS];     /**< sums over the files */
+	uint64_t order[GW_ORDER_LATER + 1]; /**< launches by result */
+	struct gw_violation violations[GW_VIOLATIONS];
+	uint32_t violation_count; /**< kept ones */
+	bool stand_in;            /**< some log is of the CPU stand-in */
+	uint64_t profiles;        /**< device profiles in the logs */
+};
+
+/** Prepare @p model; fields `by` and `device` may be set after it. */
+void gw_log_model_init(struct gw_log_model *model);
+
+/** Read the log at @p path into @p model. False when it can't be read: the last file says why. */
+bool gw_log_model_read(struct gw_log_model *model, const char *path);
+
+/** The same for @p length bytes in memory, at @p data; @p name stands for the path. */
+bool gw_log_model_read_memory(struct gw_log_model *model, const char *name, const void *data,
+                              size_t length);
+
+void gw_log_model_free(struct gw_log_model *model);
+
+/** Whether @p gpu is meant by @p text: its number, the begin of its UUID, or part of its name. */
+bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/log/rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void gw_row_clear(struct gw_row *row)
+{
+	*row = (struct gw_row){.device = GW_INDEX_NONE, .min = NAN, .max = NAN};
+}
+
+void gw_row_free(struct gw_row *row)
+{
+	gw_quantile_free(&row->time);
+	gw_quantile_free(&row->predicted);
+	gw_quantile_free(&row->error);
+	free(row->bound);
+}
+
+bool gw_launch_measured(const struct gw_record_launch *launch)
+{
+	return (launch->flags & GW_LAUNCH_MEASURED) && !(launch->flags & GW_LAUNCH_INVALID) &&
+	       launch->duration_ns > 0;
+}
+
+static double share(double part, double whole)
+{
+	return whole > 0 ? part / whole : NAN;
+}
+
+/* Total, mean and spread, in one pass (Welford). */
+static void add_time(struct gw_row *row, double time)
+{
+	double delta = time - row->mean;
+
+	row->measured++;
+	row->single++;
+	row->total += time;
+	row->mean += delta / (double)row->single;
+	row->m2 += delta * (time - row->mean);
+	row->min = fmin(row->min, time);
+	row->max = fmax(row->max, time);
+	gw_quantile_add(&row->time, time);
+}
+
+static void add_score(struct gw_row *row, const struct gw_record_launch *l, enum gw_tier tier)
+{
+	double time = (double)l->duration_ns, error = fabs((double)l->predicted - time) / time;
+
+	row->scored++;
+	row->scored_single++;
+	row->tiers[tier]++;
+	row->works[l->work <= GW_SOURCE_COUNTED ? l->work : GW_SOURCE_NONE]++;
+	row->late += (l->flags & GW_LAUNCH_LATE) != 0;
+	row->error_sum += error;
+	row->within10 += error <= 0.10;
+	row->within25 += error <= 0.25;
+	gw_quantile_add(&row->predicted, (double)l->predicted);
+	gw_quantile_add(&row->error, error);
+	if (isfinite(l->low) && isfinite(l->high)) {
+		row->intervals++;
+		row->covered += time >= (double)l->low && time <= (double)l->high;
+	}
+}
+
+void gw_row_launch(struct gw_row *row, const struct gw_record_launch *l, enum gw_tier tier)
+{
+	row->launches++;
+	row->from_graph += (l->flags & GW_LAUNCH_GRAPH) != 0;
+	row->by_events += (l->flags & GW_LAUNCH_EVENTS) != 0;
+	row->overlapped += (l->flags & GW_LAUNCH_OVERLAPPED) != 0;
+	row->multimodal += (l->flags & GW_LAUNCH_MULTIMODAL) != 0;
+	row->cooperative += (l->flags & GW_LAUNCH_COOPERATIVE) != 0;
+	row->no_call += (l->flags & GW_LAUNCH_NO_CALL) != 0;
+	if (!gw_launch_measured(l)) {
+		row->invalid += (l->flags & (GW_LAUNCH_INVALID | GW_LAUNCH_MEASURED)) != 0;
+		return;
+	}
+	add_time(row, (double)l->duration_ns);
+	if (isfinite(l->predicted))
+		add_score(row, l, tier);
+}
+
+/* No writer makes scores that contradict one another; what a damaged log says of them is left out.
+ */
+static bool has_scores(const struct gw_record_aggregate *a)
+{
+	return a->scored && a->scored <= a->measured && a->covered <= a->scored &&
+	       isfinite(a->error_sum) && a->error_sum >= 0;
+}
+
+void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *a)
+{
+	row->launches += a->launches;
+	row->aggregated += a->launches;
+	if (!a->measured)
+		return;
+	row->measured += a->measured;
+	row->total += (double)a->total_ns;
+	row->min = fmin(row->min, (double)a->min_ns);
+	row->max = fmax(row->max, (double)a->max_ns);
+	if (!has_scores(a))
+		return;
+	row->scored += a->scored;
+	row->intervals += a->scored;
+	row->covered += a->covered;
+	row->error_sum += (double)a->error_sum;
+}
+
+double gw_row_mean(const struct gw_row *row)
+{
+	return share(row->total, (double)row->measured);
+}
+
+double gw_row_deviation(const struct gw_row *row)
+{
+	return row->single > 1 ? sqrt(row->m2 / (double)(row->single - 1)) : NAN;
+}
+
+double gw_row_known(const struct gw_row *row)
+{
+	return share((double)row->scored, (double)row->measured);
+}
+
+double gw_row_coverage(const struct gw_row *row)
+{
+	return share((double)row->covered, (double)row->intervals);
+}
+
+double gw_row_mape(const struct gw_row *row)
+{
+	return share(row->error_sum, (double)row->scored);
+}
+
+bool gw_row_exact(const struct gw_row *row)
+{
+	return !row->aggregated && gw_quantile_exact(&row->time);
+}

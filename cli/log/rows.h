@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The statistics of a report's row.
+ */
+#ifndef GW_LOG_ROWS_H
+#define GW_LOG_ROWS_H
+
+#include "cli/log/model.h"
+
+/** A row of which nothing is known. */
+void gw_row_clear(struct gw_row *row);
+
+/** Count a launch; @p tier is how much was known of it. */
+void gw_row_launch(struct gw_row *row, const struct gw_record_launch *launch, enum gw_tier tier);
+
+/** Count an aggregate. */
+void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *aggregate);
+
+void gw_row_free(struct gw_row *row);
+
+/** Whether a launch's time may be used. */
+bool gw_launch_measured(const struct gw_record_launch *launch);
+
+/* What a row says; each NaN when unknown. Times in ns, shares 0 to 1. */
+double gw_row_mean(const struct gw_row *row);
+/** Sample standard deviation of the launches logged one by one. */
+double gw_row_deviation(const struct gw_row *row);
+/** Share of the measured launches that had a prediction. */
+double gw_row_known(const struct gw_row *row);
+/** Share of the intervals that held the measured time. */
+double gw_row_coverage(const struct gw_row *row);
+/** Mean of |predicted - measured| / measured. */
+double gw_row_mape(const struct gw_row *row);
+/** Whether medians are exact: nothing aggregated, no sketch in use. */
+bool gw_row_exact(const struct gw_row *row);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The account of what a log lacks, in words. */
+#include "cli/log/reader.h"
+
+#include "cli/common/number.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+bool gw_log_whole(const struct gw_log_status *s)
+{
+	return !*s->error && s->ended && s->header && !s->notes && !s->read_error &&
+	       s->claimed == s->records + s->unknown + s->invalid;
+}
+
+static void tell_note(const struct gw_log_status *s, const struct gw_log_note *n, char *out,
+                      size_t size)
+{
+	const char *where = s->compressed ? " of the decompressed log" : "";
+	struct gw_text bytes, blocks;
+
+	if (n->blocks)
+		snprintf(out, size, "%s missing before offset %" PRIu64 "%s",
+		         gw_counted(&blocks, (double)n->blocks, "block", NULL), n->offset, where);
+	else if (n->bytes)
+		snprintf(out, size, "%s lost at offset %" PRIu64 "%s: %s",
+		         gw_counted(&bytes, (double)n->bytes, "byte", NULL), n->offset, where,
+		         n->why);
+	else
+		snprintf(out, size, "offset %" PRIu64 "%s: %s", n->offset, where, n->why);
+}
+
+/* The lines that follow the notes; false when @p line is beyond them. */
+static bool tell_rest(const struct gw_log_status *s, unsigned line, char *out, size_t size)
+{
+	uint64_t seen = s->records + s->unknown + s->invalid;
+	struct gw_text a, b;
+
+	if (s->notes > GW_LOG_NOTES && !line--)
+		return snprintf(out, size, "%s more, %s bytes lost in all",
+		                gw_counted(&a, s->notes - GW_LOG_NOTES, "damage", NULL),
+		                gw_thousands(&b, (double)s->damaged_bytes)),
+		       true;
+	if (s->cut_wanted && !line--)
+		return snprintf(out, size,
+		                "the file ends inside the block at offset %" PRIu64
+		                ": %s of %s bytes are there",
+		                s->cut_offset, gw_thousands(&a, (double)s->cut_bytes),
+		                gw_thousands(&b, (double)s->cut_wanted)),
+		       true;
+	if (s->read_error && !line--)
+		return snprintf(out, size, "reading stopped: %s", s->read_error), true;
+	if (!s->header && !line--)
+		return snprintf(out, size,
+		                "no HEADER record: its block is lost, the process is unknown"),
+		       true;
+	if (s->unknown && !line--)
+		return snprintf(out, size, "%s of kinds this gpuwatch does not know, skipped",
+		                gw_counted(&a, (double)s->unknown, "record", NULL)),
+		       true;
+	if (!s->ended && !s->stopped && !line--)
+		return snprintf(out, size,
+		                "no END record: the process was killed or is still running"),
+		       true;
+	if (s->ended && s->claimed > seen && !line--)
+		return snprintf(out, size, "%s of %s missing",
+		                gw_thousands(&a, (double)(s->claimed - seen)),
+		                gw_counted(&b, (double)s->claimed, "record", NULL)),
+		       true;
+	if (s->ended && s->claimed < seen && !line--)
+		return snprintf(out, size, "%s more than its END record tells",
+		                gw_counted(&a, (double)(seen - s->claimed), "record", NULL)),
+		       true;
+	return false;
+}
+
+bool gw_log_complaint(const struct gw_log_status *s, unsigned line, char *out, size_t size)
+{
+	unsigned told = s->notes < GW_LOG_NOTES ? s->notes : GW_LOG_NOTES;
+
+	if (line < told) {
+		tell_note(s, &s->note[line], out, size);
+		return true;
+	}
+	return tell_rest(s, line - told, out, size);
+}

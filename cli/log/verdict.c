@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/log/verdict.h"
+
+#include "cli/log/profile.h"
+#include "cli/log/work.h"
+#include "cli/common/memory.h"
+#include "predictor/models/inputs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A configuration of the log. */
+struct config {
+	uint32_t kernel;
+	struct gw_config config;
+};
+
+/* Time of a configuration in a row of the report. */
+struct use {
+	uint32_t config, row, device;
+	uint64_t launches, ns;
+};
+
+struct log_judge {
+	struct log_works *works;
+	struct gw_kernel *kernels;
+	struct config *configs;
+	struct use *uses;
+	struct log_profile *profiles; /* by device */
+	struct gw_index use_index;
+	size_t kernel_count, kernel_room, config_count, config_room, use_count, use_room;
+	size_t profile_count, profile_room;
+};
+
+struct log_judge *log_judge_new(void)
+{
+	struct log_judge *j = gw_alloc(sizeof(*j));
+
+	j->works = log_works_new();
+	return j;
+}
+
+void log_judge_kernel(struct log_judge *j, const struct gw_record_kernel *k)
+{
+	j->kernels = gw_grow(j->kernels, &j->kernel_room, j->kernel_count + 1, sizeof(*j->kernels));
+	j->kernels[j->kernel_count++] = gw_recorded_kernel(k, "");
+}
+
+void log_judge_config(struct log_judge *j, uint32_t kernel, const struct gw_config *config)
+{
+	j->configs = gw_grow(j->configs, &j->config_room, j->config_count + 1, sizeof(*j->configs));
+	j->configs[j->config_count++] = (struct config){.kernel = kernel, .config = *config};
+	log_works_config(j->works, kernel, config);
+}
+
+void log_judge_work(struct log_judge *j, uint32_t config, const struct gw_log_record *record)
+{
+	log_works_add(j->works, config, record);
+}
+
+void log_judge_profile(struct log_judge *j, uint32_t device, const struct gw_log_record *record)
+{
+	j->profiles = gw_grow(j->profiles, &j->profile_room, device + 1u, sizeof(*j->profiles));
+	if (device >= j->profile_count)
+		j->profile_count = device + 1u;
+	log_profile_piece(&j->profiles[device], record);
+}
+
+void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t device,
+                    uint64_t count, uint64_t ns)
+{
+	uint64_t key = (uint64_t)config << 32 | row;
+	uint32_t at = gw_index_find(&j->use_index, key, NULL, NULL);
+
+	if (at == GW_INDEX_NONE) {
+		at = (uint32_t)j->use_count;
+		gw_index_add(&j->use_index, key, at);
+		j->uses = gw_grow(j->uses, &j->use_room, ++j->use_count, sizeof(*j->uses));
+		j->uses[at] = (struct use){.config = config, .row = row, .device = device};
+	}
+	j->uses[at].launches += count;
+	j->uses[at].ns += ns;
+}
+
+/* The profile of @p device; the only one where that is not known. */
+static const struct gw_device *device_of(const struct log_judge *j, uint32_t device)
+{
+	const struct gw_profile *found = NULL;
+
+	if (device != GW_INDEX_NONE)
+		return device < j->profile_count && j->profiles[device].profile
+		               ? &j->profiles[device].profile->device
+		               : NULL;
+	for (size_t i = 0; i < j->profile_count; i++) {
+		if (found && j->profiles[i].profile)
+			return NULL;
+		if (j->profiles[i].profile)
+			found = j->profiles[i].profile;
+	}
+	return found ? &found->device : NULL;
+}
+
+/* A configuration as it is judged. */
+struct case_of {
+	const struct gw_device *device; /* NULL: not known */
+	struct gw_launch launch;
+	struct gw_work work;
+	struct gw_verdict verdict;
+	struct gw_ceiling ceilings[GW_RESOURCES_MAX];
+	unsigned ceiling_count;
+	double launches, seconds, mean; /* seconds: of all of them */
+	double starting;                /* an empty kernel takes; NaN: not known */
+};
+
+static void judge(const struct log_judge *j, const struct use *use, struct case_of *c)
+{
+	const struct config *config = &j->configs[use->config];
+	bool known;
+
+	*c = (struct case_of){
+	        .device = device_of(j, use->device),
+	        .launch = {.kernel = &j->kernels[config->kernel], .config = config->config},
+	        .launches = (double)use->launches,
+	        .seconds = (double)use->ns * 1e-9,
+	        .starting = NAN,
+	};
+	c->mean = c->seconds / c->launches;
+	known = log_works_of(j->works, use->config, &c->work);
+	if (!c->device) {
+		c->verdict.unknown = "there is no device profile in the log";
+		return;
+	}
+	c->starting = gw_param_value(c->device, GW_PARAM_launch_floor);
+	/* The grid alone may tell; if not, that nothing else is known is why. */
+	gw_verdict_measured(c->device, &c->launch, &c->work, c->mean, &c->verdict);
+	if (!known && c->verdict.unknown)
+		c->verdict.unknown = "nothing is known of its work";
+	c->ceiling_count = gw_ceilings(c->device, &c->launch, &c->work, c->ceilings);
+	gw_ceilings_measured(c->ceilings, c->ceiling_count, c->mean);
+}
+
+static struct gw_row_ceiling *ceiling_of(struct gw_row_bound *b, const struct gw_ceiling *c)
+{
+	unsigned i = 0;
+
+	while (i < b->ceiling_count && strcmp(b->ceilings[i].name, c->name))
+		i++;
+	if (i == b->ceiling_count)
+		b->ceilings[b->ceiling_count++] = (struct gw_row_ceiling){
+		        .name = c->name, .unit = c->unit, .bound = c->bound};
+	return &b->ceilings[i];
+}
+
+static void add_ceilings(struct gw_row_bound *b, const struct case_of *c)
+{
+	const struct gw_ceiling *first = gw_ceiling_first(c->ceilings, c->ceiling_count);
+
+	for (unsigned i = 0; i < c->ceiling_count; i++) {
+		struct gw_row_ceiling *r;
+
+		if (isnan(c->ceilings[i].seconds) || isnan(c->ceilings[i].amount))
+			continue;
+		r = ceiling_of(b, &c->ceilings[i]);
+		if (strcmp(r->unit, c->ceilings[i].unit))
+			continue; /* what this was counted in does not add up with that */
+		r->amount += c->ceilings[i].amount * c->launches;
+		r->seconds += c->ceilings[i].seconds * c->launches;
+		r->measured += c->seconds;
+	}
+	if (c->verdict.bound == GW_BOUND_UNKNOWN || !first)
+		return;
+	b->judged += c->seconds;
+	b->roof += first->seconds * c->launches;
+}
+
+/* Keep the configuration that says most of the row: a judged one before one that is not. */
+static void add_most(struct gw_row_bound *b, const struct case_of *c)
+{
+	bool known = c->verdict.bound != GW_BOUND_UNKNOWN;
+	bool had = b->most > 0 && b->verdict.bound != GW_BOUND_UNKNOWN;
+
+	if (known < had || (known == had && c->seconds <= b->most))
+		return;
+	b->most = c->seconds;
+	b->mean = c->mean;
+	b->launches = (uint64_t)c->launches;
+	b->verdict = c->verdict;
+	b->config = c->launch.config;
+	b->kernel = *c->launch.kernel;
+	b->work = c->work;
+	b->resident = c->device && !gw_occupancy_of(c->device, &c->launch, &b->occupancy);
+}
+
+static void add(struct gw_row *row, const struct case_of *c)
+{
+	struct gw_row_bound *b = row->bound;
+
+	if (!b)
+		b = row->bound = gw_alloc(sizeof(*b));
+	b->time[c->verdict.bound] += c->seconds;
+	if (c->starting >= GW_SHORT * c->mean) {
+		b->short_time += c->seconds;
+		b->starting += fmin(c->starting * c->launches, c->seconds);
+		b->short_launches += (uint64_t)c->launches;
+	}
+	add_ceilings(b, c);
+	add_most(b, c);
+}
+
+void log_judge_end(struct log_judge *j, struct gw_log_model *model)
+{
+	struct case_of *c = gw_alloc(sizeof(*c));
+
+	for (size_t i = 0; i < j->profile_count; i++)
+		log_profile_end(&j->profiles[i]);
+	log_works_end(j->works, j->kernels, j->kernel_count);
+	for (size_t i = 0; i < j->use_count; i++) {
+		judge(j, &j->uses[i], c);
+		add(&model->rows[j->uses[i].row], c);
+		add(&model->all, c);
+	}
+	log_works_free(j->works);
+	for (size_t i = 0; i < j->profile_count; i++) {
+		model->profiles += j->profiles[i].profile != NULL;
+		log_profile_free(&j->profiles[i]);
+	}
+	gw_index_free(&j->use_index);
+	free(j->kernels);
+	free(j->configs);
+	free(j->uses);
+	free(j->profiles);
+	free(j);
+	free(c);
+}
+
+double gw_bound_headroom(const struct gw_row_bound *b)
+{
+	return b && b->judged > 0 ? fmax(0, 1 - b->roof / b->judged) : NAN;
+}
+
+double gw_ceiling_share(const struct gw_row_ceiling *c)
+{
+	return c && c->measured > 0 ? c->seconds / c->measured : NAN;
+}
+
+double gw_bound_gain(const struct gw_row_bound *b)
+{
+	double all = 0;
+
+	for (unsigned i = 0; b && i <= GW_BOUND_LAUNCH; i++)
+		all += b->time[i];
+	return all > 0 ? gw_bound_headroom(b) * b->judged / all : NAN;
+}
+
+const struct gw_row_ceiling *gw_bound_nearest(const struct gw_row_bound *b)
+{
+	const struct gw_row_ceiling *nearest = NULL;
+
+	for (unsigned i = 0; b && i < b->ceiling_count; i++)
+		if (!nearest || gw_ceiling_share(&b->ceilings[i]) > gw_ceiling_share(nearest))
+			nearest = &b->ceilings[i];
+	return nearest;
+}
+
+const struct gw_row_ceiling *gw_bound_ceiling(const struct gw_row_bound *b, const char *name)
+{
+	for (unsigned i = 0; b && i < b->ceiling_count; i++)
+		if (!strcmp(b->ceilings[i].name, name))
+			return &b->ceilings[i];
+	return NULL;
+}
+
+enum gw_bound gw_bound_of(const struct gw_row_bound *b)
+{
+	enum gw_bound most = GW_BOUND_UNKNOWN;
+
+	for (unsigned i = 0; b && i <= GW_BOUND_LAUNCH; i++)
+		if (b->time[i] > b->time[most])
+			most = (enum gw_bound)i;
+	return most;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What bounds the kernels of a log: for each configuration its work and the GPU's profile as the
+ * log has them, its mean measured time, and the verdict on these; for each row of a report what
+ * follows from its configurations.
+ */
+#ifndef GW_LOG_VERDICT_H
+#define GW_LOG_VERDICT_H
+
+#include "cli/log/model.h"
+#include "predictor/models/ceilings.h"
+#include "predictor/models/occupancy.h"
+#include "predictor/models/verdict.h"
+
+/**
+ * A launch is short where an empty kernel takes this share of its time: below, fewer launches
+ * that do more hardly pay.
+ */
+#define GW_SHORT 0.1
+
+/** One memory level or pipe over a row. */
+struct gw_row_ceiling {
+	const char *name, *unit; /**< static strings */
+	enum gw_bound bound;
+	double amount,
+	        seconds; /**< over all launches: work done, and what it takes at the ceiling */
+	double measured; /**< time of the launches these are known of, s */
+};
+
+/** What is known of the bounds of a row. Times in s, summed over launches. */
+struct gw_row_bound {
+	double time[GW_BOUND_LAUNCH + 1]; /**< by enum gw_bound */
+	double judged;                    /**< of launches with a verdict */
+	double roof; /**< what these take where the part they use most reaches its ceiling */
+	/* Of launches so short that GW_SHORT of their time or more is what an empty kernel takes.
+	 */
+	double short_time;
+	double starting; /**< … what empty kernels would have taken in their place */
+	uint64_t short_launches;
+	unsigned ceiling_count;
+	struct gw_row_ceiling ceilings[GW_RESOURCES_MAX];
+	/* The configuration with the most time, and of those with a verdict where there is one. */
+	double most; /**< its time; 0: none was measured */
+	double mean; /**< mean time of one of its launches */
+	uint64_t launches;
+	struct gw_verdict verdict;
+	struct gw_config config;
+	struct gw_kernel kernel; /**< without its name */
+	struct gw_work work;
+	struct gw_occupancy occupancy;
+	bool resident; /**< occupancy is known */
+};
+
+/** State while a log is read. */
+struct log_judge;
+
+struct log_judge *log_judge_new(void);
+/* Records in the order in which log_model numbers what they describe: kernels and configurations
+ * of the log from 0; devices are positions in gw_log_model.gpus. */
+void log_judge_kernel(struct log_judge *j, const struct gw_record_kernel *kernel);
+void log_judge_config(struct log_judge *j, uint32_t kernel, const struct gw_config *config);
+void log_judge_work(struct log_judge *j, uint32_t config, const struct gw_log_record *record);
+void log_judge_profile(struct log_judge *j, uint32_t device, const struct gw_log_record *record);
+/** @p count measured launches of @p config in row @p row that took @p ns in all; @p device may be
+ * GW_INDEX_NONE. */
+void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t device,
+                    uint64_t count, uint64_t ns);
+/** Judge everything into the rows of @p model, and free @p j. */
+void log_judge_end(struct log_judge *j, struct gw_log_model *model);
+
+/* What a row says; NaN when unknown. Shares 0 to 1, but more than 1 where amounts or ceilings are
+ * off. */
+
+/** Of the measured time, what would be left out at the ceiling of the part it uses most; 0 at
+ * least. */
+double gw_bound_headroom(const struct gw_row_bound *b);
+/** The same as a share of all of the row's time: of launches without a verdict nothing is gained.
+ */
+double gw_bound_gain(const struct gw_row_bound *b);
+/** The part of the GPU nearest to its ceiling over the row; NULL: none is known. */
+const struct gw_row_ceiling *gw_bound_nearest(const struct gw_row_bound *b);
+/** The one called @p name; NULL: not known. */
+const struct gw_row_ceiling *gw_bound_ceiling(const struct gw_row_bound *b, const char *name);
+/** Share of its ceiling that was reached. */
+double gw_ceiling_share(const struct gw_row_ceiling *c);
+/** The bound with the most of the row's time; GW_BOUND_UNKNOWN where that has no verdict. */
+enum gw_bound gw_bound_of(const struct gw_row_bound *b);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/replay/bits.h"
+
+#include "cli/common/json.h"
+#include "cli/common/number.h"
+#include "cli/say.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *tier_of(const struct tape_launch *l)
+{
+	return gw_tier_name((enum gw_tier)l->tier);
+}
+
+static const char *work_of(const struct tape_launch *l)
+{
+	return gw_source_name((enum gw_source)l->work);
+}
+
+static void tell_side(const char *label, const struct tape_launch *l)
+{
+	struct gw_text a, b, c;
+
+	if (isnan(l->predicted))
+		printf("    %-11s nothing\n", label);
+	else
+		printf("    %-11s %s [%s, %s], %s, work %s\n", label,
+		       gw_duration(&a, (double)l->predicted), gw_duration(&b, (double)l->low),
+		       gw_duration(&c, (double)l->high), tier_of(l), work_of(l));
+}
+
+/* What can differ too little to be seen in three digits. */
+static void tell_what_differs(const struct tape_launch *log, const struct tape_launch *now)
+{
+	const struct {
+		const char *what;
+		bool differs;
+	} parts[] = {
+	        {"time", log->predicted != now->predicted},
+	        {"interval", log->low != now->low || log->high != now->high},
+	        {"what was known of its time", log->tier != now->tier},
+	        {"what was known of its work", log->work != now->work},
+	};
+	const char *before = "    differs in ";
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (parts[i].differs) {
+			printf("%s%s", before, parts[i].what);
+			before = ", ";
+		}
+	putchar('\n');
+}
+
+static void tell_first(const struct tape *t, const struct replay_result *r)
+{
+	const struct tape_launch *l = &t->launches[r->first - 1];
+	const struct gw_config *c = &t->configs[l->config].launch.config;
+	struct gw_text number, known;
+	char name[200];
+
+	printf("  the first that differs: launch %s of the log, called after %s and %s\n",
+	       gw_thousands(&number, (double)r->first),
+	       gw_counted(&known, (double)l->known, "measurement", NULL),
+	       l->flags & GW_LAUNCH_LATE ? "predicted when the library got to it"
+	                                 : "predicted before");
+	printf("    %s\n    grid %ux%ux%u, block %ux%ux%u\n",
+	       gw_printable(name, sizeof(name), t->kernels[t->configs[l->config].kernel].plain),
+	       c->grid.x, c->grid.y, c->grid.z, c->block.x, c->block.y, c->block.z);
+	tell_side("in the log", l);
+	tell_side("replayed", &r->now);
+	tell_what_differs(l, &r->now);
+}
+
+void replay_tell_bits(const struct tape *t, const struct replay_result *r)
+{
+	struct gw_text a, b, c;
+	char build[100];
+
+	if (!r->logged) {
+		printf("%s: no prediction in it to compare with\n", t->path);
+		return;
+	}
+	printf("%s: %s of %s replayed with the same bits%s%s\n", t->path,
+	       r->equal == r->logged ? "all" : gw_thousands(&a, (double)r->equal),
+	       gw_counted(&b, (double)r->logged, "prediction", NULL),
+	       r->extra ? "; launches predicted that the log has nothing for: " : "",
+	       r->extra ? gw_thousands(&c, (double)r->extra) : "");
+	if (r->equal < r->logged && *t->build)
+		printf("  it was recorded by build %s; only the same version gives the same bits\n",
+		       gw_printable(build, sizeof(build), t->build));
+	if (r->in_step < r->steps)
+		printf("  %s of %s found another number of observations than the log says: records "
+		       "are lost\n",
+		       gw_thousands(&a, (double)(r->steps - r->in_step)),
+		       gw_counted(&b, (double)r->steps, "publication", NULL));
+	if (r->first)
+		tell_first(t, r);
+}
+
+static json_t *side_json(const struct tape_launch *l)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "seconds", gw_json_number((double)l->predicted * 1e-9));
+	json_object_set_new(o, "low", gw_json_number((double)l->low * 1e-9));
+	json_object_set_new(o, "high", gw_json_number((double)l->high * 1e-9));
+	json_object_set_new(o, "tier", json_string(tier_of(l)));
+	json_object_set_new(o, "work", json_string(work_of(l)));
+	return o;
+}
+
+static json_t *first_json(const struct tape *t, const struct replay_result *r)
+{
+	const struct tape_launch *l = &t->launches[r->first - 1];
+	json_t *o = json_object();
+
+	json_object_set_new(o, "launch", gw_json_count(r->first));
+	json_object_set_new(o, "kernel",
+	                    gw_json_text(t->kernels[t->configs[l->config].kernel].plain));
+	json_object_set_new(o, "known", gw_json_count(l->known));
+	json_object_set_new(o, "late", json_boolean(l->flags & GW_LAUNCH_LATE));
+	json_object_set_new(o, "logged", side_json(l));
+	json_object_set_new(o, "replayed", side_json(&r->now));
+	return o;
+}
+
+json_t *replay_bits_json(const struct tape *t, const struct replay_result *r)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "log", gw_json_text(t->path));
+	json_object_set_new(o, "logged", gw_json_count(r->logged));
+	json_object_set_new(o, "equal", gw_json_count(r->equal));
+	json_object_set_new(o, "extra", gw_json_count(r->extra));
+	json_object_set_new(o, "predicted", gw_json_count(r->predicted));
+	json_object_set_new(o, "publications", gw_json_count(r->steps));
+	json_object_set_new(o, "in_step", gw_json_count(r->in_step));
+	json_object_set_new(o, "folds", gw_json_count(r->folds));
+	json_object_set_new(o, "first_difference", r->first ? first_json(t, r) : json_null());
+	return o;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report/bound.h"
+
+#include "cli/common/json.h"
+#include "cli/log/verdict.h"
+#include "cli/common/number.h"
+#include "cli/report/fix.h"
+#include "cli/report/line.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void bounds(const struct gw_log_model *m, unsigned width)
+{
+	static const enum gw_bound order[] = {GW_BOUND_MEMORY, GW_BOUND_COMPUTE, GW_BOUND_LATENCY,
+	                                      GW_BOUND_LAUNCH};
+	const struct gw_row_bound *b = m->all.bound;
+	struct report_line line;
+	double all = 0;
+	struct gw_text a;
+
+	if (!b)
+		return;
+	line = report_begin("Bound", width);
+	for (unsigned i = 0; i <= GW_BOUND_LAUNCH; i++)
+		all += b->time[i];
+	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (b->time[order[i]] > 0)
+			report_part(&line, GW_INK_OFF, "%s %s", gw_bound_name(order[i]),
+			            gw_percent(&a, b->time[order[i]] / all));
+	if (b->time[GW_BOUND_UNKNOWN] > 0 && b->judged > 0)
+		report_part(&line, GW_INK_WARN, "unknown %s",
+		            gw_percent(&a, b->time[GW_BOUND_UNKNOWN] / all));
+	if (b->judged > 0)
+		report_part(&line, GW_INK_DIM, "of GPU time");
+	else
+		report_part(&line, GW_INK_DIM, "unknown: %s",
+		            b->verdict.unknown ? b->verdict.unknown : "nothing was measured");
+	report_finish(&line, "");
+}
+
+static void knew(const struct gw_row *all, unsigned width)
+{
+	static const enum gw_source order[] = {GW_SOURCE_COUNTED, GW_SOURCE_GIVEN, GW_SOURCE_SCALED,
+	                                       GW_SOURCE_STATIC};
+	struct report_line line;
+	double single = (double)all->scored_single;
+	bool any = false;
+	struct gw_text a;
+
+	if (!all->scored_single)
+		return;
+	line = report_begin("Knew", width);
+	for (unsigned t = GW_TIER_STEADY; t >= GW_TIER_COLD; t--)
+		if (all->tiers[t])
+			report_part(&line, GW_INK_OFF, "%s %s", gw_tier_name((enum gw_tier)t),
+			            gw_percent(&a, (double)all->tiers[t] / single));
+	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		if (!all->works[order[i]])
+			continue;
+		any = true;
+		report_part(&line, GW_INK_OFF, "work %s %s", gw_source_name(order[i]),
+		            gw_percent(&a, (double)all->works[order[i]] / single));
+	}
+	report_part(&line, GW_INK_DIM, any ? "of predictions" : "of predictions, nothing of work");
+	report_finish(&line, "");
+}
+
+void gw_report_bound_lines(const struct gw_report *report, unsigned width)
+{
+	knew(&report->model.all, width);
+	bounds(&report->model, width);
+}
+
+void gw_report_fix_lines(const struct gw_report *report, unsigned width)
+{
+	struct gw_fix fixes[GW_FIXES];
+	unsigned count = gw_report_fixes(report, fixes);
+	char text[1200], clean[1200];
+
+	if (!count)
+		return;
+	printf("\n  %sTo fix first%s %s(most to gain, were it as fast as the ceilings allow)%s\n",
+	       gw_ink(stdout, GW_INK_BOLD), gw_ink(stdout, GW_INK_OFF), gw_ink(stdout, GW_INK_DIM),
+	       gw_ink(stdout, GW_INK_OFF));
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(text, sizeof(text), "%s.", fixes[i].text);
+		printf("  %u. ", i + 1);
+		report_wrapped(gw_printable(clean, sizeof(clean), text), width, 5);
+	}
+}
+
+static json_t *evidence_json(const struct gw_verdict *v)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < v->evidence_count; i++)
+		json_array_append_new(list, json_pack("{s:s,s:o,s:s}", "what", v->evidence[i].what,
+		                                      "value", gw_json_number(v->evidence[i].value),
+		                                      "unit", v->evidence[i].unit));
+	return list;
+}
+
+static json_t *ceilings_json(const struct gw_row_bound *b)
+{
+	json_t *o = json_object();
+
+	for (unsigned i = 0; i < b->ceiling_count; i++) {
+		const struct gw_row_ceiling *c = &b->ceilings[i];
+
+		json_object_set_new(
+		        o, c->name,
+		        json_pack("{s:s,s:o,s:o,s:o,s:s}", "unit", c->unit, "achieved_per_second",
+		                  gw_json_number(c->amount / c->measured), "ceiling_per_second",
+		                  gw_json_number(c->seconds > 0 ? c->amount / c->seconds : NAN),
+		                  "share", gw_json_number(gw_ceiling_share(c)), "bound",
+		                  gw_bound_name(c->bound)));
+	}
+	return o;
+}
+
+static json_t *work_json(const struct gw_work *work)
+{
+	json_t *o = json_object();
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		const struct gw_quantity *q = &work->q[i];
+
+		if (isnan(q->value))
+			continue;
+		json_object_set_new(
+		        o, gw_work_info(i)->name,
+		        json_pack("{s:o,s:s,s:s,s:o}", "value", gw_json_number(q->value), "unit",
+		                  gw_work_info(i)->unit, "source", gw_source_name(q->source),
+		                  "confidence", gw_json_number((double)q->confidence)));
+	}
+	return o;
+}
+
+static json_t *config_json(const struct gw_config *c)
+{
+	char grid[64], block[64], arguments[16] = "";
+
+	snprintf(grid, sizeof(grid), "%u %u %u", c->grid.x, c->grid.y, c->grid.z);
+	snprintf(block, sizeof(block), "%u %u %u", c->block.x, c->block.y, c->block.z);
+	if (c->digest)
+		snprintf(arguments, sizeof(arguments), "%08x", c->digest);
+	return json_pack("{s:s,s:s,s:o,s:s}", "GridXYZ", grid, "BlockXYZ", block,
+	                 "Dynamic Shared (B)", gw_json_count(c->dynamic_shared), "Arguments",
+	                 arguments);
+}
+
+json_t *gw_report_bound_json(const struct gw_row *row)
+{
+	const struct gw_row_bound *b = row->bound;
+	json_t *o, *times;
+	char text[200];
+
+	if (!b)
+		return json_null();
+	o = json_object();
+	times = json_object();
+	for (unsigned i = 0; i <= GW_BOUND_LAUNCH; i++)
+		json_object_set_new(times, gw_bound_name((enum gw_bound)i),
+		                    gw_json_number(b->time[i]));
+	json_object_set_new(o, "seconds_by_bound", times);
+	json_object_set_new(o, "headroom", gw_json_number(gw_bound_headroom(b)));
+	json_object_set_new(o, "ceilings", ceilings_json(b));
+	/* What follows is of the configuration with the most time. */
+	json_object_set_new(o, "configuration", config_json(&b->config));
+	json_object_set_new(o, "mean_seconds", gw_json_number(b->mean));
+	json_object_set_new(o, "bound", json_string(gw_bound_name(b->verdict.bound)));
+	json_object_set_new(o, "resource",
+	                    b->verdict.resource ? json_string(b->verdict.resource) : json_null());
+	json_object_set_new(o, "cause", json_string(gw_latency_cause_name(b->verdict.cause)));
+	json_object_set_new(o, "confidence", gw_json_number(b->verdict.confidence));
+	json_object_set_new(o, "unknown",
+	                    b->verdict.unknown ? json_string(b->verdict.unknown) : json_null());
+	json_object_set_new(o, "evidence", evidence_json(&b->verdict));
+	gw_bound_text(b, text, sizeof(text));
+	json_object_set_new(o, "text", gw_json_text(text));
+	gw_bound_cause(b, text, sizeof(text));
+	json_object_set_new(o, "why", gw_json_text(text));
+	json_object_set_new(o, "work", work_json(&b->work));
+	return o;
+}
+
+json_t *gw_report_fixes_json(const struct gw_report *report)
+{
+	struct gw_fix fixes[GW_FIXES];
+	unsigned count = gw_report_fixes(report, fixes);
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < count; i++)
+		json_array_append_new(
+		        list,
+		        json_pack("{s:s,s:o,s:o,s:o,s:o}", "kind", gw_fix_name(fixes[i].kind),
+		                  "share", gw_json_number(fixes[i].share), "gain",
+		                  gw_json_number(fixes[i].gain), "name",
+		                  fixes[i].row
+		                          ? gw_json_text(
+		                                    report->model.names[fixes[i].row->name].plain)
+		                          : json_null(),
+		                  "text", gw_json_text(fixes[i].text)));
+	return list;
+}
+
+json_t *gw_report_knew_json(const struct gw_row *row)
+{
+	json_t *o = json_object(), *tiers = json_object(), *works = json_object();
+
+	for (unsigned t = GW_TIER_COLD; t <= GW_TIER_STEADY; t++)
+		json_object_set_new(tiers, gw_tier_name((enum gw_tier)t),
+		                    gw_json_count(row->tiers[t]));
+	for (unsigned w = GW_SOURCE_NONE; w <= GW_SOURCE_COUNTED; w++)
+		json_object_set_new(works, gw_source_name((enum gw_source)w),
+		                    gw_json_count(row->works[w]));
+	json_object_set_new(o, "times", tiers);
+	json_object_set_new(o, "work", works);
+	return o;
+}

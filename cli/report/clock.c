@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report/clock.h"
+
+#include "cli/common/json.h"
+#include "cli/common/number.h"
+#include "cli/report/line.h"
+#include "nvml/nvml.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { EPISODES = 3 }; /* told one by one */
+
+static const double LEAST_GAPS = 0.01; /* of the time: less is not worth a line */
+
+static double mhz(double khz)
+{
+	return khz / 1000;
+}
+
+/* Samples come while kernels run: what held clocks down is said with its share of them. */
+static void reasons(struct report_line *line, const struct log_clocks *c)
+{
+	struct gw_text n;
+
+	for (unsigned i = 0; i < GW_CLOCK_REASONS; i++) {
+		char text[100];
+
+		if (!c->by_reason[i])
+			continue;
+		gw_throttle_text(UINT64_C(1) << i, text, sizeof(text));
+		report_part(line, GW_INK_WARN, "held down: %s (%s of samples)", text,
+		            gw_percent(&n, (double)c->by_reason[i] / (double)c->samples));
+	}
+	if (c->others)
+		report_part(line, GW_INK_WARN, "other processes used it (%s of samples)",
+		            gw_percent(&n, (double)c->others / (double)c->samples));
+}
+
+/* The next GPU's part of the line @p title, which the first of them begins. */
+static void next_gpu(struct report_line *line, bool *any, const char *title, unsigned width,
+                     const struct gw_log_model *m, size_t gpu)
+{
+	if (*any)
+		report_break(line);
+	else
+		*line = report_begin(title, width);
+	*any = true;
+	if (m->gpu_count > 1)
+		report_part(line, GW_INK_OFF, "%u", m->gpus[gpu].record.ordinal);
+}
+
+static void clocks(struct gw_log_model *m, unsigned width)
+{
+	struct report_line line = {0};
+	bool any = false;
+
+	for (size_t i = 0; i < m->gpu_count; i++) {
+		struct log_clocks *c = &m->gpus[i].clocks;
+
+		if (!c->samples)
+			continue;
+		next_gpu(&line, &any, "Clock", width, m, i);
+		if (c->sm_low == c->sm_high)
+			report_part(&line, GW_INK_OFF, "SM %.0f MHz", mhz(c->sm_high));
+		else
+			report_part(&line, GW_INK_OFF, "SM %.0f MHz (%.0f to %.0f)",
+			            mhz(gw_quantile(&c->sm_khz, 0.5)), mhz(c->sm_low),
+			            mhz(c->sm_high));
+		if (c->mem_khz.count)
+			report_part(&line, GW_INK_DIM, "memory %.0f MHz",
+			            mhz(gw_quantile(&c->mem_khz, 0.5)));
+		if (c->temperature)
+			report_part(&line, GW_INK_DIM, "up to %u %s", c->temperature,
+			            gw_utf8() ? "°C" : "C");
+		if (c->power_mw)
+			report_part(&line, GW_INK_DIM, "%.0f W", c->power_mw / 1000.0);
+		reasons(&line, c);
+	}
+	if (any)
+		report_finish(&line, "");
+}
+
+/* A kind of gap, where there are any. */
+static void gap(struct report_line *line, const struct log_gaps *g, enum gw_gap kind,
+                const char *what)
+{
+	struct gw_text a, b, c;
+
+	if (!g->count[kind])
+		return;
+	report_part(line, GW_INK_OFF, "%s %s (%s of %s)", what,
+	            gw_percent(&a, g->time[kind] / log_gaps_span(g)),
+	            gw_thousands(&b, (double)g->count[kind]),
+	            gw_duration(&c, g->time[kind] / (double)g->count[kind]));
+}
+
+/* What passed between kernels, where it is worth a line. */
+static void gaps(const struct gw_log_model *m, unsigned width)
+{
+	struct report_line line = {0};
+	bool any = false;
+	struct gw_text a, b;
+
+	for (size_t i = 0; i < m->gpu_count; i++) {
+		const struct log_gaps *g = &m->gpus[i].gaps;
+		double span = log_gaps_span(g);
+
+		if (!(span - g->busy >= LEAST_GAPS * span) || !(span > 0))
+			continue;
+		next_gpu(&line, &any, "Gaps", width, m, i);
+		report_part(&line, GW_INK_OFF, "no kernel ran %s of %s",
+		            gw_percent(&a, 1 - g->busy / span), gw_duration(&b, span));
+		gap(&line, g, GW_GAP_LATE, "late launches");
+		gap(&line, g, GW_GAP_LATE_GRAPH, "late graphs");
+		gap(&line, g, GW_GAP_QUEUED, "between queued ones");
+		if (g->count[GW_GAP_PAUSED])
+			report_part(&line, GW_INK_DIM, "%s over %s left out",
+			            gw_counted(&a, (double)g->count[GW_GAP_PAUSED], "pause", NULL),
+			            gw_duration(&b, GW_GAP_PAUSE));
+	}
+	if (any)
+		report_finish(&line, "");
+}
+
+static void episode(struct report_line *line, const struct gw_log_model *m,
+                    const struct log_slow *s)
+{
+	const struct gw_record_slow *r = &s->record;
+	struct gw_text n;
+	char held[100];
+
+	report_break(line);
+	report_part(line, GW_INK_OFF, "%s", m->names[s->name].plain);
+	report_part(line, GW_INK_OFF, "%s %.2f times as long",
+	            gw_counted(&n, r->slow, "launch", "launches"), (double)r->ratio);
+	report_part(line, GW_INK_OFF, "cause %s", gw_slow_cause_name(log_slow_cause(s)));
+	if (log_slow_cause(s) == GW_SLOW_CLOCK && r->sm_khz_before && r->sm_khz_during)
+		report_part(line, GW_INK_DIM, "%.0f to %.0f MHz", mhz(r->sm_khz_before),
+		            mhz(r->sm_khz_during));
+	if (r->reasons) {
+		gw_throttle_text(r->reasons, held, sizeof(held));
+		report_part(line, GW_INK_DIM, "%s", held);
+	}
+}
+
+/* The episodes that cost the most, told one by one. */
+static void worst(struct report_line *line, const struct gw_log_model *m)
+{
+	double least = INFINITY;
+	size_t least_at = 0;
+
+	for (unsigned k = 0; k < EPISODES && k < m->slows.count; k++) {
+		double most = -1;
+		size_t at = 0;
+
+		for (size_t i = 0; i < m->slows.count; i++) {
+			double lost = log_slow_lost(&m->slows.list[i]);
+			bool told = lost > least || (lost == least && i <= least_at && k);
+
+			if (!told && lost > most) {
+				most = lost;
+				at = i;
+			}
+		}
+		if (most < 0)
+			return;
+		episode(line, m, &m->slows.list[at]);
+		least = most;
+		least_at = at;
+	}
+}
+
+static void slow(const struct gw_log_model *m, unsigned width)
+{
+	struct report_line line;
+	uint64_t causes[GW_SLOW_CAUSES] = {0};
+	double lost = 0;
+	struct gw_text a, b;
+
+	if (!m->slows.count)
+		return;
+	line = report_begin("Slow", width);
+	for (size_t i = 0; i < m->slows.count; i++) {
+		causes[log_slow_cause(&m->slows.list[i])]++;
+		lost += log_slow_lost(&m->slows.list[i]);
+	}
+	report_part(&line, GW_INK_WARN, "%s in %s, %s beyond what was predicted",
+	            gw_counted(&a, (double)m->all.slow, "slow launch", "slow launches"),
+	            gw_counted(&b, (double)(m->slows.count + m->slows.beyond), "episode", NULL),
+	            gw_duration(&(struct gw_text){0}, lost));
+	for (unsigned i = 0; i < GW_SLOW_CAUSES; i++)
+		if (causes[i])
+			report_part(&line, GW_INK_OFF, "%s of cause %s",
+			            gw_thousands(&a, (double)causes[i]),
+			            gw_slow_cause_name((enum gw_slow_cause)i));
+	worst(&line, m);
+	report_finish(&line, "");
+}
+
+void gw_report_clock_lines(struct gw_report *report, unsigned width)
+{
+	gaps(&report->model, width);
+	clocks(&report->model, width);
+	slow(&report->model, width);
+}
+
+json_t *gw_report_clocks_json(struct log_clocks *c)
+{
+	json_t *o, *held;
+
+	if (!c->samples)
+		return json_null();
+	o = json_object();
+	held = json_object();
+	for (unsigned i = 0; i < GW_CLOCK_REASONS; i++) {
+		char text[100];
+
+		if (!c->by_reason[i])
+			continue;
+		gw_throttle_text(UINT64_C(1) << i, text, sizeof(text));
+		json_object_set_new(held, text, gw_json_count(c->by_reason[i]));
+	}
+	json_object_set_new(o, "samples", gw_json_count(c->samples));
+	json_object_set_new(o, "sm_khz_median", gw_json_number(gw_quantile(&c->sm_khz, 0.5)));
+	json_object_set_new(o, "sm_khz_low", c->sm_low ? gw_json_count(c->sm_low) : json_null());
+	json_object_set_new(o, "sm_khz_high", c->sm_high ? gw_json_count(c->sm_high) : json_null());
+	json_object_set_new(o, "mem_khz_median", gw_json_number(gw_quantile(&c->mem_khz, 0.5)));
+	json_object_set_new(o, "temperature",
+	                    c->temperature ? gw_json_count(c->temperature) : json_null());
+	json_object_set_new(o, "power_mw", c->power_mw ? gw_json_count(c->power_mw) : json_null());
+	json_object_set_new(o, "held_down", gw_json_count(c->held));
+	json_object_set_new(o, "held_down_by", held);
+	json_object_set_new(o, "others", gw_json_count(c->others));
+	return o;
+}
+
+json_t *gw_report_gaps_json(const struct log_gaps *g)
+{
+	static const char *const names[GW_GAPS] = {"late", "late_graphs", "queued", "paused"};
+	json_t *o = json_object();
+
+	json_object_set_new(o, "busy_ns", gw_json_number(g->busy));
+	for (unsigned i = 0; i < GW_GAPS; i++)
+		json_object_set_new(o, names[i],
+		                    json_pack("{s:o,s:o}", "count", gw_json_count(g->count[i]),
+		                              "ns", gw_json_number(g->time[i])));
+	return o;
+}
+
+json_t *gw_report_slow_json(const struct gw_log_model *m)
+{
+	json_t *o = json_object(), *list = json_array();
+
+	for (size_t i = 0; i < m->slows.count; i++) {
+		const struct log_slow *s = &m->slows.list[i];
+		const struct gw_record_slow *r = &s->record;
+		json_t *one = json_object();
+		char held[100];
+
+		gw_throttle_text(r->reasons, held, sizeof(held));
+		json_object_set_new(one, "name", gw_json_text(m->names[s->name].plain));
+		json_object_set_new(one, "cause",
+		                    json_string(gw_slow_cause_name(log_slow_cause(s))));
+		json_object_set_new(one, "meaning",
+		                    json_string(gw_slow_cause_meaning(log_slow_cause(s))));
+		json_object_set_new(one, "launches", gw_json_count(r->launches));
+		json_object_set_new(one, "slow", gw_json_count(r->slow));
+		json_object_set_new(one, "predicted_ns", gw_json_number((double)r->predicted));
+		json_object_set_new(one, "ratio", gw_json_number((double)r->ratio));
+		json_object_set_new(one, "lost_ns", gw_json_number(log_slow_lost(s)));
+		json_object_set_new(one, "sm_khz_before", gw_json_count(r->sm_khz_before));
+		json_object_set_new(one, "sm_khz_during", gw_json_count(r->sm_khz_during));
+		json_object_set_new(one, "held_down", json_string(held));
+		json_object_set_new(one, "since_ns", gw_json_count(r->since_ns));
+		json_object_set_new(one, "until_ns", gw_json_count(r->until_ns));
+		json_array_append_new(list, one);
+	}
+	json_object_set_new(o, "launches", gw_json_count(m->all.slow));
+	json_object_set_new(o, "not_kept", gw_json_count(m->slows.beyond));
+	json_object_set_new(o, "episodes", list);
+	return o;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report/line.h"
+
+#include "cli/table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct report_line report_begin(const char *label, unsigned width)
+{
+	printf("  %s%-*s%s", gw_ink(stdout, GW_INK_BOLD), REPORT_LABEL - 1, label,
+	       gw_ink(stdout, GW_INK_OFF));
+	return (struct report_line){label, 0, width};
+}
+
+void report_break(struct report_line *line)
+{
+	if (!line->column)
+		return;
+	printf("\n  %*s", REPORT_LABEL - 1, "");
+	line->column = 0;
+}
+
+void report_part(struct report_line *line, enum gw_ink ink, const char *format, ...)
+{
+	char raw[1024], text[1024], *fitted;
+	size_t room = line->width - REPORT_LABEL - 3;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(raw, sizeof(raw), format, args);
+	va_end(args);
+	fitted = gw_shorten(gw_printable(text, sizeof(text), raw), room);
+	if (line->column && line->column + 3 + gw_columns(fitted) > room)
+		report_break(line);
+	if (line->column) {
+		printf(" %s ", gw_utf8() ? "·" : "|");
+		line->column += 3;
+	} else {
+		printf(" ");
+	}
+	printf("%s%s%s", gw_ink(stdout, ink), fitted,
+	       *gw_ink(stdout, ink) ? gw_ink(stdout, GW_INK_OFF) : "");
+	line->column += gw_columns(fitted);
+	free(fitted);
+}
+
+void report_finish(struct report_line *line, const char *nothing)
+{
+	if (!line->column)
+		report_part(line, GW_INK_DIM, "%s", nothing);
+	putchar('\n');
+}
+
+void report_wrapped(const char *text, unsigned width, unsigned indent)
+{
+	size_t column = indent;
+	char word[1024];
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, text);
+		if (column > indent && column + 1 + gw_columns(word) > width) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		fputs(word, stdout);
+		column += gw_columns(word);
+		text += length;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}

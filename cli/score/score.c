@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch score: predictions as the logs have them. */
+#include "cli/command.h"
+#include "cli/say.h"
+#include "cli/score/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct options {
+	const char *by, *plot;
+	bool json;
+};
+
+static const struct gw_option options[] = {
+        GW_OPT_CHOICE(by, "WHAT", "launch|configuration",
+                      "count each launch, or each kernel and configuration once, by its medians "
+                      "(default launch)"),
+        GW_OPT_FILE(plot, "DIR",
+                    "also draw predicted against measured time, a picture for each model, into "
+                    "this folder"),
+        GW_OPT_FLAG(json, "JSON; docs/score.md describes it"),
+        {0},
+};
+
+static void add_tape(struct score *score, const struct tape *tapes, uint32_t number)
+{
+	const struct tape *t = &tapes[number];
+	struct score_models *models = score_models_new(score, t);
+
+	for (size_t i = 0; i < t->launch_count; i++) {
+		const struct tape_launch *l = &t->launches[i];
+		struct score_answer a = {(double)l->predicted * 1e-9, (double)l->low * 1e-9,
+		                         (double)l->high * 1e-9, (double)l->duration * 1e-9};
+
+		if (tape_measured(l))
+			score_add(score, number, l->config, (enum gw_tier)l->tier,
+			          (enum gw_source)l->work, &a, score_models_ask(models, l, false));
+	}
+	score_models_free(models);
+}
+
+static int score_main(const struct gw_command *command, int argc, char **argv)
+{
+	struct options o = {.by = "launch"};
+	int status = gw_command_parse(command, &argc, argv, &o);
+	struct session session;
+	struct score *score;
+	char how[200];
+
+	if (status >= 0)
+		return status;
+	if (!argc)
+		return gw_error("score: name a log: gpuwatch score gpuwatch.*.gwl");
+	if (!session_open(&session, argv, argc)) {
+		session_close(&session);
+		return GW_EXIT_USAGE;
+	}
+	score = score_new(session.tapes, !strcmp(o.by, "configuration"));
+	for (uint32_t i = 0; i < session.count; i++)
+		add_tape(score, session.tapes, i);
+	snprintf(how, sizeof(how), "gpuwatch score: predictions as %s logged",
+	         session.count == 1 ? "they were" : "their processes");
+	status = session_show(&session, score, how, o.json, NULL, o.plot);
+	score_free(score);
+	session_close(&session);
+	return status;
+}
+
+const struct gw_command_body gw_score_command = {
+        .run = score_main,
+        .options = options,
+        .description =
+                "Says how far off the predictions in logs were: of gpuwatch itself, apart by what "
+                "was known\n"
+                "of the launch when it was predicted (its time: cold, warm, steady; its work: "
+                "counted,\n"
+                "scaled, static, none), and of every model on the same launches, from the work "
+                "that "
+                "was\n"
+                "known then and the device profile in the log. Kernels under 5 us stand apart.\n"
+                "\n"
+                "MAPE is the mean of |predicted - measured| / measured, the factor the geometric "
+                "mean of how\n"
+                "many times too long or too short, the bias that of predicted over measured. An "
+                "answer that\n"
+                "a model can't give is outside of every share.\n"
+                "\n"
+                "What a log lacks is said, and the rest is scored. To predict again from a log, "
+                "also with\n"
+                "times withheld, see gpuwatch-replay(1).",
+        .examples = "gpuwatch score gpuwatch.*.gwl\n"
+                    "All processes of a run together.\n"
+                    "gpuwatch score --by=configuration --plot=pictures run.gwl\n"
+                    "Each configuration once, with a scatter plot for each model.\n",
+        .exit_status = "0 done; 2 bad options, or a log could not be read at all (the others are "
+                       "scored).",
+};

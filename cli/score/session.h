@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `gpuwatch score` and `gpuwatch replay` share: logs in, a score out. */
+#ifndef GW_SCORE_SESSION_H
+#define GW_SCORE_SESSION_H
+
+#include "cli/score/score.h"
+
+/** Logs that were read, and what is to be said of them. */
+struct session {
+	struct tape *tapes;
+	size_t count;
+	bool failed; /**< some log could not be read at all; it was said */
+	bool stand_in;
+	char **missing; /**< sentences */
+	size_t missing_count, missing_room;
+};
+
+/** Read @p count logs; those that can't be read are told and left out. False when none is left. */
+bool session_open(struct session *session, char **paths, int count);
+void session_close(struct session *session);
+
+/** Tables, or JSON with the members of @p more (taken over, may be NULL), and pictures in @p folder
+ * (may be NULL). Exit status. */
+int session_show(struct session *session, struct score *score, const char *how, bool json,
+                 json_t *more, const char *folder);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A score for people. */
+#include "cli/common/memory.h"
+#include "cli/common/number.h"
+#include "cli/report/report.h"
+#include "cli/say.h"
+#include "cli/score/score.h"
+#include "cli/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KERNELS = 20 }; /* told one by one */
+
+static void heading(const char *text)
+{
+	printf("\n%s%s%s\n", gw_ink(stdout, GW_INK_BOLD), text, gw_ink(stdout, GW_INK_OFF));
+}
+
+static void factor_cell(struct gw_table *table, double factor)
+{
+	char text[32] = "-";
+
+	if (!isnan(factor))
+		snprintf(text, sizeof(text), factor < 100 ? "%.2f" : "%.0f", factor);
+	gw_table_cell(table, text);
+}
+
+static void share_cell(struct gw_table *table, double share)
+{
+	struct gw_text t;
+
+	gw_table_cell(table, gw_percent(&t, share));
+}
+
+static void count_cell(struct gw_table *table, uint64_t count)
+{
+	struct gw_text t;
+
+	gw_table_cell(table, gw_thousands(&t, (double)count));
+}
+
+/* The figures that every table has; SCORE_FIGURES of them. */
+#define SCORE_FIGURES                                                                              \
+	{"Number", true, false, 0}, {"Answered", true, false, 3}, {"MAPE", true, false, 0},        \
+	        {"Median", true, false, 0}, {"Factor", true, false, 0}, {"Bias", true, false, 4},  \
+	        {"In 10%", true, false, 2}, {"In 25%", true, false, 0},                            \
+	{                                                                                          \
+		"In 2x", true, false, 5                                                            \
+	}
+
+static void figures(struct gw_table *table, struct score_cell *c)
+{
+	count_cell(table, c->count);
+	share_cell(table, score_share(c, c->answered));
+	share_cell(table, score_mape(c));
+	share_cell(table, gw_quantile(&c->error, 0.5));
+	factor_cell(table, score_ratio(c));
+	factor_cell(table, score_bias(c));
+	share_cell(table, score_share(c, c->within10));
+	share_cell(table, score_share(c, c->within25));
+	share_cell(table, score_share(c, c->within2x));
+}
+
+static const char *tier_name(unsigned tier)
+{
+	return tier == SCORE_TIERS ? "all" : tier ? gw_tier_name(tier) : "no prediction";
+}
+
+static const char *work_name(unsigned work)
+{
+	return work == SCORE_SOURCES ? "" : gw_source_name(work);
+}
+
+static void own_row(struct score *s, struct gw_table *table, unsigned tier, unsigned work,
+                    unsigned length, bool by_length)
+{
+	struct score_cell *c = &s->cells[SCORE_OURS][tier][work][length];
+
+	if (!c->count)
+		return;
+	gw_table_cell(table, tier_name(tier));
+	gw_table_cell(table, work_name(work));
+	if (by_length)
+		gw_table_cell(table, score_length_name(length));
+	figures(table, c);
+	share_cell(table, score_coverage(c));
+	share_cell(table, gw_quantile(&c->width, 0.5));
+}
+
+static void print(struct gw_table *table)
+{
+	gw_table_print(table, stdout, gw_width(), 2);
+	gw_table_free(table);
+}
+
+static void own(struct score *s)
+{
+	static const struct gw_table_column columns[] = {{"Time known", false, false, 0},
+	                                                 {"Work known", false, false, 0},
+	                                                 SCORE_FIGURES,
+	                                                 {"In 90%", true, false, 1},
+	                                                 {"Width", true, false, 1}};
+	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
+
+	heading("What gpuwatch predicted, by what was known");
+	for (unsigned t = GW_TIER_COLD; t <= GW_TIER_STEADY; t++)
+		for (unsigned w = SCORE_SOURCES; w-- > 0;)
+			own_row(s, table, t, w, SCORE_LENGTHS, false);
+	own_row(s, table, GW_TIER_NONE, SCORE_SOURCES, SCORE_LENGTHS, false);
+	own_row(s, table, SCORE_TIERS, SCORE_SOURCES, SCORE_LENGTHS, false);
+	print(table);
+}
+
+static void own_by_length(struct score *s)
+{
+	static const struct gw_table_column columns[] = {
+	        {"Time known", false, false, 0}, {"Work known", false, false, 0},
+	        {"Length", false, false, 0},     SCORE_FIGURES,
+	        {"In 90%", true, false, 1},      {"Width", true, false, 1}};
+	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
+
+	if (s->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS].answered == 0) {
+		gw_table_free(table);
+		return;
+	}
+	heading("The same by measured length");
+	for (unsigned t = GW_TIER_COLD; t <= GW_TIER_STEADY; t++)
+		for (unsigned w = SCORE_SOURCES; w-- > 0;)
+			for (unsigned l = 0; l < SCORE_LENGTHS; l++)
+				own_row(s, table, t, w, l, true);
+	print(table);
+}
+
+static void model_row(struct score *s, struct gw_table *table, size_t model, unsigned work)
+{
+	struct score_cell *c = &s->cells[model][SCORE_TIERS][work][SCORE_LENGTHS];
+
+	if (!c->count || (model != SCORE_OURS && !c->answered))
+		return;
+	gw_table_cell(table, s->names[model]);
+	gw_table_cell(table, work == SCORE_SOURCES ? "all" : gw_source_name(work));
+	figures(table, c);
+	for (unsigned l = 0; l < SCORE_LENGTHS; l++) {
+		struct score_cell *part = &s->cells[model][SCORE_TIERS][work][l];
+
+		share_cell(table, score_share(part, part->within25));
+	}
+}
+
+/* How many sources of work occur among all launches. */
+static unsigned sources(const struct score *s)
+{
+	unsigned count = 0;
+
+	for (unsigned w = 0; w < SCORE_SOURCES; w++)
+		count += s->cells[SCORE_OURS][SCORE_TIERS][w][SCORE_LENGTHS].count > 0;
+	return count;
+}
+
+static void models(struct score *s)
+{
+	static const struct gw_table_column columns[] = {{"Model", false, false, 0},
+	                                                 {"Work known", false, false, 0},
+	                                                 SCORE_FIGURES,
+	                                                 {"<5 us", true, false, 6},
+	                                                 {"5-50", true, false, 6},
+	                                                 {"50-150", true, false, 6},
+	                                                 {">150 us", true, false, 6}};
+	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
+
+	heading("Every model on the same launches (last columns: in 25% by length)");
+	for (size_t m = 0; m < s->model_count; m++) {
+		if (sources(s) > 1)
+			model_row(s, table, m, SCORE_SOURCES);
+		for (unsigned w = SCORE_SOURCES; w-- > 0;)
+			model_row(s, table, m, w);
+	}
+	print(table);
+	for (size_t m = 1; m < s->model_count; m++) {
+		const struct score_cell *c =
+		        &s->cells[m][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
+
+		if (c->answered < c->count && *s->reason[m])
+			printf("  %s%s answers %s: %s%s\n", gw_ink(stdout, GW_INK_DIM), s->names[m],
+			       c->answered ? "not all" : "none", s->reason[m],
+			       gw_ink(stdout, GW_INK_OFF));
+	}
+}
+
+static void kernels(struct score *s)
+{
+	static const struct gw_table_column columns[] = {
+	        {"Number", true, false, 0},      {"Configurations", true, false, 3},
+	        {"Best model", false, false, 0}, {"Factor", true, false, 0},
+	        {"gpuwatch", true, false, 0},    {"Kernel", false, true, 0}};
+	struct score_kernel *list;
+	size_t count = score_kernels(s, &list), best[SCORE_MODELS_MAX] = {0}, told = 0;
+	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
+	bool first = true;
+	struct gw_text n;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct score_kernel *k = &list[i];
+
+		if (!k->best)
+			continue;
+		best[k->best]++;
+		if (told++ >= KERNELS)
+			continue;
+		count_cell(table, k->count);
+		count_cell(table, k->configs);
+		gw_table_cell(table, s->names[k->best]);
+		factor_cell(table, k->ratio[k->best]);
+		factor_cell(table, k->ratio[SCORE_OURS]);
+		gw_table_cell(table, s->tapes[k->tape].kernels[k->kernel].plain);
+	}
+	if (told) {
+		heading("Which model is best for which kernels, longest in all first");
+		print(table);
+		if (told > KERNELS)
+			printf("  %sand %s (--json has all)%s\n", gw_ink(stdout, GW_INK_DIM),
+			       gw_counted(&n, (double)(told - KERNELS), "kernel more",
+			                  "kernels more"),
+			       gw_ink(stdout, GW_INK_OFF));
+		printf("\n  Best:");
+		for (size_t m = 1; m < s->model_count; m++) {
+			if (!best[m])
+				continue;
+			printf("%s %s for %s", first ? "" : ",", s->names[m],
+			       gw_counted(&n, (double)best[m], "kernel", NULL));
+			first = false;
+		}
+		putchar('\n');
+	} else {
+		gw_table_free(table);
+	}
+	free(list);
+}
+
+void score_text(struct score *s, const struct score_about *about)
+{
+	struct score_cell *all = &s->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS];
+	char line[600];
+	struct gw_text n;
+
+	if (about->stand_in)
+		printf("%s" GW_STAND_IN_NOTICE "%s\n", gw_ink(stdout, GW_INK_WARN),
+		       gw_ink(stdout, GW_INK_OFF));
+	printf("%s%s%s\n", gw_ink(stdout, GW_INK_BOLD), about->how, gw_ink(stdout, GW_INK_OFF));
+	for (size_t i = 0; i < about->missing_count; i++)
+		printf("  %s%s%s\n", gw_ink(stdout, GW_INK_WARN),
+		       gw_printable(line, sizeof(line), about->missing[i]),
+		       gw_ink(stdout, GW_INK_OFF));
+	if (!all->count) {
+		printf("\n  Nothing to score: no launch with a valid time.\n");
+		return;
+	}
+	printf("  %s\n", s->by_config
+	                         ? "Each kernel and configuration counts once, by its median time."
+	                         : "Each launch counts.");
+	own(s);
+	own_by_length(s);
+	if (score_asked(s)) {
+		models(s);
+		kernels(s);
+	} else {
+		printf("\n  No model could answer for any of these %s.\n",
+		       gw_counted(&n, (double)all->count, s->by_config ? "configuration" : "launch",
+		                  s->by_config ? NULL : "launches"));
+	}
+	printf("\n  %sFactor: geometric mean of how far off, 1 is exact. Bias: of predicted over "
+	       "measured.\n  In 10%%, 25%%, 2x: of all, an answer that is missing is outside. In "
+	       "90%%: intervals that held;\n  Width: median of (high - low) / predicted.%s\n",
+	       gw_ink(stdout, GW_INK_DIM), gw_ink(stdout, GW_INK_OFF));
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `gpuwatch whatif` on a log: the measured launches of each kernel, from the work that the log
+ * knows of them, on the GPU they ran on and on others.
+ */
+#include "cli/whatif/whatif.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/common/estimate.h"
+#include "cli/common/json.h"
+#include "cli/common/memory.h"
+#include "cli/common/number.h"
+#include "cli/say.h"
+#include "cli/table.h"
+#include "cli/replay/tape.h"
+
+static const char no_work[] =
+        "the log holds no work of these kernels (instructions, memory traffic), only times; what "
+        "they need of a GPU, and so their time on another one, can't be told from it";
+static const char remedy[] =
+        "have the work counted (GPUWATCH_COUNTERS=pm), or describe the kernels "
+        "in a launch file (docs/launch.md)";
+
+/* What the model says of a kernel's launches on one GPU. */
+struct answer {
+	double seconds;   /* of all of them; NaN: not known */
+	char reason[120]; /* why not */
+};
+
+/* The kernels of one name. */
+struct row {
+	const char *name;
+	uint64_t launches;      /* with a time */
+	double measured;        /* s, their sum */
+	struct answer *answers; /* [places] */
+};
+
+/* What the model leaves out on a GPU though not where the launches ran: static strings of its own.
+ */
+struct lacks {
+	unsigned count;
+	const char *what[GW_WARNINGS_MAX];
+};
+
+/* Place 0 is the GPU that a launch ran on, the others are those asked for. */
+struct whatif {
+	struct tape tape;
+	const struct gw_model *model;
+	const struct device_set *devices;
+	struct row *rows;
+	struct lacks *lacks; /* [places] */
+	size_t count, places;
+	bool here; /* some launch ran on a GPU whose profile is known */
+};
+
+bool whatif_is_log(const char *path)
+{
+	static const unsigned char zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
+	unsigned char begin[4] = {0};
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+	                           : dup(STDIN_FILENO);
+	size_t n = strlen(path);
+	bool log = false;
+
+	/* A log that was cut off before its first block is told by its name. */
+	if (n > 4 && strcmp(path + n - 4, ".gwl") == 0)
+		log = true;
+	/* Looked at without reading on: what came out of a pipe would be lost for who reads it. */
+	if (fd >= 0) {
+		if (pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin))
+			log |= memcmp(begin, "GWB1", 4) == 0 || memcmp(begin, zstd, 4) == 0;
+		close(fd);
+	}
+	return log;
+}
+
+/* ---- rows ---- */
+
+static const struct gw_device *device_of(const struct whatif *w, const struct tape_config *c,
+                                         size_t place)
+{
+	if (place)
+		return &w->devices->profiles[place - 1]->device;
+	for (uint32_t i = 0; i < w->tape.gpu_count; i++)
+		if (c->device && w->tape.gpus[i].id == c->device)
+			return tape_device(&w->tape, i);
+	return tape_device(&w->tape, GW_INDEX_NONE);
+}
+
+static void add_answer(struct answer *a, uint64_t launches, const struct gw_estimate *e)
+{
+	a->seconds += (double)launches * e->seconds;
+	if (isnan(e->seconds) && !*a->reason)
+		snprintf(a->reason, sizeof(a->reason), "%s", e->reason);
+}
+
+static bool among(const char *const *list, unsigned count, const char *text)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(list[i], text))
+			return true;
+	return false;
+}
+
+/* What it lacks in both places is not known of the launch; the rest is not known of the GPU. */
+static void add_lacks(struct lacks *l, const struct gw_estimate *here,
+                      const struct gw_estimate *there)
+{
+	for (unsigned i = 0; i < there->warning_count; i++)
+		if (l->count < GW_WARNINGS_MAX &&
+		    !among(here->warnings, here->warning_count, there->warnings[i]) &&
+		    !among(l->what, l->count, there->warnings[i]))
+			l->what[l->count++] = there->warnings[i];
+}
+
+static void add_config(struct whatif *w, const struct tape_config *c, struct row *row)
+{
+	struct gw_estimate here, e;
+	struct gw_work work;
+
+	row->launches += c->measured;
+	row->measured += (double)c->time_ns * 1e-9;
+	if (c->last_work)
+		tape_work_of(&w->tape, c->last_work - 1, &work);
+	for (size_t p = 0; p < w->places; p++) {
+		const struct gw_device *device = device_of(w, c, p);
+
+		gw_estimate_clear(&e);
+		if (!device)
+			snprintf(e.reason, sizeof(e.reason), "no device profile in the log");
+		else if (!c->last_work)
+			snprintf(e.reason, sizeof(e.reason), "its work is not in the log");
+		else
+			w->model->estimate(device, &c->launch, &work, NULL, &e);
+		add_answer(&row->answers[p], c->measured, &e);
+		w->here |= p == 0 && device;
+		if (p == 0)
+			here = e;
+		else if (!isnan(here.seconds) && !isnan(e.seconds))
+			add_lacks(&w->lacks[p], &here, &e);
+	}
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	double left = ((const struct row *)a)->measured, right = ((const struct row *)b)->measured;
+
+	return left != right ? (left < right ? 1 : -1) : by_name(a, b);
+}
+
+/* One row a name: several kernels may bear it. */
+static void make_rows(struct whatif *w)
+{
+	w->rows = gw_alloc((w->tape.kernel_count + 1) * sizeof(*w->rows));
+	for (size_t i = 0; i < w->tape.kernel_count; i++)
+		w->rows[i].name = w->tape.kernels[i].plain;
+	qsort(w->rows, w->tape.kernel_count, sizeof(*w->rows), by_name);
+	for (size_t i = 0; i < w->tape.kernel_count; i++)
+		if (!w->count || strcmp(w->rows[w->count - 1].name, w->rows[i].name))
+			w->rows[w->count++] = w->rows[i];
+	for (size_t i = 0; i < w->count; i++)
+		w->rows[i].answers = gw_alloc(w->places * sizeof(*w->rows[i].answers));
+}
+
+static void fill_rows(struct whatif *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->tape.config_count; i++) {
+		const struct tape_config *c = &w->tape.configs[i];
+		const struct row key = {.name = w->tape.kernels[c->kernel].plain};
+
+		if (c->measured)
+			add_config(w, c, bsearch(&key, w->rows, w->count, sizeof(key), by_name));
+	}
+	for (size_t i = 0; i < w->count; i++)
+		if (w->rows[i].launches)
+			w->rows[kept++] = w->rows[i];
+		else
+			free(w->rows[i].answers);
+	w->count = kept;
+	qsort(w->rows, w->count, sizeof(*w->rows), by_time);
+}
+
+/* Sums compare only over the same kernels: those that every GPU has a time for. */
+static bool known_everywhere(const struct whatif *w, const struct row *row)
+{
+	for (size_t p = !w->here; p < w->places; p++)
+		if (isnan(row->answers[p].seconds))
+			return false;
+	return true;
+}
+
+static size_t count_known(const struct whatif *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		n += known_everywhere(w, &w->rows[i]);
+	return n;
+}
+
+/* Of the measured times where @p place is beyond the last. */
+static double total(const struct whatif *w, size_t place)
+{
+	double sum = count_known(w) ? 0 : NAN;
+
+	for (size_t i = 0; i < w->count; i++)
+		if (known_everywhere(w, &w->rows[i]))
+			sum += place < w->places ? w->rows[i].answers[place].seconds
+			                         : w->rows[i].measured;
+	return sum;
+}
+
+static bool any_known(const struct whatif *w)
+{
+	for (size_t i = 0; i < w->count; i++)
+		for (size_t p = 1; p < w->places; p++)
+			if (!isnan(w->rows[i].answers[p].seconds))
+				return true;
+	return false;
+}
+
+/* ---- text ---- */
+
+static struct gw_table *new_table(const struct whatif *w)
+{
+	struct gw_table_column *columns = gw_alloc((3 + w->places) * sizeof(*columns));
+	struct gw_table *table;
+
+	columns[0] = (struct gw_table_column){"KERNEL", false, true, 0};
+	columns[1] = (struct gw_table_column){"LAUNCHES", true, false, 2};
+	columns[2] = (struct gw_table_column){"MEASURED", true, false, 0};
+	columns[3] = (struct gw_table_column){"PREDICTED HERE", true, false, 1};
+	for (size_t p = 1; p < w->places; p++)
+		columns[3 + p] = (struct gw_table_column){
+		        device_short_name(w->devices->profiles[p - 1]), true, false, 0};
+	table = gw_table_new(columns, (unsigned)(3 + w->places));
+	free(columns);
+	return table;
+}
+
+static void add_totals(struct gw_table *table, const struct whatif *w)
+{
+	struct estimate_text t;
+	char text[64];
+
+	snprintf(text, sizeof(text), "in all (%zu of %zu kernels)", count_known(w), w->count);
+	gw_table_cell(table, text);
+	gw_table_cell(table, "");
+	gw_table_cell(table, estimate_time(&t, total(w, w->places)));
+	for (size_t p = 0; p < w->places; p++)
+		gw_table_cell(table, estimate_time(&t, total(w, p)));
+	gw_table_cell(table, "speed against here");
+	gw_table_cell(table, "");
+	gw_table_cell(table, "");
+	for (size_t p = 0; p < w->places; p++) {
+		double ratio = total(w, 0) / total(w, p);
+
+		snprintf(text, sizeof(text), isnan(ratio) ? "unknown" : "%.2f x", ratio);
+		gw_table_cell(table, text);
+	}
+}
+
+static const char *place_name(const struct whatif *w, size_t place)
+{
+	return place ? device_short_name(w->devices->profiles[place - 1]) : "the GPU it ran on";
+}
+
+/* A reason once for each GPU, with the kernels that it is of. */
+static void print_reason(const struct whatif *w, size_t place, size_t first)
+{
+	const char *reason = w->rows[first].answers[place].reason;
+	char *name = gw_shorten(w->rows[first].name, 50);
+	struct gw_text n;
+	size_t same = 0;
+
+	for (size_t i = 0; i < first; i++)
+		if (!strcmp(w->rows[i].answers[place].reason, reason))
+			reason = ""; /* it was told */
+	for (size_t i = first; i < w->count; i++)
+		same += !strcmp(w->rows[i].answers[place].reason, reason);
+	if (*reason)
+		printf("No time on %s of %s (%s%s): %s\n", place_name(w, place),
+		       gw_counted(&n, (double)same, "kernel", NULL), name ? name : "?",
+		       same > 1 ? " and others" : "", reason);
+	free(name);
+}
+
+static void print_reasons(const struct whatif *w)
+{
+	for (size_t p = 0; p < w->places; p++)
+		for (size_t i = 0; i < w->count; i++)
+			print_reason(w, p, i);
+	for (size_t p = 1; p < w->places; p++)
+		for (unsigned i = 0; i < w->lacks[p].count; i++)
+			printf("%s, unlike where it ran: %s\n", place_name(w, p),
+			       w->lacks[p].what[i]);
+}
+
+static void print_missing(const struct whatif *w)
+{
+	char text[300];
+
+	for (unsigned n = 0; gw_log_complaint(&w->tape.status, n, text, sizeof(text)); n++)
+		printf("%s: %s\n", w->tape.path, text);
+}
+
+static void print_text(const struct whatif *w)
+{
+	struct gw_table *table = new_table(w);
+	struct estimate_text t;
+	struct gw_text n;
+
+	printf("Predicted by %s: %s.\n\n", w->model->name, w->model->summary);
+	for (size_t i = 0; i < w->count; i++) {
+		const struct row *row = &w->rows[i];
+
+		gw_table_cell(table, row->name);
+		gw_table_cell(table, gw_thousands(&n, (double)row->launches));
+		gw_table_cell(table, estimate_time(&t, row->measured));
+		for (size_t p = 0; p < w->places; p++)
+			gw_table_cell(table, estimate_time(&t, row->answers[p].seconds));
+	}
+	add_totals(table, w);
+	gw_table_print(table, stdout, gw_width(), 0);
+	gw_table_free(table);
+	printf("\n");
+	if (!w->tape.work_count)
+		printf("No time on any GPU: %s.\n", no_work);
+	else
+		print_reasons(w);
+	if (!any_known(w))
+		printf("Remedy: %s.\n", remedy);
+	print_missing(w);
+}
+
+/* ---- JSON ---- */
+
+static json_t *row_json(const struct whatif *w, const struct row *row)
+{
+	json_t *devices = json_array();
+
+	for (size_t p = 1; p < w->places; p++) {
+		const struct answer *a = &row->answers[p];
+
+		json_array_append_new(
+		        devices,
+		        json_pack("{s:o,s:o,s:o}", "device",
+		                  gw_json_text(w->devices->profiles[p - 1]->device.name), "seconds",
+		                  gw_json_number(a->seconds), "reason",
+		                  isnan(a->seconds) ? gw_json_text(a->reason) : json_null()));
+	}
+	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "name", gw_json_text(row->name), "launches",
+	                 gw_json_count(row->launches), "measured_seconds",
+	                 gw_json_number(row->measured), "here_seconds",
+	                 gw_json_number(row->answers[0].seconds), "devices", devices);
+}
+
+static json_t *total_json(const struct whatif *w, size_t place)
+{
+	json_t *lacks = json_array();
+
+	for (unsigned i = 0; i < w->lacks[place].count; i++)
+		json_array_append_new(lacks, gw_json_text(w->lacks[place].what[i]));
+	return json_pack("{s:o,s:o,s:o,s:o}", "device",
+	                 gw_json_text(w->devices->profiles[place - 1]->device.name), "seconds",
+	                 gw_json_number(total(w, place)), "speed",
+	                 gw_json_number(total(w, 0) / total(w, place)), "lacks", lacks);
+}
+
+static void print_json(const struct whatif *w)
+{
+	json_t *kernels = json_array(), *totals = json_array(), *missing = json_array();
+	bool known = any_known(w);
+	char text[300];
+
+	for (size_t i = 0; i < w->count; i++)
+		json_array_append_new(kernels, row_json(w, &w->rows[i]));
+	for (size_t p = 1; p < w->places; p++)
+		json_array_append_new(totals, total_json(w, p));
+	for (unsigned n = 0; gw_log_complaint(&w->tape.status, n, text, sizeof(text)); n++)
+		json_array_append_new(missing, gw_json_text(text));
+	gw_json_print(json_pack(
+	        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model", gw_json_text(w->model->name),
+	        "kernels", kernels, "kernels_in_total", gw_json_count(count_known(w)),
+	        "measured_seconds", gw_json_number(total(w, w->places)), "here_seconds",
+	        gw_json_number(total(w, 0)), "total", totals, "missing", missing, "reason",
+	        w->tape.work_count ? json_null() : gw_json_text(no_work), "remedy",
+	        known ? json_null() : gw_json_text(remedy)));
+}
+
+int whatif_log(const char *path, const struct gw_model *model, const struct device_set *devices,
+               bool json)
+{
+	struct whatif w = {.model = model, .devices = devices, .places = devices->count + 1};
+	int status = GW_EXIT_USAGE;
+
+	w.lacks = gw_alloc(w.places * sizeof(*w.lacks));
+	if (tape_read(&w.tape, path)) {
+		make_rows(&w);
+		fill_rows(&w);
+		if (json)
+			print_json(&w);
+		else
+			print_text(&w);
+		status = any_known(&w) ? GW_EXIT_OK : GW_EXIT_FINDINGS;
+	} else {
+		gw_error("%s: %s", path, w.tape.status.error);
+	}
+	for (size_t i = 0; i < w.count; i++)
+		free(w.rows[i].answers);
+	free(w.rows);
+	free(w.lacks);
+	tape_free(&w.tape);
+	return status;
+}

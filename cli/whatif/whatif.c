@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch whatif: the same kernels on other GPUs, what seed 002 is for. */
+#include "cli/whatif/whatif.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/common/estimate.h"
+#include "cli/common/json.h"
+#include "cli/common/memory.h"
+#include "cli/say.h"
+#include "cli/table.h"
+#include "predictor/models/papers/models.h"
+
+struct options {
+	struct gw_words device;
+	const char *model;
+	bool json;
+};
+
+static const struct gw_option options[] = {
+        DEVICE_SET_OPTION,
+        GW_OPT_TEXT(model, "NAME",
+                    "the model to ask; when not given bounds for a log, and for a launch file qrm, "
+                    "the quantitative roofline"),
+        GW_OPT_FLAG(json, "print JSON"),
+        {0},
+};
+
+/* Kernels on devices; estimates are [kernel * devices + device]. */
+struct comparison {
+	struct launch_file file;
+	struct device_set devices;
+	const struct gw_model *model;
+	struct gw_estimate *estimates;
+};
+
+static const struct gw_estimate *at(const struct comparison *c, size_t kernel, size_t device)
+{
+	return &c->estimates[kernel * c->devices.count + device];
+}
+
+static void estimate_all(struct comparison *c)
+{
+	c->estimates = gw_alloc((c->file.count * c->devices.count + 1) * sizeof(*c->estimates));
+	for (size_t k = 0; k < c->file.count; k++)
+		for (size_t d = 0; d < c->devices.count; d++)
+			estimate_launch(c->model, &c->devices.profiles[d]->device,
+			                &c->file.launches[k],
+			                &c->estimates[k * c->devices.count + d]);
+}
+
+/* Sums compare only over the same kernels: those that every device has a time for. */
+static bool known_everywhere(const struct comparison *c, size_t kernel)
+{
+	for (size_t d = 0; d < c->devices.count; d++)
+		if (isnan(at(c, kernel, d)->seconds))
+			return false;
+	return true;
+}
+
+static size_t count_known(const struct comparison *c)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < c->file.count; k++)
+		n += known_everywhere(c, k);
+	return n;
+}
+
+static double total(const struct comparison *c, size_t device)
+{
+	double sum = count_known(c) ? 0 : NAN;
+
+	for (size_t k = 0; k < c->file.count; k++)
+		if (known_everywhere(c, k))
+			sum += at(c, k, device)->seconds;
+	return sum;
+}
+
+static struct gw_table *new_table(const struct comparison *c)
+{
+	struct gw_table_column *columns = gw_alloc((1 + 2 * c->devices.count) * sizeof(*columns));
+	struct gw_table *table;
+
+	columns[0] = (struct gw_table_column){"KERNEL", false, true, 0};
+	for (size_t d = 0; d < c->devices.count; d++) {
+		columns[1 + 2 * d] = (struct gw_table_column){
+		        device_short_name(c->devices.profiles[d]), true, false, 0};
+		/* The last devices' bounds leave first when the screen is narrow. */
+		columns[2 + 2 * d] =
+		        (struct gw_table_column){"BOUND", false, false, 1 + (unsigned)d};
+	}
+	table = gw_table_new(columns, (unsigned)(1 + 2 * c->devices.count));
+	free(columns);
+	return table;
+}
+
+static void add_row(struct gw_table *table, const struct comparison *c, size_t k)
+{
+	struct estimate_text t;
+
+	gw_table_cell(table, c->file.launches[k].label);
+	for (size_t d = 0; d < c->devices.count; d++) {
+		const struct gw_estimate *e = at(c, k, d);
+
+		gw_table_cell(table, estimate_time(&t, e->seconds));
+		gw_table_cell(table, isnan(e->seconds) ? "-" : gw_bound_name(e->bound));
+	}
+}
+
+static void add_totals(struct gw_table *table, const struct comparison *c)
+{
+	struct estimate_text t;
+	char text[64];
+
+	snprintf(text, sizeof(text), "in all (%zu of %zu kernels)", count_known(c), c->file.count);
+	gw_table_cell(table, text);
+	for (size_t d = 0; d < c->devices.count; d++) {
+		gw_table_cell(table, estimate_time(&t, total(c, d)));
+		gw_table_cell(table, "");
+	}
+	if (c->devices.count < 2)
+		return;
+	gw_table_cell(table, "speed against the first");
+	for (size_t d = 0; d < c->devices.count; d++) {
+		double ratio = total(c, 0) / total(c, d);
+
+		snprintf(text, sizeof(text), isnan(ratio) ? "unknown" : "%.2f x", ratio);
+		gw_table_cell(table, text);
+		gw_table_cell(table, "");
+	}
+}
+
+/* Every reason once for each kernel: they are the same on most devices. */
+static void print_reasons(const struct comparison *c)
+{
+	char label[256];
+
+	for (size_t k = 0; k < c->file.count; k++) {
+		const char *last = "";
+
+		for (size_t d = 0; d < c->devices.count; d++) {
+			const struct gw_estimate *e = at(c, k, d);
+
+			if (isnan(e->seconds) && strcmp(e->reason, last) != 0)
+				printf("%s on %s: %s\n",
+				       gw_printable(label, sizeof(label),
+				                    c->file.launches[k].label),
+				       device_short_name(c->devices.profiles[d]), e->reason);
+			last = isnan(e->seconds) ? e->reason : "";
+		}
+	}
+}
+
+static void print_text(const struct comparison *c)
+{
+	struct gw_table *table = new_table(c);
+
+	printf("Predicted by %s: %s.\n\n", c->model->name, c->model->summary);
+	for (size_t k = 0; k < c->file.count; k++)
+		add_row(table, c, k);
+	add_totals(table, c);
+	gw_table_print(table, stdout, gw_width(), 0);
+	gw_table_free(table);
+	print_reasons(c);
+}
+
+static json_t *cell_json(const struct comparison *c, size_t k, size_t d)
+{
+	const struct gw_estimate *e = at(c, k, d);
+	const struct gw_profile *profile = c->devices.profiles[d];
+	double measured = device_measured(&c->file.launches[k], profile);
+
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "device",
+	                 gw_json_text(profile->device.name), "seconds", gw_json_number(e->seconds),
+	                 "reason", isnan(e->seconds) ? gw_json_text(e->reason) : json_null(),
+	                 "bound", gw_json_text(gw_bound_name(e->bound)), "resource",
+	                 e->binding ? gw_json_text(e->binding) : json_null(), "measured_seconds",
+	                 gw_json_number(measured), "error",
+	                 gw_json_number(estimate_error(e->seconds, measured)));
+}
+
+static void print_json(const struct comparison *c)
+{
+	json_t *kernels = json_array(), *totals = json_array();
+
+	for (size_t k = 0; k < c->file.count; k++) {
+		json_t *cells = json_array();
+
+		for (size_t d = 0; d < c->devices.count; d++)
+			json_array_append_new(cells, cell_json(c, k, d));
+		json_array_append_new(kernels, json_pack("{s:o,s:o}", "name",
+		                                         gw_json_text(c->file.launches[k].label),
+		                                         "devices", cells));
+	}
+	for (size_t d = 0; d < c->devices.count; d++)
+		json_array_append_new(totals,
+		                      json_pack("{s:o,s:o,s:o}", "device",
+		                                gw_json_text(c->devices.profiles[d]->device.name),
+		                                "seconds", gw_json_number(total(c, d)), "speed",
+		                                gw_json_number(total(c, 0) / total(c, d))));
+	gw_json_print(json_pack("{s:o,s:o,s:o,s:o}", "model", gw_json_text(c->model->name),
+	                        "kernels", kernels, "kernels_in_total",
+	                        gw_json_count(count_known(c)), "total", totals));
+}
+
+static int compare(struct comparison *c, const char *path, bool json)
+{
+	char error[1024];
+
+	if (!launch_file_read(&c->file, path, error, sizeof(error)))
+		return gw_error("%s", error);
+	estimate_all(c);
+	if (json)
+		print_json(c);
+	else
+		print_text(c);
+	free(c->estimates);
+	launch_file_free(&c->file);
+	return GW_EXIT_OK;
+}
+
+static int run(const struct gw_command *command, int argc, char **argv)
+{
+	struct options v = {0};
+	struct comparison c = {0};
+	int status = gw_command_parse(command, &argc, argv, &v);
+	bool log;
+
+	if (status >= 0)
+		return status;
+	if (argc != 1)
+		return gw_error("whatif takes one log or launch file; see gpuwatch whatif --help");
+	log = whatif_is_log(argv[0]);
+	v.model = v.model ? v.model : log ? "bounds" : "qrm";
+	c.model = gw_model_find(v.model);
+	if (!c.model)
+		return estimate_unknown_model(v.model, false);
+	if (!device_set_asked(&c.devices, &v.device, command->name))
+		return GW_EXIT_USAGE;
+	if (log)
+		status = whatif_log(argv[0], c.model, &c.devices, v.json);
+	else
+		status = compare(&c, argv[0], v.json);
+	device_set_free(&c.devices);
+	return status;
+}
+
+const struct gw_command_body gw_whatif_command = {
+        .run = run,
+        .options = options,
+        .description =
+                "Predicts the time of the same kernels on other GPUs, kernel by kernel and in all, "
+                "from what is known\n"
+                "of their work. Of a launch file (docs/launch.md) each described launch is "
+                "predicted once.\n"
+                "\n"
+                "Of a log (.gwl) all launches of a kernel that were measured are added up, by the "
+                "work that the log\n"
+                "knew of them in the end: counted or read off the code on the GPU they ran on. "
+                "Beside the\n"
+                "measured time stands what the model says of that GPU: how far the two differ is "
+                "what its answers for\n"
+                "others are worth. Memory traffic is taken to be the same everywhere, whatever the "
+                "size of the caches. A\n"
+                "log without work, or a kernel of which it knows nothing that takes time,\n"
+                "tells nothing of other GPUs; then whatif says so and guesses nothing. \"-\" is "
+                "standard input.",
+        .examples = "gpuwatch whatif --device=GTX-480 --device=K20c examples/papers/rodinia.json\n"
+                    "28 kernels on two GPUs, and what changing one for the other would bring.\n"
+                    "gpuwatch whatif --device=\"NVIDIA A100-SXM4-80GB\" app.gwl\n"
+                    "A program that was recorded here, on another GPU.\n",
+        .exit_status =
+                "0 done; 1 no kernel of the log could be predicted for another GPU; 2 bad options "
+                "or input.",
+};
