@@ -4,7 +4,7 @@
 #define GW_CALIB_BENCH_STATE_H
 
 #include "calib/bench.h"
-#include "nvml/nvml.h"
+#include "calib/nvml/nvml.h"
 #include "predictor/profile/profile.h"
 
 enum {

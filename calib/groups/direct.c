@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "calib/bench.h"
-#include "nvml/nvml.h"
+#include "calib/nvml/nvml.h"
 
 /* Attributes of the driver, each with the factor to the parameter's unit. */
 static const struct {

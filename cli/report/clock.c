@@ -4,7 +4,7 @@
 #include "cli/common/json.h"
 #include "cli/common/number.h"
 #include "cli/report/line.h"
-#include "nvml/nvml.h"
+#include "calib/nvml/nvml.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/gpu_clock.h"
 
-#include "nvml/nvml.h"
+#include "calib/nvml/nvml.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"

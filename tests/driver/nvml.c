@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of libnvidia-ml.so.1 that gpuwatch asks (nvml/nvml.def). */
-#include "nvml/nvml.h"
+/* The part of libnvidia-ml.so.1 that gpuwatch asks (calib/nvml/nvml.def). */
+#include "calib/nvml/nvml.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 enum { INVALID_ARGUMENT = 2, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, UNKNOWN = 999, CLOCK_SM = 1 };
 
 #define NVML(symbol, parameters) int symbol parameters;
-#include "nvml/nvml.def"
+#include "calib/nvml/nvml.def"
 #undef NVML
 
 static unsigned long long setting(const char *name)

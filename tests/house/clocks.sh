@@ -3,12 +3,12 @@
 # clocks.sh: what lives in the application's process measures no span and waits for nothing by the wall
 # clock, which the administrator sets. Prints each place that reads or waits by it, outside of these files:
 allowed='
-	preload/runtime/clock.c     gives it, and relates it to the tick counter
-	preload/runtime/clock.h     declares it
-	preload/worker/aggregate.c AGGREGATE records say when their ten seconds began
-	preload/runtime/degrade.c   DEGRADED records say when
-	preload/worker/gpu_clock.c CLOCK records say when, by the clock of the records of kernels
-	preload/worker/pipeline.c  COUNTERS, DEGRADED and END records say when
+	preload/runtime/clock.c      gives it, and relates it to the tick counter
+	preload/runtime/clock.h      declares it
+	preload/worker/aggregate.c   AGGREGATE records say when their ten seconds began
+	preload/runtime/degrade.c    DEGRADED records say when
+	preload/worker/gpu_clock.c   CLOCK records say when, by the clock of the records of kernels
+	preload/worker/pipeline.c    COUNTERS, DEGRADED and END records say when
 	preload/counters/pm.c        a window begins by the clock of the records of kernels
 	preload/cupti/record_clock.c relates another clock of libcupti to it
 '
@@ -17,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
 names=$(awk 'NF {print $1}' <<<"$allowed")
 wall='CLOCK_REALTIME|CLOCK_TAI|\bgw_wall_ns\b|\b(time|ftime|gettimeofday|timespec_get)[[:space:]]*\(|_(timedwait|timedlock|timedrdlock|timedwrlock|timedjoin_np)\b|\bmktime\b'
 bad=0
-for file in preload/*.[ch] nvml/*.[ch]; do
+for file in preload/*.[ch] preload/*/*.[ch] calib/nvml/*.[ch]; do
 	grep -qxF "$file" <<<"$names" && continue
 	# Comments may name it, and a signal may be taken up without waiting.
 	sed -E 's|/\*.*\*/||; s|^[[:space:]]*/?\*.*||; s|sigtimedwait||' "$file" | grep -nE "$wall" |

@@ -3,7 +3,7 @@
 # families.sh [--fix]: kernels/workloads/families.txt names every kernel of the development set with
 # its family, the .cu file it stands in. With --fix the file is made anew.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../../kernels/workloads"
+cd "$(dirname "${BASH_SOURCE[0]}")/../../kernels/workloads/families"
 
 list() {
 	echo "# SPDX-License-Identifier: Apache-2.0"
@@ -18,10 +18,10 @@ list() {
 }
 
 if [ "${1:-}" = --fix ]; then
-	list >families.txt
+	list >../families.txt
 	exit
 fi
-if ! list | diff - families.txt; then
+if ! list | diff - ../families.txt; then
 	echo "kernels/workloads/families.txt is not of the .cu files as they are; run tests/house/families.sh --fix"
 	exit 1
 fi

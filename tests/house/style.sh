@@ -47,7 +47,7 @@ marks)
 	! files "$sources|\.md$" | xargs -r grep -nE '[T]ODO|[F]IXME|\b[X]XX\b'
 	;;
 environment)
-	! files '^(preload|predictor|nvml)/.*\.(c|h)$' | xargs -r grep -nE '(^|[^_[:alnum:]])(getenv|environ)\b'
+	! files '^(preload|predictor|calib/nvml)/.*\.(c|h)$' | xargs -r grep -nE '(^|[^_[:alnum:]])(getenv|environ)\b'
 	;;
 lists)
 	files 'CMakeLists\.txt$' | xargs -r awk '/^[[:space:]]*[a-z_]+\(/ {delete seen}

@@ -29,7 +29,7 @@ struct nvml_process_use {
 struct gw_nvml {
 	void *device; /**< NULL: NVML knows nothing of it */
 #define NVML(symbol, parameters) int(*symbol) parameters;
-#include "nvml/nvml.def"
+#include "calib/nvml/nvml.def"
 #undef NVML
 };
 

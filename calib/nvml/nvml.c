@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nvml/nvml.h"
+#include "calib/nvml/nvml.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -41,7 +41,7 @@ void gw_nvml_open(struct gw_nvml *n, const char *bus)
 	if (!library)
 		return;
 #define NVML(symbol, parameters) resolve(library, #symbol, &n->symbol);
-#include "nvml/nvml.def"
+#include "calib/nvml/nvml.def"
 #undef NVML
 	if (!n->nvmlInit_v2 || !n->nvmlDeviceGetHandleByPciBusId_v2 || n->nvmlInit_v2() != 0)
 		return;
