@@ -18,20 +18,20 @@ class Format:
 
         self.records, fields = {}, None
         for kind, name, ctype, field in re.findall(
-                r"^RECORD\((\d+), \w+, (\w+)|^FIELD\((\w+), (\w+)", text("record.def"), re.M):
+                r"^RECORD\((\d+), \w+, (\w+)|^FIELD\((\w+), (\w+)", text("log/record.def"), re.M):
             if name:
                 fields = []
                 self.records[name] = int(kind), fields
             else:
                 fields.append((field, FORMAT[ctype]))
         self.flags = {name: 1 << int(bit)
-                      for name, bit in re.findall(r"^FLAG\(LAUNCH, (\w+), (\d+)", text("value.def"), re.M)}
-        self.work = len(re.findall(r"^WORK(?:_MOST)?\(", text("work.def"), re.M))
-        self.units = dict(re.findall(r'^PARAM\((\w+), "([^"]*)"', text("device.def"), re.M))
+                      for name, bit in re.findall(r"^FLAG\(LAUNCH, (\w+), (\d+)", text("log/value.def"), re.M)}
+        self.work = len(re.findall(r"^WORK(?:_MOST)?\(", text("core/work.def"), re.M))
+        self.units = dict(re.findall(r'^PARAM\((\w+), "([^"]*)"', text("core/device.def"), re.M))
         self.magic = int(re.search(r"GW_BLOCK_MAGIC\s*=?\s*(0x\w+)", text("record.h"))[1], 16)
         self.packed = int(re.search(r"GW_PACKED_MAGIC\s*=?\s*(0x\w+)", text("record.h"))[1], 16)
         self.blocks = {name: 1 << int(bit)
-                       for name, bit in re.findall(r"^FLAG\(BLOCK, (\w+), (\d+)", text("value.def"), re.M)}
+                       for name, bit in re.findall(r"^FLAG\(BLOCK, (\w+), (\d+)", text("log/value.def"), re.M)}
         self.version = int(re.search(r"GW_LOG_VERSION\s*=?\s*(\d+)", text("record.h"))[1])
 
 
