@@ -28,11 +28,11 @@ class Format:
                       for name, bit in re.findall(r"^FLAG\(LAUNCH, (\w+), (\d+)", text("log/value.def"), re.M)}
         self.work = len(re.findall(r"^WORK(?:_MOST)?\(", text("core/work.def"), re.M))
         self.units = dict(re.findall(r'^PARAM\((\w+), "([^"]*)"', text("core/device.def"), re.M))
-        self.magic = int(re.search(r"GW_BLOCK_MAGIC\s*=?\s*(0x\w+)", text("record.h"))[1], 16)
-        self.packed = int(re.search(r"GW_PACKED_MAGIC\s*=?\s*(0x\w+)", text("record.h"))[1], 16)
+        self.magic = int(re.search(r"GW_BLOCK_MAGIC\s*=?\s*(0x\w+)", text("log/record.h"))[1], 16)
+        self.packed = int(re.search(r"GW_PACKED_MAGIC\s*=?\s*(0x\w+)", text("log/record.h"))[1], 16)
         self.blocks = {name: 1 << int(bit)
                        for name, bit in re.findall(r"^FLAG\(BLOCK, (\w+), (\d+)", text("log/value.def"), re.M)}
-        self.version = int(re.search(r"GW_LOG_VERSION\s*=?\s*(\d+)", text("record.h"))[1])
+        self.version = int(re.search(r"GW_LOG_VERSION\s*=?\s*(\d+)", text("log/record.h"))[1])
 
 
 def crc32c(data):
