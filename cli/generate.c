@@ -2,7 +2,7 @@
 /* `gpuwatch --generate WHAT`: what the build makes of the lists. */
 #include "cli/command.h"
 #include "cli/manual.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch: finds the command and hands over. */
 #include "cli/command.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 {
 	const struct gw_command *command;
 
-	gw_say_init();
+	gw_message_init();
 	if (argc < 2) {
 		help(stderr);
 		return GW_EXIT_USAGE;

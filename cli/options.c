@@ -2,7 +2,7 @@
 #include "cli/options.h"
 
 #include "cli/report/line.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <errno.h>
 #include <inttypes.h>

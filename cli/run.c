@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/command.h"
 #include "cli/common/paths.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/common/target.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "preload/counters/deep.h"
 #include "preload/runtime/degrade.h"
 #include "preload/hook/dl.h"
-#include "preload/cupti/foreign.h"
+#include "preload/cupti/other_profiler.h"
 #include "preload/hook/hooks.h"
 #include "preload/hook/injection.h"
 #include "preload/maps/memory.h"
@@ -17,10 +17,10 @@
 #include "preload/worker/pipeline.h"
 #include "preload/counters/pm.h"
 #include "preload/runtime/process.h"
-#include "preload/runtime/quiet.h"
+#include "preload/runtime/block_signals.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/hook/threads.h"
-#include "preload/hook/watch.h"
+#include "preload/hook/object_lifetime.h"
 #include "preload/cupti/windows.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ static void in_child(void)
 	was_attached = gw_attach_count() != 0;
 	gw_attach_abandon();
 	gw_activity_gone(false);
-	gw_foreign_abandon();
+	gw_other_profiler_abandon();
 	gw_pipeline_abandon();
 }
 
@@ -123,7 +123,7 @@ static bool still_ours(void)
 	return owner == getpid();
 }
 
-void gw_leave(void)
+void gw_quiesce(void)
 {
 	int saved = errno;
 
@@ -147,11 +147,11 @@ static void at_exit(void)
 __attribute__((destructor)) static void at_unload(void)
 {
 	if (atomic_load(&phase) == FINISHED && still_ours() && !atomic_exchange(&closed, 1)) {
-		struct gw_quiet quiet;
+		struct gw_blocked_signals quiet;
 
-		gw_quiet_begin(&quiet);
+		gw_block_signals_begin(&quiet);
 		gw_pipeline_close();
-		gw_quiet_end(&quiet);
+		gw_block_signals_end(&quiet);
 	}
 }
 
@@ -160,7 +160,7 @@ __attribute__((destructor)) static void at_unload(void)
  * program until the very end: nothing of ours prolongs that which can be done now. What is
  * launched from here on is not in the log.
  */
-void gw_exit_among_others(void)
+void gw_shutdown_if_threads_remain(void)
 {
 	if (atomic_load(&phase) != RUNNING || !still_ours() || !gw_threads_others())
 		return;
@@ -251,7 +251,7 @@ static void start(void)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void gw_driver_used(void)
+void gw_on_driver_ready(void)
 {
 	int saved = errno, expected = UNSTARTED;
 
@@ -296,10 +296,10 @@ bool gw_activate(bool init)
 		}
 		if (init) /* driver_ready begins, once cuInit has succeeded */
 			return true;
-		gw_driver_used();
+		gw_on_driver_ready();
 		break;
 	case STARTING:
-		gw_driver_used();
+		gw_on_driver_ready();
 		break;
 	case FORKED:
 		start_over();
@@ -351,7 +351,7 @@ static void attach(void)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-void gw_context_soon(void)
+void gw_before_context_create(void)
 {
 	int saved = errno, state = NOT_YET;
 	uint64_t begin;
@@ -376,10 +376,10 @@ bool gw_launch_allowed(void)
 {
 	int p;
 
-	gw_driver_used(); /* waits while another thread starts */
+	gw_on_driver_ready(); /* waits while another thread starts */
 	p = atomic_load(&phase);
 	if (p == RUNNING)
-		gw_context_soon();
+		gw_before_context_create();
 	return p == RUNNING || p == FINISHED;
 }
 

@@ -9,13 +9,13 @@
 #include <stdbool.h>
 
 /** cuInit succeeded: reserve the tables, start the worker, begin to hook. Idempotent. */
-void gw_driver_used(void);
+void gw_on_driver_ready(void);
 
 /**
  * A context is about to be made: the measuring library is attached if that is still to be done. The
  * caller waits for it, bounded.
  */
-void gw_context_soon(void);
+void gw_before_context_create(void);
 
 /** The worker attaches, as gw_pipeline_attach() asked it to, or will not. */
 void gw_attach_first(void);
@@ -25,7 +25,7 @@ void gw_attach_tried(void);
 bool gw_launch_allowed(void);
 
 /** exit() begins: the worker comes out of the driver. Waits for it, at most a few seconds. */
-void gw_leave(void);
+void gw_quiesce(void);
 
 /**
  * Called by a wrapper while nothing is active: begins, or begins anew in a forked child.
@@ -37,7 +37,7 @@ bool gw_activate(bool init);
  * exit() begins. Where another thread may launch on, the log is closed now, and libcupti not called
  * any more: before anything that it launches through is taken down.
  */
-void gw_exit_among_others(void);
+void gw_shutdown_if_threads_remain(void);
 
 /** Remember which context is the primary one of @p device. */
 void gw_primary_set(int device, void *context);

@@ -16,7 +16,7 @@
 #include "cli/common/memory.h"
 #include "cli/common/nearest.h"
 #include "cli/common/paths.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 struct options {
 	const char *only, *output, *samples, *plot, *from;

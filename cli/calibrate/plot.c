@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "cli/calibrate/calibrate.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 enum { CURVES = 9 };
 

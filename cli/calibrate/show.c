@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 enum { BAR = 30 };
 

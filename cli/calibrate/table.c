@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/calibrate/calibrate.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 
 static const struct gw_table_column columns[] = {

@@ -11,7 +11,7 @@
 #include "cli/common/number.h"
 #include "cli/plot/plots.h"
 #include "cli/common/paths.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 
 enum { MEMORY = 256 << 20 /* most bytes of one kernel's analysis */ };

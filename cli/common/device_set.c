@@ -8,7 +8,7 @@
 
 #include "cli/common/memory.h"
 #include "cli/common/nearest.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 /* The names of the profiles that can be found; a name counts once, where it is found first. */
 struct known {

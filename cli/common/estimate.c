@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/common/nearest.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "predictor/models/bounds.h"
 #include "predictor/models/papers/models.h"
 

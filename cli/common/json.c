@@ -2,7 +2,7 @@
 #include "cli/common/json.h"
 
 #include "cli/common/memory.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <math.h>
 #include <stdlib.h>

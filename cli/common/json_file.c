@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/common/json_file.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <errno.h>
 #include <stdint.h>

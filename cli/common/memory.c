@@ -2,7 +2,7 @@
 #include "cli/common/memory.h"
 
 #include "cli/common/index.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/common/number.h"
 
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/common/json.h"
 #include "cli/common/memory.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/say.h"
+#include "cli/message.h"
 
 struct reader {
 	const struct json_file *json;

@@ -8,7 +8,7 @@
 
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 #include "predictor/code/sass/work.h"
 

@@ -11,7 +11,7 @@
 #include "cli/inspect/launch.h"
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 #include "predictor/code/ptx/report.h"
 #include "predictor/code/sass/lower.h"

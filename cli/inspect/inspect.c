@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/common/device_set.h"
 #include "cli/inspect/launch.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 enum {
 	LIST_MAX = 1 << 30, /* bytes that the list of a file's images may take */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/common/memory.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #define FORM "--launch=\"grid=4 block=128 args=100,2.5,pointer\""
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/common/number.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 #include "predictor/code/sass/cfg.h"
 #include "predictor/code/timing/schedule.h"

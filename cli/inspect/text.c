@@ -9,7 +9,7 @@
 
 #include "cli/inspect/eval.h"
 #include "cli/common/number.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 
 static void cell_count(struct gw_table *table, uint32_t value)

@@ -8,7 +8,7 @@
 #include "cli/common/estimate.h"
 #include "cli/inspect/launch.h"
 #include "cli/predict/predict.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 #include "predictor/code/static_code.h"
 #include "predictor/models/papers/models.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/common/nearest.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 bool launch_fail(const struct launch_reader *r, const struct json_node *at, const char *format, ...)
 {

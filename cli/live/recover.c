@@ -2,7 +2,7 @@
 /* gpuwatch recover: logs of processes that were killed, from their live segments. */
 #include "cli/command.h"
 #include "cli/live/file.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "predictor/log/live.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
 /* The live segment that a log names. */
 #include "cli/live/file.h"
 #include "cli/log/reader.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "predictor/log/live.h"
 
 #include <dirent.h>

@@ -7,7 +7,7 @@
 #include "cli/log/rows.h"
 #include "cli/log/verdict.h"
 #include "cli/common/memory.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,7 +184,7 @@ static void on_work(struct reading *r, const struct gw_log_record *record)
 	if (config == GW_INDEX_NONE)
 		return;
 	log_judge_work(r->judge, config, record);
-	log_study_work(&r->config[config].code, record);
+	log_analysis_work(&r->config[config].code, record);
 }
 
 static void on_profile(struct reading *r, const struct gw_log_record *record)
@@ -363,14 +363,14 @@ static void on_aggregate(struct reading *r, const struct gw_log_record *record)
 		log_judge_time(r->judge, position, c->row, gpu, a->measured, a->total_ns);
 }
 
-static void on_study(struct reading *r, const struct gw_log_record *record)
+static void on_analysis(struct reading *r, const struct gw_log_record *record)
 {
-	const struct gw_record_study *s = (const void *)record->head;
+	const struct gw_record_analysis *s = (const void *)record->head;
 	uint32_t config = gw_index_find(&r->configs, s->config, NULL, NULL);
 
 	if (!s->config || config != GW_INDEX_NONE)
-		log_study_add(r->model, s->config ? &r->config[config].code : NULL, s,
-		              gw_log_text(record, 0));
+		log_analysis_add(r->model, s->config ? &r->config[config].code : NULL, s,
+		                 gw_log_text(record, 0));
 }
 
 static void on_counters(struct reading *r, const struct gw_log_record *record)
@@ -435,8 +435,8 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_DEGRADED:
 		on_degraded(r, record, t->told);
 		break;
-	case GW_RECORD_STUDY:
-		on_study(r, record);
+	case GW_RECORD_ANALYSIS:
+		on_analysis(r, record);
 		break;
 	case GW_RECORD_COUNTERS:
 		on_counters(r, record);
@@ -506,8 +506,9 @@ static void add_codes(struct reading *r)
 {
 	for (size_t i = 0; i < r->configs_used; i++)
 		if (r->config[i].row != GW_INDEX_NONE)
-			log_study_end(r->model, &r->model->rows[r->config[i].row],
-			              r->config[i].name, &r->config[i].code, r->file->status.ended);
+			log_analysis_end(r->model, &r->model->rows[r->config[i].row],
+			                 r->config[i].name, &r->config[i].code,
+			                 r->file->status.ended);
 }
 
 static void end_reading(struct reading *r)

@@ -68,12 +68,12 @@ struct gw_log_reason {
 };
 
 /** A reason why code does not tell all of the launches of some configurations. */
-struct gw_untold {
+struct gw_unexplained {
 	char *text;       /**< empty: all was told in the end */
-	uint32_t end;     /**< enum gw_study_end */
+	uint32_t end;     /**< enum gw_analysis_end */
 	uint32_t name;    /**< of the kernel with the most such launches in one configuration … */
 	uint64_t most;    /**< … and how many those are */
-	uint64_t configs; /**< configurations; of GW_STUDY_OFF, logs */
+	uint64_t configs; /**< configurations; of GW_ANALYSIS_OFF, logs */
 	uint64_t launches; /**< of them */
 };
 
@@ -119,7 +119,7 @@ struct gw_log_model {
 	struct gw_name *names;
 	struct gw_gpu *gpus;
 	struct gw_log_reason *reasons;
-	struct gw_untold *untold;
+	struct gw_unexplained *untold;
 	struct gw_file *files;
 	size_t row_count, name_count, gpu_count, reason_count, untold_count, file_count;
 	size_t row_room, name_room, gpu_room, reason_room, untold_room, file_room;

@@ -8,20 +8,20 @@
 
 static const struct {
 	const char *name, *meaning;
-} ends[GW_STUDY_ENDS] = {
-#define STUDY_END(NAME, name, meaning) [GW_STUDY_##NAME] = {name, meaning},
-#include "predictor/log/study.def"
-#undef STUDY_END
+} ends[GW_ANALYSIS_ENDS] = {
+#define ANALYSIS_END(NAME, name, meaning) [GW_ANALYSIS_##NAME] = {name, meaning},
+#include "predictor/log/analysis_end.def"
+#undef ANALYSIS_END
 };
 
-const char *gw_study_end_name(enum gw_study_end end)
+const char *gw_analysis_end_name(enum gw_analysis_end end)
 {
-	return (unsigned)end < GW_STUDY_ENDS ? ends[end].name : "unknown";
+	return (unsigned)end < GW_ANALYSIS_ENDS ? ends[end].name : "unknown";
 }
 
-const char *gw_study_end_meaning(enum gw_study_end end)
+const char *gw_analysis_end_meaning(enum gw_analysis_end end)
 {
-	return (unsigned)end < GW_STUDY_ENDS ? ends[end].meaning : "";
+	return (unsigned)end < GW_ANALYSIS_ENDS ? ends[end].meaning : "";
 }
 
 void log_degraded_add(struct gw_log_model *m, const struct gw_record_degraded *d, const char *text,
@@ -55,13 +55,13 @@ static uint32_t untold_of(struct gw_log_model *m, uint32_t end, const char *text
 	if (i == LOG_REASONS_MAX)
 		return LOG_REASONS_MAX - 1;
 	m->untold = gw_grow(m->untold, &m->untold_room, ++m->untold_count, sizeof(*m->untold));
-	m->untold[i] = (struct gw_untold){
+	m->untold[i] = (struct gw_unexplained){
 	        .text = gw_copy(i + 1 == LOG_REASONS_MAX ? "other reasons" : text), .end = end};
 	return (uint32_t)i;
 }
 
-void log_study_add(struct gw_log_model *m, struct log_code *code,
-                   const struct gw_record_study *record, const char *text)
+void log_analysis_add(struct gw_log_model *m, struct log_code *code,
+                   const struct gw_record_analysis *record, const char *text)
 {
 	uint32_t reason = untold_of(m, record->end, text);
 
@@ -73,7 +73,7 @@ void log_study_add(struct gw_log_model *m, struct log_code *code,
 	code->said = true;
 }
 
-void log_study_work(struct log_code *code, const struct gw_log_record *record)
+void log_analysis_work(struct log_code *code, const struct gw_log_record *record)
 {
 	const struct gw_record_work *w = (const void *)record->head;
 	const struct gw_record_quantity *part = (const void *)record->tail;
@@ -86,7 +86,7 @@ void log_study_work(struct log_code *code, const struct gw_log_record *record)
 static void count(struct gw_log_model *m, struct gw_row *row, uint32_t name, uint32_t reason,
                   uint64_t launches)
 {
-	struct gw_untold *u = &m->untold[reason];
+	struct gw_unexplained *u = &m->untold[reason];
 
 	u->configs++;
 	u->launches += launches;
@@ -101,7 +101,7 @@ static void count(struct gw_log_model *m, struct gw_row *row, uint32_t name, uin
 }
 
 /* A log from before there were such records says nothing of why; one that was cut off could not. */
-void log_study_end(struct gw_log_model *m, struct gw_row *row, uint32_t name,
+void log_analysis_end(struct gw_log_model *m, struct gw_row *row, uint32_t name,
                    const struct log_code *code, bool ended)
 {
 	uint32_t reason = code->reason;
@@ -109,14 +109,14 @@ void log_study_end(struct gw_log_model *m, struct gw_row *row, uint32_t name,
 	if (!code->launches)
 		return;
 	if (!code->said && !code->told && !ended)
-		reason = untold_of(m, GW_STUDY_NOT_REACHED, "the log ends before");
+		reason = untold_of(m, GW_ANALYSIS_NOT_REACHED, "the log ends before");
 	else if (!code->said)
 		reason = GW_INDEX_NONE;
 	if (reason == GW_INDEX_NONE || !*m->untold[reason].text) {
 		row->code_told += code->told ? code->launches : 0;
 		return;
 	}
-	row->code_told += m->untold[reason].end == GW_STUDY_DONE ? code->launches : 0;
+	row->code_told += m->untold[reason].end == GW_ANALYSIS_DONE ? code->launches : 0;
 	count(m, row, name, reason, code->launches);
 }
 

@@ -21,23 +21,23 @@ struct log_code {
 };
 
 /** A STUDY record of the configuration that @p code is of; NULL: of all. */
-void log_study_add(struct gw_log_model *model, struct log_code *code,
-                   const struct gw_record_study *record, const char *text);
+void log_analysis_add(struct gw_log_model *model, struct log_code *code,
+                      const struct gw_record_analysis *record, const char *text);
 
 /** A WORK record of it. */
-void log_study_work(struct log_code *code, const struct gw_log_record *record);
+void log_analysis_work(struct log_code *code, const struct gw_log_record *record);
 
 /**
  * The log has been read: count the launches of a configuration called @p name in row @p row.
  * @p ended: the log was closed in good order.
  */
-void log_study_end(struct gw_log_model *model, struct gw_row *row, uint32_t name,
-                   const struct log_code *code, bool ended);
+void log_analysis_end(struct gw_log_model *model, struct gw_row *row, uint32_t name,
+                      const struct log_code *code, bool ended);
 
 void log_reasons_free(struct gw_log_model *model);
 
 /** Of what STUDY says of @p end, its name and meaning. */
-const char *gw_study_end_name(enum gw_study_end end);
-const char *gw_study_end_meaning(enum gw_study_end end);
+const char *gw_analysis_end_name(enum gw_analysis_end end);
+const char *gw_analysis_end_meaning(enum gw_analysis_end end);
 
 #endif

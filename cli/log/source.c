@@ -2,7 +2,7 @@
 #include "cli/log/source.h"
 
 #include "cli/common/memory.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <errno.h>
 #include <fcntl.h>

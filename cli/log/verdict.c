@@ -107,8 +107,8 @@ struct case_of {
 	struct gw_launch launch;
 	struct gw_work work;
 	struct gw_verdict verdict;
-	struct gw_ceiling ceilings[GW_RESOURCES_MAX];
-	unsigned ceiling_count;
+	struct gw_peak peaks[GW_RESOURCES_MAX];
+	unsigned peak_count;
 	double launches, seconds, mean; /* seconds: of all of them */
 	double starting;                /* an empty kernel takes; NaN: not known */
 };
@@ -136,36 +136,36 @@ static void judge(const struct log_judge *j, const struct use *use, struct case_
 	gw_verdict_measured(c->device, &c->launch, &c->work, c->mean, &c->verdict);
 	if (!known && c->verdict.unknown)
 		c->verdict.unknown = "nothing is known of its work";
-	c->ceiling_count = gw_ceilings(c->device, &c->launch, &c->work, c->ceilings);
-	gw_ceilings_measured(c->ceilings, c->ceiling_count, c->mean);
+	c->peak_count = gw_peaks(c->device, &c->launch, &c->work, c->peaks);
+	gw_peaks_measured(c->peaks, c->peak_count, c->mean);
 }
 
-static struct gw_row_ceiling *ceiling_of(struct gw_row_bound *b, const struct gw_ceiling *c)
+static struct gw_row_peak *peak_of(struct gw_row_bound *b, const struct gw_peak *c)
 {
 	unsigned i = 0;
 
-	while (i < b->ceiling_count && strcmp(b->ceilings[i].name, c->name))
+	while (i < b->peak_count && strcmp(b->peaks[i].name, c->name))
 		i++;
-	if (i == b->ceiling_count)
-		b->ceilings[b->ceiling_count++] = (struct gw_row_ceiling){
-		        .name = c->name, .unit = c->unit, .bound = c->bound};
-	return &b->ceilings[i];
+	if (i == b->peak_count)
+		b->peaks[b->peak_count++] =
+		        (struct gw_row_peak){.name = c->name, .unit = c->unit, .bound = c->bound};
+	return &b->peaks[i];
 }
 
-static void add_ceilings(struct gw_row_bound *b, const struct case_of *c)
+static void add_peaks(struct gw_row_bound *b, const struct case_of *c)
 {
-	const struct gw_ceiling *first = gw_ceiling_first(c->ceilings, c->ceiling_count);
+	const struct gw_peak *first = gw_peak_first(c->peaks, c->peak_count);
 
-	for (unsigned i = 0; i < c->ceiling_count; i++) {
-		struct gw_row_ceiling *r;
+	for (unsigned i = 0; i < c->peak_count; i++) {
+		struct gw_row_peak *r;
 
-		if (isnan(c->ceilings[i].seconds) || isnan(c->ceilings[i].amount))
+		if (isnan(c->peaks[i].seconds) || isnan(c->peaks[i].amount))
 			continue;
-		r = ceiling_of(b, &c->ceilings[i]);
-		if (strcmp(r->unit, c->ceilings[i].unit))
+		r = peak_of(b, &c->peaks[i]);
+		if (strcmp(r->unit, c->peaks[i].unit))
 			continue; /* what this was counted in does not add up with that */
-		r->amount += c->ceilings[i].amount * c->launches;
-		r->seconds += c->ceilings[i].seconds * c->launches;
+		r->amount += c->peaks[i].amount * c->launches;
+		r->seconds += c->peaks[i].seconds * c->launches;
 		r->measured += c->seconds;
 	}
 	if (c->verdict.bound == GW_BOUND_UNKNOWN || !first)
@@ -204,7 +204,7 @@ static void add(struct gw_row *row, const struct case_of *c)
 		b->starting += fmin(c->starting * c->launches, c->seconds);
 		b->short_launches += (uint64_t)c->launches;
 	}
-	add_ceilings(b, c);
+	add_peaks(b, c);
 	add_most(b, c);
 }
 
@@ -239,7 +239,7 @@ double gw_bound_headroom(const struct gw_row_bound *b)
 	return b && b->judged > 0 ? fmax(0, 1 - b->roof / b->judged) : NAN;
 }
 
-double gw_ceiling_share(const struct gw_row_ceiling *c)
+double gw_peak_share(const struct gw_row_peak *c)
 {
 	return c && c->measured > 0 ? c->seconds / c->measured : NAN;
 }
@@ -253,21 +253,21 @@ double gw_bound_gain(const struct gw_row_bound *b)
 	return all > 0 ? gw_bound_headroom(b) * b->judged / all : NAN;
 }
 
-const struct gw_row_ceiling *gw_bound_nearest(const struct gw_row_bound *b)
+const struct gw_row_peak *gw_bound_nearest(const struct gw_row_bound *b)
 {
-	const struct gw_row_ceiling *nearest = NULL;
+	const struct gw_row_peak *nearest = NULL;
 
-	for (unsigned i = 0; b && i < b->ceiling_count; i++)
-		if (!nearest || gw_ceiling_share(&b->ceilings[i]) > gw_ceiling_share(nearest))
-			nearest = &b->ceilings[i];
+	for (unsigned i = 0; b && i < b->peak_count; i++)
+		if (!nearest || gw_peak_share(&b->peaks[i]) > gw_peak_share(nearest))
+			nearest = &b->peaks[i];
 	return nearest;
 }
 
-const struct gw_row_ceiling *gw_bound_ceiling(const struct gw_row_bound *b, const char *name)
+const struct gw_row_peak *gw_bound_peak(const struct gw_row_bound *b, const char *name)
 {
-	for (unsigned i = 0; b && i < b->ceiling_count; i++)
-		if (!strcmp(b->ceilings[i].name, name))
-			return &b->ceilings[i];
+	for (unsigned i = 0; b && i < b->peak_count; i++)
+		if (!strcmp(b->peaks[i].name, name))
+			return &b->peaks[i];
 	return NULL;
 }
 

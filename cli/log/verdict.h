@@ -8,7 +8,7 @@
 #define GW_LOG_VERDICT_H
 
 #include "cli/log/model.h"
-#include "predictor/models/ceilings.h"
+#include "predictor/models/peaks.h"
 #include "predictor/models/occupancy.h"
 #include "predictor/models/verdict.h"
 
@@ -19,26 +19,25 @@
 #define GW_SHORT 0.1
 
 /** One memory level or pipe over a row. */
-struct gw_row_ceiling {
+struct gw_row_peak {
 	const char *name, *unit; /**< static strings */
 	enum gw_bound bound;
-	double amount,
-	        seconds; /**< over all launches: work done, and what it takes at the ceiling */
-	double measured; /**< time of the launches these are known of, s */
+	double amount, seconds; /**< over all launches: work done, and what it takes at the peak */
+	double measured;        /**< time of the launches these are known of, s */
 };
 
 /** What is known of the bounds of a row. Times in s, summed over launches. */
 struct gw_row_bound {
 	double time[GW_BOUND_LAUNCH + 1]; /**< by enum gw_bound */
 	double judged;                    /**< of launches with a verdict */
-	double roof; /**< what these take where the part they use most reaches its ceiling */
+	double roof; /**< what these take where the part they use most reaches its peak */
 	/* Of launches so short that GW_SHORT of their time or more is what an empty kernel takes.
 	 */
 	double short_time;
 	double starting; /**< … what empty kernels would have taken in their place */
 	uint64_t short_launches;
-	unsigned ceiling_count;
-	struct gw_row_ceiling ceilings[GW_RESOURCES_MAX];
+	unsigned peak_count;
+	struct gw_row_peak peaks[GW_RESOURCES_MAX];
 	/* The configuration with the most time, and of those with a verdict where there is one. */
 	double most; /**< its time; 0: none was measured */
 	double mean; /**< mean time of one of its launches */
@@ -68,21 +67,21 @@ void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t
 /** Judge everything into the rows of @p model, and free @p j. */
 void log_judge_end(struct log_judge *j, struct gw_log_model *model);
 
-/* What a row says; NaN when unknown. Shares 0 to 1, but more than 1 where amounts or ceilings are
+/* What a row says; NaN when unknown. Shares 0 to 1, but more than 1 where amounts or peaks are
  * off. */
 
-/** Of the measured time, what would be left out at the ceiling of the part it uses most; 0 at
+/** Of the measured time, what would be left out at the peak of the part it uses most; 0 at
  * least. */
 double gw_bound_headroom(const struct gw_row_bound *b);
 /** The same as a share of all of the row's time: of launches without a verdict nothing is gained.
  */
 double gw_bound_gain(const struct gw_row_bound *b);
-/** The part of the GPU nearest to its ceiling over the row; NULL: none is known. */
-const struct gw_row_ceiling *gw_bound_nearest(const struct gw_row_bound *b);
+/** The part of the GPU nearest to its peak over the row; NULL: none is known. */
+const struct gw_row_peak *gw_bound_nearest(const struct gw_row_bound *b);
 /** The one called @p name; NULL: not known. */
-const struct gw_row_ceiling *gw_bound_ceiling(const struct gw_row_bound *b, const char *name);
-/** Share of its ceiling that was reached. */
-double gw_ceiling_share(const struct gw_row_ceiling *c);
+const struct gw_row_peak *gw_bound_peak(const struct gw_row_bound *b, const char *name);
+/** Share of its peak that was reached. */
+double gw_peak_share(const struct gw_row_peak *c);
 /** The bound with the most of the row's time; GW_BOUND_UNKNOWN where that has no verdict. */
 enum gw_bound gw_bound_of(const struct gw_row_bound *b);
 

@@ -11,7 +11,7 @@
 #include "cli/common/memory.h"
 #include "cli/plot/plots.h"
 #include "cli/common/paths.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "predictor/models/papers/models.h"
 
 struct pictures {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/whatif/whatif.h"
 #include "predictor/models/papers/models.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 
 static void print_extent(const char *what, struct gw_dim3 d)

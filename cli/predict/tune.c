@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/common/json.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 #include "predictor/models/papers/tune.h"
 

@@ -3,7 +3,7 @@
 
 #include "cli/common/json.h"
 #include "cli/common/number.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "cli/replay/family.h"
 
 #include "cli/common/memory.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <errno.h>
 #include <regex.h>

@@ -32,7 +32,7 @@ struct fold {
 	const struct replay_options *options;
 	uint32_t number;          /* of the fold */
 	uint32_t kernel, ordinal; /* of a single configuration, where that is what it hides */
-	struct gw_fleet *fleet;
+	struct gw_predictor_set *fleet;
 	uint8_t *taught;          /* times learnt, by configuration */
 	struct gw_clocks *clocks; /* by GPU */
 	uint64_t known;           /* observations at the last advance */
@@ -84,16 +84,16 @@ static void introduce(struct fold *f, bool hidden)
 
 		if ((role_of(f, i) == IS_HIDDEN) != hidden)
 			continue;
-		gw_fleet_configure(f->fleet, i + 1, c->device, c->kernel + 1, &c->launch);
+		gw_predictor_set_configure(f->fleet, i + 1, c->device, c->kernel + 1, &c->launch);
 		if (!c->last_work)
 			continue;
 		/* What the code tells is of use beside what was counted, as in life. */
 		uncounted(t, c->last_work, &work);
-		gw_fleet_work(f->fleet, i + 1, &work);
+		gw_predictor_set_work(f->fleet, i + 1, &work);
 		if (f->options->hide_work)
 			continue;
 		tape_work_of(t, c->last_work - 1, &work);
-		gw_fleet_work(f->fleet, i + 1, &work);
+		gw_predictor_set_work(f->fleet, i + 1, &work);
 	}
 }
 
@@ -108,22 +108,22 @@ static void teach(struct fold *f, const struct tape_launch *l)
 	    role_of(f, l->config) != TEACHES)
 		return;
 	f->taught[l->config]++;
-	gw_fleet_predict(f->fleet, l->config + 1, f->known, &p);
+	gw_predictor_set_predict(f->fleet, l->config + 1, f->known, &p);
 	replay_put(&said, &p);
 	o = replay_observation(l, &said, f->clocks);
-	gw_fleet_observe(f->fleet, l->config + 1, &o);
+	gw_predictor_set_observe(f->fleet, l->config + 1, &o);
 	/* Where counted work is withheld, it comes after the first time, as it does in life. */
 	if (f->options->hide_work && f->taught[l->config] == 1 &&
 	    f->tape->configs[l->config].last_work) {
 		tape_work_of(f->tape, f->tape->configs[l->config].last_work - 1, &work);
-		gw_fleet_work(f->fleet, l->config + 1, &work);
+		gw_predictor_set_work(f->fleet, l->config + 1, &work);
 	}
 }
 
 static void advance(struct fold *f)
 {
-	if (gw_fleet_advance(f->fleet, NULL, NULL))
-		f->known = gw_fleet_observations(f->fleet);
+	if (gw_predictor_set_advance(f->fleet, NULL, NULL))
+		f->known = gw_predictor_set_observations(f->fleet);
 }
 
 static void go_through(struct fold *f)
@@ -152,7 +152,7 @@ static void ask(struct fold *f, replay_fn *each, void *arg, struct replay_result
 	for (uint32_t i = 0; i < t->config_count; i++) {
 		hidden[i] = role_of(f, i) == IS_HIDDEN;
 		if (hidden[i])
-			gw_fleet_predict(f->fleet, i + 1, f->known, &p[i]);
+			gw_predictor_set_predict(f->fleet, i + 1, f->known, &p[i]);
 	}
 	for (size_t i = 0; i < t->launch_count; i++) {
 		const struct tape_launch *l = &t->launches[i];
@@ -181,19 +181,19 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 	result->folds++;
 	f->known = 0;
 	f->clocks = gw_alloc(f->tape->gpu_count * sizeof(*f->clocks));
-	f->fleet = replay_fleet(f->tape, f->options->model);
+	f->fleet = replay_predictors(f->tape, f->options->model);
 	f->taught = gw_alloc(f->tape->config_count);
 	for (size_t i = 0; i < f->tape->gpu_count; i++)
 		if (f->tape->gpus[i].known.profile)
-			gw_fleet_device(f->fleet, f->tape->gpus[i].id,
-			                &f->tape->gpus[i].known.profile->device);
+			gw_predictor_set_device(f->fleet, f->tape->gpus[i].id,
+			                        &f->tape->gpus[i].known.profile->device);
 	introduce(f, false);
 	go_through(f);
 	introduce(f, true);
 	ask(f, each, arg, result);
 	free(f->taught);
 	free(f->clocks);
-	gw_fleet_free(f->fleet);
+	gw_predictor_set_free(f->fleet);
 }
 
 /* Every configuration by itself: its family must not teach it, but its own kernel may. */

@@ -9,7 +9,7 @@
 #include "cli/common/number.h"
 #include "cli/replay/bits.h"
 #include "cli/replay/family.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/score/session.h"
 #include "predictor/models/papers/models.h"
 

@@ -8,7 +8,7 @@
 
 #include "cli/replay/tape.h"
 #include "predictor/models/model.h"
-#include "predictor/learner/fleet.h"
+#include "predictor/learner/predictor_set.h"
 
 /** What is never learnt before it is predicted. */
 enum replay_hide {
@@ -71,7 +71,7 @@ struct gw_observation replay_observation(const struct tape_launch *launch,
 void replay_put(struct tape_launch *launch, const struct gw_prediction *prediction);
 
 /** Predictors with room for @p tape that are to use @p model (NULL: their own). */
-struct gw_fleet *replay_fleet(const struct tape *tape, const struct gw_model *model);
+struct gw_predictor_set *replay_predictors(const struct tape *tape, const struct gw_model *model);
 
 /** As replay(), for options with something withheld. */
 void replay_hidden(const struct tape *tape, const struct replay_options *options, replay_fn *each,

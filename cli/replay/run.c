@@ -34,7 +34,7 @@ struct early {
 struct run {
 	const struct tape *tape;
 	const struct replay_options *options;
-	struct gw_fleet *fleet;
+	struct gw_predictor_set *fleet;
 	struct gw_clocks *clocks; /* by GPU */
 	struct course *published; /* by configuration; by rising `known` */
 	bool *configured;         /* by configuration */
@@ -52,13 +52,13 @@ static uint32_t id_of(uint32_t config)
 	return config + 1;
 }
 
-struct gw_fleet *replay_fleet(const struct tape *tape, const struct gw_model *model)
+struct gw_predictor_set *replay_predictors(const struct tape *tape, const struct gw_model *model)
 {
-	struct gw_fleet *p = gw_fleet_new((uint32_t)tape->config_count + 1);
+	struct gw_predictor_set *p = gw_predictor_set_new((uint32_t)tape->config_count + 1);
 
 	if (!p)
 		p = gw_alloc(SIZE_MAX); /* ends with the message for want of memory */
-	gw_fleet_model(p, model);
+	gw_predictor_set_model(p, model);
 	return p;
 }
 
@@ -162,7 +162,7 @@ static void look(struct run *run, struct early *e)
 
 	if (!run->configured[e->config] || !e->left || e->known > run->now)
 		return;
-	gw_fleet_predict(run->fleet, id_of(e->config), e->known, &p);
+	gw_predictor_set_predict(run->fleet, id_of(e->config), e->known, &p);
 	if (!e->could.count || !same_prediction(&p, &e->could.made[e->could.count - 1]))
 		keep(&e->could, &p);
 }
@@ -187,7 +187,7 @@ static void on_config(struct run *run, uint32_t config)
 {
 	const struct tape_config *c = &run->tape->configs[config];
 
-	gw_fleet_configure(run->fleet, id_of(config), c->device, c->kernel + 1, &c->launch);
+	gw_predictor_set_configure(run->fleet, id_of(config), c->device, c->kernel + 1, &c->launch);
 	run->configured[config] = true;
 	look_at_kernel(run, c->kernel);
 }
@@ -198,7 +198,7 @@ static void on_work(struct run *run, uint32_t index)
 	struct gw_work work;
 
 	tape_work_of(run->tape, index, &work);
-	gw_fleet_work(run->fleet, id_of(config), &work);
+	gw_predictor_set_work(run->fleet, id_of(config), &work);
 	look_at_kernel(run, run->tape->configs[config].kernel);
 }
 
@@ -207,7 +207,7 @@ static void on_successor(struct run *run, uint32_t config)
 {
 	const struct tape_config *c = &run->tape->configs[config];
 
-	gw_fleet_successor(run->fleet, id_of(config), c->predecessor);
+	gw_predictor_set_successor(run->fleet, id_of(config), c->predecessor);
 	look_at_kernel(run, c->kernel);
 }
 
@@ -271,7 +271,7 @@ static void predict(const struct run *run, const struct tape_launch *l, struct g
 	if (found)
 		*out = *found;
 	else
-		gw_fleet_predict(run->fleet, id_of(l->config), l->known, out);
+		gw_predictor_set_predict(run->fleet, id_of(l->config), l->known, out);
 }
 
 void replay_put(struct tape_launch *launch, const struct gw_prediction *p)
@@ -343,7 +343,7 @@ static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 	if (!(l->flags & GW_LAUNCH_LEARNT))
 		return;
 	o = replay_observation(l, run->options->own ? &now : l, run->clocks);
-	gw_fleet_observe(run->fleet, id_of(l->config), &o);
+	gw_predictor_set_observe(run->fleet, id_of(l->config), &o);
 }
 
 static void on_published(struct run *run, uint64_t known)
@@ -351,12 +351,12 @@ static void on_published(struct run *run, uint64_t known)
 	uint64_t gone;
 
 	run->result->steps++;
-	run->result->in_step += known == gw_fleet_observations(run->fleet);
-	if (!gw_fleet_advance(run->fleet, changed, run))
+	run->result->in_step += known == gw_predictor_set_observations(run->fleet);
+	if (!gw_predictor_set_advance(run->fleet, changed, run))
 		return;
 	gone = run->before;
 	run->before = run->now;
-	run->now = gw_fleet_observations(run->fleet);
+	run->now = gw_predictor_set_observations(run->fleet);
 	look_at_known(run, run->now);
 	if (gone != run->before)
 		look_at_known(run, gone);
@@ -371,8 +371,8 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 
 		switch ((enum tape_kind)t->events[i].kind) {
 		case TAPE_PROFILE:
-			gw_fleet_device(run->fleet, t->gpus[index].id,
-			                &t->gpus[index].known.profile->device);
+			gw_predictor_set_device(run->fleet, t->gpus[index].id,
+			                        &t->gpus[index].known.profile->device);
 			break;
 		case TAPE_CONFIG:
 			on_config(run, index);
@@ -408,7 +408,7 @@ void replay(const struct tape *tape, const struct replay_options *options, repla
 		replay_hidden(tape, options, each, arg, result);
 		return;
 	}
-	run.fleet = replay_fleet(tape, options->model);
+	run.fleet = replay_predictors(tape, options->model);
 	run.published = gw_alloc(tape->config_count * sizeof(*run.published));
 	run.configured = gw_alloc(tape->config_count * sizeof(*run.configured));
 	run.clocks = gw_alloc(tape->gpu_count * sizeof(*run.clocks));
@@ -426,5 +426,5 @@ void replay(const struct tape *tape, const struct replay_options *options, repla
 	free(run.clocks);
 	free(run.configured);
 	free(run.published);
-	gw_fleet_free(run.fleet);
+	gw_predictor_set_free(run.fleet);
 }

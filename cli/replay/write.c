@@ -4,7 +4,7 @@
 
 #include "cli/log/reader.h"
 #include "cli/common/memory.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <errno.h>
 #include <limits.h>

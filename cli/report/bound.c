@@ -81,7 +81,7 @@ void gw_report_fix_lines(const struct gw_report *report, unsigned width)
 
 	if (!count)
 		return;
-	printf("\n  %sTo fix first%s %s(most to gain, were it as fast as the ceilings allow)%s\n",
+	printf("\n  %sTo fix first%s %s(most to gain, were it as fast as the peaks allow)%s\n",
 	       gw_ink(stdout, GW_INK_BOLD), gw_ink(stdout, GW_INK_OFF), gw_ink(stdout, GW_INK_DIM),
 	       gw_ink(stdout, GW_INK_OFF));
 	for (unsigned i = 0; i < count; i++) {
@@ -102,19 +102,19 @@ static json_t *evidence_json(const struct gw_verdict *v)
 	return list;
 }
 
-static json_t *ceilings_json(const struct gw_row_bound *b)
+static json_t *peaks_json(const struct gw_row_bound *b)
 {
 	json_t *o = json_object();
 
-	for (unsigned i = 0; i < b->ceiling_count; i++) {
-		const struct gw_row_ceiling *c = &b->ceilings[i];
+	for (unsigned i = 0; i < b->peak_count; i++) {
+		const struct gw_row_peak *c = &b->peaks[i];
 
 		json_object_set_new(
 		        o, c->name,
 		        json_pack("{s:s,s:o,s:o,s:o,s:s}", "unit", c->unit, "achieved_per_second",
-		                  gw_json_number(c->amount / c->measured), "ceiling_per_second",
+		                  gw_json_number(c->amount / c->measured), "peak_per_second",
 		                  gw_json_number(c->seconds > 0 ? c->amount / c->seconds : NAN),
-		                  "share", gw_json_number(gw_ceiling_share(c)), "bound",
+		                  "share", gw_json_number(gw_peak_share(c)), "bound",
 		                  gw_bound_name(c->bound)));
 	}
 	return o;
@@ -166,7 +166,7 @@ json_t *gw_report_bound_json(const struct gw_row *row)
 		                    gw_json_number(b->time[i]));
 	json_object_set_new(o, "seconds_by_bound", times);
 	json_object_set_new(o, "headroom", gw_json_number(gw_bound_headroom(b)));
-	json_object_set_new(o, "ceilings", ceilings_json(b));
+	json_object_set_new(o, "peaks", peaks_json(b));
 	/* What follows is of the configuration with the most time. */
 	json_object_set_new(o, "configuration", config_json(&b->config));
 	json_object_set_new(o, "mean_seconds", gw_json_number(b->mean));
@@ -206,7 +206,7 @@ json_t *gw_report_fixes_json(const struct gw_report *report)
 	return list;
 }
 
-json_t *gw_report_knew_json(const struct gw_row *row)
+json_t *gw_report_basis_json(const struct gw_row *row)
 {
 	json_t *o = json_object(), *tiers = json_object(), *works = json_object();
 

@@ -12,11 +12,11 @@ void gw_report_bound_lines(const struct gw_report *report, unsigned width);
 /** The sentences of what to fix first; nothing when there is none. */
 void gw_report_fix_lines(const struct gw_report *report, unsigned width);
 
-/** A row's verdict, work and ceilings; null when none of it was measured. */
+/** A row's verdict, work and peaks; null when none of it was measured. */
 json_t *gw_report_bound_json(const struct gw_row *row);
 /** What to fix first. */
 json_t *gw_report_fixes_json(const struct gw_report *report);
 /** Predictions by what they knew: objects by tier, and by source of work. */
-json_t *gw_report_knew_json(const struct gw_row *row);
+json_t *gw_report_basis_json(const struct gw_row *row);
 
 #endif

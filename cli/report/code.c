@@ -13,19 +13,20 @@
 enum { SHOWN = 4, INDENT = REPORT_LABEL + 2 };
 
 /* What is said of a reason; NULL: it was taken back, or nothing of it ran. */
-static const char *what(const struct gw_untold *u)
+static const char *what(const struct gw_unexplained *u)
 {
-	if (!*u->text || (!u->launches && u->end != GW_STUDY_OFF))
+	if (!*u->text || (!u->launches && u->end != GW_ANALYSIS_OFF))
 		return NULL;
-	return u->end == GW_STUDY_DONE ? "not settled" : gw_study_end_name(u->end);
+	return u->end == GW_ANALYSIS_DONE ? "not settled" : gw_analysis_end_name(u->end);
 }
 
 /* The reason with the most launches after @p before in this order; NULL: there is none. */
-static const struct gw_untold *next(const struct gw_log_model *m, const struct gw_untold *before)
+static const struct gw_unexplained *next(const struct gw_log_model *m,
+                                         const struct gw_unexplained *before)
 {
-	const struct gw_untold *found = NULL;
+	const struct gw_unexplained *found = NULL;
 
-	for (const struct gw_untold *u = m->untold; u < m->untold + m->untold_count; u++) {
+	for (const struct gw_unexplained *u = m->untold; u < m->untold + m->untold_count; u++) {
 		bool after = !before || u->launches < before->launches ||
 		             (u->launches == before->launches && u > before);
 
@@ -35,14 +36,14 @@ static const struct gw_untold *next(const struct gw_log_model *m, const struct g
 	return found;
 }
 
-static void sentence(const struct gw_log_model *m, const struct gw_untold *u, unsigned width)
+static void sentence(const struct gw_log_model *m, const struct gw_unexplained *u, unsigned width)
 {
 	enum { NAME = 40 };
 	char text[500], reason[300], name[NAME * 4 + 1], *shorter;
 	struct gw_text n;
 
 	gw_printable(reason, sizeof(reason), u->text);
-	if (u->end == GW_STUDY_OFF) {
+	if (u->end == GW_ANALYSIS_OFF) {
 		snprintf(text, sizeof(text), "not read: %s", reason);
 	} else {
 		shorter = gw_shorten(m->names[u->name].plain, NAME);
@@ -57,7 +58,7 @@ static void sentence(const struct gw_log_model *m, const struct gw_untold *u, un
 
 void gw_report_code_lines(const struct gw_log_model *m, unsigned width)
 {
-	const struct gw_untold *u = m->untold_count ? next(m, NULL) : NULL;
+	const struct gw_unexplained *u = m->untold_count ? next(m, NULL) : NULL;
 	unsigned more = 0;
 	struct gw_text n;
 
@@ -75,12 +76,12 @@ void gw_report_code_lines(const struct gw_log_model *m, unsigned width)
 		       gw_counted(&n, more, "more reason", NULL), gw_ink(stdout, GW_INK_OFF));
 }
 
-static json_t *reason_json(const struct gw_untold *u)
+static json_t *reason_json(const struct gw_unexplained *u)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "end", json_string(gw_study_end_name(u->end)));
-	json_object_set_new(o, "meaning", json_string(gw_study_end_meaning(u->end)));
+	json_object_set_new(o, "end", json_string(gw_analysis_end_name(u->end)));
+	json_object_set_new(o, "meaning", json_string(gw_analysis_end_meaning(u->end)));
 	json_object_set_new(o, "reason", gw_json_text(u->text));
 	return o;
 }
@@ -89,17 +90,18 @@ json_t *gw_report_codes_json(const struct gw_log_model *m)
 {
 	json_t *list = json_array();
 
-	for (const struct gw_untold *u = m->untold_count ? next(m, NULL) : NULL; u;
+	for (const struct gw_unexplained *u = m->untold_count ? next(m, NULL) : NULL; u;
 	     u = next(m, u)) {
 		json_t *o = reason_json(u);
 
 		json_object_set_new(o, "configurations",
-		                    u->end == GW_STUDY_OFF ? json_null()
-		                                           : gw_json_count(u->configs));
+		                    u->end == GW_ANALYSIS_OFF ? json_null()
+		                                              : gw_json_count(u->configs));
 		json_object_set_new(o, "launches", gw_json_count(u->launches));
 		json_object_set_new(o, "name",
-		                    u->end == GW_STUDY_OFF ? json_null()
-		                                           : gw_json_text(m->names[u->name].plain));
+		                    u->end == GW_ANALYSIS_OFF
+		                            ? json_null()
+		                            : gw_json_text(m->names[u->name].plain));
 		json_array_append_new(list, o);
 	}
 	return list;

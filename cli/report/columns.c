@@ -22,27 +22,27 @@ bool gw_report_has(const struct gw_report *report, enum gw_column column)
 	return by == GW_BY_KERNEL || by == report->model.by;
 }
 
-static double rate(const struct gw_row_ceiling *c)
+static double rate(const struct gw_row_peak *c)
 {
 	return c && c->measured > 0 ? c->amount / c->measured : NAN;
 }
 
 static void bound_values(const struct gw_row_bound *b, double *v)
 {
-	const struct gw_row_ceiling *dram = gw_bound_ceiling(b, "dram");
-	const struct gw_row_ceiling *l2 = gw_bound_ceiling(b, "l2");
+	const struct gw_row_peak *dram = gw_bound_peak(b, "dram");
+	const struct gw_row_peak *l2 = gw_bound_peak(b, "l2");
 
 	if (!b)
 		return;
 	if (b->verdict.bound != GW_BOUND_UNKNOWN)
 		v[GW_COLUMN_confidence] = b->verdict.confidence;
-	v[GW_COLUMN_ceiling] = gw_ceiling_share(gw_bound_nearest(b));
+	v[GW_COLUMN_peak] = gw_peak_share(gw_bound_nearest(b));
 	v[GW_COLUMN_headroom] = gw_bound_headroom(b);
 	v[GW_COLUMN_dram_rate] = rate(dram);
-	v[GW_COLUMN_dram] = gw_ceiling_share(dram);
+	v[GW_COLUMN_dram] = gw_peak_share(dram);
 	v[GW_COLUMN_l2_rate] = rate(l2);
-	v[GW_COLUMN_l2] = gw_ceiling_share(l2);
-	v[GW_COLUMN_issue] = gw_ceiling_share(gw_bound_ceiling(b, "issue"));
+	v[GW_COLUMN_l2] = gw_peak_share(l2);
+	v[GW_COLUMN_issue] = gw_peak_share(gw_bound_peak(b, "issue"));
 }
 
 void gw_report_values(const struct gw_report *report, struct gw_report_line *line)

@@ -7,7 +7,7 @@
 #include "cli/report/bound.h"
 #include "cli/report/clock.h"
 #include "cli/report/code.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static json_t *line_json(const struct gw_report *report, const struct gw_report_
 		                                                          sizeof(buffer)))
 		                            : gw_json_number(line->value[c] * scale));
 	}
-	json_object_set_new(o, "knew", gw_report_knew_json(line->row));
+	json_object_set_new(o, "knew", gw_report_basis_json(line->row));
 	json_object_set_new(o, "code", gw_report_code_json(&report->model, line->row));
 	json_object_set_new(o, "verdict", gw_report_bound_json(line->row));
 	if (!report->mangled)
@@ -120,7 +120,7 @@ static json_t *prediction_json(struct gw_row *all)
 	json_object_set_new(o, "interval", gw_json_number(0.90));
 	json_object_set_new(o, "coverage", gw_json_number(gw_row_coverage(all)));
 	json_object_set_new(o, "exact", json_boolean(gw_row_exact(all)));
-	json_object_set_new(o, "knew", gw_report_knew_json(all));
+	json_object_set_new(o, "knew", gw_report_basis_json(all));
 	return o;
 }
 

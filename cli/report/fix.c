@@ -24,7 +24,7 @@ enum {
 
 static const double LEAST_GAIN = 0.01; /* of all time: less is not worth a line */
 static const double FEW_LANES = 0.75;  /* of a warp active on average: less is divergence */
-static const double AT_CEILING = 0.8;  /* of a ceiling: no way but to do less */
+static const double AT_CEILING = 0.8;  /* of a peak: no way but to do less */
 static const double SPILLED = 0.1;     /* of L1 traffic for local memory */
 static const double TAIL = 0.25;       /* of the time of its waves that the last leaves unused */
 
@@ -48,18 +48,18 @@ static void say(struct sentence *s, const char *format, ...)
 		s->length += (size_t)n < s->size - s->length ? (size_t)n : s->size - s->length - 1;
 }
 
-/* A rate and its ceiling with one prefix: "2.10 of 4.52 TB/s". */
-static void say_rates(struct sentence *s, double rate, double ceiling, const char *unit)
+/* A rate and its peak with one prefix: "2.10 of 4.52 TB/s". */
+static void say_rates(struct sentence *s, double rate, double peak, const char *unit)
 {
 	static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
 	unsigned step = 0;
 
-	while (ceiling >= 1000 && step < 5) {
-		ceiling /= 1000;
+	while (peak >= 1000 && step < 5) {
+		peak /= 1000;
 		rate /= 1000;
 		step++;
 	}
-	say(s, "%.3g of %.3g %s%s/s", rate, ceiling, prefixes[step], unit);
+	say(s, "%.3g of %.3g %s%s/s", rate, peak, prefixes[step], unit);
 }
 
 static double amount(const struct gw_row_bound *b, enum gw_work_field field)
@@ -72,7 +72,7 @@ static double amount(const struct gw_row_bound *b, enum gw_work_field field)
 void gw_bound_text(const struct gw_row_bound *b, char *out, size_t size)
 {
 	const struct gw_verdict *v = &b->verdict;
-	const struct gw_row_ceiling *c = gw_bound_nearest(b);
+	const struct gw_row_peak *c = gw_bound_nearest(b);
 	struct sentence s = {out, size, 0};
 	struct gw_text a;
 
@@ -81,7 +81,7 @@ void gw_bound_text(const struct gw_row_bound *b, char *out, size_t size)
 	case GW_BOUND_MEMORY:
 	case GW_BOUND_COMPUTE:
 		say(&s, "%s-bound (%s", gw_bound_name(v->bound), v->resource);
-		c = gw_bound_ceiling(b, v->resource);
+		c = gw_bound_peak(b, v->resource);
 		if (c) {
 			say(&s, " ");
 			say_rates(&s, c->amount / c->measured, c->amount / c->seconds, c->unit);
@@ -90,9 +90,9 @@ void gw_bound_text(const struct gw_row_bound *b, char *out, size_t size)
 		break;
 	case GW_BOUND_LATENCY:
 		say(&s, "latency-bound");
-		if (gw_ceiling_share(c) > 0)
-			say(&s, " (nearest to its ceiling: %s, %s)", c->name,
-			    gw_percent(&a, gw_ceiling_share(c)));
+		if (gw_peak_share(c) > 0)
+			say(&s, " (nearest to its peak: %s, %s)", c->name,
+			    gw_percent(&a, gw_peak_share(c)));
 		break;
 	case GW_BOUND_LAUNCH:
 		say(&s, "launch-bound (%s each", gw_duration(&a, b->mean * 1e9));
@@ -229,7 +229,7 @@ static bool launch_cause(const struct gw_row_bound *b, struct sentence *s)
 
 void gw_bound_cause(const struct gw_row_bound *b, char *out, size_t size)
 {
-	const struct gw_row_ceiling *c = gw_bound_nearest(b);
+	const struct gw_row_peak *c = gw_bound_nearest(b);
 	struct sentence s = {out, size, 0};
 	bool told = false;
 
@@ -244,8 +244,8 @@ void gw_bound_cause(const struct gw_row_bound *b, char *out, size_t size)
 		told = launch_cause(b, &s);
 	else
 		return;
-	if (!told && gw_ceiling_share(c) >= AT_CEILING)
-		say(&s, "near its ceiling: only less %s makes it faster",
+	if (!told && gw_peak_share(c) >= AT_CEILING)
+		say(&s, "near its peak: only less %s makes it faster",
 		    c->bound == GW_BOUND_MEMORY ? "traffic" : "work");
 }
 

@@ -3,7 +3,7 @@
 #ifndef GW_REPORT_LINE_H
 #define GW_REPORT_LINE_H
 
-#include "cli/say.h"
+#include "cli/message.h"
 
 enum { REPORT_LABEL = 11 }; /**< width of the labels */
 

@@ -8,7 +8,7 @@
 #include "cli/report/clock.h"
 #include "cli/report/code.h"
 #include "cli/report/line.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 
 #include <math.h>

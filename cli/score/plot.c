@@ -4,7 +4,7 @@
 #include "cli/common/memory.h"
 #include "cli/plot/chart.h"
 #include "cli/common/paths.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/score/score.h"
 
 #include <math.h>

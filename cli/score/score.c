@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch score: predictions as the logs have them. */
 #include "cli/command.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/score/session.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "cli/common/json.h"
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 #include <math.h>
 #include <stdarg.h>

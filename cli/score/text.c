@@ -3,7 +3,7 @@
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
 #include "cli/report/report.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/score/score.h"
 #include "cli/table.h"
 

@@ -17,7 +17,7 @@
 #include "cli/common/json.h"
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 #include "cli/replay/tape.h"
 

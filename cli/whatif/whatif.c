@@ -12,7 +12,7 @@
 #include "cli/common/estimate.h"
 #include "cli/common/json.h"
 #include "cli/common/memory.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 #include "predictor/models/papers/models.h"
 

@@ -11,7 +11,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cli/options.h"
-#include "cli/say.h"
+#include "cli/message.h"
 
 enum { ROUNDS = 200000 }; /* most that --seconds gets, whose times are kept */
 
@@ -277,7 +277,7 @@ int main(int argc, char **argv)
 {
 	struct options v = {.repeat = UINT64_MAX, .seed = UINT64_MAX, .memory = (uint64_t)3 << 30};
 
-	gw_say_init();
+	gw_message_init();
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--help") == 0)
 			return help();

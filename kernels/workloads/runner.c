@@ -10,7 +10,7 @@
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
-#include "cli/say.h"
+#include "cli/message.h"
 
 static const struct {
 	wl_prepare_fn *prepare;

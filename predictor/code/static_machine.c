@@ -94,6 +94,6 @@ bool gw_static_machine(const struct gw_static_in *in, const struct gw_cfg *cfg,
 	        (double)gw_dim3_count(in->launch->config.grid) / warps;
 	set_thread_rows(work, &m, lanes, r->divergent.most > 0 ? sure * divergence : sure);
 	if (schedule)
-		gw_sass_course(cfg, schedule, mean, longest, m.insts / warps, sure, work);
+		gw_sass_critical_path(cfg, schedule, mean, longest, m.insts / warps, sure, work);
 	return true;
 }

@@ -34,7 +34,7 @@ bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
                        struct gw_work *work)
 {
 	double *runs = gw_arena_array(arena, cfg->block_count, sizeof(*runs)), insts = 0;
-	struct gw_course course;
+	struct gw_critical_path course;
 
 	if (!runs)
 		return false;
@@ -47,7 +47,7 @@ bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
 	}
 	for (uint32_t b = 0; b < cfg->block_count; b++)
 		insts += runs[b] * cfg->blocks[b].count;
-	course = gw_schedule_course(schedule, cfg, runs);
+	course = gw_schedule_critical_path(schedule, cfg, runs);
 	if (!(insts > 0) || isnan(course.fixed))
 		return true;
 	gw_static_set(work, GW_WORK_warp_insts, insts, nominal);

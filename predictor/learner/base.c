@@ -72,14 +72,14 @@ static bool moves_data(const struct gw_estimate *e)
 	       part_of_terms(e, pipes) + part_of_terms(e, course) + part_of_terms(e, meeting);
 }
 
-static enum gw_told told_of(const struct gw_work *work)
+static enum gw_certainty told_of(const struct gw_work *work)
 {
 	if (!isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
-		return GW_TOLD_ALL;
+		return GW_CERTAINTY_EXACT;
 	return isnan(gw_work_value(work, GW_WORK_inst_issued)) &&
 	                       isnan(gw_work_value(work, GW_WORK_inst_executed))
-	               ? GW_TOLD_LITTLE
-	               : GW_TOLD_GUESSED;
+	               ? GW_CERTAINTY_PARTIAL
+	               : GW_CERTAINTY_ESTIMATED;
 }
 
 /*
@@ -88,7 +88,7 @@ static enum gw_told told_of(const struct gw_work *work)
  * that this would take is held for as unlikely as the end of an interval.
  */
 static double untold(const struct gw_predictor *p, const struct gw_work *work, double seconds,
-                     enum gw_told told)
+                     enum gw_certainty told)
 {
 	double atomics = gw_work_value(work, GW_WORK_atomic_requests), doubt = 0, worst;
 
@@ -97,7 +97,7 @@ static double untold(const struct gw_predictor *p, const struct gw_work *work, d
 		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
 	}
 	/* The course of a warp where its counts are not settled is a guess (static_nominal.c). */
-	if (told != GW_TOLD_ALL)
+	if (told != GW_CERTAINTY_EXACT)
 		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
 	return doubt;
 }
@@ -141,8 +141,9 @@ struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e
 		return b;
 	gw_verdict_of(p->device, &launch, work, &made, &verdict);
 	b.course = (uint8_t)told_of(work);
-	b.told = b.course == GW_TOLD_GUESSED && moves_data(&made) ? GW_TOLD_ALL : b.course;
-	b.untold = (float)untold(p, work, made.seconds, (enum gw_told)b.told);
+	b.told = b.course == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT
+	                                                                 : b.course;
+	b.untold = (float)untold(p, work, made.seconds, (enum gw_certainty)b.told);
 	b.log_seconds = log(made.seconds);
 	b.share = b.bare ? 0 : clock_share(&made);
 	b.bound = (uint8_t)verdict.bound;

@@ -7,7 +7,7 @@
 #ifndef GW_LEARNER_H
 #define GW_LEARNER_H
 
-#include "predictor/learner/company.h"
+#include "predictor/learner/overlap.h"
 #include "predictor/learner/coverage.h"
 #include "predictor/learner/history.h"
 #include "predictor/core/index.h"
@@ -21,20 +21,20 @@ enum {
 };
 
 /** How much of a launch's course is known, the surest first. */
-enum gw_told {
-	GW_TOLD_ALL,     /**< a warp's course is settled by the code */
-	GW_TOLD_GUESSED, /**< data decide it: how many instructions is known, their course is a
-	                    guess */
-	GW_TOLD_LITTLE,  /**< not even how many instructions there are */
-	GW_TOLDS
+enum gw_certainty {
+	GW_CERTAINTY_EXACT,     /**< a warp's course is settled by the code */
+	GW_CERTAINTY_ESTIMATED, /**< data decide it: how many instructions is known, their course is
+	                    a guess */
+	GW_CERTAINTY_PARTIAL,   /**< not even how many instructions there are */
+	GW_CERTAINTIES
 };
 
 /** What a model's time rests on: each class has its own typical error. */
 enum gw_class {
 	GW_CLASS_STATIC,
-	GW_CLASS_SCALED = GW_CLASS_STATIC + GW_TOLDS,
-	GW_CLASS_COUNTED = GW_CLASS_SCALED + GW_TOLDS,
-	GW_CLASSES = GW_CLASS_COUNTED + GW_TOLDS
+	GW_CLASS_SCALED = GW_CLASS_STATIC + GW_CERTAINTIES,
+	GW_CLASS_COUNTED = GW_CLASS_SCALED + GW_CERTAINTIES,
+	GW_CLASSES = GW_CLASS_COUNTED + GW_CERTAINTIES
 };
 
 /** How the logarithm of time over model's time is spread among kernels. */
@@ -51,7 +51,7 @@ struct gw_state {
 };
 
 /** A prediction as published by one advance. */
-struct gw_made {
+struct gw_published {
 	uint64_t known;
 	double seconds, low, high;
 	float center;  /**< log seconds at the reference clock; of own times only */
@@ -81,7 +81,7 @@ struct gw_base {
 	float untold; /**< the same of what work does not tell, alike for the whole kernel */
 	uint8_t source, bound;
 	bool unsure;    /**< some of what was counted is of few samples, or scaled */
-	uint8_t course; /**< an enum gw_told: what work tells of the launch's course */
+	uint8_t course; /**< an enum gw_certainty: what work tells of the launch's course */
 	uint8_t told;   /**< the same, but all where the course hardly matters */
 	/**
 	 * Nothing of the work is known to take time: log_seconds is that of an empty kernel, by
@@ -102,7 +102,7 @@ static inline enum gw_class gw_class_of(const struct gw_base *b)
 }
 
 /** A kernel: its resources, and its configurations that tell of others. */
-struct gw_family {
+struct gw_kernel_stats {
 	uint32_t id;
 	struct gw_kernel kernel;             /**< name is "" */
 	uint32_t version, work_version;      /**< change when members' times, or counted work, do */
@@ -117,8 +117,8 @@ struct gw_family {
 /** A configuration. */
 struct gw_entry {
 	struct gw_history history;
-	struct gw_company company;
-	struct gw_family *family; /**< NULL: not configured */
+	struct gw_overlap company;
+	struct gw_kernel_stats *family; /**< NULL: not configured */
 	struct gw_config config;
 	uint32_t next;     /**< in the list of those observed since the last advance */
 	uint32_t next_new; /**< in the list of those never timed */
@@ -145,12 +145,12 @@ struct gw_entry {
 	uint8_t settled_source, settled_bound; /**< the same */
 	uint32_t made_own, made_family,
 	        made_common;            /**< versions that `now` is of, if never timed */
-	struct gw_made fresh;           /**< made when asked for, … */
+	struct gw_published fresh;      /**< made when asked for, … */
 	uint64_t fresh_for, fresh_at;   /**< … knowing so much, when so much was published, … */
 	uint32_t fresh_own, fresh_told; /**< … of these versions */
 	uint32_t predecessor;           /**< configuration whose times may be its own; 0: none */
 	uint64_t timed_known;           /**< of the first advance that knew a time of it; 0: none */
-	struct gw_made now, before;     /**< before: the one that `now` replaced */
+	struct gw_published now, before; /**< before: the one that `now` replaced */
 };
 
 struct gw_predictor {
@@ -166,10 +166,10 @@ struct gw_predictor {
 	uint32_t common;       /**< changes when levels or widths did, noticeably … */
 	struct gw_state noted; /**< … since they were these */
 	struct gw_state state, now, before; /**< state: that will be published next */
-	struct gw_family **families;
+	struct gw_kernel_stats **families;
 	uint32_t family_room, family_count;
 	struct gw_index family_of; /**< by the kernel's id */
-	struct gw_family *level_ring[GW_CLASSES][GW_LEVEL_KERNELS];
+	struct gw_kernel_stats *level_ring[GW_CLASSES][GW_LEVEL_KERNELS];
 	uint32_t level_count[GW_CLASSES];
 	struct gw_entry **entries; /**< by configuration, NULL where there is none */
 };
@@ -178,7 +178,7 @@ struct gw_predictor {
 struct gw_entry *gw_learner_entry(const struct gw_predictor *p, uint32_t config);
 
 /** The one of an entry's two published predictions that a launch that knew @p known may use. */
-const struct gw_made *gw_made_at(const struct gw_entry *e, uint64_t known);
+const struct gw_published *gw_published_at(const struct gw_entry *e, uint64_t known);
 
 /** What all shared, as of @p known; the begin's where that is no longer kept. */
 void gw_state_at(const struct gw_predictor *p, uint64_t known, struct gw_state *out);
@@ -224,7 +224,7 @@ void gw_residual_start(struct gw_state *s);
  * observations. out->there is false when nothing can be told; out->tier says how much was known.
  */
 void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
-                         struct gw_made *out);
+                         struct gw_published *out);
 
 /** A configuration has times of its own now, or better ones: what they say of its kernel. */
 void gw_residual_timed(struct gw_predictor *p, uint32_t config, struct gw_entry *e, double center);

@@ -208,12 +208,11 @@ static void limit_memory(const struct gw_device *device, const struct gw_launch 
 	limit(most, GW_WORK_dram_write_bytes, dram / 2);
 }
 
-static const struct gw_ceiling *find(const struct gw_ceiling *ceilings, unsigned count,
-                                     const char *name)
+static const struct gw_peak *find(const struct gw_peak *peaks, unsigned count, const char *name)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (!strcmp(ceilings[i].name, name))
-			return &ceilings[i];
+		if (!strcmp(peaks[i].name, name))
+			return &peaks[i];
 	return NULL;
 }
 
@@ -221,58 +220,58 @@ static const struct gw_ceiling *find(const struct gw_ceiling *ceilings, unsigned
 static bool has_rate(const struct gw_device *device, const struct gw_launch *launch,
                      const char *name)
 {
-	struct gw_ceiling ceilings[GW_RESOURCES_MAX];
-	const struct gw_ceiling *c;
+	struct gw_peak peaks[GW_RESOURCES_MAX];
+	const struct gw_peak *c;
 	struct gw_work some;
 	unsigned count;
 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		some.q[i] = (struct gw_quantity){.value = 1};
-	count = gw_ceilings(device, launch, &some, ceilings);
-	c = find(ceilings, count, name);
+	count = gw_peaks(device, launch, &some, peaks);
+	c = find(peaks, count, name);
 	return c && !isnan(c->seconds);
 }
 
 /*
- * The ceilings of @p all. What L2 reads and writes at most is of the worst of both for L2, not for
+ * The peaks of @p all. What L2 reads and writes at most is of the worst of both for L2, not for
  * device memory, which the model holds against it.
  */
-static void ceilings_at_most(const struct gw_device *device, const struct gw_launch *launch,
-                             struct gw_work *all, struct gw_ceiling out[GW_RESOURCES_MAX])
+static void peaks_at_most(const struct gw_device *device, const struct gw_launch *launch,
+                          struct gw_work *all, struct gw_peak out[GW_RESOURCES_MAX])
 {
-	struct gw_ceiling alone[GW_RESOURCES_MAX];
-	unsigned count = gw_ceilings(device, launch, all, out);
+	struct gw_peak alone[GW_RESOURCES_MAX];
+	unsigned count = gw_peaks(device, launch, all, out);
 
 	if (all->q[GW_WORK_dram_read_bytes].source != GW_SOURCE_NONE &&
 	    all->q[GW_WORK_dram_write_bytes].source != GW_SOURCE_NONE)
 		return;
 	all->q[GW_WORK_l2_read_bytes].value = all->q[GW_WORK_l2_write_bytes].value = NAN;
 	all->q[GW_WORK_l2_total_bytes].value = all->q[GW_WORK_l1_bytes].value = NAN;
-	gw_ceilings(device, launch, all, alone);
+	gw_peaks(device, launch, all, alone);
 	for (unsigned i = 0; i < count; i++)
 		if (!strcmp(out[i].name, "dram"))
 			out[i] = alone[i];
 }
 
-struct gw_unlooked gw_limits(const struct gw_device *device, const struct gw_launch *launch,
-                             const struct gw_work *work, const struct gw_ceiling *ceilings,
-                             unsigned count, double seconds, double line)
+struct gw_unmeasured gw_limits(const struct gw_device *device, const struct gw_launch *launch,
+                               const struct gw_work *work, const struct gw_peak *peaks,
+                               unsigned count, double seconds, double line)
 {
-	struct gw_ceiling at_most[GW_RESOURCES_MAX];
-	struct gw_unlooked most = {0};
+	struct gw_peak at_most[GW_RESOURCES_MAX];
+	struct gw_unmeasured most = {0};
 	struct gw_work all = *work;
 
 	limit_sampled(&all);
 	limit_pipes(&all);
 	limit_memory(device, launch, seconds, &all);
-	ceilings_at_most(device, launch, &all, at_most);
+	peaks_at_most(device, launch, &all, at_most);
 	for (unsigned i = 0; i < PARTS; i++) {
-		const struct gw_ceiling *c = find(ceilings, count, parts[i].name), *limited;
+		const struct gw_peak *c = find(peaks, count, parts[i].name), *limited;
 		double share = reached(device, launch, parts[i].scope);
 
 		if (!c)
 			continue;
-		limited = &at_most[c - ceilings];
+		limited = &at_most[c - peaks];
 		if (!isnan(limited->seconds))
 			share = fmin(share, limited->seconds / seconds);
 		else if (!parts[i].always && !has_rate(device, launch, parts[i].name))
@@ -282,8 +281,8 @@ struct gw_unlooked gw_limits(const struct gw_device *device, const struct gw_lau
 		if (share < line)
 			most.limited += isnan(c->seconds) ? 1 : 0;
 		else if (!most.name || share > most.share)
-			most = (struct gw_unlooked){parts[i].name, parts[i].why, share,
-			                            most.limited};
+			most = (struct gw_unmeasured){parts[i].name, parts[i].why, share,
+			                              most.limited};
 	}
 	return most;
 }

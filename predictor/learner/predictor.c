@@ -24,7 +24,7 @@ size_t gw_predictor_config_bytes(void)
 
 size_t gw_predictor_kernel_bytes(void)
 {
-	return sizeof(struct gw_family) + 2 * sizeof(struct gw_family *) + HEAP;
+	return sizeof(struct gw_kernel_stats) + 2 * sizeof(struct gw_kernel_stats *) + HEAP;
 }
 
 struct gw_predictor *gw_predictor_new(uint32_t max_configs)
@@ -117,11 +117,11 @@ static bool families_grow(struct gw_predictor *p)
 }
 
 /* The family of the kernel numbered @p id, a new one where it has none; NULL without memory. */
-static struct gw_family *family_of(struct gw_predictor *p, uint32_t id,
-                                   const struct gw_kernel *kernel)
+static struct gw_kernel_stats *family_of(struct gw_predictor *p, uint32_t id,
+                                         const struct gw_kernel *kernel)
 {
 	uint32_t at = gw_index_find(&p->family_of, id, NULL, NULL);
-	struct gw_family *family;
+	struct gw_kernel_stats *family;
 
 	if (at != GW_INDEX_NONE)
 		return p->families[at];
@@ -207,14 +207,14 @@ void gw_state_at(const struct gw_predictor *p, uint64_t known, struct gw_state *
 	gw_residual_start(out);
 }
 
-const struct gw_made *gw_made_at(const struct gw_entry *e, uint64_t known)
+const struct gw_published *gw_published_at(const struct gw_entry *e, uint64_t known)
 {
 	if (e->now.there && e->now.known <= known)
 		return &e->now;
 	return e->before.there && e->before.known <= known ? &e->before : NULL;
 }
 
-static void fill(const struct gw_made *from, struct gw_prediction *out)
+static void fill(const struct gw_published *from, struct gw_prediction *out)
 {
 	*out = (struct gw_prediction){
 	        .seconds = from->seconds,
@@ -229,17 +229,17 @@ static void fill(const struct gw_made *from, struct gw_prediction *out)
 }
 
 /* What @p made says is as good as own times. */
-static bool stands_in(const struct gw_made *made)
+static bool stands_in(const struct gw_published *made)
 {
 	return made && made->size && made->agrees;
 }
 
 /* Of a configuration that had not been timed. */
 static void expect(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
-                   struct gw_made *out)
+                   struct gw_published *out)
 {
 	const struct gw_entry *before = gw_learner_entry(p, e->predecessor);
-	const struct gw_made *made = before ? gw_made_at(before, known) : NULL;
+	const struct gw_published *made = before ? gw_published_at(before, known) : NULL;
 
 	if (stands_in(made))
 		*out = *made;
@@ -262,7 +262,8 @@ static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 }
 
 /* Made when asked for, and kept for the next. */
-static const struct gw_made *fresh(const struct gw_predictor *p, struct gw_entry *e, uint64_t known)
+static const struct gw_published *fresh(const struct gw_predictor *p, struct gw_entry *e,
+                                        uint64_t known)
 {
 	uint32_t told = e->family ? e->family->told_version : 0;
 
@@ -281,7 +282,7 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
                 struct gw_prediction *out)
 {
 	struct gw_entry *e = gw_learner_entry(p, config);
-	const struct gw_made *made = e ? gw_made_at(e, known) : NULL;
+	const struct gw_published *made = e ? gw_published_at(e, known) : NULL;
 
 	*out = (struct gw_prediction){.seconds = NAN, .low = NAN, .high = NAN, .known = known};
 	if (e && !made && (!e->timed_known || e->timed_known > known))
@@ -348,7 +349,7 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 	seconds = fmin(fmax(o->seconds / factor, (double)FLT_MIN), (double)FLT_MAX);
 	if (o->exclusive || !e->alone)
 		gw_history_add(&e->history, seconds);
-	gw_company_add(&e->company, o->exclusive, seconds);
+	gw_overlap_add(&e->company, o->exclusive, seconds);
 	if (!e->listed) {
 		e->listed = true;
 		e->next = p->changed;
@@ -421,7 +422,7 @@ static void settle(struct gw_predictor *p, struct gw_entry *e)
 static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 {
 	struct gw_history_summary s;
-	struct gw_made *now = &e->now;
+	struct gw_published *now = &e->now;
 	double half, factor, sigma, scatter, least, most;
 
 	if (!gw_history_summary(&e->history, &s))
@@ -431,7 +432,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 	if (!e->timed_known)
 		e->timed_known = p->observations;
 	e->before = e->now;
-	*now = (struct gw_made){
+	*now = (struct gw_published){
 	        .known = p->observations,
 	        .there = true,
 	        .tier = GW_TIER_STEADY,
@@ -460,7 +461,7 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 		now->low = fmin(now->low, fmax(0, s.low * factor - STEP));
 		now->high = fmax(now->high, s.high * factor + STEP);
 	}
-	now->company = e->alone && gw_company_range(&e->company, &least, &most);
+	now->company = e->alone && gw_overlap_range(&e->company, &least, &most);
 	if (now->company) {
 		now->low = fmin(now->low, fmax(0, least * factor - STEP));
 		now->high = fmax(now->high, most * factor + STEP);
@@ -485,7 +486,7 @@ static bool common_changed(const struct gw_state *now, const struct gw_state *no
 static bool publish_new(struct gw_predictor *p, struct gw_entry *e)
 {
 	uint32_t family = e->family->version + e->family->work_version;
-	struct gw_made made;
+	struct gw_published made;
 
 	if (e->made_own == e->work_version && e->made_family == family &&
 	    e->made_common == p->common)

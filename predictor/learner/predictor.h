@@ -9,12 +9,12 @@
  * stood published is predicted from them even if the predictor has advanced once since. So
  * a prediction never uses a measurement that was not there when the launch was called.
  *
- * To replay a log: CONFIG is gw_fleet_configure (the kernel by its KERNEL record), SUCCESSOR
- * is gw_fleet_successor, WORK is gw_fleet_work, a whole PROFILE is gw_fleet_device, LAUNCH with the
- * flag LEARNT is gw_fleet_observe, PUBLISHED is gw_fleet_advance; all in the order of the file. A
- * launch whose record says `known` was predicted from the state after the PUBLISHED of that number
- * (before any: 0), if its configuration stood before that record; else at the latest at its own
- * record.
+ * To replay a log: CONFIG is gw_predictor_set_configure (the kernel by its KERNEL record),
+ * SUCCESSOR is gw_predictor_set_successor, WORK is gw_predictor_set_work, a whole PROFILE is
+ * gw_predictor_set_device, LAUNCH with the flag LEARNT is gw_predictor_set_observe, PUBLISHED is
+ * gw_predictor_set_advance; all in the order of the file. A launch whose record says `known` was
+ * predicted from the state after the PUBLISHED of that number (before any: 0), if its configuration
+ * stood before that record; else at the latest at its own record.
  */
 #ifndef GW_PREDICTOR_H
 #define GW_PREDICTOR_H
@@ -113,8 +113,9 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 uint64_t gw_predictor_observations(const struct gw_predictor *p);
 
 /**
- * Of several predictors that share one numbering (fleet.h): @p observations have been made in all.
- * The next one made here follows them; the next advance tells of all. Ignored where it is less.
+ * Of several predictors that share one numbering (predictor_set.h): @p observations have been made
+ * in all. The next one made here follows them; the next advance tells of all. Ignored where it is
+ * less.
  */
 void gw_predictor_number(struct gw_predictor *p, uint64_t observations);
 

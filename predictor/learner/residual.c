@@ -16,13 +16,13 @@
 static const struct {
 	double spread; /* among kernels */
 	struct gw_prior prior;
-} SOURCE[GW_CLASSES / GW_TOLDS] = {
-        [GW_CLASS_STATIC / GW_TOLDS] = {0.9,
-                                        {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
+} SOURCE[GW_CLASSES / GW_CERTAINTIES] = {
+        [GW_CLASS_STATIC /
+         GW_CERTAINTIES] = {0.9, {.slope = 0.15, .smooth = 0.5, .reach = 3, .own = 0.08}},
         [GW_CLASS_SCALED /
-                GW_TOLDS] = {0.8, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
+                GW_CERTAINTIES] = {0.8, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.06}},
         [GW_CLASS_COUNTED /
-                GW_TOLDS] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
+                GW_CERTAINTIES] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
 };
 
 /* Without work: time goes with the waves of the grid, more or less. */
@@ -46,7 +46,7 @@ static const double MIXED = 0.3; /* scatter of a few times whose arguments are n
 void gw_residual_start(struct gw_state *s)
 {
 	for (unsigned c = 0; c < GW_CLASSES; c++)
-		s->level[c] = (struct gw_level){0, SOURCE[c / GW_TOLDS].spread};
+		s->level[c] = (struct gw_level){0, SOURCE[c / GW_CERTAINTIES].spread};
 }
 
 /* ---- levels: what kernels have in the middle ---------------------------------------------- */
@@ -87,7 +87,7 @@ static double densest(double *v, unsigned n)
 }
 
 /* How far a kernel's configurations are off @p middle: root of the mean square. */
-static double off_by(const struct gw_family *f, enum gw_class c, double middle)
+static double off_by(const struct gw_kernel_stats *f, enum gw_class c, double middle)
 {
 	double square = (double)f->squares[c] - 2 * middle * (double)f->level[c] + middle * middle;
 
@@ -97,7 +97,7 @@ static double off_by(const struct gw_family *f, enum gw_class c, double middle)
 static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 {
 	uint32_t n = p->level_count[c] < GW_LEVEL_KERNELS ? p->level_count[c] : GW_LEVEL_KERNELS;
-	double v[GW_LEVEL_KERNELS], middle, spread, first = SOURCE[c / GW_TOLDS].spread;
+	double v[GW_LEVEL_KERNELS], middle, spread, first = SOURCE[c / GW_CERTAINTIES].spread;
 
 	if (!n)
 		return (struct gw_level){0, first};
@@ -126,7 +126,7 @@ void gw_residual_levels(struct gw_predictor *p)
 static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center)
 {
 	struct gw_base b = gw_scale_base(p, e, UINT64_MAX);
-	struct gw_family *f = e->family;
+	struct gw_kernel_stats *f = e->family;
 	enum gw_class c;
 	float off;
 
@@ -147,7 +147,7 @@ static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center
 
 void gw_residual_timed(struct gw_predictor *p, uint32_t config, struct gw_entry *e, double center)
 {
-	struct gw_family *f = e->family;
+	struct gw_kernel_stats *f = e->family;
 	bool first = !e->timed_known;
 
 	if (!f)
@@ -167,7 +167,7 @@ void gw_residual_timed(struct gw_predictor *p, uint32_t config, struct gw_entry 
 /** A timed configuration of the same kernel. */
 struct relative {
 	struct gw_entry *entry;
-	const struct gw_made *made;
+	const struct gw_published *made;
 	double distance;
 };
 
@@ -181,7 +181,7 @@ static struct gw_place place_of(const struct gw_entry *e)
 static unsigned relatives_of(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
                              struct relative out[GW_KRIGE_POINTS + 1])
 {
-	const struct gw_family *f = e->family;
+	const struct gw_kernel_stats *f = e->family;
 	const struct gw_place here = place_of(e);
 	uint32_t all = f->timed_count < GW_TIMED_MOST ? f->timed_count : GW_TIMED_MOST;
 	unsigned n = 0, at;
@@ -190,7 +190,7 @@ static unsigned relatives_of(const struct gw_predictor *p, const struct gw_entry
 		struct relative r = {.entry = gw_learner_entry(p, f->timed[i])};
 		struct gw_place there = place_of(r.entry);
 
-		r.made = r.entry == e ? NULL : gw_made_at(r.entry, known);
+		r.made = r.entry == e ? NULL : gw_published_at(r.entry, known);
 		if (!r.made || !r.made->size)
 			continue;
 		r.distance = gw_place_distance2(&here, &there);
@@ -290,7 +290,7 @@ static bool mixed(const struct gw_entry *a, const struct gw_entry *b)
 
 static double noise_of(const struct relative *r, const struct gw_entry *e, double own)
 {
-	const struct gw_made *m = r->made;
+	const struct gw_published *m = r->made;
 	double noise = fmin((double)m->noise, OWN_SHARE);
 
 	if (mixed(r->entry, e))
@@ -304,7 +304,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
                             uint64_t known)
 {
 	enum gw_class c = gw_class_of(base);
-	struct gw_prior prior = SOURCE[c / GW_TOLDS].prior;
+	struct gw_prior prior = SOURCE[c / GW_CERTAINTIES].prior;
 	struct gw_point points[GW_KRIGE_POINTS];
 	struct gw_place here = place_of(e);
 	struct guess g = {.base = *base};
@@ -326,7 +326,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 		    (b.source == GW_SOURCE_STATIC) != (base->source == GW_SOURCE_STATIC))
 			continue;
 		of = gw_class_of(&b);
-		own = SOURCE[of / GW_TOLDS].prior.own;
+		own = SOURCE[of / GW_CERTAINTIES].prior.own;
 		/* Of which less or more is known: the model lacks something else there. */
 		if (b.course != base->course)
 			own = together(own, v->level[of].spread);
@@ -408,7 +408,7 @@ static double half_width(const struct gw_state *s, const struct guess *g, enum g
 }
 
 static void fill(const struct gw_predictor *p, const struct gw_state *s, const struct guess *g,
-                 enum gw_tier tier, uint64_t known, struct gw_made *out)
+                 enum gw_tier tier, uint64_t known, struct gw_published *out)
 {
 	double share = isnan(g->base.log_seconds) ? 0 : (double)g->base.share, half, middle;
 
@@ -425,7 +425,7 @@ static void fill(const struct gw_predictor *p, const struct gw_state *s, const s
 }
 
 void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
-                         struct gw_made *out)
+                         struct gw_published *out)
 {
 	struct relative r[GW_KRIGE_POINTS + 1];
 	struct guess g = {.deviation = INFINITY}, other;
@@ -435,7 +435,7 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	enum gw_tier tier;
 	unsigned count;
 
-	*out = (struct gw_made){.tier = GW_TIER_NONE};
+	*out = (struct gw_published){.tier = GW_TIER_NONE};
 	if (!e->family)
 		return;
 	gw_state_at(p, known, &s);
@@ -448,7 +448,8 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	if (g.points && base.unsure)
 		add_code(&v, e, r, count, known, &g);
 	/* The grid alone may look as if it told more; what was counted there tells for sure. */
-	if (count && !(g.points && base.source > GW_SOURCE_STATIC && base.told != GW_TOLD_LITTLE)) {
+	if (count &&
+	    !(g.points && base.source > GW_SOURCE_STATIC && base.told != GW_CERTAINTY_PARTIAL)) {
 		other = by_times(&v, e, r, count);
 		if (!(g.deviation <= other.deviation))
 			g = other;

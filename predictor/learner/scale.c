@@ -194,7 +194,7 @@ static unsigned sources_of(const struct gw_predictor *p, const struct gw_entry *
 		const struct gw_entry *entry;
 		double distance;
 	} near[SOURCES_MOST + 1];
-	const struct gw_family *f = e->family;
+	const struct gw_kernel_stats *f = e->family;
 	const struct gw_place here = place_of(e);
 	uint32_t all = f->counted_count < GW_COUNTED_MOST ? f->counted_count : GW_COUNTED_MOST;
 	unsigned n = 0, at;

@@ -132,11 +132,11 @@ enum gw_slow_cause {
 };
 
 /** What came of reading a configuration's code. */
-enum gw_study_end {
-#define STUDY_END(NAME, name, meaning) GW_STUDY_##NAME,
-#include "predictor/log/study.def"
-#undef STUDY_END
-	GW_STUDY_ENDS
+enum gw_analysis_end {
+#define ANALYSIS_END(NAME, name, meaning) GW_ANALYSIS_##NAME,
+#include "predictor/log/analysis_end.def"
+#undef ANALYSIS_END
+	GW_ANALYSIS_ENDS
 };
 
 /** Index of every counter of a COUNTERS record. */

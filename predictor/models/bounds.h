@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuwatch's own model, and what it knows of each resource by itself, for verdicts and ceilings. */
+/* gpuwatch's own model, and what it knows of each resource by itself, for verdicts and peaks. */
 #ifndef GW_BOUNDS_H
 #define GW_BOUNDS_H
 
@@ -20,7 +20,7 @@ struct gw_resource_time {
 /**
  * The resources of @p launch in the model's order, into @p out. As if the grid were spread evenly
  * over the GPU, which the model's own terms are not: measured time over these says how much of
- * the device's ceiling was reached. Returns how many there are.
+ * the device's peak was reached. Returns how many there are.
  */
 unsigned gw_bounds_even(const struct gw_device *device, const struct gw_launch *launch,
                         const struct gw_work *work, struct gw_resource_time out[GW_RESOURCES_MAX]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/models/verdict.h"
 
-#include "predictor/models/ceilings.h"
+#include "predictor/models/peaks.h"
 #include "predictor/learner/limits.h"
 #include "predictor/models/inputs.h"
 #include "predictor/models/occupancy.h"
@@ -121,20 +121,20 @@ void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launc
 
 /* The parts of the GPU a measured launch used, and what the launching of its blocks took. */
 struct usage {
-	struct gw_ceiling ceilings[GW_RESOURCES_MAX];
-	const struct gw_ceiling *first, *second;
+	struct gw_peak peaks[GW_RESOURCES_MAX];
+	const struct gw_peak *first, *second;
 	double launching; /* s; NaN when unknown */
 	double known;
 	unsigned count;
 };
 
-static void look_at_ceilings(const struct gw_device *device, const struct gw_launch *launch,
-                             const struct gw_work *work, double seconds, struct usage *u)
+static void look_at_peaks(const struct gw_device *device, const struct gw_launch *launch,
+                          const struct gw_work *work, double seconds, struct usage *u)
 {
-	u->count = gw_ceilings(device, launch, work, u->ceilings);
-	gw_ceilings_measured(u->ceilings, u->count, seconds);
+	u->count = gw_peaks(device, launch, work, u->peaks);
+	gw_peaks_measured(u->peaks, u->count, seconds);
 	for (unsigned i = 0; i < u->count; i++) {
-		const struct gw_ceiling *c = &u->ceilings[i];
+		const struct gw_peak *c = &u->peaks[i];
 
 		if (isnan(c->seconds))
 			continue;
@@ -156,8 +156,8 @@ static double distance(double share)
 	return d < 1 ? d : 1;
 }
 
-/* Of a ceiling: the measured time has to be more than it. */
-static double share_of(const struct gw_ceiling *c, double seconds)
+/* Of a peak: the measured time has to be more than it. */
+static double share_of(const struct gw_peak *c, double seconds)
 {
 	return c ? c->seconds / seconds : 0;
 }
@@ -166,16 +166,16 @@ static void note_shares(struct gw_verdict *v, const struct usage *u, double seco
 {
 	note(v, "measured time", seconds, "s");
 	if (u->first)
-		note(v, u->first->name, share_of(u->first, seconds), "of its ceiling");
+		note(v, u->first->name, share_of(u->first, seconds), "of its peak");
 	if (u->second)
-		note(v, u->second->name, share_of(u->second, seconds), "of its ceiling");
+		note(v, u->second->name, share_of(u->second, seconds), "of its peak");
 }
 
 void gw_verdict_measured(const struct gw_device *device, const struct gw_launch *launch,
                          const struct gw_work *work, double seconds, struct gw_verdict *out)
 {
 	struct usage u = {.launching = gw_bounds_launching(device, launch)};
-	struct gw_unlooked unlooked;
+	struct gw_unmeasured unlooked;
 	double share, start;
 
 	*out = (struct gw_verdict){.bound = GW_BOUND_UNKNOWN};
@@ -183,8 +183,8 @@ void gw_verdict_measured(const struct gw_device *device, const struct gw_launch 
 		out->unknown = "it was not measured";
 		return;
 	}
-	look_at_ceilings(device, launch, work, seconds, &u);
-	unlooked = gw_limits(device, launch, work, u.ceilings, u.count, seconds, GW_NEAR_CEILING);
+	look_at_peaks(device, launch, work, seconds, &u);
+	unlooked = gw_limits(device, launch, work, u.peaks, u.count, seconds, GW_NEAR_CEILING);
 	share = share_of(u.first, seconds);
 	start = u.launching / seconds;
 	if (share < GW_NEAR_CEILING && !(start >= GW_NEAR_CEILING) && unlooked.name) {
@@ -196,7 +196,7 @@ void gw_verdict_measured(const struct gw_device *device, const struct gw_launch 
 	if (share >= GW_NEAR_CEILING && !(start > share)) {
 		out->bound = u.first->bound;
 		out->resource = u.first->name;
-		/* Above its ceiling: the amount, the ceiling or the time is off. */
+		/* Above its peak: the amount, the peak or the time is off. */
 		out->confidence *= u.first->confidence * distance(share) / fmax(share, 1);
 	} else if (start >= GW_NEAR_CEILING) {
 		out->bound = GW_BOUND_LAUNCH;

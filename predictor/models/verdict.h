@@ -47,10 +47,10 @@ void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launc
                    struct gw_verdict *out);
 
 /**
- * Judge a launch that was measured to take @p seconds, by the share of each ceiling of the GPU that
+ * Judge a launch that was measured to take @p seconds, by the share of each peak of the GPU that
  * it reached.
  *
- * Bound by the memory level or pipe that came nearest to its ceiling, where that is 60% or more;
+ * Bound by the memory level or pipe that came nearest to its peak, where that is 60% or more;
  * by its launch where starting an empty grid takes 60% of the time; else by latency. Unknown
  * when issue or device memory could not be computed: what was not looked at cannot be excluded.
  * Confidence is the product of how far the amount of the deciding work may be trusted, the share

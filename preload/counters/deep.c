@@ -2,7 +2,7 @@
 #include "preload/counters/deep.h"
 
 #include "preload/cupti/activity.h"
-#include "preload/cupti/added.h"
+#include "preload/cupti/cupti_overhead.h"
 #include "preload/runtime/deadline.h"
 #include "preload/counters/deep_sets.h"
 #include "preload/counters/deep_streams.h"
@@ -11,7 +11,7 @@
 #include "preload/worker/launch_config.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/range_session.h"
-#include "preload/analysis/work.h"
+#include "preload/analysis/known_work.h"
 
 #include <errno.h>
 #include <math.h>
@@ -378,7 +378,7 @@ static void offer(const struct result *r)
 	}
 	if (!config)
 		return;
-	gw_added_take_off(config, &part);
+	gw_subtract_cupti_overhead(config, &part);
 	gw_work_offer(config, &part);
 }
 
@@ -391,7 +391,7 @@ void gw_deep_tick(void)
 		offer(r);
 		free(r);
 	}
-	gw_deep_kernels_study();
+	gw_deep_kernels_analysis();
 	if (atomic_load(&yielded) || gw_options.mode != GW_MODE_AUDIT || !gw_activity_on() ||
 	    gw_deep_sets_ready())
 		return;

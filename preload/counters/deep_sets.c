@@ -204,7 +204,7 @@ static bool may_wait(uint32_t slot)
 	return may;
 }
 
-void gw_deep_kernels_study(void)
+void gw_deep_kernels_analysis(void)
 {
 	uint32_t n = atomic_load(&gw_hot.shared->kernel_count), left = STUDY_A_CYCLE;
 

@@ -37,6 +37,6 @@ void gw_deep_sets_stop(void);
 bool gw_deep_kernel_allowed(uint32_t slot);
 
 /** Read the code of kernels that were asked about. */
-void gw_deep_kernels_study(void);
+void gw_deep_kernels_analysis(void);
 
 #endif

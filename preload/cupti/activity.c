@@ -2,7 +2,7 @@
 #include "preload/cupti/activity.h"
 
 #include "preload/cupti/attach.h"
-#include "preload/counters/counted.h"
+#include "preload/counters/counter_attribution.h"
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/degrade.h"
 #include "preload/hook/injection.h"
@@ -306,13 +306,15 @@ static bool copy(const CUpti_Activity *record)
 	case CUPTI_ACTIVITY_KIND_MEMCPY: {
 		const CUpti_ActivityMemcpy6 *c = (const CUpti_ActivityMemcpy6 *)record;
 
-		gw_counted_copy(c->deviceId, gw_record_time(c->start), gw_record_time(c->end));
+		gw_counter_attribution_copy(c->deviceId, gw_record_time(c->start),
+		                            gw_record_time(c->end));
 		return true;
 	}
 	case CUPTI_ACTIVITY_KIND_MEMSET: {
 		const CUpti_ActivityMemset4 *c = (const CUpti_ActivityMemset4 *)record;
 
-		gw_counted_copy(c->deviceId, gw_record_time(c->start), gw_record_time(c->end));
+		gw_counter_attribution_copy(c->deviceId, gw_record_time(c->start),
+		                            gw_record_time(c->end));
 		return true;
 	}
 	default:

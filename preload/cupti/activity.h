@@ -67,7 +67,7 @@ void gw_activity_flush(bool all);
 
 /**
  * Call @p take for every kernel's record received since; returns their number. Copies and memsets
- * go to gw_counted_copy. Worker only.
+ * go to gw_counter_attribution_copy. Worker only.
  */
 uint64_t gw_activity_take(void (*take)(const struct gw_activity *record));
 

@@ -2,10 +2,10 @@
 #include "preload/cupti/record_clock.h"
 
 #include "preload/runtime/clock.h"
-#include "preload/cupti/foreign.h"
+#include "preload/cupti/other_profiler.h"
 
 static struct {
-	gw_foreign_clock_fn *clock; /* NULL: libcupti's own, CLOCK_REALTIME */
+	gw_other_profiler_clock_fn *clock; /* NULL: libcupti's own, CLOCK_REALTIME */
 	uint64_t first_theirs, first_steady, theirs, steady;
 	uint64_t ns; /* CLOCK_REALTIME at `theirs` */
 } now;
@@ -30,7 +30,7 @@ static void read_both(uint64_t *theirs, uint64_t *steady)
 
 void gw_record_clock_begin(void)
 {
-	now.clock = gw_foreign_clock();
+	now.clock = gw_other_profiler_clock();
 	if (!now.clock)
 		return;
 	read_both(&now.first_theirs, &now.first_steady);

@@ -15,7 +15,7 @@
 #include "preload/runtime/deadline.h"
 #include "preload/counters/deep.h"
 #include "preload/runtime/degrade.h"
-#include "preload/cupti/foreign.h"
+#include "preload/cupti/other_profiler.h"
 #include "preload/hook/injection.h"
 #include "preload/join/join.h"
 #include "preload/runtime/options.h"
@@ -117,7 +117,7 @@ void gw_windows_start(bool forbidden)
 static bool hold(void)
 {
 	atomic_store(&held, 1);
-	if (!gw_foreign_busy())
+	if (!gw_other_profiler_busy())
 		return true;
 	atomic_store(&held, 0);
 	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
@@ -151,7 +151,7 @@ static enum gw_attached attach(bool correlate, bool (*in_time)(void))
 /* To see whether another tool has gone costs nothing; to ask libcupti in vain does. */
 static void retry_later(uint64_t now)
 {
-	if (gw_foreign_busy()) {
+	if (gw_other_profiler_busy()) {
 		window.due = now + RETRY_MIN_NS;
 		return;
 	}
@@ -240,7 +240,7 @@ static void open_window(uint64_t now)
 		window.left = false;
 		window.retry = RETRY_MIN_NS;
 		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
-	} else if (!watching() || gw_foreign_busy()) {
+	} else if (!watching() || gw_other_profiler_busy()) {
 		retry_later(now);
 		window.state = window.useless ? NEVER : CLOSED;
 		return;
@@ -272,7 +272,7 @@ static void end_window(uint64_t now)
 		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
 	else {
 		gw_pm_pause(); /* another tool may come next, and counters are one's only */
-		if (atomic_load(&yielding) || gw_foreign_busy())
+		if (atomic_load(&yielding) || gw_other_profiler_busy())
 			gw_deep_yield();
 		gw_attach_settle();
 	}
@@ -321,7 +321,7 @@ static bool given_up(uint64_t now, bool asked)
 {
 	if (worn() && now > window.ended + LATE_NS)
 		return true;
-	return asked && gw_foreign_busy() && now > window.ended + YIELD_NS;
+	return asked && gw_other_profiler_busy() && now > window.ended + YIELD_NS;
 }
 
 /* It has measured for long enough; where launches are rare, until there was one. */
@@ -432,19 +432,19 @@ void gw_windows_close(void)
 		window.due = now;
 		window.debt = 0;
 	}
-	if (gw_foreign_busy())
+	if (gw_other_profiler_busy())
 		gave_way();
 	if (gw_activity_worn())
 		without_times();
 	atomic_store(&held, 0);
 }
 
-void gw_windows_away(bool away)
+void gw_windows_suspend(bool away)
 {
 	atomic_store(&working, !away);
 }
 
-void gw_windows_over(void)
+void gw_windows_stop(void)
 {
 	atomic_store(&working, 0);
 	atomic_store(&held, 0);
@@ -472,7 +472,7 @@ void gw_windows_yield(void)
 	atomic_fetch_sub(&yielding, 1);
 }
 
-void gw_windows_rest(void)
+void gw_windows_backoff(void)
 {
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 }

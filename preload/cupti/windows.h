@@ -30,10 +30,10 @@ bool gw_windows_tick(bool launching);
 void gw_windows_close(void);
 
 /** The worker rests, or is there again: meanwhile nothing is attached or detached. */
-void gw_windows_away(bool away);
+void gw_windows_suspend(bool away);
 
 /** The worker has ended: nothing is attached or detached any more. */
-void gw_windows_over(void);
+void gw_windows_stop(void);
 
 /** How long the worker may sleep at most, ms, when it would sleep @p ms. */
 uint64_t gw_windows_pause(uint64_t ms);
@@ -51,6 +51,6 @@ void gw_windows_graph_begin(void);
 void gw_windows_graph_end(void);
 
 /** Another tool may have gone: do not come back at once. */
-void gw_windows_rest(void);
+void gw_windows_backoff(void);
 
 #endif

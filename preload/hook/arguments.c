@@ -2,7 +2,7 @@
 #include "preload/hook/arguments.h"
 
 #include "preload/maps/memory.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

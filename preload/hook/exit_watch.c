@@ -21,10 +21,10 @@ void gw_exit_begins(void)
 {
 	if (!gw_process_ours()) /* a child of vfork(): its memory is the parent's */
 		return;
-	gw_leave();
+	gw_quiesce();
 	gw_pm_stop();
 	gw_deep_stop();
-	gw_exit_among_others();
+	gw_shutdown_if_threads_remain();
 }
 
 static void leaving(void *unused)

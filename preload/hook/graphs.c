@@ -11,7 +11,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/live.h"
 #include "preload/maps/memory.h"
-#include "preload/hook/watch.h"
+#include "preload/hook/object_lifetime.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -12,14 +12,15 @@
 #include "preload/lifecycle.h"
 #include "preload/hook/modules.h"
 #include "preload/hook/shapes.h"
-#include "preload/hook/watch.h"
+#include "preload/hook/object_lifetime.h"
 #include "preload/cupti/windows.h"
 
 #define none(...) ((void)0)
 
-#define driver_ready(call, result, flags) ((result) == CUDA_SUCCESS ? gw_driver_used() : (void)0)
-#define context_coming(call, ...)         gw_context_soon()
-#define context_changed(call, ...)        gw_context_changed()
+#define driver_ready(call, result, flags)                                                          \
+	((result) == CUDA_SUCCESS ? gw_on_driver_ready() : (void)0)
+#define context_coming(call, ...)  gw_before_context_create()
+#define context_changed(call, ...) gw_context_changed()
 
 #define stream_made(call, result, stream, ...)                                                     \
 	((result) == CUDA_SUCCESS ? gw_stream_made(*(stream)) : (void)0)

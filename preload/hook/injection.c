@@ -159,6 +159,6 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		return 1;
 	atomic_store(&active, 1);
 	if (subscribe())
-		gw_driver_used();
+		gw_on_driver_ready();
 	return 1;
 }

@@ -7,7 +7,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
 #include "preload/hook/modules.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 
 #include <errno.h>
 #include <string.h>

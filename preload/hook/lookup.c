@@ -9,7 +9,7 @@
 #include "preload/hook/lookup.h"
 
 #include "preload/hook/dl.h"
-#include "preload/cupti/foreign.h"
+#include "preload/cupti/other_profiler.h"
 #include "preload/lifecycle.h"
 #include "preload/hook/objects.h"
 
@@ -32,7 +32,7 @@ static bool concerns_us(const char *name, struct gw_stand_in *s)
 {
 	gw_dl_init();
 	return name && name[0] == 'c' && name[1] == 'u' && gw_hooking() &&
-	       (gw_hook_stand_in(name, s) || gw_foreign_stand_in(name, s));
+	       (gw_hook_stand_in(name, s) || gw_other_profiler_stand_in(name, s));
 }
 
 /* In place of an address that was looked up: only the driver's own are stood in for. */
@@ -40,7 +40,7 @@ static void *in_place_of(void *found, const struct gw_stand_in *s)
 {
 	if (!found)
 		return NULL;
-	if (found == s->own || gw_foreign_owns(found, s))
+	if (found == s->own || gw_other_profiler_owns(found, s))
 		return s->by_address;
 	return found == s->next ? s->by_name : found;
 }
@@ -123,7 +123,7 @@ struct gw_dl_answer gw_dlvsym_filter(void *handle, const char *name, const char 
 	struct gw_stand_in s;
 	bool concerned = concerns_us(name, &s),
 	     special = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
-	void *wrapper = name ? gw_foreign_wrapper_of(name) : NULL, *found, *ours;
+	void *wrapper = name ? gw_other_profiler_wrapper_of(name) : NULL, *found, *ours;
 	struct link_map *map = wrapper && special ? object_of(caller) : NULL;
 
 	if (!(wrapper || (concerned && !special)) || (map && !gw_object_listed(map)) ||

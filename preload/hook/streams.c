@@ -6,7 +6,7 @@
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/hook/injection.h"
-#include "preload/hook/watch.h"
+#include "preload/hook/object_lifetime.h"
 
 #include <errno.h>
 

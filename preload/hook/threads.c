@@ -6,7 +6,7 @@
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
 #include "preload/hook/threads.h"
-#include "preload/hook/watch.h"
+#include "preload/hook/object_lifetime.h"
 
 #include <errno.h>
 #include <pthread.h>

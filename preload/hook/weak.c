@@ -7,7 +7,7 @@
  * The linker's own tables say where they are; only a word that holds our wrapper's address is
  * written.
  */
-#include "preload/cupti/foreign.h"
+#include "preload/cupti/other_profiler.h"
 #include "preload/hook/hooks.h"
 #include "preload/hook/objects.h"
 
@@ -76,7 +76,8 @@ static void look_over(const struct dl_phdr_info *object, const struct gw_object 
 		    (const char *)*slot < __ehdr_start || (const char *)*slot >= _end ||
 		    !is_weak(s))
 			continue;
-		if ((*slot == gw_hook_wrapper_of(name) || *slot == gw_foreign_wrapper_of(name)) &&
+		if ((*slot == gw_hook_wrapper_of(name) ||
+		     *slot == gw_other_profiler_wrapper_of(name)) &&
 		    !gw_object_defines(name))
 			clear(object, slot);
 	}

@@ -7,7 +7,7 @@
 #include "preload/join/join_list.h"
 #include "preload/join/kernel_names.h"
 #include "preload/maps/pool.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ struct stream {
 };
 
 /* A record of the batch, with its name kept. */
-struct came {
+struct pending_record {
 	struct gw_activity a;
 	uint64_t name; /* hash of the name */
 	int batches;
@@ -77,7 +77,7 @@ static uint32_t batch_streams; /* the first that met a record in this batch */
 static uint64_t weeded_ns;
 static uint32_t turn;          /* times streams were weeded */
 static uint32_t crowded_pause; /* launches until it is asked again for records */
-static struct came *batch;
+static struct pending_record *batch;
 static uint32_t batch_count, batch_room;
 
 void gw_join_start(const struct gw_join_sink *s)
@@ -336,10 +336,10 @@ void gw_join_record(const struct gw_activity *a)
 
 	if (name && batch_count == batch_room) {
 		uint32_t room = batch_room ? batch_room * 2 : 4096;
-		struct came *wider = batch_room < RECORDS_MAX
-		                             ? gw_memory_wider(GW_MEMORY_records, batch, batch_room,
-		                                               room, sizeof(*wider))
-		                             : NULL;
+		struct pending_record *wider =
+		        batch_room < RECORDS_MAX ? gw_memory_wider(GW_MEMORY_records, batch,
+		                                                   batch_room, room, sizeof(*wider))
+		                                 : NULL;
 
 		batch = wider ? wider : batch;
 		batch_room = wider ? room : batch_room;
@@ -356,8 +356,8 @@ void gw_join_record(const struct gw_activity *a)
 
 static int by_correlation(const void *x, const void *y)
 {
-	const struct gw_activity *a = &((const struct came *)x)->a;
-	const struct gw_activity *b = &((const struct came *)y)->a;
+	const struct gw_activity *a = &((const struct pending_record *)x)->a;
+	const struct gw_activity *b = &((const struct pending_record *)y)->a;
 
 	/* By difference: the ids of a batch lie close together, also where they wrap. */
 	if (a->correlation != b->correlation)
@@ -401,7 +401,7 @@ static uint32_t called_before(const struct stream *s, uint32_t correlation)
  * The first launch of the record's kernel and configuration that was called after what is known
  * to have been called before it; where there is none, the first at all.
  */
-static bool match_stream(const struct came *c, uint32_t stream)
+static bool match_stream(const struct pending_record *c, uint32_t stream)
 {
 	const struct gw_activity *a = &c->a;
 	struct stream *s = stream_at(stream);
@@ -443,7 +443,7 @@ static bool match_correlation(const struct gw_activity *a)
 	return false;
 }
 
-static bool match(const struct came *c)
+static bool match(const struct pending_record *c)
 {
 	uint32_t stream = stream_known(gw_join_stream_key(c->a.context, c->a.stream));
 
@@ -544,7 +544,7 @@ void gw_join_batch(bool last)
 
 	batch_begin();
 	for (uint32_t i = 0; i < batch_count; i++) {
-		struct came *c = &batch[i];
+		struct pending_record *c = &batch[i];
 
 		if (!c->a.device_launched && match(c))
 			continue;

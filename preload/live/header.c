@@ -9,7 +9,7 @@
 #include "preload/live/log.h"
 #include "preload/live/log_name.h"
 #include "preload/runtime/options.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/quiet.h"
+#include "preload/runtime/block_signals.h"
 #include "preload/runtime/sandbox.h"
 
 #include <errno.h>
@@ -251,12 +251,13 @@ void gw_live_start(void)
 	int saved = errno, expected = 0;
 
 	if (atomic_compare_exchange_strong(&started, &expected, 1)) {
-		struct gw_quiet quiet;
+		struct gw_blocked_signals quiet;
 
 		if (gw_sandbox_enter()) {
-			gw_quiet_begin(&quiet); /* beyond RLIMIT_FSIZE a file's size is SIGXFSZ */
+			gw_block_signals_begin(
+			        &quiet); /* beyond RLIMIT_FSIZE a file's size is SIGXFSZ */
 			start();
-			gw_quiet_end(&quiet);
+			gw_block_signals_end(&quiet);
 			gw_sandbox_leave();
 		} else {
 			refuse("the process", "it is in a sandbox (seccomp)");

@@ -29,7 +29,8 @@ struct kept {
 static bool kept_kind(unsigned kind)
 {
 	return (kind <= GW_RECORD_NODE && kind != 0) || kind == GW_RECORD_DEGRADED ||
-	       kind == GW_RECORD_PROFILE || kind == GW_RECORD_SUCCESSOR || kind == GW_RECORD_STUDY;
+	       kind == GW_RECORD_PROFILE || kind == GW_RECORD_SUCCESSOR ||
+	       kind == GW_RECORD_ANALYSIS;
 }
 
 void gw_log_dictionary_reset(void)

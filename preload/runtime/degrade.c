@@ -44,8 +44,8 @@ static bool worth_saying(enum gw_degraded code)
 		return false;
 	return code != GW_DEGRADED_GRAPH && code != GW_DEGRADED_TABLE_FULL &&
 	       code != GW_DEGRADED_LOG_FULL && code != GW_DEGRADED_MEMORY &&
-	       code != GW_DEGRADED_FORK && code != GW_DEGRADED_CLOCK && code != GW_DEGRADED_STUDY &&
-	       code != GW_DEGRADED_CODE;
+	       code != GW_DEGRADED_FORK && code != GW_DEGRADED_CLOCK &&
+	       code != GW_DEGRADED_ANALYSIS && code != GW_DEGRADED_CODE;
 }
 
 /* Whether this is the first reason of its code, or of a table that is full: its format tells which.

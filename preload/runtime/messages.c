@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/messages.h"
 
-#include "preload/runtime/quiet.h"
+#include "preload/runtime/block_signals.h"
 #include "preload/runtime/sandbox.h"
 
 #include <errno.h>
@@ -104,13 +104,13 @@ static void give_back(int fd)
 
 void gw_message(const char *text, size_t size)
 {
-	struct gw_quiet quiet;
+	struct gw_blocked_signals quiet;
 	int saved = errno, fd = borrow();
 
 	if (fd >= 0) {
-		gw_quiet_begin(&quiet);
+		gw_block_signals_begin(&quiet);
 		write_all(fd, text, size);
-		gw_quiet_end(&quiet);
+		gw_block_signals_end(&quiet);
 		give_back(fd);
 	}
 	errno = saved;

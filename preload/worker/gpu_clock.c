@@ -11,7 +11,7 @@
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
 #include "preload/runtime/state.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -183,7 +183,7 @@ static uint64_t with_bus(uint64_t devices)
 static void note(const struct answer *a)
 {
 	struct gw_record_clock r = {
-	        .device = gw_device_id(a->device),
+	        .device = gw_intern_device(a->device),
 	        .sm_khz = a->sample.sm_khz,
 	        .mem_khz = a->sample.mem_khz,
 	        .temperature = a->temperature,

@@ -2,7 +2,7 @@
 #include "preload/worker/launch_config.h"
 
 #include "preload/hook/launch.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 
 uint32_t gw_launch_device(const struct gw_event *e)
 {
@@ -31,7 +31,7 @@ static uint32_t config_look_up(const struct gw_event *e)
 	if (e->cluster)
 		c.cluster = (struct gw_dim3){e->cluster & 1023, e->cluster >> 10 & 1023,
 		                             e->cluster >> 20 & 1023};
-	return gw_config_of(e->kernel, gw_launch_device(e), &c);
+	return gw_intern_config(e->kernel, gw_launch_device(e), &c);
 }
 
 uint32_t gw_launch_config_read(const struct gw_event *e, bool *read)

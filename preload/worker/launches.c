@@ -4,9 +4,9 @@
 #include "preload/worker/aggregate.h"
 #include "preload/hook/arguments.h"
 #include "preload/runtime/clock.h"
-#include "preload/counters/counted.h"
+#include "preload/counters/counter_attribution.h"
 #include "preload/analysis/digests.h"
-#include "preload/worker/episodes.h"
+#include "preload/worker/slow_episodes.h"
 #include "preload/worker/gpu_clock.h"
 #include "preload/hook/injection.h"
 #include "preload/join/join.h"
@@ -15,13 +15,13 @@
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/pm.h"
-#include "preload/analysis/study.h"
-#include "preload/worker/tables.h"
+#include "preload/analysis/analyze.h"
+#include "preload/worker/registry.h"
 
 #include <math.h>
 #include <string.h>
 
-static struct gw_fleet *fleet;
+static struct gw_predictor_set *fleet;
 static struct gw_score score;
 static uint32_t graph_number;
 static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
@@ -43,11 +43,11 @@ bool gw_launches_start(void)
 	configured = 0;
 	graph_number = 0;
 	memset(lone_records, 0, sizeof(lone_records));
-	fleet = gw_fleet_new(GW_CONFIGS_MAX - 1);
+	fleet = gw_predictor_set_new(GW_CONFIGS_MAX - 1);
 	return fleet != NULL;
 }
 
-struct gw_fleet *gw_launches_fleet(void)
+struct gw_predictor_set *gw_launches_predictors(void)
 {
 	return fleet;
 }
@@ -70,8 +70,8 @@ static void follow(uint32_t config, const struct gw_config_entry *c)
 	    gw_digests_of(c->slot, before->arguments) != c->config.digest)
 		return;
 	gw_log_write(GW_RECORD_SUCCESSOR, &r, sizeof(r), NULL, 0);
-	gw_fleet_successor(fleet, config, c->head);
-	gw_study_same(config, c->head);
+	gw_predictor_set_successor(fleet, config, c->head);
+	gw_analysis_same(config, c->head);
 }
 
 /*
@@ -85,8 +85,8 @@ static void configure_new(void)
 		const struct gw_launch launch = {.kernel = gw_kernel_of(c->kernel),
 		                                 .config = c->config};
 
-		gw_fleet_configure(fleet, configured, gw_device_id((int)c->device - 1), c->kernel,
-		                   &launch);
+		gw_predictor_set_configure(fleet, configured, gw_intern_device((int)c->device - 1),
+		                           c->kernel, &launch);
 		follow(configured, c);
 	}
 }
@@ -120,7 +120,7 @@ static void write(struct gw_record_launch *r)
 /* An event has 32 bits of the number of observations that were known at its call. */
 static uint64_t known_at(uint32_t known)
 {
-	uint64_t now = gw_fleet_observations(fleet);
+	uint64_t now = gw_predictor_set_observations(fleet);
 
 	return now - (uint32_t)((uint32_t)now - known);
 }
@@ -130,7 +130,7 @@ static void predict_late(struct gw_record_launch *r)
 {
 	struct gw_prediction p;
 
-	gw_fleet_predict(fleet, r->config, known_at(r->known), &p);
+	gw_predictor_set_predict(fleet, r->config, known_at(r->known), &p);
 	r->predicted = (float)(p.seconds * 1e9);
 	r->low = (float)(p.low * 1e9);
 	r->high = (float)(p.high * 1e9);
@@ -226,9 +226,9 @@ static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_ev
 		gw_pm_launched(gw_hot.shared->stream_slots[e->stream].device);
 	}
 	return (struct gw_record_launch){
-	        .stream = gw_stream_id(e->stream),
+	        .stream = gw_intern_stream(e->stream),
 	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
-	        .thread = (uint16_t)gw_thread_id(t),
+	        .thread = (uint16_t)gw_intern_thread(t),
 	        .known = e->known,
 	        .call_ns = gw_clock_ns(e->ticks),
 	        .predicted = NAN,
@@ -248,7 +248,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 		gw_count(GW_COUNTER_table_full, 1);
 	if (e->flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_arrived(t, r.config);
-	gw_study_want(r.config);
+	gw_analysis_want(r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
 	if (e->flags & GW_EVENT_COUNTED)
@@ -312,12 +312,12 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (!n->enabled)
 			continue;
 		if (!n->config_id) {
-			n->config_id = gw_config_of(
+			n->config_id = gw_intern_config(
 			        n->kernel, n->device ? n->device : gw_launch_device(e), &n->config);
-			n->node_id = gw_node_id(g->exec, i + 1);
+			n->node_id = gw_intern_node(g->exec, i + 1);
 			configure_new();
 			gw_arguments_node(n->config_id, n->arguments);
-			gw_study_want(n->config_id);
+			gw_analysis_want(n->config_id);
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
@@ -454,7 +454,7 @@ static void learn(struct gw_record_launch *r)
 		score.within_25 += error <= 0.25;
 		score.covered += seconds >= o.low && seconds <= o.high;
 	}
-	if (r->config && gw_fleet_observe(fleet, r->config, &o)) {
+	if (r->config && gw_predictor_set_observe(fleet, r->config, &o)) {
 		r->flags |= GW_LAUNCH_LEARNT;
 		gw_bump(&gw_counters[GW_COUNTER_observations], 1);
 	}
@@ -481,11 +481,11 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	if (a) {
 		/* A graph's nodes may run on other GPUs than the stream it was launched into. */
 		if (r->flags & GW_LAUNCH_GRAPH && gw_stream_device(r->stream) != (int)a->device)
-			r->stream = gw_stream_id_of_activity(a);
+			r->stream = gw_intern_stream_of_activity(a);
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
 		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
-		gw_counted_kernel(a->device, r->config, a->start, a->end);
+		gw_counter_attribution_kernel(a->device, r->config, a->start, a->end);
 	} else {
 		r->flags |= GW_LAUNCH_EVENTS;
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
@@ -516,9 +516,9 @@ static void uncalled(const struct gw_activity *a)
 {
 	struct gw_record_launch r = {
 	        .flags = GW_LAUNCH_NO_CALL | (a->graph ? GW_LAUNCH_GRAPH : 0),
-	        .config = gw_config_of_activity(a),
-	        .stream = gw_stream_id_of_activity(a),
-	        .known = (uint32_t)gw_fleet_observations(fleet),
+	        .config = gw_intern_config_of_activity(a),
+	        .stream = gw_intern_stream_of_activity(a),
+	        .known = (uint32_t)gw_predictor_set_observations(fleet),
 	        .predicted = NAN,
 	        .low = NAN,
 	        .high = NAN,
@@ -530,7 +530,7 @@ static void uncalled(const struct gw_activity *a)
 		return;
 	}
 	if (a->start)
-		gw_counted_kernel(a->device, r.config, a->start, a->end);
+		gw_counter_attribution_kernel(a->device, r.config, a->start, a->end);
 	if (!a->device_launched && !record_unpaired(r.config, a->graph != 0))
 		return;
 	gw_count(GW_COUNTER_activity_unmatched, 1);

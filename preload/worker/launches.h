@@ -3,7 +3,7 @@
 #ifndef GW_LAUNCHES_H
 #define GW_LAUNCHES_H
 
-#include "predictor/learner/fleet.h"
+#include "predictor/learner/predictor_set.h"
 #include "preload/cupti/activity.h"
 #include "preload/runtime/state.h"
 #include "preload/worker/summary.h"
@@ -24,7 +24,7 @@ void gw_launches_measured(bool last);
 void gw_launches_clock_set(int64_t by);
 
 /** The predictors, one a GPU, for publishing. */
-struct gw_fleet *gw_launches_fleet(void);
+struct gw_predictor_set *gw_launches_predictors(void);
 
 /** How well predictions did so far. */
 const struct gw_score *gw_launches_score(void);

@@ -11,17 +11,17 @@
 #include "preload/hook/arguments.h"
 #include "preload/runtime/bell.h"
 #include "preload/hook/call.h"
-#include "preload/worker/cells.h"
+#include "preload/worker/publish.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
-#include "preload/counters/counted.h"
+#include "preload/counters/counter_attribution.h"
 #include "preload/runtime/counters.h"
 #include "preload/runtime/deadline.h"
 #include "preload/counters/deep.h"
 #include "preload/runtime/degrade.h"
 #include "preload/analysis/digests.h"
 #include "preload/worker/drain.h"
-#include "preload/worker/episodes.h"
+#include "preload/worker/slow_episodes.h"
 #include "preload/worker/gpu_clock.h"
 #include "preload/live/header.h"
 #include "preload/join/join.h"
@@ -35,12 +35,12 @@
 #include "preload/worker/recycle.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
-#include "preload/analysis/study.h"
+#include "preload/analysis/analyze.h"
 #include "preload/worker/summary.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 #include "preload/hook/threads.h"
 #include "preload/cupti/windows.h"
-#include "preload/analysis/work.h"
+#include "preload/analysis/known_work.h"
 #include "predictor/learner/predictor.h"
 
 #include <pthread.h>
@@ -139,14 +139,15 @@ static bool flush_due(uint64_t now)
 		pause = FLUSH_FIRST_MS * GW_MS;
 	if (pause > FLUSH_MS * GW_MS)
 		pause = FLUSH_MS * GW_MS;
-	return (gw_join_waiting() || gw_counted_waits()) && now - worker.flushed_ns >= pause;
+	return (gw_join_waiting() || gw_counter_attribution_waits()) &&
+	       now - worker.flushed_ns >= pause;
 }
 
 /* What a long piece of work may not keep from being done; false: the program ends. */
 static bool look_after(void)
 {
 	gw_drain(gw_launch_event);
-	gw_tables_write_news();
+	gw_registry_write_news();
 	return !atomic_load_explicit(&worker.finish, memory_order_relaxed);
 }
 
@@ -171,7 +172,7 @@ static void look_at_clock(void)
 	if (!by)
 		return;
 	gw_launches_clock_set(by);
-	gw_counted_clock_set();
+	gw_counter_attribution_clock_set();
 	if (!worker.begun || gw_log_sums())
 		return;
 	r.ns = gw_wall_ns();
@@ -215,20 +216,20 @@ static uint32_t cycle(bool last)
 	gw_live_tick(gw_log_written());
 	events = gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
-	gw_tables_write_news();
+	gw_registry_write_news();
 	/* Then code: what it tells is known before any measurement of these launches is. */
-	gw_study_run(look_after, last);
+	gw_analysis_run(look_after, last);
 	gw_deep_tick();
 	gw_work_publish();
 	gw_pm_tick(now, events);
 	ended = !last && gw_windows_tick(events != 0);
-	if (last || ended || !gw_study_holds(gw_join_waiting()))
+	if (last || ended || !gw_analysis_defers_join(gw_join_waiting()))
 		take_times(now, last || ended);
 	if (ended)
 		gw_windows_close();
-	gw_counted_tick(now, worker.flushed_ns, last);
+	gw_counter_attribution_tick(now, worker.flushed_ns, last);
 	gw_work_publish();
-	gw_cells_publish();
+	gw_publish_predictions();
 	gw_recycle(round);
 	gw_aggregate_tick(now, last);
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
@@ -244,7 +245,7 @@ static uint32_t cycle(bool last)
 /* Nothing was launched or ended for long, and no window is under way. */
 static bool at_rest(uint64_t quiet_ns)
 {
-	return quiet_ns > IDLE_AFTER_MS * GW_MS && !gw_counted_waits() &&
+	return quiet_ns > IDLE_AFTER_MS * GW_MS && !gw_counter_attribution_waits() &&
 	       gw_windows_pause(IDLE_MS) == IDLE_MS;
 }
 
@@ -260,7 +261,7 @@ static void sleep_between_rounds(void)
 {
 	uint64_t quiet = gw_steady_ns() - worker.busy_ns, ms = WAKE_MS;
 
-	if (gw_study_waits())
+	if (gw_analysis_waits())
 		ms = BUSY_MS;
 	else if (at_rest(quiet))
 		return gw_bell_sleep_until_launch(gw_deadline_in(SLEEP_MS * GW_MS),
@@ -278,7 +279,7 @@ static void rest(void)
 
 	gw_attach_tried();
 	gw_gpu_clock_stop();
-	gw_windows_away(true);
+	gw_windows_suspend(true);
 	until = gw_deadline_in(FINISH_MS * GW_MS);
 	pthread_mutex_lock(&worker.lock);
 	worker.resting = true;
@@ -289,7 +290,7 @@ static void rest(void)
 	pthread_mutex_lock(&worker.lock);
 	worker.leaving = false;
 	pthread_mutex_unlock(&worker.lock);
-	gw_windows_away(false);
+	gw_windows_suspend(false);
 }
 
 static bool alone(void)
@@ -304,7 +305,7 @@ static bool alone(void)
 
 static void run(void)
 {
-	gw_tables_ask_driver();
+	gw_registry_ask_driver();
 	gw_header_ask_driver();
 	worker.busy_ns = worker.alone_ns = gw_steady_ns();
 	while (!worker.finish) {
@@ -325,7 +326,7 @@ static void run(void)
 	gw_pm_over();
 	gw_deep_over();
 	cycle(true);
-	gw_windows_over();
+	gw_windows_stop();
 	if (worker.begun) {
 		uint64_t totals[GW_COUNTERS];
 
@@ -347,7 +348,7 @@ bool gw_pipeline_start(bool forbidden)
 	pthread_mutex_init(&worker.lock, NULL);
 	pthread_cond_init(&worker.done, NULL);
 	gw_bell_start();
-	if (!gw_tables_start() || !gw_launches_start())
+	if (!gw_registry_start() || !gw_launches_start())
 		return false;
 	gw_aggregate_start();
 	gw_arguments_start();
@@ -355,11 +356,11 @@ bool gw_pipeline_start(bool forbidden)
 	gw_gpu_clock_start();
 	gw_episodes_start();
 	gw_deep_start();
-	gw_study_start();
+	gw_analysis_start();
 	gw_digests_start();
 	gw_work_start();
 	gw_pm_start();
-	gw_counted_start();
+	gw_counter_attribution_start();
 	gw_device_profile_start();
 	gw_header_start();
 	gw_windows_start(forbidden);
@@ -429,17 +430,17 @@ void gw_pipeline_close(void)
 	    worker.closed) /* the worker may still be at it: leave the file to it */
 		return;
 	worker.closed = true;
-	gw_tables_driver_gone();
+	gw_registry_driver_gone();
 	if (!worker.begun && gw_drain_pending())
 		begin();
 	if (!worker.begun)
 		return gw_live_end();
 	gw_drain(gw_launch_event);
-	gw_tables_write_news();
+	gw_registry_write_news();
 	gw_launches_measured(true);
 	gw_aggregate_tick(gw_steady_ns(), true);
 	gw_episodes_finish();
-	gw_study_finish();
+	gw_analysis_finish();
 	write_counters();
 	r.records = atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
 	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);

@@ -7,7 +7,7 @@
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/sandbox.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void take(uint32_t id, const struct gw_profile *profile)
 	if (!known[0].device)
 		known[0].device = device;
 	write_profile(id, profile);
-	gw_fleet_device(gw_launches_fleet(), id, device);
+	gw_predictor_set_device(gw_launches_predictors(), id, device);
 }
 
 static void look_for(uint32_t id, const char *name, struct gw_profile *room)

@@ -2,7 +2,7 @@
 /* Streams as the log numbers them. What is known of one that ended is forgotten in time. */
 #include "preload/maps/idmap.h"
 #include "preload/live/log.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static uint64_t device_key(uint32_t id)
 static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
 {
 	struct gw_record_stream r = {
-	        .device = gw_device_id(device),
+	        .device = gw_intern_device(device),
 	        .kind = kind,
 	        .cupti_id = cupti_id,
 	        .context = context,
@@ -76,7 +76,7 @@ static void slot_forget(uint32_t slot)
 	keys[slot] = 0;
 }
 
-uint32_t gw_stream_id(uint32_t slot)
+uint32_t gw_intern_stream(uint32_t slot)
 {
 	const struct gw_stream_slot *s = &gw_hot.shared->stream_slots[slot];
 
@@ -94,7 +94,7 @@ uint32_t gw_stream_id(uint32_t slot)
 	return ids[slot];
 }
 
-uint32_t gw_stream_id_of_activity(const struct gw_activity *a)
+uint32_t gw_intern_stream_of_activity(const struct gw_activity *a)
 {
 	uint64_t key = gw_idmap_key(a->context, a->stream);
 	uint32_t id = gw_idmap_get(&seen, key);

@@ -4,7 +4,7 @@
 #include "preload/live/log.h"
 #include "preload/runtime/messages.h"
 #include "preload/runtime/options.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Instructions of a study of one launch, its kernel decoded before, counted by callgrind, each with its limit.
-# Usage: study_cost.sh PROGRAM [OPTION...]   (options of study_cost, such as --brief)
+# Usage: analysis_cost.sh PROGRAM [OPTION...]   (options of analysis_cost, such as --brief)
 set -eu
 program=$1
 shift
@@ -26,7 +26,7 @@ count() { # instructions of a whole run: TIMES "LAUNCH", the options after it
 }
 
 status=0
-check() { # LIMIT "LAUNCH" as study_cost has it; then its options
+check() { # LIMIT "LAUNCH" as analysis_cost has it; then its options
 	limit=$1
 	launch=$2
 	shift 2

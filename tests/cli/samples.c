@@ -113,11 +113,11 @@ void sample_clocked(struct lb *b)
 	lb_end(b);
 }
 
-static void study(struct lb *b, uint32_t config, enum gw_study_end end, const char *why)
+static void study(struct lb *b, uint32_t config, enum gw_analysis_end end, const char *why)
 {
-	struct gw_record_study s = {.config = config, .end = end};
+	struct gw_record_analysis s = {.config = config, .end = end};
 
-	lb_record(b, GW_RECORD_STUDY, &s, sizeof(s), why, strlen(why) + 1);
+	lb_record(b, GW_RECORD_ANALYSIS, &s, sizeof(s), why, strlen(why) + 1);
 }
 
 void sample_studied(struct lb *b)
@@ -126,13 +126,13 @@ void sample_studied(struct lb *b)
 
 	begin(b, 4242, 0, "./vector_add 1000000");
 	/* Told at first without arguments, then all; a range; nothing. */
-	study(b, 1, GW_STUDY_UNTOLD, "it is not known how large its blocks are");
+	study(b, 1, GW_ANALYSIS_UNTOLD, "it is not known how large its blocks are");
 	lb_work(b, 1, 0, &part, 1);
-	study(b, 1, GW_STUDY_DONE, "");
+	study(b, 1, GW_ANALYSIS_DONE, "");
 	lb_work(b, 2, 0, &part, 1);
-	study(b, 2, GW_STUDY_DONE, "a branch depends on what is not known before the launch");
-	study(b, 3, GW_STUDY_NO_CODE, "no image in it runs on this GPU");
-	study(b, 77, GW_STUDY_NO_CODE, "of a configuration that is in a lost part");
+	study(b, 2, GW_ANALYSIS_DONE, "a branch depends on what is not known before the launch");
+	study(b, 3, GW_ANALYSIS_NO_CODE, "no image in it runs on this GPU");
+	study(b, 77, GW_ANALYSIS_NO_CODE, "of a configuration that is in a lost part");
 	for (uint32_t i = 0; i < LAUNCHES - 5; i++)
 		lb_add_launch(b, launch(i));
 	lb_end(b);
@@ -141,7 +141,7 @@ void sample_studied(struct lb *b)
 void sample_unstudied(struct lb *b)
 {
 	begin(b, 4242, 0, "./vector_add 1000000");
-	study(b, 0, GW_STUDY_OFF, "only mode audit reads code");
+	study(b, 0, GW_ANALYSIS_OFF, "only mode audit reads code");
 	for (uint32_t i = 0; i < LAUNCHES; i++)
 		lb_add_launch(b, launch(i));
 	lb_end(b);

@@ -24,7 +24,7 @@ void sample_hostile(struct lb *b);
 /** What of the sample with work is left out. */
 enum sample_without { SAMPLE_WHOLE, SAMPLE_NO_WORK, SAMPLE_NO_PROFILE, SAMPLE_HALF_PROFILE };
 /**
- * Kernels whose work is known, on the GPU of tests/predict/test-gpu.json: one near the ceiling of
+ * Kernels whose work is known, on the GPU of tests/predict/test-gpu.json: one near the peak of
  * device memory, one with scattered loads, one of few blocks, a tiny one, and one of which nothing
  * is known; predictions at every tier.
  */

@@ -8,7 +8,7 @@
 #include "cli/common/number.h"
 #include "cli/options.h"
 #include "cli/common/quantile.h"
-#include "cli/say.h"
+#include "cli/message.h"
 #include "cli/table.h"
 
 #include <math.h>
@@ -559,6 +559,6 @@ int main(void)
 	};
 
 	setenv("LC_ALL", "C.UTF-8", 1);
-	gw_say_init();
+	gw_message_init();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -342,8 +342,7 @@ static struct tape read_late(void)
 			continue;
 		}
 		t.events[to++] = e;
-		published += e.kind == TAPE_PUBLISHED;
-		if (e.kind == TAPE_PUBLISHED && published == CALLED + 1)
+		if (e.kind == TAPE_PUBLISHED && ++published == CALLED + 1)
 			t.events[to++] = work;
 	}
 	assert_int_equal(to, t.event_count);
@@ -355,45 +354,46 @@ static struct tape read_late(void)
 static void predict_late(const struct tape *t, struct gw_prediction *soon,
                          struct gw_prediction *late)
 {
-	struct gw_fleet *p = replay_fleet(t, NULL);
+	struct gw_predictor_set *p = replay_predictors(t, NULL);
 	struct gw_clocks *clocks = gw_alloc(t->gpu_count * sizeof(*clocks));
 
 	for (size_t i = 0; i < t->event_count; i++) {
 		const uint32_t index = t->events[i].index;
+		const struct tape_config *c = &t->configs[index];
 		const struct tape_launch *l = &t->launches[index];
 		struct gw_observation o;
 		struct gw_work work;
 
 		switch (t->events[i].kind) {
 		case TAPE_PROFILE:
-			gw_fleet_device(p, t->gpus[index].id,
-			                &t->gpus[index].known.profile->device);
+			gw_predictor_set_device(p, t->gpus[index].id,
+			                        &t->gpus[index].known.profile->device);
 			break;
 		case TAPE_CONFIG:
-			gw_fleet_configure(p, index + 1, t->configs[index].device,
-			                   t->configs[index].kernel + 1, &t->configs[index].launch);
+			gw_predictor_set_configure(p, index + 1, c->device, c->kernel + 1,
+			                           &c->launch);
 			break;
 		case TAPE_WORK:
 			tape_work_of(t, index, &work);
-			gw_fleet_work(p, t->works[index].config + 1, &work);
+			gw_predictor_set_work(p, t->works[index].config + 1, &work);
 			if (t->works[index].config == ALONE)
-				gw_fleet_predict(p, ALONE + 1, (t->config_count - 1) * CALLED,
-				                 soon);
+				gw_predictor_set_predict(p, ALONE + 1,
+				                         (t->config_count - 1) * CALLED, soon);
 			break;
 		case TAPE_LAUNCH:
 			o = replay_observation(l, l, clocks);
 			if (l->config != ALONE && l->flags & GW_LAUNCH_LEARNT)
-				gw_fleet_observe(p, l->config + 1, &o);
+				gw_predictor_set_observe(p, l->config + 1, &o);
 			break;
 		case TAPE_PUBLISHED:
-			gw_fleet_advance(p, NULL, NULL);
+			gw_predictor_set_advance(p, NULL, NULL);
 			break;
 		default:
 			break;
 		}
 	}
-	gw_fleet_predict(p, ALONE + 1, (t->config_count - 1) * CALLED, late);
-	gw_fleet_free(p);
+	gw_predictor_set_predict(p, ALONE + 1, (t->config_count - 1) * CALLED, late);
+	gw_predictor_set_free(p);
 	free(clocks);
 }
 
@@ -459,22 +459,22 @@ static struct tape read_successor(void)
 /* As the library says it: when the launch comes, it knows already of whom it is the successor. */
 static struct gw_prediction predict_successor(const struct tape *t)
 {
-	struct gw_fleet *p = replay_fleet(t, NULL);
+	struct gw_predictor_set *p = replay_predictors(t, NULL);
 	struct gw_clocks *clocks = gw_alloc(sizeof(*clocks));
 	struct gw_prediction made;
 
-	gw_fleet_configure(p, PLAIN, 0, 1, &t->configs[0].launch);
+	gw_predictor_set_configure(p, PLAIN, 0, 1, &t->configs[0].launch);
 	for (uint32_t i = 0; i < TIMES_OF_PLAIN; i++) {
 		struct gw_observation o =
 		        replay_observation(&t->launches[i], &t->launches[i], clocks);
 
-		gw_fleet_observe(p, PLAIN, &o);
-		gw_fleet_advance(p, NULL, NULL);
+		gw_predictor_set_observe(p, PLAIN, &o);
+		gw_predictor_set_advance(p, NULL, NULL);
 	}
-	gw_fleet_configure(p, TOLD_APART, 0, 1, &t->configs[1].launch);
-	gw_fleet_successor(p, TOLD_APART, PLAIN);
-	gw_fleet_predict(p, TOLD_APART, TIMES_OF_PLAIN, &made);
-	gw_fleet_free(p);
+	gw_predictor_set_configure(p, TOLD_APART, 0, 1, &t->configs[1].launch);
+	gw_predictor_set_successor(p, TOLD_APART, PLAIN);
+	gw_predictor_set_predict(p, TOLD_APART, TIMES_OF_PLAIN, &made);
+	gw_predictor_set_free(p);
 	free(clocks);
 	return made;
 }

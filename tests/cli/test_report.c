@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch report, as its users see it. */
-#include "cli/say.h"
+#include "cli/message.h"
 #include "tests/cli/shell.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * Programs made at random: what the evaluator stands for, warps, blocks and iterations, is what a
  * plain interpreter of one thread at a time counts, and a grid is the sum of its warps.
  */
-#include "predictor/code/eval/alike.h"
+#include "predictor/code/eval/warp_equivalence.h"
 #include "predictor/code/eval/scalar.h"
 #include "predictor/code/ptx/report.h"
 
@@ -332,7 +332,7 @@ static unsigned alike_agree(const struct gw_ir_program *p, const struct gw_eval_
 	static const struct gw_eval_limits limits = {.steps = 4000000, .warp_steps = 1000000};
 	static struct course run, told;
 	struct gw_eval *own = gw_eval_new(p, launch, &limits, arena);
-	struct gw_alike *alike = gw_alike_new(own, &limits, arena);
+	struct gw_warp_equivalence *alike = gw_warp_equivalence_new(own, &limits, arena);
 	uint32_t warps = (launch->config.block.x + 31) / 32;
 	unsigned spared = 0;
 
@@ -341,11 +341,11 @@ static unsigned alike_agree(const struct gw_ir_program *p, const struct gw_eval_
 	for (uint32_t n = 0; n < warps * 14; n++) {
 		struct gw_dim3 block = {n / warps % 7, n / warps / 7, 0};
 		struct gw_eval_warp_report one;
-		struct gw_alike_report two;
+		struct gw_warp_equivalence_report two;
 
 		run.count = told.count = 0;
 		assert_null(gw_eval_warp(e, block, n % warps, note, &run, &one));
-		assert_null(gw_alike_warp(alike, block, n % warps, note, &told, &two));
+		assert_null(gw_warp_equivalence_warp(alike, block, n % warps, note, &told, &two));
 		if (run.count != told.count || one.complete != two.complete)
 			fail_msg("program %u, block %u,%u, warp %u: %u accesses, %u told", number,
 			         block.x, block.y, n % warps, run.count, told.count);

@@ -80,7 +80,7 @@ def record(args, names, name, library, counters, options):
         os.remove(log)
     under.squeeze(f"{args.out}/{name}.rec")
     print(f"{name}: exit status {status}, " + ", ".join(f"{key} {found[key]}" for key in (
-        "launched", "measured", "pm_windows", "pm_foreign", "pm_incomplete", "pm_overflows", "pm_leftovers", "pm_failed", "counted", "deep_counted",
+        "launched", "measured", "pm_windows", "pm_other_profiler", "pm_incomplete", "pm_overflows", "pm_leftovers", "pm_failed", "counted", "deep_counted",
         "deep_refused", "deep_busy")) if found else f"{name}: exit status {status}", *notes, sep="; ", flush=True)
     return found if status == 0 else None
 

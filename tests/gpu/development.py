@@ -46,7 +46,7 @@ def record(args):
             figures.figure("launches measured", found.get("measured"), least=found.get("launched", 1) or 1),
             figures.figure("windows of counters", found.get("pm_windows"), least=100),
             figures.figure("configurations that counters told of", found.get("counted"), least=300)]
-    told += [figures.figure(name, found.get(name)) for name in ("launched", "pm_foreign", "pm_incomplete", "pm_overflows", "pm_leftovers", "pm_failed")]
+    told += [figures.figure(name, found.get(name)) for name in ("launched", "pm_other_profiler", "pm_incomplete", "pm_overflows", "pm_leftovers", "pm_failed")]
     return figures.conclude(args.out, told)
 
 

@@ -35,7 +35,7 @@ COUNTERS = {
 }
 WARPS = {"inst_executed", "inst_issued"}  # counters that what is added to each warp shows in
 COUNTED = 4
-WORST = 0.25  # relative error from which preload/counters/counted.c keeps a count back
+WORST = 0.25  # relative error from which preload/counters/counter_attribution.c keeps a count back
 
 
 def configuration(row):

@@ -47,7 +47,7 @@ def record(args, name):
     found, notes = under.totals(f"{args.programs}/logdump", log)
     found = found or {}
     print(f"{name}: exit status {status}, " + ", ".join(f"{key} {found.get(key)}" for key in (
-        "launched", "measured", "pm_windows", "pm_foreign", "pm_incomplete", "pm_failed", "counted", "worker_cpu_ns", "pm_cpu_ns"))
+        "launched", "measured", "pm_windows", "pm_other_profiler", "pm_incomplete", "pm_failed", "counted", "worker_cpu_ns", "pm_cpu_ns"))
         + "; " + ("; ".join(notes) or "nothing degraded"), flush=True)
     result = [figures.figure(f"{name}: exit status", status if isinstance(status, int) else None, most=0, least=0),
               figures.figure(f"{name}: launches measured or known to have impossible times",

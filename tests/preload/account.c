@@ -246,10 +246,10 @@ static bool take(void *arg, const struct gw_log_record *record)
 	case GW_RECORD_WORK:
 		take_work(r, fixed, (const struct gw_record_quantity *)(const void *)record->tail);
 		break;
-	case GW_RECORD_STUDY:
-		a->studies[((const struct gw_record_study *)fixed)->end % GW_STUDY_ENDS]++;
-		a->study_config = ((const struct gw_record_study *)fixed)->config;
-		snprintf(a->study_text, sizeof(a->study_text), "%s", gw_log_text(record, 0));
+	case GW_RECORD_ANALYSIS:
+		a->studies[((const struct gw_record_analysis *)fixed)->end % GW_ANALYSIS_ENDS]++;
+		a->analysis_config = ((const struct gw_record_analysis *)fixed)->config;
+		snprintf(a->analysis_text, sizeof(a->analysis_text), "%s", gw_log_text(record, 0));
 		break;
 	case GW_RECORD_CLOCK:
 		a->clocks++;

@@ -65,9 +65,9 @@ struct account {
 	unsigned kernel_records, config_records;
 	unsigned mixed; /**< launches 1.5 times as long or short as the first of their configuration
 	                 */
-	unsigned studies[GW_STUDY_ENDS]; /**< STUDY records by their end */
-	char study_text[128];            /**< of the last of them */
-	uint32_t study_config;           /**< the same */
+	unsigned studies[GW_ANALYSIS_ENDS]; /**< STUDY records by their end */
+	char analysis_text[128];            /**< of the last of them */
+	uint32_t analysis_config;           /**< the same */
 	uint64_t early;               /**< of them predicted from more than was published by then */
 	uint64_t published, disorder; /**< PUBLISHED records; those that know no more than before */
 	uint64_t known;               /**< of the last of them */

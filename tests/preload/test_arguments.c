@@ -87,7 +87,7 @@ static void each_has_the_work_of_its_own_arguments(void **state)
 		most = v > most ? v : most;
 	}
 	assert_true(most > 15 * least && most < 17 * least);
-	assert_int_equal(count_of(o, GW_COUNTER_study_no_arguments), 0);
+	assert_int_equal(count_of(o, GW_COUNTER_analysis_no_arguments), 0);
 	outcome_free(o);
 }
 

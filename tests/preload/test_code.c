@@ -48,7 +48,7 @@ static void what_a_kernel_does_is_read_off_its_code(void **state)
 
 		assert_logs_are_the_truth(o);
 		assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
-		assert_int_equal(count_of(o, GW_COUNTER_study_no_arguments), 0);
+		assert_int_equal(count_of(o, GW_COUNTER_analysis_no_arguments), 0);
 		assert_int_equal(degraded_otherwise(only_log(o)), 0);
 		assert_int_equal(warnings(o->err), 0);
 		outcome_free(o);
@@ -80,7 +80,7 @@ static void the_functions_and_modules_of_a_library_are_its_code(void **state)
 		struct outcome *o = run_both(&r);
 
 		assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
-		assert_int_equal(count_of(o, GW_COUNTER_study_no_code), 0);
+		assert_int_equal(count_of(o, GW_COUNTER_analysis_no_code), 0);
 		outcome_free(o);
 	}
 }
@@ -100,7 +100,7 @@ static struct outcome *graph_of_libraries(const char *scenario)
 	/* Nodes have digests of their arguments, so that they are of other configurations than what
 	 * was launched before, where the kernel's code was read between the two. */
 	assert_in_range(only_log(o)->config_records, 2, 4);
-	assert_int_equal(count_of(o, GW_COUNTER_study_no_code), 0);
+	assert_int_equal(count_of(o, GW_COUNTER_analysis_no_code), 0);
 	assert_int_equal(degraded_otherwise(only_log(o)), 0);
 	return o;
 }
@@ -167,28 +167,28 @@ static void what_is_untold_has_its_reason(void **state)
 	struct outcome *o = run_both(&r);
 
 	(void)state;
-	assert_int_equal(count_of(o, GW_COUNTER_study_no_code), 1);
-	assert_int_equal(only_log(o)->studies[GW_STUDY_NO_CODE], 1);
-	assert_int_equal(only_log(o)->study_config, 1);
-	assert_string_equal(only_log(o)->study_text, "no image in it runs on this GPU");
+	assert_int_equal(count_of(o, GW_COUNTER_analysis_no_code), 1);
+	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_NO_CODE], 1);
+	assert_int_equal(only_log(o)->analysis_config, 1);
+	assert_string_equal(only_log(o)->analysis_text, "no image in it runs on this GPU");
 	outcome_free(o);
 	r = with_image("one", corpus("sm_90.cubin"));
 	o = run_both(&r);
 	assert_int_equal(only_log(o)->config_records, 1);
-	assert_int_equal(only_log(o)->studies[GW_STUDY_NO_CODE], 0);
-	assert_int_equal(only_log(o)->studies[GW_STUDY_UNTOLD], 0);
-	assert_int_equal(only_log(o)->studies[GW_STUDY_NOT_REACHED], 0);
+	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_NO_CODE], 0);
+	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_UNTOLD], 0);
+	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_NOT_REACHED], 0);
 	outcome_free(o);
 	r.env[2] = "GPUWATCH_STATIC=0";
 	o = run_both(&r);
-	assert_int_equal(only_log(o)->studies[GW_STUDY_OFF], 1);
-	assert_string_equal(only_log(o)->study_text, "GPUWATCH_STATIC=0");
-	assert_int_equal(only_log(o)->study_config, 0);
+	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_OFF], 1);
+	assert_string_equal(only_log(o)->analysis_text, "GPUWATCH_STATIC=0");
+	assert_int_equal(only_log(o)->analysis_config, 0);
 	outcome_free(o);
 	r.env[2] = "GPUWATCH_MODE=count";
 	o = run_both(&r);
-	assert_int_equal(only_log(o)->studies[GW_STUDY_OFF], 1);
-	assert_string_equal(only_log(o)->study_text, "only mode audit reads code");
+	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_OFF], 1);
+	assert_string_equal(only_log(o)->analysis_text, "only mode audit reads code");
 	outcome_free(o);
 }
 
@@ -200,8 +200,8 @@ static void no_configuration_is_left_without_a_word(void **state)
 	unsigned said = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < GW_STUDY_ENDS; i++)
-		said += i == GW_STUDY_DONE ? 0 : only_log(o)->studies[i];
+	for (unsigned i = 0; i < GW_ANALYSIS_ENDS; i++)
+		said += i == GW_ANALYSIS_DONE ? 0 : only_log(o)->studies[i];
 	assert_int_equal(said + count_of(o, GW_COUNTER_studied), only_log(o)->config_records);
 	outcome_free(o);
 }
@@ -214,7 +214,7 @@ static void graphs_are_studied_too(void **state)
 	(void)state;
 	assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
 	assert_int_equal(count_of(o, GW_COUNTER_arguments), 1);
-	assert_int_equal(count_of(o, GW_COUNTER_study_no_arguments), 0);
+	assert_int_equal(count_of(o, GW_COUNTER_analysis_no_arguments), 0);
 	outcome_free(o);
 }
 
@@ -227,7 +227,7 @@ static void none_where_it_is_not_wanted(void **state)
 	r.env[2] = "GPUWATCH_STATIC=0";
 	o = run_both(&r);
 	assert_int_equal(count_of(o, GW_COUNTER_studied), 0);
-	assert_int_equal(count_of(o, GW_COUNTER_study_ns), 0);
+	assert_int_equal(count_of(o, GW_COUNTER_analysis_ns), 0);
 	outcome_free(o);
 }
 
@@ -260,8 +260,9 @@ static void whatever_the_arguments_are_the_program_runs_as_without(void **state)
 	assert_logs_are_the_truth(o);
 	assert_int_equal(count_of(o, GW_COUNTER_launches), 3);
 	assert_int_equal(count_of(o, GW_COUNTER_ring_dropped), 0);
-	assert_in_range(count_of(o, GW_COUNTER_studied) + count_of(o, GW_COUNTER_study_abandoned) +
-	                        count_of(o, GW_COUNTER_study_untold),
+	assert_in_range(count_of(o, GW_COUNTER_studied) +
+	                        count_of(o, GW_COUNTER_analysis_abandoned) +
+	                        count_of(o, GW_COUNTER_analysis_unknown),
 	                3, 3);
 	outcome_free(o);
 }

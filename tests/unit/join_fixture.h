@@ -7,7 +7,7 @@
 #define GW_TESTS_UNIT_JOIN_FIXTURE_H
 
 #include "preload/join/join.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/preload_fixture.h"
 
-#include "preload/counters/counted.h"
+#include "preload/counters/counter_attribution.h"
 #include "preload/hook/injection.h"
 #include "preload/counters/pm.h"
 #include "preload/lifecycle.h"
@@ -16,9 +16,9 @@
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:gw_idmap_put\nleak:preload/join\nleak:gw_config_of_activity\n"
+	return "leak:gw_idmap_put\nleak:preload/join\nleak:gw_intern_config_of_activity\n"
 	       "leak:gw_arguments_arrived\nleak:preload/analysis/code.c\nleak:gw_work_offer\n"
-	       "leak:preload/analysis/study_code.c\nleak:gw_aggregate_add\n";
+	       "leak:preload/analysis/analysis_code.c\nleak:gw_aggregate_add\n";
 }
 
 struct gw_hot gw_hot;
@@ -123,7 +123,8 @@ void gw_pm_launched(int device)
 	(void)device;
 }
 
-void gw_counted_kernel(uint32_t device, uint32_t config, uint64_t start_ns, uint64_t end_ns)
+void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t start_ns,
+                                   uint64_t end_ns)
 {
 	(void)device;
 	(void)config;

@@ -2,7 +2,7 @@
 /* Buffers for activity records: what libcupti is given, and what becomes of what it gives back. */
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
-#include "preload/counters/counted.h"
+#include "preload/counters/counter_attribution.h"
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/degrade.h"
 #include "preload/hook/injection.h"
@@ -61,7 +61,7 @@ void gw_cupti_leave(void)
 {
 }
 
-void gw_counted_copy(uint32_t device, uint64_t start, uint64_t end)
+void gw_counter_attribution_copy(uint32_t device, uint64_t start, uint64_t end)
 {
 	(void)device;
 	(void)start;

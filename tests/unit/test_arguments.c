@@ -2,7 +2,7 @@
 /* Arguments of launches: copied once per configuration, in the kernel's layout, within bounds. */
 #include "preload/hook/arguments.h"
 #include "preload/hook/launch.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static int start(void **state)
 {
 	(void)state;
 	fixture_start();
-	assert_true(gw_tables_start());
+	assert_true(gw_registry_start());
 	gw_arguments_start();
 	memset(ring, 0, sizeof(ring));
 	thread = fixture_thread(SLOTS);
@@ -166,7 +166,7 @@ static uint32_t config(uint32_t blocks)
 	const struct gw_config c = {
 	        .grid = {blocks, 1, 1}, .block = {32, 1, 1}, .cluster = {1, 1, 1}};
 
-	return gw_config_of(KERNEL, 0, &c);
+	return gw_intern_config(KERNEL, 0, &c);
 }
 
 static void a_full_ring_leaves_the_next(void **state)
@@ -270,7 +270,7 @@ static void nodes_of_a_configuration_share_the_first_ones(void **state)
 {
 	const struct gw_config config = {{2, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, 0};
 	const struct gw_arguments *first, *second;
-	uint32_t id = gw_config_of(KERNEL, 0, &config);
+	uint32_t id = gw_intern_config(KERNEL, 0, &config);
 
 	(void)state;
 	atomic_store(&gw_hot.arguments, 0);

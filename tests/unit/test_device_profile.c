@@ -8,8 +8,8 @@
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
-#include "preload/analysis/study.h"
-#include "preload/worker/tables.h"
+#include "preload/analysis/analyze.h"
+#include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>
@@ -46,12 +46,13 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 	pieces++;
 }
 
-struct gw_fleet *gw_launches_fleet(void)
+struct gw_predictor_set *gw_launches_predictors(void)
 {
 	return NULL;
 }
 
-void gw_fleet_device(struct gw_fleet *f, uint32_t device, const struct gw_device *profile)
+void gw_predictor_set_device(struct gw_predictor_set *f, uint32_t device,
+                             const struct gw_device *profile)
 {
 	(void)f;
 	predicted = profile;

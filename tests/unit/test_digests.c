@@ -5,7 +5,7 @@
 #include "preload/analysis/digests.h"
 #include "preload/live/log.h"
 #include "preload/worker/profile.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 #include "tests/unit/ir_kernel.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -75,7 +75,7 @@ static int start(void **state)
 		gw_hot.shared->kernels[i] =
 		        (struct gw_kernel_slot){.name = "kernel", .hash = i, .layout = layout};
 	atomic_store(&gw_hot.shared->kernel_count, OTHER);
-	assert_true(gw_tables_start());
+	assert_true(gw_registry_start());
 	gw_digests_start();
 	gw_digests_plan(KERNEL, program());
 	return 0;
@@ -96,7 +96,7 @@ static const struct gw_digest_plan *plan_of(uint32_t slot)
 static uint32_t launch(uint32_t slot, uint32_t blocks, uint32_t digest)
 {
 	struct gw_config c = {{blocks, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, digest};
-	uint32_t id = gw_config_of(slot, 0, &c);
+	uint32_t id = gw_intern_config(slot, 0, &c);
 
 	gw_config_launched(id);
 	return id;

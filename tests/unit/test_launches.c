@@ -2,14 +2,14 @@
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/worker/launches.h"
 #include "preload/worker/gpu_clock.h"
-#include "preload/analysis/study.h"
-#include "preload/analysis/work.h"
+#include "preload/analysis/analyze.h"
+#include "preload/analysis/known_work.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/clock.h"
 #include "preload/worker/profile.h"
-#include "preload/analysis/study.h"
-#include "preload/worker/tables.h"
+#include "preload/analysis/analyze.h"
+#include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static uint64_t answered_known; /* 0: nothing is predicted */
 static struct gw_thread *thread;
 
 /* In place of the log, the predictor, and what reads code. */
-void gw_study_want(uint32_t config)
+void gw_analysis_want(uint32_t config)
 {
 	wanted = config;
 }
@@ -58,19 +58,20 @@ const struct gw_work *gw_work_of(uint32_t config)
 	return NULL;
 }
 
-struct gw_fleet *gw_fleet_new(uint32_t configs)
+struct gw_predictor_set *gw_predictor_set_new(uint32_t configs)
 {
 	(void)configs;
-	return (struct gw_fleet *)launches;
+	return (struct gw_predictor_set *)launches;
 }
 
-uint64_t gw_fleet_observations(const struct gw_fleet *p)
+uint64_t gw_predictor_set_observations(const struct gw_predictor_set *p)
 {
 	(void)p;
 	return observations;
 }
 
-uint64_t gw_fleet_observe(struct gw_fleet *p, uint32_t config, const struct gw_observation *o)
+uint64_t gw_predictor_set_observe(struct gw_predictor_set *p, uint32_t config,
+                                  const struct gw_observation *o)
 {
 	(void)p;
 	(void)config;
@@ -78,8 +79,8 @@ uint64_t gw_fleet_observe(struct gw_fleet *p, uint32_t config, const struct gw_o
 	return ++observations;
 }
 
-void gw_fleet_configure(struct gw_fleet *p, uint32_t config, uint32_t device, uint32_t kernel,
-                        const struct gw_launch *launch)
+void gw_predictor_set_configure(struct gw_predictor_set *p, uint32_t config, uint32_t device,
+                                uint32_t kernel, const struct gw_launch *launch)
 {
 	(void)p;
 	configured_on = device;
@@ -88,20 +89,20 @@ void gw_fleet_configure(struct gw_fleet *p, uint32_t config, uint32_t device, ui
 	configured_as = *launch;
 }
 
-void gw_fleet_successor(struct gw_fleet *p, uint32_t config, uint32_t of)
+void gw_predictor_set_successor(struct gw_predictor_set *p, uint32_t config, uint32_t of)
 {
 	(void)p;
 	successor[0] = config;
 	successor[1] = of;
 }
 
-void gw_study_same(uint32_t config, uint32_t as)
+void gw_analysis_same(uint32_t config, uint32_t as)
 {
 	assert_int_equal(config, successor[0]);
 	assert_int_equal(as, successor[1]);
 }
 
-void gw_fleet_work(struct gw_fleet *p, uint32_t config, const struct gw_work *work)
+void gw_predictor_set_work(struct gw_predictor_set *p, uint32_t config, const struct gw_work *work)
 {
 	(void)p;
 	(void)config;
@@ -126,8 +127,8 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	(void)name;
 }
 
-void gw_fleet_predict(const struct gw_fleet *p, uint32_t config, uint64_t known,
-                      struct gw_prediction *out)
+void gw_predictor_set_predict(const struct gw_predictor_set *p, uint32_t config, uint64_t known,
+                              struct gw_prediction *out)
 {
 	(void)p;
 	(void)config;
@@ -148,7 +149,7 @@ static int start(void **state)
 	configured = 0;
 	observations = asked_known = answered_known = 0;
 	log_full = false;
-	assert_true(gw_tables_start() && gw_launches_start());
+	assert_true(gw_registry_start() && gw_launches_start());
 	gw_hot.shared->kernels[1] =
 	        (struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
 	thread = fixture_thread(8);

@@ -7,7 +7,7 @@
 #include "preload/runtime/options.h"
 #include "preload/worker/profile.h"
 #include "preload/worker/recycle.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ static int start(void **state)
 	fixture_start();
 	gw_options.log_max = 1u << 30;
 	launch_count = 0;
-	assert_true(gw_tables_start() && gw_launches_start());
+	assert_true(gw_registry_start() && gw_launches_start());
 	gw_hot.shared->kernels[1] =
 	        (struct gw_kernel_slot){.name = "kernel", .hash = 5, .registers = 24};
 	thread = fixture_thread(8);
@@ -68,7 +68,7 @@ static int start(void **state)
 static int stop(void **state)
 {
 	(void)state;
-	gw_fleet_free(gw_launches_fleet());
+	gw_predictor_set_free(gw_launches_predictors());
 	return 0;
 }
 

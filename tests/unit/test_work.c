@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a configuration's work: who is believed, and what log and predictor get. */
-#include "preload/analysis/work.h"
+#include "preload/analysis/known_work.h"
 
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"
-#include "preload/worker/tables.h"
+#include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
@@ -28,18 +28,18 @@ uint32_t gw_config_count(void)
 	return CONFIGS;
 }
 
-struct gw_fleet *gw_launches_fleet(void)
+struct gw_predictor_set *gw_launches_predictors(void)
 {
 	return NULL;
 }
 
-uint64_t gw_fleet_observations(const struct gw_fleet *p)
+uint64_t gw_predictor_set_observations(const struct gw_predictor_set *p)
 {
 	(void)p;
 	return 77;
 }
 
-void gw_fleet_work(struct gw_fleet *p, uint32_t config, const struct gw_work *work)
+void gw_predictor_set_work(struct gw_predictor_set *p, uint32_t config, const struct gw_work *work)
 {
 	(void)p;
 	last_told = config;

@@ -234,7 +234,7 @@ void gw_eval_run(struct gw_eval *e, uint32_t lanes);
 /** A limit is met in block @p block: the warp stops here. */
 void gw_eval_stop(struct gw_eval *e, uint32_t block);
 
-/* new.c */
+/* init.c */
 /** Run one warp that may answer for those up to @p high distances away; its report is e->report,
  *  and e->domain.high tells which ones it does answer for. */
 void gw_eval_one(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/memory/gather.h"
 
-#include "predictor/code/eval/alike.h"
+#include "predictor/code/eval/warp_equivalence.h"
 #include "predictor/code/memory/extract.h"
 
 #include <math.h>
@@ -353,13 +353,13 @@ static const char *look_at_blocks(struct gw_eval *eval, const struct gw_eval_lau
 {
 	struct gw_gather *g = sink->gather;
 	uint64_t left = limits->steps ? limits->steps : STEPS, spent;
-	struct gw_alike *alike = gw_alike_new(eval, &limits->eval, arena);
+	struct gw_warp_equivalence *alike = gw_warp_equivalence_new(eval, &limits->eval, arena);
 	uint64_t warps =
 	        (gw_dim3_count(launch->config.block) + GW_REQUEST_LANES - 1) / GW_REQUEST_LANES;
 	struct gw_dim3 block[GW_LOCALITY_BLOCKS];
 	unsigned blocks = gw_locality_choose(launch->config.grid,
 	                                     limits->blocks ? limits->blocks : BLOCKS, block);
-	struct gw_alike_report report;
+	struct gw_warp_equivalence_report report;
 
 	if (!alike)
 		return "the evaluator needs more memory than the analysis may use";
@@ -374,7 +374,8 @@ static const char *look_at_blocks(struct gw_eval *eval, const struct gw_eval_lau
 	for (unsigned b = 0; b < blocks && left; b++) {
 		for (uint32_t w = 0; w < warps && left; w++) {
 			double before = sink->followed;
-			const char *why = gw_alike_warp(alike, block[b], w, see, sink, &report);
+			const char *why =
+			        gw_warp_equivalence_warp(alike, block[b], w, see, sink, &report);
 
 			if (why)
 				return why;

@@ -54,18 +54,18 @@ static void set_loads(const struct gw_cfg *cfg, const struct gw_schedule *schedu
 		gw_static_set(work, GW_WORK_warp_loads_in_flight, fmax(in_flight / waits, 1), sure);
 }
 
-void gw_sass_course(const struct gw_cfg *cfg, const struct gw_schedule *schedule,
-                    const double *mean, const double *longest, double insts, double sure,
-                    struct gw_work *work)
+void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *schedule,
+                           const double *mean, const double *longest, double insts, double sure,
+                           struct gw_work *work)
 {
-	struct gw_course course = gw_schedule_course(schedule, cfg, mean);
+	struct gw_critical_path course = gw_schedule_critical_path(schedule, cfg, mean);
 
 	gw_static_set(work, GW_WORK_warp_insts, insts, sure);
 	gw_static_set(work, GW_WORK_warp_cycles, course.cycles, sure * alone);
 	gw_static_set(work, GW_WORK_warp_fixed_cycles, course.fixed, sure * alone);
 	gw_static_set(work, GW_WORK_warp_fixed_chain, course.chain, sure);
 	set_loads(cfg, schedule, mean, sure, work);
-	course = gw_schedule_course(schedule, cfg, longest);
+	course = gw_schedule_critical_path(schedule, cfg, longest);
 	gw_static_set(work, GW_WORK_warp_cycles_longest, course.cycles, sure * alone);
 	gw_static_set(work, GW_WORK_warp_longest_fixed_cycles, course.fixed, sure * alone);
 	gw_static_set(work, GW_WORK_warp_longest_chain, course.chain, sure);

@@ -209,8 +209,8 @@ static bool set_course(const struct gw_sass_launch *l, const struct sums *s, flo
 		return false;
 	gw_sass_runs(&l->lowered->program, l->cfg, r->blocks, (double)r->warps, mean);
 	gw_sass_runs(&l->lowered->program, l->cfg, r->longest, 1, longest);
-	gw_sass_course(l->cfg, l->schedule, mean, longest, s->insns / (double)r->warps,
-	               (double)sure, work);
+	gw_sass_critical_path(l->cfg, l->schedule, mean, longest, s->insns / (double)r->warps,
+	                      (double)sure, work);
 	if (s->chain > 0)
 		set(work, GW_WORK_warp_ilp, s->insns / s->chain, sure);
 	return true;

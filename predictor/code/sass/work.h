@@ -48,9 +48,9 @@ void gw_sass_runs(const struct gw_ir_program *program, const struct gw_cfg *cfg,
  * as @p mean says, and of the longest, the same. @p insts: instructions of the mean warp. @p sure:
  * how sure the counts are; cycles, which hold for a warp alone, are less so.
  */
-void gw_sass_course(const struct gw_cfg *cfg, const struct gw_schedule *schedule,
-                    const double *mean, const double *longest, double insts, double sure,
-                    struct gw_work *work);
+void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *schedule,
+                           const double *mean, const double *longest, double insts, double sure,
+                           struct gw_work *work);
 
 /**
  * Set the rows of @p work that can be told, with GW_SOURCE_STATIC. Rows whose counts are not

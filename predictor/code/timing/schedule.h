@@ -65,7 +65,7 @@ struct gw_schedule {
 };
 
 /** What a warp's course takes, cycles. */
-struct gw_course {
+struct gw_critical_path {
 	double cycles; /**< in all; NaN when a block that runs has unknown cycles */
 	double fixed;  /**< of these, no wait for a load of global memory */
 	double chain;  /**< loads of global memory that it waits for one after the other */
@@ -99,7 +99,7 @@ double gw_schedule_warp(const struct gw_schedule *schedule, const struct gw_cfg 
 
 /** The same, with its waits for loads of global memory apart, as their latency depends on where the
  *  data is. */
-struct gw_course gw_schedule_course(const struct gw_schedule *schedule, const struct gw_cfg *cfg,
+struct gw_critical_path gw_schedule_critical_path(const struct gw_schedule *schedule, const struct gw_cfg *cfg,
                                     const double *runs);
 
 #endif

@@ -254,10 +254,10 @@ double gw_schedule_warp(const struct gw_schedule *schedule, const struct gw_cfg 
 	return sum;
 }
 
-struct gw_course gw_schedule_course(const struct gw_schedule *schedule, const struct gw_cfg *cfg,
-                                    const double *runs)
+struct gw_critical_path gw_schedule_critical_path(const struct gw_schedule *schedule,
+                                                  const struct gw_cfg *cfg, const double *runs)
 {
-	struct gw_course c = {.cycles = gw_schedule_warp(schedule, cfg, runs)};
+	struct gw_critical_path c = {.cycles = gw_schedule_warp(schedule, cfg, runs)};
 
 	for (uint32_t b = 0; b < cfg->block_count; b++)
 		if (runs[b] > 0)

@@ -174,7 +174,7 @@ def seeds(root):
         w.end(3)]
     yield "more_reasons_than_are_kept", [*begin, *[w.record("degraded", strings("r"), code=i, ns=i) for i in range(260)]]
     yield "more_of_the_untold_than_is_told_apart", [
-        *begin, *kernel, *[w.record("study", strings(f"{i}"), config=1, end=1) for i in range(260)]]
+        *begin, *kernel, *[w.record("analysis", strings(f"{i}"), config=1, end=1) for i in range(260)]]
     yield "more_violations_than_are_told", [
         *begin, *kernel, *[launch(known=900, at=1000 + i, predicted=5000.0) for i in range(102)]]
     yield "order_broken", [

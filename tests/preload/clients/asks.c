@@ -8,7 +8,7 @@
 static const char *const names[] = {
 #define HOOK(symbol, ...)    #symbol,
 #define FOREIGN(symbol, ...) #symbol,
-#include "preload/cupti/foreign.def"
+#include "preload/cupti/other_profiler.def"
 #include "preload/hook/hooks.def"
         "cuGetProcAddress", "cuGetProcAddress_v2",
         "cuDeviceGetCount", /* one that we do not stand in for */

@@ -8,7 +8,7 @@
 
 #define FOREIGN(symbol, ...) HOOK(symbol, )
 #define HOOK(symbol, ...)    extern void symbol(void) __attribute__((weak));
-#include "preload/cupti/foreign.def"
+#include "preload/cupti/other_profiler.def"
 #include "preload/hook/hooks.def"
 HOOK(cuGetProcAddress, )
 HOOK(cuGetProcAddress_v2, )
@@ -23,7 +23,7 @@ static const struct {
 	function *volatile address;
 } data[] = {
 #define HOOK(symbol, ...) {#symbol, symbol},
-#include "preload/cupti/foreign.def"
+#include "preload/cupti/other_profiler.def"
 #include "preload/hook/hooks.def"
 #undef HOOK
 };
@@ -40,7 +40,7 @@ __attribute__((visibility("default"))) void weak_ask(const char *who)
 	for (unsigned i = 0; i < sizeof(data) / sizeof(*data); i++)
 		tell(who, "data", data[i].name, data[i].address);
 #define HOOK(symbol, ...) tell(who, "code", #symbol, symbol);
-#include "preload/cupti/foreign.def"
+#include "preload/cupti/other_profiler.def"
 #include "preload/hook/hooks.def"
 	HOOK(cuGetProcAddress, )
 	HOOK(cuGetProcAddress_v2, )

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/sass/tally.h"
 
-#include "predictor/code/eval/alike.h"
+#include "predictor/code/eval/warp_equivalence.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,12 +75,12 @@ void tally_launch(struct tally *t, const struct gw_ir_program *p, const struct g
 	struct gw_eval_limits limits = {0};
 	struct gw_arena arena;
 	struct tally again = *t;
-	struct gw_alike *alike;
+	struct gw_warp_equivalence *alike;
 	struct gw_eval *eval;
 
 	gw_arena_init(&arena, 64 << 20);
 	eval = gw_eval_new(p, &launch, &limits, &arena);
-	alike = gw_alike_new(gw_eval_new(p, &launch, &limits, &arena), &limits, &arena);
+	alike = gw_warp_equivalence_new(gw_eval_new(p, &launch, &limits, &arena), &limits, &arena);
 	assert_non_null(eval);
 	assert_non_null(alike);
 	for (uint32_t y = 0; y < c->grid.y; y++)
@@ -88,10 +88,11 @@ void tally_launch(struct tally *t, const struct gw_ir_program *p, const struct g
 			for (uint32_t w = 0; w < warps; w++) {
 				const struct gw_dim3 block = {x, y, 0};
 				struct gw_eval_warp_report report;
-				struct gw_alike_report told;
+				struct gw_warp_equivalence_report told;
 
 				assert_null(gw_eval_warp(eval, block, w, see, t, &report));
-				assert_null(gw_alike_warp(alike, block, w, see, &again, &told));
+				assert_null(gw_warp_equivalence_warp(alike, block, w, see, &again,
+				                                     &told));
 				again.control &= report.complete && report.control_known;
 				again.exact &= again.control;
 				t->control &= report.complete && report.control_known;

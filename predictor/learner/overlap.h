@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Times of a configuration beside other kernels. They teach nothing of how long it takes alone;
+ * where it often runs so, its interval has to hold them all the same.
+ */
+#ifndef GW_COMPANY_H
+#define GW_COMPANY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * Of n like times, the next lies between the least and the greatest of them in (n - 1) of (n + 1)
+ * cases, whatever their distribution: nine in ten.
+ */
+enum { GW_COMPANY_TIMES = 19 };
+
+/** The latest of them; zero-initialised is empty. */
+struct gw_overlap {
+	float share;    /**< of the latest launches, those beside others; fades over 32 */
+	uint32_t count; /**< times ever added */
+	float times[GW_COMPANY_TIMES]; /**< seconds, a ring */
+};
+
+/** A launch took @p seconds, @p exclusive or beside others. */
+void gw_overlap_add(struct gw_overlap *c, bool exclusive, double seconds);
+
+/**
+ * The least and the greatest of the times beside others. False while such launches are so few that
+ * an interval of the others holds nine in ten of all but for half of the misses it may have.
+ */
+bool gw_overlap_range(const struct gw_overlap *c, double *low, double *high);
+
+#endif

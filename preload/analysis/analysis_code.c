@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/analysis/analysis_code.h"
+
+#include "predictor/code/ptx/ptx.h"
+#include "predictor/code/static_code.h"
+#include "preload/analysis/code.h"
+#include "preload/analysis/digests.h"
+
+#include <string.h>
+
+/*
+ * Bounds of one evaluation: what a kernel that is like others needs, far below what the command
+ * line gives itself. Where they are met, chosen warps stand for the rest, and the rows say so.
+ */
+enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 1024, BLOCKS = 8 };
+enum { BRIEF = 4 /* the part of these steps that a brief study takes */ };
+
+/* A kernel as it is evaluated. */
+struct decoded {
+	uint32_t slot;   /* of the kernel; 0: free */
+	uint64_t used;   /* when it was last asked for */
+	const char *why; /* why it can't be evaluated; NULL: it can */
+	struct gw_arena arena;
+	struct gw_ir_program program;
+	struct gw_cfg *cfg; /* NULL: from PTX */
+	const char *calls;  /* as in struct gw_static_code */
+};
+
+static struct decoded decoded[GW_ANALYSIS_KERNELS];
+static size_t held;
+static uint64_t asked; /* a clock of questions */
+
+/* A forked child begins with the parent's: left behind, as they may be half changed. */
+void gw_analysis_code_start(void)
+{
+	memset(decoded, 0, sizeof(decoded));
+	held = 0;
+	asked = 0;
+}
+
+size_t gw_analysis_code_held(void)
+{
+	return held;
+}
+
+_Static_assert(GW_ANALYSIS_KERNELS_MEMORY + GW_CODE_MEMORY + (16 << 20) <= GW_ANALYSIS_MEMORY,
+               "no evaluation has less than 16 MiB");
+
+size_t gw_analysis_code_room(void)
+{
+	return GW_ANALYSIS_MEMORY - held - gw_code_held();
+}
+
+static void let_go(struct decoded *d)
+{
+	held -= d->arena.used;
+	gw_arena_free(&d->arena);
+	*d = (struct decoded){0};
+}
+
+/* A free place, or that of the one not asked for the longest. */
+static struct decoded *oldest(bool in_use)
+{
+	struct decoded *found = NULL;
+
+	for (struct decoded *d = decoded; d < decoded + GW_ANALYSIS_KERNELS; d++) {
+		if (!d->slot && !in_use)
+			return d;
+		if (d->slot && (!found || d->used < found->used))
+			found = d;
+	}
+	return found;
+}
+
+/* The module's code may be let go before the kernel's is: a copy of its own, and a name that stays.
+ */
+static const char *lower_machine(struct decoded *d, const struct gw_code_kernel *k)
+{
+	struct gw_sass_kernel kernel = gw_sass_kernel_of(k);
+	struct gw_bytes code = {NULL, k->code.size};
+	struct gw_sass_lowered lowered;
+	struct gw_fault fault;
+	const char *why;
+
+	if (k->arch.number < 70)
+		return "machine code from before sm_70 is not decoded";
+	if (k->code.size > GW_ANALYSIS_CODE_MAX)
+		return "its code is longer than 1 MiB";
+	code.data = gw_arena_copy(&d->arena, k->code.data, k->code.size);
+	d->cfg = gw_arena_array(&d->arena, 1, sizeof(*d->cfg));
+	if (!code.data || !d->cfg)
+		return "there is no memory for it";
+	if (!gw_cfg_build(d->cfg, code, k->arch.number, &d->arena, &fault))
+		return fault.what;
+	kernel.name = gw_hot.shared->kernels[d->slot].name;
+	why = gw_sass_lower(&lowered, d->cfg, &kernel, &d->arena);
+	d->program = lowered.program;
+	if (!why)
+		d->calls = lowered.calls ? lowered.calls : gw_sass_indirect(&lowered);
+	return why;
+}
+
+static const char *lower_ptx(struct decoded *d, struct gw_bytes text)
+{
+	struct gw_ptx_fault fault;
+	struct gw_bytes copy = {gw_arena_copy(&d->arena, text.data, text.size), text.size};
+	struct gw_ptx ptx;
+	uint32_t at;
+
+	if (text.size > GW_ANALYSIS_PTX_MAX)
+		return "its PTX is longer than 2 MiB";
+	if (!copy.data)
+		return "there is no memory for it";
+	if (!gw_ptx_parse(copy, &d->arena, &ptx, &fault))
+		return fault.what;
+	at = gw_ptx_find(&ptx, gw_hot.shared->kernels[d->slot].name);
+	if (at == UINT32_MAX)
+		return "its PTX does not hold the kernel";
+	return gw_ptx_lower(&ptx, at, &d->arena, &d->program, &fault) ? NULL : fault.what;
+}
+
+static void decode(struct decoded *d, uint32_t slot)
+{
+	struct gw_code code;
+
+	*d = (struct decoded){.slot = slot};
+	gw_arena_init(&d->arena, GW_ANALYSIS_KERNELS_MEMORY);
+	if (!gw_code_of(slot, &code))
+		d->why = code.why;
+	else
+		d->why = code.machine ? lower_machine(d, &code.kernel) : lower_ptx(d, code.ptx);
+	if (d->why) /* only the reason is worth keeping */
+		gw_arena_free(&d->arena);
+	else
+		gw_digests_plan(slot, &d->program);
+	held += d->arena.used;
+}
+
+static struct decoded *decoded_kernel(uint32_t slot)
+{
+	struct decoded *d = decoded;
+
+	asked++;
+	while (d < decoded + GW_ANALYSIS_KERNELS && d->slot != slot)
+		d++;
+	if (d == decoded + GW_ANALYSIS_KERNELS) {
+		d = oldest(false);
+		if (d->slot)
+			let_go(d);
+		decode(d, slot);
+	}
+	d->used = asked;
+	/* The newest is never the oldest, unless it is the only one. */
+	while (held > GW_ANALYSIS_KERNELS_MEMORY && oldest(true) != d)
+		let_go(oldest(true));
+	return d;
+}
+
+void gw_analysis_code_decode(uint32_t slot)
+{
+	decoded_kernel(slot);
+}
+
+static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_analysis_launch *in,
+                                     struct gw_work *work, const char **why, bool *limited)
+{
+	const uint64_t part = in->brief ? BRIEF : 1;
+	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[in->slot];
+	const struct gw_kernel kernel = {k->name,     k->registers,   k->static_shared, k->local,
+	                                 k->constant, k->max_threads, k->binary_version};
+	const struct gw_launch launch = {.kernel = &kernel, .config = in->config};
+	const struct gw_eval_launch at = {.config = in->config,
+	                                  .arguments = {in->arguments ? in->arguments->bytes : NULL,
+	                                                in->arguments ? in->arguments->size : 0}};
+	const struct gw_gather_limits limits = {.eval = {.steps = GRID_STEPS / part,
+	                                                 .warp_steps = WARP_STEPS / part,
+	                                                 .warps = WARPS,
+	                                                 .go_on = in->go_on,
+	                                                 .go_on_arg = in->go_on_arg},
+	                                        .blocks = BLOCKS,
+	                                        .steps = BLOCK_STEPS / part};
+	const struct gw_static_code code = {.program = &d->program,
+	                                    .cfg = d->cfg,
+	                                    .calls = d->calls,
+	                                    .device = in->device,
+	                                    .launch = &launch,
+	                                    .at = &at,
+	                                    .limits = &limits,
+	                                    .limited = limited};
+	struct gw_arena arena;
+	const char *open;
+
+	gw_arena_init(&arena, gw_analysis_code_room());
+	*why = gw_static_code_work(&code, &arena, work, &open);
+	gw_arena_free(&arena);
+	if (*why)
+		return GW_ANALYSIS_UNTOLD;
+	*why = open;
+	return GW_ANALYSIS_DONE;
+}
+
+/* Remembers that it was said no. */
+struct asking {
+	const struct gw_analysis_launch *launch;
+	bool stopped;
+};
+
+static bool go_on(void *arg)
+{
+	struct asking *a = arg;
+
+	a->stopped = a->stopped || !a->launch->go_on(a->launch->go_on_arg);
+	return !a->stopped;
+}
+
+enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, struct gw_work *work,
+                                      const char **why, bool *limited)
+{
+	struct asking asking = {.launch = launch};
+	struct gw_analysis_launch in = *launch;
+	const struct decoded *d = decoded_kernel(launch->slot);
+	enum gw_analysis_end end;
+
+	gw_work_clear(work);
+	if (limited)
+		*limited = false;
+	*why = d->why;
+	if (d->why)
+		return GW_ANALYSIS_NO_CODE;
+	in.go_on = go_on;
+	in.go_on_arg = &asking;
+	if (!go_on(&asking))
+		return GW_ANALYSIS_ABANDONED;
+	end = evaluate(d, &in, work, why, limited);
+	return asking.stopped ? GW_ANALYSIS_ABANDONED : end;
+}

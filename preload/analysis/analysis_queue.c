@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/analysis/analysis_queue.h"
+
+#include "preload/worker/registry.h"
+
+#include <string.h>
+
+/* In the order they came. */
+struct queue {
+	uint32_t config[GW_ANALYSIS_QUEUE], head, count;
+};
+
+/* None of the first two had been timed; the first holds one of each kernel. */
+static struct queue unread, first, again, later, brief;
+static uint8_t met[GW_KERNELS_MAX / 8];  /* a bit of each kernel that was in `unread` */
+static uint32_t took_us[GW_KERNELS_MAX]; /* the last study of each kernel; 0: none */
+
+void gw_analysis_queue_start(void)
+{
+	unread.count = first.count = again.count = later.count = brief.count = 0;
+	memset(met, 0, sizeof(met));
+	memset(took_us, 0, sizeof(took_us));
+}
+
+static bool push(struct queue *q, uint32_t config)
+{
+	if (q->count == GW_ANALYSIS_QUEUE)
+		return false;
+	q->config[(q->head + q->count++) % GW_ANALYSIS_QUEUE] = config;
+	return true;
+}
+
+static uint32_t at(const struct queue *q, uint32_t place)
+{
+	return q->config[(q->head + place) % GW_ANALYSIS_QUEUE];
+}
+
+/* Those before it close up. */
+static uint32_t take(struct queue *q, uint32_t place)
+{
+	uint32_t config = at(q, place);
+
+	for (; place; place--)
+		q->config[(q->head + place) % GW_ANALYSIS_QUEUE] = at(q, place - 1);
+	q->head = (q->head + 1) % GW_ANALYSIS_QUEUE;
+	q->count--;
+	return config;
+}
+
+bool gw_analysis_queue_put(uint32_t config, bool open)
+{
+	const struct gw_config_entry *c = gw_config_entry(config);
+	uint8_t bit = (uint8_t)(1u << c->slot % 8);
+
+	if (open)
+		return push(&again, config);
+	if (c->measured)
+		return push(&later, config);
+	if (met[c->slot / 8] & bit || unread.count == GW_ANALYSIS_QUEUE)
+		return push(&first, config);
+	met[c->slot / 8] |= bit;
+	return push(&unread, config);
+}
+
+bool gw_analysis_queue_put_brief(uint32_t config)
+{
+	return push(&brief, config);
+}
+
+void gw_analysis_queue_took(uint32_t slot, uint64_t ns)
+{
+	uint64_t us = ns / 1000 + 1;
+
+	took_us[slot] = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
+static double likely_us(uint32_t config)
+{
+	uint32_t us = took_us[gw_config_entry(config)->slot];
+
+	return us ? us : GW_ANALYSIS_USUAL_US;
+}
+
+/* Place of the one of @p q that is worth the most by @p worth, the oldest of equals; what it is
+ * worth goes to
+ * @p most, if that is more than was there. UINT32_MAX: none is. */
+static uint32_t best(const struct queue *q, double (*worth)(uint32_t config), double *most)
+{
+	uint32_t n = q->count < GW_ANALYSIS_CHOICE ? q->count : GW_ANALYSIS_CHOICE,
+	         found = UINT32_MAX;
+
+	for (uint32_t i = 0; i < n; i++) {
+		double w = worth(at(q, i));
+
+		if (w > *most) {
+			*most = w;
+			found = i;
+		}
+	}
+	return found;
+}
+
+static double quick(uint32_t config)
+{
+	double us = likely_us(config);
+
+	return us < GW_ANALYSIS_DEAR_MS * 1e3 ? 1 / us : 0;
+}
+
+/* GPU time told of for the time that it takes; a nanosecond where none was measured. */
+static double gain(uint32_t config)
+{
+	return ((double)gw_config_entry(config)->total_ns + 1) / likely_us(config);
+}
+
+uint32_t gw_analysis_queue_next(bool untimed)
+{
+	uint32_t i, j;
+	double most = 0;
+
+	if (unread.count)
+		return take(&unread, 0);
+	i = best(&first, quick, &most);
+	if (i != UINT32_MAX)
+		return take(&first, i);
+	if (again.count && !untimed)
+		return take(&again, 0);
+	i = best(&first, gain, &most);
+	j = untimed ? UINT32_MAX : best(&later, gain, &most);
+	if (j != UINT32_MAX)
+		return take(&later, j);
+	if (i != UINT32_MAX)
+		return take(&first, i);
+	i = untimed ? UINT32_MAX : best(&brief, gain, &most);
+	return i != UINT32_MAX ? take(&brief, i) : 0;
+}
+
+uint32_t gw_analysis_queue_untimed(void)
+{
+	return unread.count + first.count;
+}
+
+uint32_t gw_analysis_queue_waiting(void)
+{
+	return gw_analysis_queue_untimed() + again.count + later.count + brief.count;
+}
+
+bool gw_analysis_queue_only_brief(void)
+{
+	return gw_analysis_queue_waiting() == brief.count;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/analysis/analyze.h"
+
+#include "preload/hook/arguments.h"
+#include "preload/runtime/clock.h"
+#include "preload/analysis/code.h"
+#include "preload/runtime/deadline.h"
+#include "preload/runtime/degrade.h"
+#include "preload/live/log.h"
+#include "preload/runtime/options.h"
+#include "preload/worker/profile.h"
+#include "preload/analysis/analysis_code.h"
+#include "preload/analysis/analysis_queue.h"
+#include "preload/worker/registry.h"
+#include "preload/analysis/known_work.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum state {
+	NOT_YET,
+	WAITING,
+	STUDIED,
+	STUDIED_BARE,   /* without arguments */
+	STUDIED_BRIEFLY /* and waits for a longer study */
+};
+
+/* Kernels no warp of which a longer study could follow to its end either. */
+static uint8_t endless[GW_KERNELS_MAX / 8];
+
+static struct gw_device unknown; /* where there is no profile: nothing of it */
+static uint64_t begun_ns, spent_ns;
+static bool on, off_said;
+
+/* Configurations not timed yet that wait for their studies, from one alone until none does. */
+static struct {
+	uint64_t begun_ns;
+	uint32_t configs; /* that came */
+} row;
+
+/* Reasons that name a limit. */
+static struct {
+	char took_long[48], no_time[112], too_many[48];
+} texts;
+
+static void make_texts(void)
+{
+	snprintf(texts.took_long, sizeof(texts.took_long), "it took longer than %d ms",
+	         GW_ANALYSIS_LAUNCH_MS);
+	snprintf(texts.no_time, sizeof(texts.no_time),
+	         "the time for studies (%d s, and %d%% of the program's, or GPUWATCH_BUDGET) was "
+	         "used up",
+	         GW_ANALYSIS_FIRST_MS / 1000, GW_ANALYSIS_PERCENT);
+	snprintf(texts.too_many, sizeof(texts.too_many), "more than %d configurations waited",
+	         GW_ANALYSIS_QUEUE);
+}
+
+/* The study under way. */
+static struct {
+	bool (*meanwhile)(void);
+	uint64_t begun_cpu;    /* CPU time of this thread when it began */
+	uint64_t looked, last; /* when the rings were last looked after; when all must end, or 0 */
+	bool ends;             /* the program does */
+} now;
+
+void gw_analysis_start(void)
+{
+	make_texts();
+	gw_analysis_queue_start();
+	memset(endless, 0, sizeof(endless));
+	spent_ns = 0;
+	off_said = false;
+	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
+	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
+	begun_ns = gw_steady_ns();
+	gw_device_clear(&unknown, "");
+	gw_analysis_code_start();
+}
+
+size_t gw_analysis_held(void)
+{
+	return gw_analysis_code_held() + gw_code_held();
+}
+
+static void write_end(uint32_t config, enum gw_analysis_end end, bool bare, const char *why)
+{
+	struct gw_record_analysis r = {.config = config, .end = end, .bare = bare};
+
+	gw_log_write(GW_RECORD_ANALYSIS, &r, sizeof(r), why, strlen(why) + 1);
+}
+
+/* Of what was all told nothing is said, unless it takes back what was said before. */
+static void say(uint32_t config, enum gw_analysis_end end, const char *why)
+{
+	struct gw_config_entry *c = gw_config_entry(config);
+
+	c->analysis_end = (uint8_t)end;
+	c->analysis_why = why ? why : "";
+	if (end != GW_ANALYSIS_DONE || why || c->analysis_said)
+		write_end(config, end, c->study == STUDIED_BARE, c->analysis_why);
+	c->analysis_said |= end != GW_ANALYSIS_DONE || why;
+}
+
+/* Where the queue is full, the configuration's next launch asks again. */
+void gw_analysis_want(uint32_t config)
+{
+	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
+
+	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
+	    c->study == STUDIED_BRIEFLY || (c->study == STUDIED_BARE && !c->arguments))
+		return;
+	if (!gw_analysis_queue_untimed()) {
+		row.begun_ns = gw_steady_ns();
+		row.configs = 0;
+	}
+	if (gw_analysis_queue_put(config, c->study == STUDIED_BARE && *c->analysis_why)) {
+		c->study = WAITING;
+		row.configs += !c->measured;
+	}
+}
+
+void gw_analysis_same(uint32_t config, uint32_t as)
+{
+	struct gw_work told;
+
+	if (gw_config_entry(as)->study != STUDIED && gw_config_entry(as)->study != STUDIED_BRIEFLY)
+		return; /* it may still wait, and this one is studied itself */
+	gw_config_entry(config)->study = STUDIED;
+	if (gw_config_entry(as)->analysis_said)
+		say(config, gw_config_entry(as)->analysis_end, gw_config_entry(as)->analysis_why);
+	gw_work_told(as, &told);
+	gw_work_offer(config, &told);
+}
+
+static bool go_on(void *unused)
+{
+	uint64_t ns = gw_steady_ns();
+
+	(void)unused;
+	if (ns - now.looked >= GW_ANALYSIS_LOOK_US * UINT64_C(1000)) {
+		now.ends = !now.meanwhile() || now.ends;
+		now.looked = gw_steady_ns();
+	}
+	if (now.last ? ns > now.last : now.ends)
+		return false;
+	return gw_thread_cpu_ns() - now.begun_cpu < GW_ANALYSIS_LAUNCH_MS * UINT64_C(1000000);
+}
+
+static void count(enum gw_analysis_end end, bool bare)
+{
+	static const enum gw_counter counters[] = {
+	        [GW_ANALYSIS_DONE] = GW_COUNTER_studied,
+	        [GW_ANALYSIS_NO_CODE] = GW_COUNTER_analysis_no_code,
+	        [GW_ANALYSIS_UNTOLD] = GW_COUNTER_analysis_unknown,
+	        [GW_ANALYSIS_ABANDONED] = GW_COUNTER_analysis_abandoned,
+	};
+
+	gw_bump(&gw_counters[counters[end]], 1);
+	gw_bump(&gw_counters[GW_COUNTER_analysis_no_arguments], bare && end != GW_ANALYSIS_NO_CODE);
+}
+
+/* What a brief study left to a longer one; of a kernel that none can follow nothing is. */
+static bool wants_more(const struct gw_config_entry *c, bool limited)
+{
+	return limited && !(endless[c->slot / 8] >> c->slot % 8 & 1);
+}
+
+static void study(uint32_t config)
+{
+	struct gw_config_entry *c = gw_config_entry(config);
+	const struct gw_device *profile = gw_device_profile(gw_intern_device((int)c->device - 1));
+	const struct gw_analysis_launch launch = {.slot = c->slot,
+	                                          .config = c->config,
+	                                          .arguments = c->arguments,
+	                                          .device = profile ? profile : &unknown,
+	                                          .brief = c->study != STUDIED_BRIEFLY,
+	                                          .go_on = go_on};
+	struct gw_work work;
+	enum gw_analysis_end end;
+	const char *why;
+	uint64_t begin;
+	bool limited;
+
+	gw_analysis_code_decode(c->slot);
+	begin = gw_thread_cpu_ns();
+	end = gw_analysis_code(&launch, &work, &why, &limited);
+	gw_analysis_queue_took(c->slot, gw_thread_cpu_ns() - begin);
+	if (launch.brief)
+		count(end, !launch.arguments);
+	else if (limited && work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
+		endless[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
+	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
+	if (launch.brief && launch.arguments && wants_more(c, limited) &&
+	    gw_analysis_queue_put_brief(config))
+		c->study = STUDIED_BRIEFLY;
+	gw_work_offer(config, &work);
+	if (end == GW_ANALYSIS_ABANDONED)
+		why = now.ends ? "the program ended meanwhile" : texts.took_long;
+	say(config, end, why);
+	if (end == GW_ANALYSIS_NO_CODE && !gw_device_stand_in())
+		gw_degrade(GW_DEGRADED_CODE, "the code of a kernel can't be read: %s (%s)", why,
+		           c->name);
+	else if (end == GW_ANALYSIS_ABANDONED && !now.ends)
+		gw_degrade(GW_DEGRADED_ANALYSIS,
+		           "a kernel's code took too long to study: it is predicted without "
+		           "(%s)",
+		           c->name);
+}
+
+uint64_t gw_analysis_allowance(uint64_t ns)
+{
+	uint32_t share = GW_ANALYSIS_PERCENT;
+
+	/* Who grants more time to what counts work grants it to this too. */
+	if (gw_options.budget > share)
+		share = gw_options.budget;
+	return GW_ANALYSIS_FIRST_MS * UINT64_C(1000000) + ns / 100 * share;
+}
+
+/* Whether all studies together may still take time: some of it is kept for what is new. */
+static bool affordable(uint64_t ns)
+{
+	uint64_t kept =
+	        gw_analysis_queue_only_brief() ? GW_ANALYSIS_KEPT_MS * UINT64_C(1000000) : 0;
+
+	return spent_ns + kept < gw_analysis_allowance(ns - begun_ns);
+}
+
+/* Why the turn of one that has not been studied did not come. */
+static const char *not_reached(const struct gw_config_entry *c)
+{
+	if (spent_ns >= gw_analysis_allowance(gw_steady_ns() - begun_ns))
+		return texts.no_time;
+	return c->study == WAITING ? "the program ended before its turn" : texts.too_many;
+}
+
+void gw_analysis_finish(void)
+{
+	for (uint32_t i = 1; on && i <= gw_config_count(); i++) {
+		const struct gw_config_entry *c = gw_config_entry(i);
+
+		if (gw_log_sums())
+			break;
+		if (c->analysis_said || (c->study != NOT_YET && c->study != WAITING))
+			continue;
+		if (c->slot)
+			say(i, GW_ANALYSIS_NOT_REACHED, not_reached(c));
+		else
+			say(i, GW_ANALYSIS_NO_CODE, "no launch of it was seen, only that it ran");
+	}
+}
+
+bool gw_analysis_waits(void)
+{
+	return gw_analysis_queue_waiting() && affordable(gw_steady_ns());
+}
+
+bool gw_analysis_defers_join(uint32_t launches)
+{
+	uint64_t ns = gw_steady_ns();
+
+	return gw_analysis_queue_untimed() && launches <= GW_ANALYSIS_HOLD &&
+	       launches / GW_ANALYSIS_HOLD_EACH <= row.configs &&
+	       ns - row.begun_ns < GW_ANALYSIS_HOLD_MS * UINT64_C(1000000) && affordable(ns);
+}
+
+void gw_analysis_run(bool (*meanwhile)(void), bool last)
+{
+	uint64_t begin = gw_steady_ns(), ns = begin;
+	uint64_t most = (last ? GW_ANALYSIS_LAST_MS : GW_ANALYSIS_ROUND_MS) * UINT64_C(1000000);
+
+	if (!on && !off_said)
+		write_end(0, GW_ANALYSIS_OFF, false,
+		          gw_options.study ? "only mode audit reads code" : "GPUWATCH_STATIC=0");
+	off_said = true;
+	now.meanwhile = meanwhile;
+	now.looked = begin;
+	now.last = last ? begin + most : 0;
+	now.ends = last;
+	while ((last ? gw_analysis_queue_untimed() : gw_analysis_queue_waiting()) &&
+	       ns - begin < most && affordable(ns)) {
+		now.begun_cpu = gw_thread_cpu_ns();
+		study(gw_analysis_queue_next(last));
+		spent_ns += gw_thread_cpu_ns() - now.begun_cpu;
+		ns = gw_steady_ns();
+		if (now.ends && !last) /* what is left is studied when it does */
+			break;
+	}
+	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_ns], spent_ns, memory_order_relaxed);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/analysis/known_work.h"
+
+#include "preload/runtime/degrade.h"
+#include "preload/worker/launches.h"
+#include "preload/live/log.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/state.h"
+#include "preload/worker/registry.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One row that is known. */
+struct part {
+	uint8_t field, source;
+	float confidence;
+	double value;
+};
+_Static_assert(GW_WORK_FIELDS <= UINT8_MAX, "a part has 8 bits for a row");
+
+/* Rows that are known, in order. */
+struct parts {
+	uint32_t count;
+	struct part *part;
+};
+
+/* What is known of one configuration. */
+struct known {
+	uint32_t next; /* in the list of those to be published */
+	bool listed;
+	bool retold; /* `told` has news */
+	struct parts work;
+	struct parts told; /* by code, of rows that counters know as well */
+};
+
+/* The same while it is looked at, each row in its place. */
+struct open {
+	struct known *known;
+	struct gw_work work, told;
+};
+
+static struct known *works[GW_CONFIGS_MAX]; /* by configuration */
+static uint32_t count, changed;             /* changed: head of the list, 0 = empty */
+
+void gw_work_start(void)
+{
+	/* A forked child begins with the parent's: leave them, start empty. */
+	memset(works, 0, sizeof(works));
+	count = changed = 0;
+}
+
+static struct known *make(uint32_t config)
+{
+	struct known *k = works[config];
+
+	if (!k && count < GW_WORKS_MAX)
+		k = gw_memory_new(GW_MEMORY_counting, 1, sizeof(*k));
+	if (!k) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "no room for the work of more than %u configurations", count);
+		gw_count(GW_COUNTER_works_dropped, 1);
+		return NULL;
+	}
+	count += !works[config];
+	works[config] = k;
+	return k;
+}
+
+static void read(const struct parts *from, struct gw_work *out)
+{
+	gw_work_clear(out);
+	for (uint32_t i = 0; i < from->count; i++) {
+		const struct part *p = &from->part[i];
+
+		out->q[p->field] = (struct gw_quantity){
+		        .value = p->value, .source = p->source, .confidence = p->confidence};
+	}
+}
+
+static bool is_known(const struct gw_work *work)
+{
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source != GW_SOURCE_NONE)
+			return true;
+	return false;
+}
+
+/* What the predictor keeps of it takes as much again. */
+enum { COPIES = 2 };
+
+/* False where there is no room: what stood there stays. */
+static bool keep(struct parts *to, const struct gw_work *work)
+{
+	struct part part[GW_WORK_FIELDS], *room = to->part;
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		const struct gw_quantity *q = &work->q[i];
+
+		if (q->source != GW_SOURCE_NONE)
+			part[n++] = (struct part){(uint8_t)i, (uint8_t)q->source, q->confidence,
+			                          q->value};
+	}
+	if (n > to->count) {
+		size_t more = (COPIES - 1) * (n - to->count) * sizeof(*part);
+
+		room = gw_memory_take(GW_MEMORY_counting, more)
+		               ? gw_memory_wider(GW_MEMORY_counting, to->part, to->count, n,
+		                                 sizeof(*part))
+		               : NULL;
+		if (!room) {
+			gw_count(GW_COUNTER_works_dropped, 1);
+			return false;
+		}
+	}
+	if (n)
+		memcpy(room, part, n * sizeof(*part));
+	*to = (struct parts){n, room};
+	return true;
+}
+
+/* Take over what @p from knows better; true when that changes anything. */
+static bool merge(struct gw_quantity *to, const struct gw_quantity *from)
+{
+	if (from->source == GW_SOURCE_NONE || from->source < to->source || !isfinite(from->value))
+		return false;
+	if (from->source == to->source && from->value == to->value &&
+	    from->confidence == to->confidence)
+		return false;
+	*to = *from;
+	return true;
+}
+
+/*
+ * What code says of a row that was counted is still of use: it may be the more exact of the two,
+ * and it is what tells how a count goes with the configuration (predictor/learner/scale.c).
+ */
+static bool remember(struct open *o, unsigned field, const struct gw_quantity *by_code)
+{
+	if (by_code->source != GW_SOURCE_STATIC || !isfinite(by_code->value))
+		return false;
+	return merge(&o->told.q[field], by_code);
+}
+
+static bool learn(struct open *o, unsigned field, const struct gw_quantity *from)
+{
+	struct gw_quantity *to = &o->work.q[field];
+	bool news;
+
+	if (from->source == GW_SOURCE_STATIC && to->source > GW_SOURCE_STATIC) {
+		news = remember(o, field, from);
+		o->known->retold |= news;
+		return news;
+	}
+	/* What was published before a count came is known to predictor and log. */
+	if (from->source > GW_SOURCE_STATIC && isfinite(from->value))
+		o->known->retold |= remember(o, field, to) && o->known->listed;
+	return merge(to, from);
+}
+
+void gw_work_offer(uint32_t config, const struct gw_work *part)
+{
+	bool news = false;
+	struct open o;
+
+	if (!config || config > gw_config_count() || !is_known(part))
+		return;
+	o.known = make(config);
+	if (!o.known)
+		return;
+	read(&o.known->work, &o.work);
+	read(&o.known->told, &o.told);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		news |= learn(&o, i, &part->q[i]);
+	if (!keep(&o.known->work, &o.work) || !keep(&o.known->told, &o.told) || !news ||
+	    o.known->listed)
+		return;
+	o.known->listed = true;
+	o.known->next = changed;
+	changed = config;
+}
+
+const struct gw_work *gw_work_of(uint32_t config)
+{
+	static struct gw_work work;
+
+	if (config >= GW_CONFIGS_MAX || !works[config])
+		return NULL;
+	read(&works[config]->work, &work);
+	return &work;
+}
+
+void gw_work_told(uint32_t config, struct gw_work *out)
+{
+	const struct known *k = config < GW_CONFIGS_MAX ? works[config] : NULL;
+	struct gw_work told;
+
+	gw_work_clear(out);
+	if (!k)
+		return;
+	read(&k->work, out);
+	read(&k->told, &told);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (out->q[i].source != GW_SOURCE_STATIC)
+			out->q[i] = told.q[i];
+}
+
+static void publish(uint32_t config, const struct gw_work *work)
+{
+	struct gw_predictor_set *f = gw_launches_predictors();
+	struct gw_record_work r = {.config = config, .known = gw_predictor_set_observations(f)};
+	struct gw_record_quantity parts[GW_WORK_FIELDS];
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
+		const struct gw_quantity *q = &work->q[i];
+
+		if (q->source != GW_SOURCE_NONE)
+			parts[r.count++] = (struct gw_record_quantity){.field = (uint16_t)i,
+			                                               .source = (uint8_t)q->source,
+			                                               .confidence = q->confidence,
+			                                               .value = q->value};
+	}
+	gw_log_write(GW_RECORD_WORK, &r, sizeof(r), parts, r.count * sizeof(*parts));
+	gw_predictor_set_work(f, config, work);
+}
+
+void gw_work_publish(void)
+{
+	struct gw_work now;
+
+	while (changed) {
+		uint32_t config = changed;
+		struct known *k = works[config];
+
+		changed = k->next;
+		k->listed = false;
+		/* A record has one value of a row: what code says stands before what counts say. */
+		if (k->retold) {
+			gw_work_told(config, &now);
+			publish(config, &now);
+			k->retold = false;
+		}
+		read(&k->work, &now);
+		publish(config, &now);
+	}
+}

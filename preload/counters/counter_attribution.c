@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/counters/counter_attribution.h"
+
+#include "preload/cupti/cupti_overhead.h"
+#include "preload/worker/gpu_clock.h"
+#include "preload/counters/pm.h"
+#include "preload/cupti/record_clock.h"
+#include "preload/runtime/state.h"
+#include "preload/worker/registry.h"
+#include "preload/analysis/known_work.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	DEVICES = 16,     /* whose counters are kept */
+	RUNS = 16384,     /* of a window: 6000 empty kernels fit into 12 ms */
+	SETTLE_MS = 300,  /* of kernels that ended so long before a flush, it brings the records */
+	SOLVE_MS = 1000,  /* between solving for the same set */
+	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
+};
+
+/* Counts with a larger relative error are kept back; of these it is said how much it is at most. */
+static const double WORST = 0.25;
+static const float LIMIT_SURE = 0.975F; /* by two standard errors, to one side */
+/* Share of the GPU's time that other processes have from which samples are theirs as well. */
+static const double OTHERS = 0.02;
+
+static const struct {
+	enum gw_work_field field; /* GW_WORK_FIELDS: cycles of the cores */
+	enum gw_work_field most;  /* says how much that is at most */
+	double factor;
+	bool idle;
+} rows[GW_PM_ROWS] = {
+#define METRIC(set, name, field, factor, idle) {GW_WORK_##field, GW_WORK_most_##field, factor, idle},
+#define CLOCK(set, name)                       {GW_WORK_FIELDS, GW_WORK_FIELDS, 0, false},
+#include "preload/counters/pm_metric.def"
+#undef METRIC
+#undef CLOCK
+};
+
+/* What ran in each window that is under way. */
+static struct {
+	struct gw_interval run[RUNS];
+	size_t count;
+	bool lost;         /* there were more */
+	uint64_t dropped;  /* records lost before it, by the counter */
+	bool begun, ended; /* ended: its samples have our times, and tell when it ended */
+} windows[GW_PM_WINDOWS];
+
+/* What is known of a set of metrics on a device. */
+static struct set {
+	struct gw_attribution *attribution;
+	uint64_t solved_ns;
+	bool news;
+} sets[DEVICES][2 * GW_PM_ROWS];
+
+static unsigned char told[GW_CONFIGS_MAX / 8 + 1]; /* bit per configuration that was counted */
+
+void gw_counter_attribution_start(void)
+{
+	/* A forked child's are the parent's: left alone, as their memory is. */
+	memset(sets, 0, sizeof(sets));
+	memset(told, 0, sizeof(told));
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
+		windows[i].count = windows[i].begun = windows[i].ended = 0;
+}
+
+static uint64_t dropped(void)
+{
+	return atomic_load(&gw_counters[GW_COUNTER_activity_dropped]) +
+	       atomic_load(&gw_counters[GW_COUNTER_activity_invalid]);
+}
+
+/* It belongs to every window that is open or was while it ran. */
+static void ran(uint32_t device, uint32_t config, uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
+		const struct gw_pm_window *w = gw_pm_window(i);
+		uint64_t begin;
+
+		if (atomic_load(&w->state) == GW_PM_FREE)
+			continue;
+		begin = atomic_load(&w->begin);
+		if (w->device != device || end + CLOCK_SLACK < begin ||
+		    (windows[i].ended && start > w->end + CLOCK_SLACK))
+			continue;
+		if (windows[i].count == RUNS) {
+			windows[i].lost = true;
+			continue;
+		}
+		windows[i].run[windows[i].count++] =
+		        (struct gw_interval){.start = start, .end = end, .config = config};
+	}
+}
+
+void gw_counter_attribution_clock_set(void)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
+		windows[i].lost |= atomic_load(&gw_pm_window(i)->state) != GW_PM_FREE;
+}
+
+void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t start_ns, uint64_t end_ns)
+{
+	if (end_ns <= start_ns)
+		return;
+	gw_pm_ran(device, end_ns - start_ns);
+	ran(device, config, start_ns, end_ns);
+}
+
+void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t end_ns)
+{
+	if (end_ns > start_ns)
+		ran(device, 0, start_ns, end_ns);
+}
+
+/* ---- what the windows tell ------------------------------------------------------------------ */
+
+static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_set *members)
+{
+	uint32_t guard = 0;
+
+	for (unsigned m = 0; m < members->count; m++)
+		if (rows[members->row[m]].idle)
+			guard |= 1u << m;
+	if (!s->attribution)
+		s->attribution = gw_attribution_new(members->count, guard);
+	return s->attribution;
+}
+
+static struct gw_quantity counted(double value, float confidence)
+{
+	return (struct gw_quantity){
+	        .value = value, .source = GW_SOURCE_COUNTED, .confidence = confidence};
+}
+
+static void offer(uint32_t config, const struct gw_counted *c, const struct gw_pm_set *members)
+{
+	struct gw_work part;
+	bool any = false, limited = false;
+
+	gw_work_clear(&part);
+	for (unsigned m = 0; m < members->count; m++) {
+		enum gw_work_field field = rows[members->row[m]].field;
+		double factor = rows[members->row[m]].factor;
+
+		if (field == GW_WORK_FIELDS)
+			continue;
+		if (c->error[m] <= WORST) {
+			part.q[field] = counted(c->value[m] * factor, gw_counted_confidence(c->error[m]));
+			any = true;
+		} else if (isfinite(c->most[m])) {
+			part.q[rows[members->row[m]].most] = counted(c->most[m] * factor, LIMIT_SURE);
+			limited = true;
+		}
+	}
+	if (!(any || limited) || !config || config > gw_config_count())
+		return;
+	gw_subtract_cupti_overhead(config, &part);
+	gw_work_offer(config, &part);
+	if (any && config < GW_CONFIGS_MAX && !(told[config / 8] >> config % 8 & 1)) {
+		told[config / 8] |= (unsigned char)(1 << config % 8);
+		gw_count(GW_COUNTER_counted, 1);
+	}
+}
+
+static void solve(struct set *s, unsigned number, uint64_t now)
+{
+	struct gw_counted c;
+	uint32_t config;
+
+	gw_attribution_solve(s->attribution);
+	for (unsigned i = 0; (config = gw_attribution_get(s->attribution, i, &c)) != 0; i++)
+		offer(config, &c, gw_pm_set(number));
+	s->solved_ns = now;
+	s->news = false;
+}
+
+/* A window all of whose kernels are known. */
+static void take(unsigned index)
+{
+	struct gw_pm_window *w = gw_pm_window(index);
+	struct gw_clock_state clock;
+	struct gw_attribution *a;
+	struct set *s;
+
+	if (!w->count || w->device >= DEVICES)
+		return;
+	/* The first sample reaches back to before the window, by seconds where a set begins. */
+	gw_gpu_clock_at((int)w->device, w->sample[0].end, w->end, &clock);
+	if (clock.others > OTHERS) {
+		gw_count(GW_COUNTER_pm_other_profiler, 1);
+		return;
+	}
+	if (windows[index].lost || dropped() != windows[index].dropped) {
+		gw_count(GW_COUNTER_pm_incomplete, 1);
+		return;
+	}
+	s = &sets[w->device][w->set];
+	a = attribution_of(s, gw_pm_set(w->set));
+	if (!a)
+		return;
+	switch (gw_attribution_window(a, w->sample, w->count, windows[index].run,
+	                              windows[index].count)) {
+	case GW_WINDOW_USED:
+		s->news = true;
+		break;
+	case GW_WINDOW_FOREIGN:
+		gw_count(GW_COUNTER_pm_other_profiler, 1);
+		break;
+	case GW_WINDOW_EMPTY:
+		break;
+	}
+}
+
+/*
+ * From the clock that another tool may have put into libcupti to ours. False where that can't be
+ * told.
+ */
+static bool on_our_clock(struct gw_pm_window *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		w->sample[i].begin = gw_record_time(w->sample[i].begin);
+		w->sample[i].end = gw_record_time(w->sample[i].end);
+		if (!w->sample[i].begin || !w->sample[i].end)
+			return false;
+	}
+	return true;
+}
+
+/* Cycles over time, in the sets that count them: the first sample reaches back before the window.
+ */
+static double sm_hz(const struct gw_pm_window *w)
+{
+	const struct gw_pm_set *set = gw_pm_set(w->set);
+	double cycles = 0, ns = 0;
+	unsigned m = 0;
+
+	while (m < set->count && rows[set->row[m]].field != GW_WORK_FIELDS)
+		m++;
+	for (size_t i = 1; m < set->count && i < w->count; i++) {
+		cycles += w->sample[i].value[m];
+		ns += (double)(w->sample[i].end - w->sample[i].begin);
+	}
+	return cycles > 0 && ns > 0 ? cycles / ns * 1e9 : NAN;
+}
+
+/* What was left over from the window before goes; the sample that reaches back to it stays first. */
+static void drop_leftovers(struct gw_pm_window *w)
+{
+	size_t own = gw_samples_own(w->sample, w->count), left = own ? own - 1 : 0;
+
+	memmove(w->sample, w->sample + left, (w->count - left) * sizeof(*w->sample));
+	w->count -= left;
+	gw_count(GW_COUNTER_pm_leftovers, left);
+}
+
+/* At once, for the clock is to be known before the launches are that ran meanwhile. */
+static void end_window(unsigned index)
+{
+	struct gw_pm_window *w = gw_pm_window(index);
+
+	windows[index].ended = true;
+	drop_leftovers(w);
+	gw_record_clock_look();
+	if (!on_our_clock(w)) {
+		gw_count(GW_COUNTER_pm_incomplete, 1);
+		w->count = 0;
+	}
+	w->end = w->count ? w->sample[w->count - 1].end : 0;
+	gw_gpu_clock_counted((int)w->device, w->end, sm_hz(w));
+}
+
+bool gw_counter_attribution_waits(void)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
+		if (atomic_load(&gw_pm_window(i)->state) == GW_PM_READY)
+			return true;
+	return false;
+}
+
+void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
+		struct gw_pm_window *w = gw_pm_window(i);
+		int state = atomic_load(&w->state);
+
+		if (state != GW_PM_FREE && !windows[i].begun) {
+			windows[i].begun = true;
+			windows[i].dropped = dropped();
+		}
+		if (state == GW_PM_READY && !windows[i].ended)
+			end_window(i);
+		/* Not by the time alone: studies hold records back, and a busy machine this thread. */
+		if (state != GW_PM_READY ||
+		    (!last && w->end && asked_ns < w->ready_ns + SETTLE_MS * UINT64_C(1000000)))
+			continue;
+		take(i);
+		windows[i].count = 0;
+		windows[i].lost = windows[i].begun = windows[i].ended = false;
+		atomic_store(&w->state, GW_PM_FREE);
+	}
+	for (unsigned d = 0; d < DEVICES; d++)
+		for (unsigned n = 0; n < 2 * GW_PM_ROWS; n++)
+			if (sets[d][n].news &&
+			    (last || now_ns - sets[d][n].solved_ns > SOLVE_MS * UINT64_C(1000000)))
+				solve(&sets[d][n], n, now_ns);
+}

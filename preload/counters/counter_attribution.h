@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From windows of counter samples and the kernels that ran meanwhile to the counted work of
+ * configurations. Worker only.
+ */
+#ifndef GW_COUNTED_H
+#define GW_COUNTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Start with nothing counted. */
+void gw_counter_attribution_start(void);
+
+/** The wall clock was set: what runs meanwhile can't be told to belong to windows under way. */
+void gw_counter_attribution_clock_set(void);
+
+/** A launch of @p config (0: not known) ran on @p device from @p start_ns to @p end_ns. */
+void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t start_ns,
+                                   uint64_t end_ns);
+
+/** A copy or memset did. */
+void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t end_ns);
+
+/**
+ * Once a cycle: take in the windows whose kernels are all known by now (@p last: all there are),
+ * and offer what they tell to gw_work_offer. @p asked_ns: when libcupti was last asked for the
+ * records, all of which have been joined since. A window is of kernels that ended long before.
+ */
+void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last);
+
+/** Whether a window waits for records: they are to be asked for, also where no launch waits. */
+bool gw_counter_attribution_waits(void);
+
+#endif

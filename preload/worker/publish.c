@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/worker/publish.h"
+
+#include "preload/runtime/degrade.h"
+#include "preload/worker/launches.h"
+#include "preload/live/log.h"
+#include "preload/worker/registry.h"
+
+#include <string.h>
+
+static void store(_Atomic uint32_t *to, double value)
+{
+	float f = (float)value;
+	uint32_t bits;
+
+	memcpy(&bits, &f, sizeof(bits));
+	atomic_store_explicit(to, bits, memory_order_relaxed);
+}
+
+static struct gw_cell *cell_of(uint64_t key)
+{
+	struct gw_cell *cells = gw_hot.shared->cells;
+	uint32_t at = (uint32_t)(key >> (64 - GW_CELLS_BITS));
+
+	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
+		uint64_t k = atomic_load_explicit(&cells[at].key, memory_order_relaxed);
+
+		if (!k || k == key)
+			return &cells[at];
+	}
+	return NULL;
+}
+
+/* A configuration without a cell is predicted late, from the same state. */
+static void changed(void *unused, uint32_t config, const struct gw_prediction *p)
+{
+	const struct gw_config_entry *e = gw_config_entry(config);
+	const uint32_t grid[3] = {e->config.grid.x, e->config.grid.y, e->config.grid.z};
+	const struct gw_dim3 *c = &e->config.cluster;
+	uint32_t cluster = gw_dim3_count(*c) > 1 ? c->x | c->y << 10 | c->z << 20 : 0;
+	uint64_t key;
+	struct gw_cell *cell;
+	uint32_t sequence;
+
+	(void)unused;
+	if (!e->slot)
+		return;
+	key = gw_cell_key(gw_cell_kernel(e->slot, e->device), grid, e->config.block.x,
+	                  e->config.block.y, e->config.block.z, cluster, e->config.dynamic_shared,
+	                  e->config.digest);
+	cell = cell_of(key);
+	if (!cell)
+		return;
+	sequence = atomic_load_explicit(&cell->sequence, memory_order_relaxed);
+	atomic_store_explicit(&cell->sequence, sequence + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&cell->config, gw_cell_config(config, p->tier, p->work),
+	                      memory_order_relaxed);
+	store(&cell->predicted, p->seconds * 1e9);
+	store(&cell->low, p->low * 1e9);
+	store(&cell->high, p->high * 1e9);
+	atomic_store_explicit(&cell->known, (uint32_t)p->known, memory_order_relaxed);
+	atomic_store_explicit(&cell->flags, p->multimodal ? GW_EVENT_MULTIMODAL : 0,
+	                      memory_order_relaxed);
+	atomic_store_explicit(&cell->sequence, sequence + 2, memory_order_release);
+	atomic_store_explicit(&cell->key, key, memory_order_release);
+}
+
+void gw_publish_predictions(void)
+{
+	struct gw_predictor_set *f = gw_launches_predictors();
+	struct gw_record_published r = {.known = gw_predictor_set_observations(f)};
+
+	if (!gw_predictor_set_advance(f, changed, NULL))
+		return;
+	gw_log_write(GW_RECORD_PUBLISHED, &r, sizeof(r), NULL, 0);
+	atomic_store_explicit(&gw_hot.known, (uint32_t)r.known, memory_order_release);
+}

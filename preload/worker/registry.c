@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/worker/registry.h"
+
+#include "preload/runtime/clock.h"
+#include "preload/analysis/code.h"
+#include "preload/runtime/degrade.h"
+#include "preload/analysis/digests.h"
+#include "preload/maps/idmap.h"
+#include "preload/live/log.h"
+#include "preload/maps/memory.h"
+#include "preload/hook/modules.h"
+#include "preload/join/kernel_names.h"
+#include "preload/worker/profile.h"
+#include "predictor/learner/predictor.h"
+#include "predictor/learner/slow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NODES_KNOWN = 1 << 17, DEVICES_MAX = 64, MODULES_MAX = 1 << 16 };
+enum { KERNELS_KEPT = 2 * GW_KERNELS_MAX }; /* hooked ones, and as many that no hook saw */
+
+static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
+static struct gw_kernel *kernels;       /* [KERNELS_KEPT], the same */
+static uint32_t config_count, kernel_count, unhooked_count, node_count, device_count, thread_count,
+        module_count;
+static bool config_full; /* there is no room for more, and never will be */
+static uint32_t kernel_of_slot[GW_KERNELS_MAX];
+static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
+static uint32_t capabilities[DEVICES_MAX];
+static uint32_t namesake[KERNELS_KEPT]; /* by kernel: the hooked one of its name before it */
+static struct gw_idmap config_map, shape_map, pair_map, kernel_map;
+static struct gw_idmap nodes, nodes_before; /* those met lately, and those met before these */
+static unsigned reasons_written;
+static bool driver_gone, stand_in;
+
+static bool driver_is_stand_in(void)
+{
+	static const char name[] = "gpuwatch stand-in";
+	char found[64] = "";
+
+	return gw_driver.cuDeviceGetName &&
+	       gw_driver.cuDeviceGetName(found, sizeof(found) - 1, 0) == CUDA_SUCCESS &&
+	       !strncmp(found, name, sizeof(name) - 1);
+}
+
+bool gw_registry_start(void)
+{
+	configs = gw_memory_reserve(GW_CONFIGS_MAX * sizeof(*configs));
+	kernels = gw_memory_reserve(KERNELS_KEPT * sizeof(*kernels));
+	/* A forked child begins with the parent's maps: leave them, start empty ones. */
+	config_map = shape_map = pair_map = (struct gw_idmap){.use = GW_MEMORY_configurations};
+	kernel_map = (struct gw_idmap){.use = GW_MEMORY_kernels};
+	nodes = nodes_before = (struct gw_idmap){.use = GW_MEMORY_graphs};
+	gw_stream_ids_start();
+	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
+	memset(device_ids, 0, sizeof(device_ids));
+	memset(capabilities, 0, sizeof(capabilities));
+	memset(module_ids, 0, sizeof(module_ids));
+	config_count = kernel_count = unhooked_count = node_count = device_count = thread_count =
+	        module_count = 0;
+	config_full = false;
+	reasons_written = 0;
+	driver_gone = false;
+	return configs && kernels;
+}
+
+void gw_registry_ask_driver(void)
+{
+	stand_in = driver_is_stand_in();
+}
+
+static void module_write(const struct gw_module_note *n)
+{
+	struct gw_record_module r = {
+	        .id = n->number < MODULES_MAX ? ++module_count : 0,
+	        .origin = n->origin,
+	        .bytes = n->bytes,
+	        .digest = n->digest,
+	        .load_ns = gw_clock_ns(n->ticks),
+	};
+
+	if (r.id)
+		module_ids[n->number] = r.id;
+	gw_code_module(n);
+	gw_log_write(GW_RECORD_MODULE, &r, sizeof(r), n->path, strlen(n->path) + 1);
+}
+
+static void write_modules(void)
+{
+	for (struct gw_module_note *n = gw_module_notes_take(); n; n = n->next)
+		module_write(n);
+}
+
+/* Notes come in any order from threads that load at once; ids of a log must rise. */
+static uint32_t module_id(uint32_t number)
+{
+	if (!number || number >= MODULES_MAX)
+		return 0;
+	if (!module_ids[number])
+		write_modules();
+	return module_ids[number];
+}
+
+const struct gw_kernel *gw_kernel_of(uint32_t id)
+{
+	static const struct gw_kernel unknown = {
+	        .name = "",
+	        .registers = UINT32_MAX,
+	        .static_shared = UINT32_MAX,
+	        .local = UINT32_MAX,
+	        .constant = UINT32_MAX,
+	        .max_threads = UINT32_MAX,
+	        .binary_version = UINT32_MAX,
+	};
+
+	return id && id < KERNELS_KEPT ? &kernels[id] : &unknown;
+}
+
+size_t gw_kernel_bytes(void)
+{
+	return sizeof(*kernels) + gw_predictor_kernel_bytes();
+}
+
+static uint32_t kernel_write(const struct gw_kernel_slot *k)
+{
+	const struct gw_kernel kernel = {
+	        .name = "", /* the slot's may go */
+	        .registers = k->registers,
+	        .static_shared = k->static_shared,
+	        .local = k->local,
+	        .constant = k->constant,
+	        .max_threads = k->max_threads,
+	        .binary_version = k->binary_version,
+	};
+	struct gw_record_kernel r =
+	        gw_record_of_kernel(++kernel_count, module_id(k->module), &kernel);
+
+	if (r.id < KERNELS_KEPT)
+		kernels[r.id] = kernel;
+	gw_log_write(GW_RECORD_KERNEL, &r, sizeof(r), k->name, strlen(k->name) + 1);
+	return r.id;
+}
+
+/* By name alone too, for records of kernels that no hook saw. Several may have one name. */
+static void kernel_name(uint32_t id, const char *name)
+{
+	uint64_t key = gw_idmap_key(gw_kernel_name_hash(name), 0);
+
+	if (id < KERNELS_KEPT)
+		namesake[id] = gw_idmap_get(&kernel_map, key);
+	gw_idmap_put(&kernel_map, key, id);
+}
+
+static uint32_t kernel_id(uint32_t slot)
+{
+	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[slot];
+
+	if (!slot || !k->name)
+		return 0;
+	if (!kernel_of_slot[slot]) {
+		uint64_t key = gw_idmap_key(gw_kernel_name_hash(k->name), k->hash);
+		uint32_t id = gw_idmap_get(&kernel_map, key);
+
+		if (!id) {
+			id = kernel_write(k);
+			gw_idmap_put(&kernel_map, key, id);
+			kernel_name(id, k->name);
+		}
+		kernel_of_slot[slot] = id;
+	}
+	return kernel_of_slot[slot];
+}
+
+static uint64_t config_key(uint32_t kernel, uint32_t device, const struct gw_config *c)
+{
+	const uint32_t grid[3] = {c->grid.x, c->grid.y, c->grid.z};
+	uint64_t a = gw_cell_key(kernel, grid, c->block.x, c->block.y, c->block.z,
+	                         c->cluster.x | c->cluster.y << 10 | c->cluster.z << 20,
+	                         c->dynamic_shared, c->digest);
+
+	return gw_idmap_key(a, (uint64_t)device << 32 | kernel);
+}
+
+/* The configuration that unpaired launches and records are kept with: of a record neither digest
+   nor image is known, of a launch not always its GPU. */
+static uint32_t pair_of(uint32_t id, const char *name, const struct gw_config *plain)
+{
+	uint64_t key = gw_idmap_key(config_key(0, 0, plain), gw_kernel_name_hash(name));
+	uint32_t pair = gw_idmap_get(&pair_map, key);
+
+	if (!pair)
+		gw_idmap_put(&pair_map, key, id);
+	return pair ? pair : id;
+}
+
+/* What a configuration takes here and in the predictor; what it takes in maps, these account for.
+ */
+static size_t config_bytes(void)
+{
+	return sizeof(*configs) + gw_predictor_config_bytes() + gw_slow_config_bytes();
+}
+
+/* The next id, its place in @p map taken for @p key; 0 where there is none, from then on for good.
+ */
+static uint32_t config_new(struct gw_idmap *map, uint64_t key)
+{
+	if (config_full)
+		return 0;
+	config_full = true;
+	if (config_count + 1 >= GW_CONFIGS_MAX) {
+		gw_degrade(
+		        GW_DEGRADED_TABLE_FULL,
+		        "more than %d configurations: the launches of later ones are counted only",
+		        GW_CONFIGS_MAX - 1);
+		return 0;
+	}
+	if (!gw_memory_take(GW_MEMORY_configurations, config_bytes()) ||
+	    !gw_idmap_put(map, key, config_count + 1)) {
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "no memory for more than %u configurations (GPUWATCH_MEMORY_MAX): the "
+		           "launches of later ones are counted only",
+		           config_count);
+		return 0;
+	}
+	config_full = false;
+	return ++config_count;
+}
+
+static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,
+                          const struct gw_config *c)
+{
+	uint64_t key = config_key(kernel, device, c), shape;
+	uint32_t id = gw_idmap_get(&config_map, key), head;
+	struct gw_config plain = *c;
+	struct gw_record_config r;
+
+	if (id || !kernel || config_full)
+		return id;
+	plain.digest = 0;
+	shape = config_key(kernel, device, &plain);
+	head = gw_idmap_get(&shape_map, shape);
+	if (c->digest && !gw_digests_admit(slot, head && gw_config_entry(head)->digests))
+		return config_id(kernel, slot, device, name, &plain);
+	id = config_new(&config_map, key);
+	if (!id)
+		return 0;
+	configs[id] = (struct gw_config_entry){.kernel = kernel,
+	                                       .slot = slot,
+	                                       .device = device,
+	                                       .head = head ? head : id,
+	                                       .pair = pair_of(id, name, &plain),
+	                                       .config = *c,
+	                                       .name = name};
+	if (!head)
+		gw_idmap_put(&shape_map, shape, id);
+	if (c->digest)
+		configs[configs[id].head].digests++;
+	r = gw_record_of_config(id, kernel, gw_intern_device((int)device - 1), c);
+	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
+	return id;
+}
+
+bool gw_config_full(void)
+{
+	return config_full;
+}
+
+uint32_t gw_intern_config(uint32_t slot, uint32_t device, const struct gw_config *config)
+{
+	uint32_t kernel = kernel_id(slot);
+
+	return kernel ? config_id(kernel, slot, device, gw_hot.shared->kernels[slot].name, config)
+	              : 0;
+}
+
+void gw_config_launched(uint32_t id)
+{
+	struct gw_config_entry *c = gw_config_entry(id), *head = gw_config_entry(c->head);
+
+	if (c->config.digest && head->latest != id) {
+		if (c->launches)
+			gw_digests_returned(c->slot);
+		head->latest = id;
+	}
+	c->launches++;
+}
+
+/* The only one of the kernels called as @p last is that has so many registers; 0: none, or several.
+ */
+static uint32_t namesake_with(uint32_t last, uint32_t registers)
+{
+	enum { NAMESAKES = 16 };
+	uint32_t found = 0;
+
+	for (unsigned seen = 0; last && last < KERNELS_KEPT; last = namesake[last], seen++) {
+		if (seen == NAMESAKES || (found && kernels[last].registers == registers))
+			return 0;
+		if (kernels[last].registers == registers)
+			found = last;
+	}
+	return found;
+}
+
+/*
+ * The kernel of a record that met no launch: by its name and, where several have that, by its
+ * registers. Where these don't tell it, it is one of its own: nothing of it is taken for another's.
+ */
+static uint32_t kernel_of_activity(const struct gw_activity *a)
+{
+	uint64_t hash = gw_kernel_name_hash(a->name), own = gw_idmap_key(hash, UINT64_MAX);
+	uint32_t last = gw_idmap_get(&kernel_map, gw_idmap_key(hash, 0)), found;
+
+	if (last && (last >= KERNELS_KEPT || !namesake[last]))
+		return last;
+	found = namesake_with(last, a->registers);
+	if (!found)
+		found = gw_idmap_get(&kernel_map, own);
+	if (!found && unhooked_count < GW_KERNELS_MAX &&
+	    gw_memory_take(GW_MEMORY_kernels, gw_kernel_bytes())) {
+		const struct gw_kernel_slot k = {
+		        .name = a->name,
+		        .registers = a->registers,
+		        .static_shared = a->static_shared,
+		        .local = a->local,
+		        .constant = UINT32_MAX,
+		        .max_threads = UINT32_MAX,
+		        .binary_version = UINT32_MAX,
+		};
+
+		unhooked_count++;
+		found = kernel_write(&k);
+		gw_idmap_put(&kernel_map, own, found);
+	}
+	return found;
+}
+
+uint32_t gw_intern_config_of_activity(const struct gw_activity *a)
+{
+	uint32_t kernel = kernel_of_activity(a), device = a->device + 1;
+	struct gw_config c = {
+	        .grid = {a->grid[0], a->grid[1], a->grid[2]},
+	        .block = {a->block[0], a->block[1], a->block[2]},
+	        .cluster = {a->cluster[0], a->cluster[1], a->cluster[2]},
+	        .dynamic_shared = a->dynamic_shared,
+	};
+	const struct gw_kernel_name *name;
+	uint32_t id;
+
+	id = gw_idmap_get(&config_map, config_key(kernel, device, &c));
+	if (!id) /* of launches whose GPU the hooks could not tell */
+		id = gw_idmap_get(&config_map, config_key(kernel, 0, &c));
+	if (!id && !gw_idmap_get(&shape_map, config_key(kernel, device, &c)) &&
+	    gw_idmap_get(&shape_map, config_key(kernel, 0, &c)))
+		device = 0; /* the same of those that all have a digest */
+	if (id || config_full)
+		return id;
+	name = gw_kernel_name_keep(a->name);
+	return name ? config_id(kernel, 0, device, name->text, &c) : 0;
+}
+
+struct gw_config_entry *gw_config_entry(uint32_t id)
+{
+	return &configs[id];
+}
+
+uint32_t gw_config_count(void)
+{
+	return config_count;
+}
+
+static uint32_t attribute(CUdevice device, CUdevice_attribute which)
+{
+	int value = 0;
+
+	if (!gw_driver.cuDeviceGetAttribute ||
+	    gw_driver.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS || value < 0)
+		return 0;
+	return (uint32_t)value;
+}
+
+uint32_t gw_intern_device(int ordinal)
+{
+	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
+	char tail[256 + 33] = "";
+	size_t memory = 0, n;
+	CUuuid uuid;
+
+	if (ordinal < 0 || ordinal >= DEVICES_MAX)
+		return 0;
+	if (device_ids[ordinal] || driver_gone)
+		return device_ids[ordinal];
+	r.id = device_ids[ordinal] = ++device_count;
+	r.compute_capability =
+	        10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+	        attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	capabilities[ordinal] = r.compute_capability;
+	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+	r.driver_version = gw_driver_version();
+	if (gw_driver.cuDeviceTotalMem_v2 &&
+	    gw_driver.cuDeviceTotalMem_v2(&memory, ordinal) == CUDA_SUCCESS)
+		r.memory = memory;
+	if (gw_driver.cuDeviceGetName)
+		gw_driver.cuDeviceGetName(tail, 255, ordinal);
+	n = strlen(tail) + 1;
+	if (gw_driver.cuDeviceGetUuid && gw_driver.cuDeviceGetUuid(&uuid, ordinal) == CUDA_SUCCESS)
+		for (int i = 0; i < 16; i++)
+			snprintf(tail + n + 2 * i, 3, "%02x", (unsigned char)uuid.bytes[i]);
+	n += strlen(tail + n) + 1;
+	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
+	gw_device_profile_use(r.id, tail);
+	return r.id;
+}
+
+uint32_t gw_device_capability(int ordinal)
+{
+	return ordinal >= 0 && ordinal < DEVICES_MAX ? capabilities[ordinal] : 0;
+}
+
+bool gw_device_stand_in(void)
+{
+	return stand_in;
+}
+
+uint32_t gw_driver_version(void)
+{
+	int version = 0;
+
+	if (!gw_driver.cuDriverGetVersion ||
+	    gw_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < 0)
+		return 0;
+	return (uint32_t)version;
+}
+
+void gw_registry_driver_gone(void)
+{
+	driver_gone = true;
+}
+
+uint32_t gw_intern_thread(struct gw_thread *t)
+{
+	if (t->logged_serial != t->serial) {
+		/* By first launch met, not by serial: ids of a log must rise. */
+		struct gw_record_thread r = {.tid = (uint32_t)t->tid};
+
+		t->logged_serial = t->serial;
+		t->id = r.id = thread_count < UINT16_MAX ? ++thread_count : 0;
+		if (t->id) {
+			gw_log_write(GW_RECORD_THREAD, &r, sizeof(r), NULL, 0);
+		} else {
+			gw_degrade(GW_DEGRADED_TABLE_FULL,
+			           "more than %d threads have launched: the launches of later ones "
+			           "name no thread",
+			           UINT16_MAX);
+			gw_count(GW_COUNTER_threads_unnamed, 1);
+		}
+	}
+	return t->id;
+}
+
+/* A node that was not met for long is forgotten: met again, it has another id. */
+uint32_t gw_intern_node(uint32_t exec, uint64_t node)
+{
+	uint64_t key = gw_idmap_key(exec, node);
+	uint32_t id = gw_idmap_get(&nodes, key);
+
+	if (id)
+		return id;
+	if (nodes.used >= NODES_KNOWN) {
+		gw_idmap_clear(&nodes_before);
+		nodes_before = nodes;
+		nodes = (struct gw_idmap){.use = GW_MEMORY_graphs};
+	}
+	id = gw_idmap_get(&nodes_before, key);
+	if (!id) {
+		struct gw_record_node r = {.graph = exec, .node = node};
+
+		r.id = id = ++node_count;
+		gw_log_write(GW_RECORD_NODE, &r, sizeof(r), NULL, 0);
+	}
+	gw_idmap_put(&nodes, key, id);
+	return id;
+}
+
+void gw_registry_write_news(void)
+{
+	struct gw_reason reason;
+
+	write_modules();
+	while (gw_degraded_get(reasons_written, &reason)) {
+		struct gw_record_degraded r = {.code = reason.code, .ns = reason.ns};
+
+		gw_log_write(GW_RECORD_DEGRADED, &r, sizeof(r), reason.text,
+		             strlen(reason.text) + 1);
+		reasons_written++;
+	}
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/worker/slow_episodes.h"
+
+#include "predictor/learner/slow.h"
+#include "preload/live/log.h"
+#include "preload/runtime/state.h"
+#include "preload/worker/registry.h"
+#include "preload/analysis/known_work.h"
+
+#include <math.h>
+
+static struct gw_slow *slow; /* NULL: no memory, nothing is found */
+
+void gw_episodes_start(void)
+{
+	slow = gw_slow_new(GW_CONFIGS_MAX - 1);
+}
+
+static uint32_t khz(double hertz)
+{
+	return hertz > 0 ? (uint32_t)(hertz / 1e3 + 0.5) : 0;
+}
+
+static uint32_t number(uint64_t n)
+{
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+static void write(const struct gw_slow_event *e)
+{
+	struct gw_record_slow r = {
+	        .config = e->config,
+	        .cause = e->cause,
+	        .launches = number(e->launches),
+	        .slow = number(e->slow),
+	        .predicted = (float)(e->predicted * 1e9),
+	        .low = (float)(e->low * 1e9),
+	        .high = (float)(e->high * 1e9),
+	        .ratio = (float)e->ratio,
+	        .sm_khz_before = khz(e->sm_before),
+	        .sm_khz_during = khz(e->sm_during),
+	        .reasons = e->reasons,
+	        .since_ns = e->since_ns,
+	        .until_ns = e->until_ns,
+	        .ns = e->last_ns,
+	};
+
+	gw_log_write(GW_RECORD_SLOW, &r, sizeof(r), NULL, 0);
+}
+
+/* Bytes from and to device memory that were counted of a launch; NaN when none were. */
+static double dram_bytes(uint32_t config)
+{
+	const struct gw_work *work = gw_work_of(config);
+	const struct gw_quantity *read = work ? &work->q[GW_WORK_dram_read_bytes] : NULL;
+	const struct gw_quantity *written = work ? &work->q[GW_WORK_dram_write_bytes] : NULL;
+
+	if (!work || read->source != GW_SOURCE_COUNTED || written->source != GW_SOURCE_COUNTED)
+		return NAN;
+	return read->value + written->value;
+}
+
+void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_state *clock)
+{
+	struct gw_slow_sample s = {
+	        .start_ns = r->start_ns ? r->start_ns : r->call_ns,
+	        .seconds = (double)r->duration_ns * 1e-9,
+	        .predicted = (double)r->predicted * 1e-9,
+	        .low = (double)r->low * 1e-9,
+	        .high = (double)r->high * 1e-9,
+	        .steady = r->tier == GW_TIER_STEADY,
+	        .overlapped = (r->flags & GW_LAUNCH_OVERLAPPED) != 0,
+	        .clock = *clock,
+	        .dram_bytes = dram_bytes(r->config),
+	};
+	struct gw_slow_event e;
+
+	if (!slow || !gw_slow_observe(slow, r->config, &s, &e))
+		return;
+	if (!e.until_ns)
+		gw_bump(&gw_counters[GW_COUNTER_slow_episodes], 1);
+	write(&e);
+}
+
+void gw_episodes_finish(void)
+{
+	struct gw_slow_event e = {0};
+
+	while (slow && gw_slow_open(slow, e.config, &e))
+		write(&e);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sampled counters in a real process: what the log says was counted of each configuration is what
+ * the stand-in's kernels count, or nothing.
+ */
+#include "tests/preload/counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static void counts_are_what_kernels_count(void **state)
+{
+	struct outcome *o = counted("8000", "", NULL, NULL);
+	unsigned off, n = values(0.03, &off);
+
+	(void)state;
+	assert_logs_are_the_truth(o);
+	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1, 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 10);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_other_profiler], 0);
+	assert_true(n > 40);
+	assert_int_equal(off, 0);
+	assert_true(knows(100, GW_WORK_inst_executed));  /* 300 us */
+	assert_true(knows(40, GW_WORK_dram_read_bytes)); /* 80 us */
+	assert_true(knows(7, GW_WORK_inst_executed));    /* 7 us, shorter than a sample */
+	assert_true(knows(7, GW_WORK_pipe_fma));
+	assert_false(knows(100, GW_WORK_tensor_cycles)); /* this chip has no such metric */
+	outcome_free(o);
+}
+
+static void nothing_is_counted(const char *option, bool said, bool warned)
+{
+	struct outcome *o = counted("2500", "", option, NULL);
+	unsigned off;
+
+	assert_int_equal(values(0, &off), 0);
+	assert_logs_are_the_truth(o);
+	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1, said);
+	assert_int_equal(warnings(o->err), warned);
+	assert_int_equal(only_log(o)->measured, o->truth[0].total);
+	outcome_free(o);
+}
+
+static void off_counts_nothing(void **state)
+{
+	(void)state;
+	nothing_is_counted("GPUWATCH_COUNTERS=off", false, false);
+}
+
+static void no_budget_counts_nothing(void **state)
+{
+	(void)state;
+	nothing_is_counted("GPUWATCH_BUDGET=0", true, false);
+}
+
+static void denied_counters_are_said_once_and_times_go_on(void **state)
+{
+	(void)state;
+	nothing_is_counted("STANDIN_PM_DENY=1", true, true);
+}
+
+static void work_of_others_is_credited_to_nobody(void **state)
+{
+	struct outcome *o;
+	unsigned off;
+
+	(void)state;
+	/* as much again as the kernels count, all the time, by processes that NVML tells of … */
+	o = counted3("4000", "", "STANDIN_PM_FOREIGN=100000000000", "STANDIN_NVML_OTHERS=50@0",
+	             "STANDIN_NVML_PIDS=self,4");
+	assert_int_equal(values(0, &off), 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_other_profiler] > 0);
+	outcome_free(o);
+	/* … or of which nobody tells: seen between kernels */
+	o = counted("4000", "idle", "STANDIN_PM_FOREIGN=100000000000", NULL);
+	assert_int_equal(values(0, &off), 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_other_profiler] > 0);
+	outcome_free(o);
+}
+
+/* The first window of a set has a sample that reaches back to when others did. */
+static void others_that_have_gone_take_no_window(void **state)
+{
+	struct outcome *o = counted3("6000", "", "GPUWATCH_BUDGET=50",
+	                             "STANDIN_NVML_OTHERS=50@0,0@300", "STANDIN_NVML_PIDS=self,4");
+	unsigned off;
+
+	(void)state;
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_other_profiler], 0);
+	outcome_free(o);
+}
+
+static void overlapping_kernels_are_credited_to_neither(void **state)
+{
+	struct outcome *o = counted("5000", "overlap", NULL, NULL);
+	unsigned off;
+
+	(void)state;
+	values(0.03, &off);
+	assert_int_equal(off, 0);
+	assert_true(knows(100, GW_WORK_inst_executed));
+	assert_false(knows(55, GW_WORK_inst_executed));
+	assert_false(knows(66, GW_WORK_inst_executed));
+	outcome_free(o);
+}
+
+static void lost_samples_and_overflows_make_no_count_wrong(void **state)
+{
+	struct outcome *o = counted("6000", "", "STANDIN_PM_DROP=7", "STANDIN_PM_OVERFLOW=3");
+	unsigned off;
+
+	(void)state;
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(off, 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_overflows] > 0);
+	outcome_free(o);
+}
+
+/* Twenty of 240 a window: together as wrong a clock and as wrong a count as 8% would be. */
+static void samples_of_an_earlier_window_make_no_count_wrong(void **state)
+{
+	struct outcome *o = counted("6000", "", "STANDIN_PM_LEFT=20", NULL);
+	unsigned off;
+
+	(void)state;
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(off, 0);
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_leftovers] > 0);
+	outcome_free(o);
+}
+
+static void clocks_some_microseconds_apart_are_within_the_stated_error(void **state)
+{
+	struct outcome *o = counted("6000", "", "STANDIN_PM_SKEW=1000", "STANDIN_CLOCK_OFFSET=0");
+	unsigned off;
+
+	(void)state;
+	assert_true(values(0.15, &off) > 10);
+	assert_int_equal(off, 0);
+	outcome_free(o);
+}
+
+static void a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same(void **state)
+{
+	struct outcome *o = counted("6000", "", "STANDIN_METRICS=3", "STANDIN_PM_NO_TIMER=1");
+	unsigned off;
+
+	(void)state;
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(off, 0);
+	outcome_free(o);
+}
+
+/* Sampling would begin 4.2 s after the first launch: a loaded machine ends it before that, too. */
+static void programs_that_end_early_are_not_sampled(void **state)
+{
+	struct outcome *o = counted("600", "", "GPUWATCH_BUDGET=25", NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_windows], 0);
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
+/* What sampling takes to begin is paid by none that ends before its budget allows for it. */
+static void short_programs_pay_nothing(void **state)
+{
+	struct outcome *o = counted("2500", "", "GPUWATCH_BUDGET=1", NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_windows], 0);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_cpu_ns], 0);
+	assert_true(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1); /* in the log alone */
+	assert_int_equal(warnings(o->err), 0);
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
+/* At whatever moment: while it is configured, sampled, decoded, between windows. */
+static void programs_end_at_any_moment_of_a_window(void **state)
+{
+	static const char *const ends[] = {"1060", "1080", "1110", "1150", "1300"};
+	static const char *const hows[] = {"", "exit", "fork"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		for (size_t k = 0; k < sizeof(hows) / sizeof(*hows); k++) {
+			struct outcome *o = counted(ends[i], hows[k], NULL, NULL);
+
+			assert_true(WIFEXITED(o->status));
+			assert_logs_are_the_truth(o);
+			outcome_free(o);
+		}
+}
+
+/* Records come in order of their ends, or not before the first of them. */
+static void a_kernel_that_does_not_end_keeps_nothing_from_being_sampled(void **state)
+{
+	struct outcome *o = counted("2400", "held", NULL, NULL);
+	unsigned off;
+
+	(void)state;
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
+	values(0.03, &off);
+	assert_int_equal(off, 0);
+	assert_logs_are_the_truth(o);
+	outcome_free(o);
+}
+
+/*
+ * While code is read, up to a second, the records of launches wait: no window of that time may be
+ * taken for one in which nothing ran.
+ */
+static void windows_wait_for_records_that_studies_hold(void **state)
+{
+	struct outcome *o = counted3("4000", "studied", "GPUWATCH_STATIC=1",
+	                             "CODE_IMAGE=" GW_CORPUS "/sm_90.cubin",
+	                             "STANDIN_KERNELS=" GW_SOURCES "/code.kernels");
+	unsigned off;
+
+	(void)state;
+	assert_true(only_log(o)->counter[GW_COUNTER_studied] >= 200);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_other_profiler], 0);
+	assert_true(values(0.03, &off) > 10);
+	assert_int_equal(off, 0);
+	outcome_free(o);
+}
+
+/* Whoever ends it: libcupti's libraries may be in the midst of making what exit() destroys. */
+static void no_end_meets_counters_being_set_up(void **state)
+{
+	static const char *const hows[] = {"", "exit", "thread", "main"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hows) / sizeof(*hows); i++) {
+		struct outcome *o = counted("900", hows[i], "STANDIN_PM_CONFIGURE_MS=700", NULL);
+
+		assert_true(WIFEXITED(o->status));
+		assert_true(only_log(o)->ended);
+		assert_true(only_log(o)->counter[GW_COUNTER_pm_cpu_ns] > 0);
+		outcome_free(o);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(counts_are_what_kernels_count),
+	        cmocka_unit_test(off_counts_nothing),
+	        cmocka_unit_test(no_budget_counts_nothing),
+	        cmocka_unit_test(denied_counters_are_said_once_and_times_go_on),
+	        cmocka_unit_test(work_of_others_is_credited_to_nobody),
+	        cmocka_unit_test(others_that_have_gone_take_no_window),
+	        cmocka_unit_test(overlapping_kernels_are_credited_to_neither),
+	        cmocka_unit_test(lost_samples_and_overflows_make_no_count_wrong),
+	        cmocka_unit_test(samples_of_an_earlier_window_make_no_count_wrong),
+	        cmocka_unit_test(clocks_some_microseconds_apart_are_within_the_stated_error),
+	        cmocka_unit_test(a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same),
+	        cmocka_unit_test(programs_that_end_early_are_not_sampled),
+	        cmocka_unit_test(short_programs_pay_nothing),
+	        cmocka_unit_test(programs_end_at_any_moment_of_a_window),
+	        cmocka_unit_test(a_kernel_that_does_not_end_keeps_nothing_from_being_sampled),
+	        cmocka_unit_test(windows_wait_for_records_that_studies_hold),
+	        cmocka_unit_test(no_end_meets_counters_being_set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, false);
+}

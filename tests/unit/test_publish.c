@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker publishes predictions, launches read them; nothing torn, nothing of another. */
+#include "preload/worker/publish.h"
+#include "preload/hook/launch.h"
+#include "preload/worker/launches.h"
+#include "preload/live/log.h"
+#include "preload/worker/registry.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { CONFIGS = 200, ROUNDS = 2000, ROUNDS_MAX = 1000000, HITS = 1000 };
+
+static struct gw_config_entry configs[CONFIGS + 1];
+static uint64_t observations;
+static uint32_t from, to; /* configurations that the next advance tells of; 0, 0: it makes none */
+static struct gw_record_published published; /* the last one written */
+static _Atomic unsigned torn, hits;
+static _Atomic int over;
+
+/* What the cells stand on: a predictor that says of configuration c after n observations
+ * 1000 (n mod 1000) + c ns, from 1 ns less to 1 ns more. */
+struct gw_config_entry *gw_config_entry(uint32_t id)
+{
+	return &configs[id];
+}
+
+struct gw_predictor_set *gw_launches_predictors(void)
+{
+	return NULL;
+}
+
+uint64_t gw_predictor_set_observations(const struct gw_predictor_set *p)
+{
+	(void)p;
+	return observations;
+}
+
+bool gw_predictor_set_advance(struct gw_predictor_set *p,
+                              void (*changed)(void *, uint32_t, const struct gw_prediction *),
+                              void *arg)
+{
+	(void)p;
+	for (uint32_t c = from; c && c <= to; c++) {
+		double ns = 1000 * (double)(observations % 1000) + c; /* exact in a float */
+		struct gw_prediction made = {.seconds = ns * 1e-9,
+		                             .low = (ns - 1) * 1e-9,
+		                             .high = (ns + 1) * 1e-9,
+		                             .known = observations,
+		                             .tier = GW_TIER_STEADY,
+		                             .work = GW_SOURCE_COUNTED,
+		                             .multimodal = observations % 2};
+
+		changed(arg, c, &made);
+	}
+	return from > 0;
+}
+
+void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
+                  size_t tail_size)
+{
+	assert_int_equal(kind, GW_RECORD_PUBLISHED);
+	assert_int_equal(size, sizeof(published));
+	assert_true(!tail && !tail_size);
+	memcpy(&published, head, size);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	for (uint32_t c = 1; c <= CONFIGS; c++)
+		configs[c] = (struct gw_config_entry){
+		        .kernel = 1, .slot = 1, .config = {{c, 1, 1}, {64, 1, 1}, {1, 1, 1}, 0, 0}};
+	observations = 0;
+	atomic_store(&torn, 0);
+	atomic_store(&hits, 0);
+	atomic_store(&over, 0);
+	return 0;
+}
+
+static void publish(uint32_t first, uint32_t last)
+{
+	observations++;
+	from = first;
+	to = last;
+	gw_publish_predictions();
+}
+
+static void read_as(struct gw_event *e, uint32_t device)
+{
+	struct gw_thread t = {.last.stream_device = device};
+
+	gw_cell_read(gw_hot.shared, &t, e);
+	assert_int_equal(t.last.cell != 0, !isnan(e->predicted));
+}
+
+static struct gw_event read_cell(uint32_t slot, uint32_t grid)
+{
+	struct gw_event e = {.kernel = (uint16_t)slot,
+	                     .grid = {grid, 1, 1},
+	                     .block_x = 64,
+	                     .block_y = 1,
+	                     .block_z = 1,
+	                     .predicted = NAN};
+
+	read_as(&e, 0);
+	return e;
+}
+
+static void a_launch_reads_what_was_published_for_it(void **state)
+{
+	struct gw_event e;
+
+	(void)state;
+	publish(3, 5);
+	e = read_cell(1, 4);
+	assert_int_equal(gw_cell_id(e.config), 4);
+	assert_int_equal(gw_cell_tier(e.config), GW_TIER_STEADY);
+	assert_int_equal(gw_cell_work(e.config), GW_SOURCE_COUNTED);
+	assert_true(e.predicted == 1004 && e.low == 1003 && e.high == 1005);
+	assert_int_equal(e.known, 1);
+	assert_int_equal(e.flags, GW_EVENT_MULTIMODAL);
+	assert_int_equal(atomic_load(&gw_hot.known), 1);
+	publish(4, 4);
+	e = read_cell(1, 4);
+	assert_true(e.predicted == 2004);
+	assert_int_equal(e.flags, 0);
+	assert_int_equal(e.known, 2);
+}
+
+static void the_log_says_when_predictions_were_made_anew(void **state)
+{
+	(void)state;
+	publish(3, 5);
+	assert_int_equal(published.known, 1);
+	publish(0, 0);
+	assert_int_equal(published.known, 1);
+	assert_int_equal(atomic_load(&gw_hot.known), 1);
+}
+
+static void another_kernel_or_configuration_reads_nothing(void **state)
+{
+	struct gw_event e;
+
+	(void)state;
+	publish(1, CONFIGS);
+	e = read_cell(2, 4);
+	assert_true(isnan(e.predicted));
+	assert_int_equal(e.config, 0);
+	e = read_cell(1, CONFIGS + 1);
+	assert_true(isnan(e.predicted));
+	e = (struct gw_event){.kernel = 1,
+	                      .grid = {4, 1, 1},
+	                      .block_x = 64,
+	                      .block_y = 1,
+	                      .block_z = 1,
+	                      .shared = 16,
+	                      .predicted = NAN};
+	read_as(&e, 0);
+	assert_true(isnan(e.predicted));
+	e.shared = 0;
+	e.cluster = 2;
+	read_as(&e, 0);
+	assert_true(isnan(e.predicted));
+}
+
+static void a_cluster_and_shared_memory_are_part_of_the_key(void **state)
+{
+	struct gw_event e = {.kernel = 1,
+	                     .grid = {4, 1, 1},
+	                     .block_x = 64,
+	                     .block_y = 1,
+	                     .block_z = 1,
+	                     .shared = 16,
+	                     .cluster = 2 | 1 << 10 | 1 << 20};
+
+	(void)state;
+	configs[4].config.cluster = (struct gw_dim3){2, 1, 1};
+	configs[4].config.dynamic_shared = 16;
+	publish(4, 4);
+	read_as(&e, 0);
+	assert_int_equal(gw_cell_id(e.config), 4);
+}
+
+static void the_gpu_is_part_of_the_key(void **state)
+{
+	struct gw_event e = {.kernel = 1,
+	                     .grid = {4, 1, 1},
+	                     .block_x = 64,
+	                     .block_y = 1,
+	                     .block_z = 1,
+	                     .predicted = NAN};
+
+	(void)state;
+	configs[4].device = 2;
+	publish(4, 4);
+	read_as(&e, 1);
+	assert_true(isnan(e.predicted));
+	read_as(&e, 2);
+	assert_int_equal(gw_cell_id(e.config), 4);
+}
+
+static void a_configuration_no_hook_saw_gets_no_cell(void **state)
+{
+	(void)state;
+	configs[4].slot = 0;
+	publish(4, 4);
+	assert_int_equal(read_cell(0, 4).config, 0);
+	assert_int_equal(read_cell(1, 4).config, 0);
+}
+
+static void a_cell_that_is_being_written_counts_as_absent(void **state)
+{
+	(void)state;
+	publish(4, 4);
+	for (uint32_t i = 0; i < GW_CELLS_MAX; i++)
+		if (atomic_load(&gw_hot.shared->cells[i].key))
+			atomic_fetch_add(&gw_hot.shared->cells[i].sequence, 1);
+	assert_true(isnan(read_cell(1, 4).predicted));
+}
+
+static void publish_or_read(unsigned number)
+{
+	if (!number) {
+		/* Long enough for the readers to have had their turn, wherever this runs. */
+		for (int i = 0; i < ROUNDS || (atomic_load(&hits) < HITS && i < ROUNDS_MAX); i++) {
+			publish(1, 8);
+			if (i % 16 == 0)
+				sched_yield();
+		}
+		atomic_store(&over, 1);
+		return;
+	}
+	for (uint32_t i = 0; !atomic_load(&over); i++) {
+		uint32_t c = 1 + i % 8;
+		struct gw_event e = read_cell(1, c);
+		float n = (float)(e.known % 1000 * 1000 + c);
+
+		if (isnan(e.predicted))
+			continue;
+		atomic_fetch_add(&hits, 1);
+		if (gw_cell_id(e.config) != c || e.predicted != n || e.low != n - 1 ||
+		    e.high != n + 1 || !!(e.flags & GW_EVENT_MULTIMODAL) != e.known % 2)
+			atomic_fetch_add(&torn, 1);
+	}
+}
+
+static void no_reader_sees_a_torn_prediction(void **state)
+{
+	(void)state;
+	publish(1, 8);
+	fixture_threads(3, publish_or_read);
+	assert_int_equal(atomic_load(&torn), 0);
+	assert_true(atomic_load(&hits) >= HITS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup(name, start)
+	        T(a_launch_reads_what_was_published_for_it),
+	        T(the_log_says_when_predictions_were_made_anew),
+	        T(another_kernel_or_configuration_reads_nothing),
+	        T(a_cluster_and_shared_memory_are_part_of_the_key),
+	        T(the_gpu_is_part_of_the_key),
+	        T(a_configuration_no_hook_saw_gets_no_cell),
+	        T(a_cell_that_is_being_written_counts_as_absent),
+	        T(no_reader_sees_a_torn_prediction),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
