@@ -337,18 +337,23 @@ static unsigned long sleeps(void)
 	return sum;
 }
 
-/* Nothing is launched for long: how often threads are awake is printed, per second. */
+/* Nothing is launched for long: how often threads are awake is printed, per second. A busy machine
+   ends late what the launches began: the quietest three seconds count, the first quiet ones end it. */
 static void idle(void)
 {
-	unsigned long before;
+	unsigned long before, least = 1000;
 
 	client_start();
 	client_kernel = client_function("spin");
 	spin_for(200000, 500);
 	client_nap(2500);
-	before = sleeps();
-	client_nap(3000);
-	printf("awake %lu times a second\n", (sleeps() - before) / 3);
+	for (int i = 0; i < 5 && least > 10; i++) {
+		before = sleeps();
+		client_nap(3000);
+		before = (sleeps() - before) / 3;
+		least = before < least ? before : least;
+	}
+	printf("awake %lu times a second\n", least);
 	spin_for(200000, 50);
 }
 
