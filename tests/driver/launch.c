@@ -25,8 +25,12 @@ static uint64_t duration(struct si_kernel *kernel, const struct si_config *confi
 {
 	uint64_t ns = kernel->ns;
 	uint64_t n = atomic_fetch_add_explicit(&kernel->launches, 1, memory_order_relaxed);
-	if (kernel->ns_param >= 0 && params)
-		memcpy(&ns, params[kernel->ns_param], sizeof ns);
+	if (kernel->ns_param >= 0 && params) {
+		size_t size = kernel->param_size[kernel->ns_param];
+
+		ns = 0; /* a shorter number fills its low bytes */
+		memcpy(&ns, params[kernel->ns_param], size < sizeof ns ? size : sizeof ns);
+	}
 	if (kernel->block_ns > 0)
 		ns += (uint64_t)(kernel->block_ns * config->grid.x * config->grid.y *
 		                 config->grid.z);
