@@ -9,17 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *tier_of(const struct tape_launch *l)
+static const char *tier_of(const struct trace_launch *l)
 {
 	return gw_tier_name((enum gw_tier)l->tier);
 }
 
-static const char *work_of(const struct tape_launch *l)
+static const char *work_of(const struct trace_launch *l)
 {
 	return gw_source_name((enum gw_source)l->work);
 }
 
-static void tell_side(const char *label, const struct tape_launch *l)
+static void tell_side(const char *label, const struct trace_launch *l)
 {
 	struct gw_text a, b, c;
 
@@ -32,7 +32,7 @@ static void tell_side(const char *label, const struct tape_launch *l)
 }
 
 /* What can differ too little to be seen in three digits. */
-static void tell_what_differs(const struct tape_launch *log, const struct tape_launch *now)
+static void tell_what_differs(const struct trace_launch *log, const struct trace_launch *now)
 {
 	const struct {
 		const char *what;
@@ -53,9 +53,9 @@ static void tell_what_differs(const struct tape_launch *log, const struct tape_l
 	putchar('\n');
 }
 
-static void tell_first(const struct tape *t, const struct replay_result *r)
+static void tell_first(const struct trace *t, const struct replay_result *r)
 {
-	const struct tape_launch *l = &t->launches[r->first - 1];
+	const struct trace_launch *l = &t->launches[r->first - 1];
 	const struct gw_config *c = &t->configs[l->config].launch.config;
 	struct gw_text number, known;
 	char name[200];
@@ -73,7 +73,7 @@ static void tell_first(const struct tape *t, const struct replay_result *r)
 	tell_what_differs(l, &r->now);
 }
 
-void replay_tell_bits(const struct tape *t, const struct replay_result *r)
+void replay_tell_bits(const struct trace *t, const struct replay_result *r)
 {
 	struct gw_text a, b, c;
 	char build[100];
@@ -99,7 +99,7 @@ void replay_tell_bits(const struct tape *t, const struct replay_result *r)
 		tell_first(t, r);
 }
 
-static json_t *side_json(const struct tape_launch *l)
+static json_t *side_json(const struct trace_launch *l)
 {
 	json_t *o = json_object();
 
@@ -111,9 +111,9 @@ static json_t *side_json(const struct tape_launch *l)
 	return o;
 }
 
-static json_t *first_json(const struct tape *t, const struct replay_result *r)
+static json_t *first_json(const struct trace *t, const struct replay_result *r)
 {
-	const struct tape_launch *l = &t->launches[r->first - 1];
+	const struct trace_launch *l = &t->launches[r->first - 1];
 	json_t *o = json_object();
 
 	json_object_set_new(o, "launch", gw_json_count(r->first));
@@ -126,7 +126,7 @@ static json_t *first_json(const struct tape *t, const struct replay_result *r)
 	return o;
 }
 
-json_t *replay_bits_json(const struct tape *t, const struct replay_result *r)
+json_t *replay_bits_json(const struct trace *t, const struct replay_result *r)
 {
 	json_t *o = json_object();
 

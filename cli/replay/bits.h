@@ -7,11 +7,11 @@
 
 #include <jansson.h>
 
-/** Print how many predictions of @p tape have the same bits, and where and how the first does not.
+/** Print how many predictions of @p trace have the same bits, and where and how the first does not.
  */
-void replay_tell_bits(const struct tape *tape, const struct replay_result *result);
+void replay_tell_bits(const struct trace *trace, const struct replay_result *result);
 
 /** The same as a new object. */
-json_t *replay_bits_json(const struct tape *tape, const struct replay_result *result);
+json_t *replay_bits_json(const struct trace *trace, const struct replay_result *result);
 
 #endif

@@ -35,9 +35,9 @@ static void free_names(struct names *n)
 
 /* A kernel that no family claims is its own: its name can't be that of a family, which has no
  * blank before it. */
-static uint32_t alone(struct names *n, const struct tape *tape, size_t kernel)
+static uint32_t alone(struct names *n, const struct trace *trace, size_t kernel)
 {
-	const char *name = tape->kernels[kernel].mangled;
+	const char *name = trace->kernels[kernel].mangled;
 	size_t size = strlen(name) + 2;
 	char *own = gw_alloc(size);
 	uint32_t number;
@@ -48,7 +48,7 @@ static uint32_t alone(struct names *n, const struct tape *tape, size_t kernel)
 	return number;
 }
 
-static bool by_pattern(const struct tape *tape, const char *pattern, struct names *names,
+static bool by_pattern(const struct trace *trace, const char *pattern, struct names *names,
                        uint32_t *family)
 {
 	regex_t regex;
@@ -61,13 +61,13 @@ static bool by_pattern(const struct tape *tape, const char *pattern, struct name
 		gw_error("replay: --family=%s is not a regular expression: %s", pattern, why);
 		return false;
 	}
-	for (size_t i = 0; i < tape->kernel_count; i++) {
-		const char *plain = tape->kernels[i].plain;
+	for (size_t i = 0; i < trace->kernel_count; i++) {
+		const char *plain = trace->kernels[i].plain;
 		const regmatch_t *m = &match[1];
 		char *part;
 
 		if (regexec(&regex, plain, 2, match, 0)) {
-			family[i] = alone(names, tape, i);
+			family[i] = alone(names, trace, i);
 			continue;
 		}
 		if (m->rm_so < 0)
@@ -83,7 +83,7 @@ static bool by_pattern(const struct tape *tape, const char *pattern, struct name
 
 /* Whether @p name is that of the kernel: as the compiler wrote it, or demangled without arguments.
  */
-static bool is_called(const struct tape_kernel *kernel, const char *name)
+static bool is_called(const struct trace_kernel *kernel, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -91,15 +91,15 @@ static bool is_called(const struct tape_kernel *kernel, const char *name)
 	       (!strncmp(kernel->plain, name, length) && strchr("(<", kernel->plain[length]));
 }
 
-static bool by_file(const struct tape *tape, const char *path, struct names *names,
+static bool by_file(const struct trace *trace, const char *path, struct names *names,
                     uint32_t *family)
 {
 	FILE *file = fopen(path, "re");
 	char line[1024], name[512], kernel[512];
 	unsigned number = 0, named = 0;
 
-	for (size_t i = 0; i < tape->kernel_count; i++)
-		family[i] = alone(names, tape, i);
+	for (size_t i = 0; i < trace->kernel_count; i++)
+		family[i] = alone(names, trace, i);
 	if (!file) {
 		gw_error("%s: %s%s", path, strerror(errno), gw_open_remedy(errno));
 		return false;
@@ -114,8 +114,8 @@ static bool by_file(const struct tape *tape, const char *path, struct names *nam
 			return false;
 		}
 		named++;
-		for (size_t i = 0; i < tape->kernel_count; i++)
-			if (is_called(&tape->kernels[i], kernel))
+		for (size_t i = 0; i < trace->kernel_count; i++)
+			if (is_called(&trace->kernels[i], kernel))
 				family[i] = number_of(names, name);
 	}
 	/* A folder opens like a file and fails when it is read. */
@@ -130,12 +130,12 @@ static bool by_file(const struct tape *tape, const char *path, struct names *nam
 	return named > 0;
 }
 
-uint32_t *replay_families(const struct tape *tape, const char *pattern, const char *path)
+uint32_t *replay_families(const struct trace *trace, const char *pattern, const char *path)
 {
-	uint32_t *family = gw_alloc(tape->kernel_count * sizeof(*family));
+	uint32_t *family = gw_alloc(trace->kernel_count * sizeof(*family));
 	struct names names = {0};
-	bool good = pattern ? by_pattern(tape, pattern, &names, family)
-	                    : by_file(tape, path, &names, family);
+	bool good = pattern ? by_pattern(trace, pattern, &names, family)
+	                    : by_file(trace, path, &names, family);
 
 	free_names(&names);
 	if (good)

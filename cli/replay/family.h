@@ -3,13 +3,13 @@
 #ifndef GW_REPLAY_FAMILY_H
 #define GW_REPLAY_FAMILY_H
 
-#include "cli/replay/tape.h"
+#include "cli/log/trace.h"
 
 /**
- * The family of each kernel of @p tape, a number: by the regular expression @p pattern on demangled
- * names, or by the file @p path of lines "family kernel"; one of the two is NULL. Kernels that
- * neither knows are a family each. free() the list; NULL after a message.
+ * The family of each kernel of @p trace, a number: by the regular expression @p pattern on
+ * demangled names, or by the file @p path of lines "family kernel"; one of the two is NULL. Kernels
+ * that neither knows are a family each. free() the list; NULL after a message.
  */
-uint32_t *replay_families(const struct tape *tape, const char *pattern, const char *path);
+uint32_t *replay_families(const struct trace *trace, const char *pattern, const char *path);
 
 #endif

@@ -28,7 +28,7 @@ enum {
 enum role { TEACHES, IS_HIDDEN, STAYS_OUT };
 
 struct fold {
-	const struct tape *tape;
+	const struct trace *trace;
 	const struct replay_options *options;
 	uint32_t number;          /* of the fold */
 	uint32_t kernel, ordinal; /* of a single configuration, where that is what it hides */
@@ -45,7 +45,7 @@ static uint32_t family(const struct fold *f, uint32_t kernel)
 
 static enum role role_of(const struct fold *f, uint32_t config)
 {
-	const struct tape_config *c = &f->tape->configs[config];
+	const struct trace_config *c = &f->trace->configs[config];
 
 	if (f->options->hide == REPLAY_KERNEL)
 		return family(f, c->kernel) % FOLDS == f->number ? IS_HIDDEN : TEACHES;
@@ -57,13 +57,13 @@ static enum role role_of(const struct fold *f, uint32_t config)
 }
 
 /* What was known of a configuration's work before anything was counted there. */
-static void uncounted(const struct tape *tape, uint32_t last, struct gw_work *work)
+static void uncounted(const struct trace *trace, uint32_t last, struct gw_work *work)
 {
 	struct gw_work earlier;
 
-	tape_work_of(tape, last - 1, work);
-	for (uint32_t at = tape->works[last - 1].before; at; at = tape->works[at - 1].before) {
-		tape_work_of(tape, at - 1, &earlier);
+	trace_work_of(trace, last - 1, work);
+	for (uint32_t at = trace->works[last - 1].before; at; at = trace->works[at - 1].before) {
+		trace_work_of(trace, at - 1, &earlier);
 		for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 			if (work->q[i].source == GW_SOURCE_COUNTED)
 				work->q[i] = earlier.q[i];
@@ -76,11 +76,11 @@ static void uncounted(const struct tape *tape, uint32_t last, struct gw_work *wo
 /* Configurations, hidden ones or the others, and the work that the log knew of them in the end. */
 static void introduce(struct fold *f, bool hidden)
 {
-	const struct tape *t = f->tape;
+	const struct trace *t = f->trace;
 	struct gw_work work;
 
 	for (uint32_t i = 0; i < t->config_count; i++) {
-		const struct tape_config *c = &t->configs[i];
+		const struct trace_config *c = &t->configs[i];
 
 		if ((role_of(f, i) == IS_HIDDEN) != hidden)
 			continue;
@@ -92,14 +92,14 @@ static void introduce(struct fold *f, bool hidden)
 		gw_predictor_set_work(f->fleet, i + 1, &work);
 		if (f->options->hide_work)
 			continue;
-		tape_work_of(t, c->last_work - 1, &work);
+		trace_work_of(t, c->last_work - 1, &work);
 		gw_predictor_set_work(f->fleet, i + 1, &work);
 	}
 }
 
-static void teach(struct fold *f, const struct tape_launch *l)
+static void teach(struct fold *f, const struct trace_launch *l)
 {
-	struct tape_launch said = *l;
+	struct trace_launch said = *l;
 	struct gw_prediction p;
 	struct gw_observation o;
 	struct gw_work work;
@@ -114,8 +114,8 @@ static void teach(struct fold *f, const struct tape_launch *l)
 	gw_predictor_set_observe(f->fleet, l->config + 1, &o);
 	/* Where counted work is withheld, it comes after the first time, as it does in life. */
 	if (f->options->hide_work && f->taught[l->config] == 1 &&
-	    f->tape->configs[l->config].last_work) {
-		tape_work_of(f->tape, f->tape->configs[l->config].last_work - 1, &work);
+	    f->trace->configs[l->config].last_work) {
+		trace_work_of(f->trace, f->trace->configs[l->config].last_work - 1, &work);
 		gw_predictor_set_work(f->fleet, l->config + 1, &work);
 	}
 }
@@ -128,16 +128,16 @@ static void advance(struct fold *f)
 
 static void go_through(struct fold *f)
 {
-	const struct tape *t = f->tape;
+	const struct trace *t = f->trace;
 
 	for (size_t i = 0; i < t->event_count; i++) {
 		uint32_t index = t->events[i].index;
 
-		if (t->events[i].kind == TAPE_LAUNCH)
+		if (t->events[i].kind == TRACE_LAUNCH)
 			teach(f, &t->launches[index]);
-		else if (t->events[i].kind == TAPE_PUBLISHED)
+		else if (t->events[i].kind == TRACE_PUBLISHED)
 			advance(f);
-		else if (t->events[i].kind == TAPE_CLOCK)
+		else if (t->events[i].kind == TRACE_CLOCK)
 			gw_clocks_add(&f->clocks[t->clocks[index].gpu], &t->clocks[index].sample);
 	}
 	advance(f);
@@ -145,7 +145,7 @@ static void go_through(struct fold *f)
 
 static void ask(struct fold *f, replay_fn *each, void *arg, struct replay_result *result)
 {
-	const struct tape *t = f->tape;
+	const struct trace *t = f->trace;
 	struct gw_prediction *p = gw_alloc(t->config_count * sizeof(*p));
 	bool *hidden = gw_alloc(t->config_count * sizeof(*hidden));
 
@@ -155,9 +155,9 @@ static void ask(struct fold *f, replay_fn *each, void *arg, struct replay_result
 			gw_predictor_set_predict(f->fleet, i + 1, f->known, &p[i]);
 	}
 	for (size_t i = 0; i < t->launch_count; i++) {
-		const struct tape_launch *l = &t->launches[i];
+		const struct trace_launch *l = &t->launches[i];
 
-		if (!hidden[l->config] || !tape_measured(l))
+		if (!hidden[l->config] || !trace_measured(l))
 			continue;
 		result->predicted += isnan(p[l->config].seconds) ? 0 : 1;
 		each(arg, i, &p[l->config]);
@@ -168,8 +168,8 @@ static void ask(struct fold *f, replay_fn *each, void *arg, struct replay_result
 
 static bool hides_anything(const struct fold *f)
 {
-	for (uint32_t i = 0; i < f->tape->config_count; i++)
-		if (f->tape->configs[i].measured && role_of(f, i) == IS_HIDDEN)
+	for (uint32_t i = 0; i < f->trace->config_count; i++)
+		if (f->trace->configs[i].measured && role_of(f, i) == IS_HIDDEN)
 			return true;
 	return false;
 }
@@ -180,13 +180,13 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 		return;
 	result->folds++;
 	f->known = 0;
-	f->clocks = gw_alloc(f->tape->gpu_count * sizeof(*f->clocks));
-	f->fleet = replay_predictors(f->tape, f->options->model);
-	f->taught = gw_alloc(f->tape->config_count);
-	for (size_t i = 0; i < f->tape->gpu_count; i++)
-		if (f->tape->gpus[i].known.profile)
-			gw_predictor_set_device(f->fleet, f->tape->gpus[i].id,
-			                        &f->tape->gpus[i].known.profile->device);
+	f->clocks = gw_alloc(f->trace->gpu_count * sizeof(*f->clocks));
+	f->fleet = replay_predictors(f->trace, f->options->model);
+	f->taught = gw_alloc(f->trace->config_count);
+	for (size_t i = 0; i < f->trace->gpu_count; i++)
+		if (f->trace->gpus[i].known.profile)
+			gw_predictor_set_device(f->fleet, f->trace->gpus[i].id,
+			                        &f->trace->gpus[i].known.profile->device);
 	introduce(f, false);
 	go_through(f);
 	introduce(f, true);
@@ -199,17 +199,17 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 /* Every configuration by itself: its family must not teach it, but its own kernel may. */
 static void one_by_one(struct fold *f, replay_fn *each, void *arg, struct replay_result *result)
 {
-	for (uint32_t i = 0; i < f->tape->config_count; i++) {
-		f->kernel = f->tape->configs[i].kernel;
-		f->ordinal = f->tape->configs[i].ordinal;
+	for (uint32_t i = 0; i < f->trace->config_count; i++) {
+		f->kernel = f->trace->configs[i].kernel;
+		f->ordinal = f->trace->configs[i].ordinal;
 		one_fold(f, each, arg, result);
 	}
 }
 
-void replay_hidden(const struct tape *tape, const struct replay_options *options, replay_fn *each,
+void replay_hidden(const struct trace *trace, const struct replay_options *options, replay_fn *each,
                    void *arg, struct replay_result *result)
 {
-	struct fold f = {.tape = tape, .options = options};
+	struct fold f = {.trace = trace, .options = options};
 
 	if (options->hide == REPLAY_CONFIGURATION && options->family) {
 		one_by_one(&f, each, arg, result);

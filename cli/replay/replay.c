@@ -49,21 +49,21 @@ static const struct gw_option options[] = {
 struct taking {
 	struct score *score;
 	struct score_models *models;
-	const struct tape *tape;
-	uint32_t number;          /* of the tape */
-	bool hidden;              /* times are withheld: work is known from the end */
-	struct tape_launch *said; /* by launch, for --output; NULL without */
+	const struct trace *trace;
+	uint32_t number;           /* of the trace */
+	bool hidden;               /* times are withheld: work is known from the end */
+	struct trace_launch *said; /* by launch, for --output; NULL without */
 };
 
 static void take(void *arg, size_t launch, const struct gw_prediction *p)
 {
 	struct taking *t = arg;
-	const struct tape_launch *l = &t->tape->launches[launch];
+	const struct trace_launch *l = &t->trace->launches[launch];
 	struct score_answer a = {p->seconds, p->low, p->high, (double)l->duration * 1e-9};
 
 	if (t->said)
 		replay_put(&t->said[launch], p);
-	if (t->score && tape_measured(l))
+	if (t->score && trace_measured(l))
 		score_add(t->score, t->number, l->config,
 		          isnan(p->seconds) ? GW_TIER_NONE : p->tier, p->work, &a,
 		          score_models_ask(t->models, l, t->hidden));
@@ -122,7 +122,7 @@ static void ignore(void *arg, size_t launch, const struct gw_prediction *predict
 
 /* How many bits are the same as in the log, and then the predictions: where they are not those of
  * the log anyway, as this predictor would have made them. */
-static void compare_and_replay(const struct tape *t, struct replay_options *r, bool check,
+static void compare_and_replay(const struct trace *t, struct replay_options *r, bool check,
                                struct taking *to, struct replay_result *result)
 {
 	struct replay_result second;
@@ -143,7 +143,7 @@ static void compare_and_replay(const struct tape *t, struct replay_options *r, b
 static bool replay_one(const struct options *o, const struct session *session, uint32_t number,
                        struct score *score, struct replay_result *result)
 {
-	const struct tape *t = &session->tapes[number];
+	const struct trace *t = &session->traces[number];
 	struct replay_options r = {
 	        .hide = !o->hide_times                     ? REPLAY_ALL
 	                : !strcmp(o->hide_times, "kernel") ? REPLAY_KERNEL
@@ -153,7 +153,7 @@ static bool replay_one(const struct options *o, const struct session *session, u
 	};
 	struct taking to = {.score = score,
 	                    .models = score ? score_models_new(score, t) : NULL,
-	                    .tape = t,
+	                    .trace = t,
 	                    .number = number,
 	                    .hidden = o->hide_times != NULL};
 	uint32_t *families = NULL;
@@ -206,7 +206,7 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 		return GW_EXIT_USAGE;
 	}
 	if (!o.check)
-		score = score_new(session.tapes,
+		score = score_new(session.traces,
 		                  o.by ? !strcmp(o.by, "configuration") : o.hide_times != NULL);
 	bits = json_array();
 	for (uint32_t i = 0; i < session.count && good; i++) {
@@ -217,9 +217,9 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 			break;
 		equal &= result.equal == result.logged;
 		compared += result.logged;
-		json_array_append_new(bits, replay_bits_json(&session.tapes[i], &result));
+		json_array_append_new(bits, replay_bits_json(&session.traces[i], &result));
 		if (!o.json && !o.hide_times && !o.model)
-			replay_tell_bits(&session.tapes[i], &result);
+			replay_tell_bits(&session.traces[i], &result);
 	}
 	describe(&o, how, sizeof(how));
 	snprintf(title, sizeof(title), "gpuwatch replay: %s", how);

@@ -6,7 +6,7 @@
 #ifndef GW_REPLAY_H
 #define GW_REPLAY_H
 
-#include "cli/replay/tape.h"
+#include "cli/log/trace.h"
 #include "predictor/models/model.h"
 #include "predictor/learner/predictor_set.h"
 
@@ -22,7 +22,7 @@ struct replay_options {
 	enum replay_hide hide;
 	bool hide_work; /**< with hide: neither is what was counted there known */
 	/**
-	 * With hide: the family of each kernel of the tape, any number; kernels of one family
+	 * With hide: the family of each kernel of the trace, any number; kernels of one family
 	 * never teach each other. NULL: every kernel is a family.
 	 */
 	const uint32_t *family;
@@ -45,43 +45,43 @@ struct replay_result {
 	uint64_t extra;   /**< launches predicted now that the record has nothing for */
 	uint64_t steps;   /**< PUBLISHED records */
 	uint64_t in_step; /**< of them that found as many observations as they say */
-	size_t first;     /**< 1 + the first launch of the tape that has other bits; 0: none has */
-	struct tape_launch now; /**< and what was said of it */
+	size_t first;     /**< 1 + the first launch of the trace that has other bits; 0: none has */
+	struct trace_launch now; /**< and what was said of it */
 };
 
-/** Takes what is predicted for launch @p launch of the tape. */
+/** Takes what is predicted for launch @p launch of the trace. */
 typedef void replay_fn(void *arg, size_t launch, const struct gw_prediction *prediction);
 
 /**
- * Replay @p tape, calling @p each with @p arg for each launch of it, in the order of the log, or,
+ * Replay @p trace, calling @p each with @p arg for each launch of it, in the order of the log, or,
  * with times withheld, for each measured launch, one configuration after the other.
  */
-void replay(const struct tape *tape, const struct replay_options *options, replay_fn *each,
+void replay(const struct trace *trace, const struct replay_options *options, replay_fn *each,
             void *arg, struct replay_result *result);
 
 /**
  * The observation that @p launch is: predicted, low, high, tier and work as given by @p said, the
  * SM clock by the samples of the log so far (@p clocks, by GPU).
  */
-struct gw_observation replay_observation(const struct tape_launch *launch,
-                                         const struct tape_launch *said,
+struct gw_observation replay_observation(const struct trace_launch *launch,
+                                         const struct trace_launch *said,
                                          const struct gw_clocks *clocks);
 
 /** @p prediction as a LAUNCH record would say it. */
-void replay_put(struct tape_launch *launch, const struct gw_prediction *prediction);
+void replay_put(struct trace_launch *launch, const struct gw_prediction *prediction);
 
-/** Predictors with room for @p tape that are to use @p model (NULL: their own). */
-struct gw_predictor_set *replay_predictors(const struct tape *tape, const struct gw_model *model);
+/** Predictors with room for @p trace that are to use @p model (NULL: their own). */
+struct gw_predictor_set *replay_predictors(const struct trace *trace, const struct gw_model *model);
 
 /** As replay(), for options with something withheld. */
-void replay_hidden(const struct tape *tape, const struct replay_options *options, replay_fn *each,
+void replay_hidden(const struct trace *trace, const struct replay_options *options, replay_fn *each,
                    void *arg, struct replay_result *result);
 
 /**
- * Write @p path anew to @p to, with the predictions @p said, one for each launch of the tape, in
+ * Write @p path anew to @p to, with the predictions @p said, one for each launch of the trace, in
  * the place of those it has; @p how goes to its header. Returns false after a message.
  */
-bool replay_write(const struct tape *tape, const char *to, const struct tape_launch *said,
+bool replay_write(const struct trace *trace, const char *to, const struct trace_launch *said,
                   const char *how);
 
 #endif

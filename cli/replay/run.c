@@ -32,7 +32,7 @@ struct early {
 };
 
 struct run {
-	const struct tape *tape;
+	const struct trace *trace;
 	const struct replay_options *options;
 	struct gw_predictor_set *fleet;
 	struct gw_clocks *clocks; /* by GPU */
@@ -52,9 +52,9 @@ static uint32_t id_of(uint32_t config)
 	return config + 1;
 }
 
-struct gw_predictor_set *replay_predictors(const struct tape *tape, const struct gw_model *model)
+struct gw_predictor_set *replay_predictors(const struct trace *trace, const struct gw_model *model)
 {
-	struct gw_predictor_set *p = gw_predictor_set_new((uint32_t)tape->config_count + 1);
+	struct gw_predictor_set *p = gw_predictor_set_new((uint32_t)trace->config_count + 1);
 
 	if (!p)
 		p = gw_alloc(SIZE_MAX); /* ends with the message for want of memory */
@@ -72,7 +72,7 @@ static void changed(void *arg, uint32_t id, const struct gw_prediction *predicti
 {
 	struct run *run = arg;
 
-	if (id && id <= run->tape->config_count)
+	if (id && id <= run->trace->config_count)
 		keep(&run->published[id - 1], prediction);
 }
 
@@ -87,22 +87,22 @@ static bool same_early(const void *arg, uint32_t position)
 {
 	const void *const *pair = arg;
 	const struct run *run = pair[0];
-	const struct tape_launch *l = pair[1];
+	const struct trace_launch *l = pair[1];
 
 	return run->earlies[position].config == l->config &&
 	       run->earlies[position].known == l->known;
 }
 
-static uint32_t find_early(const struct run *run, const struct tape_launch *l)
+static uint32_t find_early(const struct run *run, const struct trace_launch *l)
 {
 	const void *pair[] = {run, l};
 
 	return gw_index_find(&run->early_index, early_key(l->config, l->known), same_early, pair);
 }
 
-static void add_early(struct run *run, const struct tape_launch *l)
+static void add_early(struct run *run, const struct trace_launch *l)
 {
-	uint32_t kernel = run->tape->configs[l->config].kernel, at = (uint32_t)run->early_count;
+	uint32_t kernel = run->trace->configs[l->config].kernel, at = (uint32_t)run->early_count;
 	uint32_t first = gw_index_find(&run->known_index, l->known, NULL, NULL);
 	struct early *e;
 
@@ -125,18 +125,18 @@ static void add_early(struct run *run, const struct tape_launch *l)
 /* Launches that were called before their configuration had a time that they could know. */
 static void find_earlies(struct run *run)
 {
-	const struct tape *t = run->tape;
+	const struct trace *t = run->trace;
 	uint64_t *first = gw_alloc(t->config_count * sizeof(*first)), learnt = 0;
 
 	for (size_t i = 0; i < t->launch_count; i++) {
-		const struct tape_launch *l = &t->launches[i];
+		const struct trace_launch *l = &t->launches[i];
 
 		learnt += (l->flags & GW_LAUNCH_LEARNT) != 0;
 		if ((l->flags & GW_LAUNCH_LEARNT) && !first[l->config])
 			first[l->config] = learnt;
 	}
 	for (size_t i = 0; i < t->launch_count; i++) {
-		const struct tape_launch *l = &t->launches[i];
+		const struct trace_launch *l = &t->launches[i];
 
 		if (first[l->config] && first[l->config] <= l->known)
 			continue;
@@ -185,7 +185,7 @@ static void look_at_known(struct run *run, uint64_t known)
 
 static void on_config(struct run *run, uint32_t config)
 {
-	const struct tape_config *c = &run->tape->configs[config];
+	const struct trace_config *c = &run->trace->configs[config];
 
 	gw_predictor_set_configure(run->fleet, id_of(config), c->device, c->kernel + 1, &c->launch);
 	run->configured[config] = true;
@@ -194,18 +194,18 @@ static void on_config(struct run *run, uint32_t config)
 
 static void on_work(struct run *run, uint32_t index)
 {
-	uint32_t config = run->tape->works[index].config;
+	uint32_t config = run->trace->works[index].config;
 	struct gw_work work;
 
-	tape_work_of(run->tape, index, &work);
+	trace_work_of(run->trace, index, &work);
 	gw_predictor_set_work(run->fleet, id_of(config), &work);
-	look_at_kernel(run, run->tape->configs[config].kernel);
+	look_at_kernel(run, run->trace->configs[config].kernel);
 }
 
 /* Of which the same may be said now as of another configuration. */
 static void on_successor(struct run *run, uint32_t config)
 {
-	const struct tape_config *c = &run->tape->configs[config];
+	const struct trace_config *c = &run->trace->configs[config];
 
 	gw_predictor_set_successor(run->fleet, id_of(config), c->predecessor);
 	look_at_kernel(run, c->kernel);
@@ -217,7 +217,7 @@ static bool same_bits(float a, float b)
 }
 
 /* Whether two records say the same was predicted, to the bit. */
-static bool says_the_same(const struct tape_launch *a, const struct tape_launch *b)
+static bool says_the_same(const struct trace_launch *a, const struct trace_launch *b)
 {
 	/* What a launch without a prediction might have known is not logged. */
 	if (isnan(a->predicted) && isnan(b->predicted))
@@ -226,16 +226,16 @@ static bool says_the_same(const struct tape_launch *a, const struct tape_launch 
 	       same_bits(a->high, b->high) && a->tier == b->tier && a->work == b->work;
 }
 
-static bool is_logged(const struct tape_launch *l, const struct gw_prediction *p)
+static bool is_logged(const struct trace_launch *l, const struct gw_prediction *p)
 {
-	struct tape_launch now;
+	struct trace_launch now;
 
 	replay_put(&now, p);
 	return says_the_same(l, &now);
 }
 
 /* Of what could be predicted: what the log says; else the last of its kind; else the last. */
-static const struct gw_prediction *choose(const struct course *c, const struct tape_launch *l)
+static const struct gw_prediction *choose(const struct course *c, const struct trace_launch *l)
 {
 	const struct gw_prediction *kind = NULL;
 
@@ -250,7 +250,7 @@ static const struct gw_prediction *choose(const struct course *c, const struct t
 	return kind ? kind : c->count ? &c->made[c->count - 1] : NULL;
 }
 
-static void predict(const struct run *run, const struct tape_launch *l, struct gw_prediction *out)
+static void predict(const struct run *run, const struct trace_launch *l, struct gw_prediction *out)
 {
 	const struct course *c = &run->published[l->config];
 	const struct gw_prediction *found = NULL;
@@ -274,7 +274,7 @@ static void predict(const struct run *run, const struct tape_launch *l, struct g
 		gw_predictor_set_predict(run->fleet, id_of(l->config), l->known, out);
 }
 
-void replay_put(struct tape_launch *launch, const struct gw_prediction *p)
+void replay_put(struct trace_launch *launch, const struct gw_prediction *p)
 {
 	launch->predicted = (float)(p->seconds * 1e9);
 	launch->low = (float)(p->low * 1e9);
@@ -283,8 +283,8 @@ void replay_put(struct tape_launch *launch, const struct gw_prediction *p)
 	launch->work = (uint8_t)p->work;
 }
 
-struct gw_observation replay_observation(const struct tape_launch *launch,
-                                         const struct tape_launch *said,
+struct gw_observation replay_observation(const struct trace_launch *launch,
+                                         const struct trace_launch *said,
                                          const struct gw_clocks *clocks)
 {
 	static const struct gw_clocks none;
@@ -304,9 +304,9 @@ struct gw_observation replay_observation(const struct tape_launch *launch,
 	};
 }
 
-static void compare(const struct run *run, size_t index, const struct tape_launch *now)
+static void compare(const struct run *run, size_t index, const struct trace_launch *now)
 {
-	const struct tape_launch *log = &run->tape->launches[index];
+	const struct trace_launch *log = &run->trace->launches[index];
 	const unsigned predicted = isnan(now->predicted) ? 0u : 1u;
 	struct replay_result *result = run->result;
 
@@ -326,9 +326,9 @@ static void compare(const struct run *run, size_t index, const struct tape_launc
 
 static void on_launch(struct run *run, size_t index, replay_fn *each, void *arg)
 {
-	const struct tape_launch *l = &run->tape->launches[index];
+	const struct trace_launch *l = &run->trace->launches[index];
 	uint32_t early = find_early(run, l);
-	struct tape_launch now = *l;
+	struct trace_launch now = *l;
 	struct gw_prediction p;
 	struct gw_observation o;
 
@@ -364,58 +364,58 @@ static void on_published(struct run *run, uint64_t known)
 
 static void as_recorded(struct run *run, replay_fn *each, void *arg)
 {
-	const struct tape *t = run->tape;
+	const struct trace *t = run->trace;
 
 	for (size_t i = 0; i < t->event_count; i++) {
 		uint32_t index = t->events[i].index;
 
-		switch ((enum tape_kind)t->events[i].kind) {
-		case TAPE_PROFILE:
+		switch ((enum trace_kind)t->events[i].kind) {
+		case TRACE_PROFILE:
 			gw_predictor_set_device(run->fleet, t->gpus[index].id,
 			                        &t->gpus[index].known.profile->device);
 			break;
-		case TAPE_CONFIG:
+		case TRACE_CONFIG:
 			on_config(run, index);
 			break;
-		case TAPE_WORK:
+		case TRACE_WORK:
 			on_work(run, index);
 			break;
-		case TAPE_LAUNCH:
+		case TRACE_LAUNCH:
 			on_launch(run, index, each, arg);
 			break;
-		case TAPE_PUBLISHED:
+		case TRACE_PUBLISHED:
 			on_published(run, t->published[index]);
 			break;
-		case TAPE_CLOCK:
+		case TRACE_CLOCK:
 			gw_clocks_add(&run->clocks[t->clocks[index].gpu], &t->clocks[index].sample);
 			break;
-		case TAPE_SUCCESSOR:
+		case TRACE_SUCCESSOR:
 			on_successor(run, index);
 			break;
-		case TAPE_KINDS:
+		case TRACE_KINDS:
 			break;
 		}
 	}
 }
 
-void replay(const struct tape *tape, const struct replay_options *options, replay_fn *each,
+void replay(const struct trace *trace, const struct replay_options *options, replay_fn *each,
             void *arg, struct replay_result *result)
 {
-	struct run run = {.tape = tape, .options = options, .result = result};
+	struct run run = {.trace = trace, .options = options, .result = result};
 
 	*result = (struct replay_result){0};
 	if (options->hide != REPLAY_ALL) {
-		replay_hidden(tape, options, each, arg, result);
+		replay_hidden(trace, options, each, arg, result);
 		return;
 	}
-	run.fleet = replay_predictors(tape, options->model);
-	run.published = gw_alloc(tape->config_count * sizeof(*run.published));
-	run.configured = gw_alloc(tape->config_count * sizeof(*run.configured));
-	run.clocks = gw_alloc(tape->gpu_count * sizeof(*run.clocks));
-	run.kernel_first = gw_alloc(tape->kernel_count * sizeof(*run.kernel_first));
+	run.fleet = replay_predictors(trace, options->model);
+	run.published = gw_alloc(trace->config_count * sizeof(*run.published));
+	run.configured = gw_alloc(trace->config_count * sizeof(*run.configured));
+	run.clocks = gw_alloc(trace->gpu_count * sizeof(*run.clocks));
+	run.kernel_first = gw_alloc(trace->kernel_count * sizeof(*run.kernel_first));
 	find_earlies(&run);
 	as_recorded(&run, each, arg);
-	for (size_t i = 0; i < tape->config_count; i++)
+	for (size_t i = 0; i < trace->config_count; i++)
 		free(run.published[i].made);
 	for (size_t i = 0; i < run.early_count; i++)
 		free(run.earlies[i].could.made);

@@ -18,11 +18,11 @@ enum { BLOCK = GW_BLOCK_MAX / 4 }; /* a block is closed at this size */
 
 struct writing {
 	FILE *file;
-	const struct tape *tape;
-	const struct tape_launch *said;
+	const struct trace *trace;
+	const struct trace_launch *said;
 	const char *how;
-	size_t launch;                    /* of the tape: the next one */
-	struct gw_index kernels, configs; /* those the tape has */
+	size_t launch;                    /* of the trace: the next one */
+	struct gw_index kernels, configs; /* those the trace has */
 	uint64_t records;
 	uint32_t sequence;
 	size_t length; /* of the block so far */
@@ -85,9 +85,9 @@ static void put_config(struct writing *w, const struct gw_record *head)
 static void put_launch(struct writing *w, const struct gw_record *head)
 {
 	struct gw_record_launch *l = append(w, head, head->length);
-	const struct tape_launch *said;
+	const struct trace_launch *said;
 
-	/* The tape holds no launch of a configuration that is lost. */
+	/* The trace holds no launch of a configuration that is lost. */
 	if (gw_index_find(&w->configs, l->config, NULL, NULL) == GW_INDEX_NONE)
 		return;
 	said = &w->said[w->launch++];
@@ -169,7 +169,7 @@ static FILE *open_beside(const char *to, char *beside, size_t size)
 static bool write_all(struct writing *w)
 {
 	struct gw_log_status status;
-	bool good = gw_log_read(w->tape->path, take, w, &status);
+	bool good = gw_log_read(w->trace->path, take, w, &status);
 
 	close_block(w);
 	w->failed |= fclose(w->file) != 0;
@@ -196,15 +196,15 @@ static const char *remedy(int error)
 	}
 }
 
-bool replay_write(const struct tape *tape, const char *to, const struct tape_launch *said,
+bool replay_write(const struct trace *trace, const char *to, const struct trace_launch *said,
                   const char *how)
 {
 	struct writing *w = gw_alloc(sizeof(*w));
-	const char *why = unfit(tape->path, to);
+	const char *why = unfit(trace->path, to);
 	char beside[PATH_MAX] = "";
 	bool good = false;
 
-	*w = (struct writing){.tape = tape, .said = said, .how = how};
+	*w = (struct writing){.trace = trace, .said = said, .how = how};
 	errno = 0;
 	w->file = why ? NULL : open_beside(to, beside, sizeof(beside));
 	if (w->file)

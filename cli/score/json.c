@@ -67,9 +67,9 @@ static json_t *kernels(struct score *s)
 
 		for (size_t m = 0; m < s->model_count; m++)
 			json_object_set_new(factors, s->names[m], gw_json_number(k->ratio[m]));
-		json_object_set_new(o, "log", gw_json_text(s->tapes[k->tape].path));
+		json_object_set_new(o, "log", gw_json_text(s->traces[k->trace].path));
 		json_object_set_new(o, "kernel",
-		                    gw_json_text(s->tapes[k->tape].kernels[k->kernel].plain));
+		                    gw_json_text(s->traces[k->trace].kernels[k->kernel].plain));
 		json_object_set_new(o, "launches", gw_json_count(k->count));
 		json_object_set_new(o, "seconds", gw_json_number(k->time));
 		json_object_set_new(o, "best",
@@ -87,8 +87,8 @@ static json_t *units(struct score *s)
 
 	for (size_t i = 0; i < s->unit_count; i++) {
 		struct score_unit *u = &s->units[i];
-		const struct tape *t = &s->tapes[u->tape];
-		const struct tape_config *c = &t->configs[u->config];
+		const struct trace *t = &s->traces[u->trace];
+		const struct trace_config *c = &t->configs[u->config];
 		const struct gw_config *config = &c->launch.config;
 		json_t *o = json_object(), *predicted = json_object();
 

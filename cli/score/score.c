@@ -23,17 +23,17 @@ static const struct gw_option options[] = {
         {0},
 };
 
-static void add_tape(struct score *score, const struct tape *tapes, uint32_t number)
+static void add_trace(struct score *score, const struct trace *traces, uint32_t number)
 {
-	const struct tape *t = &tapes[number];
+	const struct trace *t = &traces[number];
 	struct score_models *models = score_models_new(score, t);
 
 	for (size_t i = 0; i < t->launch_count; i++) {
-		const struct tape_launch *l = &t->launches[i];
+		const struct trace_launch *l = &t->launches[i];
 		struct score_answer a = {(double)l->predicted * 1e-9, (double)l->low * 1e-9,
 		                         (double)l->high * 1e-9, (double)l->duration * 1e-9};
 
-		if (tape_measured(l))
+		if (trace_measured(l))
 			score_add(score, number, l->config, (enum gw_tier)l->tier,
 			          (enum gw_source)l->work, &a, score_models_ask(models, l, false));
 	}
@@ -56,9 +56,9 @@ static int score_main(const struct gw_command *command, int argc, char **argv)
 		session_close(&session);
 		return GW_EXIT_USAGE;
 	}
-	score = score_new(session.tapes, !strcmp(o.by, "configuration"));
+	score = score_new(session.traces, !strcmp(o.by, "configuration"));
 	for (uint32_t i = 0; i < session.count; i++)
-		add_tape(score, session.tapes, i);
+		add_trace(score, session.traces, i);
 	snprintf(how, sizeof(how), "gpuwatch score: predictions as %s logged",
 	         session.count == 1 ? "they were" : "their processes");
 	status = session_show(&session, score, how, o.json, NULL, o.plot);

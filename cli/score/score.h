@@ -7,7 +7,7 @@
 #define GW_SCORE_H
 
 #include "cli/common/quantile.h"
-#include "cli/replay/tape.h"
+#include "cli/log/trace.h"
 #include "predictor/models/model.h"
 
 #include <jansson.h>
@@ -42,7 +42,7 @@ struct score_cell {
 
 /** One kernel and configuration at one tier and source of work. */
 struct score_unit {
-	uint32_t tape, config; /**< position in score.tapes and in its configurations */
+	uint32_t trace, config; /**< position in score.traces and in its configurations */
 	uint8_t tier, work;
 	uint64_t count, intervals, covered;
 	uint64_t answers[SCORE_MODELS_MAX]; /**< by model */
@@ -58,7 +58,7 @@ struct score {
 	const struct gw_model *models[SCORE_MODELS_MAX]; /**< NULL for gpuwatch */
 	size_t model_count;
 	bool by_config; /**< every configuration counts once, by its medians; else every launch */
-	const struct tape *tapes; /**< the logs, for names */
+	const struct trace *traces; /**< the logs, for names */
 	struct gw_index unit_index;
 	struct score_unit *units;
 	size_t unit_count, unit_room;
@@ -69,30 +69,31 @@ struct score {
 	char reason[SCORE_MODELS_MAX][120]; /**< why a model last gave no answer */
 };
 
-/** A score over @p tapes without any answer yet; free it with score_free. */
-struct score *score_new(const struct tape *tapes, bool by_config);
+/** A score over @p traces without any answer yet; free it with score_free. */
+struct score *score_new(const struct trace *traces, bool by_config);
 void score_free(struct score *score);
 
 /**
- * Add a measured launch of configuration @p config of tape @p tape: what gpuwatch said, at which
+ * Add a measured launch of configuration @p config of trace @p trace: what gpuwatch said, at which
  * tier and on which work, and what every model says (@p models: seconds by model, NaN without
  * answer; index SCORE_OURS is not looked at).
  */
-void score_add(struct score *score, uint32_t tape, uint32_t config, enum gw_tier tier,
+void score_add(struct score *score, uint32_t trace, uint32_t config, enum gw_tier tier,
                enum gw_source work, const struct score_answer *ours,
                const double models[SCORE_MODELS_MAX]);
 
 /** After the last launch: what could only be summed up then. */
 void score_finish(struct score *score);
 
-/** What the models say of the launches of a tape; work as it was known when each was predicted. */
+/** What the models say of the launches of a trace; work as it was known when each was predicted. */
 struct score_models;
-struct score_models *score_models_new(struct score *score, const struct tape *tape);
+struct score_models *score_models_new(struct score *score, const struct trace *trace);
 /**
- * Their answers for launch @p launch of the tape, by model. @p last: with the work the log knew in
+ * Their answers for launch @p launch of the trace, by model. @p last: with the work the log knew in
  * the end. Valid until the next call.
  */
-const double *score_models_ask(struct score_models *m, const struct tape_launch *launch, bool last);
+const double *score_models_ask(struct score_models *m, const struct trace_launch *launch,
+                               bool last);
 void score_models_free(struct score_models *m);
 
 /* What a cell says; each NaN when there is nothing to say it of. */
@@ -107,7 +108,7 @@ double score_coverage(const struct score_cell *cell);
 
 /** A kernel and how far off every model is on it. */
 struct score_kernel {
-	uint32_t tape, kernel;          /**< position in score.tapes and in its kernels */
+	uint32_t trace, kernel;         /**< position in score.traces and in its kernels */
 	uint64_t count;                 /**< launches */
 	uint32_t configs;               /**< units of it: configurations by tier and work */
 	double time;                    /**< measured in all, s */
@@ -129,7 +130,7 @@ const char *score_length_name(enum score_length length);
 struct score_about {
 	const char *how; /**< how the predictions came about, a sentence */
 	bool stand_in;   /**< some log is of the CPU stand-in */
-	size_t tape_count;
+	size_t trace_count;
 	const char *const *missing; /**< sentences: what could not be scored, and why */
 	size_t missing_count;
 };

@@ -29,7 +29,7 @@ static void note_missing(struct session *s, const char *format, ...)
 
 enum { COMPLAINTS = 4 }; /* lines told of what a log lacks */
 
-static void complain(struct session *s, const struct tape *t)
+static void complain(struct session *s, const struct trace *t)
 {
 	char text[300];
 
@@ -38,7 +38,7 @@ static void complain(struct session *s, const struct tape *t)
 			note_missing(s, "%s: %s", t->path, text);
 }
 
-static bool any_profile(const struct tape *t)
+static bool any_profile(const struct trace *t)
 {
 	for (size_t i = 0; i < t->gpu_count; i++)
 		if (t->gpus[i].known.profile)
@@ -47,7 +47,7 @@ static bool any_profile(const struct tape *t)
 }
 
 /* What of a log can't be scored, and why. */
-static void inspect(struct session *s, const struct tape *t)
+static void inspect(struct session *s, const struct trace *t)
 {
 	struct gw_text n;
 
@@ -82,13 +82,13 @@ static void inspect(struct session *s, const struct tape *t)
 
 bool session_open(struct session *s, char **paths, int count)
 {
-	*s = (struct session){.tapes = gw_alloc((size_t)count * sizeof(*s->tapes))};
+	*s = (struct session){.traces = gw_alloc((size_t)count * sizeof(*s->traces))};
 	for (int i = 0; i < count; i++) {
-		struct tape *t = &s->tapes[s->count];
+		struct trace *t = &s->traces[s->count];
 
-		if (!tape_read(t, paths[i])) {
+		if (!trace_read(t, paths[i])) {
 			gw_error("%s: %s", paths[i], t->status.error);
-			tape_free(t);
+			trace_free(t);
 			s->failed = true;
 			continue;
 		}
@@ -102,10 +102,10 @@ bool session_open(struct session *s, char **paths, int count)
 void session_close(struct session *s)
 {
 	for (size_t i = 0; i < s->count; i++)
-		tape_free(&s->tapes[i]);
+		trace_free(&s->traces[i]);
 	for (size_t i = 0; i < s->missing_count; i++)
 		free(s->missing[i]);
-	free(s->tapes);
+	free(s->traces);
 	free(s->missing);
 }
 
@@ -115,7 +115,7 @@ int session_show(struct session *s, struct score *score, const char *how, bool j
 	struct score_about about = {
 	        .how = how,
 	        .stand_in = s->stand_in,
-	        .tape_count = s->count,
+	        .trace_count = s->count,
 	        .missing = (const char *const *)s->missing,
 	        .missing_count = s->missing_count,
 	};

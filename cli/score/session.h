@@ -7,7 +7,7 @@
 
 /** Logs that were read, and what is to be said of them. */
 struct session {
-	struct tape *tapes;
+	struct trace *traces;
 	size_t count;
 	bool failed; /**< some log could not be read at all; it was said */
 	bool stand_in;

@@ -18,11 +18,11 @@ const char *score_length_name(enum score_length length)
 	return names[length];
 }
 
-struct score *score_new(const struct tape *tapes, bool by_config)
+struct score *score_new(const struct trace *traces, bool by_config)
 {
 	struct score *s = gw_alloc(sizeof(*s));
 
-	s->tapes = tapes;
+	s->traces = traces;
 	s->by_config = by_config;
 	s->names[s->model_count++] = "gpuwatch";
 	for (const struct gw_model *const *m = gw_models; *m; m++) {
@@ -104,7 +104,7 @@ static void add_to_all(struct score *s, size_t model, enum gw_tier tier, enum gw
 }
 
 struct unit_key {
-	uint32_t tape, config;
+	uint32_t trace, config;
 	uint8_t tier, work;
 };
 
@@ -118,13 +118,13 @@ static bool same_unit(const void *arg, uint32_t position)
 	const struct unit_search *u = arg;
 	const struct score_unit *unit = &u->score->units[position];
 
-	return unit->tape == u->key->tape && unit->config == u->key->config &&
+	return unit->trace == u->key->trace && unit->config == u->key->config &&
 	       unit->tier == u->key->tier && unit->work == u->key->work;
 }
 
 static struct score_unit *unit_of(struct score *s, struct unit_key key)
 {
-	const uint64_t parts[] = {key.tape, key.config, key.tier, key.work};
+	const uint64_t parts[] = {key.trace, key.config, key.tier, key.work};
 	uint64_t hash = gw_hash(0, parts, sizeof(parts));
 	uint32_t at =
 	        gw_index_find(&s->unit_index, hash, same_unit, &(struct unit_search){s, &key});
@@ -133,7 +133,7 @@ static struct score_unit *unit_of(struct score *s, struct unit_key key)
 		return &s->units[at];
 	at = (uint32_t)s->unit_count;
 	s->units = gw_grow(s->units, &s->unit_room, ++s->unit_count, sizeof(*s->units));
-	s->units[at].tape = key.tape;
+	s->units[at].trace = key.trace;
 	s->units[at].config = key.config;
 	s->units[at].tier = key.tier;
 	s->units[at].work = key.work;
@@ -160,12 +160,12 @@ static double held(const struct score_answer *a)
 	return a->measured >= a->low && a->measured <= a->high;
 }
 
-void score_add(struct score *s, uint32_t tape, uint32_t config, enum gw_tier tier,
+void score_add(struct score *s, uint32_t trace, uint32_t config, enum gw_tier tier,
                enum gw_source work, const struct score_answer *ours,
                const double models[SCORE_MODELS_MAX])
 {
 	struct score_unit *u =
-	        unit_of(s, (struct unit_key){tape, config, (uint8_t)tier, (uint8_t)work});
+	        unit_of(s, (struct unit_key){trace, config, (uint8_t)tier, (uint8_t)work});
 	double covered = held(ours);
 
 	u->count++;
@@ -259,8 +259,8 @@ static int longest_first(const void *x, const void *y)
 
 	if (a->time > b->time || a->time < b->time)
 		return a->time < b->time ? 1 : -1;
-	if (a->tape != b->tape)
-		return a->tape < b->tape ? -1 : 1;
+	if (a->trace != b->trace)
+		return a->trace < b->trace ? -1 : 1;
 	return (a->kernel > b->kernel) - (a->kernel < b->kernel);
 }
 
@@ -284,8 +284,8 @@ size_t score_kernels(struct score *s, struct score_kernel **list)
 	*list = NULL;
 	for (size_t i = 0; i < s->unit_count; i++) {
 		struct score_unit *u = &s->units[i];
-		uint32_t kernel = s->tapes[u->tape].configs[u->config].kernel, at;
-		uint64_t key = (uint64_t)u->tape << 32 | kernel;
+		uint32_t kernel = s->traces[u->trace].configs[u->config].kernel, at;
+		uint64_t key = (uint64_t)u->trace << 32 | kernel;
 		struct score_kernel *k;
 
 		at = gw_index_find(&index, key, NULL, NULL);
@@ -294,7 +294,7 @@ size_t score_kernels(struct score *s, struct score_kernel **list)
 			gw_index_add(&index, key, at);
 			*list = gw_grow(*list, &room, count, sizeof(**list));
 			answers = gw_grow(answers, &answer_room, count, sizeof(*answers));
-			(*list)[at].tape = u->tape;
+			(*list)[at].trace = u->trace;
 			(*list)[at].kernel = kernel;
 		}
 		k = &(*list)[at];
@@ -323,18 +323,18 @@ struct answers {
 
 struct score_models {
 	struct score *score;
-	const struct tape *tape;
+	const struct trace *trace;
 	struct answers none;     /* without any work */
 	struct answers *by_work; /* by position of the WORK */
 };
 
-struct score_models *score_models_new(struct score *score, const struct tape *tape)
+struct score_models *score_models_new(struct score *score, const struct trace *trace)
 {
 	struct score_models *m = gw_alloc(sizeof(*m));
 
 	m->score = score;
-	m->tape = tape;
-	m->by_work = gw_alloc(tape->work_count * sizeof(*m->by_work));
+	m->trace = trace;
+	m->by_work = gw_alloc(trace->work_count * sizeof(*m->by_work));
 	for (size_t i = 0; i < SCORE_MODELS_MAX; i++)
 		m->none.seconds[i] = NAN;
 	return m;
@@ -346,20 +346,20 @@ void score_models_free(struct score_models *m)
 	free(m);
 }
 
-static void ask(struct score_models *m, const struct tape_launch *launch, uint32_t work,
+static void ask(struct score_models *m, const struct trace_launch *launch, uint32_t work,
                 struct answers *out)
 {
-	const struct gw_device *device = tape_device(m->tape, launch->gpu);
+	const struct gw_device *device = trace_device(m->trace, launch->gpu);
 	struct gw_estimate e;
 	struct gw_work w;
 
 	out->asked = true;
-	tape_work_of(m->tape, work, &w);
+	trace_work_of(m->trace, work, &w);
 	for (size_t i = 0; i < m->score->model_count; i++) {
 		out->seconds[i] = NAN;
 		if (i == SCORE_OURS || !device)
 			continue;
-		m->score->models[i]->estimate(device, &m->tape->configs[launch->config].launch, &w,
+		m->score->models[i]->estimate(device, &m->trace->configs[launch->config].launch, &w,
 		                              NULL, &e);
 		out->seconds[i] = e.seconds;
 		if (isnan(e.seconds))
@@ -367,10 +367,10 @@ static void ask(struct score_models *m, const struct tape_launch *launch, uint32
 	}
 }
 
-const double *score_models_ask(struct score_models *m, const struct tape_launch *launch, bool last)
+const double *score_models_ask(struct score_models *m, const struct trace_launch *launch, bool last)
 {
-	uint32_t work = last ? m->tape->configs[launch->config].last_work
-	                     : tape_work_known(m->tape, launch->config, launch->known);
+	uint32_t work = last ? m->trace->configs[launch->config].last_work
+	                     : trace_work_known(m->trace, launch->config, launch->known);
 	struct answers *a;
 
 	if (!work)

@@ -19,7 +19,7 @@
 #include "cli/common/number.h"
 #include "cli/message.h"
 #include "cli/table.h"
-#include "cli/replay/tape.h"
+#include "cli/log/trace.h"
 
 static const char no_work[] =
         "the log holds no work of these kernels (instructions, memory traffic), only times; what "
@@ -51,7 +51,7 @@ struct lacks {
 
 /* Place 0 is the GPU that a launch ran on, the others are those asked for. */
 struct whatif {
-	struct tape tape;
+	struct trace trace;
 	const struct gw_model *model;
 	const struct device_set *devices;
 	struct row *rows;
@@ -83,15 +83,15 @@ bool whatif_is_log(const char *path)
 
 /* ---- rows ---- */
 
-static const struct gw_device *device_of(const struct whatif *w, const struct tape_config *c,
+static const struct gw_device *device_of(const struct whatif *w, const struct trace_config *c,
                                          size_t place)
 {
 	if (place)
 		return &w->devices->profiles[place - 1]->device;
-	for (uint32_t i = 0; i < w->tape.gpu_count; i++)
-		if (c->device && w->tape.gpus[i].id == c->device)
-			return tape_device(&w->tape, i);
-	return tape_device(&w->tape, GW_INDEX_NONE);
+	for (uint32_t i = 0; i < w->trace.gpu_count; i++)
+		if (c->device && w->trace.gpus[i].id == c->device)
+			return trace_device(&w->trace, i);
+	return trace_device(&w->trace, GW_INDEX_NONE);
 }
 
 static void add_answer(struct answer *a, uint64_t launches, const struct gw_estimate *e)
@@ -120,7 +120,7 @@ static void add_lacks(struct lacks *l, const struct gw_estimate *here,
 			l->what[l->count++] = there->warnings[i];
 }
 
-static void add_config(struct whatif *w, const struct tape_config *c, struct row *row)
+static void add_config(struct whatif *w, const struct trace_config *c, struct row *row)
 {
 	struct gw_estimate here, e;
 	struct gw_work work;
@@ -128,7 +128,7 @@ static void add_config(struct whatif *w, const struct tape_config *c, struct row
 	row->launches += c->measured;
 	row->measured += (double)c->time_ns * 1e-9;
 	if (c->last_work)
-		tape_work_of(&w->tape, c->last_work - 1, &work);
+		trace_work_of(&w->trace, c->last_work - 1, &work);
 	for (size_t p = 0; p < w->places; p++) {
 		const struct gw_device *device = device_of(w, c, p);
 
@@ -163,11 +163,11 @@ static int by_time(const void *a, const void *b)
 /* One row a name: several kernels may bear it. */
 static void make_rows(struct whatif *w)
 {
-	w->rows = gw_alloc((w->tape.kernel_count + 1) * sizeof(*w->rows));
-	for (size_t i = 0; i < w->tape.kernel_count; i++)
-		w->rows[i].name = w->tape.kernels[i].plain;
-	qsort(w->rows, w->tape.kernel_count, sizeof(*w->rows), by_name);
-	for (size_t i = 0; i < w->tape.kernel_count; i++)
+	w->rows = gw_alloc((w->trace.kernel_count + 1) * sizeof(*w->rows));
+	for (size_t i = 0; i < w->trace.kernel_count; i++)
+		w->rows[i].name = w->trace.kernels[i].plain;
+	qsort(w->rows, w->trace.kernel_count, sizeof(*w->rows), by_name);
+	for (size_t i = 0; i < w->trace.kernel_count; i++)
 		if (!w->count || strcmp(w->rows[w->count - 1].name, w->rows[i].name))
 			w->rows[w->count++] = w->rows[i];
 	for (size_t i = 0; i < w->count; i++)
@@ -178,9 +178,9 @@ static void fill_rows(struct whatif *w)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < w->tape.config_count; i++) {
-		const struct tape_config *c = &w->tape.configs[i];
-		const struct row key = {.name = w->tape.kernels[c->kernel].plain};
+	for (size_t i = 0; i < w->trace.config_count; i++) {
+		const struct trace_config *c = &w->trace.configs[i];
+		const struct row key = {.name = w->trace.kernels[c->kernel].plain};
 
 		if (c->measured)
 			add_config(w, c, bsearch(&key, w->rows, w->count, sizeof(key), by_name));
@@ -314,8 +314,8 @@ static void print_missing(const struct whatif *w)
 {
 	char text[300];
 
-	for (unsigned n = 0; gw_log_complaint(&w->tape.status, n, text, sizeof(text)); n++)
-		printf("%s: %s\n", w->tape.path, text);
+	for (unsigned n = 0; gw_log_complaint(&w->trace.status, n, text, sizeof(text)); n++)
+		printf("%s: %s\n", w->trace.path, text);
 }
 
 static void print_text(const struct whatif *w)
@@ -338,7 +338,7 @@ static void print_text(const struct whatif *w)
 	gw_table_print(table, stdout, gw_width(), 0);
 	gw_table_free(table);
 	printf("\n");
-	if (!w->tape.work_count)
+	if (!w->trace.work_count)
 		printf("No time on any GPU: %s.\n", no_work);
 	else
 		print_reasons(w);
@@ -391,14 +391,14 @@ static void print_json(const struct whatif *w)
 		json_array_append_new(kernels, row_json(w, &w->rows[i]));
 	for (size_t p = 1; p < w->places; p++)
 		json_array_append_new(totals, total_json(w, p));
-	for (unsigned n = 0; gw_log_complaint(&w->tape.status, n, text, sizeof(text)); n++)
+	for (unsigned n = 0; gw_log_complaint(&w->trace.status, n, text, sizeof(text)); n++)
 		json_array_append_new(missing, gw_json_text(text));
 	gw_json_print(json_pack(
 	        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model", gw_json_text(w->model->name),
 	        "kernels", kernels, "kernels_in_total", gw_json_count(count_known(w)),
 	        "measured_seconds", gw_json_number(total(w, w->places)), "here_seconds",
 	        gw_json_number(total(w, 0)), "total", totals, "missing", missing, "reason",
-	        w->tape.work_count ? json_null() : gw_json_text(no_work), "remedy",
+	        w->trace.work_count ? json_null() : gw_json_text(no_work), "remedy",
 	        known ? json_null() : gw_json_text(remedy)));
 }
 
@@ -409,7 +409,7 @@ int whatif_log(const char *path, const struct gw_model *model, const struct devi
 	int status = GW_EXIT_USAGE;
 
 	w.lacks = gw_alloc(w.places * sizeof(*w.lacks));
-	if (tape_read(&w.tape, path)) {
+	if (trace_read(&w.trace, path)) {
 		make_rows(&w);
 		fill_rows(&w);
 		if (json)
@@ -418,12 +418,12 @@ int whatif_log(const char *path, const struct gw_model *model, const struct devi
 			print_text(&w);
 		status = any_known(&w) ? GW_EXIT_OK : GW_EXIT_FINDINGS;
 	} else {
-		gw_error("%s: %s", path, w.tape.status.error);
+		gw_error("%s: %s", path, w.trace.status.error);
 	}
 	for (size_t i = 0; i < w.count; i++)
 		free(w.rows[i].answers);
 	free(w.rows);
 	free(w.lacks);
-	tape_free(&w.tape);
+	trace_free(&w.trace);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a replay may know, what a tape holds, and the figures of a score. */
+/* What a replay may know, what a trace holds, and the figures of a score. */
 #include "cli/common/memory.h"
 #include "cli/replay/replay.h"
 #include "cli/replay/family.h"
@@ -38,15 +38,15 @@ static int remove_sample(void **state)
 	return unlink(path);
 }
 
-static struct tape read_sample(void)
+static struct trace read_sample(void)
 {
-	struct tape t;
+	struct trace t;
 
-	assert_true(tape_read(&t, path));
+	assert_true(trace_read(&t, path));
 	return t;
 }
 
-static uint32_t kernel_called(const struct tape *t, const char *name)
+static uint32_t kernel_called(const struct trace *t, const char *name)
 {
 	for (uint32_t i = 0; i < t->kernel_count; i++)
 		if (!strcmp(t->kernels[i].mangled, name))
@@ -66,7 +66,7 @@ static void take(void *arg, size_t launch, const struct gw_prediction *p)
 	((struct said *)arg)->seconds[launch] = p->seconds;
 }
 
-static struct said say(const struct tape *t, const struct replay_options *options)
+static struct said say(const struct trace *t, const struct replay_options *options)
 {
 	struct said s = {.seconds = gw_alloc(t->launch_count * sizeof(double))};
 
@@ -77,7 +77,7 @@ static struct said say(const struct tape *t, const struct replay_options *option
 }
 
 /* Do what was said of the launches of @p kernel before and after differ? And are there any? */
-static bool differ(const struct tape *t, uint32_t kernel, const struct said *a,
+static bool differ(const struct trace *t, uint32_t kernel, const struct said *a,
                    const struct said *b)
 {
 	bool known = false, different = false;
@@ -93,10 +93,10 @@ static bool differ(const struct tape *t, uint32_t kernel, const struct said *a,
 	return different;
 }
 
-static void slow_down(struct tape *t, uint32_t kernel, uint32_t ordinal, unsigned factor)
+static void slow_down(struct trace *t, uint32_t kernel, uint32_t ordinal, unsigned factor)
 {
 	for (size_t i = 0; i < t->launch_count; i++) {
-		const struct tape_config *c = &t->configs[t->launches[i].config];
+		const struct trace_config *c = &t->configs[t->launches[i].config];
 
 		if (c->kernel == kernel && (ordinal == UINT32_MAX || c->ordinal == ordinal))
 			t->launches[i].duration *= factor;
@@ -107,7 +107,7 @@ static void slow_down(struct tape *t, uint32_t kernel, uint32_t ordinal, unsigne
 static bool teaches(const struct replay_options *options, const char *teacher, uint32_t ordinal,
                     const char *kernel)
 {
-	struct tape t = read_sample();
+	struct trace t = read_sample();
 	uint32_t asked = kernel_called(&t, kernel);
 	struct said before = say(&t, options), after;
 	bool different;
@@ -117,7 +117,7 @@ static bool teaches(const struct replay_options *options, const char *teacher, u
 	different = differ(&t, asked, &before, &after);
 	free(before.seconds);
 	free(after.seconds);
-	tape_free(&t);
+	trace_free(&t);
 	return different;
 }
 
@@ -133,10 +133,10 @@ static void hidden_kernel_is_predicted_without_its_times(void **state)
 }
 
 /* One kernel on two GPUs: launches in turn, four times as long on the second, none predicted. */
-static struct tape two_gpus(void)
+static struct trace two_gpus(void)
 {
 	struct lb b = {0};
-	struct tape t;
+	struct trace t;
 	uint64_t ns = UINT64_C(1700000000000000000);
 
 	lb_header(&b, 1, 0, "two");
@@ -157,7 +157,7 @@ static struct tape two_gpus(void)
 	}
 	lb_end(&b);
 	lb_block(&b);
-	assert_true(tape_read_memory(&t, "two", b.data, b.length));
+	assert_true(trace_read_memory(&t, "two", b.data, b.length));
 	lb_free(&b);
 	return t;
 }
@@ -165,7 +165,7 @@ static struct tape two_gpus(void)
 static void each_gpu_is_replayed_by_a_predictor_of_its_own(void **state)
 {
 	const struct replay_options all = {.own = true}, hide = {.hide = REPLAY_CONFIGURATION};
-	struct tape t = two_gpus();
+	struct trace t = two_gpus();
 	struct said s = say(&t, &all);
 
 	(void)state;
@@ -179,13 +179,13 @@ static void each_gpu_is_replayed_by_a_predictor_of_its_own(void **state)
 	for (size_t i = 0; i < t.launch_count; i++)
 		assert_true(isnan(s.seconds[i]));
 	free(s.seconds);
-	tape_free(&t);
+	trace_free(&t);
 }
 
 static void hidden_configuration_is_predicted_from_its_sisters(void **state)
 {
 	const struct replay_options hide = {.hide = REPLAY_CONFIGURATION};
-	struct tape t = read_sample();
+	struct trace t = read_sample();
 	uint32_t kernel = kernel_called(&t, "gather_words");
 	struct said before = say(&t, &hide), after;
 	bool own = false, sister = false;
@@ -194,7 +194,7 @@ static void hidden_configuration_is_predicted_from_its_sisters(void **state)
 	slow_down(&t, kernel, 0, 7);
 	after = say(&t, &hide);
 	for (size_t i = 0; i < t.launch_count; i++) {
-		const struct tape_config *c = &t.configs[t.launches[i].config];
+		const struct trace_config *c = &t.configs[t.launches[i].config];
 		bool other = before.seconds[i] != after.seconds[i];
 
 		if (c->kernel == kernel)
@@ -204,7 +204,7 @@ static void hidden_configuration_is_predicted_from_its_sisters(void **state)
 	assert_true(sister);
 	free(before.seconds);
 	free(after.seconds);
-	tape_free(&t);
+	trace_free(&t);
 }
 
 static void family_does_not_teach(void **state)
@@ -225,7 +225,7 @@ static void family_does_not_teach(void **state)
 static void hidden_work_is_not_counted_work(void **state)
 {
 	struct replay_options hide = {.hide = REPLAY_KERNEL};
-	struct tape t = read_sample();
+	struct trace t = read_sample();
 	struct said known = say(&t, &hide), unknown;
 	uint32_t kernel = kernel_called(&t, "stream_copy");
 
@@ -239,13 +239,13 @@ static void hidden_work_is_not_counted_work(void **state)
 		}
 	free(known.seconds);
 	free(unknown.seconds);
-	tape_free(&t);
+	trace_free(&t);
 }
 
 static void every_measured_launch_is_predicted_once(void **state)
 {
 	static const enum replay_hide ways[] = {REPLAY_KERNEL, REPLAY_CONFIGURATION};
-	struct tape t = read_sample();
+	struct trace t = read_sample();
 
 	(void)state;
 	t.launches[5].flags = 0; /* was not measured */
@@ -260,12 +260,12 @@ static void every_measured_launch_is_predicted_once(void **state)
 				assert_true(isfinite(s.seconds[k]) == (k != 5));
 		free(s.seconds);
 	}
-	tape_free(&t);
+	trace_free(&t);
 }
 
 static void families_follow_a_pattern_or_a_file(void **state)
 {
-	struct tape t = read_sample();
+	struct trace t = read_sample();
 	char file[] = "/tmp/gw-families-XXXXXX";
 	FILE *out = fdopen(mkstemp(file), "w");
 	uint32_t *f;
@@ -286,12 +286,12 @@ static void families_follow_a_pattern_or_a_file(void **state)
 	assert_true(f[0] == f[1] && f[2] != f[0] && f[3] != f[0] && f[2] != f[4]);
 	free(f);
 	unlink(file);
-	tape_free(&t);
+	trace_free(&t);
 }
 
-static void tape_finds_the_work_that_was_known(void **state)
+static void trace_finds_the_work_that_was_known(void **state)
 {
-	struct tape t = read_sample();
+	struct trace t = read_sample();
 	struct gw_work work;
 
 	(void)state;
@@ -299,17 +299,17 @@ static void tape_finds_the_work_that_was_known(void **state)
 	assert_int_equal(t.launch_count, 84);
 	assert_int_equal(t.work_count, 6);
 	assert_int_equal(t.published_count, 12);
-	assert_non_null(tape_device(&t, 0));
-	assert_non_null(tape_device(&t, GW_INDEX_NONE));
-	assert_int_equal(tape_work_known(&t, 6, 100), 0);
-	assert_int_equal(tape_work_known(&t, 1, 0), 2);
+	assert_non_null(trace_device(&t, 0));
+	assert_non_null(trace_device(&t, GW_INDEX_NONE));
+	assert_int_equal(trace_work_known(&t, 6, 100), 0);
+	assert_int_equal(trace_work_known(&t, 1, 0), 2);
 	t.works[1].known = 10; /* as if it had been counted later */
-	assert_int_equal(tape_work_known(&t, 1, 9), 0);
-	tape_work_of(&t, 1, &work);
+	assert_int_equal(trace_work_known(&t, 1, 9), 0);
+	trace_work_of(&t, 1, &work);
 	assert_true(work.q[GW_WORK_inst_issued].value == 8e6);
 	assert_int_equal(work.q[GW_WORK_inst_issued].source, GW_SOURCE_COUNTED);
 	assert_true(isnan(work.q[GW_WORK_pipe_fma].value));
-	tape_free(&t);
+	trace_free(&t);
 }
 
 /*
@@ -318,11 +318,11 @@ static void tape_finds_the_work_that_was_known(void **state)
  */
 enum { CALLED = 8, ALONE = 4 /* a kernel of its own */ };
 
-static struct tape read_late(void)
+static struct trace read_late(void)
 {
-	struct tape t = read_sample();
-	struct tape_launch *last = NULL;
-	struct tape_event work = {TAPE_KINDS, 0};
+	struct trace t = read_sample();
+	struct trace_launch *last = NULL;
+	struct trace_event work = {TRACE_KINDS, 0};
 	size_t to = 0;
 	unsigned published = 0;
 
@@ -335,14 +335,14 @@ static struct tape read_late(void)
 		t.parts[i].source = GW_SOURCE_STATIC;
 	last->known = (uint32_t)(t.config_count - 1) * CALLED;
 	for (size_t i = 0; i < t.event_count; i++) {
-		const struct tape_event e = t.events[i];
+		const struct trace_event e = t.events[i];
 
-		if (e.kind == TAPE_WORK && t.works[e.index].config == ALONE) {
+		if (e.kind == TRACE_WORK && t.works[e.index].config == ALONE) {
 			work = e;
 			continue;
 		}
 		t.events[to++] = e;
-		if (e.kind == TAPE_PUBLISHED && ++published == CALLED + 1)
+		if (e.kind == TRACE_PUBLISHED && ++published == CALLED + 1)
 			t.events[to++] = work;
 	}
 	assert_int_equal(to, t.event_count);
@@ -351,7 +351,7 @@ static struct tape read_late(void)
 
 /* What the library could say of that launch, as it tells its predictor of the rest: as soon as
  * anything is known of its work, and in the end. */
-static void predict_late(const struct tape *t, struct gw_prediction *soon,
+static void predict_late(const struct trace *t, struct gw_prediction *soon,
                          struct gw_prediction *late)
 {
 	struct gw_predictor_set *p = replay_predictors(t, NULL);
@@ -359,33 +359,33 @@ static void predict_late(const struct tape *t, struct gw_prediction *soon,
 
 	for (size_t i = 0; i < t->event_count; i++) {
 		const uint32_t index = t->events[i].index;
-		const struct tape_config *c = &t->configs[index];
-		const struct tape_launch *l = &t->launches[index];
+		const struct trace_config *c = &t->configs[index];
+		const struct trace_launch *l = &t->launches[index];
 		struct gw_observation o;
 		struct gw_work work;
 
 		switch (t->events[i].kind) {
-		case TAPE_PROFILE:
+		case TRACE_PROFILE:
 			gw_predictor_set_device(p, t->gpus[index].id,
 			                        &t->gpus[index].known.profile->device);
 			break;
-		case TAPE_CONFIG:
+		case TRACE_CONFIG:
 			gw_predictor_set_configure(p, index + 1, c->device, c->kernel + 1,
 			                           &c->launch);
 			break;
-		case TAPE_WORK:
-			tape_work_of(t, index, &work);
+		case TRACE_WORK:
+			trace_work_of(t, index, &work);
 			gw_predictor_set_work(p, t->works[index].config + 1, &work);
 			if (t->works[index].config == ALONE)
 				gw_predictor_set_predict(p, ALONE + 1,
 				                         (t->config_count - 1) * CALLED, soon);
 			break;
-		case TAPE_LAUNCH:
+		case TRACE_LAUNCH:
 			o = replay_observation(l, l, clocks);
 			if (l->config != ALONE && l->flags & GW_LAUNCH_LEARNT)
 				gw_predictor_set_observe(p, l->config + 1, &o);
 			break;
-		case TAPE_PUBLISHED:
+		case TRACE_PUBLISHED:
 			gw_predictor_set_advance(p, NULL, NULL);
 			break;
 		default:
@@ -401,8 +401,8 @@ static void predict_late(const struct tape *t, struct gw_prediction *soon,
 static void a_launch_that_waited_long_is_replayed_with_its_bits(void **state)
 {
 	struct gw_prediction soon, in_the_end;
-	struct tape t = read_late();
-	struct tape_launch *late = NULL;
+	struct trace t = read_late();
+	struct trace_launch *late = NULL;
 	const struct replay_options options = {0};
 	uint64_t equal;
 	struct said s;
@@ -421,19 +421,19 @@ static void a_launch_that_waited_long_is_replayed_with_its_bits(void **state)
 	s = say(&t, &options);
 	assert_int_equal(s.result.equal, equal - 1);
 	free(s.seconds);
-	tape_free(&t);
+	trace_free(&t);
 }
 
 enum { PLAIN = 1, TOLD_APART, TIMES_OF_PLAIN = 20 };
 
 /* Launches of one length, then one that is told apart by its arguments and goes on from them. */
-static struct tape read_successor(void)
+static struct trace read_successor(void)
 {
 	struct gw_record_successor follows = {.config = TOLD_APART, .of = PLAIN};
 	uint64_t ns = UINT64_C(1700000000000000000);
 	struct gw_record_launch l;
 	struct lb b = {0};
-	struct tape t;
+	struct trace t;
 
 	lb_header(&b, 1, 0, "successor");
 	lb_kernel(&b, 1, "k");
@@ -451,13 +451,13 @@ static struct tape read_successor(void)
 	lb_add_launch(&b, l);
 	lb_end(&b);
 	lb_block(&b);
-	assert_true(tape_read_memory(&t, "successor", b.data, b.length));
+	assert_true(trace_read_memory(&t, "successor", b.data, b.length));
 	lb_free(&b);
 	return t;
 }
 
 /* As the library says it: when the launch comes, it knows already of whom it is the successor. */
-static struct gw_prediction predict_successor(const struct tape *t)
+static struct gw_prediction predict_successor(const struct trace *t)
 {
 	struct gw_predictor_set *p = replay_predictors(t, NULL);
 	struct gw_clocks *clocks = gw_alloc(sizeof(*clocks));
@@ -482,7 +482,7 @@ static struct gw_prediction predict_successor(const struct tape *t)
 static void a_successor_is_replayed_with_its_bits(void **state)
 {
 	const struct replay_options options = {0};
-	struct tape t = read_successor();
+	struct trace t = read_successor();
 	struct gw_prediction made = predict_successor(&t);
 	struct said s;
 
@@ -494,14 +494,14 @@ static void a_successor_is_replayed_with_its_bits(void **state)
 	assert_int_equal(s.result.equal, 1);
 	assert_int_equal(s.result.first, 0);
 	free(s.seconds);
-	tape_free(&t);
+	trace_free(&t);
 }
 
 static void the_first_difference_is_kept(void **state)
 {
 	const struct replay_options options = {0};
-	struct tape t = read_successor();
-	struct tape_launch *l = &t.launches[TIMES_OF_PLAIN];
+	struct trace t = read_successor();
+	struct trace_launch *l = &t.launches[TIMES_OF_PLAIN];
 	struct gw_prediction made = predict_successor(&t);
 	struct said s;
 
@@ -514,7 +514,7 @@ static void the_first_difference_is_kept(void **state)
 	assert_true(s.result.now.predicted == l->predicted);
 	assert_true(s.result.now.low == (float)(made.low * 1e9));
 	free(s.seconds);
-	tape_free(&t);
+	trace_free(&t);
 }
 
 static const struct score_cell *cell(const struct score *s, unsigned tier, unsigned length)
@@ -525,7 +525,7 @@ static const struct score_cell *cell(const struct score *s, unsigned tier, unsig
 /* 10% too long with the time in its interval, half as long as it was outside of it, and none. */
 static void figures_are_what_they_are_called(void **state)
 {
-	struct tape t = read_sample();
+	struct trace t = read_sample();
 	struct score *s = score_new(&t, false);
 	const double none[SCORE_MODELS_MAX] = {0};
 	const struct score_cell *all;
@@ -551,13 +551,13 @@ static void figures_are_what_they_are_called(void **state)
 	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_LONGER)->count, 1);
 	assert_int_equal(cell(s, GW_TIER_COLD, SCORE_UNDER_50)->count, 0);
 	score_free(s);
-	tape_free(&t);
+	trace_free(&t);
 }
 
 /* A configuration of a hundred launches that is hit, one of a single launch that is missed. */
 static void a_configuration_counts_once(void **state)
 {
-	struct tape t = read_sample();
+	struct trace t = read_sample();
 	const double none[SCORE_MODELS_MAX] = {0};
 
 	(void)state;
@@ -575,7 +575,7 @@ static void a_configuration_counts_once(void **state)
 		assert_true(fabs(score_coverage(all) - (by_config ? 0.5 : 100 / 101.0)) < 1e-12);
 		score_free(s);
 	}
-	tape_free(&t);
+	trace_free(&t);
 }
 
 int main(void)
@@ -588,7 +588,7 @@ int main(void)
 	        cmocka_unit_test(hidden_work_is_not_counted_work),
 	        cmocka_unit_test(every_measured_launch_is_predicted_once),
 	        cmocka_unit_test(families_follow_a_pattern_or_a_file),
-	        cmocka_unit_test(tape_finds_the_work_that_was_known),
+	        cmocka_unit_test(trace_finds_the_work_that_was_known),
 	        cmocka_unit_test(a_launch_that_waited_long_is_replayed_with_its_bits),
 	        cmocka_unit_test(a_successor_is_replayed_with_its_bits),
 	        cmocka_unit_test(the_first_difference_is_kept),

@@ -12,9 +12,9 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-/* What is asked of the predictions of one tape. */
+/* What is asked of the predictions of one trace. */
 struct asked {
-	const struct tape *tape;
+	const struct trace *trace;
 	struct score *score;
 };
 
@@ -23,15 +23,15 @@ static void take(void *arg, size_t launch, const struct gw_prediction *p)
 	/* A model beside it that says twice as much. */
 	const double models[SCORE_MODELS_MAX] = {[SCORE_OURS + 1] = 2 * p->seconds};
 	struct asked *a = arg;
-	const struct tape_launch *l;
+	const struct trace_launch *l;
 
-	if (launch >= a->tape->launch_count)
+	if (launch >= a->trace->launch_count)
 		abort();
 	if (!isnan(p->seconds) &&
 	    !(p->seconds >= 0 && p->low <= p->seconds && p->seconds <= p->high))
 		abort();
-	l = &a->tape->launches[launch];
-	if (tape_measured(l))
+	l = &a->trace->launches[launch];
+	if (trace_measured(l))
 		score_add(a->score, 0, l->config, isnan(p->seconds) ? GW_TIER_NONE : p->tier,
 		          p->work,
 		          &(struct score_answer){p->seconds, p->low, p->high,
@@ -53,15 +53,15 @@ static void check_cells(const struct score *score)
 }
 
 /* Two ways share a score, which is large: making it would take most of the time. */
-static void ask(const struct tape *tape, const struct replay_options ways[2])
+static void ask(const struct trace *trace, const struct replay_options ways[2])
 {
-	struct asked a = {.tape = tape, .score = score_new(tape, ways->hide != REPLAY_ALL)};
+	struct asked a = {.trace = trace, .score = score_new(trace, ways->hide != REPLAY_ALL)};
 	struct replay_result result;
 
 	/* Every model's cells are counted alike: one beside ours stands for all. */
 	a.score->model_count = SCORE_OURS + 2;
 	for (int i = 0; i < 2; i++) {
-		replay(tape, &ways[i], take, &a, &result);
+		replay(trace, &ways[i], take, &a, &result);
 		if (result.equal > result.logged || result.in_step > result.steps)
 			abort();
 	}
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 	};
 	struct gw_block head = {GW_BLOCK_MAGIC, 0, 0, 0};
 	unsigned char *log;
-	struct tape tape;
+	struct trace trace;
 
 	/* A sample's first block without its header, then as many records as the rest holds. */
 	if (size <= sizeof(head))
@@ -96,10 +96,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
 		return -1;
 	memcpy(log, &head, sizeof(head));
 	memcpy(log + sizeof(head), data, head.length);
-	if (tape_read_memory(&tape, "fuzz", log, sizeof(head) + head.length))
+	if (trace_read_memory(&trace, "fuzz", log, sizeof(head) + head.length))
 		for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i += 2)
-			ask(&tape, &ways[i]);
-	tape_free(&tape);
+			ask(&trace, &ways[i]);
+	trace_free(&trace);
 	free(log);
 	return 0;
 }

@@ -3,8 +3,8 @@
  * A log as its learner saw it, kept in memory in its own order: what `gpuwatch score` and
  * `gpuwatch replay` run over, the latter again and again.
  */
-#ifndef GW_TAPE_H
-#define GW_TAPE_H
+#ifndef GW_LOG_TRACE_H
+#define GW_LOG_TRACE_H
 
 #include "cli/common/index.h"
 #include "cli/log/profile.h"
@@ -12,18 +12,18 @@
 #include "predictor/counters/clocks.h"
 
 /** A kernel of the log. */
-struct tape_kernel {
+struct trace_kernel {
 	struct gw_kernel kernel; /**< its name is the mangled one */
 	char *mangled, *plain;   /**< plain: demangled */
 	uint32_t configs;        /**< how many configurations it has */
 };
 
 /** A configuration of the log. */
-struct tape_config {
-	uint32_t kernel;         /**< position in tape.kernels */
+struct trace_config {
+	uint32_t kernel;         /**< position in trace.kernels */
 	uint32_t ordinal;        /**< which of its kernel's configurations, from 0 */
 	uint32_t device;         /**< id of the GPU it runs on, 0: not known */
-	struct gw_launch launch; /**< its kernel points into the tape */
+	struct gw_launch launch; /**< its kernel points into the trace */
 	uint32_t predecessor;    /**< 1 + position of the one it goes on from; 0: none */
 	uint32_t last_work;      /**< 1 + position of its last WORK; 0: none */
 	uint64_t measured;       /**< launches with a valid time */
@@ -31,19 +31,19 @@ struct tape_config {
 };
 
 /** A WORK record. */
-struct tape_work {
-	uint32_t config;       /**< position in tape.configs */
+struct trace_work {
+	uint32_t config;       /**< position in trace.configs */
 	uint32_t before;       /**< 1 + position of the one it replaces; 0: none */
-	uint32_t first, count; /**< its parts in tape.parts */
+	uint32_t first, count; /**< its parts in trace.parts */
 	uint64_t known;        /**< observations that had been made */
 };
 
 /** A LAUNCH record; what of it neither learning nor scoring needs is left out. Times in ns. */
-struct tape_launch {
-	uint32_t config;            /**< position in tape.configs */
+struct trace_launch {
+	uint32_t config;            /**< position in trace.configs */
 	uint32_t flags;             /**< GW_LAUNCH_* */
 	uint32_t known;             /**< as in the record */
-	uint32_t gpu;               /**< position in tape.gpus; GW_INDEX_NONE when not known */
+	uint32_t gpu;               /**< position in trace.gpus; GW_INDEX_NONE when not known */
 	uint32_t stream_gpu;        /**< the same by its stream alone, as the library knew it */
 	float predicted, low, high; /**< NaN when unknown */
 	uint8_t tier, work;         /**< enum gw_tier, enum gw_source */
@@ -52,52 +52,53 @@ struct tape_launch {
 };
 
 /** A CLOCK record. */
-struct tape_clock {
-	uint32_t gpu; /**< position in tape.gpus */
+struct trace_clock {
+	uint32_t gpu; /**< position in trace.gpus */
 	struct gw_clock_sample sample;
 };
 
 /** What stands in the log, in the order the learner went by. */
-enum tape_kind {
-	TAPE_PROFILE,   /**< a whole profile: index in tape.gpus */
-	TAPE_CONFIG,    /**< index in tape.configs */
-	TAPE_WORK,      /**< index in tape.works */
-	TAPE_LAUNCH,    /**< index in tape.launches */
-	TAPE_PUBLISHED, /**< index in tape.published */
-	TAPE_CLOCK,     /**< index in tape.clocks */
-	TAPE_SUCCESSOR, /**< index in tape.configs, of the one that goes on from its predecessor */
-	TAPE_KINDS
+enum trace_kind {
+	TRACE_PROFILE,   /**< a whole profile: index in trace.gpus */
+	TRACE_CONFIG,    /**< index in trace.configs */
+	TRACE_WORK,      /**< index in trace.works */
+	TRACE_LAUNCH,    /**< index in trace.launches */
+	TRACE_PUBLISHED, /**< index in trace.published */
+	TRACE_CLOCK,     /**< index in trace.clocks */
+	TRACE_SUCCESSOR, /**< index in trace.configs, of the one that goes on from its predecessor
+	                  */
+	TRACE_KINDS
 };
 
-struct tape_event {
-	uint32_t kind; /**< enum tape_kind */
+struct trace_event {
+	uint32_t kind; /**< enum trace_kind */
 	uint32_t index;
 };
 
 /** A GPU of the log. */
-struct tape_gpu {
+struct trace_gpu {
 	uint32_t id; /**< in the log */
 	char *name;
 	struct log_profile known; /**< the profile in the log */
 };
 
 /** One log. */
-struct tape {
+struct trace {
 	const char *path; /**< the caller's */
 	struct gw_log_status status;
 	struct gw_record_header header;
 	char *command;  /**< "" when not known */
 	char *build;    /**< of the library that wrote it; "" when not known */
 	char *replayed; /**< how a log that `gpuwatch replay -o` wrote was made; "" otherwise */
-	struct tape_gpu *gpus;
-	struct tape_kernel *kernels;
-	struct tape_config *configs;
-	struct tape_work *works;
+	struct trace_gpu *gpus;
+	struct trace_kernel *kernels;
+	struct trace_config *configs;
+	struct trace_work *works;
 	struct gw_record_quantity *parts;
-	struct tape_launch *launches;
+	struct trace_launch *launches;
 	uint64_t *published;
-	struct tape_clock *clocks;
-	struct tape_event *events;
+	struct trace_clock *clocks;
+	struct trace_event *events;
 	size_t gpu_count, kernel_count, config_count, work_count, part_count, launch_count;
 	size_t published_count, clock_count, event_count;
 	size_t gpu_room, kernel_room, config_room, work_room, part_room, launch_room;
@@ -108,24 +109,24 @@ struct tape {
 };
 
 /**
- * Read the log at @p path. False when it can't be read at all; tape->status.error then says why.
+ * Read the log at @p path. False when it can't be read at all; trace->status.error then says why.
  * Free it in either case.
  */
-bool tape_read(struct tape *tape, const char *path);
+bool trace_read(struct trace *trace, const char *path);
 /** The same for @p length bytes in memory; @p name stands for the path. */
-bool tape_read_memory(struct tape *tape, const char *name, const void *data, size_t length);
-void tape_free(struct tape *tape);
+bool trace_read_memory(struct trace *trace, const char *name, const void *data, size_t length);
+void trace_free(struct trace *trace);
 
 /** Whether a launch has a valid time. */
-bool tape_measured(const struct tape_launch *launch);
+bool trace_measured(const struct trace_launch *launch);
 
 /** The parts of WORK @p index, unpacked. */
-void tape_work_of(const struct tape *tape, uint32_t index, struct gw_work *out);
+void trace_work_of(const struct trace *trace, uint32_t index, struct gw_work *out);
 
 /** 1 + position of the WORK of @p config that was known after @p known observations; 0: none. */
-uint32_t tape_work_known(const struct tape *tape, uint32_t config, uint64_t known);
+uint32_t trace_work_known(const struct trace *trace, uint32_t config, uint64_t known);
 
 /** The profile of @p gpu; of the only one that has any where that is not known. NULL: none. */
-const struct gw_device *tape_device(const struct tape *tape, uint32_t gpu);
+const struct gw_device *trace_device(const struct trace *trace, uint32_t gpu);
 
 #endif
