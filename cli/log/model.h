@@ -6,11 +6,10 @@
 #ifndef GW_LOG_MODEL_H
 #define GW_LOG_MODEL_H
 
-#include "cli/common/index.h"
 #include "cli/log/clock.h"
+#include "cli/log/events.h"
 #include "cli/log/gaps.h"
 #include "cli/log/order.h"
-#include "cli/log/reader.h"
 #include "cli/common/quantile.h"
 #include "predictor/core/types.h"
 
@@ -46,11 +45,6 @@ struct gw_row {
 	struct gw_quantile time, predicted, error;
 };
 
-/** A kernel's name. */
-struct gw_name {
-	char *mangled, *plain; /**< plain: demangled */
-};
-
 /** A GPU, told apart by its UUID, or by name and number where that is unknown. */
 struct gw_gpu {
 	char *name, *uuid;
@@ -83,16 +77,6 @@ struct gw_violation {
 	uint64_t offset;
 	enum gw_order_result result;
 	uint64_t known, learnt, call_ns, latest_ns;
-};
-
-/** The texts of a HEADER that are kept. */
-#define GW_HEADER_TEXTS(X)                                                                         \
-	X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank) X(replay)
-enum gw_header_text {
-#define KEY(name) GW_TEXT_##name,
-	GW_HEADER_TEXTS(KEY)
-#undef KEY
-	        GW_TEXTS
 };
 
 /** One log. */

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of kernels in a model: each once, demangled log by log. */
+/* Names of kernels, demangled many at a time. */
 #ifndef GW_LOG_NAMES_H
 #define GW_LOG_NAMES_H
 
-#include "cli/log/model.h"
+#include <stddef.h>
 
-/** Position of @p mangled in the model's names; a new one has no plain name yet. */
-uint32_t log_name_of(struct gw_log_model *m, const char *mangled);
+/** A kernel's name. */
+struct gw_name {
+	char *mangled, *plain; /**< plain: demangled; NULL before log_names_demangle */
+};
 
-/** Plain names for those from position @p first on, in one go: see demangle.c. */
-void log_names_demangle(struct gw_log_model *m, size_t first);
+/** Plain names for the @p count at @p names, in one go: see demangle.c. */
+void log_names_demangle(struct gw_name *names, size_t count);
+
+/** Free them, and the array. */
+void log_names_free(struct gw_name *names, size_t count);
 
 #endif

@@ -19,8 +19,7 @@ void gw_row_free(struct gw_row *row)
 
 bool gw_launch_measured(const struct gw_record_launch *launch)
 {
-	return (launch->flags & GW_LAUNCH_MEASURED) && !(launch->flags & GW_LAUNCH_INVALID) &&
-	       launch->duration_ns > 0;
+	return gw_log_measured(launch->flags, launch->duration_ns);
 }
 
 static double share(double part, double whole)

@@ -6,33 +6,20 @@
 #ifndef GW_LOG_TRACE_H
 #define GW_LOG_TRACE_H
 
-#include "cli/common/index.h"
-#include "cli/log/profile.h"
-#include "cli/log/reader.h"
+#include "cli/log/events.h"
 #include "predictor/counters/clocks.h"
 
-/** A kernel of the log. */
-struct trace_kernel {
-	struct gw_kernel kernel; /**< its name is the mangled one */
-	char *mangled, *plain;   /**< plain: demangled */
-	uint32_t configs;        /**< how many configurations it has */
-};
-
-/** A configuration of the log. */
+/** What is known of a configuration beside what it is, by its position in gw_log.configs. */
 struct trace_config {
-	uint32_t kernel;         /**< position in trace.kernels */
-	uint32_t ordinal;        /**< which of its kernel's configurations, from 0 */
-	uint32_t device;         /**< id of the GPU it runs on, 0: not known */
-	struct gw_launch launch; /**< its kernel points into the trace */
-	uint32_t predecessor;    /**< 1 + position of the one it goes on from; 0: none */
-	uint32_t last_work;      /**< 1 + position of its last WORK; 0: none */
-	uint64_t measured;       /**< launches with a valid time */
-	uint64_t time_ns;        /**< their sum */
+	uint32_t predecessor; /**< 1 + position of the one it goes on from; 0: none */
+	uint32_t last_work;   /**< 1 + position of its last WORK; 0: none */
+	uint64_t measured;    /**< launches with a valid time */
+	uint64_t time_ns;     /**< their sum */
 };
 
 /** A WORK record. */
 struct trace_work {
-	uint32_t config;       /**< position in trace.configs */
+	uint32_t config;       /**< position in gw_log.configs */
 	uint32_t before;       /**< 1 + position of the one it replaces; 0: none */
 	uint32_t first, count; /**< its parts in trace.parts */
 	uint64_t known;        /**< observations that had been made */
@@ -40,10 +27,10 @@ struct trace_work {
 
 /** A LAUNCH record; what of it neither learning nor scoring needs is left out. Times in ns. */
 struct trace_launch {
-	uint32_t config;            /**< position in trace.configs */
+	uint32_t config;            /**< position in gw_log.configs */
 	uint32_t flags;             /**< GW_LAUNCH_* */
 	uint32_t known;             /**< as in the record */
-	uint32_t gpu;               /**< position in trace.gpus; GW_INDEX_NONE when not known */
+	uint32_t gpu;               /**< position in gw_log.gpus; GW_INDEX_NONE when not known */
 	uint32_t stream_gpu;        /**< the same by its stream alone, as the library knew it */
 	float predicted, low, high; /**< NaN when unknown */
 	uint8_t tier, work;         /**< enum gw_tier, enum gw_source */
@@ -53,19 +40,19 @@ struct trace_launch {
 
 /** A CLOCK record. */
 struct trace_clock {
-	uint32_t gpu; /**< position in trace.gpus */
+	uint32_t gpu; /**< position in gw_log.gpus */
 	struct gw_clock_sample sample;
 };
 
 /** What stands in the log, in the order the learner went by. */
 enum trace_kind {
-	TRACE_PROFILE,   /**< a whole profile: index in trace.gpus */
-	TRACE_CONFIG,    /**< index in trace.configs */
+	TRACE_PROFILE,   /**< a whole profile: index in gw_log.gpus */
+	TRACE_CONFIG,    /**< index in gw_log.configs */
 	TRACE_WORK,      /**< index in trace.works */
 	TRACE_LAUNCH,    /**< index in trace.launches */
 	TRACE_PUBLISHED, /**< index in trace.published */
 	TRACE_CLOCK,     /**< index in trace.clocks */
-	TRACE_SUCCESSOR, /**< index in trace.configs, of the one that goes on from its predecessor
+	TRACE_SUCCESSOR, /**< index in gw_log.configs, of the one that goes on from its predecessor
 	                  */
 	TRACE_KINDS
 };
@@ -75,23 +62,10 @@ struct trace_event {
 	uint32_t index;
 };
 
-/** A GPU of the log. */
-struct trace_gpu {
-	uint32_t id; /**< in the log */
-	char *name;
-	struct log_profile known; /**< the profile in the log */
-};
-
 /** One log. */
 struct trace {
 	const char *path; /**< the caller's */
-	struct gw_log_status status;
-	struct gw_record_header header;
-	char *command;  /**< "" when not known */
-	char *build;    /**< of the library that wrote it; "" when not known */
-	char *replayed; /**< how a log that `gpuwatch replay -o` wrote was made; "" otherwise */
-	struct trace_gpu *gpus;
-	struct trace_kernel *kernels;
+	struct gw_log log;
 	struct trace_config *configs;
 	struct trace_work *works;
 	struct gw_record_quantity *parts;
@@ -99,18 +73,16 @@ struct trace {
 	uint64_t *published;
 	struct trace_clock *clocks;
 	struct trace_event *events;
-	size_t gpu_count, kernel_count, config_count, work_count, part_count, launch_count;
-	size_t published_count, clock_count, event_count;
-	size_t gpu_room, kernel_room, config_room, work_room, part_room, launch_room;
+	size_t work_count, part_count, launch_count, published_count, clock_count, event_count;
+	size_t config_room, work_room, part_room, launch_room;
 	size_t published_room, clock_room, event_room;
 	uint64_t aggregated; /**< launches that the log holds as sums only */
 	uint64_t nameless;   /**< launches whose configuration is in a lost part */
-	uint64_t learnt;     /**< launches that the learner learnt from */
 };
 
 /**
- * Read the log at @p path. False when it can't be read at all; trace->status.error then says why.
- * Free it in either case.
+ * Read the log at @p path. False when it can't be read at all; trace->log.status.error then says
+ * why. Free it in either case.
  */
 bool trace_read(struct trace *trace, const char *path);
 /** The same for @p length bytes in memory; @p name stands for the path. */
@@ -125,8 +97,5 @@ void trace_work_of(const struct trace *trace, uint32_t index, struct gw_work *ou
 
 /** 1 + position of the WORK of @p config that was known after @p known observations; 0: none. */
 uint32_t trace_work_known(const struct trace *trace, uint32_t config, uint64_t known);
-
-/** The profile of @p gpu; of the only one that has any where that is not known. NULL: none. */
-const struct gw_device *trace_device(const struct trace *trace, uint32_t gpu);
 
 #endif

@@ -10,48 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A configuration of the log. */
-struct config {
-	uint32_t kernel;
-	struct gw_config config;
-};
-
 /* Time of a configuration in a row of the report. */
 struct use {
-	uint32_t config, row, device;
+	uint32_t config, row, gpu;
 	uint64_t launches, ns;
 };
 
 struct log_judge {
+	const struct gw_log *log;
 	struct log_works *works;
-	struct gw_kernel *kernels;
-	struct config *configs;
 	struct use *uses;
-	struct log_profile *profiles; /* by device */
 	struct gw_index use_index;
-	size_t kernel_count, kernel_room, config_count, config_room, use_count, use_room;
-	size_t profile_count, profile_room;
+	size_t use_count, use_room;
 };
 
-struct log_judge *log_judge_new(void)
+struct log_judge *log_judge_new(const struct gw_log *log)
 {
 	struct log_judge *j = gw_alloc(sizeof(*j));
 
+	j->log = log;
 	j->works = log_works_new();
 	return j;
-}
-
-void log_judge_kernel(struct log_judge *j, const struct gw_record_kernel *k)
-{
-	j->kernels = gw_grow(j->kernels, &j->kernel_room, j->kernel_count + 1, sizeof(*j->kernels));
-	j->kernels[j->kernel_count++] = gw_recorded_kernel(k, "");
-}
-
-void log_judge_config(struct log_judge *j, uint32_t kernel, const struct gw_config *config)
-{
-	j->configs = gw_grow(j->configs, &j->config_room, j->config_count + 1, sizeof(*j->configs));
-	j->configs[j->config_count++] = (struct config){.kernel = kernel, .config = *config};
-	log_works_config(j->works, kernel, config);
 }
 
 void log_judge_work(struct log_judge *j, uint32_t config, const struct gw_log_record *record)
@@ -59,15 +38,7 @@ void log_judge_work(struct log_judge *j, uint32_t config, const struct gw_log_re
 	log_works_add(j->works, config, record);
 }
 
-void log_judge_profile(struct log_judge *j, uint32_t device, const struct gw_log_record *record)
-{
-	j->profiles = gw_grow(j->profiles, &j->profile_room, device + 1u, sizeof(*j->profiles));
-	if (device >= j->profile_count)
-		j->profile_count = device + 1u;
-	log_profile_piece(&j->profiles[device], record);
-}
-
-void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t device,
+void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t gpu,
                     uint64_t count, uint64_t ns)
 {
 	uint64_t key = (uint64_t)config << 32 | row;
@@ -77,28 +48,10 @@ void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t
 		at = (uint32_t)j->use_count;
 		gw_index_add(&j->use_index, key, at);
 		j->uses = gw_grow(j->uses, &j->use_room, ++j->use_count, sizeof(*j->uses));
-		j->uses[at] = (struct use){.config = config, .row = row, .device = device};
+		j->uses[at] = (struct use){.config = config, .row = row, .gpu = gpu};
 	}
 	j->uses[at].launches += count;
 	j->uses[at].ns += ns;
-}
-
-/* The profile of @p device; the only one where that is not known. */
-static const struct gw_device *device_of(const struct log_judge *j, uint32_t device)
-{
-	const struct gw_profile *found = NULL;
-
-	if (device != GW_INDEX_NONE)
-		return device < j->profile_count && j->profiles[device].profile
-		               ? &j->profiles[device].profile->device
-		               : NULL;
-	for (size_t i = 0; i < j->profile_count; i++) {
-		if (found && j->profiles[i].profile)
-			return NULL;
-		if (j->profiles[i].profile)
-			found = j->profiles[i].profile;
-	}
-	return found ? &found->device : NULL;
 }
 
 /* A configuration as it is judged. */
@@ -115,12 +68,11 @@ struct case_of {
 
 static void judge(const struct log_judge *j, const struct use *use, struct case_of *c)
 {
-	const struct config *config = &j->configs[use->config];
 	bool known;
 
 	*c = (struct case_of){
-	        .device = device_of(j, use->device),
-	        .launch = {.kernel = &j->kernels[config->kernel], .config = config->config},
+	        .device = gw_log_device(j->log, use->gpu),
+	        .launch = gw_log_launch(j->log, use->config),
 	        .launches = (double)use->launches,
 	        .seconds = (double)use->ns * 1e-9,
 	        .starting = NAN,
@@ -212,24 +164,15 @@ void log_judge_end(struct log_judge *j, struct gw_log_model *model)
 {
 	struct case_of *c = gw_alloc(sizeof(*c));
 
-	for (size_t i = 0; i < j->profile_count; i++)
-		log_profile_end(&j->profiles[i]);
-	log_works_end(j->works, j->kernels, j->kernel_count);
+	log_works_end(j->works, j->log);
 	for (size_t i = 0; i < j->use_count; i++) {
 		judge(j, &j->uses[i], c);
 		add(&model->rows[j->uses[i].row], c);
 		add(&model->all, c);
 	}
 	log_works_free(j->works);
-	for (size_t i = 0; i < j->profile_count; i++) {
-		model->profiles += j->profiles[i].profile != NULL;
-		log_profile_free(&j->profiles[i]);
-	}
 	gw_index_free(&j->use_index);
-	free(j->kernels);
-	free(j->configs);
 	free(j->uses);
-	free(j->profiles);
 	free(j);
 	free(c);
 }

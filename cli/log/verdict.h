@@ -53,16 +53,13 @@ struct gw_row_bound {
 /** State while a log is read. */
 struct log_judge;
 
-struct log_judge *log_judge_new(void);
-/* Records in the order in which log_model numbers what they describe: kernels and configurations
- * of the log from 0; devices are positions in gw_log_model.gpus. */
-void log_judge_kernel(struct log_judge *j, const struct gw_record_kernel *kernel);
-void log_judge_config(struct log_judge *j, uint32_t kernel, const struct gw_config *config);
+/** Of the configurations of @p log, which is being read. */
+struct log_judge *log_judge_new(const struct gw_log *log);
+/** A WORK record of @p config; configurations, kernels and GPUs are positions in gw_log. */
 void log_judge_work(struct log_judge *j, uint32_t config, const struct gw_log_record *record);
-void log_judge_profile(struct log_judge *j, uint32_t device, const struct gw_log_record *record);
-/** @p count measured launches of @p config in row @p row that took @p ns in all; @p device may be
+/** @p count measured launches of @p config in row @p row that took @p ns in all; @p gpu may be
  * GW_INDEX_NONE. */
-void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t device,
+void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t gpu,
                     uint64_t count, uint64_t ns);
 /** Judge everything into the rows of @p model, and free @p j. */
 void log_judge_end(struct log_judge *j, struct gw_log_model *model);

@@ -8,13 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is known in a work, without what is not: most configurations have a fifth of the parts. */
+struct packed {
+	size_t count;
+	struct gw_record_quantity parts[];
+};
+
 /* A configuration of the log. */
 struct config {
-	uint32_t kernel;
-	struct gw_config config;
-	struct gw_work *told; /* by the code, before more was known; NULL: nothing */
-	struct gw_work *last; /* of its last WORK; NULL: nothing */
-	struct gw_work most;  /* of what that says only at most */
+	struct packed *code; /* by the code, before more was known; NULL: nothing */
+	struct packed *last; /* of its last WORK; NULL: nothing */
 };
 
 struct log_works {
@@ -31,7 +34,7 @@ struct log_works *log_works_new(void)
 void log_works_free(struct log_works *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
-		free(w->configs[i].told);
+		free(w->configs[i].code);
 		free(w->configs[i].last);
 	}
 	gw_predictor_free(w->predictor);
@@ -39,16 +42,35 @@ void log_works_free(struct log_works *w)
 	free(w);
 }
 
-void log_works_config(struct log_works *w, uint32_t kernel, const struct gw_config *config)
+static struct packed *pack(const struct gw_work *work)
 {
-	w->configs = gw_grow(w->configs, &w->room, w->count + 1, sizeof(*w->configs));
-	w->configs[w->count] = (struct config){.kernel = kernel, .config = *config};
-	gw_work_clear(&w->configs[w->count++].most);
+	struct gw_record_quantity parts[GW_WORK_FIELDS];
+	struct packed *p;
+	size_t count = 0;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source != GW_SOURCE_NONE)
+			parts[count++] =
+			        (struct gw_record_quantity){.field = (uint16_t)i,
+			                                    .source = (uint8_t)work->q[i].source,
+			                                    .confidence = work->q[i].confidence,
+			                                    .value = work->q[i].value};
+	p = gw_alloc(sizeof(*p) + count * sizeof(*parts));
+	p->count = count;
+	memcpy(p->parts, parts, count * sizeof(*parts));
+	return p;
+}
+
+/* What @p p (NULL: nothing) says of amounts, not only of what they are at most; false: nothing. */
+static bool unpack(const struct packed *p, struct gw_work *out)
+{
+	log_work_unpack(p ? p->parts : NULL, p ? p->count : 0, out);
+	return !gw_work_drop_most(out);
 }
 
 static bool counts(const struct gw_work *work)
 {
-	for (unsigned i = 0; work && i < GW_WORK_FIELDS; i++)
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		if (work->q[i].source > GW_SOURCE_STATIC)
 			return true;
 	return false;
@@ -57,19 +79,20 @@ static bool counts(const struct gw_work *work)
 void log_works_add(struct log_works *w, uint32_t config, const struct gw_log_record *record)
 {
 	const struct gw_record_work *r = (const void *)record->head;
-	struct config *c = &w->configs[config];
-	struct gw_work *before = c->last;
+	struct gw_work work, last;
+	struct packed *before;
+	struct config *c;
 
-	c->last = gw_alloc(sizeof(*c->last));
-	log_work_unpack((const void *)record->tail, r->count, c->last);
-	c->most = *c->last;
-	if (gw_work_drop_most(c->last)) {
-		free(c->last);
-		c->last = NULL;
-	}
-	/* What the code told helps to scale what was counted later. */
-	if (before && !counts(before) && (!c->last || counts(c->last)) && !c->told)
-		c->told = before;
+	w->configs = gw_grow(w->configs, &w->room, config + 1u, sizeof(*w->configs));
+	w->count = w->count > config ? w->count : config + 1u;
+	c = &w->configs[config];
+	before = c->last;
+	log_work_unpack((const void *)record->tail, r->count, &work);
+	c->last = pack(&work);
+	/* What the code says helps to scale what was counted later. */
+	if (!c->code && unpack(before, &work) && !counts(&work) &&
+	    (!unpack(c->last, &last) || counts(&last)))
+		c->code = before;
 	else
 		free(before);
 }
@@ -81,31 +104,31 @@ static struct gw_predictor *predictor_for(size_t configs)
 	return p ? p : gw_alloc(SIZE_MAX); /* ends with the message for want of memory */
 }
 
-void log_works_end(struct log_works *w, const struct gw_kernel *kernels, size_t kernel_count)
+void log_works_end(struct log_works *w, const struct gw_log *log)
 {
-	bool *counted = gw_alloc(kernel_count + 1);
+	bool *counted = gw_alloc(log->kernel_count + 1);
+	struct gw_work work;
 
-	for (size_t i = 0; i < w->count; i++)
-		counted[w->configs[i].kernel] |= counts(w->configs[i].last);
-	w->predictor = predictor_for(w->count);
-	for (size_t i = 0; i < w->count; i++) {
-		const struct config *c = &w->configs[i];
-		const struct gw_launch launch = {.kernel = &kernels[c->kernel],
-		                                 .config = c->config};
-		uint32_t id = (uint32_t)i + 1;
+	for (uint32_t i = 0; i < w->count; i++)
+		counted[log->configs[i].kernel] |=
+		        unpack(w->configs[i].last, &work) && counts(&work);
+	w->predictor = predictor_for(log->config_count);
+	for (uint32_t i = 0; i < log->config_count; i++) {
+		const struct config *c = i < w->count ? &w->configs[i] : NULL;
+		const struct gw_launch launch = gw_log_launch(log, i);
 
-		if (!counted[c->kernel])
+		if (!counted[log->configs[i].kernel])
 			continue;
-		gw_predictor_configure(w->predictor, id, c->kernel + 1, &launch);
-		if (c->told)
-			gw_predictor_work(w->predictor, id, c->told);
-		if (c->last)
-			gw_predictor_work(w->predictor, id, c->last);
+		gw_predictor_configure(w->predictor, i + 1, log->configs[i].kernel + 1, &launch);
+		if (c && unpack(c->code, &work))
+			gw_predictor_work(w->predictor, i + 1, &work);
+		if (c && unpack(c->last, &work))
+			gw_predictor_work(w->predictor, i + 1, &work);
 	}
 	free(counted);
 }
 
-/* Scaled or told apart from @p most, its own samples' limits stand beside. */
+/* Scaled, or from the code: beside it stand, from @p most, its own samples' limits stand beside. */
 static bool add_most(struct gw_work *out, const struct gw_work *most)
 {
 	bool any = false;
@@ -123,13 +146,14 @@ static bool add_most(struct gw_work *out, const struct gw_work *most)
 
 bool log_works_of(const struct log_works *w, uint32_t config, struct gw_work *out)
 {
-	const struct config *c = &w->configs[config];
-	bool known;
+	const struct packed *packed = config < w->count ? w->configs[config].last : NULL;
+	struct gw_work last, most;
+	bool known = unpack(packed, &last);
 
+	log_work_unpack(packed ? packed->parts : NULL, packed ? packed->count : 0, &most);
 	gw_predictor_known_work(w->predictor, config + 1, out);
-	known = counts(out);
-	if (!known && c->last)
-		*out = *c->last;
-	known |= c->last != NULL;
-	return add_most(out, &c->most) || known;
+	if (known && !counts(out))
+		*out = last;
+	known |= counts(out);
+	return add_most(out, &most) || known;
 }

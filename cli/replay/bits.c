@@ -56,7 +56,7 @@ static void tell_what_differs(const struct trace_launch *log, const struct trace
 static void tell_first(const struct trace *t, const struct replay_result *r)
 {
 	const struct trace_launch *l = &t->launches[r->first - 1];
-	const struct gw_config *c = &t->configs[l->config].launch.config;
+	const struct gw_config *c = &t->log.configs[l->config].config;
 	struct gw_text number, known;
 	char name[200];
 
@@ -66,7 +66,8 @@ static void tell_first(const struct trace *t, const struct replay_result *r)
 	       l->flags & GW_LAUNCH_LATE ? "predicted when the library got to it"
 	                                 : "predicted before");
 	printf("    %s\n    grid %ux%ux%u, block %ux%ux%u\n",
-	       gw_printable(name, sizeof(name), t->kernels[t->configs[l->config].kernel].plain),
+	       gw_printable(name, sizeof(name),
+	                    t->log.names[t->log.configs[l->config].kernel].plain),
 	       c->grid.x, c->grid.y, c->grid.z, c->block.x, c->block.y, c->block.z);
 	tell_side("in the log", l);
 	tell_side("replayed", &r->now);
@@ -87,9 +88,9 @@ void replay_tell_bits(const struct trace *t, const struct replay_result *r)
 	       gw_counted(&b, (double)r->logged, "prediction", NULL),
 	       r->extra ? "; launches predicted that the log has nothing for: " : "",
 	       r->extra ? gw_thousands(&c, (double)r->extra) : "");
-	if (r->equal < r->logged && *t->build)
+	if (r->equal < r->logged && *t->log.text[GW_TEXT_build])
 		printf("  it was recorded by build %s; only the same version gives the same bits\n",
-		       gw_printable(build, sizeof(build), t->build));
+		       gw_printable(build, sizeof(build), t->log.text[GW_TEXT_build]));
 	if (r->in_step < r->steps)
 		printf("  %s of %s found another number of observations than the log says: records "
 		       "are lost\n",
@@ -118,7 +119,7 @@ static json_t *first_json(const struct trace *t, const struct replay_result *r)
 
 	json_object_set_new(o, "launch", gw_json_count(r->first));
 	json_object_set_new(o, "kernel",
-	                    gw_json_text(t->kernels[t->configs[l->config].kernel].plain));
+	                    gw_json_text(t->log.names[t->log.configs[l->config].kernel].plain));
 	json_object_set_new(o, "known", gw_json_count(l->known));
 	json_object_set_new(o, "late", json_boolean(l->flags & GW_LAUNCH_LATE));
 	json_object_set_new(o, "logged", side_json(l));

@@ -37,7 +37,7 @@ static void free_names(struct names *n)
  * blank before it. */
 static uint32_t alone(struct names *n, const struct trace *trace, size_t kernel)
 {
-	const char *name = trace->kernels[kernel].mangled;
+	const char *name = trace->log.names[kernel].mangled;
 	size_t size = strlen(name) + 2;
 	char *own = gw_alloc(size);
 	uint32_t number;
@@ -61,8 +61,8 @@ static bool by_pattern(const struct trace *trace, const char *pattern, struct na
 		gw_error("replay: --family=%s is not a regular expression: %s", pattern, why);
 		return false;
 	}
-	for (size_t i = 0; i < trace->kernel_count; i++) {
-		const char *plain = trace->kernels[i].plain;
+	for (size_t i = 0; i < trace->log.kernel_count; i++) {
+		const char *plain = trace->log.names[i].plain;
 		const regmatch_t *m = &match[1];
 		char *part;
 
@@ -83,7 +83,7 @@ static bool by_pattern(const struct trace *trace, const char *pattern, struct na
 
 /* Whether @p name is that of the kernel: as the compiler wrote it, or demangled without arguments.
  */
-static bool is_called(const struct trace_kernel *kernel, const char *name)
+static bool is_called(const struct gw_name *kernel, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -98,7 +98,7 @@ static bool by_file(const struct trace *trace, const char *path, struct names *n
 	char line[1024], name[512], kernel[512];
 	unsigned number = 0, named = 0;
 
-	for (size_t i = 0; i < trace->kernel_count; i++)
+	for (size_t i = 0; i < trace->log.kernel_count; i++)
 		family[i] = alone(names, trace, i);
 	if (!file) {
 		gw_error("%s: %s%s", path, strerror(errno), gw_open_remedy(errno));
@@ -114,8 +114,8 @@ static bool by_file(const struct trace *trace, const char *path, struct names *n
 			return false;
 		}
 		named++;
-		for (size_t i = 0; i < trace->kernel_count; i++)
-			if (is_called(&trace->kernels[i], kernel))
+		for (size_t i = 0; i < trace->log.kernel_count; i++)
+			if (is_called(&trace->log.names[i], kernel))
 				family[i] = number_of(names, name);
 	}
 	/* A folder opens like a file and fails when it is read. */
@@ -132,7 +132,7 @@ static bool by_file(const struct trace *trace, const char *path, struct names *n
 
 uint32_t *replay_families(const struct trace *trace, const char *pattern, const char *path)
 {
-	uint32_t *family = gw_alloc(trace->kernel_count * sizeof(*family));
+	uint32_t *family = gw_alloc(trace->log.kernel_count * sizeof(*family));
 	struct names names = {0};
 	bool good = pattern ? by_pattern(trace, pattern, &names, family)
 	                    : by_file(trace, path, &names, family);

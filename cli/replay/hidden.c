@@ -45,7 +45,7 @@ static uint32_t family(const struct fold *f, uint32_t kernel)
 
 static enum role role_of(const struct fold *f, uint32_t config)
 {
-	const struct trace_config *c = &f->trace->configs[config];
+	const struct log_config *c = &f->trace->log.configs[config];
 
 	if (f->options->hide == REPLAY_KERNEL)
 		return family(f, c->kernel) % FOLDS == f->number ? IS_HIDDEN : TEACHES;
@@ -79,12 +79,12 @@ static void introduce(struct fold *f, bool hidden)
 	const struct trace *t = f->trace;
 	struct gw_work work;
 
-	for (uint32_t i = 0; i < t->config_count; i++) {
+	for (uint32_t i = 0; i < t->log.config_count; i++) {
 		const struct trace_config *c = &t->configs[i];
 
 		if ((role_of(f, i) == IS_HIDDEN) != hidden)
 			continue;
-		gw_predictor_set_configure(f->fleet, i + 1, c->device, c->kernel + 1, &c->launch);
+		replay_configure(f->fleet, t, i);
 		if (!c->last_work)
 			continue;
 		/* What the code tells is of use beside what was counted, as in life. */
@@ -146,10 +146,10 @@ static void go_through(struct fold *f)
 static void ask(struct fold *f, replay_fn *each, void *arg, struct replay_result *result)
 {
 	const struct trace *t = f->trace;
-	struct gw_prediction *p = gw_alloc(t->config_count * sizeof(*p));
-	bool *hidden = gw_alloc(t->config_count * sizeof(*hidden));
+	struct gw_prediction *p = gw_alloc(t->log.config_count * sizeof(*p));
+	bool *hidden = gw_alloc(t->log.config_count * sizeof(*hidden));
 
-	for (uint32_t i = 0; i < t->config_count; i++) {
+	for (uint32_t i = 0; i < t->log.config_count; i++) {
 		hidden[i] = role_of(f, i) == IS_HIDDEN;
 		if (hidden[i])
 			gw_predictor_set_predict(f->fleet, i + 1, f->known, &p[i]);
@@ -168,7 +168,7 @@ static void ask(struct fold *f, replay_fn *each, void *arg, struct replay_result
 
 static bool hides_anything(const struct fold *f)
 {
-	for (uint32_t i = 0; i < f->trace->config_count; i++)
+	for (uint32_t i = 0; i < f->trace->log.config_count; i++)
 		if (f->trace->configs[i].measured && role_of(f, i) == IS_HIDDEN)
 			return true;
 	return false;
@@ -180,13 +180,13 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 		return;
 	result->folds++;
 	f->known = 0;
-	f->clocks = gw_alloc(f->trace->gpu_count * sizeof(*f->clocks));
+	f->clocks = gw_alloc(f->trace->log.gpu_count * sizeof(*f->clocks));
 	f->fleet = replay_predictors(f->trace, f->options->model);
-	f->taught = gw_alloc(f->trace->config_count);
-	for (size_t i = 0; i < f->trace->gpu_count; i++)
-		if (f->trace->gpus[i].known.profile)
-			gw_predictor_set_device(f->fleet, f->trace->gpus[i].id,
-			                        &f->trace->gpus[i].known.profile->device);
+	f->taught = gw_alloc(f->trace->log.config_count);
+	for (size_t i = 0; i < f->trace->log.gpu_count; i++)
+		if (f->trace->log.gpus[i].known.profile)
+			gw_predictor_set_device(f->fleet, f->trace->log.gpus[i].record.id,
+			                        &f->trace->log.gpus[i].known.profile->device);
 	introduce(f, false);
 	go_through(f);
 	introduce(f, true);
@@ -199,9 +199,9 @@ static void one_fold(struct fold *f, replay_fn *each, void *arg, struct replay_r
 /* Every configuration by itself: its family must not teach it, but its own kernel may. */
 static void one_by_one(struct fold *f, replay_fn *each, void *arg, struct replay_result *result)
 {
-	for (uint32_t i = 0; i < f->trace->config_count; i++) {
-		f->kernel = f->trace->configs[i].kernel;
-		f->ordinal = f->trace->configs[i].ordinal;
+	for (uint32_t i = 0; i < f->trace->log.config_count; i++) {
+		f->kernel = f->trace->log.configs[i].kernel;
+		f->ordinal = f->trace->log.configs[i].ordinal;
 		one_fold(f, each, arg, result);
 	}
 }

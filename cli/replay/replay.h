@@ -73,6 +73,10 @@ void replay_put(struct trace_launch *launch, const struct gw_prediction *predict
 /** Predictors with room for @p trace that are to use @p model (NULL: their own). */
 struct gw_predictor_set *replay_predictors(const struct trace *trace, const struct gw_model *model);
 
+/** Say to @p predictors what configuration @p config of @p trace is; its id is config + 1. */
+void replay_configure(struct gw_predictor_set *predictors, const struct trace *trace,
+                      uint32_t config);
+
 /** As replay(), for options with something withheld. */
 void replay_hidden(const struct trace *trace, const struct replay_options *options, replay_fn *each,
                    void *arg, struct replay_result *result);

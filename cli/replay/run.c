@@ -54,12 +54,21 @@ static uint32_t id_of(uint32_t config)
 
 struct gw_predictor_set *replay_predictors(const struct trace *trace, const struct gw_model *model)
 {
-	struct gw_predictor_set *p = gw_predictor_set_new((uint32_t)trace->config_count + 1);
+	struct gw_predictor_set *p = gw_predictor_set_new((uint32_t)trace->log.config_count + 1);
 
 	if (!p)
 		p = gw_alloc(SIZE_MAX); /* ends with the message for want of memory */
 	gw_predictor_set_model(p, model);
 	return p;
+}
+
+void replay_configure(struct gw_predictor_set *predictors, const struct trace *trace,
+                      uint32_t config)
+{
+	const struct log_config *c = &trace->log.configs[config];
+	const struct gw_launch launch = gw_log_launch(&trace->log, config);
+
+	gw_predictor_set_configure(predictors, id_of(config), c->device, c->kernel + 1, &launch);
 }
 
 static void keep(struct course *c, const struct gw_prediction *prediction)
@@ -72,7 +81,7 @@ static void changed(void *arg, uint32_t id, const struct gw_prediction *predicti
 {
 	struct run *run = arg;
 
-	if (id && id <= run->trace->config_count)
+	if (id && id <= run->trace->log.config_count)
 		keep(&run->published[id - 1], prediction);
 }
 
@@ -102,7 +111,8 @@ static uint32_t find_early(const struct run *run, const struct trace_launch *l)
 
 static void add_early(struct run *run, const struct trace_launch *l)
 {
-	uint32_t kernel = run->trace->configs[l->config].kernel, at = (uint32_t)run->early_count;
+	uint32_t kernel = run->trace->log.configs[l->config].kernel,
+	         at = (uint32_t)run->early_count;
 	uint32_t first = gw_index_find(&run->known_index, l->known, NULL, NULL);
 	struct early *e;
 
@@ -126,7 +136,7 @@ static void add_early(struct run *run, const struct trace_launch *l)
 static void find_earlies(struct run *run)
 {
 	const struct trace *t = run->trace;
-	uint64_t *first = gw_alloc(t->config_count * sizeof(*first)), learnt = 0;
+	uint64_t *first = gw_alloc(t->log.config_count * sizeof(*first)), learnt = 0;
 
 	for (size_t i = 0; i < t->launch_count; i++) {
 		const struct trace_launch *l = &t->launches[i];
@@ -185,11 +195,9 @@ static void look_at_known(struct run *run, uint64_t known)
 
 static void on_config(struct run *run, uint32_t config)
 {
-	const struct trace_config *c = &run->trace->configs[config];
-
-	gw_predictor_set_configure(run->fleet, id_of(config), c->device, c->kernel + 1, &c->launch);
+	replay_configure(run->fleet, run->trace, config);
 	run->configured[config] = true;
-	look_at_kernel(run, c->kernel);
+	look_at_kernel(run, run->trace->log.configs[config].kernel);
 }
 
 static void on_work(struct run *run, uint32_t index)
@@ -199,16 +207,15 @@ static void on_work(struct run *run, uint32_t index)
 
 	trace_work_of(run->trace, index, &work);
 	gw_predictor_set_work(run->fleet, id_of(config), &work);
-	look_at_kernel(run, run->trace->configs[config].kernel);
+	look_at_kernel(run, run->trace->log.configs[config].kernel);
 }
 
 /* Of which the same may be said now as of another configuration. */
 static void on_successor(struct run *run, uint32_t config)
 {
-	const struct trace_config *c = &run->trace->configs[config];
-
-	gw_predictor_set_successor(run->fleet, id_of(config), c->predecessor);
-	look_at_kernel(run, c->kernel);
+	gw_predictor_set_successor(run->fleet, id_of(config),
+	                           run->trace->configs[config].predecessor);
+	look_at_kernel(run, run->trace->log.configs[config].kernel);
 }
 
 static bool same_bits(float a, float b)
@@ -371,8 +378,8 @@ static void as_recorded(struct run *run, replay_fn *each, void *arg)
 
 		switch ((enum trace_kind)t->events[i].kind) {
 		case TRACE_PROFILE:
-			gw_predictor_set_device(run->fleet, t->gpus[index].id,
-			                        &t->gpus[index].known.profile->device);
+			gw_predictor_set_device(run->fleet, t->log.gpus[index].record.id,
+			                        &t->log.gpus[index].known.profile->device);
 			break;
 		case TRACE_CONFIG:
 			on_config(run, index);
@@ -409,13 +416,13 @@ void replay(const struct trace *trace, const struct replay_options *options, rep
 		return;
 	}
 	run.fleet = replay_predictors(trace, options->model);
-	run.published = gw_alloc(trace->config_count * sizeof(*run.published));
-	run.configured = gw_alloc(trace->config_count * sizeof(*run.configured));
-	run.clocks = gw_alloc(trace->gpu_count * sizeof(*run.clocks));
-	run.kernel_first = gw_alloc(trace->kernel_count * sizeof(*run.kernel_first));
+	run.published = gw_alloc(trace->log.config_count * sizeof(*run.published));
+	run.configured = gw_alloc(trace->log.config_count * sizeof(*run.configured));
+	run.clocks = gw_alloc(trace->log.gpu_count * sizeof(*run.clocks));
+	run.kernel_first = gw_alloc(trace->log.kernel_count * sizeof(*run.kernel_first));
 	find_earlies(&run);
 	as_recorded(&run, each, arg);
-	for (size_t i = 0; i < trace->config_count; i++)
+	for (size_t i = 0; i < trace->log.config_count; i++)
 		free(run.published[i].made);
 	for (size_t i = 0; i < run.early_count; i++)
 		free(run.earlies[i].could.made);

@@ -69,7 +69,7 @@ static json_t *kernels(struct score *s)
 			json_object_set_new(factors, s->names[m], gw_json_number(k->ratio[m]));
 		json_object_set_new(o, "log", gw_json_text(s->traces[k->trace].path));
 		json_object_set_new(o, "kernel",
-		                    gw_json_text(s->traces[k->trace].kernels[k->kernel].plain));
+		                    gw_json_text(s->traces[k->trace].log.names[k->kernel].plain));
 		json_object_set_new(o, "launches", gw_json_count(k->count));
 		json_object_set_new(o, "seconds", gw_json_number(k->time));
 		json_object_set_new(o, "best",
@@ -88,8 +88,8 @@ static json_t *units(struct score *s)
 	for (size_t i = 0; i < s->unit_count; i++) {
 		struct score_unit *u = &s->units[i];
 		const struct trace *t = &s->traces[u->trace];
-		const struct trace_config *c = &t->configs[u->config];
-		const struct gw_config *config = &c->launch.config;
+		const struct log_config *c = &t->log.configs[u->config];
+		const struct gw_config *config = &c->config;
 		json_t *o = json_object(), *predicted = json_object();
 
 		for (size_t m = 0; m < s->model_count; m++)
@@ -99,7 +99,7 @@ static json_t *units(struct score *s)
 			                               ? exp(u->log_sum[m] / (double)u->answers[m])
 			                               : NAN));
 		json_object_set_new(o, "log", gw_json_text(t->path));
-		json_object_set_new(o, "kernel", gw_json_text(t->kernels[c->kernel].plain));
+		json_object_set_new(o, "kernel", gw_json_text(t->log.names[c->kernel].plain));
 		json_object_set_new(o, "grid",
 		                    json_pack("[I,I,I]", (json_int_t)config->grid.x,
 		                              (json_int_t)config->grid.y,

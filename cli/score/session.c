@@ -34,14 +34,14 @@ static void complain(struct session *s, const struct trace *t)
 	char text[300];
 
 	for (unsigned n = 0; n < COMPLAINTS; n++)
-		if (gw_log_complaint(&t->status, n, text, sizeof(text)))
+		if (gw_log_complaint(&t->log.status, n, text, sizeof(text)))
 			note_missing(s, "%s: %s", t->path, text);
 }
 
 static bool any_profile(const struct trace *t)
 {
-	for (size_t i = 0; i < t->gpu_count; i++)
-		if (t->gpus[i].known.profile)
+	for (size_t i = 0; i < t->log.gpu_count; i++)
+		if (t->log.gpus[i].known.profile)
 			return true;
 	return false;
 }
@@ -52,7 +52,7 @@ static void inspect(struct session *s, const struct trace *t)
 	struct gw_text n;
 
 	complain(s, t);
-	if (t->header.version == 1)
+	if (t->log.header.version == 1)
 		note_missing(s,
 		             "%s: of version 1, which had no work and no profile: only what was "
 		             "predicted then is scored",
@@ -62,11 +62,11 @@ static void inspect(struct session *s, const struct trace *t)
 		             "%s: no WORK record: nothing was counted or read off the code, so no "
 		             "model can answer",
 		             t->path);
-	for (size_t i = 0; i < t->gpu_count; i++)
-		if (t->gpus[i].known.why)
+	for (size_t i = 0; i < t->log.gpu_count; i++)
+		if (t->log.gpus[i].known.why)
 			note_missing(s, "%s: the profile of %s in it can't be used: %s", t->path,
-			             t->gpus[i].name, t->gpus[i].known.why);
-	if (t->header.version != 1 && !any_profile(t))
+			             t->log.gpus[i].name, t->log.gpus[i].known.why);
+	if (t->log.header.version != 1 && !any_profile(t))
 		note_missing(s,
 		             "%s: no device profile in it: models have no GPU to answer for "
 		             "(gpuwatch calibrate makes one)",
@@ -87,13 +87,13 @@ bool session_open(struct session *s, char **paths, int count)
 		struct trace *t = &s->traces[s->count];
 
 		if (!trace_read(t, paths[i])) {
-			gw_error("%s: %s", paths[i], t->status.error);
+			gw_error("%s: %s", paths[i], t->log.status.error);
 			trace_free(t);
 			s->failed = true;
 			continue;
 		}
 		s->count++;
-		s->stand_in |= (t->header.flags & GW_HEADER_STAND_IN) != 0;
+		s->stand_in |= (t->log.header.flags & GW_HEADER_STAND_IN) != 0;
 		inspect(s, t);
 	}
 	return s->count > 0;

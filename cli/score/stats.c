@@ -284,7 +284,7 @@ size_t score_kernels(struct score *s, struct score_kernel **list)
 	*list = NULL;
 	for (size_t i = 0; i < s->unit_count; i++) {
 		struct score_unit *u = &s->units[i];
-		uint32_t kernel = s->traces[u->trace].configs[u->config].kernel, at;
+		uint32_t kernel = s->traces[u->trace].log.configs[u->config].kernel, at;
 		uint64_t key = (uint64_t)u->trace << 32 | kernel;
 		struct score_kernel *k;
 
@@ -349,7 +349,8 @@ void score_models_free(struct score_models *m)
 static void ask(struct score_models *m, const struct trace_launch *launch, uint32_t work,
                 struct answers *out)
 {
-	const struct gw_device *device = trace_device(m->trace, launch->gpu);
+	const struct gw_launch l = gw_log_launch(&m->trace->log, launch->config);
+	const struct gw_device *device = gw_log_device(&m->trace->log, launch->gpu);
 	struct gw_estimate e;
 	struct gw_work w;
 
@@ -359,8 +360,7 @@ static void ask(struct score_models *m, const struct trace_launch *launch, uint3
 		out->seconds[i] = NAN;
 		if (i == SCORE_OURS || !device)
 			continue;
-		m->score->models[i]->estimate(device, &m->trace->configs[launch->config].launch, &w,
-		                              NULL, &e);
+		m->score->models[i]->estimate(device, &l, &w, NULL, &e);
 		out->seconds[i] = e.seconds;
 		if (isnan(e.seconds))
 			memcpy(m->score->reason[i], e.reason, sizeof(e.reason));

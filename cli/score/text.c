@@ -215,7 +215,7 @@ static void kernels(struct score *s)
 		gw_table_cell(table, s->names[k->best]);
 		factor_cell(table, k->ratio[k->best]);
 		factor_cell(table, k->ratio[SCORE_OURS]);
-		gw_table_cell(table, s->traces[k->trace].kernels[k->kernel].plain);
+		gw_table_cell(table, s->traces[k->trace].log.names[k->kernel].plain);
 	}
 	if (told) {
 		heading("Which model is best for which kernels, longest in all first");

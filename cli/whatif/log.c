@@ -83,15 +83,12 @@ bool whatif_is_log(const char *path)
 
 /* ---- rows ---- */
 
-static const struct gw_device *device_of(const struct whatif *w, const struct trace_config *c,
-                                         size_t place)
+static const struct gw_device *device_of(const struct whatif *w, uint32_t config, size_t place)
 {
 	if (place)
 		return &w->devices->profiles[place - 1]->device;
-	for (uint32_t i = 0; i < w->trace.gpu_count; i++)
-		if (c->device && w->trace.gpus[i].id == c->device)
-			return trace_device(&w->trace, i);
-	return trace_device(&w->trace, GW_INDEX_NONE);
+	return gw_log_device(&w->trace.log,
+	                     gw_log_gpu(&w->trace.log, w->trace.log.configs[config].device));
 }
 
 static void add_answer(struct answer *a, uint64_t launches, const struct gw_estimate *e)
@@ -120,8 +117,10 @@ static void add_lacks(struct lacks *l, const struct gw_estimate *here,
 			l->what[l->count++] = there->warnings[i];
 }
 
-static void add_config(struct whatif *w, const struct trace_config *c, struct row *row)
+static void add_config(struct whatif *w, uint32_t config, struct row *row)
 {
+	const struct gw_launch launch = gw_log_launch(&w->trace.log, config);
+	const struct trace_config *c = &w->trace.configs[config];
 	struct gw_estimate here, e;
 	struct gw_work work;
 
@@ -130,7 +129,7 @@ static void add_config(struct whatif *w, const struct trace_config *c, struct ro
 	if (c->last_work)
 		trace_work_of(&w->trace, c->last_work - 1, &work);
 	for (size_t p = 0; p < w->places; p++) {
-		const struct gw_device *device = device_of(w, c, p);
+		const struct gw_device *device = device_of(w, config, p);
 
 		gw_estimate_clear(&e);
 		if (!device)
@@ -138,7 +137,7 @@ static void add_config(struct whatif *w, const struct trace_config *c, struct ro
 		else if (!c->last_work)
 			snprintf(e.reason, sizeof(e.reason), "its work is not in the log");
 		else
-			w->model->estimate(device, &c->launch, &work, NULL, &e);
+			w->model->estimate(device, &launch, &work, NULL, &e);
 		add_answer(&row->answers[p], c->measured, &e);
 		w->here |= p == 0 && device;
 		if (p == 0)
@@ -163,11 +162,11 @@ static int by_time(const void *a, const void *b)
 /* One row a name: several kernels may bear it. */
 static void make_rows(struct whatif *w)
 {
-	w->rows = gw_alloc((w->trace.kernel_count + 1) * sizeof(*w->rows));
-	for (size_t i = 0; i < w->trace.kernel_count; i++)
-		w->rows[i].name = w->trace.kernels[i].plain;
-	qsort(w->rows, w->trace.kernel_count, sizeof(*w->rows), by_name);
-	for (size_t i = 0; i < w->trace.kernel_count; i++)
+	w->rows = gw_alloc((w->trace.log.kernel_count + 1) * sizeof(*w->rows));
+	for (size_t i = 0; i < w->trace.log.kernel_count; i++)
+		w->rows[i].name = w->trace.log.names[i].plain;
+	qsort(w->rows, w->trace.log.kernel_count, sizeof(*w->rows), by_name);
+	for (size_t i = 0; i < w->trace.log.kernel_count; i++)
 		if (!w->count || strcmp(w->rows[w->count - 1].name, w->rows[i].name))
 			w->rows[w->count++] = w->rows[i];
 	for (size_t i = 0; i < w->count; i++)
@@ -178,12 +177,12 @@ static void fill_rows(struct whatif *w)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < w->trace.config_count; i++) {
-		const struct trace_config *c = &w->trace.configs[i];
-		const struct row key = {.name = w->trace.kernels[c->kernel].plain};
+	for (uint32_t i = 0; i < w->trace.log.config_count; i++) {
+		const struct log_config *c = &w->trace.log.configs[i];
+		const struct row key = {.name = w->trace.log.names[c->kernel].plain};
 
-		if (c->measured)
-			add_config(w, c, bsearch(&key, w->rows, w->count, sizeof(key), by_name));
+		if (w->trace.configs[i].measured)
+			add_config(w, i, bsearch(&key, w->rows, w->count, sizeof(key), by_name));
 	}
 	for (size_t i = 0; i < w->count; i++)
 		if (w->rows[i].launches)
@@ -314,7 +313,7 @@ static void print_missing(const struct whatif *w)
 {
 	char text[300];
 
-	for (unsigned n = 0; gw_log_complaint(&w->trace.status, n, text, sizeof(text)); n++)
+	for (unsigned n = 0; gw_log_complaint(&w->trace.log.status, n, text, sizeof(text)); n++)
 		printf("%s: %s\n", w->trace.path, text);
 }
 
@@ -391,7 +390,7 @@ static void print_json(const struct whatif *w)
 		json_array_append_new(kernels, row_json(w, &w->rows[i]));
 	for (size_t p = 1; p < w->places; p++)
 		json_array_append_new(totals, total_json(w, p));
-	for (unsigned n = 0; gw_log_complaint(&w->trace.status, n, text, sizeof(text)); n++)
+	for (unsigned n = 0; gw_log_complaint(&w->trace.log.status, n, text, sizeof(text)); n++)
 		json_array_append_new(missing, gw_json_text(text));
 	gw_json_print(json_pack(
 	        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model", gw_json_text(w->model->name),
@@ -418,7 +417,7 @@ int whatif_log(const char *path, const struct gw_model *model, const struct devi
 			print_text(&w);
 		status = any_known(&w) ? GW_EXIT_OK : GW_EXIT_FINDINGS;
 	} else {
-		gw_error("%s: %s", path, w.trace.status.error);
+		gw_error("%s: %s", path, w.trace.log.status.error);
 	}
 	for (size_t i = 0; i < w.count; i++)
 		free(w.rows[i].answers);

@@ -14,14 +14,16 @@
 enum { SMALL, LARGE, OTHER }; /* configurations: two of one kernel, and one of another */
 
 static struct log_works *works;
-static struct gw_kernel kernels[2];
+static struct log_kernel kernels[2];
+static struct log_config configs[3];
+static const struct gw_log all = {
+        .kernels = kernels, .kernel_count = 2, .configs = configs, .config_count = 3};
 
-static void add_config(uint32_t kernel, uint32_t blocks)
+static struct log_config config(uint32_t kernel, uint32_t blocks)
 {
-	const struct gw_config config = {
-	        .grid = {blocks, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}};
-
-	log_works_config(works, kernel, &config);
+	return (struct log_config){
+	        .kernel = kernel,
+	        .config = {.grid = {blocks, 1, 1}, .block = {128, 1, 1}, .cluster = {1, 1, 1}}};
 }
 
 static int begin(void **state)
@@ -29,10 +31,10 @@ static int begin(void **state)
 	(void)state;
 	works = log_works_new();
 	for (unsigned i = 0; i < 2; i++)
-		kernels[i] = (struct gw_kernel){.name = "k", .registers = 32};
-	add_config(0, 1000);
-	add_config(0, 4000);
-	add_config(1, 1000);
+		kernels[i].kernel = (struct gw_kernel){.name = "k", .registers = 32};
+	configs[SMALL] = config(0, 1000);
+	configs[LARGE] = config(0, 4000);
+	configs[OTHER] = config(1, 1000);
 	return 0;
 }
 
@@ -93,7 +95,7 @@ static void what_was_counted_there_stands(void **state)
 	(void)state;
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
 	tell(LARGE, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1.5e6);
-	log_works_end(works, kernels, 2);
+	log_works_end(works, &all);
 	q = known(LARGE, GW_WORK_dram_read_bytes);
 	assert_int_equal(q.source, GW_SOURCE_COUNTED);
 	assert_true(q.value == 1.5e6);
@@ -106,7 +108,7 @@ static void what_was_not_is_scaled_from_the_kernel_s_other_configurations(void *
 
 	(void)state;
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
-	log_works_end(works, kernels, 2);
+	log_works_end(works, &all);
 	q = known(LARGE, GW_WORK_dram_read_bytes);
 	assert_int_equal(q.source, GW_SOURCE_SCALED);
 	assert_true(fabs(q.value / 4e6 - 1) < 0.01);
@@ -125,7 +127,7 @@ static void what_the_code_told_before_tells_how(void **state)
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 5e5);
 	tell(LARGE, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 1e6);
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 8e5);
-	log_works_end(works, kernels, 2);
+	log_works_end(works, &all);
 	q = known(LARGE, GW_WORK_dram_read_bytes);
 	assert_int_equal(q.source, GW_SOURCE_SCALED);
 	assert_true(fabs(q.value / 1.6e6 - 1) < 0.01);
@@ -137,7 +139,7 @@ static void code_alone_is_told_as_it_is(void **state)
 
 	(void)state;
 	tell(OTHER, GW_WORK_dram_read_bytes, GW_SOURCE_STATIC, 3e6);
-	log_works_end(works, kernels, 2);
+	log_works_end(works, &all);
 	assert_true(log_works_of(works, OTHER, &work));
 	assert_int_equal(work.q[GW_WORK_dram_read_bytes].source, GW_SOURCE_STATIC);
 	assert_true(work.q[GW_WORK_dram_read_bytes].value == 3e6);
@@ -152,7 +154,7 @@ static void what_is_at_most_so_is_that_of_its_own_configuration(void **state)
 	tell(SMALL, GW_WORK_dram_read_bytes, GW_SOURCE_COUNTED, 1e6);
 	tell(LARGE, GW_WORK_most_l2_total_bytes, GW_SOURCE_COUNTED, 7e6);
 	tell(OTHER, GW_WORK_most_dram_read_bytes, GW_SOURCE_COUNTED, 5e6);
-	log_works_end(works, kernels, 2);
+	log_works_end(works, &all);
 	assert_true(known(LARGE, GW_WORK_most_l2_total_bytes).value == 7e6);
 	assert_int_equal(known(LARGE, GW_WORK_dram_read_bytes).source, GW_SOURCE_SCALED);
 	assert_true(isnan(known(SMALL, GW_WORK_most_l2_total_bytes).value));

@@ -48,8 +48,8 @@ static struct trace read_sample(void)
 
 static uint32_t kernel_called(const struct trace *t, const char *name)
 {
-	for (uint32_t i = 0; i < t->kernel_count; i++)
-		if (!strcmp(t->kernels[i].mangled, name))
+	for (uint32_t i = 0; i < t->log.kernel_count; i++)
+		if (!strcmp(t->log.names[i].mangled, name))
 			return i;
 	fail_msg("there is no kernel %s", name);
 	return 0;
@@ -83,7 +83,7 @@ static bool differ(const struct trace *t, uint32_t kernel, const struct said *a,
 	bool known = false, different = false;
 
 	for (size_t i = 0; i < t->launch_count; i++) {
-		if (t->configs[t->launches[i].config].kernel != kernel)
+		if (t->log.configs[t->launches[i].config].kernel != kernel)
 			continue;
 		known |= isfinite(a->seconds[i]);
 		different |= a->seconds[i] != b->seconds[i] &&
@@ -96,7 +96,7 @@ static bool differ(const struct trace *t, uint32_t kernel, const struct said *a,
 static void slow_down(struct trace *t, uint32_t kernel, uint32_t ordinal, unsigned factor)
 {
 	for (size_t i = 0; i < t->launch_count; i++) {
-		const struct trace_config *c = &t->configs[t->launches[i].config];
+		const struct log_config *c = &t->log.configs[t->launches[i].config];
 
 		if (c->kernel == kernel && (ordinal == UINT32_MAX || c->ordinal == ordinal))
 			t->launches[i].duration *= factor;
@@ -169,7 +169,7 @@ static void each_gpu_is_replayed_by_a_predictor_of_its_own(void **state)
 	struct said s = say(&t, &all);
 
 	(void)state;
-	assert_int_equal(t.configs[1].device, 2);
+	assert_int_equal(t.log.configs[1].device, 2);
 	assert_int_equal(t.launches[1].gpu, 1);
 	assert_true(isnan(s.seconds[0]) && isnan(s.seconds[1])); /* not told by the other's first */
 	for (size_t i = 2; i < t.launch_count; i++)
@@ -194,7 +194,7 @@ static void hidden_configuration_is_predicted_from_its_sisters(void **state)
 	slow_down(&t, kernel, 0, 7);
 	after = say(&t, &hide);
 	for (size_t i = 0; i < t.launch_count; i++) {
-		const struct trace_config *c = &t.configs[t.launches[i].config];
+		const struct log_config *c = &t.log.configs[t.launches[i].config];
 		bool other = before.seconds[i] != after.seconds[i];
 
 		if (c->kernel == kernel)
@@ -233,7 +233,7 @@ static void hidden_work_is_not_counted_work(void **state)
 	hide.hide_work = true;
 	unknown = say(&t, &hide);
 	for (size_t i = 0; i < t.launch_count; i++)
-		if (t.configs[t.launches[i].config].kernel == kernel) {
+		if (t.log.configs[t.launches[i].config].kernel == kernel) {
 			assert_true(isfinite(known.seconds[i]));
 			assert_true(isnan(unknown.seconds[i]));
 		}
@@ -255,7 +255,7 @@ static void every_measured_launch_is_predicted_once(void **state)
 
 		assert_int_equal(s.result.folds, ways[i] == REPLAY_KERNEL ? 5 : 2);
 		for (size_t k = 0; k < t.launch_count; k++)
-			if (strcmp(t.kernels[t.configs[t.launches[k].config].kernel].mangled,
+			if (strcmp(t.log.names[t.log.configs[t.launches[k].config].kernel].mangled,
 			           "no_work") != 0)
 				assert_true(isfinite(s.seconds[k]) == (k != 5));
 		free(s.seconds);
@@ -273,7 +273,7 @@ static void families_follow_a_pattern_or_a_file(void **state)
 	(void)state;
 	f = replay_families(&t, "^([a-z]+)_", NULL);
 	assert_non_null(f);
-	for (uint32_t i = 0; i < t.kernel_count; i++)
+	for (uint32_t i = 0; i < t.log.kernel_count; i++)
 		for (uint32_t k = 0; k < i; k++)
 			assert_true(f[i] != f[k]); /* stream, gather, few, tiny itself, no */
 	free(f);
@@ -295,12 +295,12 @@ static void trace_finds_the_work_that_was_known(void **state)
 	struct gw_work work;
 
 	(void)state;
-	assert_int_equal(t.config_count, 7);
+	assert_int_equal(t.log.config_count, 7);
 	assert_int_equal(t.launch_count, 84);
 	assert_int_equal(t.work_count, 6);
 	assert_int_equal(t.published_count, 12);
-	assert_non_null(trace_device(&t, 0));
-	assert_non_null(trace_device(&t, GW_INDEX_NONE));
+	assert_non_null(gw_log_device(&t.log, 0));
+	assert_non_null(gw_log_device(&t.log, GW_INDEX_NONE));
 	assert_int_equal(trace_work_known(&t, 6, 100), 0);
 	assert_int_equal(trace_work_known(&t, 1, 0), 2);
 	t.works[1].known = 10; /* as if it had been counted later */
@@ -333,7 +333,7 @@ static struct trace read_late(void)
 	}
 	for (size_t i = 0; i < t.part_count; i++)
 		t.parts[i].source = GW_SOURCE_STATIC;
-	last->known = (uint32_t)(t.config_count - 1) * CALLED;
+	last->known = (uint32_t)(t.log.config_count - 1) * CALLED;
 	for (size_t i = 0; i < t.event_count; i++) {
 		const struct trace_event e = t.events[i];
 
@@ -355,30 +355,28 @@ static void predict_late(const struct trace *t, struct gw_prediction *soon,
                          struct gw_prediction *late)
 {
 	struct gw_predictor_set *p = replay_predictors(t, NULL);
-	struct gw_clocks *clocks = gw_alloc(t->gpu_count * sizeof(*clocks));
+	struct gw_clocks *clocks = gw_alloc(t->log.gpu_count * sizeof(*clocks));
 
 	for (size_t i = 0; i < t->event_count; i++) {
 		const uint32_t index = t->events[i].index;
-		const struct trace_config *c = &t->configs[index];
 		const struct trace_launch *l = &t->launches[index];
 		struct gw_observation o;
 		struct gw_work work;
 
 		switch (t->events[i].kind) {
 		case TRACE_PROFILE:
-			gw_predictor_set_device(p, t->gpus[index].id,
-			                        &t->gpus[index].known.profile->device);
+			gw_predictor_set_device(p, t->log.gpus[index].record.id,
+			                        &t->log.gpus[index].known.profile->device);
 			break;
 		case TRACE_CONFIG:
-			gw_predictor_set_configure(p, index + 1, c->device, c->kernel + 1,
-			                           &c->launch);
+			replay_configure(p, t, index);
 			break;
 		case TRACE_WORK:
 			trace_work_of(t, index, &work);
 			gw_predictor_set_work(p, t->works[index].config + 1, &work);
 			if (t->works[index].config == ALONE)
 				gw_predictor_set_predict(p, ALONE + 1,
-				                         (t->config_count - 1) * CALLED, soon);
+				                         (t->log.config_count - 1) * CALLED, soon);
 			break;
 		case TRACE_LAUNCH:
 			o = replay_observation(l, l, clocks);
@@ -392,7 +390,7 @@ static void predict_late(const struct trace *t, struct gw_prediction *soon,
 			break;
 		}
 	}
-	gw_predictor_set_predict(p, ALONE + 1, (t->config_count - 1) * CALLED, late);
+	gw_predictor_set_predict(p, ALONE + 1, (t->log.config_count - 1) * CALLED, late);
 	gw_predictor_set_free(p);
 	free(clocks);
 }
@@ -463,7 +461,7 @@ static struct gw_prediction predict_successor(const struct trace *t)
 	struct gw_clocks *clocks = gw_alloc(sizeof(*clocks));
 	struct gw_prediction made;
 
-	gw_predictor_set_configure(p, PLAIN, 0, 1, &t->configs[0].launch);
+	replay_configure(p, t, PLAIN - 1);
 	for (uint32_t i = 0; i < TIMES_OF_PLAIN; i++) {
 		struct gw_observation o =
 		        replay_observation(&t->launches[i], &t->launches[i], clocks);
@@ -471,7 +469,7 @@ static struct gw_prediction predict_successor(const struct trace *t)
 		gw_predictor_set_observe(p, PLAIN, &o);
 		gw_predictor_set_advance(p, NULL, NULL);
 	}
-	gw_predictor_set_configure(p, TOLD_APART, 0, 1, &t->configs[1].launch);
+	replay_configure(p, t, TOLD_APART - 1);
 	gw_predictor_set_successor(p, TOLD_APART, PLAIN);
 	gw_predictor_set_predict(p, TOLD_APART, TIMES_OF_PLAIN, &made);
 	gw_predictor_set_free(p);

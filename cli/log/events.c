@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/log/events.h"
+
+#include "cli/common/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const header_keys[GW_TEXTS] = {
+#define KEY(name) #name,
+        GW_HEADER_TEXTS(KEY)
+#undef KEY
+};
+
+struct reading {
+	struct gw_log *log;
+	log_event_fn *take;
+	void *arg;
+	bool profile; /* the last record was a piece of one */
+};
+
+static uint32_t find(const struct gw_index *ids, uint32_t id)
+{
+	return id ? gw_index_find(ids, id, NULL, NULL) : GW_INDEX_NONE;
+}
+
+static void emit(const struct reading *r, const struct log_event *event)
+{
+	r->take(r->arg, event);
+}
+
+static bool on_header(struct gw_log *log, const struct gw_log_record *record)
+{
+	log->header = *(const struct gw_record_header *)(const void *)record->head;
+	for (unsigned i = 0; i < GW_TEXTS; i++) {
+		free(log->text[i]);
+		log->text[i] = gw_copy(gw_log_value(record, header_keys[i]));
+	}
+	return true;
+}
+
+static bool on_device(struct gw_log *log, const struct gw_log_record *record, struct log_event *e)
+{
+	const struct gw_record_device *d = (const void *)record->head;
+
+	e->gpu = (uint32_t)log->gpu_count;
+	log->gpus = gw_grow(log->gpus, &log->gpu_room, log->gpu_count + 1, sizeof(*log->gpus));
+	log->gpus[log->gpu_count++] = (struct log_gpu){
+	        .record = *d,
+	        .name = gw_copy(gw_log_text(record, 0)),
+	        .uuid = gw_copy(gw_log_text(record, 1)),
+	};
+	gw_index_add(&log->gpu_ids, d->id, e->gpu);
+	return true;
+}
+
+static bool on_kernel(struct gw_log *log, const struct gw_log_record *record)
+{
+	const struct gw_record_kernel *k = (const void *)record->head;
+	size_t at = log->kernel_count++;
+
+	log->names = gw_grow(log->names, &log->name_room, at + 1, sizeof(*log->names));
+	log->names[at].mangled = gw_copy(gw_log_text(record, 0));
+	log->kernels = gw_grow(log->kernels, &log->kernel_room, at + 1, sizeof(*log->kernels));
+	log->kernels[at].kernel = gw_recorded_kernel(k, log->names[at].mangled);
+	gw_index_add(&log->kernel_ids, k->id, (uint32_t)at);
+	return true;
+}
+
+static bool on_config(struct gw_log *log, const struct gw_log_record *record, struct log_event *e)
+{
+	const struct gw_record_config *c = (const void *)record->head;
+	uint32_t kernel = find(&log->kernel_ids, c->kernel);
+
+	if (kernel == GW_INDEX_NONE)
+		return false;
+	e->config = (uint32_t)log->config_count;
+	log->configs = gw_grow(log->configs, &log->config_room, log->config_count + 1,
+	                       sizeof(*log->configs));
+	log->configs[log->config_count++] = (struct log_config){
+	        .kernel = kernel,
+	        .ordinal = log->kernels[kernel].configs++,
+	        .device = c->device,
+	        .config = gw_recorded_config(c),
+	};
+	gw_index_add(&log->config_ids, c->id, e->config);
+	return true;
+}
+
+static bool on_stream(struct gw_log *log, const struct gw_log_record *record, struct log_event *e)
+{
+	const struct gw_record_stream *s = (const void *)record->head;
+
+	e->gpu = gw_log_gpu(log, s->device);
+	gw_index_add(&log->stream_ids, s->id, (uint32_t)log->stream_count);
+	log->stream_gpus = gw_grow(log->stream_gpus, &log->stream_room, log->stream_count + 1,
+	                           sizeof(*log->stream_gpus));
+	log->stream_gpus[log->stream_count++] = e->gpu;
+	return true;
+}
+
+/* Of which GPU a launch of @p config on @p stream is; both may be unknown. */
+static void find_gpu(const struct gw_log *log, uint32_t stream, struct log_event *e)
+{
+	uint32_t s = find(&log->stream_ids, stream);
+
+	e->gpu = e->stream_gpu = s == GW_INDEX_NONE ? s : log->stream_gpus[s];
+	if (e->gpu == GW_INDEX_NONE && e->config != GW_INDEX_NONE)
+		e->gpu = gw_log_gpu(log, log->configs[e->config].device);
+	if (e->gpu == GW_INDEX_NONE && log->gpu_count == 1)
+		e->gpu = 0;
+}
+
+/*
+ * How much was known of a launch. A log of version 1 does not say it: there it is what stands
+ * before the launch in the file. So it is where the header is lost and the launch says nothing.
+ */
+static enum gw_tier tier_of(const struct gw_log *log, const struct log_config *c,
+                            const struct gw_record_launch *l)
+{
+	uint64_t kernel_first = log->kernels[c->kernel].first_learnt;
+
+	if (log->header.version >= 2 || (!log->header.version && l->tier))
+		return l->tier <= GW_TIER_STEADY ? (enum gw_tier)l->tier : GW_TIER_NONE;
+	if (isnan(l->predicted))
+		return GW_TIER_NONE;
+	if (c->first_learnt && c->first_learnt <= l->known)
+		return GW_TIER_STEADY;
+	return kernel_first && kernel_first <= l->known ? GW_TIER_WARM : GW_TIER_COLD;
+}
+
+static bool on_launch(struct gw_log *log, const struct gw_log_record *record, struct log_event *e)
+{
+	const struct gw_record_launch *l = (const void *)record->head;
+	struct log_config *c;
+
+	e->config = find(&log->config_ids, l->config);
+	c = e->config == GW_INDEX_NONE ? NULL : &log->configs[e->config];
+	find_gpu(log, l->stream, e);
+	e->tier = c ? tier_of(log, c, l) : GW_TIER_NONE;
+	e->work = l->work <= GW_SOURCE_COUNTED ? (enum gw_source)l->work : GW_SOURCE_NONE;
+	if (!(l->flags & GW_LAUNCH_LEARNT))
+		return true;
+	log->learnt++;
+	if (c && !c->first_learnt)
+		c->first_learnt = log->learnt;
+	if (c && !log->kernels[c->kernel].first_learnt)
+		log->kernels[c->kernel].first_learnt = log->learnt;
+	return true;
+}
+
+static bool on_aggregate(struct gw_log *log, const struct gw_log_record *record,
+                         struct log_event *e)
+{
+	const struct gw_record_aggregate *a = (const void *)record->head;
+
+	e->config = find(&log->config_ids, a->config);
+	find_gpu(log, 0, e);
+	return true;
+}
+
+static bool on_successor(struct gw_log *log, const struct gw_log_record *record,
+                         struct log_event *e)
+{
+	const struct gw_record_successor *s = (const void *)record->head;
+
+	e->config = find(&log->config_ids, s->config);
+	e->of = find(&log->config_ids, s->of);
+	return e->config != GW_INDEX_NONE && e->of != GW_INDEX_NONE;
+}
+
+/* Of the configuration with @p id. */
+static bool of_config(struct gw_log *log, uint32_t id, struct log_event *e)
+{
+	e->config = find(&log->config_ids, id);
+	return e->config != GW_INDEX_NONE;
+}
+
+/* Of the GPU with @p id. */
+static bool of_gpu(struct gw_log *log, uint32_t id, struct log_event *e)
+{
+	e->gpu = gw_log_gpu(log, id);
+	return e->gpu != GW_INDEX_NONE;
+}
+
+/* The pieces of a profile follow each other, so that any other record ends it. */
+static void end_profiles(struct reading *r)
+{
+	const struct gw_log *log = r->log;
+
+	for (size_t i = 0; r->profile && i < log->gpu_count; i++)
+		if (log_profile_end(&log->gpus[i].known))
+			emit(r, &(struct log_event){.kind = GW_RECORD_PROFILE,
+			                            .config = GW_INDEX_NONE,
+			                            .of = GW_INDEX_NONE,
+			                            .gpu = (uint32_t)i,
+			                            .stream_gpu = GW_INDEX_NONE});
+	r->profile = false;
+}
+
+/* Take what a record defines, and find what it is of; false where that is in a lost part. */
+static bool resolve(struct reading *r, const struct gw_log_record *record, struct log_event *e)
+{
+	const struct gw_record *head = record->head;
+	struct gw_log *log = r->log;
+
+	switch (e->kind) {
+	case GW_RECORD_HEADER:
+		return on_header(log, record);
+	case GW_RECORD_DEVICE:
+		return on_device(log, record, e);
+	case GW_RECORD_KERNEL:
+		return on_kernel(log, record);
+	case GW_RECORD_CONFIG:
+		return on_config(log, record, e);
+	case GW_RECORD_STREAM:
+		return on_stream(log, record, e);
+	case GW_RECORD_LAUNCH:
+		return on_launch(log, record, e);
+	case GW_RECORD_AGGREGATE:
+		return on_aggregate(log, record, e);
+	case GW_RECORD_SUCCESSOR:
+		return on_successor(log, record, e);
+	case GW_RECORD_WORK:
+		return of_config(log, ((const struct gw_record_work *)(const void *)head)->config,
+		                 e);
+	case GW_RECORD_SLOW:
+		return of_config(log, ((const struct gw_record_slow *)(const void *)head)->config,
+		                 e);
+	case GW_RECORD_CLOCK:
+		return of_gpu(log, ((const struct gw_record_clock *)(const void *)head)->device, e);
+	case GW_RECORD_ANALYSIS: /* of all configurations where it names none */
+		return of_config(log,
+		                 ((const struct gw_record_analysis *)(const void *)head)->config,
+		                 e) ||
+		       !((const struct gw_record_analysis *)(const void *)head)->config;
+	default:
+		return true;
+	}
+}
+
+static bool take(void *arg, const struct gw_log_record *record)
+{
+	struct reading *r = arg;
+	struct log_event e = {.kind = (enum gw_record_kind)record->head->kind,
+	                      .record = record,
+	                      .config = GW_INDEX_NONE,
+	                      .of = GW_INDEX_NONE,
+	                      .gpu = GW_INDEX_NONE,
+	                      .stream_gpu = GW_INDEX_NONE};
+
+	if (e.kind == GW_RECORD_PROFILE) {
+		const struct gw_record_profile *p = (const void *)record->head;
+
+		if (of_gpu(r->log, p->device, &e))
+			log_profile_piece(&r->log->gpus[e.gpu].known, record);
+		r->profile = true;
+		return true;
+	}
+	end_profiles(r);
+	if (resolve(r, record, &e))
+		emit(r, &e);
+	return true;
+}
+
+bool gw_log_events(struct gw_log *log, const char *path, const void *data, size_t length,
+                   log_event_fn *event, void *arg)
+{
+	struct reading r = {.log = log, .take = event, .arg = arg};
+	bool good;
+
+	*log = (struct gw_log){0};
+	for (unsigned i = 0; i < GW_TEXTS; i++)
+		log->text[i] = gw_copy("");
+	good = data ? gw_log_read_memory(data, length, take, &r, &log->status)
+	            : gw_log_read(path, take, &r, &log->status);
+	end_profiles(&r);
+	return good;
+}
+
+void gw_log_free(struct gw_log *log)
+{
+	for (unsigned i = 0; i < GW_TEXTS; i++)
+		free(log->text[i]);
+	for (size_t i = 0; i < log->gpu_count; i++) {
+		free(log->gpus[i].name);
+		free(log->gpus[i].uuid);
+		log_profile_free(&log->gpus[i].known);
+	}
+	log_names_free(log->names, log->kernel_count);
+	gw_index_free(&log->gpu_ids);
+	gw_index_free(&log->kernel_ids);
+	gw_index_free(&log->config_ids);
+	gw_index_free(&log->stream_ids);
+	free(log->gpus);
+	free(log->kernels);
+	free(log->configs);
+	free(log->stream_gpus);
+	*log = (struct gw_log){0};
+}
+
+uint32_t gw_log_gpu(const struct gw_log *log, uint32_t id)
+{
+	return find(&log->gpu_ids, id);
+}
+
+struct gw_launch gw_log_launch(const struct gw_log *log, uint32_t config)
+{
+	const struct log_config *c = &log->configs[config];
+
+	return (struct gw_launch){.kernel = &log->kernels[c->kernel].kernel, .config = c->config};
+}
+
+const struct gw_device *gw_log_device(const struct gw_log *log, uint32_t gpu)
+{
+	const struct gw_profile *only = NULL;
+
+	if (gpu != GW_INDEX_NONE)
+		return log->gpus[gpu].known.profile ? &log->gpus[gpu].known.profile->device : NULL;
+	for (size_t i = 0; i < log->gpu_count; i++) {
+		if (only && log->gpus[i].known.profile)
+			return NULL;
+		if (log->gpus[i].known.profile)
+			only = log->gpus[i].known.profile;
+	}
+	return only ? &only->device : NULL;
+}
+
+bool gw_log_measured(uint32_t flags, uint64_t duration)
+{
+	return (flags & GW_LAUNCH_MEASURED) && !(flags & GW_LAUNCH_INVALID) && duration > 0;
+}

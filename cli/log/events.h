@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A log as events: the records that its reader found whole, in the order of the file, each with
+ * what its ids stand for. Every command reads logs through here: a report adds up as the events
+ * come (model.h); score, replay and whatif keep them (trace.h).
+ *
+ * Memory grows with what a log defines (GPUs, kernels, configurations, streams), not with its
+ * launches.
+ */
+#ifndef GW_LOG_EVENTS_H
+#define GW_LOG_EVENTS_H
+
+#include "cli/common/index.h"
+#include "cli/log/names.h"
+#include "cli/log/profile.h"
+#include "cli/log/reader.h"
+
+/** The texts of a HEADER that are kept. */
+#define GW_HEADER_TEXTS(X)                                                                         \
+	X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank) X(replay)
+enum gw_header_text {
+#define KEY(name) GW_TEXT_##name,
+	GW_HEADER_TEXTS(KEY)
+#undef KEY
+	        GW_TEXTS
+};
+
+/** A GPU of the log. */
+struct log_gpu {
+	struct gw_record_device record;
+	char *name, *uuid;        /**< uuid: "" when unknown */
+	struct log_profile known; /**< its profile, where the log has one */
+};
+
+/** A kernel of the log; its name has the same position in gw_log.names. */
+struct log_kernel {
+	struct gw_kernel kernel; /**< its name is the mangled one */
+	uint32_t configs;        /**< how many configurations it has so far */
+	uint64_t first_learnt;   /**< number of the first observation of it, from 1; 0: none yet */
+};
+
+/** A configuration of the log. */
+struct log_config {
+	uint32_t kernel;  /**< position in gw_log.kernels */
+	uint32_t ordinal; /**< which of its kernel's configurations, from 0 */
+	uint32_t device;  /**< id of the GPU it runs on, 0: not known */
+	struct gw_config config;
+	uint64_t first_learnt; /**< number of the first observation of it, from 1; 0: none yet */
+};
+
+/** What a log has defined so far. Zero-initialised is nothing. */
+struct gw_log {
+	struct gw_log_status status;    /**< complete once the log is read */
+	struct gw_record_header header; /**< version 0: none yet */
+	char *text[GW_TEXTS];           /**< "" when unknown */
+	struct log_gpu *gpus;
+	struct log_kernel *kernels;
+	struct gw_name *names; /**< of the kernels */
+	struct log_config *configs;
+	size_t gpu_count, kernel_count, config_count;
+	uint64_t learnt; /**< observations so far: launches that the learner learnt from */
+	/* Ids to positions, and what streams run on. */
+	struct gw_index gpu_ids, kernel_ids, config_ids, stream_ids;
+	uint32_t *stream_gpus;
+	size_t gpu_room, kernel_room, name_room, config_room, stream_count, stream_room;
+};
+
+/** A record and what it is of, as positions in gw_log; GW_INDEX_NONE: not known, or of none. */
+struct log_event {
+	enum gw_record_kind kind;
+	/** NULL for a PROFILE: it is one event, once all of its pieces are there. */
+	const struct gw_log_record *record;
+	uint32_t config; /**< the configuration that the record defines or is of */
+	uint32_t of;     /**< of a SUCCESSOR: the configuration that it goes on from */
+	/**
+	 * The GPU that the record defines or is of. Of a launch or an aggregate that of its stream;
+	 * where that is not known, that of its configuration, or the only one there is.
+	 */
+	uint32_t gpu;
+	uint32_t stream_gpu; /**< of a launch, by its stream alone: what the library knew */
+	enum gw_tier tier;   /**< of a launch: how much was known of its time … */
+	enum gw_source work; /**< … and of its work, when it was predicted */
+};
+
+/** Takes an event; what @p event points to is valid during the call only. */
+typedef void log_event_fn(void *arg, const struct log_event *event);
+
+/**
+ * Read the log at @p path, or the @p length bytes at @p data where that is not NULL, into @p log,
+ * which is fresh, and call @p take with @p arg for each event. @p log has what the event defines
+ * when @p take is called. An event of something that is in a lost part is left out, but launches
+ * and aggregates, whose configuration is then not known, are not.
+ *
+ * False when it can't be read at all: status.error says why. Free @p log in either case.
+ */
+bool gw_log_events(struct gw_log *log, const char *path, const void *data, size_t length,
+                   log_event_fn *take, void *arg);
+
+void gw_log_free(struct gw_log *log);
+
+/** Position in gw_log.gpus of the GPU with @p id; GW_INDEX_NONE when not known. */
+uint32_t gw_log_gpu(const struct gw_log *log, uint32_t id);
+
+/** A launch of configuration @p config; its kernel is @p log's. */
+struct gw_launch gw_log_launch(const struct gw_log *log, uint32_t config);
+
+/** The profile of @p gpu; of the only one that has any where that is not known. NULL: none. */
+const struct gw_device *gw_log_device(const struct gw_log *log, uint32_t gpu);
+
+/** Whether a launch that took @p duration, with GW_LAUNCH_* @p flags, has a valid time. */
+bool gw_log_measured(uint32_t flags, uint64_t duration);
+
+#endif
