@@ -30,6 +30,18 @@ char *gw_copy(const char *text)
 	return checked(strdup(text));
 }
 
+enum {
+	LARGE = 1 << 20
+}; /* bytes from which on an array no longer doubles: its new part is touched */
+
+/* How many elements of @p size bytes an array of @p room is to have room for next. */
+static size_t more_than(size_t room, size_t size)
+{
+	if (!room)
+		return 4;
+	return room < LARGE / size ? room * 2 : room + room / 8 + 1;
+}
+
 void *gw_grow(void *array, size_t *room, size_t count, size_t size)
 {
 	size_t more = *room;
@@ -37,7 +49,7 @@ void *gw_grow(void *array, size_t *room, size_t count, size_t size)
 	if (count <= *room)
 		return array;
 	while (more < count)
-		more = more ? more * 2 : 16;
+		more = more_than(more, size);
 	array = checked(more > SIZE_MAX / size ? NULL : realloc(array, more * size));
 	memset((char *)array + *room * size, 0, (more - *room) * size);
 	*room = more;

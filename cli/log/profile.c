@@ -64,3 +64,41 @@ void log_work_unpack(const struct gw_record_quantity *parts, size_t count, struc
 			        parts[i].value, (enum gw_source)parts[i].source,
 			        parts[i].confidence};
 }
+
+struct log_work *log_work_pack(const struct gw_work *work)
+{
+	struct gw_record_quantity parts[GW_WORK_FIELDS];
+	struct log_work *p;
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source != GW_SOURCE_NONE)
+			parts[count++] =
+			        (struct gw_record_quantity){.field = (uint16_t)i,
+			                                    .source = (uint8_t)work->q[i].source,
+			                                    .confidence = work->q[i].confidence,
+			                                    .value = work->q[i].value};
+	p = gw_alloc(sizeof(*p) + count * sizeof(*parts));
+	p->holders = 1;
+	p->count = count;
+	memcpy(p->parts, parts, count * sizeof(*parts));
+	return p;
+}
+
+struct log_work *log_work_hold(struct log_work *work)
+{
+	if (work)
+		work->holders++;
+	return work;
+}
+
+void log_work_drop(struct log_work *work)
+{
+	if (work && !--work->holders)
+		free(work);
+}
+
+void log_work_of(const struct log_work *work, struct gw_work *out)
+{
+	log_work_unpack(work ? work->parts : NULL, work ? work->count : 0, out);
+}

@@ -31,4 +31,22 @@ void log_profile_free(struct log_profile *p);
 /** @p count parts of a WORK record, unpacked; rows that this version does not know are left out. */
 void log_work_unpack(const struct gw_record_quantity *parts, size_t count, struct gw_work *out);
 
+/**
+ * A work without what is not known of it: most have a fifth of the parts. Not changed once it is
+ * made, so that several may hold it.
+ */
+struct log_work {
+	uint32_t holders, count;
+	struct gw_record_quantity parts[];
+};
+
+/** @p work, packed; for one holder. */
+struct log_work *log_work_pack(const struct gw_work *work);
+/** One more holder of @p work, which may be NULL: nothing is known. Returns it. */
+struct log_work *log_work_hold(struct log_work *work);
+/** One less; the last one frees it. */
+void log_work_drop(struct log_work *work);
+/** Unpacked; of NULL nothing is known. */
+void log_work_of(const struct log_work *work, struct gw_work *out);
+
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log/rows.h"
 
+#include "cli/log/verdict.h"
+
 #include <math.h>
-#include <stdlib.h>
 
 void gw_row_clear(struct gw_row *row)
 {
@@ -14,7 +15,7 @@ void gw_row_free(struct gw_row *row)
 	gw_quantile_free(&row->time);
 	gw_quantile_free(&row->predicted);
 	gw_quantile_free(&row->error);
-	free(row->bound);
+	gw_bound_free(row->bound);
 }
 
 bool gw_launch_measured(const struct gw_record_launch *launch)

@@ -58,7 +58,8 @@ void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t
 struct case_of {
 	const struct gw_device *device; /* NULL: not known */
 	struct gw_launch launch;
-	struct gw_work work;
+	struct log_work *known; /* of its work; NULL: nothing */
+	struct gw_work work;    /* the same */
 	struct gw_verdict verdict;
 	struct gw_peak peaks[GW_RESOURCES_MAX];
 	unsigned peak_count;
@@ -68,8 +69,6 @@ struct case_of {
 
 static void judge(const struct log_judge *j, const struct use *use, struct case_of *c)
 {
-	bool known;
-
 	*c = (struct case_of){
 	        .device = gw_log_device(j->log, use->gpu),
 	        .launch = gw_log_launch(j->log, use->config),
@@ -78,7 +77,8 @@ static void judge(const struct log_judge *j, const struct use *use, struct case_
 	        .starting = NAN,
 	};
 	c->mean = c->seconds / c->launches;
-	known = log_works_of(j->works, use->config, &c->work);
+	c->known = log_works_of(j->works, use->config);
+	log_work_of(c->known, &c->work);
 	if (!c->device) {
 		c->verdict.unknown = "there is no device profile in the log";
 		return;
@@ -86,7 +86,7 @@ static void judge(const struct log_judge *j, const struct use *use, struct case_
 	c->starting = gw_param_value(c->device, GW_PARAM_launch_floor);
 	/* The grid alone may tell; if not, that nothing else is known is why. */
 	gw_verdict_measured(c->device, &c->launch, &c->work, c->mean, &c->verdict);
-	if (!known && c->verdict.unknown)
+	if (!c->known && c->verdict.unknown)
 		c->verdict.unknown = "nothing is known of its work";
 	c->peak_count = gw_peaks(c->device, &c->launch, &c->work, c->peaks);
 	gw_peaks_measured(c->peaks, c->peak_count, c->mean);
@@ -98,9 +98,11 @@ static struct gw_row_peak *peak_of(struct gw_row_bound *b, const struct gw_peak 
 
 	while (i < b->peak_count && strcmp(b->peaks[i].name, c->name))
 		i++;
-	if (i == b->peak_count)
+	if (i == b->peak_count) {
+		b->peaks = gw_grow(b->peaks, &b->peak_room, i + 1u, sizeof(*b->peaks));
 		b->peaks[b->peak_count++] =
 		        (struct gw_row_peak){.name = c->name, .unit = c->unit, .bound = c->bound};
+	}
 	return &b->peaks[i];
 }
 
@@ -140,7 +142,8 @@ static void add_most(struct gw_row_bound *b, const struct case_of *c)
 	b->verdict = c->verdict;
 	b->config = c->launch.config;
 	b->kernel = *c->launch.kernel;
-	b->work = c->work;
+	log_work_drop(b->work);
+	b->work = log_work_hold(c->known);
 	b->resident = c->device && !gw_occupancy_of(c->device, &c->launch, &b->occupancy);
 }
 
@@ -148,8 +151,11 @@ static void add(struct gw_row *row, const struct case_of *c)
 {
 	struct gw_row_bound *b = row->bound;
 
-	if (!b)
+	if (!b) {
 		b = row->bound = gw_alloc(sizeof(*b));
+		b->peak_room = c->peak_count;
+		b->peaks = gw_alloc(b->peak_room * sizeof(*b->peaks));
+	}
 	b->time[c->verdict.bound] += c->seconds;
 	if (c->starting >= GW_SHORT * c->mean) {
 		b->short_time += c->seconds;
@@ -175,6 +181,23 @@ void log_judge_end(struct log_judge *j, struct gw_log_model *model)
 	free(j->uses);
 	free(j);
 	free(c);
+}
+
+void gw_bound_free(struct gw_row_bound *b)
+{
+	if (!b)
+		return;
+	log_work_drop(b->work);
+	free(b->peaks);
+	free(b);
+}
+
+double gw_bound_amount(const struct gw_row_bound *b, enum gw_work_field field)
+{
+	for (uint32_t i = 0; b->work && i < b->work->count; i++)
+		if (b->work->parts[i].field == field)
+			return b->work->parts[i].value;
+	return NAN;
 }
 
 double gw_bound_headroom(const struct gw_row_bound *b)

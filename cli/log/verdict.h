@@ -37,7 +37,8 @@ struct gw_row_bound {
 	double starting; /**< … what empty kernels would have taken in their place */
 	uint64_t short_launches;
 	unsigned peak_count;
-	struct gw_row_peak peaks[GW_RESOURCES_MAX];
+	struct gw_row_peak *peaks;
+	size_t peak_room;
 	/* The configuration with the most time, and of those with a verdict where there is one. */
 	double most; /**< its time; 0: none was measured */
 	double mean; /**< mean time of one of its launches */
@@ -45,7 +46,7 @@ struct gw_row_bound {
 	struct gw_verdict verdict;
 	struct gw_config config;
 	struct gw_kernel kernel; /**< without its name */
-	struct gw_work work;
+	struct log_work *work;   /**< NULL: nothing is known of it */
 	struct gw_occupancy occupancy;
 	bool resident; /**< occupancy is known */
 };
@@ -63,6 +64,12 @@ void log_judge_time(struct log_judge *j, uint32_t config, uint32_t row, uint32_t
                     uint64_t count, uint64_t ns);
 /** Judge everything into the rows of @p model, and free @p j. */
 void log_judge_end(struct log_judge *j, struct gw_log_model *model);
+
+void gw_bound_free(struct gw_row_bound *b);
+
+/** How much of @p field one launch of the configuration with the most time does; NaN when unknown.
+ */
+double gw_bound_amount(const struct gw_row_bound *b, enum gw_work_field field);
 
 /* What a row says; NaN when unknown. Shares 0 to 1, but more than 1 where amounts or peaks are
  * off. */

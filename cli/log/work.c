@@ -8,22 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known in a work, without what is not: most configurations have a fifth of the parts. */
-struct packed {
-	size_t count;
-	struct gw_record_quantity parts[];
-};
-
-/* A configuration of the log. */
+/* A configuration of the log. NULL: nothing. */
 struct config {
-	struct packed *code; /* by the code, before more was known; NULL: nothing */
-	struct packed *last; /* of its last WORK; NULL: nothing */
+	struct log_work *code; /* what the code says, before more was known */
+	struct log_work *last; /* its last WORK; after log_works_end what is known in the end */
 };
 
 struct log_works {
 	struct config *configs;
 	size_t count, room;
-	struct gw_predictor *predictor; /* of kernels of which something was counted */
 };
 
 struct log_works *log_works_new(void)
@@ -34,53 +27,43 @@ struct log_works *log_works_new(void)
 void log_works_free(struct log_works *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
-		free(w->configs[i].code);
-		free(w->configs[i].last);
+		log_work_drop(w->configs[i].code);
+		log_work_drop(w->configs[i].last);
 	}
-	gw_predictor_free(w->predictor);
 	free(w->configs);
 	free(w);
 }
 
-static struct packed *pack(const struct gw_work *work)
-{
-	struct gw_record_quantity parts[GW_WORK_FIELDS];
-	struct packed *p;
-	size_t count = 0;
+/* Rows that say only how much something is at most. */
+static const bool is_limit[GW_WORK_FIELDS] = {
+#define WORK(name, unit, meaning)
+#define WORK_MOST(name, unit) [GW_WORK_most_##name] = true,
+#include "predictor/core/work.def"
+#undef WORK
+};
 
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		if (work->q[i].source != GW_SOURCE_NONE)
-			parts[count++] =
-			        (struct gw_record_quantity){.field = (uint16_t)i,
-			                                    .source = (uint8_t)work->q[i].source,
-			                                    .confidence = work->q[i].confidence,
-			                                    .value = work->q[i].value};
-	p = gw_alloc(sizeof(*p) + count * sizeof(*parts));
-	p->count = count;
-	memcpy(p->parts, parts, count * sizeof(*parts));
-	return p;
-}
+/* What a work holds beside limits. */
+enum holds { NOTHING, CODE, COUNTED };
 
-/* What @p p (NULL: nothing) says of amounts, not only of what they are at most; false: nothing. */
-static bool unpack(const struct packed *p, struct gw_work *out)
+static enum holds holds(const struct log_work *work)
 {
-	log_work_unpack(p ? p->parts : NULL, p ? p->count : 0, out);
-	return !gw_work_drop_most(out);
-}
+	enum holds most = NOTHING;
 
-static bool counts(const struct gw_work *work)
-{
-	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
-		if (work->q[i].source > GW_SOURCE_STATIC)
-			return true;
-	return false;
+	for (uint32_t i = 0; work && i < work->count; i++) {
+		if (is_limit[work->parts[i].field])
+			continue;
+		if (work->parts[i].source > GW_SOURCE_STATIC)
+			return COUNTED;
+		most = CODE;
+	}
+	return most;
 }
 
 void log_works_add(struct log_works *w, uint32_t config, const struct gw_log_record *record)
 {
 	const struct gw_record_work *r = (const void *)record->head;
-	struct gw_work work, last;
-	struct packed *before;
+	struct log_work *before;
+	struct gw_work work;
 	struct config *c;
 
 	w->configs = gw_grow(w->configs, &w->room, config + 1u, sizeof(*w->configs));
@@ -88,47 +71,15 @@ void log_works_add(struct log_works *w, uint32_t config, const struct gw_log_rec
 	c = &w->configs[config];
 	before = c->last;
 	log_work_unpack((const void *)record->tail, r->count, &work);
-	c->last = pack(&work);
+	c->last = log_work_pack(&work);
 	/* What the code says helps to scale what was counted later. */
-	if (!c->code && unpack(before, &work) && !counts(&work) &&
-	    (!unpack(c->last, &last) || counts(&last)))
+	if (!c->code && holds(before) == CODE && holds(c->last) != CODE)
 		c->code = before;
 	else
-		free(before);
+		log_work_drop(before);
 }
 
-static struct gw_predictor *predictor_for(size_t configs)
-{
-	struct gw_predictor *p = gw_predictor_new((uint32_t)configs);
-
-	return p ? p : gw_alloc(SIZE_MAX); /* ends with the message for want of memory */
-}
-
-void log_works_end(struct log_works *w, const struct gw_log *log)
-{
-	bool *counted = gw_alloc(log->kernel_count + 1);
-	struct gw_work work;
-
-	for (uint32_t i = 0; i < w->count; i++)
-		counted[log->configs[i].kernel] |=
-		        unpack(w->configs[i].last, &work) && counts(&work);
-	w->predictor = predictor_for(log->config_count);
-	for (uint32_t i = 0; i < log->config_count; i++) {
-		const struct config *c = i < w->count ? &w->configs[i] : NULL;
-		const struct gw_launch launch = gw_log_launch(log, i);
-
-		if (!counted[log->configs[i].kernel])
-			continue;
-		gw_predictor_configure(w->predictor, i + 1, log->configs[i].kernel + 1, &launch);
-		if (c && unpack(c->code, &work))
-			gw_predictor_work(w->predictor, i + 1, &work);
-		if (c && unpack(c->last, &work))
-			gw_predictor_work(w->predictor, i + 1, &work);
-	}
-	free(counted);
-}
-
-/* Scaled, or from the code: beside it stand, from @p most, its own samples' limits stand beside. */
+/* Scaled, or from the code: beside it stand the limits that its own samples set. */
 static bool add_most(struct gw_work *out, const struct gw_work *most)
 {
 	bool any = false;
@@ -144,16 +95,94 @@ static bool add_most(struct gw_work *out, const struct gw_work *most)
 	return any;
 }
 
-bool log_works_of(const struct log_works *w, uint32_t config, struct gw_work *out)
+static bool counts(const struct gw_work *work)
 {
-	const struct packed *packed = config < w->count ? w->configs[config].last : NULL;
-	struct gw_work last, most;
-	bool known = unpack(packed, &last);
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source > GW_SOURCE_STATIC)
+			return true;
+	return false;
+}
 
-	log_work_unpack(packed ? packed->parts : NULL, packed ? packed->count : 0, &most);
-	gw_predictor_known_work(w->predictor, config + 1, out);
-	if (known && !counts(out))
-		*out = last;
-	known |= counts(out);
-	return add_most(out, &most) || known;
+/* Put what a predictor makes of @p c, its configuration @p id, in the place of its last WORK. */
+static void settle(struct config *c, const struct gw_predictor *p, uint32_t id)
+{
+	struct gw_work work, last;
+	bool counted;
+
+	gw_predictor_known_work(p, id, &work);
+	counted = counts(&work);
+	if (holds(c->last) && !counted)
+		return;
+	log_work_of(c->last, &last);
+	if (!add_most(&work, &last) && !counted)
+		return;
+	log_work_drop(c->last);
+	c->last = log_work_pack(&work);
+}
+
+/* To a predictor, what @p work says of amounts. */
+static void show(struct gw_predictor *p, uint32_t id, const struct log_work *work)
+{
+	struct gw_work amounts;
+
+	if (!holds(work))
+		return;
+	log_work_of(work, &amounts);
+	gw_work_drop_most(&amounts);
+	gw_predictor_work(p, id, &amounts);
+}
+
+/* The configurations of one kernel, of which some were counted: @p list of @p count positions. */
+static void scale(struct log_works *w, const struct gw_log *log, const uint32_t *list,
+                  uint32_t count)
+{
+	struct gw_predictor *p = gw_predictor_new(count);
+
+	if (!p)
+		p = gw_alloc(SIZE_MAX); /* ends with the message for want of memory */
+	for (uint32_t i = 0; i < count; i++) {
+		const struct config *c = &w->configs[list[i]];
+		const struct gw_launch launch = gw_log_launch(log, list[i]);
+
+		gw_predictor_configure(p, i + 1, 1, &launch);
+		show(p, i + 1, c->code);
+		show(p, i + 1, c->last);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		settle(&w->configs[list[i]], p, i + 1);
+	gw_predictor_free(p);
+}
+
+void log_works_end(struct log_works *w, const struct gw_log *log)
+{
+	uint32_t *first = gw_alloc((log->kernel_count + 1) * sizeof(*first));
+	uint32_t *list = gw_alloc(log->config_count * sizeof(*list));
+	bool *counted = gw_alloc(log->kernel_count);
+
+	w->configs = gw_grow(w->configs, &w->room, log->config_count, sizeof(*w->configs));
+	w->count = log->config_count;
+	/* Sorted by kernel: first[k] is where those of kernel k end, and then where they begin. */
+	for (size_t i = 0; i < w->count; i++) {
+		const uint32_t kernel = log->configs[i].kernel;
+
+		counted[kernel] |= holds(w->configs[i].last) == COUNTED;
+		first[kernel]++;
+	}
+	for (size_t k = 0; k < log->kernel_count; k++)
+		first[k + 1] += first[k];
+	for (size_t i = w->count; i--;)
+		list[--first[log->configs[i].kernel]] = (uint32_t)i;
+	for (size_t k = 0; k < log->kernel_count; k++)
+		if (counted[k])
+			scale(w, log, list + first[k], first[k + 1] - first[k]);
+	free(first);
+	free(list);
+	free(counted);
+}
+
+struct log_work *log_works_of(const struct log_works *w, uint32_t config)
+{
+	struct log_work *work = w->configs[config].last;
+
+	return work && work->count ? work : NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the log knows of the work of each configuration in the end: counted, told by the code, and,
+ * What the log knows of the work of each configuration in the end: counted, read off the code, and,
  * as the predictor does it, scaled from the kernel's configurations that were counted.
  */
 #ifndef GW_LOG_WORK_H
@@ -18,7 +18,7 @@ void log_works_free(struct log_works *w);
 void log_works_add(struct log_works *w, uint32_t config, const struct gw_log_record *record);
 /** Once after all records of @p log: scales. */
 void log_works_end(struct log_works *w, const struct gw_log *log);
-/** What is known of @p config; false, and nothing known, where nothing is. */
-bool log_works_of(const struct log_works *w, uint32_t config, struct gw_work *out);
+/** What is known of @p config, held by @p w; NULL where nothing is. After log_works_end. */
+struct log_work *log_works_of(const struct log_works *w, uint32_t config);
 
 #endif

@@ -120,12 +120,14 @@ static json_t *peaks_json(const struct gw_row_bound *b)
 	return o;
 }
 
-static json_t *work_json(const struct gw_work *work)
+static json_t *work_json(const struct log_work *known)
 {
 	json_t *o = json_object();
+	struct gw_work work;
 
+	log_work_of(known, &work);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
-		const struct gw_quantity *q = &work->q[i];
+		const struct gw_quantity *q = &work.q[i];
 
 		if (isnan(q->value))
 			continue;
@@ -182,7 +184,7 @@ json_t *gw_report_bound_json(const struct gw_row *row)
 	json_object_set_new(o, "text", gw_json_text(text));
 	gw_bound_cause(b, text, sizeof(text));
 	json_object_set_new(o, "why", gw_json_text(text));
-	json_object_set_new(o, "work", work_json(&b->work));
+	json_object_set_new(o, "work", work_json(b->work));
 	return o;
 }
 

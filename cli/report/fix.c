@@ -64,7 +64,7 @@ static void say_rates(struct sentence *s, double rate, double peak, const char *
 
 static double amount(const struct gw_row_bound *b, enum gw_work_field field)
 {
-	double v = b->work.q[field].value;
+	double v = gw_bound_amount(b, field);
 
 	return v >= 0 ? v : NAN;
 }
