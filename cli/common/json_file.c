@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/common/json_file.h"
 #include "cli/message.h"
+#include "predictor/profile/json_text.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The place behind the string whose opening quote is at @p p. */
-static const char *skip_string(const char *p, const char *end)
-{
-	for (p++; p < end && *p != '"'; p++)
-		if (*p == '\\' && end - p > 1)
-			p++;
-	return p < end ? p + 1 : end;
-}
-
-static unsigned line_of(const char *text, const char *at)
-{
-	unsigned line = 1;
-
-	for (; text < at; text++)
-		line += *text == '\n';
-	return line;
-}
 
 /* Where the text nests too deep for us, which is far less than jansson's own bound; else NULL. */
 static const char *too_deep(const char *text, const char *end)
@@ -33,7 +16,7 @@ static const char *too_deep(const char *text, const char *end)
 
 	for (const char *p = text; p < end;) {
 		if (*p == '"') {
-			p = skip_string(p, end);
+			p = gw_json_skip_string(p, end);
 			continue;
 		}
 		if ((*p == '[' || *p == '{') && ++depth > JSON_FILE_DEPTH)
@@ -71,7 +54,7 @@ static bool parse(struct json_file *file, char *text, size_t length, char *error
 	deep = too_deep(text, text + length);
 	if (deep) {
 		snprintf(why, sizeof(why), "nested more than %d deep", JSON_FILE_DEPTH);
-		return refuse(error, error_size, line_of(text, deep), why);
+		return refuse(error, error_size, gw_json_line_at(text, deep), why);
 	}
 	file->root = json_loadb(text, length, flags, &wrong);
 	return file->root ||
@@ -251,52 +234,24 @@ static size_t place_of(const struct json_node *node)
 	return place;
 }
 
-static const char *skip_space(const char *p, const char *end)
-{
-	while (p < end && strchr(" \t\r\n,:", *p))
-		p++;
-	return p;
-}
-
-/* The place behind the value at @p p of a text that is JSON. */
-static const char *skip_value(const char *p, const char *end)
-{
-	unsigned depth = 0;
-
-	do {
-		if (*p == '"') {
-			p = skip_string(p, end);
-			continue;
-		}
-		if (*p == '[' || *p == '{')
-			depth++;
-		else if (*p == ']' || *p == '}')
-			depth--;
-		else if (!depth) /* a number or a word */
-			return p + strcspn(p, " \t\r\n,]}");
-		p++;
-	} while (depth && p < end);
-	return p;
-}
-
 static const char *begin_of(const struct json_file *file, const struct json_node *node)
 {
 	const char *end = file->text + file->length, *p;
 
 	if (!node->parent)
-		return skip_space(file->text, end);
-	p = skip_space(begin_of(file, node->parent) + 1, end);
+		return gw_json_skip_space(file->text, end);
+	p = gw_json_skip_space(begin_of(file, node->parent) + 1, end);
 	for (size_t before = place_of(node); before > 0; before--) {
 		if (node->key)
-			p = skip_space(skip_string(p, end), end);
-		p = skip_space(skip_value(p, end), end);
+			p = gw_json_skip_space(gw_json_skip_string(p, end), end);
+		p = gw_json_skip_space(gw_json_skip_value(p, end), end);
 	}
-	return node->key ? skip_space(skip_string(p, end), end) : p;
+	return node->key ? gw_json_skip_space(gw_json_skip_string(p, end), end) : p;
 }
 
 unsigned json_file_line(const struct json_file *file, const struct json_node *node)
 {
-	return line_of(file->text, begin_of(file, node));
+	return gw_json_line_at(file->text, begin_of(file, node));
 }
 
 const char *json_kind_name(enum json_kind kind)

@@ -2,45 +2,25 @@
 /* Lines, units and messages of profile files. */
 #include "predictor/profile/json.h"
 
+#include "predictor/profile/json_text.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-
-/* The text is valid JSON, so a string ends at the first quote that no backslash hides. */
-static const char *skip_string(const char *p, const char *end)
-{
-	for (p++; p < end && *p != '"'; p++)
-		if (*p == '\\')
-			p++;
-	return p < end ? p + 1 : end;
-}
 
 /* The key @p key of the object whose '{' is at @p p: its opening quote, or NULL. */
 static const char *find_key(const char *p, const char *end, const char *key)
 {
 	size_t length = strlen(key);
-	unsigned depth = 0;
-	bool is_key = true;
 
-	while (p < end) {
-		if (*p == '"') {
-			const char *after = skip_string(p, end);
+	p = gw_json_skip_space(p + 1, end);
+	while (p < end && *p == '"') {
+		const char *after = gw_json_skip_string(p, end);
 
-			if (depth == 1 && is_key && (size_t)(after - p) == length + 2 &&
-			    !memcmp(p + 1, key, length))
-				return p;
-			p = after;
-			continue;
-		}
-		if (*p == '{' || *p == '[')
-			depth++;
-		else if (*p == '}' || *p == ']')
-			depth--;
-		else if (depth == 1 && (*p == ':' || *p == ','))
-			is_key = *p == ',';
-		if (!depth)
-			return NULL;
-		p++;
+		if ((size_t)(after - p) == length + 2 && !memcmp(p + 1, key, length))
+			return p;
+		p = gw_json_skip_value(gw_json_skip_space(after, end), end);
+		p = gw_json_skip_space(p, end);
 	}
 	return NULL;
 }
@@ -48,7 +28,6 @@ static const char *find_key(const char *p, const char *end, const char *key)
 unsigned gw_json_line(const char *text, size_t length, const char *const path[])
 {
 	const char *end = text + length, *p = memchr(text, '{', length), *found = text;
-	unsigned line = 1;
 
 	for (unsigned i = 0; p && path[i]; i++) {
 		const char *key = find_key(p, end, path[i]);
@@ -56,15 +35,11 @@ unsigned gw_json_line(const char *text, size_t length, const char *const path[])
 		if (!key)
 			break;
 		found = key;
-		p = skip_string(key, end);
-		while (p < end && strchr(": \t\r\n", *p))
-			p++;
+		p = gw_json_skip_space(gw_json_skip_string(key, end), end);
 		if (p == end || *p != '{')
 			break;
 	}
-	for (const char *q = text; q < found; q++)
-		line += *q == '\n';
-	return line;
+	return gw_json_line_at(text, found);
 }
 
 void gw_profile_say(struct gw_profile_error *error, const char *format, ...)
