@@ -3,8 +3,8 @@
  * What `gpuwatch inspect --coalescing` says of a kernel: its accesses with 003's measures and the
  * sectors their requests need, the locality between its blocks, and both as pictures.
  */
-#ifndef GW_COALESCING_REPORT_H
-#define GW_COALESCING_REPORT_H
+#ifndef GW_INSPECT_COALESCING_H
+#define GW_INSPECT_COALESCING_H
 
 #include "cli/common/json.h"
 #include "predictor/code/memory/extract.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel's PTX, a launch and its arguments to the report of its accesses, as JSON and pictures.
  */
-#include "cli/common/coalescing.h"
+#include "cli/inspect/coalescing.h"
 
 #include <math.h>
 #include <setjmp.h>

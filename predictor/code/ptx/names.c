@@ -81,9 +81,7 @@ uint32_t gw_ptx_scope_open(struct gw_ptx_inside *in, uint32_t parent)
 
 static uint32_t *meaning_bucket(struct gw_ptx_inside *in, uint32_t scope, uint32_t name)
 {
-	uint32_t h = (scope * 2654435761u) ^ (name * 2246822519u);
-
-	return &in->meaning_bucket[(h ^ h >> 15) % BUCKETS];
+	return &in->meaning_bucket[gw_hash_mix((uint64_t)scope << 32 | name) % BUCKETS];
 }
 
 static struct gw_ptx_meaning *meaning_in(struct gw_ptx_inside *in, uint32_t scope, uint32_t name)
