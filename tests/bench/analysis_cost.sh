@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Instructions of a study of one launch, its kernel decoded before, counted by callgrind, each with its limit.
-# Usage: analysis_cost.sh PROGRAM [OPTION...]   (options of analysis_cost, such as --brief)
+# Usage: analysis_cost.sh PROGRAM COMPILED [OPTION...]   (COMPILED: tests/compiled/code of the build; options of analysis_cost,
+# such as --brief)
 set -eu
-program=$1
-shift
+program=$1 compiled=$2
+shift 2
 here=$(cd "$(dirname "$0")/.." && pwd)
 command -v valgrind >/dev/null || { echo "skipped: valgrind is not installed"; exit 77; }
 work=$(mktemp -d)
@@ -19,8 +20,8 @@ count() { # instructions of a whole run: TIMES "LAUNCH", the options after it
 	launch=$2
 	shift 2
 	for i in $(seq "$times"); do echo "$launch"; done >"$work/launches"
-	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" "$here/code/corpus/sm_90.cubin" \
-		"$here/code/ptx/evaluate.ptx" "$here/code/waits/sm_90.cubin" <"$work/launches" 2>&1 >"$work/told" |
+	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" "$compiled/corpus/sm_90.cubin" \
+		"$here/code/ptx/evaluate.ptx" "$compiled/waits/sm_90.cubin" <"$work/launches" 2>&1 >"$work/told" |
 		sed -n 's/^.*Collected : \([0-9]*\).*$/\1/p'
 	grep -q '"end": "done"' "$work/told" || { echo "$launch: nothing was told" >&2; exit 1; }
 }
