@@ -3,7 +3,7 @@
 """Tests, without a GPU, of the scripts that `prove` runs: with programs that only seem to run, and leave the logs that
 the scripts are to judge. A wrong result must show.
 
-usage: scripts_test.py STANDIN LOGDUMP GPUWATCH
+usage: scripts_test.py STANDIN LOGDUMP GPUWATCH COMPILED (the build's tests/compiled)
 """
 import argparse
 import csv
@@ -34,7 +34,7 @@ import selftest  # noqa: E402
 import under  # noqa: E402
 import window_cost  # noqa: E402
 
-STANDIN, LOGDUMP, GPUWATCH = None, None, None
+STANDIN, LOGDUMP, GPUWATCH, COMPILED = None, None, None, None
 COUNTED = 4
 ROWS = under.work_rows()
 KINDS = 20  # kernels in a made-up development set
@@ -462,25 +462,23 @@ class Recorded(Scripts):
 
 
 class Images(Scripts):
-    CORPUS = f"{TOP}/tests/code/corpus"
-
     def images(self, *options):
         return self.script("images", "--cli", GPUWATCH, "--jobs", "1", *options)
 
     def test_images_and_kernels_of_files_and_caches_are_counted(self):
-        status, out, found = self.images("--cache", self.CORPUS, f"{self.CORPUS}/zstd.fatbin")
+        status, out, found = self.images("--cache", f"{COMPILED}/code/corpus", f"{COMPILED}/code/corpus/zstd.fatbin")
         self.assertEqual(status, 0, out)
         self.assertEqual(found["images that could not be read"], (0, True))
-        self.assertEqual(found["files inspected"][0], 1 + sum(name.endswith(images.CODE) for name in os.listdir(self.CORPUS)))
+        self.assertEqual(found["files inspected"][0], 1 + sum(name.endswith(images.CODE) for name in os.listdir(f"{COMPILED}/code/corpus")))
         self.assertGreater(found["kernels in them"][0], 30)
 
     def test_a_broken_image_and_too_little_memory_show(self):
-        with open(f"{self.CORPUS}/zstd.fatbin", "rb") as file, open(f"{self.out}/broken.fatbin", "wb") as broken:
+        with open(f"{COMPILED}/code/corpus/zstd.fatbin", "rb") as file, open(f"{self.out}/broken.fatbin", "wb") as broken:
             data = bytearray(file.read())
             data[2000] ^= 0xff
             broken.write(data)
         self.assertEqual(self.images(f"{self.out}/broken.fatbin")[0], 1)
-        status, _, found = self.images("--memory", "0.25", f"{self.CORPUS}/zstd.fatbin")
+        status, _, found = self.images("--memory", "0.25", f"{COMPILED}/code/corpus/zstd.fatbin")
         self.assertEqual((status, found["files read in 0.25 MiB in all"], found["files read in 0.25 MiB beside their largest image"]),
                          (1, (0, None), (0, False)))
 
@@ -580,13 +578,13 @@ class Development(Scripts):
 
 class Code(unittest.TestCase):
     """What code tells, held against counts: of a committed kernel whose branches depend on arguments alone."""
-    PROGRAM, ROW = f"{TOP}/tests/unit/sass/sm_70.cubin", {
+    ROW = {
         "workload": "loops", "size": 0, "launch": 0, "n": 64, "kernel": "nested_loops", "grid": [4, 1, 1], "block": [64, 1, 1],
         "dynamic_shared": 0, "args": ["0000e067c37f0000", "0000f067c37f0000", "03000000", "05000000"]}
 
     def score(self, wrong):
         """What block_score.py says of counts as told, the last block's off by so many."""
-        asked = argparse.Namespace(gpuwatch=GPUWATCH, device="V100", arch="70", program=self.PROGRAM)
+        asked = argparse.Namespace(gpuwatch=GPUWATCH, device="V100", arch="70", program=f"{COMPILED}/sass/sm_70.cubin")
         blocks = block_score.ask(asked, self.ROW)["blocks"]
         self.assertGreater(len(blocks), 4)
         with tempfile.TemporaryDirectory() as folder:
@@ -599,7 +597,7 @@ class Code(unittest.TestCase):
                         told = block["meeting"] if block["meeting"] and i < block["meeting"]["instructions"] else block
                         file.write(f"0,{self.ROW['kernel']},{block['at'] + 16 * i},{told['least'] + wrong * (block is blocks[-1])},0,X\n")
             return subprocess.run([sys.executable, "-B", f"{HERE}/block_score.py", "--gpuwatch", GPUWATCH, "--device", "V100", "--arch", "70",
-                                   "--figures", folder, "--program", self.PROGRAM, f"{folder}/launches", f"{folder}/counts"],
+                                   "--figures", folder, "--program", f"{COMPILED}/sass/sm_70.cubin", f"{folder}/launches", f"{folder}/counts"],
                                   text=True, capture_output=True)
 
     def test_blocks_as_counted_are_equal(self):
@@ -614,8 +612,8 @@ class Code(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4 or not os.path.exists(f"{sys.argv[1]}/libnvidia-ml.so.1"):
+    if len(sys.argv) < 5 or not os.path.exists(f"{sys.argv[1]}/libnvidia-ml.so.1"):
         sys.exit(__doc__)
-    STANDIN, LOGDUMP, GPUWATCH = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+    STANDIN, LOGDUMP, GPUWATCH, COMPILED = (os.path.abspath(sys.argv.pop(1)) for _ in range(4))
     selftest.LOGDUMP = LOGDUMP
     unittest.main()

@@ -6,7 +6,7 @@ static struct listing listing;
 int schedule_begin(void **state)
 {
 	(void)state;
-	listing_read(&listing, GW_SCHEDULE "/code.lst");
+	listing_read(&listing, GW_SCHEDULE_CODE);
 	return 0;
 }
 
