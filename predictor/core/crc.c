@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/core/crc_instruction.h"
 #include "predictor/log/record.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 /*
- * CRC-32C (Castagnoli), because x86-64 has an instruction for it: the writer checks every
- * launch it logs, in a program that is being timed. Where the instruction is missing, eight
+ * CRC-32C (Castagnoli), because x86-64 and aarch64 have an instruction for it: the writer checks
+ * every launch it logs, in a program that is being timed. Where the instruction is missing, eight
  * bytes at a time by tables ("slicing by 8"); table[k] advances a byte by k more.
  */
 static uint32_t table[8][256];
@@ -50,28 +51,9 @@ uint32_t gw_crc32_by_table(uint32_t crc, const void *data, size_t length)
 	return ~crc;
 }
 
-#ifdef __x86_64__
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc, const void *data,
-                                                                 size_t length)
-{
-	const unsigned char *p = data;
-	uint64_t c = (uint32_t)~crc, word;
-
-	for (; length >= 8; length -= 8, p += 8) {
-		memcpy(&word, p, 8);
-		c = __builtin_ia32_crc32di(c, word);
-	}
-	for (; length; length--, p++)
-		c = __builtin_ia32_crc32qi((uint32_t)c, *p);
-	return ~(uint32_t)c;
-}
-#endif
-
 uint32_t gw_crc32(uint32_t crc, const void *data, size_t length)
 {
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("sse4.2"))
-		return by_instruction(crc, data, length);
-#endif
+	if (gw_crc_has_instruction())
+		return gw_crc_by_instruction(crc, data, length);
 	return gw_crc32_by_table(crc, data, length);
 }

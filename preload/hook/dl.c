@@ -3,77 +3,25 @@
  * dlsym and dlvsym, stood in for: a name of hooks.def looked up in libcuda is answered with
  * our wrapper. Every other call must reach the real function by a jump, with the caller's
  * return address still on the stack: RTLD_NEXT and RTLD_DEFAULT look at it. A C function
- * can't promise a tail jump, hence the few lines of assembly.
+ * can't promise a tail jump, hence the assembly.
  */
 #include "preload/hook/dl.h"
 
 #include "preload/hook/objects.h"
+#include "preload/runtime/arch/arch.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifndef __x86_64__
-#error "libgpuwatch is built for x86-64 only: dlsym needs a jump written for the machine"
-#endif
-
 void *(*gw_real_dlsym)(void *handle, const char *name);
 void *(*gw_real_dlvsym)(void *handle, const char *name, const char *version);
 void *(*gw_next_dlsym)(void *handle, const char *name);
 void *(*gw_next_dlvsym)(void *handle, const char *name, const char *version);
 
-/*
- * 24 bytes on the stack keep it aligned; above them is the caller's address, the filter's last
- * argument. rdx tells whether rax is the answer.
- */
-__asm__(".text\n"
-        ".globl dlsym\n"
-        ".type dlsym, @function\n"
-        "dlsym:\n"
-        "	.cfi_startproc\n"
-        "	endbr64\n"
-        "	subq $24, %rsp\n"
-        "	.cfi_adjust_cfa_offset 24\n"
-        "	movq %rdi, (%rsp)\n"
-        "	movq %rsi, 8(%rsp)\n"
-        "	movq 24(%rsp), %rdx\n"
-        "	call gw_dlsym_filter\n"
-        "	movq (%rsp), %rdi\n"
-        "	movq 8(%rsp), %rsi\n"
-        "	addq $24, %rsp\n"
-        "	.cfi_adjust_cfa_offset -24\n"
-        "	testq %rdx, %rdx\n"
-        "	jne 1f\n"
-        "	movq gw_next_dlsym(%rip), %rax\n"
-        "	jmp *%rax\n"
-        "1:	ret\n"
-        "	.cfi_endproc\n"
-        ".size dlsym, .-dlsym\n"
-        ".globl dlvsym\n"
-        ".type dlvsym, @function\n"
-        "dlvsym:\n"
-        "	.cfi_startproc\n"
-        "	endbr64\n"
-        "	subq $24, %rsp\n"
-        "	.cfi_adjust_cfa_offset 24\n"
-        "	movq %rdi, (%rsp)\n"
-        "	movq %rsi, 8(%rsp)\n"
-        "	movq %rdx, 16(%rsp)\n"
-        "	movq 24(%rsp), %rcx\n"
-        "	call gw_dlvsym_filter\n"
-        "	movq (%rsp), %rdi\n"
-        "	movq 8(%rsp), %rsi\n"
-        "	testq %rdx, %rdx\n"
-        "	movq 16(%rsp), %rdx\n"
-        "	leaq 24(%rsp), %rsp\n"
-        "	.cfi_adjust_cfa_offset -24\n"
-        "	jne 1f\n"
-        "	movq gw_next_dlvsym(%rip), %rax\n"
-        "	jmp *%rax\n"
-        "1:	ret\n"
-        "	.cfi_endproc\n"
-        ".size dlvsym, .-dlvsym\n");
+GW_ASM_LOOKUP2("dlsym", "gw_dlsym_filter", "gw_next_dlsym");
+GW_ASM_LOOKUP3("dlvsym", "gw_dlvsym_filter", "gw_next_dlvsym");
 
 static bool ends_in(const char *text, const char *end)
 {

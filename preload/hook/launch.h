@@ -285,7 +285,7 @@ static inline void launch_ex_begin(struct gw_call *call, const CUlaunchConfig *c
  */
 static inline void gw_prepare(const struct gw_thread *t, const struct gw_event *next)
 {
-	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)next));
+	gw_prefetch_to_write(next);
 	if (t->last.cell)
 		__builtin_prefetch(&gw_hot.shared->cells[t->last.cell - 1]);
 }

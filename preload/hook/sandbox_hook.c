@@ -7,6 +7,7 @@
  * handlers, in a child of vfork().
  */
 #include "preload/hook/dl.h"
+#include "preload/runtime/arch/arch.h"
 #include "preload/runtime/sandbox.h"
 
 #include <dlfcn.h>
@@ -25,67 +26,10 @@ __attribute__((visibility("hidden"))) void gw_seen_prctl(int option, unsigned lo
 __attribute__((visibility("hidden"))) void gw_seen_syscall(long number, unsigned long a,
                                                            unsigned long b, unsigned long c);
 
-#define SAVE(seen)                                                                                 \
-	"	pushq %rdi\n"                                                                            \
-	"	.cfi_adjust_cfa_offset 8\n"                                                              \
-	"	pushq %rsi\n"                                                                            \
-	"	.cfi_adjust_cfa_offset 8\n"                                                              \
-	"	pushq %rdx\n"                                                                            \
-	"	.cfi_adjust_cfa_offset 8\n"                                                              \
-	"	pushq %rcx\n"                                                                            \
-	"	.cfi_adjust_cfa_offset 8\n"                                                              \
-	"	pushq %r8\n"                                                                             \
-	"	.cfi_adjust_cfa_offset 8\n"                                                              \
-	"	pushq %r9\n"                                                                             \
-	"	.cfi_adjust_cfa_offset 8\n"                                                              \
-	"	pushq %rax\n"                                                                            \
-	"	.cfi_adjust_cfa_offset 8\n"                                                              \
-	"	call " seen "\n"                                                                   \
-	"	popq %rax\n"                                                                             \
-	"	.cfi_adjust_cfa_offset -8\n"                                                             \
-	"	popq %r9\n"                                                                              \
-	"	.cfi_adjust_cfa_offset -8\n"                                                             \
-	"	popq %r8\n"                                                                              \
-	"	.cfi_adjust_cfa_offset -8\n"                                                             \
-	"	popq %rcx\n"                                                                             \
-	"	.cfi_adjust_cfa_offset -8\n"                                                             \
-	"	popq %rdx\n"                                                                             \
-	"	.cfi_adjust_cfa_offset -8\n"                                                             \
-	"	popq %rsi\n"                                                                             \
-	"	.cfi_adjust_cfa_offset -8\n"                                                             \
-	"	popq %rdi\n"                                                                             \
-	"	.cfi_adjust_cfa_offset -8\n"
-/* @p test jumps to 1 for the calls to be looked at. */
-#define STAND_IN(name, test, seen, next, raw)                                                      \
-	".text\n"                                                                                  \
-	".globl " name "\n"                                                                        \
-	".type " name ", @function\n" name ":\n"                                                   \
-	"	.cfi_startproc\n"                                                                        \
-	"	endbr64\n" test "0:\n"                                                             \
-	"	movq " next "(%rip), %r11\n"                                                       \
-	"	testq %r11, %r11\n"                                                                      \
-	"	je " raw "\n"                                                                      \
-	"	jmp *%r11\n"                                                                             \
-	"1:\n" SAVE(seen) "	jmp 0b\n"                                                              \
-	                  "	.cfi_endproc\n"                                                        \
-	                  ".size " name ", .-" name "\n"
-#define TEXT(x)  TEXT_(x)
-#define TEXT_(x) #x
-
 /* 22: PR_SET_SECCOMP, 38: PR_SET_NO_NEW_PRIVS */
-__asm__(STAND_IN("gw_prctl",
-                 "	cmpl $22, %edi\n"
-                 "	je 1f\n"
-                 "	cmpl $38, %edi\n"
-                 "	je 1f\n",
-                 "gw_seen_prctl", "gw_next_prctl", "gw_raw_prctl")
-                STAND_IN("gw_syscall",
-                         "	cmpl $" TEXT(__NR_prctl) ", %edi\n"
-                                                         "	je 1f\n"
-                                                         "	cmpl $" TEXT(
-                                                                 __NR_seccomp) ", %edi\n"
-                                                                               "	je 1f\n",
-                         "gw_seen_syscall", "gw_next_syscall", "gw_raw_syscall"));
+GW_ASM_PASS_ON("gw_prctl", "22", "38", "gw_seen_prctl", "gw_next_prctl", "gw_raw_prctl");
+GW_ASM_PASS_ON("gw_syscall", GW_TEXT(__NR_prctl), GW_TEXT(__NR_seccomp), "gw_seen_syscall",
+               "gw_next_syscall", "gw_raw_syscall");
 
 __attribute__((constructor)) static void resolve(void)
 {
@@ -96,13 +40,8 @@ __attribute__((constructor)) static void resolve(void)
 
 long gw_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-	long result;
+	long result = gw_raw_call(number, a, b, c, d, e, f);
 
-	__asm__ volatile("syscall"
-	                 : "=a"(result)
-	                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-	                 : "rcx", "r11", "memory");
 	if (result < 0 && result > -4096) {
 		errno = (int)-result;
 		return -1;

@@ -10,6 +10,7 @@
 #include "preload/cupti/other_profiler.h"
 #include "preload/hook/hooks.h"
 #include "preload/hook/objects.h"
+#include "preload/runtime/arch/arch.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -71,10 +72,8 @@ static void look_over(const struct dl_phdr_info *object, const struct gw_object 
 		const char *name = o->strings + s->st_name;
 		ElfW(Xword) type = ELF64_R_TYPE(r->r_info);
 
-		if ((type != R_X86_64_GLOB_DAT && type != R_X86_64_64 &&
-		     type != R_X86_64_JUMP_SLOT) ||
-		    (const char *)*slot < __ehdr_start || (const char *)*slot >= _end ||
-		    !is_weak(s))
+		if (!gw_binds_address((uint32_t)type) || (const char *)*slot < __ehdr_start ||
+		    (const char *)*slot >= _end || !is_weak(s))
 			continue;
 		if ((*slot == gw_hook_wrapper_of(name) ||
 		     *slot == gw_other_profiler_wrapper_of(name)) &&

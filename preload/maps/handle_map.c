@@ -41,6 +41,8 @@ uint32_t gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t
 			continue;
 		reach_out(map, home, i + 1);
 		set_live(map, at, true);
+		/* With the fence in asks(): who sees what follows does not see the last key. */
+		atomic_thread_fence(memory_order_release);
 		atomic_store_explicit(&e->owner, owner, memory_order_relaxed);
 		atomic_store_explicit(&e->context, context, memory_order_relaxed);
 		atomic_store_explicit(&e->value, value, memory_order_release);
@@ -131,7 +133,7 @@ static bool asks(struct gw_map *map, uint32_t at, uintptr_t key, void *arg)
 	uintptr_t context = atomic_load_explicit(&e->context, memory_order_relaxed);
 
 	atomic_thread_fence(memory_order_acquire);
-	/* It may have become another's in between. */
+	/* It may have become another's in between: with the fence in gw_map_put(). */
 	return atomic_load_explicit(&e->key, memory_order_relaxed) == key &&
 	       a->is(a->arg, key, value, context);
 }

@@ -11,6 +11,7 @@
 #include "predictor/core/types.h"
 #include "preload/maps/handle_map.h"
 #include "preload/maps/slots.h"
+#include "preload/runtime/arch/arch.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -338,41 +339,6 @@ extern _Atomic uint64_t gw_counters[GW_COUNTERS];
 static inline void gw_count(enum gw_counter c, uint64_t n)
 {
 	atomic_fetch_add_explicit(&gw_counters[c], n, memory_order_relaxed);
-}
-
-/** For counters with one writer: no locked instruction, but one that no signal handler interrupts.
- */
-static inline void gw_bump(_Atomic uint64_t *c, uint64_t n)
-{
-	__asm__ volatile("addq %1, %0" : "+m"(*c) : "er"(n));
-}
-
-/**
- * Put @p to where @p from is, in one instruction that no signal handler of the thread comes
- * between: for words that only their owner writes, so without the lock that others would need.
- */
-static inline __attribute__((always_inline)) bool gw_own_exchange(uint32_t *word, uint32_t from,
-                                                                  uint32_t to)
-{
-#ifdef __SANITIZE_THREAD__ /* it cannot look into the instruction, which orders as any here does   \
-                            */
-	return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL,
-	                                   __ATOMIC_RELAXED);
-#else
-	bool done;
-
-	__asm__ volatile("cmpxchgl %3, %1"
-	                 : "=@ccz"(done), "+m"(*word), "+a"(from)
-	                 : "r"(to)
-	                 : "memory");
-	return done;
-#endif
-}
-
-/** The tick counter: one instruction, no system call, invariant on every CPU CUDA 12 runs on. */
-static inline uint64_t gw_ticks(void)
-{
-	return __builtin_ia32_rdtsc();
 }
 
 /** The GPU of a stream's slot, its ordinal + 1; 0: not known. */
