@@ -26,6 +26,14 @@ done
 versions=$(readelf -V "$library")
 grep -q 'Index: 2 .*Name: GPUWATCH$' <<<"$versions" || complain "GPUWATCH is not its first version node"
 
+# Weak references that the C start files make are everybody's; another's would be bound to what the program has of it.
+for name in $(nm -D "$library" | awk '$1 ~ /^[wv]$/ {sub(/@.*/, "", $2); print $2}'); do
+	case $name in
+	_ITM_* | __cxa_finalize | __gmon_start__) ;;
+	*) complain "refers weakly to $name" ;;
+	esac
+done
+
 dynamic=$(readelf -d "$library")
 symbols=$(objdump -T "$library")
 for file in $(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' <<<"$dynamic"); do

@@ -6,6 +6,8 @@
  */
 #include "client.h"
 
+#include "preload/runtime/arch/arch.h"
+
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -53,15 +55,9 @@ static bool enter(const char *way)
 		return false;
 	if (strcmp(way, "prctl") == 0)
 		return !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, p);
-	if (strcmp(way, "unseen") == 0) { /* as a program without a libc */
-		long result;
-
-		__asm__ volatile("syscall"
-		                 : "=a"(result)
-		                 : "a"(SYS_seccomp), "D"(SECCOMP_SET_MODE_FILTER), "S"(all), "d"(p)
-		                 : "rcx", "r11", "memory");
-		return !result;
-	}
+	if (strcmp(way, "unseen") == 0) /* as a program without a libc */
+		return !gw_raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, (long)all, (long)p, 0, 0,
+		                    0);
 	return !syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, all, p);
 }
 
