@@ -106,7 +106,7 @@ static void in_child(void)
 	gw_self = NULL;
 	was_attached = gw_attach_count() != 0;
 	gw_attach_abandon();
-	gw_activity_gone(false);
+	gw_activity_gone();
 	gw_other_profiler_abandon();
 	gw_pipeline_abandon();
 }

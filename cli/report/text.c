@@ -200,10 +200,6 @@ static void cost(const struct gw_log_model *m, unsigned width)
 		if (c[GW_COUNTER_window_ns])
 			report_part(&line, GW_INK_OFF, "windows %s",
 			     gw_duration(&a, (double)c[GW_COUNTER_window_ns]));
-		if (c[GW_COUNTER_detaches])
-			report_part(&line, GW_INK_OFF, "detaching %s (%s)",
-			     gw_duration(&a, (double)c[GW_COUNTER_detach_ns]),
-			     gw_counted(&b, (double)c[GW_COUNTER_detaches], "time", NULL));
 		if (c[GW_COUNTER_yields])
 			report_part(&line, GW_INK_OFF, "gave way to another tool %s",
 			     gw_counted(&b, (double)c[GW_COUNTER_yields], "time", NULL));

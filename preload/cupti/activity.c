@@ -114,14 +114,6 @@ static void CUPTIAPI buffer_completed(CUcontext context, uint32_t stream, uint8_
 	put(valid ? pool.full : pool.idle, at);
 }
 
-static void all_idle(void)
-{
-	for (size_t word = 0; word < WORDS; word++) {
-		atomic_store(&pool.full[word], 0);
-		atomic_store(&pool.idle[word], ~UINT64_C(0));
-	}
-}
-
 bool gw_activity_reserve(void)
 {
 	if (pool.memory)
@@ -129,7 +121,8 @@ bool gw_activity_reserve(void)
 	pool.memory = gw_memory_reserve((size_t)BUFFERS * BUFFER_SIZE);
 	if (!pool.memory)
 		return false;
-	all_idle();
+	for (size_t word = 0; word < WORDS; word++)
+		atomic_store(&pool.idle[word], ~UINT64_C(0));
 	return true;
 }
 
@@ -155,14 +148,10 @@ void gw_activity_end(void)
 	atomic_store(&pool.ending, 1);
 }
 
-void gw_activity_gone(bool detached)
+void gw_activity_gone(void)
 {
 	atomic_store(&pool.on, 0);
 	atomic_store(&pool.plain, 0);
-	if (!detached)
-		return;
-	/* Detached, libcupti holds none any more, whether it gave them back or not. */
-	all_idle();
 }
 
 bool gw_activity_on(void)
@@ -216,33 +205,30 @@ void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
 {
 	*context_id = *stream_id = 0;
 	/* In a callback libcupti must not be called; there the correlation id is known. */
-	if (!plain() || gw_injection_active() || !gw_cupti_enter())
+	if (!plain() || gw_injection_active() || !gw_attach_open())
 		return;
 	if (gw_cupti.cuptiGetStreamIdEx(context, stream, per_thread, stream_id) != CUPTI_SUCCESS ||
 	    gw_cupti.cuptiGetContextId(context, context_id) != CUPTI_SUCCESS)
 		*context_id = *stream_id = 0;
-	gw_cupti_leave();
 }
 
 uint32_t gw_activity_graph_id(CUgraphExec exec)
 {
 	uint32_t id = 0;
 
-	if (!plain() || gw_injection_active() || !gw_cupti.cuptiGetGraphExecId || !gw_cupti_enter())
+	if (!plain() || gw_injection_active() || !gw_cupti.cuptiGetGraphExecId || !gw_attach_open())
 		return 0;
 	/* The exec's number is what records carry; its type in the header is that of a graph. */
 	if (gw_cupti.cuptiGetGraphExecId(exec, &id) != CUPTI_SUCCESS)
 		id = 0;
-	gw_cupti_leave();
 	return id;
 }
 
 void gw_activity_context_going(void)
 {
-	if (!gw_activity_on() || gw_injection_active() || !gw_cupti_enter())
+	if (!gw_activity_on() || gw_injection_active() || !gw_attach_open())
 		return;
 	gw_cupti.cuptiActivityFlushAll(0);
-	gw_cupti_leave();
 }
 
 void gw_activity_copies(bool on)
@@ -250,14 +236,13 @@ void gw_activity_copies(bool on)
 	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
 	                                           CUPTI_ACTIVITY_KIND_MEMSET};
 
-	if (!gw_activity_on() || !gw_cupti_enter())
+	if (!gw_activity_on() || !gw_attach_open())
 		return;
 	for (size_t i = 0; i < 2; i++)
 		if (on)
 			gw_cupti.cuptiActivityEnable(kinds[i]);
 		else
 			gw_cupti.cuptiActivityDisable(kinds[i]);
-	gw_cupti_leave();
 }
 
 void gw_activity_flush(bool all)

@@ -28,8 +28,8 @@ int gw_activity_register(void);
 void gw_activity_begin(bool correlated);
 /** Launches called from here on have none; those of earlier ones still come. Worker only. */
 void gw_activity_end(void);
-/** None come any more. @p detached: libcupti has been given back, and holds no buffer of ours. */
-void gw_activity_gone(bool detached);
+/** None come any more. */
+void gw_activity_gone(void);
 
 /** Whether records come, be it only those of earlier launches. */
 bool gw_activity_on(void);

@@ -13,15 +13,8 @@
 #include "preload/cupti/subscriber.h"
 
 enum {
-	/*
-	 * The first libcupti that lets go of a running program safely. None that is known does:
-	 * that of CUDA 13.0 (130001) crashed programs that launch meanwhile, in whichever way it
-	 * was detached (docs/results/h200-2026-11-22/detach). Lower this to one that is proven.
-	 */
-	VERSION_DETACHES = 999999,
 	/* libcupti's own buffers on the device: 3 MiB each by default, 250 of them allowed */
 	DEVICE_BUFFERS = 32,
-	LEAVE_MS = 100, /* how long gw_detach waits for threads inside libcupti */
 };
 
 /* The launches whose correlation id is worth knowing. */
@@ -45,8 +38,13 @@ static _Atomic int correlating;   /* launches are to learn their correlation ids
 static _Atomic int met;           /* one has */
 static _Atomic unsigned times;    /* times attached */
 static _Atomic int open_;         /* libcupti may be called */
-static _Atomic int inside;        /* threads that do */
 static _Thread_local bool here __attribute__((tls_model("initial-exec")));
+
+bool gw_attach_correlates(void)
+{
+	return atomic_load_explicit(&correlating, memory_order_relaxed) != 0;
+}
+
 /*
  * The hook that called the driver has filled in the slot of the thread's innermost launch. Where
  * there is no such hook, nothing is in flight.
@@ -56,7 +54,7 @@ static void correlate(uint32_t id)
 	struct gw_thread *t = gw_self;
 	struct gw_event *e;
 
-	if (!t || !atomic_load_explicit(&correlating, memory_order_relaxed))
+	if (!t || !gw_attach_correlates())
 		return;
 	e = gw_ring_innermost(t);
 	if (!e || (e->flags & GW_EVENT_CORRELATED))
@@ -114,27 +112,12 @@ static void cap_device_buffers(void)
 		                                   &size, &value);
 }
 
-/* Whether gw_detach is thought to work with the libcupti in use. */
-static bool detachable(void)
-{
-	return gw_cupti.cuptiFinalize && gw_cupti.version >= VERSION_DETACHES &&
-	       !gw_injection_active();
-}
-
 static bool open_library(void)
 {
 	char why[256];
 
-	if (gw_cupti_open(why, sizeof(why))) {
-		if (gw_options.mode != GW_MODE_WATCH || gw_injection_active() || detachable())
-			return true;
-		/* So it is with every libcupti yet: nothing the terminal need be told. */
-		gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
-		                 "libcupti %u is not known to let go of a running program safely: "
-		                 "kernels are timed by sampled events",
-		                 gw_cupti.version);
-		return false;
-	}
+	if (gw_cupti_open(why, sizeof(why)))
+		return true;
 	if (gw_cupti_unwanted())
 		gw_degrade_asked(GW_DEGRADED_NO_CUPTI, "%s: kernels are timed by sampled events",
 		                 why);
@@ -243,7 +226,7 @@ static enum gw_attached attach_outside(bool ids)
 	if (result == GW_ATTACHED) {
 		atomic_fetch_add(&times, 1);
 		atomic_store(&open_, 1);
-		atomic_store(&correlating, ids && !gw_injection_active());
+		atomic_store(&correlating, ids);
 	}
 	return result;
 }
@@ -264,42 +247,13 @@ void gw_attach_settle(void)
 	atomic_store(&correlating, 0);
 }
 
-bool gw_attach_stop(void)
+void gw_attach_stop(void)
 {
-	CUptiResult r;
-
 	atomic_store(&correlating, 0);
 	here = true;
-	r = gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	unsubscribe();
 	here = false;
-	return r == CUPTI_SUCCESS;
-}
-
-/* No thread inside, and none comes in: libcupti crashes where it is called while it is detached. */
-static bool alone(void)
-{
-	atomic_store(&open_, 0);
-	return gw_pause_while(&inside, 100000, LEAVE_MS * GW_MS);
-}
-
-bool gw_detach(void)
-{
-	uint64_t begin;
-	bool done;
-
-	if (!detachable() || gw_sandboxed() || !alone()) {
-		atomic_store(&open_, 1);
-		return false;
-	}
-	begin = gw_steady_ns();
-	here = true;
-	done = gw_cupti.cuptiFinalize() == CUPTI_SUCCESS;
-	here = false;
-	gw_count(GW_COUNTER_detach_ns, gw_steady_ns() - begin);
-	gw_count(GW_COUNTER_detaches, done);
-	atomic_store(&open_, !done);
-	return done;
 }
 
 bool gw_attach_met(void)
@@ -315,7 +269,6 @@ unsigned gw_attach_count(void)
 void gw_attach_abandon(void)
 {
 	atomic_store(&open_, 0);
-	atomic_store(&inside, 0);
 	atomic_store(&correlating, 0);
 }
 
@@ -324,16 +277,7 @@ bool gw_attach_here(void)
 	return here;
 }
 
-bool gw_cupti_enter(void)
+bool gw_attach_open(void)
 {
-	atomic_fetch_add(&inside, 1);
-	if (atomic_load(&open_))
-		return true;
-	atomic_fetch_sub(&inside, 1);
-	return false;
-}
-
-void gw_cupti_leave(void)
-{
-	atomic_fetch_sub(&inside, 1);
+	return atomic_load(&open_) != 0;
 }

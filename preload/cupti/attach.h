@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcupti, taken up and given back. Attached, it has a subscriber and hands out activity
- * records; detached by cuptiFinalize, it leaves launches as fast as if it had never been there.
+ * libcupti, switched on and off. On, it has a subscriber and hands out activity records. It is
+ * never detached: cuptiFinalize of CUDA 13.0 crashed programs that launched meanwhile.
  */
 #ifndef GW_ATTACH_H
 #define GW_ATTACH_H
@@ -23,22 +23,14 @@ enum gw_attached {
  */
 enum gw_attached gw_attach(bool correlate);
 
+/** Whether launches are to learn their correlation ids: none does that has no record. */
+bool gw_attach_correlates(void);
+
 /** Launches learn no more correlation ids; calls under way are given a moment before … */
 void gw_attach_settle(void);
 
-/**
- * … no more is collected. What has been launched is still recorded until gw_detach. False when
- * libcupti goes on recording what is launched: then it must not be detached.
- */
-bool gw_attach_stop(void);
-
-/**
- * Give libcupti back, after gw_attach_stop and when every record has come: a kernel that is
- * recorded and still runs would write its times into memory that is no more. Records that are out,
- * and their names, are gone afterwards. Worker only; blocks for milliseconds, which are counted.
- * False when it is not possible now: then nothing has changed, and it can be tried again.
- */
-bool gw_detach(void);
+/** … no more is collected. Records of what has been launched still come. */
+void gw_attach_stop(void);
 
 /** A driver-API callback of ours came, @p info as libcupti gives it (CUpti_CallbackData). On the
  * launching thread. */
@@ -53,15 +45,10 @@ unsigned gw_attach_count(void);
 /** In a forked child: the parent's libcupti must not be called. */
 void gw_attach_abandon(void);
 
-/** Whether the calling thread is inside gw_attach or gw_detach: calls of libcupti are ours. */
+/** Whether the calling thread is inside gw_attach or gw_attach_stop: calls of libcupti are ours. */
 bool gw_attach_here(void);
 
-/**
- * Before and after any other call of libcupti's, on any thread: false when it is detached or about
- * to be, and must not be called. Never waits; keep the time between them short, gw_detach waits for
- * it.
- */
-bool gw_cupti_enter(void);
-void gw_cupti_leave(void);
+/** Whether libcupti may be called, on any thread: this process has attached it. */
+bool gw_attach_open(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Other tools that use libcupti in this process: torch.profiler and its like. Their calls are seen;
- * we detach before they come, and know when they have gone.
+ * we switch off before they come, and learn when they have gone.
  */
 #ifndef GW_FOREIGN_H
 #define GW_FOREIGN_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window is charged whole: from the begin of attaching to the end of detaching the program may
- * have stood still, so no more than that can have been lost. The pause after it makes that the
- * budget's share of the time in which the program launches: one that launches now and then is not
- * met by a window each time it does. How long is measured follows what attaching and detaching
- * took. A window with event pairs lasts for as much launching, and that is what it is charged.
+ * A window with activity records is charged whole, from its opening to its last record: the program
+ * may have stood still for that long, and has lost no more. The pause after it makes that the
+ * budget's share of the time in which the program launches: one that launches now and then does not
+ * meet a window each time. How long a window measures follows the time that ending it takes. A
+ * window with event pairs lasts for as much launching, and is charged that.
  */
 #include "preload/cupti/windows.h"
 
@@ -13,7 +13,6 @@
 #include "preload/runtime/bell.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
-#include "preload/counters/deep.h"
 #include "preload/runtime/degrade.h"
 #include "preload/cupti/other_profiler.h"
 #include "preload/hook/injection.h"
@@ -28,7 +27,7 @@ static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost befo
 static const uint64_t MEASURE_MIN_NS = 5 * MS, MEASURE_MAX_NS = 100 * MS;
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
 static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
-static const uint64_t STUCK_NS = 10000 * MS; /* … and said */
+static const uint64_t STUCK_NS = 10000 * MS; /* … and reported */
 static const uint64_t YIELD_NS = 50 * MS;  /* how long its kernels are waited for by another tool */
 static const uint64_t REST_NS = 1000 * MS; /* from its going to our coming back */
 static const uint64_t RETRY_MIN_NS = 1000 * MS, RETRY_MAX_NS = 60000 * MS;
@@ -54,10 +53,9 @@ static struct {
 	uint64_t retry;              /* pause after the next attempt that fails */
 	uint32_t dice;
 	bool by_events;   /* the open one times by event pairs */
-	bool useless;     /* libcupti can't be used */
+	bool useless;     /* windows do without libcupti */
 	bool put_off;     /* counted for the one that is due */
-	bool stopped;     /* ending: recording has been switched off, or was tried to */
-	bool recording;   /* … and could not: what is launched is recorded still */
+	bool stopped;     /* ending: recording has been switched off */
 	uint64_t dropped; /* records libcupti had dropped when it was opened */
 	bool left;        /* another tool came: coming back is a return */
 } window;
@@ -66,9 +64,6 @@ static _Atomic int held;     /* attached, or about to be */
 static _Atomic int yielding; /* threads that wait for `held` to end */
 static _Atomic int working;  /* there is a worker that will let go */
 static _Atomic uint64_t rest_until;
-static _Atomic int graph_calls; /* that make or change a graph, under way */
-static _Atomic int graphs;      /* there are executable graphs */
-static _Atomic int bound;       /* something would write to libcupti's memory after it has gone */
 
 static bool watching(void)
 {
@@ -96,21 +91,23 @@ void gw_windows_start(bool forbidden)
 	window.retry = RETRY_MIN_NS;
 	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
-	window.recording = false;
 	window.due = window.round = gw_steady_ns();
 	window.debt = 0;
 	if (watching() && gw_options.budget)
 		window.due += pause_after(FIRST_NS);
 	atomic_store(&held, 0);
 	atomic_store(&yielding, 0);
-	atomic_store(&graph_calls, 0);
-	atomic_store(&graphs, 0);
-	atomic_store(&bound, 0);
 	atomic_store(&working, 1);
 	if (!wanted() || forbidden)
 		window.state = NEVER;
 	else
 		window.state = watching() ? CLOSED : WAITING;
+}
+
+static void taken(void)
+{
+	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
+	           watching() ? "not timed" : "timed by sampled events");
 }
 
 /* Another tool first: it says that it comes, and looks whether we are there; we the other way. */
@@ -120,8 +117,7 @@ static bool hold(void)
 	if (!gw_other_profiler_busy())
 		return true;
 	atomic_store(&held, 0);
-	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler uses CUPTI: meanwhile kernels are %s",
-	           watching() ? "not timed" : "timed by sampled events");
+	taken();
 	return false;
 }
 
@@ -152,6 +148,7 @@ static enum gw_attached attach(bool correlate, bool (*in_time)(void))
 static void retry_later(uint64_t now)
 {
 	if (gw_other_profiler_busy()) {
+		taken();
 		window.due = now + RETRY_MIN_NS;
 		return;
 	}
@@ -194,30 +191,19 @@ static bool captured(void)
 	return atomic_load_explicit(&gw_hot.captures, memory_order_relaxed) && put_off();
 }
 
-/* As with other tools: whoever makes a graph says so first, then looks whether we are there. */
-static bool graphs_are_made(void)
+/*
+ * No libcupti can be detached from a running program safely, and one that stays attached adds to
+ * every launch call. So mode watch uses it only where the driver injected us, which makes us its
+ * subscriber anyway.
+ */
+static bool useful(void)
 {
 	if (!watching() || gw_injection_active())
-		return false;
-	atomic_store(&held, 1);
-	if (!atomic_load(&graph_calls))
-		return false;
-	atomic_store(&held, 0);
-	return put_off();
-}
-
-/*
- * A graph that is launched while libcupti is attached, whenever it was made, goes on writing to
- * libcupti's memory: measured, no way of detaching was safe beside it.
- */
-static bool beside_graphs(void)
-{
-	if (!watching() || gw_injection_active() || !atomic_load(&graphs))
-		return false;
-	gw_degrade_asked(GW_DEGRADED_WINDOW, "the program uses graphs, beside which CUPTI can't be "
-	                                     "detached: in windows launches into streams are timed "
-	                                     "by sampled events");
-	return true;
+		return !window.useless;
+	gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
+	                 "mode watch does not attach CUPTI, which could not be detached again: "
+	                 "kernels are timed by sampled events");
+	return false;
 }
 
 /* Where libcupti can't be had, a window of mode watch has event pairs; mode audit has them always.
@@ -226,11 +212,7 @@ static void open_window(uint64_t now)
 {
 	enum gw_attached r;
 
-	if (graphs_are_made())
-		return;
-	r = window.useless || beside_graphs() ? GW_ATTACH_NEVER : attach(true, always);
-	if (r != GW_ATTACHED)
-		atomic_store(&held, 0);
+	r = useful() ? attach(true, always) : GW_ATTACH_NEVER;
 	window.put_off = false;
 	window.useless = r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
@@ -272,8 +254,6 @@ static void end_window(uint64_t now)
 		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
 	else {
 		gw_pm_pause(); /* another tool may come next, and counters are one's only */
-		if (atomic_load(&yielding) || gw_other_profiler_busy())
-			gw_deep_yield();
 		gw_attach_settle();
 	}
 }
@@ -286,7 +266,7 @@ static bool worn(void)
 
 static void stop(void)
 {
-	window.recording = !gw_attach_stop();
+	gw_attach_stop();
 	gw_activity_end();
 	window.stopped = true;
 	if (worn())
@@ -301,21 +281,21 @@ static bool all_came(void)
 	return gw_join_waiting() <= lost;
 }
 
-/* Kernels of the window still run, and while they do libcupti can't be detached. */
+/* Kernels of the window still run, and no other window is opened before they have their times. */
 static void late(uint64_t now)
 {
 	if (now > window.ended + LATE_NS)
 		put_off();
 	if (now > window.ended + STUCK_NS)
 		gw_degrade(GW_DEGRADED_WINDOW,
-		           "kernels of a window do not end: until they do CUPTI "
-		           "stays attached, and launches cost more");
+		           "kernels of a window do not end: until they do, no other "
+		           "launches are timed");
 }
 
 /*
  * Launches that were called just while recording was switched off may have no record, and nothing
- * tells. Then libcupti is left attached, idle: where another tool waits for it soon, else where we
- * shall not need it again.
+ * tells. They are not waited for where another tool waits for libcupti, nor where we shall not need
+ * it again.
  */
 static bool given_up(uint64_t now, bool asked)
 {
@@ -368,10 +348,7 @@ bool gw_windows_tick(bool launching)
 	if (all_came())
 		return true;
 	late(now);
-	if (!given_up(now, asked))
-		return false;
-	atomic_store(&bound, 1);
-	return true;
+	return given_up(now, asked);
 }
 
 /* Charged, and the next one planned. */
@@ -381,7 +358,7 @@ static void plan(uint64_t now)
 	uint64_t fixed = now - window.ended;
 
 	gw_count(GW_COUNTER_window_ns, cost);
-	/* As long as attaching and detaching take: longer wastes budget, shorter wastes windows. */
+	/* As long as ending one takes: longer wastes budget, shorter wastes windows. */
 	fixed = fixed < MEASURE_MIN_NS ? MEASURE_MIN_NS : fixed;
 	window.measure = fixed > MEASURE_MAX_NS ? MEASURE_MAX_NS : fixed;
 	window.debt = pause_after(cost);
@@ -391,8 +368,7 @@ static void plan(uint64_t now)
 static void gave_way(void)
 {
 	gw_count(GW_COUNTER_yields, 1);
-	gw_degrade(GW_DEGRADED_CUPTI_TAKEN, "another profiler took over CUPTI: while it is there "
-	                                    "kernels are timed by sampled events");
+	taken();
 	window.left = true;
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 	if (!watching())
@@ -413,19 +389,11 @@ static void without_times(void)
 
 void gw_windows_close(void)
 {
-	bool detached = true;
-	uint64_t now;
+	uint64_t now = gw_steady_ns();
 
-	if (!window.by_events) {
-		/* Not detached it stays idle, and is taken up again with the next window. */
-		detached = !gw_injection_active() && !atomic_load(&bound) && !window.recording &&
-		           gw_detach();
-		if (!detached && watching() && !gw_injection_active())
-			put_off();
-		gw_activity_gone(detached);
-	}
+	if (!window.by_events)
+		gw_activity_gone();
 	window.state = CLOSED;
-	now = gw_steady_ns();
 	if (watching()) {
 		plan(now);
 	} else {
@@ -475,27 +443,4 @@ void gw_windows_yield(void)
 void gw_windows_backoff(void)
 {
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
-}
-
-void gw_windows_graph_begin(void)
-{
-	uint64_t begin;
-
-	atomic_fetch_add(&graph_calls, 1);
-	if (atomic_load(&held) && watching() && !gw_injection_active()) {
-		begin = gw_ticks();
-		gw_windows_yield();
-		gw_overhead_since(begin);
-	}
-	atomic_store(&graphs, 1);
-	if (!atomic_load(&held) || atomic_exchange(&bound, 1) || !watching())
-		return;
-	gw_degrade(GW_DEGRADED_WINDOW,
-	           "a graph was made while CUPTI was attached: it stays attached, "
-	           "launches cost more");
-}
-
-void gw_windows_graph_end(void)
-{
-	atomic_fetch_sub(&graph_calls, 1);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When libcupti is attached. In mode audit from the first context on; in mode watch in windows that
- * cost no more than the budget; in both never while another tool has it, and again once that has
- * gone.
+ * When kernels are timed, and by what. Mode audit has libcupti's activity records from the first
+ * context on, except while another tool has libcupti. Mode watch times in windows that cost no more
+ * than the budget: by pairs of events, since no libcupti can be detached from a running program;
+ * injected, by activity records, since libcupti then is attached anyway.
  */
 #ifndef GW_WINDOWS_H
 #define GW_WINDOWS_H
@@ -29,26 +30,17 @@ void gw_windows_start(bool forbidden);
 bool gw_windows_tick(bool launching);
 void gw_windows_close(void);
 
-/** The worker rests, or is there again: meanwhile nothing is attached or detached. */
+/** The worker rests, or is there again: meanwhile nothing is attached, and nobody waits for it. */
 void gw_windows_suspend(bool away);
 
-/** The worker has ended: nothing is attached or detached any more. */
+/** The worker has ended: nothing is attached any more, and nobody waits for it. */
 void gw_windows_stop(void);
 
 /** How long the worker may sleep at most, ms, when it would sleep @p ms. */
 uint64_t gw_windows_pause(uint64_t ms);
 
-/** Another tool is about to use libcupti: have us detached. Waits for the worker, bounded. */
+/** Another tool is about to use libcupti: have us switched off. Waits for the worker, bounded. */
 void gw_windows_yield(void);
-
-/**
- * Around calls that make or change an executable graph. A graph that is launched while libcupti is
- * attached writes times into libcupti's memory, also after that memory has gone with cuptiFinalize.
- * So in mode watch a window ends before the call, which waits for that, bounded, and from then on
- * libcupti is not attached any more; where it could not end, and in mode audit, it is not detached.
- */
-void gw_windows_graph_begin(void);
-void gw_windows_graph_end(void);
 
 /** Another tool may have gone: do not come back at once. */
 void gw_windows_backoff(void);

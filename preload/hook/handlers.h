@@ -13,7 +13,6 @@
 #include "preload/hook/modules.h"
 #include "preload/hook/shapes.h"
 #include "preload/hook/object_lifetime.h"
-#include "preload/cupti/windows.h"
 
 #define none(...) ((void)0)
 
@@ -152,22 +151,17 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 #define node_set_v1(call, result, node, params)  NODE_KERNEL_V1(result, params)
 #define node_set_any(call, result, node, params) NODE_KERNEL_ANY(result, params)
 
-/* Between these no window of mode watch is open. */
-#define graph_coming(call, ...) gw_windows_graph_begin()
-#define GRAPH_CHANGED(result, what)                                                                \
-	((result) == CUDA_SUCCESS ? (what) : (void)0, gw_windows_graph_end())
-
 #define graph_made(call, result, exec, graph, ...)                                                 \
-	GRAPH_CHANGED(result, gw_graph_made(*(exec), graph))
+	((result) == CUDA_SUCCESS ? gw_graph_made(*(exec), graph) : (void)0)
 #define graph_updated(call, result, exec, graph, ...)                                              \
-	GRAPH_CHANGED(result, gw_graph_updated(exec, graph))
+	((result) == CUDA_SUCCESS ? gw_graph_updated(exec, graph) : (void)0)
 #define graph_updated_v2 graph_updated
 #define graph_child_set(call, result, exec, node, child)                                           \
-	GRAPH_CHANGED(result, gw_graph_child_set(exec, node, child))
+	((result) == CUDA_SUCCESS ? gw_graph_child_set(exec, node, child) : (void)0)
 #define graph_node_set(call, result, exec, node, params)                                           \
-	GRAPH_CHANGED(result, gw_graph_node_set(exec, node, params))
+	((result) == CUDA_SUCCESS ? gw_graph_node_set(exec, node, params) : (void)0)
 #define graph_node_enabled(call, result, exec, node, on)                                           \
-	GRAPH_CHANGED(result, gw_graph_node_enabled(exec, node, (on) != 0))
+	((result) == CUDA_SUCCESS ? gw_graph_node_enabled(exec, node, (on) != 0) : (void)0)
 #define graph_going(call, exec) gw_graph_gone(exec)
 
 /* The three forms of a kernel node's parameters begin alike but are not one type. */
@@ -191,7 +185,6 @@ static inline void graph_node_set_v1(struct gw_call *call, CUresult result, CUgr
 	CUDA_KERNEL_NODE_PARAMS p = {0};
 
 	(void)call;
-	gw_windows_graph_end();
 	if (result != CUDA_SUCCESS)
 		return;
 	KERNEL_NODE_PARAMS(p, params);
@@ -202,7 +195,6 @@ static inline void graph_node_set_any(struct gw_call *call, CUresult result, CUg
                                       CUgraphNode node, CUgraphNodeParams *params)
 {
 	(void)call;
-	gw_windows_graph_end();
 	if (result != CUDA_SUCCESS || !params)
 		return;
 	if (params->type == CU_GRAPH_NODE_TYPE_KERNEL) {

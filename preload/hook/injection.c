@@ -7,6 +7,8 @@
  */
 #include "preload/hook/injection.h"
 
+#include "preload/cupti/attach.h"
+
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/degrade.h"
 #include "preload/hook/dl.h"
@@ -53,7 +55,7 @@ static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
 
 static void remember(struct gw_call *call, const CUpti_CallbackData *data)
 {
-	if (call->event)
+	if (call->event && gw_attach_correlates())
 		gw_event_correlate(call->event, data->correlationId);
 }
 

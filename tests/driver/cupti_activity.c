@@ -444,17 +444,6 @@ SC_API cuptiActivityFlushPeriod(uint32_t time)
 	return CUPTI_SUCCESS;
 }
 
-bool sc_activity_running(void)
-{
-	uint64_t now = sc_driver()->now();
-	bool running = false;
-	pthread_mutex_lock(&queue_lock);
-	for (size_t i = 0; i < queue_count && !running; i++)
-		running = queue[(queue_first + i) & (queue_capacity - 1)].end > now;
-	pthread_mutex_unlock(&queue_lock);
-	return running;
-}
-
 /* What was not flushed is lost. */
 void sc_activity_stop(void)
 {

@@ -26,10 +26,9 @@ struct sc_clock {
 };
 struct sc_clock sc_clock_look(void);
 uint64_t sc_clock_told(const struct sc_clock *clock, uint64_t ns);
-int64_t sc_clock_offset(void);  /* STANDIN_CLOCK_OFFSET, ns */
-void sc_clock_forget(void);     /* cuptiFinalize's part */
-void sc_activity_stop(void);    /* cuptiFinalize's half */
-bool sc_activity_running(void); /* a kernel that is recorded has not ended */
+int64_t sc_clock_offset(void); /* STANDIN_CLOCK_OFFSET, ns */
+void sc_clock_forget(void);    /* cuptiFinalize's part */
+void sc_activity_stop(void);   /* cuptiFinalize's half */
 
 #define SC_ENTER()                                                                                 \
 	do {                                                                                       \

@@ -64,7 +64,6 @@ struct CUgraphExec_st {
 	CUgraph graph;
 	uint32_t branches;
 	uint32_t *streams; /* ids of the internal streams, one a branch; [0] in other contexts */
-	uint32_t recorded; /* si_recording when it was made or last changed */
 };
 
 uint32_t si_graph_id_next(void);

@@ -4,7 +4,6 @@
 #include "capture.h"
 #include <stdlib.h>
 #include <string.h>
-#include <stdio.h>
 
 bool si_exec_id(void *exec, uint32_t *id)
 {
@@ -40,7 +39,6 @@ static CUresult exec_new(CUgraph graph, cuuint64_t flags, CUgraphExec *out)
 			si_graph_id_next();
 	}
 	exec->flags = flags;
-	exec->recorded = si_recording();
 	if (!exec->graph || !si_exec_prepare(exec)) {
 		if (exec->graph)
 			si_graph_free(exec->graph);
@@ -153,13 +151,6 @@ CUresult si_cuGraphLaunch(bool pt, CUgraphExec hGraph, CUstream hStream)
 		return result;
 	if (!si_is(hGraph, SI_EXEC))
 		return CUDA_ERROR_INVALID_VALUE;
-	/* On the H200 it writes to memory that cuptiFinalize has freed, sooner or later. */
-	if (si_recording_gone(hGraph->recorded)) {
-		fprintf(stderr,
-		        "stand-in: a graph made while kernels were recorded is launched after "
-		        "cuptiFinalize\n");
-		return CUDA_ERROR_ILLEGAL_ADDRESS;
-	}
 	SI_LOCK();
 	result = si_stream(hStream, pt, &stream);
 	if (result == CUDA_SUCCESS)

@@ -324,8 +324,5 @@ bool si_node_id(void *node, uint64_t *id);
 extern struct si_cupti_hooks *_Atomic si_cupti;
 /* A context was made: from its first use on, CUPTI has a stream of its own in each. Lock held. */
 void si_cupti_context(void);
-/* Which attachment of libcupti records kernels, from 1; 0 for none. And whether it has gone. */
-uint32_t si_recording(void);
-bool si_recording_gone(uint32_t recording);
 
 #endif

@@ -129,25 +129,10 @@ static void cupti_use(void)
 	SI_UNLOCK();
 }
 
-static _Atomic uint32_t detaches;
-
-uint32_t si_recording(void)
-{
-	struct si_cupti_hooks *hooks = atomic_load(&si_cupti);
-	return hooks && atomic_load(&hooks->kernel) ? detaches + 1 : 0;
-}
-
-bool si_recording_gone(uint32_t recording)
-{
-	return recording && recording != detaches + 1;
-}
-
 static void hooks_set(struct si_cupti_hooks *hooks)
 {
 	if (hooks)
 		cupti_use();
-	else
-		detaches++;
 	atomic_store(&si_cupti, hooks);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mode watch: every launch is counted, and some are timed, in windows, by pairs of events: no
- * libcupti that users have can be let go (test_detach.c has one that can).
+ * Mode watch: every launch is counted, and some are timed, in windows: by pairs of events, or,
+ * injected, by the activity records of the libcupti that injected us.
  */
 #include "tests/preload/account.h"
 #include "tests/preload/harness.h"
@@ -50,7 +50,6 @@ static void assert_windows(const struct outcome *o)
 	assert_in_range(log->by_events, 1, log->total - 1);
 	assert_int_equal(log->measured, log->by_events);
 	assert_int_equal(c[GW_COUNTER_joined], 0);
-	assert_int_equal(c[GW_COUNTER_detaches], 0);
 	assert_true(c[GW_COUNTER_window_ns] > 0);
 	assert_int_equal(c[GW_COUNTER_activity_unmatched], 0);
 	assert_int_equal(log->invalid, 0);
@@ -146,7 +145,7 @@ static void sixteen_threads(void **state)
 	outcome_free(o);
 }
 
-/* Always attached when it leaves. */
+/* A window is always open when it leaves. */
 static void leaving_in_a_window(void **state)
 {
 	struct outcome *o = watch("windows", "leave", CONTINUOUS, NULL);
@@ -222,51 +221,127 @@ static void without_cupti_windows_are_timed_by_events(void **state)
 	by_events("STANDIN_SUBSCRIBED=1", GW_DEGRADED_NO_CUPTI);
 }
 
-static void a_libcupti_that_cannot_be_detached(void **state)
+static void with_cupti_they_are_too(void **state)
 {
 	(void)state;
 	by_events("STANDIN_CUPTI_VERSION=23", GW_DEGRADED_NO_CUPTI);
 	by_events(NULL, GW_DEGRADED_NO_CUPTI);
 }
 
-static void every_call_of_cupti_fails_in_turn(void **state)
+/* ---- injected ----------------------------------------------------------------------------- */
+
+static struct outcome *injected(const char *scenario, const char *budget, const char *more)
 {
-	static const char *const cupti[] = {
-#define CUPTI(symbol, need) #symbol,
-#include "preload/cupti/cupti.def"
-#undef CUPTI
-	};
-	static const char *const nth[] = {"1", "2", "*"};
-	char rule[96];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cupti) / sizeof(*cupti); i++) {
-		for (size_t n = 0; n < 3; n++) {
-			struct outcome *o;
-
-			snprintf(rule, sizeof(rule), "STANDIN_FAIL=%s:%s:999", cupti[i], nth[n]);
-			o = watch("windows", "leave", CONTINUOUS, rule);
-			outcome_free(o);
-		}
-	}
-}
-
-static void injected_it_stays_the_subscriber(void **state)
-{
-	struct run r = RUN("windows", "steady");
+	struct run r = RUN("windows", scenario);
 	struct outcome *o;
 
-	(void)state;
 	r.inject = true;
 	r.env[0] = WATCH;
-	r.env[1] = HALF;
+	r.env[1] = budget;
+	r.env[2] = more;
 	o = run_both(&r);
 	assert_logs_are_the_truth(o);
-	assert_in_range(only_log(o)->measured, 1, only_log(o)->total - 1);
-	assert_int_equal(only_log(o)->counter[GW_COUNTER_detaches], 0);
+	return o;
+}
+
+/* Timed by records in more windows than one, and not between them. */
+static void assert_records(const struct outcome *o)
+{
+	const struct account *log = only_log(o);
+	const uint64_t *c = log->counter;
+
+	assert_in_range(c[GW_COUNTER_windows], 2, 1000);
+	assert_in_range(log->measured, 1, log->total - 1);
+	assert_int_equal(log->measured, c[GW_COUNTER_joined]);
+	assert_true(c[GW_COUNTER_window_ns] > 0);
+	assert_int_equal(c[GW_COUNTER_activity_unmatched], 0);
+	assert_int_equal(log->invalid, 0);
+	assert_int_equal(log->no_call, 0);
+	assert_int_equal(warnings(o->err), 0);
+}
+
+/* A record that met the launch before or after its own would begin a gap too late or too early. */
+static void each_record_meets_its_own_launch(void **state)
+{
+	struct outcome *o = injected("steady", HALF, NULL);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_records(o);
+	assert_in_range(log->timed, 10, log->total);
+	assert_in_range(log->prompt, log->timed * 8 / 10, log->timed);
+	assert_in_range(log->counter[GW_COUNTER_predicted], log->measured + 1, log->total);
 	outcome_free(o);
 }
 
+static void sixteen_threads_have_records(void **state)
+{
+	struct outcome *o = injected("threads", HALF, NULL);
+
+	(void)state;
+	assert_records(o);
+	outcome_free(o);
+}
+
+static void graphs_are_timed_by_records(void **state)
+{
+	struct outcome *o = injected("graphs", CONTINUOUS, NULL);
+	const struct account *log = only_log(o);
+	bool any = false;
+
+	(void)state;
+	for (unsigned i = 0; i < log->kernels; i++)
+		any |= log->kernel[i].graph && log->kernel[i].min_ns;
+	assert_true(any);
+	assert_int_equal(log->invalid, 0);
+	outcome_free(o);
+}
+
+static void leaving_and_forking_among_records(void **state)
+{
+	static const char *const scenarios[] = {"leave", "forks", "contexts"};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct outcome *o = injected(scenarios[i], CONTINUOUS, NULL);
+
+		assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
+		outcome_free(o);
+	}
+}
+
+static void captures_meet_no_switching(void **state)
+{
+	struct outcome *o = injected("capture", CONTINUOUS, NULL);
+
+	(void)state;
+	assert_true(only_log(o)->counter[GW_COUNTER_windows_put_off] > 0);
+	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
+	outcome_free(o);
+}
+
+/* It is waited for, so that it has its time. */
+static void a_kernel_that_outlives_its_window(void **state)
+{
+	struct outcome *o = injected("endless", CONTINUOUS, NULL);
+
+	(void)state;
+	assert_in_range(only_log(o)->counter[GW_COUNTER_windows], 2, 1000);
+	assert_true(only_log(o)->counter[GW_COUNTER_windows_put_off] > 0);
+	assert_int_equal(only_log(o)->invalid, 0);
+	assert_int_equal(only_log(o)->counter[GW_COUNTER_launches_unmatched], 0);
+	outcome_free(o);
+}
+
+/* The records of what is launched between windows are no harm. */
+static void recording_that_cannot_be_switched_off(void **state)
+{
+	struct outcome *o = injected("steady", HALF, "STANDIN_FAIL=cuptiActivityDisable:*:999");
+
+	(void)state;
+	assert_in_range(only_log(o)->measured, 1, only_log(o)->total);
+	outcome_free(o);
+}
 /* ---- other tools -------------------------------------------------------------------------- */
 
 /* Timed launches of the client's kernel with this grid. */
@@ -390,9 +465,14 @@ int main(void)
 	        cmocka_unit_test(graphs_are_not_timed),
 	        cmocka_unit_test(captures_are_left_alone),
 	        cmocka_unit_test(without_cupti_windows_are_timed_by_events),
-	        cmocka_unit_test(a_libcupti_that_cannot_be_detached),
-	        cmocka_unit_test(every_call_of_cupti_fails_in_turn),
-	        cmocka_unit_test(injected_it_stays_the_subscriber),
+	        cmocka_unit_test(with_cupti_they_are_too),
+	        cmocka_unit_test(each_record_meets_its_own_launch),
+	        cmocka_unit_test(sixteen_threads_have_records),
+	        cmocka_unit_test(graphs_are_timed_by_records),
+	        cmocka_unit_test(leaving_and_forking_among_records),
+	        cmocka_unit_test(captures_meet_no_switching),
+	        cmocka_unit_test(a_kernel_that_outlives_its_window),
+	        cmocka_unit_test(recording_that_cannot_be_switched_off),
 	        cmocka_unit_test(another_tool_comes_and_goes_in_mode_audit),
 	        cmocka_unit_test(another_tool_that_was_there_for_long_is_soon_missed),
 	        cmocka_unit_test(another_tool_that_stays_subscribed),

@@ -52,13 +52,9 @@ uint64_t gw_record_time(uint64_t time)
 	return time;
 }
 
-bool gw_cupti_enter(void)
+bool gw_attach_open(void)
 {
 	return true;
-}
-
-void gw_cupti_leave(void)
-{
 }
 
 void gw_counter_attribution_copy(uint32_t device, uint64_t start, uint64_t end)
@@ -110,7 +106,7 @@ static int start(void **state)
 static int stop(void **state)
 {
 	(void)state;
-	gw_activity_gone(true);
+	gw_activity_gone();
 	return 0;
 }
 
