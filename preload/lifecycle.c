@@ -6,7 +6,6 @@
 #include "preload/runtime/await.h"
 #include "preload/hook/call.h"
 #include "preload/runtime/clock.h"
-#include "preload/counters/deep.h"
 #include "preload/runtime/degrade.h"
 #include "preload/hook/dl.h"
 #include "preload/cupti/other_profiler.h"
@@ -138,7 +137,6 @@ static void at_exit(void)
 
 	if (still_ours() && atomic_compare_exchange_strong(&phase, &expected, FINISHED)) {
 		gw_pm_stop();
-		gw_deep_stop();
 		gw_pipeline_finish();
 	}
 }
@@ -405,7 +403,6 @@ void gw_primary_changed(int device)
 	context = atomic_load(&primaries[device]);
 	if (!context)
 		return;
-	gw_deep_context_gone((CUcontext)context, false);
 	gw_context_gone((CUcontext)context);
 }
 

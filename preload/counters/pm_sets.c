@@ -64,7 +64,7 @@ static bool halve(struct set *s)
 static void try(struct set *s, const char *chip, const uint8_t *availability)
 {
 	while (s->members.count && s->trial == UNTRIED) {
-		CUptiResult r = gw_cupti_set_make(&s->cupti, CUPTI_PROFILER_TYPE_PM_SAMPLING, chip,
+		CUptiResult r = gw_cupti_set_make(&s->cupti, chip,
 		                                  availability, s->members.name, s->members.count);
 
 		if (r == CUPTI_SUCCESS && s->cupti.passes == 1) {

@@ -15,7 +15,6 @@
 #include <cupti_profiler_target.h>
 #include <cupti_profiler_host.h>
 #include <cupti_pmsampling.h>
-#include <cupti_range_profiler.h>
 #include <stddef.h>
 
 struct gw_cupti {

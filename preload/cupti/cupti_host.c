@@ -76,12 +76,12 @@ static CUptiResult count_passes(struct gw_cupti_set *set)
 	return r;
 }
 
-CUptiResult gw_cupti_set_make(struct gw_cupti_set *set, CUpti_ProfilerType type, const char *chip,
+CUptiResult gw_cupti_set_make(struct gw_cupti_set *set, const char *chip,
                               const uint8_t *availability, const char *const *names, size_t count)
 {
 	CUpti_Profiler_Host_Initialize_Params p = {
 	        .structSize = CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE,
-	        .profilerType = type,
+	        .profilerType = CUPTI_PROFILER_TYPE_PM_SAMPLING,
 	        .pChipName = chip,
 	        .pCounterAvailabilityImage = availability,
 	};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sets of metrics, by name, as CUPTI's profilers take them: what a chip is told to collect
- * together, and what collected data says. For PM sampling and the range profiler alike. All that
- * is here works on the CPU and touches no GPU.
+ * together, and what collected data says. All that is here works on the CPU and touches no GPU.
  *
  * libcupti opens libnvperf_host and libnvperf_target for this, whose static objects are destroyed
  * in exit(), some of them made as late as by the first use: a thread that is in here then crashes
@@ -32,15 +31,15 @@ bool gw_cupti_host_usable(void);
 const char *gw_cupti_chip(size_t device, CUptiResult *why);
 
 /**
- * Make @p set from @p count names for profiler @p type. @p availability: the image of what this
- * GPU can count just now, NULL for all its chip has. Costs about 10 ms of CPU. Where a name is
+ * Make @p set from @p count names for PM sampling. @p availability: the image of what this GPU can
+ * count just now, NULL for all its chip has. Costs about 10 ms of CPU. Where a name is
  * unknown on the chip or refused for this profiler, the error, and nothing is made; a set that
  * takes several passes is made, and says so.
  */
-CUptiResult gw_cupti_set_make(struct gw_cupti_set *set, CUpti_ProfilerType type, const char *chip,
+CUptiResult gw_cupti_set_make(struct gw_cupti_set *set, const char *chip,
                               const uint8_t *availability, const char *const *names, size_t count);
 
-/** The metrics' values in sample or range @p index of collected @p data, one per name. */
+/** The metrics' values in sample @p index of collected @p data, one per name. */
 CUptiResult gw_cupti_set_values(const struct gw_cupti_set *set, const uint8_t *data, size_t size,
                                 size_t index, double *values);
 

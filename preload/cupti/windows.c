@@ -170,7 +170,7 @@ void gw_windows_first(bool (*in_time)(void))
 		window.state = OPEN;
 		return;
 	}
-	atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+	atomic_store(&gw_hot.events, 1);
 	retry_later(gw_steady_ns());
 	window.state = r == GW_ATTACH_NEVER ? NEVER : CLOSED;
 }
@@ -221,13 +221,13 @@ static void open_window(uint64_t now)
 		gw_count(GW_COUNTER_returns, window.left);
 		window.left = false;
 		window.retry = RETRY_MIN_NS;
-		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
+		atomic_store(&gw_hot.events, 0);
 	} else if (!watching() || gw_other_profiler_busy()) {
 		retry_later(now);
 		window.state = window.useless ? NEVER : CLOSED;
 		return;
 	} else {
-		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+		atomic_store(&gw_hot.events, 1);
 	}
 	if (watching() && gw_injection_active())
 		gw_degrade_asked(GW_DEGRADED_WINDOW,
@@ -251,7 +251,7 @@ static void end_window(uint64_t now)
 	window.ended = now;
 	window.state = ENDING;
 	if (window.by_events)
-		atomic_fetch_and(&gw_hot.events, ~GW_HOT_EVENTS);
+		atomic_store(&gw_hot.events, 0);
 	else {
 		gw_pm_pause(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
@@ -270,7 +270,7 @@ static void stop(void)
 	gw_activity_end();
 	window.stopped = true;
 	if (worn())
-		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+		atomic_store(&gw_hot.events, 1);
 }
 
 /* But for records that libcupti has lost, which nobody can wait for. */
@@ -372,7 +372,7 @@ static void gave_way(void)
 	window.left = true;
 	atomic_store(&rest_until, gw_steady_ns() + REST_NS);
 	if (!watching())
-		atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+		atomic_store(&gw_hot.events, 1);
 }
 
 static void without_times(void)
@@ -384,7 +384,7 @@ static void without_times(void)
 		return;
 	window.state = NEVER;
 	/* Not set by stop() where it was another tool that ended the window. */
-	atomic_fetch_or(&gw_hot.events, GW_HOT_EVENTS);
+	atomic_store(&gw_hot.events, 1);
 }
 
 void gw_windows_close(void)

@@ -53,14 +53,11 @@ GW_COLD struct gw_event *gw_ring_reserve_inner(struct gw_thread *t);
 /** The launch in flight that began last, NULL when there is none. */
 GW_COLD struct gw_event *gw_ring_innermost(struct gw_thread *t);
 
-/** Whether slots have been reserved since @p call, which has one, reserved its own. */
-GW_COLD bool gw_ring_had_inner(const struct gw_call *call);
-
 /** Hand over what is in flight: no launch of the thread will end any more, but those within a
  * launch that has just ended. */
 GW_COLD void gw_ring_settle(struct gw_thread *t);
 
-/** What few launches need once they have been made: arguments, counters, event pairs. */
+/** What few launches need once they have been made: arguments, event pairs. */
 GW_COLD void gw_call_more(struct gw_call *call, void **params, void **extra);
 
 /** The end of a launch that is not an OUTER one, or failed. */
@@ -139,8 +136,7 @@ GW_COLD bool gw_stream_capturing(CUstream stream, uint32_t pt);
 /** Block shape and shared memory set by the old cuFuncSet… calls; {1,1,1} and 0 when never set. */
 GW_COLD void gw_shape_of(CUfunction function, uint32_t block[3], uint32_t *shared);
 
-/** What is on around launches (gw_hot.events): sampled timing by event pairs (events.c), deep
- * counters (deep.c). */
+/** Around launches while gw_hot.events is set: sampled timing by event pairs. */
 GW_COLD void gw_events_begin(struct gw_call *call, CUstream stream);
 GW_COLD void gw_events_end(struct gw_call *call);
 

@@ -6,7 +6,6 @@
  * a context on another thread.
  */
 #include "preload/hook/call.h"
-#include "preload/counters/deep.h"
 #include "preload/runtime/clock.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
@@ -120,7 +119,6 @@ static bool pair_ready(struct gw_event_pool *p, uint32_t at)
 
 void gw_events_begin(struct gw_call *call, CUstream stream)
 {
-	int on = atomic_load_explicit(&gw_hot.events, memory_order_relaxed);
 	struct gw_thread *t = call->thread;
 	struct gw_event_pool *p = t->events;
 	int saved = errno;
@@ -129,10 +127,6 @@ void gw_events_begin(struct gw_call *call, CUstream stream)
 	/* A launch within a launch may have come in the midst of what is done here for the outer.
 	 */
 	if (call->how == GW_CALL_INNER)
-		return;
-	if (on & GW_HOT_DEEP)
-		gw_deep_begin(call, stream);
-	if (!(on & GW_HOT_EVENTS))
 		return;
 	if (p && ++p->launches % gw_options.event_rate)
 		return;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/hook/exit_watch.h"
 
-#include "preload/counters/deep.h"
 #include "preload/lifecycle.h"
 #include "preload/counters/pm.h"
 #include "preload/runtime/process.h"
@@ -23,7 +22,6 @@ void gw_exit_begins(void)
 		return;
 	gw_quiesce();
 	gw_pm_stop();
-	gw_deep_stop();
 	gw_shutdown_if_threads_remain();
 }
 

@@ -18,7 +18,7 @@
 /** Whether the main thread's exit will be noticed in this process. */
 bool gw_exit_watched(void);
 
-/** exit() begins, on the calling thread: sampled and deep counters end, and the worker is out of
+/** exit() begins, on the calling thread: sampling of counters ends, and the worker is out of
  * the driver. May be called again. */
 void gw_exit_begins(void);
 

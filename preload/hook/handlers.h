@@ -23,7 +23,7 @@
 
 #define stream_made(call, result, stream, ...)                                                     \
 	((result) == CUDA_SUCCESS ? gw_stream_made(*(stream)) : (void)0)
-#define stream_going(call, stream) (gw_deep_stream_gone(stream), gw_stream_gone(stream))
+#define stream_going(call, stream) gw_stream_gone(stream)
 
 #define block_shape_set(call, result, f, x, y, z)                                                  \
 	((result) == CUDA_SUCCESS ? gw_shape_block(f, x, y, z) : (void)0)
@@ -35,7 +35,6 @@ static inline void context_going(struct gw_call *call, CUcontext context)
 {
 	(void)call;
 	gw_activity_context_going();
-	gw_deep_context_gone(context, true);
 	gw_context_gone(context);
 }
 

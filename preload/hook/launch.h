@@ -7,7 +7,6 @@
 #define GW_LAUNCH_H
 
 #include "preload/hook/call.h"
-#include "preload/counters/deep.h"
 
 #include <string.h>
 
@@ -329,7 +328,7 @@ static inline void gw_launch_end(struct gw_call *call, CUresult result, void **p
 	}
 	gw_bump(&call->thread->counts.launches, 1);
 	flags = call->event->flags;
-	if (GW_UNLIKELY(flags & (GW_EVENT_ARGUMENTS | GW_EVENT_GATED | GW_EVENT_TIMED)))
+	if (GW_UNLIKELY(flags & (GW_EVENT_ARGUMENTS | GW_EVENT_TIMED)))
 		gw_call_more(call, params, extra);
 	gw_event_end(call, head);
 }
@@ -350,9 +349,6 @@ static inline void graph_launch_begin(struct gw_call *call, CUgraphExec exec, CU
 	if (!e)
 		return;
 	e->kind = GW_EVENT_GRAPH;
-	if (GW_UNLIKELY(atomic_load_explicit(&gw_hot.events, memory_order_relaxed) & GW_HOT_DEEP) &&
-	    call->how == GW_CALL_OUTER)
-		gw_deep_graph(call, stream);
 	e->kernel = (uint16_t)gw_map_get(&s->graphs, (uintptr_t)exec);
 	if (e->kernel)
 		atomic_store_explicit(&s->graph_slots[e->kernel].launched, 1, memory_order_relaxed);
@@ -370,8 +366,6 @@ static inline void graph_launch_end(struct gw_call *call, CUresult result, CUgra
 		return;
 	}
 	gw_bump(&call->thread->counts.graph_launches, 1);
-	if (GW_UNLIKELY(call->event->flags & GW_EVENT_GATED))
-		gw_deep_end(call, result);
 	gw_event_end(call, head);
 }
 

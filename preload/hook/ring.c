@@ -89,8 +89,7 @@ static bool outer_gone(struct gw_thread *t, const struct gw_call *call)
 /* The ring holds nothing but launches in flight: the outermost of them is taken for lost. */
 static bool outer_lost(const struct gw_thread *t)
 {
-	return head_of(t) == t->tail_seen && t->next - t->tail_seen > t->mask &&
-	       !(slot(t, head_of(t))->flags & GW_EVENT_GATED);
+	return head_of(t) == t->tail_seen && t->next - t->tail_seen > t->mask;
 }
 
 static struct gw_event *reserve_inner(struct gw_call *call, uint32_t at)
@@ -165,11 +164,6 @@ struct gw_event *gw_ring_innermost(struct gw_thread *t)
 	return NULL;
 }
 
-bool gw_ring_had_inner(const struct gw_call *call)
-{
-	return call->thread->next != call->at + 1;
-}
-
 void gw_call_more(struct gw_call *call, void **params, void **extra)
 {
 	unsigned flags = call->event->flags;
@@ -177,8 +171,6 @@ void gw_call_more(struct gw_call *call, void **params, void **extra)
 	/* The driver has read them, so they can be read. */
 	if (flags & GW_EVENT_ARGUMENTS)
 		gw_arguments_take(call, params, extra);
-	if (flags & GW_EVENT_GATED)
-		gw_deep_end(call, CUDA_SUCCESS);
 	if (flags & GW_EVENT_TIMED)
 		gw_events_end(call);
 }
@@ -228,13 +220,10 @@ void gw_call_odd_end(struct gw_call *call, CUresult result, bool graph)
 		gw_count(GW_COUNTER_threads_dropped, made);
 		return;
 	}
-	if (call->how == GW_CALL_OUTER && !made) {
-		if (call->event->flags & GW_EVENT_GATED && head_of(t) == call->at)
-			gw_deep_end(call, result);
+	if (call->how == GW_CALL_OUTER && !made)
 		outer_failed(call);
-	} else if (call->how == GW_CALL_INNER) {
+	else if (call->how == GW_CALL_INNER)
 		inner_end(call, made);
-	}
 	if (!made) {
 		gw_bump(&t->counts.failed, 1);
 	} else if (call->how == GW_CALL_CAPTURED) {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum gw_count_by { GW_COUNT_PM, GW_COUNT_RANGE, GW_COUNT_OFF };
+enum gw_count_by { GW_COUNT_PM, GW_COUNT_OFF };
 enum gw_mode { GW_MODE_AUDIT, GW_MODE_WATCH, GW_MODE_COUNT, GW_MODE_OFF };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 

@@ -57,10 +57,8 @@ enum {
 	/** In the hook: no cell was found, so the arguments are wanted. In the ring: the next of
 	 * the thread's arguments are this launch's. */
 	GW_EVENT_ARGUMENTS = 1 << 5,
-	GW_EVENT_COUNTED = 1 << 6, /**< a range of deep counters was around it */
-	GW_EVENT_GATED = 1 << 7,   /**< in the hook: gw_deep_end is due */
 	/** Worker: the slot of its stream or graph has gone to another (slots.h). */
-	GW_EVENT_LATE = GW_EVENT_GATED,
+	GW_EVENT_LATE = 1 << 6,
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */
@@ -274,12 +272,6 @@ struct gw_thread {
 _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,
                "what each launch touches of its thread is two cache lines");
 
-/** What is on around launches: a word of gw_hot. */
-enum {
-	GW_HOT_EVENTS = 1, /**< time samples by event pairs */
-	GW_HOT_DEEP = 2,   /**< count launches one at a time (deep.h) */
-};
-
 /** In gw_hot.captures: the next launch wakes the worker (bell.h). */
 enum { GW_HOT_ASLEEP = 1 << 30 };
 
@@ -298,7 +290,7 @@ struct gw_hot {
 	_Alignas(4096) _Atomic int active;    /**< 0: pass everything through */
 	_Atomic int captures;                 /**< stream captures under way, never too low; and
 	                                           GW_HOT_ASLEEP while the worker sleeps */
-	_Atomic int events;                   /**< GW_HOT_EVENTS, GW_HOT_DEEP */
+	_Atomic int events;                   /**< 1: launches are sampled by event pairs */
 	_Atomic uint32_t arguments;           /**< GW_EVENT_ARGUMENTS to take them, or 0 */
 	_Atomic uint32_t known;               /**< observations behind the published predictions */
 	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */

@@ -251,8 +251,6 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	gw_analysis_want(r.config);
 	if (e->flags & GW_EVENT_COOPERATIVE)
 		r.flags |= GW_LAUNCH_COOPERATIVE;
-	if (e->flags & GW_EVENT_COUNTED)
-		r.flags |= GW_LAUNCH_COUNTED;
 	if (read && isfinite(e->predicted)) {
 		r.predicted = e->predicted;
 		r.low = e->low;
@@ -491,8 +489,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
 	}
 	forget_times_ahead(r);
-	if (!(r->flags & GW_LAUNCH_COUNTED))
-		learn(r);
+	learn(r);
 	if (r->config) {
 		struct gw_config_entry *c = gw_config_entry(r->config);
 

@@ -17,7 +17,6 @@
 #include "preload/counters/counter_attribution.h"
 #include "preload/runtime/counters.h"
 #include "preload/runtime/deadline.h"
-#include "preload/counters/deep.h"
 #include "preload/runtime/degrade.h"
 #include "preload/analysis/digests.h"
 #include "preload/worker/drain.h"
@@ -219,7 +218,6 @@ static uint32_t cycle(bool last)
 	gw_registry_write_news();
 	/* Then code: what it tells is known before any measurement of these launches is. */
 	gw_analysis_run(look_after, last);
-	gw_deep_tick();
 	gw_work_publish();
 	gw_pm_tick(now, events);
 	ended = !last && gw_windows_tick(events != 0);
@@ -324,7 +322,6 @@ static void run(void)
 	gw_pm_stop(); /* exit() did so first, but there is none where nobody is left to call it */
 	gw_gpu_clock_stop();
 	gw_pm_over();
-	gw_deep_over();
 	cycle(true);
 	gw_windows_stop();
 	if (worker.begun) {
@@ -355,7 +352,6 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
-	gw_deep_start();
 	gw_analysis_start();
 	gw_digests_start();
 	gw_work_start();

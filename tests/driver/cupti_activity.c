@@ -81,7 +81,6 @@ static bool queue_grow(void)
 static void on_kernel(const struct si_execution *execution)
 {
 	sc_pm_kernel(execution);
-	sc_count_kernel(execution);
 	pthread_mutex_lock(&queue_lock);
 	seen++;
 	if ((options.drop_every && seen % options.drop_every == 0) ||

@@ -6,21 +6,9 @@
 #include "cupti_si.h"
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
-#include <cupti_range_profiler.h>
 #include <cupti_target.h>
 
-/* What kernels did while somebody counted. */
-struct sc_counts {
-	uint64_t kernels, blocks, warps, threads;
-};
-
-/* Collected data, as the client keeps it: the counts of one range. */
-struct sc_data {
-	uint32_t magic, ranges;
-	uint32_t blank; /* collected with another configuration: no value is known */
-	struct sc_counts counts;
-};
-enum { SC_DATA_MAGIC = 0x43444154, SC_CONFIG_MAGIC = 0x43434647, SC_NAMES = 64 };
+enum { SC_CONFIG_MAGIC = 0x43434647, SC_NAMES = 64 };
 
 /* A configuration image: what to collect. */
 struct sc_config {
@@ -33,8 +21,5 @@ struct sc_config {
 int sc_pm_metric(const char *name);
 /* What sample @index of @data says of a metric; false where @data holds no samples, or not it. */
 bool sc_pm_value(const uint8_t *data, size_t index, const char *name, double *value);
-
-/* From here on, or no longer, add kernels that are scheduled to @p counts; NULL: to nothing. */
-void sc_count_into(struct sc_counts *counts);
 
 #endif

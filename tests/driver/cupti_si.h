@@ -18,7 +18,6 @@ CUptiResult sc_enter(const char *name);
 /* A kernel was scheduled while activity is enabled: what PM sampling counts. */
 void sc_pm_kernel(const struct si_execution *execution);
 /* Counters: a kernel was scheduled (cupti_counters.c). */
-void sc_count_kernel(const struct si_execution *execution);
 /* The clock that records are told in (cupti_clock.c): at one moment, and how fast it goes. */
 struct sc_clock {
 	uint64_t now, told; /* the driver's time, and what is told for it */

@@ -29,7 +29,7 @@ CASES = ("launch ex cooperative threads errors fault module library entry captur
          "child reset destroy contexts").split()
 # Kernels that wait while others run: cases of hold.cu with their turns, each of a second and more
 WAITING = {"released": 200, "persistent": 2000, "streams": 400, "pair": 200}
-COUNTERS = ("pm", "range")  # modes: audit, with these counters
+COUNTERS = ("pm",)  # modes: audit, with these counters
 DEVICE_CASES = "dynamic devicegraph conditional".split()
 MULTI_VARIANTS = ("static", "ptds")
 MULTI_CASES = "streams elsewhere threads contexts cooperative peer graphs across reset".split()
@@ -250,7 +250,7 @@ def same_behaviour(runner, case, mode, status, bare):
         for which in ("bare", mode):
             with open(f"{runner.folder(case, which)}/{stream}", errors="replace") as text:
                 texts.append(text.read())
-        if mode in COUNTERS:  # asked for, they may say that they are dangerous, or held by another: a line a process
+        if mode in COUNTERS:  # asked for, they may say that another holds them: a line a process
             processes = len(glob.glob(f"{runner.folder(case, mode)}/*.gwl*"))
             texts[1] = re.sub(r"^gpuwatch: .*\n", "", texts[1], count=max(processes, 1), flags=re.M)
         if case.needs and stream == "stderr":  # packages put times and addresses in messages

@@ -18,9 +18,9 @@
 #define STEPS(STEP)                                                                                \
 	STEP(gw_pm_availability, uint8_t *, (size_t device, CUptiResult * why), (device, why))     \
 	STEP(gw_cupti_set_make, CUptiResult,                                                       \
-	     (struct gw_cupti_set * set, CUpti_ProfilerType type, const char *chip,                \
-	      const uint8_t *availability, const char *const *names, size_t count),                \
-	     (set, type, chip, availability, names, count))                                        \
+	     (struct gw_cupti_set * set, const char *chip, const uint8_t *availability,            \
+	      const char *const *names, size_t count),                                             \
+	     (set, chip, availability, names, count))                                              \
 	STEP(gw_pm_open, CUptiResult, (struct gw_pm_sampler * s, size_t device), (s, device))      \
 	STEP(gw_pm_configure, CUptiResult,                                                         \
 	     (struct gw_pm_sampler * s, const struct gw_cupti_set *set, uint64_t interval_ns),     \

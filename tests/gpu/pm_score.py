@@ -4,12 +4,13 @@
 
 usage: pm_score.py [--logdump PROGRAM] [--again PROGRAM] [--added N] [--evict BYTES] [--goals] [--list] TRUTH LOG...
 
-TRUTH: TABLE.csv of kernels/workloads/table.py, what ncu counted in place of each kernel and size; or a log of the
-same program under GPUWATCH_COUNTERS=range, where each launch was counted alone and in place (text that logdump --work
-printed does as well as a log). LOG: written while gpuwatch-workloads ran under GPUWATCH_COUNTERS=pm, or, against a
-table, range. A configuration is scored when its kernel, grid, block and dynamic shared memory stand for one row of the
+TRUTH: TABLE.csv of kernels/workloads/table.py, what ncu counted of each kernel and size; or ncu's own CSV of the same
+program with the metrics that --metrics prints, counted in place by application replay (attribution.py does so); or, under
+another name, text that logdump --work printed of launches that were counted one by one. LOG: written while
+gpuwatch-workloads ran under GPUWATCH_COUNTERS=pm (text that logdump --work printed does as well). A configuration is
+scored when its kernel, grid, block and dynamic shared memory stand for one row of the
 table alone. Bytes of device memory depend on what the caches hold as a kernel starts: where other kernels ran between
-its launches, only a log that was made so tells them; against a table, --evict leaves out kernels that move fewer
+its launches, only counts that were made so are the truth; against a table, --evict leaves out kernels that move fewer
 bytes. --added: instructions a warp executed beyond its own, because it was watched. --again: LOG is
 LOG=RECORDING, and what counts is what gpu_pm_again makes of the recording.
 
@@ -18,9 +19,13 @@ the median error of device memory, L2 or instructions exceeds 2% over 150 us, 5%
 """
 import argparse
 import csv
+import os
 import statistics
 import subprocess
 import sys
+
+sys.path.insert(0, f"{os.path.dirname(os.path.abspath(__file__))}/../../kernels/workloads")
+import table  # noqa: E402
 
 CLASSES = [(150e3, float("inf"), 0.02), (50e3, 150e3, 0.05), (5e3, 50e3, 0.10)]  # ns from, to, goal
 HELD = ["dram", "l2", "inst_executed"]
@@ -34,6 +39,7 @@ COUNTERS = {
         "pipe_uniform", "pipe_fp64", "thread_inst", "fp32_inst", "int_inst", "global_load_sectors", "global_store_sectors")},
 }
 WARPS = {"inst_executed", "inst_issued"}  # counters that what is added to each warp shows in
+SHAPE = (*(f"launch__{what}_dim_{axis}" for what in ("grid", "block") for axis in "xyz"), "launch__shared_mem_per_block_dynamic")
 COUNTED = 4
 WORST = 0.25  # relative error from which preload/counters/counter_attribution.c keeps a count back
 
@@ -96,15 +102,48 @@ def read_again(again, logdump, pair):
     return found
 
 
-def read_ranges(logdump, path, table_of=None):
-    """The same as a table, of the counts in a log. Atomics in L2 are not among its rows: of kernels that have some by
-    another table the sum over L2 is not known."""
-    table = {}
-    for key, (_, values) in read_log(logdump, path).items():
-        row = {name: value for name, (value, _) in values.items()}
-        row["l2_atomic_sectors"] = "" if float((table_of or {}).get(key, {}).get("l2_atomic_sectors") or 0) else 0
-        table[key] = {**row, "workload": "", "size": "", "kernel": key[0]}
-    return table
+def read_recorded(logdump, path):
+    """The same as a table, of a log whose launches were counted one by one. Atomics in L2 are not among its rows."""
+    return {key: {"l2_atomic_sectors": 0, "workload": "", "size": "", "kernel": key[0], **{name: value for name, (value, _) in values.items()}}
+            for key, (_, values) in read_log(logdump, path).items()}
+
+
+def counters_in_place():
+    """Rows of counters.tsv, by name, that what is HELD needs."""
+    needed = {column for counter in HELD for column in COUNTERS[counter][1]}
+    return {what: (metrics, factor) for what, metrics, factor in table.counters() if what in needed}
+
+
+def metrics_in_place():
+    """What ncu has to count, and to say of each launch."""
+    return sorted({metric for metrics, _ in counters_in_place().values() for metric in metrics}) + list(SHAPE)
+
+
+def read_in_place(path):
+    """{configuration: row} of ncu's CSV, as read_table gives it: the median over the launches of a configuration."""
+    launches = {}
+    with open(path, newline="") as file:
+        for row in csv.DictReader(line for line in file if line.startswith('"')):
+            _, values = launches.setdefault(row["ID"], (row["Kernel Name"], {}))
+            values[row["Metric Name"]] = table.number(row["Metric Value"])
+    counted = {}
+    for kernel, values in launches.values():
+        if any(values.get(name) is None for name in SHAPE):
+            continue
+        shape = [f"{values[name]:.0f}" for name in SHAPE]
+        key = kernel, "x".join(shape[:3]), "x".join(shape[3:6]), shape[6]
+        for what, (metrics, factor) in counters_in_place().items():
+            value = table.total(values, metrics, factor)
+            if value is not None:
+                counted.setdefault(key, {}).setdefault(what, []).append(value)
+    return {key: {"workload": "", "size": "", "kernel": key[0], **{what: statistics.median(values) for what, values in found.items()}}
+            for key, found in counted.items()}
+
+
+def is_ncu_s(path):
+    """Whether a table is ncu's own, which begins with lines of its own or with quoted names."""
+    with open(path) as file:
+        return file.read(1) in "=\""
 
 
 def truth_of(row, counter, added):
@@ -115,11 +154,11 @@ def truth_of(row, counter, added):
     return sum(float(row[column]) * factor for column, factor in columns.items()) + extra
 
 
-def compare(table, log, added, evict):
+def compare(truths, log, added, evict):
     """[(counter, ns, error, row, counted, truth)]; counters of which a kernel does next to nothing are left out."""
     result = []
     for key, (ns, values) in log.items():
-        row = table.get(key)
+        row = truths.get(key)
         if not row:
             continue
         for counter, (fields, _) in COUNTERS.items():
@@ -144,14 +183,18 @@ def main():
     parser.add_argument("--evict", type=float, default=0)
     parser.add_argument("--goals", action="store_true")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--metrics", action="version", version=",".join(metrics_in_place()))
     parser.add_argument("truth")
     parser.add_argument("logs", nargs="+")
     args = parser.parse_args()
-    table = read_table(args.truth) if args.truth.endswith(".csv") else read_ranges(args.logdump, args.truth)
+    if not args.truth.endswith(".csv"):
+        truth = read_recorded(args.logdump, args.truth)
+    else:
+        truth = read_in_place(args.truth) if is_ncu_s(args.truth) else read_table(args.truth)
     found, missed = [], False
     for log in args.logs:
         counted = read_again(args.again, args.logdump, log) if args.again else read_log(args.logdump, log)
-        found += compare(table, counted, args.added, args.evict)
+        found += compare(truth, counted, args.added, args.evict)
     if not found:
         sys.exit("pm_score.py: of nothing that was counted the truth is known")
     for low, high, goal in CLASSES:

@@ -134,7 +134,7 @@ class Recorded(unittest.TestCase):
             recording.write(lzma.open(f"{self.results}/pm/score/{name}.rec.xz").read())
             recording.flush()
             counted = pm_score.read_again(PM_AGAIN, LOGDUMP, f"{self.results}/pm/score/{name}.work={recording.name}")
-        truth = pm_score.read_ranges(LOGDUMP, f"{self.results}/range/short.work")
+        truth = pm_score.read_recorded(LOGDUMP, f"{self.results}/range/short.work")
         found = {}
         for counter, _, error, *_ in pm_score.compare(truth, counted, 0, 0):
             found.setdefault(counter, []).append(abs(error))

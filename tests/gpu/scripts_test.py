@@ -29,6 +29,7 @@ import figures  # noqa: E402
 import first_launches  # noqa: E402
 import images  # noqa: E402
 import pm_safety  # noqa: E402
+import pm_score  # noqa: E402
 import recorded  # noqa: E402
 import selftest  # noqa: E402
 import under  # noqa: E402
@@ -270,42 +271,63 @@ class Windows(unittest.TestCase):
 
 
 class Attribution(Scripts):
-    TRUTH = {"dram_read_bytes": 4e6, "dram_write_bytes": 2e6, "l2_read_bytes": 5e6, "l2_write_bytes": 3e6, "inst_executed": 4e6}
-    MORE = {name: 3e6 for name in ("thread_inst", "pipe_alu", "pipe_xu", "global_load_sectors", "pipe_fma", "pipe_lsu", "l1_bytes",
-                                   "inst_issued", "lsu_wavefronts", "shared_wavefronts", "pipe_fp64", "pipe_uniform", "pipe_tex",
-                                   "global_load_requests", "global_store_requests", "global_store_sectors", "pipe_tensor")}
+    TRUTH = {"dram_read_bytes": 4e6, "dram_write_bytes": 2e6, "l2_read_bytes": 5e6, "l2_write_bytes": 2.5e6, "l2_atomic_sectors": 0.5e6 / 32,
+             "inst_executed": 4e6}
 
-    def attribution(self, off=1.0, windows=50, kinds=KINDS, more=None, status=0, atomics=0):
+    def attribution(self, off=1.0, windows=50, kinds=KINDS, truth=None, status=0, ncu=0):
         rows = [{"workload": f"w{i}", "size": 4, "kernel": f"k{i}", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": 0,
-                 "seconds": 200e-6, "warps": 32, **self.TRUTH, **self.MORE, "l2_atomic_sectors": atomics} for i in range(kinds)]
+                 "seconds": 200e-6} for i in range(kinds)]
         with open(f"{self.out}/table.csv", "w", newline="") as file:
             out = csv.DictWriter(file, rows[0])
             out.writeheader()
             out.writerows(rows)
-        sampled = {**self.TRUTH, "l2_total_bytes": 8e6 * off}
+        sampled = {**{name: value for name, value in self.TRUTH.items() if name in ROWS}, "l2_total_bytes": 8e6 * off}
         sampled["inst_executed"] *= off
-        program = self.program("workloads", range={"says": "", "log": log(kinds, 3, {**self.TRUTH, "l2_total_bytes": 8e6, **(self.MORE if more is None else more)})},
-                               pm={"says": "", "log": log(kinds, 3, sampled, pm_windows=windows), "status": status})
+        program = self.program("workloads", pm={"says": "", "log": log(kinds, 3, sampled, pm_windows=windows), "status": status})
+        self.ncu(kinds, truth=self.TRUTH if truth is None else truth, status=ncu)
         return self.script("attribution", *self.common(), "--recorder", f"{STANDIN}/libnvidia-ml.so.1", "--workloads", program,
                            "--again", "none", "--table", f"{self.out}/table.csv", "--part", "long", "--seconds", "1")
+
+    def ncu(self, kinds, truth, status):
+        """An ncu that leaves such counts of three launches of each kernel."""
+        counters = pm_score.counters_in_place()
+        shape = dict(zip(pm_score.SHAPE, (4, 1, 1, 256, 1, 1, 0)))
+        with open(f"{self.out}/ncu.csv", "w", newline="") as file:
+            file.write("==PROF== Connected\n")
+            out = csv.writer(file, quoting=csv.QUOTE_ALL)
+            out.writerow(["ID", "Kernel Name", "Metric Name", "Metric Value"])
+            for at in range(3 * kinds):
+                values = dict(shape)
+                for what, value in truth.items():
+                    metrics, factor = counters[what]
+                    values.update({metric: value / factor / len(metrics) for metric in metrics})
+                out.writerows([at, f"k{at % kinds}", name, f"{value:,.3f}"] for name, value in values.items())
+        with open(f"{self.out}/bin/ncu", "w") as file:
+            file.write(f"""#!/bin/sh
+[ -z "$LD_PRELOAD$GPUWATCH_OUT" ] || exit 9
+while [ "$1" != --log-file ]; do shift; done
+cp "{self.out}/ncu.csv" "$2"
+exit {status}
+""")
+        os.chmod(f"{self.out}/bin/ncu", stat.S_IRWXU)
 
     def test_exact_counts_meet_the_goals(self):
         status, out, found = self.attribution()
         self.assertEqual(status, 0, out)
         self.assertEqual(found["median error of inst_executed, queued"], (0, True))
-        self.assertEqual(found["median error of pipe_alu, deep counters against ncu"], (0, True))
+        self.assertEqual(found["median error of l2, waits"], (0, True))
         self.assertTrue(os.path.exists(f"{self.out}/out/waits.work"))
         self.assertFalse(os.path.exists(f"{self.out}/out/waits.gwl"))
 
     def test_counts_that_are_off_too_few_kernels_and_no_windows_miss_them(self):
         self.assertEqual(self.attribution(off=1.03)[2]["median error of inst_executed, waits"][1], False)
-        self.assertEqual(self.attribution(off=1.03)[2]["median error of dram, waits"][1], True)
-        self.assertEqual(self.attribution(kinds=5)[2]["median error of dram, waits"][1], False)
+        self.assertEqual(self.attribution(off=1.03)[2]["median error of dram_read_bytes, waits"][1], True)
+        self.assertEqual(self.attribution(kinds=5)[2]["median error of dram_read_bytes, waits"][1], False)
         self.assertEqual(self.attribution(windows=0)[2]["windows of counters, queued"], (0, False))
 
     def test_a_part_without_a_goal_says_what_came_of_it(self):
         key = ("k", "4x1x1", "256x1x1", "0")
-        truth = {key: {**self.TRUTH, "l2_atomic_sectors": 0}}
+        truth = {key: self.TRUTH}
         for part, ns, goal in (("tiny", 2e3, None), ("short", 2e4, "<= 0.1")):
             found = {one["figure"]: one for one in attribution.judged(part, truth, {"waits": {key: (ns, {"l2_total_bytes": (12e6, 0.5)})}})}
             one = found["median error of l2, waits"]
@@ -313,22 +335,19 @@ class Attribution(Scripts):
             self.assertEqual(one["goal"], goal)
 
     def test_the_decode_loop_is_counted_apart_and_in_its_graph(self):
-        args = types.SimpleNamespace(part="decode", recorder="/no/such", gpuwatch="SO", seconds=2.0)
-        runs = attribution.runs_of(args)
-        self.assertEqual([(name, how[2][0], how[1]["GPUWATCH_COUNTERS"]) for name, how in runs.items()],
-                         [("ranges", "eager", "range"), ("waits", "decode", "pm"), ("queued", "decode", "pm")])
-        self.assertEqual(runs["queued"][2], ["decode", "2", "0"])
+        runs = attribution.runs_of(types.SimpleNamespace(part="decode", seconds=2.0))
+        self.assertEqual([(name, options[0]) for name, options in runs.items()],
+                         [("alone", "eager"), ("waits", "decode"), ("queued", "decode")])
+        self.assertEqual(runs["queued"], ["decode", "2", "0"])
 
-    def test_what_ranges_do_not_count_is_no_truth(self):
-        found = self.attribution(atomics=1000)[2]
+    def test_what_ncu_did_not_count_is_no_truth(self):
+        found = self.attribution(truth={name: value for name, value in self.TRUTH.items() if name != "l2_atomic_sectors"})[2]
         self.assertEqual(found["median error of l2, waits"], (None, False))
-        self.assertEqual(found["median error of dram, waits"][1], True)
+        self.assertEqual(found["median error of dram_read_bytes, waits"][1], True)
 
-    def test_sets_of_metrics_that_told_nothing_and_a_failed_run_show(self):
-        status, _, found = self.attribution(more={})
-        self.assertEqual((status, found["counts that deep counters told, median over kernels"][1]), (1, False))
-        self.assertEqual(found["median error of pipe_alu, deep counters against ncu"], (None, False))
+    def test_a_run_that_failed_shows(self):
         self.assertEqual(self.attribution(status=3)[0], 1)
+        self.assertEqual(self.attribution(ncu=3)[0], 1)
 
     def test_workloads_are_chosen_by_their_length_evenly(self):
         same = {"size": "4", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": "0"}

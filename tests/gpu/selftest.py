@@ -146,14 +146,14 @@ class Proof(unittest.TestCase):
 
 
     def said(self, text, logs):
-        """What of a run with deep counters differs from bare, where its processes said this and left so many logs."""
-        for mode, err in (("bare", b""), ("range", text)):
+        """What of a run with counters differs from bare, where its processes said this and left so many logs."""
+        for mode, err in (("bare", b""), ("pm", text)):
             self.write(mode, "stdout", b"")
             self.write(mode, "stderr", err)
         for i in range(logs):
-            self.write("range", f"{i}.gwl", b"")
+            self.write("pm", f"{i}.gwl", b"")
         runner = types.SimpleNamespace(folder=lambda case, mode: f"{self.out}/raw/{case.name}/{mode}")
-        return compare.same_behaviour(runner, compare.Case("case", [], {}, None, False, True), "range", 0, 0)
+        return compare.same_behaviour(runner, compare.Case("case", [], {}, None, False, True), "pm", 0, 0)
 
     def test_each_process_with_counters_may_say_one_line(self):
         line = b"gpuwatch: others wait\n"

@@ -29,6 +29,19 @@ static void counts_are_what_kernels_count(void **state)
 	outcome_free(o);
 }
 
+/* What the records of another CUPTI add to a kernel is not known: what was counted stands. */
+static void what_an_unknown_cupti_adds_stays(void **state)
+{
+	struct outcome *o = counted("6000", "", "STANDIN_CUPTI_VERSION=140000", NULL);
+	unsigned off;
+
+	(void)state;
+	assert_true(values(0.03, &off) > 10);
+	assert_true(off > 0);
+	assert_true(knows(100, GW_WORK_inst_executed));
+	outcome_free(o);
+}
+
 static void nothing_is_counted(const char *option, bool said, bool warned)
 {
 	struct outcome *o = counted("2500", "", option, NULL);
@@ -248,6 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(counts_are_what_kernels_count),
+	        cmocka_unit_test(what_an_unknown_cupti_adds_stays),
 	        cmocka_unit_test(off_counts_nothing),
 	        cmocka_unit_test(no_budget_counts_nothing),
 	        cmocka_unit_test(denied_counters_are_said_once_and_times_go_on),

@@ -155,9 +155,6 @@ static void modes_and_budgets_without_counters_say_so(void **state)
 	(void)state;
 	assert_int_equal(said("mode audit only", false, "GPUWATCH_MODE=watch", NULL), 0);
 	assert_int_equal(said("GPUWATCH_BUDGET is 0", false, "GPUWATCH_BUDGET=0", NULL), 0);
-	assert_int_equal(
-	        said("mode audit only", false, "GPUWATCH_MODE=watch", "GPUWATCH_COUNTERS=range"),
-	        0);
 }
 
 static void a_program_that_ended_early_is_told_when_they_begin(void **state)

@@ -22,11 +22,6 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	fail_msg("%p %p %p", (void *)call, (void *)params, (void *)extra);
 }
 
-void gw_deep_end(struct gw_call *call, CUresult result)
-{
-	fail_msg("%p %d", (void *)call, (int)result);
-}
-
 void gw_events_end(struct gw_call *call)
 {
 	fail_msg("%p", (void *)call);

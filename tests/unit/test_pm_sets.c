@@ -14,16 +14,14 @@ enum { TURNS = 64, NONE = UINT32_MAX };
 static size_t room;
 static const char *refused;
 
-CUptiResult __wrap_gw_cupti_set_make(struct gw_cupti_set *set, CUpti_ProfilerType type,
-                                     const char *chip, const uint8_t *availability,
+CUptiResult __wrap_gw_cupti_set_make(struct gw_cupti_set *set, const char *chip, const uint8_t *availability,
                                      const char *const *metrics, size_t count);
 void __wrap_gw_cupti_set_free(struct gw_cupti_set *set);
 
-CUptiResult __wrap_gw_cupti_set_make(struct gw_cupti_set *set, CUpti_ProfilerType type,
-                                     const char *chip, const uint8_t *availability,
+CUptiResult __wrap_gw_cupti_set_make(struct gw_cupti_set *set, const char *chip, const uint8_t *availability,
                                      const char *const *metrics, size_t count)
 {
-	(void)type, (void)chip, (void)availability;
+	(void)chip, (void)availability;
 	memset(set, 0, sizeof(*set));
 	for (size_t i = 0; refused && i < count; i++)
 		if (!strcmp(metrics[i], refused))

@@ -96,7 +96,7 @@ STEPS = (
     step("beside-torch", f"{SAFETY}: torch.profiler before and after us sees all it sees without us; we come back, counters too", 3, 90,
          200, "sampler", beside("torch")),
     step("beside-ncu", f"{SAFETY}: ncu sees all it sees without us", 3, 60, 120, "alone", beside("ncu", 1)),
-    step("counts-waiting", "counts: programs whose kernels wait, every mode, counters sampled and deep", 3, 50, 150, "sampler",
+    step("counts-waiting", "counts: programs whose kernels wait, every mode, and with counters sampled", 3, 50, 150, "sampler",
          counts("^hold")),
     step("counts-static", "counts: static cudart, device launches, cuBLAS", 3, 120, 400, "shared", counts("^(static|device|cublas)")),
     step("counts-multi", "counts: several GPUs in one process", 3, 150, 400, "shared", counts("^multi"), gpus=2),
