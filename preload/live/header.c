@@ -10,8 +10,8 @@
 #include "preload/live/log_name.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/registry.h"
+#include "preload/runtime/small_file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,17 +40,14 @@ static void add(struct tail *t, const char *key, const char *value)
 static void add_file(struct tail *t, const char *key, const char *path, bool first)
 {
 	char text[4096];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	size_t n = gw_small_file(path, text, sizeof(text));
 
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	if (!n)
 		return;
 	while (n && (text[n - 1] == '\n' || !text[n - 1]))
 		n--;
 	text[n] = 0;
-	for (ssize_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if ((!text[i] && !first) || text[i] == '\n')
 			text[i] = ' ';
 	add(t, key, text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/live/live_part.h"
 
+#include "preload/runtime/small_file.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
@@ -98,29 +99,18 @@ static int open_folder(const char *name)
 	return -1;
 }
 
-static void read_small(const char *from, char *out, size_t size)
-{
-	int at = open(from, O_RDONLY | O_CLOEXEC);
-	ssize_t n = at < 0 ? 0 : read(at, out, size - 1);
-
-	out[n > 0 ? n : 0] = 0;
-	if (at >= 0)
-		close(at);
-}
-
-/* Field 22 of the line that begins "pid (name) ". */
+/* Of this process, in clock ticks since boot; 0 where /proc does not say. */
 static uint64_t start_time(void)
 {
-	char text[512], *at;
+	char text[512];
+	const char *at;
 
-	read_small("/proc/self/stat", text, sizeof(text));
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
+	gw_small_file("/proc/self/stat", text, sizeof(text));
+	at = gw_stat_field(text, 22);
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-static void fill_head(struct gw_live_head *h, uint64_t size)
+static void fill_head(struct gw_live_head *h, uint64_t size, uint64_t begun)
 {
 	ssize_t n;
 	uint64_t entries = size / 4 / sizeof(struct gw_live_entry);
@@ -129,7 +119,7 @@ static void fill_head(struct gw_live_head *h, uint64_t size)
 	h->version = GW_LIVE_VERSION;
 	h->size = size;
 	h->pid = (uint32_t)getpid();
-	h->start_time = start_time();
+	h->start_time = begun;
 	h->kernels = HEAD;
 	h->graphs = HEAD + GW_LIVE_KERNELS;
 	h->chunks = h->graphs + GW_LIVE_GRAPHS * sizeof(gw_live_graph);
@@ -137,7 +127,7 @@ static void fill_head(struct gw_live_head *h, uint64_t size)
 	h->entries =
 	        (h->chunks + h->chunks_max * sizeof(struct gw_live_chunk) + PAGE - 1) / PAGE * PAGE;
 	h->entries_max = (uint32_t)entries;
-	read_small("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
+	gw_small_file("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
 	h->boot_id[strcspn(h->boot_id, "\n")] = 0;
 	n = readlink("/proc/self/exe", h->exe, sizeof(h->exe) - 1);
 	h->exe[n > 0 ? n : 0] = 0;
@@ -167,12 +157,13 @@ bool gw_live_reserve(struct gw_live_head *h, uint64_t from, uint64_t size)
 static struct gw_live_head *make(int at, uint64_t size)
 {
 	struct gw_live_head *h = NULL;
+	uint64_t begun = start_time();
 	char name[64];
 	int file;
 
 	/* The ticks tell apart what one process runs by exec(). */
-	snprintf(name, sizeof(name), "%d-%" PRIu64 "-%" PRIu64 ".gwlive", (int)getpid(),
-	         start_time(), gw_ticks());
+	snprintf(name, sizeof(name), "%d-%" PRIu64 "-%" PRIu64 ".gwlive", (int)getpid(), begun,
+	         gw_ticks());
 	file = openat(at, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file < 0)
 		return NULL;
@@ -182,7 +173,7 @@ static struct gw_live_head *make(int at, uint64_t size)
 	if (h == MAP_FAILED)
 		h = NULL;
 	if (h)
-		fill_head(h, size);
+		fill_head(h, size, begun);
 	else
 		unlinkat(at, name, 0);
 	close(file);

@@ -2,6 +2,7 @@
 #include "preload/runtime/alone.h"
 
 #include "preload/runtime/sandbox.h"
+#include "preload/runtime/small_file.h"
 #include "preload/runtime/spawn.h"
 
 #include <dirent.h>
@@ -22,33 +23,21 @@ static const int fatal[] = {SIGTERM, SIGINT,  SIGHUP,    SIGQUIT, SIGALRM, SIGUS
                             SIGUSR2, SIGPIPE, SIGVTALRM, SIGPROF, SIGXCPU, SIGABRT};
 enum { FATAL = sizeof(fatal) / sizeof(*fatal) };
 
-static bool read_text(const char *path, char text[ROOM])
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, ROOM - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = 0;
-	return n > 0;
-}
-
 /*
- * How many threads there are, 0 while the main one is there. /proc/self/stat: "pid (name) state …",
- * the number of threads is field 20; the main thread, which stays as a zombie, counts.
+ * How many threads there are, 0 while the main one is there. Of /proc/self/stat the state is field
+ * 3, the number of threads field 20; the main thread, which stays as a zombie, counts.
  */
 static long threads_without_main(void)
 {
-	char text[ROOM], *at;
+	char text[ROOM];
+	const char *state, *threads;
 
-	if (!read_text("/proc/self/stat", text))
+	gw_small_file("/proc/self/stat", text, sizeof(text));
+	state = gw_stat_field(text, 3);
+	if (!state || *state != 'Z')
 		return 0;
-	at = strrchr(text, ')');
-	if (!at || strncmp(at, ") Z ", 4) != 0)
-		return 0;
-	for (int field = 2; at && field < 20; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtol(at, NULL, 10) : 0;
+	threads = gw_stat_field(text, 20);
+	return threads ? strtol(threads, NULL, 10) : 0;
 }
 
 /* Whether thread @p task has ended, or lets none of the signals in. A driver's threads block all.
@@ -59,7 +48,7 @@ static bool takes_none(const char *task)
 	uint64_t blocked;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", task);
-	if (!read_text(path, text) || strstr(text, "\nState:\tZ"))
+	if (!gw_small_file(path, text, sizeof(text)) || strstr(text, "\nState:\tZ"))
 		return true;
 	at = strstr(text, "\nSigBlk:\t");
 	blocked = at ? strtoull(at + 9, NULL, 16) : 0;

@@ -34,7 +34,7 @@ static uint32_t config_look_up(const struct gw_event *e)
 	return gw_intern_config(e->kernel, gw_launch_device(e), &c);
 }
 
-uint32_t gw_launch_config_read(const struct gw_event *e, bool *read)
+uint32_t gw_launch_config(const struct gw_event *e, bool *read)
 {
 	/* The last configuration of each hash: programs launch few kinds, many times. */
 	static struct {
@@ -65,11 +65,4 @@ uint32_t gw_launch_config_read(const struct gw_event *e, bool *read)
 	}
 	*read = e->flags & GW_EVENT_CORRELATED && gw_event_tier(e) != GW_TIER_NONE;
 	return recent[at].config;
-}
-
-uint32_t gw_launch_config(const struct gw_event *e)
-{
-	bool read;
-
-	return gw_launch_config_read(e, &read);
 }

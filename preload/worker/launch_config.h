@@ -10,10 +10,10 @@
 /** Number of the device whose stream it went to, from 1; 0 when that is not known. */
 uint32_t gw_launch_device(const struct gw_event *e);
 
-/** Id of the configuration of an event, 0 when there is none. */
-uint32_t gw_launch_config(const struct gw_event *e);
-
-/** The same; @p read: the cell that the launch read was of this very configuration. */
-uint32_t gw_launch_config_read(const struct gw_event *e, bool *read);
+/**
+ * Id of the configuration of an event, 0 when there is none. @p read: the cell that the launch read
+ * was of this very configuration.
+ */
+uint32_t gw_launch_config(const struct gw_event *e, bool *read);
 
 #endif

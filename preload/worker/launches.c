@@ -242,7 +242,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	struct gw_record_launch r = record_of(t, e);
 	bool read;
 
-	r.config = gw_launch_config_read(e, &read);
+	r.config = gw_launch_config(e, &read);
 	configure_new();
 	if (!r.config || (!e->stream && !(e->flags & GW_EVENT_LATE)))
 		gw_count(GW_COUNTER_table_full, 1);

@@ -7,10 +7,12 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -447,4 +449,16 @@ void assert_on_gpus(const char *program, const char *scenario, unsigned first, u
 		assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_OTHER & 1, 0);
 		outcome_free(o);
 	}
+}
+
+bool may_mount(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(unshare(CLONE_NEWNS) != 0 ||
+		      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+		      mount("none", "/mnt", "tmpfs", 0, "size=4k") != 0);
+	return waitpid(pid, &status, 0) == pid && status == 0;
 }

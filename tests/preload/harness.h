@@ -158,4 +158,7 @@ const char *built(const char *name);
 #define RUN(...)                        ((struct run){PROGRAM_AND_ARGS(__VA_ARGS__, NULL)})
 #define PROGRAM_AND_ARGS(program_, ...) .program = (program_), .arg = {__VA_ARGS__}
 
+/** Whether this process may mount file systems in a name space of its own. */
+bool may_mount(void);
+
 #endif

@@ -318,18 +318,6 @@ static void mount_small_disk(void)
 		_exit(125);
 }
 
-static bool may_mount(void)
-{
-	int status = 0;
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(unshare(CLONE_NEWNS) != 0 ||
-		      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-		      mount("none", "/mnt", "tmpfs", 0, "size=4k") != 0);
-	return waitpid(pid, &status, 0) == pid && status == 0;
-}
-
 static void full_disk(void **state)
 {
 	struct run r = work("many");

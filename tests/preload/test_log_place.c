@@ -160,18 +160,6 @@ static void so_has_one_that_drops_its_rights(void **state)
 	closed_in_order(place("unprivileged"));
 }
 
-static bool may_mount(void)
-{
-	int status = 0;
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(unshare(CLONE_NEWNS) != 0 ||
-		      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-		      mount("none", "/mnt", "tmpfs", 0, "size=64k") != 0);
-	return waitpid(pid, &status, 0) == pid && status == 0;
-}
-
 static void mount_small_disk(void)
 {
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||

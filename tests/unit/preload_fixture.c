@@ -6,6 +6,7 @@
 #include "preload/counters/pm.h"
 #include "preload/lifecycle.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,4 +178,26 @@ void gw_activity_stream_ids(CUcontext context, CUstream stream, bool per_thread,
 	(void)per_thread;
 	*context_id = (uint32_t)(uintptr_t)context;
 	*stream_id = (uint32_t)(uintptr_t)stream;
+}
+
+struct gw_event fixture_launch(uint16_t kernel)
+{
+	return (struct gw_event){.kind = GW_EVENT_KERNEL,
+	                         .kernel = kernel,
+	                         .grid = {2, 1, 1},
+	                         .block_x = 32,
+	                         .block_y = 1,
+	                         .block_z = 1,
+	                         .predicted = NAN};
+}
+
+struct gw_activity fixture_record(uint32_t correlation)
+{
+	return (struct gw_activity){.name = "kernel",
+	                            .start = 5000000000,
+	                            .end = 5000001500,
+	                            .correlation = correlation,
+	                            .grid = {2, 1, 1},
+	                            .block = {32, 1, 1},
+	                            .cluster = {1, 1, 1}};
 }

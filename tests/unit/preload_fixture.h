@@ -15,6 +15,12 @@ void fixture_start(void);
 /** A thread's record with a ring of @p slots (a power of two), in the table of threads. */
 struct gw_thread *fixture_thread(uint32_t slots);
 
+/** A launch of kernel slot @p kernel, grid 2, block 32, that read no prediction; in no stream. */
+struct gw_event fixture_launch(uint16_t kernel);
+
+/** The record of such a launch of the kernel named "kernel": 1.5 us from the 5th second on. */
+struct gw_activity fixture_record(uint32_t correlation);
+
 /** What gw_activity_on answers. */
 void fixture_activity(bool on);
 

@@ -156,29 +156,6 @@ static int start(void **state)
 	return 0;
 }
 
-static struct gw_event event(uint16_t kernel)
-{
-	return (struct gw_event){.kind = GW_EVENT_KERNEL,
-	                         .kernel = kernel,
-	                         .grid = {2, 1, 1},
-	                         .block_x = 32,
-	                         .block_y = 1,
-	                         .block_z = 1,
-	                         .predicted = NAN};
-}
-
-/* Of such a launch. */
-static struct gw_activity record(uint32_t correlation)
-{
-	return (struct gw_activity){.name = "kernel",
-	                            .start = 5000000000,
-	                            .end = 5000001500,
-	                            .correlation = correlation,
-	                            .grid = {2, 1, 1},
-	                            .block = {32, 1, 1},
-	                            .cluster = {1, 1, 1}};
-}
-
 static uint16_t graph(uint32_t count)
 {
 	struct gw_graph_slot *g = &gw_hot.shared->graph_slots[5];
@@ -196,7 +173,7 @@ static uint16_t graph(uint32_t count)
 
 static void a_launch_that_read_no_prediction_is_predicted_late(void **state)
 {
-	struct gw_event e = event(1);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	observations = 10;
@@ -213,7 +190,7 @@ static void a_launch_that_read_no_prediction_is_predicted_late(void **state)
 static void what_was_known_survives_the_wrap_of_32_bits(void **state)
 {
 	static const uint64_t turn = UINT64_C(1) << 32;
-	struct gw_event e = event(1);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	observations = turn + 3;
@@ -227,7 +204,7 @@ static void what_was_known_survives_the_wrap_of_32_bits(void **state)
 
 static void a_prediction_that_was_read_is_kept(void **state)
 {
-	struct gw_event e = event(1);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	gw_launch_event(thread, &e); /* makes the configuration */
@@ -248,8 +225,8 @@ static void a_prediction_that_was_read_is_kept(void **state)
 /* What its code told meanwhile counts: from what was known at the call, and no more. */
 static void a_launch_is_predicted_when_its_code_was_read_before_its_time_came(void **state)
 {
-	struct gw_activity a = record(5);
-	struct gw_event e = event(1);
+	struct gw_activity a = fixture_record(5);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	fixture_activity(true);
@@ -273,7 +250,7 @@ static void a_launch_is_predicted_when_its_code_was_read_before_its_time_came(vo
 /* The second is found by its cell, the third is a node of a graph. */
 static void the_predictor_is_told_of_each_configuration_once(void **state)
 {
-	struct gw_event e = event(1), g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1)};
+	struct gw_event e = fixture_launch(1), g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1)};
 
 	(void)state;
 	gw_launch_event(thread, &e);
@@ -309,7 +286,7 @@ static void forget_argument(uint32_t id)
 
 static void a_digest_of_the_first_arguments_goes_on_from_there(void **state)
 {
-	struct gw_event e = event(1);
+	struct gw_event e = fixture_launch(1);
 	const uint32_t n[2] = {5}, other[2] = {6};
 
 	(void)state;
@@ -332,7 +309,7 @@ static void a_digest_of_the_first_arguments_goes_on_from_there(void **state)
 
 static void without_the_first_arguments_nothing_is_gone_on_from(void **state)
 {
-	struct gw_event e = event(1);
+	struct gw_event e = fixture_launch(1);
 	const uint32_t n[2] = {5};
 
 	(void)state;
@@ -348,8 +325,8 @@ static void without_the_first_arguments_nothing_is_gone_on_from(void **state)
 /* An activity record does not tell digests: the launch that was written without it has one. */
 static void a_record_is_that_of_a_launch_with_any_digest(void **state)
 {
-	struct gw_activity a = record(5);
-	struct gw_event e = event(1);
+	struct gw_activity a = fixture_record(5);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	fixture_activity(true);
@@ -364,7 +341,8 @@ static void a_record_is_that_of_a_launch_with_any_digest(void **state)
 /* The same kernel, launched into streams of two GPUs and into one whose GPU is not known. */
 static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
 {
-	struct gw_event e = event(1), g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .stream = 4};
+	struct gw_event e = fixture_launch(1),
+	                g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .stream = 4};
 
 	(void)state;
 	for (uint32_t slot = 3; slot <= 5; slot++)
@@ -396,8 +374,8 @@ static void a_configuration_belongs_to_the_gpu_of_its_stream(void **state)
 /* What the predictor learns is in the record, so that a replay can tell it the same. */
 static void what_is_learnt_is_what_the_record_says(void **state)
 {
-	struct gw_activity a = record(77);
-	struct gw_event e = event(1);
+	struct gw_activity a = fixture_record(77);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	fixture_activity(true);
@@ -417,8 +395,8 @@ static void what_is_learnt_is_what_the_record_says(void **state)
 
 static void measured_at(uint32_t id, uint64_t start_ns)
 {
-	struct gw_activity a = record(id);
-	struct gw_event e = event(1);
+	struct gw_activity a = fixture_record(id);
+	struct gw_event e = fixture_launch(1);
 
 	e.flags = GW_EVENT_CORRELATED;
 	e.config = id;
@@ -450,8 +428,8 @@ static void kernels_of_before_a_step_back_do_not_overlap_those_after_it(void **s
 /* Its correlation id takes the place of what the cell said: that is kept beside it. */
 static void a_correlated_launch_keeps_what_its_cell_said(void **state)
 {
-	struct gw_activity a = record(0x3000004d);
-	struct gw_event e = event(1);
+	struct gw_activity a = fixture_record(0x3000004d);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	fixture_activity(true);
@@ -475,7 +453,7 @@ static void a_correlated_launch_keeps_what_its_cell_said(void **state)
 /* Two configurations whose cells collide: the launch read the other's. */
 static void a_prediction_of_another_configuration_is_not_used(void **state)
 {
-	struct gw_event e = event(1);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	gw_launch_event(thread, &e);
@@ -492,7 +470,7 @@ static void a_prediction_of_another_configuration_is_not_used(void **state)
 
 static void an_unknown_kernel_is_logged_without_a_configuration(void **state)
 {
-	struct gw_event e = event(0);
+	struct gw_event e = fixture_launch(0);
 
 	(void)state;
 	gw_launch_event(thread, &e);
@@ -526,7 +504,7 @@ static void a_graph_we_do_not_know_is_counted_as_unknown(void **state)
 
 static void launches_go_to_sums_once_the_log_is_full(void **state)
 {
-	struct gw_event e = event(1);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	log_full = true;

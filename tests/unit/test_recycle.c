@@ -72,29 +72,6 @@ static int stop(void **state)
 	return 0;
 }
 
-static struct gw_event event(uint16_t kernel)
-{
-	return (struct gw_event){.kind = GW_EVENT_KERNEL,
-	                         .kernel = kernel,
-	                         .grid = {2, 1, 1},
-	                         .block_x = 32,
-	                         .block_y = 1,
-	                         .block_z = 1,
-	                         .predicted = NAN};
-}
-
-/* Of such a launch. */
-static struct gw_activity record(uint32_t correlation)
-{
-	return (struct gw_activity){.name = "kernel",
-	                            .start = 5000000000,
-	                            .end = 5000001500,
-	                            .correlation = correlation,
-	                            .grid = {2, 1, 1},
-	                            .block = {32, 1, 1},
-	                            .cluster = {1, 1, 1}};
-}
-
 static uint16_t graph_of_three(void)
 {
 	enum { SLOT = 5, NODES = 3 };
@@ -130,7 +107,7 @@ static struct gw_slots *streams(void)
 
 static void a_launch_seen_after_its_stream_has_ended_is_the_streams(void **state)
 {
-	struct gw_event e = event(1);
+	struct gw_event e = fixture_launch(1);
 
 	(void)state;
 	e.ticks = gw_ticks();
@@ -145,7 +122,7 @@ static void a_launch_seen_after_its_stream_has_ended_is_the_streams(void **state
 /* It was in the driver while its stream ended and the slot went to another. */
 static void a_launch_never_counts_for_the_next_stream_of_its_slot(void **state)
 {
-	struct gw_event e = event(1), next = event(1);
+	struct gw_event e = fixture_launch(1), next = fixture_launch(1);
 
 	(void)state;
 	e.ticks = gw_ticks();
@@ -199,7 +176,7 @@ static void a_launch_never_runs_the_next_graph_of_its_slot(void **state)
 
 static void a_launch_that_lacks_both_stream_and_configuration_is_counted_once(void **state)
 {
-	struct gw_event e = event(9);
+	struct gw_event e = fixture_launch(9);
 
 	(void)state;
 	gw_launch_event(thread, &e);
@@ -210,8 +187,8 @@ static void a_launch_that_lacks_both_stream_and_configuration_is_counted_once(vo
 /* Its record fits none of those that wait, so it would be written beside it. */
 static void a_launch_without_a_configuration_is_not_written_a_second_time(void **state)
 {
-	struct gw_event e = event(9);
-	struct gw_activity a = record(7);
+	struct gw_event e = fixture_launch(9);
+	struct gw_activity a = fixture_record(7);
 
 	(void)state;
 	fixture_activity(true);
@@ -232,8 +209,8 @@ static void a_launch_without_a_configuration_is_not_written_a_second_time(void *
 /* The GPU of a launch that found no slot for its stream is not known; its record says it. */
 static void a_launch_without_a_stream_is_not_written_a_second_time(void **state)
 {
-	struct gw_event first = event(1), e = event(1);
-	struct gw_activity a = record(7);
+	struct gw_event first = fixture_launch(1), e = fixture_launch(1);
+	struct gw_activity a = fixture_record(7);
 
 	(void)state;
 	fixture_activity(true);
