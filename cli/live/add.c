@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256 << 10, SLOTS = 1 << 16 };
+enum { BLOCK = 256 << 10, SLOTS = 1 << 16, IDS = 1 << 20 };
 
 struct rest {
 	struct gw_live_left left;
@@ -23,6 +23,10 @@ struct rest {
 	uint32_t last_kernel, last_config, last_thread;
 	uint32_t *of_slot; /* ids of the kernels in slots, plus one; 0: not looked for yet */
 	bool header, ended, foreign;
+	/* What records tell of the log's kernels and configurations, by their ids. */
+	uint64_t *kernel_like, *config_like;
+	size_t kernel_likes, config_likes;
+	uint64_t *slot_like; /* of the kernels in slots; 0: not looked for yet, 1: not known */
 	/* The blocks that are written. */
 	unsigned char *out;
 	size_t size, out_room, block_at;
@@ -55,6 +59,29 @@ static void add_id(struct gw_index *index, uint32_t **ids, size_t *room, uint32_
 #define ADD_ID(r, kind, key, id)                                                                   \
 	add_id(&(r)->kind##s, &(r)->kind##_id, &(r)->kind##_room, &(r)->kind##_count, key, id)
 
+/* By what a record tells: the name, grid, block, shared memory. */
+static uint64_t config_like(uint64_t kernel, const uint32_t shape[11])
+{
+	const uint32_t told[] = {shape[0], shape[1], shape[2], shape[3],
+	                         shape[4], shape[5], shape[9]};
+
+	return gw_hash(gw_hash(3, &kernel, sizeof(kernel)), told, sizeof(told)) & ~UINT64_C(1);
+}
+
+/* A log's ids begin at 1 and are dense; damaged ones are left out. */
+static void note_like(uint64_t **of, size_t *room, uint32_t id, uint64_t like)
+{
+	if (id >= IDS)
+		return;
+	*of = gw_grow(*of, room, (size_t)id + 1, sizeof(**of));
+	(*of)[id] = like;
+}
+
+static uint64_t noted_like(const uint64_t *of, size_t room, uint32_t id)
+{
+	return id < room ? of[id] : 0;
+}
+
 static uint32_t larger(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
@@ -77,6 +104,8 @@ static bool note(void *arg, const struct gw_log_record *record)
 		const struct gw_record_kernel *k = (const void *)record->head;
 
 		r->last_kernel = larger(r->last_kernel, k->id);
+		note_like(&r->kernel_like, &r->kernel_likes, k->id,
+		          gw_hash(1, gw_log_text(record, 0), strlen(gw_log_text(record, 0))));
 		ADD_ID(r, kernel,
 		       kernel_key(gw_log_text(record, 0), k->registers, k->static_shared, k->local,
 		                  k->max_threads),
@@ -89,6 +118,9 @@ static bool note(void *arg, const struct gw_log_record *record)
 		                            c->dynamic_shared, c->digest};
 
 		r->last_config = larger(r->last_config, c->id);
+		note_like(
+		        &r->config_like, &r->config_likes, c->id,
+		        config_like(noted_like(r->kernel_like, r->kernel_likes, c->kernel), shape));
 		ADD_ID(r, config, config_key(c->kernel, shape), c->id);
 	} else if (record->head->kind == GW_RECORD_THREAD) {
 		const struct gw_record_thread *t = (const void *)record->head;
@@ -253,19 +285,54 @@ static uint32_t kernel_of(struct rest *r, uint32_t slot)
 	return out.id;
 }
 
-static uint32_t config_of(struct rest *r, const struct gw_live_event *e)
+static void shape_of(const struct gw_live_event *e, uint32_t shape[11])
 {
-	uint32_t kernel = kernel_of(r, e->kernel), at;
 	const uint32_t cluster = e->cluster ? e->cluster : 1 | 1 << 10 | 1 << 20;
-	const uint32_t shape[11] = {
+	const uint32_t all[11] = {
 	        e->grid[0],           e->grid[1], e->grid[2],     e->block_x,
 	        e->block_y,           e->block_z, cluster & 1023, cluster >> 10 & 1023,
 	        cluster >> 20 & 1023, e->shared,  e->digest};
-	uint64_t key = config_key(kernel, shape);
+
+	memcpy(shape, all, sizeof(all));
+}
+
+/* 0 where the kernel is not known, as with a configuration. */
+static uint64_t like_launch(void *arg, const struct gw_live_launch *l)
+{
+	struct rest *r = arg;
+	uint32_t shape[11];
+	uint64_t *kernel;
+
+	if (!r->slot_like)
+		r->slot_like = gw_alloc(SLOTS * sizeof(*r->slot_like));
+	kernel = &r->slot_like[l->event.kernel];
+	if (!*kernel) {
+		const struct gw_live_kernel *k = kernel_in(r->left.file, l->event.kernel);
+
+		*kernel = k ? gw_hash(1, k->name, strlen(k->name)) : 1;
+	}
+	shape_of(&l->event, shape);
+	return *kernel == 1 ? 0 : config_like(*kernel, shape);
+}
+
+static uint64_t like_config(void *arg, uint32_t config)
+{
+	const struct rest *r = arg;
+
+	return noted_like(r->config_like, r->config_likes, config);
+}
+
+static uint32_t config_of(struct rest *r, const struct gw_live_event *e)
+{
+	uint32_t kernel = kernel_of(r, e->kernel), at;
+	uint32_t shape[11];
+	uint64_t key;
 	struct gw_record_config out;
 
 	if (!kernel)
 		return 0;
+	shape_of(e, shape);
+	key = config_key(kernel, shape);
 	at = gw_index_find(&r->configs, key, NULL, NULL);
 	if (at != GW_INDEX_NONE)
 		return r->config_id[at];
@@ -326,7 +393,11 @@ static void rest_free(struct rest *r)
 	free(r->kernel_id);
 	free(r->config_id);
 	free(r->thread_id);
+	free(r->slot_like);
+	free(r->kernel_like);
+	free(r->config_like);
 	free(r->left.launch);
+	free(r->left.lone);
 	free(r->left.blocks);
 	free(r->of_slot);
 }
@@ -347,8 +418,10 @@ void gw_live_add(const struct gw_live_file *f, const unsigned char *log, size_t 
 	} else if (log) {
 		copy_blocks(&r, log, size);
 	}
-	if (!r.ended)
+	if (!r.ended) {
 		gw_live_take(left);
+		gw_live_drop_lone(left, like_launch, like_config, &r);
+	}
 	if (!r.header)
 		put_header(&r);
 	for (size_t i = 0; i < left->count; i++)

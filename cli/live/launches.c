@@ -35,11 +35,10 @@ static bool in_file(const struct gw_live_left *r, uint32_t block)
 	return block / 8 < r->block_bytes && r->blocks[block / 8] >> block % 8 & 1;
 }
 
-static void keep(struct gw_live_left *r, uint64_t call_ns, uint32_t tid, bool node,
-                 const struct gw_live_event *e)
+static void keep(struct gw_live_left *r, const struct gw_live_launch *launch)
 {
 	r->launch = gw_grow(r->launch, &r->room, r->count + 1, sizeof(*r->launch));
-	r->launch[r->count++] = (struct gw_live_launch){call_ns, tid, node, *e};
+	r->launch[r->count++] = *launch;
 }
 
 static bool usable(const struct gw_live_left *r, const struct gw_live_ring *g)
@@ -86,6 +85,18 @@ static void note_in_file(struct taking *t, uint32_t node)
 	t->nodes[node / 8] |= (unsigned char)(1u << node % 8);
 }
 
+/* One that has met its launch, whose entry says so, stands for nothing any more. */
+static void take_lone(struct gw_live_left *r, const struct gw_live_entry *e)
+{
+	const struct gw_live_entry *met = &entries(r)[e->position - 1];
+
+	if (!in_file(r, e->block) ||
+	    (e->position && e->position <= r->file->head->entries_used && in_file(r, met->block)))
+		return;
+	r->lone = gw_grow(r->lone, &r->lone_room, r->lone_count + 1, sizeof(*r->lone));
+	r->lone[r->lone_count++] = (struct gw_live_lone){e->event.ticks, e->thread, e->node != 0};
+}
+
 /*
  * Entries, but for those whose record is in the file, and those of the launch that was being taken:
  * that counts as its ring has it, unless part of it is in the file already. The ring knows which
@@ -103,6 +114,8 @@ static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RI
 			struct taking *t = &taking[(e->ring - 1) % GW_LIVE_RINGS];
 			bool taken;
 
+			if (!pass && e->ring == GW_LIVE_LONE)
+				take_lone(r, e);
 			if (!e->ring || e->ring > GW_LIVE_RINGS || !usable(r, g))
 				continue;
 			taken = (int32_t)(word(f, g->tail) - e->position) > 0;
@@ -110,7 +123,11 @@ static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RI
 				note_in_file(t, e->node);
 			if (pass && !in_file(r, e->block) &&
 			    (taken || (t->partly && !graph_of(f, slot_at(f, g, e->position)))))
-				keep(r, e->call_ns, e->tid, e->node != 0, &e->event);
+				keep(r, &(struct gw_live_launch){.call_ns = e->call_ns,
+				                                 .ticks = e->event.ticks,
+				                                 .tid = e->tid,
+				                                 .node = e->node != 0,
+				                                 .event = e->event});
 		}
 }
 
@@ -141,24 +158,26 @@ static struct gw_live_event launch_of(const struct gw_live_node *n)
 }
 
 /* The kernels of a graph launch, but for those of @p done. */
-static void take_graph(struct gw_live_left *r, gw_live_graph graph, uint64_t call_ns, uint32_t tid,
-                       const unsigned char *done)
+static void take_graph(struct gw_live_left *r, gw_live_graph graph,
+                       const struct gw_live_launch *whole, const unsigned char *done)
 {
 	const struct gw_live_head *h = r->file->head;
 	const struct gw_live_chunk *chunks = (const void *)(r->file->data + h->chunks);
 	uint32_t at = (uint32_t)graph, number = 0;
 
-	r->graphs += graph >> 32 & GW_LIVE_GRAPH_MORE ? 1 : 0;
+	r->graphs += graph >> 32 & GW_LIVE_GRAPH_MORE && !whole->open ? 1 : 0;
 	for (uint64_t n = 0; at && at < h->chunks_max && n < h->chunks_max; n++) {
 		const struct gw_live_chunk *c = &chunks[at];
 
 		for (uint32_t i = 0; i < c->count && i < 3; i++) {
-			struct gw_live_event e = launch_of(&c->node[i]);
+			struct gw_live_launch l = *whole;
 
+			l.node = true;
+			l.event = launch_of(&c->node[i]);
 			number++;
 			if (c->node[i].enabled &&
 			    !(done && number <= NODES_MAX && done[number / 8] >> number % 8 & 1))
-				keep(r, call_ns, tid, true, &e);
+				keep(r, &l);
 		}
 		at = c->next;
 	}
@@ -170,28 +189,34 @@ static void take_ring(struct gw_live_left *r, const struct gw_live_ring *g,
 {
 	const struct gw_live_file *f = r->file;
 	uint32_t head = word(f, g->head), next = word(f, g->next), tail = word(f, g->tail);
-	uint64_t ticks = f->head->start_ticks;
+	uint64_t ticks = slot_at(f, g, tail - 1)->ticks; /* the worker has taken that one */
 
+	if (!ticks)
+		ticks = f->head->start_ticks;
 	if (head - tail > g->mask + 1 || next - tail > g->mask + 1)
 		return; /* damaged */
 	for (uint32_t at = tail; (int32_t)(next - at) > 0; at++) {
 		const struct gw_live_event *e = slot_at(f, g, at);
+		struct gw_live_launch l = {.tid = word(f, g->tid), .event = *e};
 		const gw_live_graph *graph = graph_of(f, e);
 		unsigned kind = e->kind & 7;
 
 		/* In flight, but for inner launches that have ended. */
-		if ((int32_t)(head - at) <= 0 && !(e->flags & DONE))
+		l.open = (int32_t)(head - at) <= 0 && !(e->flags & DONE);
+		/* Of one that has just begun the slot may hold what was there before. */
+		if (l.open && (int64_t)(e->ticks - ticks) <= 0)
 			continue;
 		ticks = e->ticks ? e->ticks : ticks;
+		l.ticks = ticks;
+		l.call_ns = time_of(f->head, ticks);
 		if (graph && r->count < LAUNCHES_MAX)
-			take_graph(r, *graph, time_of(f->head, ticks), word(f, g->tid),
-			           at == tail ? taking->nodes : NULL);
+			take_graph(r, *graph, &l, at == tail ? taking->nodes : NULL);
 		else if (at == tail && taking->partly)
 			continue;
 		else if (kind == KERNEL || kind == MULTI)
-			keep(r, time_of(f->head, ticks), word(f, g->tid), false, e);
+			keep(r, &l);
 		else
-			r->graphs += kind == GRAPH;
+			r->graphs += kind == GRAPH && !l.open;
 	}
 }
 
@@ -200,6 +225,83 @@ static int by_call(const void *x, const void *y)
 	const struct gw_live_launch *a = x, *b = y;
 
 	return a->call_ns < b->call_ns ? -1 : a->call_ns > b->call_ns;
+}
+
+static int by_ticks(const void *x, const void *y)
+{
+	const struct gw_live_launch *a = x, *b = y;
+
+	return a->ticks < b->ticks ? -1 : a->ticks > b->ticks;
+}
+
+struct lone {
+	uint64_t like, ticks;
+	size_t next; /* of a range of those alike, the first: the next that may be met */
+};
+
+static int by_like(const void *x, const void *y)
+{
+	const struct lone *a = x, *b = y;
+
+	if (a->like != b->like)
+		return a->like < b->like ? -1 : 1;
+	return a->ticks < b->ticks ? -1 : a->ticks > b->ticks;
+}
+
+/* The first of those that are alike; NULL: there is none. */
+static struct lone *first_like(struct lone *all, size_t count, uint64_t like)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (all[middle].like < like)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && all[low].like == like ? &all[low] : NULL;
+}
+
+/* Launches come in the order of their calls: a record whose kernel had started by then is of none.
+ */
+static bool met(struct lone *all, size_t count, const struct gw_live_launch *l, uint64_t like)
+{
+	struct lone *first = l->ticks ? first_like(all, count, like) : NULL;
+
+	if (!first)
+		return false;
+	while (first + first->next < all + count && first[first->next].like == like)
+		if (first[first->next++].ticks >= l->ticks)
+			return true;
+	return false;
+}
+
+void gw_live_drop_lone(struct gw_live_left *r, gw_live_like_launch_fn *of_launch,
+                       gw_live_like_config_fn *of_config, void *arg)
+{
+	struct lone *all = gw_alloc((r->lone_count + 1) * sizeof(*all));
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->lone_count; i++)
+		all[i] = (struct lone){of_config(arg, r->lone[i].config) + r->lone[i].node,
+		                       r->lone[i].ticks, 0};
+	qsort(all, r->lone_count, sizeof(*all), by_like);
+	if (r->count)
+		qsort(r->launch, r->count, sizeof(*r->launch), by_ticks);
+	for (size_t i = 0; i < r->count; i++) {
+		const struct gw_live_launch *l = &r->launch[i];
+		bool there =
+		        r->lone_count && met(all, r->lone_count, l, of_launch(arg, l) + l->node);
+
+		if (!there && !l->open)
+			r->launch[kept++] = *l;
+	}
+	r->count = kept;
+	free(all);
+	if (r->count)
+		qsort(r->launch, r->count, sizeof(*r->launch), by_call);
 }
 
 void gw_live_take(struct gw_live_left *r)
@@ -212,6 +314,4 @@ void gw_live_take(struct gw_live_left *r)
 			take_ring(r, &r->file->head->ring[i], &taking[i]);
 		free(taking[i].nodes);
 	}
-	if (r->count)
-		qsort(r->launch, r->count, sizeof(*r->launch), by_call);
 }

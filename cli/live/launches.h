@@ -8,9 +8,19 @@
 
 struct gw_live_launch {
 	uint64_t call_ns;
+	uint64_t ticks; /**< of the call; 0: not known */
 	uint32_t tid;
 	bool node; /**< of a graph */
+	bool open; /**< its call had not returned: it may be of a record without a launch, no more
+	            */
 	struct gw_live_event event;
+};
+
+/** A record of the log without a launch, whose launch may be one of these. */
+struct gw_live_lone {
+	uint64_t ticks;  /**< when its kernel started */
+	uint32_t config; /**< as the log has it, 0: not known */
+	bool node;       /**< of a graph */
 };
 
 /** What is left in a segment. */
@@ -20,11 +30,24 @@ struct gw_live_left {
 	size_t block_bytes;
 	struct gw_live_launch *launch; /**< in the order of their calls; free() it */
 	size_t count, room;
+	struct gw_live_lone *lone; /**< free() it */
+	size_t lone_count, lone_room;
 	uint64_t graphs; /**< launches of graphs whose kernels are not all known */
 };
 
 /** Find them: @p left->file and its blocks are set. */
 void gw_live_take(struct gw_live_left *left);
+
+/** What tells a launch's, or a record's, kernel and configuration, but for what records lack. */
+typedef uint64_t gw_live_like_launch_fn(void *arg, const struct gw_live_launch *launch);
+typedef uint64_t gw_live_like_config_fn(void *arg, uint32_t config);
+
+/**
+ * Leave out the launches that the log has by a record without a launch, and those whose call had
+ * not returned.
+ */
+void gw_live_drop_lone(struct gw_live_left *left, gw_live_like_launch_fn *of_launch,
+                       gw_live_like_config_fn *of_config, void *arg);
 
 /** Whether @p size bytes at @p at, a multiple of 4, lie in the file. */
 bool gw_live_within(const struct gw_live_file *file, uint64_t at, uint64_t size);

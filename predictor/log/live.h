@@ -10,6 +10,10 @@
  * An entry names its ring and position, and the block of the log that its record was put into. It
  * does not count while its position is not before the ring's tail (the ring has it then), nor when
  * that block is in the file. So a launch counts once, whichever instruction the process died at.
+ *
+ * A kernel may have ended, and its record be written as one without a launch, before the call that
+ * launched it has returned. An entry stands for such a record until the worker meets its launch:
+ * one launch of that configuration called before the kernel's start does not count.
  */
 #ifndef GW_LIVE_H
 #define GW_LIVE_H
@@ -24,8 +28,9 @@ enum {
 	GW_LIVE_KERNELS = 1 << 20, /**< bytes of kernels */
 	GW_LIVE_STEP = 1 << 20,    /**< bytes of entries that are reserved at once */
 	GW_LIVE_NO_BLOCK = UINT32_MAX,
-	GW_LIVE_GRAPHS = 1 << 14, /**< snapshots of graphs; one more than is ever used */
-	GW_LIVE_CHUNKS = 1 << 14, /**< of nodes of graphs, at most; the same */
+	GW_LIVE_LONE = UINT32_MAX, /**< in place of an entry's ring: a record without a launch */
+	GW_LIVE_GRAPHS = 1 << 14,  /**< snapshots of graphs; one more than is ever used */
+	GW_LIVE_CHUNKS = 1 << 14,  /**< of nodes of graphs, at most; the same */
 };
 
 /** What a ring's slot and an entry hold of a launch: the first 48 bytes of struct gw_event. */
@@ -43,13 +48,16 @@ _Static_assert(sizeof(struct gw_live_event) == 48, "the layout is the format");
 
 /** A launch that the worker has taken. */
 struct gw_live_entry {
-	uint32_t ring;     /**< number of its ring + 1; 0: the entry is free */
-	uint32_t position; /**< in the ring */
-	uint32_t node;     /**< number among the kernels of a graph launch, from 1; 0: no graph */
-	uint32_t block;    /**< of the log, that has its record; GW_LIVE_NO_BLOCK: none yet */
+	uint32_t ring; /**< number of its ring + 1; 0: the entry is free */
+	uint32_t
+	        position; /**< in the ring; LONE: 0, or the number, from 1, of its launch's entry */
+	uint32_t node;    /**< number among the kernels of a graph launch, from 1; 0: no graph */
+	uint32_t block;   /**< of the log, that has its record; GW_LIVE_NO_BLOCK: none yet */
 	uint64_t call_ns;
-	uint32_t tid, thread; /**< the kernel's number; the log's */
-	struct gw_live_event event;
+	uint32_t tid;    /**< the kernel's number of the thread */
+	uint32_t thread; /**< the log's; LONE: the log's number of the configuration */
+	struct gw_live_event
+	        event; /**< LONE: its ticks are when the kernel started, no more of it */
 };
 _Static_assert(sizeof(struct gw_live_entry) == 80, "the layout is the format");
 

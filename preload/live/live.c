@@ -4,7 +4,6 @@
 #include "preload/runtime/small_file.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
-#include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/block_signals.h"
 #include "preload/runtime/sandbox.h"
@@ -36,13 +35,6 @@ static struct gw_live_head *_Atomic live; /* NULL: there is none */
 static _Atomic int started;               /* 1: under way, 2: done */
 static _Atomic uint64_t room_used;        /* offset of what no ring has been given yet */
 static char path[4200];
-
-/* Of entries, the worker's alone. */
-static uint32_t taking_ring, taking_position;
-static uint32_t *unused, unused_count; /* free entries below entries_used */
-static uint32_t *logged, logged_count; /* in blocks that are not in the file yet */
-static uint32_t *done, done_count;     /* in the file: free as soon as no event is being taken */
-static uint32_t entries_ready;         /* entries whose pages are reserved */
 
 static void refuse(const char *what, const char *why)
 {
@@ -204,9 +196,7 @@ static void start(void)
 		refuse(path, strerror(errno));
 		path[0] = 0;
 	} else {
-		unused = gw_memory_new(GW_MEMORY_waiting, h->entries_max, 3 * sizeof(uint32_t));
-		logged = unused ? unused + h->entries_max : NULL;
-		done = unused ? logged + h->entries_max : NULL;
+		gw_live_entries_start(h->entries_max);
 		atomic_store(&live, h);
 	}
 	close(at);
@@ -345,111 +335,6 @@ const char *gw_live_path(void)
 	return path;
 }
 
-void gw_live_taking(const struct gw_thread *t, uint32_t position)
-{
-	taking_ring = t->live;
-	taking_position = position;
-}
-
-static struct gw_live_entry *entry(struct gw_live_head *h, uint32_t at)
-{
-	return (struct gw_live_entry *)(void *)((char *)h + h->entries) + at;
-}
-
-/* UINT32_MAX when there is none. */
-static uint32_t take_entry(struct gw_live_head *h)
-{
-	const uint32_t step = GW_LIVE_STEP / sizeof(struct gw_live_entry);
-
-	if (unused_count)
-		return unused[--unused_count];
-	if (h->entries_used == entries_ready && h->entries_used + step <= h->entries_max &&
-	    gw_live_reserve(h, h->entries + entries_ready * sizeof(struct gw_live_entry),
-	                    GW_LIVE_STEP))
-		entries_ready += step;
-	if (h->entries_used == entries_ready) {
-		refuse(path, "no room for all launches that wait for their times");
-		return UINT32_MAX;
-	}
-	return h->entries_used++;
-}
-
-/* A record's kind and length are set when it is written: until then its entry stands there. */
-static void remember(struct gw_record_launch *r, uint32_t at)
-{
-	memcpy(&r->head, &at, sizeof(at));
-}
-
-uint32_t gw_live_entry(const struct gw_record_launch *r)
-{
-	uint32_t at;
-
-	memcpy(&at, &r->head, sizeof(at));
-	return at;
-}
-
-void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const struct gw_event *e,
-                   uint32_t node)
-{
-	struct gw_live_head *h = atomic_load(&live);
-	uint32_t at = h && unused && taking_ring ? take_entry(h) : UINT32_MAX;
-	struct gw_live_entry *out;
-
-	remember(r, at + 1);
-	if (at == UINT32_MAX)
-		return;
-	out = entry(h, at);
-	out->position = taking_position;
-	out->node = node;
-	out->block = GW_LIVE_NO_BLOCK;
-	out->call_ns = r->call_ns;
-	out->tid = (uint32_t)t->tid;
-	out->thread = r->thread;
-	memcpy(&out->event, e, sizeof(out->event));
-	__atomic_store_n(&out->ring, taking_ring, __ATOMIC_RELEASE);
-}
-
-void gw_live_logged(uint32_t number, uint32_t block)
-{
-	struct gw_live_head *h = atomic_load(&live);
-
-	if (!h || !number)
-		return;
-	__atomic_store_n(&entry(h, number - 1)->block, block, __ATOMIC_RELEASE);
-	logged[logged_count++] = number - 1;
-}
-
-void gw_live_dropped(uint32_t number)
-{
-	if (atomic_load(&live) && number)
-		done[done_count++] = number - 1;
-}
-
-static void let_go(struct gw_live_head *h, const uint32_t *list, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		__atomic_store_n(&entry(h, list[i])->ring, 0, __ATOMIC_RELEASE);
-		unused[unused_count++] = list[i];
-	}
-}
-
-void gw_live_tick(uint32_t written)
-{
-	struct gw_live_head *h = atomic_load(&live);
-	uint32_t n = 0;
-
-	if (!h)
-		return;
-	let_go(h, done, done_count);
-	done_count = 0;
-	/* They went into blocks in order. */
-	while (n < logged_count && (int32_t)(entry(h, logged[n])->block - written) < 0)
-		n++;
-	let_go(h, logged, n);
-	logged_count -= n;
-	memmove(logged, logged + n, logged_count * sizeof(*logged));
-}
-
 /*
  * In a sandbox no file is removed, but its pages are given back. The threads' words stay: whoever
  * launches on has its ring, which is the process's own from here on.
@@ -496,8 +381,6 @@ void gw_live_abandon(void)
 	atomic_store(&live, NULL);
 	atomic_store(&started, 0);
 	path[0] = 0;
-	unused = logged = done = NULL;
-	unused_count = logged_count = done_count = entries_ready = 0;
-	taking_ring = 0;
+	gw_live_entries_abandon();
 	gw_live_graphs_abandon();
 }

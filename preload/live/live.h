@@ -46,6 +46,18 @@ void gw_live_taking(const struct gw_thread *t, uint32_t position);
 void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const struct gw_event *e,
                    uint32_t node);
 
+/**
+ * A record without a launch is about to be written, whose launch may yet come: its call has not
+ * returned. @p pair tells the launches that it may be of. The record remembers its entry.
+ */
+void gw_live_enter_lone(struct gw_record_launch *r, uint32_t pair);
+
+/**
+ * The launch of record @p r is in the log by a record without a launch, one of @p pair (0: of any),
+ * in block @p block where no entry says which.
+ */
+void gw_live_met_lone(const struct gw_record_launch *r, uint32_t pair, uint32_t block);
+
 /** The number of a record's entry, 0 for none; gone once the record is written. */
 uint32_t gw_live_entry(const struct gw_record_launch *r);
 

@@ -187,7 +187,8 @@ static void write_unpaired(struct gw_record_launch *r)
 	}
 	/* the log has it, as a record without a launch */
 	gw_count(GW_COUNTER_launches_by_record, 1);
-	gw_live_logged(gw_live_entry(r), pair_of(r->config)->lone_block);
+	gw_live_met_lone(r, r->config ? gw_config_entry(r->config)->pair : 0,
+	                 pair_of(r->config)->lone_block);
 }
 
 /* Wait for the time of a launch, where one will come; else log it as it is. */
@@ -272,11 +273,12 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 }
 
 /* As if the kernel had been launched by itself. */
-static void node_entered(struct gw_record_launch *r, const struct gw_thread *t,
+static void node_entered(struct gw_record_launch *r, const struct gw_thread *t, uint64_t ticks,
                          const struct gw_graph_node *n, uint32_t number)
 {
 	const struct gw_config *c = &n->config;
 	const struct gw_event e = {
+	        .ticks = ticks,
 	        .kind = GW_EVENT_KERNEL,
 	        .flags = n->cooperative ? GW_EVENT_COOPERATIVE : 0,
 	        .kernel = (uint16_t)n->kernel,
@@ -330,7 +332,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		else
 			gw_count(GW_COUNTER_table_full, 1);
 		gw_bump(&gw_counters[GW_COUNTER_graph_kernels], 1);
-		node_entered(&r, t, n, i + 1);
+		node_entered(&r, t, e->ticks, n, i + 1);
 		hand_over(t, e, &r, g->cupti_exec);
 	}
 }
@@ -550,6 +552,8 @@ static void uncalled(const struct gw_activity *a)
 			c->total_ns += r.duration_ns;
 		}
 	}
+	if (!a->device_launched)
+		gw_live_enter_lone(&r, r.config ? gw_config_entry(r.config)->pair : 0);
 	write(&r);
 	pair_of(r.config)->lone_block = gw_log_block();
 }

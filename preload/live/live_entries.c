@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Entries of the live segment: launches that the worker has taken and whose record is not in the
+ * log's file yet, and records there whose launch has not been taken yet. Worker only.
+ */
+#include "preload/live/live_part.h"
+
+#include "preload/maps/memory.h"
+#include "preload/runtime/clock.h"
+
+#include <string.h>
+
+/*
+ * Records without a launch of which the launch may yet come: it was in the driver for longer than
+ * its kernel ran. Beyond so many the oldest is taken for one whose launch never will.
+ */
+enum { GW_LIVE_LONES = 1024 };
+
+struct lone {
+	uint32_t entry, pair;
+	bool graph;
+};
+
+static uint32_t taking_ring, taking_position;
+static uint32_t *unused, unused_count; /* free entries below entries_used */
+static uint32_t *logged, logged_count; /* in blocks that are not in the file yet */
+static uint32_t *done, done_count;     /* in the file: free as soon as no event is being taken */
+static uint32_t entries_ready;         /* entries whose pages are reserved */
+static struct lone lones[GW_LIVE_LONES];
+static uint32_t lone_count;
+
+void gw_live_entries_start(uint32_t most)
+{
+	unused = gw_memory_new(GW_MEMORY_waiting, most, 3 * sizeof(uint32_t));
+	logged = unused ? unused + most : NULL;
+	done = unused ? logged + most : NULL;
+}
+
+void gw_live_entries_abandon(void)
+{
+	unused = logged = done = NULL;
+	unused_count = logged_count = done_count = entries_ready = lone_count = 0;
+	taking_ring = 0;
+}
+
+static void lone_forget(uint32_t at)
+{
+	for (uint32_t i = 0; i < lone_count; i++)
+		if (lones[i].entry == at) {
+			memmove(&lones[i], &lones[i + 1], (--lone_count - i) * sizeof(*lones));
+			return;
+		}
+}
+
+void gw_live_taking(const struct gw_thread *t, uint32_t position)
+{
+	taking_ring = t->live;
+	taking_position = position;
+}
+
+static struct gw_live_entry *entry(struct gw_live_head *h, uint32_t at)
+{
+	return (struct gw_live_entry *)(void *)((char *)h + h->entries) + at;
+}
+
+/* UINT32_MAX when there is none. */
+static uint32_t take_entry(struct gw_live_head *h)
+{
+	const uint32_t step = GW_LIVE_STEP / sizeof(struct gw_live_entry);
+
+	if (unused_count)
+		return unused[--unused_count];
+	if (h->entries_used == entries_ready && h->entries_used + step <= h->entries_max &&
+	    gw_live_reserve(h, h->entries + entries_ready * sizeof(struct gw_live_entry),
+	                    GW_LIVE_STEP))
+		entries_ready += step;
+	if (h->entries_used == entries_ready) {
+		gw_live_full("no room for all launches that wait for their times");
+		return UINT32_MAX;
+	}
+	return h->entries_used++;
+}
+
+/* A record's kind and length are set when it is written: until then its entry stands there. */
+static void remember(struct gw_record_launch *r, uint32_t at)
+{
+	memcpy(&r->head, &at, sizeof(at));
+}
+
+uint32_t gw_live_entry(const struct gw_record_launch *r)
+{
+	uint32_t at;
+
+	memcpy(&at, &r->head, sizeof(at));
+	return at;
+}
+
+void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const struct gw_event *e,
+                   uint32_t node)
+{
+	struct gw_live_head *h = gw_live_mapped();
+	uint32_t at = h && unused && taking_ring ? take_entry(h) : UINT32_MAX;
+	struct gw_live_entry *out;
+
+	remember(r, at + 1);
+	if (at == UINT32_MAX)
+		return;
+	out = entry(h, at);
+	out->position = taking_position;
+	out->node = node;
+	out->block = GW_LIVE_NO_BLOCK;
+	out->call_ns = r->call_ns;
+	out->tid = (uint32_t)t->tid;
+	out->thread = r->thread;
+	memcpy(&out->event, e, sizeof(out->event));
+	__atomic_store_n(&out->ring, taking_ring, __ATOMIC_RELEASE);
+}
+
+static void let_go(struct gw_live_head *h, const uint32_t *list, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		__atomic_store_n(&entry(h, list[i])->ring, 0, __ATOMIC_RELEASE);
+		unused[unused_count++] = list[i];
+	}
+}
+
+void gw_live_logged(uint32_t number, uint32_t block)
+{
+	struct gw_live_head *h = gw_live_mapped();
+
+	if (!h || !number)
+		return;
+	__atomic_store_n(&entry(h, number - 1)->block, block, __ATOMIC_RELEASE);
+	if (entry(h, number - 1)->ring != GW_LIVE_LONE)
+		logged[logged_count++] = number - 1;
+}
+
+void gw_live_dropped(uint32_t number)
+{
+	struct gw_live_head *h = gw_live_mapped();
+
+	if (!h || !number)
+		return;
+	if (entry(h, number - 1)->ring == GW_LIVE_LONE)
+		lone_forget(number - 1);
+	done[done_count++] = number - 1;
+}
+
+/* ---- records without a launch ------------------------------------------------------------ */
+
+/* The ticks at which it was @p ns by the wall clock; now where that is not known. */
+static uint64_t ticks_at(uint64_t ns)
+{
+	uint64_t now = gw_ticks(), now_ns = gw_clock_ns(now);
+
+	if (!ns || ns > now_ns)
+		return now;
+	return now - (uint64_t)((double)(now_ns - ns) * 1e-6 * gw_clock_khz());
+}
+
+void gw_live_enter_lone(struct gw_record_launch *r, uint32_t pair)
+{
+	struct gw_live_head *h = gw_live_mapped();
+	uint32_t at;
+	struct gw_live_entry *out;
+
+	if (!h || !unused)
+		return;
+	if (lone_count == GW_LIVE_LONES) { /* its launch was lost: a ring was full */
+		done[done_count++] = lones[0].entry;
+		lone_forget(lones[0].entry);
+	}
+	at = take_entry(h);
+	if (at == UINT32_MAX)
+		return;
+	remember(r, at + 1);
+	out = entry(h, at);
+	*out = (struct gw_live_entry){.thread = r->config,
+	                              .node = (r->flags & GW_LAUNCH_GRAPH) != 0,
+	                              .block = GW_LIVE_NO_BLOCK,
+	                              .call_ns = r->start_ns,
+	                              .event = {.ticks = ticks_at(r->start_ns)}};
+	lones[lone_count++] = (struct lone){at, pair, (r->flags & GW_LAUNCH_GRAPH) != 0};
+	__atomic_store_n(&out->ring, GW_LIVE_LONE, __ATOMIC_RELEASE);
+}
+
+static struct lone *lone_of(uint32_t pair, bool graph)
+{
+	for (uint32_t i = 0; i < lone_count; i++)
+		if (lones[i].graph == graph && (!pair || lones[i].pair == pair))
+			return &lones[i];
+	return NULL;
+}
+
+void gw_live_met_lone(const struct gw_record_launch *r, uint32_t pair, uint32_t block)
+{
+	struct gw_live_head *h = gw_live_mapped();
+	struct lone *l = lone_of(pair, (r->flags & GW_LAUNCH_GRAPH) != 0);
+	const uint32_t own = gw_live_entry(r);
+
+	if (!h || !l) {
+		gw_live_logged(own, block);
+		return;
+	}
+	/* From here to the next store it stands for the launch wherever that is found. */
+	__atomic_store_n(&entry(h, l->entry)->position, own, __ATOMIC_RELEASE);
+	gw_live_logged(own, entry(h, l->entry)->block);
+	done[done_count++] = l->entry;
+	lone_forget(l->entry);
+}
+
+void gw_live_tick(uint32_t written)
+{
+	struct gw_live_head *h = gw_live_mapped();
+	uint32_t n = 0;
+
+	if (!h)
+		return;
+	let_go(h, done, done_count);
+	done_count = 0;
+	/* They went into blocks in order. */
+	while (n < logged_count && (int32_t)(entry(h, logged[n])->block - written) < 0)
+		n++;
+	let_go(h, logged, n);
+	logged_count -= n;
+	memmove(logged, logged + n, logged_count * sizeof(*logged));
+}
