@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/document.h"
 #include "cli/report/report.h"
+#include "predictor/log/live.h"
 #include "predictor/log/record.h"
 
 #include <stdio.h>
@@ -367,6 +368,49 @@ static void log_values(enum gw_document d)
 		log_row(d, f);
 }
 
+static void live_format(enum gw_document d)
+{
+	char title[64];
+
+	snprintf(title, sizeof(title), "The live segment, version %d", GW_LIVE_VERSION);
+	gw_document_heading(d, title);
+	gw_document_text(
+	        d, "A file in memory (`GPUWATCH_RUN_DIR`) that each process maps while it launches: "
+	           "what it committed survives its death, and other processes see what it does. It "
+	           "begins with a head, which ends with a `section` for each of the sections that "
+	           "follow, in this order; then come rings. A launch is in a ring from its commit "
+	           "until the worker has taken it, then in an entry until its record is in the log. "
+	           "Entries with a field `sequence` are written while others read. Numbers are "
+	           "little-endian, and lie as a C compiler for x86-64 lays out the structs.");
+	gw_document_heading(d, "Segment: head");
+	gw_document_fields(d);
+#define HEAD_FIELD(type, field, dims, unit, meaning)                                               \
+	gw_document_field(d, #field #dims, #type, unit, meaning);
+#define SECTION(name, type, share, most, meaning)                                                  \
+	gw_document_field(d, #name, "section of " #type, "", meaning);
+#include "predictor/log/live.def"
+#undef HEAD_FIELD
+#undef SECTION
+#define STRUCT(name, meaning)                                                                      \
+	gw_document_heading(d, "Segment: struct gw_live_" #name);                                  \
+	gw_document_text(d, meaning);                                                              \
+	gw_document_fields(d);
+#define FIELD(name, type, field, dims, unit, meaning)                                              \
+	gw_document_field(d, #field #dims, #type, unit, meaning);
+#define STRUCT_END(name)
+#include "predictor/log/live.def"
+#undef STRUCT
+#undef FIELD
+#undef STRUCT_END
+	gw_document_heading(d, "Segment: struct gw_sketch");
+	gw_document_text(d, "a distribution: the buckets of Prometheus' native histograms");
+	gw_document_fields(d);
+#define SKETCH_FIELD(type, name, dims, unit, meaning)                                              \
+	gw_document_field(d, #name #dims, #type, unit, meaning);
+#include "predictor/core/sketch.def"
+#undef SKETCH_FIELD
+}
+
 static void log_format(enum gw_document d)
 {
 	log_frame(d);
@@ -386,6 +430,7 @@ static void log_format(enum gw_document d)
 #include "predictor/log/counter.def"
 #undef COUNTER
 	log_values(d);
+	live_format(d);
 }
 
 void gw_manual_log(bool markdown)

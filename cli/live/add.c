@@ -2,6 +2,7 @@
 /* What a segment and its log come to: a log. */
 #include "cli/common/index.h"
 #include "cli/live/launches.h"
+#include "cli/live/tables.h"
 #include "cli/log/block.h"
 #include "cli/log/reader.h"
 #include "cli/common/memory.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256 << 10, SLOTS = 1 << 16, IDS = 1 << 20 };
+enum { BLOCK = 256 << 10, SLOTS = 1 << 16, IDS = 1 << 20, ANY_DEVICE = -1 };
 
 struct rest {
 	struct gw_live_left left;
@@ -26,6 +27,10 @@ struct rest {
 	/* What records tell of the log's kernels and configurations, by their ids. */
 	uint64_t *kernel_like, *config_like;
 	size_t kernel_likes, config_likes;
+	/* Streams: of the log's ids their GPU, plus one; of the segment's ids their slot. */
+	uint32_t *stream_device, *stream_slot;
+	size_t stream_devices, stream_slots;
+	uint64_t devices;    /* the log's ids below 64 that it has */
 	uint64_t *slot_like; /* of the kernels in slots; 0: not looked for yet, 1: not known */
 	/* The blocks that are written. */
 	unsigned char *out;
@@ -43,9 +48,12 @@ static uint64_t kernel_key(const char *name, uint32_t registers, uint32_t shared
 	return gw_hash(gw_hash(1, name, strlen(name)), rest, sizeof(rest));
 }
 
-static uint64_t config_key(uint32_t kernel, const uint32_t shape[11])
+/* @p device: the log's id, ANY_DEVICE for the first of those that differ in that alone. */
+static uint64_t config_key(uint32_t kernel, uint32_t device, const uint32_t shape[11])
 {
-	return gw_hash(gw_hash(2, &kernel, sizeof(kernel)), shape, 11 * sizeof(*shape));
+	const uint32_t on[] = {kernel, device};
+
+	return gw_hash(gw_hash(2, on, sizeof(on)), shape, 11 * sizeof(*shape));
 }
 
 static void add_id(struct gw_index *index, uint32_t **ids, size_t *room, uint32_t *count,
@@ -80,6 +88,22 @@ static void note_like(uint64_t **of, size_t *room, uint32_t id, uint64_t like)
 static uint64_t noted_like(const uint64_t *of, size_t room, uint32_t id)
 {
 	return id < room ? of[id] : 0;
+}
+
+static void add_config(struct rest *r, uint32_t kernel, uint32_t device, const uint32_t shape[11],
+                       uint32_t id)
+{
+	ADD_ID(r, config, config_key(kernel, device, shape), id);
+	ADD_ID(r, config, config_key(kernel, (uint32_t)ANY_DEVICE, shape), id);
+}
+
+static void note_stream(struct rest *r, uint32_t id, uint32_t device)
+{
+	if (id >= IDS)
+		return;
+	r->stream_device =
+	        gw_grow(r->stream_device, &r->stream_devices, (size_t)id + 1, sizeof(uint32_t));
+	r->stream_device[id] = device + 1;
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -121,7 +145,15 @@ static bool note(void *arg, const struct gw_log_record *record)
 		note_like(
 		        &r->config_like, &r->config_likes, c->id,
 		        config_like(noted_like(r->kernel_like, r->kernel_likes, c->kernel), shape));
-		ADD_ID(r, config, config_key(c->kernel, shape), c->id);
+		add_config(r, c->kernel, c->device, shape, c->id);
+	} else if (record->head->kind == GW_RECORD_DEVICE) {
+		const struct gw_record_device *d = (const void *)record->head;
+
+		r->devices |= d->id < 64 ? UINT64_C(1) << d->id : 0;
+	} else if (record->head->kind == GW_RECORD_STREAM) {
+		const struct gw_record_stream *s = (const void *)record->head;
+
+		note_stream(r, s->id, s->device);
 	} else if (record->head->kind == GW_RECORD_THREAD) {
 		const struct gw_record_thread *t = (const void *)record->head;
 
@@ -233,21 +265,6 @@ static void put_header(struct rest *r)
 	put(r, GW_RECORD_HEADER, &out, sizeof(out), text, (size_t)(a + b));
 }
 
-/* The kernel in a slot; NULL when its name did not get there. */
-static const struct gw_live_kernel *kernel_in(const struct gw_live_file *f, uint32_t slot)
-{
-	const struct gw_live_kernel *k;
-
-	for (uint64_t at = 0; at + sizeof(*k) <= GW_LIVE_KERNELS; at += k->length) {
-		k = (const void *)(f->data + f->head->kernels + at);
-		if (k->length < sizeof(*k) || k->length % 8 || k->length > GW_LIVE_KERNELS - at)
-			return NULL;
-		if (k->slot == slot && memchr(k->name, 0, k->length - sizeof(*k)))
-			return k;
-	}
-	return NULL;
-}
-
 static uint32_t kernel_of(struct rest *r, uint32_t slot)
 {
 	const struct gw_live_kernel *k;
@@ -261,7 +278,7 @@ static uint32_t kernel_of(struct rest *r, uint32_t slot)
 		r->of_slot = gw_alloc(SLOTS * sizeof(*r->of_slot));
 	if (r->of_slot[slot])
 		return r->of_slot[slot] - 1;
-	k = kernel_in(r->left.file, slot);
+	k = gw_live_kernel_in(r->left.file, slot);
 	if (!k) {
 		r->of_slot[slot] = 1;
 		return 0;
@@ -307,7 +324,7 @@ static uint64_t like_launch(void *arg, const struct gw_live_launch *l)
 		r->slot_like = gw_alloc(SLOTS * sizeof(*r->slot_like));
 	kernel = &r->slot_like[l->event.kernel];
 	if (!*kernel) {
-		const struct gw_live_kernel *k = kernel_in(r->left.file, l->event.kernel);
+		const struct gw_live_kernel *k = gw_live_kernel_in(r->left.file, l->event.kernel);
 
 		*kernel = k ? gw_hash(1, k->name, strlen(k->name)) : 1;
 	}
@@ -322,22 +339,63 @@ static uint64_t like_config(void *arg, uint32_t config)
 	return noted_like(r->config_like, r->config_likes, config);
 }
 
-static uint32_t config_of(struct rest *r, const struct gw_live_event *e)
+/* Where the segment has the stream that the log calls @p id; 0: nowhere. */
+static uint32_t slot_of_stream(struct rest *r, uint32_t id)
+{
+	struct gw_live_stream s;
+
+	for (uint32_t slot = 1; !r->stream_slot && slot < GW_LIVE_STREAMS; slot++)
+		if (gw_live_stream_at(r->left.file, slot, &s) && s.id < IDS) {
+			r->stream_slot = gw_grow(r->stream_slot, &r->stream_slots, (size_t)s.id + 1,
+			                         sizeof(uint32_t));
+			r->stream_slot[s.id] = slot;
+		}
+	return id < r->stream_slots ? r->stream_slot[id] : 0;
+}
+
+/* Have the stream in the log; the log's id of its GPU in @p device. 0: it is not known. */
+static uint32_t stream_of(struct rest *r, uint32_t id, uint32_t *device)
+{
+	struct gw_record_stream out = {.id = id};
+	struct gw_live_stream s;
+	uint32_t slot;
+
+	*device = 0;
+	if (id < r->stream_devices && r->stream_device[id]) {
+		*device = r->stream_device[id] - 1;
+		return id;
+	}
+	slot = id ? slot_of_stream(r, id) : 0;
+	if (!gw_live_stream_at(r->left.file, slot, &s))
+		return 0;
+	if (s.device < 64 && r->devices >> s.device & 1)
+		out.device = s.device;
+	out.kind = s.kind;
+	out.cupti_id = s.cupti_id;
+	out.context = s.context;
+	put(r, GW_RECORD_STREAM, &out, sizeof(out), NULL, 0);
+	note_stream(r, id, out.device);
+	*device = out.device;
+	return id;
+}
+
+static uint32_t config_of(struct rest *r, const struct gw_live_event *e, uint32_t device)
 {
 	uint32_t kernel = kernel_of(r, e->kernel), at;
 	uint32_t shape[11];
-	uint64_t key;
 	struct gw_record_config out;
 
 	if (!kernel)
 		return 0;
 	shape_of(e, shape);
-	key = config_key(kernel, shape);
-	at = gw_index_find(&r->configs, key, NULL, NULL);
+	at = gw_index_find(&r->configs,
+	                   config_key(kernel, device ? device : (uint32_t)ANY_DEVICE, shape), NULL,
+	                   NULL);
 	if (at != GW_INDEX_NONE)
 		return r->config_id[at];
 	out = (struct gw_record_config){.id = ++r->last_config,
 	                                .kernel = kernel,
+	                                .device = device,
 	                                .grid_x = shape[0],
 	                                .grid_y = shape[1],
 	                                .grid_z = shape[2],
@@ -350,7 +408,7 @@ static uint32_t config_of(struct rest *r, const struct gw_live_event *e)
 	                                .dynamic_shared = shape[9],
 	                                .digest = shape[10]};
 	put(r, GW_RECORD_CONFIG, &out, sizeof(out), NULL, 0);
-	ADD_ID(r, config, key, out.id);
+	add_config(r, kernel, device, shape, out.id);
 	return out.id;
 }
 
@@ -371,10 +429,12 @@ static uint32_t thread_of(struct rest *r, uint32_t tid)
 
 static void put_launch(struct rest *r, const struct gw_live_launch *l)
 {
+	uint32_t device, stream = stream_of(r, l->stream, &device);
 	struct gw_record_launch out = {
+	        .stream = stream,
 	        .flags = (l->event.flags & 1 ? GW_LAUNCH_COOPERATIVE : 0u) |
 	                 (l->node ? GW_LAUNCH_GRAPH : 0u),
-	        .config = config_of(r, &l->event),
+	        .config = config_of(r, &l->event, device),
 	        .thread = (uint16_t)thread_of(r, l->tid),
 	        .call_ns = l->call_ns,
 	        .predicted = NAN,
@@ -394,6 +454,8 @@ static void rest_free(struct rest *r)
 	free(r->config_id);
 	free(r->thread_id);
 	free(r->slot_like);
+	free(r->stream_device);
+	free(r->stream_slot);
 	free(r->kernel_like);
 	free(r->config_like);
 	free(r->left.launch);

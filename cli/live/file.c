@@ -27,16 +27,14 @@ bool gw_live_check(struct gw_live_file *f, unsigned char *data, size_t size)
 	f->size = size;
 	f->head = h;
 	return size >= sizeof(*h) && h->magic == GW_LIVE_MAGIC && h->version == GW_LIVE_VERSION &&
-	       h->kernels % 8 == 0 && gw_live_within(f, h->kernels, GW_LIVE_KERNELS) &&
-	       h->entries % 8 == 0 &&
-	       gw_live_within(f, h->entries,
-	                      (uint64_t)h->entries_max * sizeof(struct gw_live_entry)) &&
-	       h->graphs % 8 == 0 &&
-	       gw_live_within(f, h->graphs, GW_LIVE_GRAPHS * sizeof(gw_live_graph)) &&
-	       h->chunks % 8 == 0 && h->chunks_max <= GW_LIVE_CHUNKS &&
-	       gw_live_within(f, h->chunks, h->chunks_max * sizeof(struct gw_live_chunk)) &&
-	       h->entries_used <= h->entries_max && memchr(h->boot_id, 0, sizeof(h->boot_id)) &&
-	       memchr(h->exe, 0, sizeof(h->exe)) && memchr(h->log, 0, sizeof(h->log));
+	       gw_live_layout_valid(h, size) && h->entries_used <= h->entries.count &&
+	       memchr(h->boot_id, 0, sizeof(h->boot_id)) && memchr(h->exe, 0, sizeof(h->exe)) &&
+	       memchr(h->log[0], 0, sizeof(h->log[0])) && memchr(h->log[1], 0, sizeof(h->log[1]));
+}
+
+const char *gw_live_log_of(const struct gw_live_file *f)
+{
+	return f->head->log[f->head->log_turn % 2];
 }
 
 unsigned char *gw_live_read_file(const char *path, size_t *size, char *why, size_t room)
@@ -116,16 +114,34 @@ static uint64_t start_time(uint32_t pid)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-bool gw_live_owned(const struct gw_live_file *f)
+/* Process ids of another namespace name nobody here: a container's segment in a shared folder. */
+static bool elsewhere(const struct gw_live_head *h)
+{
+	struct stat st;
+
+	return h->pid_namespace && this_boot(h->boot_id) && !stat("/proc/self/ns/pid", &st) &&
+	       h->pid_namespace != (uint64_t)st.st_ino;
+}
+
+enum gw_live_owner gw_live_owner(const struct gw_live_file *f)
 {
 	uint64_t start = start_time(f->head->pid);
 	char name[64], exe[256] = "";
 
+	if (elsewhere(f->head))
+		return GW_LIVE_ELSEWHERE;
 	if (!start || start != f->head->start_time || !this_boot(f->head->boot_id))
-		return false;
+		return GW_LIVE_UNOWNED;
 	/* It may have run another program since. */
 	snprintf(name, sizeof(name), "/proc/%u/exe", f->head->pid);
-	return readlink(name, exe, sizeof(exe) - 1) <= 0 || !strcmp(exe, f->head->exe);
+	return readlink(name, exe, sizeof(exe) - 1) <= 0 || !strcmp(exe, f->head->exe)
+	               ? GW_LIVE_OWNED
+	               : GW_LIVE_UNOWNED;
+}
+
+bool gw_live_owned(const struct gw_live_file *f)
+{
+	return gw_live_owner(f) != GW_LIVE_UNOWNED;
 }
 
 bool gw_live_named(const char *name, bool *gone)

@@ -33,8 +33,19 @@ unsigned char *gw_live_read_file(const char *path, size_t *size, char *why, size
 bool gw_live_open(struct gw_live_file *file, const char *path, char *why, size_t size);
 void gw_live_close(struct gw_live_file *file);
 
-/** Whether the process that made it still runs. */
+/** Whose a segment is. */
+enum gw_live_owner {
+	GW_LIVE_UNOWNED,   /**< the process that made it has ended */
+	GW_LIVE_OWNED,     /**< it runs */
+	GW_LIVE_ELSEWHERE, /**< it is of another PID namespace of this machine: nobody here knows */
+};
+enum gw_live_owner gw_live_owner(const struct gw_live_file *file);
+
+/** Whether the process that made it still runs, or may. */
 bool gw_live_owned(const struct gw_live_file *file);
+
+/** The name of its log, "" before there is one. */
+const char *gw_live_log_of(const struct gw_live_file *file);
 
 /** The same for @p size bytes at @p data, which stay the caller's. */
 bool gw_live_check(struct gw_live_file *file, unsigned char *data, size_t size);

@@ -2,6 +2,7 @@
 #include "cli/live/launches.h"
 
 #include "cli/common/memory.h"
+#include "cli/live/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,13 +54,14 @@ static bool usable(const struct gw_live_left *r, const struct gw_live_ring *g)
 
 static const struct gw_live_entry *entries(const struct gw_live_left *r)
 {
-	return (const struct gw_live_entry *)(void *)(r->file->data + r->file->head->entries);
+	return (const struct gw_live_entry *)(void *)(r->file->data +
+	                                              r->file->head->entries.offset);
 }
 
 /* The graph of an event whose nodes are known; NULL: it is no such event. */
 static const gw_live_graph *graph_of(const struct gw_live_file *f, const struct gw_live_event *e)
 {
-	const gw_live_graph *all = (const void *)(f->data + f->head->graphs);
+	const gw_live_graph *all = (const void *)(f->data + f->head->graphs.offset);
 
 	if ((e->kind & 7) != GRAPH || !e->kernel || e->kernel >= GW_LIVE_GRAPHS ||
 	    !(all[e->kernel] >> 32 & GW_LIVE_GRAPH_KNOWN))
@@ -94,7 +96,7 @@ static void take_lone(struct gw_live_left *r, const struct gw_live_entry *e)
 	    (e->position && e->position <= r->file->head->entries_used && in_file(r, met->block)))
 		return;
 	r->lone = gw_grow(r->lone, &r->lone_room, r->lone_count + 1, sizeof(*r->lone));
-	r->lone[r->lone_count++] = (struct gw_live_lone){e->event.ticks, e->thread, e->node != 0};
+	r->lone[r->lone_count++] = (struct gw_live_lone){e->event.ticks, e->id, e->node != 0};
 }
 
 /*
@@ -126,6 +128,7 @@ static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RI
 				keep(r, &(struct gw_live_launch){.call_ns = e->call_ns,
 				                                 .ticks = e->event.ticks,
 				                                 .tid = e->tid,
+				                                 .stream = e->id,
 				                                 .node = e->node != 0,
 				                                 .event = e->event});
 		}
@@ -162,11 +165,11 @@ static void take_graph(struct gw_live_left *r, gw_live_graph graph,
                        const struct gw_live_launch *whole, const unsigned char *done)
 {
 	const struct gw_live_head *h = r->file->head;
-	const struct gw_live_chunk *chunks = (const void *)(r->file->data + h->chunks);
+	const struct gw_live_chunk *chunks = (const void *)(r->file->data + h->chunks.offset);
 	uint32_t at = (uint32_t)graph, number = 0;
 
 	r->graphs += graph >> 32 & GW_LIVE_GRAPH_MORE && !whole->open ? 1 : 0;
-	for (uint64_t n = 0; at && at < h->chunks_max && n < h->chunks_max; n++) {
+	for (uint64_t n = 0; at && at < h->chunks.count && n < h->chunks.count; n++) {
 		const struct gw_live_chunk *c = &chunks[at];
 
 		for (uint32_t i = 0; i < c->count && i < 3; i++) {
@@ -199,6 +202,7 @@ static void take_ring(struct gw_live_left *r, const struct gw_live_ring *g,
 		const struct gw_live_event *e = slot_at(f, g, at);
 		struct gw_live_launch l = {.tid = word(f, g->tid), .event = *e};
 		const gw_live_graph *graph = graph_of(f, e);
+		struct gw_live_stream stream;
 		unsigned kind = e->kind & 7;
 
 		/* In flight, but for inner launches that have ended. */
@@ -208,6 +212,7 @@ static void take_ring(struct gw_live_left *r, const struct gw_live_ring *g,
 			continue;
 		ticks = e->ticks ? e->ticks : ticks;
 		l.ticks = ticks;
+		l.stream = gw_live_stream_at(f, e->stream, &stream) ? stream.id : 0;
 		l.call_ns = time_of(f->head, ticks);
 		if (graph && r->count < LAUNCHES_MAX)
 			take_graph(r, *graph, &l, at == tail ? taking->nodes : NULL);

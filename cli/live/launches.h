@@ -10,7 +10,8 @@ struct gw_live_launch {
 	uint64_t call_ns;
 	uint64_t ticks; /**< of the call; 0: not known */
 	uint32_t tid;
-	bool node; /**< of a graph */
+	uint32_t stream; /**< the log's id, 0 when not known */
+	bool node;       /**< of a graph */
 	bool open; /**< its call had not returned: it may be of a record without a launch, no more
 	            */
 	struct gw_live_event event;

@@ -2,6 +2,7 @@
 /* gpuwatch recover: logs of processes that were killed, from their live segments. */
 #include "cli/command.h"
 #include "cli/live/file.h"
+#include "cli/live/tables.h"
 #include "cli/message.h"
 #include "predictor/log/live.h"
 
@@ -17,13 +18,17 @@
 
 struct options {
 	const char *output;
-	bool all, keep;
+	bool all, keep, json;
 };
 
 static const struct gw_option options[] = {
         GW_OPT_FLAG(all, "every segment of this user's that no process owns any more"),
         GW_OPT_FLAG(keep,
                     "leave a segment where it is; else it is removed once its log is written"),
+        GW_OPT_FLAG(json,
+                    "print what the segments show of their processes, running or not: "
+                    "configurations with predictions and measured times, GPUs, totals; no log is "
+                    "written, and no segment removed"),
         GW_OPT_FILE(output, "FOLDER", "where to write the logs (default: the current folder)"),
         {0},
 };
@@ -44,17 +49,17 @@ static bool write_all(int to, const unsigned char *at, size_t left)
 }
 
 /* NAME.recovered.gwl, or recovered.PID.gwl where there was no log. */
-static void name_for(const struct gw_live_head *h, const char *folder, char *out, size_t size)
+static void name_for(const struct gw_live_file *f, const char *folder, char *out, size_t size)
 {
-	const char *base = strrchr(h->log, '/');
+	const char *log = gw_live_log_of(f), *base = strrchr(log, '/');
 	size_t n;
 
-	base = base ? base + 1 : h->log;
+	base = base ? base + 1 : log;
 	n = strlen(base);
 	if (n > 4 && !strcmp(base + n - 4, ".gwl"))
 		snprintf(out, size, "%s/%.*s.recovered.gwl", folder, (int)n - 4, base);
 	else
-		snprintf(out, size, "%s/gpuwatch.%u.recovered.gwl", folder, h->pid);
+		snprintf(out, size, "%s/gpuwatch.%u.recovered.gwl", folder, f->head->pid);
 }
 
 static int save(const struct gw_live_file *f, const char *segment, const struct options *o)
@@ -63,12 +68,12 @@ static int save(const struct gw_live_file *f, const char *segment, const struct 
 	struct gw_live_rest rest;
 	char why[256];
 	size_t size = 0;
-	unsigned char *log = gw_live_read_file(f->head->log, &size, why, sizeof(why));
+	unsigned char *log = gw_live_read_file(gw_live_log_of(f), &size, why, sizeof(why));
 	int to, status = GW_EXIT_OK;
 
 	gw_live_add(f, log, size, &rest);
 	free(log);
-	name_for(f->head, o->output ? o->output : ".", name, sizeof(name));
+	name_for(f, o->output ? o->output : ".", name, sizeof(name));
 	to = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to < 0 || !write_all(to, rest.log, rest.size)) {
 		status = gw_error("%s: %s", name, strerror(errno));
@@ -84,15 +89,33 @@ static int save(const struct gw_live_file *f, const char *segment, const struct 
 	return status;
 }
 
+static int print(const char *path)
+{
+	struct gw_live_file f;
+	char why[256];
+
+	if (!gw_live_map(&f, path, why, sizeof(why)))
+		return gw_error("%s: %s", path, why);
+	gw_live_print(&f, path);
+	gw_live_unmap(&f);
+	return GW_EXIT_OK;
+}
+
 static int recover(const char *path, const struct options *o)
 {
 	struct gw_live_file f;
 	char why[256];
 	int status;
 
+	if (o->json)
+		return print(path);
 	if (!gw_live_open(&f, path, why, sizeof(why)))
 		return gw_error("%s: %s", path, why);
-	if (gw_live_owned(&f))
+	if (gw_live_owner(&f) == GW_LIVE_ELSEWHERE)
+		status = gw_error("%s: it is of another PID namespace (a container): run gpuwatch "
+		                  "recover there",
+		                  path);
+	else if (gw_live_owned(&f))
 		status = gw_error("%s: process %u is still running", path, f.head->pid);
 	else
 		status = save(&f, path, o);
@@ -133,7 +156,11 @@ static int recover_all(const struct options *o)
 		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
 		if (!gw_live_named(e->d_name, NULL))
 			continue;
-		if (gw_live_open(&f, path, why, sizeof(why))) {
+		if (o->json && gw_live_empty(path)) {
+			one = GW_EXIT_OK;
+		} else if (o->json) {
+			one = print(path);
+		} else if (gw_live_open(&f, path, why, sizeof(why))) {
 			one = gw_live_owned(&f) ? GW_EXIT_OK : save(&f, path, o);
 			gw_live_close(&f);
 		} else {
@@ -176,7 +203,9 @@ const struct gw_command_body gw_recover_command = {
                 "that is damaged is named and left.\n\n"
                 "gpuwatch report takes them from the segment that a log names by itself.",
         .examples = "gpuwatch recover --all --output=logs\n"
-                    "Logs of all your processes that were killed.\n",
+                    "Logs of all your processes that were killed.\n\n"
+                    "gpuwatch recover --all --json\n"
+                    "What every watched process of yours runs, predicts and measures now.\n",
         .exit_status = "0 every segment has its log, or held nothing; 2 one has not, or is "
                        "damaged, or bad "
                        "options.",

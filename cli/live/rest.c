@@ -47,7 +47,7 @@ static bool find_by_log(struct gw_live_file *f, const char *path)
 		snprintf(name, sizeof(name), "%s/%s", folder, e->d_name);
 		if (!gw_live_named(e->d_name, NULL) || !gw_live_open(f, name, why, sizeof(why)))
 			continue;
-		found = strcmp(f->head->log, log) == 0;
+		found = strcmp(gw_live_log_of(f), log) == 0;
 		if (!found)
 			gw_live_close(f);
 	}

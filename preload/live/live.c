@@ -29,7 +29,7 @@ _Static_assert(offsetof(struct gw_event, kernel) == offsetof(struct gw_live_even
                                offsetof(struct gw_live_event, cluster),
                "the same");
 
-enum { PAGE = 4096, HEAD = (sizeof(struct gw_live_head) + PAGE - 1) / PAGE * PAGE };
+enum { PAGE = GW_LIVE_PAGE, HEAD = (sizeof(struct gw_live_head) + PAGE - 1) / PAGE * PAGE };
 
 static struct gw_live_head *_Atomic live; /* NULL: there is none */
 static _Atomic int started;               /* 1: under way, 2: done */
@@ -47,6 +47,14 @@ static void refuse(const char *what, const char *why)
 void gw_live_full(const char *why)
 {
 	refuse(path, why);
+}
+
+void gw_live_table_full(const char *what, uint32_t most)
+{
+	gw_degrade_asked(GW_DEGRADED_SEGMENT,
+	                 "%.200s: it has room for %u %s: what watches the process sees no more of "
+	                 "them (GPUWATCH_SEGMENT)",
+	                 path, most, what);
 }
 
 struct gw_live_head *gw_live_mapped(void)
@@ -102,30 +110,30 @@ static uint64_t start_time(void)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
+/* Number of the namespace that process ids are of, 0 when not known. */
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
+}
+
+/* The magic comes last: without it a segment holds nothing yet. */
 static void fill_head(struct gw_live_head *h, uint64_t size, uint64_t begun)
 {
 	ssize_t n;
-	uint64_t entries = size / 4 / sizeof(struct gw_live_entry);
-	uint64_t chunks = size / 16 / sizeof(struct gw_live_chunk);
 
 	h->version = GW_LIVE_VERSION;
 	h->size = size;
 	h->pid = (uint32_t)getpid();
+	h->pid_namespace = pid_namespace();
 	h->start_time = begun;
-	h->kernels = HEAD;
-	h->graphs = HEAD + GW_LIVE_KERNELS;
-	h->chunks = h->graphs + GW_LIVE_GRAPHS * sizeof(gw_live_graph);
-	h->chunks_max = chunks < GW_LIVE_CHUNKS ? chunks : GW_LIVE_CHUNKS;
-	h->entries =
-	        (h->chunks + h->chunks_max * sizeof(struct gw_live_chunk) + PAGE - 1) / PAGE * PAGE;
-	h->entries_max = (uint32_t)entries;
+	atomic_store(&room_used, gw_live_layout(h, size));
 	gw_small_file("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
 	h->boot_id[strcspn(h->boot_id, "\n")] = 0;
 	n = readlink("/proc/self/exe", h->exe, sizeof(h->exe) - 1);
 	h->exe[n > 0 ? n : 0] = 0;
 	h->magic = GW_LIVE_MAGIC;
-	atomic_store(&room_used, (h->entries + entries * sizeof(struct gw_live_entry) + PAGE - 1) /
-	                                 PAGE * PAGE);
 }
 
 static bool room_in(int at, uint64_t from, uint64_t size)
@@ -178,7 +186,7 @@ static void start(void)
 	struct gw_live_head *h;
 	int at;
 
-	if (size < HEAD + GW_LIVE_KERNELS + 4 * GW_LIVE_STEP || getauxval(AT_SECURE))
+	if (size < GW_LIVE_LEAST || getauxval(AT_SECURE))
 		return;
 	folder(path, sizeof(path) - 80);
 	if (madvise(&gw_hot, sizeof(gw_hot), MADV_WIPEONFORK)) {
@@ -196,7 +204,7 @@ static void start(void)
 		refuse(path, strerror(errno));
 		path[0] = 0;
 	} else {
-		gw_live_entries_start(h->entries_max);
+		gw_live_entries_start(h->entries.count);
 		atomic_store(&live, h);
 	}
 	close(at);
@@ -306,7 +314,7 @@ void gw_live_kernel(uint32_t slot)
 	at = __atomic_fetch_add(&h->kernels_used, length, __ATOMIC_RELAXED);
 	if (at + length > GW_LIVE_KERNELS)
 		return;
-	out = (struct gw_live_kernel *)(void *)((char *)h + h->kernels + at);
+	out = (struct gw_live_kernel *)(void *)((char *)h + h->kernels.offset + at);
 	__atomic_store_n(&out->length, (uint32_t)length, __ATOMIC_RELEASE);
 	out->registers = k->registers;
 	out->static_shared = k->static_shared;
@@ -318,16 +326,23 @@ void gw_live_kernel(uint32_t slot)
 	__atomic_store_n(&out->slot, slot, __ATOMIC_RELEASE);
 }
 
+/* A reader finds the name before or the name after, whenever the process dies. */
 void gw_live_log(const char *name)
 {
 	struct gw_live_head *h = atomic_load(&live);
+	uint32_t turn = h ? h->log_turn : 0;
 
-	if (!h || (h->log[0] && h->tick_khz))
+	if (!h)
 		return;
-	h->start_ticks = gw_ticks();
-	h->start_ns = gw_clock_ns(h->start_ticks);
-	h->tick_khz = gw_clock_khz();
-	snprintf(h->log, sizeof(h->log), "%s", name);
+	if (!h->tick_khz) {
+		h->start_ticks = gw_ticks();
+		h->start_ns = gw_clock_ns(h->start_ticks);
+		h->tick_khz = gw_clock_khz();
+	}
+	if (!strcmp(h->log[turn % 2], name))
+		return;
+	snprintf(h->log[++turn % 2], sizeof(h->log[0]), "%s", name);
+	__atomic_store_n(&h->log_turn, turn, __ATOMIC_RELEASE);
 }
 
 const char *gw_live_path(void)
@@ -341,8 +356,8 @@ const char *gw_live_path(void)
  */
 static void give_back(struct gw_live_head *h)
 {
-	const size_t words = h->entries / PAGE * PAGE +
-	                     (size_t)h->entries_max * sizeof(struct gw_live_entry) / PAGE * PAGE;
+	const size_t words = h->entries.offset + /* the last section */
+	                     (size_t)h->entries.count * sizeof(struct gw_live_entry) / PAGE * PAGE;
 
 	atomic_store(&live, NULL);
 	for (uint32_t i = 0; i < GW_LIVE_RINGS && h->ring[i].used; i++) {
@@ -382,5 +397,6 @@ void gw_live_abandon(void)
 	atomic_store(&started, 0);
 	path[0] = 0;
 	gw_live_entries_abandon();
+	gw_live_tables_abandon();
 	gw_live_graphs_abandon();
 }

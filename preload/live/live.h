@@ -3,6 +3,7 @@
 #ifndef GW_PRELOAD_LIVE_H
 #define GW_PRELOAD_LIVE_H
 
+#include "predictor/counters/clocks.h"
 #include "preload/runtime/state.h"
 
 #include <stdbool.h>
@@ -72,6 +73,36 @@ void gw_live_dropped(uint32_t entry);
  * before @p written are there.
  */
 void gw_live_tick(uint32_t written);
+
+/**
+ * Configuration @p id (the log's, each once, in order) is of the kernel in slot @p kernel (0: no
+ * hook saw it) on the GPU with the ordinal @p device - 1.
+ */
+void gw_live_config(uint32_t id, uint32_t kernel, uint32_t device, const struct gw_config *as);
+
+/** What is published of it now. */
+void gw_live_published(uint32_t id, const struct gw_prediction *p);
+
+/** A launch of it was met. */
+void gw_live_launched(uint32_t id);
+
+/** One was measured; @p predicted_ns: what was predicted before, NaN: nothing. @p id may be 0. */
+void gw_live_measured(uint32_t id, uint64_t duration_ns, double predicted_ns);
+
+/** A kernel ran on the GPU numbered @p ordinal by the driver; they come roughly by their ends. */
+void gw_live_ran(uint32_t ordinal, uint64_t start_ns, uint64_t end_ns);
+
+/** The wall clock was set: times before and after do not compare. */
+void gw_live_clock_set(void);
+
+/** Clocks of the GPU numbered @p ordinal. */
+void gw_live_clocks(int ordinal, const struct gw_clock_sample *s);
+
+/** The counters as they are, about once a second. */
+void gw_live_totals(const uint64_t counters[GW_COUNTERS]);
+
+/** The log has @p as for the stream in @p slot; NULL: that use of the slot has ended. */
+void gw_live_stream(uint32_t slot, const struct gw_record_stream *as);
 
 /** The log is complete: the file goes. */
 void gw_live_end(void);

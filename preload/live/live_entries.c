@@ -60,7 +60,7 @@ void gw_live_taking(const struct gw_thread *t, uint32_t position)
 
 static struct gw_live_entry *entry(struct gw_live_head *h, uint32_t at)
 {
-	return (struct gw_live_entry *)(void *)((char *)h + h->entries) + at;
+	return (struct gw_live_entry *)(void *)((char *)h + h->entries.offset) + at;
 }
 
 /* UINT32_MAX when there is none. */
@@ -70,8 +70,8 @@ static uint32_t take_entry(struct gw_live_head *h)
 
 	if (unused_count)
 		return unused[--unused_count];
-	if (h->entries_used == entries_ready && h->entries_used + step <= h->entries_max &&
-	    gw_live_reserve(h, h->entries + entries_ready * sizeof(struct gw_live_entry),
+	if (h->entries_used == entries_ready && h->entries_used + step <= h->entries.count &&
+	    gw_live_reserve(h, h->entries.offset + entries_ready * sizeof(struct gw_live_entry),
 	                    GW_LIVE_STEP))
 		entries_ready += step;
 	if (h->entries_used == entries_ready) {
@@ -111,7 +111,7 @@ void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const 
 	out->block = GW_LIVE_NO_BLOCK;
 	out->call_ns = r->call_ns;
 	out->tid = (uint32_t)t->tid;
-	out->thread = r->thread;
+	out->id = r->stream;
 	memcpy(&out->event, e, sizeof(out->event));
 	__atomic_store_n(&out->ring, taking_ring, __ATOMIC_RELEASE);
 }
@@ -175,7 +175,7 @@ void gw_live_enter_lone(struct gw_record_launch *r, uint32_t pair)
 		return;
 	remember(r, at + 1);
 	out = entry(h, at);
-	*out = (struct gw_live_entry){.thread = r->config,
+	*out = (struct gw_live_entry){.id = r->config,
 	                              .node = (r->flags & GW_LAUNCH_GRAPH) != 0,
 	                              .block = GW_LIVE_NO_BLOCK,
 	                              .call_ns = r->start_ns,

@@ -26,7 +26,7 @@ static _Atomic bool ready[(GW_LIVE_GRAPHS * sizeof(gw_live_graph) +
 
 static bool have_page(struct gw_live_head *h, uint64_t at)
 {
-	_Atomic bool *page = &ready[(at - h->graphs) / PAGE];
+	_Atomic bool *page = &ready[(at - h->graphs.offset) / PAGE];
 
 	if (!atomic_load_explicit(page, memory_order_acquire) && gw_live_reserve(h, at, 1))
 		atomic_store_explicit(page, true, memory_order_release);
@@ -35,7 +35,7 @@ static bool have_page(struct gw_live_head *h, uint64_t at)
 
 static uint64_t chunk_offset(const struct gw_live_head *h, uint32_t number)
 {
-	return h->chunks + (uint64_t)number * sizeof(struct gw_live_chunk);
+	return h->chunks.offset + (uint64_t)number * sizeof(struct gw_live_chunk);
 }
 
 static struct gw_live_chunk *chunk_at(struct gw_live_head *h, uint32_t number)
@@ -45,7 +45,7 @@ static struct gw_live_chunk *chunk_at(struct gw_live_head *h, uint32_t number)
 
 static gw_live_graph *graph_at(struct gw_live_head *h, uint32_t slot)
 {
-	return (gw_live_graph *)(void *)((char *)h + h->graphs) + slot;
+	return (gw_live_graph *)(void *)((char *)h + h->graphs.offset) + slot;
 }
 
 /* 0 when there is none. One beyond the last stays taken. */
@@ -53,7 +53,7 @@ static uint32_t take_chunk(struct gw_live_head *h)
 {
 	uint32_t number = gw_slot_take(&chunks);
 
-	if (!number || number >= h->chunks_max)
+	if (!number || number >= h->chunks.count)
 		return 0;
 	if (have_page(h, chunk_offset(h, number)))
 		return number;
@@ -123,7 +123,7 @@ static void put(struct gw_live_head *h, uint32_t slot, uint32_t first, uint64_t 
 
 static bool has_place(struct gw_live_head *h, uint32_t slot)
 {
-	return h && slot && have_page(h, h->graphs + slot * sizeof(gw_live_graph));
+	return h && slot && have_page(h, h->graphs.offset + slot * sizeof(gw_live_graph));
 }
 
 void gw_live_graph_made(uint32_t slot)

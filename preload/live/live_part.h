@@ -18,6 +18,12 @@ bool gw_live_reserve(struct gw_live_head *h, uint64_t from, uint64_t size);
 /** Say that it is full: @p why. */
 void gw_live_full(const char *why);
 
+/** Say, once a table, that one for @p most of @p what is full. */
+void gw_live_table_full(const char *what, uint32_t most);
+
+/** Of tables, in a forked child. */
+void gw_live_tables_abandon(void);
+
 /** Make the worker's lists of entries, of which there are at most @p most. */
 void gw_live_entries_start(uint32_t most);
 

@@ -6,6 +6,7 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/driver.h"
+#include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/sandbox.h"
@@ -194,6 +195,7 @@ static void note(const struct answer *a)
 	};
 
 	gw_clocks_add(&own.clocks[a->device], &a->sample);
+	gw_live_clocks(a->device, &a->sample);
 	/* A full log holds sums only: nobody could use it there. */
 	if (!gw_log_sums())
 		gw_log_write(GW_RECORD_CLOCK, &r, sizeof(r), NULL, 0);

@@ -87,6 +87,7 @@ static void configure_new(void)
 
 		gw_predictor_set_configure(fleet, configured, gw_intern_device((int)c->device - 1),
 		                           c->kernel, &launch);
+		gw_live_config(configured, c->slot, c->device, &c->config);
 		follow(configured, c);
 	}
 }
@@ -268,6 +269,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 		t->timed++;
 	if (r.config)
 		gw_config_launched(r.config);
+	gw_live_launched(r.config);
 	gw_live_enter(&r, t, e, 0);
 	hand_over(t, e, &r, 0);
 }
@@ -331,6 +333,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 			gw_config_launched(r.config);
 		else
 			gw_count(GW_COUNTER_table_full, 1);
+		gw_live_launched(r.config);
 		gw_bump(&gw_counters[GW_COUNTER_graph_kernels], 1);
 		node_entered(&r, t, e->ticks, n, i + 1);
 		hand_over(t, e, &r, g->cupti_exec);
@@ -339,6 +342,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 
 void gw_launches_clock_set(int64_t by)
 {
+	gw_live_clock_set();
 	if (by > 0)
 		return;
 	memcpy(last_end[1], last_end[0], sizeof(last_end[1]));
@@ -413,6 +417,7 @@ static bool overlapped(const struct gw_activity *a)
 	uint64_t *end = &last_end[gw_clock_ahead(a->end)][a->device & 63];
 	bool before = a->start + (share > slack ? share : slack) < *end;
 
+	gw_live_ran(a->device, a->start, a->end);
 	if (a->end > *end)
 		*end = a->end;
 	return before;
@@ -491,6 +496,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		r->duration_ns = (uint64_t)(seconds * 1e9 + 0.5);
 	}
 	forget_times_ahead(r);
+	gw_live_measured(r->config, r->duration_ns, (double)r->predicted);
 	learn(r);
 	if (r->config) {
 		struct gw_config_entry *c = gw_config_entry(r->config);
@@ -538,6 +544,7 @@ static void uncalled(const struct gw_activity *a)
 		r.start_ns = a->start;
 		r.duration_ns = a->end - a->start;
 		overlapped(a);
+		gw_live_measured(r.config, r.duration_ns, NAN);
 		forget_times_ahead(&r);
 	} else {
 		r.flags |= GW_LAUNCH_INVALID;

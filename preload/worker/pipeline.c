@@ -191,6 +191,14 @@ static void note_sandbox(void)
 		        "is read, and neither clocks nor counters");
 }
 
+static void show_totals(void)
+{
+	uint64_t totals[GW_COUNTERS];
+
+	gw_counters_sum(totals);
+	gw_live_totals(totals);
+}
+
 /* One round. @p last: the program is at its end and the driver still there. */
 static uint32_t cycle(bool last)
 {
@@ -232,6 +240,7 @@ static uint32_t cycle(bool last)
 	gw_aggregate_tick(now, last);
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
 		count_cpu();
+		show_totals();
 		if (last || counters_due(now))
 			write_counters();
 		gw_log_flush();

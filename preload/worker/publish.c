@@ -3,6 +3,7 @@
 
 #include "preload/runtime/degrade.h"
 #include "preload/worker/launches.h"
+#include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/worker/registry.h"
 
@@ -43,6 +44,7 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	uint32_t sequence;
 
 	(void)unused;
+	gw_live_published(config, p);
 	if (!e->slot)
 		return;
 	key = gw_cell_key(gw_cell_kernel(e->slot, e->device), grid, e->config.block.x,

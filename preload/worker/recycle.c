@@ -23,8 +23,10 @@ void gw_recycle(uint64_t until)
 
 	if (!pause)
 		return;
-	while ((at = gw_slot_rested(&s->streams_free, until, pause)))
+	while ((at = gw_slot_rested(&s->streams_free, until, pause))) {
+		gw_live_stream(at, NULL);
 		gw_slot_free(&s->streams_free, at);
+	}
 	while ((at = gw_slot_rested(&s->graphs_free, until, pause))) {
 		struct gw_graph_slot *slot = &s->graph_slots[at];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams as the log numbers them. What is known of one that ended is forgotten in time. */
 #include "preload/maps/idmap.h"
+#include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/worker/registry.h"
 
@@ -34,7 +35,9 @@ static uint64_t device_key(uint32_t id)
 	return gw_idmap_key(id, 1);
 }
 
-static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32_t cupti_id)
+/* @p slot: 0 where no hook saw it. */
+static uint32_t stream_write(uint32_t slot, int device, uint64_t context, uint32_t kind,
+                             uint32_t cupti_id)
 {
 	struct gw_record_stream r = {
 	        .device = gw_intern_device(device),
@@ -47,6 +50,8 @@ static uint32_t stream_write(int device, uint64_t context, uint32_t kind, uint32
 	if (r.device)
 		gw_idmap_put(&devices, device_key(r.id), (uint32_t)device + 1);
 	gw_log_write(GW_RECORD_STREAM, &r, sizeof(r), NULL, 0);
+	if (slot)
+		gw_live_stream(slot, &r);
 	return r.id;
 }
 
@@ -85,7 +90,7 @@ uint32_t gw_intern_stream(uint32_t slot)
 	if (generation[slot] != s->generation) {
 		slot_forget(slot);
 		generation[slot] = s->generation;
-		ids[slot] = stream_write(s->device, s->context_id, s->kind, s->cupti_stream);
+		ids[slot] = stream_write(slot, s->device, s->context_id, s->kind, s->cupti_stream);
 		if (s->cupti_stream) {
 			keys[slot] = gw_idmap_key(s->cupti_context, s->cupti_stream);
 			gw_idmap_put(&seen, keys[slot], ids[slot]);
@@ -106,7 +111,7 @@ uint32_t gw_intern_stream_of_activity(const struct gw_activity *a)
 	if (!id) {
 		if (unseen.used >= UNSEEN_MAX)
 			gw_idmap_clear(&unseen);
-		id = stream_write((int)a->device, a->context, GW_STREAM_CREATED, a->stream);
+		id = stream_write(0, (int)a->device, a->context, GW_STREAM_CREATED, a->stream);
 		gw_idmap_put(&unseen, key, id);
 		stream_ended(id);
 	}

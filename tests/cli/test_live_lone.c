@@ -17,14 +17,8 @@
 #include <cmocka.h>
 
 enum {
-	HEAD = (sizeof(struct gw_live_head) + 4095) / 4096 * 4096,
-	GRAPHS = HEAD + GW_LIVE_KERNELS,
-	CHUNKS = GRAPHS + GW_LIVE_GRAPHS * sizeof(gw_live_graph),
-	ENTRIES = CHUNKS + 8 * sizeof(struct gw_live_chunk),
-	WORDS = ENTRIES + 8 * sizeof(struct gw_live_entry),
-	RING = WORDS + 64,
-	SLOTS = 8,
-	SIZE = RING + SLOTS * 64,
+	SIZE = 4 << 20,
+	RING_SLOTS = 8,
 	BLOCK = 1,     /* of the log, that has the record */
 	STARTED = 500, /* ticks */
 	CONFIG = 1,
@@ -37,6 +31,27 @@ static size_t log_size;
 static void *at(size_t offset)
 {
 	return segment + offset;
+}
+
+static struct gw_live_head *head(void)
+{
+	return at(0);
+}
+
+/* The words of the ring, and its slots. */
+static uint64_t words(void)
+{
+	return SIZE - 4096;
+}
+
+static uint64_t slots(void)
+{
+	return SIZE - 2048;
+}
+
+static struct gw_live_entry *entries(void)
+{
+	return at(head()->entries.offset);
 }
 
 static struct gw_live_event launch(uint64_t ticks, uint16_t kernel)
@@ -52,7 +67,7 @@ static struct gw_live_event launch(uint64_t ticks, uint16_t kernel)
 
 static void kernel(size_t offset, uint32_t slot, const char *name)
 {
-	struct gw_live_kernel *k = at(HEAD + offset);
+	struct gw_live_kernel *k = at(head()->kernels.offset + offset);
 
 	k->length = 48;
 	k->slot = slot;
@@ -60,19 +75,19 @@ static void kernel(size_t offset, uint32_t slot, const char *name)
 }
 
 /* The ring as the thread and the worker left it; the positions are of 32-bit words. */
-static void ring(uint32_t head, uint32_t next, uint32_t tail)
+static void ring(uint32_t committed, uint32_t reserved, uint32_t taken)
 {
-	uint32_t *word = at(WORDS);
+	uint32_t *word = at(words());
 
-	word[0] = head;
-	word[1] = next;
-	word[2] = tail;
+	word[0] = committed;
+	word[1] = reserved;
+	word[2] = taken;
 	word[3] = 77;
 }
 
 static void slot(uint32_t position, struct gw_live_event e)
 {
-	memcpy(at(RING + position % SLOTS * 64), &e, sizeof(e));
+	memcpy(at(slots() + position % RING_SLOTS * 64), &e, sizeof(e));
 }
 
 /* Records of blocks with a number are packed ones; this one is not packed any further. */
@@ -80,25 +95,24 @@ static void make_log(void)
 {
 	struct lb b = {0};
 	struct gw_record_launch l = lb_launch(CONFIG, 1000, 10, 0, 0);
-	struct gw_packed_block head = {.magic = GW_PACKED_MAGIC, .number = BLOCK};
+	struct gw_packed_block block = {.magic = GW_PACKED_MAGIC, .number = BLOCK};
 
 	lb_header(&b, 1, 0, "test");
 	lb_kernel(&b, 1, "add");
 	lb_config(&b, CONFIG, 1, 2, 32);
 	l.flags = GW_LAUNCH_NO_CALL;
 	lb_add_launch(&b, l);
-	head.length = head.raw = (uint32_t)b.block_length;
-	log_size = sizeof(head) + b.block_length;
-	memcpy(log_bytes + sizeof(head), b.block, b.block_length);
-	head.crc = gw_block_checksum(&head, log_bytes + sizeof(head));
-	memcpy(log_bytes, &head, sizeof(head));
+	block.length = block.raw = (uint32_t)b.block_length;
+	log_size = sizeof(block) + b.block_length;
+	memcpy(log_bytes + sizeof(block), b.block, b.block_length);
+	block.crc = gw_block_checksum(&block, log_bytes + sizeof(block));
+	memcpy(log_bytes, &block, sizeof(block));
 	lb_free(&b);
 }
 
 static int start(void **state)
 {
-	struct gw_live_head *h = at(0);
-	struct gw_live_entry *e = at(ENTRIES);
+	struct gw_live_head *h = head();
 
 	(void)state;
 	memset(segment, 0, sizeof(segment));
@@ -109,22 +123,14 @@ static int start(void **state)
 	                           .boot_id = "b",
 	                           .tick_khz = 1000000,
 	                           .rings = 1,
-	                           .kernels = HEAD,
-	                           .kernels_used = 96,
-	                           .graphs = GRAPHS,
-	                           .chunks = CHUNKS,
-	                           .chunks_max = 8,
-	                           .entries = ENTRIES,
-	                           .entries_max = 8,
 	                           .entries_used = 2};
-	h->ring[0] =
-	        (struct gw_live_ring){WORDS, WORDS + 4, WORDS + 8, WORDS + 12, RING, SLOTS - 1, 1};
+	assert_true(gw_live_layout(h, SIZE) <= words());
+	h->ring[0] = (struct gw_live_ring){
+	        words(), words() + 4, words() + 8, words() + 12, slots(), RING_SLOTS - 1, 1};
 	kernel(0, 1, "add");
 	kernel(48, 2, "mul");
-	e[0] = (struct gw_live_entry){.ring = GW_LIVE_LONE,
-	                              .block = BLOCK,
-	                              .thread = CONFIG,
-	                              .event = {.ticks = STARTED}};
+	entries()[0] = (struct gw_live_entry){
+	        .ring = GW_LIVE_LONE, .block = BLOCK, .id = CONFIG, .event = {.ticks = STARTED}};
 	make_log();
 	return 0;
 }
@@ -150,7 +156,7 @@ static void a_launch_whose_record_the_log_has_is_not_added(void **state)
 
 static void it_is_where_the_block_of_the_record_is_lost(void **state)
 {
-	struct gw_live_entry *e = at(ENTRIES);
+	struct gw_live_entry *e = entries();
 
 	(void)state;
 	e->block = BLOCK + 1;
@@ -185,7 +191,7 @@ static void a_launch_in_flight_takes_the_record_from_none(void **state)
 	ring(0, 1, 0);
 	assert_int_equal(rest(), 0);
 	slot(1, launch(410, 1)); /* within it, and ended */
-	((struct gw_live_event *)at(RING + 64))->flags = 1 << 4;
+	((struct gw_live_event *)at(slots() + 64))->flags = 1 << 4;
 	ring(0, 2, 0);
 	assert_int_equal(rest(), 1);
 }
@@ -203,7 +209,7 @@ static void a_slot_that_is_being_filled_takes_no_record(void **state)
 
 static void one_that_waits_for_its_record_is_not_added_either(void **state)
 {
-	struct gw_live_entry *e = at(ENTRIES);
+	struct gw_live_entry *e = entries();
 
 	(void)state;
 	e[1] = (struct gw_live_entry){
@@ -215,7 +221,7 @@ static void one_that_waits_for_its_record_is_not_added_either(void **state)
 /* The worker died after the store that joined the two, or before. */
 static void a_record_that_has_met_its_launch_stands_for_no_other(void **state)
 {
-	struct gw_live_entry *e = at(ENTRIES);
+	struct gw_live_entry *e = entries();
 
 	(void)state;
 	e[0].position = 2;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch recover over segments that hold nothing, or are damaged. */
+#include "predictor/log/live.h"
 #include "tests/cli/shell.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -74,6 +77,52 @@ static void what_is_no_segment_by_its_name_is_left_alone(void **state)
 	assert_int_equal(shell(": > notes.gwlive; " RECOVER " && test -e notes.gwlive"), 0);
 }
 
+/* A head and no more: of a process that ended, in the namespace numbered @p pid_namespace. */
+static void make_segment(uint64_t pid_namespace)
+{
+	static struct gw_live_head h;
+	FILE *out = fopen(ENDED, "wb"), *boot;
+	const uint64_t size = 4 << 20;
+
+	h = (struct gw_live_head){.magic = GW_LIVE_MAGIC,
+	                          .version = GW_LIVE_VERSION,
+	                          .size = size,
+	                          .start_time = 1,
+	                          .pid_namespace = pid_namespace,
+	                          .pid = 4194305};
+	gw_live_layout(&h, size);
+	boot = fopen("/proc/sys/kernel/random/boot_id", "r");
+	assert_non_null(boot);
+	assert_int_equal(fscanf(boot, "%63s", h.boot_id), 1);
+	fclose(boot);
+	assert_non_null(out);
+	assert_int_equal(fwrite(&h, sizeof(h), 1, out), 1);
+	assert_int_equal(ftruncate(fileno(out), (off_t)size), 0);
+	fclose(out);
+}
+
+static void one_of_another_pid_namespace_is_left_alone(void **state)
+{
+	(void)state;
+	make_segment(1);
+	assert_int_equal(shell(RECOVER " && test -e " ENDED " && ! ls *.gwl"), 0);
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch recover " ENDED), 2);
+	shell_says("another PID namespace");
+	make_segment(0);
+	assert_int_equal(shell(RECOVER " && ! test -e " ENDED), 0);
+}
+
+static void the_tables_are_printed_and_nothing_is_changed(void **state)
+{
+	(void)state;
+	make_segment(0);
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch recover --json " ENDED
+	                       " | grep -q '\"process\": *\"ended\"'"),
+	                 0);
+	assert_int_equal(shell(RECOVER " --json && test -e " ENDED " && ! ls *.gwl"), 0);
+	shell_says("\"configurations\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -84,6 +133,8 @@ int main(void)
 	        cmocka_unit_test_setup(a_damaged_one_does_not_keep_others_from_being_looked_at,
 	                               clear),
 	        cmocka_unit_test_setup(one_that_is_being_made_is_left_alone, clear),
+	        cmocka_unit_test_setup(one_of_another_pid_namespace_is_left_alone, clear),
+	        cmocka_unit_test_setup(the_tables_are_printed_and_nothing_is_changed, clear),
 	        cmocka_unit_test_setup(what_is_no_segment_by_its_name_is_left_alone, clear),
 	};
 

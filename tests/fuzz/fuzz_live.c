@@ -6,6 +6,7 @@
  * begins the log.
  */
 #include "cli/live/file.h"
+#include "cli/live/tables.h"
 #include "cli/log/reader.h"
 #include "predictor/log/live.h"
 
@@ -15,16 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum {
-	HEAD = (sizeof(struct gw_live_head) + 4095) / 4096 * 4096,
-	GRAPHS = HEAD + GW_LIVE_KERNELS,
-	CHUNKS = GRAPHS + GW_LIVE_GRAPHS * sizeof(gw_live_graph),
-	ENTRIES = CHUNKS + 64 * sizeof(struct gw_live_chunk),
-	WORDS = ENTRIES + 64 * sizeof(struct gw_live_entry),
-	RING = WORDS + 64,
-	SLOTS = 64,
-	SIZE = RING + SLOTS * 64,
-};
+enum { SIZE = 4 << 20, SLOTS = 64, WORDS = SIZE - 8192, RING = SIZE - 4096 };
 
 static _Alignas(8) unsigned char segment[SIZE];
 
@@ -40,13 +32,61 @@ static void kernel(struct gw_live_kernel *k, uint32_t slot, const char *name)
 	strcpy(k->name, name);
 }
 
+static void make_tables(const struct gw_live_head *h)
+{
+	struct gw_live_config *config = at(h->configs.offset);
+	struct gw_live_device *device = at(h->devices.offset);
+	struct gw_live_totals *totals = at(h->totals.offset);
+
+	((struct gw_live_stream *)at(h->streams.offset))[0] = (struct gw_live_stream){0};
+	((struct gw_live_stream *)at(h->streams.offset))[1] =
+	        (struct gw_live_stream){.id = 1, .device = 1, .context = 5};
+	config[0].id = 1;
+	config[0].kernel = 1;
+	device[0].used = 1;
+	totals->ns = 1;
+	totals->counters = 3;
+	for (int i = 1; i < 100; i++) {
+		gw_sketch_add(&config[0].time, i, 1);
+		gw_sketch_add(&config[0].ratio, 1e-3 * i, 1);
+		gw_sketch_add(&device[0].gap, 1e6 * i, 1);
+	}
+}
+
+/* What is read of the tables is within its ranges, whatever they hold. */
+static void read_tables(const struct gw_live_file *file)
+{
+	struct gw_sketch all = {0};
+	struct gw_live_config c;
+	struct gw_live_device d;
+	struct gw_live_totals t;
+	struct gw_live_stream s;
+
+	/* Where there can be any, and the ends. */
+	for (uint32_t i = 0; i < file->head->configs.count; i += i == 3 ? 200 : 1)
+		if (gw_live_config_at(file, i, &c)) {
+			gw_sketch_merge(&all, &c.time);
+			gw_sketch_merge(&all, &c.ratio);
+			gw_live_kernel_in(file, c.kernel);
+		}
+	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
+		if (gw_live_device_at(file, i, &d))
+			gw_sketch_merge(&all, &d.gap);
+	if (gw_live_totals_of(file, &t) && t.counters > 128)
+		abort();
+	gw_live_stream_at(file, 1, &s);
+	gw_live_stream_at(file, UINT32_MAX, &s);
+	if (all.count && gw_sketch_quantile(&all, 0.5) > 1e308)
+		abort();
+}
+
 /* A ring with a kernel's launch, a graph's of four nodes, and one of each that the worker took. */
 static void make(void)
 {
 	struct gw_live_head *h = at(0);
 	struct gw_live_event *event;
-	struct gw_live_entry *e = at(ENTRIES);
-	struct gw_live_chunk *c = at(CHUNKS);
+	struct gw_live_entry *e;
+	struct gw_live_chunk *c;
 	uint32_t *word = at(WORDS);
 
 	memset(segment, 0, sizeof(segment));
@@ -55,27 +95,25 @@ static void make(void)
 	                           .size = SIZE,
 	                           .tick_khz = 1000000,
 	                           .rings = 1,
-	                           .kernels = HEAD,
 	                           .kernels_used = 96,
-	                           .graphs = GRAPHS,
-	                           .chunks = CHUNKS,
-	                           .chunks_max = 64,
-	                           .entries = ENTRIES,
-	                           .entries_max = 64,
-	                           .entries_used = 3};
+	                           .entries_used = 4};
+	if (gw_live_layout(h, SIZE) > WORDS)
+		abort();
+	e = at(h->entries.offset);
+	c = at(h->chunks.offset);
 	h->ring[0] =
 	        (struct gw_live_ring){WORDS, WORDS + 4, WORDS + 8, WORDS + 12, RING, SLOTS - 1, 1};
 	word[0] = 5;
 	word[1] = 5;
 	word[2] = 2;
-	kernel(at(HEAD), 1, "add");
-	kernel(at(HEAD + 48), 2, "mul");
+	kernel(at(h->kernels.offset), 1, "add");
+	kernel(at(h->kernels.offset + 48), 2, "mul");
 	for (unsigned i = 0; i < 5; i++) {
 		event = at(RING + i * 64);
 		*event = (struct gw_live_event){.ticks = 1000 + i, .kernel = 1, .block_x = 32};
 		event->kind = i == 3;
 	}
-	((gw_live_graph *)at(GRAPHS))[1] = (uint64_t)GW_LIVE_GRAPH_KNOWN << 32 | 1;
+	((gw_live_graph *)at(h->graphs.offset))[1] = (uint64_t)GW_LIVE_GRAPH_KNOWN << 32 | 1;
 	c[1].next = 2;
 	c[1].count = 3;
 	c[2].count = 1;
@@ -87,6 +125,9 @@ static void make(void)
 		                              .node = i,
 		                              .block = i == 1 ? 1 : GW_LIVE_NO_BLOCK,
 		                              .event = {.kernel = 2, .block_x = 64}};
+	e[3] = (struct gw_live_entry){
+	        .ring = GW_LIVE_LONE, .block = 1, .id = 1, .event = {.ticks = 2000}};
+	make_tables(h);
 }
 
 static bool take(void *arg, const struct gw_log_record *record)
@@ -118,11 +159,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static _Alignas(8) unsigned char copy[SIZE];
 	struct gw_live_file file;
-	size_t i = 0;
+	size_t i = 0, changed = 0;
 
-	if (!segment[0])
+	if (!segment[0]) {
 		make();
-	memcpy(copy, segment, sizeof(copy));
+		memcpy(copy, segment, sizeof(copy));
+	}
 	while (size - i >= 5) {
 		uint32_t offset;
 		size_t length = data[i + 4];
@@ -135,8 +177,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		length = length < SIZE - offset ? length : SIZE - offset;
 		memcpy(copy + offset, data + i, length);
 		i += length;
+		changed = i;
 	}
-	if (gw_live_check(&file, copy, sizeof(copy)))
+	if (gw_live_check(&file, copy, sizeof(copy))) {
 		add(&file, data + i, size - i);
+		read_tables(&file);
+	}
+	/* As it was: to copy all of it takes longer than all else. */
+	for (size_t k = 0; changed - k >= 5 && k < changed;) {
+		uint32_t offset;
+		size_t length = data[k + 4];
+
+		memcpy(&offset, data + k, sizeof(offset));
+		k += 5;
+		length = length < size - k ? length : size - k;
+		length = length < SIZE - offset ? length : SIZE - offset;
+		memcpy(copy + offset, segment + offset, length);
+		k += length;
+	}
 	return 0;
 }

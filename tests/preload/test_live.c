@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a process has committed is found, once, however it dies. */
 #include "cli/live/file.h"
+#include "cli/live/tables.h"
 #include "tests/preload/account.h"
 #include "tests/preload/harness.h"
 
@@ -91,11 +92,9 @@ static const struct account *log_of(const struct outcome *o)
 	return NULL;
 }
 
-/* Of a process that was killed before its log was begun. */
-static void rest_alone(struct gw_live_rest *rest)
+/* The one segment in the folder. */
+static void segment_path(char *path, size_t size)
 {
-	struct gw_live_file file;
-	char path[400], why[256];
 	DIR *d = opendir(folder);
 	struct dirent *e;
 
@@ -103,8 +102,17 @@ static void rest_alone(struct gw_live_rest *rest)
 	while ((e = readdir(d)) && e->d_name[0] == '.')
 		;
 	assert_non_null(e);
-	snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
+	snprintf(path, size, "%s/%s", folder, e->d_name);
 	closedir(d);
+}
+
+/* Of a process that was killed before its log was begun. */
+static void rest_alone(struct gw_live_rest *rest)
+{
+	struct gw_live_file file;
+	char path[400], why[256];
+
+	segment_path(path, sizeof(path));
 	assert_true(gw_live_open(&file, path, why, sizeof(why)));
 	assert_false(gw_live_owned(&file));
 	gw_live_add(&file, NULL, 0, rest);
@@ -235,6 +243,47 @@ static uint64_t of_grid(const struct account *a, uint32_t grid)
 	for (unsigned i = 0; i < a->kernels; i++)
 		n += a->kernel[i].grid[0] == grid ? a->kernel[i].count : 0;
 	return n;
+}
+
+/* What a process that watches it would have seen last. */
+static void the_tables_show_what_was_measured_and_predicted(void **state)
+{
+	struct outcome *o = killed("kill", "1500000", "GPUWATCH_MODE=audit", NULL);
+	uint64_t launches = 0, measured = 0, compared = 0;
+	unsigned configs = 0, predicted = 0;
+	struct gw_live_file file;
+	struct gw_live_config c;
+	struct gw_live_device device;
+	struct gw_live_totals totals;
+	char path[400], why[256];
+
+	(void)state;
+	segment_path(path, sizeof(path));
+	assert_true(gw_live_map(&file, path, why, sizeof(why)));
+	for (uint32_t i = 0; i < file.head->configs.count; i++)
+		if (gw_live_config_at(&file, i, &c)) {
+			configs++;
+			assert_non_null(gw_live_kernel_in(&file, c.kernel));
+			assert_true(c.time.count <= c.launches);
+			launches += c.launches;
+			measured += c.time.count;
+			compared += c.ratio.count;
+			predicted +=
+			        c.predicted > 0 && c.low <= c.predicted && c.predicted <= c.high;
+		}
+	assert_true(gw_live_totals_of(&file, &totals));
+	assert_true(configs >= THREADS && predicted > 0);
+	assert_true(measured > 0 && compared > 0 && compared <= measured);
+	assert_true(totals.counter[GW_COUNTER_launches] > 0);
+	assert_true(totals.counter[GW_COUNTER_worker_cpu_ns] > 0);
+	assert_true(totals.counter[GW_COUNTER_memory] > 0);
+	assert_true(launches >= totals.counter[GW_COUNTER_joined]);
+	assert_true(gw_live_device_at(&file, 0, &device));
+	assert_int_equal(device.kernels, measured);
+	assert_true(device.busy_ns > 0);
+	gw_live_unmap(&file);
+	outcome_free(o);
+	assert_int_equal(clear_folder(), 1);
 }
 
 static void children_have_segments_of_their_own(void **state)
@@ -457,6 +506,7 @@ int main(void)
 	        cmocka_unit_test(nothing_is_lost_by__exit),
 	        cmocka_unit_test(nothing_is_lost_by_exec),
 	        cmocka_unit_test(no_kernel_of_a_graph_is_lost),
+	        cmocka_unit_test(the_tables_show_what_was_measured_and_predicted),
 	        cmocka_unit_test(children_have_segments_of_their_own),
 	        cmocka_unit_test(a_torn_first_block_hides_no_segment),
 	        cmocka_unit_test(a_limit_of_file_sizes_sends_no_signal),

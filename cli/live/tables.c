@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/live/tables.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool gw_live_map(struct gw_live_file *f, const char *path, char *why, size_t room)
+{
+	int at = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	void *data = MAP_FAILED;
+	struct stat st;
+
+	f->data = NULL;
+	if (at < 0 || fstat(at, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		snprintf(why, room, "%s", at < 0 ? strerror(errno) : "it is no live segment");
+	else if ((data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, at, 0)) ==
+	         MAP_FAILED)
+		snprintf(why, room, "%s", strerror(errno));
+	if (at >= 0)
+		close(at);
+	if (data == MAP_FAILED)
+		return false;
+	if (gw_live_check(f, data, (size_t)st.st_size))
+		return true;
+	snprintf(why, room, "it is damaged, or no live segment of this version");
+	gw_live_unmap(f);
+	return false;
+}
+
+void gw_live_unmap(struct gw_live_file *f)
+{
+	if (f->data)
+		munmap(f->data, f->size);
+	f->data = NULL;
+}
+
+/* Paired with begin() and end() of the writer (preload/live/live_tables.c). */
+static bool copy(const unsigned char *from, void *out, size_t size)
+{
+	enum { TRIES = 1000 };
+	const uint32_t *sequence = (const void *)from;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t before = __atomic_load_n(sequence, __ATOMIC_ACQUIRE);
+
+		if (before & 1)
+			continue;
+		memcpy(out, from, size);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(sequence, __ATOMIC_RELAXED) == before)
+			return true;
+	}
+	return false;
+}
+
+static const unsigned char *element(const struct gw_live_file *f, const struct gw_live_section *s,
+                                    uint32_t at)
+{
+	return f->data + s->offset + (uint64_t)at * s->size;
+}
+
+bool gw_live_config_at(const struct gw_live_file *f, uint32_t at, struct gw_live_config *out)
+{
+	return at < f->head->configs.count &&
+	       copy(element(f, &f->head->configs, at), out, sizeof(*out)) && out->id == at + 1 &&
+	       gw_sketch_valid(&out->time) && gw_sketch_valid(&out->ratio);
+}
+
+bool gw_live_device_at(const struct gw_live_file *f, uint32_t ordinal, struct gw_live_device *out)
+{
+	return ordinal < f->head->devices.count &&
+	       copy(element(f, &f->head->devices, ordinal), out, sizeof(*out)) && out->used == 1 &&
+	       gw_sketch_valid(&out->gap);
+}
+
+bool gw_live_totals_of(const struct gw_live_file *f, struct gw_live_totals *out)
+{
+	return copy(element(f, &f->head->totals, 0), out, sizeof(*out)) && out->ns &&
+	       out->counters <= sizeof(out->counter) / sizeof(*out->counter);
+}
+
+bool gw_live_stream_at(const struct gw_live_file *f, uint32_t slot, struct gw_live_stream *out)
+{
+	const struct gw_live_stream *s = (const void *)element(f, &f->head->streams, slot);
+	uint32_t id;
+
+	if (!slot || slot >= f->head->streams.count)
+		return false;
+	id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE);
+	*out = *s;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return id && __atomic_load_n(&s->id, __ATOMIC_RELAXED) == id && out->id == id;
+}
+
+const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *f, uint32_t slot)
+{
+	const struct gw_live_kernel *k;
+	uint32_t length;
+
+	for (uint64_t at = 0; at + sizeof(*k) <= GW_LIVE_KERNELS; at += length) {
+		k = (const void *)(f->data + f->head->kernels.offset + at);
+		length = __atomic_load_n(&k->length, __ATOMIC_ACQUIRE);
+		if (length < sizeof(*k) || length % 8 || length > GW_LIVE_KERNELS - at)
+			return NULL;
+		if (__atomic_load_n(&k->slot, __ATOMIC_ACQUIRE) == slot &&
+		    memchr(k->name, 0, length - sizeof(*k)))
+			return k;
+	}
+	return NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of a live segment, also of a process that runs on: each entry is copied while nobody
+ * writes it, and checked. What is wrong in it, or was being written when its process died, is left
+ * out.
+ */
+#ifndef GW_LIVE_TABLES_H
+#define GW_LIVE_TABLES_H
+
+#include "cli/live/file.h"
+#include "predictor/log/live.h"
+
+/**
+ * Map the segment at @p path, as it changes; false, and @p why, when it is none. Who may cut the
+ * file short may end the command by that: it is the process's own, and its owner's to write.
+ */
+bool gw_live_map(struct gw_live_file *file, const char *path, char *why, size_t size);
+void gw_live_unmap(struct gw_live_file *file);
+
+/** The configuration in entry @p at, below configs.count; false: there is none that can be read. */
+bool gw_live_config_at(const struct gw_live_file *file, uint32_t at, struct gw_live_config *out);
+
+/** The GPU numbered @p ordinal; false where nothing was measured on it, or it can't be read. */
+bool gw_live_device_at(const struct gw_live_file *file, uint32_t ordinal,
+                       struct gw_live_device *out);
+
+/** The totals; false: there are none yet. */
+bool gw_live_totals_of(const struct gw_live_file *file, struct gw_live_totals *out);
+
+/** The stream in slot @p slot; false: none is known. */
+bool gw_live_stream_at(const struct gw_live_file *file, uint32_t slot, struct gw_live_stream *out);
+
+/** Print all of them as JSON. */
+void gw_live_print(const struct gw_live_file *file, const char *path);
+
+/** The kernel in a slot; NULL when its name did not get there. */
+const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *file, uint32_t slot);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predictor/log/live.h"
+
+static uint64_t pages(uint64_t size)
+{
+	return (size + GW_LIVE_PAGE - 1) / GW_LIVE_PAGE * GW_LIVE_PAGE;
+}
+
+static uint32_t count_of(uint64_t file, uint32_t size, uint32_t share, uint32_t most)
+{
+	uint64_t fit = share ? file / share / size : most;
+
+	return fit < most ? (uint32_t)fit : most;
+}
+
+uint64_t gw_live_layout(struct gw_live_head *h, uint64_t size)
+{
+	uint64_t at = pages(sizeof(*h));
+
+#define SECTION(name, type, share, most, meaning)                                                  \
+	h->name = (struct gw_live_section){at, sizeof(type),                                       \
+	                                   count_of(size, sizeof(type), share, most)};             \
+	at += pages((uint64_t)h->name.size * h->name.count);
+#include "predictor/log/live.def"
+#undef SECTION
+	return at;
+}
+
+static bool within(const struct gw_live_section *s, uint64_t file, uint32_t size, uint32_t share,
+                   uint32_t most)
+{
+	return s->size == size && (share ? s->count <= most : s->count == most) &&
+	       s->offset % 8 == 0 && s->offset <= file &&
+	       (uint64_t)s->size * s->count <= file - s->offset;
+}
+
+bool gw_live_layout_valid(const struct gw_live_head *h, uint64_t size)
+{
+#define SECTION(name, type, share, most, meaning)                                                  \
+	if (!within(&h->name, size, sizeof(type), share, most))                                    \
+		return false;
+#include "predictor/log/live.def"
+#undef SECTION
+	return true;
+}
