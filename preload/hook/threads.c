@@ -5,6 +5,7 @@
 #include "preload/live/live.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/sandbox.h"
 #include "preload/hook/threads.h"
 #include "preload/hook/object_lifetime.h"
 
@@ -19,54 +20,81 @@ _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")
 static pthread_key_t end_key;
 static _Atomic int end_key_made;
 
+enum {
+	PAGE = 4096,
+	SLOTS_LEAST = 256, /* of a ring, where memory is short … */
+	SHARE = 64,        /* … that is, where one takes more than this part of what is left */
+	TEND_MS = 1000,    /* how often threads are looked at … */
+	IDLE_TIMES = 10,   /* … so often without a launch: its ring is given back */
+	IDLE_TIGHT = 2,    /* the same where an eighth of the memory is left */
+	KEEP = 1024,       /* slots ahead of such a thread that stay */
+	STEP = 64 << 10,   /* bytes given back at a time */
+	REST_LEAST = 256 << 10, /* bytes of a record that is free worth giving back */
+};
+
 /* What a thread's record, ring and arguments take, once all of them has been used. */
-static size_t ring_bytes(void)
+static size_t bytes_of(uint32_t slots, bool arguments)
 {
-	return gw_options.ring * sizeof(struct gw_event) + GW_ARGUMENTS_RING +
+	return slots * sizeof(struct gw_event) + (arguments ? (size_t)GW_ARGUMENTS_RING : 0) +
 	       sizeof(struct gw_thread);
+}
+
+static size_t ring_bytes(const struct gw_thread *t)
+{
+	return bytes_of(t->mask + 1, t->arguments != NULL);
 }
 
 /* The same of what has been used yet; heads go on where the thread before ended. */
 static size_t used_bytes(const struct gw_thread *t)
 {
-	const size_t page = 4096;
 	size_t events = atomic_load(&t->head), arguments = t->arguments_head;
 
 	events = events <= t->mask ? events + 1 : t->mask + 1;
-	arguments = arguments < GW_ARGUMENTS_RING ? arguments + page : GW_ARGUMENTS_RING;
-	events = events * sizeof(struct gw_event) + page;
-	return events + arguments + sizeof(*t) < ring_bytes() ? events + arguments + sizeof(*t)
-	                                                      : ring_bytes();
+	arguments = arguments < GW_ARGUMENTS_RING ? arguments + PAGE : GW_ARGUMENTS_RING;
+	arguments = t->arguments ? arguments : 0;
+	events = events * sizeof(struct gw_event) + PAGE;
+	return events + arguments + sizeof(*t) < ring_bytes(t) ? events + arguments + sizeof(*t)
+	                                                       : ring_bytes(t);
 }
 
 /* A thread that lives may use all of its ring; of one that ended, what it used is left. */
 static bool charge(struct gw_thread *t)
 {
-	if (t->charged < ring_bytes() &&
-	    !gw_memory_take(GW_MEMORY_rings, ring_bytes() - t->charged))
+	const size_t more = ring_bytes(t) - atomic_load(&t->charged);
+
+	if (more &&
+	    (more > gw_memory_left(GW_MEMORY_rings) || !gw_memory_take(GW_MEMORY_rings, more)))
 		return false;
-	t->charged = ring_bytes();
+	atomic_store(&t->charged, ring_bytes(t));
 	return true;
 }
 
-static void discharge(struct gw_thread *t)
+/* No more than @p used bytes of it are taken. The thread may end while the worker looks at it. */
+static void discharge(struct gw_thread *t, size_t used)
 {
-	size_t used = used_bytes(t);
+	size_t had = atomic_load(&t->charged);
 
-	gw_memory_give(GW_MEMORY_rings, t->charged - used);
-	t->charged = used;
+	while (had > used)
+		if (atomic_compare_exchange_weak(&t->charged, &had, used)) {
+			gw_memory_give(GW_MEMORY_rings, had - used);
+			return;
+		}
+}
+
+/* Whatever was in flight never ends. */
+static void thread_gone(struct gw_thread *t)
+{
+	gw_ring_settle(t);
+	gw_stream_thread_gone(t);
+	discharge(t, used_bytes(t));
+	atomic_store_explicit(&t->state, GW_SLOT_RETIRED, memory_order_release);
 }
 
 /* Runs as the thread ends; a launch from a later destructor registers the thread anew. */
 static void thread_ended(void *arg)
 {
-	struct gw_thread *t = arg;
-
 	gw_self = NULL;
-	gw_ring_settle(t);
-	gw_stream_thread_gone(t);
-	discharge(t);
-	atomic_store_explicit(&t->state, GW_SLOT_RETIRED, memory_order_release);
+	thread_gone(arg);
 }
 
 void gw_threads_init(void)
@@ -99,6 +127,23 @@ static char *map(size_t size, int populate)
 	return at == MAP_FAILED ? NULL : at;
 }
 
+/* Where memory is short a ring is smaller, so that many threads have one. */
+static uint32_t slots_now(void)
+{
+	const uint64_t left = gw_memory_left(GW_MEMORY_rings);
+	uint32_t slots = gw_options.ring;
+
+	while (slots > SLOTS_LEAST && bytes_of(slots, true) > left / SHARE)
+		slots /= 2;
+	return slots;
+}
+
+/* A small ring comes without room for arguments, which would be most of it. */
+static bool with_arguments(uint32_t slots)
+{
+	return slots >= gw_options.ring / 4;
+}
+
 /* Record and ring lie in the live segment, where there is room. */
 static struct gw_thread *thread_map(uint32_t slots, int populate)
 {
@@ -114,7 +159,8 @@ static struct gw_thread *thread_map(uint32_t slots, int populate)
 		return NULL;
 	t = (struct gw_thread *)at;
 	t->ring = (struct gw_event *)(at + header);
-	t->arguments = (unsigned char *)map(GW_ARGUMENTS_RING, populate);
+	if (with_arguments(slots))
+		t->arguments = (unsigned char *)map(GW_ARGUMENTS_RING, populate);
 	t->mask = slots - 1;
 	if (shared)
 		gw_live_ring(t);
@@ -127,7 +173,7 @@ void gw_threads_spare(void)
 	if (gw_options.segment && !atomic_load(&gw_hot.shared->thread_count))
 		return;
 	if (!atomic_load_explicit(&spare, memory_order_relaxed))
-		atomic_store(&spare, thread_map(gw_options.ring, MAP_POPULATE));
+		atomic_store(&spare, thread_map(slots_now(), MAP_POPULATE));
 }
 
 void gw_threads_abandon(void)
@@ -149,10 +195,43 @@ static struct gw_thread *thread_reuse(struct gw_shared *s)
 		struct gw_thread *t = atomic_load(&s->threads[i]);
 		uint32_t expected = GW_SLOT_FREE;
 
-		if (t && atomic_compare_exchange_strong(&t->state, &expected, GW_SLOT_BUSY))
+		if (!t || !atomic_compare_exchange_strong(&t->state, &expected, GW_SLOT_BUSY))
+			continue;
+		if (charge(t))
 			return t;
+		atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);
 	}
 	atomic_store(&looked, freed + 1);
+	return NULL;
+}
+
+/* Said, and counted. */
+static void refused(size_t bytes)
+{
+	if (gw_memory_take(GW_MEMORY_rings, bytes))
+		gw_memory_give(GW_MEMORY_rings, bytes);
+}
+
+/* Charged, too. One that finds no memory stays for the next, who may. */
+static struct gw_thread *thread_made(void)
+{
+	struct gw_thread *t = atomic_exchange(&spare, NULL), *none = NULL;
+	uint32_t slots;
+	size_t bytes;
+
+	if (t && charge(t))
+		return t;
+	if (t)
+		atomic_compare_exchange_strong(&spare, &none, t);
+	slots = slots_now();
+	bytes = bytes_of(slots, with_arguments(slots));
+	t = bytes <= gw_memory_left(GW_MEMORY_rings) ? thread_map(slots, MAP_NORESERVE) : NULL;
+	if (t && charge(t))
+		return t;
+	refused(bytes);
+	none = NULL;
+	if (t)
+		atomic_compare_exchange_strong(&spare, &none, t);
 	return NULL;
 }
 
@@ -163,9 +242,7 @@ static struct gw_thread *thread_new(struct gw_shared *s)
 
 	if (atomic_load(&s->thread_count) >= GW_THREADS_MAX)
 		return NULL;
-	t = atomic_exchange(&spare, NULL);
-	if (!t)
-		t = thread_map(gw_options.ring, MAP_NORESERVE);
+	t = thread_made();
 	if (!t)
 		return NULL;
 	atomic_store(&t->state, GW_SLOT_BUSY);
@@ -175,6 +252,7 @@ static struct gw_thread *thread_new(struct gw_shared *s)
 		return t;
 	}
 	atomic_store(&s->thread_count, GW_THREADS_MAX);
+	discharge(t, 0);
 	atomic_store(&spare, t); /* others came first */
 	return NULL;
 }
@@ -186,16 +264,8 @@ static struct gw_thread *enrol(void)
 	struct gw_thread *t;
 
 	t = thread_reuse(s);
-	if (t && !charge(t)) {
-		atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);
-		t = NULL;
-	} else if (!t && gw_memory_take(GW_MEMORY_rings, ring_bytes())) {
+	if (!t)
 		t = thread_new(s);
-		if (t)
-			t->charged = ring_bytes();
-		else
-			gw_memory_give(GW_MEMORY_rings, ring_bytes());
-	}
 	if (t) {
 		uint32_t serial = atomic_fetch_add(&serials, 1) + 1;
 
@@ -228,4 +298,135 @@ struct gw_thread *gw_thread_register(void)
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return t;
+}
+
+/* ---- threads that do not launch any more ------------------------------------------------- */
+
+/* A thread's ring that is its own, not of the live segment: pages there, once reserved, stay. */
+static bool private_ring(const struct gw_thread *t)
+{
+	return !t->live;
+}
+
+/* Where that is not possible, of locked memory above all, they stay. */
+static bool give_pages(char *from, char *to)
+{
+	from = (char *)(((uintptr_t)from + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+	to = (char *)((uintptr_t)to & ~(uintptr_t)(PAGE - 1));
+	return from >= to || madvise(from, (size_t)(to - from), MADV_DONTNEED) == 0;
+}
+
+static bool untouched(const struct gw_thread *t, uint32_t at)
+{
+	return __atomic_load_n(&t->next, __ATOMIC_ACQUIRE) == at;
+}
+
+/*
+ * Slots from @p at + KEEP on, all around to those before @p at: the ring is empty. The thread may
+ * launch at any moment. Before it comes to them it has to launch KEEP times, and this has ended
+ * long before, unless the worker is kept from running; what is lost then the worker finds zeroed
+ * and counts (drain.c).
+ */
+static bool give_ring(struct gw_thread *t, uint32_t at)
+{
+	const uint32_t slots = t->mask + 1, step = STEP / sizeof(struct gw_event);
+	const uint32_t page = PAGE / sizeof(struct gw_event);
+	uint32_t i = KEEP + (page - (at + KEEP) % page) % page, count;
+
+	for (; i < slots; i += count) {
+		uint32_t first = (at + i) & t->mask;
+		char *from = (char *)&t->ring[first];
+
+		count = slots - i < step ? slots - i : step;
+		count = slots - first < count ? slots - first : count;
+		if (!untouched(t, at) || !give_pages(from, from + count * sizeof(struct gw_event)))
+			return false;
+	}
+	return true;
+}
+
+static void tend_idle(struct gw_thread *t, uint32_t at)
+{
+	const size_t kept = used_bytes(t) < KEEP * sizeof(struct gw_event)
+	                            ? used_bytes(t)
+	                            : KEEP * sizeof(struct gw_event) + sizeof(*t) + 3 * PAGE +
+	                                      (t->arguments ? (size_t)GW_ARGUMENTS_RING : 0);
+
+	if (t->given || !private_ring(t) || t->mask + 1 < 2 * KEEP || !give_ring(t, at))
+		return;
+	t->given = true;
+	discharge(t, kept);
+}
+
+/* It launches again, and may use all of its ring. */
+static void tend_busy(struct gw_thread *t)
+{
+	const size_t all = ring_bytes(t);
+	size_t had = atomic_load(&t->charged);
+
+	t->given = false;
+	while (had < all && atomic_load(&t->state) == GW_SLOT_USED)
+		if (atomic_compare_exchange_weak(&t->charged, &had, all)) {
+			gw_memory_take_anyway(GW_MEMORY_rings, all - had);
+			return;
+		}
+}
+
+/* Ended by exit() of the kernel's, or without a key: nobody said so. */
+static bool ended_unsaid(const struct gw_thread *t)
+{
+	bool gone;
+
+	if (!gw_sandbox_enter())
+		return false;
+	gone = syscall(SYS_tgkill, getpid(), t->tid, 0) != 0 && errno == ESRCH;
+	gw_sandbox_leave();
+	return gone;
+}
+
+static void tend(struct gw_thread *t)
+{
+	const uint32_t head = atomic_load(&t->head);
+	const bool tight = gw_memory_left(GW_MEMORY_rings) < gw_options.memory_max / 8;
+
+	if (atomic_load(&t->state) != GW_SLOT_USED)
+		return;
+	if (head != t->idle_head || head != atomic_load(&t->tail)) {
+		t->idle_head = head;
+		t->idle = 0;
+		if (t->given)
+			tend_busy(t);
+		return;
+	}
+	if (++t->idle % (tight ? IDLE_TIGHT : IDLE_TIMES) == 0 && ended_unsaid(t))
+		thread_gone(t);
+	else if (t->idle >= (tight ? IDLE_TIGHT : IDLE_TIMES) && untouched(t, head))
+		tend_idle(t, head);
+}
+
+void gw_threads_tend(uint64_t now_ns)
+{
+	static uint64_t tended_ns;
+	const uint32_t count = atomic_load(&gw_hot.shared->thread_count);
+
+	if (now_ns - tended_ns < TEND_MS * UINT64_C(1000000))
+		return;
+	tended_ns = now_ns;
+	for (uint32_t i = 0; i < count && i < GW_THREADS_MAX; i++) {
+		struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
+
+		if (t)
+			tend(t);
+	}
+}
+
+void gw_thread_rest(struct gw_thread *t)
+{
+	if (private_ring(t) && atomic_load(&t->charged) >= REST_LEAST &&
+	    give_pages((char *)t->ring, (char *)&t->ring[t->mask + 1]) &&
+	    (!t->arguments ||
+	     give_pages((char *)t->arguments, (char *)t->arguments + GW_ARGUMENTS_RING)))
+		discharge(t, sizeof(*t) + 2 * PAGE);
+	t->given = false;
+	t->idle = 0;
 }

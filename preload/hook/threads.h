@@ -2,6 +2,8 @@
 #ifndef GW_THREADS_H
 #define GW_THREADS_H
 
+#include "preload/runtime/state.h"
+
 #include <stdbool.h>
 
 /** Prepare for threads to be told of their end. Idempotent. */
@@ -10,6 +12,16 @@ void gw_threads_init(void);
 /** Keep one ring ready for the next thread that launches, so that it meets no page faults. Worker
  * only. */
 void gw_threads_spare(void);
+
+/**
+ * About once a second by @p now_ns, CLOCK_MONOTONIC: give back most of the rings of threads that
+ * have not launched for long, and notice threads that ended without their destructors. Worker only.
+ */
+void gw_threads_tend(uint64_t now_ns);
+
+/** Nobody has the record of @p t any more, and its ring is empty: what was used of it is given
+ * back. Worker only, before the record is free. */
+void gw_thread_rest(struct gw_thread *t);
 
 /** Whether another thread than the calling one has launched and not ended. Any thread, once
  * RUNNING. */

@@ -46,6 +46,13 @@ static uint64_t limit(enum gw_memory_use use)
 	return gw_options.memory_max ? gw_options.memory_max / 8 * eighths_of[use] : UINT64_MAX;
 }
 
+uint64_t gw_memory_left(enum gw_memory_use use)
+{
+	const uint64_t most = limit(use), now = gw_memory_now();
+
+	return now < most ? most - now : 0;
+}
+
 bool gw_memory_take(enum gw_memory_use use, size_t size)
 {
 	uint64_t most = limit(use);

@@ -19,7 +19,10 @@ enum gw_memory_use {
 /** Take @p size bytes for @p use; false where its limit would be passed, which is announced. */
 bool gw_memory_take(enum gw_memory_use use, size_t size);
 
-/** The same for what no run can do without: taken also beyond the limit. */
+/** How much more could be taken for @p use now. */
+uint64_t gw_memory_left(enum gw_memory_use use);
+
+/** As gw_memory_take() for what no run can do without: taken also beyond the limit. */
 void gw_memory_take_anyway(enum gw_memory_use use, size_t size);
 
 /** @p size bytes of those taken are free again. */

@@ -266,7 +266,10 @@ struct gw_thread {
 	uint32_t timed;         /**< worker: launches met that an event pair times … */
 	uint32_t timed_serial;  /**< … since the record belonged to this serial */
 	uint32_t logged_serial; /**< worker: serial whose THREAD record is written */
-	size_t charged;         /**< bytes that are taken for it (memory.h), by its owner */
+	_Atomic size_t charged; /**< bytes that are taken for it (memory.h) */
+	uint32_t idle_head;     /**< worker: head as it was when it was last looked at … */
+	uint32_t idle;          /**< … and how often it has been the same since */
+	bool given;             /**< worker: most of its ring was given back */
 };
 
 _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,

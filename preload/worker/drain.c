@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/drain.h"
 
+#include "preload/hook/threads.h"
 #include "preload/live/live.h"
 
 struct source {
@@ -31,6 +32,7 @@ bool gw_drain_pending(void)
 
 static void free_again(struct gw_thread *t)
 {
+	gw_thread_rest(t);
 	atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);
 	atomic_fetch_add(&gw_hot.shared->threads_freed, 1);
 }
@@ -55,6 +57,12 @@ static uint32_t snapshot(void)
 			free_again(t);
 	}
 	return count;
+}
+
+/* No launch has a block of no threads: the slot was given back as the launch was written. */
+static bool zeroed(const struct gw_event *e)
+{
+	return gw_event_kind(e) == GW_EVENT_KERNEL && !e->kernel && !e->block_x && !e->grid[0];
 }
 
 static const struct gw_event *front(const struct source *s)
@@ -94,8 +102,12 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 			if (front(&sources[i])->ticks < front(s)->ticks)
 				s = &sources[i];
 		e = timed_front(s);
-		gw_live_taking(s->thread, s->at);
-		take(s->thread, &e);
+		if (zeroed(&e)) {
+			gw_count(GW_COUNTER_ring_dropped, 1);
+		} else {
+			gw_live_taking(s->thread, s->at);
+			take(s->thread, &e);
+		}
 		atomic_store_explicit(&s->thread->tail, ++s->at, memory_order_release);
 		total++;
 		if (s->at == s->head)

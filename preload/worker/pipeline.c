@@ -210,6 +210,7 @@ static uint32_t cycle(bool last)
 	note_sandbox();
 	look_at_clock();
 	gw_threads_spare();
+	gw_threads_tend(now);
 	if (!worker.begun && gw_drain_pending())
 		begin();
 	if (!worker.begun) {

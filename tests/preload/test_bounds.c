@@ -115,10 +115,10 @@ static void the_account_is_what_the_process_holds(void **state)
 	outcome_free(o);
 }
 
-/* Of 48 threads some find no memory for a ring: how many launches these made is known. */
+/* Of hundreds of threads some find no memory for a ring: how many launches these made is known. */
 static void launches_of_threads_without_a_ring_are_counted(void **state)
 {
-	struct run r = RUN("bounds", "threads");
+	struct run r = RUN("bounds", "hundreds");
 	const struct account *log;
 	struct outcome *o;
 

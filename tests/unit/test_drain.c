@@ -190,6 +190,20 @@ static void what_fails_or_is_captured_leaves_no_event(void **state)
 	assert_false(gw_drain_pending());
 }
 
+/* Its pages were given back as it was written: the thread had been idle for long (threads.c). */
+static void a_slot_that_was_zeroed_is_a_launch_lost(void **state)
+{
+	struct gw_thread *t = fixture_thread(4);
+
+	(void)state;
+	push(t, 1, 1);
+	push(t, 2, 2);
+	memset(&t->ring[0], 0, sizeof(t->ring[0]));
+	assert_int_equal(gw_drain(take), 2);
+	assert_int_equal(taken, 1);
+	assert_int_equal(gw_counters[GW_COUNTER_ring_dropped], 1);
+}
+
 static void a_thread_that_ended_is_freed_once_its_ring_is_empty(void **state)
 {
 	struct gw_thread *t = fixture_thread(4);
@@ -239,6 +253,7 @@ int main(void)
 	        T(a_full_ring_drops_and_counts),
 	        T(indexes_may_wrap),
 	        T(what_fails_or_is_captured_leaves_no_event),
+	        T(a_slot_that_was_zeroed_is_a_launch_lost),
 	        T(a_thread_that_ended_is_freed_once_its_ring_is_empty),
 	        T(nothing_is_lost_or_torn_between_threads),
 	};

@@ -11,6 +11,7 @@ enum {
 	CONFIGURATIONS = 60000, /* more than fit 64 MiB */
 	NAME = 1000,            /* bytes of a kernel's name */
 	THREADS = 48,
+	HUNDREDS = 1200, /* threads, more than 64 MiB have rings for, small ones included */
 };
 
 static long kib_of(const char *field)
@@ -121,6 +122,7 @@ static void configurations(void)
 }
 
 static pthread_barrier_t gate;
+static int each = 20000; /* launches: more than a ring holds */
 
 /* All at a time, each with all of its ring used. */
 static void *fill_ring(void *arg)
@@ -128,29 +130,35 @@ static void *fill_ring(void *arg)
 	(void)arg;
 	CK(cuCtxSetCurrent(client_context));
 	pthread_barrier_wait(&gate);
-	client_launch(1, 20000);
+	client_launch(1, each);
 	pthread_barrier_wait(&gate);
 	return NULL;
 }
 
-static void run_threads(void)
+static void run_threads(int count)
 {
-	pthread_t thread[THREADS];
+	static pthread_t thread[HUNDREDS];
 
 	client_start();
-	pthread_barrier_init(&gate, NULL, THREADS);
-	for (int i = 0; i < THREADS; i++)
+	pthread_barrier_init(&gate, NULL, (unsigned)count);
+	for (int i = 0; i < count; i++)
 		if (pthread_create(&thread[i], NULL, fill_ring, NULL))
 			exit(9);
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < count; i++)
 		pthread_join(thread[i], NULL);
 	CK(cuCtxSynchronize());
 }
 
 static void threads(void)
 {
-	run_threads();
+	run_threads(THREADS);
 	printf("rss %ld\n", kib_of("VmRSS"));
+}
+
+static void hundreds_of_threads(void)
+{
+	each = 100;
+	run_threads(HUNDREDS);
 }
 
 /* As programs that may not wait for a page. */
@@ -172,6 +180,7 @@ int main(int argc, char **argv)
 	        {"streams_at_once", streams_at_once},
 	        {"configurations", configurations},
 	        {"threads", threads},
+	        {"hundreds", hundreds_of_threads},
 	        {"locked", locked},
 	        {NULL, NULL},
 	};
