@@ -32,9 +32,6 @@
 
 enum { UNTIMED = 7 }; /* of a thread's launches each eighth is timed in modes watch and count */
 
-struct gw_hot gw_hot;
-_Atomic uint64_t gw_counters[GW_COUNTERS];
-
 enum phase {
 	UNSTARTED, /* the driver has not been used */
 	STARTING,  /* one thread is at it; calls pass through */

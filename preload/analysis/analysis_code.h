@@ -7,7 +7,7 @@
 #define GW_ANALYSIS_CODE_H
 
 #include "predictor/core/device.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 enum {
 	GW_ANALYSIS_KERNELS = 256,             /**< decoded kernels kept at a time … */

@@ -4,7 +4,7 @@
 #include "preload/analysis/code_file.h"
 #include "preload/runtime/counters.h"
 #include "preload/runtime/sandbox.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef GW_DIGESTS_H
 #define GW_DIGESTS_H
 
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 enum {
 	/**

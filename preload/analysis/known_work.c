@@ -5,7 +5,7 @@
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 #include "preload/worker/registry.h"
 
 #include <math.h>

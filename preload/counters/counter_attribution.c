@@ -5,7 +5,7 @@
 #include "preload/worker/gpu_clock.h"
 #include "preload/counters/pm.h"
 #include "preload/cupti/record_clock.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 #include "preload/worker/registry.h"
 #include "preload/analysis/known_work.h"
 

@@ -11,7 +11,7 @@
 #include "preload/runtime/process.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <errno.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
 #include "preload/cupti/record_clock.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -19,7 +19,7 @@
 #include "preload/join/join.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/pm.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #define MS GW_MS
 

@@ -4,7 +4,7 @@
 #define GW_CALL_H
 
 #include "preload/runtime/driver.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 /** What becomes of a launch when it succeeds. */
 enum gw_call_how {
@@ -26,12 +26,6 @@ struct gw_call {
 	CUfunction node; /**< when captured: what the graph will run; NULL: no kernel of its own */
 	struct gw_last last; /**< INNER: what the outer launch had looked up */
 };
-
-/*
- * The calling thread's record. Initial-exec: a general-dynamic access would call
- * __tls_get_addr, which may allocate on a thread's first use, under the allocator's lock.
- */
-extern _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
 
 /* What follows runs on first sight or rarely: out of the way of the launch path's code. */
 #define GW_COLD __attribute__((cold))

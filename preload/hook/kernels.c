@@ -73,18 +73,6 @@ static uint32_t compiled_cluster(const struct asked *a, CUfunction f)
 	return x | (y ? y : 1) << 10 | (z ? z : 1) << 20;
 }
 
-void *gw_shared_keep(size_t size)
-{
-	struct gw_shared *s = gw_hot.shared;
-	uint64_t room = (size + 7) & ~(uint64_t)7, at = atomic_load(&s->names_used);
-
-	do {
-		if (room > GW_NAMES_MAX - at)
-			return NULL;
-	} while (!atomic_compare_exchange_weak(&s->names_used, &at, at + room));
-	return gw_memory_take(GW_MEMORY_kernels, room) ? s->names + at : NULL;
-}
-
 static const char *name_keep(const char *name, size_t length)
 {
 	char *out = gw_shared_keep(length + 1);

@@ -5,7 +5,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/sandbox.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <dlfcn.h>
 #include <elf.h>

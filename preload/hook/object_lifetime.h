@@ -4,7 +4,7 @@
 #define GW_WATCH_H
 
 #include "preload/runtime/driver.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 /** A stream was made: whatever was known of its handle is stale. */
 void gw_stream_made(CUstream stream);

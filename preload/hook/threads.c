@@ -15,8 +15,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-_Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
-
 static pthread_key_t end_key;
 static _Atomic int end_key_made;
 

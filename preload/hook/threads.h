@@ -2,7 +2,7 @@
 #ifndef GW_THREADS_H
 #define GW_THREADS_H
 
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #ifndef GW_KERNEL_NAMES_H
 #define GW_KERNEL_NAMES_H
 
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 struct gw_kernel_name {
 	uint64_t hash; /**< gw_kernel_name_hash() of the text */

@@ -4,7 +4,7 @@
 #define GW_PRELOAD_LIVE_H
 
 #include "predictor/counters/clocks.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 #include "preload/live/log_writer.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/sandbox.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include "preload/maps/memory.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 #include "predictor/log/block.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #ifndef GW_PRELOAD_MEMORY_H
 #define GW_PRELOAD_MEMORY_H
 
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 enum gw_memory_use {
 #define USE(name, eighths) GW_MEMORY_##name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/maps/slots.h"
 
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 /* The number above a slot changes with it: a list that came back to the same head is another. */
 static uint64_t head(uint64_t before, uint32_t at)

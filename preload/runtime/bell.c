@@ -3,7 +3,7 @@
 
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
-#include "preload/runtime/state.h"
+#include "preload/runtime/hot.h"
 
 #include <errno.h>
 #include <semaphore.h>

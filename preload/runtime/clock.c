@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/clock.h"
 
-#include "preload/runtime/state.h"
+#include "preload/runtime/hot.h"
 
 #include <math.h>
 #include <time.h>

@@ -6,7 +6,7 @@
 #include "preload/maps/idmap.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef GW_DRAIN_H
 #define GW_DRAIN_H
 
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 /** Whether any ring holds an event. */
 bool gw_drain_pending(void);

@@ -11,7 +11,7 @@
 #include "preload/runtime/options.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 #include "preload/worker/registry.h"
 
 #include <math.h>

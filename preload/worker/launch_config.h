@@ -3,7 +3,7 @@
 #ifndef GW_LAUNCH_CONFIG_H
 #define GW_LAUNCH_CONFIG_H
 
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <stdbool.h>
 

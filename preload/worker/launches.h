@@ -5,7 +5,7 @@
 
 #include "predictor/learner/predictor_set.h"
 #include "preload/cupti/activity.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 #include "preload/worker/summary.h"
 
 /** Start with nothing learnt; false when there is no memory. */

@@ -15,7 +15,7 @@
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
 #include "preload/counters/counter_attribution.h"
-#include "preload/runtime/counters.h"
+#include "preload/worker/totals.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/analysis/digests.h"
@@ -97,7 +97,7 @@ static void write_counters(void)
 		uint64_t value[GW_COUNTERS];
 	} r = {.head = {.count = GW_COUNTERS, .ns = gw_wall_ns()}};
 
-	gw_counters_sum(r.value);
+	gw_totals_sum(r.value);
 	gw_log_write(GW_RECORD_COUNTERS, &r, sizeof(r), NULL, 0);
 }
 
@@ -106,7 +106,7 @@ static bool counters_due(uint64_t now)
 {
 	uint64_t totals[GW_COUNTERS], sum = 0;
 
-	gw_counters_sum(totals);
+	gw_totals_sum(totals);
 	sum = totals[GW_COUNTER_launches] + totals[GW_COUNTER_graph_launches] +
 	      totals[GW_COUNTER_activity] + totals[GW_COUNTER_log_lost];
 	if (sum == worker.counted && now - worker.counted_ns < COUNTERS_MS * UINT64_C(1000000))
@@ -195,7 +195,7 @@ static void show_totals(void)
 {
 	uint64_t totals[GW_COUNTERS];
 
-	gw_counters_sum(totals);
+	gw_totals_sum(totals);
 	gw_live_totals(totals);
 }
 
@@ -338,7 +338,7 @@ static void run(void)
 		uint64_t totals[GW_COUNTERS];
 
 		gw_log_settle(); /* which file it is */
-		gw_counters_sum(totals);
+		gw_totals_sum(totals);
 		gw_summary_print(gw_launches_score(), totals);
 	}
 	pthread_mutex_lock(&worker.lock);

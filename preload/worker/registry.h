@@ -7,7 +7,7 @@
 #define GW_TABLES_H
 
 #include "preload/cupti/activity.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 enum { GW_CONFIGS_MAX = 1 << 18 };
 _Static_assert(GW_CONFIGS_MAX <= 1 << 24, "gw_cell_config has 24 bits for an id");

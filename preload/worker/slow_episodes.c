@@ -3,7 +3,7 @@
 
 #include "predictor/learner/slow.h"
 #include "preload/live/log.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 #include "preload/worker/registry.h"
 #include "preload/analysis/known_work.h"
 

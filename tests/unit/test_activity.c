@@ -8,7 +8,7 @@
 #include "preload/hook/injection.h"
 #include "preload/runtime/options.h"
 #include "preload/cupti/record_clock.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Ticks to CLOCK_REALTIME, by clocks that stand still until the test moves them. */
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
-#include "preload/runtime/state.h"
+#include "preload/maps/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,6 +12,8 @@
 #include "preload/maps/handle_map.h"
 #include "preload/maps/slots.h"
 #include "preload/runtime/arch/arch.h"
+#include "preload/runtime/counters.h"
+#include "preload/runtime/hot.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -275,38 +277,11 @@ struct gw_thread {
 _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,
                "what each launch touches of its thread is two cache lines");
 
-/** In gw_hot.captures: the next launch wakes the worker (bell.h). */
-enum { GW_HOT_ASLEEP = 1 << 30 };
-
-/** Stream captures under way, of a value of gw_hot.captures. */
-static inline int gw_captures_of(int captures)
-{
-	return captures >= GW_HOT_ASLEEP / 2 ? captures - GW_HOT_ASLEEP : captures;
-}
-
-/**
- * Read on every launch; one cache line. A page of its own: where there is a live segment, the
- * kernel zeroes it in every child that does not share our memory, also one that no handler hears
- * of, so that none writes into the segment.
+/*
+ * The calling thread's record. Initial-exec: a general-dynamic access would call
+ * __tls_get_addr, which may allocate on a thread's first use, under the allocator's lock.
  */
-struct gw_hot {
-	_Alignas(4096) _Atomic int active;    /**< 0: pass everything through */
-	_Atomic int captures;                 /**< stream captures under way, never too low; and
-	                                           GW_HOT_ASLEEP while the worker sleeps */
-	_Atomic int events;                   /**< 1: launches are sampled by event pairs */
-	_Atomic uint32_t arguments;           /**< GW_EVENT_ARGUMENTS to take them, or 0 */
-	_Atomic uint32_t known;               /**< observations behind the published predictions */
-	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */
-	_Atomic uint32_t context_generation;  /**< changes when a context ends */
-	_Atomic uint32_t function_generation; /**< changes when a function may have ended, or has
-	                                           another plan */
-	_Atomic uint32_t round; /**< rounds of the worker: changes at least every 20 ms while there
-	                             are launches, and with the first after a pause */
-	uint32_t untimed;       /**< mask of a thread's launches: those with such a bit in
-	                             their number need no time; set before active */
-	struct gw_shared *shared; /**< set before active */
-};
-extern struct gw_hot gw_hot;
+extern _Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
 
 /** The tables; one mapping. */
 struct gw_shared {
@@ -327,14 +302,6 @@ struct gw_shared {
 
 /** @p size bytes for good, aligned to 8, out of names[]; NULL when it is full. Any thread. */
 void *gw_shared_keep(size_t size);
-
-/** Counters kept for the whole process, by index of counter.def; add from any thread. */
-extern _Atomic uint64_t gw_counters[GW_COUNTERS];
-
-static inline void gw_count(enum gw_counter c, uint64_t n)
-{
-	atomic_fetch_add_explicit(&gw_counters[c], n, memory_order_relaxed);
-}
 
 /** The GPU of a stream's slot, its ordinal + 1; 0: not known. */
 static inline uint32_t gw_slot_device(const struct gw_shared *s, uint32_t slot)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/maps/state.h"
+
+#include "preload/maps/memory.h"
+
+_Thread_local struct gw_thread *gw_self __attribute__((tls_model("initial-exec")));
+
+void *gw_shared_keep(size_t size)
+{
+	struct gw_shared *s = gw_hot.shared;
+	uint64_t room = (size + 7) & ~(uint64_t)7, at = atomic_load(&s->names_used);
+
+	do {
+		if (room > GW_NAMES_MAX - at)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&s->names_used, &at, at + room));
+	return gw_memory_take(GW_MEMORY_kernels, room) ? s->names + at : NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every launch reads first. */
+#ifndef GW_HOT_H
+#define GW_HOT_H
+
+#include "preload/runtime/arch/arch.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/** In gw_hot.captures: the next launch wakes the worker (bell.h). */
+enum { GW_HOT_ASLEEP = 1 << 30 };
+
+/** Stream captures under way, of a value of gw_hot.captures. */
+static inline int gw_captures_of(int captures)
+{
+	return captures >= GW_HOT_ASLEEP / 2 ? captures - GW_HOT_ASLEEP : captures;
+}
+
+/**
+ * Read on every launch; one cache line. A page of its own: where there is a live segment, the
+ * kernel zeroes it in every child that does not share our memory, also one that no handler hears
+ * of, so that none writes into the segment.
+ */
+struct gw_hot {
+	_Alignas(4096) _Atomic int active;    /**< 0: pass everything through */
+	_Atomic int captures;                 /**< stream captures under way, never too low; and
+	                                           GW_HOT_ASLEEP while the worker sleeps */
+	_Atomic int events;                   /**< 1: launches are sampled by event pairs */
+	_Atomic uint32_t arguments;           /**< GW_EVENT_ARGUMENTS to take them, or 0 */
+	_Atomic uint32_t known;               /**< observations behind the published predictions */
+	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */
+	_Atomic uint32_t context_generation;  /**< changes when a context ends */
+	_Atomic uint32_t function_generation; /**< changes when a function may have ended, or has
+	                                           another plan */
+	_Atomic uint32_t round; /**< rounds of the worker: changes at least every 20 ms while there
+	                             are launches, and with the first after a pause */
+	uint32_t untimed;       /**< mask of a thread's launches: those with such a bit in
+	                             their number need no time; set before active */
+	struct gw_shared *shared; /**< set before active */
+};
+extern struct gw_hot gw_hot;
+
+#endif
