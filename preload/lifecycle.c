@@ -4,7 +4,7 @@
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
 #include "preload/runtime/await.h"
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/hook/dl.h"
@@ -18,8 +18,8 @@
 #include "preload/runtime/process.h"
 #include "preload/runtime/block_signals.h"
 #include "preload/runtime/sandbox.h"
-#include "preload/hook/threads.h"
-#include "preload/hook/object_lifetime.h"
+#include "preload/launch/threads.h"
+#include "preload/launch/object_lifetime.h"
 #include "preload/cupti/windows.h"
 
 #include <errno.h>

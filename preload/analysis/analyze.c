@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/analyze.h"
 
-#include "preload/hook/arguments.h"
+#include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
 #include "preload/runtime/deadline.h"

@@ -8,7 +8,7 @@
 #define GW_PRELOAD_CODE_H
 
 #include "predictor/code/binary/kernel.h"
-#include "preload/hook/modules.h"
+#include "preload/launch/modules.h"
 
 enum {
 	GW_CODE_MEMORY = 36 << 20,   /**< bytes that all code held at a time may take */

@@ -5,7 +5,7 @@
 
 #include "predictor/core/arena.h"
 #include "predictor/code/binary/bytes.h"
-#include "preload/hook/modules.h"
+#include "preload/launch/modules.h"
 
 /**
  * Read the image of @p note from its file into @p arena: the container at its address in an

@@ -2,7 +2,7 @@
 #include "preload/cupti/attach.h"
 
 #include "preload/cupti/activity.h"
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/deadline.h"

@@ -7,7 +7,7 @@
  */
 #include "preload/hook/dl.h"
 
-#include "preload/hook/objects.h"
+#include "preload/runtime/objects.h"
 #include "preload/runtime/arch/arch.h"
 
 #include <dlfcn.h>

@@ -8,11 +8,11 @@
 
 #include "preload/cupti/activity.h"
 #include "preload/hook/hooks.h"
-#include "preload/hook/launch.h"
+#include "preload/launch/launch.h"
 #include "preload/lifecycle.h"
-#include "preload/hook/modules.h"
-#include "preload/hook/shapes.h"
-#include "preload/hook/object_lifetime.h"
+#include "preload/launch/modules.h"
+#include "preload/launch/shapes.h"
+#include "preload/launch/object_lifetime.h"
 
 #define none(...) ((void)0)
 

@@ -7,7 +7,7 @@
 #include "preload/hook/export.h"
 #include "preload/hook/handlers.h"
 #include "preload/hook/lookup.h"
-#include "preload/hook/objects.h"
+#include "preload/runtime/objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>

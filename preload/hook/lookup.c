@@ -11,7 +11,7 @@
 #include "preload/hook/dl.h"
 #include "preload/cupti/other_profiler.h"
 #include "preload/lifecycle.h"
-#include "preload/hook/objects.h"
+#include "preload/runtime/objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/drain.h"
 
-#include "preload/hook/threads.h"
+#include "preload/launch/threads.h"
 #include "preload/live/live.h"
 
 struct source {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/launch_config.h"
 
-#include "preload/hook/launch.h"
+#include "preload/launch/launch.h"
 #include "preload/worker/registry.h"
 
 uint32_t gw_launch_device(const struct gw_event *e)

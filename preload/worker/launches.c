@@ -2,7 +2,7 @@
 #include "preload/worker/launches.h"
 
 #include "preload/worker/aggregate.h"
-#include "preload/hook/arguments.h"
+#include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
 #include "preload/counters/counter_attribution.h"
 #include "preload/analysis/digests.h"

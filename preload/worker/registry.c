@@ -8,7 +8,7 @@
 #include "preload/maps/idmap.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
-#include "preload/hook/modules.h"
+#include "preload/launch/modules.h"
 #include "preload/join/kernel_names.h"
 #include "preload/worker/profile.h"
 #include "predictor/learner/predictor.h"

@@ -7,7 +7,7 @@
 #define GW_TESTS_UNIT_PRELOAD_FIXTURE_H
 
 #include "preload/cupti/activity.h"
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 
 /** Tables as after cuInit, all empty; what an earlier test left is gone. */
 void fixture_start(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches studied: what is told of them, in which order, within which bounds. */
-#include "preload/hook/arguments.h"
+#include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
 #include "preload/runtime/options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments of launches: copied once per configuration, in the kernel's layout, within bounds. */
-#include "preload/hook/arguments.h"
-#include "preload/hook/launch.h"
+#include "preload/launch/arguments.h"
+#include "preload/launch/launch.h"
 #include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 

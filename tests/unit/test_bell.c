@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker's sleep while nothing is launched, and the launch that ends it. */
 #include "preload/runtime/bell.h"
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 #include "preload/runtime/deadline.h"
 #include "tests/unit/preload_fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Digests in the process: whose plans are published, which configurations they make, and when a
  * plan is taken back. */
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 #include "preload/analysis/digests.h"
 #include "preload/live/log.h"
 #include "preload/worker/profile.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the rings to one row: pushed by the launch path's own functions, drained by the worker's. */
 #include "preload/worker/drain.h"
-#include "preload/hook/launch.h"
+#include "preload/launch/launch.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots of executable graphs, taken from a driver of the test's own. */
-#include "preload/hook/object_lifetime.h"
+#include "preload/launch/object_lifetime.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loaded code: how large an image is, and what is kept of it. */
-#include "preload/hook/modules.h"
+#include "preload/launch/modules.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rings of threads: how many there is memory for, and what becomes of those not in use. */
-#include "preload/hook/object_lifetime.h"
-#include "preload/hook/threads.h"
+#include "preload/launch/object_lifetime.h"
+#include "preload/launch/threads.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* First sight of a kernel: its name and resources, asked of the driver once. */
 #include "preload/live/live.h"
-#include "preload/hook/arguments.h"
-#include "preload/hook/call.h"
+#include "preload/launch/arguments.h"
+#include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
-#include "preload/hook/modules.h"
+#include "preload/launch/modules.h"
 #include "preload/worker/registry.h"
 
 #include <errno.h>

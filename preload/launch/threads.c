@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads that launch: each has a ring of its own, handed back when the thread ends. */
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 #include "preload/lifecycle.h"
 #include "preload/live/live.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/sandbox.h"
-#include "preload/hook/threads.h"
-#include "preload/hook/object_lifetime.h"
+#include "preload/launch/threads.h"
+#include "preload/launch/object_lifetime.h"
 
 #include <errno.h>
 #include <pthread.h>

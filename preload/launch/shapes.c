@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/hook/shapes.h"
+#include "preload/launch/shapes.h"
 
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 
 #include <stdatomic.h>
 

@@ -6,7 +6,7 @@
 #ifndef GW_LAUNCH_H
 #define GW_LAUNCH_H
 
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 
 #include <string.h>
 

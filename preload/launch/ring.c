@@ -10,7 +10,7 @@
  * whose end hands all of them to the worker. What is handed over is the worker's to write: it takes
  * the mark off the slot before it gives the slot back.
  */
-#include "preload/hook/launch.h"
+#include "preload/launch/launch.h"
 #include "preload/runtime/sandbox.h"
 
 #include <signal.h>

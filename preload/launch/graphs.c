@@ -5,13 +5,13 @@
  * so that the worker can read it without a lock.
  */
 #include "preload/cupti/activity.h"
-#include "preload/hook/arguments.h"
-#include "preload/hook/call.h"
+#include "preload/launch/arguments.h"
+#include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/live/live.h"
 #include "preload/maps/memory.h"
-#include "preload/hook/object_lifetime.h"
+#include "preload/launch/object_lifetime.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * Everything happens on the launching thread, so no driver call of ours can meet the end of
  * a context on another thread.
  */
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/hook/modules.h"
+#include "preload/launch/modules.h"
 
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/hook/objects.h"
+#include "preload/runtime/objects.h"
 
 #include <string.h>
 

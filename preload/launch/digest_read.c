@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one part of the launch path that reads a launch's arguments, by the plan of its kernel. */
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 
 uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra)
 {

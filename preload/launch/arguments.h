@@ -7,7 +7,7 @@
 #ifndef GW_ARGUMENTS_H
 #define GW_ARGUMENTS_H
 
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 
 /** Parameters of a kernel whose layout can be kept; more make it unknown. */
 enum { GW_LAYOUT_PARAMS = 256 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/hook/arguments.h"
+#include "preload/launch/arguments.h"
 
 #include "preload/maps/memory.h"
 #include "preload/worker/registry.h"

@@ -2,11 +2,11 @@
 /* Streams: a slot for each, numbered as in activity records, forgotten with the handle. */
 #include "preload/cupti/activity.h"
 #include "preload/runtime/bell.h"
-#include "preload/hook/call.h"
+#include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/hook/injection.h"
-#include "preload/hook/object_lifetime.h"
+#include "preload/launch/object_lifetime.h"
 
 #include <errno.h>
 
