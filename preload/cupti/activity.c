@@ -5,11 +5,11 @@
 #include "preload/counters/counter_attribution.h"
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/degrade.h"
-#include "preload/hook/injection.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
 #include "preload/cupti/record_clock.h"
 #include "preload/maps/state.h"
+#include "preload/runtime/process.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -7,10 +7,10 @@
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
-#include "preload/hook/injection.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/cupti/subscriber.h"
+#include "preload/runtime/process.h"
 
 enum {
 	/* libcupti's own buffers on the device: 3 MiB each by default, 250 of them allowed */

@@ -6,7 +6,7 @@
 #ifndef GW_FOREIGN_H
 #define GW_FOREIGN_H
 
-#include "preload/hook/lookup.h"
+#include "preload/runtime/export.h"
 
 #include <stdbool.h>
 #include <stdint.h>

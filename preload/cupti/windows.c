@@ -15,11 +15,11 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/cupti/other_profiler.h"
-#include "preload/hook/injection.h"
 #include "preload/join/join.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/pm.h"
 #include "preload/maps/state.h"
+#include "preload/runtime/process.h"
 
 #define MS GW_MS
 

@@ -17,7 +17,7 @@
 #define none(...) ((void)0)
 
 #define driver_ready(call, result, flags)                                                          \
-	((result) == CUDA_SUCCESS ? gw_on_driver_ready() : (void)0)
+	((result) == CUDA_SUCCESS ? gw_hooks_driver_ready() : (void)0)
 #define context_coming(call, ...)  gw_before_context_create()
 #define context_changed(call, ...) gw_context_changed()
 

@@ -3,8 +3,8 @@
 #include "preload/hook/hooks.h"
 
 #include "preload/runtime/degrade.h"
-#include "preload/hook/dl.h"
-#include "preload/hook/export.h"
+#include "preload/runtime/real_dl.h"
+#include "preload/runtime/export.h"
 #include "preload/hook/handlers.h"
 #include "preload/hook/lookup.h"
 #include "preload/runtime/objects.h"
@@ -12,9 +12,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 struct gw_real gw_real, gw_next;
-struct gw_driver gw_driver;
 
 /*
  * Two wrappers for each row: typed, and answered even when the driver lacks the function. The
@@ -34,7 +34,7 @@ struct gw_driver gw_driver;
 		if (GW_UNLIKELY(!table.symbol))                                                    \
 			return CUDA_ERROR_NOT_FOUND;                                               \
 		if (GW_UNLIKELY(!atomic_load_explicit(&gw_hot.active, memory_order_acquire)) &&    \
-		    !gw_activate(GW_HOOK_##symbol == GW_HOOK_cuInit))                              \
+		    !gw_hooks_activate(GW_HOOK_##symbol == GW_HOOK_cuInit))                              \
 			return table.symbol(__VA_ARGS__);                                          \
 		call.pt = (pt_);                                                                   \
 		CALL(before, &call, __VA_ARGS__);                                                  \
@@ -79,22 +79,6 @@ static const struct hook {
 
 static void *in_libcuda[GW_HOOKS]; /* addresses of libcuda's exports */
 
-/* Opened only where it is loaded: else it would be looked for in the file system. */
-static void *libcuda(void)
-{
-	static void *_Atomic handle;
-	void *h = atomic_load(&handle);
-
-	if (!h && gw_object_loaded("libcuda.so.1")) {
-		int saved = errno;
-
-		h = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-		atomic_store(&handle, h);
-		errno = saved;
-	}
-	return h;
-}
-
 static bool ours(const void *address)
 {
 	for (int i = 0; i < GW_HOOKS; i++)
@@ -106,7 +90,7 @@ static bool ours(const void *address)
 void gw_hooks_resolve(void)
 {
 	static _Atomic int settled; /* what a loaded libcuda lacks, it will not get */
-	void *handle = libcuda();
+	void *handle = gw_libcuda();
 
 	if (atomic_load_explicit(&settled, memory_order_acquire))
 		return;
@@ -128,37 +112,39 @@ void gw_hooks_resolve(void)
 		atomic_store_explicit(&settled, 1, memory_order_release);
 }
 
-/* The wrapper for an address of libcuda: one and the same where nobody comes between. */
-static void *wrapper_for(const struct hook *h)
+static void report_missing(void)
 {
-	return *h->next == *h->real ? h->wrapper : h->found;
-}
+	static _Atomic pid_t reported; /* by which process: a forked child has a log of its own */
 
-bool gw_driver_resolve(void)
-{
-	void *handle = libcuda();
-
-	if (!handle)
-		return false;
 	gw_hooks_resolve();
-#define DRIVER(symbol) *(void **)&gw_driver.symbol = gw_real_dlsym(handle, #symbol);
-#include "preload/runtime/driver.def"
-#undef DRIVER
+	if (!atomic_load(&gw_hot.active) || atomic_exchange(&reported, getpid()) == getpid())
+		return;
 	for (int i = 0; i < GW_HOOKS; i++)
 		if (hooks[i].need == REQUIRED && !*hooks[i].real)
 			gw_degrade(GW_DEGRADED_OTHER,
 			           "this driver has no %s: some launches may not be seen",
 			           hooks[i].symbol);
-	return true;
 }
 
-CUcontext gw_context_current(void)
+void gw_hooks_driver_ready(void)
 {
-	CUcontext context = NULL;
+	gw_on_driver_ready();
+	report_missing();
+}
 
-	if (gw_driver.cuCtxGetCurrent && gw_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS)
-		return NULL;
-	return context;
+bool gw_hooks_activate(bool init)
+{
+	bool active = gw_activate(init);
+
+	if (active && !init)
+		report_missing();
+	return active;
+}
+
+/* The wrapper for an address of libcuda: one and the same where nobody comes between. */
+static void *wrapper_for(const struct hook *h)
+{
+	return *h->next == *h->real ? h->wrapper : h->found;
 }
 
 /*
@@ -173,7 +159,7 @@ void *gw_hook_for(void *address, const char *base, unsigned long long flags)
 	bool known = false;
 
 	gw_hooks_resolve();
-	if (!libcuda() || ours(address))
+	if (!gw_libcuda() || ours(address))
 		return address;
 	for (int i = 0; i < GW_HOOKS; i++)
 		if (in_libcuda[i] == address)
@@ -213,8 +199,8 @@ static void *resolve_getter(const char *name, void *wrapper, void **own)
 {
 	void *next;
 
-	if (!*own && libcuda())
-		*own = gw_real_dlsym(libcuda(), name);
+	if (!*own && gw_libcuda())
+		*own = gw_real_dlsym(gw_libcuda(), name);
 	next = gw_lookup_next(name);
 	return next && next != wrapper ? next : *own;
 }
@@ -290,7 +276,7 @@ bool gw_hook_stand_in(const char *name, struct gw_stand_in *s)
 {
 	for (int i = 0; i < GW_HOOKS; i++)
 		if (!strcmp(hooks[i].symbol, name)) {
-			if (!libcuda())
+			if (!gw_libcuda())
 				return false;
 			gw_hooks_resolve();
 			s->own = in_libcuda[i];
@@ -299,5 +285,5 @@ bool gw_hook_stand_in(const char *name, struct gw_stand_in *s)
 			s->by_address = wrapper_for(&hooks[i]);
 			return true;
 		}
-	return libcuda() && getter_stand_in(name, s);
+	return gw_libcuda() && getter_stand_in(name, s);
 }

@@ -39,4 +39,10 @@ void *gw_hook_wrapper_of(const char *name);
 /** Fill gw_real and gw_next as far as they are not yet. */
 void gw_hooks_resolve(void);
 
+/** cuInit has succeeded: gw_on_driver_ready(), then report what the driver lacks. */
+void gw_hooks_driver_ready(void);
+
+/** gw_activate(), then report what the driver lacks. */
+bool gw_hooks_activate(bool init);
+
 #endif

@@ -5,27 +5,20 @@
  * InitializeInjection. The rows of hooks.def become CUPTI callbacks around the same
  * functions; a launch's correlation id is known there.
  */
-#include "preload/hook/injection.h"
-
 #include "preload/cupti/attach.h"
 
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/degrade.h"
-#include "preload/hook/dl.h"
+#include "preload/runtime/real_dl.h"
 #include "preload/hook/handlers.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/process.h"
 
 #include <dlfcn.h>
 #include <generated_cuda_meta.h>
 #include <string.h>
 
-static _Atomic int active;
 static CUpti_SubscriberHandle subscriber;
-
-bool gw_injection_active(void)
-{
-	return atomic_load_explicit(&active, memory_order_acquire) != 0;
-}
 
 /* A(a, b, …) of hooks.def as p->a, p->b, … */
 #define F1(x)                                                         p->x
@@ -94,7 +87,7 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || inside)
 		return;
 	inside = true;
-	if (atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_activate(false))
+	if (atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_hooks_activate(false))
 		handle(id, info);
 	inside = false;
 }
@@ -159,8 +152,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	if (!gw_hooking() || preloaded())
 		return 1;
-	atomic_store(&active, 1);
+	gw_injection_begin();
 	if (subscribe())
-		gw_on_driver_ready();
+		gw_hooks_driver_ready();
 	return 1;
 }

@@ -3,12 +3,12 @@
  * A look-up without a handle depends on who asks: RTLD_DEFAULT searches the caller's scope,
  * RTLD_NEXT what comes after the caller. Only the real dlsym() knows both, by its return address;
  * so whenever our wrapper is not the answer, it is jumped to as if it had been called itself
- * (dl.c). Whether our wrapper is the answer is found out before, from the global scope, where we
+ * (dlsym.c). Whether our wrapper is the answer is found out before, from the global scope, where we
  * and the caller see the same, and from the list of loaded objects.
  */
 #include "preload/hook/lookup.h"
 
-#include "preload/hook/dl.h"
+#include "preload/runtime/real_dl.h"
 #include "preload/cupti/other_profiler.h"
 #include "preload/lifecycle.h"
 #include "preload/runtime/objects.h"

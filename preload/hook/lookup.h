@@ -7,15 +7,9 @@
 #ifndef GW_LOOKUP_H
 #define GW_LOOKUP_H
 
-#include <stdbool.h>
+#include "preload/runtime/export.h"
 
-/** What stands in for a name. */
-struct gw_stand_in {
-	void *own;        /**< the function of libcuda or libcupti */
-	void *next;       /**< what a call by name reaches after us: its own, or another tool's */
-	void *by_name;    /**< the exported wrapper, which goes on to `next` */
-	void *by_address; /**< the wrapper that goes on to `own` */
-};
+#include <stdbool.h>
 
 /** For a name of hooks.def or of the two look-up functions; false for others, or without libcuda.
  */
@@ -23,5 +17,14 @@ bool gw_hook_stand_in(const char *name, struct gw_stand_in *s);
 
 /** What the dynamic linker would have bound @p name to, had we not come first. */
 void *gw_lookup_next(const char *name);
+
+/** What our dlsym answers: @p answered 0 means the next is to be asked, as if by the @p caller. */
+struct gw_dl_answer {
+	void *address;
+	long answered;
+};
+struct gw_dl_answer gw_dlsym_filter(void *handle, const char *name, void *caller);
+struct gw_dl_answer gw_dlvsym_filter(void *handle, const char *name, const char *version,
+                                     void *caller);
 
 #endif

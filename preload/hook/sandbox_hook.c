@@ -6,8 +6,8 @@
  * They may be called in any state of the process: before our constructor has run, in signal
  * handlers, in a child of vfork().
  */
-#include "preload/hook/dl.h"
 #include "preload/runtime/arch/arch.h"
+#include "preload/runtime/real_dl.h"
 #include "preload/runtime/sandbox.h"
 
 #include <dlfcn.h>

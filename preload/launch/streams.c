@@ -5,8 +5,8 @@
 #include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
-#include "preload/hook/injection.h"
 #include "preload/launch/object_lifetime.h"
+#include "preload/runtime/process.h"
 
 #include <errno.h>
 

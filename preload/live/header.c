@@ -4,13 +4,13 @@
 #include "preload/cupti/activity.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/driver.h"
-#include "preload/hook/injection.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/live/log_name.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/registry.h"
 #include "preload/runtime/small_file.h"
+#include "preload/runtime/process.h"
 
 #include <stdio.h>
 #include <string.h>

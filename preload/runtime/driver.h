@@ -7,6 +7,7 @@
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /** Driver functions that gpuwatch calls, NULL where the driver lacks one. */
 struct gw_driver {
@@ -16,10 +17,16 @@ struct gw_driver {
 };
 extern struct gw_driver gw_driver;
 
+/** libcuda as the process has loaded it; NULL where it has not. */
+void *gw_libcuda(void);
+
 /** Fill gw_driver from the libcuda that is loaded; false when none is. */
 bool gw_driver_resolve(void);
 
 /** The current context of the calling thread, NULL when there is none. */
 CUcontext gw_context_current(void);
+
+/** As cuDriverGetVersion gives it, 0 when not known. */
+uint32_t gw_driver_version(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 static _Atomic pid_t process;
+static _Atomic int injected;
 
 static void note(void)
 {
@@ -22,4 +23,14 @@ __attribute__((constructor)) static void watch(void)
 bool gw_process_ours(void)
 {
 	return atomic_load(&process) == getpid();
+}
+
+void gw_injection_begin(void)
+{
+	atomic_store(&injected, 1);
+}
+
+bool gw_injection_active(void)
+{
+	return atomic_load_explicit(&injected, memory_order_acquire) != 0;
 }

@@ -8,7 +8,6 @@
 #include "preload/analysis/digests.h"
 #include "preload/worker/slow_episodes.h"
 #include "preload/worker/gpu_clock.h"
-#include "preload/hook/injection.h"
 #include "preload/join/join.h"
 #include "preload/worker/launch_config.h"
 #include "preload/live/live.h"
@@ -17,6 +16,7 @@
 #include "preload/counters/pm.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/registry.h"
+#include "preload/runtime/process.h"
 
 #include <math.h>
 #include <string.h>

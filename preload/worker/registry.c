@@ -424,16 +424,6 @@ bool gw_device_stand_in(void)
 	return stand_in;
 }
 
-uint32_t gw_driver_version(void)
-{
-	int version = 0;
-
-	if (!gw_driver.cuDriverGetVersion ||
-	    gw_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < 0)
-		return 0;
-	return (uint32_t)version;
-}
-
 void gw_registry_driver_gone(void)
 {
 	driver_gone = true;

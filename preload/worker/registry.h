@@ -85,9 +85,6 @@ int gw_stream_device(uint32_t id);
 /** Write the notes of modules and reasons of degradation that are new. */
 void gw_registry_write_news(void);
 
-/** As cuDriverGetVersion gives it, 0 when not known. */
-uint32_t gw_driver_version(void);
-
 /** From here on the driver is not asked any more: the process ends, it may be gone. */
 void gw_registry_driver_gone(void);
 

@@ -2,7 +2,6 @@
 #include "tests/unit/preload_fixture.h"
 
 #include "preload/counters/counter_attribution.h"
-#include "preload/hook/injection.h"
 #include "preload/counters/pm.h"
 #include "preload/lifecycle.h"
 
@@ -21,10 +20,6 @@ const char *__lsan_default_suppressions(void)
 	       "leak:gw_arguments_arrived\nleak:preload/analysis/code.c\nleak:gw_work_offer\n"
 	       "leak:preload/analysis/analysis_code.c\nleak:gw_aggregate_add\n";
 }
-
-struct gw_hot gw_hot;
-_Atomic uint64_t gw_counters[GW_COUNTERS];
-struct gw_driver gw_driver;
 
 static bool activity;
 
@@ -109,15 +104,6 @@ void fixture_threads(unsigned threads, void (*body)(unsigned number))
 	pthread_barrier_destroy(&gate);
 }
 
-CUcontext gw_context_current(void)
-{
-	CUcontext context = NULL;
-
-	if (gw_driver.cuCtxGetCurrent)
-		gw_driver.cuCtxGetCurrent(&context);
-	return context;
-}
-
 /* No windows of samples here: what ran is not counted. */
 void gw_pm_launched(int device)
 {
@@ -136,11 +122,6 @@ void gw_counter_attribution_kernel(uint32_t device, uint32_t config, uint64_t st
 bool gw_launch_allowed(void)
 {
 	return true;
-}
-
-bool gw_injection_active(void)
-{
-	return false;
 }
 
 bool gw_activity_on(void)

@@ -5,7 +5,6 @@
 #include "preload/counters/counter_attribution.h"
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/degrade.h"
-#include "preload/hook/injection.h"
 #include "preload/runtime/options.h"
 #include "preload/cupti/record_clock.h"
 #include "preload/maps/state.h"
@@ -32,11 +31,6 @@ void gw_degrade(enum gw_degraded code, const char *format, ...)
 {
 	(void)code;
 	(void)format;
-}
-
-bool gw_injection_active(void)
-{
-	return false;
 }
 
 void gw_record_clock_begin(void)

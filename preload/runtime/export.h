@@ -35,4 +35,12 @@
 
 #define GW_EXPORT_AS(symbol, node) __asm__(".symver by_name_" #symbol ", " #symbol "@" node);
 
+/** What stands in for a name. */
+struct gw_stand_in {
+	void *own;        /**< the function of libcuda or libcupti */
+	void *next;       /**< what a call by name reaches after us: its own, or another tool's */
+	void *by_name;    /**< the exported wrapper, which goes on to `next` */
+	void *by_address; /**< the wrapper that goes on to `own` */
+};
+
 #endif

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * dlsym and dlvsym, stood in for: a name of hooks.def looked up in libcuda is answered with
- * our wrapper. Every other call must reach the real function by a jump, with the caller's
- * return address still on the stack: RTLD_NEXT and RTLD_DEFAULT look at it. A C function
- * can't promise a tail jump, hence the assembly.
- */
-#include "preload/hook/dl.h"
+#include "preload/runtime/real_dl.h"
 
 #include "preload/runtime/objects.h"
-#include "preload/runtime/arch/arch.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -19,9 +12,6 @@ void *(*gw_real_dlsym)(void *handle, const char *name);
 void *(*gw_real_dlvsym)(void *handle, const char *name, const char *version);
 void *(*gw_next_dlsym)(void *handle, const char *name);
 void *(*gw_next_dlvsym)(void *handle, const char *name, const char *version);
-
-GW_ASM_LOOKUP2("dlsym", "gw_dlsym_filter", "gw_next_dlsym");
-GW_ASM_LOOKUP3("dlvsym", "gw_dlvsym_filter", "gw_next_dlvsym");
 
 static bool ends_in(const char *text, const char *end)
 {
