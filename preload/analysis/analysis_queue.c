@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/analysis_queue.h"
 
-#include "preload/worker/registry.h"
+#include "preload/maps/configs.h"
 
 #include <string.h>
 

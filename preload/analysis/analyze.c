@@ -8,10 +8,10 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
-#include "preload/worker/profile.h"
 #include "preload/analysis/analysis_code.h"
 #include "preload/analysis/analysis_queue.h"
-#include "preload/worker/registry.h"
+#include "preload/maps/configs.h"
+#include "preload/maps/devices.h"
 #include "preload/analysis/known_work.h"
 
 #include <stdio.h>
@@ -168,7 +168,7 @@ static bool wants_more(const struct gw_config_entry *c, bool limited)
 static void study(uint32_t config)
 {
 	struct gw_config_entry *c = gw_config_entry(config);
-	const struct gw_device *profile = gw_device_profile(gw_intern_device((int)c->device - 1));
+	const struct gw_device *profile = gw_device_profile(gw_device_id((int)c->device - 1));
 	const struct gw_analysis_launch launch = {.slot = c->slot,
 	                                          .config = c->config,
 	                                          .arguments = c->arguments,

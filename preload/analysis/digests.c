@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/analysis/digests.h"
 
-#include "preload/worker/registry.h"
+#include "preload/maps/configs.h"
 
 #include <string.h>
 

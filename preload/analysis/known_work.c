@@ -6,7 +6,7 @@
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
 #include "preload/maps/state.h"
-#include "preload/worker/registry.h"
+#include "preload/maps/configs.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/counter_attribution.h"
 
-#include "preload/cupti/cupti_overhead.h"
-#include "preload/worker/gpu_clock.h"
+#include "preload/counters/cupti_overhead.h"
+#include "preload/counters/gpu_clock.h"
 #include "preload/counters/pm.h"
 #include "preload/cupti/record_clock.h"
 #include "preload/maps/state.h"
-#include "preload/worker/registry.h"
+#include "preload/maps/configs.h"
 #include "preload/analysis/known_work.h"
 
 #include <math.h>

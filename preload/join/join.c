@@ -7,7 +7,7 @@
 #include "preload/join/join_list.h"
 #include "preload/join/kernel_names.h"
 #include "preload/maps/pool.h"
-#include "preload/worker/registry.h"
+#include "preload/maps/configs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "preload/join/join_list.h"
 
 #include "preload/maps/memory.h"
-#include "preload/worker/registry.h"
+#include "preload/maps/configs.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "preload/launch/arguments.h"
 
 #include "preload/maps/memory.h"
-#include "preload/worker/registry.h"
+#include "preload/maps/configs.h"
 
 #include <stdlib.h>
 #include <string.h>

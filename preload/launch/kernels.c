@@ -7,7 +7,6 @@
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
 #include "preload/launch/modules.h"
-#include "preload/worker/registry.h"
 
 #include <errno.h>
 #include <string.h>
@@ -160,7 +159,7 @@ static uint32_t slot_new(struct gw_shared *s, struct gw_kernel_slot *k, const ch
 		           NO_PLACE - 1);
 		return NO_PLACE;
 	}
-	if (gw_memory_take(GW_MEMORY_kernels, sizeof(*k) + gw_kernel_bytes()))
+	if (gw_memory_take(GW_MEMORY_kernels, sizeof(*k) + s->kernel_bytes))
 		k->name = name_keep(name, length);
 	if (!k->name) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,

@@ -297,6 +297,7 @@ struct gw_shared {
 	struct gw_thread *_Atomic threads[GW_THREADS_MAX];
 	_Atomic uint32_t thread_count;
 	_Atomic uint32_t threads_freed; /**< times the record of one that ended became free */
+	uint32_t kernel_bytes; /**< what a kernel takes besides its slot; the worker sets it */
 	_Alignas(8) char names[GW_NAMES_MAX];
 };
 

@@ -7,7 +7,7 @@
 #include "preload/counters/counter_attribution.h"
 #include "preload/analysis/digests.h"
 #include "preload/worker/slow_episodes.h"
-#include "preload/worker/gpu_clock.h"
+#include "preload/counters/gpu_clock.h"
 #include "preload/join/join.h"
 #include "preload/worker/launch_config.h"
 #include "preload/live/live.h"
@@ -85,7 +85,7 @@ static void configure_new(void)
 		const struct gw_launch launch = {.kernel = gw_kernel_of(c->kernel),
 		                                 .config = c->config};
 
-		gw_predictor_set_configure(fleet, configured, gw_intern_device((int)c->device - 1),
+		gw_predictor_set_configure(fleet, configured, gw_device_id((int)c->device - 1),
 		                           c->kernel, &launch);
 		gw_live_config(configured, c->slot, c->device, &c->config);
 		follow(configured, c);
@@ -221,12 +221,21 @@ static void hand_over(struct gw_thread *t, const struct gw_event *e, struct gw_r
 		write(r);
 }
 
+/* A launch uses a GPU: discovered now if it is new, its clock and its counters are of interest. */
+static void use_device(const struct gw_event *e)
+{
+	int device;
+
+	if (!e->stream)
+		return;
+	device = gw_hot.shared->stream_slots[e->stream].device;
+	gw_device_meet(device);
+	gw_gpu_clock_used(device);
+	gw_pm_launched(device);
+}
+
 static struct gw_record_launch record_of(struct gw_thread *t, const struct gw_event *e)
 {
-	if (e->stream) {
-		gw_gpu_clock_used(gw_hot.shared->stream_slots[e->stream].device);
-		gw_pm_launched(gw_hot.shared->stream_slots[e->stream].device);
-	}
 	return (struct gw_record_launch){
 	        .stream = gw_intern_stream(e->stream),
 	        .flags = e->flags & GW_EVENT_CALL_OPEN ? GW_LAUNCH_CALL_OPEN : 0,
@@ -314,6 +323,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (!n->enabled)
 			continue;
 		if (!n->config_id) {
+			gw_device_meet((int)n->device - 1);
 			n->config_id = gw_intern_config(
 			        n->kernel, n->device ? n->device : gw_launch_device(e), &n->config);
 			n->node_id = gw_intern_node(g->exec, i + 1);
@@ -382,11 +392,13 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		t->timed_serial = t->serial;
 		t->timed = 0;
 	}
-	if (gw_event_kind(e) == GW_EVENT_KERNEL || gw_event_kind(e) == GW_EVENT_MULTI)
+	if (gw_event_kind(e) == GW_EVENT_KERNEL || gw_event_kind(e) == GW_EVENT_MULTI) {
+		use_device(e);
 		kernel_event(t, e);
-	else if (gw_event_kind(e) == GW_EVENT_GRAPH)
+	} else if (gw_event_kind(e) == GW_EVENT_GRAPH) {
+		use_device(e);
 		graph_event(t, e);
-	else if (gw_event_kind(e) == GW_EVENT_TIME)
+	} else if (gw_event_kind(e) == GW_EVENT_TIME)
 		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
 }
 
@@ -485,8 +497,10 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
 		/* A graph's nodes may run on other GPUs than the stream it was launched into. */
-		if (r->flags & GW_LAUNCH_GRAPH && gw_stream_device(r->stream) != (int)a->device)
+		if (r->flags & GW_LAUNCH_GRAPH && gw_stream_device(r->stream) != (int)a->device) {
+			gw_device_meet((int)a->device);
 			r->stream = gw_intern_stream_of_activity(a);
+		}
 		r->start_ns = a->start;
 		r->duration_ns = a->end - a->start;
 		r->flags |= overlapped(a) ? GW_LAUNCH_OVERLAPPED : 0;
@@ -519,7 +533,10 @@ static void unmatched(struct gw_record_launch *r)
 /* A kernel that no call of ours launched: by the device, or inside an unlisted graph node. */
 static void uncalled(const struct gw_activity *a)
 {
-	struct gw_record_launch r = {
+	struct gw_record_launch r;
+
+	gw_device_meet((int)a->device);
+	r = (struct gw_record_launch){
 	        .flags = GW_LAUNCH_NO_CALL | (a->graph ? GW_LAUNCH_GRAPH : 0),
 	        .config = gw_intern_config_of_activity(a),
 	        .stream = gw_intern_stream_of_activity(a),

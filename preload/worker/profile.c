@@ -23,20 +23,11 @@ enum { PIECE = GW_RECORD_MAX - 64 };
 extern FILE *__wrap_stdin;
 FILE *__wrap_stdin;
 
-/* By id in the log; [0]: the first that was found. */
-static struct {
-	bool looked_for;
-	const struct gw_device *device;
-} known[GW_FLEET_MOST + 1];
+static bool looked_for[GW_FLEET_MOST + 1]; /* by id in the log */
 
 void gw_device_profile_start(void)
 {
-	memset(known, 0, sizeof(known)); /* a forked child leaves the parent's behind */
-}
-
-const struct gw_device *gw_device_profile(uint32_t id)
-{
-	return known[id <= GW_FLEET_MOST ? id : 0].device;
+	memset(looked_for, 0, sizeof(looked_for));
 }
 
 /* The whole profile stands in the log: who replays it needs no file, and sees what was used. */
@@ -74,9 +65,7 @@ static void take(uint32_t id, const struct gw_profile *profile)
 	if (!device)
 		return;
 	*device = profile->device;
-	known[id].device = device;
-	if (!known[0].device)
-		known[0].device = device;
+	gw_device_profile_set(id, device);
 	write_profile(id, profile);
 	gw_predictor_set_device(gw_launches_predictors(), id, device);
 }
@@ -88,18 +77,18 @@ static void look_for(uint32_t id, const char *name, struct gw_profile *room)
 	if (!gw_profile_find(name, gw_options.profile, room, &error))
 		take(id, room);
 	if (error.text[0])
-		gw_degrade(
-		        GW_DEGRADED_PROFILE, "%s%s",
-		        known[id].device ? "" : "predictions come from times alone: ", error.text);
+		gw_degrade(GW_DEGRADED_PROFILE, "%s%s",
+		           gw_device_profile(id) ? "" : "predictions come from times alone: ",
+		           error.text);
 }
 
 void gw_device_profile_use(uint32_t id, const char *name)
 {
 	struct gw_profile *profile;
 
-	if (!id || id > GW_FLEET_MOST || known[id].looked_for || !*name)
+	if (!id || id > GW_FLEET_MOST || looked_for[id] || !*name)
 		return;
-	known[id].looked_for = true;
+	looked_for[id] = true;
 	if (gw_device_stand_in() && !gw_options.profile[0])
 		return; /* it is no GPU: nobody has a profile of it */
 	profile = malloc(sizeof(*profile));

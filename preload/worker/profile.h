@@ -16,7 +16,4 @@ void gw_device_profile_start(void);
  */
 void gw_device_profile_use(uint32_t id, const char *name);
 
-/** The profile of device @p id, of the first that has one where that is 0; NULL: there is none. */
-const struct gw_device *gw_device_profile(uint32_t id);
-
 #endif

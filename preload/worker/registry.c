@@ -10,43 +10,33 @@
 #include "preload/maps/memory.h"
 #include "preload/launch/modules.h"
 #include "preload/join/kernel_names.h"
-#include "preload/worker/profile.h"
 #include "predictor/learner/predictor.h"
 #include "predictor/learner/slow.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { NODES_KNOWN = 1 << 17, DEVICES_MAX = 64, MODULES_MAX = 1 << 16 };
+enum { NODES_KNOWN = 1 << 17, MODULES_MAX = 1 << 16 };
 enum { KERNELS_KEPT = 2 * GW_KERNELS_MAX }; /* hooked ones, and as many that no hook saw */
 
-static struct gw_config_entry *configs; /* [GW_CONFIGS_MAX], touched as used */
-static struct gw_kernel *kernels;       /* [KERNELS_KEPT], the same */
-static uint32_t config_count, kernel_count, unhooked_count, node_count, device_count, thread_count,
-        module_count;
+static struct gw_kernel *kernels; /* [KERNELS_KEPT], the same */
+static uint32_t kernel_count, unhooked_count, node_count, thread_count, module_count;
 static bool config_full; /* there is no room for more, and never will be */
 static uint32_t kernel_of_slot[GW_KERNELS_MAX];
-static uint32_t device_ids[DEVICES_MAX], module_ids[MODULES_MAX]; /* by our number */
-static uint32_t capabilities[DEVICES_MAX];
-static uint32_t namesake[KERNELS_KEPT]; /* by kernel: the hooked one of its name before it */
+static uint32_t module_ids[MODULES_MAX]; /* by our number */
+static uint32_t namesake[KERNELS_KEPT];  /* by kernel: the hooked one of its name before it */
 static struct gw_idmap config_map, shape_map, pair_map, kernel_map;
 static struct gw_idmap nodes, nodes_before; /* those met lately, and those met before these */
 static unsigned reasons_written;
-static bool driver_gone, stand_in;
 
-static bool driver_is_stand_in(void)
+/* What a kernel takes here and in the predictor. */
+static size_t kernel_bytes(void)
 {
-	static const char name[] = "gpuwatch stand-in";
-	char found[64] = "";
-
-	return gw_driver.cuDeviceGetName &&
-	       gw_driver.cuDeviceGetName(found, sizeof(found) - 1, 0) == CUDA_SUCCESS &&
-	       !strncmp(found, name, sizeof(name) - 1);
+	return sizeof(*kernels) + gw_predictor_kernel_bytes();
 }
 
 bool gw_registry_start(void)
 {
-	configs = gw_memory_reserve(GW_CONFIGS_MAX * sizeof(*configs));
 	kernels = gw_memory_reserve(KERNELS_KEPT * sizeof(*kernels));
 	/* A forked child begins with the parent's maps: leave them, start empty ones. */
 	config_map = shape_map = pair_map = (struct gw_idmap){.use = GW_MEMORY_configurations};
@@ -54,20 +44,13 @@ bool gw_registry_start(void)
 	nodes = nodes_before = (struct gw_idmap){.use = GW_MEMORY_graphs};
 	gw_stream_ids_start();
 	memset(kernel_of_slot, 0, sizeof(kernel_of_slot));
-	memset(device_ids, 0, sizeof(device_ids));
-	memset(capabilities, 0, sizeof(capabilities));
 	memset(module_ids, 0, sizeof(module_ids));
-	config_count = kernel_count = unhooked_count = node_count = device_count = thread_count =
-	        module_count = 0;
+	kernel_count = unhooked_count = node_count = thread_count = module_count = 0;
 	config_full = false;
 	reasons_written = 0;
-	driver_gone = false;
-	return configs && kernels;
-}
-
-void gw_registry_ask_driver(void)
-{
-	stand_in = driver_is_stand_in();
+	gw_device_ids_start();
+	gw_hot.shared->kernel_bytes = (uint32_t)kernel_bytes();
+	return gw_configs_start() && kernels;
 }
 
 static void module_write(const struct gw_module_note *n)
@@ -115,11 +98,6 @@ const struct gw_kernel *gw_kernel_of(uint32_t id)
 	};
 
 	return id && id < KERNELS_KEPT ? &kernels[id] : &unknown;
-}
-
-size_t gw_kernel_bytes(void)
-{
-	return sizeof(*kernels) + gw_predictor_kernel_bytes();
 }
 
 static uint32_t kernel_write(const struct gw_kernel_slot *k)
@@ -198,7 +176,8 @@ static uint32_t pair_of(uint32_t id, const char *name, const struct gw_config *p
  */
 static size_t config_bytes(void)
 {
-	return sizeof(*configs) + gw_predictor_config_bytes() + gw_slow_config_bytes();
+	return sizeof(struct gw_config_entry) + gw_predictor_config_bytes() +
+	       gw_slow_config_bytes();
 }
 
 /* The next id, its place in @p map taken for @p key; 0 where there is none, from then on for good.
@@ -208,7 +187,7 @@ static uint32_t config_new(struct gw_idmap *map, uint64_t key)
 	if (config_full)
 		return 0;
 	config_full = true;
-	if (config_count + 1 >= GW_CONFIGS_MAX) {
+	if (gw_config_count() + 1 >= GW_CONFIGS_MAX) {
 		gw_degrade(
 		        GW_DEGRADED_TABLE_FULL,
 		        "more than %d configurations: the launches of later ones are counted only",
@@ -216,15 +195,15 @@ static uint32_t config_new(struct gw_idmap *map, uint64_t key)
 		return 0;
 	}
 	if (!gw_memory_take(GW_MEMORY_configurations, config_bytes()) ||
-	    !gw_idmap_put(map, key, config_count + 1)) {
+	    !gw_idmap_put(map, key, gw_config_count() + 1)) {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
 		           "no memory for more than %u configurations (GPUWATCH_MEMORY_MAX): the "
 		           "launches of later ones are counted only",
-		           config_count);
+		           gw_config_count());
 		return 0;
 	}
 	config_full = false;
-	return ++config_count;
+	return gw_config_add();
 }
 
 static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,
@@ -245,18 +224,18 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	id = config_new(&config_map, key);
 	if (!id)
 		return 0;
-	configs[id] = (struct gw_config_entry){.kernel = kernel,
-	                                       .slot = slot,
-	                                       .device = device,
-	                                       .head = head ? head : id,
-	                                       .pair = pair_of(id, name, &plain),
-	                                       .config = *c,
-	                                       .name = name};
+	*gw_config_entry(id) = (struct gw_config_entry){.kernel = kernel,
+	                                                .slot = slot,
+	                                                .device = device,
+	                                                .head = head ? head : id,
+	                                                .pair = pair_of(id, name, &plain),
+	                                                .config = *c,
+	                                                .name = name};
 	if (!head)
 		gw_idmap_put(&shape_map, shape, id);
 	if (c->digest)
-		configs[configs[id].head].digests++;
-	r = gw_record_of_config(id, kernel, gw_intern_device((int)device - 1), c);
+		gw_config_entry(gw_config_entry(id)->head)->digests++;
+	r = gw_record_of_config(id, kernel, gw_device_id((int)device - 1), c);
 	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 	return id;
 }
@@ -317,7 +296,7 @@ static uint32_t kernel_of_activity(const struct gw_activity *a)
 	if (!found)
 		found = gw_idmap_get(&kernel_map, own);
 	if (!found && unhooked_count < GW_KERNELS_MAX &&
-	    gw_memory_take(GW_MEMORY_kernels, gw_kernel_bytes())) {
+	    gw_memory_take(GW_MEMORY_kernels, kernel_bytes())) {
 		const struct gw_kernel_slot k = {
 		        .name = a->name,
 		        .registers = a->registers,
@@ -357,76 +336,6 @@ uint32_t gw_intern_config_of_activity(const struct gw_activity *a)
 		return id;
 	name = gw_kernel_name_keep(a->name);
 	return name ? config_id(kernel, 0, device, name->text, &c) : 0;
-}
-
-struct gw_config_entry *gw_config_entry(uint32_t id)
-{
-	return &configs[id];
-}
-
-uint32_t gw_config_count(void)
-{
-	return config_count;
-}
-
-static uint32_t attribute(CUdevice device, CUdevice_attribute which)
-{
-	int value = 0;
-
-	if (!gw_driver.cuDeviceGetAttribute ||
-	    gw_driver.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS || value < 0)
-		return 0;
-	return (uint32_t)value;
-}
-
-uint32_t gw_intern_device(int ordinal)
-{
-	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
-	char tail[256 + 33] = "";
-	size_t memory = 0, n;
-	CUuuid uuid;
-
-	if (ordinal < 0 || ordinal >= DEVICES_MAX)
-		return 0;
-	if (device_ids[ordinal] || driver_gone)
-		return device_ids[ordinal];
-	r.id = device_ids[ordinal] = ++device_count;
-	r.compute_capability =
-	        10 * attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-	        attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-	capabilities[ordinal] = r.compute_capability;
-	r.sm_count = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-	r.sm_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
-	r.mem_clock_khz = attribute(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
-	r.driver_version = gw_driver_version();
-	if (gw_driver.cuDeviceTotalMem_v2 &&
-	    gw_driver.cuDeviceTotalMem_v2(&memory, ordinal) == CUDA_SUCCESS)
-		r.memory = memory;
-	if (gw_driver.cuDeviceGetName)
-		gw_driver.cuDeviceGetName(tail, 255, ordinal);
-	n = strlen(tail) + 1;
-	if (gw_driver.cuDeviceGetUuid && gw_driver.cuDeviceGetUuid(&uuid, ordinal) == CUDA_SUCCESS)
-		for (int i = 0; i < 16; i++)
-			snprintf(tail + n + 2 * i, 3, "%02x", (unsigned char)uuid.bytes[i]);
-	n += strlen(tail + n) + 1;
-	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
-	gw_device_profile_use(r.id, tail);
-	return r.id;
-}
-
-uint32_t gw_device_capability(int ordinal)
-{
-	return ordinal >= 0 && ordinal < DEVICES_MAX ? capabilities[ordinal] : 0;
-}
-
-bool gw_device_stand_in(void)
-{
-	return stand_in;
-}
-
-void gw_registry_driver_gone(void)
-{
-	driver_gone = true;
 }
 
 uint32_t gw_intern_thread(struct gw_thread *t)

@@ -40,7 +40,7 @@ static uint32_t stream_write(uint32_t slot, int device, uint64_t context, uint32
                              uint32_t cupti_id)
 {
 	struct gw_record_stream r = {
-	        .device = gw_intern_device(device),
+	        .device = gw_device_id(device),
 	        .kind = kind,
 	        .cupti_id = cupti_id,
 	        .context = context,

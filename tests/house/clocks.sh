@@ -7,7 +7,7 @@ allowed='
 	preload/runtime/clock.h      declares it
 	preload/worker/aggregate.c   AGGREGATE records say when their ten seconds began
 	preload/runtime/degrade.c    DEGRADED records say when
-	preload/worker/gpu_clock.c   CLOCK records say when, by the clock of the records of kernels
+	preload/counters/gpu_clock.c   CLOCK records say when, by the clock of the records of kernels
 	preload/worker/pipeline.c    COUNTERS, DEGRADED and END records say when
 	preload/counters/pm.c        a window begins by the clock of the records of kernels
 	preload/cupti/record_clock.c relates another clock of libcupti to it

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device profile in the process: whose is taken, what the log keeps of it, what is said. */
+#include "preload/maps/devices.h"
 #include "preload/worker/profile.h"
 
 #include "predictor/learner/predictor.h"
@@ -22,7 +23,6 @@
 static char text[GW_PROFILE_BYTES];
 static size_t length, announced;
 static uint32_t pieces, of_device;
-static bool stand_in;
 static const struct gw_device *predicted;
 static uint32_t predicted_on;
 
@@ -59,11 +59,6 @@ void gw_predictor_set_device(struct gw_predictor_set *f, uint32_t device,
 	predicted_on = device;
 }
 
-bool gw_device_stand_in(void)
-{
-	return stand_in;
-}
-
 static int start(void **state)
 {
 	(void)state;
@@ -75,7 +70,8 @@ static int start(void **state)
 	unsetenv("GPUWATCH_PROFILE");
 	length = announced = 0;
 	pieces = of_device = 0;
-	stand_in = false;
+	gw_devices_clear();
+	gw_device_stand_in_set(false);
 	predicted = NULL;
 	predicted_on = 0;
 	return 0;
@@ -154,13 +150,13 @@ static void a_stand_in_lacks_nothing_unless_a_profile_is_named(void **state)
 	struct gw_reason reason;
 
 	(void)state;
-	stand_in = true;
+	gw_device_stand_in_set(true);
 	gw_options.profile[0] = 0;
 	gw_device_profile_use(1, "gpuwatch stand-in (a test's)");
 	assert_null(gw_device_profile(1));
 	assert_false(gw_degraded_get(0, &reason));
 	start(NULL);
-	stand_in = true;
+	gw_device_stand_in_set(true);
 	gw_device_profile_use(1, "gpuwatch stand-in (a test's)");
 	assert_null(gw_device_profile(1));
 	assert_true(gw_degraded_get(0, &reason));

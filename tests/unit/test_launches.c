@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
 #include "preload/worker/launches.h"
-#include "preload/worker/gpu_clock.h"
+#include "preload/counters/gpu_clock.h"
 #include "preload/analysis/analyze.h"
 #include "preload/analysis/known_work.h"
 #include "preload/live/log.h"

@@ -42,12 +42,6 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	(void)name;
 }
 
-const struct gw_device *gw_device_profile(uint32_t id)
-{
-	(void)id;
-	return NULL;
-}
-
 void gw_device_profile_start(void)
 {
 }

@@ -128,6 +128,7 @@ static void every_part_of_a_configuration_makes_another(void **state)
 	assert_int_equal(gw_intern_config(1, 0, &c), 4);
 	assert_int_equal(gw_intern_config(2, 0, &small), 5); /* same name, other resources */
 	assert_int_equal(written[GW_RECORD_KERNEL], 2);
+	gw_device_meet(1);
 	assert_int_equal(gw_intern_config(1, 2, &small), 6); /* on the second GPU */
 	assert_int_equal(gw_config_entry(6)->device, 2);
 	assert_int_equal(last[GW_RECORD_CONFIG].config.device, last[GW_RECORD_DEVICE].device.id);
@@ -209,6 +210,7 @@ static void a_stream_slot_used_anew_is_another_stream(void **state)
 	                             .cupti_context = 1,
 	                             .cupti_stream = 7,
 	                             .context_id = 3};
+	gw_device_meet(0);
 	assert_int_equal(gw_intern_stream(0), 0);
 	assert_int_equal(gw_intern_stream(5), 1);
 	assert_int_equal(gw_intern_stream(5), 1);
@@ -236,8 +238,11 @@ static void a_record_finds_the_stream_the_hooks_made(void **state)
 static void a_device_says_what_it_knows(void **state)
 {
 	(void)state;
-	gw_hot.shared->stream_slots[5] = (struct gw_stream_slot){.device = 0, .generation = 1};
-	gw_intern_stream(5);
+	gw_device_meet(0);
+	gw_device_meet(0);
+	assert_int_equal(written[GW_RECORD_DEVICE], 1);
+	assert_int_equal(gw_device_id(0), 1);
+	assert_int_equal(gw_device_id(1), 0);
 	assert_string_equal(text[GW_RECORD_DEVICE], "GPU of the test");
 	assert_string_equal(profile_wanted, "GPU of the test");
 	assert_int_equal(last[GW_RECORD_DEVICE].device.compute_capability, 90);
@@ -251,6 +256,7 @@ static void a_driver_that_is_gone_is_not_called(void **state)
 	(void)state;
 	gw_registry_driver_gone();
 	gw_hot.shared->stream_slots[5] = (struct gw_stream_slot){.device = 0, .generation = 1};
+	gw_device_meet(0);
 	assert_int_equal(gw_intern_stream(5), 1);
 	assert_false(gw_device_stand_in());
 	assert_int_equal(driver_calls, 0);
@@ -341,6 +347,7 @@ static void streams_that_ended_leave_no_memory_behind(void **state)
 	struct gw_activity a = activity("kernel");
 
 	(void)state;
+	gw_device_meet(0);
 	for (uint32_t i = 1; i <= 400000; i++) {
 		*s = (struct gw_stream_slot){
 		        .generation = i, .device = 0, .cupti_context = 1, .cupti_stream = i};

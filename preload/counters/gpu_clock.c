@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/gpu_clock.h"
+#include "preload/counters/gpu_clock.h"
 
 #include "calib/nvml/nvml.h"
 #include "preload/runtime/clock.h"
@@ -12,7 +12,7 @@
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
 #include "preload/maps/state.h"
-#include "preload/worker/registry.h"
+#include "preload/maps/devices.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -184,7 +184,7 @@ static uint64_t with_bus(uint64_t devices)
 static void note(const struct answer *a)
 {
 	struct gw_record_clock r = {
-	        .device = gw_intern_device(a->device),
+	        .device = gw_device_id(a->device),
 	        .sm_khz = a->sample.sm_khz,
 	        .mem_khz = a->sample.mem_khz,
 	        .temperature = a->temperature,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/cupti/cupti_overhead.h"
+#include "preload/counters/cupti_overhead.h"
 
 #include "preload/cupti/cupti.h"
-#include "preload/worker/registry.h"
+#include "preload/maps/configs.h"
+#include "preload/maps/devices.h"
 
 #include <math.h>
 
@@ -13,7 +14,7 @@ static const struct {
 } rows[] = {
 #define ADDED(capability, field, per_warp, per_thread)                                             \
 	{capability, GW_WORK_##field, per_warp, per_thread},
-#include "preload/cupti/cupti_overhead.def"
+#include "preload/counters/cupti_overhead.def"
 #undef ADDED
 };
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/maps/devices.h"
+
+#include "predictor/learner/predictor_set.h"
+
+#include <string.h>
+
+enum { DEVICES_MAX = 64 };
+
+static struct gw_device_entry devices[DEVICES_MAX];         /* by ordinal */
+static const struct gw_device *profiles[GW_FLEET_MOST + 1]; /* by id; [0]: the first found */
+static bool simulated;
+
+void gw_devices_clear(void)
+{
+	memset(devices, 0, sizeof(devices));
+	memset(profiles, 0, sizeof(profiles)); /* a forked child leaves the parent's behind */
+}
+
+struct gw_device_entry *gw_device_entry(int ordinal)
+{
+	return ordinal >= 0 && ordinal < DEVICES_MAX ? &devices[ordinal] : NULL;
+}
+
+uint32_t gw_device_id(int ordinal)
+{
+	const struct gw_device_entry *d = gw_device_entry(ordinal);
+
+	return d ? d->id : 0;
+}
+
+uint32_t gw_device_capability(int ordinal)
+{
+	const struct gw_device_entry *d = gw_device_entry(ordinal);
+
+	return d ? d->capability : 0;
+}
+
+const struct gw_device *gw_device_profile(uint32_t id)
+{
+	return profiles[id <= GW_FLEET_MOST ? id : 0];
+}
+
+void gw_device_profile_set(uint32_t id, const struct gw_device *profile)
+{
+	profiles[id] = profile;
+	if (!profiles[0])
+		profiles[0] = profile;
+}
+
+bool gw_device_stand_in(void)
+{
+	return simulated;
+}
+
+void gw_device_stand_in_set(bool stand_in)
+{
+	simulated = stand_in;
+}
