@@ -5,20 +5,18 @@
 #include "preload/cupti/attach.h"
 #include "preload/runtime/await.h"
 #include "preload/launch/call.h"
-#include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/cupti/other_profiler.h"
-#include "preload/hook/hooks.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/driver.h"
+#include "preload/worker/first_attach.h"
 #include "preload/worker/pipeline.h"
 #include "preload/counters/pm.h"
 #include "preload/runtime/process.h"
 #include "preload/runtime/block_signals.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/launch/threads.h"
-#include "preload/launch/object_lifetime.h"
-#include "preload/cupti/windows.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -39,18 +37,9 @@ enum phase {
 	OFF,
 };
 
-enum attaching {
-	NOT_YET,
-	UNDER_WAY, /* the program's threads wait */
-	ENDING,    /* it has worked, and they will not have to wait any longer */
-	TRIED,
-	GIVEN_UP, /* it takes too long: who waited has launched meanwhile */
-};
-
 enum reading { UNREAD, READING, READ };
 
 static _Atomic int phase;
-static _Atomic int attached;      /* enum attaching */
 static _Atomic int options_known; /* enum reading */
 static _Atomic int closed;        /* the last word is written */
 static pid_t owner;
@@ -178,6 +167,8 @@ static bool reserve(void)
 	return true;
 }
 
+static bool launch_allowed(void);
+
 /* No reason: all is there. */
 static const char *get_ready(void)
 {
@@ -188,7 +179,7 @@ static const char *get_ready(void)
 	if (!reserve())
 		return "no memory for gpuwatch's tables: nothing is watched";
 	gw_sandbox_prepare();
-	gw_threads_init();
+	gw_threads_init(launch_allowed);
 	if (gw_options.rejected[0])
 		gw_degrade(GW_DEGRADED_OPTION, "%s", gw_options.rejected);
 	if (!gw_pipeline_start(was_attached))
@@ -267,13 +258,11 @@ static void start_over(void)
 	memset(&gw_hot, 0, sizeof(gw_hot));
 	gw_memory_start();
 	gw_degraded_reset();
-	atomic_store(&attached, NOT_YET);
-	if (was_attached) {
-		/* The parent's CUPTI state is in this process, its threads are not. */
-		atomic_store(&attached, TRIED);
+	/* The parent's CUPTI state is in this process, its threads are not. */
+	gw_first_attach_reset(was_attached);
+	if (was_attached)
 		gw_degrade(GW_DEGRADED_FORK,
 		           "forked while the GPU was in use: launches are counted, not timed");
-	}
 	start();
 	errno = saved;
 }
@@ -303,69 +292,13 @@ bool gw_activate(bool init)
 	return atomic_load(&gw_hot.active) != 0;
 }
 
-/* Attached: the program's threads will not go on before this is done, unless they have already. */
-static bool in_time(void)
-{
-	int expected = UNDER_WAY;
-
-	return atomic_compare_exchange_strong(&attached, &expected, ENDING);
-}
-
-void gw_attach_tried(void)
-{
-	int before = atomic_exchange(&attached, TRIED);
-
-	if (before == UNDER_WAY || before == ENDING)
-		gw_await_wake(&attached);
-}
-
-void gw_attach_first(void)
-{
-	gw_windows_first(in_time);
-	gw_attach_tried();
-}
-
-/*
- * The worker attaches: libcupti and the driver may take long, and whoever waits for them may be
- * cancelled or leave by siglongjmp(), which must not happen in the midst of libcupti. Injected, we
- * are in a callback of libcupti's, and only this thread may go on.
- */
-static void attach(void)
-{
-	int cancel;
-
-	if (!gw_injection_active()) {
-		if (!gw_pipeline_attach())
-			gw_attach_tried();
-		return;
-	}
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	gw_attach_first();
-	pthread_setcancelstate(cancel, NULL);
-}
-
 void gw_before_context_create(void)
 {
-	int saved = errno, state = NOT_YET;
-	uint64_t begin;
-
-	if (gw_options.mode != GW_MODE_AUDIT || atomic_load(&phase) != RUNNING ||
-	    atomic_load(&attached) >= TRIED || gw_attach_here())
-		return;
-	begin = gw_ticks();
-	if (atomic_compare_exchange_strong(&attached, &state, UNDER_WAY))
-		attach();
-	state = UNDER_WAY;
-	if (!gw_await(&attached, UNDER_WAY) &&
-	    atomic_compare_exchange_strong(&attached, &state, GIVEN_UP))
-		gw_degrade_asked(GW_DEGRADED_NO_CUPTI, "attaching to libcupti takes too long: the "
-		                                       "first kernels have no times");
-	gw_await(&attached, ENDING);
-	gw_attach_since(begin);
-	errno = saved;
+	if (atomic_load(&phase) == RUNNING)
+		gw_first_attach_wait();
 }
 
-bool gw_launch_allowed(void)
+static bool launch_allowed(void)
 {
 	int p;
 
@@ -374,69 +307,4 @@ bool gw_launch_allowed(void)
 	if (p == RUNNING)
 		gw_before_context_create();
 	return p == RUNNING || p == FINISHED;
-}
-
-static _Atomic uintptr_t primaries[64];
-
-void gw_primary_set(int device, void *context)
-{
-	if (device >= 0 && device < 64)
-		atomic_store(&primaries[device], (uintptr_t)context);
-}
-
-void gw_primary_changed(int device)
-{
-	unsigned flags;
-	int in_use = 0;
-	uintptr_t context;
-
-	if (device < 0 || device >= 64)
-		return;
-	if (gw_driver.cuDevicePrimaryCtxGetState &&
-	    gw_driver.cuDevicePrimaryCtxGetState(device, &flags, &in_use) == CUDA_SUCCESS && in_use)
-		return;
-	context = atomic_load(&primaries[device]);
-	if (!context)
-		return;
-	gw_context_gone((CUcontext)context);
-}
-
-enum { GREENS = 64 }; /* green contexts at a time; of more, stale streams may be taken for new */
-static struct {
-	_Atomic uintptr_t green, context;
-} greens[GREENS];
-
-/* Each is told often, and by several threads: the same each time. */
-void gw_green_set(void *green, void *context)
-{
-	uintptr_t key = (uintptr_t)green;
-
-	for (int i = 0; i < GREENS; i++) {
-		uintptr_t free_place = 0;
-
-		if (atomic_load(&greens[i].green) != key &&
-		    !atomic_compare_exchange_strong(&greens[i].green, &free_place, key))
-			continue;
-		atomic_store(&greens[i].context, (uintptr_t)context);
-		return;
-	}
-	gw_degrade(GW_DEGRADED_TABLE_FULL,
-	           "more than %d green contexts at a time: streams of the others may be taken for "
-	           "those of ended ones",
-	           GREENS);
-}
-
-/* In more than one place, where several threads were told at once. */
-void *gw_green_take(void *green)
-{
-	uintptr_t context = 0;
-
-	for (int i = 0; green && i < GREENS; i++)
-		if (atomic_load(&greens[i].green) == (uintptr_t)green) {
-			uintptr_t here = atomic_exchange(&greens[i].context, 0);
-
-			context = here ? here : context;
-			atomic_store(&greens[i].green, 0);
-		}
-	return (void *)context;
 }

@@ -17,13 +17,6 @@ void gw_on_driver_ready(void);
  */
 void gw_before_context_create(void);
 
-/** The worker attaches, as gw_pipeline_attach() asked it to, or will not. */
-void gw_attach_first(void);
-void gw_attach_tried(void);
-
-/** Whether this process may record launches; starts over in a forked child. */
-bool gw_launch_allowed(void);
-
 /** exit() begins: the worker comes out of the driver. Waits for it, at most a few seconds. */
 void gw_quiesce(void);
 
@@ -38,16 +31,6 @@ bool gw_activate(bool init);
  * any more: before anything that it launches through is taken down.
  */
 void gw_shutdown_if_threads_remain(void);
-
-/** Remember which context is the primary one of @p device. */
-void gw_primary_set(int device, void *context);
-/** The primary context of @p device was released or reset. */
-void gw_primary_changed(int device);
-
-/** Remember as which context green context @p green is used. */
-void gw_green_set(void *green, void *context);
-/** That context, forgotten now; NULL when it is not known. */
-void *gw_green_take(void *green);
 
 /** Whether driver functions are handed out wrapped in this process. */
 bool gw_hooking(void);

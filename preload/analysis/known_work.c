@@ -2,7 +2,7 @@
 #include "preload/analysis/known_work.h"
 
 #include "preload/runtime/degrade.h"
-#include "preload/worker/launches.h"
+#include "predictor/learner/predictor_set.h"
 #include "preload/live/log.h"
 #include "preload/maps/memory.h"
 #include "preload/maps/state.h"
@@ -206,9 +206,8 @@ void gw_work_told(uint32_t config, struct gw_work *out)
 			out->q[i] = told.q[i];
 }
 
-static void publish(uint32_t config, const struct gw_work *work)
+static void publish(struct gw_predictor_set *f, uint32_t config, const struct gw_work *work)
 {
-	struct gw_predictor_set *f = gw_launches_predictors();
 	struct gw_record_work r = {.config = config, .known = gw_predictor_set_observations(f)};
 	struct gw_record_quantity parts[GW_WORK_FIELDS];
 
@@ -225,7 +224,7 @@ static void publish(uint32_t config, const struct gw_work *work)
 	gw_predictor_set_work(f, config, work);
 }
 
-void gw_work_publish(void)
+void gw_work_publish(struct gw_predictor_set *predictors)
 {
 	struct gw_work now;
 
@@ -238,10 +237,10 @@ void gw_work_publish(void)
 		/* A record has one value of a row: what code says stands before what counts say. */
 		if (k->retold) {
 			gw_work_told(config, &now);
-			publish(config, &now);
+			publish(predictors, config, &now);
 			k->retold = false;
 		}
 		read(&k->work, &now);
-		publish(config, &now);
+		publish(predictors, config, &now);
 	}
 }

@@ -29,10 +29,11 @@ const struct gw_work *gw_work_of(uint32_t config);
 void gw_work_told(uint32_t config, struct gw_work *out);
 
 /**
- * Once a cycle: tell predictor and log what is known of each configuration offered something new
- * since the last time. Where code and counters know the same row, and the predictor has not heard
- * from the code yet, there are two WORK records, the code's first.
+ * Once a cycle: tell @p predictors and the log what is known of each configuration offered
+ * something new since the last time. Where code and counters know the same row, and the predictor
+ * has not heard from the code yet, there are two WORK records, the code's first.
  */
-void gw_work_publish(void);
+struct gw_predictor_set;
+void gw_work_publish(struct gw_predictor_set *predictors);
 
 #endif

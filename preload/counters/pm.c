@@ -5,7 +5,6 @@
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
-#include "preload/hook/exit_watch.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/pm_sets.h"
 #include "preload/runtime/process.h"
@@ -163,7 +162,6 @@ void gw_pm_abandon(void)
 	atomic_store(&pm.stop, 1);
 	atomic_store(&pm.running, 0);
 	atomic_store(&pm.inside, 0);
-	gw_exit_watch_forked();
 }
 
 /*

@@ -2,7 +2,6 @@
 #include "preload/cupti/activity.h"
 
 #include "preload/cupti/attach.h"
-#include "preload/counters/counter_attribution.h"
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
@@ -285,21 +284,19 @@ static void decode(const CUpti_ActivityKernel10 *k, struct gw_activity *a)
 
 /* Of copies and memsets only when and where: the beginning of these records is alike in all
  * versions. */
-static bool copy(const CUpti_Activity *record)
+static bool copy(const CUpti_Activity *record, const struct gw_activity_sink *sink)
 {
 	switch (record->kind) {
 	case CUPTI_ACTIVITY_KIND_MEMCPY: {
 		const CUpti_ActivityMemcpy6 *c = (const CUpti_ActivityMemcpy6 *)record;
 
-		gw_counter_attribution_copy(c->deviceId, gw_record_time(c->start),
-		                            gw_record_time(c->end));
+		sink->copy(c->deviceId, gw_record_time(c->start), gw_record_time(c->end));
 		return true;
 	}
 	case CUPTI_ACTIVITY_KIND_MEMSET: {
 		const CUpti_ActivityMemset4 *c = (const CUpti_ActivityMemset4 *)record;
 
-		gw_counter_attribution_copy(c->deviceId, gw_record_time(c->start),
-		                            gw_record_time(c->end));
+		sink->copy(c->deviceId, gw_record_time(c->start), gw_record_time(c->end));
 		return true;
 	}
 	default:
@@ -307,7 +304,7 @@ static bool copy(const CUpti_Activity *record)
 	}
 }
 
-static uint64_t walk(size_t at, void (*take)(const struct gw_activity *))
+static uint64_t walk(size_t at, const struct gw_activity_sink *sink)
 {
 	uint8_t *buffer = (uint8_t *)buffer_at(at);
 	CUpti_Activity *record = NULL;
@@ -317,7 +314,7 @@ static uint64_t walk(size_t at, void (*take)(const struct gw_activity *))
 	       CUPTI_SUCCESS) {
 		struct gw_activity a;
 
-		if (copy(record))
+		if (copy(record, sink))
 			continue;
 		if (record->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
 		    record->kind != CUPTI_ACTIVITY_KIND_KERNEL)
@@ -326,7 +323,7 @@ static uint64_t walk(size_t at, void (*take)(const struct gw_activity *))
 		if (!a.end && atomic_load(&pool.ending)) /* runs on when the window ends */
 			continue;
 		look_for_times(&a);
-		take(&a);
+		sink->kernel(&a);
 		n++;
 	}
 	return n;
@@ -345,7 +342,7 @@ static void give_back(size_t at)
 }
 
 /* What came until now, and nothing that comes while it is read: records are joined in order. */
-uint64_t gw_activity_take(void (*take)(const struct gw_activity *))
+uint64_t gw_activity_take(const struct gw_activity_sink *sink)
 {
 	uint64_t until = atomic_load(&pool.last_came), n = 0;
 	size_t dropped = 0, buffers = 0;
@@ -360,7 +357,7 @@ uint64_t gw_activity_take(void (*take)(const struct gw_activity *))
 				continue;
 			if (!buffers++)
 				gw_record_clock_look();
-			n += walk(at, take);
+			n += walk(at, sink);
 			give_back(at);
 		}
 	}

@@ -65,11 +65,15 @@ void gw_activity_context_going(void);
 /** Ask for the records of finished kernels (@p all: of unfinished buffers too). Worker only. */
 void gw_activity_flush(bool all);
 
-/**
- * Call @p take for every kernel's record received since; returns their number. Copies and memsets
- * go to gw_counter_attribution_copy. Worker only.
- */
-uint64_t gw_activity_take(void (*take)(const struct gw_activity *record));
+/** Where records go. */
+struct gw_activity_sink {
+	void (*kernel)(const struct gw_activity *record);
+	/** A copy or memset; times as in struct gw_activity. */
+	void (*copy)(uint32_t device, uint64_t start, uint64_t end);
+};
+
+/** Hand on every record received since; returns the number of kernels'. Worker only. */
+uint64_t gw_activity_take(const struct gw_activity_sink *sink);
 
 /** Have records of copies and memsets too, or no more. Any thread. */
 void gw_activity_copies(bool on);

@@ -2,7 +2,6 @@
 #include "preload/cupti/attach.h"
 
 #include "preload/cupti/activity.h"
-#include "preload/launch/call.h"
 #include "preload/runtime/clock.h"
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/deadline.h"
@@ -11,6 +10,8 @@
 #include "preload/runtime/sandbox.h"
 #include "preload/cupti/subscriber.h"
 #include "preload/runtime/process.h"
+
+#include <stdatomic.h>
 
 enum {
 	/* libcupti's own buffers on the device: 3 MiB each by default, 250 of them allowed */
@@ -37,7 +38,8 @@ static bool subscribed, borrowed; /* borrowed: the subscriber is another tool's 
 static _Atomic int correlating;   /* launches are to learn their correlation ids */
 static _Atomic int met;           /* one has */
 static _Atomic unsigned times;    /* times attached */
-static _Atomic int open_;         /* libcupti may be called */
+static bool (*correlate_launch)(uint32_t id);
+static _Atomic int open_; /* libcupti may be called */
 static _Thread_local bool here __attribute__((tls_model("initial-exec")));
 
 bool gw_attach_correlates(void)
@@ -45,22 +47,15 @@ bool gw_attach_correlates(void)
 	return atomic_load_explicit(&correlating, memory_order_relaxed) != 0;
 }
 
-/*
- * The hook that called the driver has filled in the slot of the thread's innermost launch. Where
- * there is no such hook, nothing is in flight.
- */
+void gw_attach_start(bool (*correlate)(uint32_t id))
+{
+	correlate_launch = correlate;
+}
+
 static void correlate(uint32_t id)
 {
-	struct gw_thread *t = gw_self;
-	struct gw_event *e;
-
-	if (!t || !gw_attach_correlates())
-		return;
-	e = gw_ring_innermost(t);
-	if (!e || (e->flags & GW_EVENT_CORRELATED))
-		return;
-	gw_event_correlate(e, id);
-	atomic_store_explicit(&met, 1, memory_order_relaxed);
+	if (gw_attach_correlates() && correlate_launch(id))
+		atomic_store_explicit(&met, 1, memory_order_relaxed);
 }
 
 void gw_attach_called(const void *info)

@@ -23,6 +23,12 @@ enum gw_attached {
  */
 enum gw_attached gw_attach(bool correlate);
 
+/**
+ * @p correlate is to put a correlation id into the launch that the calling thread has in flight;
+ * false where there is none, or it has one. Set before anything is attached.
+ */
+void gw_attach_start(bool (*correlate)(uint32_t id));
+
 /** Whether launches are to learn their correlation ids: none does that has no record. */
 bool gw_attach_correlates(void);
 

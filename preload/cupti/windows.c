@@ -15,9 +15,7 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/cupti/other_profiler.h"
-#include "preload/join/join.h"
 #include "preload/runtime/options.h"
-#include "preload/counters/pm.h"
 #include "preload/maps/state.h"
 #include "preload/runtime/process.h"
 
@@ -60,6 +58,7 @@ static struct {
 	bool left;        /* another tool came: coming back is a return */
 } window;
 
+static const struct gw_windows_calls *calls;
 static _Atomic int held;     /* attached, or about to be */
 static _Atomic int yielding; /* threads that wait for `held` to end */
 static _Atomic int working;  /* there is a worker that will let go */
@@ -85,8 +84,9 @@ static uint64_t pause_after(uint64_t ns)
 	return least + least / 3 * (window.dice >> 16) / 65536;
 }
 
-void gw_windows_start(bool forbidden)
+void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 {
+	calls = c;
 	window.measure = MEASURE_MIN_NS;
 	window.retry = RETRY_MIN_NS;
 	window.dice = 1;
@@ -217,7 +217,7 @@ static void open_window(uint64_t now)
 	window.useless = r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
 	if (r == GW_ATTACHED) {
-		gw_pm_resume();
+		calls->opened();
 		gw_count(GW_COUNTER_returns, window.left);
 		window.left = false;
 		window.retry = RETRY_MIN_NS;
@@ -253,7 +253,7 @@ static void end_window(uint64_t now)
 	if (window.by_events)
 		atomic_store(&gw_hot.events, 0);
 	else {
-		gw_pm_pause(); /* another tool may come next, and counters are one's only */
+		calls->ending(); /* another tool may come next, and counters are one's only */
 		gw_attach_settle();
 	}
 }
@@ -278,7 +278,7 @@ static bool all_came(void)
 {
 	uint64_t lost = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]) - window.dropped;
 
-	return gw_join_waiting() <= lost;
+	return calls->waiting() <= lost;
 }
 
 /* Kernels of the window still run, and no other window is opened before they have their times. */

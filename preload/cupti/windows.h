@@ -18,8 +18,15 @@
  */
 void gw_windows_first(bool (*in_time)(void));
 
+/** What windows ask of the rooms above. Worker only. */
+struct gw_windows_calls {
+	uint32_t (*waiting)(void); /**< launches that wait for their records */
+	void (*opened)(void);      /**< libcupti is attached: counters may be sampled */
+	void (*ending)(void);      /**< it will not be: the counters' thread is to leave it */
+};
+
 /** The worker starts, or starts anew in a forked child that may not measure (@p forbidden). */
-void gw_windows_start(bool forbidden);
+void gw_windows_start(bool forbidden, const struct gw_windows_calls *calls);
 
 /**
  * Once a round of the worker, between the launches and the records: opens a window that is due,

@@ -5,16 +5,12 @@
 #include "preload/counters/pm.h"
 #include "preload/runtime/process.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 extern int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library);
 extern void *__dso_handle;
-
-static pthread_t watched;
-static _Atomic int watching;
 
 void gw_exit_begins(void)
 {
@@ -39,17 +35,6 @@ __attribute__((constructor)) static void watch(void)
 {
 	if (syscall(SYS_gettid) != getpid())
 		return;
-	watched = pthread_self();
-	atomic_store(&watching, !__cxa_thread_atexit_impl(leaving, NULL, &__dso_handle));
-}
-
-bool gw_exit_watched(void)
-{
-	return atomic_load(&watching) != 0;
-}
-
-void gw_exit_watch_forked(void)
-{
-	if (!pthread_equal(watched, pthread_self()))
-		atomic_store(&watching, 0);
+	if (!__cxa_thread_atexit_impl(leaving, NULL, &__dso_handle))
+		gw_process_exit_watched();
 }

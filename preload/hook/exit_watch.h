@@ -13,16 +13,8 @@
 #ifndef GW_EXIT_WATCH_H
 #define GW_EXIT_WATCH_H
 
-#include <stdbool.h>
-
-/** Whether the main thread's exit will be noticed in this process. */
-bool gw_exit_watched(void);
-
 /** exit() begins, on the calling thread: sampling of counters ends, and the worker is out of
  * the driver. May be called again. */
 void gw_exit_begins(void);
-
-/** In a forked child: only the forking thread is left, and it may be another one. */
-void gw_exit_watch_forked(void);
 
 #endif

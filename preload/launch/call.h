@@ -44,8 +44,9 @@ GW_COLD struct gw_event *gw_ring_reserve(struct gw_call *call);
  */
 GW_COLD struct gw_event *gw_ring_reserve_inner(struct gw_thread *t);
 
-/** The launch in flight that began last, NULL when there is none. */
-GW_COLD struct gw_event *gw_ring_innermost(struct gw_thread *t);
+/** The calling thread's launch in flight that began last learns its correlation id; false where
+ * there is none, or it has one. */
+GW_COLD bool gw_ring_correlate(uint32_t id);
 
 /** Hand over what is in flight: no launch of the thread will end any more, but those within a
  * launch that has just ended. */

@@ -15,6 +15,16 @@ void gw_stream_thread_gone(struct gw_thread *t);
 /** A context is about to be destroyed or reset: its streams and functions are forgotten. */
 void gw_context_gone(CUcontext context);
 
+/** Remember which context is the primary one of @p device. */
+void gw_primary_set(int device, void *context);
+/** The primary context of @p device was released or reset. */
+void gw_primary_changed(int device);
+
+/** Remember as which context green context @p green is used. */
+void gw_green_set(void *green, void *context);
+/** That context, forgotten now; NULL when it is not known. */
+void *gw_green_take(void *green);
+
 /** @p exec was instantiated from @p graph. */
 void gw_graph_made(CUgraphExec exec, CUgraph graph);
 /** @p exec was updated from @p graph. */

@@ -151,7 +151,7 @@ struct gw_event *gw_ring_reserve_inner(struct gw_thread *t)
 	}
 }
 
-struct gw_event *gw_ring_innermost(struct gw_thread *t)
+static struct gw_event *innermost(struct gw_thread *t)
 {
 	const uint32_t head = head_of(t);
 
@@ -162,6 +162,20 @@ struct gw_event *gw_ring_innermost(struct gw_thread *t)
 			return e;
 	}
 	return NULL;
+}
+
+/*
+ * The hook that called the driver has filled in the slot of the thread's innermost launch. Where
+ * there is no such hook, nothing is in flight.
+ */
+bool gw_ring_correlate(uint32_t id)
+{
+	struct gw_event *e = gw_self ? innermost(gw_self) : NULL;
+
+	if (!e || (e->flags & GW_EVENT_CORRELATED))
+		return false;
+	gw_event_correlate(e, id);
+	return true;
 }
 
 void gw_call_more(struct gw_call *call, void **params, void **extra)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads that launch: each has a ring of its own, handed back when the thread ends. */
 #include "preload/launch/call.h"
-#include "preload/lifecycle.h"
 #include "preload/live/live.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
@@ -17,6 +16,7 @@
 
 static pthread_key_t end_key;
 static _Atomic int end_key_made;
+static bool (*launch_allowed)(void);
 
 enum {
 	PAGE = 4096,
@@ -95,8 +95,9 @@ static void thread_ended(void *arg)
 	thread_gone(arg);
 }
 
-void gw_threads_init(void)
+void gw_threads_init(bool (*allowed)(void))
 {
+	launch_allowed = allowed;
 	if (!atomic_exchange(&end_key_made, 1) && pthread_key_create(&end_key, thread_ended))
 		atomic_store(&end_key_made, 0);
 }
@@ -289,7 +290,7 @@ struct gw_thread *gw_thread_register(void)
 	struct gw_thread *t;
 	int saved = errno, cancel;
 
-	if (!gw_launch_allowed())
+	if (launch_allowed && !launch_allowed())
 		return NULL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	t = enrol();

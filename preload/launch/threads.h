@@ -6,8 +6,11 @@
 
 #include <stdbool.h>
 
-/** Prepare for threads to be told of their end. Idempotent. */
-void gw_threads_init(void);
+/**
+ * Prepare for threads to be told of their end. @p allowed says whether this process may record
+ * launches, which it may start over for, at the first of a thread. Idempotent.
+ */
+void gw_threads_init(bool (*allowed)(void));
 
 /** Keep one ring ready for the next thread that launches, so that it meets no page faults. Worker
  * only. */

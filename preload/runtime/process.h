@@ -18,4 +18,10 @@ void gw_injection_begin(void);
 /** Whether launches come from callbacks in this process. */
 bool gw_injection_active(void);
 
+/** The main thread, which calls this, will notice its exit() before any exit handler. */
+void gw_process_exit_watched(void);
+
+/** Whether it will, in this process: a forked child may have another main thread. */
+bool gw_exit_watched(void);
+
 #endif

@@ -402,9 +402,11 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
 }
 
-void gw_launch_record(const struct gw_activity *a)
+void gw_launches_take_records(void)
 {
-	gw_join_record(a);
+	static const struct gw_activity_sink sink = {gw_join_record, gw_counter_attribution_copy};
+
+	gw_activity_take(&sink);
 }
 
 void gw_launches_measured(bool last)
@@ -415,7 +417,7 @@ void gw_launches_measured(bool last)
 /* In the midst of the rings: what is learnt now is not published before all of them are seen. */
 static void crowded(void)
 {
-	gw_activity_take(gw_launch_record);
+	gw_launches_take_records();
 	gw_join_batch(false);
 }
 

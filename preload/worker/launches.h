@@ -14,8 +14,8 @@ bool gw_launches_start(void);
 /** An event of a thread's ring. */
 void gw_launch_event(struct gw_thread *t, const struct gw_event *e);
 
-/** An activity record. */
-void gw_launch_record(const struct gw_activity *a);
+/** Take the activity records that libcupti has handed out. */
+void gw_launches_take_records(void);
 
 /** Join what came; @p last: nothing more will come. */
 void gw_launches_measured(bool last);

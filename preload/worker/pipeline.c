@@ -6,6 +6,7 @@
 #include "preload/worker/pipeline.h"
 
 #include "preload/cupti/activity.h"
+#include "preload/cupti/attach.h"
 #include "preload/worker/aggregate.h"
 #include "preload/runtime/alone.h"
 #include "preload/launch/arguments.h"
@@ -25,7 +26,7 @@
 #include "preload/worker/header.h"
 #include "preload/join/join.h"
 #include "preload/worker/launches.h"
-#include "preload/lifecycle.h"
+#include "preload/worker/first_attach.h"
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
@@ -156,7 +157,7 @@ static void take_times(uint64_t now, bool last)
 		gw_activity_flush(last);
 		worker.flushed_ns = now;
 	}
-	gw_activity_take(gw_launch_record); /* also what came before another tool took over */
+	gw_launches_take_records(); /* also what came before another tool took over */
 	gw_launches_measured(last);
 }
 
@@ -227,7 +228,7 @@ static uint32_t cycle(bool last)
 	gw_registry_write_news();
 	/* Then code: what it tells is known before any measurement of these launches is. */
 	gw_analysis_run(look_after, last);
-	gw_work_publish();
+	gw_work_publish(gw_launches_predictors());
 	gw_pm_tick(now, events);
 	ended = !last && gw_windows_tick(events != 0);
 	if (last || ended || !gw_analysis_defers_join(gw_join_waiting()))
@@ -235,7 +236,7 @@ static uint32_t cycle(bool last)
 	if (ended)
 		gw_windows_close();
 	gw_counter_attribution_tick(now, worker.flushed_ns, last);
-	gw_work_publish();
+	gw_work_publish(gw_launches_predictors());
 	gw_publish_predictions();
 	gw_recycle(round);
 	gw_aggregate_tick(now, last);
@@ -351,6 +352,9 @@ static void run(void)
 
 bool gw_pipeline_start(bool forbidden)
 {
+	static const struct gw_windows_calls calls = {
+	        .waiting = gw_join_waiting, .opened = gw_pm_resume, .ending = gw_pm_pause};
+
 	memset(&worker, 0, sizeof(worker));
 	pthread_mutex_init(&worker.lock, NULL);
 	pthread_cond_init(&worker.done, NULL);
@@ -369,7 +373,8 @@ bool gw_pipeline_start(bool forbidden)
 	gw_counter_attribution_start();
 	gw_device_profile_start();
 	gw_header_start();
-	gw_windows_start(forbidden);
+	gw_attach_start(gw_ring_correlate);
+	gw_windows_start(forbidden, &calls);
 	return gw_spawn("gpuwatch", run);
 }
 

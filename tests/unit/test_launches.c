@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From events to records of launches, with a predictor and a log of the test's own. */
+#include "preload/join/join.h"
 #include "preload/worker/launches.h"
 #include "preload/counters/gpu_clock.h"
 #include "preload/analysis/analyze.h"
@@ -238,7 +239,7 @@ static void a_launch_is_predicted_when_its_code_was_read_before_its_time_came(vo
 	assert_int_equal(wanted, 1);
 	assert_int_equal(launch_count, 0);
 	answered_known = 7;
-	gw_launch_record(&a);
+	gw_join_record(&a);
 	gw_launches_measured(true);
 	assert_int_equal(launch_count, 1);
 	assert_int_equal(asked_known, 8);
@@ -333,7 +334,7 @@ static void a_record_is_that_of_a_launch_with_any_digest(void **state)
 	e.digest = 77;
 	gw_launch_event(thread, &e); /* in a stream whose number is not known */
 	assert_int_equal(launch_count, 1);
-	gw_launch_record(&a);
+	gw_join_record(&a);
 	gw_launches_measured(true);
 	assert_int_equal(launch_count, 1);
 }
@@ -384,7 +385,7 @@ static void what_is_learnt_is_what_the_record_says(void **state)
 	e.config = 77;
 	answered_known = 3;
 	gw_launch_event(thread, &e);
-	gw_launch_record(&a);
+	gw_join_record(&a);
 	gw_launches_measured(true);
 	assert_true(observed.seconds == 1500 * 1e-9);
 	assert_true(observed.exclusive);
@@ -403,7 +404,7 @@ static void measured_at(uint32_t id, uint64_t start_ns)
 	a.end += start_ns - a.start;
 	a.start = start_ns;
 	gw_launch_event(thread, &e);
-	gw_launch_record(&a);
+	gw_join_record(&a);
 	gw_launches_measured(false);
 }
 
@@ -441,7 +442,7 @@ static void a_correlated_launch_keeps_what_its_cell_said(void **state)
 	gw_event_correlate(&e, a.correlation);
 	assert_int_equal(gw_event_kind(&e), GW_EVENT_KERNEL);
 	gw_launch_event(thread, &e);
-	gw_launch_record(&a);
+	gw_join_record(&a);
 	gw_launches_measured(true);
 	assert_true(observed.predicted == 1400.f * 1e-9 && observed.high == 1600.f * 1e-9);
 	assert_int_equal(observed.tier, GW_TIER_WARM);

@@ -193,7 +193,7 @@ static void a_launch_without_a_configuration_is_not_written_a_second_time(void *
 	assert_int_equal(launch_count, 1);
 	a.context = 1;
 	a.stream = 2;
-	gw_launch_record(&a);
+	gw_join_record(&a);
 	gw_launches_measured(true);
 	assert_int_equal(launch_count, 1);
 	assert_int_equal(gw_counters[GW_COUNTER_table_full], 1);
@@ -216,7 +216,7 @@ static void a_launch_without_a_stream_is_not_written_a_second_time(void **state)
 	assert_int_equal(launch_count, 1);
 	a.context = 1;
 	a.stream = 9;
-	gw_launch_record(&a);
+	gw_join_record(&a);
 	for (int i = 0; i < 10; i++)
 		gw_launches_measured(false);
 	assert_int_equal(launch_count, 1);

@@ -28,7 +28,7 @@ uint32_t gw_config_count(void)
 	return CONFIGS;
 }
 
-struct gw_predictor_set *gw_launches_predictors(void)
+static struct gw_predictor_set *predictors(void)
 {
 	return NULL;
 }
@@ -89,7 +89,7 @@ static void nothing_is_known_before_an_offer(void **state)
 	assert_null(gw_work_of(0));
 	assert_null(gw_work_of(3));
 	assert_null(gw_work_of(UINT32_MAX));
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 0);
 }
 
@@ -125,7 +125,7 @@ static void what_is_no_number_or_of_no_configuration_changes_nothing(void **stat
 	offer(0, GW_WORK_inst_executed, 100, GW_SOURCE_STATIC);
 	offer(CONFIGS + 1, GW_WORK_inst_executed, 100, GW_SOURCE_STATIC);
 	assert_null(gw_work_of(CONFIGS + 1));
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 1);
 }
 
@@ -134,7 +134,7 @@ static void news_are_published_once_with_all_that_is_known(void **state)
 	(void)state;
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
 	offer(3, GW_WORK_pipe_fma, 20, GW_SOURCE_STATIC);
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 1);
 	assert_int_equal(written.head.config, 3);
 	assert_int_equal(written.head.count, 2);
@@ -145,12 +145,12 @@ static void news_are_published_once_with_all_that_is_known(void **state)
 	assert_int_equal(written.part[1].field, GW_WORK_pipe_fma);
 	assert_int_equal(last_told, 3);
 	assert_memory_equal(&told, gw_work_of(3), sizeof(told));
-	gw_work_publish();
+	gw_work_publish(predictors());
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED); /* the same again is no news */
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 1);
 	offer(3, GW_WORK_inst_executed, 101, GW_SOURCE_COUNTED);
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 2);
 	assert_int_equal(written.head.count, 2);
 }
@@ -165,10 +165,10 @@ static void code_read_after_a_count_is_told_beside_it(void **state)
 {
 	(void)state;
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 1);
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 3);
 	assert_int_equal(row(&before, GW_WORK_inst_executed).source, GW_SOURCE_STATIC);
 	assert_true(row(&before, GW_WORK_inst_executed).value == 50);
@@ -178,7 +178,7 @@ static void code_read_after_a_count_is_told_beside_it(void **state)
 	/* Once is enough. */
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
 	offer(3, GW_WORK_pipe_fma, 7, GW_SOURCE_COUNTED);
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 4);
 }
 
@@ -187,7 +187,7 @@ static void code_and_count_of_one_cycle_are_both_told(void **state)
 	(void)state;
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 2);
 	assert_true(row(&before, GW_WORK_inst_executed).value == 50);
 	assert_true(row(&told, GW_WORK_inst_executed).value == 100);
@@ -197,9 +197,9 @@ static void a_count_after_the_code_was_published_is_one_record(void **state)
 {
 	(void)state;
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
-	gw_work_publish();
+	gw_work_publish(predictors());
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
-	gw_work_publish();
+	gw_work_publish(predictors());
 	assert_int_equal(records, 2);
 }
 
