@@ -357,12 +357,13 @@ static void log_values(enum gw_document d)
 	gw_document_fields(d);
 #define TIER(NAME, name, meaning)   log_value(d, "LAUNCH tier", name, GW_TIER_##NAME, meaning);
 #define SOURCE(NAME, name, meaning) log_value(d, "LAUNCH work", name, GW_SOURCE_##NAME, meaning);
+#include "predictor/core/basis.def"
 #define ORIGIN(NAME, meaning)       log_value(d, "MODULE origin", #NAME, GW_MODULE_##NAME, meaning);
 #define STREAM_KIND(NAME, meaning)  log_value(d, "STREAM kind", #NAME, GW_STREAM_##NAME, meaning);
 #define DEGRADED(NAME, meaning)     log_value(d, "DEGRADED code", #NAME, GW_DEGRADED_##NAME, meaning);
 #include "predictor/log/value.def"
 #define SLOW_CAUSE(NAME, name, meaning) log_value(d, "SLOW cause", name, GW_SLOW_##NAME, meaning);
-#include "predictor/learner/slow.def"
+#include "predictor/log/slow.def"
 #undef SLOW_CAUSE
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++)
 		log_row(d, f);

@@ -6,7 +6,7 @@
 #include "cli/common/index.h"
 #include "cli/log/reader.h"
 #include "cli/common/quantile.h"
-#include "predictor/learner/slow.h"
+#include "predictor/counters/slow.h"
 #include "predictor/core/types.h"
 
 enum {
@@ -17,7 +17,7 @@ enum {
 /** How many causes there are. */
 enum {
 #define SLOW_CAUSE(NAME, name, meaning) GW_SLOW_ORDER_##NAME,
-#include "predictor/learner/slow.def"
+#include "predictor/log/slow.def"
 #undef SLOW_CAUSE
 	GW_SLOW_CAUSES
 };

@@ -14,7 +14,7 @@ const char *gw_tier_name(enum gw_tier tier)
 {
 	static const char *const names[] = {
 #define TIER(NAME, name, meaning) name,
-#include "predictor/log/value.def"
+#include "predictor/core/basis.def"
 	};
 
 	return (unsigned)tier < sizeof(names) / sizeof(*names) ? names[tier] : "none";
@@ -24,7 +24,7 @@ const char *gw_source_name(enum gw_source source)
 {
 	static const char *const names[] = {
 #define SOURCE(NAME, name, meaning) name,
-#include "predictor/log/value.def"
+#include "predictor/core/basis.def"
 	};
 
 	return (unsigned)source < sizeof(names) / sizeof(*names) ? names[source] : "none";

@@ -59,7 +59,7 @@ struct gw_launch {
 /** Where a number of struct gw_work came from, worst first. */
 enum gw_source {
 #define SOURCE(NAME, name, meaning) GW_SOURCE_##NAME,
-#include "predictor/log/value.def"
+#include "predictor/core/basis.def"
 };
 
 /** Confidence from which on what code tells is as exact as counters; below it is a range or a guess. */
@@ -99,7 +99,7 @@ enum gw_bound {
 /** How much was known of a launch when it was predicted. */
 enum gw_tier {
 #define TIER(NAME, name, meaning) GW_TIER_##NAME,
-#include "predictor/log/value.def"
+#include "predictor/core/basis.def"
 };
 
 /** A prediction of one launch's GPU time, made before its measurement exists. */

@@ -127,7 +127,7 @@ enum gw_degraded {
 /** Why a launch was slow, as far as is known. */
 enum gw_slow_cause {
 #define SLOW_CAUSE(NAME, name, meaning) GW_SLOW_##NAME,
-#include "predictor/learner/slow.def"
+#include "predictor/log/slow.def"
 #undef SLOW_CAUSE
 };
 

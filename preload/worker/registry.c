@@ -11,7 +11,7 @@
 #include "preload/launch/modules.h"
 #include "preload/join/kernel_names.h"
 #include "predictor/learner/predictor.h"
-#include "predictor/learner/slow.h"
+#include "predictor/counters/slow.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/slow_episodes.h"
 
-#include "predictor/learner/slow.h"
+#include "predictor/counters/slow.h"
 #include "preload/live/log.h"
 #include "preload/maps/state.h"
 #include "preload/worker/registry.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Episodes of slow launches (predictor/learner/slow.h): found as launches are learnt from, and
+/* Episodes of slow launches (predictor/counters/slow.h): found as launches are learnt from, and
  * logged. Worker only. */
 #ifndef GW_EPISODES_H
 #define GW_EPISODES_H

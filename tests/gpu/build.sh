@@ -68,7 +68,7 @@ bench=../bench/gpu_overhead
 		cc $cflags $include -s -shared -fPIC -fvisibility=hidden -o "$out/oracle.so" oracle.c -ldl -lpthread
 	# Of the product's lists: always.
 	cc $cflags -I"$top" -s -o "$out/logdump" logdump.c "$top/cli/log/block.c" \
-		"$top/predictor/log/block_pack.c" "$top/predictor/log/block_unpack.c" "$top/predictor/core/crc.c"
+		"$top/predictor/log/block_pack.c" "$top/predictor/log/block_unpack.c" "$top/predictor/log/crc.c"
 	fresh fault.so fault.c || cc $cflags -s -shared -fPIC -o "$out/fault.so" fault.c -lpthread
 	fresh idle idle.c || cc $cflags -s -o "$out/idle" idle.c -ldl
 	for source in "$top"/examples/*/*.cu; do

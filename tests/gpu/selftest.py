@@ -36,7 +36,7 @@ MEASURED, INVALID, GRAPH, NO_CALL = 1, 2, 8, 256
 
 
 def crc32c(data):
-    """Castagnoli's, bit by bit, apart from predictor/core/crc.c."""
+    """Castagnoli's, bit by bit, apart from predictor/log/crc.c."""
     crc = 0xffffffff
     for byte in data:
         crc ^= byte

@@ -3,14 +3,15 @@
 # clocks.sh: what lives in the application's process measures no span and waits for nothing by the wall
 # clock, which the administrator sets. Prints each place that reads or waits by it, outside of these files:
 allowed='
-	preload/runtime/clock.c      gives it, and relates it to the tick counter
-	preload/runtime/clock.h      declares it
-	preload/worker/aggregate.c   AGGREGATE records say when their ten seconds began
-	preload/runtime/degrade.c    DEGRADED records say when
-	preload/counters/gpu_clock.c   CLOCK records say when, by the clock of the records of kernels
-	preload/worker/pipeline.c    COUNTERS, DEGRADED and END records say when
+	preload/counters/gpu_clock.c CLOCK records say when, by the clock of the records of kernels
 	preload/counters/pm.c        a window begins by the clock of the records of kernels
 	preload/cupti/record_clock.c relates another clock of libcupti to it
+	preload/live/live_tables.c   totals in the live segment say when they were taken
+	preload/runtime/clock.c      gives it, and relates it to the tick counter
+	preload/runtime/clock.h      declares it
+	preload/runtime/degrade.c    DEGRADED records say when
+	preload/worker/aggregate.c   AGGREGATE records say when their ten seconds began
+	preload/worker/pipeline.c    COUNTERS, DEGRADED and END records say when
 '
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slow-launch events against sequences whose truth is known. */
-#include "predictor/learner/slow.h"
+#include "predictor/counters/slow.h"
 
 #include "predictor/learner/predictor.h"
 

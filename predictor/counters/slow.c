@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/learner/slow.h"
+#include "predictor/counters/slow.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -330,7 +330,7 @@ bool gw_slow_open(const struct gw_slow *s, uint32_t config, struct gw_slow_event
 
 static const char *const names[][2] = {
 #define SLOW_CAUSE(NAME, name, meaning) {name, meaning},
-#include "predictor/learner/slow.def"
+#include "predictor/log/slow.def"
 #undef SLOW_CAUSE
 };
 
