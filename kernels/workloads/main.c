@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch-workloads: the development set as a program. */
+#include "kernels/workloads/options.h"
 #include "kernels/workloads/runner.h"
 
 #include <math.h>
@@ -10,48 +11,11 @@
 
 #include <cuda_runtime_api.h>
 
-#include "cli/options.h"
-#include "cli/message.h"
-
 enum { ROUNDS = 200000 }; /* most that --seconds gets, whose times are kept */
-
-struct options {
-	bool list, json, check, cold, interleave, queued, print_args;
-	struct gw_words only, size;
-	uint64_t repeat, seed, memory;
-	double seconds;
-};
-
-static const struct gw_option options[] = {
-        GW_OPT_FLAG(list, "list what would run, without a GPU"),
-        GW_OPT_FLAG(json, "print a JSON object per line"),
-        GW_OPT_LIST(only, "GLOB", "workloads or families of this name (* and ?); may be repeated"),
-        GW_OPT_LIST(size, "SIZE",
-                    "one of the six sizes, 0 to 5; may be repeated; all when not given"),
-        GW_OPT_COUNT(repeat, "N", 0, 1e6,
-                     "measured rounds; when not given 10, or with --seconds as many as they hold"),
-        GW_OPT_VALUE(seconds, NUMBER, "S",
-                     "begin no round after so long; without --interleave of each case",
-                     .high = 1e6),
-        GW_OPT_VALUE(memory, SIZE, "BYTES",
-                     "device memory to take at once, at most; 3G when not given", .low = 1 << 20,
-                     .high = 1e15),
-        GW_OPT_FLAG(check, "compare results with a reference on the CPU, before measuring"),
-        GW_OPT_COUNT(seed, "S", 0, 4294967295.0,
-                     "of the random inputs; a fresh one when not given"),
-        GW_OPT_FLAG(cold, "overwrite the L2 before each measured launch"),
-        GW_OPT_FLAG(interleave,
-                    "all that is chosen in turn, round by round, instead of one after the other"),
-        GW_OPT_FLAG(queued, "wait at a round's end only, as programs do; takes no times, and "
-                            "leaves --cold aside"),
-        GW_OPT_FLAG(print_args,
-                    "with --json: each argument's bytes, in hexadecimal as they lie in memory"),
-        {0},
-};
 
 static bool print_args, print_json;
 
-static bool chosen(const struct options *v, const struct wl_info *info)
+static bool chosen(const struct wl_options *v, const struct wl_info *info)
 {
 	for (size_t i = 0; i < v->only.count; i++)
 		if (wl_glob(v->only.word[i], info->name) || wl_glob(v->only.word[i], info->family))
@@ -59,7 +23,7 @@ static bool chosen(const struct options *v, const struct wl_info *info)
 	return v->only.count == 0;
 }
 
-static bool size_chosen(const struct options *v, unsigned size)
+static bool size_chosen(const struct wl_options *v, unsigned size)
 {
 	for (size_t i = 0; i < v->size.count; i++)
 		if (strcmp(v->size.word[i], "all") == 0 ||
@@ -69,7 +33,7 @@ static bool size_chosen(const struct options *v, unsigned size)
 }
 
 /* The first word of --size that is no size; NULL when there is none. */
-static const char *no_size(const struct options *v)
+static const char *no_size(const struct wl_options *v)
 {
 	for (size_t i = 0; i < v->size.count; i++) {
 		const char *word = v->size.word[i];
@@ -82,7 +46,7 @@ static const char *no_size(const struct options *v)
 }
 
 /* Cases to run, in the order of the list; NULL when there are none. */
-static struct wl_choice *choose(const struct options *v, unsigned *count)
+static struct wl_choice *choose(const struct wl_options *v, unsigned *count)
 {
 	struct wl_choice *choice = calloc((size_t)wl_count * WL_SIZES, sizeof(*choice));
 
@@ -94,7 +58,7 @@ static struct wl_choice *choose(const struct options *v, unsigned *count)
 	return choice;
 }
 
-static void list(const struct options *v)
+static void list(const struct wl_options *v)
 {
 	for (unsigned w = 0; w < wl_count; w++) {
 		const struct wl_info *i = &wl_infos[w];
@@ -207,7 +171,7 @@ static void report(const struct wl_job *job, const struct wl_result *r)
 	for (unsigned i = 0; i < r->c.launch_count; i++)
 		(print_json ? report_json : report_text)(job, r, i);
 	if (job->check && (r->check.wrong || !r->check.compared))
-		gw_error("workloads: %s at size %u, seed %u: %llu of %llu values are wrong%s%s",
+		wl_error("%s at size %u, seed %u: %llu of %llu values are wrong%s%s",
 		         r->c.info->name, r->c.size, r->c.seed, (unsigned long long)r->check.wrong,
 		         (unsigned long long)r->check.compared,
 		         r->check.wrong ? "; the first: " : "", r->check.first);
@@ -222,7 +186,7 @@ static uint32_t fresh_seed(void)
 	return getrandom(&seed, sizeof(seed), 0) == sizeof(seed) ? seed : 1;
 }
 
-static int run(const struct options *v)
+static int run(const struct wl_options *v)
 {
 	struct wl_job job = {.check = v->check,
 	                     .cold = v->cold,
@@ -239,7 +203,7 @@ static int run(const struct options *v)
 	unsigned count, wrong;
 
 	if (!wl_gpu(&reason)) {
-		gw_error("workloads: %s; --list needs no GPU", reason);
+		wl_error("%s; --list needs no GPU", reason);
 		return WL_NO_GPU;
 	}
 	choice = choose(v, &count);
@@ -253,7 +217,7 @@ static int run(const struct options *v)
 	return wrong ? WL_WRONG : WL_OK;
 }
 
-static bool any_chosen(const struct options *v)
+static bool any_chosen(const struct wl_options *v)
 {
 	for (unsigned w = 0; w < wl_count; w++)
 		if (chosen(v, &wl_infos[w]))
@@ -261,35 +225,15 @@ static bool any_chosen(const struct options *v)
 	return false;
 }
 
-static int help(void)
-{
-	printf("Usage: gpuwatch-workloads [options]\n\n"
-	       "Runs small kernels that cover the space, each at six sizes, and prints their "
-	       "times\n"
-	       "by events. kernels/workloads/README.md tells what each is for.\n");
-	gw_options_help(options);
-	printf("\nExit status: 0 done, 1 a result was wrong, 2 bad options, 3 CUDA failed, 77 no "
-	       "GPU.\n");
-	return WL_OK;
-}
-
 int main(int argc, char **argv)
 {
-	struct options v = {.repeat = UINT64_MAX, .seed = UINT64_MAX, .memory = (uint64_t)3 << 30};
+	struct wl_options v;
 
-	gw_message_init();
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--help") == 0)
-			return help();
-	argc--;
-	if (!gw_options_parse(options, "workloads", false, &argc, argv + 1, &v))
-		return WL_USAGE;
-	if (argc > 0)
-		return gw_error("workloads: \"%s\" is no option; choose by --only=GLOB", argv[1]);
+	wl_options_parse(argc, argv, &v);
 	if (no_size(&v))
-		return gw_error("workloads: --size=%s: sizes are 0 to 5, or all", no_size(&v));
+		return wl_error("--size=%s: sizes are 0 to 5, or all", no_size(&v));
 	if (!any_chosen(&v))
-		return gw_error("workloads: no workload or family is named so; --list names them");
+		return wl_error("no workload or family is named so; --list names them");
 	if (v.list) {
 		list(&v);
 		return WL_OK;

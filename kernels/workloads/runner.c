@@ -10,7 +10,7 @@
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
-#include "cli/message.h"
+#include "kernels/workloads/options.h"
 
 static const struct {
 	wl_prepare_fn *prepare;
@@ -34,7 +34,7 @@ void wl_must(unsigned error, const char *what)
 {
 	if (!error)
 		return;
-	gw_error("workloads: %s: %s: %s", now, what, cudaGetErrorString((cudaError_t)error));
+	wl_error("%s: %s: %s", now, what, cudaGetErrorString((cudaError_t)error));
 	exit(WL_CUDA);
 }
 
@@ -53,7 +53,7 @@ struct wl_buffer *wl_buffer_new(struct wl_case *c, size_t bytes, enum wl_role ro
 	if (c->buffer_count == WL_BUFFERS)
 		wl_must(cudaErrorInvalidValue, "more buffers than WL_BUFFERS");
 	if (bytes > most - allocated) {
-		gw_error("workloads: %s at size %u: more than %zu MiB would be taken at once; "
+		wl_error("%s at size %u: more than %zu MiB would be taken at once; "
 		         "choose fewer workloads or smaller sizes (--only, --size), or allow more (--memory)",
 		         c->info->name, c->size, most >> 20);
 		exit(WL_USAGE);
