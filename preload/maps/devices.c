@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/maps/devices.h"
 
-#include "predictor/learner/predictor_set.h"
-
 #include <string.h>
 
-enum { DEVICES_MAX = 64 };
-
-static struct gw_device_entry devices[DEVICES_MAX];         /* by ordinal */
-static const struct gw_device *profiles[GW_FLEET_MOST + 1]; /* by id; [0]: the first found */
+static struct gw_device_entry devices[GW_DEVICES_MAX];       /* by ordinal */
+static const struct gw_device *profiles[GW_DEVICES_MAX + 1]; /* by id; [0]: the first found */
 static bool simulated;
 
 void gw_devices_clear(void)
@@ -19,7 +15,7 @@ void gw_devices_clear(void)
 
 struct gw_device_entry *gw_device_entry(int ordinal)
 {
-	return ordinal >= 0 && ordinal < DEVICES_MAX ? &devices[ordinal] : NULL;
+	return ordinal >= 0 && ordinal < GW_DEVICES_MAX ? &devices[ordinal] : NULL;
 }
 
 uint32_t gw_device_id(int ordinal)
@@ -38,7 +34,7 @@ uint32_t gw_device_capability(int ordinal)
 
 const struct gw_device *gw_device_profile(uint32_t id)
 {
-	return profiles[id <= GW_FLEET_MOST ? id : 0];
+	return profiles[id <= GW_DEVICES_MAX ? id : 0];
 }
 
 void gw_device_profile_set(uint32_t id, const struct gw_device *profile)

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { GW_DEVICES_MAX = 64 /**< GPUs of a process */ };
+
 /** A GPU that was used. */
 struct gw_device_entry {
 	uint32_t id;         /**< in the log, from 1; 0: not discovered */
@@ -33,7 +35,7 @@ uint32_t gw_device_capability(int ordinal);
  * is none. */
 const struct gw_device *gw_device_profile(uint32_t id);
 
-/** @p profile is that of device @p id, which is at most GW_FLEET_MOST. Kept by reference. */
+/** @p profile is that of device @p id, which is at most GW_DEVICES_MAX. Kept by reference. */
 void gw_device_profile_set(uint32_t id, const struct gw_device *profile);
 
 /** Whether the driver in use said at the start that it is the CPU stand-in. */

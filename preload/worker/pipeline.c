@@ -8,7 +8,7 @@
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
 #include "preload/worker/aggregate.h"
-#include "preload/runtime/alone.h"
+#include "preload/worker/alone.h"
 #include "preload/launch/arguments.h"
 #include "preload/runtime/bell.h"
 #include "preload/launch/call.h"

@@ -23,6 +23,8 @@ enum { PIECE = GW_RECORD_MAX - 64 };
 extern FILE *__wrap_stdin;
 FILE *__wrap_stdin;
 
+_Static_assert((int)GW_FLEET_MOST <= (int)GW_DEVICES_MAX, "each predictor has a profile");
+
 static bool looked_for[GW_FLEET_MOST + 1]; /* by id in the log */
 
 void gw_device_profile_start(void)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/counters.h"
+#include "preload/runtime/hot.h"
 
+struct gw_hot gw_hot;
 _Atomic uint64_t gw_counters[GW_COUNTERS];
