@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/counter_attribution.h"
 
-#include "preload/counters/cupti_overhead.h"
 #include "preload/counters/gpu_clock.h"
 #include "preload/counters/pm.h"
 #include "preload/cupti/record_clock.h"

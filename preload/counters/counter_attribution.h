@@ -6,6 +6,8 @@
 #ifndef GW_COUNTED_H
 #define GW_COUNTED_H
 
+#include "predictor/core/types.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,5 +33,11 @@ void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last);
 
 /** Whether a window waits for records: they are to be asked for, also where no launch waits. */
 bool gw_counter_attribution_waits(void);
+
+/**
+ * Take off what was counted of a launch of @p config (an id of the log) what it did because it is
+ * watched (cupti_overhead.c). Worker only.
+ */
+void gw_subtract_cupti_overhead(uint32_t config, struct gw_work *counted);
 
 #endif

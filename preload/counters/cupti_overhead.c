@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/counters/cupti_overhead.h"
+#include "preload/counters/counter_attribution.h"
 
 #include "preload/cupti/cupti.h"
 #include "preload/maps/configs.h"

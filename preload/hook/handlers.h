@@ -11,7 +11,6 @@
 #include "preload/launch/launch.h"
 #include "preload/lifecycle.h"
 #include "preload/launch/modules.h"
-#include "preload/launch/shapes.h"
 #include "preload/launch/object_lifetime.h"
 
 #define none(...) ((void)0)

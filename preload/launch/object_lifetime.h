@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hooks outside the launch path tell us of streams, contexts and graphs. */
+/* What the hooks outside the launch path report of streams, contexts, functions and graphs. */
 #ifndef GW_WATCH_H
 #define GW_WATCH_H
 
@@ -24,6 +24,10 @@ void gw_primary_changed(int device);
 void gw_green_set(void *green, void *context);
 /** That context, forgotten now; NULL when it is not known. */
 void *gw_green_take(void *green);
+
+/** Block shape and shared memory of the launches of CUDA 1, which are set on the function. */
+void gw_shape_block(CUfunction f, int x, int y, int z);
+void gw_shape_shared(CUfunction f, unsigned bytes);
 
 /** @p exec was instantiated from @p graph. */
 void gw_graph_made(CUgraphExec exec, CUgraph graph);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/launch/shapes.h"
+#include "preload/launch/object_lifetime.h"
 
 #include "preload/launch/call.h"
 

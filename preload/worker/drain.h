@@ -11,4 +11,10 @@ bool gw_drain_pending(void);
 /** Call @p take for every event there is, oldest call first; returns how many. */
 uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e));
 
+/**
+ * Free the slots of streams and graphs that ended before @p until, ticks: the worker has seen all
+ * events that were there then (recycle.c).
+ */
+void gw_recycle(uint64_t until);
+
 #endif

@@ -26,6 +26,9 @@ void gw_launches_clock_set(int64_t by);
 /** The predictors, one a GPU, for publishing. */
 struct gw_predictor_set *gw_launches_predictors(void);
 
+/** Make predictions anew from what was observed and publish those that changed (publish.c). */
+void gw_publish_predictions(void);
+
 /** How well predictions did so far. */
 const struct gw_score *gw_launches_score(void);
 

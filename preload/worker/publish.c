@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/publish.h"
-
 #include "preload/runtime/degrade.h"
 #include "preload/worker/launches.h"
 #include "preload/live/live.h"

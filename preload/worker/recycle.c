@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/recycle.h"
+#include "preload/worker/drain.h"
 
 #include "preload/runtime/clock.h"
 #include "preload/live/live.h"

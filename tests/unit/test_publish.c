@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker publishes predictions, launches read them; nothing torn, nothing of another. */
-#include "preload/worker/publish.h"
+#include "preload/worker/launches.h"
 #include "preload/launch/launch.h"
 #include "preload/worker/launches.h"
 #include "preload/live/log.h"

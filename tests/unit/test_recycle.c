@@ -6,7 +6,7 @@
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/worker/profile.h"
-#include "preload/worker/recycle.h"
+#include "preload/worker/drain.h"
 #include "preload/worker/registry.h"
 #include "tests/unit/preload_fixture.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predictor/code/sass/cfg.h"
-#include "predictor/code/sass/cfg_parts.h"
 
 bool gw_cfg_insn(const struct gw_cfg *cfg, uint32_t index, struct gw_sass_insn *out)
 {

@@ -94,4 +94,9 @@ bool gw_cfg_in_loop(const struct gw_cfg *cfg, uint32_t block, uint32_t loop);
 /** Add what @p block is made of to @p mix, which starts as all zero. */
 void gw_cfg_mix(const struct gw_cfg *cfg, uint32_t block, struct gw_sass_mix *mix);
 
+/** Of gw_cfg_build(): fill the blocks' entry, idom and loop, and loops[]. An instruction whose @p
+ *  flags have @p function begins one. False when the arena is full. */
+bool gw_cfg_find_loops(struct gw_cfg *cfg, const uint8_t *flags, uint8_t function,
+                       struct gw_arena *arena);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "predictor/code/sass/cfg_parts.h"
+#include "predictor/code/sass/cfg.h"
 
 /* When a graph counts as too twisted: compilers' need two or three passes over it, and few steps
  * up the dominator tree for each block. */
