@@ -11,8 +11,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 struct gw_real gw_real, gw_next;
 
@@ -112,18 +112,32 @@ void gw_hooks_resolve(void)
 		atomic_store_explicit(&settled, 1, memory_order_release);
 }
 
+static _Atomic int missing_reported;
+
+/* A forked child has a log of its own. */
+static void in_child(void)
+{
+	atomic_store(&missing_reported, 0);
+}
+
+__attribute__((constructor)) static void at_load(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+
 static void report_missing(void)
 {
-	static _Atomic pid_t reported; /* by which process: a forked child has a log of its own */
+	int saved = errno;
 
-	gw_hooks_resolve();
-	if (!atomic_load(&gw_hot.active) || atomic_exchange(&reported, getpid()) == getpid())
+	if (!atomic_load(&gw_hot.active) || atomic_exchange(&missing_reported, 1))
 		return;
+	gw_hooks_resolve();
 	for (int i = 0; i < GW_HOOKS; i++)
 		if (hooks[i].need == REQUIRED && !*hooks[i].real)
 			gw_degrade(GW_DEGRADED_OTHER,
 			           "this driver has no %s: some launches may not be seen",
 			           hooks[i].symbol);
+	errno = saved;
 }
 
 void gw_hooks_driver_ready(void)
