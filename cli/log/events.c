@@ -19,9 +19,24 @@ struct reading {
 	bool profile; /* the last record was a piece of one */
 };
 
-static uint32_t find(const struct gw_index *ids, uint32_t id)
+static uint32_t find(const struct log_ids *ids, uint32_t id)
 {
-	return id ? gw_index_find(ids, id, NULL, NULL) : GW_INDEX_NONE;
+	if (!ids->sparse)
+		return id && id <= ids->count ? id - 1 : GW_INDEX_NONE;
+	return id ? gw_index_find(&ids->index, id, NULL, NULL) : GW_INDEX_NONE;
+}
+
+/* @p id stands for the next position. */
+static void add_id(struct log_ids *ids, uint32_t id)
+{
+	if (!ids->sparse && id == ids->count + 1) {
+		ids->count++;
+		return;
+	}
+	for (uint32_t i = 0; !ids->sparse && i < ids->count; i++)
+		gw_index_add(&ids->index, i + 1, i);
+	ids->sparse = true;
+	gw_index_add(&ids->index, id, ids->count++);
 }
 
 static void emit(const struct reading *r, const struct log_event *event)
@@ -50,7 +65,7 @@ static bool on_device(struct gw_log *log, const struct gw_log_record *record, st
 	        .name = gw_copy(gw_log_text(record, 0)),
 	        .uuid = gw_copy(gw_log_text(record, 1)),
 	};
-	gw_index_add(&log->gpu_ids, d->id, e->gpu);
+	add_id(&log->gpu_ids, d->id);
 	return true;
 }
 
@@ -63,7 +78,7 @@ static bool on_kernel(struct gw_log *log, const struct gw_log_record *record)
 	log->names[at].mangled = gw_copy(gw_log_text(record, 0));
 	log->kernels = gw_grow(log->kernels, &log->kernel_room, at + 1, sizeof(*log->kernels));
 	log->kernels[at].kernel = gw_recorded_kernel(k, log->names[at].mangled);
-	gw_index_add(&log->kernel_ids, k->id, (uint32_t)at);
+	add_id(&log->kernel_ids, k->id);
 	return true;
 }
 
@@ -83,7 +98,7 @@ static bool on_config(struct gw_log *log, const struct gw_log_record *record, st
 	        .device = c->device,
 	        .config = gw_recorded_config(c),
 	};
-	gw_index_add(&log->config_ids, c->id, e->config);
+	add_id(&log->config_ids, c->id);
 	return true;
 }
 
@@ -92,7 +107,7 @@ static bool on_stream(struct gw_log *log, const struct gw_log_record *record, st
 	const struct gw_record_stream *s = (const void *)record->head;
 
 	e->gpu = gw_log_gpu(log, s->device);
-	gw_index_add(&log->stream_ids, s->id, (uint32_t)log->stream_count);
+	add_id(&log->stream_ids, s->id);
 	log->stream_gpus = gw_grow(log->stream_gpus, &log->stream_room, log->stream_count + 1,
 	                           sizeof(*log->stream_gpus));
 	log->stream_gpus[log->stream_count++] = e->gpu;
@@ -288,10 +303,10 @@ void gw_log_free(struct gw_log *log)
 		log_profile_free(&log->gpus[i].known);
 	}
 	log_names_free(log->names, log->kernel_count);
-	gw_index_free(&log->gpu_ids);
-	gw_index_free(&log->kernel_ids);
-	gw_index_free(&log->config_ids);
-	gw_index_free(&log->stream_ids);
+	gw_index_free(&log->gpu_ids.index);
+	gw_index_free(&log->kernel_ids.index);
+	gw_index_free(&log->config_ids.index);
+	gw_index_free(&log->stream_ids.index);
 	free(log->gpus);
 	free(log->kernels);
 	free(log->configs);

@@ -48,6 +48,13 @@ struct log_config {
 	uint64_t first_learnt; /**< number of the first observation of it, from 1; 0: none yet */
 };
 
+/** Ids of a log to positions. */
+struct log_ids {
+	uint32_t count;
+	bool sparse;           /**< they are not 1, 2, 3 and so on, as writers give them … */
+	struct gw_index index; /**< … and have an index */
+};
+
 /** What a log has defined so far. Zero-initialised is nothing. */
 struct gw_log {
 	struct gw_log_status status;    /**< complete once the log is read */
@@ -60,7 +67,7 @@ struct gw_log {
 	size_t gpu_count, kernel_count, config_count;
 	uint64_t learnt; /**< observations so far: launches that the learner learnt from */
 	/* Ids to positions, and what streams run on. */
-	struct gw_index gpu_ids, kernel_ids, config_ids, stream_ids;
+	struct log_ids gpu_ids, kernel_ids, config_ids, stream_ids;
 	uint32_t *stream_gpus;
 	size_t gpu_room, kernel_room, name_room, config_room, stream_count, stream_room;
 };

@@ -73,6 +73,31 @@ static void ids_become_positions(void **state)
 	gw_log_free(&log);
 }
 
+/* Those of writers are 1, 2, 3; a file that lost some has others. */
+static void ids_may_have_gaps(void **state)
+{
+	static const uint32_t ids[] = {1, 2, 90, 91, UINT32_MAX};
+	enum { COUNT = sizeof(ids) / sizeof(*ids) };
+	struct lb b = {0};
+	struct gw_log log;
+
+	(void)state;
+	lb_header(&b, 1, 0, "x");
+	lb_kernel(&b, 1, "k");
+	for (uint32_t i = 0; i < COUNT; i++)
+		lb_config(&b, ids[i], 1, 64 + i, 128);
+	for (uint32_t i = 0; i < COUNT; i++)
+		lb_add_launch(&b, lb_launch(ids[i], 1000 * i, 500, NAN, 0));
+	lb_add_launch(&b, lb_launch(0, 9000, 500, NAN, 0));
+	lb_add_launch(&b, lb_launch(3, 9500, 500, NAN, 0));
+	log = read_all(&b);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(event_of(GW_RECORD_LAUNCH, i)->config, i);
+	assert_int_equal(event_of(GW_RECORD_LAUNCH, COUNT)->config, GW_INDEX_NONE);
+	assert_int_equal(event_of(GW_RECORD_LAUNCH, COUNT + 1)->config, GW_INDEX_NONE);
+	gw_log_free(&log);
+}
+
 /* Launches are counted even so; nothing else can be said of what is not there. */
 static void only_launches_survive_what_they_are_of(void **state)
 {
@@ -150,6 +175,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(ids_become_positions),
+	        cmocka_unit_test(ids_may_have_gaps),
 	        cmocka_unit_test(only_launches_survive_what_they_are_of),
 	        cmocka_unit_test(a_launch_is_believed_without_a_header),
 	        cmocka_unit_test(a_profile_of_no_version_is_no_event),
