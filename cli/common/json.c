@@ -25,10 +25,15 @@ json_t *gw_json_count(uint64_t value)
 
 json_t *gw_json_text(const char *text)
 {
-	size_t size = strlen(text) + 1;
-	char *clean = gw_alloc(size);
-	json_t *value = json_string(gw_printable(clean, size, text));
+	json_t *value;
+	char *clean;
+	size_t size;
 
+	if (!text)
+		return json_null();
+	size = strlen(text) + 1;
+	clean = gw_alloc(size);
+	value = json_string(gw_printable(clean, size, text));
 	free(clean);
 	return value ? value : json_null();
 }

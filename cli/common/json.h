@@ -12,7 +12,7 @@
 json_t *gw_json_number(double value);
 /** A whole number; beyond 2^63 as a real number. */
 json_t *gw_json_count(uint64_t value);
-/** A text; bytes that are not UTF-8 and control characters become '?'. */
+/** A text, null for NULL; bytes that are not UTF-8 and control characters become '?'. */
 json_t *gw_json_text(const char *text);
 /** Print on stdout with a newline, and release @p value. */
 void gw_json_print(json_t *value);

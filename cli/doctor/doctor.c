@@ -67,7 +67,7 @@ static void print_json(const struct gw_doctor *d)
 		json_object_set_new(o, "name", gw_json_text(f->name));
 		json_object_set_new(o, "health", json_string(health_names[f->health]));
 		json_object_set_new(o, "found", gw_json_text(f->found));
-		json_object_set_new(o, "remedy", f->remedy ? gw_json_text(f->remedy) : json_null());
+		json_object_set_new(o, "remedy", gw_json_text(f->remedy));
 		json_array_append_new(list, o);
 	}
 	json_object_set_new(root, "schema", json_string("gpuwatch-doctor-1"));

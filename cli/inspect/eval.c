@@ -401,7 +401,7 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 
 	json_object_set_new(o, "kernel", gw_json_text(e->plain));
 	json_object_set_new(o, "refused", *e->refused ? gw_json_text(e->refused) : json_null());
-	json_object_set_new(o, "why_not", e->why ? gw_json_text(e->why) : json_null());
+	json_object_set_new(o, "why_not", gw_json_text(e->why));
 	if (!e->why) {
 		json_object_set_new(o, "exact", json_boolean(e->exact));
 		json_object_set_new(o, "coverage", json_string(coverage(&e->report)));
@@ -415,7 +415,7 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 		json_object_set_new(o, "loops", loops_json(e));
 		json_object_set_new(o, "blocks",
 		                    inspect_blocks_json(&e->program, &e->report, e->cfg));
-		json_object_set_new(o, "left_out", e->open ? gw_json_text(e->open) : json_null());
+		json_object_set_new(o, "left_out", gw_json_text(e->open));
 		json_object_set_new(o, "reasons", reasons_json(e));
 		if (e->job->device)
 			json_object_set_new(o, "static", work(e));

@@ -15,11 +15,6 @@ static json_t *count(uint32_t value)
 	return value == GW_CODE_UNKNOWN ? json_null() : json_integer(value);
 }
 
-static json_t *text(const char *value)
-{
-	return value ? gw_json_text(value) : json_null();
-}
-
 /* Three dimensions; null when they aren't told. */
 static json_t *extent(const uint32_t d[3])
 {
@@ -48,7 +43,7 @@ static json_t *functions(const struct gw_code_kernel *k)
 
 	for (uint32_t i = 0; i < k->function_count; i++)
 		json_array_append_new(list, json_pack("{s:o, s:I, s:I}", "name",
-		                                      text(k->function[i].name), "offset",
+		                                      gw_json_text(k->function[i].name), "offset",
 		                                      (json_int_t)k->function[i].offset, "size",
 		                                      (json_int_t)k->function[i].size));
 	return list;
@@ -72,8 +67,8 @@ static json_t *kernel_json(const struct inspect_view *view, size_t index)
 	const struct gw_code_kernel *k = &view->kernel[index];
 	json_t *o = json_object();
 
-	json_object_set_new(o, "name", text(k->name));
-	json_object_set_new(o, "demangled", text(view->plain[index]));
+	json_object_set_new(o, "name", gw_json_text(k->name));
+	json_object_set_new(o, "demangled", gw_json_text(view->plain[index]));
 	json_object_set_new(o, "registers", count(k->registers));
 	json_object_set_new(o, "max_registers", count(k->max_registers));
 	json_object_set_new(o, "static_shared", count(k->static_shared));
@@ -151,12 +146,12 @@ json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct i
 	json_object_set_new(o, "stored_bytes", gw_json_count(image->stored.size));
 	json_object_set_new(o, "bytes", gw_json_count(image->size));
 	json_object_set_new(o, "container", gw_json_count(image->container + 1));
-	json_object_set_new(o, "member", text(image->member));
-	json_object_set_new(o, "section", text(image->section));
-	json_object_set_new(o, "source", text(image->name));
-	json_object_set_new(o, "options", text(image->options));
+	json_object_set_new(o, "member", gw_json_text(image->member));
+	json_object_set_new(o, "section", gw_json_text(image->section));
+	json_object_set_new(o, "source", gw_json_text(image->name));
+	json_object_set_new(o, "options", gw_json_text(image->options));
 	json_object_set_new(o, "debug", json_boolean(image->debug));
-	json_object_set_new(o, "error", text(error));
+	json_object_set_new(o, "error", gw_json_text(error));
 	if (view && image->kind == GW_IMAGE_CUBIN) {
 		json_object_set_new(o, "linked", json_boolean(view->cubin.linked));
 		json_object_set_new(o, "kernels", kernels_json(view));
@@ -164,7 +159,7 @@ json_t *inspect_image_json(const struct inspect_job *job, size_t index, struct i
 	if (view && image->kind == GW_IMAGE_PTX) {
 		json_object_set_new(o, "kernels",
 		                    view->unread.what ? json_null() : kernels_json(view));
-		json_object_set_new(o, "unread", text(view->unread.what));
+		json_object_set_new(o, "unread", gw_json_text(view->unread.what));
 	}
 	if (view && job->launch) {
 		json_t *launches;

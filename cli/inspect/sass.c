@@ -374,7 +374,7 @@ json_t *inspect_sass_json(const struct gw_code_kernel *kernel, const struct gw_d
 	struct sass s;
 
 	sass_begin(&s, kernel, device);
-	json_object_set_new(o, "why_not", s.why ? gw_json_text(s.why) : json_null());
+	json_object_set_new(o, "why_not", gw_json_text(s.why));
 	if (!s.why) {
 		for (uint32_t b = 0; b < s.cfg.block_count; b++)
 			json_array_append_new(blocks, block_json(&s, b));

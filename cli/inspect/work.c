@@ -136,9 +136,8 @@ json_t *inspect_work(const struct inspect_job *job, const struct gw_kernel *kern
 		text(&t, job->device);
 		return NULL;
 	}
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "why_not",
-	                 t.why ? gw_json_text(t.why) : json_null(), "not_settled",
-	                 t.open ? gw_json_text(t.open) : json_null(), "device",
-	                 gw_json_text(job->device->name), "work", rows_json(&t.item.work), "models",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "why_not", gw_json_text(t.why), "not_settled",
+	                 gw_json_text(t.open), "device", gw_json_text(job->device->name), "work",
+	                 rows_json(&t.item.work), "models",
 	                 t.why ? json_array() : estimates_json(&t, job->device));
 }

@@ -10,21 +10,16 @@
 #include "cli/common/json.h"
 #include "predictor/models/verdict.h"
 
-/* A text that may be missing. */
-static json_t *text(const char *s)
-{
-	return s ? gw_json_text(s) : json_null();
-}
-
 static json_t *terms(const struct gw_estimate *e)
 {
 	json_t *list = json_array();
 
 	for (unsigned i = 0; i < e->term_count; i++)
-		json_array_append_new(
-		        list, json_pack("{s:o,s:o,s:o,s:b}", "name", text(e->terms[i].name),
-		                        "value", gw_json_number(e->terms[i].value), "unit",
-		                        text(e->terms[i].unit), "resource", e->terms[i].resource));
+		json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:b}", "name",
+		                                      gw_json_text(e->terms[i].name), "value",
+		                                      gw_json_number(e->terms[i].value), "unit",
+		                                      gw_json_text(e->terms[i].unit), "resource",
+		                                      e->terms[i].resource));
 	return list;
 }
 
@@ -34,13 +29,13 @@ json_t *predict_answer_json(const struct gw_model *model, const struct gw_estima
 	json_t *warnings = json_array();
 
 	for (unsigned i = 0; i < e->warning_count; i++)
-		json_array_append_new(warnings, text(e->warnings[i]));
-	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model", text(model->name), "seconds",
-	                 gw_json_number(e->seconds), "reason",
-	                 isnan(e->seconds) ? text(e->reason) : json_null(), "error",
+		json_array_append_new(warnings, gw_json_text(e->warnings[i]));
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model", gw_json_text(model->name),
+	                 "seconds", gw_json_number(e->seconds), "reason",
+	                 isnan(e->seconds) ? gw_json_text(e->reason) : json_null(), "error",
 	                 gw_json_number(estimate_error(e->seconds, measured)), "bound",
-	                 text(gw_bound_name(e->bound)), "resource", text(e->binding), "terms",
-	                 terms(e), "warnings", warnings);
+	                 gw_json_text(gw_bound_name(e->bound)), "resource",
+	                 gw_json_text(e->binding), "terms", terms(e), "warnings", warnings);
 }
 
 static json_t *verdict(const struct launch_case *item, const struct gw_device *device,
@@ -53,13 +48,15 @@ static json_t *verdict(const struct launch_case *item, const struct gw_device *d
 	estimate_verdict(item, device, measured, &v, &bounds);
 	for (unsigned i = 0; i < v.evidence_count; i++)
 		json_array_append_new(evidence,
-		                      json_pack("{s:o,s:o,s:o}", "what", text(v.evidence[i].what),
-		                                "value", gw_json_number(v.evidence[i].value),
-		                                "unit", text(v.evidence[i].unit)));
-	return json_pack(
-	        "{s:o,s:o,s:o,s:o,s:o,s:o}", "bound", text(gw_bound_name(v.bound)), "resource",
-	        text(v.resource), "cause", text(gw_latency_cause_name(v.cause)), "confidence",
-	        gw_json_number(v.confidence), "unknown", text(v.unknown), "evidence", evidence);
+		                      json_pack("{s:o,s:o,s:o}", "what",
+		                                gw_json_text(v.evidence[i].what), "value",
+		                                gw_json_number(v.evidence[i].value), "unit",
+		                                gw_json_text(v.evidence[i].unit)));
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "bound", gw_json_text(gw_bound_name(v.bound)),
+	                 "resource", gw_json_text(v.resource), "cause",
+	                 gw_json_text(gw_latency_cause_name(v.cause)), "confidence",
+	                 gw_json_number(v.confidence), "unknown", gw_json_text(v.unknown),
+	                 "evidence", evidence);
 }
 
 static json_t *intervals(const struct launch_case *item, const struct gw_device *device)
@@ -71,12 +68,13 @@ static json_t *intervals(const struct launch_case *item, const struct gw_device 
 
 		interval_analyse(&item->intervals[i], device, &a);
 		json_array_append_new(
-		        list, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "name",
-		                        text(item->intervals[i].name), "latency_cycles",
-		                        gw_json_number(item->intervals[i].latency), "dram_threads",
-		                        gw_json_number(a.dram), "l2_threads", gw_json_number(a.l2),
-		                        "dispatch_threads", gw_json_number(a.dispatch), "scarcest",
-		                        text(a.scarcest), "seconds", gw_json_number(a.seconds)));
+		        list,
+		        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "name",
+		                  gw_json_text(item->intervals[i].name), "latency_cycles",
+		                  gw_json_number(item->intervals[i].latency), "dram_threads",
+		                  gw_json_number(a.dram), "l2_threads", gw_json_number(a.l2),
+		                  "dispatch_threads", gw_json_number(a.dispatch), "scarcest",
+		                  gw_json_text(a.scarcest), "seconds", gw_json_number(a.seconds)));
 	}
 	return list;
 }
@@ -92,7 +90,7 @@ static json_t *on_device(const struct predict_job *job, const struct launch_case
 		estimate_launch(*m, &profile->device, item, &e);
 		json_array_append_new(answers, predict_answer_json(*m, &e, measured));
 	}
-	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "device", text(profile->device.name),
+	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "device", gw_json_text(profile->device.name),
 	                 "measured_seconds", gw_json_number(measured), "verdict",
 	                 verdict(item, &profile->device, measured), "intervals",
 	                 intervals(item, &profile->device), "models", answers);
@@ -109,12 +107,13 @@ int predict_json(const struct predict_job *job)
 		for (size_t d = 0; d < job->devices.count; d++)
 			json_array_append_new(devices,
 			                      on_device(job, item, job->devices.profiles[d]));
-		json_array_append_new(
-		        launches, json_pack("{s:o,s:o,s:o}", "name", text(item->label), "kernel",
-		                            text(item->kernel.name), "devices", devices));
+		json_array_append_new(launches,
+		                      json_pack("{s:o,s:o,s:o}", "name", gw_json_text(item->label),
+		                                "kernel", gw_json_text(item->kernel.name),
+		                                "devices", devices));
 	}
-	root = json_pack("{s:o,s:o,s:o}", "title", text(job->file.title), "source",
-	                 text(job->file.source), "launches", launches);
+	root = json_pack("{s:o,s:o,s:o}", "title", gw_json_text(job->file.title), "source",
+	                 gw_json_text(job->file.source), "launches", launches);
 	gw_json_print(root);
 	return GW_EXIT_OK;
 }

@@ -81,6 +81,11 @@ static json_t *kernels(struct score *s)
 	return list;
 }
 
+static json_t *extent(struct gw_dim3 d)
+{
+	return json_pack("[I,I,I]", (json_int_t)d.x, (json_int_t)d.y, (json_int_t)d.z);
+}
+
 static json_t *units(struct score *s)
 {
 	json_t *list = json_array();
@@ -100,14 +105,8 @@ static json_t *units(struct score *s)
 			                               : NAN));
 		json_object_set_new(o, "log", gw_json_text(t->path));
 		json_object_set_new(o, "kernel", gw_json_text(t->log.names[c->kernel].plain));
-		json_object_set_new(o, "grid",
-		                    json_pack("[I,I,I]", (json_int_t)config->grid.x,
-		                              (json_int_t)config->grid.y,
-		                              (json_int_t)config->grid.z));
-		json_object_set_new(o, "block",
-		                    json_pack("[I,I,I]", (json_int_t)config->block.x,
-		                              (json_int_t)config->block.y,
-		                              (json_int_t)config->block.z));
+		json_object_set_new(o, "grid", extent(config->grid));
+		json_object_set_new(o, "block", extent(config->block));
 		json_object_set_new(o, "dynamic_shared", gw_json_count(config->dynamic_shared));
 		if (config->digest)
 			json_object_set_new(o, "arguments", json_sprintf("%08x", config->digest));

@@ -180,9 +180,8 @@ static json_t *cell_json(const struct comparison *c, size_t k, size_t d)
 	                 gw_json_text(profile->device.name), "seconds", gw_json_number(e->seconds),
 	                 "reason", isnan(e->seconds) ? gw_json_text(e->reason) : json_null(),
 	                 "bound", gw_json_text(gw_bound_name(e->bound)), "resource",
-	                 e->binding ? gw_json_text(e->binding) : json_null(), "measured_seconds",
-	                 gw_json_number(measured), "error",
-	                 gw_json_number(estimate_error(e->seconds, measured)));
+	                 gw_json_text(e->binding), "measured_seconds", gw_json_number(measured),
+	                 "error", gw_json_number(estimate_error(e->seconds, measured)));
 }
 
 static void print_json(const struct comparison *c)

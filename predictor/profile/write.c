@@ -63,6 +63,16 @@ static const char *group_name(const struct gw_profile *p, unsigned group)
 	return group ? p->groups[group - 1].name : "";
 }
 
+/* How a value came about. */
+static void write_origin(enum gw_method method, const char *source, const char *how,
+                         const char *group, FILE *out)
+{
+	text(out, "method", gw_method_name(method));
+	text(out, "source", source);
+	text(out, "how", how);
+	text(out, "group", group);
+}
+
 static void write_params(const struct gw_profile *p, FILE *out)
 {
 	const char *separator = "\n";
@@ -80,10 +90,7 @@ static void write_params(const struct gw_profile *p, FILE *out)
 			key_number(out, ", ", "spread", v->spread);
 		if (v->samples)
 			fprintf(out, ", \"samples\": %u", v->samples);
-		text(out, "method", gw_method_name(v->method));
-		text(out, "source", p->source[i]);
-		text(out, "how", p->how[i]);
-		text(out, "group", group_name(p, p->group[i]));
+		write_origin(v->method, p->source[i], p->how[i], group_name(p, p->group[i]), out);
 		fputc('}', out);
 		separator = ",\n";
 	}
@@ -134,10 +141,8 @@ static void write_curves(const struct gw_profile *p, FILE *out)
 		write_points(c, out);
 		fputc(']', out);
 		write_fit(&c->fit, out);
-		text(out, "method", gw_method_name(c->method));
-		text(out, "source", p->curve_source[i]);
-		text(out, "how", p->curve_how[i]);
-		text(out, "group", group_name(p, p->curve_group[i]));
+		write_origin(c->method, p->curve_source[i], p->curve_how[i],
+		             group_name(p, p->curve_group[i]), out);
 		fputc('}', out);
 		separator = ",\n";
 	}
