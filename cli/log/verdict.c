@@ -106,14 +106,29 @@ static struct gw_row_peak *peak_of(struct gw_row_bound *b, const struct gw_peak 
 	return &b->peaks[i];
 }
 
+static bool is_known(const struct gw_peak *c)
+{
+	return !isnan(c->seconds) && !isnan(c->amount);
+}
+
+/* Most rows are of one configuration: room for what is known of it, and no more. */
+static void make_room(struct gw_row_bound *b, const struct case_of *c)
+{
+	for (unsigned i = 0; i < c->peak_count; i++)
+		b->peak_room += is_known(&c->peaks[i]);
+	b->peaks = gw_alloc(b->peak_room * sizeof(*b->peaks));
+}
+
 static void add_peaks(struct gw_row_bound *b, const struct case_of *c)
 {
 	const struct gw_peak *first = gw_peak_first(c->peaks, c->peak_count);
 
+	if (!b->peaks)
+		make_room(b, c);
 	for (unsigned i = 0; i < c->peak_count; i++) {
 		struct gw_row_peak *r;
 
-		if (isnan(c->peaks[i].seconds) || isnan(c->peaks[i].amount))
+		if (!is_known(&c->peaks[i]))
 			continue;
 		r = peak_of(b, &c->peaks[i]);
 		if (strcmp(r->unit, c->peaks[i].unit))
@@ -151,11 +166,8 @@ static void add(struct gw_row *row, const struct case_of *c)
 {
 	struct gw_row_bound *b = row->bound;
 
-	if (!b) {
+	if (!b)
 		b = row->bound = gw_alloc(sizeof(*b));
-		b->peak_room = c->peak_count;
-		b->peaks = gw_alloc(b->peak_room * sizeof(*b->peaks));
-	}
 	b->time[c->verdict.bound] += c->seconds;
 	if (c->starting >= GW_SHORT * c->mean) {
 		b->short_time += c->seconds;

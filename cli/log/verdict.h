@@ -38,7 +38,7 @@ struct gw_row_bound {
 	uint64_t short_launches;
 	unsigned peak_count;
 	struct gw_row_peak *peaks;
-	size_t peak_room;
+	size_t peak_room; /**< of `peaks` */
 	/* The configuration with the most time, and of those with a verdict where there is one. */
 	double most; /**< its time; 0: none was measured */
 	double mean; /**< mean time of one of its launches */
