@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What changed between two runs, and what of it counts as a regression. */
+#include "cli/diff/runs.h"
+
+#include "cli/common/kernel_name.h"
+#include "cli/common/memory.h"
+#include "cli/log/names.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Share by which an estimate that is significant must differ to be a change: half a clock step. */
+static const double LEAST = 0.002;
+
+static bool in_run(const struct diff_row *row, unsigned run)
+{
+	return row->side[run].launches != 0;
+}
+
+static bool same_shape(const struct gw_config *a, const struct gw_config *b)
+{
+	struct gw_config x = *a, y = *b;
+
+	x.digest = y.digest = 0;
+	return !memcmp(&x, &y, sizeof(x));
+}
+
+/* By kernel, then by shape: rows that differ in their argument hash alone are neighbours. */
+static int by_kernel(const void *a, const void *b)
+{
+	const struct diff_row *x = a, *y = b;
+	struct gw_config p = x->config, q = y->config;
+	int order = strcmp(x->mangled, y->mangled);
+
+	p.digest = q.digest = 0;
+	if (!order)
+		order = memcmp(&p, &q, sizeof(p));
+	return order ? order
+	             : (x->config.digest > y->config.digest) -
+	                       (x->config.digest < y->config.digest);
+}
+
+static void add_side(struct diff_side *to, struct diff_side *from)
+{
+	to->times = gw_grow(to->times, &to->room, to->count + from->count, sizeof(*to->times));
+	if (from->count)
+		memcpy(to->times + to->count, from->times, from->count * sizeof(*to->times));
+	to->count += from->count;
+	to->launches += from->launches;
+	to->measured += from->measured;
+	to->total += from->total;
+	to->predicted += from->predicted;
+	to->above += from->above;
+	to->below += from->below;
+	to->log_ratio += from->log_ratio;
+	free(from->times);
+	from->times = NULL;
+}
+
+static void drop(struct diff_row *row)
+{
+	free(row->mangled);
+	free(row->side[BASE].times);
+	free(row->side[OTHER].times);
+}
+
+/* Rows @p from to @p to differ in the argument hash alone: one row, where no hash is in both runs.
+ * A new build lays arguments out anew, and all hashes change. Returns how many are left. */
+static size_t put_together(struct diff_row *from, struct diff_row *to)
+{
+	bool base = false, other = false;
+
+	for (struct diff_row *r = from; r < to; r++) {
+		if (in_run(r, BASE) && in_run(r, OTHER))
+			return (size_t)(to - from);
+		base |= in_run(r, BASE);
+		other |= in_run(r, OTHER);
+	}
+	if (!base || !other)
+		return (size_t)(to - from);
+	for (struct diff_row *r = from + 1; r < to; r++) {
+		add_side(&from->side[BASE], &r->side[BASE]);
+		add_side(&from->side[OTHER], &r->side[OTHER]);
+		drop(r);
+	}
+	from->config.digest = 0;
+	return 1;
+}
+
+static void join_rows(struct diff *d)
+{
+	size_t to = 0;
+
+	qsort(d->rows, d->count, sizeof(*d->rows), by_kernel);
+	for (size_t i = 0, next; i < d->count; i = next) {
+		size_t left;
+
+		for (next = i + 1; next < d->count &&
+		                   !strcmp(d->rows[next].mangled, d->rows[i].mangled) &&
+		                   same_shape(&d->rows[next].config, &d->rows[i].config);)
+			next++;
+		left = put_together(d->rows + i, d->rows + next);
+		for (size_t k = i; k < i + left; k++)
+			d->rows[k].siblings = left > 1;
+		memmove(d->rows + to, d->rows + i, left * sizeof(*d->rows));
+		to += left;
+	}
+	d->count = to;
+	for (size_t i = 0; i < d->count; i++)
+		d->rows[i].kernel.name = d->rows[i].mangled;
+}
+
+/* Rows of one run alone with the same resources and shape. */
+struct likes {
+	uint32_t row[RUNS], count[RUNS]; /* the last of them, and how many */
+};
+
+static uint64_t likeness(const struct diff_row *r)
+{
+	struct gw_config c = r->config;
+	const uint32_t of[] = {r->kernel.registers, r->kernel.static_shared, r->kernel.local,
+	                       r->kernel.constant};
+
+	c.digest = 0;
+	return gw_hash(gw_hash(0, of, sizeof(of)), &c, sizeof(c));
+}
+
+static size_t find_likes(const struct diff *d, struct likes *likes)
+{
+	struct gw_index index = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct diff_row *r = &d->rows[i];
+		unsigned run = in_run(r, OTHER);
+		uint64_t key = likeness(r);
+		uint32_t at;
+
+		if (in_run(r, BASE) == in_run(r, OTHER) || r->kernel.registers == UINT32_MAX)
+			continue;
+		at = gw_index_find(&index, key, NULL, NULL);
+		if (at == GW_INDEX_NONE) {
+			at = (uint32_t)count++;
+			gw_index_add(&index, key, at);
+		}
+		likes[at].row[run] = (uint32_t)i;
+		likes[at].count[run]++;
+	}
+	gw_index_free(&index);
+	return count;
+}
+
+/* A kernel that is gone and one that is new are one where nothing but the name differs, and no
+ * third is like them. */
+static void rename_rows(struct diff *d)
+{
+	struct likes *likes = gw_alloc((d->count + 1) * sizeof(*likes));
+	size_t count = find_likes(d, likes), to = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct diff_row *gone = &d->rows[likes[i].row[BASE]],
+		                *new = &d->rows[likes[i].row[OTHER]];
+
+		if (likes[i].count[BASE] != 1 || likes[i].count[OTHER] != 1)
+			continue;
+		add_side(&new->side[BASE], &gone->side[BASE]);
+		gone->side[BASE].launches = 0;
+		new->was = gw_copy(gone->mangled);
+	}
+	free(likes);
+	for (size_t i = 0; i < d->count; i++) {
+		if (in_run(&d->rows[i], BASE) || in_run(&d->rows[i], OTHER))
+			d->rows[to++] = d->rows[i];
+		else
+			drop(&d->rows[i]);
+	}
+	d->count = to;
+}
+
+static void name_rows(struct diff *d)
+{
+	struct gw_name *names = gw_alloc((d->count + 1) * sizeof(*names));
+	struct gw_kernel_names *pairs = gw_alloc((d->count + 1) * sizeof(*pairs));
+	char **out = gw_alloc((d->count + 1) * sizeof(*out));
+
+	for (size_t i = 0; i < d->count; i++)
+		names[i].mangled = d->rows[i].mangled;
+	log_names_demangle(names, d->count);
+	for (size_t i = 0; i < d->count; i++)
+		pairs[i] = (struct gw_kernel_names){names[i].mangled, names[i].plain};
+	gw_kernel_names(pairs, d->count, out);
+	for (size_t i = 0; i < d->count; i++) {
+		d->rows[i].plain = names[i].plain;
+		d->rows[i].name = out[i];
+	}
+	free(names);
+	free(pairs);
+	free(out);
+}
+
+double diff_gain(const struct diff_row *row)
+{
+	const struct diff_side *base = &row->side[BASE], *other = &row->side[OTHER];
+
+	if (!base->launches)
+		return other->total;
+	if (!other->launches && row->verdict == DIFF_GONE)
+		return -base->total;
+	return isnan(row->shift.ratio) ? 0 : (row->shift.ratio - 1) * base->total;
+}
+
+/* Regressions, then rows of both runs, then those of one; of each what gained or lost most. */
+static int by_gain(const void *a, const void *b)
+{
+	const struct diff_row *p = a, *q = b;
+	bool one = p->verdict == DIFF_NEW || p->verdict == DIFF_GONE;
+	bool other = q->verdict == DIFF_NEW || q->verdict == DIFF_GONE;
+	double x = fabs(diff_gain(p)), y = fabs(diff_gain(q));
+
+	if (p->regression != q->regression)
+		return p->regression ? -1 : 1;
+	if (one != other)
+		return one ? 1 : -1;
+	return x == y ? by_kernel(a, b) : x < y ? 1 : -1;
+}
+
+double diff_clock(struct diff_run *run)
+{
+	return gw_quantile(&run->clocks.sm_khz, 0.5);
+}
+
+static void decide(struct diff_row *row, bool significant)
+{
+	const struct diff_side *base = &row->side[BASE], *other = &row->side[OTHER];
+
+	if (!base->launches || !other->launches)
+		row->verdict = base->launches ? DIFF_GONE : DIFF_NEW;
+	else if (significant && fabs(log(row->shift.ratio)) >= LEAST)
+		row->verdict = row->shift.ratio > 1 ? DIFF_SLOWER : DIFF_FASTER;
+	else if (isnan(row->shift.low))
+		row->verdict = row->was ? DIFF_RENAMED : DIFF_FEW;
+	else
+		row->verdict = row->was ? DIFF_RENAMED : DIFF_SAME;
+}
+
+/* A share of the GPU time of the run in which it has more. */
+static double share_of(const struct diff *d, const struct diff_row *row)
+{
+	double base = d->run[BASE].total, other = d->run[OTHER].total;
+
+	return fmax(base > 0 ? row->side[BASE].total / base : 0,
+	            other > 0 ? row->side[OTHER].total / other : 0);
+}
+
+void diff_compare(struct diff *d, const struct diff_rule *rule)
+{
+	double clock = diff_clock(&d->run[OTHER]) / diff_clock(&d->run[BASE]), *p;
+	bool *found;
+
+	join_rows(d);
+	rename_rows(d);
+	name_rows(d);
+	p = gw_alloc((d->count + 1) * sizeof(*p));
+	found = gw_alloc((d->count + 1) * sizeof(*found));
+	for (size_t i = 0; i < d->count; i++) {
+		struct diff_row *r = &d->rows[i];
+		const struct diff_side *a = &r->side[BASE], *b = &r->side[OTHER];
+
+		r->shift = shift_between(a->times, a->count, b->times, b->count);
+		r->cycles = r->shift;
+		r->cycles.ratio *= clock;
+		r->cycles.low *= clock;
+		r->cycles.high *= clock;
+		p[i] = r->shift.p;
+	}
+	shift_discoveries(p, d->count, rule->rate, found);
+	for (size_t i = 0; i < d->count; i++) {
+		struct diff_row *r = &d->rows[i];
+		/* What a lower clock explains is no regression of the program. */
+		double least =
+		        isnan(r->cycles.low) ? r->shift.low : fmin(r->shift.low, r->cycles.low);
+
+		decide(r, found[i]);
+		r->regression = found[i] && least > 1 + rule->fail && share_of(d, r) >= rule->share;
+	}
+	free(p);
+	free(found);
+	qsort(d->rows, d->count, sizeof(*d->rows), by_gain);
+}
+
+/* Probability of @p hits or more of @p count, each with probability 5%. */
+static double at_least(uint64_t hits, uint64_t count)
+{
+	double n = (double)count, sum = 0;
+
+	for (uint64_t i = hits; i <= count && i < hits + 2000; i++) {
+		double k = (double)i;
+
+		sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(0.05) +
+		           (n - k) * log(0.95));
+	}
+	return fmin(1, sum);
+}
+
+void diff_compare_predictions(struct diff *d, const struct diff_rule *rule)
+{
+	double *p = gw_alloc((d->count + 1) * sizeof(*p));
+	bool *found = gw_alloc((d->count + 1) * sizeof(*found));
+
+	name_rows(d);
+	for (size_t i = 0; i < d->count; i++) {
+		struct diff_side *s = &d->rows[i].side[BASE];
+
+		p[i] = NAN;
+		if (!s->predicted)
+			continue;
+		d->rows[i].shift.ratio = exp(s->log_ratio / (double)s->predicted);
+		p[i] = fmin(1,
+		            2 * at_least(s->above > s->below ? s->above : s->below, s->predicted));
+		d->rows[i].shift.p = p[i];
+	}
+	shift_discoveries(p, d->count, rule->rate, found);
+	for (size_t i = 0; i < d->count; i++) {
+		struct diff_row *r = &d->rows[i];
+		bool slower = r->side[BASE].above > r->side[BASE].below;
+
+		r->verdict = !r->side[BASE].predicted ? DIFF_FEW
+		             : !found[i]              ? DIFF_SAME
+		             : slower                 ? DIFF_SLOWER
+		                                      : DIFF_FASTER;
+		r->regression = r->verdict == DIFF_SLOWER && r->shift.ratio > 1 + rule->fail &&
+		                share_of(d, r) >= rule->share;
+	}
+	free(p);
+	free(found);
+	qsort(d->rows, d->count, sizeof(*d->rows), by_gain);
+}

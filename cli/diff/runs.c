@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading runs: their logs as rows of times. */
+#include "cli/diff/runs.h"
+
+#include "cli/common/memory.h"
+#include "cli/log/events.h"
+#include "cli/log/folder.h"
+#include "cli/message.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct taking {
+	struct diff *diff;
+	struct diff_run *run;
+	unsigned side;
+	struct gw_log log;
+	uint32_t *rows; /* of each configuration of the log, 1 + position; 0: not asked for yet */
+	size_t row_room;
+};
+
+struct wanted {
+	const struct diff *diff;
+	const char *mangled;
+	const struct gw_config *config;
+};
+
+static bool is_wanted(const void *arg, uint32_t at)
+{
+	const struct wanted *w = arg;
+	const struct diff_row *row = &w->diff->rows[at];
+
+	return !strcmp(row->mangled, w->mangled) &&
+	       !memcmp(&row->config, w->config, sizeof(row->config));
+}
+
+/* The row of a configuration of the log: made where there is none, which moves the others. */
+static struct diff_row *row_of(struct taking *t, uint32_t config)
+{
+	const struct log_config *c = &t->log.configs[config];
+	const struct gw_kernel *k = &t->log.kernels[c->kernel].kernel;
+	struct wanted w = {t->diff, k->name, &c->config};
+	uint64_t key = gw_hash(gw_hash(0, k->name, strlen(k->name)), &c->config, sizeof(c->config));
+	struct diff *d = t->diff;
+	uint32_t at;
+
+	t->rows = gw_grow(t->rows, &t->row_room, config + 1, sizeof(*t->rows));
+	if (t->rows[config])
+		return &d->rows[t->rows[config] - 1];
+	at = gw_index_find(&d->index, key, is_wanted, &w);
+	if (at == GW_INDEX_NONE) {
+		at = (uint32_t)d->count++;
+		d->rows = gw_grow(d->rows, &d->room, d->count, sizeof(*d->rows));
+		d->rows[at] = (struct diff_row){.mangled = gw_copy(k->name),
+		                                .kernel = *k,
+		                                .config = c->config,
+		                                .shift = {NAN, NAN, NAN, NAN},
+		                                .cycles = {NAN, NAN, NAN, NAN}};
+		d->rows[at].kernel.name = d->rows[at].mangled;
+		gw_index_add(&d->index, key, at);
+	}
+	t->rows[config] = at + 1;
+	return &d->rows[at];
+}
+
+static void take_prediction(struct diff_side *s, const struct gw_record_launch *l)
+{
+	const double took = (double)l->duration_ns;
+
+	/* Once the shape was timed, a prediction follows what was measured. */
+	if (l->tier >= GW_TIER_STEADY || isnan(l->predicted) || isnan(l->low) || isnan(l->high) ||
+	    l->predicted <= 0 || l->flags & GW_LAUNCH_LATE)
+		return;
+	s->predicted++;
+	s->above += took > (double)l->high;
+	s->below += took < (double)l->low;
+	s->log_ratio += log(took / (double)l->predicted);
+}
+
+static void take_launch(struct taking *t, const struct log_event *e)
+{
+	const struct gw_record_launch *l = (const void *)e->record->head;
+	struct diff_run *run = t->run;
+	struct diff_side *s;
+
+	run->launches++;
+	if (l->call_ns) {
+		run->from = run->from && run->from < (double)l->call_ns ? run->from
+		                                                        : (double)l->call_ns;
+		run->to = fmax(run->to, (double)l->call_ns);
+	}
+	if (e->config == GW_INDEX_NONE) {
+		run->nameless++;
+		return;
+	}
+	s = &row_of(t, e->config)->side[t->side];
+	s->launches++;
+	if (!gw_log_measured(l->flags, l->duration_ns))
+		return;
+	s->measured++;
+	s->total += (double)l->duration_ns;
+	run->total += (double)l->duration_ns;
+	if (l->flags & GW_LAUNCH_OVERLAPPED)
+		return;
+	s->times = gw_grow(s->times, &s->room, s->count + 1, sizeof(*s->times));
+	s->times[s->count++] = (float)l->duration_ns;
+	take_prediction(s, l);
+}
+
+static void take_aggregate(struct taking *t, const struct log_event *e)
+{
+	const struct gw_record_aggregate *a = (const void *)e->record->head;
+	struct diff_side *s;
+
+	t->run->launches += a->launches;
+	t->run->total += (double)a->total_ns;
+	if (e->config == GW_INDEX_NONE)
+		return;
+	s = &row_of(t, e->config)->side[t->side];
+	s->launches += a->launches;
+	s->measured += a->measured;
+	s->total += (double)a->total_ns;
+}
+
+static void take_gpu(struct diff_run *run, const char *name)
+{
+	if (!run->gpu)
+		run->gpu = gw_copy(name);
+	run->gpus_differ |= strcmp(run->gpu, name) != 0;
+}
+
+static void take(void *arg, const struct log_event *e)
+{
+	struct taking *t = arg;
+
+	if (e->kind == GW_RECORD_LAUNCH)
+		take_launch(t, e);
+	else if (e->kind == GW_RECORD_AGGREGATE)
+		take_aggregate(t, e);
+	else if (e->kind == GW_RECORD_DEVICE)
+		take_gpu(t->run, t->log.gpus[e->gpu].name);
+	else if (e->kind == GW_RECORD_CLOCK)
+		log_clock_add(&t->run->clocks, (const void *)e->record->head);
+}
+
+static bool read_one(void *arg, const char *path)
+{
+	struct taking *t = arg;
+	bool good = gw_log_events(&t->log, path, NULL, 0, take, t);
+
+	if (good) {
+		t->run->logs++;
+		t->run->stand_in |= (t->log.header.flags & GW_HEADER_STAND_IN) != 0;
+		t->run->incomplete |= !gw_log_whole(&t->log.status);
+	} else {
+		gw_error("%s: %s", path, t->log.status.error);
+	}
+	gw_log_free(&t->log);
+	t->log = (struct gw_log){0};
+	free(t->rows);
+	t->rows = NULL;
+	t->row_room = 0;
+	return good;
+}
+
+int diff_read(struct diff *diff, unsigned run, const char *path)
+{
+	struct taking t = {.diff = diff, .run = &diff->run[run], .side = run};
+
+	t.run->path = path;
+	return gw_log_each(path, read_one, &t);
+}
+
+void diff_free(struct diff *diff)
+{
+	for (size_t i = 0; i < diff->count; i++) {
+		struct diff_row *r = &diff->rows[i];
+
+		free(r->mangled);
+		free(r->plain);
+		free(r->name);
+		free(r->was);
+		free(r->side[BASE].times);
+		free(r->side[OTHER].times);
+	}
+	for (unsigned i = 0; i < RUNS; i++) {
+		free(diff->run[i].gpu);
+		log_clocks_free(&diff->run[i].clocks);
+	}
+	gw_index_free(&diff->index);
+	free(diff->rows);
+}

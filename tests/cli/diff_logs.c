@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diff_logs: two runs, base.gwl and other.gwl, that differ in known ways, for tests of gpuwatch
+ * diff. */
+#include "tests/cli/log_builder.h"
+
+#include "predictor/core/hash.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BASE, OTHER };
+
+static const struct kernel {
+	const char *name[2]; /* in each run; NULL: not there */
+	double ns[2];        /* median time */
+	unsigned launches;
+	uint32_t registers, digest[2];
+} kernels[] = {
+        {{"steady", "steady"}, {50000, 50000}, 200, 32, {0, 0}},
+        {{"slower", "slower"}, {20000, 21000}, 200, 40, {0, 0}},
+        {{"faster", "faster"}, {30000, 28800}, 200, 48, {0, 0}},
+        {{"slightly_slower", "slightly_slower"}, {40000, 40800}, 200, 50, {0, 0}},
+        {{"tiny_share", "tiny_share"}, {500, 600}, 20, 52, {0, 0}},
+        {{"launched_thrice", "launched_thrice"}, {70000, 90000}, 3, 56, {0, 0}},
+        {{"gone", NULL}, {15000, 0}, 50, 64, {0, 0}},
+        {{NULL, "added"}, {0, 25000}, 50, 72, {0, 0}},
+        {{"old_name", "new_name"}, {33000, 33000}, 100, 80, {0, 0}},
+        {{"rehashed", "rehashed"}, {12000, 12000}, 100, 88, {0x11, 0x22}},
+        {{"hashed", "hashed"}, {10000, 10000}, 100, 96, {0x33, 0x33}},
+        {{"hashed", "hashed"}, {80000, 88000}, 100, 96, {0x44, 0x44}},
+};
+
+/* Around 1, of a spread of 1%: a sum of uniform numbers. */
+static double noise(uint64_t n)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < 12; i++)
+		sum += (double)(gw_hash_mix(n * 12 + i) >> 11) / 0x1p53;
+	return 1 + 0.01 * (sum - 6);
+}
+
+static void kernel(struct lb *b, uint32_t id, const struct kernel *k, unsigned run)
+{
+	struct gw_record_kernel r = {
+	        .id = id, .registers = k->registers, .max_threads = 1024, .binary_version = 90};
+
+	lb_record(b, GW_RECORD_KERNEL, &r, sizeof(r), k->name[run], strlen(k->name[run]) + 1);
+	lb_config_with(b, id, id, 64, k->digest[run]);
+}
+
+static void clock_at(struct lb *b, uint32_t khz, uint64_t ns)
+{
+	struct gw_record_clock r = {.device = 1, .sm_khz = khz, .mem_khz = 2600000, .ns = ns};
+
+	lb_record(b, GW_RECORD_CLOCK, &r, sizeof(r), NULL, 0);
+}
+
+static bool write_run(unsigned run, uint32_t khz, const char *path)
+{
+	struct lb b = {0};
+	uint64_t now = 1000000000, seed = run * UINT64_C(1000003);
+	bool good;
+
+	lb_header(&b, 4242 + run, 0, run ? "./program --new" : "./program");
+	lb_device(&b, 1, "Test GPU", "00000000-0000-0000-0000-000000000001");
+	lb_stream(&b, 1, 1);
+	clock_at(&b, khz, now);
+	for (uint32_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+		if (kernels[i].name[run])
+			kernel(&b, i + 1, &kernels[i], run);
+	for (unsigned n = 0; n < 200; n++)
+		for (uint32_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
+			const struct kernel *k = &kernels[i];
+			uint64_t took = (uint64_t)llround(k->ns[run] * noise(seed++));
+
+			if (!k->name[run] || n >= k->launches)
+				continue;
+			lb_add_launch(&b, lb_launch(i + 1, now, took, NAN, 0));
+			now += took + 2000;
+		}
+	lb_end(&b);
+	good = lb_write(&b, path);
+	lb_free(&b);
+	return good;
+}
+
+int main(void)
+{
+	/* The same twice; changed; changed, and at a clock that is a tenth lower. */
+	if (write_run(BASE, 1980000, "base.gwl") && write_run(OTHER, 1980000, "other.gwl") &&
+	    write_run(OTHER, 1782000, "clocked.gwl"))
+		return 0;
+	perror("diff_logs");
+	return 1;
+}

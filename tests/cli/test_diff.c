@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch diff, as its users see it. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DIFF "COLUMNS=120 $PREFIX/bin/gpuwatch diff "
+#define PICK "python3 " HERE "/pick.py "
+
+static int make_runs(void **state)
+{
+	return shell_setup(state) || shell("$TOOLS/diff_logs");
+}
+
+static void what_changed_is_shown_as_reviewed(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(DIFF "base.gwl other.gwl"), 1);
+	shell_is_golden("diff.txt");
+	assert_int_equal(shell(DIFF "--all --top=3 base.gwl other.gwl"), 1);
+	shell_is_golden("diff_all.txt");
+	assert_int_equal(shell(DIFF "--markdown base.gwl other.gwl"), 1);
+	shell_is_golden("diff.md");
+	assert_int_equal(shell(DIFF "--json base.gwl other.gwl"), 1);
+	shell_is_golden("diff.json");
+}
+
+/* By 5 and 10%; the one of 2% is within --fail-on, that of few launches has no interval. */
+static void regressions_decide_the_exit_status(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(DIFF "--fail-on=6 base.gwl other.gwl"), 1);
+	assert_int_equal(shell(DIFF "--fail-on=12 base.gwl other.gwl"), 0);
+	assert_int_equal(shell(DIFF "base.gwl base.gwl"), 0);
+	shell_says("No change was found.");
+	assert_int_equal(shell(DIFF
+	                       "--json --fail-on=1 base.gwl other.gwl | " PICK
+	                       "'sorted(r[\"name\"] for r in o[\"rows\"] if r[\"regression\"])'"),
+	                 0);
+	assert_string_equal(shell_output, "hashed\nslightly_slower\nslower\n");
+}
+
+/* A tenth less clock explains a tenth more time. */
+static void what_a_lower_clock_explains_is_no_regression(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(DIFF "base.gwl clocked.gwl"), 0);
+	shell_says("SM clock differs by -10.0%");
+}
+
+static void kernels_are_matched_by_name_arguments_and_resources(void **state)
+{
+	(void)state;
+	shell(DIFF "--json base.gwl other.gwl >diff.json");
+	assert_int_equal(shell(PICK
+	                       "'[[r[\"name\"], r[\"verdict\"], r[\"was\"]] for r in o[\"rows\"] "
+	                       "if r[\"name\"] in (\"new_name\", \"rehashed\", \"added\", "
+	                       "\"gone\", \"launched_thrice\")]' <diff.json | sort"),
+	                 0);
+	assert_string_equal(shell_output, "['added', 'new', None]\n"
+	                                  "['gone', 'gone', None]\n"
+	                                  "['launched_thrice', 'few_times', None]\n"
+	                                  "['new_name', 'renamed', 'old_name']\n"
+	                                  "['rehashed', 'same', None]\n");
+	/* Two rows of one kernel and shape stay two where their argument hashes are in both runs.
+	 */
+	assert_int_equal(shell(PICK "'sorted([r[\"argument_hash\"], r[\"verdict\"]] for r in "
+	                            "o[\"rows\"] if r[\"name\"] == \"hashed\")' <diff.json"),
+	                 0);
+	assert_string_equal(shell_output, "[51, 'same']\n[68, 'slower']\n");
+}
+
+static void folders_are_runs_of_several_processes(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("mkdir -p a b && cp base.gwl a/1.gwl && cp base.gwl a/2.gwl && "
+	                       "cp base.gwl b/1.gwl"),
+	                 0);
+	assert_int_equal(shell(DIFF "a b"), 0);
+	shell_says("a (2 logs)");
+}
+
+static void predictions_need_no_base(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("$TOOLS/make_sample worked worked.gwl"), 0);
+	assert_int_equal(shell(DIFF "--all --against-prediction worked.gwl"), 0);
+	shell_is_golden("diff_against_prediction.txt");
+}
+
+static void wrong_use_is_refused_with_the_remedy(void **state)
+{
+	static const struct {
+		const char *arguments, *says;
+	} cases[] = {
+	        {"", "two logs or folders"},
+	        {"base.gwl", "two logs or folders"},
+	        {"base.gwl other.gwl base.gwl", "two logs or folders"},
+	        {"--against-prediction base.gwl other.gwl", "takes one log"},
+	        {"--json --markdown base.gwl other.gwl", "exclude each other"},
+	        {"base.gwl missing.gwl", "missing.gwl: No such file"},
+	        {"base.gwl empty", "no log in this folder"},
+	        {"--fail-on=x base.gwl other.gwl", "--fail-on"},
+	};
+
+	(void)state;
+	assert_int_equal(shell("mkdir -p empty"), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(shell(DIFF "%s", cases[i].arguments), 2);
+		shell_says(cases[i].says);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(what_changed_is_shown_as_reviewed),
+	        cmocka_unit_test(regressions_decide_the_exit_status),
+	        cmocka_unit_test(what_a_lower_clock_explains_is_no_regression),
+	        cmocka_unit_test(kernels_are_matched_by_name_arguments_and_resources),
+	        cmocka_unit_test(folders_are_runs_of_several_processes),
+	        cmocka_unit_test(predictions_need_no_base),
+	        cmocka_unit_test(wrong_use_is_refused_with_the_remedy),
+	};
+
+	return cmocka_run_group_tests(tests, make_runs, shell_teardown);
+}
