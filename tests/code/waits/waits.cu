@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that may wait for something outside themselves, and kernels that can't. Compiled by
-//   for sm in 75 80 90 100; do nvcc -cubin -arch=sm_$sm -o sm_$sm.cubin waits.cu; done    (CUDA 13.0)
-//   ../../archive add ../compiled.tar.xz --into=waits sm_*.cubin
+//   nvcc -cubin -arch=sm_90 -o sm_90.cubin waits.cu    (CUDA 13.0)
+// tests/bench/analysis_cost.sh takes one with loops around atomic operations from here.
 #include <cooperative_groups.h>
 #include <cuda/atomic>
 #define KERNEL extern "C" __global__ void
