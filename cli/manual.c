@@ -337,7 +337,7 @@ static void log_row(enum gw_document d, unsigned field)
 
 	snprintf(title, sizeof(title), "WORK row: %s", row->name);
 	snprintf(text, sizeof(text), "%u", field);
-	gw_document_field(d, title, text, row->unit, row->meaning);
+	gw_document_field(d, title, text, row->unit, gw_work_meaning(field));
 }
 
 static void log_values(enum gw_document d)

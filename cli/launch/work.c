@@ -93,7 +93,7 @@ static bool read_field(const struct launch_reader *r, const struct json_node *no
 {
 	struct gw_quantity q = {.source = GW_SOURCE_GIVEN, .confidence = 1};
 	/* Shares say so in their meaning; everything else is an amount. */
-	double high = strstr(gw_work_info(field)->meaning, "0 to 1") ? 1 : 1e24;
+	double high = strstr(gw_work_meaning(field), "0 to 1") ? 1 : 1e24;
 	struct json_node value = *node;
 	double number;
 

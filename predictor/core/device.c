@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static const struct gw_field_info params[] = {
-#define PARAM(name, unit, meaning) {#name, unit, meaning},
+#define PARAM(name, unit, meaning) {#name, unit},
 #define CURVE(name, unit_x, unit_y, meaning)
 #include "predictor/core/device.def"
 #undef PARAM
@@ -17,7 +17,7 @@ static const struct {
 	const char *unit_x;
 } curves[] = {
 #define PARAM(name, unit, meaning)
-#define CURVE(name, ux, uy, meaning) {{#name, uy, meaning}, ux},
+#define CURVE(name, ux, uy, meaning) {{#name, uy}, ux},
 #include "predictor/core/device.def"
 #undef PARAM
 #undef CURVE

@@ -33,12 +33,23 @@ const char *gw_source_name(enum gw_source source)
 const struct gw_field_info *gw_work_info(unsigned field)
 {
 	static const struct gw_field_info rows[] = {
-#define WORK(name, unit, meaning) {#name, unit, meaning},
+#define WORK(name, unit, meaning) {#name, unit},
 #include "predictor/core/work.def"
 #undef WORK
 	};
 
 	return field < GW_WORK_FIELDS ? &rows[field] : NULL;
+}
+
+const char *gw_work_meaning(unsigned field)
+{
+	static const char *const meanings[] = {
+#define WORK(name, unit, meaning) meaning,
+#include "predictor/core/work.def"
+#undef WORK
+	};
+
+	return field < GW_WORK_FIELDS ? meanings[field] : NULL;
 }
 
 void gw_work_clear(struct gw_work *work)

@@ -120,11 +120,13 @@ const char *gw_bound_name(enum gw_bound bound);
 const char *gw_tier_name(enum gw_tier tier);
 const char *gw_source_name(enum gw_source source);
 
-/** Row of a work field: its name, unit and meaning; NULL when @p field is out of range. */
+/** Row of a work field: its name and unit; NULL when @p field is out of range. */
 struct gw_field_info {
-	const char *name, *unit, *meaning;
+	const char *name, *unit;
 };
 const struct gw_field_info *gw_work_info(unsigned field);
+/** What it means, for people; apart, because the preloaded library has no use for it. */
+const char *gw_work_meaning(unsigned field);
 
 /** A work of which nothing is known. */
 void gw_work_clear(struct gw_work *work);

@@ -425,13 +425,27 @@ static char *read_whole(const char *path)
 
 static void the_documentation_has_a_row_for_each_parameter(void **state)
 {
+	static const char *const params[] = {
+#define PARAM(name, unit, meaning) meaning,
+#define CURVE(name, unit_x, unit_y, meaning)
+#include "predictor/core/device.def"
+#undef PARAM
+#undef CURVE
+	};
+	static const char *const curves[] = {
+#define PARAM(name, unit, meaning)
+#define CURVE(name, unit_x, unit_y, meaning) meaning,
+#include "predictor/core/device.def"
+#undef PARAM
+#undef CURVE
+	};
 	char *text = read_whole(GW_DOCS "/profile.md"), row[512];
 
 	(void)state;
 	for (unsigned i = 0; i < GW_PARAMS; i++) {
 		const struct gw_field_info *p = gw_param_info(i);
 
-		snprintf(row, sizeof(row), "| `%s` | %s | %s |", p->name, p->unit, p->meaning);
+		snprintf(row, sizeof(row), "| `%s` | %s | %s |", p->name, p->unit, params[i]);
 		if (!strstr(text, row))
 			fail_msg("docs/profile.md lacks the row: %s", row);
 	}
@@ -439,7 +453,7 @@ static void the_documentation_has_a_row_for_each_parameter(void **state)
 		const struct gw_field_info *c = gw_curve_info(i);
 
 		snprintf(row, sizeof(row), "| `%s` | %s | %s | %s |", c->name, gw_curve_unit_x(i),
-		         c->unit, c->meaning);
+		         c->unit, curves[i]);
 		if (!strstr(text, row))
 			fail_msg("docs/profile.md lacks the row: %s", row);
 	}
