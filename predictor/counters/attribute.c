@@ -64,6 +64,11 @@ struct gw_attribution *gw_attribution_new(unsigned metrics, uint32_t guard)
 	return a;
 }
 
+size_t gw_attribution_bytes(void)
+{
+	return sizeof(struct gw_attribution) + gw_attribution_solve_bytes();
+}
+
 void gw_attribution_free(struct gw_attribution *a)
 {
 	free(a);

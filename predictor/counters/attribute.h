@@ -74,6 +74,10 @@ struct gw_attribution;
  * while it is idle; what they count outside kernels betrays other work. NULL when memory is out.
  */
 struct gw_attribution *gw_attribution_new(unsigned metrics, uint32_t guard);
+
+/** Bytes that one takes at most, while it is solved. */
+size_t gw_attribution_bytes(void);
+
 void gw_attribution_free(struct gw_attribution *a);
 
 /**

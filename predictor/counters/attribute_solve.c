@@ -268,6 +268,11 @@ static void learn_costs(struct gw_attribution *a, unsigned m)
 	}
 }
 
+size_t gw_attribution_solve_bytes(void)
+{
+	return sizeof(struct sum) + sizeof(struct lags) + GW_SAMPLE_METRICS * sizeof(double[N]);
+}
+
 void gw_attribution_solve(struct gw_attribution *a)
 {
 	struct sum *s = malloc(sizeof(*s));

@@ -73,4 +73,7 @@ struct gw_attribution {
 	uint64_t longest; /**< of these runs, ns */
 };
 
+/** Bytes that gw_attribution_solve() takes meanwhile. */
+size_t gw_attribution_solve_bytes(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include "preload/cupti/record_clock.h"
 #include "preload/maps/state.h"
 #include "preload/maps/configs.h"
+#include "preload/maps/memory.h"
 #include "preload/analysis/known_work.h"
 
 #include <math.h>
@@ -123,8 +124,11 @@ static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_s
 	for (unsigned m = 0; m < members->count; m++)
 		if (rows[members->row[m]].idle)
 			guard |= 1u << m;
+	if (s->attribution || !gw_memory_take(GW_MEMORY_counting, gw_attribution_bytes()))
+		return s->attribution;
+	s->attribution = gw_attribution_new(members->count, guard);
 	if (!s->attribution)
-		s->attribution = gw_attribution_new(members->count, guard);
+		gw_memory_give(GW_MEMORY_counting, gw_attribution_bytes());
 	return s->attribution;
 }
 

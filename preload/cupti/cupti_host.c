@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/cupti_host.h"
 
-#include <stdlib.h>
+#include "preload/maps/memory.h"
+
 #include <string.h>
 
 bool gw_cupti_host_usable(void)
@@ -54,10 +55,10 @@ static CUptiResult take_image(struct gw_cupti_set *set)
 
 	if (r != CUPTI_SUCCESS)
 		return r;
-	set->size = size.configImageSize;
-	set->image = malloc(set->size);
+	set->image = gw_memory_new(GW_MEMORY_counting, size.configImageSize, 1);
 	if (!set->image)
 		return CUPTI_ERROR_OUT_OF_MEMORY;
+	set->size = size.configImageSize;
 	image.configImageSize = set->size;
 	image.pConfigImage = set->image;
 	return gw_cupti.cuptiProfilerHostGetConfigImage(&image);
@@ -128,6 +129,7 @@ void gw_cupti_set_free(struct gw_cupti_set *set)
 
 	if (set->host)
 		gw_cupti.cuptiProfilerHostDeinitialize(&p);
-	free(set->image);
+	if (set->image)
+		gw_memory_free(GW_MEMORY_counting, set->image, set->size, 1);
 	*set = (struct gw_cupti_set){0};
 }

@@ -3,6 +3,7 @@
  * Sampled counters in a real process: what the log says was counted of each configuration is what
  * the stand-in's kernels count, or nothing.
  */
+#include "predictor/counters/attribute.h"
 #include "tests/preload/counts.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@ static void counts_are_what_kernels_count(void **state)
 	assert_logs_are_the_truth(o);
 	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1, 0);
 	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 10);
+	assert_true(only_log(o)->counter[GW_COUNTER_memory_counting] > gw_attribution_bytes());
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_other_profiler], 0);
 	assert_true(n > 40);
 	assert_int_equal(off, 0);
