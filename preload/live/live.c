@@ -2,6 +2,7 @@
 #include "preload/live/live_part.h"
 
 #include "preload/runtime/small_file.h"
+#include "preload/live/log_name.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
@@ -75,14 +76,39 @@ static void folder(char *out, size_t size)
 		snprintf(out, size, "/dev/shm/gpuwatch-%u", (unsigned)geteuid());
 }
 
+/*
+ * Who may read a segment, and with @p folder who may come to it: nobody else ever writes there. The
+ * umask is the program's, and changes: the mode is set, not asked for.
+ */
+static void set_readers(int at, bool is_folder)
+{
+	mode_t mode;
+	gid_t group;
+
+	if (!gw_log_mode(gw_options.run_mode, &mode))
+		gw_degrade(GW_DEGRADED_OPTION,
+		           "GPUWATCH_RUN_MODE=%.20s is no octal number up to 0777; using 0600",
+		           gw_options.run_mode);
+	if (gw_options.run_group[0] &&
+	    (!gw_log_group(gw_options.run_group, &group) || fchown(at, (uid_t)-1, group) != 0)) {
+		gw_degrade(GW_DEGRADED_OPTION,
+		           "GPUWATCH_RUN_GROUP=%.60s is no group this process may give a file to; "
+		           "the live segment keeps its own",
+		           gw_options.run_group);
+		mode &= (mode_t)~0070;
+	}
+	mode = 0600 | (mode & 0044);
+	fchmod(at, is_folder ? 0700 | (mode & 0044) | (mode & 0044) >> 2 : mode);
+}
+
 /* A folder of ours in memory, that nobody else may write; the number of it, or -1. */
 static int open_folder(const char *name)
 {
 	struct stat st;
 	struct statfs fs;
+	const bool made = mkdir(name, 0700) == 0;
 	int at;
 
-	mkdir(name, 0700);
 	at = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (at < 0) {
 		refuse(name, strerror(errno));
@@ -92,6 +118,8 @@ static int open_folder(const char *name)
 	           (fs.f_type != TMPFS_MAGIC && fs.f_type != (__typeof__(fs.f_type))RAMFS_MAGIC)) {
 		refuse(name, "it is not in memory");
 	} else {
+		if (made)
+			set_readers(at, true);
 		return at;
 	}
 	if (at >= 0)
@@ -172,10 +200,12 @@ static struct gw_live_head *make(int at, uint64_t size)
 		h = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (h == MAP_FAILED)
 		h = NULL;
-	if (h)
+	if (h) {
+		set_readers(file, false);
 		fill_head(h, size, begun);
-	else
+	} else {
 		unlinkat(at, name, 0);
+	}
 	close(file);
 	return h;
 }

@@ -222,6 +222,8 @@ void gw_options_read(void)
 	absolute(text[OPTION_out]);
 	snprintf(gw_options.log_mode, sizeof(gw_options.log_mode), "%s", text[OPTION_log_mode]);
 	snprintf(gw_options.log_group, sizeof(gw_options.log_group), "%s", text[OPTION_log_group]);
+	snprintf(gw_options.run_mode, sizeof(gw_options.run_mode), "%s", text[OPTION_run_mode]);
+	snprintf(gw_options.run_group, sizeof(gw_options.run_group), "%s", text[OPTION_run_group]);
 	snprintf(gw_options.run_dir, sizeof(gw_options.run_dir), "%s", text[OPTION_run_dir]);
 	snprintf(gw_options.cupti, sizeof(gw_options.cupti), "%s", text[OPTION_cupti]);
 	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s", text[OPTION_profile]);

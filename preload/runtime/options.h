@@ -17,13 +17,14 @@ struct gw_options {
 	bool counters_asked;       /**< GPUWATCH_COUNTERS was given */
 	char out[4096];            /**< pattern of the log's name, absolute where that can be had */
 	char log_mode[16], log_group[64]; /**< who may read it */
-	char cupti[4096];    /**< path of libcupti; empty: look for it; "none": do not use it */
-	char profile[4096];  /**< device profile, a file or a folder; empty: the usual places */
-	uint64_t log_max;    /**< bytes */
-	bool command_name;   /**< of the command line the log has the first word alone */
-	uint64_t segment;    /**< bytes of the live segment, 0: none */
-	char run_dir[4096];  /**< folder of live segments; empty: the usual one */
-	uint64_t memory_max; /**< bytes, of the process's memory */
+	char cupti[4096];   /**< path of libcupti; empty: look for it; "none": do not use it */
+	char profile[4096]; /**< device profile, a file or a folder; empty: the usual places */
+	uint64_t log_max;   /**< bytes */
+	bool command_name;  /**< of the command line the log has the first word alone */
+	uint64_t segment;   /**< bytes of the live segment, 0: none */
+	char run_mode[16], run_group[64]; /**< who may read these */
+	char run_dir[4096];               /**< folder of live segments; empty: the usual one */
+	uint64_t memory_max;              /**< bytes, of the process's memory */
 	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */

@@ -45,12 +45,13 @@ static int start(void **state)
 {
 	char why[256];
 
-	(void)state;
 	fixture_start();
 	gw_degraded_reset();
 	gw_memory_start();
 	gw_options.memory_max = 1 << 28;
 	gw_options.segment = SEGMENT;
+	snprintf(gw_options.run_mode, sizeof(gw_options.run_mode), "%s",
+	         *state ? (const char *)*state : "0600");
 	snprintf(gw_options.run_dir, sizeof(gw_options.run_dir), "/dev/shm/gw-test-tables-%d",
 	         (int)getpid());
 	gw_live_abandon();
@@ -463,6 +464,37 @@ static void one_that_goes_into_sums_is_let_go(void **state)
 	gw_live_met_lone(&r, 1, 1);
 }
 
+static void readers_are(const char *mode, mode_t file_mode, mode_t folder_mode)
+{
+	struct stat st;
+	void *asked = (void *)(uintptr_t)mode;
+
+	stop(NULL);
+	start(&asked);
+	assert_int_equal(stat(gw_live_path(), &st), 0);
+	assert_int_equal(st.st_mode & 07777, file_mode);
+	assert_int_equal(stat(gw_options.run_dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, folder_mode);
+}
+
+/* Nobody but the owner ever writes one: the rings of a running program are in it. */
+static void who_may_read_it_is_an_option(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	readers_are("0600", 0600, 0700);
+	readers_are("0666", 0644, 0755);
+	readers_are("0640", 0640, 0750);
+	snprintf(gw_options.run_group, sizeof(gw_options.run_group), "%u", (unsigned)getgid());
+	readers_are("0640", 0640, 0750);
+	assert_int_equal(stat(gw_live_path(), &st), 0);
+	assert_int_equal(st.st_gid, getgid());
+	snprintf(gw_options.run_group, sizeof(gw_options.run_group), "no such group");
+	readers_are("0640", 0600, 0700);
+	gw_options.run_group[0] = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,6 +506,7 @@ int main(void)
 	        T(a_gpu_shows_its_time_between_kernels),
 	        T(the_name_of_the_log_follows_the_log),
 	        T(it_is_owned_while_its_process_runs_in_this_namespace),
+	        T(who_may_read_it_is_an_option),
 	        T(a_launch_in_a_ring_has_its_stream),
 	        T(a_launch_that_was_taken_has_its_stream),
 	        T(a_stream_of_the_log_is_not_written_again),
