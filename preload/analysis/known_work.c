@@ -42,12 +42,13 @@ struct open {
 
 static struct known *works[GW_CONFIGS_MAX]; /* by configuration */
 static uint32_t count, changed;             /* changed: head of the list, 0 = empty */
+static uint32_t losses_seen, repeated;      /* repeated: the last that was, 0 = none is to be */
 
 void gw_work_start(void)
 {
 	/* A forked child begins with the parent's: leave them, start empty. */
 	memset(works, 0, sizeof(works));
-	count = changed = 0;
+	count = changed = losses_seen = repeated = 0;
 }
 
 static struct known *make(uint32_t config)
@@ -206,9 +207,11 @@ void gw_work_told(uint32_t config, struct gw_work *out)
 			out->q[i] = told.q[i];
 }
 
-static void publish(struct gw_predictor_set *f, uint32_t config, const struct gw_work *work)
+static void write_work(struct gw_predictor_set *predictors, uint32_t config,
+                       const struct gw_work *work)
 {
-	struct gw_record_work r = {.config = config, .known = gw_predictor_set_observations(f)};
+	struct gw_record_work r = {.config = config,
+	                           .known = gw_predictor_set_observations(predictors)};
 	struct gw_record_quantity parts[GW_WORK_FIELDS];
 
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
@@ -221,7 +224,13 @@ static void publish(struct gw_predictor_set *f, uint32_t config, const struct gw
 			                                               .value = q->value};
 	}
 	gw_log_write(GW_RECORD_WORK, &r, sizeof(r), parts, r.count * sizeof(*parts));
-	gw_predictor_set_work(f, config, work);
+}
+
+static void publish(struct gw_predictor_set *predictors, uint32_t config,
+                    const struct gw_work *work)
+{
+	write_work(predictors, config, work);
+	gw_predictor_set_work(predictors, config, work);
 }
 
 void gw_work_publish(struct gw_predictor_set *predictors)
@@ -242,5 +251,33 @@ void gw_work_publish(struct gw_predictor_set *predictors)
 		}
 		read(&k->work, &now);
 		publish(predictors, config, &now);
+	}
+}
+
+void gw_work_repeat(struct gw_predictor_set *predictors, uint32_t losses)
+{
+	enum { AT_ONCE = 256 };
+	struct gw_work work;
+	uint32_t written = 0;
+
+	if (losses != losses_seen)
+		repeated = 1; /* configurations begin there */
+	losses_seen = losses;
+	for (; repeated && written < AT_ONCE; repeated++) {
+		const struct known *k = repeated < GW_CONFIGS_MAX ? works[repeated] : NULL;
+
+		if (repeated > gw_config_count() || repeated >= GW_CONFIGS_MAX) {
+			repeated = 0;
+			return;
+		}
+		if (!k || k->listed) /* what is listed comes anyway */
+			continue;
+		if (k->told.count) {
+			gw_work_told(repeated, &work);
+			write_work(predictors, repeated, &work);
+		}
+		read(&k->work, &work);
+		write_work(predictors, repeated, &work);
+		written++;
 	}
 }

@@ -36,4 +36,10 @@ void gw_work_told(uint32_t config, struct gw_work *out);
 struct gw_predictor_set;
 void gw_work_publish(struct gw_predictor_set *predictors);
 
+/**
+ * Once a cycle: where the log has lost something (@p losses: gw_log_losses()), write all of that
+ * into it once more, some at a time. The predictor knows it.
+ */
+void gw_work_repeat(struct gw_predictor_set *predictors, uint32_t losses);
+
 #endif

@@ -340,6 +340,11 @@ void gw_log_copy_end(void)
 	hand_over_block();
 }
 
+uint32_t gw_log_losses(void)
+{
+	return gw_log_writer_losses();
+}
+
 void gw_log_flush(void)
 {
 	if (!started)

@@ -48,6 +48,9 @@ uint32_t gw_log_written(void);
 /** Bytes of the file, what is still in memory included (as it is there). */
 uint64_t gw_log_bytes(void);
 
+/** Changes whenever the file lost something, or is a new one. */
+uint32_t gw_log_losses(void);
+
 /** Hand what is in memory to the writer. */
 void gw_log_flush(void);
 

@@ -20,8 +20,22 @@ enum { TRIES = 1000, NAME_MOST = 4096, SUFFIX_MOST = 64 };
 
 static int fd = -1, folder = -1;
 static char wished[NAME_MOST];             /* the name without a number */
-static char name[NAME_MOST + SUFFIX_MOST]; /* that of the file */
+static char name[NAME_MOST + SUFFIX_MOST]; /* that of the file, the writer's own */
 static uint64_t size;
+
+/* The name as the others see it: the one they may look at is not written. */
+static char shown[2][sizeof(name)];
+static _Atomic unsigned turn;
+
+static void show_name(void)
+{
+	const unsigned next = atomic_load(&turn) + 1;
+
+	if (!strcmp(shown[(next - 1) % 2], name))
+		return;
+	memcpy(shown[next % 2], name, sizeof(name));
+	atomic_store(&turn, next);
+}
 
 static const char *last_part(const char *path)
 {
@@ -118,6 +132,7 @@ static bool create(void)
 	}
 	set_readers();
 	size = 0;
+	show_name();
 	return true;
 }
 
@@ -131,6 +146,7 @@ static enum gw_log_place open_at(const char *path)
 	if (there != GW_LOG_OPEN)
 		return there;
 	snprintf(name, sizeof(name), "%s", wished); /* for what is said of it */
+	show_name();
 	return open_folder() && create() ? GW_LOG_OPEN : GW_LOG_AGAIN;
 }
 
@@ -244,7 +260,39 @@ uint64_t gw_log_file_size(void)
 
 const char *gw_log_file_name(void)
 {
-	return name;
+	return shown[atomic_load(&turn) % 2];
+}
+
+/* Of this thread's own table; what was renamed has another name there. */
+static void follow_name(void)
+{
+	char link[64], now[sizeof(name)];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+	n = readlink(link, now, sizeof(now) - 1);
+	if (n <= 0 || now[0] != '/')
+		return;
+	now[n] = 0;
+	memcpy(name, now, (size_t)n + 1);
+	show_name();
+}
+
+bool gw_log_file_moved(void)
+{
+	struct stat open_one, there;
+	bool moved = false;
+
+	if (fd < 0 || !gw_sandbox_enter())
+		return false;
+	if (!fstat(fd, &open_one) && open_one.st_nlink &&
+	    (fstatat(AT_FDCWD, name, &there, AT_SYMLINK_NOFOLLOW) ||
+	     there.st_ino != open_one.st_ino || there.st_dev != open_one.st_dev)) {
+		follow_name();
+		moved = true;
+	}
+	gw_sandbox_leave();
+	return moved;
 }
 
 void gw_log_file_close(void)
@@ -263,5 +311,6 @@ void gw_log_file_forget(void)
 {
 	fd = folder = -1;
 	name[0] = 0;
+	show_name();
 	size = 0;
 }

@@ -32,6 +32,12 @@ enum gw_log_place gw_log_file_open(const char *path);
 /** See to it that the file is there and ends where it should. */
 enum gw_log_health gw_log_file_check(void);
 
+/**
+ * Whether the file, or a folder on its way, was renamed, or is not seen by its name for another
+ * reason: it is written on, and its name is the new one where the system tells it.
+ */
+bool gw_log_file_moved(void);
+
 /** Append two parts; both or, with errno set, none. */
 bool gw_log_file_append(const void *head, size_t head_size, const void *data, size_t size);
 
@@ -42,7 +48,8 @@ bool gw_log_file_write_at(uint64_t at, const void *head, size_t head_size, const
 /** Bytes that were appended. */
 uint64_t gw_log_file_size(void);
 
-/** Name of the file, "" before there is one. */
+/** Name of the file as it is now, "" before there is one. Any thread; good until it changes twice.
+ */
 const char *gw_log_file_name(void);
 
 void gw_log_file_close(void);

@@ -24,7 +24,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 1000, NUMBERS_MOST = 1 << 20 };
+enum {
+	RETRY_MS = 1000, /* how often what can't be written is tried again … */
+	LOOK_MS = 500,   /* … and it is looked whether the file is still there */
+	NUMBERS_MOST = 1 << 20,
+};
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE 2u
@@ -35,7 +39,7 @@ static struct {
 	_Atomic uint32_t work, done; /* futexes: blocks are full; some of them were dealt with */
 	_Atomic uint64_t tried;      /* number of the last block that was tried to write */
 	_Atomic uint64_t size;
-	_Atomic uint32_t epoch;
+	_Atomic uint32_t epoch, losses;
 	_Atomic bool runs, begun, end, ended, named;
 } shared;
 
@@ -98,6 +102,14 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 static bool taken_from_us(const char *why)
 {
 	gw_log_report(GW_DEGRADED_LOG, "%.300s: %s: records are lost until it can be written again",
@@ -134,9 +146,15 @@ static bool open_file(void)
 	return false;
 }
 
-static void begin_epoch(void)
+static void lost_some(void)
 {
 	torn = true;
+	atomic_fetch_add(&shared.losses, 1);
+}
+
+static void begin_epoch(void)
+{
+	lost_some();
 	copies_at = 0;
 	atomic_store(&shared.size, gw_log_file_size());
 	atomic_fetch_add(&shared.epoch, 1);
@@ -287,7 +305,7 @@ static void release(struct gw_log_block *b)
 static void lose(struct gw_log_block *b)
 {
 	gw_count(GW_COUNTER_log_lost, records_in(b));
-	torn = true;
+	lost_some();
 	if (b->use == GW_LOG_APPEND)
 		sequence++;
 	release(b);
@@ -332,6 +350,21 @@ static bool write_blocks(bool last)
 		lose(b);
 	}
 	return true;
+}
+
+/* Programs that launch nothing for long write no block: a file that is gone is begun anew for them,
+ * too, with what a reader needs for what follows. */
+static void look_at_file(void)
+{
+	static uint64_t looked_ms;
+	const uint64_t now = now_ms();
+
+	if (!open_yet || !atomic_load(&shared.runs) || now - looked_ms < LOOK_MS)
+		return;
+	looked_ms = now;
+	if (ready() && !made_whole())
+		taken_from_us(strerror(errno));
+	gw_log_file_moved();
 }
 
 /* ---- the thread --------------------------------------------------------------------------- */
@@ -408,7 +441,8 @@ static void run(void)
 		futex_wake(&shared.done);
 		if (last)
 			break;
-		futex_wait(&shared.work, seen, written ? -1 : RETRY_MS);
+		look_at_file();
+		futex_wait(&shared.work, seen, open_yet ? LOOK_MS : written ? -1 : RETRY_MS);
 	}
 	gw_log_file_close();
 	if (model) {
@@ -441,14 +475,6 @@ bool gw_log_writer_runs(void)
 void gw_log_writer_wake(void)
 {
 	futex_wake(&shared.work);
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 static uint64_t last_full(void)
@@ -518,6 +544,11 @@ uint64_t gw_log_writer_size(void)
 uint32_t gw_log_writer_epoch(void)
 {
 	return atomic_load(&shared.epoch);
+}
+
+uint32_t gw_log_writer_losses(void)
+{
+	return atomic_load(&shared.losses);
 }
 
 const char *gw_log_writer_name(void)

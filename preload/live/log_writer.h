@@ -44,6 +44,9 @@ uint64_t gw_log_writer_size(void);
 /** Changes whenever the file lost its content, or there is a new one. */
 uint32_t gw_log_writer_epoch(void);
 
+/** Changes whenever part of what was written, or was to be, is not in the file. */
+uint32_t gw_log_writer_losses(void);
+
 /** On the writer: note what can't be done, for the worker to say. */
 void gw_log_report(enum gw_degraded code, const char *format, ...)
         __attribute__((format(printf, 2, 3)));

@@ -235,6 +235,7 @@ static uint32_t cycle(bool last)
 		gw_windows_close();
 	gw_counter_attribution_tick(now, worker.flushed_ns, last);
 	gw_work_publish(gw_launches_predictors());
+	gw_work_repeat(gw_launches_predictors(), gw_log_losses());
 	gw_publish_predictions();
 	gw_recycle(round);
 	gw_aggregate_tick(now, last);

@@ -223,10 +223,36 @@ static void what_code_says_is_kept_whatever_was_counted(void **state)
 	assert_int_equal(row(&by_code, GW_WORK_pipe_alu).source, GW_SOURCE_NONE);
 }
 
+/* The predictor has it: only the log has lost it. */
+static void work_is_written_again_where_the_log_lost_some(void **state)
+{
+	(void)state;
+	gw_work_repeat(predictors(), 0);
+	for (uint32_t i = 1; i <= 3; i++)
+		offer(i, GW_WORK_inst_executed, 100 * i, GW_SOURCE_COUNTED);
+	gw_work_publish(predictors());
+	assert_int_equal(records, 3);
+	last_told = 0;
+	gw_work_repeat(predictors(), 0);
+	assert_int_equal(records, 3);
+	gw_work_repeat(predictors(), 1);
+	assert_int_equal(records, 6);
+	assert_int_equal(written.head.config, 3);
+	assert_int_equal(written.head.known, 77);
+	assert_true(written.part[0].value == 300);
+	assert_int_equal(last_told, 0);
+	gw_work_repeat(predictors(), 1);
+	assert_int_equal(records, 6);
+	offer(2, GW_WORK_inst_executed, 5, GW_SOURCE_COUNTED);
+	gw_work_repeat(predictors(), 2); /* the new one is written when it is published */
+	assert_int_equal(records, 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test_setup(nothing_is_known_before_an_offer, start),
+	        cmocka_unit_test_setup(work_is_written_again_where_the_log_lost_some, start),
 	        cmocka_unit_test_setup(the_surer_source_wins_field_by_field, start),
 	        cmocka_unit_test_setup(a_newer_count_replaces_the_older_one, start),
 	        cmocka_unit_test_setup(what_is_no_number_or_of_no_configuration_changes_nothing,
