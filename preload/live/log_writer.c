@@ -26,7 +26,7 @@
 
 enum {
 	RETRY_MS = 1000, /* how often what can't be written is tried again … */
-	LOOK_MS = 500,   /* … and it is looked whether the file is still there */
+	LOOK_MS = 900,   /* … and it is looked whether the file is still there */
 	NUMBERS_MOST = 1 << 20,
 };
 

@@ -91,7 +91,7 @@ static void read_back(const char *path)
 	assert_int_equal(status.damaged_bytes, 0);
 }
 
-/* The writer looks twice a second; nothing is written meanwhile. */
+/* The writer looks each second; nothing is written meanwhile. */
 static bool comes_true(bool (*is)(void))
 {
 	for (int i = 0; i < 3000 && !is(); i++)
