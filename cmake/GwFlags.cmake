@@ -38,10 +38,14 @@ target_compile_options(gw_product_flags INTERFACE
 target_link_options(gw_product_flags INTERFACE
   -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
 
-# Where the compiler has them: -fcf-protection on x86-64, -mbranch-protection on aarch64. -ftrivial-auto-var-init is left
+set(_branches -fcf-protection=full)
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  set(_branches -mbranch-protection=standard)
+endif()
+# Where the compiler has them. -ftrivial-auto-var-init is left
 # out on purpose: it clears every local buffer on each call, which the hooks' budget does not allow, and it hides reads
 # of uninitialised memory from valgrind.
-foreach(flag -fstack-clash-protection -fcf-protection=full -mbranch-protection=standard -fstrict-flex-arrays=3)
+foreach(flag -fstack-clash-protection ${_branches} -fstrict-flex-arrays=3)
   string(MAKE_C_IDENTIFIER "GW_HAS${flag}" var)
   check_c_compiler_flag(${flag} ${var})
   if(${var})
