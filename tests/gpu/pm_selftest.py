@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests, without a GPU, of what scores sampled counters: a wrong count must show.
 
-usage: pm_selftest.py LOGDUMP PM_AGAIN
+usage: pm_selftest.py LOGDUMP PM_AGAIN H200 (h200.tar.xz, unpacked)
 """
 import csv
 import lzma
@@ -21,7 +21,7 @@ import selftest  # noqa: E402
 import under  # noqa: E402
 import workloads_selftest  # noqa: E402
 
-LOGDUMP, PM_AGAIN = None, None
+LOGDUMP, PM_AGAIN, H200 = None, None, None
 COUNTED, STATIC = 4, 1
 ROWS = under.work_rows()
 METRICS = [line.split(",")[2].strip() if line.startswith("METRIC(") else None
@@ -126,15 +126,11 @@ class Again(unittest.TestCase):
 
 class Recorded(unittest.TestCase):
     """Thirty kernels of 5 to 60 us on an H200, with a wait after each (short) and back to back (queued)."""
-    results = f"{TOP}/docs/results/h200-2026-11-22"
 
     def errors(self, name):
         """{counter: errors by rank}, against counts made of each launch alone."""
-        with tempfile.NamedTemporaryFile() as recording:
-            recording.write(lzma.open(f"{self.results}/pm/score/{name}.rec.xz").read())
-            recording.flush()
-            counted = pm_score.read_again(PM_AGAIN, LOGDUMP, f"{self.results}/pm/score/{name}.work={recording.name}")
-        truth = pm_score.read_recorded(LOGDUMP, f"{self.results}/range/short.work")
+        counted = pm_score.read_again(PM_AGAIN, LOGDUMP, f"{H200}/{name}.work={H200}/{name}.rec")
+        truth = pm_score.read_recorded(LOGDUMP, f"{H200}/ranges.work")
         found = {}
         for counter, _, error, *_ in pm_score.compare(truth, counted, 0, 0):
             found.setdefault(counter, []).append(abs(error))
@@ -179,5 +175,5 @@ class Leftovers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    LOGDUMP, PM_AGAIN = sys.argv.pop(1), sys.argv.pop(1)
+    LOGDUMP, PM_AGAIN, H200 = (sys.argv.pop(1) for _ in range(3))
     unittest.main()
