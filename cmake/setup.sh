@@ -63,6 +63,8 @@ gw_missing_packages() {
 	command -v pkg-config >/dev/null || echo pkg-config
 	{ gw_has_header jansson.h && gw_has_archive libjansson.a; } || echo libjansson-dev
 	{ gw_has_header zstd.h && gw_has_archive libzstd.a; } || echo libzstd-dev
+	gw_has_header zlib.h || echo zlib1g-dev
+	gw_has_header sqlite3.h || echo libsqlite3-dev
 	{ gw_has_header cmocka.h || pkg-config --exists cmocka; } 2>/dev/null || echo libcmocka-dev
 	if [ "$1" = tests ]; then
 		command -v valgrind >/dev/null || echo valgrind

@@ -41,13 +41,13 @@ static void sink(struct log_run *heap, size_t count)
 	}
 }
 
-static enum gw_gap kind_of(const struct log_run *run, uint64_t until)
+enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t until)
 {
-	if (run->start - until > GW_GAP_PAUSE)
+	if (start - until > GW_GAP_PAUSE)
 		return GW_GAP_PAUSED;
-	if (!run->call || run->call <= until)
+	if (!call || call <= until)
 		return GW_GAP_QUEUED;
-	return run->graph ? GW_GAP_LATE_GRAPH : GW_GAP_LATE;
+	return graph ? GW_GAP_LATE_GRAPH : GW_GAP_LATE;
 }
 
 /* The launch that began first of those held. */
@@ -59,7 +59,7 @@ static void settle(struct log_gaps *g, struct log_course *c)
 	c->waiting[0] = c->waiting[--c->count];
 	sink(c->waiting, c->count);
 	if (c->until && run.start > c->until) {
-		enum gw_gap kind = kind_of(&run, c->until);
+		enum gw_gap kind = log_gap_kind(run.start, run.call, run.graph, c->until);
 
 		g->time[kind] += (double)(run.start - c->until);
 		g->count[kind]++;

@@ -9,6 +9,7 @@
 
 #include "predictor/log/record.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Gaps longer than this are no matter of launching: the program did something else. ns */
@@ -36,6 +37,12 @@ struct log_course {
 	size_t count;
 	uint64_t until; /* when the last kernel so far had ended; 0: there was none */
 };
+
+/**
+ * Why no kernel ran from @p until to @p start, when one started that was called at @p call (0:
+ * unknown), as a node of a @p graph.
+ */
+enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t until);
 
 /** Take a launch; those without a time of their start say nothing. */
 void log_gaps_add(struct log_gaps *gaps, struct log_course *course,

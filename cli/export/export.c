@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch export: a log in another tool's format. */
+#include "cli/export/export.h"
+
+#include "cli/command.h"
+#include "cli/message.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+	const char *format, *output, *kernel;
+	double since, until;
+};
+
+static const struct {
+	const char *name;
+	const struct export_format *format;
+} formats[] = {
+#define FORMAT(name, summary) {#name, &export_##name},
+#include "cli/export/formats.def"
+#undef FORMAT
+};
+
+/* Each word after a bar; the option takes what follows the first. */
+static const char words[] =
+#define FORMAT(name, summary) "|" #name
+#include "cli/export/formats.def"
+#undef FORMAT
+        ;
+
+static const struct gw_option options[] = {
+        GW_OPT_CHOICE(format, "NAME", &words[1], "what to write"),
+        GW_OPT_FILE(
+                output, "FILE",
+                "where to; - is standard output, which sqlite does not take. FILE is there once it "
+                "is whole"),
+        GW_OPT_VALUE(since, NUMBER, "SECONDS", "only from this time after the first log's start"),
+        GW_OPT_VALUE(until, NUMBER, "SECONDS", "only before this time after the first log's start"),
+        GW_OPT_TEXT(kernel, "REGEX", "only kernels whose demangled name matches (POSIX extended)"),
+        {0},
+};
+
+static bool check(const struct options *o, int operands)
+{
+	if (!o->format)
+		gw_error("export: missing --format; give one of %s", &words[1]);
+	else if (!o->output)
+		gw_error("export: missing output; give -o FILE, or -o - for standard output");
+	else if (!operands)
+		gw_error("export: missing log argument; give gpuwatch.*.gwl");
+	else if (o->since >= o->until)
+		gw_error("export: --since=%g is not before --until=%g", o->since, o->until);
+	else
+		return true;
+	return false;
+}
+
+static const struct export_format *format_of(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(formats[i].name, name) != 0)
+		i++;
+	return formats[i].format;
+}
+
+static bool check_output(const struct options *o, const struct export_format *format)
+{
+	if (strcmp(o->output, "-") != 0)
+		return true;
+	if (format->file)
+		gw_error("export: %s needs a file; give -o FILE", o->format);
+	else if (format->binary && isatty(1))
+		gw_error("export: %s is not text and standard output is a terminal; give -o FILE",
+		         o->format);
+	else
+		return true;
+	return false;
+}
+
+static int export_logs(const struct options *o, const struct export_filter *filter, int argc,
+                       char **argv)
+{
+	const struct export_format *format = format_of(o->format);
+	struct gw_log_model model;
+	struct export_out out;
+	struct export e = {.out = &out, .model = &model};
+	bool good;
+
+	if (!check_output(o, format) || !export_open(&out, o->output))
+		return GW_EXIT_USAGE;
+	gw_log_model_init(&model);
+	model.by = GW_BY_CONFIG;
+	good = export_read(&e, format, filter, argv, argc);
+	if (format->end)
+		good = format->end(&e) && good;
+	good = export_close(&out, good);
+	gw_log_model_free(&model);
+	return good ? GW_EXIT_OK : GW_EXIT_USAGE;
+}
+
+static int run(const struct gw_command *command, int argc, char **argv)
+{
+	struct options o = {.since = NAN, .until = NAN};
+	struct export_filter filter;
+	regex_t kernel;
+	int status = gw_command_parse(command, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (!check(&o, argc))
+		return GW_EXIT_USAGE;
+	filter = (struct export_filter){.since = o.since, .until = o.until};
+	if (o.kernel) {
+		int error = regcomp(&kernel, o.kernel, REG_EXTENDED | REG_NOSUB);
+		char why[200];
+
+		if (error) {
+			regerror(error, &kernel, why, sizeof(why));
+			return gw_error(
+			        "export: --kernel=%s: %s; give a POSIX extended regular expression",
+			        o.kernel, why);
+		}
+		filter.kernel = &kernel;
+	}
+	status = export_logs(&o, &filter, argc, argv);
+	if (filter.kernel)
+		regfree(&kernel);
+	return status;
+}
+
+const struct gw_command_body gw_export_command = {
+        .run = run,
+        .options = options,
+        .description = "Writes logs in a format that other tools read.\n\n"
+#define FORMAT(name, summary) "`" #name "`: " summary ".\n\n"
+#include "cli/export/formats.def"
+#undef FORMAT
+                       "Where a launch has no time of its start, timelines leave it out. Launches "
+                       "that a log holds as "
+                       "sums only are in `openmetrics` alone and in `pprof`; other formats leave "
+                       "them out with a warning.",
+        .examples = "gpuwatch export --format=perfetto -o train.pftrace gpuwatch.4711.gwl\n"
+                    "  A timeline for https://ui.perfetto.dev.\n"
+                    "gpuwatch export --format=csv --kernel=gemm -o - gpuwatch.4711.gwl | head\n"
+                    "  The first launches of some kernels.\n",
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpuwatch export: what a log holds, launch by launch, for another tool. source.c reads logs and
+ * calls a format; a format writes through struct export_out.
+ */
+#ifndef GW_CLI_EXPORT_H
+#define GW_CLI_EXPORT_H
+
+#include "cli/log/gaps.h"
+#include "cli/log/model.h"
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/** A kernel of one log. Texts belong to the model, and are any bytes but NUL. */
+struct export_kernel {
+	const char *mangled, *plain;
+	uint32_t name; /**< position in the model's names; GW_INDEX_NONE: lost */
+	uint32_t registers, static_shared, local; /**< UINT32_MAX: unknown */
+	uint32_t binary_version;                  /**< 10 * major + minor; UINT32_MAX: unknown */
+	bool wanted;                              /**< passes --kernel */
+};
+
+/** A configuration of one log. */
+struct export_config {
+	const struct export_kernel *kernel;
+	uint32_t kernel_number, number; /**< from 1 in this log; 0: lost */
+	uint32_t device;                /**< for source.c: position of its GPU in the log */
+	bool known;                     /**< false: its record is in a lost part; config is zero */
+	struct gw_config config;
+	enum gw_bound bound; /**< as the report has it for this configuration */
+};
+
+/** The process of one log. */
+struct export_process {
+	uint32_t number; /**< of the log, from 0 */
+	uint32_t pid;
+	const char *name; /**< of its command */
+	uint64_t start_ns;
+};
+
+/** A launch. Valid during the call only, but what it points to lives as long as the log is read. */
+struct export_row {
+	const struct export_process *process;
+	const struct export_config *config;
+	const struct gw_gpu *gpu; /**< NULL: unknown */
+	uint32_t gpu_number;      /**< position in the model's gpus; GW_INDEX_NONE: unknown */
+	uint32_t stream;          /**< CUPTI's number; the log's where that is unknown */
+	uint32_t tid, graph;      /**< 0: unknown */
+	uint64_t context, node;   /**< 0: unknown */
+	bool measured;            /**< its time counts (gw_launch_measured) */
+	struct gw_record_launch launch;
+};
+
+/** Columns of a row (row.def). */
+enum export_column {
+#define COLUMN(name, kind, known, value) EXPORT_##name,
+#include "cli/export/row.def"
+#undef COLUMN
+	EXPORT_COLUMNS
+};
+enum export_kind { EXPORT_COUNT, EXPORT_REAL, EXPORT_TEXT };
+struct export_value {
+	bool known;
+	uint64_t count;
+	double real;
+	const char *text;
+};
+extern const char *const export_names[EXPORT_COLUMNS];
+extern const enum export_kind export_kinds[EXPORT_COLUMNS];
+void export_values(const struct export_row *row, struct export_value values[EXPORT_COLUMNS]);
+
+/** Where an export goes: a file under a temporary name until it is whole, or stdout. */
+struct export_out {
+	const char *path;
+	char *temporary; /**< NULL: written in place (stdout, a device, a pipe) */
+	FILE *file;
+	int error; /**< errno of the first failure; 0: none */
+};
+
+/** Open @p path ("-": stdout). False after a message. */
+bool export_open(struct export_out *out, const char *path);
+void export_write(struct export_out *out, const void *data, size_t size);
+void export_print(struct export_out *out, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+/** Finish: rename on success, else remove what was written. False after a message. */
+bool export_close(struct export_out *out, bool good);
+/** @p text between quotes as JSON; bytes that are not UTF-8 become U+FFFD. */
+void export_json_text(struct export_out *out, const char *text);
+/** @p text as UTF-8: bytes that are not become U+FFFD. free() it. */
+char *export_utf8(const char *text);
+
+/** State that a format shares with the reading. */
+struct export
+{
+	struct export_out *out;
+	struct gw_log_model *model; /**< everything about the logs but the launches */
+	uint64_t epoch_ns;          /**< start of the earliest log */
+	void *state;                /**< the format's own */
+};
+
+/** A format. Any function may be NULL. */
+struct export_format {
+	void (*begin)(struct export *e);
+	/** A log begins. Its kernels are not known yet. */
+	void (*process)(struct export *e, const struct export_process *process);
+	/** Launches of a log come by start time, but for those of which 4096 stand between; those
+	 * without a start come when they stand in the log. */
+	void (*launch)(struct export *e, const struct export_row *row);
+	/** A sum of launches that have no row. */
+	void (*sum)(struct export *e, const struct export_config *config, uint32_t gpu,
+	            const struct gw_record_aggregate *sum);
+	/** No kernel ran on a GPU between kernels of one log. */
+	void (*idle)(struct export *e, const struct export_process *process, uint32_t gpu,
+	             enum gw_gap why, uint64_t from_ns, uint64_t until_ns);
+	void (*clock)(struct export *e, const struct export_process *process, uint32_t gpu,
+	              const struct gw_record_clock *clock);
+	/** Write what is left and free the state, also after a failure. False after a message. */
+	bool (*end)(struct export *e);
+	bool file;   /**< needs a file: stdout will not do */
+	bool binary; /**< no terminal can show it */
+};
+
+/** Which launches are wanted. */
+struct export_filter {
+	double since, until;   /**< s after epoch_ns; NaN: no limit */
+	const regex_t *kernel; /**< demangled name; NULL: all */
+};
+
+/** Read @p count logs and hand what @p filter wants to @p format. False after a message. */
+bool export_read(struct export *e, const struct export_format *format,
+                 const struct export_filter *filter, char **paths, int count);
+
+#define FORMAT(name, summary) extern const struct export_format export_##name;
+#include "cli/export/formats.def"
+#undef FORMAT
+
+#endif

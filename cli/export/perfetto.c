@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Perfetto's trace: a launch is a GpuRenderStageEvent on its stream's hardware queue, with
+ * predictions as launch arguments. A log is a packet sequence of its own: names are interned, and
+ * times are differences on an incremental clock. Packets are deflated together
+ * (TracePacket.compressed_packets).
+ */
+#include "cli/common/index.h"
+#include "cli/common/memory.h"
+#include "cli/export/export.h"
+#include "cli/export/proto.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* Fields, by message. */
+enum { TRACE_PACKET = 1 };
+enum {
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_COMPRESSED = 50,
+	PACKET_RENDER_STAGE = 53,
+	PACKET_CLOCK_ID = 58,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60,
+};
+enum { DEFAULTS_CLOCK_ID = 58 };
+enum { SNAPSHOT_CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIME = 2, CLOCK_INCREMENTAL = 3 };
+enum {
+	INTERNED_CONTEXTS = 23,
+	INTERNED_STAGES = 24,
+	INTERNED_STRINGS = 29,
+	INTERNED_KERNELS = 1000,
+	INTERNED_ARGS = 1001
+};
+enum { IID = 1, IID_TEXT = 2, CONTEXT_PID = 2, CONTEXT_API = 3, STAGE_CATEGORY = 4 };
+enum { KERNEL_DEMANGLED = 3, KERNEL_ARCH = 4 };
+enum {
+	STAGE_EVENT = 1,
+	STAGE_DURATION = 2,
+	STAGE_CONTEXT = 5,
+	STAGE_GPU = 11,
+	STAGE_QUEUE = 13,
+	STAGE_STAGE = 14,
+	STAGE_NAME = 17,
+	STAGE_KERNEL = 19,
+	STAGE_LAUNCH = 21
+};
+enum {
+	LAUNCH_GRID = 1,
+	LAUNCH_BLOCK = 2,
+	LAUNCH_ARG = 3,
+	ARG_NAME = 1,
+	ARG_UINT = 4,
+	ARG_STRING = 7
+};
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_COUNTER = 8, COUNTER_UNIT_NAME = 6 };
+enum { EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_NAME = 23, EVENT_COUNTER = 44 };
+enum { SLICE_BEGIN = 1, SLICE_END = 2, COUNTER_VALUE = 4 };
+enum {
+	CLEARED = 1,
+	NEEDED = 2,
+	REALTIME = 1,
+	BOOTTIME = 6,
+	INCREMENTAL = 64,
+	API_CUDA = 4,
+	COMPUTE = 2
+};
+
+enum { STAGE_IID = 1, QUEUE_FIRST, CHUNK = 1 << 18 };
+enum { TRACK_IDLE, TRACK_SM, TRACK_MEM, TRACK_POWER, TRACK_TEMPERATURE, TRACKS };
+
+/* Arguments of a launch by name; their iids count from 1. */
+static const char *const args[] = {"predicted_ns", "low_ns", "high_ns", "bound", "basis"};
+enum { ARG_PREDICTED = 1, ARG_LOW, ARG_HIGH, ARG_BOUND, ARG_BASIS, ARGS = ARG_BASIS };
+/* Strings: bounds from 1, then bases. */
+enum { BOUND_FIRST = 1, BASIS_FIRST = GW_BOUND_LAUNCH + 2 };
+
+static const char *const gaps[GW_GAPS] = {[GW_GAP_LATE] = "GPU starved",
+                                          [GW_GAP_LATE_GRAPH] = "GPU starved (graph)",
+                                          [GW_GAP_QUEUED] = "queued",
+                                          [GW_GAP_PAUSED] = "GPU idle"};
+
+struct perfetto {
+	struct proto p; /* packets not yet written */
+	z_stream z;
+	unsigned char *packed;
+	size_t packed_room;
+	uint64_t last, events;
+	uint32_t sequence;
+	unsigned char *kernels; /* by number: named already in this sequence */
+	size_t kernel_room;
+	struct gw_index queues;
+	uint32_t queue_count;
+	unsigned char *tracks; /* by GPU: bits of tracks described */
+	uint32_t pid;
+	bool ready;
+};
+
+static void flush(struct export *e)
+{
+	struct perfetto *s = e->state;
+	struct proto head = {0};
+	uLong most = deflateBound(&s->z, s->p.length);
+	size_t opened;
+
+	if (!s->p.length || !s->ready)
+		return;
+	s->packed = gw_grow(s->packed, &s->packed_room, most, 1);
+	deflateReset(&s->z);
+	s->z.next_in = s->p.data;
+	s->z.avail_in = (uInt)s->p.length;
+	s->z.next_out = s->packed;
+	s->z.avail_out = (uInt)most;
+	deflate(&s->z, Z_FINISH);
+	opened = proto_open(&head, TRACE_PACKET);
+	proto_bytes(&head, PACKET_COMPRESSED, s->packed, most - s->z.avail_out);
+	proto_close(&head, opened);
+	export_write(e->out, head.data, head.length);
+	free(head.data);
+	s->p.length = 0;
+}
+
+static void begin(struct export *e)
+{
+	struct perfetto *s = gw_alloc(sizeof(*s));
+
+	e->state = s;
+	s->tracks = gw_alloc(e->model->gpu_count);
+	s->ready = deflateInit(&s->z, 1) == Z_OK;
+	if (!s->ready)
+		e->out->error = ENOMEM;
+}
+
+static size_t packet(struct perfetto *s)
+{
+	size_t opened = proto_open(&s->p, TRACE_PACKET);
+
+	proto_uint(&s->p, PACKET_SEQUENCE, s->sequence);
+	proto_uint(&s->p, PACKET_FLAGS, NEEDED);
+	return opened;
+}
+
+/* A packet at a time: a difference where @p advance and time goes on, else on the clock that
+ * differences are of. What comes out of order must not advance: all after it would take more bytes.
+ */
+static size_t packet_at(struct perfetto *s, uint64_t ns, bool advance)
+{
+	size_t opened = packet(s);
+
+	if (advance && ns >= s->last) {
+		proto_uint(&s->p, PACKET_TIMESTAMP, ns - s->last);
+		s->last = ns;
+	} else {
+		proto_uint(&s->p, PACKET_TIMESTAMP, ns);
+		proto_uint(&s->p, PACKET_CLOCK_ID, BOOTTIME);
+	}
+	return opened;
+}
+
+static void close_packet(struct export *e, size_t opened)
+{
+	struct perfetto *s = e->state;
+
+	proto_close(&s->p, opened);
+	if (s->p.length >= CHUNK)
+		flush(e);
+}
+
+static void put_clock(struct proto *p, unsigned id, uint64_t ns, bool incremental)
+{
+	size_t opened = proto_open(p, SNAPSHOT_CLOCKS);
+
+	proto_uint(p, CLOCK_ID, id);
+	proto_uint(p, CLOCK_TIME, ns);
+	if (incremental)
+		proto_uint(p, CLOCK_INCREMENTAL, 1);
+	proto_close(p, opened);
+}
+
+static void put_interned(struct proto *p, unsigned field, uint64_t iid, const char *text)
+{
+	size_t opened = proto_open(p, field);
+
+	proto_uint(p, IID, iid);
+	proto_text(p, IID_TEXT, text);
+	proto_close(p, opened);
+}
+
+static void put_start(struct perfetto *s, uint64_t ns)
+{
+	size_t opened = proto_open(&s->p, TRACE_PACKET), snapshot, defaults;
+
+	proto_uint(&s->p, PACKET_SEQUENCE, s->sequence);
+	proto_uint(&s->p, PACKET_FLAGS, CLEARED);
+	defaults = proto_open(&s->p, PACKET_DEFAULTS);
+	proto_uint(&s->p, DEFAULTS_CLOCK_ID, INCREMENTAL);
+	proto_close(&s->p, defaults);
+	snapshot = proto_open(&s->p, PACKET_CLOCK_SNAPSHOT);
+	put_clock(&s->p, BOOTTIME, ns, false);
+	put_clock(&s->p, REALTIME, ns, false);
+	put_clock(&s->p, INCREMENTAL, ns, true);
+	proto_close(&s->p, snapshot);
+	proto_close(&s->p, opened);
+}
+
+static void process(struct export *e, const struct export_process *process)
+{
+	struct perfetto *s = e->state;
+	size_t opened, interned, item;
+
+	s->sequence = process->number + 1;
+	s->last = process->start_ns;
+	s->pid = process->pid;
+	s->queue_count = 0;
+	gw_index_free(&s->queues);
+	s->queues = (struct gw_index){0};
+	if (s->kernels)
+		memset(s->kernels, 0, s->kernel_room);
+	memset(s->tracks, 0, e->model->gpu_count);
+	put_start(s, process->start_ns);
+	opened = packet(s);
+	interned = proto_open(&s->p, PACKET_INTERNED);
+	item = proto_open(&s->p, INTERNED_CONTEXTS);
+	proto_uint(&s->p, IID, s->sequence);
+	proto_uint(&s->p, CONTEXT_PID, process->pid);
+	proto_uint(&s->p, CONTEXT_API, API_CUDA);
+	proto_close(&s->p, item);
+	item = proto_open(&s->p, INTERNED_STAGES);
+	proto_uint(&s->p, IID, STAGE_IID);
+	proto_text(&s->p, IID_TEXT, "Kernel");
+	proto_uint(&s->p, STAGE_CATEGORY, COMPUTE);
+	proto_close(&s->p, item);
+	for (unsigned i = 0; i < ARGS; i++)
+		put_interned(&s->p, INTERNED_ARGS, i + 1, args[i]);
+	for (unsigned i = 0; i <= GW_BOUND_LAUNCH; i++)
+		put_interned(&s->p, INTERNED_STRINGS, BOUND_FIRST + i,
+		             gw_bound_name((enum gw_bound)i));
+	for (unsigned i = 0; i <= GW_TIER_STEADY; i++)
+		put_interned(&s->p, INTERNED_STRINGS, BASIS_FIRST + i,
+		             gw_tier_name((enum gw_tier)i));
+	proto_close(&s->p, interned);
+	close_packet(e, opened);
+}
+
+/* The iid of a stream's queue; a new one is described. */
+static uint64_t queue_of(struct perfetto *s, const struct export_row *r)
+{
+	uint64_t key[] = {r->gpu_number, r->context, r->stream};
+	uint64_t hash = gw_hash(0, key, sizeof(key));
+	uint32_t queue = gw_index_find(&s->queues, hash, NULL, NULL);
+	char name[64];
+	size_t opened, interned;
+
+	if (queue != GW_INDEX_NONE)
+		return QUEUE_FIRST + (uint64_t)queue;
+	queue = s->queue_count++;
+	gw_index_add(&s->queues, hash, queue);
+	snprintf(name, sizeof(name), "stream %u", r->stream);
+	opened = packet(s);
+	interned = proto_open(&s->p, PACKET_INTERNED);
+	put_interned(&s->p, INTERNED_STAGES, QUEUE_FIRST + (uint64_t)queue, name);
+	proto_close(&s->p, interned);
+	proto_close(&s->p, opened);
+	return QUEUE_FIRST + (uint64_t)queue;
+}
+
+static uint64_t kernel_of(struct perfetto *s, const struct export_config *c)
+{
+	size_t opened, interned, item;
+	char arch[16];
+
+	s->kernels = gw_grow(s->kernels, &s->kernel_room, c->kernel_number + 1, 1);
+	if (s->kernels[c->kernel_number])
+		return c->kernel_number + 1;
+	s->kernels[c->kernel_number] = 1;
+	opened = packet(s);
+	interned = proto_open(&s->p, PACKET_INTERNED);
+	item = proto_open(&s->p, INTERNED_KERNELS);
+	proto_uint(&s->p, IID, c->kernel_number + 1);
+	proto_text(&s->p, IID_TEXT, c->kernel->mangled);
+	proto_text(&s->p, KERNEL_DEMANGLED, c->kernel->plain);
+	if (c->kernel->binary_version != UINT32_MAX) {
+		snprintf(arch, sizeof(arch), "sm_%u", c->kernel->binary_version);
+		proto_text(&s->p, KERNEL_ARCH, arch);
+	}
+	proto_close(&s->p, item);
+	proto_close(&s->p, interned);
+	proto_close(&s->p, opened);
+	return c->kernel_number + 1;
+}
+
+static void put_extent(struct proto *p, unsigned field, struct gw_dim3 d)
+{
+	size_t opened = proto_open(p, field);
+
+	proto_uint(p, 1, d.x);
+	proto_uint(p, 2, d.y);
+	proto_uint(p, 3, d.z);
+	proto_close(p, opened);
+}
+
+static void put_arg(struct proto *p, unsigned name, unsigned field, uint64_t value)
+{
+	size_t opened = proto_open(p, LAUNCH_ARG);
+
+	proto_uint(p, ARG_NAME, name);
+	proto_uint(p, field, value);
+	proto_close(p, opened);
+}
+
+static void put_ns(struct proto *p, unsigned name, float ns)
+{
+	if (ns >= 0 && ns < 1e18F)
+		put_arg(p, name, ARG_UINT, (uint64_t)((double)ns + 0.5));
+}
+
+static void put_launch(struct proto *p, const struct export_row *r)
+{
+	const struct gw_record_launch *l = &r->launch;
+	size_t opened = proto_open(p, STAGE_LAUNCH);
+
+	if (r->config->known) {
+		put_extent(p, LAUNCH_GRID, r->config->config.grid);
+		put_extent(p, LAUNCH_BLOCK, r->config->config.block);
+	}
+	put_ns(p, ARG_PREDICTED, l->predicted);
+	put_ns(p, ARG_LOW, l->low);
+	put_ns(p, ARG_HIGH, l->high);
+	put_arg(p, ARG_BOUND, ARG_STRING, BOUND_FIRST + (uint64_t)r->config->bound);
+	if (isfinite(l->predicted))
+		put_arg(p, ARG_BASIS, ARG_STRING, BASIS_FIRST + (uint64_t)l->tier);
+	proto_close(p, opened);
+}
+
+static void launch(struct export *e, const struct export_row *r)
+{
+	struct perfetto *s = e->state;
+	uint64_t queue, kernel;
+	size_t opened, stage;
+
+	if (!r->measured || !r->launch.start_ns)
+		return;
+	queue = queue_of(s, r);
+	kernel = kernel_of(s, r->config);
+	opened = packet_at(s, r->launch.start_ns, true);
+	stage = proto_open(&s->p, PACKET_RENDER_STAGE);
+	proto_uint(&s->p, STAGE_EVENT, ++s->events);
+	proto_uint(&s->p, STAGE_DURATION, r->launch.duration_ns);
+	proto_uint(&s->p, STAGE_CONTEXT, s->sequence);
+	proto_uint(&s->p, STAGE_GPU, r->gpu ? r->gpu->record.ordinal : 0);
+	proto_uint(&s->p, STAGE_QUEUE, queue);
+	proto_uint(&s->p, STAGE_STAGE, STAGE_IID);
+	proto_uint(&s->p, STAGE_KERNEL, kernel);
+	put_launch(&s->p, r);
+	proto_close(&s->p, stage);
+	close_packet(e, opened);
+}
+
+static uint64_t uuid_of(const struct perfetto *s, uint32_t gpu, unsigned track)
+{
+	return ((uint64_t)s->sequence << 32 | gpu << 8 | track) + 1;
+}
+
+/* The track's uuid, after it was described. */
+static uint64_t track_of(struct export *e, uint32_t gpu, unsigned track, const char *what,
+                         const char *unit)
+{
+	struct perfetto *s = e->state;
+	uint64_t uuid = uuid_of(s, gpu, track);
+	char name[64];
+	size_t opened, descriptor;
+
+	if (s->tracks[gpu] & 1U << track)
+		return uuid;
+	s->tracks[gpu] |= (unsigned char)(1U << track);
+	snprintf(name, sizeof(name), "GPU %u %s (process %u)", e->model->gpus[gpu].record.ordinal,
+	         what, s->pid);
+	opened = packet(s);
+	descriptor = proto_open(&s->p, PACKET_TRACK);
+	proto_uint(&s->p, TRACK_UUID, uuid);
+	proto_text(&s->p, TRACK_NAME, name);
+	if (unit) {
+		size_t counter = proto_open(&s->p, TRACK_COUNTER);
+
+		proto_text(&s->p, COUNTER_UNIT_NAME, unit);
+		proto_close(&s->p, counter);
+	}
+	proto_close(&s->p, descriptor);
+	close_packet(e, opened);
+	return uuid;
+}
+
+static void put_edge(struct export *e, uint64_t ns, unsigned type, uint64_t track, const char *name)
+{
+	struct perfetto *s = e->state;
+	size_t opened = packet_at(s, ns, true), event = proto_open(&s->p, PACKET_TRACK_EVENT);
+
+	proto_uint(&s->p, EVENT_TYPE, type);
+	proto_uint(&s->p, EVENT_TRACK, track);
+	if (name)
+		proto_text(&s->p, EVENT_NAME, name);
+	proto_close(&s->p, event);
+	close_packet(e, opened);
+}
+
+/* What the GPU takes from one queued kernel to the next is no idling to look at. */
+static void idle(struct export *e, const struct export_process *p, uint32_t gpu, enum gw_gap why,
+                 uint64_t from_ns, uint64_t until_ns)
+{
+	uint64_t track;
+
+	(void)p;
+	if (why == GW_GAP_QUEUED)
+		return;
+	track = track_of(e, gpu, TRACK_IDLE, "idle", NULL);
+	put_edge(e, from_ns, SLICE_BEGIN, track, gaps[why]);
+	put_edge(e, until_ns, SLICE_END, track, NULL);
+}
+
+static void put_counter(struct export *e, uint32_t gpu, unsigned track, const char *what,
+                        const char *unit, uint64_t ns, double value)
+{
+	struct perfetto *s = e->state;
+	uint64_t uuid = track_of(e, gpu, track, what, unit);
+	size_t opened = packet_at(s, ns, false), event = proto_open(&s->p, PACKET_TRACK_EVENT);
+
+	proto_uint(&s->p, EVENT_TYPE, COUNTER_VALUE);
+	proto_uint(&s->p, EVENT_TRACK, uuid);
+	proto_double(&s->p, EVENT_COUNTER, value);
+	proto_close(&s->p, event);
+	close_packet(e, opened);
+}
+
+static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,
+                         const struct gw_record_clock *c)
+{
+	(void)p;
+	if (c->sm_khz)
+		put_counter(e, gpu, TRACK_SM, "SM clock", "MHz", c->ns, (double)c->sm_khz / 1e3);
+	if (c->mem_khz)
+		put_counter(e, gpu, TRACK_MEM, "memory clock", "MHz", c->ns,
+		            (double)c->mem_khz / 1e3);
+	if (c->power_mw != UINT32_MAX)
+		put_counter(e, gpu, TRACK_POWER, "power", "W", c->ns, (double)c->power_mw / 1e3);
+	if (c->temperature != UINT32_MAX)
+		put_counter(e, gpu, TRACK_TEMPERATURE, "temperature", "degree C", c->ns,
+		            (double)c->temperature);
+}
+
+static bool end(struct export *e)
+{
+	struct perfetto *s = e->state;
+
+	if (!s)
+		return true;
+	flush(e);
+	if (s->ready)
+		deflateEnd(&s->z);
+	gw_index_free(&s->queues);
+	free(s->p.data);
+	free(s->packed);
+	free(s->kernels);
+	free(s->tracks);
+	free(s);
+	return true;
+}
+
+const struct export_format export_perfetto = {.begin = begin,
+                                              .process = process,
+                                              .launch = launch,
+                                              .idle = idle,
+                                              .clock = clock_sample,
+                                              .end = end,
+                                              .binary = true};

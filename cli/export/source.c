@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads logs twice: once into the model of a report, for names, GPUs and what bounds each
+ * configuration, and once for the launches. The only file of this folder that has to do with
+ * records' ids.
+ */
+#include "cli/common/index.h"
+#include "cli/common/memory.h"
+#include "cli/export/export.h"
+#include "cli/live/file.h"
+#include "cli/log/names.h"
+#include "cli/log/rows.h"
+#include "cli/log/verdict.h"
+#include "cli/message.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	DEVICES = 64,       /* of one log; of more nothing is known */
+	HELD = 4096,        /* launches: as many as may have ended before one that began earlier */
+	CHUNK = 256,        /* kernels or configurations that stay where they are */
+	PROGRESS = 1 << 18, /* launches from one look at the clock to the next */
+};
+
+/* Elements that do not move as more are added. */
+struct list {
+	void **chunks;
+	size_t count, room;
+};
+
+static void *add(struct list *l, size_t size)
+{
+	size_t chunk = l->count / CHUNK;
+
+	if (l->count % CHUNK == 0) {
+		l->chunks = gw_grow(l->chunks, &l->room, chunk + 1, sizeof(*l->chunks));
+		l->chunks[chunk] = gw_alloc(CHUNK * size);
+	}
+	return (char *)l->chunks[chunk] + l->count++ % CHUNK * size;
+}
+
+static void *at(const struct list *l, size_t position, size_t size)
+{
+	return (char *)l->chunks[position / CHUNK] + position % CHUNK * size;
+}
+
+static void free_list(struct list *l)
+{
+	for (size_t i = 0; i * CHUNK < l->count; i++)
+		free(l->chunks[i]);
+	free(l->chunks);
+}
+
+struct stream {
+	uint32_t device, number; /* position in devices; as export_row has it */
+	uint64_t context;
+};
+
+/* Everything that lasts from log to log. */
+struct source {
+	struct export *e;
+	const struct export_format *format;
+	const struct export_filter *filter;
+	struct gw_index rows; /* of the model, by name and configuration */
+	uint64_t launches;    /* read */
+	time_t next;          /* when progress is shown again; 0: not at all */
+	uint64_t sums;        /* launches known only as sums */
+	bool shown;
+};
+
+/* The log being read. */
+struct reading {
+	struct source *source;
+	struct export_process process;
+	struct gw_index kernel_ids, config_ids, stream_ids, thread_ids, node_ids, device_ids;
+	struct list kernels, configs, streams, threads, nodes, devices;
+	uint64_t until[DEVICES]; /* by position in devices: end of the last kernel */
+	struct export_config lost;
+	struct export_kernel lost_kernel;
+	struct export_row *held;
+	uint32_t *heap, *unused; /* positions in held; the heap by start */
+	size_t heap_count, unused_count;
+};
+
+static uint64_t row_key(uint32_t name, const struct gw_config *config)
+{
+	return gw_hash(name, config, sizeof(*config));
+}
+
+struct search {
+	const struct gw_log_model *model;
+	const struct gw_config *config;
+	uint32_t name;
+};
+
+static bool same(const void *arg, uint32_t position)
+{
+	const struct search *s = arg;
+	const struct gw_row *row = &s->model->rows[position];
+
+	return row->name == s->name && !memcmp(&row->config, s->config, sizeof(*s->config));
+}
+
+static enum gw_bound bound_of(const struct source *s, uint32_t name, const struct gw_config *config)
+{
+	const struct search search = {s->e->model, config, name};
+	uint32_t row = gw_index_find(&s->rows, row_key(name, config), same, &search);
+	const struct gw_row_bound *bound =
+	        row == GW_INDEX_NONE ? NULL : s->e->model->rows[row].bound;
+
+	return bound ? gw_bound_of(bound) : GW_BOUND_UNKNOWN;
+}
+
+static void on_header(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_header *h = (const void *)record->head;
+
+	r->process.pid = h->pid;
+	r->process.start_ns = h->start_ns;
+}
+
+static void on_device(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_device *d = (const void *)record->head;
+	const char *name = gw_log_text(record, 0), *uuid = gw_log_text(record, 1);
+	const struct gw_log_model *m = r->source->e->model;
+	uint32_t i = 0;
+
+	while (i < m->gpu_count && (*uuid ? strcmp(m->gpus[i].uuid, uuid) != 0
+	                                  : strcmp(m->gpus[i].name, name) != 0 ||
+	                                            m->gpus[i].record.ordinal != d->ordinal))
+		i++;
+	if (r->devices.count == DEVICES)
+		return;
+	gw_index_add(&r->device_ids, d->id, (uint32_t)r->devices.count);
+	*(uint32_t *)add(&r->devices, sizeof(uint32_t)) = i < m->gpu_count ? i : GW_INDEX_NONE;
+}
+
+static void on_kernel(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_kernel *k = (const void *)record->head;
+	struct gw_log_model *m = r->source->e->model;
+	const regex_t *wanted = r->source->filter->kernel;
+	uint32_t name = log_name_of(m, gw_log_text(record, 0));
+	const char *plain = m->names[name].plain ? m->names[name].plain : m->names[name].mangled;
+
+	gw_index_add(&r->kernel_ids, k->id, (uint32_t)r->kernels.count);
+	*(struct export_kernel *)add(&r->kernels, sizeof(struct export_kernel)) =
+	        (struct export_kernel){.mangled = m->names[name].mangled,
+	                               .plain = plain,
+	                               .name = name,
+	                               .registers = k->registers,
+	                               .static_shared = k->static_shared,
+	                               .local = k->local,
+	                               .binary_version = k->binary_version,
+	                               .wanted = !wanted || !regexec(wanted, plain, 0, NULL, 0)};
+}
+
+static void on_config(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_config *c = (const void *)record->head;
+	uint32_t kernel = gw_index_find(&r->kernel_ids, c->kernel, NULL, NULL);
+	struct export_config config = {.kernel = &r->lost_kernel, .known = true};
+
+	if (kernel == GW_INDEX_NONE)
+		return;
+	config.kernel = at(&r->kernels, kernel, sizeof(*config.kernel));
+	config.kernel_number = kernel + 1;
+	config.number = (uint32_t)r->configs.count + 1;
+	config.config = gw_recorded_config(c);
+	config.device = gw_index_find(&r->device_ids, c->device, NULL, NULL);
+	config.bound = bound_of(r->source, config.kernel->name, &config.config);
+	gw_index_add(&r->config_ids, c->id, (uint32_t)r->configs.count);
+	*(struct export_config *)add(&r->configs, sizeof(config)) = config;
+}
+
+static void on_stream(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_stream *s = (const void *)record->head;
+
+	gw_index_add(&r->stream_ids, s->id, (uint32_t)r->streams.count);
+	*(struct stream *)add(&r->streams, sizeof(struct stream)) =
+	        (struct stream){gw_index_find(&r->device_ids, s->device, NULL, NULL),
+	                        s->cupti_id ? s->cupti_id : s->id, s->context};
+}
+
+static void on_thread(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_thread *t = (const void *)record->head;
+
+	gw_index_add(&r->thread_ids, t->id, (uint32_t)r->threads.count);
+	*(uint32_t *)add(&r->threads, sizeof(uint32_t)) = t->tid;
+}
+
+static void on_node(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_node *n = (const void *)record->head;
+
+	gw_index_add(&r->node_ids, n->id, (uint32_t)r->nodes.count);
+	*(struct gw_record_node *)add(&r->nodes, sizeof(*n)) = *n;
+}
+
+/* Position in devices; GW_INDEX_NONE: unknown. */
+static uint32_t only_device(const struct reading *r, uint32_t device)
+{
+	return device == GW_INDEX_NONE && r->devices.count == 1 ? 0 : device;
+}
+
+static uint32_t gpu_of(const struct reading *r, uint32_t device)
+{
+	return device == GW_INDEX_NONE ? device
+	                               : *(uint32_t *)at(&r->devices, device, sizeof(uint32_t));
+}
+
+static bool in_span(const struct source *s, uint64_t ns)
+{
+	double seconds =
+	        (double)(int64_t)(ns - s->e->epoch_ns) * 1e-9; /* wraps to what is before */
+
+	return !(seconds < s->filter->since) && !(seconds >= s->filter->until);
+}
+
+static void emit(struct reading *r, const struct export_row *row, uint32_t device)
+{
+	const struct source *s = r->source;
+	const struct gw_record_launch *l = &row->launch;
+	uint64_t start = row->measured ? l->start_ns : 0;
+
+	if (start && device != GW_INDEX_NONE) {
+		uint64_t *until = &r->until[device];
+
+		if (*until && start > *until && s->format->idle && in_span(s, start) &&
+		    row->gpu_number != GW_INDEX_NONE)
+			s->format->idle(s->e, &r->process, row->gpu_number,
+			                log_gap_kind(start, l->call_ns,
+			                             (l->flags & GW_LAUNCH_GRAPH) != 0, *until),
+			                *until, start);
+		if (start + l->duration_ns > *until)
+			*until = start + l->duration_ns;
+	}
+	if (row->config->kernel->wanted && in_span(s, start ? start : l->call_ns))
+		s->format->launch(s->e, row);
+}
+
+static uint32_t device_of(const struct reading *r, const struct export_row *row)
+{
+	for (uint32_t i = 0; row->gpu && i < r->devices.count; i++)
+		if (gpu_of(r, i) == row->gpu_number)
+			return i;
+	return GW_INDEX_NONE;
+}
+
+static uint64_t start_at(const struct reading *r, size_t position)
+{
+	return r->held[r->heap[position]].launch.start_ns;
+}
+
+static void exchange(struct reading *r, size_t a, size_t b)
+{
+	uint32_t other = r->heap[a];
+
+	r->heap[a] = r->heap[b];
+	r->heap[b] = other;
+}
+
+/* The launch that began first of those held. */
+static void release(struct reading *r)
+{
+	uint32_t first = r->heap[0];
+
+	r->heap[0] = r->heap[--r->heap_count];
+	for (size_t i = 0, next; (next = 2 * i + 1) < r->heap_count; i = next) {
+		if (next + 1 < r->heap_count && start_at(r, next + 1) < start_at(r, next))
+			next++;
+		if (start_at(r, i) <= start_at(r, next))
+			break;
+		exchange(r, i, next);
+	}
+	emit(r, &r->held[first], device_of(r, &r->held[first]));
+	r->unused[r->unused_count++] = first;
+}
+
+static void hold(struct reading *r, const struct export_row *row)
+{
+	size_t i;
+
+	if (!r->unused_count)
+		release(r);
+	r->held[r->unused[--r->unused_count]] = *row;
+	i = r->heap_count++;
+	r->heap[i] = r->unused[r->unused_count];
+	for (; i && start_at(r, (i - 1) / 2) > start_at(r, i); i = (i - 1) / 2)
+		exchange(r, i, (i - 1) / 2);
+}
+
+static void release_all(struct reading *r)
+{
+	while (r->heap_count)
+		release(r);
+	memset(r->until, 0, sizeof(r->until));
+}
+
+static void show_progress(struct source *s)
+{
+	if (++s->launches % PROGRESS || !s->next || time(NULL) < s->next)
+		return;
+	fprintf(stderr, "\rgpuwatch: export: %" PRIu64 " launches", s->launches);
+	s->next = time(NULL) + 1;
+	s->shown = true;
+}
+
+static void on_launch(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_launch *l = (const void *)record->head;
+	uint32_t config = gw_index_find(&r->config_ids, l->config, NULL, NULL);
+	uint32_t stream = gw_index_find(&r->stream_ids, l->stream, NULL, NULL);
+	uint32_t thread = gw_index_find(&r->thread_ids, l->thread, NULL, NULL);
+	uint32_t node = l->node ? gw_index_find(&r->node_ids, l->node, NULL, NULL) : GW_INDEX_NONE;
+	struct export_row row = {.process = &r->process, .config = &r->lost, .stream = l->stream};
+	uint32_t device = GW_INDEX_NONE;
+
+	show_progress(r->source);
+	row.launch = *l;
+	row.measured = gw_launch_measured(l) && l->duration_ns <= UINT64_MAX / 2 &&
+	               l->start_ns <= INT64_MAX / 2;
+	if (l->tier > GW_TIER_STEADY || l->work > GW_SOURCE_COUNTED) {
+		row.launch.tier = GW_TIER_NONE;
+		row.launch.work = GW_SOURCE_NONE;
+	}
+	if (config != GW_INDEX_NONE)
+		row.config = at(&r->configs, config, sizeof(*row.config));
+	if (thread != GW_INDEX_NONE)
+		row.tid = *(uint32_t *)at(&r->threads, thread, sizeof(uint32_t));
+	if (stream != GW_INDEX_NONE) {
+		const struct stream *s = at(&r->streams, stream, sizeof(*s));
+
+		row.stream = s->number;
+		row.context = s->context;
+		device = s->device;
+	}
+	if (node != GW_INDEX_NONE) {
+		const struct gw_record_node *n = at(&r->nodes, node, sizeof(*n));
+
+		row.graph = n->graph;
+		row.node = n->node;
+	}
+	device = device == GW_INDEX_NONE ? row.config->device : device;
+	row.gpu_number = gpu_of(r, only_device(r, device));
+	if (row.gpu_number != GW_INDEX_NONE)
+		row.gpu = &r->source->e->model->gpus[row.gpu_number];
+	if (row.measured && l->start_ns)
+		hold(r, &row);
+	else
+		emit(r, &row, GW_INDEX_NONE);
+}
+
+static void on_aggregate(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_aggregate *a = (const void *)record->head;
+	const struct source *s = r->source;
+	uint32_t position = gw_index_find(&r->config_ids, a->config, NULL, NULL);
+	const struct export_config *config =
+	        position == GW_INDEX_NONE ? &r->lost : at(&r->configs, position, sizeof(*config));
+
+	if (!config->kernel->wanted || !in_span(s, a->start_ns))
+		return;
+	r->source->sums += a->launches;
+	if (s->format->sum)
+		s->format->sum(s->e, config, gpu_of(r, only_device(r, config->device)), a);
+}
+
+static void on_clock(struct reading *r, const struct gw_log_record *record)
+{
+	const struct gw_record_clock *c = (const void *)record->head;
+	const struct source *s = r->source;
+	uint32_t gpu = gpu_of(r, gw_index_find(&r->device_ids, c->device, NULL, NULL));
+
+	if (s->format->clock && gpu != GW_INDEX_NONE && c->ns && in_span(s, c->ns))
+		s->format->clock(s->e, &r->process, gpu, c);
+}
+
+static bool take(void *arg, const struct gw_log_record *record)
+{
+	struct reading *r = arg;
+
+	switch (record->head->kind) {
+	case GW_RECORD_HEADER:
+		on_header(r, record);
+		break;
+	case GW_RECORD_DEVICE:
+		on_device(r, record);
+		break;
+	case GW_RECORD_KERNEL:
+		on_kernel(r, record);
+		break;
+	case GW_RECORD_CONFIG:
+		on_config(r, record);
+		break;
+	case GW_RECORD_STREAM:
+		on_stream(r, record);
+		break;
+	case GW_RECORD_THREAD:
+		on_thread(r, record);
+		break;
+	case GW_RECORD_NODE:
+		on_node(r, record);
+		break;
+	case GW_RECORD_LAUNCH:
+		on_launch(r, record);
+		break;
+	case GW_RECORD_AGGREGATE:
+		on_aggregate(r, record);
+		break;
+	case GW_RECORD_CLOCK:
+		on_clock(r, record);
+		break;
+	case GW_RECORD_DEGRADED:
+		if (((const struct gw_record_degraded *)(const void *)record->head)->code ==
+		    GW_DEGRADED_CLOCK_SET)
+			release_all(r);
+		break;
+	default:
+		break;
+	}
+	return !r->source->e->out->error; /* a full disk ends it at once */
+}
+
+static void end_reading(struct reading *r)
+{
+	struct gw_index *indices[] = {&r->kernel_ids, &r->config_ids, &r->stream_ids,
+	                              &r->thread_ids, &r->node_ids,   &r->device_ids};
+	struct list *lists[] = {&r->kernels, &r->configs, &r->streams,
+	                        &r->threads, &r->nodes,   &r->devices};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		gw_index_free(indices[i]);
+		free_list(lists[i]);
+	}
+	free(r->held);
+	free(r->heap);
+	free(r->unused);
+}
+
+/* The launches of log @p number: of @p rest where the log has one. */
+static bool read_launches(struct source *s, uint32_t number, const char *path,
+                          const struct gw_live_rest *rest)
+{
+	const struct gw_file *file = &s->e->model->files[number];
+	struct gw_log_status status;
+	struct reading r = {.source = s,
+	                    .process = {number, file->header.pid, file->text[GW_TEXT_command],
+	                                file->header.start_ns},
+	                    .held = gw_alloc(HELD * sizeof(*r.held)),
+	                    .heap = gw_alloc(HELD * sizeof(*r.heap)),
+	                    .unused = gw_alloc(HELD * sizeof(*r.unused)),
+	                    .unused_count = HELD};
+	bool good;
+
+	for (uint32_t i = 0; i < HELD; i++)
+		r.unused[i] = i;
+	r.lost_kernel =
+	        (struct export_kernel){"(unknown)", "(unknown)", GW_INDEX_NONE, UINT32_MAX,
+	                               UINT32_MAX,  UINT32_MAX,  UINT32_MAX,    !s->filter->kernel};
+	r.lost = (struct export_config){.kernel = &r.lost_kernel, .device = GW_INDEX_NONE};
+	if (s->format->process)
+		s->format->process(s->e, &r.process);
+	good = rest->log ? gw_log_read_memory(rest->log, rest->size, take, &r, &status)
+	                 : gw_log_read(path, take, &r, &status);
+	if (good)
+		release_all(&r);
+	else
+		gw_error("%s: %s", path, status.error);
+	end_reading(&r);
+	return good;
+}
+
+/* Everything but the launches. */
+static bool read_model(struct source *s, const char *path, struct gw_live_rest *rest)
+{
+	struct gw_log_model *m = s->e->model;
+	const struct gw_file *f;
+	char line[400];
+
+	if (!strcmp(path, "-")) {
+		gw_error("export: a log is read twice, and standard input can't be; give a file");
+		return false;
+	}
+	if (!gw_live_rest_of(path, rest))
+		*rest = (struct gw_live_rest){0};
+	if (!(rest->log ? gw_log_model_read_memory(m, path, rest->log, rest->size)
+	                : gw_log_model_read(m, path))) {
+		gw_error("%s: %s", path, m->files[m->file_count - 1].status.error);
+		return false;
+	}
+	f = &m->files[m->file_count - 1];
+	for (unsigned i = 0; gw_log_complaint(&f->status, i, line, sizeof(line)); i++)
+		gw_warning("%s: %s", path, line);
+	if (f->header.start_ns && (!s->e->epoch_ns || f->header.start_ns < s->e->epoch_ns))
+		s->e->epoch_ns = f->header.start_ns;
+	return true;
+}
+
+bool export_read(struct export *e, const struct export_format *format,
+                 const struct export_filter *filter, char **paths, int count)
+{
+	struct source s = {
+	        .e = e, .format = format, .filter = filter, .next = isatty(2) ? time(NULL) + 1 : 0};
+	struct gw_live_rest *rests = gw_alloc((size_t)count * sizeof(*rests));
+	bool good = true;
+
+	for (int i = 0; good && i < count; i++)
+		good = read_model(&s, paths[i], &rests[i]);
+	for (size_t i = 0; i < e->model->row_count; i++)
+		gw_index_add(&s.rows, row_key(e->model->rows[i].name, &e->model->rows[i].config),
+		             (uint32_t)i);
+	if (good && format->begin)
+		format->begin(e);
+	for (int i = 0; good && i < count; i++)
+		good = read_launches(&s, (uint32_t)i, paths[i], &rests[i]);
+	if (s.shown)
+		fputs("\r\033[K", stderr);
+	if (good && s.sums && !format->sum)
+		gw_warning("export: %" PRIu64
+		           " launches are in the logs as sums only, and left out",
+		           s.sums);
+	for (int i = 0; i < count; i++)
+		free(rests[i].log);
+	free(rests);
+	gw_index_free(&s.rows);
+	return good;
+}

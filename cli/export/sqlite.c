@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables that `nsys export --type=sqlite` writes for kernels, as far as a log has them, so that
+ * its reports' queries run; predictions are in GPUWATCH_LAUNCH, every column of row.def, by the
+ * same correlationId. Times are ns since the first log's start, as nsys counts from the session's.
+ */
+#include "cli/common/memory.h"
+#include "cli/export/export.h"
+#include "cli/message.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KERNEL_COLUMNS                                                                             \
+	"start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, "                \
+	"contextId INTEGER NOT NULL, greenContextId INTEGER, streamId INTEGER NOT NULL, "          \
+	"correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, "               \
+	"shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, "                    \
+	"cacheConfig INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, "       \
+	"gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, blockX INTEGER NOT NULL, "                \
+	"blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, staticSharedMemory INTEGER NOT NULL, "  \
+	"dynamicSharedMemory INTEGER NOT NULL, localMemoryPerThread INTEGER NOT NULL, "            \
+	"localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, "                             \
+	"sharedMemoryExecuted INTEGER, graphNodeId INTEGER, sharedMemoryLimitConfig INTEGER"
+static const char schema[] =
+        "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN;"
+        "CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);"
+        "CREATE TABLE TARGET_INFO_GPU (id INTEGER NOT NULL, name TEXT, totalMemory INTEGER, "
+        "clockRate INTEGER, smCount INTEGER, uuid TEXT, cuDevice INTEGER, computeMajor INTEGER, "
+        "computeMinor INTEGER);"
+        "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER NOT NULL);"
+        "CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (" KERNEL_COLUMNS ");"
+        "CREATE TABLE GPUWATCH_CLOCK (gpu INTEGER NOT NULL, start INTEGER NOT NULL, sm_khz "
+        "INTEGER, mem_khz INTEGER, temperature INTEGER, power_mw INTEGER);"
+        "CREATE TABLE GPUWATCH_LAUNCH (correlationId INTEGER NOT NULL PRIMARY KEY"
+#define SQL_COUNT                        "INTEGER"
+#define SQL_REAL                         "REAL"
+#define SQL_TEXT                         "INTEGER"
+#define COLUMN(name, kind, known, value) ", " #name " " SQL_##kind
+#include "cli/export/row.def"
+#undef COLUMN
+        ");"
+        "CREATE VIEW GPUWATCH_PREDICTION AS SELECT correlationId, predicted_ns, low_ns, high_ns, "
+        "b.value AS basis, w.value AS work, d.value AS bound FROM GPUWATCH_LAUNCH "
+        "LEFT JOIN StringIds b ON b.id = basis LEFT JOIN StringIds w ON w.id = work "
+        "LEFT JOIN StringIds d ON d.id = bound WHERE predicted_ns IS NOT NULL;";
+
+enum insert { STRING, GPU, SESSION, PROCESS, KERNEL, CLOCK, LAUNCH, INSERTS };
+static const char *const inserts[INSERTS] = {
+        [STRING] = "INSERT INTO StringIds VALUES (?,?)",
+        [GPU] = "INSERT INTO TARGET_INFO_GPU VALUES (?,?,?,?,?,?,?,?,?)",
+        [SESSION] = "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)",
+        [PROCESS] = "INSERT INTO PROCESSES VALUES (?,?,?)",
+        [KERNEL] = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "
+                   "(?,?,?,?,NULL,?,?,?,?,?,?,NULL,NULL,?,?,?,?,?,?,?,?,?,?,0,?,NULL,?,NULL)",
+        [CLOCK] = "INSERT INTO GPUWATCH_CLOCK VALUES (?,?,?,?,?,?)",
+        [LAUNCH] = "INSERT INTO GPUWATCH_LAUNCH VALUES (?"
+#define COLUMN(name, kind, known, value) ",?"
+#include "cli/export/row.def"
+#undef COLUMN
+                   ")",
+};
+
+/* A text and its number in StringIds. Texts are known by where they lie: each lasts as long as the
+ * model or the program. */
+struct known {
+	const char *text;
+	int64_t id;
+};
+
+struct sqlite {
+	sqlite3 *db;
+	sqlite3_stmt *statements[INSERTS];
+	struct gw_index texts;
+	struct known *list;
+	size_t count, room;
+	int64_t launches;
+	int failed; /* SQLite's code of the first failure */
+	char why[200];
+};
+
+static bool good(struct sqlite *s, int result)
+{
+	if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_ROW && !s->failed) {
+		s->failed = result;
+		snprintf(s->why, sizeof(s->why), "%s", sqlite3_errmsg(s->db));
+	}
+	return !s->failed;
+}
+
+/* Bind from number @p at on. */
+static void bind(struct sqlite *s, enum insert insert, int at, bool known, uint64_t value)
+{
+	sqlite3_stmt *to = s->statements[insert];
+
+	good(s, known ? sqlite3_bind_int64(to, at, (int64_t)value) : sqlite3_bind_null(to, at));
+}
+
+static void bind_text(struct sqlite *s, enum insert insert, int at, const char *text)
+{
+	char *utf8 = export_utf8(text);
+
+	good(s, sqlite3_bind_text(s->statements[insert], at, utf8, -1, SQLITE_TRANSIENT));
+	free(utf8);
+}
+
+static void step(struct export *e, enum insert insert)
+{
+	struct sqlite *s = e->state;
+
+	if (s->failed)
+		return;
+	good(s, sqlite3_step(s->statements[insert]));
+	good(s, sqlite3_reset(s->statements[insert]));
+	if (s->failed)
+		e->out->error = -1; /* ends the reading; end() says why */
+}
+
+static bool same(const void *arg, uint32_t position)
+{
+	const void *const *pair = arg;
+
+	return !strcmp(((const struct sqlite *)pair[0])->list[position].text, pair[1]);
+}
+
+static uint64_t string_id(struct export *e, const char *text)
+{
+	struct sqlite *s = e->state;
+	uint64_t key = gw_hash(0, text, strlen(text));
+	uint32_t position = gw_index_find(&s->texts, key, same, (const void *[]){s, text});
+
+	if (position != GW_INDEX_NONE)
+		return (uint64_t)s->list[position].id;
+	position = (uint32_t)s->count;
+	s->list = gw_grow(s->list, &s->room, ++s->count, sizeof(*s->list));
+	s->list[position] = (struct known){text, (int64_t)s->count};
+	gw_index_add(&s->texts, key, position);
+	bind(s, STRING, 1, true, s->count);
+	bind_text(s, STRING, 2, text);
+	step(e, STRING);
+	return s->count;
+}
+
+static void put_gpus(struct export *e)
+{
+	struct sqlite *s = e->state;
+
+	for (size_t i = 0; i < e->model->gpu_count; i++) {
+		const struct gw_gpu *gpu = &e->model->gpus[i];
+		const uint64_t cc = gpu->record.compute_capability;
+
+		bind(s, GPU, 1, true, gpu->record.ordinal);
+		bind_text(s, GPU, 2, gpu->name);
+		bind(s, GPU, 3, gpu->record.memory, gpu->record.memory);
+		bind(s, GPU, 4, true, (uint64_t)gpu->record.sm_clock_khz * 1000);
+		bind(s, GPU, 5, true, gpu->record.sm_count);
+		bind_text(s, GPU, 6, gpu->uuid);
+		bind(s, GPU, 7, true, gpu->record.ordinal);
+		bind(s, GPU, 8, true, cc / 10);
+		bind(s, GPU, 9, true, cc % 10);
+		step(e, GPU);
+	}
+}
+
+static void begin(struct export *e)
+{
+	struct sqlite *s = gw_alloc(sizeof(*s));
+	const char *path = e->out->temporary ? e->out->temporary : e->out->path;
+
+	e->state = s;
+	if (!good(s, sqlite3_open(path, &s->db)) ||
+	    !good(s, sqlite3_exec(s->db, schema, NULL, NULL, NULL))) {
+		e->out->error = -1;
+		return;
+	}
+	for (unsigned i = 0; i < INSERTS; i++)
+		good(s, sqlite3_prepare_v2(s->db, inserts[i], -1, &s->statements[i], NULL));
+	if (s->failed) {
+		e->out->error = -1;
+		return;
+	}
+	bind(s, SESSION, 1, true, e->epoch_ns);
+	step(e, SESSION);
+	put_gpus(e);
+}
+
+static uint64_t global_pid(uint32_t pid)
+{
+	return (uint64_t)pid << 24; /* as nsys has it, of machine 0 */
+}
+
+static void process(struct export *e, const struct export_process *p)
+{
+	struct sqlite *s = e->state;
+
+	bind(s, PROCESS, 1, true, global_pid(p->pid));
+	bind(s, PROCESS, 2, true, p->pid);
+	bind_text(s, PROCESS, 3, p->name);
+	step(e, PROCESS);
+}
+
+static uint64_t or_0(uint32_t value)
+{
+	return value == UINT32_MAX ? 0 : value;
+}
+
+static void put_kernel(struct export *e, const struct export_row *r)
+{
+	struct sqlite *s = e->state;
+	const struct export_kernel *k = r->config->kernel;
+	const struct gw_config *c = &r->config->config;
+	const uint64_t name = string_id(e, k->plain), start = r->launch.start_ns - e->epoch_ns;
+	const uint64_t values[] = {start,
+	                           start + r->launch.duration_ns,
+	                           r->gpu ? r->gpu->record.ordinal : 0,
+	                           r->context,
+	                           r->stream,
+	                           (uint64_t)s->launches,
+	                           global_pid(r->process->pid),
+	                           name,
+	                           name,
+	                           string_id(e, k->mangled),
+	                           or_0(k->registers),
+	                           c->grid.x,
+	                           c->grid.y,
+	                           c->grid.z,
+	                           c->block.x,
+	                           c->block.y,
+	                           c->block.z,
+	                           or_0(k->static_shared),
+	                           c->dynamic_shared,
+	                           or_0(k->local),
+	                           (uint64_t)s->launches};
+	const int count = (int)(sizeof(values) / sizeof(*values));
+
+	for (int i = 0; i < count; i++)
+		bind(s, KERNEL, i + 1, true, values[i]);
+	bind(s, KERNEL, count + 1, r->launch.node,
+	     (uint64_t)r->graph << 32 | (r->node & UINT32_MAX));
+	step(e, KERNEL);
+}
+
+static void launch(struct export *e, const struct export_row *r)
+{
+	struct sqlite *s = e->state;
+	struct export_value v[EXPORT_COLUMNS];
+
+	if (s->failed)
+		return;
+	s->launches++;
+	if (r->measured && r->launch.start_ns)
+		put_kernel(e, r);
+	export_values(r, v);
+	bind(s, LAUNCH, 1, true, (uint64_t)s->launches);
+	for (int i = 0; i < EXPORT_COLUMNS; i++) {
+		if (export_kinds[i] == EXPORT_REAL && v[i].known)
+			good(s, sqlite3_bind_double(s->statements[LAUNCH], i + 2, v[i].real));
+		else
+			bind(s, LAUNCH, i + 2, v[i].known,
+			     v[i].known && export_kinds[i] == EXPORT_TEXT ? string_id(e, v[i].text)
+			                                                  : v[i].count);
+	}
+	step(e, LAUNCH);
+}
+
+static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,
+                         const struct gw_record_clock *c)
+{
+	struct sqlite *s = e->state;
+
+	(void)p;
+	bind(s, CLOCK, 1, true, e->model->gpus[gpu].record.ordinal);
+	bind(s, CLOCK, 2, true, c->ns - e->epoch_ns);
+	bind(s, CLOCK, 3, c->sm_khz, c->sm_khz);
+	bind(s, CLOCK, 4, c->mem_khz, c->mem_khz);
+	bind(s, CLOCK, 5, c->temperature != UINT32_MAX, c->temperature);
+	bind(s, CLOCK, 6, c->power_mw != UINT32_MAX, c->power_mw);
+	step(e, CLOCK);
+}
+
+static bool end(struct export *e)
+{
+	struct sqlite *s = e->state;
+	bool done;
+
+	if (!s)
+		return true;
+	for (unsigned i = 0; i < INSERTS; i++)
+		sqlite3_finalize(s->statements[i]);
+	if (!s->failed)
+		good(s, sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL));
+	done = !s->failed;
+	if (!done)
+		gw_error("%s: can't be written: %s", e->out->path, s->why);
+	e->out->error = 0;
+	sqlite3_close(s->db);
+	gw_index_free(&s->texts);
+	free(s->list);
+	free(s);
+	return done;
+}
+
+const struct export_format export_sqlite = {.begin = begin,
+                                            .process = process,
+                                            .launch = launch,
+                                            .clock = clock_sample,
+                                            .end = end,
+                                            .file = true,
+                                            .binary = true};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches added up by kernel, bound and GPU: what openmetrics and pprof show. */
+#ifndef GW_EXPORT_TOTALS_H
+#define GW_EXPORT_TOTALS_H
+
+#include "cli/export/export.h"
+
+struct export_total {
+	uint32_t name, gpu; /**< positions in the model; GW_INDEX_NONE: unknown */
+	enum gw_bound bound;
+	uint64_t launches, measured, scored;
+	uint64_t ns;      /**< of the measured ones */
+	double predicted; /**< of those measured and predicted one by one, ns */
+	uint64_t scored_ns;
+};
+
+struct export_totals {
+	struct export_total *list;
+	size_t count, room;
+	struct gw_index index;
+};
+
+void export_totals_launch(struct export_totals *t, const struct export_row *row);
+void export_totals_sum(struct export_totals *t, const struct export_config *config, uint32_t gpu,
+                       const struct gw_record_aggregate *sum);
+/** The demangled name of @p total's kernel. */
+const char *export_total_name(const struct export *e, const struct export_total *total);
+void export_totals_free(struct export_totals *t);
+
+#endif

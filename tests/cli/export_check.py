@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""export_check.py GPUWATCH FORMAT LOG: exports LOG and compares counts and sums with those of report --json.
+
+Each format is read by the standard library, protobuf by the few lines below; a failed check is an exception.
+"""
+import collections
+import csv
+import gzip
+import io
+import json
+import re
+import sqlite3
+import struct
+import subprocess
+import sys
+import zlib
+
+gpuwatch, form, log = sys.argv[1:4]
+
+
+def export(path="out." + form):
+    subprocess.run([gpuwatch, "export", "--format=" + form, "-o", path, log], check=True)
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def wanted():
+    """Launches, measured launches and ns in all, and ns by demangled name."""
+    report = json.loads(subprocess.check_output([gpuwatch, "report", "--json", "--top=0", log]))
+    names = collections.Counter()
+    for row in report["kernels"]:
+        names[row["Name"]] += row["Total Time (ns)"] or 0
+    return report["launches"], report["measured"], names
+
+
+def fields(data):
+    """(number, value) of a message: int, float or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        tag = varint()
+        if tag & 7 == 0:
+            yield tag >> 3, varint()
+        elif tag & 7 == 1:
+            yield tag >> 3, struct.unpack("<d", data[at:at + 8])[0]
+            at += 8
+        elif tag & 7 == 2:
+            size = varint()
+            assert at + size <= len(data), "a message is longer than what it is in"
+            yield tag >> 3, data[at:at + size]
+            at += size
+        else:
+            raise ValueError("wire type %d" % (tag & 7))
+
+
+def message(data):
+    out = collections.defaultdict(list)
+    for number, value in fields(data):
+        out[number].append(value)
+    return out
+
+
+def packets(data):
+    for number, packet in fields(data):
+        assert number == 1, number
+        packed = message(packet).get(50)
+        if packed:
+            yield from packets(zlib.decompress(packed[0]))
+        else:
+            yield message(packet)
+
+
+def read_perfetto(data):
+    kernels, names, count, last = {}, collections.Counter(), 0, {}
+    args, strings = {}, {}
+    for p in packets(data):
+        sequence = p[10][0]
+        if 6 in p:
+            last[sequence] = message(message(p[6][0])[1][2])[2][0]
+        elif 8 in p and 58 not in p:
+            last[sequence] += p[8][0]
+        assert len(p.get(12, [])) <= 1, "a reader takes one interned_data of a packet"
+        for interned in p.get(12, []):
+            for number, entry in fields(interned):
+                item = message(entry)
+                table = {1000: kernels, 1001: args, 29: strings}.get(number)
+                if table is not None:
+                    table[sequence, item[1][0]] = item[3 if number == 1000 else 2][0].decode()
+        for event in p.get(53, []):
+            event = message(event)
+            name = kernels[sequence, event[19][0]]
+            count += 1
+            names[name] += event[2][0]
+            for arg in message(event[21][0]).get(3, []):
+                arg = message(arg)
+                name = args[sequence, arg[1][0]]
+                assert name in ("predicted_ns", "low_ns", "high_ns", "bound", "basis"), name
+                if 7 in arg:
+                    assert (sequence, arg[7][0]) in strings
+    print("%.1f bytes per launch" % (len(data) / max(count, 1)))
+    return None, count, names
+
+
+def read_chrome(data):
+    names, count = collections.Counter(), 0
+    for event in json.loads(data.decode())["traceEvents"]:
+        if event["ph"] == "X":
+            names[event["name"]] += round(event["dur"] * 1000)
+            count += 1
+    return None, count, names
+
+
+def read_sqlite(_):
+    db = sqlite3.connect("out.sqlite")
+    # The query of nsys's cuda_gpu_kern_sum.
+    names = collections.Counter(dict(db.execute(
+        "SELECT s.value, sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL AS k "
+        "LEFT JOIN StringIds AS s ON s.id = k.demangledName GROUP BY s.value")))
+    launches, = db.execute("SELECT count(*) FROM GPUWATCH_LAUNCH").fetchone()
+    measured, = db.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchone()
+    joined, = db.execute("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN GPUWATCH_LAUNCH USING "
+                         "(correlationId) WHERE end - start = duration_ns").fetchone()
+    assert joined == measured, (joined, measured)
+    return launches, measured, names
+
+
+def read_csv(data):
+    names, launches, measured = collections.Counter(), 0, 0
+    text = data.decode("utf-8", "surrogateescape")
+    for row in csv.DictReader(io.StringIO(text, newline="")):
+        assert None not in row and None not in row.values(), row
+        launches += 1
+        if row["duration_ns"]:
+            measured += 1
+            names[row["kernel"].encode("utf-8", "surrogateescape").decode("utf-8", "replace")] += int(row["duration_ns"])
+    return launches, measured, names
+
+
+def read_openmetrics(data):
+    text = data.decode()
+    assert text.endswith("# EOF\n")
+    names, sums = collections.Counter(), collections.Counter()
+    typed, seen = set(), set()
+    label = r'[A-Za-z_]+="(?:[^"\\\n]|\\["\\n])*"'
+    for line in text.split("\n")[:-2]:
+        if line.startswith("# "):
+            word, family = line.split(" ")[1:3]
+            if word == "TYPE":
+                assert family not in typed
+                typed.add(family)
+            continue
+        found = re.fullmatch(r"([a-z_]+)_total\{(" + label + "(?:," + label + r")*)\} ([0-9.]+)", line)
+        assert found, line
+        family, labels, value = found.groups()
+        assert family in typed and (family, labels) not in seen, line
+        seen.add((family, labels))
+        sums[family] += int(value.replace(".", ""))
+        if family == "gpuwatch_measured_seconds":
+            name = re.search(r'kernel="((?:[^"\\]|\\.)*)"', labels).group(1)
+            name = re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], name)
+            names[name] += int(value.replace(".", ""))
+    return sums["gpuwatch_launches"], sums["gpuwatch_measured_launches"], names
+
+
+def read_pprof(data):
+    profile = message(gzip.decompress(data))
+    strings = [s.decode() for s in profile[6]]
+    assert strings[0] == ""
+    functions = {message(f)[1][0]: strings[message(f)[2][0]] for f in profile[5]}
+    lines = {message(f)[1][0]: functions[message(message(f)[4][0])[1][0]] for f in profile[4]}
+    names, launches = collections.Counter(), 0
+    for sample in map(message, profile[2]):
+        kernel, bound, gpu = (lines[i] for i in sample[1])
+        assert bound.startswith("bound: ") and gpu.startswith("GPU "), (bound, gpu)
+        launches += sample[2][0]
+        names[kernel] += sample[2][1]
+    return launches, None, names
+
+
+def same(a, b):
+    """Names as report prints them, which replaces more than is broken."""
+    def key(names):
+        out = collections.Counter()
+        for name, ns in names.items():
+            out[re.sub(r"[^ -~]+|\?+", "?", name)] += ns
+        return +out
+    return key(a) == key(b)
+
+
+launches, measured, names = globals()["read_" + form](export())
+want_launches, want_measured, want_names = wanted()
+assert launches in (None, want_launches), (launches, want_launches)
+assert measured in (None, want_measured), (measured, want_measured)
+assert same(names, want_names), (names, want_names)

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch export: every format says what the report says, whatever kernels are called. */
+#include "tests/cli/log_builder.h"
+#include "tests/cli/shell.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define GPUWATCH "$PREFIX/bin/gpuwatch "
+#define CHECK    "python3 " HERE "/export_check.py $PREFIX/bin/gpuwatch "
+
+static const char *const formats[] = {
+#define FORMAT(name, summary) #name,
+#include "cli/export/formats.def"
+#undef FORMAT
+};
+
+#define FORMATS (sizeof(formats) / sizeof(*formats))
+
+/* What would break a format that puts a name between its own marks. */
+static char long_name[20000];
+static const char *const names[] = {
+        "plain",
+        "quo\"te",
+        "line\nend\r\n,;\t",
+        "back\\slash\\n",
+        "broken\xff\xc3(",
+        "\xed\xa0\x80",
+        "ünïcødé ☃",
+        "</script><b>'; DROP",
+        "",
+        long_name,
+        "{\"a\":[1,2]}",
+        "%s%n\x1b[31m",
+};
+
+enum { NAMES = sizeof(names) / sizeof(*names), EACH = 3 };
+
+static int setup(void **state)
+{
+	struct lb b = {0};
+	uint64_t start = 1000000000000;
+	uint32_t known = 0;
+
+	if (shell_setup(state))
+		return -1;
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	lb_header(&b, 4711, 0, "a \"command\"");
+	lb_device(&b, 1, "Test \"GPU\"", "00112233445566778899aabbccddeeff");
+	lb_stream(&b, 1, 1);
+	for (uint32_t i = 0; i < NAMES; i++) {
+		lb_kernel(&b, i + 1, names[i]);
+		lb_config(&b, i + 1, i + 1, 8, 256);
+		lb_block(&b);
+	}
+	for (uint32_t i = 0; i < NAMES * EACH; i++, start += 100000)
+		lb_add_launch(&b, lb_launch(i % NAMES + 1, start, 1000 + i, i < NAMES ? NAN : 1100,
+		                            known));
+	lb_end(&b);
+	if (!lb_write(&b, "names.gwl"))
+		return -1;
+	lb_free(&b);
+	return 0;
+}
+
+static void each_format_has_the_reports_sums_whatever_the_names(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < FORMATS; i++) {
+		if (shell(CHECK "%s names.gwl", formats[i]))
+			fail_msg("%s: %s", formats[i], shell_output);
+	}
+}
+
+static void each_format_has_the_sums_of_recorded_logs(void **state)
+{
+	static const char *const logs[] = {"train", "graphs", "workloads"};
+
+	(void)state;
+	if (shell(GPUWATCH "report " RECORDED "/train.gwl.zst") &&
+	    strstr(shell_output, "without libzstd"))
+		skip();
+	for (size_t i = 0; i < FORMATS; i++)
+		for (size_t k = 0; k < sizeof(logs) / sizeof(*logs); k++)
+			if (shell(CHECK "%s " RECORDED "/%s.gwl.zst", formats[i], logs[k]))
+				fail_msg("%s of %s: %s", formats[i], logs[k], shell_output);
+}
+
+static void csv_is_golden(void **state)
+{
+	(void)state;
+	shell_prints("export.csv",
+	             GPUWATCH "export --format=csv --kernel='^(plain|quo.te)$' -o - names.gwl");
+}
+
+static void launches_are_picked_by_time_and_name(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell(GPUWATCH "export --format=csv --kernel='^plain$' -o - names.gwl | wc -l"), 0);
+	assert_string_equal(shell_output, "4\n");
+	assert_int_equal(shell(GPUWATCH "export --format=csv --since=1e12 -o - names.gwl | wc -l"),
+	                 0);
+	assert_string_equal(shell_output, "1\n");
+	/* The first launch starts 1000 s after the log, the others 0.1 ms apart. */
+	assert_int_equal(shell(GPUWATCH "export --format=csv --since=1000.00015 --until=1000.00095 "
+	                                "-o - names.gwl | grep -c ^17"),
+	                 0);
+	assert_string_equal(shell_output, "8\n");
+}
+
+/* One error, exit status 2, and what stood there stays. */
+static void failures_leave_no_half_file(void **state)
+{
+	static const struct {
+		const char *options, *says;
+	} cases[] = {
+	        {"-o out names.gwl", "missing --format"},
+	        {"--format=csv names.gwl", "missing output"},
+	        {"--format=csv -o out", "missing log argument"},
+	        {"--format=parquet -o out names.gwl", "--format=parquet can't be used"},
+	        {"--format=csv --since=2 --until=1 -o out names.gwl", "is not before"},
+	        {"--format=csv --kernel='(' -o out names.gwl", "regular expression"},
+	        {"--format=csv -o no/such/folder names.gwl", "can't be written"},
+	        {"--format=csv -o . names.gwl", "can't be written"},
+	        {"--format=csv -o /dev/full names.gwl", "No space left"},
+	        {"--format=csv -o - names.gwl >/dev/full", "No space left"},
+	        {"--format=csv -o out missing.gwl", "missing.gwl"},
+	        {"--format=csv -o out -", "standard input"},
+	};
+
+	(void)state;
+	assert_int_equal(shell("rm -f out.*; mkdir half && echo kept >out"), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(shell(GPUWATCH "export %s", cases[i].options), 2);
+		shell_says(cases[i].says);
+		assert_ptr_equal(strchr(shell_output, '\n'), strrchr(shell_output, '\n'));
+	}
+	assert_int_equal(shell("cat out; ls out.* 2>/dev/null"), 2);
+	assert_string_equal(shell_output, "kept\n");
+	for (size_t i = 0; i < FORMATS; i++) {
+		assert_int_equal(shell("(ulimit -f 1; trap '' XFSZ; cd half && " GPUWATCH
+		                       "export --format=%s -o out ../names.gwl)",
+		                       formats[i]) &
+		                         ~2,
+		                 0);
+		assert_int_equal(shell("ls half | grep -v '^out$'"), 1);
+		shell("rm -f half/out");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(each_format_has_the_reports_sums_whatever_the_names),
+	        cmocka_unit_test(each_format_has_the_sums_of_recorded_logs),
+	        cmocka_unit_test(csv_is_golden),
+	        cmocka_unit_test(launches_are_picked_by_time_and_name),
+	        cmocka_unit_test(failures_leave_no_half_file),
+	};
+
+	return cmocka_run_group_tests(tests, setup, shell_teardown);
+}
