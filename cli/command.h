@@ -28,8 +28,8 @@ struct gw_command_body {
 	        *options;        /**< ended by a row without a name; NULL when there are none */
 	const char *description; /**< for help and manual: paragraphs separated by an empty line */
 	const char
-	        *examples; /**< for the manual: "command\n  what it does" pairs; NULL when none */
-	const char *exit_status; /**< for the manual where it differs from enum gw_exit; NULL
+	        *examples; /**< for help and manual: "command\n  what it does" pairs; NULL when none */
+	const char *exit_status; /**< for help and manual where it differs from enum gw_exit; NULL
 	                            otherwise */
 };
 

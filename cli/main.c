@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch: finds the command and hands over. */
 #include "cli/command.h"
+#include "cli/common/nearest.h"
 #include "cli/message.h"
+#include "cli/report/line.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,22 +29,46 @@ static const struct gw_command *find(const char *name)
 static void help(FILE *out)
 {
 	fputs("Usage: gpuwatch COMMAND [options] ...\n\n"
-	      "Predicts and measures every CUDA kernel an unmodified program launches.\n\n"
+	      "Times every CUDA kernel of an unmodified program, predicts each launch, and reports\n"
+	      "what bounds the kernels and what to fix first.\n\n"
 	      "Commands:\n",
 	      out);
 	for (const struct gw_command *c = gw_commands; c->name; c++)
 		fprintf(out, "  %s%-10s%s  %s\n", gw_ink(out, GW_INK_BOLD), c->name,
 		        gw_ink(out, GW_INK_OFF), c->summary);
-	fputs("\n`gpuwatch COMMAND --help` tells more; so do the manuals, man gpuwatch-COMMAND.\n"
+	fputs("\nSee `gpuwatch COMMAND --help` and man gpuwatch-COMMAND.\n"
 	      "Exit status: 0 done, 1 done with findings, 2 bad options or input; `run` gives the\n"
 	      "program's own.\n",
 	      out);
+}
+
+/* "command\n  what it does\n" pairs, as the manual has them. */
+static void examples(const char *text)
+{
+	if (!text)
+		return;
+	printf("\nExamples:\n");
+	while (*text) {
+		size_t first = strcspn(text, "\n"), second;
+
+		printf("  %.*s\n", (int)first, text);
+		text += first + (text[first] == '\n');
+		second = strcspn(text, "\n");
+		printf("      %.*s\n", (int)second, text);
+		text += second + (text[second] == '\n');
+	}
 }
 
 static void command_help(const struct gw_command *command)
 {
 	printf("Usage: %s\n\n%s\n", command->synopsis, command->body->description);
 	gw_options_help(command->body->options);
+	examples(command->body->examples);
+	printf("\nExit status:\n  ");
+	report_wrapped(command->body->exit_status ? command->body->exit_status
+	                                          : "0 done; 1 done, with findings; 2 bad options or "
+	                                            "input.",
+	               gw_width(), 2);
 }
 
 int gw_command_parse(const struct gw_command *command, int *argc, char **argv, void *values)
@@ -73,8 +100,20 @@ static int finish(int status)
 
 static int no_command(const char *name)
 {
-	return gw_error("there is no %s \"%s\"; see gpuwatch --help",
-	                *name == '-' ? "option" : "command", name);
+	static const char *const commands[] = {
+#define COMMAND(name, function, operands, summary, synopsis) #name,
+#include "cli/commands.def"
+#undef COMMAND
+	};
+	static const char *const options[] = {"--help", "--version"};
+	bool option = *name == '-';
+	char near[200];
+
+	gw_nearest(near, sizeof(near), name, option ? options : commands,
+	           option ? sizeof(options) / sizeof(*options) : sizeof(commands) / sizeof(*commands),
+	           0);
+	return gw_error("unknown %s \"%s\"%s%s; see gpuwatch --help", option ? "option" : "command",
+	                name, *near ? "; did you mean " : "", *near ? near : "");
 }
 
 int main(int argc, char **argv)

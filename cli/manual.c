@@ -44,7 +44,7 @@ static void report_extras(void)
 {
 	gw_document_heading(MAN, "COLUMNS");
 	gw_document_text(
-	        MAN, "Named as in CSV and JSON; --sort takes this name or the word in brackets.");
+	        MAN, "The names are those of CSV and JSON; --sort takes the name or the word in brackets.");
 	for (unsigned c = 0; c < GW_COLUMNS; c++) {
 		char term[100];
 
@@ -62,7 +62,7 @@ static void report_extras(void)
 static void calibrate_extras(void)
 {
 	gw_document_heading(MAN, "GROUPS");
-	gw_document_text(MAN, "What is measured, in this order; --only takes one of these names.");
+	gw_document_text(MAN, "Measured in this order; --only takes one of these names.");
 #define GROUP(name, function, full_seconds, quick_seconds, meaning)                                \
 	gw_document_item(MAN, #name, meaning ".");
 #include "calib/groups.def"
@@ -88,7 +88,7 @@ void gw_manual_command(const struct gw_command *c)
 	gw_document_heading(MAN, "OPTIONS");
 	for (const struct gw_option *o = c->body->options; o && o->name; o++)
 		option_item(o);
-	gw_document_item(MAN, "--help", "tell the options.");
+	gw_document_item(MAN, "--help", "print help and examples.");
 	if (!strcmp(c->name, "report"))
 		report_extras();
 	if (!strcmp(c->name, "calibrate"))
@@ -110,9 +110,8 @@ void gw_manual_main(void)
 	gw_document_heading(MAN, "DESCRIPTION");
 	gw_document_text(
 	        MAN,
-	        "gpuwatch tells, for every CUDA kernel a program launches, how long it should take "
-	        "on "
-	        "this GPU, how long it took, and what bounds it. The program is not changed: a "
+	        "gpuwatch reports, for every CUDA kernel that a program launches, how long it takes, "
+	        "how long it should take on this GPU, and what bounds it. The program is not changed: a "
 	        "library, libgpuwatch(7), is loaded into it and writes a log, gpuwatch-log(5), "
 	        "which "
 	        "the commands read.");
@@ -124,18 +123,18 @@ void gw_manual_main(void)
 		gw_document_item(MAN, c->name, text);
 	}
 	gw_document_heading(MAN, "EXIT STATUS");
-	gw_document_item(MAN, "0", "done, nothing to complain of.");
-	gw_document_item(MAN, "1", "done, and something was found that should not be.");
+	gw_document_item(MAN, "0", "done, no findings.");
+	gw_document_item(MAN, "1", "done, with findings: something is not as it should be.");
 	gw_document_item(MAN, "2",
 	                 "bad options, or input that can't be used; one message on stderr says "
 	                 "which and why.");
 	gw_document_text(MAN,
-	                 "`gpuwatch run` gives the program's own, 126 and 127 as env(1) does.");
+	                 "`gpuwatch run` returns the program's own; 126 and 127 as env(1) does.");
 	gw_document_heading(MAN, "ENVIRONMENT");
 	gw_document_item(MAN, "NO_COLOR", "set and not empty: no colour, even on a terminal.");
 	gw_document_item(MAN, "TERM", "dumb: no colour either.");
 	gw_document_item(MAN, "GPUWATCH_PROFILE",
-	                 "a device profile, or a folder of them, that is looked at first.");
+	                 "a device profile, or a folder of them, that is searched first.");
 	gw_document_item(MAN, "COLUMNS",
 	                 "width of text where output is no terminal (default 120); "
 	                 "no text is narrower than 60.");
@@ -143,7 +142,7 @@ void gw_manual_main(void)
 	gw_document_item(
 	        MAN, "gpuwatch.HOST.PID.gwl",
 	        "the log of a process, in its working directory where GPUWATCH_OUT does not "
-	        "say otherwise; libgpuwatch(7) tells how it is named.");
+	        "say otherwise; libgpuwatch(7) describes its name.");
 	gw_document_item(MAN, "~/.config/gpuwatch/profiles",
 	                 "the user's own device profiles, where `gpuwatch calibrate` writes one "
 	                 "($XDG_CONFIG_HOME/gpuwatch/profiles where that is set).");
@@ -163,23 +162,18 @@ void gw_manual_library(void)
 	gw_document_verbatim(MAN, "CUDA_INJECTION64_PATH=/path/to/libgpuwatch.so command");
 	gw_document_heading(MAN, "DESCRIPTION");
 	gw_document_text(
-	        MAN, "Loaded into a program, it sees every kernel launch, predicts it "
-	             "from what is known "
-	             "before it runs, measures it through CUPTI, and writes a log. It "
-	             "changes nothing the "
-	             "program can notice: what can't be done is left out, said once, "
-	             "counted, and shown by "
-	             "gpuwatch-report(1) as degraded.\n\nIt needs glibc 2.34 or newer. "
+	        MAN, "Loaded into a program, the library predicts every kernel launch before it runs, "
+	             "measures it through CUPTI, and writes a log. It changes nothing that the "
+	             "program can notice: what cannot be done is left out, reported once, counted, "
+	             "and shown by gpuwatch-report(1) as degraded.\n\nIt needs glibc 2.34 or newer. "
 	             "LD_PRELOAD does not reach "
 	             "statically linked, setuid and 32-bit programs; "
 	             "CUDA_INJECTION64_PATH, read by the CUDA "
-	             "driver, reaches statically linked ones. Programs of musl and those "
-	             "with AddressSanitizer end where LD_PRELOAD is set by hand; gpuwatch-run(1) "
-	             "leaves them alone.");
+	             "driver, reaches statically linked ones. Programs linked with musl or AddressSanitizer fail with "
+	             "LD_PRELOAD; gpuwatch-run(1) runs them without the library.");
 	gw_document_heading(MAN, "ENVIRONMENT");
-	gw_document_text(MAN, "An empty variable is one that is not set. A value that is not "
-	                      "understood is reported "
-	                      "as degraded, and the default is used.");
+	gw_document_text(MAN, "An empty variable counts as not set. An invalid value is reported as "
+	                      "degraded, and the default is used.");
 #define OPTION(name, variable, type, fallback, low, high, choices, meaning)                        \
 	gw_document_item(MAN, variable "=" type##_TERM(choices, low, high),                        \
 	                 *fallback ? meaning " (default " fallback ")." : meaning ".");

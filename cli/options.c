@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options.h"
 
+#include "cli/common/nearest.h"
 #include "cli/report/line.h"
 #include "cli/message.h"
 
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MOST = 64 }; /* options of a command that are suggested */
 
 static char problem[200];
 
@@ -33,9 +36,9 @@ static bool in_range(const struct gw_option *o, double value)
 static const char *range_problem(const struct gw_option *o, const char *kind)
 {
 	if (o->low == 0 && o->high == 0)
-		snprintf(problem, sizeof(problem), "%s, not negative, is wanted", kind);
+		snprintf(problem, sizeof(problem), "must be %s, 0 or more", kind);
 	else
-		snprintf(problem, sizeof(problem), "%s from %.15g to %.15g is wanted", kind, o->low,
+		snprintf(problem, sizeof(problem), "must be %s from %.15g to %.15g", kind, o->low,
 		         o->high);
 	return problem;
 }
@@ -92,7 +95,7 @@ static const char *append(struct gw_words *words, const char *text)
 	if (!words)
 		return NULL;
 	if (words->count == GW_WORDS_MAX) {
-		snprintf(problem, sizeof(problem), "at most %d of them are taken", GW_WORDS_MAX);
+		snprintf(problem, sizeof(problem), "may be given at most %d times", GW_WORDS_MAX);
 		return problem;
 	}
 	words->word[words->count++] = text;
@@ -109,13 +112,13 @@ const char *gw_option_check(const struct gw_option *option, const char *text, vo
 		break;
 	case GW_OPTION_FILE:
 		if (!*text)
-			return "the name of a file or folder is wanted";
+			return "must be the name of a file or folder";
 		break;
 	case GW_OPTION_LIST:
-		return *text ? append(where, text) : "a name is wanted";
+		return *text ? append(where, text) : "must be a name";
 	case GW_OPTION_CHOICE:
 		if (!is_choice(option->choices, text)) {
-			snprintf(problem, sizeof(problem), "one of %s is wanted", option->choices);
+			snprintf(problem, sizeof(problem), "must be one of %s", option->choices);
 			return problem;
 		}
 		break;
@@ -162,6 +165,24 @@ static const struct gw_option *find(const struct gw_option *options, const char 
 	return NULL;
 }
 
+/* "--word" and what it may be a slip for. */
+static void unknown(const struct gw_option *options, const char *command, const char *text,
+                    size_t length)
+{
+	static const char *names[MOST];
+	static char store[MOST][80];
+	char word[80], near[200];
+	size_t count = 0;
+
+	for (const struct gw_option *o = options; o && o->name && count < MOST - 1; o++, count++)
+		names[count] = gw_option_name(o, store[count], sizeof(store[count]));
+	names[count++] = "--help";
+	snprintf(word, sizeof(word), "%.*s", (int)length, text);
+	gw_nearest(near, sizeof(near), word, names, count, 0);
+	gw_error("%s: unknown option %s%s%s; --help lists the options", command, word,
+	         *near ? "; did you mean " : "", *near ? near : "");
+}
+
 /* One "--…" argument; returns how many strings of argv it took, 0 after a message. */
 static int take(const struct gw_option *options, const char *command, int left, char **argv,
                 char *values)
@@ -176,8 +197,7 @@ static int take(const struct gw_option *options, const char *command, int left, 
 		return 0;
 	}
 	if (!o) {
-		gw_error("%s: there is no option %.*s; --help lists them", command, (int)length,
-		         argv[0]);
+		unknown(options, command, argv[0], length);
 		return 0;
 	}
 	gw_option_name(o, name, sizeof(name));
@@ -195,7 +215,7 @@ static int take(const struct gw_option *options, const char *command, int left, 
 	}
 	why = gw_option_check(o, value, values + o->offset);
 	if (why) {
-		gw_error("%s: %s=%s can't be used: %s", command, name, value, why);
+		gw_error("%s: %s=%s: %s", command, name, value, why);
 		return 0;
 	}
 	return equals ? 1 : 2;
@@ -221,9 +241,7 @@ bool gw_options_parse(const struct gw_option *options, const char *command, bool
 			continue;
 		}
 		if (argv[i][0] == '-' && argv[i][1]) {
-			gw_error("%s: there is no option %s; options are written --name=value, "
-			         "--help lists them",
-			         command, argv[i]);
+			unknown(options, command, argv[i], strlen(argv[i]));
 			return false;
 		}
 		if (stop_at_operand)
@@ -283,5 +301,5 @@ void gw_options_help(const struct gw_option *o)
 			printf("\n%*s", INDENT, "");
 		report_wrapped(gw_option_meaning(o, meaning, sizeof(meaning)), gw_width(), INDENT);
 	}
-	printf("  %-*s  this text\n", LEFT, "--help");
+	printf("  %-*s  print this help\n", LEFT, "--help");
 }

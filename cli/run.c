@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/common/paths.h"
 #include "cli/message.h"
+#include "cli/run_program.h"
 #include "cli/common/target.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ static const char *const variables[VARIABLES] = {
 
 struct options {
 	const char *value[VARIABLES]; /* NULL: not given, the environment decides */
-	bool inject;
+	bool inject, quiet;
 };
 
 /* What config.def calls a type, as an option of the command line. Its texts all name files. */
@@ -50,6 +51,8 @@ static const struct gw_option options[] = {
 #undef OPTION
         GW_OPT_FLAG(inject, "load by CUDA_INJECTION64_PATH instead of LD_PRELOAD: reaches "
                             "statically linked programs"),
+        GW_OPT_FLAG(quiet, "print nothing when the program has ended; it then replaces this "
+                           "command, with its process id"),
         {0},
 };
 
@@ -58,7 +61,7 @@ enum way { WATCHED, UNWATCHED, REFUSED };
 /* What is left alone runs as without us, which is said. */
 static enum way leave(const char *path, const char *what)
 {
-	gw_error("run: %s %s; it is not watched, and runs as without gpuwatch", path, what);
+	gw_error("run: %s %s; it runs without gpuwatch", path, what);
 	return UNWATCHED;
 }
 
@@ -102,7 +105,7 @@ static enum way way_of(const char *path, bool inject)
 	case GW_TARGET_BROKEN:
 		break;
 	}
-	gw_error("run: %s %s; name a program, or the interpreter and what it runs", path, what);
+	gw_error("run: %s %s; give a program, or its interpreter and the script", path, what);
 	return REFUSED;
 }
 
@@ -218,6 +221,20 @@ static bool prepare(const struct options *o)
 	return o->inject ? inject(library) : preload(library);
 }
 
+static bool is(const char *variable, const char *value)
+{
+	const char *set = getenv(variable);
+
+	return set && !strcmp(set, value);
+}
+
+/* Whether nothing is to be seen: then there is nothing to say of it. */
+static bool switched_off(void)
+{
+	return is("GPUWATCH_MODE", "off") || is("GPUWATCH_DISABLE", "1") ||
+	       is("GPUWATCH_OUT", "/dev/null");
+}
+
 static int run_main(const struct gw_command *command, int argc, char **argv)
 {
 	struct options o = {0};
@@ -228,7 +245,7 @@ static int run_main(const struct gw_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!argc)
-		return gw_error("run: name the program to watch: gpuwatch run -- ./app arguments");
+		return gw_error("run: missing command argument: gpuwatch run -- ./app arguments");
 	status = gw_target_find(argv[0], path, sizeof(path));
 	if (status) {
 		gw_error(status == 127 ? "run: %s: no such program; check its name and PATH"
@@ -241,36 +258,35 @@ static int run_main(const struct gw_command *command, int argc, char **argv)
 	if (way == REFUSED || (way == WATCHED && !prepare(&o)))
 		return GW_EXIT_USAGE;
 	argv[argc] = NULL;
+	if (way == WATCHED && !o.quiet && !switched_off())
+		return gw_run_program(path, argv);
 	execv(path, argv);
-	gw_error("run: %s: %s", path, strerror(errno));
-	return errno == ENOENT ? 127 : 126;
+	return gw_run_failed(path);
 }
 
 const struct gw_command_body gw_run_command = {
         .run = run_main,
         .options = options,
         .description =
-                "Runs the command with libgpuwatch.so loaded into it and into its children. "
-                "The library\n"
-                "times every CUDA kernel, predicts each launch before it runs, and writes a "
-                "log for\n"
-                "`gpuwatch report`. The program itself is not changed; its output, signals "
-                "and exit\n"
-                "status are its own.\n"
+                "Runs the command with libgpuwatch.so loaded into it and its children. The library times\n"
+                "every CUDA kernel, predicts each launch before it runs, and writes a log for\n"
+                "gpuwatch-report(1). The program is not changed; its output, signals and exit status are\n"
+                "its own. When it has ended, a line on stderr names its logs, or says that no kernel was\n"
+                "seen; with --quiet there is none, and the program replaces this command (exec).\n"
                 "\n"
-                "Each option sets the environment variable that libgpuwatch(7) describes; "
-                "what is not\n"
-                "given is left to the environment. The library is put before what "
-                "LD_PRELOAD holds.\n"
-                "Programs that can't bear it (musl, AddressSanitizer, an older glibc) run as "
-                "without\ngpuwatch, which is said; children of that kind run so, too.",
+                "Each option sets the environment variable that libgpuwatch(7) describes; the environment\n"
+                "decides the others. The library is put in front of LD_PRELOAD. Programs that cannot load\n"
+                "it (musl, AddressSanitizer, an older glibc) run without it, after a message.",
         .examples = "gpuwatch run -- ./vector_add 1000000\n"
-                    "Watch one program; the log is gpuwatch.HOST.PID.gwl.\n"
+                    "Time the kernels of one program; the log is gpuwatch.HOST.PID.gwl.\n"
                     "gpuwatch run --out='train.%r.gwl' -- torchrun --nproc-per-node=4 train.py\n"
                     "One log per rank.\n"
+                    "gpuwatch run --quiet --mode=watch -- ./server\n"
+                    "In production: the program takes the place of this command.\n"
                     "gpuwatch run --inject -- ./statically_linked\n"
-                    "Where LD_PRELOAD can't reach.\n",
+                    "Where LD_PRELOAD does not reach.\n",
         .exit_status =
-                "The program's own. 2: it can't be watched, or the options are bad, and it was not "
+                "The program's own; 128 and the signal's number where a signal ended it that cannot be "
+                "repeated here. 2: bad options, or it cannot be watched, and was not "
                 "started. 126: it may not be executed. 127: it was not found.",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/table.h"
 
+#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
@@ -9,8 +10,9 @@
 #include <string.h>
 
 enum {
-	GAP = 2,          /* spaces between columns */
-	ELASTIC_MIN = 20, /* the least room a name is readable in */
+	GAP = 2,            /* spaces between columns */
+	ELASTIC_MIN = 40,   /* room in which names read well: other columns leave for it */
+	ELASTIC_LEAST = 20, /* and that they always have */
 };
 
 struct gw_table {
@@ -18,6 +20,7 @@ struct gw_table {
 	unsigned count;
 	char **cells;
 	size_t used, room;
+	bool drop_empty;
 };
 
 struct gw_table *gw_table_new(const struct gw_table_column *columns, unsigned count)
@@ -83,6 +86,34 @@ char *gw_shorten(const char *text, size_t columns)
 	return out;
 }
 
+void gw_table_drop_empty(struct gw_table *table)
+{
+	table->drop_empty = true;
+}
+
+/* Whether column @p c says nothing in any row. */
+static bool empty(const struct gw_table *t, unsigned c)
+{
+	for (size_t i = c; i < t->used; i += t->count)
+		if (*t->cells[i] && strcmp(t->cells[i], "-"))
+			return false;
+	return true;
+}
+
+/* The elastic column's cells, cut to @p width: what differs stays different. */
+static void fit_names(const struct gw_table *t, unsigned c, size_t width)
+{
+	size_t rows = t->used / t->count;
+	char **names = gw_alloc((rows + 1) * sizeof(*names));
+
+	for (size_t i = 0; i < rows; i++)
+		names[i] = t->cells[i * t->count + c];
+	gw_kernel_names_fit(names, rows, width);
+	for (size_t i = 0; i < rows; i++)
+		t->cells[i * t->count + c] = names[i];
+	free(names);
+}
+
 /* Widths of all columns, the elastic one at its full length. */
 static void measure(const struct gw_table *t, size_t *widths)
 {
@@ -94,6 +125,17 @@ static void measure(const struct gw_table *t, size_t *widths)
 		if (n > widths[i % t->count])
 			widths[i % t->count] = n;
 	}
+}
+
+/* Take from an elastic column what the row, @p need wide, has beyond @p width. */
+static void narrow(size_t *elastic, size_t need, size_t width)
+{
+	size_t fixed = need - *elastic, left = fixed < width ? width - fixed : 0;
+
+	if (left < *elastic)
+		*elastic = left > ELASTIC_LEAST       ? left
+		           : *elastic < ELASTIC_LEAST ? *elastic
+		                                      : ELASTIC_LEAST;
 }
 
 /* Decide what is shown within @p width; a column that leaves gets shown[c] false. */
@@ -126,8 +168,8 @@ static unsigned fit(const struct gw_table *t, size_t *widths, bool *shown, size_
 			}
 		}
 		if (worst == t->count) {
-			if (elastic < t->count && widths[elastic] > ELASTIC_MIN)
-				widths[elastic] = ELASTIC_MIN;
+			if (elastic < t->count)
+				narrow(&widths[elastic], need, width);
 			return left;
 		}
 		shown[worst] = false;
@@ -155,8 +197,11 @@ unsigned gw_table_print(const struct gw_table *table, FILE *out, unsigned width,
 
 	measure(table, widths);
 	for (unsigned c = 0; c < table->count; c++)
-		shown[c] = true;
+		shown[c] = !(table->drop_empty && empty(table, c));
 	left = fit(table, widths, shown, width ? width - indent : SIZE_MAX);
+	for (unsigned c = 0; c < table->count; c++)
+		if (table->columns[c].elastic)
+			fit_names(table, c, widths[c]);
 	for (unsigned c = 0; c < table->count; c++)
 		if (shown[c])
 			last = c;

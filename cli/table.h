@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A text table: aligned columns that fit a width. One column may be elastic: its cells are
- * shortened in the middle. Other columns leave, least important first, when there is no room.
+ * shortened, those that differ to texts that differ (common/kernel_name.h). Other columns leave,
+ * least important first, when there is no room.
  */
 #ifndef GW_TABLE_H
 #define GW_TABLE_H
@@ -25,6 +26,9 @@ void gw_table_free(struct gw_table *table);
 
 /** The next cell, row by row, copied and made printable. */
 void gw_table_cell(struct gw_table *table, const char *text);
+
+/** Leave out, without counting them, columns in which every cell is "" or "-". */
+void gw_table_drop_empty(struct gw_table *table);
 
 /**
  * Print within @p width columns, 0 for no limit, each line after @p indent spaces. Returns

@@ -73,7 +73,7 @@ static bool known_group(const char *name)
 			return true;
 	}
 	gw_words_join(list, sizeof(list), names, count);
-	gw_error("calibrate: there is no group \"%s\"; --only takes one of %s", name, list);
+	gw_error("calibrate: unknown group \"%s\"; --only must be one of %s", name, list);
 	return false;
 }
 
@@ -91,12 +91,12 @@ static bool choose_output(const struct options *v, const char *device, char path
 
 	if (v->output ? snprintf(path, PATH_MAX, "%s", v->output) >= PATH_MAX
 	              : !gw_profile_own_path(device, path, PATH_MAX)) {
-		gw_error("there is no home folder to put the profile into; give -o FILE");
+		gw_error("no home folder for the profile; give -o FILE");
 		return false;
 	}
 	/* The profile takes its name: a folder can't give it, and a device or a pipe must not. */
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-		gw_error("%s: this is no file; nothing was measured: give -o FILE", path);
+		gw_error("%s: not a regular file; nothing was measured: give -o FILE", path);
 		return false;
 	}
 	if (gw_profile_writable(path, !v->output, &error) == 0)
@@ -116,7 +116,7 @@ static bool start_from(const struct options *v, const char *path, const char *de
 	if (!v->only || access(path, F_OK) != 0)
 		return true;
 	if (gw_profile_read(path, profile, &error) != 0) {
-		gw_error("%s; mend it, or give another -o FILE", error.text);
+		gw_error("%s; fix it, or give another -o FILE", error.text);
 		return false;
 	}
 	if (gw_profile_is(profile, device))
@@ -220,7 +220,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 0)
-		return gw_error("calibrate takes no operand; did you mean -o %s?", argv[0]);
+		return gw_error("calibrate: unexpected argument; did you mean -o %s?", argv[0]);
 	if (v.only && !known_group(v.only))
 		return GW_EXIT_USAGE;
 	if (v.from)
@@ -234,17 +234,16 @@ static int run(const struct gw_command *command, int argc, char **argv)
 const struct gw_command_body gw_calibrate_command = {
         .run = run,
         .options = options,
-        .description =
-                "Measures a GPU with small kernels that are part of gpuwatch, and writes what the "
-                "models need to\n"
-                "know of it: a device profile (docs/profile.md), found later by the GPU's name. "
-                "Takes at most 90\n"
-                "seconds. It never changes clocks or power limits: it records them, and a value "
-                "whose samples\n"
-                "spread too widely is not written but reported with the reason.\n"
-                "\n"
-                "Nobody else should use the GPU meanwhile; if somebody does, it says so and stops "
-                "before measuring.",
+        .description = "Measures a GPU with small kernels that are part of gpuwatch, and writes a "
+                       "device profile\n"
+                       "(docs/profile.md) for the models; it is found later by the GPU's name. "
+                       "Takes at most 90\n"
+                       "seconds. Clocks and power limits are recorded, never changed. A value "
+                       "whose samples spread\n"
+                       "too widely is not written; the reason is reported.\n"
+                       "\n"
+                       "The GPU must be idle: while another process uses it, calibrate stops "
+                       "before measuring.",
         .examples = "gpuwatch calibrate\n"
                     "Measures GPU 0 and writes its profile into ~/.config/gpuwatch/profiles.\n"
                     "gpuwatch calibrate --quick -o gpu.json --plot=pictures\n"

@@ -47,8 +47,7 @@ static void complain(const char *name, const char *why)
 	if (access(name, F_OK))
 		gw_error("%s; known devices: %s", why, k.count ? list : "none");
 	else
-		gw_error("no device is called '%s'; for the file of that name write ./%s", name,
-		         name);
+		gw_error("unknown device '%s'; for the file of that name write ./%s", name, name);
 	for (size_t i = 0; i < k.count; i++)
 		free(k.names[i]);
 	free(k.names);
@@ -92,7 +91,7 @@ bool device_set_asked(struct device_set *set, const struct gw_words *words, cons
 {
 	if (words->count)
 		return device_set_open(set, words->word, words->count);
-	gw_error("%s needs --device=NAME|FILE, the GPU to predict for", command);
+	gw_error("%s: missing --device=NAME|FILE, the GPU to predict for", command);
 	return false;
 }
 

@@ -174,6 +174,6 @@ int estimate_unknown_model(const char *name, bool all)
 		names[n++] = (*m)->name;
 	if (all)
 		names[n++] = "all";
-	return gw_error("there is no model \"%s\"; known models: %s", name,
+	return gw_error("unknown model \"%s\"; must be one of %s", name,
 	                gw_words_join(list, sizeof(list), names, n));
 }

@@ -317,7 +317,9 @@ void gw_kernel_names(const struct gw_kernel_names *names, size_t count, char **o
 	bool *clash = gw_alloc((count + 1) * sizeof(*clash));
 
 	for (size_t i = 0; i < count; i++)
-		out[i] = gw_kernel_name(names[i].plain);
+		/* A name that is not mangled has no parameters to drop. */
+		out[i] = strcmp(names[i].mangled, names[i].plain) ? gw_kernel_name(names[i].plain)
+		                                                  : gw_copy(names[i].plain);
 	for (unsigned step = 0; step < 2 && find_clashes(out, names, count, clash); step++)
 		for (size_t i = 0; i < count; i++)
 			if (clash[i]) {

@@ -25,7 +25,7 @@ const char *gw_duration(struct gw_text *out, double ns)
 	static const struct {
 		double ns;
 		const char *utf8, *ascii;
-	} units[] = {{1e9, "s ", "s "}, {1e6, "ms", "ms"}, {1e3, "µs", "us"}, {1, "ns", "ns"}};
+	} units[] = {{1e9, "s", "s"}, {1e6, "ms", "ms"}, {1e3, "µs", "us"}, {1, "ns", "ns"}};
 	unsigned u = 0;
 
 	if (isnan(ns))

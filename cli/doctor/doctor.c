@@ -112,7 +112,7 @@ static void print_text(const struct gw_doctor *d)
 		}
 	}
 	puts(works(d) ? "\n  gpuwatch works here: gpuwatch run -- ./app"
-	              : "\n  gpuwatch does not work here yet: mend what is missing.");
+	              : "\n  gpuwatch does not work here yet: fix the items marked missing.");
 }
 
 static int doctor_main(const struct gw_command *command, int argc, char **argv)
@@ -124,7 +124,7 @@ static int doctor_main(const struct gw_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc)
-		return gw_error("doctor: it takes no argument; leave out \"%s\"", argv[0]);
+		return gw_error("doctor: unexpected argument \"%s\"", argv[0]);
 	gw_doctor_system(&d);
 	gw_doctor_cuda(&d);
 	gw_doctor_segments(&d);
@@ -145,12 +145,11 @@ static int doctor_main(const struct gw_command *command, int argc, char **argv)
 const struct gw_command_body gw_doctor_command = {
         .run = doctor_main,
         .options = options,
-        .description = "Looks at everything gpuwatch needs and says of each whether it is ok, "
-                       "degraded (kernels are\n"
-                       "still watched, something beside that is not) or missing (the main job does "
-                       "not work), and\n"
-                       "what to do. The driver and CUPTI are opened in child processes; nothing is "
-                       "changed.",
+        .description = "Checks everything gpuwatch needs. Each item is ok, degraded (kernels are "
+                       "timed, but\n"
+                       "something else is missing) or missing (gpuwatch does not work), with its "
+                       "remedy. The\n"
+                       "driver and CUPTI are opened in child processes; nothing is changed.",
         .examples = "gpuwatch doctor\n"
                     "Before the first run on a machine.\n",
         .exit_status =

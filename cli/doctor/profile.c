@@ -50,7 +50,7 @@ void gw_doctor_profile(struct gw_doctor *doctor, const char *device)
 	if (gw_profile_find(device, NULL, p, &error))
 		gw_doctor_say(doctor, "profile", GW_HEALTH_DEGRADED, REMEDY, "%s", error.text);
 	else if (*error.text)
-		gw_doctor_say(doctor, "profile", GW_HEALTH_DEGRADED, "mend or remove that file",
+		gw_doctor_say(doctor, "profile", GW_HEALTH_DEGRADED, "fix or remove that file",
 		              "%s (passed over: %s)", p->path, error.text);
 	else
 		gw_doctor_say(doctor, "profile", GW_HEALTH_OK, NULL, "%s", p->path);

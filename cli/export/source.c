@@ -147,7 +147,7 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	const struct gw_record_kernel *k = (const void *)record->head;
 	struct gw_log_model *m = r->source->e->model;
 	const regex_t *wanted = r->source->filter->kernel;
-	uint32_t name = log_name_of(m, gw_log_text(record, 0));
+	uint32_t name = gw_log_model_name(m, gw_log_text(record, 0));
 	const char *plain = m->names[name].plain ? m->names[name].plain : m->names[name].mangled;
 
 	gw_index_add(&r->kernel_ids, k->id, (uint32_t)r->kernels.count);

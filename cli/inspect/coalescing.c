@@ -346,7 +346,7 @@ int inspect_coalescing(const struct inspect_job *job, const char *name,
 		*json = why ? json_pack("{s:o}", "why_not", gw_json_text(why))
 		            : coalescing_json(&c);
 	else if (why)
-		printf("    no accesses are told: %s\n", why);
+		printf("    accesses unknown: %s\n", why);
 	else
 		coalescing_text(&c);
 	if (!why && job->plot)

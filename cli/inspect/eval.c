@@ -160,7 +160,7 @@ static const char *lower_code(struct evaluated *e, const struct gw_code_kernel *
 	if (k->arch.number < 70)
 		return "machine code from before sm_70 is not decoded";
 	if (!cfg || !gw_cfg_build(cfg, k->code, k->arch.number, &e->arena, &fault))
-		return cfg ? fault.what : "there is no memory for it";
+		return cfg ? fault.what : "out of memory";
 	why = gw_sass_lower(&lowered, cfg, &kernel, &e->arena);
 	if (why)
 		return why;
@@ -323,7 +323,7 @@ static int one_text(const struct evaluated *e, const struct inspect_view *view)
 	       gw_ink(stdout, GW_INK_OFF), inspect_code(view->image, code), c->grid.x, c->grid.y,
 	       c->grid.z, c->block.x, c->block.y, c->block.z);
 	if (e->why) {
-		printf("    nothing is told: %s\n", e->why);
+		printf("    unknown: %s\n", e->why);
 		return 0;
 	}
 	if (*e->refused)

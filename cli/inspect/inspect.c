@@ -29,7 +29,7 @@ struct options {
 
 static const struct gw_option options[] = {
         GW_OPT_TEXT(kernel, "NAME",
-                    "only kernels whose name, mangled or not, holds this text (=NAME: is this), "
+                    "only kernels whose name, mangled or not, contains this text (=NAME: is this), "
                     "and more of each, without the list of images"),
         GW_OPT_COUNT(arch, "CC", 10, 999,
                      "only the images that the driver takes for a GPU of this compute capability: "
@@ -38,8 +38,8 @@ static const struct gw_option options[] = {
                           "instruction class, stall and scoreboards"),
         GW_OPT_TEXT(device, "NAME|FILE",
                     "with --sass: also the cycles that a lone warp needs for each block on this "
-                    "GPU, by where its global loads find their data; with --launch: the work that "
-                    "the code tells and every model's estimate from it"),
+                    "GPU, by where its global loads find their data; with --launch: the work by "
+                    "static analysis and every model's estimate from it"),
         GW_OPT_TEXT(launch, "LAUNCH",
                     "evaluate this launch: \"grid=4,2 block=128 args=100,2.5,pointer,?\"; also "
                     "cluster= and shared="),
@@ -213,8 +213,8 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc != 1)
-		return gw_error("inspect takes one file, not %d; see gpuwatch inspect --help",
-		                argc);
+		return gw_error("inspect: %s; see gpuwatch inspect --help",
+		                argc ? "more than one file argument" : "missing file argument");
 	if (v.coalescing && !v.launch)
 		return gw_error("inspect: --coalescing is about a launch: give --launch, too");
 	if (v.plot && !v.coalescing)
@@ -251,28 +251,27 @@ static int run(const struct gw_command *command, int argc, char **argv)
 const struct gw_command_body gw_inspect_command = {
         .run = run,
         .options = options,
-        .description =
-                "Lists the device code in a file and what the kernels in it need: registers, "
-                "shared memory,\n"
-                "stack, constants, the layout of the parameters, launch bounds, the size of the "
-                "code. The file\n"
-                "may be a fatbin, a cubin, PTX, an object, an executable, a shared library or an "
-                "archive of\n"
-                "objects. No GPU is needed.\n"
-                "\n"
-                "What the code does not tell is shown as -, in JSON as null. Shared memory is "
-                "the\n"
-                "kernel's own, without what the system reserves in front of it.\n"
-                "\n"
-                "With --launch the kernels' PTX and machine code are evaluated for a launch: how "
-                "often a warp "
-                "executes its memory\n"
-                "operations and barriers, over the whole grid, how often loops run and where "
-                "warps diverge, as far\n"
-                "as arguments and indices decide it; what is not exact says why. An argument is "
-                "a whole number, a\n"
-                "number with a point, pointer for some address of its own, bytes:HEX, or ? when "
-                "it is not known.",
+        .description = "Lists the device code in a file and the resources of its kernels: "
+                       "registers, shared memory,\n"
+                       "stack, constants, the layout of the parameters, launch bounds, code size. "
+                       "The file may be a\n"
+                       "fatbin, a cubin, PTX, an object, an executable, a shared library or an "
+                       "archive of objects.\n"
+                       "No GPU is needed.\n"
+                       "\n"
+                       "An unknown value is printed as -, in JSON as null. Shared memory is the "
+                       "kernel's own,\n"
+                       "without what the system reserves.\n"
+                       "\n"
+                       "With --launch it evaluates the PTX and machine code of the kernels for a "
+                       "launch: how often\n"
+                       "a warp executes its memory operations and barriers over the whole grid, "
+                       "how often loops run\n"
+                       "and where warps diverge, as far as arguments and indices decide it; an "
+                       "inexact value has its\n"
+                       "reason. An argument is a whole number, a number with a point, pointer for "
+                       "an address of its\n"
+                       "own, bytes:HEX, or ? when it is unknown.",
         .examples = "gpuwatch inspect --arch=90 /usr/lib/libfoo.so\n"
                     "What a GPU of compute capability 9.0 would run from this library.\n"
                     "gpuwatch inspect --kernel=saxpy --json a.out\n"

@@ -136,7 +136,7 @@ static void parameters_text(const struct gw_code_kernel *k)
 	char text[1024];
 
 	if (k->param_count == GW_CODE_UNKNOWN)
-		printf("    the layout of its parameters is not told\n");
+		printf("    the layout of its parameters is unknown\n");
 	else
 		for (uint32_t i = 0; i < k->param_count; i++)
 			printf("    parameter %u: %u B at %s 0x%x\n", i, k->param[i].size,

@@ -79,7 +79,7 @@ static void text(const struct told *t, const struct gw_device *device)
 
 	printf("\n");
 	if (t->why) {
-		printf("    no work is told: %s\n", t->why);
+		printf("    work unknown: %s\n", t->why);
 		return;
 	}
 	rows_text(&t->item.work);

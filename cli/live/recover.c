@@ -182,7 +182,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (!argc && !o.all)
 		return gw_error(
-		        "name a live segment, or ask for --all; see gpuwatch recover --help");
+		        "recover: missing segment argument, or --all; see gpuwatch recover --help");
 	status = o.all ? recover_all(&o) : GW_EXIT_OK;
 	for (int i = 0; i < argc; i++)
 		if (recover(argv[i], &o))

@@ -104,8 +104,7 @@ static bool same_name(const void *arg, uint32_t position)
 	return !strcmp(m->names[position].mangled, pair[1]);
 }
 
-/* Position of @p mangled in the model's names; a new one is demangled once the log is read. */
-static uint32_t name_of(struct gw_log_model *m, const char *mangled)
+uint32_t gw_log_model_name(struct gw_log_model *m, const char *mangled)
 {
 	const void *pair[] = {m, mangled};
 	uint64_t key = gw_hash(0, mangled, strlen(mangled));
@@ -149,7 +148,7 @@ static void on_kernel(struct reading *r)
 	size_t at = r->log.kernel_count - 1;
 
 	r->name = gw_grow(r->name, &r->name_room, at + 1, sizeof(*r->name));
-	r->name[at] = name_of(r->model, r->log.names[at].mangled);
+	r->name[at] = gw_log_model_name(r->model, r->log.names[at].mangled);
 }
 
 static void on_config(struct reading *r, uint32_t config)
@@ -299,6 +298,7 @@ static void on_counters(struct reading *r, const struct gw_log_record *record)
 	memset(r->file->counters, 0, sizeof(r->file->counters));
 	memcpy(r->file->counters, record->tail, count * sizeof(uint64_t));
 	r->file->counted = true;
+	r->file->until_ns = c->ns;
 }
 
 static void end_courses(struct reading *r)

@@ -89,6 +89,7 @@ struct gw_file {
 	uint64_t counters[GW_COUNTERS];
 	bool counted;                  /**< there was a COUNTERS record */
 	uint64_t first_ns, last_ns;    /**< of the calls seen; 0 when none */
+	uint64_t until_ns;             /**< time of the last COUNTERS record; 0 when none */
 	uint64_t launches, lost_names, /**< launches whose configuration is in a lost part */
 	        without_place;         /**< launches for whose configuration there was no place */
 	uint64_t untimed;              /**< see struct gw_order */
@@ -129,6 +130,9 @@ bool gw_log_model_read_memory(struct gw_log_model *model, const char *name, cons
                               size_t length);
 
 void gw_log_model_free(struct gw_log_model *model);
+
+/** Position of @p mangled in the model's names; a new one is demangled once a log is read. */
+uint32_t gw_log_model_name(struct gw_log_model *model, const char *mangled);
 
 /** Whether @p gpu is meant by @p text: its number, the begin of its UUID, or part of its name. */
 bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text);

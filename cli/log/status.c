@@ -68,7 +68,7 @@ static bool tell_rest(const struct gw_log_status *s, unsigned line, char *out, s
 		                gw_counted(&b, (double)s->claimed, "record", NULL)),
 		       true;
 	if (s->ended && s->claimed < seen && !line--)
-		return snprintf(out, size, "%s more than its END record tells",
+		return snprintf(out, size, "%s more than its END record states",
 		                gw_counted(&a, (double)(seen - s->claimed), "record", NULL)),
 		       true;
 	return false;

@@ -162,6 +162,20 @@ static void add_most(struct gw_row_bound *b, const struct case_of *c)
 	b->resident = c->device && !gw_occupancy_of(c->device, &c->launch, &b->occupancy);
 }
 
+static void add_unjudged(struct gw_row_bound *b, const struct case_of *c)
+{
+	unsigned i = 0;
+
+	if (c->verdict.bound != GW_BOUND_UNKNOWN || !c->verdict.unknown)
+		return;
+	while (i + 1 < GW_UNJUDGED && b->unjudged[i].why &&
+	       strcmp(b->unjudged[i].why, c->verdict.unknown))
+		i++;
+	if (!b->unjudged[i].why)
+		b->unjudged[i].why = c->verdict.unknown;
+	b->unjudged[i].time += c->seconds;
+}
+
 static void add(struct gw_row *row, const struct case_of *c)
 {
 	struct gw_row_bound *b = row->bound;
@@ -174,6 +188,7 @@ static void add(struct gw_row *row, const struct case_of *c)
 		b->starting += fmin(c->starting * c->launches, c->seconds);
 		b->short_launches += (uint64_t)c->launches;
 	}
+	add_unjudged(b, c);
 	add_peaks(b, c);
 	add_most(b, c);
 }
@@ -247,6 +262,16 @@ const struct gw_row_peak *gw_bound_peak(const struct gw_row_bound *b, const char
 		if (!strcmp(b->peaks[i].name, name))
 			return &b->peaks[i];
 	return NULL;
+}
+
+const char *gw_bound_unjudged(const struct gw_row_bound *b)
+{
+	const struct gw_unjudged *most = NULL;
+
+	for (unsigned i = 0; b && i < GW_UNJUDGED; i++)
+		if (b->unjudged[i].why && (!most || b->unjudged[i].time > most->time))
+			most = &b->unjudged[i];
+	return most ? most->why : NULL;
 }
 
 enum gw_bound gw_bound_of(const struct gw_row_bound *b)

@@ -26,10 +26,17 @@ struct gw_row_peak {
 	double measured;        /**< time of the launches these are known of, s */
 };
 
+enum { GW_UNJUDGED = 8 }; /**< reasons for an unknown bound that are kept apart */
+
 /** What is known of the bounds of a row. Times in s, summed over launches. */
 struct gw_row_bound {
 	double time[GW_BOUND_LAUNCH + 1]; /**< by enum gw_bound */
 	double judged;                    /**< of launches with a verdict */
+	/* Why others have none: static sentences, each with the time it is the reason for. */
+	struct gw_unjudged {
+		const char *why;
+		double time;
+	} unjudged[GW_UNJUDGED];
 	double roof; /**< what these take where the part they use most reaches its peak */
 	/* Of launches so short that GW_SHORT of their time or more is what an empty kernel takes.
 	 */
@@ -86,6 +93,8 @@ const struct gw_row_peak *gw_bound_nearest(const struct gw_row_bound *b);
 const struct gw_row_peak *gw_bound_peak(const struct gw_row_bound *b, const char *name);
 /** Share of its peak that was reached. */
 double gw_peak_share(const struct gw_row_peak *c);
+/** Why most of the time without a bound has none: a static sentence; NULL when all has one. */
+const char *gw_bound_unjudged(const struct gw_row_bound *b);
 /** The bound with the most of the row's time; GW_BOUND_UNKNOWN where that has no verdict. */
 enum gw_bound gw_bound_of(const struct gw_row_bound *b);
 

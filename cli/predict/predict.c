@@ -92,10 +92,10 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc > 0)
-		return gw_error("predict takes no operand; did you mean --launch=%s?", argv[0]);
+		return gw_error("predict: unexpected argument; did you mean --launch=%s?", argv[0]);
 	if (!v.launch)
-		return gw_error(
-		        "predict needs --launch=FILE, a described launch; see docs/launch.md");
+		return gw_error("predict: missing --launch=FILE, the described launches; see "
+		                "docs/launch.md");
 	if (whatif_is_log(v.launch))
 		return gw_error("predict: %s is a log; gpuwatch whatif says how long its launches "
 		                "take",
@@ -118,17 +118,17 @@ static int run(const struct gw_command *command, int argc, char **argv)
 const struct gw_command_body gw_predict_command = {
         .run = run,
         .options = options,
-        .description = "Asks every model how long the described launches take on the given GPUs, "
-                       "and shows each\n"
-                       "one's time, its terms, what it says binds the launch, and its warnings. "
-                       "Nothing is run\n"
-                       "and no GPU is needed. A model that lacks an input says which one.\n"
+        .description = "Predicts the time of described launches on the given GPUs by every model, "
+                       "and prints the\n"
+                       "terms of each, the resource that bounds the launch, and warnings. Nothing "
+                       "is run and no\n"
+                       "GPU is needed. A model that lacks an input names it.\n"
                        "\n"
-                       "With --plot also draws the roofline of each GPU, the quadrant-split, the "
-                       "instruction\n"
-                       "densities and, where the file gives measured times, the errors.\n"
+                       "With --plot it also draws the roofline of each GPU, the quadrant split, "
+                       "the instruction\n"
+                       "densities and, where the file has measured times, the errors.\n"
                        "\n"
-                       "With --tune ranks block and grid sizes for each described launch.",
+                       "With --tune it ranks block and grid sizes for each described launch.",
         .examples =
                 "gpuwatch predict --device=GTX-660 --launch=examples/papers/sor.json --model=qrm\n"
                 "The quantitative roofline's answer for a stencil, with every step of it.\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/replay/bits.h"
 
+#include "cli/common/basis.h"
 #include "cli/common/json.h"
 #include "cli/common/number.h"
 #include "cli/message.h"
@@ -11,12 +12,12 @@
 
 static const char *tier_of(const struct trace_launch *l)
 {
-	return gw_tier_name((enum gw_tier)l->tier);
+	return gw_basis_name((enum gw_tier)l->tier);
 }
 
 static const char *work_of(const struct trace_launch *l)
 {
-	return gw_source_name((enum gw_source)l->work);
+	return gw_work_basis_name((enum gw_source)l->work);
 }
 
 static void tell_side(const char *label, const struct trace_launch *l)
@@ -107,7 +108,7 @@ static json_t *side_json(const struct trace_launch *l)
 	json_object_set_new(o, "seconds", gw_json_number((double)l->predicted * 1e-9));
 	json_object_set_new(o, "low", gw_json_number((double)l->low * 1e-9));
 	json_object_set_new(o, "high", gw_json_number((double)l->high * 1e-9));
-	json_object_set_new(o, "tier", json_string(tier_of(l)));
+	json_object_set_new(o, "basis", json_string(tier_of(l)));
 	json_object_set_new(o, "work", json_string(work_of(l)));
 	return o;
 }

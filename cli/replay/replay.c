@@ -20,7 +20,7 @@
 
 struct options {
 	const char *model, *hide_times, *family, *families, *by, *output, *plot;
-	bool hide_work, check, json;
+	bool hide_work, check, models, json;
 };
 
 static const struct gw_option options[] = {
@@ -28,7 +28,7 @@ static const struct gw_option options[] = {
         GW_OPT_CHOICE(hide_times, "WHAT", "kernel|configuration",
                       "never learn a time of the kernel, or configuration, before it is predicted; "
                       "the work of all is known"),
-        GW_OPT_FLAG(hide_work, "with --hide-times: neither know what was counted there"),
+        GW_OPT_FLAG(hide_work, "with --hide-times: withhold its measured counters, too"),
         GW_OPT_TEXT(family, "REGEX",
                     "with --hide-times: kernels in whose demangled names the first group matches "
                     "the same text (without a group, the match) never teach each other"),
@@ -40,8 +40,9 @@ static const struct gw_option options[] = {
                       "as for gpuwatch score (default launch, with --hide-times configuration)"),
         GW_OPT_FILE(output, "FILE",
                     "also write the log anew, with these predictions in the place of its own"),
+        GW_OPT_FLAG(models, "as for gpuwatch score"),
         GW_OPT_FILE(plot, "DIR", "as for gpuwatch score"),
-        GW_OPT_FLAG(json, "JSON; docs/score.md describes it"),
+        GW_OPT_FLAG(json, "print JSON; docs/json-schema.md describes it"),
         {0},
 };
 
@@ -72,7 +73,7 @@ static void take(void *arg, size_t launch, const struct gw_prediction *p)
 static bool check_options(const struct options *o, int operands)
 {
 	if (!operands)
-		gw_error("replay: name a log: gpuwatch replay gpuwatch.*.gwl");
+		gw_error("replay: missing log file argument: gpuwatch replay gpuwatch.*.gwl");
 	else if (o->model && !gw_model_find(o->model))
 		estimate_unknown_model(o->model, false);
 	else if (!o->hide_times && (o->hide_work || o->family || o->families))
@@ -208,6 +209,8 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 	if (!o.check)
 		score = score_new(session.traces,
 		                  o.by ? !strcmp(o.by, "configuration") : o.hide_times != NULL);
+	if (score)
+		score->show_models = o.models;
 	bits = json_array();
 	for (uint32_t i = 0; i < session.count && good; i++) {
 		struct replay_result result;
@@ -231,7 +234,7 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 		                      json_pack("{s:O}", "replayed", bits), o.plot);
 	else if (o.json)
 		gw_json_print(
-		        json_pack("{s:s,s:O}", "schema", "gpuwatch-replay-1", "replayed", bits));
+		        json_pack("{s:s,s:O}", "schema", "gpuwatch-replay-2", "replayed", bits));
 	json_decref(bits);
 	if (score)
 		score_free(score);
@@ -243,25 +246,24 @@ const struct gw_command_body gw_replay_command = {
         .run = replay_main,
         .options = options,
         .description =
-                "Runs gpuwatch's predictor over a recorded log, in the order in which it learnt "
-                "there, and\n"
-                "scores what it predicts as gpuwatch-score(1) does. The version that wrote the log "
-                "predicts\n"
-                "the same bits again; how many it did is said first, and --check says nothing "
-                "else. A later\n"
-                "version, or another --model, shows what it would have predicted.\n"
+                "Runs gpuwatch's predictor over a recorded log, in the order of the log, and "
+                "scores "
+                "its\n"
+                "predictions as gpuwatch-score(1) does. The version that wrote the log predicts "
+                "the same\n"
+                "bits again: the output starts with the number of bit-identical predictions; "
+                "--check\n"
+                "prints only that. A later version, or another --model, shows its own "
+                "predictions.\n"
                 "\n"
-                "With --hide-times nothing that is scored was ever learnt from: the predictor is "
-                "given the\n"
-                "work of every configuration, as the log knew it in the end, and the times of all "
-                "others, and\n"
-                "then asked for those it never saw. `kernel` hides the kernel as a whole (cold), "
-                "`configuration`\n"
-                "the configuration alone (warm). Families keep what is alike from teaching each "
-                "other; each\n"
-                "prediction is then of a family, or of a kernel within it, that the predictor's "
-                "common\n"
-                "correction never saw.",
+                "With --hide-times the predictor learns nothing that is scored: it gets the work "
+                "of every\n"
+                "configuration, as the log has it at its end, and the times of all others, and "
+                "predicts\n"
+                "those it has never seen. `kernel` hides all times of the kernel, `configuration` "
+                "those\n"
+                "of the configuration alone. Families keep similar kernels from teaching each "
+                "other.",
         .examples = "gpuwatch replay --check run.gwl\n"
                     "Does this build predict the same as the one that wrote the log?\n"
                     "gpuwatch replay --hide-times=kernel run.gwl\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/bound.h"
 
+#include "cli/common/basis.h"
 #include "cli/common/json.h"
 #include "cli/log/verdict.h"
 #include "cli/common/number.h"
@@ -11,68 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void bounds(const struct gw_log_model *m, unsigned width)
-{
-	static const enum gw_bound order[] = {GW_BOUND_MEMORY, GW_BOUND_COMPUTE, GW_BOUND_LATENCY,
-	                                      GW_BOUND_LAUNCH};
-	const struct gw_row_bound *b = m->all.bound;
-	struct report_line line;
-	double all = 0;
-	struct gw_text a;
-
-	if (!b)
-		return;
-	line = report_begin("Bound", width);
-	for (unsigned i = 0; i <= GW_BOUND_LAUNCH; i++)
-		all += b->time[i];
-	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++)
-		if (b->time[order[i]] > 0)
-			report_part(&line, GW_INK_OFF, "%s %s", gw_bound_name(order[i]),
-			            gw_percent(&a, b->time[order[i]] / all));
-	if (b->time[GW_BOUND_UNKNOWN] > 0 && b->judged > 0)
-		report_part(&line, GW_INK_WARN, "unknown %s",
-		            gw_percent(&a, b->time[GW_BOUND_UNKNOWN] / all));
-	if (b->judged > 0)
-		report_part(&line, GW_INK_DIM, "of GPU time");
-	else
-		report_part(&line, GW_INK_DIM, "unknown: %s",
-		            b->verdict.unknown ? b->verdict.unknown : "nothing was measured");
-	report_finish(&line, "");
-}
-
-static void knew(const struct gw_row *all, unsigned width)
-{
-	static const enum gw_source order[] = {GW_SOURCE_COUNTED, GW_SOURCE_GIVEN, GW_SOURCE_SCALED,
-	                                       GW_SOURCE_STATIC};
-	struct report_line line;
-	double single = (double)all->scored_single;
-	bool any = false;
-	struct gw_text a;
-
-	if (!all->scored_single)
-		return;
-	line = report_begin("Knew", width);
-	for (unsigned t = GW_TIER_STEADY; t >= GW_TIER_COLD; t--)
-		if (all->tiers[t])
-			report_part(&line, GW_INK_OFF, "%s %s", gw_tier_name((enum gw_tier)t),
-			            gw_percent(&a, (double)all->tiers[t] / single));
-	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++) {
-		if (!all->works[order[i]])
-			continue;
-		any = true;
-		report_part(&line, GW_INK_OFF, "work %s %s", gw_source_name(order[i]),
-		            gw_percent(&a, (double)all->works[order[i]] / single));
-	}
-	report_part(&line, GW_INK_DIM, any ? "of predictions" : "of predictions, nothing of work");
-	report_finish(&line, "");
-}
-
-void gw_report_bound_lines(const struct gw_report *report, unsigned width)
-{
-	knew(&report->model.all, width);
-	bounds(&report->model, width);
-}
-
 void gw_report_fix_lines(const struct gw_report *report, unsigned width)
 {
 	struct gw_fix fixes[GW_FIXES];
@@ -81,7 +20,7 @@ void gw_report_fix_lines(const struct gw_report *report, unsigned width)
 
 	if (!count)
 		return;
-	printf("\n  %sTo fix first%s %s(most to gain, were it as fast as the peaks allow)%s\n",
+	printf("\n  %sTo fix first%s %s(by the most to gain at the peaks of this GPU)%s\n",
 	       gw_ink(stdout, GW_INK_BOLD), gw_ink(stdout, GW_INK_OFF), gw_ink(stdout, GW_INK_DIM),
 	       gw_ink(stdout, GW_INK_OFF));
 	for (unsigned i = 0; i < count; i++) {
@@ -134,7 +73,7 @@ static json_t *work_json(const struct log_work *known)
 		json_object_set_new(
 		        o, gw_work_info(i)->name,
 		        json_pack("{s:o,s:s,s:s,s:o}", "value", gw_json_number(q->value), "unit",
-		                  gw_work_info(i)->unit, "source", gw_source_name(q->source),
+		                  gw_work_info(i)->unit, "source", gw_work_basis_name(q->source),
 		                  "confidence", gw_json_number((double)q->confidence)));
 	}
 	return o;
@@ -156,6 +95,9 @@ static json_t *config_json(const struct gw_config *c)
 json_t *gw_report_bound_json(const struct gw_row *row)
 {
 	const struct gw_row_bound *b = row->bound;
+	enum gw_bound bound = gw_bound_of(b);
+	bool known = b && bound != GW_BOUND_UNKNOWN && b->verdict.bound != GW_BOUND_UNKNOWN;
+	const char *limiter = gw_report_limiter(b);
 	json_t *o, *times;
 	char text[200];
 
@@ -167,18 +109,16 @@ json_t *gw_report_bound_json(const struct gw_row *row)
 		json_object_set_new(times, gw_bound_name((enum gw_bound)i),
 		                    gw_json_number(b->time[i]));
 	json_object_set_new(o, "seconds_by_bound", times);
-	json_object_set_new(o, "headroom", gw_json_number(gw_bound_headroom(b)));
+	json_object_set_new(o, "bound", json_string(gw_bound_name(bound)));
+	json_object_set_new(o, "limiter", *limiter ? json_string(limiter) : json_null());
+	json_object_set_new(o, "confidence", gw_json_number(known ? b->verdict.confidence : NAN));
+	json_object_set_new(o, "headroom", gw_json_number(known ? gw_bound_headroom(b) : NAN));
+	json_object_set_new(o, "unknown",
+	                    gw_bound_unjudged(b) ? json_string(gw_bound_unjudged(b)) : json_null());
 	json_object_set_new(o, "peaks", peaks_json(b));
-	/* What follows is of the configuration with the most time. */
+	/* The rest describes the configuration with the most time. */
 	json_object_set_new(o, "configuration", config_json(&b->config));
 	json_object_set_new(o, "mean_seconds", gw_json_number(b->mean));
-	json_object_set_new(o, "bound", json_string(gw_bound_name(b->verdict.bound)));
-	json_object_set_new(o, "resource",
-	                    b->verdict.resource ? json_string(b->verdict.resource) : json_null());
-	json_object_set_new(o, "cause", json_string(gw_latency_cause_name(b->verdict.cause)));
-	json_object_set_new(o, "confidence", gw_json_number(b->verdict.confidence));
-	json_object_set_new(o, "unknown",
-	                    b->verdict.unknown ? json_string(b->verdict.unknown) : json_null());
 	json_object_set_new(o, "evidence", evidence_json(&b->verdict));
 	gw_bound_text(b, text, sizeof(text));
 	json_object_set_new(o, "text", gw_json_text(text));
@@ -186,6 +126,13 @@ json_t *gw_report_bound_json(const struct gw_row *row)
 	json_object_set_new(o, "why", gw_json_text(text));
 	json_object_set_new(o, "work", work_json(b->work));
 	return o;
+}
+
+static json_t *row_json(const struct gw_report *report, const struct gw_row *row)
+{
+	size_t number = row ? gw_report_number(report, row) : 0;
+
+	return number ? gw_json_count(number) : json_null();
 }
 
 json_t *gw_report_fixes_json(const struct gw_report *report)
@@ -197,9 +144,10 @@ json_t *gw_report_fixes_json(const struct gw_report *report)
 	for (unsigned i = 0; i < count; i++)
 		json_array_append_new(
 		        list,
-		        json_pack("{s:s,s:o,s:o,s:o,s:o}", "kind", gw_fix_name(fixes[i].kind),
+		        json_pack("{s:s,s:o,s:o,s:o,s:o,s:o}", "kind", gw_fix_name(fixes[i].kind),
 		                  "share", gw_json_number(fixes[i].share), "gain",
-		                  gw_json_number(fixes[i].gain), "name",
+		                  gw_json_number(fixes[i].gain), "row",
+		                  row_json(report, fixes[i].row), "name",
 		                  fixes[i].row
 		                          ? gw_json_text(
 		                                    report->model.names[fixes[i].row->name].plain)
@@ -213,10 +161,10 @@ json_t *gw_report_basis_json(const struct gw_row *row)
 	json_t *o = json_object(), *tiers = json_object(), *works = json_object();
 
 	for (unsigned t = GW_TIER_COLD; t <= GW_TIER_STEADY; t++)
-		json_object_set_new(tiers, gw_tier_name((enum gw_tier)t),
+		json_object_set_new(tiers, gw_basis_key((enum gw_tier)t),
 		                    gw_json_count(row->tiers[t]));
 	for (unsigned w = GW_SOURCE_NONE; w <= GW_SOURCE_COUNTED; w++)
-		json_object_set_new(works, gw_source_name((enum gw_source)w),
+		json_object_set_new(works, gw_work_basis_key((enum gw_source)w),
 		                    gw_json_count(row->works[w]));
 	json_object_set_new(o, "times", tiers);
 	json_object_set_new(o, "work", works);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report says of bounds: lines of its header, what to fix, JSON. */
+/* Bounds in a report: what to fix first, JSON. */
 #ifndef GW_REPORT_BOUND_H
 #define GW_REPORT_BOUND_H
 
@@ -7,8 +7,6 @@
 
 #include <jansson.h>
 
-/** Header lines: what bounds the GPU time, and what predictions knew. */
-void gw_report_bound_lines(const struct gw_report *report, unsigned width);
 /** The sentences of what to fix first; nothing when there is none. */
 void gw_report_fix_lines(const struct gw_report *report, unsigned width);
 
@@ -16,7 +14,7 @@ void gw_report_fix_lines(const struct gw_report *report, unsigned width);
 json_t *gw_report_bound_json(const struct gw_row *row);
 /** What to fix first. */
 json_t *gw_report_fixes_json(const struct gw_report *report);
-/** Predictions by what they knew: objects by tier, and by source of work. */
+/** Predictions by their basis: objects by earlier times, and by the source of the work. */
 json_t *gw_report_basis_json(const struct gw_row *row);
 
 #endif

@@ -8,8 +8,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { EPISODES = 3 }; /* told one by one */
+enum { EPISODES = 3 }; /* listed one by one */
 
 static const double LEAST_GAPS = 0.01; /* of the time: less is not worth a line */
 
@@ -18,7 +19,7 @@ static double mhz(double khz)
 	return khz / 1000;
 }
 
-/* Samples come while kernels run: what held clocks down is said with its share of them. */
+/* Clocks are sampled while kernels run: each reason is shown with its share of the samples. */
 static void reasons(struct report_line *line, const struct log_clocks *c)
 {
 	struct gw_text n;
@@ -29,7 +30,7 @@ static void reasons(struct report_line *line, const struct log_clocks *c)
 		if (!c->by_reason[i])
 			continue;
 		gw_throttle_text(UINT64_C(1) << i, text, sizeof(text));
-		report_part(line, GW_INK_WARN, "held down: %s (%s of samples)", text,
+		report_part(line, GW_INK_WARN, "throttled: %s (%s of samples)", text,
 		            gw_percent(&n, (double)c->by_reason[i] / (double)c->samples));
 	}
 	if (c->others)
@@ -95,8 +96,8 @@ static void gap(struct report_line *line, const struct log_gaps *g, enum gw_gap 
 	            gw_duration(&c, g->time[kind] / (double)g->count[kind]));
 }
 
-/* What passed between kernels, where it is worth a line. */
-static void gaps(const struct gw_log_model *m, unsigned width)
+/* Idle time of each GPU by cause, where it is worth a line. */
+static void idle(const struct gw_log_model *m, unsigned width)
 {
 	struct report_line line = {0};
 	bool any = false;
@@ -108,22 +109,66 @@ static void gaps(const struct gw_log_model *m, unsigned width)
 
 		if (!(span - g->busy >= LEAST_GAPS * span) || !(span > 0))
 			continue;
-		next_gpu(&line, &any, "Gaps", width, m, i);
-		report_part(&line, GW_INK_OFF, "no kernel ran %s of %s",
-		            gw_percent(&a, 1 - g->busy / span), gw_duration(&b, span));
-		gap(&line, g, GW_GAP_LATE, "late launches");
-		gap(&line, g, GW_GAP_LATE_GRAPH, "late graphs");
-		gap(&line, g, GW_GAP_QUEUED, "between queued ones");
+		next_gpu(&line, &any, "GPU idle", width, m, i);
+		report_part(&line, GW_INK_OFF, "%s of %s", gw_percent(&a, 1 - g->busy / span),
+		            gw_duration(&b, span));
+		gap(&line, g, GW_GAP_LATE, "GPU starved");
+		gap(&line, g, GW_GAP_LATE_GRAPH, "GPU starved, graph launches");
+		gap(&line, g, GW_GAP_QUEUED, "back-to-back");
 		if (g->count[GW_GAP_PAUSED])
-			report_part(&line, GW_INK_DIM, "%s over %s left out",
+			report_part(&line, GW_INK_DIM, "%s over %s, %s in all, not counted",
 			            gw_counted(&a, (double)g->count[GW_GAP_PAUSED], "pause", NULL),
-			            gw_duration(&b, GW_GAP_PAUSE));
+			            gw_duration(&b, GW_GAP_PAUSE),
+			            gw_duration(&(struct gw_text){0}, g->time[GW_GAP_PAUSED]));
 	}
 	if (any)
 		report_finish(&line, "");
 }
 
-static void episode(struct report_line *line, const struct gw_log_model *m,
+/* The gaps of all GPUs. */
+static struct log_gaps all_gaps(const struct gw_log_model *m)
+{
+	struct log_gaps all = {0};
+
+	for (size_t i = 0; i < m->gpu_count; i++) {
+		all.busy += m->gpus[i].gaps.busy;
+		for (unsigned k = 0; k < GW_GAPS; k++) {
+			all.time[k] += m->gpus[i].gaps.time[k];
+			all.count[k] += m->gpus[i].gaps.count[k];
+		}
+	}
+	return all;
+}
+
+void gw_report_idle_line(const struct gw_log_model *m, unsigned width)
+{
+	struct log_gaps g = all_gaps(m);
+	double span = log_gaps_span(&g), starved = g.time[GW_GAP_LATE] + g.time[GW_GAP_LATE_GRAPH];
+	uint64_t count = g.count[GW_GAP_LATE] + g.count[GW_GAP_LATE_GRAPH];
+	struct report_line line;
+	struct gw_text a, b, c;
+
+	if (!(span > 0))
+		return;
+	line = report_begin("GPU idle", width);
+	line.brief = true;
+	report_part(&line, GW_INK_OFF, "%s of %s", gw_percent(&a, 1 - g.busy / span),
+	            gw_duration(&b, span));
+	if (count && starved >= g.time[GW_GAP_QUEUED])
+		report_part(&line, GW_INK_OFF, "GPU starved %s (%s of %s)",
+		            gw_percent(&a, starved / span),
+		            gw_counted(&b, (double)count, "gap", NULL),
+		            gw_duration(&c, starved / (double)count));
+	else if (g.count[GW_GAP_QUEUED])
+		gap(&line, &g, GW_GAP_QUEUED, "back-to-back");
+	if (g.count[GW_GAP_PAUSED])
+		report_part(&line, GW_INK_DIM, "%s over %s not counted (%s)",
+		            gw_counted(&a, (double)g.count[GW_GAP_PAUSED], "pause", NULL),
+		            gw_duration(&b, GW_GAP_PAUSE), gw_duration(&c, g.time[GW_GAP_PAUSED]));
+	report_finish(&line, "");
+}
+
+static void episode(struct report_line *line, const struct gw_report *report,
                     const struct log_slow *s)
 {
 	const struct gw_record_slow *r = &s->record;
@@ -131,7 +176,7 @@ static void episode(struct report_line *line, const struct gw_log_model *m,
 	char held[100];
 
 	report_break(line);
-	report_part(line, GW_INK_OFF, "%s", m->names[s->name].plain);
+	report_part(line, GW_INK_OFF, "%s", report->names[s->name]);
 	report_part(line, GW_INK_OFF, "%s %.2f times as long",
 	            gw_counted(&n, r->slow, "launch", "launches"), (double)r->ratio);
 	report_part(line, GW_INK_OFF, "cause %s", gw_slow_cause_name(log_slow_cause(s)));
@@ -144,9 +189,10 @@ static void episode(struct report_line *line, const struct gw_log_model *m,
 	}
 }
 
-/* The episodes that cost the most, told one by one. */
-static void worst(struct report_line *line, const struct gw_log_model *m)
+/* The episodes that cost the most, one by one. */
+static void worst(struct report_line *line, const struct gw_report *report)
 {
+	const struct gw_log_model *m = &report->model;
 	double least = INFINITY;
 	size_t least_at = 0;
 
@@ -156,53 +202,99 @@ static void worst(struct report_line *line, const struct gw_log_model *m)
 
 		for (size_t i = 0; i < m->slows.count; i++) {
 			double lost = log_slow_lost(&m->slows.list[i]);
-			bool told = lost > least || (lost == least && i <= least_at && k);
+			bool listed = lost > least || (lost == least && i <= least_at && k);
 
-			if (!told && lost > most) {
+			if (!listed && lost > most) {
 				most = lost;
 				at = i;
 			}
 		}
 		if (most < 0)
 			return;
-		episode(line, m, &m->slows.list[at]);
+		episode(line, report, &m->slows.list[at]);
 		least = most;
 		least_at = at;
 	}
 }
 
-static void slow(const struct gw_log_model *m, unsigned width)
+static double sum_causes(const struct gw_log_model *m, uint64_t causes[GW_SLOW_CAUSES])
 {
-	struct report_line line;
-	uint64_t causes[GW_SLOW_CAUSES] = {0};
 	double lost = 0;
-	struct gw_text a, b;
 
-	if (!m->slows.count)
-		return;
-	line = report_begin("Slow", width);
+	memset(causes, 0, GW_SLOW_CAUSES * sizeof(*causes));
 	for (size_t i = 0; i < m->slows.count; i++) {
 		causes[log_slow_cause(&m->slows.list[i])]++;
 		lost += log_slow_lost(&m->slows.list[i]);
 	}
-	report_part(&line, GW_INK_WARN, "%s in %s, %s beyond what was predicted",
+	return lost;
+}
+
+/* @p c: the clocks that were throttled; NULL: none, or a line of their own has them. */
+static void slow_sum(struct report_line *line, const struct gw_log_model *m,
+                     const struct log_clocks *c)
+{
+	uint64_t causes[GW_SLOW_CAUSES];
+	double lost = sum_causes(m, causes);
+	struct gw_text a, b, d;
+
+	report_part(line, GW_INK_WARN, "%s in %s, %s beyond the prediction",
 	            gw_counted(&a, (double)m->all.slow, "slow launch", "slow launches"),
 	            gw_counted(&b, (double)(m->slows.count + m->slows.beyond), "episode", NULL),
-	            gw_duration(&(struct gw_text){0}, lost));
+	            gw_duration(&d, lost));
+	if (c)
+		reasons(line, c);
 	for (unsigned i = 0; i < GW_SLOW_CAUSES; i++)
 		if (causes[i])
-			report_part(&line, GW_INK_OFF, "%s of cause %s",
-			            gw_thousands(&a, (double)causes[i]),
-			            gw_slow_cause_name((enum gw_slow_cause)i));
-	worst(&line, m);
+			report_part(line, GW_INK_OFF, "cause %s: %s",
+			            gw_slow_cause_name((enum gw_slow_cause)i),
+			            gw_thousands(&a, (double)causes[i]));
+}
+
+static void slow(const struct gw_report *report, unsigned width)
+{
+	const struct gw_log_model *m = &report->model;
+	struct report_line line;
+
+	if (!m->slows.count)
+		return;
+	line = report_begin("Slow", width);
+	slow_sum(&line, m, NULL);
+	worst(&line, report);
 	report_finish(&line, "");
 }
 
-void gw_report_clock_lines(struct gw_report *report, unsigned width)
+/* The GPU whose clocks were throttled in the most samples; NULL: none was. */
+static const struct log_clocks *most_throttled(const struct gw_log_model *m)
 {
-	gaps(&report->model, width);
+	const struct log_clocks *most = NULL;
+
+	for (size_t i = 0; i < m->gpu_count; i++)
+		if (m->gpus[i].clocks.held && (!most || m->gpus[i].clocks.held > most->held))
+			most = &m->gpus[i].clocks;
+	return most;
+}
+
+void gw_report_slow_line(const struct gw_log_model *m, unsigned width)
+{
+	const struct log_clocks *c = most_throttled(m);
+	struct report_line line;
+
+	if (!m->slows.count && !c)
+		return;
+	line = report_begin(m->slows.count ? "Slow" : "Throttled", width);
+	line.brief = true;
+	if (m->slows.count)
+		slow_sum(&line, m, c);
+	else
+		reasons(&line, c);
+	report_finish(&line, "");
+}
+
+void gw_report_clock_details(struct gw_report *report, unsigned width)
+{
+	idle(&report->model, width);
 	clocks(&report->model, width);
-	slow(&report->model, width);
+	slow(report, width);
 }
 
 json_t *gw_report_clocks_json(struct log_clocks *c)
@@ -229,15 +321,16 @@ json_t *gw_report_clocks_json(struct log_clocks *c)
 	json_object_set_new(o, "temperature",
 	                    c->temperature ? gw_json_count(c->temperature) : json_null());
 	json_object_set_new(o, "power_mw", c->power_mw ? gw_json_count(c->power_mw) : json_null());
-	json_object_set_new(o, "held_down", gw_json_count(c->held));
-	json_object_set_new(o, "held_down_by", held);
-	json_object_set_new(o, "others", gw_json_count(c->others));
+	json_object_set_new(o, "throttled", gw_json_count(c->held));
+	json_object_set_new(o, "throttled_by", held);
+	json_object_set_new(o, "other_processes", gw_json_count(c->others));
 	return o;
 }
 
-json_t *gw_report_gaps_json(const struct log_gaps *g)
+json_t *gw_report_idle_json(const struct log_gaps *g)
 {
-	static const char *const names[GW_GAPS] = {"late", "late_graphs", "queued", "paused"};
+	static const char *const names[GW_GAPS] = {"starved", "starved_graphs", "back_to_back",
+	                                           "paused"};
 	json_t *o = json_object();
 
 	json_object_set_new(o, "busy_ns", gw_json_number(g->busy));
@@ -271,7 +364,7 @@ json_t *gw_report_slow_json(const struct gw_log_model *m)
 		json_object_set_new(one, "lost_ns", gw_json_number(log_slow_lost(s)));
 		json_object_set_new(one, "sm_khz_before", gw_json_count(r->sm_khz_before));
 		json_object_set_new(one, "sm_khz_during", gw_json_count(r->sm_khz_during));
-		json_object_set_new(one, "held_down", json_string(held));
+		json_object_set_new(one, "throttled", json_string(held));
 		json_object_set_new(one, "since_ns", gw_json_count(r->since_ns));
 		json_object_set_new(one, "until_ns", gw_json_count(r->until_ns));
 		json_array_append_new(list, one);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a report says of the course of time: gaps between kernels, clocks, slow launches. */
+/* A report over time: gaps between kernels, clocks, slow launches. */
 #ifndef GW_REPORT_CLOCK_H
 #define GW_REPORT_CLOCK_H
 
@@ -7,12 +7,16 @@
 
 #include <jansson.h>
 
-/** Header lines: what passed between kernels, the clocks that were sampled, the episodes of slow
- * launches. Nothing where there are none. */
-void gw_report_clock_lines(struct gw_report *report, unsigned width);
+/** Header line: share of time in which no kernel ran, and its main cause; nothing where it is not
+ * known. */
+void gw_report_idle_line(const struct gw_log_model *model, unsigned width);
+/** Header line: slow launches and throttling; nothing where there is none. */
+void gw_report_slow_line(const struct gw_log_model *model, unsigned width);
+/** The same in full: idle time by cause, clocks, the worst episodes. */
+void gw_report_clock_details(struct gw_report *report, unsigned width);
 
-/** Gaps between the kernels of a GPU. */
-json_t *gw_report_gaps_json(const struct log_gaps *gaps);
+/** Idle time of a GPU by cause. */
+json_t *gw_report_idle_json(const struct log_gaps *gaps);
 /** Clocks of a GPU; null without samples. */
 json_t *gw_report_clocks_json(struct log_clocks *clocks);
 /** Every episode of slow launches. */

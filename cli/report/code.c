@@ -12,12 +12,48 @@
 
 enum { SHOWN = 4, INDENT = REPORT_LABEL + 2 };
 
-/* What is said of a reason; NULL: it was taken back, or nothing of it ran. */
+/* The outcome of code analysis, in a word; the log stores its number (analysis_end.def). */
+static const char *outcome(uint32_t end)
+{
+	switch ((enum gw_analysis_end)end) {
+	case GW_ANALYSIS_DONE:
+		return "data-dependent";
+	case GW_ANALYSIS_UNTOLD:
+		return "unsupported";
+	case GW_ANALYSIS_ABANDONED:
+		return "timed out";
+	default:
+		return gw_analysis_end_name(end);
+	}
+}
+
+/* The same as a sentence. */
+static const char *meaning(uint32_t end)
+{
+	switch ((enum gw_analysis_end)end) {
+	case GW_ANALYSIS_DONE:
+		return "the analysis gives a range of its work";
+	case GW_ANALYSIS_NO_CODE:
+		return "its code was not found or could not be read";
+	case GW_ANALYSIS_UNTOLD:
+		return "the analysis gives nothing for this launch";
+	case GW_ANALYSIS_ABANDONED:
+		return "the analysis took too long; the results until then count";
+	case GW_ANALYSIS_NOT_REACHED:
+		return "the analysis did not get to it";
+	case GW_ANALYSIS_OFF:
+		return "code analysis is off";
+	default:
+		return "";
+	}
+}
+
+/* The outcome of a reason that counts; NULL: it was withdrawn, or no launch has it. */
 static const char *what(const struct gw_unexplained *u)
 {
 	if (!*u->text || (!u->launches && u->end != GW_ANALYSIS_OFF))
 		return NULL;
-	return u->end == GW_ANALYSIS_DONE ? "not settled" : gw_analysis_end_name(u->end);
+	return outcome(u->end);
 }
 
 /* The reason with the most launches after @p before in this order; NULL: there is none. */
@@ -36,7 +72,7 @@ static const struct gw_unexplained *next(const struct gw_log_model *m,
 	return found;
 }
 
-static void sentence(const struct gw_log_model *m, const struct gw_unexplained *u, unsigned width)
+static void sentence(const struct gw_report *report, const struct gw_unexplained *u, unsigned width)
 {
 	enum { NAME = 40 };
 	char text[500], reason[300], name[NAME * 4 + 1], *shorter;
@@ -44,9 +80,9 @@ static void sentence(const struct gw_log_model *m, const struct gw_unexplained *
 
 	gw_printable(reason, sizeof(reason), u->text);
 	if (u->end == GW_ANALYSIS_OFF) {
-		snprintf(text, sizeof(text), "not read: %s", reason);
+		snprintf(text, sizeof(text), "off: %s", reason);
 	} else {
-		shorter = gw_shorten(m->names[u->name].plain, NAME);
+		shorter = gw_shorten(report->names[u->name], NAME);
 		snprintf(text, sizeof(text), "%s, %s: %s (%s%s)",
 		         gw_counted(&n, (double)u->launches, "launch", "launches"), what(u), reason,
 		         gw_printable(name, sizeof(name), shorter),
@@ -56,8 +92,9 @@ static void sentence(const struct gw_log_model *m, const struct gw_unexplained *
 	report_wrapped(text, width, INDENT);
 }
 
-void gw_report_code_lines(const struct gw_log_model *m, unsigned width)
+void gw_report_code_lines(const struct gw_report *report, unsigned width)
 {
+	const struct gw_log_model *m = &report->model;
 	const struct gw_unexplained *u = m->untold_count ? next(m, NULL) : NULL;
 	unsigned more = 0;
 	struct gw_text n;
@@ -69,7 +106,7 @@ void gw_report_code_lines(const struct gw_log_model *m, unsigned width)
 		}
 		printf("  %s%-*s%s ", gw_ink(stdout, GW_INK_BOLD), REPORT_LABEL - 1,
 		       i ? "" : "Code", gw_ink(stdout, GW_INK_OFF));
-		sentence(m, u, width);
+		sentence(report, u, width);
 	}
 	if (more)
 		printf("%*s%s%s in --json%s\n", INDENT, "", gw_ink(stdout, GW_INK_DIM),
@@ -80,8 +117,8 @@ static json_t *reason_json(const struct gw_unexplained *u)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "end", json_string(gw_analysis_end_name(u->end)));
-	json_object_set_new(o, "meaning", json_string(gw_analysis_end_meaning(u->end)));
+	json_object_set_new(o, "outcome", json_string(outcome(u->end)));
+	json_object_set_new(o, "meaning", json_string(meaning(u->end)));
 	json_object_set_new(o, "reason", gw_json_text(u->text));
 	return o;
 }
@@ -111,9 +148,9 @@ json_t *gw_report_code_json(const struct gw_log_model *m, const struct gw_row *r
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "told", gw_json_count(row->code_told));
-	json_object_set_new(o, "untold",
+	json_object_set_new(o, "analysed_launches", gw_json_count(row->code_told));
+	json_object_set_new(o, "reason",
 	                    row->untold_most ? reason_json(&m->untold[row->untold]) : json_null());
-	json_object_set_new(o, "untold_launches", gw_json_count(row->untold_most));
+	json_object_set_new(o, "reason_launches", gw_json_count(row->untold_most));
 	return o;
 }

@@ -34,10 +34,13 @@ static void bound_values(const struct gw_row_bound *b, double *v)
 
 	if (!b)
 		return;
-	if (b->verdict.bound != GW_BOUND_UNKNOWN)
+	if (gw_bound_of(b) != GW_BOUND_UNKNOWN && b->verdict.bound != GW_BOUND_UNKNOWN)
 		v[GW_COLUMN_confidence] = b->verdict.confidence;
-	v[GW_COLUMN_peak] = gw_peak_share(gw_bound_nearest(b));
-	v[GW_COLUMN_headroom] = gw_bound_headroom(b);
+	/* A part that is not known may be nearer to its peak: no bound, no share of it. */
+	if (gw_bound_of(b) != GW_BOUND_UNKNOWN) {
+		v[GW_COLUMN_peak] = gw_peak_share(gw_bound_nearest(b));
+		v[GW_COLUMN_headroom] = gw_bound_headroom(b);
+	}
 	v[GW_COLUMN_dram_rate] = rate(dram);
 	v[GW_COLUMN_dram] = gw_peak_share(dram);
 	v[GW_COLUMN_l2_rate] = rate(l2);
@@ -71,13 +74,13 @@ void gw_report_values(const struct gw_report *report, struct gw_report_line *lin
 	v[GW_COLUMN_known] = gw_row_known(r);
 	bound_values(r->bound, v);
 	v[GW_COLUMN_slow] = (double)r->slow;
-	v[GW_COLUMN_counted] = (double)r->works[GW_SOURCE_COUNTED];
-	v[GW_COLUMN_scaled] = (double)r->works[GW_SOURCE_SCALED];
+	v[GW_COLUMN_counters] = (double)r->works[GW_SOURCE_COUNTED];
+	v[GW_COLUMN_extrapolated] = (double)r->works[GW_SOURCE_SCALED];
 	v[GW_COLUMN_static] = (double)r->works[GW_SOURCE_STATIC];
 	v[GW_COLUMN_late] = (double)r->late;
-	v[GW_COLUMN_steady] = (double)r->tiers[GW_TIER_STEADY];
-	v[GW_COLUMN_warm] = (double)r->tiers[GW_TIER_WARM];
-	v[GW_COLUMN_cold] = (double)r->tiers[GW_TIER_COLD];
+	v[GW_COLUMN_same_shape] = (double)r->tiers[GW_TIER_STEADY];
+	v[GW_COLUMN_kernel_timed] = (double)r->tiers[GW_TIER_WARM];
+	v[GW_COLUMN_never_timed] = (double)r->tiers[GW_TIER_COLD];
 }
 
 static const char *extent(struct gw_dim3 d, char *buffer, size_t size)
@@ -101,7 +104,7 @@ const char *gw_report_flags(const struct gw_row *row, bool letters, char *buffer
 }
 
 /* Of the configuration with the most time, unless others outweigh it. */
-static const char *bound_by(const struct gw_row_bound *b)
+const char *gw_report_limiter(const struct gw_row_bound *b)
 {
 	if (!b || b->verdict.bound == GW_BOUND_UNKNOWN || b->verdict.bound != gw_bound_of(b))
 		return "";
@@ -140,13 +143,21 @@ const char *gw_report_cell(const struct gw_report *report, const struct gw_repor
 		return row->bound && gw_bound_of(row->bound) != GW_BOUND_UNKNOWN
 		               ? gw_bound_name(gw_bound_of(row->bound))
 		               : "";
-	case GW_COLUMN_by:
-		return bound_by(row->bound);
+	case GW_COLUMN_limiter:
+		return gw_report_limiter(row->bound);
 	case GW_COLUMN_flags:
 		return gw_report_flags(row, false, buffer, size);
 	default:
 		return "";
 	}
+}
+
+size_t gw_report_number(const struct gw_report *report, const struct gw_row *row)
+{
+	for (size_t i = 0; i < report->count; i++)
+		if (report->lines[i].row == row)
+			return i + 1;
+	return 0;
 }
 
 enum gw_column gw_report_column(const char *text)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report for programs: JSON (docs/report.md) and CSV. */
+/* The report for programs: JSON (docs/json-schema.md) and CSV. */
 #include "cli/common/json.h"
 #include "cli/log/rows.h"
 #include "cli/common/memory.h"
@@ -7,6 +7,7 @@
 #include "cli/report/bound.h"
 #include "cli/report/clock.h"
 #include "cli/report/code.h"
+#include "cli/report/runs.h"
 #include "cli/message.h"
 
 #include <math.h>
@@ -73,7 +74,7 @@ static json_t *gpu_json(struct gw_gpu *g)
 	NUMBER(memory);
 #undef NUMBER
 	json_object_set_new(o, "clocks", gw_report_clocks_json(&g->clocks));
-	json_object_set_new(o, "gaps", gw_report_gaps_json(&g->gaps));
+	json_object_set_new(o, "idle", gw_report_idle_json(&g->gaps));
 	return o;
 }
 
@@ -94,8 +95,8 @@ static json_t *line_json(const struct gw_report *report, const struct gw_report_
 		                                                          sizeof(buffer)))
 		                            : gw_json_number(line->value[c] * scale));
 	}
-	json_object_set_new(o, "knew", gw_report_basis_json(line->row));
-	json_object_set_new(o, "code", gw_report_code_json(&report->model, line->row));
+	json_object_set_new(o, "basis", gw_report_basis_json(line->row));
+	json_object_set_new(o, "code_analysis", gw_report_code_json(&report->model, line->row));
 	json_object_set_new(o, "verdict", gw_report_bound_json(line->row));
 	if (!report->mangled)
 		json_object_set_new(o, "Mangled",
@@ -112,7 +113,7 @@ static json_t *prediction_json(struct gw_row *all)
 	json_object_set_new(o, "predicted_before", gw_json_count(all->scored - all->late));
 	json_object_set_new(o, "predicted_late", gw_json_count(all->late));
 	json_object_set_new(o, "unknown", gw_json_count(all->measured - all->scored));
-	json_object_set_new(o, "known", gw_json_number(gw_row_known(all)));
+	json_object_set_new(o, "share_predicted", gw_json_number(gw_row_known(all)));
 	json_object_set_new(o, "median_error", gw_json_number(gw_quantile(&all->error, 0.5)));
 	json_object_set_new(o, "mape", gw_json_number(gw_row_mape(all)));
 	json_object_set_new(o, "within_10", gw_json_number((double)all->within10 / single));
@@ -120,7 +121,7 @@ static json_t *prediction_json(struct gw_row *all)
 	json_object_set_new(o, "interval", gw_json_number(0.90));
 	json_object_set_new(o, "coverage", gw_json_number(gw_row_coverage(all)));
 	json_object_set_new(o, "exact", json_boolean(gw_row_exact(all)));
-	json_object_set_new(o, "knew", gw_report_basis_json(all));
+	json_object_set_new(o, "basis", gw_report_basis_json(all));
 	return o;
 }
 
@@ -143,7 +144,7 @@ static json_t *order_json(const struct gw_log_model *m)
 		                            : gw_json_text(m->names[v->name].plain));
 		json_object_set_new(one, "kind",
 		                    json_string(v->result == GW_ORDER_SELF ? "number" : "time"));
-		json_object_set_new(one, "known", gw_json_count(v->known));
+		json_object_set_new(one, "uses", gw_json_count(v->known));
 		json_array_append_new(list, one);
 	}
 	json_object_set_new(o, "proven", gw_json_count(m->order[GW_ORDER_PROVEN]));
@@ -170,6 +171,16 @@ static json_t *reasons_json(const struct gw_log_model *m)
 	return list;
 }
 
+/* How many runs the logs are of, and the time from the first of them to the last. */
+static json_t *runs_json(const struct gw_log_model *m)
+{
+	struct gw_span all;
+	size_t runs = gw_report_runs(m, &all);
+
+	return json_pack("{s:o,s:o,s:o}", "count", gw_json_count(runs), "from_ns",
+	                 gw_json_count(all.from), "to_ns", gw_json_count(all.to));
+}
+
 void gw_report_json(struct gw_report *report)
 {
 	struct gw_log_model *m = &report->model;
@@ -178,7 +189,7 @@ void gw_report_json(struct gw_report *report)
 
 	if (m->stand_in)
 		json_object_set_new(o, "notice", json_string(GW_STAND_IN_NOTICE));
-	json_object_set_new(o, "schema", json_string("gpuwatch-report-1"));
+	json_object_set_new(o, "schema", json_string("gpuwatch-report-2"));
 	json_object_set_new(o, "stand_in", json_boolean(m->stand_in));
 	json_object_set_new(o, "processes", list = json_array());
 	for (size_t i = 0; i < m->file_count; i++) {
@@ -194,12 +205,13 @@ void gw_report_json(struct gw_report *report)
 	json_object_set_new(o, "without_name", gw_json_count(lost));
 	json_object_set_new(o, "counters", counters(m->counters));
 	json_object_set_new(o, "degraded", reasons_json(m));
-	json_object_set_new(o, "code", gw_report_codes_json(m));
+	json_object_set_new(o, "code_analysis", gw_report_codes_json(m));
 	json_object_set_new(o, "prediction", prediction_json(&m->all));
-	json_object_set_new(o, "order", order_json(m));
+	json_object_set_new(o, "causality", order_json(m));
 	json_object_set_new(o, "verdict", gw_report_bound_json(&m->all));
 	json_object_set_new(o, "fix_first", gw_report_fixes_json(report));
 	json_object_set_new(o, "slow", gw_report_slow_json(m));
+	json_object_set_new(o, "runs", runs_json(m));
 	json_object_set_new(o, "hidden_rows", gw_json_count(report->hidden));
 	json_object_set_new(o, "kernels", list = json_array());
 	for (size_t i = 0; i < report->count; i++)

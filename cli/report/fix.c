@@ -19,12 +19,13 @@ enum {
 	 */
 	WIDEST_SECTORS = 16,
 	WORD_SECTORS = 4, /* of a warp's 32 words in a row */
-	NAME = 60
+	NAME = 60,
+	KERNEL = 4 * NAME + 32 /* bytes of its name and number */
 };
 
 static const double LEAST_GAIN = 0.01; /* of all time: less is not worth a line */
 static const double FEW_LANES = 0.75;  /* of a warp active on average: less is divergence */
-static const double AT_CEILING = 0.8;  /* of a peak: no way but to do less */
+static const double NEAR_PEAK = 0.8;   /* of a peak: no way but to do less */
 static const double SPILLED = 0.1;     /* of L1 traffic for local memory */
 static const double TAIL = 0.25;       /* of the time of its waves that the last leaves unused */
 
@@ -119,7 +120,7 @@ static bool scattered(const struct gw_row_bound *b, struct sentence *s, enum gw_
 	if (each > WIDEST_SECTORS)
 		say(s, "uncoalesced %s: %.3g sectors per request", what, each);
 	else
-		say(s, "its %s touch %.3g sectors per request, where 32 words in a row take %d",
+		say(s, "its %s touch %.3g sectors per request, where 32 consecutive words take %d",
 		    what, each, WORD_SECTORS);
 	return true;
 }
@@ -160,7 +161,7 @@ static void occupancy_cause(const struct gw_row_bound *b, struct sentence *s)
 	const struct gw_occupancy *o = &b->occupancy;
 	struct gw_text t;
 
-	say(s, "an SM holds %u warps, %s of what it could, limited by ", o->warps_per_sm,
+	say(s, "an SM holds %u warps, occupancy %s, limited by ", o->warps_per_sm,
 	    gw_percent(&t, o->fraction));
 	if (o->limited_by == GW_OCCUPANCY_REGISTERS)
 		say(s, "registers (%u a thread)", b->kernel.registers);
@@ -196,17 +197,17 @@ static bool latency_cause(const struct gw_row_bound *b, struct sentence *s)
 	if (scattered(b, s, GW_WORK_global_load_requests, GW_WORK_global_load_sectors, "loads"))
 		return true;
 	if (1 - o->waves / ceil(o->waves) > TAIL) {
-		say(s, "its blocks fill the GPU %.3g times: the last time leaves %s of it idle",
+		say(s, "tail effect: %.3g waves of blocks, the last leaves %s of the GPU idle",
 		    o->waves, gw_percent(&x, 1 - o->last_fill));
 		return true;
 	}
 	if (chain > 1) {
-		say(s, "a warp waits for %.3g loads one after the other", chain);
+		say(s, "a warp waits for %.3g dependent loads", chain);
 		return true;
 	}
 	/* What is left is that warps wait for each other or themselves: of that nothing was
 	 * counted. */
-	say(s, "there are warps enough, but they wait, and what for was not counted");
+	say(s, "there are enough warps, but they stall, for a reason that was not measured");
 	return true;
 }
 
@@ -244,32 +245,45 @@ void gw_bound_cause(const struct gw_row_bound *b, char *out, size_t size)
 		told = launch_cause(b, &s);
 	else
 		return;
-	if (!told && gw_peak_share(c) >= AT_CEILING)
+	if (!told && gw_peak_share(c) >= NEAR_PEAK)
 		say(&s, "near its peak: only less %s makes it faster",
 		    c->bound == GW_BOUND_MEMORY ? "traffic" : "work");
+}
+
+/* A row as sentences call it: by its number in the table, and its name. */
+static const char *kernel_of(const struct gw_report *report, const struct gw_row *row,
+                             char out[KERNEL])
+{
+	size_t number = gw_report_number(report, row);
+	char *name = gw_shorten(report->names[row->name], NAME);
+	struct sentence s = {out, KERNEL, 0};
+
+	if (number)
+		say(&s, "#%zu ", number);
+	say(&s, "`%s`", name);
+	free(name);
+	return out;
 }
 
 static void sentence_of(const struct gw_report *report, struct gw_fix *fix)
 {
 	const struct gw_row_bound *b = fix->row->bound;
-	const struct gw_name *name = &report->model.names[fix->row->name];
-	char *plain = gw_shorten(report->mangled ? name->mangled : name->plain, NAME);
 	struct sentence s = {fix->text, sizeof(fix->text), 0};
-	char what[200], why[200];
+	char what[200], why[200], name[KERNEL];
 	struct gw_text t, u;
 
 	gw_bound_text(b, what, sizeof(what));
 	gw_bound_cause(b, why, sizeof(why));
-	say(&s, "%s of GPU time (up to %s to gain): `%s` is %s%s", gw_percent(&t, fix->share),
-	    gw_percent(&u, fix->gain), plain, b->verdict.confidence < 0.5 ? "probably " : "", what);
+	say(&s, "%s of GPU time (up to %s to gain): %s is %s%s", gw_percent(&t, fix->share),
+	    gw_percent(&u, fix->gain), kernel_of(report, fix->row, name),
+	    b->verdict.confidence < 0.5 ? "probably " : "", what);
 	if (*why)
 		say(&s, ": %s", why);
-	free(plain);
 }
 
 const char *gw_fix_name(enum gw_fix_kind kind)
 {
-	static const char *const names[] = {"kernel", "short", "late"};
+	static const char *const names[] = {"kernel", "short", "starved"};
 
 	return names[kind];
 }
@@ -278,8 +292,7 @@ const char *gw_fix_name(enum gw_fix_kind kind)
 static void sentence_of_short(const struct gw_report *report, struct gw_fix *fix)
 {
 	const struct gw_row_bound *all = report->model.all.bound;
-	const struct gw_name *name = &report->model.names[fix->row->name];
-	char *plain = gw_shorten(report->mangled ? name->mangled : name->plain, NAME);
+	char name[KERNEL];
 	double launches = (double)all->short_launches;
 	struct sentence s = {fix->text, sizeof(fix->text), 0};
 	struct gw_text a, b, c, d, e, f;
@@ -287,13 +300,13 @@ static void sentence_of_short(const struct gw_report *report, struct gw_fix *fix
 	say(&s,
 	    "%s of GPU time (up to %s to gain) is %s of %s on average, of which an empty kernel "
 	    "takes %s: fuse them with their neighbours, or let each do more; %s of that time is "
-	    "`%s`",
+	    "%s",
 	    gw_percent(&a, fix->share), gw_percent(&b, fix->gain),
 	    gw_counted(&c, launches, "launch", "launches"),
 	    gw_duration(&d, all->short_time / launches * 1e9),
 	    gw_duration(&e, all->starting / launches * 1e9),
-	    gw_percent(&f, fix->row->bound->short_time / all->short_time), plain);
-	free(plain);
+	    gw_percent(&f, fix->row->bound->short_time / all->short_time),
+	    kernel_of(report, fix->row, name));
 }
 
 static double gaps_of(const struct gw_log_model *m, enum gw_gap kind, uint64_t *count)
@@ -326,15 +339,16 @@ static void sentence_of_late(const struct gw_log_model *m, struct gw_fix *fix)
 
 	all = alone + gaps_of(m, GW_GAP_LATE_GRAPH, &graphs);
 	say(&s,
-	    "%s of the time no kernel ran, because %s came when the GPU had nothing left to do "
-	    "(%s each, pauses of more than %s left out): ",
+	    "GPU starved %s of the time: %s came after the GPU had run out of work (%s each; "
+	    "pauses "
+	    "of more than %s not counted): ",
 	    gw_percent(&a, fix->share),
 	    gw_counted(&b, (double)(single + graphs), "launch", "launches"),
 	    gw_duration(&c, all / (double)(single + graphs)), gw_duration(&d, GW_GAP_PAUSE));
 	if (2 * alone > all)
-		say(&s, "launch as a CUDA graph what repeats, or wait less often for the GPU");
+		say(&s, "capture what repeats in a CUDA graph, or synchronize less often");
 	else
-		say(&s, "launch the next graph before the one before has ended, or more in one");
+		say(&s, "launch the next graph before the previous one ends, or put more into one");
 }
 
 /* The kernel that most of the short launches' time is of. */

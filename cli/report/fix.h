@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What to fix first: the kernels with the most time to gain, each with what its evidence says;
- * short launches all together, and what passes between kernels because they are launched late.
+ * short launches all together, and the time in which the GPU is starved.
  */
 #ifndef GW_REPORT_FIX_H
 #define GW_REPORT_FIX_H
 
 #include "cli/report/report.h"
 
-enum { GW_FIXES = 3 }; /**< told of a report */
+enum { GW_FIXES = 3 }; /**< at most in a report */
 
 /** What a thing to fix is about. */
 enum gw_fix_kind {
 	GW_FIX_KERNEL, /**< a row, by its verdict */
 	GW_FIX_SHORT,  /**< all short launches (GW_SHORT); shares of the GPU time of all kernels */
-	GW_FIX_LATE,   /**< gaps before late launches; shares of the time without pauses */
+	GW_FIX_LATE,   /**< the GPU starved; shares of the time without pauses */
 };
 
 /** One thing to fix. */
@@ -39,7 +39,7 @@ unsigned gw_report_fixes(const struct gw_report *report, struct gw_fix out[GW_FI
 /** What bounds a row, in words and numbers: "memory-bound (dram 2.10 of 4.52 TB/s)". */
 void gw_bound_text(const struct gw_row_bound *bound, char *out, size_t size);
 
-/** Why, as far as its work tells; empty when it does not. */
+/** Why, as far as its work is known; empty where it is not. */
 void gw_bound_cause(const struct gw_row_bound *bound, char *out, size_t size);
 
 #endif

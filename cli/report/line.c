@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/line.h"
 
+#include "cli/common/kernel_name.h"
+#include "cli/common/memory.h"
 #include "cli/table.h"
 
 #include <stdarg.h>
@@ -8,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LEAST_PART = 16 }; /* columns in which a part that is cut short still says something */
+
 struct report_line report_begin(const char *label, unsigned width)
 {
 	printf("  %s%-*s%s", gw_ink(stdout, GW_INK_BOLD), REPORT_LABEL - 1, label,
 	       gw_ink(stdout, GW_INK_OFF));
-	return (struct report_line){label, 0, width};
+	return (struct report_line){.label = label, .width = width};
 }
 
 void report_break(struct report_line *line)
@@ -23,16 +27,29 @@ void report_break(struct report_line *line)
 	line->column = 0;
 }
 
+/* The start of @p text in @p room columns; free() it. */
+static char *cut(const char *text, size_t room)
+{
+	char *fitted = gw_copy(text);
+
+	gw_kernel_names_fit(&fitted, 1, room);
+	return fitted;
+}
+
 void report_part(struct report_line *line, enum gw_ink ink, const char *format, ...)
 {
 	char raw[1024], text[1024], *fitted;
-	size_t room = line->width - REPORT_LABEL - 3;
+	size_t room = line->width - REPORT_LABEL - 3 - line->reserved;
+	size_t used = line->column ? line->column + 3 : 0, left = used < room ? room - used : 0;
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(raw, sizeof(raw), format, args);
 	va_end(args);
-	fitted = gw_shorten(gw_printable(text, sizeof(text), raw), room);
+	gw_printable(text, sizeof(text), raw);
+	if (line->brief && line->column && gw_columns(text) > left && left < LEAST_PART)
+		return;
+	fitted = line->brief ? cut(text, left) : gw_shorten(text, room);
 	if (line->column && line->column + 3 + gw_columns(fitted) > room)
 		report_break(line);
 	if (line->column) {

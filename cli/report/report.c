@@ -3,23 +3,23 @@
 
 #include "cli/command.h"
 #include "cli/common/demangle.h"
+#include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
+#include "cli/common/nearest.h"
 #include "cli/message.h"
+#include "cli/report/runs.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct options {
 	const char *by, *sort, *filter, *device;
 	uint64_t top;
-	bool mangled, wide, json, csv, verify;
+	bool last, full_names, mangled, wide, verbose, json, csv, verify;
 };
 
 static const char columns[] =
@@ -30,23 +30,30 @@ static const char columns[] =
 
 static const struct gw_option options[] = {
         GW_OPT_CHOICE(by, "WHAT", "kernel|config|device",
-                      "one row per kernel, per kernel and configuration, or per kernel and device"),
+                      "one row per kernel, per kernel and launch configuration, or per kernel and "
+                      "device (default kernel)"),
         GW_OPT_WORD(sort, "COLUMN", columns,
-                    "largest first by this column; name: in alphabetical order (default total)"),
+                    "sort by this column, largest first; name: in alphabetical order (default "
+                    "total)"),
         GW_OPT_TEXT(filter, "REGEX",
-                    "only kernels whose demangled name matches (POSIX extended); shares stay those "
-                    "of all"),
-        GW_OPT_COUNT(top, "N", 0, 0, "only the first N rows; 0: all"),
+                    "show only kernels whose demangled name matches this extended regular "
+                    "expression, case-insensitive; shares remain those of all kernels"),
+        GW_OPT_COUNT(top, "N", 0, 0, "show only the first N rows; 0: all (default 0)"),
         GW_OPT_TEXT(device, "GPU",
-                    "only launches on this GPU: its number, the begin of its UUID, or part of its "
-                    "name"),
-        GW_OPT_FLAG(mangled, "names as the compiler wrote them"),
-        GW_OPT_FLAG(wide, "text: all columns and whole names, whatever the terminal's width"),
-        GW_OPT_FLAG(json, "JSON, raw nanoseconds; docs/report.md describes it"),
-        GW_OPT_FLAG(csv, "CSV, raw nanoseconds, one header line"),
+                    "show only launches on this GPU: its number, a prefix of its UUID, or part of "
+                    "its name"),
+        GW_OPT_FLAG(last, "of several runs, report the last one only"),
+        GW_OPT_FLAG(full_names, "print whole demangled names instead of short ones"),
+        GW_OPT_FLAG(mangled, "print mangled names"),
+        GW_OPT_FLAG(wide, "print all columns, whatever the width of the terminal"),
+        GW_OPT_FLAG(verbose,
+                    "also print the details: each process and GPU, gpuwatch's own cost, clocks, "
+                    "code analysis, the causality check, everything that was lost"),
+        GW_OPT_FLAG(json, "print JSON, times in ns; docs/json-schema.md describes it"),
+        GW_OPT_FLAG(csv, "print CSV, times in ns, with one header line"),
         GW_OPT_FLAG(verify,
-                    "also list each prediction that knew of a later measurement; exit status 1 "
-                    "when there are any"),
+                    "also list each prediction that used a later measurement; exit status 1 when "
+                    "there are any"),
         {0},
 };
 
@@ -61,43 +68,36 @@ static bool read_one(struct gw_report *report, const char *path)
 	return false;
 }
 
-static int log_name(const struct dirent *entry)
+/* The logs to read. Returns 0, or the exit status after a message. */
+static int choose(struct gw_report_logs *logs, const struct options *o, int count, char **paths)
 {
-	return strstr(entry->d_name, ".gwl") != NULL;
-}
+	int status = count ? 0 : gw_report_logs_find(logs);
 
-/* Read every log of a folder. A broken one among others is told and left out. */
-static int read_folder(struct gw_report *report, const char *path)
-{
-	struct dirent **entries;
-	int count = scandir(path, &entries, log_name, alphasort), good = 0, status = 0;
-
-	if (count < 0)
-		return gw_error("%s: %s%s", path, strerror(errno), gw_open_remedy(errno));
-	for (int i = 0; i < count; i++) {
-		size_t size = strlen(path) + strlen(entries[i]->d_name) + 2;
-		char *name = gw_alloc(size);
-
-		snprintf(name, size, "%s/%s", path, entries[i]->d_name);
-		good += read_one(report, name);
-		free(name);
-		free(entries[i]);
-	}
-	free(entries);
-	if (!count)
-		status = gw_error("%s: no log in this folder (*.gwl, *.gwl.zst)", path);
-	else if (!good)
-		status = GW_EXIT_USAGE;
+	for (int i = 0; i < count; i++)
+		status |= gw_report_logs_add(logs, paths[i]);
+	if (o->last)
+		gw_report_logs_last(logs);
 	return status;
 }
 
-static int read_path(struct gw_report *report, const char *path)
+/* Read every log. Of those of a folder, one that is broken does not fail the command. */
+static int read_all(struct gw_report *report, const struct gw_report_logs *logs)
 {
-	struct stat st;
+	struct gw_span all;
+	size_t good = 0;
+	int status = 0;
 
-	if (strcmp(path, "-") && !stat(path, &st) && S_ISDIR(st.st_mode))
-		return read_folder(report, path);
-	return read_one(report, path) ? 0 : GW_EXIT_USAGE;
+	for (size_t i = 0; i < logs->count; i++) {
+		if (read_one(report, logs->log[i].path))
+			good++;
+		else if (!logs->in_folder[i])
+			status = GW_EXIT_USAGE;
+	}
+	if (gw_report_runs(&report->model, &all) > 1)
+		gw_warning("report: these are %zu runs at different times, added up; --last shows "
+		           "the last one alone",
+		           gw_report_runs(&report->model, &all));
+	return good ? status : GW_EXIT_USAGE;
 }
 
 static enum gw_column sort_column;
@@ -137,7 +137,7 @@ static int by_column(const void *x, const void *y)
 static bool compile_filter(const char *pattern, regex_t *filter)
 {
 	char why[160];
-	int code = regcomp(filter, pattern, REG_EXTENDED | REG_NOSUB);
+	int code = regcomp(filter, pattern, REG_EXTENDED | REG_NOSUB | REG_ICASE);
 
 	if (!code)
 		return true;
@@ -174,18 +174,28 @@ static bool arrange(struct gw_report *report, const struct options *o)
 	return true;
 }
 
-static bool check_options(const struct options *o, int operands)
+static void unknown_column(const char *word)
+{
+	static const char *const ids[] = {
+#define COLUMN(id, name, title, kind, priority, by, meaning) #id,
+#include "cli/report/columns.def"
+#undef COLUMN
+	};
+	char near[200];
+
+	gw_nearest(near, sizeof(near), word, ids, sizeof(ids) / sizeof(*ids), 0);
+	gw_error("report: --sort=%s: unknown column%s%s; man gpuwatch-report lists the columns, for "
+	         "example total, med, instances, error, name",
+	         word, *near ? "; did you mean " : "", *near ? near : "");
+}
+
+static bool check_options(const struct options *o)
 {
 	sort_column = gw_report_column(o->sort);
-	if (!operands)
-		gw_error("report: name a log or a folder of logs: gpuwatch report gpuwatch.*.gwl");
-	else if (o->json && o->csv)
+	if (o->json && o->csv)
 		gw_error("report: --json and --csv exclude each other; give one of them");
 	else if (sort_column == GW_COLUMNS)
-		gw_error("report: --sort=%s is no column; see the columns in man gpuwatch-report, "
-		         "for "
-		         "example total, med, instances, error, name",
-		         o->sort);
+		unknown_column(o->sort);
 	else
 		return true;
 	return false;
@@ -196,19 +206,51 @@ static bool device_known(const struct gw_log_model *m)
 	for (size_t i = 0; i < m->gpu_count; i++)
 		if (gw_gpu_matches(&m->gpus[i], m->device))
 			return true;
-	gw_error("report: --device=%s is no GPU of these logs; leave it out to see all", m->device);
+	gw_error("report: --device=%s matches no GPU of these logs; leave it out to see all",
+	         m->device);
+	return false;
+}
+
+/* The names that the text shows, by position in the model. */
+static void name_kernels(struct gw_report *report, const struct options *o)
+{
+	const struct gw_log_model *m = &report->model;
+	struct gw_kernel_names *names = gw_alloc((m->name_count + 1) * sizeof(*names));
+
+	report->names = gw_alloc((m->name_count + 1) * sizeof(*report->names));
+	for (size_t i = 0; i < m->name_count; i++) {
+		names[i] = (struct gw_kernel_names){m->names[i].mangled, m->names[i].plain};
+		if (o->mangled || o->full_names)
+			report->names[i] = gw_copy(o->mangled ? names[i].mangled : names[i].plain);
+	}
+	if (!o->mangled && !o->full_names)
+		gw_kernel_names(names, m->name_count, report->names);
+	free(names);
+}
+
+/* Whether part of a log is damaged or cut off. One that lacks its end alone may still grow. */
+static bool damaged(const struct gw_log_model *m)
+{
+	for (size_t i = 0; i < m->file_count; i++) {
+		const struct gw_log_status *s = &m->files[i].status;
+
+		if (!m->files[i].skipped && (s->notes || s->cut_wanted || s->read_error || !s->header))
+			return true;
+	}
 	return false;
 }
 
 static int show(struct gw_report *report, const struct options *o)
 {
 	const struct gw_log_model *m = &report->model;
-	bool violated = m->order[GW_ORDER_SELF] || m->order[GW_ORDER_LATER];
+	bool violated = m->order[GW_ORDER_SELF] || m->order[GW_ORDER_LATER], unmatched;
 
 	if (m->device && !device_known(m))
 		return GW_EXIT_USAGE;
 	if (!arrange(report, o))
 		return GW_EXIT_USAGE;
+	name_kernels(report, o);
+	unmatched = o->filter && m->row_count && !report->count;
 	if (!o->mangled && gw_demangle_missing())
 		gw_warning("%s", gw_demangle_missing());
 	if (o->json)
@@ -217,24 +259,45 @@ static int show(struct gw_report *report, const struct options *o)
 		gw_report_csv(report);
 	else
 		gw_report_text(report);
-	if (!o->verify)
-		return GW_EXIT_OK;
-	if (!o->json && !o->csv)
+	if (o->verify && !o->json && !o->csv)
 		gw_report_violations(report);
-	return violated ? GW_EXIT_FINDINGS : GW_EXIT_OK;
+	if (unmatched)
+		gw_warning("report: no kernel matches --filter=%s", o->filter);
+	return unmatched || damaged(m) || (o->verify && violated) ? GW_EXIT_FINDINGS : GW_EXIT_OK;
+}
+
+static bool any_read(const struct gw_log_model *m)
+{
+	for (size_t i = 0; i < m->file_count; i++)
+		if (!m->files[i].skipped)
+			return true;
+	return false;
+}
+
+static void free_report(struct gw_report *report)
+{
+	for (size_t i = 0; report->names && i < report->model.name_count; i++)
+		free(report->names[i]);
+	free(report->names);
+	gw_log_model_free(&report->model);
+	free(report->lines);
+	free(report);
 }
 
 static int report_main(const struct gw_command *command, int argc, char **argv)
 {
 	struct options o = {.by = "kernel", .sort = "total"};
+	struct gw_report_logs logs = {0};
 	struct gw_report *report;
-	int status = gw_command_parse(command, &argc, argv, &o), failed = 0;
-	size_t readable = 0;
+	int status = gw_command_parse(command, &argc, argv, &o), failed;
 
 	if (status >= 0)
 		return status;
-	if (!check_options(&o, argc))
+	if (!check_options(&o))
 		return GW_EXIT_USAGE;
+	failed = choose(&logs, &o, argc, argv);
+	if (failed && !logs.count)
+		return failed;
 	report = gw_alloc(sizeof(*report));
 	gw_log_model_init(&report->model);
 	report->model.by = !strcmp(o.by, "config")   ? GW_BY_CONFIG
@@ -242,15 +305,13 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	                                             : GW_BY_KERNEL;
 	report->model.device = o.device;
 	report->mangled = o.mangled;
+	report->full_names = o.full_names;
 	report->wide = o.wide;
-	for (int i = 0; i < argc; i++)
-		failed |= read_path(report, argv[i]);
-	for (size_t i = 0; i < report->model.file_count; i++)
-		readable += !report->model.files[i].skipped;
-	status = readable ? show(report, &o) : GW_EXIT_USAGE;
-	gw_log_model_free(&report->model);
-	free(report->lines);
-	free(report);
+	report->verbose = o.verbose;
+	failed |= read_all(report, &logs);
+	status = any_read(&report->model) ? show(report, &o) : GW_EXIT_USAGE;
+	free_report(report);
+	gw_report_logs_free(&logs);
 	return failed ? GW_EXIT_USAGE : status;
 }
 
@@ -258,30 +319,44 @@ const struct gw_command_body gw_report_command = {
         .run = report_main,
         .options = options,
         .description =
-                "Reads the logs that libgpuwatch.so wrote, of any number of processes and ranks, "
-                "and\n"
-                "shows per kernel the columns of nsys cuda_gpu_kern_sum, then what was predicted "
-                "before\n"
-                "each launch and how far off it was. A log may still be growing, or be cut off by "
-                "a\n"
-                "crash: what is whole is used, what is missing is said. The header tells what was "
-                "seen,\n"
-                "dropped and degraded, and what gpuwatch itself cost.\n"
+                "Reports where the GPU time of a program went: what ran and when, what bounds it,\n"
+                "how long the GPU was idle and why, how far off the predictions were, and per "
+                "kernel\n"
+                "the columns of nsys cuda_gpu_kern_sum beside the time that was predicted before "
+                "each\n"
+                "launch. The end of the report lists what to fix first; #3 is row 3 of the table.\n"
                 "\n"
-                "Logs compressed with zstd are read as they are. \"-\" is standard input.\n"
+                "Arguments are logs of libgpuwatch.so, of any number of processes and ranks, and\n"
+                "folders of logs; \"-\" is standard input. Without one, the last run is reported: "
+                "the\n"
+                "newest logs in the current folder, or where GPUWATCH_OUT puts them. Each process\n"
+                "counts once, however often its log is given. Logs compressed with zstd are read "
+                "as\n"
+                "they are. A log may still be growing, or be cut off by a crash: the whole part is\n"
+                "used, and the report states what is missing.\n"
+                "\n"
+                "Names are short: without return type, namespaces and parameters. Two kernels "
+                "never\n"
+                "have the same short name.\n"
                 "\n"
                 "Medians are exact up to 65,536 launches a row, else within 0.5%. Launches that "
                 "the log\n"
-                "holds as sums (GPUWATCH_LOG_MAX) count in instances, totals, "
-                "minima,\n"
-                "maxima, mean errors and coverage; medians and deviations are of the others.",
-        .examples = "gpuwatch report gpuwatch.*.gwl\n"
-                    "All processes and ranks of a run together.\n"
-                    "gpuwatch report --by=config --filter=gemm --top=10 logs/\n"
-                    "The ten configurations of matrix products that took longest.\n"
+                "holds as sums (GPUWATCH_LOG_MAX) count in instances, totals, minima, maxima, "
+                "mean\n"
+                "errors and coverage; medians and deviations are of the others.",
+        .examples = "gpuwatch report\n"
+                    "Report the last run in this folder.\n"
+                    "gpuwatch report --last logs/\n"
+                    "Report the last run in a folder, all processes and ranks together.\n"
+                    "gpuwatch report --by=config --filter=gemm --top=10 run.gwl\n"
+                    "The ten launch configurations of matrix products that took longest.\n"
+                    "gpuwatch report --verbose run.gwl\n"
+                    "With gpuwatch's own cost, clocks, code analysis and the causality check.\n"
                     "gpuwatch report --json run.gwl | jq '.kernels[0]'\n"
                     "The first kernel, for a program.\n",
         .exit_status =
-                "0 done; 1 with --verify when a prediction knew of a later measurement; 2 bad "
-                "options, or a log could not be read at all (the others are shown).",
+                "0 done; 1 no kernel matches --filter, part of a log is damaged or cut off, or "
+                "with "
+                "--verify a prediction used a later measurement; 2 bad options, or a log could not "
+                "be read at all (the others are shown).",
 };

@@ -38,7 +38,8 @@ struct gw_report {
 	struct gw_log_model model;
 	struct gw_report_line *lines; /**< sorted; those that the filter and --top leave */
 	size_t count, hidden;         /**< hidden: lines left out by --filter and --top */
-	bool mangled, wide;
+	char **names; /**< by position in model.names: as the text calls the kernels */
+	bool mangled, full_names, wide, verbose;
 };
 
 /** Whether @p column belongs into this report. */
@@ -48,6 +49,10 @@ void gw_report_values(const struct gw_report *report, struct gw_report_line *lin
 /** Text of a TEXT column, into @p buffer where it is not stored already. */
 const char *gw_report_cell(const struct gw_report *report, const struct gw_report_line *line,
                            enum gw_column column, char *buffer, size_t size);
+/** The row's bound is limited by this: a memory level, a pipe, a cause of latency; "" when unknown. */
+const char *gw_report_limiter(const struct gw_row_bound *bound);
+/** The number of @p row's line in the report's table, from 1; 0: it is not shown. */
+size_t gw_report_number(const struct gw_report *report, const struct gw_row *row);
 /** The column called @p text: its id, or its name without regard to case; GW_COLUMNS if none. */
 enum gw_column gw_report_column(const char *text);
 /** Flags of a row: letters when @p letters, else names separated by spaces. */
@@ -56,10 +61,10 @@ const char *gw_report_flags(const struct gw_row *row, bool letters, char *buffer
 void gw_report_text(struct gw_report *report);
 void gw_report_json(struct gw_report *report);
 void gw_report_csv(struct gw_report *report);
-/** The violations of order, as text on stdout. */
+/** Violations of causality, as text on stdout. */
 void gw_report_violations(const struct gw_report *report);
 
-/** What every output of a stand-in's log begins with. */
+/** The first line of every output of a stand-in's log. */
 #define GW_STAND_IN_NOTICE "times are scripted by the CPU stand-in, not measured on a GPU"
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A score for programs (docs/score.md). */
+/* A score for programs (docs/json-schema.md). */
+#include "cli/common/basis.h"
 #include "cli/common/json.h"
 #include "cli/report/report.h"
 #include "cli/score/score.h"
@@ -19,9 +20,10 @@ static json_t *cell_json(const struct score *s, size_t model, unsigned tier, uns
 	json_t *o = json_object();
 
 	json_object_set_new(o, "model", gw_json_text(s->names[model]));
-	json_object_set_new(o, "tier", json_string(or_all(gw_tier_name(tier), tier, SCORE_TIERS)));
+	json_object_set_new(o, "basis",
+	                    json_string(or_all(gw_basis_name(tier), tier, SCORE_TIERS)));
 	json_object_set_new(o, "work",
-	                    json_string(or_all(gw_source_name(work), work, SCORE_SOURCES)));
+	                    json_string(or_all(gw_work_basis_name(work), work, SCORE_SOURCES)));
 	json_object_set_new(o, "length", json_string(score_length_name((enum score_length)length)));
 	json_object_set_new(o, "count", gw_json_count(c->count));
 	json_object_set_new(o, "answered", gw_json_count(c->answered));
@@ -110,9 +112,9 @@ static json_t *units(struct score *s)
 		json_object_set_new(o, "dynamic_shared", gw_json_count(config->dynamic_shared));
 		if (config->digest)
 			json_object_set_new(o, "arguments", json_sprintf("%08x", config->digest));
-		json_object_set_new(o, "tier", json_string(gw_tier_name((enum gw_tier)u->tier)));
+		json_object_set_new(o, "basis", json_string(gw_basis_name((enum gw_tier)u->tier)));
 		json_object_set_new(o, "work",
-		                    json_string(gw_source_name((enum gw_source)u->work)));
+		                    json_string(gw_work_basis_name((enum gw_source)u->work)));
 		json_object_set_new(o, "launches", gw_json_count(u->count));
 		json_object_set_new(o, "measured", gw_json_number(gw_quantile(&u->time, 0.5)));
 		json_object_set_new(o, "intervals", gw_json_count(u->intervals));
@@ -131,7 +133,7 @@ json_t *score_json(struct score *s, const struct score_about *about)
 
 	if (about->stand_in)
 		json_object_set_new(o, "notice", json_string(GW_STAND_IN_NOTICE));
-	json_object_set_new(o, "schema", json_string("gpuwatch-score-1"));
+	json_object_set_new(o, "schema", json_string("gpuwatch-score-2"));
 	json_object_set_new(o, "stand_in", json_boolean(about->stand_in));
 	json_object_set_new(o, "how", gw_json_text(about->how));
 	json_object_set_new(o, "by", json_string(s->by_config ? "configuration" : "launch"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicted against measured, both logarithmic: a point for each kernel and configuration. */
 #include "cli/command.h"
+#include "cli/common/basis.h"
 #include "cli/common/memory.h"
 #include "cli/plot/chart.h"
 #include "cli/common/paths.h"
@@ -62,9 +63,9 @@ static void add_series(struct picture *p, struct score *s, size_t model, unsigne
 		p->high = fmax(p->high, fmax(x[n], y[n]));
 		n++;
 	}
-	snprintf(p->names[p->count], sizeof(p->names[0]), "%s%swork %s",
-	         model == SCORE_OURS ? gw_tier_name((enum gw_tier)tier) : "",
-	         model == SCORE_OURS ? ", " : "", gw_source_name((enum gw_source)work));
+	snprintf(p->names[p->count], sizeof(p->names[0]), "%s%swork: %s",
+	         model == SCORE_OURS ? gw_basis_name((enum gw_tier)tier) : "",
+	         model == SCORE_OURS ? ", " : "", gw_work_basis_name((enum gw_source)work));
 	*out = (struct chart_series){p->names[p->count], CHART_POINTS, p->count, n, x, y};
 	p->count++;
 }

@@ -9,17 +9,18 @@
 
 struct options {
 	const char *by, *plot;
-	bool json;
+	bool models, json;
 };
 
 static const struct gw_option options[] = {
         GW_OPT_CHOICE(by, "WHAT", "launch|configuration",
                       "count each launch, or each kernel and configuration once, by its medians "
                       "(default launch)"),
+        GW_OPT_FLAG(models, "also show the errors of every model on the same launches"),
         GW_OPT_FILE(plot, "DIR",
                     "also draw predicted against measured time, a picture for each model, into "
                     "this folder"),
-        GW_OPT_FLAG(json, "JSON; docs/score.md describes it"),
+        GW_OPT_FLAG(json, "print JSON; docs/json-schema.md describes it"),
         {0},
 };
 
@@ -51,12 +52,13 @@ static int score_main(const struct gw_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (!argc)
-		return gw_error("score: name a log: gpuwatch score gpuwatch.*.gwl");
+		return gw_error("score: missing log file argument: gpuwatch score gpuwatch.*.gwl");
 	if (!session_open(&session, argv, argc)) {
 		session_close(&session);
 		return GW_EXIT_USAGE;
 	}
 	score = score_new(session.traces, !strcmp(o.by, "configuration"));
+	score->show_models = o.models;
 	for (uint32_t i = 0; i < session.count; i++)
 		add_trace(score, session.traces, i);
 	snprintf(how, sizeof(how), "gpuwatch score: predictions as %s logged",
@@ -71,26 +73,26 @@ const struct gw_command_body gw_score_command = {
         .run = score_main,
         .options = options,
         .description =
-                "Says how far off the predictions in logs were: of gpuwatch itself, apart by what "
-                "was known\n"
-                "of the launch when it was predicted (its time: cold, warm, steady; its work: "
-                "counted,\n"
-                "scaled, static, none), and of every model on the same launches, from the work "
-                "that "
-                "was\n"
-                "known then and the device profile in the log. Kernels under 5 us stand apart.\n"
+                "Scores the predictions in logs: how far off those of gpuwatch were, by their basis"
                 "\n"
-                "MAPE is the mean of |predicted - measured| / measured, the factor the geometric "
-                "mean of how\n"
-                "many times too long or too short, the bias that of predicted over measured. An "
-                "answer that\n"
-                "a model can't give is outside of every share.\n"
+                "(an earlier time of the same launch shape, of the kernel, or none; work from "
+                "measured\n"
+                "counters, extrapolated, or from static analysis) and by the length of the "
+                "launch.\n"
+                "With --models also every model, from the same work and the device profile in the "
+                "log.\n"
                 "\n"
-                "What a log lacks is said, and the rest is scored. To predict again from a log, "
-                "also with\n"
-                "times withheld, see gpuwatch-replay(1).",
+                "MAPE is the mean of |predicted - measured| / measured. The factor is the "
+                "geometric mean\n"
+                "of how many times too long or too short, the bias that of predicted over "
+                "measured. A\n"
+                "missing answer counts as outside of every share.\n"
+                "\n"
+                "To predict again from a log, also with times withheld, see gpuwatch-replay(1).",
         .examples = "gpuwatch score gpuwatch.*.gwl\n"
-                    "All processes of a run together.\n"
+                    "How far can the predictions of a run be trusted?\n"
+                    "gpuwatch score --models run.gwl\n"
+                    "Compare every model on the same launches.\n"
                     "gpuwatch score --by=configuration --plot=pictures run.gwl\n"
                     "Each configuration once, with a scatter plot for each model.\n",
         .exit_status = "0 done; 2 bad options, or a log could not be read at all (the others are "

@@ -57,7 +57,8 @@ struct score {
 	const char *names[SCORE_MODELS_MAX];             /**< gpuwatch, then the models */
 	const struct gw_model *models[SCORE_MODELS_MAX]; /**< NULL for gpuwatch */
 	size_t model_count;
-	bool by_config; /**< every configuration counts once, by its medians; else every launch */
+	bool show_models; /**< the text shows every model, not gpuwatch's predictions alone */
+	bool by_config;   /**< every configuration counts once, by its medians; else every launch */
 	const struct trace *traces; /**< the logs, for names */
 	struct gw_index unit_index;
 	struct score_unit *units;

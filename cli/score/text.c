@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A score for people. */
+#include "cli/common/basis.h"
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
 #include "cli/report/report.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNELS = 20 }; /* told one by one */
+enum { KERNELS = 20 }; /* listed one by one */
 
 static void heading(const char *text)
 {
@@ -44,7 +45,7 @@ static void count_cell(struct gw_table *table, uint64_t count)
 
 /* The figures that every table has; SCORE_FIGURES of them. */
 #define SCORE_FIGURES                                                                              \
-	{"Number", true, false, 0}, {"Answered", true, false, 3}, {"MAPE", true, false, 0},        \
+	{"Number", true, false, 0}, {"Answered", true, false, 3}, {"MAPE", true, false, 3},        \
 	        {"Median", true, false, 0}, {"Factor", true, false, 0}, {"Bias", true, false, 4},  \
 	        {"In 10%", true, false, 2}, {"In 25%", true, false, 0},                            \
 	{                                                                                          \
@@ -66,12 +67,12 @@ static void figures(struct gw_table *table, struct score_cell *c)
 
 static const char *tier_name(unsigned tier)
 {
-	return tier == SCORE_TIERS ? "all" : tier ? gw_tier_name(tier) : "no prediction";
+	return tier == SCORE_TIERS ? "all" : gw_basis_name(tier);
 }
 
 static const char *work_name(unsigned work)
 {
-	return work == SCORE_SOURCES ? "" : gw_source_name(work);
+	return work == SCORE_SOURCES ? "" : gw_work_basis_name(work);
 }
 
 static void own_row(struct score *s, struct gw_table *table, unsigned tier, unsigned work,
@@ -98,14 +99,14 @@ static void print(struct gw_table *table)
 
 static void own(struct score *s)
 {
-	static const struct gw_table_column columns[] = {{"Time known", false, false, 0},
-	                                                 {"Work known", false, false, 0},
+	static const struct gw_table_column columns[] = {{"Basis", false, false, 0},
+	                                                 {"Work", false, false, 0},
 	                                                 SCORE_FIGURES,
-	                                                 {"In 90%", true, false, 1},
+	                                                 {"Coverage", true, false, 1},
 	                                                 {"Width", true, false, 1}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
-	heading("What gpuwatch predicted, by what was known");
+	heading("Predictions of gpuwatch, by their basis");
 	for (unsigned t = GW_TIER_COLD; t <= GW_TIER_STEADY; t++)
 		for (unsigned w = SCORE_SOURCES; w-- > 0;)
 			own_row(s, table, t, w, SCORE_LENGTHS, false);
@@ -117,9 +118,9 @@ static void own(struct score *s)
 static void own_by_length(struct score *s)
 {
 	static const struct gw_table_column columns[] = {
-	        {"Time known", false, false, 0}, {"Work known", false, false, 0},
-	        {"Length", false, false, 0},     SCORE_FIGURES,
-	        {"In 90%", true, false, 1},      {"Width", true, false, 1}};
+	        {"Basis", false, false, 0},   {"Work", false, false, 0},
+	        {"Length", false, false, 0},  SCORE_FIGURES,
+	        {"Coverage", true, false, 1}, {"Width", true, false, 1}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
 	if (s->cells[SCORE_OURS][SCORE_TIERS][SCORE_SOURCES][SCORE_LENGTHS].answered == 0) {
@@ -141,7 +142,7 @@ static void model_row(struct score *s, struct gw_table *table, size_t model, uns
 	if (!c->count || (model != SCORE_OURS && !c->answered))
 		return;
 	gw_table_cell(table, s->names[model]);
-	gw_table_cell(table, work == SCORE_SOURCES ? "all" : gw_source_name(work));
+	gw_table_cell(table, work == SCORE_SOURCES ? "all" : gw_work_basis_name(work));
 	figures(table, c);
 	for (unsigned l = 0; l < SCORE_LENGTHS; l++) {
 		struct score_cell *part = &s->cells[model][SCORE_TIERS][work][l];
@@ -162,13 +163,10 @@ static unsigned sources(const struct score *s)
 
 static void models(struct score *s)
 {
-	static const struct gw_table_column columns[] = {{"Model", false, false, 0},
-	                                                 {"Work known", false, false, 0},
-	                                                 SCORE_FIGURES,
-	                                                 {"<5 us", true, false, 6},
-	                                                 {"5-50", true, false, 6},
-	                                                 {"50-150", true, false, 6},
-	                                                 {">150 us", true, false, 6}};
+	static const struct gw_table_column columns[] = {
+	        {"Model", false, false, 0}, {"Work", false, false, 0}, SCORE_FIGURES,
+	        {"<5 us", true, false, 6},  {"5-50", true, false, 6},  {"50-150", true, false, 6},
+	        {">150 us", true, false, 6}};
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 
 	heading("Every model on the same launches (last columns: in 25% by length)");
@@ -197,7 +195,7 @@ static void kernels(struct score *s)
 	        {"Best model", false, false, 0}, {"Factor", true, false, 0},
 	        {"gpuwatch", true, false, 0},    {"Kernel", false, true, 0}};
 	struct score_kernel *list;
-	size_t count = score_kernels(s, &list), best[SCORE_MODELS_MAX] = {0}, told = 0;
+	size_t count = score_kernels(s, &list), best[SCORE_MODELS_MAX] = {0}, listed = 0;
 	struct gw_table *table = gw_table_new(columns, sizeof(columns) / sizeof(*columns));
 	bool first = true;
 	struct gw_text n;
@@ -208,7 +206,7 @@ static void kernels(struct score *s)
 		if (!k->best)
 			continue;
 		best[k->best]++;
-		if (told++ >= KERNELS)
+		if (listed++ >= KERNELS)
 			continue;
 		count_cell(table, k->count);
 		count_cell(table, k->configs);
@@ -217,13 +215,12 @@ static void kernels(struct score *s)
 		factor_cell(table, k->ratio[SCORE_OURS]);
 		gw_table_cell(table, s->traces[k->trace].log.names[k->kernel].plain);
 	}
-	if (told) {
+	if (listed) {
 		heading("Which model is best for which kernels, longest in all first");
 		print(table);
-		if (told > KERNELS)
+		if (listed > KERNELS)
 			printf("  %sand %s (--json has all)%s\n", gw_ink(stdout, GW_INK_DIM),
-			       gw_counted(&n, (double)(told - KERNELS), "kernel more",
-			                  "kernels more"),
+			       gw_counted(&n, (double)(listed - KERNELS), "more kernel", NULL),
 			       gw_ink(stdout, GW_INK_OFF));
 		printf("\n  Best:");
 		for (size_t m = 1; m < s->model_count; m++) {
@@ -238,6 +235,22 @@ static void kernels(struct score *s)
 		gw_table_free(table);
 	}
 	free(list);
+}
+
+/* The whole in three lines. */
+static void trust(struct score_cell *all)
+{
+	struct gw_text a, b;
+
+	if (!all->answered)
+		return;
+	printf("\n  Predicted   %s of %s\n", gw_percent(&a, score_share(all, all->answered)),
+	       gw_thousands(&b, (double)all->count));
+	printf("  Error       median %s, within 25%%: %s\n",
+	       gw_percent(&a, gw_quantile(&all->error, 0.5)),
+	       gw_percent(&b, score_share(all, all->within25)));
+	printf("  Coverage    the 90%% interval contains %s\n",
+	       gw_percent(&a, score_coverage(all)));
 }
 
 void score_text(struct score *s, const struct score_about *about)
@@ -261,18 +274,21 @@ void score_text(struct score *s, const struct score_about *about)
 	printf("  %s\n", s->by_config
 	                         ? "Each kernel and configuration counts once, by its median time."
 	                         : "Each launch counts.");
+	trust(all);
 	own(s);
 	own_by_length(s);
-	if (score_asked(s)) {
+	if (score_asked(s) && s->show_models) {
 		models(s);
 		kernels(s);
-	} else {
+	} else if (!score_asked(s)) {
 		printf("\n  No model could answer for any of these %s.\n",
 		       gw_counted(&n, (double)all->count, s->by_config ? "configuration" : "launch",
 		                  s->by_config ? NULL : "launches"));
 	}
 	printf("\n  %sFactor: geometric mean of how far off, 1 is exact. Bias: of predicted over "
-	       "measured.\n  In 10%%, 25%%, 2x: of all, an answer that is missing is outside. In "
-	       "90%%: intervals that held;\n  Width: median of (high - low) / predicted.%s\n",
+	       "measured.\n  In 10%%, 25%%, 2x: shares of all; a missing answer is outside.\n  "
+	       "Coverage: 90%% intervals that contain the measured time. Width: median of (high - "
+	       "low) / "
+	       "predicted.%s\n",
 	       gw_ink(stdout, GW_INK_DIM), gw_ink(stdout, GW_INK_OFF));
 }

@@ -234,7 +234,8 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc != 1)
-		return gw_error("whatif takes one log or launch file; see gpuwatch whatif --help");
+		return gw_error("whatif: missing log or launch file argument, or more than one; "
+		                "see gpuwatch whatif --help");
 	log = whatif_is_log(argv[0]);
 	v.model = v.model ? v.model : log ? "bounds" : "qrm";
 	c.model = gw_model_find(v.model);
@@ -253,23 +254,22 @@ static int run(const struct gw_command *command, int argc, char **argv)
 const struct gw_command_body gw_whatif_command = {
         .run = run,
         .options = options,
-        .description =
-                "Predicts the time of the same kernels on other GPUs, kernel by kernel and in all, "
-                "from what is known\n"
-                "of their work. Of a launch file (docs/launch.md) each described launch is "
-                "predicted once.\n"
-                "\n"
-                "Of a log (.gwl) all launches of a kernel that were measured are added up, by the "
-                "work that the log\n"
-                "knew of them in the end: counted or read off the code on the GPU they ran on. "
-                "Beside the\n"
-                "measured time stands what the model says of that GPU: how far the two differ is "
-                "what its answers for\n"
-                "others are worth. Memory traffic is taken to be the same everywhere, whatever the "
-                "size of the caches. A\n"
-                "log without work, or a kernel of which it knows nothing that takes time,\n"
-                "tells nothing of other GPUs; then whatif says so and guesses nothing. \"-\" is "
-                "standard input.",
+        .description = "Predicts the time of the same kernels on other GPUs, kernel by kernel and "
+                       "in total, from\n"
+                       "their work. In a launch file (docs/launch.md) each described launch is "
+                       "predicted once.\n"
+                       "\n"
+                       "In a log (.gwl) the measured launches of each kernel are added up, with "
+                       "the work that the\n"
+                       "log has at its end: measured counters, or static analysis of the code for "
+                       "the GPU they ran\n"
+                       "on. The model's time for that GPU is printed beside the measured one: the "
+                       "difference shows\n"
+                       "how far to trust its answers for others. Memory traffic is assumed to be "
+                       "the same on every\n"
+                       "GPU, whatever the size of its caches. Exit status 1 and no prediction "
+                       "where the log lacks\n"
+                       "the work. \"-\" is standard input.",
         .examples = "gpuwatch whatif --device=GTX-480 --device=K20c examples/papers/rodinia.json\n"
                     "28 kernels on two GPUs, and what changing one for the other would bring.\n"
                     "gpuwatch whatif --device=\"NVIDIA A100-SXM4-80GB\" app.gwl\n"

@@ -63,7 +63,7 @@ void lb_header(struct lb *b, uint32_t pid, uint32_t flags, const char *command)
 	                             .pid = pid,
 	                             .ppid = 1,
 	                             .flags = flags,
-	                             .start_ns = T0 * 1000000000ull,
+	                             .start_ns = T0 * 1000000000ull + b->later_ns,
 	                             .monotonic_ns = 1,
 	                             .ticks = 1};
 	char tail[512];
@@ -165,6 +165,8 @@ struct gw_record_launch lb_launch(uint32_t config, uint64_t start_ns, uint64_t d
 
 void lb_add_launch(struct lb *b, struct gw_record_launch launch)
 {
+	launch.call_ns += launch.call_ns ? b->later_ns : 0;
+	launch.start_ns += launch.start_ns ? b->later_ns : 0;
 	lb_record(b, GW_RECORD_LAUNCH, &launch, sizeof(launch), NULL, 0);
 }
 
@@ -201,14 +203,14 @@ void lb_profile(struct lb *b, uint32_t device, const char *text, size_t piece)
 
 void lb_degraded(struct lb *b, uint32_t code, const char *text)
 {
-	struct gw_record_degraded r = {.code = code, .ns = T0 * 1000000000ull};
+	struct gw_record_degraded r = {.code = code, .ns = T0 * 1000000000ull + b->later_ns};
 
 	lb_record(b, GW_RECORD_DEGRADED, &r, sizeof(r), text, strlen(text) + 1);
 }
 
 void lb_counters(struct lb *b, const uint64_t *values, uint32_t count)
 {
-	struct gw_record_counters r = {.count = count, .ns = T0 * 1000000000ull};
+	struct gw_record_counters r = {.count = count, .ns = T0 * 1000000000ull + b->later_ns};
 
 	lb_record(b, GW_RECORD_COUNTERS, &r, sizeof(r), values, count * sizeof(*values));
 }

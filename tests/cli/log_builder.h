@@ -19,6 +19,7 @@ struct lb {
 	size_t block_length;
 	uint32_t sequence;
 	uint64_t records;
+	uint64_t later_ns; /**< added to the times of the header, launches and counters */
 };
 
 /** Append a record: its struct (head.kind and head.length are filled in) and its tail. */

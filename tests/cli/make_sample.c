@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_sample NAME FILE: writes a sample log. */
+/* make_sample NAME FILE [SECONDS]: writes a sample log, its times that much later. */
 #include "tests/cli/samples.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 int main(int argc, char **argv)
 {
 	struct lb b = {0};
-	bool good = argc == 3 && sample_named(&b, argv[1]) && lb_write(&b, argv[2]);
+	bool good;
+
+	if (argc == 4)
+		b.later_ns = strtoull(argv[3], NULL, 10) * 1000000000;
+	good = (argc == 3 || argc == 4) && sample_named(&b, argv[1]) && lb_write(&b, argv[2]);
 
 	lb_free(&b);
 	if (!good)
@@ -15,6 +20,6 @@ int main(int argc, char **argv)
 		        "usage: make_sample "
 		        "plain|second|stand_in|violations|aggregates|clocked|hostile|studied|"
 		        "unstudied|unpredicted|worked|"
-		        "no_work|no_profile|half_profile FILE\n");
+		        "no_work|no_profile|half_profile FILE [SECONDS]\n");
 	return good ? 0 : 2;
 }

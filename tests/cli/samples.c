@@ -69,6 +69,12 @@ void sample_plain(struct lb *b, uint32_t pid, uint32_t flags)
 	lb_end(b);
 }
 
+void sample_later(struct lb *b, uint32_t pid)
+{
+	b->later_ns = UINT64_C(3600000000000);
+	sample_plain(b, pid, 0);
+}
+
 void sample_unpredicted(struct lb *b)
 {
 	begin(b, 4242, 0, "./vector_add 1000000");
@@ -309,6 +315,10 @@ bool sample_named(struct lb *b, const char *name)
 		sample_plain(b, 4242, 0);
 	else if (!strcmp(name, "second"))
 		sample_plain(b, 4243, 0);
+	else if (!strcmp(name, "later"))
+		sample_later(b, 4242);
+	else if (!strcmp(name, "later_too"))
+		sample_later(b, 4243);
 	else if (!strcmp(name, "stand_in"))
 		sample_plain(b, 4242, GW_HEADER_STAND_IN);
 	else if (!strcmp(name, "violations"))

@@ -7,6 +7,8 @@
 
 /** Two kernels, two configurations of the first, five blocks, 60 launches, closed in good order. */
 void sample_plain(struct lb *b, uint32_t pid, uint32_t flags);
+/** The plain one, an hour later. */
+void sample_later(struct lb *b, uint32_t pid);
 /** The same with a prediction that knew its own measurement and one that knew a later end. */
 void sample_violations(struct lb *b);
 /** The first launches of the plain one, which have no predictions. */

@@ -20,6 +20,7 @@ int shell_setup(void **state)
 	(void)state;
 	setenv("LC_ALL", "C.UTF-8", 1);
 	setenv("COLUMNS", "120", 1);
+	setenv("TZ", "UTC", 1);
 	setenv("TOOLS", TOOLS, 1);
 	setenv("PREFIX", PREFIX, 1);
 	/* A nested run preloads before the sanitizer of the command itself. */

@@ -111,7 +111,7 @@ static void output_that_is_no_file_is_found_before_measuring_and_stays(void **st
 		                       "grep -c gw_clock_cost count >&2; rm -f count; exit $s",
 		                       made[i]),
 		                 2);
-		shell_says("out: this is no file; nothing was measured: give -o FILE");
+		shell_says("out: not a regular file; nothing was measured: give -o FILE");
 		shell_says("\n0\n");
 		assert_int_equal(shell("ls -ld out | cmp - before; s=$?; rm -rf out; exit $s"), 0);
 	}
@@ -128,7 +128,7 @@ static void group_that_does_not_exist_is_refused_with_the_list(void **state)
 {
 	(void)state;
 	assert_int_equal(shell(STANDIN_GPU CALIBRATE "--only=clocks"), 2);
-	assert_refused("there is no group \"clocks\"; --only takes one of \"direct\", \"clock\"");
+	assert_refused("unknown group \"clocks\"; --only must be one of \"direct\", \"clock\"");
 }
 
 static void operand_is_taken_for_a_forgotten_option(void **state)

@@ -316,8 +316,8 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 	(void)state;
 	refuses(INSPECT "missing", "missing: No such file");
 	refuses(INSPECT ".", ".: not a regular file; give");
-	refuses(INSPECT, "inspect takes one file");
-	refuses(INSPECT "program library.a", "inspect takes one file");
+	refuses(INSPECT, "missing file argument");
+	refuses(INSPECT "program library.a", "more than one file argument");
 	refuses(": >empty; " INSPECT "empty", "empty: at byte 0: it is empty; ");
 	refuses("echo hello >hello; " INSPECT "hello",
 	        "hello: at byte 0: neither a fatbin, a cubin, PTX, an ELF file nor an archive; ");

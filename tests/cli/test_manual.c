@@ -33,6 +33,8 @@ static void every_command_has_a_page(void **state)
 		shell_says(".SH \"SYNOPSIS\"");
 		shell_says(".SH \"EXIT STATUS\"");
 		assert_int_equal(shell(GPUWATCH "%s --help", commands[i]), 0);
+		shell_says("\nExamples:\n  gpuwatch ");
+		shell_says("\nExit status:\n  ");
 	}
 	assert_int_equal(shell(GPUWATCH "--generate nonsense"), 2);
 }

@@ -346,7 +346,7 @@ static void numbers_keep_three_digits(void **state)
 	assert_string_equal(gw_duration(&t, 999.9), "1.00 µs");
 	assert_string_equal(gw_duration(&t, 12345), "12.3 µs");
 	assert_string_equal(gw_duration(&t, 999999), "1.00 ms");
-	assert_string_equal(gw_duration(&t, 2e9), "2.00 s ");
+	assert_string_equal(gw_duration(&t, 2e9), "2.00 s");
 	assert_string_equal(gw_duration(&t, NAN), "-");
 	assert_string_equal(gw_thousands(&t, 1234567), "1,234,567");
 	assert_string_equal(gw_thousands(&t, 123), "123");

@@ -35,10 +35,10 @@ static void each_is_whole_and_proven(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < LOGS; i++) {
-		assert_int_equal(shell(GPUWATCH "report --verify --json " RECORDED
-		                                "/%s.gwl.zst | " PICK
-		                                "'[p[\"whole\"] for p in o[\"processes\"]] + "
-		                                "[o[\"stand_in\"], o[\"order\"][\"violations\"]]'",
+		assert_int_equal(shell(GPUWATCH
+		                       "report --verify --json " RECORDED "/%s.gwl.zst | " PICK
+		                       "'[p[\"whole\"] for p in o[\"processes\"]] + "
+		                       "[o[\"stand_in\"], o[\"causality\"][\"violations\"]]'",
 		                       logs[i]),
 		                 0);
 		assert_string_equal(shell_output, "True\nFalse\n0\n");
@@ -93,7 +93,8 @@ static void each_scores_as_reviewed(void **state)
 		        shell("for how in '' '--hide-times=configuration' '--hide-times=kernel'; "
 		              "do "
 		              "COLUMNS=110 $PREFIX/bin/gpuwatch replay $how " RECORDED
-		              "/%s.gwl.zst | sed -n '/^gpuwatch replay/p;/^What/,/^The same/"
+		              "/%s.gwl.zst | sed -n '/^gpuwatch replay/p;/^Predictions of/,/^The "
+		              "same/"
 		              "{/^The same/d;p}'; done",
 		              logs[i]),
 		        0);
@@ -117,14 +118,15 @@ static void the_development_set_reaches_its_goals(void **state)
 	if (!recorded("development")) /* a build that is too slow for it */
 		skip();
 	for (size_t i = 0; i < sizeof(goals) / sizeof(*goals); i++) {
-		assert_int_equal(shell(GPUWATCH
-		                       "replay --json --hide-times=%s --families=" FAMILIES
-		                       " " RECORDED "/development.gwl.zst | " PICK
-		                       "'[(g[\"count\"], %s) for g in o[\"groups\"] "
-		                       "if g[\"model\"] == \"gpuwatch\" and g[\"tier\"] == \"all\" "
-		                       "and g[\"work\"] == \"all\" and g[\"length\"] == \"all\"]'",
-		                       goals[i][0], goals[i][1]),
-		                 0);
+		assert_int_equal(
+		        shell(GPUWATCH
+		              "replay --json --hide-times=%s --families=" FAMILIES " " RECORDED
+		              "/development.gwl.zst | " PICK
+		              "'[(g[\"count\"], %s) for g in o[\"groups\"] "
+		              "if g[\"model\"] == \"gpuwatch\" and g[\"basis\"] == \"all\" "
+		              "and g[\"work\"] == \"all\" and g[\"length\"] == \"all\"]'",
+		              goals[i][0], goals[i][1]),
+		        0);
 		assert_string_equal(shell_output, "(666, True)\n");
 	}
 }

@@ -112,16 +112,18 @@ static void clocks_and_slow_launches_are_told(void **state)
 {
 	(void)state;
 	shell_prints("clocked.txt", "COLUMNS=100 " REPORT "clocked.gwl");
-	shell_says("SM 1658 MHz (1335 to 1980)");
-	shell_says("held down: power cap (50.0% of samples)");
-	shell_says("14 slow launches in 2 episodes, 560 µs beyond");
+	shell_says("throttled: power cap");
+	shell_says("14 slow launches in 2 episodes, 560 µs beyond the prediction");
 	assert_int_equal(shell(REPORT "--csv clocked.gwl | cut -d, -f32,33 | sed 1d"), 0);
 	shell_says("10,");
 	shell_says("4,");
 	assert_int_equal(shell(REPORT "--json clocked.gwl | grep -A40 '\"slow\": {'"), 0);
 	shell_says("\"cause\": \"SM clock\"");
 	shell_says("\"lost_ns\": 60000");
-	assert_int_equal(shell(REPORT "plain.gwl"), 0);
+	shell_prints("clocked_details.txt", "COLUMNS=100 " REPORT "--verbose --top=1 clocked.gwl");
+	shell_says("SM 1658 MHz (1335 to 1980)");
+	shell_says("throttled: power cap (50.0% of samples)");
+	assert_int_equal(shell(REPORT "--verbose plain.gwl"), 0);
 	assert_null(strstr(shell_output, "Clock"));
 	assert_null(strstr(shell_output, "Slow"));
 }
@@ -130,25 +132,28 @@ static void clocks_and_slow_launches_are_told(void **state)
 static void what_code_does_not_tell_is_said_with_the_reason(void **state)
 {
 	(void)state;
-	assert_int_equal(shell("COLUMNS=200 " REPORT "studied.gwl | grep -A1 '^  Code'"), 0);
-	shell_says(
-	        "Code       18 launches, not settled: a branch depends on what is not known before "
-	        "the launch (vector_add(float const");
-	shell_says("           18 launches, no code: no image in it runs on this GPU (void "
-	           "at::native");
+	assert_int_equal(shell("COLUMNS=200 " REPORT "--verbose studied.gwl | grep -A1 '^  Code'"),
+	                 0);
+	shell_says("Code       18 launches, data-dependent: a branch depends on what is not known "
+	           "before "
+	           "the launch (vector_add)");
+	shell_says("           18 launches, no code: no image in it runs on this GPU (vectorized");
 	assert_null(strstr(shell_output, "large its blocks"));
 	assert_null(strstr(shell_output, "lost part"));
-	assert_int_equal(shell(REPORT "--json studied.gwl | sed -n '/^  \"code\"/,/^  ]/p'"), 0);
-	shell_says("\"end\": \"no code\"");
+	assert_int_equal(
+	        shell(REPORT "--json studied.gwl | sed -n '/^  \"code_analysis\"/,/^  ]/p'"), 0);
+	shell_says("\"outcome\": \"no code\"");
 	shell_says("\"configurations\": 1");
 	assert_int_equal(
-	        shell(REPORT "--json --by=config studied.gwl | grep -A8 '^      \"code\"'"), 0);
-	shell_says("\"told\": 19");
-	shell_says("\"untold\": null");
-	shell_says("\"told\": 0");
-	assert_int_equal(shell(REPORT "unstudied.gwl"), 0);
-	shell_says("Code       not read: only mode audit reads code");
-	assert_int_equal(shell(REPORT "plain.gwl"), 0);
+	        shell(REPORT
+	              "--json --by=config studied.gwl | grep -A8 '^      \"code_analysis\"'"),
+	        0);
+	shell_says("\"analysed_launches\": 19");
+	shell_says("\"reason\": null");
+	shell_says("\"analysed_launches\": 0");
+	assert_int_equal(shell(REPORT "--verbose unstudied.gwl"), 0);
+	shell_says("Code       off: only mode audit reads code");
+	assert_int_equal(shell(REPORT "--verbose plain.gwl"), 0);
 	assert_null(strstr(shell_output, "Code"));
 }
 
@@ -156,7 +161,7 @@ static void what_code_does_not_tell_is_said_with_the_reason(void **state)
 static void a_log_that_ends_early_says_so_of_code(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(REPORT "cut.gwl"), 0);
+	assert_int_equal(shell(REPORT "--verbose cut.gwl"), 1);
 	shell_says("not reached: the log ends before");
 }
 
@@ -207,6 +212,134 @@ static void processes_are_merged(void **state)
 	shell_says("120 kernel runs");
 }
 
+/* The header is a dozen lines, title included, whatever there is to say; details are asked for. */
+static void the_header_is_at_most_twelve_lines(void **state)
+{
+	static const char *const logs[] = {"plain",   "clocked", "studied",    "worked",
+	                                   "hostile", "cut",     "violations", "aggregates"};
+
+	(void)state;
+	for (unsigned width = 80; width <= 120; width += 20)
+		for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
+			shell("COLUMNS=%u " REPORT "%s.gwl | sed '2d;/^$/,$d' | wc -l", width,
+			      logs[i]);
+			assert_in_range(atoi(shell_output), 7, 12);
+		}
+	assert_int_equal(shell(REPORT "plain.gwl"), 0);
+	shell_says("When       2023-11-14 22:13:19 UTC · for 59.0 ms");
+	assert_null(strstr(shell_output, "Own cost"));
+	assert_null(strstr(shell_output, "Dropped"));
+	assert_null(strstr(shell_output, "Degraded"));
+	shell_prints("plain_details.txt", REPORT "--verbose --top=1 plain.gwl");
+}
+
+static void names_are_short_and_whole_ones_can_be_asked_for(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "plain.gwl"), 0);
+	shell_says("  vectorized_elementwise_kernel<4>\n");
+	shell_says("  vector_add\n");
+	assert_int_equal(shell("COLUMNS=60 " REPORT "--full-names plain.gwl"), 0);
+	shell_says("  void at::native::vectorized_elementwise_kernel<4>(int)\n");
+	assert_int_equal(shell(REPORT "--mangled plain.gwl"), 0);
+	shell_says("  _Z10vector_addPKfS0_Pfi\n");
+}
+
+/* "To fix first" names rows by their number in the table. */
+static void rows_are_numbered_and_referred_to(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("COLUMNS=160 " REPORT "worked.gwl"), 0);
+	shell_says("  3  12.5%");
+	shell_says("#3 `few_blocks` is latency-bound");
+	assert_int_equal(shell("COLUMNS=160 " REPORT "--top=1 worked.gwl"), 0);
+	shell_says("#1 `gather_words`");
+	shell_says(": `few_blocks` is latency-bound");
+}
+
+static void empty_columns_are_left_out(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--wide plain.gwl"), 0);
+	assert_null(strstr(shell_output, "Headroom"));
+	assert_null(strstr(shell_output, "Limiter"));
+	assert_null(strstr(shell_output, "did not fit"));
+	assert_int_equal(shell(REPORT "--wide worked.gwl"), 0);
+	shell_says("Headroom");
+}
+
+/* What is not known in part has no share of a peak, in any form. */
+static void no_bound_no_headroom(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--csv worked.gwl | grep ',no_work$' | cut -d, -f15-19"), 0);
+	assert_string_equal(shell_output, ",,,,\n");
+	assert_int_equal(shell(REPORT
+	                       "--json worked.gwl | python3 -c '"
+	                       "import json, sys\n"
+	                       "for k in json.load(sys.stdin)[\"kernels\"]:\n"
+	                       "    v = k[\"verdict\"]\n"
+	                       "    print(k[\"Name\"], v[\"bound\"], v[\"headroom\"] is None, "
+	                       "k[\"Headroom (%%)\"] is None, v[\"confidence\"] is None, "
+	                       "k[\"Bound\"])'"),
+	                 0);
+	shell_says("no_work unknown True True True \n");
+	shell_says("stream_copy memory False False False memory\n");
+}
+
+static void a_filter_that_matches_nothing_says_so(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--filter=zzzz plain.gwl"), 1);
+	shell_says("report: no kernel matches --filter=zzzz");
+	shell_says("No kernel matches.");
+	assert_null(strstr(shell_output, "To fix first"));
+	assert_int_equal(shell(REPORT "--csv --filter=zzzz plain.gwl 2>/dev/null | wc -l"), 0);
+	assert_string_equal(shell_output, "1\n");
+	assert_int_equal(shell(REPORT "--csv --filter=VECTOR_ADD plain.gwl | wc -l"), 0);
+	assert_string_equal(shell_output, "2\n");
+}
+
+static void a_log_given_twice_counts_once(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "plain.gwl plain.gwl"), 0);
+	shell_says("warning: report: plain.gwl is given twice; it counts once");
+	shell_says("60 kernel runs");
+	assert_int_equal(shell(REPORT "plain.gwl logs"), 0);
+	shell_says("plain.gwl and logs/plain.gwl are the same log; it counts once");
+	shell_says("120 kernel runs");
+}
+
+/* The runs start a minute and more apart, which no process of one run does. */
+static void runs_at_different_times_are_warned_of_and_kept_apart(void **state)
+{
+	(void)state;
+	assert_int_equal(shell("mkdir -p runs && cp plain.gwl runs/gpuwatch.a.1.gwl && touch -d "
+	                       "'2023-11-14 22:13:20' runs/gpuwatch.a.1.gwl && "
+	                       "$TOOLS/make_sample later runs/gpuwatch.a.2.gwl && "
+	                       "$TOOLS/make_sample later_too runs/gpuwatch.a.3.gwl && touch -d "
+	                       "'2023-11-14 23:13:20' runs/gpuwatch.a.[23].gwl"),
+	                 0);
+	assert_int_equal(shell(REPORT "runs"), 0);
+	shell_says("warning: report: these are 2 runs at different times, added up; --last shows "
+	           "the last one alone");
+	shell_says(
+	        "2 runs at different times · 2023-11-14 22:13:19 UTC to 2023-11-14 23:13:20 UTC");
+	assert_int_equal(shell(REPORT "--last runs"), 0);
+	assert_null(strstr(shell_output, "different times"));
+	shell_says("120 kernel runs");
+	assert_int_equal(shell("cd runs && " REPORT), 0);
+	shell_says("report: the last run: gpuwatch.a.2.gwl and 1 more\n");
+	shell_says("120 kernel runs");
+	assert_int_equal(shell("GPUWATCH_OUT='runs/gpuwatch.%%h.1.gwl' " REPORT), 0);
+	shell_says("report: the last run: runs/gpuwatch.a.1.gwl\n");
+	assert_int_equal(shell("cd empty_folder 2>/dev/null || mkdir empty_folder && cd "
+	                       "empty_folder && " REPORT),
+	                 2);
+	shell_says("report: missing log file argument, and no log is named gpuwatch.*.gwl here");
+}
+
 static void stand_in_says_so_at_the_top_of_every_output(void **state)
 {
 	static const char *const ways[] = {"", "--json", "--csv", "--verify", "--by=config --wide"};
@@ -228,11 +361,12 @@ static void verify_lists_violations_and_exits_1(void **state)
 {
 	(void)state;
 	assert_int_equal(shell(REPORT "violations.gwl"), 0);
-	shell_says("proven for 55 of 57 predictions");
-	shell_says("2 violations");
+	shell_says("2 violations: predictions from later measurements (--verify)");
+	assert_int_equal(shell(REPORT "--verbose violations.gwl"), 0);
+	shell_says("check passed by 55 of 57 predictions");
 	assert_int_equal(shell(REPORT "--verify violations.gwl"), 1);
-	shell_says("knows 31 measurements, only 30 stand before it");
-	shell_says("knows 40 measurements, the last of which ended after that");
+	shell_says("uses 31 measurements, only 30 are before it");
+	shell_says("uses 40 measurements, the last of which ended after that");
 	assert_int_equal(shell(REPORT "--verify --json violations.gwl"), 1);
 	assert_int_equal(shell(REPORT "--verify plain.gwl"), 0);
 	shell_says("no violation");
@@ -278,16 +412,18 @@ static void device_is_chosen_by_number_uuid_or_name(void **state)
 	assert_int_equal(shell(REPORT "--device=AABBCC plain.gwl"), 0);
 	assert_int_equal(shell(REPORT "--device=h200 plain.gwl"), 0);
 	assert_int_equal(shell(REPORT "--device=1 plain.gwl"), 2);
-	shell_says("is no GPU of these logs");
+	shell_says("matches no GPU of these logs");
 }
 
 static void cut_off_log_is_used_and_told(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(REPORT "cut.gwl"), 0);
+	assert_int_equal(shell(REPORT "cut.gwl"), 1);
 	shell_says("the file ends inside the block at offset");
+	shell_says("and 1 more: --verbose");
+	assert_int_equal(shell(REPORT "--verbose cut.gwl"), 1);
 	shell_says("no END record: the process was killed or is still running");
-	assert_int_equal(shell(REPORT "--json cut.gwl"), 0);
+	assert_int_equal(shell(REPORT "--json cut.gwl"), 1);
 	shell_says("\"whole\": false");
 }
 
@@ -316,13 +452,9 @@ static void bad_file_is_told_with_its_name_and_the_others_are_shown(void **state
 
 static void bad_options_exit_2_with_one_message(void **state)
 {
-	static const char *const bad[] = {"",
-	                                  "--sort=nope plain.gwl",
-	                                  "--by=x plain.gwl",
-	                                  "--filter='(' plain.gwl",
-	                                  "--json --csv plain.gwl",
-	                                  "--top=-1 plain.gwl",
-	                                  "--nope plain.gwl"};
+	static const char *const bad[] = {"--sort=nope plain.gwl",  "--by=x plain.gwl",
+	                                  "--filter='(' plain.gwl", "--json --csv plain.gwl",
+	                                  "--top=-1 plain.gwl",     "--nope plain.gwl"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -380,6 +512,14 @@ int main(void)
 	        cmocka_unit_test(report_fits_the_terminal),
 	        cmocka_unit_test(an_ascii_terminal_gets_ascii),
 	        cmocka_unit_test(processes_are_merged),
+	        cmocka_unit_test(the_header_is_at_most_twelve_lines),
+	        cmocka_unit_test(names_are_short_and_whole_ones_can_be_asked_for),
+	        cmocka_unit_test(rows_are_numbered_and_referred_to),
+	        cmocka_unit_test(empty_columns_are_left_out),
+	        cmocka_unit_test(no_bound_no_headroom),
+	        cmocka_unit_test(a_filter_that_matches_nothing_says_so),
+	        cmocka_unit_test(a_log_given_twice_counts_once),
+	        cmocka_unit_test(runs_at_different_times_are_warned_of_and_kept_apart),
 	        cmocka_unit_test(stand_in_says_so_at_the_top_of_every_output),
 	        cmocka_unit_test(verify_lists_violations_and_exits_1),
 	        cmocka_unit_test(rows_are_sorted_filtered_and_cut),

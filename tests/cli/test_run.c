@@ -38,9 +38,10 @@ static void program_of_an_older_glibc_runs_unwatched(void **state)
 	          "cc -o seven seven.c -Wl,--dynamic-linker=$PWD/old/ld.so"))
 		skip(); /* no compiler */
 	assert_int_equal(shell("echo GLIBC_2.33 > old/libc.so.6; " RUN "./seven"), 7);
-	shell_says("uses an older C library; libgpuwatch.so needs glibc 2.34 or newer; it is not "
-	           "watched");
-	assert_int_equal(shell("printf 'GLIBC_2.34\\0' > old/libc.so.6; " RUN "./seven"), 7);
+	shell_says("uses an older C library; libgpuwatch.so needs glibc 2.34 or newer; it runs "
+	           "without gpuwatch");
+	assert_int_equal(shell("printf 'GLIBC_2.34\\0' > old/libc.so.6; " RUN "--quiet ./seven"),
+	                 7);
 	assert_string_equal(shell_output, "");
 }
 
@@ -72,6 +73,60 @@ static void exit_status_and_signals_are_the_programs_own(void **state)
 	assert_int_equal(shell(RUN "sh --mode=x 2>/dev/null; echo $?"),
 	                 0); /* the program's option, not ours */
 	shell_says("2\n");
+}
+
+/* A log that is made while the program runs is named when it has ended; no kernel, no log. */
+static void the_end_names_the_log_or_says_that_no_kernel_was_seen(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(RUN "true"), 0);
+	shell_says("gpuwatch: run: no kernel was seen, and no log was written");
+	assert_int_equal(shell(RUN "--quiet true"), 0);
+	assert_string_equal(shell_output, "");
+	assert_int_equal(shell(RUN "--mode=off true"), 0);
+	assert_string_equal(shell_output, "");
+	assert_int_equal(shell("mkdir -p ended && cd ended && $TOOLS/make_sample plain "
+	                       "gpuwatch.old.1.gwl && " RUN
+	                       "sh -c '$TOOLS/make_sample plain gpuwatch.x.1.gwl "
+	                       "$(($(date +%%s) - 1699999999)); exit 3'"),
+	                 3);
+	shell_says("gpuwatch: run: log: gpuwatch.x.1.gwl; gpuwatch report shows it\n");
+	assert_int_equal(shell("cd ended && rm *.gwl && " RUN "--out='a.%%p.gwl' "
+	                       "sh -c 'for i in 1 2; do $TOOLS/make_sample plain a.$i.gwl "
+	                       "$(($(date +%%s) - 1699999999)); done'"),
+	                 0);
+	shell_says("gpuwatch: run: 2 logs: a.1.gwl and 1 more; gpuwatch report shows them\n");
+}
+
+static void signals_are_passed_on_and_ends_are_the_programs_own(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(RUN "--summary=0 sh -c 'trap \"exit 7\" TERM; touch ready; while :; "
+	                           "do sleep 0.05; done' & p=$!; while ! test -e ready; do sleep "
+	                           "0.05; done; kill -TERM $p; wait $p"),
+	                 7);
+	/* Who kills the command kills the program. */
+	assert_int_equal(shell("rm -f ready; " RUN
+	                       "sh -c 'echo $$ > pid; touch ready; exec sleep 60' & p=$!; while ! "
+	                       "test -e ready; do sleep 0.05; done; kill -KILL $p; wait $p; n=0; "
+	                       "while kill -0 $(cat pid) 2>/dev/null && ! grep -qs '^State:.Z' "
+	                       "/proc/$(cat pid)/status && test $n -lt 100; do sleep 0.05; "
+	                       "n=$((n+1)); done; test $n -lt 100"),
+	                 0);
+	/* A parent that ignores the ends of children does not hide the exit status. */
+	assert_int_equal(shell("python3 -c 'import os, signal, sys\n"
+	                       "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+	                       "os.execv(sys.argv[1], sys.argv[1:])' $PREFIX/bin/gpuwatch run sh "
+	                       "-c 'exit 5'"),
+	                 5);
+	/* A reader of the program's output sees its end when the program closes it. */
+	assert_int_equal(
+	        shell("rm -f go closed; { exec " RUN
+	              "sh -c 'echo one; exec >&-; while ! test -e go; do sleep 0.05; done' "
+	              "2>/dev/null; } | { timeout 60 cat && touch closed; touch go; }; "
+	              "test -e closed"),
+	        0);
+	shell_says("one\n");
 }
 
 static void missing_program_is_127_and_unexecutable_126(void **state)
@@ -172,8 +227,8 @@ static void scripts_are_judged_by_their_interpreter(void **state)
 	assert_int_equal(shell("printf '#!%%s/loop\\n' $PWD > loop; chmod +x loop; " RUN "./loop"),
 	                 2);
 	assert_int_equal(shell("echo text > text; chmod +x text; " RUN "./text"), 2);
-	shell_says("neither a program nor a script with a #! line; name a program, or the "
-	           "interpreter and what it runs");
+	shell_says("neither a program nor a script with a #! line; give a program, or its "
+	           "interpreter and the script");
 	if (shell("test -x $TOOLS/static_program"))
 		skip();
 	assert_int_equal(
@@ -196,7 +251,7 @@ static void bad_options_exit_2_and_start_nothing(void **state)
 		assert_null(strstr(shell_output, "started"));
 	}
 	assert_int_equal(shell(RUN), 2);
-	shell_says("name the program to watch");
+	shell_says("missing command argument");
 }
 
 static void help_and_version_answer_on_stdout(void **state)
@@ -209,7 +264,8 @@ static void help_and_version_answer_on_stdout(void **state)
 	shell_says("gpuwatch 0.");
 	assert_int_equal(shell(RUN "--help 2>/dev/null"), 0);
 	shell_says("--log-max=BYTES");
-	assert_int_equal(shell("test $(COLUMNS=80 " RUN "--help | tail -n +13 | wc -L) -le 80 && "
+	assert_int_equal(shell("test $(COLUMNS=80 " RUN
+	                       "--help | sed -n '/^Options/,$p' | wc -L) -le 80 && "
 	                       "COLUMNS=10000 " RUN "--help"),
 	                 0);
 	shell_says("in sums (default 1G) (64K to 1T)\n");
@@ -217,11 +273,19 @@ static void help_and_version_answer_on_stdout(void **state)
 	shell_says("(default audit) (audit|watch|count|off)\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch"), 2);
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch nonsense"), 2);
-	shell_says("there is no command \"nonsense\"");
+	shell_says("unknown command \"nonsense\"; see gpuwatch --help");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch reprot"), 2);
+	shell_says("unknown command \"reprot\"; did you mean \"report\"");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch report --jsn x"), 2);
+	shell_says("report: unknown option --jsn; did you mean \"--json\"");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch --versoin"), 2);
+	shell_says("unknown option \"--versoin\"; did you mean \"--version\"");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch report --sort=instance x"), 2);
+	shell_says("unknown column; did you mean \"instances\"");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch help nonsense"), 2);
-	shell_says("there is no command \"nonsense\"");
+	shell_says("unknown command \"nonsense\"");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch --nonsense"), 2);
-	shell_says("there is no option \"--nonsense\"");
+	shell_says("unknown option \"--nonsense\"");
 }
 
 static void missing_library_is_told(void **state)
@@ -240,7 +304,7 @@ static void doctor_names_what_is_missing_and_exits_1(void **state)
 	shell_says("missing   output");
 	shell_says("set GPUWATCH_OUT");
 	shell_says("ok        libgpuwatch");
-	shell_says("mend what is missing");
+	shell_says("fix the items marked missing");
 }
 
 static void doctor_names_variables_that_nothing_reads(void **state)
@@ -279,6 +343,8 @@ int main(void)
 	        cmocka_unit_test(what_is_preloaded_already_stays),
 	        cmocka_unit_test(options_become_environment_variables),
 	        cmocka_unit_test(exit_status_and_signals_are_the_programs_own),
+	        cmocka_unit_test(the_end_names_the_log_or_says_that_no_kernel_was_seen),
+	        cmocka_unit_test(signals_are_passed_on_and_ends_are_the_programs_own),
 	        cmocka_unit_test(missing_program_is_127_and_unexecutable_126),
 	        cmocka_unit_test(static_program_is_refused_with_the_way_out),
 	        cmocka_unit_test(injection_does_not_displace_another_tool),

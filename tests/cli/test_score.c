@@ -27,8 +27,9 @@ static void text_is_as_reviewed(void **state)
 {
 	(void)state;
 	shell_prints("score.txt", SCORE "worked.gwl");
-	shell_prints("score_configuration.txt",
-	             SCORE "--by=configuration worked.gwl | sed -n '/^What/,/^The same/p'");
+	shell_prints("score_models.txt", SCORE "--models worked.gwl");
+	shell_prints("score_configuration.txt", SCORE
+	             "--by=configuration worked.gwl | sed -n '/^Predictions of/,/^The same/p'");
 }
 
 static void json_is_as_reviewed(void **state)
@@ -44,11 +45,11 @@ static void models_answer_where_work_and_gpu_are_known(void **state)
 	assert_int_equal(
 	        shell(SCORE "--json worked.gwl | " PICK
 	                    "'[[g[\"work\"], g[\"count\"], g[\"answered\"]] "
-	                    "for g in o[\"groups\"] if [g[\"model\"], g[\"tier\"], g[\"length\"]] "
+	                    "for g in o[\"groups\"] if [g[\"model\"], g[\"basis\"], g[\"length\"]] "
 	                    "== [\"bounds\", \"all\", \"all\"]]'"),
 	        0);
 	assert_string_equal(shell_output,
-	                    "['none', 12, 0]\n['counted', 72, 72]\n['all', 84, 72]\n");
+	                    "['none', 12, 0]\n['measured counters', 72, 72]\n['all', 84, 72]\n");
 }
 
 static void what_a_log_lacks_is_said_and_the_rest_scored(void **state)
@@ -67,7 +68,7 @@ static void what_a_log_lacks_is_said_and_the_rest_scored(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		assert_int_equal(shell(SCORE "%s", cases[i].log), 0);
 		shell_says(cases[i].says);
-		shell_says("steady");
+		shell_says("same shape timed");
 		shell_says("No model could answer");
 		assert_int_equal(shell(SCORE "--json %s | " PICK "'o[\"missing\"]'", cases[i].log),
 		                 0);
@@ -81,7 +82,7 @@ static void cut_off_log_is_scored_as_far_as_it_goes(void **state)
 	assert_int_equal(shell("head -c 9000 worked.gwl > cut.gwl; " SCORE "cut.gwl"), 0);
 	shell_says("the file ends inside the block");
 	shell_says("no END record");
-	shell_says("counted");
+	shell_says("measured counters");
 	assert_int_equal(shell(REPLAY "cut.gwl"), 0);
 	shell_says("no END record");
 }
@@ -91,12 +92,12 @@ static void bad_input_is_one_message_and_status_2(void **state)
 	static const struct {
 		const char *arguments, *says;
 	} cases[] = {
-	        {"score", "name a log"},
+	        {"score", "missing log file argument"},
 	        {"score /nonexistent.gwl", "/nonexistent.gwl: No such file"},
-	        {"score --by=moon worked.gwl", "one of launch|configuration is wanted"},
+	        {"score --by=moon worked.gwl", "must be one of launch|configuration"},
 	        {"score /dev/null", "not a regular file"},
-	        {"replay", "name a log"},
-	        {"replay --model=moon worked.gwl", "there is no model \"moon\""},
+	        {"replay", "missing log file argument"},
+	        {"replay --model=moon worked.gwl", "unknown model \"moon\""},
 	        {"replay --hide-work worked.gwl", "--hide-work is for --hide-times"},
 	        {"replay --family=a worked.gwl", "--family is for --hide-times"},
 	        {"replay --hide-times=kernel --family='(' worked.gwl",
@@ -119,12 +120,12 @@ static void bad_input_is_one_message_and_status_2(void **state)
 	         "file in a folder where you may write"},
 	        {"replay -o . worked.gwl", "--output=. can't be written: Is a directory; give"},
 	        {"replay -o out.gwl - <worked.gwl", "can't be read again; give its file"},
-	        {"score .", "this is a folder; name the logs in it"},
-	        {"score --plot= worked.gwl", "the name of a file or folder is wanted"},
+	        {"score .", "is a folder; name the logs in it"},
+	        {"score --plot= worked.gwl", "must be the name of a file or folder"},
 	        {"score --plot=worked.gwl worked.gwl", "this is a file and no folder"},
 	        {"score --help=1 worked.gwl", "--help takes no value; leave out \"=1\""},
 	        {"predict --device=H200 --launch=worked.gwl", "gpuwatch whatif says how long"},
-	        {"predict --device= --launch=bad", "--device= can't be used: a name is wanted"},
+	        {"predict --device= --launch=bad", "--device=: must be a name"},
 	        {"predict --device=bad --launch=bad", "for the file of that name write ./bad"},
 	};
 
@@ -160,7 +161,7 @@ static void unreadable_log_among_others_is_told_and_the_others_scored(void **sta
 	(void)state;
 	assert_int_equal(shell(SCORE "/nonexistent.gwl plain.gwl 2>&1"), 2);
 	shell_says("/nonexistent.gwl: No such file");
-	shell_says("steady");
+	shell_says("same shape timed");
 }
 
 static void stand_in_says_so_first(void **state)
@@ -180,7 +181,7 @@ static void pictures_show_each_model_that_answers(void **state)
 	assert_int_equal(shell("grep -c '<title>' pictures/predicted-gpuwatch.svg; "
 	                       "cat pictures/predicted-gpuwatch.svg"),
 	                 0);
-	shell_says("steady, work counted");
+	shell_says("same shape timed, work: measured counters");
 	shell_says("25% more");
 	assert_int_equal(shell(SCORE "--plot=/nonexistent/x worked.gwl 2>&1 >/dev/null"), 2);
 	shell_says("the folder cannot be made");
@@ -239,7 +240,7 @@ static void replay_of_a_replay_has_the_same_bits(void **state)
 	        0);
 	assert_string_equal(shell_output, "1\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch report again.gwl"), 0);
-	shell_says("the predictions are of a replay, as recorded");
+	shell_says("the predictions are those of a replay, as recorded");
 }
 
 static void replay_scores_what_it_predicts(void **state)
@@ -247,11 +248,11 @@ static void replay_scores_what_it_predicts(void **state)
 	(void)state;
 	assert_int_equal(shell(REPLAY "worked.gwl"), 0);
 	shell_says("gpuwatch replay: as recorded");
-	shell_says("steady");
+	shell_says("same shape timed");
 	assert_int_equal(shell(REPLAY "--json worked.gwl | " PICK
 	                              "'[o[\"schema\"], o[\"replayed\"][0][\"logged\"]]'"),
 	                 0);
-	assert_string_equal(shell_output, "gpuwatch-score-1\n83\n");
+	assert_string_equal(shell_output, "gpuwatch-score-2\n83\n");
 }
 
 int main(void)

@@ -110,7 +110,7 @@ def agreement(rows, kernels):
         ncu = score_models.light(found[0])
         ours = one_of(reported.get(key, []))
         if len(found) != 1 or ours is None or ncu is None or not any(
-                part["source"] == "counted" for part in ours["verdict"]["work"].values()):
+                part["source"] == "measured counters" for part in ours["verdict"]["work"].values()):
             continue
         judged += 1
         if score_models.same_verdict(ncu, ours["verdict"]["bound"]):

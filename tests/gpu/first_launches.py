@@ -64,19 +64,19 @@ def shares(rows):
 
 def read(code):
     """Whether the code of a row of the report was found and decoded."""
-    return code["told"] > 0 or (code["untold"] or {}).get("end") in ("told", "untold", "given up")
+    return code["analysed_launches"] > 0 or (code["reason"] or {}).get("outcome") in ("data-dependent", "unsupported", "timed out")
 
 
 def judged(name, score, kernels, configurations):
     """Figures of a program's log: its score, and the reports of its kernels and of their configurations."""
-    first = [row for row in score["configurations"] if row["measured"] and (row["tier"], row["work"]) == ("cold", "static")]
-    kernels, codes = ([row["code"] for row in report["kernels"]] for report in (kernels, configurations))
+    first = [row for row in score["configurations"] if row["measured"] and (row["basis"], row["work"]) == ("never timed", "static analysis")]
+    kernels, codes = ([row["code_analysis"] for row in report["kernels"]] for report in (kernels, configurations))
     result = [
         figures.figure(f"{name}: kernels whose code was found and decoded", sum(map(read, kernels)), n=len(kernels)),
-        figures.figure(f"{name}: kernels of which the code told something", sum(one["told"] > 0 for one in kernels), n=len(kernels)),
-        figures.figure(f"{name}: configurations told by their code", sum(one["told"] > 0 for one in codes), n=len(codes)),
+        figures.figure(f"{name}: kernels of which the code told something", sum(one["analysed_launches"] > 0 for one in kernels), n=len(kernels)),
+        figures.figure(f"{name}: configurations told by their code", sum(one["analysed_launches"] > 0 for one in codes), n=len(codes)),
         figures.figure(f"{name}: configurations of whose code nothing is said",
-                       sum(not one["told"] and one["untold"] is None for one in codes), most=0),
+                       sum(not one["analysed_launches"] and one["reason"] is None for one in codes), most=0),
         figures.figure(f"{name}: first launches predicted from code alone", len(first), n=len(codes))]
     for model, (close, double) in shares(first).items():
         result.append(figures.figure(f"{name}: {model}, from code alone, within 25%", close, n=len(first)))
@@ -86,8 +86,8 @@ def judged(name, score, kernels, configurations):
 
 def reasons(report):
     """Why code told nothing, or not all, most launches first."""
-    for one in sorted(report["code"], key=lambda one: -(one["launches"] or 0)):
-        print(f"      {one['launches']} launches of {one['configurations']} configurations, {one['end']}: {one['reason']} ({(one['name'] or '')[:70]})")
+    for one in sorted(report["code_analysis"], key=lambda one: -(one["launches"] or 0)):
+        print(f"      {one['launches']} launches of {one['configurations']} configurations, {one['outcome']}: {one['reason']} ({(one['name'] or '')[:70]})")
 
 
 def measure(args, name):

@@ -469,9 +469,9 @@ class Recorded(Scripts):
         self.assertEqual(found["train: configurations of whose code nothing is said"], (0, True))
 
     def test_a_configuration_of_whose_code_nothing_is_said_shows(self):
-        row = {"tier": "cold", "work": "static", "measured": 1e-5, "predicted": {"gpuwatch": 1.2e-5, "bounds": None}}
-        score = {"configurations": [row, dict(row, tier="none", work="none")]}
-        told, untold, nothing = ({"code": {"told": count, "untold": why}} for count, why in ((1, None), (0, {"end": "no code"}), (0, None)))
+        row = {"basis": "never timed", "work": "static analysis", "measured": 1e-5, "predicted": {"gpuwatch": 1.2e-5, "bounds": None}}
+        score = {"configurations": [row, dict(row, basis="no prediction", work="none")]}
+        told, untold, nothing = ({"code_analysis": {"analysed_launches": count, "reason": why}} for count, why in ((1, None), (0, {"outcome": "no code"}), (0, None)))
 
         def found(*rows):
             return {one["figure"]: one for one in first_launches.judged("p", score, {"kernels": [told]}, {"kernels": rows})}
@@ -555,13 +555,13 @@ class Development(Scripts):
         row = {"workload": "w", "size": "1", "kernel": "k", "grid": "4x1x1", "block": "256x1x1", "dynamic_shared": "0",
                "sm_throughput": "0.9", "memory_throughput": "0.2"}
         one = {"Mangled": "k", "Arguments": "", "Total Time (ns)": 10,
-               "verdict": {"bound": "memory", "text": "memory-bound (dram)", "work": {"inst_executed": {"source": "counted"}},
+               "verdict": {"bound": "memory", "text": "memory-bound (dram)", "work": {"inst_executed": {"source": "measured counters"}},
                            "configuration": {"GridXYZ": "4 1 1", "BlockXYZ": "256 1 1", "Dynamic Shared (B)": 0}}}
         agreed, judged, lines = development.agreement([row], [one])
         self.assertEqual((agreed, judged, len(lines)), (0, 1, 1))
         one["verdict"]["bound"] = "compute"
         self.assertEqual(development.agreement([row], [one])[:2], (1, 1))
-        one["verdict"]["work"]["inst_executed"]["source"] = "static"  # what code tells is no count
+        one["verdict"]["work"]["inst_executed"]["source"] = "static analysis"  # what code tells is no count
         self.assertEqual(development.agreement([row], [one])[:2], (0, 0))
 
     def test_launches_from_before_and_after_the_code_was_read_are_one_configuration(self):
@@ -576,7 +576,7 @@ class Development(Scripts):
 
     def test_a_log_s_score_is_taken_apart_by_what_was_known(self):
         def answer(**rows):
-            return {"groups": [{"model": "gpuwatch", "tier": tier, "work": work, "length": "all", "count": 2000, **row}
+            return {"groups": [{"model": "gpuwatch", "basis": under.BASIS[tier], "work": under.WORK.get(work, work), "length": "all", "count": 2000, **row}
                                for (tier, work), row in rows["rows"].items()]}
         cold = answer(rows={("cold", "counted"): {"within_25": 0.8, "coverage": 0.9, "median_error": 0.1}})
         warm = answer(rows={("warm", "counted"): {"mape": 0.07, "coverage": 0.9}})
@@ -588,7 +588,7 @@ class Development(Scripts):
 
     def test_steady_goals_need_enough_launches(self):
         def told(count, error):
-            return recorded.told_of("p", {"groups": [{"model": "gpuwatch", "tier": "steady", "work": "all", "length": "all", "count": count,
+            return recorded.told_of("p", {"groups": [{"model": "gpuwatch", "basis": "same shape timed", "work": "all", "length": "all", "count": count,
                                                       "median_error": error, "coverage": 0.9, "intervals": count, "within_25": 1}]})
         self.assertTrue(figures.met(told(1000, 0.01)))
         self.assertFalse(figures.met(told(1000, 0.03)))

@@ -95,10 +95,14 @@ def answer(cli, words):
     return json.loads(command(cli, words))
 
 
+BASIS = {"none": "no prediction", "cold": "never timed", "warm": "kernel timed", "steady": "same shape timed"}
+WORK = {"static": "static analysis", "scaled": "extrapolated", "counted": "measured counters"}
+
+
 def group(answered, tier="all", work_known="all", length="all", model="gpuwatch"):
     """A row of what `gpuwatch score --json` or replay answered; empty where there is none."""
-    return next((one for one in answered["groups"] if (one["model"], one["tier"], one["work"], one["length"])
-                 == (model, tier, work_known, length)), {})
+    return next((one for one in answered["groups"] if (one["model"], one["basis"], one["work"], one["length"])
+                 == (model, BASIS.get(tier, tier), WORK.get(work_known, work_known), length)), {})
 
 
 def unpacked(path):
