@@ -57,7 +57,7 @@ static void bash(void)
 	       "\t\tCOMPREPLY=($(compgen -W '");
 	for (const struct gw_command *c = gw_commands; c->name; c++)
 		printf("%s ", c->name);
-	printf("--help --version' -- \"$cur\"))\n\t\treturn\n\tfi\n"
+	printf("help --help --version' -- \"$cur\"))\n\t\treturn\n\tfi\n"
 	       "\t# --option=VALUE arrives as three words\n"
 	       "\tif [ \"$cur\" = = ]; then cur=; elif [ \"$prev\" = = ]; then "
 	       "prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
@@ -65,7 +65,11 @@ static void bash(void)
 	for (const struct gw_command *c = gw_commands; c->name; c++)
 		bash_values(c);
 	printf("\tesac\n"
-	       "\tcase $command in\n");
+	       "\tcase $command in\n"
+	       "\thelp) COMPREPLY=($(compgen -W '");
+	for (const struct gw_command *c = gw_commands; c->name; c++)
+		printf("%s%s", c == gw_commands ? "" : " ", c->name);
+	printf("' -- \"$cur\")) ;;\n");
 	for (const struct gw_command *c = gw_commands; c->name; c++) {
 		printf("\t%s)\n", c->name);
 		if (!strcmp(c->operands, "command"))
@@ -156,6 +160,6 @@ int gw_generate(const char *what)
 	else if (!strcmp(what, "gpuwatch.fish"))
 		fish();
 	else if (!command_page(what))
-		return gw_error("there is nothing to generate by the name \"%s\"", what);
+		return gw_error("--generate: unknown document \"%s\"", what);
 	return GW_EXIT_OK;
 }

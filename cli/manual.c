@@ -222,7 +222,7 @@ static void record_tail(enum gw_document d, const char *tail)
 	gw_document_text(d, text);
 }
 
-/* How packed records are told apart: predictor/log/block_model.h, in words. */
+/* How packed records differ: predictor/log/block_model.h, in words. */
 static void log_packing(enum gw_document d)
 {
 	gw_document_text(

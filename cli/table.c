@@ -78,7 +78,7 @@ char *gw_shorten(const char *text, size_t columns)
 		out[bytes] = '\0';
 		return out;
 	}
-	/* The head tells more than the tail: namespace and function against parameter types. */
+	/* The head says more than the tail: namespace and function against parameter types. */
 	head = (columns - mark) * 2 / 3;
 	tail = columns - mark - head;
 	end = text + byte_of(text, length - tail);

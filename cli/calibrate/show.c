@@ -61,7 +61,7 @@ static void ended(void *arg, const struct gw_group_run *run, unsigned published,
 	if (strcmp(run->throttle, "none") == 0)
 		return;
 	calibrate_progress_end(p);
-	gw_warning("%s: the clocks were held down: %s", run->name, run->throttle);
+	gw_warning("%s: the clocks were throttled: %s", run->name, run->throttle);
 }
 
 struct gw_calibration_listener calibrate_listener(struct calibrate_progress *p)

@@ -123,7 +123,7 @@ static void heading(const struct gw_profile *p, unsigned group)
 		printf("  SM clock %.0f MHz (least %.0f)", run->sm_clock / 1e6,
 		       run->sm_clock_low / 1e6);
 	if (run && *run->throttle)
-		printf(", held down by: %s", gw_printable(name, sizeof(name), run->throttle));
+		printf(", throttled by: %s", gw_printable(name, sizeof(name), run->throttle));
 	putchar('\n');
 }
 

@@ -20,7 +20,7 @@ static bool note(void *arg, const struct gw_profile *profile, const char *messag
 {
 	struct known *k = arg;
 
-	(void)message; /* gw_profile_open has told of unreadable files already */
+	(void)message; /* gw_profile_open has reported unreadable files already */
 	if (!profile)
 		return true;
 	for (size_t i = 0; i < k->count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices a command was told to look at. */
+/* The devices that a command was given. */
 #ifndef GW_DEVICE_SET_H
 #define GW_DEVICE_SET_H
 

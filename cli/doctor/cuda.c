@@ -282,7 +282,7 @@ static void check_counters(struct gw_doctor *d)
 	if (value < 0)
 		gw_doctor_say(d, "counters", GW_HEALTH_DEGRADED,
 		              "kernel times work all the same; counters may be refused",
-		              "permission unknown: /proc/driver/nvidia/params does not tell");
+		              "permission unknown: /proc/driver/nvidia/params does not state it");
 	else if (value && geteuid())
 		gw_doctor_say(
 		        d, "counters", GW_HEALTH_DEGRADED,

@@ -103,7 +103,7 @@ static bool read_access(const struct reader *r, const struct json_node *json, st
 	out->store = strncmp(json->key, "ld", 2) != 0;
 	if (!out->bytes)
 		return fail(r, json,
-		            "\"%.80s\" does not tell how wide it is; expected an instruction such "
+		            "\"%.80s\" does not state its width; expected an instruction such "
 		            "as \"ld.global.f32 %%f1, [%%rd1];\"",
 		            json->key);
 	out->nodes = calloc(json->count, sizeof(*out->nodes));

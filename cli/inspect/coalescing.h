@@ -24,7 +24,7 @@ struct coalescing_view {
 
 /**
  * Analyse @p program at @p launch; @p ptx is the text it was read from, or empty. Returns NULL, or
- * a static text of why it can't be told. End the view either way.
+ * a static text of why it is unknown. End the view either way.
  */
 const char *coalescing_view_begin(struct coalescing_view *view, const char *kernel,
                                   const struct gw_ir_program *program,

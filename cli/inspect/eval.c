@@ -35,7 +35,7 @@ struct evaluated {
 	bool exact;
 	char refused[96]; /* why the driver refuses such a launch; empty: nothing is known against
 	                     it */
-	const char *why;  /* why nothing is told of it; NULL: it is */
+	const char *why;  /* why it is unknown; NULL: it is not */
 };
 
 /* Begin: its arguments laid out. False after a message: they don't fit. Takes @p plain. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuwatch inspect: what a file tells of the kernels in it, without a GPU. */
+/* gpuwatch inspect: the kernels in a file and their resources, without a GPU. */
 #include "cli/inspect/inspect.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@ static json_t *count(uint32_t value)
 	return value == GW_CODE_UNKNOWN ? json_null() : json_integer(value);
 }
 
-/* Three dimensions; null when they aren't told. */
+/* Three dimensions; null when unknown. */
 static json_t *extent(const uint32_t d[3])
 {
 	if (d[0] == GW_CODE_UNKNOWN)

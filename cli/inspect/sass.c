@@ -160,7 +160,7 @@ static void block_row(struct gw_table *table, const struct sass *s, uint32_t ind
 	gw_table_cell(table, text);
 }
 
-/* Latencies that cycles lack, each told once. */
+/* Latencies that cycles lack, each once. */
 static void missing_text(const struct sass *s)
 {
 	bool told[GW_WAITS] = {false};

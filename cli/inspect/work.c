@@ -13,10 +13,10 @@
 #include "predictor/code/static_code.h"
 #include "predictor/models/papers/models.h"
 
-/** What is told of a launch. */
+/** The work of a launch. */
 struct told {
 	struct launch_case item; /**< as a described launch: name, kernel, configuration, work */
-	const char *why;         /**< why nothing is told; NULL: it is */
+	const char *why;         /**< why it is unknown; NULL: it is not */
 	const char *open;        /**< why instruction counts are not exact; NULL: they are */
 };
 

@@ -22,7 +22,7 @@ struct pictures {
 	int status;
 };
 
-/* Write and free a picture. Two names that give one slug are told apart by @p number. */
+/* Write and free a picture. @p number separates two names that give one slug. */
 static void save(struct pictures *p, struct svg *svg, const char *kind, const char *name,
                  size_t number)
 {

@@ -142,7 +142,7 @@ static void measured_values_stand_in_the_profile(void **state)
 {
 	(void)state;
 	assert_int_equal(shell(CLOCK "-o p.json"), 0);
-	shell_says("SM clock 1000 MHz (least 1000), held down by: none");
+	shell_says("SM clock 1000 MHz (least 1000), throttled by: none");
 	assert_int_equal(shell("grep -o '\"lat_clock\": .*' p.json"), 0);
 	shell_says(
 	        "\"value\": 41, \"unit\": \"cycle\", \"spread\": 0, \"samples\": 8192, \"method\": "
@@ -167,7 +167,7 @@ static void clocks_that_are_held_down_are_told_and_recorded(void **state)
 {
 	(void)state;
 	assert_int_equal(shell("STANDIN_NVML_THROTTLE=0x24 " CLOCK "-o p.json"), 0);
-	shell_says("clock: the clocks were held down: power cap, thermal slowdown");
+	shell_says("clock: the clocks were throttled: power cap, thermal slowdown");
 	assert_int_equal(shell("grep -c '\"throttle\": \"power cap, thermal slowdown\"' p.json"),
 	                 0);
 }

@@ -100,9 +100,11 @@ static void kernel_names_that_differ_stay_different(void **state)
 static void kernel_names_fit_and_stay_different(void **state)
 {
 	static const char *const names[] = {
-	        "multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float, 1, 1, "
+	        "multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float, 1, "
+	        "1, "
 	        "0>, multiplies<float>, float>",
-	        "multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float, 1, 1, "
+	        "multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float, 1, "
+	        "1, "
 	        "0>, plus<float>, float>",
 	        "multi_tensor_apply_kernel<TensorListMetadata<2>, UnaryOpFunctor<float, 2, 1, 1>, "
 	        "Sqrt<float>>",

@@ -109,6 +109,8 @@ static void bash_completes_commands_options_and_choices(void **state)
 		skip();
 	complete("gpuwatch repo", 1);
 	assert_string_equal(shell_output, "report\n");
+	complete("gpuwatch help repo", 2);
+	assert_string_equal(shell_output, "report\n");
 	complete("gpuwatch run --log", 2);
 	assert_string_equal(shell_output, "--log-max=\n--log-mode=\n--log-group=\n");
 	complete("gpuwatch run --mode = c", 4);

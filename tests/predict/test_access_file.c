@@ -79,7 +79,7 @@ static void errors_name_the_line_and_what_is_wrong(void **state)
 	        {"{}", "t:1: a file has 1 to 4096 accesses, not 0"},
 	        {"{\n\"ld.global.f32\": 3}", "t:2: an access must be an array, not a number"},
 	        {"{\"ld.global.f32\": []}", "t:1: an access has 1 to 256 nodes, not 0"},
-	        {"{\"bar.sync\": [1]}", "t:1: \"bar.sync\" does not tell how wide it is"},
+	        {"{\"bar.sync\": [1]}", "t:1: \"bar.sync\" does not state its width"},
 	        {"{\"ld.global.f32\": [\n{\"reg\": \"1\", \"opcode\": \"\"}]}",
 	         "t:2: a node needs \"reg\", \"opcode\" and \"parent\""},
 	        {"{\"ld.global.f32\": [\n{\"reg\": \"1\", \"opcode\": \"\", \"parent\": 0.5}]}",
