@@ -59,7 +59,7 @@ static void inspect(struct session *s, const struct trace *t)
 		             t->path);
 	else if (!t->work_count)
 		note_missing(s,
-		             "%s: no WORK record: nothing was counted or read off the code, so no "
+		             "%s: no WORK record: neither counters nor static analysis, so no "
 		             "model can answer",
 		             t->path);
 	for (size_t i = 0; i < t->log.gpu_count; i++)

@@ -248,7 +248,7 @@ static void trust(struct score_cell *all)
 	       gw_thousands(&b, (double)all->count));
 	printf("  Error       median %s, within 25%%: %s\n",
 	       gw_percent(&a, gw_quantile(&all->error, 0.5)),
-	       gw_percent(&b, score_share(all, all->within25)));
+	       gw_percent(&b, (double)all->within25 / (double)all->answered));
 	printf("  Coverage    the 90%% interval contains %s\n",
 	       gw_percent(&a, score_coverage(all)));
 }
