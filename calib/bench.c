@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bench: modules, memory, launches that can't wait for ever. */
+/* The bench: modules, memory, bounded launches. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "calib/calibrate.h"
 #include "kernels/kernels.h"
 
-/* A kernel of ours takes seconds at most; a GPU that needs longer than this hangs. */
+/* Our kernels take seconds at most; a GPU that needs longer than this hangs. */
 static const double wait_limit = 20;
 
 double gw_bench_now(void)
@@ -26,7 +26,7 @@ static void tell(struct gw_bench *b, const char *text)
 	const struct gw_bench_state *s = b->state;
 	const struct gw_calibration_listener *l = s->listener;
 
-	/* Nothing will be written: the end of it all is the one message. */
+	/* Nothing will be written: the final message is the only one. */
 	if (*s->failure || (s->stop && *s->stop))
 		return;
 	if (l && l->note)
@@ -44,7 +44,7 @@ void gw_bench_note(struct gw_bench *b, const char *format, ...)
 	tell(b, text);
 }
 
-/* Note what is not to be had, and keep it as the reason for what will be missing. */
+/* Note what is unavailable, and keep it as the reason for missing values. */
 __attribute__((format(printf, 2, 3))) static void lack(struct gw_bench *b, const char *format, ...)
 {
 	va_list arguments;
@@ -69,7 +69,7 @@ bool gw_bench_good(struct gw_bench *b, CUresult result, const char *call)
 	if (result == CUDA_SUCCESS)
 		return true;
 	if (s->lost || *s->failure)
-		return false; /* after a fault every call fails: the first one tells why */
+		return false; /* after a fault every call fails: the first one has the cause */
 	if (result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_INVALID_VALUE ||
 	    result == CUDA_ERROR_NOT_SUPPORTED) {
 		lack(b, "%s failed with %s", call, gw_cuda_error(b->cu, result));
@@ -182,7 +182,7 @@ bool gw_bench_write(struct gw_bench *b, CUdeviceptr to, const void *host, size_t
 	       gw_bench_wait(b);
 }
 
-/* Shared memory beyond what a kernel gets unasked has to be opted in. */
+/* Shared memory above the default limit must be opted in. */
 static bool opt_in(struct gw_bench *b, CUfunction f, unsigned shared)
 {
 	if (shared <= 48 << 10)
@@ -243,8 +243,10 @@ void gw_bench_end(struct gw_bench *b)
 	s->buffer_count = 0;
 }
 
-/* The modules that run on this GPU: the driver takes machine code or translates PTX. A module for
- * another architecture only is passed over. */
+/*
+ * The modules that run on this GPU: the driver takes machine code or translates PTX. A module for
+ * another architecture only is skipped.
+ */
 static bool load_modules(struct gw_bench *b, char *error, size_t size)
 {
 	struct gw_bench_state *s = b->state;
@@ -316,7 +318,9 @@ void gw_bench_close(struct gw_bench *b)
 {
 	struct gw_bench_state *s = b->state;
 
-	/* A GPU that hangs would take us with it: the end of the process frees everything. */
+	/*
+	 * Do not free on a hung GPU, which would hang us: the end of the process frees everything.
+	 */
 	if (s->lost || !b->context)
 		return;
 	if (s->gate)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a calibration group measures with: kernels, memory, timed launches, and the one way a
- * value gets into the profile. Everything a group takes here is given back when it ends, and
- * whatever fails is noted with its reason, so that a group need only stop.
+ * Tools of a calibration group: kernels, memory, timed launches, and the only way a value gets into
+ * the profile. Everything a group takes is freed when it ends, and every failure is noted with its
+ * reason, so a group only has to return.
  */
 #ifndef GW_CALIB_BENCH_H
 #define GW_CALIB_BENCH_H
@@ -22,7 +22,7 @@ struct gw_bench {
 	CUstream stream;   /**< everything here runs in it */
 	const struct gw_device
 	        *known; /**< published so far; group `direct` comes first; NaN: unknown */
-	bool quick;     /**< the short run was asked for */
+	bool quick;     /**< quick run */
 	struct gw_bench_state *state; /**< the bench's own */
 };
 
@@ -40,7 +40,7 @@ CUdeviceptr gw_bench_memory(struct gw_bench *b, size_t bytes);
 /** The most bytes gw_bench_memory gives in one piece with a margin left for others. */
 size_t gw_bench_memory_free(struct gw_bench *b);
 
-/** Random bits into @p bytes (a multiple of 4) at @p to: zeros compress and switch no wires. */
+/** Random bits into @p bytes (a multiple of 4) at @p to: zeros compress and toggle no wires. */
 bool gw_bench_randomise(struct gw_bench *b, CUdeviceptr to, size_t bytes);
 
 /** Copy from or to device memory, waiting for what runs; false, noted, on an error. */
@@ -64,22 +64,22 @@ bool gw_bench_wait(struct gw_bench *b);
 bool gw_bench_good(struct gw_bench *b, CUresult result, const char *call);
 
 /**
- * Take @p count samples of the GPU seconds of one launch: each by a pair of events around
- * @p launches launches back to back, which a latch kernel with a timeout holds until all are
- * queued. A warm-up comes first. Returns how many it got: fewer when stopped or failed, noted.
+ * Take @p count samples of the GPU seconds of one launch: each by a pair of events around @p
+ * launches back-to-back launches, which a latch kernel with a timeout holds until all are queued. A
+ * warm-up comes first. Returns how many it got: fewer when stopped or failed, noted.
  */
 size_t gw_bench_time(struct gw_bench *b, CUfunction f, struct gw_shape s, void **args,
                      unsigned launches, double *seconds, size_t count);
 
 /**
  * Publish the median of @p samples as @p p with its robust spread and count; refused, with the
- * reason, where the spread is too wide for the parameter's unit. @p how says how it was measured,
- * in one line.
+ * reason, when the spread exceeds the gate of the parameter's unit. @p how describes the
+ * measurement in one line.
  */
 void gw_bench_publish(struct gw_bench *b, enum gw_param p, const double *samples, size_t n,
                       const char *how);
 
-/** The same with value and spread worked out by the group; @p spread is NaN when not known. */
+/** The same with value and spread computed by the group; @p spread is NaN when unknown. */
 void gw_bench_publish_value(struct gw_bench *b, enum gw_param p, double value, double spread,
                             size_t n, const char *how);
 
@@ -99,7 +99,7 @@ void gw_bench_curve(struct gw_bench *b, enum gw_curve_id c, const double *x, con
 void gw_bench_fit(struct gw_bench *b, enum gw_curve_id c, double slope, double intercept, double r2,
                   double x_low, double x_high);
 
-/** Why a value that a short run can't tell within 5% of a long one is left out of it. */
+/** The reason for leaving out a value that a short run cannot measure within 5% of a long one. */
 #define GW_QUICK_REFUSED "a quick run can't tell it within 5%: measure without --quick"
 
 /** @p p stays unknown, and why. */
@@ -108,12 +108,12 @@ void gw_bench_refuse(struct gw_bench *b, enum gw_param p, const char *why);
 void gw_bench_refuse_curve(struct gw_bench *b, enum gw_curve_id c, const char *why);
 
 /**
- * Why nothing was measured: the wish to stop, the driver's error, memory or a kernel that was not
- * to be had; @p otherwise when nothing of the kind happened. For gw_bench_refuse.
+ * The reason why nothing was measured: a request to stop, the driver's error, missing memory or
+ * kernel; @p otherwise when none of these happened. For gw_bench_refuse.
  */
 const char *gw_bench_reason(const struct gw_bench *b, const char *otherwise);
 
-/** Something the user should know of this group. */
+/** A remark for the user about this group. */
 void gw_bench_note(struct gw_bench *b, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
@@ -125,12 +125,12 @@ void gw_bench_samples(struct gw_bench *b, const char *series, const char *column
                       const double *rows, size_t n_rows, size_t n_columns);
 
 /**
- * Progress of the group, 0 to 1. Also looks at the SM clock and the throttle reasons, so call it
+ * Progress of the group, 0 to 1. Also samples the SM clock and the throttle reasons, so call it
  * between launches, right after one.
  */
 void gw_bench_step(struct gw_bench *b, double done);
 
-/** True when the group should leave: a signal, its time limit, or a lost GPU. */
+/** True when the group must return: a signal, its time limit, or a lost GPU. */
 bool gw_bench_stopped(struct gw_bench *b);
 
 /** The functions of groups.def; false when nothing could be measured. */

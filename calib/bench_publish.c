@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bench: how a value gets into the profile, or why it doesn't. */
+/* The bench: publishing or refusing values. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "calib/samples.h"
 #include "calib/stats.h"
 
-/* The widest spread that @p value in @p unit may have (gates.def). */
+/* The largest allowed spread of @p value in @p unit (gates.def). */
 static double gate_of(const char *unit, double value)
 {
 	static const struct {
@@ -65,7 +65,7 @@ static void put(struct gw_bench *b, enum gw_param p, struct gw_profile_value val
 	b->state->published++;
 }
 
-/* False, with the parameter refused, where @p value can't be one of its unit. */
+/* False, with the parameter refused, where @p value is out of its unit's range. */
 static bool in_range(struct gw_bench *b, enum gw_param p, double value)
 {
 	double low, high;
@@ -122,7 +122,7 @@ void gw_bench_publish_told(struct gw_bench *b, enum gw_param p, double value, en
 		snprintf(b->state->profile->source[p], GW_PROFILE_TEXT, "%s", from);
 }
 
-/* Why @p n points can't be a curve; NULL when they can. */
+/* The reason why @p n points are no curve; NULL when they are. */
 static const char *curve_fault(enum gw_curve_id c, const double *x, const double *y, size_t n)
 {
 	double low_x, high_x, low_y, high_y;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the bench keeps; the files of the bench and calibrate.c share it, groups do not. */
+/* State of the bench, shared by its files and calibrate.c, not by groups. */
 #ifndef GW_CALIB_BENCH_STATE_H
 #define GW_CALIB_BENCH_STATE_H
 
@@ -10,17 +10,17 @@
 enum {
 	GW_BENCH_MODULES = 64,  /**< most modules that are loaded */
 	GW_BENCH_BUFFERS = 256, /**< most pieces of memory a group may hold */
-	GW_BENCH_CLOCKS = 1024, /**< most looks at the clock that are kept for a group */
+	GW_BENCH_CLOCKS = 1024, /**< most clock samples kept per group */
 };
 
-/** How a calibration tells what happens; see calibrate.h. */
+/** Listener of a calibration; see calibrate.h. */
 struct gw_calibration_listener;
 
 struct gw_bench_state {
 	struct gw_nvml nvml;
 	struct gw_profile *profile; /**< what is published goes here */
 	const struct gw_calibration_listener *listener;
-	const volatile int *stop; /**< the user's wish to stop; NULL: there is none */
+	const volatile int *stop; /**< the user's request to stop; NULL: none */
 	const char *samples;      /**< folder for raw samples; NULL: none are written */
 
 	/* The group that runs */
@@ -28,15 +28,15 @@ struct gw_bench_state {
 	double started, limit; /**< seconds of the monotonic clock */
 	double full_limit;     /**< when the whole has to end */
 	unsigned published, refused;
-	const char *stopped;           /**< why the group has to leave; NULL: it need not */
-	char failure[GW_PROFILE_TEXT]; /**< the driver's error that ends all; "": none */
-	char reason[GW_PROFILE_TEXT];  /**< what failed last in the group; "": nothing */
-	bool lost; /**< the GPU no longer answers: nothing more may be asked of it */
+	const char *stopped;            /**< why the group must return; NULL: it need not */
+	char failure[GW_PROFILE_TEXT];  /**< the driver error that ends the calibration; "": none */
+	char reason[GW_PROFILE_TEXT];   /**< what failed last in the group; "": nothing */
+	bool lost;                      /**< the GPU no longer answers: no further calls */
 	double done_before, share, all; /**< seconds of groups that ended, of this one, of all */
 	double clocks[GW_BENCH_CLOCKS];
 	size_t clock_count;
 	uint64_t throttle;
-	double looked; /**< when the clock was last looked at */
+	double looked; /**< when the clock was last sampled */
 
 	CUmodule modules[GW_BENCH_MODULES];
 	size_t module_count;
@@ -55,7 +55,7 @@ struct gw_bench_state {
 /** Seconds of the monotonic clock. */
 double gw_bench_now(void);
 
-/** Load the modules and make what the bench itself needs; false with why in @p error. */
+/** Load the modules and create what the bench itself needs; false with the reason in @p error. */
 bool gw_bench_open(struct gw_bench *b, char *error, size_t size);
 void gw_bench_close(struct gw_bench *b);
 
@@ -63,7 +63,7 @@ void gw_bench_close(struct gw_bench *b);
 void gw_bench_begin(struct gw_bench *b, const char *group, double seconds);
 void gw_bench_end(struct gw_bench *b);
 
-/** Run every SM for @p seconds and return the clock it ran at, Hz; NaN when it can't. */
+/** Run every SM for @p seconds and return its clock in Hz; NaN on failure. */
 double gw_bench_load(struct gw_bench *b, double seconds);
 
 #endif

@@ -8,11 +8,11 @@
 #include "calib/stats.h"
 
 enum {
-	QUEUE = 512, /* launches that surely fit the driver's queue while the latch holds */
-	LATCH_NS = 500000000, /* longest that a latch holds: the host may be slow, but not dead */
+	QUEUE = 512,          /* launches that fit the driver's queue while the latch holds */
+	LATCH_NS = 500000000, /* longest time a latch holds: the host may be slow, but not dead */
 	TRIES = 3,            /* of a sample whose latch gave up */
 };
-/* Least time between two looks at the clock, and how long one takes. */
+/* Least time between two clock samples, and their duration. */
 static const double look_every = 0.1, look_takes = 300e-6;
 
 /* Queue the latch; it opens when the host writes the gate. */
@@ -32,7 +32,7 @@ static void open_gate(struct gw_bench *b)
 	__atomic_store_n(&b->state->gate[0], 1, __ATOMIC_SEQ_CST);
 }
 
-/* One sample in @p seconds of one launch, NaN when the latch gave up first; false on an error. */
+/* One sample, the seconds of one launch, NaN when the latch gave up first; false on an error. */
 static bool sample(struct gw_bench *b, CUfunction f, struct gw_shape shape, void **args,
                    unsigned launches, double *seconds)
 {
@@ -44,7 +44,7 @@ static bool sample(struct gw_bench *b, CUfunction f, struct gw_shape shape, void
 	for (unsigned i = 0; good && i < launches; i++)
 		good = gw_bench_launch(b, f, shape, args);
 	good = good && gw_bench_good(b, b->cu->cuEventRecord(s->after, b->stream), "cuEventRecord");
-	open_gate(b); /* also after a failure: the latch must not wait in vain */
+	open_gate(b); /* also after a failure: the latch must be released */
 	if (!good || !gw_bench_wait(b) ||
 	    !gw_bench_good(b, b->cu->cuEventElapsedTime(&ms, s->before, s->after),
 	                   "cuEventElapsedTime"))
@@ -89,8 +89,10 @@ double gw_bench_load(struct gw_bench *b, double seconds)
 	return (double)seen[0] / (double)seen[1] * 1e9;
 }
 
-/* The clock decays within milliseconds of a load's end, hence right after one, and by a kernel:
- * what NVML tells is older. */
+/*
+ * The clock decays within milliseconds of a load's end, so sample it right after one, with a
+ * kernel: NVML's value is older.
+ */
 static void look(struct gw_bench *b)
 {
 	struct gw_bench_state *s = b->state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The groups in their order, and what surrounds them. */
+/* Runs the groups in order, and everything around them. */
 #include "calib/calibrate.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "calib/stats.h"
 #include "kernels/kernels.h"
 
-/* The whole ends after this long; what the groups from there on measure stays unknown. */
+/* Time limit of the calibration; what later groups measure stays unknown. */
 static const double full_limit = 90, quick_limit = 20;
 
 static const struct group {
@@ -51,7 +51,7 @@ static double seconds_of(const struct gw_calibration *c, const struct group *g)
 	return c->options->quick ? g->quick : g->full;
 }
 
-/* Others may read what `direct` tells, hence it always runs. */
+/* Other groups read what `direct` finds, so it always runs. */
 static bool wanted(const struct gw_calibration *c, unsigned i)
 {
 	return !c->options->only || i == 0 || strcmp(groups[i].name, c->options->only) == 0;
@@ -87,8 +87,10 @@ static bool find_device(struct gw_calibration *c, char *error, size_t size)
 	return false;
 }
 
-/* Whether the GPU works for somebody although nobody is listed: another container's processes are
- * not. What NVML tells is of the last second, which may have been a run of ours: look again. */
+/*
+ * Whether the GPU is in use although no process is listed: those of other containers are not.
+ * NVML's figure covers the last second, which may include a run of ours: sample again.
+ */
 static bool works(const struct gw_nvml *n)
 {
 	static const struct timespec nap = {.tv_nsec = 200000000};
@@ -152,7 +154,7 @@ void gw_calibration_close(struct gw_calibration *c)
 	free(c);
 }
 
-/* Load until the clock stands still: it rises within a second of the first kernel. */
+/* Load until the clock is stable: it rises within a second of the first kernel. */
 static void warm_up(struct gw_bench *b)
 {
 	double before = 0, now = gw_bench_load(b, 0.05);
@@ -172,7 +174,7 @@ static void date_now(char *text, size_t size)
 		text[0] = '\0';
 }
 
-/* Under what the group ran, also into the profile. */
+/* Conditions of the group's run, also for the profile. */
 static struct gw_group_run record(struct gw_calibration *c, struct gw_profile *profile)
 {
 	struct gw_bench_state *s = &c->state;
@@ -205,7 +207,7 @@ static void look_around(struct gw_calibration *c)
 	c->others = now - 1;
 }
 
-/* What an earlier run of the group found must not stand under this one's date. */
+/* Results of an earlier run must not appear under this one's date. */
 static void forget(struct gw_profile *profile, const char *group)
 {
 	unsigned place = gw_profile_group(profile, group);
@@ -268,7 +270,7 @@ static void clock_range(const struct gw_profile *profile, double *low, double *h
 	}
 }
 
-/* Under what it was measured: of a run of all groups. That of a single one stands with the group. */
+/* Conditions of a run of all groups. Those of a single group are stored with the group. */
 static void tell_provenance(struct gw_calibration *c, struct gw_profile *profile)
 {
 	struct gw_provenance *p = &profile->provenance;

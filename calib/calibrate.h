@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Measures a GPU: opens it, runs the groups of groups.def in their order, and puts what they find
- * into a profile. Never changes clocks or power, and never prints: it tells a listener.
+ * Measures a GPU: opens it, runs the groups of groups.def in order, and stores their results in a
+ * profile. Never changes clocks or power, and never prints: it calls a listener.
  */
 #ifndef GW_CALIBRATE_H
 #define GW_CALIBRATE_H
 
 #include "predictor/profile/profile.h"
 
-/** Who is told what happens; any function may be NULL. Strings last for the call. */
+/** Listener; any function may be NULL. Strings are valid for the call. */
 struct gw_calibration_listener {
 	void *arg;
-	/** Group @p group is @p done, 0 to 1, and the whole @p all. */
+	/** Progress of group @p group (@p done, 0 to 1) and of the whole (@p all). */
 	void (*progress)(void *arg, const char *group, double done, double all);
-	/** Something the user should know: a value refused, a clock held down. */
+	/** A remark for the user: a value refused, the clock throttled. */
 	void (*note)(void *arg, const char *group, const char *text);
 	/** A group has ended. */
 	void (*ended)(void *arg, const struct gw_group_run *run, unsigned published,
 	              unsigned refused);
 };
 
-/** What is asked for. */
+/** Options of a calibration. */
 struct gw_calibration_options {
 	unsigned device;          /**< the driver's number of the GPU */
 	bool quick;               /**< the short run */
 	bool busy;                /**< measure although another process uses the GPU */
 	const char *only;         /**< one group; NULL: all */
 	const char *samples;      /**< folder for raw samples, must exist; NULL: none */
-	const volatile int *stop; /**< becomes non-zero when the user wants it to end; or NULL */
+	const volatile int *stop; /**< set to non-zero to stop; or NULL */
 	struct gw_calibration_listener listener;
 };
 
@@ -37,8 +37,8 @@ struct gw_calibration;
 const char *gw_calibration_group(unsigned i);
 
 /**
- * Open the GPU and see whether it can be measured: a driver, kernels that were built in, nobody
- * else using it. @p options must outlive the result. NULL with why, and what to do, in @p error.
+ * Open the GPU and check that it can be measured: a driver, embedded kernels, no other user. @p
+ * options must outlive the result. NULL with the reason and the remedy in @p error.
  */
 struct gw_calibration *gw_calibration_open(const struct gw_calibration_options *options,
                                            char *error, size_t size);
@@ -47,9 +47,9 @@ struct gw_calibration *gw_calibration_open(const struct gw_calibration_options *
 const char *gw_calibration_device(const struct gw_calibration *c);
 
 /**
- * Measure into @p profile: the values of the groups that run are replaced, all others kept.
- * Returns false with why in @p error when nothing must be saved: stopped by the user, or the GPU
- * was lost.
+ * Measure into @p profile: values of the groups that run are replaced, all others kept. Returns
+ * false with the reason in @p error when nothing may be saved: stopped by the user, or the GPU was
+ * lost.
  */
 bool gw_calibration_run(struct gw_calibration *c, struct gw_profile *profile, char *error,
                         size_t size);

@@ -110,7 +110,7 @@ double gw_dist_quantile(const struct gw_dist *d, double share)
 
 	for (size_t i = 0; i < d->count; i++) {
 		sum += d->mass[i];
-		/* The masses are rounded: their sum may stop short of a share by some of that. */
+		/* Masses are rounded, so their sum may fall slightly short of a share. */
 		if (d->mass[i] > 0 && sum >= share - 1e-12)
 			return value_at(d, i);
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributions over whole cycles, and the difference of two of them (000, eqs. 6.1 to 6.3).
+ * Distributions over whole cycles, and the difference of two of them (Sanchez Gil 2017, eqs. 6.1 to
+ * 6.3).
  *
- * A timed operation costs Z = X + Y: X is what the operation takes and Y what reading the clock
- * does, independent of each other. 000 estimates X as Z + (-Y): the distribution of Z convolved
+ * A timed operation costs Z = X + Y: X is the operation's time and Y that of reading the clock,
+ * independent of each other. Sanchez Gil estimates X as Z + (-Y): the distribution of Z convolved
  * with the reflected one of Y. That has the mean of X, but its variance is that of X plus twice
  * that of Y; gw_dist_narrow gives the deviation of X itself.
  */
@@ -57,9 +58,9 @@ struct gw_dist_part {
 };
 
 /**
- * The interval around the mode (000, 6.3.2): from the most probable value up to @p high equally far
- * to either side, so that its mean stays near the mode. The mode is looked for below @p high
- * (000 takes where the next level of memory begins). All NaN where nothing lies there.
+ * The interval around the mode (Sanchez Gil 2017, 6.3.2): from the most probable value up to @p
+ * high, equally far to either side, so that its mean stays near the mode. The mode is searched
+ * below @p high (the thesis uses the start of the next memory level). All NaN without a mode there.
  */
 struct gw_dist_part gw_dist_around_mode(const struct gw_dist *d, double high);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcuda, opened at run time: the command runs, and says what is missing, where there is no
- * driver. cuda.h is used for its types only.
+ * libcuda, opened at run time: without a driver the command runs and names what is missing. cuda.h
+ * is used for its types only.
  */
 #ifndef GW_CALIB_CUDA_H
 #define GW_CALIB_CUDA_H
@@ -20,7 +20,7 @@ struct gw_cuda {
 };
 
 /**
- * Open libcuda.so.1, which stays open, and fill @p cu. Returns false with why, and what to do,
+ * Open libcuda.so.1, which stays open, and fill @p cu. Returns false with the reason and the remedy
  * in @p error of @p size bytes.
  */
 bool gw_cuda_open(struct gw_cuda *cu, char *error, size_t size);

@@ -7,11 +7,11 @@
 
 #include "calib/stats.h"
 
-/* A part below this share of the samples is stragglers, not a population. */
+/* A part below this share of the samples is outliers, not a population. */
 static const double LEAST_SHARE = 0.05;
-/* What one population never reaches: see gw_split_is_two. */
+/* Clarity that one population never reaches: see gw_split_is_two. */
 static const double LEAST_CLARITY = 0.8;
-/* Blocks of which more than this many times the time of one warp's: warps set the pace. */
+/* Blocks that take this many times as long as one of one warp: warps set the pace. */
 static const double WARPS_COUNT = 1.5;
 
 static int ascending(const void *a, const void *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What latencies and rates tell about the levels of a memory: where one ends and the next
- * begins. Pure numbers; no function changes its input. What can't be had is NaN or a count of 0.
+ * Levels of a memory from latencies and rates: where one ends and the next begins. Pure numbers; no
+ * function changes its input. An unavailable result is NaN or a count of 0.
  */
 #ifndef GW_CALIB_LEVELS_H
 #define GW_CALIB_LEVELS_H
@@ -15,16 +15,16 @@ struct gw_split {
 	                   */
 	double low, high; /**< median of either part */
 	double share;     /**< of the samples in the lower part */
-	double clarity;   /**< variance between the parts over all variance, 0 to 1 */
+	double clarity;   /**< variance between the parts over total variance, 0 to 1 */
 };
 
 enum { GW_SPLIT_LEAST = 12 }; /**< fewest samples that are divided */
 
 /**
- * Divide @p x in two where the variance between the parts is greatest (Otsu). Samples from
- * below @p low_quantile and above @p high_quantile count for neither the boundary nor the
- * clarity. Any samples can be divided: whether they should, gw_split_is_two tells. All NaN
- * below GW_SPLIT_LEAST samples, or where they are all equal.
+ * Split @p x in two where the variance between the parts is greatest (Otsu). Samples below @p
+ * low_quantile and above @p high_quantile count for neither the boundary nor the clarity. Any
+ * samples can be split; gw_split_is_two decides whether they should be. All NaN below
+ * GW_SPLIT_LEAST samples, or where they are all equal.
  */
 struct gw_split gw_split_of(const double *x, size_t n, double low_quantile, double high_quantile);
 
@@ -37,12 +37,12 @@ bool gw_split_is_two(const struct gw_split *split, double apart);
 
 /**
  * Mean of the samples above @p low and not above the @p share-quantile of all: what a model
- * multiplies, without the few that took many times as long. Of samples in two populations the
- * mean is steady where a median jumps. NaN where there are none.
+ * multiplies, without outliers. For two populations the mean is stable where a median jumps. NaN
+ * without samples.
  */
 double gw_mean_within(const double *x, size_t n, double low, double share);
 
-/** A curve that stays level, steps up once, and stays level again. */
+/** A curve that is level, steps up once, and is level again. */
 struct gw_step {
 	double low, high; /**< either level */
 	double at;        /**< x where it crosses the middle between two points, by log x */
@@ -56,9 +56,9 @@ struct gw_step {
 struct gw_step gw_step_of(const double *x, const double *y, size_t n, double apart);
 
 /**
- * Make a curve of points measured in any order: sorted by x, those whose x are within
- * @p merge (a share) of the first of a bunch averaged, in place; @p x and @p y change. Returns how
- * many are left.
+ * Build a curve from points measured in any order: sorted by x, points whose x are within @p merge
+ * (a share) of the first of a group averaged, in place; @p x and @p y change. Returns how many
+ * remain.
  */
 size_t gw_curve_tidy(double *x, double *y, size_t n, double merge);
 
@@ -68,16 +68,18 @@ size_t gw_curve_tidy(double *x, double *y, size_t n, double merge);
  */
 void gw_curve_rising(double *y, size_t n);
 
-/** What starting blocks costs, from the slopes of 001's launch regressions. */
+/**
+ * Cost of starting blocks, from the slopes of the launch regressions (Kleimenov and Popova 2021).
+ */
 struct gw_launch_rates {
 	double per_block; /**< s/block: the slope at blocks of one warp */
 	double per_warp;  /**< s/warp: the median slope per warp where warps count */
-	size_t warps;     /**< blocks from which on warps count, in warps; 0 when they never do */
+	size_t warps;     /**< block size, in warps, from which warps count; 0 when they never do */
 };
 
 /**
- * @p slope[i] is the seconds each block of @p warps[i] warps adds, warps rising from 1. Warps count
- * where a block takes at least 1.5 times what one of one warp does.
+ * @p slope[i] is the seconds that each block of @p warps[i] warps adds, warps rising from 1. Warps
+ * count where a block takes at least 1.5 times as long as one of one warp.
  */
 struct gw_launch_rates gw_launch_rates_of(const double *warps, const double *slope, size_t n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines through points. What can't be had is NaN: too few points, all x equal, no memory. */
+/* Lines through points. An unavailable result is NaN: too few points, all x equal, no memory. */
 #ifndef GW_CALIB_REGRESSION_H
 #define GW_CALIB_REGRESSION_H
 

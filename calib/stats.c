@@ -21,7 +21,7 @@ static bool has_nan(const double *x, size_t n)
 	return false;
 }
 
-/* A sorted copy, to be freed; NULL where no order statistic can be had. */
+/* A sorted copy, to be freed; NULL without order statistics. */
 static double *sorted(const double *x, size_t n)
 {
 	double *copy = n && !has_nan(x, n) ? malloc(n * sizeof(*copy)) : NULL;

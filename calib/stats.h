@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Robust statistics of samples. No function changes its input. A result that can't be had (no
- * samples, a NaN among them, no memory) is NaN.
+ * Robust statistics of samples. No function changes its input. An unavailable result (no samples, a
+ * NaN among them, no memory) is NaN.
  */
 #ifndef GW_CALIB_STATS_H
 #define GW_CALIB_STATS_H

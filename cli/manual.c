@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manual pages and docs/log-format.md, from the lists. */
+/* The manual pages and docs/internals/log-format.md, from the lists. */
 #include "cli/manual.h"
 
 #include "cli/command.h"
@@ -226,45 +226,40 @@ static void record_tail(enum gw_document d, const char *tail)
 static void log_packing(enum gw_document d)
 {
 	gw_document_text(
-	        d,
-	        "Packed records are the output of a binary range coder as LZMA has it "
-	        "(probabilities "
-	        "of 11 bits that begin at 1024 and move by a sixteenth, range and code of 32 bits, "
-	        "normalized below 2^24, a first byte of 0). The model is anew in each block. First "
-	        "come 16 plain bits: the step, of which the times in the block are multiples. "
-	        "Then, "
-	        "for each record, a bit: is it a LAUNCH? "
-	        "A number is coded as the count of its bits (a tree of 7 bits), then up to 3 bits "
-	        "after the leading one (a tree for each count), then the rest as plain bits; a "
-	        "difference has its sign in the lowest bit.\n\n"
-	        "A LAUNCH is coded against two others of the block: the one that followed the last "
-	        "occurrence of the three launches before it, and the last of its configuration. "
-	        "A bit says whether config, stream, thread, node, flags, tier and work are "
-	        "those of the former, else their differences follow; then known and call_ns "
-	        "against the launch before, predicted, low and high (as bits) against the last "
-	        "of the configuration, start_ns against the end of the launch before, duration_ns "
-	        "against the last of the configuration, both in steps. Of any other record, kind "
-	        "and length are numbers, and each byte is that of the last record of its kind at "
-	        "the same place, or coded by a tree of 8 bits that the byte before chooses. "
-	        "The places of contexts, which a decoder must share, are in "
-	        "predictor/log/block_model.h: "
-	        "encoder and decoder are one description, and a decoder is its functions with "
-	        "`decode` set.");
+	        d, "Packed records are the output of a binary range coder like LZMA's "
+	           "(probabilities of 11 bits that start at 1024 and move by a sixteenth, range "
+	           "and code of 32 bits, normalized below 2^24, a first byte of 0). Each block "
+	           "starts with a new model. First come 16 plain bits: the step, of which the "
+	           "times in the block are multiples. Then each record starts with a bit: "
+	           "whether it is a LAUNCH. A number is coded as the count of its bits (a tree "
+	           "of 7 bits), then up to 3 bits after the leading one (a tree for each count), "
+	           "then the rest as plain bits; a difference has its sign in the lowest bit.\n\n"
+	           "A LAUNCH is coded against two others of the block: the one that followed the "
+	           "last occurrence of the three launches before it, and the last of its "
+	           "configuration. A bit says whether config, stream, thread, node, flags, tier "
+	           "and work equal those of the former; otherwise their differences follow. Then "
+	           "come known and call_ns against the launch before, predicted, low and high "
+	           "(as bits) against the last of the configuration, start_ns against the end of "
+	           "the launch before, duration_ns against the last of the configuration, both "
+	           "in steps. In any other record, kind and length are numbers, and each byte "
+	           "equals that of the last record of its kind at the same place, or is coded by "
+	           "a tree of 8 bits that the byte before selects. predictor/log/block_model.h "
+	           "defines the contexts, which a decoder must share: encoder and decoder are "
+	           "one description, and a decoder is its functions with `decode` set.");
 }
 
 static void log_frame(enum gw_document d)
 {
 	gw_document_text(
-	        d,
-	        "A log is a row of blocks. All numbers are little-endian. A block is a header and "
-	        "data; nothing stands between blocks. A block of version 3 begins:");
+	        d, "A log is a sequence of blocks without gaps; a block is a header and data. "
+	           "All numbers are little-endian. The header of a block of version 3:");
 	gw_document_fields(d);
 	gw_document_field(d, "magic", "u32", "", "0x32425747: the letters GWB2");
 	gw_document_field(d, "crc", "u32", "",
 	                  "CRC-32C (Castagnoli) of the rest of the header and of the data");
 	gw_document_field(d, "length", "u32", "B", "of the data that follow the header");
 	gw_document_field(d, "sequence", "u32", "",
-	                  "0, 1, 2 and so on within the file; copies count for themselves");
+	                  "0, 1, 2 and so on within the file; copies have a count of their own");
 	gw_document_field(d, "raw", "u32", "B",
 	                  "of the records: a multiple of 8, at most 1,048,576");
 	gw_document_field(d, "flags", "u32", "", "bits (Flags: BLOCK)");
@@ -272,9 +267,9 @@ static void log_frame(enum gw_document d)
 	                  "of a copy: from its header to what follows it; else 0");
 	gw_document_field(d, "number", "u32", "",
 	                  "of the block in the process's memory; 0 for definitions written again");
-	gw_document_text(d,
-	                 "Blocks of versions 1 and 2, which may stand in any file, have a header "
-	                 "of 16 bytes, and then records as they are:");
+	gw_document_text(
+	        d, "Blocks of versions 1 and 2, which may occur in any file, have a header of 16 "
+	           "bytes and unpacked records:");
 	gw_document_fields(d);
 	gw_document_field(d, "magic", "u32", "", "0x31425747: the letters GWB1");
 	gw_document_field(d, "length", "u32", "B",
@@ -283,35 +278,29 @@ static void log_frame(enum gw_document d)
 	gw_document_field(d, "crc", "u32", "", "CRC-32C (Castagnoli) of the records");
 	log_packing(d);
 	gw_document_text(
-	        d,
-	        "A record is at most 32,768 bytes and begins with its kind and its length. A "
-	        "reader skips "
-	        "kinds it does not know. The first record is HEADER, with the version. Ids are per "
-	        "file, begin at 1 and rise from record to record of a kind; 0 means none. Times "
-	        "are "
-	        "nanoseconds since 1970 (CLOCK_REALTIME); 0 means unknown.\n\n"
-	        "The file takes at most GPUWATCH_LOG_MAX bytes. Launches are written one by one "
-	        "in the first seven eighths of them, then sums of ever longer spans. When those, "
-	        "too, have no more room, two blocks with the flag COPY end the file, which are "
-	        "written over by turns: the one with the higher sequence counts. It has the sums "
-	        "of all the time since, the last COUNTERS and END. Where part of the file was "
-	        "lost, or the file is a new one because the first was deleted, blocks with the "
-	        "flag REPEAT hold the definitions (HEADER to NODE, PROFILE, SUCCESSOR, STUDY, "
-	        "DEGRADED) once more: who has them skips them.\n\n"
-	        "What was whole when a process was killed can be read: a reader that meets a "
-	        "broken block "
-	        "goes on at the next magic whose checksum holds, and counts what lies between. The "
-	        "last "
-	        "COUNTERS record counts. A log without END was cut off or is still being "
-	        "written.\n\n"
-	        "The order of LAUNCH records is the order in which the predictor learnt. A "
-	        "prediction with "
-	        "`known` = k used at most the first k LAUNCH records of the file that have the "
-	        "flag LEARNT; "
-	        "such predictions were made at the PUBLISHED record of that number. "
-	        "A reader can so check that it came before its own measurement, and that each of "
-	        "those "
-	        "kernels had ended when the launch was called.");
+	        d, "A record is at most 32,768 bytes and starts with its kind and its length. A "
+	           "reader skips kinds it does not know. The first record is HEADER, with the "
+	           "version. Ids are per file, start at 1 and rise from record to record of a "
+	           "kind; 0 means none. Times are nanoseconds since 1970 (CLOCK_REALTIME); 0 "
+	           "means unknown.\n\n"
+	           "The file takes at most GPUWATCH_LOG_MAX bytes. The first seven eighths hold "
+	           "single launches, the rest sums of ever longer spans. When these have no more "
+	           "room, two blocks with the flag COPY end the file and are overwritten "
+	           "alternately: the one with the higher sequence is valid. It has the sums of "
+	           "all the time since, the last COUNTERS and END. Where part of the file was "
+	           "lost, or the file replaces one that was deleted, blocks with the flag REPEAT "
+	           "hold the definitions (HEADER to NODE, PROFILE, SUCCESSOR, ANALYSIS, "
+	           "DEGRADED) again; a reader that has them skips these blocks.\n\n"
+	           "Complete blocks remain readable after a crash: a reader that meets a broken "
+	           "block continues at the next magic whose checksum holds, and counts the bytes "
+	           "between. The last COUNTERS record is valid. A log without END was cut off or "
+	           "is still being written.\n\n"
+	           "The order of LAUNCH records is the order of learning. A prediction with "
+	           "`known` = k used at most the first k LAUNCH records of the file that have "
+	           "the flag LEARNT; such predictions were made at the PUBLISHED record of that "
+	           "number. So a reader can check that a prediction preceded its own "
+	           "measurement, and that each of those kernels had ended when the launch was "
+	           "called.");
 }
 
 static void log_value(enum gw_document d, const char *field, const char *name, unsigned number,
@@ -346,8 +335,8 @@ static void log_values(enum gw_document d)
 #include "predictor/log/value.def"
 	gw_document_heading(d, "Values");
 	gw_document_text(
-	        d, "What the numbers in other fields stand for. Three digits in a meaning, as "
-	           "002, name a paper (docs/models.md).");
+	        d, "What the numbers in other fields stand for. docs/internals/models.md lists the "
+	           "papers that meanings cite.");
 	gw_document_fields(d);
 #define TIER(NAME, name, meaning)   log_value(d, "LAUNCH tier", name, GW_TIER_##NAME, meaning);
 #define SOURCE(NAME, name, meaning) log_value(d, "LAUNCH work", name, GW_SOURCE_##NAME, meaning);
@@ -434,7 +423,8 @@ void gw_manual_log(bool markdown)
 
 	if (markdown) {
 		printf("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-		       "<!-- Made by `gpuwatch --generate log-format` from predictor/log/record.def; "
+		       "<!-- Made by `gpuwatch --generate log-format` from "
+		       "predictor/log/record.def; "
 		       "do not edit. -->\n");
 		snprintf(title, sizeof(title), "What libgpuwatch.so writes, version %d",
 		         GW_LOG_VERSION);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bandwidth of the memories near the SMs: L2, L1, shared, constant, texture. Each thread loads
- * what the name says, over and over; what it loads is folded together and kept.
+ * Bandwidth of the memories near the SMs: L2, L1, shared, constant, texture. Each thread repeats
+ * the load that the name states; loaded values are combined and kept.
  */
 #include "permutation.h"
 #include "timing.cuh"
@@ -139,7 +139,7 @@ template <> __device__ unsigned load_shared<16>(unsigned at)
 	return fold(v);
 }
 
-/* 8 loads a pass, consecutive threads side by side: no two lanes want different words of a bank. */
+/* 8 loads a pass, consecutive threads side by side: no two lanes need different words of a bank. */
 template <unsigned BYTES>
 static __device__ void shared_read(unsigned passes, gw_span *spans, unsigned *sink)
 {
@@ -177,11 +177,11 @@ extern "C" __global__ void gw_shared_128(unsigned passes, gw_span *spans, unsign
 	shared_read<16>(passes, spans, sink);
 }
 
-enum { TABLE = 1024 }; /* elements, as 002's constbench */
+enum { TABLE = 1024 }; /* elements, as Konstantinidis's constbench */
 __constant__ unsigned gw_constant_table[TABLE];
 
 /*
- * 8 loads a pass from constant memory. @p spread 0: all lanes want one word; 1: each its own, so
+ * 8 loads a pass from constant memory. @p spread 0: all lanes read one word; 1: each its own, so
  * that a request takes 32 turns.
  */
 extern "C" __global__ void gw_constant(unsigned passes, unsigned spread, gw_span *spans,
@@ -205,7 +205,7 @@ extern "C" __global__ void gw_constant(unsigned passes, unsigned spread, gw_span
 }
 
 /*
- * 002's cachebench by texture: the threads of a block fetch 32-bit elements side by side, the
+ * Konstantinidis's cachebench by texture: the threads of a block fetch 32-bit elements side by side, the
  * @p count from the block's first on (a multiple of 8 blocks of threads), over and over. Blocks
  * begin @p apart elements from each other and go round at @p all_of_them.
  */

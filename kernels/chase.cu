@@ -41,7 +41,7 @@ static __device__ bool elected(unsigned sm, unsigned *claim)
 
 /*
  * Bring [base, base + bytes) into this SM's side of L2: all threads, one word of each line. The
- * words are used up at @p shared: the assembler drops loads whose result nobody wants.
+ * words are consumed at @p shared: the assembler drops loads with unused results.
  */
 static __device__ void warm_up(const char *base, gw_u64 bytes, unsigned *shared)
 {
@@ -58,8 +58,8 @@ static __device__ void warm_up(const char *base, gw_u64 bytes, unsigned *shared)
 }
 
 /*
- * From @p start, follow @p skip links untimed and @p loads (a multiple of 16) timed together.
- * The cost of the clock is one part in `loads`: nothing is to be subtracted.
+ * From @p start, follow @p skip links untimed and @p loads (a multiple of 16) timed together. The
+ * cost of the clock is one part in `loads`, so none is subtracted.
  */
 #define CHASE(suffix, operator_)                                                                   \
 	extern "C" __global__ void gw_chase_##suffix(const char *base, gw_u64 warm, gw_u64 start,  \
@@ -92,7 +92,7 @@ CHASE(cg, "cg")
 
 /*
  * The same, each load timed on its own, into shared memory and from there to @p cycles. The twin
- * without the load measures what the two readings of the clock and the store between them cost.
+ * without the load measures the cost of the two readings of the clock and the store between them.
  */
 #define CHASE_EACH(suffix, load)                                                                   \
 	extern "C" __global__ void gw_chase_each_##suffix(                                         \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of reading the clock: what a timed instruction costs when there is none (000, 4.1.8). */
+/* The cost of reading the clock: what a timed instruction costs when there is none (Sanchez Gil 2017, 4.1.8). */
 #include <stdint.h>
 
 #include "kernels/clock.h"
 
 /* Every warp reads the clock twice, GW_CLOCK_BATCH times in a row, `rounds` times over; the
  * differences in cycles go to cost[(round * BATCH + i) * warps + warp]. All lanes of a warp see the
- * same, so one writes (000 keeps one value of 32 afterwards). All 64 bits are kept: for fewer the
+ * same, so one writes (Sanchez Gil 2017 keeps one value of 32 afterwards). All 64 bits are kept: for fewer the
  * compiler takes now this, now that instruction to read the clock, and they differ in cost. */
 extern "C" __global__ void gw_clock_cost(int64_t *cost, uint32_t rounds)
 {
@@ -24,7 +24,7 @@ extern "C" __global__ void gw_clock_cost(int64_t *cost, uint32_t rounds)
 			asm volatile("mov.u64 %0, %%clock64;" : "=l"(end)::"memory");
 			seen[i] = (int64_t)(end - start);
 		}
-		/* Nothing of the writing may be pending while the next batch is timed. */
+		/* No write may be pending while the next batch is timed. */
 		__syncthreads();
 		if (threadIdx.x % 32 == 0)
 			for (int i = 0; i < GW_CLOCK_BATCH; i++)

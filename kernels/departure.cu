@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Departure delays of Hong & Kim: how much later each further transaction of a request, and each
- * further request of an SM, comes back. And requests of 32 sectors at full tilt (001).
+ * Departure delays of Hong & Kim: the additional time of each further transaction of a request, and
+ * of each further request of an SM. And requests of 32 sectors at full rate (Kleimenov and Popova
+ * 2021).
  *
- * All loads are of lines that nothing has touched since L2 was flushed, each once. Coalesced
- * requests follow each other through memory; the sectors of an uncoalesced one are scattered.
+ * All loads are of lines untouched since L2 was flushed, each once. Coalesced requests follow each
+ * other through memory; the sectors of an uncoalesced one are scattered.
  */
 #include "permutation.h"
 #include "timing.cuh"
@@ -12,7 +13,7 @@
 enum { LINE = 128 };
 
 /*
- * One warp issues @p requests loads, each waiting for the one before, whose lanes want @p sectors
+ * One warp issues @p requests loads, each waiting for the one before, whose lanes read @p sectors
  * sectors (1 to 32) in as many of the @p lines lines, number @p first and the next in random order.
  * @p cycles receives the time of each.
  */
@@ -73,7 +74,7 @@ extern "C" __global__ void gw_request_burst(const char *base, unsigned first, un
 	}
 }
 
-/* Where word @p n of a gather lies: a sector of its own, of a random line or of the next one. */
+/* Place of word @p n of a gather: a sector of its own, of a random line or of the next one. */
 template <bool RANDOM> static __device__ gw_u64 word_of(unsigned n, unsigned lines)
 {
 	return RANDOM ? (gw_u64)(gw_mix(n) % lines) * LINE : (gw_u64)n * 32;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operational intensity by degrees (002, 3.2 and A.1): each element is read once from device
- * memory and goes through a number of dependent multiply-adds, the kernel's last argument
- * times as many. The sum at the end is never stored: it only keeps the compiler from
- * dropping the work.
+ * Operational intensity in steps (Konstantinidis 2017, 3.2 and A.1): each element is read once from
+ * device memory and goes through a number of dependent multiply-adds, times the kernel's last
+ * argument. The sum at the end is never stored: it only keeps the compiler from dropping the work.
  */
 #include <cstdint>
 #include <cuda_fp16.h>
 
-enum { GRANULARITY = 8 }; /* elements of a thread that are under way together */
+enum { GRANULARITY = 8 }; /* elements of a thread in flight together */
 
 __device__ inline float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ inline double multiply_add(double a, double b, double c) { return fma(a, b, c); }
@@ -47,8 +46,10 @@ __device__ inline void mix(T *data, T seed, uint64_t tiles, uint32_t repeats)
 	}
 }
 
-/* The steps of one turn of the inner loop: few where few are wanted, else enough to hide the
- * loop's own instructions. */
+/*
+ * Steps of one iteration of the inner loop: few where few are needed, else enough to hide the
+ * loop's own instructions.
+ */
 #define MIX_OF(name, T, unrolled)                                                                  \
 	extern "C" __global__ void __launch_bounds__(256)                                          \
 	        gw_mix_##name##_##unrolled(T *data, T seed, uint64_t tiles, uint32_t repeats)      \

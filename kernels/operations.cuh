@@ -3,7 +3,7 @@
  * The microbenchmarks of one operation, made from code.def. Three shapes:
  *   chain_NAME    two chains of dependent operations, short and long: the slope between
  *                 their lengths is the latency, and what reading the clock costs cancels
- *   batch_NAME_n  n independent operations between two clock reads (000, 5.5); clock_TYPE is
+ *   batch_NAME_n  n independent operations between two clock reads (Sanchez Gil 2017, 5.5); clock_TYPE is
  *                 the same kernel without them, whose readings are the cost of the clock
  *   rate_NAME     many warps, several chains each: what the SM completes per cycle
  *
@@ -234,7 +234,7 @@ template <class Op> __device__ inline void chain(const arguments &a)
 
 /**
  * cycles: [round][warp of the grid], one reading per warp: a warp's threads read the clock
- * together, so 000 keeps one of 32. @p count operations, none for the cost of the clock.
+ * together, so Sanchez Gil 2017 keeps one of 32. @p count operations, none for the cost of the clock.
  *
  * Between the operations and the last reading the clock is read once more: the compiler moves
  * nothing over a reading, and without this one would hasten the operation that is compared and

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates that are not those of one operation: the warp instructions an SM issues when they go
- * to different pipes, and shared-memory loads and stores in turn (002, A.4), by width.
+ * Rates of instruction mixes: the warp instructions an SM issues to different pipes, and
+ * alternating shared-memory loads and stores (Konstantinidis 2017, A.4), by width.
  */
 #include "operations.cuh"
 
 namespace gw {
 
 /**
- * In turn an addition and a minimum, which go to different pipes, of four chains each. They read two
- * registers: of three the register file does not deliver enough for an instruction a cycle.
+ * Alternating an addition and a minimum, which use different pipes, in four chains each. They read
+ * two registers: with three the register file does not deliver enough for an instruction a cycle.
  */
 __device__ inline void issue(const arguments &a)
 {
@@ -91,7 +91,7 @@ template <> struct row<4> {
 
 /**
  * Each step swaps two rows of shared memory of the thread's own: two loads and two stores, of
- * consecutive threads at consecutive addresses, so that no two meet in a bank.
+ * consecutive threads at consecutive addresses, so that no two conflict in a bank.
  */
 template <unsigned words> __device__ inline void swap(const arguments &a)
 {

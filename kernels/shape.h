@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the microbenchmarks of operations share with the host that launches them and with the test
- * that disassembles them.
+ * Shared by the microbenchmarks of operations, the host that launches them and the test that
+ * disassembles them.
  */
 #ifndef GW_KERNELS_SHAPE_H
 #define GW_KERNELS_SHAPE_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /**
- * What the compiler must not know. In memory: an argument would be loaded again where it is
- * used, between two readings of the clock.
+ * Values the compiler must not know. In memory: an argument would be loaded again where it is used,
+ * between two readings of the clock.
  */
 struct gw_hidden {
 	uint32_t zero;   /**< 0 */
@@ -31,10 +31,11 @@ enum {
 	GW_LONG = 4,     /**< length of the long chain over the short one */
 	GW_RECORD = 4,   /**< words a warp of a rate kernel records: SM, first and last reading */
 	GW_SEQUENCE = 4, /**< a chain this short is of an operation of many instructions */
-	GW_WAIT_PAGE = 4608, /**< and from round to round: now near in L2, now far */
+	GW_WAIT_PAGE = 4608, /**< and from round to round: near or far in L2 */
 	GW_WAIT_WORDS =
 	        4096,     /**< from the results of a chain of waits.def to its words of memory */
-	GW_BATCH_MAX = 8, /**< most independent operations between two readings (000, table 12) */
+	GW_BATCH_MAX = 8, /**< most independent operations between two readings (Sanchez Gil 2017,
+	                     table 12) */
 
 	GW_ISSUE_CHAINS = 4, /**< of each kind in gw_rate_issue */
 	GW_ISSUE_STEPS = 32,
@@ -49,9 +50,8 @@ enum {
 };
 
 /**
- * The types an operation works on: TYPE(name, bytes, steps, chains). A rate kernel's thread has
- * so many chains of which a turn of the loop makes so many steps; GW_SEQUENCE operations an
- * eighth of them.
+ * The types of an operation: TYPE(name, bytes, steps, chains). A rate kernel's thread has that many
+ * chains, of which an iteration makes that many steps; GW_SEQUENCE operations an eighth of them.
  */
 #define GW_TYPES(TYPE)                                                                             \
 	TYPE(f32, 4, 32, 8)                                                                        \

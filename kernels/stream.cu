@@ -6,7 +6,7 @@
 #include "permutation.h"
 #include "timing.cuh"
 
-/* Words that the sink kernels look for: never met, but the compiler cannot know. */
+/* Words that the sink kernels search for: never found, but the compiler cannot know. */
 enum : unsigned { NEVER = 0x9e3779b9u };
 
 static __device__ unsigned fold(uint4 v)
@@ -137,7 +137,7 @@ struct gw_loaded_result {
 	gw_u64 next;       /* where its chain goes on */
 };
 
-/* Block 0: a chase of @p loads links, once the others have had @p settle cycles to get going. */
+/* Block 0: a chase of @p loads links, after @p settle cycles for the others to start. */
 static __device__ void chase_under_load(gw_u64 p, unsigned loads, unsigned settle,
                                         gw_loaded_result *result, volatile unsigned *done)
 {
@@ -184,7 +184,7 @@ extern "C" __global__ void gw_loaded_chase(const uint4 *from, gw_u64 count, unsi
 	}
 	begin = gw_nanosecond();
 #pragma unroll 1
-	/* Seldom: all SMs look at one word. */
+	/* Rarely: all SMs read one word. */
 	while (batches < most && (batches % 16 || !*done)) {
 		uint4 v[4];
 		gw_u64 until = gw_cycle() + pause;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the bench itself runs: the latch that holds a stream, and random contents. */
+/* Kernels of the bench itself: the latch that holds a stream, and random contents. */
 #include <stdint.h>
 
 static __device__ uint64_t nanoseconds(void)
@@ -35,8 +35,10 @@ extern "C" __global__ void gw_randomise(uint32_t *words, uint64_t count, uint32_
 	}
 }
 
-/* Keeps every SM busy for `ns`, so that clocks rise to what they are under load; cycles[0] and
- * cycles[1] become clock cycles and ns that passed on SM 0. */
+/*
+ * Keeps every SM busy for `ns`, so that clocks rise to their value under load; cycles[0] and
+ * cycles[1] become clock cycles and ns that passed on SM 0.
+ */
 extern "C" __global__ void gw_busy(uint64_t ns, uint64_t *cycles, float *sink)
 {
 	uint64_t start = nanoseconds(), first = clock64(), now;

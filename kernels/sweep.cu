@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory method of seed 000 (5.3, 5.4, 5.6): every thread loads its word three times, a
- * barrier before each, and the clock is read before and after. One thread of each warp reports
- * (000 keeps one of 32: the others tell the same). Consecutive threads load consecutive words,
- * so a warp's request is one transaction. @p near is a word in the same page that nobody times: it
- * brings the page's translation.
+ * The memory method of Sanchez Gil 2017 (5.3, 5.4, 5.6): every thread loads its word three times, a
+ * barrier before each, and the clock is read before and after. One thread of each warp reports (the
+ * thesis keeps one of 32: the others are equal). Consecutive threads load consecutive words, so a
+ * warp's request is one transaction. @p near is an untimed word in the same page: it loads the
+ * page's translation.
  */
 #include "timing.cuh"
 

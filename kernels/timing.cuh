@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Clocks and loads as PTX statements, so that the compiler neither moves nor drops them. The
- * registers are read in program order; that what is timed has arrived before the second reading
- * needs an instruction that consumes it, see GW_ARRIVED.
+ * registers are read in program order; for what is timed to arrive before the second reading an
+ * instruction must consume it, see GW_ARRIVED.
  */
 #ifndef GW_KERNELS_TIMING_CUH
 #define GW_KERNELS_TIMING_CUH
@@ -19,8 +19,8 @@ static __device__ __forceinline__ gw_u64 gw_cycle()
 }
 
 /**
- * Cycles from @p begin to @p end, 2^32 - 1 at most. Of a plain truncation the assembler makes
- * 32-bit readings, the first by way of the uniform datapath, which is late by a varying amount.
+ * Cycles from @p begin to @p end, 2^32 - 1 at most. From a plain truncation the assembler makes
+ * 32-bit readings, the first through the uniform datapath, which is late by a varying amount.
  */
 static __device__ __forceinline__ unsigned gw_interval(gw_u64 begin, gw_u64 end)
 {
@@ -57,9 +57,9 @@ static __device__ __forceinline__ unsigned gw_sm()
 	             : "memory")
 
 /**
- * Store @p value at @p shared: a warp issues in order, so a clock read after it is read when
- * value has arrived. The same store stands in the kernel without the load, so its cost goes
- * with that of the clock.
+ * Store @p value at @p shared: a warp issues in order, so a later clock reading follows the value's
+ * arrival. The kernel without the load has the same store, so its cost cancels with that of the
+ * clock.
  */
 #define GW_ARRIVED(shared, value)                                                                  \
 	asm volatile("st.shared.u32 [%0], %1;"                                                     \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of one warp (waits.def), two lengths each as in operations.cuh: the slope between them
- * is what a step takes. And the one wait that no chain can hold, a taken branch.
+ * Chains of one warp (waits.def), two lengths each as in operations.cuh: the slope between them is
+ * a step's time. And the one wait that no chain can contain, a taken branch.
  */
 #include "operations.cuh"
 
@@ -9,7 +9,7 @@ namespace gw {
 
 /** What a step may use beside x. */
 struct context {
-	b32 word, guard; /* constants, alike in all lanes; x is never the guard */
+	b32 word, guard; /* constants, equal in all lanes; x is never the guard */
 	b32 zero, nothing; /* 0, which the compiler does not know */
 	b32 shared; /* 16 bytes of shared memory of the lane's own */
 	b64 global; /* the same of global memory; both begin with their own address */

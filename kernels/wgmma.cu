@@ -2,8 +2,8 @@
 /*
  * Warpgroup matrix operations of sm_90a: m64n256, factors in shared memory (rows of 128 bytes,
  * swizzled), sum in 128 registers of each of 128 threads. A tile of factors is four operations
- * deep. The contents are what the host gives: random where a rate is wanted, one number
- * throughout where the result is checked, which makes it independent of the layout.
+ * deep. The host supplies the contents: random for a rate, one number throughout for a checked
+ * result, which makes it independent of the layout.
  */
 #include "operations.cuh"
 
@@ -118,7 +118,7 @@ template <class Op> __device__ inline void wait_chain(const arguments &a)
 		((typename Op::T *)a.out)[threadIdx.x * GW_WGMMA_SUMS + i] = x[i];
 }
 
-/** As rate of operations.cuh: the block's warpgroups keep the tensor cores busy in turn. */
+/** As rate of operations.cuh: the block's warpgroups alternate on the tensor cores. */
 template <class Op> __device__ inline void stream(const arguments &a)
 {
 	extern __shared__ __align__(1024) b32 tile[];
@@ -140,7 +140,7 @@ template <class Op> __device__ inline void stream(const arguments &a)
 	}
 	ended = clock_now();
 	record(a, began, ended);
-	/* One row of sums per block tells whether all went well. */
+	/* One row of sums per block shows whether all were correct. */
 	if (threadIdx.x < GW_WGMMA_THREADS)
 #pragma unroll
 		for (unsigned i = 0; i < GW_WGMMA_SUMS; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group `cache`: bandwidth of the memories near the SMs: L2 against footprint, L1, shared memory by
- * width, constant memory, texture (002, appendix B).
+ * width, constant memory, texture (Konstantinidis 2017, appendix B).
  */
 #include <math.h>
 #include <stdint.h>
@@ -13,8 +13,9 @@ static const size_t MIB = 1 << 20;
 enum {
 	ELEMENT = 16, /* bytes of a load */
 	THREADS = 1024,
-	PASSES = 512, /* of the loops near an SM: far longer than a launch takes to get going */
-	BATCH = 8,    /* loads of a thread at once, as kernels/cache.cu */
+	PASSES =
+	        512, /* duration of the loops near an SM: far longer than a launch takes to start */
+	BATCH = 8,   /* loads of a thread at once, as kernels/cache.cu */
 };
 
 struct cache {
@@ -51,7 +52,7 @@ static double l2_rate(struct cache *c, CUfunction kernel, bool reads, size_t foo
 	return gw_rate_of(c->bench, &r);
 }
 
-/* About @p f bytes, a whole number of what a block reads at a time. */
+/* About @p f bytes, a multiple of what a block reads at a time. */
 static double whole_blocks(double f)
 {
 	return f - fmod(f, THREADS * ELEMENT);
@@ -112,7 +113,7 @@ static void measure_shared(struct cache *c)
 	void *args[] = {&passes, &c->spans, &c->sink};
 
 	for (unsigned i = 0; i < 3; i++) {
-		/* 32 KiB whatever the width, more than one load of every warp in flight. */
+		/* 32 KiB at every width, more than one load of every warp in flight. */
 		unsigned threads = 512, loads = BATCH * passes;
 		struct gw_rate r = {gw_bench_kernel(c->bench, widths[i].kernel),
 		                    {c->sms, threads, threads * BATCH * widths[i].bytes},
@@ -167,7 +168,7 @@ static CUtexObject texture_over(struct cache *c)
 	return texture;
 }
 
-/* 32 KiB that each SM keeps near, and half of L2 that each of them reads all of. */
+/* 32 KiB that each SM keeps near, and half of L2, all of which each of them reads. */
 static void measure_texture(struct cache *c)
 {
 	static const enum gw_param param[] = {GW_PARAM_b_texture, GW_PARAM_b_texture_l2};

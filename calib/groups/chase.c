@@ -7,7 +7,7 @@
 #include "kernels/permutation.h"
 
 enum {
-	THREADS = 1024,     /* of the block that chases: all of them warm L2 up */
+	THREADS = 1024,     /* threads of the block that chases: all of them warm L2 */
 	BLOCKS_PER_SM = 2,  /* launched: one of them reaches every SM */
 	MOST_BLOCKS = 4096, /* that lay a chain out */
 };
@@ -52,7 +52,7 @@ bool gw_chase_lay(struct gw_chase *c, size_t footprint, size_t stride)
 	return gw_bench_run(c->bench, c->build, (struct gw_shape){blocks, THREADS, 0}, args);
 }
 
-/* Launch @p run; every result lies in device memory then. False: noted. */
+/* Launch @p run; every result is in device memory afterwards. False: noted. */
 static bool follow(struct gw_chase *c, const struct gw_chase_run *run, unsigned shared,
                    struct result *result)
 {

@@ -6,10 +6,9 @@
 #include "calib/bench.h"
 
 enum {
-	GW_LINE = 128,     /**< bytes of a cache line */
-	GW_PAGE = 2 << 20, /**< bytes of the pages that cuMemAlloc maps */
-	GW_CHASE_LOADS =
-	        1 << 12, /**< most loads timed one by one: their times lie in shared memory */
+	GW_LINE = 128,            /**< bytes of a cache line */
+	GW_PAGE = 2 << 20,        /**< bytes of the pages that cuMemAlloc maps */
+	GW_CHASE_LOADS = 1 << 12, /**< most loads timed one by one: their times fit shared memory */
 };
 
 /** A chain laid out in device memory. */
@@ -17,8 +16,10 @@ struct gw_chase {
 	struct gw_bench *bench;
 	CUdeviceptr memory, claim, result, cycles;
 	size_t bytes; /**< of memory */
-	/* The kernels: mean of many loads by way of L1 or of L2, each load on its own, and the
-	 * same without the load. */
+	/*
+	 * The kernels: mean of many loads through L1 or L2, each load on its own, and the same
+	 * without the load.
+	 */
 	CUfunction build, ca, cg, each_ca, each_cg, each_none;
 	CUdeviceptr next; /**< where the chain goes on */
 	unsigned links;   /**< of the chain */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of reading the clock, and its distribution (000, chapter 6). */
+/* The cost of reading the clock, and its distribution (Sanchez Gil 2017, chapter 6). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,10 @@ static size_t observe(struct gw_bench *b, unsigned warps, unsigned rounds, doubl
 	return n;
 }
 
-/* A distribution as a curve: the probability of each cost that occurs. Where there are more than a
- * curve holds, neighbours are put together, each group at its first. */
+/*
+ * A distribution as a curve: the probability of each cost that occurs. Where there are more than a
+ * curve holds, neighbours are merged, each group at its first.
+ */
 static void publish_distribution(struct gw_bench *b, enum gw_curve_id curve, const double *cost,
                                  size_t n, const char *how)
 {

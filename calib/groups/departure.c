@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Group `departure`: how requests and their transactions follow each other on the way to device
- * memory (Hong & Kim: departure delays), and requests of 32 sectors (001).
+ * memory (Hong & Kim: departure delays), and requests of 32 sectors (Kleimenov and Popova 2021).
  *
  * Hong & Kim's latency of an uncoalesced request is Mem_LD + (transactions - 1) x
  * departure_del_uncoal: the slope of latency against transactions is measured as such.
@@ -14,7 +14,7 @@
 #include "calib/levels.h"
 #include "calib/regression.h"
 
-/* Of the requests: the slowest of a hundred meet a refresh or worse. */
+/* Share of the requests used: the slowest of a hundred hit a refresh or worse. */
 static const double KEPT = 0.99;
 
 enum {
@@ -33,7 +33,7 @@ struct departure {
 	unsigned next; /* the first line not yet touched */
 };
 
-/* Lines nobody has touched; from the start again when all were: L2 has forgotten those by then. */
+/* Untouched lines; from the start again when all were used: L2 has evicted those by then. */
 static bool fresh_lines(struct departure *d, size_t lines)
 {
 	if ((d->next + lines) * LINE > d->bytes)
@@ -60,7 +60,7 @@ static double request_time(struct departure *d, CUfunction kernel, unsigned sect
 	return gw_mean_within(each, REPEATS, 0, KEPT);
 }
 
-/* One warp whose lanes want 1 to 32 sectors. */
+/* One warp whose lanes request 1 to 32 sectors. */
 static bool transactions_of_a_request(struct departure *d)
 {
 	CUfunction kernel = gw_bench_kernel(d->bench, "gw_request_sectors");
@@ -196,7 +196,7 @@ bool gw_group_departure(struct gw_bench *b)
 		return false;
 	good = transactions_of_a_request(&d);
 	gw_bench_step(b, 0.4);
-	/* The random order of the first series touched lines everywhere: L2 forgets them now. */
+	/* The random order of the first series touched lines everywhere: evict them from L2. */
 	good = gw_bench_randomise(b, d.memory, d.bytes) && requests_of_an_sm(&d) && good;
 	gw_bench_step(b, 0.7);
 	good = gather(&d, "gw_gather_random", GW_PARAM_bw_uncoalesced,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What need not be measured (000, 5.1): the driver tells it, or a document of the vendor does. */
+/*
+ * Values that need no measurement (Sanchez Gil 2017, 5.1): from the driver or a vendor's document.
+ */
 #include <math.h>
 #include <stdio.h>
 
@@ -33,8 +35,11 @@ static const struct {
 #undef TOLD
 };
 
-/* What no call tells, by compute capability: the CUDA C++ Programming Guide, tables "throughput of
- * native arithmetic instructions" and "technical specifications per compute capability". */
+/*
+ * Values that no call returns, by compute capability: the CUDA C++ Programming Guide, tables
+ * "throughput of native arithmetic instructions" and "technical specifications per compute
+ * capability".
+ */
 static const struct {
 	int capability;
 	double schedulers, fp32_lanes, l1_kib;
@@ -89,7 +94,7 @@ static void tell_highest_clock(struct gw_bench *b)
 		gw_bench_refuse(b, GW_PARAM_sm_clock_max, "NVML does not tell it");
 }
 
-/* 000, 6.4.1: both edges of the memory clock over the width of the bus. */
+/* Sanchez Gil 2017, 6.4.1: both edges of the memory clock over the width of the bus. */
 static void tell_peak_bandwidth(struct gw_bench *b)
 {
 	double width = attribute(b, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `dram`: bandwidth of device memory, read, written, copied and combined (002, A.3), against
- * the size of the arrays, the SMs that ask, and the bytes in flight; and its latency under load.
+ * Group `dram`: bandwidth of device memory, read, written, copied and combined (Konstantinidis
+ * 2017, A.3), against the size of the arrays, the number of SMs, and the bytes in flight; and its
+ * latency under load.
  */
 #include <math.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ static const size_t MIB = 1 << 20;
 enum {
 	ELEMENT = 16,   /* bytes of a load */
 	BLOCK = 512,    /* threads, of the kernels that run over whole arrays */
-	CHECKED = 4096, /* elements looked at on the host */
+	CHECKED = 4096, /* elements checked on the host */
 };
 
 struct dram {
@@ -50,7 +51,7 @@ static bool open_dram(struct dram *d, struct gw_bench *b)
 	       gw_bench_randomise(b, d->a, bytes) && gw_bench_randomise(b, d->b, bytes);
 }
 
-/** What is done with arrays of `count` elements. */
+/** An operation on arrays of `count` elements. */
 struct job {
 	uint64_t count;
 	unsigned seed;
@@ -126,8 +127,8 @@ static bool copy_holds(struct dram *d)
 }
 
 /*
- * The four at full size, and the mean of three of them; the host has looked at the arrays just now,
- * and the GPU waited meanwhile.
+ * The four at full size, and the mean of three of them. The host has just accessed the arrays while
+ * the GPU waited.
  */
 static void measure_rates(struct dram *d)
 {
@@ -154,7 +155,7 @@ static void measure_rates(struct dram *d)
 		mean[i] = (rates[READ][i] + rates[WRITE][i] + rates[COPY][i]) / 3;
 	if (least)
 		gw_bench_publish(d->bench, GW_PARAM_b_mem, mean, least,
-		                 "mean of read, write and copy (002)");
+		                 "mean of read, write and copy (Konstantinidis 2017)");
 }
 
 static void measure_sizes(struct dram *d)
@@ -208,7 +209,7 @@ static double in_flight_rate(struct dram *d, unsigned grid, unsigned threads, un
 	return gw_rate_of(d->bench, &r);
 }
 
-/* Bandwidth against how many bytes each SM has asked for and not yet received. */
+/* Bandwidth against the bytes that each SM has in flight. */
 static void measure_in_flight(struct dram *d)
 {
 	static const struct {

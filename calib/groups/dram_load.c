@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `dram_load`: latency of device memory while bandwidth is drawn from it. One SM chases
- * pointers, the others read, with more and more bytes in flight.
+ * Group `dram_load`: latency of device memory under load. One SM chases pointers, the others read,
+ * with more and more bytes in flight.
  */
 #include <math.h>
 #include <stdint.h>
@@ -77,7 +77,7 @@ static bool chase_under(struct load *l, unsigned threads, unsigned pause, double
 	    !gw_bench_read(l->bench, l->result, l->results, l->sms * sizeof(*l->result)) ||
 	    !l->result[0].cycles)
 		return false;
-	l->chase.next = l->result[0].next; /* what was followed lies in L2 now */
+	l->chase.next = l->result[0].next; /* what was followed is in L2 now */
 	*cycles = (double)l->result[0].cycles / LOADS;
 	*drawn = LOADS * 32.0 / (double)(l->result[0].end - l->result[0].begin) * 1e9;
 	for (unsigned i = 1; i < blocks; i++)

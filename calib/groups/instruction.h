@@ -5,9 +5,9 @@
 
 #include "calib/groups/operation.h"
 
-enum { GW_SINGLES = 5 }; /**< operations seed 000 times one at a time: its five */
+enum { GW_SINGLES = 5 }; /**< operations that Sanchez Gil 2017 times one at a time */
 
-/** What 000's method gives for one operation by one warp, cycles; NaN when it gave nothing. */
+/** Result of Sanchez Gil's method for one operation by one warp, cycles; NaN without one. */
 struct gw_single {
 	const char *name;
 	double mean;    /**< of the convolved distribution, which is that of the difference */
@@ -17,8 +17,8 @@ struct gw_single {
 };
 
 /**
- * 000's distributions of its five operations, over blocks and block sizes (figs. 35 to 39), as
- * samples; what one warp gives in @p out.
+ * Sanchez Gil's distributions of its five operations, over blocks and block sizes (figs. 35 to 39),
+ * as samples; what one warp gives in @p out.
  */
 void gw_instruction_singles(struct gw_lab *lab, struct gw_single out[GW_SINGLES]);
 

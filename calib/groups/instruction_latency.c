@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Latency of operations: the slope between two lengths of a chain of dependent ones, which what
- * reading the clock costs does not enter. instruction_single.c has 000's own way.
+ * Latency of operations: the slope between two lengths of a chain of dependent ones, in which the
+ * cost of reading the clock cancels. instruction_single.c has Sanchez Gil's own method.
  */
 #include <math.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ static size_t slopes(struct gw_lab *lab, const struct gw_operation *o, unsigned 
 	return right(lab, o, f, shape) ? n : 0;
 }
 
-/* How the slope was had, and what 000's method gives where it was used. */
+/* Description of the slope, and the result of Sanchez Gil's method where it was used. */
 static void describe(char *how, size_t size, const struct gw_operation *o,
                      const struct gw_single *singles)
 {
@@ -106,7 +106,8 @@ static void describe(char *how, size_t size, const struct gw_operation *o,
 	for (unsigned i = 0; i < GW_SINGLES && n > 0 && (size_t)n < size; i++)
 		if (!strcmp(singles[i].name, o->name) && isfinite(singles[i].mean))
 			snprintf(how + n, size - (size_t)n,
-			         "; one alone by 000's convolution: %.1f, deviation %.1f (%.1f of "
+			         "; one alone by Sanchez Gil's convolution: %.1f, deviation %.1f "
+			         "(%.1f of "
 			         "its "
 			         "own), by medians %.1f",
 			         singles[i].mean, singles[i].wide, singles[i].narrow,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 000's way with instructions: operations between two readings of the clock, and the same kernel
- * without them, as distributions. What the clock costs is removed by convolution with its
- * reflected distribution (eqs. 6.1 to 6.3).
+ * Sanchez Gil's method for instructions: operations between two readings of the clock, and the same
+ * kernel without them, as distributions. Convolution with the reflected distribution of the clock's
+ * cost removes it (eqs. 6.1 to 6.3).
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "kernels/shape.h"
 
 enum {
-	ROUNDS = 12, /* in a point of the sweep; 000 repeats 50 times over fewer warps */
+	ROUNDS = 12, /* in a point of the sweep; Sanchez Gil 2017 repeats 50 times over fewer warps */
 	ALONE_ROUNDS = 516,
 	WARM_UP = 4,
 	STEP = 32, /* threads from block size to block size */
@@ -104,7 +104,7 @@ static void point(struct gw_lab *lab, struct gw_shape shape, double *rows, size_
 	forget(&y);
 }
 
-/* One block, a block on each SM, two on each, as 000 does; of its 32 block sizes a quick run takes
+/* One block, a block on each SM, two on each, as Sanchez Gil 2017 does; of its 32 block sizes a quick run takes
  * four. */
 static void sweep(struct gw_lab *lab)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates of operations (002, A.2 and A.4): every SM full of warps, each with several chains of the
- * operation. What an SM does in a cycle is counted by its own clock, from its first warp's start to
- * its last warp's end. The runs are long instead of two lengths being subtracted: warps of a short
- * run drift apart and leave the last ones alone, which a long run does less, so that the slope
- * comes out above what an SM can do.
+ * Rates of operations (Konstantinidis 2017, A.2 and A.4): every SM full of warps, each with several
+ * chains of the operation. An SM's own clock counts its rate, from its first warp's start to its
+ * last warp's end. Runs are long instead of two lengths being subtracted: warps of a short run
+ * drift apart and leave the last ones alone, less so in a long run, so the slope would exceed the
+ * SM's real rate.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "kernels/shape.h"
 
 enum {
-	PROBE = 2,        /* turns of the first run, whose results are checked */
+	PROBE = 2,        /* iterations of the first run, whose results are checked */
 	CYCLES = 1000000, /* of a run: start and end are a few thousand */
 	SAMPLES = 15,
 	QUICK_SAMPLES = 5,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `launch`: what it takes to run nothing (001): an empty kernel against its grid for each
+ * Group `launch`: the cost of an empty kernel (Kleimenov and Popova 2021) against its grid for each
  * block size, one regression each; and the time between two kernels, by stream and by graph.
  *
- * What models predict is the time from the start to the end of a kernel. Launches back to back
- * take that and the gap to the next one: measure_periods tells the two apart.
+ * Models predict the time from the start to the end of a kernel. Back-to-back launches take that
+ * and the gap to the next one; measure_periods separates the two.
  */
 #include <math.h>
 #include <stdint.h>
@@ -55,7 +55,8 @@ static size_t grids_of(const struct launch *l, unsigned *grids)
 	return n;
 }
 
-/* 001's regression for blocks of @p warps; NaN in it: noted. Rows of samples go to @p rows. */
+/* Kleimenov and Popova's regression for blocks of @p warps; NaN in it: noted. Rows of samples go to
+ * @p rows. */
 static struct gw_line regression_of(struct launch *l, unsigned warps, double (*rows)[3], size_t *n)
 {
 	double x[MOST_GRIDS], y[MOST_GRIDS];
@@ -72,8 +73,8 @@ static struct gw_line regression_of(struct launch *l, unsigned warps, double (*r
 }
 
 /*
- * What each warp costs, where that is more than its block: of a kernel whose threads look which
- * element is theirs, as all do. An empty one ends before the next warp is there.
+ * Cost of each warp, where that exceeds its block's: of a kernel whose threads compute their
+ * element, as all do. An empty one ends before the next warp starts.
  */
 static void measure_warps(struct launch *l)
 {
@@ -130,9 +131,9 @@ static void measure_regressions(struct launch *l)
 }
 
 /*
- * Empty kernels of one warp, as a chain of graph nodes and back to back by stream. What follows a
- * node begins when the node has ended: of all there is without a profiler, its period comes
- * nearest to the time of a kernel alone, and is taken for it.
+ * Empty kernels of one warp, as a chain of graph nodes and back to back by stream. A dependent node
+ * starts when the one before has ended: without a profiler its period is the closest available
+ * value for the time of a kernel alone.
  */
 static bool measure_periods(struct launch *l)
 {
@@ -145,7 +146,7 @@ static bool measure_periods(struct launch *l)
 	l->duration = gw_median(graph, nodes);
 	gw_bench_samples(l->bench, "launch_period_stream", "seconds", stream, n, 1);
 	gw_bench_samples(l->bench, "launch_period_graph", "seconds", graph, nodes, 1);
-	if (l->bench->quick) /* processes differ by a tenth: 5% can't be promised */
+	if (l->bench->quick) /* processes differ by a tenth: 5% cannot be guaranteed */
 		gw_bench_refuse(l->bench, GW_PARAM_launch_period_stream, GW_QUICK_REFUSED);
 	else if (n)
 		gw_bench_publish(

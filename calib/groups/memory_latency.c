@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Group `memory_latency`: one thread chases pointers; every level of the memory, and translation.
- */
+/* Group `memory_latency`: one thread chases pointers; every memory level, and translation. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +13,7 @@ static const double KEPT = 0.99;
 static const size_t KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30;
 
 enum {
-	MOST_SMS = 16,         /* that are asked: latency differs with the place on the chip */
+	MOST_SMS = 16,         /* SMs measured: latency differs with the place on the chip */
 	MOST_POINTS = 64,      /* of a curve */
 	L1_BYTES = 8 << 10,    /* well inside the smallest L1 */
 	COLD_BYTES = 32 << 20, /* of the chain that only device memory holds: few pages */
@@ -50,7 +49,7 @@ static double l2_bytes(const struct latency *l)
 	return gw_param(l->bench->known, GW_PARAM_l2_size);
 }
 
-/* The chase kernel without its load: what two readings of the clock and a store cost. */
+/* The chase kernel without its load: the cost of two readings of the clock and a store. */
 static bool measure_clock(struct latency *l)
 {
 	struct gw_chase_run run = {l->chase.each_none, 0, 0, GW_CHASE_LOADS, l->sms[0]};
@@ -83,9 +82,9 @@ static void measure_l1(struct latency *l)
 }
 
 /*
- * Time single loads on each of the SMs, @p run being what they share, and take the clock's cost
- * off: the median of its distribution, so that the shape of the loads' stays as it is. The samples
- * lie in l->each, one SM after the other. False: noted.
+ * Time single loads on each of the SMs (@p run is their common part) and subtract the clock's cost:
+ * the median of its distribution, so that the shape of the loads' distribution is kept. The samples
+ * are in l->each, one SM after the other. False: noted.
  */
 static bool each_on_sms(struct latency *l, struct gw_chase_run run, const char *series)
 {
@@ -121,10 +120,10 @@ static void measure_l2_near(struct latency *l)
 }
 
 /*
- * Far L2. A line lies in the partition of its address, and also in the other one once an SM there
- * has read or written it. Right after all SMs together wrote the chain, a quarter of the lines
- * are neither at home nor written on the side of the SM that asks, and the chain is long enough
- * that each SM finds its links untouched by those before it. Where L2 is one, all are near.
+ * Far L2. A line is in the partition of its address, and also in the other one once an SM there has
+ * read or written it. Right after all SMs together wrote the chain, a quarter of the lines are
+ * neither at home nor written on the side of the reading SM, and the chain is long enough that each
+ * SM finds its links untouched by those before it. Where L2 is one partition, all are near.
  */
 static void measure_l2_far(struct latency *l)
 {
@@ -152,7 +151,7 @@ static void measure_l2_far(struct latency *l)
 	l->far = gw_median(samples, l->sm_count);
 }
 
-/* Device memory: a chain whose lines nothing has touched since L2 was filled with other ones. */
+/* Device memory: a chain whose lines are untouched since L2 was filled with others. */
 static void measure_dram(struct latency *l)
 {
 	struct gw_chase_run run = {l->chase.each_cg, 0, 256, GW_CHASE_LOADS, 0};
@@ -225,7 +224,7 @@ static void measure_translation(struct latency *l)
 	gw_bench_publish_value(
 	        l->bench, GW_PARAM_lat_tlb_miss, step.high - step.low, NAN, n,
 	        "height of the step of translation_latency: median above less below");
-	if (l->bench->quick) /* few points: where the step lies is known to a tenth */
+	if (l->bench->quick) /* few points: the position of the step is known to a tenth */
 		gw_bench_refuse(l->bench, GW_PARAM_tlb_reach, GW_QUICK_REFUSED);
 	else
 		gw_bench_publish_value(l->bench, GW_PARAM_tlb_reach, step.at, NAN, n,

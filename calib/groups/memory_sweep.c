@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `memory_sweep`: the memory method of seed 000 (5.3, 5.4, 6.1 to 6.4). Blocks and threads
- * are swept; every load is timed; the clock's cost, measured by the same kernel without the load,
- * is taken off by convolution; the levels are told apart by the distributions.
+ * Group `memory_sweep`: the memory method of Sanchez Gil 2017 (5.3, 5.4, 6.1 to 6.4). Blocks and
+ * threads are swept; every load is timed; the clock's cost, measured by the same kernel without the
+ * load, is removed by convolution; the distributions separate the levels.
  *
- * 000 asks a profiler which tests were served by L2 alone (its figures 25 to 28). Calibration has
- * none: instead each test is run twice, after L2 was flushed and when all of its data have just
- * been written, so that the second is served by L2 by construction, from both partitions where
- * there are two, and its distribution gives the boundary.
+ * The thesis asks a profiler which tests were served by L2 alone (figures 25 to 28). Calibration
+ * has none: each test runs twice, after L2 was flushed and when all of its data have just been
+ * written, so that the second is served by L2 by construction, from both partitions where there are
+ * two, and its distribution gives the boundary.
  */
 #include <math.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ enum {
 	READ_BYTES = 512 * 8 * 16, /* what a block of gw_stream_read reads at a time */
 };
 
-/* One test: what was launched, and what it told, in cycles. */
+/* One test: the launch and its results, in cycles. */
 struct test {
 	unsigned blocks, threads;  /* in all, a block */
 	double least_l2, boundary; /* least and greatest latency of L2 */
@@ -42,16 +42,16 @@ struct sweep {
 	CUdeviceptr data, near, cycles, sums, flush; /* near: beside data, in its pages */
 	size_t flush_bytes, most_threads;
 	unsigned sm_count, repeats;
-	double least_boundary; /* of L2 where all SMs ask a little: tests of few lines miss its far
-	                          side */
+	double least_boundary; /* of L2 with few requests from all SMs: tests of few lines miss its
+	                          far side */
 	uint32_t *raw;         /* readings of one launch */
 	double *readings;      /* of all repeats */
 	struct test test[MOST_TESTS];
 	size_t tests;
 };
 
-/* The tests: blocks from one to two an SM, 128 to 1024 threads each (000 sweeps every number of
- * blocks; a GPU of its day had 15 SMs). */
+/* The tests: blocks from one to two an SM, 128 to 1024 threads each (Sanchez Gil 2017 sweeps every
+ * number of blocks; a GPU of its day had 15 SMs). */
 static void plan(struct sweep *s)
 {
 	unsigned sms = s->sm_count, step = s->bench->quick ? 256 : 128;
@@ -157,7 +157,8 @@ static struct gw_dist latency(struct sweep *s, const struct test *t, CUfunction 
 	return x;
 }
 
-/* True where each thread got three times its word (000 checks the sum of the loads). */
+/* True where each thread got three times its word (Sanchez Gil 2017 checks the sum of the loads).
+ */
 static bool sums_hold(struct sweep *s, const struct test *t)
 {
 	size_t threads = (size_t)t->blocks * t->threads, bytes = threads * sizeof(uint32_t);
@@ -212,9 +213,9 @@ static bool test_local(struct sweep *s, struct test *t, const struct gw_dist *cl
 }
 
 /*
- * The clock's cost, by one warp. 000 measures it with as many threads as the loads; but when all
- * warps of an SM do nothing but read the clock they wait for each other, up to ten times
- * longer than it takes, which warps that wait for memory don't: taken off, that would make
+ * The clock's cost, by one warp. Sanchez Gil 2017 measures it with as many threads as the loads;
+ * but when all warps of an SM only read the clock they wait for each other, up to ten times longer
+ * than the reading takes, which warps that wait for memory do not: subtracting that would make
  * latencies of L1 negative.
  */
 static struct gw_dist clock_cost(struct sweep *s)
@@ -224,7 +225,7 @@ static struct gw_dist clock_cost(struct sweep *s)
 	return measure(s, &one, s->none, false, false);
 }
 
-/* By a warp on each SM, so that both sides of L2 are asked from both sides, idle. */
+/* By a warp on each SM, so that both sides of L2 are read from both sides, idle. */
 static bool find_least_boundary(struct sweep *s, const struct gw_dist *clock)
 {
 	const struct test light = {.blocks = s->sm_count, .threads = 32};
@@ -235,7 +236,7 @@ static bool find_least_boundary(struct sweep *s, const struct gw_dist *clock)
 	return !isnan(s->least_boundary);
 }
 
-/* What a curve against threads shows of a test, NaN to leave it out. */
+/* A test's value for a curve against threads, NaN to leave it out. */
 typedef double (*gw_column)(const struct sweep *s, const struct test *t);
 
 static double l2_of(const struct sweep *s, const struct test *t)
@@ -281,10 +282,11 @@ static void publish_dram(struct sweep *s)
 {
 	double x[MOST_TESTS], y[MOST_TESTS];
 	struct gw_line line;
-	size_t n = publish_curve(s, GW_CURVE_dram_latency_threads, dram_of,
-	                         "method of 000: mean of the latencies beyond what L2 alone shows, "
-	                         "by active threads",
-	                         x, y);
+	size_t n = publish_curve(
+	        s, GW_CURVE_dram_latency_threads, dram_of,
+	        "method of Sanchez Gil 2017: mean of the latencies beyond what L2 alone shows, "
+	        "by active threads",
+	        x, y);
 
 	if (n < 3)
 		return;
@@ -293,7 +295,8 @@ static void publish_dram(struct sweep *s)
 	             x[0], x[n - 1]);
 }
 
-/* Of the tests in which L2 and device memory don't overlap, as 000 assumes (6.2.1, 6.3.1). */
+/* Of the tests in which L2 and device memory don't overlap, as Sanchez Gil 2017 assumes
+ * (6.2.1, 6.3.1). */
 static void publish_boundary(struct sweep *s)
 {
 	double boundary[MOST_TESTS];
@@ -306,16 +309,16 @@ static void publish_boundary(struct sweep *s)
 		gw_bench_refuse(s->bench, GW_PARAM_lat_l2_dram_boundary,
 		                "in every test latencies of L2 and of device memory overlap");
 	else
-		gw_bench_publish_value(
-		        s->bench, GW_PARAM_lat_l2_dram_boundary, gw_median(boundary, n),
-		        gw_spread(boundary, n), n,
-		        "method of 000: 99% of what L2 serves is faster; median of the "
-		        "tests whose levels don't overlap");
+		gw_bench_publish_value(s->bench, GW_PARAM_lat_l2_dram_boundary,
+		                       gw_median(boundary, n), gw_spread(boundary, n), n,
+		                       "method of Sanchez Gil 2017: 99% of what L2 serves is "
+		                       "faster; median of the "
+		                       "tests whose levels don't overlap");
 }
 
 /*
- * L1 belongs to an SM: against the threads of one, median of the grids (000's context), @p blocks
- * a SM.
+ * L1 belongs to an SM: against the threads of one, median of the grids (Sanchez Gil's context), @p
+ * blocks a SM.
  */
 static void publish_l1(struct sweep *s, enum gw_curve_id id, unsigned blocks, const char *how)
 {
@@ -359,16 +362,19 @@ static void publish(struct sweep *s)
 	publish_dram(s);
 	publish_boundary(s);
 	publish_curve(s, GW_CURVE_l2_latency_threads, l2_of,
-	              "method of 000: mean latency of the test that L2 serves, by active threads",
+	              "method of Sanchez Gil 2017: mean latency of the test that L2 serves, by "
+	              "active threads",
 	              x, y);
-	publish_curve(
-	        s, GW_CURVE_dram_share_threads, share_of,
-	        "method of 000: share of three loads of a word that takes longer than L2 does", x,
-	        y);
+	publish_curve(s, GW_CURVE_dram_share_threads, share_of,
+	              "method of Sanchez Gil 2017: share of three loads of a word that takes "
+	              "longer than L2 does",
+	              x, y);
 	publish_l1(s, GW_CURVE_l1_latency_threads, 1,
-	           "method of 000: local memory, interval around the mode, one block an SM");
+	           "method of Sanchez Gil 2017: local memory, interval around the mode, one block "
+	           "an SM");
 	publish_l1(s, GW_CURVE_l1_latency_threads_two, 2,
-	           "method of 000: local memory, interval around the mode, two blocks an SM");
+	           "method of Sanchez Gil 2017: local memory, interval around the mode, two blocks "
+	           "an SM");
 }
 
 bool gw_group_memory_sweep(struct gw_bench *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The experimental roofline (002, 3.2 and A.1): elements are read from device memory and go
- * through more and more multiply-adds.
+ * The experimental roofline (Konstantinidis 2017, 3.2 and A.1): elements are read from device
+ * memory and go through more and more multiply-adds.
  */
 #include <math.h>
 #include <stdio.h>
@@ -85,7 +85,8 @@ static bool point(struct gw_bench *b, const struct kind *k, unsigned length, CUd
 
 static bool sweep(struct gw_bench *b, unsigned kind, CUdeviceptr data, size_t bytes)
 {
-	static const char how[] = "each element read once, then multiply-adds; 002's mixbench";
+	static const char how[] =
+	        "each element read once, then multiply-adds; Konstantinidis's mixbench";
 	const struct kind *k = &kinds[kind];
 	double rows[LENGTHS][5], column[5][LENGTHS];
 	char series[32];

@@ -25,7 +25,7 @@ extern const struct gw_operation gw_operations[];
 /** The operation called @p name; NULL when there is none. */
 const struct gw_operation *gw_operation_of(const char *name);
 
-/** What the kernels of operations work with. */
+/** Buffers of the operations' kernels. */
 struct gw_lab {
 	struct gw_bench *b;
 	CUdeviceptr in, out, cycles, hidden;
@@ -41,11 +41,11 @@ enum {
 	GW_LAB_OUT_BYTES = 64, /**< most that a thread of these kernels leaves */
 };
 
-/** Make what a lab holds; false, noted, when it can't be had. Close it in any case. */
+/** Allocate a lab's contents; false, noted, on failure. Close it in any case. */
 bool gw_lab_open(struct gw_lab *lab, struct gw_bench *b);
 void gw_lab_close(struct gw_lab *lab);
 
-/** Put the operands of @p operation into the kernels' input; random factors where asked for. */
+/** Write the operands of @p operation into the kernels' input; random factors on request. */
 bool gw_lab_operands(struct gw_lab *lab, const struct gw_operation *operation, bool random);
 
 /**
@@ -65,7 +65,7 @@ bool gw_lab_right(struct gw_lab *lab, const struct gw_operation *operation, size
 /** Dynamic shared memory a kernel of @p operation takes with @p threads in a block. */
 unsigned gw_lab_shared(const struct gw_operation *operation, unsigned threads);
 
-/** What every SM has done: warps, and cycles from its first reading to its last. */
+/** Work of every SM: warps, and cycles from its first reading to its last. */
 struct gw_lab_sm {
 	unsigned warps;
 	uint32_t first, last;

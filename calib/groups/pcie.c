@@ -10,7 +10,7 @@
 
 static const size_t KIB = 1 << 10, MIB = 1 << 20;
 
-/* Where a pinned buffer lies on the host decides how fast it is read: the best of some counts. */
+/* The placement of a pinned buffer on the host affects its rate: the best of some counts. */
 enum { SAMPLES = 7, BUFFERS = 5 };
 
 struct pcie {
@@ -76,7 +76,7 @@ static void sample(struct pcie *p, bool to_device, size_t bytes, double rates[SA
 		rates[i] = (double)bytes / copy_time(p, to_device, bytes);
 }
 
-/* Full size, from one host buffer after the other: what the fastest of them gave. */
+/* Full size, from one host buffer after the other: the rate of the fastest. */
 static bool best_buffer(struct pcie *p, bool to_device, double rates[SAMPLES])
 {
 	const struct gw_cuda *cu = p->bench->cu;
@@ -125,7 +125,7 @@ static bool measure(struct pcie *p, bool to_device)
 	return true;
 }
 
-/* What went there and came back is what was sent. */
+/* Data copied there and back equals what was sent. */
 static bool copies_hold(struct pcie *p)
 {
 	uint32_t *words = p->host;

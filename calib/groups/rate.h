@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rates of kernels: what the bandwidth groups have in common. */
+/* Rates of kernels: shared by the bandwidth groups. */
 #ifndef GW_CALIB_GROUPS_RATE_H
 #define GW_CALIB_GROUPS_RATE_H
 
@@ -20,13 +20,13 @@ struct gw_rate {
 size_t gw_rate_samples(struct gw_bench *b, const struct gw_rate *r, double *rates);
 
 /**
- * The same once they have settled: until the middle of a batch differs from that of the one before,
- * and its end from its beginning, by at most 1%; the last of twelve batches where they never do. On
- * the H200 device memory is read a seventh slower in the first 4 ms after a pause.
+ * The same once settled: until the middle of a batch differs from that of the one before, and its
+ * end from its start, by at most 1%; the last of twelve batches where they never do. On the H200
+ * device memory is read a seventh slower in the first 4 ms after a pause.
  */
 size_t gw_rate_settled(struct gw_bench *b, const struct gw_rate *r, double *rates);
 
-/** Their median; NaN where there are none. */
+/** Their median; NaN without any. */
 double gw_rate_of(struct gw_bench *b, const struct gw_rate *r);
 
 /**

@@ -164,8 +164,10 @@ void gw_reference_operands(const struct gw_reference *r, size_t bytes, void *in)
 
 void gw_reference_random(const struct gw_reference *r, uint32_t *words, size_t count)
 {
-	/* Bits of a word that are random, and that are set: sign and fraction and some of the
-	 * exponent, so that numbers lie between 2^-7 and 2. */
+	/*
+	 * Bits of a word that are random, and bits that are set: sign and fraction and some of the
+	 * exponent, so that numbers are between 2^-7 and 2.
+	 */
 	static const struct {
 		enum gw_format format;
 		uint32_t random, set;
@@ -239,7 +241,7 @@ static uint64_t whole_at(const void *at, size_t bytes)
 	return wide;
 }
 
-/* What the kernel found its operand to be: from thread to thread the same distance. */
+/* Operands that the kernel reports: equally spaced from thread to thread. */
 static bool evenly_spaced(size_t bytes, const void *out, size_t count, size_t *bad)
 {
 	const char *at = out;

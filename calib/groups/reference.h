@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands of the timed operations, and what the results must be (reference.def): a
- * microbenchmark whose arithmetic is wrong times something else.
+ * Operands of the timed operations, and their correct results (reference.def): a microbenchmark
+ * with wrong arithmetic times something else.
  */
 #ifndef GW_CALIB_REFERENCE_H
 #define GW_CALIB_REFERENCE_H
@@ -53,7 +53,7 @@ void gw_reference_operands(const struct gw_reference *r, size_t bytes, void *in)
  */
 void gw_reference_random(const struct gw_reference *r, uint32_t *words, size_t count);
 
-/** @p value as the operation's constants have it, repeated over a 32-bit word; not of f64. */
+/** @p value in the operation's constant format, repeated over a 32-bit word; not for f64. */
 uint32_t gw_reference_word(const struct gw_reference *r, double value);
 
 /**

@@ -2,7 +2,7 @@
 /*
  * Tensor operations of whole warpgroups: what an SM completes in a cycle, and what the device
  * sustains over tens of milliseconds on random factors, when its power limit lowers the clock:
- * the latter is what a model needs. Where there are no warpgroup operations, mma.sync stands in.
+ * models need the latter. Without warpgroup operations mma.sync is used.
  */
 #include <math.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ static size_t run_long(struct gw_lab *lab, CUfunction f, struct gw_shape shape, 
 	struct gw_operands operands = {lab->in, lab->out, lab->cycles, lab->hidden};
 	void *args[] = {&operands};
 
-	/* The first 200 ms are faster than the power limit lets the rest be. */
+	/* The first 200 ms are faster than the power limit allows later. */
 	if (!gw_bench_write(lab->b, lab->hidden, &hidden, sizeof(hidden)) ||
 	    !gw_bench_time(lab->b, f, shape, args, LAUNCHES, seconds, WARM_UP))
 		return 0;

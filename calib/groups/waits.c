@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Group `waits`: what the schedule of a lone warp waits for (predictor/code/timing/schedule.def), beside
- * what instruction_latency has measured already. Chains as there (kernels/waits.def); where a
- * chain needs a second instruction to hang together, what that one takes is measured, too, and
- * taken off.
+ * Group `waits`: latencies that the schedule of a lone warp needs
+ * (predictor/code/timing/schedule.def) beyond those of instruction_latency. Chains as there
+ * (kernels/waits.def); a second instruction that links a chain is measured too, and subtracted.
  */
 #include <math.h>
 #include <stdio.h>
@@ -57,7 +56,7 @@ static const struct {
 #include "kernels/waits.def"
 };
 
-/* What a step of each chain takes: cycles, sample by sample. */
+/* Cycles of a step of each chain, sample by sample. */
 struct measured {
 	double cycles[SAMPLES];
 	size_t count; /* 0: nothing, noted */
@@ -161,7 +160,7 @@ static double middle(const struct measured *m)
 	return m->count ? gw_median(m->cycles, m->count) : NAN;
 }
 
-/* Some rounds meet the near side of L2, the others the far one: the mean of a run's. */
+/* Some rounds hit the near side of L2, others the far one: use a run's mean. */
 static void publish_fence(struct gw_bench *b, const struct measured *m)
 {
 	enum { PLACES = ROUNDS - WARM_UP };

@@ -63,7 +63,7 @@ void gw_nvml_driver(const struct gw_nvml *n, char *text, size_t size)
 		text[0] = '\0';
 }
 
-/* What a getter of one unsigned answers, times @p scale; NaN when it doesn't. */
+/* Result of a getter of one unsigned, times @p scale; NaN on failure. */
 static double number(const struct gw_nvml *n, int (*get)(void *, int, unsigned *), int which,
                      double scale)
 {
@@ -141,7 +141,7 @@ double gw_nvml_others(const struct gw_nvml *n)
 		return 0;
 	if (!n->nvmlDeviceGetProcessUtilization)
 		return NAN;
-	/* Asked for no room, it says how much it needs. */
+	/* Called without room, it returns the room it needs. */
 	answer = n->nvmlDeviceGetProcessUtilization(n->device, NULL, &count, 0);
 	if (answer == NOT_FOUND || (answer == 0 && !count))
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libnvidia-ml, opened at run time: clocks, what holds them down, who else uses the GPU. All of
- * it is optional; what it can't tell is NaN, empty or unknown. Nothing is ever set.
+ * libnvidia-ml, opened at run time: clocks, throttle reasons, other users of the GPU. All of it is
+ * optional; what is unavailable is NaN, empty or unknown. Nothing is ever set.
  */
 #ifndef GW_NVML_H
 #define GW_NVML_H
@@ -49,8 +49,8 @@ double gw_nvml_utilisation(const struct gw_nvml *n);     /**< share of the last 
 
 /**
  * Share of the GPU's time that other processes had in the last second or so, 0 to 1. NaN when NVML
- * does not tell, or does not list this process itself by its id: in a container the ids are
- * another's, and then nobody can be told from us.
+ * does not report it, or does not list this process by its id: in a container ids differ, so others
+ * cannot be distinguished from us.
  */
 double gw_nvml_others(const struct gw_nvml *n);
 
@@ -58,7 +58,7 @@ double gw_nvml_others(const struct gw_nvml *n);
  * into @p pid, 0 when there is none. */
 int gw_nvml_processes(const struct gw_nvml *n, unsigned *pid);
 
-/** Bits that say what holds the clocks down now; 0 when nothing does or it is unknown. */
+/** Throttle reasons, as bits; 0 when there are none or they are unknown. */
 uint64_t gw_nvml_throttle(const struct gw_nvml *n);
 
 /** "power cap, thermal slowdown" and so on into @p text, "none" for 0. */

@@ -234,16 +234,17 @@ static int run(const struct gw_command *command, int argc, char **argv)
 const struct gw_command_body gw_calibrate_command = {
         .run = run,
         .options = options,
-        .description = "Measures a GPU with small kernels that are part of gpuwatch, and writes a "
-                       "device profile\n"
-                       "(docs/profile.md) for the models; it is found later by the GPU's name. "
-                       "Takes at most 90\n"
-                       "seconds. Clocks and power limits are recorded, never changed. A value "
-                       "whose samples spread\n"
-                       "too widely is not written; the reason is reported.\n"
-                       "\n"
-                       "The GPU must be idle: while another process uses it, calibrate stops "
-                       "before measuring.",
+        .description =
+                "Measures a GPU with small kernels that are part of gpuwatch, and writes a "
+                "device profile\n"
+                "(docs/internals/profile.md) for the models; it is found later by the GPU's name. "
+                "Takes at most 90\n"
+                "seconds. Clocks and power limits are recorded, never changed. A value "
+                "whose samples spread\n"
+                "too widely is not written; the reason is reported.\n"
+                "\n"
+                "The GPU must be idle: while another process uses it, calibrate stops "
+                "before measuring.",
         .examples = "gpuwatch calibrate\n"
                     "Measures GPU 0 and writes its profile into ~/.config/gpuwatch/profiles.\n"
                     "gpuwatch calibrate --quick -o gpu.json --plot=pictures\n"

@@ -68,7 +68,8 @@ static const struct picture pictures[] = {
          {{GW_CURVE_dram_latency_at_load, "latency"}}},
         {"latency-threads",
          "Latency against active threads",
-         "Loads of a sweep of blocks and threads (000, chapter 6); dashed: the fitted line",
+         "Loads of a sweep of blocks and threads (Sanchez Gil 2017, chapter 6); dashed: the fitted "
+         "line",
          "active threads",
          "latency (cycles)",
          false,

@@ -112,7 +112,7 @@ static void print_accesses(const struct coalescing_view *v)
 	gw_table_free(table);
 }
 
-/* All global loads together, or all that write. 003's figures of a kernel are of its loads. */
+/* All global loads together, or all that write. Kim's figures of a kernel are of its loads. */
 static struct gw_coalescing whole(const struct coalescing_view *v, bool store)
 {
 	struct gw_coalescing sum = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `gpuwatch inspect --coalescing` says of a kernel: its accesses with 003's measures and the
+ * What `gpuwatch inspect --coalescing` says of a kernel: its accesses with Kim's measures and the
  * sectors their requests need, the locality between its blocks, and both as pictures.
  */
 #ifndef GW_INSPECT_COALESCING_H
@@ -34,11 +34,11 @@ void coalescing_view_end(struct coalescing_view *view);
 /** Print the table of accesses and the locality of the grid on stdout. */
 void coalescing_text(const struct coalescing_view *view);
 
-/** The same as JSON, with the syntax trees of 003's fig. 3.3 under "syntax_trees". */
+/** The same as JSON, with the syntax trees of Kim's fig. 3.3 under "syntax_trees". */
 json_t *coalescing_json(const struct coalescing_view *view);
 
 /**
- * Write the coalescing graph (003, figs. 4.4, 4.5) to @p folder/coalescing-KERNEL.svg and the
+ * Write the coalescing graph (Kim 2023, figs. 4.4, 4.5) to @p folder/coalescing-KERNEL.svg and the
  * locality graph to @p folder/locality-KERNEL.svg; KERNEL with what a file name does not take
  * replaced by '_'. GW_EXIT_OK, or 2 after one message.
  */

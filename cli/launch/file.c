@@ -40,7 +40,7 @@ bool launch_unknown_key(const struct launch_reader *r, const struct json_node *m
 
 	gw_nearest(near, sizeof(near), member->key, known, count, 16);
 	return launch_fail(r, member, "unknown key \"%.80s\" in %s%s%s%s", member->key, where,
-	                   *near ? "; did you mean " : "; docs/launch.md lists the keys", near,
+	                   *near ? "; did you mean " : "; docs/user/launch.md lists the keys", near,
 	                   *near ? "?" : "");
 }
 

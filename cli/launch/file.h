@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Described launches: what `gpuwatch predict --launch` reads. The format is JSON, told in
- * docs/launch.md. The reader is bounded and refuses what it does not understand: every
+ * docs/user/launch.md. The reader is bounded and refuses what it does not understand: every
  * error names file, line, and for an unknown key the nearest known ones.
  */
 #ifndef GW_LAUNCH_FILE_H

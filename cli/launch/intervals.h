@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "intervals" of a described launch, and what interval analysis (seed 004) says of them. */
+/* "intervals" of a described launch, and what interval analysis (Koppelman) says of them. */
 #ifndef GW_LAUNCH_INTERVALS_H
 #define GW_LAUNCH_INTERVALS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The work of a described launch: by work.def's names, by 002's metrics or by its parameters. */
+/* The work of a described launch: by work.def's names, by Konstantinidis's metrics or by its
+ * parameters. */
 #include "cli/launch/fields.h"
 
 #include "predictor/models/papers/qrm.h"
@@ -10,7 +11,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-/* The metrics of 002 are given per iteration, in the units of its table 4.1. */
+/* The metrics of Konstantinidis 2017 are given per iteration, in the units of its table 4.1. */
 static bool find_field(const char *key, double iterations, unsigned *field, double *factor)
 {
 	for (size_t i = 0; i < GW_MS; i++) {
@@ -145,7 +146,7 @@ static void give(struct launch_case *out, enum gw_work_field field, double value
 }
 
 /* The instructions of K_type; D_ops relates them to all. What K_type rules out is zero
- * (002, 4.2.2). */
+ * (Konstantinidis 2017, 4.2.2). */
 static bool give_instructions(struct launch_case *out, const char *type, const double *p)
 {
 	double fp = p[W_COMP] / (2 * p[E_MIX] / 100), fma = p[W_COMP] - fp, ops;
@@ -186,7 +187,8 @@ static bool read_parameter(const struct launch_reader *r, const struct json_node
 	               : launch_unknown_key(r, m, "\"parameters\"", keys, COUNT(keys));
 }
 
-/* The parameters of 002's table 4.2, as its table 5.16 prints them: shares in per cent. */
+/* The parameters of Konstantinidis's table 4.2, as its table 5.16 prints them: shares in per cent.
+ */
 bool launch_parameters_read(const struct launch_reader *r, const struct json_node *node,
                             struct launch_case *out)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bars: densities of instructions (002, figs. 4.3, 4.5) and errors (figs. 5.10 to 5.12). */
+/* Bars: densities of instructions (Konstantinidis 2017, figs. 4.3, 4.5) and errors (figs. 5.10
+ * to 5.12). */
 #include "cli/plot/axis.h"
 #include "cli/plot/plots.h"
 

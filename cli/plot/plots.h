@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pictures of seed 002 for any kernels and devices. Rates are operations or bytes
+ * The pictures of Konstantinidis 2017 for any kernels and devices. Rates are operations or bytes
  * per second; what is not known is NaN and is left out of the picture.
  */
 #ifndef GW_PLOTS_H
@@ -8,7 +8,7 @@
 
 #include "cli/plot/svg.h"
 
-/** The type of a kernel's beneficial operations (002: K_type). */
+/** The type of a kernel's beneficial operations (Konstantinidis 2017: K_type). */
 enum plot_type { PLOT_FP32, PLOT_FP64, PLOT_INT, PLOT_TYPES };
 
 /** A GPU. */
@@ -60,16 +60,16 @@ struct plot_bars {
 	const struct plot_bar *bars;
 };
 
-/** The coalescing graph of a kernel (003, fig. 4.4). */
+/** The coalescing graph of a kernel (Kim 2023, fig. 4.4). */
 struct plot_coalescing {
 	const char *kernel;
 	double lanes[32]; /**< mean lanes of a request by element of the coalescing range */
 	double outside;   /**< mean lanes outside of it */
 	unsigned bytes;   /**< of an element; 0: of several widths */
-	double degree, expectation, sectors; /**< 003's measures, and sectors per request, exact */
+	double degree, expectation, sectors; /**< Kim's measures, and sectors per request, exact */
 };
 
-/** The locality graph of blocks as its matrix (003, 2.1). */
+/** The locality graph of blocks as its matrix (Kim 2023, 2.1). */
 struct plot_sharing {
 	const char *kernel;
 	size_t blocks;
@@ -78,9 +78,9 @@ struct plot_sharing {
 	double sp_score, degree_of_sharing;
 };
 
-/** 003, figs. 4.4 and 4.5. */
+/** Kim 2023, figs. 4.4 and 4.5. */
 struct svg *plot_coalescing(const struct plot_coalescing *data);
-/** 003, 2.1: the matrix, a square's side by the share of the row's block that is shared. */
+/** Kim 2023, 2.1: the matrix, a square's side by the share of the row's block that is shared. */
 struct svg *plot_sharing(const struct plot_sharing *data);
 
 /** Fig. 5.9: the roofs of device @p device and every kernel at its intensity. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The quadrant-split of 002, 3.3: bandwidth across, operations up. A device is a point, a
- * kernel a half-line whose slope is its intensity. A device above the line has compute to
+ * The quadrant-split of Konstantinidis 2017, 3.3: bandwidth across, operations up. A device is a
+ * point, a kernel a half-line whose slope is its intensity. A device above the line has compute to
  * spare (the kernel is memory-bound there), one below it lacks compute. Both axes are
  * logarithmic, where half-lines are parallel and devices of any size fit.
  */

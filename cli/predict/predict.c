@@ -19,7 +19,7 @@ struct options {
 static const struct gw_option options[] = {
         DEVICE_SET_OPTION,
         GW_OPT_FILE(launch, "FILE",
-                    "the described launches, JSON (docs/launch.md); - is standard input"),
+                    "the described launches, JSON (docs/user/launch.md); - is standard input"),
         GW_OPT_TEXT(model, "NAME", "ask this model only; all: every model (default all)"),
         GW_OPT_FLAG(json, "print JSON"),
         GW_OPT_FILE(plot, "DIR",
@@ -95,7 +95,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return gw_error("predict: unexpected argument; did you mean --launch=%s?", argv[0]);
 	if (!v.launch)
 		return gw_error("predict: missing --launch=FILE, the described launches; see "
-		                "docs/launch.md");
+		                "docs/user/launch.md");
 	if (whatif_is_log(v.launch))
 		return gw_error("predict: %s is a log; gpuwatch whatif says how long its launches "
 		                "take",

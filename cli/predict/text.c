@@ -180,7 +180,7 @@ static void print_intervals(const struct launch_case *item, const struct gw_devi
 
 	if (!item->interval_count)
 		return;
-	printf("\n  intervals (004): least number of threads that saturates each resource\n");
+	printf("\n  intervals (Koppelman): least number of threads that saturates each resource\n");
 	table = gw_table_new(columns, 8);
 	for (unsigned i = 0; i < item->interval_count; i++) {
 		interval_analyse(&item->intervals[i], device, &a);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuwatch predict --tune: block and grid sizes ranked by the wave model (seed 001). */
+/* gpuwatch predict --tune: block and grid sizes ranked by the wave model (Kleimenov and Popova
+ * 2021). */
 #include "cli/predict/predict.h"
 
 #include <inttypes.h>

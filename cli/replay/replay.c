@@ -42,7 +42,7 @@ static const struct gw_option options[] = {
                     "also write the log anew, with these predictions in the place of its own"),
         GW_OPT_FLAG(models, "as for gpuwatch score"),
         GW_OPT_FILE(plot, "DIR", "as for gpuwatch score"),
-        GW_OPT_FLAG(json, "print JSON; docs/json-schema.md describes it"),
+        GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
         {0},
 };
 

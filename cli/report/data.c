@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report for programs: JSON (docs/json-schema.md) and CSV. */
+/* The report for programs: JSON (docs/user/json-schema.md) and CSV. */
 #include "cli/common/json.h"
 #include "cli/log/rows.h"
 #include "cli/common/memory.h"

@@ -49,7 +49,7 @@ static const struct gw_option options[] = {
         GW_OPT_FLAG(verbose,
                     "also print the details: each process and GPU, gpuwatch's own cost, clocks, "
                     "code analysis, the causality check, everything that was lost"),
-        GW_OPT_FLAG(json, "print JSON, times in ns; docs/json-schema.md describes it"),
+        GW_OPT_FLAG(json, "print JSON, times in ns; docs/user/json-schema.md describes it"),
         GW_OPT_FLAG(csv, "print CSV, times in ns, with one header line"),
         GW_OPT_FLAG(verify,
                     "also list each prediction that used a later measurement; exit status 1 when "

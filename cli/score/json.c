@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A score for programs (docs/json-schema.md). */
+/* A score for programs (docs/user/json-schema.md). */
 #include "cli/common/basis.h"
 #include "cli/common/json.h"
 #include "cli/report/report.h"

@@ -20,7 +20,7 @@ static const struct gw_option options[] = {
         GW_OPT_FILE(plot, "DIR",
                     "also draw predicted against measured time, a picture for each model, into "
                     "this folder"),
-        GW_OPT_FLAG(json, "print JSON; docs/json-schema.md describes it"),
+        GW_OPT_FLAG(json, "print JSON; docs/user/json-schema.md describes it"),
         {0},
 };
 

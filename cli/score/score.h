@@ -137,7 +137,7 @@ struct score_about {
 };
 
 void score_text(struct score *score, const struct score_about *about);
-/** The same for programs; the caller's, see docs/score.md. */
+/** The same for programs; the caller's, see docs/user/score.md. */
 json_t *score_json(struct score *score, const struct score_about *about);
 /** Pictures of predicted against measured, one for each model, into @p folder. Exit status. */
 int score_plot(struct score *score, const char *folder);

@@ -26,7 +26,7 @@ static const char no_work[] =
         "they need of a GPU, and so their time on another one, can't be told from it";
 static const char remedy[] =
         "have the work counted (GPUWATCH_COUNTERS=pm), or describe the kernels "
-        "in a launch file (docs/launch.md)";
+        "in a launch file (docs/user/launch.md)";
 
 /* What the model says of a kernel's launches on one GPU. */
 struct answer {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuwatch whatif: the same kernels on other GPUs, what seed 002 is for. */
+/* gpuwatch whatif: the same kernels on other GPUs, what Konstantinidis 2017 is for. */
 #include "cli/whatif/whatif.h"
 
 #include <math.h>
@@ -254,22 +254,23 @@ static int run(const struct gw_command *command, int argc, char **argv)
 const struct gw_command_body gw_whatif_command = {
         .run = run,
         .options = options,
-        .description = "Predicts the time of the same kernels on other GPUs, kernel by kernel and "
-                       "in total, from\n"
-                       "their work. In a launch file (docs/launch.md) each described launch is "
-                       "predicted once.\n"
-                       "\n"
-                       "In a log (.gwl) the measured launches of each kernel are added up, with "
-                       "the work that the\n"
-                       "log has at its end: measured counters, or static analysis of the code for "
-                       "the GPU they ran\n"
-                       "on. The model's time for that GPU is printed beside the measured one: the "
-                       "difference shows\n"
-                       "how far to trust its answers for others. Memory traffic is assumed to be "
-                       "the same on every\n"
-                       "GPU, whatever the size of its caches. Exit status 1 and no prediction "
-                       "where the log lacks\n"
-                       "the work. \"-\" is standard input.",
+        .description =
+                "Predicts the time of the same kernels on other GPUs, kernel by kernel and "
+                "in total, from\n"
+                "their work. In a launch file (docs/user/launch.md) each described launch is "
+                "predicted once.\n"
+                "\n"
+                "In a log (.gwl) the measured launches of each kernel are added up, with "
+                "the work that the\n"
+                "log has at its end: measured counters, or static analysis of the code for "
+                "the GPU they ran\n"
+                "on. The model's time for that GPU is printed beside the measured one: the "
+                "difference shows\n"
+                "how far to trust its answers for others. Memory traffic is assumed to be "
+                "the same on every\n"
+                "GPU, whatever the size of its caches. Exit status 1 and no prediction "
+                "where the log lacks\n"
+                "the work. \"-\" is standard input.",
         .examples = "gpuwatch whatif --device=GTX-480 --device=K20c examples/papers/rodinia.json\n"
                     "28 kernels on two GPUs, and what changing one for the other would bring.\n"
                     "gpuwatch whatif --device=\"NVIDIA A100-SXM4-80GB\" app.gwl\n"

@@ -16,7 +16,7 @@ __global__ void polynomial(float *x, int rounds)
 	x[i] = v;
 }
 
-/* Many blocks, little arithmetic: wants the memory. */
+/* Many blocks, little arithmetic: bound by memory. */
 __global__ void scale(float *x, float by, int n)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -29,7 +29,7 @@ __host__ __device__ inline uint32_t wl_bits(uint32_t seed, uint64_t i)
 	return h ^ h >> 16;
 }
 
-/** Value @p i of an input in [low, high). The fma is explicit: both sides round alike. */
+/** Value @p i of an input in [low, high). The fma is explicit: both sides round the same. */
 template <typename T>
 __host__ __device__ inline T wl_value(uint32_t seed, uint64_t i, double low, double high)
 {
@@ -211,7 +211,7 @@ static inline double *wl_moves(double *truth, double read, double written)
 	return truth;
 }
 
-/** State warp-wide accesses: @p loads and @p stores requests of so many sectors each. */
+/** State warp-wide accesses: @p loads and @p stores requests of this many sectors each. */
 static inline void wl_accesses(double *truth, double loads, double load_sectors, double stores,
                                double store_sectors)
 {

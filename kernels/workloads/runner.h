@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Runs chosen workloads at chosen sizes on the current GPU and tells what came out.
- */
+/* Runs chosen workloads at chosen sizes on the current GPU and reports the results. */
 #ifndef WL_RUNNER_H
 #define WL_RUNNER_H
 
@@ -44,12 +42,12 @@ struct wl_choice {
 /** Called once for each case when it has run. */
 typedef void wl_report_fn(const struct wl_job *job, const struct wl_result *result);
 
-/** Whether a GPU is there; if not, @p reason says why. */
+/** Whether there is a GPU; if not, @p reason gives the cause. */
 bool wl_gpu(const char **reason);
 
 /**
- * Run @p count chosen cases. Measured rounds lie between cudaProfilerStart and cudaProfilerStop;
- * fills, checks and one warm-up round lie outside. Returns how many cases gave a wrong result.
+ * Run @p count chosen cases. Measured rounds are between cudaProfilerStart and cudaProfilerStop;
+ * fills, checks and one warm-up round are outside. Returns how many cases gave a wrong result.
  */
 unsigned wl_run(const struct wl_job *job, const struct wl_choice *choice, unsigned count,
                 wl_report_fn *report);

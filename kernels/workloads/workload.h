@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The development set's contract: what a workload is, what it has to say of itself, and how the
- * runner (C) and the kernels (CUDA C++, through prepare.cuh) meet.
+ * The development set's contract: what a workload is, what it must state about itself, and how the
+ * runner (C) and the kernels (CUDA C++, through prepare.cuh) connect.
  *
- * A workload is a row of workloads.def and two functions, wl_prepare_<name> and wl_check_<name>,
- * in the .cu file of its family. Preparing allocates and fills buffers and records launches;
- * nothing of the workload runs before the runner launches it. One round is all recorded launches
- * in their order. A round may be repeated: it reads no buffer that it has written, except that
- * WL_ZERO buffers go on counting.
+ * A workload is a row of workloads.def and two functions, wl_prepare_<name> and wl_check_<name>, in
+ * the .cu file of its family. Preparing allocates and fills buffers and records launches; nothing
+ * of the workload runs before the runner launches it. One round is all recorded launches in order.
+ * A round may be repeated: it reads no buffer that it has written, except that WL_ZERO buffers go
+ * on counting.
  */
 #ifndef WL_WORKLOAD_H
 #define WL_WORKLOAD_H
@@ -31,7 +31,7 @@ enum {
 /** A row of workloads.def. */
 struct wl_info {
 	const char *name;
-	const char *family;       /**< the .cu file it stands in; what cross-validation groups by */
+	const char *family;       /**< its .cu file; cross-validation groups by it */
 	uint64_t sizes[WL_SIZES]; /**< values of n, rising */
 	const char *measure;      /**< what n counts */
 	const char *meaning;      /**< what the workload stresses */
@@ -64,7 +64,7 @@ struct wl_buffer {
 	size_t bytes;
 	enum wl_role role;
 	uint32_t seed;    /**< an input of random values is a function of seed, index and range; */
-	double low, high; /**< values lie in [low, high) */
+	double low, high; /**< values are in [low, high) */
 	void *host;       /**< an input that was made on the host, else NULL; the runner frees it */
 };
 

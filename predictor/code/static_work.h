@@ -4,17 +4,16 @@
  * GW_SOURCE_STATIC, for the models wave, interval, mwp-cwp and bounds before anything was counted.
  *
  * A row's confidence is meant to be the share of such rows that lie within 25% of what is counted,
- * and is the product of what it rests on, as found on the development set (docs/code-locality.md):
- *   counts      1 where control depends on arguments and indices alone and the grid was covered;
- *               0.9 at most where it was sampled, less the fewer blocks stand for the rest
- *               and the more these differ; 0.4 where a branch is not known and a range was given
- *   shapes      0.9 where a loop's requests are taken to be as its first one is
- *   addresses   the share of the requests that could be counted; below 0.95 the row is unknown
- *   passes      0.75: the data stage takes more than its banks ask for where data comes late
- *   caches      what a cache model says: reads 0.8, hits in L1 0.4, writes back 0.3, hits in L2
- * 0.1; 0.1 for device memory where all fits L2 and may be there before order       0.3 for times
- * from PTX, which the assembler reorders schedule    0.7 for cycles of a warp, which are those of a
- * warp alone
+ * and is the product of what it rests on, as found on the development set
+ * (docs/internals/code-analysis.md): counts      1 where control depends on arguments and indices
+ * alone and the grid was covered; 0.9 at most where it was sampled, less the fewer blocks stand for
+ * the rest and the more these differ; 0.4 where a branch is not known and a range was given shapes
+ * 0.9 where a loop's requests are taken to be as its first one is addresses   the share of the
+ * requests that could be counted; below 0.95 the row is unknown passes      0.75: the data stage
+ * takes more than its banks ask for where data comes late caches      what a cache model says:
+ * reads 0.8, hits in L1 0.4, writes back 0.3, hits in L2 0.1; 0.1 for device memory where all fits
+ * L2 and may be there before order       0.3 for times from PTX, which the assembler reorders
+ * schedule    0.7 for cycles of a warp, which are those of a warp alone
  *
  * Counted or stated rows are never replaced, nor static ones that are more sure.
  */

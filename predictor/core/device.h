@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The device profile: what is known of a GPU, each value with where it came from.
- * Rows: device.def. File format: JSON, docs/profile.md.
+ * Rows: device.def. File format: JSON, docs/internals/profile.md.
  */
 #ifndef GW_DEVICE_H
 #define GW_DEVICE_H

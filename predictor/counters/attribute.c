@@ -12,9 +12,12 @@ enum { GROUP_WINDOWS = 8 };
 
 /* By how much the stamps of two kernels that follow each other may cross, ns. */
 #define CROSSING 256
-/* The share of a window's counts outside known kernels from which it is not ours to tell. */
+/*
+ * Share of a window's counts outside known kernels above which the window belongs to another
+ * process.
+ */
 #define FOREIGN_SHARE 0.05
-/* After such a window, so many that give no chance to see it (no idle time) are set aside too. */
+/* After such a window, discard this many without idle time, which could not show it. */
 #define SUSPICION 8
 
 /*
@@ -27,7 +30,7 @@ enum { GROUP_WINDOWS = 8 };
 #define WHOLE         0.002
 #define SAMPLE_WEIGHT 0.1
 
-#define SHORTEST 100 /* ns: a launch counts in no less, whatever its lags */
+#define SHORTEST 100 /* ns: shortest time in which a launch counts, whatever its lags */
 
 static const struct {
 	uint64_t before, after;
@@ -44,7 +47,7 @@ enum {
 	REACHES_BACK = 4, /* times the shortest sample: it began before the window */
 };
 
-/* One equation: what was counted, and the launches it stands for. */
+/* One equation: a count, and its launches. */
 struct row {
 	unsigned count;
 	unsigned at[N];  /* slots */
@@ -143,10 +146,10 @@ static int by_start(const void *x, const void *y)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
-/* Kernels of different configurations that ran at the same time lose theirs: no one's to tell. */
+/* Overlapping kernels of different configurations cannot be attributed; drop both. */
 static void mark_overlaps(struct gw_attribution *a)
 {
-	size_t last = 0; /* the run that ends last so far */
+	size_t last = 0; /* the latest end so far */
 
 	for (size_t i = 0; i < a->run_count; i++) {
 		struct gw_interval *r = &a->runs[i], *before = &a->runs[last];
@@ -253,7 +256,10 @@ static enum touched row_of(struct gw_attribution *a, const struct gw_sample *s,
 		slot = r->config ? slot_of(a, r->config) : N;
 		if (slot == N)
 			return UNTELLABLE;
-		/* What the record says is whole is so with any lag; else that is the least sure. */
+		/*
+		 * A launch inside the record's stretch is whole with any lag; otherwise the least
+		 * certain lag counts.
+		 */
 		row_add(row, slot, share, fmax(cut_of(share), cut_of(recorded)));
 		what = KERNELS;
 	}
@@ -301,7 +307,7 @@ static void fade(const struct gw_attribution *a, struct gw_attribution_group *g)
 	}
 }
 
-/* A window begins: where its group begins anew, the group's old windows go. */
+/* A window starts: where its group restarts, the group's old windows are dropped. */
 static void group_begin(struct gw_attribution *a)
 {
 	unsigned w = a->windows++;
@@ -323,7 +329,7 @@ static double weight_of(const struct gw_attribution *a, const struct row *row, u
 	return 1 / (WHOLE + cut);
 }
 
-/* @p importance: of a row that cuts no launch; 0: all rows alike. */
+/* @p importance: of a row that cuts no launch; 0: all rows equal. */
 static void row_take(struct gw_attribution *a, struct gw_attribution_group *g,
                      const struct row *row, double importance)
 {
@@ -406,7 +412,7 @@ static const struct gw_sample *stretch_end(const struct gw_attribution *a,
 	return end - s <= STRETCH_MOST ? end : best;
 }
 
-/* Samples all of which are told, one after the other. */
+/* Complete samples, one after the other. */
 static void stretches(struct gw_attribution *a, const struct gw_sample *s,
                       const struct gw_sample *end)
 {

@@ -59,10 +59,12 @@ enum gw_window_fate {
 
 /** What a launch of a configuration counts. */
 struct gw_counted {
-	double value[GW_SAMPLE_METRICS]; /**< per launch; NaN: can't be told */
+	double value[GW_SAMPLE_METRICS]; /**< per launch; NaN: unknown */
 	double error[GW_SAMPLE_METRICS]; /**< relative standard error; NaN with the value */
-	/** No more than this, per launch: twice the error above the value; where that can't be told
-	 * all that was counted in its time; NaN: not known. */
+	/**
+	 * Upper bound per launch: twice the error above the value; without an error everything
+	 * counted in its time; NaN: unknown.
+	 */
 	double most[GW_SAMPLE_METRICS];
 	double launches; /**< how many launches' worth of time was sampled */
 };

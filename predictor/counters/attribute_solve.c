@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what windows told to the counts of configurations, with their errors. */
+/* From windows to the counts of configurations, with their errors. */
 #include "predictor/counters/attribute_state.h"
 #include "predictor/counters/nnls.h"
 
@@ -10,12 +10,13 @@
 enum { N = GW_ATTRIBUTE_CONFIGS };
 _Static_assert(GW_ATTRIBUTE_CONFIGS <= (int)GW_NNLS_MAX, "what is solved for must fit");
 
-/* A count's error is judged against no less than this share of the highest rate seen: what a kernel
- * hardly does need not be known to the last part of it. */
+/*
+ * A count's error is relative to at least this share of the highest rate seen: small counts need no
+ * full precision.
+ */
 #define SMALL_RATE 0.01
 
-/* From here on of a variance's inflation by its neighbours' it is the solver that tells them apart.
- */
+/* Variance inflation above which the solver separates neighbours. */
 #define ALIKE 1e8
 #define SURE  2 /* standard errors above a count that one in forty is beyond */
 
@@ -109,11 +110,7 @@ static void try_lags(const struct gw_attribution *a, struct sum *s, struct lags 
 	}
 }
 
-/*
- * What the choice of a lag makes of a count: what the next best one says instead, by how much worse
- * that explains the samples. Nothing where a launch is whole in its equations, however long it
- * took.
- */
+/* Sensitivity of a count to the chosen lag: difference to the runner-up, weighted by its fit. */
 static double by_lag(const struct lags *l, unsigned m, unsigned i)
 {
 	double less = l->left[l->best[m]][m], more = l->left[l->second[m]][m];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What attribution has gathered: filled by windows (attribute.c), solved in attribute_solve.c, and
- * nobody else's.
+ * State of attribution: filled by windows (attribute.c), solved in attribute_solve.c, used nowhere
+ * else.
  */
 #ifndef GW_ATTRIBUTE_STATE_H
 #define GW_ATTRIBUTE_STATE_H
@@ -19,7 +19,7 @@ struct gw_attribution_group {
 	double gram[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS][GW_ATTRIBUTE_CONFIGS];
 	double rhs[GW_SAMPLE_METRICS][GW_ATTRIBUTE_CONFIGS];
 	double square[GW_SAMPLE_METRICS];      /**< sum of the rows' squared counts */
-	double rows[GW_ATTRIBUTE_CONFIGS];     /**< how many tell of a configuration */
+	double rows[GW_ATTRIBUTE_CONFIGS];     /**< equations of a configuration */
 	double launches[GW_ATTRIBUTE_CONFIGS]; /**< launches' worth of time sampled */
 	double total_rows;
 	/** Of the samples that a configuration's launches touch, unweighted: squares of its shares.
@@ -56,7 +56,7 @@ struct gw_attribution_slot {
 /** All of it. */
 struct gw_attribution {
 	unsigned metrics;
-	uint32_t guard;     /**< as gw_attribution_new was told */
+	uint32_t guard;     /**< as passed to gw_attribution_new */
 	uint32_t windows;   /**< taken in */
 	unsigned suspicion; /**< windows that are set aside yet, see SUSPICION */
 	struct gw_attribution_slot slot[GW_ATTRIBUTE_CONFIGS];
@@ -64,7 +64,7 @@ struct gw_attribution {
 	double peak[GW_SAMPLE_METRICS]; /**< highest rate of any sample, per ns */
 	unsigned lag; /**< that windows are being taken in with: each one with every lag */
 	struct gw_attribution_group group[GW_ATTRIBUTE_LAG_COUNT][GW_ATTRIBUTE_GROUPS];
-	/** Samples alone, of the windows of all groups and all alike: what a lag is judged by. */
+	/** Single samples of all groups' windows: lags are judged by these. */
 	struct gw_attribution_group plain[GW_ATTRIBUTE_LAG_COUNT];
 	struct gw_counted solved[GW_ATTRIBUTE_CONFIGS];
 	unsigned solved_count;

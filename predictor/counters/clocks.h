@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A GPU's clocks over the last seconds: samples go in as they were taken (the CLOCK records of
- * a log), and what they say of a kernel's time comes out. Deterministic, for the preload and for
- * replay alike.
+ * A GPU's clocks over the last seconds: samples go in as taken (the CLOCK records of a log), and
+ * the clock during a kernel comes out. Deterministic, for the preload and for replay.
  */
 #ifndef GW_CLOCKS_H
 #define GW_CLOCKS_H
@@ -30,7 +29,7 @@ struct gw_clocks {
 /** What held while a kernel ran. */
 struct gw_clock_state {
 	double sm_hz, mem_hz; /**< NaN when unknown */
-	uint64_t reasons;     /**< of the samples that were looked at, together */
+	uint64_t reasons;     /**< of the samples used, together */
 	double others;        /**< 0 to 1, the most of them; NaN when unknown */
 };
 
@@ -42,8 +41,8 @@ void gw_clocks_add(struct gw_clocks *c, const struct gw_clock_sample *sample);
 
 /**
  * The state from @p start_ns to @p end_ns: the mean of the samples in between, else between the
- * nearest before and after, as far as these are at most 0.3 s away. A clock that changed by
- * more than 5% between the two is unknown: nobody saw when.
+ * nearest before and after, if these are at most 0.3 s away. A clock that changed by more than 5%
+ * between the two is unknown: the moment of change is.
  */
 void gw_clocks_at(const struct gw_clocks *c, uint64_t start_ns, uint64_t end_ns,
                   struct gw_clock_state *out);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What keeps columns that are alike from a division by zero, relative to their diagonal. */
+/* Prevents a division by zero for equal columns, relative to their diagonal. */
 #define RIDGE 1e-9
 /* How far below zero a gradient may be and still count as zero, relative to the right side. */
 #define TOLERANCE 1e-9
@@ -91,7 +91,7 @@ static void step(struct system *s, const double *target, double *x)
 	s->free_count = kept;
 }
 
-/* The unknown at zero that most wants to grow; n when none does. */
+/* The unknown at zero with the steepest gradient; n when none would grow. */
 static unsigned wanting(const struct system *s, const double *rhs, const double *x, double scale)
 {
 	unsigned best = s->n;

@@ -6,21 +6,21 @@
 
 enum {
 	CHUNK = 256,      /* configurations that share an allocation */
-	ESTABLISHED = 32, /* launches before any is called slow */
-	MEMORY = 64,      /* launches over which level and spread are averaged */
+	ESTABLISHED = 32, /* launches before one can count as slow */
+	MEMORY = 64,      /* launches over which mean and spread are averaged */
 };
 
-static const double WORTH = 1.05;         /* of what was predicted: less is not worth telling */
+static const double WORTH = 1.05;         /* times the prediction; less is not worth reporting */
 static const double UP = 1.0986122887;    /* ln(0.9 / 0.3): of a slow launch */
 static const double DOWN = 1.9459101491;  /* ln(0.7 / 0.1): of any other */
 static const double ALARM = 16.118095651; /* ln(10^7) */
 static const double AGAIN = 2.3025850930; /* ln(10), for each earlier alarm */
-static const double GAIN = 1 / 64.0;      /* of the running means of what is usual */
+static const double GAIN = 1 / 64.0;      /* weight of a launch in the running means of the usual state */
 static const double MISS = 0.1;           /* share of times above `top` */
-static const double TOP = 1.6;          /* of a normal's mean deviation: where that share begins */
-static const double STEP = 0.1;         /* of `top`, by mean deviations */
-static const double CLOCK_DROP = 1.02;  /* a clock that is lower by less explains nothing */
-static const double OTHERS_ROSE = 0.05; /* share of the GPU that others took more */
+static const double TOP = 1.6;          /* where that share starts, in mean deviations of a normal */
+static const double STEP = 0.1;         /* step of `top`, in mean deviations */
+static const double CLOCK_DROP = 1.02;  /* a smaller drop of the clock explains nothing */
+static const double OTHERS_ROSE = 0.05; /* additional share of the GPU that other processes took */
 static const double BYTES_ROSE = 1.2;
 
 /* Running mean of a quantity that may be unknown now and then. */
@@ -29,7 +29,7 @@ struct mean {
 	uint64_t count;
 };
 
-/* What is watched beside the time. */
+/* Quantities watched beside the time. */
 struct circumstances {
 	struct mean sm, memory, others, bytes;
 	uint64_t overlapped, reasons;
@@ -39,15 +39,15 @@ struct watch {
 	uint32_t alarms;
 	uint32_t times; /* up to MEMORY */
 	/*
-	 * Of the logarithm of its times: running mean, mean deviation, and what one in ten lies
-	 * above, by stochastic approximation. An interval may be made of the last few dozen times
-	 * and hold for thousands: by itself it may miss more often than that for long.
+	 * Of the logarithm of its times: running mean, mean deviation, and the 90th percentile, by
+	 * stochastic approximation. An interval may come from the last few dozen times and hold for
+	 * thousands: by itself it may miss more often than that for long.
 	 */
 	double level, spread, top, top_before;
-	double sm, memory, others, bytes; /* as usual; NaN until known */
-	double score;                     /* of the suspicion; once open: of its end */
+	double sm, memory, others, bytes; /* usual value; NaN until known */
+	double score;                     /* score of the suspicion; once open, of its end */
 	bool open;
-	double predicted, low, high; /* of the first slow launch: the measure of the others */
+	double predicted, low, high; /* of the first slow launch: the reference for the others */
 	uint64_t since_ns, calm_ns;  /* calm_ns: first launch of the present calm */
 	uint64_t launches, slow, launches_before_calm;
 	double log_ratio; /* sum over the slow ones */
@@ -132,8 +132,8 @@ static void drift(double *usual, double value)
 static void note_usual(struct watch *w, const struct gw_slow_sample *o)
 {
 	/*
-	 * A change begins before its launches count as slow: those of the slower half say nothing
-	 * of how it usually is.
+	 * A change starts before its launches count as slow: those of the slower half do not train
+	 * the usual state.
 	 */
 	if (o->seconds > o->predicted)
 		return;
@@ -227,7 +227,7 @@ static void forget(struct watch *w)
 	w->during = (struct circumstances){0};
 }
 
-/* From the first slow launch on, its prediction is the measure. */
+/* From the first slow launch on, its prediction is the reference. */
 static void suspect(struct watch *w, const struct gw_slow_sample *o)
 {
 	w->since_ns = o->start_ns;
@@ -243,7 +243,7 @@ static bool is_slow(const struct gw_slow_sample *o, double predicted, double hig
 	return o->seconds > high && o->seconds > WORTH * predicted;
 }
 
-/* A launch while nothing is wrong, as far as is known. True when the alarm goes off. */
+/* A launch outside an episode. True when the alarm goes off. */
 static bool watch_on(struct watch *w, const struct gw_slow_sample *o)
 {
 	bool suspected = w->score > 0;
@@ -308,7 +308,7 @@ bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sa
 		return false;
 	w->alarms++;
 	w->open = true;
-	w->score = 0; /* from here on it counts towards the end */
+	w->score = 0; /* counts towards the end from here on */
 	tell(w, config, 0, o->start_ns, out);
 	return true;
 }

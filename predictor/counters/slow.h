@@ -54,17 +54,17 @@ struct gw_slow_event {
 	double high;                 /**< what a launch had to exceed to be slow, s */
 	double ratio;                /**< measured by predicted: geometric mean of the slow ones */
 	double sm_before, sm_during; /**< SM clock, Hz; NaN when unknown */
-	uint64_t reasons;            /**< what held the clocks down meanwhile, NVML's bits */
+	uint64_t reasons;            /**< throttle reasons meanwhile, NVML's bits */
 };
 
 /** A detector for up to @p max_configs configurations; NULL when there is no memory. */
 struct gw_slow *gw_slow_new(uint32_t max_configs);
-/** Bytes that a configuration takes, once a launch of it was looked at. */
+/** Bytes per configuration, once it had a launch. */
 size_t gw_slow_config_bytes(void);
 
 void gw_slow_free(struct gw_slow *s);
 
-/** A launch of @p config. True when an episode begins or ends with it: @p out tells of it. */
+/** A launch of @p config. True when an episode begins or ends with it; @p out describes it. */
 bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *sample,
                      struct gw_slow_event *out);
 

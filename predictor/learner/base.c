@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time that the model, `bounds` where no other was asked for, gives for the work of a launch,
- * and how doubtful it is for what that work does not tell.
+ * The time that the model (`bounds` unless another was set) gives for a launch's work, and how
+ * uncertain it is because of what that work does not contain.
  */
 #include "predictor/learner/learner.h"
 #include "predictor/models/bounds.h"
@@ -12,11 +12,11 @@
 #include <string.h>
 
 static const double INTERVAL = 1.645;      /* standard deviations to the end of an interval */
-static const double COURSE_GUESSED = 0.25; /* as the priors of scale.c: held for likely */
+static const double COURSE_GUESSED = 0.25; /* prior, as those of scale.c */
 
 /*
- * Share of the estimate that goes with the SM clock: not device memory, not the launch itself, and
- * of the time that warps wait not what device memory takes to serve them.
+ * Share of the estimate that scales with the SM clock: excludes device memory, the launch itself,
+ * and of the time that warps wait what device memory takes to serve them.
  */
 static float clock_share(const struct gw_estimate *e)
 {
@@ -43,8 +43,10 @@ static float clock_share(const struct gw_estimate *e)
 	               fmax(0, 1 - floor_time / e->seconds));
 }
 
-/* The part of an estimate that its terms named in @p names, NULL at the end, have: the cube of the
- * largest, as the model joins them. */
+/*
+ * Share of the estimate in the terms that @p names lists (NULL-terminated): the cube of the
+ * largest, as the model joins them.
+ */
 static double part_of_terms(const struct gw_estimate *e, const char *const *names)
 {
 	double most = 0;
@@ -56,7 +58,7 @@ static double part_of_terms(const struct gw_estimate *e, const char *const *name
 	return most * most * most;
 }
 
-/* Whether moving data takes most of the time: then that of a warp's course hardly matters. */
+/* Whether moving data takes most of the time: a warp's critical path then hardly matters. */
 static bool moves_data(const struct gw_estimate *e)
 {
 	static const char *const
@@ -83,9 +85,9 @@ static enum gw_certainty told_of(const struct gw_work *work)
 }
 
 /*
- * How doubtful an estimate is for what its work does not tell, as a standard deviation of its
- * logarithm. Atomics of which it isn't known how many meet on one address may all do so: the time
- * that this would take is held for as unlikely as the end of an interval.
+ * Uncertainty of an estimate due to what its work does not contain, as a standard deviation of its
+ * logarithm. Atomics with unknown addresses may all collide: that time is treated as a
+ * 95th-percentile case.
  */
 static double untold(const struct gw_predictor *p, const struct gw_work *work, double seconds,
                      enum gw_certainty told)
@@ -96,7 +98,7 @@ static double untold(const struct gw_predictor *p, const struct gw_work *work, d
 		worst = seconds + atomics / gw_param_value(p->device, GW_PARAM_t_atomic_same);
 		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
 	}
-	/* The course of a warp where its counts are not settled is a guess (static_nominal.c). */
+	/* A critical path without settled counts is a guess (static_nominal.c). */
 	if (told != GW_CERTAINTY_EXACT)
 		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
 	return doubt;

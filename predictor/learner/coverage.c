@@ -3,16 +3,17 @@
 
 #include <math.h>
 
-static const double GAIN = 0.05;     /* how fast a width adapts, for each prediction judged … */
-static const double GAIN_MOST = 0.4; /* … and for all that are judged together */
-static const double ROOM = 8;        /* a width stays within this factor of the first */
-static const double NORMAL = 1.645;  /* standard deviations that hold 90% of a normal */
-/* The same for one configuration: quicker, as it has but its own; slowly forgotten. */
+static const double GAIN = 0.05;     /* adaptation rate of a width, per prediction judged … */
+static const double GAIN_MOST = 0.4; /* … and per batch of them */
+static const double ROOM = 8;        /* bound of a width relative to its start, as a factor */
+static const double NORMAL =
+        1.645; /* standard deviations that contain 90% of a normal distribution */
+/* The same for one configuration: faster, because it has only its own times; slowly forgotten. */
 static const double OWN_GAIN = 0.06, OWN_KEEP = 0.98, OWN_ROOM = 1.5;
 
 static double first_width(unsigned kind)
 {
-	/* Of one to four times the spread is not known: these are of log time itself. */
+	/* The spread of one to four times is unknown: these are in units of log time. */
 	static const double sizes[GW_WIDTH_SIZES] = {0.40, 0.30, 0.20, 4, 3, 2.5};
 
 	return kind < GW_WIDTH_SIZES ? sizes[kind] : NORMAL;
@@ -54,7 +55,7 @@ static void adapt(struct gw_coverage *c, unsigned kind)
 {
 	double first = first_width(kind), n = (double)c->judged[kind], gain, width;
 
-	/* 3/n finds a quantile of n times about as fast as can be. */
+	/* A step of 3/n finds a quantile of n values about as fast as possible. */
 	gain = fmax(GAIN, 3.0 / (c->seen[kind] + 6.0));
 	gain = fmin(gain * n, GAIN_MOST);
 	width = (double)c->width[kind] * exp(gain * ((double)c->missed[kind] / n - GW_MISS));
@@ -73,7 +74,7 @@ void gw_coverage_adapt(struct gw_coverage *c)
 
 float gw_coverage_own(float own, double missed, uint32_t times)
 {
-	/* Times that were predicted at once were missed for one reason: count few of them. */
+	/* Times predicted together miss for one reason: count few of them. */
 	double n = times < 4 ? times : 4;
 	double next = OWN_KEEP * (double)own + OWN_GAIN * n * (missed - GW_MISS);
 

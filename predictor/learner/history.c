@@ -4,20 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-/* Two groups are told apart when each holds a fifth of the times and 10% lie between them. */
+/* Two groups are separate when each holds a fifth of the times and they are 10% apart. */
 static const double MODE_GAP = 1.10;
 static const uint32_t MODE_SHARE = 5;
 
 enum {
-	SHORTEST = 6, /* times that can tell a new level */
-	LENGTHS = 4   /* stretches looked at: 6, 12, 24, all */
+	SHORTEST = 6, /* fewest times that establish a new level */
+	LENGTHS = 4   /* stretches examined: 6, 12, 24, all */
 };
-static const double DECILES =
-        2.563; /* standard deviations between the first and the last of a normal */
-static const double ALIKE = 0.25; /* of a time: within so much of the median it is of its length */
-static const double AGREE = 2;    /* standard errors that medians of one level may differ by */
-static const double MEDIAN = 1.2533; /* standard error of a median against that of a mean */
-static const double NORMAL = 1.4826; /* standard deviations in a median absolute deviation */
+static const double DECILES = 2.563; /* standard deviations between the first and the last decile of
+                                        a normal distribution */
+static const double ALIKE = 0.25;    /* a time within this share of the median agrees with it */
+static const double AGREE = 2;       /* standard errors by which medians of one level may differ */
+static const double MEDIAN = 1.2533; /* standard error of a median relative to that of a mean */
+static const double NORMAL = 1.4826; /* standard deviations per median absolute deviation */
 
 void gw_history_add(struct gw_history *h, double seconds)
 {
@@ -28,7 +28,7 @@ void gw_history_add(struct gw_history *h, double seconds)
 		h->count = GW_HISTORY_WINDOW + UINT32_MAX % GW_HISTORY_WINDOW;
 }
 
-/* Put @p x into the sorted @p v, which has room for one more than its @p n. */
+/* Insert @p x into the sorted @p v, which has room for one more than its @p n. */
 static inline void insert(float *v, uint32_t n, float x)
 {
 	for (; n && v[n - 1] > x; n--)
@@ -43,8 +43,8 @@ static double median(const float *sorted, uint32_t n)
 }
 
 /*
- * Median absolute deviation of the logarithms, scaled to a normal's standard deviation. To
- * either side of the middle the deviations are sorted already, so they are merged up to half.
+ * Median absolute deviation of the logarithms, scaled to a normal's standard deviation. The
+ * deviations on either side of the middle are sorted already, so they are merged up to half.
  */
 static double spread(const float *sorted, uint32_t n, double middle)
 {
@@ -73,7 +73,7 @@ static uint32_t split(const float *sorted, uint32_t n)
 	double widest = MODE_GAP;
 
 	for (uint32_t i = least; n >= 5 && i + least <= n; i++) {
-		/* A division takes time: most neighbours lie too close for it. */
+		/* Skip the division for neighbours too close to matter: it is slow. */
 		if ((double)sorted[i] > widest * (double)sorted[i - 1]) {
 			widest = (double)sorted[i] / (double)sorted[i - 1];
 			at = i;
@@ -82,7 +82,7 @@ static uint32_t split(const float *sorted, uint32_t n)
 	return at;
 }
 
-/* The smallest value that at least half of the @p n values do not exceed; moves them about. */
+/* The smallest value that at least half of the @p n values do not exceed; reorders them. */
 static float middle_of(float *v, uint32_t n)
 {
 	uint32_t low = 0, high = n - 1, wanted = (n - 1) / 2;
@@ -111,7 +111,7 @@ static float middle_of(float *v, uint32_t n)
 	return v[wanted];
 }
 
-/* Standard deviation as neighbours in time differ: neither a drift nor a step gets into it. */
+/* Standard deviation from differences of neighbours in time: drifts and steps do not enter it. */
 static double neighbour_spread(const float *newest, uint32_t n)
 {
 	float d[GW_HISTORY_WINDOW];
@@ -145,10 +145,10 @@ static void sort_stretches(const float *newest, uint32_t n, struct stretches *s)
 _Static_assert(SHORTEST << (LENGTHS - 1) >= GW_HISTORY_WINDOW, "the last stretch is all");
 
 /*
- * How many of the newest times are of one level, so far as can be told: a kernel's times drift and
- * step as clocks and neighbours change, and what was before that says nothing of what comes.
- * The longest stretch whose median agrees with those of all shorter ones (the intersection of
- * confidence intervals); @p deviation is of a single time, in seconds.
+ * How many of the newest times belong to one level. A kernel's times drift and step with clocks and
+ * neighbours, and times before a step say nothing about later ones. The longest stretch whose
+ * median agrees with those of all shorter ones (intersection of confidence intervals); @p deviation
+ * is of a single time, in seconds.
  */
 static uint32_t level(const struct stretches *s, double deviation)
 {
@@ -167,8 +167,8 @@ static uint32_t level(const struct stretches *s, double deviation)
 }
 
 /*
- * Of two groups: how many of the newest times are of the newest one's, when each was a time of
- * its own; 0 when they take turns.
+ * Of two groups: how many of the newest times belong to the newest one's group, if that is a level
+ * of its own; 0 when the groups alternate.
  */
 static uint32_t since_step(const float *newest, uint32_t n, float border)
 {
@@ -188,7 +188,7 @@ static void newest_first(const struct gw_history *h, uint32_t n, float *out)
 		out[i] = h->times[(h->count - 1 - i) % GW_HISTORY_WINDOW];
 }
 
-/* Of times of one group: @p newest, and sorted in stretches. */
+/* Times of one group: @p newest, and sorted in stretches. */
 static void of_level(const float *newest, const struct stretches *s, struct gw_history_summary *out)
 {
 	uint32_t i = s->count - 1, n = s->length[i];
@@ -202,7 +202,7 @@ static void of_level(const float *newest, const struct stretches *s, struct gw_h
 	out->sigma = fmax(spread(s->sorted[i], s->length[i], out->median), deviation / out->median);
 }
 
-/* Of two groups that take turns: the one of the latest time. */
+/* Of two alternating groups: the one of the latest time. */
 static void of_group(const float *group, uint32_t n, struct gw_history_summary *out)
 {
 	out->median = median(group, n);

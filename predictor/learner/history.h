@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configuration's own past: the last times, their median, spread and groups. */
+/* The last times of one configuration: their median, spread and groups. */
 #ifndef GW_HISTORY_H
 #define GW_HISTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GW_HISTORY_WINDOW = 32 }; /**< times kept of a configuration: the last ones */
+enum { GW_HISTORY_WINDOW = 32 }; /**< times kept per configuration: the last ones */
 
 /** The last times of a configuration; zero-initialised is empty. */
 struct gw_history {
@@ -14,7 +14,7 @@ struct gw_history {
 	float times[GW_HISTORY_WINDOW]; /**< seconds, a ring */
 };
 
-/** What a history says. */
+/** Summary of a history. */
 struct gw_history_summary {
 	double median;    /**< seconds, of the group of the latest time when there are several */
 	double sigma;     /**< robust standard deviation of log time, 0 for a single time */
@@ -32,9 +32,8 @@ static inline uint32_t gw_history_size(const struct gw_history *h)
 }
 
 /**
- * Whether the times in the window are of one length: within a quarter of their median, but for one
- * in eight. @p scatter gets the standard deviation of their logarithm, whatever the order and
- * however many groups they fall into.
+ * Whether the times in the window agree: seven in eight within a quarter of their median. @p
+ * scatter gets the standard deviation of their logarithm, regardless of order and groups.
  */
 bool gw_history_agrees(const struct gw_history *h, double *scatter);
 

@@ -14,7 +14,7 @@ double gw_place_distance2(const struct gw_place *a, const struct gw_place *b)
 	return sum;
 }
 
-/* How far the values at two places go together. */
+/* Covariance of the values at two places. */
 static double covariance(const struct gw_prior *p, double middle, const struct gw_place *a,
                          const struct gw_place *b)
 {

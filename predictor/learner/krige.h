@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading between points: what is known of a quantity at some places, carried over to another.
- * A Gaussian process (kriging): an offset all places share, a slope along one axis, something
- * smooth that near places share, and noise of each. With no point it gives back the prior; with
- * points, their mean shrunk to the prior by how much they can tell, and how sure that is.
+ * Interpolation: a quantity known at some places is estimated at another by a Gaussian process
+ * (kriging): an offset that all places share, a slope along one axis, a smooth term that near
+ * places share, and noise of each. Without points it returns the prior; with points, their mean
+ * shrunk to the prior by how much they determine, and the uncertainty.
  */
 #ifndef GW_KRIGE_H
 #define GW_KRIGE_H
@@ -15,7 +15,7 @@ enum {
 	GW_KRIGE_POINTS = 10, /**< most points used at once */
 };
 
-/** A place: logarithms of whatever tells places apart. */
+/** A place: logarithms of what distinguishes places. */
 struct gw_place {
 	double at[GW_KRIGE_AXES];
 	double along; /**< position along the axis of the slope */
@@ -24,20 +24,20 @@ struct gw_place {
 /** A value known at a place. */
 struct gw_point {
 	struct gw_place place;
-	double value; /**< less the mean it would be expected to have */
-	double noise; /**< standard deviation of what is its own */
+	double value; /**< minus the expected mean */
+	double noise; /**< standard deviation of its own noise */
 };
 
-/** What is held for likely before any point: standard deviations. */
+/** Prior standard deviations. */
 struct gw_prior {
-	double offset; /**< of what all places share */
+	double offset; /**< of the shared offset */
 	double slope;  /**< of the slope per unit of `along`, about the points' mean position */
-	double smooth; /**< of what near places share … */
-	double reach;  /**< … and how near: the distance at which its correlation is exp(-1/2) */
-	double own;    /**< of what each place has for itself */
+	double smooth; /**< of the smooth term … */
+	double reach; /**< … and its length: the distance at which its correlation is exp(-1/2) */
+	double own;   /**< of each place's own part */
 };
 
-/** How the value at a place follows from those at the points. */
+/** Weights that give the value at a place from those at the points. */
 struct gw_weights {
 	unsigned count;
 	double weight[GW_KRIGE_POINTS];
@@ -45,16 +45,16 @@ struct gw_weights {
 };
 
 /**
- * Weights of @p count points (at most GW_KRIGE_POINTS) for @p target. The values of the points are
- * not looked at, so weights serve for every quantity known at the same points.
+ * Weights of @p count points (at most GW_KRIGE_POINTS) for @p target. They do not depend on the
+ * points' values, so they serve every quantity known at the same points.
  */
 void gw_krige(const struct gw_prior *prior, const struct gw_point *points, unsigned count,
               const struct gw_place *target, struct gw_weights *out);
 
 /**
- * How well the points tell each other: mean over them of (what the others say of it, less its
- * value) squared, by the variance that the prior gives that. 1 where the prior holds, more where
- * the points agree less than it says; 1 of fewer than two points, which tell nothing of that.
+ * How well the points predict each other: mean over them of the squared leave-one-out error over
+ * its variance under the prior. 1 where the prior holds, more where the points agree less; 1 for
+ * fewer than two points.
  */
 double gw_krige_misfit(const struct gw_prior *prior, const struct gw_point *points, unsigned count);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the predictor: what it keeps of configurations and kernels. For predictor.c (times, and
- * when predictions are made), residual.c (configurations without times of their own) and
- * scale.c (what a launch's work is taken to be, and the model's time for it).
+ * Inside the predictor: its state per configuration and kernel. For predictor.c (times, and when
+ * predictions are made), residual.c (configurations without times) and scale.c (a launch's work,
+ * and the model's time for it).
  */
 #ifndef GW_LEARNER_H
 #define GW_LEARNER_H
@@ -15,21 +15,21 @@
 #include "predictor/learner/predictor.h"
 
 enum {
-	GW_TIMED_MOST = 48,    /**< timed configurations of a kernel that others are told from */
-	GW_COUNTED_MOST = 16,  /**< the same of those whose work was counted */
-	GW_LEVEL_KERNELS = 128 /**< kernels behind the level of a class, the latest */
+	GW_TIMED_MOST = 48, /**< timed configurations of a kernel that others are predicted from */
+	GW_COUNTED_MOST = 16,  /**< the same, with counted work */
+	GW_LEVEL_KERNELS = 128 /**< latest kernels behind the bias of a class */
 };
 
-/** How much of a launch's course is known, the surest first. */
+/** How well a launch's critical path is known, most certain first. */
 enum gw_certainty {
-	GW_CERTAINTY_EXACT,     /**< a warp's course is settled by the code */
-	GW_CERTAINTY_ESTIMATED, /**< data decide it: how many instructions is known, their course is
-	                    a guess */
-	GW_CERTAINTY_PARTIAL,   /**< not even how many instructions there are */
+	GW_CERTAINTY_EXACT,     /**< settled by the code */
+	GW_CERTAINTY_ESTIMATED, /**< data decide it: the number of instructions is known, their path
+	                           is a guess */
+	GW_CERTAINTY_PARTIAL,   /**< not even the number of instructions */
 	GW_CERTAINTIES
 };
 
-/** What a model's time rests on: each class has its own typical error. */
+/** What a model's time rests on; each class has its own typical error. */
 enum gw_class {
 	GW_CLASS_STATIC,
 	GW_CLASS_SCALED = GW_CLASS_STATIC + GW_CERTAINTIES,
@@ -37,12 +37,12 @@ enum gw_class {
 	GW_CLASSES = GW_CLASS_COUNTED + GW_CERTAINTIES
 };
 
-/** How the logarithm of time over model's time is spread among kernels. */
+/** Distribution of log(time / model's time) among kernels. */
 struct gw_level {
 	double mean, spread;
 };
 
-/** What all configurations share, as of one advance. */
+/** State shared by all configurations, as of one advance. */
 struct gw_state {
 	uint64_t known;
 	struct gw_level level[GW_CLASSES];
@@ -55,14 +55,14 @@ struct gw_published {
 	uint64_t known;
 	double seconds, low, high;
 	float center;  /**< log seconds at the reference clock; of own times only */
-	float noise;   /**< how well own times tell it, standard deviation of its logarithm */
-	uint32_t size; /**< own times behind it */
+	float noise;   /**< its standard deviation from own times, in the logarithm */
+	uint32_t size; /**< own times it rests on */
 	bool there, multimodal;
-	bool company;  /**< it holds times beside other kernels whole */
-	bool agrees;   /**< own times, nearly all of them, are of one length */
-	float scatter; /**< of own times, all that are kept: standard deviation of the logarithm */
+	bool company;  /**< the interval covers overlapped launches */
+	bool agrees;   /**< nearly all own times agree */
+	float scatter; /**< standard deviation of the logarithm of all kept times */
 	uint8_t tier, work, bound;
-	uint8_t kind; /**< of the width of own times, see coverage.h */
+	uint8_t kind; /**< kind of the width of own times, see coverage.h */
 };
 
 /** One amount of work that is known. */
@@ -74,18 +74,19 @@ struct gw_part {
 
 /** The model's time for a configuration. */
 struct gw_base {
-	uint64_t known;     /**< observations when the last of what it rests on came */
-	double log_seconds; /**< NaN: can't be told */
-	float share;        /**< of it that goes with the SM clock, 0 to 1 */
-	float doubt;  /**< standard deviation of scaled work, in its logarithm; 0 where none is */
-	float untold; /**< the same of what work does not tell, alike for the whole kernel */
+	uint64_t known;     /**< observations when the last of its inputs came */
+	double log_seconds; /**< NaN: unknown */
+	float share;        /**< share of it that scales with the SM clock, 0 to 1 */
+	float doubt;  /**< standard deviation of extrapolated work, in its logarithm; 0 without any
+	               */
+	float untold; /**< the same for what work does not contain, equal for the whole kernel */
 	uint8_t source, bound;
-	bool unsure;    /**< some of what was counted is of few samples, or scaled */
-	uint8_t course; /**< an enum gw_certainty: what work tells of the launch's course */
-	uint8_t told;   /**< the same, but all where the course hardly matters */
+	bool unsure;    /**< some counts are of few samples, or extrapolated */
+	uint8_t course; /**< enum gw_certainty of the critical path */
+	uint8_t told;   /**< the same; EXACT where the path hardly matters */
 	/**
-	 * Nothing of the work is known to take time: log_seconds is that of an empty kernel, by
-	 * which times of the kernel's other configurations can be brought to this grid; no guess by
+	 * No known part of the work takes time: log_seconds is that of an empty kernel. It
+	 * transfers times of the kernel's other configurations to this grid and is no prediction by
 	 * itself.
 	 */
 	bool bare;
@@ -101,11 +102,11 @@ static inline enum gw_class gw_class_of(const struct gw_base *b)
 	return (enum gw_class)(c + b->told);
 }
 
-/** A kernel: its resources, and its configurations that tell of others. */
+/** A kernel: its resources, and its configurations that train others. */
 struct gw_kernel_stats {
 	uint32_t id;
 	struct gw_kernel kernel;             /**< name is "" */
-	uint32_t version, work_version;      /**< change when members' times, or counted work, do */
+	uint32_t version, work_version;      /**< changes when members' times or counted work do */
 	uint32_t told_version;               /**< changes when any work of members does */
 	uint32_t timed_count, counted_count; /**< ever added; the rings hold the latest */
 	uint32_t timed[GW_TIMED_MOST], counted[GW_COUNTED_MOST];
@@ -123,48 +124,48 @@ struct gw_entry {
 	uint32_t next;     /**< in the list of those observed since the last advance */
 	uint32_t next_new; /**< in the list of those never timed */
 	bool listed, counted_listed;
-	bool alone;      /**< it was seen undisturbed: its times are of such launches only */
-	uint16_t levels; /**< bit of each class it has told its level */
+	bool alone;      /**< it has run alone: its times are of such launches only */
+	uint16_t levels; /**< classes whose bias it has trained, one bit each */
 	float blocks, threads,
-	        shared;          /**< logarithms: of blocks, threads of a block; see scale.c */
-	float waves;             /**< log of times the grid fills the GPU, at least 0; or NAN */
-	float own;               /**< logarithm of its own factor of width */
-	float reported;          /**< center when its family's version last changed */
+	        shared; /**< logarithms: of blocks, threads of a block; see scale.c */
+	float waves;    /**< log of how many times the grid fills the GPU, at least 0; or NaN */
+	float own;      /**< logarithm of its own width factor */
+	float reported; /**< center when its kernel's version last changed */
 	uint32_t judged, missed; /**< times since the last advance, and outside */
 	float error;             /**< sum of relative errors of those judged */
-	float forecast; /**< error of a prediction when its launch runs, the usual; 0: none yet */
+	float forecast;        /**< usual error of a prediction when its launch runs; 0: none yet */
 	uint32_t work_version; /**< changes with its own parts */
 	uint16_t part_count;
-	struct gw_part *parts; /**< by field; a static row and a surer one may stand together */
-	uint64_t work_known;   /**< observations when parts surer than static came */
-	struct gw_base base, by_code;   /**< by_code: as if nothing had been counted */
+	struct gw_part *parts; /**< by field; a static row and a more certain one may coexist */
+	uint64_t work_known;   /**< observations when parts better than static came */
+	struct gw_base base, by_code;   /**< by_code: without any counts */
 	uint32_t base_own, base_family; /**< versions that `base` is of; 0: none yet */
 	uint32_t by_code_own;           /**< the same of `by_code` */
-	uint32_t settled; /**< version of its own work that its own times are read with; 0: none */
-	float settled_share;                   /**< as in `base` then */
+	uint32_t settled;    /**< version of its own work that its own times use; 0: none */
+	float settled_share; /**< as in `base` then */
 	uint8_t settled_source, settled_bound; /**< the same */
 	uint32_t made_own, made_family,
-	        made_common;            /**< versions that `now` is of, if never timed */
-	struct gw_published fresh;      /**< made when asked for, … */
-	uint64_t fresh_for, fresh_at;   /**< … knowing so much, when so much was published, … */
+	        made_common;          /**< versions that `now` is of, if never timed */
+	struct gw_published fresh;    /**< made on request, … */
+	uint64_t fresh_for, fresh_at; /**< … from this many observations, at this publication, … */
 	uint32_t fresh_own, fresh_told; /**< … of these versions */
-	uint32_t predecessor;           /**< configuration whose times may be its own; 0: none */
-	uint64_t timed_known;           /**< of the first advance that knew a time of it; 0: none */
+	uint32_t predecessor;           /**< configuration whose history it may continue; 0: none */
+	uint64_t timed_known; /**< number of the first advance with a time of it; 0: none */
 	struct gw_published now, before; /**< before: the one that `now` replaced */
 };
 
 struct gw_predictor {
 	const struct gw_device *device;
-	const struct gw_model *model; /**< whose times are corrected; NULL: `bounds` */
+	const struct gw_model *model; /**< model to correct; NULL: `bounds` */
 	double floor;                 /**< least time of a launch, s; 0 when not known */
-	double reference_hz;          /**< clock that times are brought to; NaN until one is seen */
+	double reference_hz;          /**< reference clock; NaN until one is seen */
 	uint32_t max_configs;
 	uint64_t observations, published; /**< published: how many the last advance had */
 	uint32_t changed;                 /**< head of the list of those observed, 0 = empty */
 	uint32_t new_first, new_last;     /**< list of those never timed */
 	bool levels_changed;
-	uint32_t common;       /**< changes when levels or widths did, noticeably … */
-	struct gw_state noted; /**< … since they were these */
+	uint32_t common;                    /**< changes when a bias or width did, noticeably … */
+	struct gw_state noted;              /**< … since they were these */
 	struct gw_state state, now, before; /**< state: that will be published next */
 	struct gw_kernel_stats **families;
 	uint32_t family_room, family_count;
@@ -177,59 +178,59 @@ struct gw_predictor {
 /** The entry of a configuration, NULL when there is none. */
 struct gw_entry *gw_learner_entry(const struct gw_predictor *p, uint32_t config);
 
-/** The one of an entry's two published predictions that a launch that knew @p known may use. */
+/** The published prediction of an entry that a launch with @p known may use. */
 const struct gw_published *gw_published_at(const struct gw_entry *e, uint64_t known);
 
-/** What all shared, as of @p known; the begin's where that is no longer kept. */
+/** Shared state as of @p known; the initial one where that is no longer kept. */
 void gw_state_at(const struct gw_predictor *p, uint64_t known, struct gw_state *out);
 
-/** Factor of a time whose @p share goes with the clock, at @p sm_hz against the reference. */
+/** Factor of a time whose @p share scales with the clock, at @p sm_hz relative to the reference. */
 double gw_clock_factor(const struct gw_predictor *p, double share, double sm_hz);
 
 /* scale.c */
 
-/** Take down where a configuration stands among its kernel's. */
+/** Store a configuration's place among its kernel's. */
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e);
 
 /** Keep @p work as the parts of @p e. */
 void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
                    const struct gw_work *work);
 
-/** The model's time of @p e by what was known of work after @p known observations. */
+/** The model's time of @p e from the work known after @p known observations. */
 struct gw_base gw_scale_base(const struct gw_predictor *p, struct gw_entry *e, uint64_t known);
 
-/** The model's time of @p e by what the code tells alone. */
+/** The model's time of @p e from static work alone. */
 struct gw_base gw_scale_by_code(const struct gw_predictor *p, struct gw_entry *e);
 
 /* base.c */
 
 /**
- * The model's time for @p work as the work of @p e; of @p b is kept what it says of how that work
- * is known. log_seconds is NaN where nothing of the work is known at all.
+ * The model's time for @p work as the work of @p e; @p b gets how that work is known. log_seconds
+ * is NaN where nothing of the work is known.
  */
 struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e,
                           const struct gw_work *work, struct gw_base b);
 
-/** The same in seconds, by the model alone; NaN where it gives none. */
+/** The same in seconds, by the model alone; NaN without an answer. */
 double gw_base_seconds(const struct gw_predictor *p, const struct gw_entry *e,
                        const struct gw_work *work);
 
 /* residual.c */
 
-/** Levels to begin with. */
+/** Initial biases. */
 void gw_residual_start(struct gw_state *s);
 
 /**
- * Predict @p e from other configurations of its kernel and the model, knowing the first @p known
- * observations. out->there is false when nothing can be told; out->tier says how much was known.
+ * Predict @p e from other configurations of its kernel and the model, from the first @p known
+ * observations. out->there is false when there is no prediction; out->tier is its basis.
  */
 void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint64_t known,
                          struct gw_published *out);
 
-/** A configuration has times of its own now, or better ones: what they say of its kernel. */
+/** A configuration has times of its own, or better ones: update its kernel. */
 void gw_residual_timed(struct gw_predictor *p, uint32_t config, struct gw_entry *e, double center);
 
-/** Find the levels anew where kernels changed them. */
+/** Recompute biases of classes whose kernels changed. */
 void gw_residual_levels(struct gw_predictor *p);
 
 #endif

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /**
- * Of n like times, the next lies between the least and the greatest of them in (n - 1) of (n + 1)
- * cases, whatever their distribution: nine in ten.
+ * Of n equally distributed times, the next lies between the least and the greatest in (n - 1) of (n
+ * + 1) cases, whatever their distribution: nine in ten.
  */
 enum { GW_COMPANY_TIMES = 19 };
 

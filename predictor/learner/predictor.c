@@ -7,14 +7,14 @@
 
 enum {
 	HEAP = 16,     /* bytes the heap takes beside an allocation */
-	NEW_MOST = 16, /* configurations never timed that one advance looks at */
+	NEW_MOST = 16, /* never-timed configurations that one advance recomputes */
 	FAMILIES_FIRST = 64,
 };
 
 static const double WIDEST = 20; /* of any interval, in log time: keeps the ends finite */
 static const double FORECAST_WEIGHT = 0.25, UNUSUAL = 4, FORECAST_REACH = 1.8;
 static const double NORMAL_ERROR = 1.2533; /* standard deviations in a normal's mean error */
-static const double COMMON_CHANGE = 0.05;  /* of a width or a level, in its logarithm */
+static const double COMMON_CHANGE = 0.05;  /* change of a width or bias, in its logarithm */
 static const double STEP = 32e-9;          /* GPU time stamps step by 32 ns on the H200 */
 
 size_t gw_predictor_config_bytes(void)
@@ -116,7 +116,7 @@ static bool families_grow(struct gw_predictor *p)
 	return true;
 }
 
-/* The family of the kernel numbered @p id, a new one where it has none; NULL without memory. */
+/* The kernel @p id, created when missing; NULL without memory. */
 static struct gw_kernel_stats *family_of(struct gw_predictor *p, uint32_t id,
                                          const struct gw_kernel *kernel)
 {
@@ -247,7 +247,7 @@ static void expect(const struct gw_predictor *p, struct gw_entry *e, uint64_t kn
 		gw_residual_predict(p, e, known, out);
 }
 
-/* It begins with what was learnt of it before it was told apart. */
+/* Its history starts with that of the plain configuration. */
 static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 {
 	const struct gw_entry *before = gw_learner_entry(p, e->predecessor);
@@ -261,7 +261,7 @@ static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 	e->forecast = before->forecast;
 }
 
-/* Made when asked for, and kept for the next. */
+/* Computed on request and kept for the next. */
 static const struct gw_published *fresh(const struct gw_predictor *p, struct gw_entry *e,
                                         uint64_t known)
 {
@@ -342,7 +342,7 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 		p->state.sm_hz = o->sm_hz;
 		factor = gw_clock_factor(p, (double)e->settled_share, o->sm_hz);
 	}
-	/* What ran beside others stands in until it has run alone, and counts no more then. */
+	/* Overlapped times are used until it has run alone, and dropped then. */
 	if (o->exclusive && !e->alone)
 		e->history = (struct gw_history){0};
 	e->alone |= o->exclusive;
@@ -372,11 +372,11 @@ void gw_predictor_number(struct gw_predictor *p, uint64_t observations)
 /* ---- publishing --------------------------------------------------------------------------- */
 
 /*
- * How far predictions were off when their launches ran, one error for each advance. The last
- * times of a configuration can lie within milliseconds and agree to a thousandth, while launches
- * queued now run much later, at another clock: only what became of earlier predictions tells how
- * far times wander until then. One large error counts as a few times the usual: it may be a step,
- * and those that come after it show whether there is more to it.
+ * How far predictions missed when their launches ran, one error per advance. The last times of a
+ * configuration can lie within milliseconds and agree to a thousandth, while launches queued now
+ * run much later, at another clock: only the outcome of earlier predictions shows how far times
+ * drift until then. One large error counts as a few times the usual: it may be a step, and the
+ * errors after it decide.
  */
 static void forecast(struct gw_entry *e, double error)
 {
@@ -402,9 +402,9 @@ static void judge_all(struct gw_predictor *p, struct gw_entry *e)
 }
 
 /*
- * What of its work its own times are read with. Only calls that the log has may decide when: if a
- * prediction that somebody asked for did, a replay, which asks at other times, would learn
- * something else.
+ * Which version of its work its own times use. Only calls that the log records may decide when: if
+ * a request for a prediction did, a replay, which requests at other times, would learn something
+ * else.
  */
 static void settle(struct gw_predictor *p, struct gw_entry *e)
 {

@@ -52,34 +52,33 @@ void gw_predictor_device(struct gw_predictor *p, const struct gw_device *profile
 void gw_predictor_model(struct gw_predictor *p, const struct gw_model *model);
 
 /**
- * Say what configuration @p config (a dense id, 1 to max_configs; others are ignored) is: of
- * kernel @p kernel (any number that tells kernels apart, not 0), launched as @p launch, which is
- * copied. Once for each, before it is observed. One that is observed without has no relatives: it
- * is predicted from its own times only.
+ * Define configuration @p config (a dense id, 1 to max_configs; others are ignored): a launch @p
+ * launch, which is copied, of kernel @p kernel (any number that identifies the kernel, not 0). Once
+ * for each, before it is observed. One that is observed without is predicted from its own times
+ * only.
  */
 void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t kernel,
                             const struct gw_launch *launch);
 
 /**
- * Configuration @p config, which was just configured, differs from @p of in its digest alone: @p of
- * has none, and its first launch had the arguments that this digest is of. So what was learnt of
- * @p of may be of @p config, or of several. If by then the published times of @p of agree, they
- * stand for @p config until it has its own, and its own history begins with them.
+ * Configuration @p config, just configured, differs from @p of in the argument hash alone: @p of
+ * has none, and its first launch had the arguments of this hash. So the history of @p of may belong
+ * to @p config, or to several. If the published times of @p of agree, they predict @p config until
+ * it has its own, and its history starts with them.
  */
 void gw_predictor_successor(struct gw_predictor *p, uint32_t config, uint32_t of);
 
 /**
- * What is now known of the work of @p config; copied, replaces what was known. A configuration
- * that no gw_predictor_advance has seen yet is predicted with it at once, but never for a launch
- * called before the observations so far: what was counted may stem from it. Others from the next
- * advance on.
+ * The work of @p config as now known; copied, replaces the previous. A configuration that no
+ * gw_predictor_advance has seen yet is predicted with it at once, but never for a launch called
+ * before the observations so far: the counts may come from it. Others from the next advance on.
  */
 void gw_predictor_work(struct gw_predictor *p, uint32_t config, const struct gw_work *work);
 
 /**
- * What the work of a launch of @p config is taken to be, into @p out: what it was told to be, and
- * where nothing was counted, scaled from the kernel's configurations that were; each amount with
- * its source. Nothing is known of a configuration that was neither configured nor told of.
+ * The assumed work of a launch of @p config, into @p out: what was set, and where nothing was
+ * counted, extrapolated from the kernel's counted configurations; each amount with its source.
+ * Unknown for an id that was never configured.
  */
 void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, struct gw_work *out);
 
@@ -94,11 +93,11 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 /** What is known of a measurement. */
 struct gw_observation {
 	double seconds;    /**< GPU time, > 0 */
-	bool exclusive;    /**< no other kernel ran meanwhile, as far as is known */
+	bool exclusive;    /**< no other kernel is known to have run meanwhile */
 	double predicted;  /**< what had been predicted for this very launch, s; NaN when nothing */
 	double low, high;  /**< and its interval, s */
-	enum gw_tier tier; /**< and how much was known for it … */
-	enum gw_source work; /**< … also of its work */
+	enum gw_tier tier; /**< basis of that prediction … */
+	enum gw_source work; /**< … and source of its work */
 	double sm_hz;        /**< SM clock while it ran; NaN when not known */
 };
 
@@ -113,17 +112,17 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 uint64_t gw_predictor_observations(const struct gw_predictor *p);
 
 /**
- * Of several predictors that share one numbering (predictor_set.h): @p observations have been made
- * in all. The next one made here follows them; the next advance tells of all. Ignored where it is
+ * For predictors that share one numbering (predictor_set.h): @p observations have been made in
+ * total. The next one made here follows them; the next advance includes all. Ignored where it is
  * less.
  */
 void gw_predictor_number(struct gw_predictor *p, uint64_t observations);
 
 /**
- * Make predictions anew from all observations so far, if there were any since the last time.
- * Calls @p changed (may be NULL) for each configuration whose prediction is another one now: those
- * that were observed, and of those that depend on them a bounded number, the others in later calls.
- * Returns whether predictions were made anew (the log then gets a PUBLISHED).
+ * Recompute predictions from all observations so far, if there were any since the last call. Calls
+ * @p changed (may be NULL) for each configuration whose prediction changed: those that were
+ * observed, and a bounded number of those that depend on them, the others in later calls. Returns
+ * whether predictions were recomputed (the log then gets a PUBLISHED).
  */
 bool gw_predictor_advance(struct gw_predictor *p,
                           void (*changed)(void *arg, uint32_t config,

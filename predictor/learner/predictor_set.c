@@ -8,7 +8,7 @@ struct gw_predictor_set {
 	uint32_t max_configs;
 	uint64_t observations;
 	const struct gw_model *model;
-	const struct gw_device *first; /* profile that was told first */
+	const struct gw_device *first; /* the first profile set */
 	const struct gw_device *profile[GW_FLEET_MOST + 1];
 	struct gw_predictor *predictor[GW_FLEET_MOST + 1]; /* made with the first configuration */
 	uint8_t device[];                                  /* by configuration */
@@ -59,7 +59,7 @@ void gw_predictor_set_model(struct gw_predictor_set *f, const struct gw_model *m
 			gw_predictor_model(f->predictor[d], model);
 }
 
-/* Numbered as all are, before it is told anything. */
+/* Takes the shared numbering before its first call. */
 static struct gw_predictor *numbered(struct gw_predictor_set *f, uint32_t device)
 {
 	struct gw_predictor **p = &f->predictor[device];

@@ -14,7 +14,7 @@
 
 #include "predictor/learner/predictor.h"
 
-/** GPUs of one process that are told apart; the ones beyond count as not known. */
+/** GPUs of one process with a predictor each; further ones count as unknown */
 enum { GW_FLEET_MOST = 64 };
 
 struct gw_predictor_set;
@@ -45,10 +45,10 @@ void gw_predictor_set_predict(const struct gw_predictor_set *fleet, uint32_t con
 uint64_t gw_predictor_set_observe(struct gw_predictor_set *fleet, uint32_t config,
                                   const struct gw_observation *o);
 
-/** Observations so far, of all GPUs together. */
+/** Observations so far, over all GPUs. */
 uint64_t gw_predictor_set_observations(const struct gw_predictor_set *fleet);
 
-/** gw_predictor_advance of all GPUs; whether any made predictions anew. */
+/** gw_predictor_advance of all GPUs; whether any recomputed predictions. */
 bool gw_predictor_set_advance(struct gw_predictor_set *fleet,
                               void (*changed)(void *arg, uint32_t config,
                                               const struct gw_prediction *prediction),

@@ -10,8 +10,8 @@
 #include <math.h>
 
 /*
- * What is held for likely of a class before anything was timed: that the model is right on
- * average, and by how much it may be wrong for a kernel; from there on the run itself tells.
+ * Prior of a class before anything was timed: the model is right on average, and this far off for
+ * one kernel; from then on the run itself decides.
  */
 static const struct {
 	double spread; /* among kernels */
@@ -25,23 +25,24 @@ static const struct {
                 GW_CERTAINTIES] = {0.7, {.slope = 0.1, .smooth = 0.45, .reach = 3, .own = 0.08}},
 };
 
-/* Without work: time goes with the waves of the grid, more or less. */
+/* Without work: time scales with the waves of the grid, roughly. */
 static const struct gw_prior NO_WORK = {
         .offset = 3, .slope = 0.35, .smooth = 0.25, .reach = 1, .own = 0.1};
 
 enum {
-	LEVEL_DOUBT = 2,  /* kernels' worth of belief that a class has no level of its own */
+	LEVEL_DOUBT = 2,  /* weight, in kernels, of the prior that a class has no bias */
 	SPREAD_DOUBT = 4, /* the same of how kernels spread */
 };
-static const double HELD = 0.9, NORMAL = 1.645; /* of a normal: so many lie within so far */
-static const double DOUBTFUL = 0.5;             /* standard deviation of a base, in log time */
+static const double
+        HELD = 0.9,
+        NORMAL = 1.645; /* of a normal distribution: the share HELD lies within NORMAL deviations */
+static const double DOUBTFUL = 0.5;    /* standard deviation of a base, in log time */
 static const double WIDEST = 20;       /* of any interval, in log time: keeps the ends finite */
-static const double NOTEWORTHY = 0.02; /* change of a time that relatives are told of */
+static const double NOTEWORTHY = 0.02; /* change of a time that makes relatives recompute */
 static const double ALIKE = 1e-6;      /* square of a distance that is none */
 static const double OWN_SHARE = 0.1;   /* noise of a single time, at most */
-static const double FIT_DOUBT =
-        4;                       /* points' worth of belief that they agree as is held for likely */
-static const double MIXED = 0.3; /* scatter of a few times whose arguments are not known */
+static const double FIT_DOUBT = 4;     /* weight, in points, of the prior on their agreement */
+static const double MIXED = 0.3;       /* scatter assumed for a few times with unknown arguments */
 
 void gw_residual_start(struct gw_state *s)
 {
@@ -71,9 +72,9 @@ static double median(double *v, unsigned n)
 }
 
 /*
- * Where the values lie densest: the median of the shortest stretch that holds half of them. What
- * the model lacks makes some kernels far slower than it says; those are no reason to call the
- * others slower than they are. Leaves @p v sorted.
+ * Mode of the values: the median of the shortest stretch that holds half of them. What the model
+ * lacks makes some kernels far slower than it says; they must not shift the others. Leaves @p v
+ * sorted.
  */
 static double densest(double *v, unsigned n)
 {
@@ -86,7 +87,7 @@ static double densest(double *v, unsigned n)
 	return median(v + best, half);
 }
 
-/* How far a kernel's configurations are off @p middle: root of the mean square. */
+/* Root mean square distance of a kernel's configurations from @p middle. */
 static double off_by(const struct gw_kernel_stats *f, enum gw_class c, double middle)
 {
 	double square = (double)f->squares[c] - 2 * middle * (double)f->level[c] + middle * middle;
@@ -108,7 +109,7 @@ static struct gw_level level_of(const struct gw_predictor *p, enum gw_class c)
 		v[i] = off_by(p->level_ring[c][i], c, middle);
 	sort(v, n);
 	spread = v[(uint32_t)(HELD * (n - 1))] /
-	         NORMAL; /* of few, not the farthest: it may be alone */
+	         NORMAL; /* of few, not the farthest: it may be an outlier */
 	return (struct gw_level){middle, sqrt((SPREAD_DOUBT * first * first + n * spread * spread) /
 	                                      (n + SPREAD_DOUBT))};
 }
@@ -122,7 +123,7 @@ void gw_residual_levels(struct gw_predictor *p)
 	p->levels_changed = false;
 }
 
-/* A configuration tells its kernel's level once in each class, however often it is launched. */
+/* A configuration trains its kernel's bias once per class, however often it is launched. */
 static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center)
 {
 	struct gw_base b = gw_scale_base(p, e, UINT64_MAX);
@@ -130,7 +131,7 @@ static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center
 	enum gw_class c;
 	float off;
 
-	/* One whose work is in doubt tells more of that than of the model. */
+	/* Uncertain work says more about itself than about the model. */
 	if (isnan(b.log_seconds) || b.bare || (double)b.untold > DOUBTFUL)
 		return;
 	c = gw_class_of(&b);
@@ -177,7 +178,7 @@ static struct gw_place place_of(const struct gw_entry *e)
 	        .at = {(double)e->blocks, (double)e->threads, (double)e->shared, 0}};
 }
 
-/* The nearest of those that were timed by then, nearest first. */
+/* The nearest of those timed by then, nearest first. */
 static unsigned relatives_of(const struct gw_predictor *p, const struct gw_entry *e, uint64_t known,
                              struct relative out[GW_KRIGE_POINTS + 1])
 {
@@ -203,13 +204,13 @@ static unsigned relatives_of(const struct gw_predictor *p, const struct gw_entry
 }
 
 /*
- * The mean that a time is expected to have without more being known, as a logarithm; and the
- * time itself, on the scale where such means add.
+ * The expected mean of a time without further information, as a logarithm; and the time itself, on
+ * the scale where such means add.
  */
 struct view {
 	const struct gw_predictor *p;
-	const struct gw_level *level; /* NULL: by the grid alone */
-	bool waves;                   /* the grid is seen by its waves, else by its threads */
+	const struct gw_level *level; /* NULL: by grid size alone */
+	bool waves;                   /* the grid counts by its waves, else by its threads */
 };
 
 static double by_grid(const struct view *v, const struct gw_entry *e)
@@ -217,7 +218,7 @@ static double by_grid(const struct view *v, const struct gw_entry *e)
 	return v->waves ? (double)e->waves : 0.5 * (double)(e->blocks + e->threads);
 }
 
-/* The floor taken off, but never more than seven eighths of a time: it is not that sure. */
+/* Subtract the launch floor, but at most seven eighths of a time: the floor is not that certain. */
 static double without_floor(const struct gw_predictor *p, double log_seconds)
 {
 	double t = exp(log_seconds);
@@ -232,14 +233,13 @@ static double with_floor(const struct gw_predictor *p, double log_rest)
 	return log(rest >= p->floor / 7 ? rest + p->floor : 8 * rest);
 }
 
-/* Standard deviation of a sum of independent parts. Not hypot(): that of glibc 2.35 is a new one.
- */
+/* Standard deviation of a sum of independent parts. hypot@GLIBC_2.35 exceeds our 2.34 floor. */
 static double together(double a, double b)
 {
 	return sqrt(a * a + b * b);
 }
 
-/* One that lies far from all others counts for little. */
+/* An isolated point counts for little. */
 static void doubt_outliers(struct gw_point *points, unsigned n, double own)
 {
 	double v[GW_KRIGE_POINTS], middle, room;
@@ -256,12 +256,14 @@ static void doubt_outliers(struct gw_point *points, unsigned n, double own)
 		points[i].noise += fmax(0, fabs(points[i].value - middle) - room);
 }
 
-/** A guess: logarithm of the time at the reference clock, and its standard deviation, more where
- * the kernel's own times agree less by it than is held for likely. */
+/**
+ * An estimate: logarithm of the time at the reference clock, and its standard deviation, larger
+ * where the kernel's own times agree less than expected.
+ */
 struct guess {
 	double log_seconds, deviation;
 	unsigned points;
-	struct gw_base base; /* that it rests on; log_seconds NaN: none */
+	struct gw_base base; /* its base; log_seconds NaN: none */
 };
 
 static double combined(const struct gw_prior *prior, struct gw_point *points, unsigned n,
@@ -279,9 +281,8 @@ static double combined(const struct gw_prior *prior, struct gw_point *points, un
 }
 
 /*
- * Of times of launches whose arguments are known, and of others: those may have been of these
- * arguments, or of many, and tell of any as far as they agree among themselves. The same the other
- * way round.
+ * Between launches with known arguments and others: the latter may have had these arguments or
+ * many, and count as far as they agree among themselves. The same in the other direction.
  */
 static bool mixed(const struct gw_entry *a, const struct gw_entry *b)
 {
@@ -298,7 +299,7 @@ static double noise_of(const struct relative *r, const struct gw_entry *e, doubl
 	return sqrt(own * own + noise * noise / m->size);
 }
 
-/* By the model's time: relatives count whose work is known as surely. */
+/* By the model's time: relatives count when their work is known as well. */
 static struct guess by_work(const struct view *v, const struct gw_base *base, bool code_alone,
                             const struct gw_entry *e, const struct relative *r, unsigned count,
                             uint64_t known)
@@ -309,7 +310,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 	struct gw_place here = place_of(e);
 	struct guess g = {.base = *base};
 
-	/* Of a kernel that was never timed the level's own spread tells. */
+	/* A kernel that was never timed has the spread of the bias. */
 	prior.offset = together(v->level[c].spread, (double)base->untold);
 	if (!count)
 		prior.slope = prior.smooth = prior.own = 0;
@@ -327,7 +328,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 			continue;
 		of = gw_class_of(&b);
 		own = SOURCE[of / GW_CERTAINTIES].prior.own;
-		/* Of which less or more is known: the model lacks something else there. */
+		/* Its work is known less or more: the model lacks something else there. */
 		if (b.course != base->course)
 			own = together(own, v->level[of].spread);
 		*point = (struct gw_point){
@@ -344,9 +345,9 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 }
 
 /*
- * Samples may be off, and that differently at each configuration, where code is off alike: then the
- * kernel's own times agree better by the code's view. Both views count as much as the times agree
- * by them; they are off together, so that two tell no more surely than the better one.
+ * Samples err differently at each configuration, code the same at all: then the kernel's own times
+ * agree better in the code's view. Both views are weighted by how well the times agree; their
+ * errors are correlated, so two are no more certain than the better one.
  */
 static void add_code(const struct view *v, struct gw_entry *e, const struct relative *r,
                      unsigned count, uint64_t known, struct guess *g)
@@ -366,7 +367,7 @@ static void add_code(const struct view *v, struct gw_entry *e, const struct rela
 	g->deviation = fmin(g->deviation, other.deviation);
 }
 
-/* By the grid alone. */
+/* By grid size alone. */
 static struct guess by_times(const struct view *v, const struct gw_entry *e,
                              const struct relative *r, unsigned count)
 {
@@ -384,11 +385,11 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 		        .value = without_floor(v->p, (double)r[i].made->center) - by_grid(v, other),
 		        .noise = noise_of(&r[i], e, NO_WORK.own)};
 		points[i].place.along = (double)other->blocks + (double)other->threads;
-		/* What tells them apart is not seen here. */
+		/* Their difference is not part of the place. */
 		if (r[i].distance < ALIKE && !mixed(other, e))
 			points[i].noise = NO_WORK.offset;
 	}
-	/* A time that is worth less than one's own must not pull towards no time at all. */
+	/* A time of less weight than an own one must not pull towards zero. */
 	if (mixed(r[0].entry, e))
 		about = points[0].value;
 	for (unsigned i = 0; i < count; i++)
@@ -402,7 +403,7 @@ static double half_width(const struct gw_state *s, const struct guess *g, enum g
 {
 	unsigned kind = gw_width_of_work(tier, (enum gw_source)g->base.source);
 
-	/* Doubt of the work widens; it does not make the grid alone tell more than work does. */
+	/* Uncertain work widens; it does not make grid size more certain than work. */
 	return fmin(together(g->deviation, (double)g->base.doubt) * (double)s->coverage.width[kind],
 	            WIDEST);
 }
@@ -447,7 +448,7 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 		g = by_work(&v, &base, false, e, r, count, known);
 	if (g.points && base.unsure)
 		add_code(&v, e, r, count, known, &g);
-	/* The grid alone may look as if it told more; what was counted there tells for sure. */
+	/* Grid size alone may look more certain; counted work is preferred. */
 	if (count &&
 	    !(g.points && base.source > GW_SOURCE_STATIC && base.told != GW_CERTAINTY_PARTIAL)) {
 		other = by_times(&v, e, r, count);

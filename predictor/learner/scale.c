@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the work of a launch is taken to be: counted where it was, else scaled from
- * configurations of the kernel that were counted, else read off the code.
+ * A launch's assumed work: counted where it was, else extrapolated from counted configurations of
+ * the kernel, else static.
  */
 #include "predictor/learner/learner.h"
 #include "predictor/models/inputs.h"
@@ -13,13 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCES_MOST = 6 }; /* configurations that amounts are scaled from: the nearest */
+enum { SOURCES_MOST = 6 }; /* nearest configurations that amounts are extrapolated from */
 
 /*
- * How amounts may differ between configurations of a kernel, in logarithms: per thread of the
- * grid they are alike, up to a power of the number of threads that points show. Where the
- * code tells both amounts, counted and told are alike in their ratio. These are what is held for
- * likely before any point, not measurements.
+ * Prior on how amounts differ between configurations of a kernel, in logarithms: per thread of the
+ * grid they are equal, up to a power of the number of threads that points show. Where code analysis
+ * gives both amounts, counted and static have the same ratio. None of these is a measurement.
  */
 static const struct gw_prior PER_THREAD = {
         .offset = 3, .slope = 0.5, .smooth = 0.3, .reach = 1.5, .own = 0.05};
@@ -27,7 +26,7 @@ static const struct gw_prior BY_CODE = {
         .offset = 3, .slope = 0.1, .smooth = 0.1, .reach = 1.5, .own = 0.02};
 static const double COUNT_NOISE = 0.02; /* of a counted amount, in its logarithm */
 static const float EXACT = 0.95F;       /* confidence of what code settles */
-static const double REFUTED = 2;  /* factor that code and counter may differ by, caches and all */
+static const double REFUTED = 2;  /* factor by which code and counter may differ, caches included */
 static const double ALIKE = 1e-6; /* square of a distance that is none */
 
 void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
@@ -37,7 +36,7 @@ void gw_scale_place(const struct gw_predictor *p, struct gw_entry *e)
 
 	e->blocks = (float)log(fmax(1, gw_dim3_size(e->config.grid)));
 	e->threads = (float)log(fmax(1, gw_dim3_size(e->config.block)));
-	/* Shared memory counts for less: 1 KiB more or less of it is not another kind of launch. */
+	/* Shared memory counts less: 1 KiB more or less is not another kind of launch. */
 	e->shared = (float)(0.5 * log1p(e->config.dynamic_shared / 1024.0));
 	e->waves = NAN;
 	if (p->device && !gw_occupancy_of(p->device, &launch, &o))
@@ -57,7 +56,7 @@ static struct gw_part part_of(unsigned field, const struct gw_quantity *q)
 	return (struct gw_part){(uint8_t)field, (uint8_t)q->source, q->confidence, q->value};
 }
 
-/* Where the code tells both parts of a sum that counters tell, it tells the sum. */
+/* Where code analysis gives both parts of a counted sum, it gives the sum. */
 static bool add_sum(const struct gw_work *work, struct gw_part *part)
 {
 	const struct gw_quantity *read = &work->q[GW_WORK_l2_read_bytes];
@@ -87,7 +86,7 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 	n += summed;
 	for (uint16_t i = 0; i < n; i++)
 		sure |= parts[i].source > GW_SOURCE_STATIC;
-	/* What the code told is still of use beside what was counted. */
+	/* Static work remains useful beside counts. */
 	for (uint16_t i = 0; i < e->part_count; i++)
 		if (e->parts[i].source == GW_SOURCE_STATIC &&
 		    work->q[e->parts[i].field].source != GW_SOURCE_STATIC &&
@@ -96,7 +95,7 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 	qsort(parts, n, sizeof(*parts), by_field);
 	kept = n ? malloc(n * sizeof(*parts)) : NULL;
 	if (n && !kept)
-		return; /* what was known before still holds */
+		return; /* the previous work still holds */
 	if (n)
 		memcpy(kept, parts, n * sizeof(*parts));
 	free(e->parts);
@@ -108,7 +107,7 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 	if (!e->family)
 		return;
 	e->family->told_version++;
-	/* Others' amounts are scaled from all that one that was counted says. */
+	/* Others are extrapolated from everything a counted one has. */
 	e->family->work_version += sure || e->counted_listed;
 	if (sure && !e->counted_listed) {
 		e->counted_listed = true;
@@ -117,8 +116,8 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 }
 
 /*
- * What the code settles is as exact as a counter; one sampled of few launches is not. What it knows
- * but for the caches is no further off than a factor: a poor sample that is, is wrong.
+ * Settled static work is as exact as a counter; a sample of few launches is not. What code knows
+ * except for the caches is at most a factor off: a poor sample that differs more is wrong.
  */
 static bool exacter(const struct gw_quantity *told, const struct gw_part *counted)
 {
@@ -130,7 +129,7 @@ static bool exacter(const struct gw_quantity *told, const struct gw_part *counte
 	        (told->confidence >= GW_CONFIDENCE_SETTLED && more > REFUTED * less));
 }
 
-/* The own parts of @p e that came in time: the surest of each field. */
+/* The own parts of @p e available at that time: the most certain of each field. */
 static bool own_parts(const struct gw_entry *e, uint64_t known, struct gw_work *out,
                       uint64_t *since)
 {
@@ -155,11 +154,11 @@ static bool own_parts(const struct gw_entry *e, uint64_t known, struct gw_work *
 	return e->part_count > 0;
 }
 
-/** A configuration that amounts are scaled from. */
+/** A configuration that amounts are extrapolated from. */
 struct source {
 	const struct gw_entry *entry;
 	struct gw_quantity counted[GW_WORK_FIELDS];
-	double told[GW_WORK_FIELDS]; /* by the code; NaN when not told */
+	double told[GW_WORK_FIELDS]; /* static; NaN when unknown */
 };
 
 static struct gw_place place_of(const struct gw_entry *e)
@@ -206,7 +205,7 @@ static unsigned sources_of(const struct gw_predictor *p, const struct gw_entry *
 
 		if (other == e || other->work_known > known)
 			continue;
-		/* Counted of several arguments, it tells of none of them. */
+		/* A count over several argument sets applies to none of them. */
 		if (e->config.digest && !other->config.digest)
 			continue;
 		for (at = n; at && near[at - 1].distance > distance; at--)
@@ -234,22 +233,22 @@ static bool extensive(unsigned field)
 	return true;
 }
 
-/** One field being scaled; weights are good for every field known at the same sources. */
+/** One field being extrapolated; weights serve every field known at the same sources. */
 struct scaling {
 	const struct source *source;
 	unsigned count;
 	struct gw_place here;
-	struct gw_weights weights[2]; /* per thread, by the code */
+	struct gw_weights weights[2]; /* per thread, static */
 	uint32_t mask[2];             /* sources that they are of; 0: none yet */
 };
 
-/* How far scaled amounts may be off, as a standard deviation of their logarithm. */
+/* Uncertainty of extrapolated amounts, as a standard deviation of their logarithm. */
 struct doubts {
 	bool any;
-	double of[GW_WORK_FIELDS]; /* 0: not scaled, or no amount */
+	double of[GW_WORK_FIELDS]; /* 0: not extrapolated, or no amount */
 };
 
-/* Alike as a launch, yet another configuration: arguments tell them apart. */
+/* The same shape but another configuration: they differ in arguments. */
 static bool alike(const struct scaling *s, unsigned i)
 {
 	struct gw_place there = place_of(s->source[i].entry);
@@ -279,8 +278,7 @@ static const struct gw_weights *weights_for(struct scaling *s, bool by_code, uin
 	return &s->weights[by_code];
 }
 
-/* Sources that know the field, without those that count none of it where the nearest counts some.
- */
+/* Sources with the field, without those that count none of it where the nearest counts some. */
 static uint32_t sources_with(const struct scaling *s, unsigned field, bool by_code)
 {
 	uint32_t mask = 0;
@@ -300,9 +298,8 @@ static uint32_t sources_with(const struct scaling *s, unsigned field, bool by_co
 }
 
 /*
- * An amount is as a constant at the least and as the square of the grid at the most, which per
- * thread is @p away from what the nearest source has; what lies farther off was carried there by
- * noise.
+ * An amount lies between a constant and the square of the grid; per thread that is @p away from the
+ * nearest source. What lies farther off is noise.
  */
 static double near(double value, double nearest, double away)
 {
@@ -362,7 +359,7 @@ static void add_scaled(const struct gw_predictor *p, const struct gw_entry *e, u
 	for (unsigned i = 0; s.count && i < GW_WORK_FIELDS; i++) {
 		struct gw_quantity *q = &work->q[i], value;
 
-		/* Other arguments do other work: what code settles for these is not put aside. */
+		/* Other arguments do other work: settled static work for these is kept. */
 		if (q->source > GW_SOURCE_STATIC ||
 		    (q->source == GW_SOURCE_STATIC && q->confidence >= GW_CONFIDENCE_SETTLED))
 			continue;
@@ -392,9 +389,9 @@ void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, stru
 }
 
 /*
- * How far the time may be off for the amounts that were scaled: half of what lies between that of
- * all of them being more and of all being less, as they are off together. What the time hardly
- * depends on may be as doubtful as it will.
+ * Uncertainty of the time due to extrapolated amounts: half of the difference between all of them
+ * being more and all being less, because they err together. Amounts that hardly affect the time may
+ * be as uncertain as they like.
  */
 static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
                        const struct gw_work *work, const struct doubts *doubts)
@@ -416,7 +413,7 @@ static double doubt_of(const struct gw_predictor *p, const struct gw_entry *e,
 	return fabs(ends[1] - ends[0]) / 2;
 }
 
-/* By all that is known. */
+/* From everything known. */
 static struct gw_base estimate_known(const struct gw_predictor *p, const struct gw_entry *e,
                                      uint64_t known)
 {
@@ -435,7 +432,7 @@ static struct gw_base estimate_known(const struct gw_predictor *p, const struct 
 	return b;
 }
 
-/* What the code tells, whatever was counted. */
+/* Static work, regardless of counts. */
 static void parts_by_code(const struct gw_entry *e, struct gw_work *out)
 {
 	gw_work_clear(out);

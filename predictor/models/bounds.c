@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bounds, gpuwatch's own model: the time each resource of the GPU needs for the launch at
- * the rate the device profile gives it, a latency bound, and what the launch itself costs.
- * Equations and limits: docs/models.md.
+ * bounds, gpuwatch's own model: the time each resource of the GPU needs for the launch at the rate
+ * of the device profile, a latency bound, and the cost of the launch itself. Equations and limits:
+ * docs/internals/models.md.
  */
 #include "predictor/models/bounds.h"
 
 #include "predictor/models/bounds_parts.h"
 
 /*
- * The resources in the order they are shown: id, name, what it means to be bound by it,
- * where a share of the work that one block cannot hand on is stuck (quantisation), the path it
- * lies on, and what is said when it is unknown. What lies on one path takes the same instruction,
- * wavefront or sector one step after the other: the slowest step is the time of the path.
+ * The resources in the order they are shown: id, name, the bound they stand for, the unit that a
+ * block's work cannot leave (quantisation), the path, and the warning when unknown. Resources on
+ * one path handle the same instruction, wavefront or sector one after the other: the slowest is the
+ * time of the path.
  */
 #define RESOURCES(R)                                                                               \
 	R(ISSUE, "issue", COMPUTE, PARTITION, PIPES,                                               \
@@ -70,7 +70,7 @@ enum {
 	/*
 	 * Exponent of the norm that joins the resources. Measured on 403 (kernel,
 	 * configuration) pairs: within 25% for 48% of them, against 42% for the slowest
-	 * resource alone (docs/models.md).
+	 * resource alone (docs/internals/models.md).
 	 */
 	NORM = 3,
 };
@@ -87,7 +87,7 @@ static double pipe_time(const struct view *v, enum gw_work_field pipe, enum gw_w
 	return over(v, insts * operations, rate);
 }
 
-/* Half of the pipe does integer multiply-adds too: these have that half only. */
+/* Integer multiply-adds use half of the pipe only. */
 static double fma_time(const struct view *v)
 {
 	double all = pipe_time(v, GW_WORK_pipe_fma, GW_WORK_fp32_inst, GW_PARAM_t_sp, 2);
@@ -96,14 +96,14 @@ static double fma_time(const struct view *v)
 	return larger(all, heavy);
 }
 
-/* Packed halves have the rate of `t_hp` wherever they go: on some GPUs through the FMA pipe. */
+/* Packed halves have the rate `t_hp` wherever they go: on some GPUs through the FMA pipe. */
 static double fp16_time(const struct view *v)
 {
 	return larger_known(over(v, work_of(v, GW_WORK_fp16_inst) * 4, GW_PARAM_t_hp),
 	                    over(v, work_of(v, GW_WORK_pipe_fp16) * WARP * 4, GW_PARAM_t_hp));
 }
 
-/* The sum over operand types that are known: at least that much is done. */
+/* The sum over known operand types: a lower bound. */
 static double tensor_time(const struct view *v)
 {
 	static const struct {
@@ -124,7 +124,7 @@ static double tensor_time(const struct view *v)
 		if (!isnan(flop))
 			sum = gw_either(sum, 0) + over(v, flop, types[i].rate);
 	}
-	/* Where operations aren't known, the pipes' own time may have been counted. */
+	/* Without operations the pipes' own time may have been counted. */
 	return gw_either(sum, work_of(v, GW_WORK_tensor_cycles) /
 	                              (v->clock * rate_of(v, GW_PARAM_schedulers_per_sm)));
 }
@@ -151,7 +151,7 @@ static double barrier_time(const struct view *v)
 	               : barriers / (rate_of(v, GW_PARAM_rate_op_barrier) * v->sms * v->clock);
 }
 
-/* Blocks are started at a rate of their own, and warps at another: the slower counts. */
+/* Blocks start at one rate and warps at another: the slower counts. */
 static double block_launch_time(const struct gw_device *device, double blocks, double warps)
 {
 	return larger_known(blocks * gw_param_value(device, GW_PARAM_launch_per_block),
@@ -159,8 +159,8 @@ static double block_launch_time(const struct gw_device *device, double blocks, d
 }
 
 /*
- * A block stays where it was put, and a warp too: the busiest SM or sub-partition holds more
- * than its share of the grid. The factor by which the work there exceeds the mean.
+ * A block stays on its SM and a warp on its sub-partition: the busiest one holds more than its
+ * share of the grid. The ratio of its work to the mean.
  */
 static void quantise(struct view *v, struct gw_estimate *e)
 {
@@ -200,7 +200,7 @@ static void look(struct view *v, const struct gw_device *device, const struct gw
 	quantise(v, e);
 }
 
-/* Times if the grid were spread evenly; rank() puts in how it is not. */
+/* Times for an evenly spread grid; rank() applies the imbalance. */
 static void times_of(struct view *v, struct gw_estimate *e, double t[RESOURCE_COUNT])
 {
 	double issued = work_of(v, GW_WORK_inst_issued);
@@ -242,7 +242,7 @@ unsigned gw_bounds_even(const struct gw_device *device, const struct gw_launch *
                         const struct gw_work *work, struct gw_resource_time out[GW_RESOURCES_MAX])
 {
 	double t[RESOURCE_COUNT];
-	struct gw_estimate e; /* takes the warnings, which the model itself gives too */
+	struct gw_estimate e; /* receives the warnings, which the model itself gives too */
 	struct view v;
 
 	_Static_assert((int)RESOURCE_COUNT <= (int)GW_RESOURCES_MAX, "room for every resource");
@@ -254,15 +254,15 @@ unsigned gw_bounds_even(const struct gw_device *device, const struct gw_launch *
 	return RESOURCE_COUNT;
 }
 
-/** What the resources come to together. */
+/** The combined resources. */
 struct ranking {
-	unsigned first;    /* the one that needs the most time */
-	double most, next; /* its time, and that of the next */
+	unsigned first;    /* the slowest */
+	double most, next; /* its time, and that of the second */
 	double path[PATHS];
-	bool any; /* a resource of the work itself is known to take time */
+	bool any; /* a resource of the work itself takes time */
 };
 
-/* Terms are written in place: this runs for every launch, and there are many resources. */
+/* Terms are written in place: this runs for every launch, over many resources. */
 static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struct gw_estimate *e)
 {
 	struct ranking r = {.first = BLOCK_LAUNCH};
@@ -291,9 +291,9 @@ static struct ranking rank(const struct view *v, double t[RESOURCE_COUNT], struc
 }
 
 /*
- * (sum t^3)^(1/3) over the paths. The sum is between 1 and PATHS of the largest cube, where three
- * steps of Halley's method from a straight line give all the digits there are; libm's cbrt
- * takes five times as long. Below 1e-90 s the cubes vanish, and the largest stands for all.
+ * (sum t^3)^(1/3) over the paths. The sum is between 1 and PATHS times the largest cube, where
+ * three steps of Halley's method from a straight line give full precision; libm's cbrt takes five
+ * times as long. Below 1e-90 s the cubes vanish, and the largest is the result.
  */
 static double combine(const double path[PATHS])
 {
@@ -355,7 +355,7 @@ estimate(const struct gw_device *device, const struct gw_launch *launch, const s
 	if (isnan(floor_time))
 		gw_estimate_warn(e, "unknown: launch_floor, the time is without it");
 	explain(&v, &r, floor_time, e);
-	/* All that is known takes no time: what does take time is what is not known. */
+	/* The known part takes no time: what takes time is unknown. */
 	if (!r.any) {
 		gw_estimate_missing(e, "the work of the launch, or the device's rates for it");
 		return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside `bounds`: the course of a warp, and what latency makes of it. */
+/* Inside `bounds`: a warp's critical path and its latency bound. */
 #include "predictor/models/bounds_parts.h"
 
 /*
- * Cycles of a warp by the latency of its instruction classes, shared by those it overlaps.
- * An instruction of no known class, or of a warp whose ILP is not known, costs its issue.
+ * Cycles of a warp by the latency of its instruction classes, divided by its ILP. An instruction of
+ * an unknown class, or of a warp with unknown ILP, costs its issue.
  */
 static double class_cycles(const struct view *v)
 {
@@ -32,7 +32,7 @@ static double class_cycles(const struct view *v)
 	return isnan(rest) ? NAN : cycles + larger(rest, 0);
 }
 
-/* Loads a warp waits for one after the other: by the code, or by how many it overlaps. */
+/* Loads a warp waits for one after the other: from the code, or from how many it overlaps. */
 static double chain_of(const struct view *v)
 {
 	double chain = work_of(v, GW_WORK_warp_memory_chain);
@@ -43,7 +43,7 @@ static double chain_of(const struct view *v)
 	return loads / work_of(v, GW_WORK_warp_loads_in_flight);
 }
 
-/* What a warp waits for memory at least: its chain, or one load when that is not known. */
+/* Least wait of a warp for memory: its chain, or one load when that is unknown. */
 static double memory_cycles(const struct view *v, double chain)
 {
 	double each = gw_either(v->amat, rate_of(v, GW_PARAM_lat_l1));
@@ -56,10 +56,10 @@ static double memory_cycles(const struct view *v, double chain)
 }
 
 /*
- * The time in which a launch of @p idle cycles draws @p bytes from a memory whose latency
- * grows with the bandwidth drawn, @p waits accesses following each other: the b = bytes / t
- * for which b (idle + waits (lat(b) - lat(0))) = bytes clock. The left side rises with b, so
- * there is one, and more bytes, waits or cycles never make t smaller.
+ * The time in which a launch of @p idle cycles moves @p bytes from a memory whose latency grows
+ * with the bandwidth used, with @p waits dependent accesses: the b = bytes / t that solves b (idle
+ * + waits (lat(b) - lat(0))) = bytes clock. The left side rises with b, so the solution is unique,
+ * and more bytes, waits or cycles never make t smaller.
  */
 static double loaded_time(const struct view *v, double idle, double waits, double bytes)
 {
@@ -99,12 +99,12 @@ static double power(double x, unsigned n)
 	return all;
 }
 
-/** What a wait for global loads takes, cycles, and the share of such waits for device memory. */
+/** Cycles of a wait for global loads, and the share of such waits served by device memory. */
 struct wait {
 	double cycles, dram_share;
 };
 
-/* A wait for several loads lasts as long as the slowest of them. */
+/* A wait for several loads lasts as long as the slowest. */
 static struct wait wait_of(const struct view *v)
 {
 	double loads = work_of(v, GW_WORK_warp_loads_in_flight), near, cached;
@@ -118,7 +118,7 @@ static struct wait wait_of(const struct view *v)
 	                     1 - cached};
 }
 
-/** A warp's course: cycles alone at idle latencies, and of its waits for global loads. */
+/** A warp's critical path: cycles alone at idle latencies, and its waits for global loads. */
 struct course {
 	double mean, longest; /* NaN: unknown */
 	double chain;         /* loads that it waits for one after the other */
@@ -126,8 +126,8 @@ struct course {
 };
 
 /*
- * By the code, as far as it tells: instructions and waits for loads in the proportion of its
- * schedule, as many as were executed, at the latency of where the loads were served.
+ * From the code where known: instructions and waits for loads in the proportion of its schedule,
+ * scaled to the executed instructions, at the latency of where the loads were served.
  */
 static struct course course_by_code(const struct view *v)
 {
@@ -147,7 +147,7 @@ static struct course course_by_code(const struct view *v)
 	return c;
 }
 
-/* Where hits are unknown, or no schedule told the parts apart: what it came to as a whole. */
+/* With unknown hit rates, or without a schedule: the total. */
 static struct course course_of(const struct view *v, struct gw_estimate *e)
 {
 	struct course c = course_by_code(v);
@@ -184,7 +184,7 @@ double gw_bounds_latency_time(struct view *v, struct gw_estimate *e)
 	rounds = ceil(v->most_blocks / v->occupancy.blocks_per_sm);
 	cycles = work_of(v, GW_WORK_barriers) > 0 ? rounds * c.longest
 	                                          : rounds * c.mean + c.longest - c.mean;
-	/* Where hits are not known, code was scheduled for device memory too. */
+	/* Without hit rates the code was scheduled for device memory, too. */
 	first = (c.chain < 1 ? c.chain : 1) *
 	        gw_either(c.wait.cycles, rate_of(v, GW_PARAM_lat_dram));
 	if (first > 0)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside `bounds`: what a launch asks the caches and device memory for, and the time they need. */
+/* Inside `bounds`: a launch's traffic of caches and device memory, and its time. */
 #include "predictor/models/bounds_parts.h"
 
-/* A hit rate, or what the bytes asked for and passed on tell of it where they are known better. */
+/*
+ * A hit rate, or the one that follows from bytes requested and passed on where those are better
+ * known.
+ */
 static double hits(const struct view *v, enum gw_work_field rate, double passed, double asked,
                    enum gw_source source)
 {
@@ -13,13 +16,13 @@ static double hits(const struct view *v, enum gw_work_field rate, double passed,
 	return missed < 1 ? 1 - missed : 0;
 }
 
-/** An amount, and how surely it is known. */
+/** An amount and its confidence. */
 struct known {
 	double value;
 	enum gw_source source;
 };
 
-/* The surest of a row and of what follows from others; alike sure, the row itself. */
+/* The more certain of a row and of a derived value; the row itself in a tie. */
 static struct known surest(struct known row, double follows, enum gw_source source)
 {
 	bool better = !isnan(follows) && (isnan(row.value) || row.source < source);
@@ -32,15 +35,14 @@ static struct known row_of(const struct view *v, enum gw_work_field f, double un
 	return (struct known){work_of(v, f) * unit, v->w->q[f].source};
 }
 
-/* Good enough to be what a counted sum is split by: not a range that code gives where data decide.
- */
+/* Good enough to split a counted sum: not a range from code analysis of data-dependent code. */
 static bool is_settled(const struct view *v, enum gw_work_field f)
 {
 	return v->w->q[f].source > GW_SOURCE_STATIC ||
 	       v->w->q[f].confidence >= GW_CONFIDENCE_SETTLED;
 }
 
-/* No better than a poor sample: what is known beside it may refute it. */
+/* No better than a poor sample: other knowledge may refute it. */
 static bool is_doubtful(const struct view *v, enum gw_work_field f)
 {
 	return v->w->q[f].confidence < GW_CONFIDENCE_COUNTED;
@@ -77,8 +79,8 @@ static void settle_traffic(struct view *v)
 }
 
 /*
- * Samples of short launches may tell more than can be: L2 fetches two sectors for one that is read
- * at most, and one for one that is written in part.
+ * Samples of short launches may exceed what is possible: L2 fetches at most two sectors for one
+ * that is read, and one for one that is partly written.
  */
 static void bound_fetches(struct view *v)
 {
@@ -108,15 +110,15 @@ void gw_bounds_traffic(struct view *v)
 	find_hits(v);
 }
 
-/** Rows that say what requests of a direction ask L2 for. */
+/** Rows of a direction's requests to L2. */
 struct asked {
 	enum gw_work_field requests, lines, line_sectors;
 };
 
 /*
- * Bytes that L2 is busy with. A request of a warp looks up each of its lines. What code tells of
- * lines takes addresses that data decide for consecutive: sectors counted beyond those are of lines
- * of their own. Of look-ups that many reach L2 as of the sectors do.
+ * Bytes that L2 spends time on. A request of a warp looks up each of its lines. Code analysis takes
+ * data-dependent addresses as consecutive: sectors counted beyond those belong to lines of their
+ * own. As large a share of lookups reaches L2 as of sectors.
  */
 static double l2_busy(const struct view *v, double bytes, double sectors, const struct asked *a)
 {
@@ -131,7 +133,7 @@ static double l2_busy(const struct view *v, double bytes, double sectors, const 
 	return larger(bytes, LOOKUP_BYTES * lookups * (reach < 1 ? reach : 1));
 }
 
-/* Reads and writes at their own rates; together at that of reads where only the sum is known. */
+/* Reads and writes at their own rates; at the read rate together where only the sum is known. */
 double gw_bounds_l2_time(const struct view *v)
 {
 	static const struct asked read = {GW_WORK_global_load_requests, GW_WORK_global_load_lines,
@@ -147,8 +149,7 @@ double gw_bounds_l2_time(const struct view *v)
 	return gw_either(apart, over(v, work_of(v, GW_WORK_l2_total_bytes), GW_PARAM_b_l2_read));
 }
 
-/* The bandwidth of a direction: the most that was measured of it, or of both where only that is
- * known. */
+/* The bandwidth of a direction: the highest measured, or that of both where only this is known. */
 static double dram_bandwidth(const struct view *v, enum gw_param own, enum gw_curve_id sizes)
 {
 	const struct gw_curve *c = &v->d->curve[sizes];
@@ -159,8 +160,10 @@ static double dram_bandwidth(const struct view *v, enum gw_param own, enum gw_cu
 	return c->count ? larger(b, c->y[c->count - 1]) : b;
 }
 
-/* Bytes read and written, each at its own bandwidth, and what turning from one to the other costs:
- * copying shows it. */
+/*
+ * Bytes read and written, each at its own bandwidth, plus the cost of turning the bus, which a copy
+ * shows.
+ */
 double gw_bounds_dram_time(const struct view *v)
 {
 	double read = v->dram_read;
@@ -177,9 +180,9 @@ double gw_bounds_dram_time(const struct view *v)
 }
 
 /*
- * Bandwidth that the loads in flight can draw. A request brings in bytes / requests from
- * device memory on average; one that hits a cache comes back sooner, and its place in
- * flight is used again, so more of them fit into one memory latency.
+ * Bandwidth that the loads in flight can use. A request brings in bytes / requests from device
+ * memory on average; one that hits a cache returns sooner and frees its slot, so more of them fit
+ * into one memory latency.
  */
 double gw_bounds_in_flight_time(const struct view *v)
 {
@@ -187,7 +190,9 @@ double gw_bounds_in_flight_time(const struct view *v)
 	const struct gw_curve *curve = &v->d->curve[GW_CURVE_dram_bw_in_flight];
 	double resident, warps, in_flight, bandwidth, faster;
 
-	/* A course by the code has the latency of loads, with what this very launch draws. */
+	/*
+	 * A critical path from the code includes the latency of loads, at this launch's bandwidth.
+	 */
 	if (bytes == 0 || !isnan(work_of(v, GW_WORK_warp_fixed_chain)))
 		return 0;
 	if (!v->resident || !curve->count)
@@ -197,7 +202,7 @@ double gw_bounds_in_flight_time(const struct view *v)
 	warps = (v->blocks < resident ? v->blocks : resident) * v->warps_per_block / v->sms;
 	in_flight = warps * work_of(v, GW_WORK_warp_loads_in_flight) * (bytes / v->loads) * faster;
 	bandwidth = gw_curve_at(v->d, GW_CURVE_dram_bw_in_flight, in_flight);
-	if (in_flight < curve->x[0]) /* below the first point: in proportion, by Little's law */
+	if (in_flight < curve->x[0]) /* below the first point: proportional, by Little's law */
 		bandwidth *= in_flight / curve->x[0];
 	return bytes / bandwidth;
 }

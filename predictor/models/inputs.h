@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How models take their inputs: what is not a usable number is unknown (NaN), and the
- * first input that a model can't do without stands in the estimate's reason.
+ * How models read their inputs: what is not a usable number is unknown (NaN), and the first missing
+ * input that a model needs becomes the estimate's reason.
  */
 #ifndef GW_INPUTS_H
 #define GW_INPUTS_H
@@ -12,9 +12,9 @@
 #include <math.h>
 
 /**
- * @p v when it is 0 or more, NaN otherwise (a file may hold anything). Infinity passes: an
- * answer that comes of it is refused by gw_estimate_settle, and one comparison less counts
- * where this runs dozens of times for every launch.
+ * @p v when it is 0 or more, NaN otherwise (a file may hold anything). Infinity passes:
+ * gw_estimate_settle refuses an answer from it, and one comparison less matters where this runs
+ * dozens of times per launch.
  */
 static inline double gw_usable(double v)
 {
@@ -65,7 +65,7 @@ static inline double gw_need_param(struct gw_estimate *e, const struct gw_device
 	return isnan(v) ? gw_need(e, v, gw_param_info(p)->name) : v;
 }
 
-/** First of two that is known. */
+/** The first known of two. */
 static inline double gw_either(double a, double b)
 {
 	return isnan(a) ? b : a;

@@ -9,7 +9,7 @@
 enum {
 	WARP = 32,
 	SECTOR_BYTES = 32,
-	LINE_BYTES = 128, /* that a request to L2 is about */
+	LINE_BYTES = 128, /* bytes of a line, which a request to L2 addresses */
 	/*
 	 * Bytes between L2 and device memory for one between the SMs and L2: L2 fetches 64 for a
 	 * sector of 32, but no more than the line, and writes back 32 for one that was written.
@@ -20,17 +20,17 @@ enum {
 	PAST_L1 = 90,   /* machine code from here on may move data without l1_bytes counting it */
 };
 
-/* Where the parts of the GPU lie that a small grid leaves alone. */
+/* Which unit of the GPU a resource belongs to: a small grid leaves some unused. */
 enum scope { OF_DEVICE, OF_SM, OF_PARTITION };
 
 /*
- * What a verdict must have looked at, in the order of its reasons. Not here: what is limited by
- * another one (l1 and shared memory by lsu), and what makes a launch wait (atomics that meet).
+ * Resources that a verdict needs, in the order of its reasons. Left out: those limited by another
+ * (l1 and shared memory by lsu), and waits (atomics that collide).
  */
 static const struct {
 	const char *name;
 	enum scope scope;
-	bool always; /* a missing rate is no reason to leave it out */
+	bool always; /* a missing rate does not exclude it */
 	const char *why;
 } parts[] = {
         {"dram", OF_DEVICE, true, "the traffic to device memory, or the bandwidth, is not known"},
@@ -66,7 +66,7 @@ static void limit(struct gw_work *work, enum gw_work_field field, double value)
 		q->value = fmin(q->value, value); /* NaN is no limit */
 }
 
-/* What samples leave room for, where they do not tell it. */
+/* Upper bound from samples that give no value. */
 static void limit_sampled(struct gw_work *most)
 {
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
@@ -77,7 +77,7 @@ static void limit_sampled(struct gw_work *most)
 	}
 }
 
-/* Instructions that no pipe is known to have taken; only of pipes as sure as the whole. */
+/* Instructions not known to have used a pipe; only from pipes as certain as the total. */
 static double left_over(const struct gw_work *work)
 {
 	enum gw_work_field all =
@@ -98,7 +98,7 @@ static void limit_pipes(struct gw_work *most)
 		return;
 	limit(most, GW_WORK_lsu_wavefronts,
 	      WARP * (known(most, GW_WORK_pipe_lsu) ? most->q[GW_WORK_pipe_lsu].value : left));
-	/* Thread instructions stand for a pipe whose own are not known. */
+	/* Thread instructions replace a pipe's unknown warp instructions. */
 	if (!known(most, GW_WORK_fp32_inst))
 		limit(most, GW_WORK_pipe_fma, left);
 	if (!known(most, GW_WORK_int_inst))

@@ -8,7 +8,7 @@
 
 #include "predictor/models/peaks.h"
 
-/** A memory level or pipe whose use is not known. */
+/** A memory level or pipe with unknown use. */
 struct gw_unmeasured {
 	const char *name; /**< as in the model `bounds`; NULL: there is none that matters */
 	const char *why;  /**< what of it is not known; static string */
@@ -19,7 +19,7 @@ struct gw_unmeasured {
 /**
  * Of the @p count @p peaks of @p launch that are not known, the one that may have been nearest
  * to its peak in the @p seconds it took, if that may be @p line or more. Limits are those of
- * docs/models.md, "What was not counted".
+ * docs/internals/models.md, "What was not counted".
  */
 struct gw_unmeasured gw_limits(const struct gw_device *device, const struct gw_launch *launch,
                                const struct gw_work *work, const struct gw_peak *peaks,

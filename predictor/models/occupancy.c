@@ -3,7 +3,7 @@
 
 #include "predictor/models/inputs.h"
 
-/** One row of occupancy.def, with the profile's own limits put in where it has them. */
+/** One row of occupancy.def, with the profile's own limits where it has them. */
 struct limits {
 	uint32_t cc, partitions, register_unit, registers_per_thread, registers_per_block;
 	uint32_t registers_per_sm, threads_per_sm, blocks_per_sm;
@@ -31,7 +31,10 @@ const char *gw_occupancy_limit_name(enum gw_occupancy_limit limit)
 	return (unsigned)limit < GW_OCCUPANCY_LIMITS ? names[limit] : "unknown";
 }
 
-/* The newest row that is not newer, of the same major version: units belong to a major version. */
+/*
+ * The newest row that is not newer, of the same major version: allocation units belong to a major
+ * version.
+ */
 static const struct limits *row_of(double capability)
 {
 	unsigned i = sizeof(table) / sizeof(*table);
@@ -45,7 +48,7 @@ static const struct limits *row_of(double capability)
 	return i > 0 && table[i - 1].cc / 10 == cc / 10 ? &table[i - 1] : NULL;
 }
 
-/* The profile's own value where it has one that a 32-bit count can hold. */
+/* The profile's own value where a 32-bit count can hold it. */
 static void prefer(uint32_t *limit, const struct gw_device *device, enum gw_param p)
 {
 	double v = gw_usable(gw_param(device, p));
@@ -84,8 +87,8 @@ static uint32_t at_most_u32(uint64_t value)
 }
 
 /*
- * Registers are given to warps in units, each sub-partition from its own share. The
- * hardware's check of a block counts its warps as if spread over all sub-partitions.
+ * Registers are allocated to warps in units, each sub-partition from its own share. The hardware's
+ * check of a block counts its warps as if spread over all sub-partitions.
  */
 static uint32_t blocks_by_registers(const struct limits *l, uint32_t per_thread, uint32_t warps)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many blocks and warps of a launch an SM holds at once, which limit decides, and how
- * the grid falls into waves. Compute capability 2.0 to 12.1.
+ * Blocks and warps of a launch that an SM holds at once, the limit that decides, and the waves of
+ * the grid. Compute capability 2.0 to 12.1.
  */
 #ifndef GW_OCCUPANCY_H
 #define GW_OCCUPANCY_H
@@ -35,13 +35,13 @@ struct gw_occupancy {
 };
 
 /**
- * Compute the residency of @p launch. Limits come from the device profile; those it lacks
- * from the vendor's table of the compute capability, as do the allocation units. Returns
- * NULL, or a static sentence that says why it can't be told (an unknown input, or a launch
- * that the GPU would refuse); @p out is then unspecified.
+ * Compute the residency of @p launch. Limits come from the device profile; those it lacks, and the
+ * allocation units, from the vendor's table of the compute capability. Returns NULL, or a static
+ * sentence with the reason for no answer (an unknown input, or a launch that the GPU would refuse);
+ * @p out is then unspecified.
  *
- * With clusters the result is an upper bound: how SMs are grouped into GPCs, which a
- * cluster may not cross, is not known to the profile.
+ * With clusters the result is an upper bound: the profile does not know how SMs are grouped into
+ * GPCs, which a cluster may not cross.
  */
 const char *gw_occupancy_of(const struct gw_device *device, const struct gw_launch *launch,
                             struct gw_occupancy *out);

@@ -14,10 +14,9 @@ enum {
 #define NO_FIELD GW_WORK_FIELDS
 
 /*
- * The amount of work behind each resource: the sum of `fields`, of which those that are known
- * count; where none is, the field `instead`. Factors make both of one unit, but for what has a unit
- * of its own: a multiply-add is two operations, a packed half one four, as in the rates of
- * device.def.
+ * The amount of work behind each resource: the sum of the known `fields`; where none is known, the
+ * field `instead`. Factors bring both to one unit, except resources with a unit of their own: a
+ * multiply-add is two operations, a packed half one four, as in the rates of device.def.
  */
 static const struct {
 	const char *resource, *unit;
@@ -26,7 +25,7 @@ static const struct {
 	double instead_factor;
 	enum gw_work_field instead;
 	const char *instead_unit; /* NULL: the same */
-	bool whole;               /* `instead` is better than a part of the sum */
+	bool whole;               /* prefer `instead` to a partial sum */
 } amounts[] = {
 #define ONE(field)                                                                                 \
 	{                                                                                          \
@@ -65,7 +64,7 @@ static const struct {
 #undef TWO
 };
 
-/** A sum of work with where its largest part is from. */
+/** A sum of work with the source of its largest part. */
 struct amount {
 	double value;
 	const char *unit;
@@ -85,7 +84,7 @@ static struct amount take(const struct gw_work *work, enum gw_work_field field)
 	return (struct amount){gw_usable(q->value), NULL, q->source, trusted(q)};
 }
 
-/* The parts of a sum are trusted as much as the one that makes most of it. */
+/* A sum has the confidence of its largest part. */
 static struct amount sum(const struct gw_work *work, const enum gw_work_field fields[FIELDS])
 {
 	struct amount all = {NAN, NULL, GW_SOURCE_NONE, 0};
@@ -148,7 +147,7 @@ double gw_resource_trust(const struct gw_work *work, const char *resource)
 	return row < sizeof(amounts) / sizeof(*amounts) ? amount_of(work, row).confidence : 1;
 }
 
-/* A part of what was counted is no more than that, whatever the code says of it. */
+/* A part of a counted sum is at most that sum, whatever the code gives. */
 static void part_of(struct gw_work *work, enum gw_work_field part, enum gw_work_field whole)
 {
 	const struct gw_quantity *all = &work->q[whole];

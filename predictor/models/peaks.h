@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a launch asks of each part of the GPU that has a measured peak, and how long the
- * peak takes for it: achieved rate = amount / measured time, peak = amount / seconds,
- * and seconds / measured time is the share of the peak that was reached.
+ * A launch's use of each part of the GPU that has a measured peak, and the time the peak needs for
+ * it: achieved rate = amount / measured time, peak = amount / seconds, and seconds / measured time
+ * is the share of the peak that was reached.
  */
 #ifndef GW_PEAKS_H
 #define GW_PEAKS_H
@@ -10,8 +10,8 @@
 #include "predictor/models/bounds.h"
 
 /**
- * From this share of its peak on a resource is what bounds a launch; below it in all of them,
- * nothing but latency does. The line that Nsight Compute's Speed-of-Light draws, too.
+ * A resource at this share of its peak or more bounds a launch; below it everywhere, latency does.
+ * Nsight Compute's Speed-of-Light draws the same line.
  */
 #define GW_NEAR_CEILING 0.6
 
@@ -19,11 +19,11 @@
 struct gw_peak {
 	const char *name;      /**< as in the model `bounds`: dram, l2, fp64, ...; static string */
 	enum gw_bound bound;   /**< GW_BOUND_MEMORY or GW_BOUND_COMPUTE */
-	double seconds;        /**< the work takes at the peak; NaN when either is unknown */
+	double seconds;        /**< time of the work at the peak; NaN when either is unknown */
 	double amount;         /**< of work in @p unit; NaN when unknown */
 	const char *unit;      /**< B, flop, op, warp inst, ...; static string */
-	enum gw_source source; /**< where the amount is from */
-	double confidence;     /**< how far it may be trusted, 0 to 1 */
+	enum gw_source source; /**< source of the amount */
+	double confidence;     /**< confidence of the amount, 0 to 1 */
 };
 
 /** Memory levels and pipes of @p launch, in the model's order; returns how many. */
@@ -31,18 +31,18 @@ unsigned gw_peaks(const struct gw_device *device, const struct gw_launch *launch
                   const struct gw_work *work, struct gw_peak out[GW_RESOURCES_MAX]);
 
 /**
- * Forget, of the @p count @p peaks of a launch that was measured to take @p seconds, what the
- * time refutes: an amount that was not counted, and by which a peak was passed farther than
- * launches bound by it stay below (GW_NEAR_CEILING).
+ * Of the @p count @p peaks of a launch measured to take @p seconds, drop those that the time
+ * refutes: an amount that was not counted and that exceeds its peak by more than launches bound by
+ * it stay below (GW_NEAR_CEILING).
  */
 void gw_peaks_measured(struct gw_peak *peaks, unsigned count, double seconds);
 
-/** The one that takes longest; NULL when none is known. */
+/** The slowest; NULL when none is known. */
 const struct gw_peak *gw_peak_first(const struct gw_peak *peaks, unsigned count);
 
 /**
- * How far the amount of work behind @p resource, of the model `bounds`, may be trusted, 0 to 1; 1
- * for what rests on the configuration alone.
+ * Confidence of the amount of work behind @p resource of the model `bounds`, 0 to 1; 1 for what
+ * follows from the configuration alone.
  */
 double gw_resource_trust(const struct gw_work *work, const char *resource);
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double SURE = 0.2; /* so far from that line nothing is left of the doubt it casts */
+static const double SURE = 0.2; /* distance from the line at which it casts no more doubt */
 
 const char *gw_latency_cause_name(enum gw_latency_cause cause)
 {
@@ -25,7 +25,7 @@ static void note(struct gw_verdict *v, const char *what, double value, const cha
 		v->evidence[v->evidence_count++] = (struct gw_evidence){what, value, unit};
 }
 
-/** The resources of an estimate, as far as a verdict asks. */
+/** The resources of an estimate that a verdict needs. */
 struct summary {
 	const struct gw_term *first, *second;
 	double known, total;
@@ -72,7 +72,7 @@ static void explain_latency(const struct gw_device *device, const struct gw_laun
 	}
 }
 
-/* Why nothing can be said; NULL when something can. */
+/* The reason for no verdict; NULL when there is one. */
 static const char *unknown(const struct gw_estimate *bounds, const struct summary *s)
 {
 	if (isnan(bounds->seconds))
@@ -106,7 +106,7 @@ void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launc
 	if (s.second)
 		note(out, s.second->name, second, "s");
 	if (out->bound == GW_BOUND_LAUNCH && strcmp(out->resource, s.first->name)) {
-		/* The floor decides: what stands against it is all the rest together. */
+		/* The floor decides: everything else together is against it. */
 		double rest = bounds->seconds > 0 ? s.first->value / bounds->seconds : 0;
 
 		out->confidence = (1 - rest) * s.known / s.total;
@@ -119,7 +119,7 @@ void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launc
 		explain_latency(device, launch, work, out);
 }
 
-/* The parts of the GPU a measured launch used, and what the launching of its blocks took. */
+/* The parts of the GPU that a measured launch used, and the launching of its blocks. */
 struct usage {
 	struct gw_peak peaks[GW_RESOURCES_MAX];
 	const struct gw_peak *first, *second;
@@ -148,7 +148,7 @@ static void look_at_peaks(const struct gw_device *device, const struct gw_launch
 	}
 }
 
-/* How far @p share is from the line between bound and not: 0.5 on it, 1 well away. */
+/* Distance of @p share from the line between bound and not: 0.5 on it, 1 well away. */
 static double distance(double share)
 {
 	double d = 0.5 + fabs(share - GW_NEAR_CEILING) / (2 * SURE);
@@ -156,7 +156,7 @@ static double distance(double share)
 	return d < 1 ? d : 1;
 }
 
-/* Of a peak: the measured time has to be more than it. */
+/* For a peak: the measured time must exceed it. */
 static double share_of(const struct gw_peak *c, double seconds)
 {
 	return c ? c->seconds / seconds : 0;
@@ -196,7 +196,7 @@ void gw_verdict_measured(const struct gw_device *device, const struct gw_launch 
 	if (share >= GW_NEAR_CEILING && !(start > share)) {
 		out->bound = u.first->bound;
 		out->resource = u.first->name;
-		/* Above its peak: the amount, the peak or the time is off. */
+		/* Above its peak: the amount, the peak or the time is wrong. */
 		out->confidence *= u.first->confidence * distance(share) / fmax(share, 1);
 	} else if (start >= GW_NEAR_CEILING) {
 		out->bound = GW_BOUND_LAUNCH;

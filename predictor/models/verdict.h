@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What bounds a launch, with the numbers that decided and how far they may be trusted.
- */
+/* The bound of a launch, with the numbers that decide it and their confidence. */
 #ifndef GW_VERDICT_H
 #define GW_VERDICT_H
 
@@ -9,7 +7,7 @@
 
 enum { GW_EVIDENCE_MAX = 8 };
 
-/** One number that a verdict rests on. */
+/** One number behind a verdict. */
 struct gw_evidence {
 	const char *what; /**< static string */
 	double value;
@@ -18,7 +16,7 @@ struct gw_evidence {
 
 /** Why a launch is latency-bound. */
 enum gw_latency_cause {
-	GW_LATENCY_NONE,        /**< it is not, or the residency is not known */
+	GW_LATENCY_NONE,        /**< it is not, or the residency is unknown */
 	GW_LATENCY_PARALLELISM, /**< the grid does not fill the GPU once */
 	GW_LATENCY_OCCUPANCY,   /**< an SM holds less than half of the warps it could */
 	GW_LATENCY_DEPENDENCES, /**< warps are there, but each waits for its own results */
@@ -37,24 +35,24 @@ struct gw_verdict {
 /**
  * Judge a launch by an estimate of the model `bounds` for it.
  *
- * Unknown when the estimate is, or when issue or device memory could not be computed: what
- * was not looked at cannot be excluded. Confidence is the product of how far the amount of
- * the deciding work may be trusted, how far the largest resource stands out (its time over
- * the sum of the two largest: 1 alone, 0.5 in a tie), and the share of resources known.
+ * Unknown when the estimate is, or when issue or device memory could not be computed: an unmeasured
+ * resource cannot be excluded. Confidence is the product of the confidence of the deciding amount,
+ * the lead of the largest resource (its time over the sum of the two largest: 1 alone, 0.5 in a
+ * tie), and the share of resources known.
  */
 void gw_verdict_of(const struct gw_device *device, const struct gw_launch *launch,
                    const struct gw_work *work, const struct gw_estimate *bounds,
                    struct gw_verdict *out);
 
 /**
- * Judge a launch that was measured to take @p seconds, by the share of each peak of the GPU that
- * it reached.
+ * Judge a launch that was measured to take @p seconds, by the share of each peak of the GPU that it
+ * reached.
  *
- * Bound by the memory level or pipe that came nearest to its peak, where that is 60% or more;
- * by its launch where starting an empty grid takes 60% of the time; else by latency. Unknown
- * when issue or device memory could not be computed: what was not looked at cannot be excluded.
- * Confidence is the product of how far the amount of the deciding work may be trusted, the share
- * of resources known, and how far the launch is from the line of 60%.
+ * Bound by the memory level or pipe nearest to its peak, where that is 60% or more; by its launch
+ * where starting an empty grid takes 60% of the time; else by latency. Unknown when issue or device
+ * memory could not be computed: an unmeasured resource cannot be excluded. Confidence is the
+ * product of the confidence of the deciding amount, the share of resources known, and the distance
+ * from the line of 60%.
  */
 void gw_verdict_measured(const struct gw_device *device, const struct gw_launch *launch,
                          const struct gw_work *work, double seconds, struct gw_verdict *out);

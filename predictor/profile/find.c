@@ -143,7 +143,7 @@ static void drop_last(char *path)
 		*slash = '\0';
 }
 
-/* A file by itself: who may write its folder may put another in its place. */
+/* A file by itself: whoever may write its folder may replace it. */
 static void visit_given(struct walk *w, const char *path)
 {
 	char folder[PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a profile that a calibration leaves: its groups, and what it could not tell. */
+/* The parts of a profile that a calibration writes: its groups, and what it could not measure. */
 #include "predictor/profile/reader.h"
 
 #include <math.h>
@@ -112,11 +112,11 @@ int gw_read_unknown(struct gw_reader *r, const json_t *rows, struct gw_profile *
 
 		if ((!is_param || out->device.param[param].method) &&
 		    (!is_curve || out->device.curve[curve].method))
-			return gw_read_fail(
-			        r, gw_profile_at("unknown", key, NULL),
-			        "'%s' is no name that is unknown here; docs/profile.md lists "
-			        "the names",
-			        key);
+			return gw_read_fail(r, gw_profile_at("unknown", key, NULL),
+			                    "'%s' is no name that is unknown here; "
+			                    "docs/internals/profile.md lists "
+			                    "the names",
+			                    key);
 		if (!json_is_object(value))
 			return gw_read_fail(r, gw_profile_at("unknown", key, NULL),
 			                    "'%s' must be an object", key);

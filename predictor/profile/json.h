@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of library gwprofile share; nobody else includes this. */
+/* Shared by the files of library gwprofile; included nowhere else. */
 #ifndef GW_PROFILE_JSON_H
 #define GW_PROFILE_JSON_H
 
@@ -9,8 +9,8 @@
 enum { GW_JSON_DEPTH = 3 };
 
 /**
- * Line of the last key of @p path (NULL-terminated, at most GW_JSON_DEPTH keys) that is there
- * in @p text, which must be valid JSON; 1 when none is.
+ * Line of the last existing key of @p path (NULL-terminated, at most GW_JSON_DEPTH keys) in @p
+ * text, which must be valid JSON; 1 when none exists.
  */
 unsigned gw_json_line(const char *text, size_t length, const char *const path[]);
 

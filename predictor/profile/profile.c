@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a device profile: JSON to struct gw_profile, every rule of docs/profile.md checked. */
+/* Reads a device profile: JSON to struct gw_profile, every rule of docs/internals/profile.md
+ * checked. */
 #include "predictor/profile/reader.h"
 
 #include <errno.h>
@@ -207,9 +208,10 @@ static int read_rows(struct gw_reader *r, const json_t *rows, const char *sectio
 		unsigned i = gw_profile_row(info, key);
 
 		if (!info(i))
-			return gw_read_fail(r, gw_profile_at(section, key, NULL),
-			                    "'%s' is not one of the %s; docs/profile.md lists them",
-			                    key, section);
+			return gw_read_fail(
+			        r, gw_profile_at(section, key, NULL),
+			        "'%s' is not one of the %s; docs/internals/profile.md lists them",
+			        key, section);
 		if (read(r, value, i, out))
 			return -1;
 	}
@@ -308,7 +310,8 @@ int gw_profile_parse(const char *text, size_t length, const char *file, struct g
 	}
 	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &e);
 	if (!root)
-		gw_profile_say(error, "%s:%d: %s; it must be JSON as docs/profile.md says", file,
+		gw_profile_say(error,
+		               "%s:%d: %s; it must be JSON as docs/internals/profile.md says", file,
 		               e.line, e.text);
 	else
 		result = read_root(&r, root, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Device profiles on disk: JSON, described in docs/profile.md. This is the only part of
+ * Device profiles on disk: JSON, described in docs/internals/profile.md. This is the only part of
  * the predictor that does I/O; library gwprofile. Nothing here prints or exits, and no
  * input, however corrupt, does more than fail with a message.
  */
@@ -16,7 +16,7 @@ enum {
 	GW_PROFILE_ALIASES = 8,     /**< most other names of a device */
 	GW_PROFILE_TEXT = 192,      /**< room for a source or a line of provenance, NUL included */
 	GW_PROFILE_BYTES = 1 << 20, /**< longest file that is read */
-	GW_PROFILE_FILES = 4096,    /**< most files looked at in one folder */
+	GW_PROFILE_FILES = 4096,    /**< most files tried in one folder */
 	GW_PROFILE_GROUPS = 32,     /**< most groups of a calibration */
 };
 
@@ -70,9 +70,9 @@ struct gw_profile_error {
 void gw_profile_clear(struct gw_profile *profile, const char *name);
 
 /**
- * Read @p length bytes of JSON at @p text; @p file stands in messages. Returns 0, or -1
- * with @p error filled and @p out cleared. Refuses what docs/profile.md does not allow:
- * other syntax, unknown or duplicate keys, unknown units, values out of range.
+ * Read @p length bytes of JSON at @p text; @p file appears in messages. Returns 0, or -1 with @p
+ * error filled and @p out cleared. Refuses what docs/internals/profile.md does not allow: other
+ * syntax, unknown or duplicate keys, unknown units, values out of range.
  */
 int gw_profile_parse(const char *text, size_t length, const char *file, struct gw_profile *out,
                      struct gw_profile_error *error);
@@ -110,12 +110,12 @@ unsigned gw_profile_group(struct gw_profile *profile, const char *name);
 bool gw_profile_is(const struct gw_profile *profile, const char *name);
 
 /**
- * The profile of the GPU called @p name, by search: the file or folder @p given (NULL or
- * empty: the environment's GPUWATCH_PROFILE), $XDG_CONFIG_HOME/gpuwatch/profiles or
- * ~/.config/gpuwatch/profiles, /etc/gpuwatch/profiles, share/gpuwatch/profiles beside the
- * program or library. What others may write is passed over. The first match wins. Returns 0, or -1
- * with @p error filled. On success @p error names the first file before the match that had to be
- * passed over, if any: tell the user.
+ * The profile of the GPU called @p name, by search: the file or folder @p given (NULL or empty: the
+ * environment's GPUWATCH_PROFILE), $XDG_CONFIG_HOME/gpuwatch/profiles or
+ * ~/.config/gpuwatch/profiles, /etc/gpuwatch/profiles, share/gpuwatch/profiles beside the program
+ * or library. What others may write is skipped. The first match wins. Returns 0, or -1 with @p
+ * error filled. On success @p error names the first file skipped before the match, if any: show it
+ * to the user.
  */
 int gw_profile_find(const char *name, const char *given, struct gw_profile *out,
                     struct gw_profile_error *error);

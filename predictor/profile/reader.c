@@ -30,12 +30,12 @@ int gw_read_only(struct gw_reader *r, const json_t *object, const char *section,
 		while (*a && strcmp(*a, key))
 			a++;
 		if (!*a)
-			return gw_read_fail(r,
-			                    !section ? gw_profile_at(key, NULL, NULL)
-			                    : !name  ? gw_profile_at(section, key, NULL)
-			                             : gw_profile_at(section, name, key),
-			                    "unknown key '%s'; docs/profile.md lists the keys",
-			                    key);
+			return gw_read_fail(
+			        r,
+			        !section ? gw_profile_at(key, NULL, NULL)
+			        : !name  ? gw_profile_at(section, key, NULL)
+			                 : gw_profile_at(section, name, key),
+			        "unknown key '%s'; docs/internals/profile.md lists the keys", key);
 	}
 	return 0;
 }

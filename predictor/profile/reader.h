@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading of profile files: what its parts share; nobody else includes this. Every gw_read_*
- * returns 0, or -1 with the reader's error filled: file, line, what is wrong.
+ * Reading of profile files: shared by its parts, included nowhere else. Every gw_read_* returns 0,
+ * or -1 with the reader's error filled: file, line, what is wrong.
  */
 #ifndef GW_PROFILE_READER_H
 #define GW_PROFILE_READER_H
@@ -37,8 +37,7 @@ struct gw_scale {
 int gw_read_fail(struct gw_reader *r, struct gw_profile_place where, const char *format, ...)
         __attribute__((format(printf, 3, 4)));
 
-/** Every key of @p object must be in @p allowed: a key nobody reads is most likely a typing error.
- */
+/** Every key of @p object must be in @p allowed: an unknown key is most likely a typing error. */
 int gw_read_only(struct gw_reader *r, const json_t *object, const char *section, const char *name,
                  const char *const allowed[]);
 

@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 /**
- * Whether nobody but root and the user may write @p path, or those alone who may write @p with, a
- * file that is used already (NULL: there is none): they need not this one to do harm. A group that
- * is a user's own, of the same number, is that user; a sticky folder lets others make files in it.
- * What is not there is no matter of trust. Else false, and @p why says why.
+ * Whether only root and the user may write @p path, or only those who may write @p with, a file
+ * already in use (NULL: none), and who could do harm without this one. A group with the user's own
+ * number counts as the user; a sticky folder lets others create files in it. What does not exist is
+ * trusted. Else false, with the reason in @p why.
  */
 bool gw_trusted(const char *path, const char *with, char *why, size_t size);
 

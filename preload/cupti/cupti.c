@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/cupti/cupti.h"
 
-#include "preload/runtime/real_dl.h"
+#include "preload/runtime/linker/real_dl.h"
 #include "preload/runtime/options.h"
 #include "predictor/core/cupti_places.h"
 #include "predictor/profile/trust.h"

@@ -8,8 +8,8 @@
 
 #include "preload/cupti/attach.h"
 #include "preload/cupti/cupti.h"
-#include "preload/runtime/real_dl.h"
-#include "preload/runtime/export.h"
+#include "preload/runtime/linker/real_dl.h"
+#include "preload/runtime/linker/export.h"
 #include "preload/cupti/subscriber.h"
 #include "preload/cupti/windows.h"
 

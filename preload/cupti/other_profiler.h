@@ -6,7 +6,7 @@
 #ifndef GW_FOREIGN_H
 #define GW_FOREIGN_H
 
-#include "preload/runtime/export.h"
+#include "preload/runtime/linker/export.h"
 
 #include <stdbool.h>
 #include <stdint.h>

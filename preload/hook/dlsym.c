@@ -7,7 +7,7 @@
  */
 #include "preload/hook/lookup.h"
 #include "preload/runtime/arch/arch.h"
-#include "preload/runtime/real_dl.h"
+#include "preload/runtime/linker/real_dl.h"
 
 GW_ASM_LOOKUP2("dlsym", "gw_dlsym_filter", "gw_next_dlsym");
 GW_ASM_LOOKUP3("dlvsym", "gw_dlvsym_filter", "gw_next_dlvsym");

@@ -4,7 +4,7 @@
  * objects of that thread alone. Exported as `exit` by the linker (CMakeLists.txt), so that tests
  * which link these files keep libc's.
  */
-#include "preload/runtime/real_dl.h"
+#include "preload/runtime/linker/real_dl.h"
 #include "preload/hook/exit_watch.h"
 
 #include <dlfcn.h>

@@ -3,11 +3,11 @@
 #include "preload/hook/hooks.h"
 
 #include "preload/runtime/degrade.h"
-#include "preload/runtime/real_dl.h"
-#include "preload/runtime/export.h"
+#include "preload/runtime/linker/real_dl.h"
+#include "preload/runtime/linker/export.h"
 #include "preload/hook/handlers.h"
 #include "preload/hook/lookup.h"
-#include "preload/runtime/objects.h"
+#include "preload/runtime/linker/objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include "preload/cupti/cupti.h"
 #include "preload/runtime/degrade.h"
-#include "preload/runtime/real_dl.h"
+#include "preload/runtime/linker/real_dl.h"
 #include "preload/hook/handlers.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/process.h"

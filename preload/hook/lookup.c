@@ -8,10 +8,10 @@
  */
 #include "preload/hook/lookup.h"
 
-#include "preload/runtime/real_dl.h"
+#include "preload/runtime/linker/real_dl.h"
 #include "preload/cupti/other_profiler.h"
 #include "preload/lifecycle.h"
-#include "preload/runtime/objects.h"
+#include "preload/runtime/linker/objects.h"
 
 #include <dlfcn.h>
 #include <errno.h>

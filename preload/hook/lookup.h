@@ -7,7 +7,7 @@
 #ifndef GW_LOOKUP_H
 #define GW_LOOKUP_H
 
-#include "preload/runtime/export.h"
+#include "preload/runtime/linker/export.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
  * handlers, in a child of vfork().
  */
 #include "preload/runtime/arch/arch.h"
-#include "preload/runtime/real_dl.h"
+#include "preload/runtime/linker/real_dl.h"
 #include "preload/runtime/sandbox.h"
 
 #include <dlfcn.h>

@@ -9,7 +9,7 @@
  */
 #include "preload/cupti/other_profiler.h"
 #include "preload/hook/hooks.h"
-#include "preload/runtime/objects.h"
+#include "preload/runtime/linker/objects.h"
 #include "preload/runtime/arch/arch.h"
 
 #include <stdint.h>

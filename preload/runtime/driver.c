@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/driver.h"
 
-#include "preload/runtime/objects.h"
-#include "preload/runtime/real_dl.h"
+#include "preload/runtime/linker/objects.h"
+#include "preload/runtime/linker/real_dl.h"
 
 #include <dlfcn.h>
 #include <errno.h>

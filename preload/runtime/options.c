@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/runtime/options.h"
 
-#include "preload/runtime/objects.h"
+#include "preload/runtime/linker/objects.h"
 
 #include <errno.h>
 #include <inttypes.h>

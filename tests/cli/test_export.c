@@ -124,7 +124,7 @@ static void failures_leave_no_half_file(void **state)
 	        {"-o out names.gwl", "missing --format"},
 	        {"--format=csv names.gwl", "missing output"},
 	        {"--format=csv -o out", "missing log argument"},
-	        {"--format=parquet -o out names.gwl", "--format=parquet can't be used"},
+	        {"--format=parquet -o out names.gwl", "--format=parquet: must be one of"},
 	        {"--format=csv --since=2 --until=1 -o out names.gwl", "is not before"},
 	        {"--format=csv --kernel='(' -o out names.gwl", "regular expression"},
 	        {"--format=csv -o no/such/folder names.gwl", "can't be written"},

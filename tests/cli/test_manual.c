@@ -15,7 +15,7 @@
 static void log_format_document_is_current(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(GPUWATCH "--generate log-format | diff - %s/log-format.md", DOCS),
+	assert_int_equal(shell(GPUWATCH "--generate log-format | diff - %s/internals/log-format.md", DOCS),
 	                 0);
 }
 

@@ -75,9 +75,9 @@ static void the_readme_shows_what_report_prints(void **state)
 	if (!recorded("train"))
 		skip();
 	assert_int_equal(shell("cd " RECORDED
-	                       "/../.. && sed -n '/^\\$ .*gpuwatch report --top=10 /,/^```/p' "
+	                       "/../.. && sed -n '/^\\$ .*gpuwatch report --top=3 /,/^```/p' "
 	                       "README.md | sed '1d;$d' > $OLDPWD/readme.txt && "
-	                       "COLUMNS=120 $PREFIX/bin/gpuwatch report --top=10 "
+	                       "COLUMNS=120 $PREFIX/bin/gpuwatch report --top=3 "
 	                       "tests/logs/train.gwl.zst | diff $OLDPWD/readme.txt -"),
 	                 0);
 }

@@ -11,7 +11,7 @@ Demanded: what the tool and the program say is the same, and so is the exit stat
 of ours on standard error; the same number of launches in every log; and when torch.profiler has
 gone, mode audit times launches by activity again and, where they are asked for, samples counters. Injected, gpuwatch is libcupti's one
 subscriber and can't see another come: there only the program's own result is demanded
-(docs/limits.md); the other two tools inject themselves.
+(docs/user/other-profilers.md); the other two tools inject themselves.
   beside.py --programs DIR --gpuwatch LIBRARY --out DIR [--jobs N]
 Exit status: 0 passed, 1 failed, 77 there is no GPU here or no such tool, 2 wrong use."""
 import concurrent.futures
@@ -144,7 +144,7 @@ def judge(runner, case, view, statuses):
         if case.name.startswith("torch") and mode == "pm" and not totals["pm_windows"]:
             wrong.append("pm: no window of counters was taken")
     if view is ncu_view:
-        # Its library answers the program's look-ups before ours is asked: see docs/limits.md.
+        # Its library answers the program's look-ups before ours is asked: see docs/user/other-profilers.md.
         wrong += [f"{mode}: the library was not in the program" for mode in launched if not loaded(runner, case, mode)]
         if len(set(launched.values())) > 1:
             wrong.append(f"launches differ: {launched}")

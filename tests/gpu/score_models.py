@@ -4,7 +4,7 @@
 
 usage: score_models.py [--gpuwatch PROGRAM] [--device NAME|FILE] [--code DUMP] [--launches FILE] [--json] [--misses MODEL] TABLE.csv
 
-TABLE.csv: of kernels/workloads/table.py. Each row becomes a described launch (docs/launch.md) whose
+TABLE.csv: of kernels/workloads/table.py. Each row becomes a described launch (docs/user/launch.md) whose
 work is what ncu counted, with its measured time. What no counter gives is taken from what the code tells
 (DUMP: of static_score.py --dump), as in the process; without DUMP atomic operations by thread are taken
 from what the workload states. Nothing is fitted here. Prints per model the share of rows within

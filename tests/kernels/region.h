@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does a stretch of machine code hold what a microbenchmark claims to time, as many times as it
- * claims, and nothing else that matters (000, 4.1.7)?
+ * claims, and nothing else that matters (Sanchez Gil 2017, 4.1.7)?
  */
 #ifndef GW_TESTS_REGION_H
 #define GW_TESTS_REGION_H

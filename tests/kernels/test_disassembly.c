@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The embedded microbenchmarks, disassembled: each holds the instructions it claims to time, as
- * many times as it claims, and nothing else that matters (000, 4.1.7). Read by our own decoder, and
+ * many times as it claims, and nothing else that matters (Sanchez Gil 2017, 4.1.7). Read by our own decoder, and
  * by cuobjdump and nvdisasm where they are, which must tell the same; what may stand beside the
  * claimed instructions is listed in region.h.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory microbenchmarks, disassembled: each accesses memory as kernels/memory_code.def says,
- * as often as it says, and not otherwise (000, 4.1.7).
+ * as often as it says, and not otherwise (Sanchez Gil 2017, 4.1.7).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Seed 004 (interval analysis), number by number, through the model's own functions. Its
+ * Koppelman (interval analysis), number by number, through the model's own functions. Its
  * slides have no page numbers that survive, so each is cited by its title.
  */
 #include "predictor/models/papers/interval.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MWP-CWP against examples worked by hand from the published equations (seed 000, 1.6 and
+ * MWP-CWP against examples worked by hand from the published equations (Sanchez Gil 2017, 1.6 and
  * ch. 2; Hong & Kim 2009; Sim et al. 2012), and the published jumps as they are.
  */
 #include "predictor/models/papers/models.h"
@@ -241,7 +241,7 @@ static void sim_2012_serial_work_unknown_means_time_unknown(void **state)
 	assert_true(out.t_mem > 0);
 }
 
-/* 000, 7.3.4: 30 with probability 0.5, 250 with 0.25, 600 with the rest. */
+/* Sanchez Gil 2017, 7.3.4: 30 with probability 0.5, 250 with 0.25, 600 with the rest. */
 static void latency_by_level_is_weighted_by_probability(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The case studies of Konstantinidis 2017 (002) as inputs of the model. */
+/* The case studies of Konstantinidis 2017 as inputs of the model. */
 #ifndef QRM_CASE_H
 #define QRM_CASE_H
 

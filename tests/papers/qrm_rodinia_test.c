@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Rodinia kernels of Konstantinidis 2017 (002), section 5.2.5. */
+/* The Rodinia kernels of Konstantinidis 2017, section 5.2.5. */
 #include "qrm_case.h"
 
 #include <stdio.h>

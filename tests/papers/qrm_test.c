@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The case studies of Konstantinidis 2017 (002), chapters 4 to 6, by the shipped profiles.
+ * The case studies of Konstantinidis 2017, chapters 4 to 6, by the shipped profiles.
  * assert_prints: the printed digits exactly. assert_unit: within one unit of the last one.
  * Where the paper slipped, both its number and the right one stand here.
  */

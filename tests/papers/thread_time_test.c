@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 001's time of a thread: fig. 3's loop, and expressions against the schedule they stand for. */
+/* Kleimenov and Popova's time of a thread: fig. 3's loop, and expressions against the schedule they
+ * stand for. */
 #include "predictor/code/timing/timing.h"
 #include "predictor/models/papers/interval.h"
 
@@ -104,7 +105,7 @@ static struct gw_time_costs random_costs(void)
 	return costs;
 }
 
-/* The same code as 004's schedule has it. */
+/* The same code as Koppelman's schedule has it. */
 static double scheduled(const struct gw_time_insn *code, const struct gw_time_costs *costs)
 {
 	struct gw_interval_insn insns[INSNS];

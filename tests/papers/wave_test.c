@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Seed 001: the iteration of figs. 4 and 5 against an independent solution, the loop of
- * fig. 3, and the model's limits in closed form.
+ * Kleimenov and Popova 2021: the iteration of figs. 4 and 5 against an independent solution, the
+ * loop of fig. 3, and the model's limits in closed form.
  */
 #include "predictor/models/papers/interval.h"
 #include "predictor/models/papers/models.h"

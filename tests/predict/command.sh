@@ -178,7 +178,7 @@ docs_tell_every_key)
 			sed -n 's/.*did you mean //p' | grep -o '"[^"]*"' | tr -d '"')
 		[ -n "$keys" ] || die "no keys listed for $file"
 		for key in $keys; do
-			grep -qE "[\`\"]$key[\`\"]" docs/launch.md || die "docs/launch.md does not tell $key"
+			grep -qE "[\`\"]$key[\`\"]" docs/user/launch.md || die "docs/user/launch.md does not tell $key"
 		done
 	done ;;
 readme)

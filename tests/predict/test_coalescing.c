@@ -56,7 +56,7 @@ static double number(const json_t *json, const char *key)
 	return json_number_value(json_object_get(json, key));
 }
 
-/* 003's stride-4, 32 blocks of 64 threads. */
+/* Kim's stride-4, 32 blocks of 64 threads. */
 static void look_at_stride_4(void)
 {
 	const struct {

@@ -117,7 +117,7 @@ static void a_measured_time_is_found_by_any_name_of_the_device(void **state)
 	assert_string_equal(device_short_name(&p), "GTX-660");
 }
 
-/* 004: 48.6 threads of an SM saturate the GTX 1080's memory, 268.8 its dispatch; 5,376 = 20 x
+/* Koppelman: 48.6 threads of an SM saturate the GTX 1080's memory, 268.8 its dispatch; 5,376 = 20 x
  * 268.8. */
 static void an_interval_finds_the_scarcest_resource(void **state)
 {

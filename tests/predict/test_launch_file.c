@@ -114,7 +114,7 @@ static void a_field_tells_its_source(void **state)
 	assert_true(isnan(work(c, GW_WORK_fp32_fma)));
 }
 
-/* 002, table 5.16: srad-c1. */
+/* Konstantinidis 2017, table 5.16: srad-c1. */
 static void parameters_of_002_become_work(void **state)
 {
 	const struct launch_case *c = read_one(
@@ -135,7 +135,7 @@ static void parameters_of_002_become_work(void **state)
 
 static void intervals_take_their_latency_from_code(void **state)
 {
-	/* 004: the simple loop, 410 cycles */
+	/* Koppelman: the simple loop, 410 cycles */
 	const struct launch_case *c =
 	        read_one("{\"name\": \"a\", \"intervals\": [{\"name\": \"loop\", \"data_bytes\": "
 	                 "8, \"code\": ["

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What gpuwatch takes does not grow with what a program ever did, and has the bounds that
- * docs/limits.md states ("What it takes").
+ * docs/user/limits.md states ("Bounds of memory, threads and files").
  */
 #include "tests/preload/harness.h"
 

@@ -40,7 +40,7 @@ static const char fig_3_1[] = "ld.param.u64 	%rd7, [param_5];\n"
                               "	add.s64 	%rd17, %rd3, %rd16;\n"
                               "	ld.global.f32 	%f11, [%rd17];\n";
 
-/* The access of 003's fig. 3.1. */
+/* The access of Kim's fig. 3.1. */
 static void build_fig_3_1(struct kernel *t)
 {
 	gw_ir_operand rd7, r1, rd3, r14, rd16;

@@ -332,7 +332,7 @@ static const uint64_t base_stride[] = {
         0x000000000000794d, 0x000fea0003800000, 0xfffffffc00fc7947, 0x000fc0000383ffff,
 };
 
-/* A kernel of one block, which stands for block 0 of base_stride, run by the 64 warps of 003's base
+/* A kernel of one block, which stands for block 0 of base_stride, run by the 64 warps of Kim's base
  * workloads. */
 static void machine_rows(struct gw_work *work, const struct gw_waits *waits)
 {

@@ -2,7 +2,7 @@
 /*
  * What must hold of every model, and what of bounds, on thousands of launches from a
  * deterministic generator. `--count` prints how often each model breaks the monotone
- * properties (docs/models.md lists it).
+ * properties (docs/internals/models.md lists it).
  */
 #include "predictor/models/bounds.h"
 #include "predictor/models/papers/models.h"

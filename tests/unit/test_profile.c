@@ -108,8 +108,9 @@ static void prefixes_are_those_of_the_unit(void **state)
 static void refuses_what_is_not_json_and_names_the_line(void **state)
 {
 	(void)state;
-	assert_refused("", "f.json:1: ", "docs/profile.md");
-	assert_refused("{\n\"gpuwatch_profile\": 1,\n\"name\": }", "f.json:3: ", "docs/profile.md");
+	assert_refused("", "f.json:1: ", "docs/internals/profile.md");
+	assert_refused("{\n\"gpuwatch_profile\": 1,\n\"name\": }",
+	               "f.json:3: ", "docs/internals/profile.md");
 	assert_refused("{\"gpuwatch_profile\": 1} x", "f.json:1: ", "end of file expected");
 	assert_refused("[]", "f.json:1: ", "not a device profile");
 	assert_refused("{\"name\": \"\xff\"}", "f.json:1: ", "");
@@ -439,7 +440,7 @@ static void the_documentation_has_a_row_for_each_parameter(void **state)
 #undef PARAM
 #undef CURVE
 	};
-	char *text = read_whole(GW_DOCS "/profile.md"), row[512];
+	char *text = read_whole(GW_DOCS "/internals/profile.md"), row[512];
 
 	(void)state;
 	for (unsigned i = 0; i < GW_PARAMS; i++) {
@@ -447,7 +448,7 @@ static void the_documentation_has_a_row_for_each_parameter(void **state)
 
 		snprintf(row, sizeof(row), "| `%s` | %s | %s |", p->name, p->unit, params[i]);
 		if (!strstr(text, row))
-			fail_msg("docs/profile.md lacks the row: %s", row);
+			fail_msg("docs/internals/profile.md lacks the row: %s", row);
 	}
 	for (unsigned i = 0; i < GW_CURVES; i++) {
 		const struct gw_field_info *c = gw_curve_info(i);
@@ -455,14 +456,14 @@ static void the_documentation_has_a_row_for_each_parameter(void **state)
 		snprintf(row, sizeof(row), "| `%s` | %s | %s | %s |", c->name, gw_curve_unit_x(i),
 		         c->unit, curves[i]);
 		if (!strstr(text, row))
-			fail_msg("docs/profile.md lacks the row: %s", row);
+			fail_msg("docs/internals/profile.md lacks the row: %s", row);
 	}
 	free(text);
 }
 
 static void the_documentations_example_reads(void **state)
 {
-	char *text = read_whole(GW_DOCS "/profile.md");
+	char *text = read_whole(GW_DOCS "/internals/profile.md");
 	char *begin = strstr(text, "```json\n"), *end = begin ? strstr(begin + 8, "```") : NULL;
 
 	(void)state;

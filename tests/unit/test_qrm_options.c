@@ -288,7 +288,7 @@ static void roofline_takes_the_slowest_resource(void **state)
 
 static void the_documentation_has_the_table_of_metrics(void **state)
 {
-	FILE *f = fopen(GW_DOCS "/models.md", "r");
+	FILE *f = fopen(GW_DOCS "/internals/models.md", "r");
 	char *text = calloc(1, 1 << 20), row[512];
 
 	(void)state;
@@ -302,7 +302,7 @@ static void the_documentation_has_the_table_of_metrics(void **state)
 		snprintf(row, sizeof(row), "| %s | %s | %s | `%s` |", m->symbol, m->nvprof,
 		         m->counter, gw_work_info(m->field)->name);
 		if (!strstr(text, row))
-			fail_msg("docs/models.md lacks the row: %s", row);
+			fail_msg("docs/internals/models.md lacks the row: %s", row);
 	}
 	free(text);
 }

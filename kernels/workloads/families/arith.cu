@@ -33,7 +33,7 @@ extern "C" __global__ void fma_f64(const double *in, double *out, double a, doub
 	out[wl_thread()] = chains(in[wl_thread()], a, b);
 }
 
-/* Two halves at once, two chains: rounded at each step, and the reference rounds alike. */
+/* Two halves at once, two chains: rounded at each step, and the reference rounds the same. */
 extern "C" __global__ void fma_f16(const __half2 *in, __half2 *out, __half a, __half b)
 {
 	__half2 a2 = __half2half2(a), b2 = __half2half2(b), x = in[wl_thread()], y = __hneg2(x);

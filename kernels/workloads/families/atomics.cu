@@ -62,7 +62,7 @@ extern "C" __global__ void atomic_shared(const unsigned *in, unsigned *out)
 
 enum { BELOW = 1000 };
 
-/* State that all threads do an atomic operation, so many of them on one address. */
+/* State that all threads execute an atomic operation, this many of them on one address. */
 static void state(struct wl_case *c, double *truth, double same)
 {
 	truth[WL_atomic_requests] = (double)c->n;

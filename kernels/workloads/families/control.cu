@@ -54,7 +54,7 @@ static __host__ __device__ inline unsigned collatz_steps(uint64_t v)
 	return count;
 }
 
-/* Trip counts that only running tells. */
+/* Trip counts that only execution reveals. */
 extern "C" __global__ void collatz(const uint32_t *in, unsigned *out)
 {
 	out[wl_thread()] = collatz_steps(in[wl_thread()]);

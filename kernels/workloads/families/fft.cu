@@ -69,7 +69,7 @@ static void prepare(struct wl_case *c, const char *name, void (*kernel)(const fl
 	            (double)values / 32, 8);
 }
 
-/* By the definition, at the points that are looked at. */
+/* By the definition, at the checked points. */
 static void check(const struct wl_case *c, struct wl_check *k, uint64_t points)
 {
 	wl_in<float> in(c, 0);

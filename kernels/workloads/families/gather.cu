@@ -42,8 +42,10 @@ extern "C" __global__ void gather_rows(const float4 *table, const unsigned *inde
 
 enum { BLOCK = 256, WINDOW = 1024, ROW = 128 };
 
-/* Loads of a word, loads of its index and stores are counted alike by requests; sectors of the
- * gathered side depend on the indices. */
+/*
+ * Loads of a word, loads of its index and stores are all counted by requests; sectors of the
+ * gathered side depend on the indices.
+ */
 static void state(double *truth, uint64_t n, double loads)
 {
 	wl_moves(truth, NAN, (double)n * 4);

@@ -2,7 +2,7 @@
 /* What waits: pointer chases, dependent chains, few warps, many barriers. */
 #include "kernels/workloads/prepare.cuh"
 
-/* Links lie 128 bytes apart, one to a line. */
+/* Links are 128 bytes apart, one to a line. */
 enum { LINE = 32 };
 
 /* One thread follows the links; the next address is the load's result. */
@@ -15,7 +15,7 @@ extern "C" __global__ void chase_one(const unsigned *links, unsigned *out, unsig
 	out[0] = at;
 }
 
-/* Writes so much that nothing else stays in L2. */
+/* Writes enough to evict everything else from L2. */
 extern "C" __global__ void evict_l2(float4 *out, float value)
 {
 	out[wl_thread()] = make_float4(value, value, value, value);
@@ -218,8 +218,10 @@ void wl_prepare_fma_chain(struct wl_case *c)
 	truth[WL_fp32_flop] = 64.0 * (double)c->n;
 }
 
-/* Fused on both sides, in single precision, hence equal: the chain ends near its fixed point,
- * where double precision would tell little. */
+/*
+ * Fused on both sides, in single precision, hence equal: the chain ends near its fixed point, where
+ * double precision would show little.
+ */
 void wl_check_fma_chain(const struct wl_case *c, struct wl_check *k)
 {
 	wl_in<float> in(c, 0);

@@ -106,8 +106,7 @@ void wl_prepare_neighbour_energy(struct wl_case *c)
 	wl_moves(truth, (double)n * (16 + NEIGHBOURS * 4), (double)n * 4);
 }
 
-/* A pair whose distance rounds across the cut-off may count or not: by that much the sum may
- * differ. */
+/* A pair whose distance rounds across the cut-off may count or not: the sum may differ by that. */
 void wl_check_neighbour_energy(const struct wl_case *c, struct wl_check *k)
 {
 	wl_in<float> body(c, 0);

@@ -129,7 +129,7 @@ void wl_prepare_scan_array(struct wl_case *c)
 	            (double)n / 64, 8.5, (double)n / 128, 16);
 }
 
-/* The whole sum is a serial reference: every value is looked at. */
+/* The whole sum is a serial reference: every value is checked. */
 void wl_check_scan_array(const struct wl_case *c, struct wl_check *k)
 {
 	wl_in<unsigned> in(c, 0);

@@ -32,7 +32,7 @@ extern "C" __global__ void cholesky_warp(const float *in, float *out)
 
 enum { SMALL = 4 };
 
-/* A 4 x 4 system per thread in registers; elements of all systems lie interleaved. */
+/* A 4 x 4 system per thread in registers; elements of all systems are interleaved. */
 extern "C" __global__ void solve_thread(const double *matrix, const double *right, double *x,
                                         unsigned systems)
 {

@@ -37,7 +37,7 @@ extern "C" __global__ void bitonic_sort(const unsigned *in, unsigned *out)
 
 enum { RADIX = 16, BLOCK = 256, ROUNDS = 16, CHUNK = BLOCK * ROUNDS };
 
-/* How often each digit stands in each chunk: counts[digit][chunk]. */
+/* Count of each digit in each chunk: counts[digit][chunk]. */
 extern "C" __global__ void radix_count(const unsigned *in, unsigned *counts)
 {
 	__shared__ unsigned local[RADIX];

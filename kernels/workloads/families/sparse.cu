@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse matrix times vector (CSR), by thread and by warp, rows alike and skewed; a graph's step.
+/*
+ * Sparse matrix times vector (CSR), by thread and by warp, equal and skewed rows; a graph's step.
  */
 #include "kernels/workloads/prepare.cuh"
 

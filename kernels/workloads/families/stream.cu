@@ -145,7 +145,7 @@ void wl_check_copy_misaligned(const struct wl_case *c, struct wl_check *k)
 	        c, k, c->n, [](uint64_t i) { return i + 1; }, [](uint64_t i) { return i; });
 }
 
-/* Sectors that a warp touches at a stride of so many floats. */
+/* Sectors that a warp touches at a stride of this many floats. */
 static double sectors_at(unsigned stride)
 {
 	return stride < 8 ? 4.0 * stride : 32;

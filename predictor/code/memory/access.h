@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The syntax tree of an access (003, 3.1.2): how a memory instruction's address comes from thread
- * and block indices, launch parameters and constants. Nodes stand breadth first and name their
- * parent, as in 003's fig. 3.3, so the root is node 0 and a node's operands follow each other.
- * `reg` and `opcode` are PTX text; what they mean to the evaluation stands decoded beside them.
+ * The syntax tree of an access (Kim 2023, 3.1.2): how a memory instruction's address comes from
+ * thread and block indices, launch parameters and constants. Nodes stand breadth first and name
+ * their parent, as in Kim's fig. 3.3, so the root is node 0 and a node's operands follow each
+ * other. `reg` and `opcode` are PTX text; what they mean to the evaluation stands decoded beside
+ * them.
  */
 #ifndef GW_CODE_ACCESS_H
 #define GW_CODE_ACCESS_H
@@ -98,8 +99,8 @@ const char *gw_access_link(struct gw_access *access, uint32_t *at);
 uint32_t gw_access_width(const char *text);
 
 /**
- * Addresses of one warp (003, 3.1.3: the leaves' values put in, the operations carried out). Lanes
- * beyond the block are inactive. Returns false when an address depends on something unknown;
+ * Addresses of one warp (Kim 2023, 3.1.3: the leaves' values put in, the operations carried out).
+ * Lanes beyond the block are inactive. Returns false when an address depends on something unknown;
  * @p out is then not to be used. @p blame (may be NULL) is the node that is not known.
  */
 bool gw_access_request(const struct gw_access *access, const struct gw_access_launch *launch,
@@ -107,8 +108,8 @@ bool gw_access_request(const struct gw_access *access, const struct gw_access_la
                        uint32_t *blame);
 
 /**
- * The tree as one expression, "add(mul(add(tid.x, 1), 4), param5)" (003, 3.1.3): moves, loads of
- * parameters and widening conversions are left out, and operands that may be swapped stand with
+ * The tree as one expression, "add(mul(add(tid.x, 1), 4), param5)" (Kim 2023, 3.1.3): moves, loads
+ * of parameters and widening conversions are left out, and operands that may be swapped stand with
  * those that vary from thread to thread first, constants last. Written to @p out, which is
  * returned; too long a text ends in "...".
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Syntax trees out of a kernel: the backward slice of each global access's address, to thread and
- * block indices, parameters, constants and loop counters (003, 3.1.2). A counter that a loop raises
- * by the same amount each time becomes a node "loop.N" of its first value and its step.
+ * block indices, parameters, constants and loop counters (Kim 2023, 3.1.2). A counter that a loop
+ * raises by the same amount each time becomes a node "loop.N" of its first value and its step.
  */
 #ifndef GW_CODE_EXTRACT_H
 #define GW_CODE_EXTRACT_H

@@ -104,7 +104,8 @@ struct gw_locality_grid {
 void gw_locality_grid(const struct gw_locality *l, enum gw_locality_of of,
                       struct gw_locality_grid *out);
 
-/** The locality graph between blocks (003, 2.1; LocalityGuru, PAVER) of the blocks looked at. */
+/** The locality graph between blocks (Kim 2023, 2.1; LocalityGuru, PAVER) of the blocks looked at.
+ */
 struct gw_block_graph {
 	uint32_t blocks;
 	double *shared; /**< [a * blocks + b]: sectors that both touch; the diagonal is a's own */

@@ -92,7 +92,8 @@ static void phase_of(const struct gw_request *r, unsigned first, unsigned lanes,
 	}
 }
 
-/* Lanes that share a pass where they can: measured on the H200 (docs/code-locality.md). */
+/* Lanes that share a pass where they can: measured on the H200 (docs/internals/code-analysis.md).
+ */
 static unsigned phase_lanes(const struct gw_request *r)
 {
 	return r->bytes <= 8 ? GW_REQUEST_LANES : GW_REQUEST_LANES / 2;

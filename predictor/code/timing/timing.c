@@ -193,7 +193,7 @@ char *gw_time_text(const struct gw_time *time, char *out, size_t size)
 	return out;
 }
 
-/* 001: a warp occupies its scheduler for warp size / lanes cycles, at least one. */
+/* Kleimenov and Popova 2021: a warp occupies its scheduler for warp size / lanes cycles, at least one. */
 static double delay(const struct gw_device *d, double operations_per_second)
 {
 	double schedulers = gw_param(d, GW_PARAM_sm_count) *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time of one thread as an expression in the latencies (001, section 3 and fig. 3): issue in
+ * The time of one thread as an expression in the latencies (Kleimenov and Popova 2021, section 3 and fig. 3): issue in
  * order, each instruction after its predecessor's delay and its sources' latencies. The time of a
  * stretch of code is then a maximum of sums of latencies and delays, and is kept as such: so a
  * device's numbers, or a memory latency that rises under load, can be put in afterwards.
@@ -72,15 +72,15 @@ char *gw_time_text(const struct gw_time *time, char *out, size_t size);
 extern const struct gw_time_costs gw_time_typical;
 
 /**
- * Costs of @p device: its latencies, and delay = max(warp size / lanes of a scheduler, 1) as 001
- * has it, from throughputs. NaN where unknown.
+ * Costs of @p device: its latencies, and delay = max(warp size / lanes of a scheduler, 1) (Kleimenov
+ * and Popova 2021), from throughputs. NaN where unknown.
  */
 void gw_time_costs_of(const struct gw_device *device, struct gw_time_costs *out);
 
 /** One stretch of a kernel: a loop's body, or a block outside of innermost loops. */
 struct gw_time_part {
 	uint32_t block; /**< of a loop its header */
-	bool loop;      /**< time is of two iterations, as in 001's fig. 3 */
+	bool loop;      /**< time is of two iterations, as in Kleimenov and Popova's fig. 3 */
 	uint32_t insns; /**< instructions that do something, in one iteration */
 	uint32_t loads; /**< from global memory, in one iteration */
 	struct gw_time time;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Interval analysis (seed 004). A kernel is taken as one interval that each thread
- * executes once: its latency L_iota is the course of one warp alone, and a resource with
- * throughput Theta of which a thread uses d is saturated by P = L_iota Theta / d threads.
- * The smallest P belongs to the resource that binds; below it time is N/P L_iota, above it
- * more threads do not help.
+ * Interval analysis (Koppelman). A kernel is one interval that each thread executes once: its
+ * latency L_iota is the critical path of one warp alone, and a resource with throughput Theta of
+ * which a thread uses d is saturated by P = L_iota Theta / d threads. The smallest P belongs to the
+ * binding resource; below it time is N/P L_iota, above it more threads do not help.
  */
 #include "predictor/models/papers/interval.h"
 
@@ -132,7 +131,7 @@ static const char *const unknown_resource[RESOURCES] = {
         [DISPATCH] = "the dispatch limit is not known (fp32_inst, ldst_inst, t_sp, t_ldst)",
 };
 
-/* The resource with the least P among those that are known; NULL when none is. */
+/* The resource with the least known P; NULL without any. */
 static const struct resource *scarcest(struct gw_estimate *e, struct resource r[RESOURCES],
                                        double latency, double threads, double phi)
 {
@@ -151,7 +150,7 @@ static const struct resource *scarcest(struct gw_estimate *e, struct resource r[
 	return least;
 }
 
-/* Where the notes say their own assumptions end. */
+/* Where the notes state that their assumptions end. */
 static void warn_validity(struct gw_estimate *e, const struct gw_occupancy *occupancy,
                           double barriers, double active, double saturating)
 {
@@ -212,7 +211,7 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 
 const struct gw_model gw_model_interval = {
         .name = "interval",
-        .source = "004",
+        .source = "Koppelman",
         .summary = "interval analysis: latency of one warp against the threads that saturate a "
                    "resource",
         .estimate = estimate,

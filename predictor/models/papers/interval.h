@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The formulas of interval analysis (seed 004), free of devices and launches so that the
+ * The formulas of interval analysis (Koppelman), free of devices and launches so that the
  * notes' own numbers can be checked against them. Cycles, bytes, and per-second rates.
  */
 #ifndef GW_INTERVAL_H
@@ -11,7 +11,7 @@
 
 enum {
 	GW_INTERVAL_SOURCES = 3,  /**< operands of an instruction */
-	GW_INTERVAL_SLOTS = 1024, /**< values that can be named in a schedule */
+	GW_INTERVAL_SLOTS = 1024, /**< values that a schedule can name */
 	GW_INTERVAL_NO_VALUE = 0, /**< slot 0 names no value: always ready */
 };
 
@@ -50,8 +50,8 @@ double gw_interval_threads(double latency, const struct gw_interval_use *use, si
 double gw_interval_bytes_per_cycle(double bandwidth, double phi);
 
 /**
- * t(N, P): cycles to run an interval @p times over on @p active threads, when @p saturating
- * threads would use the scarcest resource up. N/P L below that, constant above.
+ * t(N, P): cycles to run an interval @p times on @p active threads, when @p saturating threads
+ * exhaust the scarcest resource. N/P L below that, constant above.
  */
 double gw_interval_time(double times, double active, double latency, double saturating);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MWP-CWP: Hong & Kim 2009, Sim et al. 2012 (whose hardware parameters seed 000 extracts),
- * and 000's own idea (7.3.4). The published forms are kept as they are, jumps at the
- * borders of the cases of 2009 included (docs/models.md).
+ * MWP-CWP: Hong & Kim 2009, Sim et al. 2012 (whose hardware parameters Sanchez Gil 2017 extracts),
+ * and Sanchez Gil's own idea (7.3.4). The published forms are kept as they are, jumps at the
+ * borders of the cases of 2009 included (docs/internals/models.md).
  */
 #include "predictor/models/papers/mwp_cwp.h"
 
@@ -313,7 +313,7 @@ static void estimate_2012(const struct gw_device *device, const struct gw_launch
 	report_2012(&in, &out, e);
 }
 
-/* 000, 7.3.4: the structure of 2012 with the mean latency taken over the levels. */
+/* Sanchez Gil 2017, 7.3.4: the structure of 2012 with the mean latency taken over the levels. */
 static void estimate_levels(const struct gw_device *device, const struct gw_launch *launch,
                             const struct gw_work *work, const struct gw_model_options *options,
                             struct gw_estimate *e)
@@ -342,21 +342,21 @@ static void estimate_levels(const struct gw_device *device, const struct gw_laun
 
 const struct gw_model gw_model_mwp_cwp_2009 = {
         .name = "mwp-cwp-2009",
-        .source = "000, 1.6 (Hong & Kim 2009)",
+        .source = "Sanchez Gil 2017, 1.6 (Hong & Kim 2009)",
         .summary = "memory and computation warp parallelism, three cases",
         .estimate = estimate_2009,
 };
 
 const struct gw_model gw_model_mwp_cwp = {
         .name = "mwp-cwp",
-        .source = "000, ch. 2 (Sim et al. 2012)",
+        .source = "Sanchez Gil 2017, ch. 2 (Sim et al. 2012)",
         .summary = "computation, memory and their overlap from MWP and CWP",
         .estimate = estimate_2012,
 };
 
 const struct gw_model gw_model_mwp_cwp_levels = {
         .name = "mwp-cwp-levels",
-        .source = "000, 7.3.4",
+        .source = "Sanchez Gil 2017, 7.3.4",
         .summary = "mwp-cwp with the mean latency over the probabilities of the memory levels",
         .estimate = estimate_levels,
 };

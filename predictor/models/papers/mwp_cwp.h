@@ -80,7 +80,7 @@ struct gw_mwp_2012_out {
 
 void gw_mwp_2012(const struct gw_mwp_2012_in *in, struct gw_mwp_2012_out *out);
 
-/** 000, 7.3.4: the mean latency when a level answers with a known probability. */
+/** Sanchez Gil 2017, 7.3.4: the mean latency when a level answers with a known probability. */
 double gw_mwp_level_amat(double p_l1, double p_l2, double lat_l1, double lat_l2, double lat_dram);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The quantitative roofline model of E. Konstantinidis, "A GPU performance estimation model
- * based on micro-benchmarks and black-box kernel profiling", PhD thesis, University of
- * Athens 2017 (002), chapter 4; sections, tables and equations by its numbers.
- * docs/models.md tells its assumptions and limits.
+ * The quantitative roofline model of E. Konstantinidis, "A GPU performance estimation model based
+ * on micro-benchmarks and black-box kernel profiling", PhD thesis, University of Athens 2017,
+ * chapter 4; section, table and equation numbers are the thesis'. docs/internals/models.md lists
+ * its assumptions and limits.
  */
 #include "predictor/models/papers/qrm.h"
 
@@ -35,7 +35,7 @@ struct kernel_parameters {
 	double d_ops, d_ldst, d_other;
 };
 
-/* One estimate in the making. */
+/* One estimate being computed. */
 struct qrm {
 	const struct gw_device *device;
 	const struct gw_work *work;
@@ -53,7 +53,7 @@ static void give_up(struct qrm *q, const char *what)
 	q->failed = true;
 }
 
-/* A metric; one that is unknown or no count ends the estimate. */
+/* A metric; one that is unknown or not a count ends the estimate. */
 static double metric(struct qrm *q, enum gw_qrm_m m)
 {
 	double v = q->work->q[gw_qrm_metrics[m].field].value / gw_qrm_metrics[m].divide;
@@ -73,7 +73,7 @@ static double rate(struct qrm *q, enum gw_param p)
 	return v;
 }
 
-/* Where nobody measured, 4.2.3 allows the specification, which memory never quite reaches. */
+/* Without a measurement 4.2.3 allows the specification, which memory never quite reaches. */
 static double bandwidth(struct qrm *q)
 {
 	double specified = gw_param(q->device, GW_PARAM_b_mem_spec);
@@ -84,7 +84,9 @@ static double bandwidth(struct qrm *q)
 	return rate(q, GW_PARAM_b_mem_spec);
 }
 
-/* The rule of 4.2.2. The type decides what the other instructions cost, so it can't be guessed. */
+/*
+ * The rule of 4.2.2. The type decides the cost of the other instructions, so it can't be guessed.
+ */
 static enum k_type kernel_type(struct qrm *q)
 {
 	if (metric(q, GW_M_FP64) > 0)
@@ -112,8 +114,7 @@ static double operations(struct qrm *q, struct kernel_parameters *p)
 	}
 	if (!(q->options->given_ops > 0))
 		return inst;
-	/* 6.2: the user counts operations of another kind, and tells how fast they can be at best.
-	 */
+	/* 6.2: the user counts operations of another kind and states their peak rate. */
 	p->w_comp = q->options->given_ops;
 	if (q->options->given_ops_rate > 0) {
 		inst = q->options->given_ops_inst > 0 ? q->options->given_ops_inst : p->w_comp;
@@ -250,7 +251,7 @@ static void correct(struct qrm *q)
 	q->out->seconds *= e_util;
 }
 
-/* What the paper found to make its predictions wrong (5.1.4, 5.2.5, 5.2.6). */
+/* What the thesis found to make its predictions wrong (5.1.4, 5.2.5, 5.2.6). */
 static void warn(const struct qrm *q, const struct gw_launch *launch)
 {
 	const struct gw_quantity *w = q->work->q;
@@ -306,7 +307,7 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 
 const struct gw_model gw_model_qrm = {
         .name = "qrm",
-        .source = "Konstantinidis, PhD thesis, University of Athens 2017, chapter 4 (002)",
+        .source = "Konstantinidis 2017, chapter 4",
         .summary = "quantitative roofline: peaks lowered by the mix of operations and of "
                    "instructions",
         .estimate = estimate,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The metrics of the quantitative roofline model (002, table 4.1) and what stands for them today.
+/*
+ * The metrics of the quantitative roofline model (Konstantinidis 2017, table 4.1) and their
+ * counters today.
  */
 #ifndef GW_QRM_H
 #define GW_QRM_H
@@ -20,11 +22,11 @@ enum gw_qrm_m {
 	GW_MS
 };
 
-/** Where a metric is from. */
+/** Source of a metric. */
 struct gw_qrm_metric {
 	const char *symbol;       /**< in the paper */
-	const char *nvprof;       /**< the paper's metric, of a profiler that is gone */
-	const char *counter;      /**< the counter of today's hardware that counts the same */
+	const char *nvprof;       /**< the thesis' metric, of a retired profiler */
+	const char *counter;      /**< today's hardware counter for the same */
 	enum gw_work_field field; /**< the row of work.def it fills */
 	double divide;            /**< the row's value divided by this is the metric */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The plain roofline: each kind of operation at its peak rate, memory at its bandwidth, all
- * overlapped; the slowest decides. docs/models.md tells its assumptions and limits.
+ * overlapped; the slowest decides. docs/internals/models.md lists its assumptions and limits.
  */
 #include "predictor/models/model.h"
 
@@ -21,9 +21,9 @@ static const struct kind kinds[] = {
         /* An FMA is two operations: one as an instruction, one more as an FMA. */
         {"fp32", GW_WORK_fp32_inst, GW_WORK_fp32_fma, 1, GW_PARAM_t_sp, GW_PARAM_t_sp},
         {"fp64", GW_WORK_fp64_inst, GW_WORK_fp64_fma, 1, GW_PARAM_t_dp, GW_PARAM_t_dp},
-        /* The mix of packed half operations is not counted: two lanes, one operation at least. */
+        /* The mix of packed half operations is unknown: two lanes, at least one operation each. */
         {"fp16", GW_WORK_fp16_inst, NO_FIELD, 2, GW_PARAM_t_hp, GW_PARAM_t_hp},
-        /* How many multiply and add at once is not counted either: one operation each. */
+        /* Multiply-adds are not counted separately either: one operation each. */
         {"int", GW_WORK_int_inst, NO_FIELD, 1, GW_PARAM_t_int, GW_PARAM_t_add},
 #define TENSOR(type, unit)                                                                         \
 	{                                                                                          \
@@ -69,7 +69,7 @@ static bool compute(const struct gw_device *device, const struct gw_work *work,
 	double ops = operations(work, k), rate = faster(device, k);
 
 	if (isnan(ops) || ops == 0)
-		return true; /* a kind that nobody counted can't be accused of binding */
+		return true; /* a kind that was not counted cannot be shown to bind */
 	if (!(ops > 0 && isfinite(ops))) {
 		gw_estimate_missing(out, gw_work_info(k->a)->name);
 		return false;
@@ -132,7 +132,7 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 
 const struct gw_model gw_model_roofline = {
         .name = "roofline",
-        .source = "Williams, Waterman, Patterson 2009 (002, 2.3 and 3.1)",
+        .source = "Williams, Waterman, Patterson 2009 (Konstantinidis 2017, 2.3 and 3.1)",
         .summary = "operations at their peak rate, traffic at the memory bandwidth, the slower one",
         .estimate = estimate,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks block and grid sizes by the wave model (seed 001, its use in the conclusion). */
+/* Ranks block and grid sizes by the wave model (Kleimenov and Popova 2021, its use in the
+ * conclusion). */
 #include "predictor/models/papers/tune.h"
 
 #include "predictor/models/inputs.h"
@@ -12,7 +13,7 @@ extern const struct gw_model gw_model_wave;
 
 enum { WARP = 32, BLOCK_MAX = 1024 };
 
-/** What a search carries from launch to launch. */
+/** State of a search. */
 struct search {
 	const struct gw_device *device;
 	const struct gw_launch *launch; /* as described */
@@ -29,7 +30,7 @@ static double warps_of(const struct gw_config *c)
 	return gw_dim3_size(c->grid) * ceil(gw_dim3_size(c->block) / WARP);
 }
 
-/* What a warp does when other than the described number of warps share the work. */
+/* A warp's work when another number of warps than described shares the total. */
 static void scale_per_warp(struct gw_work *work, double factor)
 {
 	static const enum gw_work_field rows[] = {
@@ -51,7 +52,7 @@ static bool better(const struct gw_tune_choice *a, const struct gw_tune_choice *
 	return a->grid < b->grid;
 }
 
-/* Keep the best choices sorted; one that is there already is not listed twice. */
+/* Keep the best choices sorted; a duplicate is not listed twice. */
 static void keep(struct search *s, const struct gw_tune_choice *choice)
 {
 	size_t at = s->count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block and grid sizes of a described kernel, ranked without running it: the use that
- * seed 001 intends for its wave model.
+ * Block and grid sizes of a described kernel, ranked without running it: the intended use of the
+ * wave model (Kleimenov and Popova 2021).
  */
 #ifndef GW_TUNE_H
 #define GW_TUNE_H
@@ -35,13 +35,13 @@ struct gw_tune_choice {
 };
 
 /**
- * Rank the launches of the kernel that @p launch and @p work describe, fastest first; ties
- * go to the smaller block, then to the smaller grid. The work of the whole launch is
- * taken not to depend on block and grid; what work.def counts per warp is scaled with the
- * number of warps that share it. @p options may be NULL.
+ * Rank the launches of the kernel that @p launch and @p work describe, fastest first; ties go to
+ * the smaller block, then to the smaller grid. The total work is assumed independent of block and
+ * grid; what work.def counts per warp is scaled with the number of warps that share it. @p options
+ * may be NULL.
  *
- * Returns how many choices stand in @p out (at most @p max). When it returns 0, the reason
- * (why no launch could be estimated) is in @p why, which has room for 120 bytes.
+ * Returns the number of choices in @p out (at most @p max). When it returns 0, the reason is in @p
+ * why, which has room for 120 bytes.
  */
 size_t gw_wave_tune(const struct gw_device *device, const struct gw_launch *launch,
                     const struct gw_work *work, const struct gw_model_options *options,

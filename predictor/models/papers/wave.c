@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wave model (seed 001): a warp's time from dependences, a processing block's time from
- * its warps' times and issue delays, the latency of each memory level raised until the
+ * The wave model (Kleimenov and Popova 2021): a warp's time from dependences, a processing block's
+ * time from its warps' times and issue delays, the latency of each memory level raised until the
  * level's bandwidth suffices, waves summed, and the launch itself by regression.
  */
 #include "predictor/models/papers/wave.h"
@@ -11,7 +11,8 @@
 
 #include <math.h>
 
-/* Sectors of an uncoalesced request beyond those of a coalesced one: 32 - 4 (001, delay_dep). */
+/* Sectors of an uncoalesced request beyond those of a coalesced one: 32 - 4 (Kleimenov and Popova
+ * 2021, delay_dep). */
 #define EXTRA_SECTORS 28.0
 
 static double time_at(const struct gw_wave_load *l, double latency)
@@ -58,7 +59,7 @@ static const struct {
 } level_names[LEVELS] = {
         {"l1", "lat_L1"}, {"l2", "lat_L2"}, {"dram", "lat_DRAM"}, {"uncoalesced", "lat_uncoal"}};
 
-/** A memory level: its share of what a warp waits for and loads, and what it can do. */
+/** A memory level: its share of a warp's waits and loads, and its capacity. */
 struct level {
 	double weight;    /* in lat(sm, ...): coalpct l1pct, ..., uncoalpct */
 	double bytes;     /* of a warp */
@@ -123,7 +124,7 @@ static void hit_shares(const struct gw_work *w, const struct gw_model_options *o
                        struct gw_estimate *e, double *l1, double *l2)
 {
 	double of_rest = gw_share(gw_work_value(w, GW_WORK_l2_hit_rate));
-	/* Both zero is what options that say nothing hold; a share below 0 is not given either. */
+	/* Both zero means not given, and so does a share below 0. */
 	bool given = options && (options->l1_hit > 0 || options->l2_hit > 0);
 
 	*l1 = given ? gw_share(options->l1_hit) : NAN;
@@ -138,8 +139,8 @@ static void hit_shares(const struct gw_work *w, const struct gw_model_options *o
 }
 
 /*
- * Share of the bytes in uncoalesced requests. At most 4 sectors a request is what
- * sequential 4-byte words need, so there none is uncoalesced; above that only the code can tell.
+ * Share of the bytes in uncoalesced requests. Sequential 4-byte words need at most 4 sectors a
+ * request, so there none is uncoalesced; above that only code analysis knows.
  */
 static double uncoalesced_share(const struct gw_work *w, struct gw_estimate *e)
 {
@@ -157,7 +158,7 @@ static double uncoalesced_share(const struct gw_work *w, struct gw_estimate *e)
 	return gw_need(e, NAN, "uncoalesced_mem_insts and coalesced_mem_insts");
 }
 
-/* Bytes that a launch asks of L1: counted there, else the sectors of global requests. */
+/* Bytes that a launch requests of L1: counted there, else the sectors of global requests. */
 static double demanded_bytes(const struct gw_work *w)
 {
 	double sectors = gw_work_value(w, GW_WORK_global_load_sectors) +
@@ -295,7 +296,7 @@ static double wave_cycles(const struct wave *v, double blocks, double latency[LE
 	return cycles;
 }
 
-/* What the time of the waves comes from, summed over them. */
+/* Parts of the waves' time, summed over them. */
 struct sums {
 	double cycles, issue, warp, demand[LEVELS], latency[LEVELS];
 };
@@ -369,7 +370,7 @@ static void estimate(const struct gw_device *device, const struct gw_launch *lau
 
 const struct gw_model gw_model_wave = {
         .name = "wave",
-        .source = "001",
+        .source = "Kleimenov and Popova 2021",
         .summary = "warps, processing blocks and waves, with memory latency raised by its load",
         .estimate = estimate,
 };

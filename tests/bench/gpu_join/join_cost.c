@@ -3,7 +3,7 @@
  * What it costs to know which launch an activity record belongs to: 20,000 empty launches
  * bare, with kernel activity alone (join.c's way: in order), with external correlation ids
  * pushed around each launch, and with a callback on each launch. Behind the choice in
- * docs/architecture.md; needs a GPU and the CUDA toolkit.
+ * docs/internals/architecture.md; needs a GPU and the CUDA toolkit.
  *   nvcc -arch=sm_90 -cubin -o kernels.cubin tests/driver/kernels.cu
  *   cc -O2 -o join_cost tests/bench/gpu_join/join_cost.c -lcuda -lcupti
  *   ./join_cost kernels.cubin KERNEL

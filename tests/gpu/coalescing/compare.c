@@ -19,7 +19,7 @@
 #include "predictor/code/static_work.h"
 #include "predictor/profile/profile.h"
 
-/* Rows 003 has in its fig. 4.6: the base workloads first, then its eleven real ones. */
+/* Rows Kim 2023 has in its fig. 4.6: the base workloads first, then its eleven real ones. */
 static const char *const of_003[] = {"stride-32",        "stride-4",     "same-location",
                                      "coalescing",       "b+tree_findK", "b+tree_findRangeK",
                                      "3DConvolution",    "convSep",      "bfs_kernel1",
@@ -200,7 +200,7 @@ static void draw(const char *path, const struct told *told, const struct launche
 	        {"addresses known: exact sectors", SVG_SERIES0, SVG_CIRCLE, true, false},
 	        {"addresses known in part", (enum svg_ink)(SVG_SERIES0 + 1), SVG_TRIANGLE, true,
 	         false},
-	        {"003's sector expectation", (enum svg_ink)(SVG_SERIES0 + 2), SVG_CROSS, true,
+	        {"Kim's sector expectation", (enum svg_ink)(SVG_SERIES0 + 2), SVG_CROSS, true,
 	         false},
 	};
 	struct axis_range range = {0.9, 65};
@@ -264,11 +264,11 @@ static bool summary(const struct told *told, const struct launched *launched, si
 		if (place >= BASE_ROWS && !is_micro(launched[i].label))
 			correlate(&more, &told[i], &launched[i]);
 	}
-	printf("\ncorrelation r (launches) of: 003's expectation with sectors per request | exact "
+	printf("\ncorrelation r (launches) of: Kim's expectation with sectors per request | exact "
 	       "sectors with sectors per\nrequest | degree with L1 hit rate | told with counted L1 "
 	       "hit rate | log of DRAM bytes read, caches empty\n");
 	print_correlations("every launch", &all);
-	print_correlations("the 15 rows of 003's fig. 4.6", &rows);
+	print_correlations("the 15 rows of Kim's fig. 4.6", &rows);
 	print_correlations("its 11 real ones", &real);
 	print_correlations("real patterns, ours included", &more);
 	printf("\n%zu launches, %u with counts and addresses told exactly; of these %u not as "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels whose global accesses are known: the four base workloads of seed 003, kernels with the
+ * Kernels whose global accesses are known: the four base workloads of Kim 2023, kernels with the
  * access patterns of its real workloads, and accesses of every width, mask and alignment. Written
  * for this test; what they compute matters only as far as it keeps the loads alive.
  */
@@ -8,7 +8,7 @@
 
 #define ID (blockIdx.x * blockDim.x + threadIdx.x)
 
-/* ---- base workloads (003, 4.2): one word a thread, `stride` words apart ---- */
+/* ---- base workloads (Kim 2023, 4.2): one word a thread, `stride` words apart ---- */
 extern "C" __global__ void base_stride(const float *in, float *out, int stride)
 {
 	out[ID] = in[ID * stride];

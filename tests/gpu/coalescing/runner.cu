@@ -171,7 +171,7 @@ static void real_like(const float *in, float *out)
 	LAUNCH("GEMM", gemm, dim3(2, 8), dim3(32, 8), in, in + 65536, out, 64, 64);
 }
 
-/* Real patterns beyond 003's: what is known before the launch, in other shapes. */
+/* Real patterns beyond Kim's: what is known before the launch, in other shapes. */
 static void more(const float *in, float *out)
 {
 	LAUNCH("heartwall_fixed", track_fixed, 51, 64, in, 656, 7, in + (1 << 20), out, 41);

@@ -38,7 +38,7 @@ __attribute__((unused)) static CUresult set_node_v1(CUgraphExec exec, CUgraphNod
 	CUDA_KERNEL_NODE_PARAMS_v1 old;
 
 	memcpy(&old, p, sizeof(old)); /* the newer begins as the older does */
-#ifdef __SANITIZE_THREAD__ /* the library leaves dlsym to the runtime */
+#ifdef __SANITIZE_THREAD__            /* the library leaves dlsym to the runtime */
 	if (cuGetProcAddress("cuGraphExecKernelNodeSetParams", (void **)&set, 11000, 0, NULL))
 		return CUDA_ERROR_NOT_FOUND;
 #else

@@ -338,7 +338,8 @@ static unsigned long sleeps(void)
 }
 
 /* Nothing is launched for long: how often threads are awake is printed, per second. A busy machine
-   ends late what the launches began: the quietest three seconds count, the first quiet ones end it. */
+   ends late what the launches began: the quietest three seconds count, the first quiet ones end it.
+ */
 static void idle(void)
 {
 	unsigned long before, least = 1000;

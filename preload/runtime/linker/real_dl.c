@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/runtime/real_dl.h"
+#include "preload/runtime/linker/real_dl.h"
 
-#include "preload/runtime/objects.h"
+#include "preload/runtime/linker/objects.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/runtime/objects.h"
+#include "preload/runtime/linker/objects.h"
 
 #include <string.h>
 
