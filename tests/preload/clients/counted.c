@@ -24,9 +24,10 @@ static const char image[] = "gpuwatch-stand-in-module\n"
                             "kernel short_one ns=7000\n"
                             "kernel tiny_one ns=2000\n"
                             "kernel slow_one ns=9000000\n"
-                            "kernel held_one ns=3000000000\n";
+                            "kernel held_one ns=3000000000\n"
+                            "kernel wide_one ns=3000000\n";
 
-enum { KERNELS = 6 };
+enum { KERNELS = 7 };
 static CUfunction kernels[KERNELS];
 static unsigned more; /* blocks */
 
@@ -58,9 +59,10 @@ static void once(CUstream other, bool overlap, bool idle, unsigned i)
 	if (i % 16 == 0 && !idle)
 		launch(4, 900, NULL);
 	CK(cuStreamSynchronize(NULL));
-	if (overlap) { /* nobody's to tell: two kernels at once */
-		launch(0, 55, NULL);
-		launch(0, 66, other);
+	if (overlap) { /* two kernels at once, long enough that a busy machine starts both in time
+		        */
+		launch(6, 55, NULL);
+		launch(6, 66, other);
 		CK(cuCtxSynchronize());
 	}
 }
@@ -172,8 +174,8 @@ static void end(const char *how)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"long_one", "middle_one", "short_one",
-	                                    "tiny_one", "slow_one",   "held_one"};
+	static const char *const names[] = {"long_one", "middle_one", "short_one", "tiny_one",
+	                                    "slow_one", "held_one",   "wide_one"};
 	double left = argc > 1 ? atof(argv[1]) : 1000; /* ms */
 	const char *how = argc > 2 ? argv[2] : "";
 	bool clock = !strcmp(how, "clock"), tool = clock || !strcmp(how, "tool");
