@@ -22,6 +22,7 @@ struct lone {
 };
 
 static uint32_t taking_ring, taking_position;
+static uint32_t *lists, lists_most;    /* room for the next three, of as many each */
 static uint32_t *unused, unused_count; /* free entries below entries_used */
 static uint32_t *logged, logged_count; /* in blocks that are not in the file yet */
 static uint32_t *done, done_count;     /* in the file: free as soon as no event is being taken */
@@ -29,11 +30,19 @@ static uint32_t entries_ready;         /* entries whose pages are reserved */
 static struct lone lones[GW_LIVE_LONES];
 static uint32_t lone_count;
 
+/* A child takes the lists of its parent, which lie in its own memory since fork(2). */
 void gw_live_entries_start(uint32_t most)
 {
-	unused = gw_memory_new(GW_MEMORY_waiting, most, 3 * sizeof(uint32_t));
-	logged = unused ? unused + most : NULL;
-	done = unused ? logged + most : NULL;
+	if (lists && lists_most != most) {
+		gw_memory_free(GW_MEMORY_waiting, lists, lists_most, 3 * sizeof(uint32_t));
+		lists = NULL;
+	}
+	if (!lists)
+		lists = gw_memory_new(GW_MEMORY_waiting, most, 3 * sizeof(uint32_t));
+	lists_most = most;
+	unused = lists;
+	logged = lists ? lists + most : NULL;
+	done = lists ? logged + most : NULL;
 }
 
 void gw_live_entries_abandon(void)

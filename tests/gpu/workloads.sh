@@ -42,11 +42,14 @@ list)
 	expect 0 --help
 	grep -q -- '--interleave' "$out/stdout" || fail "--help does not list the options"
 	expect 0 --list --size 1 --size=2 --seconds 3 --memory 1G
-	for bad in --only=nothing --size=6 --size=12 --seconds=x --memory=1 --repeat=x --nonsense word; do
+	for bad in --only=nothing --size=6 --size=12 --seconds=x --memory=1 --repeat=x word; do
 		expect 2 "$bad"
 		[ "$(wc -l <"$out/stderr")" -eq 1 ] || fail "$bad needs one line on stderr"
 		[ ! -s "$out/stdout" ] || fail "$bad writes on stdout"
 	done
+	expect 2 --nonsense
+	grep -q "unrecognized option '--nonsense'" "$out/stderr" || fail "an unknown option is not named"
+	[ ! -s "$out/stdout" ] || fail "an unknown option writes on stdout"
 	;;
 no_gpu)
 	CUDA_VISIBLE_DEVICES=-1

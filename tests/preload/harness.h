@@ -19,7 +19,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { ARGS_MAX = 8, ENV_MAX = 32, PROCESSES_MAX = 64, KERNELS_MAX = 256, TIMEOUT_S = 120 };
+enum { ARGS_MAX = 10, ENV_MAX = 32, PROCESSES_MAX = 64, KERNELS_MAX = 256, TIMEOUT_S = 120 };
 
 /** A kernel at one configuration, and how often it ran. */
 struct tally {

@@ -168,6 +168,9 @@ static void a_thread_that_ends_without_destructors_is_noticed(void **state)
 	pthread_t thread;
 
 	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* AddressSanitizer stops a program whose thread's stack is used again unsaid */
+#endif
 	assert_int_equal(pthread_create(&thread, NULL, end_unsaid, &t), 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(atomic_load(&t->state), GW_SLOT_USED);
