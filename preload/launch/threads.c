@@ -204,14 +204,10 @@ static struct gw_thread *thread_reuse(struct gw_shared *s)
 	return NULL;
 }
 
-/* Said, and counted. */
-static void refused(size_t bytes)
-{
-	if (gw_memory_take(GW_MEMORY_rings, bytes))
-		gw_memory_give(GW_MEMORY_rings, bytes);
-}
-
-/* Charged, too. One that finds no memory stays for the next, who may. */
+/*
+ * Charged, too, and before it is mapped: a thread waits in mmap(2) while others map, and those that
+ * look how much memory is left have to see what it is about to take.
+ */
 static struct gw_thread *thread_made(void)
 {
 	struct gw_thread *t = atomic_exchange(&spare, NULL), *none = NULL;
@@ -224,14 +220,16 @@ static struct gw_thread *thread_made(void)
 		atomic_compare_exchange_strong(&spare, &none, t);
 	slots = slots_now();
 	bytes = bytes_of(slots, with_arguments(slots));
-	t = bytes <= gw_memory_left(GW_MEMORY_rings) ? thread_map(slots, MAP_NORESERVE) : NULL;
-	if (t && charge(t))
-		return t;
-	refused(bytes);
-	none = NULL;
-	if (t)
-		atomic_compare_exchange_strong(&spare, &none, t);
-	return NULL;
+	if (!gw_memory_take(GW_MEMORY_rings, bytes))
+		return NULL;
+	t = thread_map(slots, MAP_NORESERVE);
+	if (!t) {
+		gw_memory_give(GW_MEMORY_rings, bytes);
+		return NULL;
+	}
+	atomic_store(&t->charged, bytes);
+	discharge(t, ring_bytes(t));
+	return t;
 }
 
 static struct gw_thread *thread_new(struct gw_shared *s)
