@@ -35,6 +35,7 @@ enum { PAGE = GW_LIVE_PAGE, HEAD = (sizeof(struct gw_live_head) + PAGE - 1) / PA
 static struct gw_live_head *_Atomic live; /* NULL: there is none */
 static _Atomic int started;               /* 1: under way, 2: done */
 static _Atomic uint64_t room_used;        /* offset of what no ring has been given yet */
+static atomic_flag naming = ATOMIC_FLAG_INIT;
 static char path[4200];
 
 static void refuse(const char *what, const char *why)
@@ -356,23 +357,35 @@ void gw_live_kernel(uint32_t slot)
 	__atomic_store_n(&out->slot, slot, __ATOMIC_RELEASE);
 }
 
-/* A reader finds the name before or the name after, whenever the process dies. */
+void gw_live_clock(void)
+{
+	struct gw_live_head *h = atomic_load(&live);
+
+	if (!h || h->tick_khz)
+		return;
+	h->start_ticks = gw_ticks();
+	h->start_ns = gw_clock_ns(h->start_ticks);
+	h->tick_khz = gw_clock_khz();
+}
+
+/*
+ * A reader finds the name before or the name after, whenever the process dies. The log's writer
+ * calls this with a new log before it writes into it, and the worker in each round: who finds the
+ * other at it leaves it to the worker's next round.
+ */
 void gw_live_log(const char *name)
 {
 	struct gw_live_head *h = atomic_load(&live);
-	uint32_t turn = h ? h->log_turn : 0;
+	uint32_t turn;
 
-	if (!h)
+	if (!h || atomic_flag_test_and_set(&naming))
 		return;
-	if (!h->tick_khz) {
-		h->start_ticks = gw_ticks();
-		h->start_ns = gw_clock_ns(h->start_ticks);
-		h->tick_khz = gw_clock_khz();
+	turn = h->log_turn;
+	if (strcmp(h->log[turn % 2], name) != 0) {
+		snprintf(h->log[++turn % 2], sizeof(h->log[0]), "%s", name);
+		__atomic_store_n(&h->log_turn, turn, __ATOMIC_RELEASE);
 	}
-	if (!strcmp(h->log[turn % 2], name))
-		return;
-	snprintf(h->log[++turn % 2], sizeof(h->log[0]), "%s", name);
-	__atomic_store_n(&h->log_turn, turn, __ATOMIC_RELEASE);
+	atomic_flag_clear(&naming);
 }
 
 const char *gw_live_path(void)
@@ -425,6 +438,7 @@ void gw_live_abandon(void)
 		munmap(h, h->size);
 	atomic_store(&live, NULL);
 	atomic_store(&started, 0);
+	atomic_flag_clear(&naming);
 	path[0] = 0;
 	gw_live_entries_abandon();
 	gw_live_tables_abandon();

@@ -30,11 +30,16 @@ void gw_live_graph_changed(uint32_t slot, uint32_t node);
 /** The slot's use has ended. */
 void gw_live_graph_gone(uint32_t slot);
 
-/** Once a round, until the log's name and the clock's rate are known. Worker, as all that follow.
+/** Once the log is begun: what the ring's ticks are. The first call counts. Worker. */
+void gw_live_clock(void);
+
+/**
+ * The log has this name. By the log's writer before it writes anything into a new one, so that who
+ * finds the segment of a killed process finds its log, too; and by the worker in each round.
  */
 void gw_live_log(const char *name);
 
-/** The path of the segment, "" where there is none. */
+/** The path of the segment, "" where there is none. Worker, as all that follow. */
 const char *gw_live_path(void);
 
 /** The worker takes the event at @p position of @p t's ring. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/live/log_file.h"
 
+#include "preload/live/live.h"
 #include "preload/live/log_name.h"
 #include "preload/live/log_writer.h"
 #include "preload/runtime/options.h"
@@ -133,6 +134,7 @@ static bool create(void)
 	set_readers();
 	size = 0;
 	show_name();
+	gw_live_log(name);
 	return true;
 }
 
@@ -276,6 +278,7 @@ static void follow_name(void)
 	now[n] = 0;
 	memcpy(name, now, (size_t)n + 1);
 	show_name();
+	gw_live_log(name);
 }
 
 bool gw_log_file_moved(void)

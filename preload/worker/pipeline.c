@@ -122,6 +122,7 @@ static void begin(void)
 	worker.begun_ns = gw_steady_ns();
 	if (!gw_sandbox_enter()) /* a log can't be opened any more */
 		return;
+	gw_live_clock();
 	if (gw_log_open())
 		gw_header_write();
 	gw_log_flush(); /* a killed process has a log that names its segment */
@@ -219,6 +220,7 @@ static uint32_t cycle(bool last)
 		return 0;
 	}
 	/* Launches first: they are predicted from what is known before the next records. */
+	gw_live_clock();
 	gw_live_log(gw_log_name());
 	gw_live_tick(gw_log_written());
 	events = gw_drain(gw_launch_event);

@@ -3,6 +3,7 @@
 #include "cli/live/tables.h"
 #include "cli/log/reader.h"
 #include "preload/live/live.h"
+#include "preload/live/log.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
@@ -233,6 +234,23 @@ static void the_name_of_the_log_follows_the_log(void **state)
 	gw_live_log("a.gwl.1");
 	gw_live_log("a.gwl.2");
 	assert_string_equal(gw_live_log_of(&file), "a.gwl.2");
+}
+
+/* A process may be killed while the worker's first round waits for the driver. */
+static void a_new_log_is_named_before_the_worker_comes_round(void **state)
+{
+	struct gw_record_header r = {.version = GW_LOG_VERSION};
+
+	(void)state;
+	snprintf(gw_options.out, sizeof(gw_options.out), "/tmp/gw-test-live-%d.gwl", (int)getpid());
+	snprintf(gw_options.log_mode, sizeof(gw_options.log_mode), "0600");
+	gw_options.log_max = 1 << 30;
+	assert_true(gw_log_open());
+	gw_log_write(GW_RECORD_HEADER, &r, sizeof(r), "host=x", 7);
+	gw_log_settle();
+	assert_string_equal(gw_live_log_of(&file), gw_options.out);
+	gw_log_close();
+	assert_int_equal(unlink(gw_options.out), 0);
 }
 
 static void it_is_owned_while_its_process_runs_in_this_namespace(void **state)
@@ -509,6 +527,7 @@ int main(void)
 	        T(readers_see_whole_entries),
 	        T(a_gpu_shows_its_time_between_kernels),
 	        T(the_name_of_the_log_follows_the_log),
+	        T(a_new_log_is_named_before_the_worker_comes_round),
 	        T(it_is_owned_while_its_process_runs_in_this_namespace),
 	        T(who_may_read_it_is_an_option),
 	        T(a_launch_in_a_ring_has_its_stream),
