@@ -86,8 +86,8 @@ static void take_launch(struct taking *t, const struct log_event *e)
 
 	run->launches++;
 	if (l->call_ns) {
-		run->from = run->from && run->from < (double)l->call_ns ? run->from
-		                                                        : (double)l->call_ns;
+		run->from = run->from != 0 && run->from < (double)l->call_ns ? run->from
+		                                                             : (double)l->call_ns;
 		run->to = fmax(run->to, (double)l->call_ns);
 	}
 	if (e->config == GW_INDEX_NONE) {
