@@ -78,13 +78,16 @@ gw_missing_packages() {
 
 # What only some tests use: installed if that takes no password; without it they are skipped.
 gw_install_wished() {
-	local as_root=()
-	command -v musl-gcc >/dev/null && return 0
+	local as_root=() missing=()
+	command -v musl-gcc >/dev/null || missing+=(musl-tools)
+	{ command -v chromium && command -v chromedriver && /usr/bin/python3 -c 'import selenium'; } >/dev/null 2>&1 ||
+		missing+=(chromium chromium-driver python3-selenium)
+	[ ${#missing[@]} -gt 0 ] || return 0
 	[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
 	command -v apt-get >/dev/null &&
 		"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-			apt-get install -y --no-install-recommends musl-tools >>"$gw_log" 2>&1 </dev/null && return 0
-	gw_say "musl-tools is not there: a test is skipped"
+			apt-get install -y --no-install-recommends "${missing[@]}" >>"$gw_log" 2>&1 </dev/null && return 0
+	gw_say "not there: ${missing[*]}; the tests that use them are skipped"
 }
 
 gw_install_packages() {

@@ -50,6 +50,12 @@ enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t unt
 	return graph ? GW_GAP_LATE_GRAPH : GW_GAP_LATE;
 }
 
+static void show(const struct log_course *c, enum gw_gap what, uint64_t from, uint64_t until)
+{
+	if (c->sink.take)
+		c->sink.take(c->sink.arg, c->sink.gpu, what, from, until);
+}
+
 /* The launch that began first of those held. */
 static void settle(struct log_gaps *g, struct log_course *c)
 {
@@ -63,12 +69,14 @@ static void settle(struct log_gaps *g, struct log_course *c)
 
 		g->time[kind] += (double)(run.start - c->until);
 		g->count[kind]++;
+		show(c, kind, c->until, run.start);
 	} else if (c->until > from) {
 		from = c->until;
 	}
 	if (run.end <= from)
 		return;
 	g->busy += (double)(run.end - from);
+	show(c, GW_GAPS, from, run.end);
 	c->until = run.end;
 }
 
@@ -95,7 +103,7 @@ void log_gaps_end(struct log_gaps *gaps, struct log_course *course)
 	while (course->count)
 		settle(gaps, course);
 	free(course->waiting);
-	*course = (struct log_course){0};
+	*course = (struct log_course){.sink = course->sink};
 }
 
 double log_gaps_span(const struct log_gaps *gaps)

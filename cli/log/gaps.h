@@ -31,8 +31,22 @@ struct log_gaps {
 	uint64_t count[GW_GAPS];
 };
 
+/**
+ * Takes one piece of a GPU's time, from @p from to @p until ns: why no kernel ran, or GW_GAPS where
+ * one did. The pieces of a process do not overlap, and add up to its struct log_gaps.
+ */
+typedef void log_span_fn(void *arg, uint32_t gpu, enum gw_gap what, uint64_t from, uint64_t until);
+
+/** Who is shown the pieces; zero-initialised is nobody. */
+struct log_span_sink {
+	log_span_fn *take;
+	void *arg;
+	uint32_t gpu; /**< passed on */
+};
+
 /** State of one GPU while a log is read; zero-initialised is fresh. */
 struct log_course {
+	struct log_span_sink sink;
 	struct log_run *waiting; /* by start, as a heap: launches stand in the log as they ended */
 	size_t count;
 	uint64_t until; /* when the last kernel so far had ended; 0: there was none */
@@ -48,7 +62,8 @@ enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t unt
 void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
                   const struct gw_record_launch *launch);
 
-/** The log ends: all that was held back to be put in order is taken, and @p course is fresh. */
+/** The log ends: all that was held back to be put in order is taken, and @p course is fresh but
+ * for its sink. */
 void log_gaps_end(struct log_gaps *gaps, struct log_course *course);
 
 /** Time in which a kernel ran or the next was on its way: all but pauses, ns. */

@@ -141,6 +141,8 @@ static void on_device(struct reading *r, uint32_t at)
 	r->gpu = gw_grow(r->gpu, &r->gpu_room, at + 1u, sizeof(*r->gpu));
 	r->course = gw_grow(r->course, &r->course_room, at + 1u, sizeof(*r->course));
 	r->gpu[at] = i;
+	if (m->watch)
+		r->course[at].sink = (struct log_span_sink){m->watch->span, m->watch->arg, i};
 }
 
 static void on_kernel(struct reading *r)
@@ -257,6 +259,9 @@ static void on_launch(struct reading *r, const struct log_event *e)
 	}
 	row = row_for(r, e->config, e->gpu);
 	gw_row_launch(row, l, e->tier);
+	if (m->watch)
+		m->watch->launch(m->watch->arg, r->place[e->config].row,
+		                 e->gpu == GW_INDEX_NONE ? e->gpu : r->gpu[e->gpu], l, e->tier);
 	r->place[e->config].code.launches++;
 	if (gw_launch_measured(l))
 		log_judge_time(r->judge, e->config, r->place[e->config].row, e->gpu, 1,
@@ -318,6 +323,13 @@ static void on_degraded(struct reading *r, const struct gw_log_record *record)
 	end_courses(r);
 }
 
+static void on_clock(struct reading *r, uint32_t gpu, const struct gw_record_clock *clock)
+{
+	log_clock_add(&r->model->gpus[gpu].clocks, clock);
+	if (r->model->watch)
+		r->model->watch->clock(r->model->watch->arg, gpu, clock);
+}
+
 static void take(void *arg, const struct log_event *e)
 {
 	struct reading *r = arg;
@@ -351,8 +363,7 @@ static void take(void *arg, const struct log_event *e)
 		on_work(r, e);
 		break;
 	case GW_RECORD_CLOCK:
-		log_clock_add(&r->model->gpus[r->gpu[e->gpu]].clocks,
-		              (const void *)e->record->head);
+		on_clock(r, r->gpu[e->gpu], (const void *)e->record->head);
 		break;
 	case GW_RECORD_SLOW:
 		on_slow(r, e);

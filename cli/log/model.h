@@ -95,11 +95,28 @@ struct gw_file {
 	uint64_t untimed;              /**< see struct gw_order */
 };
 
+struct gw_log_model;
+
+/**
+ * Looks on while logs are read, for what sums do not show. GPUs and rows are positions in the
+ * model; GW_INDEX_NONE: not known.
+ */
+struct log_watch {
+	void *arg;
+	/** A launch that counts in the report. */
+	void (*launch)(void *arg, uint32_t row, uint32_t gpu, const struct gw_record_launch *launch,
+	               enum gw_tier tier);
+	/** A sample of a GPU's clocks. */
+	void (*clock)(void *arg, uint32_t gpu, const struct gw_record_clock *clock);
+	log_span_fn *span; /**< the time of GPUs, piece by piece (gaps.h) */
+};
+
 enum { GW_VIOLATIONS = 100 }; /**< violations told one by one */
 
 struct gw_log_model {
 	enum gw_by by;
-	const char *device; /**< only launches of matching devices; NULL: all */
+	const char *device;            /**< only launches of matching devices; NULL: all */
+	const struct log_watch *watch; /**< NULL: nobody looks on */
 	struct gw_row *rows;
 	struct gw_name *names;
 	struct gw_gpu *gpus;
@@ -119,7 +136,7 @@ struct gw_log_model {
 	uint64_t profiles;        /**< device profiles in the logs */
 };
 
-/** Prepare @p model; fields `by` and `device` may be set after it. */
+/** Prepare @p model; fields `by`, `device` and `watch` may be set after it. */
 void gw_log_model_init(struct gw_log_model *model);
 
 /** Read the log at @p path into @p model. False when it can't be read: the last file says why. */

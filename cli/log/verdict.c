@@ -182,6 +182,7 @@ static void add(struct gw_row *row, const struct case_of *c)
 
 	if (!b)
 		b = row->bound = gw_alloc(sizeof(*b));
+	b->configs++;
 	b->time[c->verdict.bound] += c->seconds;
 	if (c->starting >= GW_SHORT * c->mean) {
 		b->short_time += c->seconds;

@@ -50,6 +50,7 @@ struct gw_row_bound {
 	double most; /**< its time; 0: none was measured */
 	double mean; /**< mean time of one of its launches */
 	uint64_t launches;
+	uint32_t configs; /**< configurations of the row that were measured, each log's its own */
 	struct gw_verdict verdict;
 	struct gw_config config;
 	struct gw_kernel kernel; /**< without its name */

@@ -181,7 +181,7 @@ static json_t *runs_json(const struct gw_log_model *m)
 	                 gw_json_count(all.from), "to_ns", gw_json_count(all.to));
 }
 
-void gw_report_json(struct gw_report *report)
+json_t *gw_report_document(struct gw_report *report, bool kernels)
 {
 	struct gw_log_model *m = &report->model;
 	json_t *o = json_object(), *list;
@@ -214,9 +214,14 @@ void gw_report_json(struct gw_report *report)
 	json_object_set_new(o, "runs", runs_json(m));
 	json_object_set_new(o, "hidden_rows", gw_json_count(report->hidden));
 	json_object_set_new(o, "kernels", list = json_array());
-	for (size_t i = 0; i < report->count; i++)
+	for (size_t i = 0; kernels && i < report->count; i++)
 		json_array_append_new(list, line_json(report, &report->lines[i]));
-	gw_json_print(o);
+	return o;
+}
+
+void gw_report_json(struct gw_report *report)
+{
+	gw_json_print(gw_report_document(report, true));
 }
 
 /*

@@ -6,6 +6,7 @@
 #include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/common/nearest.h"
+#include "cli/html/page.h"
 #include "cli/message.h"
 #include "cli/report/runs.h"
 
@@ -17,7 +18,7 @@
 #include <string.h>
 
 struct options {
-	const char *by, *sort, *filter, *device;
+	const char *by, *sort, *filter, *device, *html;
 	uint64_t top;
 	bool last, full_names, mangled, wide, verbose, json, csv, verify;
 };
@@ -51,6 +52,9 @@ static const struct gw_option options[] = {
                     "code analysis, the causality check, everything that was lost"),
         GW_OPT_FLAG(json, "print JSON, times in ns; docs/user/json-schema.md describes it"),
         GW_OPT_FLAG(csv, "print CSV, times in ns, with one header line"),
+        GW_OPT_FILE(html, "FILE",
+                    "write the report as one HTML page with charts, which needs no network; - is "
+                    "standard output. FILE is there once it is whole"),
         GW_OPT_FLAG(verify,
                     "also list each prediction that used a later measurement; exit status 1 when "
                     "there are any"),
@@ -192,8 +196,8 @@ static void unknown_column(const char *word)
 static bool check_options(const struct options *o)
 {
 	sort_column = gw_report_column(o->sort);
-	if (o->json && o->csv)
-		gw_error("report: --json and --csv exclude each other; give one of them");
+	if (o->json + o->csv + (o->html != NULL) > 1)
+		gw_error("report: --json, --csv and --html exclude each other; give one of them");
 	else if (sort_column == GW_COLUMNS)
 		unknown_column(o->sort);
 	else
@@ -240,7 +244,22 @@ static bool damaged(const struct gw_log_model *m)
 	return false;
 }
 
-static int show(struct gw_report *report, const struct options *o)
+static bool print(struct gw_report *report, struct html_series *series, const struct options *o)
+{
+	if (o->html)
+		return html_write(report, series, o->html);
+	if (o->json)
+		gw_report_json(report);
+	else if (o->csv)
+		gw_report_csv(report);
+	else
+		gw_report_text(report);
+	if (o->verify && !o->json && !o->csv)
+		gw_report_violations(report);
+	return true;
+}
+
+static int show(struct gw_report *report, struct html_series *series, const struct options *o)
 {
 	const struct gw_log_model *m = &report->model;
 	bool violated = m->order[GW_ORDER_SELF] || m->order[GW_ORDER_LATER], unmatched;
@@ -253,14 +272,8 @@ static int show(struct gw_report *report, const struct options *o)
 	unmatched = o->filter && m->row_count && !report->count;
 	if (!o->mangled && gw_demangle_missing())
 		gw_warning("%s", gw_demangle_missing());
-	if (o->json)
-		gw_report_json(report);
-	else if (o->csv)
-		gw_report_csv(report);
-	else
-		gw_report_text(report);
-	if (o->verify && !o->json && !o->csv)
-		gw_report_violations(report);
+	if (!print(report, series, o))
+		return GW_EXIT_USAGE;
 	if (unmatched)
 		gw_warning("report: no kernel matches --filter=%s", o->filter);
 	return unmatched || damaged(m) || (o->verify && violated) ? GW_EXIT_FINDINGS : GW_EXIT_OK;
@@ -288,6 +301,7 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 {
 	struct options o = {.by = "kernel", .sort = "total"};
 	struct gw_report_logs logs = {0};
+	struct html_series series = {0};
 	struct gw_report *report;
 	int status = gw_command_parse(command, &argc, argv, &o), failed;
 
@@ -308,8 +322,11 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	report->full_names = o.full_names;
 	report->wide = o.wide;
 	report->verbose = o.verbose;
+	if (o.html)
+		html_series_begin(&series, &report->model);
 	failed |= read_all(report, &logs);
-	status = any_read(&report->model) ? show(report, &o) : GW_EXIT_USAGE;
+	status = any_read(&report->model) ? show(report, &series, &o) : GW_EXIT_USAGE;
+	html_series_free(&series);
 	free_report(report);
 	gw_report_logs_free(&logs);
 	return failed ? GW_EXIT_USAGE : status;
@@ -352,6 +369,8 @@ const struct gw_command_body gw_report_command = {
                     "The ten launch configurations of matrix products that took longest.\n"
                     "gpuwatch report --verbose run.gwl\n"
                     "With gpuwatch's own cost, clocks, code analysis and the causality check.\n"
+                    "gpuwatch report --html=run.html run.gwl\n"
+                    "One page with charts, to open in a browser.\n"
                     "gpuwatch report --json run.gwl | jq '.kernels[0]'\n"
                     "The first kernel, for a program.\n",
         .exit_status =

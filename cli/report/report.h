@@ -7,6 +7,7 @@
 
 #include "cli/log/model.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 enum gw_column {
@@ -60,6 +61,8 @@ const char *gw_report_flags(const struct gw_row *row, bool letters, char *buffer
 
 void gw_report_text(struct gw_report *report);
 void gw_report_json(struct gw_report *report);
+/** What gw_report_json prints; @p kernels false: its list of kernels is empty. */
+json_t *gw_report_document(struct gw_report *report, bool kernels);
 void gw_report_csv(struct gw_report *report);
 /** Violations of causality, as text on stdout. */
 void gw_report_violations(const struct gw_report *report);

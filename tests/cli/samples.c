@@ -309,6 +309,58 @@ void sample_hostile(struct lb *b)
 	lb_end(b);
 }
 
+void sample_markup(struct lb *b)
+{
+	static const char *const names[] = {
+	        "</script><script>window.harmed = 1</script>",
+	        "<!--<script>",
+	        "<img src=x onerror=window.harmed=1>",
+	        "\"); window.harmed = 1; (\"",
+	        "';window.harmed=1;'",
+	        "line\xe2\x80\xa8separator\xe2\x80\xa9s",
+	        "&lt;b&gt;&amp;",
+	        "]]></script>",
+	        "\xed\xa0\x80lone\xf8surrogate\xc3",
+	        "${window.harmed=1}`\\u003cb>",
+	};
+
+	lb_header(b, 4242, 0, "./</script><b>a</b> \"x\"");
+	lb_device(b, 1, "<b>GPU</b></title></style>", "aabbccdd00112233");
+	lb_stream(b, 1, 1);
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		lb_kernel(b, i + 1, names[i]);
+		lb_config(b, i + 1, i + 1, 64, 128);
+		lb_add_launch(b, lb_launch(i + 1, 1000000ull * i, 5000, 5000, i));
+	}
+	lb_degraded(b, GW_DEGRADED_LOG_FULL, "</script><b>why</b>");
+	lb_end(b);
+}
+
+void sample_crowd(struct lb *b)
+{
+	enum { KERNELS = 3000, LONG = 1500 };
+	char name[LONG + 1];
+
+	lb_header(b, 4242, 0, "./crowd");
+	lb_device(b, 1, "NVIDIA H200", "aabbccdd00112233");
+	lb_stream(b, 1, 1);
+	memset(name, '<', LONG);
+	name[LONG] = '\0';
+	for (uint32_t i = 0; i < KERNELS; i++) {
+		uint64_t when = i * 1000000ull;
+
+		name[snprintf(name, 8, "k%u", i)] = '<';
+		lb_kernel(b, i + 1, name);
+		lb_config(b, i + 1, i + 1, 64, 128);
+		for (uint32_t k = 0; k < 3; k++)
+			lb_add_launch(b, lb_launch(i + 1, when + k * 300000000000ull, 5000 + i,
+			                           5000, 3 * i + k));
+		if (i % BLOCK_OF == 0)
+			lb_block(b);
+	}
+	lb_end(b);
+}
+
 bool sample_named(struct lb *b, const char *name)
 {
 	if (!strcmp(name, "plain"))
@@ -335,6 +387,10 @@ bool sample_named(struct lb *b, const char *name)
 		sample_aggregates(b);
 	else if (!strcmp(name, "hostile"))
 		sample_hostile(b);
+	else if (!strcmp(name, "markup"))
+		sample_markup(b);
+	else if (!strcmp(name, "crowd"))
+		sample_crowd(b);
 	else if (!strcmp(name, "worked"))
 		sample_worked(b, SAMPLE_WHOLE);
 	else if (!strcmp(name, "no_work"))

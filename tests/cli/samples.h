@@ -23,6 +23,10 @@ void sample_unstudied(struct lb *b);
 void sample_aggregates(struct lb *b);
 /** Names that are formulas, control sequences, turned writing and no UTF-8. */
 void sample_hostile(struct lb *b);
+/** Names, a GPU and a reason that are markup and scripts, or end them. */
+void sample_markup(struct lb *b);
+/** 3,000 kernels with names of 1,500 bytes, a few launches each over 15 minutes. */
+void sample_crowd(struct lb *b);
 /** What of the sample with work is left out. */
 enum sample_without { SAMPLE_WHOLE, SAMPLE_NO_WORK, SAMPLE_NO_PROFILE, SAMPLE_HALF_PROFILE };
 /**
