@@ -65,12 +65,14 @@ gw_missing_packages() {
 	{ gw_has_header zstd.h && gw_has_archive libzstd.a; } || echo libzstd-dev
 	gw_has_header zlib.h || echo zlib1g-dev
 	gw_has_header sqlite3.h || echo libsqlite3-dev
+	gw_has_header ncursesw/curses.h || echo libncurses-dev
 	{ gw_has_header cmocka.h || pkg-config --exists cmocka; } 2>/dev/null || echo libcmocka-dev
 	if [ "$1" = tests ]; then
 		command -v valgrind >/dev/null || echo valgrind
 		gw_has_header expat.h || echo libexpat1-dev
 		gw_has_header gelf.h || echo libelf-dev
 		command -v xmllint >/dev/null || echo libxml2-utils
+		command -v tmux >/dev/null || echo tmux
 	fi
 	command -v python3 >/dev/null || echo python3
 	gw_has_cuda || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv

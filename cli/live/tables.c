@@ -40,6 +40,15 @@ void gw_live_unmap(struct gw_live_file *f)
 	f->data = NULL;
 }
 
+bool gw_live_hold_head(struct gw_live_file *f, struct gw_live_head *copy)
+{
+	memcpy(copy, f->head, sizeof(*copy));
+	f->head = copy;
+	return copy->magic == GW_LIVE_MAGIC && gw_live_layout_valid(copy, f->size) &&
+	       memchr(copy->exe, 0, sizeof(copy->exe)) &&
+	       memchr(copy->boot_id, 0, sizeof(copy->boot_id));
+}
+
 /* Paired with begin() and end() of the writer (preload/live/live_tables.c). */
 static bool copy(const unsigned char *from, void *out, size_t size)
 {
@@ -63,6 +72,16 @@ static const unsigned char *element(const struct gw_live_file *f, const struct g
                                     uint32_t at)
 {
 	return f->data + s->offset + (uint64_t)at * s->size;
+}
+
+uint32_t gw_live_config_sequence(const struct gw_live_file *f, uint32_t at)
+{
+	const struct gw_live_config *c;
+
+	if (at >= f->head->configs.count)
+		return 0;
+	c = (const void *)element(f, &f->head->configs, at);
+	return __atomic_load_n(&c->sequence, __ATOMIC_ACQUIRE);
 }
 
 bool gw_live_config_at(const struct gw_live_file *f, uint32_t at, struct gw_live_config *out)

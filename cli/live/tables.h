@@ -12,10 +12,21 @@
 
 /**
  * Map the segment at @p path, as it changes; false, and @p why, when it is none. Who may cut the
- * file short may end the command by that: it is the process's own, and its owner's to write.
+ * file short may end the command by that, unless it reads within gw_live_guarded() (guard.h): it is
+ * the process's own, and its owner's to write.
  */
 bool gw_live_map(struct gw_live_file *file, const char *path, char *why, size_t size);
 void gw_live_unmap(struct gw_live_file *file);
+
+/**
+ * Go by @p copy, which outlives the mapping, as the head from now on, so that whoever writes the
+ * file can't move a table under the reader. It does not follow the log's name or counts. False: it
+ * holds what gw_live_map() does not let through.
+ */
+bool gw_live_hold_head(struct gw_live_file *file, struct gw_live_head *copy);
+
+/** Changes whenever entry @p at of the configurations does; 0: nothing was written to it. */
+uint32_t gw_live_config_sequence(const struct gw_live_file *file, uint32_t at);
 
 /** The configuration in entry @p at, below configs.count; false: there is none that can be read. */
 bool gw_live_config_at(const struct gw_live_file *file, uint32_t at, struct gw_live_config *out);

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/top/collect.h"
+
+#include "cli/common/memory.h"
+#include "cli/live/file.h"
+#include "cli/live/guard.h"
+#include "cli/live/tables.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	FREE_MOST = 8,      /* entries in a row that can't be read: the table ends there */
+	TRIES_MOST = 10,    /* snapshots in which a segment may be in the making */
+	OWNER_EVERY = 8,    /* snapshots after which a process is looked at more closely */
+	NAME_MOST = 1 << 16 /* bytes of a kernel's name */
+};
+
+struct folder {
+	char *path;
+	struct timespec changed; /* when, at the last look */
+	unsigned looks;          /* since it was seen to have changed */
+};
+
+/* A segment's file. */
+struct segment {
+	char *path;
+	const char *name; /* in the path: process, when that began, when the segment was made */
+	unsigned pid;
+	unsigned long long start, ticks;
+	unsigned tries;  /* to open it; TRIES_MOST: no more */
+	unsigned turn;   /* snapshots since its owner was looked at */
+	bool there;      /* its folder has it */
+	bool replaced;   /* its process has made another since: it has run another program */
+	bool open, over; /* mapped; its process has ended, or it can't be read any more */
+	int process;     /* a descriptor of it (pidfd); -1: none */
+	struct gw_live_file file;
+	struct gw_live_head head; /* of the file, as it was mapped */
+	uint32_t *sequence;       /* of each configuration when it was read last */
+	size_t sequences;
+};
+
+struct top_source {
+	uint32_t pid;
+	struct folder *folder;
+	size_t folders, folder_room;
+	struct segment **segment;
+	size_t segments, segment_room;
+	char why[256]; /* of the last one that can't be read */
+};
+
+uint64_t top_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- folders ------------------------------------------------------------------------------- */
+
+static void add_folder(struct top_source *s, const char *path)
+{
+	for (size_t i = 0; i < s->folders; i++)
+		if (!strcmp(s->folder[i].path, path))
+			return;
+	s->folder = gw_grow(s->folder, &s->folder_room, s->folders + 1, sizeof(*s->folder));
+	s->folder[s->folders++].path = gw_copy(path);
+}
+
+/* Programs started without a session put theirs elsewhere than those of a login. */
+static void add_default_folders(struct top_source *s)
+{
+	static const char *const patterns[] = {"/dev/shm/gpuwatch-*", "/run/user/*/gpuwatch"};
+	const char *own = getenv("GPUWATCH_RUN_DIR");
+	char path[4200];
+
+	gw_live_folder(path, sizeof(path));
+	add_folder(s, path);
+	if (own && *own)
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		glob_t found = {0};
+
+		if (!glob(patterns[i], 0, NULL, &found))
+			for (size_t k = 0; k < found.gl_pathc; k++)
+				add_folder(s, found.gl_pathv[k]);
+		globfree(&found);
+	}
+}
+
+struct top_source *top_source_new(const struct gw_words *folders, uint32_t pid)
+{
+	struct top_source *s = gw_alloc(sizeof(*s));
+
+	s->pid = pid;
+	for (size_t i = 0; i < folders->count; i++)
+		add_folder(s, folders->word[i]);
+	if (!folders->count)
+		add_default_folders(s);
+	return s;
+}
+
+const char *top_source_folder(const struct top_source *s, unsigned at)
+{
+	return at < s->folders ? s->folder[at].path : NULL;
+}
+
+unsigned top_source_refused(const struct top_source *s, const char **why)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < s->segments; i++)
+		n += s->segment[i]->tries && s->segment[i]->there && !s->segment[i]->over;
+	*why = s->why;
+	return n;
+}
+
+/* ---- segments ------------------------------------------------------------------------------ */
+
+static void close_segment(struct segment *g)
+{
+	if (g->open)
+		gw_live_unmap(&g->file);
+	if (g->process >= 0)
+		close(g->process);
+	free(g->sequence);
+	g->sequence = NULL;
+	g->sequences = 0;
+	g->process = -1;
+	g->open = false;
+}
+
+static void segment_free(struct segment *g)
+{
+	close_segment(g);
+	free(g->path);
+	free(g);
+}
+
+void top_source_free(struct top_source *s)
+{
+	for (size_t i = 0; i < s->segments; i++)
+		segment_free(s->segment[i]);
+	for (size_t i = 0; i < s->folders; i++)
+		free(s->folder[i].path);
+	free(s->segment);
+	free(s->folder);
+	free(s);
+}
+
+static void meet(struct top_source *s, const char *folder, const char *name)
+{
+	unsigned long long start, ticks;
+	struct segment *g;
+	char path[8400];
+	unsigned pid;
+
+	if (!gw_live_named(name, NULL) || sscanf(name, "%u-%llu-%llu", &pid, &start, &ticks) != 3 ||
+	    (s->pid && pid != s->pid))
+		return;
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	for (size_t i = 0; i < s->segments; i++)
+		if (!strcmp(s->segment[i]->path, path)) {
+			s->segment[i]->there = true;
+			return;
+		}
+	g = gw_alloc(sizeof(*g));
+	g->path = gw_copy(path);
+	g->name = g->path + strlen(folder) + 1;
+	g->pid = pid;
+	g->start = start;
+	g->ticks = ticks;
+	g->there = true;
+	g->process = -1;
+	s->segment = gw_grow(s->segment, &s->segment_room, s->segments + 1, sizeof(*s->segment));
+	s->segment[s->segments++] = g;
+}
+
+static bool in_folder(const struct segment *g, const struct folder *f)
+{
+	const size_t n = strlen(f->path);
+
+	return !strncmp(g->path, f->path, n) && g->name == g->path + n + 1;
+}
+
+/* Look what @p f has, unless nothing can have changed in it: false. What changes within a tick of
+ * the kernel's clock after a look is seen at the next. */
+static bool look(struct top_source *s, struct folder *f)
+{
+	struct stat st;
+	struct dirent *e;
+	DIR *d;
+
+	if (stat(f->path, &st))
+		memset(&st, 0, sizeof(st));
+	if (st.st_mtim.tv_sec != f->changed.tv_sec || st.st_mtim.tv_nsec != f->changed.tv_nsec)
+		f->looks = 0;
+	if (f->looks++ > 1)
+		return false;
+	f->changed = st.st_mtim;
+	for (size_t i = 0; i < s->segments; i++)
+		if (in_folder(s->segment[i], f))
+			s->segment[i]->there = false;
+	d = opendir(f->path);
+	while (d && (e = readdir(d)))
+		meet(s, f->path, e->d_name);
+	if (d)
+		closedir(d);
+	return true;
+}
+
+static void find_replaced(struct top_source *s)
+{
+	for (size_t i = 0; i < s->segments; i++)
+		for (size_t k = 0; k < s->segments; k++) {
+			const struct segment *a = s->segment[i], *b = s->segment[k];
+
+			if (b->there && a->pid == b->pid && a->start == b->start &&
+			    a->ticks < b->ticks)
+				s->segment[i]->replaced = true;
+		}
+}
+
+static void look_everywhere(struct top_source *s)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < s->folders; i++)
+		changed |= look(s, &s->folder[i]);
+	if (changed)
+		find_replaced(s);
+}
+
+/* ---- what one segment has ------------------------------------------------------------------ */
+
+struct reading {
+	struct segment *segment;
+	struct top_model *model;
+	struct top_process *process;
+	enum gw_live_owner owner;
+	char *why;
+	size_t room;
+};
+
+static void map(void *arg)
+{
+	struct reading *r = arg;
+
+	r->segment->open = gw_live_map(&r->segment->file, r->segment->path, r->why, r->room) &&
+	                   gw_live_hold_head(&r->segment->file, &r->segment->head);
+}
+
+/* It is being made, or none of ours to read; or its process died over it. */
+static void refuse(struct segment *g)
+{
+	bool gone = false;
+
+	if (g->file.data)
+		gw_live_unmap(&g->file);
+	g->open = false;
+	g->tries++;
+	gw_live_named(g->name, &gone);
+	g->over = gone;
+}
+
+/* Map it and see whose it is. What a killed process has left is not live, and not shown. */
+static void open_segment(struct top_source *s, struct segment *g)
+{
+	struct reading r = {.segment = g, .why = s->why, .room = sizeof(s->why)};
+
+	if (!gw_live_guarded(map, &r) || !g->open) {
+		refuse(g);
+		return;
+	}
+	/* Taken before its owner is looked at: a number that another process has since names
+	 * nobody. */
+	g->process = (int)syscall(SYS_pidfd_open, (pid_t)g->file.head->pid, 0);
+	r.owner = gw_live_owner(&g->file);
+	if (r.owner == GW_LIVE_UNOWNED || g->replaced) {
+		close_segment(g);
+		g->over = true;
+		return;
+	}
+	if (r.owner == GW_LIVE_ELSEWHERE && g->process >= 0) {
+		close(g->process);
+		g->process = -1;
+	}
+	g->tries = 0;
+	g->sequences = g->file.head->configs.count;
+	g->sequence = gw_alloc(g->sequences * sizeof(*g->sequence));
+}
+
+/* The name of a kernel in memory of ours; NULL: not there yet. */
+static const char *kernel_name(const struct gw_live_file *f, uint32_t slot)
+{
+	static char name[NAME_MOST];
+	const struct gw_live_kernel *k = slot ? gw_live_kernel_in(f, slot) : NULL;
+	size_t left;
+
+	if (!k)
+		return NULL;
+	left = f->size - (size_t)((const unsigned char *)k->name - f->data);
+	left = left < sizeof(name) ? left : sizeof(name);
+	if (!memccpy(name, k->name, 0, left))
+		name[left - 1] = 0;
+	return *name ? name : NULL;
+}
+
+/* Configurations that changed. They come by rising ids, so the table ends where entries do. */
+static void read_configs(struct reading *r)
+{
+	const struct gw_live_file *f = &r->segment->file;
+	struct gw_live_config c;
+
+	for (uint32_t at = 0, free_ones = 0; at < r->segment->sequences && free_ones < FREE_MOST;
+	     at++) {
+		const uint32_t sequence = gw_live_config_sequence(f, at);
+		const bool unnamed = top_config_unnamed(r->process, at);
+
+		if (sequence && sequence == r->segment->sequence[at] && !unnamed) {
+			free_ones = 0;
+		} else if (!sequence || !gw_live_config_at(f, at, &c)) {
+			free_ones++;
+		} else {
+			const bool first = !r->segment->sequence[at];
+
+			free_ones = 0;
+			r->segment->sequence[at] = c.sequence;
+			top_config_is(r->model, r->process, at, &c,
+			              first || unnamed ? kernel_name(f, c.kernel) : NULL);
+		}
+	}
+}
+
+static void read_tables(void *arg)
+{
+	struct reading *r = arg;
+	struct gw_live_device d;
+	struct gw_live_totals t;
+
+	if (gw_live_totals_of(&r->segment->file, &t))
+		top_totals_are(r->process, &t);
+	read_configs(r);
+	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
+		if (gw_live_device_at(&r->segment->file, i, &d))
+			top_device_is(r->process, i, &d);
+}
+
+static bool has_exited(const struct segment *g)
+{
+	struct pollfd p = {.fd = g->process, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* Whether its process runs on. To ask in full costs more, so that happens now and then: it finds a
+ * process that runs another program without gpuwatch. */
+static enum gw_live_owner owner_of(struct segment *g)
+{
+	if (g->process >= 0 && has_exited(g))
+		return GW_LIVE_UNOWNED;
+	if (g->process >= 0 && g->turn++ % OWNER_EVERY)
+		return GW_LIVE_OWNED;
+	return gw_live_owner(&g->file);
+}
+
+static void read_segment(struct segment *g, struct top_model *m)
+{
+	struct reading r = {.segment = g, .model = m};
+
+	/* Asked first: what it left behind is read once it has ended. */
+	if (!g->over && g->there && !g->replaced)
+		r.owner = owner_of(g);
+	r.process = top_process_of(m, g->path, g->file.head->pid, g->file.head->exe);
+	if (g->over) {
+		top_process_ended(m, r.process);
+		return;
+	}
+	if (!gw_live_guarded(read_tables, &r))
+		r.owner = GW_LIVE_UNOWNED;
+	if (r.owner == GW_LIVE_ELSEWHERE)
+		r.process->state = TOP_ELSEWHERE;
+	if (r.owner != GW_LIVE_UNOWNED)
+		return;
+	g->over = true;
+	top_process_ended(m, r.process);
+}
+
+/* Whether the model has let go of it. */
+static bool shown(const struct top_model *m, const struct segment *g)
+{
+	for (size_t i = 0; i < m->processes; i++)
+		if (!strcmp(m->process[i]->id, g->path))
+			return true;
+	return false;
+}
+
+/* Those that are neither there nor shown any more; of those that are over the mapping. */
+static void drop_gone(struct top_source *s, const struct top_model *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->segments; i++) {
+		struct segment *g = s->segment[i];
+		const bool seen = shown(m, g);
+
+		if (g->over && !seen)
+			close_segment(g);
+		if (!g->there && !seen)
+			segment_free(g);
+		else
+			s->segment[kept++] = g;
+	}
+	s->segments = kept;
+}
+
+void top_collect(struct top_source *s, struct top_model *m)
+{
+	look_everywhere(s);
+	top_begin(m, top_now());
+	for (size_t i = 0; i < s->segments; i++) {
+		struct segment *g = s->segment[i];
+
+		if (!g->open && !g->over && g->there && g->tries < TRIES_MOST)
+			open_segment(s, g);
+		if (g->open)
+			read_segment(g, m);
+	}
+	top_end(m);
+	drop_gone(s, m);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds live segments, keeps them mapped, and takes snapshots of them into a model. It writes
+ * nothing and asks nothing of the processes.
+ */
+#ifndef GW_TOP_COLLECT_H
+#define GW_TOP_COLLECT_H
+
+#include "cli/options.h"
+#include "cli/top/model.h"
+
+struct top_source;
+
+/**
+ * Of the folders @p folders; none: where segments are by default (this user's, and those of others
+ * that can be read). @p pid: of this process alone; 0: of all.
+ */
+struct top_source *top_source_new(const struct gw_words *folders, uint32_t pid);
+void top_source_free(struct top_source *source);
+
+/** Take a snapshot: all from top_begin() to top_end(). */
+void top_collect(struct top_source *source, struct top_model *model);
+
+/** Segments that are there and can't be read, and why for one of them ("" for none). */
+unsigned top_source_refused(const struct top_source *source, const char **why);
+
+/** Folder number @p at in which segments are looked for; NULL: there are no more. */
+const char *top_source_folder(const struct top_source *source, unsigned at);
+
+/** CLOCK_MONOTONIC, ns. */
+uint64_t top_now(void);
+
+#endif

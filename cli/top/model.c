@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/top/model.h"
+
+#include "cli/common/demangle.h"
+#include "cli/common/kernel_name.h"
+#include "cli/common/memory.h"
+#include "predictor/log/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct top_model *top_model_new(void)
+{
+	struct top_model *m = gw_alloc(sizeof(*m));
+
+	m->span_ns = m->time_ns = NAN;
+	return m;
+}
+
+static void row_free(struct top_row *r)
+{
+	free(r->mangled);
+	free(r->plain);
+	free(r->name);
+	free(r);
+}
+
+static void process_free(struct top_process *p)
+{
+	for (size_t i = 0; i < p->rows; i++)
+		row_free(p->row[i]);
+	free(p->row);
+	free(p->config);
+	free(p->id);
+	free(p->exe);
+	free(p);
+}
+
+void top_model_free(struct top_model *m)
+{
+	for (size_t i = 0; i < m->processes; i++)
+		process_free(m->process[i]);
+	free(m->process);
+	free(m);
+}
+
+static struct top_counts counts_of(const struct gw_live_config *c)
+{
+	return (struct top_counts){c->launches, c->time.count, c->ratio.count, c->time.sum,
+	                           c->ratio.sum};
+}
+
+/* ---- a snapshot ---------------------------------------------------------------------------- */
+
+void top_begin(struct top_model *m, uint64_t now_ns)
+{
+	m->span_ns = m->now_ns && now_ns > m->now_ns ? (double)(now_ns - m->now_ns) : NAN;
+	m->now_ns = now_ns;
+	for (size_t i = 0; i < m->processes; i++) {
+		struct top_process *p = m->process[i];
+
+		p->touched = p->fresh = false;
+		for (size_t k = 0; k < p->configs; k++)
+			p->config[k].before = counts_of(&p->config[k].now);
+	}
+}
+
+struct top_process *top_process_of(struct top_model *m, const char *id, uint32_t pid,
+                                   const char *exe)
+{
+	struct top_process *p;
+	size_t at = m->processes;
+
+	for (size_t i = 0; i < m->processes; i++)
+		if (!strcmp(m->process[i]->id, id)) {
+			m->process[i]->touched = true;
+			return m->process[i];
+		}
+	p = gw_alloc(sizeof(*p));
+	p->id = gw_copy(id);
+	p->exe = gw_copy(exe);
+	p->pid = pid;
+	p->fresh = p->touched = true;
+	p->runs = NAN;
+	m->process = gw_grow(m->process, &m->process_room, m->processes + 1, sizeof(*m->process));
+	for (; at && m->process[at - 1]->pid > pid; at--)
+		m->process[at] = m->process[at - 1];
+	m->process[at] = p;
+	m->processes++;
+	return p;
+}
+
+void top_process_ended(struct top_model *m, struct top_process *p)
+{
+	if (p->state != TOP_ENDED)
+		p->ended_ns = m->now_ns;
+	p->state = TOP_ENDED;
+}
+
+static char *unknown_kernel(uint32_t slot)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "(unknown kernel %u)", slot);
+	return gw_copy(text);
+}
+
+static size_t row_of(struct top_model *m, struct top_process *p, const struct gw_live_config *c,
+                     const char *mangled)
+{
+	const uint32_t device = c->device - 1; /* UINT32_MAX where it is not known */
+	const uint32_t slot = mangled ? 0 : c->kernel;
+	struct top_row *r;
+
+	for (size_t i = 0; i < p->rows; i++)
+		if (p->row[i]->device == device && p->row[i]->slot == slot &&
+		    (!mangled || !strcmp(p->row[i]->mangled, mangled)))
+			return i;
+	r = gw_alloc(sizeof(*r));
+	r->process = p;
+	r->slot = slot;
+	r->device = device;
+	r->mangled = mangled ? gw_copy(mangled) : NULL;
+	r->plain = mangled ? gw_demangle(mangled) : unknown_kernel(c->kernel);
+	r->name = gw_copy(r->plain);
+	m->unnamed = true;
+	p->row = gw_grow(p->row, &p->row_room, p->rows + 1, sizeof(*p->row));
+	p->row[p->rows] = r;
+	return p->rows++;
+}
+
+/* Whether an entry stands for what it stood for: ids of a log are used once. */
+static bool same(const struct gw_live_config *a, const struct gw_live_config *b)
+{
+	return a->kernel == b->kernel && a->device == b->device && b->launches >= a->launches &&
+	       b->time.count >= a->time.count && b->ratio.count >= a->ratio.count;
+}
+
+void top_config_is(struct top_model *m, struct top_process *p, size_t at,
+                   const struct gw_live_config *c, const char *mangled)
+{
+	struct top_config *to;
+	bool known;
+
+	p->config = gw_grow(p->config, &p->config_room, at + 1, sizeof(*p->config));
+	p->configs = at + 1 > p->configs ? at + 1 : p->configs;
+	to = &p->config[at];
+	known = to->now.id && same(&to->now, c);
+	if (!known || (mangled && !p->row[to->row]->mangled))
+		to->row = row_of(m, p, c, mangled);
+	/* What a process had before it was first seen was not launched in this interval. */
+	if (!known)
+		to->before = p->fresh ? counts_of(c) : (struct top_counts){0};
+	to->now = *c;
+}
+
+bool top_config_unnamed(const struct top_process *p, size_t at)
+{
+	return at < p->configs && p->config[at].now.id && !p->row[p->config[at].row]->mangled;
+}
+
+void top_device_is(struct top_process *p, uint32_t ordinal, const struct gw_live_device *d)
+{
+	if (ordinal >= GW_LIVE_DEVICES)
+		return;
+	p->device[ordinal].now = *d;
+	p->device[ordinal].known = true;
+}
+
+void top_totals_are(struct top_process *p, const struct gw_live_totals *t)
+{
+	p->totals = *t;
+}
+
+bool top_process_timed(const struct top_process *p)
+{
+	return !p->totals.ns || !p->totals.mode;
+}
+
+/* ---- what came of it ----------------------------------------------------------------------- */
+
+/* Sums over the configurations of a row while it is computed. */
+struct weights {
+	double weight, predicted, low, high;
+};
+
+struct sums {
+	struct top_counts interval, total;
+	double time_ns, most;  /* of the interval; of the configuration with the most, total */
+	bool known, estimated; /* time_ns */
+	struct weights by_interval, by_total;
+};
+
+static void weigh(struct weights *w, const struct gw_live_config *c, uint64_t runs)
+{
+	if (!(c->predicted > 0) || !(c->low > 0) || !isfinite(c->high))
+		return;
+	w->weight += (double)runs;
+	w->predicted += (double)runs * c->predicted;
+	w->low += (double)runs * c->low;
+	w->high += (double)runs * c->high;
+}
+
+static struct top_counts since(const struct top_counts *now, const struct top_counts *before)
+{
+	return (struct top_counts){now->runs - before->runs, now->measured - before->measured,
+	                           now->compared - before->compared, now->time_ns - before->time_ns,
+	                           now->ratio - before->ratio};
+}
+
+static void add(struct top_counts *to, const struct top_counts *from)
+{
+	to->runs += from->runs;
+	to->measured += from->measured;
+	to->compared += from->compared;
+	to->time_ns += from->time_ns;
+	to->ratio += from->ratio;
+}
+
+/* Where not every run is timed, runs count with the mean of those that were. */
+static void add_time(struct sums *s, const struct top_counts *d, const struct top_counts *all,
+                     bool timed)
+{
+	if (!d->runs && !d->measured)
+		return;
+	if (timed) {
+		s->known |= d->measured > 0;
+		s->time_ns += d->time_ns;
+	} else if (all->measured) {
+		const struct top_counts *mean = d->measured ? d : all;
+
+		s->known = s->estimated = true;
+		s->time_ns += (double)d->runs * mean->time_ns / (double)mean->measured;
+	}
+}
+
+static void add_config(struct sums *s, struct top_row *r, const struct top_config *c)
+{
+	const struct top_counts all = counts_of(&c->now), d = since(&all, &c->before);
+	const double time =
+	        all.measured ? (double)all.runs * all.time_ns / (double)all.measured : 0;
+
+	add(&s->interval, &d);
+	add(&s->total, &all);
+	add_time(s, &d, &all, top_process_timed(r->process));
+	weigh(&s->by_interval, &c->now, d.runs);
+	weigh(&s->by_total, &c->now, all.runs);
+	if (!r->configs++ || time > s->most) {
+		s->most = time;
+		r->bound = c->now.bound <= GW_BOUND_LAUNCH ? (enum gw_bound)c->now.bound
+		                                           : GW_BOUND_UNKNOWN;
+		r->tier = (enum gw_tier)c->now.tier;
+		r->work = (enum gw_source)c->now.work;
+	}
+}
+
+static struct top_span span_of(const struct top_counts *c)
+{
+	return (struct top_span){
+	        .runs = (double)c->runs,
+	        .measured = (double)c->measured,
+	        .time_ns = c->measured || !c->runs ? c->time_ns : NAN,
+	        .mean_ns = c->measured ? c->time_ns / (double)c->measured : NAN,
+	        .ratio = c->compared ? c->ratio / (double)c->compared : NAN,
+	};
+}
+
+static void finish_row(struct top_row *r, const struct sums *s, bool unknown)
+{
+	const struct weights *w = s->by_interval.weight > 0 ? &s->by_interval : &s->by_total;
+
+	r->total = span_of(&s->total);
+	r->interval = span_of(&s->interval);
+	r->interval.estimated = s->estimated;
+	r->interval.time_ns = s->known || !s->interval.runs ? s->time_ns : NAN;
+	if (unknown)
+		r->interval = (struct top_span){NAN, NAN, NAN, NAN, NAN, false};
+	r->predicted = w->weight > 0 ? w->predicted / w->weight : NAN;
+	r->low = w->weight > 0 ? w->low / w->weight : NAN;
+	r->high = w->weight > 0 ? w->high / w->weight : NAN;
+}
+
+static void finish_rows(struct top_process *p, bool unknown)
+{
+	struct sums *sums = gw_alloc((p->rows + 1) * sizeof(*sums));
+	double left = -(double)p->totals.counter[GW_COUNTER_launches_unmatched];
+
+	p->runs = unknown ? NAN : 0;
+	for (size_t i = 0; i < p->rows; i++)
+		p->row[i]->configs = 0;
+	for (size_t i = 0; i < p->configs; i++)
+		if (p->config[i].now.id)
+			add_config(&sums[p->config[i].row], p->row[p->config[i].row],
+			           &p->config[i]);
+	for (size_t i = 0; i < p->rows; i++) {
+		finish_row(p->row[i], &sums[i], unknown);
+		p->runs += p->row[i]->interval.runs;
+		left += p->row[i]->total.runs - p->row[i]->total.measured;
+	}
+	p->waiting = left > 0;
+	free(sums);
+}
+
+/*
+ * Records come later than the kernels that they are of. While the process launches, or a launch
+ * waits for its record, all is known up to the end of the latest; else up to now.
+ */
+static void finish_device(const struct top_process *p, struct top_device *d, double span_ns)
+{
+	uint64_t horizon = d->now.last_end_ns, busy = d->now.busy_ns;
+	double length;
+
+	d->idle = NAN;
+	if (p->runs == 0 && !p->waiting && d->horizon_ns && !isnan(span_ns) &&
+	    d->horizon_ns + (uint64_t)span_ns > horizon)
+		horizon = d->horizon_ns + (uint64_t)span_ns;
+	length = (double)horizon - (double)d->horizon_ns;
+	if (!isnan(p->runs) && top_process_timed(p) && p->state != TOP_ENDED && d->horizon_ns &&
+	    d->now.last_end_ns && busy >= d->busy_ns && length > 0) {
+		d->idle = 1 - (double)(busy - d->busy_ns) / length;
+		d->idle = d->idle < 0 ? 0 : d->idle;
+	}
+	if (isnan(p->runs) || horizon > d->horizon_ns || !d->now.last_end_ns) {
+		d->horizon_ns = horizon;
+		d->busy_ns = busy;
+	}
+}
+
+static bool gone(const struct top_model *m, const struct top_process *p)
+{
+	return !p->touched || (p->state == TOP_ENDED && m->now_ns - p->ended_ns >= TOP_ENDED_NS);
+}
+
+static void drop_gone(struct top_model *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->processes; i++)
+		if (gone(m, m->process[i]))
+			process_free(m->process[i]);
+		else
+			m->process[kept++] = m->process[i];
+	m->processes = kept;
+}
+
+/* A row that has found its name leaves one without behind: none of its configurations is left. */
+static void name_rows(struct top_model *m)
+{
+	size_t count = 0, at = 0;
+	struct gw_kernel_names *names;
+	char **out;
+
+	for (size_t i = 0; i < m->processes; i++)
+		count += m->process[i]->rows;
+	names = gw_alloc((count + 1) * sizeof(*names));
+	out = gw_alloc((count + 1) * sizeof(*out));
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->rows; k++) {
+			const struct top_row *r = m->process[i]->row[k];
+
+			names[at++] = (struct gw_kernel_names){r->mangled ? r->mangled : r->plain,
+			                                       r->plain};
+		}
+	gw_kernel_names(names, count, out);
+	at = 0;
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->rows; k++) {
+			free(m->process[i]->row[k]->name);
+			m->process[i]->row[k]->name = out[at++];
+		}
+	free(names);
+	free(out);
+	m->unnamed = false;
+}
+
+static void finish_shares(struct top_model *m)
+{
+	m->time_ns = NAN;
+	memset(m->bound_ns, 0, sizeof(m->bound_ns));
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->rows; k++) {
+			const struct top_row *r = m->process[i]->row[k];
+
+			if (isnan(r->interval.time_ns))
+				continue;
+			m->time_ns = (isnan(m->time_ns) ? 0 : m->time_ns) + r->interval.time_ns;
+			m->bound_ns[r->bound] += r->interval.time_ns;
+		}
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->rows; k++) {
+			struct top_row *r = m->process[i]->row[k];
+
+			r->share = m->time_ns > 0 ? r->interval.time_ns / m->time_ns : NAN;
+		}
+}
+
+void top_end(struct top_model *m)
+{
+	drop_gone(m);
+	for (size_t i = 0; i < m->processes; i++) {
+		struct top_process *p = m->process[i];
+
+		finish_rows(p, p->fresh || isnan(m->span_ns));
+		for (uint32_t d = 0; d < GW_LIVE_DEVICES; d++)
+			if (p->device[d].known)
+				finish_device(p, &p->device[d], m->span_ns);
+	}
+	if (m->unnamed)
+		name_rows(m);
+	finish_shares(m);
+}
+
+void top_row_sketches(const struct top_row *r, struct gw_sketch *time, struct gw_sketch *ratio)
+{
+	const struct top_process *p = r->process;
+
+	*time = *ratio = (struct gw_sketch){0};
+	for (size_t i = 0; i < p->configs; i++)
+		if (p->config[i].now.id && p->row[p->config[i].row] == r) {
+			gw_sketch_merge(time, &p->config[i].now.time);
+			gw_sketch_merge(ratio, &p->config[i].now.ratio);
+		}
+}
+
+bool top_row_off(const struct top_row *r)
+{
+	return r->interval.ratio < r->low / r->predicted ||
+	       r->interval.ratio > r->high / r->predicted;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What gpuwatch top shows, apart from how: processes with their GPUs and kernels, and what came to
+ * each between two snapshots. A snapshot is a call of top_begin(), of the others for what each
+ * process has, and of top_end(). Times are CLOCK_MONOTONIC unless said.
+ */
+#ifndef GW_TOP_MODEL_H
+#define GW_TOP_MODEL_H
+
+#include "predictor/core/types.h"
+#include "predictor/log/live.h"
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** How long a process that has ended is shown. */
+#define TOP_ENDED_NS UINT64_C(5000000000)
+
+enum top_state {
+	TOP_RUNNING,
+	TOP_ELSEWHERE, /**< it is of another PID namespace: whether it runs is unknown */
+	TOP_ENDED,
+};
+
+/** Totals since a process began, or what was added to them between two snapshots. */
+struct top_counts {
+	uint64_t runs;     /**< launches of the kernel */
+	uint64_t measured; /**< of them with a time */
+	uint64_t compared; /**< of these with a prediction */
+	double time_ns;    /**< sum of the measured times */
+	double ratio;      /**< sum of measured / predicted */
+};
+
+/** A configuration of a process. */
+struct top_config {
+	struct gw_live_config now;
+	struct top_counts before; /**< at the snapshot before */
+	size_t row;               /**< position in the process's rows */
+};
+
+/** A GPU as a process numbers it. */
+struct top_device {
+	struct gw_live_device now;
+	bool known;          /**< something was measured on it */
+	uint64_t busy_ns;    /**< at the snapshot before */
+	uint64_t horizon_ns; /**< up to when busy_ns was complete, CLOCK_REALTIME; 0: not known */
+	double idle; /**< share of the time between the snapshots without a kernel; NaN: unknown */
+};
+
+/** What there is to say of the runs of a kernel between two snapshots, or since the start. */
+struct top_span {
+	double runs, measured; /**< NaN: unknown, there is no snapshot before */
+	double time_ns;        /**< GPU time of the runs; NaN: unknown */
+	double mean_ns;        /**< mean measured time; NaN: none was measured */
+	double ratio;          /**< mean of measured / predicted; NaN: none was compared */
+	bool estimated;        /**< time_ns is the runs times the mean of those measured */
+};
+
+/** A kernel on a GPU of a process: a row. */
+struct top_row {
+	struct top_process *process; /**< whose it is; outlives the row */
+	uint32_t slot;   /**< of the kernel, while its name is not known; else 0 */
+	uint32_t device; /**< the driver's number of the GPU; UINT32_MAX: unknown */
+	char *mangled;   /**< NULL: unknown */
+	char *plain;     /**< demangled; never NULL */
+	char *name;      /**< short, unlike those of other kernels; never NULL */
+	struct top_span interval, total;
+	double share;     /**< of the GPU time of all rows in the interval; NaN: unknown */
+	double predicted; /**< ns, mean over the runs in the interval; NaN: not predicted */
+	double low, high; /**< the same of the ends of the 90% intervals */
+	enum gw_bound bound;     /**< of the configuration with the most GPU time */
+	enum gw_tier tier;       /**< likewise */
+	enum gw_source work;     /**< likewise */
+	size_t configs;          /**< configurations that it has */
+};
+
+/** A process: one live segment. */
+struct top_process {
+	char *id;  /**< of its segment, unique */
+	char *exe; /**< path of the program */
+	uint32_t pid;
+	enum top_state state;
+	bool fresh;         /**< there is one snapshot of it so far */
+	bool touched;       /**< it was in the snapshot being taken */
+	uint64_t ended_ns;  /**< when it was first seen to have ended */
+	struct top_config *config; /**< by id less one; one whose now.id is 0 is not known */
+	size_t configs, config_room;
+	struct top_row **row;
+	size_t rows, row_room;
+	struct top_device device[GW_LIVE_DEVICES];
+	struct gw_live_totals totals; /**< totals.ns 0: none yet */
+	double runs;                  /**< in the interval, of all kernels; NaN: unknown */
+	bool waiting;                 /**< runs may be on the GPU: not all have a time or are lost */
+};
+
+struct top_model {
+	struct top_process **process; /**< by pid */
+	size_t processes, process_room;
+	uint64_t now_ns;
+	double span_ns;         /**< between the last two snapshots; NaN: there was one */
+	double time_ns;         /**< GPU time of all rows in the interval; NaN: unknown */
+	double bound_ns[8];     /**< of it, by enum gw_bound */
+	bool unnamed;           /**< rows have come whose short name is to be made */
+};
+
+struct top_model *top_model_new(void);
+void top_model_free(struct top_model *model);
+
+/** A snapshot begins. */
+void top_begin(struct top_model *model, uint64_t now_ns);
+
+/** The process whose segment is @p id, added where it is new. Valid until the top_end() after it was
+ * left out of a snapshot. */
+struct top_process *top_process_of(struct top_model *model, const char *id, uint32_t pid,
+                                   const char *exe);
+/** Entry @p at of its configurations; @p mangled NULL: the kernel's name is not known yet. What is
+ * not said again is unchanged. */
+void top_config_is(struct top_model *model, struct top_process *process, size_t at,
+                   const struct gw_live_config *config, const char *mangled);
+/** Whether the name of the kernel of entry @p at is still unknown. */
+bool top_config_unnamed(const struct top_process *process, size_t at);
+void top_device_is(struct top_process *process, uint32_t ordinal,
+                   const struct gw_live_device *device);
+void top_totals_are(struct top_process *process, const struct gw_live_totals *totals);
+void top_process_ended(struct top_model *model, struct top_process *process);
+
+/**
+ * The snapshot is complete: compute the rows. Processes that ended TOP_ENDED_NS ago, and those that
+ * the snapshot leaves out, are gone; pointers to them and their rows are no longer valid.
+ */
+void top_end(struct top_model *model);
+
+/** The two sketches of a row, of all runs since its process began. */
+void top_row_sketches(const struct top_row *row, struct gw_sketch *time, struct gw_sketch *ratio);
+
+/** Whether the interval's measured / predicted is outside the 90% interval of the predictions. */
+bool top_row_off(const struct top_row *row);
+
+/** Whether kernels are timed all the time, so that busy time is all there is. */
+bool top_process_timed(const struct top_process *process);
+
+/* ---- what is shown (sort.c) ---------------------------------------------------------------- */
+
+enum top_sort {
+#define SORT(id, meaning) TOP_SORT_##id,
+#include "cli/top/sort.def"
+#undef SORT
+	TOP_SORTS
+};
+
+/** Name of a sort key; never NULL. */
+const char *top_sort_name(enum top_sort sort);
+const char *top_sort_meaning(enum top_sort sort);
+/** The key of this name; TOP_SORTS: there is none. */
+enum top_sort top_sort_of(const char *name);
+
+struct top_choice {
+	enum top_sort sort;
+	bool reverse;
+	const regex_t *filter; /**< NULL: every kernel */
+};
+
+/** The rows that @p choice picks, in its order, into @p rows; free() it. Returns how many. */
+size_t top_choose(const struct top_model *model, const struct top_choice *choice,
+                  struct top_row ***rows);
+
+#endif

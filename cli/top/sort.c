@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rows are shown, and in what order. */
+#include "cli/common/memory.h"
+#include "cli/top/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *meaning;
+} keys[] = {
+#define SORT(id, meaning) {#id, meaning},
+#include "cli/top/sort.def"
+#undef SORT
+};
+
+const char *top_sort_name(enum top_sort sort)
+{
+	return sort < TOP_SORTS ? keys[sort].name : "";
+}
+
+const char *top_sort_meaning(enum top_sort sort)
+{
+	return sort < TOP_SORTS ? keys[sort].meaning : "";
+}
+
+enum top_sort top_sort_of(const char *name)
+{
+	enum top_sort at = 0;
+
+	while (at < TOP_SORTS && strcmp(keys[at].name, name) != 0)
+		at++;
+	return at;
+}
+
+/* qsort() has no argument for it; the command has one thread. */
+static const struct top_choice *sorting;
+
+/* The greater comes first; unknown comes last. */
+static int by_value(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) - isnan(b);
+	return a > b ? -1 : a < b;
+}
+
+static double pick(double interval, double total)
+{
+	return isnan(interval) ? total : interval;
+}
+
+static int by_key(const struct top_row *a, const struct top_row *b)
+{
+	switch (sorting->sort) {
+	case TOP_SORT_runs:
+		return by_value(a->interval.runs, b->interval.runs);
+	case TOP_SORT_measured:
+		return by_value(pick(a->interval.mean_ns, a->total.mean_ns),
+		                pick(b->interval.mean_ns, b->total.mean_ns));
+	case TOP_SORT_ratio:
+		return by_value(fabs(log(pick(a->interval.ratio, a->total.ratio))),
+		                fabs(log(pick(b->interval.ratio, b->total.ratio))));
+	case TOP_SORT_name:
+		return strcmp(a->name, b->name);
+	case TOP_SORT_pid:
+		return (a->process->pid > b->process->pid) - (a->process->pid < b->process->pid);
+	default:
+		return by_value(a->interval.time_ns, b->interval.time_ns);
+	}
+}
+
+/* Rows that are alike stand in an order that does not change from one snapshot to the next. */
+static int by_choice(const void *x, const void *y)
+{
+	const struct top_row *a = *(struct top_row *const *)x, *b = *(struct top_row *const *)y;
+	int order = by_key(a, b);
+
+	order = sorting->reverse ? -order : order;
+	if (!order)
+		order = by_value(a->total.time_ns, b->total.time_ns);
+	if (!order)
+		order = by_value(a->total.runs, b->total.runs);
+	if (!order)
+		order = strcmp(a->plain, b->plain);
+	if (!order)
+		order = strcmp(a->process->id, b->process->id);
+	return order ? order : (a->device > b->device) - (a->device < b->device);
+}
+
+static bool wanted(const struct top_row *r, const struct top_choice *choice)
+{
+	return r->configs &&
+	       (!choice->filter || !regexec(choice->filter, r->plain, 0, NULL, 0));
+}
+
+size_t top_choose(const struct top_model *m, const struct top_choice *choice,
+                  struct top_row ***rows)
+{
+	size_t count = 0, room = 0;
+
+	*rows = NULL;
+	for (size_t i = 0; i < m->processes; i++)
+		for (size_t k = 0; k < m->process[i]->rows; k++) {
+			if (!wanted(m->process[i]->row[k], choice))
+				continue;
+			*rows = gw_grow(*rows, &room, count + 1, sizeof(**rows));
+			(*rows)[count++] = m->process[i]->row[k];
+		}
+	sorting = choice;
+	if (count)
+		qsort(*rows, count, sizeof(**rows), by_choice);
+	return count;
+}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the screen of gpuwatch top needs: target gw_curses, and GW_HAVE_CURSES. Without ncurses' wide library only
+# `gpuwatch top --once` works. Only the command links it: the archives where there are any, so that one command serves
+# every distribution.
+find_path(GW_CURSES_INCLUDE NAMES ncursesw/curses.h)
+find_library(GW_CURSES_ARCHIVE NAMES libncursesw.a)
+find_library(GW_TINFO_ARCHIVE NAMES libtinfo.a)
+find_library(GW_CURSES_LIBRARY NAMES ncursesw)
+find_library(GW_TINFO_LIBRARY NAMES tinfo)
+add_library(gw_curses INTERFACE)
+set(GW_HAVE_CURSES OFF)
+if(GW_CURSES_INCLUDE AND GW_CURSES_ARCHIVE)
+  set(GW_HAVE_CURSES ON)
+  target_link_libraries(gw_curses INTERFACE ${GW_CURSES_ARCHIVE})
+  if(GW_TINFO_ARCHIVE)
+    target_link_libraries(gw_curses INTERFACE ${GW_TINFO_ARCHIVE})
+  endif()
+elseif(GW_CURSES_INCLUDE AND GW_CURSES_LIBRARY)
+  set(GW_HAVE_CURSES ON)
+  target_link_libraries(gw_curses INTERFACE ${GW_CURSES_LIBRARY})
+  if(GW_TINFO_LIBRARY)
+    target_link_libraries(gw_curses INTERFACE ${GW_TINFO_LIBRARY})
+  endif()
+else()
+  message(STATUS "ncurses was not found: of gpuwatch top only --once will work (Debian: libncurses-dev)")
+endif()

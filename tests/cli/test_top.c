@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch top --once on made-up segments; top_screen.sh tests the screen. */
+#include "tests/cli/shell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TOP  "$PREFIX/bin/gpuwatch top "
+#define ONCE TOP "--once --dir=seg --interval=0.5 "
+
+/*
+ * Run @p command in bash while live_segment keeps a segment in seg; there `say` has it do @p what,
+ * and waits until it has.
+ */
+static int beside(const char *what, const char *command)
+{
+	setenv("WHAT", what, 1);
+	setenv("COMMAND", command, 1);
+	return shell("bash -c 'rm -rf seg; mkdir seg; "
+	             "coproc X { exec $TOOLS/live_segment seg $WHAT; }; p=$X_PID; "
+	             "say() { echo >&${X[1]}; read -ru ${X[0]} _; }; read -ru ${X[0]} _; "
+	             "eval \"$COMMAND\"; status=$?; kill $p; wait $p 2>/dev/null; exit $status'");
+}
+
+static void once_shows_processes_and_kernels(void **state)
+{
+	(void)state;
+	assert_int_equal(beside("run", ONCE), 0);
+	shell_says("1 process, ");
+	shell_says("GPU time by bound: memory 76.9%  compute 23.1%");
+	shell_says("audit live_segment");
+	shell_says(" 35.0%   1980 ");
+	shell_says(" 76.9% ");
+	shell_says(" 1.00 ms  1.00  0.90-1.10  memory gemm<float>");
+	shell_says(" 23.1% ");
+	/* Outside the interval; and a name that would drive the terminal. */
+	shell_says(" 1.50 ms  1.50! 0.90-1.10 compute evil\\x1b[2J\\x0aname\n");
+	assert_null(strchr(shell_output, '\033'));
+}
+
+static void once_sorts_filters_and_cuts(void **state)
+{
+	const char *gemm, *evil;
+
+	(void)state;
+	assert_int_equal(beside("run", ONCE "--sort=ratio"), 0);
+	gemm = strstr(shell_output, "gemm");
+	evil = strstr(shell_output, "evil");
+	assert_true(gemm && evil && evil < gemm);
+	assert_int_equal(beside("run", ONCE "--sort=ratio --reverse"), 0);
+	gemm = strstr(shell_output, "gemm");
+	evil = strstr(shell_output, "evil");
+	assert_true(gemm && evil && evil > gemm);
+	assert_int_equal(beside("run", ONCE "--filter=LIB::GEMM"), 0);
+	shell_says("gemm<float>");
+	shell_says(" 76.9% ");
+	assert_null(strstr(shell_output, "evil"));
+	assert_int_equal(beside("run", ONCE "--filter=nothing"), 0);
+	shell_says("no kernel matches the filter");
+	assert_int_equal(beside("run", ONCE "--top=1"), 0);
+	shell_says("and 1 more");
+	assert_int_equal(beside("run", ONCE "--pid=$p"), 0);
+	shell_says("live_segment");
+	assert_int_equal(beside("run", ONCE "--pid=1"), 0);
+	shell_says("no process runs under gpuwatch here");
+}
+
+static void json_has_both_the_interval_and_all(void **state)
+{
+	(void)state;
+	assert_int_equal(beside("run", ONCE "--json >a.json"), 0);
+	assert_int_equal(
+	        shell("python3 -c \"\n"
+	              "import json\n"
+	              "a = json.load(open('a.json'))\n"
+	              "assert a['schema'] == 'gpuwatch-top-1'\n"
+	              "assert 0.4 < a['interval_s'] < 5, a['interval_s']\n"
+	              "p, = a['processes']\n"
+	              "assert p['state'] == 'running' and p['mode'] == 'audit'\n"
+	              "assert abs(p['devices'][0]['idle'] - 0.35) < 1e-6\n"
+	              "g, e = a['kernels']\n"
+	              "assert g['demangled'] == 'void lib::gemm<float>(float const*, int)'\n"
+	              "assert g['configurations'] == 2 and g['bound'] == 'memory'\n"
+	              "assert g['basis'] == 'same shape timed'\n"
+	              "i, t = g['interval'], g['total']\n"
+	              "assert 0 < i['runs'] == i['measured'] < t['runs'] == t['measured']\n"
+	              "assert i['mean_ns'] == 1e6 and not i['estimated']\n"
+	              "assert g['time_ns']['count'] == t['runs']\n"
+	              "assert (g['low_ns'], g['high_ns']) == (900000, 1100000)\n"
+	              "assert abs(e['interval']['measured_over_predicted'] - 1.5) < 1e-9\n"
+	              "assert e['mangled'] == 'evil?[2J?name'\n"
+	              "\""),
+	        0);
+}
+
+static void in_mode_watch_times_are_estimated(void **state)
+{
+	(void)state;
+	assert_int_equal(beside("watch", ONCE "--json"), 0);
+	shell_says("\"estimated\": true");
+	shell_says("\"mode\": \"watch\"");
+	shell_says("\"idle\": null");
+	assert_int_equal(beside("watch", ONCE), 0);
+	shell_says("~76.9% ");
+}
+
+static void a_file_that_is_cut_short_ends_its_line_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(beside("truncate", ONCE "& t=$!; sleep 0.2; say; wait $t"), 0);
+	shell_says("live_segment (ended)");
+}
+
+static void a_segment_that_is_replaced_or_removed_has_ended(void **state)
+{
+	(void)state;
+	assert_int_equal(beside("remove", ONCE "& t=$!; sleep 0.2; say; wait $t"), 0);
+	shell_says("live_segment (ended)");
+	shell_says("0 processes");
+	assert_int_equal(beside("replace", ONCE "& t=$!; sleep 0.2; say; wait $t"), 0);
+	shell_says("live_segment (ended)");
+	shell_says("audit live_segment\n");
+	shell_says("1 process");
+	/* It ends before: what is left of it is not live. */
+	assert_int_equal(beside("run", "kill -9 $p; wait $p 2>/dev/null; ls seg; " ONCE), 0);
+	shell_says(".gwlive\n");
+	shell_says("no process runs under gpuwatch here");
+}
+
+static void what_no_writer_writes_does_no_harm(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(beside("wild", ONCE), 0);
+		assert_int_equal(beside("wild", ONCE "--json >a.json"), 0);
+		assert_int_equal(shell("python3 -m json.tool a.json >/dev/null"), 0);
+	}
+}
+
+static void what_is_no_segment_is_said(void **state)
+{
+	(void)state;
+	assert_int_equal(beside("run",
+	                        "head -c 100000 /dev/urandom >seg/$$-1-1.gwlive; "
+	                        "touch seg/1-0-1.gwlive seg/other; " ONCE
+	                        "; rm -rf seg; mkdir -p seg; mkfifo seg/$$-1-1.gwlive; " ONCE),
+	                 0);
+	shell_says("gemm<float>");
+	shell_says("no process runs under gpuwatch here");
+}
+
+static void bad_options_are_errors(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(TOP "--json"), 2);
+	shell_says("--json needs --once");
+	assert_int_equal(shell(TOP "--once '--filter=('"), 2);
+	shell_says("top: --filter=(: ");
+	assert_int_equal(shell(TOP "--once 4711"), 2);
+	shell_says("--pid=PID");
+	assert_int_equal(shell(TOP "--once --sort=nonsense"), 2);
+	assert_int_equal(shell(TOP "--once --interval=0"), 2);
+	/* No terminal here. */
+	assert_int_equal(shell(TOP "</dev/null"), 2);
+	shell_says("--once prints a snapshot");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(once_shows_processes_and_kernels),
+	        cmocka_unit_test(once_sorts_filters_and_cuts),
+	        cmocka_unit_test(json_has_both_the_interval_and_all),
+	        cmocka_unit_test(in_mode_watch_times_are_estimated),
+	        cmocka_unit_test(a_file_that_is_cut_short_ends_its_line_alone),
+	        cmocka_unit_test(a_segment_that_is_replaced_or_removed_has_ended),
+	        cmocka_unit_test(what_no_writer_writes_does_no_harm),
+	        cmocka_unit_test(what_is_no_segment_is_said),
+	        cmocka_unit_test(bad_options_are_errors),
+	};
+
+	return cmocka_run_group_tests(tests, shell_setup, shell_teardown);
+}

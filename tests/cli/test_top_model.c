@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch top's model on made-up snapshots: differences, order, filter, processes that go. */
+#include "cli/top/histogram.h"
+#include "cli/top/model.h"
+#include "predictor/log/record.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SECOND UINT64_C(1000000000)
+
+static struct top_model *m;
+static uint64_t now;
+static struct gw_live_config config[4];
+
+static int begin_test(void **state)
+{
+	(void)state;
+	m = top_model_new();
+	now = 5 * SECOND;
+	memset(config, 0, sizeof(config));
+	for (uint32_t i = 0; i < 4; i++) {
+		config[i].id = i + 1;
+		config[i].kernel = i + 1;
+		config[i].device = 1;
+		config[i].predicted = 1000;
+		config[i].low = 900;
+		config[i].high = 1200;
+		config[i].bound = GW_BOUND_MEMORY;
+	}
+	return 0;
+}
+
+static int end_test(void **state)
+{
+	(void)state;
+	top_model_free(m);
+	return 0;
+}
+
+/* So many runs, the first of them timed. */
+static void ran(unsigned at, uint64_t runs, uint64_t timed, double ns)
+{
+	config[at].launches += runs;
+	gw_sketch_add(&config[at].time, ns, timed);
+	gw_sketch_add(&config[at].ratio, ns / config[at].predicted, timed);
+}
+
+static struct top_process *begin(uint64_t later)
+{
+	now += later;
+	top_begin(m, now);
+	return top_process_of(m, "a", 10, "/bin/a");
+}
+
+static void all_configs(struct top_process *p)
+{
+	static const char *const names[] = {"_Z5alphai", "_Z4betai", "gamma", "delta"};
+
+	for (unsigned i = 0; i < 4; i++)
+		if (config[i].launches)
+			top_config_is(m, p, i, &config[i], names[i]);
+}
+
+static void snapshot(uint64_t later)
+{
+	all_configs(begin(later));
+	top_end(m);
+}
+
+static void assert_near(double a, double b)
+{
+	assert_true(fabs(a - b) < 1e-9 * fabs(b) + 1e-12);
+}
+
+static void rates_are_differences(void **state)
+{
+	const struct top_row *r;
+
+	(void)state;
+	ran(0, 100, 100, 1000);
+	snapshot(0);
+	r = m->process[0]->row[0];
+	assert_true(isnan(r->interval.runs) && isnan(m->span_ns) && isnan(r->share));
+	assert_near(r->total.runs, 100);
+	ran(0, 50, 50, 2000);
+	ran(1, 10, 10, 10000);
+	snapshot(2 * SECOND);
+	assert_near(m->span_ns, 2e9);
+	r = m->process[0]->row[0];
+	assert_near(r->interval.runs, 50);
+	assert_near(r->interval.mean_ns, 2000);
+	assert_near(r->interval.ratio, 2);
+	assert_near(r->interval.time_ns, 100000);
+	assert_near(r->total.runs, 150);
+	assert_near(r->share, 0.5);
+	/* One that came in the interval began in it. */
+	assert_near(m->process[0]->row[1]->interval.runs, 10);
+	assert_near(m->process[0]->runs, 60);
+	assert_near(m->bound_ns[GW_BOUND_MEMORY], 200000);
+	assert_true(top_row_off(r));
+	snapshot(SECOND);
+	assert_near(r->interval.runs, 0);
+	assert_true(isnan(r->interval.mean_ns) && !top_row_off(r));
+}
+
+static void configurations_of_a_kernel_are_one_row(void **state)
+{
+	struct top_process *p;
+	struct gw_sketch time, ratio;
+
+	(void)state;
+	ran(0, 10, 10, 1000);
+	ran(1, 30, 30, 3000);
+	config[1].predicted = 2000;
+	config[1].low = 1000;
+	config[1].high = 4000;
+	config[1].bound = GW_BOUND_COMPUTE;
+	for (unsigned i = 0; i < 2; i++) {
+		p = begin(SECOND);
+		top_config_is(m, p, 0, &config[0], "_Z5alphai");
+		top_config_is(m, p, 1, &config[1], "_Z5alphai");
+		top_end(m);
+	}
+	assert_int_equal(m->process[0]->rows, 1);
+	assert_int_equal(m->process[0]->row[0]->configs, 2);
+	assert_string_equal(m->process[0]->row[0]->name, "alpha");
+	assert_near(m->process[0]->row[0]->predicted, (10 * 1000 + 30 * 2000) / 40.0);
+	assert_near(m->process[0]->row[0]->low, (10 * 900 + 30 * 1000) / 40.0);
+	assert_near(m->process[0]->row[0]->high, (10 * 1200 + 30 * 4000) / 40.0);
+	assert_int_equal(m->process[0]->row[0]->bound, GW_BOUND_COMPUTE);
+	top_row_sketches(m->process[0]->row[0], &time, &ratio);
+	assert_int_equal(time.count, 40);
+	assert_int_equal(ratio.count, 40);
+	/* Another GPU, another row. */
+	config[2].device = 2;
+	config[2].launches = 1;
+	p = begin(SECOND);
+	top_config_is(m, p, 2, &config[2], "_Z5alphai");
+	top_end(m);
+	assert_int_equal(m->process[0]->rows, 2);
+}
+
+static void what_is_not_timed_all_the_time_is_estimated(void **state)
+{
+	struct gw_live_totals totals = {.ns = 1, .mode = 1};
+	const struct top_row *r;
+	struct top_process *p;
+
+	(void)state;
+	ran(0, 100, 10, 1000);
+	ran(1, 5, 0, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		p = begin(SECOND);
+		top_totals_are(p, &totals);
+		all_configs(p);
+		top_end(m);
+		ran(0, 40, 0, 0);
+		ran(1, 5, 0, 0);
+	}
+	snapshot(SECOND);
+	r = m->process[0]->row[0];
+	assert_true(r->interval.estimated);
+	assert_near(r->interval.time_ns, 40 * 1000);
+	assert_true(isnan(m->process[0]->row[1]->interval.time_ns));
+	assert_true(isnan(m->process[0]->row[1]->share));
+}
+
+static void names_may_come_later(void **state)
+{
+	struct top_process *p;
+	struct top_row **rows;
+	struct top_choice choice = {TOP_SORT_time, false, NULL};
+
+	(void)state;
+	config[0].launches = 3;
+	p = begin(0);
+	top_config_is(m, p, 0, &config[0], NULL);
+	top_end(m);
+	assert_true(top_config_unnamed(p, 0));
+	assert_string_equal(p->row[0]->name, "(unknown kernel 1)");
+	p = begin(SECOND);
+	top_config_is(m, p, 0, &config[0], "_Z5alphai");
+	top_end(m);
+	assert_false(top_config_unnamed(p, 0));
+	assert_int_equal(top_choose(m, &choice, &rows), 1);
+	assert_string_equal(rows[0]->name, "alpha");
+	free(rows);
+}
+
+static void order_and_filter(void **state)
+{
+	static const struct {
+		enum top_sort sort;
+		const char *order;
+	} wanted[] = {
+	        {TOP_SORT_time, "gabd"},  {TOP_SORT_runs, "agbd"}, {TOP_SORT_measured, "gbad"},
+	        {TOP_SORT_ratio, "gbad"}, {TOP_SORT_name, "abdg"},
+	};
+	struct top_choice choice = {0};
+	struct top_row **rows;
+	regex_t regex;
+
+	(void)state;
+	snapshot(0);
+	ran(0, 100, 100, 1000);
+	ran(1, 10, 10, 2000);
+	ran(2, 50, 50, 9000);
+	ran(3, 5, 0, 0);
+	snapshot(SECOND);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+		choice.sort = wanted[i].sort;
+		assert_int_equal(top_choose(m, &choice, &rows), 4);
+		for (unsigned k = 0; k < 4; k++)
+			assert_int_equal(rows[k]->name[0], wanted[i].order[k]);
+		free(rows);
+		assert_int_equal(top_sort_of(top_sort_name(choice.sort)), choice.sort);
+	}
+	choice = (struct top_choice){TOP_SORT_name, true, &regex};
+	assert_int_equal(regcomp(&regex, "BETA\\(int\\)|delta", REG_EXTENDED | REG_ICASE), 0);
+	assert_int_equal(top_choose(m, &choice, &rows), 2);
+	assert_string_equal(rows[0]->name, "delta");
+	assert_near(m->process[0]->row[2]->share, 450000.0 / 570000);
+	free(rows);
+	regfree(&regex);
+	assert_int_equal(top_sort_of("nonsense"), TOP_SORTS);
+}
+
+static void a_process_that_ends_stays_for_some_seconds(void **state)
+{
+	(void)state;
+	ran(0, 1, 1, 1000);
+	snapshot(0);
+	for (unsigned i = 0; i < 5; i++) {
+		top_process_ended(m, begin(SECOND));
+		top_end(m);
+		assert_int_equal(m->processes, 1);
+		assert_int_equal(m->process[0]->state, TOP_ENDED);
+	}
+	top_process_ended(m, begin(SECOND));
+	top_end(m);
+	assert_int_equal(m->processes, 0);
+	/* One that is left out is gone at once. */
+	snapshot(SECOND);
+	assert_int_equal(m->processes, 1);
+	top_begin(m, now += SECOND);
+	top_end(m);
+	assert_int_equal(m->processes, 0);
+}
+
+static void processes_stand_by_their_numbers(void **state)
+{
+	static const uint32_t pids[] = {30, 10, 20};
+	char id[8];
+
+	(void)state;
+	top_begin(m, now);
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(id, sizeof(id), "s%u", i);
+		top_process_of(m, id, pids[i], "/bin/x");
+	}
+	top_end(m);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(m->process[i]->pid, 10 * (i + 1));
+}
+
+/* Idle: 1 - busy / time, up to the end of the latest kernel while more are to come. */
+static void idle_is_known_where_all_is_timed(void **state)
+{
+	struct gw_live_device d = {.used = 1, .busy_ns = 100, .last_end_ns = 1000 * SECOND};
+	struct gw_live_totals totals = {.ns = 1};
+	struct top_process *p;
+
+	(void)state;
+	ran(0, 10, 10, 1000);
+	for (unsigned i = 0; i < 3; i++) {
+		p = begin(SECOND);
+		top_totals_are(p, &totals);
+		all_configs(p);
+		top_device_is(p, 0, &d);
+		top_end(m);
+		if (!i)
+			assert_true(isnan(p->device[0].idle));
+		else
+			assert_near(p->device[0].idle, 0.75);
+		ran(0, 10, 10, 1000);
+		d.busy_ns += SECOND / 8;
+		d.last_end_ns += SECOND / 2;
+	}
+	/* Nothing is launched, and nothing is on the GPU. */
+	ran(0, 10, 10, 1000);
+	p = begin(SECOND);
+	all_configs(p);
+	top_device_is(p, 0, &d);
+	top_end(m);
+	snapshot(SECOND);
+	assert_near(p->device[0].idle, 1);
+	/* A launch waits for its record: it may run. */
+	config[0].launches++;
+	snapshot(SECOND);
+	snapshot(SECOND);
+	assert_true(isnan(p->device[0].idle));
+	/* In mode watch what ran meanwhile is not all that did. */
+	totals.mode = 1;
+	p = begin(SECOND);
+	top_totals_are(p, &totals);
+	d.busy_ns += SECOND / 8;
+	d.last_end_ns += SECOND / 2;
+	top_device_is(p, 0, &d);
+	top_end(m);
+	assert_true(isnan(p->device[0].idle));
+}
+
+/* A segment that goes back in its counts, as no writer does, begins anew. */
+static void counts_that_fall_give_no_negative_rates(void **state)
+{
+	(void)state;
+	ran(0, 100, 100, 1000);
+	snapshot(0);
+	config[0].launches = 3;
+	config[0].time = config[0].ratio = (struct gw_sketch){0};
+	snapshot(SECOND);
+	assert_near(m->process[0]->row[0]->interval.runs, 3);
+}
+
+static void bars_hold_every_value(void **state)
+{
+	struct gw_sketch s = {0};
+	struct top_bar bars[TOP_BARS_MOST];
+
+	(void)state;
+	assert_int_equal(top_bars(&s, 10, bars), 0);
+	for (int i = 1; i <= 1000; i++)
+		gw_sketch_add(&s, i * 100.0, 1);
+	gw_sketch_add(&s, 1e3 * 1e5, 1);
+	for (size_t most = 0; most <= 70; most++) {
+		const size_t count = top_bars(&s, most, bars);
+		double all = 0;
+
+		assert_true(count <= most);
+		for (size_t i = 0; i < count; i++) {
+			all += bars[i].share;
+			assert_true(bars[i].low < bars[i].high);
+			if (i)
+				assert_near(bars[i].low, bars[i - 1].high);
+		}
+		if (most)
+			assert_near(all, 1);
+	}
+	/* One value far away does not make the rest one bar. */
+	assert_true(top_bars(&s, 10, bars) > 6);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        TEST(rates_are_differences),
+	        TEST(configurations_of_a_kernel_are_one_row),
+	        TEST(what_is_not_timed_all_the_time_is_estimated),
+	        TEST(names_may_come_later),
+	        TEST(order_and_filter),
+	        TEST(a_process_that_ends_stays_for_some_seconds),
+	        TEST(processes_stand_by_their_numbers),
+	        TEST(idle_is_known_where_all_is_timed),
+	        TEST(counts_that_fall_give_no_negative_rates),
+	        TEST(bars_hold_every_value),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What gpuwatch top says of a process is what its log says at the end. */
+#include "tests/preload/harness.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64], run_dir[96];
+static json_t *seen; /* what top said last; free it */
+
+static int make_folder(void **state)
+{
+	(void)state;
+	snprintf(folder, sizeof(folder), "/dev/shm/gw-test-top-%d", (int)getpid());
+	snprintf(run_dir, sizeof(run_dir), "GPUWATCH_RUN_DIR=%s", folder);
+	return mkdir(folder, 0700);
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+static json_t *top(pid_t pid)
+{
+	char command[2048];
+	json_t *all;
+	FILE *in;
+
+	snprintf(command, sizeof(command),
+	         "'%s' top --once --json --interval=0.1 --dir='%s' --pid=%d", GW_COMMAND, folder,
+	         (int)pid);
+	in = popen(command, "r");
+	assert_non_null(in);
+	all = json_loadf(in, 0, NULL);
+	assert_int_equal(pclose(in), 0);
+	assert_non_null(all);
+	return all;
+}
+
+static json_int_t total(const json_t *kernel, const char *what)
+{
+	return json_integer_value(json_object_get(json_object_get(kernel, "total"), what));
+}
+
+/* Runs, or those with a time, of all kernels that top said. */
+static json_int_t of_all(const json_t *all, const char *what)
+{
+	json_int_t n = 0;
+	size_t i;
+	json_t *kernel;
+
+	json_array_foreach(json_object_get(all, "kernels"), i, kernel) n += total(kernel, what);
+	return n;
+}
+
+/* Once it rests: until top has all of its runs, with their times; then it may end. */
+static void look(pid_t pid)
+{
+	char path[128];
+	int go, tries = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd/ready", (int)pid);
+	while (access(path, F_OK) && tries++ < 1000)
+		usleep(10000);
+	for (tries = 0; tries < 100; tries++) {
+		json_decref(seen);
+		seen = top(pid);
+		if (of_all(seen, "runs") == 550 && of_all(seen, "measured") == 550)
+			break;
+	}
+	/* And then nothing more comes. */
+	json_decref(seen);
+	seen = top(pid);
+	snprintf(path, sizeof(path), "/proc/%d/cwd/go", (int)pid);
+	go = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_true(go >= 0);
+	close(go);
+}
+
+static void top_counts_what_the_log_counts(void **state)
+{
+	struct run r = RUN("rests");
+	struct outcome *o;
+	const struct account *log;
+	json_t *process, *kernel;
+	size_t i;
+
+	(void)state;
+	r.env[0] = run_dir;
+	r.meanwhile = look;
+	o = run_watched(&r);
+	assert_int_equal(o->status, 0);
+	assert_logs_are_the_truth(o);
+	log = only_log(o);
+	assert_int_equal(log->total, 550);
+	assert_int_equal(of_all(seen, "runs"), log->total);
+	assert_int_equal(of_all(seen, "measured"), log->measured);
+	json_array_foreach(json_object_get(seen, "kernels"), i, kernel)
+	{
+		const char *name = json_string_value(json_object_get(kernel, "name"));
+		uint64_t runs = 0;
+
+		for (unsigned k = 0; k < log->kernels; k++)
+			runs += strcmp(log->kernel[k].name, name) ? 0 : log->kernel[k].count;
+		assert_int_equal(total(kernel, "runs"), runs);
+	}
+	assert_int_equal(i, 2);
+	process = json_array_get(json_object_get(seen, "processes"), 0);
+	assert_int_equal(json_integer_value(json_object_get(process, "pid")), o->pid);
+	assert_string_equal(json_string_value(json_object_get(process, "state")), "running");
+	assert_string_equal(json_string_value(json_object_get(process, "mode")), "audit");
+	/* It rests, and nothing is on the GPU. */
+	assert_true(json_number_value(json_object_get(process, "runs_per_s")) == 0);
+	process = json_array_get(json_object_get(process, "devices"), 0);
+	assert_int_equal(json_integer_value(json_object_get(process, "kernels")), 550);
+	assert_true(json_number_value(json_object_get(process, "idle")) == 1);
+	json_decref(seen);
+	seen = top(o->pid);
+	assert_int_equal(json_array_size(json_object_get(seen, "processes")), 0);
+	json_decref(seen);
+	outcome_free(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(top_counts_what_the_log_counts)};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
