@@ -86,9 +86,13 @@ void gw_live_print(const struct gw_live_file *f, const char *path)
 	struct gw_live_device d;
 	struct gw_live_totals t;
 
-	for (uint32_t i = 0; i < f->head->configs.count; i++)
-		if (gw_live_config_at(f, i, &c))
+	/* Reading a page of the file for the first time takes memory, which is the process's. */
+	for (uint32_t i = 0, unused = 0;
+	     i < f->head->configs.count && unused < GW_LIVE_FREE_MOST; i++) {
+		unused = gw_live_config_sequence(f, i) ? 0 : unused + 1;
+		if (!unused && gw_live_config_at(f, i, &c))
 			json_array_append_new(configs, config(f, &c));
+	}
 	for (uint32_t i = 0; i < f->head->devices.count; i++)
 		if (gw_live_device_at(f, i, &d))
 			json_array_append_new(devices, device(i, &d));

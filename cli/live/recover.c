@@ -203,7 +203,7 @@ const struct gw_command_body gw_recover_command = {
                 "that is damaged is named and left.\n\n"
                 "gpuwatch report takes them from the segment that a log names by itself.",
         .examples = "gpuwatch recover --all --output=logs\n"
-                    "Logs of all your processes that were killed.\n\n"
+                    "Logs of all your processes that were killed.\n"
                     "gpuwatch recover --all --json\n"
                     "What every watched process of yours runs, predicts and measures now.\n",
         .exit_status = "0 every segment has its log, or held nothing; 2 one has not, or is "

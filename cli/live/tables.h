@@ -28,6 +28,9 @@ bool gw_live_hold_head(struct gw_live_file *file, struct gw_live_head *copy);
 /** Changes whenever entry @p at of the configurations does; 0: nothing was written to it. */
 uint32_t gw_live_config_sequence(const struct gw_live_file *file, uint32_t at);
 
+/** So many entries in a row that nothing was written to: the table ends there. */
+enum { GW_LIVE_FREE_MOST = 8 };
+
 /** The configuration in entry @p at, below configs.count; false: there is none that can be read. */
 bool gw_live_config_at(const struct gw_live_file *file, uint32_t at, struct gw_live_config *out);
 

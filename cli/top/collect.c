@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 enum {
-	FREE_MOST = 8,      /* entries in a row that can't be read: the table ends there */
 	TRIES_MOST = 10,    /* snapshots in which a segment may be in the making */
 	OWNER_EVERY = 8,    /* snapshots after which a process is looked at more closely */
 	NAME_MOST = 1 << 16 /* bytes of a kernel's name */
@@ -322,8 +321,8 @@ static void read_configs(struct reading *r)
 	const struct gw_live_file *f = &r->segment->file;
 	struct gw_live_config c;
 
-	for (uint32_t at = 0, free_ones = 0; at < r->segment->sequences && free_ones < FREE_MOST;
-	     at++) {
+	for (uint32_t at = 0, free_ones = 0;
+	     at < r->segment->sequences && free_ones < GW_LIVE_FREE_MOST; at++) {
 		const uint32_t sequence = gw_live_config_sequence(f, at);
 		const bool unnamed = top_config_unnamed(r->process, at);
 
