@@ -21,7 +21,7 @@ double gw_bench_now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void tell(struct gw_bench *b, const char *text)
+static void report(struct gw_bench *b, const char *text)
 {
 	const struct gw_bench_state *s = b->state;
 	const struct gw_calibration_listener *l = s->listener;
@@ -41,7 +41,7 @@ void gw_bench_note(struct gw_bench *b, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	tell(b, text);
+	report(b, text);
 }
 
 /* Note what is unavailable, and keep it as the reason for missing values. */
@@ -52,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static void lack(struct gw_bench *b, const
 	va_start(arguments, format);
 	vsnprintf(b->state->reason, sizeof(b->state->reason), format, arguments);
 	va_end(arguments);
-	tell(b, b->state->reason);
+	report(b, b->state->reason);
 }
 
 const char *gw_bench_reason(const struct gw_bench *b, const char *otherwise)
@@ -158,7 +158,8 @@ CUdeviceptr gw_bench_memory(struct gw_bench *b, size_t bytes)
 		return 0;
 	}
 	if (b->cu->cuMemAlloc_v2(&memory, bytes) != CUDA_SUCCESS) {
-		lack(b, "%.1f MiB of device memory are not to be had", (double)bytes / (1 << 20));
+		lack(b, "%.1f MiB of device memory could not be allocated",
+		     (double)bytes / (1 << 20));
 		return 0;
 	}
 	s->buffers[s->buffer_count++] = memory;

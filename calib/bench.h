@@ -85,7 +85,7 @@ void gw_bench_publish_value(struct gw_bench *b, enum gw_param p, double value, d
 
 /** Publish a value that is known without a measurement: @p from names the driver's call or, for
  * GW_METHOD_VENDOR, the document. */
-void gw_bench_publish_told(struct gw_bench *b, enum gw_param p, double value, enum gw_method method,
+void gw_bench_publish_reported(struct gw_bench *b, enum gw_param p, double value, enum gw_method method,
                            const char *from);
 
 /**
@@ -100,7 +100,7 @@ void gw_bench_fit(struct gw_bench *b, enum gw_curve_id c, double slope, double i
                   double x_low, double x_high);
 
 /** The reason for leaving out a value that a short run cannot measure within 5% of a long one. */
-#define GW_QUICK_REFUSED "a quick run can't tell it within 5%: measure without --quick"
+#define GW_QUICK_REFUSED "a quick run can't measure it within 5%: measure without --quick"
 
 /** @p p stays unknown, and why. */
 void gw_bench_refuse(struct gw_bench *b, enum gw_param p, const char *why);

@@ -111,7 +111,7 @@ void gw_bench_publish(struct gw_bench *b, enum gw_param p, const double *samples
 	gw_bench_publish_value(b, p, gw_median(samples, n), gw_spread(samples, n), n, how);
 }
 
-void gw_bench_publish_told(struct gw_bench *b, enum gw_param p, double value, enum gw_method method,
+void gw_bench_publish_reported(struct gw_bench *b, enum gw_param p, double value, enum gw_method method,
                            const char *from)
 {
 	if (!in_range(b, p, value))

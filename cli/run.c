@@ -76,7 +76,7 @@ static bool new_enough(char *what, size_t size)
 	return major > 2 || (major == 2 && minor >= 34);
 }
 
-/* How @p path is run, after a message where it is not watched. */
+/* How @p path is run, after a message where it runs without gpuwatch. */
 static enum way way_of(const char *path, bool inject)
 {
 	char what[600];
@@ -202,7 +202,7 @@ static bool inject(const char *library)
 	return set_variable("CUDA_INJECTION64_PATH", library);
 }
 
-/* The environment under which the program is watched. */
+/* The environment that loads libgpuwatch.so into the program. */
 static bool prepare(const struct options *o)
 {
 	char library[PATH_MAX];
@@ -287,6 +287,6 @@ const struct gw_command_body gw_run_command = {
                     "Where LD_PRELOAD does not reach.\n",
         .exit_status =
                 "The program's own; 128 and the signal's number where a signal ended it that cannot be "
-                "repeated here. 2: bad options, or it cannot be watched, and was not "
+                "repeated here. 2: bad options, or gpuwatch cannot be loaded into it, and it was not "
                 "started. 126: it may not be executed. 127: it was not found.",
 };

@@ -181,7 +181,7 @@ int gw_run_program(const char *path, char *const argv[])
 	pid_t parent = getpid(), child;
 	int status;
 
-	/* No signal before the child can be told of it. */
+	/* Block signals until the child can receive them. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &mask);
 	set_signals(old);

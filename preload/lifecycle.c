@@ -175,15 +175,15 @@ static const char *get_ready(void)
 	static _Atomic int registered;
 
 	if (!gw_driver_resolve())
-		return "libcuda.so.1 is not among the loaded libraries: nothing is watched";
+		return "libcuda.so.1 is not among the loaded libraries: gpuwatch is off";
 	if (!reserve())
-		return "no memory for gpuwatch's tables: nothing is watched";
+		return "no memory for gpuwatch's tables: gpuwatch is off";
 	gw_sandbox_prepare();
 	gw_threads_init(launch_allowed);
 	if (gw_options.rejected[0])
 		gw_degrade(GW_DEGRADED_OPTION, "%s", gw_options.rejected);
 	if (!gw_pipeline_start(was_attached))
-		return "no memory or no thread for gpuwatch's worker: nothing is watched";
+		return "no memory or no thread for gpuwatch's worker: gpuwatch is off";
 	if (!atomic_exchange(&registered, 1)) {
 		atexit(at_exit);
 		at_quick_exit(at_quick);

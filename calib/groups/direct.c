@@ -14,7 +14,7 @@ static const struct {
 	CUdevice_attribute attribute;
 	double scale;
 	const char *how;
-} told[] = {
+} reported[] = {
 #define TOLD(name, attribute, scale)                                                               \
 	{                                                                                          \
 		GW_PARAM_##name, CU_DEVICE_ATTRIBUTE_##attribute, scale,                           \
@@ -67,12 +67,12 @@ static void tell_documented(struct gw_bench *b, int capability)
 	for (size_t i = 0; i < sizeof(documented) / sizeof(*documented); i++) {
 		if (documented[i].capability != capability)
 			continue;
-		gw_bench_publish_told(b, GW_PARAM_schedulers_per_sm, documented[i].schedulers,
-		                      GW_METHOD_VENDOR, source);
-		gw_bench_publish_told(b, GW_PARAM_fp32_lanes_per_sm, documented[i].fp32_lanes,
-		                      GW_METHOD_VENDOR, source);
-		gw_bench_publish_told(b, GW_PARAM_l1_size, documented[i].l1_kib * 1024,
-		                      GW_METHOD_VENDOR, source);
+		gw_bench_publish_reported(b, GW_PARAM_schedulers_per_sm, documented[i].schedulers,
+		                          GW_METHOD_VENDOR, source);
+		gw_bench_publish_reported(b, GW_PARAM_fp32_lanes_per_sm, documented[i].fp32_lanes,
+		                          GW_METHOD_VENDOR, source);
+		gw_bench_publish_reported(b, GW_PARAM_l1_size, documented[i].l1_kib * 1024,
+		                          GW_METHOD_VENDOR, source);
 		return;
 	}
 	snprintf(why, sizeof(why), "compute capability %d.%d is not in gpuwatch's table",
@@ -88,10 +88,10 @@ static void tell_highest_clock(struct gw_bench *b)
 	double highest = gw_nvml_sm_clock_max(b->nvml);
 
 	if (highest > 0)
-		gw_bench_publish_told(b, GW_PARAM_sm_clock_max, highest, GW_METHOD_DRIVER,
-		                      "nvmlDeviceGetMaxClockInfo");
+		gw_bench_publish_reported(b, GW_PARAM_sm_clock_max, highest, GW_METHOD_DRIVER,
+		                          "nvmlDeviceGetMaxClockInfo");
 	else
-		gw_bench_refuse(b, GW_PARAM_sm_clock_max, "NVML does not tell it");
+		gw_bench_refuse(b, GW_PARAM_sm_clock_max, "NVML does not report it");
 }
 
 /* Sanchez Gil 2017, 6.4.1: both edges of the memory clock over the width of the bus. */
@@ -101,11 +101,11 @@ static void tell_peak_bandwidth(struct gw_bench *b)
 	double clock = gw_param(b->known, GW_PARAM_mem_clock);
 
 	if (width > 0 && clock > 0)
-		gw_bench_publish_told(b, GW_PARAM_b_mem_spec, 2 * clock * width / 8,
-		                      GW_METHOD_DRIVER, "2 x memory clock x bus width");
+		gw_bench_publish_reported(b, GW_PARAM_b_mem_spec, 2 * clock * width / 8,
+		                          GW_METHOD_DRIVER, "2 x memory clock x bus width");
 	else
 		gw_bench_refuse(b, GW_PARAM_b_mem_spec,
-		                "the driver does not tell the memory's clock or width");
+		                "the driver does not report the memory's clock or width");
 }
 
 bool gw_group_direct(struct gw_bench *b)
@@ -114,20 +114,20 @@ bool gw_group_direct(struct gw_bench *b)
 	                 attribute(b, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 	size_t memory = 0;
 
-	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++) {
-		int value = attribute(b, told[i].attribute);
+	for (size_t i = 0; i < sizeof(reported) / sizeof(*reported); i++) {
+		int value = attribute(b, reported[i].attribute);
 
 		if (value > 0)
-			gw_bench_publish_told(b, told[i].param, value * told[i].scale,
-			                      GW_METHOD_DRIVER, told[i].how);
+			gw_bench_publish_reported(b, reported[i].param, value * reported[i].scale,
+			                          GW_METHOD_DRIVER, reported[i].how);
 		else
-			gw_bench_refuse(b, told[i].param, "the driver does not tell it");
+			gw_bench_refuse(b, reported[i].param, "the driver does not report it");
 	}
-	gw_bench_publish_told(b, GW_PARAM_compute_capability, capability, GW_METHOD_DRIVER,
-	                      "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR");
+	gw_bench_publish_reported(b, GW_PARAM_compute_capability, capability, GW_METHOD_DRIVER,
+	                          "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR");
 	if (gw_bench_good(b, b->cu->cuDeviceTotalMem_v2(&memory, b->device), "cuDeviceTotalMem"))
-		gw_bench_publish_told(b, GW_PARAM_global_memory, (double)memory, GW_METHOD_DRIVER,
-		                      "cuDeviceTotalMem");
+		gw_bench_publish_reported(b, GW_PARAM_global_memory, (double)memory,
+		                          GW_METHOD_DRIVER, "cuDeviceTotalMem");
 	tell_documented(b, capability);
 	tell_highest_clock(b);
 	tell_peak_bandwidth(b);

@@ -158,12 +158,13 @@ static bool measure_periods(struct launch *l)
 	}
 	gw_bench_publish(l->bench, GW_PARAM_launch_period_graph, graph, nodes,
 	                 "chain of empty kernel nodes, 600 of them less 100");
-	gw_bench_publish(
-	        l->bench, GW_PARAM_launch_floor, graph, nodes,
-	        "launch_period_graph, whose gap can't be told from the kernel: an upper bound");
-	gw_bench_refuse(l->bench, GW_PARAM_launch_gap_graph,
-	                "it can't be told from the time of the kernel without a profiler; the two "
-	                "together are launch_period_graph");
+	gw_bench_publish(l->bench, GW_PARAM_launch_floor, graph, nodes,
+	                 "launch_period_graph, whose gap can't be separated from the kernel: an "
+	                 "upper bound");
+	gw_bench_refuse(
+	        l->bench, GW_PARAM_launch_gap_graph,
+	        "it can't be separated from the time of the kernel without a profiler; the two "
+	        "together are launch_period_graph");
 	for (size_t i = 0; i < n; i++)
 		stream[i] -= l->duration;
 	if (l->bench->quick)

@@ -269,7 +269,7 @@ static size_t publish_curve(struct sweep *s, enum gw_curve_id id, gw_column colu
 		n += isnan(y[n]) ? 0 : 1;
 	}
 	if (!n) {
-		gw_bench_refuse_curve(s->bench, id, "no test told it");
+		gw_bench_refuse_curve(s->bench, id, "no test determined it");
 		return 0;
 	}
 	for (double merge = 0; kept > GW_CURVE_POINTS; merge += 0.01)

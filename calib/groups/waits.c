@@ -146,7 +146,7 @@ static void publish(struct gw_bench *b, enum gw_param p, const struct measured *
 
 	if (!m->count || isnan(less)) {
 		gw_bench_refuse(b, p,
-		                gw_bench_reason(b, m->count ? "what it is told apart from is unknown"
+		                gw_bench_reason(b, m->count ? "its reference is unknown"
 		                                            : "its kernel's result was wrong"));
 		return;
 	}

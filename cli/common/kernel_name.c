@@ -429,7 +429,7 @@ static void part_alike(char **cuts, char *const *text, size_t count, size_t colu
 				cuts[i] = cut(text[i], least, columns);
 				continue;
 			}
-			/* They differ in more places than fit: a number tells them apart. */
+			/* They differ in more places than fit: number them. */
 			first = i;
 			while (first && (!clash[first - 1] || strcmp(text[first - 1], text[i])))
 				first--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel names short enough for a table. A demangled name repeats its namespaces and its parameter
- * types; what tells two kernels of a library apart, the functor and the tile, comes last.
+ * types; what distinguishes two kernels of a library, the functor and the tile, comes last.
  */
 #ifndef GW_KERNEL_NAME_H
 #define GW_KERNEL_NAME_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a program can be watched: what kind of executable it is, from a few header fields.
+ * Whether gpuwatch can run a program: what kind of executable it is, from a few header fields.
  */
 #ifndef GW_TARGET_H
 #define GW_TARGET_H

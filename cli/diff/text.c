@@ -59,7 +59,7 @@ static const char *dim3(char *out, size_t size, struct gw_dim3 d)
 	return out;
 }
 
-/* Grid and block; the argument hash where that alone tells rows apart. */
+/* Grid and block; the argument hash where rows differ in nothing else. */
 static const char *shape(char *out, size_t size, const struct diff_row *r)
 {
 	char grid[48], block[48], hash[16] = "";

@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct finding {
-	char *name, *found, *remedy; /* remedy NULL: nothing to mend */
+	char *name, *found, *remedy; /* remedy NULL: nothing to fix */
 	enum gw_health health;
 };
 

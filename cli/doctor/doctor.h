@@ -17,7 +17,7 @@ enum gw_health {
 struct gw_doctor;
 
 /**
- * Say what check @p name found. @p remedy, NULL when there is nothing to mend, is what the user
+ * Say what check @p name found. @p remedy, NULL when there is nothing to fix, is what the user
  * can do. Texts are copied.
  */
 void gw_doctor_say(struct gw_doctor *doctor, const char *name, enum gw_health health,

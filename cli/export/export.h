@@ -123,7 +123,7 @@ struct export_format {
 	bool binary; /**< no terminal can show it */
 };
 
-/** Which launches are wanted. */
+/** Which launches are exported. */
 struct export_filter {
 	double since, until;   /**< s after epoch_ns; NaN: no limit */
 	const regex_t *kernel; /**< demangled name; NULL: all */

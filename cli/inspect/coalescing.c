@@ -150,7 +150,7 @@ static void print_locality(const struct coalescing_view *v)
 	else
 		printf("  footprint of the grid %s, %s\n",
 		       gw_bytes(&t, grid.footprint.sectors * GW_SECTOR_BYTES),
-		       grid.counted ? "counted" : "told from chosen blocks");
+		       grid.counted ? "counted" : "estimated from chosen blocks");
 	gw_locality_l1(v->gather.locality, &hits);
 	if (!isnan(hits.rate))
 		printf("  a block asks for %.5g sectors, %.5g of them different: %.1f%% can hit "

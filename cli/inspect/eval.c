@@ -440,7 +440,7 @@ static void show(struct evaluated *e, bool good, const struct inspect_view *view
 
 static int all_of_ptx(const struct inspect_view *view, json_t *list)
 {
-	size_t at = 0; /* of the kernels that are wanted: those of the view */
+	size_t at = 0; /* of the selected kernels: those of the view */
 	struct gw_ptx_fault fault;
 	struct gw_arena arena;
 	struct gw_ptx ptx;
@@ -479,7 +479,7 @@ static int all_of_code(const struct inspect_view *view, json_t *list)
 	return count;
 }
 
-/* Each kernel of the image that is wanted; as text where @p list is NULL. */
+/* Each selected kernel of the image; as text where @p list is NULL. */
 static int all(const struct inspect_view *view, json_t *list)
 {
 	if (view->image->kind == GW_IMAGE_PTX)

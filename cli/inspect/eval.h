@@ -10,7 +10,7 @@
 
 enum { INSPECT_MEMORY = 1 << 29 }; /**< bytes that one analysis of one kernel may take */
 
-/** Evaluate the launch of @p view->job for each kernel of the image that is wanted, and print
+/** Evaluate the launch of @p view->job for each selected kernel of the image, and print
  * it. Returns how many there were; -1 after a message. */
 int inspect_eval_text(const struct inspect_view *view);
 
@@ -26,8 +26,8 @@ int inspect_coalescing(const struct inspect_job *job, const char *name,
                        struct gw_bytes ptx, json_t **json);
 
 /**
- * Tell the static work of @p kernel at the job's launch, and every model's estimate from it for the
- * job's device; device and launch of @p code are set here. As text it is printed and NULL is
+ * Print the static work of @p kernel at the job's launch, and every model's estimate from it for
+ * the job's device; device and launch of @p code are set here. As text it is printed and NULL is
  * returned; as JSON it is returned.
  */
 json_t *inspect_work(const struct inspect_job *job, const struct gw_kernel *kernel,

@@ -27,7 +27,7 @@ struct inspect_job {
 	bool sass, ptx, coalescing, json;
 };
 
-/** An image with its kernels, as far as they are wanted. Begun and ended by the functions below. */
+/** An image with its selected kernels. Begun and ended by the functions below. */
 struct inspect_view {
 	const struct inspect_job *job;
 	const struct gw_image *image;
@@ -58,7 +58,7 @@ bool inspect_wanted(const struct inspect_job *job, size_t index);
  * Returns @p out, of 24 bytes. */
 const char *inspect_code(const struct gw_image *image, char *out);
 
-/** Print the table of images, of those that are wanted. */
+/** Print the table of the selected images. */
 void inspect_images_text(const struct inspect_job *job);
 /** Print what is known of an image's kernels, and of what else the job asks for. Sets
  *  view->launched. */

@@ -163,15 +163,15 @@ static void block_row(struct gw_table *table, const struct sass *s, uint32_t ind
 /* Latencies that cycles lack, each once. */
 static void missing_text(const struct sass *s)
 {
-	bool told[GW_WAITS] = {false};
+	bool shown[GW_WAITS] = {false};
 
 	for (unsigned i = 0; s->schedules > 1 && i < LEVELS; i++)
 		for (uint32_t b = 0; b < s->cfg.block_count; b++) {
 			const struct gw_schedule_block *t = &s->schedule[i].blocks[b];
 
-			if (!t->unknown || told[t->missing])
+			if (!t->unknown || shown[t->missing])
 				continue;
-			told[t->missing] = true;
+			shown[t->missing] = true;
 			printf("    cycles are not known without a latency that the profile "
 			       "lacks: %s\n",
 			       gw_wait_meaning(t->missing));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An image with the kernels in it that are wanted, named as people read them. */
+/* An image with its selected kernels, with readable names. */
 #include "cli/inspect/inspect.h"
 
 #include <stdio.h>
@@ -92,10 +92,10 @@ static bool read_kernels(struct inspect_view *view, struct gw_fault *fault)
 
 static void extent(uint32_t to[3], struct gw_dim3 from)
 {
-	const uint32_t told[3] = {from.x, from.y ? from.y : 1, from.z ? from.z : 1};
+	const uint32_t given[3] = {from.x, from.y ? from.y : 1, from.z ? from.z : 1};
 
 	for (unsigned i = 0; i < 3; i++)
-		to[i] = from.x ? told[i] : GW_CODE_UNKNOWN;
+		to[i] = from.x ? given[i] : GW_CODE_UNKNOWN;
 }
 
 /* What PTX declares; what the compiler is still to decide is unknown. */

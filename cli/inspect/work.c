@@ -14,19 +14,19 @@
 #include "predictor/models/papers/models.h"
 
 /** The work of a launch. */
-struct told {
+struct analyzed {
 	struct launch_case item; /**< as a described launch: name, kernel, configuration, work */
 	const char *why;         /**< why it is unknown; NULL: it is not */
 	const char *open;        /**< why instruction counts are not exact; NULL: they are */
 };
 
-static struct told tell(const struct inspect_job *job, const struct gw_kernel *kernel,
-                        const struct gw_static_code *code)
+static struct analyzed analyze(const struct inspect_job *job, const struct gw_kernel *kernel,
+                               const struct gw_static_code *code)
 {
-	struct told t = {.item = {.label = kernel->name,
-	                          .kernel = *kernel,
-	                          .config = job->launch->config,
-	                          .has_config = true}};
+	struct analyzed t = {.item = {.label = kernel->name,
+	                              .kernel = *kernel,
+	                              .config = job->launch->config,
+	                              .has_config = true}};
 	struct gw_launch launch = launch_case_launch(&t.item);
 	struct gw_static_code in = *code;
 	struct gw_arena arena;
@@ -39,7 +39,7 @@ static struct told tell(const struct inspect_job *job, const struct gw_kernel *k
 	return t;
 }
 
-static double confidence(const struct told *t, const struct gw_model *model,
+static double confidence(const struct analyzed *t, const struct gw_model *model,
                          const struct gw_device *device)
 {
 	struct gw_launch launch = launch_case_launch(&t->item);
@@ -72,7 +72,7 @@ static void rows_text(const struct gw_work *work)
 	gw_table_free(table);
 }
 
-static void text(const struct told *t, const struct gw_device *device)
+static void text(const struct analyzed *t, const struct gw_device *device)
 {
 	double sure[64];
 	unsigned n = 0;
@@ -108,7 +108,7 @@ static json_t *rows_json(const struct gw_work *work)
 	return o;
 }
 
-static json_t *estimates_json(const struct told *t, const struct gw_device *device)
+static json_t *estimates_json(const struct analyzed *t, const struct gw_device *device)
 {
 	json_t *list = json_array();
 	struct gw_estimate e;
@@ -130,7 +130,7 @@ static json_t *estimates_json(const struct told *t, const struct gw_device *devi
 json_t *inspect_work(const struct inspect_job *job, const struct gw_kernel *kernel,
                      const struct gw_static_code *code)
 {
-	struct told t = tell(job, kernel, code);
+	struct analyzed t = analyze(job, kernel, code);
 
 	if (!job->json) {
 		text(&t, job->device);

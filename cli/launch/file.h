@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Described launches: what `gpuwatch predict --launch` reads. The format is JSON, told in
+ * Described launches: what `gpuwatch predict --launch` reads. The format is JSON, described in
  * docs/user/launch.md. The reader is bounded and refuses what it does not understand: every
  * error names file, line, and for an unknown key the nearest known ones.
  */

@@ -218,7 +218,7 @@ bool launch_parameters_read(const struct launch_reader *r, const struct json_nod
 		        r, &type,
 		        "\"K_type\" is \"%.80s\"; it must be \"fp32\", \"fp64\" or \"int\"",
 		        type.string);
-	/* Read and written bytes are not told apart here, so their rows stay unknown. */
+	/* Read and written bytes are not separated here, so their rows stay unknown. */
 	out->options.given_traffic = p[W_TRAF];
 	return true;
 }

@@ -24,7 +24,7 @@ struct rest {
 	uint32_t last_kernel, last_config, last_thread;
 	uint32_t *of_slot; /* ids of the kernels in slots, plus one; 0: not looked for yet */
 	bool header, ended, foreign;
-	/* What records tell of the log's kernels and configurations, by their ids. */
+	/* The log's kernels and configurations from their records, by id. */
 	uint64_t *kernel_like, *config_like;
 	size_t kernel_likes, config_likes;
 	/* Streams: of the log's ids their GPU, plus one; of the segment's ids their slot. */
@@ -67,13 +67,14 @@ static void add_id(struct gw_index *index, uint32_t **ids, size_t *room, uint32_
 #define ADD_ID(r, kind, key, id)                                                                   \
 	add_id(&(r)->kind##s, &(r)->kind##_id, &(r)->kind##_room, &(r)->kind##_count, key, id)
 
-/* By what a record tells: the name, grid, block, shared memory. */
+/* By the fields of a record: name, grid, block, shared memory. */
 static uint64_t config_like(uint64_t kernel, const uint32_t shape[11])
 {
-	const uint32_t told[] = {shape[0], shape[1], shape[2], shape[3],
-	                         shape[4], shape[5], shape[9]};
+	const uint32_t identity[] = {shape[0], shape[1], shape[2], shape[3],
+	                             shape[4], shape[5], shape[9]};
 
-	return gw_hash(gw_hash(3, &kernel, sizeof(kernel)), told, sizeof(told)) & ~UINT64_C(1);
+	return gw_hash(gw_hash(3, &kernel, sizeof(kernel)), identity, sizeof(identity)) &
+	       ~UINT64_C(1);
 }
 
 /* A log's ids begin at 1 and are dense; damaged ones are left out. */

@@ -39,7 +39,7 @@ struct gw_live_left {
 /** Find them: @p left->file and its blocks are set. */
 void gw_live_take(struct gw_live_left *left);
 
-/** What tells a launch's, or a record's, kernel and configuration, but for what records lack. */
+/** Key of the kernel and configuration of a launch or a record, from the fields that both have. */
 typedef uint64_t gw_live_like_launch_fn(void *arg, const struct gw_live_launch *launch);
 typedef uint64_t gw_live_like_config_fn(void *arg, uint32_t config);
 

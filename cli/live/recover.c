@@ -205,7 +205,7 @@ const struct gw_command_body gw_recover_command = {
         .examples = "gpuwatch recover --all --output=logs\n"
                     "Logs of all your processes that were killed.\n"
                     "gpuwatch recover --all --json\n"
-                    "What every watched process of yours runs, predicts and measures now.\n",
+                    "What every process of yours under gpuwatch runs, predicts and measures now.\n",
         .exit_status = "0 every segment has its log, or held nothing; 2 one has not, or is "
                        "damaged, or bad "
                        "options.",

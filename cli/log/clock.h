@@ -10,7 +10,7 @@
 #include "predictor/core/types.h"
 
 enum {
-	GW_CLOCK_REASONS = 16, /**< bits of CLOCK's reasons that are told apart */
+	GW_CLOCK_REASONS = 16, /**< bits of CLOCK's reasons that are counted separately */
 	GW_SLOW_MOST = 4096,   /**< episodes kept; more are counted */
 };
 

@@ -84,7 +84,8 @@ struct log_event {
 	 * where that is not known, that of its configuration, or the only one there is.
 	 */
 	uint32_t gpu;
-	uint32_t stream_gpu; /**< of a launch, by its stream alone: what the library knew */
+	uint32_t stream_gpu; /**< of a launch, by its stream alone: what the library had at the call
+	                      */
 	enum gw_tier tier;   /**< of a launch: how much was known of its time … */
 	enum gw_source work; /**< … and of its work, when it was predicted */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The times between a process's kernels on a GPU: why none of them ran, as far as the log tells. A
+ * The times between a process's kernels on a GPU: why none of them ran, as far as the log shows. A
  * gap is put down to the launch that ends it. Copies are not in a log: what they take is a gap,
  * too.
  */

@@ -53,7 +53,7 @@ bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
 	       (text[strspn(text, "0123456789")] && strcasestr(gpu->name, text));
 }
 
-/* What tells rows apart; zeroed where the grouping does not look at it. */
+/* The key of a row; parts that the grouping ignores are zero. */
 struct row_key {
 	uint32_t name, device;
 	struct gw_config config;

@@ -38,14 +38,16 @@ struct gw_row {
 	double error_sum; /**< of |predicted - measured| / measured over the scored ones */
 	uint64_t tiers[GW_TIER_STEADY + 1];    /**< scored_single by enum gw_tier */
 	uint64_t works[GW_SOURCE_COUNTED + 1]; /**< and by enum gw_source of its work */
-	uint64_t code_told;                    /**< launches of which the code tells */
-	uint64_t untold_most; /**< launches with the same reason why it doesn't tell all … */
-	uint32_t untold;      /**< … its position in gw_log_model.untold, where there are any */
+	uint64_t code_analyzed;                /**< launches whose work code analysis derived */
+	uint64_t
+	        unexplained_most; /**< most launches with one reason for an incomplete analysis … */
+	uint32_t
+	        unexplained; /**< … its position in gw_log_model.unexplained, where there are any */
 	struct gw_row_bound *bound; /**< what bounds it (verdict.h); NULL: nothing measured */
 	struct gw_quantile time, predicted, error;
 };
 
-/** A GPU, told apart by its UUID, or by name and number where that is unknown. */
+/** A GPU, identified by its UUID, or by name and number where that is unknown. */
 struct gw_gpu {
 	char *name, *uuid;
 	struct gw_record_device record; /**< as in the first log that has it */
@@ -61,9 +63,9 @@ struct gw_log_reason {
 	uint64_t seen;        /**< DEGRADED records */
 };
 
-/** A reason why code does not tell all of the launches of some configurations. */
+/** A reason why the analysis of some configurations is incomplete. */
 struct gw_unexplained {
-	char *text;       /**< empty: all was told in the end */
+	char *text;       /**< empty: superseded by a complete analysis */
 	uint32_t end;     /**< enum gw_analysis_end */
 	uint32_t name;    /**< of the kernel with the most such launches in one configuration … */
 	uint64_t most;    /**< … and how many those are */
@@ -111,7 +113,7 @@ struct log_watch {
 	log_span_fn *span; /**< the time of GPUs, piece by piece (gaps.h) */
 };
 
-enum { GW_VIOLATIONS = 100 }; /**< violations told one by one */
+enum { GW_VIOLATIONS = 100 }; /**< violations listed one by one */
 
 struct gw_log_model {
 	enum gw_by by;
@@ -121,10 +123,10 @@ struct gw_log_model {
 	struct gw_name *names;
 	struct gw_gpu *gpus;
 	struct gw_log_reason *reasons;
-	struct gw_unexplained *untold;
+	struct gw_unexplained *unexplained;
 	struct gw_file *files;
-	size_t row_count, name_count, gpu_count, reason_count, untold_count, file_count;
-	size_t row_room, name_room, gpu_room, reason_room, untold_room, file_room;
+	size_t row_count, name_count, gpu_count, reason_count, unexplained_count, file_count;
+	size_t row_room, name_room, gpu_room, reason_room, unexplained_room, file_room;
 	struct gw_index row_index, name_index;
 	struct log_slows slows;
 	struct gw_row all;                  /**< the same statistics over everything */
@@ -151,7 +153,7 @@ void gw_log_model_free(struct gw_log_model *model);
 /** Position of @p mangled in the model's names; a new one is demangled once a log is read. */
 uint32_t gw_log_model_name(struct gw_log_model *model, const char *mangled);
 
-/** Whether @p gpu is meant by @p text: its number, the begin of its UUID, or part of its name. */
+/** Whether @p text selects @p gpu: its number, a prefix of its UUID, or part of its name. */
 bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text);
 
 #endif

@@ -41,7 +41,7 @@ bool log_profile_end(struct log_profile *p)
 		p->profile = profile;
 		return true;
 	}
-	/* One that was read before stays: what was told of it refers to it. */
+	/* An earlier one is kept: rows refer to it. */
 	p->why = gw_copy(error.text);
 	free(profile);
 	return false;

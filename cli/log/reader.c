@@ -34,7 +34,7 @@ struct reader {
 	unsigned char *block;   /* the records of one block, aligned */
 	uint64_t sequence;      /* of the block that should come next */
 	uint64_t wasted;        /* bytes checksummed in vain */
-	uint64_t damage;        /* begin of the stretch being skipped */
+	uint64_t damage;        /* start of the stretch being skipped */
 	const char *damage_why; /* NULL outside one */
 	uint32_t gaps;
 	uint32_t last_id[KINDS];

@@ -30,7 +30,7 @@ struct gw_log_record {
 /** Takes a record; false stops the reading. */
 typedef bool gw_log_record_fn(void *arg, const struct gw_log_record *record);
 
-enum { GW_LOG_NOTES = 16 }; /**< damages told one by one; the rest is counted */
+enum { GW_LOG_NOTES = 16 }; /**< damages listed one by one; the rest is counted */
 
 /** A stretch of the file that could not be used. */
 struct gw_log_note {
@@ -58,7 +58,7 @@ struct gw_log_status {
 	uint64_t claimed;   /**< records according to END; 0 when there is none */
 	const char
 	        *read_error; /**< static: reading stopped early because of this; NULL otherwise */
-	uint32_t notes;      /**< damages found; the first GW_LOG_NOTES are told */
+	uint32_t notes;      /**< damages found; the first GW_LOG_NOTES are listed */
 	struct gw_log_note note[GW_LOG_NOTES];
 };
 

@@ -14,18 +14,18 @@ static const struct {
 #undef ANALYSIS_END
 };
 
-const char *gw_analysis_end_name(enum gw_analysis_end end)
+const char *gw_analysis_end_name(uint32_t end)
 {
-	return (unsigned)end < GW_ANALYSIS_ENDS ? ends[end].name : "unknown";
+	return end < GW_ANALYSIS_ENDS ? ends[end].name : "unknown";
 }
 
-const char *gw_analysis_end_meaning(enum gw_analysis_end end)
+const char *gw_analysis_end_meaning(uint32_t end)
 {
-	return (unsigned)end < GW_ANALYSIS_ENDS ? ends[end].meaning : "";
+	return end < GW_ANALYSIS_ENDS ? ends[end].meaning : "";
 }
 
 void log_degraded_add(struct gw_log_model *m, const struct gw_record_degraded *d, const char *text,
-                      bool *told)
+                      bool *seen)
 {
 	size_t i;
 
@@ -40,22 +40,22 @@ void log_degraded_add(struct gw_log_model *m, const struct gw_record_degraded *d
 		m->reasons[i] = (struct gw_log_reason){gw_copy(text), d->code, 0, 0};
 	}
 	m->reasons[i].seen++;
-	m->reasons[i].files += !told[i];
-	told[i] = true;
+	m->reasons[i].files += !seen[i];
+	seen[i] = true;
 }
 
-/* Beyond as many as are told apart, all are the last one. */
-static uint32_t untold_of(struct gw_log_model *m, uint32_t end, const char *text)
+/* Beyond LOG_REASONS_MAX all are counted as the last one. */
+static uint32_t unexplained_of(struct gw_log_model *m, uint32_t end, const char *text)
 {
 	size_t i;
 
-	for (i = 0; i < m->untold_count; i++)
-		if (m->untold[i].end == end && !strcmp(m->untold[i].text, text))
+	for (i = 0; i < m->unexplained_count; i++)
+		if (m->unexplained[i].end == end && !strcmp(m->unexplained[i].text, text))
 			return (uint32_t)i;
 	if (i == LOG_REASONS_MAX)
 		return LOG_REASONS_MAX - 1;
-	m->untold = gw_grow(m->untold, &m->untold_room, ++m->untold_count, sizeof(*m->untold));
-	m->untold[i] = (struct gw_unexplained){
+	m->unexplained = gw_grow(m->unexplained, &m->unexplained_room, ++m->unexplained_count, sizeof(*m->unexplained));
+	m->unexplained[i] = (struct gw_unexplained){
 	        .text = gw_copy(i + 1 == LOG_REASONS_MAX ? "other reasons" : text), .end = end};
 	return (uint32_t)i;
 }
@@ -63,10 +63,10 @@ static uint32_t untold_of(struct gw_log_model *m, uint32_t end, const char *text
 void log_analysis_add(struct gw_log_model *m, struct log_code *code,
                    const struct gw_record_analysis *record, const char *text)
 {
-	uint32_t reason = untold_of(m, record->end, text);
+	uint32_t reason = unexplained_of(m, record->end, text);
 
 	if (!code) {
-		m->untold[reason].configs++;
+		m->unexplained[reason].configs++;
 		return;
 	}
 	code->reason = reason;
@@ -78,15 +78,15 @@ void log_analysis_work(struct log_code *code, const struct gw_log_record *record
 	const struct gw_record_work *w = (const void *)record->head;
 	const struct gw_record_quantity *part = (const void *)record->tail;
 
-	code->told = false;
+	code->has_work = false;
 	for (uint32_t i = 0; i < w->count; i++)
-		code->told |= part[i].source == GW_SOURCE_STATIC;
+		code->has_work |= part[i].source == GW_SOURCE_STATIC;
 }
 
 static void count(struct gw_log_model *m, struct gw_row *row, uint32_t name, uint32_t reason,
                   uint64_t launches)
 {
-	struct gw_unexplained *u = &m->untold[reason];
+	struct gw_unexplained *u = &m->unexplained[reason];
 
 	u->configs++;
 	u->launches += launches;
@@ -94,9 +94,9 @@ static void count(struct gw_log_model *m, struct gw_row *row, uint32_t name, uin
 		u->most = launches;
 		u->name = name;
 	}
-	if (launches > row->untold_most) {
-		row->untold_most = launches;
-		row->untold = reason;
+	if (launches > row->unexplained_most) {
+		row->unexplained_most = launches;
+		row->unexplained = reason;
 	}
 }
 
@@ -108,15 +108,15 @@ void log_analysis_end(struct gw_log_model *m, struct gw_row *row, uint32_t name,
 
 	if (!code->launches)
 		return;
-	if (!code->said && !code->told && !ended)
-		reason = untold_of(m, GW_ANALYSIS_NOT_REACHED, "the log ends before");
+	if (!code->said && !code->has_work && !ended)
+		reason = unexplained_of(m, GW_ANALYSIS_NOT_REACHED, "the log ends before");
 	else if (!code->said)
 		reason = GW_INDEX_NONE;
-	if (reason == GW_INDEX_NONE || !*m->untold[reason].text) {
-		row->code_told += code->told ? code->launches : 0;
+	if (reason == GW_INDEX_NONE || !*m->unexplained[reason].text) {
+		row->code_analyzed += code->has_work ? code->launches : 0;
 		return;
 	}
-	row->code_told += m->untold[reason].end == GW_ANALYSIS_DONE ? code->launches : 0;
+	row->code_analyzed += m->unexplained[reason].end == GW_ANALYSIS_DONE ? code->launches : 0;
 	count(m, row, name, reason, code->launches);
 }
 
@@ -124,8 +124,8 @@ void log_reasons_free(struct gw_log_model *m)
 {
 	for (size_t i = 0; i < m->reason_count; i++)
 		free(m->reasons[i].text);
-	for (size_t i = 0; i < m->untold_count; i++)
-		free(m->untold[i].text);
+	for (size_t i = 0; i < m->unexplained_count; i++)
+		free(m->unexplained[i].text);
 	free(m->reasons);
-	free(m->untold);
+	free(m->unexplained);
 }

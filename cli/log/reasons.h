@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why something is missing, as a log says: what could not be done, and code that was not told. */
+/* Why something is missing in a log: what did not work, and code that was not analysed. */
 #ifndef GW_LOG_REASONS_H
 #define GW_LOG_REASONS_H
 
 #include "cli/log/model.h"
 
-/** More reasons than these are not told apart: a log may make them up without end. */
+/** Further reasons are counted as the last one: a log may contain any number of them. */
 enum { LOG_REASONS_MAX = 256 };
 
-/** A DEGRADED record; @p told [LOG_REASONS_MAX]: which of the model's reasons this log has said. */
+/** A DEGRADED record; @p seen [LOG_REASONS_MAX]: which of the model's reasons this log has. */
 void log_degraded_add(struct gw_log_model *model, const struct gw_record_degraded *record,
-                      const char *text, bool *told);
+                      const char *text, bool *seen);
 
 /** What a log says of the code of one configuration; all zero: nothing yet. */
 struct log_code {
 	uint64_t launches;
-	uint32_t reason; /**< position in gw_log_model.untold, where `said` */
-	bool said;       /**< there is a STUDY record of it, the last of which counts */
-	bool told;       /**< it has static work */
+	uint32_t reason; /**< position in gw_log_model.unexplained, where `said` */
+	bool said;       /**< the log has an ANALYSIS record of it; the last one is valid */
+	bool has_work;   /**< it has static work */
 };
 
-/** A STUDY record of the configuration that @p code is of; NULL: of all. */
+/** An ANALYSIS record of the configuration of @p code; NULL: of all. */
 void log_analysis_add(struct gw_log_model *model, struct log_code *code,
                       const struct gw_record_analysis *record, const char *text);
 
@@ -36,8 +36,8 @@ void log_analysis_end(struct gw_log_model *model, struct gw_row *row, uint32_t n
 
 void log_reasons_free(struct gw_log_model *model);
 
-/** Of what STUDY says of @p end, its name and meaning. */
-const char *gw_analysis_end_name(enum gw_analysis_end end);
-const char *gw_analysis_end_meaning(enum gw_analysis_end end);
+/** Name and meaning of the `end` of an ANALYSIS record; "unknown" and "" where it is invalid. */
+const char *gw_analysis_end_name(uint32_t end);
+const char *gw_analysis_end_meaning(uint32_t end);
 
 #endif

@@ -183,7 +183,7 @@ struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t siz
 	if (strcmp(path, "-") && !S_ISREG(st.st_mode)) {
 		snprintf(why, size, "%s",
 		         S_ISDIR(st.st_mode) ? "is a folder; name the logs in it"
-		                             : "not a regular file; name a log, or - for what "
+		                             : "not a regular file; give a log, or - for what "
 		                               "comes on standard input");
 		gw_log_source_close(s);
 		return NULL;

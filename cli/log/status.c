@@ -31,7 +31,7 @@ static void tell_note(const struct gw_log_status *s, const struct gw_log_note *n
 }
 
 /* The lines that follow the notes; false when @p line is beyond them. */
-static bool tell_rest(const struct gw_log_status *s, unsigned line, char *out, size_t size)
+static bool rest(const struct gw_log_status *s, unsigned line, char *out, size_t size)
 {
 	uint64_t seen = s->records + s->unknown + s->invalid;
 	struct gw_text a, b;
@@ -76,11 +76,11 @@ static bool tell_rest(const struct gw_log_status *s, unsigned line, char *out, s
 
 bool gw_log_complaint(const struct gw_log_status *s, unsigned line, char *out, size_t size)
 {
-	unsigned told = s->notes < GW_LOG_NOTES ? s->notes : GW_LOG_NOTES;
+	unsigned listed = s->notes < GW_LOG_NOTES ? s->notes : GW_LOG_NOTES;
 
-	if (line < told) {
+	if (line < listed) {
 		tell_note(s, &s->note[line], out, size);
 		return true;
 	}
-	return tell_rest(s, line - told, out, size);
+	return rest(s, line - listed, out, size);
 }

@@ -27,11 +27,11 @@ struct trace_work {
 
 /** A LAUNCH record; what of it neither learning nor scoring needs is left out. Times in ns. */
 struct trace_launch {
-	uint32_t config;            /**< position in gw_log.configs */
-	uint32_t flags;             /**< GW_LAUNCH_* */
-	uint32_t known;             /**< as in the record */
-	uint32_t gpu;               /**< position in gw_log.gpus; GW_INDEX_NONE when not known */
-	uint32_t stream_gpu;        /**< the same by its stream alone, as the library knew it */
+	uint32_t config;     /**< position in gw_log.configs */
+	uint32_t flags;      /**< GW_LAUNCH_* */
+	uint32_t known;      /**< as in the record */
+	uint32_t gpu;        /**< position in gw_log.gpus; GW_INDEX_NONE when not known */
+	uint32_t stream_gpu; /**< the same by its stream alone, as the library had it at the call */
 	float predicted, low, high; /**< NaN when unknown */
 	uint8_t tier, work;         /**< enum gw_tier, enum gw_source */
 	uint64_t start;             /**< when it started on the GPU, else when it was called */

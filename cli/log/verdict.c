@@ -84,7 +84,7 @@ static void judge(const struct log_judge *j, const struct use *use, struct case_
 		return;
 	}
 	c->starting = gw_param_value(c->device, GW_PARAM_launch_floor);
-	/* The grid alone may tell; if not, that nothing else is known is why. */
+	/* The grid alone may decide; else the reason is that nothing else is known. */
 	gw_verdict_measured(c->device, &c->launch, &c->work, c->mean, &c->verdict);
 	if (!c->known && c->verdict.unknown)
 		c->verdict.unknown = "nothing is known of its work";

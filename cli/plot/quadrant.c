@@ -41,7 +41,7 @@ static int by_height(const void *a, const void *b)
 	const struct plot_kernel *k = ((const struct exit_name *)a)->kernel;
 	const struct plot_kernel *m = ((const struct exit_name *)b)->kernel;
 
-	/* Those that leave through the upper edge are told apart by their slope. */
+	/* Those that leave through the upper edge are ordered by their slope. */
 	return left != right ? (left > right) - (left < right)
 	                     : (k->intensity < m->intensity) - (k->intensity > m->intensity);
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SVG_SERIES = 8 }; /**< colours that can be told apart, also by colour-blind readers */
+enum { SVG_SERIES = 8 }; /**< colours that differ for colour-blind readers too */
 
 /** What a stroke, fill or text is for; svg.c gives each its colour in both schemes. */
 enum svg_ink {

@@ -90,7 +90,7 @@ static void fill_device(struct plot_device *v, const struct gw_profile *profile)
 	};
 }
 
-/* Kernels that the quantitative roofline can't tell of are left out, and said to be. */
+/* Kernels for which the quantitative roofline has no answer are left out, with a message. */
 static void gather(struct pictures *p)
 {
 	size_t launches = p->job->file.count, devices = p->job->devices.count, used = 0;

@@ -73,7 +73,7 @@ static void uncounted(const struct trace *trace, uint32_t last, struct gw_work *
 			work->q[i] = (struct gw_quantity){.value = NAN};
 }
 
-/* Configurations, hidden ones or the others, and the work that the log knew of them in the end. */
+/* Configurations, hidden ones or the others, and their work at the end of the log. */
 static void introduce(struct fold *f, bool hidden)
 {
 	const struct trace *t = f->trace;
@@ -87,7 +87,7 @@ static void introduce(struct fold *f, bool hidden)
 		replay_configure(f->fleet, t, i);
 		if (!c->last_work)
 			continue;
-		/* What the code tells is of use beside what was counted, as in life. */
+		/* Static work is used beside counted work, as in the library. */
 		uncounted(t, c->last_work, &work);
 		gw_predictor_set_work(f->fleet, i + 1, &work);
 		if (f->options->hide_work)

@@ -29,7 +29,7 @@ struct replay_options {
 	/**
 	 * As recorded: intervals learn from what is predicted now, and launches that the log has
 	 * no prediction for may have one. Otherwise they learn from what the log says had been
-	 * predicted, so that one launch that can't be told again does not spoil those after it.
+	 * predicted, so that one launch that can't be repeated does not spoil those after it.
 	 */
 	bool own;
 	const struct gw_model *model; /**< to predict with instead of `bounds`; NULL: that one */

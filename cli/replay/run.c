@@ -13,7 +13,7 @@
  * later; it is kept with its number. One of a configuration that had not been timed may also have
  * been made for the launch itself, when the library got to it: from the state that was published
  * at its call and the work known at that moment, which the log does not name. So for such a launch
- * each prediction is kept that could be made while that state stood; the log tells which it was.
+ * each prediction is kept that was possible in that state; the log shows which one was made.
  */
 
 /* What was predicted, one after the other. */
@@ -22,7 +22,7 @@ struct course {
 	size_t count, room;
 };
 
-/* Launches of a configuration that were called before it was timed, and knew the same. */
+/* Launches of a configuration called before it was timed, with the same `known`. */
 struct early {
 	uint32_t config;
 	uint32_t next_same_known, next_same_kernel; /* 1 + position; 0: the last */
@@ -165,7 +165,7 @@ static bool same_prediction(const struct gw_prediction *a, const struct gw_predi
 	       a->work == b->work;
 }
 
-/* What could be predicted for @p e now, unless the state it knew is yet to come. */
+/* What could be predicted for @p e now, unless its state is still to come. */
 static void look(struct run *run, struct early *e)
 {
 	struct gw_prediction p;
@@ -177,7 +177,7 @@ static void look(struct run *run, struct early *e)
 		keep(&e->could, &p);
 }
 
-/* Something is known of a configuration, which may tell of others of its kernel. */
+/* A configuration has news, which may change predictions of others of its kernel. */
 static void look_at_kernel(struct run *run, uint32_t kernel)
 {
 	for (uint32_t at = run->kernel_first[kernel]; at;

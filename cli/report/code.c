@@ -12,48 +12,12 @@
 
 enum { SHOWN = 4, INDENT = REPORT_LABEL + 2 };
 
-/* The outcome of code analysis, in a word; the log stores its number (analysis_end.def). */
-static const char *outcome(uint32_t end)
-{
-	switch ((enum gw_analysis_end)end) {
-	case GW_ANALYSIS_DONE:
-		return "data-dependent";
-	case GW_ANALYSIS_UNTOLD:
-		return "unsupported";
-	case GW_ANALYSIS_ABANDONED:
-		return "timed out";
-	default:
-		return gw_analysis_end_name(end);
-	}
-}
-
-/* The same as a sentence. */
-static const char *meaning(uint32_t end)
-{
-	switch ((enum gw_analysis_end)end) {
-	case GW_ANALYSIS_DONE:
-		return "the analysis gives a range of its work";
-	case GW_ANALYSIS_NO_CODE:
-		return "its code was not found or could not be read";
-	case GW_ANALYSIS_UNTOLD:
-		return "the analysis gives nothing for this launch";
-	case GW_ANALYSIS_ABANDONED:
-		return "the analysis took too long; the results until then count";
-	case GW_ANALYSIS_NOT_REACHED:
-		return "the analysis did not get to it";
-	case GW_ANALYSIS_OFF:
-		return "code analysis is off";
-	default:
-		return "";
-	}
-}
-
 /* The outcome of a reason that counts; NULL: it was withdrawn, or no launch has it. */
 static const char *what(const struct gw_unexplained *u)
 {
 	if (!*u->text || (!u->launches && u->end != GW_ANALYSIS_OFF))
 		return NULL;
-	return outcome(u->end);
+	return gw_analysis_end_name(u->end);
 }
 
 /* The reason with the most launches after @p before in this order; NULL: there is none. */
@@ -62,7 +26,8 @@ static const struct gw_unexplained *next(const struct gw_log_model *m,
 {
 	const struct gw_unexplained *found = NULL;
 
-	for (const struct gw_unexplained *u = m->untold; u < m->untold + m->untold_count; u++) {
+	for (const struct gw_unexplained *u = m->unexplained;
+	     u < m->unexplained + m->unexplained_count; u++) {
 		bool after = !before || u->launches < before->launches ||
 		             (u->launches == before->launches && u > before);
 
@@ -95,7 +60,7 @@ static void sentence(const struct gw_report *report, const struct gw_unexplained
 void gw_report_code_lines(const struct gw_report *report, unsigned width)
 {
 	const struct gw_log_model *m = &report->model;
-	const struct gw_unexplained *u = m->untold_count ? next(m, NULL) : NULL;
+	const struct gw_unexplained *u = m->unexplained_count ? next(m, NULL) : NULL;
 	unsigned more = 0;
 	struct gw_text n;
 
@@ -117,8 +82,8 @@ static json_t *reason_json(const struct gw_unexplained *u)
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "outcome", json_string(outcome(u->end)));
-	json_object_set_new(o, "meaning", json_string(meaning(u->end)));
+	json_object_set_new(o, "outcome", json_string(gw_analysis_end_name(u->end)));
+	json_object_set_new(o, "meaning", json_string(gw_analysis_end_meaning(u->end)));
 	json_object_set_new(o, "reason", gw_json_text(u->text));
 	return o;
 }
@@ -127,7 +92,7 @@ json_t *gw_report_codes_json(const struct gw_log_model *m)
 {
 	json_t *list = json_array();
 
-	for (const struct gw_unexplained *u = m->untold_count ? next(m, NULL) : NULL; u;
+	for (const struct gw_unexplained *u = m->unexplained_count ? next(m, NULL) : NULL; u;
 	     u = next(m, u)) {
 		json_t *o = reason_json(u);
 
@@ -148,9 +113,10 @@ json_t *gw_report_code_json(const struct gw_log_model *m, const struct gw_row *r
 {
 	json_t *o = json_object();
 
-	json_object_set_new(o, "analysed_launches", gw_json_count(row->code_told));
+	json_object_set_new(o, "analysed_launches", gw_json_count(row->code_analyzed));
 	json_object_set_new(o, "reason",
-	                    row->untold_most ? reason_json(&m->untold[row->untold]) : json_null());
-	json_object_set_new(o, "reason_launches", gw_json_count(row->untold_most));
+	                    row->unexplained_most ? reason_json(&m->unexplained[row->unexplained])
+	                                          : json_null());
+	json_object_set_new(o, "reason_launches", gw_json_count(row->unexplained_most));
 	return o;
 }

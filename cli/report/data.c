@@ -225,7 +225,7 @@ void gw_report_json(struct gw_report *report)
 }
 
 /*
- * A name comes from the program that was watched. Spreadsheets run a cell that begins with one of
+ * Names come from the recorded program. Spreadsheets run a cell that begins with one of
  * these characters as a formula; with an apostrophe in front they show it.
  */
 static void csv_text(const char *raw)

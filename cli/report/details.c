@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Ranks are shown where they tell processes apart. */
+/* Ranks are shown where processes differ in them. */
 static bool ranked(const struct gw_log_model *m)
 {
 	for (size_t i = 1; i < m->file_count; i++)

@@ -232,20 +232,20 @@ void gw_bound_cause(const struct gw_row_bound *b, char *out, size_t size)
 {
 	const struct gw_row_peak *c = gw_bound_nearest(b);
 	struct sentence s = {out, size, 0};
-	bool told = false;
+	bool found = false;
 
 	*out = '\0';
 	if (b->verdict.bound == GW_BOUND_MEMORY)
-		told = memory_cause(b, &s);
+		found = memory_cause(b, &s);
 	else if (b->verdict.bound == GW_BOUND_COMPUTE)
-		told = compute_cause(b, &s);
+		found = compute_cause(b, &s);
 	else if (b->verdict.bound == GW_BOUND_LATENCY)
-		told = latency_cause(b, &s);
+		found = latency_cause(b, &s);
 	else if (b->verdict.bound == GW_BOUND_LAUNCH)
-		told = launch_cause(b, &s);
+		found = launch_cause(b, &s);
 	else
 		return;
-	if (!told && gw_peak_share(c) >= NEAR_PEAK)
+	if (!found && gw_peak_share(c) >= NEAR_PEAK)
 		say(&s, "near its peak: only less %s makes it faster",
 		    c->bound == GW_BOUND_MEMORY ? "traffic" : "work");
 }

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-	POINTS = 2000, /* most points of a series: more can't be told apart */
+	POINTS = 2000, /* most points of a series: more overlap */
 	LINES = 3,
 	SERIES = SCORE_TIERS * SCORE_SOURCES + LINES
 };

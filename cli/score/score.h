@@ -90,7 +90,7 @@ void score_finish(struct score *score);
 struct score_models;
 struct score_models *score_models_new(struct score *score, const struct trace *trace);
 /**
- * Their answers for launch @p launch of the trace, by model. @p last: with the work the log knew in
+ * Their answers for launch @p launch of the trace, by model. @p last: with the work known at
  * the end. Valid until the next call.
  */
 const double *score_models_ask(struct score_models *m, const struct trace_launch *launch,

@@ -27,7 +27,7 @@ static void note_missing(struct session *s, const char *format, ...)
 	s->missing[s->missing_count++] = gw_copy(text);
 }
 
-enum { COMPLAINTS = 4 }; /* lines told of what a log lacks */
+enum { COMPLAINTS = 4 }; /* most lines about what a log lacks */
 
 static void complain(struct session *s, const struct trace *t)
 {

@@ -15,7 +15,8 @@ struct session {
 	size_t missing_count, missing_room;
 };
 
-/** Read @p count logs; those that can't be read are told and left out. False when none is left. */
+/** Read @p count logs; those that can't be read are named in a message and left out. False when
+ * none is left. */
 bool session_open(struct session *session, char **paths, int count);
 void session_close(struct session *session);
 

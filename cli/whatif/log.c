@@ -23,7 +23,7 @@
 
 static const char no_work[] =
         "the log holds no work of these kernels (instructions, memory traffic), only times; what "
-        "they need of a GPU, and so their time on another one, can't be told from it";
+        "they need of a GPU, and so their time on another one, can't be derived from it";
 static const char remedy[] =
         "have the work counted (GPUWATCH_COUNTERS=pm), or describe the kernels "
         "in a launch file (docs/user/launch.md)";
@@ -69,7 +69,7 @@ bool whatif_is_log(const char *path)
 	size_t n = strlen(path);
 	bool log = false;
 
-	/* A log that was cut off before its first block is told by its name. */
+	/* A log that was cut off before its first block is recognised by its name. */
 	if (n > 4 && strcmp(path + n - 4, ".gwl") == 0)
 		log = true;
 	/* Looked at without reading on: what came out of a pipe would be lost for who reads it. */
@@ -288,7 +288,7 @@ static void print_reason(const struct whatif *w, size_t place, size_t first)
 
 	for (size_t i = 0; i < first; i++)
 		if (!strcmp(w->rows[i].answers[place].reason, reason))
-			reason = ""; /* it was told */
+			reason = ""; /* there was a message */
 	for (size_t i = first; i < w->count; i++)
 		same += !strcmp(w->rows[i].answers[place].reason, reason);
 	if (*reason)

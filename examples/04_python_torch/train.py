@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small network learns to tell which half of its input is larger."""
+"""A small network learns which half of its input is larger."""
 import torch
 from torch import nn
 

@@ -163,7 +163,7 @@ void wl_options_parse(int argc, char **argv, struct wl_options *out)
 	        .parser = parse,
 	        .doc = "Runs small kernels that cover the space, each at six sizes, and prints "
 	               "their "
-	               "times by events. kernels/workloads/README.md tells what each is for.\v"
+	               "times by events. kernels/workloads/README.md says what each is for.\v"
 	               "Exit status: 0 done, 1 a result was wrong, 2 bad options, 3 CUDA failed, "
 	               "77 no "
 	               "GPU.",

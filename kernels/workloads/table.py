@@ -52,8 +52,8 @@ def fail(path, what):
     sys.exit(f"table.py: {path}: {what}")
 
 
-def told_launches(path, logdump):
-    """The log beside the program's lines as gpu_logdump tells it, or what it told of it earlier."""
+def read_launches(path, logdump):
+    """The log beside the program's lines as gpu_logdump prints it, or printed it earlier."""
     log, text = path[:-len("jsonl")] + "gwl", path[:-len("jsonl")] + "launches"
     if os.path.exists(text):
         with open(text) as file:
@@ -63,8 +63,8 @@ def told_launches(path, logdump):
 
 def in_place(path, logdump):
     """{key: (median, deviation)} from the log beside the program's lines."""
-    log, told = told_launches(path, logdump)
-    ran = [line.split("\t") for line in told.splitlines() if line.startswith("L\t")]
+    log, text = read_launches(path, logdump)
+    ran = [line.split("\t") for line in text.splitlines() if line.startswith("L\t")]
     ran = sorted((int(start), int(duration), name) for *_, start, duration, name in ran if "wl_fill" not in name)
     rows, at, times = launches(path), 0, {}
     cases = {}

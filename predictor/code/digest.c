@@ -4,7 +4,7 @@
  * branches, of accesses and of barriers are computed from is followed back along the program's
  * paths to the parameters.
  *
- * Pointers are left out: their values tell where arrays lie, not how much is done with them.
+ * Pointers are left out: their values locate arrays, and do not decide how much work is done.
  * Compilers do compare them (a loop up to the end of an array), so that it is not enough to look at
  * control. A pointer is what an address is added up from with nothing but additions, both halves of
  * it: the low word reaches the low half of an address, the next word the high half. An index may do

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The digest of a launch's scalar arguments: of those words of the parameters that a kernel's
- * control depends on (trip counts, predicates of blocks and of what touches memory), and of
- * strides. Launches of one grid that do different work for different arguments are told apart by
- * it.
+ * The argument hash: of those words of a launch's parameters that the kernel's control flow depends
+ * on (trip counts, predicates of blocks and of memory accesses), and of strides. It distinguishes
+ * launches of one grid whose arguments make them do different work.
  *
- * The plan, made of the code once for each kernel, says which words; who launches hashes them. A
- * digest says whether arguments are alike, and is kept in place of them.
+ * The layout (struct gw_digest_plan) lists these words. It is derived once from a kernel's code;
+ * the launch path hashes them. Configurations hold the hash instead of the arguments.
  */
 #ifndef GW_CODE_DIGEST_H
 #define GW_CODE_DIGEST_H
@@ -17,39 +16,39 @@
 #include <string.h>
 
 enum {
-	GW_DIGEST_WORDS = 8,     /**< of a plan: each costs a launch some ten instructions */
-	GW_DIGEST_BYTES = 32768, /**< of parameters that are looked at; none has more */
+	GW_DIGEST_WORDS = 8,     /**< of a layout: each costs a launch some ten instructions */
+	GW_DIGEST_BYTES = 32768, /**< size of the parameters that is analysed; the limit of CUDA */
 };
 
 /** A piece of one parameter. */
 struct gw_digest_word {
 	uint16_t param;  /**< index of the parameter, in order of declaration */
-	uint16_t at;     /**< bytes from the begin of that parameter */
-	uint16_t offset; /**< bytes from the begin of all */
+	uint16_t at;     /**< bytes from the start of that parameter */
+	uint16_t offset; /**< bytes from the start of all */
 	uint16_t size;   /**< 1, 2, 4 or 8 bytes */
 };
 
-/** What is hashed of a kernel's arguments. Of each size in order of offset: who hashes need not ask
- *  for each word what it is. */
+/** The layout of a kernel's argument hash. Words are sorted by size, then offset, so that hashing
+ *  needs no test of each word's size. */
 struct gw_digest_plan {
 	uint16_t count; /**< 0: there is no such word */
-	uint16_t fours; /**< so many of 4 bytes come first, … */
-	uint16_t wide;  /**< … and so many of 4 or 8; then those of 1 or 2 */
+	uint16_t fours; /**< number of words of 4 bytes, which come first … */
+	uint16_t wide;  /**< … and of those of 4 or 8 bytes; then those of 1 or 2 */
 	uint16_t end;   /**< bytes of the parameters up to the last word's end */
 	struct gw_digest_word word[GW_DIGEST_WORDS];
 };
 
 /**
- * Make the plan of @p program, whose @p count parameters lie as @p param says. Words that are
- * (also) the base of an address are pointers, and none of it; where there are more words than fit,
- * those of control go before strides, and those that lie first are taken. Returns NULL, or a static
- * text of why there is no plan. Memory for the work is @p arena's.
+ * Derive the layout of @p program, whose @p count parameters are laid out by @p param. Words that
+ * are also the base of an address are pointers and left out. Where there are too many words, those
+ * of control flow go before strides, and lower offsets first. Returns NULL, or a static text of why
+ * there is no layout. Working memory comes from @p arena.
  */
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 const struct gw_code_param *param, uint32_t count,
                                 struct gw_arena *arena, struct gw_digest_plan *plan);
 
-/** Begin a digest, take in @p size bytes (1, 2, 4 or 8), and end it: never 0. */
+/** Begin a hash, add @p size bytes (1, 2, 4 or 8), and end it: never 0. */
 static inline uint64_t gw_digest_begin(void)
 {
 	return UINT64_C(0x9e3779b97f4a7c15);
@@ -82,7 +81,7 @@ static inline uint32_t gw_digest_end(uint64_t h)
 	return digest ? digest : 1;
 }
 
-/** The digest of arguments laid out as the kernel finds them; 0 where they are too short. */
+/** The hash of arguments in one buffer, as the kernel finds them; 0 where it is too short. */
 static inline uint32_t gw_digest_of_buffer(const struct gw_digest_plan *plan,
                                            const unsigned char *bytes, size_t size)
 {
@@ -107,7 +106,7 @@ static inline bool gw_digest_four(const struct gw_digest_word *w, const void *co
 	return true;
 }
 
-/** The same of arguments that are told one by one; 0 where the address of one is missing. */
+/** The same of arguments passed as one pointer each; 0 where a pointer is NULL. */
 static inline uint32_t gw_digest_of_params(const struct gw_digest_plan *plan,
                                            const void *const *params)
 {

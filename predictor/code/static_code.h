@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The static work of a launch, all parts of it together: what memory instructions do (gather.h,
- * static_work.h), and of machine code what its blocks and its schedule tell (sass/work.h).
+ * static_work.h), and of machine code its blocks and its schedule (sass/work.h).
  */
 #ifndef GW_CODE_STATIC_CODE_H
 #define GW_CODE_STATIC_CODE_H
@@ -19,18 +19,19 @@ struct gw_static_code {
 	const struct gw_launch *launch;        /**< its kernel's numbers may be unknown */
 	const struct gw_eval_launch *at;       /**< the same launch with its arguments */
 	const struct gw_gather_limits *limits; /**< NULL: the defaults */
-	bool *limited; /**< where not NULL: gets whether higher limits could tell more */
+	bool *limited; /**< where not NULL: gets whether higher limits could determine more */
 };
 
 /**
- * Set the rows of @p work that can be told, all with GW_SOURCE_STATIC; @p work is cleared first.
+ * Set the rows of @p work that can be determined, all with GW_SOURCE_STATIC; @p work is cleared
+ * first.
  *
  * Machine code whose counts are settled gives exact instruction counts (gw_sass_work); where a
  * branch depends on memory they are the middle of a range with the confidence of one
  * (gw_static_machine), and *@p open says why, else it is NULL. A warp's cycles are those of the
  * compiler's schedule; PTX, which has none, gives dependence times in their place.
  *
- * Returns NULL, or a static text of why nothing could be told.
+ * Returns NULL, or a static text of why nothing could be determined.
  */
 const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena *arena,
                                 struct gw_work *work, const char **open);

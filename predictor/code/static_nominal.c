@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What code tells of a warp's course where data decide how often its blocks run. */
+/* The critical path of a warp where data decide how often its blocks run. */
 #include "predictor/code/static_work.h"
 
 #include <math.h>
 
 enum {
 	ROUNDS = 8,    /* of a loop */
-	DEPTH_MOST = 6 /* nests that are told apart */
+	DEPTH_MOST = 6 /* nests that are distinguished */
 };
 static const double nominal = 0.3; /* confidence */
 

@@ -10,7 +10,7 @@
 static const double counts_bounded = 0.4, shape_assumed = 0.9, passes_model = 0.75, l1_model = 0.4,
                     l2_model = 0.1, read_model = 0.8, write_model = 0.3, read_fits = 0.1,
                     ptx_order = 0.3, addresses_least = 0.95, model_itself = 0.75,
-                    counts_untold = 0.2, addresses_untold = 0.45, meetings_untold = 0.3;
+                    counts_unknown = 0.2, addresses_unknown = 0.45, meetings_unknown = 0.3;
 static const double matters = 0.69; /* a factor of two, in log time */
 
 void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence)
@@ -407,19 +407,19 @@ void gw_static_warp(const struct gw_static_in *in, struct gw_work *work)
 		gw_static_set(work, GW_WORK_warp_ilp, fmax(mean.all / mean.critical, 1), sure);
 }
 
-/* What is not told may be what takes the time. */
-static double told_enough(const struct gw_work *work)
+/* Unknown work may be what takes the time. */
+static double completeness(const struct gw_work *work)
 {
 	double sure = model_itself;
 
 	if (isnan(gw_work_value(work, GW_WORK_inst_executed)))
-		sure *= counts_untold;
+		sure *= counts_unknown;
 	if (isnan(gw_work_value(work, GW_WORK_l1_bytes)) ||
 	    isnan(gw_work_value(work, GW_WORK_lsu_wavefronts)))
-		sure *= addresses_untold;
+		sure *= addresses_unknown;
 	if (gw_work_value(work, GW_WORK_atomic_requests) > 0 ||
 	    gw_work_value(work, GW_WORK_shared_atomics) > 0)
-		sure *= meetings_untold;
+		sure *= meetings_unknown;
 	return sure;
 }
 
@@ -447,5 +447,5 @@ double gw_static_confidence(const struct gw_model *model, const struct gw_device
 		                 : fabs(log(without.seconds / whole.seconds)) / matters;
 		sure = fmin(sure, 1 - (1 - (double)work->q[f].confidence) * fmin(change, 1));
 	}
-	return sure * told_enough(work);
+	return sure * completeness(work);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The work of a launch as far as its code and arguments tell: rows of struct gw_work with source
- * GW_SOURCE_STATIC, for the models wave, interval, mwp-cwp and bounds before anything was counted.
+ * The work of a launch as far as its code and arguments determine it: rows of struct gw_work with
+ * source GW_SOURCE_STATIC, for the models wave, interval, mwp-cwp and bounds before anything was
+ * counted.
  *
  * A row's confidence is meant to be the share of such rows that lie within 25% of what is counted,
  * and is the product of what it rests on, as found on the development set
@@ -39,7 +40,7 @@ struct gw_static_in {
 void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence);
 
 /**
- * How often a block, or an instruction, runs for each start of the kernel where that can't be told:
+ * How often a block, or an instruction, runs for each start of the kernel where that is unknown:
  * each loop eight times, whatever branches do. A convention, good for what runs often beside what
  * doesn't, as compilers guess it.
  */
@@ -81,7 +82,7 @@ bool gw_static_nominal(const struct gw_static_in *in, const struct gw_cfg *cfg,
 /**
  * How far an estimate of @p model on @p work may be trusted: about the share of such estimates that
  * are within 25%, as `bounds` did on the development set. It is that of the model itself on work
- * that is known; less where counts, addresses or what atomics meet on are not told; and no more
+ * that is known; less where counts, addresses or collisions of atomics are unknown; and no more
  * than the confidence of any row, as far as the estimate would be another without it. NaN when
  * there is no estimate.
  */

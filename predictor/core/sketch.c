@@ -157,7 +157,7 @@ void gw_sketch_merge(struct gw_sketch *into, const struct gw_sketch *from)
 
 double gw_sketch_quantile(const struct gw_sketch *s, double share)
 {
-	/* The rank of the value that is wanted, from 1. */
+	/* The rank of the value that is asked for, from 1. */
 	double rank = ceil(share * (double)s->count), seen = (double)s->zero, value;
 
 	if (!s->count)

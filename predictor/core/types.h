@@ -62,7 +62,7 @@ enum gw_source {
 #include "predictor/core/basis.def"
 };
 
-/** Confidence from which on what code tells is as exact as counters; below it is a range or a guess. */
+/** Confidence from which on static work is as exact as counters; below, it is a range or a guess. */
 #define GW_CONFIDENCE_SETTLED 0.6F
 /** Confidence from which on a sampled count is as good as one that was counted. */
 #define GW_CONFIDENCE_COUNTED 0.9F

@@ -8,12 +8,12 @@
  * hardly a kernel counts evenly. So samples are taken together in stretches that begin and end
  * while nothing runs, wherever there are such moments: then every launch is in one of them
  * whole, and no guess is left. Every sample alone is an equation as well, of little weight: it
- * tells apart what always runs together. Everything goes into one system of equations per set
+ * separates what always runs together. Everything goes into one system of equations per set
  * of metrics, over as many windows as there are, which is solved without negative unknowns:
- * kernels shorter than a sample come out of many launches. What the equations can't tell apart
+ * kernels shorter than a sample come out of many launches. What the equations can't separate
  * stays unknown.
  *
- * Which part of a launch's recorded time it counts in is told by the samples, too, for each metric
+ * The samples also determine, for each metric, which part of a launch's recorded time it counts in
  * (attribute_state.h).
  *
  * Programs change: the last 24 to 32 windows count, and what differs between stretches of them
@@ -93,7 +93,7 @@ size_t gw_samples_own(const struct gw_sample *samples, size_t count);
 
 /**
  * Take in a window: @p samples in order of time, @p runs everything that ran on that GPU between
- * the begin of the first that is the window's own (gw_samples_own) and the last one's end (sorted
+ * the start of the first that is the window's own (gw_samples_own) and the last one's end (sorted
  * here). Those before it are left out.
  */
 enum gw_window_fate gw_attribution_window(struct gw_attribution *a, const struct gw_sample *samples,

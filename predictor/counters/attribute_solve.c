@@ -228,20 +228,20 @@ static void solve_metric(struct gw_attribution *a, const struct sum *s, const st
 	for (unsigned i = 0; i < a->slots; i++) {
 		struct gw_counted *c = &a->solved[i];
 		double own = s->gram[m][i * a->slots + i], most = beside(a, l->best[m], i, m);
-		bool told;
+		bool resolved;
 
 		c->launches = launches_of(a, i);
-		told = ok && own > 0 && c->launches > 0.999 && inverse[i] * own < ALIKE;
+		resolved = ok && own > 0 && c->launches > 0.999 && inverse[i] * own < ALIKE;
 		/* Nothing is believed only of one that hardly could be more, were all of its
 		 * samples' counts its own: else the equations don't fit, as where its neighbours'
 		 * work varies. */
-		told = told && (x[i] > 0 || most <= small(a, i, m));
+		resolved = resolved && (x[i] > 0 || most <= small(a, i, m));
 		c->most[m] = c->launches > 0.999 ? most : NAN;
-		c->value[m] = told ? x[i] : NAN;
-		c->error[m] = told ? error_of(a, i, m, x[i], by_windows[i],
-		                              both(by_rows[i], by_lag(l, m, i)))
-		                   : NAN;
-		if (told)
+		c->value[m] = resolved ? x[i] : NAN;
+		c->error[m] = resolved ? error_of(a, i, m, x[i], by_windows[i],
+		                                  both(by_rows[i], by_lag(l, m, i)))
+		                       : NAN;
+		if (resolved)
 			c->most[m] =
 			        fmin(most, x[i] + SURE * c->error[m] * fmax(x[i], small(a, i, m)));
 	}

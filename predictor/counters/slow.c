@@ -29,7 +29,7 @@ struct mean {
 	uint64_t count;
 };
 
-/* Quantities watched beside the time. */
+/* Quantities observed beside the time. */
 struct circumstances {
 	struct mean sm, memory, others, bytes;
 	uint64_t overlapped, reasons;
@@ -197,7 +197,7 @@ static enum gw_slow_cause cause_of(const struct watch *w)
 	return GW_SLOW_UNKNOWN;
 }
 
-static void tell(const struct watch *w, uint32_t config, uint64_t until_ns, uint64_t last_ns,
+static void report(const struct watch *w, uint32_t config, uint64_t until_ns, uint64_t last_ns,
                  struct gw_slow_event *out)
 {
 	*out = (struct gw_slow_event){
@@ -300,7 +300,7 @@ bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sa
 			return false;
 		w->launches = w->launches_before_calm;
 		w->top = w->top_before;
-		tell(w, config, w->calm_ns, o->start_ns, out);
+		report(w, config, w->calm_ns, o->start_ns, out);
 		forget(w);
 		return true;
 	}
@@ -309,7 +309,7 @@ bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sa
 	w->alarms++;
 	w->open = true;
 	w->score = 0; /* counts towards the end from here on */
-	tell(w, config, 0, o->start_ns, out);
+	report(w, config, 0, o->start_ns, out);
 	return true;
 }
 
@@ -321,7 +321,7 @@ bool gw_slow_open(const struct gw_slow *s, uint32_t config, struct gw_slow_event
 		if (!chunk)
 			config |= CHUNK - 1; /* on to the next chunk */
 		else if (chunk[config % CHUNK].open) {
-			tell(&chunk[config % CHUNK], config, 0, 0, out);
+			report(&chunk[config % CHUNK], config, 0, 0, out);
 			return true;
 		}
 	}

@@ -4,8 +4,8 @@
  * again. One event per episode, with its cause where one is known.
  *
  * A launch is slow when it lies above its interval, above nine in ten of the configuration's
- * earlier times, and at least 5% above what was predicted: less is not worth telling. One in ten
- * is slow by chance, then. A sequential test tells chance from change with few launches and few
+ * earlier times, and at least 5% above what was predicted: less is not worth reporting. One in ten
+ * is slow by chance, then. A sequential test separates chance from change with few launches and few
  * false alarms: each slow launch adds ln(0.9 / 0.3) to a score, each other one takes ln(0.7 / 0.1)
  * from it, and the score never falls below 0. An episode begins when it reaches ln(10^7): fifteen
  * slow launches in a row do that. As long as launches are slow with a probability of at most 0.3,

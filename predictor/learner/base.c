@@ -74,7 +74,7 @@ static bool moves_data(const struct gw_estimate *e)
 	       part_of_terms(e, pipes) + part_of_terms(e, course) + part_of_terms(e, meeting);
 }
 
-static enum gw_certainty told_of(const struct gw_work *work)
+static enum gw_certainty certainty_of(const struct gw_work *work)
 {
 	if (!isnan(gw_work_value(work, GW_WORK_warp_longest_fixed_cycles)))
 		return GW_CERTAINTY_EXACT;
@@ -89,8 +89,8 @@ static enum gw_certainty told_of(const struct gw_work *work)
  * logarithm. Atomics with unknown addresses may all collide: that time is treated as a
  * 95th-percentile case.
  */
-static double untold(const struct gw_predictor *p, const struct gw_work *work, double seconds,
-                     enum gw_certainty told)
+static double unexplained(const struct gw_predictor *p, const struct gw_work *work, double seconds,
+                          enum gw_certainty certainty)
 {
 	double atomics = gw_work_value(work, GW_WORK_atomic_requests), doubt = 0, worst;
 
@@ -99,7 +99,7 @@ static double untold(const struct gw_predictor *p, const struct gw_work *work, d
 		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
 	}
 	/* A critical path without settled counts is a guess (static_nominal.c). */
-	if (told != GW_CERTAINTY_EXACT)
+	if (certainty != GW_CERTAINTY_EXACT)
 		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
 	return doubt;
 }
@@ -142,10 +142,10 @@ struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e
 	if (!(made.seconds > 0))
 		return b;
 	gw_verdict_of(p->device, &launch, work, &made, &verdict);
-	b.course = (uint8_t)told_of(work);
-	b.told = b.course == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT
-	                                                                 : b.course;
-	b.untold = (float)untold(p, work, made.seconds, (enum gw_certainty)b.told);
+	b.course = (uint8_t)certainty_of(work);
+	b.certainty = b.course == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT
+	                                                                      : b.course;
+	b.unexplained = (float)unexplained(p, work, made.seconds, (enum gw_certainty)b.certainty);
 	b.log_seconds = log(made.seconds);
 	b.share = b.bare ? 0 : clock_share(&made);
 	b.bound = (uint8_t)verdict.bound;

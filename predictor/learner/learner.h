@@ -58,9 +58,9 @@ struct gw_published {
 	float noise;   /**< its standard deviation from own times, in the logarithm */
 	uint32_t size; /**< own times it rests on */
 	bool there, multimodal;
-	bool company;  /**< the interval covers overlapped launches */
-	bool agrees;   /**< nearly all own times agree */
-	float scatter; /**< standard deviation of the logarithm of all kept times */
+	bool covers_overlap; /**< the interval covers overlapped launches */
+	bool agrees;         /**< nearly all own times agree */
+	float scatter;       /**< standard deviation of the logarithm of all kept times */
 	uint8_t tier, work, bound;
 	uint8_t kind; /**< kind of the width of own times, see coverage.h */
 };
@@ -77,13 +77,14 @@ struct gw_base {
 	uint64_t known;     /**< observations when the last of its inputs came */
 	double log_seconds; /**< NaN: unknown */
 	float share;        /**< share of it that scales with the SM clock, 0 to 1 */
-	float doubt;  /**< standard deviation of extrapolated work, in its logarithm; 0 without any
-	               */
-	float untold; /**< the same for what work does not contain, equal for the whole kernel */
+	float doubt; /**< standard deviation of extrapolated work, in its logarithm; 0 without any
+	              */
+	float unexplained; /**< the same for what work does not contain, equal for the whole kernel
+	                    */
 	uint8_t source, bound;
-	bool unsure;    /**< some counts are of few samples, or extrapolated */
-	uint8_t course; /**< enum gw_certainty of the critical path */
-	uint8_t told;   /**< the same; EXACT where the path hardly matters */
+	bool unsure;       /**< some counts are of few samples, or extrapolated */
+	uint8_t course;    /**< enum gw_certainty of the critical path */
+	uint8_t certainty; /**< the same; EXACT where the path hardly matters */
 	/**
 	 * No known part of the work takes time: log_seconds is that of an empty kernel. It
 	 * transfers times of the kernel's other configurations to this grid and is no prediction by
@@ -99,7 +100,7 @@ static inline enum gw_class gw_class_of(const struct gw_base *b)
 	                  : b->source == GW_SOURCE_SCALED ? GW_CLASS_SCALED
 	                                                  : GW_CLASS_COUNTED;
 
-	return (enum gw_class)(c + b->told);
+	return (enum gw_class)(c + b->certainty);
 }
 
 /** A kernel: its resources, and its configurations that train others. */
@@ -107,7 +108,7 @@ struct gw_kernel_stats {
 	uint32_t id;
 	struct gw_kernel kernel;             /**< name is "" */
 	uint32_t version, work_version;      /**< changes when members' times or counted work do */
-	uint32_t told_version;               /**< changes when any work of members does */
+	uint32_t any_work_version;           /**< changes when any work of members does */
 	uint32_t timed_count, counted_count; /**< ever added; the rings hold the latest */
 	uint32_t timed[GW_TIMED_MOST], counted[GW_COUNTED_MOST];
 	float level[GW_CLASSES];   /**< mean of log time over model's time, of its configurations */
@@ -118,7 +119,7 @@ struct gw_kernel_stats {
 /** A configuration. */
 struct gw_entry {
 	struct gw_history history;
-	struct gw_overlap company;
+	struct gw_overlap overlap;
 	struct gw_kernel_stats *family; /**< NULL: not configured */
 	struct gw_config config;
 	uint32_t next;     /**< in the list of those observed since the last advance */
@@ -148,8 +149,8 @@ struct gw_entry {
 	        made_common;          /**< versions that `now` is of, if never timed */
 	struct gw_published fresh;    /**< made on request, … */
 	uint64_t fresh_for, fresh_at; /**< … from this many observations, at this publication, … */
-	uint32_t fresh_own, fresh_told; /**< … of these versions */
-	uint32_t predecessor;           /**< configuration whose history it may continue; 0: none */
+	uint32_t fresh_own, fresh_any_work; /**< … of these versions */
+	uint32_t predecessor; /**< configuration whose history it may continue; 0: none */
 	uint64_t timed_known; /**< number of the first advance with a time of it; 0: none */
 	struct gw_published now, before; /**< before: the one that `now` replaced */
 };

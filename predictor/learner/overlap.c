@@ -12,16 +12,16 @@ void gw_overlap_add(struct gw_overlap *c, bool exclusive, double seconds)
 	c->share += FADE * ((exclusive ? 0 : 1) - c->share);
 	if (exclusive)
 		return;
-	c->times[c->count % GW_COMPANY_TIMES] = (float)seconds;
+	c->times[c->count % GW_OVERLAP_TIMES] = (float)seconds;
 	c->count++;
 	/* Keep the ring's position when the count would wrap. */
 	if (c->count == UINT32_MAX)
-		c->count = GW_COMPANY_TIMES + UINT32_MAX % GW_COMPANY_TIMES;
+		c->count = GW_OVERLAP_TIMES + UINT32_MAX % GW_OVERLAP_TIMES;
 }
 
 bool gw_overlap_range(const struct gw_overlap *c, double *low, double *high)
 {
-	uint32_t n = c->count < GW_COMPANY_TIMES ? c->count : GW_COMPANY_TIMES;
+	uint32_t n = c->count < GW_OVERLAP_TIMES ? c->count : GW_OVERLAP_TIMES;
 
 	if (!n || (double)c->share < GW_MISS / 2)
 		return false;

@@ -256,7 +256,7 @@ static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 		return;
 	e->history = before->history;
 	e->alone = before->alone;
-	e->company = before->company;
+	e->overlap = before->overlap;
 	e->own = before->own;
 	e->forecast = before->forecast;
 }
@@ -265,15 +265,15 @@ static void take_over(const struct gw_predictor *p, struct gw_entry *e)
 static const struct gw_published *fresh(const struct gw_predictor *p, struct gw_entry *e,
                                         uint64_t known)
 {
-	uint32_t told = e->family ? e->family->told_version : 0;
+	uint32_t any_work = e->family ? e->family->any_work_version : 0;
 
 	if (e->fresh_for != known || e->fresh_at != p->published ||
-	    e->fresh_own != e->work_version || e->fresh_told != told) {
+	    e->fresh_own != e->work_version || e->fresh_any_work != any_work) {
 		expect(p, e, known, &e->fresh);
 		e->fresh_for = known;
 		e->fresh_at = p->published;
 		e->fresh_own = e->work_version;
-		e->fresh_told = told;
+		e->fresh_any_work = any_work;
 	}
 	return &e->fresh;
 }
@@ -311,7 +311,7 @@ static void judge(struct gw_predictor *p, struct gw_entry *e, const struct gw_ob
 	if (!isfinite(o->predicted))
 		return;
 	/* Where they are held whole, those beside others say nothing of the width of the rest. */
-	if (o->tier == GW_TIER_STEADY && !o->exclusive && e->now.company)
+	if (o->tier == GW_TIER_STEADY && !o->exclusive && e->now.covers_overlap)
 		return;
 	if (o->tier == GW_TIER_STEADY) {
 		e->judged += e->judged < UINT32_MAX;
@@ -349,7 +349,7 @@ uint64_t gw_observe(struct gw_predictor *p, uint32_t config, const struct gw_obs
 	seconds = fmin(fmax(o->seconds / factor, (double)FLT_MIN), (double)FLT_MAX);
 	if (o->exclusive || !e->alone)
 		gw_history_add(&e->history, seconds);
-	gw_overlap_add(&e->company, o->exclusive, seconds);
+	gw_overlap_add(&e->overlap, o->exclusive, seconds);
 	if (!e->listed) {
 		e->listed = true;
 		e->next = p->changed;
@@ -461,8 +461,8 @@ static void publish(struct gw_predictor *p, uint32_t config, struct gw_entry *e)
 		now->low = fmin(now->low, fmax(0, s.low * factor - STEP));
 		now->high = fmax(now->high, s.high * factor + STEP);
 	}
-	now->company = e->alone && gw_overlap_range(&e->company, &least, &most);
-	if (now->company) {
+	now->covers_overlap = e->alone && gw_overlap_range(&e->overlap, &least, &most);
+	if (now->covers_overlap) {
 		now->low = fmin(now->low, fmax(0, least * factor - STEP));
 		now->high = fmax(now->high, most * factor + STEP);
 	}

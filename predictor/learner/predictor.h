@@ -85,7 +85,7 @@ void gw_predictor_known_work(const struct gw_predictor *p, uint32_t config, stru
 /**
  * Predict a launch of configuration @p config (a dense id, 1 to max_configs; another id
  * gives an unknown prediction) from no more than the first @p known observations. Always
- * fills @p out; out->known tells how many were used.
+ * fills @p out; out->known is how many were used.
  */
 void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
                 struct gw_prediction *out);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The predictors of the GPUs that one process uses: each GPU has one of its own, with its own
- * profile, clock and history, so that nothing learnt on one GPU is told of another. A
+ * profile, clock and history, so that nothing learnt on one GPU is used for another. A
  * configuration belongs to the GPU that it runs on. Observations are numbered once for all of them,
  * in the order of the log; what predictor.h says of calls, order and bits holds here too.
  *
  * GPUs go by their ids in the log, from 1; 0 is "not known": what ran on it has a predictor of its
- * own, with the profile that was told first. (Logs from before a configuration named its GPU have
+ * own, with the profile that came first. (Logs from before a configuration named its GPU have
  * all of theirs there.)
  */
 #ifndef GW_FLEET_H

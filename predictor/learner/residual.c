@@ -132,7 +132,7 @@ static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center
 	float off;
 
 	/* Uncertain work says more about itself than about the model. */
-	if (isnan(b.log_seconds) || b.bare || (double)b.untold > DOUBTFUL)
+	if (isnan(b.log_seconds) || b.bare || (double)b.unexplained > DOUBTFUL)
 		return;
 	c = gw_class_of(&b);
 	if (e->levels & 1u << c || f->level_count[c] == UINT16_MAX)
@@ -311,7 +311,7 @@ static struct guess by_work(const struct view *v, const struct gw_base *base, bo
 	struct guess g = {.base = *base};
 
 	/* A kernel that was never timed has the spread of the bias. */
-	prior.offset = together(v->level[c].spread, (double)base->untold);
+	prior.offset = together(v->level[c].spread, (double)base->unexplained);
 	if (!count)
 		prior.slope = prior.smooth = prior.own = 0;
 	here.at[3] = 0.5 * base->log_seconds;
@@ -449,8 +449,8 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	if (g.points && base.unsure)
 		add_code(&v, e, r, count, known, &g);
 	/* Grid size alone may look more certain; counted work is preferred. */
-	if (count &&
-	    !(g.points && base.source > GW_SOURCE_STATIC && base.told != GW_CERTAINTY_PARTIAL)) {
+	if (count && !(g.points && base.source > GW_SOURCE_STATIC &&
+	               base.certainty != GW_CERTAINTY_PARTIAL)) {
 		other = by_times(&v, e, r, count);
 		if (!(g.deviation <= other.deviation))
 			g = other;

@@ -106,7 +106,7 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
 		e->work_known = p->observations;
 	if (!e->family)
 		return;
-	e->family->told_version++;
+	e->family->any_work_version++;
 	/* Others are extrapolated from everything a counted one has. */
 	e->family->work_version += sure || e->counted_listed;
 	if (sure && !e->counted_listed) {
@@ -119,14 +119,15 @@ void gw_scale_keep(struct gw_predictor *p, uint32_t config, struct gw_entry *e,
  * Settled static work is as exact as a counter; a sample of few launches is not. What code knows
  * except for the caches is at most a factor off: a poor sample that differs more is wrong.
  */
-static bool exacter(const struct gw_quantity *told, const struct gw_part *counted)
+static bool exacter(const struct gw_quantity *derived, const struct gw_part *counted)
 {
-	double more = fmax(told->value, counted->value), less = fmin(told->value, counted->value);
+	double more = fmax(derived->value, counted->value),
+	       less = fmin(derived->value, counted->value);
 
-	return told->source == GW_SOURCE_STATIC && counted->source >= GW_SOURCE_GIVEN &&
+	return derived->source == GW_SOURCE_STATIC && counted->source >= GW_SOURCE_GIVEN &&
 	       counted->confidence < GW_CONFIDENCE_COUNTED &&
-	       (told->confidence >= EXACT ||
-	        (told->confidence >= GW_CONFIDENCE_SETTLED && more > REFUTED * less));
+	       (derived->confidence >= EXACT ||
+	        (derived->confidence >= GW_CONFIDENCE_SETTLED && more > REFUTED * less));
 }
 
 /* The own parts of @p e available at that time: the most certain of each field. */
@@ -158,7 +159,7 @@ static bool own_parts(const struct gw_entry *e, uint64_t known, struct gw_work *
 struct source {
 	const struct gw_entry *entry;
 	struct gw_quantity counted[GW_WORK_FIELDS];
-	double told[GW_WORK_FIELDS]; /* static; NaN when unknown */
+	double derived[GW_WORK_FIELDS]; /* static; NaN when unknown */
 };
 
 static struct gw_place place_of(const struct gw_entry *e)
@@ -172,13 +173,13 @@ static void look_at(struct source *s)
 {
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++) {
 		s->counted[i] = (struct gw_quantity){.value = NAN};
-		s->told[i] = NAN;
+		s->derived[i] = NAN;
 	}
 	for (uint16_t i = 0; i < s->entry->part_count; i++) {
 		const struct gw_part *part = &s->entry->parts[i];
 
 		if (part->source == GW_SOURCE_STATIC)
-			s->told[part->field] = part->value;
+			s->derived[part->field] = part->value;
 		else if (part->source >= GW_SOURCE_GIVEN)
 			s->counted[part->field] = (struct gw_quantity){
 			        part->value, (enum gw_source)part->source, part->confidence};
@@ -287,7 +288,7 @@ static uint32_t sources_with(const struct scaling *s, unsigned field, bool by_co
 	for (unsigned i = 0; i < s->count; i++) {
 		double v = s->source[i].counted[field].value;
 
-		if (isnan(v) || (by_code && !(s->source[i].told[field] > 0)))
+		if (isnan(v) || (by_code && !(s->source[i].derived[field] > 0)))
 			continue;
 		if (!mask)
 			some = v > 0;
@@ -310,10 +311,10 @@ static double near(double value, double nearest, double away)
 	return fmin(fmax(value, nearest - room), nearest + room);
 }
 
-static struct gw_quantity scaled(struct scaling *s, unsigned field, double told,
+static struct gw_quantity scaled(struct scaling *s, unsigned field, double derived,
                                  struct doubts *doubts)
 {
-	bool by_code = told > 0 && sources_with(s, field, true) != 0;
+	bool by_code = derived > 0 && sources_with(s, field, true) != 0;
 	uint32_t mask = sources_with(s, field, by_code);
 	double sum = 0, sure = 1, grown = extensive(field) && !by_code;
 	double nearest = NAN, away = 0;
@@ -333,7 +334,7 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double told,
 			return (struct gw_quantity){0, GW_SOURCE_SCALED,
 			                            from->counted[field].confidence};
 		if (by_code)
-			mean = log(from->told[field]);
+			mean = log(from->derived[field]);
 		if (isnan(nearest) && (by_code || !alike(s, i))) {
 			nearest = log(from->counted[field].value) - mean;
 			away = s->here.along - place_of(from->entry).along;
@@ -341,7 +342,7 @@ static struct gw_quantity scaled(struct scaling *s, unsigned field, double told,
 		sum += w->weight[at++] * (log(from->counted[field].value) - mean);
 		sure = fmin(sure, (double)from->counted[field].confidence);
 	}
-	sum = near(sum, nearest, away) + (by_code ? log(told) : grown != 0 ? s->here.along : 0);
+	sum = near(sum, nearest, away) + (by_code ? log(derived) : grown != 0 ? s->here.along : 0);
 	if (extensive(field)) {
 		doubts->of[field] = w->deviation;
 		doubts->any = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live segment: a file that a watched process maps and shares, so that what it committed
+ * The live segment: a file that a process under gpuwatch maps and shares, so that what it committed
  * survives its death. The writer is preload/live/live.c, the reader cli/live/file.c.
  *
  * live.def lays it out: a head, the sections, and rings with the words of their threads. A launch is in one of three places:

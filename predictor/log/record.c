@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels and configurations as records tell them: what is written is what is read. */
+/* Kernels and configurations to records and back: what is written is what is read. */
 #include "predictor/log/record.h"
 
 struct gw_record_kernel gw_record_of_kernel(uint32_t id, uint32_t module,

@@ -2,7 +2,7 @@
  *
  * The log on disk. A file is a row of blocks; a block is a header and whole records.
  * The writer is preload/live/log.c, the reader cli/log/reader.c, the lists record.def and
- * counter.def. docs/internals/log-format.md tells the rest.
+ * counter.def. The rest: docs/internals/log-format.md.
  */
 #ifndef GW_RECORD_H
 #define GW_RECORD_H
@@ -148,7 +148,7 @@ enum gw_counter {
 };
 
 /**
- * A kernel as its record tells it, and back; @p module is its module's id, 0 unknown. @p name,
+ * A kernel from its record, and back; @p module is its module's id, 0 unknown. @p name,
  * which the record's tail holds, stays the caller's.
  */
 struct gw_record_kernel gw_record_of_kernel(uint32_t id, uint32_t module,

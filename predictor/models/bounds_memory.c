@@ -9,10 +9,10 @@
 static double hits(const struct view *v, enum gw_work_field rate, double passed, double asked,
                    enum gw_source source)
 {
-	double told = gw_share(work_of(v, rate)), missed = passed / asked;
+	double direct = gw_share(work_of(v, rate)), missed = passed / asked;
 
-	if (!(asked > 0) || isnan(missed) || (!isnan(told) && source <= v->w->q[rate].source))
-		return told;
+	if (!(asked > 0) || isnan(missed) || (!isnan(direct) && source <= v->w->q[rate].source))
+		return direct;
 	return missed < 1 ? 1 - missed : 0;
 }
 

@@ -190,8 +190,7 @@ unsigned gw_peaks(const struct gw_device *device, const struct gw_launch *launch
 void gw_peaks_measured(struct gw_peak *peaks, unsigned count, double seconds)
 {
 	for (unsigned i = 0; i < count; i++)
-		if (peaks[i].source < GW_SOURCE_GIVEN &&
-		    peaks[i].seconds * GW_NEAR_CEILING > seconds)
+		if (peaks[i].source < GW_SOURCE_GIVEN && peaks[i].seconds * GW_NEAR_PEAK > seconds)
 			peaks[i].seconds = peaks[i].amount = NAN;
 }
 

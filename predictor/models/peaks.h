@@ -13,7 +13,7 @@
  * A resource at this share of its peak or more bounds a launch; below it everywhere, latency does.
  * Nsight Compute's Speed-of-Light draws the same line.
  */
-#define GW_NEAR_CEILING 0.6
+#define GW_NEAR_PEAK 0.6
 
 /** One memory level or pipe. */
 struct gw_peak {
@@ -33,7 +33,7 @@ unsigned gw_peaks(const struct gw_device *device, const struct gw_launch *launch
 /**
  * Of the @p count @p peaks of a launch measured to take @p seconds, drop those that the time
  * refutes: an amount that was not counted and that exceeds its peak by more than launches bound by
- * it stay below (GW_NEAR_CEILING).
+ * it stay below (GW_NEAR_PEAK).
  */
 void gw_peaks_measured(struct gw_peak *peaks, unsigned count, double seconds);
 

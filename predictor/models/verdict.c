@@ -151,7 +151,7 @@ static void look_at_peaks(const struct gw_device *device, const struct gw_launch
 /* Distance of @p share from the line between bound and not: 0.5 on it, 1 well away. */
 static double distance(double share)
 {
-	double d = 0.5 + fabs(share - GW_NEAR_CEILING) / (2 * SURE);
+	double d = 0.5 + fabs(share - GW_NEAR_PEAK) / (2 * SURE);
 
 	return d < 1 ? d : 1;
 }
@@ -184,21 +184,21 @@ void gw_verdict_measured(const struct gw_device *device, const struct gw_launch 
 		return;
 	}
 	look_at_peaks(device, launch, work, seconds, &u);
-	unlooked = gw_limits(device, launch, work, u.peaks, u.count, seconds, GW_NEAR_CEILING);
+	unlooked = gw_limits(device, launch, work, u.peaks, u.count, seconds, GW_NEAR_PEAK);
 	share = share_of(u.first, seconds);
 	start = u.launching / seconds;
-	if (share < GW_NEAR_CEILING && !(start >= GW_NEAR_CEILING) && unlooked.name) {
+	if (share < GW_NEAR_PEAK && !(start >= GW_NEAR_PEAK) && unlooked.name) {
 		out->unknown = unlooked.why;
 		return;
 	}
 	note_shares(out, &u, seconds);
 	out->confidence = (u.known + unlooked.limited) / u.count;
-	if (share >= GW_NEAR_CEILING && !(start > share)) {
+	if (share >= GW_NEAR_PEAK && !(start > share)) {
 		out->bound = u.first->bound;
 		out->resource = u.first->name;
 		/* Above its peak: the amount, the peak or the time is wrong. */
 		out->confidence *= u.first->confidence * distance(share) / fmax(share, 1);
-	} else if (start >= GW_NEAR_CEILING) {
+	} else if (start >= GW_NEAR_PEAK) {
 		out->bound = GW_BOUND_LAUNCH;
 		out->resource = "launch";
 		note(out, "launch of an empty grid", start, "of the time");

@@ -13,7 +13,7 @@
  * line gives itself. Where they are met, chosen warps stand for the rest, and the rows say so.
  */
 enum { GRID_STEPS = 50000, WARP_STEPS = 100000, BLOCK_STEPS = 50000, WARPS = 1024, BLOCKS = 8 };
-enum { BRIEF = 4 /* the part of these steps that a brief study takes */ };
+enum { BRIEF = 4 /* a brief analysis takes 1/BRIEF of these steps */ };
 
 /* A kernel as it is evaluated. */
 struct decoded {
@@ -194,7 +194,7 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 	*why = gw_static_code_work(&code, &arena, work, &open);
 	gw_arena_free(&arena);
 	if (*why)
-		return GW_ANALYSIS_UNTOLD;
+		return GW_ANALYSIS_UNSUPPORTED;
 	*why = open;
 	return GW_ANALYSIS_DONE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One launch read off its code: the kernel decoded once and kept while there is room, its launch
- * evaluated on the arguments. Worker only. Nothing here is asked of the driver.
+ * Analysis of one launch: the kernel is decoded once and kept while there is room, and evaluated on
+ * the arguments of the launch. Worker only. Never calls the driver.
  */
 #ifndef GW_ANALYSIS_CODE_H
 #define GW_ANALYSIS_CODE_H
@@ -18,28 +18,27 @@ enum {
 	GW_ANALYSIS_PTX_MAX = 2 << 20,  /**< longest PTX text that is read */
 };
 
-/** A launch to be studied. */
+/** A launch to be analysed. */
 struct gw_analysis_launch {
 	uint32_t slot; /**< of the kernel (state.h), not 0 */
 	struct gw_config config;
 	const struct gw_arguments *arguments; /**< NULL: none is known */
 	const struct gw_device *device; /**< never NULL; what is unknown of it limits the rows */
 	bool brief;                     /**< as far as a quarter of the steps goes */
-	/** Asked all the time, so that who has other things to do can do them; false: come to an
-	 * end. */
+	/** Called every few steps, so that the caller can do other work; false: stop. */
 	bool (*go_on)(void *arg);
 	void *go_on_arg;
 };
 
-/** Decode the kernel in @p slot, unless it is: what gw_analysis_code() otherwise begins with. */
+/** Decode the kernel in @p slot unless that is done; gw_analysis_code() does the same first. */
 void gw_analysis_code_decode(uint32_t slot);
 
 /**
- * Study a launch: the rows of @p work that its code tells, all with GW_SOURCE_STATIC.
- * GW_ANALYSIS_DONE, NO_CODE, UNTOLD, or ABANDONED where `go_on` said no: @p work then has what was
- * told until then.
- * @p why gets a static text: why nothing is told, or of what is told what is not settled; else
- * NULL. @p limited gets whether more steps could tell more; it may be NULL.
+ * Analyse a launch: set the rows of @p work that its code determines, all with GW_SOURCE_STATIC.
+ * Returns GW_ANALYSIS_DONE, NO_CODE, UNSUPPORTED, or ABANDONED where `go_on` returned false: @p
+ * work then has the results until then.
+ * @p why gets a static text: why there is no result, or what remains undetermined; else NULL.
+ * @p limited gets whether more steps could determine more; it may be NULL.
  */
 enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, struct gw_work *work,
                                       const char **why, bool *limited);

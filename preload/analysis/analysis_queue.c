@@ -13,7 +13,7 @@ struct queue {
 /* None of the first two had been timed; the first holds one of each kernel. */
 static struct queue unread, first, again, later, brief;
 static uint8_t met[GW_KERNELS_MAX / 8];  /* a bit of each kernel that was in `unread` */
-static uint32_t took_us[GW_KERNELS_MAX]; /* the last study of each kernel; 0: none */
+static uint32_t took_us[GW_KERNELS_MAX]; /* the last analysis of each kernel; 0: none */
 
 void gw_analysis_queue_start(void)
 {
@@ -104,10 +104,10 @@ static double quick(uint32_t config)
 {
 	double us = likely_us(config);
 
-	return us < GW_ANALYSIS_DEAR_MS * 1e3 ? 1 / us : 0;
+	return us < GW_ANALYSIS_COSTLY_MS * 1e3 ? 1 / us : 0;
 }
 
-/* GPU time told of for the time that it takes; a nanosecond where none was measured. */
+/* GPU time per time of its analysis; a nanosecond of GPU time where none was measured. */
 static double gain(uint32_t config)
 {
 	return ((double)gw_config_entry(config)->total_ns + 1) / likely_us(config);

@@ -20,19 +20,19 @@
 enum state {
 	NOT_YET,
 	WAITING,
-	STUDIED,
-	STUDIED_BARE,   /* without arguments */
-	STUDIED_BRIEFLY /* and waits for a longer study */
+	ANALYZED,
+	ANALYZED_BARE,   /* without arguments */
+	ANALYZED_BRIEFLY /* and waits for a longer analysis */
 };
 
-/* Kernels no warp of which a longer study could follow to its end either. */
+/* Kernels of which a longer analysis cannot follow any warp to its end either. */
 static uint8_t endless[GW_KERNELS_MAX / 8];
 
 static struct gw_device unknown; /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns;
 static bool on, off_said;
 
-/* Configurations not timed yet that wait for their studies, from one alone until none does. */
+/* Untimed configurations that wait for analysis, from the first one until none waits. */
 static struct {
 	uint64_t begun_ns;
 	uint32_t configs; /* that came */
@@ -48,14 +48,15 @@ static void make_texts(void)
 	snprintf(texts.took_long, sizeof(texts.took_long), "it took longer than %d ms",
 	         GW_ANALYSIS_LAUNCH_MS);
 	snprintf(texts.no_time, sizeof(texts.no_time),
-	         "the time for studies (%d s, and %d%% of the program's, or GPUWATCH_BUDGET) was "
+	         "the time for code analysis (%d s, and %d%% of the program's, or GPUWATCH_BUDGET) "
+	         "was "
 	         "used up",
 	         GW_ANALYSIS_FIRST_MS / 1000, GW_ANALYSIS_PERCENT);
 	snprintf(texts.too_many, sizeof(texts.too_many), "more than %d configurations waited",
 	         GW_ANALYSIS_QUEUE);
 }
 
-/* The study under way. */
+/* The analysis under way. */
 static struct {
 	bool (*meanwhile)(void);
 	uint64_t begun_cpu;    /* CPU time of this thread when it began */
@@ -70,7 +71,7 @@ void gw_analysis_start(void)
 	memset(endless, 0, sizeof(endless));
 	spent_ns = 0;
 	off_said = false;
-	on = gw_options.study && gw_options.mode == GW_MODE_AUDIT;
+	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
 	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
 	begun_ns = gw_steady_ns();
 	gw_device_clear(&unknown, "");
@@ -89,7 +90,7 @@ static void write_end(uint32_t config, enum gw_analysis_end end, bool bare, cons
 	gw_log_write(GW_RECORD_ANALYSIS, &r, sizeof(r), why, strlen(why) + 1);
 }
 
-/* Of what was all told nothing is said, unless it takes back what was said before. */
+/* A complete analysis writes no ANALYSIS record, unless it supersedes an earlier one. */
 static void say(uint32_t config, enum gw_analysis_end end, const char *why)
 {
 	struct gw_config_entry *c = gw_config_entry(config);
@@ -97,7 +98,7 @@ static void say(uint32_t config, enum gw_analysis_end end, const char *why)
 	c->analysis_end = (uint8_t)end;
 	c->analysis_why = why ? why : "";
 	if (end != GW_ANALYSIS_DONE || why || c->analysis_said)
-		write_end(config, end, c->study == STUDIED_BARE, c->analysis_why);
+		write_end(config, end, c->analysis == ANALYZED_BARE, c->analysis_why);
 	c->analysis_said |= end != GW_ANALYSIS_DONE || why;
 }
 
@@ -106,30 +107,31 @@ void gw_analysis_want(uint32_t config)
 {
 	struct gw_config_entry *c = config ? gw_config_entry(config) : NULL;
 
-	if (!on || !c || !c->slot || c->study == WAITING || c->study == STUDIED ||
-	    c->study == STUDIED_BRIEFLY || (c->study == STUDIED_BARE && !c->arguments))
+	if (!on || !c || !c->slot || c->analysis == WAITING || c->analysis == ANALYZED ||
+	    c->analysis == ANALYZED_BRIEFLY || (c->analysis == ANALYZED_BARE && !c->arguments))
 		return;
 	if (!gw_analysis_queue_untimed()) {
 		row.begun_ns = gw_steady_ns();
 		row.configs = 0;
 	}
-	if (gw_analysis_queue_put(config, c->study == STUDIED_BARE && *c->analysis_why)) {
-		c->study = WAITING;
+	if (gw_analysis_queue_put(config, c->analysis == ANALYZED_BARE && *c->analysis_why)) {
+		c->analysis = WAITING;
 		row.configs += !c->measured;
 	}
 }
 
 void gw_analysis_same(uint32_t config, uint32_t as)
 {
-	struct gw_work told;
+	struct gw_work from_code;
 
-	if (gw_config_entry(as)->study != STUDIED && gw_config_entry(as)->study != STUDIED_BRIEFLY)
-		return; /* it may still wait, and this one is studied itself */
-	gw_config_entry(config)->study = STUDIED;
+	if (gw_config_entry(as)->analysis != ANALYZED &&
+	    gw_config_entry(as)->analysis != ANALYZED_BRIEFLY)
+		return; /* it may still wait; this one is analysed itself */
+	gw_config_entry(config)->analysis = ANALYZED;
 	if (gw_config_entry(as)->analysis_said)
 		say(config, gw_config_entry(as)->analysis_end, gw_config_entry(as)->analysis_why);
-	gw_work_told(as, &told);
-	gw_work_offer(config, &told);
+	gw_work_by_code(as, &from_code);
+	gw_work_offer(config, &from_code);
 }
 
 static bool go_on(void *unused)
@@ -151,7 +153,7 @@ static void count(enum gw_analysis_end end, bool bare)
 	static const enum gw_counter counters[] = {
 	        [GW_ANALYSIS_DONE] = GW_COUNTER_studied,
 	        [GW_ANALYSIS_NO_CODE] = GW_COUNTER_analysis_no_code,
-	        [GW_ANALYSIS_UNTOLD] = GW_COUNTER_analysis_unknown,
+	        [GW_ANALYSIS_UNSUPPORTED] = GW_COUNTER_analysis_unknown,
 	        [GW_ANALYSIS_ABANDONED] = GW_COUNTER_analysis_abandoned,
 	};
 
@@ -159,13 +161,13 @@ static void count(enum gw_analysis_end end, bool bare)
 	gw_bump(&gw_counters[GW_COUNTER_analysis_no_arguments], bare && end != GW_ANALYSIS_NO_CODE);
 }
 
-/* What a brief study left to a longer one; of a kernel that none can follow nothing is. */
+/* Whether a longer analysis can add to a brief one; never for an endless kernel. */
 static bool wants_more(const struct gw_config_entry *c, bool limited)
 {
 	return limited && !(endless[c->slot / 8] >> c->slot % 8 & 1);
 }
 
-static void study(uint32_t config)
+static void analyze(uint32_t config)
 {
 	struct gw_config_entry *c = gw_config_entry(config);
 	const struct gw_device *profile = gw_device_profile(gw_device_id((int)c->device - 1));
@@ -173,7 +175,7 @@ static void study(uint32_t config)
 	                                          .config = c->config,
 	                                          .arguments = c->arguments,
 	                                          .device = profile ? profile : &unknown,
-	                                          .brief = c->study != STUDIED_BRIEFLY,
+	                                          .brief = c->analysis != ANALYZED_BRIEFLY,
 	                                          .go_on = go_on};
 	struct gw_work work;
 	enum gw_analysis_end end;
@@ -189,10 +191,10 @@ static void study(uint32_t config)
 		count(end, !launch.arguments);
 	else if (limited && work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
 		endless[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
-	c->study = launch.arguments ? STUDIED : STUDIED_BARE;
+	c->analysis = launch.arguments ? ANALYZED : ANALYZED_BARE;
 	if (launch.brief && launch.arguments && wants_more(c, limited) &&
 	    gw_analysis_queue_put_brief(config))
-		c->study = STUDIED_BRIEFLY;
+		c->analysis = ANALYZED_BRIEFLY;
 	gw_work_offer(config, &work);
 	if (end == GW_ANALYSIS_ABANDONED)
 		why = now.ends ? "the program ended meanwhile" : texts.took_long;
@@ -202,7 +204,7 @@ static void study(uint32_t config)
 		           c->name);
 	else if (end == GW_ANALYSIS_ABANDONED && !now.ends)
 		gw_degrade(GW_DEGRADED_ANALYSIS,
-		           "a kernel's code took too long to study: it is predicted without "
+		           "the analysis of a kernel's code took too long: it is predicted without "
 		           "(%s)",
 		           c->name);
 }
@@ -211,13 +213,13 @@ uint64_t gw_analysis_allowance(uint64_t ns)
 {
 	uint32_t share = GW_ANALYSIS_PERCENT;
 
-	/* Who grants more time to what counts work grants it to this too. */
+	/* A larger GPUWATCH_BUDGET applies to code analysis too. */
 	if (gw_options.budget > share)
 		share = gw_options.budget;
 	return GW_ANALYSIS_FIRST_MS * UINT64_C(1000000) + ns / 100 * share;
 }
 
-/* Whether all studies together may still take time: some of it is kept for what is new. */
+/* Whether there is time left for analyses: some of it is reserved for new configurations. */
 static bool affordable(uint64_t ns)
 {
 	uint64_t kept =
@@ -226,12 +228,12 @@ static bool affordable(uint64_t ns)
 	return spent_ns + kept < gw_analysis_allowance(ns - begun_ns);
 }
 
-/* Why the turn of one that has not been studied did not come. */
+/* Why a configuration was not analysed. */
 static const char *not_reached(const struct gw_config_entry *c)
 {
 	if (spent_ns >= gw_analysis_allowance(gw_steady_ns() - begun_ns))
 		return texts.no_time;
-	return c->study == WAITING ? "the program ended before its turn" : texts.too_many;
+	return c->analysis == WAITING ? "the program ended before its turn" : texts.too_many;
 }
 
 void gw_analysis_finish(void)
@@ -241,7 +243,7 @@ void gw_analysis_finish(void)
 
 		if (gw_log_sums())
 			break;
-		if (c->analysis_said || (c->study != NOT_YET && c->study != WAITING))
+		if (c->analysis_said || (c->analysis != NOT_YET && c->analysis != WAITING))
 			continue;
 		if (c->slot)
 			say(i, GW_ANALYSIS_NOT_REACHED, not_reached(c));
@@ -271,7 +273,8 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last)
 
 	if (!on && !off_said)
 		write_end(0, GW_ANALYSIS_OFF, false,
-		          gw_options.study ? "only mode audit reads code" : "GPUWATCH_STATIC=0");
+		          gw_options.analyze_code ? "only mode audit reads code"
+		                                  : "GPUWATCH_STATIC=0");
 	off_said = true;
 	now.meanwhile = meanwhile;
 	now.looked = begin;
@@ -280,10 +283,10 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last)
 	while ((last ? gw_analysis_queue_untimed() : gw_analysis_queue_waiting()) &&
 	       ns - begin < most && affordable(ns)) {
 		now.begun_cpu = gw_thread_cpu_ns();
-		study(gw_analysis_queue_next(last));
+		analyze(gw_analysis_queue_next(last));
 		spent_ns += gw_thread_cpu_ns() - now.begun_cpu;
 		ns = gw_steady_ns();
-		if (now.ends && !last) /* what is left is studied when it does */
+		if (now.ends && !last) /* the rest is analysed when it has ended */
 			break;
 	}
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_ns], spent_ns, memory_order_relaxed);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What code tells of the launches that are seen: each configuration is studied once, on the
- * worker, as time allows, and what is told is offered to known_work.h. Worker only.
+ * Code analysis of launches: the worker analyses each configuration once, as time allows, and
+ * offers the result to known_work.h. Worker only.
  *
- * A study never keeps the worker from its rings: it looks after them meanwhile, and ends where
- * it takes too long.
+ * An analysis never keeps the worker from its rings: it drains them meanwhile, and stops when it
+ * takes too long.
  */
 #ifndef GW_ANALYSIS_H
 #define GW_ANALYSIS_H
@@ -16,53 +16,52 @@
 #include <stdint.h>
 
 enum {
-	GW_ANALYSIS_ROUND_MS = 10,  /**< of a round of the worker; the study then begun goes on */
-	GW_ANALYSIS_LAUNCH_MS = 60, /**< longest study of one launch, CPU time */
-	GW_ANALYSIS_LAST_MS = 20,   /**< of all, where the program is at its end and waits for us */
-	GW_ANALYSIS_LOOK_US = 2000, /**< how often the rings are looked after meanwhile */
-	GW_ANALYSIS_FIRST_MS = 2000, /**< CPU time of all studies together, and beyond that … */
-	GW_ANALYSIS_KEPT_MS = 1500,  /**< of this, what is kept for configurations that are new */
+	GW_ANALYSIS_ROUND_MS =
+	        10, /**< of a round of the worker; an analysis begun in it is finished */
+	GW_ANALYSIS_LAUNCH_MS = 60,  /**< longest analysis of one launch, CPU time */
+	GW_ANALYSIS_LAST_MS = 20,    /**< of all, when the program ends and waits for the worker */
+	GW_ANALYSIS_LOOK_US = 2000,  /**< how often the rings are drained meanwhile */
+	GW_ANALYSIS_FIRST_MS = 2000, /**< CPU time of all analyses together, and beyond that … */
+	GW_ANALYSIS_KEPT_MS = 1500,  /**< of this, what is reserved for new configurations */
 	GW_ANALYSIS_PERCENT = 2, /**< … this share of the time since the start, or the budget's */
-	GW_ANALYSIS_HOLD_MS = 1000, /**< how long times wait for a row of studies … */
+	GW_ANALYSIS_HOLD_MS = 1000, /**< how long times wait for a row of analyses … */
 	GW_ANALYSIS_HOLD = 4096, /**< … while no more launches than these wait for theirs … */
 	GW_ANALYSIS_HOLD_EACH = 16, /**< … nor more of each configuration in the row, on average */
 };
 
-/** Start with nothing studied. */
+/** Start with nothing analysed. */
 void gw_analysis_start(void);
 
-/** A launch of configuration @p config was met. In which order they are studied: analysis_queue.h.
- */
+/** A launch of configuration @p config was processed: queue its analysis (analysis_queue.h). */
 void gw_analysis_want(uint32_t config);
 
-/** Launches of @p config are those of @p as, on the same arguments: what was told of them holds. */
+/** Launches of @p config have the shape and arguments of @p as: copy the result of its analysis. */
 void gw_analysis_same(uint32_t config, uint32_t as);
 
 /**
- * Study what waits, within the bounds above. @p meanwhile is called every GW_ANALYSIS_LOOK_US;
- * false: the program ends. @p last: it is at its end.
+ * Analyse what waits, within the bounds above. @p meanwhile is called every GW_ANALYSIS_LOOK_US
+ * and returns false when the program ends. @p last: the program has ended.
  */
 void gw_analysis_run(bool (*meanwhile)(void), bool last);
 
-/** Whether any configuration waits for its study and there is time for it. */
+/** Whether any configuration waits for its analysis and there is time for it. */
 bool gw_analysis_waits(void);
 
 /**
- * Whether launches that have no prediction yet wait for a study that will give them one: their
- * times can wait as well, for up to GW_ANALYSIS_HOLD_MS, so that they are predicted before. Not
- * where launches repeat: what times tell of the next is worth more than what code tells of the
- * first.
- * @p launches: so many wait for their times.
+ * Whether records must wait because launches without a prediction wait for an analysis that will
+ * give them one: times wait for up to GW_ANALYSIS_HOLD_MS, so that the predictions precede them.
+ * Not where launches repeat: there a time predicts the next launch better than code the first.
+ * @p launches: number of launches that wait for their times.
  */
 bool gw_analysis_defers_join(uint32_t launches);
 
-/** Say in the log why those are untold whose turn did not come: the program is at its end. */
+/** The program ends: log the configurations that were not analysed, with the reason. */
 void gw_analysis_finish(void);
 
-/** CPU time that all studies together may take, @p ns after the start. */
+/** CPU time that all analyses together may take, @p ns after the start; ns. */
 uint64_t gw_analysis_allowance(uint64_t ns);
 
-/** Bytes held between studies. */
+/** Bytes held between analyses. */
 size_t gw_analysis_held(void);
 
 #endif

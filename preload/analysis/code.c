@@ -209,7 +209,7 @@ bool gw_code_of(uint32_t slot, struct gw_code *out)
 	gw_arena_free(&kernel_arena);
 	if (!slot || !k->name || !k->module || k->module >= MODULES_MAX || !notes[k->module])
 		return false;
-	out->why = "the driver does not tell which processor its code is for";
+	out->why = "the driver does not report which processor its code is for";
 	if (k->binary_version == UINT32_MAX)
 		return false;
 	h = held_code(k->module, k->binary_version);

@@ -15,7 +15,7 @@ enum {
 	GW_CODE_FILE_MAX = 16 << 20, /**< largest container or file that is read */
 };
 
-/** What the code tells of a kernel. Valid until the next gw_code_of(). */
+/** The code of a kernel. Valid until the next gw_code_of(). */
 struct gw_code {
 	bool machine;                 /**< `kernel` is filled in, from machine code */
 	struct gw_code_kernel kernel; /**< only where `machine` */
@@ -24,7 +24,7 @@ struct gw_code {
 };
 
 /** The code of the kernel in slot @p slot (state.h), for the processor that the driver chose it
- *  for. False, with `why`, when it can't be had. */
+ *  for. False, with `why`, when there is none. */
 bool gw_code_of(uint32_t slot, struct gw_code *out);
 
 /** A module was loaded; @p note stays as long as the process. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { SEARCH_MEMORY = 16 << 20 }; /* of making one plan, given back at once */
+enum { SEARCH_MEMORY = 16 << 20 }; /* of deriving one layout, freed at once */
 
 enum state { UNDECIDED, NONE, PLANNED, TAKEN_BACK };
 
@@ -20,13 +20,13 @@ void gw_digests_start(void)
 	uint32_t count = atomic_load(&gw_hot.shared->kernel_count);
 
 	memset(kernels, 0, (count < GW_KERNELS_MAX ? count + 1 : count) * sizeof(*kernels));
-	/* A forked child has its parent's plans: they hold as well. */
+	/* A forked child has its parent's layouts, which stay valid. */
 	for (uint32_t i = 1; i <= count && i < GW_KERNELS_MAX; i++)
 		if (atomic_load(&gw_hot.shared->kernels[i].plan))
 			kernels[i].state = PLANNED;
 }
 
-/* Threads that go on by the plan they had take no harm: it is kept for good. */
+/* Threads may still use the previous layout: it is never freed. */
 static void publish(uint32_t slot, const struct gw_digest_plan *plan)
 {
 	atomic_store_explicit(&gw_hot.shared->kernels[slot].plan, plan, memory_order_release);

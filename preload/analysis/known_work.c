@@ -29,15 +29,15 @@ struct parts {
 struct known {
 	uint32_t next; /* in the list of those to be published */
 	bool listed;
-	bool retold; /* `told` has news */
+	bool code_changed; /* `by_code` has news */
 	struct parts work;
-	struct parts told; /* by code, of rows that counters know as well */
+	struct parts by_code; /* by code analysis, of rows that were measured as well */
 };
 
 /* The same while it is looked at, each row in its place. */
 struct open {
 	struct known *known;
-	struct gw_work work, told;
+	struct gw_work work, by_code;
 };
 
 static struct known *works[GW_CONFIGS_MAX]; /* by configuration */
@@ -135,13 +135,13 @@ static bool merge(struct gw_quantity *to, const struct gw_quantity *from)
 
 /*
  * What code says of a row that was counted is still of use: it may be the more exact of the two,
- * and it is what tells how a count goes with the configuration (predictor/learner/scale.c).
+ * and it shows how a count scales with the configuration (predictor/learner/scale.c).
  */
 static bool remember(struct open *o, unsigned field, const struct gw_quantity *by_code)
 {
 	if (by_code->source != GW_SOURCE_STATIC || !isfinite(by_code->value))
 		return false;
-	return merge(&o->told.q[field], by_code);
+	return merge(&o->by_code.q[field], by_code);
 }
 
 static bool learn(struct open *o, unsigned field, const struct gw_quantity *from)
@@ -151,12 +151,12 @@ static bool learn(struct open *o, unsigned field, const struct gw_quantity *from
 
 	if (from->source == GW_SOURCE_STATIC && to->source > GW_SOURCE_STATIC) {
 		news = remember(o, field, from);
-		o->known->retold |= news;
+		o->known->code_changed |= news;
 		return news;
 	}
 	/* What was published before a count came is known to predictor and log. */
 	if (from->source > GW_SOURCE_STATIC && isfinite(from->value))
-		o->known->retold |= remember(o, field, to) && o->known->listed;
+		o->known->code_changed |= remember(o, field, to) && o->known->listed;
 	return merge(to, from);
 }
 
@@ -171,10 +171,10 @@ void gw_work_offer(uint32_t config, const struct gw_work *part)
 	if (!o.known)
 		return;
 	read(&o.known->work, &o.work);
-	read(&o.known->told, &o.told);
+	read(&o.known->by_code, &o.by_code);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		news |= learn(&o, i, &part->q[i]);
-	if (!keep(&o.known->work, &o.work) || !keep(&o.known->told, &o.told) || !news ||
+	if (!keep(&o.known->work, &o.work) || !keep(&o.known->by_code, &o.by_code) || !news ||
 	    o.known->listed)
 		return;
 	o.known->listed = true;
@@ -192,19 +192,19 @@ const struct gw_work *gw_work_of(uint32_t config)
 	return &work;
 }
 
-void gw_work_told(uint32_t config, struct gw_work *out)
+void gw_work_by_code(uint32_t config, struct gw_work *out)
 {
 	const struct known *k = config < GW_CONFIGS_MAX ? works[config] : NULL;
-	struct gw_work told;
+	struct gw_work from_code;
 
 	gw_work_clear(out);
 	if (!k)
 		return;
 	read(&k->work, out);
-	read(&k->told, &told);
+	read(&k->by_code, &from_code);
 	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
 		if (out->q[i].source != GW_SOURCE_STATIC)
-			out->q[i] = told.q[i];
+			out->q[i] = from_code.q[i];
 }
 
 static void write_work(struct gw_predictor_set *predictors, uint32_t config,
@@ -244,10 +244,10 @@ void gw_work_publish(struct gw_predictor_set *predictors)
 		changed = k->next;
 		k->listed = false;
 		/* A record has one value of a row: what code says stands before what counts say. */
-		if (k->retold) {
-			gw_work_told(config, &now);
+		if (k->code_changed) {
+			gw_work_by_code(config, &now);
 			publish(predictors, config, &now);
-			k->retold = false;
+			k->code_changed = false;
 		}
 		read(&k->work, &now);
 		publish(predictors, config, &now);
@@ -272,8 +272,8 @@ void gw_work_repeat(struct gw_predictor_set *predictors, uint32_t losses)
 		}
 		if (!k || k->listed) /* what is listed comes anyway */
 			continue;
-		if (k->told.count) {
-			gw_work_told(repeated, &work);
+		if (k->by_code.count) {
+			gw_work_by_code(repeated, &work);
 			write_work(predictors, repeated, &work);
 		}
 		read(&k->work, &work);

@@ -26,10 +26,10 @@ void gw_work_offer(uint32_t config, const struct gw_work *part);
 const struct gw_work *gw_work_of(uint32_t config);
 
 /** Into @p out, what code says of @p config, also of rows that were counted. */
-void gw_work_told(uint32_t config, struct gw_work *out);
+void gw_work_by_code(uint32_t config, struct gw_work *out);
 
 /**
- * Once a cycle: tell @p predictors and the log what is known of each configuration offered
+ * Once a cycle: pass the known work to @p predictors and the log, of each configuration offered
  * something new since the last time. Where code and counters know the same row, and the predictor
  * has not heard from the code yet, there are two WORK records, the code's first.
  */

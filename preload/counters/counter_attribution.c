@@ -46,7 +46,7 @@ static struct {
 	size_t count;
 	bool lost;         /* there were more */
 	uint64_t dropped;  /* records lost before it, by the counter */
-	bool begun, ended; /* ended: its samples have our times, and tell when it ended */
+	bool begun, ended; /* ended: its samples have our times and show when it ended */
 } windows[GW_PM_WINDOWS];
 
 /* What is known of a set of metrics on a device. */
@@ -56,13 +56,13 @@ static struct set {
 	bool news;
 } sets[DEVICES][2 * GW_PM_ROWS];
 
-static unsigned char told[GW_CONFIGS_MAX / 8 + 1]; /* bit per configuration that was counted */
+static unsigned char been_counted[GW_CONFIGS_MAX / 8 + 1]; /* bit per configuration that was counted */
 
 void gw_counter_attribution_start(void)
 {
 	/* A forked child's are the parent's: left alone, as their memory is. */
 	memset(sets, 0, sizeof(sets));
-	memset(told, 0, sizeof(told));
+	memset(been_counted, 0, sizeof(been_counted));
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
 		windows[i].count = windows[i].begun = windows[i].ended = 0;
 }
@@ -115,7 +115,7 @@ void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t en
 		ran(device, 0, start_ns, end_ns);
 }
 
-/* ---- what the windows tell ------------------------------------------------------------------ */
+/* ---- results of the windows ---------------------------------------------------------------- */
 
 static struct gw_attribution *attribution_of(struct set *s, const struct gw_pm_set *members)
 {
@@ -162,8 +162,8 @@ static void offer(uint32_t config, const struct gw_counted *c, const struct gw_p
 		return;
 	gw_subtract_cupti_overhead(config, &part);
 	gw_work_offer(config, &part);
-	if (any && config < GW_CONFIGS_MAX && !(told[config / 8] >> config % 8 & 1)) {
-		told[config / 8] |= (unsigned char)(1 << config % 8);
+	if (any && config < GW_CONFIGS_MAX && !(been_counted[config / 8] >> config % 8 & 1)) {
+		been_counted[config / 8] |= (unsigned char)(1 << config % 8);
 		gw_count(GW_COUNTER_counted, 1);
 	}
 }
@@ -218,8 +218,8 @@ static void take(unsigned index)
 }
 
 /*
- * From the clock that another tool may have put into libcupti to ours. False where that can't be
- * told.
+ * From the clock that another tool may have put into libcupti to ours. False where that is
+ * unknown.
  */
 static bool on_our_clock(struct gw_pm_window *w)
 {
@@ -295,7 +295,7 @@ void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 		}
 		if (state == GW_PM_READY && !windows[i].ended)
 			end_window(i);
-		/* Not by the time alone: studies hold records back, and a busy machine this thread. */
+		/* Not by the time alone: code analysis delays records, and a busy machine this thread. */
 		if (state != GW_PM_READY ||
 		    (!last && w->end && asked_ns < w->ready_ns + SETTLE_MS * UINT64_C(1000000)))
 			continue;

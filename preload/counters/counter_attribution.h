@@ -14,7 +14,7 @@
 /** Start with nothing counted. */
 void gw_counter_attribution_start(void);
 
-/** The wall clock was set: what runs meanwhile can't be told to belong to windows under way. */
+/** The wall clock was set: kernels that run meanwhile can't be assigned to windows under way. */
 void gw_counter_attribution_clock_set(void);
 
 /** A launch of @p config (0: not known) ran on @p device from @p start_ns to @p end_ns. */
@@ -26,7 +26,7 @@ void gw_counter_attribution_copy(uint32_t device, uint64_t start_ns, uint64_t en
 
 /**
  * Once a cycle: take in the windows whose kernels are all known by now (@p last: all there are),
- * and offer what they tell to gw_work_offer. @p asked_ns: when libcupti was last asked for the
+ * and offer the results to gw_work_offer(). @p asked_ns: when libcupti was last asked for the
  * records, all of which have been joined since. A window is of kernels that ended long before.
  */
 void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last);
@@ -36,7 +36,7 @@ bool gw_counter_attribution_waits(void);
 
 /**
  * Take off what was counted of a launch of @p config (an id of the log) what it did because it is
- * watched (cupti_overhead.c). Worker only.
+ * instrumented (cupti_overhead.c). Worker only.
  */
 void gw_subtract_cupti_overhead(uint32_t config, struct gw_work *counted);
 

@@ -34,7 +34,7 @@ enum {
 static const double SHARE = 0.004;
 static const uint64_t ADVANCE_NS = 20000000;
 
-/* What NVML told, on its way to the worker. */
+/* NVML's answer, on its way to the worker. */
 struct answer {
 	int device;
 	struct gw_clock_sample sample;
@@ -64,7 +64,7 @@ static struct {
 /* The worker's. */
 static struct {
 	uint64_t used, known; /* by bit: launched on since the last question; bus id was got */
-	uint64_t told;        /* by bit: NVML told the SM clock */
+	uint64_t seen;        /* by bit: NVML reported the SM clock */
 	uint64_t begun_ns, asked_ns, spent_ns;
 	bool off;
 	struct gw_clocks clocks[DEVICES];
@@ -118,7 +118,7 @@ static void ask_about(int device)
 		gw_nvml_open(n, ask.bus[device]);
 		if (!n->device)
 			gw_degrade(GW_DEGRADED_CLOCK,
-			           "NVML does not tell the GPU's clocks: they are unknown%s",
+			           "NVML does not report the GPU's clocks: they are unknown%s",
 			           gw_options.counters == GW_COUNT_PM
 			                   ? " but while counters are sampled"
 			                   : "");
@@ -204,7 +204,7 @@ static void note(const struct answer *a)
 static void take(const struct answer *a)
 {
 	if (a->sample.sm_khz)
-		own.told |= UINT64_C(1) << a->device;
+		own.seen |= UINT64_C(1) << a->device;
 	own.spent_ns += a->cost_ns;
 	gw_count(GW_COUNTER_clock_ns, a->cost_ns);
 	note(a);
@@ -266,7 +266,7 @@ void gw_gpu_clock_counted(int ordinal, uint64_t ns, double sm_hz)
 	        .power_mw = UINT32_MAX,
 	};
 
-	if (a.sample.sm_khz && ordinal >= 0 && ordinal < DEVICES && !(own.told >> ordinal & 1))
+	if (a.sample.sm_khz && ordinal >= 0 && ordinal < DEVICES && !(own.seen >> ordinal & 1))
 		note(&a);
 }
 

@@ -23,7 +23,7 @@ void gw_gpu_clock_at(int ordinal, uint64_t start_ns, uint64_t end_ns, struct gw_
 
 /**
  * Sampled counters showed a clock of @p sm_hz (NaN: none) until @p ns. It is taken for GPUs whose
- * clock NVML does not tell; the two differ by some percent, so they are not mixed.
+ * clock NVML does not report; the two differ by some percent, so they are not mixed.
  */
 void gw_gpu_clock_counted(int ordinal, uint64_t ns, double sm_hz);
 

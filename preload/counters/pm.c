@@ -26,12 +26,12 @@ enum {
 	SETUP_MS = 450,   /* of CPU before the first session, and … */
 	SESSION_MS = 600, /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS =
-	        8,        /* of one set before the next has its turn: as dear as configuring it */
-	GAP_MS = 15,      /* between them */
-	BEHIND_MS = 1000, /* that the worker is waited for */
-	IDLE_MS = 200,    /* without a launch or a kernel's end: nothing to sample */
-	LOOK_MS = 20,     /* how often that is looked at */
-	RETRY_MS = 500,   /* after the first failure; twice that after each further one … */
+	        8,   /* of one set before the next has its turn: as expensive as configuring it */
+	GAP_MS = 15, /* between them */
+	BEHIND_MS = 1000,     /* that the worker is waited for */
+	IDLE_MS = 200,        /* without a launch or a kernel's end: nothing to sample */
+	LOOK_MS = 20,         /* how often that is looked at */
+	RETRY_MS = 500,       /* after the first failure; twice that after each further one … */
 	RETRY_MAX_MS = 60000, /* … up to here */
 	FAILURES_SAID = 3,    /* of one kind in a row are worth a word */
 	STOP_MS = 5000,
@@ -60,7 +60,7 @@ static struct {
 static struct {
 	uint64_t first_ns;      /* when the first launch was seen: from then on budget is earned */
 	bool decided;           /* started, or never will be */
-	bool placed;            /* a launch told which GPU is in use */
+	bool placed;            /* a launch showed which GPU is in use */
 	double mean_ns, weight; /* of kernels' times, weighted by time */
 } seen;
 
@@ -227,7 +227,7 @@ static const struct {
         {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "confidential computing hides them"},
         {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU has none"},
         {CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, "they need a GPU without SLI"},
-        {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "they are not to be had under WSL"},
+        {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "they are not available under WSL"},
         {CUPTI_ERROR_NOT_SUPPORTED, "this GPU or driver has none"},
         {CUPTI_ERROR_INVALID_DEVICE, "this GPU has none"},
 };
@@ -244,14 +244,14 @@ static bool failed(const char *what, CUptiResult r)
 		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s (%s)", own.last, final[i].remedy);
 		return false;
 	}
-	/* A GPU has one sampler: it is nothing that the terminal need be told. */
+	/* A GPU has one sampler: no message on the terminal, only in the log. */
 	if (r == CUPTI_ERROR_HARDWARE_BUSY)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "counters were held by another profiler or process, and tried for "
 		                 "again and again: %s",
 		                 own.last);
 	if (own.failures == FAILURES_SAID)
-		gw_degrade(GW_DEGRADED_COUNTERS, "counters are not to be had for now: %s",
+		gw_degrade(GW_DEGRADED_COUNTERS, "counters are not available for now: %s",
 		           own.last);
 	own.retry_ms = own.retry_ms ? own.retry_ms * 2 : RETRY_MS;
 	if (own.retry_ms > RETRY_MAX_MS)
@@ -546,7 +546,7 @@ void gw_pm_over(void)
 		        gw_options.budget, (double)begins_after() * 1e-9);
 }
 
-/* Records wait behind a kernel that does not end: until the first one has come, launches tell the
+/* Records wait behind a kernel that does not end: until the first one has come, launches show the
  * GPU. */
 void gw_pm_launched(int device)
 {

@@ -73,7 +73,7 @@ CUptiResult gw_pm_configure(struct gw_pm_sampler *s, const struct gw_cupti_set *
 	s->set = set;
 	r = set_config(s, interval_ns, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL);
 	/* Turing and GA100 have no timer for it: count cycles of the system clock, 1 to 2 a ns;
-	 * what the interval came to is told with each sample. */
+	 * each sample has its interval. */
 	if (r == CUPTI_ERROR_NOT_SUPPORTED || r == CUPTI_ERROR_INVALID_PARAMETER)
 		r = set_config(s, interval_ns + interval_ns / 2,
 		               CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL);
@@ -137,7 +137,7 @@ CUptiResult gw_pm_read(struct gw_pm_sampler *s, struct gw_sample *out, size_t ro
 	CUptiResult r = gw_cupti.cuptiPmSamplingDecodeData(&decode);
 
 	*count = 0;
-	/* An overflow is told by the flag, by this error, or by both. */
+	/* An overflow is reported by the flag, by this error, or by both. */
 	*overflow = decode.overflow || r == CUPTI_ERROR_OUT_OF_MEMORY;
 	if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_OUT_OF_MEMORY)
 		return r;

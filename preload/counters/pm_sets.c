@@ -79,7 +79,7 @@ static void try(struct set *s, const char *chip, const uint8_t *availability)
 
 /*
  * Every second turn is the first set's, the others share the rest: traffic and instructions are what
- * most predictions rest on, and what code tells least.
+ * most predictions use, and what code analysis derives least.
  */
 static unsigned next(void)
 {

@@ -53,7 +53,7 @@ static void put(_Atomic uint64_t *words, size_t at)
 	atomic_fetch_or(&words[at / 64], UINT64_C(1) << at % 64);
 }
 
-/* Whether the memory of a buffer, which nobody else holds, can be had. */
+/* Whether there is memory for a buffer, which nobody else holds. */
 static bool has_memory(size_t at)
 {
 	if (atomic_load(&pool.had[at / 64]) >> at % 64 & 1)

@@ -34,10 +34,10 @@ static const CUpti_CallbackId launches[] = {
 };
 
 static CUpti_SubscriberHandle subscriber;
-static bool subscribed, borrowed; /* borrowed: the subscriber is another tool's */
-static _Atomic int correlating;   /* launches are to learn their correlation ids */
-static _Atomic int met;           /* one has */
-static _Atomic unsigned times;    /* times attached */
+static bool subscribed, shared; /* shared: the subscriber is another tool's */
+static _Atomic int correlating; /* launches are to learn their correlation ids */
+static _Atomic int met;         /* one has */
+static _Atomic unsigned times;  /* times attached */
 static bool (*correlate_launch)(uint32_t id);
 static _Atomic int open_; /* libcupti may be called */
 static _Thread_local bool here __attribute__((tls_model("initial-exec")));
@@ -131,15 +131,15 @@ static void give_back(void)
 
 static void unsubscribe(void)
 {
-	if (borrowed)
+	if (shared)
 		give_back();
 	else if (subscribed)
 		gw_cupti.cuptiUnsubscribe(subscriber);
-	subscribed = borrowed = false;
+	subscribed = shared = false;
 }
 
 /*
- * Subscribing also tells whether another tool holds libcupti, so it is done even where it is given
+ * Subscribing also shows whether another tool holds libcupti, so it is done even where it is given
  * up at once. Injected, the subscriber is us.
  */
 static CUptiResult subscribe(bool keep)
@@ -151,8 +151,8 @@ static CUptiResult subscribe(bool keep)
 	r = gw_cupti.cuptiSubscribe(&subscriber, called, NULL);
 	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
 		subscriber = gw_subscriber_borrow();
-		borrowed = subscriber != NULL;
-		r = borrowed ? CUPTI_SUCCESS : r;
+		shared = subscriber != NULL;
+		r = shared ? CUPTI_SUCCESS : r;
 	}
 	subscribed = r == CUPTI_SUCCESS;
 	if (!keep)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sets of metrics, by name, as CUPTI's profilers take them: what a chip is told to collect
+ * Sets of metrics, by name, as CUPTI's profilers take them: what a chip is configured to collect
  * together, and what collected data says. All that is here works on the CPU and touches no GPU.
  *
  * libcupti opens libnvperf_host and libnvperf_target for this, whose static objects are destroyed

@@ -16,8 +16,8 @@ void gw_record_clock_begin(void);
 /** Before records are read: both clocks at one moment. */
 void gw_record_clock_look(void);
 
-/** @p time of a record or a sample as ns of CLOCK_REALTIME; 0 stays 0, and 0 where that can't be
- * told. */
+/** @p time of a record or a sample as ns of CLOCK_REALTIME; 0 stays 0, and 0 where it is
+ * unknown. */
 uint64_t gw_record_time(uint64_t time);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum {
 	TOOLS = 8,  /* subscriptions at a time */
-	IDS = 2048, /* callbacks of a domain that are told apart */
+	IDS = 2048, /* callbacks of a domain that are distinguished */
 };
 
 /* The domains whose callbacks come with API calls. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other tools' subscriptions to CUPTI. torch.profiler keeps its subscription for good, although it
- * only waits for contexts between profiles, and libcupti before CUDA 13.3 has room for one. So a
+ * Other tools' subscriptions to CUPTI. torch.profiler keeps its subscription until exit, although
+ * it only waits for contexts between profiles, and libcupti before CUDA 13.3 has room for one. So a
  * tool's callbacks come through a relay of ours, and while it asks for none of API calls we may ask
  * for ours under its subscription.
  */

@@ -206,7 +206,8 @@ static bool useful(void)
 	return false;
 }
 
-/* Where libcupti can't be had, a window of mode watch has event pairs; mode audit has them always.
+/* Where libcupti is not available, a window of mode watch has event pairs; mode audit has them
+ * always.
  */
 static void open_window(uint64_t now)
 {
@@ -258,7 +259,7 @@ static void end_window(uint64_t now)
 	}
 }
 
-/* The buffers for times are full for good: attached, launches would only cost more. */
+/* The buffers for times stay full: attached, launches would only cost more. */
 static bool worn(void)
 {
 	return gw_activity_worn() && !watching();
@@ -294,8 +295,8 @@ static void late(uint64_t now)
 
 /*
  * Launches that were called just while recording was switched off may have no record, and nothing
- * tells. They are not waited for where another tool waits for libcupti, nor where we shall not need
- * it again.
+ * shows it. They are not waited for where another tool waits for libcupti, nor where we shall not
+ * need it again.
  */
 static bool given_up(uint64_t now, bool asked)
 {

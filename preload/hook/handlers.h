@@ -53,8 +53,8 @@ static inline void primary_changed(struct gw_call *call, CUresult result, CUdevi
 		gw_primary_changed(device);
 }
 
-/* A green context is used as a context that is told once it was asked for; both go together. */
-#define green_told(call, result, context, green)                                                   \
+/* A green context is used through a context that cuCtxFromGreenCtx returns; both end together. */
+#define green_returned(call, result, context, green)                                               \
 	((result) == CUDA_SUCCESS ? gw_green_set(green, *(context)) : (void)0)
 
 static inline void green_going(struct gw_call *call, CUgreenCtx green)

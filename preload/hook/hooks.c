@@ -163,7 +163,7 @@ static void *wrapper_for(const struct hook *h)
 
 /*
  * cuGetProcAddress answers with the export whose ABI fits the name, version and flags that
- * were asked for, so the address alone tells which wrapper fits. Should a driver ever answer
+ * were asked for, so the address alone decides which wrapper fits. Should a driver ever answer
  * with an address it does not export, launches are still caught by name and flags: their ABI
  * has never changed.
  */

@@ -118,14 +118,14 @@ static bool subscribe(void)
 	CUptiResult r;
 
 	if (!gw_cupti_open(why, sizeof(why))) {
-		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: nothing is watched in this process", why);
+		gw_degrade(GW_DEGRADED_NO_CUPTI, "%s: gpuwatch is off in this process", why);
 		return false;
 	}
 	r = gw_cupti.cuptiSubscribe(&subscriber, called, NULL);
 	if (r != CUPTI_SUCCESS) {
 		gw_degrade(GW_DEGRADED_CUPTI_TAKEN,
 		           "cuptiSubscribe fails (%d), so another "
-		           "profiler may use CUPTI: nothing is watched in this process",
+		           "profiler may use CUPTI: gpuwatch is off in this process",
 		           (int)r);
 		return false;
 	}
@@ -135,7 +135,7 @@ static bool subscribe(void)
 		                                        ids[i]) == CUPTI_SUCCESS;
 	if (!enabled) {
 		gw_degrade(GW_DEGRADED_NO_CUPTI, "libcupti calls back for no function of the "
-		                                 "driver: nothing is watched in this process");
+		                                 "driver: gpuwatch is off in this process");
 		gw_cupti.cuptiUnsubscribe(subscriber);
 		return false;
 	}

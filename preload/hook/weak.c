@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Weak references. A program that is not linked to libcuda may test whether cuInit is there by a
- * weak reference, which without us is NULL for good: what is loaded later does not change it. The
+ * weak reference, which without gpuwatch stays NULL: what is loaded later does not change it. The
  * dynamic linker binds it to our export instead. So before the program's first constructor such
  * references of what is loaded at the start are set back to NULL, if nothing else defines the name.
  * The linker's own tables say where they are; only a word that holds our wrapper's address is

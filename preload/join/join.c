@@ -231,7 +231,7 @@ static void give_up(uint32_t number)
 	sink.unmatched(&record);
 }
 
-/* What a launch and its record both tell: kernel, grid, block, dynamic shared memory. */
+/* What a launch and its record both have: kernel, grid, block, dynamic shared memory. */
 static uint64_t signature(uint64_t name, const uint32_t grid[3], const uint32_t block[3],
                           uint32_t shared)
 {
@@ -505,7 +505,7 @@ static void weed(bool last)
 	weeded_ns = now_ns;
 }
 
-/* As they mostly are: libcupti tells the launches of one thread in their order. */
+/* The common case: libcupti reports the launches of one thread in their order. */
 static bool in_order(void)
 {
 	for (uint32_t i = 1; i < batch_count; i++)

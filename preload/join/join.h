@@ -58,8 +58,8 @@ static inline uint64_t gw_join_stream_key(uint32_t context, uint32_t stream)
 
 /**
  * For STREAM too: launches on several devices at once. The driver runs each kernel in a stream of
- * its own, which no call of ours has named, so of these the device tells; no context has the number
- * 0.
+ * its own, which no call of ours has named, so for these the device decides; no context has the
+ * number 0.
  */
 static inline uint64_t gw_join_multi_key(uint32_t device)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { BUCKETS = 4096 }; /* of launches that were told their correlation id */
+enum { BUCKETS = 4096 }; /* of launches whose correlation id is known */
 
 /* A graph launch, as long as kernels of it wait. */
 struct flight {
@@ -18,13 +18,13 @@ struct flight {
 	uint64_t configs;      /* hash of the kernels' configurations */
 	uint32_t graph;        /* number in `graphs` */
 	uint32_t number, correlation;
-	bool told; /* a record has told `correlation`; where not, all its kernels wait */
+	bool identified; /* `correlation` is known from a record; if not, all its kernels wait */
 };
 
 /* A graph, as long as a launch of it is kept. */
 struct graph {
 	struct flight *first, *last;
-	struct flight *untold; /* the first that was told nothing */
+	struct flight *unidentified; /* the first whose correlation id is unknown */
 	uint64_t key;
 	uint32_t before, after; /* of all graphs */
 };
@@ -104,8 +104,8 @@ static struct flight *flight_make(uint32_t graph, uint32_t number)
 	f->before = g->last;
 	*(g->last ? &g->last->after : &g->first) = f;
 	g->last = f;
-	if (!g->untold)
-		g->untold = f;
+	if (!g->unidentified)
+		g->unidentified = f;
 	return f;
 }
 
@@ -114,14 +114,14 @@ static struct flight **bucket(uint32_t graph, uint32_t correlation)
 	return &buckets[gw_idmap_key(graph, correlation) % BUCKETS];
 }
 
-static void skip_told(struct graph *g)
+static void skip_identified(struct graph *g)
 {
-	while (g->untold && g->untold->told)
-		g->untold = g->untold->after;
+	while (g->unidentified && g->unidentified->identified)
+		g->unidentified = g->unidentified->after;
 }
 
-/* The first record to come tells a launch the id that all its kernels share. */
-static void tell(struct flight *f, uint32_t correlation)
+/* The first record of a launch gives the correlation id that all its kernels share. */
+static void identify(struct flight *f, uint32_t correlation)
 {
 	struct flight **at = bucket(f->graph, correlation);
 
@@ -129,8 +129,8 @@ static void tell(struct flight *f, uint32_t correlation)
 		at = &(*at)->alike;
 	*at = f;
 	f->correlation = correlation;
-	f->told = true;
-	skip_told(graph_at(f->graph));
+	f->identified = true;
+	skip_identified(graph_at(f->graph));
 }
 
 /* None of its kernels waits any more. */
@@ -140,15 +140,15 @@ static void flight_over(struct flight *f)
 
 	*(f->before ? &f->before->after : &g->first) = f->after;
 	*(f->after ? &f->after->before : &g->last) = f->before;
-	if (f->told) {
+	if (f->identified) {
 		struct flight **at = bucket(f->graph, f->correlation);
 
 		while (*at != f)
 			at = &(*at)->alike;
 		*at = f->alike;
-	} else if (g->untold == f) {
-		g->untold = f->after;
-		skip_told(g);
+	} else if (g->unidentified == f) {
+		g->unidentified = f->after;
+		skip_identified(g);
 	}
 	if (!g->first)
 		graph_forget(f->graph);
@@ -229,9 +229,9 @@ static bool meet(struct flight *f, struct gw_waiting **at, const struct gw_activ
 }
 
 /*
- * A launch that was told the id, else the first that was told none. The second look is needed for
- * known ids too: launches through cuGraphLaunch_ptsz were seen to share one. A kernel that no node
- * of ours fits (the body of a conditional node) opens nothing.
+ * A launch with this correlation id, else the first whose id is unknown. The second look is needed
+ * for known ids too: launches through cuGraphLaunch_ptsz were seen to share one. A kernel that no
+ * node of ours fits (the body of a conditional node) opens nothing.
  */
 bool gw_join_graph_match(const struct gw_activity *a, uint64_t now)
 {
@@ -248,13 +248,13 @@ bool gw_join_graph_match(const struct gw_activity *a, uint64_t now)
 		if (at)
 			return meet(f, at, a, now);
 	}
-	for (struct flight *f = graph_at(graph)->untold; f; f = f->after) {
-		if (f->told || f->configs == passed)
+	for (struct flight *f = graph_at(graph)->unidentified; f; f = f->after) {
+		if (f->identified || f->configs == passed)
 			continue;
 		passed = f->configs;
 		at = fitting(f, a);
 		if (at) {
-			tell(f, a->correlation);
+			identify(f, a->correlation);
 			return meet(f, at, a, now);
 		}
 	}

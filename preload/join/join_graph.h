@@ -4,9 +4,8 @@
  * Worker only.
  *
  * A program can launch graphs by the hundred thousand kernels before the first record comes. So a
- * record looks for its launch by the correlation id that all kernels of it share, and where none
- * has been told that id, takes the first that has been told none; it never looks through what else
- * waits.
+ * record looks for its launch by the correlation id that all kernels of it share. Where no launch
+ * has that id, it takes the first launch whose id is still unknown; it never searches the rest.
  */
 #ifndef GW_JOIN_GRAPH_H
 #define GW_JOIN_GRAPH_H

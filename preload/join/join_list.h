@@ -12,7 +12,7 @@
 struct gw_waiting {
 	struct gw_waiting *next;
 	uint64_t overtaken_ns; /**< TICKET: when a later launch got its time; 0 = never */
-	uint32_t number;       /**< as gw_join_wait() was told; STREAM: in its stream, by call */
+	uint32_t number;       /**< as passed to gw_join_wait(); STREAM: in its stream, by call */
 	struct gw_record_launch record;
 };
 

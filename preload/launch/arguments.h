@@ -20,7 +20,7 @@ void gw_arguments_arrived(struct gw_thread *t, uint32_t config);
 
 /**
  * The arguments of a graph's kernel node: those of the first node of its kernel @p slot and @p
- * config that had any. Kept for good; NULL when they can't be read or there is no room. Any thread,
+ * config that had any. Never freed; NULL when they can't be read or there is no room. Any thread,
  * not on the way of a launch: it allocates.
  */
 const struct gw_arguments *gw_arguments_of_node(uint32_t slot, const struct gw_config *config,
@@ -33,7 +33,7 @@ void gw_arguments_node(uint32_t config, const struct gw_arguments *arguments);
 /** Worker: arguments of a configuration, in the kernel's layout; NULL when there are none. */
 const struct gw_arguments *gw_arguments_of(uint32_t config);
 
-/** Keep a layout for good, in the shared tables; NULL when there is no room. Any thread. */
+/** Keep a layout in the shared tables, never freed; NULL when there is no room. Any thread. */
 const struct gw_layout *gw_layout_keep(const struct gw_code_param *param, uint32_t count);
 
 /** Worker: start with none kept. */

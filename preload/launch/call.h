@@ -27,13 +27,13 @@ struct gw_call {
 	struct gw_last last; /**< INNER: what the outer launch had looked up */
 };
 
-/* What follows runs on first sight or rarely: out of the way of the launch path's code. */
+/* What follows runs on first use or rarely: out of the way of the launch path's code. */
 #define GW_COLD __attribute__((cold))
 
 /** First launch of a thread: give it a ring. NULL when there is none left. */
 GW_COLD struct gw_thread *gw_thread_register(void);
 
-/** First sight of a kernel: ask the driver for its name and resources. 0 when it can't tell. */
+/** First use of a kernel: get its name and resources from the driver. 0 when it fails. */
 GW_COLD uint32_t gw_kernel_resolve(CUfunction function);
 
 /** A slot for @p call, where the plain way to one failed: another launch of the thread is in
@@ -85,7 +85,7 @@ static inline void gw_context_changed(void)
 GW_COLD bool gw_context_enter(CUcontext context, bool *pushed);
 GW_COLD void gw_context_leave(bool pushed);
 
-/** The ordinal of the GPU of @p context, -1 where the driver does not tell. */
+/** The ordinal of the GPU of @p context, -1 where the driver call fails. */
 GW_COLD int gw_context_device(CUcontext context);
 
 /** First sight of a stream; @p key as in gw_stream_key. 0 when there is no slot left. */
@@ -103,7 +103,7 @@ GW_COLD void gw_arguments_take(struct gw_call *call, void **params, void **extra
 /** Function @p f is what kernel @p kernel of a library is in the current context. */
 GW_COLD void gw_function_of_kernel(CUfunction f, CUkernel kernel);
 
-/** The buffer of arguments that @p extra tells of, and its size; NULL when it tells of none. */
+/** The buffer of arguments in @p extra, and its size; NULL when it has none. */
 static inline const unsigned char *gw_extra_buffer(void **extra, size_t *size)
 {
 	enum { WORDS = 8 }; /* looked at; two pairs and an end are in use */
@@ -120,8 +120,8 @@ static inline const unsigned char *gw_extra_buffer(void **extra, size_t *size)
 }
 
 /**
- * The digest of a launch's arguments by its kernel's plan; 0 where they can't be had. Out of line,
- * out of the way of kernels whose arguments decide nothing.
+ * The argument hash of a launch by its kernel's layout; 0 where the arguments are unknown. Out of
+ * line, out of the way of kernels whose arguments decide nothing.
  */
 uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra);
 

@@ -34,7 +34,7 @@ static struct {
 	_Atomic uintptr_t green, context;
 } greens[GREENS];
 
-/* Each is told often, and by several threads: the same each time. */
+/* Called often for the same pair, and by several threads. */
 void gw_green_set(void *green, void *context)
 {
 	uintptr_t key = (uintptr_t)green;
@@ -54,7 +54,7 @@ void gw_green_set(void *green, void *context)
 	           GREENS);
 }
 
-/* In more than one place, where several threads were told at once. */
+/* It is in several places when several threads set it at once. */
 void *gw_green_take(void *green)
 {
 	uintptr_t context = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one part of the launch path that reads a launch's arguments, by the plan of its kernel. */
+/* The one part of the launch path that reads a launch's arguments: hashes them by the layout. */
 #include "preload/launch/call.h"
 
 uint32_t gw_digest_read(const struct gw_digest_plan *plan, void **params, void **extra)

@@ -82,7 +82,7 @@ static void node_fill(struct gw_graph_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 		n->kernel = resolve(f, p->ctx);
 	n->context = (uintptr_t)p->ctx;
 	n->device = p->ctx ? (uint32_t)(gw_context_device(p->ctx) + 1) : 0;
-	n->config_id = 0; /* whatever the worker knew of it was of its old parameters */
+	n->config_id = 0; /* what the worker has of it is of its old parameters */
 	n->config.grid = (struct gw_dim3){p->gridDimX, p->gridDimY, p->gridDimZ};
 	n->config.block = (struct gw_dim3){p->blockDimX, p->blockDimY, p->blockDimZ};
 	n->config.dynamic_shared = p->sharedMemBytes;

@@ -83,7 +83,7 @@ static const char *name_keep(const char *name, size_t length)
 	return out;
 }
 
-/* How the parameters lie, as far as the driver can tell. */
+/* The layout of the parameters, as far as the driver reports it. */
 struct asked_layout {
 	bool known;
 	uint32_t count;
@@ -112,7 +112,7 @@ static void ask_layout(const struct asked *a, CUfunction f, struct asked_layout 
 }
 
 /*
- * The layout is part of what tells kernels apart: arguments are copied by it, and another kernel
+ * The layout is part of a kernel's identity: arguments are copied by it, and another kernel
  * of this name may have fewer. So is the image: compilers that work while the program runs give
  * many kernels one name.
  */

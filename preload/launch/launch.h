@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launch path: what runs on the application's thread for every launch. No lock, no
- * allocation, no system call; the slow functions it calls run on first sight only.
+ * allocation, no system call; the slow functions it calls run on first use only.
  */
 #ifndef GW_LAUNCH_H
 #define GW_LAUNCH_H
@@ -43,7 +43,7 @@ static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, struct gw_thread *
 /*
  * A created stream's handle names it alone; a default stream is one per context, a
  * per-thread default stream one per context and thread. Handles are 8-aligned user
- * addresses, so the low bits and the upper 16 are free to tell these apart.
+ * addresses, so the low bits and the upper 16 are free to distinguish these.
  */
 static inline uintptr_t gw_stream_key(const struct gw_thread *t, CUcontext context, uint32_t kind)
 {
@@ -154,9 +154,10 @@ GW_INLINE struct gw_event *gw_ring_slot(struct gw_call *call)
 }
 
 /*
- * When the call was made, 0 where that is left open. Reading the counter is the dearest thing
- * in here (30 ns in a virtual machine), so where it only tells when, mode count reads it for
- * each eighth launch of a thread, and always after a pause, which the worker's round tells.
+ * When the call was made, 0 where that is left open. Reading the counter is the most expensive
+ * thing in here (30 ns in a virtual machine), so where it only dates the launch, mode count reads
+ * it for each eighth launch of a thread, and always after a pause, which shows by the worker's
+ * round.
  */
 static inline uint64_t gw_call_ticks(struct gw_thread *t, uint32_t head)
 {

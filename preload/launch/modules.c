@@ -128,7 +128,7 @@ static uint64_t identity_of(const struct gw_module_note *n, const void *start)
 		h = n->bytes <= COPY_MAX ? digest(start, n->bytes)
 		                         : mix(digest(start, HEAD), n->bytes);
 	else
-		return 0; /* of no format known: nothing tells it */
+		return 0; /* of an unknown format: not identified */
 	return h ? h : 1;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded code: numbered, measured, and copied for study as far as it is not on disk anyway. */
+/* Loaded code: numbered, measured, and copied for code analysis unless it is on disk. */
 #ifndef GW_MODULES_H
 #define GW_MODULES_H
 
@@ -17,7 +17,7 @@ struct gw_module_note {
 	uint64_t ticks;    /**< when */
 	uint64_t bytes;    /**< size of the image, 0 when not known */
 	uint64_t digest;   /**< of the whole image, 0 when not known */
-	uint64_t identity; /**< as gw_module_identity() tells it */
+	uint64_t identity; /**< from gw_module_identity() */
 	uint64_t stamp; /**< of its file when it was loaded (gw_file_stamp()), 0 when not known */
 	uint64_t from_base; /**< with a path and bytes: where the image lies, from where the file
 	                       was loaded */
@@ -52,9 +52,9 @@ uint32_t gw_module_number(uintptr_t handle);
 
 /**
  * The same number for every load of the same code, another for other code; 0 when module @p number
- * isn't known, or its format. Tells kernels of one name apart. Code that lies in a file is told by
- * that file's stamp and the place in it, other code by its bytes, above 16 MiB by its size and
- * first bytes only.
+ * isn't known, or its format. Distinguishes kernels of one name. Code in a file is identified by
+ * the file's stamp and the place in it, other code by its bytes, above 16 MiB by its size and first
+ * bytes only.
  */
 uint64_t gw_module_identity(uint32_t number);
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /**
- * Prepare for threads to be told of their end. @p allowed says whether this process may record
+ * Prepare for the ends of threads. @p allowed says whether this process may record
  * launches, which it may start over for, at the first of a thread. Idempotent.
  */
 void gw_threads_init(bool (*allowed)(void));

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 _Static_assert(offsetof(struct gw_event, digest) == offsetof(struct gw_live_event, digest),
-               "the reader knows the begin of an event");
+               "the reader knows the start of an event");
 _Static_assert(offsetof(struct gw_event, kernel) == offsetof(struct gw_live_event, kernel) &&
                        offsetof(struct gw_event, cluster) ==
                                offsetof(struct gw_live_event, cluster),
@@ -190,7 +190,7 @@ static struct gw_live_head *make(int at, uint64_t size)
 	char name[64];
 	int file;
 
-	/* The ticks tell apart what one process runs by exec(). */
+	/* The ticks distinguish the programs that one process runs by exec(). */
 	snprintf(name, sizeof(name), "%d-%" PRIu64 "-%" PRIu64 ".gwlive", (int)getpid(), begun,
 	         gw_ticks());
 	file = openat(at, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -54,7 +54,7 @@ void gw_live_enter(struct gw_record_launch *r, const struct gw_thread *t, const 
 
 /**
  * A record without a launch is about to be written, whose launch may yet come: its call has not
- * returned. @p pair tells the launches that it may be of. The record remembers its entry.
+ * returned. @p pair: the launches that it may belong to. The record remembers its entry.
  */
 void gw_live_enter_lone(struct gw_record_launch *r, uint32_t pair);
 

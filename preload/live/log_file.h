@@ -34,7 +34,7 @@ enum gw_log_health gw_log_file_check(void);
 
 /**
  * Whether the file, or a folder on its way, was renamed, or is not seen by its name for another
- * reason: it is written on, and its name is the new one where the system tells it.
+ * reason: it is written on, and its name is the new one where the system reports it.
  */
 bool gw_log_file_moved(void);
 

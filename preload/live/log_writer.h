@@ -17,7 +17,7 @@ struct gw_log_room {
 	uint32_t copy;   /**< bytes of each of the two copies that may follow */
 };
 
-/** Begin a log named @p path out of @p pool. False when there is no thread to be had. */
+/** Begin a log named @p path out of @p pool. False when no thread could be created. */
 bool gw_log_writer_start(struct gw_log_pool *pool, const char *path, struct gw_log_room room);
 
 /** Whether there is, or may yet be, a file. */

@@ -13,26 +13,27 @@ _Static_assert(GW_CONFIGS_MAX <= 1 << 24, "gw_cell_config has 24 bits for an id"
 
 /** A configuration of a kernel. */
 struct gw_config_entry {
-	uint32_t kernel; /**< id of the kernel */
-	uint32_t slot;   /**< slot of the kernel as the hooks know it, 0 = never hooked */
-	uint32_t device; /**< it runs on, as gw_slot_device() tells it */
-	uint32_t head;   /**< the first configuration that differs in its digest at most */
-	uint32_t pair;   /**< the first that differs in its digest and its kernel's image at most */
-	uint32_t latest; /**< of a head: the one with a digest that was launched last */
-	uint32_t digests; /**< of a head: how many configurations have a digest */
+	uint32_t kernel;  /**< id of the kernel */
+	uint32_t slot;    /**< slot of the kernel as the hooks know it, 0 = never hooked */
+	uint32_t device;  /**< it runs on, from gw_slot_device() */
+	uint32_t head;    /**< the first configuration that differs in its argument hash at most */
+	uint32_t pair;    /**< the first that differs in its argument hash and its kernel's image at
+	                     most */
+	uint32_t latest;  /**< of a head: the one with a hash that was launched last */
+	uint32_t digests; /**< of a head: how many configurations have a hash */
 	struct gw_config config;
 	const char *name;   /**< the kernel's */
-	uint64_t signature; /**< join.c's own: of what a record tells of it; 0: not made yet */
+	uint64_t signature; /**< join.c's own: of the fields that a record has; 0: not made yet */
 	uint64_t launches, total_ns, measured; /**< for the summary */
 	/** Of a pair: launches written without their record, less records written without their
-	 * launch; in streams, in graphs. Records don't tell digests and images. Entry 0: launches
-	 * of kernels that could not be told. */
+	 * launch; in streams, in graphs. Records lack the argument hash and the image. Entry 0:
+	 * launches of unknown kernels. */
 	int32_t unpaired[2];
 	uint32_t lone_block; /**< of the log, that has the last record of no launch */
 	const struct gw_arguments *arguments; /**< of its first launch, NULL when not known */
-	uint8_t study, analysis_end; /**< study.c's own; the latter an enum gw_analysis_end */
-	bool analysis_said;          /**< the same: the log has a STUDY record of it */
-	const char *analysis_why;    /**< the same: that record's text */
+	uint8_t analysis, analysis_end; /**< analyze.c's own; the latter an enum gw_analysis_end */
+	bool analysis_said;             /**< the same: the log has an ANALYSIS record of it */
+	const char *analysis_why;       /**< the same: that record's text */
 };
 
 /** Reserve the table, empty; false when there is no memory. */

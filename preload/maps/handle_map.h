@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a driver's handle to a slot of ours, without locks: read on every launch, written
- * on first sight of a handle and when it dies. Handles are reused by the driver, so what
+ * on first use of a handle and when it is destroyed. Handles are reused by the driver, so what
  * is known of one must be forgotten the moment it is destroyed.
  */
 #ifndef GW_HANDLE_MAP_H

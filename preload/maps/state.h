@@ -22,7 +22,8 @@ enum {
 	GW_THREADS_MAX = 4096,
 	GW_KERNELS_MAX =
 	        65536, /**< slots of kernels, never reused: one per name, resources, image */
-	GW_KERNELS_IMAGES = 49152,     /**< beyond so many, no more are told apart by their image */
+	GW_KERNELS_IMAGES =
+	        49152, /**< beyond so many, kernels are no longer distinguished by their image */
 	GW_STREAMS_MAX = GW_SLOTS_MAX, /**< slots of streams, reused */
 	GW_GRAPHS_MAX = GW_SLOTS_MAX,  /**< slots of graph snapshots, reused */
 	GW_CELLS_BITS = 16,
@@ -56,7 +57,7 @@ enum {
 	 * launch that has ended, while the outer one has not (GW_EVENT_DONE). */
 	GW_EVENT_CALL_OPEN = 1 << 4,
 	GW_EVENT_DONE = GW_EVENT_CALL_OPEN,
-	/** In the hook: no cell was found, so the arguments are wanted. In the ring: the next of
+	/** In the hook: no slot was found, so the arguments are needed. In the ring: the next of
 	 * the thread's arguments are this launch's. */
 	GW_EVENT_ARGUMENTS = 1 << 5,
 	/** Worker: the slot of its stream or graph has gone to another (slots.h). */
@@ -162,18 +163,19 @@ struct gw_arguments {
 	unsigned char bytes[GW_ARGUMENTS_MAX];
 };
 
-/** A kernel as first seen; immutable once its slot is in the map, but for its plan. */
+/** A kernel as first seen; immutable once its slot is in the map, but for its
+ * argument hash's layout. */
 struct gw_kernel_slot {
 	const char *name; /**< in gw_shared.names, NUL-terminated */
 	uint64_t hash;    /**< of name, resources and image */
-	uint64_t image;   /**< gw_module_identity() of its code, 0 = not told apart by that */
+	uint64_t image;   /**< gw_module_identity() of its code, 0 = not distinguished by it */
 	uint32_t next;    /**< chain of the hash, slot */
 	uint32_t module;  /**< number of its module among gw_module notes, 0 = unknown */
 	uint32_t registers, static_shared, local, constant, max_threads, binary_version;
 	uint32_t cluster;               /**< compiled-in cluster, as in gw_event; 0 = none */
 	const struct gw_layout *layout; /**< of its parameters, NULL = unknown */
 	/** What of its arguments is hashed; NULL: nothing. By the worker (digests.h); what it
-	 * points to is kept for good. */
+	 * points to is never freed. */
 	const struct gw_digest_plan *_Atomic plan;
 };
 
@@ -187,7 +189,7 @@ struct gw_stream_slot {
 	uint64_t context_id;                  /**< the driver's number of the context */
 	uint32_t cupti_context, cupti_stream; /**< numbers in activity records, 0 = unknown */
 	int32_t device;                       /**< ordinal, -1 = unknown */
-	uint32_t generation;                  /**< tells uses of the slot apart */
+	uint32_t generation;                  /**< distinguishes uses of the slot */
 };
 
 /** A kernel node of an executable graph. */
@@ -196,7 +198,7 @@ struct gw_graph_node {
 	uintptr_t parent; /**< top-level child-graph node it lies under, 0 for none */
 	uint32_t kernel;  /**< slot */
 	struct gw_config config;
-	const struct gw_arguments *arguments; /**< kept for good; NULL: not known */
+	const struct gw_arguments *arguments; /**< never freed; NULL: not known */
 	bool enabled, cooperative;
 	uintptr_t context; /**< it runs in, 0: that of the launch */
 	uint32_t device;   /**< of that context, ordinal + 1; 0: not known, that of the launch */
@@ -226,7 +228,7 @@ struct gw_event_pool;
 struct gw_last {
 	uintptr_t stream_key;        /**< last stream looked up … */
 	uint32_t stream_slot;        /**< … its slot … */
-	uint32_t stream_device;      /**< … its GPU, as gw_slot_device() tells it … */
+	uint32_t stream_device;      /**< … its GPU, from gw_slot_device() … */
 	uint32_t stream_generation;  /**< … and the generation it is good for */
 	uint32_t context_generation; /**< the one of stream_generation `context` is good for */
 	uintptr_t function;          /**< the same of the last kernel: its handle, 0 for none, */
@@ -301,7 +303,8 @@ struct gw_shared {
 	_Alignas(8) char names[GW_NAMES_MAX];
 };
 
-/** @p size bytes for good, aligned to 8, out of names[]; NULL when it is full. Any thread. */
+/** @p size bytes that are never freed, aligned to 8, out of names[]; NULL when it is full. Any
+ * thread. */
 void *gw_shared_keep(size_t size);
 
 /** The GPU of a stream's slot, its ordinal + 1; 0: not known. */
@@ -310,7 +313,7 @@ static inline uint32_t gw_slot_device(const struct gw_shared *s, uint32_t slot)
 	return slot ? (uint32_t)(s->stream_slots[slot].device + 1) : 0;
 }
 
-/** What stands for a kernel's slot on one GPU (as gw_slot_device() tells it) in a key. */
+/** What stands for a kernel's slot on one GPU (from gw_slot_device()) in a key. */
 static inline uint32_t gw_cell_kernel(uint32_t slot, uint32_t device)
 {
 	return slot | device << 16;

@@ -35,7 +35,7 @@ static void say(const char *text)
 }
 
 /*
- * A bound that was reached is for the report to tell; the program's terminal is not for it, nor for
+ * A bound that was reached belongs in the report; the program's terminal is not for it, nor for
  * counters that nobody asked for.
  */
 static bool worth_saying(enum gw_degraded code)
@@ -48,7 +48,8 @@ static bool worth_saying(enum gw_degraded code)
 	       code != GW_DEGRADED_ANALYSIS && code != GW_DEGRADED_CODE;
 }
 
-/* Whether this is the first reason of its code, or of a table that is full: its format tells which.
+/* Whether this is the first reason of its code, or of a table that is full: its format identifies
+ * it.
  */
 static bool first(enum gw_degraded code, const char *format)
 {

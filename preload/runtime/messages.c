@@ -81,7 +81,7 @@ static void write_all(int fd, const char *text, size_t size)
 }
 
 /* A duplicate of what was stderr at the start, -1 where that is gone. */
-static int borrow(void)
+static int open_stderr(void)
 {
 	int fd;
 
@@ -96,7 +96,7 @@ static int borrow(void)
 	return -1;
 }
 
-static void give_back(int fd)
+static void close_stderr(int fd)
 {
 	close(fd);
 	gw_sandbox_leave();
@@ -105,24 +105,24 @@ static void give_back(int fd)
 void gw_message(const char *text, size_t size)
 {
 	struct gw_blocked_signals quiet;
-	int saved = errno, fd = borrow();
+	int saved = errno, fd = open_stderr();
 
 	if (fd >= 0) {
 		gw_block_signals_begin(&quiet);
 		write_all(fd, text, size);
 		gw_block_signals_end(&quiet);
-		give_back(fd);
+		close_stderr(fd);
 	}
 	errno = saved;
 }
 
 bool gw_message_terminal(void)
 {
-	int saved = errno, fd = borrow();
+	int saved = errno, fd = open_stderr();
 	bool terminal = fd >= 0 && isatty(fd);
 
 	if (fd >= 0)
-		give_back(fd);
+		close_stderr(fd);
 	errno = saved;
 	return terminal;
 }

@@ -209,7 +209,7 @@ void gw_options_read(void)
 		disabled = true;
 	gw_options.mode = disabled ? GW_MODE_OFF : (enum gw_mode)value[OPTION_mode];
 	gw_options.summary = (enum gw_summary)value[OPTION_summary];
-	gw_options.study = value[OPTION_static] != 0;
+	gw_options.analyze_code = value[OPTION_static] != 0;
 	gw_options.command_name = value[OPTION_command] != 0;
 	gw_options.counters = (enum gw_count_by)value[OPTION_counters];
 	gw_options.counters_asked = given[OPTION_counters];

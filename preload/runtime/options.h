@@ -15,7 +15,7 @@ struct gw_options {
 	enum gw_summary summary;
 	enum gw_count_by counters; /**< how work is counted */
 	bool counters_asked;       /**< GPUWATCH_COUNTERS was given */
-	char out[4096];            /**< pattern of the log's name, absolute where that can be had */
+	char out[4096];            /**< pattern of the log's name, absolute where that is known */
 	char log_mode[16], log_group[64]; /**< who may read it */
 	char cupti[4096];   /**< path of libcupti; empty: look for it; "none": do not use it */
 	char profile[4096]; /**< device profile, a file or a folder; empty: the usual places */
@@ -25,7 +25,7 @@ struct gw_options {
 	char run_mode[16], run_group[64]; /**< who may read these */
 	char run_dir[4096];               /**< folder of live segments; empty: the usual one */
 	uint64_t memory_max;              /**< bytes, of the process's memory */
-	bool study;          /**< read the code of launched kernels (GPUWATCH_STATIC) */
+	bool analyze_code;   /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
 	uint32_t budget;    /**< percent of the process's time that windows and counters may cost */

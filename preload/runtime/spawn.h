@@ -7,7 +7,7 @@
 
 /**
  * Run @p run in a detached thread named @p name (a literal of at most 15 bytes), all signals
- * blocked. False when there is no thread to be had.
+ * blocked. False when no thread could be created.
  */
 bool gw_spawn(const char *name, void (*run)(void));
 

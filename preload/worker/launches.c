@@ -58,7 +58,7 @@ const struct gw_score *gw_launches_score(void)
 }
 
 /*
- * Until a kernel's plan is made, its launches are of a configuration without a digest. Where the
+ * Until a kernel's layout is derived, its launches are of a configuration without a hash. Where the
  * first of them had the arguments that this one is of, it goes on from there.
  */
 static void follow(uint32_t config, const struct gw_config_entry *c)
@@ -75,7 +75,7 @@ static void follow(uint32_t config, const struct gw_config_entry *c)
 }
 
 /*
- * Tell the predictor of configurations that are new, before anything else is done with them: it
+ * Pass new configurations to the predictor before anything else is done with them: it
  * learns of them in the order of the log.
  */
 static void configure_new(void)
@@ -145,7 +145,7 @@ static void predict_late(struct gw_record_launch *r)
 }
 
 /*
- * Where the numbers of a stream or graph, or a kernel's name, could not be had, a launch and its
+ * Where the numbers of a stream or graph, or a kernel's name, are unknown, a launch and its
  * record do not meet, and both would be written. Whichever comes second is left out.
  */
 static bool launch_unpaired(uint32_t config, bool graph)
@@ -333,8 +333,8 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		}
 		r.config = n->config_id;
 		r.node = n->node_id;
-		/* On another GPU than the stream of the launch: in which of its streams, a record
-		 * tells. */
+		/* On another GPU than the stream of the launch: its record
+		 * shows in which of its streams. */
 		if (n->device && gw_launch_device(e) && n->device != gw_launch_device(e))
 			r.stream = 0;
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
@@ -493,7 +493,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 		write(r);
 		return;
 	}
-	/* What was known of it at the call may have told more meanwhile: its code was read. */
+	/* Its code may have been analysed since the call, from what was known at the call. */
 	if (isnan(r->predicted))
 		predict_late(r);
 	r->flags |= GW_LAUNCH_MEASURED;

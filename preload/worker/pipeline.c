@@ -59,7 +59,7 @@ enum {
 	IDLE_MS = 20,
 	SLEEP_MS = 250,
 	IDLE_AFTER_MS = 1000, /* without a launch */
-	BUSY_MS = 1,          /* pause between rounds of studies */
+	BUSY_MS = 1,          /* pause between rounds of code analysis */
 	FLUSH_MS = 100,       /* how often libcupti is asked for its records … */
 	FLUSH_FIRST_MS = 10,  /* … and at first, when there is everything to learn */
 	WRITE_MS = 1000,      /* how often the log is written … */
@@ -226,7 +226,7 @@ static uint32_t cycle(bool last)
 	events = gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
 	gw_registry_write_news();
-	/* Then code: what it tells is known before any measurement of these launches is. */
+	/* Then code analysis: its results precede any measurement of these launches. */
 	gw_analysis_run(look_after, last);
 	gw_work_publish(gw_launches_predictors());
 	gw_pm_tick(now, events);

@@ -180,7 +180,8 @@ static size_t config_bytes(void)
 	       gw_slow_config_bytes();
 }
 
-/* The next id, its place in @p map taken for @p key; 0 where there is none, from then on for good.
+/* The next id, its place in @p map taken for @p key; 0 where there is none, and then on every later
+ * call.
  */
 static uint32_t config_new(struct gw_idmap *map, uint64_t key)
 {
@@ -283,7 +284,8 @@ static uint32_t namesake_with(uint32_t last, uint32_t registers)
 
 /*
  * The kernel of a record that met no launch: by its name and, where several have that, by its
- * registers. Where these don't tell it, it is one of its own: nothing of it is taken for another's.
+ * registers. Where these don't identify it, it becomes a kernel of its own: nothing of it is taken
+ * for another's.
  */
 static uint32_t kernel_of_activity(const struct gw_activity *a)
 {
@@ -327,7 +329,7 @@ uint32_t gw_intern_config_of_activity(const struct gw_activity *a)
 	uint32_t id;
 
 	id = gw_idmap_get(&config_map, config_key(kernel, device, &c));
-	if (!id) /* of launches whose GPU the hooks could not tell */
+	if (!id) /* of launches whose GPU the hooks could not determine */
 		id = gw_idmap_get(&config_map, config_key(kernel, 0, &c));
 	if (!id && !gw_idmap_get(&shape_map, config_key(kernel, device, &c)) &&
 	    gw_idmap_get(&shape_map, config_key(kernel, 0, &c)))

@@ -13,14 +13,14 @@
 /** Reserve the tables; false when there is no memory. */
 bool gw_registry_start(void);
 
-/** Id of the configuration of an event or graph node on a GPU (@p device: as gw_slot_device() tells
- * it); 0 when the kernel isn't known. */
+/** Id of the configuration of an event or graph node on a GPU (@p device: from
+ * gw_slot_device()); 0 when the kernel isn't known. */
 uint32_t gw_intern_config(uint32_t kernel_slot, uint32_t device, const struct gw_config *config);
 
 /** Whether there is no room for more configurations, and never will be. */
 bool gw_config_full(void);
 
-/** A launch of configuration @p id was met: what its digests are like is decided by these. */
+/** Count a launch of configuration @p id; gw_digests_admit() decides by these counts. */
 void gw_config_launched(uint32_t id);
 
 /** Id of the configuration of a kernel known from an activity record alone. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a study costs and tells, without a GPU: launches described on standard input are studied
- * as the worker would (preload/analysis/analysis_code.h), one after the other, in their order.
+ * What an analysis costs and tells, without a GPU: launches described on standard input are
+ * analysed as the worker would (preload/analysis/analysis_code.h), one after the other, in their
+ * order.
  *
  *   analysis_cost IMAGE... < launches
  *
  * A launch is a line of words: image (from 0), kernel, processor, registers, static shared, grid
  * x y z, block x y z, dynamic shared, arguments in hex or "-". Printed for each, as JSON: how it
- * ended, microseconds of CPU, bytes held, and the work told. --device FILE names a profile; --brief
- * studies briefly, --limit-ms N ends a study after so long.
+ * ended, microseconds of CPU, bytes held, and the work reported. --device FILE names a profile;
+ * --brief analyses briefly, --limit-ms N ends an analysis after so long.
  */
 #include "predictor/models/bounds.h"
 #include "predictor/profile/profile.h"
@@ -107,9 +108,9 @@ static void print_estimate(const struct gw_analysis_launch *launch, const struct
 		       gw_static_confidence(&gw_model_bounds, launch->device, &l, work));
 }
 
-static void study(const struct gw_analysis_launch *launch, const char *name)
+static void analyze(const struct gw_analysis_launch *launch, const char *name)
 {
-	static const char *const ends[] = {"done", "no code", "untold", "abandoned"};
+	static const char *const ends[] = {"done", "no code", "unknown", "abandoned"};
 	enum gw_analysis_end end;
 	struct gw_work work;
 	const char *why;
@@ -184,7 +185,7 @@ int main(int argc, char **argv)
 		k->max_threads = 1024;
 		k->binary_version = processor;
 		launch.arguments = unhex(hex, &arguments) ? &arguments : NULL;
-		study(&launch, name);
+		analyze(&launch, name);
 	}
 	return 0;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Instructions of a study of one launch, its kernel decoded before, counted by callgrind, each with its limit.
+# Instructions of an analysis of one launch, its kernel decoded before, counted by callgrind, each with its limit.
 # Usage: analysis_cost.sh PROGRAM COMPILED [OPTION...]   (COMPILED: tests/compiled/code of the build; options of analysis_cost,
 # such as --brief)
 set -eu
@@ -21,9 +21,9 @@ count() { # instructions of a whole run: TIMES "LAUNCH", the options after it
 	shift 2
 	for i in $(seq "$times"); do echo "$launch"; done >"$work/launches"
 	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" "$compiled/corpus/sm_90.cubin" \
-		"$here/code/ptx/evaluate.ptx" "$compiled/waits/sm_90.cubin" <"$work/launches" 2>&1 >"$work/told" |
+		"$here/code/ptx/evaluate.ptx" "$compiled/waits/sm_90.cubin" <"$work/launches" 2>&1 >"$work/reported" |
 		sed -n 's/^.*Collected : \([0-9]*\).*$/\1/p'
-	grep -q '"end": "done"' "$work/told" || { echo "$launch: nothing was told" >&2; exit 1; }
+	grep -q '"end": "done"' "$work/reported" || { echo "$launch: nothing was reported" >&2; exit 1; }
 }
 
 status=0

@@ -3,8 +3,8 @@
  * launches_log PROFILE LAUNCHES.json LOG: described launches with measured times
  * (docs/user/launch.md) as a log in which each ran a few times, one after the other, and its work
  * was known before. So what was measured by other means is replayed and scored like a log of the
- * library's own. A configuration is a launch: those that differ by their arguments alone are told
- * apart.
+ * library's own. A configuration is a launch: those that differ by their arguments alone are
+ * reported apart.
  */
 #include "cli/launch/file.h"
 #include "predictor/core/types.h"

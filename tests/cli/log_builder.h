@@ -32,7 +32,7 @@ void lb_header(struct lb *b, uint32_t pid, uint32_t flags, const char *command);
 void lb_device(struct lb *b, uint32_t id, const char *name, const char *uuid);
 void lb_kernel(struct lb *b, uint32_t id, const char *mangled);
 void lb_config(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t block_x);
-/** The same of a configuration that runs on @p device; @p older: as before it was told. */
+/** The same of a configuration that runs on @p device; @p older: as before it was reported. */
 void lb_config_on(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t device,
                   bool older);
 /** The same of one whose arguments have @p digest. */

@@ -18,8 +18,8 @@ int main(int argc, char **argv)
 	if (!good)
 		fprintf(stderr, "usage: make_sample "
 		                "plain|second|stand_in|violations|aggregates|clocked|hostile|"
-		                "markup|crowd|studied|"
-		                "unstudied|unpredicted|worked|"
+		                "markup|crowd|analysed|"
+		                "unanalysed|unpredicted|worked|"
 		                "no_work|no_profile|half_profile FILE [SECONDS]\n");
 	return good ? 0 : 2;
 }

@@ -119,35 +119,35 @@ void sample_clocked(struct lb *b)
 	lb_end(b);
 }
 
-static void study(struct lb *b, uint32_t config, enum gw_analysis_end end, const char *why)
+static void analysis(struct lb *b, uint32_t config, enum gw_analysis_end end, const char *why)
 {
 	struct gw_record_analysis s = {.config = config, .end = end};
 
 	lb_record(b, GW_RECORD_ANALYSIS, &s, sizeof(s), why, strlen(why) + 1);
 }
 
-void sample_studied(struct lb *b)
+void sample_analysed(struct lb *b)
 {
 	struct gw_record_quantity part = {GW_WORK_inst_executed, GW_SOURCE_STATIC, 0, 1, 1000};
 
 	begin(b, 4242, 0, "./vector_add 1000000");
 	/* Told at first without arguments, then all; a range; nothing. */
-	study(b, 1, GW_ANALYSIS_UNTOLD, "it is not known how large its blocks are");
+	analysis(b, 1, GW_ANALYSIS_UNSUPPORTED, "it is not known how large its blocks are");
 	lb_work(b, 1, 0, &part, 1);
-	study(b, 1, GW_ANALYSIS_DONE, "");
+	analysis(b, 1, GW_ANALYSIS_DONE, "");
 	lb_work(b, 2, 0, &part, 1);
-	study(b, 2, GW_ANALYSIS_DONE, "a branch depends on what is not known before the launch");
-	study(b, 3, GW_ANALYSIS_NO_CODE, "no image in it runs on this GPU");
-	study(b, 77, GW_ANALYSIS_NO_CODE, "of a configuration that is in a lost part");
+	analysis(b, 2, GW_ANALYSIS_DONE, "a branch depends on what is not known before the launch");
+	analysis(b, 3, GW_ANALYSIS_NO_CODE, "no image in it runs on this GPU");
+	analysis(b, 77, GW_ANALYSIS_NO_CODE, "of a configuration that is in a lost part");
 	for (uint32_t i = 0; i < LAUNCHES - 5; i++)
 		lb_add_launch(b, launch(i));
 	lb_end(b);
 }
 
-void sample_unstudied(struct lb *b)
+void sample_unanalysed(struct lb *b)
 {
 	begin(b, 4242, 0, "./vector_add 1000000");
-	study(b, 0, GW_ANALYSIS_OFF, "only mode audit reads code");
+	analysis(b, 0, GW_ANALYSIS_OFF, "only mode audit reads code");
 	for (uint32_t i = 0; i < LAUNCHES; i++)
 		lb_add_launch(b, launch(i));
 	lb_end(b);
@@ -379,10 +379,10 @@ bool sample_named(struct lb *b, const char *name)
 		sample_unpredicted(b);
 	else if (!strcmp(name, "clocked"))
 		sample_clocked(b);
-	else if (!strcmp(name, "studied"))
-		sample_studied(b);
-	else if (!strcmp(name, "unstudied"))
-		sample_unstudied(b);
+	else if (!strcmp(name, "analysed"))
+		sample_analysed(b);
+	else if (!strcmp(name, "unanalysed"))
+		sample_unanalysed(b);
 	else if (!strcmp(name, "aggregates"))
 		sample_aggregates(b);
 	else if (!strcmp(name, "hostile"))

@@ -13,12 +13,12 @@ void sample_later(struct lb *b, uint32_t pid);
 void sample_violations(struct lb *b);
 /** The first launches of the plain one, which have no predictions. */
 void sample_unpredicted(struct lb *b);
-/** The plain one with samples of clocks and two episodes of slow launches, one told twice. */
+/** The plain one with samples of clocks and two episodes of slow launches, one reported twice. */
 void sample_clocked(struct lb *b);
-/** The plain one, shorter: code told all, in part, and nothing. */
-void sample_studied(struct lb *b);
+/** The plain one, shorter: code reported all, in part, and nothing. */
+void sample_analysed(struct lb *b);
 /** The plain one, in which no code was read. */
-void sample_unstudied(struct lb *b);
+void sample_unanalysed(struct lb *b);
 /** A log that went over to aggregates. */
 void sample_aggregates(struct lb *b);
 /** Names that are formulas, control sequences, turned writing and no UTF-8. */

@@ -79,7 +79,7 @@ static void force_measures_a_busy_gpu(void **state)
 	assert_string_equal(shell_output, "p.json\n");
 }
 
-static void kernels_that_do_not_fit_the_gpu_are_told(void **state)
+static void kernels_that_do_not_fit_the_gpu_are_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(shell(CLOCK "-o p.json"), 0);
@@ -163,7 +163,7 @@ static void quick_run_takes_fewer_samples(void **state)
 	shell_says("\"samples\": 1024");
 }
 
-static void clocks_that_are_held_down_are_told_and_recorded(void **state)
+static void clocks_that_are_held_down_are_reported_and_recorded(void **state)
 {
 	(void)state;
 	assert_int_equal(shell("STANDIN_NVML_THROTTLE=0x24 " CLOCK "-o p.json"), 0);
@@ -216,12 +216,12 @@ static void too_little_memory_leaves_values_unknown_with_the_reason(void **state
 	assert_int_equal(shell(CLOCK "-o p.json"), 0);
 	/* The first piece is the bench's own, the second the group's first. */
 	assert_int_equal(shell("STANDIN_FAIL=cuMemAlloc_v2:2:2 " CLOCK "-o p.json"), 0);
-	shell_says("clock: 0.1 MiB of device memory are not to be had");
+	shell_says("clock: 0.1 MiB of device memory could not be allocated");
 	assert_int_equal(
 	        shell("grep -o '\"lat_clock\": .*' p.json; grep -o '\"clock_cost_[18]\": .*' "
 	              "p.json | cut -c1-60"),
 	        0);
-	shell_says("\"lat_clock\": {\"why\": \"0.1 MiB of device memory are not to be had\", "
+	shell_says("\"lat_clock\": {\"why\": \"0.1 MiB of device memory could not be allocated\", "
 	           "\"group\": \"clock\"}");
 	shell_says("\"clock_cost_1\": {\"why\":");
 	shell_says("\"clock_cost_8\": {\"unit_x\": \"cycle\"");
@@ -325,7 +325,7 @@ int main(void)
 	        TEST(a_gpu_another_process_uses_is_busy),
 	        TEST(a_gpu_that_works_for_a_hidden_process_is_busy),
 	        TEST(force_measures_a_busy_gpu),
-	        TEST(kernels_that_do_not_fit_the_gpu_are_told),
+	        TEST(kernels_that_do_not_fit_the_gpu_are_reported),
 	        TEST(folder_that_cannot_be_written_is_found_before_measuring),
 	        TEST(output_that_is_no_file_is_found_before_measuring_and_stays),
 	        TEST(samples_folder_that_cannot_be_made_is_found_before_measuring),
@@ -333,7 +333,7 @@ int main(void)
 	        TEST(operand_is_taken_for_a_forgotten_option),
 	        TEST(measured_values_stand_in_the_profile),
 	        TEST(quick_run_takes_fewer_samples),
-	        TEST(clocks_that_are_held_down_are_told_and_recorded),
+	        TEST(clocks_that_are_held_down_are_reported_and_recorded),
 	        TEST(samples_are_written_as_they_were_taken),
 	        TEST(profile_goes_to_the_users_own_and_is_found_by_name),
 	        TEST(one_group_leaves_the_rest_of_a_profile_as_it_is),

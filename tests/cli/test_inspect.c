@@ -136,7 +136,7 @@ static void machine_code_tells_a_launchs_instructions(void **state)
 	shell_says("exact: every warp is covered");
 }
 
-static void what_an_unknown_argument_leaves_open_is_told(void **state)
+static void what_an_unknown_argument_leaves_open_is_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(shell(SAXPY "args=?,1,?,?'"), 0);
@@ -163,20 +163,22 @@ static void accesses_of_a_launch_are_shown_and_drawn(void **state)
 static void what_the_code_tells_of_a_launch_goes_to_the_models(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(STATIC_SAXPY ">told && grep -E '^ +inst_executed +7255  warp inst "
-	                                    "+1.00' told",
+	assert_int_equal(shell(STATIC_SAXPY
+	                       ">reported && grep -E '^ +inst_executed +7255  warp inst "
+	                       "+1.00' reported",
 	                       "10000", PROFILE),
 	                 0);
-	assert_int_equal(shell("grep -E '^ +global_load_sectors +2504  sector +1.00' told"), 0);
-	assert_int_equal(shell("grep -A99 'static estimates for ' told"), 0);
+	assert_int_equal(shell("grep -E '^ +global_load_sectors +2504  sector +1.00' reported"), 0);
+	assert_int_equal(shell("grep -A99 'static estimates for ' reported"), 0);
 	shell_says("CONFIDENCE");
 	shell_says("bounds");
-	assert_int_equal(shell(STATIC_SAXPY "--json >told; grep -A4 '\"inst_executed\"' told",
+	assert_int_equal(shell(STATIC_SAXPY
+	                       "--json >reported; grep -A4 '\"inst_executed\"' reported",
 	                       "10000", PROFILE),
 	                 0);
 	shell_says("\"value\": 7255");
 	shell_says("\"source\": \"static\"");
-	assert_int_equal(shell("sed -n '/\"model\": \"bounds\"/,$p' told | grep -E "
+	assert_int_equal(shell("sed -n '/\"model\": \"bounds\"/,$p' reported | grep -E "
 	                       "'\"(source|confidence)\"'"),
 	                 0);
 	shell_says("\"source\": \"static\"");
@@ -209,7 +211,7 @@ static void machine_code_tells_what_addresses_are_made_of(void **state)
 	}
 }
 
-/* What they run adds up to the instructions that are told. */
+/* What they run adds up to the instructions that are reported. */
 static void a_launch_tells_how_often_each_block_runs(void **state)
 {
 	(void)state;
@@ -384,7 +386,7 @@ int main(void)
 	        cmocka_unit_test(ptx_is_printed_as_it_was_compiled),
 	        cmocka_unit_test(a_launch_is_evaluated),
 	        cmocka_unit_test(machine_code_tells_a_launchs_instructions),
-	        cmocka_unit_test(what_an_unknown_argument_leaves_open_is_told),
+	        cmocka_unit_test(what_an_unknown_argument_leaves_open_is_reported),
 	        cmocka_unit_test(accesses_of_a_launch_are_shown_and_drawn),
 	        cmocka_unit_test(what_the_code_tells_of_a_launch_goes_to_the_models),
 	        cmocka_unit_test(instructions_that_are_not_settled_say_why),

@@ -49,7 +49,7 @@ static void a_gap_is_late_where_its_launch_was_called_in_it(void **state)
 	assert_true(log_gaps_span(&c.gaps) == 60000);
 }
 
-static void graphs_and_pauses_are_told_apart(void **state)
+static void graphs_and_pauses_are_distinguished(void **state)
 {
 	struct course c = {0};
 	struct gw_record_launch node = ran(150, 160, 170);
@@ -115,7 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_gap_is_late_where_its_launch_was_called_in_it),
-	        cmocka_unit_test(graphs_and_pauses_are_told_apart),
+	        cmocka_unit_test(graphs_and_pauses_are_distinguished),
 	        cmocka_unit_test(overlapping_kernels_leave_no_gap_whatever_their_order),
 	        cmocka_unit_test(launches_without_a_start_say_nothing),
 	        cmocka_unit_test(long_logs_add_up),

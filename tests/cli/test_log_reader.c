@@ -41,7 +41,7 @@ static bool read_it(const struct lb *b, size_t length, struct seen *seen,
 	return gw_log_read_memory(b->data, length, count, seen, status);
 }
 
-/* Begin of each block of @p b, and the end, into @p starts; how many blocks. */
+/* Start of each block of @p b, and the end, into @p starts; how many blocks. */
 static unsigned blocks(const struct lb *b, size_t *starts)
 {
 	unsigned n = 0;
@@ -144,7 +144,7 @@ static void flipped_bit_loses_at_most_its_block(void **state)
 	lb_free(&b);
 }
 
-static void damage_is_told_by_offset_and_size(void **state)
+static void damage_is_reported_by_offset_and_size(void **state)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
@@ -211,7 +211,7 @@ static void garbage_before_between_and_after_is_stepped_over(void **state)
 	lb_free(&b);
 }
 
-static void missing_end_record_is_told(void **state)
+static void missing_end_record_is_reported(void **state)
 {
 	struct gw_log_status status;
 	struct lb b = {0};
@@ -277,7 +277,7 @@ static void expect_invalid(struct lb *b, const char *why)
 	lb_free(b);
 }
 
-static void invalid_records_are_skipped_and_told(void **state)
+static void invalid_records_are_skipped_and_reported(void **state)
 {
 	struct gw_record_kernel kernel = {.id = 1};
 	struct gw_record_counters counters = {.count = 1000000};
@@ -481,13 +481,13 @@ int main(void)
 	        cmocka_unit_test(whole_log_is_read_without_complaint),
 	        cmocka_unit_test(truncated_anywhere_keeps_the_whole_blocks),
 	        cmocka_unit_test(flipped_bit_loses_at_most_its_block),
-	        cmocka_unit_test(damage_is_told_by_offset_and_size),
+	        cmocka_unit_test(damage_is_reported_by_offset_and_size),
 	        cmocka_unit_test(missing_block_is_noticed_by_its_number),
 	        cmocka_unit_test(garbage_before_between_and_after_is_stepped_over),
-	        cmocka_unit_test(missing_end_record_is_told),
+	        cmocka_unit_test(missing_end_record_is_reported),
 	        cmocka_unit_test(newer_version_is_refused_with_a_remedy),
 	        cmocka_unit_test(unknown_kinds_are_skipped_and_counted),
-	        cmocka_unit_test(invalid_records_are_skipped_and_told),
+	        cmocka_unit_test(invalid_records_are_skipped_and_reported),
 	        cmocka_unit_test(an_older_configuration_is_of_no_known_device),
 	        cmocka_unit_test(impossible_record_length_loses_the_rest_of_its_block),
 	        cmocka_unit_test(false_blocks_do_not_cost_their_square),

@@ -56,7 +56,8 @@ static bool take(void *arg, const struct gw_log_record *record)
 	return true;
 }
 
-/* What the code told is an estimate here: what it settles is not put aside for scaled counts. */
+/* What the code reported is an estimate here: what it settles is not put aside for scaled counts.
+ */
 static struct gw_record_quantity part(enum gw_work_field field, enum gw_source source, double value)
 {
 	return (struct gw_record_quantity){.field = (uint16_t)field,
@@ -117,7 +118,7 @@ static void what_was_not_is_scaled_from_the_kernel_s_other_configurations(void *
 }
 
 /* The code saw twice the bytes at four times the grid; the counts will differ likewise. */
-static void what_the_code_told_before_tells_how(void **state)
+static void what_the_code_reported_before_tells_how(void **state)
 {
 	struct gw_quantity q;
 
@@ -131,7 +132,7 @@ static void what_the_code_told_before_tells_how(void **state)
 	assert_true(fabs(q.value / 1.6e6 - 1) < 0.01);
 }
 
-static void code_alone_is_told_as_it_is(void **state)
+static void code_alone_is_reported_as_it_is(void **state)
 {
 	struct gw_work work;
 
@@ -168,8 +169,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        T(what_was_counted_there_stands),
 	        T(what_was_not_is_scaled_from_the_kernel_s_other_configurations),
-	        T(what_the_code_told_before_tells_how),
-	        T(code_alone_is_told_as_it_is),
+	        T(what_the_code_reported_before_tells_how),
+	        T(code_alone_is_reported_as_it_is),
 	        T(what_is_at_most_so_is_that_of_its_own_configuration),
 	};
 

@@ -41,13 +41,13 @@ static void every_command_has_a_page(void **state)
 
 static void the_main_page_tells_places_and_every_variable_of_commands(void **state)
 {
-	static const char *const told[] = {".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",
+	static const char *const reported[] = {".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",
 	                                   "NO_COLOR", "TERM", "COLUMNS", "GPUWATCH_PROFILE"};
 
 	(void)state;
 	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.1"), 0);
-	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
-		shell_says(told[i]);
+	for (size_t i = 0; i < sizeof(reported) / sizeof(*reported); i++)
+		shell_says(reported[i]);
 }
 
 static void calibrates_page_tells_every_group(void **state)

@@ -171,7 +171,8 @@ static void each_gpu_is_replayed_by_a_predictor_of_its_own(void **state)
 	(void)state;
 	assert_int_equal(t.log.configs[1].device, 2);
 	assert_int_equal(t.launches[1].gpu, 1);
-	assert_true(isnan(s.seconds[0]) && isnan(s.seconds[1])); /* not told by the other's first */
+	assert_true(isnan(s.seconds[0]) &&
+	            isnan(s.seconds[1])); /* not reported by the other's first */
 	for (size_t i = 2; i < t.launch_count; i++)
 		assert_true(fabs(s.seconds[i] * 1e6 - (i % 2 ? 400 : 100)) < 1);
 	free(s.seconds);
@@ -395,7 +396,7 @@ static void predict_late(const struct trace *t, struct gw_prediction *soon,
 	free(clocks);
 }
 
-/* The state that it knew was kept no longer when it was predicted; the log says no more. */
+/* Its state was no longer kept when it was predicted; the log says no more. */
 static void a_launch_that_waited_long_is_replayed_with_its_bits(void **state)
 {
 	struct gw_prediction soon, in_the_end;
@@ -424,7 +425,7 @@ static void a_launch_that_waited_long_is_replayed_with_its_bits(void **state)
 
 enum { PLAIN = 1, TOLD_APART, TIMES_OF_PLAIN = 20 };
 
-/* Launches of one length, then one that is told apart by its arguments and goes on from them. */
+/* Launches of one length, then one that is distinguished by its arguments and goes on from them. */
 static struct trace read_successor(void)
 {
 	struct gw_record_successor follows = {.config = TOLD_APART, .of = PLAIN};

@@ -20,7 +20,7 @@ static int make_samples(void **state)
 {
 	return shell_setup(state) ||
 	       shell("mkdir logs && for s in plain second stand_in violations aggregates clocked "
-	             "studied unstudied worked hostile; do "
+	             "analysed unanalysed worked hostile; do "
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs; "
 	             "head -c 3000 plain.gwl > cut.gwl");
 }
@@ -108,7 +108,7 @@ static void json_is_as_reviewed(void **state)
 
 /* 24 launches of 12 us half as long again, of 1335 instead of 1980 MHz; unknown causes are unknown.
  */
-static void clocks_and_slow_launches_are_told(void **state)
+static void clocks_and_slow_launches_are_reported(void **state)
 {
 	(void)state;
 	shell_prints("clocked.txt", "COLUMNS=100 " REPORT "clocked.gwl");
@@ -132,7 +132,7 @@ static void clocks_and_slow_launches_are_told(void **state)
 static void what_code_does_not_tell_is_said_with_the_reason(void **state)
 {
 	(void)state;
-	assert_int_equal(shell("COLUMNS=200 " REPORT "--verbose studied.gwl | grep -A1 '^  Code'"),
+	assert_int_equal(shell("COLUMNS=200 " REPORT "--verbose analysed.gwl | grep -A1 '^  Code'"),
 	                 0);
 	shell_says("Code       18 launches, data-dependent: a branch depends on what is not known "
 	           "before "
@@ -141,23 +141,23 @@ static void what_code_does_not_tell_is_said_with_the_reason(void **state)
 	assert_null(strstr(shell_output, "large its blocks"));
 	assert_null(strstr(shell_output, "lost part"));
 	assert_int_equal(
-	        shell(REPORT "--json studied.gwl | sed -n '/^  \"code_analysis\"/,/^  ]/p'"), 0);
+	        shell(REPORT "--json analysed.gwl | sed -n '/^  \"code_analysis\"/,/^  ]/p'"), 0);
 	shell_says("\"outcome\": \"no code\"");
 	shell_says("\"configurations\": 1");
 	assert_int_equal(
 	        shell(REPORT
-	              "--json --by=config studied.gwl | grep -A8 '^      \"code_analysis\"'"),
+	              "--json --by=config analysed.gwl | grep -A8 '^      \"code_analysis\"'"),
 	        0);
 	shell_says("\"analysed_launches\": 19");
 	shell_says("\"reason\": null");
 	shell_says("\"analysed_launches\": 0");
-	assert_int_equal(shell(REPORT "--verbose unstudied.gwl"), 0);
+	assert_int_equal(shell(REPORT "--verbose unanalysed.gwl"), 0);
 	shell_says("Code       off: only mode audit reads code");
 	assert_int_equal(shell(REPORT "--verbose plain.gwl"), 0);
 	assert_null(strstr(shell_output, "Code"));
 }
 
-/* A program that was killed: what its log does not say is not taken for told. */
+/* A program that was killed: what its log does not say is not taken for reported. */
 static void a_log_that_ends_early_says_so_of_code(void **state)
 {
 	(void)state;
@@ -166,7 +166,7 @@ static void a_log_that_ends_early_says_so_of_code(void **state)
 }
 
 /* Each line of the sample: what it is bound by, what of, and what to fix first. */
-static void bounds_are_told_with_what_to_fix(void **state)
+static void bounds_are_reported_with_what_to_fix(void **state)
 {
 	(void)state;
 	shell_prints("worked.txt", "COLUMNS=100 " REPORT "worked.gwl");
@@ -179,7 +179,7 @@ static void bounds_are_told_with_what_to_fix(void **state)
 /* No line of a report is wider than the terminal. */
 static void report_fits_the_terminal(void **state)
 {
-	static const char *const logs[] = {"plain", "clocked", "studied", "worked", "aggregates"};
+	static const char *const logs[] = {"plain", "clocked", "analysed", "worked", "aggregates"};
 
 	(void)state;
 	for (unsigned width = 80; width <= 140; width += 20)
@@ -194,7 +194,7 @@ static void report_fits_the_terminal(void **state)
 /* Nothing else than ASCII where the terminal's locale has no more. */
 static void an_ascii_terminal_gets_ascii(void **state)
 {
-	static const char *const logs[] = {"plain", "clocked", "studied", "worked"};
+	static const char *const logs[] = {"plain", "clocked", "analysed", "worked"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++)
@@ -215,7 +215,7 @@ static void processes_are_merged(void **state)
 /* The header is a dozen lines, title included, whatever there is to say; details are asked for. */
 static void the_header_is_at_most_twelve_lines(void **state)
 {
-	static const char *const logs[] = {"plain",   "clocked", "studied",    "worked",
+	static const char *const logs[] = {"plain",   "clocked", "analysed",   "worked",
 	                                   "hostile", "cut",     "violations", "aggregates"};
 
 	(void)state;
@@ -415,7 +415,7 @@ static void device_is_chosen_by_number_uuid_or_name(void **state)
 	shell_says("matches no GPU of these logs");
 }
 
-static void cut_off_log_is_used_and_told(void **state)
+static void cut_off_log_is_used_and_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(shell(REPORT "cut.gwl"), 1);
@@ -427,7 +427,7 @@ static void cut_off_log_is_used_and_told(void **state)
 	shell_says("\"whole\": false");
 }
 
-static void bad_file_is_told_with_its_name_and_the_others_are_shown(void **state)
+static void bad_file_is_reported_with_its_name_and_the_others_are_shown(void **state)
 {
 	(void)state;
 	assert_int_equal(shell("echo text > text.gwl; " REPORT "text.gwl"), 2);
@@ -442,7 +442,7 @@ static void bad_file_is_told_with_its_name_and_the_others_are_shown(void **state
 	assert_int_equal(shell("mkdir -p empty; " REPORT "empty"), 2);
 	shell_says("no log in this folder");
 	assert_int_equal(shell("mkfifo fifo.gwl; " REPORT "fifo.gwl"), 2);
-	shell_says("not a regular file; name a log");
+	shell_says("not a regular file; give a log");
 	if (!geteuid())
 		skip(); /* who may read everything */
 	assert_int_equal(shell("cp plain.gwl closed.gwl; chmod 0 closed.gwl; " REPORT "closed.gwl"),
@@ -505,10 +505,10 @@ int main(void)
 	        cmocka_unit_test(hostile_names_are_plain_text_in_every_form),
 	        cmocka_unit_test(hostile_names_are_no_formulas_in_csv),
 	        cmocka_unit_test(messages_name_hostile_files_in_plain_text),
-	        cmocka_unit_test(clocks_and_slow_launches_are_told),
+	        cmocka_unit_test(clocks_and_slow_launches_are_reported),
 	        cmocka_unit_test(what_code_does_not_tell_is_said_with_the_reason),
 	        cmocka_unit_test(a_log_that_ends_early_says_so_of_code),
-	        cmocka_unit_test(bounds_are_told_with_what_to_fix),
+	        cmocka_unit_test(bounds_are_reported_with_what_to_fix),
 	        cmocka_unit_test(report_fits_the_terminal),
 	        cmocka_unit_test(an_ascii_terminal_gets_ascii),
 	        cmocka_unit_test(processes_are_merged),
@@ -525,8 +525,8 @@ int main(void)
 	        cmocka_unit_test(rows_are_sorted_filtered_and_cut),
 	        cmocka_unit_test(shares_stay_those_of_all_kernels_under_a_filter),
 	        cmocka_unit_test(device_is_chosen_by_number_uuid_or_name),
-	        cmocka_unit_test(cut_off_log_is_used_and_told),
-	        cmocka_unit_test(bad_file_is_told_with_its_name_and_the_others_are_shown),
+	        cmocka_unit_test(cut_off_log_is_used_and_reported),
+	        cmocka_unit_test(bad_file_is_reported_with_its_name_and_the_others_are_shown),
 	        cmocka_unit_test(bad_options_exit_2_with_one_message),
 	        cmocka_unit_test(compressed_log_reads_the_same),
 	        cmocka_unit_test(standard_input_is_read),

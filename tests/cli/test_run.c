@@ -268,7 +268,7 @@ static void help_and_version_answer_on_stdout(void **state)
 	                       "--help | sed -n '/^Options/,$p' | wc -L) -le 80 && "
 	                       "COLUMNS=10000 " RUN "--help"),
 	                 0);
-	shell_says("in sums (default 1G) (64K to 1T)\n");
+	shell_says("as sums (default 1G) (64K to 1T)\n");
 	shell_says("power of two (default 16384) (64 to 1048576)\n");
 	shell_says("(default audit) (audit|watch|count|off)\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch"), 2);
@@ -288,7 +288,7 @@ static void help_and_version_answer_on_stdout(void **state)
 	shell_says("unknown option \"--nonsense\"");
 }
 
-static void missing_library_is_told(void **state)
+static void missing_library_is_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(shell("mkdir -p alone/bin && cp $PREFIX/bin/gpuwatch alone/bin && "
@@ -354,7 +354,7 @@ int main(void)
 	        cmocka_unit_test(scripts_are_judged_by_their_interpreter),
 	        cmocka_unit_test(bad_options_exit_2_and_start_nothing),
 	        cmocka_unit_test(help_and_version_answer_on_stdout),
-	        cmocka_unit_test(missing_library_is_told),
+	        cmocka_unit_test(missing_library_is_reported),
 	        cmocka_unit_test(doctor_names_what_is_missing_and_exits_1),
 	        cmocka_unit_test(doctor_names_variables_that_nothing_reads),
 	        cmocka_unit_test(doctor_survives_a_library_that_crashes),

@@ -156,7 +156,7 @@ static void a_log_is_not_replayed_onto_itself(void **state)
 	assert_string_equal(shell_output, "old\nout.gwl\n");
 }
 
-static void unreadable_log_among_others_is_told_and_the_others_scored(void **state)
+static void unreadable_log_among_others_is_reported_and_the_others_scored(void **state)
 {
 	(void)state;
 	assert_int_equal(shell(SCORE "/nonexistent.gwl plain.gwl 2>&1"), 2);
@@ -265,7 +265,7 @@ int main(void)
 	        cmocka_unit_test(cut_off_log_is_scored_as_far_as_it_goes),
 	        cmocka_unit_test(bad_input_is_one_message_and_status_2),
 	        cmocka_unit_test(a_log_is_not_replayed_onto_itself),
-	        cmocka_unit_test(unreadable_log_among_others_is_told_and_the_others_scored),
+	        cmocka_unit_test(unreadable_log_among_others_is_reported_and_the_others_scored),
 	        cmocka_unit_test(stand_in_says_so_first),
 	        cmocka_unit_test(pictures_show_each_model_that_answers),
 	        cmocka_unit_test(other_predictions_than_the_log_has_are_found),

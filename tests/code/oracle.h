@@ -52,7 +52,7 @@ struct oracle_case {
 	size_t argument_bytes;
 };
 
-/** All cases; *count is told. */
+/** All cases; *count is reported. */
 const struct oracle_case *oracle_cases(size_t *count);
 
 #endif

@@ -458,7 +458,8 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* So many at most are told apart of a kernel: 1 in 8,000 sets of them has two alike by chance. */
+/* So many at most are distinguished of a kernel: 1 in 8,000 sets of them has two alike by chance.
+ */
 static void counts_in_a_row_do_not_meet(void **state)
 {
 	static uint32_t seen[4096];

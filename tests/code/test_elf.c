@@ -23,7 +23,7 @@ static int begin(void **state)
 }
 
 /* What libelf answered; where it could not, the test ends with libelf's own message. */
-static void *told(const void *answer, const char *file, const char *asked)
+static void *reported(const void *answer, const char *file, const char *asked)
 {
 	if (!answer)
 		fail_msg("%s: libelf's %s: %s", file, asked, elf_errmsg(-1));
@@ -32,7 +32,7 @@ static void *told(const void *answer, const char *file, const char *asked)
 
 static Elf *open_theirs(struct gw_bytes file, const char *name)
 {
-	return told(elf_memory((char *)(uintptr_t)file.data, file.size), name, "elf_memory");
+	return reported(elf_memory((char *)(uintptr_t)file.data, file.size), name, "elf_memory");
 }
 
 static void sections_are_those_of_libelf(void **state)
@@ -51,20 +51,20 @@ static void sections_are_those_of_libelf(void **state)
 		assert_int_equal(elf_getshdrstrndx(theirs, &names), 0);
 		assert_int_equal(ours.section_count, count);
 		for (size_t i = 1; i < count; i++) {
-			Elf_Scn *section = told(elf_getscn(theirs, i), files[f], "elf_getscn");
+			Elf_Scn *section = reported(elf_getscn(theirs, i), files[f], "elf_getscn");
 			const char *name;
 			GElf_Shdr expected;
 
-			told(gelf_getshdr(section, &expected), files[f], "gelf_getshdr");
-			name = told(elf_strptr(theirs, names, expected.sh_name), files[f],
-			            "elf_strptr");
+			reported(gelf_getshdr(section, &expected), files[f], "gelf_getshdr");
+			name = reported(elf_strptr(theirs, names, expected.sh_name), files[f],
+			                "elf_strptr");
 			assert_true(gw_elf_section(&ours, i, &s));
 			assert_memory_equal(&s, &expected, sizeof(s));
 			assert_string_equal(gw_elf_section_name(&ours, &s), name);
 			assert_true(gw_elf_section_bytes(&ours, &s, &bytes));
 			if (s.sh_type != SHT_NOBITS && s.sh_size) {
-				Elf_Data *data =
-				        told(elf_rawdata(section, NULL), files[f], "elf_rawdata");
+				Elf_Data *data = reported(elf_rawdata(section, NULL), files[f],
+				                          "elf_rawdata");
 
 				assert_ptr_equal(bytes.data, data->d_buf);
 			}
@@ -107,9 +107,9 @@ static void symbols_are_those_of_libelf(void **state)
 			GElf_Sym expected;
 
 			assert_true(gw_elf_symbol(&symbols, i, &s));
-			told(gelf_getsym(table, (int)i, &expected), files[f], "gelf_getsym");
-			name = told(elf_strptr(theirs, header.sh_link, expected.st_name), files[f],
-			            "elf_strptr");
+			reported(gelf_getsym(table, (int)i, &expected), files[f], "gelf_getsym");
+			name = reported(elf_strptr(theirs, header.sh_link, expected.st_name),
+			                files[f], "elf_strptr");
 			assert_string_equal(gw_elf_symbol_name(&symbols, &s), name);
 			assert_int_equal(s.value, expected.st_value);
 			assert_int_equal(s.size, expected.st_size);

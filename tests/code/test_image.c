@@ -45,7 +45,7 @@ static void ptx_comes_without_its_padding(void **state)
 	assert_int_not_equal(text.data[text.size - 1], 0);
 }
 
-static void containers_in_a_row_are_told_apart(void **state)
+static void containers_in_a_row_are_distinguished(void **state)
 {
 	struct gw_bytes first = corpus_file(corpus_arena(), "zstd.fatbin");
 	struct gw_bytes second = corpus_file(corpus_arena(), "plain.fatbin");
@@ -283,7 +283,7 @@ static void what_sections_share_is_searched_once(void **state)
 	assert_int_equal(images.count, alone.count);
 }
 
-static void a_container_broken_behind_its_begin_is_told(void **state)
+static void a_container_broken_behind_its_begin_is_reported(void **state)
 {
 	struct gw_bytes file = corpus_file(corpus_arena(), "plain.fatbin");
 	uint8_t *copy = gw_arena_copy(corpus_arena(), file.data, file.size);
@@ -469,7 +469,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_fatbin_lists_its_entries),
 	        cmocka_unit_test(ptx_comes_without_its_padding),
-	        cmocka_unit_test(containers_in_a_row_are_told_apart),
+	        cmocka_unit_test(containers_in_a_row_are_distinguished),
 	        cmocka_unit_test(old_entries_have_shorter_headers),
 	        cmocka_unit_test(bare_files_are_images_too),
 	        cmocka_unit_test(a_family_is_read_from_the_compilers_note),
@@ -478,7 +478,7 @@ int main(void)
 	        cmocka_unit_test(containers_and_cubins_are_found_among_other_data),
 	        cmocka_unit_test(only_data_that_is_loaded_is_searched),
 	        cmocka_unit_test(what_sections_share_is_searched_once),
-	        cmocka_unit_test(a_container_broken_behind_its_begin_is_told),
+	        cmocka_unit_test(a_container_broken_behind_its_begin_is_reported),
 	        cmocka_unit_test(a_cubin_of_cupys_cache_is_found_behind_its_digest),
 	        cmocka_unit_test(an_archive_names_its_members),
 	        cmocka_unit_test(code_for_the_linker_is_listed_but_not_read),

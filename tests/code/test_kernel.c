@@ -72,7 +72,7 @@ static void resources_are_those_of_cuobjdump(void **state)
 	assert_int_equal(compared, 3 * CUBINS);
 }
 
-/* sum[64] of the source; the system's part, which the driver does not count, is told apart. */
+/* sum[64] of the source; the system's part, which the driver does not count, is distinguished. */
 static void static_shared_memory_is_that_of_the_source(void **state)
 {
 	(void)state;

@@ -330,7 +330,7 @@ static unsigned alike_agree(const struct gw_ir_program *p, const struct gw_eval_
                             struct gw_eval *e, struct gw_arena *arena, unsigned number)
 {
 	static const struct gw_eval_limits limits = {.steps = 4000000, .warp_steps = 1000000};
-	static struct course run, told;
+	static struct course run, reported;
 	struct gw_eval *own = gw_eval_new(p, launch, &limits, arena);
 	struct gw_warp_equivalence *alike = gw_warp_equivalence_new(own, &limits, arena);
 	uint32_t warps = (launch->config.block.x + 31) / 32;
@@ -343,14 +343,15 @@ static unsigned alike_agree(const struct gw_ir_program *p, const struct gw_eval_
 		struct gw_eval_warp_report one;
 		struct gw_warp_equivalence_report two;
 
-		run.count = told.count = 0;
+		run.count = reported.count = 0;
 		assert_null(gw_eval_warp(e, block, n % warps, note, &run, &one));
-		assert_null(gw_warp_equivalence_warp(alike, block, n % warps, note, &told, &two));
-		if (run.count != told.count || one.complete != two.complete)
-			fail_msg("program %u, block %u,%u, warp %u: %u accesses, %u told", number,
-			         block.x, block.y, n % warps, run.count, told.count);
+		assert_null(
+		        gw_warp_equivalence_warp(alike, block, n % warps, note, &reported, &two));
+		if (run.count != reported.count || one.complete != two.complete)
+			fail_msg("program %u, block %u,%u, warp %u: %u accesses, %u reported",
+			         number, block.x, block.y, n % warps, run.count, reported.count);
 		for (uint32_t i = 0; i < run.count && i < MADE_MOST; i++)
-			if (!same_access(&run.made[i], &told.made[i]))
+			if (!same_access(&run.made[i], &reported.made[i]))
 				fail_msg("program %u, block %u,%u, warp %u: access %u of %u is "
 				         "another one",
 				         number, block.x, block.y, n % warps, i, run.count);

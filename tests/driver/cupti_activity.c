@@ -13,7 +13,7 @@
 
 #define GATHER 2048 /* records that wake the worker */
 
-/* Records are stored at the length of the layout of the version told. */
+/* Records are stored at the length of the layout of the version reported. */
 static const struct {
 	uint32_t version;
 	size_t size;
@@ -41,7 +41,7 @@ static _Atomic uint64_t dropped;
 static pthread_mutex_t delivery_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUpti_BuffersCallbackRequestFunc request;
 static CUpti_BuffersCallbackCompleteFunc complete;
-static struct sc_clock clock_told; /* of the records that are being written */
+static struct sc_clock clock_reported; /* of the records that are being written */
 static struct {
 	uint8_t *data;
 	size_t size, valid, max_records, records;
@@ -189,8 +189,8 @@ static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x,
 	memset(r, 0, sizeof *r);
 	r->kind = enabled_kind ? enabled_kind : CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	r->registersPerThread = (uint16_t)x->regs;
-	r->start = finished ? sc_clock_told(&clock_told, x->start) : 0;
-	r->end = finished ? sc_clock_told(&clock_told, x->end) : 0;
+	r->start = finished ? sc_clock_reported(&clock_reported, x->start) : 0;
+	r->end = finished ? sc_clock_reported(&clock_reported, x->end) : 0;
 	r->completed = 0;
 	r->deviceId = x->device_id;
 	r->contextId = x->context_id;
@@ -236,7 +236,7 @@ static void record_write(const struct si_execution *x, bool finished)
 	buffer.records++;
 }
 
-/* Takes from the queue what may be told now; returns how many. */
+/* Takes from the queue what may be reported now; returns how many. */
 static size_t queue_take(struct si_execution **out, uint64_t now, bool forced)
 {
 	size_t n = 0;
@@ -298,7 +298,7 @@ static void move(bool forced)
 	size_t kept = 0, n;
 	if (!request || !complete)
 		return;
-	clock_told = sc_clock_look();
+	clock_reported = sc_clock_look();
 	n = queue_take(&taken, now, forced);
 	if (options.reorder && n)
 		qsort(taken, n, sizeof *taken, by_stream);

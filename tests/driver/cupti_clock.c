@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock that records and samples are told in: CLOCK_REALTIME as it is when they are, shifted by
- * STANDIN_CLOCK_OFFSET, or one that a tool has registered.
+ * The clock that records and samples are reported in: CLOCK_REALTIME as it is when they are,
+ * shifted by STANDIN_CLOCK_OFFSET, or one that a tool has registered.
  */
 #include "cupti_si.h"
 #include <stdlib.h>
@@ -27,12 +27,12 @@ static struct sc_clock read_both(void)
 	struct sc_clock c = {0, 0, 1};
 	uint64_t best = UINT64_MAX;
 	for (int i = 0; i < TRIES && best > CLOSE_NS; i++) {
-		uint64_t before = sc_driver()->now(), told = registered(),
+		uint64_t before = sc_driver()->now(), reported = registered(),
 		         after = sc_driver()->now();
 		if (after - before < best) {
 			best = after - before;
 			c.now = before + best / 2;
-			c.told = told;
+			c.reported = reported;
 		}
 	}
 	return c;
@@ -62,19 +62,20 @@ struct sc_clock sc_clock_look(void)
 	if (registered) {
 		c = read_both();
 		if (c.now > first.now)
-			c.rate = (double)(c.told - first.told) / (double)(c.now - first.now);
+			c.rate =
+			        (double)(c.reported - first.reported) / (double)(c.now - first.now);
 	} else {
 		c.now = sc_driver()->now();
-		c.told = c.now + (uint64_t)(sc_clock_offset() + set_since());
+		c.reported = c.now + (uint64_t)(sc_clock_offset() + set_since());
 		c.rate = 1;
 	}
 	pthread_mutex_unlock(&lock);
 	return c;
 }
 
-uint64_t sc_clock_told(const struct sc_clock *c, uint64_t ns)
+uint64_t sc_clock_reported(const struct sc_clock *c, uint64_t ns)
 {
-	return c->told + (uint64_t)(int64_t)((double)(int64_t)(ns - c->now) * c->rate);
+	return c->reported + (uint64_t)(int64_t)((double)(int64_t)(ns - c->now) * c->rate);
 }
 
 void sc_clock_forget(void)
@@ -89,7 +90,7 @@ SC_API cuptiGetTimestamp(uint64_t *out)
 	SC_ENTER();
 	if (!out)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*out = sc_clock_look().told;
+	*out = sc_clock_look().reported;
 	return CUPTI_SUCCESS;
 }
 

@@ -263,7 +263,7 @@ static double counted(int metric, double warps, uint64_t begin, uint64_t end)
 static uint64_t stamp(const struct sc_clock *clock, uint64_t ns)
 {
 	return option("STANDIN_PM_OWN_CLOCK") ? ns + (uint64_t)sc_clock_offset()
-	                                      : sc_clock_told(clock, ns);
+	                                      : sc_clock_reported(clock, ns);
 }
 
 /* One more sample: what was counted between two times, under the stamps it is handed out with. */

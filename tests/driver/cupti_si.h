@@ -18,13 +18,13 @@ CUptiResult sc_enter(const char *name);
 /* A kernel was scheduled while activity is enabled: what PM sampling counts. */
 void sc_pm_kernel(const struct si_execution *execution);
 /* Counters: a kernel was scheduled (cupti_counters.c). */
-/* The clock that records are told in (cupti_clock.c): at one moment, and how fast it goes. */
+/* The clock that records are reported in (cupti_clock.c): at one moment, and how fast it goes. */
 struct sc_clock {
-	uint64_t now, told; /* the driver's time, and what is told for it */
+	uint64_t now, reported; /* the driver's time, and what is reported for it */
 	double rate;
 };
 struct sc_clock sc_clock_look(void);
-uint64_t sc_clock_told(const struct sc_clock *clock, uint64_t ns);
+uint64_t sc_clock_reported(const struct sc_clock *clock, uint64_t ns);
 int64_t sc_clock_offset(void); /* STANDIN_CLOCK_OFFSET, ns */
 void sc_clock_forget(void);    /* cuptiFinalize's part */
 void sc_activity_stop(void);   /* cuptiFinalize's half */

@@ -137,8 +137,8 @@ int si_fault(const char *name)
 	return code;
 }
 
-/* One line a call, in one write: "thread symbol(ptr, null, 3) = code". Pointers are told only as
- * null or not: their values differ from run to run. */
+/* One line a call, in one write: "thread symbol(ptr, null, 3) = code". Pointers are reported only
+ * as null or not: their values differ from run to run. */
 void si_trace_line(const char *name, const struct si_arg *args, int count, int result)
 {
 	char line[512];

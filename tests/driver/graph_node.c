@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes: added, and their parameters told and changed. */
+/* Nodes: added, and their parameters reported and changed. */
 #include "graph.h"
 #include <stdlib.h>
 #include <string.h>

@@ -39,7 +39,7 @@ struct si_arg {
 
 /* What libcupti wants to hear of. Called with the driver's lock held, but for `api`. */
 struct si_cupti_hooks {
-	/* A kernel was scheduled; its record is wanted. NULL while no activity is enabled. */
+	/* A kernel was scheduled; its record is needed. NULL while no activity is enabled. */
 	void (*_Atomic kernel)(const struct si_execution *execution);
 	/* A driver call begins (exit false) or ends. */
 	void (*api)(uint32_t cbid, const char *symbol, bool exit, const void *params, int *result,
@@ -67,7 +67,7 @@ struct si_private {
 	const char *(*kernel_name)(uint32_t cbid, const void *params);
 	/* Waits until everything issued in the calling thread's context is done. */
 	void (*wait)(void);
-	/* Waits until launch calls that are under way have told when their kernels run. */
+	/* Waits until launch calls that are under way have reported when their kernels run. */
 	void (*settle)(void);
 };
 typedef const struct si_private *standin_private_fn(void);

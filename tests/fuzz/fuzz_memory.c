@@ -134,7 +134,7 @@ static void analyse_kernel(const struct gw_ptx *ptx, uint32_t kernel, struct gw_
 	check_rows(&program, &gather, &launch, arena);
 }
 
-/* Whatever is told of it. */
+/* Whatever is reported of it. */
 static void analyse(struct gw_bytes text)
 {
 	struct gw_ptx_fault fault;

@@ -77,7 +77,7 @@ def alone(args, names, options):
 
 def chosen(table, part, most):
     """Workloads of one kernel that take so long, evenly over the table. Of two that launch the same configuration a
-    log's counts could not be told apart."""
+    log's counts could not be distinguished."""
     low, high, _, size = PARTS[part]
     kernels, configurations = {}, {}
     for row in table:
@@ -151,14 +151,14 @@ def main():
         names = chosen(list(csv.DictReader(file)), args.part, args.kernels) if args.part != "decode" else []
     runs = runs_of(args)
     truth = alone(args, names, runs.pop("alone"))
-    told = {name: record(args, names, name, options) for name, options in runs.items()}
+    reported = {name: record(args, names, name, options) for name, options in runs.items()}
     known = {name: pm_score.read_log(args.logdump, f"{args.out}/{name}.work") if os.path.exists(f"{args.out}/{name}.work") else {}
              for name in runs}
     found = judged(args.part, truth, known)
-    found += [figures.figure(f"windows of counters, {name}", (told[name] or {}).get("pm_windows"), least=20) for name in runs]
+    found += [figures.figure(f"windows of counters, {name}", (reported[name] or {}).get("pm_windows"), least=20) for name in runs]
     figures.write(args.out, found)
     figures.show(found)
-    return 0 if truth and figures.met(found) and None not in told.values() else 1
+    return 0 if truth and figures.met(found) and None not in reported.values() else 1
 
 
 if __name__ == "__main__":

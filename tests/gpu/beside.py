@@ -96,7 +96,7 @@ def modes_of(case):
 
 
 def run(runner, chosen, jobs, wanted=lambda mode: True):
-    """Exit status by case and mode, of the modes that are wanted."""
+    """Exit status by case and mode, of the requested modes."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         futures = {(case.name, mode): pool.submit(runner.run, case, mode)
                    for case, _ in chosen for mode in filter(wanted, ["bare"] + modes_of(case))}

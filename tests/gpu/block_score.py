@@ -7,7 +7,7 @@ usage: block_score.py [--gpuwatch PROGRAM] [--jobs N] [--figures DIR] --program 
 FILE: gpuwatch-workloads, of which `gpuwatch inspect` reads each kernel's machine code. SOURCE: of
 `kernels/workloads/collect.sh OUT source`. Blocks of launches whose control depends on arguments and indices
 alone are compared one by one: equal in each of its instructions (those where parts of a warp meet are run by each
-part), or told as a range that holds the counts, or wrong. Of the others it says why not. Where chosen warps
+part), or reported as a range that holds the counts, or wrong. Of the others it says why not. Where chosen warps
 stand for the rest, counts are estimates: these launches are held apart.
 Exit status: 0 every block of launches covered warp by warp is as counted, 1 some are not, 2 wrong use or the files
 don't belong together.
@@ -54,11 +54,11 @@ def compare(answer, counted):
     for block in answer["blocks"] or []:
         meeting, counts, exact, held = block["meeting"], [], True, True
         for i in range(block["instructions"]):
-            told = meeting if meeting and i < meeting["instructions"] else block
-            most = float("inf") if told["most"] is None else told["most"]
+            reported = meeting if meeting and i < meeting["instructions"] else block
+            most = float("inf") if reported["most"] is None else reported["most"]
             counts.append(counted.get(block["at"] + 16 * i, 0))
-            exact &= told["least"] == most == counts[-1]
-            held &= told["least"] <= counts[-1] <= most
+            exact &= reported["least"] == most == counts[-1]
+            held &= reported["least"] <= counts[-1] <= most
         kinds[0 if exact else 1 if held else 2].append((block, counts))
     return kinds
 
@@ -96,7 +96,7 @@ def main():
             continue
         sums[covered(answer)] = [a + b for a, b in zip(sums[covered(answer)], sizes)]
         for block, counts in kinds[2]:
-            lines.append(f"WRONG  {row['workload']}:{row['size']} {row['kernel']} block at {block['at']:#x}: told {block['least']:.10g} to "
+            lines.append(f"WRONG  {row['workload']}:{row['size']} {row['kernel']} block at {block['at']:#x}: reported {block['least']:.10g} to "
                          f"{block['most']:.10g}, counted {min(counts)}" + (f" to {max(counts)}" if len(set(counts)) > 1 else "")
                          + ("" if covered(answer) else " (scaled up)"))
     exact = sum(kernels.values())
@@ -106,10 +106,10 @@ def main():
     for why, names in sorted(reasons.items(), key=lambda item: -len(item[1])):
         print(f"not settled: {why}: {', '.join(sorted(names))}")
     print("\n".join(lines))
-    shown = [figures.figure("kernels whose every block runs as often as told", exact, n=len(kernels)),
+    shown = [figures.figure("kernels whose every block runs as often as reported", exact, n=len(kernels)),
              figures.figure("blocks of launches covered warp by warp", sum(sums[True]), least=1),
-             figures.figure("of these, told wrong", sums[True][2], most=0, n=sum(sums[True]), enough=1),
-             figures.figure("blocks of launches scaled up, told wrong", sums[False][2], n=sum(sums[False]))]
+             figures.figure("of these, reported wrong", sums[True][2], most=0, n=sum(sums[True]), enough=1),
+             figures.figure("blocks of launches scaled up, reported wrong", sums[False][2], n=sum(sums[False]))]
     if args.figures:
         figures.write(args.figures, shown)
     figures.show(shown)

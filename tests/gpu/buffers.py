@@ -26,10 +26,10 @@ SHARES = {"stream": 0.9999, "graph": 0.99}
 def variant(args, env, words):
     """A figure of how many records had their times."""
     try:
-        told = subprocess.run([f"{args.programs}/buffers", *words.split(), str(LIMIT), str(args.kernels)], env=env, capture_output=True,
+        reported = subprocess.run([f"{args.programs}/buffers", *words.split(), str(LIMIT), str(args.kernels)], env=env, capture_output=True,
                               text=True, timeout=30)
-        print(told.stdout.strip() or told.stderr.strip(), flush=True)
-        found = json.loads(told.stdout)
+        print(reported.stdout.strip() or reported.stderr.strip(), flush=True)
+        found = json.loads(reported.stdout)
     except (subprocess.TimeoutExpired, ValueError) as error:
         print(f"{words}: {error}", flush=True)
         return figures.figure(f"records with times, libcupti alone, {words}", None)

@@ -109,7 +109,7 @@ def library_folders():
 
 
 def without_gpuwatch(env):
-    """Names to take out of an environment for a bare run; which libcupti to use may be told."""
+    """Names to take out of an environment for a bare run; which libcupti to use may be reported."""
     return [name for name in env if name in ("LD_PRELOAD", "CUDA_INJECTION64_PATH")
             or name.startswith("GPUWATCH_") and name != "GPUWATCH_CUPTI"]
 

@@ -41,20 +41,20 @@ def record(args):
     short = under.run([args.workloads, "--seed=1", "--repeat=20"], under.environment(args.library, f"{args.out}/short.gwl"), args.out,
                       "short", 60)
     found = found or {}
-    told = [figures.figure("exit status", status if isinstance(status, int) else None, most=0, least=0),
+    reported = [figures.figure("exit status", status if isinstance(status, int) else None, most=0, least=0),
             figures.figure("exit status of the short run", short if isinstance(short, int) else None, most=0, least=0),
             figures.figure("launches measured", found.get("measured"), least=found.get("launched", 1) or 1),
             figures.figure("windows of counters", found.get("pm_windows"), least=100),
-            figures.figure("configurations that counters told of", found.get("counted"), least=300)]
-    told += [figures.figure(name, found.get(name)) for name in ("launched", "pm_other_profiler", "pm_incomplete", "pm_overflows", "pm_leftovers", "pm_failed")]
-    return figures.conclude(args.out, told)
+            figures.figure("configurations with measured counters", found.get("counted"), least=300)]
+    reported += [figures.figure(name, found.get(name)) for name in ("launched", "pm_other_profiler", "pm_incomplete", "pm_overflows", "pm_leftovers", "pm_failed")]
+    return figures.conclude(args.out, reported)
 
 
 def scored(cold, warm, steady):
     """Figures of the three answers."""
     one, two = under.group(cold, "cold", "counted"), under.group(warm, "warm", "counted")
     three = under.group(steady, "steady")
-    told = [figures.figure("cold + counted within 25%", one.get("within_25"), least=0.70, n=one.get("count"), enough=100),
+    reported = [figures.figure("cold + counted within 25%", one.get("within_25"), least=0.70, n=one.get("count"), enough=100),
             figures.figure("cold + counted, 90% intervals held", one.get("coverage"), n=one.get("count")),
             figures.figure("cold + counted, median error", one.get("median_error"), n=one.get("count")),
             figures.figure("warm + counted MAPE", two.get("mape"), most=0.08, n=two.get("count"), enough=100),
@@ -63,8 +63,8 @@ def scored(cold, warm, steady):
             figures.figure("steady, 90% intervals held", three.get("coverage"), least=0.86, most=0.94, n=three.get("count"), enough=1000)]
     for model in sorted({row["model"] for row in cold["groups"]} - {"gpuwatch"}):
         row = under.group(cold, "all", "all", model=model)
-        told.append(figures.figure(f"cold, model {model} alone, within 25%", row.get("within_25"), n=row.get("count")))
-    return told
+        reported.append(figures.figure(f"cold, model {model} alone, within 25%", row.get("within_25"), n=row.get("count")))
+    return reported
 
 
 def score(args):
@@ -89,7 +89,7 @@ def score(args):
 
 
 def one_of(ours):
-    """The report's row that stands for a launch, None when that can't be told: launches from before the code was read have no digest of
+    """The report's row that stands for a launch, None when that is unknown: launches from before the code was read have no digest of
     their arguments, so that those of one configuration make two rows."""
     if len({one["Arguments"] for one in ours} - {""}) > 1 or len(ours) > 2:
         return None

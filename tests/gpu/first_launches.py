@@ -5,7 +5,7 @@
 usage: first_launches.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--program NAME...]
 
 NAME: a script of py/ (torch_step, cupy_ops, jax_jit, triton_add), or a program of py/programs.py, which runs for --seconds.
-Of each: of how many kernels the code was found, decoded and told something, and why of the others not; how many configurations
+Of each: of how many kernels the code was found, decoded and reported something, and why of the others not; how many configurations
 had their first launch predicted before any launch of the kernel had been timed, from static work alone; and the share of
 these within 25% and 2x, for gpuwatch and each model, where no answer is a miss. gpuwatch's own prediction also knows the
 typical factor of the program's earlier kernels, a model's knows nothing but code and the GPU's profile. Leaves logs, scores,
@@ -73,8 +73,8 @@ def judged(name, score, kernels, configurations):
     kernels, codes = ([row["code_analysis"] for row in report["kernels"]] for report in (kernels, configurations))
     result = [
         figures.figure(f"{name}: kernels whose code was found and decoded", sum(map(read, kernels)), n=len(kernels)),
-        figures.figure(f"{name}: kernels of which the code told something", sum(one["analysed_launches"] > 0 for one in kernels), n=len(kernels)),
-        figures.figure(f"{name}: configurations told by their code", sum(one["analysed_launches"] > 0 for one in codes), n=len(codes)),
+        figures.figure(f"{name}: kernels of which the code reported something", sum(one["analysed_launches"] > 0 for one in kernels), n=len(kernels)),
+        figures.figure(f"{name}: configurations reported by their code", sum(one["analysed_launches"] > 0 for one in codes), n=len(codes)),
         figures.figure(f"{name}: configurations of whose code nothing is said",
                        sum(not one["analysed_launches"] and one["reason"] is None for one in codes), most=0),
         figures.figure(f"{name}: first launches predicted from code alone", len(first), n=len(codes))]
@@ -85,7 +85,7 @@ def judged(name, score, kernels, configurations):
 
 
 def reasons(report):
-    """Why code told nothing, or not all, most launches first."""
+    """Why code reported nothing, or not all, most launches first."""
     for one in sorted(report["code_analysis"], key=lambda one: -(one["launches"] or 0)):
         print(f"      {one['launches']} launches of {one['configurations']} configurations, {one['outcome']}: {one['reason']} ({(one['name'] or '')[:70]})")
 

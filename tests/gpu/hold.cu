@@ -228,7 +228,7 @@ static void resets(tally *t)
 
 extern char **environ;
 
-/* Two processes at once: this program again, beside itself; what it ran is told by the line that it prints. */
+/* Two processes at once: this program again, beside itself; what it ran is on the line that it prints. */
 static void pair(tally *t)
 {
 	char program[] = "hold", other[] = "released", length[32], line[256];

@@ -39,8 +39,8 @@ def package_folder(name):
         spec = importlib.util.find_spec(name)
         return os.path.dirname(spec.origin) if spec and spec.origin else None
     ask = f"import importlib.util as u, os; s = u.find_spec('{name}'); print(os.path.dirname(s.origin) if s and s.origin else '')"
-    told = subprocess.run([python, "-c", ask], capture_output=True, text=True)
-    return told.stdout.strip() or None
+    reported = subprocess.run([python, "-c", ask], capture_output=True, text=True)
+    return reported.stdout.strip() or None
 
 
 def libraries():
@@ -58,10 +58,10 @@ def libraries():
 
 def has_code(path):
     """Whether the file has a section of device code, by its names of sections, which stand near its end or begin."""
-    told = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, errors="replace")
-    if told.returncode or not told.stdout:
+    reported = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, errors="replace")
+    if reported.returncode or not reported.stdout:
         return os.path.getsize(path) > 1 << 20  # there is no readelf: the larger ones may
-    return "nv_fatbin" in told.stdout or "nvFatBinSegment" in told.stdout
+    return "nv_fatbin" in reported.stdout or "nvFatBinSegment" in reported.stdout
 
 
 def cached(folder):
@@ -175,8 +175,8 @@ def main():
         return 77
     begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        told = list(pool.map(lambda path: inspect(args, path) if time.monotonic() - begin < args.seconds else None, files))
-    found = [one for one in told if one]
+        reported = list(pool.map(lambda path: inspect(args, path) if time.monotonic() - begin < args.seconds else None, files))
+    found = [one for one in reported if one]
     print(f"{'IMAGES':>7}{'KERNELS':>9}{'ERRORS':>8}{'UNREAD':>8}{'MIB':>8}{'SECONDS':>8}{'STATUS':>7}  {'MIB':>7}  FILE")
     for one in found:
         print(row(one))

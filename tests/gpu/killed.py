@@ -74,11 +74,11 @@ def of_grid(truth, found, dropped, threads, unknown=0):
 
 def dumped(logdump, log):
     """{(kernel, grid): kernels} by logdump, which stops at the first oddity; the live segment that the log names."""
-    told = subprocess.run([logdump, log], capture_output=True, text=True)
-    if told.returncode:
-        raise RuntimeError(told.stderr.strip())
+    reported = subprocess.run([logdump, log], capture_output=True, text=True)
+    if reported.returncode:
+        raise RuntimeError(reported.stderr.strip())
     found, segment = collections.Counter(), None
-    for parts in (line.split("\t") for line in told.stdout.splitlines()):
+    for parts in (line.split("\t") for line in reported.stdout.splitlines()):
         if parts[0] == "K":
             name = "of_stream" if "of_stream" in parts[9] else "of_graph" if "of_graph" in parts[9] else parts[9]
             found[name, int(parts[5].split(",")[0])] += int(parts[2])

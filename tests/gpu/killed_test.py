@@ -62,13 +62,13 @@ class Runs(unittest.TestCase):
             os.symlink(LOGDUMP, f"{out}/logdump")
             os.symlink(PROGRAM, f"{out}/killed")
             env = {**os.environ, "LD_LIBRARY_PATH": STANDIN, "GPUWATCH_CUPTI": f"{STANDIN}/libcupti.so", "XDG_RUNTIME_DIR": memory, **more}
-            told = subprocess.run([sys.executable, "-B", f"{HERE}/killed.py", "--programs", out, "--gpuwatch", LIBRARY, "--cli",
+            reported = subprocess.run([sys.executable, "-B", f"{HERE}/killed.py", "--programs", out, "--gpuwatch", LIBRARY, "--cli",
                                    GPUWATCH, "--out", out, "--runs", "2"], capture_output=True, text=True, env=env)
-            self.assertNotIn("Traceback", told.stderr)
+            self.assertNotIn("Traceback", reported.stderr)
             with open(f"{out}/{figures.NAME}") as file:
                 found = {one["figure"]: (one["value"], one["met"]) for one in json.load(file)}
             left = os.listdir(f"{memory}/gpuwatch") if os.path.isdir(f"{memory}/gpuwatch") else []
-            return told.returncode, told.stdout + told.stderr, found, [name for name in left if name.endswith(".gwlive")]
+            return reported.returncode, reported.stdout + reported.stderr, found, [name for name in left if name.endswith(".gwlive")]
 
     def test_killed_programs_lose_nothing_and_leave_no_segment(self):
         status, out, found, left = self.script()

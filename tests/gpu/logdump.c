@@ -9,7 +9,7 @@
  *     X duplicates N           launches that are in the log twice
  *     X invalid N              launches whose record's times made no sense
  *     X device_D N             launches on the GPU with the ordinal D, or `unknown`: that of the stream,
- *                              where none is told that of the configuration
+ *                              where none is reported that of the configuration
  *     X unnamed N              launches in sums of configurations that have no sum of their own
  *     X end N                  files that were closed in good order
  *   and with --launches, for each measured launch in the log's order, times in ns,
@@ -129,7 +129,7 @@ static void take_launch(const struct gw_record_launch *l)
 	int graph = (l->flags & GW_LAUNCH_GRAPH) != 0;
 
 	if (!l->config || l->config >= row_count || !rows[l->config].config.id)
-		fail("launch of a configuration that was not told before", l->config);
+		fail("launch of a configuration that was not reported before", l->config);
 	rows[l->config].launches[graph]++;
 	if (l->flags & GW_LAUNCH_MEASURED) {
 		rows[l->config].measured[graph]++;
@@ -160,7 +160,7 @@ static void take_work(const struct gw_record_work *w, const char *end)
 	if ((size_t)(end - parts) < size)
 		fail("work cut short", 0);
 	if (!w->config || w->config >= row_count || !rows[w->config].config.id)
-		fail("work of a configuration that was not told before", w->config);
+		fail("work of a configuration that was not reported before", w->config);
 	rows[w->config].work = realloc(rows[w->config].work, size + 1);
 	if (!rows[w->config].work)
 		fail("no memory", 0);

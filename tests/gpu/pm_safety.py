@@ -86,9 +86,9 @@ def run(args, name, seconds, end, log, library=None, plain=None, unhandled=False
            "fault": fault, "crashed": int(crashed), "pid": process.pid, "said": " ".join((out + err).split())[:300]}
     kernels = re.search(r"kernels (\d+)", out)
     if log:
-        told, notes = under.totals(f"{args.programs}/logdump", log)
-        row.update({key: told[key] if told else "" for key in SAID})
-        row.update({"launched": int(kernels[1]) if kernels else "", "measured": told["measured"] + told["invalid"] if told else "",
+        reported, notes = under.totals(f"{args.programs}/logdump", log)
+        row.update({key: reported[key] if reported else "" for key in SAID})
+        row.update({"launched": int(kernels[1]) if kernels else "", "measured": reported["measured"] + reported["invalid"] if reported else "",
                     "degraded": "; ".join(notes)})
         for path in glob.glob(glob.escape(log) + "*"):
             os.remove(path)
@@ -171,13 +171,13 @@ def crashes(args, rows):
 
 def judged_ends(args, rows):
     """Shares of crashes, and what separates ours from those of plain CUPTI activity."""
-    found, told = [], {}
+    found, reported = [], {}
     for kind in ("bare", "plain", "gpuwatch", *args.also):
         mine = [row for row in rows if row["how"] == f"ends, {kind}"]
-        told[kind] = (sum(row["crashed"] for row in mine), len(mine))
-        found.append(figures.figure(f"exit by another thread, crashed: {kind}", told[kind][0] / max(1, len(mine)), n=len(mine)))
+        reported[kind] = (sum(row["crashed"] for row in mine), len(mine))
+        found.append(figures.figure(f"exit by another thread, crashed: {kind}", reported[kind][0] / max(1, len(mine)), n=len(mine)))
     for base in ("plain", "bare"):
-        both = told["gpuwatch"], told[base]
+        both = reported["gpuwatch"], reported[base]
         difference = newcombe(*both[0], *both[1]) if both[0][1] and both[1][1] else (None, None)
         limit = {"most": args.margin, "enough": 30} if base == "plain" else {}
         found.append(figures.figure(f"exit by another thread, crashed: gpuwatch - {base}", difference[0], at=difference[1],

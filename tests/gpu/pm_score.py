@@ -63,10 +63,10 @@ def lines_of(logdump, path):
         if file.read(3) != b"GWB":  # printed by logdump already
             file.seek(0)
             return file.read().decode().splitlines()
-    told = subprocess.run([logdump, "--work", path], capture_output=True, text=True)
-    if told.returncode:
-        sys.exit(f"pm_score.py: {told.stderr.strip()}")
-    return told.stdout.splitlines()
+    reported = subprocess.run([logdump, "--work", path], capture_output=True, text=True)
+    if reported.returncode:
+        sys.exit(f"pm_score.py: {reported.stderr.strip()}")
+    return reported.stdout.splitlines()
 
 
 def read_log(logdump, path):
@@ -90,11 +90,11 @@ def read_again(again, logdump, pair):
         if line.startswith("W\t"):
             _, number, _, ns, grid, block, shared, *_, kernel = line.split("\t", 11)
             names[number] = (kernel, grid, block, shared), float(ns)
-    told = subprocess.run([again, recording], capture_output=True, text=True)
-    if told.returncode:
-        sys.exit(f"pm_score.py: {told.stderr.strip()}")
+    reported = subprocess.run([again, recording], capture_output=True, text=True)
+    if reported.returncode:
+        sys.exit(f"pm_score.py: {reported.stderr.strip()}")
     found = {}
-    for line in told.stdout.splitlines():
+    for line in reported.stdout.splitlines():
         kind, number, *rest = line.split("\t")
         if kind == "A" and number in names and float(rest[2]) <= WORST:
             key, ns = names[number]

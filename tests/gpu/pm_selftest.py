@@ -60,28 +60,28 @@ class Score(unittest.TestCase):
                                f"{self.out}/log.gwl"], capture_output=True, text=True)
 
     def test_a_right_count_meets_the_goal(self):
-        told = self.score({"inst_executed": 5.05e6}, {"inst_executed": 5e6}, "--goals")
-        self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("inst_executed           1 kernels  median error   1.00%", told.stdout)
+        reported = self.score({"inst_executed": 5.05e6}, {"inst_executed": 5e6}, "--goals")
+        self.assertEqual(reported.returncode, 0, reported.stderr)
+        self.assertIn("inst_executed           1 kernels  median error   1.00%", reported.stdout)
 
     def test_a_wrong_count_misses_it(self):
-        told = self.score({"inst_executed": 5.2e6}, {"inst_executed": 5e6}, "--goals")
-        self.assertEqual(told.returncode, 1, told.stderr)
-        self.assertIn("MISSES 2%", told.stdout)
+        reported = self.score({"inst_executed": 5.2e6}, {"inst_executed": 5e6}, "--goals")
+        self.assertEqual(reported.returncode, 1, reported.stderr)
+        self.assertIn("MISSES 2%", reported.stdout)
 
     def test_shorter_kernels_have_a_wider_goal(self):
-        told = self.score({"inst_executed": 5.2e6}, {"inst_executed": 5e6}, "--goals", duration=60000)
-        self.assertEqual(told.returncode, 0, told.stdout)
+        reported = self.score({"inst_executed": 5.2e6}, {"inst_executed": 5e6}, "--goals", duration=60000)
+        self.assertEqual(reported.returncode, 0, reported.stdout)
 
     def test_both_directions_are_compared_together(self):
-        told = self.score({"dram_read_bytes": 3e8, "dram_write_bytes": 1e8},
+        reported = self.score({"dram_read_bytes": 3e8, "dram_write_bytes": 1e8},
                           {"dram_read_bytes": 2e8, "dram_write_bytes": 2e8}, "--goals")
-        self.assertEqual(told.returncode, 0, told.stdout)
-        self.assertIn("dram_read_bytes         1 kernels  median error  50.00%", told.stdout)
+        self.assertEqual(reported.returncode, 0, reported.stdout)
+        self.assertIn("dram_read_bytes         1 kernels  median error  50.00%", reported.stdout)
 
-    def test_what_watching_added_is_told(self):
-        told = self.score({"inst_executed": 5e6 + 8 * 32}, {"inst_executed": 5e6}, "--added=8", "--list")
-        self.assertIn("+0.00%  inst_executed", told.stdout)
+    def test_what_watching_added_is_reported(self):
+        reported = self.score({"inst_executed": 5e6 + 8 * 32}, {"inst_executed": 5e6}, "--added=8", "--list")
+        self.assertIn("+0.00%  inst_executed", reported.stdout)
 
     def test_what_was_not_counted_is_not_scored(self):
         self.assertNotEqual(self.score({"inst_executed": 5e6}, {"inst_executed": 5e6}, source=STATIC).returncode, 0)
@@ -110,18 +110,18 @@ class Again(unittest.TestCase):
                 + b"".join(struct.pack("<QQI4x", start, end, 7) for start, end in runs))
 
     def test_a_recorded_window_is_attributed(self):
-        told = self.again(self.recording())
-        self.assertEqual(told.returncode, 0, told.stderr)
-        config, field, value = next(line.split("\t")[1:4] for line in told.stdout.splitlines() if line.startswith("A"))
+        reported = self.again(self.recording())
+        self.assertEqual(reported.returncode, 0, reported.stderr)
+        config, field, value = next(line.split("\t")[1:4] for line in reported.stdout.splitlines() if line.startswith("A"))
         self.assertEqual((config, field), ("7", "inst_executed"))
         self.assertAlmostEqual(float(value), 1e6, delta=1)
-        self.assertIn("F\t0\t1\n", told.stdout)
+        self.assertIn("F\t0\t1\n", reported.stdout)
 
     def test_anything_else_is_refused(self):
         for data in (b"x" * 200, self.recording()[:-8]):
-            told = self.again(data)
-            self.assertEqual(told.returncode, 2)
-            self.assertIn("not a recording", told.stderr)
+            reported = self.again(data)
+            self.assertEqual(reported.returncode, 2)
+            self.assertIn("not a recording", reported.stderr)
 
 
 class Recorded(unittest.TestCase):
@@ -165,9 +165,9 @@ class Leftovers(unittest.TestCase):
         with tempfile.NamedTemporaryFile() as recording:
             recording.write(lzma.open(f"{self.recordings}/leftovers.rec.xz").read())
             recording.flush()
-            told = subprocess.run([PM_AGAIN, recording.name], capture_output=True, text=True)
-        self.assertEqual(told.returncode, 0, told.stderr)
-        rows = [line.split("\t") for line in told.stdout.splitlines() if line.startswith("A")]
+            reported = subprocess.run([PM_AGAIN, recording.name], capture_output=True, text=True)
+        self.assertEqual(reported.returncode, 0, reported.stderr)
+        rows = [line.split("\t") for line in reported.stdout.splitlines() if line.startswith("A")]
         off = {config: float(value) / truth[config] - 1 for _, config, field, value, error, *_ in rows
                if field == "dram_read_bytes" and config in truth and float(error) < 0.05}
         self.assertGreater(len(off), 20)

@@ -74,7 +74,7 @@ class Calls(unittest.TestCase):
         with open(f"{self.out}/{name}") as file:
             return file.read()
 
-    def test_what_passes_and_what_fails_is_told_with_its_reason(self):
+    def test_what_passes_and_what_fails_is_reported_with_its_reason(self):
         status, out, err = self.prove("""
             sh("good", "echo PASS one; echo PASS two"),
             sh("bad", "echo PASS one; echo FAIL two, badly; exit 1"),
@@ -83,17 +83,17 @@ class Calls(unittest.TestCase):
             sh("wide", "true", gpus=3),
             step("missing", "", 1, 1, 9, "cpu", "/no/such/program"),""")
         self.assertEqual(status, 1, err)
-        told = {row["name"]: row for row in json.loads(self.read("results/summary.json"))["steps"]}
-        self.assertEqual({name: row["status"] for name, row in told.items()},
+        reported = {row["name"]: row for row in json.loads(self.read("results/summary.json"))["steps"]}
+        self.assertEqual({name: row["status"] for name, row in reported.items()},
                          {"good": "pass", "bad": "fail", "absent": "skip", "crash": "crash", "wide": "skip", "missing": "fail"})
-        self.assertEqual((told["good"]["passed"], told["bad"]["failed"]), (2, 1))
-        self.assertEqual(told["bad"]["failures"], ["FAIL two, badly"])
-        self.assertEqual(told["absent"]["reason"], "no such package")
-        self.assertEqual(told["wide"]["reason"], "needs 3 GPUs, there are 2")
-        self.assertEqual(told["crash"]["reason"], "signal 11")
-        self.assertIn("no/such/program", told["missing"]["reason"])
-        self.assertEqual(told["good"]["source"]["commit"], "0123abcd")
-        self.assertIn("date", told["good"]["before"])
+        self.assertEqual((reported["good"]["passed"], reported["bad"]["failed"]), (2, 1))
+        self.assertEqual(reported["bad"]["failures"], ["FAIL two, badly"])
+        self.assertEqual(reported["absent"]["reason"], "no such package")
+        self.assertEqual(reported["wide"]["reason"], "needs 3 GPUs, there are 2")
+        self.assertEqual(reported["crash"]["reason"], "signal 11")
+        self.assertIn("no/such/program", reported["missing"]["reason"])
+        self.assertEqual(reported["good"]["source"]["commit"], "0123abcd")
+        self.assertIn("date", reported["good"]["before"])
         self.assertRegex(out, r"(?m)^bad +FAIL two, badly$")
         self.assertEqual(self.read("results/summary.txt"), out)
         self.assertIn("begin good on GPU", err)
@@ -302,9 +302,9 @@ class Calls(unittest.TestCase):
 
     def test_the_list_says_what_became_of_each_step(self):
         self.prove('sh("one", "true"),')
-        told = self.prove('sh("one", "true"), sh("two", "true", seconds=5, gpus=2),', "--list")[1]
-        self.assertRegex(told, r"(?m)^1 one +1 s +1 GPU shared +pass +what it shows$")
-        self.assertRegex(told, r"(?m)^1 two +5 s +2 GPUs shared +- +what it shows$")
+        reported = self.prove('sh("one", "true"), sh("two", "true", seconds=5, gpus=2),', "--list")[1]
+        self.assertRegex(reported, r"(?m)^1 one +1 s +1 GPU shared +pass +what it shows$")
+        self.assertRegex(reported, r"(?m)^1 two +5 s +2 GPUs shared +- +what it shows$")
 
 
 class Idle(unittest.TestCase):
@@ -394,12 +394,12 @@ class Table(unittest.TestCase):
             for step in steps.STEPS:
                 command = [word.format(**places) for word in step.command]
                 self.assertTrue(os.path.exists(next(word for word in command if word.startswith(HERE) or "/bench/" in word)), command)
-                told = subprocess.run(command, capture_output=True, text=True,
+                reported = subprocess.run(command, capture_output=True, text=True,
                                       env={**os.environ, "LD_LIBRARY_PATH": STANDIN, "STANDIN_DEVICES": "0"})
                 if step.how == "cpu":
-                    self.assertNotIn("usage:", told.stderr, step.name)
+                    self.assertNotIn("usage:", reported.stderr, step.name)
                 else:
-                    self.assertEqual(told.returncode, 77, f"{step.name}: {told.stdout}{told.stderr}")
+                    self.assertEqual(reported.returncode, 77, f"{step.name}: {reported.stdout}{reported.stderr}")
 
 
 class Summary(unittest.TestCase):

@@ -6,7 +6,7 @@ usage: recorded.py --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--reco
 
 NAME: a program of py/programs.py. Each leaves OUT/NAME.gwl, the report and the score of it, figures, and with --recorder
 what attribution of counters was given (NAME.rec.xz, for gpu_pm_again). Demanded: it ends
-well, every launch is measured, windows of counters were taken and told of something, and the log replays with the same
+well, every launch is measured, windows of counters were taken and reported of something, and the log replays with the same
 bits. Exit status: 0 all that, 1 not, 77 there is no GPU here, or no package for any of the programs.
 """
 import argparse
@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 STEADY = 200  # launches that a median of steady ones rests on
 
 
-def told_of(name, answered):
+def reported_of(name, answered):
     """Figures of what a score says: of steady predictions with goals, of others without."""
     result = []
     for tier in ("cold", "warm", "steady"):
@@ -53,12 +53,12 @@ def record(args, name):
               figures.figure(f"{name}: launches measured or known to have impossible times",
                              found["measured"] + found["invalid"] if found else None, least=found.get("launched") or 1),
               figures.figure(f"{name}: windows of counters", found.get("pm_windows"), least=1),
-              figures.figure(f"{name}: configurations that counters told of", found.get("counted"), least=1)]
+              figures.figure(f"{name}: configurations with measured counters", found.get("counted"), least=1)]
     try:
         for file, words in (("report", ["report", "--wide"]), ("score", ["score"])):
             with open(f"{args.out}/{name}.{file}.txt", "w") as out:
                 out.write(under.command(args.cli, [*words, log]))
-        result += told_of(name, under.answer(args.cli, ["score", "--json", log]))
+        result += reported_of(name, under.answer(args.cli, ["score", "--json", log]))
         print(under.command(args.cli, ["replay", "--check", log]).strip())
         result.append(figures.figure(f"{name}: the log replays with the same bits", 1, least=1))
     except (RuntimeError, OSError, ValueError) as error:

@@ -34,12 +34,12 @@ def known(row, column):
 
 
 def read_code(path):
-    """{key of a row: what code told of its work}."""
+    """{key of a row: what code reported of its work}."""
     with open(path) as file:
         lines = [json.loads(line) for line in file]
-    told = {tuple(line["key"]): (line["answer"].get("static") or {}).get("work", {}) for line in lines}
+    reported = {tuple(line["key"]): (line["answer"].get("static") or {}).get("work", {}) for line in lines}
     return {key: {field: {"value": one["value"], "source": "static", "confidence": one["confidence"]}
-                  for field, one in work.items()} for key, work in told.items()}
+                  for field, one in work.items()} for key, work in reported.items()}
 
 
 def work_of(row, fields, code):
@@ -72,11 +72,11 @@ def ask(args, launches):
     """The answers of `gpuwatch predict` for each launch, in order."""
     answers = []
     for at in range(0, len(launches), BATCH):
-        told = subprocess.run([args.gpuwatch, "predict", "--launch=-", f"--device={args.device}", "--model=all", "--json"],
+        reported = subprocess.run([args.gpuwatch, "predict", "--launch=-", f"--device={args.device}", "--model=all", "--json"],
                               input=json.dumps({"launches": launches[at:at + BATCH]}), text=True, capture_output=True)
-        if told.returncode:
-            sys.exit(f"score_models.py: gpuwatch predict failed: {told.stderr.strip()}")
-        answers += [launch["devices"][0] for launch in json.loads(told.stdout)["launches"]]
+        if reported.returncode:
+            sys.exit(f"score_models.py: gpuwatch predict failed: {reported.stderr.strip()}")
+        answers += [launch["devices"][0] for launch in json.loads(reported.stdout)["launches"]]
     return answers
 
 

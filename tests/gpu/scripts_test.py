@@ -160,14 +160,14 @@ class Scripts(unittest.TestCase):
     def script(self, name, *options):
         """(exit status, standard output, {figure: (value, met)})."""
         folder = HERE if os.path.exists(f"{HERE}/{name}.py") else f"{TOP}/tests/bench/gpu_overhead"
-        told = subprocess.run([sys.executable, "-B", f"{folder}/{name}.py", *options, "--out", f"{self.out}/out"], capture_output=True,
+        reported = subprocess.run([sys.executable, "-B", f"{folder}/{name}.py", *options, "--out", f"{self.out}/out"], capture_output=True,
                               text=True, env={**os.environ, "LD_LIBRARY_PATH": STANDIN, "PATH": f"{self.out}/bin:{os.environ['PATH']}"})
-        self.assertNotIn("Traceback", told.stderr)
+        self.assertNotIn("Traceback", reported.stderr)
         found = {}
         if os.path.exists(f"{self.out}/out/{figures.NAME}"):
             with open(f"{self.out}/out/{figures.NAME}") as file:
                 found = {one["figure"]: (one["value"], one["met"]) for one in json.load(file)}
-        return told.returncode, told.stdout + told.stderr, found
+        return reported.returncode, reported.stdout + reported.stderr, found
 
     def common(self):
         # Some library that does nothing here: what is under test is not the product.
@@ -260,14 +260,14 @@ class Windows(unittest.TestCase):
         spans = [(begin * ms, (begin + 5) * ms) for first in range(1000, 9000, 1000) for begin in range(first, first + 80, 20)]
         begins = [at * ms for at in range(0, 9500)]
         inside = [any(first <= at and at + 0.52 * ms <= last for first, last in spans) for at in begins]
-        told = {"begin": begins, "ns": [13000.0 if one else 10000.0 for one in inside]}
-        found = window_cost.judged("gemm", told, spans, cpu=1e9, seed=1)  # windows of 160 ms for a second of CPU
+        reported = {"begin": begins, "ns": [13000.0 if one else 10000.0 for one in inside]}
+        found = window_cost.judged("gemm", reported, spans, cpu=1e9, seed=1)  # windows of 160 ms for a second of CPU
         self.assertAlmostEqual(found[0]["value"], 1.3, 3)
         self.assertAlmostEqual(found[1]["value"], 1, 3)
         self.assertAlmostEqual(found[2]["value"], 1 + 0.3 * 0.01 * 0.16, 5)
         self.assertTrue(found[2]["met"])
-        self.assertFalse(window_cost.judged("gemm", told, [], 1e9, 1)[2]["met"])
-        self.assertFalse(window_cost.judged("gemm", told, spans, 1e6, 1)[2]["met"])  # for so little CPU the budget allows for many
+        self.assertFalse(window_cost.judged("gemm", reported, [], 1e9, 1)[2]["met"])
+        self.assertFalse(window_cost.judged("gemm", reported, spans, 1e6, 1)[2]["met"])  # for so little CPU the budget allows for many
 
 
 class Attribution(Scripts):
@@ -434,7 +434,7 @@ class Reading(Scripts):
         self.assertEqual((status, found["code read / not read, first 20 steps of train"][1]), (1, False))
 
     def test_modes_that_do_not_differ_show(self):
-        self.assertEqual(self.reading(studied=(0, 0))[2]["configurations told by their code, least of a process that reads"], (0, False))
+        self.assertEqual(self.reading(studied=(0, 0))[2]["configurations with code analysis, least of a process that reads"], (0, False))
         self.assertEqual(self.reading(studied=(9, 9))[2]["the same, most of one that does not"], (9, False))
 
 
@@ -458,26 +458,26 @@ class Recorded(Scripts):
     def test_a_program_that_fails_shows(self):
         self.assertIs(self.recorded(status=3)[2]["train: exit status"][1], False)
 
-    def test_first_launches_are_scored_by_what_code_alone_told(self):
+    def test_first_launches_are_scored_by_what_code_alone_reported(self):
         self.recorded()
         status, out, found = self.script("first_launches", *self.common(), "--cli", GPUWATCH, "--program", "train")
         self.assertEqual(found["train: first launches predicted from code alone"], (28, None), out)
         self.assertAlmostEqual(found["train: gpuwatch, from code alone, within 25%"][0], 17 / 28, 4)
         self.assertAlmostEqual(found["train: bounds, from code alone, within 25%"][0], 13 / 28, 4)
         self.assertAlmostEqual(found["train: mwp-cwp, from code alone, within 2x"][0], 1 / 28, 4)
-        self.assertEqual(found["train: configurations told by their code"], (54, None))
+        self.assertEqual(found["train: configurations reported by their code"], (54, None))
         self.assertEqual(found["train: configurations of whose code nothing is said"], (0, True))
 
     def test_a_configuration_of_whose_code_nothing_is_said_shows(self):
         row = {"basis": "never timed", "work": "static analysis", "measured": 1e-5, "predicted": {"gpuwatch": 1.2e-5, "bounds": None}}
         score = {"configurations": [row, dict(row, basis="no prediction", work="none")]}
-        told, untold, nothing = ({"code_analysis": {"analysed_launches": count, "reason": why}} for count, why in ((1, None), (0, {"outcome": "no code"}), (0, None)))
+        reported, unknown, nothing = ({"code_analysis": {"analysed_launches": count, "reason": why}} for count, why in ((1, None), (0, {"outcome": "no code"}), (0, None)))
 
         def found(*rows):
-            return {one["figure"]: one for one in first_launches.judged("p", score, {"kernels": [told]}, {"kernels": rows})}
-        self.assertTrue(found(told, untold)["p: configurations of whose code nothing is said"]["met"])
-        self.assertFalse(found(told, nothing)["p: configurations of whose code nothing is said"]["met"])
-        self.assertEqual([found(told)[f"p: {model}, from code alone, within 2x"]["value"] for model in ("gpuwatch", "bounds")], [1, 0])
+            return {one["figure"]: one for one in first_launches.judged("p", score, {"kernels": [reported]}, {"kernels": rows})}
+        self.assertTrue(found(reported, unknown)["p: configurations of whose code nothing is said"]["met"])
+        self.assertFalse(found(reported, nothing)["p: configurations of whose code nothing is said"]["met"])
+        self.assertEqual([found(reported)[f"p: {model}, from code alone, within 2x"]["value"] for model in ("gpuwatch", "bounds")], [1, 0])
 
 
 class Images(Scripts):
@@ -515,11 +515,11 @@ class Images(Scripts):
 
 class Buffers(Scripts):
     def buffers(self, measured=4):
-        told = json.dumps({"records": 100, "zero": 25, "wrong": 0}).replace('"', '\\"')
-        self.program("buffers", bare={"says": told}, any={"says": told, "log": log(1, measured)})
+        reported = json.dumps({"records": 100, "zero": 25, "wrong": 0}).replace('"', '\\"')
+        self.program("buffers", bare={"says": reported}, any={"says": reported, "log": log(1, measured)})
         return self.script("buffers", *self.common())
 
-    def test_records_with_times_are_told_and_gpuwatch_s_own_are_held(self):
+    def test_records_with_times_are_reported_and_gpuwatch_s_own_are_held(self):
         status, out, found = self.buffers()
         self.assertEqual(status, 0, out)
         self.assertEqual(found["records with times, libcupti alone, graph flush"], (0.75, None))
@@ -587,12 +587,12 @@ class Development(Scripts):
         self.assertFalse(figures.met(development.scored(warm, warm, steady)))
 
     def test_steady_goals_need_enough_launches(self):
-        def told(count, error):
-            return recorded.told_of("p", {"groups": [{"model": "gpuwatch", "basis": "same shape timed", "work": "all", "length": "all", "count": count,
+        def reported(count, error):
+            return recorded.reported_of("p", {"groups": [{"model": "gpuwatch", "basis": "same shape timed", "work": "all", "length": "all", "count": count,
                                                       "median_error": error, "coverage": 0.9, "intervals": count, "within_25": 1}]})
-        self.assertTrue(figures.met(told(1000, 0.01)))
-        self.assertFalse(figures.met(told(1000, 0.03)))
-        self.assertTrue(all(one["met"] is None for one in told(10, 0.03)))
+        self.assertTrue(figures.met(reported(1000, 0.01)))
+        self.assertFalse(figures.met(reported(1000, 0.03)))
+        self.assertTrue(all(one["met"] is None for one in reported(10, 0.03)))
 
 
 class Code(unittest.TestCase):
@@ -602,7 +602,7 @@ class Code(unittest.TestCase):
         "dynamic_shared": 0, "args": ["0000e067c37f0000", "0000f067c37f0000", "03000000", "05000000"]}
 
     def score(self, wrong):
-        """What block_score.py says of counts as told, the last block's off by so many."""
+        """What block_score.py says of counts as reported, the last block's off by so many."""
         asked = argparse.Namespace(gpuwatch=GPUWATCH, device="V100", arch="70", program=f"{COMPILED}/sass/sm_70.cubin")
         blocks = block_score.ask(asked, self.ROW)["blocks"]
         self.assertGreater(len(blocks), 4)
@@ -613,21 +613,21 @@ class Code(unittest.TestCase):
                 file.write("launch,kernel,at,inst_executed,thread_inst_executed,operation\n")
                 for block in blocks:
                     for i in range(block["instructions"]):
-                        told = block["meeting"] if block["meeting"] and i < block["meeting"]["instructions"] else block
-                        file.write(f"0,{self.ROW['kernel']},{block['at'] + 16 * i},{told['least'] + wrong * (block is blocks[-1])},0,X\n")
+                        reported = block["meeting"] if block["meeting"] and i < block["meeting"]["instructions"] else block
+                        file.write(f"0,{self.ROW['kernel']},{block['at'] + 16 * i},{reported['least'] + wrong * (block is blocks[-1])},0,X\n")
             return subprocess.run([sys.executable, "-B", f"{HERE}/block_score.py", "--gpuwatch", GPUWATCH, "--device", "V100", "--arch", "70",
                                    "--figures", folder, "--program", f"{COMPILED}/sass/sm_70.cubin", f"{folder}/launches", f"{folder}/counts"],
                                   text=True, capture_output=True)
 
     def test_blocks_as_counted_are_equal(self):
-        told = self.score(0)
-        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
-        self.assertIn("every block of every launch equal: 1 kernels", told.stdout)
+        reported = self.score(0)
+        self.assertEqual(reported.returncode, 0, reported.stdout + reported.stderr)
+        self.assertIn("every block of every launch equal: 1 kernels", reported.stdout)
 
-    def test_a_block_told_wrong_shows(self):
-        told = self.score(1)
-        self.assertEqual(told.returncode, 1, told.stdout + told.stderr)
-        self.assertIn("WRONG  loops:0 nested_loops", told.stdout)
+    def test_a_block_reported_wrong_shows(self):
+        reported = self.score(1)
+        self.assertEqual(reported.returncode, 1, reported.stdout + reported.stderr)
+        self.assertIn("WRONG  loops:0 nested_loops", reported.stdout)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ usage: static_score.py [--gpuwatch PROGRAM] [--device NAME|FILE] [--jobs N] [--d
 TABLE.csv: of kernels/workloads/table.py. FILE: gpuwatch-workloads, of which `gpuwatch inspect` reads each
 kernel's machine code. ARGS.jsonl: what `gpuwatch-workloads --json --print-args` printed, for the values of
 the arguments. Prints how many kernels' instruction counts equal the counters, and why the others are not
-told; then every model on work that the code told, beside the same on counted work (as
+reported; then every model on work that the code reported, beside the same on counted work (as
 score_models.py has it), on the same rows. Nothing is fitted. --dump keeps the answers, a JSON line for each row.
 """
 import argparse
@@ -43,11 +43,11 @@ def inspect(args, row, values):
     """The answer of `gpuwatch inspect` for the row's launch."""
     launch = (f"grid={row['grid']} block={row['block']} shared={row['dynamic_shared']} "
               f"args={','.join('bytes:' + value for value in values)}")
-    told = subprocess.run([args.gpuwatch, "inspect", f"--kernel=={row['kernel']}", f"--arch={args.arch}", f"--device={args.device}",
+    reported = subprocess.run([args.gpuwatch, "inspect", f"--kernel=={row['kernel']}", f"--arch={args.arch}", f"--device={args.device}",
                            f"--launch={launch}", "--json", args.program], text=True, capture_output=True)
-    if told.returncode:
-        sys.exit(f"static_score.py: {row['workload']}:{row['size']}: gpuwatch inspect failed: {told.stderr.strip()}")
-    launches = [one for image in json.loads(told.stdout)["images"] for one in image.get("launches", [])]
+    if reported.returncode:
+        sys.exit(f"static_score.py: {row['workload']}:{row['size']}: gpuwatch inspect failed: {reported.stderr.strip()}")
+    launches = [one for image in json.loads(reported.stdout)["images"] for one in image.get("launches", [])]
     if len(launches) != 1:
         sys.exit(f"static_score.py: {row['kernel']}: {len(launches)} kernels of that name, not one")
     return launches[0]
@@ -63,10 +63,10 @@ def reason_of(answer):
     return answer["why_not"] or static["why_not"] or static["not_settled"]
 
 
-def error(told, counted):
+def error(reported, counted):
     if counted == 0:
-        return 0.0 if told == 0 else float("inf")
-    return abs(told / counted - 1)
+        return 0.0 if reported == 0 else float("inf")
+    return abs(reported / counted - 1)
 
 
 def percent(part, whole):
@@ -146,9 +146,9 @@ def exactness(rows, answers):
     for name in sorted(settled):
         wrong = [(float(r["inst_executed"]), work_of(a)["inst_executed"], a) for r, a in kernels[name] if not equal(r, a)]
         if wrong:
-            counted, told, answer = max(wrong, key=lambda w: error(w[1]["value"], w[0]))
-            print(f"{name:<20}{len(wrong):>4} of {len(kernels[name]):<2}{told['value'] / counted:>13.6f}{told['confidence']:>12.2f}"
-                  f"{counted - told['value']:>16.0f}{answer['divergent']['most']:>12.0f}")
+            counted, reported, answer = max(wrong, key=lambda w: error(w[1]["value"], w[0]))
+            print(f"{name:<20}{len(wrong):>4} of {len(kernels[name]):<2}{reported['value'] / counted:>13.6f}{reported['confidence']:>12.2f}"
+                  f"{counted - reported['value']:>16.0f}{answer['divergent']['most']:>12.0f}")
 
 
 def static_pairs(rows, answers):
@@ -160,7 +160,7 @@ def static_pairs(rows, answers):
             if model["seconds"] is None:
                 reasons.setdefault(model["model"], []).append(model["reason"])
     measured = {key_of(row): float(row["seconds"]) for row in rows}
-    return {m: [(told.get(k), measured[k]) for k in measured] for m, told in pairs.items()}, reasons
+    return {m: [(reported.get(k), measured[k]) for k in measured] for m, reported in pairs.items()}, reasons
 
 
 def model_line(source, s, why):
@@ -175,14 +175,14 @@ def models(title, rows, answers, counted):
     pairs, reasons = static_pairs(rows, answers)
     scores, _ = score_models.score(rows, counted)
     print(f"{'MODEL, WORK':<28}{'ROWS':>6}{'ANSWERED':>10}{'IN 25%':>8}{'IN 2x':>8}{'MEDIAN ERROR':>14}{'P/M':>7}  WHY NOT ALL, MOSTLY")
-    for model, told in pairs.items():
+    for model, reported in pairs.items():
         why = statistics.mode(reasons[model]) if model in reasons else ""
-        model_line(f"{model}, static", score_models.summary(told), why)
+        model_line(f"{model}, static", score_models.summary(reported), why)
         model_line(f"{model}, counted", scores[model]["all"], scores[model]["all"].get("reason", ""))
 
 
 def whole(answer):
-    """Whether instructions are settled and every global access's sectors are told."""
+    """Whether instructions are settled and every global access's sectors are reported."""
     return not reason_of(answer) and {"global_load_sectors", "global_store_sectors"} <= work_of(answer).keys()
 
 
@@ -232,9 +232,9 @@ def main():
     fields = score_models.work_fields()
     counted = score_models.ask(args, [score_models.launch_of(row, fields) for row in rows])
     models("all launches", rows, answers, counted)
-    part = [told for told in zip(rows, answers, counted) if whole(told[1])]
+    part = [reported for reported in zip(rows, answers, counted) if whole(reported[1])]
     if part:
-        models("launches whose instructions are settled and whose global sectors are told", *zip(*part))
+        models("launches whose instructions are settled and whose global sectors are reported", *zip(*part))
     confidences(rows, answers)
 
 

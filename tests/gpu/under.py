@@ -41,11 +41,11 @@ def run(command, env, out, name, timeout):
 def totals(logdump, log):
     """Counters of a log, with launched and measured; the reasons of what is degraded; None where it can't be read."""
     logs = sorted(glob.glob(glob.escape(log) + "*"))
-    told = subprocess.run([logdump, *logs], capture_output=True, text=True, errors="replace")
-    if told.returncode or not logs:
-        return None, [told.stderr.strip() or "no log was written"]
+    reported = subprocess.run([logdump, *logs], capture_output=True, text=True, errors="replace")
+    if reported.returncode or not logs:
+        return None, [reported.stderr.strip() or "no log was written"]
     found, notes = {"launched": 0, "measured": 0}, []
-    for parts in (line.split("\t") for line in told.stdout.splitlines()):
+    for parts in (line.split("\t") for line in reported.stdout.splitlines()):
         if parts[0] == "K":
             found["launched"] += int(parts[2])
             found["measured"] += int(parts[3])
@@ -68,13 +68,13 @@ def work_rows():
 def work(logdump, log, path):
     """What the log knows of work, as text in a file: what pm_score.py reads."""
     with open(path, "w") as out:
-        told = subprocess.run([logdump, "--work", log], stdout=subprocess.PIPE, text=True, errors="replace")
-        out.writelines(line + "\n" for line in told.stdout.splitlines() if not line.startswith("K\t"))
-    return told.returncode
+        reported = subprocess.run([logdump, "--work", log], stdout=subprocess.PIPE, text=True, errors="replace")
+        out.writelines(line + "\n" for line in reported.stdout.splitlines() if not line.startswith("K\t"))
+    return reported.returncode
 
 
 def squeeze(recording):
-    """The begin of a recording of pm_record.c, where there is one, to its name with .xz; the whole goes."""
+    """The start of a recording of pm_record.c, where there is one, to its name with .xz; the whole goes."""
     if os.path.exists(recording):
         with open(recording, "rb") as file, open(f"{recording}.xz", "wb") as out:
             out.write(lzma.compress(file.read(RECORDING), preset=1))
@@ -85,10 +85,10 @@ def command(cli, words):
     """Text of a command of gpuwatch; a RuntimeError with its message where it fails."""
     env = dict(os.environ)
     env["LD_LIBRARY_PATH"] = ":".join([os.path.join(os.path.dirname(os.path.dirname(cli)), "lib"), env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
-    told = subprocess.run([cli, *words], capture_output=True, text=True, env=env)
-    if told.returncode:
-        raise RuntimeError(f"gpuwatch {words[0]}: exit status {told.returncode}: {(told.stderr or told.stdout).strip()[-300:]}")
-    return told.stdout
+    reported = subprocess.run([cli, *words], capture_output=True, text=True, env=env)
+    if reported.returncode:
+        raise RuntimeError(f"gpuwatch {words[0]}: exit status {reported.returncode}: {(reported.stderr or reported.stdout).strip()[-300:]}")
+    return reported.stdout
 
 
 def answer(cli, words):

@@ -63,9 +63,9 @@ class Table(unittest.TestCase):
                               capture_output=True, text=True)
 
     def rows(self):
-        told = self.table()
-        self.assertEqual(told.returncode, 0, told.stderr)
-        return list(csv.DictReader(told.stdout.splitlines()))
+        reported = self.table()
+        self.assertEqual(reported.returncode, 0, reported.stderr)
+        return list(csv.DictReader(reported.stdout.splitlines()))
 
     def test_times_are_the_median_without_fills_and_warm_up(self):
         runs = [(1, 7), (2, 9000), (2, 100), (2, 300), (2, 200)]
@@ -74,16 +74,16 @@ class Table(unittest.TestCase):
         self.assertEqual(float(row["seconds"]), 200e-9)
         self.assertEqual(float(row["mad_seconds"]), 100e-9)
 
-    def test_launches_of_a_round_are_told_apart(self):
+    def test_launches_of_a_round_are_distinguished(self):
         runs = [(1, 1), (2, 1), (1, 10), (2, 20)]
         self.write("times0", [line("scan", "a", 1), line("scan", "b", 1, 1)], log(["a", "b"], runs))
         self.assertEqual([float(row["seconds"]) for row in self.rows()], [10e-9, 20e-9])
 
     def test_a_log_of_another_run_is_refused(self):
         self.write("times0", [line("copy", "copy_kernel", 1)], log(["other", "copy_kernel"], [(1, 1), (2, 1)]))
-        told = self.table()
-        self.assertNotEqual(told.returncode, 0)
-        self.assertIn("does not belong", told.stderr)
+        reported = self.table()
+        self.assertNotEqual(reported.returncode, 0)
+        self.assertIn("does not belong", reported.stderr)
 
     def test_counters_become_fields_of_work(self):
         self.write("code0", [line("copy", "copy_kernel", 1)] * 2, counters=[
@@ -107,12 +107,12 @@ class Table(unittest.TestCase):
         return subprocess.run([f"{HERE}/workload_truth.py", f"{self.out}/table"], capture_output=True, text=True)
 
     def test_a_counter_that_differs_from_what_is_stated_is_named(self):
-        told = self.truth("70")
-        self.assertEqual(told.returncode, 1)
-        self.assertIn("copy:0:copy_kernel", told.stdout)
-        told = self.truth("64")
-        self.assertEqual(told.returncode, 0)
-        self.assertNotIn("copy:0:copy_kernel", told.stdout)
+        reported = self.truth("70")
+        self.assertEqual(reported.returncode, 1)
+        self.assertIn("copy:0:copy_kernel", reported.stdout)
+        reported = self.truth("64")
+        self.assertEqual(reported.returncode, 0)
+        self.assertNotIn("copy:0:copy_kernel", reported.stdout)
 
     def test_models_are_scored_from_counted_work(self):
         self.write("code0", [line("copy", "copy_kernel", 1)], counters=[
@@ -120,10 +120,10 @@ class Table(unittest.TestCase):
         self.write("times0", [line("copy", "copy_kernel", 1)], log(["copy_kernel"], [(1, 1), (1, 1000000)]))
         with open(f"{self.out}/table", "w") as file:
             file.write(self.table().stdout)
-        told = subprocess.run([f"{HERE}/score_models.py", "--gpuwatch", GPUWATCH, "--json", "--device",
+        reported = subprocess.run([f"{HERE}/score_models.py", "--gpuwatch", GPUWATCH, "--json", "--device",
                                f"{TOP}/tests/predict/test-gpu.json", f"{self.out}/table"], capture_output=True, text=True)
-        self.assertEqual(told.returncode, 0, told.stderr)
-        models = json.loads(told.stdout)["models"]
+        self.assertEqual(reported.returncode, 0, reported.stderr)
+        models = json.loads(reported.stdout)["models"]
         self.assertIn("bounds", models)
         self.assertEqual(models["bounds"]["all"]["rows"], 1)
         self.assertEqual(models["bounds"]["stream"], models["bounds"]["all"])

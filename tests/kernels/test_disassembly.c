@@ -203,7 +203,7 @@ static void mixbench_loops_hold_multiply_adds_only(void **state)
 	assert_int_equal(failures, 0);
 }
 
-/* Whether our decoder's instruction is nvdisasm's: as far as its modifiers are told, and where it
+/* Whether our decoder's instruction is nvdisasm's: as far as its modifiers are printed, and where it
  * goes. */
 static bool same(const struct sass_instruction *own, const struct sass_instruction *vendor)
 {

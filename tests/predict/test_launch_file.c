@@ -129,8 +129,8 @@ static void parameters_of_002_become_work(void **state)
 	assert_true(fabs(work(c, GW_WORK_ldst_inst) / all - 0.0870) < 1e-12);
 	assert_true(work(c, GW_WORK_fp64_inst) == 0);
 	assert_true(c->options.given_traffic == 204695744);
-	assert_true(
-	        isnan(work(c, GW_WORK_dram_read_bytes))); /* read and written are not told apart */
+	assert_true(isnan(
+	        work(c, GW_WORK_dram_read_bytes))); /* read and written are not distinguished */
 }
 
 static void intervals_take_their_latency_from_code(void **state)

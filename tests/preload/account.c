@@ -246,7 +246,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 		take_work(r, fixed, (const struct gw_record_quantity *)(const void *)record->tail);
 		break;
 	case GW_RECORD_ANALYSIS:
-		a->studies[((const struct gw_record_analysis *)fixed)->end % GW_ANALYSIS_ENDS]++;
+		a->analyses[((const struct gw_record_analysis *)fixed)->end % GW_ANALYSIS_ENDS]++;
 		a->analysis_config = ((const struct gw_record_analysis *)fixed)->config;
 		snprintf(a->analysis_text, sizeof(a->analysis_text), "%s", gw_log_text(record, 0));
 		break;

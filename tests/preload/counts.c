@@ -43,7 +43,7 @@ static double per_warp(unsigned field)
 static struct {
 	unsigned blocks;
 	struct gw_quantity q[GW_WORK_FIELDS];
-} told[CONFIGS];
+} reported[CONFIGS];
 
 static bool take(void *arg, const struct gw_log_record *record)
 {
@@ -54,13 +54,13 @@ static bool take(void *arg, const struct gw_log_record *record)
 		const struct gw_record_config *c = fixed;
 
 		assert_in_range(c->id, 1, CONFIGS - 1);
-		told[c->id].blocks = c->grid_x;
+		reported[c->id].blocks = c->grid_x;
 	} else if (record->head->kind == GW_RECORD_WORK) {
 		const struct gw_record_work *w = fixed;
 		const struct gw_record_quantity *part = (const void *)record->tail;
 
 		for (uint32_t i = 0; i < w->count; i++)
-			told[w->config].q[part[i].field] = (struct gw_quantity){
+			reported[w->config].q[part[i].field] = (struct gw_quantity){
 			        .value = part[i].value,
 			        .source = part[i].source,
 			        .confidence = part[i].confidence,
@@ -84,7 +84,7 @@ struct outcome *counted3(const char *ms, const char *how, const char *one, const
 	r.env[5] = one && two ? three : NULL;
 	o = run_both(&r);
 	assert_int_equal(o->status, 0);
-	memset(told, 0, sizeof(told));
+	memset(reported, 0, sizeof(reported));
 	assert_true(gw_log_read(o->log[0].path, take, NULL, &status));
 	return o;
 }
@@ -101,14 +101,14 @@ static unsigned too_little(unsigned config, double tolerance)
 
 	for (unsigned f = 0; f < GW_WORK_FIELDS; f++) {
 		enum gw_work_field at = gw_work_most((enum gw_work_field)f);
-		double true_value = per_warp(f) * told[config].blocks * 4;
+		double true_value = per_warp(f) * reported[config].blocks * 4;
 
-		if (at == GW_WORK_FIELDS || !(told[config].q[at].value < (1 - tolerance) * true_value) ||
-		    told[config].q[at].source != GW_SOURCE_COUNTED)
+		if (at == GW_WORK_FIELDS || !(reported[config].q[at].value < (1 - tolerance) * true_value) ||
+		    reported[config].q[at].source != GW_SOURCE_COUNTED)
 			continue;
 		n++;
-		print_message("%u blocks, %s: %g at most, is %g\n", told[config].blocks,
-		              gw_work_info(f)->name, told[config].q[at].value, true_value);
+		print_message("%u blocks, %s: %g at most, is %g\n", reported[config].blocks,
+		              gw_work_info(f)->name, reported[config].q[at].value, true_value);
 	}
 	return n;
 }
@@ -120,8 +120,8 @@ unsigned values(double tolerance, unsigned *off)
 	*off = 0;
 	for (unsigned c = 1; c < CONFIGS; *off += too_little(c++, tolerance))
 		for (unsigned f = 0; f < GW_WORK_FIELDS; f++) {
-			const struct gw_quantity *q = &told[c].q[f];
-			double true_value = per_warp(f) * told[c].blocks * 4; /* warps a block */
+			const struct gw_quantity *q = &reported[c].q[f];
+			double true_value = per_warp(f) * reported[c].blocks * 4; /* warps a block */
 
 			if (q->source != GW_SOURCE_COUNTED || /* of the code, where that is read */
 			    strstr(gw_work_info(f)->name, "most_"))
@@ -133,7 +133,7 @@ unsigned values(double tolerance, unsigned *off)
 				continue;
 			++*off;
 			print_message("%u blocks, %s: %g, not %g (confidence %g)\n",
-			              told[c].blocks, gw_work_info(f)->name, q->value, true_value,
+			              reported[c].blocks, gw_work_info(f)->name, q->value, true_value,
 			              (double)q->confidence);
 		}
 	return n;
@@ -142,7 +142,7 @@ unsigned values(double tolerance, unsigned *off)
 bool knows(unsigned blocks, unsigned field)
 {
 	for (unsigned c = 1; c < CONFIGS; c++)
-		if (told[c].blocks == blocks && told[c].q[field].source != GW_SOURCE_NONE)
+		if (reported[c].blocks == blocks && reported[c].q[field].source != GW_SOURCE_NONE)
 			return true;
 	return false;
 }

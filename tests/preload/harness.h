@@ -64,9 +64,9 @@ struct account {
 	unsigned kernel_records, config_records;
 	unsigned mixed; /**< launches 1.5 times as long or short as the first of their configuration
 	                 */
-	unsigned studies[GW_ANALYSIS_ENDS]; /**< STUDY records by their end */
-	char analysis_text[128];            /**< of the last of them */
-	uint32_t analysis_config;           /**< the same */
+	unsigned analyses[GW_ANALYSIS_ENDS]; /**< ANALYSIS records by their end */
+	char analysis_text[128];             /**< of the last of them */
+	uint32_t analysis_config;            /**< the same */
 	uint64_t early;               /**< of them predicted from more than was published by then */
 	uint64_t published, disorder; /**< PUBLISHED records; those that know no more than before */
 	uint64_t known;               /**< of the last of them */
@@ -120,7 +120,7 @@ void outcome_free(struct outcome *o);
 /** Every process that ran kernels has a log, and each log tells just what ran. */
 void assert_logs_are_the_truth(const struct outcome *o);
 
-/** The same, for one log of a process and its true count, where graphs are told apart. */
+/** The same, for one log of a process and its true count, where graphs are distinguished. */
 void assert_same_account(const struct account *truth, const struct account *log);
 
 /**

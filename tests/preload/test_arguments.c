@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches of one grid that differ in their arguments: told apart, predicted each from its own. */
+/* Launches of one grid that differ in their arguments: distinguished, predicted each from its own.
+ */
 #include "tests/preload/harness.h"
 
 #include "predictor/core/types.h"

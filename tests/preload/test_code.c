@@ -161,38 +161,38 @@ static void kernels_of_one_name_in_two_modules_are_two(void **state)
 }
 
 /* What code does not tell has its reason in the log. */
-static void what_is_untold_has_its_reason(void **state)
+static void what_is_unknown_has_its_reason(void **state)
 {
 	struct run r = with_image("one", corpus("sm_80.cubin")); /* the GPU is another one */
 	struct outcome *o = run_both(&r);
 
 	(void)state;
 	assert_int_equal(count_of(o, GW_COUNTER_analysis_no_code), 1);
-	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_NO_CODE], 1);
+	assert_int_equal(only_log(o)->analyses[GW_ANALYSIS_NO_CODE], 1);
 	assert_int_equal(only_log(o)->analysis_config, 1);
 	assert_string_equal(only_log(o)->analysis_text, "no image in it runs on this GPU");
 	outcome_free(o);
 	r = with_image("one", corpus("sm_90.cubin"));
 	o = run_both(&r);
 	assert_int_equal(only_log(o)->config_records, 1);
-	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_NO_CODE], 0);
-	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_UNTOLD], 0);
-	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_NOT_REACHED], 0);
+	assert_int_equal(only_log(o)->analyses[GW_ANALYSIS_NO_CODE], 0);
+	assert_int_equal(only_log(o)->analyses[GW_ANALYSIS_UNSUPPORTED], 0);
+	assert_int_equal(only_log(o)->analyses[GW_ANALYSIS_NOT_REACHED], 0);
 	outcome_free(o);
 	r.env[2] = "GPUWATCH_STATIC=0";
 	o = run_both(&r);
-	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_OFF], 1);
+	assert_int_equal(only_log(o)->analyses[GW_ANALYSIS_OFF], 1);
 	assert_string_equal(only_log(o)->analysis_text, "GPUWATCH_STATIC=0");
 	assert_int_equal(only_log(o)->analysis_config, 0);
 	outcome_free(o);
 	r.env[2] = "GPUWATCH_MODE=count";
 	o = run_both(&r);
-	assert_int_equal(only_log(o)->studies[GW_ANALYSIS_OFF], 1);
+	assert_int_equal(only_log(o)->analyses[GW_ANALYSIS_OFF], 1);
 	assert_string_equal(only_log(o)->analysis_text, "only mode audit reads code");
 	outcome_free(o);
 }
 
-/* Of every configuration something is told, or why not. */
+/* Of every configuration something is reported, or why not. */
 static void no_configuration_is_left_without_a_word(void **state)
 {
 	struct run r = with_image("many", corpus("zstd.fatbin"));
@@ -201,12 +201,12 @@ static void no_configuration_is_left_without_a_word(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < GW_ANALYSIS_ENDS; i++)
-		said += i == GW_ANALYSIS_DONE ? 0 : only_log(o)->studies[i];
+		said += i == GW_ANALYSIS_DONE ? 0 : only_log(o)->analyses[i];
 	assert_int_equal(said + count_of(o, GW_COUNTER_studied), only_log(o)->config_records);
 	outcome_free(o);
 }
 
-static void graphs_are_studied_too(void **state)
+static void graphs_are_analysed_too(void **state)
 {
 	struct run r = with_image("graph", corpus("sm_90.cubin"));
 	struct outcome *o = run_both(&r);
@@ -267,7 +267,7 @@ static void whatever_the_arguments_are_the_program_runs_as_without(void **state)
 	outcome_free(o);
 }
 
-/* An end in the midst of studies does not wait for them. */
+/* An end in the midst of analyses does not wait for them. */
 static void an_end_is_not_delayed_by_what_is_left(void **state)
 {
 	struct run r = with_image("many", corpus("zstd.fatbin"));
@@ -365,9 +365,9 @@ int main(void)
 	        cmocka_unit_test(kernels_that_only_graphs_launch_have_their_code),
 	        cmocka_unit_test(modules_go_with_their_context),
 	        cmocka_unit_test(kernels_of_one_name_in_two_modules_are_two),
-	        cmocka_unit_test(what_is_untold_has_its_reason),
+	        cmocka_unit_test(what_is_unknown_has_its_reason),
 	        cmocka_unit_test(no_configuration_is_left_without_a_word),
-	        cmocka_unit_test(graphs_are_studied_too),
+	        cmocka_unit_test(graphs_are_analysed_too),
 	        cmocka_unit_test(none_where_it_is_not_wanted),
 	        cmocka_unit_test(the_libraries_that_a_program_gets_stay_its_own),
 	        cmocka_unit_test(whatever_the_arguments_are_the_program_runs_as_without),

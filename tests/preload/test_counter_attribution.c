@@ -230,7 +230,7 @@ static void a_kernel_that_does_not_end_keeps_nothing_from_being_sampled(void **s
  */
 static void windows_wait_for_records_that_studies_hold(void **state)
 {
-	struct outcome *o = counted3("4000", "studied", "GPUWATCH_STATIC=1",
+	struct outcome *o = counted3("4000", "analysed", "GPUWATCH_STATIC=1",
 	                             "CODE_IMAGE=" GW_CORPUS "/sm_90.cubin",
 	                             "STANDIN_KERNELS=" GW_SOURCES "/code.kernels");
 	unsigned off;

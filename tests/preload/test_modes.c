@@ -80,7 +80,7 @@ static void arguments_of_each_configuration_are_kept_once(void **state)
 	outcome_free(o);
 }
 
-static void refused_and_captured_launches_are_told_apart(void **state)
+static void refused_and_captured_launches_are_distinguished(void **state)
 {
 	struct outcome *o = under("everything", NULL, NULL);
 
@@ -399,7 +399,7 @@ int main(void)
 	        cmocka_unit_test(audit_times_every_kernel),
 	        cmocka_unit_test(count_times_none),
 	        cmocka_unit_test(arguments_of_each_configuration_are_kept_once),
-	        cmocka_unit_test(refused_and_captured_launches_are_told_apart),
+	        cmocka_unit_test(refused_and_captured_launches_are_distinguished),
 	        cmocka_unit_test(mode_off_writes_nothing),
 	        cmocka_unit_test(disabled_writes_nothing),
 	        cmocka_unit_test(bad_option_is_said_once_and_its_default_used),

@@ -80,7 +80,7 @@ static void privileges_are_not_asked_for_again(void **state)
 	        said("NVreg_RestrictProfilingToAdminUsers", true, "STANDIN_PM_DENY=1", NULL), 1);
 }
 
-/* A partition of a GPU, and what else has none to give for good. */
+/* A partition of a GPU, and other GPUs that never have counters. */
 static void what_has_none_is_not_asked_again(void **state)
 {
 	(void)state;
@@ -157,7 +157,7 @@ static void modes_and_budgets_without_counters_say_so(void **state)
 	assert_int_equal(said("GPUWATCH_BUDGET is 0", false, "GPUWATCH_BUDGET=0", NULL), 0);
 }
 
-static void a_program_that_ended_early_is_told_when_they_begin(void **state)
+static void a_program_that_ended_early_is_reported_when_they_begin(void **state)
 {
 	(void)state;
 	assert_int_equal(said("105 s after its first launch", false, "GPUWATCH_BUDGET=1", NULL), 0);
@@ -173,7 +173,7 @@ int main(void)
 	        cmocka_unit_test(what_failed_before_the_end_is_said),
 	        cmocka_unit_test(without_libcupti_there_are_none),
 	        cmocka_unit_test(modes_and_budgets_without_counters_say_so),
-	        cmocka_unit_test(a_program_that_ended_early_is_told_when_they_begin),
+	        cmocka_unit_test(a_program_that_ended_early_is_reported_when_they_begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, false);

@@ -75,7 +75,7 @@ static void the_profile_in_use_is_in_the_log(void **state)
 }
 
 /* On the terminal: what follows from it, what helps and why, none of it cut off. */
-static void a_profile_that_cannot_be_read_is_told_in_whole(void **state)
+static void a_profile_that_cannot_be_read_is_reported_in_whole(void **state)
 {
 	struct outcome *o = under("grids", "GPUWATCH_PROFILE=profiles/of/this/machine.json", NULL);
 
@@ -193,7 +193,7 @@ int main(void)
 	        cmocka_unit_test(later_grids_of_a_kernel_are_warm_and_repeated_ones_steady),
 	        cmocka_unit_test(the_log_says_when_predictions_were_made_anew),
 	        cmocka_unit_test(the_profile_in_use_is_in_the_log),
-	        cmocka_unit_test(a_profile_that_cannot_be_read_is_told_in_whole),
+	        cmocka_unit_test(a_profile_that_cannot_be_read_is_reported_in_whole),
 	        cmocka_unit_test(each_gpu_has_its_own_profile_and_configurations),
 	        cmocka_unit_test(times_of_one_gpu_do_not_predict_another),
 	        cmocka_unit_test(a_profile_that_cannot_be_read_is_said_once),

@@ -444,7 +444,7 @@ static void another_tool_that_stays_subscribed(void **state)
 	assert_int_equal(log->invalid, 0);
 	assert_int_equal(log->no_call, 0);
 	assert_replays(
-	        o); /* tier and source of a prediction are told apart from the correlation id */
+	        o); /* tier and source of a prediction are distinguished from the correlation id */
 	outcome_free(o);
 }
 

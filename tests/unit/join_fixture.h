@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Joining alone: launches and records of three configurations, what came of them, and a clock that
- * the test moves. A launch is told by its `known`, a record by its duration.
+ * the test moves. A launch is reported by its `known`, a record by its duration.
  */
 #ifndef GW_TESTS_UNIT_JOIN_FIXTURE_H
 #define GW_TESTS_UNIT_JOIN_FIXTURE_H
@@ -23,7 +23,7 @@ struct meeting {
 	double seconds;
 };
 extern struct meeting met[64];
-extern uint32_t wrong; /**< meetings of a launch with another's record, told by the duration */
+extern uint32_t wrong; /**< meetings of a launch with another's record, reported by the duration */
 extern uint32_t met_count, lost[64], lost_count, uncalled_count;
 extern uint32_t records_there; /**< of the launches that wait: they come when it is crowded */
 extern uint64_t now;

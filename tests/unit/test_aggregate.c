@@ -178,7 +178,7 @@ static void one_never_measured_has_no_least_time(void **state)
 	assert_int_equal(written[0].measured, 0);
 }
 
-static void the_full_log_is_told_once(void **state)
+static void the_full_log_is_reported_once(void **state)
 {
 	struct gw_reason reason;
 
@@ -262,7 +262,7 @@ int main(void)
 	        T(a_step_of_the_wall_clock_neither_ends_nor_prolongs_ten_seconds),
 	        T(nothing_added_writes_nothing),
 	        T(one_never_measured_has_no_least_time),
-	        T(the_full_log_is_told_once),
+	        T(the_full_log_is_reported_once),
 	        T(a_forked_child_begins_with_no_sums),
 	        T(spans_grow_with_the_time),
 	        T(without_room_one_sum_is_written_over_and_over),

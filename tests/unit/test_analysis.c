@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches studied: what is told of them, in which order, within which bounds. */
+/* Launches analysed: what is reported of them, in which order, within which bounds. */
 #include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
 #include "preload/analysis/code.h"
@@ -41,7 +41,7 @@ const struct gw_work *gw_work_of(uint32_t config)
 	return NULL;
 }
 
-void gw_work_told(uint32_t config, struct gw_work *out)
+void gw_work_by_code(uint32_t config, struct gw_work *out)
 {
 	(void)config;
 	gw_work_clear(out);
@@ -74,7 +74,7 @@ void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, cons
 }
 
 /*
- * A study takes 1 to 17 ms here and is given up after 60: where processors are shared, CPU time
+ * An analysis takes 1 to 17 ms here and is given up after 60: where processors are shared, CPU time
  * runs several times as fast. What it is given up for are hours.
  */
 int __real_clock_gettime(clockid_t id, struct timespec *t);
@@ -131,7 +131,7 @@ static int start(void **state)
 {
 	(void)state;
 	fixture_start();
-	gw_options.study = true;
+	gw_options.analyze_code = true;
 	gw_options.mode = GW_MODE_AUDIT;
 	assert_true(gw_registry_start());
 	gw_code_start();
@@ -200,7 +200,7 @@ static double row(enum gw_work_field f)
 	return work.q[f].value;
 }
 
-static void a_launch_is_told_from_code_and_arguments(void **state)
+static void a_launch_is_reported_from_code_and_arguments(void **state)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
 
@@ -222,7 +222,7 @@ static void a_launch_is_told_from_code_and_arguments(void **state)
 	assert_true(counted(GW_COUNTER_analysis_ns) > 0);
 }
 
-/* Half of the threads have nothing to do: what is told follows the argument. */
+/* Half of the threads have nothing to do: what is reported follows the argument. */
 static void other_arguments_tell_other_work(void **state)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
@@ -234,7 +234,7 @@ static void other_arguments_tell_other_work(void **state)
 	assert_true(row(GW_WORK_global_load_requests) == 16);
 }
 
-static void a_configuration_is_studied_once(void **state)
+static void a_configuration_is_analysed_once(void **state)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
 
@@ -248,7 +248,7 @@ static void a_configuration_is_studied_once(void **state)
 	assert_int_equal(offers, 1);
 }
 
-static void arguments_that_come_later_are_worth_another_study(void **state)
+static void arguments_that_come_later_are_worth_another_analysis(void **state)
 {
 	uint32_t config = config_of(SAXPY, 4, 128);
 
@@ -318,7 +318,7 @@ static void each_kernel_has_its_first_turn_before_further_configurations(void **
 }
 
 /* Two seconds, and two percent; a larger budget grants its own share. */
-static void a_larger_budget_pays_for_more_studies(void **state)
+static void a_larger_budget_pays_for_more_analyses(void **state)
 {
 	static const uint64_t second = 1000000000;
 
@@ -332,7 +332,7 @@ static void a_larger_budget_pays_for_more_studies(void **state)
 }
 
 /* Their launches are predicted before their times are looked at; but times don't wait for ever. */
-static void times_wait_for_the_first_study_and_not_for_ever(void **state)
+static void times_wait_for_the_first_analysis_and_not_for_ever(void **state)
 {
 	uint32_t timed = config_of(SAXPY, 4, 128), fresh = config_of(SAXPY, 5, 128);
 
@@ -371,9 +371,10 @@ static void code_that_is_not_to_be_had_is_counted(void **state)
 	assert_string_equal(ends[2].why, "no image in it runs on this GPU");
 }
 
-/* A block of more threads than there can be, a range for what data decide, and what was all told.
+/* A block of more threads than there can be, a range for what data decide, and what was all
+ * reported.
  */
-static void each_study_says_what_it_left_untold(void **state)
+static void each_analysis_says_what_it_left_unknown(void **state)
 {
 	uint32_t all = config_of(SAXPY, 4, 128), part = config_of(SAXPY, 5, 128),
 	         none = config_of(SAXPY, 1, 2048);
@@ -392,9 +393,9 @@ static void each_study_says_what_it_left_untold(void **state)
 	assert_int_equal(ends[part].bare, 1);
 	assert_string_equal(ends[part].why,
 	                    "a branch depends on what is not known before the launch");
-	assert_int_equal(ends[none].end, GW_ANALYSIS_UNTOLD);
+	assert_int_equal(ends[none].end, GW_ANALYSIS_UNSUPPORTED);
 	assert_string_equal(ends[none].why, "a block has at most 1024 threads");
-	/* With the arguments all is told, and what was said before no longer holds. */
+	/* With the arguments all is reported, and what was said before no longer holds. */
 	arguments_of(part, 512);
 	gw_analysis_want(part);
 	gw_analysis_run(look, false);
@@ -458,7 +459,7 @@ static const char crooked[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                               "	add.u32 %r2, %r2, 1;\n	setp.lt.u32 %p0, %r2, %r1;\n"
                               "	@%p0 bra L;\n	ret;\n}\n";
 
-static void what_takes_long_is_told_briefly_first(void **state)
+static void what_takes_long_is_reported_briefly_first(void **state)
 {
 	struct gw_module_note *n = gw_arena_array(&arena, 1, sizeof(*n) + 1);
 	uint32_t config, other = config_of(SAXPY, 4, 128);
@@ -521,7 +522,7 @@ static void memory_is_bounded(void **state)
 static void none_where_it_is_not_wanted(void **state)
 {
 	(void)state;
-	gw_options.study = false;
+	gw_options.analyze_code = false;
 	gw_analysis_start();
 	gw_analysis_want(config_of(SAXPY, 4, 128));
 	gw_analysis_run(look, false);
@@ -529,7 +530,7 @@ static void none_where_it_is_not_wanted(void **state)
 	assert_int_equal(offers, 0);
 	assert_int_equal(ends[0].said, 1);
 	assert_int_equal(ends[0].end, GW_ANALYSIS_OFF);
-	gw_options.study = true;
+	gw_options.analyze_code = true;
 	gw_options.mode = GW_MODE_COUNT;
 	gw_analysis_start();
 	gw_analysis_want(config_of(SAXPY, 5, 128));
@@ -542,20 +543,20 @@ static void none_where_it_is_not_wanted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        TEST(a_launch_is_told_from_code_and_arguments),
+	        TEST(a_launch_is_reported_from_code_and_arguments),
 	        TEST(other_arguments_tell_other_work),
-	        TEST(a_configuration_is_studied_once),
-	        TEST(arguments_that_come_later_are_worth_another_study),
+	        TEST(a_configuration_is_analysed_once),
+	        TEST(arguments_that_come_later_are_worth_another_analysis),
 	        TEST(configurations_never_timed_come_first),
 	        TEST(what_arguments_may_settle_comes_before_what_was_timed),
 	        TEST(each_kernel_has_its_first_turn_before_further_configurations),
-	        TEST(a_larger_budget_pays_for_more_studies),
-	        TEST(times_wait_for_the_first_study_and_not_for_ever),
+	        TEST(a_larger_budget_pays_for_more_analyses),
+	        TEST(times_wait_for_the_first_analysis_and_not_for_ever),
 	        TEST(code_that_is_not_to_be_had_is_counted),
-	        TEST(each_study_says_what_it_left_untold),
+	        TEST(each_analysis_says_what_it_left_unknown),
 	        TEST(those_whose_turn_did_not_come_are_named_at_the_end),
 	        TEST(whatever_the_launch_is_the_rings_are_looked_after),
-	        TEST(what_takes_long_is_told_briefly_first),
+	        TEST(what_takes_long_is_reported_briefly_first),
 	        TEST(a_program_that_ends_is_not_kept),
 	        TEST(memory_is_bounded),
 	        TEST(none_where_it_is_not_wanted),

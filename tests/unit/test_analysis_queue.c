@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose turn it is to be studied, by what studies of their kernels took and what they may be good
+/* Whose turn it is to be analysed, by what analyses of their kernels took and what they may be good
  * for. */
 #include "preload/analysis/analysis_queue.h"
 #include "preload/worker/registry.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { CHEAP = 1, DEAR, OTHER };
+enum { CHEAP = 1, COSTLY, OTHER };
 #define MS UINT64_C(1000000)
 
 static int start(void **state)
@@ -53,7 +53,8 @@ static void met(uint32_t slot, uint64_t took)
 
 static void the_first_of_each_kernel_comes_first(void **state)
 {
-	uint32_t one = waits(CHEAP, 1, 0), further = waits(CHEAP, 2, 0), other = waits(DEAR, 1, 0);
+	uint32_t one = waits(CHEAP, 1, 0), further = waits(CHEAP, 2, 0),
+	         other = waits(COSTLY, 1, 0);
 
 	(void)state;
 	assert_int_equal(gw_analysis_queue_next(false), one);
@@ -83,9 +84,9 @@ static void what_takes_little_comes_before_what_takes_more(void **state)
 	(void)state;
 	met(OTHER, 8 * MS);
 	met(CHEAP, MS / 10);
-	met(DEAR, 2 * MS);
+	met(COSTLY, 2 * MS);
 	more = waits(OTHER, 1, 0);
-	between = waits(DEAR, 1, 0);
+	between = waits(COSTLY, 1, 0);
 	little = waits(CHEAP, 1, 0);
 	assert_int_equal(gw_analysis_queue_next(false), little);
 	assert_int_equal(gw_analysis_queue_next(false), between);
@@ -94,33 +95,33 @@ static void what_takes_little_comes_before_what_takes_more(void **state)
 
 static void of_those_timed_it_is_gpu_time_for_time(void **state)
 {
-	uint32_t seldom, often, dear;
+	uint32_t seldom, often, costly;
 
 	(void)state;
 	met(CHEAP, 1 * MS);
-	met(DEAR, 40 * MS);
-	dear = waits(DEAR, 1, 20 * MS);
+	met(COSTLY, 40 * MS);
+	costly = waits(COSTLY, 1, 20 * MS);
 	seldom = waits(CHEAP, 1, MS / 10);
 	often = waits(CHEAP, 2, 5 * MS);
 	assert_int_equal(gw_analysis_queue_next(false), often);
-	assert_int_equal(gw_analysis_queue_next(false), dear);
+	assert_int_equal(gw_analysis_queue_next(false), costly);
 	assert_int_equal(gw_analysis_queue_next(false), seldom);
 }
 
 /* Fifty of them would use up all the time there is. */
-static void dear_ones_not_timed_yet_wait_with_those_that_were(void **state)
+static void costly_ones_not_timed_yet_wait_with_those_that_were(void **state)
 {
-	uint32_t dear, timed, fresh;
+	uint32_t costly, timed, fresh;
 
 	(void)state;
 	met(CHEAP, 1 * MS);
-	met(DEAR, 40 * MS);
-	dear = waits(DEAR, 1, 0);
+	met(COSTLY, 40 * MS);
+	costly = waits(COSTLY, 1, 0);
 	timed = waits(CHEAP, 1, 3 * MS);
 	fresh = waits(CHEAP, 2, 0);
 	assert_int_equal(gw_analysis_queue_next(false), fresh);
 	assert_int_equal(gw_analysis_queue_next(false), timed);
-	assert_int_equal(gw_analysis_queue_next(false), dear);
+	assert_int_equal(gw_analysis_queue_next(false), costly);
 }
 
 static void what_was_left_open_comes_before_what_was_timed(void **state)
@@ -142,15 +143,15 @@ static void what_was_left_open_comes_before_what_was_timed(void **state)
 
 static void at_the_end_only_those_that_were_not_timed(void **state)
 {
-	uint32_t dear;
+	uint32_t costly;
 
 	(void)state;
-	met(DEAR, 40 * MS);
+	met(COSTLY, 40 * MS);
 	waits(CHEAP, 1, 3 * MS);
-	dear = waits(DEAR, 1, 0);
+	costly = waits(COSTLY, 1, 0);
 	assert_int_equal(gw_analysis_queue_untimed(), 1);
 	assert_int_equal(gw_analysis_queue_waiting(), 2);
-	assert_int_equal(gw_analysis_queue_next(true), dear);
+	assert_int_equal(gw_analysis_queue_next(true), costly);
 	assert_int_equal(gw_analysis_queue_next(true), 0);
 	assert_int_equal(gw_analysis_queue_waiting(), 1);
 }
@@ -197,7 +198,7 @@ static void where_there_is_no_room_none_is_taken(void **state)
 }
 
 /* By the GPU time that they took; and not where only those that were never timed are asked for. */
-static void what_was_studied_briefly_comes_last(void **state)
+static void what_was_analysed_briefly_comes_last(void **state)
 {
 	uint32_t small = config_of(CHEAP, 1), large = config_of(CHEAP, 2), late;
 
@@ -229,12 +230,12 @@ int main(void)
 	        T(those_of_one_kernel_come_as_they_came),
 	        T(what_takes_little_comes_before_what_takes_more),
 	        T(of_those_timed_it_is_gpu_time_for_time),
-	        T(dear_ones_not_timed_yet_wait_with_those_that_were),
+	        T(costly_ones_not_timed_yet_wait_with_those_that_were),
 	        T(what_was_left_open_comes_before_what_was_timed),
 	        T(at_the_end_only_those_that_were_not_timed),
 	        T(none_is_lost_and_none_comes_twice),
 	        T(where_there_is_no_room_none_is_taken),
-	        T(what_was_studied_briefly_comes_last),
+	        T(what_was_analysed_briefly_comes_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

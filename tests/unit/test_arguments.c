@@ -274,7 +274,7 @@ static void nodes_of_a_configuration_share_the_first_ones(void **state)
 
 	(void)state;
 	atomic_store(&gw_hot.arguments, 0);
-	assert_null(of_node(1000001, params)); /* none are wanted */
+	assert_null(of_node(1000001, params)); /* none are needed */
 	atomic_store(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
 	assert_null(of_node(1000001, NULL));
 	first = of_node(1000001, params);

@@ -85,7 +85,7 @@ static struct gw_counted counted(const struct gw_attribution *a, uint32_t config
 	return (struct gw_counted){.value = {NAN, NAN}, .error = {NAN, NAN}};
 }
 
-static void assert_told(const struct gw_attribution *a, uint32_t config, double tolerance)
+static void assert_reported(const struct gw_attribution *a, uint32_t config, double tolerance)
 {
 	struct gw_counted c = counted(a, config);
 
@@ -95,7 +95,7 @@ static void assert_told(const struct gw_attribution *a, uint32_t config, double 
 	}
 }
 
-static bool is_told(const struct gw_attribution *a, uint32_t config)
+static bool is_reported(const struct gw_attribution *a, uint32_t config)
 {
 	return counted(a, config).error[0] < 0.25;
 }
@@ -108,7 +108,7 @@ static struct gw_attribution *fresh(void)
 	return a;
 }
 
-static void lone_long_kernels_are_told_exactly(void **state)
+static void lone_long_kernels_are_reported_exactly(void **state)
 {
 	struct gw_attribution *a = fresh();
 
@@ -119,7 +119,7 @@ static void lone_long_kernels_are_told_exactly(void **state)
 	count(7, 1501000, 1531000);
 	assert_int_equal(take(a), GW_WINDOW_USED);
 	gw_attribution_solve(a);
-	assert_told(a, 7, 1e-6);
+	assert_reported(a, 7, 1e-6);
 	assert_true(fabs(counted(a, 7).launches - 1) < 1e-9);
 	gw_attribution_free(a);
 }
@@ -140,9 +140,9 @@ static void kernels_shorter_than_a_sample_come_out_of_many(void **state)
 		assert_int_equal(take(a), GW_WINDOW_USED);
 	}
 	gw_attribution_solve(a);
-	assert_told(a, 1, 0.02);
-	assert_told(a, 2, 0.02);
-	assert_told(a, 3, 0.02);
+	assert_reported(a, 1, 0.02);
+	assert_reported(a, 2, 0.02);
+	assert_reported(a, 3, 0.02);
 	gw_attribution_free(a);
 }
 
@@ -156,7 +156,7 @@ static void next_uneven(uint32_t config, uint64_t length, uint64_t gap)
 	w.at += length;
 }
 
-static void kernels_that_count_unevenly_are_told_from_those_that_no_sample_cuts(void **state)
+static void kernels_that_count_unevenly_are_reported_from_those_that_no_sample_cuts(void **state)
 {
 	struct gw_attribution *a = fresh();
 
@@ -172,9 +172,9 @@ static void kernels_that_count_unevenly_are_told_from_those_that_no_sample_cuts(
 		assert_int_equal(take(a), GW_WINDOW_USED);
 	}
 	gw_attribution_solve(a);
-	assert_told(a, 1, 0.005);
-	assert_told(a, 2, 0.005);
-	assert_told(a, 3, 0.005);
+	assert_reported(a, 1, 0.005);
+	assert_reported(a, 2, 0.005);
+	assert_reported(a, 3, 0.005);
 	gw_attribution_free(a);
 }
 
@@ -190,7 +190,7 @@ static void next_lagging(uint32_t config, uint64_t length)
  * As a decode loop in a graph: the same few microseconds again and again, nothing between, few of
  * them in windows. What is counted of a kernel is not spread over the time of its record.
  */
-static void kernels_whose_records_hold_more_than_their_counting_are_told(void **state)
+static void kernels_whose_records_hold_more_than_their_counting_are_reported(void **state)
 {
 	struct gw_attribution *a = fresh();
 
@@ -210,9 +210,9 @@ static void kernels_whose_records_hold_more_than_their_counting_are_told(void **
 		assert_int_equal(take(a), GW_WINDOW_USED);
 	}
 	gw_attribution_solve(a);
-	assert_told(a, 40, 0.1);
-	assert_told(a, 60, 0.1);
-	assert_told(a, 8, 0.3);
+	assert_reported(a, 40, 0.1);
+	assert_reported(a, 60, 0.1);
+	assert_reported(a, 8, 0.3);
 	gw_attribution_free(a);
 }
 
@@ -243,8 +243,8 @@ static void too_few_samples_to_tell_neighbours_apart_are_not_believed(void **sta
 	gw_attribution_free(a);
 }
 
-/* Two that always run together: neither is told, and each did no more than both. */
-static void what_can_not_be_told_is_limited_by_all_that_ran_beside(void **state)
+/* Two that always run together: neither is reported, and each did no more than both. */
+static void what_can_not_be_reported_is_limited_by_all_that_ran_beside(void **state)
 {
 	struct gw_attribution *a = fresh();
 	double both[2] = {truth(3, 0) + truth(5, 0), truth(3, 1) + truth(5, 1)};
@@ -271,7 +271,7 @@ static void what_can_not_be_told_is_limited_by_all_that_ran_beside(void **state)
 }
 
 /* Each round alike, and a moment of rest only after it: what samples of parts of it say decides. */
-static void rounds_that_are_all_alike_are_still_told_apart(void **state)
+static void rounds_that_are_all_alike_are_still_distinguished(void **state)
 {
 	struct gw_attribution *a = fresh();
 
@@ -286,9 +286,9 @@ static void rounds_that_are_all_alike_are_still_told_apart(void **state)
 		assert_int_equal(take(a), GW_WINDOW_USED);
 	}
 	gw_attribution_solve(a);
-	assert_told(a, 1, 0.01);
-	assert_told(a, 2, 0.01);
-	assert_told(a, 3, 0.01);
+	assert_reported(a, 1, 0.01);
+	assert_reported(a, 2, 0.01);
+	assert_reported(a, 3, 0.01);
 	gw_attribution_free(a);
 }
 
@@ -310,8 +310,8 @@ static void kernels_that_nothing_tells_apart_stay_unknown(void **state)
 		take(a);
 	}
 	gw_attribution_solve(a);
-	assert_false(is_told(a, 1));
-	assert_false(is_told(a, 2));
+	assert_false(is_reported(a, 1));
+	assert_false(is_reported(a, 2));
 	gw_attribution_free(a);
 }
 
@@ -326,9 +326,9 @@ static void kernels_that_run_at_once_are_credited_with_nothing(void **state)
 	ran(3, 2100000, 2400000);
 	assert_int_equal(take(a), GW_WINDOW_USED);
 	gw_attribution_solve(a);
-	assert_false(is_told(a, 1));
-	assert_false(is_told(a, 2));
-	assert_told(a, 3, 1e-6);
+	assert_false(is_reported(a, 1));
+	assert_false(is_reported(a, 2));
+	assert_reported(a, 3, 1e-6);
 	gw_attribution_free(a);
 }
 
@@ -347,7 +347,7 @@ static void samples_that_a_copy_touches_are_left_out(void **state)
 		assert_int_equal(take(a), GW_WINDOW_USED);
 	}
 	gw_attribution_solve(a);
-	assert_told(a, 5, 1e-6);
+	assert_reported(a, 5, 1e-6);
 	gw_attribution_free(a);
 }
 
@@ -385,7 +385,7 @@ static void the_first_sample_and_lost_ones_are_not_used(void **state)
 	assert_int_equal(gw_attribution_window(a, w.sample, SAMPLES - 10, w.run, w.runs),
 	                 GW_WINDOW_USED);
 	gw_attribution_solve(a);
-	assert_told(a, 5, 0.01);
+	assert_reported(a, 5, 0.01);
 	gw_attribution_free(a);
 }
 
@@ -393,7 +393,7 @@ static void the_first_sample_and_lost_ones_are_not_used(void **state)
  * Without a moment of rest every equation cuts some launch, and all of them count unevenly: those
  * that cut the one that counts a hundred times as much say little of the others.
  */
-static void little_is_told_beside_much_where_nothing_rests(void **state)
+static void little_is_reported_beside_much_where_nothing_rests(void **state)
 {
 	struct gw_attribution *a = fresh();
 
@@ -414,7 +414,7 @@ static void little_is_told_beside_much_where_nothing_rests(void **state)
 		gw_attribution_solve(a);
 	}
 	for (uint32_t config = 1; config <= 3; config++)
-		assert_told(a, config, 0.004);
+		assert_reported(a, config, 0.004);
 	gw_attribution_free(a);
 }
 
@@ -441,13 +441,13 @@ static void what_an_earlier_window_left_over_is_not_used(void **state)
 	assert_int_equal(gw_samples_own(w.sample, SAMPLES), 9);
 	assert_int_equal(take(a), GW_WINDOW_USED);
 	gw_attribution_solve(a);
-	assert_told(a, 5, 1e-6);
+	assert_reported(a, 5, 1e-6);
 	assert_true(fabs(counted(a, 5).launches - 8) < 1e-9);
 	assert_int_equal(gw_attribution_window(a, w.sample, 9, w.run, w.runs), GW_WINDOW_EMPTY);
 	gw_attribution_free(a);
 }
 
-static void a_kernel_longer_than_windows_is_told_from_parts(void **state)
+static void a_kernel_longer_than_windows_is_reported_from_parts(void **state)
 {
 	struct gw_attribution *a = fresh();
 
@@ -457,7 +457,7 @@ static void a_kernel_longer_than_windows_is_told_from_parts(void **state)
 		ran(6, 50000000, 150000000);
 		assert_int_equal(take(a), GW_WINDOW_USED);
 		gw_attribution_solve(a);
-		assert_false(is_told(a, 6)); /* not yet as much as a whole launch */
+		assert_false(is_reported(a, 6)); /* not yet as much as a whole launch */
 	}
 	for (unsigned k = 0; k < 30; k++) {
 		window_begin(100000000 + k * 1000000);
@@ -465,7 +465,7 @@ static void a_kernel_longer_than_windows_is_told_from_parts(void **state)
 		take(a);
 	}
 	gw_attribution_solve(a);
-	assert_told(a, 6, 0.01);
+	assert_reported(a, 6, 0.01);
 	gw_attribution_free(a);
 }
 
@@ -482,8 +482,8 @@ static void more_configurations_than_fit_take_turns_without_spoiling_others(void
 		assert_int_equal(take(a), GW_WINDOW_USED);
 	}
 	gw_attribution_solve(a);
-	assert_told(a, 1, 0.02);
-	assert_told(a, 2 + (59 * 12 + 5) % 200, 0.02);
+	assert_reported(a, 1, 0.02);
+	assert_reported(a, 2 + (59 * 12 + 5) % 200, 0.02);
 	gw_attribution_free(a);
 }
 
@@ -510,7 +510,7 @@ static void work_that_varies_makes_no_false_zero_of_its_neighbour(void **state)
 	}
 	gw_attribution_solve(a);
 	c = counted(a, 2);
-	/* Right, or unsure, or not told. */
+	/* Right, or unsure, or not reported. */
 	for (unsigned m = 0; m < 2; m++)
 		assert_true(isnan(c.value[m]) || c.error[m] > 0.2 ||
 		            fabs(c.value[m] - truth(2, m)) < 3 * c.error[m] * truth(2, m));
@@ -533,7 +533,7 @@ static void what_a_program_did_long_ago_is_forgotten(void **state)
 		take(a);
 	}
 	gw_attribution_solve(a);
-	assert_told(a, 5, 1e-6);
+	assert_reported(a, 5, 1e-6);
 	gw_attribution_free(a);
 }
 
@@ -562,22 +562,22 @@ static void confidence_falls_with_the_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(lone_long_kernels_are_told_exactly),
+	        cmocka_unit_test(lone_long_kernels_are_reported_exactly),
 	        cmocka_unit_test(kernels_shorter_than_a_sample_come_out_of_many),
 	        cmocka_unit_test(
-	                kernels_that_count_unevenly_are_told_from_those_that_no_sample_cuts),
-	        cmocka_unit_test(kernels_whose_records_hold_more_than_their_counting_are_told),
+	                kernels_that_count_unevenly_are_reported_from_those_that_no_sample_cuts),
+	        cmocka_unit_test(kernels_whose_records_hold_more_than_their_counting_are_reported),
 	        cmocka_unit_test(too_few_samples_to_tell_neighbours_apart_are_not_believed),
-	        cmocka_unit_test(what_can_not_be_told_is_limited_by_all_that_ran_beside),
-	        cmocka_unit_test(rounds_that_are_all_alike_are_still_told_apart),
+	        cmocka_unit_test(what_can_not_be_reported_is_limited_by_all_that_ran_beside),
+	        cmocka_unit_test(rounds_that_are_all_alike_are_still_distinguished),
 	        cmocka_unit_test(kernels_that_nothing_tells_apart_stay_unknown),
 	        cmocka_unit_test(kernels_that_run_at_once_are_credited_with_nothing),
 	        cmocka_unit_test(samples_that_a_copy_touches_are_left_out),
 	        cmocka_unit_test(work_without_a_kernel_sets_the_window_aside),
 	        cmocka_unit_test(the_first_sample_and_lost_ones_are_not_used),
-	        cmocka_unit_test(little_is_told_beside_much_where_nothing_rests),
+	        cmocka_unit_test(little_is_reported_beside_much_where_nothing_rests),
 	        cmocka_unit_test(what_an_earlier_window_left_over_is_not_used),
-	        cmocka_unit_test(a_kernel_longer_than_windows_is_told_from_parts),
+	        cmocka_unit_test(a_kernel_longer_than_windows_is_reported_from_parts),
 	        cmocka_unit_test(more_configurations_than_fit_take_turns_without_spoiling_others),
 	        cmocka_unit_test(work_that_varies_makes_no_false_zero_of_its_neighbour),
 	        cmocka_unit_test(what_a_program_did_long_ago_is_forgotten),

@@ -293,7 +293,7 @@ static void tiny_launch_is_bound_by_the_floor(void **state)
 	assert_string_equal(e.binding, "launch_floor");
 }
 
-static void binding_resource_and_the_next_are_told(void **state)
+static void binding_resource_and_the_next_are_reported(void **state)
 {
 	struct fixture f;
 	struct gw_estimate e;
@@ -526,7 +526,7 @@ int main(void)
 	        cmocka_unit_test(unknown_dependences_leave_the_least_latency),
 	        cmocka_unit_test(grid_of_small_blocks_is_launch_bound),
 	        cmocka_unit_test(tiny_launch_is_bound_by_the_floor),
-	        cmocka_unit_test(binding_resource_and_the_next_are_told),
+	        cmocka_unit_test(binding_resource_and_the_next_are_reported),
 	        cmocka_unit_test(unknown_resource_is_shown_and_warned_of),
 	        cmocka_unit_test(nothing_to_do_needs_no_rate),
 	        cmocka_unit_test(nothing_known_is_no_estimate),

@@ -89,7 +89,7 @@ static void the_rate_outlives_steps_of_the_clock(void **state)
 	}
 }
 
-static void times_before_a_step_are_told_by_the_new_clock(void **state)
+static void times_before_a_step_are_reported_by_the_new_clock(void **state)
 {
 	uint64_t ticks = ticks_now(), was = passed;
 
@@ -172,7 +172,7 @@ int main(void)
 	        T(the_present_is_the_clocks),
 	        T(differences_of_ticks_are_kept),
 	        T(the_rate_outlives_steps_of_the_clock),
-	        T(times_before_a_step_are_told_by_the_new_clock),
+	        T(times_before_a_step_are_reported_by_the_new_clock),
 	        T(a_step_is_seen_once_and_how_long_it_is),
 	        T(slow_readings_are_no_step),
 	        T(after_a_step_back_the_times_before_it_are_ahead),

@@ -105,7 +105,8 @@ static void what_is_not_known_has_its_reason(void **state)
 	((uint8_t *)broken->image)[4] = 1; /* 32-bit */
 	reason("powers", 0, 80, "its module was loaded unseen");
 	reason("powers", 7, 80, "its module was loaded unseen");
-	reason("powers", 1, UINT32_MAX, "the driver does not tell which processor its code is for");
+	reason("powers", 1, UINT32_MAX,
+	       "the driver does not report which processor its code is for");
 	reason("powers", 1, 75, "no image in it runs on this GPU");
 	reason("power", 1, 80, "the module's code for this GPU does not hold the kernel");
 	reason("powers", 2, 80, "no image in it runs on this GPU");

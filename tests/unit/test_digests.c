@@ -102,7 +102,7 @@ static uint32_t launch(uint32_t slot, uint32_t blocks, uint32_t digest)
 	return id;
 }
 
-static bool told_apart(uint32_t slot)
+static bool distinguished(uint32_t slot)
 {
 	return plan_of(slot) != NULL;
 }
@@ -110,21 +110,21 @@ static bool told_apart(uint32_t slot)
 static void a_kernel_whose_code_was_read_has_a_plan(void **state)
 {
 	(void)state;
-	assert_true(told_apart(KERNEL));
+	assert_true(distinguished(KERNEL));
 	assert_int_equal(plan_of(KERNEL)->count, 1);
 	assert_int_equal(plan_of(KERNEL)->word[0].param, 1);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans]), 1);
-	assert_false(told_apart(OTHER));
+	assert_false(distinguished(OTHER));
 }
 
 /* Threads that keep the slot of their last kernel look it up anew. */
-static void who_remembers_the_kernel_is_told(void **state)
+static void who_remembers_the_kernel_is_reported(void **state)
 {
 	uint32_t was = atomic_load(&gw_hot.function_generation);
 
 	(void)state;
 	gw_digests_plan(OTHER, &k.b.program);
-	assert_true(told_apart(OTHER));
+	assert_true(distinguished(OTHER));
 	assert_int_not_equal(atomic_load(&gw_hot.function_generation), was);
 }
 
@@ -133,7 +133,7 @@ static void without_a_layout_there_is_none(void **state)
 	(void)state;
 	gw_hot.shared->kernels[OTHER].layout = NULL;
 	gw_digests_plan(OTHER, &k.b.program);
-	assert_false(told_apart(OTHER));
+	assert_false(distinguished(OTHER));
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans]), 1);
 }
 
@@ -164,9 +164,9 @@ static void digests_that_never_return_are_given_up(void **state)
 	uint32_t digest = 1, plain = launch(KERNEL, 1, 0);
 
 	(void)state;
-	while (told_apart(KERNEL) && digest < 10000)
+	while (distinguished(KERNEL) && digest < 10000)
 		launch(KERNEL, 1, digest++);
-	assert_false(told_apart(KERNEL));
+	assert_false(distinguished(KERNEL));
 	/* The first is none further than the grid, the last was refused. */
 	assert_int_equal(digest - 1, 1 + GW_DIGESTS_AT_A_TIME + 1);
 	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 1);
@@ -179,12 +179,12 @@ static void launches_after_that_are_of_the_plain_configuration(void **state)
 	uint32_t plain = launch(KERNEL, 1, 0), old = launch(KERNEL, 1, 1000), digest = 1;
 
 	(void)state;
-	while (told_apart(KERNEL) && digest < 10000)
+	while (distinguished(KERNEL) && digest < 10000)
 		launch(KERNEL, 1, digest++);
 	assert_int_equal(launch(KERNEL, 1, 5000), plain);
 	assert_int_equal(launch(KERNEL, 1, 1000), old);
 	gw_digests_plan(KERNEL, &k.b.program);
-	assert_false(told_apart(KERNEL));
+	assert_false(distinguished(KERNEL));
 }
 
 static void several_launches_in_a_row_are_no_return(void **state)
@@ -192,7 +192,7 @@ static void several_launches_in_a_row_are_no_return(void **state)
 	uint32_t digest = 1;
 
 	(void)state;
-	for (; told_apart(KERNEL) && digest < 10000; digest++)
+	for (; distinguished(KERNEL) && digest < 10000; digest++)
 		for (unsigned i = 0; i < 40; i++)
 			launch(KERNEL, 1, digest);
 	assert_int_equal(digest - 1, 1 + GW_DIGESTS_AT_A_TIME + 1);
@@ -204,10 +204,10 @@ static void other_grids_in_between_are_no_return(void **state)
 	uint32_t digest = 1;
 
 	(void)state;
-	for (; told_apart(KERNEL) && digest < 10000; digest++)
+	for (; distinguished(KERNEL) && digest < 10000; digest++)
 		for (unsigned i = 0; i < 8; i++)
 			launch(KERNEL, 1 + i % 2, digest);
-	assert_false(told_apart(KERNEL));
+	assert_false(distinguished(KERNEL));
 	assert_in_range(digest, GW_DIGESTS_AT_A_TIME / 2, GW_DIGESTS_AT_A_TIME);
 }
 
@@ -217,7 +217,7 @@ static void digests_that_return_stay(void **state)
 	for (uint32_t last = 1; last < 200; last++)
 		for (uint32_t digest = last < 4 ? 1 : last - 3; digest <= last; digest++)
 			launch(KERNEL, 1, digest);
-	assert_true(told_apart(KERNEL));
+	assert_true(distinguished(KERNEL));
 	assert_int_equal(gw_config_count(), 199);
 }
 
@@ -227,16 +227,16 @@ static void a_digest_to_each_grid_is_no_flood(void **state)
 	(void)state;
 	for (uint32_t blocks = 1; blocks <= 2000; blocks++)
 		launch(KERNEL, blocks, 5 * blocks);
-	assert_true(told_apart(KERNEL));
+	assert_true(distinguished(KERNEL));
 }
 
 static void no_kernel_has_more_than_its_share(void **state)
 {
 	(void)state;
-	for (uint32_t digest = 1; told_apart(KERNEL) && digest < 10000; digest++)
+	for (uint32_t digest = 1; distinguished(KERNEL) && digest < 10000; digest++)
 		for (unsigned i = 0; i < 4; i++)
 			launch(KERNEL, 1, digest > i ? digest - i : 1);
-	assert_false(told_apart(KERNEL));
+	assert_false(distinguished(KERNEL));
 	assert_int_equal(gw_config_count(), 1 + GW_DIGESTS_MOST + 1);
 }
 
@@ -246,8 +246,8 @@ static void one_kernel_s_flood_is_not_anothers(void **state)
 	gw_digests_plan(OTHER, &k.b.program);
 	for (uint32_t digest = 1; digest < 100; digest++)
 		launch(KERNEL, 1, digest);
-	assert_false(told_apart(KERNEL));
-	assert_true(told_apart(OTHER));
+	assert_false(distinguished(KERNEL));
+	assert_true(distinguished(OTHER));
 	assert_int_not_equal(launch(OTHER, 1, 7), launch(OTHER, 1, 8));
 }
 
@@ -260,7 +260,7 @@ static void digests_take_no_more_than_half_of_the_table(void **state)
 	while (gw_config_count() < GW_CONFIGS_MAX / 2)
 		launch(OTHER, blocks++, 0);
 	last = launch(KERNEL, 1, 9);
-	assert_false(told_apart(KERNEL));
+	assert_false(distinguished(KERNEL));
 	assert_int_equal(gw_config_entry(last)->config.digest, 0);
 	assert_int_not_equal(launch(OTHER, blocks, 0), 0);
 }
@@ -295,7 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        WITH(a_kernel_whose_code_was_read_has_a_plan),
-	        WITH(who_remembers_the_kernel_is_told),
+	        WITH(who_remembers_the_kernel_is_reported),
 	        WITH(without_a_layout_there_is_none),
 	        WITH(a_kernel_read_again_keeps_its_plan),
 	        WITH(the_digest_is_part_of_a_configuration),

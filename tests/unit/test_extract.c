@@ -249,9 +249,9 @@ static void build_plain_loop(struct kernel *t)
 static void starve(void (*build)(struct kernel *t), const char *ptx)
 {
 	unsigned refused = 0;
-	bool told = false;
+	bool reported = false;
 
-	for (size_t limit = 0; !told; limit += 16) {
+	for (size_t limit = 0; !reported; limit += 16) {
 		struct gw_arena arena;
 		struct gw_extract extract;
 		struct kernel t;
@@ -259,12 +259,12 @@ static void starve(void (*build)(struct kernel *t), const char *ptx)
 		build(&t);
 		assert_null(gw_ir_finish(&t.k.b));
 		gw_arena_init(&arena, limit);
-		told = !gw_extract(&t.k.b.program,
-		                   (struct gw_bytes){(const uint8_t *)ptx, strlen(ptx)}, &arena,
-		                   &extract);
-		assert_int_equal(extract.count, told);
-		assert_true(told || arena.refused);
-		refused += !told;
+		reported = !gw_extract(&t.k.b.program,
+		                       (struct gw_bytes){(const uint8_t *)ptx, strlen(ptx)}, &arena,
+		                       &extract);
+		assert_int_equal(extract.count, reported);
+		assert_true(reported || arena.refused);
+		refused += !reported;
 		gw_arena_free(&arena);
 		gw_arena_free(&t.k.arena);
 	}

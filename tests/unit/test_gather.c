@@ -405,7 +405,7 @@ static void a_warp_s_cycles_are_those_of_its_schedule(void **state)
 	assert_true(work.q[GW_WORK_warp_longest_fixed_cycles].confidence == 0.7f);
 }
 
-/* Data decide how often a loop runs: its course is told for eight rounds. */
+/* Data decide how often a loop runs: its course is reported for eight rounds. */
 static void a_course_that_is_not_settled_has_nominal_counts(void **state)
 {
 	struct gw_ir_block blocks[3] = {
@@ -479,7 +479,7 @@ static void an_estimate_is_as_sure_as_the_least_sure_row_that_moves_it(void **st
 	assert_true(fabs(sure_of_interval(&work) - 0.3 * all) < 1e-6);
 }
 
-static void what_is_not_told_makes_an_estimate_less_sure(void **state)
+static void what_is_not_reported_makes_an_estimate_less_sure(void **state)
 {
 	struct gw_work work;
 	double all, less;
@@ -504,7 +504,7 @@ static void what_is_not_told_makes_an_estimate_less_sure(void **state)
 	assert_true(sure_of_interval(&work) < 0.5 * less);
 }
 
-/* Counts the questions, and says no to the last that it is told of. */
+/* Counts the questions, and says no to the last that it is reported of. */
 struct patience {
 	unsigned asked, most;
 };
@@ -560,7 +560,7 @@ int main(void)
 	        cmocka_unit_test(a_course_that_is_not_settled_has_nominal_counts),
 	        cmocka_unit_test(what_was_counted_stays),
 	        cmocka_unit_test(an_estimate_is_as_sure_as_the_least_sure_row_that_moves_it),
-	        cmocka_unit_test(what_is_not_told_makes_an_estimate_less_sure),
+	        cmocka_unit_test(what_is_not_reported_makes_an_estimate_less_sure),
 	        cmocka_unit_test(a_look_that_is_cut_short_tells_what_it_saw),
 	};
 

@@ -121,7 +121,7 @@ static void the_spread_is_that_of_a_normal_and_shrugs_off_outliers(void **state)
 	assert_true(OF(2, 2, 2, 2).sigma == 0);
 }
 
-static void two_groups_are_told_and_the_latest_time_chooses(void **state)
+static void two_groups_are_reported_and_the_latest_time_chooses(void **state)
 {
 	struct gw_history_summary s = OF(1, 2, 1, 2, 1, 2, 1, 2, 1);
 
@@ -240,7 +240,7 @@ int main(void)
 	        cmocka_unit_test(the_median_is_the_middle_or_between_the_middles),
 	        cmocka_unit_test(low_and_high_are_the_extremes),
 	        cmocka_unit_test(the_spread_is_that_of_a_normal_and_shrugs_off_outliers),
-	        cmocka_unit_test(two_groups_are_told_and_the_latest_time_chooses),
+	        cmocka_unit_test(two_groups_are_reported_and_the_latest_time_chooses),
 	        cmocka_unit_test(a_few_outliers_or_a_small_gap_make_no_group),
 	        cmocka_unit_test(a_new_level_is_seen_from_the_newest_times),
 	        cmocka_unit_test(a_drift_is_followed),

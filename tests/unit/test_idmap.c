@@ -50,7 +50,7 @@ static void every_id_survives_growth(void **state)
 }
 
 /* All keys of a chain begin at one slot; the last slot's chain goes on at the first. */
-static void colliding_keys_are_told_apart_around_the_end(void **state)
+static void colliding_keys_are_reported_apart_around_the_end(void **state)
 {
 	struct gw_idmap map = {0};
 
@@ -118,7 +118,7 @@ int main(void)
 	        cmocka_unit_test(an_empty_map_knows_nothing),
 	        cmocka_unit_test(a_key_keeps_the_last_id_it_was_given),
 	        cmocka_unit_test(every_id_survives_growth),
-	        cmocka_unit_test(colliding_keys_are_told_apart_around_the_end),
+	        cmocka_unit_test(colliding_keys_are_reported_apart_around_the_end),
 	        cmocka_unit_test(a_mixed_key_is_never_0_and_tells_both_words),
 	        cmocka_unit_test(what_is_removed_is_gone_and_nothing_else),
 	        cmocka_unit_test(keys_that_come_and_go_do_not_make_it_grow),

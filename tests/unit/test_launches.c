@@ -223,7 +223,7 @@ static void a_prediction_that_was_read_is_kept(void **state)
 	assert_int_equal(launches[1].work, GW_SOURCE_SCALED);
 }
 
-/* What its code told meanwhile counts: from what was known at the call, and no more. */
+/* What its code reported meanwhile counts: from what was known at the call, and no more. */
 static void a_launch_is_predicted_when_its_code_was_read_before_its_time_came(void **state)
 {
 	struct gw_activity a = fixture_record(5);
@@ -249,7 +249,7 @@ static void a_launch_is_predicted_when_its_code_was_read_before_its_time_came(vo
 }
 
 /* The second is found by its cell, the third is a node of a graph. */
-static void the_predictor_is_told_of_each_configuration_once(void **state)
+static void the_predictor_is_reported_of_each_configuration_once(void **state)
 {
 	struct gw_event e = fixture_launch(1), g = {.kind = GW_EVENT_GRAPH, .kernel = graph(1)};
 
@@ -522,7 +522,7 @@ int main(void)
 	        T(what_was_known_survives_the_wrap_of_32_bits),
 	        T(a_prediction_that_was_read_is_kept),
 	        T(a_launch_is_predicted_when_its_code_was_read_before_its_time_came),
-	        T(the_predictor_is_told_of_each_configuration_once),
+	        T(the_predictor_is_reported_of_each_configuration_once),
 	        T(a_digest_of_the_first_arguments_goes_on_from_there),
 	        T(without_the_first_arguments_nothing_is_gone_on_from),
 	        T(a_record_is_that_of_a_launch_with_any_digest),

@@ -305,7 +305,7 @@ static void work_counted_after_the_call_is_not_used_for_it(void **state)
 	assert_true(made.seconds > 2 * model());
 }
 
-/* Launches of a configuration never timed by then are told from relatives timed by then. */
+/* Launches of a configuration never timed by then are reported from relatives timed by then. */
 static void a_prediction_knows_no_later_time_of_a_relative(void **state)
 {
 	struct gw_prediction early, again;
@@ -329,14 +329,14 @@ static void a_prediction_knows_no_later_time_of_a_relative(void **state)
 	assert_true(again.seconds == early.seconds && again.known == 1);
 }
 
-static uint32_t told, last_told;
+static uint32_t reported, last_reported;
 
 static void count(void *arg, uint32_t config, const struct gw_prediction *made)
 {
 	(void)arg;
 	assert_true(made->seconds > 0);
-	told++;
-	last_told = config;
+	reported++;
+	last_reported = config;
 }
 
 /* A kernel with a thousand configurations never timed: an advance does a bounded part. */
@@ -353,10 +353,10 @@ static void few_of_many_that_changed_are_published_at_a_time(void **state)
 		        .seconds = 1e-5, .exclusive = true, .predicted = NAN, .sm_hz = NAN};
 
 		gw_observe(p, first, &o);
-		told = 0;
+		reported = 0;
 		gw_predictor_advance(p, count, NULL);
-		assert_true(told <= 17);
-		seen += told;
+		assert_true(reported <= 17);
+		seen += reported;
 	}
 	assert_int_equal(seen, 200 + 999); /* each of the others once, as nothing changed since */
 }
@@ -366,10 +366,10 @@ static void an_advance_without_news_changes_nothing(void **state)
 	uint32_t c = configure(1, 100, 256);
 
 	(void)state;
-	told = 0;
+	reported = 0;
 	tell(c, GW_SOURCE_STATIC, 1);
 	assert_false(gw_predictor_advance(p, count, NULL));
-	assert_int_equal(told, 0);
+	assert_int_equal(reported, 0);
 	measure(c, 1e-5);
 	assert_false(gw_predictor_advance(p, count, NULL));
 }

@@ -66,7 +66,7 @@ static void observe(uint32_t c, double what)
 	gw_observe(p, c, &o);
 }
 
-/* One that was just told apart from @p of, and goes on from there. */
+/* One that was just distinguished from @p of, and goes on from there. */
 static void tell_apart(uint32_t of, uint64_t *chance, bool ask)
 {
 	uint32_t c = configs;

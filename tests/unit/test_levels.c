@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Levels of a memory told from latencies: samples made with known truth, boundaries worked out by
- * hand. Randomness is a fixed sequence, the same on every run.
+ * Levels of a memory reported from latencies: samples made with known truth, boundaries worked out
+ * by hand. Randomness is a fixed sequence, the same on every run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void mixture(double *x, size_t n)
 		x[i] = uniform() < 0.4 ? normal(270, 12) : normal(490, 20);
 }
 
-static void two_populations_are_told_apart(void **unused)
+static void two_populations_are_distinguished(void **unused)
 {
 	double x[MANY];
 	struct gw_split s;
@@ -255,7 +255,7 @@ static void where_warps_never_count_their_rate_is_unknown(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(two_populations_are_told_apart),
+	        cmocka_unit_test(two_populations_are_distinguished),
 	        cmocka_unit_test(one_population_is_not_two),
 	        cmocka_unit_test(an_even_spread_is_not_two),
 	        cmocka_unit_test(populations_too_near_are_not_two),

@@ -158,7 +158,7 @@ static const struct kernel kernels[] = {
         {{500, 1, 1}, 32, 8, 1, 1, own_line},
 };
 
-static void a_grid_s_footprint_is_told_from_a_few_blocks(void **state)
+static void a_grid_s_footprint_is_reported_from_a_few_blocks(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
@@ -330,7 +330,7 @@ int main(void)
 	        cmocka_unit_test(few_numbers_are_counted_exactly),
 	        cmocka_unit_test(many_numbers_are_estimated_within_their_error),
 	        cmocka_unit_test(a_set_without_memory_says_nothing),
-	        cmocka_unit_test(a_grid_s_footprint_is_told_from_a_few_blocks),
+	        cmocka_unit_test(a_grid_s_footprint_is_reported_from_a_few_blocks),
 	        cmocka_unit_test(a_grid_looked_at_whole_is_counted),
 	        cmocka_unit_test(a_block_has_four_sectors_to_a_full_line),
 	        cmocka_unit_test(blocks_of_their_own_share_nothing),

@@ -334,7 +334,7 @@ static void one_missing_folder_is_made(void **state)
 	assert_int_equal(access("missing/log", F_OK), 0);
 }
 
-static void two_missing_folders_are_told_with_the_remedy(void **state)
+static void two_missing_folders_are_reported_with_the_remedy(void **state)
 {
 	struct gw_reason reason;
 
@@ -541,8 +541,8 @@ static void an_abandoned_log_gets_nothing_more(void **state)
 	assert_true(gw_log_whole(&status));
 }
 
-/* A name needs one, and 0 will do; a report must not show one that nobody told. */
-static void a_rank_is_told_by_a_launcher_or_unknown(void **state)
+/* A name needs one, and 0 will do; a report must not show one that nobody reported. */
+static void a_rank_is_reported_by_a_launcher_or_unknown(void **state)
 {
 	(void)state;
 	unsetenv("SLURM_PROCID");
@@ -560,7 +560,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, start, clean)
-	        T(a_rank_is_told_by_a_launcher_or_unknown),
+	        T(a_rank_is_reported_by_a_launcher_or_unknown),
 	        T(the_reader_takes_every_kind_of_record_as_written),
 	        T(fields_come_back_as_they_went),
 	        T(more_records_than_a_block_holds_go_to_several),
@@ -574,7 +574,7 @@ int main(void)
 	        T(no_link_is_followed),
 	        T(only_the_owner_may_read_it),
 	        T(one_missing_folder_is_made),
-	        T(two_missing_folders_are_told_with_the_remedy),
+	        T(two_missing_folders_are_reported_with_the_remedy),
 	        T(mode_and_group_are_options),
 	        T(a_group_is_found_by_its_name),
 	        T(no_log_is_made_of_dev_null),

@@ -175,7 +175,7 @@ static void code_that_lies_in_a_file_is_named_not_copied(void **state)
 	drop(n);
 }
 
-static void the_linkers_output_is_told_as_such_once(void **state)
+static void the_linkers_output_is_reported_as_such_once(void **state)
 {
 	struct gw_module_note *n;
 	char *image = strdup(in_this_file);
@@ -249,7 +249,7 @@ static void a_file_written_anew_is_other_code(void **state)
 }
 
 /* Its header may say more than there is: what is behind is not read. */
-static void a_huge_image_is_told_by_its_head(void **state)
+static void a_huge_image_is_reported_by_its_head(void **state)
 {
 	struct fatbin *fat = malloc(sizeof(*fat));
 	uint64_t first;
@@ -348,10 +348,10 @@ int main(void)
 	        T(garbage_has_no_size),
 	        T(code_in_memory_is_copied_with_its_digest),
 	        T(code_that_lies_in_a_file_is_named_not_copied),
-	        T(the_linkers_output_is_told_as_such_once),
+	        T(the_linkers_output_is_reported_as_such_once),
 	        T(code_loaded_again_is_the_same_and_other_code_is_not),
 	        T(a_file_written_anew_is_other_code),
-	        T(a_huge_image_is_told_by_its_head),
+	        T(a_huge_image_is_reported_by_its_head),
 	        T(notes_come_oldest_first_and_once),
 	        T(an_unloaded_module_takes_its_functions_along),
 	        T(a_function_found_under_another_owner_is_another),

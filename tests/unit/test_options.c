@@ -28,7 +28,7 @@ static void with(const char *variable, const char *value)
 	gw_options_read();
 }
 
-/* Rejected, told by name and value, and the default stands. */
+/* Rejected, reported by name and value, and the default stands. */
 static void refuses(const char *variable, const char *value)
 {
 	clear(NULL);
@@ -180,9 +180,9 @@ static void what_is_not_understood_keeps_its_default(void **state)
 }
 
 /* The whole sentence, so that nothing of it is cut off. */
-static void what_is_wanted_is_told(void **state)
+static void what_is_wanted_is_reported(void **state)
 {
-	static const char *const told[][3] = {
+	static const char *const reported[][3] = {
 	        {"GPUWATCH_MODE", "audi", "(wanted: one of audit|watch|count|off); using audit"},
 	        {"GPUWATCH_DISABLE", "yes", "(wanted: a whole number from 0 to 1); using 0"},
 	        {"GPUWATCH_BUDGET", "0.5", "(wanted: a whole number from 0 to 100); using 1"},
@@ -192,11 +192,11 @@ static void what_is_wanted_is_told(void **state)
 	char whole[300];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++) {
+	for (size_t i = 0; i < sizeof(reported) / sizeof(*reported); i++) {
 		clear(NULL);
-		with(told[i][0], told[i][1]);
-		snprintf(whole, sizeof(whole), "%s=%s is not understood %s", told[i][0], told[i][1],
-		         told[i][2]);
+		with(reported[i][0], reported[i][1]);
+		snprintf(whole, sizeof(whole), "%s=%s is not understood %s", reported[i][0], reported[i][1],
+		         reported[i][2]);
 		assert_string_equal(gw_options.rejected, whole);
 	}
 }
@@ -225,7 +225,7 @@ static void a_text_too_long_is_refused(void **state)
 	assert_string_equal(gw_options.out, text);
 }
 
-static void only_the_first_misunderstanding_is_told(void **state)
+static void only_the_first_misunderstanding_is_reported(void **state)
 {
 	(void)state;
 	setenv("GPUWATCH_MODE", "wrong", 1);
@@ -250,10 +250,10 @@ int main(void)
 	        T(a_ring_is_rounded_up_to_a_power_of_two),
 	        T(texts_are_taken_as_they_are),
 	        T(what_is_not_understood_keeps_its_default),
-	        T(what_is_wanted_is_told),
+	        T(what_is_wanted_is_reported),
 	        T(an_empty_variable_asks_for_no_counters),
 	        T(a_text_too_long_is_refused),
-	        T(only_the_first_misunderstanding_is_told),
+	        T(only_the_first_misunderstanding_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

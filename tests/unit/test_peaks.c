@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ceilings, and verdicts on launches that were measured. */
+/* Peaks, and verdicts on measured launches. */
 #include "predictor/models/peaks.h"
 #include "predictor/models/bounds.h"
 #include "predictor/models/verdict.h"
@@ -59,7 +59,7 @@ static void amount_over_seconds_is_the_rate_of_the_profile(void **state)
 
 /* What the code tells of the half of the pipe that multiplies integers, where data decide, is a
  * range. */
-static void a_part_told_is_no_more_than_the_whole_counted(void **state)
+static void a_part_reported_is_no_more_than_the_whole_counted(void **state)
 {
 	struct fixture f;
 	double all;
@@ -75,7 +75,7 @@ static void a_part_told_is_no_more_than_the_whole_counted(void **state)
 	assert_true(peak(&f, "fma").seconds > all);
 }
 
-static void ceilings_are_of_memory_and_pipes_only(void **state)
+static void peaks_are_of_memory_and_pipes_only(void **state)
 {
 	struct gw_peak all[GW_RESOURCES_MAX];
 	struct fixture f;
@@ -92,7 +92,7 @@ static void ceilings_are_of_memory_and_pipes_only(void **state)
 }
 
 /* One block more than SMs: the model waits for the busiest SM, the peak is the whole GPU's. */
-static void uneven_grid_does_not_lower_the_ceiling(void **state)
+static void uneven_grid_does_not_lower_the_peak(void **state)
 {
 	struct fixture f;
 	struct gw_estimate e;
@@ -108,7 +108,7 @@ static void uneven_grid_does_not_lower_the_ceiling(void **state)
 	assert_true(fixture_term(&e, "issue") > 1.9 * even);
 }
 
-static void unknown_work_has_no_ceiling(void **state)
+static void unknown_work_has_no_peak(void **state)
 {
 	struct fixture f;
 	struct gw_peak c;
@@ -120,7 +120,7 @@ static void unknown_work_has_no_ceiling(void **state)
 	assert_true(isnan(c.seconds) && isnan(c.amount));
 }
 
-static void near_a_ceiling_is_bound_by_it(void **state)
+static void near_a_peak_is_bound_by_it(void **state)
 {
 	struct fixture f;
 	struct gw_verdict v;
@@ -137,7 +137,7 @@ static void near_a_ceiling_is_bound_by_it(void **state)
 	assert_true(v.confidence > 0.9);
 }
 
-static void far_from_every_ceiling_is_latency(void **state)
+static void far_from_every_peak_is_latency(void **state)
 {
 	struct fixture f;
 	struct gw_verdict v;
@@ -222,7 +222,7 @@ static void what_was_not_measured_or_counted_is_unknown(void **state)
 }
 
 /* What is near its peak bounds a launch, whatever else is not known. */
-static void what_is_known_to_be_near_its_ceiling_is_enough(void **state)
+static void what_is_known_to_be_near_its_peak_is_enough(void **state)
 {
 	struct fixture f;
 	struct gw_verdict v, all;
@@ -366,14 +366,14 @@ static void a_small_grid_limits_all_of_an_sm(void **state)
 }
 
 /* What sampling counts instead decides as well. */
-static void sampled_sums_have_ceilings(void **state)
+static void sampled_sums_have_peak(void **state)
 {
 	struct fixture f;
 	struct gw_peak c;
 
 	(void)state;
 	fixture_init(&f);
-	forget(&f, GW_WORK_l2_read_bytes); /* what is written may yet be told by the code */
+	forget(&f, GW_WORK_l2_read_bytes); /* what is written may yet be reported by the code */
 	fixture_work(&f, GW_WORK_l2_total_bytes, 1e9);
 	c = peak(&f, "l2");
 	assert_true(c.amount == 1e9 && c.source == GW_SOURCE_COUNTED);
@@ -408,22 +408,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(amount_over_seconds_is_the_rate_of_the_profile),
-	        cmocka_unit_test(a_part_told_is_no_more_than_the_whole_counted),
-	        cmocka_unit_test(ceilings_are_of_memory_and_pipes_only),
-	        cmocka_unit_test(uneven_grid_does_not_lower_the_ceiling),
-	        cmocka_unit_test(unknown_work_has_no_ceiling),
-	        cmocka_unit_test(near_a_ceiling_is_bound_by_it),
-	        cmocka_unit_test(far_from_every_ceiling_is_latency),
+	        cmocka_unit_test(a_part_reported_is_no_more_than_the_whole_counted),
+	        cmocka_unit_test(peaks_are_of_memory_and_pipes_only),
+	        cmocka_unit_test(uneven_grid_does_not_lower_the_peak),
+	        cmocka_unit_test(unknown_work_has_no_peak),
+	        cmocka_unit_test(near_a_peak_is_bound_by_it),
+	        cmocka_unit_test(far_from_every_peak_is_latency),
 	        cmocka_unit_test(the_line_is_doubtful_and_far_from_it_is_sure),
 	        cmocka_unit_test(short_launch_is_bound_by_its_start),
 	        cmocka_unit_test(what_was_not_measured_or_counted_is_unknown),
-	        cmocka_unit_test(what_is_known_to_be_near_its_ceiling_is_enough),
+	        cmocka_unit_test(what_is_known_to_be_near_its_peak_is_enough),
 	        cmocka_unit_test(less_traffic_above_limits_what_is_below),
 	        cmocka_unit_test(requests_tell_how_l2_was_asked),
 	        cmocka_unit_test(what_samples_leave_room_for_limits_what_they_do_not_tell),
 	        cmocka_unit_test(issued_instructions_limit_the_pipes),
 	        cmocka_unit_test(a_small_grid_limits_all_of_an_sm),
-	        cmocka_unit_test(sampled_sums_have_ceilings),
+	        cmocka_unit_test(sampled_sums_have_peak),
 	        cmocka_unit_test(the_time_refutes_what_was_not_counted),
 	};
 

@@ -78,13 +78,13 @@ static void what_was_observed_counts_from_the_next_advance(void **state)
 	gw_predictor_free(p);
 }
 
-static uint32_t told[16], told_count;
+static uint32_t reported[16], reported_count;
 
 static void tell(void *arg, uint32_t config, const struct gw_prediction *made)
 {
-	assert_ptr_equal(arg, told);
+	assert_ptr_equal(arg, reported);
 	assert_true(isfinite(made->seconds));
-	told[told_count++ % 16] = config;
+	reported[reported_count++ % 16] = config;
 }
 
 static void an_advance_tells_each_changed_configuration_once(void **state)
@@ -93,15 +93,15 @@ static void an_advance_tells_each_changed_configuration_once(void **state)
 	struct gw_observation o = {.seconds = 1e-6, .predicted = NAN};
 
 	(void)state;
-	told_count = 0;
+	reported_count = 0;
 	gw_observe(p, 3, &o);
 	gw_observe(p, 4999, &o);
 	gw_observe(p, 3, &o);
-	gw_predictor_advance(p, tell, told);
-	assert_int_equal(told_count, 2);
-	assert_int_equal(told[0] + told[1], 5002);
-	gw_predictor_advance(p, tell, told);
-	assert_int_equal(told_count, 2);
+	gw_predictor_advance(p, tell, reported);
+	assert_int_equal(reported_count, 2);
+	assert_int_equal(reported[0] + reported[1], 5002);
+	gw_predictor_advance(p, tell, reported);
+	assert_int_equal(reported_count, 2);
 	gw_predictor_free(p);
 }
 

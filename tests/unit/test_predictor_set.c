@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predictors of several GPUs: nothing of one is told of another, numbers are common to all. */
+/* Predictors of several GPUs: nothing of one is reported of another, numbers are common to all. */
 #include "predictor/learner/predictor_set.h"
 #include "predictor/models/model.h"
 
@@ -15,7 +15,7 @@ enum { CONFIGS = 200 };
 static const struct gw_kernel kernel = {.name = "k", .registers = 32};
 static struct gw_predictor_set *fleet;
 static struct gw_device fast, slow;
-static unsigned told;
+static unsigned reported;
 
 static void set(struct gw_device *d, const char *name, double scale)
 {
@@ -32,7 +32,7 @@ static int start(void **state)
 	set(&fast, "fast", 4);
 	set(&slow, "slow", 1);
 	fleet = gw_predictor_set_new(CONFIGS);
-	told = 0;
+	reported = 0;
 	return fleet ? 0 : -1;
 }
 
@@ -68,7 +68,7 @@ static void changed(void *arg, uint32_t config, const struct gw_prediction *p)
 {
 	(void)arg;
 	assert_true(config > 0 && isfinite(p->seconds));
-	told++;
+	reported++;
 }
 
 static struct gw_prediction predict(uint32_t config, uint64_t known)
@@ -79,7 +79,7 @@ static struct gw_prediction predict(uint32_t config, uint64_t known)
 	return p;
 }
 
-static void what_one_gpu_shows_is_not_told_of_another(void **state)
+static void what_one_gpu_shows_is_not_reported_of_another(void **state)
 {
 	(void)state;
 	configure(1, 1, 1000); /* the same kernel and grid on two GPUs */
@@ -109,7 +109,7 @@ static void observations_are_numbered_over_all_gpus(void **state)
 	assert_int_equal(observe(99, -1), 0); /* not a time */
 	assert_int_equal(gw_predictor_set_observations(fleet), 3);
 	assert_true(gw_predictor_set_advance(fleet, changed, NULL));
-	assert_int_equal(told, 2);
+	assert_int_equal(reported, 2);
 	assert_false(gw_predictor_set_advance(fleet, changed, NULL));
 	assert_int_equal(predict(2, 3).known, 3);
 	/* Called when only two had been made: none of what was published since. */
@@ -154,7 +154,7 @@ static void each_gpu_is_predicted_by_its_own_profile(void **state)
 	gw_predictor_set_model(fleet, &model);
 	gw_predictor_set_device(fleet, 1, &fast);
 	configure(1, 1, 1000);
-	configure(2, 2, 1000); /* before its profile is told … */
+	configure(2, 2, 1000); /* before its profile is reported … */
 	configure(3, 3, 1000); /* … and a GPU of which there is none */
 	gw_predictor_set_device(fleet, 2, &slow);
 	configure(4, 0, 1000); /* unknown: by the first */
@@ -227,7 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
-	        T(what_one_gpu_shows_is_not_told_of_another),
+	        T(what_one_gpu_shows_is_not_reported_of_another),
 	        T(observations_are_numbered_over_all_gpus),
 	        T(a_gpu_that_comes_later_takes_up_the_numbers),
 	        T(each_gpu_is_predicted_by_its_own_profile),

@@ -42,7 +42,7 @@ static const char *make_file(const char *path, const char *text)
 	return full;
 }
 
-/* A profile of the GPU @p name, told apart by its number of SMs. */
+/* A profile of the GPU @p name, distinguished by its number of SMs. */
 static const char *make_profile(const char *path, const char *name, unsigned sms)
 {
 	char text[512];
@@ -333,7 +333,7 @@ static bool count(void *arg, const struct gw_profile *p, const char *message)
 	return t->good + t->bad != t->stop_after;
 }
 
-static void each_visits_all_and_stops_when_told(void **state)
+static void each_visits_all_and_stops_when_reported(void **state)
 {
 	struct tally all = {0}, some = {.stop_after = 2};
 
@@ -452,7 +452,7 @@ int main(int argc, char **argv)
 	        FRESH(a_missing_given_file_is_named),
 	        FRESH(open_takes_a_path_or_a_name),
 	        FRESH(each_shipped_name_and_alias_finds_its_own_profile),
-	        FRESH(each_visits_all_and_stops_when_told),
+	        FRESH(each_visits_all_and_stops_when_reported),
 	        FRESH(saving_replaces_a_profile_and_leaves_nothing_else),
 	        FRESH(a_save_that_fails_says_why),
 	        FRESH(an_installed_program_finds_the_profiles_beside_it),

@@ -2,7 +2,7 @@
 /*
  * What must hold of roofline and qrm for any launch: a better device is never slower, more
  * work is never faster; and of every model: no NaN without a reason, no crash. Where qrm's
- * equations break the rule, the cases are pinned here and told in docs/internals/models.md.
+ * equations break the rule, the cases are pinned here and reported in docs/internals/models.md.
  */
 #include <setjmp.h>
 #include <stdarg.h>

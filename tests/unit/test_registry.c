@@ -274,7 +274,7 @@ static void the_stand_in_is_known_to_the_end(void **state)
 	assert_true(gw_device_stand_in());
 }
 
-static void nodes_are_told_apart_by_graph_and_number(void **state)
+static void nodes_are_reported_apart_by_graph_and_number(void **state)
 {
 	uint32_t id = gw_intern_node(1, 1);
 
@@ -389,7 +389,7 @@ int main(void)
 	        T(a_device_says_what_it_knows),
 	        T(a_driver_that_is_gone_is_not_called),
 	        T(the_stand_in_is_known_to_the_end),
-	        T(nodes_are_told_apart_by_graph_and_number),
+	        T(nodes_are_reported_apart_by_graph_and_number),
 	        T(a_full_table_takes_no_more_memory_and_keeps_what_it_has),
 	        T(each_table_that_is_full_has_a_reason_of_its_own),
 	        T(streams_that_ended_leave_no_memory_behind),

@@ -170,7 +170,7 @@ static int launches_to_alarm(struct bench *b, double ratio, const struct gw_slow
 	return 0;
 }
 
-static void a_clock_that_drops_is_told_within_twenty_launches(void **state)
+static void a_clock_that_drops_is_reported_within_twenty_launches(void **state)
 {
 	(void)state;
 	seed = 3;
@@ -412,7 +412,7 @@ int main(void)
 	        cmocka_unit_test(the_documented_rate_of_false_alarms_holds),
 	        cmocka_unit_test(stationary_launches_raise_no_alarm),
 	        cmocka_unit_test(a_heavy_tail_raises_no_alarm),
-	        cmocka_unit_test(a_clock_that_drops_is_told_within_twenty_launches),
+	        cmocka_unit_test(a_clock_that_drops_is_reported_within_twenty_launches),
 	        cmocka_unit_test(an_episode_is_one_event_and_ends_when_the_times_come_back),
 	        cmocka_unit_test(an_open_episode_is_found_at_the_end),
 	        cmocka_unit_test(the_cause_is_what_changed),

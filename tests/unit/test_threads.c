@@ -54,7 +54,7 @@ static int start(void **state)
 	return 0;
 }
 
-/* The records are the process's for good. */
+/* The records are kept until the process ends. */
 static int stop(void **state)
 {
 	(void)state;

@@ -19,8 +19,9 @@ static struct {
 	struct gw_record_work head;
 	struct gw_record_quantity part[GW_WORK_FIELDS];
 } written;
-static struct gw_work told, before; /* last told to the predictor, and the time before that */
-static uint32_t records, last_told;
+static struct gw_work reported,
+        before; /* last reported to the predictor, and the time before that */
+static uint32_t records, last_reported;
 
 /* What the work stands on. */
 uint32_t gw_config_count(void)
@@ -42,9 +43,9 @@ uint64_t gw_predictor_set_observations(const struct gw_predictor_set *p)
 void gw_predictor_set_work(struct gw_predictor_set *p, uint32_t config, const struct gw_work *work)
 {
 	(void)p;
-	last_told = config;
-	before = told;
-	told = *work;
+	last_reported = config;
+	before = reported;
+	reported = *work;
 }
 
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
@@ -65,7 +66,7 @@ static int start(void **state)
 	fixture_start();
 	gw_work_start();
 	memset(&written, 0, sizeof(written));
-	records = last_told = 0;
+	records = last_reported = 0;
 	return 0;
 }
 
@@ -143,8 +144,8 @@ static void news_are_published_once_with_all_that_is_known(void **state)
 	assert_int_equal(written.part[0].source, GW_SOURCE_COUNTED);
 	assert_true(written.part[0].value == 100 && written.part[0].confidence == 0.7f);
 	assert_int_equal(written.part[1].field, GW_WORK_pipe_fma);
-	assert_int_equal(last_told, 3);
-	assert_memory_equal(&told, gw_work_of(3), sizeof(told));
+	assert_int_equal(last_reported, 3);
+	assert_memory_equal(&reported, gw_work_of(3), sizeof(reported));
 	gw_work_publish(predictors());
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED); /* the same again is no news */
 	gw_work_publish(predictors());
@@ -160,8 +161,8 @@ static struct gw_quantity row(const struct gw_work *work, enum gw_work_field fie
 	return work->q[field];
 }
 
-/* The study comes late: what it says of a row that was counted reaches the predictor as well. */
-static void code_read_after_a_count_is_told_beside_it(void **state)
+/* The analysis comes late: what it says of a row that was counted reaches the predictor as well. */
+static void code_read_after_a_count_is_reported_beside_it(void **state)
 {
 	(void)state;
 	offer(3, GW_WORK_inst_executed, 100, GW_SOURCE_COUNTED);
@@ -172,8 +173,8 @@ static void code_read_after_a_count_is_told_beside_it(void **state)
 	assert_int_equal(records, 3);
 	assert_int_equal(row(&before, GW_WORK_inst_executed).source, GW_SOURCE_STATIC);
 	assert_true(row(&before, GW_WORK_inst_executed).value == 50);
-	assert_int_equal(row(&told, GW_WORK_inst_executed).source, GW_SOURCE_COUNTED);
-	assert_true(row(&told, GW_WORK_inst_executed).value == 100);
+	assert_int_equal(row(&reported, GW_WORK_inst_executed).source, GW_SOURCE_COUNTED);
+	assert_true(row(&reported, GW_WORK_inst_executed).value == 100);
 	assert_true(value_of(3, GW_WORK_inst_executed) == 100);
 	/* Once is enough. */
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
@@ -182,7 +183,7 @@ static void code_read_after_a_count_is_told_beside_it(void **state)
 	assert_int_equal(records, 4);
 }
 
-static void code_and_count_of_one_cycle_are_both_told(void **state)
+static void code_and_count_of_one_cycle_are_both_reported(void **state)
 {
 	(void)state;
 	offer(3, GW_WORK_inst_executed, 50, GW_SOURCE_STATIC);
@@ -190,7 +191,7 @@ static void code_and_count_of_one_cycle_are_both_told(void **state)
 	gw_work_publish(predictors());
 	assert_int_equal(records, 2);
 	assert_true(row(&before, GW_WORK_inst_executed).value == 50);
-	assert_true(row(&told, GW_WORK_inst_executed).value == 100);
+	assert_true(row(&reported, GW_WORK_inst_executed).value == 100);
 }
 
 static void a_count_after_the_code_was_published_is_one_record(void **state)
@@ -214,12 +215,12 @@ static void what_code_says_is_kept_whatever_was_counted(void **state)
 	offer(3, GW_WORK_pipe_fma, 5, GW_SOURCE_STATIC);
 	offer(3, GW_WORK_pipe_alu, 4, GW_SOURCE_STATIC);
 	offer(3, GW_WORK_pipe_xu, 3, GW_SOURCE_COUNTED);
-	gw_work_told(3, &by_code);
+	gw_work_by_code(3, &by_code);
 	assert_true(row(&by_code, GW_WORK_inst_executed).value == 50);
 	assert_true(row(&by_code, GW_WORK_pipe_fma).value == 5);
 	assert_true(row(&by_code, GW_WORK_pipe_alu).value == 4);
 	assert_int_equal(row(&by_code, GW_WORK_pipe_xu).source, GW_SOURCE_NONE);
-	gw_work_told(4, &by_code);
+	gw_work_by_code(4, &by_code);
 	assert_int_equal(row(&by_code, GW_WORK_pipe_alu).source, GW_SOURCE_NONE);
 }
 
@@ -232,7 +233,7 @@ static void work_is_written_again_where_the_log_lost_some(void **state)
 		offer(i, GW_WORK_inst_executed, 100 * i, GW_SOURCE_COUNTED);
 	gw_work_publish(predictors());
 	assert_int_equal(records, 3);
-	last_told = 0;
+	last_reported = 0;
 	gw_work_repeat(predictors(), 0);
 	assert_int_equal(records, 3);
 	gw_work_repeat(predictors(), 1);
@@ -240,7 +241,7 @@ static void work_is_written_again_where_the_log_lost_some(void **state)
 	assert_int_equal(written.head.config, 3);
 	assert_int_equal(written.head.known, 77);
 	assert_true(written.part[0].value == 300);
-	assert_int_equal(last_told, 0);
+	assert_int_equal(last_reported, 0);
 	gw_work_repeat(predictors(), 1);
 	assert_int_equal(records, 6);
 	offer(2, GW_WORK_inst_executed, 5, GW_SOURCE_COUNTED);
@@ -258,8 +259,8 @@ int main(void)
 	        cmocka_unit_test_setup(what_is_no_number_or_of_no_configuration_changes_nothing,
 	                               start),
 	        cmocka_unit_test_setup(news_are_published_once_with_all_that_is_known, start),
-	        cmocka_unit_test_setup(code_read_after_a_count_is_told_beside_it, start),
-	        cmocka_unit_test_setup(code_and_count_of_one_cycle_are_both_told, start),
+	        cmocka_unit_test_setup(code_read_after_a_count_is_reported_beside_it, start),
+	        cmocka_unit_test_setup(code_and_count_of_one_cycle_are_both_reported, start),
 	        cmocka_unit_test_setup(a_count_after_the_code_was_published_is_one_record, start),
 	        cmocka_unit_test_setup(what_code_says_is_kept_whatever_was_counted, start),
 	};

@@ -13,7 +13,7 @@ enum {
 	SHT_INFO = 0x70000000,
 };
 
-/* The suffix of what the compiler was told: 'a' of "-arch sm_90a" among a note's options. */
+/* The suffix of the compiler's target: 'a' of "-arch sm_90a" among a note's options. */
 static char arch_suffix(struct gw_bytes note)
 {
 	static const char option[] = "-arch sm_";

@@ -132,7 +132,7 @@ static bool add_entry(struct gw_image_scan *scan, const struct entry *e, struct 
 	return gw_scan_add(scan, image);
 }
 
-/* The entry at the begin of @p rest; moves @p rest behind it. */
+/* The entry at the start of @p rest; moves @p rest behind it. */
 static bool scan_entry(struct gw_image_scan *scan, struct gw_bytes *rest)
 {
 	struct entry e = {0};
@@ -154,7 +154,7 @@ static bool scan_entry(struct gw_image_scan *scan, struct gw_bytes *rest)
 	                      rest);
 }
 
-/* The container at the begin of @p rest; moves @p rest behind it. */
+/* The container at the start of @p rest; moves @p rest behind it. */
 static bool scan_container(struct gw_image_scan *scan, struct gw_bytes *rest)
 {
 	struct container c;

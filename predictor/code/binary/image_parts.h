@@ -17,7 +17,7 @@ struct gw_image_scan {
 /** Note the fault, @p at being a place in scan->file. Returns false. */
 bool gw_scan_fault(const struct gw_image_scan *scan, const char *what, const uint8_t *at);
 
-/** Append an image of which kind, stored bytes and what its header tells are known. */
+/** Append an image of which kind, stored bytes and header are known. */
 bool gw_scan_add(struct gw_image_scan *scan, struct gw_image image);
 
 /*
@@ -33,7 +33,7 @@ bool gw_scan_archive(struct gw_image_scan *scan, struct gw_bytes part);
 /** Whether the bytes begin with a fatbin container's header. */
 bool gw_is_fatbin(struct gw_bytes part);
 /** Of bytes that begin like one: how long the container is, if its header and that of its first
- * entry tell of bytes that are there; 0: it is none. */
+ * entry refer to bytes that exist; 0: it is no entry. */
 uint64_t gw_fatbin_size(struct gw_bytes part);
 /** Whether the bytes begin like an archive. */
 bool gw_is_archive(struct gw_bytes part);

@@ -14,7 +14,7 @@
 /** Banks of constant memory that a kernel can address. */
 enum { GW_CODE_BANKS = 5 };
 
-/** A number of a kernel that the cubin doesn't tell. */
+/** A number of a kernel that the cubin lacks. */
 #define GW_CODE_UNKNOWN UINT32_MAX
 
 /** A kernel in the list of its cubin: where its parts lie. */
@@ -61,22 +61,22 @@ struct gw_code_relocation {
 	int64_t addend;
 };
 
-/** What a cubin tells of one kernel. Numbers it doesn't tell are GW_CODE_UNKNOWN. */
+/** A kernel's data in a cubin. Numbers it lacks are GW_CODE_UNKNOWN. */
 struct gw_code_kernel {
 	const char *name; /**< mangled */
 	struct gw_code_arch arch;
-	struct gw_bytes code;         /**< machine code, not relocated */
-	uint32_t registers;           /**< per thread */
-	uint32_t static_shared;       /**< bytes per block, as the driver tells it: its own alone */
-	uint32_t reserved_shared;     /**< bytes that the system has in front of them */
-	uint32_t frame;               /**< local memory of its own frame, bytes per thread */
-	uint32_t min_stack;           /**< with the frames of what it calls, where that is known */
-	uint32_t crs_stack;           /**< call-return stack, bytes; old processors */
-	uint32_t barriers;            /**< named barriers used */
-	uint32_t param_base;          /**< place of the parameters in constant bank 0, bytes */
-	uint32_t param_size;          /**< bytes of all */
+	struct gw_bytes code;     /**< machine code, not relocated */
+	uint32_t registers;       /**< per thread */
+	uint32_t static_shared;   /**< bytes per block, as the driver reports it: its own alone */
+	uint32_t reserved_shared; /**< bytes that the system has in front of them */
+	uint32_t frame;           /**< local memory of its own frame, bytes per thread */
+	uint32_t min_stack;       /**< with the frames of what it calls, where that is known */
+	uint32_t crs_stack;       /**< call-return stack, bytes; old processors */
+	uint32_t barriers;        /**< named barriers used */
+	uint32_t param_base;      /**< place of the parameters in constant bank 0, bytes */
+	uint32_t param_size;      /**< bytes of all */
 	struct gw_code_param *param;  /**< in the order of declaration */
-	uint32_t param_count;         /**< GW_CODE_UNKNOWN when their layout isn't told */
+	uint32_t param_count;         /**< GW_CODE_UNKNOWN when their layout is unknown */
 	uint32_t max_threads[3];      /**< launch bounds; their product counts; else unknown */
 	uint32_t required_threads[3]; /**< the only shape of a block allowed; else unknown */
 	uint32_t max_registers;       /**< what the compiler was allowed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layout of a kernel's parameters, whoever tells it: cubin, PTX or the driver. */
+/* The layout of a kernel's parameters, from the cubin, the PTX or the driver. */
 #ifndef GW_CODE_PARAM_H
 #define GW_CODE_PARAM_H
 

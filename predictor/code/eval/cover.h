@@ -45,7 +45,7 @@ bool gw_cover_sums(const struct gw_ir_program *p, struct gw_arena *arena,
                    struct gw_eval_report *out);
 
 /** Run one warp that may answer for those up to @p high away, which becomes how far it does.
- *  False: it was told to stop. */
+ *  False: the callback stopped it. */
 bool gw_cover_run(struct cover *c, struct gw_dim3 block, uint32_t warp, int64_t high[GW_BOX]);
 
 /** Add what the last warp did, or what @p from sums up, so many times. */

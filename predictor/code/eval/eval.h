@@ -34,7 +34,7 @@ struct gw_eval_launch {
 	struct gw_bytes arguments;     /**< the kernel's parameter bytes, by offset; may be short */
 	const uint8_t *argument_known; /**< one flag per byte of them; NULL: all are known */
 	const double *block_cost; /**< of each basic block, what an execution by a warp costs, to
-	                               tell the longest warp; NULL: its source instructions */
+	                               find the longest warp; NULL: its source instructions */
 };
 
 /** Bounds of one evaluation; zero: the default. */
@@ -147,7 +147,7 @@ struct gw_eval_report {
 	struct gw_eval_count *insns;  /**< per instruction of the program: executions by a warp with
 	                                 at  least one lane whose guard held, sum over the grid */
 	uint16_t *spaces;             /**< per instruction: bit of each enum gw_ir_space that its
-	                                   accesses went to, as far as generic addresses tell */
+	                                   accesses went to, as far as generic addresses show */
 	struct gw_dim3 longest_block; /**< where the costliest warp is */
 	uint32_t longest_warp;
 	double longest_cost, mean_cost; /**< in block_cost's unit; NaN when no warp was run */
@@ -162,7 +162,7 @@ struct gw_eval_report {
 /** What one warp does; arrays as in struct gw_eval_report, of this warp alone. */
 struct gw_eval_warp_report {
 	bool complete, control_known, awaits;
-	bool halted; /**< go_on said no: it is not complete, and tells nothing */
+	bool halted; /**< go_on returned false: incomplete and not usable */
 	uint64_t steps;
 	double cost;
 	struct gw_eval_block *blocks;

@@ -260,7 +260,7 @@ static void count_effect(struct gw_eval *e, const struct gw_ir_insn *insn, uint3
 	struct gw_eval_count *c = &e->report.insns[index];
 
 	if (insn->guard == GW_IR_NONE)
-		return; /* the block's count tells */
+		return; /* the block's count decides */
 	if (maybe && !(sure & e->certain)) {
 		uint32_t origin;
 		enum gw_why reason = gw_base_why(why, &origin);

@@ -7,7 +7,7 @@
  * iteration is run as a probe. When at its end every value has grown by its difference again, and
  * its growth in every dimension is what it was, then one iteration maps a state that lies k steps
  * ahead to the state k + 1 steps ahead, for every k at which each decision comes out as it did:
- * the domain tells the greatest such k. The next iteration is then run once with the weight of all
+ * the domain gives the greatest such k. The next iteration is then run once with the weight of all
  * of them, and the values jump to the end.
  */
 #include "predictor/code/eval/state.h"

@@ -26,7 +26,8 @@ static inline int64_t gw_rule_wrap(uint64_t v, unsigned bits)
  * doesn't hold as things are: false. */
 bool gw_rule_hold(struct gw_rule *r, const struct gw_within *within, unsigned enough);
 
-/** Keep to where source @p x, a number of @p bits, doesn't wrap; false when it is not to be had. */
+/** Restrict to where source @p x, a number of @p bits, doesn't wrap; false when that is impossible.
+ */
 bool gw_rule_no_wrap(struct gw_rule *r, const struct gw_value *x, unsigned bits, bool is_signed);
 
 /* words.c */

@@ -141,7 +141,7 @@ static void run_block(struct sample *s, uint32_t n)
 }
 
 /* Standard error of the grid's cost for that of the uncovered @p rest, relative to it. Where
- * there are not several blocks, the warps that were run must tell how much they differ. */
+ * there are not several blocks, the warps that were run show how much they differ. */
 static double error_of(const struct sample *s, double rest)
 {
 	const struct gw_spread *x = s->blocks.count >= 2 ? &s->blocks : &s->c->warps;

@@ -284,7 +284,7 @@ static bool plain(enum gw_ir_op op, unsigned bits, const uint64_t in[4], uint64_
 	}
 }
 
-/* Those whose result is wider or narrower than `bits`; *width is told. */
+/* Those whose result is wider or narrower than `bits`; sets *width. */
 static bool resized(enum gw_ir_op op, unsigned bits, unsigned aux, const uint64_t in[4],
                     unsigned *width, uint64_t *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Special registers, and what lanes tell each other. */
+/* Special registers, and exchange between lanes. */
 #include "predictor/code/eval/state.h"
 
 #include <string.h>

@@ -128,7 +128,7 @@ struct gw_eval {
 	struct gw_loop_shots *shots;
 	struct gw_live *live_values; /**< once asked for; see live.c */
 
-	/* What is told. */
+	/* The results. */
 	gw_eval_sink *sink;
 	void *sink_arg;
 	bool alike;       /**< the sink's accesses are to hold all over the box */
@@ -236,7 +236,7 @@ void gw_eval_stop(struct gw_eval *e, uint32_t block);
 
 /* init.c */
 /** Run one warp that may answer for those up to @p high distances away; its report is e->report,
- *  and e->domain.high tells which ones it does answer for. */
+ *  and e->domain.high says which ones the result covers. */
 void gw_eval_one(struct gw_eval *e, struct gw_dim3 block, uint32_t warp,
                  const int64_t high[GW_BOX]);
 

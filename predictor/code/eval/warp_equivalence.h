@@ -17,7 +17,7 @@ enum {
 /** What a warp came to. */
 struct gw_warp_equivalence_report {
 	bool complete;  /**< it ran to its end */
-	bool halted;    /**< limits.go_on said no: not all accesses were told */
+	bool halted;    /**< limits.go_on returned false: not all accesses were passed on */
 	uint64_t steps; /**< instructions run for it; of one not run its accesses */
 };
 
@@ -28,7 +28,7 @@ struct gw_warp_equivalence *gw_warp_equivalence_new(struct gw_eval *eval,
                                                     const struct gw_eval_limits *limits,
                                                     struct gw_arena *arena);
 
-/** Tell @p sink the accesses of one warp, in their order, as gw_eval_warp() would. NULL, or why
+/** Pass the accesses of one warp to @p sink, in order, as gw_eval_warp() does. NULL, or why
  * not. */
 const char *gw_warp_equivalence_warp(struct gw_warp_equivalence *alike, struct gw_dim3 block,
                                      uint32_t warp, gw_eval_sink *sink, void *arg,

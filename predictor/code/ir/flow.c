@@ -293,7 +293,7 @@ static bool is_header(struct flow *f, const struct graph *g, uint32_t n)
 	return false;
 }
 
-/* How many blocks that @p met leaves out lead to block @p to. @p seen tells blocks by @p mark. */
+/* How many blocks that @p met leaves out lead to block @p to. @p seen marks blocks with @p mark. */
 static uint32_t leading_to(struct flow *f, const struct graph *g, uint32_t to, const bool *met,
                            uint32_t *seen, uint32_t mark, uint32_t *stack)
 {

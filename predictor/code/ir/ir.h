@@ -150,7 +150,7 @@ struct gw_ir_symbol {
 	bool dynamic;   /**< extern shared array: begins where the static ones end */
 	bool read_only; /**< constant bytes that neither host nor device can change */
 	uint32_t align; /**< bytes, a power of two */
-	uint64_t size;  /**< bytes; 0 when the declaration doesn't tell */
+	uint64_t size;  /**< bytes; 0 when the declaration lacks it */
 	uint64_t
 	        address; /**< shared, local, frame: offset in the window; others: 0, unknown base */
 	const uint8_t *bytes; /**< initial contents, size bytes; NULL when none are known */

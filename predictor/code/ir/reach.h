@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which definitions a use of a register can see. A machine register holds one thing here and
- * another there, so that what a value is made from can only be told along the program's paths.
+ * another there, so that the origin of a value depends on the path through the program.
  *
  * A definition is named by its place in program->operands[]; marks are spread from uses back to the
  * definitions they can see, and by the caller's rule on to what those are made from.
@@ -35,7 +35,7 @@ struct gw_reach {
 	uint32_t *place; /**< of a register with several: its number among those, else GW_IR_NONE */
 	uint32_t places;
 	uint32_t *last; /**< [block * places + place]: the last definition in a block */
-	uint8_t *entry; /**< [block * places + place]: marks at the begin of a block */
+	uint8_t *entry; /**< [block * places + place]: marks at the start of a block */
 	uint32_t *pred_first, *preds; /**< of each block: those before it */
 	uint32_t *slots, *entries;    /**< still to be looked at */
 	uint32_t slot_count, entry_count;

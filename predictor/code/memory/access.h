@@ -18,7 +18,7 @@
 enum {
 	GW_ACCESS_NODES = 256,    /**< most nodes of a tree */
 	GW_ACCESS_OPERANDS = 3,   /**< most operands of a node */
-	GW_ACCESS_LOOPS = 8,      /**< loops whose iterations can be told apart */
+	GW_ACCESS_LOOPS = 8,      /**< loops whose iterations are distinguished */
 	GW_ACCESS_TEXT_MAX = 512, /**< longest register, opcode or instruction text */
 };
 
@@ -95,7 +95,7 @@ void gw_access_decode(struct gw_access_node *node);
  */
 const char *gw_access_link(struct gw_access *access, uint32_t *at);
 
-/** Width in bytes that the instruction's text moves ("ld.global.v4.f32 …": 16); 0: not told. */
+/** Width in bytes that the instruction's text moves ("ld.global.v4.f32 …": 16); 0: unknown. */
 uint32_t gw_access_width(const char *text);
 
 /**

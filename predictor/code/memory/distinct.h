@@ -4,7 +4,7 @@
  * adaptive sampling (Wegman; analysed by Flajolet 1990). When the table is full only numbers whose
  * hash ends in one more zero bit stay, and later ones are held to the same rule, so what is kept
  * is a fair sample of 1 in 2^k. As the rule looks at the number alone, two sets keep the same
- * numbers, and the size of their intersection can be told as well.
+ * numbers, and gives the size of their intersection too.
  */
 #ifndef GW_CODE_DISTINCT_H
 #define GW_CODE_DISTINCT_H

@@ -187,7 +187,7 @@ static void expand_operands(struct tree *t, uint32_t at, uint32_t def)
 		put_operand(t, at, use[i], def, insn->bits);
 }
 
-/* Two registers that hold one number: what that is, where it can be told. False: it can't. */
+/* Two registers that hold one number: what that is, where it is known. False: it is not. */
 static bool expand_pair(struct tree *t, uint32_t at, uint32_t def)
 {
 	const gw_ir_operand *half = gw_ir_uses(t->slicer->program, &t->slicer->program->insns[def]);

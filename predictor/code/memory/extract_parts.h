@@ -5,7 +5,9 @@
 
 #include "predictor/code/memory/extract.h"
 
-enum { GW_REACHING_MAX = 2 /**< definitions that are told apart: a loop's first and its next */ };
+enum {
+	GW_REACHING_MAX = 2 /**< definitions that are distinguished: a loop's first and its next */
+};
 
 /** A kernel prepared for looking back. */
 struct gw_slicer {
@@ -63,7 +65,7 @@ bool gw_slicer_is_widened(const struct gw_slicer *s, uint32_t pair);
  */
 const char *gw_name_keep(struct gw_slicer *s, const char *text);
 
-/** Name of register @p reg where PTX does not tell: "%rd" or the like and its number. */
+/** Name of register @p reg where PTX has none: "%rd" or the like and its number. */
 const char *gw_name_register(struct gw_slicer *s, uint32_t reg);
 
 /** A constant operand of @p bits as a signed number. */

@@ -10,7 +10,7 @@
 
 enum {
 	BLOCKS = 16,
-	NEIGHBOURS = 5, /* the blocks that tell the grid's footprint */
+	NEIGHBOURS = 5, /* the blocks from which the grid's footprint is estimated */
 	STEPS = 2000000,
 	OUTER = 256,                  /* iterations of outer loops whose footprint is followed */
 	SECTORS_A_STEP = 8,           /* that are entered in the time of a step */
@@ -43,7 +43,8 @@ double gw_gather_mean(const struct gw_eval_count *count)
 }
 
 /* The request that @p access makes the first time: false when a lane's address is not known.
- * Numbered unknown bases are told apart and taken for aligned to 256 bytes, as allocations are. */
+ * Numbered unknown bases are distinguished and taken for aligned to 256 bytes, as allocations are.
+ */
 static bool request_of(const struct gw_eval_access *access, struct gw_request *out)
 {
 	uint32_t bytes = (uint32_t)access->op->width * access->op->elements;
@@ -369,7 +370,7 @@ static const char *look_at_blocks(struct gw_eval *eval, const struct gw_eval_lau
 		left = g->report.steps / GLANCE;
 		gw_eval_allow(eval, left);
 	}
-	/* The first and the middle one with its neighbours come first: what they tell is told even
+	/* The first and the middle one with its neighbours come first: what they show is known even
 	 * where the steps end before the others. */
 	for (unsigned b = 0; b < blocks && left; b++) {
 		for (uint32_t w = 0; w < warps && left; w++) {

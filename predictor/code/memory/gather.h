@@ -53,7 +53,7 @@ struct gw_gather_limits {
 	uint64_t steps;             /**< warp instructions spent on these (default 2,000,000) */
 };
 
-/** Gather. Returns NULL, or a static text of why nothing could be told. */
+/** Gather. Returns NULL, or a static text of why nothing could be determined. */
 const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
                           const struct gw_gather_limits *limits, struct gw_arena *arena,
                           struct gw_gather *out);

@@ -299,7 +299,7 @@ static void group_of(const struct gw_locality *l, uint32_t first, bool *members,
 	}
 }
 
-/** A question about a part of the grid that is told from the middle block and its neighbours. */
+/** A question about a part of the grid, answered from the middle block and its neighbours. */
 struct question {
 	const struct gw_locality *l;
 	enum gw_locality_of of;
@@ -412,7 +412,7 @@ void gw_locality_grid(const struct gw_locality *l, enum gw_locality_of of,
 	out->footprint.lines = grid_count(l, of, IN_LINES, &ignored);
 }
 
-/* What the rows of the matrix tell: SpScore and degree of sharing. */
+/* From the rows of the matrix: SpScore and degree of sharing. */
 static void graph_scores(struct gw_block_graph *g)
 {
 	uint32_t edges = 0, sharing = 0;

@@ -52,7 +52,7 @@ struct gw_locality *gw_locality_new(struct gw_arena *arena, struct gw_dim3 grid)
 
 /**
  * Blocks worth looking at, at most @p most (at least 8), without doubles: the first and the last;
- * one in the middle with its neighbour in each dimension, which tell the grid's footprint; then
+ * one in the middle with its neighbour in each dimension, for the grid's footprint; then
  * those that follow the middle one, for the locality graph. All of a grid that is no larger.
  */
 unsigned gw_locality_choose(struct gw_dim3 grid, unsigned most,

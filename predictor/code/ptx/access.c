@@ -55,7 +55,7 @@ static uint8_t flags_of(const struct gw_ptx_lower *l)
 	return (uint8_t)flags;
 }
 
-/* Base and offset of a memory operand. A parameter's own space is told by what is named. */
+/* Base and offset of a memory operand. A parameter's own space follows from the named symbol. */
 static void address(struct gw_ptx_lower *l, const struct gw_ptx_operand *memory,
                     struct gw_ir_insn *insn, gw_ir_operand uses[2])
 {
@@ -66,7 +66,7 @@ static void address(struct gw_ptx_lower *l, const struct gw_ptx_operand *memory,
 	if (base.kind == PTX_OPERAND_VARIABLE) {
 		const struct gw_ptx_variable *v = PTX_AT(variable, l->in->variables, base.index);
 
-		/* Naming the variable tells the space as exactly as the opcode can. */
+		/* The name of the variable determines the space as exactly as the opcode. */
 		if (v->space == IR_SPACE_FRAME || insn->space != IR_SPACE_GENERIC)
 			insn->space = v->space == IR_SPACE_FRAME ? (uint8_t)v->space : insn->space;
 		uses[0] = gw_ptx_use(l, &base, l->ptx->address_bits);
@@ -188,7 +188,7 @@ static void copy_side(struct gw_ptx_lower *l, const struct gw_ptx_operand *memor
 	gw_ir_append(&l->b, insn, NULL, 0, uses, flags & IR_MEM_BULK ? 3 : 2);
 }
 
-/* The fourth operand, when there is one, tells how many bytes are read (the rest is zeros), or that
+/* The fourth operand, when there is one, is how many bytes are read (the rest is zeros), or that
  * none are: lanes that read nothing don't access global memory. */
 static void read_where(struct gw_ptx_lower *l, const struct gw_ptx_operand *how_many)
 {

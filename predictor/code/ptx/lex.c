@@ -111,7 +111,7 @@ static unsigned base_of(struct gw_ptx_lexer *l)
 	return 8;
 }
 
-/* A decimal float, as people write it and compilers don't: its value isn't told. */
+/* A decimal float, as people write it and compilers don't: its value is not parsed. */
 static bool lex_decimal(struct gw_ptx_lexer *l, const char *start)
 {
 	const char *p = l->at;

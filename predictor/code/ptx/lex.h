@@ -21,7 +21,7 @@ struct gw_ptx_token {
 	uint32_t length;
 	uint32_t line, column;
 	uint64_t value; /**< of a number; of a float, its bits */
-	uint8_t bits;   /**< of a float: 32 or 64; 0: decimal, its value isn't told */
+	uint8_t bits;   /**< of a float: 32 or 64; 0: decimal, its value is not parsed */
 };
 
 struct gw_ptx_lexer {

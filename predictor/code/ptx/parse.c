@@ -118,7 +118,7 @@ static bool lay_out(struct gw_ptx_parser *p, struct gw_ptx_function *f)
 	return true;
 }
 
-/* `n`, `n, m`, `n, m, k` of a directive; those not told are 1. */
+/* `n`, `n, m`, `n, m, k` of a directive; missing ones are 1. */
 static struct gw_dim3 read_extent(struct gw_ptx_parser *p)
 {
 	struct gw_ptx_lexer *l = &p->lexer;

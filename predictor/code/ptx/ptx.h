@@ -19,7 +19,7 @@ struct gw_ptx_fault {
 	uint32_t column;  /**< from 1, bytes */
 };
 
-/** A kernel as its declaration tells; dimensions that it doesn't tell are 0. */
+/** A kernel by its declaration; dimensions that it lacks are 0. */
 struct gw_ptx_kernel {
 	const char *name; /**< symbol */
 	uint32_t line;    /**< of the declaration */
@@ -35,8 +35,8 @@ struct gw_ptx_kernel {
 
 /** A parsed text; everything in it belongs to the arena it was parsed into. */
 struct gw_ptx {
-	uint32_t version;                    /**< 10 * major + minor; 0: not told */
-	const char *target;                  /**< "sm_90a"; NULL: not told */
+	uint32_t version;                    /**< 10 * major + minor; 0: missing */
+	const char *target;                  /**< "sm_90a"; NULL: missing */
 	uint32_t address_bits;               /**< 32 or 64 */
 	const struct gw_ptx_kernel *kernels; /**< those with a body, in order */
 	uint32_t kernel_count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kernel's PTX tells of a launch: memory operations, barriers and atomics, how often loops
+ * A launch by its kernel's PTX: memory operations, barriers and atomics, how often loops
  * run, where warps diverge, and how far that is exact. Machine instructions are not claimed: what
- * the assembler makes of PTX only SASS tells.
+ * the assembler makes of PTX only SASS shows.
  */
 #ifndef GW_CODE_PTX_REPORT_H
 #define GW_CODE_PTX_REPORT_H

@@ -28,7 +28,7 @@ enum gw_ptx_operand_kind {
 	PTX_OPERAND_REGISTER, /**< index: register of the function */
 	PTX_OPERAND_VARIABLE, /**< index: in variables[], plus value */
 	PTX_OPERAND_NUMBER,   /**< value */
-	PTX_OPERAND_FLOAT,    /**< value: its bits; width: 32 or 64, 0 when not told */
+	PTX_OPERAND_FLOAT,    /**< value: its bits; width: 32 or 64, 0 when not parsed */
 	PTX_OPERAND_SPECIAL,  /**< index: a name such as %tid.x */
 	PTX_OPERAND_NAME,     /**< index: a label, a function or something unknown */
 	PTX_OPERAND_LIST,     /**< {a, b} or (a, b): index, count: in operands[] */

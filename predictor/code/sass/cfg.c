@@ -131,7 +131,7 @@ static uint32_t block_at(const struct gw_cfg *cfg, uint32_t insn)
 	return low;
 }
 
-/* Successors of @p block that its last instruction tells: at most two. */
+/* Successors of @p block by its last instruction: at most two. */
 static void plain_edges(struct gw_cfg *cfg, uint32_t index, uint32_t *out)
 {
 	struct gw_cfg_block *b = &cfg->blocks[index];

@@ -5,7 +5,7 @@
 
 /* A sum of up to three terms and carries, with its carry out. */
 struct sum {
-	gw_ir_operand value, carry; /* carry: GW_IR_NONE when it can't be told */
+	gw_ir_operand value, carry; /* carry: GW_IR_NONE when unknown */
 	bool used;                  /* a term has been added */
 };
 
@@ -15,7 +15,7 @@ static bool is_zero(const struct gw_lowering *l, gw_ir_operand o)
 }
 
 /* Add @p term and a carry of 0 or 1. The carries of several additions that can carry are added up
- * to more than one bit: not told then. */
+ * to more than one bit: unknown then. */
 static void add_term(struct gw_lowering *l, struct sum *s, gw_ir_operand term, gw_ir_operand carry)
 {
 	gw_ir_operand out, in;
@@ -239,7 +239,7 @@ static bool multiply_wide(struct gw_lowering *l, bool high)
 /* ---- shifts ---- */
 
 /* C and A as one number of 64 bits, shifted by B; its high or its low word. The type (bits 73-74:
- * s64 u64 s32 u32) tells signs, and with wrap-around (bit 75) how many bits of B count. */
+ * s64 u64 s32 u32) selects signedness, and with wrap-around (bit 75) how many bits of B count. */
 static void funnel(struct gw_lowering *l)
 {
 	unsigned type = (unsigned)gw_sass_bits(&l->insn, 73, 2);

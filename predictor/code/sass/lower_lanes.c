@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lanes of a warp tell each other, counts of bits, and predicates kept in registers. */
+/* Exchange between the lanes of a warp, counts of bits, and predicates kept in registers. */
 #include "predictor/code/sass/lower_source.h"
 
 /* The places of all lanes' predicates, as P2R and R2P number them. */

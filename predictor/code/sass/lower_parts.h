@@ -122,7 +122,7 @@ bool gw_lower_alu(struct gw_lowering *l);
 bool gw_lower_logic(struct gw_lowering *l);
 
 /** Of that, a load of constants; arithmetic of floats, with what divides integers; what lanes of a
- *  warp tell each other, and counts of bits. */
+ *  warp exchange, and counts of bits. */
 bool gw_lower_load_constant(struct gw_lowering *l);
 bool gw_lower_float(struct gw_lowering *l);
 bool gw_lower_lanes(struct gw_lowering *l);

@@ -77,13 +77,13 @@ struct gw_sass_insn {
 	uint16_t op;           /**< enum gw_sass_op */
 	uint8_t cls;           /**< enum gw_sass_class */
 	uint8_t pipe;          /**< enum gw_sass_pipe */
-	uint8_t space;         /**< enum gw_sass_space; CLUSTER only where the opcode alone tells */
+	uint8_t space;         /**< enum gw_sass_space; CLUSTER only where the opcode alone decides */
 	uint8_t latency;       /**< enum gw_sass_latency */
 	uint8_t tensor;        /**< enum gw_sass_tensor */
 	uint8_t form;          /**< bits 9 to 11: where the operands are */
 	uint8_t sm;            /**< the architecture it was decoded for */
 	uint16_t width;        /**< bits per thread that a memory operation moves; 0: none, or the
-	                            opcode does not tell */
+	                            opcode does not determine it */
 	uint32_t tensor_flops; /**< operations of a tensor instruction, a multiply-add as two, per
 	                            warp (per warp group for the GMMAs); 0: unknown or none */
 	uint8_t guard;         /**< predicate under which it runs; GW_SASS_PT: always */

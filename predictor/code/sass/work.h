@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The work of a launch as far as its machine code tells it: what the blocks are made of, times how
- * often they run (the evaluator's counts), and the schedule of its warps. Rows of memory traffic
- * are not among them.
+ * The work of a launch as far as its machine code determines it: what the blocks are made of, times
+ * how often they run (the evaluator's counts), and the schedule of its warps. Rows of memory
+ * traffic are not among them.
  */
 #ifndef GW_CODE_SASS_WORK_H
 #define GW_CODE_SASS_WORK_H
@@ -53,7 +53,7 @@ void gw_sass_critical_path(const struct gw_cfg *cfg, const struct gw_schedule *s
                            struct gw_work *work);
 
 /**
- * Set the rows of @p work that can be told, with GW_SOURCE_STATIC. Rows whose counts are not
+ * Set the rows of @p work that can be determined, with GW_SOURCE_STATIC. Rows whose counts are not
  * settled (a branch depends on memory, a called function runs, a limit was met) are left as they
  * are. Confidence: 1 for exact counts of warp instructions; less for thread instructions where
  * lanes may be off, for sampled grids, and for cycles, which hold for a warp alone. A NULL return

@@ -40,7 +40,7 @@ void gw_warp_matrix(struct gw_warp *w, const struct gw_sass_insn *insn,
 	struct gw_cycles done;
 
 	w->tensor = later_of(&w->tensor, &w->now);
-	/* Of an operation that is not known nobody can tell how long it takes. */
+	/* The latency of an unknown operation is unknown. */
 	if (columns)
 		add(&w->tensor, waits, GW_WAIT_matrix_columns, columns / 8.0);
 	else

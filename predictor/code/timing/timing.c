@@ -128,7 +128,7 @@ double gw_time_value(const struct gw_time *time, const struct gw_time_costs *cos
 	for (unsigned i = 0; i < time->count; i++) {
 		double v = gw_time_sum_value(&time->sum[i], costs);
 
-		/* One that can't be told leaves the maximum untold. */
+		/* An unknown one makes the maximum unknown. */
 		if (isnan(v))
 			return NAN;
 		if (v > most) {

@@ -36,7 +36,7 @@ struct gw_time_sum {
 	uint32_t lat[GW_TIME_CLASSES], del[GW_TIME_CLASSES];
 };
 
-/** A maximum of sums, none of which is never the greatest as far as lat >= del tells. */
+/** A maximum of sums, none of which is never the greatest as far as lat >= del shows. */
 struct gw_time {
 	uint32_t count;  /**< 0: no time at all */
 	bool incomplete; /**< there were more sums; those largest at `typical` costs are kept */

@@ -51,8 +51,8 @@ def choose_cpus(args, folders):
     loops, speed = turns.fastest_cpu(args)[1], {}
     for cpu in sorted(cores(), key=lambda cpu: -loops.get(str(cpu), 0))[:8]:
         args.cpus = (cpu, cpu)
-        told = measure("bare", args, folders, False, launches=4000)
-        speed[cpu] = told["run"] if told else float("inf")
+        reported = measure("bare", args, folders, False, launches=4000)
+        speed[cpu] = reported["run"] if reported else float("inf")
     best = sorted(speed, key=speed.get)
     args.cpus = tuple(best[:4])
     return {str(cpu): speed[cpu] for cpu in speed}
@@ -72,16 +72,16 @@ def measure(mode, args, folders, pause, launches=None):
     if done.returncode or done.stderr:
         print(f"overhead.py: {mode}: exit {done.returncode} {done.stderr.strip()}", file=sys.stderr)
     try:
-        told = json.loads(done.stdout)
+        reported = json.loads(done.stdout)
     except ValueError:
         return None
-    told["seen"] = recorded(mode, args, folder)
-    expected = 0 if mode in ("bare", "off") else told["launched"]
-    if told["seen"] != expected:
-        print(f"overhead.py: {mode} recorded {told['seen']} of {expected} launches",
+    reported["seen"] = recorded(mode, args, folder)
+    expected = 0 if mode in ("bare", "off") else reported["launched"]
+    if reported["seen"] != expected:
+        print(f"overhead.py: {mode} recorded {reported['seen']} of {expected} launches",
               file=sys.stderr)
         return None
-    return told
+    return reported
 
 
 def collect(args):
@@ -116,13 +116,13 @@ def collect_pairs(args):
             if done.returncode:
                 print(f"overhead.py: pairs {mode}: {done.stderr.strip()}", file=sys.stderr)
                 continue
-            told = json.loads(done.stdout)
-            if told["hooked"] != (mode in ("count", "watch", "audit")):
-                print(f"overhead.py: pairs {mode}: hooked {told['hooked']}", file=sys.stderr)
+            reported = json.loads(done.stdout)
+            if reported["hooked"] != (mode in ("count", "watch", "audit")):
+                print(f"overhead.py: pairs {mode}: hooked {reported['hooked']}", file=sys.stderr)
                 continue
-            found[mode]["given"] += told["given"]
-            found[mode]["driver"] += told["driver"]
-            found[mode]["ratios"] += [g / d for g, d in zip(told["given"], told["driver"])]
+            found[mode]["given"] += reported["given"]
+            found[mode]["driver"] += reported["driver"]
+            found[mode]["ratios"] += [g / d for g, d in zip(reported["given"], reported["driver"])]
     return found
 
 

@@ -51,10 +51,10 @@ def collect(args):
     took = 0
     while not seen or time.monotonic() - start + took < args.seconds:
         before = time.monotonic()
-        times, told = one_set(args, number, order)
+        times, reported = one_set(args, number, order)
         for when in found:
             found[when] += times[when]
-        seen += told
+        seen += reported
         took = time.monotonic() - before
     return found, seen
 
@@ -63,8 +63,8 @@ def earlier(path):
     """The pairs of an earlier run, and what was counted of its processes."""
     try:
         with open(path) as file:
-            told = json.load(file)
-        return {when: told["times"][when] for when in STEPS}, told["processes"]
+            reported = json.load(file)
+        return {when: reported["times"][when] for when in STEPS}, reported["processes"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise argparse.ArgumentTypeError(f"{path} can't be read ({error}); it is to be the reading.json of an earlier run")
 
@@ -72,23 +72,23 @@ def earlier(path):
 def judged(args, found, seen):
     result = []
     flat = [times for one in found["first"] for times in one["rounds"]]
-    told = turns.bound([times["read"] / times["unread"] for times in flat], args.seed) if len(flat) >= 3 else {}
-    result.append(figures.figure(f"code read / not read, first {STEPS['first']} steps of {args.loop}", told.get("median"), at=told.get("upper95"),
-                                 n=told.get("pairs"), spread=(told["p10"], told["p90"]) if told else None, most=FIRST, enough=args.first))
+    reported = turns.bound([times["read"] / times["unread"] for times in flat], args.seed) if len(flat) >= 3 else {}
+    result.append(figures.figure(f"code read / not read, first {STEPS['first']} steps of {args.loop}", reported.get("median"), at=reported.get("upper95"),
+                                 n=reported.get("pairs"), spread=(reported["p10"], reported["p90"]) if reported else None, most=FIRST, enough=args.first))
     sets = [one for one in found["later"] if one["rounds"]]
-    told = turns.ratio(sets, "read", "unread", args.seed, 2000) or {}
-    result.append(figures.figure(f"code read / not read, later steps of {args.loop}", told.get("ratio"), at=told.get("upper95"),
-                                 n=told.get("pairs"), spread=(told["p10"], told["p90"]) if told else None, most=LATER, enough=args.pairs))
+    reported = turns.ratio(sets, "read", "unread", args.seed, 2000) or {}
+    result.append(figures.figure(f"code read / not read, later steps of {args.loop}", reported.get("ratio"), at=reported.get("upper95"),
+                                 n=reported.get("pairs"), spread=(reported["p10"], reported["p90"]) if reported else None, most=LATER, enough=args.pairs))
     for mode in MODES:
         for when, one in found.items():
             every = [times[mode] for pair in one for times in pair["rounds"]]
             result.append(figures.figure(f"{mode}, {when} steps", statistics.median(every) if every else None, n=len(every), unit="us a step"))
     studied = {mode: [one[2] or 0 for one in seen if one[0] == mode] for mode in MODES}
     for mode in MODES:
-        for at, what in ((3, "CPU time of the worker"), (4, "time on the program's threads at first sight")):
+        for at, what in ((3, "CPU time of the worker"), (4, "time on the program's threads at first use")):
             every = [one[at] / 1e6 for one in seen if one[0] == mode and one[at] is not None]
             result.append(figures.figure(f"{mode}: {what}", statistics.median(every) if every else None, n=len(every), unit="ms"))
-    result.append(figures.figure("configurations told by their code, least of a process that reads", min(studied["read"], default=0), least=1))
+    result.append(figures.figure("configurations with code analysis, least of a process that reads", min(studied["read"], default=0), least=1))
     result.append(figures.figure("the same, most of one that does not", max(studied["unread"], default=None), most=0))
     result.append(figures.figure("processes that failed", sum(not one[1] for one in seen), n=len(seen), most=0))
     return result
@@ -110,9 +110,9 @@ def main(argv):
     found, seen = collect(args)
     with open(f"{args.out}/reading.json", "w") as out:
         json.dump({"times": found, "processes": seen}, out)
-    for times, told in args.also:
+    for times, reported in args.also:
         found = {when: found[when] + times[when] for when in found}
-        seen = seen + told
+        seen = seen + reported
     return figures.conclude(args.out, judged(args, found, seen))
 
 

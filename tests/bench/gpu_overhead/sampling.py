@@ -37,8 +37,8 @@ DEFAULT = 0.01  # of a CPU: GPUWATCH_BUDGET unless set
 
 def counter(args, folder, name):
     logs = [f"{folder}/{log}" for log in os.listdir(folder) if log.endswith(".gwl")]
-    told = subprocess.run([f"{args.programs}/logdump", *logs], capture_output=True, text=True).stdout
-    return next((int(line.split("\t")[2]) for line in told.splitlines() if line.startswith(f"C\t{name}\t")), None)
+    reported = subprocess.run([f"{args.programs}/logdump", *logs], capture_output=True, text=True).stdout
+    return next((int(line.split("\t")[2]) for line in reported.splitlines() if line.startswith(f"C\t{name}\t")), None)
 
 
 def line(loop, count):
@@ -124,11 +124,11 @@ def judged(found, seed, wanted):
             n=scaled.get("pairs"), spread=(scaled["p10"], scaled["p90"]) if scaled else None, most=LIMIT, enough=wanted))
         for mode, base in RATIOS:
             pairs = [t[mode] / t[base] for t in times]
-            told = turns.bound(pairs, seed) if len(pairs) >= 3 else {}
+            reported = turns.bound(pairs, seed) if len(pairs) >= 3 else {}
             result.append(figures.figure(
                 f"{ {'pm': 'audit with counters, budget 100%', 'timed': 'audit'}.get(mode, mode)} / "
-                f"{ {'timed': 'audit', 'plain': 'plain CUPTI activity'}.get(base, base)}, {loop}", told.get("median"),
-                at=told.get("upper95"), n=told.get("pairs"), spread=(told["p10"], told["p90"]) if told else None))
+                f"{ {'timed': 'audit', 'plain': 'plain CUPTI activity'}.get(base, base)}, {loop}", reported.get("median"),
+                at=reported.get("upper95"), n=reported.get("pairs"), spread=(reported["p10"], reported["p90"]) if reported else None))
     failed = [mode for mode, end in found["ends"].items() if end is None] + found.get("failed", [])
     result.append(figures.figure("processes that failed: " + (" ".join(failed) or "none"), len(failed), most=0))
     result.append(figures.figure("windows of counters taken meanwhile", found["windows"], least=1))

@@ -164,10 +164,10 @@ def in_turns(args, command, plans, folders, sets):
         if player.mode == "watch":
             totals.update(compare.read_log(f"{args.programs}/logdump", player.folder)[1])
     found = {}
-    for line, told in times.items():
-        if any(len(one["rounds"]) < plans[line] for one in told):
+    for line, reported in times.items():
+        if any(len(one["rounds"]) < plans[line] for one in reported):
             return None
-        found[line] = {**turns.ratio(told, "watch", "bare", args.seed, 2000), "raw": told}
+        found[line] = {**turns.ratio(reported, "watch", "bare", args.seed, 2000), "raw": reported}
     found["counters"] = {k: totals[k] for k in ("launched", "measured", "windows", "window_ns")}
     return found
 
@@ -197,13 +197,13 @@ def judged(result):
                  of("launches after windows / before the first", result.get("first", {})),
                  figures.figure("all launches of a process in mode watch / those outside its windows", result["whole"]["ratio"],
                                 most=LIMIT, n=result["whole"]["windows"], enough=1)]
-    for name, told in ((name, result[name]) for name in result if name.endswith("in turns")):
-        if not told:
+    for name, reported in ((name, result[name]) for name in result if name.endswith("in turns")):
+        if not reported:
             found.append(figures.figure(f"{name}: a process failed", None, most=LIMIT))
             continue
-        found.append(figures.figure(f"windows meanwhile, {name}", told["counters"]["windows"], least=1))
+        found.append(figures.figure(f"windows meanwhile, {name}", reported["counters"]["windows"], least=1))
         found += [of(f"watch / bare, {line.split()[0] if ' ' in line else 'launches'}", ratios)
-                  for line, ratios in told.items() if line != "counters"]
+                  for line, ratios in reported.items() if line != "counters"]
     return found
 
 

@@ -75,12 +75,12 @@ def place(start, end, spans, known):
     return "off"
 
 
-def sorted_out(told, steps, spans):
+def sorted_out(reported, steps, spans):
     """Times of a step by kind of slice; only while sessions come and go."""
     found, known = {kind: [] for kind in KINDS}, sessions(spans)
     if not known:
         return found
-    for start, ns in zip(told["begin"], told["ns"]):
+    for start, ns in zip(reported["begin"], reported["ns"]):
         kind = place(start, start + ns * steps, spans, known)
         if kind and known[0][0] - 2e9 < start < known[-1][1] + 2e9:
             found[kind].append(ns)
@@ -120,10 +120,10 @@ def measure(args, loop):
     return json.loads(done.stdout), spans, sampling.counter(args, folder, "pm_cpu_ns")
 
 
-def judged(loop, told, spans, cpu, seed):
+def judged(loop, reported, spans, cpu, seed):
     """Figures of one loop."""
     steps = {"gemm": 40, "train": 1, "decode": 2, "launches": 200}[loop]
-    by_kind = sorted_out(told, steps, spans)
+    by_kind = sorted_out(reported, steps, spans)
     found, cost, bound = [], 0.0, 0.0
     in_windows, in_sessions = (sum(last - first for first, last in some) for some in (spans, sessions(spans)))
     for kind, length in (("in", in_windows), ("between", in_sessions - in_windows)):
@@ -156,9 +156,9 @@ def main(argv):
         return 77
     found, raw = [], {}
     for loop in loops:
-        told = measure(args, loop)
-        found += judged(loop, *told, args.seed) if told else [figures.figure(f"{loop}: the process failed", None, most=LIMIT)]
-        raw[loop] = {"windows": told[1], **(told[0] if args.raw else {})} if told else None
+        reported = measure(args, loop)
+        found += judged(loop, *reported, args.seed) if reported else [figures.figure(f"{loop}: the process failed", None, most=LIMIT)]
+        raw[loop] = {"windows": reported[1], **(reported[0] if args.raw else {})} if reported else None
     with open(f"{args.out}/windows.json", "w") as out:
         json.dump(raw, out)
     return figures.conclude(args.out, found)

@@ -2,7 +2,7 @@
 /*
  * forks OPERATIONS THREADS SEED: THREADS threads make OPERATIONS processes in all, in every way
  * there is, while two others launch. Prints how often each way ended how: the same for the same
- * seed. A process that does not end within 30 s is told as a hang and killed.
+ * seed. A process that does not end within 30 s is reported as a hang and killed.
  *
  * forks child WAY: what is executed; it launches, and ends in one of several ways.
  */

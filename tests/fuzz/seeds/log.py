@@ -173,9 +173,9 @@ def seeds(root):
         *[w.record("counters", struct.pack("<Q", 5) * has, count=says, ns=1) for has, says in ((3, 3), (0, 3), (200, 200))],
         w.end(3)]
     yield "more_reasons_than_are_kept", [*begin, *[w.record("degraded", strings("r"), code=i, ns=i) for i in range(260)]]
-    yield "more_of_the_untold_than_is_told_apart", [
+    yield "more_of_the_unknown_than_is_distinguished", [
         *begin, *kernel, *[w.record("analysis", strings(f"{i}"), config=1, end=1) for i in range(260)]]
-    yield "more_violations_than_are_told", [
+    yield "more_violations_than_are_reported", [
         *begin, *kernel, *[launch(known=900, at=1000 + i, predicted=5000.0) for i in range(102)]]
     yield "order_broken", [
         *begin, *kernel, *[launch(known=known, at=1000 + known) for known in (0, 5, 1, 1, 3, 900, 2)],

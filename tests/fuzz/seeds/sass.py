@@ -55,7 +55,7 @@ def calls(corpus):
 
 
 def branch(guarded):
-    """BRA, under P0 or always; its distance is yet to be told."""
+    """BRA, under P0 or always; its distance is yet to be reported."""
     return with_bits((0x947).to_bytes(2, "little") + bytes(14), GUARD, 0 if guarded else 7)
 
 

@@ -27,12 +27,12 @@ static const char *const of_003[] = {"stride-32",        "stride-4",     "same-l
                                      "bfs_kernel2",      "GEMM",         "backprop_adjust_weights"};
 /* Two misses on one sector that are on their way at once may both be counted as one. */
 static const double hits_within = 0.002;
-/* Launches that must be told exactly for the comparison to mean anything. */
+/* Launches that must be reported exactly for the comparison to mean anything. */
 enum { EXACT_LEAST = 144 };
 enum { BASE_ROWS = 4, ROWS_003 = sizeof(of_003) / sizeof(*of_003) };
 
 /** What the code tells of one launch. */
-struct told {
+struct reported {
 	struct gw_work work;
 	double degree, expectation, sectors; /* of loads whose addresses are known */
 	double wavefronts, conflicts;        /* of shared loads, a request */
@@ -40,7 +40,7 @@ struct told {
 	bool exact;                          /* counts are exact, addresses all known */
 };
 
-static void sum_loads(const struct gw_gather *g, struct told *out)
+static void sum_loads(const struct gw_gather *g, struct reported *out)
 {
 	struct gw_coalescing sum = {0};
 	double runs = 0, unknown = 0, shared = 0, sectors = 0;
@@ -77,7 +77,7 @@ static void sum_loads(const struct gw_gather *g, struct told *out)
 }
 
 static void tell(const struct gw_ptx *ptx, const struct launched *l, const struct gw_device *device,
-                 struct told *out)
+                 struct reported *out)
 {
 	struct gw_kernel kernel = {.name = l->kernel, .registers = 32, .max_threads = 1024};
 	struct gw_launch launch = {.kernel = &kernel, .config = l->config};
@@ -105,13 +105,13 @@ static void tell(const struct gw_ptx *ptx, const struct launched *l, const struc
 	gw_arena_free(&arena);
 }
 
-static double row(const struct told *t, enum gw_work_field f)
+static double row(const struct reported *t, enum gw_work_field f)
 {
 	return t->work.q[f].value;
 }
 
 /* Known exactly and yet not as counted. */
-static bool wrong(const struct told *t, const struct launched *l)
+static bool wrong(const struct reported *t, const struct launched *l)
 {
 	double requests = launched_value(l, COUNTED_LOAD_REQUESTS);
 	double sectors = launched_value(l, COUNTED_LOAD_SECTORS);
@@ -129,7 +129,7 @@ static bool wrong(const struct told *t, const struct launched *l)
 	       fabs(t->wavefronts * shared - launched_value(l, COUNTED_SHARED_WAVEFRONTS)) > 0.5;
 }
 
-static void print_row(const struct told *t, const struct launched *l)
+static void print_row(const struct reported *t, const struct launched *l)
 {
 	double requests = launched_value(l, COUNTED_LOAD_REQUESTS);
 	double sectors = launched_value(l, COUNTED_LOAD_SECTORS);
@@ -171,7 +171,7 @@ struct correlations {
 	struct pairs expectation, sectors, degree_hits, hits, dram;
 };
 
-static void correlate(struct correlations *c, const struct told *t, const struct launched *l)
+static void correlate(struct correlations *c, const struct reported *t, const struct launched *l)
 {
 	double sectors = launched_value(l, COUNTED_LOAD_SECTORS);
 	double per_request = sectors / launched_value(l, COUNTED_LOAD_REQUESTS);
@@ -193,7 +193,7 @@ static void print_correlations(const char *what, const struct correlations *c)
 	       pearson(&c->dram), c->dram.n);
 }
 
-static void draw(const char *path, const struct told *told, const struct launched *launched,
+static void draw(const char *path, const struct reported *reported, const struct launched *launched,
                  size_t count)
 {
 	static const struct legend_entry legend[] = {
@@ -210,17 +210,17 @@ static void draw(const char *path, const struct told *told, const struct launche
 	struct svg *svg;
 	char error[512];
 
-	frame_axes(&f, range, true, "told by the code", range, true, "counted");
+	frame_axes(&f, range, true, "reported by the code", range, true, "counted");
 	frame_slope(&f, 1, 0, (struct svg_pen){SVG_MUTED, 1, true});
 	for (size_t i = 0; i < count; i++) {
 		double y = launched_value(&launched[i], COUNTED_LOAD_SECTORS) /
 		           launched_value(&launched[i], COUNTED_LOAD_REQUESTS);
 
-		frame_point(&f, told[i].expectation, y, 6, SVG_CROSS, svg_series(2), true,
+		frame_point(&f, reported[i].expectation, y, 6, SVG_CROSS, svg_series(2), true,
 		            launched[i].label);
-		frame_point(&f, told[i].sectors, y, 7,
-		            told[i].unknown > 0 ? SVG_TRIANGLE : SVG_CIRCLE,
-		            svg_series(told[i].unknown > 0), true, launched[i].label);
+		frame_point(&f, reported[i].sectors, y, 7,
+		            reported[i].unknown > 0 ? SVG_TRIANGLE : SVG_CIRCLE,
+		            svg_series(reported[i].unknown > 0), true, launched[i].label);
 	}
 	svg = frame_end(&f);
 	if (!svg_save(svg, path, error, sizeof(error)))
@@ -244,9 +244,10 @@ static bool is_micro(const char *label)
 	       !strcmp(label, "partial_warp");
 }
 
-/* Prints the correlations; whether as many launches as there should be were told, and as counted.
+/* Prints the correlations; whether as many launches as there should be were reported, and as
+ * counted.
  */
-static bool summary(const struct told *told, const struct launched *launched, size_t count)
+static bool summary(const struct reported *reported, const struct launched *launched, size_t count)
 {
 	static struct correlations all, rows, real, more;
 	unsigned exact = 0, bad = 0;
@@ -254,24 +255,25 @@ static bool summary(const struct told *told, const struct launched *launched, si
 	for (size_t i = 0; i < count; i++) {
 		size_t place = place_in_003(launched[i].label);
 
-		exact += told[i].exact;
-		bad += wrong(&told[i], &launched[i]);
-		correlate(&all, &told[i], &launched[i]);
+		exact += reported[i].exact;
+		bad += wrong(&reported[i], &launched[i]);
+		correlate(&all, &reported[i], &launched[i]);
 		if (place < ROWS_003)
-			correlate(&rows, &told[i], &launched[i]);
+			correlate(&rows, &reported[i], &launched[i]);
 		if (place >= BASE_ROWS && place < ROWS_003)
-			correlate(&real, &told[i], &launched[i]);
+			correlate(&real, &reported[i], &launched[i]);
 		if (place >= BASE_ROWS && !is_micro(launched[i].label))
-			correlate(&more, &told[i], &launched[i]);
+			correlate(&more, &reported[i], &launched[i]);
 	}
 	printf("\ncorrelation r (launches) of: Kim's expectation with sectors per request | exact "
-	       "sectors with sectors per\nrequest | degree with L1 hit rate | told with counted L1 "
+	       "sectors with sectors per\nrequest | degree with L1 hit rate | reported with "
+	       "counted L1 "
 	       "hit rate | log of DRAM bytes read, caches empty\n");
 	print_correlations("every launch", &all);
 	print_correlations("the 15 rows of Kim's fig. 4.6", &rows);
 	print_correlations("its 11 real ones", &real);
 	print_correlations("real patterns, ours included", &more);
-	printf("\n%zu launches, %u with counts and addresses told exactly; of these %u not as "
+	printf("\n%zu launches, %u with counts and addresses reported exactly; of these %u not as "
 	       "counted\n",
 	       count, exact, bad);
 	return !bad && exact >= EXACT_LEAST;
@@ -286,7 +288,7 @@ int main(int argc, char **argv)
 	struct gw_arena arena;
 	struct gw_bytes text;
 	struct gw_ptx ptx;
-	struct told *told;
+	struct reported *reported;
 	size_t count;
 	bool good;
 
@@ -305,18 +307,18 @@ int main(int argc, char **argv)
 	/* As ncu reads it off the device; a profile learns it by calibration. */
 	if (isnan(gw_param(&profile.device, GW_PARAM_l2_size)))
 		gw_device_set(&profile.device, GW_PARAM_l2_size, 62914560, GW_METHOD_VENDOR);
-	told = gw_alloc(count * sizeof(*told));
+	reported = gw_alloc(count * sizeof(*reported));
 	printf("%-26s %9s %9s %7s %7s %7s %8s %6s %8s %8s %7s %7s %8s %8s\n", "launch", "loads",
-	       "told", "s/r", "told", "003", "degree", "unkn.", "hits", "told", "sh.wf", "told",
-	       "MB read", "told");
+	       "reported", "s/r", "reported", "003", "degree", "unkn.", "hits", "reported", "sh.wf",
+	       "reported", "MB read", "reported");
 	for (size_t i = 0; i < count; i++) {
-		tell(&ptx, &launched[i], &profile.device, &told[i]);
-		print_row(&told[i], &launched[i]);
+		tell(&ptx, &launched[i], &profile.device, &reported[i]);
+		print_row(&reported[i], &launched[i]);
 	}
-	good = summary(told, launched, count);
+	good = summary(reported, launched, count);
 	if (argc > 4)
-		draw(argv[4], told, launched, count);
-	free(told);
+		draw(argv[4], reported, launched, count);
+	free(reported);
 	free(launched);
 	free((void *)(uintptr_t)text.data);
 	gw_arena_free(&arena);

@@ -11,11 +11,11 @@ QUERY = ("index,name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.d
 
 def count(here):
     """How many GPUs the driver shows, and why none, if so; asked in another process, which ends with its use of CUDA."""
-    told = subprocess.run([sys.executable, "-B", "-c", "import compare; n, why = compare.devices(); print(n); print(why or '')"],
+    reported = subprocess.run([sys.executable, "-B", "-c", "import compare; n, why = compare.devices(); print(n); print(why or '')"],
                           cwd=here, capture_output=True, text=True)
-    lines = told.stdout.splitlines()
-    if told.returncode or len(lines) < 2:
-        return 0, "the CUDA driver could not be asked: " + (told.stderr.strip().splitlines() or ["no answer"])[-1]
+    lines = reported.stdout.splitlines()
+    if reported.returncode or len(lines) < 2:
+        return 0, "the CUDA driver could not be asked: " + (reported.stderr.strip().splitlines() or ["no answer"])[-1]
     return int(lines[0]), lines[1] or None
 
 
@@ -31,11 +31,11 @@ def clocks(gpus):
     if not gpus:
         return []
     try:
-        told = subprocess.run(["nvidia-smi", f"--query-gpu={QUERY}", "--format=csv,noheader", "-i", ",".join(gpus)],
+        reported = subprocess.run(["nvidia-smi", f"--query-gpu={QUERY}", "--format=csv,noheader", "-i", ",".join(gpus)],
                               capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return []
-    return [line.strip() for line in told.stdout.splitlines()] if not told.returncode else []
+    return [line.strip() for line in reported.stdout.splitlines()] if not reported.returncode else []
 
 
 def now(gpus):
@@ -49,5 +49,5 @@ def source(build, top):
         with open(os.path.join(build, "built")) as file:
             return dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
     except OSError:
-        told = subprocess.run(["git", "-C", top, "describe", "--always", "--dirty"], capture_output=True, text=True)
-        return {"commit": told.stdout.strip() or "unknown"}
+        reported = subprocess.run(["git", "-C", top, "describe", "--always", "--dirty"], capture_output=True, text=True)
+        return {"commit": reported.stdout.strip() or "unknown"}

@@ -8,7 +8,7 @@ how a step may use its GPU:
   shared   beside others
   cpu      uses none
 A command's words may hold {names} of prove's `places`. It ends by 0 (passed), 1 (failed) or 77 (can't run here), says
-PASS, FAIL or SKIP at the begin of lines, and may leave figures.json (figures.py) in {out}.
+PASS, FAIL or SKIP at the start of lines, and may leave figures.json (figures.py) in {out}.
 """
 import collections
 import shlex
@@ -109,14 +109,14 @@ STEPS = (
     step("logs-jax", f"{SCORE}: a log of JAX, with counters", 4, 30, 90, "alone", logs("jax", 9)),
     step("public", f"{SCORE}: programs that nothing was fitted to", 4, 120, 260, "alone",
          logs("conv attention fft sparse sorting embedding", 9)),
-    step("code-warp-groups", f"{CODE}: cycles of loops of warp group operations, told from code: 10%", 4, 3, 30, "alone",
+    step("code-warp-groups", f"{CODE}: cycles of loops of warp group operations, reported from code: 10%", 4, 3, 30, "alone",
          "bash {here}/schedule/warp_group.sh {programs} {cli} {out}"),
     step("code-first", f"{CODE}: first launches of PyTorch, Triton, CuPy, JAX predicted from code alone, without counters", 3, 85, 200, "alone",
          f"{{python}} {{here}}/first_launches.py {COMMON} --cli {{cli}}"),
     step("code-images", f"{CODE}: every image of PyTorch's, JAX's and CUDA's libraries and of compilers' caches opens, in 64 MiB", 4, 90, 300,
          "cpu", "{python} {here}/images.py --cli {cli} --out {out} --seconds 60 --cache {results}/code-first/out/cache",
          after=["code-first"]),
-    step("code-blocks", f"{CODE}: how often each basic block runs, told from code and arguments", 4, 90, 240, "alone",
+    step("code-blocks", f"{CODE}: how often each basic block runs, reported from code and arguments", 4, 90, 240, "alone",
          "bash {here}/blocks.sh {workloads} {cli} {out}"),
     step("buffers", "counts: long runs: when activity records lose their times, and what the log then has", 4, 70, 150, "alone",
          "{python} {here}/buffers.py --programs {programs} --gpuwatch {library} --out {out}"),

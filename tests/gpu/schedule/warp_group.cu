@@ -176,12 +176,12 @@ static const struct {
 
 static long long timed(loop *kernel, int groups, int trips, float *out, long long *cycles)
 {
-	long long told = 0;
+	long long cycle_count = 0;
 
 	kernel<<<1, groups * GROUP, 48 << 10>>>(out, cycles, trips);
 	CHECK(cudaGetLastError());
-	CHECK(cudaMemcpy(&told, cycles, sizeof told, cudaMemcpyDeviceToHost));
-	return told;
+	CHECK(cudaMemcpy(&cycle_count, cycles, sizeof cycle_count, cudaMemcpyDeviceToHost));
+	return cycle_count;
 }
 
 int main(void)

@@ -5,9 +5,9 @@
 usage: warp_group.py [--gpuwatch PROGRAM] [--device NAME|FILE] [--figures DIR] PROGRAM [MEASURED]
 
 PROGRAM: warp_group, of which `gpuwatch inspect` reads the machine code. MEASURED: what it printed on a GPU;
-without it what is told is printed alone. A loop of one warp group is what the schedule tells; of two on one
+without it what is reported is printed alone. A loop of one warp group is what the schedule tells; of two on one
 SM, which share nothing but memory in its sight, no more than the sum of their tensor work is shown beside.
-Exit status: 0 told, and with --figures nine of ten within 10%; 1 fewer; 2 wrong use or no loop was found.
+Exit status: 0 reported, and with --figures nine of ten within 10%; 1 fewer; 2 wrong use or no loop was found.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import figures  # noqa: E402  (beside the folder of this script)
 
 
-def told(args):
+def reported(args):
     """{kernel: cycles of a trip}: of the loop that holds its tensor operations."""
     answer = subprocess.run([args.gpuwatch, "inspect", "--sass", f"--device={args.device}", "--json", args.program],
                             text=True, capture_output=True)
@@ -44,7 +44,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("measured", nargs="?")
     args = parser.parse_args()
-    cycles = told(args)
+    cycles = reported(args)
     if not cycles:
         print(f"warp_group.py: {args.program}: no loop with tensor operations was found", file=sys.stderr)
         return 2

@@ -13,6 +13,6 @@ program=$1/warp_group gpuwatch=$2 out=$3
 }
 mkdir -p "$out"
 # Told first: nothing measured is known then.
-"$here/schedule/warp_group.py" --gpuwatch "$gpuwatch" "$program" >"$out/told.txt" || exit 1
+"$here/schedule/warp_group.py" --gpuwatch "$gpuwatch" "$program" >"$out/reported.txt" || exit 1
 timeout 25 "$program" >"$out/measured.txt" || exit 1
 "$here/schedule/warp_group.py" --gpuwatch "$gpuwatch" --figures "$out" "$program" "$out/measured.txt"

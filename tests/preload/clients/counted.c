@@ -7,7 +7,7 @@
  * another launches on and calls exit; `held`, all that others do is behind a kernel that does not
  * end before three seconds; `fork`, a child does too; `tool`, another tool comes when half of the
  * time is over, and goes, and all grids are one larger then; `clock`, it leaves a clock of its own
- * in libcupti; `studied`, code that takes long to read is launched when half of the time is over,
+ * in libcupti; `analysed`, code that takes long to read is launched when half of the time is over,
  * and few launches a second besides.
  */
 #include "client.h"
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
 	double left = argc > 1 ? atof(argv[1]) : 1000; /* ms */
 	const char *how = argc > 2 ? argv[2] : "";
 	bool clock = !strcmp(how, "clock"), tool = clock || !strcmp(how, "tool");
-	bool first = !strcmp(how, "first"), rare = !strcmp(how, "studied"), studied = false;
+	bool first = !strcmp(how, "first"), rare = !strcmp(how, "analysed"), analysed = false;
 	double half = left / 2;
 	CUstream other;
 	CUmodule module;
@@ -204,9 +204,9 @@ int main(int argc, char **argv)
 			profile(clock);
 			more = 1;
 		}
-		if (rare && !studied && left < half) {
+		if (rare && !analysed && left < half) {
 			launch_what_is_long_to_read();
-			studied = true;
+			analysed = true;
 		}
 		once(other, !strcmp(how, "overlap"), !strcmp(how, "idle"), i);
 		if (rare)

@@ -120,7 +120,7 @@ static void after_a_while(void)
 	tell();
 }
 
-static atomic_int calls; /* callbacks at the begin of a launch */
+static atomic_int calls; /* callbacks at the start of a launch */
 
 static void CUPTIAPI called(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                             const void *info)
@@ -221,8 +221,8 @@ static uint64_t CUPTIAPI ticks(void)
 	return 3 * ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) + 12345;
 }
 
-/* As torch.profiler does: subscribed for good, for contexts alone; activity is switched off between
- * profiles. In the last session callbacks of launches tell instead. */
+/* As torch.profiler does: subscribed until exit, for contexts alone; activity is switched off
+ * between profiles. In the last session callbacks of launches tell instead. */
 static void stays_subscribed(void)
 {
 	CUpti_SubscriberHandle subscriber = NULL;

@@ -88,11 +88,11 @@ void tally_launch(struct tally *t, const struct gw_ir_program *p, const struct g
 			for (uint32_t w = 0; w < warps; w++) {
 				const struct gw_dim3 block = {x, y, 0};
 				struct gw_eval_warp_report report;
-				struct gw_warp_equivalence_report told;
+				struct gw_warp_equivalence_report reported;
 
 				assert_null(gw_eval_warp(eval, block, w, see, t, &report));
 				assert_null(gw_warp_equivalence_warp(alike, block, w, see, &again,
-				                                     &told));
+				                                     &reported));
 				again.control &= report.complete && report.control_known;
 				again.exact &= again.control;
 				t->control &= report.complete && report.control_known;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the threads of a launch access in global memory: by the evaluator, or told one by one. */
+/* What the threads of a launch access in global memory: by the evaluator, or listed one by one. */
 #ifndef GW_SASS_TALLY_H
 #define GW_SASS_TALLY_H
 

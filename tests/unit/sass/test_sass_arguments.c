@@ -168,7 +168,7 @@ static void awaited(struct tally *t, const struct arguments *a, int64_t block, i
 		tally_store(t, Y + 4 * (uint64_t)(64 * i + thread));
 }
 
-/* What must be told of it beside counts: that every address is known, that it waits. */
+/* What must be known of it beside counts: that every address is known, that it waits. */
 enum { COUNTS = 0, ADDRESSES = 1, WAITS = 2 };
 
 /* Lower and evaluate the kernel, and hold it against @p reference. */

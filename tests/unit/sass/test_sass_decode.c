@@ -105,7 +105,7 @@ static void a_wide_access_names_all_its_registers(void **state)
 	assert_true(dfma.fma);
 }
 
-static void an_unlisted_opcode_or_architecture_is_told(void **state)
+static void an_unlisted_opcode_or_architecture_is_reported(void **state)
 {
 	struct gw_sass_insn insn;
 	uint8_t bytes[16] = {0xff, 0x7f};
@@ -139,7 +139,7 @@ int main(void)
 	        cmocka_unit_test(a_branch_backwards_is_relative_to_its_end_on_every_architecture),
 	        cmocka_unit_test(one_code_is_two_operations_on_two_architectures),
 	        cmocka_unit_test(a_wide_access_names_all_its_registers),
-	        cmocka_unit_test(an_unlisted_opcode_or_architecture_is_told),
+	        cmocka_unit_test(an_unlisted_opcode_or_architecture_is_reported),
 	        cmocka_unit_test(names_end_with_a_question_mark),
 	};
 

@@ -344,8 +344,8 @@ static void checked(struct tally *t, const struct thread *h)
 	}
 }
 
-/* What follows an assert() is told whatever its condition depends on: a launch that ends well went
- * on there. Without the relocations it is not known what is called. */
+/* What follows an assert() is analysed whatever its condition depends on: a launch that ends well
+ * went on there. Without the relocations it is not known what is called. */
 static void check_assert(unsigned sm)
 {
 	static const struct kernel about = {"checked", checked, 2, 1, 64, 1};

@@ -11,7 +11,7 @@
 enum { KERNELS = 40 };
 
 /* What is known of a kernel's course. */
-enum told { ALL, GUESSED, LITTLE };
+enum certainty { ALL, GUESSED, LITTLE };
 
 static void by_code(enum gw_work_field field, double value)
 {
@@ -19,8 +19,9 @@ static void by_code(enum gw_work_field field, double value)
 	f.work.q[field].source = GW_SOURCE_STATIC;
 }
 
-/* A configuration whose work is told as far as @p told; returns what the model makes of that. */
-static double tell_as(uint32_t config, enum told told)
+/* A configuration whose work is known as far as @p certainty; returns what the model makes of that.
+ */
+static double tell_as(uint32_t config, enum certainty certainty)
 {
 	const struct gw_work whole = f.work;
 	double seconds;
@@ -28,9 +29,9 @@ static double tell_as(uint32_t config, enum told told)
 	by_code(GW_WORK_warp_insts, 50);
 	by_code(GW_WORK_warp_fixed_cycles, 200);
 	by_code(GW_WORK_warp_fixed_chain, 1);
-	if (told == ALL)
+	if (certainty == ALL)
 		by_code(GW_WORK_warp_longest_fixed_cycles, 200);
-	if (told == LITTLE) {
+	if (certainty == LITTLE) {
 		fixture_work(&f, GW_WORK_inst_executed, NAN);
 		fixture_work(&f, GW_WORK_inst_issued, NAN);
 	}
@@ -44,14 +45,15 @@ static double tell_as(uint32_t config, enum told told)
 static void measure_kernels(uint32_t first, const double factor[LITTLE + 1])
 {
 	for (uint32_t k = 0; k < KERNELS; k++)
-		for (enum told told = ALL; told <= LITTLE; told++) {
-			uint32_t c = configure(first + 3 * k + told, 200 + 17 * k, 256);
+		for (enum certainty certainty = ALL; certainty <= LITTLE; certainty++) {
+			uint32_t c = configure(first + 3 * k + certainty, 200 + 17 * k, 256);
 
-			measure(c, factor[told] * exp(0.05 * normal()) * tell_as(c, told));
+			measure(c,
+			        factor[certainty] * exp(0.05 * normal()) * tell_as(c, certainty));
 		}
 }
 
-/* As of a kernel whose loops data decide: all that is told takes no time. */
+/* As of a kernel whose loops data decide: all known work takes no time. */
 static uint32_t tell_nothing(uint32_t kernel, uint32_t blocks)
 {
 	uint32_t c = configure(kernel, blocks, 256);
@@ -94,7 +96,7 @@ static void it_tells_nothing_of_what_the_model_lacks(void **state)
 	assert_true(before > 0 && fabs(after / before - 1) < 1e-9);
 }
 
-static void a_kernel_of_which_nothing_is_told_has_its_other_times(void **state)
+static void a_kernel_of_which_nothing_is_reported_has_its_other_times(void **state)
 {
 	struct gw_prediction made;
 
@@ -113,9 +115,9 @@ static void what_is_known_of_the_course_has_a_level_of_its_own(void **state)
 
 	(void)state;
 	measure_kernels(1, factor);
-	for (enum told told = ALL; told <= LITTLE; told++) {
-		uint32_t c = configure(1000 + told, 555, 256);
-		double seconds = factor[told] * tell_as(c, told);
+	for (enum certainty certainty = ALL; certainty <= LITTLE; certainty++) {
+		uint32_t c = configure(1000 + certainty, 555, 256);
+		double seconds = factor[certainty] * tell_as(c, certainty);
 
 		assert_true(off(predict(c), seconds) < 0.12);
 		assert_true(holds(predict(c), seconds));
@@ -185,7 +187,7 @@ static void what_code_settles_is_not_scaled_from_elsewhere(void **state)
 	assert_true(off(predict(c), seconds) < 0.2);
 }
 
-/* Counted before arguments were told apart: of whatever ran then. */
+/* Counted before arguments were distinguished: of whatever ran then. */
 static void what_was_counted_of_several_arguments_scales_none(void **state)
 {
 	uint32_t c = configure(1, 200, 256);
@@ -203,12 +205,12 @@ static void what_was_counted_of_several_arguments_scales_none(void **state)
 static void what_code_settles_stands_against_a_poor_sample(void **state)
 {
 	uint32_t c = configure(1, 200, 256);
-	double told, counted;
+	double derived, counted;
 
 	(void)state;
-	told = tell_sure(c, GW_SOURCE_STATIC, 1, 1);
+	derived = tell_sure(c, GW_SOURCE_STATIC, 1, 1);
 	tell_sure(c, GW_SOURCE_COUNTED, 50, 0.4F);
-	assert_true(off(predict(c), told) < 0.01);
+	assert_true(off(predict(c), derived) < 0.01);
 	assert_int_equal(predict(c).work, GW_SOURCE_COUNTED);
 	counted = tell_sure(c, GW_SOURCE_COUNTED, 50, 0.95F);
 	assert_true(off(predict(c), counted) < 0.01);
@@ -224,14 +226,14 @@ static void set(enum gw_work_field field, double value, enum gw_source source, f
 static void a_poor_sample_factors_off_what_code_knows_is_refuted(void **state)
 {
 	uint32_t c = configure(1, 200, 256);
-	double told, counted;
+	double derived, counted;
 
 	(void)state;
-	told = tell_sure(c, GW_SOURCE_STATIC, 1, 0.75F);
+	derived = tell_sure(c, GW_SOURCE_STATIC, 1, 0.75F);
 	tell_sure(c, GW_SOURCE_COUNTED, 50, 0.4F);
-	assert_true(off(predict(c), told) < 0.01);
+	assert_true(off(predict(c), derived) < 0.01);
 	tell_sure(c, GW_SOURCE_COUNTED, 0.02, 0.4F);
-	assert_true(off(predict(c), told) < 0.01);
+	assert_true(off(predict(c), derived) < 0.01);
 	/* Closer to what it says they are believed, and where they are sure. */
 	counted = tell_sure(c, GW_SOURCE_COUNTED, 1.8, 0.4F);
 	assert_true(off(predict(c), counted) < 0.01);
@@ -415,7 +417,7 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(it_tells_nothing_of_what_the_model_lacks, start,
 	                                        stop),
 	        cmocka_unit_test_setup_teardown(
-	                a_kernel_of_which_nothing_is_told_has_its_other_times, start, stop),
+	                a_kernel_of_which_nothing_is_reported_has_its_other_times, start, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
