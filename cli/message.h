@@ -3,8 +3,8 @@
  * How the command speaks: messages on stderr, colour on terminals only, text from logs made
  * safe to print.
  */
-#ifndef GW_SAY_H
-#define GW_SAY_H
+#ifndef GW_MESSAGE_H
+#define GW_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

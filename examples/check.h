@@ -2,8 +2,8 @@
  *
  * What all examples do with a CUDA error: say it and end.
  */
-#ifndef EXAMPLES_CHECK_H
-#define EXAMPLES_CHECK_H
+#ifndef GW_CHECK_H
+#define GW_CHECK_H
 
 #include <cuda_runtime.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs chosen workloads at chosen sizes on the current GPU and reports the results. */
-#ifndef WL_RUNNER_H
-#define WL_RUNNER_H
+#ifndef GW_RUNNER_H
+#define GW_RUNNER_H
 
 #include "kernels/workloads/workload.h"
 

@@ -9,8 +9,8 @@
  * A round may be repeated: it reads no buffer that it has written, except that WL_ZERO buffers go
  * on counting.
  */
-#ifndef WL_WORKLOAD_H
-#define WL_WORKLOAD_H
+#ifndef GW_WORKLOAD_H
+#define GW_WORKLOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

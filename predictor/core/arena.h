@@ -3,8 +3,8 @@
  * Memory of one analysis: taken piece by piece, given back all at once, and bounded, so that no
  * input, however hostile, makes the process that we are a guest in grow without limit.
  */
-#ifndef GW_CODE_ARENA_H
-#define GW_CODE_ARENA_H
+#ifndef GW_ARENA_H
+#define GW_ARENA_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * Times of a configuration beside other kernels. They teach nothing of how long it takes alone;
  * where it often runs so, its interval has to hold them all the same.
  */
-#ifndef GW_COMPANY_H
-#define GW_COMPANY_H
+#ifndef GW_OVERLAP_H
+#define GW_OVERLAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

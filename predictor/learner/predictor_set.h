@@ -9,8 +9,8 @@
  * own, with the profile that came first. (Logs from before a configuration named its GPU have
  * all of theirs there.)
  */
-#ifndef GW_FLEET_H
-#define GW_FLEET_H
+#ifndef GW_PREDICTOR_SET_H
+#define GW_PREDICTOR_SET_H
 
 #include "predictor/learner/predictor.h"
 

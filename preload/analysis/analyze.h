@@ -6,8 +6,8 @@
  * An analysis never keeps the worker from its rings: it drains them meanwhile, and stops when it
  * takes too long.
  */
-#ifndef GW_ANALYSIS_H
-#define GW_ANALYSIS_H
+#ifndef GW_ANALYZE_H
+#define GW_ANALYZE_H
 
 #include "predictor/core/device.h"
 

@@ -4,8 +4,8 @@
  * reading code, counting on the GPU. Worker only. Bounded: of configurations beyond
  * GW_WORKS_MAX nothing is kept, and that is counted.
  */
-#ifndef GW_PRELOAD_WORK_H
-#define GW_PRELOAD_WORK_H
+#ifndef GW_KNOWN_WORK_H
+#define GW_KNOWN_WORK_H
 
 #include "predictor/core/types.h"
 

@@ -3,8 +3,8 @@
  * From windows of counter samples and the kernels that ran meanwhile to the counted work of
  * configurations. Worker only.
  */
-#ifndef GW_COUNTED_H
-#define GW_COUNTED_H
+#ifndef GW_COUNTER_ATTRIBUTION_H
+#define GW_COUNTER_ATTRIBUTION_H
 
 #include "predictor/core/types.h"
 

@@ -3,8 +3,8 @@
  * Other tools that use libcupti in this process: torch.profiler and its like. Their calls are seen;
  * we switch off before they come, and learn when they have gone.
  */
-#ifndef GW_FOREIGN_H
-#define GW_FOREIGN_H
+#ifndef GW_OTHER_PROFILER_H
+#define GW_OTHER_PROFILER_H
 
 #include "preload/runtime/linker/export.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the hooks outside the launch path report of streams, contexts, functions and graphs. */
-#ifndef GW_WATCH_H
-#define GW_WATCH_H
+#ifndef GW_OBJECT_LIFETIME_H
+#define GW_OBJECT_LIFETIME_H
 
 #include "preload/runtime/driver.h"
 #include "preload/maps/state.h"

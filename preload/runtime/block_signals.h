@@ -4,8 +4,8 @@
  * nobody reads or a file at its size limit must not end the program for our sake, nor a terminal
  * that is another's stop it.
  */
-#ifndef GW_QUIET_H
-#define GW_QUIET_H
+#ifndef GW_BLOCK_SIGNALS_H
+#define GW_BLOCK_SIGNALS_H
 
 #include <signal.h>
 

@@ -3,8 +3,8 @@
  * The worker's own names for things: dense ids, each written to the log when first used.
  * Worker only. Bounded: where a table is full the id is 0, "none".
  */
-#ifndef GW_TABLES_H
-#define GW_TABLES_H
+#ifndef GW_REGISTRY_H
+#define GW_REGISTRY_H
 
 #include "preload/cupti/activity.h"
 #include "preload/maps/configs.h"

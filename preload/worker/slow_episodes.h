@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Episodes of slow launches (predictor/counters/slow.h): found as launches are learnt from, and
  * logged. Worker only. */
-#ifndef GW_EPISODES_H
-#define GW_EPISODES_H
+#ifndef GW_SLOW_EPISODES_H
+#define GW_SLOW_EPISODES_H
 
 #include "predictor/counters/clocks.h"
 #include "predictor/log/record.h"

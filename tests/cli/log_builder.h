@@ -3,8 +3,8 @@
  * Builds logs for tests, by the format's description alone: it shares the record structs with
  * the product, but neither its writer nor its reader.
  */
-#ifndef LOG_BUILDER_H
-#define LOG_BUILDER_H
+#ifndef GW_LOG_BUILDER_H
+#define GW_LOG_BUILDER_H
 
 #include "predictor/log/record.h"
 

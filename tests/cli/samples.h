@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The logs that tests and the fuzzing corpus share. */
-#ifndef SAMPLES_H
-#define SAMPLES_H
+#ifndef GW_SAMPLES_H
+#define GW_SAMPLES_H
 
 #include "tests/cli/log_builder.h"
 

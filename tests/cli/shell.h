@@ -3,8 +3,8 @@
  * Runs a shell command in the test's own folder, with nothing of the caller's environment that
  * would show in the output.
  */
-#ifndef SHELL_H
-#define SHELL_H
+#ifndef GW_SHELL_H
+#define GW_SHELL_H
 
 #include <stddef.h>
 

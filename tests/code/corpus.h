@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of the corpus, in memory. */
-#ifndef CORPUS_H
-#define CORPUS_H
+#ifndef GW_CORPUS_H
+#define GW_CORPUS_H
 
 #include "predictor/code/binary/image.h"
 

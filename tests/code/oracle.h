@@ -3,8 +3,8 @@
  * The evaluator's oracle: kernels of ptx/evaluate.cu once more as plain C, run thread by thread.
  * Each access tells a key that is equal for the lanes of a warp that make it together.
  */
-#ifndef GW_TEST_ORACLE_H
-#define GW_TEST_ORACLE_H
+#ifndef GW_ORACLE_H
+#define GW_ORACLE_H
 
 #include "predictor/code/ptx/report.h"
 

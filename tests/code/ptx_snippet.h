@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pieces of PTX, evaluated: a body is put into a kernel with registers and three parameters. */
-#ifndef GW_TEST_PTX_SNIPPET_H
-#define GW_TEST_PTX_SNIPPET_H
+#ifndef GW_PTX_SNIPPET_H
+#define GW_PTX_SNIPPET_H
 
 #include "predictor/code/ptx/report.h"
 

@@ -2,8 +2,8 @@
  *
  * The cases of the program `workload`, one function each: CASE(name, what it shows).
  */
-#ifndef GPU_TEST_CASES_H
-#define GPU_TEST_CASES_H
+#ifndef GW_CASES_H
+#define GW_CASES_H
 
 #include "kernels.h"
 

@@ -4,8 +4,8 @@
  * says how many ran. Each kernel adds exactly 1 to a counter in device memory, so a
  * program knows without any profiler how many kernels the GPU executed.
  */
-#ifndef GPU_TEST_KERNELS_H
-#define GPU_TEST_KERNELS_H
+#ifndef GW_GPU_KERNELS_H
+#define GW_GPU_KERNELS_H
 
 #include <cuda_runtime.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the load of `storm` and the ways to detach from it tell each other. */
-#ifndef GPU_TEST_STORM_H
-#define GPU_TEST_STORM_H
+#ifndef GW_STORM_H
+#define GW_STORM_H
 
 #include <atomic>
 #include <cstdint>

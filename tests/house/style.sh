@@ -7,6 +7,7 @@
 #   licence  every source names its licence in its first lines
 #   marks    nothing is left to be done
 #   names    no two headers of the product define one name (type, function, macro) for different things
+#   guards   a header's include guard is GW_, folders of its path as needed, its name, _H; no two are the same
 #   environment  what lives in the program's process reads the environment by secure_getenv() alone
 #   lists    no source stands twice in one list of a CMakeLists.txt, as merges can leave it
 set -uo pipefail
@@ -46,6 +47,26 @@ marks)
 	# The brackets keep this line from finding itself.
 	! files "$sources|\.md$" | xargs -r grep -nE '[T]ODO|[F]IXME|\b[X]XX\b'
 	;;
+guards)
+	files '\.h$' | xargs -r awk '
+		function upper(text) {text = toupper(text); gsub(/[^A-Z0-9]/, "_", text); return text}
+		function end_of_file() {if (name && !guard) {print name ": no include guard"; bad = 1}}
+		FNR == 1 {end_of_file(); name = FILENAME; guard = ""}
+		/^#ifndef / && !guard {
+			guard = $2
+			count = split(FILENAME, part, "/")
+			sub(/\.h$/, "", part[count])
+			expected = "^GW_"
+			for (i = 1; i < count; i++) expected = expected "(" upper(part[i]) "_)?"
+			if (guard !~ expected upper(part[count]) "_H$") {
+				print FILENAME ":" FNR ": include guard " guard " does not follow the name of the file"; bad = 1}
+			if (guard in where) {
+				print FILENAME ":" FNR ": include guard " guard " is that of " where[guard] ", too"; bad = 1}
+			where[guard] = FILENAME
+			if ((getline next_line) <= 0 || next_line !~ "^#define " guard "$") {
+				print FILENAME ":" FNR ": #define " guard " does not follow"; bad = 1}}
+		END {end_of_file(); exit bad}'
+	;;
 environment)
 	! files '^(preload|predictor|calib/nvml)/.*\.(c|h)$' | xargs -r grep -nE '(^|[^_[:alnum:]])(getenv|environ)\b'
 	;;
@@ -69,7 +90,7 @@ names)
 		END {exit bad}'
 	;;
 *)
-	echo "usage: style.sh format|length|licence|marks|names|lists"
+	echo "usage: style.sh format|length|licence|marks|names|guards|environment|lists"
 	exit 2
 	;;
 esac

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The case studies of Konstantinidis 2017 as inputs of the model. */
-#ifndef QRM_CASE_H
-#define QRM_CASE_H
+#ifndef GW_QRM_CASE_H
+#define GW_QRM_CASE_H
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A learner, and kernels of the made-up GPU whose true work and times the test decides. */
-#ifndef GW_TEST_LEARNER_FIXTURE_H
-#define GW_TEST_LEARNER_FIXTURE_H
+#ifndef GW_LEARNER_FIXTURE_H
+#define GW_LEARNER_FIXTURE_H
 
 #include "predictor/learner/predictor.h"
 #include "tests/unit/model_fixture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A made-up GPU and launch for the tests of models: round numbers, no real device. */
-#ifndef GW_TEST_MODEL_FIXTURE_H
-#define GW_TEST_MODEL_FIXTURE_H
+#ifndef GW_MODEL_FIXTURE_H
+#define GW_MODEL_FIXTURE_H
 
 #include "predictor/models/model.h"
 

@@ -4,8 +4,8 @@
  * run is kept with its accesses, and those it stands for (gw_eval_alike) make them again, at
  * addresses of their own, without being run.
  */
-#ifndef GW_CODE_ALIKE_H
-#define GW_CODE_ALIKE_H
+#ifndef GW_WARP_EQUIVALENCE_H
+#define GW_WARP_EQUIVALENCE_H
 
 #include "predictor/code/eval/eval.h"
 

@@ -4,8 +4,8 @@
  * tells what was found: nothing, the driver's or libcupti's function (ours in its place is the same
  * to a program), or whose else.
  */
-#ifndef ASKS_H
-#define ASKS_H
+#ifndef GW_ASKS_H
+#define GW_ASKS_H
 
 typedef void *look_fn(void *handle, const char *name);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The decoder beside the disassembler, instruction by instruction. */
-#ifndef GW_TEST_SASS_AGREE_H
-#define GW_TEST_SASS_AGREE_H
+#ifndef GW_AGREE_H
+#define GW_AGREE_H
 
 #include "tests/unit/sass/listing.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A listed kernel's code with what is built from it. What can't be had ends the program with
  * status 2 and a message. */
-#ifndef GW_TEST_BUILT_H
-#define GW_TEST_BUILT_H
+#ifndef GW_BUILT_H
+#define GW_BUILT_H
 
 #include "predictor/code/sass/lower.h"
 #include "predictor/code/timing/schedule.h"

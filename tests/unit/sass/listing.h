@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Machine code as a disassembler lists it (listing.awk): the words and its text for each. */
-#ifndef GW_TEST_LISTING_H
-#define GW_TEST_LISTING_H
+#ifndef GW_LISTING_H
+#define GW_LISTING_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * What a line of a disassembler's text says of its instruction, by tables of mnemonics that know
  * nothing of encodings: the other opinion that the decoder is checked against.
  */
-#ifndef GW_TEST_SASS_TEXT_H
-#define GW_TEST_SASS_TEXT_H
+#ifndef GW_SASS_TEXT_H
+#define GW_SASS_TEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loops that tests/gpu/schedule timed on an H200, as machine code: what several tests read. */
-#ifndef GW_TEST_SCHEDULE_CODE_H
-#define GW_TEST_SCHEDULE_CODE_H
+#ifndef GW_SCHEDULE_CODE_H
+#define GW_SCHEDULE_CODE_H
 
 #include "tests/unit/sass/listing.h"
 

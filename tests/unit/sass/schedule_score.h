@@ -3,8 +3,8 @@
  * Measured loops of one warp (tests/gpu/schedule) beside what the schedule says. The latencies are
  * solved for on the loops named cal_*, one after the other; the rest are predicted with them.
  */
-#ifndef GW_TEST_SCHEDULE_SCORE_H
-#define GW_TEST_SCHEDULE_SCORE_H
+#ifndef GW_SCHEDULE_SCORE_H
+#define GW_SCHEDULE_SCORE_H
 
 #include "predictor/code/timing/schedule.h"
 #include "tests/unit/sass/listing.h"
