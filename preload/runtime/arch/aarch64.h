@@ -89,28 +89,44 @@ static inline long gw_raw_call(long number, long a, long b, long c, long d, long
 	"	adrp x16, " variable "\n"                                                          \
 	"	ldr x16, [x16, :lo12:" variable "]\n"
 
+/* One instruction a line. */
+/* clang-format off */
 /* x1 says whether x0 is the answer. */
-#define GW_ASM_LOOKUP(name, filter, next, last)                                                    \
-	__asm__(GW_ASM_BEGIN(name) GW_ASM_SAVE                                                     \
-	        "	mov " last ", x30\n"                                                       \
-	        "	bl " filter "\n"                                                           \
-	        "	cbnz x1, 1f\n"                                                                   \
-	        "	.cfi_remember_state\n" GW_ASM_RESTORE GW_ASM_LOAD(                         \
-	                next) "	br x16\n"                                                          \
-	                      "	.cfi_restore_state\n"                                              \
-	                      "1:\n" GW_ASM_LEAVE "	ret\n" GW_ASM_END(name))
+#define GW_ASM_LOOKUP(name, filter, next, last) \
+	__asm__(GW_ASM_BEGIN(name) \
+		GW_ASM_SAVE \
+		"	mov " last ", x30\n" \
+		"	bl " filter "\n" \
+		"	cbnz x1, 1f\n" \
+		"	.cfi_remember_state\n" \
+		GW_ASM_RESTORE \
+		GW_ASM_LOAD(next) \
+		"	br x16\n" \
+		"	.cfi_restore_state\n" \
+		"1:\n" \
+		GW_ASM_LEAVE \
+		"	ret\n" \
+		GW_ASM_END(name))
 #define GW_ASM_LOOKUP2(name, filter, next) GW_ASM_LOOKUP(name, filter, next, "x2")
 #define GW_ASM_LOOKUP3(name, filter, next) GW_ASM_LOOKUP(name, filter, next, "x3")
 
-#define GW_ASM_PASS_ON(name, first, second, seen, next, raw)                                       \
-	__asm__(GW_ASM_BEGIN(name) "	cmp w0, #" first "\n"                                      \
-	                           "	b.eq 1f\n"                                                    \
-	                           "	cmp w0, #" second "\n"                                     \
-	                           "	b.eq 1f\n"                                                    \
-	                           "0:\n" GW_ASM_LOAD(next) "	cbz x16, 2f\n"                       \
-	                                                    "	br x16\n"                            \
-	                                                    "1:\n" GW_ASM_SAVE "	bl " seen  \
-	                                                    "\n" GW_ASM_RESTORE "	b 0b\n"          \
-	                                                    "2:	b " raw "\n" GW_ASM_END(name))
+#define GW_ASM_PASS_ON(name, first, second, seen, next, raw) \
+	__asm__(GW_ASM_BEGIN(name) \
+		"	cmp w0, #" first "\n" \
+		"	b.eq 1f\n" \
+		"	cmp w0, #" second "\n" \
+		"	b.eq 1f\n" \
+		"0:\n" \
+		GW_ASM_LOAD(next) \
+		"	cbz x16, 2f\n" \
+		"	br x16\n" \
+		"1:\n" \
+		GW_ASM_SAVE \
+		"	bl " seen "\n" \
+		GW_ASM_RESTORE \
+		"	b 0b\n" \
+		"2:	b " raw "\n" \
+		GW_ASM_END(name))
+/* clang-format on */
 
 #endif

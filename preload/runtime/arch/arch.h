@@ -1,32 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What depends on the machine's instructions, registers and relocations; a header a machine. Each
- * defines:
+ * What depends on the machine: instructions, registers, relocations. One header a machine, each of
+ * which defines:
  *
- * gw_bump(counter, n)              Adds to a counter that one thread writes. No signal handler of
- * that thread comes between its load and its store. Orders nothing. gw_own_exchange(word, from, to)
- * Writes `to` where `from` stands and returns true, else false. For a word that its owner alone
- * writes: no signal handler of the thread comes between. Another thread that loads the word with
- * acquire sees what was stored before (release). gw_ticks()                       A counter of
- * constant rate, the same on every core, that user code reads without a system call. Its rate is
- * measured (clock.h), not assumed: GHz on x86-64, 31.25 MHz to 1 GHz on aarch64.
- * gw_prefetch_to_write(address)    Asks for the cache line, to be written. Never faults.
- * gw_binds_address(type)           Whether a relocation of this type makes a word the address of
- * its symbol. gw_raw_call(number, a .. f)      A system call with up to six arguments; the kernel's
- * own result, -errno on failure. Calls nothing: safe in a child of vfork() and before relocation.
+ * gw_bump(counter, n)
+ *     Adds @p n to a counter that only the calling thread writes. Atomic with regard to signal
+ *     handlers of that thread. Orders nothing.
  *
- * and, for functions that a C compiler can't be made to emit, statements of assembly at file scope:
+ * gw_own_exchange(word, from, to)
+ *     Stores @p to where @p word equals @p from and returns true, else false. Only the calling
+ *     thread writes the word; atomic with regard to its signal handlers. A release: a thread that
+ *     loads the new value with acquire sees what was stored before.
  *
- * GW_ASM_LOOKUP2(name, filter, next)   An exported function of two (three) arguments that calls
- * `filter` with them and GW_ASM_LOOKUP3(name, filter, next)   the caller's return address. The
- * filter returns two words: with the second not 0 the first is the answer; else the function jumps
- * to where the variable `next` points, its arguments and return address as they came.
+ * gw_ticks()
+ *     A counter of constant rate, the same on every core, read without a system call. Its rate is
+ *     measured (clock.h), not assumed: GHz on x86-64, 31.25 MHz to 1 GHz on aarch64.
+ *
+ * gw_prefetch_to_write(address)
+ *     Prefetches the cache line for writing. Never faults.
+ *
+ * gw_binds_address(type)
+ *     Whether a relocation of this type makes a word the address of its symbol.
+ *
+ * gw_raw_call(number, a, b, c, d, e, f)
+ *     A system call; returns the kernel's result, -errno on failure. Calls no function: safe in a
+ *     child of vfork() and before relocation.
+ *
+ * and, for functions that a C compiler cannot emit, assembly at file scope:
+ *
+ * GW_ASM_LOOKUP2(name, filter, next)
+ * GW_ASM_LOOKUP3(name, filter, next)
+ *     An exported function @p name of two (three) arguments. It calls @p filter with them and the
+ *     caller's return address. The filter returns two words: if the second is not 0, the first is
+ *     the result; else the function jumps to the address in the variable @p next, with its
+ *     arguments and return address unchanged.
+ *
  * GW_ASM_PASS_ON(name, first, second, seen, next, raw)
- *                                      A function of any number of integer arguments that jumps to
- * where the variable `next` points, or to `raw` while that is NULL, with all argument registers and
- *                                      the stack as they came. Where its first argument is one of
- * the two constants (texts of numbers below 4096), `seen` is called before, with the same
- * arguments.
+ *     A function @p name of any number of integer arguments. It jumps to the address in the
+ *     variable @p next, or to @p raw while that is NULL, with all argument registers and the stack
+ *     unchanged. If its first argument is @p first or @p second (texts of numbers below 4096), it
+ *     calls @p seen before, with the same arguments.
  */
 #ifndef GW_ARCH_H
 #define GW_ARCH_H

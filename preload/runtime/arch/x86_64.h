@@ -15,8 +15,8 @@ static inline void gw_bump(_Atomic uint64_t *c, uint64_t n)
 static inline __attribute__((always_inline)) bool gw_own_exchange(uint32_t *word, uint32_t from,
                                                                   uint32_t to)
 {
-#ifdef __SANITIZE_THREAD__ /* it cannot look into the instruction, which orders as any here does   \
-                            */
+	/* ThreadSanitizer cannot look into the instruction, which orders as any here does. */
+#ifdef __SANITIZE_THREAD__
 	return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL,
 	                                   __ATOMIC_RELAXED);
 #else
@@ -59,64 +59,72 @@ static inline long gw_raw_call(long number, long a, long b, long c, long d, long
 	return result;
 }
 
-#define GW_ASM_BEGIN(name)                                                                         \
-	".text\n"                                                                                  \
-	".globl " name "\n"                                                                        \
-	".type " name ", @function\n" name ":\n"                                                   \
-	"	.cfi_startproc\n"                                                                        \
+/* One instruction a line. */
+/* clang-format off */
+#define GW_ASM_BEGIN(name) \
+	".text\n" \
+	".globl " name "\n" \
+	".type " name ", @function\n" \
+	name ":\n" \
+	"	.cfi_startproc\n" \
 	"	endbr64\n"
-#define GW_ASM_END(name)                                                                           \
-	"	.cfi_endproc\n"                                                                          \
+#define GW_ASM_END(name) \
+	"	.cfi_endproc\n" \
 	".size " name ", .-" name "\n"
 
 /*
  * 24 bytes on the stack keep it aligned; above them is the caller's address, the filter's last
  * argument (in the register @p last). rdx says whether rax is the answer.
  */
-#define GW_ASM_LOOKUP(name, filter, next, save, last, restore)                                     \
-	__asm__(GW_ASM_BEGIN(name) "	subq $24, %rsp\n"                                             \
-	                           "	.cfi_adjust_cfa_offset 24\n"                                  \
-	                           "	movq %rdi, (%rsp)\n"                                          \
-	                           "	movq %rsi, 8(%rsp)\n" save "	movq 24(%rsp), " last "\n" \
-	                           "	call " filter "\n"                                         \
-	                           "	movq (%rsp), %rdi\n"                                          \
-	                           "	movq 8(%rsp), %rsi\n"                                         \
-	                           "	testq %rdx, %rdx\n" restore "	leaq 24(%rsp), %rsp\n"       \
-	                           "	.cfi_adjust_cfa_offset -24\n"                                 \
-	                           "	jne 1f\n"                                                     \
-	                           "	movq " next "(%rip), %rax\n"                               \
-	                           "	jmp *%rax\n"                                                  \
-	                           "1:	ret\n" GW_ASM_END(name))
+#define GW_ASM_LOOKUP(name, filter, next, save, last, restore) \
+	__asm__(GW_ASM_BEGIN(name) \
+		"	subq $24, %rsp\n" \
+		"	.cfi_adjust_cfa_offset 24\n" \
+		"	movq %rdi, (%rsp)\n" \
+		"	movq %rsi, 8(%rsp)\n" \
+		save \
+		"	movq 24(%rsp), " last "\n" \
+		"	call " filter "\n" \
+		"	movq (%rsp), %rdi\n" \
+		"	movq 8(%rsp), %rsi\n" \
+		"	testq %rdx, %rdx\n" \
+		restore \
+		"	leaq 24(%rsp), %rsp\n" \
+		"	.cfi_adjust_cfa_offset -24\n" \
+		"	jne 1f\n" \
+		"	movq " next "(%rip), %rax\n" \
+		"	jmp *%rax\n" \
+		"1:	ret\n" \
+		GW_ASM_END(name))
 #define GW_ASM_LOOKUP2(name, filter, next) GW_ASM_LOOKUP(name, filter, next, "", "%rdx", "")
-#define GW_ASM_LOOKUP3(name, filter, next)                                                         \
-	GW_ASM_LOOKUP(name, filter, next, "	movq %rdx, 16(%rsp)\n", "%rcx",                    \
-	              "	movq 16(%rsp), %rdx\n")
+#define GW_ASM_LOOKUP3(name, filter, next) \
+	GW_ASM_LOOKUP(name, filter, next, "	movq %rdx, 16(%rsp)\n", "%rcx", "	movq 16(%rsp), %rdx\n")
 
 #define GW_ASM_PUSH(r) "	pushq " r "\n	.cfi_adjust_cfa_offset 8\n"
 #define GW_ASM_POP(r)  "	popq " r "\n	.cfi_adjust_cfa_offset -8\n"
 /* Seven words and the return address: the stack is aligned. rax: how many vector registers are
  * arguments. */
-#define GW_ASM_SAVED(call)                                                                         \
-	GW_ASM_PUSH("%rdi")                                                                        \
-	GW_ASM_PUSH("%rsi")                                                                        \
-	GW_ASM_PUSH("%rdx")                                                                        \
-	GW_ASM_PUSH("%rcx")                                                                        \
-	GW_ASM_PUSH("%r8")                                                                         \
-	GW_ASM_PUSH("%r9")                                                                         \
-	GW_ASM_PUSH("%rax")                                                                        \
-	call GW_ASM_POP("%rax") GW_ASM_POP("%r9") GW_ASM_POP("%r8") GW_ASM_POP("%rcx")             \
-	        GW_ASM_POP("%rdx") GW_ASM_POP("%rsi") GW_ASM_POP("%rdi")
-#define GW_ASM_PASS_ON(name, first, second, seen, next, raw)                                       \
-	__asm__(GW_ASM_BEGIN(name) "	cmpl $" first ", %edi\n"                                   \
-	                           "	je 1f\n"                                                      \
-	                           "	cmpl $" second ", %edi\n"                                  \
-	                           "	je 1f\n"                                                      \
-	                           "0:\n"                                                          \
-	                           "	movq " next "(%rip), %r11\n"                               \
-	                           "	testq %r11, %r11\n"                                           \
-	                           "	je " raw "\n"                                              \
-	                           "	jmp *%r11\n"                                                  \
-	                           "1:\n" GW_ASM_SAVED("	call " seen                        \
-	                                               "\n") "	jmp 0b\n" GW_ASM_END(name))
+#define GW_ASM_SAVED(call) \
+	GW_ASM_PUSH("%rdi") GW_ASM_PUSH("%rsi") GW_ASM_PUSH("%rdx") GW_ASM_PUSH("%rcx") \
+	GW_ASM_PUSH("%r8") GW_ASM_PUSH("%r9") GW_ASM_PUSH("%rax") \
+	call \
+	GW_ASM_POP("%rax") GW_ASM_POP("%r9") GW_ASM_POP("%r8") \
+	GW_ASM_POP("%rcx") GW_ASM_POP("%rdx") GW_ASM_POP("%rsi") GW_ASM_POP("%rdi")
+#define GW_ASM_PASS_ON(name, first, second, seen, next, raw) \
+	__asm__(GW_ASM_BEGIN(name) \
+		"	cmpl $" first ", %edi\n" \
+		"	je 1f\n" \
+		"	cmpl $" second ", %edi\n" \
+		"	je 1f\n" \
+		"0:\n" \
+		"	movq " next "(%rip), %r11\n" \
+		"	testq %r11, %r11\n" \
+		"	je " raw "\n" \
+		"	jmp *%r11\n" \
+		"1:\n" \
+		GW_ASM_SAVED("	call " seen "\n") \
+		"	jmp 0b\n" \
+		GW_ASM_END(name))
+/* clang-format on */
 
 #endif
