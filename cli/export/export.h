@@ -27,7 +27,6 @@ struct export_kernel {
 struct export_config {
 	const struct export_kernel *kernel;
 	uint32_t kernel_number, number; /**< from 1 in this log; 0: lost */
-	uint32_t device;                /**< for source.c: position of its GPU in the log */
 	bool known;                     /**< false: its record is in a lost part; config is zero */
 	struct gw_config config;
 	enum gw_bound bound; /**< as the report has it for this configuration */

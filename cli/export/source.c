@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads logs twice: once into the model of a report, for names, GPUs and what bounds each
- * configuration, and once for the launches. The only file of this folder that has to do with
- * records' ids.
+ * configuration, and once, as events, for the launches.
  */
 #include "cli/common/index.h"
 #include "cli/common/memory.h"
 #include "cli/export/export.h"
 #include "cli/live/file.h"
-#include "cli/log/names.h"
+#include "cli/log/events.h"
 #include "cli/log/rows.h"
 #include "cli/log/verdict.h"
 #include "cli/message.h"
@@ -22,7 +21,6 @@
 #include <unistd.h>
 
 enum {
-	DEVICES = 64,       /* of one log; of more nothing is known */
 	HELD = 4096,        /* launches: as many as may have ended before one that began earlier */
 	CHUNK = 256,        /* kernels or configurations that stay where they are */
 	PROGRESS = 1 << 18, /* launches from one look at the clock to the next */
@@ -57,9 +55,10 @@ static void free_list(struct list *l)
 	free(l->chunks);
 }
 
-struct stream {
-	uint32_t device, number; /* position in devices; as export_row has it */
-	uint64_t context;
+/* A GPU of the log being read. */
+struct device {
+	uint32_t gpu;   /* position in the model's gpus; GW_INDEX_NONE: none */
+	uint64_t until; /* end of its last kernel, ns; 0: none yet */
 };
 
 /* Everything that lasts from log to log. */
@@ -77,10 +76,11 @@ struct source {
 /* The log being read. */
 struct reading {
 	struct source *source;
+	struct gw_log log;
 	struct export_process process;
-	struct gw_index kernel_ids, config_ids, stream_ids, thread_ids, node_ids, device_ids;
-	struct list kernels, configs, streams, threads, nodes, devices;
-	uint64_t until[DEVICES]; /* by position in devices: end of the last kernel */
+	struct list kernels, configs; /* of the log */
+	struct device *devices;       /* the same */
+	size_t device_room;
 	struct export_config lost;
 	struct export_kernel lost_kernel;
 	struct export_row *held;
@@ -117,29 +117,19 @@ static enum gw_bound bound_of(const struct source *s, uint32_t name, const struc
 	return bound ? gw_bound_of(bound) : GW_BOUND_UNKNOWN;
 }
 
-static void on_header(struct reading *r, const struct gw_log_record *record)
+static void on_device(struct reading *r, uint32_t device)
 {
-	const struct gw_record_header *h = (const void *)record->head;
-
-	r->process.pid = h->pid;
-	r->process.start_ns = h->start_ns;
-}
-
-static void on_device(struct reading *r, const struct gw_log_record *record)
-{
-	const struct gw_record_device *d = (const void *)record->head;
-	const char *name = gw_log_text(record, 0), *uuid = gw_log_text(record, 1);
+	const struct log_gpu *d = &r->log.gpus[device];
 	const struct gw_log_model *m = r->source->e->model;
 	uint32_t i = 0;
 
-	while (i < m->gpu_count && (*uuid ? strcmp(m->gpus[i].uuid, uuid) != 0
-	                                  : strcmp(m->gpus[i].name, name) != 0 ||
-	                                            m->gpus[i].record.ordinal != d->ordinal))
+	while (i < m->gpu_count &&
+	       (*d->uuid ? strcmp(m->gpus[i].uuid, d->uuid) != 0
+	                 : strcmp(m->gpus[i].name, d->name) != 0 ||
+	                           m->gpus[i].record.ordinal != d->record.ordinal))
 		i++;
-	if (r->devices.count == DEVICES)
-		return;
-	gw_index_add(&r->device_ids, d->id, (uint32_t)r->devices.count);
-	*(uint32_t *)add(&r->devices, sizeof(uint32_t)) = i < m->gpu_count ? i : GW_INDEX_NONE;
+	r->devices = gw_grow(r->devices, &r->device_room, device + 1u, sizeof(*r->devices));
+	r->devices[device].gpu = i < m->gpu_count ? i : GW_INDEX_NONE;
 }
 
 static void on_kernel(struct reading *r, const struct gw_log_record *record)
@@ -147,10 +137,9 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	const struct gw_record_kernel *k = (const void *)record->head;
 	struct gw_log_model *m = r->source->e->model;
 	const regex_t *wanted = r->source->filter->kernel;
-	uint32_t name = gw_log_model_name(m, gw_log_text(record, 0));
+	uint32_t name = gw_log_model_name(m, r->log.names[r->log.kernel_count - 1].mangled);
 	const char *plain = m->names[name].plain ? m->names[name].plain : m->names[name].mangled;
 
-	gw_index_add(&r->kernel_ids, k->id, (uint32_t)r->kernels.count);
 	*(struct export_kernel *)add(&r->kernels, sizeof(struct export_kernel)) =
 	        (struct export_kernel){.mangled = m->names[name].mangled,
 	                               .plain = plain,
@@ -162,60 +151,27 @@ static void on_kernel(struct reading *r, const struct gw_log_record *record)
 	                               .wanted = !wanted || !regexec(wanted, plain, 0, NULL, 0)};
 }
 
-static void on_config(struct reading *r, const struct gw_log_record *record)
+static void on_config(struct reading *r, uint32_t position)
 {
-	const struct gw_record_config *c = (const void *)record->head;
-	uint32_t kernel = gw_index_find(&r->kernel_ids, c->kernel, NULL, NULL);
-	struct export_config config = {.kernel = &r->lost_kernel, .known = true};
+	const struct log_config *c = &r->log.configs[position];
+	struct export_config config = {.kernel = at(&r->kernels, c->kernel, sizeof(*config.kernel)),
+	                               .kernel_number = c->kernel + 1,
+	                               .number = position + 1,
+	                               .known = true,
+	                               .config = c->config};
 
-	if (kernel == GW_INDEX_NONE)
-		return;
-	config.kernel = at(&r->kernels, kernel, sizeof(*config.kernel));
-	config.kernel_number = kernel + 1;
-	config.number = (uint32_t)r->configs.count + 1;
-	config.config = gw_recorded_config(c);
-	config.device = gw_index_find(&r->device_ids, c->device, NULL, NULL);
 	config.bound = bound_of(r->source, config.kernel->name, &config.config);
-	gw_index_add(&r->config_ids, c->id, (uint32_t)r->configs.count);
 	*(struct export_config *)add(&r->configs, sizeof(config)) = config;
-}
-
-static void on_stream(struct reading *r, const struct gw_log_record *record)
-{
-	const struct gw_record_stream *s = (const void *)record->head;
-
-	gw_index_add(&r->stream_ids, s->id, (uint32_t)r->streams.count);
-	*(struct stream *)add(&r->streams, sizeof(struct stream)) =
-	        (struct stream){gw_index_find(&r->device_ids, s->device, NULL, NULL),
-	                        s->cupti_id ? s->cupti_id : s->id, s->context};
-}
-
-static void on_thread(struct reading *r, const struct gw_log_record *record)
-{
-	const struct gw_record_thread *t = (const void *)record->head;
-
-	gw_index_add(&r->thread_ids, t->id, (uint32_t)r->threads.count);
-	*(uint32_t *)add(&r->threads, sizeof(uint32_t)) = t->tid;
-}
-
-static void on_node(struct reading *r, const struct gw_log_record *record)
-{
-	const struct gw_record_node *n = (const void *)record->head;
-
-	gw_index_add(&r->node_ids, n->id, (uint32_t)r->nodes.count);
-	*(struct gw_record_node *)add(&r->nodes, sizeof(*n)) = *n;
-}
-
-/* Position in devices; GW_INDEX_NONE: unknown. */
-static uint32_t only_device(const struct reading *r, uint32_t device)
-{
-	return device == GW_INDEX_NONE && r->devices.count == 1 ? 0 : device;
 }
 
 static uint32_t gpu_of(const struct reading *r, uint32_t device)
 {
-	return device == GW_INDEX_NONE ? device
-	                               : *(uint32_t *)at(&r->devices, device, sizeof(uint32_t));
+	return device == GW_INDEX_NONE ? device : r->devices[device].gpu;
+}
+
+static const struct export_config *config_of(const struct reading *r, uint32_t config)
+{
+	return config == GW_INDEX_NONE ? &r->lost : at(&r->configs, config, sizeof(r->lost));
 }
 
 static bool in_span(const struct source *s, uint64_t ns)
@@ -233,7 +189,7 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 	uint64_t start = row->measured ? l->start_ns : 0;
 
 	if (start && device != GW_INDEX_NONE) {
-		uint64_t *until = &r->until[device];
+		uint64_t *until = &r->devices[device].until;
 
 		if (*until && start > *until && s->format->idle && in_span(s, start) &&
 		    row->gpu_number != GW_INDEX_NONE)
@@ -250,7 +206,7 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 
 static uint32_t device_of(const struct reading *r, const struct export_row *row)
 {
-	for (uint32_t i = 0; row->gpu && i < r->devices.count; i++)
+	for (uint32_t i = 0; row->gpu && i < r->log.gpu_count; i++)
 		if (gpu_of(r, i) == row->gpu_number)
 			return i;
 	return GW_INDEX_NONE;
@@ -303,7 +259,8 @@ static void release_all(struct reading *r)
 {
 	while (r->heap_count)
 		release(r);
-	memset(r->until, 0, sizeof(r->until));
+	for (size_t i = 0; i < r->log.gpu_count; i++)
+		r->devices[i].until = 0;
 }
 
 static void show_progress(struct source *s)
@@ -315,43 +272,30 @@ static void show_progress(struct source *s)
 	s->shown = true;
 }
 
-static void on_launch(struct reading *r, const struct gw_log_record *record)
+static void on_launch(struct reading *r, const struct log_event *e)
 {
-	const struct gw_record_launch *l = (const void *)record->head;
-	uint32_t config = gw_index_find(&r->config_ids, l->config, NULL, NULL);
-	uint32_t stream = gw_index_find(&r->stream_ids, l->stream, NULL, NULL);
-	uint32_t thread = gw_index_find(&r->thread_ids, l->thread, NULL, NULL);
-	uint32_t node = l->node ? gw_index_find(&r->node_ids, l->node, NULL, NULL) : GW_INDEX_NONE;
-	struct export_row row = {.process = &r->process, .config = &r->lost, .stream = l->stream};
-	uint32_t device = GW_INDEX_NONE;
+	const struct gw_record_launch *l = (const void *)e->record->head;
+	struct export_row row = {.process = &r->process,
+	                         .config = config_of(r, e->config),
+	                         .gpu_number = gpu_of(r, e->gpu),
+	                         .stream = l->stream,
+	                         .launch = *l};
 
 	show_progress(r->source);
-	row.launch = *l;
 	row.measured = gw_launch_measured(l) && l->duration_ns <= UINT64_MAX / 2 &&
 	               l->start_ns <= INT64_MAX / 2;
-	if (l->tier > GW_TIER_STEADY || l->work > GW_SOURCE_COUNTED) {
-		row.launch.tier = GW_TIER_NONE;
-		row.launch.work = GW_SOURCE_NONE;
+	row.launch.tier = (uint8_t)e->tier;
+	row.launch.work = (uint8_t)e->work;
+	if (e->thread != GW_INDEX_NONE)
+		row.tid = r->log.threads[e->thread];
+	if (e->stream != GW_INDEX_NONE) {
+		row.stream = r->log.streams[e->stream].number;
+		row.context = r->log.streams[e->stream].context;
 	}
-	if (config != GW_INDEX_NONE)
-		row.config = at(&r->configs, config, sizeof(*row.config));
-	if (thread != GW_INDEX_NONE)
-		row.tid = *(uint32_t *)at(&r->threads, thread, sizeof(uint32_t));
-	if (stream != GW_INDEX_NONE) {
-		const struct stream *s = at(&r->streams, stream, sizeof(*s));
-
-		row.stream = s->number;
-		row.context = s->context;
-		device = s->device;
+	if (e->node != GW_INDEX_NONE) {
+		row.graph = r->log.nodes[e->node].graph;
+		row.node = r->log.nodes[e->node].node;
 	}
-	if (node != GW_INDEX_NONE) {
-		const struct gw_record_node *n = at(&r->nodes, node, sizeof(*n));
-
-		row.graph = n->graph;
-		row.node = n->node;
-	}
-	device = device == GW_INDEX_NONE ? row.config->device : device;
-	row.gpu_number = gpu_of(r, only_device(r, device));
 	if (row.gpu_number != GW_INDEX_NONE)
 		row.gpu = &r->source->e->model->gpus[row.gpu_number];
 	if (row.measured && l->start_ns)
@@ -360,88 +304,73 @@ static void on_launch(struct reading *r, const struct gw_log_record *record)
 		emit(r, &row, GW_INDEX_NONE);
 }
 
-static void on_aggregate(struct reading *r, const struct gw_log_record *record)
+static void on_aggregate(struct reading *r, const struct log_event *e)
 {
-	const struct gw_record_aggregate *a = (const void *)record->head;
+	const struct gw_record_aggregate *a = (const void *)e->record->head;
 	const struct source *s = r->source;
-	uint32_t position = gw_index_find(&r->config_ids, a->config, NULL, NULL);
-	const struct export_config *config =
-	        position == GW_INDEX_NONE ? &r->lost : at(&r->configs, position, sizeof(*config));
+	const struct export_config *config = config_of(r, e->config);
 
 	if (!config->kernel->wanted || !in_span(s, a->start_ns))
 		return;
 	r->source->sums += a->launches;
 	if (s->format->sum)
-		s->format->sum(s->e, config, gpu_of(r, only_device(r, config->device)), a);
+		s->format->sum(s->e, config, gpu_of(r, e->gpu), a);
 }
 
-static void on_clock(struct reading *r, const struct gw_log_record *record)
+static void on_clock(struct reading *r, const struct log_event *e)
 {
-	const struct gw_record_clock *c = (const void *)record->head;
+	const struct gw_record_clock *c = (const void *)e->record->head;
 	const struct source *s = r->source;
-	uint32_t gpu = gpu_of(r, gw_index_find(&r->device_ids, c->device, NULL, NULL));
+	uint32_t gpu = gpu_of(r, e->gpu);
 
 	if (s->format->clock && gpu != GW_INDEX_NONE && c->ns && in_span(s, c->ns))
 		s->format->clock(s->e, &r->process, gpu, c);
 }
 
-static bool take(void *arg, const struct gw_log_record *record)
+static void take(void *arg, const struct log_event *e)
 {
 	struct reading *r = arg;
 
-	switch (record->head->kind) {
+	switch (e->kind) {
 	case GW_RECORD_HEADER:
-		on_header(r, record);
+		r->process.pid = r->log.header.pid;
+		r->process.start_ns = r->log.header.start_ns;
 		break;
 	case GW_RECORD_DEVICE:
-		on_device(r, record);
+		on_device(r, e->gpu);
 		break;
 	case GW_RECORD_KERNEL:
-		on_kernel(r, record);
+		on_kernel(r, e->record);
 		break;
 	case GW_RECORD_CONFIG:
-		on_config(r, record);
-		break;
-	case GW_RECORD_STREAM:
-		on_stream(r, record);
-		break;
-	case GW_RECORD_THREAD:
-		on_thread(r, record);
-		break;
-	case GW_RECORD_NODE:
-		on_node(r, record);
+		on_config(r, e->config);
 		break;
 	case GW_RECORD_LAUNCH:
-		on_launch(r, record);
+		on_launch(r, e);
 		break;
 	case GW_RECORD_AGGREGATE:
-		on_aggregate(r, record);
+		on_aggregate(r, e);
 		break;
 	case GW_RECORD_CLOCK:
-		on_clock(r, record);
+		on_clock(r, e);
 		break;
 	case GW_RECORD_DEGRADED:
-		if (((const struct gw_record_degraded *)(const void *)record->head)->code ==
+		if (((const struct gw_record_degraded *)(const void *)e->record->head)->code ==
 		    GW_DEGRADED_CLOCK_SET)
 			release_all(r);
 		break;
 	default:
 		break;
 	}
-	return !r->source->e->out->error; /* a full disk ends it at once */
+	r->log.stop = r->source->e->out->error != 0; /* a full disk ends it at once */
 }
 
 static void end_reading(struct reading *r)
 {
-	struct gw_index *indices[] = {&r->kernel_ids, &r->config_ids, &r->stream_ids,
-	                              &r->thread_ids, &r->node_ids,   &r->device_ids};
-	struct list *lists[] = {&r->kernels, &r->configs, &r->streams,
-	                        &r->threads, &r->nodes,   &r->devices};
-
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-		gw_index_free(indices[i]);
-		free_list(lists[i]);
-	}
+	free_list(&r->kernels);
+	free_list(&r->configs);
+	free(r->devices);
+	gw_log_free(&r->log);
 	free(r->held);
 	free(r->heap);
 	free(r->unused);
@@ -452,7 +381,6 @@ static bool read_launches(struct source *s, uint32_t number, const char *path,
                           const struct gw_live_rest *rest)
 {
 	const struct gw_file *file = &s->e->model->files[number];
-	struct gw_log_status status;
 	struct reading r = {.source = s,
 	                    .process = {number, file->header.pid, file->text[GW_TEXT_command],
 	                                file->header.start_ns},
@@ -467,15 +395,14 @@ static bool read_launches(struct source *s, uint32_t number, const char *path,
 	r.lost_kernel =
 	        (struct export_kernel){"(unknown)", "(unknown)", GW_INDEX_NONE, UINT32_MAX,
 	                               UINT32_MAX,  UINT32_MAX,  UINT32_MAX,    !s->filter->kernel};
-	r.lost = (struct export_config){.kernel = &r.lost_kernel, .device = GW_INDEX_NONE};
+	r.lost = (struct export_config){.kernel = &r.lost_kernel};
 	if (s->format->process)
 		s->format->process(s->e, &r.process);
-	good = rest->log ? gw_log_read_memory(rest->log, rest->size, take, &r, &status)
-	                 : gw_log_read(path, take, &r, &status);
+	good = gw_log_events(&r.log, path, rest->log, rest->size, take, &r);
 	if (good)
 		release_all(&r);
 	else
-		gw_error("%s: %s", path, status.error);
+		gw_error("%s: %s", path, r.log.status.error);
 	end_reading(&r);
 	return good;
 }

@@ -41,7 +41,22 @@ static void add_id(struct log_ids *ids, uint32_t id)
 
 static void emit(const struct reading *r, const struct log_event *event)
 {
-	r->take(r->arg, event);
+	if (!r->log->stop)
+		r->take(r->arg, event);
+}
+
+/* Of a record of kind @p kind; nothing else is known of it yet. */
+static struct log_event event_of(enum gw_record_kind kind, const struct gw_log_record *record)
+{
+	return (struct log_event){.kind = kind,
+	                          .record = record,
+	                          .config = GW_INDEX_NONE,
+	                          .of = GW_INDEX_NONE,
+	                          .gpu = GW_INDEX_NONE,
+	                          .stream = GW_INDEX_NONE,
+	                          .thread = GW_INDEX_NONE,
+	                          .node = GW_INDEX_NONE,
+	                          .stream_gpu = GW_INDEX_NONE};
 }
 
 static bool on_header(struct gw_log *log, const struct gw_log_record *record)
@@ -108,18 +123,40 @@ static bool on_stream(struct gw_log *log, const struct gw_log_record *record, st
 
 	e->gpu = gw_log_gpu(log, s->device);
 	add_id(&log->stream_ids, s->id);
-	log->stream_gpus = gw_grow(log->stream_gpus, &log->stream_room, log->stream_count + 1,
-	                           sizeof(*log->stream_gpus));
-	log->stream_gpus[log->stream_count++] = e->gpu;
+	log->streams = gw_grow(log->streams, &log->stream_room, log->stream_count + 1,
+	                       sizeof(*log->streams));
+	log->streams[log->stream_count++] =
+	        (struct log_stream){e->gpu, s->cupti_id ? s->cupti_id : s->id, s->context};
+	return true;
+}
+
+static bool on_thread(struct gw_log *log, const struct gw_log_record *record)
+{
+	const struct gw_record_thread *t = (const void *)record->head;
+
+	add_id(&log->thread_ids, t->id);
+	log->threads = gw_grow(log->threads, &log->thread_room, log->thread_count + 1,
+	                       sizeof(*log->threads));
+	log->threads[log->thread_count++] = t->tid;
+	return true;
+}
+
+static bool on_node(struct gw_log *log, const struct gw_log_record *record)
+{
+	const struct gw_record_node *n = (const void *)record->head;
+
+	add_id(&log->node_ids, n->id);
+	log->nodes = gw_grow(log->nodes, &log->node_room, log->node_count + 1, sizeof(*log->nodes));
+	log->nodes[log->node_count++] = (struct log_node){n->graph, n->node};
 	return true;
 }
 
 /* Of which GPU a launch of @p config on @p stream is; both may be unknown. */
 static void find_gpu(const struct gw_log *log, uint32_t stream, struct log_event *e)
 {
-	uint32_t s = find(&log->stream_ids, stream);
-
-	e->gpu = e->stream_gpu = s == GW_INDEX_NONE ? s : log->stream_gpus[s];
+	e->stream = find(&log->stream_ids, stream);
+	if (e->stream != GW_INDEX_NONE)
+		e->gpu = e->stream_gpu = log->streams[e->stream].gpu;
 	if (e->gpu == GW_INDEX_NONE && e->config != GW_INDEX_NONE)
 		e->gpu = gw_log_gpu(log, log->configs[e->config].device);
 	if (e->gpu == GW_INDEX_NONE && log->gpu_count == 1)
@@ -152,6 +189,8 @@ static bool on_launch(struct gw_log *log, const struct gw_log_record *record, st
 	e->config = find(&log->config_ids, l->config);
 	c = e->config == GW_INDEX_NONE ? NULL : &log->configs[e->config];
 	find_gpu(log, l->stream, e);
+	e->thread = find(&log->thread_ids, l->thread);
+	e->node = find(&log->node_ids, l->node);
 	e->tier = c ? tier_of(log, c, l) : GW_TIER_NONE;
 	e->work = l->work <= GW_SOURCE_COUNTED ? (enum gw_source)l->work : GW_SOURCE_NONE;
 	if (!(l->flags & GW_LAUNCH_LEARNT))
@@ -198,6 +237,14 @@ static bool of_gpu(struct gw_log *log, uint32_t id, struct log_event *e)
 	return e->gpu != GW_INDEX_NONE;
 }
 
+static void emit_profile(const struct reading *r, uint32_t gpu)
+{
+	struct log_event e = event_of(GW_RECORD_PROFILE, NULL);
+
+	e.gpu = gpu;
+	emit(r, &e);
+}
+
 /* The pieces of a profile follow each other, so that any other record ends it. */
 static void end_profiles(struct reading *r)
 {
@@ -205,11 +252,7 @@ static void end_profiles(struct reading *r)
 
 	for (size_t i = 0; r->profile && i < log->gpu_count; i++)
 		if (log_profile_end(&log->gpus[i].known))
-			emit(r, &(struct log_event){.kind = GW_RECORD_PROFILE,
-			                            .config = GW_INDEX_NONE,
-			                            .of = GW_INDEX_NONE,
-			                            .gpu = (uint32_t)i,
-			                            .stream_gpu = GW_INDEX_NONE});
+			emit_profile(r, (uint32_t)i);
 	r->profile = false;
 }
 
@@ -230,6 +273,10 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		return on_config(log, record, e);
 	case GW_RECORD_STREAM:
 		return on_stream(log, record, e);
+	case GW_RECORD_THREAD:
+		return on_thread(log, record);
+	case GW_RECORD_NODE:
+		return on_node(log, record);
 	case GW_RECORD_LAUNCH:
 		return on_launch(log, record, e);
 	case GW_RECORD_AGGREGATE:
@@ -257,12 +304,7 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 static bool take(void *arg, const struct gw_log_record *record)
 {
 	struct reading *r = arg;
-	struct log_event e = {.kind = (enum gw_record_kind)record->head->kind,
-	                      .record = record,
-	                      .config = GW_INDEX_NONE,
-	                      .of = GW_INDEX_NONE,
-	                      .gpu = GW_INDEX_NONE,
-	                      .stream_gpu = GW_INDEX_NONE};
+	struct log_event e = event_of((enum gw_record_kind)record->head->kind, record);
 
 	if (e.kind == GW_RECORD_PROFILE) {
 		const struct gw_record_profile *p = (const void *)record->head;
@@ -275,7 +317,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 	end_profiles(r);
 	if (resolve(r, record, &e))
 		emit(r, &e);
-	return true;
+	return !r->log->stop;
 }
 
 bool gw_log_events(struct gw_log *log, const char *path, const void *data, size_t length,
@@ -307,10 +349,14 @@ void gw_log_free(struct gw_log *log)
 	gw_index_free(&log->kernel_ids.index);
 	gw_index_free(&log->config_ids.index);
 	gw_index_free(&log->stream_ids.index);
+	gw_index_free(&log->thread_ids.index);
+	gw_index_free(&log->node_ids.index);
 	free(log->gpus);
 	free(log->kernels);
 	free(log->configs);
-	free(log->stream_gpus);
+	free(log->streams);
+	free(log->threads);
+	free(log->nodes);
 	*log = (struct gw_log){0};
 }
 

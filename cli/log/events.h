@@ -2,7 +2,7 @@
 /*
  * A log as events: the records that its reader found whole, in the order of the file, each with
  * what its ids stand for. Every command reads logs through here: a report adds up as the events
- * come (model.h); score, replay and whatif keep them (trace.h).
+ * come (model.h), export writes them, score, replay and whatif keep them (trace.h).
  *
  * Memory grows with what a log defines (GPUs, kernels, configurations, streams), not with its
  * launches.
@@ -48,6 +48,19 @@ struct log_config {
 	uint64_t first_learnt; /**< number of the first observation of it, from 1; 0: none yet */
 };
 
+/** A stream of the log. */
+struct log_stream {
+	uint32_t gpu;     /**< position in gw_log.gpus; GW_INDEX_NONE: not known */
+	uint32_t number;  /**< CUPTI's; the log's id where that is not known */
+	uint64_t context; /**< 0: not known */
+};
+
+/** A kernel node of a graph. */
+struct log_node {
+	uint32_t graph; /**< number of the executable graph */
+	uint64_t node;  /**< number of the node in it, 0: not known */
+};
+
 /** Ids of a log to positions. */
 struct log_ids {
 	uint32_t count;
@@ -64,12 +77,15 @@ struct gw_log {
 	struct log_kernel *kernels;
 	struct gw_name *names; /**< of the kernels */
 	struct log_config *configs;
-	size_t gpu_count, kernel_count, config_count;
+	struct log_stream *streams;
+	uint32_t *threads; /**< thread ids of the kernel */
+	struct log_node *nodes;
+	size_t gpu_count, kernel_count, config_count, stream_count, thread_count, node_count;
 	uint64_t learnt; /**< observations so far: launches that the learner learnt from */
-	/* Ids to positions, and what streams run on. */
-	struct log_ids gpu_ids, kernel_ids, config_ids, stream_ids;
-	uint32_t *stream_gpus;
-	size_t gpu_room, kernel_room, name_room, config_room, stream_count, stream_room;
+	bool stop;       /**< set by the callback: it is not called again, and reading ends */
+	/* Ids to positions. */
+	struct log_ids gpu_ids, kernel_ids, config_ids, stream_ids, thread_ids, node_ids;
+	size_t gpu_room, kernel_room, name_room, config_room, stream_room, thread_room, node_room;
 };
 
 /** A record and what it is of, as positions in gw_log; GW_INDEX_NONE: not known, or of none. */
@@ -84,6 +100,7 @@ struct log_event {
 	 * where that is not known, that of its configuration, or the only one there is.
 	 */
 	uint32_t gpu;
+	uint32_t stream, thread, node; /**< of a launch; positions in gw_log */
 	uint32_t stream_gpu; /**< of a launch, by its stream alone: what the library had at the call
 	                      */
 	enum gw_tier tier;   /**< of a launch: how much was known of its time … */

@@ -3,10 +3,9 @@
 
 #include "cli/command.h"
 #include "cli/common/memory.h"
+#include "cli/log/folder.h"
 #include "cli/message.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,39 +34,23 @@ static void add(struct gw_report_logs *logs, const char *path, bool in_folder)
 	logs->in_folder[logs->count++] = in_folder;
 }
 
-static int log_name(const struct dirent *entry)
+/* An operand, and where its logs go. */
+struct operand {
+	struct gw_report_logs *logs;
+	const char *path;
+};
+
+static bool add_of(void *arg, const char *path)
 {
-	return strstr(entry->d_name, ".gwl") != NULL;
-}
+	const struct operand *o = arg;
 
-static int add_folder(struct gw_report_logs *logs, const char *path)
-{
-	struct dirent **entries;
-	int count = scandir(path, &entries, log_name, alphasort);
-
-	if (count < 0)
-		return gw_error("%s: %s%s", path, strerror(errno), gw_open_remedy(errno));
-	for (int i = 0; i < count; i++) {
-		size_t size = strlen(path) + strlen(entries[i]->d_name) + 2;
-		char *name = gw_alloc(size);
-
-		snprintf(name, size, "%s/%s", path, entries[i]->d_name);
-		add(logs, name, true);
-		free(name);
-		free(entries[i]);
-	}
-	free(entries);
-	return count ? 0 : gw_error("%s: no log in this folder (*.gwl, *.gwl.zst)", path);
+	add(o->logs, path, strcmp(path, o->path) != 0);
+	return true;
 }
 
 int gw_report_logs_add(struct gw_report_logs *logs, const char *path)
 {
-	struct stat st;
-
-	if (strcmp(path, "-") && !stat(path, &st) && S_ISDIR(st.st_mode))
-		return add_folder(logs, path);
-	add(logs, path, false);
-	return 0;
+	return gw_log_each(path, add_of, &(struct operand){logs, path});
 }
 
 static void drop(struct gw_report_logs *logs, size_t i)
