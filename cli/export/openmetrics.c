@@ -6,22 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static void begin(struct export *e)
-{
-	e->state = gw_alloc(sizeof(struct export_totals));
-}
-
-static void launch(struct export *e, const struct export_row *row)
-{
-	export_totals_launch(e->state, row);
-}
-
-static void sum(struct export *e, const struct export_config *config, uint32_t gpu,
-                const struct gw_record_aggregate *a)
-{
-	export_totals_sum(e->state, config, gpu, a);
-}
-
 /* Only quote, backslash and line end need an escape. */
 static void put_label(struct export_out *out, const char *text)
 {
@@ -81,5 +65,7 @@ static bool end(struct export *e)
 	return true;
 }
 
-const struct export_format export_openmetrics = {
-        .begin = begin, .launch = launch, .sum = sum, .end = end};
+const struct export_format export_openmetrics = {.begin = export_totals_begin,
+                                                 .launch = export_totals_launch,
+                                                 .sum = export_totals_sum,
+                                                 .end = end};

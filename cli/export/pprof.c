@@ -18,22 +18,6 @@ enum { TYPE = 1, UNIT = 2 };
 enum { LOCATION_ID = 1, VALUE = 2 };
 enum { ID = 1, LINE = 4, FUNCTION_ID = 1, NAME = 2, SYSTEM_NAME = 3 };
 
-static void begin(struct export *e)
-{
-	e->state = gw_alloc(sizeof(struct export_totals));
-}
-
-static void launch(struct export *e, const struct export_row *row)
-{
-	export_totals_launch(e->state, row);
-}
-
-static void sum(struct export *e, const struct export_config *config, uint32_t gpu,
-                const struct gw_record_aggregate *a)
-{
-	export_totals_sum(e->state, config, gpu, a);
-}
-
 /* Strings go into the table as they come; those of functions are numbered from here. */
 enum { EMPTY, GPU_TIME, NANOSECONDS, LAUNCHES, COUNT, FIXED };
 
@@ -139,5 +123,8 @@ static bool end(struct export *e)
 	return true;
 }
 
-const struct export_format export_pprof = {
-        .begin = begin, .launch = launch, .sum = sum, .end = end, .binary = true};
+const struct export_format export_pprof = {.begin = export_totals_begin,
+                                           .launch = export_totals_launch,
+                                           .sum = export_totals_sum,
+                                           .end = end,
+                                           .binary = true};

@@ -34,8 +34,14 @@ static struct export_total *total_of(struct export_totals *t, const struct expor
 	return &t->list[position];
 }
 
-void export_totals_launch(struct export_totals *t, const struct export_row *row)
+void export_totals_begin(struct export *e)
 {
+	e->state = gw_alloc(sizeof(struct export_totals));
+}
+
+void export_totals_launch(struct export *e, const struct export_row *row)
+{
+	struct export_totals *t = e->state;
 	struct export_total *total = total_of(t, row->config, row->gpu_number);
 
 	total->launches++;
@@ -50,10 +56,10 @@ void export_totals_launch(struct export_totals *t, const struct export_row *row)
 	total->scored_ns += row->launch.duration_ns;
 }
 
-void export_totals_sum(struct export_totals *t, const struct export_config *config, uint32_t gpu,
+void export_totals_sum(struct export *e, const struct export_config *config, uint32_t gpu,
                        const struct gw_record_aggregate *sum)
 {
-	struct export_total *total = total_of(t, config, gpu);
+	struct export_total *total = total_of(e->state, config, gpu);
 
 	total->launches += sum->launches;
 	total->measured += sum->measured;

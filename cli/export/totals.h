@@ -20,8 +20,10 @@ struct export_totals {
 	struct gw_index index;
 };
 
-void export_totals_launch(struct export_totals *t, const struct export_row *row);
-void export_totals_sum(struct export_totals *t, const struct export_config *config, uint32_t gpu,
+/** `begin`, `launch` and `sum` of a format whose state is a struct export_totals. */
+void export_totals_begin(struct export *e);
+void export_totals_launch(struct export *e, const struct export_row *row);
+void export_totals_sum(struct export *e, const struct export_config *config, uint32_t gpu,
                        const struct gw_record_aggregate *sum);
 /** The demangled name of @p total's kernel. */
 const char *export_total_name(const struct export *e, const struct export_total *total);
