@@ -53,6 +53,7 @@ static void options_once(void)
 	int saved = errno, expected = UNREAD;
 	bool before = at_it;
 
+	/* Pairs with the release below: the options are read. */
 	if (atomic_load_explicit(&options_known, memory_order_acquire) == READ)
 		return;
 	if (!atomic_compare_exchange_strong(&options_known, &expected, READING) && !at_it)
@@ -63,6 +64,7 @@ static void options_once(void)
 		at_it = true;
 		gw_options_read();
 		at_it = before;
+		/* Pairs with the acquires above. */
 		atomic_store_explicit(&options_known, READ, memory_order_release);
 		gw_await_wake(&options_known);
 	}
@@ -227,6 +229,8 @@ static void start(void)
 	running = start_outside();
 	/* In this order: who waits for RUNNING must find it active. */
 	if (running)
+		/* Pairs with the acquires in the wrappers (hook/hooks.c) and called()
+		 * (hook/injection.c). */
 		atomic_store_explicit(&gw_hot.active, 1, memory_order_release);
 	atomic_store(&phase, running ? RUNNING : OFF);
 	gw_await_wake(&phase);

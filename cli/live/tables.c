@@ -111,6 +111,7 @@ bool gw_live_stream_at(const struct gw_live_file *f, uint32_t slot, struct gw_li
 
 	if (!slot || slot >= f->head->streams.count)
 		return false;
+	/* Pairs with gw_live_stream() of the writer (preload/live/live_tables.c). */
 	id = __atomic_load_n(&s->id, __ATOMIC_ACQUIRE);
 	*out = *s;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -124,6 +125,8 @@ const struct gw_live_kernel *gw_live_kernel_in(const struct gw_live_file *f, uin
 
 	for (uint64_t at = 0; at + sizeof(*k) <= GW_LIVE_KERNELS; at += length) {
 		k = (const void *)(f->data + f->head->kernels.offset + at);
+		/* Pair with the releases in gw_live_kernel() of the writer (preload/live/live.c).
+		 */
 		length = __atomic_load_n(&k->length, __ATOMIC_ACQUIRE);
 		if (length < sizeof(*k) || length % 8 || length > GW_LIVE_KERNELS - at)
 			return NULL;

@@ -29,6 +29,8 @@ void gw_digests_start(void)
 /* Threads may still use the previous layout: it is never freed. */
 static void publish(uint32_t slot, const struct gw_digest_plan *plan)
 {
+	/* Pairs with the acquires in gw_kernel_slot_of() (launch/launch.h) and node_digest()
+	 * (launch/graphs.c). */
 	atomic_store_explicit(&gw_hot.shared->kernels[slot].plan, plan, memory_order_release);
 	atomic_fetch_add(&gw_hot.function_generation, 1);
 }

@@ -123,6 +123,8 @@ static void ask_about(int device)
 			                   ? " but while counters are sampled"
 			                   : "");
 	}
+	/* Pairs with the release in gw_gpu_clock_tick(): the answer that was here has been taken.
+	 */
 	if (!n->device || head - atomic_load_explicit(&ask.tail, memory_order_acquire) == ANSWERS)
 		return;
 	cpu = gw_thread_cpu_ns(); /* waiting for an answer costs nobody anything */
@@ -137,6 +139,7 @@ static void ask_about(int device)
 	        .power_mw = whole(gw_nvml_power(n), 1e-3, UINT32_MAX),
 	};
 	a->cost_ns = gw_thread_cpu_ns() - cpu;
+	/* Pairs with the acquire in gw_gpu_clock_tick(). */
 	atomic_store_explicit(&ask.head, head + 1, memory_order_release);
 }
 
@@ -230,6 +233,7 @@ static bool due(uint64_t now)
 void gw_gpu_clock_tick(uint64_t now)
 {
 	uint32_t tail = atomic_load_explicit(&ask.tail, memory_order_relaxed);
+	/* Pairs with the release in ask_about(): the answers are there. */
 	uint32_t head = atomic_load_explicit(&ask.head, memory_order_acquire);
 	uint64_t devices;
 
@@ -238,6 +242,7 @@ void gw_gpu_clock_tick(uint64_t now)
 		return;
 	while (tail != head) {
 		take(&ask.answers[tail++ % ANSWERS]);
+		/* Pairs with the acquire in ask_about(), before it writes there again. */
 		atomic_store_explicit(&ask.tail, tail, memory_order_release);
 	}
 	if (!own.begun_ns) /* programs that end at once need not wait for NVML to begin */

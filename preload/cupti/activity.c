@@ -155,6 +155,7 @@ void gw_activity_gone(void)
 
 bool gw_activity_on(void)
 {
+	/* Pairs with the stores of gw_activity_begin() and gw_activity_gone(). */
 	return atomic_load_explicit(&pool.on, memory_order_acquire) != 0;
 }
 

@@ -92,6 +92,7 @@ void gw_hooks_resolve(void)
 	static _Atomic int settled; /* what a loaded libcuda lacks, it will not get */
 	void *handle = gw_libcuda();
 
+	/* Pairs with the release below: the pointers are set. */
 	if (atomic_load_explicit(&settled, memory_order_acquire))
 		return;
 	gw_dl_init();
@@ -109,6 +110,7 @@ void gw_hooks_resolve(void)
 		}
 	}
 	if (handle)
+		/* Pairs with the acquire above. */
 		atomic_store_explicit(&settled, 1, memory_order_release);
 }
 

@@ -87,6 +87,7 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || inside)
 		return;
 	inside = true;
+	/* Pairs with the release in start() (lifecycle.c). */
 	if (atomic_load_explicit(&gw_hot.active, memory_order_acquire) || gw_hooks_activate(false))
 		handle(id, info);
 	inside = false;

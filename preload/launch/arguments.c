@@ -127,6 +127,7 @@ void gw_arguments_take(struct gw_call *call, void **params, void **extra)
 	e->flags &= (uint8_t)~GW_EVENT_ARGUMENTS;
 	if (!t->arguments || !e->kernel || *seen == tag)
 		return;
+	/* Pairs with the release in gw_arguments_arrived(): what was there has been read. */
 	held = begin - atomic_load_explicit(&t->arguments_tail, memory_order_acquire);
 	if (held + sizeof(struct gw_arguments) > GW_ARGUMENTS_RING ||
 	    !copy(in_ring(t, begin), (CUfunction)t->last.function, e->kernel, params, extra))
@@ -152,6 +153,7 @@ void gw_arguments_arrived(struct gw_thread *t, uint32_t config)
 		kept += size;
 		gw_count(GW_COUNTER_arguments, 1);
 	}
+	/* Pairs with the acquire in gw_arguments_take(), before the thread writes there again. */
 	atomic_store_explicit(&t->arguments_tail, end_of(begin, a), memory_order_release);
 }
 

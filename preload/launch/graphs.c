@@ -52,6 +52,7 @@ static struct gw_graph_node *list_add(struct list *l)
 /* Of the arguments that the node keeps, if by now it is known what of them counts. */
 static uint32_t node_digest(uint32_t kernel, const CUDA_KERNEL_NODE_PARAMS *p)
 {
+	/* Pairs with the release in publish() (analysis/digests.c). */
 	const struct gw_digest_plan *plan =
 	        atomic_load_explicit(&gw_hot.shared->kernels[kernel].plan, memory_order_acquire);
 
@@ -236,6 +237,7 @@ static void publish(CUgraphExec exec, struct list *l, uint32_t number)
 	slot->count = l->count;
 	slot->nodes = l->nodes;
 	gw_live_graph_made(at);
+	/* Pairs with the seq_cst load in writable(). */
 	atomic_store_explicit(&slot->launched, 0, memory_order_release);
 	/* Where the map has no place for it, nothing will ever name it: its nodes go with it. */
 	if (gw_map_put(&s->graphs, (uintptr_t)exec, at, 0, 0) != at)

@@ -177,6 +177,7 @@ static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char
 	size_t length = strnlen(name, GW_NAME_MAX);
 	uint64_t hash = hash_of(k, name, length, layout);
 	_Atomic uint32_t *chain = &s->kernel_chain[hash & (GW_KERNELS_MAX - 1)];
+	/* Pairs with the exchange below, of another thread: the slots of the chain are filled. */
 	uint32_t head = atomic_load_explicit(chain, memory_order_acquire), slot;
 
 	for (uint32_t i = head; i; i = s->kernels[i].next)

@@ -22,6 +22,7 @@
  */
 static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, struct gw_thread *t, CUfunction f)
 {
+	/* Pairs with the increments in modules.c, streams.c and analysis/digests.c. */
 	uint32_t generation =
 	        atomic_load_explicit(&gw_hot.function_generation, memory_order_acquire);
 	uint32_t slot;
@@ -36,6 +37,7 @@ static inline uint32_t gw_kernel_slot_of(struct gw_shared *s, struct gw_thread *
 	t->last.function_slot = slot;
 	t->last.function_generation = generation;
 	t->last.function_cluster = s->kernels[slot].cluster;
+	/* Pairs with the release in publish() (analysis/digests.c). */
 	t->last.function_plan = atomic_load_explicit(&s->kernels[slot].plan, memory_order_acquire);
 	return slot;
 }
@@ -71,6 +73,7 @@ GW_INLINE uint32_t gw_stream_slot_of(struct gw_shared *s, struct gw_thread *t, C
                                      uint32_t pt)
 {
 	uint32_t kind = GW_STREAM_CREATED, slot;
+	/* Pairs with the increments in streams.c. */
 	uint32_t generation = atomic_load_explicit(&gw_hot.stream_generation, memory_order_acquire);
 	uintptr_t key = (uintptr_t)stream;
 	CUcontext context = NULL;
@@ -106,6 +109,7 @@ static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct g
 
 	for (unsigned i = 0; i < GW_CELL_PROBE; i++, at = (at + 1) & (GW_CELLS_MAX - 1)) {
 		struct gw_cell *c = &s->cells[at];
+		/* Pairs with the release of `key` in changed() (worker/publish.c). */
 		uint64_t k = atomic_load_explicit(&c->key, memory_order_acquire);
 		uint32_t sequence, word[6];
 
@@ -113,6 +117,7 @@ static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct g
 			return;
 		if (k != key)
 			continue;
+		/* Pairs with the last store of `sequence` in changed() (worker/publish.c). */
 		sequence = atomic_load_explicit(&c->sequence, memory_order_acquire);
 		word[0] = atomic_load_explicit(&c->predicted, memory_order_relaxed);
 		word[1] = atomic_load_explicit(&c->low, memory_order_relaxed);
@@ -120,6 +125,8 @@ static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct g
 		word[3] = atomic_load_explicit(&c->known, memory_order_relaxed);
 		word[4] = atomic_load_explicit(&c->flags, memory_order_relaxed);
 		word[5] = atomic_load_explicit(&c->config, memory_order_relaxed);
+		/* Pairs with the release fence in changed(): a word of a later write shows its odd
+		 * sequence below. */
 		atomic_thread_fence(memory_order_acquire);
 		if ((sequence & 1) ||
 		    sequence != atomic_load_explicit(&c->sequence, memory_order_relaxed))
@@ -196,6 +203,7 @@ GW_INLINE struct gw_event *gw_event_begin(struct gw_call *call, CUstream stream)
 	e->flags = 0;
 	e->config = 0;
 	e->stream = (uint16_t)gw_stream_slot_of(gw_hot.shared, t, stream, call->pt);
+	/* Pairs with the release in gw_publish_predictions() (worker/publish.c). */
 	e->known = atomic_load_explicit(&gw_hot.known, memory_order_acquire);
 	call->event = e;
 	return e;
@@ -297,6 +305,7 @@ static inline void gw_event_end(struct gw_call *call, uint32_t head)
 
 	head++;
 	t->outer = NULL;
+	/* Pairs with the acquires in snapshot() and gw_drain_pending() (worker/drain.c). */
 	atomic_store_explicit(&t->head, head, memory_order_release);
 	/* Launches within this one, a signal handler's just now included. */
 	atomic_signal_fence(memory_order_seq_cst);

@@ -115,6 +115,7 @@ struct gw_event *gw_ring_reserve(struct gw_call *call)
 		uint32_t head = head_of(t), next = t->next;
 		struct gw_event *e;
 
+		/* Pairs with the release of `tail` (worker/drain.c): the slot has been read. */
 		if (next - t->tail_seen > t->mask)
 			t->tail_seen = atomic_load_explicit(&t->tail, memory_order_acquire);
 		if (next != head && (slot(t, head)->flags & GW_EVENT_DONE || outer_gone(t, call) ||
@@ -144,6 +145,7 @@ struct gw_event *gw_ring_reserve_inner(struct gw_thread *t)
 	for (;;) {
 		uint32_t next = t->next;
 
+		/* Pairs with the release of `tail` (worker/drain.c). */
 		if (next - atomic_load_explicit(&t->tail, memory_order_acquire) > t->mask)
 			return NULL;
 		if (gw_own_exchange(&t->next, next, next + 1))
@@ -219,6 +221,7 @@ static void outer_failed(struct gw_call *call)
 	if (gw_own_exchange(&t->next, call->at + 1, call->at))
 		return;
 	make_none(call->event);
+	/* Pairs with the acquire in snapshot() (worker/drain.c). */
 	atomic_store_explicit(&t->head, call->at + 1, memory_order_release);
 	settle(t);
 }

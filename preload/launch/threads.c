@@ -85,6 +85,7 @@ static void thread_gone(struct gw_thread *t)
 	gw_ring_settle(t);
 	gw_stream_thread_gone(t);
 	discharge(t, used_bytes(t));
+	/* Pairs with the acquire in snapshot() (worker/drain.c). */
 	atomic_store_explicit(&t->state, GW_SLOT_RETIRED, memory_order_release);
 }
 
@@ -198,6 +199,7 @@ static struct gw_thread *thread_reuse(struct gw_shared *s)
 			continue;
 		if (charge(t))
 			return t;
+		/* Pairs with the exchange above, of the next thread that looks for a ring. */
 		atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);
 	}
 	atomic_store(&looked, freed + 1);
@@ -275,6 +277,7 @@ static struct gw_thread *enrol(void)
 		t->tail_seen = atomic_load(&t->tail);
 		t->outer = NULL;
 		gw_self = t;
+		/* Pairs with the acquire in snapshot() (worker/drain.c). */
 		atomic_store_explicit(&t->state, GW_SLOT_USED, memory_order_release);
 		if (atomic_load(&end_key_made))
 			pthread_setspecific(end_key, t);
@@ -315,6 +318,7 @@ static bool give_pages(char *from, char *to)
 
 static bool untouched(const struct gw_thread *t, uint32_t at)
 {
+	/* Pairs with gw_own_exchange() on `next` (ring.c): a release. */
 	return __atomic_load_n(&t->next, __ATOMIC_ACQUIRE) == at;
 }
 

@@ -327,6 +327,7 @@ void gw_live_ring(struct gw_thread *t)
 	r->slots = (uint64_t)((const char *)t->ring - base);
 	r->mask = t->mask;
 	t->live = n + 1;
+	/* Read by usable() of another process (cli/live/launches.c). */
 	__atomic_store_n(&r->used, 1, __ATOMIC_RELEASE);
 }
 
@@ -346,6 +347,7 @@ void gw_live_kernel(uint32_t slot)
 	if (at + length > GW_LIVE_KERNELS)
 		return;
 	out = (struct gw_live_kernel *)(void *)((char *)h + h->kernels.offset + at);
+	/* Pairs with the acquire in gw_live_kernel_in() (cli/live/tables.c). */
 	__atomic_store_n(&out->length, (uint32_t)length, __ATOMIC_RELEASE);
 	out->registers = k->registers;
 	out->static_shared = k->static_shared;
@@ -354,6 +356,7 @@ void gw_live_kernel(uint32_t slot)
 	out->max_threads = k->max_threads;
 	out->binary_version = k->binary_version;
 	memcpy(out->name, k->name, name);
+	/* Pairs with the acquire in gw_live_kernel_in() (cli/live/tables.c). */
 	__atomic_store_n(&out->slot, slot, __ATOMIC_RELEASE);
 }
 

@@ -2,6 +2,9 @@
 /*
  * Entries of the live segment: launches that the worker has taken and whose record is not in the
  * log's file yet, and records there whose launch has not been taken yet. Worker only.
+ *
+ * Release stores here order what another process finds that reads the segment
+ * (cli/live/launches.c): an entry whose `ring` is set is complete, whenever this process is killed.
  */
 #include "preload/live/live_part.h"
 

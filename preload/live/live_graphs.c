@@ -28,6 +28,7 @@ static bool have_page(struct gw_live_head *h, uint64_t at)
 {
 	_Atomic bool *page = &ready[(at - h->graphs.offset) / PAGE];
 
+	/* Pairs with the release below, of another thread. */
 	if (!atomic_load_explicit(page, memory_order_acquire) && gw_live_reserve(h, at, 1))
 		atomic_store_explicit(page, true, memory_order_release);
 	return atomic_load_explicit(page, memory_order_relaxed);

@@ -259,7 +259,9 @@ void gw_live_stream(uint32_t slot, const struct gw_record_stream *as)
 		stream_pages[page] = true;
 	}
 	s = (struct gw_live_stream *)(void *)((char *)h + at);
-	__atomic_store_n(&s->id, 0, __ATOMIC_RELEASE);
+	/* Pair with the acquires in gw_live_stream_at() (cli/live/tables.c). */
+	__atomic_store_n(&s->id, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	if (!as)
 		return;
 	s->device = as->device;

@@ -129,6 +129,7 @@ uint32_t gw_log_written(void)
 	for (unsigned i = 0; pool && i < GW_LOG_BLOCKS; i++) {
 		const struct gw_log_block *b = &pool->block[i];
 
+		/* Pairs with the release in release() (log_writer.c). */
 		if (atomic_load_explicit(&b->state, memory_order_acquire) != GW_LOG_EMPTY &&
 		    b->sequence < lowest)
 			lowest = b->sequence;
@@ -140,6 +141,7 @@ static void hand_over_block(void)
 {
 	if (!current)
 		return;
+	/* Pairs with the acquire in oldest() (log_writer.c). */
 	atomic_store_explicit(&current->state, current->length ? GW_LOG_FULL : GW_LOG_EMPTY,
 	                      memory_order_release);
 	current = NULL;
@@ -153,6 +155,7 @@ static struct gw_log_block *find_empty(unsigned *count)
 
 	*count = 0;
 	for (unsigned i = GW_LOG_BLOCKS; i--;)
+		/* Pairs with the release in release() (log_writer.c). */
 		if (atomic_load_explicit(&pool->block[i].state, memory_order_acquire) ==
 		    GW_LOG_EMPTY) {
 			found = &pool->block[i];

@@ -74,6 +74,7 @@ void gw_log_report(enum gw_degraded code, const char *format, ...)
 		va_start(args, format);
 		vsnprintf(reports[i].text, sizeof(reports[i].text), format, args);
 		va_end(args);
+		/* Pairs with the acquire in gw_log_writer_say(). */
 		atomic_store_explicit(&reports[i].state, 1, memory_order_release);
 		return;
 	}
@@ -82,6 +83,7 @@ void gw_log_report(enum gw_degraded code, const char *format, ...)
 void gw_log_writer_say(void)
 {
 	for (unsigned i = 0; i < 2; i++) {
+		/* Pairs with the release in gw_log_report(). */
 		if (atomic_load_explicit(&reports[i].state, memory_order_acquire) != 1)
 			continue;
 		atomic_store(&reports[i].state, 2);
@@ -297,6 +299,7 @@ static void release(struct gw_log_block *b)
 {
 	gw_log_dictionary_add(model, b->data, b->length);
 	atomic_store(&b->length, 0);
+	/* Pairs with the acquire in find_empty() (log.c). */
 	atomic_store_explicit(&b->state, GW_LOG_EMPTY, memory_order_release);
 	futex_wake(&shared.done);
 }
@@ -320,6 +323,7 @@ static struct gw_log_block *oldest(unsigned *full)
 	for (unsigned i = 0; i < GW_LOG_BLOCKS; i++) {
 		struct gw_log_block *b = &pool->block[i];
 
+		/* Pairs with the release in hand_over_block() (log.c). */
 		if (atomic_load_explicit(&b->state, memory_order_acquire) != GW_LOG_FULL)
 			continue;
 		++*full;

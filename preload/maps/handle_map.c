@@ -45,6 +45,8 @@ uint32_t gw_map_put(struct gw_map *map, uintptr_t key, uint32_t value, uintptr_t
 		atomic_thread_fence(memory_order_release);
 		atomic_store_explicit(&e->owner, owner, memory_order_relaxed);
 		atomic_store_explicit(&e->context, context, memory_order_relaxed);
+		/* Pair with the acquires in gw_map_get(): a key has the value of its entry or a
+		 * later one. */
 		atomic_store_explicit(&e->value, value, memory_order_release);
 		atomic_store_explicit(&e->key, key, memory_order_release);
 		return value;
@@ -62,6 +64,7 @@ static uint32_t kill(struct gw_map *map, uint32_t at, uintptr_t key)
 		return 0;
 	value = atomic_exchange(&e->value, 0);
 	set_live(map, at, false);
+	/* Pairs with the acquire in gw_map_put(), of the next that takes the entry. */
 	atomic_store_explicit(&e->key, GW_MAP_DEAD, memory_order_release);
 	return value;
 }

@@ -56,6 +56,7 @@ static inline uint32_t gw_map_get(struct gw_map *map, uintptr_t key)
 
 	for (unsigned i = 0;;) {
 		struct gw_map_entry *e = &map->entry[(home + i) & (GW_MAP_SIZE - 1)];
+		/* These pair with the releases in gw_map_put() and of `reach` (handle_map.c). */
 		uintptr_t k = atomic_load_explicit(&e->key, memory_order_acquire);
 
 		if (k == key) {

@@ -41,6 +41,7 @@ void gw_slot_retire(struct gw_slots *s, uint32_t at)
 {
 	uint32_t first = atomic_load(&s->retired);
 
+	/* Pairs with the seq_cst load in gw_slot_rested(). */
 	atomic_store_explicit(&s->ended[at], gw_ticks(), memory_order_release);
 	do {
 		atomic_store(&s->next[at], first);

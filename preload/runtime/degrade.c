@@ -79,6 +79,7 @@ static const struct gw_reason *keep(enum gw_degraded code, const char *format, v
 	r->code = code;
 	r->ns = gw_wall_ns();
 	vsnprintf(r->text, sizeof(r->text), format, args);
+	/* Pairs with the acquire in gw_degraded_get(). */
 	atomic_store_explicit(&ready[at], 1, memory_order_release);
 	return r;
 }
@@ -110,6 +111,7 @@ void gw_degrade_asked(enum gw_degraded code, const char *format, ...)
 
 bool gw_degraded_get(unsigned index, struct gw_reason *out)
 {
+	/* Pairs with the release in keep(). */
 	if (index >= REASONS || !atomic_load_explicit(&ready[index], memory_order_acquire))
 		return false;
 	*out = reasons[index];

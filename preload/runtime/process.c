@@ -52,5 +52,6 @@ void gw_injection_begin(void)
 
 bool gw_injection_active(void)
 {
+	/* Pairs with the store in gw_injection_begin(). */
 	return atomic_load_explicit(&injected, memory_order_acquire) != 0;
 }

@@ -23,6 +23,7 @@ bool gw_drain_pending(void)
 	for (uint32_t i = 0, n = threads(); i < n; i++) {
 		struct gw_thread *t = atomic_load(&gw_hot.shared->threads[i]);
 
+		/* Pairs with the release in gw_event_end() (launch/launch.h). */
 		if (t && atomic_load_explicit(&t->head, memory_order_acquire) !=
 		                 atomic_load_explicit(&t->tail, memory_order_relaxed))
 			return true;
@@ -33,6 +34,7 @@ bool gw_drain_pending(void)
 static void free_again(struct gw_thread *t)
 {
 	gw_thread_rest(t);
+	/* Pairs with the exchange in thread_reuse() (launch/threads.c). */
 	atomic_store_explicit(&t->state, GW_SLOT_FREE, memory_order_release);
 	atomic_fetch_add(&gw_hot.shared->threads_freed, 1);
 }
@@ -48,7 +50,12 @@ static uint32_t snapshot(void)
 
 		if (!t)
 			continue;
+		/* Pairs with the releases of `state` in launch/threads.c. Before `head`: a retired
+		 * thread commits nothing more. */
 		state = atomic_load_explicit(&t->state, memory_order_acquire);
+		/* Pairs with the releases of `head` in launch/launch.h and ring.c: the events are
+		 * there.
+		 */
 		head = atomic_load_explicit(&t->head, memory_order_acquire);
 		tail = atomic_load_explicit(&t->tail, memory_order_relaxed);
 		if (head != tail)
@@ -108,6 +115,7 @@ uint32_t gw_drain(void (*take)(struct gw_thread *t, const struct gw_event *e))
 			gw_live_taking(s->thread, s->at);
 			take(s->thread, &e);
 		}
+		/* Pairs with the acquires of `tail` in launch/ring.c: the slot has been read. */
 		atomic_store_explicit(&s->thread->tail, ++s->at, memory_order_release);
 		total++;
 		if (s->at == s->head)

@@ -53,6 +53,7 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 		return;
 	sequence = atomic_load_explicit(&cell->sequence, memory_order_relaxed);
 	atomic_store_explicit(&cell->sequence, sequence + 1, memory_order_relaxed);
+	/* Pairs with the acquire fence in gw_cell_read() (launch/launch.h). */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&cell->config, gw_cell_config(config, p->tier, p->work),
 	                      memory_order_relaxed);
@@ -62,6 +63,7 @@ static void changed(void *unused, uint32_t config, const struct gw_prediction *p
 	atomic_store_explicit(&cell->known, (uint32_t)p->known, memory_order_relaxed);
 	atomic_store_explicit(&cell->flags, p->multimodal ? GW_EVENT_MULTIMODAL : 0,
 	                      memory_order_relaxed);
+	/* Pair with the acquires of `sequence` and `key` in gw_cell_read() (launch/launch.h). */
 	atomic_store_explicit(&cell->sequence, sequence + 2, memory_order_release);
 	atomic_store_explicit(&cell->key, key, memory_order_release);
 }
@@ -74,5 +76,6 @@ void gw_publish_predictions(void)
 	if (!gw_predictor_set_advance(f, changed, NULL))
 		return;
 	gw_log_write(GW_RECORD_PUBLISHED, &r, sizeof(r), NULL, 0);
+	/* Pairs with the acquire in gw_event_begin() (launch/launch.h): the cells are published. */
 	atomic_store_explicit(&gw_hot.known, (uint32_t)r.known, memory_order_release);
 }
