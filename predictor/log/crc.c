@@ -51,9 +51,22 @@ uint32_t gw_crc32_by_table(uint32_t crc, const void *data, size_t length)
 	return ~crc;
 }
 
+static bool has_instruction(void)
+{
+	enum { UNKNOWN, NO, YES };
+	static _Atomic int known;
+	int is = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (is == UNKNOWN) {
+		is = gw_crc_has_instruction() ? YES : NO;
+		atomic_store_explicit(&known, is, memory_order_relaxed);
+	}
+	return is == YES;
+}
+
 uint32_t gw_crc32(uint32_t crc, const void *data, size_t length)
 {
-	if (gw_crc_has_instruction())
+	if (has_instruction())
 		return gw_crc_by_instruction(crc, data, length);
 	return gw_crc32_by_table(crc, data, length);
 }

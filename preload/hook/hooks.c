@@ -43,15 +43,24 @@ struct gw_real gw_real, gw_next;
 		(void)call;                                                                        \
 		return result;                                                                     \
 	}
+/* Wrappers of what is no launch are cold: smaller, and out of the way of the launch path. */
+#define COLD __attribute__((cold))
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
 	GW_EXPORT(symbol)                                                                          \
 	WRAPPER(, by_name_##symbol, gw_next, symbol, pt, params, before, after, args)
+#define HOOK_RARE(symbol, base, need, pt, params, args, before, after)                             \
+	GW_EXPORT(symbol)                                                                          \
+	WRAPPER(COLD, by_name_##symbol, gw_next, symbol, pt, params, before, after, args)
 #include "preload/hook/hooks.def"
 #undef HOOK
+#undef HOOK_RARE
 #define HOOK(symbol, base, need, pt, params, args, before, after)                                  \
 	WRAPPER(static, found_##symbol, gw_real, symbol, pt, params, before, after, args)
+#define HOOK_RARE(symbol, base, need, pt, params, args, before, after)                             \
+	WRAPPER(COLD static, found_##symbol, gw_real, symbol, pt, params, before, after, args)
 #include "preload/hook/hooks.def"
 #undef HOOK
+#undef HOOK_RARE
 
 enum need { OPTIONAL, REQUIRED };
 
