@@ -15,24 +15,24 @@ static const struct {
 	double scale;
 	const char *how;
 } reported[] = {
-#define TOLD(name, attribute, scale)                                                               \
+#define REPORTED(name, attribute, scale)                                                           \
 	{                                                                                          \
 		GW_PARAM_##name, CU_DEVICE_ATTRIBUTE_##attribute, scale,                           \
 		        "CU_DEVICE_ATTRIBUTE_" #attribute                                          \
 	}
-        TOLD(sm_clock, CLOCK_RATE, 1e3),
-        TOLD(mem_clock, MEMORY_CLOCK_RATE, 1e3),
-        TOLD(sm_count, MULTIPROCESSOR_COUNT, 1),
-        TOLD(warp_size, WARP_SIZE, 1),
-        TOLD(l2_size, L2_CACHE_SIZE, 1),
-        TOLD(max_threads_per_sm, MAX_THREADS_PER_MULTIPROCESSOR, 1),
-        TOLD(max_blocks_per_sm, MAX_BLOCKS_PER_MULTIPROCESSOR, 1),
-        TOLD(max_threads_per_block, MAX_THREADS_PER_BLOCK, 1),
-        TOLD(registers_per_sm, MAX_REGISTERS_PER_MULTIPROCESSOR, 1),
-        TOLD(shared_per_sm, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 1),
-        TOLD(shared_per_block, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 1),
-        TOLD(shared_reserved, RESERVED_SHARED_MEMORY_PER_BLOCK, 1),
-#undef TOLD
+        REPORTED(sm_clock, CLOCK_RATE, 1e3),
+        REPORTED(mem_clock, MEMORY_CLOCK_RATE, 1e3),
+        REPORTED(sm_count, MULTIPROCESSOR_COUNT, 1),
+        REPORTED(warp_size, WARP_SIZE, 1),
+        REPORTED(l2_size, L2_CACHE_SIZE, 1),
+        REPORTED(max_threads_per_sm, MAX_THREADS_PER_MULTIPROCESSOR, 1),
+        REPORTED(max_blocks_per_sm, MAX_BLOCKS_PER_MULTIPROCESSOR, 1),
+        REPORTED(max_threads_per_block, MAX_THREADS_PER_BLOCK, 1),
+        REPORTED(registers_per_sm, MAX_REGISTERS_PER_MULTIPROCESSOR, 1),
+        REPORTED(shared_per_sm, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 1),
+        REPORTED(shared_per_block, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 1),
+        REPORTED(shared_reserved, RESERVED_SHARED_MEMORY_PER_BLOCK, 1),
+#undef REPORTED
 };
 
 /*
