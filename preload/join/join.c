@@ -66,8 +66,8 @@ struct pending_record {
 
 static struct gw_join_sink sink;
 static uint64_t now_ns; /* of the batch */
-static struct gw_pool queues = {.size = sizeof(struct queue), .use = GW_MEMORY_streams};
-static struct gw_pool streams = {.size = sizeof(struct stream), .use = GW_MEMORY_streams};
+static struct gw_pool queues;
+static struct gw_pool streams;
 static struct gw_idmap queue_map = {.use = GW_MEMORY_streams};  /* key -> number in `queues` */
 static struct gw_idmap stream_map = {.use = GW_MEMORY_streams}; /* key -> number in `streams` */
 static struct {
@@ -87,8 +87,8 @@ void gw_join_start(const struct gw_join_sink *s)
 	gw_join_graph_start(&sink);
 	gw_kernel_names_start();
 	/* A forked child leaves the parent's lists where they are. */
-	gw_pool_start(&queues);
-	gw_pool_start(&streams);
+	gw_pool_start(&queues, sizeof(struct queue), GW_MEMORY_streams);
+	gw_pool_start(&streams, sizeof(struct stream), GW_MEMORY_streams);
 	queue_map = stream_map = (struct gw_idmap){.use = GW_MEMORY_streams};
 	memset(lists, 0, sizeof(lists));
 	batch = NULL;

@@ -30,7 +30,7 @@ struct graph {
 };
 
 static const struct gw_join_sink *sink;
-static struct gw_pool graphs = {.size = sizeof(struct graph), .use = GW_MEMORY_graphs};
+static struct gw_pool graphs;
 static struct gw_idmap graph_map = {.use = GW_MEMORY_graphs}; /* key -> number in `graphs` */
 static uint32_t first_graph;
 static struct flight *buckets[BUCKETS];
@@ -38,7 +38,7 @@ static struct flight *buckets[BUCKETS];
 void gw_join_graph_start(const struct gw_join_sink *s)
 {
 	sink = s;
-	gw_pool_start(&graphs);
+	gw_pool_start(&graphs, sizeof(struct graph), GW_MEMORY_graphs);
 	graph_map = (struct gw_idmap){.use = GW_MEMORY_graphs};
 	first_graph = 0;
 	memset((void *)buckets, 0, sizeof(buckets));

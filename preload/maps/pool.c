@@ -33,8 +33,10 @@ void gw_pool_give(struct gw_pool *p, uint32_t number)
 	p->alive--;
 }
 
-void gw_pool_start(struct gw_pool *p)
+void gw_pool_start(struct gw_pool *p, size_t size, enum gw_memory_use use)
 {
+	p->size = size;
+	p->use = use;
 	memset((void *)p->chunks, 0, sizeof(p->chunks));
 	p->made = p->spare = p->alive = 0;
 }
