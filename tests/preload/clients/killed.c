@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -68,6 +69,22 @@ static void *launch(void *arg)
 	return NULL;
 }
 
+/* Until there is something in this process's log. */
+static void wait_for_log(void)
+{
+	const char *pattern = getenv("GPUWATCH_OUT"),
+	           *macro = pattern ? strstr(pattern, "%p") : NULL;
+	char path[4096];
+	struct stat st;
+
+	if (!macro)
+		return;
+	snprintf(path, sizeof(path), "%.*s%d%s", (int)(macro - pattern), pattern, (int)getpid(),
+	         macro + 2);
+	for (int i = 0; i < 10000 && (stat(path, &st) || !st.st_size); i++)
+		usleep(1000);
+}
+
 /* One that launches, by a grid of its own, before its parent does. */
 static void have_first_child(void)
 {
@@ -75,7 +92,7 @@ static void have_first_child(void)
 
 	if (!pid) {
 		client_compute(50, 300);
-		usleep(50000);
+		wait_for_log();
 		client_launch(50, 300);
 		_exit(0);
 	}
