@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -412,10 +413,11 @@ static bool read_model(struct source *s, const char *path, struct gw_live_rest *
 {
 	struct gw_log_model *m = s->e->model;
 	const struct gw_file *f;
+	struct stat st;
 	char line[400];
 
-	if (!strcmp(path, "-")) {
-		gw_error("export: a log is read twice, and standard input can't be; give a file");
+	if (!strcmp(path, "-") || (!stat(path, &st) && S_ISFIFO(st.st_mode))) {
+		gw_error("export: %s: a log is read twice, and a pipe can't be; give a file", path);
 		return false;
 	}
 	if (!gw_live_rest_of(path, rest))

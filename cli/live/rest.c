@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct named {
 	char path[4200], boot_id[64];
@@ -86,13 +87,15 @@ bool gw_live_rest_of(const char *path, struct gw_live_rest *rest)
 	struct gw_log_status status;
 	struct gw_live_file f;
 	struct named n = {0};
+	struct stat st;
 	char why[256];
 	unsigned char *log;
 	size_t size = 0;
 
 	memset(rest, 0, sizeof(*rest));
-	if (!strcmp(path, "-") || (!gw_log_read(path, name_of, &n, &status) && n.header) ||
-	    status.compressed || n.ended || !find(&f, path, &n))
+	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode) ||
+	    (!gw_log_read(path, name_of, &n, &status) && n.header) || status.compressed ||
+	    n.ended || !find(&f, path, &n))
 		return false;
 	log = gw_live_owned(&f) ? NULL : gw_live_read_file(path, &size, why, sizeof(why));
 	if (log)

@@ -45,6 +45,14 @@ struct gw_log_source *gw_log_source_memory(const void *data, size_t length)
 	return s;
 }
 
+/* A pipe that somebody holds open for writing is waited for from now on. */
+static bool wait_for_writer(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_NONBLOCK) && !fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
 /* read(2) that goes on after signals and short reads. */
 static size_t read_all(int fd, void *buffer, size_t size, const char **failed)
 {
@@ -53,7 +61,7 @@ static size_t read_all(int fd, void *buffer, size_t size, const char **failed)
 	while (n < size) {
 		ssize_t got = read(fd, (char *)buffer + n, size - n);
 
-		if (got < 0 && errno == EINTR)
+		if (got < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_writer(fd))))
 			continue;
 		if (got < 0)
 			*failed = strerror(errno);
@@ -172,7 +180,7 @@ struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t siz
 	struct gw_log_source *s = gw_log_source_memory(NULL, 0);
 	struct stat st;
 
-	/* O_NONBLOCK: opening a fifo that nobody writes must not hang. */
+	/* O_NONBLOCK: opening a pipe that nobody writes must not hang. */
 	s->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 	                          : dup(STDIN_FILENO);
 	if (s->fd < 0 || fstat(s->fd, &st)) {
@@ -180,15 +188,21 @@ struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t siz
 		gw_log_source_close(s);
 		return NULL;
 	}
-	if (strcmp(path, "-") && !S_ISREG(st.st_mode)) {
+	if (strcmp(path, "-") && !S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) {
 		snprintf(why, size, "%s",
-		         S_ISDIR(st.st_mode) ? "is a folder; name the logs in it"
-		                             : "not a regular file; give a log, or - for what "
-		                               "comes on standard input");
+		         S_ISDIR(st.st_mode)
+		                 ? "is a folder; name the logs in it"
+		                 : "neither a file nor a pipe; give a log, or - for what "
+		                   "comes on standard input");
 		gw_log_source_close(s);
 		return NULL;
 	}
 	if (!sniff(s, why, size)) {
+		gw_log_source_close(s);
+		return NULL;
+	}
+	if (S_ISFIFO(st.st_mode) && !s->length && strcmp(path, "-")) {
+		snprintf(why, size, "nothing comes through this pipe; start first what writes it");
 		gw_log_source_close(s);
 		return NULL;
 	}

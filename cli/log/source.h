@@ -11,8 +11,9 @@
 struct gw_log_source;
 
 /**
- * Open @p path, or standard input for "-". A zstd-compressed file is known by its first bytes
- * and decompressed as it is read. NULL on failure with the reason, without the path, in @p why
+ * Open @p path, or standard input for "-". It is a file, or a pipe, which can be read once. A
+ * zstd-compressed file is known by its first bytes and decompressed as it is read. NULL on failure
+ * with the reason, without the path, in @p why
  * (@p size bytes). Close it with gw_log_source_close.
  */
 struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t size);

@@ -88,8 +88,6 @@ static bool check_options(const struct options *o, int operands)
 		         o->hide_times ? "--hide-times" : "--model");
 	else if (o->check && (o->by || o->plot))
 		gw_error("replay: --check scores nothing; leave out %s", o->by ? "--by" : "--plot");
-	else if (o->output && operands > 1)
-		gw_error("replay: --output takes one log; replay them one by one");
 	else if (o->output && o->check)
 		gw_error("replay: --check writes nothing; leave out --output");
 	else
@@ -187,6 +185,14 @@ static bool replay_one(const struct options *o, const struct session *session, u
 	return good;
 }
 
+/* A folder may stand for several. */
+static bool one_to_write(const struct session *session, const struct options *o)
+{
+	if (o->output && session->path_count > 1)
+		gw_error("replay: --output takes one log; replay them one by one");
+	return !o->output || session->path_count == 1;
+}
+
 static int replay_main(const struct gw_command *command, int argc, char **argv)
 {
 	struct options o = {0};
@@ -202,7 +208,7 @@ static int replay_main(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (!check_options(&o, argc))
 		return GW_EXIT_USAGE;
-	if (!session_open(&session, argv, argc)) {
+	if (!session_open(&session, argv, argc) || !one_to_write(&session, &o)) {
 		session_close(&session);
 		return GW_EXIT_USAGE;
 	}

@@ -5,6 +5,7 @@
 #include "cli/common/json.h"
 #include "cli/common/memory.h"
 #include "cli/common/number.h"
+#include "cli/log/folder.h"
 #include "cli/message.h"
 
 #include <math.h>
@@ -80,14 +81,26 @@ static void inspect(struct session *s, const struct trace *t)
 		             gw_counted(&n, (double)t->nameless, "launch is", "launches are"));
 }
 
+static bool add_path(void *arg, const char *path)
+{
+	struct session *s = arg;
+
+	s->paths = gw_grow(s->paths, &s->path_room, s->path_count + 1, sizeof(*s->paths));
+	s->paths[s->path_count++] = gw_copy(path);
+	return true;
+}
+
 bool session_open(struct session *s, char **paths, int count)
 {
-	*s = (struct session){.traces = gw_alloc((size_t)count * sizeof(*s->traces))};
-	for (int i = 0; i < count; i++) {
+	*s = (struct session){0};
+	for (int i = 0; i < count; i++)
+		s->failed |= gw_log_each(paths[i], add_path, s) != GW_EXIT_OK;
+	s->traces = gw_alloc((s->path_count + 1) * sizeof(*s->traces));
+	for (size_t i = 0; i < s->path_count; i++) {
 		struct trace *t = &s->traces[s->count];
 
-		if (!trace_read(t, paths[i])) {
-			gw_error("%s: %s", paths[i], t->log.status.error);
+		if (!trace_read(t, s->paths[i])) {
+			gw_error("%s: %s", s->paths[i], t->log.status.error);
 			trace_free(t);
 			s->failed = true;
 			continue;
@@ -105,7 +118,10 @@ void session_close(struct session *s)
 		trace_free(&s->traces[i]);
 	for (size_t i = 0; i < s->missing_count; i++)
 		free(s->missing[i]);
+	for (size_t i = 0; i < s->path_count; i++)
+		free(s->paths[i]);
 	free(s->traces);
+	free(s->paths);
 	free(s->missing);
 }
 

@@ -9,14 +9,18 @@
 struct session {
 	struct trace *traces;
 	size_t count;
+	char **paths; /**< of the logs, those of folders among them */
+	size_t path_count, path_room;
 	bool failed; /**< some log could not be read at all; it was said */
 	bool stand_in;
 	char **missing; /**< sentences */
 	size_t missing_count, missing_room;
 };
 
-/** Read @p count logs; those that can't be read are named in a message and left out. False when
- * none is left. */
+/**
+ * Read @p count logs, or folders of logs; those that can't be read are named in a message and left
+ * out. False when none is left.
+ */
 bool session_open(struct session *session, char **paths, int count);
 void session_close(struct session *session);
 

@@ -95,7 +95,7 @@ static void bad_input_is_one_message_and_status_2(void **state)
 	        {"score", "missing log file argument"},
 	        {"score /nonexistent.gwl", "/nonexistent.gwl: No such file"},
 	        {"score --by=moon worked.gwl", "must be one of launch|configuration"},
-	        {"score /dev/null", "not a regular file"},
+	        {"score /dev/null", "neither a file nor a pipe"},
 	        {"replay", "missing log file argument"},
 	        {"replay --model=moon worked.gwl", "unknown model \"moon\""},
 	        {"replay --hide-work worked.gwl", "--hide-work is for --hide-times"},
@@ -120,7 +120,6 @@ static void bad_input_is_one_message_and_status_2(void **state)
 	         "file in a folder where you may write"},
 	        {"replay -o . worked.gwl", "--output=. can't be written: Is a directory; give"},
 	        {"replay -o out.gwl - <worked.gwl", "can't be read again; give its file"},
-	        {"score .", "is a folder; name the logs in it"},
 	        {"score --plot= worked.gwl", "must be the name of a file or folder"},
 	        {"score --plot=worked.gwl worked.gwl", "this is a file and no folder"},
 	        {"score --help=1 worked.gwl", "--help takes no value; leave out \"=1\""},
@@ -162,6 +161,22 @@ static void unreadable_log_among_others_is_reported_and_the_others_scored(void *
 	assert_int_equal(shell(SCORE "/nonexistent.gwl plain.gwl 2>&1"), 2);
 	shell_says("/nonexistent.gwl: No such file");
 	shell_says("same shape timed");
+}
+
+static void a_folder_stands_for_its_logs_and_a_pipe_for_one(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell("mkdir -p of none; cp worked.gwl of/a.gwl; cp plain.gwl of/b.gwl; " SCORE
+	              "of >folder; " SCORE "of/a.gwl of/b.gwl >files; cmp folder files"),
+	        0);
+	assert_int_equal(shell(SCORE "worked.gwl >file; bash -c '" SCORE
+	                             "<(cat worked.gwl)' >pipe; cmp file pipe"),
+	                 0);
+	assert_int_equal(shell(SCORE "none 2>&1"), 2);
+	shell_says("none: no log in this folder");
+	assert_int_equal(shell("$PREFIX/bin/gpuwatch replay --output=anew of 2>&1; ls anew"), 2);
+	shell_says("--output takes one log");
 }
 
 static void stand_in_says_so_first(void **state)
@@ -266,6 +281,7 @@ int main(void)
 	        cmocka_unit_test(bad_input_is_one_message_and_status_2),
 	        cmocka_unit_test(a_log_is_not_replayed_onto_itself),
 	        cmocka_unit_test(unreadable_log_among_others_is_reported_and_the_others_scored),
+	        cmocka_unit_test(a_folder_stands_for_its_logs_and_a_pipe_for_one),
 	        cmocka_unit_test(stand_in_says_so_first),
 	        cmocka_unit_test(pictures_show_each_model_that_answers),
 	        cmocka_unit_test(other_predictions_than_the_log_has_are_found),
