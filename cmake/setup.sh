@@ -73,6 +73,7 @@ gw_missing_packages() {
 		gw_has_header gelf.h || echo libelf-dev
 		command -v xmllint >/dev/null || echo libxml2-utils
 		command -v tmux >/dev/null || echo tmux
+		command -v file >/dev/null || echo file # cpack -G DEB
 	fi
 	command -v python3 >/dev/null || echo python3
 	gw_has_cuda || python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv

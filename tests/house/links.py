@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """links.py: every link and every path of the tree that a page names exists.
 
-Checks the pages that git tracks, except docs/results, which describes earlier trees. A link must lead
+Checks the pages that git tracks (without git, those of the tree's folders), except docs/results, which describes
+earlier trees. A link must lead
 to a file, and its anchor to a heading. A path in backquotes is checked when it begins with a folder of
 the tree; patterns, placeholders and files of a build are not.
 """
@@ -18,9 +19,18 @@ PATH = re.compile(r"`((?:%s)/[\w./-]+)`" % "|".join(ROOMS))
 PLACEHOLDER = re.compile(r"/(?!README)[A-Z]{3,}(?=[./]|$)")
 
 
+def tracked():
+    """Names of the pages, from the top."""
+    try:
+        listed = subprocess.run(["git", "ls-files", "*.md"], cwd=TOP, capture_output=True, text=True, check=True)
+        return listed.stdout.split()
+    except (OSError, subprocess.CalledProcessError):
+        found = [*TOP.glob("*.md"), *(page for room in ROOMS for page in (TOP / room).rglob("*.md"))]
+        return [str(page.relative_to(TOP)) for page in found]
+
+
 def pages():
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=TOP, capture_output=True, text=True, check=True)
-    return [TOP / name for name in listed.stdout.split() if not name.startswith("docs/results/")]
+    return [TOP / name for name in tracked() if not name.startswith("docs/results/")]
 
 
 def anchors(page):
