@@ -420,10 +420,8 @@ static bool read_model(struct source *s, const char *path, struct gw_live_rest *
 		gw_error("export: %s: a log is read twice, and a pipe can't be; give a file", path);
 		return false;
 	}
-	if (!gw_live_rest_of(path, rest))
-		*rest = (struct gw_live_rest){0};
-	if (!(rest->log ? gw_log_model_read_memory(m, path, rest->log, rest->size)
-	                : gw_log_model_read(m, path))) {
+	gw_live_rest_of(path, rest);
+	if (!gw_log_model_read_memory(m, path, rest->log, rest->size)) {
 		gw_error("%s: %s", path, m->files[m->file_count - 1].status.error);
 		return false;
 	}

@@ -56,7 +56,8 @@ void gw_live_add(const struct gw_live_file *file, const unsigned char *log, size
 
 /**
  * The log at @p path with what the segment that it names has beyond it. False when there is nothing
- * to add: the log is complete, the process runs on, the segment is gone or another's. Says so.
+ * to add: the log is complete, the process runs on, the segment is gone or another's: @p rest is
+ * zeroed then. Says so.
  */
 bool gw_live_rest_of(const char *path, struct gw_live_rest *rest);
 

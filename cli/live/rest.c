@@ -16,7 +16,7 @@
 struct named {
 	char path[4200], boot_id[64];
 	uint32_t pid;
-	bool header, ended;
+	bool header;
 };
 
 static bool name_of(void *arg, const struct gw_log_record *record)
@@ -29,8 +29,24 @@ static bool name_of(void *arg, const struct gw_log_record *record)
 		snprintf(n->path, sizeof(n->path), "%s", gw_log_value(record, "segment"));
 		snprintf(n->boot_id, sizeof(n->boot_id), "%s", gw_log_value(record, "boot_id"));
 	}
-	n->ended |= record->head->kind == GW_RECORD_END;
-	return n->path[0] != 0 && !n->ended;
+	return false;
+}
+
+static bool until_end(void *arg, const struct gw_log_record *record)
+{
+	bool *ended = arg;
+
+	*ended = record->head->kind == GW_RECORD_END;
+	return !*ended;
+}
+
+/* Read to its end only where a segment that nobody owns is still there: of most logs none is. */
+static bool complete(const char *path)
+{
+	struct gw_log_status status;
+	bool ended = false;
+
+	return !gw_log_read(path, until_end, &ended, &status) || ended;
 }
 
 /* The segment that names the log at @p path: its first block, which names the segment, is damaged.
@@ -95,9 +111,11 @@ bool gw_live_rest_of(const char *path, struct gw_live_rest *rest)
 	memset(rest, 0, sizeof(*rest));
 	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode) ||
 	    (!gw_log_read(path, name_of, &n, &status) && n.header) || status.compressed ||
-	    n.ended || !find(&f, path, &n))
+	    !find(&f, path, &n))
 		return false;
-	log = gw_live_owned(&f) ? NULL : gw_live_read_file(path, &size, why, sizeof(why));
+	log = gw_live_owned(&f) || (n.header && complete(path))
+	              ? NULL
+	              : gw_live_read_file(path, &size, why, sizeof(why));
 	if (log)
 		gw_live_add(&f, log, size, rest);
 	free(log);
@@ -107,6 +125,6 @@ bool gw_live_rest_of(const char *path, struct gw_live_rest *rest)
 		return true;
 	}
 	free(rest->log);
-	rest->log = NULL;
+	memset(rest, 0, sizeof(*rest));
 	return false;
 }

@@ -481,8 +481,7 @@ bool gw_log_model_read(struct gw_log_model *model, const char *path)
 	struct gw_live_rest rest;
 	bool good;
 
-	if (!gw_live_rest_of(path, &rest))
-		return read_log(model, path, NULL, 0);
+	gw_live_rest_of(path, &rest);
 	good = read_log(model, path, rest.log, rest.size);
 	free(rest.log);
 	return good;

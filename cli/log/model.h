@@ -144,7 +144,9 @@ void gw_log_model_init(struct gw_log_model *model);
 /** Read the log at @p path into @p model. False when it can't be read: the last file says why. */
 bool gw_log_model_read(struct gw_log_model *model, const char *path);
 
-/** The same for @p length bytes in memory, at @p data; @p name stands for the path. */
+/** The same for @p length bytes in memory, at @p data (NULL: the file alone, without its live
+ * segment);
+ * @p name stands for the path. */
 bool gw_log_model_read_memory(struct gw_log_model *model, const char *name, const void *data,
                               size_t length);
 
