@@ -394,14 +394,12 @@ static CUptiResult session(const char **what)
 		r = gw_pm_configure(&own.sampler, cupti, every);
 		used(3);
 	}
-	gw_activity_copies(true);
 	for (int i = 0; r == CUPTI_SUCCESS && i < SESSION_WINDOWS; i++) {
 		if (!wait_for_window())
 			break;
 		if (busy())
 			r = take_window(set, every, what);
 	}
-	gw_activity_copies(false);
 	gw_pm_close(&own.sampler);
 	used(6);
 	return r;
@@ -499,12 +497,6 @@ static uint64_t begins_after(void)
 	return earned_in((SETUP_MS + SESSION_MS) * MS);
 }
 
-static bool wanted(void)
-{
-	return gw_options.mode == GW_MODE_AUDIT && gw_options.counters == GW_COUNT_PM &&
-	       gw_options.budget;
-}
-
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 {
 	const char *why;
@@ -513,7 +505,7 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 		atomic_store(&pm.busy_ns, now_ns);
 	if (launches && atomic_load(&pm.at_rest))
 		wake();
-	if (seen.decided || !wanted())
+	if (seen.decided || !gw_options_sample())
 		return;
 	if (!seen.first_ns) /* from then on budget is earned, also while another tool is there */
 		seen.first_ns = launches ? now_ns : 0;
@@ -533,7 +525,7 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 
 void gw_pm_over(void)
 {
-	if (seen.decided || !wanted())
+	if (seen.decided || !gw_options_sample())
 		return;
 	if (!gw_activity_on())
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,

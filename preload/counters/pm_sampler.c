@@ -158,6 +158,6 @@ void gw_pm_close(struct gw_pm_sampler *s)
 			gw_pm_end(s);
 		gw_cupti.cuptiPmSamplingDisable(&p);
 	}
-	free(s->data);
+	gw_memory_free(GW_MEMORY_counting, s->data, 1, s->size);
 	*s = (struct gw_pm_sampler){0};
 }

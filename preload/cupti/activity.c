@@ -231,20 +231,6 @@ void gw_activity_context_going(void)
 	gw_cupti.cuptiActivityFlushAll(0);
 }
 
-void gw_activity_copies(bool on)
-{
-	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
-	                                           CUPTI_ACTIVITY_KIND_MEMSET};
-
-	if (!gw_activity_on() || !gw_attach_open())
-		return;
-	for (size_t i = 0; i < 2; i++)
-		if (on)
-			gw_cupti.cuptiActivityEnable(kinds[i]);
-		else
-			gw_cupti.cuptiActivityDisable(kinds[i]);
-}
-
 void gw_activity_flush(bool all)
 {
 	if (gw_activity_on())

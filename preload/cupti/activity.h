@@ -75,7 +75,4 @@ struct gw_activity_sink {
 /** Hand on every record received since; returns the number of kernels'. Worker only. */
 uint64_t gw_activity_take(const struct gw_activity_sink *sink);
 
-/** Have records of copies and memsets too, or no more. Any thread. */
-void gw_activity_copies(bool on);
-
 #endif

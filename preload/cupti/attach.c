@@ -176,6 +176,26 @@ static CUptiResult call_back(void)
 	return enabled ? CUPTI_SUCCESS : last;
 }
 
+/*
+ * Sampled counters have to know when something else than a kernel used the memory. Switched on
+ * once, before there are records, and not for each session of the sampler: libcupti 13.0 deadlocks
+ * where a thread switches activity while another flushes records and a third is in a driver call
+ * that loads code (seen on an H200). Kernels' records do without these where they are refused.
+ */
+static void switch_copies(bool on)
+{
+	static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY,
+	                                           CUPTI_ACTIVITY_KIND_MEMSET};
+
+	if (!gw_options_sample())
+		return;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (on)
+			gw_cupti.cuptiActivityEnable(kinds[i]);
+		else
+			gw_cupti.cuptiActivityDisable(kinds[i]);
+}
+
 /* Records first, ids after: a launch that knows its id has a record. */
 static enum gw_attached attach(bool ids)
 {
@@ -197,8 +217,10 @@ static enum gw_attached attach(bool ids)
 		if (r != CUPTI_SUCCESS)
 			gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 	}
-	if (r == CUPTI_SUCCESS)
+	if (r == CUPTI_SUCCESS) {
+		switch_copies(true);
 		return GW_ATTACHED;
+	}
 	unsubscribe();
 	return refused(what, r);
 }
@@ -247,6 +269,7 @@ void gw_attach_stop(void)
 	atomic_store(&correlating, 0);
 	here = true;
 	gw_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+	switch_copies(false);
 	unsubscribe();
 	here = false;
 }

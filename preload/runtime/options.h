@@ -36,4 +36,11 @@ extern struct gw_options gw_options;
 /** Read the environment once; a value that is not understood keeps its default. */
 void gw_options_read(void);
 
+/** Whether counters are sampled in this process: in mode audit, where the budget is not 0. */
+static inline bool gw_options_sample(void)
+{
+	return gw_options.mode == GW_MODE_AUDIT && gw_options.counters == GW_COUNT_PM &&
+	       gw_options.budget;
+}
+
 #endif

@@ -124,6 +124,13 @@ void si_fault_start(void)
 	watch_name(NULL, SI_WATCH_TRACE);
 }
 
+int si_tool_fault(const char *name)
+{
+	if (slow.ms && strcmp(slow.name, name) == 0)
+		be_slow();
+	return si_fault(name);
+}
+
 int si_fault(const char *name)
 {
 	int code = 0;

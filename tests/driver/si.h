@@ -309,6 +309,8 @@ bool si_call_enter(struct si_call *call); /* false: the call is answered with ca
 CUresult si_call_leave(struct si_call *call);
 /* The code the next call of `name` must fail with, 0 for none. */
 int si_fault(const char *name);
+/** As si_fault(), for a function of libcupti or NVML: slow first where STANDIN_SLOW names it. */
+int si_tool_fault(const char *name);
 void si_fault_start(void);
 void si_late_objects(void); /* a kernel runs: what STANDIN_SLOW has exit() destroy is made */
 void si_trace_line(const char *name, const struct si_arg *args, int count, int result);

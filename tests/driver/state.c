@@ -216,7 +216,7 @@ SI_EXPORT const struct si_private *standin_private(void)
 	        .size = (int)sizeof(struct si_private),
 	        .hooks_set = hooks_set,
 	        .watch = watch,
-	        .fault = si_fault,
+	        .fault = si_tool_fault,
 	        .trace = si_trace_line,
 	        .now = si_now,
 	        .env_u64 = si_env_u64,

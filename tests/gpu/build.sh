@@ -55,7 +55,9 @@ bench=../bench/gpu_overhead
 	done
 	fresh device device.cu run_case.cu || $nv -rdc=true -o "$out/device" device.cu run_case.cu -lcudadevrt
 	fresh killed killed.cu || $nv -cudart static -o "$out/killed" killed.cu -lpthread
-	fresh hold hold.cu kernels.cu || $nv -cudart static -o "$out/hold" hold.cu kernels.cu
+	fresh hold hold.cu kernels.cu || $nv -cudart static -o "$out/hold" hold.cu kernels.cu -lpthread -ldl
+	fresh hold_plug_in.so hold_plug_in.cu ||
+		$nv -cudart static -shared -Xcompiler -fPIC -o "$out/hold_plug_in.so" hold_plug_in.cu
 	for name in launch_loop slices pairs; do
 		fresh $name $bench/$name.cu || $nv -o "$out/$name" $bench/$name.cu $driver
 	done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Programs that a tool beside them must neither hang nor change: kernels that wait for the host or for
- * each other, captures that any stray call would spoil, ends in the midst of it all.
+ * each other, captures that any stray call would spoil, code that comes and goes, ends in the midst of it all.
  *   hold CASE SECONDS|TURNSx [END]
  * CASE: what runs for so long, or so many turns, which make the same kernels each time. END: `return` (unless given), `exit` (main calls exit), `thread` (another thread
  * calls exit while main launches on), `main` (main ends by pthread_exit, another thread goes on), `quick`
@@ -11,7 +11,9 @@
  */
 #include "kernels.h"
 
+#include <atomic>
 #include <cooperative_groups.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <string.h>
@@ -78,7 +80,7 @@ __global__ void together(int *cells, int round, int *wrong, ull *sum)
 }
 
 static double until;
-static long turns = -1; /* left, where turns were asked for */
+static std::atomic<long> turns(-1); /* left, where turns were asked for */
 static bool right = true;
 
 static bool more()
@@ -204,6 +206,124 @@ static void captures(tally *t)
 	}
 }
 
+/* A path beside this program. */
+static const char *beside(const char *file, char *path, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", path, size);
+	char *name = (char *)memrchr(path, '/', length > 0 ? (size_t)length : 0);
+
+	if (!name) {
+		fprintf(stderr, "hold: where this program lies is not known\n");
+		exit(1);
+	}
+	snprintf(name + 1, size - (size_t)(name + 1 - path), "%s", file);
+	return path;
+}
+
+/* Each has a stream of its own: the device as a whole is not waited for while one captures. */
+struct loader {
+	void (*turn)(loader *);
+	pthread_t thread;
+	cudaStream_t stream;
+	tally t;
+};
+
+/* The driver loads code, and the loader of programs none. */
+static void library(loader *l)
+{
+	char path[4096];
+	void *args[] = {&l->t.sum};
+	cudaLibrary_t library;
+	cudaKernel_t kernel;
+
+	CHECK(cudaLibraryLoadFromFile(&library, beside("kernels.fatbin", path, sizeof path), NULL, NULL, 0, NULL,
+	                              NULL, 0));
+	CHECK(cudaLibraryGetKernel(&kernel, library, "bump"));
+	CHECK(cudaLaunchKernel((const void *)kernel, dim3(1), dim3(32), args, 0, l->stream));
+	CHECK(cudaStreamSynchronize(l->stream));
+	CHECK(cudaLibraryUnload(library));
+	l->t.ran++;
+}
+
+/* The loader of programs is busy too: a plug-in with code and a runtime of its own, as PyTorch's libraries have. */
+static void plug_in(loader *l)
+{
+	char path[4096];
+	void *handle = dlopen(beside("hold_plug_in.so", path, sizeof path), RTLD_NOW | RTLD_LOCAL);
+	int (*launch)(ull *) = handle ? (int (*)(ull *))dlsym(handle, "plug_in_launch") : NULL;
+
+	if (!launch || launch(l->t.sum)) {
+		fprintf(stderr, "hold: hold_plug_in.so: %s\n", launch ? "launch failed" : dlerror());
+		exit(1);
+	}
+	l->t.ran++;
+	dlclose(handle);
+}
+
+/* What has a driver's tables change: memory, streams, events, graphs. */
+static void objects(loader *l)
+{
+	cudaStream_t stream;
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+	void *device, *host;
+
+	CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	CHECK(cudaMalloc(&device, 32 << 20));
+	CHECK(cudaHostAlloc(&host, 1 << 20, cudaHostAllocMapped));
+	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+	for (int i = 0; i < 8; i++)
+		work<<<132, 256, 0, stream>>>(l->t.sum, 500);
+	CHECK(cudaStreamEndCapture(stream, &graph));
+	CHECK(cudaGraphInstantiate(&exec, graph, 0));
+	CHECK(cudaGraphLaunch(exec, stream));
+	CHECK(cudaMemcpyAsync(host, device, 1 << 20, cudaMemcpyDeviceToHost, stream));
+	CHECK(cudaStreamSynchronize(stream));
+	CHECK(cudaGraphExecDestroy(exec));
+	CHECK(cudaGraphDestroy(graph));
+	CHECK(cudaFreeHost(host));
+	CHECK(cudaFree(device));
+	CHECK(cudaStreamDestroy(stream));
+	l->t.ran += 8;
+}
+
+static void *load_on(void *of)
+{
+	loader *l = (loader *)of;
+
+	while (more())
+		l->turn(l);
+	return NULL;
+}
+
+/* Code, plug-ins and objects come and go on threads of their own: each takes locks that a tool beside may hold. */
+static void modules(tally *t)
+{
+	loader loaders[] = {{library, 0, 0, {}}, {plug_in, 0, 0, {}}, {objects, 0, 0, {}}};
+	cudaStream_t stream;
+
+	CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	for (loader &l : loaders) {
+		CHECK(cudaStreamCreateWithFlags(&l.stream, cudaStreamNonBlocking));
+		tally_open(&l.t);
+	}
+	for (loader &l : loaders) {
+		pthread_create(&l.thread, NULL, load_on, &l);
+	}
+	while (more()) {
+		for (int i = 0; i < 50; i++, t->ran++)
+			work<<<264, 256, 0, stream>>>(t->sum, 200 << i % 6);
+		CHECK(cudaStreamSynchronize(stream));
+	}
+	for (loader &l : loaders)
+		pthread_join(l.thread, NULL);
+	for (loader &l : loaders) {
+		tally_close(&l.t);
+		t->ran += l.t.ran;
+		t->counted += l.t.counted;
+	}
+}
+
 static void launches(tally *t)
 {
 	while (more()) {
@@ -242,7 +362,7 @@ static void pair(tally *t)
 	if (turns < 0)
 		snprintf(length, sizeof length, "%.3f", until - now());
 	else
-		snprintf(length, sizeof length, "%ldx", turns);
+		snprintf(length, sizeof length, "%ldx", turns.load());
 	if (pipe(ends) || posix_spawn_file_actions_init(&actions) ||
 	    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO) ||
 	    posix_spawn_file_actions_addclose(&actions, ends[0]) ||
@@ -266,7 +386,7 @@ static void pair(tally *t)
 static const test_case cases[] = {
 	{"released", host_released}, {"persistent", persistent_kernel}, {"cooperative", cooperative},
 	{"streams", each_other},     {"capture", captures},             {"launches", launches},
-	{"resets", resets},         {"pair", pair},
+	{"resets", resets},         {"pair", pair},                     {"modules", modules},
 };
 
 /* All code now: loading it later may wait for the kernels that wait for what is loaded. */
@@ -357,7 +477,7 @@ int main(int argc, char **argv)
 		name = c.name;
 		load();
 		until = now() + atof(argv[2]);
-		turns = strchr(argv[2], 'x') ? atol(argv[2]) : -1;
+		turns.store(strchr(argv[2], 'x') ? atol(argv[2]) : -1);
 		tally_open(&t);
 		c.run(&t);
 		return end(argc > 3 ? argv[3] : "return");

@@ -38,7 +38,7 @@ import compare
 import figures
 import under
 
-CASES = "released persistent cooperative streams capture launches resets pair".split()
+CASES = "released persistent cooperative streams capture launches resets pair modules".split()
 ENDS = "return exit thread main quick reset running".split()
 STATUS = {"thread": 5}
 SAID = ("pm_windows", "pm_failed", "pm_overflows", "pm_cpu_ns")

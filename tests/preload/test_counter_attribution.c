@@ -6,6 +6,7 @@
 #include "predictor/counters/attribute.h"
 #include "tests/preload/counts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -29,6 +30,39 @@ static void counts_are_what_kernels_count(void **state)
 	assert_true(knows(7, GW_WORK_pipe_fma));
 	assert_false(knows(100, GW_WORK_tensor_cycles)); /* this chip has no such metric */
 	outcome_free(o);
+}
+
+/*
+ * libcupti 13.0 deadlocks where the sampler switches activity while the worker flushes records and
+ * a thread of the program is in a driver call that loads code: an H200 showed it in 2 of 22 runs.
+ */
+static void no_session_switches_activity(void **state)
+{
+	struct outcome *o =
+	        counted("4000", "", "STANDIN_ORDER=1", "STANDIN_SLOW=cuptiActivityFlushAll:150");
+
+	(void)state;
+	assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
+	assert_null(strstr(o->err, "while another thread"));
+	outcome_free(o);
+}
+
+/* All sets of metrics have had their turn after 5 s. */
+static void sessions_take_no_more_memory_than_one(void **state)
+{
+	uint64_t bytes[2];
+	struct outcome *o;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		o = counted(i ? "10000" : "5000", "", "STANDIN_METRICS=32", NULL);
+		bytes[i] = only_log(o)->counter[GW_COUNTER_memory_counting];
+		assert_true(only_log(o)->counter[GW_COUNTER_pm_windows] > 0);
+		print_message("%" PRIu64 " windows, %" PRIu64 " bytes\n",
+		              only_log(o)->counter[GW_COUNTER_pm_windows], bytes[i]);
+		outcome_free(o);
+	}
+	assert_true(bytes[1] < bytes[0] + (64 << 10));
 }
 
 /* What the records of another CUPTI add to a kernel is not known: what was counted stands. */
@@ -263,6 +297,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(counts_are_what_kernels_count),
+	        cmocka_unit_test(no_session_switches_activity),
+	        cmocka_unit_test(sessions_take_no_more_memory_than_one),
 	        cmocka_unit_test(what_an_unknown_cupti_adds_stays),
 	        cmocka_unit_test(off_counts_nothing),
 	        cmocka_unit_test(no_budget_counts_nothing),
