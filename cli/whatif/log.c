@@ -20,6 +20,7 @@
 #include "cli/message.h"
 #include "cli/table.h"
 #include "cli/log/trace.h"
+#include "predictor/models/inputs.h"
 
 static const char no_work[] =
         "the log holds no work of these kernels (instructions, memory traffic), only times; what "
@@ -31,6 +32,7 @@ static const char remedy[] =
 /* What the model says of a kernel's launches on one GPU. */
 struct answer {
 	double seconds;   /* of all of them; NaN: not known */
+	double at_least;  /* a lower bound of it, s; NaN: none */
 	char reason[120]; /* why not */
 };
 
@@ -91,11 +93,16 @@ static const struct gw_device *device_of(const struct whatif *w, uint32_t config
 	                     gw_log_gpu(&w->trace.log, w->trace.log.configs[config].device));
 }
 
-static void add_answer(struct answer *a, uint64_t launches, const struct gw_estimate *e)
+/* @p part: the model leaves out what takes time where the launches ran, so that it is a lower
+ * bound. */
+static void add_answer(struct answer *a, uint64_t launches, const struct gw_estimate *e, bool part)
 {
-	a->seconds += (double)launches * e->seconds;
-	if (isnan(e->seconds) && !*a->reason)
-		snprintf(a->reason, sizeof(a->reason), "%s", e->reason);
+	static const char lacks[] = "the profile lacks what the model uses where the launch ran";
+
+	a->at_least += (double)launches * e->seconds;
+	a->seconds += part ? NAN : (double)launches * e->seconds;
+	if ((part || isnan(e->seconds)) && !*a->reason)
+		snprintf(a->reason, sizeof(a->reason), "%s", part ? lacks : e->reason);
 }
 
 static bool among(const char *const *list, unsigned count, const char *text)
@@ -106,15 +113,33 @@ static bool among(const char *const *list, unsigned count, const char *text)
 	return false;
 }
 
-/* What it lacks in both places is not known of the launch; the rest is not known of the GPU. */
-static void add_lacks(struct lacks *l, const struct gw_estimate *here,
+/*
+ * What it lacks in both places is not known of the launch; the rest is not known of the GPU.
+ * Whether there is any such thing.
+ */
+static bool add_lacks(struct lacks *l, const struct gw_estimate *here,
                       const struct gw_estimate *there)
 {
-	for (unsigned i = 0; i < there->warning_count; i++)
-		if (l->count < GW_WARNINGS_MAX &&
-		    !among(here->warnings, here->warning_count, there->warnings[i]) &&
-		    !among(l->what, l->count, there->warnings[i]))
+	bool any = false;
+
+	for (unsigned i = 0; i < there->warning_count; i++) {
+		if (among(here->warnings, here->warning_count, there->warnings[i]))
+			continue;
+		any = true;
+		if (l->count < GW_WARNINGS_MAX && !among(l->what, l->count, there->warnings[i]))
 			l->what[l->count++] = there->warnings[i];
+	}
+	return any;
+}
+
+/* No launch takes less than an empty one: where the GPU's own floor is not known, the source's. */
+static void apply_floor(const struct gw_device *source, const struct gw_device *target,
+                        struct gw_estimate *e)
+{
+	double floor_time = gw_param_value(source, GW_PARAM_launch_floor);
+
+	if (isnan(gw_param_value(target, GW_PARAM_launch_floor)) && e->seconds < floor_time)
+		e->seconds = floor_time;
 }
 
 static void add_config(struct whatif *w, uint32_t config, struct row *row)
@@ -130,6 +155,7 @@ static void add_config(struct whatif *w, uint32_t config, struct row *row)
 		trace_work_of(&w->trace, c->last_work - 1, &work);
 	for (size_t p = 0; p < w->places; p++) {
 		const struct gw_device *device = device_of(w, config, p);
+		bool part = false;
 
 		gw_estimate_clear(&e);
 		if (!device)
@@ -138,12 +164,14 @@ static void add_config(struct whatif *w, uint32_t config, struct row *row)
 			snprintf(e.reason, sizeof(e.reason), "its work is not in the log");
 		else
 			w->model->estimate(device, &launch, &work, NULL, &e);
-		add_answer(&row->answers[p], c->measured, &e);
 		w->here |= p == 0 && device;
-		if (p == 0)
+		if (p == 0) {
 			here = e;
-		else if (!isnan(here.seconds) && !isnan(e.seconds))
-			add_lacks(&w->lacks[p], &here, &e);
+		} else if (!isnan(here.seconds) && !isnan(e.seconds)) {
+			part = add_lacks(&w->lacks[p], &here, &e);
+			apply_floor(device_of(w, config, 0), device, &e);
+		}
+		add_answer(&row->answers[p], c->measured, &e, part);
 	}
 }
 
@@ -193,11 +221,14 @@ static void fill_rows(struct whatif *w)
 	qsort(w->rows, w->count, sizeof(*w->rows), by_time);
 }
 
-/* Sums compare only over the same kernels: those that every GPU has a time for. */
+/*
+ * Sums compare only over the same kernels: those that every GPU has a time for whose profile has
+ * what the model needs. The others have no sum.
+ */
 static bool known_everywhere(const struct whatif *w, const struct row *row)
 {
 	for (size_t p = !w->here; p < w->places; p++)
-		if (isnan(row->answers[p].seconds))
+		if (!w->lacks[p].count && isnan(row->answers[p].seconds))
 			return false;
 	return true;
 }
@@ -216,6 +247,8 @@ static double total(const struct whatif *w, size_t place)
 {
 	double sum = count_known(w) ? 0 : NAN;
 
+	if (place < w->places && w->lacks[place].count)
+		return NAN;
 	for (size_t i = 0; i < w->count; i++)
 		if (known_everywhere(w, &w->rows[i]))
 			sum += place < w->places ? w->rows[i].answers[place].seconds
@@ -227,7 +260,7 @@ static bool any_known(const struct whatif *w)
 {
 	for (size_t i = 0; i < w->count; i++)
 		for (size_t p = 1; p < w->places; p++)
-			if (!isnan(w->rows[i].answers[p].seconds))
+			if (!isnan(w->rows[i].answers[p].at_least))
 				return true;
 	return false;
 }
@@ -291,7 +324,7 @@ static void print_reason(const struct whatif *w, size_t place, size_t first)
 			reason = ""; /* there was a message */
 	for (size_t i = first; i < w->count; i++)
 		same += !strcmp(w->rows[i].answers[place].reason, reason);
-	if (*reason)
+	if (*reason && isnan(w->rows[first].answers[place].at_least))
 		printf("No time on %s of %s (%s%s): %s\n", place_name(w, place),
 		       gw_counted(&n, (double)same, "kernel", NULL), name ? name : "?",
 		       same > 1 ? " and others" : "", reason);
@@ -303,10 +336,15 @@ static void print_reasons(const struct whatif *w)
 	for (size_t p = 0; p < w->places; p++)
 		for (size_t i = 0; i < w->count; i++)
 			print_reason(w, p, i);
-	for (size_t p = 1; p < w->places; p++)
+	for (size_t p = 1; p < w->places; p++) {
+		if (w->lacks[p].count)
+			printf("No sum on %s: its profile lacks what the model uses where the log "
+			       "ran, so times there are lower bounds (≥). `gpuwatch calibrate` on "
+			       "such a GPU measures it:\n",
+			       place_name(w, p));
 		for (unsigned i = 0; i < w->lacks[p].count; i++)
-			printf("%s, unlike where it ran: %s\n", place_name(w, p),
-			       w->lacks[p].what[i]);
+			printf("  %s\n", w->lacks[p].what[i]);
+	}
 }
 
 static void print_missing(const struct whatif *w)
@@ -315,6 +353,17 @@ static void print_missing(const struct whatif *w)
 
 	for (unsigned n = 0; gw_log_complaint(&w->trace.log.status, n, text, sizeof(text)); n++)
 		printf("%s: %s\n", w->trace.path, text);
+}
+
+static void add_time(struct gw_table *table, const struct answer *a)
+{
+	bool part = isnan(a->seconds) && !isnan(a->at_least);
+	struct estimate_text t;
+	char text[80];
+
+	snprintf(text, sizeof(text), "%s%s", part ? "≥ " : "",
+	         estimate_time(&t, part ? a->at_least : a->seconds));
+	gw_table_cell(table, text);
 }
 
 static void print_text(const struct whatif *w)
@@ -331,7 +380,7 @@ static void print_text(const struct whatif *w)
 		gw_table_cell(table, gw_thousands(&n, (double)row->launches));
 		gw_table_cell(table, estimate_time(&t, row->measured));
 		for (size_t p = 0; p < w->places; p++)
-			gw_table_cell(table, estimate_time(&t, row->answers[p].seconds));
+			add_time(table, &row->answers[p]);
 	}
 	add_totals(table, w);
 	gw_table_print(table, stdout, gw_width(), 0);
@@ -357,9 +406,10 @@ static json_t *row_json(const struct whatif *w, const struct row *row)
 
 		json_array_append_new(
 		        devices,
-		        json_pack("{s:o,s:o,s:o}", "device",
+		        json_pack("{s:o,s:o,s:o,s:o}", "device",
 		                  gw_json_text(w->devices->profiles[p - 1]->device.name), "seconds",
-		                  gw_json_number(a->seconds), "reason",
+		                  gw_json_number(a->seconds), "at_least_seconds",
+		                  gw_json_number(a->at_least), "reason",
 		                  isnan(a->seconds) ? gw_json_text(a->reason) : json_null()));
 	}
 	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "name", gw_json_text(row->name), "launches",
