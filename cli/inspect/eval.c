@@ -38,7 +38,8 @@ struct evaluated {
 	const char *why;  /* why it is unknown; NULL: it is not */
 };
 
-/* Begin: its arguments laid out. False after a message: they don't fit. Takes @p plain. */
+/* Begin: its arguments laid out. False where they don't fit, by e->arguments.fault. Takes @p plain.
+ */
 static bool begin(struct evaluated *e, const struct inspect_job *job, char *plain,
                   const struct gw_ir_param *param, uint32_t count)
 {
@@ -47,7 +48,7 @@ static bool begin(struct evaluated *e, const struct inspect_job *job, char *plai
 	                        .kernel = {plain, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
 	                                   UINT32_MAX, UINT32_MAX}};
 	gw_arena_init(&e->arena, INSPECT_MEMORY);
-	if (!inspect_arguments_make(&e->arguments, job->launch, plain, param, count))
+	if (!inspect_arguments_make(&e->arguments, job->launch, param, count))
 		return false;
 	e->launch = (struct gw_eval_launch){
 	        .config = job->launch->config,
@@ -428,13 +429,34 @@ static int one_json(const struct evaluated *e, const struct inspect_view *view, 
 	return status;
 }
 
+/* Its parameters are not those of the launch: one of several kernels may not be meant, a lone one
+ * is. */
+static int misfit(const struct evaluated *e, const struct inspect_view *view, json_t *list)
+{
+	const char *fault = e->arguments.fault;
+
+	if (view->count == 1) {
+		gw_error("inspect: --launch: %s: %s", e->plain, fault);
+		return -1;
+	}
+	if (list)
+		json_array_append_new(list,
+		                      json_pack("{s:o,s:n,s:o}", "kernel", gw_json_text(e->plain),
+		                                "refused", "why_not", gw_json_text(fault)));
+	else
+		printf("\n%s is left out: %s\n", e->plain, fault);
+	return 0;
+}
+
 /* Show what was found; @p count grows, or becomes -1 after a message. Ends @p e. */
 static void show(struct evaluated *e, bool good, const struct inspect_view *view, json_t *list,
                  int *count)
 {
-	int status = !good ? -1 : list ? one_json(e, view, list) : one_text(e, view);
+	int status = !good  ? misfit(e, view, list)
+	             : list ? one_json(e, view, list)
+	                    : one_text(e, view);
 
-	*count = status ? -1 : *count + 1;
+	*count = status ? -1 : *count + good;
 	evaluated_end(e);
 }
 

@@ -147,7 +147,7 @@ static int conclude(const struct inspect_job *job, const struct outcome *o,
 		                path, job->arch);
 	if (job->launch && !o->launched)
 		return gw_error("%s: no such kernel to evaluate; --kernel and --arch may leave "
-		                "out too much",
+		                "out too much, or no kernel takes such arguments",
 		                path);
 	if (job->kernel && !o->kernels && !o->launched)
 		return gw_error("%s: no kernel's name holds \"%s\"; leave out --kernel to see all",

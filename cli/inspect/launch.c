@@ -214,7 +214,7 @@ static bool place(struct inspect_arguments *out, const char *text, uint32_t inde
 }
 
 bool inspect_arguments_make(struct inspect_arguments *out, const struct inspect_launch *launch,
-                            const char *kernel, const struct gw_ir_param *param, uint32_t count)
+                            const struct gw_ir_param *param, uint32_t count)
 {
 	*out = (struct inspect_arguments){0};
 	for (uint32_t i = 0; i < count; i++)
@@ -225,16 +225,18 @@ bool inspect_arguments_make(struct inspect_arguments *out, const struct inspect_
 	if (!launch->given)
 		return true;
 	if (launch->count != count) {
-		gw_error("inspect: --launch: %s takes %" PRIu32 " arguments, not %" PRIu32
+		snprintf(out->fault, sizeof(out->fault),
+		         "it takes %" PRIu32 " argument%s, not %" PRIu32
 		         "; ? stands for one that is not known",
-		         kernel, count, launch->count);
+		         count, count == 1 ? "" : "s", launch->count);
 		return false;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		if (!place(out, launch->argument[i], i, &param[i])) {
-			gw_error("inspect: --launch: argument %" PRIu32 ", \"%s\", does not fit "
-			         "its parameter of %" PRIu32 " bytes: give a whole number, one "
-			         "with a point, pointer, bytes:HEX or ?",
+			snprintf(out->fault, sizeof(out->fault),
+			         "argument %" PRIu32 ", \"%.60s\", does not fit its parameter of "
+			         "%" PRIu32 " bytes: give a whole number, one with a point, "
+			         "pointer, bytes:HEX or ?",
 			         i, launch->argument[i], param[i].size);
 			return false;
 		}

@@ -23,6 +23,7 @@ struct inspect_launch {
 struct inspect_arguments {
 	uint8_t *bytes, *known; /**< known: 1 for each byte whose value is */
 	uint32_t size;
+	char fault[192]; /**< why they don't fit the kernel; empty: they do */
 };
 
 /** Read a description. False after one message on stderr. Free it in any case. */
@@ -30,11 +31,11 @@ bool inspect_launch_read(struct inspect_launch *launch, const char *text);
 void inspect_launch_free(struct inspect_launch *launch);
 
 /**
- * Lay the arguments out for kernel @p kernel with @p count parameters. False after one message: a
- * wrong number of them, or one that its parameter can't hold.
+ * Lay the arguments out for a kernel with @p count parameters. False with out->fault: a wrong
+ * number of them, or one that its parameter can't hold.
  */
 bool inspect_arguments_make(struct inspect_arguments *out, const struct inspect_launch *launch,
-                            const char *kernel, const struct gw_ir_param *param, uint32_t count);
+                            const struct gw_ir_param *param, uint32_t count);
 void inspect_arguments_free(struct inspect_arguments *arguments);
 
 #endif

@@ -337,6 +337,23 @@ static void bad_input_gets_one_message_with_file_place_and_remedy(void **state)
 	refuses(INSPECT "--launch='grid=1 block=1' lto.fatbin", "no such kernel to evaluate");
 }
 
+/* The launch is meant for the kernels that take such arguments. */
+static void kernels_of_other_arguments_are_left_out(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(INSPECT
+	                       "--launch='grid=80 block=128 args=10000,2.5,pointer,pointer' "
+	                       "sm_90.cubin >out"),
+	                 0);
+	assert_int_equal(
+	        shell("grep -q '^saxpy(.*grid 80' out && grep -q 'is left out: it takes' out"), 0);
+	assert_int_equal(shell(INSPECT "--json --launch='grid=80 block=128 args=10000,2.5,pointer,"
+	                               "pointer' sm_90.cubin | grep -q '\"why_not\": \"it takes'"),
+	                 0);
+	refuses(INSPECT "--launch='grid=1 block=1 args=1,2,3,4,5,6,7,8,9' sm_90.cubin",
+	        "no kernel takes such arguments");
+}
+
 static void a_launch_that_can_not_be_gets_one_message(void **state)
 {
 	(void)state;
@@ -396,6 +413,7 @@ int main(void)
 	        cmocka_unit_test(images_and_files_are_called_what_they_are),
 	        cmocka_unit_test(a_launch_that_the_driver_refuses_is_said_to_be),
 	        cmocka_unit_test(a_kernel_can_be_asked_for_by_its_whole_name),
+	        cmocka_unit_test(kernels_of_other_arguments_are_left_out),
 	        cmocka_unit_test(a_launch_that_can_not_be_gets_one_message),
 	        cmocka_unit_test(bad_input_gets_one_message_with_file_place_and_remedy),
 	        cmocka_unit_test(a_broken_image_does_not_hide_the_others),
