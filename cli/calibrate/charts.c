@@ -7,15 +7,40 @@
 /* The sweeps of operational intensity, each with the throughput that is its roof. */
 static const struct {
 	const char *name, *roof_name;
-	enum gw_curve_id curve;
+	enum gw_curve_id curve, bandwidth;
 	enum gw_param roof;
 } sweeps[] = {
-        {"fp32", "fp32 multiply-add", GW_CURVE_mixbench_fp32, GW_PARAM_t_sp},
-        {"fp64", "fp64 multiply-add", GW_CURVE_mixbench_fp64, GW_PARAM_t_dp},
-        {"fp16, packed", "packed half multiply-add", GW_CURVE_mixbench_fp16, GW_PARAM_t_hp},
-        {"integer", "integer multiply-add", GW_CURVE_mixbench_int, GW_PARAM_t_int},
+#define SWEEP(name, roof_name, what, roof)                                                         \
+	{                                                                                          \
+		name, roof_name, GW_CURVE_mixbench_##what, GW_CURVE_mixbench_##what##_bw,          \
+		        GW_PARAM_##roof                                                            \
+	}
+        SWEEP("fp32", "fp32 multiply-add", fp32, t_sp),
+        SWEEP("fp64", "fp64 multiply-add", fp64, t_dp),
+        SWEEP("fp16, packed", "packed half multiply-add", fp16, t_hp),
+        SWEEP("integer", "integer multiply-add", int, t_int),
+#undef SWEEP
 };
 enum { SWEEPS = sizeof(sweeps) / sizeof(*sweeps) };
+
+/* The highest that was measured, by any stream or by a sweep itself: no point lies above its roof.
+ */
+static double highest_bandwidth(const struct gw_device *d)
+{
+	static const enum gw_param streams[] = {GW_PARAM_b_mem_read, GW_PARAM_b_mem_write,
+	                                        GW_PARAM_b_mem_copy, GW_PARAM_b_mem_triad};
+	double highest = NAN;
+
+	for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++)
+		highest = fmax(highest, gw_param(d, streams[i]));
+	for (size_t i = 0; i < SWEEPS; i++) {
+		const struct gw_curve *c = &d->curve[sweeps[i].bandwidth];
+
+		for (uint32_t k = 0; k < c->count; k++)
+			highest = fmax(highest, c->y[k]);
+	}
+	return highest;
+}
 
 /* A roof: up along the memory's bandwidth, level from the ridge on. */
 struct roof {
@@ -36,7 +61,7 @@ static bool make_roof(struct roof *r, double bandwidth, double peak, double low,
 struct svg *calibrate_roofline(const struct gw_profile *profile)
 {
 	const struct gw_device *d = &profile->device;
-	double bandwidth = gw_param(d, GW_PARAM_b_mem_read), y[SWEEPS][GW_CURVE_POINTS];
+	double bandwidth = highest_bandwidth(d), y[SWEEPS][GW_CURVE_POINTS];
 	struct chart_series series[2 * SWEEPS];
 	struct roof roofs[SWEEPS];
 	char title[160];
@@ -60,7 +85,7 @@ struct svg *calibrate_roofline(const struct gw_profile *profile)
 	return n ? plot_chart(&(struct chart){
 	                   .title = title,
 	                   .subtitle = "Measured points of the sweep of operational intensity; "
-	                               "dashed: read bandwidth and measured peaks",
+	                               "dashed: highest measured bandwidth and peaks",
 	                   .x_title = "operational intensity (op/B)",
 	                   .y_title = "operations (Gop/s)",
 	                   .log_x = true,
