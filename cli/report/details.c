@@ -143,6 +143,13 @@ static void cost(const struct gw_log_model *m, unsigned width)
 	if (counted(m)) {
 		report_part(&line, GW_INK_OFF, "worker CPU %s",
 		            gw_duration(&a, (double)c[GW_COUNTER_worker_cpu_ns]));
+		/* On threads of their own: beside the worker's. */
+		if (c[GW_COUNTER_analysis_threads_ns])
+			report_part(&line, GW_INK_OFF, "code analysis CPU %s",
+			            gw_duration(&a, (double)c[GW_COUNTER_analysis_threads_ns]));
+		if (c[GW_COUNTER_pm_cpu_ns])
+			report_part(&line, GW_INK_OFF, "counters CPU %s",
+			            gw_duration(&a, (double)c[GW_COUNTER_pm_cpu_ns]));
 		report_part(&line, GW_INK_OFF, "attaching CUPTI %s",
 		            gw_duration(&a, (double)c[GW_COUNTER_attach_ns]));
 		if (c[GW_COUNTER_window_ns])

@@ -6,6 +6,7 @@
 #include "preload/analysis/code.h"
 #include "preload/analysis/digests.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /*
@@ -19,6 +20,7 @@ enum { BRIEF = 4 /* a brief analysis takes 1/BRIEF of these steps */ };
 struct decoded {
 	uint32_t slot;   /* of the kernel; 0: free */
 	uint64_t used;   /* when it was last asked for */
+	unsigned users;  /* evaluations under way: it stays meanwhile */
 	const char *why; /* why it can't be evaluated; NULL: it can */
 	struct gw_arena arena;
 	struct gw_ir_program program;
@@ -26,13 +28,18 @@ struct decoded {
 	const char *calls;  /* as in struct gw_static_code */
 };
 
+/* Of all that follows, and of code.c. Never the worker's while threads analyse. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct decoded decoded[GW_ANALYSIS_KERNELS];
 static size_t held;
-static uint64_t asked; /* a clock of questions */
+static uint64_t asked;     /* a clock of questions */
+static unsigned share = 1; /* evaluations at a time */
 
 /* A forked child begins with the parent's: left behind, as they may be half changed. */
-void gw_analysis_code_start(void)
+void gw_analysis_code_start(unsigned at_a_time)
 {
+	pthread_mutex_init(&lock, NULL);
+	share = at_a_time;
 	memset(decoded, 0, sizeof(decoded));
 	held = 0;
 	asked = 0;
@@ -43,12 +50,16 @@ size_t gw_analysis_code_held(void)
 	return held;
 }
 
-_Static_assert(GW_ANALYSIS_KERNELS_MEMORY + GW_CODE_MEMORY + (16 << 20) <= GW_ANALYSIS_MEMORY,
-               "no evaluation has less than 16 MiB");
+_Static_assert(GW_ANALYSIS_KERNELS_MEMORY + GW_CODE_MEMORY + GW_ANALYSIS_ROOM <= GW_ANALYSIS_MEMORY,
+               "one evaluation at a time stays within the bound of all");
 
+/* What evaluations use stays beyond its bound. */
 size_t gw_analysis_code_room(void)
 {
-	return GW_ANALYSIS_MEMORY - held - gw_code_held();
+	size_t others = held + gw_code_held(),
+	       left = others < GW_ANALYSIS_MEMORY ? (GW_ANALYSIS_MEMORY - others) / share : 0;
+
+	return left > GW_ANALYSIS_ROOM ? left : GW_ANALYSIS_ROOM;
 }
 
 static void let_go(struct decoded *d)
@@ -58,7 +69,8 @@ static void let_go(struct decoded *d)
 	*d = (struct decoded){0};
 }
 
-/* A free place, or that of the one not asked for the longest. */
+/* A free place, or that of the one not asked for the longest; none that is evaluated. NULL: none.
+ */
 static struct decoded *oldest(bool in_use)
 {
 	struct decoded *found = NULL;
@@ -66,7 +78,7 @@ static struct decoded *oldest(bool in_use)
 	for (struct decoded *d = decoded; d < decoded + GW_ANALYSIS_KERNELS; d++) {
 		if (!d->slot && !in_use)
 			return d;
-		if (d->slot && (!found || d->used < found->used))
+		if (d->slot && !d->users && (!found || d->used < found->used))
 			found = d;
 	}
 	return found;
@@ -150,19 +162,42 @@ static struct decoded *decoded_kernel(uint32_t slot)
 		decode(d, slot);
 	}
 	d->used = asked;
-	/* The newest is never the oldest, unless it is the only one. */
-	while (held > GW_ANALYSIS_KERNELS_MEMORY && oldest(true) != d)
+	/* The newest is never the oldest, unless it is the only one that nobody evaluates. */
+	while (held > GW_ANALYSIS_KERNELS_MEMORY && oldest(true) && oldest(true) != d)
 		let_go(oldest(true));
 	return d;
 }
 
 void gw_analysis_code_decode(uint32_t slot)
 {
+	pthread_mutex_lock(&lock);
 	decoded_kernel(slot);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Until it is put down it stays. @p room: bytes that its evaluation may take. */
+static struct decoded *pick_up(uint32_t slot, size_t *room)
+{
+	struct decoded *d;
+
+	pthread_mutex_lock(&lock);
+	d = decoded_kernel(slot);
+	d->users++;
+	*room = gw_analysis_code_room();
+	pthread_mutex_unlock(&lock);
+	return d;
+}
+
+static void put_down(struct decoded *d)
+{
+	pthread_mutex_lock(&lock);
+	d->users--;
+	pthread_mutex_unlock(&lock);
 }
 
 static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_analysis_launch *in,
-                                     struct gw_work *work, const char **why, bool *limited)
+                                     size_t room, struct gw_work *work, const char **why,
+                                     bool *limited)
 {
 	const uint64_t part = in->brief ? BRIEF : 1;
 	const struct gw_kernel_slot *k = &gw_hot.shared->kernels[in->slot];
@@ -190,7 +225,7 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 	struct gw_arena arena;
 	const char *open;
 
-	gw_arena_init(&arena, gw_analysis_code_room());
+	gw_arena_init(&arena, room);
 	*why = gw_static_code_work(&code, &arena, work, &open);
 	gw_arena_free(&arena);
 	if (*why)
@@ -213,17 +248,14 @@ static bool go_on(void *arg)
 	return !a->stopped;
 }
 
-enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, struct gw_work *work,
-                                      const char **why, bool *limited)
+static enum gw_analysis_end evaluate_asking(const struct decoded *d,
+                                            const struct gw_analysis_launch *launch, size_t room,
+                                            struct gw_work *work, const char **why, bool *limited)
 {
 	struct asking asking = {.launch = launch};
 	struct gw_analysis_launch in = *launch;
-	const struct decoded *d = decoded_kernel(launch->slot);
 	enum gw_analysis_end end;
 
-	gw_work_clear(work);
-	if (limited)
-		*limited = false;
 	*why = d->why;
 	if (d->why)
 		return GW_ANALYSIS_NO_CODE;
@@ -231,6 +263,22 @@ enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, s
 	in.go_on_arg = &asking;
 	if (!go_on(&asking))
 		return GW_ANALYSIS_ABANDONED;
-	end = evaluate(d, &in, work, why, limited);
+	end = evaluate(d, &in, room, work, why, limited);
 	return asking.stopped ? GW_ANALYSIS_ABANDONED : end;
+}
+
+enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, struct gw_work *work,
+                                      const char **why, bool *limited)
+{
+	enum gw_analysis_end end;
+	struct decoded *d;
+	size_t room;
+
+	gw_work_clear(work);
+	if (limited)
+		*limited = false;
+	d = pick_up(launch->slot, &room);
+	end = evaluate_asking(d, launch, room, work, why, limited);
+	put_down(d);
+	return end;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Analysis of one launch: the kernel is decoded once and kept while there is room, and evaluated on
- * the arguments of the launch. Worker only. Never calls the driver.
+ * the arguments of the launch. Any thread of ours: decoding is one thread's at a time, evaluation
+ * is not. Never calls the driver.
  */
 #ifndef GW_ANALYSIS_CODE_H
 #define GW_ANALYSIS_CODE_H
@@ -12,8 +13,9 @@
 enum {
 	GW_ANALYSIS_KERNELS = 256,             /**< decoded kernels kept at a time … */
 	GW_ANALYSIS_KERNELS_MEMORY = 12 << 20, /**< … and the bytes they may take */
-	GW_ANALYSIS_MEMORY = 64 << 20,  /**< bytes of code, decoded kernels and the evaluation under
-	                                way, which gets what the others leave */
+	GW_ANALYSIS_MEMORY = 64 << 20, /**< bytes of code, decoded kernels and the evaluations under
+	                               way, which share what the others leave … */
+	GW_ANALYSIS_ROOM = 16 << 20,   /**< … and get this much each at least */
 	GW_ANALYSIS_CODE_MAX = 1 << 20, /**< longest machine code of a kernel that is read */
 	GW_ANALYSIS_PTX_MAX = 2 << 20,  /**< longest PTX text that is read */
 };
@@ -43,13 +45,15 @@ void gw_analysis_code_decode(uint32_t slot);
 enum gw_analysis_end gw_analysis_code(const struct gw_analysis_launch *launch, struct gw_work *work,
                                       const char **why, bool *limited);
 
-/** Bytes that an evaluation may take: what is left of GW_ANALYSIS_MEMORY, 16 MiB at least. */
+/** Bytes that an evaluation may take: its share of what is left of GW_ANALYSIS_MEMORY,
+ * GW_ANALYSIS_ROOM at least. */
 size_t gw_analysis_code_room(void);
 
 /** Bytes held by decoded kernels, at most GW_ANALYSIS_KERNELS_MEMORY. */
 size_t gw_analysis_code_held(void);
 
-/** Start with nothing decoded. */
-void gw_analysis_code_start(void);
+/** Start with nothing decoded; at most @p at_a_time (1 or more) evaluations run at the same time.
+ */
+void gw_analysis_code_start(unsigned at_a_time);
 
 #endif

@@ -9,6 +9,7 @@
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/analysis/analysis_code.h"
+#include "preload/analysis/analysis_jobs.h"
 #include "preload/analysis/analysis_queue.h"
 #include "preload/maps/configs.h"
 #include "preload/maps/devices.h"
@@ -28,8 +29,9 @@ enum state {
 /* Kernels of which a longer analysis cannot follow any warp to its end either. */
 static uint8_t endless[GW_KERNELS_MAX / 8];
 
-static struct gw_device unknown; /* where there is no profile: nothing of it */
-static uint64_t begun_ns, spent_ns;
+static struct gw_device unknown;                /* where there is no profile: nothing of it */
+static uint64_t begun_ns, spent_ns, threads_ns; /* threads_ns: of spent_ns, on threads */
+static unsigned untimed_out; /* jobs that threads have, of configurations not timed when queued */
 static bool on, off_said;
 
 /* Untimed configurations that wait for analysis, from the first one until none waits. */
@@ -40,42 +42,56 @@ static struct {
 
 /* Reasons that name a limit. */
 static struct {
-	char took_long[48], no_time[112], too_many[48];
+	char took_long[48], no_time[128], too_many[48];
 } texts;
+
+/* Answers come first: before the budget rules there is a minute, of processors that are idle. */
+static uint64_t first_ns(void)
+{
+	return (gw_options.budget && gw_analysis_jobs_usable() ? GW_ANALYSIS_ANSWERS_MS
+	                                                       : GW_ANALYSIS_FIRST_MS) *
+	       UINT64_C(1000000);
+}
 
 static void make_texts(void)
 {
 	snprintf(texts.took_long, sizeof(texts.took_long), "it took longer than %d ms",
 	         GW_ANALYSIS_LAUNCH_MS);
 	snprintf(texts.no_time, sizeof(texts.no_time),
-	         "the time for code analysis (%d s, and %d%% of the program's, or GPUWATCH_BUDGET) "
-	         "was "
-	         "used up",
-	         GW_ANALYSIS_FIRST_MS / 1000, GW_ANALYSIS_PERCENT);
+	         "the time for code analysis (%d s of CPU, and %d%% of the program's time, or "
+	         "GPUWATCH_BUDGET) was used up",
+	         (int)(first_ns() / 1000000000), GW_ANALYSIS_PERCENT);
 	snprintf(texts.too_many, sizeof(texts.too_many), "more than %d configurations waited",
 	         GW_ANALYSIS_QUEUE);
 }
 
-/* The analysis under way. */
+/* The analysis under way on the worker. */
 static struct {
 	bool (*meanwhile)(void);
-	uint64_t begun_cpu;    /* CPU time of this thread when it began */
+	struct gw_analysis_job job;
 	uint64_t looked, last; /* when the rings were last looked after; when all must end, or 0 */
 	bool ends;             /* the program does */
 } now;
 
-void gw_analysis_start(void)
+void gw_analysis_start(unsigned threads)
 {
+	gw_analysis_jobs_start(threads);
 	make_texts();
 	gw_analysis_queue_start();
 	memset(endless, 0, sizeof(endless));
-	spent_ns = 0;
+	spent_ns = threads_ns = 0;
+	untimed_out = 0;
 	off_said = false;
 	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
 	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
 	begun_ns = gw_steady_ns();
 	gw_device_clear(&unknown, "");
-	gw_analysis_code_start();
+	gw_analysis_code_start(threads ? threads : 1);
+}
+
+void gw_analysis_stop(void)
+{
+	gw_analysis_jobs_stop();
 }
 
 size_t gw_analysis_held(void)
@@ -145,7 +161,7 @@ static bool go_on(void *unused)
 	}
 	if (now.last ? ns > now.last : now.ends)
 		return false;
-	return gw_thread_cpu_ns() - now.begun_cpu < GW_ANALYSIS_LAUNCH_MS * UINT64_C(1000000);
+	return gw_thread_cpu_ns() - now.job.begun_cpu < GW_ANALYSIS_LAUNCH_MS * UINT64_C(1000000);
 }
 
 static void count(enum gw_analysis_end end, bool bare)
@@ -167,46 +183,62 @@ static bool wants_more(const struct gw_config_entry *c, bool limited)
 	return limited && !(endless[c->slot / 8] >> c->slot % 8 & 1);
 }
 
-static void analyze(uint32_t config)
+static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed)
 {
-	struct gw_config_entry *c = gw_config_entry(config);
+	const struct gw_config_entry *c = gw_config_entry(config);
 	const struct gw_device *profile = gw_device_profile(gw_device_id((int)c->device - 1));
-	const struct gw_analysis_launch launch = {.slot = c->slot,
+
+	job->config = config;
+	job->untimed = untimed;
+	job->launch = (struct gw_analysis_launch){.slot = c->slot,
 	                                          .config = c->config,
 	                                          .arguments = c->arguments,
 	                                          .device = profile ? profile : &unknown,
 	                                          .brief = c->analysis != ANALYZED_BRIEFLY,
 	                                          .go_on = go_on};
-	struct gw_work work;
-	enum gw_analysis_end end;
-	const char *why;
-	uint64_t begin;
-	bool limited;
+}
 
-	gw_analysis_code_decode(c->slot);
-	begin = gw_thread_cpu_ns();
-	end = gw_analysis_code(&launch, &work, &why, &limited);
-	gw_analysis_queue_took(c->slot, gw_thread_cpu_ns() - begin);
-	if (launch.brief)
-		count(end, !launch.arguments);
-	else if (limited && work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
-		endless[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
-	c->analysis = launch.arguments ? ANALYZED : ANALYZED_BARE;
-	if (launch.brief && launch.arguments && wants_more(c, limited) &&
-	    gw_analysis_queue_put_brief(config))
-		c->analysis = ANALYZED_BRIEFLY;
-	gw_work_offer(config, &work);
-	if (end == GW_ANALYSIS_ABANDONED)
-		why = now.ends ? "the program ended meanwhile" : texts.took_long;
-	say(config, end, why);
-	if (end == GW_ANALYSIS_NO_CODE && !gw_device_stand_in())
+static void report_failure(const struct gw_analysis_job *job, const char *why)
+{
+	const struct gw_config_entry *c = gw_config_entry(job->config);
+
+	if (job->end == GW_ANALYSIS_NO_CODE && !gw_device_stand_in())
 		gw_degrade(GW_DEGRADED_CODE, "the code of a kernel can't be read: %s (%s)", why,
 		           c->name);
-	else if (end == GW_ANALYSIS_ABANDONED && !now.ends)
+	else if (job->end == GW_ANALYSIS_ABANDONED && !job->stopped)
 		gw_degrade(GW_DEGRADED_ANALYSIS,
 		           "the analysis of a kernel's code took too long: it is predicted without "
 		           "(%s)",
 		           c->name);
+}
+
+/* Whether there is another, longer analysis of the same. */
+static bool once_more(const struct gw_analysis_job *job)
+{
+	return job->launch.brief && job->launch.arguments &&
+	       wants_more(gw_config_entry(job->config), job->limited) &&
+	       gw_analysis_queue_put_brief(job->config);
+}
+
+static void take_result(const struct gw_analysis_job *job)
+{
+	struct gw_config_entry *c = gw_config_entry(job->config);
+	const char *why = job->why;
+
+	spent_ns += job->cpu_ns;
+	gw_analysis_queue_took(c->slot, job->evaluated);
+	if (job->launch.brief)
+		count(job->end, !job->launch.arguments);
+	else if (job->limited && job->work.q[GW_WORK_inst_executed].source == GW_SOURCE_NONE)
+		endless[c->slot / 8] |= (uint8_t)(1u << c->slot % 8);
+	c->analysis = job->launch.arguments ? ANALYZED : ANALYZED_BARE;
+	if (once_more(job))
+		c->analysis = ANALYZED_BRIEFLY;
+	gw_work_offer(job->config, &job->work);
+	if (job->end == GW_ANALYSIS_ABANDONED)
+		why = job->stopped ? "the program ended meanwhile" : texts.took_long;
+	say(job->config, job->end, why);
+	report_failure(job, why);
 }
 
 uint64_t gw_analysis_allowance(uint64_t ns)
@@ -216,14 +248,13 @@ uint64_t gw_analysis_allowance(uint64_t ns)
 	/* A larger GPUWATCH_BUDGET applies to code analysis too. */
 	if (gw_options.budget > share)
 		share = gw_options.budget;
-	return GW_ANALYSIS_FIRST_MS * UINT64_C(1000000) + ns / 100 * share;
+	return first_ns() + ns / 100 * share;
 }
 
 /* Whether there is time left for analyses: some of it is reserved for new configurations. */
 static bool affordable(uint64_t ns)
 {
-	uint64_t kept =
-	        gw_analysis_queue_only_brief() ? GW_ANALYSIS_KEPT_MS * UINT64_C(1000000) : 0;
+	uint64_t kept = gw_analysis_queue_only_brief() ? first_ns() / 4 * 3 : 0;
 
 	return spent_ns + kept < gw_analysis_allowance(ns - begun_ns);
 }
@@ -254,40 +285,109 @@ void gw_analysis_finish(void)
 
 bool gw_analysis_waits(void)
 {
-	return gw_analysis_queue_waiting() && affordable(gw_steady_ns());
+	return gw_analysis_jobs_out() ||
+	       (gw_analysis_queue_waiting() && affordable(gw_steady_ns()));
+}
+
+bool gw_analysis_inline(void)
+{
+	return !gw_analysis_jobs_usable();
 }
 
 bool gw_analysis_defers_join(uint32_t launches)
 {
 	uint64_t ns = gw_steady_ns();
 
-	return gw_analysis_queue_untimed() && launches <= GW_ANALYSIS_HOLD &&
-	       launches / GW_ANALYSIS_HOLD_EACH <= row.configs &&
-	       ns - row.begun_ns < GW_ANALYSIS_HOLD_MS * UINT64_C(1000000) && affordable(ns);
+	return (untimed_out || (gw_analysis_queue_untimed() && affordable(ns))) &&
+	       launches <= GW_ANALYSIS_HOLD && launches / GW_ANALYSIS_HOLD_EACH <= row.configs &&
+	       ns - row.begun_ns < GW_ANALYSIS_HOLD_MS * UINT64_C(1000000);
 }
 
-void gw_analysis_run(bool (*meanwhile)(void), bool last)
+/* On the worker. @p last: what was not timed, and no longer than so. */
+static void run_inline(bool last)
 {
 	uint64_t begin = gw_steady_ns(), ns = begin;
 	uint64_t most = (last ? GW_ANALYSIS_LAST_MS : GW_ANALYSIS_ROUND_MS) * UINT64_C(1000000);
 
+	now.looked = begin;
+	now.last = last ? begin + most : 0;
+	now.ends = last;
+	while ((last ? gw_analysis_queue_untimed() : gw_analysis_queue_waiting()) &&
+	       ns - begin < most && affordable(ns)) {
+		fill_in(&now.job, gw_analysis_queue_next(last), false);
+		gw_analysis_job_do(&now.job);
+		now.job.stopped = now.ends;
+		take_result(&now.job);
+		ns = gw_steady_ns();
+		if (now.ends && !last) /* the rest is analysed when it has ended */
+			break;
+	}
+}
+
+static void take_results(void)
+{
+	struct gw_analysis_job *job;
+
+	while ((job = gw_analysis_job_done())) {
+		take_result(job);
+		threads_ns += job->cpu_ns;
+		untimed_out -= job->untimed;
+		atomic_store(&job->state, GW_ANALYSIS_JOB_FREE);
+	}
+}
+
+/* False: there is no thread to do it. */
+static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
+{
+	uint32_t before = gw_analysis_queue_untimed(),
+	         config = gw_analysis_queue_next(untimed_only);
+
+	fill_in(job, config, gw_analysis_queue_untimed() < before);
+	if (!gw_analysis_job_put(job)) {
+		gw_config_entry(config)->analysis = NOT_YET; /* its next launch asks again */
+		return false;
+	}
+	untimed_out += job->untimed;
+	return true;
+}
+
+static void hand_out_all(bool untimed_only)
+{
+	struct gw_analysis_job *job;
+
+	while ((untimed_only ? gw_analysis_queue_untimed() : gw_analysis_queue_waiting()) &&
+	       affordable(gw_steady_ns()) && (job = gw_analysis_job_new()))
+		if (!hand_out(job, untimed_only))
+			return;
+}
+
+/* With threads. @p last: what was not timed is waited for, but not for long. */
+static void run_on_threads(bool last)
+{
+	const uint64_t until = gw_deadline_in(GW_ANALYSIS_LAST_MS * GW_MS);
+
+	take_results();
+	hand_out_all(last);
+	while (last && untimed_out && gw_steady_ns() < until) {
+		gw_pause(GW_MS / 4);
+		take_results();
+		hand_out_all(true);
+	}
+}
+
+void gw_analysis_run(bool (*meanwhile)(void), bool last)
+{
 	if (!on && !off_said)
 		write_end(0, GW_ANALYSIS_OFF, false,
 		          gw_options.analyze_code ? "only mode audit reads code"
 		                                  : "GPUWATCH_STATIC=0");
 	off_said = true;
 	now.meanwhile = meanwhile;
-	now.looked = begin;
-	now.last = last ? begin + most : 0;
-	now.ends = last;
-	while ((last ? gw_analysis_queue_untimed() : gw_analysis_queue_waiting()) &&
-	       ns - begin < most && affordable(ns)) {
-		now.begun_cpu = gw_thread_cpu_ns();
-		analyze(gw_analysis_queue_next(last));
-		spent_ns += gw_thread_cpu_ns() - now.begun_cpu;
-		ns = gw_steady_ns();
-		if (now.ends && !last) /* the rest is analysed when it has ended */
-			break;
-	}
+	if (gw_analysis_jobs_usable())
+		run_on_threads(last);
+	else
+		run_inline(last);
 	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_ns], spent_ns, memory_order_relaxed);
+	atomic_store_explicit(&gw_counters[GW_COUNTER_analysis_threads_ns], threads_ns,
+	                      memory_order_relaxed);
 }

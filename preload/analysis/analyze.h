@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code analysis of launches: the worker analyses each configuration once, as time allows, and
+ * Code analysis of launches: each configuration is analysed once, as time allows, and the worker
  * offers the result to known_work.h. Worker only.
  *
- * An analysis never keeps the worker from its rings: it drains them meanwhile, and stops when it
- * takes too long.
+ * Analyses run on threads of their own (analysis_jobs.h). Where there is none, because none can be
+ * made, the worker analyses by itself: then an analysis never keeps it from its rings, which it
+ * drains meanwhile.
  */
 #ifndef GW_ANALYZE_H
 #define GW_ANALYZE_H
@@ -16,21 +17,24 @@
 #include <stdint.h>
 
 enum {
-	GW_ANALYSIS_ROUND_MS =
-	        10, /**< of a round of the worker; an analysis begun in it is finished */
-	GW_ANALYSIS_LAUNCH_MS = 60,  /**< longest analysis of one launch, CPU time */
-	GW_ANALYSIS_LAST_MS = 20,    /**< of all, when the program ends and waits for the worker */
-	GW_ANALYSIS_LOOK_US = 2000,  /**< how often the rings are drained meanwhile */
-	GW_ANALYSIS_FIRST_MS = 2000, /**< CPU time of all analyses together, and beyond that … */
-	GW_ANALYSIS_KEPT_MS = 1500,  /**< of this, what is reserved for new configurations */
+	GW_ANALYSIS_ROUND_MS = 10,  /**< of a round of a worker that analyses by itself; an analysis
+	                               begun in it is finished */
+	GW_ANALYSIS_LAST_MS = 20,   /**< of all, when the program ends and waits for the worker */
+	GW_ANALYSIS_LOOK_US = 2000, /**< how often the rings are drained meanwhile */
+	GW_ANALYSIS_ANSWERS_MS = 60000, /**< CPU time of all analyses together on threads … */
+	GW_ANALYSIS_FIRST_MS =
+	        2000, /**< … on the worker, or with GPUWATCH_BUDGET=0; beyond that … */
 	GW_ANALYSIS_PERCENT = 2, /**< … this share of the time since the start, or the budget's */
 	GW_ANALYSIS_HOLD_MS = 1000, /**< how long times wait for a row of analyses … */
 	GW_ANALYSIS_HOLD = 4096, /**< … while no more launches than these wait for theirs … */
 	GW_ANALYSIS_HOLD_EACH = 16, /**< … nor more of each configuration in the row, on average */
 };
 
-/** Start with nothing analysed. */
-void gw_analysis_start(void);
+/** Start with nothing analysed; on up to @p threads threads, 0: on the worker. */
+void gw_analysis_start(unsigned threads);
+
+/** No more analyses: threads give up what they are at, and end. Does not wait for them. */
+void gw_analysis_stop(void);
 
 /** A launch of configuration @p config was processed: queue its analysis (analysis_queue.h). */
 void gw_analysis_want(uint32_t config);
@@ -39,13 +43,18 @@ void gw_analysis_want(uint32_t config);
 void gw_analysis_same(uint32_t config, uint32_t as);
 
 /**
- * Analyse what waits, within the bounds above. @p meanwhile is called every GW_ANALYSIS_LOOK_US
- * and returns false when the program ends. @p last: the program has ended.
+ * Take the results that threads have and give them what waits, or, without threads, analyse it,
+ * within the bounds above. @p meanwhile is called every GW_ANALYSIS_LOOK_US and returns false when
+ * the program ends. @p last: the program has ended.
  */
 void gw_analysis_run(bool (*meanwhile)(void), bool last);
 
-/** Whether any configuration waits for its analysis and there is time for it. */
+/** Whether any configuration waits for its analysis and there is time for it, or one is under way.
+ */
 bool gw_analysis_waits(void);
+
+/** Whether the worker analyses by itself. */
+bool gw_analysis_inline(void);
 
 /**
  * Whether records must wait because launches without a prediction wait for an analysis that will

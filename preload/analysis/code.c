@@ -30,7 +30,7 @@ struct held {
 	uint32_t parts;
 };
 
-static const struct gw_module_note *notes[MODULES_MAX];
+static const struct gw_module_note *_Atomic notes[MODULES_MAX]; /* the worker sets them */
 static struct held held[HELD_MAX];
 static struct gw_arena kernel_arena;
 static uint64_t asked; /* a clock of questions */

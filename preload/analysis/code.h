@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The machine code behind a kernel that was launched: found when it is asked for, in the copies
- * that modules.c keeps or in the files that modules lie in, and kept while there is room. Worker
- * only: nothing of this happens in a launch.
+ * that modules.c keeps or in the files that modules lie in, and kept while there is room. One
+ * thread at a time (analysis_code.c sees to that), but for gw_code_module(), which is the worker's:
+ * nothing of this happens in a launch.
  */
 #ifndef GW_PRELOAD_CODE_H
 #define GW_PRELOAD_CODE_H

@@ -10,7 +10,7 @@ enum { SEARCH_MEMORY = 16 << 20 }; /* of deriving one layout, freed at once */
 enum state { UNDECIDED, NONE, PLANNED, TAKEN_BACK };
 
 static struct {
-	uint8_t state;
+	_Atomic uint8_t state;
 	uint16_t all;               /* further configurations made */
 	uint16_t further, returned; /* since they were last compared */
 } kernels[GW_KERNELS_MAX];
@@ -19,7 +19,7 @@ void gw_digests_start(void)
 {
 	uint32_t count = atomic_load(&gw_hot.shared->kernel_count);
 
-	memset(kernels, 0, (count < GW_KERNELS_MAX ? count + 1 : count) * sizeof(*kernels));
+	memset((void *)kernels, 0, (count < GW_KERNELS_MAX ? count + 1 : count) * sizeof(*kernels));
 	/* A forked child has its parent's layouts, which stay valid. */
 	for (uint32_t i = 1; i <= count && i < GW_KERNELS_MAX; i++)
 		if (atomic_load(&gw_hot.shared->kernels[i].plan))
@@ -56,9 +56,9 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
 	if (!kept)
 		return;
 	*kept = plan;
-	kernels[slot].state = PLANNED;
 	gw_count(GW_COUNTER_digest_plans, 1);
 	publish(slot, kept);
+	kernels[slot].state = PLANNED; /* from here on the worker may take it back */
 }
 
 uint32_t gw_digests_of(uint32_t slot, const struct gw_arguments *arguments)

@@ -2,7 +2,8 @@
 /*
  * Which kernels' configurations include an argument hash (predictor/code/digest.h). The layout of
  * the hash is derived when a kernel's code is read and published to the launch path; it is
- * withdrawn where hashes hardly repeat. Worker only.
+ * withdrawn where hashes hardly repeat. Worker only, but for
+ * gw_digests_plan().
  */
 #ifndef GW_DIGESTS_H
 #define GW_DIGESTS_H
@@ -23,7 +24,8 @@ enum {
 /** Start without any layout. */
 void gw_digests_start(void);
 
-/** The code of kernel @p slot is known: derive its layout, if that was not tried before. */
+/** The code of kernel @p slot is known: derive its layout, if that was not tried before. One
+ * thread at a time, any. */
 void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program);
 
 /** The hash of a launch of kernel @p slot with @p arguments; 0 without a layout. */

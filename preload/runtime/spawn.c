@@ -4,20 +4,33 @@
 #include "preload/runtime/sandbox.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 struct task {
 	const char *name;
 	void (*run)(void);
+	bool lowest; /* priority */
 };
 
 static _Atomic unsigned running;
 
+/* Of the calling thread: both calls mean it alone. Refused, it stays as it is. */
+static void lower_priority(void)
+{
+	const struct sched_param none = {0};
+
+	if (sched_setscheduler(0, SCHED_IDLE, &none))
+		(void)!setpriority(PRIO_PROCESS, (id_t)gettid(), 19);
+}
+
 /*
  * A thread's first steps are system calls of libc's (rseq, set_robust_list, an arena of its own at
- * the first free()): until they are done gw_spawn's caller counts as making them.
+ * the first free()), or its priority: until they are done gw_spawn's caller counts as making them.
  */
 static void *begin(void *arg)
 {
@@ -25,13 +38,15 @@ static void *begin(void *arg)
 
 	free(arg);
 	pthread_setname_np(pthread_self(), t.name);
+	if (t.lowest)
+		lower_priority();
 	gw_sandbox_leave();
 	t.run();
 	atomic_fetch_sub(&running, 1);
 	return NULL;
 }
 
-bool gw_spawn(const char *name, void (*run)(void))
+static bool spawn(const char *name, void (*run)(void), bool lowest)
 {
 	struct task *t = malloc(sizeof(*t));
 	pthread_t thread;
@@ -42,7 +57,7 @@ bool gw_spawn(const char *name, void (*run)(void))
 		free(t);
 		return false;
 	}
-	*t = (struct task){name, run};
+	*t = (struct task){name, run, lowest};
 	atomic_fetch_add(&running, 1);
 	/* The program's signals are the program's. */
 	sigfillset(&all);
@@ -57,6 +72,16 @@ bool gw_spawn(const char *name, void (*run)(void))
 	}
 	pthread_detach(thread);
 	return true;
+}
+
+bool gw_spawn(const char *name, void (*run)(void))
+{
+	return spawn(name, run, false);
+}
+
+bool gw_spawn_lowest(const char *name, void (*run)(void))
+{
+	return spawn(name, run, true);
 }
 
 unsigned gw_spawned(void)

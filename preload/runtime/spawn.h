@@ -11,6 +11,14 @@
  */
 bool gw_spawn(const char *name, void (*run)(void));
 
+/**
+ * The same for a thread that never holds what the program waits for, at the lowest priority: it
+ * runs where a processor would be idle (SCHED_IDLE), or, where that is refused, at nice 19. Where
+ * both are, it runs as any other. A thread that calls the driver or libcupti is no such thread: the
+ * program may wait for a lock that it holds there, for as long as others keep the processors busy.
+ */
+bool gw_spawn_lowest(const char *name, void (*run)(void));
+
 /** How many of ours run now. */
 unsigned gw_spawned(void);
 

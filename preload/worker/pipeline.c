@@ -33,6 +33,7 @@
 #include "preload/worker/profile.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
+#include "preload/analysis/analysis_jobs.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/summary.h"
 #include "preload/worker/registry.h"
@@ -59,7 +60,7 @@ enum {
 	IDLE_MS = 20,
 	SLEEP_MS = 250,
 	IDLE_AFTER_MS = 1000, /* without a launch */
-	BUSY_MS = 1,          /* pause between rounds of code analysis */
+	BUSY_MS = 1,          /* pause between rounds in which the worker itself analyses code */
 	FLUSH_MS = 100,       /* how often libcupti is asked for its records … */
 	FLUSH_FIRST_MS = 10,  /* … and at first, when there is everything to learn */
 	WRITE_MS = 1000,      /* how often the log is written … */
@@ -226,7 +227,7 @@ static uint32_t cycle(bool last)
 	events = gw_drain(gw_launch_event);
 	gw_gpu_clock_tick(now);
 	gw_registry_write_news();
-	/* Then code analysis: its results precede any measurement of these launches. */
+	/* Then code analysis: results that are there precede any measurement of these launches. */
 	gw_analysis_run(look_after, last);
 	gw_work_publish(gw_launches_predictors());
 	gw_pm_tick(now, events);
@@ -271,8 +272,8 @@ static void sleep_between_rounds(void)
 {
 	uint64_t quiet = gw_steady_ns() - worker.busy_ns, ms = WAKE_MS;
 
-	if (gw_analysis_waits())
-		ms = BUSY_MS;
+	if (gw_analysis_waits()) /* threads that have nothing left to do ring */
+		ms = gw_analysis_inline() ? BUSY_MS : WAKE_MS;
 	else if (at_rest(quiet))
 		return gw_bell_sleep_until_launch(gw_deadline_in(SLEEP_MS * GW_MS),
 		                                  gw_drain_pending);
@@ -335,6 +336,7 @@ static void run(void)
 	gw_gpu_clock_stop();
 	gw_pm_over();
 	cycle(true);
+	gw_analysis_stop();
 	gw_windows_stop();
 	if (worker.begun) {
 		uint64_t totals[GW_COUNTERS];
@@ -367,7 +369,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
-	gw_analysis_start();
+	gw_analysis_start(gw_analysis_threads_usual());
 	gw_digests_start();
 	gw_work_start();
 	gw_pm_start();

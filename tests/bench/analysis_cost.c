@@ -142,7 +142,7 @@ int main(int argc, char **argv)
 
 	fixture_start();
 	gw_code_start();
-	gw_analysis_code_start();
+	gw_analysis_code_start(1);
 	gw_profile_clear(&profile, "");
 	for (int i = 1; i < argc; i++) {
 		size_t length = strlen(argv[i]) + 1;
