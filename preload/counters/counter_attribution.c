@@ -3,6 +3,7 @@
 
 #include "preload/counters/gpu_clock.h"
 #include "preload/counters/pm.h"
+#include "preload/counters/pm_answers.h"
 #include "preload/cupti/record_clock.h"
 #include "preload/maps/state.h"
 #include "preload/maps/configs.h"
@@ -17,7 +18,7 @@ enum {
 	DEVICES = 16,     /* whose counters are kept */
 	RUNS = 16384,     /* of a window: 6000 empty kernels fit into 12 ms */
 	SETTLE_MS = 300,  /* of kernels that ended so long before a flush, it brings the records */
-	SOLVE_MS = 1000,  /* between solving for the same set */
+	SOLVE_MS = 1000,  /* between solving for the same set, and between looks at what is missing */
 	CLOCK_SLACK = 20000, /* ns by which the clocks of samples and records may differ */
 };
 
@@ -54,15 +55,15 @@ static struct set {
 	struct gw_attribution *attribution;
 	uint64_t solved_ns;
 	bool news;
-} sets[DEVICES][2 * GW_PM_ROWS];
+} sets[DEVICES][GW_PM_SETS];
 
-static unsigned char been_counted[GW_CONFIGS_MAX / 8 + 1]; /* bit per configuration that was counted */
+static uint64_t missing_ns; /* when what is missing was last looked at */
 
 void gw_counter_attribution_start(void)
 {
 	/* A forked child's are the parent's: left alone, as their memory is. */
 	memset(sets, 0, sizeof(sets));
-	memset(been_counted, 0, sizeof(been_counted));
+	missing_ns = 0;
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
 		windows[i].count = windows[i].begun = windows[i].ended = 0;
 }
@@ -138,8 +139,16 @@ static struct gw_quantity counted(double value, float confidence)
 	        .value = value, .source = GW_SOURCE_COUNTED, .confidence = confidence};
 }
 
-static void offer(uint32_t config, const struct gw_counted *c, const struct gw_pm_set *members)
+/* In a word of a configuration: beyond as many sets as it has bits they share the last. */
+static uint32_t bit_of(unsigned set)
 {
+	return UINT32_C(1) << (set < 31 ? set : 31);
+}
+
+static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
+{
+	const struct gw_pm_set *members = gw_pm_set(number);
+	struct gw_config_entry *entry;
 	struct gw_work part;
 	bool any = false, limited = false;
 
@@ -162,10 +171,10 @@ static void offer(uint32_t config, const struct gw_counted *c, const struct gw_p
 		return;
 	gw_subtract_cupti_overhead(config, &part);
 	gw_work_offer(config, &part);
-	if (any && config < GW_CONFIGS_MAX && !(been_counted[config / 8] >> config % 8 & 1)) {
-		been_counted[config / 8] |= (unsigned char)(1 << config % 8);
-		gw_count(GW_COUNTER_counted, 1);
-	}
+	entry = gw_config_entry(config);
+	gw_count(GW_COUNTER_counted, any && !entry->counted);
+	if (any)
+		entry->counted |= bit_of(number);
 }
 
 static void solve(struct set *s, unsigned number, uint64_t now)
@@ -175,7 +184,7 @@ static void solve(struct set *s, unsigned number, uint64_t now)
 
 	gw_attribution_solve(s->attribution);
 	for (unsigned i = 0; (config = gw_attribution_get(s->attribution, i, &c)) != 0; i++)
-		offer(config, &c, gw_pm_set(number));
+		offer(config, &c, number);
 	s->solved_ns = now;
 	s->news = false;
 }
@@ -283,6 +292,22 @@ bool gw_counter_attribution_waits(void)
 	return false;
 }
 
+/* Of how much GPU time each set's counts are missing: that decides which is sampled next. */
+static void look_what_is_missing(void)
+{
+	double all = 0, known[32] = {0};
+
+	for (uint32_t i = 1; i <= gw_config_count(); i++) {
+		const struct gw_config_entry *c = gw_config_entry(i);
+
+		all += (double)c->total_ns;
+		for (uint32_t left = c->counted; left; left &= left - 1)
+			known[__builtin_ctz(left)] += (double)c->total_ns;
+	}
+	for (unsigned n = 0; all > 0 && n < GW_PM_SETS; n++)
+		gw_pm_answers_missing(n, 1 - known[n < 31 ? n : 31] / all);
+}
+
 void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 {
 	for (unsigned i = 0; i < GW_PM_WINDOWS; i++) {
@@ -305,8 +330,12 @@ void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)
 		atomic_store(&w->state, GW_PM_FREE);
 	}
 	for (unsigned d = 0; d < DEVICES; d++)
-		for (unsigned n = 0; n < 2 * GW_PM_ROWS; n++)
+		for (unsigned n = 0; n < GW_PM_SETS; n++)
 			if (sets[d][n].news &&
 			    (last || now_ns - sets[d][n].solved_ns > SOLVE_MS * UINT64_C(1000000)))
 				solve(&sets[d][n], n, now_ns);
+	if (gw_pm_sampling() && now_ns - missing_ns > SOLVE_MS * UINT64_C(1000000)) {
+		look_what_is_missing();
+		missing_ns = now_ns;
+	}
 }

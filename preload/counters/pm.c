@@ -6,6 +6,7 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "preload/counters/pm_answers.h"
 #include "preload/counters/pm_sets.h"
 #include "preload/runtime/process.h"
 #include "preload/runtime/sandbox.h"
@@ -23,6 +24,7 @@
 #define MS GW_MS
 
 enum {
+	BEGIN_MS = 50,    /* after the first launch: programs of one moment pay nothing */
 	SETUP_MS = 450,   /* of CPU before the first session, and … */
 	SESSION_MS = 600, /* … for one, at least (both on an H200) */
 	SESSION_WINDOWS =
@@ -47,6 +49,7 @@ static struct {
 	pthread_mutex_t lock; /* for the condition alone */
 	pthread_cond_t wake;
 	_Atomic int stop, running;
+	_Atomic int sampled; /* there was a window */
 	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
 	_Atomic int inside;         /* … and may be in it */
 	_Atomic uint64_t busy_ns;   /* when something was last launched or ended */
@@ -68,9 +71,10 @@ static struct {
 static struct {
 	uint64_t session_ns; /* of CPU that the next session is expected to take */
 	bool set_up;         /* one session was taken or tried */
+	unsigned answers;    /* the set of the session under way, where the budget does not rule
+	                        it; GW_PM_SETS: it does */
 	uint64_t retry_ms;
 	unsigned failures;
-	bool sampled;   /* there was a window */
 	char last[160]; /* what failed last, empty when nothing did */
 	uint8_t *availability;
 	const char *chip;
@@ -193,12 +197,14 @@ static uint64_t earned_in(uint64_t cpu)
 	return cpu / gw_options.budget * 100;
 }
 
-/* How long to wait until the next session fits the budget, ns. */
+/* How long to wait until the next session fits the budget, ns; answers come before it. */
 static uint64_t debt(void)
 {
 	uint64_t lived = gw_steady_ns() - seen.first_ns;
-	uint64_t needed = earned_in(cpu_ns() + own.session_ns);
+	uint64_t needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
 
+	if (gw_pm_answers_wanted())
+		return 0;
 	return needed > lived ? needed - lived : 0;
 }
 
@@ -335,7 +341,8 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 		r = gw_pm_read(&own.sampler, w->sample, GW_PM_SAMPLES, &w->count, &overflow);
 		used(5);
 	}
-	own.sampled |= w->count != 0;
+	if (w->count)
+		atomic_store(&pm.sampled, 1);
 	gw_count(GW_COUNTER_pm_windows, w->count != 0);
 	gw_count(GW_COUNTER_pm_samples, w->count);
 	w->ready_ns = gw_steady_ns();
@@ -369,7 +376,20 @@ static CUptiResult know_chip(uint32_t device, const char **what)
 	return r;
 }
 
-/* Some windows of the next set in turn. */
+/* The set to be sampled next: where answers are missing, or the next in turn. */
+static const struct gw_cupti_set *choose(unsigned *set)
+{
+	const struct gw_cupti_set *cupti;
+
+	if (!gw_pm_answers_wanted())
+		return gw_pm_sets_next(own.chip, own.availability, set);
+	cupti = gw_pm_sets_best(own.chip, own.availability, gw_pm_answers_worth, set);
+	if (cupti)
+		own.answers = *set;
+	return cupti;
+}
+
+/* Some windows of one set. */
 static CUptiResult session(const char **what)
 {
 	uint32_t device = atomic_load(&pm.device);
@@ -381,10 +401,10 @@ static CUptiResult session(const char **what)
 	if (r != CUPTI_SUCCESS || leaving())
 		return r;
 	*what = "cuptiProfilerHostConfigAddMetrics";
-	cupti = gw_pm_sets_next(own.chip, own.availability, &set);
+	cupti = choose(&set);
 	used(2);
-	if (!cupti)
-		return CUPTI_ERROR_NOT_SUPPORTED;
+	if (!cupti) /* what was missing may be what the chip does not collect */
+		return gw_pm_sets_any() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
 	if (leaving())
 		return CUPTI_SUCCESS;
 	*what = "cuptiPmSamplingEnable";
@@ -423,15 +443,20 @@ static void leave(void)
 	gw_sandbox_leave();
 }
 
-/* A session that fits the budget; false: no more of them. */
+/* A session; false: no more of them. */
 static bool turn(void)
 {
 	const char *what = "";
-	uint64_t before = cpu_ns();
-	CUptiResult r = session(&what);
+	uint64_t before = cpu_ns(), cost;
+	CUptiResult r;
 
+	own.answers = GW_PM_SETS;
+	r = session(&what);
 	leave();
-	expect(cpu_ns() - before);
+	cost = cpu_ns() - before;
+	expect(cost);
+	if (own.answers < GW_PM_SETS)
+		gw_pm_answers_took(own.answers, cost);
 	if (r != CUPTI_SUCCESS && r != CUPTI_ERROR_MAX_LIMIT_REACHED)
 		return failed(what, r);
 	own.failures = 0;
@@ -455,7 +480,7 @@ static void run(void)
 			break;
 	}
 	cpu_ns();
-	if (own.last[0] && !own.sampled)
+	if (own.last[0] && !atomic_load(&pm.sampled))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", own.last);
 	atomic_store(&pm.running, 0);
 }
@@ -470,6 +495,7 @@ void gw_pm_start(void)
 	pthread_mutex_init(&pm.lock, NULL);
 	pthread_cond_init(&pm.wake, NULL);
 	gw_pm_sets_start();
+	gw_pm_answers_start();
 	if (gw_options.counters != GW_COUNT_PM)
 		return;
 	/* Mode count promises launches only. */
@@ -491,12 +517,6 @@ static const char *against(void)
 	return NULL;
 }
 
-/* Of the first launch until sampling begins. */
-static uint64_t begins_after(void)
-{
-	return earned_in((SETUP_MS + SESSION_MS) * MS);
-}
-
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 {
 	const char *why;
@@ -509,7 +529,7 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 		return;
 	if (!seen.first_ns) /* from then on budget is earned, also while another tool is there */
 		seen.first_ns = launches ? now_ns : 0;
-	if (!gw_activity_on() || !seen.first_ns || now_ns - seen.first_ns < begins_after() ||
+	if (!gw_activity_on() || !seen.first_ns || now_ns - seen.first_ns < BEGIN_MS * MS ||
 	    !busy() || !seen.placed)
 		return;
 	seen.decided = true;
@@ -523,19 +543,24 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 		atomic_store(&pm.running, 0);
 }
 
+bool gw_pm_sampling(void)
+{
+	return atomic_load_explicit(&pm.running, memory_order_relaxed) != 0;
+}
+
 void gw_pm_over(void)
 {
-	if (seen.decided || !gw_options_sample())
+	if (!gw_options_sample() || gw_sandboxed() || atomic_load(&pm.sampled) || (seen.decided && against()))
 		return;
 	if (!gw_activity_on())
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "no counters: kernels have no activity records");
-	else
-		gw_degrade_asked(
-		        GW_DEGRADED_COUNTERS,
-		        "no counters: the program ended too early; at GPUWATCH_BUDGET=%u they "
-		        "begin %.0f s after its first launch",
-		        gw_options.budget, (double)begins_after() * 1e-9);
+	else if (!atomic_load(&gw_counters[GW_COUNTER_pm_failed]))
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "no counters: the program ended %.2f s after its first launch, "
+		                 "before counters were set up; a run of some seconds has them",
+		                 seen.first_ns ? (double)(gw_steady_ns() - seen.first_ns) * 1e-9
+		                               : 0);
 }
 
 /* Records wait behind a kernel that does not end: until the first one has come, launches show the

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counters of the GPU while the program's kernels run on it: a thread of ours takes windows of
- * samples, one set of metrics after the other, as often as the budget allows. It never waits for
- * the program, nor the program for it, but in exit(): there a call under way is waited for.
+ * samples, one set of metrics after the other: first where GPU time is without counts
+ * (pm_answers.h), then as often as the budget allows. It never waits for the program, nor the
+ * program for it, but in exit(): there a call under way is waited for. Its priority is that of the
+ * program: who waits for a lock of libcupti's or the driver's that it holds would wait for it.
  */
 #ifndef GW_PM_H
 #define GW_PM_H
@@ -22,6 +24,8 @@ enum gw_pm_row {
 #undef CLOCK
 	GW_PM_ROWS
 };
+
+enum { GW_PM_SETS = 2 * GW_PM_ROWS /**< most sets: halving makes at most one of each row */ };
 
 /** A set of metrics that this chip collects together. */
 struct gw_pm_set {
@@ -53,8 +57,8 @@ struct gw_pm_window {
 void gw_pm_start(void);
 
 /**
- * Once a cycle: @p launches were made since the last time. Begins to sample once the program has
- * lived for a while, where the options, the GPU and other tools let it. Worker only.
+ * Once a cycle: @p launches were made since the last time. Begins to sample with the first launches,
+ * where the options, the GPU and other tools let it. Worker only.
  */
 void gw_pm_tick(uint64_t now_ns, uint32_t launches);
 
@@ -63,6 +67,9 @@ void gw_pm_launched(int device);
 
 /** A kernel of @p ns ran on @p device: what there is to be sampled. Worker only. */
 void gw_pm_ran(uint32_t device, uint64_t ns);
+
+/** Whether the thread runs that takes windows. */
+bool gw_pm_sampling(void);
 
 /** Window number @p index, below GW_PM_WINDOWS. Worker only. */
 struct gw_pm_window *gw_pm_window(unsigned index);

@@ -21,7 +21,7 @@ static struct set {
 	struct gw_pm_set members;
 	struct gw_cupti_set cupti;
 	enum trial trial;
-} sets[2 * GW_PM_ROWS];
+} sets[GW_PM_SETS];
 static unsigned count, turn; /* turn: of the others, the one that last had its turn */
 static bool first_had;       /* the last turn was the first set's */
 
@@ -104,6 +104,54 @@ const struct gw_cupti_set *gw_pm_sets_next(const char *chip, const uint8_t *avai
 		}
 	}
 	return NULL;
+}
+
+/* The one that is worth the most, GW_PM_SETS: none is worth anything. */
+static unsigned best(double (*worth)(unsigned number))
+{
+	unsigned found = GW_PM_SETS;
+	double most = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		double w = sets[i].trial == REFUSED ? 0 : worth(i);
+
+		if (w > most) {
+			most = w;
+			found = i;
+		}
+	}
+	return found;
+}
+
+const struct gw_cupti_set *gw_pm_sets_best(const char *chip, const uint8_t *availability,
+                                           double (*worth)(unsigned number), unsigned *number)
+{
+	unsigned at;
+
+	while ((at = best(worth)) < GW_PM_SETS) {
+		try(&sets[at], chip, availability);
+		if (sets[at].trial == READY) {
+			*number = at;
+			return &sets[at].cupti;
+		}
+	}
+	return NULL;
+}
+
+bool gw_pm_sets_worthwhile(double (*worth)(unsigned number))
+{
+	return best(worth) < GW_PM_SETS;
+}
+
+static double any(unsigned number)
+{
+	(void)number;
+	return 1;
+}
+
+bool gw_pm_sets_any(void)
+{
+	return best(any) < GW_PM_SETS;
 }
 
 void gw_pm_sets_release(void)

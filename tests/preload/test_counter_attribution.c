@@ -202,21 +202,41 @@ static void a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same(void **
 	outcome_free(o);
 }
 
-/* Sampling would begin 4.2 s after the first launch: a loaded machine ends it before that, too. */
-static void programs_that_end_early_are_not_sampled(void **state)
+/* Whatever the budget: at 1% the first session alone would have to wait for 105 s. */
+static void answers_come_before_the_budget(void **state)
 {
-	struct outcome *o = counted("600", "", "GPUWATCH_BUDGET=25", NULL);
+	struct outcome *o = counted("8000", "", "GPUWATCH_BUDGET=1", NULL);
+	unsigned off;
 
 	(void)state;
-	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_windows], 0);
 	assert_logs_are_the_truth(o);
+	assert_true(values(0.03, &off) > 20);
+	assert_int_equal(off, 0);
+	assert_true(knows(100, GW_WORK_inst_executed));
+	assert_true(knows(100, GW_WORK_l1_bytes)); /* of other sets than the first */
+	assert_true(knows(100, GW_WORK_pipe_fma));
+	assert_int_equal(only_log(o)->degraded >> GW_DEGRADED_COUNTERS & 1, 0);
 	outcome_free(o);
 }
 
-/* What sampling takes to begin is paid by none that ends before its budget allows for it. */
-static void short_programs_pay_nothing(void **state)
+/* Once what matters is counted the budget rules: a session costs the stand-in some 20 ms of CPU. */
+static void the_budget_rules_once_the_answers_are_there(void **state)
 {
-	struct outcome *o = counted("2500", "", "GPUWATCH_BUDGET=1", NULL);
+	struct outcome *little = counted("12000", "", "GPUWATCH_BUDGET=1", NULL),
+	               *all = counted("12000", "", "GPUWATCH_BUDGET=100", NULL);
+
+	(void)state;
+	assert_true(only_log(little)->counter[GW_COUNTER_pm_windows] > 0);
+	assert_true(only_log(little)->counter[GW_COUNTER_pm_windows] <
+	            only_log(all)->counter[GW_COUNTER_pm_windows] * 3 / 4);
+	outcome_free(little);
+	outcome_free(all);
+}
+
+/* A program of one moment: what sampling takes to begin is not begun. */
+static void programs_of_one_moment_pay_nothing(void **state)
+{
+	struct outcome *o = counted("1", "", "GPUWATCH_BUDGET=1", NULL);
 
 	(void)state;
 	assert_int_equal(only_log(o)->counter[GW_COUNTER_pm_windows], 0);
@@ -310,8 +330,9 @@ int main(void)
 	        cmocka_unit_test(samples_of_an_earlier_window_make_no_count_wrong),
 	        cmocka_unit_test(clocks_some_microseconds_apart_are_within_the_stated_error),
 	        cmocka_unit_test(a_chip_with_narrow_sets_and_no_timer_is_sampled_all_the_same),
-	        cmocka_unit_test(programs_that_end_early_are_not_sampled),
-	        cmocka_unit_test(short_programs_pay_nothing),
+	        cmocka_unit_test(answers_come_before_the_budget),
+	        cmocka_unit_test(the_budget_rules_once_the_answers_are_there),
+	        cmocka_unit_test(programs_of_one_moment_pay_nothing),
 	        cmocka_unit_test(programs_end_at_any_moment_of_a_window),
 	        cmocka_unit_test(a_kernel_that_does_not_end_keeps_nothing_from_being_sampled),
 	        cmocka_unit_test(windows_wait_for_records_that_studies_hold),

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/counters/pm_answers.h"
+
+#include "preload/counters/pm_sets.h"
+#include "preload/runtime/deadline.h"
+
+#include <string.h>
+
+enum {
+	ALL = 1000,  /* permille */
+	GROWTH = 20, /* of what is known: less is none */
+	NEWS = 100,  /* so much less is known than was: there are new launches */
+};
+
+/* Traffic and instructions are what most predictions use, and what code analysis derives least. */
+static const double FIRST_SET = 1.5;
+
+static _Atomic uint32_t missing[GW_PM_SETS]; /* permille of GPU time; the worker sets it */
+
+/* The thread's */
+static struct {
+	uint32_t known;   /* permille when it was last better, or worse for new launches */
+	unsigned tries;   /* sessions */
+	unsigned stalled; /* of these, since then */
+} sets[GW_PM_SETS];
+static uint64_t spent_ns;
+
+void gw_pm_answers_start(void)
+{
+	for (unsigned i = 0; i < GW_PM_SETS; i++)
+		atomic_store(&missing[i], ALL);
+	memset(sets, 0, sizeof(sets));
+	spent_ns = 0;
+}
+
+void gw_pm_answers_missing(unsigned number, double share)
+{
+	atomic_store_explicit(&missing[number], (uint32_t)(share * ALL), memory_order_relaxed);
+}
+
+static uint32_t missing_of(unsigned number)
+{
+	uint32_t now = atomic_load_explicit(&missing[number], memory_order_relaxed);
+
+	return now < ALL ? now : ALL;
+}
+
+/* Compare with what was known. */
+static void look(unsigned number)
+{
+	uint32_t known = ALL - missing_of(number), before = sets[number].known;
+
+	if (known < before + GROWTH && known + NEWS > before)
+		return;
+	sets[number].known = known;
+	sets[number].stalled = 0;
+}
+
+double gw_pm_answers_worth(unsigned number)
+{
+	uint32_t now = missing_of(number);
+
+	look(number);
+	if (now <= GW_PM_ANSWERS_PERMILLE || sets[number].stalled >= GW_PM_ANSWERS_TRIES)
+		return 0;
+	/* Results come a second or two behind: meanwhile the others have their turn. */
+	return (number ? 1 : FIRST_SET) * now / (1 + sets[number].tries);
+}
+
+bool gw_pm_answers_wanted(void)
+{
+	return spent_ns < GW_PM_ANSWERS_MS * GW_MS && gw_pm_sets_worthwhile(gw_pm_answers_worth);
+}
+
+void gw_pm_answers_took(unsigned number, uint64_t cpu)
+{
+	sets[number].tries++;
+	sets[number].stalled++;
+	spent_ns += cpu;
+}
+
+uint64_t gw_pm_answers_cpu(void)
+{
+	return spent_ns;
+}
