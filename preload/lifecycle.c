@@ -9,6 +9,7 @@
 #include "preload/cupti/other_profiler.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/options.h"
+#include "preload/runtime/deadline.h"
 #include "preload/runtime/driver.h"
 #include "preload/worker/first_attach.h"
 #include "preload/worker/pipeline.h"
@@ -43,6 +44,7 @@ static _Atomic int phase;
 static _Atomic int options_known; /* enum reading */
 static _Atomic int closed;        /* the last word is written */
 static pid_t owner;
+static bool forked;       /* this is a child */
 static bool was_attached; /* by the parent of a forked child */
 /* This thread reads the options or starts: a signal handler of it may be here, and must not wait.
  */
@@ -82,6 +84,7 @@ static void in_child(void)
 {
 	int p = atomic_load(&phase), reading = READING;
 
+	forked = true;
 	gw_await_anew();
 	atomic_compare_exchange_strong(&options_known, &reading, UNREAD);
 	if (p != RUNNING && p != FINISHED && p != STARTING)
@@ -106,6 +109,17 @@ static bool still_ours(void)
 {
 	/* A child made by a bare clone() runs our handlers too: it must not touch the log. */
 	return owner == getpid();
+}
+
+void gw_hold_exit(void)
+{
+	static _Atomic int held;
+	int saved = errno;
+
+	if (gw_options.mode == GW_MODE_AUDIT && gw_options.exit_wait && !forked && still_ours() &&
+	    atomic_load(&phase) == RUNNING && !gw_sandboxed() && !atomic_exchange(&held, 1))
+		gw_pipeline_hold(gw_options.exit_wait * GW_MS);
+	errno = saved;
 }
 
 void gw_quiesce(void)

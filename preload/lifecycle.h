@@ -17,6 +17,12 @@ void gw_on_driver_ready(void);
  */
 void gw_before_context_create(void);
 
+/**
+ * exit() begins: in mode audit it is held for what was begun and gives answers, as
+ * GPUWATCH_EXIT_WAIT allows; once, never in a forked child, never in a sandbox.
+ */
+void gw_hold_exit(void);
+
 /** exit() begins: the worker comes out of the driver. Waits for it, at most a few seconds. */
 void gw_quiesce(void);
 

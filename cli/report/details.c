@@ -158,6 +158,9 @@ static void cost(const struct gw_log_model *m, unsigned width)
 		if (c[GW_COUNTER_yields])
 			report_part(&line, GW_INK_OFF, "yielded to another tool %s",
 			            gw_counted(&b, (double)c[GW_COUNTER_yields], "time", NULL));
+		if (c[GW_COUNTER_exit_wait_ns])
+			report_part(&line, GW_INK_OFF, "exit held %s",
+			            gw_duration(&a, (double)c[GW_COUNTER_exit_wait_ns]));
 		report_part(&line, GW_INK_OFF, "first-use lookups %s",
 		            gw_duration(&a, (double)c[GW_COUNTER_overhead_ns]));
 		report_part(&line, GW_INK_OFF, "log %s",

@@ -31,7 +31,8 @@ static uint8_t endless[GW_KERNELS_MAX / 8];
 
 static struct gw_device unknown;                /* where there is no profile: nothing of it */
 static uint64_t begun_ns, spent_ns, threads_ns; /* threads_ns: of spent_ns, on threads */
-static unsigned untimed_out; /* jobs that threads have, of configurations not timed when queued */
+static unsigned untimed_out; /* jobs that threads have, of configurations not timed when queued … */
+static unsigned first_out;   /* … and those that are not a second, longer analysis */
 static bool on, off_said;
 
 /* Untimed configurations that wait for analysis, from the first one until none waits. */
@@ -80,7 +81,7 @@ void gw_analysis_start(unsigned threads)
 	gw_analysis_queue_start();
 	memset(endless, 0, sizeof(endless));
 	spent_ns = threads_ns = 0;
-	untimed_out = 0;
+	untimed_out = first_out = 0;
 	off_said = false;
 	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
 	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
@@ -289,6 +290,12 @@ bool gw_analysis_waits(void)
 	       (gw_analysis_queue_waiting() && affordable(gw_steady_ns()));
 }
 
+bool gw_analysis_unfinished(void)
+{
+	return first_out || (gw_analysis_queue_waiting() && !gw_analysis_queue_only_brief() &&
+	                     affordable(gw_steady_ns()));
+}
+
 bool gw_analysis_inline(void)
 {
 	return !gw_analysis_jobs_usable();
@@ -332,6 +339,7 @@ static void take_results(void)
 		take_result(job);
 		threads_ns += job->cpu_ns;
 		untimed_out -= job->untimed;
+		first_out -= job->launch.brief;
 		atomic_store(&job->state, GW_ANALYSIS_JOB_FREE);
 	}
 }
@@ -348,6 +356,7 @@ static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
 		return false;
 	}
 	untimed_out += job->untimed;
+	first_out += job->launch.brief;
 	return true;
 }
 

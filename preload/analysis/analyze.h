@@ -53,6 +53,10 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last);
  */
 bool gw_analysis_waits(void);
 
+/** Whether any configuration waits for its first analysis and there is time for it, or a thread is
+ * at one. */
+bool gw_analysis_unfinished(void);
+
 /** Whether the worker analyses by itself. */
 bool gw_analysis_inline(void);
 

@@ -7,6 +7,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/pm_answers.h"
+#include "preload/counters/pm_failure.h"
 #include "preload/counters/pm_sets.h"
 #include "preload/runtime/process.h"
 #include "preload/runtime/sandbox.h"
@@ -49,6 +50,7 @@ static struct {
 	pthread_mutex_t lock; /* for the condition alone */
 	pthread_cond_t wake;
 	_Atomic int stop, running;
+	_Atomic int ending;  /* the program's end is held for the window under way: no other */
 	_Atomic int sampled; /* there was a window */
 	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
 	_Atomic int inside;         /* … and may be in it */
@@ -147,6 +149,21 @@ void gw_pm_stop(void)
 	errno = saved;
 }
 
+static bool window_open(void)
+{
+	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
+		if (atomic_load(&pm.window[i].state) == GW_PM_OPEN)
+			return true;
+	return false;
+}
+
+void gw_pm_finish(uint64_t deadline)
+{
+	atomic_store(&pm.ending, 1);
+	while (atomic_load(&pm.running) && window_open() && gw_steady_ns() < deadline)
+		gw_pause(MS);
+}
+
 void gw_pm_pause(void)
 {
 	atomic_store(&pm.paused, 1);
@@ -210,44 +227,16 @@ static uint64_t debt(void)
 
 /* ---- failures ------------------------------------------------------------------------------- */
 
-static const char *text_of(CUptiResult r)
-{
-	const char *text = NULL;
-
-	gw_cupti.cuptiGetResultString(r, &text);
-	return text ? text : "unknown error";
-}
-
-/* What does not get better with time, and what can be done. */
-static const struct {
-	CUptiResult code;
-	const char *remedy;
-} final[] = {
-        {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
-         "the administrator of this machine can allow them: NVreg_RestrictProfilingToAdminUsers=0"},
-        {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES,
-         "the administrator of the host can allow them to this virtual GPU"},
-        {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED,
-         "part of a GPU has none: they need a GPU without MIG"},
-        {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "this virtual GPU has none"},
-        {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, "confidential computing hides them"},
-        {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, "this GPU has none"},
-        {CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, "they need a GPU without SLI"},
-        {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "they are not available under WSL"},
-        {CUPTI_ERROR_NOT_SUPPORTED, "this GPU or driver has none"},
-        {CUPTI_ERROR_INVALID_DEVICE, "this GPU has none"},
-};
-
 /* What failed, and whether trying again can help. */
 static bool failed(const char *what, CUptiResult r)
 {
+	const char *remedy = gw_pm_failure_remedy(r);
+
 	gw_count(GW_COUNTER_pm_failed, 1);
 	own.failures++;
-	snprintf(own.last, sizeof(own.last), "%s: %s", what, text_of(r));
-	for (size_t i = 0; i < sizeof(final) / sizeof(*final); i++) {
-		if (final[i].code != r)
-			continue;
-		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s (%s)", own.last, final[i].remedy);
+	snprintf(own.last, sizeof(own.last), "%s: %s", what, gw_pm_failure_text(r));
+	if (remedy) {
+		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s (%s)", own.last, remedy);
 		return false;
 	}
 	/* A GPU has one sampler: no message on the terminal, only in the log. */
@@ -415,7 +404,7 @@ static CUptiResult session(const char **what)
 		used(3);
 	}
 	for (int i = 0; r == CUPTI_SUCCESS && i < SESSION_WINDOWS; i++) {
-		if (!wait_for_window())
+		if (!wait_for_window() || atomic_load(&pm.ending))
 			break;
 		if (busy())
 			r = take_window(set, every, what);
@@ -467,7 +456,7 @@ static bool turn(void)
 static void run(void)
 {
 	own.session_ns = (SETUP_MS + SESSION_MS) * MS;
-	while (!stopping() && !gw_sandboxed()) {
+	while (!stopping() && !gw_sandboxed() && !atomic_load(&pm.ending)) {
 		uint64_t wait = debt();
 
 		if (!busy())

@@ -90,6 +90,12 @@ void gw_pm_resume(void);
 void gw_pm_over(void);
 
 /**
+ * The program ends and may be held until @p deadline (gw_steady_ns()): wait for the window under way
+ * to be handed over; none is begun after it. Any thread.
+ */
+void gw_pm_finish(uint64_t deadline);
+
+/**
  * No more counters in this process. Returns when the thread has left libcupti, after 5 s at
  * the latest. Any thread; keeps errno.
  */

@@ -16,6 +16,7 @@ void gw_exit_begins(void)
 {
 	if (!gw_process_ours()) /* a child of vfork(): its memory is the parent's */
 		return;
+	gw_hold_exit();
 	gw_quiesce();
 	gw_pm_stop();
 	gw_shutdown_if_threads_remain();

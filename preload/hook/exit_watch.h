@@ -13,8 +13,8 @@
 #ifndef GW_EXIT_WATCH_H
 #define GW_EXIT_WATCH_H
 
-/** exit() begins, on the calling thread: sampling of counters ends, and the worker is out of
- * the driver. May be called again. */
+/** exit() begins, on the calling thread: it may be held for answers; then sampling of counters
+ * ends, and the worker is out of the driver. May be called again. */
 void gw_exit_begins(void);
 
 #endif

@@ -29,6 +29,7 @@ struct gw_options {
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
 	uint32_t budget;    /**< percent of the process's time that windows and counters may cost */
+	uint32_t exit_wait; /**< longest time for which exit() is held for answers, ms */
 	char rejected[240]; /**< what was not understood, for one warning; empty when all was */
 };
 extern struct gw_options gw_options;

@@ -66,6 +66,7 @@ enum {
 	WRITE_MS = 1000,      /* how often the log is written … */
 	COUNTERS_MS = 60000,  /* … with counters at least so often */
 	FINISH_MS = 5000,     /* how long an exiting program waits for us at most, in all */
+	HOLD_PART = 10,       /* of its run time is what it may be held for answers */
 	ALONE_MS = 1000,      /* between looks of an idle one whether any other thread is left */
 };
 
@@ -76,9 +77,11 @@ static struct {
 	bool finished;
 	_Atomic bool attach;  /* the first context is about to be made; likewise */
 	_Atomic bool leaving; /* exit() has begun; likewise */
+	_Atomic bool holding; /* it is held for what is unfinished; likewise */
+	bool held;            /* nothing is any more */
 	bool resting;         /* the worker calls nobody any more */
 	uint64_t waited_ns;   /* by an exiting program, for us */
-	uint64_t begun_ns, flushed_ns, written_ns;
+	uint64_t started_ns, begun_ns, flushed_ns, written_ns;
 	uint64_t busy_ns, alone_ns;   /* when there was something to do; looked who is left */
 	uint64_t counted, counted_ns; /* what counters_due() went by */
 	bool begun;                   /* the log's header is written: something was launched */
@@ -314,16 +317,32 @@ static bool alone(void)
 	return gw_alone();
 }
 
+/* In a round that began after an exiting program asked. */
+static void look_what_is_unfinished(void)
+{
+	if (gw_analysis_unfinished())
+		return;
+	pthread_mutex_lock(&worker.lock);
+	worker.held = true;
+	pthread_cond_signal(&worker.done);
+	pthread_mutex_unlock(&worker.lock);
+}
+
 static void run(void)
 {
+	bool holding;
+
 	gw_registry_ask_driver();
 	gw_header_ask_driver();
 	worker.busy_ns = worker.alone_ns = gw_steady_ns();
 	while (!worker.finish) {
 		if (atomic_exchange(&worker.attach, false))
 			gw_attach_first();
+		holding = atomic_load(&worker.holding);
 		if (busy_round())
 			worker.busy_ns = worker.alone_ns = gw_steady_ns();
+		if (holding)
+			look_what_is_unfinished();
 		if (worker.leaving)
 			rest();
 		else if (!worker.finish && !worker.attach)
@@ -361,6 +380,7 @@ bool gw_pipeline_start(bool forbidden)
 	memset(&worker, 0, sizeof(worker));
 	pthread_mutex_init(&worker.lock, NULL);
 	pthread_cond_init(&worker.done, NULL);
+	worker.started_ns = gw_steady_ns();
 	gw_bell_start();
 	if (!gw_registry_start() || !gw_launches_start())
 		return false;
@@ -416,6 +436,25 @@ static void settle_own(void)
 {
 	if (gw_self)
 		gw_ring_settle(gw_self);
+}
+
+void gw_pipeline_hold(uint64_t most)
+{
+	const uint64_t begin = gw_steady_ns(), part = (begin - worker.started_ns) / HOLD_PART,
+	               deadline = begin + (most < part ? most : part);
+
+	settle_own();
+	gw_pm_finish(deadline);
+	pthread_mutex_lock(&worker.lock);
+	worker.held = false;
+	worker.holding = true;
+	gw_bell_ring();
+	while (!worker.held && !worker.finished &&
+	       gw_deadline_wait(&worker.done, &worker.lock, deadline))
+		;
+	worker.holding = false;
+	pthread_mutex_unlock(&worker.lock);
+	gw_count(GW_COUNTER_exit_wait_ns, gw_steady_ns() - begin);
 }
 
 void gw_pipeline_leave(void)

@@ -4,6 +4,7 @@
 #define GW_PIPELINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /**
  * Have the worker attach for the first time (gw_attach_first). False where it will not, because the
@@ -13,6 +14,12 @@ bool gw_pipeline_attach(void);
 
 /** Start the worker thread; @p forbidden: it must not measure. False when that fails. */
 bool gw_pipeline_start(bool forbidden);
+
+/**
+ * exit() begins: hold it, for @p most ns and a tenth of the program's run time at most, until the
+ * analyses that wait and the counter window under way are finished.
+ */
+void gw_pipeline_hold(uint64_t most);
 
 /**
  * exit() begins: have the worker come out of the driver and its libraries, before any of their

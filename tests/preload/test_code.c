@@ -280,6 +280,30 @@ static void an_end_is_not_delayed_by_what_is_left(void **state)
 	outcome_free(o);
 }
 
+/* How long exit() was held for the analyses that were begun, ns. */
+static uint64_t held(const char *scenario, const char *option)
+{
+	struct run r = with_image(scenario, corpus("zstd.fatbin"));
+	struct outcome *o;
+	uint64_t ns;
+
+	r.env[2] = option;
+	o = run_both(&r);
+	assert_logs_are_the_truth(o);
+	assert_true(only_log(o)->ended);
+	ns = count_of(o, GW_COUNTER_exit_wait_ns);
+	outcome_free(o);
+	return ns;
+}
+
+static void an_end_is_held_for_analyses_that_were_begun(void **state)
+{
+	(void)state;
+	assert_true(held("late", "GPUWATCH_EXIT_WAIT=1000") > 0);
+	assert_int_equal(held("late", "GPUWATCH_EXIT_WAIT=0"), 0);
+	assert_int_equal(held("late", "GPUWATCH_MODE=watch"), 0);
+}
+
 /* A copy of @p file in which every @p step-th byte from @p first on is another. */
 static void damage(const char *file, unsigned first, unsigned step)
 {
@@ -372,6 +396,7 @@ int main(void)
 	        cmocka_unit_test(the_libraries_that_a_program_gets_stay_its_own),
 	        cmocka_unit_test(whatever_the_arguments_are_the_program_runs_as_without),
 	        cmocka_unit_test(an_end_is_not_delayed_by_what_is_left),
+	        cmocka_unit_test(an_end_is_held_for_analyses_that_were_begun),
 	        cmocka_unit_test(damaged_images_do_no_harm),
 	        cmocka_unit_test(images_of_the_fuzzer_do_no_harm),
 	};

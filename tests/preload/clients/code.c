@@ -264,6 +264,19 @@ static void many(void)
 	puts("many launches");
 }
 
+/* The same after a second of run time. */
+static void late(void)
+{
+	load();
+	saxpy(1000, 100);
+	CK(cuCtxSynchronize());
+	client_nap(1000);
+	for (unsigned i = 1; i <= 200; i++)
+		saxpy(i, (int)i * 100);
+	CK(cuCtxSynchronize());
+	puts("late launches");
+}
+
 /* Every kernel, with whatever arguments. */
 static void all(void)
 {
@@ -307,6 +320,7 @@ int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {{"one", one},
 	                                       {"many", many},
+	                                       {"late", late},
 	                                       {"all", all},
 	                                       {"graph", graph},
 	                                       {"library", library},
