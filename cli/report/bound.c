@@ -5,6 +5,7 @@
 #include "cli/common/json.h"
 #include "cli/log/verdict.h"
 #include "cli/common/number.h"
+#include "cli/report/advice.h"
 #include "cli/report/fix.h"
 #include "cli/report/line.h"
 
@@ -115,6 +116,7 @@ json_t *gw_report_bound_json(const struct gw_row *row)
 	json_object_set_new(o, "headroom", gw_json_number(known ? gw_bound_headroom(b) : NAN));
 	json_object_set_new(o, "unknown",
 	                    gw_bound_unjudged(b) ? json_string(gw_bound_unjudged(b)) : json_null());
+	json_object_set_new(o, "without_verdict", gw_report_unjudged_json(b));
 	json_object_set_new(o, "peaks", peaks_json(b));
 	/* The rest describes the configuration with the most time. */
 	json_object_set_new(o, "configuration", config_json(&b->config));

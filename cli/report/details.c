@@ -3,6 +3,7 @@
 #include "cli/common/basis.h"
 #include "cli/common/number.h"
 #include "cli/log/rows.h"
+#include "cli/report/advice.h"
 #include "cli/report/clock.h"
 #include "cli/report/code.h"
 #include "cli/report/header.h"
@@ -257,6 +258,7 @@ void gw_report_details(struct gw_report *report, unsigned width)
 	devices(m, width);
 	seen(m, width);
 	cost(m, width);
+	gw_report_verdict_details(m, width);
 	predictions(&m->all, width);
 	work(&m->all, width);
 	gw_report_code_lines(report, width);

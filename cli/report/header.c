@@ -7,6 +7,7 @@
 #include "cli/log/gaps.h"
 #include "cli/log/rows.h"
 #include "cli/log/verdict.h"
+#include "cli/report/advice.h"
 #include "cli/report/clock.h"
 #include "cli/report/line.h"
 #include "cli/report/losses.h"
@@ -191,24 +192,6 @@ static void gpu(const struct gw_log_model *m, unsigned width)
 	report_finish(&line, "");
 }
 
-/* A reason for an unknown bound, in few words. */
-static const char *few_words(const char *why)
-{
-	static const struct {
-		const char *part, *words;
-	} known[] = {
-	        {"traffic to device memory", "memory traffic not measured"},
-	        {"instructions issued", "instruction count not measured"},
-	        {"nothing is known of its work", "work not measured"},
-	        {"no device profile", "no device profile in the log"},
-	};
-
-	for (size_t i = 0; why && i < sizeof(known) / sizeof(*known); i++)
-		if (strstr(why, known[i].part))
-			return known[i].words;
-	return why ? why : "nothing was measured";
-}
-
 static void bound(const struct gw_log_model *m, unsigned width)
 {
 	static const enum gw_bound order[] = {GW_BOUND_MEMORY, GW_BOUND_COMPUTE, GW_BOUND_LATENCY,
@@ -231,9 +214,10 @@ static void bound(const struct gw_log_model *m, unsigned width)
 	unknown = b->time[GW_BOUND_UNKNOWN];
 	if (unknown > 0 && b->judged > 0)
 		report_part(&line, GW_INK_WARN, "unknown %s: %s", gw_percent(&a, unknown / all),
-		            few_words(gw_bound_unjudged(b)));
+		            gw_unjudged_words(gw_bound_unjudged(b)));
 	else if (unknown > 0)
-		report_part(&line, GW_INK_WARN, "unknown: %s", few_words(gw_bound_unjudged(b)));
+		report_part(&line, GW_INK_WARN, "unknown: %s",
+		            gw_unjudged_words(gw_bound_unjudged(b)));
 	report_finish(&line, "");
 }
 
@@ -302,6 +286,7 @@ void gw_report_header(struct gw_report *report, unsigned width)
 	when(m, width);
 	gpu(m, width);
 	bound(m, width);
+	gw_report_advice_line(m, width);
 	gw_report_idle_line(m, width);
 	predictions(&m->all, width);
 	basis(&m->all, width);

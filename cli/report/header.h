@@ -5,7 +5,7 @@
 
 #include "cli/report/report.h"
 
-/** The title and at most eleven lines, each of one row where the width is 100 or more. */
+/** The title and at most twelve lines, each of one row where the width is 100 or more. */
 void gw_report_header(struct gw_report *report, unsigned width);
 /** gpuwatch's own bookkeeping, for --verbose: every loss, cost, cause and check. */
 void gw_report_details(struct gw_report *report, unsigned width);
