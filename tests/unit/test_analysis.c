@@ -1,206 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches analysed: what is reported of them, in which order, within which bounds. */
-#include "preload/launch/arguments.h"
-#include "preload/runtime/clock.h"
+/* Launches analysed on the worker: what is reported of them, in which order, within which bounds.
+ */
 #include "preload/analysis/code.h"
+#include "preload/runtime/clock.h"
 #include "preload/runtime/options.h"
-#include "preload/live/log.h"
-#include "preload/analysis/analyze.h"
-#include "preload/analysis/analysis_jobs.h"
-#include "preload/runtime/spawn.h"
 #include "preload/worker/registry.h"
-#include "preload/analysis/known_work.h"
-#include "tests/code/corpus.h"
+#include "tests/unit/analysis_fixture.h"
 #include "tests/unit/preload_fixture.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include <cmocka.h>
-
-enum { SAXPY = 1, POWERS, REDUCE, BROKEN, LOST, CROOKED };
-
-static struct gw_arena arena;
-static uint32_t offered[64], offers;
-static struct gw_work work;
-static unsigned looks;
-
-/* In place of what keeps the work. */
-void gw_work_offer(uint32_t config, const struct gw_work *part)
-{
-	offered[offers++ % 64] = config;
-	work = *part;
-}
-
-const struct gw_work *gw_work_of(uint32_t config)
-{
-	(void)config;
-	return NULL;
-}
-
-void gw_work_by_code(uint32_t config, struct gw_work *out)
-{
-	(void)config;
-	gw_work_clear(out);
-}
-
-/* In place of the log: what was last said of each configuration. */
-static struct {
-	uint32_t said, end, bare;
-	char why[128];
-} ends[64];
-static bool log_full;
-
-void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                         size_t tail_size);
-bool __wrap_gw_log_sums(void);
-
-void __wrap_gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
-                         size_t tail_size)
-{
-	const struct gw_record_analysis *r = head;
-
-	(void)size;
-	if (kind != GW_RECORD_ANALYSIS)
-		return;
-	ends[r->config % 64].said++;
-	ends[r->config % 64].end = r->end;
-	ends[r->config % 64].bare = r->bare;
-	snprintf(ends[r->config % 64].why, sizeof(ends->why), "%.*s", (int)tail_size,
-	         (const char *)tail);
-}
-
-/*
- * An analysis takes 1 to 17 ms here and is given up after 60: where processors are shared, CPU time
- * runs several times as fast. What it is given up for are hours.
- */
-int __real_clock_gettime(clockid_t id, struct timespec *t);
-int __wrap_clock_gettime(clockid_t id, struct timespec *t);
-
-static uint64_t stopped; /* what CLOCK_MONOTONIC shows, ns; 0: it runs */
-
-int __wrap_clock_gettime(clockid_t id, struct timespec *t)
-{
-	enum { UNHURRIED = 16 };
-	int r = __real_clock_gettime(id, t);
-	uint64_t ns = (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
-
-	if (id == CLOCK_MONOTONIC && stopped) {
-		t->tv_sec = (time_t)(stopped / 1000000000u);
-		t->tv_nsec = (long)(stopped % 1000000000u);
-	}
-	if (id != CLOCK_THREAD_CPUTIME_ID)
-		return r;
-	t->tv_sec = (time_t)(ns / UNHURRIED / 1000000000u);
-	t->tv_nsec = (long)(ns / UNHURRIED % 1000000000u);
-	return r;
-}
-
-bool __wrap_gw_log_sums(void)
-{
-	return log_full;
-}
-
-static void module_of(uint32_t number, const char *file, size_t most)
-{
-	struct gw_bytes bytes = corpus_file(&arena, file);
-	struct gw_module_note *n = gw_arena_array(&arena, 1, sizeof(*n) + 1);
-
-	n->number = number;
-	n->bytes = bytes.size < most ? bytes.size : most;
-	n->image = (void *)(uintptr_t)bytes.data;
-	gw_code_module(n);
-}
-
-static void kernel(uint32_t slot, const char *name, uint32_t module)
-{
-	gw_hot.shared->kernels[slot] = (struct gw_kernel_slot){.name = name,
-	                                                       .hash = slot,
-	                                                       .module = module,
-	                                                       .registers = 16,
-	                                                       .static_shared = 0,
-	                                                       .local = 0,
-	                                                       .max_threads = 1024,
-	                                                       .binary_version = 90};
-}
-
-static int start(void **state)
-{
-	(void)state;
-	fixture_start();
-	gw_options.analyze_code = true;
-	gw_options.mode = GW_MODE_AUDIT;
-	assert_true(gw_registry_start());
-	gw_code_start();
-	gw_analysis_start(0);
-	gw_arena_init(&arena, 128 << 20);
-	module_of(1, "sm_90.cubin", SIZE_MAX);
-	module_of(2, "sm_90.cubin", 3000); /* cut off */
-	kernel(SAXPY, "_Z5saxpyifPKfPf", 1);
-	kernel(POWERS, "powers", 1);
-	kernel(REDUCE, "_Z6reduce6recordhPKfPf", 1);
-	kernel(BROKEN, "powers", 2);
-	kernel(LOST, "powers", 0);
-	offers = looks = 0;
-	memset(ends, 0, sizeof(ends));
-	log_full = false;
-	return 0;
-}
-
-static int end(void **state)
-{
-	(void)state;
-	gw_arena_free(&arena);
-	return 0;
-}
-
-static bool look(void)
-{
-	looks++;
-	return true;
-}
-
-static bool program_ends(void)
-{
-	looks++;
-	return false;
-}
-
-static uint32_t config_of(uint32_t slot, uint32_t blocks, uint32_t threads)
-{
-	struct gw_config c = {{blocks, 1, 1}, {threads, 1, 1}, {1, 1, 1}, 0, 0};
-
-	return gw_intern_config(slot, 0, &c);
-}
-
-/* saxpy(n, 2, x, y). */
-static void arguments_of(uint32_t config, int32_t n)
-{
-	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
-	const uint64_t at[] = {0x700000000000, 0x710000000000};
-	const float factor = 2;
-
-	a->size = 24;
-	memcpy(a->bytes, &n, 4);
-	memcpy(a->bytes + 4, &factor, 4);
-	memcpy(a->bytes + 8, at, 16);
-	gw_config_entry(config)->arguments = a;
-}
-
-static uint64_t counted(enum gw_counter c)
-{
-	return atomic_load(&gw_counters[c]);
-}
-
-static double row(enum gw_work_field f)
-{
-	return work.q[f].value;
-}
 
 static void a_launch_is_reported_from_code_and_arguments(void **state)
 {
@@ -540,113 +352,7 @@ static void none_where_it_is_not_wanted(void **state)
 	assert_int_equal(offers, 0);
 }
 
-/* ---- on threads ------------------------------------------------------------------------------ */
-
-static int start_threads(void **state)
-{
-	start(state);
-	gw_options.budget = 1;
-	gw_analysis_start(GW_ANALYSIS_THREADS);
-	return 0;
-}
-
-/* None of them is left when the next test starts anew. */
-static int end_threads(void **state)
-{
-	gw_analysis_stop();
-	for (int i = 0; gw_spawned() && i < 10000; i++)
-		usleep(1000);
-	assert_int_equal(gw_spawned(), 0);
-	gw_analysis_start(0);
-	return end(state);
-}
-
-static void run_until_none_waits(void)
-{
-	while (gw_analysis_waits()) {
-		gw_analysis_run(look, false);
-		usleep(1000);
-	}
-}
-
-static void threads_report_what_the_worker_would(void **state)
-{
-	uint32_t config = config_of(SAXPY, 4, 128);
-
-	(void)state;
-	assert_false(gw_analysis_inline());
-	arguments_of(config, 512);
-	gw_analysis_want(config);
-	gw_analysis_run(look, false);
-	assert_int_equal(gw_spawned(), 1); /* no more than there is to do */
-	run_until_none_waits();
-	assert_int_equal(offers, 1);
-	assert_int_equal(offered[0], config);
-	assert_true(row(GW_WORK_global_load_requests) == 32);
-	assert_true(work.q[GW_WORK_inst_executed].confidence == 1);
-	assert_int_equal(counted(GW_COUNTER_studied), 1);
-	assert_true(counted(GW_COUNTER_analysis_ns) > 0);
-	assert_int_equal(looks, 0); /* the worker had nothing to be kept from */
-}
-
-/* Records wait for those that have no time, also while a thread is at them. */
-static void times_wait_for_a_thread_that_is_at_the_first_analysis(void **state)
-{
-	(void)state;
-	gw_analysis_want(config_of(SAXPY, 4, 128));
-	gw_analysis_run(look, false);
-	if (!offers)
-		assert_true(gw_analysis_defers_join(1));
-	run_until_none_waits();
-	assert_false(gw_analysis_defers_join(1));
-	assert_int_equal(offers, 1);
-}
-
-/* More kernels than may stay decoded, read from the same module by several threads at once. */
-static void many_at_a_time_are_all_analysed_once(void **state)
-{
-	enum { KERNELS = 3, CONFIGS = 20 };
-	static const char *const names[KERNELS] = {"_Z5saxpyifPKfPf", "powers",
-	                                           "_Z6reduce6recordhPKfPf"};
-
-	(void)state;
-	for (uint32_t i = 0; i < GW_ANALYSIS_KERNELS + CONFIGS; i++) {
-		kernel(16 + i, names[i % KERNELS], 1);
-		gw_hot.shared->kernels[16 + i].hash = 1000 + i;
-		gw_analysis_want(config_of(16 + i, 1 + i % 7, 64));
-	}
-	run_until_none_waits();
-	assert_int_equal(offers, GW_ANALYSIS_KERNELS + CONFIGS);
-	assert_int_equal(counted(GW_COUNTER_analysis_no_code), 0);
-	assert_true(gw_spawned() > 1);
-}
-
-/* Those of the end are finished within its time or left; a thread at one does not hold it up. */
-static void threads_end_with_the_program(void **state)
-{
-	(void)state;
-	for (uint32_t i = 0; i < 40; i++)
-		gw_analysis_want(config_of(REDUCE, 1000 + i, 64));
-	gw_analysis_run(look, false);
-	gw_analysis_run(look, true);
-	gw_analysis_stop();
-	assert_true(gw_analysis_inline());
-}
-
-/* A minute of idle processors before the budget rules, but none where no budget is given. */
-static void answers_come_before_the_budget(void **state)
-{
-	static const uint64_t second = 1000000000;
-
-	(void)state;
-	assert_int_equal(gw_analysis_allowance(0), 60 * second);
-	assert_int_equal(gw_analysis_allowance(100 * second), 62 * second);
-	gw_options.budget = 0;
-	assert_int_equal(gw_analysis_allowance(0), 2 * second);
-}
-
-#define THREADED(name) cmocka_unit_test_setup_teardown(name, start_threads, end_threads)
-#define TEST(name)     cmocka_unit_test_setup_teardown(name, start, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, analysis_start, analysis_end)
 
 int main(void)
 {
@@ -668,11 +374,6 @@ int main(void)
 	        TEST(a_program_that_ends_is_not_kept),
 	        TEST(memory_is_bounded),
 	        TEST(none_where_it_is_not_wanted),
-	        THREADED(threads_report_what_the_worker_would),
-	        THREADED(times_wait_for_a_thread_that_is_at_the_first_analysis),
-	        THREADED(many_at_a_time_are_all_analysed_once),
-	        THREADED(threads_end_with_the_program),
-	        THREADED(answers_come_before_the_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

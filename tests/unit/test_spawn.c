@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads of ours: name, signals, priority. */
+#include "preload/runtime/spawn.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static struct {
+	char name[16];
+	sigset_t blocked;
+	int policy, nice;
+} seen;
+
+static void look(void)
+{
+	prctl(PR_GET_NAME, seen.name);
+	pthread_sigmask(SIG_SETMASK, NULL, &seen.blocked);
+	seen.policy = sched_getscheduler(0);
+	seen.nice = getpriority(PRIO_PROCESS, (id_t)gettid());
+}
+
+static void wait_for_end(void)
+{
+	while (gw_spawned())
+		usleep(1000);
+}
+
+static void a_thread_has_its_name_and_no_signals(void **state)
+{
+	(void)state;
+	assert_true(gw_spawn("one of ours", look));
+	wait_for_end();
+	assert_string_equal(seen.name, "one of ours");
+	assert_int_equal(sigismember(&seen.blocked, SIGTERM), 1);
+	assert_int_equal(seen.policy, sched_getscheduler(0));
+	assert_int_equal(seen.nice, getpriority(PRIO_PROCESS, 0));
+}
+
+/* The thread alone: the program's keep theirs. */
+static void the_lowest_priority_is_its_own(void **state)
+{
+	int policy = sched_getscheduler(0), nice = getpriority(PRIO_PROCESS, 0);
+
+	(void)state;
+	assert_true(gw_spawn_lowest("one of ours", look));
+	wait_for_end();
+	assert_true(seen.policy == SCHED_IDLE || seen.nice == 19);
+	assert_int_equal(sched_getscheduler(0), policy);
+	assert_int_equal(getpriority(PRIO_PROCESS, 0), nice);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_thread_has_its_name_and_no_signals),
+	        cmocka_unit_test(the_lowest_priority_is_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
