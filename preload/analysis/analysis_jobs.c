@@ -3,10 +3,11 @@
 
 #include "preload/runtime/bell.h"
 #include "preload/runtime/deadline.h"
+#include "preload/runtime/processors.h"
 #include "preload/runtime/spawn.h"
 
 #include <errno.h>
-#include <sched.h>
+#include <math.h>
 #include <semaphore.h>
 
 static struct gw_analysis_job jobs[GW_ANALYSIS_JOBS];
@@ -17,15 +18,13 @@ static uint64_t numbers;
 
 unsigned gw_analysis_threads_usual(void)
 {
-	unsigned half;
-	cpu_set_t cpus;
+	double quota = gw_processors_quota(), half = fmin(gw_processors(), quota) / 2;
 
-	if (sched_getaffinity(0, sizeof(cpus), &cpus))
-		return 1; /* more processors than a set holds, or a sandbox that refuses */
-	half = (unsigned)CPU_COUNT(&cpus) / 2;
-	if (half > GW_ANALYSIS_THREADS)
-		half = GW_ANALYSIS_THREADS;
-	return half ? half : 1;
+	if (quota < 2)
+		return 0;
+	if (half >= GW_ANALYSIS_THREADS)
+		return GW_ANALYSIS_THREADS;
+	return half >= 1 ? (unsigned)half : 1;
 }
 
 void gw_analysis_jobs_start(unsigned threads)

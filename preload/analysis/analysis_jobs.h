@@ -46,8 +46,11 @@ struct gw_analysis_job {
 	uint64_t evaluated; /**< … the part of it behind the decoding of the kernel */
 };
 
-/** How many threads there are to be: half of the processors that the process may use, at least one
- * and at most GW_ANALYSIS_THREADS. */
+/**
+ * How many threads there are to be: half of the processors that affinity and the control group's
+ * quota allow, at least one and at most GW_ANALYSIS_THREADS. None with a quota below two
+ * processors: the program would wait for what they use up. Not in a sandbox.
+ */
 unsigned gw_analysis_threads_usual(void);
 
 /** Start without jobs; up to @p threads threads are made as jobs come, 0: none ever. In a forked

@@ -353,6 +353,7 @@ static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
 	fill_in(job, config, gw_analysis_queue_untimed() < before);
 	if (!gw_analysis_job_put(job)) {
 		gw_config_entry(config)->analysis = NOT_YET; /* its next launch asks again */
+		make_texts();                                /* the worker has less time */
 		return false;
 	}
 	untimed_out += job->untimed;

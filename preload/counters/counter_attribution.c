@@ -139,10 +139,14 @@ static struct gw_quantity counted(double value, float confidence)
 	        .value = value, .source = GW_SOURCE_COUNTED, .confidence = confidence};
 }
 
-/* In a word of a configuration: beyond as many sets as it has bits they share the last. */
-static uint32_t bit_of(unsigned set)
+/* In a word of a configuration: a bit for each set, one for those beyond, and whether any row was
+ * counted. */
+enum { SET_BITS = 31 };
+static const uint32_t COUNTED = UINT32_C(1) << SET_BITS;
+
+static unsigned bit_of(unsigned set)
 {
-	return UINT32_C(1) << (set < 31 ? set : 31);
+	return set < SET_BITS ? set : SET_BITS - 1;
 }
 
 static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
@@ -150,7 +154,7 @@ static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 	const struct gw_pm_set *members = gw_pm_set(number);
 	struct gw_config_entry *entry;
 	struct gw_work part;
-	bool any = false, limited = false;
+	bool any = false, limited = false, open = false;
 
 	gw_work_clear(&part);
 	for (unsigned m = 0; m < members->count; m++) {
@@ -165,6 +169,8 @@ static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 		} else if (isfinite(c->most[m])) {
 			part.q[rows[members->row[m]].most] = counted(c->most[m] * factor, LIMIT_SURE);
 			limited = true;
+		} else {
+			open = true;
 		}
 	}
 	if (!(any || limited) || !config || config > gw_config_count())
@@ -174,7 +180,7 @@ static void offer(uint32_t config, const struct gw_counted *c, unsigned number)
 	entry = gw_config_entry(config);
 	gw_count(GW_COUNTER_counted, any && !entry->counted);
 	if (any)
-		entry->counted |= bit_of(number);
+		entry->counted |= COUNTED | (uint32_t)!open << bit_of(number);
 }
 
 static void solve(struct set *s, unsigned number, uint64_t now)
@@ -295,17 +301,17 @@ bool gw_counter_attribution_waits(void)
 /* Of how much GPU time each set's counts are missing: that decides which is sampled next. */
 static void look_what_is_missing(void)
 {
-	double all = 0, known[32] = {0};
+	double all = 0, known[SET_BITS] = {0};
 
 	for (uint32_t i = 1; i <= gw_config_count(); i++) {
 		const struct gw_config_entry *c = gw_config_entry(i);
 
 		all += (double)c->total_ns;
-		for (uint32_t left = c->counted; left; left &= left - 1)
+		for (uint32_t left = c->counted & ~COUNTED; left; left &= left - 1)
 			known[__builtin_ctz(left)] += (double)c->total_ns;
 	}
 	for (unsigned n = 0; all > 0 && n < GW_PM_SETS; n++)
-		gw_pm_answers_missing(n, 1 - known[n < 31 ? n : 31] / all);
+		gw_pm_answers_missing(n, 1 - known[bit_of(n)] / all);
 }
 
 void gw_counter_attribution_tick(uint64_t now_ns, uint64_t asked_ns, bool last)

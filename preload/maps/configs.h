@@ -31,8 +31,7 @@ struct gw_config_entry {
 	int32_t unpaired[2];
 	uint32_t lone_block; /**< of the log, that has the last record of no launch */
 	const struct gw_arguments *arguments; /**< of its first launch, NULL when not known */
-	uint32_t counted; /**< counter_attribution.c's own: a bit for each metric set counted of it
-	                   */
+	uint32_t counted;               /**< counter_attribution.c's own: which metric sets are */
 	uint8_t analysis, analysis_end; /**< analyze.c's own; the latter an enum gw_analysis_end */
 	bool analysis_said;             /**< the same: the log has an ANALYSIS record of it */
 	const char *analysis_why;       /**< the same: that record's text */
