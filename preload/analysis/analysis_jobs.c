@@ -13,7 +13,8 @@
 static struct gw_analysis_job jobs[GW_ANALYSIS_JOBS];
 static sem_t wanted; /* posted for each job that is put */
 static _Atomic bool stop;
-static unsigned most, made; /* threads: that there may be, that were made */
+static _Atomic uint64_t spent_ns; /* by all threads */
+static unsigned most, made;       /* threads: that there may be, that were made */
 static uint64_t numbers;
 
 unsigned gw_analysis_threads_usual(void)
@@ -33,6 +34,7 @@ void gw_analysis_jobs_start(unsigned threads)
 		atomic_store(&jobs[i].state, GW_ANALYSIS_JOB_FREE);
 	sem_init(&wanted, 0, 0);
 	atomic_store(&stop, false);
+	atomic_store(&spent_ns, 0);
 	most = threads;
 	made = 0;
 }
@@ -97,13 +99,18 @@ static struct gw_analysis_job *take(void)
 /* Where there is nothing left to do the worker is woken: it has results, and maybe more jobs. */
 static void run(void)
 {
-	bool did = false;
+	bool did = false, lowered = false;
 
 	while (!atomic_load(&stop)) {
 		struct gw_analysis_job *job = take();
 
 		if (job) {
+			if (!lowered && atomic_load(&spent_ns) >= GW_ANALYSIS_FIRST_MS * GW_MS) {
+				gw_lower_priority();
+				lowered = true;
+			}
 			gw_analysis_job_do(job);
+			atomic_fetch_add(&spent_ns, job->cpu_ns);
 			/* Pairs with the acquire of first_in(). */
 			atomic_store_explicit(&job->state, GW_ANALYSIS_JOB_DONE,
 			                      memory_order_release);
@@ -132,7 +139,7 @@ bool gw_analysis_job_put(struct gw_analysis_job *job)
 {
 	/* The last thread that could be made is the last that is asked for. */
 	if (made < most && made <= gw_analysis_jobs_out()) {
-		if (gw_spawn_lowest("gpuwatch-code", run))
+		if (gw_spawn("gpuwatch-code", run))
 			made++;
 		else
 			most = made;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Analyses under way: jobs that the worker hands to threads of ours and takes back. The threads
- * have the lowest priority there is, so they run where a processor would be idle; they read memory
- * and files, and call neither the driver nor libcupti. The worker alone looks at results, so
- * whatever enters the predictor and the log does so in its order. No lock is shared with the
- * worker: a thread of lowest priority that held one could keep the worker waiting for as long as
- * the machine is busy.
+ * Analyses under way: jobs that the worker hands to threads of ours and takes back. They read
+ * memory and files, and call neither the driver nor libcupti. The worker alone looks at results, so
+ * whatever enters the predictor and the log does so in its order.
+ *
+ * After two seconds of CPU, so that busy machines get answers, too, threads go on at the lowest
+ * priority there is: where a processor would be idle. So no lock is shared with the worker: a
+ * thread of lowest priority that held one could keep it waiting for as long as the machine is busy.
  */
 #ifndef GW_ANALYSIS_JOBS_H
 #define GW_ANALYSIS_JOBS_H
@@ -17,7 +18,8 @@
 enum {
 	GW_ANALYSIS_THREADS = 4, /**< most threads */
 	GW_ANALYSIS_JOBS = 16, /**< handed out at a time: what a round of the worker takes to run */
-	GW_ANALYSIS_LAUNCH_MS = 60, /**< longest analysis of one launch, CPU time */
+	GW_ANALYSIS_FIRST_MS = 2000, /**< CPU time of all before threads lower their priority */
+	GW_ANALYSIS_LAUNCH_MS = 60,  /**< longest analysis of one launch, CPU time */
 };
 
 /** Life of a job. */

@@ -21,9 +21,9 @@ enum {
 	                               begun in it is finished */
 	GW_ANALYSIS_LAST_MS = 20,   /**< of all, when the program ends and waits for the worker */
 	GW_ANALYSIS_LOOK_US = 2000, /**< how often the rings are drained meanwhile */
-	GW_ANALYSIS_ANSWERS_MS = 60000, /**< CPU time of all analyses together on threads … */
-	GW_ANALYSIS_FIRST_MS =
-	        2000, /**< … on the worker, or with GPUWATCH_BUDGET=0; beyond that … */
+	/** CPU time of all analyses together on threads; on the worker, or with GPUWATCH_BUDGET=0,
+	 * GW_ANALYSIS_FIRST_MS. Beyond that … */
+	GW_ANALYSIS_ANSWERS_MS = 60000,
 	GW_ANALYSIS_PERCENT = 2, /**< … this share of the time since the start, or the budget's */
 	GW_ANALYSIS_HOLD_MS = 1000, /**< how long times wait for a row of analyses … */
 	GW_ANALYSIS_HOLD = 4096, /**< … while no more launches than these wait for theirs … */

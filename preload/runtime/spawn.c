@@ -14,23 +14,13 @@
 struct task {
 	const char *name;
 	void (*run)(void);
-	bool lowest; /* priority */
 };
 
 static _Atomic unsigned running;
 
-/* Of the calling thread: both calls mean it alone. Refused, it stays as it is. */
-static void lower_priority(void)
-{
-	const struct sched_param none = {0};
-
-	if (sched_setscheduler(0, SCHED_IDLE, &none))
-		(void)!setpriority(PRIO_PROCESS, (id_t)gettid(), 19);
-}
-
 /*
  * A thread's first steps are system calls of libc's (rseq, set_robust_list, an arena of its own at
- * the first free()), or its priority: until they are done gw_spawn's caller counts as making them.
+ * the first free()): until they are done gw_spawn's caller counts as making them.
  */
 static void *begin(void *arg)
 {
@@ -38,15 +28,13 @@ static void *begin(void *arg)
 
 	free(arg);
 	pthread_setname_np(pthread_self(), t.name);
-	if (t.lowest)
-		lower_priority();
 	gw_sandbox_leave();
 	t.run();
 	atomic_fetch_sub(&running, 1);
 	return NULL;
 }
 
-static bool spawn(const char *name, void (*run)(void), bool lowest)
+bool gw_spawn(const char *name, void (*run)(void))
 {
 	struct task *t = malloc(sizeof(*t));
 	pthread_t thread;
@@ -57,7 +45,7 @@ static bool spawn(const char *name, void (*run)(void), bool lowest)
 		free(t);
 		return false;
 	}
-	*t = (struct task){name, run, lowest};
+	*t = (struct task){name, run};
 	atomic_fetch_add(&running, 1);
 	/* The program's signals are the program's. */
 	sigfillset(&all);
@@ -74,14 +62,16 @@ static bool spawn(const char *name, void (*run)(void), bool lowest)
 	return true;
 }
 
-bool gw_spawn(const char *name, void (*run)(void))
+/* Both calls mean the calling thread alone. */
+void gw_lower_priority(void)
 {
-	return spawn(name, run, false);
-}
+	const struct sched_param none = {0};
 
-bool gw_spawn_lowest(const char *name, void (*run)(void))
-{
-	return spawn(name, run, true);
+	if (!gw_sandbox_enter())
+		return;
+	if (sched_setscheduler(0, SCHED_IDLE, &none))
+		(void)!setpriority(PRIO_PROCESS, (id_t)gettid(), 19);
+	gw_sandbox_leave();
 }
 
 unsigned gw_spawned(void)

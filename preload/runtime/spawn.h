@@ -12,12 +12,12 @@
 bool gw_spawn(const char *name, void (*run)(void));
 
 /**
- * The same for a thread that never holds what the program waits for, at the lowest priority: it
- * runs where a processor would be idle (SCHED_IDLE), or, where that is refused, at nice 19. Where
- * both are, it runs as any other. A thread that calls the driver or libcupti is no such thread: the
- * program may wait for a lock that it holds there, for as long as others keep the processors busy.
+ * The calling thread, one of ours, runs at the lowest priority from now on: where a processor would
+ * be idle (SCHED_IDLE), or, where that is refused, at nice 19. Where both are, and in a sandbox,
+ * nothing changes. Not for a thread that calls the driver or libcupti: the program may wait for a
+ * lock that it holds there, for as long as others keep the processors busy.
  */
-bool gw_spawn_lowest(const char *name, void (*run)(void));
+void gw_lower_priority(void);
 
 /** How many of ours run now. */
 unsigned gw_spawned(void);
