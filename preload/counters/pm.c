@@ -539,7 +539,8 @@ bool gw_pm_sampling(void)
 
 void gw_pm_over(void)
 {
-	if (!gw_options_sample() || gw_sandboxed() || atomic_load(&pm.sampled) || (seen.decided && against()))
+	if (!gw_options_sample() || gw_sandboxed() || atomic_load(&pm.sampled) ||
+	    (seen.decided && against()))
 		return;
 	if (!gw_activity_on())
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
