@@ -13,11 +13,13 @@ static struct CUpti_Subscriber_st subscriber;
 static pthread_mutex_t subscriber_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool subscribed;
 static _Atomic unsigned char wanted[CUPTI_DRIVER_TRACE_CBID_SIZE];
+static _Atomic bool modules_wanted;
 
 static void on_api(uint32_t cbid, const char *symbol, bool leaving, const void *params, int *result,
                    uint32_t correlation, uint64_t *correlation_data, void *context,
                    uint32_t context_id);
-struct si_cupti_hooks sc_hooks = {.api = on_api};
+static void on_module(void *context, uint32_t id, const void *cubin, size_t size);
+struct si_cupti_hooks sc_hooks = {.api = on_api, .module = on_module};
 
 /* ---- the driver ------------------------------------------------------------------------- */
 
@@ -96,6 +98,22 @@ static void on_api(uint32_t cbid, const char *symbol, bool leaving, const void *
 	callback(user, CUPTI_CB_DOMAIN_DRIVER_API, cbid, &data);
 }
 
+static void on_module(void *context, uint32_t id, const void *cubin, size_t size)
+{
+	CUpti_ModuleResourceData module = {.moduleId = id, .cubinSize = size, .pCubin = cubin};
+	CUpti_ResourceData data = {.context = context, .resourceDescriptor = &module};
+	CUpti_CallbackFunc callback = NULL;
+	void *user = NULL;
+	if (!modules_wanted || sc_driver()->env_u64("STANDIN_REPORTS", 1) == 0)
+		return;
+	pthread_mutex_lock(&subscriber_lock);
+	callback = subscriber.callback;
+	user = subscriber.user;
+	pthread_mutex_unlock(&subscriber_lock);
+	if (callback)
+		callback(user, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED, &data);
+}
+
 SC_API cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *userdata)
 {
 	SC_ENTER();
@@ -127,6 +145,7 @@ SC_API cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	pthread_mutex_lock(&subscriber_lock);
 	want(0, false);
+	modules_wanted = false;
 	subscriber = (struct CUpti_Subscriber_st){0};
 	atomic_store(&subscribed, false);
 	pthread_mutex_unlock(&subscriber_lock);
@@ -139,8 +158,11 @@ static CUptiResult callback_switch(uint32_t enable, CUpti_SubscriberHandle handl
 	if (handle != &subscriber || !atomic_load(&subscribed) || (unsigned)domain == 0 ||
 	    (unsigned)domain >= CUPTI_CB_DOMAIN_SIZE)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE &&
+	    (!cbid || cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED))
+		modules_wanted = enable != 0;
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API)
-		return CUPTI_SUCCESS; /* accepted; the stand-in calls back for driver calls only */
+		return CUPTI_SUCCESS; /* accepted; the stand-in calls back for no others */
 	if (cbid >= CUPTI_DRIVER_TRACE_CBID_SIZE)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	pthread_mutex_lock(&subscriber_lock);
@@ -247,6 +269,7 @@ SC_API cuptiFinalize(void)
 	sc_activity_stop();
 	pthread_mutex_lock(&subscriber_lock);
 	want(0, false);
+	modules_wanted = false;
 	subscriber = (struct CUpti_Subscriber_st){0};
 	atomic_store(&subscribed, false);
 	pthread_mutex_unlock(&subscriber_lock);

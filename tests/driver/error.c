@@ -198,6 +198,8 @@ CUresult si_cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTa
 {
 	if (!ppExportTable || !pExportTableId)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ppExportTable = NULL;
+	*ppExportTable = si_private_table(pExportTableId);
+	if (*ppExportTable)
+		return CUDA_SUCCESS;
 	return CUDA_ERROR_NOT_FOUND;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules and the linker. tests/driver/README.md describes the text images they hold. */
 #include "si.h"
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,8 +111,8 @@ static struct si_kernel *kernel_parse(char *line)
 	return kernel;
 }
 
-/* What stands for a fat binary or a cubin, whose machine code nothing here can run: the text image
- * in the file STANDIN_KERNELS. */
+/* What stands for a fat binary, a cubin or PTX, which nothing here can run: the text image in the
+ * file STANDIN_KERNELS. */
 static CUresult fat_binary_parse(struct si_image *out)
 {
 	const char *path = getenv("STANDIN_KERNELS");
@@ -128,10 +129,8 @@ CUresult si_image_parse(const void *text, struct si_image *out)
 	char *copy, *save = NULL, *line;
 	CUresult result = CUDA_SUCCESS;
 	*out = (struct si_image){0};
-	if (memcmp(text, "\x50\xed\x55\xba", 4) == 0 || memcmp(text,
-	                                                       "\x7f"
-	                                                       "ELF",
-	                                                       4) == 0)
+	if (memcmp(text, "\x50\xed\x55\xba", 4) == 0 || memcmp(text, ELFMAG, SELFMAG) == 0 ||
+	    memcmp(text, "//", 2) == 0 || memcmp(text, ".version", 8) == 0)
 		return fat_binary_parse(out);
 	if (strncmp(text, MAGIC_LINE, sizeof MAGIC_LINE - 1) != 0)
 		return CUDA_ERROR_INVALID_IMAGE;
@@ -253,6 +252,34 @@ void si_modules_drop(CUcontext ctx)
 	}
 }
 
+/* How long the cubin at `image` is: to the end of its table of sections. 0: it is none. */
+static size_t cubin_size(const void *image)
+{
+	Elf64_Ehdr e;
+	if (memcmp(image, ELFMAG, SELFMAG) != 0)
+		return 0;
+	memcpy(&e, image, sizeof e);
+	return e.e_shoff + (size_t)e.e_shnum * e.e_shentsize;
+}
+
+/* What libcupti reports of a module: the cubin, or what STANDIN_CUBIN says that the driver made of
+ * the image. */
+static void report(CUmodule module, const void *image)
+{
+	static _Atomic uint32_t last;
+	struct si_cupti_hooks *hooks = atomic_load(&si_cupti);
+	const char *path = getenv("STANDIN_CUBIN");
+	size_t size = cubin_size(image);
+	char *made = NULL;
+	if (!hooks || !hooks->module)
+		return;
+	if (!size && path && si_image_read(path, &made) == CUDA_SUCCESS)
+		size = cubin_size(image = made);
+	if (size)
+		hooks->module(module->ctx, atomic_fetch_add(&last, 1) + 1, image, size);
+	free(made);
+}
+
 CUresult si_cuModuleLoadData(CUmodule *module, const void *image)
 {
 	struct si_image parsed;
@@ -266,7 +293,22 @@ CUresult si_cuModuleLoadData(CUmodule *module, const void *image)
 	if (result != CUDA_SUCCESS)
 		return result;
 	*module = si_module_new(ctx, &parsed, NULL);
-	return *module ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!*module)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	report(*module, image);
+	return CUDA_SUCCESS;
+}
+
+static int load_unseen(void **module, const void *image)
+{
+	return (int)si_cuModuleLoadData((CUmodule *)module, image);
+}
+
+const void *si_private_table(const CUuuid *id)
+{
+	static const struct si_private_loads table = {sizeof table, load_unseen};
+	static const char wanted[sizeof id->bytes] = SI_PRIVATE_LOADS;
+	return memcmp(id->bytes, wanted, sizeof wanted) == 0 ? &table : NULL;
 }
 
 CUresult si_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,

@@ -262,6 +262,8 @@ void si_stream_ids_skip(unsigned n);
 const char *si_intern(const char *name);
 CUresult si_image_parse(const void *text, struct si_image *out);
 CUresult si_image_read(const char *path, char **out);
+/* The private table of this id (si_private.h), NULL where there is none. */
+const void *si_private_table(const CUuuid *id);
 void si_image_free(struct si_image *image);
 CUmodule si_module_new(CUcontext ctx, const struct si_image *image, CUlibrary library);
 void si_module_free(CUmodule module);

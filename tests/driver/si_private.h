@@ -7,6 +7,7 @@
 #define GW_TESTS_DRIVER_SI_PRIVATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define SI_EXPORT __attribute__((visibility("default")))
@@ -45,6 +46,21 @@ struct si_cupti_hooks {
 	void (*api)(uint32_t cbid, const char *symbol, bool exit, const void *params, int *result,
 	            uint32_t correlation, uint64_t *correlation_data, void *context,
 	            uint32_t context_id);
+	/* A module was loaded, by whatever call: the machine code that it is. */
+	void (*module)(void *context, uint32_t id, const void *cubin, size_t size);
+};
+
+/*
+ * As the runtimes up to CUDA 11 load their programs' fat binaries: by a table that
+ * cuGetExportTable has under this id, of which no tool can see a call.
+ */
+#define SI_PRIVATE_LOADS                                                                           \
+	{                                                                                          \
+		"gw-private-load"                                                                  \
+	}
+struct si_private_loads {
+	size_t size;
+	int (*load)(void **module, const void *image); /* CUresult, CUmodule */
 };
 
 struct si_private {
