@@ -11,7 +11,7 @@
 
 enum { SEGMENTS_MAX = 64, PAGE = 4096 };
 
-static bool read_all(int fd, void *to, size_t size, uint64_t offset)
+bool gw_code_file_bytes(int fd, void *to, size_t size, uint64_t offset)
 {
 	unsigned char *at = to;
 
@@ -34,9 +34,9 @@ static bool offset_of(int fd, uint64_t from_base, uint64_t *offset)
 	uint64_t lowest = UINT64_MAX;
 	Elf64_Ehdr h;
 
-	if (!read_all(fd, &h, sizeof(h), 0) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (!gw_code_file_bytes(fd, &h, sizeof(h), 0) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    h.e_phentsize != sizeof(*p) || h.e_phnum > SEGMENTS_MAX ||
-	    !read_all(fd, p, h.e_phnum * sizeof(*p), h.e_phoff))
+	    !gw_code_file_bytes(fd, p, h.e_phnum * sizeof(*p), h.e_phoff))
 		return false;
 	for (unsigned i = 0; i < h.e_phnum; i++)
 		if (p[i].p_type == PT_LOAD && p[i].p_vaddr < lowest)
@@ -63,7 +63,7 @@ static const char *read_at(int fd, uint64_t offset, uint64_t size, struct gw_are
 	to = gw_arena_array(arena, (size_t)size, 1);
 	if (!to)
 		return "there is no memory left for it";
-	if (!read_all(fd, to, (size_t)size, offset))
+	if (!gw_code_file_bytes(fd, to, (size_t)size, offset))
 		return "its file could not be read";
 	*out = (struct gw_bytes){to, (size_t)size};
 	return NULL;
@@ -86,6 +86,11 @@ static const char *read_open(int fd, const struct gw_module_note *note, struct g
 	return read_at(fd, offset, note->bytes, arena, out);
 }
 
+int gw_code_file_open(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
 static const char *read_file(const struct gw_module_note *note, struct gw_arena *arena,
                              struct gw_bytes *out)
 {
@@ -98,7 +103,7 @@ static const char *read_file(const struct gw_module_note *note, struct gw_arena 
 		return note->bytes > GW_CODE_FILE_MAX
 		               ? "its module is larger than 16 MiB and lies in no file"
 		               : "64 MiB of modules that lie in no file were kept already";
-	fd = open(note->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	fd = gw_code_file_open(note->path);
 	if (fd < 0)
 		return "its file could not be opened";
 	why = read_open(fd, note, arena, out);

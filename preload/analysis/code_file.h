@@ -15,4 +15,10 @@
 const char *gw_code_file_read(const struct gw_module_note *note, struct gw_arena *arena,
                               struct gw_bytes *out);
 
+/** Open the file @p path for reading, without waiting for anybody; -1 when that can't be. */
+int gw_code_file_open(const char *path);
+
+/** Read the @p size bytes at @p offset of file @p fd; false when they aren't all there. */
+bool gw_code_file_bytes(int fd, void *to, size_t size, uint64_t offset);
+
 #endif

@@ -39,6 +39,8 @@ static _Atomic int correlating; /* launches are to learn their correlation ids *
 static _Atomic int met;         /* one has */
 static _Atomic unsigned times;  /* times attached */
 static bool (*correlate_launch)(uint32_t id);
+static void (*keep_code)(const void *cubin, size_t size);
+static bool (*code_wanted)(void);
 static _Atomic int open_; /* libcupti may be called */
 static _Thread_local bool here __attribute__((tls_model("initial-exec")));
 
@@ -50,6 +52,12 @@ bool gw_attach_correlates(void)
 void gw_attach_start(bool (*correlate)(uint32_t id))
 {
 	correlate_launch = correlate;
+}
+
+void gw_attach_reports(bool (*wanted)(void), void (*loaded)(const void *cubin, size_t size))
+{
+	code_wanted = wanted;
+	keep_code = loaded;
 }
 
 static void correlate(uint32_t id)
@@ -66,13 +74,24 @@ void gw_attach_called(const void *info)
 		correlate(data->correlationId);
 }
 
+void gw_attach_resource(uint32_t id, const void *info)
+{
+	const CUpti_ResourceData *data = info;
+	const CUpti_ModuleResourceData *module = data->resourceDescriptor;
+
+	if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && keep_code && module && module->pCubin &&
+	    module->cubinSize)
+		keep_code(module->pCubin, module->cubinSize);
+}
+
 static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                             const void *info)
 {
 	(void)unused;
-	(void)id;
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API)
 		gw_attach_called(info);
+	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+		gw_attach_resource(id, info);
 }
 
 /* Whether the same call may succeed some other time. */
@@ -196,12 +215,24 @@ static void switch_copies(bool on)
 			gw_cupti.cuptiActivityDisable(kinds[i]);
 }
 
+/* Nothing depends on it. What another tool's subscriber gets of modules is the tool's. */
+static void report_modules(bool ids)
+{
+	if (shared && !ids)
+		unsubscribe();
+	else if (subscribed && !shared && keep_code)
+		gw_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+		                             CUPTI_CBID_RESOURCE_MODULE_LOADED);
+}
+
 /* Records first, ids after: a launch that knows its id has a record. */
 static enum gw_attached attach(bool ids)
 {
 	const char *what = "cuptiSubscribe";
-	CUptiResult r = subscribe(ids);
+	CUptiResult r = subscribe(ids || (keep_code && code_wanted()));
 
+	if (r == CUPTI_SUCCESS)
+		report_modules(ids);
 	if (r == CUPTI_SUCCESS) {
 		cap_device_buffers();
 		what = "cuptiActivityRegisterCallbacks";

@@ -7,6 +7,7 @@
 #define GW_ATTACH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** What came of attaching. */
@@ -28,6 +29,17 @@ enum gw_attached gw_attach(bool correlate);
  * false where there is none, or it has one. Set before anything is attached.
  */
 void gw_attach_start(bool (*correlate)(uint32_t id));
+
+/**
+ * @p loaded gets the machine code of each module that the driver loads while we are attached, on
+ * the thread that has it loaded and in libcupti's callback: it must not wait, allocate or call
+ * libcupti. The bytes are valid for the call. @p wanted is asked when attaching: whether that is
+ * worth a subscriber. Set before anything is attached; NULL: nobody wants them.
+ */
+void gw_attach_reports(bool (*wanted)(void), void (*loaded)(const void *cubin, size_t size));
+
+/** A callback of the resource domain came, @p info as libcupti gives it (CUpti_ResourceData). */
+void gw_attach_resource(uint32_t id, const void *info);
 
 /** Whether launches are to learn their correlation ids: none does that has no record. */
 bool gw_attach_correlates(void);

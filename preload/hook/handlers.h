@@ -10,6 +10,7 @@
 #include "preload/hook/hooks.h"
 #include "preload/launch/launch.h"
 #include "preload/lifecycle.h"
+#include "preload/launch/module_reports.h"
 #include "preload/launch/modules.h"
 #include "preload/launch/object_lifetime.h"
 
@@ -97,9 +98,11 @@ static inline void capture_ended(struct gw_call *call, CUresult result, CUstream
 /* A module goes with its context, a library is of none. */
 #define LOADED(result, handle, context, origin, image, path)                                       \
 	((result) == CUDA_SUCCESS ? gw_module_loaded(*(handle), context, origin, image, path)      \
-	                          : (void)0)
-#define MODULE_LOADED(result, handle, ...)  LOADED(result, handle, gw_context_current(), __VA_ARGS__)
-#define LIBRARY_LOADED(result, handle, ...) LOADED(result, handle, NULL, __VA_ARGS__)
+	                          : (void)gw_module_load_ended(false))
+#define data_coming(call, handle, image, ...) gw_module_load_begun(image, NULL)
+#define file_coming(call, handle, path, ...)  gw_module_load_begun(NULL, path)
+#define MODULE_LOADED(result, handle, ...)    LOADED(result, handle, gw_context_current(), __VA_ARGS__)
+#define LIBRARY_LOADED(result, handle, ...)   LOADED(result, handle, NULL, __VA_ARGS__)
 #define module_from_file(call, result, module, path)                                               \
 	MODULE_LOADED(result, module, GW_MODULE_FILE, NULL, path)
 #define module_from_data(call, result, module, image)                                              \

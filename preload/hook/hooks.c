@@ -213,6 +213,9 @@ static void *get_in_libcuda[2];
 /* The two look-up functions are themselves looked up through each other. */
 static void *wrap(const char *name, void *address, unsigned long long flags)
 {
+	/* As every runtime since CUDA 12 does, before there is a context. */
+	if (!strcmp(name, "cuLibraryLoadData"))
+		gw_module_libraries();
 	if (address == get_in_libcuda[1])
 		return (void *)by_name_cuGetProcAddress_v2;
 	if (address == get_in_libcuda[0])

@@ -84,6 +84,8 @@ static void CUPTIAPI called(void *unused, CUpti_CallbackDomain domain, CUpti_Cal
                             const void *info)
 {
 	(void)unused;
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE)
+		gw_attach_resource(id, info);
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || inside)
 		return;
 	inside = true;
@@ -140,6 +142,9 @@ static bool subscribe(void)
 		gw_cupti.cuptiUnsubscribe(subscriber);
 		return false;
 	}
+	/* Nothing depends on it. */
+	gw_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+	                             CUPTI_CBID_RESOURCE_MODULE_LOADED);
 	return true;
 }
 

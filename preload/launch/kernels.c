@@ -6,6 +6,7 @@
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/maps/memory.h"
+#include "preload/launch/module_reports.h"
 #include "preload/launch/modules.h"
 
 #include <errno.h>
@@ -269,6 +270,8 @@ uint32_t gw_kernel_resolve(CUfunction f)
 		k.module = gw_module_number(a.owner);
 		if (!k.module)
 			find_library(&a, &k);
+		if (!k.module)
+			gw_module_unseen();
 		if (atomic_load_explicit(&s->kernel_count, memory_order_relaxed) <
 		    GW_KERNELS_IMAGES)
 			k.image = gw_module_identity(k.module);

@@ -3,6 +3,7 @@
 
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
+#include "preload/launch/module_reports.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/maps/state.h"
@@ -15,8 +16,7 @@
 #include <sys/stat.h>
 
 enum {
-	COPY_MAX = 16 << 20,   /* largest image that is copied */
-	COPIES_MAX = 64 << 20, /* bytes of all copies */
+	COPY_MAX = GW_MODULE_COPY_MAX,
 	PTX_MAX = 64 << 20,
 	NOTES_MAX = 1 << 16,
 	HEAD = 16, /* of an image larger than COPY_MAX only these are read: its size may be a lie */
@@ -24,7 +24,7 @@ enum {
 
 static struct gw_module_note *_Atomic notes; /* newest first */
 static _Atomic uint32_t numbers;
-static _Atomic uint64_t copied;
+static _Atomic uint64_t copied;                /* bytes of all copies */
 static _Atomic uint64_t identities[NOTES_MAX]; /* by number; touched as used */
 static _Thread_local const void *linked __attribute__((tls_model("initial-exec")));
 
@@ -132,16 +132,28 @@ static uint64_t identity_of(const struct gw_module_note *n, const void *start)
 	return h ? h : 1;
 }
 
-/* Our own copy of an image; NULL when it is too large for the bounds above. */
+bool gw_module_copy_take(size_t bytes)
+{
+	if (!bytes || bytes > COPY_MAX)
+		return false;
+	if (atomic_fetch_add(&copied, bytes) + bytes <= GW_MODULE_COPIES_MAX)
+		return true;
+	atomic_fetch_sub(&copied, bytes);
+	return false;
+}
+
+uint64_t gw_module_digest(const void *image, size_t size)
+{
+	return digest(image, size);
+}
+
+/* Our own copy of an image; NULL when it is too large for the bounds of all. */
 static void *copy(const void *start, size_t bytes)
 {
 	void *to;
 
-	if (!bytes || bytes > COPY_MAX || atomic_fetch_add(&copied, bytes) + bytes > COPIES_MAX) {
-		if (bytes && bytes <= COPY_MAX)
-			atomic_fetch_sub(&copied, bytes);
+	if (!gw_module_copy_take(bytes))
 		return NULL;
-	}
 	to = gw_memory_new(GW_MEMORY_images, 1, bytes);
 	if (to) {
 		memcpy(to, start, bytes);
@@ -150,7 +162,8 @@ static void *copy(const void *start, size_t bytes)
 	return to;
 }
 
-static void note(uint32_t number, enum gw_module_origin origin, const void *image, const char *path)
+static void note(uint32_t number, enum gw_module_origin origin, const void *image, const char *path,
+                 const struct gw_module_note *compiled)
 {
 	const void *start = NULL;
 	size_t bytes = image ? gw_image_size(image, &start) : 0, length;
@@ -173,6 +186,7 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 	n->ticks = gw_ticks();
 	n->bytes = bytes;
 	n->from_base = from_base;
+	n->compiled = compiled;
 	memcpy(n->path, path ? path : "", length);
 	if (length && gw_sandbox_enter()) {
 		if (!stat(n->path, &file))
@@ -193,6 +207,7 @@ static void note(uint32_t number, enum gw_module_origin origin, const void *imag
 void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin, const void *image,
                       const char *path)
 {
+	const struct gw_module_note *compiled = gw_module_load_ended(!context);
 	uint64_t begin = gw_ticks();
 	int saved = errno;
 	uint32_t number = atomic_fetch_add(&numbers, 1) + 1;
@@ -202,7 +217,7 @@ void gw_module_loaded(void *handle, void *context, enum gw_module_origin origin,
 	linked = NULL;
 	gw_count(GW_COUNTER_images, 1);
 	if (number < NOTES_MAX) {
-		note(number, origin, image, path);
+		note(number, origin, image, path, compiled);
 	} else {
 		gw_degrade(GW_DEGRADED_TABLE_FULL,
 		           "more than %d modules were loaded: kernels of later ones have no code",

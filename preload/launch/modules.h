@@ -22,7 +22,9 @@ struct gw_module_note {
 	uint64_t from_base; /**< with a path and bytes: where the image lies, from where the file
 	                       was loaded */
 	void *image;        /**< our copy, NULL when it is on disk or too large */
-	char path[];        /**< file it came from or lies in; empty when neither is known */
+	const struct gw_module_note *compiled; /**< the machine code that the driver made of it,
+	                                          NULL when that is not known (module_reports.h) */
+	char path[]; /**< file it came from or lies in; empty when neither is known */
 };
 
 /**

@@ -37,6 +37,7 @@
 #include "preload/analysis/analyze.h"
 #include "preload/worker/summary.h"
 #include "preload/worker/registry.h"
+#include "preload/launch/module_reports.h"
 #include "preload/launch/threads.h"
 #include "preload/cupti/windows.h"
 #include "preload/analysis/known_work.h"
@@ -399,6 +400,8 @@ bool gw_pipeline_start(bool forbidden)
 	gw_device_profile_start();
 	gw_header_start();
 	gw_attach_start(gw_ring_correlate);
+	gw_attach_reports(gw_module_reports_wanted,
+	                  gw_module_reports_start() ? gw_module_reported : NULL);
 	gw_windows_start(forbidden, &calls);
 	return gw_spawn("gpuwatch", run);
 }

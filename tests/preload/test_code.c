@@ -160,6 +160,103 @@ static void kernels_of_one_name_in_two_modules_are_two(void **state)
 	outcome_free(o);
 }
 
+/* The one analysis of a run's log that found no code. */
+static void assert_no_code(const struct outcome *o, const char *why)
+{
+	assert_int_equal(count_of(o, GW_COUNTER_studied), 0);
+	assert_int_equal(count_of(o, GW_COUNTER_analysis_no_code), 1);
+	assert_string_equal(only_log(o)->analysis_text, why);
+}
+
+/* As the runtimes up to CUDA 11 load theirs: libcupti says what the driver loaded. */
+static void the_code_of_a_module_that_no_hook_saw_is_what_libcupti_reports(void **state)
+{
+	static char cubin[2048];
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		/* A cubin, and PTX or a fat binary, which the driver makes one of. */
+		struct run r = with_image("unseen", corpus(i % 2 ? "lz4.fatbin" : "sm_90.cubin"));
+		struct outcome *o;
+
+		if (i % 2) {
+			snprintf(cubin, sizeof(cubin), "STANDIN_CUBIN=%s", corpus("sm_90.cubin"));
+			r.env[2] = cubin;
+		}
+		r.inject = i >= 2;
+		o = run_both(&r);
+		assert_logs_are_the_truth(o);
+		assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
+		assert_int_equal(count_of(o, GW_COUNTER_analysis_no_code), 0);
+		assert_true(count_of(o, GW_COUNTER_image_bytes) > 0);
+		assert_int_equal(degraded_otherwise(only_log(o)), 0);
+		outcome_free(o);
+	}
+}
+
+/* Loaded before anybody listened: it lies in the executable, or in a library. */
+static void the_code_of_a_module_that_nobody_saw_is_what_the_program_holds(void **state)
+{
+	static char mapped[2048];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct run r = with_image("unseen", corpus("lz4.fatbin"));
+		struct outcome *o;
+
+		if (i) { /* PTX for this GPU */
+			snprintf(mapped, sizeof(mapped), "CODE_MAPPED=%s", corpus("library.so"));
+			r.env[3] = mapped;
+		} else {
+			r.program = "code_fatbin";
+		}
+		r.env[2] = "STANDIN_REPORTS=0";
+		o = run_both(&r);
+		assert_logs_are_the_truth(o);
+		assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
+		assert_int_equal(count_of(o, GW_COUNTER_analysis_no_code), 0);
+		assert_int_equal(count_of(o, GW_COUNTER_image_bytes), 0);
+		outcome_free(o);
+	}
+}
+
+static void a_name_that_stands_for_different_code_is_nobodys(void **state)
+{
+	static char mapped[2048];
+	struct run r = with_image("unseen", corpus("lz4.fatbin"));
+	struct outcome *o;
+
+	(void)state;
+	snprintf(mapped, sizeof(mapped), "CODE_MAPPED=%s", corpus("library.so"));
+	r.env[2] = "STANDIN_REPORTS=0";
+	o = run_both(&r);
+	assert_no_code(o, "its module was loaded unseen, and no object of the process holds its "
+	                  "code");
+	outcome_free(o);
+	r.program = "code_fatbin";
+	r.env[3] = mapped;
+	o = run_both(&r);
+	assert_no_code(o, "its module was loaded unseen, and there is other code of its name");
+	outcome_free(o);
+}
+
+/* What PTX becomes only the driver knows, and libcupti reports. */
+static void ptx_is_analysed_as_what_the_driver_made_of_it(void **state)
+{
+	static char cubin[2048];
+	struct run r = with_image("one", corpus("sm_70.ptx"));
+	struct outcome *o;
+
+	(void)state;
+	snprintf(cubin, sizeof(cubin), "STANDIN_CUBIN=%s", corpus("sm_90.cubin"));
+	r.env[2] = cubin;
+	o = run_both(&r);
+	assert_int_equal(count_of(o, GW_COUNTER_studied), 1);
+	/* The compiler's schedule is in machine code alone. */
+	assert_true(only_log(o)->works > 0);
+	outcome_free(o);
+}
+
 /* What code does not tell has its reason in the log. */
 static void what_is_unknown_has_its_reason(void **state)
 {
@@ -389,6 +486,10 @@ int main(void)
 	        cmocka_unit_test(kernels_that_only_graphs_launch_have_their_code),
 	        cmocka_unit_test(modules_go_with_their_context),
 	        cmocka_unit_test(kernels_of_one_name_in_two_modules_are_two),
+	        cmocka_unit_test(the_code_of_a_module_that_no_hook_saw_is_what_libcupti_reports),
+	        cmocka_unit_test(the_code_of_a_module_that_nobody_saw_is_what_the_program_holds),
+	        cmocka_unit_test(a_name_that_stands_for_different_code_is_nobodys),
+	        cmocka_unit_test(ptx_is_analysed_as_what_the_driver_made_of_it),
 	        cmocka_unit_test(what_is_unknown_has_its_reason),
 	        cmocka_unit_test(no_configuration_is_left_without_a_word),
 	        cmocka_unit_test(graphs_are_analysed_too),

@@ -180,7 +180,7 @@ static void code_that_is_not_to_be_had_is_counted(void **state)
 	assert_int_equal(counted(GW_COUNTER_analysis_no_code), 2);
 	assert_int_equal(counted(GW_COUNTER_studied), 0);
 	assert_int_equal(ends[1].end, GW_ANALYSIS_NO_CODE);
-	assert_string_equal(ends[1].why, "its module was loaded unseen");
+	assert_non_null(strstr(ends[1].why, "its module was loaded unseen"));
 	assert_int_equal(ends[2].end, GW_ANALYSIS_NO_CODE);
 	assert_string_equal(ends[2].why, "no image in it runs on this GPU");
 }

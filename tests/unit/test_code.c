@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The code behind a launched kernel: found where the module lies, for the processor, in bounds. */
 #include "preload/analysis/code.h"
+#include "preload/analysis/code_mapped.h"
+#include "preload/launch/module_reports.h"
+#include "preload/runtime/options.h"
 #include "tests/code/corpus.h"
 #include "tests/unit/preload_fixture.h"
 
@@ -8,7 +11,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 enum { SLOT = 3 };
@@ -20,6 +27,9 @@ static int start(void **state)
 {
 	(void)state;
 	fixture_start();
+	gw_options.mode = GW_MODE_AUDIT;
+	gw_options.analyze_code = true;
+	assert_true(gw_module_reports_start());
 	gw_code_start();
 	gw_arena_init(&arena, 128 << 20);
 	return 0;
@@ -89,6 +99,10 @@ static void ptx_is_given_where_the_driver_compiled_it(void **state)
 	assert_non_null(memmem(code.ptx.data, code.ptx.size, ".entry powers", 13));
 }
 
+#define NOWHERE "its module was loaded unseen, and no object of the process holds its code"
+#define OTHER   "its module was loaded unseen, and what has its name is other code"
+#define SEVERAL "its module was loaded unseen, and there is other code of its name"
+
 static void reason(const char *name, uint32_t module, uint32_t processor, const char *why)
 {
 	assert_false(code_of(name, module, processor));
@@ -103,8 +117,8 @@ static void what_is_not_known_has_its_reason(void **state)
 	(void)state;
 	module_copied(1, "sm_80.cubin");
 	((uint8_t *)broken->image)[4] = 1; /* 32-bit */
-	reason("powers", 0, 80, "its module was loaded unseen");
-	reason("powers", 7, 80, "its module was loaded unseen");
+	reason("powers", 0, 80, NOWHERE);
+	reason("powers", 7, 80, NOWHERE);
 	reason("powers", 1, UINT32_MAX,
 	       "the driver does not report which processor its code is for");
 	reason("powers", 1, 75, "no image in it runs on this GPU");
@@ -163,6 +177,133 @@ static void a_library_is_read_once_for_all_its_kernels(void **state)
 	memset(n->image, 0, (size_t)n->bytes);
 	assert_true(code_of("_Z5saxpyifPKfPf", 1, 80));
 	assert_true(code.machine);
+}
+
+/* The file is an object of the process while it is mapped so. */
+static void *mapped(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	void *at;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	*size = (size_t)st.st_size;
+	at = mmap(NULL, *size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_true(at != MAP_FAILED);
+	close(fd);
+	return at;
+}
+
+/* As the driver reports the kernel. */
+static bool unseen(const char *name, uint32_t processor, uint32_t registers, uint32_t shared)
+{
+	gw_hot.shared->kernels[SLOT] = (struct gw_kernel_slot){.name = name,
+	                                                       .binary_version = processor,
+	                                                       .registers = registers,
+	                                                       .static_shared = shared};
+	return gw_code_of(SLOT, &code);
+}
+
+static void code_of_a_module_loaded_unseen_is_found_in_the_process_s_objects(void **state)
+{
+	size_t size;
+	void *at = mapped(CORPUS "/library.so", &size);
+
+	(void)state;
+	assert_true(unseen("powers", 80, 12, 0));
+	assert_true(code.machine);
+	assert_int_equal(code.kernel.arch.number, 80);
+	assert_int_equal(gw_code_mapped_count(), 2);
+	/* Shared memory as the driver reports it, with or without what the system has of it. */
+	assert_true(unseen("_Z6reduce6recordhPKfPf", 80, 22, 256));
+	assert_true(unseen("_Z6reduce6recordhPKfPf", 80, 22, 256 + 1024));
+	assert_false(unseen("powers", 80, 13, 0));
+	assert_string_equal(code.why, OTHER);
+	assert_false(unseen("_Z6reduce6recordhPKfPf", 80, 22, 512));
+	assert_string_equal(code.why, OTHER);
+	assert_false(unseen("power", 80, 12, 0));
+	assert_string_equal(code.why, NOWHERE);
+	/* No machine code for this one: the driver compiles the PTX. */
+	assert_true(unseen("powers", 100, 40, 0));
+	assert_false(code.machine);
+	assert_non_null(memmem(code.ptx.data, code.ptx.size, ".entry powers", 13));
+	munmap(at, size);
+}
+
+static void code_of_a_module_loaded_unseen_is_found_in_reports(void **state)
+{
+	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
+	struct gw_bytes other = corpus_file(&arena, "sm_90a-cuda12.cubin");
+	bool all;
+
+	(void)state;
+	gw_module_unseen();
+	gw_module_reported(cubin.data, cubin.size);
+	gw_module_reported(cubin.data, cubin.size);
+	assert_null(gw_module_reports(&all)->next); /* the same again takes no room */
+	assert_true(all);
+	assert_true(unseen("powers", 90, 12, 0));
+	assert_true(code.machine);
+	assert_int_equal(code.kernel.arch.number, 90);
+	/* It is for one processor alone. */
+	assert_false(unseen("powers", 80, 12, 0));
+	assert_string_equal(code.why, NOWHERE);
+	/* Loaded again, compiled otherwise. */
+	gw_module_reported(other.data, other.size);
+	assert_false(unseen("_Z6reduce6recordhPKfPf", 90, 26, 256));
+	assert_string_equal(code.why, SEVERAL);
+}
+
+/* What is reported while a hook sees the load is of that module, and wanted where that is PTX. */
+static void machine_code_of_ptx_is_kept_with_it(void **state)
+{
+	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
+	struct gw_bytes ptx = corpus_file(&arena, "sm_70.ptx");
+	const struct gw_module_note *compiled;
+	struct gw_module_note *n = module_copied(1, "sm_70.ptx");
+	bool all;
+
+	(void)state;
+	gw_module_load_begun(cubin.data, NULL);
+	gw_module_reported(cubin.data, cubin.size);
+	assert_null(gw_module_load_ended(false));
+	gw_module_load_begun(ptx.data, NULL);
+	gw_module_reported(cubin.data, cubin.size);
+	compiled = gw_module_load_ended(false);
+	assert_non_null(compiled);
+	assert_null(gw_module_reports(&all));
+	assert_true(code_of("powers", 1, 90));
+	assert_false(code.machine);
+	gw_code_start();
+	n->compiled = compiled;
+	gw_code_module(n);
+	assert_true(code_of("powers", 1, 90));
+	assert_true(code.machine);
+	gw_module_load_begun(NULL, "kernels.ptx");
+	gw_module_reported(cubin.data, cubin.size);
+	assert_non_null(gw_module_load_ended(false));
+}
+
+static void reports_are_bounded(void **state)
+{
+	enum { SIZE = 12 << 20 };
+	uint64_t *large = gw_arena_array(&arena, 1, SIZE);
+	bool all;
+
+	(void)state;
+	gw_module_unseen();
+	gw_module_reported(large, GW_MODULE_COPY_MAX + 1);
+	assert_null(gw_module_reports(&all));
+	assert_false(all);
+	for (unsigned i = 0; i < 16; i++) {
+		large[0] = i;
+		gw_module_reported(large, SIZE);
+	}
+	assert_false(gw_module_copy_take(SIZE));
+	/* Not knowing all of it, no name is said to be nowhere. */
+	assert_false(unseen("powers", 90, 12, 0));
+	assert_string_equal(code.why, "its module was loaded unseen, and not all code could be "
+	                              "searched for it");
 }
 
 /* A fatbin of one image as large as may be read; more of them than there is room for. */
@@ -228,6 +369,13 @@ int main(void)
 	        cmocka_unit_test_setup_teardown(a_library_is_read_once_for_all_its_kernels, start,
 	                                        end),
 	        cmocka_unit_test_setup_teardown(what_is_held_stays_in_bounds, start, end),
+	        cmocka_unit_test_setup_teardown(
+	                code_of_a_module_loaded_unseen_is_found_in_the_process_s_objects, start,
+	                end),
+	        cmocka_unit_test_setup_teardown(code_of_a_module_loaded_unseen_is_found_in_reports,
+	                                        start, end),
+	        cmocka_unit_test_setup_teardown(machine_code_of_ptx_is_kept_with_it, start, end),
+	        cmocka_unit_test_setup_teardown(reports_are_bounded, start, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

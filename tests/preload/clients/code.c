@@ -5,7 +5,17 @@
  */
 #include "nodes.h"
 
+#include "../../driver/si_private.h"
+
 #include <dlfcn.h>
+
+#ifdef CODE_FATBIN /* what the compiler would have put here */
+__asm__(".section .nv_fatbin,\"a\"\n"
+        ".balign 8\n"
+        ".incbin \"" CODE_FATBIN "\"\n"
+        ".balign 8\n"
+        ".previous\n");
+#endif
 
 /* Mangled as the compiler does: of tests/code/kernels.cu. */
 #define SAXPY "_Z5saxpyifPKfPf"
@@ -35,6 +45,38 @@ static void one(void)
 	CK(cuCtxSynchronize());
 	client_nap(200);
 	puts("one launch");
+}
+
+/* Another object of the process: it is there, whatever of it is run. */
+static void map_object(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) ||
+	    mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		exit(9);
+	close(fd);
+}
+
+/* As the runtimes up to CUDA 11 load what is in a program's fat binary: no hook sees that. */
+static void unseen(void)
+{
+	static const CUuuid id = {SI_PRIVATE_LOADS};
+	const void *table;
+
+	if (getenv("CODE_MAPPED"))
+		map_object(getenv("CODE_MAPPED"));
+	CK(cuInit(0));
+	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
+	CK(cuCtxSetCurrent(client_context));
+	CK(cuGetExportTable(&table, &id));
+	CK((CUresult)((const struct si_private_loads *)table)
+	           ->load((void **)&client_module, client_image()));
+	saxpy(4, 500);
+	CK(cuCtxSynchronize());
+	client_nap(200);
+	puts("a module that nobody saw");
 }
 
 /* As the runtime launches what is in a program's own fat binary: a library, its kernel, and the
@@ -323,6 +365,7 @@ int main(int argc, char **argv)
 	                                       {"late", late},
 	                                       {"all", all},
 	                                       {"graph", graph},
+	                                       {"unseen", unseen},
 	                                       {"library", library},
 	                                       {"library_graph", library_graph},
 	                                       {"captured_only", captured_only},
