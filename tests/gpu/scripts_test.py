@@ -28,6 +28,7 @@ import development  # noqa: E402
 import figures  # noqa: E402
 import first_launches  # noqa: E402
 import images  # noqa: E402
+import legacy  # noqa: E402
 import pm_safety  # noqa: E402
 import pm_score  # noqa: E402
 import recorded  # noqa: E402
@@ -593,6 +594,26 @@ class Development(Scripts):
         self.assertTrue(figures.met(reported(1000, 0.01)))
         self.assertFalse(figures.met(reported(1000, 0.03)))
         self.assertTrue(all(one["met"] is None for one in reported(10, 0.03)))
+
+
+class Legacy(unittest.TestCase):
+    """What a report of a program of an old runtime says of its code."""
+
+    @staticmethod
+    def report(*outcomes):
+        rows = [{"code_analysis": {"analysed_launches": int(one is None), "reason": one and {"outcome": one}}} for one in outcomes]
+        return {"kernels": rows, "verdict": {"seconds_by_bound": {"unknown": 1.0, "memory": 3.0}}}
+
+    def test_code_that_was_found_counts_whatever_it_says(self):
+        code, verdicts = legacy.judged("sm90", self.report(None, "data-dependent", "unsupported", "timed out"))
+        self.assertTrue(code["met"])
+        self.assertEqual((code["n"], verdicts["value"], verdicts["met"]), (4, 0.75, None))
+
+    def test_code_that_was_not_found_shows(self):
+        for outcome in ("no code", "not reached"):
+            code, _ = legacy.judged("sm90", self.report(None, outcome))
+            self.assertFalse(code["met"], outcome)
+        self.assertFalse(legacy.judged("sm90", self.report())[0]["met"])
 
 
 class Code(unittest.TestCase):

@@ -103,6 +103,8 @@ STEPS = (
     step("counts-python", "counts: PyTorch, Triton, CuPy, JAX", 3, 120, 300, "shared", counts("^python")),
     step("counts-shared", "counts: shared cudart", 3, 90, 400, "shared", counts("^shared")),
     step("counts-ptds", "counts: per-thread default stream", 3, 90, 400, "shared", counts("^ptds")),
+    step("counts-legacy", "counts: programs built by CUDA 11.8; the code of 99% of their kernels is found", 3, 60, 240, "sampler",
+         f"{{python}} {{here}}/legacy.py {COMMON} --cli {{cli}}"),
 
     step("logs-torch", f"{SCORE}: logs of a training step, a decode loop, GEMMs, with counters", 4, 75, 180, "alone",
          logs("train decode gemm", 9)),
