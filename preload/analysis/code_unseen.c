@@ -177,21 +177,25 @@ static uint32_t count_params(struct gw_bytes entry)
 	return end ? count : GW_CODE_UNKNOWN;
 }
 
-static void add_entry(const struct gw_open_code *open, struct gw_bytes text, size_t at)
+/* The entry at @p at, if there is one; the place behind it. */
+static size_t add_entry(const struct gw_open_code *open, struct gw_bytes text, size_t at,
+                        uint64_t *of_text)
 {
-	struct gw_bytes entry = entry_text(text, at), same = entry;
+	struct gw_bytes entry = entry_text(text, at);
+	bool alone = !has(entry, "call") && !has(entry, ".const");
 	size_t length = 0;
 
 	while (length < entry.size && in_name(entry.data[length]))
 		length++;
 	if (!length || !room_for_one())
-		return;
+		return at + entry.size;
 	/* What it does may stand outside of it. */
-	if (has(entry, "call") || has(entry, ".const"))
-		same = text;
+	if (!alone && !*of_text)
+		*of_text = hash_more(1, text.data, text.size) | 1;
 	found[found_count++] = (struct found){
 	        .name = gw_hash(0, entry.data, length),
-	        .code = hash_more(1, same.data, same.size),
+	        .code = alone ? hash_more(1, entry.data, entry.size)
+	                      : hash_more(*of_text, entry.data, length),
 	        .note = open->note,
 	        .processor = open->processor,
 	        .sort = MAPPED,
@@ -199,18 +203,26 @@ static void add_entry(const struct gw_open_code *open, struct gw_bytes text, siz
 	        .shared = GW_CODE_UNKNOWN,
 	        .param_count = count_params(entry),
 	};
+	return at + entry.size;
 }
 
+/* Each byte is looked at a bounded number of times, whatever the text is. */
 static void add_ptx(const struct gw_open_code *open, struct gw_bytes text)
 {
 	static const char word[] = ".entry";
-	const uint8_t *at = text.data, *end = text.data + text.size;
+	uint64_t of_text = 0;
+	size_t at = 0;
 
-	while (at < end && (at = memmem(at, (size_t)(end - at), word, sizeof(word) - 1))) {
-		at += sizeof(word) - 1;
-		while (at < end && isspace(*at))
+	while (at < text.size) {
+		const uint8_t *next =
+		        memmem(text.data + at, text.size - at, word, sizeof(word) - 1);
+
+		if (!next)
+			break;
+		at = (size_t)(next - text.data) + sizeof(word) - 1;
+		while (at < text.size && isspace(text.data[at]))
 			at++;
-		add_entry(open, text, (size_t)(at - text.data));
+		at = add_entry(open, text, at, &of_text);
 	}
 }
 

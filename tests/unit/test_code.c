@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -254,6 +255,108 @@ static void code_of_a_module_loaded_unseen_is_found_in_reports(void **state)
 	assert_string_equal(code.why, SEVERAL);
 }
 
+/* The same code in two images is the same. */
+static void code_that_two_images_have_alike_is_found(void **state)
+{
+	struct gw_bytes cubin = corpus_file(&arena, "sm_90.cubin");
+	size_t size = cubin.size + 64;
+	uint8_t *longer = gw_arena_array(&arena, 1, size);
+	bool all;
+
+	(void)state;
+	memcpy(longer, cubin.data, cubin.size);
+	gw_module_unseen();
+	gw_module_reported(cubin.data, cubin.size);
+	gw_module_reported(longer, size);
+	assert_non_null(gw_module_reports(&all)->next);
+	assert_true(unseen("powers", 90, 12, 0));
+	assert_true(code.machine);
+}
+
+/* A container of PTX, as the compiler leaves it in a host's file. */
+static void host_with_ptx(const char *path, const char *ptx)
+{
+	static uint8_t file[1 << 16];
+	const size_t length = strlen(ptx) + 1, padded = (length + 7) & ~(size_t)7;
+	const struct {
+		uint32_t magic;
+		uint16_t version, header;
+		uint64_t size;
+		uint16_t kind, entry_version;
+		uint32_t entry_header;
+		uint64_t entry_size;
+		uint32_t packed, options;
+		uint16_t minor, major;
+		uint32_t arch, name[2];
+		uint64_t flags, zero, unpacked;
+	} head = {0xba55ed50, 1, 16, 64 + padded, 1,   0x101, 64, padded, 0,
+	          0,          8, 7,  52,          {0}, 0x11,  0,  0};
+	const char names[] = "\0.nv_fatbin\0.shstrtab";
+	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	                .e_type = ET_DYN,
+	                .e_machine = EM_X86_64,
+	                .e_phoff = sizeof(e),
+	                .e_ehsize = sizeof(e),
+	                .e_phentsize = sizeof(Elf64_Phdr),
+	                .e_phnum = 1,
+	                .e_shentsize = sizeof(Elf64_Shdr),
+	                .e_shnum = 3,
+	                .e_shstrndx = 2};
+	Elf64_Phdr p = {.p_type = PT_LOAD, .p_filesz = sizeof(file), .p_memsz = sizeof(file)};
+	Elf64_Shdr s[3] = {
+	        {0},
+	        {.sh_name = 1,
+	         .sh_type = SHT_PROGBITS,
+	         .sh_addr = 1024,
+	         .sh_offset = 1024,
+	         .sh_size = 16 + 64 + padded},
+	        {.sh_name = 12, .sh_type = SHT_STRTAB, .sh_offset = 512, .sh_size = sizeof(names)}};
+	FILE *out = fopen(path, "wb");
+
+	assert_true(1024 + sizeof(head) + padded <= sizeof(file));
+	memset(file, 0, sizeof(file));
+	e.e_shoff = 256;
+	memcpy(file, &e, sizeof(e));
+	memcpy(file + sizeof(e), &p, sizeof(p));
+	memcpy(file + 256, s, sizeof(s));
+	memcpy(file + 512, names, sizeof(names));
+	memcpy(file + 1024, &head, sizeof(head));
+	memcpy(file + 1024 + sizeof(head), ptx, length);
+	assert_int_equal(fwrite(file, sizeof(file), 1, out), 1);
+	fclose(out);
+}
+
+#define PTX_HEAD ".version 7.8\n.target sm_52\n.address_size 64\n"
+#define ONE      ".visible .entry one(.param .u64 p) { ret; }\n"
+#define TWO      ".visible .entry two(.param .u64 p, .param .u32 q) { call (r), f; ret; }\n"
+
+/* Two objects of one source and more: what an entry calls may be another in each. */
+static void ptx_of_two_objects_is_compared_by_entry(void **state)
+{
+	char path[2][32] = {"/tmp/gw_host.XXXXXX", "/tmp/gw_host.XXXXXX"};
+	const char *text[] = {PTX_HEAD ONE TWO,
+	                      PTX_HEAD TWO "// more\n" ONE ".entry cut(.param .u64 p"};
+	size_t size[2];
+	void *at[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		close(mkstemp(path[i]));
+		host_with_ptx(path[i], text[i]);
+		at[i] = mapped(path[i], &size[i]);
+	}
+	assert_true(unseen("one", 90, 20, 0));
+	assert_non_null(memmem(code.ptx.data, code.ptx.size, "entry one", 9));
+	assert_int_equal(gw_code_mapped_count(), 2);
+	assert_false(unseen("two", 90, 20, 0));
+	assert_string_equal(code.why, SEVERAL);
+	assert_true(unseen("cut", 90, 20, 0));
+	for (unsigned i = 0; i < 2; i++) {
+		munmap(at[i], size[i]);
+		unlink(path[i]);
+	}
+}
+
 /* What is reported while a hook sees the load is of that module, and wanted where that is PTX. */
 static void machine_code_of_ptx_is_kept_with_it(void **state)
 {
@@ -374,6 +477,10 @@ int main(void)
 	                end),
 	        cmocka_unit_test_setup_teardown(code_of_a_module_loaded_unseen_is_found_in_reports,
 	                                        start, end),
+	        cmocka_unit_test_setup_teardown(code_that_two_images_have_alike_is_found, start,
+	                                        end),
+	        cmocka_unit_test_setup_teardown(ptx_of_two_objects_is_compared_by_entry, start,
+	                                        end),
 	        cmocka_unit_test_setup_teardown(machine_code_of_ptx_is_kept_with_it, start, end),
 	        cmocka_unit_test_setup_teardown(reports_are_bounded, start, end),
 	};
