@@ -77,24 +77,46 @@ static uint64_t hash_more(uint64_t h, const void *data, size_t size)
 	return gw_hash_mix(h ^ gw_module_digest(data, size));
 }
 
-/* Of all that decides what a kernel does: equal for what is the same code in two images. */
+/* Whether an instruction may read the bank of functions' addresses: where it would name the bank.
+ */
+static bool may_call_outside(const struct gw_code_kernel *k)
+{
+	enum { ADDRESSES = 4, INSTRUCTION = 16, BANK = 54, BANK_BITS = 31 };
+	uint64_t word;
+
+	for (size_t at = 0; gw_bytes_get(k->code, at, &word, sizeof(word)); at += INSTRUCTION)
+		if ((word >> BANK & BANK_BITS) == ADDRESSES)
+			return true;
+	return false;
+}
+
+static uint64_t hash_places(uint64_t h, const struct gw_code_relocation *r, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const uint64_t place[] = {r[i].offset, r[i].type, (uint64_t)r[i].addend};
+
+		h = hash_more(h, place, sizeof(place));
+		h = hash_more(h, r[i].symbol, strlen(r[i].symbol));
+	}
+	return h;
+}
+
+/*
+ * Of all that is read of a kernel: equal for what is the same code in two images. The program's
+ * constants (bank 3) are not, which a program sets as it runs; of what else its cubin has only what
+ * it uses.
+ */
 static uint64_t code_hash(const struct gw_code_kernel *k)
 {
-	const uint32_t numbers[] = {k->arch.number, k->registers,  k->static_shared,
-	                            k->frame,       k->param_base, k->param_size};
+	enum { TABLES = 2 };
+	const uint32_t numbers[] = {k->arch.number, k->registers,  k->static_shared, k->frame,
+	                            k->param_base,  k->param_size, k->exit_count};
 	uint64_t h = hash_more(0, k->code.data, k->code.size);
 
 	h = hash_more(h, numbers, sizeof(numbers));
-	for (unsigned i = 0; i < GW_CODE_BANKS; i++)
-		h = hash_more(h, k->bank[i].data, k->bank[i].size);
-	for (uint32_t i = 0; i < k->relocation_count; i++) {
-		const struct gw_code_relocation *r = &k->relocation[i];
-		const uint64_t place[] = {r->offset, r->type, (uint64_t)r->addend};
-
-		h = hash_more(h, place, sizeof(place));
-		h = hash_more(h, r->symbol, strlen(r->symbol));
-	}
-	return h;
+	h = hash_more(h, k->bank[TABLES].data, k->bank[TABLES].size);
+	h = hash_places(h, k->relocation, k->relocation_count);
+	return may_call_outside(k) ? hash_places(h, k->outside, k->outside_count) : h;
 }
 
 static void add_machine(const struct gw_open_code *open, const struct gw_cubin *cubin, uint32_t at,

@@ -194,6 +194,25 @@ static void the_code_of_a_module_that_no_hook_saw_is_what_libcupti_reports(void 
 	}
 }
 
+/* The runtimes since CUDA 12 load what hooks see: there nobody listens, and nothing is kept twice.
+ */
+static void nothing_is_reported_where_a_runtime_asks_for_the_library_calls(void **state)
+{
+	static const char *const asks[] = {"CODE_ASKS=cuLibraryLoadData", "CODE_ASKS=cuModuleLoad"};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct run r = with_image("unseen", corpus("sm_90.cubin"));
+		struct outcome *o;
+
+		r.env[2] = asks[i];
+		o = run_both(&r);
+		assert_int_equal(count_of(o, GW_COUNTER_image_bytes) > 0, i);
+		assert_int_equal(count_of(o, GW_COUNTER_studied), i);
+		outcome_free(o);
+	}
+}
+
 /* Loaded before anybody listened: it lies in the executable, or in a library. */
 static void the_code_of_a_module_that_nobody_saw_is_what_the_program_holds(void **state)
 {
@@ -487,6 +506,7 @@ int main(void)
 	        cmocka_unit_test(modules_go_with_their_context),
 	        cmocka_unit_test(kernels_of_one_name_in_two_modules_are_two),
 	        cmocka_unit_test(the_code_of_a_module_that_no_hook_saw_is_what_libcupti_reports),
+	        cmocka_unit_test(nothing_is_reported_where_a_runtime_asks_for_the_library_calls),
 	        cmocka_unit_test(the_code_of_a_module_that_nobody_saw_is_what_the_program_holds),
 	        cmocka_unit_test(a_name_that_stands_for_different_code_is_nobodys),
 	        cmocka_unit_test(ptx_is_analysed_as_what_the_driver_made_of_it),

@@ -64,9 +64,12 @@ static void unseen(void)
 {
 	static const CUuuid id = {SI_PRIVATE_LOADS};
 	const void *table;
+	void *address;
 
 	if (getenv("CODE_MAPPED"))
 		map_object(getenv("CODE_MAPPED"));
+	if (getenv("CODE_ASKS"))
+		CK(cuGetProcAddress(getenv("CODE_ASKS"), &address, 12000, 0, NULL));
 	CK(cuInit(0));
 	CK(cuDevicePrimaryCtxRetain(&client_context, 0));
 	CK(cuCtxSetCurrent(client_context));
