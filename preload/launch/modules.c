@@ -103,6 +103,8 @@ static uint64_t digest(const void *data, size_t size)
 		memcpy(&word, p, 8);
 		h = mix(h, word);
 	}
+	if (!size)
+		return mix(h, 0);
 	word = 0;
 	memcpy(&word, p, size);
 	return mix(h, word);
