@@ -2,7 +2,12 @@
 #include "predictor/code/static_code.h"
 
 #include "predictor/code/sass/work.h"
+#include "predictor/models/bounds.h"
 #include "predictor/models/inputs.h"
+
+/* Where all that data leave open is less than this factor of time, the middle is near enough. */
+static const double OPEN_MOST = 2;
+static const double INSTANT = 1e-9; /* s: a limit that is not known, and not zero */
 
 /* Rows of @p from where they are more sure than what @p to has. */
 static void merge(struct gw_work *to, const struct gw_work *from)
@@ -24,46 +29,147 @@ static void add_wavefronts(const struct gw_gather *g, struct gw_work *work)
 		q->value += others;
 }
 
+/** The analysis of a launch, from its gathered accesses on. */
+struct analysis {
+	const struct gw_static_code *in;
+	struct gw_static_in parts;          /**< as gathered */
+	const struct gw_schedule *schedule; /**< of machine code, once built */
+	struct gw_arena *arena;
+};
+
+/** Which end of what data leave open. */
+enum end { MIDDLE, LEAST, MOST };
+
+static const struct gw_schedule *schedule_of(struct analysis *a, const struct gw_work *work)
+{
+	const struct gw_device *d = a->in->device;
+	struct gw_schedule *built;
+	struct gw_waits waits;
+
+	if (a->schedule)
+		return a->schedule;
+	gw_waits_from_device(&waits, d, gw_static_load_latency(d, work));
+	built = gw_arena_array(a->arena, 1, sizeof(*built));
+	if (built && gw_schedule_build(built, a->in->cfg, &waits, a->arena))
+		a->schedule = built;
+	return a->schedule;
+}
+
 /* Rows of machine code; the latency of loads comes from those of memory. NULL, or why its counts
  * are not settled. */
-static const char *machine_rows(const struct gw_static_code *in, const struct gw_static_in *parts,
-                                struct gw_arena *arena, struct gw_work *work)
+static const char *machine_rows(struct analysis *a, const struct gw_static_in *parts,
+                                struct gw_work *work)
 {
+	const struct gw_static_code *in = a->in;
 	struct gw_sass_lowered lowered = {.program = *in->program, .calls = in->calls};
 	struct gw_sass_launch launch = {.cfg = in->cfg,
 	                                .lowered = &lowered,
 	                                .report = &parts->gather->report,
 	                                .config = in->launch->config};
-	struct gw_schedule schedule;
-	struct gw_waits waits;
 	struct gw_work rows;
 	const char *open;
 
-	gw_waits_from_device(&waits, in->device, gw_static_load_latency(in->device, work));
-	if (gw_schedule_build(&schedule, in->cfg, &waits, arena))
-		launch.schedule = &schedule;
+	launch.schedule = schedule_of(a, work);
 	gw_work_clear(&rows);
-	open = gw_sass_work(&launch, arena, &rows);
+	open = gw_sass_work(&launch, a->arena, &rows);
 	/* A called function's instructions, and those after a limit, are in no range. */
 	if (open && !in->calls && launch.report->complete &&
-	    !gw_static_machine(parts, in->cfg, launch.schedule, arena, &rows))
+	    !gw_static_machine(parts, in->cfg, launch.schedule, a->arena, &rows))
 		return "there is no memory for it";
 	if (launch.schedule && isnan(rows.q[GW_WORK_warp_fixed_cycles].value) &&
-	    !gw_static_nominal(parts, in->cfg, launch.schedule, arena, &rows))
+	    !gw_static_nominal(parts, in->cfg, launch.schedule, a->arena, &rows))
 		return "there is no memory for it";
 	merge(work, &rows);
 	return open;
+}
+
+/* All rows of @p parts. NULL, or why there are none; *@p open: why counts are not settled. */
+static const char *all_rows(struct analysis *a, struct gw_static_in *parts, enum end end,
+                            struct gw_work *work, const char **open)
+{
+	struct gw_timing timing;
+	const char *why;
+
+	gw_work_clear(work);
+	gw_static_memory(parts, work);
+	if (end != MIDDLE)
+		gw_static_open_traffic(a->parts.gather, end == MOST, work);
+	if (a->in->cfg) {
+		*open = machine_rows(a, parts, work);
+		add_wavefronts(parts->gather, work);
+		return NULL;
+	}
+	why = gw_timing_of(a->in->program, a->arena, &timing);
+	if (why)
+		return why;
+	parts->timing = &timing;
+	gw_static_warp(parts, work);
+	parts->timing = NULL;
+	return NULL;
+}
+
+/* Requests that may be made were taken as made: footprints are no lower limit. */
+static void drop_footprints(const struct gw_gather *g, struct gw_work *work)
+{
+	static const enum gw_work_field rows[] = {GW_WORK_dram_read_bytes, GW_WORK_dram_write_bytes,
+	                                          GW_WORK_l2_hit_rate};
+	bool ranges = false;
+
+	for (uint32_t i = 0; i < g->count; i++)
+		ranges |= g->access[i].runs.least != g->access[i].runs.most;
+	for (unsigned i = 0; ranges && i < sizeof(rows) / sizeof(*rows); i++)
+		work->q[rows[i]] = (struct gw_quantity){.value = NAN};
+}
+
+/* Time by `bounds` of the least, or the most, that the launch does; NaN: not known. */
+static double end_time(struct analysis *a, enum end end)
+{
+	const struct gw_static_code *in = a->in;
+	struct gw_static_in parts = a->parts;
+	struct gw_estimate made;
+	struct gw_gather gather;
+	struct gw_work work;
+	const char *open = NULL;
+
+	if (!gw_static_end(&a->parts, in->cfg, end == MOST, a->arena, &gather))
+		return NAN;
+	parts.gather = &gather;
+	if (all_rows(a, &parts, end, &work, &open) || (end == MOST && open))
+		return NAN;
+	if (end == LEAST)
+		drop_footprints(a->parts.gather, &work);
+	gw_model_bounds.estimate(in->device, in->launch, &work, NULL, &made);
+	if (end == LEAST && isnan(made.seconds))
+		return gw_bounds_launching(in->device, in->launch);
+	return made.seconds;
+}
+
+/*
+ * How long the launch takes at least, where what memory contents decide may matter; else 0. What
+ * the walk did not follow to its end has no upper limit.
+ */
+static double least_time(struct analysis *a)
+{
+	double least;
+
+	if (gw_static_is_decided(&a->parts))
+		return 0;
+	least = end_time(a, LEAST);
+	if (end_time(a, MOST) <= OPEN_MOST * least)
+		return 0;
+	return least > 0 ? least : INSTANT;
 }
 
 const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena *arena,
                                 struct gw_work *work, const char **open)
 {
 	struct gw_gather gather;
-	struct gw_timing timing;
-	struct gw_static_in parts = {.program = in->program,
-	                             .gather = &gather,
-	                             .device = in->device,
-	                             .launch = in->launch};
+	struct analysis a = {.in = in,
+	                     .parts = {.program = in->program,
+	                               .gather = &gather,
+	                               .device = in->device,
+	                               .launch = in->launch},
+	                     .arena = arena};
 	const char *why;
 
 	*open = NULL;
@@ -74,16 +180,7 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	if (in->limited)
 		*in->limited = !gather.report.complete || gather.cut || !gather.complete ||
 		               gather.report.coverage != GW_COVER_EXACT;
-	gw_static_memory(&parts, work);
-	if (in->cfg) {
-		*open = machine_rows(in, &parts, arena, work);
-		add_wavefronts(&gather, work);
-		return NULL;
-	}
-	why = gw_timing_of(in->program, arena, &timing);
-	if (!why) {
-		parts.timing = &timing;
-		gw_static_warp(&parts, work);
-	}
+	why = all_rows(&a, &a.parts, MIDDLE, work, open);
+	gw_static_set(work, GW_WORK_least_time, why ? NAN : least_time(&a), 1);
 	return why;
 }

@@ -169,8 +169,22 @@ static void add_atomic(struct sum *s, const struct gw_gather_access *a, double e
 	add(s, &one, is_elected(a) ? fmin(each, 1) : each, shaped);
 }
 
-static void shared_and_atomic_rows(const struct gw_gather *g, struct gw_work *work)
+/*
+ * Lanes of a warp that meet on one address, on average over the grid: as many words as lie between
+ * the first and the last share all lanes. Where they use fewer, more meet.
+ */
+static double meeting_lanes(const struct gw_static_in *in, const struct gw_gather_access *a)
 {
+	double width = in->program->insns[a->insn].width;
+
+	if (a->high < a->low || a->high == UINT64_MAX)
+		return 0;
+	return lanes_of(a) / (1 + (double)(a->high - a->low) / fmax(width, 1));
+}
+
+static void shared_and_atomic_rows(const struct gw_static_in *in, struct gw_work *work)
+{
+	const struct gw_gather *g = in->gather;
 	struct sum passes = {0}, atomics = {0}, shared = {0}, same = {0}, lines = {0};
 	double together = 0; /* most lanes of a warp on one address */
 
@@ -183,7 +197,7 @@ static void shared_and_atomic_rows(const struct gw_gather *g, struct gw_work *wo
 			add_atomic(is_global(a) ? &atomics : &shared, a, lanes_of(a), false);
 		if (!a->atomic || !is_global(a))
 			continue;
-		add_atomic(&same, a, a->low == a->high ? lanes_of(a) : 0, true);
+		add_atomic(&same, a, meeting_lanes(in, a), true);
 		together = fmax(together, a->wavefronts / a->requests);
 		add_atomic(&lines, a,
 		           a->coalescing.requests > 0 ? a->coalescing.lines / a->coalescing.requests
@@ -192,7 +206,7 @@ static void shared_and_atomic_rows(const struct gw_gather *g, struct gw_work *wo
 	}
 	gw_static_set(work, GW_WORK_shared_wavefronts, passes.value, trust(g, &passes));
 	gw_static_set(work, GW_WORK_atomic_requests, atomics.value, trust(g, &atomics));
-	/* Where no address stays the same, lanes of a warp may still meet. */
+	/* Where addresses are many, lanes of a warp may still meet. */
 	gw_static_set(work, GW_WORK_atomic_same_address, fmax(same.value, together),
 	              trust(g, &same));
 	gw_static_set(work, GW_WORK_shared_atomics, shared.value, trust(g, &shared));
@@ -327,7 +341,7 @@ void gw_static_memory(const struct gw_static_in *in, struct gw_work *work)
 	global_rows(in->gather, true, work);
 	line_rows(in, false, work);
 	line_rows(in, true, work);
-	shared_and_atomic_rows(in->gather, work);
+	shared_and_atomic_rows(in, work);
 	warp_rows(in->gather, work);
 	control_rows(in, work);
 	l1_rows(in->gather, work);

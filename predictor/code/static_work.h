@@ -36,6 +36,26 @@ struct gw_static_in {
 	const struct gw_launch *launch;
 };
 
+/** Whether the code and the arguments alone decide how often everything runs, and where: no count
+ * is a range, no address is unknown, and no limit was met before a warp's end. */
+bool gw_static_is_decided(const struct gw_static_in *in);
+
+/**
+ * What @p in has gathered, with every range of counts at its least or, @p most, its most and lanes
+ * of unknown addresses as far apart as they can be, into @p out; of the rare cases of divisions and
+ * roots it is the least. @p cfg: of the machine code; NULL: PTX. False where there is no such end,
+ * as the count of a loop that data end has no most, and when
+ * @p arena has no room.
+ */
+bool gw_static_end(const struct gw_static_in *in, const struct gw_cfg *cfg, bool most,
+                   struct gw_arena *arena, struct gw_gather *out);
+
+/**
+ * Where data decide addresses of global memory that @p from has gathered: the rows of @p work that
+ * say where loads are served, all by L1, or, @p most, all by device memory.
+ */
+void gw_static_open_traffic(const struct gw_gather *from, bool most, struct gw_work *work);
+
 /** Set row @p f to a static @p value, unless it is unknown, or the row holds a better one. */
 void gw_static_set(struct gw_work *work, enum gw_work_field f, double value, double confidence);
 

@@ -105,8 +105,10 @@ enum gw_tier {
 /** A prediction of one launch's GPU time, made before its measurement exists. */
 struct gw_prediction {
 	double seconds; /**< expected GPU time; NaN when unknown */
-	double low,
-	        high; /**< interval meant to hold the time with 90% probability; NaN when unknown */
+	/** Interval meant to hold the time with 90% probability; NaN when unknown. Where seconds is
+	 * unknown because memory contents decide how much is done, low alone is known: the launch
+	 * takes at least this. */
+	double low, high;
 	enum gw_tier tier;
 	enum gw_source work; /**< best source of what is known of the launch's work */
 	enum gw_bound bound; /**< by the estimate from that work; unknown without one */

@@ -13,6 +13,8 @@
 
 static const double INTERVAL = 1.645;      /* standard deviations to the end of an interval */
 static const double COURSE_GUESSED = 0.25; /* prior, as those of scale.c */
+static const double OPEN_MOST =
+        2; /* factor of time that what data decide may make (static_code.c) */
 
 /*
  * Share of the estimate that scales with the SM clock: excludes device memory, the launch itself,
@@ -84,6 +86,17 @@ static enum gw_certainty certainty_of(const struct gw_work *work)
 	               : GW_CERTAINTY_ESTIMATED;
 }
 
+/* The time of @p seconds if all atomics with unknown addresses meet on one. */
+static double with_meetings(const struct gw_predictor *p, const struct gw_work *work,
+                            double seconds)
+{
+	double atomics = gw_work_value(work, GW_WORK_atomic_requests);
+
+	if (!(atomics > 0) || !isnan(gw_work_value(work, GW_WORK_atomic_same_address)))
+		return seconds;
+	return fmax(seconds, seconds + atomics / gw_param_value(p->device, GW_PARAM_t_atomic_same));
+}
+
 /*
  * Uncertainty of an estimate due to what its work does not contain, as a standard deviation of its
  * logarithm. Atomics with unknown addresses may all collide: that time is treated as a
@@ -92,12 +105,8 @@ static enum gw_certainty certainty_of(const struct gw_work *work)
 static double unexplained(const struct gw_predictor *p, const struct gw_work *work, double seconds,
                           enum gw_certainty certainty)
 {
-	double atomics = gw_work_value(work, GW_WORK_atomic_requests), doubt = 0, worst;
+	double doubt = log(with_meetings(p, work, seconds) / seconds) / INTERVAL;
 
-	if (atomics > 0 && isnan(gw_work_value(work, GW_WORK_atomic_same_address))) {
-		worst = seconds + atomics / gw_param_value(p->device, GW_PARAM_t_atomic_same);
-		doubt = worst > seconds ? log(worst / seconds) / INTERVAL : 0;
-	}
 	/* A critical path without settled counts is a guess (static_nominal.c). */
 	if (certainty != GW_CERTAINTY_EXACT)
 		doubt = sqrt(doubt * doubt + COURSE_GUESSED * COURSE_GUESSED);
@@ -122,6 +131,28 @@ double gw_base_seconds(const struct gw_predictor *p, const struct gw_entry *e,
 	return made.seconds;
 }
 
+/* Of work that the code alone gives: not even how many instructions there are. */
+static bool is_uncounted(const struct gw_work *work)
+{
+	return certainty_of(work) == GW_CERTAINTY_PARTIAL &&
+	       isnan(gw_work_value(work, GW_WORK_warp_cycles));
+}
+
+/*
+ * Where memory contents decide how much is done, and nothing was counted, how long the launch of
+ * estimate @p seconds takes at least; 0: they decide nothing that matters. Logs from before the row
+ * do not say it: there it is work without a number of instructions.
+ */
+static double least_of(const struct gw_predictor *p, const struct gw_work *work, double seconds)
+{
+	double least = gw_work_value(work, GW_WORK_least_time);
+
+	if (!isnan(least))
+		return least;
+	return is_uncounted(work) || with_meetings(p, work, seconds) > OPEN_MOST * seconds ? seconds
+	                                                                                   : 0;
+}
+
 struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e,
                           const struct gw_work *work, struct gw_base b)
 {
@@ -141,6 +172,7 @@ struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e
 		made.seconds = gw_bounds_launching(p->device, &launch);
 	if (!(made.seconds > 0))
 		return b;
+	b.least = b.source == GW_SOURCE_STATIC ? least_of(p, work, made.seconds) : 0;
 	gw_verdict_of(p->device, &launch, work, &made, &verdict);
 	b.course = (uint8_t)certainty_of(work);
 	b.certainty = b.course == GW_CERTAINTY_ESTIMATED && moves_data(&made) ? GW_CERTAINTY_EXACT
@@ -148,6 +180,6 @@ struct gw_base gw_base_of(const struct gw_predictor *p, const struct gw_entry *e
 	b.unexplained = (float)unexplained(p, work, made.seconds, (enum gw_certainty)b.certainty);
 	b.log_seconds = log(made.seconds);
 	b.share = b.bare ? 0 : clock_share(&made);
-	b.bound = (uint8_t)verdict.bound;
+	b.bound = (uint8_t)(b.least > 0 ? GW_BOUND_UNKNOWN : verdict.bound);
 	return b;
 }

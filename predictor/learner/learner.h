@@ -54,6 +54,8 @@ struct gw_state {
 struct gw_published {
 	uint64_t known;
 	double seconds, low, high;
+	double least;  /**< where there is no prediction: time that it takes at least, s; 0: unknown
+	                */
 	float center;  /**< log seconds at the reference clock; of own times only */
 	float noise;   /**< its standard deviation from own times, in the logarithm */
 	uint32_t size; /**< own times it rests on */
@@ -91,6 +93,11 @@ struct gw_base {
 	 * itself.
 	 */
 	bool bare;
+	/**
+	 * Memory contents decide how much of the work there is, and the launch takes at least this,
+	 * s; 0: they do not. Like a bare one it transfers times and is no prediction by itself.
+	 */
+	double least;
 };
 
 /** The class of a base that is known. */

@@ -289,12 +289,16 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 		made = fresh(p, e, known);
 	else if (e && !made)
 		out->reason = "what was known at the call is no longer kept";
-	if (made && made->there)
+	if (made && made->there) {
 		fill(made, out);
-	else if (!out->reason)
+	} else if (made && made->least > 0) {
+		out->low = made->least;
+		out->reason = "memory contents decide how much it does";
+	} else if (!out->reason) {
 		out->reason = p->device ? "no launch of this kernel had been timed, and nothing is "
 		                          "known of its work"
 		                        : "no launch of this kernel had been timed";
+	}
 }
 
 /* ---- learning ----------------------------------------------------------------------------- */

@@ -123,6 +123,12 @@ void gw_residual_levels(struct gw_predictor *p)
 	p->levels_changed = false;
 }
 
+/* Whether the model's time is none, or a lower limit: it goes along with the kernel's own times. */
+static bool transfers_only(const struct gw_base *b)
+{
+	return b->bare || b->least > 0;
+}
+
 /* A configuration trains its kernel's bias once per class, however often it is launched. */
 static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center)
 {
@@ -132,7 +138,7 @@ static void tell_level(struct gw_predictor *p, struct gw_entry *e, double center
 	float off;
 
 	/* Uncertain work says more about itself than about the model. */
-	if (isnan(b.log_seconds) || b.bare || (double)b.unexplained > DOUBTFUL)
+	if (isnan(b.log_seconds) || transfers_only(&b) || (double)b.unexplained > DOUBTFUL)
 		return;
 	c = gw_class_of(&b);
 	if (e->levels & 1u << c || f->level_count[c] == UINT16_MAX)
@@ -444,8 +450,10 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	tier = count ? GW_TIER_WARM : GW_TIER_COLD;
 	base = gw_scale_base(p, e, known);
 	v = (struct view){p, s.level, !isnan(e->waves)};
-	if (!isnan(base.log_seconds) && (count || !base.bare))
+	if (!isnan(base.log_seconds) && (count || !transfers_only(&base)))
 		g = by_work(&v, &base, false, e, r, count, known);
+	if (base.least > 0 && !g.points)
+		g.deviation = INFINITY;
 	if (g.points && base.unsure)
 		add_code(&v, e, r, count, known, &g);
 	/* Grid size alone may look more certain; counted work is preferred. */
@@ -457,4 +465,6 @@ void gw_residual_predict(const struct gw_predictor *p, struct gw_entry *e, uint6
 	}
 	if (isfinite(g.deviation) && isfinite(g.log_seconds))
 		fill(p, &s, &g, tier, known, out);
+	else
+		out->least = base.least;
 }

@@ -48,6 +48,7 @@ check 3000000 "1 transpose 90 16 0 128 128 1 32 8 1 0 $side$side$x$y" "$@"
 check 13500000 "1 stencil 90 16 0 128 512 1 32 8 1 0 $side$side$x$y" "$@"
 check 39500000 "1 multiply 90 16 0 256 256 1 16 16 1 0 $side$side${depth}00000000$x$y$z" "$@"
 check 57000000 "1 triangle 90 16 0 16 1 1 256 1 1 0 ${side}00000000$x$y" "$@"
-check 1700000 "1 gather 90 16 0 65536 1 1 256 1 1 0 ${large}00000000$x$y$z" "$@"
+# Data decide where it loads: its work is taken at both ends, too.
+check 2400000 "1 gather 90 16 0 65536 1 1 256 1 1 0 ${large}00000000$x$y$z" "$@"
 check 2600000 "2 runs_histogram 90 16 0 1 1 1 256 1 1 0 $x${side}00000000$y" "$@"
 exit $status

@@ -79,6 +79,62 @@ static void an_empty_kernels_time_is_no_first_guess(void **state)
 	assert_non_null(made.reason);
 }
 
+/* As of a kernel whose loops memory contents decide. */
+static uint32_t tell_at_least(uint32_t kernel, uint32_t blocks, double seconds)
+{
+	uint32_t c = configure(kernel, blocks, 256);
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (f.work.q[i].source != GW_SOURCE_NONE)
+			f.work.q[i].source = GW_SOURCE_STATIC;
+	by_code(GW_WORK_least_time, seconds);
+	gw_predictor_work(p, c, &f.work);
+	return c;
+}
+
+static void a_lower_limit_is_no_prediction(void **state)
+{
+	struct gw_prediction made = predict(tell_at_least(1, 300, 1e-5));
+
+	(void)state;
+	assert_int_equal(made.tier, GW_TIER_NONE);
+	assert_true(isnan(made.seconds) && isnan(made.high));
+	assert_true(made.low == 1e-5);
+	assert_non_null(made.reason);
+	assert_true(predict(tell_at_least(2, 300, 0)).seconds > 0);
+}
+
+static void work_of_an_older_log_without_a_count_is_a_lower_limit(void **state)
+{
+	uint32_t c = configure(1, 300, 256);
+	struct gw_prediction made;
+
+	(void)state;
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (f.work.q[i].source != GW_SOURCE_NONE)
+			f.work.q[i].source = GW_SOURCE_STATIC;
+	f.work.q[GW_WORK_warp_cycles].value = f.work.q[GW_WORK_least_time].value = NAN;
+	tell_as(c, LITTLE);
+	made = predict(c);
+	assert_true(isnan(made.seconds) && made.low > 0);
+}
+
+static void what_was_counted_or_timed_is_predicted_though_data_decide_it(void **state)
+{
+	uint32_t c = tell_at_least(1, 300, 1e-5), other = tell_at_least(1, 600, 2e-5);
+	double seconds;
+
+	(void)state;
+	measure(c, 1e-3);
+	assert_true(predict(c).seconds > 0.9e-3);
+	assert_int_equal(predict(other).tier, GW_TIER_WARM);
+	c = tell_at_least(2, 300, 1e-5);
+	seconds = model();
+	fixture_work(&f, GW_WORK_inst_executed, f.work.q[GW_WORK_inst_executed].value);
+	gw_predictor_work(p, c, &f.work);
+	assert_true(off(predict(c), seconds) < 1);
+}
+
 static void it_tells_nothing_of_what_the_model_lacks(void **state)
 {
 	uint32_t c = configure(1, 300, 256);
@@ -414,6 +470,11 @@ int main(void)
 	                                        stop),
 	        cmocka_unit_test_setup_teardown(an_empty_kernels_time_is_no_first_guess, start,
 	                                        stop),
+	        cmocka_unit_test_setup_teardown(a_lower_limit_is_no_prediction, start, stop),
+	        cmocka_unit_test_setup_teardown(
+	                work_of_an_older_log_without_a_count_is_a_lower_limit, start, stop),
+	        cmocka_unit_test_setup_teardown(
+	                what_was_counted_or_timed_is_predicted_though_data_decide_it, start, stop),
 	        cmocka_unit_test_setup_teardown(it_tells_nothing_of_what_the_model_lacks, start,
 	                                        stop),
 	        cmocka_unit_test_setup_teardown(

@@ -142,6 +142,9 @@ static void floor_of(const struct gw_device *device, const struct gw_launch *lau
 	out->seconds = 5 * gw_param(device, GW_PARAM_launch_floor);
 }
 
+/* Memory contents decide nothing of the work. */
+static const struct gw_quantity decided = {0, GW_SOURCE_STATIC, 1};
+
 static void each_gpu_is_predicted_by_its_own_profile(void **state)
 {
 	static const struct gw_model model = {.name = "floor", .estimate = floor_of};
@@ -151,6 +154,7 @@ static void each_gpu_is_predicted_by_its_own_profile(void **state)
 	(void)state;
 	gw_work_clear(&work);
 	work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
+	work.q[GW_WORK_least_time] = decided;
 	gw_predictor_set_model(fleet, &model);
 	gw_predictor_set_device(fleet, 1, &fast);
 	configure(1, 1, 1000);
@@ -176,6 +180,7 @@ static void limits_of_work_are_no_work(void **state)
 	(void)state;
 	gw_work_clear(&work);
 	work.q[GW_WORK_dram_write_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
+	work.q[GW_WORK_least_time] = decided;
 	work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_COUNTED, 1};
 	gw_predictor_set_model(fleet, &model);
 	gw_predictor_set_device(fleet, 1, &fast);
@@ -196,6 +201,7 @@ static void what_a_limit_refutes_is_forgotten(void **state)
 	(void)state;
 	gw_work_clear(&work);
 	work.q[GW_WORK_dram_write_bytes] = (struct gw_quantity){1e6, GW_SOURCE_STATIC, 1};
+	work.q[GW_WORK_least_time] = decided;
 	work.q[GW_WORK_dram_read_bytes] = (struct gw_quantity){1.9e6, GW_SOURCE_COUNTED, 0.3F};
 	work.q[GW_WORK_most_dram_read_bytes] = (struct gw_quantity){1e6, GW_SOURCE_COUNTED, 1};
 	gw_predictor_set_model(fleet, &model);

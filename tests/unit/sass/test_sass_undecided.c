@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernels/undecided.cu: where memory contents decide how much a launch does, its work is "at least"
+ * and nothing is predicted from it; where what they decide cannot matter, it is predicted.
+ */
+#include "predictor/code/static_code.h"
+#include "predictor/learner/predictor.h"
+#include "predictor/models/inputs.h"
+#include "predictor/profile/profile.h"
+#include "tests/unit/sass/built.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ARGUMENTS = 48 };
+
+/* A launch; arguments are 8-byte pointers, then numbers. */
+struct launch {
+	const char *kernel;
+	uint32_t grid, block;
+	unsigned pointers;
+	int32_t numbers[3];
+};
+
+static struct gw_profile profile;
+
+static int read_profile(void **state)
+{
+	struct gw_profile_error error;
+
+	(void)state;
+	return gw_profile_read(GW_PROFILES "/nvidia-h200.json", &profile, &error) ? -1 : 0;
+}
+
+static void arguments_of(const struct launch *l, uint8_t bytes[ARGUMENTS])
+{
+	memset(bytes, 0, ARGUMENTS);
+	for (unsigned i = 0; i < l->pointers; i++) {
+		uint64_t pointer = UINT64_C(0x7f0000000000) + ((uint64_t)i << 32);
+
+		memcpy(bytes + 8 * i, &pointer, sizeof(pointer));
+	}
+	memcpy(bytes + (size_t)8 * l->pointers, l->numbers, sizeof(l->numbers));
+}
+
+/* What the code and the arguments say of @p l, into @p work. */
+static void analyse(const struct launch *l, const struct gw_launch *launch, struct gw_work *work)
+{
+	uint8_t bytes[ARGUMENTS];
+	struct gw_eval_launch at = {.config = launch->config, .arguments = {bytes, ARGUMENTS}};
+	struct gw_sass_lowered lowered;
+	struct gw_static_code code;
+	struct built_file b;
+	const char *open;
+
+	arguments_of(l, bytes);
+	built_file_begin(&b, GW_SASS, "undecided", l->kernel, 90);
+	assert_null(gw_sass_lower(&lowered, &b.cfg, &b.kernel, &b.arena));
+	code = (struct gw_static_code){.program = &lowered.program,
+	                               .cfg = &b.cfg,
+	                               .calls = lowered.calls ? lowered.calls
+	                                                      : gw_sass_indirect(&lowered),
+	                               .device = &profile.device,
+	                               .launch = launch,
+	                               .at = &at};
+	assert_null(gw_static_code_work(&code, &b.arena, work, &open));
+	built_file_end(&b);
+}
+
+/* What is said of the first launch of @p l; @p least gets its row. */
+static struct gw_prediction first_of(const struct launch *l, double *least)
+{
+	static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
+	const struct gw_launch launch = {
+	        .kernel = &kernel, .config = {{l->grid, 1, 1}, {l->block, 1, 1}, {1, 1, 1}, 0, 0}};
+	struct gw_predictor *p = gw_predictor_new(4);
+	struct gw_prediction made;
+	struct gw_work work;
+
+	assert_non_null(p);
+	analyse(l, &launch, &work);
+	*least = gw_work_value(&work, GW_WORK_least_time);
+	gw_predictor_device(p, &profile.device);
+	gw_predictor_configure(p, 1, 1, &launch);
+	gw_predictor_work(p, 1, &work);
+	gw_predict(p, 1, 0, &made);
+	gw_predictor_free(p);
+	return made;
+}
+
+static void what_data_decide_is_not_predicted(void **state)
+{
+	static const struct launch launches[] = {
+	        {"depth_first", 4096, 256, 3, {1 << 20}},
+	        {"work_list", 132, 256, 4, {0}},
+	        {"awaits_flag", 132, 256, 2, {0}},
+	        {"awaits_acquire", 132, 256, 2, {0}},
+	        {"awaits_lock", 132, 1, 2, {0}},
+	        {"awaits_clock", 1, 1, 0, {1 << 20}},
+	        {"one_block", 1, 256, 2, {0}},
+	        {"sparse_rows", 4096, 256, 3, {1 << 20}},
+	        {"a_branch", 4096, 256, 2, {1 << 20, 10000}},
+	        {"recursion", 1, 32, 3, {0}},
+	        {"local_array", 4096, 256, 2, {1 << 20}},
+	        {"local_sort", 4096, 256, 1, {1 << 20}},
+	        {"histogram", 4096, 256, 2, {1 << 20}},
+	        {"gather", 65536, 256, 3, {1 << 24}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
+		double least;
+		struct gw_prediction made = first_of(&launches[i], &least);
+
+		if (!(least > 0) || !isnan(made.seconds) || made.low != least ||
+		    !isnan(made.high) || made.tier != GW_TIER_NONE || !made.reason)
+			fail_msg("%s: at least %g s; predicted %g s from %g s on",
+			         launches[i].kernel, least, made.seconds, made.low);
+	}
+}
+
+static void what_does_not_matter_is_predicted(void **state)
+{
+	static const struct launch launches[] = {
+	        {"a_branch", 4096, 256, 2, {1 << 20, 4}},
+	        {"rare_store", 4096, 256, 2, {1 << 20}},
+	        {"roots", 65536, 256, 2, {1 << 24}},
+	        {"few_gathers", 4096, 256, 3, {1 << 20, 10000}},
+	        {"own_copy", 65536, 256, 2, {1 << 24}},
+	        {"spread_atomics", 4096, 256, 1, {1 << 20, 7}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(launches) / sizeof(*launches); i++) {
+		double least;
+		struct gw_prediction made = first_of(&launches[i], &least);
+
+		if (least != 0 || !(made.seconds > 0) || made.tier != GW_TIER_COLD)
+			fail_msg("%s: at least %g s; predicted %g s", launches[i].kernel, least,
+			         made.seconds);
+	}
+}
+
+/* All that share a word of the bins one after the other: as many as there are threads to a word. */
+static void atomics_meet_as_often_as_words_are_few(void **state)
+{
+	static const int32_t among[] = {1, 7, 256, 1 << 20};
+	const uint32_t threads = 1 << 20;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(among) / sizeof(*among); i++) {
+		static const struct gw_kernel kernel = {"", 32, 0, 0, 0, 1024, 90};
+		const struct launch l = {
+		        "spread_atomics", threads / 256, 256, 1, {(int32_t)threads, among[i]}};
+		const struct gw_launch launch = {
+		        .kernel = &kernel,
+		        .config = {{l.grid, 1, 1}, {l.block, 1, 1}, {1, 1, 1}, 0, 0}};
+		struct gw_work work;
+
+		analyse(&l, &launch, &work);
+		assert_true(fabs(gw_work_value(&work, GW_WORK_atomic_same_address) * among[i] /
+		                         threads -
+		                 1) < 1e-6);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(what_data_decide_is_not_predicted),
+	        cmocka_unit_test(what_does_not_matter_is_predicted),
+	        cmocka_unit_test(atomics_meet_as_often_as_words_are_few),
+	};
+
+	return cmocka_run_group_tests(tests, read_profile, NULL);
+}
