@@ -80,10 +80,17 @@ function buildKernels() {
     return (sort.down ? -order : order) || a.number - b.number;
   }
 
+  // Where nothing was predicted, what the launches take at least.
+  function cellOf(kernel, c) {
+    const least = value(kernel, "at_least");
+    return c.id === "predicted" && !known(value(kernel, c.id)) && known(least) ? "≥ " + duration(least)
+      : formats[c.kind](value(kernel, c.id));
+  }
+
   function rowOf(row) {
     const k = row.kernel, name = el("button", {type: "button", title: k.full, "aria-expanded": "false"}, k.label);
     const tr = el("tr", {}, el("td", {}, String(row.number)), el("td", {class: "name"}, name),
-      ...columns.map((c) => el("td", {class: c.kind === "text" ? "text" : null}, formats[c.kind](value(k, c.id)))),
+      ...columns.map((c) => el("td", {class: c.kind === "text" ? "text" : null}, cellOf(k, c))),
       el("td", {}, spark(k)));
     name.addEventListener("click", () => {
       const open = tr.classList.toggle("open");

@@ -260,7 +260,8 @@ function buildTrust() {
   const section = $("trust"), p = report.prediction, c = report.causality, lines = [];
   section.append(el("p", {}, p.measured ? percent(p.share_predicted) + " of " + count(p.measured) + " measured launches were predicted: " +
     count(p.predicted_before) + " before the call, " + count(p.predicted_late) + " later from the state at the call; " + count(p.unknown) +
-    " unknown. Median error " + percent(p.median_error) + "; 90% intervals held " + percent(p.coverage) + "."
+    " unknown" + (p.at_least ? ", " + count(p.at_least) + " of them with a lower limit alone" : "") +
+    ". Median error " + percent(p.median_error) + "; 90% intervals held " + percent(p.coverage) + "."
     : "No launch was measured."));
   section.append(...basisTable("By what was known of the time", data.basis.times), ...basisTable("By the source of the work", data.basis.work));
   if (c.violations)

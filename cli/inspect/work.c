@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cli/common/estimate.h"
+#include "cli/common/number.h"
 #include "cli/inspect/launch.h"
 #include "cli/predict/predict.h"
 #include "cli/message.h"
@@ -74,6 +75,7 @@ static void rows_text(const struct gw_work *work)
 
 static void text(const struct analyzed *t, const struct gw_device *device)
 {
+	struct gw_text least;
 	double sure[64];
 	unsigned n = 0;
 
@@ -85,6 +87,10 @@ static void text(const struct analyzed *t, const struct gw_device *device)
 	rows_text(&t->item.work);
 	if (t->open)
 		printf("    instructions are not settled: %s\n", t->open);
+	if (gw_work_least(&t->item.work) > 0)
+		printf("    what is not known before the launch decides how much it does: at least "
+		       "%s; nothing is predicted from this\n",
+		       gw_duration(&least, 1e9 * gw_work_least(&t->item.work)));
 	printf("\n  static estimates for %s, before anything was counted\n", device->name);
 	for (const struct gw_model *const *m = gw_models; *m && n < 64; m++)
 		sure[n++] = confidence(t, *m, device);

@@ -30,6 +30,7 @@ struct gw_row {
 	double total, mean, m2; /**< of the measured ones; mean and m2 without aggregates */
 	uint64_t single;        /**< measured one by one: behind mean, m2 and the quantiles */
 	double min, max;        /**< NaN when none was measured */
+	uint64_t at_least;      /**< measured one by one and not predicted, with a lower limit */
 	uint64_t scored;        /**< measured and predicted */
 	uint64_t late; /**< of them predicted after the call (from the state at the call) */
 	uint64_t intervals, covered; /**< scored with an interval; measured time inside it */
@@ -45,6 +46,7 @@ struct gw_row {
 	        unexplained; /**< … its position in gw_log_model.unexplained, where there are any */
 	struct gw_row_bound *bound; /**< what bounds it (verdict.h); NULL: nothing measured */
 	struct gw_quantile time, predicted, error;
+	struct gw_quantile least; /**< of those that count in at_least, ns */
 };
 
 /** A GPU, identified by its UUID, or by name and number where that is unknown. */

@@ -15,6 +15,7 @@ void gw_row_free(struct gw_row *row)
 	gw_quantile_free(&row->time);
 	gw_quantile_free(&row->predicted);
 	gw_quantile_free(&row->error);
+	gw_quantile_free(&row->least);
 	gw_bound_free(row->bound);
 }
 
@@ -77,8 +78,12 @@ void gw_row_launch(struct gw_row *row, const struct gw_record_launch *l, enum gw
 		return;
 	}
 	add_time(row, (double)l->duration_ns);
-	if (isfinite(l->predicted))
+	if (isfinite(l->predicted)) {
 		add_score(row, l, tier);
+	} else if (l->low > 0 && isfinite(l->low)) {
+		row->at_least++;
+		gw_quantile_add(&row->least, (double)l->low);
+	}
 }
 
 /* No writer makes scores that contradict one another; what a damaged log says of them is left out.

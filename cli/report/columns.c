@@ -68,6 +68,7 @@ void gw_report_values(const struct gw_report *report, struct gw_report_line *lin
 	v[GW_COLUMN_max] = r->max;
 	v[GW_COLUMN_stddev] = gw_row_deviation(r);
 	v[GW_COLUMN_predicted] = gw_quantile(&r->predicted, 0.5);
+	v[GW_COLUMN_at_least] = gw_quantile(&r->least, 0.5);
 	v[GW_COLUMN_error] = gw_quantile(&r->error, 0.5);
 	v[GW_COLUMN_mape] = gw_row_mape(r);
 	v[GW_COLUMN_coverage] = gw_row_coverage(r);

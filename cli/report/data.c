@@ -113,6 +113,7 @@ static json_t *prediction_json(struct gw_row *all)
 	json_object_set_new(o, "predicted_before", gw_json_count(all->scored - all->late));
 	json_object_set_new(o, "predicted_late", gw_json_count(all->late));
 	json_object_set_new(o, "unknown", gw_json_count(all->measured - all->scored));
+	json_object_set_new(o, "at_least", gw_json_count(all->at_least));
 	json_object_set_new(o, "share_predicted", gw_json_number(gw_row_known(all)));
 	json_object_set_new(o, "median_error", gw_json_number(gw_quantile(&all->error, 0.5)));
 	json_object_set_new(o, "mape", gw_json_number(gw_row_mape(all)));

@@ -242,6 +242,9 @@ static void predictions(struct gw_row *all, unsigned width)
 		report_part(&line, GW_INK_OFF, "90%% interval: %s",
 		            gw_percent(&a, gw_row_coverage(all)));
 	}
+	if (all->at_least)
+		report_part(&line, GW_INK_OFF, "lower limit alone: %s",
+		            gw_percent(&a, (double)all->at_least / (double)all->measured));
 	report_finish(&line, "");
 }
 

@@ -56,6 +56,12 @@ static const char *cell(const struct gw_report *report, const struct gw_report_l
 		return gw_report_cell(report, line, c, buffer, size);
 	if (c == GW_COLUMN_predicted && mixed(line))
 		return "mixed";
+	if (c == GW_COLUMN_predicted && isnan(line->value[c]) &&
+	    !isnan(line->value[GW_COLUMN_at_least])) {
+		snprintf(buffer, size, "%s%s", gw_utf8() ? "≥" : ">=",
+		         number(info, line->value[GW_COLUMN_at_least], text));
+		return buffer;
+	}
 	return number(info, line->value[c], text);
 }
 

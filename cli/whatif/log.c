@@ -162,6 +162,10 @@ static void add_config(struct whatif *w, uint32_t config, struct row *row)
 			snprintf(e.reason, sizeof(e.reason), "no device profile in the log");
 		else if (!c->last_work)
 			snprintf(e.reason, sizeof(e.reason), "its work is not in the log");
+		else if (gw_work_least(&work) > 0)
+			snprintf(e.reason, sizeof(e.reason),
+			         "what the code leaves open decides how much it does, and it was "
+			         "not counted");
 		else
 			w->model->estimate(device, &launch, &work, NULL, &e);
 		w->here |= p == 0 && device;

@@ -58,6 +58,16 @@ void gw_work_clear(struct gw_work *work)
 		work->q[i] = (struct gw_quantity){.value = NAN};
 }
 
+double gw_work_least(const struct gw_work *work)
+{
+	double least = work->q[GW_WORK_least_time].value;
+
+	for (unsigned i = 0; i < GW_WORK_FIELDS; i++)
+		if (work->q[i].source > GW_SOURCE_STATIC)
+			return 0;
+	return least > 0 ? least : 0;
+}
+
 enum gw_work_field gw_work_most(enum gw_work_field field)
 {
 	switch (field) {

@@ -133,6 +133,11 @@ const char *gw_work_meaning(unsigned field);
 /** A work of which nothing is known. */
 void gw_work_clear(struct gw_work *work);
 
+/** Where memory contents decide how much of @p work there is, and none of it was counted: time that
+ * the launch takes at least, s; else 0. Such work is a lower limit, and nothing is predicted from
+ * it. */
+double gw_work_least(const struct gw_work *work);
+
 /** The row that says how much @p field is at most; GW_WORK_FIELDS where there is none. */
 enum gw_work_field gw_work_most(enum gw_work_field field);
 

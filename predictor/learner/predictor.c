@@ -293,7 +293,7 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 		fill(made, out);
 	} else if (made && made->least > 0) {
 		out->low = made->least;
-		out->reason = "memory contents decide how much it does";
+		out->reason = "what is not known before the launch decides how much it does";
 	} else if (!out->reason) {
 		out->reason = p->device ? "no launch of this kernel had been timed, and nothing is "
 		                          "known of its work"

@@ -83,6 +83,20 @@ void sample_unpredicted(struct lb *b)
 	lb_end(b);
 }
 
+/* Of the first kernel memory contents decide how much it does; the last launch is predicted. */
+void sample_at_least(struct lb *b)
+{
+	begin(b, 4242, 0, "./vector_add 1000000");
+	for (uint32_t i = 0; i < 4; i++) {
+		struct gw_record_launch l = lb_launch(1, 1000000ull * i, 36000, NAN, 0);
+
+		l.low = 12000 + 200 * (float)i;
+		lb_add_launch(b, l);
+	}
+	lb_add_launch(b, lb_launch(2, 9000000, 9000, 9100, 0));
+	lb_end(b);
+}
+
 void sample_clocked(struct lb *b)
 {
 	struct gw_record_slow slow = {.config = 1,
@@ -377,6 +391,8 @@ bool sample_named(struct lb *b, const char *name)
 		sample_violations(b);
 	else if (!strcmp(name, "unpredicted"))
 		sample_unpredicted(b);
+	else if (!strcmp(name, "at_least"))
+		sample_at_least(b);
 	else if (!strcmp(name, "clocked"))
 		sample_clocked(b);
 	else if (!strcmp(name, "analysed"))

@@ -211,6 +211,20 @@ static void machine_code_tells_what_addresses_are_made_of(void **state)
 	}
 }
 
+/* Without the argument that bounds it, a loop has no end that is known. */
+static void work_that_is_open_is_a_lower_limit(void **state)
+{
+	static const char inspect[] =
+	        INSPECT "--kernel=powers --launch='grid=1 block=64 args=pointer,%s' --device=%s "
+	                "sm_90.cubin";
+
+	(void)state;
+	assert_int_equal(shell(inspect, "?", PROFILE), 0);
+	shell_says("decides how much it does: at least ");
+	assert_int_equal(shell(inspect, "5", PROFILE), 0);
+	assert_null(strstr(shell_output, "decides how much"));
+}
+
 /* What they run adds up to the instructions that are reported. */
 static void a_launch_tells_how_often_each_block_runs(void **state)
 {
@@ -408,6 +422,7 @@ int main(void)
 	        cmocka_unit_test(what_the_code_tells_of_a_launch_goes_to_the_models),
 	        cmocka_unit_test(instructions_that_are_not_settled_say_why),
 	        cmocka_unit_test(machine_code_tells_what_addresses_are_made_of),
+	        cmocka_unit_test(work_that_is_open_is_a_lower_limit),
 	        cmocka_unit_test(a_launch_tells_how_often_each_block_runs),
 	        cmocka_unit_test(kernels_of_ptx_are_listed),
 	        cmocka_unit_test(images_and_files_are_called_what_they_are),

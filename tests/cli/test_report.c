@@ -20,7 +20,7 @@ static int make_samples(void **state)
 {
 	return shell_setup(state) ||
 	       shell("mkdir logs && for s in plain second stand_in violations aggregates clocked "
-	             "analysed unanalysed worked hostile; do "
+	             "analysed unanalysed at_least worked hostile; do "
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs; "
 	             "head -c 3000 plain.gwl > cut.gwl");
 }
@@ -114,7 +114,7 @@ static void clocks_and_slow_launches_are_reported(void **state)
 	shell_prints("clocked.txt", "COLUMNS=100 " REPORT "clocked.gwl");
 	shell_says("throttled: power cap");
 	shell_says("14 slow launches in 2 episodes, 560 µs beyond the prediction");
-	assert_int_equal(shell(REPORT "--csv clocked.gwl | cut -d, -f32,33 | sed 1d"), 0);
+	assert_int_equal(shell(REPORT "--csv clocked.gwl | cut -d, -f33,34 | sed 1d"), 0);
 	shell_says("10,");
 	shell_says("4,");
 	assert_int_equal(shell(REPORT "--json clocked.gwl | grep -A40 '\"slow\": {'"), 0);
@@ -497,6 +497,21 @@ static void full_output_is_an_error(void **state)
 	shell_says("output could not be written");
 }
 
+static void a_lower_limit_is_shown_as_one(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--by=config at_least.gwl"), 0);
+	shell_says("  Predicted  20.0% of launches");
+	shell_says("lower limit alone: 80.0%");
+	shell_says("  ≥12.3 µs  ");
+	assert_int_equal(shell("LC_ALL=C " REPORT "--by=config at_least.gwl"), 0);
+	shell_says("  >=12.3 us  ");
+	assert_int_equal(shell(REPORT "--by=config --json at_least.gwl"), 0);
+	shell_says("\"at_least\": 4,");
+	shell_says("\"At Least (ns)\": 12300");
+	shell_says("\"Predicted (ns)\": null");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -508,6 +523,7 @@ int main(void)
 	        cmocka_unit_test(hostile_names_are_no_formulas_in_csv),
 	        cmocka_unit_test(messages_name_hostile_files_in_plain_text),
 	        cmocka_unit_test(clocks_and_slow_launches_are_reported),
+	        cmocka_unit_test(a_lower_limit_is_shown_as_one),
 	        cmocka_unit_test(what_code_does_not_tell_is_said_with_the_reason),
 	        cmocka_unit_test(a_log_that_ends_early_says_so_of_code),
 	        cmocka_unit_test(bounds_are_reported_with_what_to_fix),

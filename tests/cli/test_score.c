@@ -18,7 +18,7 @@
 static int make_samples(void **state)
 {
 	return shell_setup(state) ||
-	       shell("for s in plain stand_in aggregates unpredicted worked no_work "
+	       shell("for s in plain stand_in aggregates unpredicted at_least worked no_work "
 	             "no_profile half_profile; do "
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done");
 }
@@ -233,6 +233,14 @@ static void a_log_without_predictions_is_no_proof(void **state)
 	                 0);
 }
 
+static void a_lower_limit_is_no_answer(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(SCORE "at_least.gwl"), 0);
+	shell_says("  Predicted   20.0% of 5");
+	shell_says("no prediction");
+}
+
 static void replay_of_a_replay_has_the_same_bits(void **state)
 {
 	(void)state;
@@ -286,6 +294,7 @@ int main(void)
 	        cmocka_unit_test(pictures_show_each_model_that_answers),
 	        cmocka_unit_test(other_predictions_than_the_log_has_are_found),
 	        cmocka_unit_test(a_log_without_predictions_is_no_proof),
+	        cmocka_unit_test(a_lower_limit_is_no_answer),
 	        cmocka_unit_test(replay_of_a_replay_has_the_same_bits),
 	        cmocka_unit_test(replay_scores_what_it_predicts),
 	};

@@ -130,7 +130,9 @@ static void what_was_counted_or_timed_is_predicted_though_data_decide_it(void **
 	assert_int_equal(predict(other).tier, GW_TIER_WARM);
 	c = tell_at_least(2, 300, 1e-5);
 	seconds = model();
+	assert_true(gw_work_least(&f.work) == 1e-5);
 	fixture_work(&f, GW_WORK_inst_executed, f.work.q[GW_WORK_inst_executed].value);
+	assert_true(gw_work_least(&f.work) == 0);
 	gw_predictor_work(p, c, &f.work);
 	assert_true(off(predict(c), seconds) < 1);
 }

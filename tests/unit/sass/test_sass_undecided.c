@@ -85,6 +85,7 @@ static struct gw_prediction first_of(const struct launch *l, double *least)
 	assert_non_null(p);
 	analyse(l, &launch, &work);
 	*least = gw_work_value(&work, GW_WORK_least_time);
+	assert_true(gw_work_least(&work) == *least);
 	gw_predictor_device(p, &profile.device);
 	gw_predictor_configure(p, 1, 1, &launch);
 	gw_predictor_work(p, 1, &work);
