@@ -230,6 +230,8 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 	gw_arena_free(&arena);
 	if (*why)
 		return GW_ANALYSIS_UNSUPPORTED;
+	if (!open && gw_work_least(work) > 0)
+		open = "what it does, or where, depends on what is not known before the launch";
 	*why = open;
 	return GW_ANALYSIS_DONE;
 }

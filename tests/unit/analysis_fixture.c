@@ -133,6 +133,8 @@ int analysis_start(void **state)
 	kernel(REDUCE, "_Z6reduce6recordhPKfPf", 1);
 	kernel(BROKEN, "powers", 2);
 	kernel(LOST, "powers", 0);
+	module_of(3, "../../sass/undecided_sm_90.cubin", SIZE_MAX);
+	kernel(GATHER, "gather", 3);
 	offers = looks = 0;
 	memset(ends, 0, sizeof(ends));
 	log_full = false;

@@ -7,8 +7,8 @@
 #include "preload/analysis/analyze.h"
 
 /** Slots of kernels: of tests/code/kernels.cu, one in a damaged module, one in none, one to fill
- * in. */
-enum { SAXPY = 1, POWERS, REDUCE, BROKEN, LOST, CROOKED };
+ * in; one whose addresses data decide. */
+enum { SAXPY = 1, POWERS, REDUCE, BROKEN, LOST, CROOKED, GATHER };
 
 /** What lives as long as a test. */
 extern struct gw_arena arena;

@@ -219,6 +219,29 @@ static void each_analysis_says_what_it_left_unknown(void **state)
 	assert_string_equal(ends[part].why, "");
 }
 
+/* out[i] = in[index[i]]: counts are settled, addresses are not. */
+static void work_whose_addresses_data_decide_is_a_lower_limit(void **state)
+{
+	uint32_t config = config_of(GATHER, 64, 128);
+	struct gw_arguments *a = gw_arena_array(&arena, 1, sizeof(*a));
+	const uint64_t at[] = {0x700000000000, 0x710000000000, 0x720000000000};
+	const int32_t n = 64 * 128;
+
+	(void)state;
+	a->size = sizeof(at) + sizeof(n);
+	memcpy(a->bytes, at, sizeof(at));
+	memcpy(a->bytes + sizeof(at), &n, sizeof(n));
+	gw_config_entry(config)->arguments = a;
+	gw_analysis_want(config);
+	gw_analysis_run(look, false);
+	assert_true(work.q[GW_WORK_inst_executed].confidence == 1);
+	assert_true(row(GW_WORK_least_time) > 0);
+	assert_int_equal(ends[config].end, GW_ANALYSIS_DONE);
+	assert_string_equal(
+	        ends[config].why,
+	        "what it does, or where, depends on what is not known before the launch");
+}
+
 static void those_whose_turn_did_not_come_are_named_at_the_end(void **state)
 {
 	uint32_t waits = config_of(REDUCE, 7, 64), unseen;
@@ -368,6 +391,7 @@ int main(void)
 	        TEST(times_wait_for_the_first_analysis_and_not_for_ever),
 	        TEST(code_that_is_not_to_be_had_is_counted),
 	        TEST(each_analysis_says_what_it_left_unknown),
+	        TEST(work_whose_addresses_data_decide_is_a_lower_limit),
 	        TEST(those_whose_turn_did_not_come_are_named_at_the_end),
 	        TEST(whatever_the_launch_is_the_rings_are_looked_after),
 	        TEST(what_takes_long_is_reported_briefly_first),
