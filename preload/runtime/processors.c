@@ -31,10 +31,11 @@ static double own_quota(void)
 	char groups[2048], path[2048 + 64], *at, *end;
 
 	gw_small_file("/proc/self/cgroup", groups, sizeof(groups));
-	at = strncmp(groups, "0::", 3) ? strstr(groups, "\n0::") : groups - 1;
+	at = strncmp(groups, "0::", 3) ? strstr(groups, "\n0::") : groups;
+	if (at)
+		at = strchr(at, '/');
 	if (!at)
 		return INFINITY;
-	at += 4;
 	end = strchr(at, '\n');
 	if (end)
 		*end = 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MAGIC_LINE "gpuwatch-stand-in-module"
+enum { DYNAMIC_LIMIT = 49152 }; /* bytes of dynamic shared memory, unless raised */
 
 /* ---- images ----------------------------------------------------------------------------- */
 
@@ -95,7 +96,7 @@ static struct si_kernel *kernel_parse(char *line)
 	kernel->name = si_intern(word);
 	kernel->regs = 16;
 	kernel->max_threads = 1024;
-	kernel->dynamic_limit = 49152;
+	kernel->dynamic_limit = DYNAMIC_LIMIT;
 	kernel->ns = 1000;
 	kernel->ns_param = -1;
 	while (ok && (word = strtok_r(NULL, " \t", &save)))
@@ -124,36 +125,95 @@ static CUresult fat_binary_parse(struct si_image *out)
 	return result;
 }
 
+/* Images that were unloaded. Their kernels are kept: graphs made from them, and records of their
+ * launches, may outlive the module, as they do on the real driver. They stay reachable for the
+ * leak checker, and serve the next module of the same text, so that loads do not add up. */
+static struct unloaded {
+	struct unloaded *next;
+	struct si_image image;
+} * unloaded;
+
+static bool image_again(const char *text, struct si_image *out)
+{
+	struct unloaded **link, *found;
+	SI_LOCK();
+	for (link = &unloaded; *link && strcmp((*link)->image.text, text) != 0;)
+		link = &(*link)->next;
+	found = *link;
+	if (found)
+		*link = found->next;
+	SI_UNLOCK();
+	if (!found)
+		return false;
+	*out = found->image;
+	free(found);
+	for (int i = 0; i < out->count; i++)
+		if (out->kernels[i]->dynamic_limit != DYNAMIC_LIMIT)
+			out->kernels[i]->dynamic_limit = DYNAMIC_LIMIT;
+	return true;
+}
+
+void si_image_free(struct si_image *image)
+{
+	struct unloaded *it = image->text ? malloc(sizeof *it) : NULL;
+	if (it) {
+		SI_LOCK();
+		*it = (struct unloaded){unloaded, *image};
+		unloaded = it;
+		SI_UNLOCK();
+	}
+	*image = (struct si_image){0};
+}
+
+static CUresult lines_parse(char *text, struct si_image *out)
+{
+	char *save = NULL, *line;
+	strtok_r(text, "\r\n", &save);
+	while ((line = strtok_r(NULL, "\r\n", &save))) {
+		struct si_kernel **grown;
+		line += strspn(line, " \t");
+		if (!*line || *line == '#')
+			continue;
+		grown = realloc(out->kernels, ((size_t)out->count + 1) * sizeof *grown);
+		if (!grown)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		out->kernels = grown;
+		grown[out->count] = kernel_parse(line);
+		if (!grown[out->count])
+			return CUDA_ERROR_INVALID_IMAGE;
+		out->count++;
+	}
+	return CUDA_SUCCESS;
+}
+
+/* What could not be parsed serves no other module. */
+static void image_abandon(struct si_image *image)
+{
+	for (int i = 0; i < image->count; i++)
+		free(image->kernels[i]);
+	free(image->kernels);
+	free(image->text);
+	*image = (struct si_image){0};
+}
+
 CUresult si_image_parse(const void *text, struct si_image *out)
 {
-	char *copy, *save = NULL, *line;
-	CUresult result = CUDA_SUCCESS;
+	char *copy;
+	CUresult result;
 	*out = (struct si_image){0};
 	if (memcmp(text, "\x50\xed\x55\xba", 4) == 0 || memcmp(text, ELFMAG, SELFMAG) == 0 ||
 	    memcmp(text, "//", 2) == 0 || memcmp(text, ".version", 8) == 0)
 		return fat_binary_parse(out);
 	if (strncmp(text, MAGIC_LINE, sizeof MAGIC_LINE - 1) != 0)
 		return CUDA_ERROR_INVALID_IMAGE;
+	if (image_again(text, out))
+		return CUDA_SUCCESS;
 	copy = strdup(text);
-	if (!copy)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	strtok_r(copy, "\r\n", &save);
-	while (result == CUDA_SUCCESS && (line = strtok_r(NULL, "\r\n", &save))) {
-		struct si_kernel **grown;
-		line += strspn(line, " \t");
-		if (!*line || *line == '#')
-			continue;
-		grown = realloc(out->kernels, ((size_t)out->count + 1) * sizeof *grown);
-		if (grown)
-			out->kernels = grown;
-		if (grown && (grown[out->count] = kernel_parse(line)))
-			out->count++;
-		else
-			result = CUDA_ERROR_INVALID_IMAGE;
-	}
+	out->text = strdup(text);
+	result = copy && out->text ? lines_parse(copy, out) : CUDA_ERROR_OUT_OF_MEMORY;
 	free(copy);
 	if (result != CUDA_SUCCESS)
-		si_image_free(out);
+		image_abandon(out);
 	return result;
 }
 
@@ -167,24 +227,6 @@ CUresult si_image_read(const char *path, char **out)
 	used = *out ? fread(*out, 1, capacity - 1, file) : 0;
 	fclose(file);
 	return used ? CUDA_SUCCESS : *out ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-/* Kernels are kept: graphs made from them, and records of their launches, may outlive the
- * module, as they do on the real driver. They stay reachable for the leak checker. */
-void si_image_free(struct si_image *image)
-{
-	static struct kept {
-		struct kept *next;
-		struct si_kernel **kernels;
-	} * kept;
-	struct kept *it = image->kernels ? malloc(sizeof *it) : NULL;
-	if (it) {
-		SI_LOCK();
-		*it = (struct kept){kept, image->kernels};
-		kept = it;
-		SI_UNLOCK();
-	}
-	*image = (struct si_image){0};
 }
 
 /* ---- modules ---------------------------------------------------------------------------- */

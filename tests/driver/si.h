@@ -114,6 +114,7 @@ struct si_kernel {
 struct si_image {
 	int count;
 	struct si_kernel **kernels;
+	char *text; /* it was made from */
 };
 
 struct CUmod_st {

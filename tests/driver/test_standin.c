@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The stand-in driver: launches, streams, events, graphs, and how functions are found. */
 #include "test_support.h"
+#include <malloc.h>
 
 static void a_kernel_body_really_runs(void **state)
 {
@@ -232,6 +233,22 @@ static void a_graph_keeps_its_kernel_when_the_module_is_gone(void **state)
 	cuModuleUnload(other);
 }
 
+static void modules_that_come_and_go_take_no_memory(void **state)
+{
+	CUmodule module;
+	CUfunction function;
+	size_t before = 0;
+	(void)state;
+	for (int i = 0; i < 2000; i++) {
+		if (i == 1000)
+			before = mallinfo2().uordblks;
+		assert_int_equal(cuModuleLoadData(&module, TEST_HEAD "kernel come params=8\n"), 0);
+		assert_int_equal(cuModuleGetFunction(&function, module, "come"), 0);
+		cuModuleUnload(module);
+	}
+	assert_true(mallinfo2().uordblks < before + 1000);
+}
+
 static void a_condition_that_holds_runs_its_body(void **state)
 {
 	struct fixture *f = *state;
@@ -360,6 +377,7 @@ int main(void)
 	        T(a_green_context_has_streams_of_its_own),
 	        T(a_cycle_cannot_be_instantiated),
 	        T(a_graph_keeps_its_kernel_when_the_module_is_gone),
+	        T(modules_that_come_and_go_take_no_memory),
 	        T(a_condition_that_holds_runs_its_body),
 	        T(old_launches_take_their_state_from_the_function),
 	        T(a_malformed_image_is_refused),
