@@ -84,6 +84,18 @@ static bool on_device(struct gw_log *log, const struct gw_log_record *record, st
 	return true;
 }
 
+static bool on_module(struct gw_log *log, const struct gw_log_record *record)
+{
+	const struct gw_record_module *m = (const void *)record->head;
+
+	log->modules = gw_grow(log->modules, &log->module_room, log->module_count + 1,
+	                       sizeof(*log->modules));
+	log->modules[log->module_count++] =
+	        (struct log_module){gw_copy(gw_log_text(record, 0)), m->origin};
+	add_id(&log->module_ids, m->id);
+	return true;
+}
+
 static bool on_kernel(struct gw_log *log, const struct gw_log_record *record)
 {
 	const struct gw_record_kernel *k = (const void *)record->head;
@@ -93,6 +105,7 @@ static bool on_kernel(struct gw_log *log, const struct gw_log_record *record)
 	log->names[at].mangled = gw_copy(gw_log_text(record, 0));
 	log->kernels = gw_grow(log->kernels, &log->kernel_room, at + 1, sizeof(*log->kernels));
 	log->kernels[at].kernel = gw_recorded_kernel(k, log->names[at].mangled);
+	log->kernels[at].module = find(&log->module_ids, k->module);
 	add_id(&log->kernel_ids, k->id);
 	return true;
 }
@@ -267,6 +280,8 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		return on_header(log, record);
 	case GW_RECORD_DEVICE:
 		return on_device(log, record, e);
+	case GW_RECORD_MODULE:
+		return on_module(log, record);
 	case GW_RECORD_KERNEL:
 		return on_kernel(log, record);
 	case GW_RECORD_CONFIG:
@@ -344,14 +359,18 @@ void gw_log_free(struct gw_log *log)
 		free(log->gpus[i].uuid);
 		log_profile_free(&log->gpus[i].known);
 	}
+	for (size_t i = 0; i < log->module_count; i++)
+		free(log->modules[i].path);
 	log_names_free(log->names, log->kernel_count);
 	gw_index_free(&log->gpu_ids.index);
+	gw_index_free(&log->module_ids.index);
 	gw_index_free(&log->kernel_ids.index);
 	gw_index_free(&log->config_ids.index);
 	gw_index_free(&log->stream_ids.index);
 	gw_index_free(&log->thread_ids.index);
 	gw_index_free(&log->node_ids.index);
 	free(log->gpus);
+	free(log->modules);
 	free(log->kernels);
 	free(log->configs);
 	free(log->streams);

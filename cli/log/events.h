@@ -32,9 +32,16 @@ struct log_gpu {
 	struct log_profile known; /**< its profile, where the log has one */
 };
 
+/** Code that was loaded. */
+struct log_module {
+	char *path;      /**< file it is in; "" when it was loaded from memory */
+	uint32_t origin; /**< enum gw_module_origin */
+};
+
 /** A kernel of the log; its name has the same position in gw_log.names. */
 struct log_kernel {
 	struct gw_kernel kernel; /**< its name is the mangled one */
+	uint32_t module;         /**< position in gw_log.modules; GW_INDEX_NONE: not known */
 	uint32_t configs;        /**< how many configurations it has so far */
 	uint64_t first_learnt;   /**< number of the first observation of it, from 1; 0: none yet */
 };
@@ -74,18 +81,22 @@ struct gw_log {
 	struct gw_record_header header; /**< version 0: none yet */
 	char *text[GW_TEXTS];           /**< "" when unknown */
 	struct log_gpu *gpus;
+	struct log_module *modules;
 	struct log_kernel *kernels;
 	struct gw_name *names; /**< of the kernels */
 	struct log_config *configs;
 	struct log_stream *streams;
 	uint32_t *threads; /**< thread ids of the kernel */
 	struct log_node *nodes;
-	size_t gpu_count, kernel_count, config_count, stream_count, thread_count, node_count;
+	size_t gpu_count, module_count, kernel_count, config_count, stream_count, thread_count,
+	        node_count;
 	uint64_t learnt; /**< observations so far: launches that the learner learnt from */
 	bool stop;       /**< set by the callback: it is not called again, and reading ends */
 	/* Ids to positions. */
-	struct log_ids gpu_ids, kernel_ids, config_ids, stream_ids, thread_ids, node_ids;
-	size_t gpu_room, kernel_room, name_room, config_room, stream_room, thread_room, node_room;
+	struct log_ids gpu_ids, module_ids, kernel_ids, config_ids, stream_ids, thread_ids,
+	        node_ids;
+	size_t gpu_room, module_room, kernel_room, name_room, config_room, stream_room, thread_room,
+	        node_room;
 };
 
 /** A record and what it is of, as positions in gw_log; GW_INDEX_NONE: not known, or of none. */

@@ -190,13 +190,25 @@ static bool wanted(const struct reading *r, uint32_t gpu)
 	       (gpu != GW_INDEX_NONE && gw_gpu_matches(&m->gpus[r->gpu[gpu]], m->device));
 }
 
+/* The model's name of the file that a configuration's kernel was loaded from. */
+static uint32_t module_of_config(const struct reading *r, uint32_t config)
+{
+	uint32_t module = r->log.kernels[r->log.configs[config].kernel].module;
+	const char *path =
+	        module == GW_INDEX_NONE ? LOG_MODULE_UNKNOWN : r->log.modules[module].path;
+
+	return gw_log_model_name(r->model, *path ? path : LOG_MODULE_MEMORY);
+}
+
 /* The row of a configuration; rows move as they grow, so only their positions are kept. */
 static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 {
 	struct place *p = &r->place[config];
 
 	if (p->row == GW_INDEX_NONE || p->row_gpu != gpu) {
-		p->row = row_of(r->model, name_of_config(r, config),
+		p->row = row_of(r->model,
+		                r->model->by == GW_BY_MODULE ? module_of_config(r, config)
+		                                             : name_of_config(r, config),
 		                gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
 		                &r->log.configs[config].config);
 		p->row_gpu = gpu;

@@ -30,15 +30,16 @@ static const char columns[] =
         ;
 
 static const struct gw_option options[] = {
-        GW_OPT_CHOICE(by, "WHAT", "kernel|config|device",
-                      "one row per kernel, per kernel and launch configuration, or per kernel and "
-                      "device (default kernel)"),
+        GW_OPT_CHOICE(by, "WHAT", "kernel|config|device|module",
+                      "one row per kernel, per kernel and launch configuration, per kernel and "
+                      "device, or per file that code was loaded from (default kernel)"),
         GW_OPT_WORD(sort, "COLUMN", columns,
                     "sort by this column, largest first; name: in alphabetical order (default "
                     "total)"),
         GW_OPT_TEXT(filter, "REGEX",
-                    "show only kernels whose demangled name matches this extended regular "
-                    "expression, case-insensitive; shares remain those of all kernels"),
+                    "show only kernels, or files with --by=module, whose demangled name matches "
+                    "this extended regular expression, case-insensitive; shares remain those of "
+                    "all kernels"),
         GW_OPT_COUNT(top, "N", 0, 0, "show only the first N rows; 0: all (default 0)"),
         GW_OPT_TEXT(device, "GPU",
                     "show only launches on this GPU: its number, a prefix of its UUID, or part of "
@@ -188,9 +189,10 @@ static void unknown_column(const char *word)
 	char near[200];
 
 	gw_nearest(near, sizeof(near), word, ids, sizeof(ids) / sizeof(*ids), 0);
-	gw_error("report: --sort=%s: unknown column%s%s; man gpuwatch-report lists the columns, for "
-	         "example total, med, instances, error, name",
-	         word, *near ? "; did you mean " : "", *near ? near : "");
+	gw_error(
+	        "report: --sort=%s: unknown column%s%s; man gpuwatch-report lists the columns, for "
+	        "example total, med, instances, error, name",
+	        word, *near ? "; did you mean " : "", *near ? near : "");
 }
 
 static bool check_options(const struct options *o)
@@ -215,6 +217,35 @@ static bool device_known(const struct gw_log_model *m)
 	return false;
 }
 
+/* How many rows' files have this name without the folder. */
+static unsigned namesakes(const struct gw_log_model *m, const char *base)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < m->row_count; i++) {
+		const char *path = m->names[m->rows[i].name].mangled, *slash = strrchr(path, '/');
+
+		count += !strcmp(slash ? slash + 1 : path, base);
+	}
+	return count;
+}
+
+/* Files without their folders, where that leaves them distinct. */
+static void name_modules(struct gw_report *report)
+{
+	const struct gw_log_model *m = &report->model;
+
+	for (size_t i = 0; i < m->row_count; i++) {
+		uint32_t name = m->rows[i].name;
+		const char *base = strrchr(m->names[name].mangled, '/');
+
+		if (!base || namesakes(m, base + 1) > 1)
+			continue;
+		free(report->names[name]);
+		report->names[name] = gw_copy(base + 1);
+	}
+}
+
 /* The names that the text shows, by position in the model. */
 static void name_kernels(struct gw_report *report, const struct options *o)
 {
@@ -230,6 +261,8 @@ static void name_kernels(struct gw_report *report, const struct options *o)
 	if (!o->mangled && !o->full_names)
 		gw_kernel_names(names, m->name_count, report->names);
 	free(names);
+	if (m->by == GW_BY_MODULE && !o->full_names && !o->mangled)
+		name_modules(report);
 }
 
 /* Whether part of a log is damaged or cut off. One that lacks its end alone may still grow. */
@@ -238,7 +271,8 @@ static bool damaged(const struct gw_log_model *m)
 	for (size_t i = 0; i < m->file_count; i++) {
 		const struct gw_log_status *s = &m->files[i].status;
 
-		if (!m->files[i].skipped && (s->notes || s->cut_wanted || s->read_error || !s->header))
+		if (!m->files[i].skipped &&
+		    (s->notes || s->cut_wanted || s->read_error || !s->header))
 			return true;
 	}
 	return false;
@@ -316,6 +350,7 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	gw_log_model_init(&report->model);
 	report->model.by = !strcmp(o.by, "config")   ? GW_BY_CONFIG
 	                   : !strcmp(o.by, "device") ? GW_BY_DEVICE
+	                   : !strcmp(o.by, "module") ? GW_BY_MODULE
 	                                             : GW_BY_KERNEL;
 	report->model.device = o.device;
 	report->mangled = o.mangled;
@@ -349,7 +384,8 @@ const struct gw_command_body gw_report_command = {
                 "newest logs in the current folder, or where GPUWATCH_OUT puts them. Each process\n"
                 "counts once, however often its log is given. Logs compressed with zstd are read "
                 "as\n"
-                "they are. A log may still be growing, or be cut off by a crash: the whole part is\n"
+                "they are. A log may still be growing, or be cut off by a crash: the whole part "
+                "is\n"
                 "used, and the report states what is missing.\n"
                 "\n"
                 "Names are short: without return type, namespaces and parameters. Two kernels "

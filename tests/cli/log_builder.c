@@ -92,10 +92,25 @@ void lb_device(struct lb *b, uint32_t id, const char *name, const char *uuid)
 	lb_record(b, GW_RECORD_DEVICE, &r, sizeof(r), tail, (size_t)n + 1);
 }
 
+void lb_module(struct lb *b, uint32_t id, const char *path)
+{
+	struct gw_record_module r = {.id = id, .bytes = 1 << 20};
+
+	lb_record(b, GW_RECORD_MODULE, &r, sizeof(r), path, strlen(path) + 1);
+}
+
 void lb_kernel(struct lb *b, uint32_t id, const char *mangled)
 {
-	struct gw_record_kernel r = {
-	        .id = id, .registers = 32, .max_threads = 1024, .binary_version = 90};
+	lb_kernel_of(b, id, mangled, 0);
+}
+
+void lb_kernel_of(struct lb *b, uint32_t id, const char *mangled, uint32_t module)
+{
+	struct gw_record_kernel r = {.id = id,
+	                             .module = module,
+	                             .registers = 32,
+	                             .max_threads = 1024,
+	                             .binary_version = 90};
 
 	lb_record(b, GW_RECORD_KERNEL, &r, sizeof(r), mangled, strlen(mangled) + 1);
 }

@@ -30,7 +30,9 @@ void lb_block(struct lb *b);
 /** The same for each record, with what a test mostly wants. */
 void lb_header(struct lb *b, uint32_t pid, uint32_t flags, const char *command);
 void lb_device(struct lb *b, uint32_t id, const char *name, const char *uuid);
+void lb_module(struct lb *b, uint32_t id, const char *path);
 void lb_kernel(struct lb *b, uint32_t id, const char *mangled);
+void lb_kernel_of(struct lb *b, uint32_t id, const char *mangled, uint32_t module);
 void lb_config(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t block_x);
 /** The same of a configuration that runs on @p device; @p older: as before it was reported. */
 void lb_config_on(struct lb *b, uint32_t id, uint32_t kernel, uint32_t grid_x, uint32_t device,

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: make_sample "
 		                "plain|second|stand_in|violations|aggregates|clocked|hostile|"
 		                "markup|crowd|analysed|"
-		                "unanalysed|unpredicted|at_least|worked|"
+		                "unanalysed|unpredicted|modules|at_least|worked|"
 		                "no_work|no_profile|half_profile FILE [SECONDS]\n");
 	return good ? 0 : 2;
 }

@@ -97,6 +97,30 @@ void sample_at_least(struct lb *b)
 	lb_end(b);
 }
 
+/* Two kernels of a library, one of another of its name, one from memory, one unseen, and the
+ * program's own. */
+void sample_modules(struct lb *b)
+{
+	static const uint32_t module[] = {1, 1, 2, 3, 0, 4};
+
+	lb_header(b, 4242, 0, "./app");
+	lb_device(b, 1, "NVIDIA H200", "aabbccdd00112233");
+	lb_stream(b, 1, 1);
+	lb_module(b, 1, "/opt/old/lib/libblas.so.13");
+	lb_module(b, 2, "/opt/lib/libblas.so.13");
+	lb_module(b, 3, "");
+	lb_module(b, 4, "/usr/bin/app");
+	for (uint32_t i = 0; i < 6; i++) {
+		char name[] = "kernel_0";
+
+		name[7] = (char)('0' + i);
+		lb_kernel_of(b, i + 1, name, module[i]);
+		lb_config(b, i + 1, i + 1, 64, 128);
+		lb_add_launch(b, lb_launch(i + 1, 1000000ull * i, 10000 * (6 - i), NAN, 0));
+	}
+	lb_end(b);
+}
+
 void sample_clocked(struct lb *b)
 {
 	struct gw_record_slow slow = {.config = 1,
@@ -391,6 +415,8 @@ bool sample_named(struct lb *b, const char *name)
 		sample_violations(b);
 	else if (!strcmp(name, "unpredicted"))
 		sample_unpredicted(b);
+	else if (!strcmp(name, "modules"))
+		sample_modules(b);
 	else if (!strcmp(name, "at_least"))
 		sample_at_least(b);
 	else if (!strcmp(name, "clocked"))

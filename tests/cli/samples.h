@@ -14,6 +14,7 @@ void sample_violations(struct lb *b);
 /** The first launches of the plain one, which have no predictions. */
 void sample_unpredicted(struct lb *b);
 void sample_at_least(struct lb *b);
+void sample_modules(struct lb *b);
 /** The plain one with samples of clocks and two episodes of slow launches, one reported twice. */
 void sample_clocked(struct lb *b);
 /** The plain one, shorter: code reported all, in part, and nothing. */

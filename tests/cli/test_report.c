@@ -20,7 +20,7 @@ static int make_samples(void **state)
 {
 	return shell_setup(state) ||
 	       shell("mkdir logs && for s in plain second stand_in violations aggregates clocked "
-	             "analysed unanalysed at_least worked hostile; do "
+	             "analysed unanalysed modules at_least worked hostile; do "
 	             "$TOOLS/make_sample $s $s.gwl || exit 1; done; cp plain.gwl second.gwl logs; "
 	             "head -c 3000 plain.gwl > cut.gwl");
 }
@@ -497,6 +497,22 @@ static void full_output_is_an_error(void **state)
 	shell_says("output could not be written");
 }
 
+static void gpu_time_is_summed_by_file(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--by=module modules.gwl"), 0);
+	shell_says("  52.4%   110 µs          2");
+	shell_says("  /opt/old/lib/libblas.so.13\n");
+	shell_says("  /opt/lib/libblas.so.13\n");
+	shell_says("  [memory]\n");
+	shell_says("  [unknown]\n");
+	shell_says("  app\n");
+	assert_int_equal(shell(REPORT "--by=module --full-names modules.gwl"), 0);
+	shell_says("  /usr/bin/app\n");
+	assert_int_equal(shell(REPORT "--by=module --json modules.gwl | grep -c '\"Name\"'"), 0);
+	shell_says("5");
+}
+
 static void a_lower_limit_is_shown_as_one(void **state)
 {
 	(void)state;
@@ -523,6 +539,7 @@ int main(void)
 	        cmocka_unit_test(hostile_names_are_no_formulas_in_csv),
 	        cmocka_unit_test(messages_name_hostile_files_in_plain_text),
 	        cmocka_unit_test(clocks_and_slow_launches_are_reported),
+	        cmocka_unit_test(gpu_time_is_summed_by_file),
 	        cmocka_unit_test(a_lower_limit_is_shown_as_one),
 	        cmocka_unit_test(what_code_does_not_tell_is_said_with_the_reason),
 	        cmocka_unit_test(a_log_that_ends_early_says_so_of_code),
