@@ -143,7 +143,8 @@ int main(int argc, char **argv)
 	client_start();
 	for (unsigned i = 0; i < THREADS + (graphs ? 1u : 0u); i++)
 		pthread_create(&thread[i], NULL, launch, (void *)(uintptr_t)i);
-	while (!__atomic_load_n(&witness[graphs ? THREADS : 0], __ATOMIC_ACQUIRE))
+	while (!__atomic_load_n(&witness[0], __ATOMIC_ACQUIRE) ||
+	       (graphs && !__atomic_load_n(&witness[THREADS], __ATOMIC_ACQUIRE)))
 		usleep(1000);
 	if (getenv("CHILDREN"))
 		have_children();
