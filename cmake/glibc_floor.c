@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jansson's archive on systems with glibc 2.38 and later calls strtoll() as __isoc23_strtoll(), which
- * older systems lack (glibc_floor.h). This definition, hidden, lets the library built there run on them.
+ * jansson's archive on systems with glibc 2.38 and later calls strtoll() as __isoc23_strtoll(),
+ * which older systems lack (glibc_floor.h). This definition, hidden, lets the library built there
+ * run on them.
  */
 #include <stdlib.h>
 

@@ -233,8 +233,8 @@ static void the_budget_rules_once_the_answers_are_there(void **state)
 	outcome_free(all);
 }
 
-/* A program that ends within 50 ms of its first launch: sampling does not begin. On a busy machine the
- * program may last longer than that; it is run again then. */
+/* A program that ends within 50 ms of its first launch: sampling does not begin. On a busy machine
+ * the program may last longer than that; it is run again then. */
 static void programs_of_one_moment_pay_nothing(void **state)
 {
 	struct outcome *o = counted("1", "", "GPUWATCH_BUDGET=1", NULL);
