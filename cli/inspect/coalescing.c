@@ -112,6 +112,14 @@ static void print_accesses(const struct coalescing_view *v)
 	gw_table_free(table);
 }
 
+/* How often a request of the sample stands for one of the grid. */
+static double weight_of(const struct gw_gather_access *a)
+{
+	double runs = gw_gather_mean(&a->runs) / (a->requests + a->uncounted);
+
+	return isfinite(runs) ? runs : 1;
+}
+
 /* All global loads together, or all that write. Kim's figures of a kernel are of its loads. */
 static struct gw_coalescing whole(const struct coalescing_view *v, bool store)
 {
@@ -119,7 +127,8 @@ static struct gw_coalescing whole(const struct coalescing_view *v, bool store)
 
 	for (uint32_t i = 0; i < v->gather.count; i++)
 		if (v->gather.access[i].store == store)
-			gw_coalescing_merge(&sum, &v->gather.access[i].coalescing);
+			gw_coalescing_merge(&sum, &v->gather.access[i].coalescing,
+			                    weight_of(&v->gather.access[i]));
 	return sum;
 }
 

@@ -45,7 +45,8 @@ check 2300000 "0 _Z5saxpyifPKfPf 90 16 0 65536 1 1 256 1 1 0 $large$two$x$y" "$@
 check 2100000 "1 saxpy 90 16 0 65536 1 1 256 1 1 0 $large$two$x$y" "$@"
 check 22500000 "1 grid_stride 90 16 0 1024 1 1 256 1 1 0 ${large}00000000$x$y" "$@"
 check 3000000 "1 transpose 90 16 0 128 128 1 32 8 1 0 $side$side$x$y" "$@"
-check 13500000 "1 stencil 90 16 0 128 512 1 32 8 1 0 $side$side$x$y" "$@"
+# At the grid's edges warps differ: each is run, or stood for, once more for the shapes of its requests (13,500,000 before).
+check 34000000 "1 stencil 90 16 0 128 512 1 32 8 1 0 $side$side$x$y" "$@"
 check 39500000 "1 multiply 90 16 0 256 256 1 16 16 1 0 $side$side${depth}00000000$x$y$z" "$@"
 check 57000000 "1 triangle 90 16 0 16 1 1 256 1 1 0 ${side}00000000$x$y" "$@"
 # Data decide where it loads: its work is taken at both ends, too.

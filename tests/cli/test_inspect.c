@@ -158,8 +158,9 @@ static void accesses_of_a_launch_are_shown_and_drawn(void **state)
 	INSPECT "--kernel=saxpy sm_90.cubin --launch='grid=80 block=128 args=%s,2.5,pointer,"      \
 	        "pointer' --device=%s "
 
-/* The machine code's 7,255 instructions of the launch above, its 626 loads of 4 sectors each; what
- * a model makes of them is a static estimate, and can be no surer than what it rests on. */
+/* The machine code's 7,255 instructions of the launch above, its 624 loads of 4 sectors and two of
+ * half a warp; what a model makes of them is a static estimate, and can be no surer than what it
+ * rests on. */
 static void what_the_code_tells_of_a_launch_goes_to_the_models(void **state)
 {
 	(void)state;
@@ -168,7 +169,7 @@ static void what_the_code_tells_of_a_launch_goes_to_the_models(void **state)
 	                       "+1.00' reported",
 	                       "10000", PROFILE),
 	                 0);
-	assert_int_equal(shell("grep -E '^ +global_load_sectors +2504  sector +1.00' reported"), 0);
+	assert_int_equal(shell("grep -E '^ +global_load_sectors +2500  sector +1.00' reported"), 0);
 	assert_int_equal(shell("grep -A99 'static estimates for ' reported"), 0);
 	shell_says("CONFIDENCE");
 	shell_says("bounds");

@@ -37,6 +37,7 @@ struct cover {
 	double drawn;           /**< warps run of the others, for which they stand */
 	double sure;            /**< of what stands for the others */
 	struct gw_spread warps; /**< cost of those run */
+	gw_eval_ran *ran;       /**< called for each box; NULL: nobody asks */
 	bool bisected, failed;
 };
 

@@ -91,6 +91,10 @@ uint64_t gw_eval_times(const struct gw_eval_access *access);
 /** Called for each memory access of the warps that are run, in their order. */
 typedef void gw_eval_sink(void *arg, const struct gw_eval_access *access);
 
+/** Called after each run of a grid's warps: the accesses that the sink saw since the last call are
+ * those of @p warps warps, at addresses grown by as much as `grows` says from one to the next. */
+typedef void gw_eval_ran(void *arg, double warps);
+
 /** A number of executions: at least `least`, at most `most` (infinite: not bounded). */
 struct gw_eval_count {
 	double least, most;
@@ -195,6 +199,14 @@ struct gw_eval *gw_eval_new(const struct gw_ir_program *program,
 /** gw_eval_grid() by an evaluator there is. */
 const char *gw_eval_grid_by(struct gw_eval *eval, gw_eval_sink *sink, void *arg,
                             struct gw_arena *arena, struct gw_eval_report *out);
+
+/**
+ * Run the grid's warps once more for their accesses, within @p steps warp instructions and
+ * @p warps warps: each run is announced to @p ran with the number of warps that it stands for.
+ * True when every warp of the grid was run or stood for, so that all were announced.
+ */
+bool gw_eval_accesses(struct gw_eval *eval, uint64_t steps, uint32_t warps, gw_eval_sink *sink,
+                      gw_eval_ran *ran, void *arg, struct gw_arena *arena);
 
 /** From now on its warps may take @p warp_steps. */
 void gw_eval_allow(struct gw_eval *eval, uint64_t warp_steps);

@@ -250,6 +250,8 @@ static void run_box(struct cover *c)
 	gw_cover_add(c->out, c->e, volume(done));
 	c->covered += volume(done);
 	c->cost += c->e->report.cost * volume(done);
+	if (c->ran)
+		c->ran(c->e->sink_arg, volume(done));
 	leave_rest(c, &b, high);
 }
 
@@ -313,18 +315,46 @@ static void finish(struct cover *c)
 	sum_branches(c);
 }
 
+/* False: no room. */
+static bool cover_begin(struct cover *c)
+{
+	c->boxes = gw_arena_room(c->arena, BOXES_MAX, sizeof(*c->boxes));
+	if (!c->boxes || !gw_cover_sums(c->e->p, c->arena, c->out))
+		return false;
+	whole_grid(c);
+	return true;
+}
+
+bool gw_eval_accesses(struct gw_eval *e, uint64_t steps, uint32_t warps, gw_eval_sink *sink,
+                      gw_eval_ran *ran, void *arg, struct gw_arena *arena)
+{
+	const struct gw_eval_limits limits = e->limits;
+	struct gw_eval_report sums;
+	struct cover c = {.e = e, .out = &sums, .arena = arena, .ran = ran};
+
+	if (!cover_begin(&c))
+		return false;
+	e->limits.steps = steps;
+	e->limits.warps = warps;
+	e->sink = sink;
+	e->sink_arg = arg;
+	e->alike = true;
+	while (goes_on(&c))
+		run_box(&c);
+	e->limits = limits;
+	return !c.count && !c.failed && sums.complete;
+}
+
 const char *gw_eval_grid_by(struct gw_eval *e, gw_eval_sink *sink, void *arg,
                             struct gw_arena *arena, struct gw_eval_report *out)
 {
 	struct cover c = {.e = e, .out = out, .arena = arena};
 
-	c.boxes = gw_arena_room(arena, BOXES_MAX, sizeof(*c.boxes));
-	if (!c.boxes || !gw_cover_sums(e->p, arena, out))
+	if (!cover_begin(&c))
 		return "no room for the evaluation";
 	e->sink = sink;
 	e->sink_arg = arg;
 	e->alike = false;
-	whole_grid(&c);
 	while (goes_on(&c))
 		run_box(&c);
 	finish(&c);

@@ -44,25 +44,24 @@ void gw_coalescing_add(struct gw_coalescing *c, const struct gw_request *r, doub
 	c->lines += times * gw_request_pieces(r, GW_LINE_BYTES, NULL);
 }
 
-void gw_coalescing_merge(struct gw_coalescing *c, const struct gw_coalescing *other)
+void gw_coalescing_merge(struct gw_coalescing *c, const struct gw_coalescing *other, double times)
 {
+	bool first = !(c->requests > 0);
+
 	if (!(other->requests > 0))
 		return;
-	if (!(c->requests > 0)) {
-		*c = *other;
-		return;
-	}
-	c->bytes = c->bytes == other->bytes ? c->bytes : 0;
-	c->requests += other->requests;
-	c->lanes += other->lanes;
-	c->coalesced += other->coalesced;
+	c->bytes = first || c->bytes == other->bytes ? other->bytes : 0;
+	c->least_sectors =
+	        first ? other->least_sectors : fmin(c->least_sectors, other->least_sectors);
+	c->most_sectors = first ? other->most_sectors : fmax(c->most_sectors, other->most_sectors);
+	c->requests += other->requests * times;
+	c->lanes += other->lanes * times;
+	c->coalesced += other->coalesced * times;
 	for (unsigned i = 0; i < GW_REQUEST_LANES; i++)
-		c->graph[i] += other->graph[i];
+		c->graph[i] += other->graph[i] * times;
 	c->range_sectors |= other->range_sectors;
-	c->sectors += other->sectors;
-	c->lines += other->lines;
-	c->least_sectors = fmin(c->least_sectors, other->least_sectors);
-	c->most_sectors = fmax(c->most_sectors, other->most_sectors);
+	c->sectors += other->sectors * times;
+	c->lines += other->lines * times;
 }
 
 double gw_coalescing_degree(const struct gw_coalescing *c)

@@ -34,8 +34,9 @@ struct gw_coalescing {
  */
 void gw_coalescing_add(struct gw_coalescing *c, const struct gw_request *r, double times);
 
-/** Add the sums of @p other; the graph's bins then are elements, whatever their widths. */
-void gw_coalescing_merge(struct gw_coalescing *c, const struct gw_coalescing *other);
+/** Add the sums of @p other, @p times over; the graph's bins then are elements, whatever their
+ * widths. */
+void gw_coalescing_merge(struct gw_coalescing *c, const struct gw_coalescing *other, double times);
 
 /**
  * Degree of coalescing, 0 to 1 (Kim 2023, 3.1.4: sum of coalescing / (warps x global

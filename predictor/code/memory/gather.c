@@ -3,6 +3,7 @@
 
 #include "predictor/code/eval/warp_equivalence.h"
 #include "predictor/code/memory/extract.h"
+#include "predictor/code/memory/shape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,138 +12,35 @@
 enum {
 	BLOCKS = 16,
 	NEIGHBOURS = 5, /* the blocks from which the grid's footprint is estimated */
+	EXTRA = 8,      /* more blocks, for instructions that run in none of those chosen */
 	STEPS = 2000000,
-	OUTER = 256,                  /* iterations of outer loops whose footprint is followed */
-	SECTORS_A_STEP = 8,           /* that are entered in the time of a step */
-	GLANCE = 8,                   /* of a warp too long to be followed, what is looked at */
-	BASE_BITS = 44,               /* an unknown base lies in 16 TiB of its own */
-	LOCAL_WORD = 4,               /* bytes of a lane that lie together in local memory */
-	LOCAL_OFFSET = (1 << 24) - 1, /* of an address, what can be one of local memory */
+	WHOLE_STEPS = 100000, /* warp instructions for the accesses of all warps ... */
+	WHOLE_WARPS = 2048,   /* ... and warps that are run for them */
+	OUTER = 256,          /* iterations of outer loops whose footprint is followed */
+	SECTORS_A_STEP = 8,   /* that are entered in the time of a step */
+	GLANCE = 8,           /* of a warp too long to be followed, what is looked at */
 };
+
+static const double DIFFERS = 1e-6; /* relative: sums are rounded */
 
 /** What the sink needs. */
 struct sink {
 	struct gw_gather *gather;
-	uint32_t *slot;      /* per instruction: 1 + its place in gather->access[]; 0: none */
-	struct shape *shape; /* of each of gather->access[]: what its last request came to */
-	double followed;     /* executions looked at one by one, in steps that take as long */
-};
+	struct gw_access_box box;
+	uint32_t *slot; /* per instruction: 1 + its place in gather->access[]; 0: none */
+	struct gw_access_shape *shape; /* of each of gather->access[]: that of its last request */
+	double followed; /* executions looked at one by one, in steps that take as long */
 
-/** What the memory system makes of an access, wherever its request lies among lines. */
-struct shape {
-	struct gw_request request;
-	uint32_t repeats;
-	struct gw_eval_repeat repeat[GW_EVAL_LOOPS];
-	struct gw_coalescing coalescing;
-	struct gw_shared_passes passes; /* of an atomic only wavefronts */
+	/* While all warps of the grid are run or stood for. */
+	struct gw_gather_access *run;  /* of each access: sums of the run under way ... */
+	struct gw_gather_access *sums; /* ... and of all, as often as each run stands for */
+	uint32_t *touched, touches;    /* places in run[] with sums */
+	struct gw_dim3 *where;         /* of each access: the block of the first run with it */
 };
 
 double gw_gather_mean(const struct gw_eval_count *count)
 {
 	return isfinite(count->most) ? (count->least + count->most) / 2 : NAN;
-}
-
-/* The request that @p access makes the first time: false when a lane's address is not known.
- * Numbered unknown bases are distinguished and taken for aligned to 256 bytes, as allocations are.
- */
-static bool request_of(const struct gw_eval_access *access, struct gw_request *out)
-{
-	uint32_t bytes = (uint32_t)access->op->width * access->op->elements;
-
-	*out = (struct gw_request){.active = access->active, .bytes = bytes};
-	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
-		if (!(access->active >> lane & 1))
-			continue;
-		if (access->base[lane] >= UINT32_C(1) << (64 - BASE_BITS))
-			return false;
-		out->address[lane] =
-		        access->address[lane] + ((uint64_t)access->base[lane] << BASE_BITS);
-	}
-	return access->active && gw_request_valid(out);
-}
-
-/* How often each offset below a line occurs among the iterations that @p access stands for: what
- * sectors and lines depend on. Steps that aren't known leave every iteration where the first is. */
-static void offsets_of(const struct gw_eval_access *access, double share[GW_LINE_BYTES])
-{
-	for (unsigned i = 0; i < GW_LINE_BYTES; i++)
-		share[i] = i == 0;
-	for (uint32_t level = 0; level < access->repeats; level++) {
-		const struct gw_eval_repeat *r = &access->repeat[level];
-		uint64_t step = (uint64_t)r->step % GW_LINE_BYTES;
-		double next[GW_LINE_BYTES] = {0};
-
-		if (!r->linear || !step)
-			continue;
-		for (uint64_t k = 0; k < GW_LINE_BYTES && k < r->count; k++) {
-			/* Iterations k, k + 128, k + 256, ... lie at the same offset. */
-			double part =
-			        (double)((r->count - k - 1) / GW_LINE_BYTES + 1) / (double)r->count;
-
-			for (unsigned i = 0; i < GW_LINE_BYTES; i++)
-				next[(i + k * step) % GW_LINE_BYTES] += share[i] * part;
-		}
-		for (unsigned i = 0; i < GW_LINE_BYTES; i++)
-			share[i] = next[i];
-	}
-}
-
-static void coalescing_of(struct gw_coalescing *out, const struct gw_eval_access *access,
-                          const struct gw_request *r, double times)
-{
-	double share[GW_LINE_BYTES];
-
-	*out = (struct gw_coalescing){0};
-
-	offsets_of(access, share);
-	for (unsigned offset = 0; offset < GW_LINE_BYTES; offset++) {
-		struct gw_request moved = *r;
-
-		if (!(share[offset] > 0))
-			continue;
-		for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
-			moved.address[lane] += offset;
-		gw_coalescing_add(out, &moved, times * share[offset]);
-	}
-}
-
-/* The same request a number of lines further on, in the same loops. */
-static bool same_shape(const struct shape *s, const struct gw_eval_access *access,
-                       const struct gw_request *r)
-{
-	unsigned first = (unsigned)__builtin_ctz(r->active);
-	uint64_t away = r->address[first] - s->request.address[first], apart = 0;
-
-	if (s->request.active != r->active || s->request.bytes != r->bytes ||
-	    away % GW_LINE_BYTES || s->repeats != access->repeats)
-		return false;
-	for (uint32_t i = 0; i < s->repeats; i++)
-		if (s->repeat[i].count != access->repeat[i].count ||
-		    s->repeat[i].step != access->repeat[i].step ||
-		    s->repeat[i].linear != access->repeat[i].linear)
-			return false;
-	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++)
-		apart |= r->active >> lane & 1 ? r->address[lane] - s->request.address[lane] - away
-		                               : 0;
-	return !apart;
-}
-
-static const struct shape *shape_of(struct shape *s, const struct gw_gather_access *a,
-                                    const struct gw_eval_access *access, const struct gw_request *r,
-                                    double times)
-{
-	if (same_shape(s, access, r))
-		return s;
-	s->request = *r;
-	s->repeats = access->repeats;
-	memcpy(s->repeat, access->repeat, sizeof(s->repeat));
-	if (access->space == IR_SPACE_GLOBAL)
-		coalescing_of(&s->coalescing, access, r, times);
-	if (a->atomic)
-		s->passes = (struct gw_shared_passes){.wavefronts = gw_request_atomic(r)};
-	else
-		gw_request_shared(r, &s->passes);
-	return s;
 }
 
 /* Loops that an access stands for, as its footprint sees them. */
@@ -218,49 +116,6 @@ static double add_footprint(struct gw_locality *l, const struct gw_gather_access
 	       (inner ? fmin((double)access->repeat[n.inner].count, GW_LOCALITY_REPEATS) : 1);
 }
 
-/* The data stage of L1 is shared memory's too, and so are its banks. */
-static void add_passes(struct gw_gather_access *a, const struct gw_request *r,
-                       const struct gw_shared_passes *passes, double times)
-{
-	for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
-		if (!(r->active >> lane & 1))
-			continue;
-		a->low = r->address[lane] < a->low ? r->address[lane] : a->low;
-		a->high = r->address[lane] > a->high ? r->address[lane] : a->high;
-	}
-	a->wavefronts += passes->wavefronts * times;
-	a->conflicts += passes->conflicts * times;
-}
-
-/* Local memory of a warp lies word by word, the lanes' side by side: lanes that agree on an
- * address share its line. */
-static void add_local(struct gw_gather_access *a, const struct gw_request *r, double times)
-{
-	struct gw_request placed = *r;
-	unsigned sectors = 0;
-
-	placed.bytes = r->bytes < LOCAL_WORD ? r->bytes : LOCAL_WORD;
-	for (uint32_t at = 0; at < r->bytes; at += placed.bytes) {
-		for (unsigned lane = 0; lane < GW_REQUEST_LANES; lane++) {
-			uint64_t offset = (r->address[lane] & LOCAL_OFFSET) + at;
-
-			placed.address[lane] = offset / LOCAL_WORD * GW_LINE_BYTES +
-			                       lane * LOCAL_WORD + offset % LOCAL_WORD;
-		}
-		sectors += gw_request_sectors(&placed);
-	}
-	a->sectors += sectors * times;
-	a->wavefronts += (r->bytes + LOCAL_WORD - 1) / LOCAL_WORD * times;
-}
-
-static bool steps_known(const struct gw_eval_access *access)
-{
-	for (uint32_t i = 0; i < access->repeats; i++)
-		if (!access->repeat[i].linear && access->repeat[i].count > 1)
-			return false;
-	return true;
-}
-
 static bool is_middle(struct gw_dim3 grid, struct gw_dim3 block)
 {
 	struct gw_dim3 middle = gw_locality_middle(grid);
@@ -268,45 +123,89 @@ static bool is_middle(struct gw_dim3 grid, struct gw_dim3 block)
 	return block.x == middle.x && block.y == middle.y && block.z == middle.z;
 }
 
-/* One access of a warp that is looked at. */
+/* One access of a warp of a block that is looked at. */
 static void see(void *arg, const struct gw_eval_access *access)
 {
 	struct sink *sink = arg;
 	uint32_t slot = sink->slot[access->insn];
-	struct gw_gather_access *a = slot ? &sink->gather->access[slot - 1] : NULL;
-	double times = (double)gw_eval_times(access);
-	const struct shape *shape;
+	struct gw_gather *g = sink->gather;
+	struct gw_gather_access *a = slot ? &g->access[slot - 1] : NULL;
+	double uncounted;
+	bool shaped;
 	struct gw_request r;
 
 	if (!a || !access->active)
 		return;
-	a->space = (uint8_t)access->space;
-	a->maybe += access->certain == access->active ? 0 : times;
-	if (!request_of(access, &r)) {
-		a->uncounted += times;
-		if (access->space == IR_SPACE_GLOBAL)
-			gw_locality_uncounted(sink->gather->locality, a->insn, a->store, times);
+	uncounted = a->uncounted;
+	shaped = gw_access_shape_add(&sink->shape[slot - 1], NULL, a, access, &r);
+	if (access->space != IR_SPACE_GLOBAL)
+		return;
+	if (!shaped) {
+		gw_locality_uncounted(g->locality, a->insn, a->store, a->uncounted - uncounted);
 		return;
 	}
-	a->requests += times;
-	a->assumed += steps_known(access) ? 0 : times;
-	a->lanes += times * gw_request_lanes(&r);
-	if (access->space == IR_SPACE_LOCAL) {
-		add_local(a, &r, times);
+	sink->followed += add_footprint(g->locality, a, access, &r) *
+	                  (1 + sink->shape[slot - 1].coalescing.most_sectors / SECTORS_A_STEP);
+	if (!a->store && is_middle(sink->box.grid, access->block))
+		gw_replay_add(&g->replay, access, &r);
+}
+
+/* One access of a run that answers for a box of warps. */
+static void see_box(void *arg, const struct gw_eval_access *access)
+{
+	struct sink *sink = arg;
+	uint32_t slot = sink->slot[access->insn];
+	struct gw_gather_access *a = slot ? &sink->run[slot - 1] : NULL;
+	struct gw_request r;
+
+	if (!a || !access->active)
 		return;
+	if (!(a->requests + a->uncounted > 0)) {
+		sink->touched[sink->touches++] = slot - 1;
+		if (!(sink->sums[slot - 1].requests + sink->sums[slot - 1].uncounted > 0))
+			sink->where[slot - 1] = access->block;
 	}
-	shape = shape_of(&sink->shape[slot - 1], a, access, &r, times);
-	add_passes(a, &r, &shape->passes, times);
-	for (uint32_t i = 0; i < access->repeats; i++)
-		if (access->repeat[i].step && access->repeat[i].count > 1)
-			a->high = UINT64_MAX;
-	if (access->space == IR_SPACE_GLOBAL) {
-		gw_coalescing_merge(&a->coalescing, &shape->coalescing);
-		sink->followed += add_footprint(sink->gather->locality, a, access, &r) *
-		                  (1 + shape->coalescing.most_sectors / SECTORS_A_STEP);
-		if (!a->store && is_middle(sink->gather->locality->grid, access->block))
-			gw_replay_add(&sink->gather->replay, access, &r);
+	gw_access_shape_add(&sink->shape[slot - 1], &sink->box, a, access, &r);
+}
+
+/* Add the sums @p from of a run that stands for @p times. */
+static void add_run(struct gw_gather_access *to, const struct gw_gather_access *from, double times)
+{
+	to->space = from->space;
+	gw_coalescing_merge(&to->coalescing, &from->coalescing, times);
+	to->wavefronts += from->wavefronts * times;
+	to->conflicts += from->conflicts * times;
+	to->sectors += from->sectors * times;
+	to->low = from->low < to->low ? from->low : to->low;
+	to->high = from->high > to->high ? from->high : to->high;
+	to->requests += from->requests * times;
+	to->lanes += from->lanes * times;
+	to->uncounted += from->uncounted * times;
+	to->assumed += from->assumed * times;
+	to->maybe += from->maybe * times;
+}
+
+static struct gw_gather_access without_sums(const struct gw_gather_access *a)
+{
+	return (struct gw_gather_access){.insn = a->insn,
+	                                 .space = a->space,
+	                                 .store = a->store,
+	                                 .atomic = a->atomic,
+	                                 .low = UINT64_MAX,
+	                                 .runs = a->runs};
+}
+
+static void ran_box(void *arg, double warps)
+{
+	struct sink *sink = arg;
+
+	for (uint32_t i = 0; i < sink->touches; i++) {
+		uint32_t at = sink->touched[i];
+
+		add_run(&sink->sums[at], &sink->run[at], warps);
+		sink->run[at] = without_sums(&sink->gather->access[at]);
 	}
+	sink->touches = 0;
 }
 
 static bool is_memory(const struct gw_ir_insn *insn)
@@ -327,7 +226,8 @@ static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *
 	sink->slot = gw_arena_array(arena, program->insn_count, sizeof(*sink->slot));
 	g->access = gw_arena_array(arena, count, sizeof(*g->access));
 	sink->shape = gw_arena_array(arena, count, sizeof(*sink->shape));
-	if (!sink->slot || !g->access || !sink->shape)
+	sink->where = gw_arena_array(arena, count, sizeof(*sink->where));
+	if (!sink->slot || !g->access || !sink->shape || !sink->where)
 		return false;
 	for (uint32_t i = 0; i < program->insn_count; i++) {
 		const struct gw_ir_insn *insn = &program->insns[i];
@@ -347,48 +247,163 @@ static bool list_accesses(const struct gw_ir_program *program, struct gw_arena *
 	return true;
 }
 
-/* Run every warp of the chosen blocks, as far as @p steps go. */
-static const char *look_at_blocks(struct gw_eval *eval, const struct gw_eval_launch *launch,
-                                  const struct gw_gather_limits *limits, struct gw_arena *arena,
-                                  struct sink *sink)
+/* The shapes of all warps' requests, into sink->sums, where the limits let each be run or stood
+ * for. */
+static void look_at_grid(struct gw_eval *eval, const struct gw_gather_limits *limits,
+                         struct gw_arena *arena, struct sink *sink)
 {
 	struct gw_gather *g = sink->gather;
-	uint64_t left = limits->steps ? limits->steps : STEPS, spent;
-	struct gw_warp_equivalence *alike = gw_warp_equivalence_new(eval, &limits->eval, arena);
-	uint64_t warps =
-	        (gw_dim3_count(launch->config.block) + GW_REQUEST_LANES - 1) / GW_REQUEST_LANES;
+	uint64_t steps = limits->steps && limits->steps < WHOLE_STEPS ? limits->steps : WHOLE_STEPS;
+
+	sink->run = gw_arena_array(arena, g->count, sizeof(*sink->run));
+	sink->sums = gw_arena_array(arena, g->count, sizeof(*sink->sums));
+	sink->touched = gw_arena_array(arena, g->count, sizeof(*sink->touched));
+	if (!g->count || !sink->run || !sink->sums || !sink->touched)
+		return;
+	for (uint32_t i = 0; i < g->count; i++)
+		sink->run[i] = sink->sums[i] = without_sums(&g->access[i]);
+	g->whole = gw_eval_accesses(eval, steps, WHOLE_WARPS, see_box, ran_box, sink, arena);
+}
+
+/* How often each block that was looked at stands for others: the executions of what runs in some
+ * blocks more often than in others add up to the grid's. */
+static void weigh_blocks(const struct sink *sink)
+{
+	struct gw_locality *l = sink->gather->locality;
+	double runs[GW_LOCALITY_ACCESSES];
+
+	for (uint32_t i = 0; i < l->access_count; i++) {
+		uint32_t slot = sink->slot[l->access[i].id];
+
+		runs[i] = slot ? gw_gather_mean(&sink->gather->access[slot - 1].runs) : NAN;
+	}
+	gw_locality_weigh(l, runs);
+}
+
+/* The sample is the grid: what the blocks showed of shapes gives way to what all warps did. */
+static void take_grid(struct sink *sink)
+{
+	struct gw_gather *g = sink->gather;
+
+	for (uint32_t i = 0; g->whole && i < g->count; i++) {
+		struct gw_gather_access *a = &g->access[i], sample = *a;
+
+		*a = sink->sums[i];
+		/* Where operations meet is known of blocks: boxes have no first and last address.
+		 */
+		a->low = sample.low;
+		a->high = sample.high;
+	}
+}
+
+/* The blocks that are looked at, and what is left of the steps for it. */
+struct look {
+	struct sink *sink;
+	const struct gw_eval_launch *launch;
+	const struct gw_gather_limits *limits;
+	struct gw_eval *eval;
+	struct gw_warp_equivalence *alike;
 	struct gw_dim3 block[GW_LOCALITY_BLOCKS];
-	unsigned blocks = gw_locality_choose(launch->config.grid,
-	                                     limits->blocks ? limits->blocks : BLOCKS, block);
+	unsigned count;
+	uint64_t left;
+};
+
+/* Run every warp of a block, as far as the steps go. */
+static const char *look_at(struct look *l, struct gw_dim3 block)
+{
+	struct gw_gather *g = l->sink->gather;
+	uint64_t warps =
+	        (gw_dim3_count(l->launch->config.block) + GW_REQUEST_LANES - 1) / GW_REQUEST_LANES;
 	struct gw_warp_equivalence_report report;
 
-	if (!alike)
-		return "the evaluator needs more memory than the analysis may use";
+	for (uint32_t w = 0; w < warps && l->left; w++) {
+		double before = l->sink->followed;
+		const char *why =
+		        gw_warp_equivalence_warp(l->alike, block, w, see, l->sink, &report);
+		uint64_t spent;
+
+		if (why)
+			return why;
+		g->complete &= report.complete || report.halted;
+		spent = report.steps + (uint64_t)(l->sink->followed - before);
+		l->left -= spent < l->left && !report.halted ? spent : l->left;
+	}
+	g->blocks += l->left > 0;
+	return NULL;
+}
+
+static const char *look_at_blocks(struct look *l)
+{
+	struct gw_gather *g = l->sink->gather;
+	const char *why = NULL;
+
+	l->left = l->limits->steps ? l->limits->steps : STEPS;
+	l->count = gw_locality_choose(l->sink->box.grid,
+	                              l->limits->blocks ? l->limits->blocks : BLOCKS, l->block);
 	g->complete = true;
 	/* It would meet the limit again: what its accesses look like shows long before. */
 	if (g->report.coverage == GW_COVER_NONE) {
-		left = g->report.steps / GLANCE;
-		gw_eval_allow(eval, left);
+		l->left = g->report.steps / GLANCE;
+		gw_eval_allow(l->eval, l->left);
 	}
 	/* The first and the middle one with its neighbours come first: what they show is known even
 	 * where the steps end before the others. */
-	for (unsigned b = 0; b < blocks && left; b++) {
-		for (uint32_t w = 0; w < warps && left; w++) {
-			double before = sink->followed;
-			const char *why =
-			        gw_warp_equivalence_warp(alike, block[b], w, see, sink, &report);
-
-			if (why)
-				return why;
-			g->complete &= report.complete || report.halted;
-			spent = report.steps + (uint64_t)(sink->followed - before);
-			left -= spent < left && !report.halted ? spent : left;
-		}
-		g->blocks += left > 0;
-	}
-	g->cut = !left;
+	for (unsigned b = 0; b < l->count && l->left && !why; b++)
+		why = look_at(l, l->block[b]);
+	g->cut = !l->left;
 	g->complete &= g->blocks > 0;
-	return NULL;
+	return why;
+}
+
+/* Whether other blocks may do what those looked at don't: an instruction runs in none of them, its
+ * requests are not all alike, or it runs more often or less than they show. */
+static bool blocks_differ(const struct sink *sink)
+{
+	const struct gw_gather *g = sink->gather;
+	double times = (double)gw_dim3_count(sink->box.grid) / g->blocks;
+
+	if (!(times > 1) || g->cut)
+		return false;
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_gather_access *a = &g->access[i];
+		double seen = (a->requests + a->uncounted) * times, runs = gw_gather_mean(&a->runs);
+
+		if (isfinite(runs) && fabs(runs - seen) > DIFFERS * runs)
+			return true;
+		if (a->coalescing.least_sectors != a->coalescing.most_sectors)
+			return true;
+	}
+	return false;
+}
+
+static bool was_looked_at(const struct look *l, struct gw_dim3 block)
+{
+	for (unsigned i = 0; i < l->count; i++)
+		if (l->block[i].x == block.x && l->block[i].y == block.y &&
+		    l->block[i].z == block.z)
+			return true;
+	return false;
+}
+
+/* One more block for each instruction that ran in none so far. */
+static const char *look_at_more(struct look *l)
+{
+	const struct sink *sink = l->sink;
+	const char *why = NULL;
+	unsigned extra = 0;
+
+	for (uint32_t i = 0; sink->sums && i < sink->gather->count && !why; i++) {
+		const struct gw_gather_access *a = &sink->gather->access[i];
+
+		if (a->requests + a->uncounted > 0 || !(sink->sums[i].requests > 0) ||
+		    was_looked_at(l, sink->where[i]) || extra == EXTRA ||
+		    l->count == GW_LOCALITY_BLOCKS)
+			continue;
+		l->block[l->count++] = sink->where[i];
+		extra++;
+		why = look_at(l, sink->where[i]);
+	}
+	return why;
 }
 
 const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_eval_launch *launch,
@@ -396,17 +411,17 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
                           struct gw_gather *out)
 {
 	static const struct gw_gather_limits none;
-	struct sink sink = {.gather = out};
+	struct sink sink = {.gather = out, .box.grid = launch->config.grid};
+	struct look look = {.sink = &sink, .launch = launch, .limits = limits ? limits : &none};
 	struct gw_eval *eval;
 	const char *why;
 
 	*out = (struct gw_gather){0};
-	if (!limits)
-		limits = &none;
+	limits = look.limits;
 	why = gw_eval_check(program, launch);
 	if (why)
 		return why;
-	eval = gw_eval_new(program, launch, &limits->eval, arena);
+	look.eval = eval = gw_eval_new(program, launch, &limits->eval, arena);
 	if (!eval)
 		return "the evaluator needs more memory than the analysis may use";
 	why = gw_eval_grid_by(eval, NULL, NULL, arena, &out->report);
@@ -416,7 +431,17 @@ const char *gw_gather_run(const struct gw_ir_program *program, const struct gw_e
 	if (!out->locality || !gw_replay_init(&out->replay, arena) ||
 	    !list_accesses(program, arena, &sink))
 		return "the accesses need more memory than the analysis may use";
-	why = look_at_blocks(eval, launch, limits, arena, &sink);
+	sink.box.warps = gw_dim3_count(launch->config.block) / GW_REQUEST_LANES;
+	look.alike = gw_warp_equivalence_new(eval, &limits->eval, arena);
+	if (!look.alike)
+		return "the evaluator needs more memory than the analysis may use";
+	why = look_at_blocks(&look);
+	if (!why && out->report.coverage == GW_COVER_EXACT && blocks_differ(&sink)) {
+		look_at_grid(eval, limits, arena, &sink);
+		why = look_at_more(&look);
+		take_grid(&sink);
+		weigh_blocks(&sink);
+	}
 	if (!out->complete || (out->cut && out->blocks < NEIGHBOURS))
 		out->locality->dropped = true;
 	return why;

@@ -2,8 +2,10 @@
 /*
  * What a launch's memory instructions do, gathered from the evaluator: how often each runs over the
  * grid, what its requests look like to the memory system, and the locality of chosen blocks.
- * Counts are the evaluator's and cover the grid; the shape of requests is taken from all warps of
- * the blocks that gw_locality_choose() picks.
+ * Counts are the evaluator's and cover the grid. So do the shapes of requests where each warp of
+ * the grid is run or stood for; else they are those of a sample: of all warps of the blocks that
+ * gw_locality_choose() picks, and of one more block for each instruction that runs in none of
+ * these.
  */
 #ifndef GW_CODE_GATHER_H
 #define GW_CODE_GATHER_H
@@ -24,7 +26,7 @@ struct gw_gather_access {
 	double wavefronts;  /**< of the sample: passes through the data stage, by banks */
 	double conflicts;   /**< of these, beyond what the words would fill; shared memory */
 	double sectors;     /**< of the sample; local memory, whose words lie lane by lane */
-	uint64_t low, high; /**< of the sample's addresses, the least and the most */
+	uint64_t low, high; /**< of the addresses of the blocks looked at, the least and the most */
 	double requests;    /**< of the sample, that were counted */
 	double lanes;       /**< active in these */
 	double uncounted;   /**< of the sample, with addresses that are not known */
@@ -42,6 +44,7 @@ struct gw_gather {
 	struct gw_replay replay;      /**< global loads of the grid's middle block */
 	struct gw_eval_report report; /**< of the whole grid */
 	uint32_t blocks;              /**< looked at */
+	bool whole;                   /**< the sample is the grid: shapes are of each warp */
 	bool complete;                /**< all their warps that were run ran to their ends */
 	bool cut;                     /**< the steps ended before all blocks had been looked at */
 };

@@ -108,8 +108,10 @@ static struct gw_locality_cell *cell_of(struct gw_locality *l, struct gw_dim3 bl
 		l->dropped = true;
 		return NULL;
 	}
-	if (slot == l->block_count)
+	if (slot == l->block_count) {
+		l->weight[slot] = 1;
 		l->block[l->block_count++] = block;
+	}
 	cell = &l->cell[slot][a - l->access];
 	if (!*cell) {
 		*cell = gw_arena_array(l->arena, 1, sizeof(**cell));
@@ -460,13 +462,19 @@ bool gw_locality_graph(const struct gw_locality *l, struct gw_block_graph *out)
 
 void gw_locality_l1(const struct gw_locality *l, struct gw_locality_hits *out)
 {
+	double all = 0;
+
 	*out = (struct gw_locality_hits){0};
+	for (uint32_t b = 0; b < l->block_count; b++)
+		all += l->weight[b];
 	for (uint32_t b = 0; b < l->block_count; b++) {
-		out->distinct += count_blocks(l, b, b + 1, GW_LOCALITY_LOADS, IN_SECTORS, NULL) /
-		                 l->block_count;
+		double share = l->weight[b] / all;
+
+		out->distinct +=
+		        count_blocks(l, b, b + 1, GW_LOCALITY_LOADS, IN_SECTORS, NULL) * share;
 		for (uint32_t i = 0; i < l->access_count; i++)
 			if (l->cell[b][i] && !l->access[i].store)
-				out->demanded += l->cell[b][i]->demanded / l->block_count;
+				out->demanded += l->cell[b][i]->demanded * share;
 	}
 	out->rate = 1 - out->distinct / out->demanded;
 	if (!all_known(l, GW_LOCALITY_LOADS) || !(out->demanded > 0))

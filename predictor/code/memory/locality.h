@@ -41,6 +41,7 @@ struct gw_locality {
 	struct gw_dim3 grid;
 	uint32_t block_count, access_count;
 	struct gw_dim3 block[GW_LOCALITY_BLOCKS];
+	double weight[GW_LOCALITY_BLOCKS]; /**< blocks of the grid that each stands for */
 	struct gw_locality_access access[GW_LOCALITY_ACCESSES];
 	struct gw_locality_cell *cell[GW_LOCALITY_BLOCKS][GW_LOCALITY_ACCESSES]; /**< NULL: none */
 	bool dropped; /**< requests of more blocks or instructions than there is room for */
@@ -70,6 +71,13 @@ void gw_locality_add(struct gw_locality *l, struct gw_dim3 block, uint32_t id, b
 
 /** Note @p times requests whose addresses are not known. */
 void gw_locality_uncounted(struct gw_locality *l, uint32_t id, bool store, double times);
+
+/**
+ * Set the blocks' weights so that what they ask for adds up to the grid's: @p runs of each
+ * instruction, in the order of l->access; NaN or infinite: not known. By iterative proportional
+ * fitting (Deming & Stephan 1940), from equal weights. Until it is called blocks weigh the same.
+ */
+void gw_locality_weigh(struct gw_locality *l, const double *runs);
 
 /** What a set of sectors was found to be. */
 struct gw_footprint {
@@ -122,8 +130,9 @@ bool gw_locality_graph(const struct gw_locality *l, struct gw_block_graph *out);
 /** A share with how much of it is known. */
 struct gw_locality_hits {
 	double rate;     /**< of sector look-ups that hit, 0 to 1; NaN without loads */
-	double demanded; /**< sectors asked for by a block's loads, mean over blocks */
-	double distinct; /**< of these different ones, mean over blocks */
+	double demanded; /**< sectors asked for by a block's loads, mean over the grid's
+	                      blocks */
+	double distinct; /**< of these different ones, likewise */
 };
 
 /**

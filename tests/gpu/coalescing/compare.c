@@ -60,7 +60,8 @@ static void sum_loads(const struct gw_gather *g, struct reported *out)
 			out->conflicts += a->conflicts;
 			continue;
 		}
-		gw_coalescing_merge(&sum, &a->coalescing);
+		gw_coalescing_merge(&sum, &a->coalescing,
+		                    gw_gather_mean(&a->runs) / (a->requests + a->uncounted));
 		runs += gw_gather_mean(&a->runs);
 		unknown += gw_gather_mean(&a->runs) * (isnan(known) ? 1 : 1 - known);
 		if (a->requests > 0)
