@@ -90,10 +90,15 @@ static uint64_t known_at(uint32_t known)
 	return now - (uint32_t)((uint32_t)now - known);
 }
 
-/* From what was known at the call, which the predictor still has. */
-static void predict_late(struct gw_record_launch *r)
+/*
+ * From what was known at the call, which the predictor still has. For a graph's kernels the launch
+ * notes no more than how many observations stood published, whatever their number: what was made
+ * with these (gw_publish_predictions() sets gw_hot.known last) was made before the call.
+ */
+static void predict_from_call(struct gw_record_launch *r)
 {
 	struct gw_prediction p;
+	bool before;
 
 	gw_predictor_set_predict(fleet, r->config, known_at(r->known), &p);
 	r->predicted = (float)(p.seconds * 1e9);
@@ -104,8 +109,9 @@ static void predict_late(struct gw_record_launch *r)
 	r->known = (uint32_t)p.known;
 	r->tier = (uint8_t)p.tier;
 	r->work = (uint8_t)p.work;
-	r->flags |= GW_LAUNCH_LATE | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
-	gw_bump(&gw_counters[GW_COUNTER_predicted_late], 1);
+	before = p.published && r->flags & GW_LAUNCH_GRAPH;
+	r->flags |= (before ? 0 : GW_LAUNCH_LATE) | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
+	gw_bump(&gw_counters[before ? GW_COUNTER_predicted : GW_COUNTER_predicted_late], 1);
 }
 
 /*
@@ -236,7 +242,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 			r.flags |= GW_LAUNCH_MULTIMODAL;
 		gw_bump(&gw_counters[GW_COUNTER_predicted], 1);
 	} else {
-		predict_late(&r);
+		predict_from_call(&r);
 	}
 	if (e->flags & GW_EVENT_TIMED)
 		t->timed++;
@@ -302,7 +308,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (n->device && gw_launch_device(e) && n->device != gw_launch_device(e))
 			r.stream = 0;
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
-		predict_late(&r);
+		predict_from_call(&r);
 		if (r.config)
 			gw_config_launched(r.config);
 		else
@@ -459,7 +465,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	}
 	/* Its code may have been analysed since the call, from what was known at the call. */
 	if (isnan(r->predicted))
-		predict_late(r);
+		predict_from_call(r);
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
 		/* A graph's nodes may run on other GPUs than the stream it was launched into. */

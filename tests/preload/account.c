@@ -153,6 +153,7 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	if (l->flags & GW_LAUNCH_MEASURED) {
 		take_time(r, l);
 		r->account->tiers[l->tier & 3]++;
+		r->account->late += (l->flags & GW_LAUNCH_LATE) != 0;
 		take_hash(r->account, r->config[l->config < CONFIGS_MAX ? l->config : 0].digest);
 		r->account->off += l->tier == GW_TIER_STEADY &&
 		                   fabs((double)l->predicted / (double)l->duration_ns - 1) > 0.1;

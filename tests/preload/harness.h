@@ -58,6 +58,7 @@ struct account {
 	struct gw_record_clock clock; /**< the last of them */
 	struct gw_record_slow slow;
 	uint64_t tiers[4];    /**< measured launches by enum gw_tier */
+	uint64_t late;        /**< predicted after their call */
 	uint64_t plain;       /**< of configurations without a digest */
 	uint64_t guessed;     /**< of configurations with a provisional one */
 	uint64_t off;         /**< of those predicted from own times, by more than a tenth */

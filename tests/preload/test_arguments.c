@@ -220,6 +220,20 @@ static void nodes_of_a_graph_have_the_digests_of_their_arguments(void **state)
 	}
 }
 
+/* But for those of the first launch, and of the first one after a change. */
+static void nodes_of_a_graph_are_predicted_before_its_launch(void **state)
+{
+	struct outcome *o = under("graph", NULL, false);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_in_range(log->late, 0, 6);
+	assert_true(log->tiers[GW_TIER_STEADY] >= 30);
+	assert_int_equal(log->early, 0);
+	assert_replays(o);
+	outcome_free(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +248,7 @@ int main(void)
 	        cmocka_unit_test(so_it_is_where_no_code_is_read),
 	        cmocka_unit_test(a_buffer_is_read_no_further_than_it_goes),
 	        cmocka_unit_test(nodes_of_a_graph_have_the_digests_of_their_arguments),
+	        cmocka_unit_test(nodes_of_a_graph_are_predicted_before_its_launch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,8 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	(void)name;
 }
 
+static bool answered_published;
+
 void gw_predictor_set_predict(const struct gw_predictor_set *p, uint32_t config, uint64_t known,
                               struct gw_prediction *out)
 {
@@ -139,7 +141,8 @@ void gw_predictor_set_predict(const struct gw_predictor_set *p, uint32_t config,
 	                              .high = answered_known ? 6e-6 : NAN,
 	                              .tier = GW_TIER_COLD,
 	                              .work = GW_SOURCE_COUNTED,
-	                              .known = answered_known};
+	                              .known = answered_known,
+	                              .published = answered_published};
 }
 
 static int start(void **state)
@@ -149,6 +152,7 @@ static int start(void **state)
 	launch_count = other_count = 0;
 	configured = 0;
 	observations = asked_known = answered_known = 0;
+	answered_published = false;
 	log_full = false;
 	assert_true(gw_registry_start() && gw_launches_start());
 	gw_hot.shared->kernels[1] =
@@ -493,6 +497,40 @@ static void a_graph_launch_is_its_enabled_nodes(void **state)
 	free(gw_hot.shared->graph_slots[5].nodes);
 }
 
+/* What stood published at the call was made before it; what is made on request was not. */
+static void a_node_is_predicted_before_the_launch_by_what_stood_published(void **state)
+{
+	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .known = 7};
+
+	(void)state;
+	observations = 7;
+	answered_known = 7;
+	gw_launch_event(thread, &e);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_predicted]), 0);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_predicted_late]), 1);
+	answered_published = true;
+	gw_launch_event(thread, &e);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_predicted]), 1);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_predicted_late]), 1);
+	assert_int_equal(asked_known, 7);
+	assert_int_equal(launch_count, 2);
+	assert_true(launches[0].flags & GW_LAUNCH_LATE);
+	assert_false(launches[1].flags & GW_LAUNCH_LATE);
+	free(gw_hot.shared->graph_slots[5].nodes);
+}
+
+/* It read nothing at its call, though it could have. */
+static void a_stream_s_launch_is_late_all_the_same(void **state)
+{
+	struct gw_event e = fixture_launch(1);
+
+	(void)state;
+	observations = answered_known = 7;
+	answered_published = true;
+	gw_launch_event(thread, &e);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_predicted_late]), 1);
+}
+
 static void a_graph_we_do_not_know_is_counted_as_unknown(void **state)
 {
 	struct gw_event e = {.kind = GW_EVENT_GRAPH};
@@ -533,6 +571,8 @@ int main(void)
 	        T(a_prediction_of_another_configuration_is_not_used),
 	        T(an_unknown_kernel_is_logged_without_a_configuration),
 	        T(a_graph_launch_is_its_enabled_nodes),
+	        T(a_node_is_predicted_before_the_launch_by_what_stood_published),
+	        T(a_stream_s_launch_is_late_all_the_same),
 	        T(a_graph_we_do_not_know_is_counted_as_unknown),
 	        T(launches_go_to_sums_once_the_log_is_full),
 	};
