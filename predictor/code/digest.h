@@ -16,7 +16,8 @@
 #include <string.h>
 
 enum {
-	GW_DIGEST_WORDS = 8,     /**< of a layout: each costs a launch some ten instructions */
+	GW_DIGEST_WORDS = 8,        /**< of a layout: each costs a launch some ten instructions */
+	GW_DIGEST_PROVISIONAL = 16, /**< the same of a provisional one (digest_provisional.h) */
 	GW_DIGEST_BYTES = 32768, /**< size of the parameters that is analysed; the limit of CUDA */
 };
 
@@ -31,11 +32,12 @@ struct gw_digest_word {
 /** The layout of a kernel's argument hash. Words are sorted by size, then offset, so that hashing
  *  needs no test of each word's size. */
 struct gw_digest_plan {
-	uint16_t count; /**< 0: there is no such word */
-	uint16_t fours; /**< number of words of 4 bytes, which come first … */
-	uint16_t wide;  /**< … and of those of 4 or 8 bytes; then those of 1 or 2 */
-	uint16_t end;   /**< bytes of the parameters up to the last word's end */
-	struct gw_digest_word word[GW_DIGEST_WORDS];
+	uint16_t count;   /**< 0: there is no such word */
+	uint16_t fours;   /**< number of words of 4 bytes, which come first … */
+	uint16_t wide;    /**< … and of those of 4 or 8 bytes; then those of 1 or 2 */
+	uint16_t end;     /**< bytes of the parameters up to the last word's end */
+	bool provisional; /**< made without the code: hashed by digest_provisional.h */
+	struct gw_digest_word word[GW_DIGEST_PROVISIONAL];
 };
 
 /**
@@ -47,6 +49,9 @@ struct gw_digest_plan {
 const char *gw_digest_plan_make(const struct gw_ir_program *program,
                                 const struct gw_code_param *param, uint32_t count,
                                 struct gw_arena *arena, struct gw_digest_plan *plan);
+
+/** The bit that a provisional hash has and no other. */
+#define GW_DIGEST_IS_PROVISIONAL UINT32_C(0x80000000)
 
 /** Begin a hash, add @p size bytes (1, 2, 4 or 8), and end it: never 0. */
 static inline uint64_t gw_digest_begin(void)
@@ -76,7 +81,7 @@ static inline uint64_t gw_digest_add(uint64_t h, const unsigned char *from, unsi
 
 static inline uint32_t gw_digest_end(uint64_t h)
 {
-	uint32_t digest = (uint32_t)(h >> 32); /* where every bit of each word has come to */
+	uint32_t digest = (uint32_t)(h >> 33); /* where every bit of each word has come to */
 
 	return digest ? digest : 1;
 }

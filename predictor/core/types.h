@@ -62,7 +62,8 @@ enum gw_source {
 #include "predictor/core/basis.def"
 };
 
-/** Confidence from which on static work is as exact as counters; below, it is a range or a guess. */
+/** Confidence from which on static work is as exact as counters; below, it is a range or a guess.
+ */
 #define GW_CONFIDENCE_SETTLED 0.6F
 /** Confidence from which on a sampled count is as good as one that was counted. */
 #define GW_CONFIDENCE_COUNTED 0.9F
@@ -113,8 +114,9 @@ struct gw_prediction {
 	enum gw_source work; /**< best source of what is known of the launch's work */
 	enum gw_bound bound; /**< by the estimate from that work; unknown without one */
 	uint64_t known;      /**< number of the last observation that could be used */
-	bool multimodal;    /**< earlier times of this configuration fall into several groups */
-	const char *reason; /**< why seconds is NaN; static string, NULL otherwise */
+	bool multimodal;     /**< earlier times of this configuration fall into several groups */
+	bool published;      /**< made when observation `known` was published, not on request */
+	const char *reason;  /**< why seconds is NaN; static string, NULL otherwise */
 };
 
 /** Short lower-case name of an enumerator, for output; never NULL. */
@@ -145,7 +147,8 @@ enum gw_work_field gw_work_most(enum gw_work_field field);
  * sampled, at different times, and one sample went astray. */
 void gw_work_drop_refuted(struct gw_work *work);
 
-/** Forget in @p work what says only how much something is at most; true where that leaves nothing. */
+/** Forget in @p work what says only how much something is at most; true where that leaves nothing.
+ */
 bool gw_work_drop_most(struct gw_work *work);
 
 #endif

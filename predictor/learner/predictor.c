@@ -283,6 +283,7 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 {
 	struct gw_entry *e = gw_learner_entry(p, config);
 	const struct gw_published *made = e ? gw_published_at(e, known) : NULL;
+	bool published = made != NULL;
 
 	*out = (struct gw_prediction){.seconds = NAN, .low = NAN, .high = NAN, .known = known};
 	if (e && !made && (!e->timed_known || e->timed_known > known))
@@ -291,6 +292,7 @@ void gw_predict(const struct gw_predictor *p, uint32_t config, uint64_t known,
 		out->reason = "what was known at the call is no longer kept";
 	if (made && made->there) {
 		fill(made, out);
+		out->published = published;
 	} else if (made && made->least > 0) {
 		out->low = made->least;
 		out->reason = "what is not known before the launch decides how much it does";

@@ -62,9 +62,9 @@ void gw_predictor_configure(struct gw_predictor *p, uint32_t config, uint32_t ke
 
 /**
  * Configuration @p config, just configured, differs from @p of in the argument hash alone: @p of
- * has none, and its first launch had the arguments of this hash. So the history of @p of may belong
- * to @p config, or to several. If the published times of @p of agree, they predict @p config until
- * it has its own, and its history starts with them.
+ * has none or a provisional one, and its first launch had the arguments of this hash. So the
+ * history of @p of may belong to @p config, or to several. If the published times of @p of agree,
+ * they predict @p config until it has its own, and its history starts with them.
  */
 void gw_predictor_successor(struct gw_predictor *p, uint32_t config, uint32_t of);
 

@@ -43,6 +43,7 @@ static const double ALIKE = 1e-6;      /* square of a distance that is none */
 static const double OWN_SHARE = 0.1;   /* noise of a single time, at most */
 static const double FIT_DOUBT = 4;     /* weight, in points, of the prior on their agreement */
 static const double MIXED = 0.3;       /* scatter assumed for a few times with unknown arguments */
+static const double UNLIKE = 2; /* the same of arguments that differ at one shape, in log time */
 
 void gw_residual_start(struct gw_state *s)
 {
@@ -373,6 +374,27 @@ static void add_code(const struct view *v, struct gw_entry *e, const struct rela
 	g->deviation = fmin(g->deviation, other.deviation);
 }
 
+/*
+ * How far apart arguments that differ put times of one shape: as far as those timed so far are, of
+ * which few say little. Without knowing the work no more can be known of the next arguments. 0
+ * where none differ.
+ */
+static double spread_of_arguments(const struct gw_entry *e, const struct relative *r,
+                                  const struct gw_point *points, unsigned count)
+{
+	double sum = 0, squares = 0, n = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (r[i].distance < ALIKE && !mixed(r[i].entry, e)) {
+			sum += points[i].value;
+			squares += points[i].value * points[i].value;
+			n++;
+		}
+	return n > 0 ? sqrt((FIT_DOUBT * UNLIKE * UNLIKE + fmax(0, squares - sum * sum / n)) /
+	                    (FIT_DOUBT + n))
+	             : 0;
+}
+
 /* By grid size alone. */
 static struct guess by_times(const struct view *v, const struct gw_entry *e,
                              const struct relative *r, unsigned count)
@@ -380,7 +402,7 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 	struct guess g = {.points = count, .base = {.log_seconds = NAN}};
 	struct gw_place here = place_of(e);
 	struct gw_point points[GW_KRIGE_POINTS];
-	double rest, about = 0;
+	double rest, about = 0, arguments;
 
 	here.along = (double)e->blocks + (double)e->threads;
 	for (unsigned i = 0; i < count; i++) {
@@ -395,12 +417,14 @@ static struct guess by_times(const struct view *v, const struct gw_entry *e,
 		if (r[i].distance < ALIKE && !mixed(other, e))
 			points[i].noise = NO_WORK.offset;
 	}
-	/* A time of less weight than an own one must not pull towards zero. */
-	if (mixed(r[0].entry, e))
+	/* A time of less weight than an own one must not pull towards zero, which is a second. */
+	if (mixed(r[0].entry, e) || r[0].distance < ALIKE)
 		about = points[0].value;
 	for (unsigned i = 0; i < count; i++)
 		points[i].value -= about;
+	arguments = spread_of_arguments(e, r, points, count);
 	rest = about + combined(&NO_WORK, points, count, &here, &g.deviation);
+	g.deviation = together(g.deviation, arguments);
 	g.log_seconds = with_floor(v->p, by_grid(v, e) + rest);
 	return g;
 }

@@ -9,11 +9,28 @@ enum { SEARCH_MEMORY = 16 << 20 }; /* of deriving one layout, freed at once */
 
 enum state { UNDECIDED, NONE, PLANNED, TAKEN_BACK };
 
-static struct {
-	_Atomic uint8_t state;
+/* Configurations of one kind of hash. */
+struct hashes {
 	uint16_t all;               /* further configurations made */
 	uint16_t further, returned; /* since they were last compared */
+};
+
+static struct {
+	_Atomic uint8_t state;
+	_Atomic bool independent; /* the code depends on no argument */
+	bool provisional_taken_back;
+	struct hashes by_code, provisional;
 } kernels[GW_KERNELS_MAX];
+
+static bool is_provisional(uint32_t digest)
+{
+	return (digest & GW_DIGEST_IS_PROVISIONAL) != 0;
+}
+
+static const struct gw_digest_plan *plan_of(uint32_t slot)
+{
+	return atomic_load_explicit(&gw_hot.shared->kernels[slot].plan, memory_order_acquire);
+}
 
 void gw_digests_start(void)
 {
@@ -22,7 +39,7 @@ void gw_digests_start(void)
 	memset((void *)kernels, 0, (count < GW_KERNELS_MAX ? count + 1 : count) * sizeof(*kernels));
 	/* A forked child has its parent's layouts, which stay valid. */
 	for (uint32_t i = 1; i <= count && i < GW_KERNELS_MAX; i++)
-		if (atomic_load(&gw_hot.shared->kernels[i].plan))
+		if (plan_of(i) && !plan_of(i)->provisional)
 			kernels[i].state = PLANNED;
 }
 
@@ -50,8 +67,14 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
 	gw_arena_init(&arena, SEARCH_MEMORY);
 	why = gw_digest_plan_make(program, layout->param, layout->count, &arena, &plan);
 	gw_arena_free(&arena);
-	if (why || !plan.count)
+	if (why)
+		return; /* the provisional one stays */
+	if (!plan.count) {
+		atomic_store(&kernels[slot].independent, true);
+		if (plan_of(slot))
+			publish(slot, NULL);
 		return;
+	}
 	kept = gw_shared_keep(sizeof(*kept));
 	if (!kept)
 		return;
@@ -61,12 +84,14 @@ void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program)
 	kernels[slot].state = PLANNED; /* from here on the worker may take it back */
 }
 
-uint32_t gw_digests_of(uint32_t slot, const struct gw_arguments *arguments)
+bool gw_digests_fit(uint32_t slot, const struct gw_arguments *arguments, uint32_t digest)
 {
-	const struct gw_digest_plan *plan =
-	        atomic_load_explicit(&gw_hot.shared->kernels[slot].plan, memory_order_relaxed);
+	const struct gw_digest_plan *plan = plan_of(slot);
 
-	return plan ? gw_digest_of_buffer(plan, arguments->bytes, arguments->size) : 0;
+	if (!digest)
+		return atomic_load(&kernels[slot].independent);
+	return plan && !plan->provisional &&
+	       gw_digest_of_buffer(plan, arguments->bytes, arguments->size) == digest;
 }
 
 static void take_back(uint32_t slot)
@@ -78,32 +103,57 @@ static void take_back(uint32_t slot)
 	publish(slot, NULL);
 }
 
-/* Whether the last ones repeat. */
-static bool repeat(uint32_t slot)
+/* Unless an analysis thread has just published the one by the code. */
+static void take_provisional_back(uint32_t slot)
 {
-	bool enough = kernels[slot].returned >= GW_DIGESTS_AT_A_TIME;
+	const struct gw_digest_plan *plan = plan_of(slot);
 
-	if (kernels[slot].further < GW_DIGESTS_AT_A_TIME)
+	if (kernels[slot].provisional_taken_back)
+		return;
+	kernels[slot].provisional_taken_back = true;
+	gw_count(GW_COUNTER_digest_provisional_dropped, 1);
+	if (plan && plan->provisional &&
+	    atomic_compare_exchange_strong(&gw_hot.shared->kernels[slot].plan, &plan, NULL))
+		atomic_fetch_add(&gw_hot.function_generation, 1);
+}
+
+/* Whether the last ones repeat. */
+static bool repeat(struct hashes *h)
+{
+	bool enough = h->returned >= GW_DIGESTS_AT_A_TIME;
+
+	if (h->further < GW_DIGESTS_AT_A_TIME)
 		return true;
-	kernels[slot].further = kernels[slot].returned = 0;
+	h->further = h->returned = 0;
 	return enough;
 }
 
-bool gw_digests_admit(uint32_t slot, bool further)
+bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further)
 {
+	bool provisional = is_provisional(digest);
+	struct hashes *h = provisional ? &kernels[slot].provisional : &kernels[slot].by_code;
+	uint16_t most = provisional ? GW_DIGESTS_PROVISIONAL : GW_DIGESTS_MOST;
+
 	/* The second half of the table is for configurations as such. */
 	if (gw_config_count() >= GW_CONFIGS_MAX / 2 ||
-	    (further && (kernels[slot].all == GW_DIGESTS_MOST || !repeat(slot))))
-		take_back(slot);
-	if (kernels[slot].state == TAKEN_BACK)
+	    (further && (h->all == most || !repeat(h)))) {
+		if (provisional)
+			take_provisional_back(slot);
+		else
+			take_back(slot);
+	}
+	if (provisional ? kernels[slot].provisional_taken_back : kernels[slot].state == TAKEN_BACK)
 		return false;
-	kernels[slot].all += further;
-	kernels[slot].further += further;
+	h->all += further;
+	h->further += further;
 	return true;
 }
 
-void gw_digests_returned(uint32_t slot)
+void gw_digests_returned(uint32_t slot, uint32_t digest)
 {
-	if (kernels[slot].returned < UINT16_MAX)
-		kernels[slot].returned++;
+	struct hashes *h =
+	        is_provisional(digest) ? &kernels[slot].provisional : &kernels[slot].by_code;
+
+	if (h->returned < UINT16_MAX)
+		h->returned++;
 }

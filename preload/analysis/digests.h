@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which kernels' configurations include an argument hash (predictor/code/digest.h). The layout of
- * the hash is derived when a kernel's code is read and published to the launch path; it is
- * withdrawn where hashes hardly repeat. Worker only, but for
- * gw_digests_plan().
+ * the hash is derived when a kernel's code is read and published to the launch path, in place of
+ * the provisional one that the kernel had at first sight (predictor/code/digest_provisional.h);
+ * either is withdrawn where hashes hardly repeat. Worker only, but for gw_digests_plan().
  */
 #ifndef GW_DIGESTS_H
 #define GW_DIGESTS_H
@@ -19,6 +19,7 @@ enum {
 	 */
 	GW_DIGESTS_AT_A_TIME = 32,
 	GW_DIGESTS_MOST = 1024, /**< of a kernel in all, however they repeat: 1 MiB of learner */
+	GW_DIGESTS_PROVISIONAL = 64, /**< the same of those with a provisional hash */
 };
 
 /** Start without any layout. */
@@ -28,17 +29,21 @@ void gw_digests_start(void);
  * thread at a time, any. */
 void gw_digests_plan(uint32_t slot, const struct gw_ir_program *program);
 
-/** The hash of a launch of kernel @p slot with @p arguments; 0 without a layout. */
-uint32_t gw_digests_of(uint32_t slot, const struct gw_arguments *arguments);
+/**
+ * Whether launches of kernel @p slot with @p arguments have the hash @p digest (0: none), as far as
+ * its code says. False while the code is not known.
+ */
+bool gw_digests_fit(uint32_t slot, const struct gw_arguments *arguments, uint32_t digest);
 
 /**
- * Whether kernel @p slot may get a configuration with an argument hash. @p further: there is one of
- * the same shape with another hash. If not, the layout is withdrawn, and the launch counts as one
- * without a hash.
+ * Whether kernel @p slot may get a configuration with the argument hash @p digest. @p further:
+ * there is one of the same shape with another hash, of the same kind (provisional or not). If not,
+ * that kind's layout is withdrawn, and the launch counts as one without a hash.
  */
-bool gw_digests_admit(uint32_t slot, bool further);
+bool gw_digests_admit(uint32_t slot, uint32_t digest, bool further);
 
-/** A launch of kernel @p slot had a hash that is neither new nor that of the launch before. */
-void gw_digests_returned(uint32_t slot);
+/** A launch of kernel @p slot had the hash @p digest, which is neither new nor that of the launch
+ * before. */
+void gw_digests_returned(uint32_t slot, uint32_t digest);
 
 #endif

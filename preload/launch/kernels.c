@@ -8,6 +8,7 @@
 #include "preload/maps/memory.h"
 #include "preload/launch/module_reports.h"
 #include "preload/launch/modules.h"
+#include "predictor/code/digest_provisional.h"
 
 #include <errno.h>
 #include <string.h>
@@ -146,6 +147,23 @@ static bool same_layout(const struct gw_layout *l, const struct asked_layout *la
  */
 enum { NO_PLACE = GW_KERNELS_MAX - 1 };
 
+/*
+ * What of its arguments is hashed until its code is read, where that will be tried; NULL: nothing,
+ * or there is no room.
+ */
+static const struct gw_digest_plan *provisional(const struct gw_layout *layout)
+{
+	struct gw_digest_plan plan, *kept;
+
+	if (!layout || !atomic_load(&gw_hot.arguments))
+		return NULL;
+	gw_digest_provisional_make(layout->param, layout->count, &plan);
+	kept = plan.count ? gw_shared_keep(sizeof(*kept)) : NULL;
+	if (kept)
+		*kept = plan;
+	return kept;
+}
+
 /* A slot that is new, its name kept; NO_PLACE where there is none. */
 static uint32_t slot_new(struct gw_shared *s, struct gw_kernel_slot *k, const char *name,
                          size_t length)
@@ -191,6 +209,7 @@ static uint32_t intern(struct gw_shared *s, struct gw_kernel_slot *k, const char
 	if (slot == NO_PLACE)
 		return slot;
 	k->layout = layout->known ? gw_layout_keep(layout->param, layout->count) : NULL;
+	atomic_store_explicit(&k->plan, provisional(k->layout), memory_order_relaxed);
 	s->kernels[slot] = *k;
 	gw_live_kernel(slot);
 	do {

@@ -13,14 +13,16 @@ _Static_assert(GW_CONFIGS_MAX <= 1 << 24, "gw_cell_config has 24 bits for an id"
 
 /** A configuration of a kernel. */
 struct gw_config_entry {
-	uint32_t kernel;  /**< id of the kernel */
-	uint32_t slot;    /**< slot of the kernel as the hooks know it, 0 = never hooked */
-	uint32_t device;  /**< it runs on, from gw_slot_device() */
-	uint32_t head;    /**< the first configuration that differs in its argument hash at most */
-	uint32_t pair;    /**< the first that differs in its argument hash and its kernel's image at
-	                     most */
-	uint32_t latest;  /**< of a head: the one with a hash that was launched last */
-	uint32_t digests; /**< of a head: how many configurations have a hash */
+	uint32_t kernel; /**< id of the kernel */
+	uint32_t slot;   /**< slot of the kernel as the hooks know it, 0 = never hooked */
+	uint32_t device; /**< it runs on, from gw_slot_device() */
+	uint32_t head;   /**< the first configuration that differs in its argument hash at most */
+	uint32_t pair;   /**< the first that differs in its argument hash and its kernel's image at
+	                    most */
+	uint32_t latest; /**< of a head: the one with a hash that was launched last */
+	uint32_t digests[2];  /**< of a head: how many configurations have a hash; a provisional one
+	                       */
+	uint32_t provisional; /**< the next one of this head with a provisional hash; 0: none */
 	struct gw_config config;
 	const char *name;   /**< the kernel's */
 	uint64_t signature; /**< join.c's own: of the fields that a record has; 0: not made yet */

@@ -2,10 +2,10 @@
 #include "preload/worker/launches.h"
 
 #include "preload/worker/aggregate.h"
+#include "preload/worker/configure.h"
 #include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
 #include "preload/counters/counter_attribution.h"
-#include "preload/analysis/digests.h"
 #include "preload/worker/slow_episodes.h"
 #include "preload/counters/gpu_clock.h"
 #include "preload/join/join.h"
@@ -26,7 +26,6 @@ static struct gw_score score;
 static uint32_t graph_number;
 static uint32_t lone_records[2]; /* records written without their launch: in streams, in graphs */
 static uint64_t last_end[2][64]; /* by device: end of the latest kernel seen; of those ahead */
-static uint32_t configured;      /* configurations that the predictor knows of */
 
 static void joined(struct gw_record_launch *r, const struct gw_activity *a, double seconds);
 static void unmatched(struct gw_record_launch *r);
@@ -40,7 +39,7 @@ bool gw_launches_start(void)
 	gw_join_start(&sink);
 	memset(&score, 0, sizeof(score));
 	memset(last_end, 0, sizeof(last_end));
-	configured = 0;
+	gw_configure_start();
 	graph_number = 0;
 	memset(lone_records, 0, sizeof(lone_records));
 	fleet = gw_predictor_set_new(GW_CONFIGS_MAX - 1);
@@ -55,41 +54,6 @@ struct gw_predictor_set *gw_launches_predictors(void)
 const struct gw_score *gw_launches_score(void)
 {
 	return &score;
-}
-
-/*
- * Until a kernel's layout is derived, its launches are of a configuration without a hash. Where the
- * first of them had the arguments that this one is of, it goes on from there.
- */
-static void follow(uint32_t config, const struct gw_config_entry *c)
-{
-	const struct gw_config_entry *before = gw_config_entry(c->head);
-	struct gw_record_successor r = {.config = config, .of = c->head};
-
-	if (!c->config.digest || before->config.digest || !before->arguments ||
-	    gw_digests_of(c->slot, before->arguments) != c->config.digest)
-		return;
-	gw_log_write(GW_RECORD_SUCCESSOR, &r, sizeof(r), NULL, 0);
-	gw_predictor_set_successor(fleet, config, c->head);
-	gw_analysis_same(config, c->head);
-}
-
-/*
- * Pass new configurations to the predictor before anything else is done with them: it
- * learns of them in the order of the log.
- */
-static void configure_new(void)
-{
-	while (configured < gw_config_count()) {
-		const struct gw_config_entry *c = gw_config_entry(++configured);
-		const struct gw_launch launch = {.kernel = gw_kernel_of(c->kernel),
-		                                 .config = c->config};
-
-		gw_predictor_set_configure(fleet, configured, gw_device_id((int)c->device - 1),
-		                           c->kernel, &launch);
-		gw_live_config(configured, c->slot, c->device, &c->config);
-		follow(configured, c);
-	}
 }
 
 /* Times by a clock that was set back since are no times of the log's: they are ahead of it. */
@@ -126,10 +90,15 @@ static uint64_t known_at(uint32_t known)
 	return now - (uint32_t)((uint32_t)now - known);
 }
 
-/* From what was known at the call, which the predictor still has. */
-static void predict_late(struct gw_record_launch *r)
+/*
+ * From what was known at the call, which the predictor still has. For a graph's kernels the launch
+ * notes no more than how many observations stood published, whatever their number: what was made
+ * with these (gw_publish_predictions() sets gw_hot.known last) was made before the call.
+ */
+static void predict_from_call(struct gw_record_launch *r)
 {
 	struct gw_prediction p;
+	bool before;
 
 	gw_predictor_set_predict(fleet, r->config, known_at(r->known), &p);
 	r->predicted = (float)(p.seconds * 1e9);
@@ -140,8 +109,9 @@ static void predict_late(struct gw_record_launch *r)
 	r->known = (uint32_t)p.known;
 	r->tier = (uint8_t)p.tier;
 	r->work = (uint8_t)p.work;
-	r->flags |= GW_LAUNCH_LATE | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
-	gw_bump(&gw_counters[GW_COUNTER_predicted_late], 1);
+	before = p.published && r->flags & GW_LAUNCH_GRAPH;
+	r->flags |= (before ? 0 : GW_LAUNCH_LATE) | (p.multimodal ? GW_LAUNCH_MULTIMODAL : 0);
+	gw_bump(&gw_counters[before ? GW_COUNTER_predicted : GW_COUNTER_predicted_late], 1);
 }
 
 /*
@@ -254,7 +224,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 	bool read;
 
 	r.config = gw_launch_config(e, &read);
-	configure_new();
+	gw_configure_new(fleet);
 	if (!r.config || (!e->stream && !(e->flags & GW_EVENT_LATE)))
 		gw_count(GW_COUNTER_table_full, 1);
 	if (e->flags & GW_EVENT_ARGUMENTS)
@@ -272,7 +242,7 @@ static void kernel_event(struct gw_thread *t, const struct gw_event *e)
 			r.flags |= GW_LAUNCH_MULTIMODAL;
 		gw_bump(&gw_counters[GW_COUNTER_predicted], 1);
 	} else {
-		predict_late(&r);
+		predict_from_call(&r);
 	}
 	if (e->flags & GW_EVENT_TIMED)
 		t->timed++;
@@ -327,7 +297,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 			n->config_id = gw_intern_config(
 			        n->kernel, n->device ? n->device : gw_launch_device(e), &n->config);
 			n->node_id = gw_intern_node(g->exec, i + 1);
-			configure_new();
+			gw_configure_new(fleet);
 			gw_arguments_node(n->config_id, n->arguments);
 			gw_analysis_want(n->config_id);
 		}
@@ -338,7 +308,7 @@ static void graph_event(struct gw_thread *t, const struct gw_event *e)
 		if (n->device && gw_launch_device(e) && n->device != gw_launch_device(e))
 			r.stream = 0;
 		r.flags |= GW_LAUNCH_GRAPH | (n->cooperative ? GW_LAUNCH_COOPERATIVE : 0);
-		predict_late(&r);
+		predict_from_call(&r);
 		if (r.config)
 			gw_config_launched(r.config);
 		else
@@ -495,7 +465,7 @@ static void joined(struct gw_record_launch *r, const struct gw_activity *a, doub
 	}
 	/* Its code may have been analysed since the call, from what was known at the call. */
 	if (isnan(r->predicted))
-		predict_late(r);
+		predict_from_call(r);
 	r->flags |= GW_LAUNCH_MEASURED;
 	if (a) {
 		/* A graph's nodes may run on other GPUs than the stream it was launched into. */
@@ -548,7 +518,7 @@ static void uncalled(const struct gw_activity *a)
 	        .high = NAN,
 	};
 
-	configure_new();
+	gw_configure_new(fleet);
 	if (gw_activity_edges(a)) {
 		gw_count(GW_COUNTER_edge_records, 1);
 		return;

@@ -76,6 +76,8 @@ void gw_publish_predictions(void)
 	if (!gw_predictor_set_advance(f, changed, NULL))
 		return;
 	gw_log_write(GW_RECORD_PUBLISHED, &r, sizeof(r), NULL, 0);
-	/* Pairs with the acquire in gw_event_begin() (launch/launch.h): the cells are published. */
+	/* Pairs with the acquire in gw_event_begin() (launch/launch.h): the cells are published,
+	 * and what the predictor has for kernels of graphs is made (predict_from_call(),
+	 * launches.c). */
 	atomic_store_explicit(&gw_hot.known, (uint32_t)r.known, memory_order_release);
 }

@@ -207,6 +207,24 @@ static uint32_t config_new(struct gw_idmap *map, uint64_t key)
 	return gw_config_add();
 }
 
+static bool is_provisional(const struct gw_config *c)
+{
+	return (c->digest & GW_DIGEST_IS_PROVISIONAL) != 0;
+}
+
+/* Configuration @p id has a hash and this head. */
+static void digest_added(struct gw_config_entry *head, uint32_t id)
+{
+	struct gw_config_entry *c = gw_config_entry(id);
+	bool provisional = is_provisional(&c->config);
+
+	head->digests[provisional]++;
+	if (!provisional || head == c)
+		return;
+	c->provisional = head->provisional;
+	head->provisional = id;
+}
+
 static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const char *name,
                           const struct gw_config *c)
 {
@@ -220,7 +238,9 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	plain.digest = 0;
 	shape = config_key(kernel, device, &plain);
 	head = gw_idmap_get(&shape_map, shape);
-	if (c->digest && !gw_digests_admit(slot, head && gw_config_entry(head)->digests))
+	if (c->digest &&
+	    !gw_digests_admit(slot, c->digest,
+	                      head && gw_config_entry(head)->digests[is_provisional(c)]))
 		return config_id(kernel, slot, device, name, &plain);
 	id = config_new(&config_map, key);
 	if (!id)
@@ -235,7 +255,7 @@ static uint32_t config_id(uint32_t kernel, uint32_t slot, uint32_t device, const
 	if (!head)
 		gw_idmap_put(&shape_map, shape, id);
 	if (c->digest)
-		gw_config_entry(gw_config_entry(id)->head)->digests++;
+		digest_added(gw_config_entry(gw_config_entry(id)->head), id);
 	r = gw_record_of_config(id, kernel, gw_device_id((int)device - 1), c);
 	gw_log_write(GW_RECORD_CONFIG, &r, sizeof(r), NULL, 0);
 	return id;
@@ -260,7 +280,7 @@ void gw_config_launched(uint32_t id)
 
 	if (c->config.digest && head->latest != id) {
 		if (c->launches)
-			gw_digests_returned(c->slot);
+			gw_digests_returned(c->slot, c->config.digest);
 		head->latest = id;
 	}
 	c->launches++;

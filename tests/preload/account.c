@@ -2,6 +2,7 @@
 #include "tests/preload/account.h"
 
 #include "cli/log/reader.h"
+#include "predictor/code/digest.h"
 #include "predictor/core/types.h"
 
 #include <jansson.h>
@@ -123,6 +124,12 @@ static void take_device(struct reading *r, const struct gw_record_launch *l)
 	                          !(off > 0.5 && off < 1.5);
 }
 
+static void take_hash(struct account *a, uint32_t digest)
+{
+	a->plain += !digest;
+	a->guessed += (digest & GW_DIGEST_IS_PROVISIONAL) != 0;
+}
+
 static void take_launch(struct reading *r, const struct gw_record_launch *l)
 {
 	struct tally t = tally_of(r, l->config, (l->flags & GW_LAUNCH_GRAPH) != 0);
@@ -146,11 +153,20 @@ static void take_launch(struct reading *r, const struct gw_record_launch *l)
 	if (l->flags & GW_LAUNCH_MEASURED) {
 		take_time(r, l);
 		r->account->tiers[l->tier & 3]++;
-		r->account->plain += !r->config[l->config < CONFIGS_MAX ? l->config : 0].digest;
+		r->account->late += (l->flags & GW_LAUNCH_LATE) != 0;
+		take_hash(r->account, r->config[l->config < CONFIGS_MAX ? l->config : 0].digest);
 		r->account->off += l->tier == GW_TIER_STEADY &&
 		                   fabs((double)l->predicted / (double)l->duration_ns - 1) > 0.1;
 		r->account->early += l->known > r->account->known;
 	}
+}
+
+static void take_digest(struct account *a, uint32_t digest)
+{
+	if (digest & GW_DIGEST_IS_PROVISIONAL)
+		a->provisional++;
+	else
+		a->digests += digest != 0;
 }
 
 /* The last of a configuration says all that is known. */
@@ -198,7 +214,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 		uint32_t id = ((const struct gw_record_config *)fixed)->id;
 
 		a->config_records++;
-		a->digests += ((const struct gw_record_config *)fixed)->digest != 0;
+		take_digest(a, ((const struct gw_record_config *)fixed)->digest);
 		if (id < CONFIGS_MAX)
 			r->config[id] = *(const struct gw_record_config *)fixed;
 		break;

@@ -57,10 +57,13 @@ struct account {
 	unsigned clocks, slows;       /**< CLOCK and SLOW records */
 	struct gw_record_clock clock; /**< the last of them */
 	struct gw_record_slow slow;
-	uint64_t tiers[4]; /**< measured launches by enum gw_tier */
-	uint64_t plain;    /**< of configurations without a digest */
-	uint64_t off;      /**< of those predicted from own times, by more than a tenth */
-	unsigned digests;  /**< CONFIG records with a digest */
+	uint64_t tiers[4];    /**< measured launches by enum gw_tier */
+	uint64_t late;        /**< predicted after their call */
+	uint64_t plain;       /**< of configurations without a digest */
+	uint64_t guessed;     /**< of configurations with a provisional one */
+	uint64_t off;         /**< of those predicted from own times, by more than a tenth */
+	unsigned digests;     /**< CONFIG records with a digest by the code */
+	unsigned provisional; /**< the same with a provisional one */
 	unsigned kernel_records, config_records;
 	unsigned mixed; /**< launches 1.5 times as long or short as the first of their configuration
 	                 */

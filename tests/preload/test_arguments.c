@@ -10,15 +10,15 @@
 
 static char image[1024], kernels[1024];
 
-static struct outcome *under(const char *scenario, const char *option, bool inject)
+static struct outcome *under_with(const char *code, const char *scenario, const char *option,
+                                  bool inject)
 {
 	struct run r = RUN("arguments", scenario);
 	struct outcome *o;
 
-	snprintf(image, sizeof(image), "CODE_IMAGE=%s/sm_90.cubin", GW_CORPUS);
 	snprintf(kernels, sizeof(kernels), "STANDIN_KERNELS=%s/arguments.kernels", GW_SOURCES);
-	r.env[0] = image;
-	r.env[1] = kernels;
+	r.env[0] = kernels;
+	r.env[1] = code;
 	r.env[2] = option;
 	r.inject = inject;
 	o = run_both(&r);
@@ -28,18 +28,31 @@ static struct outcome *under(const char *scenario, const char *option, bool inje
 	return o;
 }
 
+static struct outcome *under(const char *scenario, const char *option, bool inject)
+{
+	snprintf(image, sizeof(image), "CODE_IMAGE=%s/sm_90.cubin", GW_CORPUS);
+	return under_with(image, scenario, option, inject);
+}
+
+/* The image is bytes that are no code: it is looked for, and never read. */
+static struct outcome *under_unread(const char *scenario)
+{
+	return under_with("CODE_IMAGE=" GW_SOURCES "/arguments.kernels", scenario, NULL, false);
+}
+
 static uint64_t count_of(const struct outcome *o, enum gw_counter c)
 {
 	return only_log(o)->counter[c];
 }
 
-/* What it was before there was a digest, and is where the code is not read. */
+/* What it was before there was a digest, and is where no code is to be read. */
 static void without_code_they_are_one_configuration(void **state)
 {
 	struct outcome *o = under("turns", "GPUWATCH_STATIC=0", false);
 
 	(void)state;
 	assert_int_equal(only_log(o)->digests, 0);
+	assert_int_equal(only_log(o)->provisional, 0);
 	assert_int_equal(count_of(o, GW_COUNTER_digest_plans), 0);
 	assert_int_equal(only_log(o)->plain, only_log(o)->measured);
 	assert_true(only_log(o)->off > only_log(o)->measured / 2);
@@ -55,9 +68,44 @@ static void launches_are_predicted_from_those_with_the_same_arguments(void **sta
 	assert_int_equal(count_of(o, GW_COUNTER_digest_plans), 1);
 	assert_int_equal(count_of(o, GW_COUNTER_digest_plans_dropped), 0);
 	assert_int_equal(log->digests, 3);
+	assert_int_equal(log->provisional, 1);
+	assert_int_equal(log->plain, 0);
 	assert_int_equal(log->off, 0);
 	assert_true(log->tiers[GW_TIER_STEADY] > log->measured * 4 / 5);
 	assert_int_equal(log->early, 0);
+	assert_replays(o);
+	outcome_free(o);
+}
+
+/* By all that is no pointer, from the first launch on. */
+static void so_they_are_where_no_code_is_read(void **state)
+{
+	struct outcome *o = under_unread("turns");
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->digests, 0);
+	assert_int_equal(log->provisional, 3);
+	assert_int_equal(log->plain, 0);
+	assert_int_equal(count_of(o, GW_COUNTER_digest_provisional_dropped), 0);
+	assert_int_equal(log->off, 0);
+	assert_true(log->tiers[GW_TIER_STEADY] > log->measured * 4 / 5);
+	assert_int_equal(log->early, 0);
+	assert_replays(o);
+	outcome_free(o);
+}
+
+/* Lengths that come before the code is read do not share times, and what was learnt is kept. */
+static void a_sweep_at_once_is_distinguished_at_once(void **state)
+{
+	struct outcome *o = under("sweep", NULL, false);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(log->plain, 0);
+	assert_in_range(log->provisional, 1, 5);
+	assert_int_equal(log->off, 0);
+	assert_int_equal(log->mixed, 0);
 	assert_replays(o);
 	outcome_free(o);
 }
@@ -101,11 +149,12 @@ static void nothing_learnt_before_is_lost(void **state)
 
 	(void)state;
 	assert_int_equal(log->digests, 1);
+	assert_int_equal(log->provisional, 1);
 	/* How many came before the code was read depends on the machine. */
-	assert_in_range(log->plain, 1, log->measured - 1);
+	assert_in_range(log->guessed, 1, log->measured - 1);
 	assert_int_equal(log->off, 0);
-	assert_in_range(log->tiers[GW_TIER_NONE], 1, log->plain);
-	assert_true(log->tiers[GW_TIER_STEADY] + log->plain + 5 >= log->measured);
+	assert_in_range(log->tiers[GW_TIER_NONE], 1, log->guessed);
+	assert_true(log->tiers[GW_TIER_STEADY] + log->guessed + 5 >= log->measured);
 	assert_replays(o);
 	outcome_free(o);
 }
@@ -126,6 +175,20 @@ static void a_number_that_never_returns_is_given_up(void **state)
 	outcome_free(o);
 }
 
+static void so_it_is_where_no_code_is_read(void **state)
+{
+	struct outcome *o = under_unread("counter");
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_int_equal(count_of(o, GW_COUNTER_digest_provisional_dropped), 1);
+	assert_int_equal(log->provisional, 33);
+	assert_true(log->plain > log->measured / 2);
+	assert_true(log->tiers[GW_TIER_STEADY] >= 20);
+	assert_replays(o);
+	outcome_free(o);
+}
+
 static void a_buffer_is_read_no_further_than_it_goes(void **state)
 {
 	struct outcome *o = under("buffer", NULL, false);
@@ -134,7 +197,8 @@ static void a_buffer_is_read_no_further_than_it_goes(void **state)
 	(void)state;
 	assert_int_equal(log->measured, 4);
 	assert_int_equal(log->digests, 1);
-	assert_int_equal(log->plain, 2); /* before the code was read, and the one cut off */
+	assert_int_equal(log->guessed, 1); /* before the code was read */
+	assert_int_equal(log->plain, 1);   /* cut off */
 	outcome_free(o);
 }
 
@@ -149,10 +213,25 @@ static void nodes_of_a_graph_have_the_digests_of_their_arguments(void **state)
 		const struct account *log = only_log(o);
 
 		assert_int_equal(log->digests, 3);
-		assert_int_equal(log->plain, 1);
+		assert_int_equal(log->provisional, 1);
+		assert_int_equal(log->plain, 0);
 		assert_int_equal(log->off, 0);
 		outcome_free(o);
 	}
+}
+
+/* But for those of the first launch, and of the first one after a change. */
+static void nodes_of_a_graph_are_predicted_before_its_launch(void **state)
+{
+	struct outcome *o = under("graph", NULL, false);
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_in_range(log->late, 0, 6);
+	assert_true(log->tiers[GW_TIER_STEADY] >= 30);
+	assert_int_equal(log->early, 0);
+	assert_replays(o);
+	outcome_free(o);
 }
 
 int main(void)
@@ -160,12 +239,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(without_code_they_are_one_configuration),
 	        cmocka_unit_test(launches_are_predicted_from_those_with_the_same_arguments),
+	        cmocka_unit_test(so_they_are_where_no_code_is_read),
+	        cmocka_unit_test(a_sweep_at_once_is_distinguished_at_once),
 	        cmocka_unit_test(so_they_are_where_cupti_s_callbacks_see_them),
 	        cmocka_unit_test(each_has_the_work_of_its_own_arguments),
 	        cmocka_unit_test(nothing_learnt_before_is_lost),
 	        cmocka_unit_test(a_number_that_never_returns_is_given_up),
+	        cmocka_unit_test(so_it_is_where_no_code_is_read),
 	        cmocka_unit_test(a_buffer_is_read_no_further_than_it_goes),
 	        cmocka_unit_test(nodes_of_a_graph_have_the_digests_of_their_arguments),
+	        cmocka_unit_test(nodes_of_a_graph_are_predicted_before_its_launch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

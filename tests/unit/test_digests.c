@@ -6,11 +6,13 @@
 #include "preload/live/log.h"
 #include "preload/worker/profile.h"
 #include "preload/worker/registry.h"
+#include "predictor/code/digest_provisional.h"
 #include "tests/unit/ir_kernel.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -289,6 +291,145 @@ static void arguments_are_read_by_the_plan(void **state)
 	assert_int_equal(gw_digest_read(plan_of(KERNEL), a, whole), 0);
 }
 
+/* ---- provisional hashes -----------------------------------------------------------------------
+ */
+
+static struct gw_digest_plan made;
+
+static uint32_t provisional_of(const void *const *params)
+{
+	return gw_digest_provisional_params(&made, params);
+}
+
+static void give_provisional(uint32_t slot)
+{
+	gw_digest_provisional_make(layout->param, layout->count, &made);
+	atomic_store(&gw_hot.shared->kernels[slot].plan, &made);
+}
+
+static void a_pointer_adds_nothing_to_a_provisional_hash(void **state)
+{
+	static const struct gw_code_param param[] = {{0, 8}, {8, 4}};
+	const uint64_t here = 0x7f1200000000, there = 0x302000000, n = 4096,
+	               half = 0x3fe0000000000000;
+	const uint32_t count = 7;
+	const void *a[] = {&here, &count}, *b[] = {&there, &count}, *c[] = {&n, &count},
+	           *d[] = {&half, &count};
+
+	(void)state;
+	gw_digest_provisional_make(param, 2, &made);
+	assert_int_equal(provisional_of(a), provisional_of(b));
+	assert_int_not_equal(provisional_of(a), provisional_of(c));
+	assert_int_not_equal(provisional_of(a), provisional_of(d));
+	assert_int_not_equal(provisional_of(c), provisional_of(d));
+}
+
+/* Two numbers side by side, of which the upper one makes 8 bytes large. */
+static void numbers_in_a_structure_are_hashed_and_pointers_are_not(void **state)
+{
+	static const struct gw_code_param param[] = {{0, 24}};
+	struct {
+		uint32_t m, n;
+		uint64_t data;
+		uint32_t k, l;
+	} s = {640, 480, 0x7f1200000000, 3, 0};
+	const void *params[] = {&s};
+	uint32_t first;
+
+	(void)state;
+	gw_digest_provisional_make(param, 1, &made);
+	first = provisional_of(params);
+	s.data += 1 << 20;
+	assert_int_equal(provisional_of(params), first);
+	s.n++;
+	assert_int_not_equal(provisional_of(params), first);
+	s.n--;
+	s.k++;
+	assert_int_not_equal(provisional_of(params), first);
+}
+
+static void numbers_come_before_structures_and_no_more_than_fit(void **state)
+{
+	static const struct gw_code_param param[] = {{0, 4000}, {4000, 4}, {4004, 3}};
+
+	(void)state;
+	gw_digest_provisional_make(param, 3, &made);
+	assert_int_equal(made.count, GW_DIGEST_PROVISIONAL);
+	assert_int_equal(made.word[0].param, 1);
+	assert_int_equal(made.word[1].size, 2); /* of the three bytes */
+	assert_int_equal(made.word[2].size, 1);
+	assert_int_equal(made.word[3].param, 0);
+	assert_int_equal(made.end, 4007);
+}
+
+static void a_provisional_hash_is_the_same_from_a_buffer(void **state)
+{
+	static const struct gw_code_param param[] = {{0, 8}, {8, 4}};
+	const uint64_t bytes[] = {0x7f1200000000, 7};
+	const void *params[] = {&bytes[0], &bytes[1]};
+	uint32_t digest;
+
+	(void)state;
+	gw_digest_provisional_make(param, 2, &made);
+	digest = gw_digest_provisional_buffer(&made, (const void *)bytes, 12);
+	assert_int_equal(digest, provisional_of(params));
+	assert_true(digest & GW_DIGEST_IS_PROVISIONAL);
+	assert_int_equal(gw_digest_provisional_buffer(&made, (const void *)bytes, 11), 0);
+}
+
+static void the_code_s_layout_replaces_the_provisional_one(void **state)
+{
+	(void)state;
+	give_provisional(OTHER);
+	gw_digests_plan(OTHER, &k.b.program);
+	assert_true(distinguished(OTHER));
+	assert_false(plan_of(OTHER)->provisional);
+}
+
+static void provisional_hashes_that_never_return_are_given_up(void **state)
+{
+	uint32_t n = 1;
+
+	(void)state;
+	give_provisional(OTHER);
+	while (distinguished(OTHER) && n < 10000)
+		launch(OTHER, 1, GW_DIGEST_IS_PROVISIONAL | n++);
+	assert_int_equal(n - 1, 1 + GW_DIGESTS_AT_A_TIME + 1);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_provisional_dropped]), 1);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_digest_plans_dropped]), 0);
+	/* That says nothing of hashes by the code. */
+	gw_digests_plan(OTHER, &k.b.program);
+	assert_true(distinguished(OTHER));
+	assert_int_not_equal(launch(OTHER, 1, 7), launch(OTHER, 1, 8));
+}
+
+static void there_are_few_configurations_with_provisional_hashes(void **state)
+{
+	uint32_t n = 1;
+
+	(void)state;
+	give_provisional(OTHER);
+	for (; distinguished(OTHER) && n < 10000; n++)
+		for (uint32_t back = 0; back < 4; back++)
+			launch(OTHER, 1, GW_DIGEST_IS_PROVISIONAL | (n > back ? n - back : 1));
+	assert_int_equal(gw_config_count(), 1 + GW_DIGESTS_PROVISIONAL + 1);
+}
+
+static void arguments_fit_no_provisional_hash(void **state)
+{
+	struct gw_arguments *a = calloc(1, sizeof(*a));
+
+	(void)state;
+	a->size = 16;
+	give_provisional(OTHER);
+	assert_false(gw_digests_fit(OTHER, a, gw_digest_provisional_buffer(&made, a->bytes, 16)));
+	assert_false(gw_digests_fit(OTHER, a, 0));
+	gw_digests_plan(OTHER, &k.b.program);
+	assert_true(gw_digests_fit(OTHER, a, gw_digest_of_buffer(plan_of(OTHER), a->bytes, 16)));
+	assert_false(gw_digests_fit(OTHER, a, 0));
+	free(a);
+}
+
 #define WITH(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -309,6 +450,14 @@ int main(void)
 	        WITH(one_kernel_s_flood_is_not_anothers),
 	        WITH(digests_take_no_more_than_half_of_the_table),
 	        WITH(arguments_are_read_by_the_plan),
+	        WITH(a_pointer_adds_nothing_to_a_provisional_hash),
+	        WITH(numbers_in_a_structure_are_hashed_and_pointers_are_not),
+	        WITH(numbers_come_before_structures_and_no_more_than_fit),
+	        WITH(a_provisional_hash_is_the_same_from_a_buffer),
+	        WITH(the_code_s_layout_replaces_the_provisional_one),
+	        WITH(provisional_hashes_that_never_return_are_given_up),
+	        WITH(there_are_few_configurations_with_provisional_hashes),
+	        WITH(arguments_fit_no_provisional_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,8 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	(void)name;
 }
 
+static bool answered_published;
+
 void gw_predictor_set_predict(const struct gw_predictor_set *p, uint32_t config, uint64_t known,
                               struct gw_prediction *out)
 {
@@ -139,7 +141,8 @@ void gw_predictor_set_predict(const struct gw_predictor_set *p, uint32_t config,
 	                              .high = answered_known ? 6e-6 : NAN,
 	                              .tier = GW_TIER_COLD,
 	                              .work = GW_SOURCE_COUNTED,
-	                              .known = answered_known};
+	                              .known = answered_known,
+	                              .published = answered_published};
 }
 
 static int start(void **state)
@@ -149,6 +152,7 @@ static int start(void **state)
 	launch_count = other_count = 0;
 	configured = 0;
 	observations = asked_known = answered_known = 0;
+	answered_published = false;
 	log_full = false;
 	assert_true(gw_registry_start() && gw_launches_start());
 	gw_hot.shared->kernels[1] =
@@ -306,6 +310,31 @@ static void a_digest_of_the_first_arguments_goes_on_from_there(void **state)
 	assert_int_equal(successor[1], 1);
 	assert_int_equal(configured_as.config.digest, e.digest);
 	forget_argument(1);
+}
+
+/* Of several that the code does not distinguish. */
+static void a_digest_goes_on_from_the_provisional_one_most_often_measured(void **state)
+{
+	struct gw_event e = fixture_launch(1);
+	const uint32_t n[2] = {5};
+
+	(void)state;
+	successor[0] = 0;
+	atomic_store(&gw_hot.shared->kernels[1].plan, &plan);
+	for (uint32_t id = 1; id <= 4; id++) {
+		e.digest = GW_DIGEST_IS_PROVISIONAL | id;
+		gw_launch_event(thread, &e);
+		first_argument(id, id == 4 ? 6 : n[0]);
+		gw_config_entry(id)->measured = (uint64_t[]){1, 3, 2, 9}[id - 1];
+	}
+	assert_int_equal(successor[0], 0);
+	e.digest = gw_digest_of_buffer(&plan, (const unsigned char *)n, 4);
+	gw_launch_event(thread, &e);
+	assert_int_equal(configured, 5);
+	assert_int_equal(successor[0], 5);
+	assert_int_equal(successor[1], 2);
+	for (uint32_t id = 1; id <= 4; id++)
+		forget_argument(id);
 }
 
 static void without_the_first_arguments_nothing_is_gone_on_from(void **state)
@@ -493,6 +522,28 @@ static void a_graph_launch_is_its_enabled_nodes(void **state)
 	free(gw_hot.shared->graph_slots[5].nodes);
 }
 
+/* What stood published at the call was made before it; what is made on request was not. */
+static void a_node_is_predicted_before_the_launch_by_what_stood_published(void **state)
+{
+	struct gw_event e = {.kind = GW_EVENT_GRAPH, .kernel = graph(1), .known = 7};
+
+	(void)state;
+	observations = 7;
+	answered_known = 7;
+	gw_launch_event(thread, &e);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_predicted]), 0);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_predicted_late]), 1);
+	answered_published = true;
+	gw_launch_event(thread, &e);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_predicted]), 1);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_predicted_late]), 1);
+	assert_int_equal(asked_known, 7);
+	assert_int_equal(launch_count, 2);
+	assert_true(launches[0].flags & GW_LAUNCH_LATE);
+	assert_false(launches[1].flags & GW_LAUNCH_LATE);
+	free(gw_hot.shared->graph_slots[5].nodes);
+}
+
 static void a_graph_we_do_not_know_is_counted_as_unknown(void **state)
 {
 	struct gw_event e = {.kind = GW_EVENT_GRAPH};
@@ -524,6 +575,7 @@ int main(void)
 	        T(a_launch_is_predicted_when_its_code_was_read_before_its_time_came),
 	        T(the_predictor_is_reported_of_each_configuration_once),
 	        T(a_digest_of_the_first_arguments_goes_on_from_there),
+	        T(a_digest_goes_on_from_the_provisional_one_most_often_measured),
 	        T(without_the_first_arguments_nothing_is_gone_on_from),
 	        T(a_record_is_that_of_a_launch_with_any_digest),
 	        T(a_configuration_belongs_to_the_gpu_of_its_stream),
@@ -533,6 +585,7 @@ int main(void)
 	        T(a_prediction_of_another_configuration_is_not_used),
 	        T(an_unknown_kernel_is_logged_without_a_configuration),
 	        T(a_graph_launch_is_its_enabled_nodes),
+	        T(a_node_is_predicted_before_the_launch_by_what_stood_published),
 	        T(a_graph_we_do_not_know_is_counted_as_unknown),
 	        T(launches_go_to_sums_once_the_log_is_full),
 	};

@@ -443,6 +443,53 @@ static void a_course_that_is_a_guess_hardly_matters_where_moving_data_takes_the_
 	}
 }
 
+/* The configuration of f again, with a digest. */
+static uint32_t with_digest(uint32_t kernel, uint32_t digest)
+{
+	f.launch.config.digest = digest;
+	gw_predictor_configure(p, ++configs, kernel, &f.launch);
+	return configs;
+}
+
+/* Other arguments at one shape say little without the work: about as long, and no more is known. It
+ * was pulled towards a second. */
+static void other_arguments_of_one_shape_are_predicted_near_and_wide(void **state)
+{
+	uint32_t first, second;
+	struct gw_prediction made;
+
+	(void)state;
+	configure(1, 100, 128);
+	first = with_digest(1, 5);
+	for (unsigned i = 0; i < 3; i++)
+		measure(first, 20e-6);
+	configure(1, 100, 128);
+	second = with_digest(1, 6);
+	made = predict(second);
+	assert_int_equal(made.tier, GW_TIER_WARM);
+	assert_true(made.seconds > 10e-6 && made.seconds < 40e-6);
+	assert_true(made.high > 10 * made.seconds && made.low < made.seconds / 10);
+}
+
+/* As far as the arguments so far put its times. */
+static void arguments_that_change_nothing_narrow_it(void **state)
+{
+	double width[2];
+
+	(void)state;
+	for (uint32_t n = 1; n <= 10; n++) {
+		struct gw_prediction made;
+
+		configure(1, 100, 128);
+		made = predict(with_digest(1, n));
+		if (n == 2 || n == 10)
+			width[n == 10] = log(made.high / made.low);
+		measure(configs, 20e-6);
+	}
+	assert_true(width[1] < 0.8 * width[0]);
+	assert_true(width[1] > 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -481,6 +528,10 @@ int main(void)
 	                                        stop),
 	        cmocka_unit_test_setup_teardown(
 	                a_kernel_of_which_nothing_is_reported_has_its_other_times, start, stop),
+	        cmocka_unit_test_setup_teardown(
+	                other_arguments_of_one_shape_are_predicted_near_and_wide, start, stop),
+	        cmocka_unit_test_setup_teardown(arguments_that_change_nothing_narrow_it, start,
+	                                        stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,7 @@ static void what_was_observed_counts_from_the_next_advance(void **state)
 	assert_true(made.low < made.seconds && made.seconds < made.high);
 	assert_int_equal(made.tier, GW_TIER_STEADY);
 	assert_int_equal(made.known, 1);
+	assert_true(made.published);
 	gw_predict(p, 3, 0, &made); /* called before the measurement was known */
 	assert_true(isnan(made.seconds));
 	gw_predictor_free(p);

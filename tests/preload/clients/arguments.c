@@ -46,6 +46,19 @@ static void turns(void)
 	puts("turns");
 }
 
+/* Five lengths from the first launch on, each several times, then all of them over and over. */
+static void sweep(void)
+{
+	load();
+	for (unsigned round = 0; round < 30; round++) {
+		for (unsigned i = 0; i < 5; i++)
+			for (unsigned again = 0; again < (round ? 1 : 4); again++)
+				launch(UINT64_C(10000) << i);
+		settle(20);
+	}
+	puts("a sweep");
+}
+
 /* The same arguments all the time. */
 static void alike(void)
 {
@@ -162,9 +175,9 @@ static void graph_old(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"turns", turns},         {"alike", alike}, {"counter", counter},
-	        {"buffer", buffer},       {"graph", graph}, {"graph_any", graph_any},
-	        {"graph_old", graph_old}, {NULL, NULL},
+	        {"turns", turns},         {"sweep", sweep},         {"alike", alike},
+	        {"counter", counter},     {"buffer", buffer},       {"graph", graph},
+	        {"graph_any", graph_any}, {"graph_old", graph_old}, {NULL, NULL},
 	};
 
 	return client_main(argc, argv, list);
