@@ -276,7 +276,10 @@ const struct gw_command_body gw_run_command = {
                 "\n"
                 "Each option sets the environment variable that libgpuwatch(7) describes; the environment\n"
                 "decides the others. The library is put in front of LD_PRELOAD. Programs that cannot load\n"
-                "it (musl, AddressSanitizer, an older glibc) run without it, after a message.",
+                "it (musl, AddressSanitizer, an older glibc) run without it, after a message.\n"
+                "\n"
+                "A signal that a process sends to gpuwatch run is passed on. One sent to the whole process\n"
+                "group therefore reaches the program twice; with --quiet it comes once.",
         .examples = "gpuwatch run -- ./vector_add 1000000\n"
                     "Time the kernels of one program; the log is gpuwatch.HOST.PID.gwl.\n"
                     "gpuwatch run --out='train.%r.gwl' -- torchrun --nproc-per-node=4 train.py\n"
