@@ -109,9 +109,8 @@ bool gw_live_rest_of(const char *path, struct gw_live_rest *rest)
 	size_t size = 0;
 
 	memset(rest, 0, sizeof(*rest));
-	if (gw_log_source_is_once(path) ||
-	    (!gw_log_read(path, name_of, &n, &status) && n.header) || status.compressed ||
-	    !find(&f, path, &n))
+	if (gw_log_source_is_once(path) || (!gw_log_read(path, name_of, &n, &status) && n.header) ||
+	    status.compressed || !find(&f, path, &n))
 		return false;
 	log = gw_live_owned(&f) || (n.header && complete(path))
 	              ? NULL

@@ -51,7 +51,8 @@ static void refuse_folder(const char *name, const char *why)
 {
 	if (gw_options.run_dir[0])
 		gw_degrade(GW_DEGRADED_SEGMENT,
-		           "GPUWATCH_RUN_DIR=%.200s: %s; name a folder of yours on a tmpfs. Without it "
+		           "GPUWATCH_RUN_DIR=%.200s: %s; name a folder of yours on a tmpfs. "
+		           "Without it "
 		           "launches of the last second are lost when the process is killed",
 		           name, why);
 	else

@@ -114,9 +114,8 @@ static void reject(const struct option *o, const char *value)
 		         o->high);
 		break;
 	}
-	snprintf(gw_options.rejected, sizeof(gw_options.rejected),
-	         "%s=%.60s: must be %s; using %s", o->variable, value, kind,
-	         *o->fallback ? o->fallback : "the default");
+	snprintf(gw_options.rejected, sizeof(gw_options.rejected), "%s=%.60s: must be %s; using %s",
+	         o->variable, value, kind, *o->fallback ? o->fallback : "the default");
 }
 
 static uint32_t power_of_two(uint64_t n)
