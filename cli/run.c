@@ -268,15 +268,24 @@ const struct gw_command_body gw_run_command = {
         .run = run_main,
         .options = options,
         .description =
-                "Runs the command with libgpuwatch.so loaded into it and its children. The library times\n"
+                "Runs the command with libgpuwatch.so loaded into it and its children. The library "
+                "times\n"
                 "every CUDA kernel, predicts each launch before it runs, and writes a log for\n"
-                "gpuwatch-report(1). The program is not changed; its output, signals and exit status are\n"
-                "its own. When it has ended, a line on stderr names its logs, or says that no kernel was\n"
+                "gpuwatch-report(1). The program is not changed; its output, signals and exit "
+                "status are\n"
+                "its own. When it has ended, a line on stderr names its logs, or says that no "
+                "kernel was\n"
                 "seen; with --quiet there is none, and the program replaces this command (exec).\n"
                 "\n"
-                "Each option sets the environment variable that libgpuwatch(7) describes; the environment\n"
-                "decides the others. The library is put in front of LD_PRELOAD. Programs that cannot load\n"
-                "it (musl, AddressSanitizer, an older glibc) run without it, after a message.",
+                "Each option sets the environment variable that libgpuwatch(7) describes; the "
+                "environment\n"
+                "decides the others. The library is put in front of LD_PRELOAD. Programs that "
+                "cannot load\n"
+                "it (musl, AddressSanitizer, an older glibc) run without it, after a message.\n"
+                "\n"
+                "A signal that a process sends to gpuwatch run is passed on. One sent to the whole "
+                "process\n"
+                "group therefore reaches the program twice; with --quiet it comes once.",
         .examples = "gpuwatch run -- ./vector_add 1000000\n"
                     "Time the kernels of one program; the log is gpuwatch.HOST.PID.gwl.\n"
                     "gpuwatch run --out='train.%r.gwl' -- torchrun --nproc-per-node=4 train.py\n"
@@ -285,8 +294,9 @@ const struct gw_command_body gw_run_command = {
                     "In production: the program takes the place of this command.\n"
                     "gpuwatch run --inject -- ./statically_linked\n"
                     "Where LD_PRELOAD does not reach.\n",
-        .exit_status =
-                "The program's own; 128 and the signal's number where a signal ended it that cannot be "
-                "repeated here. 2: bad options, or gpuwatch cannot be loaded into it, and it was not "
-                "started. 126: it may not be executed. 127: it was not found.",
+        .exit_status = "The program's own; 128 and the signal's number where a signal ended it "
+                       "that cannot be "
+                       "repeated here. 2: bad options, or gpuwatch cannot be loaded into it, and "
+                       "it was not "
+                       "started. 126: it may not be executed. 127: it was not found.",
 };

@@ -64,7 +64,7 @@ if(GW_NVCC AND NOT GW_CUDA_ROOT STREQUAL _wheels)
 endif()
 add_library(gw_cuda_headers INTERFACE)
 target_include_directories(gw_cuda_headers SYSTEM INTERFACE ${GW_CUDA_INCLUDE} ${GW_CUPTI_INCLUDE})
-# The headers of CUPTI's profilers, for C.
+# The headers of CUPTI's profilers, for C: not SYSTEM, so that it comes before what a compiler's wrapper or CPATH adds.
 add_library(gw_cupti_headers INTERFACE)
-target_include_directories(gw_cupti_headers SYSTEM INTERFACE ${CMAKE_SOURCE_DIR}/cmake/c_cupti)
+target_include_directories(gw_cupti_headers INTERFACE ${CMAKE_SOURCE_DIR}/cmake/c_cupti)
 target_link_libraries(gw_cupti_headers INTERFACE gw_cuda_headers)

@@ -44,14 +44,16 @@ gw_cuda_is_new() {
 # The headers, and the compiler that gpuwatch calibrate's kernels need. An older toolkit is named on
 # stderr when $1 is "say": the reason why another one is fetched.
 gw_has_cuda() {
-	local nvcc root
+	local nvcc root real named=
 	nvcc=$(command -v nvcc) && nvcc=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
 	for root in "${CUDA_HOME:-}" "$nvcc" /usr/local/cuda build/cuda; do
 		{ [ -n "$root" ] && [ -e "$root/include/cuda.h" ] && [ -x "$root/bin/nvcc" ] &&
 			{ [ -e "$root/include/cupti.h" ] || [ -e "$root/extras/CUPTI/include/cupti.h" ]; }; } || continue
 		gw_cuda_is_new "$root" && return 0
-		[ "${1:-}" != say ] ||
+		real=$(readlink -f "$root")
+		[ "${1:-}" != say ] || [ "$real" = "$named" ] ||
 			gw_say "the CUDA toolkit in $root is older than 13.0; its headers are not used"
+		named=$real
 	done
 	return 1
 }

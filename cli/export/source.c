@@ -9,6 +9,7 @@
 #include "cli/live/file.h"
 #include "cli/log/events.h"
 #include "cli/log/rows.h"
+#include "cli/log/source.h"
 #include "cli/log/verdict.h"
 #include "cli/message.h"
 
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -413,10 +413,9 @@ static bool read_model(struct source *s, const char *path, struct gw_live_rest *
 {
 	struct gw_log_model *m = s->e->model;
 	const struct gw_file *f;
-	struct stat st;
 	char line[400];
 
-	if (!strcmp(path, "-") || (!stat(path, &st) && S_ISFIFO(st.st_mode))) {
+	if (gw_log_source_is_once(path)) {
 		gw_error("export: %s: a log is read twice, and a pipe can't be; give a file", path);
 		return false;
 	}

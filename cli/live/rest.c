@@ -2,6 +2,7 @@
 /* The live segment that a log names. */
 #include "cli/live/file.h"
 #include "cli/log/reader.h"
+#include "cli/log/source.h"
 #include "cli/message.h"
 #include "predictor/log/live.h"
 
@@ -103,15 +104,13 @@ bool gw_live_rest_of(const char *path, struct gw_live_rest *rest)
 	struct gw_log_status status;
 	struct gw_live_file f;
 	struct named n = {0};
-	struct stat st;
 	char why[256];
 	unsigned char *log;
 	size_t size = 0;
 
 	memset(rest, 0, sizeof(*rest));
-	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode) ||
-	    (!gw_log_read(path, name_of, &n, &status) && n.header) || status.compressed ||
-	    !find(&f, path, &n))
+	if (gw_log_source_is_once(path) || (!gw_log_read(path, name_of, &n, &status) && n.header) ||
+	    status.compressed || !find(&f, path, &n))
 		return false;
 	log = gw_live_owned(&f) || (n.header && complete(path))
 	              ? NULL

@@ -3,6 +3,7 @@
 
 #include "cli/common/memory.h"
 #include "cli/log/reader.h"
+#include "cli/log/source.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ void log_identify(struct log_identity *id, const char *path)
 	struct stat st;
 
 	*id = (struct log_identity){.path = gw_copy(path)};
-	if (!strcmp(path, "-") || stat(path, &st) || !S_ISREG(st.st_mode))
+	if (gw_log_source_is_once(path) || stat(path, &st))
 		return;
 	id->stated = true;
 	id->file = st.st_ino;

@@ -175,6 +175,13 @@ static bool sniff(struct gw_log_source *s, char *why, size_t size)
 	return false;
 }
 
+bool gw_log_source_is_once(const char *path)
+{
+	struct stat st;
+
+	return !strcmp(path, "-") || (!stat(path, &st) && S_ISFIFO(st.st_mode));
+}
+
 struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t size)
 {
 	struct gw_log_source *s = gw_log_source_memory(NULL, 0);

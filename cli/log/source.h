@@ -18,7 +18,11 @@ struct gw_log_source;
  */
 struct gw_log_source *gw_log_source_open(const char *path, char *why, size_t size);
 
-/** The same for @p length bytes in memory, which must outlive the source. */
+/** Whether the log at @p path can be read only once: standard input ("-") or a pipe. */
+bool gw_log_source_is_once(const char *path);
+
+/** The same as gw_log_source_open() for @p length bytes in memory, which must outlive the source.
+ */
 struct gw_log_source *gw_log_source_memory(const void *data, size_t length);
 
 /**

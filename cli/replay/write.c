@@ -3,6 +3,7 @@
 #include "cli/replay/replay.h"
 
 #include "cli/log/reader.h"
+#include "cli/log/source.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
@@ -135,8 +136,8 @@ static const char *unfit(const char *from, const char *to)
 {
 	struct stat a, b;
 
-	if (!strcmp(from, "-"))
-		return "a log from standard input can't be read again; give its file";
+	if (gw_log_source_is_once(from))
+		return "the log is read twice, and a pipe can't be; give a file";
 	if (!stat(from, &a) && !stat(to, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return "this is the log that is replayed; give another file";
 	return NULL;

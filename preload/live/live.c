@@ -46,6 +46,19 @@ static void refuse(const char *what, const char *why)
 	                 what, why);
 }
 
+/* Where the user named the folder, it is said on stderr, too: the name is what has to change. */
+static void refuse_folder(const char *name, const char *why)
+{
+	if (gw_options.run_dir[0])
+		gw_degrade(GW_DEGRADED_SEGMENT,
+		           "GPUWATCH_RUN_DIR=%.200s: %s; name a folder of yours on a tmpfs. "
+		           "Without it "
+		           "launches of the last second are lost when the process is killed",
+		           name, why);
+	else
+		refuse(name, why);
+}
+
 void gw_live_full(const char *why)
 {
 	refuse(path, why);
@@ -112,12 +125,14 @@ static int open_folder(const char *name)
 
 	at = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (at < 0) {
-		refuse(name, strerror(errno));
-	} else if (fstat(at, &st) || st.st_uid != geteuid() || st.st_mode & 022) {
-		refuse(name, "others may write there");
+		refuse_folder(name, strerror(errno));
+	} else if (fstat(at, &st) || st.st_uid != geteuid()) {
+		refuse_folder(name, "it is another user's");
+	} else if (st.st_mode & 022) {
+		refuse_folder(name, "others may write there");
 	} else if (fstatfs(at, &fs) ||
 	           (fs.f_type != TMPFS_MAGIC && fs.f_type != (__typeof__(fs.f_type))RAMFS_MAGIC)) {
-		refuse(name, "it is not in memory");
+		refuse_folder(name, "it is not in memory");
 	} else {
 		if (made)
 			set_readers(at, true);

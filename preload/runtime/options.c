@@ -94,29 +94,28 @@ static bool parse(const struct option *o, const char *value, uint64_t *out)
 	return false;
 }
 
-/* One sentence for the first value that is not of its option's kind: what would be. */
+/* One sentence for the first value that is not of its option's kind. */
 static void reject(const struct option *o, const char *value)
 {
-	char wanted[100];
+	char kind[100];
 
 	switch (o->type) {
 	case TEXT:
-		snprintf(wanted, sizeof(wanted), "at most %zu bytes", sizeof(gw_options.out) - 1);
+		snprintf(kind, sizeof(kind), "at most %zu bytes", sizeof(gw_options.out) - 1);
 		break;
 	case CHOICE:
-		snprintf(wanted, sizeof(wanted), "one of %s", o->choices);
+		snprintf(kind, sizeof(kind), "one of %s", o->choices);
 		break;
 	case FLAG:
 	case SIZE:
 	case NUMBER:
-		snprintf(wanted, sizeof(wanted), "%s from %" PRIu64 " to %" PRIu64,
+		snprintf(kind, sizeof(kind), "%s from %" PRIu64 " to %" PRIu64,
 		         o->type == SIZE ? "bytes, with K, M, G or T," : "a whole number", o->low,
 		         o->high);
 		break;
 	}
-	snprintf(gw_options.rejected, sizeof(gw_options.rejected),
-	         "%s=%.60s is not understood (wanted: %s); using %s", o->variable, value, wanted,
-	         *o->fallback ? o->fallback : "the default");
+	snprintf(gw_options.rejected, sizeof(gw_options.rejected), "%s=%.60s: must be %s; using %s",
+	         o->variable, value, kind, *o->fallback ? o->fallback : "the default");
 }
 
 static uint32_t power_of_two(uint64_t n)

@@ -119,7 +119,7 @@ static void bad_input_is_one_message_and_status_2(void **state)
 	         "a "
 	         "file in a folder where you may write"},
 	        {"replay -o . worked.gwl", "--output=. can't be written: Is a directory; give"},
-	        {"replay -o out.gwl - <worked.gwl", "can't be read again; give its file"},
+	        {"replay -o out.gwl - <worked.gwl", "a pipe can't be; give a file"},
 	        {"score --plot= worked.gwl", "must be the name of a file or folder"},
 	        {"score --plot=worked.gwl worked.gwl", "this is a file and no folder"},
 	        {"score --help=1 worked.gwl", "--help takes no value; leave out \"=1\""},

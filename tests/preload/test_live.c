@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -477,8 +478,39 @@ static void without_a_place_for_it_all_is_as_before(void **state)
 	assert_int_equal(o->status, 0);
 	assert_logs_are_the_truth(o);
 	assert_true(only_log(o)->degraded & 1u << GW_DEGRADED_SEGMENT);
-	assert_int_equal(warnings(o->err), 0);
+	assert_int_equal(warnings(o->err), 1);
+	assert_non_null(strstr(o->err, "GPUWATCH_RUN_DIR=/proc/nowhere: No such file"));
 	outcome_free(o);
+}
+
+/* Memory backed by a disk stalls in write-back. */
+static void a_folder_on_a_disk_is_refused(void **state)
+{
+	struct run r = RUN("work", "everything");
+	char on_disk[] = "live-on-disk.XXXXXX", option[4200], *whole;
+	struct statfs fs;
+	struct outcome *o;
+
+	(void)state;
+	assert_non_null(mkdtemp(on_disk));
+	whole = realpath(on_disk, NULL);
+	assert_non_null(whole);
+	assert_int_equal(statfs(whole, &fs), 0);
+	if (fs.f_type != TMPFS_MAGIC) {
+		snprintf(option, sizeof(option), "GPUWATCH_RUN_DIR=%s", whole);
+		r.env[0] = option;
+		o = run_watched(&r);
+		assert_int_equal(o->status, 0);
+		assert_logs_are_the_truth(o);
+		assert_true(only_log(o)->degraded & 1u << GW_DEGRADED_SEGMENT);
+		assert_int_equal(warnings(o->err), 1);
+		assert_non_null(strstr(o->err, "it is not in memory"));
+		outcome_free(o);
+	}
+	assert_int_equal(rmdir(whole), 0); /* empty: no segment was made */
+	free(whole);
+	if (fs.f_type == TMPFS_MAGIC)
+		skip();
 }
 
 static void a_folder_that_others_may_write_is_refused(void **state)
@@ -493,6 +525,7 @@ static void a_folder_that_others_may_write_is_refused(void **state)
 	assert_int_equal(chmod(folder, 0700), 0);
 	assert_int_equal(o->status, 0);
 	assert_true(only_log(o)->degraded & 1u << GW_DEGRADED_SEGMENT);
+	assert_int_equal(warnings(o->err), 1);
 	assert_int_equal(clear_folder(), 0);
 	outcome_free(o);
 }
@@ -515,6 +548,7 @@ int main(void)
 	        cmocka_unit_test(a_program_that_ends_leaves_no_segment),
 	        cmocka_unit_test(a_sandboxed_program_leaves_no_memory),
 	        cmocka_unit_test(without_a_place_for_it_all_is_as_before),
+	        cmocka_unit_test(a_folder_on_a_disk_is_refused),
 	        cmocka_unit_test(a_folder_that_others_may_write_is_refused),
 	};
 

@@ -36,7 +36,7 @@ static void refuses(const char *variable, const char *value)
 	if (!strstr(gw_options.rejected, variable))
 		print_error("%s=%s was taken\n", variable, value);
 	assert_non_null(strstr(gw_options.rejected, variable));
-	assert_non_null(strstr(gw_options.rejected, "is not understood (wanted: "));
+	assert_non_null(strstr(gw_options.rejected, ": must be "));
 	assert_int_equal(gw_options.mode, GW_MODE_AUDIT);
 	assert_int_equal(gw_options.summary, GW_SUMMARY_AUTO);
 	assert_int_equal(gw_options.log_max, 1u << 30);
@@ -180,14 +180,14 @@ static void what_is_not_understood_keeps_its_default(void **state)
 }
 
 /* The whole sentence, so that nothing of it is cut off. */
-static void what_is_wanted_is_reported(void **state)
+static void what_a_value_must_be_is_reported(void **state)
 {
 	static const char *const reported[][3] = {
-	        {"GPUWATCH_MODE", "audi", "(wanted: one of audit|watch|count|off); using audit"},
-	        {"GPUWATCH_DISABLE", "yes", "(wanted: a whole number from 0 to 1); using 0"},
-	        {"GPUWATCH_BUDGET", "0.5", "(wanted: a whole number from 0 to 100); using 1"},
+	        {"GPUWATCH_MODE", "audi", "must be one of audit|watch|count|off; using audit"},
+	        {"GPUWATCH_DISABLE", "yes", "must be a whole number from 0 to 1; using 0"},
+	        {"GPUWATCH_BUDGET", "0.5", "must be a whole number from 0 to 100; using 1"},
 	        {"GPUWATCH_LOG_MAX", "012345678901234567890123456789012345678901234567890123456789",
-	         "(wanted: bytes, with K, M, G or T, from 65536 to 1099511627776); using 1G"},
+	         "must be bytes, with K, M, G or T, from 65536 to 1099511627776; using 1G"},
 	};
 	char whole[300];
 
@@ -195,7 +195,7 @@ static void what_is_wanted_is_reported(void **state)
 	for (size_t i = 0; i < sizeof(reported) / sizeof(*reported); i++) {
 		clear(NULL);
 		with(reported[i][0], reported[i][1]);
-		snprintf(whole, sizeof(whole), "%s=%s is not understood %s", reported[i][0], reported[i][1],
+		snprintf(whole, sizeof(whole), "%s=%s: %s", reported[i][0], reported[i][1],
 		         reported[i][2]);
 		assert_string_equal(gw_options.rejected, whole);
 	}
@@ -250,7 +250,7 @@ int main(void)
 	        T(a_ring_is_rounded_up_to_a_power_of_two),
 	        T(texts_are_taken_as_they_are),
 	        T(what_is_not_understood_keeps_its_default),
-	        T(what_is_wanted_is_reported),
+	        T(what_a_value_must_be_is_reported),
 	        T(an_empty_variable_asks_for_no_counters),
 	        T(a_text_too_long_is_refused),
 	        T(only_the_first_misunderstanding_is_reported),
