@@ -32,7 +32,7 @@ static void put_args(struct export *e, const struct export_row *row)
 			continue;
 		export_print(e->out, "%s\"%s\":", separator, export_names[i]);
 		separator = ",";
-		if (export_kinds[i] == EXPORT_COUNT)
+		if (export_kinds[i] == EXPORT_COUNT || export_kinds[i] == EXPORT_TIME)
 			export_print(e->out, "%" PRIu64, v[i].count);
 		else if (export_kinds[i] == EXPORT_REAL)
 			export_print(e->out, "%.9g", v[i].real);

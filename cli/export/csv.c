@@ -47,7 +47,7 @@ static void launch(struct export *e, const struct export_row *row)
 			export_write(e->out, ",", 1);
 		if (!values[i].known)
 			continue;
-		if (export_kinds[i] == EXPORT_COUNT)
+		if (export_kinds[i] == EXPORT_COUNT || export_kinds[i] == EXPORT_TIME)
 			put_count(e->out, values[i].count);
 		else if (export_kinds[i] == EXPORT_REAL)
 			export_print(e->out, "%.9g", values[i].real);

@@ -60,10 +60,10 @@ enum export_column {
 #undef COLUMN
 	EXPORT_COLUMNS
 };
-enum export_kind { EXPORT_COUNT, EXPORT_REAL, EXPORT_TEXT };
+enum export_kind { EXPORT_COUNT, EXPORT_TIME, EXPORT_REAL, EXPORT_TEXT };
 struct export_value {
 	bool known;
-	uint64_t count;
+	uint64_t count; /**< of a COUNT and a TIME */
 	double real;
 	const char *text;
 };
@@ -88,8 +88,6 @@ void export_print(struct export_out *out, const char *format, ...)
 bool export_close(struct export_out *out, bool good);
 /** @p text between quotes as JSON; bytes that are not UTF-8 become U+FFFD. */
 void export_json_text(struct export_out *out, const char *text);
-/** @p text as UTF-8: bytes that are not become U+FFFD. free() it. */
-char *export_utf8(const char *text);
 
 /** State that a format shares with the reading. */
 struct export
@@ -135,5 +133,14 @@ bool export_read(struct export *e, const struct export_format *format,
 #define FORMAT(name, summary) extern const struct export_format export_##name;
 #include "cli/export/formats.def"
 #undef FORMAT
+
+/** Tables that a Parquet file may hold instead of launches (tables.def). */
+#define TABLE(name, rows, meaning) extern const struct export_format export_table_##name;
+#define COLUMN(name, kind, known, value)
+#define TABLE_END(name)
+#include "cli/export/tables.def"
+#undef TABLE
+#undef COLUMN
+#undef TABLE_END
 
 #endif

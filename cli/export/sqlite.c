@@ -5,6 +5,7 @@
  * same correlationId. Times are ns since the first log's start, as nsys counts from the session's.
  */
 #include "cli/common/memory.h"
+#include "cli/common/utf8.h"
 #include "cli/export/export.h"
 #include "cli/message.h"
 
@@ -36,6 +37,7 @@ static const char schema[] =
         "INTEGER, mem_khz INTEGER, temperature INTEGER, power_mw INTEGER);"
         "CREATE TABLE GPUWATCH_LAUNCH (correlationId INTEGER NOT NULL PRIMARY KEY"
 #define SQL_COUNT                        "INTEGER"
+#define SQL_TIME                         "INTEGER"
 #define SQL_REAL                         "REAL"
 #define SQL_TEXT                         "INTEGER"
 #define COLUMN(name, kind, known, value) ", " #name " " SQL_##kind
@@ -100,7 +102,7 @@ static void bind(struct sqlite *s, enum insert insert, int at, bool known, uint6
 
 static void bind_text(struct sqlite *s, enum insert insert, int at, const char *text)
 {
-	char *utf8 = export_utf8(text);
+	char *utf8 = gw_to_utf8(text);
 
 	good(s, sqlite3_bind_text(s->statements[insert], at, utf8, -1, SQLITE_TRANSIENT));
 	free(utf8);
