@@ -128,6 +128,7 @@ static int export_logs(const struct options *o, const struct export_filter *filt
 		return GW_EXIT_USAGE;
 	gw_log_model_init(&model);
 	model.by = GW_BY_CONFIG;
+	model.names_only = true;
 	good = export_read(&e, format, filter, argv, argc);
 	if (format->end)
 		good = format->end(&e) && good;

@@ -91,6 +91,7 @@ struct reading {
 	size_t device_room;
 	struct export_config lost;
 	struct export_kernel lost_kernel;
+	struct export_text lost_text[EXPORT_TEXTS];
 	struct log_sorter order;
 	struct held *held; /* by slot */
 };
@@ -169,6 +170,7 @@ static void on_config(struct reading *r, uint32_t position)
 	                               .known = true,
 	                               .config = c->config};
 
+	config.text = gw_alloc(EXPORT_TEXTS * sizeof(*config.text));
 	config.bound = bound_of(r->source, config.kernel->name, &config.config);
 	*(struct export_config *)add(&r->configs, sizeof(config)) = config;
 }
@@ -339,8 +341,21 @@ static void take(void *arg, const struct log_event *e)
 	r->log.stop = r->source->e->out->error != 0; /* a full disk ends it at once */
 }
 
+static void free_texts(struct export_text *texts)
+{
+	for (unsigned i = 0; i < EXPORT_TEXTS; i++)
+		free(texts[i].data);
+}
+
 static void end_reading(struct reading *r)
 {
+	for (size_t i = 0; i < r->configs.count; i++) {
+		struct export_config *config = at(&r->configs, i, sizeof(*config));
+
+		free_texts(config->text);
+		free(config->text);
+	}
+	free_texts(r->lost_text);
 	free_list(&r->kernels);
 	free_list(&r->configs);
 	free(r->devices);
@@ -363,7 +378,7 @@ static bool read_launches(struct source *s, uint32_t number, const char *path,
 	r.lost_kernel =
 	        (struct export_kernel){"(unknown)", "(unknown)", GW_INDEX_NONE, UINT32_MAX,
 	                               UINT32_MAX,  UINT32_MAX,  UINT32_MAX,    !s->filter->kernel};
-	r.lost = (struct export_config){.kernel = &r.lost_kernel};
+	r.lost = (struct export_config){.kernel = &r.lost_kernel, .text = r.lost_text};
 	if (s->format->process)
 		s->format->process(s->e, &r.process);
 	good = gw_log_events(&r.log, path, rest->log, rest->size, take, &r);
