@@ -25,7 +25,7 @@ enum { SWEEPS = sizeof(sweeps) / sizeof(*sweeps) };
 
 /* The highest that was measured, by any stream or by a sweep itself: no point lies above its roof.
  */
-static double highest_bandwidth(const struct gw_device *d)
+double calibrate_bandwidth(const struct gw_device *d)
 {
 	static const enum gw_param streams[] = {GW_PARAM_b_mem_read, GW_PARAM_b_mem_write,
 	                                        GW_PARAM_b_mem_copy, GW_PARAM_b_mem_triad};
@@ -40,6 +40,18 @@ static double highest_bandwidth(const struct gw_device *d)
 			highest = fmax(highest, c->y[k]);
 	}
 	return highest;
+}
+
+json_t *calibrate_sweeps_json(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < SWEEPS; i++)
+		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s}", "name", sweeps[i].name,
+		                                      "roof_name", sweeps[i].roof_name, "curve",
+		                                      gw_curve_info(sweeps[i].curve)->name, "roof",
+		                                      gw_param_info(sweeps[i].roof)->name));
+	return list;
 }
 
 /* A roof: up along the memory's bandwidth, level from the ridge on. */
@@ -61,7 +73,7 @@ static bool make_roof(struct roof *r, double bandwidth, double peak, double low,
 struct svg *calibrate_roofline(const struct gw_profile *profile)
 {
 	const struct gw_device *d = &profile->device;
-	double bandwidth = highest_bandwidth(d), y[SWEEPS][GW_CURVE_POINTS];
+	double bandwidth = calibrate_bandwidth(d), y[SWEEPS][GW_CURVE_POINTS];
 	struct chart_series series[2 * SWEEPS];
 	struct roof roofs[SWEEPS];
 	char title[160];

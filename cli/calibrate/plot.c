@@ -170,6 +170,29 @@ static const struct picture pictures[] = {
           {GW_CURVE_pipeline_mad_s32, "integer multiply-add"}}},
 };
 
+static json_t *picture_json(const struct picture *p)
+{
+	json_t *curves = json_array();
+
+	for (size_t i = 0; i < CURVES && p->curves[i].name; i++)
+		json_array_append_new(curves,
+		                      json_pack("[s,s]", gw_curve_info(p->curves[i].curve)->name,
+		                                p->curves[i].name));
+	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:f,s:f,s:o}", "id", p->file, "title",
+	                 p->title, "subtitle", p->subtitle, "x", p->x_title, "y", p->y_title,
+	                 "log_x", p->log_x, "log_y", p->log_y, "stems", p->style == CHART_STEMS,
+	                 "x_scale", p->x_scale, "y_scale", p->y_scale, "curves", curves);
+}
+
+json_t *calibrate_pictures_json(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof(pictures) / sizeof(*pictures); i++)
+		json_array_append_new(list, picture_json(&pictures[i]));
+	return list;
+}
+
 enum { FIT_POINTS = 32 };
 
 /* Series under construction: each curve may bring its fit along. */
