@@ -86,12 +86,12 @@ struct svg *calibrate_roofline(const struct gw_profile *profile)
 			y[i][k] = c->y[k] / 1e9;
 		if (!c->count)
 			continue;
-		series[n++] = (struct chart_series){sweeps[i].name, CHART_POINTS, i,
-		                                    c->count,       c->x,         y[i]};
+		series[n++] = (struct chart_series){sweeps[i].name, CHART_POINTS, i,   c->count,
+		                                    c->x,           y[i],         NULL};
 		if (make_roof(&roofs[i], bandwidth, gw_param(d, sweeps[i].roof), c->x[0],
 		              c->x[c->count - 1]))
-			series[n++] = (struct chart_series){sweeps[i].roof_name, CHART_LINE, i, 3,
-			                                    roofs[i].x,          roofs[i].y};
+			series[n++] = (struct chart_series){sweeps[i].roof_name, CHART_LINE, i,   3,
+			                                    roofs[i].x,          roofs[i].y, NULL};
 	}
 	snprintf(title, sizeof(title), "Experimental roofline: %.90s", d->name);
 	return n ? plot_chart(&(struct chart){
@@ -130,7 +130,8 @@ struct svg *calibrate_launch_times(const struct gw_profile *profile)
 			us[n][k] = 1e6 * (floor + slope * grid[k]);
 		snprintf(names[n], sizeof(names[n]), "%.0f warp%s", x1->x[i],
 		         x1->x[i] == 1 ? "" : "s");
-		series[n] = (struct chart_series){names[n], CHART_CURVE, n, GRIDS, grid, us[n]};
+		series[n] =
+		        (struct chart_series){names[n], CHART_CURVE, n, GRIDS, grid, us[n], NULL};
 	}
 	snprintf(title, sizeof(title), "Empty kernels: %.90s", profile->device.name);
 	return n ? plot_chart(&(struct chart){

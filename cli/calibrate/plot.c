@@ -212,7 +212,7 @@ static void add_points(struct work *w, const struct picture *p, const struct gw_
 		w->x[i][k] = c->x[k] * p->x_scale;
 		w->y[i][k] = c->y[k] * p->y_scale;
 	}
-	w->series[i] = (struct chart_series){name, p->style, i, c->count, w->x[i], w->y[i]};
+	w->series[i] = (struct chart_series){name, p->style, i, c->count, w->x[i], w->y[i], NULL};
 }
 
 /* The fit of the curve added last, in its colour. */
@@ -232,7 +232,8 @@ static void add_fit(struct work *w, const struct picture *p, const struct gw_cur
 		w->y[i][k] = (c->fit.intercept + c->fit.slope * at) * p->y_scale;
 	}
 	snprintf(text, 60, "%.36s: line, R² %.4f", name, c->fit.r2);
-	w->series[i] = (struct chart_series){text, CHART_LINE, i - 1, FIT_POINTS, w->x[i], w->y[i]};
+	w->series[i] =
+	        (struct chart_series){text, CHART_LINE, i - 1, FIT_POINTS, w->x[i], w->y[i], NULL};
 }
 
 static struct svg *draw(const struct picture *p, const struct gw_profile *profile)

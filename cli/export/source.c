@@ -9,7 +9,7 @@
 #include "cli/live/file.h"
 #include "cli/log/events.h"
 #include "cli/log/rows.h"
-#include "cli/log/sorter.h"
+#include "cli/common/sorter.h"
 #include "cli/log/verdict.h"
 #include "cli/message.h"
 
@@ -92,7 +92,7 @@ struct reading {
 	struct export_config lost;
 	struct export_kernel lost_kernel;
 	struct export_text lost_text[EXPORT_TEXTS];
-	struct log_sorter order;
+	struct gw_sorter order;
 	struct held *held; /* by slot */
 };
 
@@ -219,21 +219,21 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 /* The launch that began first of those held. */
 static void release(struct reading *r)
 {
-	const struct held *h = &r->held[log_sorter_take(&r->order)];
+	const struct held *h = &r->held[gw_sorter_take(&r->order)];
 
 	emit(r, &h->row, h->device);
 }
 
 static void hold(struct reading *r, const struct export_row *row, uint32_t device)
 {
-	if (log_sorter_full(&r->order))
+	if (gw_sorter_full(&r->order))
 		release(r);
-	r->held[log_sorter_add(&r->order, row->launch.start_ns)] = (struct held){*row, device};
+	r->held[gw_sorter_add(&r->order, row->launch.start_ns)] = (struct held){*row, device};
 }
 
 static void release_all(struct reading *r)
 {
-	while (log_sorter_count(&r->order))
+	while (gw_sorter_count(&r->order))
 		release(r);
 	for (size_t i = 0; i < r->log.gpu_count; i++)
 		r->devices[i].until = 0;
@@ -360,7 +360,7 @@ static void end_reading(struct reading *r)
 	free_list(&r->configs);
 	free(r->devices);
 	gw_log_free(&r->log);
-	log_sorter_free(&r->order);
+	gw_sorter_free(&r->order);
 	free(r->held);
 }
 
@@ -372,7 +372,7 @@ static bool read_launches(struct source *s, uint32_t number, const char *path,
 	struct reading r = {.source = s,
 	                    .process = {number, file->header.pid, file->text[GW_TEXT_command],
 	                                file->header.start_ns},
-	                    .held = gw_alloc(LOG_SORTER_ROOM * sizeof(*r.held))};
+	                    .held = gw_alloc(GW_SORTER_ROOM * sizeof(*r.held))};
 	bool good;
 
 	r.lost_kernel =

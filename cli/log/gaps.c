@@ -38,7 +38,7 @@ static void show(const struct log_course *c, enum gw_gap what, uint64_t from, ui
 /* The launch that began first of those held. */
 static void settle(struct log_gaps *g, struct log_course *c)
 {
-	const struct log_run run = c->waiting[log_sorter_take(&c->order)];
+	const struct log_run run = c->waiting[gw_sorter_take(&c->order)];
 	uint64_t from = run.start;
 
 	if (c->until && run.start > c->until) {
@@ -63,10 +63,10 @@ void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
 	if (!gw_launch_measured(l) || !l->start_ns || l->duration_ns > UINT64_MAX - l->start_ns)
 		return;
 	if (!course->waiting)
-		course->waiting = gw_alloc(LOG_SORTER_ROOM * sizeof(*course->waiting));
-	if (log_sorter_full(&course->order))
+		course->waiting = gw_alloc(GW_SORTER_ROOM * sizeof(*course->waiting));
+	if (gw_sorter_full(&course->order))
 		settle(gaps, course);
-	course->waiting[log_sorter_add(&course->order, l->start_ns)] = (struct log_run){
+	course->waiting[gw_sorter_add(&course->order, l->start_ns)] = (struct log_run){
 	        .start = l->start_ns,
 	        .end = l->start_ns + l->duration_ns,
 	        .call = l->call_ns,
@@ -76,9 +76,9 @@ void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
 
 void log_gaps_end(struct log_gaps *gaps, struct log_course *course)
 {
-	while (log_sorter_count(&course->order))
+	while (gw_sorter_count(&course->order))
 		settle(gaps, course);
-	log_sorter_free(&course->order);
+	gw_sorter_free(&course->order);
 	free(course->waiting);
 	*course = (struct log_course){.sink = course->sink};
 }

@@ -7,7 +7,7 @@
 #ifndef GW_LOG_GAPS_H
 #define GW_LOG_GAPS_H
 
-#include "cli/log/sorter.h"
+#include "cli/common/sorter.h"
 #include "predictor/log/record.h"
 
 #include <stdbool.h>
@@ -51,7 +51,7 @@ struct log_span_sink {
 /** State of one GPU while a log is read; zero-initialised is fresh. */
 struct log_course {
 	struct log_span_sink sink;
-	struct log_sorter order; /* of those waiting: launches stand in the log as they ended */
+	struct gw_sorter order;  /* of those waiting: launches stand in the log as they ended */
 	struct log_run *waiting; /* by slot */
 	uint64_t until;          /* when the last kernel so far had ended; 0: there was none */
 };

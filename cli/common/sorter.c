@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/log/sorter.h"
+#include "cli/common/sorter.h"
 
 #include "cli/common/memory.h"
 
 #include <stdlib.h>
 
-static void make_room(struct log_sorter *s)
+static void make_room(struct gw_sorter *s)
 {
-	s->starts = gw_alloc(LOG_SORTER_ROOM * sizeof(*s->starts));
-	s->queue = gw_alloc(LOG_SORTER_ROOM * sizeof(*s->queue));
-	s->heap = gw_alloc(LOG_SORTER_ROOM * sizeof(*s->heap));
-	s->unused = gw_alloc(LOG_SORTER_ROOM * sizeof(*s->unused));
-	while (s->unused_count < LOG_SORTER_ROOM) {
+	s->starts = gw_alloc(GW_SORTER_ROOM * sizeof(*s->starts));
+	s->queue = gw_alloc(GW_SORTER_ROOM * sizeof(*s->queue));
+	s->heap = gw_alloc(GW_SORTER_ROOM * sizeof(*s->heap));
+	s->unused = gw_alloc(GW_SORTER_ROOM * sizeof(*s->unused));
+	while (s->unused_count < GW_SORTER_ROOM) {
 		s->unused[s->unused_count] = (uint32_t)s->unused_count;
 		s->unused_count++;
 	}
 }
 
-static uint64_t heap_start(const struct log_sorter *s, size_t at)
+static uint64_t heap_start(const struct gw_sorter *s, size_t at)
 {
 	return s->starts[s->heap[at]];
 }
 
-static void exchange(struct log_sorter *s, size_t a, size_t b)
+static void exchange(struct gw_sorter *s, size_t a, size_t b)
 {
 	uint32_t other = s->heap[a];
 
@@ -30,7 +30,7 @@ static void exchange(struct log_sorter *s, size_t a, size_t b)
 	s->heap[b] = other;
 }
 
-static void heap_add(struct log_sorter *s, uint32_t slot)
+static void heap_add(struct gw_sorter *s, uint32_t slot)
 {
 	size_t at = s->heap_count++;
 
@@ -39,7 +39,7 @@ static void heap_add(struct log_sorter *s, uint32_t slot)
 		exchange(s, at, (at - 1) / 2);
 }
 
-static uint32_t heap_take(struct log_sorter *s)
+static uint32_t heap_take(struct gw_sorter *s)
 {
 	uint32_t slot = s->heap[0];
 
@@ -54,22 +54,22 @@ static uint32_t heap_take(struct log_sorter *s)
 	return slot;
 }
 
-static uint64_t queue_start(const struct log_sorter *s, size_t at)
+static uint64_t queue_start(const struct gw_sorter *s, size_t at)
 {
-	return s->starts[s->queue[(s->queue_first + at) % LOG_SORTER_ROOM]];
+	return s->starts[s->queue[(s->queue_first + at) % GW_SORTER_ROOM]];
 }
 
-bool log_sorter_full(const struct log_sorter *s)
+bool gw_sorter_full(const struct gw_sorter *s)
 {
 	return s->starts && !s->unused_count;
 }
 
-size_t log_sorter_count(const struct log_sorter *s)
+size_t gw_sorter_count(const struct gw_sorter *s)
 {
 	return s->queue_count + s->heap_count;
 }
 
-uint32_t log_sorter_add(struct log_sorter *s, uint64_t start)
+uint32_t gw_sorter_add(struct gw_sorter *s, uint64_t start)
 {
 	uint32_t slot;
 
@@ -80,11 +80,11 @@ uint32_t log_sorter_add(struct log_sorter *s, uint64_t start)
 	if (s->queue_count && start < queue_start(s, s->queue_count - 1))
 		heap_add(s, slot);
 	else
-		s->queue[(s->queue_first + s->queue_count++) % LOG_SORTER_ROOM] = slot;
+		s->queue[(s->queue_first + s->queue_count++) % GW_SORTER_ROOM] = slot;
 	return slot;
 }
 
-uint32_t log_sorter_take(struct log_sorter *s)
+uint32_t gw_sorter_take(struct gw_sorter *s)
 {
 	uint32_t slot;
 
@@ -92,18 +92,18 @@ uint32_t log_sorter_take(struct log_sorter *s)
 		slot = heap_take(s);
 	} else {
 		slot = s->queue[s->queue_first];
-		s->queue_first = (s->queue_first + 1) % LOG_SORTER_ROOM;
+		s->queue_first = (s->queue_first + 1) % GW_SORTER_ROOM;
 		s->queue_count--;
 	}
 	s->unused[s->unused_count++] = slot;
 	return slot;
 }
 
-void log_sorter_free(struct log_sorter *s)
+void gw_sorter_free(struct gw_sorter *s)
 {
 	free(s->starts);
 	free(s->queue);
 	free(s->heap);
 	free(s->unused);
-	*s = (struct log_sorter){0};
+	*s = (struct gw_sorter){0};
 }
