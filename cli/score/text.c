@@ -46,7 +46,7 @@ static void count_cell(struct gw_table *table, uint64_t count)
 /* The figures that every table has; SCORE_FIGURES of them. */
 #define SCORE_FIGURES                                                                              \
 	{"Number", true, false, 0}, {"Answered", true, false, 3}, {"MAPE", true, false, 3},        \
-	        {"Median", true, false, 0}, {"Factor", true, false, 0}, {"Bias", true, false, 4},  \
+	        {"Median", true, false, 0}, {"Factor", true, false, 1}, {"Bias", true, false, 4},  \
 	        {"In 10%", true, false, 2}, {"In 25%", true, false, 0},                            \
 	{                                                                                          \
 		"In 2x", true, false, 5                                                            \
