@@ -285,10 +285,10 @@ void score_text(struct score *s, const struct score_about *about)
 		       gw_counted(&n, (double)all->count, s->by_config ? "configuration" : "launch",
 		                  s->by_config ? NULL : "launches"));
 	}
-	printf("\n  %sFactor: geometric mean of how far off, 1 is exact. Bias: of predicted over "
-	       "measured.\n  In 10%%, 25%%, 2x: shares of all; a missing answer is outside.\n  "
-	       "Coverage: 90%% intervals that contain the measured time. Width: median of (high - "
-	       "low) / "
-	       "predicted.%s\n",
+	printf("\n  %sFactor: geometric mean of how far off, 1 is exact.\n"
+	       "  Bias: of predicted over measured.\n"
+	       "  In 10%%, 25%%, 2x: shares of all; a missing answer is outside.\n"
+	       "  Coverage: 90%% intervals that contain the measured time.\n"
+	       "  Width: median of (high - low) / predicted.%s\n",
 	       gw_ink(stdout, GW_INK_DIM), gw_ink(stdout, GW_INK_OFF));
 }
