@@ -7,6 +7,7 @@
 #ifndef GW_LOG_GAPS_H
 #define GW_LOG_GAPS_H
 
+#include "cli/common/sorter.h"
 #include "predictor/log/record.h"
 
 #include <stdbool.h>
@@ -23,6 +24,9 @@ enum gw_gap {
 	GW_GAP_PAUSED,     /**< longer than GW_GAP_PAUSE */
 	GW_GAPS
 };
+
+/** What @p gap is called in JSON and in tables. */
+const char *log_gap_name(enum gw_gap gap);
 
 /** What came between kernels, added up; zero-initialised is nothing. Times in ns. */
 struct log_gaps {
@@ -47,9 +51,9 @@ struct log_span_sink {
 /** State of one GPU while a log is read; zero-initialised is fresh. */
 struct log_course {
 	struct log_span_sink sink;
-	struct log_run *waiting; /* by start, as a heap: launches stand in the log as they ended */
-	size_t count;
-	uint64_t until; /* when the last kernel so far had ended; 0: there was none */
+	struct gw_sorter order;  /* of those waiting: launches stand in the log as they ended */
+	struct log_run *waiting; /* by slot */
+	uint64_t until;          /* when the last kernel so far had ended; 0: there was none */
 };
 
 /**

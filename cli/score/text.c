@@ -46,7 +46,7 @@ static void count_cell(struct gw_table *table, uint64_t count)
 /* The figures that every table has; SCORE_FIGURES of them. */
 #define SCORE_FIGURES                                                                              \
 	{"Number", true, false, 0}, {"Answered", true, false, 3}, {"MAPE", true, false, 3},        \
-	        {"Median", true, false, 0}, {"Factor", true, false, 0}, {"Bias", true, false, 4},  \
+	        {"Median", true, false, 0}, {"Factor", true, false, 1}, {"Bias", true, false, 4},  \
 	        {"In 10%", true, false, 2}, {"In 25%", true, false, 0},                            \
 	{                                                                                          \
 		"In 2x", true, false, 5                                                            \
@@ -285,10 +285,10 @@ void score_text(struct score *s, const struct score_about *about)
 		       gw_counted(&n, (double)all->count, s->by_config ? "configuration" : "launch",
 		                  s->by_config ? NULL : "launches"));
 	}
-	printf("\n  %sFactor: geometric mean of how far off, 1 is exact. Bias: of predicted over "
-	       "measured.\n  In 10%%, 25%%, 2x: shares of all; a missing answer is outside.\n  "
-	       "Coverage: 90%% intervals that contain the measured time. Width: median of (high - "
-	       "low) / "
-	       "predicted.%s\n",
+	printf("\n  %sFactor: geometric mean of how far off, 1 is exact.\n"
+	       "  Bias: of predicted over measured.\n"
+	       "  In 10%%, 25%%, 2x: shares of all; a missing answer is outside.\n"
+	       "  Coverage: 90%% intervals that contain the measured time.\n"
+	       "  Width: median of (high - low) / predicted.%s\n",
 	       gw_ink(stdout, GW_INK_DIM), gw_ink(stdout, GW_INK_OFF));
 }
