@@ -11,6 +11,7 @@ enum { HELD = 4096 }; /* launches: as many as may have ended before one that beg
 /** A launch that ran. */
 struct log_run {
 	uint64_t start, end, call;
+	struct log_caller caller;
 	bool graph;
 };
 
@@ -64,6 +65,11 @@ static void settle(struct log_gaps *g, struct log_course *c)
 
 	c->waiting[0] = c->waiting[--c->count];
 	sink(c->waiting, c->count);
+	if (c->waits)
+		log_spent_run(&g->spent, &c->spending, c->waits,
+		              &(struct log_spent_run){run.start, run.end, run.call,
+		                                      run.caller.thread,
+		                                      run.caller.communication});
 	if (c->until && run.start > c->until) {
 		enum gw_gap kind = log_gap_kind(run.start, run.call, run.graph, c->until);
 
@@ -81,10 +87,12 @@ static void settle(struct log_gaps *g, struct log_course *c)
 }
 
 void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
-                  const struct gw_record_launch *l)
+                  const struct gw_record_launch *l, struct log_caller caller)
 {
-	if (!gw_launch_measured(l) || !l->start_ns || l->duration_ns > UINT64_MAX - l->start_ns)
+	if (!gw_launch_measured(l) || !l->start_ns || l->duration_ns > UINT64_MAX - l->start_ns) {
+		log_spent_untimed(&course->spending, l->call_ns);
 		return;
+	}
 	if (!course->waiting)
 		course->waiting = gw_alloc(HELD * sizeof(*course->waiting));
 	if (course->count == HELD)
@@ -93,6 +101,7 @@ void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
 	        .start = l->start_ns,
 	        .end = l->start_ns + l->duration_ns,
 	        .call = l->call_ns,
+	        .caller = caller,
 	        .graph = (l->flags & GW_LAUNCH_GRAPH) != 0,
 	};
 	rise(course->waiting, course->count++);
@@ -102,8 +111,17 @@ void log_gaps_end(struct log_gaps *gaps, struct log_course *course)
 {
 	while (course->count)
 		settle(gaps, course);
+	if (course->waits)
+		log_spent_end(&gaps->spent, &course->spending, course->waits);
 	free(course->waiting);
-	*course = (struct log_course){.sink = course->sink};
+	*course = (struct log_course){.sink = course->sink, .waits = course->waits};
+}
+
+void log_gaps_copy(struct log_gaps *gaps, struct log_course *course,
+                   const struct gw_record_copy *copy)
+{
+	if (course->waits)
+		log_spent_copy(&gaps->spent, &course->spending, copy);
 }
 
 double log_gaps_span(const struct log_gaps *gaps)
