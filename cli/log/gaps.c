@@ -68,8 +68,7 @@ static void settle(struct log_gaps *g, struct log_course *c)
 	if (c->waits)
 		log_spent_run(&g->spent, &c->spending, c->waits,
 		              &(struct log_spent_run){run.start, run.end, run.call,
-		                                      run.caller.thread,
-		                                      run.caller.communication});
+		                                      run.caller.thread, run.caller.communication});
 	if (c->until && run.start > c->until) {
 		enum gw_gap kind = log_gap_kind(run.start, run.call, run.graph, c->until);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The times between a process's kernels on a GPU: why none of them ran, as far as the log shows. A
- * gap is put down to the launch that ends it. What copies take is a gap, too; spent.h has the time of
- * a GPU by all that it went to.
+ * gap is put down to the launch that ends it. What copies take is a gap, too; spent.h has the time
+ * of a GPU by all that it went to.
  */
 #ifndef GW_LOG_GAPS_H
 #define GW_LOG_GAPS_H
@@ -68,7 +68,8 @@ struct log_caller {
  */
 enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t until);
 
-/** Take a launch; those without a time of their start leave the gap that they ran in unexplained. */
+/** Take a launch; those without a time of their start leave the gap that they ran in unexplained.
+ */
 void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
                   const struct gw_record_launch *launch, struct log_caller caller);
 

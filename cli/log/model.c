@@ -180,10 +180,10 @@ static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 
 	if (p->row == GW_INDEX_NONE || p->row_gpu != gpu) {
 		p->row = gw_row_find(r->model,
-		                r->model->by == GW_BY_MODULE ? module_of_config(r, config)
-		                                             : name_of_config(r, config),
-		                gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
-		                &r->log.configs[config].config);
+		                     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
+		                                                  : name_of_config(r, config),
+		                     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
+		                     &r->log.configs[config].config);
 		p->row_gpu = gpu;
 	}
 	return &r->model->rows[p->row];
@@ -197,9 +197,10 @@ static struct gw_row *row_of_launch(struct reading *r, const struct log_event *e
 
 	if (r->model->by != GW_BY_RANGE)
 		return row_for(r, e->config, e->gpu);
-	p->row = gw_row_find(r->model,
-	                gw_log_model_name(r->model, log_range_at(&r->ranges, e->thread, l->call_ns)),
-	                GW_INDEX_NONE, NULL);
+	p->row = gw_row_find(
+	        r->model,
+	        gw_log_model_name(r->model, log_range_at(&r->ranges, e->thread, l->call_ns)),
+	        GW_INDEX_NONE, NULL);
 	return &r->model->rows[p->row];
 }
 
@@ -234,10 +235,10 @@ static void add_to_file(struct gw_file *f, const struct gw_record_launch *l)
 
 static struct log_caller caller_of(const struct reading *r, const struct log_event *e)
 {
-	return (struct log_caller){
-	        .thread = e->thread,
-	        .communication = e->config != GW_INDEX_NONE &&
-	                         r->communication[r->log.configs[e->config].kernel]};
+	return (struct log_caller){.thread = e->thread,
+	                           .communication =
+	                                   e->config != GW_INDEX_NONE &&
+	                                   r->communication[r->log.configs[e->config].kernel]};
 }
 
 static void on_launch(struct reading *r, const struct log_event *e)
@@ -278,8 +279,9 @@ static void on_launch(struct reading *r, const struct log_event *e)
 /* Sums do not say in which ranges their launches were. */
 static struct gw_row *row_of_sum(struct reading *r, uint32_t config)
 {
-	r->place[config].row = gw_row_find(r->model, gw_log_model_name(r->model, log_range_at(&r->ranges, 0, 0)),
-	                              GW_INDEX_NONE, NULL);
+	r->place[config].row =
+	        gw_row_find(r->model, gw_log_model_name(r->model, log_range_at(&r->ranges, 0, 0)),
+	                    GW_INDEX_NONE, NULL);
 	return &r->model->rows[r->place[config].row];
 }
 

@@ -58,6 +58,15 @@ static uint32_t id_at(const struct log_ranges *r, uint32_t at, uint64_t ns)
 	return low ? c->list[low - 1].name : 0;
 }
 
+const char *log_range_text(const struct log_ranges *r, uint32_t name)
+{
+	if (!name)
+		return NULL;
+	if (name >= r->name_room || !r->names[name])
+		return "[unknown]"; /* it is in a lost part */
+	return *r->names[name] ? r->names[name] : "[unnamed]";
+}
+
 const char *log_range_at(const struct log_ranges *r, uint32_t thread, uint64_t call_ns)
 {
 	uint32_t id = 0;
@@ -68,11 +77,7 @@ const char *log_range_at(const struct log_ranges *r, uint32_t thread, uint64_t c
 		id = id_at(r, thread + 1, call_ns);
 	if (!id)
 		id = id_at(r, 0, call_ns);
-	if (!id)
-		return "[no range]";
-	if (id >= r->name_room || !r->names[id])
-		return "[unknown]"; /* its name is in a lost part */
-	return *r->names[id] ? r->names[id] : "[unnamed]";
+	return id ? log_range_text(r, id) : "[no range]";
 }
 
 void log_ranges_free(struct log_ranges *r)

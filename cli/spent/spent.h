@@ -4,8 +4,8 @@
  * host did, of one process and GPU. What ran is given in order of start; copies and waits may come
  * before. The rows add up to the time from the first kernel or copy to the last end.
  */
-#ifndef GW_LOG_SPENT_H
-#define GW_LOG_SPENT_H
+#ifndef GW_SPENT_H
+#define GW_SPENT_H
 
 #include "predictor/log/record.h"
 

@@ -293,21 +293,15 @@ static bool copy(const CUpti_Activity *record, const struct gw_activity_sink *si
 	if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
 		const CUpti_ActivityMemcpy6 *c = (const CUpti_ActivityMemcpy6 *)record;
 
-		copy = (struct gw_copy){c->deviceId,
-		                        direction(c->copyKind),
-		                        c->streamId,
-		                        c->bytes,
-		                        gw_record_time(c->start),
-		                        gw_record_time(c->end)};
+		copy = (struct gw_copy){
+		        c->deviceId, direction(c->copyKind),   c->streamId,
+		        c->bytes,    gw_record_time(c->start), gw_record_time(c->end)};
 	} else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
 		const CUpti_ActivityMemset4 *c = (const CUpti_ActivityMemset4 *)record;
 
-		copy = (struct gw_copy){c->deviceId,
-		                        GW_DIRECTION_SET,
-		                        c->streamId,
-		                        c->bytes,
-		                        gw_record_time(c->start),
-		                        gw_record_time(c->end)};
+		copy = (struct gw_copy){
+		        c->deviceId, GW_DIRECTION_SET,         c->streamId,
+		        c->bytes,    gw_record_time(c->start), gw_record_time(c->end)};
 	} else {
 		return false;
 	}

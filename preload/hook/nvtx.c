@@ -151,9 +151,9 @@ static void *domain_create_wide(const wchar_t *name)
 
 /* By the numbers that NVTX gives its functions; others stay without effect. */
 static void *const core[] = {
-        [4] = (void *)start_ex,    [5] = (void *)start_ascii, [6] = (void *)start_wide,
-        [7] = (void *)end,         [8] = (void *)push_ex,     [9] = (void *)push_ascii,
-        [10] = (void *)push_wide,  [11] = (void *)pop,
+        [4] = (void *)start_ex,   [5] = (void *)start_ascii, [6] = (void *)start_wide,
+        [7] = (void *)end,        [8] = (void *)push_ex,     [9] = (void *)push_ascii,
+        [10] = (void *)push_wide, [11] = (void *)pop,
 };
 static void *const core2[] = {
         [2] = (void *)domain_start,     [3] = (void *)domain_end,

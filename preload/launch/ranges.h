@@ -38,7 +38,8 @@ GW_COLD void gw_range_pop(void);
 GW_COLD uint64_t gw_range_start(uint32_t name);
 GW_COLD void gw_range_end(uint64_t number);
 
-/** What id @p id stands for, and its domain's in @p domain; NULL: its thread is still writing it. */
+/** What id @p id stands for, and its domain's in @p domain; NULL: its thread is still writing it.
+ */
 const char *gw_range_text(uint32_t id, uint32_t *domain);
 /** Whether names did not fit. */
 bool gw_range_names_full(void);

@@ -31,7 +31,8 @@ void gw_wait_end(struct gw_call *call, enum gw_wait_call which)
 	struct gw_event *e;
 	uint32_t head;
 
-	if (!call->since || !t || now - call->since < atomic_load_explicit(&least, memory_order_relaxed))
+	if (!call->since || !t ||
+	    now - call->since < atomic_load_explicit(&least, memory_order_relaxed))
 		return;
 	head = atomic_load_explicit(&t->head, memory_order_relaxed);
 	if (t->next != head) /* within a launch */

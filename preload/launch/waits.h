@@ -9,9 +9,9 @@
 GW_COLD void gw_wait_begin(struct gw_call *call);
 
 /**
- * It has returned: leave an event in the ring of a thread that launches, where it took GW_WAIT_LEAST
- * or longer and half of the ring is free. The first launch gives a thread its ring: what it waited
- * for before is not recorded. No lock, allocation or system call.
+ * It has returned: leave an event in the ring of a thread that launches, where it took
+ * GW_WAIT_LEAST or longer and half of the ring is free. The first launch gives a thread its ring:
+ * what it waited for before is not recorded. No lock, allocation or system call.
  */
 GW_COLD void gw_wait_end(struct gw_call *call, enum gw_wait_call which);
 

@@ -291,8 +291,9 @@ struct gw_thread {
 	_Atomic size_t charged; /**< bytes that are taken for it (memory.h) */
 	uint32_t idle_head;     /**< worker: head as it was when it was last looked at … */
 	uint32_t idle;          /**< … and how often it has been the same since */
-	struct gw_thread_ranges *ranges; /**< worker: names of the ranges it is in; NULL: none yet */
-	bool given;             /**< worker: most of its ring was given back */
+	struct gw_thread_ranges
+	        *ranges; /**< worker: names of the ranges it is in; NULL: none yet */
+	bool given;      /**< worker: most of its ring was given back */
 };
 
 _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,

@@ -236,7 +236,8 @@ static void a_gap_with_kernels_that_have_no_time_is_unknown(void **state)
 static void kernels_of_communication_libraries_are_known_by_name(void **state)
 {
 	(void)state;
-	assert_true(log_communicates("_Z28ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"));
+	assert_true(log_communicates(
+	        "_Z28ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"));
 	assert_true(log_communicates("_ZN4vllm19cross_device_reduceILi2EEE"));
 	assert_false(log_communicates("_Z10vector_addPfPKfS1_i"));
 }

@@ -238,29 +238,16 @@ static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x,
 /* It takes as much room as a kernel's, so that all records of a buffer are alike. */
 static void copy_fill(void *room, const struct si_execution *x, bool finished)
 {
-	uint64_t start = finished ? sc_clock_reported(&clock_reported, x->start) : 0;
-	uint64_t end = finished ? sc_clock_reported(&clock_reported, x->end) : 0;
-	CUpti_ActivityMemset4 *set = room;
-	CUpti_ActivityMemcpy6 *copy = room;
+	CUpti_ActivityMemcpy6 *r = room; /* what is filled in lies alike in CUpti_ActivityMemset4 */
 
-	if (x->set) {
-		set->kind = CUPTI_ACTIVITY_KIND_MEMSET;
-		set->bytes = x->bytes;
-		set->start = start;
-		set->end = end;
-		set->deviceId = x->device_id;
-		set->contextId = x->context_id;
-		set->streamId = x->stream_id;
-		return;
-	}
-	copy->kind = CUPTI_ACTIVITY_KIND_MEMCPY;
-	copy->copyKind = x->copy;
-	copy->bytes = x->bytes;
-	copy->start = start;
-	copy->end = end;
-	copy->deviceId = x->device_id;
-	copy->contextId = x->context_id;
-	copy->streamId = x->stream_id;
+	r->kind = x->set ? CUPTI_ACTIVITY_KIND_MEMSET : CUPTI_ACTIVITY_KIND_MEMCPY;
+	r->copyKind = x->copy;
+	r->bytes = x->bytes;
+	r->start = finished ? sc_clock_reported(&clock_reported, x->start) : 0;
+	r->end = finished ? sc_clock_reported(&clock_reported, x->end) : 0;
+	r->deviceId = x->device_id;
+	r->contextId = x->context_id;
+	r->streamId = x->stream_id;
 }
 
 static void record_write(const struct si_execution *x, bool finished)

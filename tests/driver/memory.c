@@ -304,8 +304,7 @@ static uint8_t kind_of(const struct rows *r)
 
 	if (to && from)
 		return SI_COPY_DTOD;
-	return to ? SI_COPY_HTOD
-	          : (from ? SI_COPY_DTOH : SI_COPY_HTOH);
+	return to ? SI_COPY_HTOD : (from ? SI_COPY_DTOH : SI_COPY_HTOH);
 }
 
 static void report(CUstream stream, const struct rows *r, uint64_t start, uint64_t end)

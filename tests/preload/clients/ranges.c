@@ -7,8 +7,9 @@
 
 static nvtxEventAttributes_t attributes(int type)
 {
-	return (nvtxEventAttributes_t){
-	        .version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE, .messageType = type};
+	return (nvtxEventAttributes_t){.version = NVTX_VERSION,
+	                               .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+	                               .messageType = type};
 }
 
 static void nested(void)
@@ -120,10 +121,12 @@ static void levels(void)
 
 int main(int argc, char **argv)
 {
-	static const struct scenario list[] = {
-	        {"nested", nested}, {"kinds_of_names", kinds_of_names},
-	        {"of_the_process", of_the_process}, {"many", many},
-	        {"levels", levels}, {NULL, NULL}};
+	static const struct scenario list[] = {{"nested", nested},
+	                                       {"kinds_of_names", kinds_of_names},
+	                                       {"of_the_process", of_the_process},
+	                                       {"many", many},
+	                                       {"levels", levels},
+	                                       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }
