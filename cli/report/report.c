@@ -32,7 +32,8 @@ static const char columns[] =
 static const struct gw_option options[] = {
         GW_OPT_CHOICE(by, "WHAT", "kernel|config|device|module|range",
                       "one row per kernel, per kernel and launch configuration, per kernel and "
-                      "device, or per file that code was loaded from (default kernel)"),
+                      "device, per file that code was loaded from, or per NVTX range of the program "
+                      "(default kernel)"),
         GW_OPT_WORD(sort, "COLUMN", columns,
                     "sort by this column, largest first; name: in alphabetical order (default "
                     "total)"),
