@@ -24,9 +24,27 @@ static void write_name(struct name *n, uint32_t domain, const char *text, size_t
 	atomic_store_explicit(&n->ready, 1, memory_order_release);
 }
 
+/*
+ * How much of a name is the same each time: PyTorch's emit_nvtx() numbers its operators, as in
+ * "aten::add, seq = 7, op_id = 12".
+ */
+static size_t constant_part(const char *text)
+{
+	static const char *const counts[] = {", seq = ", ", op_id = "};
+	size_t length = text ? strnlen(text, GW_RANGE_NAME - 1) : 0;
+
+	for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		const char *found =
+		        length ? memmem(text, length, counts[i], strlen(counts[i])) : NULL;
+
+		length = found ? (size_t)(found - text) : length;
+	}
+	return length;
+}
+
 uint32_t gw_range_name(uint32_t domain, const char *text)
 {
-	size_t length = text ? strnlen(text, GW_RANGE_NAME - 1) : 0;
+	size_t length = constant_part(text);
 	uint64_t hash = gw_hash(gw_hash_mix(domain + 1), length ? text : "", length) | 1;
 
 	for (unsigned i = 0; i < PROBES; i++) {

@@ -26,7 +26,8 @@ enum gw_range_change {
 	GW_RANGE_ENDED,   /**< the same */
 };
 
-/** The id of @p text in domain @p domain (an id, or 0); NULL is an empty name. Any thread. */
+/** The id of @p text in domain @p domain (an id, or 0); NULL is an empty name, and the numbers that
+ * PyTorch appends are left out. Any thread. */
 GW_COLD uint32_t gw_range_name(uint32_t domain, const char *text);
 /** The same of wide characters, as UTF-8. */
 GW_COLD uint32_t gw_range_name_wide(uint32_t domain, const wchar_t *text);

@@ -77,6 +77,16 @@ static void names_of_all_kinds_are_taken(void **state)
 	gw_log_model_free(&model);
 }
 
+static void numbers_that_pytorch_appends_make_no_names(void **state)
+{
+	(void)state;
+	run("numbered");
+	has("aten::add", 10);
+	has("aten::mul", 20);
+	assert_int_equal(model.row_count, 2);
+	gw_log_model_free(&model);
+}
+
 static void ranges_of_the_process_hold_where_the_thread_is_in_none(void **state)
 {
 	(void)state;
@@ -128,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(launches_belong_to_the_innermost_range),
 	        cmocka_unit_test(names_of_all_kinds_are_taken),
+	        cmocka_unit_test(numbers_that_pytorch_appends_make_no_names),
 	        cmocka_unit_test(ranges_of_the_process_hold_where_the_thread_is_in_none),
 	        cmocka_unit_test(names_beyond_the_table_count_together),
 	        cmocka_unit_test(the_program_sees_what_it_sees_without_a_tool),

@@ -59,6 +59,24 @@ static void kinds_of_names(void)
 	CK(cuCtxSynchronize());
 }
 
+static void numbered(void)
+{
+	client_start();
+	for (int i = 0; i < 10; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "aten::add, seq = %d, op_id = %d", i, 2 * i);
+		nvtxRangePushA(name);
+		client_launch(1, 1);
+		nvtxRangePop();
+		snprintf(name, sizeof(name), "aten::mul, op_id = %d", i);
+		nvtxRangePushA(name);
+		client_launch(1, 2);
+		nvtxRangePop();
+	}
+	CK(cuCtxSynchronize());
+}
+
 static nvtxRangeId_t epoch;
 
 static void *end_epoch(void *unused)
@@ -125,6 +143,7 @@ int main(int argc, char **argv)
 	                                       {"kinds_of_names", kinds_of_names},
 	                                       {"of_the_process", of_the_process},
 	                                       {"many", many},
+	                                       {"numbered", numbered},
 	                                       {"levels", levels},
 	                                       {NULL, NULL}};
 
