@@ -119,10 +119,10 @@ static const struct log_wait *first_wait(const struct log_waits *w, uint32_t thr
 
 /* What the host did from @p from to @p until, when it called what ended the gap. */
 static void host(struct log_spent *s, const struct log_waits *waits, uint64_t from, uint64_t until,
-                 uint32_t thread, bool paced)
+                 uint32_t thread)
 {
 	const struct log_wait *end = NULL, *w = first_wait(waits, thread, from, &end);
-	enum log_spent_row other = paced ? LOG_SPENT_CALLS : LOG_SPENT_HOST;
+	enum log_spent_row other = LOG_SPENT_HOST;
 
 	for (; w && w < end && w->from < until; w++) {
 		uint64_t begin = larger(w->from, from), done = smaller(w->until, until);
@@ -159,6 +159,16 @@ struct ender {
 	uint32_t thread;
 };
 
+/*
+ * Whether launch calls followed each other at once and the GPU took each as it came: where the queue
+ * is not empty a launch starts later after its call.
+ */
+static bool launch_bound(const struct ender *e, uint64_t start)
+{
+	return e->before && e->call - e->before <= LOG_SPENT_PACE &&
+	       start <= e->call + LOG_SPENT_PACE;
+}
+
 /* Nothing ran from @p from to @p until. */
 static void idle(struct log_spent *s, const struct log_spending *state,
                  const struct log_waits *waits, uint64_t from, uint64_t until,
@@ -172,12 +182,13 @@ static void idle(struct log_spent *s, const struct log_spending *state,
 		s->ns[LOG_SPENT_NO_TIME] += (double)(until - from);
 	} else if (!e->call || e->thread == GW_INDEX_NONE) {
 		s->ns[LOG_SPENT_NO_CALL] += (double)(until - from);
+	} else if (launch_bound(e, until)) {
+		s->ns[LOG_SPENT_CALLS] += (double)(until - from);
 	} else if (e->call <= from) {
 		s->ns[LOG_SPENT_QUEUED] += (double)(until - from);
 	} else {
 		called = smaller(e->call, until);
-		host(s, waits, from, called, e->thread,
-		     e->before && e->call - e->before <= LOG_SPENT_PACE);
+		host(s, waits, from, called, e->thread);
 		s->ns[LOG_SPENT_LATENCY] += (double)(until - called);
 	}
 }

@@ -110,9 +110,39 @@ static void calls_in_quick_succession_are_launch_bound(void **state)
 	kernel(&s, 149, 160, 170);
 	ends(&s, 62);
 	takes(&s, LOG_SPENT_KERNELS, 16);
-	takes(&s, LOG_SPENT_CALLS, 5 + 5 + 9);
-	takes(&s, LOG_SPENT_LATENCY, 8 + 8 + 11);
+	takes(&s, LOG_SPENT_CALLS, 13 + 13 + 20);
+	takes(&s, LOG_SPENT_LATENCY, 0);
 	takes(&s, LOG_SPENT_HOST, 0);
+}
+
+/* As empty kernels on a GPU: the call of each begins before the one before it has run. */
+static void calls_that_begin_while_the_gpu_works_may_be_launch_bound(void **state)
+{
+	struct script s;
+
+	(void)state;
+	start(&s);
+	kernel(&s, 100, 107, 109);
+	kernel(&s, 106, 113, 115);
+	kernel(&s, 112, 119, 121);
+	ends(&s, 14);
+	takes(&s, LOG_SPENT_KERNELS, 6);
+	takes(&s, LOG_SPENT_CALLS, 4 + 4);
+	takes(&s, LOG_SPENT_QUEUED, 0);
+}
+
+static void a_full_queue_is_not_launch_bound_however_fast_the_calls(void **state)
+{
+	struct script s;
+
+	(void)state;
+	start(&s);
+	kernel(&s, 100, 107, 157);
+	kernel(&s, 103, 158, 208);
+	kernel(&s, 106, 209, 259);
+	ends(&s, 152);
+	takes(&s, LOG_SPENT_QUEUED, 1 + 1);
+	takes(&s, LOG_SPENT_CALLS, 0);
 }
 
 static void a_wait_of_the_thread_and_what_it_did_after_it_are_told_apart(void **state)
@@ -248,6 +278,8 @@ int main(void)
 	        cmocka_unit_test(a_gap_is_split_at_the_call_that_ends_it),
 	        cmocka_unit_test(what_was_called_before_the_gap_follows_back_to_back),
 	        cmocka_unit_test(calls_in_quick_succession_are_launch_bound),
+	        cmocka_unit_test(calls_that_begin_while_the_gpu_works_may_be_launch_bound),
+	        cmocka_unit_test(a_full_queue_is_not_launch_bound_however_fast_the_calls),
 	        cmocka_unit_test(a_wait_of_the_thread_and_what_it_did_after_it_are_told_apart),
 	        cmocka_unit_test(waits_of_another_thread_explain_nothing),
 	        cmocka_unit_test(copies_count_by_direction_where_no_kernel_runs),
