@@ -130,6 +130,44 @@ static void fish(void)
 	}
 }
 
+/* The Python package's module of what a launch is: row.def as a named tuple. */
+static void python_launch(void)
+{
+	static const struct {
+		const char *name, *kind, *known;
+	} columns[] = {
+#define COLUMN(name, kind, known, value) {#name, #kind, #known},
+#include "cli/export/row.def"
+#undef COLUMN
+	};
+	const size_t count = sizeof(columns) / sizeof(*columns);
+
+	printf("# SPDX-License-Identifier: Apache-2.0\n"
+	       "# Made by gpuwatch --generate _launch.py from cli/export/row.def.\n"
+	       "from __future__ import annotations\n\n"
+	       "from typing import NamedTuple, Optional\n\n\n"
+	       "class Launch(NamedTuple):\n"
+	       "    \"\"\"A launch. Times in ns, start_ns and call_ns since 1970 (UTC); None is unknown."
+	       "\"\"\"\n\n");
+	for (size_t i = 0; i < count; i++) {
+		const char *type = !strcmp(columns[i].kind, "TEXT")   ? "str"
+		                   : !strcmp(columns[i].kind, "REAL") ? "float"
+		                                                      : "int";
+		bool always = !strcmp(columns[i].known, "true");
+
+		printf("    %s: %s%s%s\n", columns[i].name, always ? "" : "Optional[", type,
+		       always ? "" : "]");
+	}
+	printf("\n\nKINDS = {\n");
+	for (size_t i = 0; i < count; i++)
+		printf("    \"%s\": \"%s\",\n", columns[i].name, columns[i].kind);
+	printf("}\nALWAYS = {");
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(columns[i].known, "true"))
+			printf("\"%s\", ", columns[i].name);
+	printf("}\n");
+}
+
 /* "gpuwatch-COMMAND.1" */
 static bool command_page(const char *what)
 {
@@ -159,6 +197,8 @@ int gw_generate(const char *what)
 		bash();
 	else if (!strcmp(what, "gpuwatch.fish"))
 		fish();
+	else if (!strcmp(what, "_launch.py"))
+		python_launch();
 	else if (!command_page(what))
 		return gw_error("--generate: unknown document \"%s\"", what);
 	return GW_EXIT_OK;

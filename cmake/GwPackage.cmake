@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Packages of the installed tree: `cpack -G DEB` in the build folder, and the target `wheel`. Both carry the library and
-# the command for one machine; libcuda and libcupti come from the driver and the CUDA toolkit of the host.
+# the command for one machine, the wheel the Python package gpuwatch, too; libcuda and libcupti come from the driver and the CUDA toolkit of the host.
 set(CPACK_PACKAGE_NAME gpuwatch)
 set(CPACK_PACKAGE_VENDOR gpuwatch)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
@@ -18,6 +18,6 @@ find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   add_custom_target(wheel
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/make_wheel.py ${CMAKE_COMMAND} ${CMAKE_BINARY_DIR}
-            ${PROJECT_VERSION} ${CMAKE_SYSTEM_PROCESSOR} ${CMAKE_BINARY_DIR}
-    DEPENDS ${GW_PRELOAD_TARGET} ${GW_CLI_TARGET} manuals VERBATIM)
+            ${PROJECT_VERSION} ${CMAKE_SYSTEM_PROCESSOR} ${CMAKE_BINARY_DIR}/python ${CMAKE_BINARY_DIR}
+    DEPENDS ${GW_PRELOAD_TARGET} ${GW_CLI_TARGET} manuals python_package VERBATIM)
 endif()

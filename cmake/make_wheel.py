@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""make_wheel.py CMAKE BUILD VERSION MACHINE OUT: the installed tree as a wheel, in OUT.
+"""make_wheel.py CMAKE BUILD VERSION MACHINE PYTHON OUT: the installed tree and the package in PYTHON as a wheel, in OUT.
 
 pip puts the folder `data` of a wheel below the prefix of its Python, where the command finds the library beside it.
 What the files need of glibc is what the tag says: 2.34 (tests/house/package.sh holds them to it). The wheel's bytes
@@ -31,13 +31,26 @@ def installed(cmake, build):
         return found
 
 
+def package(folder):
+    """{path below the folder: (bytes, mode)} of Python sources."""
+    found = {}
+    for name in sorted(os.listdir(os.path.join(folder, "gpuwatch"))):
+        if name.endswith((".py", ".typed")):
+            with open(os.path.join(folder, "gpuwatch", name), "rb") as file:
+                found["gpuwatch/" + name] = file.read(), 0o644
+    return found
+
+
 def main():
-    cmake, build, version, machine, out = sys.argv[1:]
+    cmake, build, version, machine, python, out = sys.argv[1:]
     tag = TAG.format(machine=machine)
     info = f"gpuwatch-{version}.dist-info"
     entries = {f"gpuwatch-{version}.data/data/{path}": entry for path, entry in installed(cmake, build).items()}
+    entries.update(package(python))
     entries[f"{info}/METADATA"] = (f"Metadata-Version: 2.1\nName: gpuwatch\nVersion: {version}\nSummary: Predicts and measures every "
-                                   "CUDA kernel of an unmodified program\nLicense: Apache-2.0\nRequires-Python: >=3.7\n").encode(), 0o644
+                                   "CUDA kernel of an unmodified program\nLicense: Apache-2.0\nRequires-Python: >=3.7\n"
+                                   "Provides-Extra: pandas\nRequires-Dist: pandas; extra == 'pandas'\n"
+                                   "Requires-Dist: pyarrow; extra == 'pandas'\n").encode(), 0o644
     entries[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: gpuwatch\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(), 0o644
     record = "".join(f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n"
                      for path, (data, _) in sorted(entries.items()))

@@ -85,12 +85,29 @@ gw_install_wished() {
 	command -v musl-gcc >/dev/null || missing+=(musl-tools)
 	{ command -v chromium && command -v chromedriver && /usr/bin/python3 -c 'import selenium'; } >/dev/null 2>&1 ||
 		missing+=(chromium chromium-driver python3-selenium)
+	command -v promtool >/dev/null || missing+=(prometheus)
+	python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 	[ ${#missing[@]} -gt 0 ] || return 0
 	[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
 	command -v apt-get >/dev/null &&
 		"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
 			apt-get install -y --no-install-recommends "${missing[@]}" >>"$gw_log" 2>&1 </dev/null && return 0
 	gw_say "not there: ${missing[*]}; the tests that use them are skipped"
+}
+
+# Readers of what gpuwatch export writes, into build/readers: only tests use them, which are skipped without them.
+gw_fetch_readers() {
+	local into=build/readers list=tests/cli/readers/packages.txt
+	cmp -s "$list" "$into/packages.txt" && return 0
+	rm -rf "$into"
+	gw_say "fetching by pip, into $into, what tests read exports with (150 MB)"
+	if gw_quietly python3 -m venv "$into" &&
+		gw_quietly "$into/bin/python" -m pip --disable-pip-version-check install --only-binary=:all: -r "$list"; then
+		cp "$list" "$into/packages.txt"
+	else
+		rm -rf "$into"
+		gw_say "not there: the packages of $list; the tests that use them are skipped"
+	fi
 }
 
 gw_install_packages() {
@@ -179,6 +196,7 @@ gw_setup() {
 		gw_die "cannot write in $PWD/build; remedy: remove that folder or make it yours"
 	gw_install_packages "$1"
 	[ "$1" != tests ] || gw_install_wished
+	[ "$1" != tests ] || gw_fetch_readers
 	gw_fetch_cuda
 	gw_build release build
 }

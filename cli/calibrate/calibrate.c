@@ -19,7 +19,7 @@
 #include "cli/message.h"
 
 struct options {
-	const char *only, *output, *samples, *plot, *from;
+	const char *only, *output, *samples, *plot, *html, *from, *against;
 	uint64_t device;
 	bool quick, force, json;
 };
@@ -35,6 +35,10 @@ static const struct gw_option options[] = {
         GW_OPT_FILE(samples, "DIR",
                     "also write the raw samples into this folder, a CSV file a series"),
         GW_OPT_FILE(plot, "DIR", "also write pictures into this folder (SVG)"),
+        GW_OPT_FILE(html, "FILE",
+                    "also write one page that any browser shows: the values, the functions, the "
+                    "experimental roofline; - is standard output, instead of tables"),
+        GW_OPT_FILE(against, "NAME|FILE", "with --html: show this profile beside it"),
         GW_OPT_FILE(from, "NAME|FILE",
                     "measure nothing: show this profile, and with --plot draw it"),
         GW_OPT_FLAG(force, "measure although another process uses the GPU"),
@@ -126,10 +130,29 @@ static bool start_from(const struct options *v, const char *path, const char *de
 	return false;
 }
 
+static bool show_page(const struct options *v, const struct gw_profile *profile)
+{
+	const struct gw_profile *both[] = {profile, NULL};
+	struct device_set other = {0};
+	bool good;
+
+	if (v->against && !device_set_open(&other, &v->against, 1))
+		return false;
+	if (v->against)
+		both[1] = other.profiles[0];
+	good = calibrate_html(both, v->against ? 2 : 1, v->html);
+	device_set_free(&other);
+	return good;
+}
+
 static int show(const struct options *v, const struct gw_profile *profile)
 {
 	if (v->plot && !calibrate_plot(profile, v->plot))
 		return GW_EXIT_USAGE;
+	if (v->html && !show_page(v, profile))
+		return GW_EXIT_USAGE;
+	if (v->html && !strcmp(v->html, "-"))
+		return GW_EXIT_OK;
 	if (v->json)
 		return calibrate_json(profile);
 	calibrate_tables(profile);
@@ -223,6 +246,8 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return gw_error("calibrate: unexpected argument; did you mean -o %s?", argv[0]);
 	if (v.only && !known_group(v.only))
 		return GW_EXIT_USAGE;
+	if (v.against && !v.html)
+		return gw_error("calibrate: --against is of --html; give --html=FILE");
 	if (v.from)
 		return show_existing(&v);
 	profile = gw_alloc(sizeof(*profile));
@@ -250,5 +275,7 @@ const struct gw_command_body gw_calibrate_command = {
                     "gpuwatch calibrate --quick -o gpu.json --plot=pictures\n"
                     "The short run, with pictures.\n"
                     "gpuwatch calibrate --from=\"NVIDIA H200\" --plot=pictures\n"
-                    "The pictures of a profile that is there already.\n",
+                    "The pictures of a profile that is there already.\n"
+                    "gpuwatch calibrate --from=H200 --against=H100 --html=both.html\n"
+                    "Two profiles beside each other, as a page.\n",
 };

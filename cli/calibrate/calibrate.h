@@ -21,6 +21,8 @@ void calibrate_progress_end(struct calibrate_progress *p);
 void calibrate_tables(const struct gw_profile *profile);
 /** Pictures of what the profile has into @p folder; false after a message. */
 bool calibrate_plot(const struct gw_profile *profile, const char *folder);
+/** @p count profiles, 1 or 2, as a page at @p path ("-": stdout); false after a message. */
+bool calibrate_html(const struct gw_profile *const *profiles, size_t count, const char *path);
 /** The profile as JSON on stdout; the exit status. */
 int calibrate_json(const struct gw_profile *profile);
 

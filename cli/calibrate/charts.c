@@ -25,7 +25,7 @@ enum { SWEEPS = sizeof(sweeps) / sizeof(*sweeps) };
 
 /* The highest that was measured, by any stream or by a sweep itself: no point lies above its roof.
  */
-static double highest_bandwidth(const struct gw_device *d)
+double calibrate_bandwidth(const struct gw_device *d)
 {
 	static const enum gw_param streams[] = {GW_PARAM_b_mem_read, GW_PARAM_b_mem_write,
 	                                        GW_PARAM_b_mem_copy, GW_PARAM_b_mem_triad};
@@ -40,6 +40,18 @@ static double highest_bandwidth(const struct gw_device *d)
 			highest = fmax(highest, c->y[k]);
 	}
 	return highest;
+}
+
+json_t *calibrate_sweeps_json(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < SWEEPS; i++)
+		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s}", "name", sweeps[i].name,
+		                                      "roof_name", sweeps[i].roof_name, "curve",
+		                                      gw_curve_info(sweeps[i].curve)->name, "roof",
+		                                      gw_param_info(sweeps[i].roof)->name));
+	return list;
 }
 
 /* A roof: up along the memory's bandwidth, level from the ridge on. */
@@ -61,7 +73,7 @@ static bool make_roof(struct roof *r, double bandwidth, double peak, double low,
 struct svg *calibrate_roofline(const struct gw_profile *profile)
 {
 	const struct gw_device *d = &profile->device;
-	double bandwidth = highest_bandwidth(d), y[SWEEPS][GW_CURVE_POINTS];
+	double bandwidth = calibrate_bandwidth(d), y[SWEEPS][GW_CURVE_POINTS];
 	struct chart_series series[2 * SWEEPS];
 	struct roof roofs[SWEEPS];
 	char title[160];
@@ -74,12 +86,12 @@ struct svg *calibrate_roofline(const struct gw_profile *profile)
 			y[i][k] = c->y[k] / 1e9;
 		if (!c->count)
 			continue;
-		series[n++] = (struct chart_series){sweeps[i].name, CHART_POINTS, i,
-		                                    c->count,       c->x,         y[i]};
+		series[n++] = (struct chart_series){sweeps[i].name, CHART_POINTS, i,   c->count,
+		                                    c->x,           y[i],         NULL};
 		if (make_roof(&roofs[i], bandwidth, gw_param(d, sweeps[i].roof), c->x[0],
 		              c->x[c->count - 1]))
-			series[n++] = (struct chart_series){sweeps[i].roof_name, CHART_LINE, i, 3,
-			                                    roofs[i].x,          roofs[i].y};
+			series[n++] = (struct chart_series){sweeps[i].roof_name, CHART_LINE, i,   3,
+			                                    roofs[i].x,          roofs[i].y, NULL};
 	}
 	snprintf(title, sizeof(title), "Experimental roofline: %.90s", d->name);
 	return n ? plot_chart(&(struct chart){
@@ -118,7 +130,8 @@ struct svg *calibrate_launch_times(const struct gw_profile *profile)
 			us[n][k] = 1e6 * (floor + slope * grid[k]);
 		snprintf(names[n], sizeof(names[n]), "%.0f warp%s", x1->x[i],
 		         x1->x[i] == 1 ? "" : "s");
-		series[n] = (struct chart_series){names[n], CHART_CURVE, n, GRIDS, grid, us[n]};
+		series[n] =
+		        (struct chart_series){names[n], CHART_CURVE, n, GRIDS, grid, us[n], NULL};
 	}
 	snprintf(title, sizeof(title), "Empty kernels: %.90s", profile->device.name);
 	return n ? plot_chart(&(struct chart){

@@ -170,6 +170,29 @@ static const struct picture pictures[] = {
           {GW_CURVE_pipeline_mad_s32, "integer multiply-add"}}},
 };
 
+static json_t *picture_json(const struct picture *p)
+{
+	json_t *curves = json_array();
+
+	for (size_t i = 0; i < CURVES && p->curves[i].name; i++)
+		json_array_append_new(curves,
+		                      json_pack("[s,s]", gw_curve_info(p->curves[i].curve)->name,
+		                                p->curves[i].name));
+	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:b,s:b,s:b,s:f,s:f,s:o}", "id", p->file, "title",
+	                 p->title, "subtitle", p->subtitle, "x", p->x_title, "y", p->y_title,
+	                 "log_x", p->log_x, "log_y", p->log_y, "stems", p->style == CHART_STEMS,
+	                 "x_scale", p->x_scale, "y_scale", p->y_scale, "curves", curves);
+}
+
+json_t *calibrate_pictures_json(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof(pictures) / sizeof(*pictures); i++)
+		json_array_append_new(list, picture_json(&pictures[i]));
+	return list;
+}
+
 enum { FIT_POINTS = 32 };
 
 /* Series under construction: each curve may bring its fit along. */
@@ -189,7 +212,7 @@ static void add_points(struct work *w, const struct picture *p, const struct gw_
 		w->x[i][k] = c->x[k] * p->x_scale;
 		w->y[i][k] = c->y[k] * p->y_scale;
 	}
-	w->series[i] = (struct chart_series){name, p->style, i, c->count, w->x[i], w->y[i]};
+	w->series[i] = (struct chart_series){name, p->style, i, c->count, w->x[i], w->y[i], NULL};
 }
 
 /* The fit of the curve added last, in its colour. */
@@ -209,7 +232,8 @@ static void add_fit(struct work *w, const struct picture *p, const struct gw_cur
 		w->y[i][k] = (c->fit.intercept + c->fit.slope * at) * p->y_scale;
 	}
 	snprintf(text, 60, "%.36s: line, R² %.4f", name, c->fit.r2);
-	w->series[i] = (struct chart_series){text, CHART_LINE, i - 1, FIT_POINTS, w->x[i], w->y[i]};
+	w->series[i] =
+	        (struct chart_series){text, CHART_LINE, i - 1, FIT_POINTS, w->x[i], w->y[i], NULL};
 }
 
 static struct svg *draw(const struct picture *p, const struct gw_profile *profile)

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Bucket b >= 1 holds the values in (LOWEST * G^(b-1), LOWEST * G^b]; bucket 0 what is not above
@@ -17,11 +18,71 @@ static const double LOWEST = 1e-6, LOG_G = 0.00995033085316808285;
 /* Values kept one by one in the whole process. */
 static uint64_t kept;
 
-static size_t bucket_of(double value)
+static size_t computed_bucket(double value)
 {
 	double b = value > LOWEST ? ceil(log(value / LOWEST) / LOG_G) : 0;
 
 	return b >= BUCKETS ? BUCKETS - 1 : (size_t)b;
+}
+
+/*
+ * The same without a logarithm, by the value's leading bits: a step of theirs is less than 1%, so
+ * it holds the end of one bucket at most.
+ */
+enum { STEP_BITS = 7, STEPS = 1 << (11 + STEP_BITS) };
+static uint16_t *first_bucket; /* by step: of the least value of it */
+static double *bucket_end;     /* by bucket: the largest value of it */
+
+static double of_bits(uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+static uint64_t bits_of(double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+/* The largest value whose bucket is @p bucket or one below it; doubles are in the order of their
+ * bits. */
+static double end_of(size_t bucket)
+{
+	double about = LOWEST * exp(LOG_G * (double)bucket);
+	uint64_t in = bits_of(about * (1 - 1e-9)), out = bits_of(about * (1 + 1e-9));
+
+	while (out - in > 1) {
+		uint64_t middle = in + (out - in) / 2;
+
+		*(computed_bucket(of_bits(middle)) <= bucket ? &in : &out) = middle;
+	}
+	return of_bits(in);
+}
+
+static void make_buckets(void)
+{
+	first_bucket = gw_alloc(STEPS * sizeof(*first_bucket));
+	bucket_end = gw_alloc(BUCKETS * sizeof(*bucket_end));
+	for (size_t b = 0; b + 1 < BUCKETS; b++)
+		bucket_end[b] = end_of(b);
+	bucket_end[BUCKETS - 1] = INFINITY;
+	for (uint64_t step = 0, b = 0; step < STEPS; step++) {
+		while (of_bits(step << (52 - STEP_BITS)) > bucket_end[b])
+			b++;
+		first_bucket[step] = (uint16_t)b;
+	}
+}
+
+static size_t bucket_of(double value)
+{
+	size_t bucket = first_bucket[bits_of(value) >> (52 - STEP_BITS)];
+
+	return bucket + (value > bucket_end[bucket]);
 }
 
 static double middle_of(size_t bucket)
@@ -31,6 +92,8 @@ static double middle_of(size_t bucket)
 
 static void to_buckets(struct gw_quantile *q)
 {
+	if (!first_bucket)
+		make_buckets();
 	q->buckets = gw_alloc(BUCKETS * sizeof(*q->buckets));
 	for (uint64_t i = 0; i < q->count; i++)
 		q->buckets[bucket_of(q->values[i])]++;
@@ -49,10 +112,12 @@ void gw_quantile_add(struct gw_quantile *q, double value)
 {
 	if (isnan(value))
 		return;
-	if (value < 0)
-		value = 0;
-	q->low = q->count ? fmin(q->low, value) : value;
-	q->high = q->count ? fmax(q->high, value) : value;
+	if (!(value > 0))
+		value = 0; /* of a negative zero, too */
+	if (!q->count || value < q->low)
+		q->low = value;
+	if (!q->count || value > q->high)
+		q->high = value;
 	if (!q->buckets && full(q))
 		to_buckets(q);
 	if (q->buckets) {
@@ -71,6 +136,58 @@ static int by_value(const void *a, const void *b)
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
+}
+
+enum { DIGIT = 11, DIGITS = 1 << DIGIT, PASSES = (64 + DIGIT - 1) / DIGIT, FEW = 1 << 10 };
+
+static size_t digit(double value, unsigned pass)
+{
+	return bits_of(value) >> DIGIT * pass & (DIGITS - 1);
+}
+
+/* One digit of a radix sort; false where all values have the same one, and nothing was done. */
+static bool sort_digit(const double *from, double *to, size_t count, unsigned pass)
+{
+	size_t places[DIGITS] = {0}, place = 0;
+
+	for (size_t i = 0; i < count; i++)
+		places[digit(from[i], pass)]++;
+	if (places[digit(from[0], pass)] == count)
+		return false;
+	for (size_t i = 0; i < DIGITS; i++) {
+		size_t values = places[i];
+
+		places[i] = place;
+		place += values;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[places[digit(from[i], pass)]++] = from[i];
+	return true;
+}
+
+/* None is negative, so their bits are in their order. */
+static void sort(double *values, size_t count)
+{
+	double *from = values, *to;
+
+	if (count < FEW) {
+		qsort(values, count, sizeof(*values), by_value);
+		return;
+	}
+	to = gw_alloc(count * sizeof(*to));
+	for (unsigned pass = 0; pass < PASSES; pass++) {
+		if (sort_digit(from, to, count, pass)) {
+			double *other = from;
+
+			from = to;
+			to = other;
+		}
+	}
+	if (from != values) {
+		memcpy(values, from, count * sizeof(*values));
+		to = from;
+	}
+	free(to);
 }
 
 /* The value with @p rank others below it. */
@@ -94,7 +211,7 @@ double gw_quantile(struct gw_quantile *q, double share)
 	if (!q->count)
 		return NAN;
 	if (!q->buckets && !q->sorted) {
-		qsort(q->values, q->count, sizeof(*q->values), by_value);
+		sort(q->values, q->count);
 		q->sorted = true;
 	}
 	position = share * (double)(q->count - 1);

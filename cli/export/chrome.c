@@ -21,30 +21,43 @@ static void process(struct export *e, const struct export_process *p)
 	export_print(e->out, "}}");
 }
 
-static void put_args(struct export *e, const struct export_row *row)
+static void put_arg(struct export *e, unsigned column, const struct export_value *value,
+                    const char *separator)
 {
-	struct export_value v[EXPORT_COLUMNS];
-	const char *separator = "";
+	export_string(e->out, separator);
+	export_write(e->out, "\"", 1);
+	export_string(e->out, export_names[column]);
+	export_write(e->out, "\":", 2);
+	if (export_kinds[column] == EXPORT_REAL)
+		export_real(e->out, value->real);
+	else if (export_kinds[column] == EXPORT_TEXT)
+		export_json_text(e->out, value->text);
+	else
+		export_count(e->out, value->count);
+}
 
-	export_values(row, v);
-	for (unsigned i = EXPORT_call_ns; i < EXPORT_COLUMNS; i++) {
-		if (!v[i].known || i == EXPORT_pid || i == EXPORT_kernel)
+/* Those of columns @p from up to @p to that are known. A launch has a stream always: one that is
+ * not unknown comes before those of its configuration. */
+static void put_args(struct export *e, const struct export_value *values, unsigned from,
+                     unsigned to, const char *separator)
+{
+	for (unsigned i = from; i < to; i++) {
+		if (!values[i].known || i == EXPORT_pid || i == EXPORT_kernel)
 			continue;
-		export_print(e->out, "%s\"%s\":", separator, export_names[i]);
+		put_arg(e, i, &values[i], separator);
 		separator = ",";
-		if (export_kinds[i] == EXPORT_COUNT)
-			export_print(e->out, "%" PRIu64, v[i].count);
-		else if (export_kinds[i] == EXPORT_REAL)
-			export_print(e->out, "%.9g", v[i].real);
-		else
-			export_json_text(e->out, v[i].text);
 	}
 }
 
 /* ns since the first log as µs, to the ns. */
 static void put_time(struct export *e, const char *key, uint64_t ns)
 {
-	export_print(e->out, ",\"%s\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned)(ns % 1000));
+	const char digits[] = {'.', (char)('0' + ns % 1000 / 100), (char)('0' + ns % 100 / 10),
+	                       (char)('0' + ns % 10)};
+
+	export_string(e->out, key);
+	export_count(e->out, ns / 1000);
+	export_write(e->out, digits, sizeof(digits));
 }
 
 static void put_start(struct export *e, uint64_t ns)
@@ -52,26 +65,64 @@ static void put_start(struct export *e, uint64_t ns)
 	if (ns < e->epoch_ns)
 		export_print(e->out, ",\"ts\":-%.3f", (double)(e->epoch_ns - ns) / 1e3);
 	else
-		put_time(e, "ts", ns - e->epoch_ns);
+		put_time(e, ",\"ts\":", ns - e->epoch_ns);
+}
+
+/* What every launch of a configuration begins with. */
+static void put_head(struct export *e, const struct export_row *row)
+{
+	struct export_text *text = &row->config->text[0];
+	struct export_mark from = export_mark(e->out);
+
+	if (text->data) {
+		export_write(e->out, text->data, text->length);
+		return;
+	}
+	export_string(e->out, ",\n{\"name\":");
+	export_json_text(e->out, row->config->kernel->plain);
+	export_string(e->out, ",\"cat\":\"kernel\",\"ph\":\"X\",\"pid\":");
+	export_count(e->out, row->process->pid);
+	export_string(e->out, ",\"tid\":\"GPU ");
+	export_keep(e->out, from, text);
+}
+
+static void put_config(struct export *e, const struct export_row *row,
+                       const struct export_value *values)
+{
+	struct export_text *text = &row->config->text[1];
+	struct export_mark from = export_mark(e->out);
+
+	if (text->data) {
+		export_write(e->out, text->data, text->length);
+		return;
+	}
+	put_args(e, values, EXPORT_OF_CONFIG, EXPORT_AFTER_CONFIG, ",");
+	export_keep(e->out, from, text);
 }
 
 static void launch(struct export *e, const struct export_row *row)
 {
 	const struct gw_record_launch *l = &row->launch;
+	struct export_value values[EXPORT_COLUMNS];
 
 	if (!row->measured || !l->start_ns)
 		return;
-	export_print(e->out, ",\n{\"name\":");
-	export_json_text(e->out, row->config->kernel->plain);
-	export_print(e->out,
-	             ",\"cat\":\"kernel\",\"ph\":\"X\",\"pid\":%" PRIu32
-	             ",\"tid\":\"GPU %d stream %" PRIu32 "\"",
-	             row->process->pid, row->gpu ? (int)row->gpu->record.ordinal : -1, row->stream);
+	export_values(row, values);
+	put_head(e, row);
+	if (row->gpu)
+		export_count(e->out, row->gpu->record.ordinal);
+	else
+		export_string(e->out, "-1");
+	export_string(e->out, " stream ");
+	export_count(e->out, row->stream);
+	export_string(e->out, "\"");
 	put_start(e, l->start_ns);
-	put_time(e, "dur", l->duration_ns);
-	export_print(e->out, ",\"args\":{");
-	put_args(e, row);
-	export_print(e->out, "}}");
+	put_time(e, ",\"dur\":", l->duration_ns);
+	export_string(e->out, ",\"args\":{");
+	put_args(e, values, EXPORT_call_ns, EXPORT_OF_CONFIG, "");
+	put_config(e, row, values);
+	put_args(e, values, EXPORT_AFTER_CONFIG, EXPORT_COLUMNS, ",");
+	export_string(e->out, "}}");
 }
 
 static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,

@@ -26,34 +26,39 @@ static void put_text(struct export_out *out, const char *text)
 	export_write(out, "\"", 1);
 }
 
-static void put_count(struct export_out *out, uint64_t count)
+static void put(struct export *e, unsigned column, const struct export_value *value)
 {
-	char digits[20];
-	size_t at = sizeof(digits);
-
-	do
-		digits[--at] = (char)('0' + count % 10);
-	while (count /= 10);
-	export_write(out, digits + at, sizeof(digits) - at);
+	if (column)
+		export_write(e->out, ",", 1);
+	if (!value->known)
+		return;
+	if (export_kinds[column] == EXPORT_REAL)
+		export_real(e->out, value->real);
+	else if (export_kinds[column] == EXPORT_TEXT)
+		put_text(e->out, value->text);
+	else
+		export_count(e->out, value->count);
 }
 
 static void launch(struct export *e, const struct export_row *row)
 {
+	struct export_text *text = &row->config->text[0];
 	struct export_value values[EXPORT_COLUMNS];
+	struct export_mark from;
 
 	export_values(row, values);
-	for (unsigned i = 0; i < EXPORT_COLUMNS; i++) {
-		if (i)
-			export_write(e->out, ",", 1);
-		if (!values[i].known)
-			continue;
-		if (export_kinds[i] == EXPORT_COUNT)
-			put_count(e->out, values[i].count);
-		else if (export_kinds[i] == EXPORT_REAL)
-			export_print(e->out, "%.9g", values[i].real);
-		else
-			put_text(e->out, values[i].text);
+	for (unsigned i = 0; i < EXPORT_OF_CONFIG; i++)
+		put(e, i, &values[i]);
+	from = export_mark(e->out);
+	if (text->data) {
+		export_write(e->out, text->data, text->length);
+	} else {
+		for (unsigned i = EXPORT_OF_CONFIG; i < EXPORT_AFTER_CONFIG; i++)
+			put(e, i, &values[i]);
+		export_keep(e->out, from, text);
 	}
+	for (unsigned i = EXPORT_AFTER_CONFIG; i < EXPORT_COLUMNS; i++)
+		put(e, i, &values[i]);
 	export_write(e->out, "\r\n", 2);
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct options {
-	const char *format, *output, *kernel;
+	const char *format, *output, *kernel, *table;
 	double since, until;
 };
 
@@ -22,6 +22,28 @@ static const struct {
 #include "cli/export/formats.def"
 #undef FORMAT
 };
+
+static const struct {
+	const char *name;
+	const struct export_format *format;
+} tables[] = {
+        {"launches", &export_parquet},
+#define TABLE(name, rows, meaning) {#name, &export_table_##name},
+#define COLUMN(name, kind, known, value)
+#define TABLE_END(name)
+#include "cli/export/tables.def"
+#undef TABLE
+#undef TABLE_END
+};
+
+static const char table_words[] = "launches"
+#define TABLE(name, rows, meaning) "|" #name
+#define TABLE_END(name)
+#include "cli/export/tables.def"
+#undef TABLE
+#undef COLUMN
+#undef TABLE_END
+        ;
 
 /* Each word after a bar; the option takes what follows the first. */
 static const char words[] =
@@ -38,9 +60,28 @@ static const struct gw_option options[] = {
                 "is whole"),
         GW_OPT_VALUE(since, NUMBER, "SECONDS", "only from this time after the first log's start"),
         GW_OPT_VALUE(until, NUMBER, "SECONDS", "only before this time after the first log's start"),
+        GW_OPT_CHOICE(table, "TABLE", table_words, "what a parquet file has a row for; launches by default"),
         GW_OPT_TEXT(kernel, "REGEX", "only kernels whose demangled name matches (POSIX extended)"),
         {0},
 };
+
+static const struct export_format *format_of(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(formats[i].name, name) != 0)
+		i++;
+	return formats[i].format;
+}
+
+static const struct export_format *table_of(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(tables[i].name, name) != 0)
+		i++;
+	return tables[i].format;
+}
 
 static bool check(const struct options *o, int operands)
 {
@@ -50,20 +91,14 @@ static bool check(const struct options *o, int operands)
 		gw_error("export: missing output; give -o FILE, or -o - for standard output");
 	else if (!operands)
 		gw_error("export: missing log argument; give gpuwatch.*.gwl");
+	else if (o->table && format_of(o->format) != &export_parquet)
+		gw_error("export: --table=%s is of --format=parquet; leave it out, or give that format",
+		         o->table);
 	else if (o->since >= o->until)
 		gw_error("export: --since=%g is not before --until=%g", o->since, o->until);
 	else
 		return true;
 	return false;
-}
-
-static const struct export_format *format_of(const char *name)
-{
-	size_t i = 0;
-
-	while (strcmp(formats[i].name, name) != 0)
-		i++;
-	return formats[i].format;
 }
 
 static bool check_output(const struct options *o, const struct export_format *format)
@@ -83,7 +118,7 @@ static bool check_output(const struct options *o, const struct export_format *fo
 static int export_logs(const struct options *o, const struct export_filter *filter, int argc,
                        char **argv)
 {
-	const struct export_format *format = format_of(o->format);
+	const struct export_format *format = o->table ? table_of(o->table) : format_of(o->format);
 	struct gw_log_model model;
 	struct export_out out;
 	struct export e = {.out = &out, .model = &model};
@@ -93,6 +128,7 @@ static int export_logs(const struct options *o, const struct export_filter *filt
 		return GW_EXIT_USAGE;
 	gw_log_model_init(&model);
 	model.by = GW_BY_CONFIG;
+	model.names_only = true;
 	good = export_read(&e, format, filter, argv, argc);
 	if (format->end)
 		good = format->end(&e) && good;
@@ -138,12 +174,22 @@ const struct gw_command_body gw_export_command = {
 #define FORMAT(name, summary) "`" #name "`: " summary ".\n\n"
 #include "cli/export/formats.def"
 #undef FORMAT
+#define TABLE(name, rows, meaning) "`" #name "`: " meaning ".\n\n"
+#define COLUMN(name, kind, known, value)
+#define TABLE_END(name)
+                       "Tables of parquet beside `launches`:\n\n"
+#include "cli/export/tables.def"
+#undef TABLE
+#undef COLUMN
+#undef TABLE_END
                        "Where a launch has no time of its start, timelines leave it out. Launches "
                        "that a log holds as "
-                       "sums only are in `openmetrics` alone and in `pprof`; other formats leave "
+                       "sums only are in `openmetrics`, in `pprof` and in the table `kernels`; other formats leave "
                        "them out with a warning.",
         .examples = "gpuwatch export --format=perfetto -o train.pftrace gpuwatch.4711.gwl\n"
                     "  A timeline for https://ui.perfetto.dev.\n"
+                    "gpuwatch export --format=parquet -o train.parquet gpuwatch.4711.gwl\n"
+                    "  Launches for DuckDB, pandas, PyArrow or Spark.\n"
                     "gpuwatch export --format=csv --kernel=gemm -o - gpuwatch.4711.gwl | head\n"
                     "  The first launches of some kernels.\n",
 };

@@ -23,6 +23,14 @@ struct export_kernel {
 	bool wanted;                              /**< passes --kernel */
 };
 
+/** What a format keeps of a configuration, to write it again. */
+struct export_text {
+	char *data; /**< NULL: nothing yet; the reading frees it */
+	size_t length;
+};
+
+enum { EXPORT_TEXTS = 2 };
+
 /** A configuration of one log. */
 struct export_config {
 	const struct export_kernel *kernel;
@@ -30,6 +38,7 @@ struct export_config {
 	bool known;                     /**< false: its record is in a lost part; config is zero */
 	struct gw_config config;
 	enum gw_bound bound; /**< as the report has it for this configuration */
+	struct export_text *text; /**< EXPORT_TEXTS of them, the format's own */
 };
 
 /** The process of one log. */
@@ -60,16 +69,18 @@ enum export_column {
 #undef COLUMN
 	EXPORT_COLUMNS
 };
-enum export_kind { EXPORT_COUNT, EXPORT_REAL, EXPORT_TEXT };
+enum export_kind { EXPORT_COUNT, EXPORT_TIME, EXPORT_REAL, EXPORT_TEXT };
 struct export_value {
 	bool known;
-	uint64_t count;
+	uint64_t count; /**< of a COUNT and a TIME */
 	double real;
 	const char *text;
 };
 extern const char *const export_names[EXPORT_COLUMNS];
 extern const enum export_kind export_kinds[EXPORT_COLUMNS];
 void export_values(const struct export_row *row, struct export_value values[EXPORT_COLUMNS]);
+/** The columns that a configuration alone decides: from this one up to the next. */
+enum { EXPORT_OF_CONFIG = EXPORT_kernel, EXPORT_AFTER_CONFIG = EXPORT_predicted_ns };
 
 /** Where an export goes: a file under a temporary name until it is whole, or stdout. */
 struct export_out {
@@ -77,19 +88,33 @@ struct export_out {
 	char *temporary; /**< NULL: written in place (stdout, a device, a pipe) */
 	FILE *file;
 	int error; /**< errno of the first failure; 0: none */
+	char *buffer;
+	size_t used;      /**< bytes of the buffer that are not in the file yet */
+	uint64_t emptied; /**< how many times it was emptied */
 };
+
+enum { EXPORT_BUFFER = 1 << 18 }; /**< bytes */
 
 /** Open @p path ("-": stdout). False after a message. */
 bool export_open(struct export_out *out, const char *path);
 void export_write(struct export_out *out, const void *data, size_t size);
+/** The same of a string, of @p number as decimal digits, and of @p number as printf's %.9g. */
+void export_string(struct export_out *out, const char *text);
+void export_count(struct export_out *out, uint64_t number);
+void export_real(struct export_out *out, double number);
+/** Where @p out is now; what was written from there on, as memory, unless it is too long to keep. */
+struct export_mark {
+	size_t used;
+	uint64_t emptied;
+};
+struct export_mark export_mark(const struct export_out *out);
+void export_keep(const struct export_out *out, struct export_mark from, struct export_text *text);
 void export_print(struct export_out *out, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 /** Finish: rename on success, else remove what was written. False after a message. */
 bool export_close(struct export_out *out, bool good);
 /** @p text between quotes as JSON; bytes that are not UTF-8 become U+FFFD. */
 void export_json_text(struct export_out *out, const char *text);
-/** @p text as UTF-8: bytes that are not become U+FFFD. free() it. */
-char *export_utf8(const char *text);
 
 /** State that a format shares with the reading. */
 struct export
@@ -145,5 +170,14 @@ bool export_read(struct export *e, const struct export_format *format,
 #define FORMAT(name, summary) extern const struct export_format export_##name;
 #include "cli/export/formats.def"
 #undef FORMAT
+
+/** Tables that a Parquet file may hold instead of launches (tables.def). */
+#define TABLE(name, rows, meaning) extern const struct export_format export_table_##name;
+#define COLUMN(name, kind, known, value)
+#define TABLE_END(name)
+#include "cli/export/tables.def"
+#undef TABLE
+#undef COLUMN
+#undef TABLE_END
 
 #endif

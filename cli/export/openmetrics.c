@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* OpenMetrics 1.0 text: the totals of the logs as counters. */
 #include "cli/common/memory.h"
+#include "cli/common/utf8.h"
 #include "cli/export/totals.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 /* Only quote, backslash and line end need an escape. */
 static void put_label(struct export_out *out, const char *text)
 {
-	char *utf8 = export_utf8(text);
+	char *utf8 = gw_to_utf8(text);
 
 	for (const char *s = utf8; *s; s++) {
 		if (*s == '\n')

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where an export goes: whole or not at all. */
 #include "cli/common/memory.h"
+#include "cli/common/utf8.h"
 #include "cli/export/export.h"
 #include "cli/message.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,26 +67,143 @@ bool export_open(struct export_out *out, const char *path)
 	return out->file || unwritable(path, errno);
 }
 
-void export_write(struct export_out *out, const void *data, size_t size)
+static void write_now(struct export_out *out, const void *data, size_t size)
 {
 	if (size && !out->error && fwrite_unlocked(data, 1, size, out->file) != size)
 		out->error = errno ? errno : EIO;
 }
 
+static void empty_buffer(struct export_out *out)
+{
+	write_now(out, out->buffer, out->used);
+	out->used = 0;
+	out->emptied++;
+}
+
+struct export_mark export_mark(const struct export_out *out)
+{
+	return (struct export_mark){out->used, out->emptied};
+}
+
+void export_keep(const struct export_out *out, struct export_mark from, struct export_text *text)
+{
+	if (from.emptied != out->emptied || from.used == out->used)
+		return;
+	text->length = out->used - from.used;
+	text->data = gw_alloc(text->length);
+	memcpy(text->data, out->buffer + from.used, text->length);
+}
+
+void export_write(struct export_out *out, const void *data, size_t size)
+{
+	if (!out->buffer)
+		out->buffer = gw_alloc(EXPORT_BUFFER);
+	if (size > EXPORT_BUFFER - out->used)
+		empty_buffer(out);
+	if (size > EXPORT_BUFFER) {
+		write_now(out, data, size);
+		return;
+	}
+	memcpy(out->buffer + out->used, data, size);
+	out->used += size;
+}
+
+void export_string(struct export_out *out, const char *text)
+{
+	export_write(out, text, strlen(text));
+}
+
+void export_count(struct export_out *out, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while (number /= 10);
+	export_write(out, digits + at, sizeof(digits) - at);
+}
+
+/*
+ * Nine significant digits of a float from 1 up to 10^9, as one number, and how many of them stand
+ * behind the point. Its 24 bits times a power of ten below 2^30 are exact in 64, so what is cut off
+ * says which way to round; half goes to the even digit, as in printf.
+ */
+static uint64_t nine_digits(float number, unsigned *behind)
+{
+	int exponent;
+	uint64_t bits = (uint64_t)ldexp(frexp((double)number, &exponent), 24), power = 1, half,
+	         rest;
+	unsigned shift;
+
+	*behind = 8;
+	for (double tens = 10; number >= tens && *behind; tens *= 10)
+		--*behind;
+	for (unsigned i = 0; i < *behind; i++)
+		power *= 10;
+	bits *= power;
+	if (exponent >= 24)
+		return bits << (exponent - 24);
+	shift = (unsigned)(24 - exponent);
+	half = UINT64_C(1) << (shift - 1);
+	rest = bits & (2 * half - 1);
+	bits >>= shift;
+	return bits + (rest > half || (rest == half && (bits & 1)));
+}
+
+void export_real(struct export_out *out, double number)
+{
+	char text[32];
+	size_t at = sizeof(text);
+	unsigned behind;
+	uint64_t digits;
+
+	if (!(number >= 1 && number < 999999999) || (double)(float)number != number) {
+		export_write(out, text, (size_t)snprintf(text, sizeof(text), "%.9g", number));
+		return;
+	}
+	digits = nine_digits((float)number, &behind);
+	for (; behind && digits % 10 == 0; behind--)
+		digits /= 10;
+	for (; behind; behind--, digits /= 10) {
+		text[--at] = (char)('0' + digits % 10);
+		if (behind == 1)
+			text[--at] = '.';
+	}
+	do
+		text[--at] = (char)('0' + digits % 10);
+	while (digits /= 10);
+	export_write(out, text + at, sizeof(text) - at);
+}
+
 void export_print(struct export_out *out, const char *format, ...)
 {
-	va_list args;
+	char room[512], *text = room;
+	va_list args, again;
+	int length;
 
 	va_start(args, format);
-	if (!out->error && vfprintf(out->file, format, args) < 0)
-		out->error = errno ? errno : EIO;
+	va_copy(again, args);
+	length = vsnprintf(room, sizeof(room), format, args);
+	if (length >= (int)sizeof(room)) {
+		text = gw_alloc((size_t)length + 1);
+		vsnprintf(text, (size_t)length + 1, format, again);
+	}
+	if (length > 0)
+		export_write(out, text, (size_t)length);
+	if (text != room)
+		free(text);
+	va_end(again);
 	va_end(args);
 }
 
 bool export_close(struct export_out *out, bool good)
 {
-	int error = out->error;
+	int error;
 
+	empty_buffer(out);
+	free(out->buffer);
+	error = out->error;
 	if (out->file == stdout) {
 		if (fflush(stdout) && !error)
 			error = errno;
@@ -104,53 +223,19 @@ bool export_close(struct export_out *out, bool good)
 	return error ? unwritable(out->path, error) : good;
 }
 
-/* Bytes of the well-formed UTF-8 character at @p s; 0 when it is none. */
-static size_t character(const unsigned char *s)
-{
-	size_t more = s[0] < 0x80   ? 0
-	              : s[0] < 0xc2 ? 9
-	              : s[0] < 0xe0 ? 1
-	              : s[0] < 0xf0 ? 2
-	              : s[0] < 0xf5 ? 3
-	                            : 9;
-
-	if (more == 9)
-		return 0;
-	for (size_t i = 1; i <= more; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return more + 1;
-}
-
-char *export_utf8(const char *text)
-{
-	char *utf8 = gw_alloc(3 * strlen(text) + 1), *to = utf8;
-
-	for (const unsigned char *s = (const unsigned char *)text; *s;) {
-		size_t length = character(s);
-
-		memcpy(to, length ? (const char *)s : "\xef\xbf\xbd", length ? length : 3);
-		to += length ? length : 3;
-		s += length ? length : 1;
-	}
-	return utf8;
-}
-
 void export_json_text(struct export_out *out, const char *text)
 {
-	char *utf8 = export_utf8(text);
+	char *utf8 = gw_to_utf8(text);
 
 	export_write(out, "\"", 1);
 	for (const char *s = utf8; *s; s++) {
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f) {
 			export_print(out, "\\u%04x", (unsigned)*s);
-		else if (*s == '"' || *s == '\\')
-			export_print(out, "\\%c", *s);
-		else
-			export_write(out, s, 1);
+			continue;
+		}
+		if (*s == '"' || *s == '\\')
+			export_write(out, "\\", 1);
+		export_write(out, s, 1);
 	}
 	export_write(out, "\"", 1);
 	free(utf8);

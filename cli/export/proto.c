@@ -2,7 +2,7 @@
 #include "cli/export/proto.h"
 
 #include "cli/common/memory.h"
-#include "cli/export/export.h"
+#include "cli/common/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ void proto_bytes(struct proto *p, unsigned field, const void *data, size_t lengt
 
 void proto_text(struct proto *p, unsigned field, const char *text)
 {
-	char *utf8 = export_utf8(text);
+	char *utf8 = gw_to_utf8(text);
 
 	proto_bytes(p, field, utf8, strlen(utf8));
 	free(utf8);

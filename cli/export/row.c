@@ -16,6 +16,7 @@ const enum export_kind export_kinds[EXPORT_COLUMNS] = {
 };
 
 #define SET_COUNT(v, value) (v)->count = (value)
+#define SET_TIME(v, value)  (v)->count = (value)
 #define SET_REAL(v, value)  (v)->real = (value)
 #define SET_TEXT(v, value)  (v)->text = (value)
 

@@ -9,6 +9,7 @@
 #include "cli/live/file.h"
 #include "cli/log/events.h"
 #include "cli/log/rows.h"
+#include "cli/common/sorter.h"
 #include "cli/log/verdict.h"
 #include "cli/message.h"
 #include "cli/spent/ranges.h"
@@ -23,7 +24,6 @@
 #include <unistd.h>
 
 enum {
-	HELD = 4096,        /* launches: as many as may have ended before one that began earlier */
 	CHUNK = 256,        /* kernels or configurations that stay where they are */
 	PROGRESS = 1 << 18, /* launches from one look at the clock to the next */
 };
@@ -60,7 +60,8 @@ static void free_list(struct list *l)
 /* A GPU of the log being read. */
 struct device {
 	uint32_t gpu;   /* position in the model's gpus; GW_INDEX_NONE: none */
-	uint64_t until; /* end of its last kernel, ns; 0: none yet */
+	uint32_t first; /* the first of the log that is the same GPU */
+	uint64_t until; /* of that one: end of its last kernel, ns; 0: none yet */
 };
 
 /* Everything that lasts from log to log. */
@@ -75,6 +76,12 @@ struct source {
 	bool shown;
 };
 
+/* A launch on its way to its place in the order, and its GPU of the log. */
+struct held {
+	struct export_row row;
+	uint32_t device;
+};
+
 /* The log being read. */
 struct reading {
 	struct source *source;
@@ -86,9 +93,9 @@ struct reading {
 	struct export_config lost;
 	struct export_kernel lost_kernel;
 	struct log_ranges ranges;
-	struct export_row *held;
-	uint32_t *heap, *unused; /* positions in held; the heap by start */
-	size_t heap_count, unused_count;
+	struct export_text lost_text[EXPORT_TEXTS];
+	struct gw_sorter order;
+	struct held *held; /* by slot */
 };
 
 static uint64_t row_key(uint32_t name, const struct gw_config *config)
@@ -133,6 +140,8 @@ static void on_device(struct reading *r, uint32_t device)
 		i++;
 	r->devices = gw_grow(r->devices, &r->device_room, device + 1u, sizeof(*r->devices));
 	r->devices[device].gpu = i < m->gpu_count ? i : GW_INDEX_NONE;
+	while (r->devices[r->devices[device].first].gpu != r->devices[device].gpu)
+		r->devices[device].first++;
 }
 
 static void on_kernel(struct reading *r, const struct gw_log_record *record)
@@ -163,6 +172,7 @@ static void on_config(struct reading *r, uint32_t position)
 	                               .known = true,
 	                               .config = c->config};
 
+	config.text = gw_alloc(EXPORT_TEXTS * sizeof(*config.text));
 	config.bound = bound_of(r->source, config.kernel->name, &config.config);
 	*(struct export_config *)add(&r->configs, sizeof(config)) = config;
 }
@@ -203,64 +213,29 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 		if (start + l->duration_ns > *until)
 			*until = start + l->duration_ns;
 	}
-	if (row->config->kernel->wanted && in_span(s, start ? start : l->call_ns))
+	if (s->format->launch && row->config->kernel->wanted &&
+	    in_span(s, start ? start : l->call_ns))
 		s->format->launch(s->e, row);
-}
-
-static uint32_t device_of(const struct reading *r, const struct export_row *row)
-{
-	for (uint32_t i = 0; row->gpu && i < r->log.gpu_count; i++)
-		if (gpu_of(r, i) == row->gpu_number)
-			return i;
-	return GW_INDEX_NONE;
-}
-
-static uint64_t start_at(const struct reading *r, size_t position)
-{
-	return r->held[r->heap[position]].launch.start_ns;
-}
-
-static void exchange(struct reading *r, size_t a, size_t b)
-{
-	uint32_t other = r->heap[a];
-
-	r->heap[a] = r->heap[b];
-	r->heap[b] = other;
 }
 
 /* The launch that began first of those held. */
 static void release(struct reading *r)
 {
-	uint32_t first = r->heap[0];
+	const struct held *h = &r->held[gw_sorter_take(&r->order)];
 
-	r->heap[0] = r->heap[--r->heap_count];
-	for (size_t i = 0, next; (next = 2 * i + 1) < r->heap_count; i = next) {
-		if (next + 1 < r->heap_count && start_at(r, next + 1) < start_at(r, next))
-			next++;
-		if (start_at(r, i) <= start_at(r, next))
-			break;
-		exchange(r, i, next);
-	}
-	emit(r, &r->held[first], device_of(r, &r->held[first]));
-	r->unused[r->unused_count++] = first;
+	emit(r, &h->row, h->device);
 }
 
-static void hold(struct reading *r, const struct export_row *row)
+static void hold(struct reading *r, const struct export_row *row, uint32_t device)
 {
-	size_t i;
-
-	if (!r->unused_count)
+	if (gw_sorter_full(&r->order))
 		release(r);
-	r->held[r->unused[--r->unused_count]] = *row;
-	i = r->heap_count++;
-	r->heap[i] = r->unused[r->unused_count];
-	for (; i && start_at(r, (i - 1) / 2) > start_at(r, i); i = (i - 1) / 2)
-		exchange(r, i, (i - 1) / 2);
+	r->held[gw_sorter_add(&r->order, row->launch.start_ns)] = (struct held){*row, device};
 }
 
 static void release_all(struct reading *r)
 {
-	while (r->heap_count)
+	while (gw_sorter_count(&r->order))
 		release(r);
 	for (size_t i = 0; i < r->log.gpu_count; i++)
 		r->devices[i].until = 0;
@@ -302,7 +277,7 @@ static void on_launch(struct reading *r, const struct log_event *e)
 	if (row.gpu_number != GW_INDEX_NONE)
 		row.gpu = &r->source->e->model->gpus[row.gpu_number];
 	if (row.measured && l->start_ns)
-		hold(r, &row);
+		hold(r, &row, row.gpu ? r->devices[e->gpu].first : GW_INDEX_NONE);
 	else
 		emit(r, &row, GW_INDEX_NONE);
 }
@@ -411,16 +386,28 @@ static void take(void *arg, const struct log_event *e)
 	r->log.stop = r->source->e->out->error != 0; /* a full disk ends it at once */
 }
 
+static void free_texts(struct export_text *texts)
+{
+	for (unsigned i = 0; i < EXPORT_TEXTS; i++)
+		free(texts[i].data);
+}
+
 static void end_reading(struct reading *r)
 {
+	for (size_t i = 0; i < r->configs.count; i++) {
+		struct export_config *config = at(&r->configs, i, sizeof(*config));
+
+		free_texts(config->text);
+		free(config->text);
+	}
+	free_texts(r->lost_text);
 	free_list(&r->kernels);
 	free_list(&r->configs);
 	free(r->devices);
 	gw_log_free(&r->log);
 	log_ranges_free(&r->ranges);
+	gw_sorter_free(&r->order);
 	free(r->held);
-	free(r->heap);
-	free(r->unused);
 }
 
 /* The launches of log @p number: of @p rest where the log has one. */
@@ -431,18 +418,13 @@ static bool read_launches(struct source *s, uint32_t number, const char *path,
 	struct reading r = {.source = s,
 	                    .process = {number, file->header.pid, file->text[GW_TEXT_command],
 	                                file->header.start_ns},
-	                    .held = gw_alloc(HELD * sizeof(*r.held)),
-	                    .heap = gw_alloc(HELD * sizeof(*r.heap)),
-	                    .unused = gw_alloc(HELD * sizeof(*r.unused)),
-	                    .unused_count = HELD};
+	                    .held = gw_alloc(GW_SORTER_ROOM * sizeof(*r.held))};
 	bool good;
 
-	for (uint32_t i = 0; i < HELD; i++)
-		r.unused[i] = i;
 	r.lost_kernel =
 	        (struct export_kernel){"(unknown)", "(unknown)", GW_INDEX_NONE, UINT32_MAX,
 	                               UINT32_MAX,  UINT32_MAX,  UINT32_MAX,    !s->filter->kernel};
-	r.lost = (struct export_config){.kernel = &r.lost_kernel};
+	r.lost = (struct export_config){.kernel = &r.lost_kernel, .text = r.lost_text};
 	if (s->format->process)
 		s->format->process(s->e, &r.process);
 	good = gw_log_events(&r.log, path, rest->log, rest->size, take, &r);

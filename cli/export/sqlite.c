@@ -5,7 +5,9 @@
  * same correlationId. Times are ns since the first log's start, as nsys counts from the session's.
  */
 #include "cli/common/memory.h"
+#include "cli/common/utf8.h"
 #include "cli/export/export.h"
+#include "cli/export/sqlite_rows.h"
 #include "cli/message.h"
 
 #include <sqlite3.h>
@@ -36,6 +38,7 @@ static const char schema[] =
         "INTEGER, mem_khz INTEGER, temperature INTEGER, power_mw INTEGER);"
         "CREATE TABLE GPUWATCH_LAUNCH (correlationId INTEGER NOT NULL PRIMARY KEY"
 #define SQL_COUNT                        "INTEGER"
+#define SQL_TIME                         "INTEGER"
 #define SQL_REAL                         "REAL"
 #define SQL_TEXT                         "INTEGER"
 #define COLUMN(name, kind, known, value) ", " #name " " SQL_##kind
@@ -47,24 +50,34 @@ static const char schema[] =
         "LEFT JOIN StringIds b ON b.id = basis LEFT JOIN StringIds w ON w.id = work "
         "LEFT JOIN StringIds d ON d.id = bound WHERE predicted_ns IS NOT NULL;";
 
-enum insert { STRING, GPU, SESSION, PROCESS, KERNEL, CLOCK, LAUNCH, INSERTS };
+/* One thread uses it. */
+#define FLAGS (SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX)
+
+enum insert { STRING, GPU, SESSION, PROCESS, CLOCK, INSERTS };
 static const char *const inserts[INSERTS] = {
         [STRING] = "INSERT INTO StringIds VALUES (?,?)",
         [GPU] = "INSERT INTO TARGET_INFO_GPU VALUES (?,?,?,?,?,?,?,?,?)",
         [SESSION] = "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)",
         [PROCESS] = "INSERT INTO PROCESSES VALUES (?,?,?)",
-        [KERNEL] = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "
-                   "(?,?,?,?,NULL,?,?,?,?,?,?,NULL,NULL,?,?,?,?,?,?,?,?,?,?,0,?,NULL,?,NULL)",
         [CLOCK] = "INSERT INTO GPUWATCH_CLOCK VALUES (?,?,?,?,?,?)",
-        [LAUNCH] = "INSERT INTO GPUWATCH_LAUNCH VALUES (?"
-#define COLUMN(name, kind, known, value) ",?"
-#include "cli/export/row.def"
-#undef COLUMN
-                   ")",
 };
 
-/* A text and its number in StringIds. Texts are known by where they lie: each lasts as long as the
- * model or the program. */
+/* What is of each launch: columns of the two large tables. */
+enum { KERNEL_COLUMNS_COUNT = 28, LAUNCH_COLUMNS = 1 + EXPORT_COLUMNS };
+static const bool kernel_reals[KERNEL_COLUMNS_COUNT];
+static const bool launch_reals[LAUNCH_COLUMNS] = {
+        false,
+#define REAL_COUNT                       false
+#define REAL_TIME                        false
+#define REAL_TEXT                        false
+#define REAL_REAL                        true
+#define COLUMN(name, kind, known, value) REAL_##kind,
+#include "cli/export/row.def"
+#undef COLUMN
+};
+
+/* A text and its number in StringIds. Each lasts, where it lies, as long as the model or the
+ * program. */
 struct known {
 	const char *text;
 	int64_t id;
@@ -73,9 +86,13 @@ struct known {
 struct sqlite {
 	sqlite3 *db;
 	sqlite3_stmt *statements[INSERTS];
+	struct sqlite_rows kernels, own; /* rows of CUPTI_ACTIVITY_KIND_KERNEL, GPUWATCH_LAUNCH */
 	struct gw_index texts;
 	struct known *list;
 	size_t count, room;
+	struct gw_index places; /* of texts met, by where they lie */
+	struct known *met;
+	size_t met_count, met_room;
 	int64_t launches;
 	int failed; /* SQLite's code of the first failure */
 	char why[200];
@@ -100,7 +117,7 @@ static void bind(struct sqlite *s, enum insert insert, int at, bool known, uint6
 
 static void bind_text(struct sqlite *s, enum insert insert, int at, const char *text)
 {
-	char *utf8 = export_utf8(text);
+	char *utf8 = gw_to_utf8(text);
 
 	good(s, sqlite3_bind_text(s->statements[insert], at, utf8, -1, SQLITE_TRANSIENT));
 	free(utf8);
@@ -125,7 +142,7 @@ static bool same(const void *arg, uint32_t position)
 	return !strcmp(((const struct sqlite *)pair[0])->list[position].text, pair[1]);
 }
 
-static uint64_t string_id(struct export *e, const char *text)
+static uint64_t new_string_id(struct export *e, const char *text)
 {
 	struct sqlite *s = e->state;
 	uint64_t key = gw_hash(0, text, strlen(text));
@@ -141,6 +158,28 @@ static uint64_t string_id(struct export *e, const char *text)
 	bind_text(s, STRING, 2, text);
 	step(e, STRING);
 	return s->count;
+}
+
+static bool same_place(const void *arg, uint32_t position)
+{
+	const void *const *pair = arg;
+
+	return ((const struct sqlite *)pair[0])->met[position].text == pair[1];
+}
+
+static uint64_t string_id(struct export *e, const char *text)
+{
+	struct sqlite *s = e->state;
+	uint64_t key = gw_hash_mix((uintptr_t)text);
+	uint32_t position = gw_index_find(&s->places, key, same_place, (const void *[]){s, text});
+
+	if (position == GW_INDEX_NONE) {
+		position = (uint32_t)s->met_count;
+		s->met = gw_grow(s->met, &s->met_room, ++s->met_count, sizeof(*s->met));
+		s->met[position] = (struct known){text, (int64_t)new_string_id(e, text)};
+		gw_index_add(&s->places, key, position);
+	}
+	return (uint64_t)s->met[position].id;
 }
 
 static void put_gpus(struct export *e)
@@ -170,13 +209,16 @@ static void begin(struct export *e)
 	const char *path = e->out->temporary ? e->out->temporary : e->out->path;
 
 	e->state = s;
-	if (!good(s, sqlite3_open(path, &s->db)) ||
+	if (!good(s, sqlite3_open_v2(path, &s->db, FLAGS, NULL)) ||
 	    !good(s, sqlite3_exec(s->db, schema, NULL, NULL, NULL))) {
 		e->out->error = -1;
 		return;
 	}
 	for (unsigned i = 0; i < INSERTS; i++)
 		good(s, sqlite3_prepare_v2(s->db, inserts[i], -1, &s->statements[i], NULL));
+	good(s, sqlite_rows_open(&s->kernels, s->db, "CUPTI_ACTIVITY_KIND_KERNEL",
+	                         KERNEL_COLUMNS_COUNT, kernel_reals));
+	good(s, sqlite_rows_open(&s->own, s->db, "GPUWATCH_LAUNCH", LAUNCH_COLUMNS, launch_reals));
 	if (s->failed) {
 		e->out->error = -1;
 		return;
@@ -206,46 +248,69 @@ static uint64_t or_0(uint32_t value)
 	return value == UINT32_MAX ? 0 : value;
 }
 
+/* A value of a row that @p rows has new. */
+static void put(struct sqlite_rows *rows, unsigned at, bool known, uint64_t value)
+{
+	rows->known[at] = known;
+	rows->values[at] = value;
+}
+
+static void write_full(struct export *e, struct sqlite_rows *rows, bool always)
+{
+	struct sqlite *s = e->state;
+
+	if (s->failed || !(always || sqlite_rows_full(rows)))
+		return;
+	if (!good(s, sqlite_rows_write(rows)))
+		e->out->error = -1; /* ends the reading; end() says why */
+}
+
 static void put_kernel(struct export *e, const struct export_row *r)
 {
 	struct sqlite *s = e->state;
 	const struct export_kernel *k = r->config->kernel;
 	const struct gw_config *c = &r->config->config;
 	const uint64_t name = string_id(e, k->plain), start = r->launch.start_ns - e->epoch_ns;
-	const uint64_t values[] = {start,
-	                           start + r->launch.duration_ns,
-	                           r->gpu ? r->gpu->record.ordinal : 0,
-	                           r->context,
-	                           r->stream,
-	                           (uint64_t)s->launches,
-	                           global_pid(r->process->pid),
-	                           name,
-	                           name,
-	                           string_id(e, k->mangled),
-	                           or_0(k->registers),
-	                           c->grid.x,
-	                           c->grid.y,
-	                           c->grid.z,
-	                           c->block.x,
-	                           c->block.y,
-	                           c->block.z,
-	                           or_0(k->static_shared),
-	                           c->dynamic_shared,
-	                           or_0(k->local),
-	                           (uint64_t)s->launches};
-	const int count = (int)(sizeof(values) / sizeof(*values));
+	/* By the table's column; those that are not here are NULL. */
+	const struct {
+		unsigned column;
+		uint64_t value;
+	} values[] = {{0, start},
+	              {1, start + r->launch.duration_ns},
+	              {2, r->gpu ? r->gpu->record.ordinal : 0},
+	              {3, r->context},
+	              {5, r->stream},
+	              {6, (uint64_t)s->launches},
+	              {7, global_pid(r->process->pid)},
+	              {8, name},
+	              {9, name},
+	              {10, string_id(e, k->mangled)},
+	              {13, or_0(k->registers)},
+	              {14, c->grid.x},
+	              {15, c->grid.y},
+	              {16, c->grid.z},
+	              {17, c->block.x},
+	              {18, c->block.y},
+	              {19, c->block.z},
+	              {20, or_0(k->static_shared)},
+	              {21, c->dynamic_shared},
+	              {22, or_0(k->local)},
+	              {23, 0},
+	              {24, (uint64_t)s->launches}};
+	const unsigned at = sqlite_rows_add(&s->kernels);
 
-	for (int i = 0; i < count; i++)
-		bind(s, KERNEL, i + 1, true, values[i]);
-	bind(s, KERNEL, count + 1, r->launch.node,
-	     (uint64_t)r->graph << 32 | (r->node & UINT32_MAX));
-	step(e, KERNEL);
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
+		put(&s->kernels, at + values[i].column, true, values[i].value);
+	put(&s->kernels, at + 26, r->launch.node,
+	    (uint64_t)r->graph << 32 | (r->node & UINT32_MAX));
+	write_full(e, &s->kernels, false);
 }
 
 static void launch(struct export *e, const struct export_row *r)
 {
 	struct sqlite *s = e->state;
 	struct export_value v[EXPORT_COLUMNS];
+	unsigned at;
 
 	if (s->failed)
 		return;
@@ -253,16 +318,20 @@ static void launch(struct export *e, const struct export_row *r)
 	if (r->measured && r->launch.start_ns)
 		put_kernel(e, r);
 	export_values(r, v);
-	bind(s, LAUNCH, 1, true, (uint64_t)s->launches);
-	for (int i = 0; i < EXPORT_COLUMNS; i++) {
-		if (export_kinds[i] == EXPORT_REAL && v[i].known)
-			good(s, sqlite3_bind_double(s->statements[LAUNCH], i + 2, v[i].real));
-		else
-			bind(s, LAUNCH, i + 2, v[i].known,
-			     v[i].known && export_kinds[i] == EXPORT_TEXT ? string_id(e, v[i].text)
-			                                                  : v[i].count);
+	at = sqlite_rows_add(&s->own);
+	put(&s->own, at, true, (uint64_t)s->launches);
+	for (unsigned i = 0; i < EXPORT_COLUMNS; i++) {
+		uint64_t value = v[i].count;
+
+		if (!v[i].known)
+			continue;
+		if (export_kinds[i] == EXPORT_REAL)
+			memcpy(&value, &v[i].real, sizeof(value));
+		else if (export_kinds[i] == EXPORT_TEXT)
+			value = string_id(e, v[i].text);
+		put(&s->own, at + 1 + i, true, value);
 	}
-	step(e, LAUNCH);
+	write_full(e, &s->own, false);
 }
 
 static void clock_sample(struct export *e, const struct export_process *p, uint32_t gpu,
@@ -287,6 +356,10 @@ static bool end(struct export *e)
 
 	if (!s)
 		return true;
+	write_full(e, &s->kernels, true);
+	write_full(e, &s->own, true);
+	sqlite_rows_close(&s->kernels);
+	sqlite_rows_close(&s->own);
 	for (unsigned i = 0; i < INSERTS; i++)
 		sqlite3_finalize(s->statements[i]);
 	if (!s->failed)
@@ -297,6 +370,8 @@ static bool end(struct export *e)
 	e->out->error = 0;
 	sqlite3_close(s->db);
 	gw_index_free(&s->texts);
+	gw_index_free(&s->places);
+	free(s->met);
 	free(s->list);
 	free(s);
 	return done;

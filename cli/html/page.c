@@ -103,23 +103,33 @@ static void write_part(struct export_out *out, const char *at, size_t length, co
 			export_write(out, parts[i].text, (size_t)(parts[i].end - parts[i].text));
 }
 
-bool html_write(struct gw_report *report, struct html_series *series, const char *path)
+bool html_write_data(const char *page, const char *json, const char *path)
 {
-	const char *at = html_part_page, *mark, *close;
-	char *json = document(report, series);
+	const char *at, *end, *mark, *close;
 	struct export_out out;
+	unsigned part = 0;
 
-	if (!json || !export_open(&out, path)) {
-		free(json);
+	while (strcmp(parts[part].name, page) != 0)
+		part++;
+	at = parts[part].text;
+	end = parts[part].end;
+	if (!export_open(&out, path))
 		return false;
-	}
-	while ((mark = memchr(at, '@', (size_t)(html_part_end_page - at))) &&
-	       (close = memchr(mark + 1, '@', (size_t)(html_part_end_page - mark - 1)))) {
+	while ((mark = memchr(at, '@', (size_t)(end - at))) &&
+	       (close = memchr(mark + 1, '@', (size_t)(end - mark - 1)))) {
 		export_write(&out, at, (size_t)(mark - at));
 		write_part(&out, mark + 1, (size_t)(close - mark - 1), json);
 		at = close + 1;
 	}
-	export_write(&out, at, (size_t)(html_part_end_page - at));
-	free(json);
+	export_write(&out, at, (size_t)(end - at));
 	return export_close(&out, true);
+}
+
+bool html_write(struct gw_report *report, struct html_series *series, const char *path)
+{
+	char *json = document(report, series);
+	bool good = json && html_write_data("page", json, path);
+
+	free(json);
+	return good;
 }

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-enum { HELD = 4096 }; /* launches: as many as may have ended before one that began earlier */
-
 /** A launch that ran. */
 struct log_run {
 	uint64_t start, end, call;
@@ -15,31 +13,12 @@ struct log_run {
 	bool graph;
 };
 
-static void swap(struct log_run *a, struct log_run *b)
+const char *log_gap_name(enum gw_gap gap)
 {
-	struct log_run c = *a;
+	static const char *const names[GW_GAPS] = {"starved", "starved_graphs", "back_to_back",
+	                                           "paused"};
 
-	*a = *b;
-	*b = c;
-}
-
-static void rise(struct log_run *heap, size_t at)
-{
-	while (at && heap[(at - 1) / 2].start > heap[at].start) {
-		swap(&heap[at], &heap[(at - 1) / 2]);
-		at = (at - 1) / 2;
-	}
-}
-
-static void sink(struct log_run *heap, size_t count)
-{
-	for (size_t at = 0, next; (next = 2 * at + 1) < count; at = next) {
-		if (next + 1 < count && heap[next + 1].start < heap[next].start)
-			next++;
-		if (heap[at].start <= heap[next].start)
-			return;
-		swap(&heap[at], &heap[next]);
-	}
+	return names[gap];
 }
 
 enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t until)
@@ -60,11 +39,9 @@ static void show(const struct log_course *c, enum gw_gap what, uint64_t from, ui
 /* The launch that began first of those held. */
 static void settle(struct log_gaps *g, struct log_course *c)
 {
-	struct log_run run = c->waiting[0];
+	const struct log_run run = c->waiting[gw_sorter_take(&c->order)];
 	uint64_t from = run.start;
 
-	c->waiting[0] = c->waiting[--c->count];
-	sink(c->waiting, c->count);
 	if (c->waits)
 		log_spent_run(&g->spent, &c->spending, c->waits,
 		              &(struct log_spent_run){run.start, run.end, run.call,
@@ -93,25 +70,25 @@ void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
 		return;
 	}
 	if (!course->waiting)
-		course->waiting = gw_alloc(HELD * sizeof(*course->waiting));
-	if (course->count == HELD)
+		course->waiting = gw_alloc(GW_SORTER_ROOM * sizeof(*course->waiting));
+	if (gw_sorter_full(&course->order))
 		settle(gaps, course);
-	course->waiting[course->count] = (struct log_run){
+	course->waiting[gw_sorter_add(&course->order, l->start_ns)] = (struct log_run){
 	        .start = l->start_ns,
 	        .end = l->start_ns + l->duration_ns,
 	        .call = l->call_ns,
 	        .caller = caller,
 	        .graph = (l->flags & GW_LAUNCH_GRAPH) != 0,
 	};
-	rise(course->waiting, course->count++);
 }
 
 void log_gaps_end(struct log_gaps *gaps, struct log_course *course)
 {
-	while (course->count)
+	while (gw_sorter_count(&course->order))
 		settle(gaps, course);
 	if (course->waits)
 		log_spent_end(&gaps->spent, &course->spending, course->waits);
+	gw_sorter_free(&course->order);
 	free(course->waiting);
 	*course = (struct log_course){.sink = course->sink, .waits = course->waits};
 }

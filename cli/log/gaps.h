@@ -7,6 +7,7 @@
 #ifndef GW_LOG_GAPS_H
 #define GW_LOG_GAPS_H
 
+#include "cli/common/sorter.h"
 #include "cli/spent/spent.h"
 #include "predictor/log/record.h"
 
@@ -24,6 +25,9 @@ enum gw_gap {
 	GW_GAP_PAUSED,     /**< longer than GW_GAP_PAUSE */
 	GW_GAPS
 };
+
+/** What @p gap is called in JSON and in tables. */
+const char *log_gap_name(enum gw_gap gap);
 
 /** What came between kernels, added up; zero-initialised is nothing. Times in ns. */
 struct log_gaps {
@@ -49,9 +53,9 @@ struct log_span_sink {
 /** State of one GPU while a log is read; zero-initialised is fresh. */
 struct log_course {
 	struct log_span_sink sink;
-	struct log_run *waiting; /* by start, as a heap: launches stand in the log as they ended */
-	size_t count;
-	uint64_t until; /* when the last kernel so far had ended; 0: there was none */
+	struct gw_sorter order;  /* of those waiting: launches stand in the log as they ended */
+	struct log_run *waiting; /* by slot */
+	uint64_t until;          /* when the last kernel so far had ended; 0: there was none */
 	const struct log_waits *waits; /**< of the log; NULL: it has neither copies nor waits */
 	struct log_spending spending;
 };

@@ -258,15 +258,18 @@ static void on_launch(struct reading *r, const struct log_event *e)
 		struct gw_gpu *gpu = &m->gpus[r->gpu[e->gpu]];
 
 		gpu->launches++;
-		log_gaps_add(&gpu->gaps, &r->course[e->gpu], l, caller_of(r, e));
+		if (!m->names_only)
+			log_gaps_add(&gpu->gaps, &r->course[e->gpu], l, caller_of(r, e));
 	}
-	gw_row_launch(&m->all, l, e->tier);
+	if (!m->names_only)
+		gw_row_launch(&m->all, l, e->tier);
 	if (e->config == GW_INDEX_NONE) {
 		*(l->config ? &r->file->lost_names : &r->file->without_place) += 1;
 		return;
 	}
 	row = row_of_launch(r, e);
-	gw_row_launch(row, l, e->tier);
+	if (!m->names_only)
+		gw_row_launch(row, l, e->tier);
 	if (m->watch)
 		m->watch->launch(m->watch->arg, r->place[e->config].row,
 		                 e->gpu == GW_INDEX_NONE ? e->gpu : r->gpu[e->gpu], l, e->tier);

@@ -126,6 +126,7 @@ struct gw_log_model {
 	enum gw_by by;
 	const char *device;            /**< only launches of matching devices; NULL: all */
 	const struct log_watch *watch; /**< NULL: nobody looks on */
+	bool names_only; /**< of launches, only what bounds their rows: no times, errors and gaps */
 	struct gw_row *rows;
 	struct gw_name *names;
 	struct gw_gpu *gpus;
@@ -145,7 +146,7 @@ struct gw_log_model {
 	uint64_t profiles;        /**< device profiles in the logs */
 };
 
-/** Prepare @p model; fields `by`, `device` and `watch` may be set after it. */
+/** Prepare @p model; fields `by`, `device`, `watch` and `names_only` may be set after it. */
 void gw_log_model_init(struct gw_log_model *model);
 
 /** Read the log at @p path into @p model. False when it can't be read: the last file says why. */

@@ -55,14 +55,27 @@ static void draw_lines(struct frame *f, const struct chart_series *s)
 static void draw_points(struct frame *f, const struct chart_series *s)
 {
 	enum svg_ink ink = svg_series(s->colour);
-	char tip[200];
+	char tip[400];
 
 	for (size_t k = 0; k < s->count; k++) {
 		if (s->style == CHART_STEMS)
 			frame_line(f, s->x[k], f->y.low, s->x[k], s->y[k],
 			           (struct svg_pen){ink, 2, false});
-		snprintf(tip, sizeof(tip), "%.60s: %.5g, %.5g", s->name, s->x[k], s->y[k]);
+		snprintf(tip, sizeof(tip), "%.200s%s%.60s: %.5g, %.5g", s->names ? s->names[k] : "",
+		         s->names ? "; " : "", s->name, s->x[k], s->y[k]);
 		frame_point(f, s->x[k], s->y[k], 6, mark_of(s), ink, true, tip);
+	}
+}
+
+/* What is free beside a square plot area. */
+enum { SQUARE_MARGIN = FRAME_WIDTH - FRAME_LEFT - FRAME_RIGHT - FRAME_HEIGHT };
+
+static void both_ranges(const struct chart *c, struct axis_range *x, struct axis_range *y)
+{
+	ranges(c, x, y);
+	if (c->square) {
+		ranges(c, y, x);
+		ranges(c, x, y);
 	}
 }
 
@@ -71,9 +84,10 @@ struct svg *plot_chart(const struct chart *chart)
 	struct legend_entry legend[LEGEND_MOST];
 	size_t entries = legend_of(chart, legend);
 	struct axis_range x = AXIS_EMPTY, y = AXIS_EMPTY;
-	struct frame f = frame_begin(chart->title, chart->subtitle, legend, entries, 0);
+	struct frame f = frame_begin(chart->title, chart->subtitle, legend, entries,
+	                             chart->square ? SQUARE_MARGIN : 0);
 
-	ranges(chart, &x, &y);
+	both_ranges(chart, &x, &y);
 	frame_axes(&f, x, chart->log_x, chart->x_title, y, chart->log_y, chart->y_title);
 	for (size_t i = 0; i < chart->count; i++) {
 		const struct chart_series *s = &chart->series[i];

@@ -20,7 +20,8 @@ struct chart_series {
 	enum chart_style style;
 	size_t colour; /**< of SVG_SERIES, round and round; a fit has that of its points */
 	size_t count;
-	const double *x, *y; /**< what is not finite is left out */
+	const double *x, *y;      /**< what is not finite is left out */
+	const char *const *names; /**< of points, for who points at them; NULL: none */
 };
 
 /** A chart; nothing of it is kept. */
@@ -28,6 +29,7 @@ struct chart {
 	const char *title, *subtitle, *x_title, *y_title;
 	bool log_x, log_y;
 	bool from_zero; /**< the y axis starts at 0; not with log_y */
+	bool square;    /**< both axes have the same range and length: they are of one quantity */
 	size_t count;   /**< of series */
 	const struct chart_series *series;
 };

@@ -329,13 +329,11 @@ json_t *gw_report_clocks_json(struct log_clocks *c)
 
 json_t *gw_report_idle_json(const struct log_gaps *g)
 {
-	static const char *const names[GW_GAPS] = {"starved", "starved_graphs", "back_to_back",
-	                                           "paused"};
 	json_t *o = json_object();
 
 	json_object_set_new(o, "busy_ns", gw_json_number(g->busy));
 	for (unsigned i = 0; i < GW_GAPS; i++)
-		json_object_set_new(o, names[i],
+		json_object_set_new(o, log_gap_name(i),
 		                    json_pack("{s:o,s:o}", "count", gw_json_count(g->count[i]),
 		                              "ns", gw_json_number(g->time[i])));
 	return o;

@@ -32,6 +32,15 @@ static double predicted(const struct score_unit *u, size_t model)
 	return u->answers[model] ? exp(u->log_sum[model] / (double)u->answers[model]) : NAN;
 }
 
+/* Of its kernel. */
+static const char *name_of(const struct score *s, const struct score_unit *u)
+{
+	const struct gw_log *log = &s->traces[u->trace].log;
+	const struct gw_name *name = &log->names[log->configs[u->config].kernel];
+
+	return name->plain ? name->plain : name->mangled;
+}
+
 static bool belongs(const struct score_unit *u, size_t model, unsigned tier, unsigned work)
 {
 	/* A model does not know of tiers. */
@@ -42,6 +51,7 @@ static void add_series(struct picture *p, struct score *s, size_t model, unsigne
                        unsigned work)
 {
 	struct chart_series *out = &p->series[p->count];
+	const char **names;
 	double *x, *y;
 	size_t all = 0, step, seen = 0, n = 0;
 
@@ -52,6 +62,7 @@ static void add_series(struct picture *p, struct score *s, size_t model, unsigne
 	step = (all + POINTS - 1) / POINTS;
 	x = gw_alloc(all * sizeof(*x));
 	y = gw_alloc(all * sizeof(*y));
+	names = gw_alloc(all * sizeof(*names));
 	for (size_t i = 0; i < s->unit_count; i++) {
 		struct score_unit *u = &s->units[i];
 
@@ -59,6 +70,7 @@ static void add_series(struct picture *p, struct score *s, size_t model, unsigne
 			continue;
 		x[n] = gw_quantile(&u->time, 0.5) * 1e6;
 		y[n] = predicted(u, model) * 1e6;
+		names[n] = name_of(s, u);
 		p->low = fmin(p->low, fmin(x[n], y[n]));
 		p->high = fmax(p->high, fmax(x[n], y[n]));
 		n++;
@@ -66,7 +78,7 @@ static void add_series(struct picture *p, struct score *s, size_t model, unsigne
 	snprintf(p->names[p->count], sizeof(p->names[0]), "%s%swork: %s",
 	         model == SCORE_OURS ? gw_basis_name((enum gw_tier)tier) : "",
 	         model == SCORE_OURS ? ", " : "", gw_work_basis_name((enum gw_source)work));
-	*out = (struct chart_series){p->names[p->count], CHART_POINTS, p->count, n, x, y};
+	*out = (struct chart_series){p->names[p->count], CHART_POINTS, p->count, n, x, y, names};
 	p->count++;
 }
 
@@ -79,7 +91,7 @@ static void add_line(struct picture *p, double factor, const char *name)
 	xy[1] = p->high;
 	xy[2] = p->low * factor;
 	xy[3] = p->high * factor;
-	*out = (struct chart_series){name, CHART_LINE, factor == 1 ? 7 : 6, 2, xy, xy + 2};
+	*out = (struct chart_series){name, CHART_LINE, factor == 1 ? 7 : 6, 2, xy, xy + 2, NULL};
 	p->count++;
 }
 
@@ -122,11 +134,13 @@ static int draw(struct score *s, size_t model, const char *folder)
 	                                         .y_title = "predicted GPU time (µs)",
 	                                         .log_x = true,
 	                                         .log_y = true,
+	                                         .square = true,
 	                                         .count = p.count,
 	                                         .series = p.series}),
 	              folder, s->names[model]);
 	for (size_t i = 0; i < p.count; i++) {
 		free((void *)p.series[i].x);
+		free((void *)p.series[i].names);
 		if (i < points)
 			free((void *)p.series[i].y);
 	}

@@ -21,10 +21,11 @@ check() { # FORMAT LIMIT
 	[ "$each" -gt 0 ] && [ "$each" -le "$2" ] || status=1
 }
 
-check perfetto 14000
-check chrome 56000
-check sqlite 39000
-check csv 27000
-check openmetrics 8700
-check pprof 8700
+check perfetto 11500
+check chrome 14000
+check sqlite 23000
+check parquet 14000
+check csv 11500
+check openmetrics 6700
+check pprof 6700
 exit $status

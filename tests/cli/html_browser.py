@@ -187,6 +187,28 @@ def check_width(b):
     assert b.execute_script("return document.querySelector('#kernels tbody tr').offsetHeight") < 100
 
 
+def check_profile(b, gpuwatch, folder):
+    """A device profile beside another, one of them with a name that is markup."""
+    path, other = os.path.join(folder, "profile.html"), os.path.join(folder, "other.json")
+    with open(other, "w") as file:
+        json.dump({"gpuwatch_profile": 1, "name": "</script><b onload=harmed>GPU", "aliases": [], "provenance": {"tool": "a test"},
+                   "params": {"sm_count": {"value": 66, "unit": "1", "method": "vendor", "source": "a test"}}}, file)
+    subprocess.run([gpuwatch, "calibrate", "--from=NVIDIA H200", "--against=" + other, "--html=" + path], check=True,
+                   stdout=subprocess.DEVNULL)
+    open_page(b, path)
+    check_paint(b)
+    assert b.execute_script("return window.harmed === undefined && !document.querySelector('img, b')")
+    assert len(b.find_elements(By.CSS_SELECTOR, "#pictures .chart canvas")) >= 8
+    rows = "return [...document.querySelectorAll('#values tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+    assert ["sm_count", "132", "driver", "66", "vendor", "0.5×"] in b.execute_script(rows)
+    b.find_element(By.CSS_SELECTOR, "#values input[type=search]").send_keys("sm_COUNT")
+    assert [row[0] for row in b.execute_script(rows)] == ["sm_count"]
+    chart = b.find_element(By.CSS_SELECTOR, "#roofline .chart")
+    chart.send_keys(Keys.ARROW_RIGHT)
+    assert chart.get_attribute("data-point") and b.find_element(By.ID, "tip").is_displayed()
+    check_quiet(b, "file://" + path)
+
+
 def check(gpuwatch, make_sample, logs):
     folder = tempfile.mkdtemp()
     try:
@@ -212,6 +234,12 @@ def check(gpuwatch, make_sample, logs):
                 test(b)
                 print(test.__name__, "passed")
             check_quiet(b, page)
+        finally:
+            b.quit()
+        b = browser()
+        try:
+            check_profile(b, gpuwatch, folder)
+            print("check_profile passed")
         finally:
             b.quit()
     finally:

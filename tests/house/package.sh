@@ -42,5 +42,8 @@ python3 -c 'import venv, ensurepip' 2>/dev/null || { echo "python3 has no venv: 
 python3 -m venv "$temp/venv"
 "$temp/venv/bin/python" -m pip --disable-pip-version-check install -q --no-index "$wheel"
 works "$temp/venv"
+# The package finds the command that came with it, whatever is in PATH.
+(cd "$temp" && PATH=/usr/bin:/bin "$temp/venv/bin/python" -c 'import gpuwatch, sys; sys.exit(gpuwatch.command() != sys.argv[1])' \
+	"$(realpath "$temp")/venv/bin/gpuwatch") || fail "the Python package does not find its command"
 "$temp/venv/bin/python" -m pip --disable-pip-version-check uninstall -q -y gpuwatch
 [ ! -e "$temp/venv/bin/gpuwatch" ] || fail "pip does not uninstall the command"
