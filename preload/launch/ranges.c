@@ -3,6 +3,7 @@
 
 #include "predictor/core/hash.h"
 #include "preload/launch/launch.h"
+#include "preload/runtime/options.h"
 
 enum { PROBES = 32 };
 
@@ -131,7 +132,7 @@ static void change(struct gw_thread *t, enum gw_range_change what, uint32_t name
 	uint32_t head;
 
 	head = atomic_load_explicit(&t->head, memory_order_relaxed);
-	if (t->next != head) /* within a launch */
+	if (t->next != head || gw_options.mode != GW_MODE_AUDIT) /* within a launch, or not kept */
 		return;
 	/* Pairs with the release of `tail` (worker/drain.c): the slot has been read. */
 	if (head - atomic_load_explicit(&t->tail, memory_order_acquire) > t->mask / 2) {
