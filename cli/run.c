@@ -202,6 +202,14 @@ static bool inject(const char *library)
 	return set_variable("CUDA_INJECTION64_PATH", library);
 }
 
+/* NVTX in the program looks for a tool there; another tool's stays. */
+static bool name_for_nvtx(const char *library)
+{
+	const char *old = getenv("NVTX_INJECTION64_PATH");
+
+	return (old && *old) || set_variable("NVTX_INJECTION64_PATH", library);
+}
+
 /* The environment that loads libgpuwatch.so into the program. */
 static bool prepare(const struct options *o)
 {
@@ -218,7 +226,7 @@ static bool prepare(const struct options *o)
 	for (unsigned i = 0; i < VARIABLES; i++)
 		if (o->value[i] && !set_variable(variables[i], o->value[i]))
 			return false;
-	return o->inject ? inject(library) : preload(library);
+	return (o->inject ? inject(library) : preload(library)) && name_for_nvtx(library);
 }
 
 static bool is(const char *variable, const char *value)

@@ -141,6 +141,16 @@ struct export_format {
 	             enum gw_gap why, uint64_t from_ns, uint64_t until_ns);
 	void (*clock)(struct export *e, const struct export_process *process, uint32_t gpu,
 	              const struct gw_record_clock *clock);
+	/** A copy or memset; those of a GPU nearly in order. */
+	void (*copy)(struct export *e, const struct export_process *process, uint32_t gpu,
+	             const struct gw_record_copy *copy);
+	/** Thread @p tid waited for the GPU. */
+	void (*wait)(struct export *e, const struct export_process *process, uint32_t tid,
+	             const struct gw_record_wait *wait);
+	/** Thread @p tid (0: the process) is in @p depth NVTX ranges from @p ns on, the innermost of
+	 * which is @p name, or NULL. */
+	void (*range)(struct export *e, const struct export_process *process, uint32_t tid,
+	              const char *name, uint32_t depth, uint64_t ns);
 	/** Write what is left and free the state, also after a failure. False after a message. */
 	bool (*end)(struct export *e);
 	bool file;   /**< needs a file: stdout will not do */

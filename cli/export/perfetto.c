@@ -74,7 +74,9 @@ enum {
 	COMPUTE = 2
 };
 
-enum { STAGE_IID = 1, QUEUE_FIRST, CHUNK = 1 << 18 };
+/* Stages: kernels, then copies by direction; then queues. */
+enum { STAGE_IID = 1, COPY_FIRST, QUEUE_FIRST = COPY_FIRST + GW_DIRECTIONS, CHUNK = 1 << 18 };
+enum { TRACK_WAITS, TRACK_RANGES };
 enum { TRACK_IDLE, TRACK_SM, TRACK_MEM, TRACK_POWER, TRACK_TEMPERATURE, TRACKS };
 
 /* Arguments of a launch by name; their iids count from 1. */
@@ -88,6 +90,15 @@ static const char *const gaps[GW_GAPS] = {[GW_GAP_LATE] = "GPU starved",
                                           [GW_GAP_QUEUED] = "queued",
                                           [GW_GAP_PAUSED] = "GPU idle"};
 
+static const char *const directions[] = {
+#define DIRECTION(NAME, name, meaning) name,
+#include "predictor/log/value.def"
+};
+static const char *const wait_calls[] = {
+#define WAIT_CALL(NAME, name, meaning) name,
+#include "predictor/log/value.def"
+};
+
 struct perfetto {
 	struct proto p; /* packets not yet written */
 	z_stream z;
@@ -99,6 +110,12 @@ struct perfetto {
 	size_t kernel_room;
 	struct gw_index queues;
 	uint32_t queue_count;
+	struct gw_index threads; /* tracks of threads, by uuid: how deep in slices */
+	struct thread_track {
+		uint64_t uuid;
+		uint32_t depth;
+	} *thread_tracks;
+	size_t thread_count, thread_room;
 	unsigned char *tracks; /* by GPU: bits of tracks described */
 	uint32_t pid;
 	bool ready;
@@ -222,6 +239,9 @@ static void process(struct export *e, const struct export_process *process)
 	s->queue_count = 0;
 	gw_index_free(&s->queues);
 	s->queues = (struct gw_index){0};
+	gw_index_free(&s->threads);
+	s->threads = (struct gw_index){0};
+	s->thread_count = 0;
 	if (s->kernels)
 		memset(s->kernels, 0, s->kernel_room);
 	memset(s->tracks, 0, e->model->gpu_count);
@@ -238,6 +258,8 @@ static void process(struct export *e, const struct export_process *process)
 	proto_text(&s->p, IID_TEXT, "Kernel");
 	proto_uint(&s->p, STAGE_CATEGORY, COMPUTE);
 	proto_close(&s->p, item);
+	for (unsigned i = 0; i < GW_DIRECTIONS; i++)
+		put_interned(&s->p, INTERNED_STAGES, COPY_FIRST + i, directions[i]);
 	for (unsigned i = 0; i < ARGS; i++)
 		put_interned(&s->p, INTERNED_ARGS, i + 1, args[i]);
 	for (unsigned i = 0; i <= GW_BOUND_LAUNCH; i++)
@@ -250,10 +272,11 @@ static void process(struct export *e, const struct export_process *process)
 	close_packet(e, opened);
 }
 
-/* The iid of a stream's queue; a new one is described. */
-static uint64_t queue_of(struct perfetto *s, const struct export_row *r)
+/* The iid of the queue of a stream, for kernels or for copies; a new one is described. */
+static uint64_t queue_of(struct perfetto *s, uint32_t gpu, uint64_t context, uint32_t stream,
+                         bool copies)
 {
-	uint64_t key[] = {r->gpu_number, r->context, r->stream};
+	uint64_t key[] = {gpu, context, stream, copies};
 	uint64_t hash = gw_hash(0, key, sizeof(key));
 	uint32_t queue = gw_index_find(&s->queues, hash, NULL, NULL);
 	char name[64];
@@ -263,7 +286,7 @@ static uint64_t queue_of(struct perfetto *s, const struct export_row *r)
 		return QUEUE_FIRST + (uint64_t)queue;
 	queue = s->queue_count++;
 	gw_index_add(&s->queues, hash, queue);
-	snprintf(name, sizeof(name), "stream %u", r->stream);
+	snprintf(name, sizeof(name), copies ? "copies, stream %u" : "stream %u", stream);
 	opened = packet(s);
 	interned = proto_open(&s->p, PACKET_INTERNED);
 	put_interned(&s->p, INTERNED_STAGES, QUEUE_FIRST + (uint64_t)queue, name);
@@ -348,7 +371,7 @@ static void launch(struct export *e, const struct export_row *r)
 
 	if (!r->measured || !r->launch.start_ns)
 		return;
-	queue = queue_of(s, r);
+	queue = queue_of(s, r->gpu_number, r->context, r->stream, false);
 	kernel = kernel_of(s, r->config);
 	opened = packet_at(s, r->launch.start_ns, true);
 	stage = proto_open(&s->p, PACKET_RENDER_STAGE);
@@ -398,10 +421,11 @@ static uint64_t track_of(struct export *e, uint32_t gpu, unsigned track, const c
 	return uuid;
 }
 
-static void put_edge(struct export *e, uint64_t ns, unsigned type, uint64_t track, const char *name)
+static void put_edge_at(struct export *e, uint64_t ns, bool advance, unsigned type, uint64_t track,
+                        const char *name)
 {
 	struct perfetto *s = e->state;
-	size_t opened = packet_at(s, ns, true), event = proto_open(&s->p, PACKET_TRACK_EVENT);
+	size_t opened = packet_at(s, ns, advance), event = proto_open(&s->p, PACKET_TRACK_EVENT);
 
 	proto_uint(&s->p, EVENT_TYPE, type);
 	proto_uint(&s->p, EVENT_TRACK, track);
@@ -409,6 +433,11 @@ static void put_edge(struct export *e, uint64_t ns, unsigned type, uint64_t trac
 		proto_text(&s->p, EVENT_NAME, name);
 	proto_close(&s->p, event);
 	close_packet(e, opened);
+}
+
+static void put_edge(struct export *e, uint64_t ns, unsigned type, uint64_t track, const char *name)
+{
+	put_edge_at(e, ns, true, type, track, name);
 }
 
 /* What the GPU takes from one queued kernel to the next is no idling to look at. */
@@ -455,6 +484,79 @@ static void clock_sample(struct export *e, const struct export_process *p, uint3
 		            (double)c->temperature);
 }
 
+static void copy(struct export *e, const struct export_process *p, uint32_t gpu,
+                 const struct gw_record_copy *c)
+{
+	struct perfetto *s = e->state;
+	uint64_t queue = queue_of(s, gpu, 0, c->stream, true);
+	size_t opened = packet_at(s, c->start_ns, false),
+	       stage = proto_open(&s->p, PACKET_RENDER_STAGE);
+
+	(void)p;
+	proto_uint(&s->p, STAGE_EVENT, ++s->events);
+	proto_uint(&s->p, STAGE_DURATION, c->duration_ns);
+	proto_uint(&s->p, STAGE_CONTEXT, s->sequence);
+	proto_uint(&s->p, STAGE_GPU, e->model->gpus[gpu].record.ordinal);
+	proto_uint(&s->p, STAGE_QUEUE, queue);
+	proto_uint(&s->p, STAGE_STAGE,
+	           COPY_FIRST + (c->direction < GW_DIRECTIONS ? c->direction : 0));
+	proto_close(&s->p, stage);
+	close_packet(e, opened);
+}
+
+/* The track of a thread (0: of the process), after it was described. */
+static struct thread_track *thread_track(struct export *e, uint32_t tid, unsigned track)
+{
+	struct perfetto *s = e->state;
+	uint64_t uuid = UINT64_C(1) << 63 | (uint64_t)s->sequence << 33 | (uint64_t)tid << 1 | track;
+	uint32_t at = gw_index_find(&s->threads, uuid, NULL, NULL);
+	char name[80];
+	size_t opened, descriptor;
+
+	if (at != GW_INDEX_NONE)
+		return &s->thread_tracks[at];
+	gw_index_add(&s->threads, uuid, (uint32_t)s->thread_count);
+	s->thread_tracks = gw_grow(s->thread_tracks, &s->thread_room, s->thread_count + 1,
+	                           sizeof(*s->thread_tracks));
+	s->thread_tracks[s->thread_count] = (struct thread_track){uuid, 0};
+	snprintf(name, sizeof(name), tid ? "%s, thread %u (process %u)" : "%s (process)",
+	         track == TRACK_WAITS ? "waits" : "NVTX", tid, s->pid);
+	opened = packet(s);
+	descriptor = proto_open(&s->p, PACKET_TRACK);
+	proto_uint(&s->p, TRACK_UUID, uuid);
+	proto_text(&s->p, TRACK_NAME, name);
+	proto_close(&s->p, descriptor);
+	close_packet(e, opened);
+	return &s->thread_tracks[s->thread_count++];
+}
+
+static void wait_of(struct export *e, const struct export_process *p, uint32_t tid,
+                    const struct gw_record_wait *w)
+{
+	uint64_t track = thread_track(e, tid, TRACK_WAITS)->uuid;
+
+	(void)p;
+	put_edge_at(e, w->start_ns, false, SLICE_BEGIN, track,
+	         w->call < GW_WAIT_CALLS ? wait_calls[w->call] : "wait");
+	put_edge_at(e, w->start_ns + w->duration_ns, false, SLICE_END, track, NULL);
+}
+
+/* Where as many ranges are open as before, another took the innermost one's place. */
+static void range(struct export *e, const struct export_process *p, uint32_t tid, const char *name,
+                  uint32_t depth, uint64_t ns)
+{
+	enum { DEEPEST = 512 };
+	struct thread_track *t = thread_track(e, tid, TRACK_RANGES);
+
+	(void)p;
+	depth = depth < DEEPEST ? depth : DEEPEST;
+	for (; t->depth > depth || (t->depth == depth && depth); t->depth--)
+		put_edge_at(e, ns, false, SLICE_END, t->uuid, NULL);
+	for (; t->depth < depth; t->depth++)
+		put_edge_at(e, ns, false, SLICE_BEGIN, t->uuid,
+		         t->depth + 1 == depth && name ? name : "[unknown]");
+}
+
 static bool end(struct export *e)
 {
 	struct perfetto *s = e->state;
@@ -465,6 +567,8 @@ static bool end(struct export *e)
 	if (s->ready)
 		deflateEnd(&s->z);
 	gw_index_free(&s->queues);
+	gw_index_free(&s->threads);
+	free(s->thread_tracks);
 	free(s->p.data);
 	free(s->packed);
 	free(s->kernels);
@@ -478,5 +582,8 @@ const struct export_format export_perfetto = {.begin = begin,
                                               .launch = launch,
                                               .idle = idle,
                                               .clock = clock_sample,
+                                              .copy = copy,
+                                              .wait = wait_of,
+                                              .range = range,
                                               .end = end,
                                               .binary = true};

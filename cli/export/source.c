@@ -13,6 +13,7 @@
 #include "cli/common/sorter.h"
 #include "cli/log/verdict.h"
 #include "cli/message.h"
+#include "cli/spent/ranges.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -91,6 +92,7 @@ struct reading {
 	size_t device_room;
 	struct export_config lost;
 	struct export_kernel lost_kernel;
+	struct log_ranges ranges;
 	struct export_text lost_text[EXPORT_TEXTS];
 	struct gw_sorter order;
 	struct held *held; /* by slot */
@@ -303,6 +305,36 @@ static void on_clock(struct reading *r, const struct log_event *e)
 		s->format->clock(s->e, &r->process, gpu, c);
 }
 
+static void on_copy(struct reading *r, const struct log_event *e)
+{
+	const struct gw_record_copy *c = (const void *)e->record->head;
+	const struct source *s = r->source;
+	uint32_t gpu = gpu_of(r, e->gpu);
+
+	if (s->format->copy && gpu != GW_INDEX_NONE && c->start_ns && in_span(s, c->start_ns))
+		s->format->copy(s->e, &r->process, gpu, c);
+}
+
+static void on_wait(struct reading *r, const struct log_event *e)
+{
+	const struct gw_record_wait *w = (const void *)e->record->head;
+	const struct source *s = r->source;
+
+	if (s->format->wait && in_span(s, w->start_ns))
+		s->format->wait(s->e, &r->process, r->log.threads[e->thread], w);
+}
+
+static void on_range(struct reading *r, const struct log_event *e)
+{
+	const struct gw_record_range *range = (const void *)e->record->head;
+	const struct source *s = r->source;
+
+	if (s->format->range && in_span(s, range->ns))
+		s->format->range(s->e, &r->process,
+		                 e->thread == GW_INDEX_NONE ? 0 : r->log.threads[e->thread],
+		                 log_range_text(&r->ranges, range->name), range->depth, range->ns);
+}
+
 static void take(void *arg, const struct log_event *e)
 {
 	struct reading *r = arg;
@@ -329,6 +361,19 @@ static void take(void *arg, const struct log_event *e)
 		break;
 	case GW_RECORD_CLOCK:
 		on_clock(r, e);
+		break;
+	case GW_RECORD_COPY:
+		on_copy(r, e);
+		break;
+	case GW_RECORD_WAIT:
+		on_wait(r, e);
+		break;
+	case GW_RECORD_RANGE_NAME:
+		log_range_name(&r->ranges, (const void *)e->record->head,
+		               gw_log_text(e->record, 0));
+		break;
+	case GW_RECORD_RANGE:
+		on_range(r, e);
 		break;
 	case GW_RECORD_DEGRADED:
 		if (((const struct gw_record_degraded *)(const void *)e->record->head)->code ==
@@ -360,6 +405,7 @@ static void end_reading(struct reading *r)
 	free_list(&r->configs);
 	free(r->devices);
 	gw_log_free(&r->log);
+	log_ranges_free(&r->ranges);
 	gw_sorter_free(&r->order);
 	free(r->held);
 }

@@ -39,7 +39,17 @@ const timeOf = (idle, state) => state === "busy" ? idle.busy_ns : idle[state].ns
 function buildTime() {
   const section = $("time"), total = report.total_ns;
   section.append(el("h3", {}, "Each GPU"));
-  report.devices.forEach((d) => {
+  const unspent = report.devices.filter((d) => !d.spent);
+  report.devices.filter((d) => d.spent).forEach((d) => {
+    if (report.devices.length > 1)
+      section.append(el("p", {}, d.ordinal + " " + d.name));
+    const rows = d.spent.rows.filter((r) => r.ns > 0).sort((a, b) => b.ns - a.ns);
+    section.append(bars(rows.map((r) => [r.name, r.share, percent(r.share) + " · " + duration(r.ns), r.idle ? "s1" : r.key === "kernels" ? "s0" : "s6"])),
+      el("ul", {class: "note"}, ...rows.map((r) => el("li", {}, r.name + ": " + r.meaning + "."))));
+    if (!d.spent.copies_recorded)
+      section.append(note("Copies are not recorded (GPUWATCH_COUNTERS=off): what they take is in the idle shares."));
+  });
+  unspent.forEach((d) => {
     const all = states.reduce((sum, [s]) => sum + timeOf(d.idle, s), 0);
     if (all <= 0)
       return section.append(note("GPU " + d.ordinal + ": no launch has a start time, so idle time is not known."));
@@ -48,8 +58,8 @@ function buildTime() {
     section.append(bars(states.filter(([s]) => timeOf(d.idle, s) > 0).map(([s, words, shade]) =>
       [words, timeOf(d.idle, s) / all, percent(timeOf(d.idle, s) / all) + " · " + duration(timeOf(d.idle, s)), shade])));
   });
-  section.append(note("From the first kernel to the last, summed over processes; shares under To fix first leave pauses out. Copies, memory sets and waits of the host are " +
-    "not recorded in these logs: what they take is in the idle shares."));
+  section.append(note("From the first kernel to the last, summed over processes; shares under To fix first leave pauses out." + (unspent.length ?
+    " Copies, memory sets and waits of the host are not recorded in these logs: what they take is in the idle shares." : "")));
   section.append(el("h3", {}, "Kernels, of " + duration(total) + " of GPU time"));
   const top = data.kernels.slice().sort((a, b) => value(b, "share") - value(a, "share")).slice(0, 10);
   const rows = top.filter((k) => known(value(k, "share"))).map((k) => [k.label, value(k, "share"), percent(value(k, "share")) + " · " +

@@ -306,6 +306,17 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 		                 e);
 	case GW_RECORD_CLOCK:
 		return of_gpu(log, ((const struct gw_record_clock *)(const void *)head)->device, e);
+	case GW_RECORD_COPY:
+		return of_gpu(log, ((const struct gw_record_copy *)(const void *)head)->device, e);
+	case GW_RECORD_WAIT:
+		e->thread = find(&log->thread_ids,
+		                 ((const struct gw_record_wait *)(const void *)head)->thread);
+		return e->thread != GW_INDEX_NONE;
+	case GW_RECORD_RANGE: /* of the process where it names no thread */
+		e->thread = find(&log->thread_ids,
+		                 ((const struct gw_record_range *)(const void *)head)->thread);
+		return e->thread != GW_INDEX_NONE ||
+		       !((const struct gw_record_range *)(const void *)head)->thread;
 	case GW_RECORD_ANALYSIS: /* of all configurations where it names none */
 		return of_config(log,
 		                 ((const struct gw_record_analysis *)(const void *)head)->config,

@@ -111,7 +111,8 @@ struct log_event {
 	 * where that is not known, that of its configuration, or the only one there is.
 	 */
 	uint32_t gpu;
-	uint32_t stream, thread, node; /**< of a launch; positions in gw_log */
+	uint32_t stream, thread,
+	        node; /**< of a launch, thread also of a WAIT or RANGE; positions in gw_log */
 	uint32_t stream_gpu; /**< of a launch, by its stream alone: what the library had at the call
 	                      */
 	enum gw_tier tier;   /**< of a launch: how much was known of its time … */

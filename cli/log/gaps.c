@@ -9,6 +9,7 @@
 /** A launch that ran. */
 struct log_run {
 	uint64_t start, end, call;
+	struct log_caller caller;
 	bool graph;
 };
 
@@ -41,6 +42,10 @@ static void settle(struct log_gaps *g, struct log_course *c)
 	const struct log_run run = c->waiting[gw_sorter_take(&c->order)];
 	uint64_t from = run.start;
 
+	if (c->waits)
+		log_spent_run(&g->spent, &c->spending, c->waits,
+		              &(struct log_spent_run){run.start, run.end, run.call,
+		                                      run.caller.thread, run.caller.communication});
 	if (c->until && run.start > c->until) {
 		enum gw_gap kind = log_gap_kind(run.start, run.call, run.graph, c->until);
 
@@ -58,10 +63,12 @@ static void settle(struct log_gaps *g, struct log_course *c)
 }
 
 void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
-                  const struct gw_record_launch *l)
+                  const struct gw_record_launch *l, struct log_caller caller)
 {
-	if (!gw_launch_measured(l) || !l->start_ns || l->duration_ns > UINT64_MAX - l->start_ns)
+	if (!gw_launch_measured(l) || !l->start_ns || l->duration_ns > UINT64_MAX - l->start_ns) {
+		log_spent_untimed(&course->spending, l->call_ns);
 		return;
+	}
 	if (!course->waiting)
 		course->waiting = gw_alloc(GW_SORTER_ROOM * sizeof(*course->waiting));
 	if (gw_sorter_full(&course->order))
@@ -70,6 +77,7 @@ void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
 	        .start = l->start_ns,
 	        .end = l->start_ns + l->duration_ns,
 	        .call = l->call_ns,
+	        .caller = caller,
 	        .graph = (l->flags & GW_LAUNCH_GRAPH) != 0,
 	};
 }
@@ -78,9 +86,18 @@ void log_gaps_end(struct log_gaps *gaps, struct log_course *course)
 {
 	while (gw_sorter_count(&course->order))
 		settle(gaps, course);
+	if (course->waits)
+		log_spent_end(&gaps->spent, &course->spending, course->waits);
 	gw_sorter_free(&course->order);
 	free(course->waiting);
-	*course = (struct log_course){.sink = course->sink};
+	*course = (struct log_course){.sink = course->sink, .waits = course->waits};
+}
+
+void log_gaps_copy(struct log_gaps *gaps, struct log_course *course,
+                   const struct gw_record_copy *copy)
+{
+	if (course->waits)
+		log_spent_copy(&gaps->spent, &course->spending, copy);
 }
 
 double log_gaps_span(const struct log_gaps *gaps)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The times between a process's kernels on a GPU: why none of them ran, as far as the log shows. A
- * gap is put down to the launch that ends it. Copies are not in a log: what they take is a gap,
- * too.
+ * gap is put down to the launch that ends it. What copies take is a gap, too; spent.h has the time
+ * of a GPU by all that it went to.
  */
 #ifndef GW_LOG_GAPS_H
 #define GW_LOG_GAPS_H
 
 #include "cli/common/sorter.h"
+#include "cli/spent/spent.h"
 #include "predictor/log/record.h"
 
 #include <stdbool.h>
@@ -33,6 +34,7 @@ struct log_gaps {
 	double busy; /**< in which a kernel ran */
 	double time[GW_GAPS];
 	uint64_t count[GW_GAPS];
+	struct log_spent spent; /**< where the time went, of logs that have copies and waits */
 };
 
 /**
@@ -54,6 +56,14 @@ struct log_course {
 	struct gw_sorter order;  /* of those waiting: launches stand in the log as they ended */
 	struct log_run *waiting; /* by slot */
 	uint64_t until;          /* when the last kernel so far had ended; 0: there was none */
+	const struct log_waits *waits; /**< of the log; NULL: it has neither copies nor waits */
+	struct log_spending spending;
+};
+
+/** Who launched what, beside what the record says. */
+struct log_caller {
+	uint32_t thread;    /**< position in the log's threads; GW_INDEX_NONE: not known */
+	bool communication; /**< the kernel is one of a communication library */
 };
 
 /**
@@ -62,12 +72,17 @@ struct log_course {
  */
 enum gw_gap log_gap_kind(uint64_t start, uint64_t call, bool graph, uint64_t until);
 
-/** Take a launch; those without a time of their start say nothing. */
+/** Take a launch; those without a time of their start leave the gap that they ran in unexplained.
+ */
 void log_gaps_add(struct log_gaps *gaps, struct log_course *course,
-                  const struct gw_record_launch *launch);
+                  const struct gw_record_launch *launch, struct log_caller caller);
+
+/** Take a copy. */
+void log_gaps_copy(struct log_gaps *gaps, struct log_course *course,
+                   const struct gw_record_copy *copy);
 
 /** The log ends: all that was held back to be put in order is taken, and @p course is fresh but
- * for its sink. */
+ * for its sink and the waits. */
 void log_gaps_end(struct log_gaps *gaps, struct log_course *course);
 
 /** Time in which a kernel ran or the next was on its way: all but pauses, ns. */

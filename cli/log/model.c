@@ -5,6 +5,7 @@
 #include "cli/log/reasons.h"
 #include "cli/log/rows.h"
 #include "cli/log/verdict.h"
+#include "cli/spent/ranges.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
@@ -28,7 +29,10 @@ struct reading {
 	uint32_t *name;            /* by kernel of the log: position in gw_log_model.names */
 	uint32_t *gpu;             /* by GPU of the log: position in gw_log_model.gpus */
 	struct log_course *course; /* the same */
-	size_t place_room, name_room, gpu_room, course_room;
+	bool *communication;       /* by kernel of the log */
+	struct log_waits waits;
+	struct log_ranges ranges; /* where rows are by range */
+	size_t place_room, name_room, gpu_room, course_room, communication_room;
 	struct log_judge *judge;
 	struct gw_order order;
 	uint64_t results[GW_ORDER_LATER + 1];
@@ -51,49 +55,6 @@ bool gw_gpu_matches(const struct gw_gpu *gpu, const char *text)
 	return !strcmp(number, text) ||
 	       (strlen(text) >= 4 && !strncasecmp(gpu->uuid, text, strlen(text))) ||
 	       (text[strspn(text, "0123456789")] && strcasestr(gpu->name, text));
-}
-
-/* The key of a row; parts that the grouping ignores are zero. */
-struct row_key {
-	uint32_t name, device;
-	struct gw_config config;
-};
-
-struct row_search {
-	const struct gw_log_model *model;
-	const struct row_key *key;
-};
-
-static bool same_row(const void *arg, uint32_t position)
-{
-	const struct row_search *s = arg;
-	const struct gw_row *row = &s->model->rows[position];
-
-	return row->name == s->key->name && row->device == s->key->device &&
-	       !memcmp(&row->config, &s->key->config, sizeof(row->config));
-}
-
-static uint32_t row_of(struct gw_log_model *m, uint32_t name, uint32_t gpu,
-                       const struct gw_config *config)
-{
-	struct row_key key = {.name = name, .device = m->by == GW_BY_DEVICE ? gpu : GW_INDEX_NONE};
-	uint64_t hash;
-	uint32_t position;
-
-	if (m->by == GW_BY_CONFIG)
-		key.config = *config;
-	hash = gw_hash(0, &key, sizeof(key));
-	position = gw_index_find(&m->row_index, hash, same_row, &(struct row_search){m, &key});
-	if (position != GW_INDEX_NONE)
-		return position;
-	position = (uint32_t)m->row_count;
-	m->rows = gw_grow(m->rows, &m->row_room, ++m->row_count, sizeof(*m->rows));
-	gw_row_clear(&m->rows[position]);
-	m->rows[position].name = name;
-	m->rows[position].device = key.device;
-	m->rows[position].config = key.config;
-	gw_index_add(&m->row_index, hash, position);
-	return position;
 }
 
 static bool same_name(const void *arg, uint32_t position)
@@ -141,6 +102,14 @@ static void on_device(struct reading *r, uint32_t at)
 	r->gpu = gw_grow(r->gpu, &r->gpu_room, at + 1u, sizeof(*r->gpu));
 	r->course = gw_grow(r->course, &r->course_room, at + 1u, sizeof(*r->course));
 	r->gpu[at] = i;
+	if (r->log.header.flags & GW_HEADER_WAITS) {
+		struct log_spent *spent = &m->gpus[i].gaps.spent;
+		bool copies = (r->log.header.flags & GW_HEADER_COPIES) != 0;
+
+		spent->copies = copies && (spent->copies || !spent->recorded);
+		spent->recorded = true;
+		r->course[at].waits = &r->waits;
+	}
 	if (m->watch)
 		r->course[at].sink = (struct log_span_sink){m->watch->span, m->watch->arg, i};
 }
@@ -151,6 +120,9 @@ static void on_kernel(struct reading *r)
 
 	r->name = gw_grow(r->name, &r->name_room, at + 1, sizeof(*r->name));
 	r->name[at] = gw_log_model_name(r->model, r->log.names[at].mangled);
+	r->communication = gw_grow(r->communication, &r->communication_room, at + 1,
+	                           sizeof(*r->communication));
+	r->communication[at] = log_communicates(r->log.names[at].mangled);
 }
 
 static void on_config(struct reading *r, uint32_t config)
@@ -177,7 +149,8 @@ static void on_slow(struct reading *r, const struct log_event *e)
 	        &r->model->slows, (uint32_t)(r->file - r->model->files),
 	        &(struct log_slow){
 	                .name = name_of_config(r, e->config),
-	                .row = r->place[e->config].row,
+	                .row = r->model->by == GW_BY_RANGE ? GW_INDEX_NONE
+	                                                   : r->place[e->config].row,
 	                .config = r->log.configs[e->config].config,
 	                .record = *(const struct gw_record_slow *)(const void *)e->record->head});
 }
@@ -206,13 +179,28 @@ static struct gw_row *row_for(struct reading *r, uint32_t config, uint32_t gpu)
 	struct place *p = &r->place[config];
 
 	if (p->row == GW_INDEX_NONE || p->row_gpu != gpu) {
-		p->row = row_of(r->model,
-		                r->model->by == GW_BY_MODULE ? module_of_config(r, config)
-		                                             : name_of_config(r, config),
-		                gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
-		                &r->log.configs[config].config);
+		p->row = gw_row_find(r->model,
+		                     r->model->by == GW_BY_MODULE ? module_of_config(r, config)
+		                                                  : name_of_config(r, config),
+		                     gpu == GW_INDEX_NONE ? gpu : r->gpu[gpu],
+		                     &r->log.configs[config].config);
 		p->row_gpu = gpu;
 	}
+	return &r->model->rows[p->row];
+}
+
+/* The row of a launch: that of its configuration, or of the range that it was called in. */
+static struct gw_row *row_of_launch(struct reading *r, const struct log_event *e)
+{
+	const struct gw_record_launch *l = (const void *)e->record->head;
+	struct place *p = &r->place[e->config];
+
+	if (r->model->by != GW_BY_RANGE)
+		return row_for(r, e->config, e->gpu);
+	p->row = gw_row_find(
+	        r->model,
+	        gw_log_model_name(r->model, log_range_at(&r->ranges, e->thread, l->call_ns)),
+	        GW_INDEX_NONE, NULL);
 	return &r->model->rows[p->row];
 }
 
@@ -245,6 +233,14 @@ static void add_to_file(struct gw_file *f, const struct gw_record_launch *l)
 		f->last_ns = l->call_ns;
 }
 
+static struct log_caller caller_of(const struct reading *r, const struct log_event *e)
+{
+	return (struct log_caller){.thread = e->thread,
+	                           .communication =
+	                                   e->config != GW_INDEX_NONE &&
+	                                   r->communication[r->log.configs[e->config].kernel]};
+}
+
 static void on_launch(struct reading *r, const struct log_event *e)
 {
 	const struct gw_record_launch *l = (const void *)e->record->head;
@@ -263,7 +259,7 @@ static void on_launch(struct reading *r, const struct log_event *e)
 
 		gpu->launches++;
 		if (!m->names_only)
-			log_gaps_add(&gpu->gaps, &r->course[e->gpu], l);
+			log_gaps_add(&gpu->gaps, &r->course[e->gpu], l, caller_of(r, e));
 	}
 	if (!m->names_only)
 		gw_row_launch(&m->all, l, e->tier);
@@ -271,7 +267,7 @@ static void on_launch(struct reading *r, const struct log_event *e)
 		*(l->config ? &r->file->lost_names : &r->file->without_place) += 1;
 		return;
 	}
-	row = row_for(r, e->config, e->gpu);
+	row = row_of_launch(r, e);
 	if (!m->names_only)
 		gw_row_launch(row, l, e->tier);
 	if (m->watch)
@@ -281,6 +277,15 @@ static void on_launch(struct reading *r, const struct log_event *e)
 	if (gw_launch_measured(l))
 		log_judge_time(r->judge, e->config, r->place[e->config].row, e->gpu, 1,
 		               l->duration_ns);
+}
+
+/* Sums do not say in which ranges their launches were. */
+static struct gw_row *row_of_sum(struct reading *r, uint32_t config)
+{
+	r->place[config].row =
+	        gw_row_find(r->model, gw_log_model_name(r->model, log_range_at(&r->ranges, 0, 0)),
+	                    GW_INDEX_NONE, NULL);
+	return &r->model->rows[r->place[config].row];
 }
 
 static void on_aggregate(struct reading *r, const struct log_event *e)
@@ -297,7 +302,9 @@ static void on_aggregate(struct reading *r, const struct log_event *e)
 		*(a->config ? &r->file->lost_names : &r->file->without_place) += a->launches;
 		return;
 	}
-	gw_row_aggregate(row_for(r, e->config, e->gpu), a);
+	gw_row_aggregate(r->model->by == GW_BY_RANGE ? row_of_sum(r, e->config)
+	                                             : row_for(r, e->config, e->gpu),
+	                 a);
 	r->place[e->config].code.launches += a->launches;
 	if (a->measured)
 		log_judge_time(r->judge, e->config, r->place[e->config].row, e->gpu, a->measured,
@@ -380,6 +387,23 @@ static void take(void *arg, const struct log_event *e)
 	case GW_RECORD_CLOCK:
 		on_clock(r, r->gpu[e->gpu], (const void *)e->record->head);
 		break;
+	case GW_RECORD_COPY:
+		if (wanted(r, e->gpu))
+			log_gaps_copy(&r->model->gpus[r->gpu[e->gpu]].gaps, &r->course[e->gpu],
+			              (const void *)e->record->head);
+		break;
+	case GW_RECORD_RANGE_NAME:
+		if (r->model->by == GW_BY_RANGE)
+			log_range_name(&r->ranges, (const void *)e->record->head,
+			               gw_log_text(e->record, 0));
+		break;
+	case GW_RECORD_RANGE:
+		if (r->model->by == GW_BY_RANGE)
+			log_range_change(&r->ranges, e->thread, (const void *)e->record->head);
+		break;
+	case GW_RECORD_WAIT:
+		log_waits_add(&r->waits, e->thread, (const void *)e->record->head);
+		break;
 	case GW_RECORD_SLOW:
 		on_slow(r, e);
 		break;
@@ -431,7 +455,7 @@ static void add_slow(struct reading *r)
 
 static void add_codes(struct reading *r)
 {
-	for (uint32_t i = 0; i < r->log.config_count; i++)
+	for (uint32_t i = 0; r->model->by != GW_BY_RANGE && i < r->log.config_count; i++)
 		if (r->place[i].row != GW_INDEX_NONE)
 			log_analysis_end(r->model, &r->model->rows[r->place[i].row],
 			                 name_of_config(r, i), &r->place[i].code,
@@ -472,6 +496,9 @@ static void end_reading(struct reading *r)
 	free(r->name);
 	free(r->gpu);
 	free(r->course);
+	free(r->communication);
+	log_waits_free(&r->waits);
+	log_ranges_free(&r->ranges);
 }
 
 static bool read_log(struct gw_log_model *m, const char *path, const void *data, size_t length)

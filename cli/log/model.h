@@ -15,7 +15,7 @@
 
 struct gw_row_bound;
 
-enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE, GW_BY_MODULE };
+enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE, GW_BY_MODULE, GW_BY_RANGE };
 
 #define LOG_MODULE_MEMORY  "[memory]"  /**< stands for all code that was loaded from memory */
 #define LOG_MODULE_UNKNOWN "[unknown]" /**< and for code that was loaded unseen */
@@ -23,7 +23,8 @@ enum gw_by { GW_BY_KERNEL, GW_BY_CONFIG, GW_BY_DEVICE, GW_BY_MODULE };
 /** Statistics of a group of launches. Times in ns. */
 struct gw_row {
 	uint32_t name;           /**< position in gw_model.names; by module that of the file's path,
-	                            LOG_MODULE_MEMORY or LOG_MODULE_UNKNOWN */
+	                            LOG_MODULE_MEMORY or LOG_MODULE_UNKNOWN; by range its name,
+	                            as log_range_at() gives it */
 	uint32_t device;         /**< position in gw_model.devices, GW_INDEX_NONE; by device only */
 	struct gw_config config; /**< by configuration only */
 	uint64_t launches;       /**< kernels that ran */

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/log/rows.h"
 
+#include "cli/common/memory.h"
+#include "predictor/core/hash.h"
+
 #include "cli/log/verdict.h"
 
 #include <math.h>
+#include <string.h>
 
 void gw_row_clear(struct gw_row *row)
 {
@@ -140,4 +144,47 @@ double gw_row_mape(const struct gw_row *row)
 bool gw_row_exact(const struct gw_row *row)
 {
 	return !row->aggregated && gw_quantile_exact(&row->time);
+}
+
+/* The key of a row; parts that the grouping ignores are zero. */
+struct row_key {
+	uint32_t name, device;
+	struct gw_config config;
+};
+
+struct row_search {
+	const struct gw_log_model *model;
+	const struct row_key *key;
+};
+
+static bool same_row(const void *arg, uint32_t position)
+{
+	const struct row_search *s = arg;
+	const struct gw_row *row = &s->model->rows[position];
+
+	return row->name == s->key->name && row->device == s->key->device &&
+	       !memcmp(&row->config, &s->key->config, sizeof(row->config));
+}
+
+uint32_t gw_row_find(struct gw_log_model *m, uint32_t name, uint32_t gpu,
+                     const struct gw_config *config)
+{
+	struct row_key key = {.name = name, .device = m->by == GW_BY_DEVICE ? gpu : GW_INDEX_NONE};
+	uint64_t hash;
+	uint32_t position;
+
+	if (m->by == GW_BY_CONFIG)
+		key.config = *config;
+	hash = gw_hash(0, &key, sizeof(key));
+	position = gw_index_find(&m->row_index, hash, same_row, &(struct row_search){m, &key});
+	if (position != GW_INDEX_NONE)
+		return position;
+	position = (uint32_t)m->row_count;
+	m->rows = gw_grow(m->rows, &m->row_room, ++m->row_count, sizeof(*m->rows));
+	gw_row_clear(&m->rows[position]);
+	m->rows[position].name = name;
+	m->rows[position].device = key.device;
+	m->rows[position].config = key.config;
+	gw_index_add(&m->row_index, hash, position);
+	return position;
 }

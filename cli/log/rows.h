@@ -10,6 +10,13 @@
 /** A row of which nothing is known. */
 void gw_row_clear(struct gw_row *row);
 
+/**
+ * Position of the row of @p name, @p gpu (a position, or GW_INDEX_NONE) and @p config, of which the
+ * model's grouping may ignore the latter two; a new one where there is none yet.
+ */
+uint32_t gw_row_find(struct gw_log_model *model, uint32_t name, uint32_t gpu,
+                     const struct gw_config *config);
+
 /** Count a launch; @p tier is how much was known of it. */
 void gw_row_launch(struct gw_row *row, const struct gw_record_launch *launch, enum gw_tier tier);
 

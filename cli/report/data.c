@@ -4,6 +4,7 @@
 #include "cli/log/rows.h"
 #include "cli/common/memory.h"
 #include "cli/report/report.h"
+#include "cli/report/spent.h"
 #include "cli/report/bound.h"
 #include "cli/report/clock.h"
 #include "cli/report/code.h"
@@ -75,6 +76,7 @@ static json_t *gpu_json(struct gw_gpu *g)
 #undef NUMBER
 	json_object_set_new(o, "clocks", gw_report_clocks_json(&g->clocks));
 	json_object_set_new(o, "idle", gw_report_idle_json(&g->gaps));
+	json_object_set_new(o, "spent", gw_report_spent_json(&g->gaps.spent));
 	return o;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/report/header.h"
 #include "cli/report/line.h"
 #include "cli/report/losses.h"
+#include "cli/report/spent.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -262,6 +263,7 @@ void gw_report_details(struct gw_report *report, unsigned width)
 	predictions(&m->all, width);
 	work(&m->all, width);
 	gw_report_code_lines(report, width);
+	gw_report_spent_details(&report->model, width);
 	gw_report_clock_details(report, width);
 	order(m, width);
 	gw_report_loss_details(m, width);

@@ -12,6 +12,7 @@
 #include "cli/report/line.h"
 #include "cli/report/losses.h"
 #include "cli/report/runs.h"
+#include "cli/report/spent.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -290,7 +291,8 @@ void gw_report_header(struct gw_report *report, unsigned width)
 	gpu(m, width);
 	bound(m, width);
 	gw_report_advice_line(m, width);
-	gw_report_idle_line(m, width);
+	if (!gw_report_spent_line(m, width))
+		gw_report_idle_line(m, width);
 	predictions(&m->all, width);
 	basis(&m->all, width);
 	gw_report_slow_line(m, width);

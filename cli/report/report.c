@@ -30,9 +30,10 @@ static const char columns[] =
         ;
 
 static const struct gw_option options[] = {
-        GW_OPT_CHOICE(by, "WHAT", "kernel|config|device|module",
+        GW_OPT_CHOICE(by, "WHAT", "kernel|config|device|module|range",
                       "one row per kernel, per kernel and launch configuration, per kernel and "
-                      "device, or per file that code was loaded from (default kernel)"),
+                      "device, per file that code was loaded from, or per NVTX range of the program "
+                      "(default kernel)"),
         GW_OPT_WORD(sort, "COLUMN", columns,
                     "sort by this column, largest first; name: in alphabetical order (default "
                     "total)"),
@@ -250,15 +251,16 @@ static void name_modules(struct gw_report *report)
 static void name_kernels(struct gw_report *report, const struct options *o)
 {
 	const struct gw_log_model *m = &report->model;
+	const bool as_they_are = o->mangled || o->full_names || m->by == GW_BY_RANGE;
 	struct gw_kernel_names *names = gw_alloc((m->name_count + 1) * sizeof(*names));
 
 	report->names = gw_alloc((m->name_count + 1) * sizeof(*report->names));
 	for (size_t i = 0; i < m->name_count; i++) {
 		names[i] = (struct gw_kernel_names){m->names[i].mangled, m->names[i].plain};
-		if (o->mangled || o->full_names)
+		if (as_they_are)
 			report->names[i] = gw_copy(o->mangled ? names[i].mangled : names[i].plain);
 	}
-	if (!o->mangled && !o->full_names)
+	if (!as_they_are)
 		gw_kernel_names(names, m->name_count, report->names);
 	free(names);
 	if (m->by == GW_BY_MODULE && !o->full_names && !o->mangled)
@@ -351,6 +353,7 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	report->model.by = !strcmp(o.by, "config")   ? GW_BY_CONFIG
 	                   : !strcmp(o.by, "device") ? GW_BY_DEVICE
 	                   : !strcmp(o.by, "module") ? GW_BY_MODULE
+	                   : !strcmp(o.by, "range")  ? GW_BY_RANGE
 	                                             : GW_BY_KERNEL;
 	report->model.device = o.device;
 	report->mangled = o.mangled;

@@ -117,6 +117,20 @@ enum gw_stream_kind {
 #include "predictor/log/value.def"
 };
 
+/** From where to where a copy goes. */
+enum gw_direction {
+#define DIRECTION(NAME, name, meaning) GW_DIRECTION_##NAME,
+#include "predictor/log/value.def"
+	GW_DIRECTIONS /**< how many there are */
+};
+
+/** The driver's call in which a thread waits. */
+enum gw_wait_call {
+#define WAIT_CALL(NAME, name, meaning) GW_WAIT_##NAME,
+#include "predictor/log/value.def"
+	GW_WAIT_CALLS /**< how many there are */
+};
+
 /** Why something is missing; the text of a DEGRADED record says it in words. */
 enum gw_degraded {
 #define DEGRADED(NAME, meaning) GW_DEGRADED_##NAME,

@@ -269,26 +269,44 @@ static void decode(const CUpti_ActivityKernel10 *k, struct gw_activity *a)
 		a->device_launched = k->isDeviceLaunched != 0;
 }
 
-/* Of copies and memsets only when and where: the beginning of these records is alike in all
- * versions. */
+static uint32_t direction(uint8_t kind)
+{
+	switch (kind) {
+	case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+		return GW_DIRECTION_TO_DEVICE;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+		return GW_DIRECTION_TO_HOST;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+		return GW_DIRECTION_ON_DEVICE;
+	case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+		return GW_DIRECTION_PEER;
+	default:
+		return GW_DIRECTION_OTHER;
+	}
+}
+
+/* Of copies and memsets what all versions have alike: the beginning of their records. */
 static bool copy(const CUpti_Activity *record, const struct gw_activity_sink *sink)
 {
-	switch (record->kind) {
-	case CUPTI_ACTIVITY_KIND_MEMCPY: {
+	struct gw_copy copy;
+
+	if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
 		const CUpti_ActivityMemcpy6 *c = (const CUpti_ActivityMemcpy6 *)record;
 
-		sink->copy(c->deviceId, gw_record_time(c->start), gw_record_time(c->end));
-		return true;
-	}
-	case CUPTI_ACTIVITY_KIND_MEMSET: {
+		copy = (struct gw_copy){
+		        c->deviceId, direction(c->copyKind),   c->streamId,
+		        c->bytes,    gw_record_time(c->start), gw_record_time(c->end)};
+	} else if (record->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
 		const CUpti_ActivityMemset4 *c = (const CUpti_ActivityMemset4 *)record;
 
-		sink->copy(c->deviceId, gw_record_time(c->start), gw_record_time(c->end));
-		return true;
-	}
-	default:
+		copy = (struct gw_copy){
+		        c->deviceId, GW_DIRECTION_SET,         c->streamId,
+		        c->bytes,    gw_record_time(c->start), gw_record_time(c->end)};
+	} else {
 		return false;
 	}
+	sink->copy(&copy);
+	return true;
 }
 
 static uint64_t walk(size_t at, const struct gw_activity_sink *sink)

@@ -18,6 +18,14 @@ struct gw_activity {
 	bool device_launched; /**< by a kernel, not by the host */
 };
 
+/** One copy or memset that ran. */
+struct gw_copy {
+	uint32_t device, direction; /**< libcupti's number; enum gw_direction */
+	uint32_t stream;            /**< libcupti's number */
+	uint64_t bytes;
+	uint64_t start, end; /**< as in struct gw_activity */
+};
+
 /** Memory for records; false when there is none. Idempotent. */
 bool gw_activity_reserve(void);
 
@@ -68,8 +76,7 @@ void gw_activity_flush(bool all);
 /** Where records go. */
 struct gw_activity_sink {
 	void (*kernel)(const struct gw_activity *record);
-	/** A copy or memset; times as in struct gw_activity. */
-	void (*copy)(uint32_t device, uint64_t start, uint64_t end);
+	void (*copy)(const struct gw_copy *copy);
 };
 
 /** Hand on every record received since; returns the number of kernels'. Worker only. */

@@ -20,6 +20,11 @@
 
 static CUpti_SubscriberHandle subscriber;
 
+/* It has no parameters, for which CUPTI has no struct. */
+typedef struct {
+	int none;
+} cuCtxSynchronize_params;
+
 /* A(a, b, …) of hooks.def as p->a, p->b, … */
 #define F1(x)                                                         p->x
 #define F2(x, ...)                                                    p->x, F1(__VA_ARGS__)

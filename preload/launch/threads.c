@@ -276,6 +276,7 @@ static struct gw_thread *enrol(void)
 		t->last.function = 0;
 		t->tail_seen = atomic_load(&t->tail);
 		t->outer = NULL;
+		t->range_depth = 0;
 		gw_self = t;
 		/* Pairs with the acquire in snapshot() (worker/drain.c). */
 		atomic_store_explicit(&t->state, GW_SLOT_USED, memory_order_release);

@@ -45,6 +45,8 @@ enum gw_event_kind {
 	GW_EVENT_TIME,   /**< the time of an earlier launch, measured by an event pair */
 	GW_EVENT_MULTI,  /**< a kernel of a launch on several devices at once */
 	GW_EVENT_NONE,   /**< nothing: the slot of a launch that failed or never returned */
+	GW_EVENT_WAIT,   /**< the thread was in a call that waits for the GPU: gw_event_wait() */
+	GW_EVENT_RANGE,  /**< the ranges that the program names have changed (launch/ranges.h) */
 };
 
 /** Flags of an event. */
@@ -120,6 +122,21 @@ static inline void gw_event_correlate(struct gw_event *e, uint32_t id)
 	                    gw_cell_work(e->config) << 5);
 	e->flags |= GW_EVENT_CORRELATED;
 	e->config = id;
+}
+
+/** GW_EVENT_WAIT: `ticks` is when it was called, and it lasted for @p ticks; @p call: enum
+ * gw_wait_call. */
+static inline void gw_event_wait(struct gw_event *e, unsigned call, uint64_t ticks)
+{
+	e->kind = GW_EVENT_WAIT;
+	e->block_x = (uint16_t)call;
+	e->grid[0] = (uint32_t)ticks;
+	e->grid[1] = (uint32_t)(ticks >> 32);
+}
+
+static inline uint64_t gw_event_wait_ticks(const struct gw_event *e)
+{
+	return (uint64_t)e->grid[1] << 32 | e->grid[0];
 }
 
 static inline enum gw_event_kind gw_event_kind(const struct gw_event *e)
@@ -260,6 +277,7 @@ struct gw_thread {
 	uint32_t outer_unknown; /**< round in which no `outer` was found for the slot at head, or 0
 	                         */
 	uint32_t serial;        /**< unlike an id, never reused: per-thread stream keys */
+	uint32_t range_depth;   /**< owner: ranges it is in (launch/ranges.h) */
 	pid_t tid;
 	uint32_t live; /**< number of the ring in the live segment, from 1; 0: it is private */
 	uint32_t id;   /**< worker: id in the log, 0 when ids ran out */
@@ -273,7 +291,9 @@ struct gw_thread {
 	_Atomic size_t charged; /**< bytes that are taken for it (memory.h) */
 	uint32_t idle_head;     /**< worker: head as it was when it was last looked at … */
 	uint32_t idle;          /**< … and how often it has been the same since */
-	bool given;             /**< worker: most of its ring was given back */
+	struct gw_thread_ranges
+	        *ranges; /**< worker: names of the ranges it is in; NULL: none yet */
+	bool given;      /**< worker: most of its ring was given back */
 };
 
 _Static_assert(offsetof(struct gw_thread, counts.launches) < 128,

@@ -26,6 +26,7 @@ struct gw_options {
 	char run_dir[4096];               /**< folder of live segments; empty: the usual one */
 	uint64_t memory_max;              /**< bytes, of the process's memory */
 	bool analyze_code;   /**< read the code of launched kernels (GPUWATCH_STATIC) */
+	bool ranges;         /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
 	uint32_t budget;    /**< percent of the process's time that windows and counters may cost */

@@ -94,6 +94,8 @@ void gw_header_write(void)
 		r.flags |= GW_HEADER_STAND_IN;
 	if (gw_injection_active())
 		r.flags |= GW_HEADER_INJECTED;
+	if (gw_options.mode == GW_MODE_AUDIT)
+		r.flags |= GW_HEADER_WAITS | (gw_options_sample() ? GW_HEADER_COPIES : 0);
 	gethostname(text, sizeof(text) - 1);
 	add(&t, "host", text);
 	add_file(&t, "boot_id", "/proc/sys/kernel/random/boot_id", true);

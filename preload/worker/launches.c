@@ -3,6 +3,7 @@
 
 #include "preload/worker/aggregate.h"
 #include "preload/worker/configure.h"
+#include "preload/worker/host_time.h"
 #include "preload/launch/arguments.h"
 #include "preload/runtime/clock.h"
 #include "preload/counters/counter_attribution.h"
@@ -339,7 +340,7 @@ static struct gw_event checked(const struct gw_event *event)
 	struct gw_event e = *event;
 	bool late = gw_slot_stale(&s->streams_free, e.stream, e.ticks);
 
-	if (gw_event_kind(&e) == GW_EVENT_TIME)
+	if (gw_event_kind(&e) == GW_EVENT_TIME || gw_event_kind(&e) >= GW_EVENT_WAIT)
 		return e;
 	if (late)
 		e.stream = 0;
@@ -370,11 +371,15 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		graph_event(t, e);
 	} else if (gw_event_kind(e) == GW_EVENT_TIME)
 		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
+	else if (gw_event_kind(e) == GW_EVENT_WAIT)
+		gw_wait_event(t, e);
+	else if (gw_event_kind(e) == GW_EVENT_RANGE)
+		gw_range_event(t, e);
 }
 
 void gw_launches_take_records(void)
 {
-	static const struct gw_activity_sink sink = {gw_join_record, gw_counter_attribution_copy};
+	static const struct gw_activity_sink sink = {gw_join_record, gw_copy_ran};
 
 	gw_activity_take(&sink);
 }

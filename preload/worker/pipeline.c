@@ -23,7 +23,9 @@
 #include "preload/worker/slow_episodes.h"
 #include "preload/counters/gpu_clock.h"
 #include "preload/worker/header.h"
+#include "preload/worker/host_time.h"
 #include "preload/join/join.h"
+#include "preload/launch/waits.h"
 #include "preload/worker/launches.h"
 #include "preload/worker/first_attach.h"
 #include "preload/live/live.h"
@@ -173,6 +175,7 @@ static void look_at_clock(void)
 	int64_t by = gw_clock_update();
 	int length;
 
+	gw_waits_clock(gw_clock_khz());
 	if (!by)
 		return;
 	gw_launches_clock_set(by);
@@ -390,6 +393,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
+	gw_ranges_start();
 	gw_analysis_start(gw_options.mode == GW_MODE_AUDIT && gw_options.analyze_code
 	                          ? gw_analysis_threads_usual()
 	                          : 0);

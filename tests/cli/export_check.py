@@ -100,6 +100,8 @@ def read_perfetto(data):
                     table[sequence, item[1][0]] = item[3 if number == 1000 else 2][0].decode()
         for event in p.get(53, []):
             event = message(event)
+            if 19 not in event:  # a copy
+                continue
             name = kernels[sequence, event[19][0]]
             count += 1
             names[name] += event[2][0]

@@ -157,12 +157,58 @@ static void failures_leave_no_half_file(void **state)
 	}
 }
 
+/* A copy, a wait and ranges of a thread, beside a launch. */
+static void perfetto_has_copies_waits_and_ranges(void **state)
+{
+	struct gw_record_thread thread = {.id = 1, .tid = 77};
+	struct gw_record_range_name name = {.id = 1};
+	struct gw_record_range in = {.thread = 1, .name = 1, .depth = 1, .ns = 999999980000};
+	struct gw_record_range out = {.thread = 1, .ns = 1000000090000};
+	struct gw_record_copy copy = {.device = 1,
+	                              .direction = GW_DIRECTION_TO_DEVICE,
+	                              .stream = 7,
+	                              .bytes = 4096,
+	                              .start_ns = 1000000010000,
+	                              .duration_ns = 5000};
+	struct gw_record_wait wait = {.thread = 1,
+	                              .call = GW_WAIT_EVENT,
+	                              .start_ns = 1000000020000,
+	                              .duration_ns = 30000};
+	struct lb b = {0};
+
+	(void)state;
+	lb_header(&b, 4711, GW_HEADER_COPIES | GW_HEADER_WAITS, "a");
+	lb_device(&b, 1, "Test GPU", "00112233445566778899aabbccddeeff");
+	lb_stream(&b, 1, 1);
+	lb_kernel(&b, 1, "plain");
+	lb_config(&b, 1, 1, 8, 256);
+	lb_record(&b, GW_RECORD_THREAD, &thread, sizeof(thread), NULL, 0);
+	lb_record(&b, GW_RECORD_RANGE_NAME, &name, sizeof(name), "step", 5);
+	lb_record(&b, GW_RECORD_RANGE, &in, sizeof(in), NULL, 0);
+	lb_record(&b, GW_RECORD_COPY, &copy, sizeof(copy), NULL, 0);
+	lb_record(&b, GW_RECORD_WAIT, &wait, sizeof(wait), NULL, 0);
+	lb_record(&b, GW_RECORD_RANGE, &out, sizeof(out), NULL, 0);
+	lb_add_launch(&b, lb_launch(1, 1000000000000, 1000, NAN, 0));
+	lb_end(&b);
+	assert_true(lb_write(&b, "where.gwl"));
+	lb_free(&b);
+	assert_int_equal(shell(CHECK "perfetto where.gwl"), 0);
+	assert_int_equal(
+	        shell(GPUWATCH "export --format=perfetto -o where.trace where.gwl && "
+	                       "python3 " HERE "/export_slices.py where.trace"),
+	        0);
+	assert_string_equal(shell_output, "NVTX, thread 77 (process 4711): step 110000 ns\n"
+	                                  "copies, stream 7: copies to the GPU 5000 ns\n"
+	                                  "waits, thread 77 (process 4711): cuEventSynchronize 30000 ns\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(each_format_has_the_reports_sums_whatever_the_names),
 	        cmocka_unit_test(each_format_has_the_sums_of_recorded_logs),
 	        cmocka_unit_test(csv_is_golden),
+	        cmocka_unit_test(perfetto_has_copies_waits_and_ranges),
 	        cmocka_unit_test(launches_are_picked_by_time_and_name),
 	        cmocka_unit_test(failures_leave_no_half_file),
 	};

@@ -24,7 +24,7 @@ struct course {
 
 static void take(struct course *c, struct gw_record_launch launch)
 {
-	log_gaps_add(&c->gaps, &c->course, &launch);
+	log_gaps_add(&c->gaps, &c->course, &launch, (struct log_caller){0});
 }
 
 static void assert_gap(const struct course *c, enum gw_gap kind, unsigned count, double us)

@@ -54,6 +54,20 @@ static void what_is_preloaded_already_stays(void **state)
 	assert_ptr_equal(strstr(shell_output, "libgpuwatch.so"), strrchr(shell_output, '/') + 1);
 }
 
+static void nvtx_finds_the_library_unless_another_tool_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	        shell("unset NVTX_INJECTION64_PATH; " RUN
+	              "sh -c 'test -e \"$NVTX_INJECTION64_PATH\" && echo $NVTX_INJECTION64_PATH'"),
+	        0);
+	shell_says("/lib/libgpuwatch.so\n");
+	assert_int_equal(
+	        shell("NVTX_INJECTION64_PATH=/other.so " RUN "sh -c 'echo $NVTX_INJECTION64_PATH'"),
+	        0);
+	shell_says("/other.so\n");
+}
+
 static void options_become_environment_variables(void **state)
 {
 	(void)state;
@@ -342,6 +356,7 @@ int main(void)
 	        cmocka_unit_test(program_of_an_older_glibc_runs_unwatched),
 	        cmocka_unit_test(what_is_preloaded_already_stays),
 	        cmocka_unit_test(options_become_environment_variables),
+	        cmocka_unit_test(nvtx_finds_the_library_unless_another_tool_is_named),
 	        cmocka_unit_test(exit_status_and_signals_are_the_programs_own),
 	        cmocka_unit_test(the_end_names_the_log_or_says_that_no_kernel_was_seen),
 	        cmocka_unit_test(signals_are_passed_on_and_ends_are_the_programs_own),

@@ -47,6 +47,7 @@ static struct {
 	uint8_t *data;
 	size_t size, valid, max_records, records;
 } buffer;
+static bool enabled_copy, enabled_set;
 static CUpti_ActivityKind enabled_kind; /* CONCURRENT_KERNEL or KERNEL; 0 for none */
 
 static size_t record_size(void)
@@ -79,9 +80,8 @@ static bool queue_grow(void)
 	return true;
 }
 
-static void on_kernel(const struct si_execution *execution)
+static void queue_add(const struct si_execution *execution)
 {
-	sc_pm_kernel(execution);
 	pthread_mutex_lock(&queue_lock);
 	seen++;
 	if ((options.drop_every && seen % options.drop_every == 0) ||
@@ -93,6 +93,18 @@ static void on_kernel(const struct si_execution *execution)
 			pthread_cond_signal(&queue_wake);
 	}
 	pthread_mutex_unlock(&queue_lock);
+}
+
+static void on_kernel(const struct si_execution *execution)
+{
+	sc_pm_kernel(execution);
+	queue_add(execution);
+}
+
+static void on_copy(const struct si_execution *execution)
+{
+	if (execution->set ? enabled_set : enabled_copy)
+		queue_add(execution);
 }
 
 /* ---- from the queue into buffers --------------------------------------------------------- */
@@ -223,6 +235,21 @@ static void record_fill(CUpti_ActivityKernel10 *r, const struct si_execution *x,
 		r->start = r->end = 0;
 }
 
+/* It takes as much room as a kernel's, so that all records of a buffer are alike. */
+static void copy_fill(void *room, const struct si_execution *x, bool finished)
+{
+	CUpti_ActivityMemcpy6 *r = room; /* what is filled in lies alike in CUpti_ActivityMemset4 */
+
+	r->kind = x->set ? CUPTI_ACTIVITY_KIND_MEMSET : CUPTI_ACTIVITY_KIND_MEMCPY;
+	r->copyKind = x->copy;
+	r->bytes = x->bytes;
+	r->start = finished ? sc_clock_reported(&clock_reported, x->start) : 0;
+	r->end = finished ? sc_clock_reported(&clock_reported, x->end) : 0;
+	r->deviceId = x->device_id;
+	r->contextId = x->context_id;
+	r->streamId = x->stream_id;
+}
+
 static void record_write(const struct si_execution *x, bool finished)
 {
 	CUpti_ActivityKernel10 record;
@@ -231,7 +258,12 @@ static void record_write(const struct si_execution *x, bool finished)
 		atomic_fetch_add(&dropped, 1);
 		return;
 	}
-	record_fill(&record, x, finished);
+	if (x->copy || x->set) {
+		memset(&record, 0, sizeof record);
+		copy_fill(&record, x, finished);
+	} else {
+		record_fill(&record, x, finished);
+	}
 	memcpy(buffer.data + buffer.valid, &record, size);
 	buffer.valid += size;
 	buffer.records++;
@@ -377,6 +409,15 @@ static bool is_kernel(CUpti_ActivityKind kind)
 	return kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kind == CUPTI_ACTIVITY_KIND_KERNEL;
 }
 
+static bool switch_copies(CUpti_ActivityKind kind, bool on)
+{
+	if (kind != CUPTI_ACTIVITY_KIND_MEMCPY && kind != CUPTI_ACTIVITY_KIND_MEMSET)
+		return false;
+	*(kind == CUPTI_ACTIVITY_KIND_MEMSET ? &enabled_set : &enabled_copy) = on;
+	atomic_store(&sc_hooks.copy, enabled_copy || enabled_set ? on_copy : NULL);
+	return true;
+}
+
 /* STANDIN_ORDER: the real library can deadlock there, with a third thread that loads code. */
 static _Atomic int flushing;
 
@@ -398,8 +439,8 @@ SC_API cuptiActivityEnable(CUpti_ActivityKind kind)
 	pthread_once(&options_once, options_read);
 	if (options.denied)
 		return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
-	if (!is_kernel(kind))
-		return CUPTI_SUCCESS; /* accepted; the stand-in has no records of that kind */
+	if (switch_copies(kind, true) || !is_kernel(kind))
+		return CUPTI_SUCCESS; /* of other kinds the stand-in has no records */
 	pthread_mutex_lock(&queue_lock);
 	if (enabled_kind && enabled_kind != kind) {
 		pthread_mutex_unlock(&queue_lock);
@@ -424,6 +465,7 @@ SC_API cuptiActivityDisable(CUpti_ActivityKind kind)
 	SC_ENTER();
 	if ((unsigned)kind == 0 || (unsigned)kind >= CUPTI_ACTIVITY_KIND_COUNT)
 		return CUPTI_ERROR_INVALID_KIND;
+	switch_copies(kind, false);
 	if (is_kernel(kind)) {
 		atomic_store(&sc_hooks.kernel, NULL);
 		pthread_mutex_lock(&queue_lock);
@@ -469,6 +511,8 @@ SC_API cuptiActivityFlushPeriod(uint32_t time)
 void sc_activity_stop(void)
 {
 	atomic_store(&sc_hooks.kernel, NULL);
+	atomic_store(&sc_hooks.copy, NULL);
+	enabled_copy = enabled_set = false;
 	pthread_mutex_lock(&delivery_lock);
 	pthread_mutex_lock(&queue_lock);
 	queue_count = 0;

@@ -295,11 +295,39 @@ static void rows_run(const struct rows *r)
 	}
 }
 
+/* Lock held. */
+static uint8_t kind_of(const struct rows *r)
+{
+	const struct block *dst = block_of((uintptr_t)r->dst);
+	const struct block *src = r->src ? block_of((uintptr_t)r->src) : NULL;
+	bool to = dst && dst->kind == DEVICE, from = src && src->kind == DEVICE;
+
+	if (to && from)
+		return SI_COPY_DTOD;
+	return to ? SI_COPY_HTOD : (from ? SI_COPY_DTOH : SI_COPY_HTOH);
+}
+
+static void report(CUstream stream, const struct rows *r, uint64_t start, uint64_t end)
+{
+	struct si_cupti_hooks *hooks = atomic_load_explicit(&si_cupti, memory_order_acquire);
+	void (*hook)(const struct si_execution *) = hooks ? atomic_load(&hooks->copy) : NULL;
+
+	if (hook)
+		hook(&(struct si_execution){.start = start,
+		                            .end = end,
+		                            .context_id = stream->ctx->id,
+		                            .stream_id = stream->id,
+		                            .device_id = (uint32_t)stream->ctx->device,
+		                            .set = !r->src,
+		                            .copy = r->src ? kind_of(r) : 0,
+		                            .bytes = r->bytes * r->height});
+}
+
 static CUresult issue(bool pt, CUstream handle, const struct rows *r, bool synchronous)
 {
 	CUstream stream = NULL;
 	CUresult result;
-	uint64_t end = 0;
+	uint64_t start, end = 0;
 	if (!r->dst && r->bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	SI_LOCK();
@@ -315,8 +343,10 @@ static CUresult issue(bool pt, CUstream handle, const struct rows *r, bool synch
 	} else if (result == CUDA_SUCCESS) {
 		si_host_drain(stream);
 		rows_run(r);
-		end = si_stream_begin(stream, si_now()) + COPY_NS(r->bytes * r->height);
+		start = si_stream_begin(stream, si_now());
+		end = start + COPY_NS(r->bytes * r->height);
 		si_stream_end(stream, end);
+		report(stream, r, start, end);
 	}
 	SI_UNLOCK();
 	if (synchronous)

@@ -21,6 +21,9 @@ struct si_config {
 	bool cooperative;
 };
 /* A kernel that ran: what its activity record tells. */
+/* Of CUpti_ActivityMemcpyKind. */
+enum si_copy { SI_COPY_HTOD = 1, SI_COPY_DTOH = 2, SI_COPY_DTOD = 8, SI_COPY_HTOH = 9 };
+
 struct si_execution {
 	const char *name;
 	int regs, static_shared, local;
@@ -31,6 +34,9 @@ struct si_execution {
 	int64_t grid_id;
 	uint32_t channel;
 	uint8_t launch_type; /* CUpti_ActivityLaunchType */
+	uint8_t copy;        /* enum si_copy; 0: a kernel, or a memset */
+	bool set;            /* a memset */
+	uint64_t bytes;      /* of a copy or memset */
 };
 /* An argument of a traced call. */
 struct si_arg {
@@ -42,6 +48,8 @@ struct si_arg {
 struct si_cupti_hooks {
 	/* A kernel was scheduled; its record is needed. NULL while no activity is enabled. */
 	void (*_Atomic kernel)(const struct si_execution *execution);
+	/* The same of a copy or memset. */
+	void (*_Atomic copy)(const struct si_execution *execution);
 	/* A driver call begins (exit false) or ends. */
 	void (*api)(uint32_t cbid, const char *symbol, bool exit, const void *params, int *result,
 	            uint32_t correlation, uint64_t *correlation_data, void *context,

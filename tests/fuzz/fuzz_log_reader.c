@@ -50,7 +50,7 @@ static void as_records(const unsigned char *data, size_t size)
 	memcpy(log, &head, sizeof(head));
 	memcpy(log + sizeof(head), data, head.length);
 	gw_log_model_init(&model);
-	model.by = (enum gw_by)(head.crc % 3);
+	model.by = (enum gw_by)(head.crc % (GW_BY_RANGE + 1));
 	if (!gw_log_model_read_memory(&model, "fuzz", log, sizeof(head) + head.length) &&
 	    !*model.files[0].status.error)
 		abort();

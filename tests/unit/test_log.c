@@ -110,6 +110,7 @@ static void the_reader_takes_every_kind_of_record_as_written(void **state)
 		struct gw_record_counters head;
 		uint64_t value[GW_COUNTERS];
 	} counters = {.head = {.count = GW_COUNTERS}};
+	unsigned written = 3; /* HEADER, COUNTERS, END */
 
 	(void)state;
 	assert_true(opened());
@@ -122,6 +123,7 @@ static void the_reader_takes_every_kind_of_record_as_written(void **state)
 #define RECORD_END(NAME, name, tail)                                                               \
 	*(uint32_t *)((char *)&r + 4) = 1;                                                         \
 	gw_log_write(GW_RECORD_##NAME, &r, sizeof(r), #name, *(tail) ? sizeof(#name) : 0);         \
+	written++;                                                                                 \
 	}
 #include "predictor/log/record.def"
 #undef RECORD
@@ -131,7 +133,7 @@ static void the_reader_takes_every_kind_of_record_as_written(void **state)
 	end();
 	read_back("log");
 	assert_true(gw_log_whole(&status));
-	assert_int_equal(status.records, 20);
+	assert_int_equal(status.records, written);
 	assert_int_equal(status.records, status.claimed);
 #define RECORD(kind, NAME, name, meaning) assert_int_equal(kinds[kind], 1);
 #define FIELD(type, name, unit, meaning)

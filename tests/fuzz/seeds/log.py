@@ -73,7 +73,7 @@ class Writer:
         rest = struct.pack("<IIIIII", len(body), sequence, len(body), sum(self.form.blocks[f] for f in flags), room, 1) + body
         return struct.pack("<II", self.form.packed, crc32c(rest)) + rest
 
-    def record(self, name, tail=b"", **values):
+    def record(self, name, tail=b"", /, **values):
         kind, fields = self.form.records[name]
         body = struct.pack("<" + "".join(code for _, code in fields),
                            *[values.get(field, 0) for field, _ in fields]) + tail
@@ -133,6 +133,22 @@ class Writer:
         return self.record("end", ns=9000, records=records)
 
 
+def host_seeds(w, kernel, launches):
+    """Copies, waits and ranges, in order and not, of threads and GPUs that are there and not."""
+    begin = [w.record("header", strings("mode=audit"), version=w.form.version, pid=1, start_ns=1000, flags=12),
+             w.device(), *kernel, w.record("thread", id=1, tid=7)]
+    names = [w.record("range_name", strings("layers"), id=1), w.record("range_name", strings("conv"), id=2, domain=1),
+             w.record("range_name", strings(""), id=65535, domain=9)]
+    copies = [w.record("copy", device=1, direction=d, start_ns=s, duration_ns=n, bytes=64)
+              for d, s, n in ((1, 2500, 9000), (2, 3000, 100), (5, 1, 1 << 62), (77, 2600, 40000))]
+    waits = [w.record("wait", thread=t, call=c, start_ns=s, duration_ns=n)
+             for t, c, s, n in ((1, 1, 7500, 2000), (1, 99, 9600, 3000), (1, 2, 5, (1 << 64) - 1), (4, 0, 1, 1))]
+    ranges = [w.record("range", thread=t, name=i, depth=d, ns=n)
+              for t, i, d, n in ((1, 2, 1, 1500), (1, 0, 0, 20000), (0, 1, 1, 1000), (0, 9, 7, 30000), (5, 1, 1, 1))]
+    yield "where_the_time_went", [*begin, *names, *copies, *waits, *ranges, *launches]
+    yield "copies_without_launches", [*begin, *copies, *waits]
+
+
 def seeds(root):
     w = Writer(Format(root))
     launch, config, work, profile, clock = w.launch, w.config, w.work, w.profile, w.clock
@@ -145,6 +161,8 @@ def seeds(root):
     counted = w.form.work
     yield from work_seeds(w, begin, kernel, six, counted)
     yield from profile_seeds(w, begin, two, kernel, six)
+
+    yield from host_seeds(w, kernel, six)
 
     yield "clocks_of_all_kinds", [
         *begin, clock(sm=0, memory=0, temperature=UNKNOWN, power=UNKNOWN, others=UNKNOWN, ns=1),

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/launch/waits.h"
+
+#include "preload/launch/launch.h"
+#include "preload/runtime/options.h"
+
+static _Atomic uint64_t least = UINT64_MAX; /* ticks of GW_WAIT_LEAST */
+
+void gw_waits_clock(uint32_t khz)
+{
+	atomic_store_explicit(&least, khz ? (uint64_t)khz * GW_WAIT_LEAST / 1000 : UINT64_MAX,
+	                      memory_order_relaxed);
+}
+
+void gw_wait_begin(struct gw_call *call)
+{
+	call->since = gw_options.mode == GW_MODE_AUDIT ? gw_ticks() : 0;
+}
+
+/* Launches first: waits take no slot that these might need. */
+static bool room(const struct gw_thread *t, uint32_t head)
+{
+	/* Pairs with the release of `tail` (worker/drain.c): the slot has been read. */
+	return head - atomic_load_explicit(&t->tail, memory_order_acquire) <= t->mask / 2;
+}
+
+void gw_wait_end(struct gw_call *call, enum gw_wait_call which)
+{
+	const uint64_t now = gw_ticks();
+	struct gw_thread *t = gw_self;
+	struct gw_event *e;
+	uint32_t head;
+
+	if (!call->since || !t ||
+	    now - call->since < atomic_load_explicit(&least, memory_order_relaxed))
+		return;
+	head = atomic_load_explicit(&t->head, memory_order_relaxed);
+	if (t->next != head) /* within a launch */
+		return;
+	if (!room(t, head)) {
+		gw_count(GW_COUNTER_waits_dropped, 1);
+		return;
+	}
+	call->thread = t;
+	e = gw_ring_slot(call);
+	if (!e)
+		return;
+	e->ticks = call->since;
+	e->flags = call->how == GW_CALL_OUTER ? 0 : GW_EVENT_DONE;
+	gw_event_wait(e, which, now - call->since);
+	if (call->how == GW_CALL_OUTER)
+		gw_event_end(call, call->at);
+}

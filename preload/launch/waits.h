@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls in which the program waits for the GPU. On the launching thread; out of the launch path. */
+#ifndef GW_WAITS_H
+#define GW_WAITS_H
+
+#include "preload/launch/call.h"
+
+/** The driver's function is about to be called. Nothing is kept but in mode audit. */
+GW_COLD void gw_wait_begin(struct gw_call *call);
+
+/**
+ * It has returned: leave an event in the ring of a thread that launches, where it took
+ * GW_WAIT_LEAST or longer and half of the ring is free. The first launch gives a thread its ring:
+ * what it waited for before is not recorded. No lock, allocation or system call.
+ */
+GW_COLD void gw_wait_end(struct gw_call *call, enum gw_wait_call which);
+
+/** @p khz: ticks per millisecond as known by now, 0: nothing is recorded. Worker only. */
+void gw_waits_clock(uint32_t khz);
+
+/** Shorter calls explain no gap and are not recorded. us */
+enum { GW_WAIT_LEAST = 2 };
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/worker/host_time.h"
+
+#include "preload/counters/counter_attribution.h"
+#include "preload/launch/ranges.h"
+#include "preload/live/log.h"
+#include "preload/maps/memory.h"
+#include "preload/runtime/clock.h"
+#include "preload/runtime/degrade.h"
+#include "preload/runtime/options.h"
+#include "preload/worker/registry.h"
+
+#include <string.h>
+
+/* Between windows nothing says what the GPU did, and sums say nothing of gaps. */
+static bool recorded(void)
+{
+	return gw_options.mode == GW_MODE_AUDIT && !gw_log_sums();
+}
+
+void gw_copy_ran(const struct gw_copy *copy)
+{
+	struct gw_record_copy r = {
+	        .direction = copy->direction,
+	        .stream = copy->stream,
+	        .bytes = copy->bytes,
+	        .start_ns = copy->start,
+	        .duration_ns = copy->end - copy->start,
+	};
+
+	gw_counter_attribution_copy(copy->device, copy->start, copy->end);
+	if (!recorded() || !copy->start || copy->end <= copy->start || gw_clock_ahead(copy->start))
+		return;
+	gw_device_meet((int)copy->device);
+	r.device = gw_device_id((int)copy->device);
+	gw_log_write(GW_RECORD_COPY, &r, sizeof(r), NULL, 0);
+	gw_count(GW_COUNTER_copies, 1);
+}
+
+void gw_wait_event(struct gw_thread *t, const struct gw_event *e)
+{
+	struct gw_record_wait r = {.call = e->block_x, .start_ns = gw_clock_ns(e->ticks)};
+
+	if (!recorded() || gw_clock_ahead(r.start_ns))
+		return;
+	r.thread = gw_intern_thread(t);
+	r.duration_ns = gw_clock_ns(e->ticks + gw_event_wait_ticks(e)) - r.start_ns;
+	gw_log_write(GW_RECORD_WAIT, &r, sizeof(r), NULL, 0);
+	gw_count(GW_COUNTER_waits, 1);
+}
+
+/* ---- ranges ------------------------------------------------------------------------------ */
+
+enum { DEEPEST = 64 }; /* ranges beyond count as the one at this depth */
+
+/* Those that a thread is in. */
+struct gw_thread_ranges {
+	uint32_t serial; /* of the thread that they are of */
+	uint32_t name[DEEPEST];
+};
+
+/* Those that the process is in, in order of their beginnings. */
+static struct {
+	uint64_t number[DEEPEST];
+	uint32_t name[DEEPEST], count;
+} of_process;
+
+static uint32_t record_id[GW_RANGE_FIRST + GW_RANGE_NAMES]; /* in the log, by name; 0: none yet */
+static uint32_t record_count;
+
+void gw_ranges_start(void)
+{
+	memset(&of_process, 0, sizeof(of_process));
+	memset(record_id, 0, sizeof(record_id));
+	record_count = 0;
+}
+
+/* The name's id in the log; 0 where its thread has not yet finished writing it. */
+static uint32_t name_id(uint32_t name)
+{
+	struct gw_record_range_name r = {0};
+	uint32_t domain;
+	const char *text;
+
+	if (!name || name >= GW_RANGE_FIRST + GW_RANGE_NAMES)
+		return 0;
+	if (record_id[name])
+		return record_id[name];
+	text = gw_range_text(name, &domain);
+	if (!text)
+		return 0;
+	if (name == GW_RANGE_OTHER || gw_range_names_full())
+		gw_degrade(GW_DEGRADED_TABLE_FULL,
+		           "more than %d names of NVTX ranges: further ones count together",
+		           GW_RANGE_NAMES);
+	r.domain = domain == name ? 0 : name_id(domain);
+	r.id = record_id[name] = ++record_count;
+	gw_log_write(GW_RECORD_RANGE_NAME, &r, sizeof(r), text, strlen(text) + 1);
+	return r.id;
+}
+
+static struct gw_thread_ranges *ranges_of(struct gw_thread *t)
+{
+	if (!t->ranges)
+		t->ranges = gw_memory_new(GW_MEMORY_rings, 1, sizeof(*t->ranges));
+	if (t->ranges && t->ranges->serial != t->serial)
+		*t->ranges = (struct gw_thread_ranges){.serial = t->serial};
+	return t->ranges;
+}
+
+/* What was missed on the way to the depth that the thread knows has no name. */
+static bool change_thread(struct gw_thread *t, const struct gw_event *e, struct gw_record_range *r)
+{
+	struct gw_thread_ranges *all = ranges_of(t);
+	uint32_t top;
+
+	if (!all)
+		return false;
+	r->thread = gw_intern_thread(t);
+	r->depth = e->grid[1];
+	top = (r->depth < DEEPEST ? r->depth : DEEPEST) - 1;
+	if (r->depth && e->block_x == GW_RANGE_PUSHED)
+		all->name[top] = e->grid[0];
+	for (uint32_t i = r->depth; i < DEEPEST; i++)
+		all->name[i] = 0;
+	r->name = r->depth ? name_id(all->name[top]) : 0;
+	return r->thread != 0;
+}
+
+static void change_process(const struct gw_event *e, struct gw_record_range *r)
+{
+	uint64_t number = (uint64_t)e->grid[2] << 32 | e->grid[1];
+	uint32_t kept = 0;
+
+	if (e->block_x == GW_RANGE_STARTED && of_process.count < DEEPEST) {
+		of_process.number[of_process.count] = number;
+		of_process.name[of_process.count++] = e->grid[0];
+	} else if (e->block_x == GW_RANGE_ENDED) {
+		for (uint32_t i = 0; i < of_process.count; i++) {
+			if (of_process.number[i] == number)
+				continue;
+			of_process.number[kept] = of_process.number[i];
+			of_process.name[kept++] = of_process.name[i];
+		}
+		of_process.count = kept;
+	}
+	r->depth = of_process.count;
+	r->name = r->depth ? name_id(of_process.name[r->depth - 1]) : 0;
+}
+
+void gw_range_event(struct gw_thread *t, const struct gw_event *e)
+{
+	struct gw_record_range r = {.ns = gw_clock_ns(e->ticks)};
+
+	if (e->block_x >= GW_RANGE_STARTED)
+		change_process(e, &r);
+	else if (!change_thread(t, e, &r))
+		return;
+	if (!recorded() || gw_clock_ahead(r.ns))
+		return;
+	gw_log_write(GW_RECORD_RANGE, &r, sizeof(r), NULL, 0);
+	gw_count(GW_COUNTER_ranges, 1);
+}

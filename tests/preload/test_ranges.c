@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches by the NVTX range that they were called in, from real processes' logs. */
+#include "tests/preload/harness.h"
+
+#include "cli/log/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct gw_log_model model;
+static char printed[64];
+static uint64_t not_recorded; /* changes of ranges for which there was no room */
+
+static void run_with(const char *scenario, const char *nvtx, const char *option)
+{
+	struct run r = RUN("ranges", scenario);
+	struct outcome *o;
+
+	r.env[0] = "GPUWATCH_STATIC=0";
+	r.env[1] = nvtx;
+	r.env[2] = nvtx ? option : NULL;
+	o = run_both(&r);
+	assert_int_equal(o->status, 0);
+	assert_logs_are_the_truth(o);
+	not_recorded = only_log(o)->counter[GW_COUNTER_ranges_dropped];
+	snprintf(printed, sizeof(printed), "%s", o->out);
+	gw_log_model_init(&model);
+	model.by = GW_BY_RANGE;
+	assert_true(gw_log_model_read(&model, only_log(o)->path));
+	outcome_free(o);
+}
+
+static void run(const char *scenario)
+{
+	run_with(scenario, "NVTX_INJECTION64_PATH=" GW_LIBRARY, NULL);
+}
+
+static const struct gw_row *row(const char *range)
+{
+	for (size_t i = 0; i < model.row_count; i++)
+		if (!strcmp(model.names[model.rows[i].name].mangled, range))
+			return &model.rows[i];
+	return NULL;
+}
+
+static void has(const char *range, uint64_t launches)
+{
+	const struct gw_row *r = row(range);
+
+	if (!r || r->launches != launches)
+		fail_msg("%s: %d launches, not %d", range, r ? (int)r->launches : 0, (int)launches);
+}
+
+static void launches_belong_to_the_innermost_range(void **state)
+{
+	(void)state;
+	run("nested");
+	has("step", 8);
+	has("inner", 2);
+	has("[no range]", 5);
+	assert_int_equal(model.row_count, 3);
+	assert_true(row("inner")->measured == 2 && row("inner")->total > 0);
+	gw_log_model_free(&model);
+}
+
+static void names_of_all_kinds_are_taken(void **state)
+{
+	(void)state;
+	run("kinds_of_names");
+	has("plain", 1);
+	has("layers: conv", 2);
+	has("gr\xc3\xb6\xc3\x9f"
+	    "e",
+	    3);
+	has("[unnamed]", 9);
+	has("[no range]", 6);
+	gw_log_model_free(&model);
+}
+
+static void numbers_that_pytorch_appends_make_no_names(void **state)
+{
+	(void)state;
+	run("numbered");
+	has("aten::add", 10);
+	has("aten::mul", 20);
+	assert_int_equal(model.row_count, 2);
+	gw_log_model_free(&model);
+}
+
+static void ranges_of_the_process_hold_where_the_thread_is_in_none(void **state)
+{
+	(void)state;
+	run("of_the_process");
+	has("epoch", 6);
+	has("step", 3);
+	has("[no range]", 6);
+	gw_log_model_free(&model);
+}
+
+static void names_beyond_the_table_count_together(void **state)
+{
+	const struct gw_row *others;
+
+	(void)state;
+	run("many");
+	assert_true(model.row_count <= 4096 + 3);
+	others = row("(other names)");
+	assert_non_null(others);
+	if (!not_recorded) {
+		has("step 0", 8);
+		assert_int_equal(others->launches, 20007 - (model.row_count - 1) - 7);
+	}
+	gw_log_model_free(&model);
+}
+
+static void the_program_sees_what_it_sees_without_a_tool(void **state)
+{
+	(void)state;
+	run("levels");
+	assert_string_equal(printed, "-2 -2 -2\n"); /* NVTX_NO_PUSH_POP_TRACKING */
+	has("[no range]", 1);
+	gw_log_model_free(&model);
+}
+
+static void without_the_variable_or_switched_off_there_are_no_ranges(void **state)
+{
+	(void)state;
+	run_with("nested", NULL, NULL);
+	has("[no range]", 15);
+	gw_log_model_free(&model);
+	run_with("nested", "NVTX_INJECTION64_PATH=" GW_LIBRARY, "GPUWATCH_NVTX=0");
+	has("[no range]", 15);
+	gw_log_model_free(&model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(launches_belong_to_the_innermost_range),
+	        cmocka_unit_test(names_of_all_kinds_are_taken),
+	        cmocka_unit_test(numbers_that_pytorch_appends_make_no_names),
+	        cmocka_unit_test(ranges_of_the_process_hold_where_the_thread_is_in_none),
+	        cmocka_unit_test(names_beyond_the_table_count_together),
+	        cmocka_unit_test(the_program_sees_what_it_sees_without_a_tool),
+	        cmocka_unit_test(without_the_variable_or_switched_off_there_are_no_ranges),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

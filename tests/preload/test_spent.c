@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a GPU's time went, from a real process's log, where the program's script is the truth. */
+#include "tests/preload/harness.h"
+
+#include "cli/log/model.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TURNS = 20 };
+
+static struct gw_log_model model;
+static uint64_t first, last; /* of the log's kernels and copies, ns */
+
+static bool look(void *arg, const struct gw_log_record *record)
+{
+	const struct gw_record_launch *l = (const void *)record->head;
+	const struct gw_record_copy *c = (const void *)record->head;
+	uint64_t start = 0, end = 0;
+
+	(void)arg;
+	if (record->head->kind == GW_RECORD_LAUNCH && l->start_ns) {
+		start = l->start_ns;
+		end = start + l->duration_ns;
+	} else if (record->head->kind == GW_RECORD_COPY) {
+		start = c->start_ns;
+		end = start + c->duration_ns;
+	}
+	if (start && (!first || start < first))
+		first = start;
+	if (end > last)
+		last = end;
+	return true;
+}
+
+/* Run a scenario; its rows. They add up to the time from the first start to the last end. */
+static const struct log_spent *spent(const char *scenario, const char *option)
+{
+	struct run r = RUN("spent", scenario);
+	struct gw_log_status status;
+	struct outcome *o;
+	double wall;
+
+	r.env[0] = option;
+	o = run_both(&r);
+	assert_int_equal(o->status, 0);
+	assert_logs_are_the_truth(o);
+	first = last = 0;
+	assert_true(gw_log_read(only_log(o)->path, look, NULL, &status));
+	gw_log_model_init(&model);
+	assert_true(gw_log_model_read(&model, only_log(o)->path));
+	assert_int_equal(model.gpu_count, 1);
+	outcome_free(o);
+	wall = log_spent_wall(&model.gpus[0].gaps.spent);
+	if (fabs(wall - (double)(last - first)) > 0.001 * wall)
+		fail_msg("rows add up to %.0f ns of %.0f", wall, (double)(last - first));
+	return &model.gpus[0].gaps.spent;
+}
+
+static double ms(const struct log_spent *s, enum log_spent_row row)
+{
+	return s->ns[row] / 1e6;
+}
+
+static void about(const struct log_spent *s, enum log_spent_row row, double truth)
+{
+	if (fabs(ms(s, row) - truth) > 0.01 * truth)
+		fail_msg("%s: %.3f ms, not %.3f", log_spent_name(row), ms(s, row), truth);
+}
+
+/* A machine that has much else to do lets a program sleep longer, never shorter. */
+static void at_least(const struct log_spent *s, enum log_spent_row row, double truth)
+{
+	if (ms(s, row) < 0.99 * truth)
+		fail_msg("%s: %.3f ms, not %.3f or more", log_spent_name(row), ms(s, row), truth);
+}
+
+static void work_of_the_host_after_a_wait_is_told_from_other_work(void **state)
+{
+	const struct log_spent *s = spent("waits", "GPUWATCH_STATIC=0");
+
+	(void)state;
+	about(s, LOG_SPENT_KERNELS, TURNS * 5.0);
+	at_least(s, LOG_SPENT_AFTER_WAIT, TURNS * 4.0);
+	assert_true(s->waits[GW_WAIT_STREAM] > 0);
+	assert_true(ms(s, LOG_SPENT_NO_CALL) + ms(s, LOG_SPENT_NO_TIME) == 0);
+	gw_log_model_free(&model);
+}
+
+static void work_of_the_host_without_a_wait_is_other_work(void **state)
+{
+	const struct log_spent *s = spent("host", "GPUWATCH_STATIC=0");
+
+	(void)state;
+	about(s, LOG_SPENT_KERNELS, TURNS * 3.0);
+	at_least(s, LOG_SPENT_HOST, TURNS * 4.5);
+	gw_log_model_free(&model);
+}
+
+static void copies_count_by_direction(void **state)
+{
+	const struct log_spent *s = spent("copies", "GPUWATCH_STATIC=0");
+	const double each = ((32 << 20) / 16 + 500) / 1e6;
+
+	(void)state;
+	assert_true(s->copies);
+	about(s, LOG_SPENT_KERNELS, TURNS * 1.0);
+	about(s, LOG_SPENT_COPY_TO_DEVICE, TURNS * each);
+	about(s, LOG_SPENT_COPY_TO_HOST, TURNS * each);
+	about(s, LOG_SPENT_SET, TURNS * each);
+	assert_int_equal(s->copy_count[GW_DIRECTION_TO_HOST], TURNS);
+	assert_true(s->copy_bytes[GW_DIRECTION_TO_DEVICE] == TURNS * (double)(32 << 20));
+	gw_log_model_free(&model);
+}
+
+static void without_records_of_copies_the_log_says_so(void **state)
+{
+	const struct log_spent *s = spent("copies", "GPUWATCH_COUNTERS=off");
+
+	(void)state;
+	assert_true(s->recorded && !s->copies);
+	about(s, LOG_SPENT_KERNELS, TURNS * 1.0);
+	assert_int_equal(s->copy_count[GW_DIRECTION_TO_HOST], 0);
+	gw_log_model_free(&model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(work_of_the_host_after_a_wait_is_told_from_other_work),
+	        cmocka_unit_test(work_of_the_host_without_a_wait_is_other_work),
+	        cmocka_unit_test(copies_count_by_direction),
+	        cmocka_unit_test(without_records_of_copies_the_log_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
