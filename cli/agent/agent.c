@@ -283,7 +283,8 @@ static int serve(struct agent *a, const struct options *o)
 
 	if (o->token_file && !token)
 		return GW_EXIT_USAGE;
-	if (o->otlp && strncmp(o->otlp, "http://", 7) != 0 && strncmp(o->otlp, "https://", 8) != 0) {
+	if (o->otlp && strncmp(o->otlp, "http://", 7) != 0 &&
+	    strncmp(o->otlp, "https://", 8) != 0) {
 		free(token);
 		return gw_error("agent: --otlp=%s: must begin with http:// or https://", o->otlp);
 	}

@@ -10,13 +10,16 @@
 
 static const double LIMIT = 1e18; /* ns, or a count: no interval adds as much */
 
-/* What came since @p before; all of it where it has begun anew. 0 where it is no number. */
-static double since(double now, double *before)
+/* What came since @p before; all of it where it has begun anew. What can't be is 0, and counted. */
+static double since(struct agent_node *n, double now, double *before)
 {
 	const double d = now >= *before ? now - *before : now;
 
 	*before = now;
-	return d >= 0 && d < LIMIT ? d : 0;
+	if (d >= 0 && d < LIMIT)
+		return d;
+	n->refused++;
+	return 0;
 }
 
 static void seen_free(struct agent_seen *s)
@@ -75,11 +78,10 @@ struct agent_seen *agent_seen_of(struct agent_node *n, const struct top_process 
 void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
                        const struct gw_live_device *now, struct agent_gpu *g)
 {
-	(void)n;
-	g->busy_ns += since((double)now->busy_ns, &s->device[ordinal].busy_ns);
-	g->idle_ns += since(now->gap.sum, &s->device[ordinal].idle_ns);
+	g->busy_ns += since(n, (double)now->busy_ns, &s->device[ordinal].busy_ns);
+	g->idle_ns += since(n, now->gap.sum, &s->device[ordinal].idle_ns);
 	for (int i = 0; i < AGENT_CAUSES; i++)
-		g->lost_ns[i] += since((double)now->lost_ns[i], &s->device[ordinal].lost_ns[i]);
+		g->lost_ns[i] += since(n, (double)now->lost_ns[i], &s->device[ordinal].lost_ns[i]);
 }
 
 void agent_seen_counters(struct agent_node *n, struct agent_seen *s,
@@ -153,25 +155,25 @@ static void compare(struct agent_sum *d, double compared, double ratio)
 	d->expected_ns = d->compared_ns / ratio * compared;
 }
 
-static void delta_of(const struct gw_live_config *c, struct agent_past *past, bool timed,
-                     struct agent_sum *d)
+static void delta_of(struct agent_node *n, const struct gw_live_config *c, struct agent_past *past,
+                     bool timed, struct agent_sum *d)
 {
 	double bucket[AGENT_BUCKETS], all = 0;
 
 	*d = (struct agent_sum){0};
-	d->launches = since((double)c->launches, &past->sum.launches);
-	d->measured = since((double)c->time.count, &past->sum.measured);
-	d->measured_ns = since(c->time.sum, &past->sum.measured_ns);
+	d->launches = since(n, (double)c->launches, &past->sum.launches);
+	d->measured = since(n, (double)c->time.count, &past->sum.measured);
+	d->measured_ns = since(n, c->time.sum, &past->sum.measured_ns);
 	buckets_of(&c->time, bucket);
 	for (int i = 0; i < AGENT_BUCKETS; i++) {
-		d->bucket[i] = since(bucket[i], &past->sum.bucket[i]);
+		d->bucket[i] = since(n, bucket[i], &past->sum.bucket[i]);
 		all = d->bucket[i] = d->bucket[i] < all ? all : d->bucket[i];
 		d->bucket[i] = d->bucket[i] > d->measured ? d->measured : d->bucket[i];
 	}
 	{
-		const double compared = since((double)c->ratio.count, &past->compared);
+		const double compared = since(n, (double)c->ratio.count, &past->compared);
 
-		compare(d, compared, since(c->ratio.sum, &past->ratio));
+		compare(d, compared, since(n, c->ratio.sum, &past->ratio));
 	}
 	d->gpu_ns = d->measured_ns;
 	if (!timed && d->launches > 0)
@@ -199,7 +201,7 @@ void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct
 		    (double)c->time.count == past->sum.measured)
 			continue;
 		name = p->row[p->config[i].row]->plain;
-		delta_of(c, past, top_process_timed(p), &d);
+		delta_of(n, c, past, top_process_timed(p), &d);
 		if (!agent_sum_plausible(&d)) {
 			n->refused++;
 			continue;

@@ -11,7 +11,9 @@
 enum {
 	KEYS = 4096,  /* configurations that are remembered; the one unused longest makes room */
 	PROBE = 16,   /* places where a key may be */
-	WARM = 6,     /* intervals that make a reference */
+	WARM = 8,  /* intervals that make a reference */
+	FIRM = 120, /* intervals over which it is refined while nothing is suspected */
+	PRIOR = 4, /* intervals that count as if they had spread by SPREAD_PRIOR */
 	LONG = 64,    /* intervals over which its spread is averaged */
 	SETTLED = 12, /* intervals of a resource before it can be slow */
 	SHORTEST = 3, /* intervals in a row that a change needs */
@@ -23,9 +25,16 @@ static const double SHIFT = 0.03;         /* logarithm of the change that is loo
 static const double ALARM = 30;           /* score at which a resource is slow */
 static const double STEP_MOST = 6;        /* score that one interval may add */
 static const double SPREAD_LEAST = 0.004; /* of an interval's mean: less is luck */
+static const double SPREAD_PRIOR = 0.02;
+static const double DOUBT = 2;            /* standard errors of the references that say nothing */
 static const double SPREAD_USABLE = 0.2;  /* a configuration that varies more says nothing */
 static const double CALM = 0.015;         /* changes below it belong to the drift */
 static const double DRIFT = 1 / 360.0;    /* of the drift, an interval: half an hour */
+static const double FASTER = 0.1;         /* share by which a reference follows a faster time */
+static const double ALIKE = 0.7;          /* of two intervals' GPU time that is of the same kernels */
+static const double STALE = 0.02;         /* what the drift may have done in a long pause */
+static const double STALE_AFTER = 720;    /* intervals of a pause that is long */
+static const double CATCH_UP = 0.05;      /* of the drift, an interval after such a pause */
 static const double PER_DAY = 17280;      /* intervals of a day */
 
 /* A configuration: what it took, and what came since the last tick. */
@@ -41,6 +50,8 @@ struct key {
 	double launches_usual;
 	/* between two ticks */
 	double launches, sum, clock_sum, clock_weight;
+	double share; /* of the GPU time in the last interval with a sample */
+	uint64_t shared; /* number of that tick */
 	/* since the change that is suspected */
 	double slow_launches, slow_sum, slow_expected, slow_weight;
 };
@@ -49,6 +60,8 @@ struct course {
 	uint32_t intervals;
 	double drift, spread2, shift; /* usual mean and variance of the deviation; the last one */
 	double score, end_score;
+	uint64_t seen; /* number of the last tick with samples */
+	double stale;  /* how little is known of the drift, 0 to 1 */
 	uint32_t run; /* intervals since the score left 0 */
 	bool slow;
 	uint64_t since;
@@ -58,7 +71,10 @@ struct course {
 
 struct health {
 	uint64_t ticks, last_ns;
+	uint64_t mixed; /* number of the last tick with samples */
 	struct course course[HEALTH_RESOURCES];
+	uint32_t came[KEYS]; /* places with a sample since the last tick */
+	uint32_t comers;
 	struct key key[KEYS];
 };
 
@@ -129,6 +145,8 @@ void health_add(struct health *h, const struct health_sample *s)
 	    s->resource >= HEALTH_CLOCK)
 		return;
 	k = place_of(h, s);
+	if (!(k->launches > 0) && h->comers < KEYS)
+		h->came[h->comers++] = (uint32_t)(k - h->key);
 	k->used = h->ticks;
 	k->launches += s->launches;
 	k->sum += s->launches * s->mean_ns;
@@ -143,6 +161,7 @@ void health_add(struct health *h, const struct health_sample *s)
 /* What one interval says of a resource: the weighted mean of its configurations' deviations. */
 struct tally {
 	double weight, sum;
+	double doubt; /* variance of the references' mean, times the weight squared */
 	size_t configs;
 };
 
@@ -185,16 +204,20 @@ static void watch_spread(struct key *k, double d, double launches)
 	const uint32_t n = k->intervals < LONG ? k->intervals : LONG;
 
 	k->spread2 += (d * d - k->spread2) / n;
+	if (k->intervals < FIRM)
+		k->level += d / (k->intervals + 1);
 	k->launches_usual += (launches - k->launches_usual) / n;
 	k->intervals++;
 }
 
 static double variance_of(const struct key *k)
 {
+	const double n = k->intervals < LONG ? k->intervals : LONG;
+	const double seen = (n * k->spread2 + PRIOR * SPREAD_PRIOR * SPREAD_PRIOR) / (n + PRIOR);
 	const double least = SPREAD_LEAST * SPREAD_LEAST;
 	const double fewer = k->launches_usual > k->launches ? k->launches_usual / k->launches : 1;
 
-	return (k->spread2 > least ? k->spread2 : least) * fewer;
+	return (seen > least ? seen : least) * fewer;
 }
 
 static void tally_key(struct health *h, struct key *k, struct tally *tally)
@@ -204,8 +227,13 @@ static void tally_key(struct health *h, struct key *k, struct tally *tally)
 	const double x = log(k->sum / k->launches);
 	double d, weight;
 
+	if (!isnan(clock)) {
+		tally[HEALTH_CLOCK].weight += k->sum;
+		tally[HEALTH_CLOCK].sum -= k->sum * clock;
+		tally[HEALTH_CLOCK].configs++;
+	}
 	if (k->intervals < WARM) {
-		learn(k, x, clock);
+		learn(k, x - c->drift, clock);
 		return;
 	}
 	d = x - k->level - at_clock(k, clock);
@@ -214,19 +242,18 @@ static void tally_key(struct health *h, struct key *k, struct tally *tally)
 		tally[k->resource].weight += weight;
 		tally[k->resource].sum += weight * d;
 		tally[k->resource].configs++;
-		if (!isnan(clock) && !k->other_clock) {
-			tally[HEALTH_CLOCK].weight += k->sum;
-			tally[HEALTH_CLOCK].sum += k->sum * (k->clock - clock);
-			tally[HEALTH_CLOCK].configs++;
-		}
+		tally[k->resource].doubt += weight / (k->intervals < FIRM ? k->intervals : FIRM);
 		if (c->score > 0 || c->slow) {
 			k->slow_launches += k->launches;
 			k->slow_sum += k->sum;
-			k->slow_expected += k->launches * exp(k->level + at_clock(k, clock));
+			k->slow_expected +=
+			        k->launches * exp(k->level + c->drift + at_clock(k, clock));
 			k->slow_weight += weight;
 		}
 	}
-	if (!c->slow && c->score <= 0 && !clocks->slow)
+	if (d - c->drift < -CALM)
+		k->level += FASTER * (d - c->drift);
+	else if (!c->slow && c->score <= 0 && !clocks->slow)
 		watch_spread(k, d - c->drift, k->launches);
 }
 
@@ -252,32 +279,37 @@ static double step(double d, double v)
 	return s > STEP_MOST ? STEP_MOST : s < -STEP_MOST ? -STEP_MOST : s;
 }
 
-static void judge(struct health *h, int resource, const struct tally *t, uint64_t now_ns)
+static void judge(struct health *h, int resource, const struct tally *t)
 {
 	struct course *c = &h->course[resource];
-	double d, own, v;
+	double d, own, v, doubt;
 
 	c->configs = t->configs;
 	if (!t->configs)
 		return;
+	if (c->seen)
+		c->stale = fmin(1, c->stale + (double)(h->ticks - c->seen - 1) / STALE_AFTER);
+	c->seen = h->ticks;
 	d = t->sum / t->weight;
 	own = resource == HEALTH_CLOCK ? SPREAD_LEAST * SPREAD_LEAST : 1 / t->weight;
 	c->shift = d;
 	d -= c->drift;
 	v = fmax(own, c->spread2) + SPREAD_LEAST * SPREAD_LEAST;
+	doubt = resource == HEALTH_CLOCK ? 0 : DOUBT * sqrt(t->doubt) / t->weight;
+	doubt += STALE * c->stale;
 	if (c->intervals < SETTLED) {
 		c->intervals++;
-		c->spread2 += (d * d - c->spread2) / c->intervals;
-		c->drift += d / (c->intervals + 2);
+		c->spread2 += ((c->intervals > 1 ? d * d : 0) - c->spread2) / c->intervals;
+		c->drift += d / c->intervals;
 		return;
 	}
-	c->score = fmax(0, c->score + step(d, v));
+	c->score = fmax(0, c->score + step(d - doubt, v));
 	if (c->score <= 0 && !c->slow) {
-		forget_change(h, resource);
-		if (fabs(d) < CALM)
-			c->drift += DRIFT * d;
-		else
-			c->drift += d < 0 ? DRIFT * d : 0;
+		if (c->run)
+			forget_change(h, resource);
+		if (fabs(d) < CALM + STALE * c->stale)
+			c->drift += (DRIFT + CATCH_UP * c->stale) * d;
+		c->stale *= 1 - CATCH_UP;
 		c->spread2 += (fmin(d * d, CALM * CALM) - c->spread2) / LONG;
 		return;
 	}
@@ -291,23 +323,53 @@ static void judge(struct health *h, int resource, const struct tally *t, uint64_
 	c->end_score = c->slow ? fmax(0, c->end_score - step(d, v)) : 0;
 	if (c->slow && c->end_score >= ALARM)
 		forget_change(h, resource);
-	(void)now_ns;
+}
+
+/*
+ * The clock follows the power that kernels draw, so it compares only while the same ones run. After
+ * a change of these its reference is made anew.
+ */
+static void follow_mix(struct health *h)
+{
+	struct course *c = &h->course[HEALTH_CLOCK];
+	double all = 0, alike = 0;
+
+	for (uint32_t i = 0; i < h->comers; i++)
+		all += h->key[h->came[i]].sum;
+	for (uint32_t i = 0; i < h->comers && all > 0; i++) {
+		struct key *k = &h->key[h->came[i]];
+		const double share = k->sum / all;
+
+		if (k->shared == h->mixed)
+			alike += fmin(share, k->share);
+		k->share = share;
+		k->shared = h->ticks;
+	}
+	if (!h->comers)
+		return;
+	if (alike < ALIKE) {
+		forget_change(h, HEALTH_CLOCK);
+		*c = (struct course){0};
+	}
+	h->mixed = h->ticks;
 }
 
 void health_tick(struct health *h, uint64_t now_ns)
 {
 	struct tally tally[HEALTH_RESOURCES] = {{0}};
 
-	for (size_t i = 0; i < KEYS; i++) {
-		struct key *k = &h->key[i];
+	follow_mix(h);
+	for (uint32_t i = 0; i < h->comers; i++) {
+		struct key *k = &h->key[h->came[i]];
 
 		if (!(k->launches > 0))
-			continue;
+			continue; /* another took its place, and is here, too */
 		tally_key(h, k, tally);
 		k->launches = k->sum = k->clock_sum = k->clock_weight = 0;
 	}
+	h->comers = 0;
 	for (int r = 0; r < HEALTH_RESOURCES; r++)
-		judge(h, r, &tally[r], now_ns);
+		judge(h, r, &tally[r]);
 	h->ticks++;
 	h->last_ns = now_ns;
 }
@@ -366,7 +428,7 @@ enum health_state health_state(const struct health *h, enum health_resource *wor
 	for (int r = 0; r < HEALTH_RESOURCES; r++) {
 		const struct course *c = &h->course[r];
 
-		if (c->intervals >= SETTLED && state == HEALTH_UNKNOWN)
+		if (c->intervals >= SETTLED && state == HEALTH_UNKNOWN && r != HEALTH_CLOCK)
 			state = HEALTH_GOOD;
 		if (c->slow && c->sum / c->weight > most) {
 			state = HEALTH_SLOW;

@@ -78,7 +78,7 @@ uint64_t health_interval_ns(void);
 /** The verdict on @p resource after the last tick. */
 void health_of(const struct health *h, enum health_resource resource, struct health_verdict *out);
 
-/** The worst of all resources: a slow one, else a good one; unknown where all are. */
+/** The worst of all resources: a slow one, else a good one; unknown where all but the clock are. */
 enum health_state health_state(const struct health *h, enum health_resource *worst);
 
 const char *health_resource_name(enum health_resource resource);
