@@ -66,6 +66,8 @@ gw_missing_packages() {
 	gw_has_header zlib.h || echo zlib1g-dev
 	gw_has_header sqlite3.h || echo libsqlite3-dev
 	gw_has_header ncursesw/curses.h || echo libncurses-dev
+	gw_has_header microhttpd.h || echo libmicrohttpd-dev
+	gw_has_header curl/curl.h || echo libcurl4-openssl-dev
 	{ gw_has_header cmocka.h || pkg-config --exists cmocka; } 2>/dev/null || echo libcmocka-dev
 	if [ "$1" = tests ]; then
 		command -v valgrind >/dev/null || echo valgrind
@@ -85,6 +87,9 @@ gw_install_wished() {
 	command -v musl-gcc >/dev/null || missing+=(musl-tools)
 	{ command -v chromium && command -v chromedriver && /usr/bin/python3 -c 'import selenium'; } >/dev/null 2>&1 ||
 		missing+=(chromium chromium-driver python3-selenium)
+	command -v promtool >/dev/null || missing+=(prometheus)
+	command -v shellcheck >/dev/null || missing+=(shellcheck)
+	python3 -c 'import yaml' 2>/dev/null || missing+=(python3-yaml)
 	[ ${#missing[@]} -gt 0 ] || return 0
 	[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
 	command -v apt-get >/dev/null &&

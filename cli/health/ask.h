@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /**
- * What the agent at @p where (ADDRESS:PORT or unix:PATH) serves at @p path, with @p token where that
- * is not NULL; ended by a NUL, free() it. It takes @p seconds at most. NULL, and @p why, where there
- * is none.
+ * What the agent at @p where (ADDRESS:PORT or unix:PATH) serves at @p path, with @p token where
+ * that is not NULL; ended by a NUL, free() it. It takes @p seconds at most. NULL, and @p why, where
+ * there is none.
  */
 char *health_ask(const char *where, const char *path, const char *token, unsigned seconds,
                  char *why, size_t room);

@@ -11,12 +11,13 @@
 enum {
 	KEYS = 4096,  /* configurations that are remembered; the one unused longest makes room */
 	PROBE = 16,   /* places where a key may be */
-	WARM = 8,  /* intervals that make a reference */
-	FIRM = 120, /* intervals over which it is refined while nothing is suspected */
-	PRIOR = 4, /* intervals that count as if they had spread by SPREAD_PRIOR */
+	WARM = 8,     /* intervals that make a reference */
+	FIRM = 120,   /* intervals over which it is refined while nothing is suspected */
+	PRIOR = 4,    /* intervals that count as if they had spread by SPREAD_PRIOR */
 	LONG = 64,    /* intervals over which its spread is averaged */
 	SETTLED = 12, /* intervals of a resource before it can be slow */
-	SHORTEST = 3, /* intervals in a row that a change needs */
+	CONFIGS_LEAST = 2, /* that a verdict rests on: the data of one may change at any time */
+	SHORTEST = 3,      /* intervals in a row that a change needs */
 	NAME = 160
 };
 
@@ -26,16 +27,17 @@ static const double ALARM = 30;           /* score at which a resource is slow *
 static const double STEP_MOST = 6;        /* score that one interval may add */
 static const double SPREAD_LEAST = 0.004; /* of an interval's mean: less is luck */
 static const double SPREAD_PRIOR = 0.02;
-static const double DOUBT = 2;            /* standard errors of the references that say nothing */
-static const double SPREAD_USABLE = 0.2;  /* a configuration that varies more says nothing */
-static const double CALM = 0.015;         /* changes below it belong to the drift */
-static const double DRIFT = 1 / 360.0;    /* of the drift, an interval: half an hour */
-static const double FASTER = 0.1;         /* share by which a reference follows a faster time */
-static const double ALIKE = 0.7;          /* of two intervals' GPU time that is of the same kernels */
-static const double STALE = 0.02;         /* what the drift may have done in a long pause */
-static const double STALE_AFTER = 720;    /* intervals of a pause that is long */
-static const double CATCH_UP = 0.05;      /* of the drift, an interval after such a pause */
-static const double PER_DAY = 17280;      /* intervals of a day */
+static const double DOUBT = 2;           /* standard errors of the references that say nothing */
+static const double SPREAD_USABLE = 0.2; /* a configuration that varies more says nothing */
+static const double CALM = 0.015;        /* changes below it belong to the drift */
+static const double DRIFT = 1 / 360.0;   /* of the drift, an interval: half an hour */
+static const double FASTER = 0.1;        /* share by which a reference follows a faster time */
+static const double ALIKE = 0.7;       /* of two intervals' GPU time that is of the same kernels */
+static const double STALE = 0.02;      /* what the drift may have done in a long pause */
+static const double STALE_MIX = 0.6;   /* the share of it after a change of kernels */
+static const double STALE_AFTER = 720; /* intervals of a pause that is long */
+static const double CATCH_UP = 0.05;   /* of the drift, an interval after such a pause */
+static const double PER_DAY = 17280;   /* intervals of a day */
 
 /* A configuration: what it took, and what came since the last tick. */
 struct key {
@@ -50,7 +52,7 @@ struct key {
 	double launches_usual;
 	/* between two ticks */
 	double launches, sum, clock_sum, clock_weight;
-	double share; /* of the GPU time in the last interval with a sample */
+	double share;    /* of the GPU time in the last interval with a sample */
 	uint64_t shared; /* number of that tick */
 	/* since the change that is suspected */
 	double slow_launches, slow_sum, slow_expected, slow_weight;
@@ -62,7 +64,7 @@ struct course {
 	double score, end_score;
 	uint64_t seen; /* number of the last tick with samples */
 	double stale;  /* how little is known of the drift, 0 to 1 */
-	uint32_t run; /* intervals since the score left 0 */
+	uint32_t run;  /* intervals since the score left 0 */
 	bool slow;
 	uint64_t since;
 	double sum, weight; /* of the deviation since then */
@@ -285,7 +287,7 @@ static void judge(struct health *h, int resource, const struct tally *t)
 	double d, own, v, doubt;
 
 	c->configs = t->configs;
-	if (!t->configs)
+	if (t->configs < (resource == HEALTH_CLOCK ? 1 : CONFIGS_LEAST))
 		return;
 	if (c->seen)
 		c->stale = fmin(1, c->stale + (double)(h->ticks - c->seen - 1) / STALE_AFTER);
@@ -350,6 +352,9 @@ static void follow_mix(struct health *h)
 	if (alike < ALIKE) {
 		forget_change(h, HEALTH_CLOCK);
 		*c = (struct course){0};
+		/* The drift is that of other kernels' references. */
+		for (int r = 0; r < HEALTH_CLOCK; r++)
+			h->course[r].stale = fmax(h->course[r].stale, STALE_MIX);
 	}
 	h->mixed = h->ticks;
 }

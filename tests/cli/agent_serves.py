@@ -191,6 +191,8 @@ def the_token_keeps_others_out():
         out.write("secret\n")
     agent = Agent("--token-file=" + token).ready()
     assert agent.get()[0] == 401
+    assert agent.get("/healthz")[0] == 200
+    assert agent.get("/health")[0] == 401
     assert agent.get(Authorization="Bearer secre")[0] == 401
     assert agent.get(Authorization="Bearer secrets")[0] == 401
     assert agent.get(Authorization="secret")[0] == 401
