@@ -88,6 +88,7 @@ gw_install_wished() {
 	{ command -v chromium && command -v chromedriver && /usr/bin/python3 -c 'import selenium'; } >/dev/null 2>&1 ||
 		missing+=(chromium chromium-driver python3-selenium)
 	command -v promtool >/dev/null || missing+=(prometheus)
+	command -v prometheus-node-exporter >/dev/null || missing+=(prometheus-node-exporter)
 	command -v shellcheck >/dev/null || missing+=(shellcheck)
 	python3 -c 'import yaml' 2>/dev/null || missing+=(python3-yaml)
 	[ ${#missing[@]} -gt 0 ] || return 0

@@ -361,6 +361,31 @@ def pushes_to_a_collector():
     server.shutdown()
 
 
+def pushes_what_the_official_messages_hold():
+    try:
+        from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
+    except ImportError:
+        print("skipped: Python's opentelemetry-proto is not here (PyPI)")
+        finish(77)
+    segment()
+    server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    agent = Agent(f"--otlp=http://127.0.0.1:{server.server_port}/v1/metrics", "--otlp-interval=1").ready()
+    until(lambda: len(Collector.bodies) >= 2)
+    request = metrics_service_pb2.ExportMetricsServiceRequest.FromString(Collector.bodies[-1])
+    assert request.SerializeToString() and not request.FindInitializationErrors()
+    resource = request.resource_metrics[0]
+    assert {a.key for a in resource.resource.attributes} >= {"service.name", "host.name"}
+    metrics = {m.name: m for m in resource.scope_metrics[0].metrics}
+    total = metrics["gpuwatch_launches"].sum
+    assert total.is_monotonic and total.aggregation_temporality == 2 and total.data_points[0].as_double >= 0
+    for point in metrics["gpuwatch_kernel_seconds"].histogram.data_points:
+        assert sum(point.bucket_counts) == point.count and len(point.bucket_counts) == len(point.explicit_bounds) + 1
+    assert metrics["gpuwatch_own_memory_bytes"].unit == "By"
+    agent.end()
+    server.shutdown()
+
+
 def an_unreachable_collector_holds_nothing_up():
     segment()
     agent = Agent(f"--otlp=http://127.0.0.1:{free_port()}/v1/metrics", "--otlp-interval=1").ready()
@@ -396,6 +421,31 @@ def a_textfile_is_written_and_a_full_disk_survived():
         limited.send_signal(signal.SIGTERM)
         assert limited.wait(60) == 0
         assert os.listdir(out) == ["gpuwatch.prom"], os.listdir(out)
+
+
+def node_exporter_reads_the_textfile():
+    exporter = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
+    if not exporter:
+        print("skipped: node-exporter is not here (Debian: prometheus-node-exporter)")
+        finish(77)
+    segment()
+    agent = Agent("--textfile=" + FOLDER, "--textfile-interval=1").ready()
+    until(lambda: os.path.exists(os.path.join(FOLDER, "gpuwatch.prom")))
+    port = free_port()
+    start(exporter, "--collector.disable-defaults", "--collector.textfile", "--collector.textfile.directory=" + FOLDER,
+          f"--web.listen-address=127.0.0.1:{port}", stderr=subprocess.DEVNULL)
+
+    def reads():
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode()
+        except OSError:
+            return False
+        assert "\nnode_textfile_scrape_error 0" in text
+        return "gpuwatch_launches_total{" in text
+    until(reads)
+    agent.end()
 
 
 def processes_that_come_and_go_are_counted():
