@@ -68,6 +68,8 @@ gw_missing_packages() {
 	gw_has_header zlib.h || echo zlib1g-dev
 	gw_has_header sqlite3.h || echo libsqlite3-dev
 	gw_has_header ncursesw/curses.h || echo libncurses-dev
+	gw_has_header microhttpd.h || echo libmicrohttpd-dev
+	gw_has_header curl/curl.h || echo libcurl4-openssl-dev
 	{ gw_has_header cmocka.h || pkg-config --exists cmocka; } 2>/dev/null || echo libcmocka-dev
 	if [ "$1" = tests ]; then
 		command -v valgrind >/dev/null || echo valgrind
@@ -89,6 +91,9 @@ gw_install_wished() {
 		missing+=(chromium chromium-driver python3-selenium)
 	command -v promtool >/dev/null || missing+=(prometheus)
 	python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+	command -v prometheus-node-exporter >/dev/null || missing+=(prometheus-node-exporter)
+	command -v shellcheck >/dev/null || missing+=(shellcheck)
+	python3 -c 'import yaml' 2>/dev/null || missing+=(python3-yaml)
 	[ ${#missing[@]} -gt 0 ] || return 0
 	[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
 	command -v apt-get >/dev/null &&

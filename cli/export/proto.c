@@ -32,11 +32,19 @@ void proto_uint(struct proto *p, unsigned field, uint64_t value)
 	varint(p, value);
 }
 
-void proto_double(struct proto *p, unsigned field, double value)
+void proto_fixed(struct proto *p, unsigned field, uint64_t value)
 {
 	varint(p, field << 3 | FIXED64);
 	memcpy(room(p, sizeof(value)), &value, sizeof(value)); /* little-endian, as all here */
 	p->length += sizeof(value);
+}
+
+void proto_double(struct proto *p, unsigned field, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	proto_fixed(p, field, bits);
 }
 
 void proto_bytes(struct proto *p, unsigned field, const void *data, size_t length)

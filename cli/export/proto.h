@@ -14,6 +14,8 @@ struct proto {
 };
 
 void proto_uint(struct proto *p, unsigned field, uint64_t value);
+/** @p value in 8 bytes. */
+void proto_fixed(struct proto *p, unsigned field, uint64_t value);
 void proto_double(struct proto *p, unsigned field, double value);
 void proto_bytes(struct proto *p, unsigned field, const void *data, size_t length);
 /** @p text as UTF-8. */

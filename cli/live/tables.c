@@ -95,7 +95,7 @@ bool gw_live_device_at(const struct gw_live_file *f, uint32_t ordinal, struct gw
 {
 	return ordinal < f->head->devices.count &&
 	       copy(element(f, &f->head->devices, ordinal), out, sizeof(*out)) && out->used == 1 &&
-	       gw_sketch_valid(&out->gap);
+	       memchr(out->name, 0, sizeof(out->name)) && gw_sketch_valid(&out->gap);
 }
 
 bool gw_live_totals_of(const struct gw_live_file *f, struct gw_live_totals *out)

@@ -19,9 +19,11 @@
 #include <unistd.h>
 
 enum {
-	TRIES_MOST = 10,    /* snapshots in which a segment may be in the making */
-	OWNER_EVERY = 8,    /* snapshots after which a process is looked at more closely */
-	NAME_MOST = 1 << 16 /* bytes of a kernel's name */
+	TRIES_MOST = 10,      /* snapshots in which a segment may be in the making */
+	OWNER_EVERY = 8,      /* snapshots after which a process is looked at more closely */
+	FOLDERS_EVERY = 8,    /* looks after which folders are searched for again */
+	SEGMENTS_MOST = 4096, /* that are followed; whoever may write in a folder can make more */
+	NAME_MOST = 1 << 16   /* bytes of a kernel's name */
 };
 
 struct folder {
@@ -39,6 +41,7 @@ struct segment {
 	unsigned tries;  /* to open it; TRIES_MOST: no more */
 	unsigned turn;   /* snapshots since its owner was looked at */
 	bool there;      /* its folder has it */
+	bool met;        /* it was read, or is what a process left that had ended before */
 	bool replaced;   /* its process has made another since: it has run another program */
 	bool open, over; /* mapped; its process has ended, or it can't be read any more */
 	int process;     /* a descriptor of it (pidfd); -1: none */
@@ -50,6 +53,9 @@ struct segment {
 
 struct top_source {
 	uint32_t pid;
+	bool defaults; /* folders are where segments are by default: new ones may come */
+	unsigned looks;
+	uint64_t missed;
 	struct folder *folder;
 	size_t folders, folder_room;
 	struct segment **segment;
@@ -104,7 +110,8 @@ struct top_source *top_source_new(const struct gw_words *folders, uint32_t pid)
 	s->pid = pid;
 	for (size_t i = 0; i < folders->count; i++)
 		add_folder(s, folders->word[i]);
-	if (!folders->count)
+	s->defaults = !folders->count;
+	if (s->defaults)
 		add_default_folders(s);
 	return s;
 }
@@ -173,6 +180,8 @@ static void meet(struct top_source *s, const char *folder, const char *name)
 			s->segment[i]->there = true;
 			return;
 		}
+	if (s->segments == SEGMENTS_MOST)
+		return;
 	g = gw_alloc(sizeof(*g));
 	g->path = gw_copy(path);
 	g->name = g->path + strlen(folder) + 1;
@@ -234,6 +243,8 @@ static void look_everywhere(struct top_source *s)
 {
 	bool changed = false;
 
+	if (s->defaults && s->looks++ % FOLDERS_EVERY == FOLDERS_EVERY - 1)
+		add_default_folders(s);
 	for (size_t i = 0; i < s->folders; i++)
 		changed |= look(s, &s->folder[i]);
 	if (changed)
@@ -285,6 +296,7 @@ static void open_segment(struct top_source *s, struct segment *g)
 	 * nobody. */
 	g->process = (int)syscall(SYS_pidfd_open, (pid_t)g->file.head->pid, 0);
 	r.owner = gw_live_owner(&g->file);
+	g->met = true;
 	if (r.owner == GW_LIVE_UNOWNED || g->replaced) {
 		close_segment(g);
 		g->over = true;
@@ -415,26 +427,53 @@ static void drop_gone(struct top_source *s, const struct top_model *m)
 
 		if (g->over && !seen)
 			close_segment(g);
-		if (!g->there && !seen)
+		if (!g->there && !seen) {
+			s->missed += !g->met && !g->replaced;
 			segment_free(g);
-		else
+		} else {
 			s->segment[kept++] = g;
+		}
 	}
 	s->segments = kept;
+}
+
+static void open_new(struct top_source *s)
+{
+	for (size_t i = 0; i < s->segments; i++) {
+		struct segment *g = s->segment[i];
+
+		if (!g->open && !g->over && g->there && g->tries < TRIES_MOST)
+			open_segment(s, g);
+	}
+}
+
+void top_source_look(struct top_source *s)
+{
+	look_everywhere(s);
+	open_new(s);
+}
+
+bool top_source_has(const struct top_source *s, const char *name)
+{
+	for (size_t i = 0; i < s->segments; i++)
+		if (!strcmp(s->segment[i]->name, name))
+			return true;
+	return false;
+}
+
+uint64_t top_source_missed(const struct top_source *s)
+{
+	return s->missed;
 }
 
 void top_collect(struct top_source *s, struct top_model *m)
 {
 	look_everywhere(s);
 	top_begin(m, top_now());
-	for (size_t i = 0; i < s->segments; i++) {
-		struct segment *g = s->segment[i];
-
-		if (!g->open && !g->over && g->there && g->tries < TRIES_MOST)
-			open_segment(s, g);
-		if (g->open)
-			read_segment(g, m);
-	}
+	open_new(s);
+	for (size_t i = 0; i < s->segments; i++)
+		if (s->segment[i]->open)
+			read_segment(s->segment[i], m);
 	top_end(m);
 	drop_gone(s, m);
 }

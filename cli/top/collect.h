@@ -21,6 +21,18 @@ void top_source_free(struct top_source *source);
 /** Take a snapshot: all from top_begin() to top_end(). */
 void top_collect(struct top_source *source, struct top_model *model);
 
+/**
+ * Find and map new segments between two snapshots, so that a process that soon ends is in the next
+ * one, too.
+ */
+void top_source_look(struct top_source *source);
+
+/** Whether a segment's file of this name is known; until the model has let go of it. */
+bool top_source_has(const struct top_source *source, const char *name);
+
+/** Segments that went before they could be read. */
+uint64_t top_source_missed(const struct top_source *source);
+
 /** Segments that are there and can't be read, and why for one of them ("" for none). */
 unsigned top_source_refused(const struct top_source *source, const char **why);
 

@@ -15,10 +15,11 @@ static const double UP = 1.0986122887;    /* ln(0.9 / 0.3): of a slow launch */
 static const double DOWN = 1.9459101491;  /* ln(0.7 / 0.1): of any other */
 static const double ALARM = 16.118095651; /* ln(10^7) */
 static const double AGAIN = 2.3025850930; /* ln(10), for each earlier alarm */
-static const double GAIN = 1 / 64.0;      /* weight of a launch in the running means of the usual state */
-static const double MISS = 0.1;           /* share of times above `top` */
-static const double TOP = 1.6;          /* where that share starts, in mean deviations of a normal */
-static const double STEP = 0.1;         /* step of `top`, in mean deviations */
+static const double GAIN =
+        1 / 64.0;               /* weight of a launch in the running means of the usual state */
+static const double MISS = 0.1; /* share of times above `top` */
+static const double TOP = 1.6;  /* where that share starts, in mean deviations of a normal */
+static const double STEP = 0.1; /* step of `top`, in mean deviations */
 static const double CLOCK_DROP = 1.02;  /* a smaller drop of the clock explains nothing */
 static const double OTHERS_ROSE = 0.05; /* additional share of the GPU that other processes took */
 static const double BYTES_ROSE = 1.2;
@@ -198,7 +199,7 @@ static enum gw_slow_cause cause_of(const struct watch *w)
 }
 
 static void report(const struct watch *w, uint32_t config, uint64_t until_ns, uint64_t last_ns,
-                 struct gw_slow_event *out)
+                   struct gw_slow_event *out)
 {
 	*out = (struct gw_slow_event){
 	        .config = config,
@@ -311,6 +312,20 @@ bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sa
 	w->score = 0; /* counts towards the end from here on */
 	report(w, config, 0, o->start_ns, out);
 	return true;
+}
+
+double gw_slow_excess(const struct gw_slow *s, uint32_t config, double seconds,
+                      enum gw_slow_cause *cause)
+{
+	const struct watch *chunk =
+	        config && config <= s->max_configs ? s->chunks[config / CHUNK] : NULL;
+	const struct watch *w = chunk ? &chunk[config % CHUNK] : NULL;
+
+	*cause = GW_SLOW_UNKNOWN;
+	if (!w || !w->open || !(seconds > w->predicted))
+		return 0;
+	*cause = cause_of(w);
+	return seconds - w->predicted;
 }
 
 bool gw_slow_open(const struct gw_slow *s, uint32_t config, struct gw_slow_event *out)

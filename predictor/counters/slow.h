@@ -68,6 +68,13 @@ void gw_slow_free(struct gw_slow *s);
 bool gw_slow_observe(struct gw_slow *s, uint32_t config, const struct gw_slow_sample *sample,
                      struct gw_slow_event *out);
 
+/**
+ * What a launch of @p config that took @p seconds took longer than its episode's first launch was
+ * predicted to, s, and the episode's cause so far; 0 where no episode goes on.
+ */
+double gw_slow_excess(const struct gw_slow *s, uint32_t config, double seconds,
+                      enum gw_slow_cause *cause);
+
 /** The next episode after configuration @p config (0 to begin with) that goes on; false when there
  * is none. */
 bool gw_slow_open(const struct gw_slow *s, uint32_t config, struct gw_slow_event *out);

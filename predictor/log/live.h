@@ -26,7 +26,7 @@
 
 enum {
 	GW_LIVE_MAGIC = 0x4c565747, /**< "GWVL" in the file */
-	GW_LIVE_VERSION = 3,
+	GW_LIVE_VERSION = 4,
 	GW_LIVE_RINGS = 256,
 	GW_LIVE_KERNELS = 1 << 20, /**< bytes of kernels */
 	GW_LIVE_STEP = 1 << 20,    /**< bytes of entries that are reserved at once */

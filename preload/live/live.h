@@ -103,6 +103,14 @@ void gw_live_clock_set(void);
 /** Clocks of the GPU numbered @p ordinal. */
 void gw_live_clocks(int ordinal, const struct gw_clock_sample *s);
 
+/** What GPU @p as is: its model, its UUID (all 0: unknown), and PCI domain, bus and device (all
+ * UINT32_MAX: unknown). */
+void gw_live_identity(const struct gw_record_device *as, const char *name,
+                      const unsigned char uuid[16], const uint32_t pci[3]);
+
+/** A launch of configuration @p id in a slow episode took @p ns longer than predicted before it. */
+void gw_live_lost(uint32_t id, enum gw_slow_cause cause, double ns);
+
 /** The counters as they are, about once a second. */
 void gw_live_totals(const uint64_t counters[GW_COUNTERS]);
 

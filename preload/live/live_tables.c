@@ -15,6 +15,12 @@
 
 _Static_assert(GW_COUNTERS <= sizeof(((struct gw_live_totals *)0)->counter) / sizeof(uint64_t),
                "they fit");
+#define SLOW_CAUSE(NAME, name, meaning) +1
+_Static_assert(0
+#include "predictor/log/slow.def"
+                       <= sizeof(((struct gw_live_device *)0)->lost_ns) / sizeof(uint64_t),
+               "causes fit");
+#undef SLOW_CAUSE
 _Static_assert((int)GW_STREAMS_MAX <= (int)GW_LIVE_STREAMS, "each has a place");
 
 static uint64_t configs_ready; /* bytes of the table that are reserved */
@@ -216,6 +222,36 @@ void gw_live_clocks(int ordinal, const struct gw_clock_sample *s)
 	d->sm_khz = s->sm_khz;
 	d->mem_khz = s->mem_khz;
 	d->reasons = s->reasons;
+	d->others = s->others;
+	end(&d->sequence);
+}
+
+void gw_live_identity(const struct gw_record_device *as, const char *name,
+                      const unsigned char uuid[16], const uint32_t pci[3])
+{
+	struct gw_live_device *d = device(as->ordinal);
+
+	if (!d)
+		return;
+	begin(&d->sequence);
+	memcpy(d->uuid, uuid, sizeof(d->uuid));
+	memcpy(d->pci, pci, sizeof(d->pci));
+	d->full_sm_khz = as->sm_clock_khz;
+	memset(d->name, 0, sizeof(d->name));
+	strncpy(d->name, name, sizeof(d->name) - 1);
+	d->identity = 1;
+	end(&d->sequence);
+}
+
+void gw_live_lost(uint32_t id, enum gw_slow_cause cause, double ns)
+{
+	const struct gw_live_config *c = config(id);
+	struct gw_live_device *d = c && c->device ? device(c->device - 1) : NULL;
+
+	if (!d || !(ns > 0) || ns > 1e15)
+		return;
+	begin(&d->sequence);
+	d->lost_ns[cause] += (uint64_t)ns;
 	end(&d->sequence);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding out about the GPUs that launches use: the driver is asked, a profile is read. */
+#include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/runtime/driver.h"
 #include "preload/worker/profile.h"
@@ -48,13 +49,27 @@ static uint32_t attribute(CUdevice device, CUdevice_attribute which)
 	return (uint32_t)value;
 }
 
+/* Part of a GPU's place on the PCI bus; UINT32_MAX: unknown. */
+static uint32_t location(CUdevice device, CUdevice_attribute which)
+{
+	int value = 0;
+
+	if (gone || !gw_driver.cuDeviceGetAttribute ||
+	    gw_driver.cuDeviceGetAttribute(&value, which, device) != CUDA_SUCCESS || value < 0)
+		return UINT32_MAX;
+	return (uint32_t)value;
+}
+
 void gw_device_meet(int ordinal)
 {
 	struct gw_device_entry *d = gw_device_entry(ordinal);
 	struct gw_record_device r = {.ordinal = (uint32_t)ordinal};
+	const uint32_t pci[3] = {location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
+	                         location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
+	                         location(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)};
 	char tail[256 + 33] = "";
 	size_t memory = 0, n;
-	CUuuid uuid;
+	CUuuid uuid = {{0}};
 
 	if (!d || d->id || gone)
 		return;
@@ -78,5 +93,6 @@ void gw_device_meet(int ordinal)
 			snprintf(tail + n + 2 * i, 3, "%02x", (unsigned char)uuid.bytes[i]);
 	n += strlen(tail + n) + 1;
 	gw_log_write(GW_RECORD_DEVICE, &r, sizeof(r), tail, n);
+	gw_live_identity(&r, tail, (const unsigned char *)uuid.bytes, pci);
 	gw_device_profile_use(r.id, tail);
 }

@@ -2,6 +2,7 @@
 #include "preload/worker/slow_episodes.h"
 
 #include "predictor/counters/slow.h"
+#include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/maps/state.h"
 #include "preload/worker/registry.h"
@@ -74,8 +75,16 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 	        .dram_bytes = dram_bytes(r->config),
 	};
 	struct gw_slow_event e;
+	enum gw_slow_cause cause;
+	double excess;
+	bool changed;
 
-	if (!slow || !gw_slow_observe(slow, r->config, &s, &e))
+	if (!slow)
+		return;
+	changed = gw_slow_observe(slow, r->config, &s, &e);
+	excess = gw_slow_excess(slow, r->config, s.seconds, &cause);
+	gw_live_lost(r->config, cause, excess * 1e9);
+	if (!changed)
 		return;
 	if (!e.until_ns)
 		gw_bump(&gw_counters[GW_COUNTER_slow_episodes], 1);

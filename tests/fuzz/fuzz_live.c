@@ -5,6 +5,8 @@
  * each an offset (4 bytes), a length (1 byte) and so many bytes; an offset beyond the segment's end
  * begins the log.
  */
+#include "cli/agent/node.h"
+#include "cli/agent/text.h"
 #include "cli/live/file.h"
 #include "cli/live/tables.h"
 #include "cli/log/reader.h"
@@ -51,6 +53,56 @@ static void make_tables(const struct gw_live_head *h)
 		gw_sketch_add(&config[0].ratio, 1e-3 * i, 1);
 		gw_sketch_add(&device[0].gap, 1e6 * i, 1);
 	}
+}
+
+/* What the agent makes of two snapshots of it is numbers that do not fall. */
+static void follow(const struct gw_live_file *file)
+{
+	struct top_model *model = top_model_new();
+	struct agent_node *node = agent_node_new();
+	const struct agent_self self = {.version = "", .host_label = ""};
+	double before = 0;
+
+	node->proc = "/nonexistent";
+	for (uint64_t turn = 1; turn <= 2; turn++) {
+		struct top_process *p;
+		struct gw_live_config c;
+		struct gw_live_device d;
+		struct gw_live_totals t;
+		double all = 0;
+
+		top_begin(model, turn);
+		p = top_process_of(model, "a", 1, file->head->exe);
+		for (uint32_t i = 0; i < 4 && i < file->head->configs.count; i++)
+			if (gw_live_config_at(file, i, &c)) {
+				c.launches *= turn;
+				top_config_is(model, p, i, &c, NULL);
+			}
+		for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
+			if (gw_live_device_at(file, i, &d))
+				top_device_is(p, i, &d);
+		if (gw_live_totals_of(file, &t))
+			top_totals_are(p, &t);
+		top_end(model);
+		agent_node_add(node, model, turn);
+		for (size_t i = 0; i < node->gpus; i++)
+			for (int b = 0; b < AGENT_BOUNDS; b++)
+				all += node->gpu[i]->bound[b].launches +
+				       node->gpu[i]->bound[b].gpu_ns;
+		if (!(all >= before && all < 1e300))
+			abort();
+		before = all;
+	}
+	{
+		size_t size;
+		char *text = agent_text(node, &self, TEXT_OPENMETRICS, &size);
+
+		if (strlen(text) != size)
+			abort();
+		free(text);
+	}
+	agent_node_free(node);
+	top_model_free(model);
 }
 
 /* What is read of the tables is within its ranges, whatever they hold. */
@@ -182,6 +234,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (gw_live_check(&file, copy, sizeof(copy))) {
 		add(&file, data + i, size - i);
 		read_tables(&file);
+		if (size % 4 == 0)
+			follow(&file);
 	}
 	/* As it was: to copy all of it takes longer than all else. */
 	for (size_t k = 0; changed - k >= 5 && k < changed;) {

@@ -225,6 +225,46 @@ static void a_gpu_shows_its_time_between_kernels(void **state)
 	assert_int_equal(d.reasons, 4);
 }
 
+static void a_gpu_shows_which_one_it_is(void **state)
+{
+	const struct gw_record_device as = {.ordinal = 1, .sm_clock_khz = 1980000};
+	const unsigned char uuid[16] = {0xab, [15] = 0xcd};
+	const uint32_t pci[3] = {0, 0x3b, UINT32_MAX};
+	struct gw_live_device d;
+	char name[200];
+
+	(void)state;
+	memset(name, 'N', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	gw_live_ran(1, 1000, 2000);
+	assert_true(gw_live_device_at(&file, 1, &d));
+	assert_int_equal(d.identity, 0);
+	gw_live_identity(&as, name, uuid, pci);
+	assert_true(gw_live_device_at(&file, 1, &d));
+	assert_int_equal(d.identity, 1);
+	assert_memory_equal(d.uuid, uuid, 16);
+	assert_memory_equal(d.pci, pci, sizeof(pci));
+	assert_int_equal(d.full_sm_khz, 1980000);
+	assert_int_equal(strlen(d.name), 63);
+}
+
+static void a_gpu_shows_what_was_lost_by_cause(void **state)
+{
+	struct gw_live_device d;
+
+	(void)state;
+	gw_live_config(1, 1, 3, &shape);
+	gw_live_ran(2, 1000, 2000);
+	gw_live_lost(1, GW_SLOW_CLOCK, 500);
+	gw_live_lost(1, GW_SLOW_CLOCK, 250);
+	gw_live_lost(1, GW_SLOW_CACHE, 0);
+	gw_live_lost(1, GW_SLOW_CACHE, NAN);
+	gw_live_lost(7, GW_SLOW_CACHE, 100); /* there is no such configuration */
+	assert_true(gw_live_device_at(&file, 2, &d));
+	assert_int_equal(d.lost_ns[GW_SLOW_CLOCK], 750);
+	assert_int_equal(d.lost_ns[GW_SLOW_CACHE], 0);
+}
+
 static void the_name_of_the_log_follows_the_log(void **state)
 {
 	(void)state;
@@ -526,6 +566,8 @@ int main(void)
 	        T(an_entry_that_was_being_written_is_left_out),
 	        T(readers_see_whole_entries),
 	        T(a_gpu_shows_its_time_between_kernels),
+	        T(a_gpu_shows_which_one_it_is),
+	        T(a_gpu_shows_what_was_lost_by_cause),
 	        T(the_name_of_the_log_follows_the_log),
 	        T(a_new_log_is_named_before_the_worker_comes_round),
 	        T(it_is_owned_while_its_process_runs_in_this_namespace),

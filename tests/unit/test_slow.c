@@ -241,6 +241,25 @@ static void an_open_episode_is_found_at_the_end(void **state)
 	close_bench(&b);
 }
 
+static void launches_of_an_open_episode_exceed_what_was_predicted_before_it(void **state)
+{
+	struct bench b;
+	struct gw_slow_sample s = usual();
+	enum gw_slow_cause cause;
+
+	(void)state;
+	seed = 6;
+	open_bench(&b, 10);
+	launches(&b, 1000, 100e-6, 0.01, &s);
+	assert_true(gw_slow_excess(b.slow, 1, 140e-6, &cause) == 0);
+	launches(&b, 500, 140e-6, 0.01, &s);
+	assert_true(fabs(gw_slow_excess(b.slow, 1, 140e-6, &cause) - 40e-6) < 1e-6);
+	assert_int_equal(cause, GW_SLOW_UNKNOWN);
+	assert_true(gw_slow_excess(b.slow, 1, 90e-6, &cause) == 0);
+	assert_true(gw_slow_excess(b.slow, 99, 140e-6, &cause) == 0);
+	close_bench(&b);
+}
+
 /* The cause an alarm names when launches grow by 30% under the circumstances of @p s. */
 static enum gw_slow_cause cause_under(const struct gw_slow_sample *s)
 {
@@ -415,6 +434,7 @@ int main(void)
 	        cmocka_unit_test(a_clock_that_drops_is_reported_within_twenty_launches),
 	        cmocka_unit_test(an_episode_is_one_event_and_ends_when_the_times_come_back),
 	        cmocka_unit_test(an_open_episode_is_found_at_the_end),
+	        cmocka_unit_test(launches_of_an_open_episode_exceed_what_was_predicted_before_it),
 	        cmocka_unit_test(the_cause_is_what_changed),
 	        cmocka_unit_test(a_clock_that_fell_before_it_showed_is_the_cause),
 	        cmocka_unit_test(what_explains_too_little_is_not_the_cause),

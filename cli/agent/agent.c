@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuwatch agent: what the processes of this machine do, for monitoring. */
+#include "cli/agent/http.h"
+#include "cli/agent/listen.h"
+#include "cli/agent/otlp.h"
+#include "cli/agent/push.h"
+#include "cli/agent/text.h"
+#include "cli/agent/textfile.h"
+#include "cli/agent/watch.h"
+#include "cli/command.h"
+#include "cli/common/memory.h"
+#include "cli/common/token.h"
+#include "cli/health/json.h"
+#include "cli/message.h"
+#include "cli/top/collect.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct options {
+	const char *listen, *token_file, *textfile, *otlp, *otlp_ca, *host_label, *format;
+	struct gw_words dir;
+	double interval, textfile_interval, otlp_interval;
+	bool once;
+};
+
+static const struct gw_option options[] = {
+        GW_OPT_TEXT(listen, "ADDRESS",
+                    "serve /metrics, /health and /healthz here: ADDRESS:PORT, unix:PATH or none; a "
+                    "socket that systemd hands over comes first (default 127.0.0.1:9464)"),
+        GW_OPT_FILE(token_file, "FILE",
+                    "answer only requests with the header \"Authorization: Bearer TOKEN\"; the "
+                    "token is the file's first line"),
+        GW_OPT_FILE(textfile, "FOLDER",
+                    "write gpuwatch.prom there, for node-exporter's textfile collector"),
+        GW_OPT_ROW(textfile_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
+                   .meaning = "time between two of these files (default 15)"),
+        GW_OPT_TEXT(otlp, "URL",
+                    "push to an OpenTelemetry collector by OTLP/HTTP with protobuf, such as "
+                    "http://127.0.0.1:4318/v1/metrics"),
+        GW_OPT_ROW(otlp_interval, NUMBER, .argument = "SECONDS", .low = 1, .high = 3600,
+                   .meaning = "time between two pushes (default 15)"),
+        GW_OPT_FILE(otlp_ca, "FILE", "certificates that the collector's is checked against"),
+        GW_OPT_TEXT(host_label, "NAME",
+                    "the label that holds this host's name; \"\": none (default hostname, as "
+                    "dcgm-exporter has it since 2026; before: Hostname)"),
+        GW_OPT_ROW(interval, NUMBER, .argument = "SECONDS", .low = 0.1, .high = 60,
+                   .meaning = "time between two looks at the processes (default 1)"),
+        GW_OPT_LIST(dir, "FOLDER",
+                    "look for live segments in this folder, and no other; may stand several times "
+                    "(default: as gpuwatch top)"),
+        GW_OPT_FLAG(once, "print the metrics as text and end"),
+        GW_OPT_CHOICE(format, "NAME", "prometheus|openmetrics",
+                      "with --once: the format (default prometheus)"),
+        {0},
+};
+
+/* What main thread and server share is behind the lock. */
+struct agent {
+	struct top_source *source;
+	struct top_model *model;
+	struct agent_watch *watch;
+	pthread_mutex_t lock;
+	struct agent_node *node;
+	struct agent_self self;
+	uint64_t taken_ns; /* last snapshot, top_now() */
+	double interval_s;
+	struct push *push;
+	uint64_t start_ns;
+	bool textfile_failed; /* said already */
+};
+
+static volatile sig_atomic_t ending;
+
+static void end(int signal)
+{
+	(void)signal;
+	ending = 1;
+}
+
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static double own_cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- a snapshot ---------------------------------------------------------------------------- */
+
+static void snapshot(struct agent *a)
+{
+	const char *why;
+
+	top_collect(a->source, a->model);
+	pthread_mutex_lock(&a->lock);
+	agent_node_add(a->node, a->model, wall_ns());
+	a->taken_ns = top_now();
+	a->self.snapshots++;
+	a->self.cpu_s = own_cpu();
+	a->self.unreadable = top_source_refused(a->source, &why);
+	a->self.missed = (double)(top_source_missed(a->source) + agent_watch_missed(a->watch));
+	if (a->push)
+		a->self.failed_push = (double)push_failures(a->push);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static char *text_of(struct agent *a, enum text_format format, size_t *size)
+{
+	char *text;
+
+	pthread_mutex_lock(&a->lock);
+	text = agent_text(a->node, &a->self, format, size);
+	pthread_mutex_unlock(&a->lock);
+	return text;
+}
+
+/* ---- pages --------------------------------------------------------------------------------- */
+
+static void plain(struct http_page *p, unsigned status, const char *text)
+{
+	*p = (struct http_page){status, "text/plain; charset=utf-8", gw_copy(text), strlen(text)};
+}
+
+static void health_page(struct agent *a, struct http_page *p)
+{
+	struct health_gpu gpus[AGENT_GPUS];
+	json_t *all;
+
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < a->node->gpus; i++) {
+		const struct agent_gpu *g = a->node->gpu[i];
+
+		gpus[i] = (struct health_gpu){g->uuid, g->model, g->pci, g->ordinal, g->health};
+	}
+	all = health_json(gpus, a->node->gpus, a->node->ticked_ns);
+	pthread_mutex_unlock(&a->lock);
+	p->status = 200;
+	p->type = "application/json";
+	p->body = json_dumps(all, JSON_INDENT(2));
+	p->size = p->body ? strlen(p->body) : 0;
+	json_decref(all);
+}
+
+static bool fresh(struct agent *a)
+{
+	bool good;
+
+	pthread_mutex_lock(&a->lock);
+	good = (double)(top_now() - a->taken_ns) < (10 + 3 * a->interval_s) * 1e9;
+	pthread_mutex_unlock(&a->lock);
+	return good;
+}
+
+static void page(void *arg, const char *path, const char *accept, struct http_page *p)
+{
+	struct agent *a = arg;
+
+	if (!strcmp(path, "/metrics")) {
+		const enum text_format format = agent_text_asked(accept);
+
+		p->status = 200;
+		p->type = agent_text_type(format);
+		p->body = text_of(a, format, &p->size);
+	} else if (!strcmp(path, "/health")) {
+		health_page(a, p);
+	} else if (!strcmp(path, "/healthz")) {
+		if (fresh(a))
+			plain(p, 200, "ok\n");
+		else
+			plain(p, 503, "no snapshot lately\n");
+	} else if (!strcmp(path, "/")) {
+		plain(p, 200, "gpuwatch agent: /metrics /health /healthz\n");
+	} else {
+		plain(p, 404, "there are /metrics, /health and /healthz\n");
+	}
+}
+
+/* ---- outputs ------------------------------------------------------------------------------- */
+
+static void write_textfile(struct agent *a, const char *folder)
+{
+	char why[4400];
+	size_t size;
+	char *text = text_of(a, TEXT_PROMETHEUS, &size);
+	const bool good = agent_textfile(folder, text, size, why, sizeof(why));
+
+	free(text);
+	if (!good) {
+		pthread_mutex_lock(&a->lock);
+		a->self.failed_textfile++;
+		pthread_mutex_unlock(&a->lock);
+		if (!a->textfile_failed)
+			gw_warning("agent: --textfile: %s; it is tried again", why);
+	}
+	a->textfile_failed = !good;
+}
+
+static void push(struct agent *a)
+{
+	pthread_mutex_lock(&a->lock);
+	struct proto message = agent_otlp(a->node, &a->self, a->start_ns, wall_ns());
+	pthread_mutex_unlock(&a->lock);
+	push_queue(a->push, message);
+}
+
+/* Whether @p *due has come; it is moved on then. */
+static bool due(uint64_t *at, double interval_s)
+{
+	const uint64_t now = top_now();
+
+	if (now < *at)
+		return false;
+	*at = now + (uint64_t)(interval_s * 1e9);
+	return true;
+}
+
+static void loop(struct agent *a, const struct options *o)
+{
+	uint64_t look = 0, textfile = 0, otlp = 0;
+
+	while (!ending) {
+		if (due(&look, o->interval))
+			snapshot(a);
+		if (o->textfile && due(&textfile, o->textfile_interval))
+			write_textfile(a, o->textfile);
+		if (a->push && due(&otlp, o->otlp_interval))
+			push(a);
+		agent_watch_wait(a->watch, a->source, look);
+	}
+	/* What happened since, and what ended. */
+	snapshot(a);
+	if (o->textfile)
+		write_textfile(a, o->textfile);
+	if (a->push)
+		push(a);
+}
+
+static int once(struct agent *a, const struct options *o)
+{
+	const enum text_format format =
+	        o->format && !strcmp(o->format, "openmetrics") ? TEXT_OPENMETRICS : TEXT_PROMETHEUS;
+	size_t size;
+	char *text;
+
+	snapshot(a);
+	text = text_of(a, format, &size);
+	fwrite(text, 1, size, stdout);
+	free(text);
+	return GW_EXIT_OK;
+}
+
+/* ---- start and end ------------------------------------------------------------------------- */
+
+static void catch_signals(void)
+{
+	struct sigaction s = {.sa_handler = end};
+
+	sigaction(SIGTERM, &s, NULL);
+	sigaction(SIGINT, &s, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int serve(struct agent *a, const struct options *o)
+{
+	char *token = o->token_file ? gw_token_read("agent", o->token_file) : NULL;
+	struct http_server *server = NULL;
+	bool local = true;
+	int fd;
+
+	if (o->token_file && !token)
+		return GW_EXIT_USAGE;
+	if (o->otlp && strncmp(o->otlp, "http://", 7) != 0 &&
+	    strncmp(o->otlp, "https://", 8) != 0) {
+		free(token);
+		return gw_error("agent: --otlp=%s: must begin with http:// or https://", o->otlp);
+	}
+	a->push = o->otlp ? push_start(o->otlp, o->otlp_ca) : NULL;
+	if (o->otlp && !a->push) {
+		free(token);
+		return GW_EXIT_USAGE;
+	}
+	snapshot(a);
+	if (strcmp(o->listen, "none") != 0) {
+		fd = agent_listen(o->listen, &local);
+		server = fd < 0 ? NULL : http_start(fd, token, page, a);
+	}
+	if (!local && !token)
+		gw_warning("agent: --listen=%s: other machines can read names of kernels and "
+		           "programs; --token-file keeps them out",
+		           o->listen);
+	free(token);
+	if (server || !strcmp(o->listen, "none"))
+		loop(a, o);
+	http_stop(server);
+	push_stop(a->push, 5);
+	if (server)
+		agent_listen_end(o->listen);
+	return server || !strcmp(o->listen, "none") ? GW_EXIT_OK : GW_EXIT_USAGE;
+}
+
+static int run(const struct gw_command *command, int argc, char **argv)
+{
+	struct options o = {.listen = "127.0.0.1:9464",
+	                    .host_label = "hostname",
+	                    .interval = 1,
+	                    .textfile_interval = 15,
+	                    .otlp_interval = 15};
+	struct agent a = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	int status = gw_command_parse(command, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc)
+		return gw_error("agent: \"%s\": it takes no arguments", argv[0]);
+	if (o.host_label[strspn(o.host_label,
+	                        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+	                        "0123456789")])
+		return gw_error("agent: --host-label=%s: must be letters, digits and _",
+		                o.host_label);
+	catch_signals();
+	a.source = top_source_new(&o.dir, 0);
+	a.model = top_model_new();
+	a.node = agent_node_new();
+	a.watch = agent_watch_new();
+	a.self.version = GW_VERSION;
+	a.self.host_label = o.host_label;
+	a.interval_s = o.interval;
+	a.start_ns = wall_ns();
+	gethostname(a.self.host, sizeof(a.self.host) - 1);
+	status = o.once ? once(&a, &o) : serve(&a, &o);
+	agent_watch_free(a.watch);
+	agent_node_free(a.node);
+	top_model_free(a.model);
+	top_source_free(a.source);
+	return status;
+}
+
+const struct gw_command_body gw_agent_command = {
+        .run = run,
+        .options = options,
+        .description =
+                "Follows the processes under gpuwatch on this machine, one agent a machine, and\n"
+                "exports what they do: by GPU, kernel, bound and owner, measured and predicted "
+                "time,\n"
+                "time lost, clocks, health, and what gpuwatch itself costs. Totals never go\n"
+                "backwards: what ended processes did stays in them. It maps live segments\n"
+                "read-only, as gpuwatch top does: nothing is asked of the processes.\n\n"
+                "/metrics serves Prometheus' text format 0.0.4, or OpenMetrics 1.0 where the\n"
+                "request prefers it; /health what gpuwatch health shows; /healthz whether the "
+                "agent\n"
+                "works. A GPU has at most 200 series, whatever programs run: its 8 kernels with "
+                "the\n"
+                "most GPU time have their own, and \"other\" is the sum of the rest.\n\n"
+                "As an ordinary user it sees this user's processes; a user who may read the "
+                "others'\n"
+                "segments (GPUWATCH_RUN_MODE) sees theirs. docs/user/agent.md lists the metrics.",
+        .examples = "gpuwatch agent\n"
+                    "Serve 127.0.0.1:9464 until SIGTERM.\n"
+                    "gpuwatch agent --listen=none "
+                    "--textfile=/var/lib/prometheus/node-exporter\n"
+                    "No port: node-exporter reads a file.\n"
+                    "gpuwatch agent --otlp=http://127.0.0.1:4318/v1/metrics\n"
+                    "Push to a collector, too.\n"
+                    "gpuwatch agent --once | grep gpuwatch_launches_total\n"
+                    "One look.\n",
+        .exit_status =
+                "0 ended by SIGTERM or SIGINT, or --once; 2 bad options, or it can't listen.",
+};

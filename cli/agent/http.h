@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's server: one thread, bounded connections, nothing but reading. */
+#ifndef GW_AGENT_HTTP_H
+#define GW_AGENT_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** An answer. */
+struct http_page {
+	unsigned status;  /**< of HTTP */
+	const char *type; /**< of the content; a static string */
+	char *body;       /**< the server frees it */
+	size_t size;
+};
+
+/** Makes the page at @p path; @p accept: the header, NULL where there is none. On the server's
+ * thread. */
+typedef void http_page_fn(void *arg, const char *path, const char *accept, struct http_page *page);
+
+struct http_server;
+
+/**
+ * Serve on the listening socket @p fd, which is the server's from here. @p token: what a request
+ * has to bear, NULL: nothing. NULL after a message where it can't be done.
+ */
+struct http_server *http_start(int fd, const char *token, http_page_fn *page, void *arg);
+void http_stop(struct http_server *server);
+
+#endif

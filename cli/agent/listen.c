@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/agent/listen.h"
+
+#include "cli/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { FIRST_FD = 3, BACKLOG = 64 }; /* the former by systemd's protocol */
+
+bool agent_activated(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
+
+	return pid && fds && strtol(pid, NULL, 10) == (long)getpid() && strtol(fds, NULL, 10) >= 1;
+}
+
+static int handed_over(bool *local)
+{
+	struct sockaddr_storage a;
+	socklen_t size = sizeof(a);
+
+	if (getsockname(FIRST_FD, (struct sockaddr *)&a, &size)) {
+		gw_error("agent: LISTEN_FDS is set, and descriptor 3 is no socket: %s; start the "
+		         "agent by its socket unit, or unset LISTEN_FDS",
+		         strerror(errno));
+		return -1;
+	}
+	/* Who wrote the unit chose the address. */
+	*local = true;
+	fcntl(FIRST_FD, F_SETFD, FD_CLOEXEC);
+	return FIRST_FD;
+}
+
+static int fails(int fd, const char *where, int error)
+{
+	gw_error("agent: --listen=%s: %s%s", where, strerror(error),
+	         error == EADDRINUSE ? "; another process, perhaps another agent, has it" : "");
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int listen_unix(const char *where, const char *path)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	struct stat st;
+	mode_t mask;
+	int fd, error;
+
+	if (strlen(path) >= sizeof(a.sun_path))
+		return fails(-1, where, ENAMETOOLONG);
+	strcpy(a.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fails(fd, where, errno);
+	/* One that nobody listens on any more is of an agent that was killed. */
+	if (!lstat(path, &st) && S_ISSOCK(st.st_mode) &&
+	    connect(fd, (struct sockaddr *)&a, sizeof(a)) && errno == ECONNREFUSED)
+		unlink(path);
+	close(fd);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	mask = umask(0117); /* rw-rw----: the group decides who reads */
+	error = fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, BACKLOG) ? errno
+	                                                                                    : 0;
+	umask(mask);
+	return error ? fails(fd, where, error) : fd;
+}
+
+static bool loopback(const struct addrinfo *a)
+{
+	static const unsigned char six[16] = {[15] = 1};
+
+	if (a->ai_family == AF_INET)
+		return ((const unsigned char *)a->ai_addr)[4] == 127;
+	return a->ai_family == AF_INET6 && !memcmp((const unsigned char *)a->ai_addr + 8, six, 16);
+}
+
+static int listen_at(const struct addrinfo *a, const char *where)
+{
+	const int on = 1;
+	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return fails(fd, where, errno);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, a->ai_addr, a->ai_addrlen) || listen(fd, BACKLOG))
+		return fails(fd, where, errno);
+	return fd;
+}
+
+int agent_listen(const char *where, bool *local)
+{
+	const struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
+	                               .ai_socktype = SOCK_STREAM};
+	char address[128] = "";
+	const char *port = strrchr(where, ':');
+	struct addrinfo *found;
+	size_t length;
+	int fd;
+
+	if (agent_activated())
+		return handed_over(local);
+	*local = true;
+	if (!strncmp(where, "unix:", 5))
+		return listen_unix(where, where + 5);
+	length = port ? (size_t)(port - where) : 0;
+	if (length >= 2 && where[0] == '[' && where[length - 1] == ']')
+		snprintf(address, sizeof(address), "%.*s", (int)length - 2, where + 1);
+	else
+		snprintf(address, sizeof(address), "%.*s", (int)length, where);
+	if (!port || !*address || getaddrinfo(address, port + 1, &hints, &found)) {
+		gw_error("agent: --listen=%s: must be a number such as 127.0.0.1:9464 or "
+		         "[::1]:9464, unix:PATH, or none",
+		         where);
+		return -1;
+	}
+	*local = loopback(found);
+	fd = listen_at(found, where);
+	freeaddrinfo(found);
+	return fd;
+}
+
+void agent_listen_end(const char *where)
+{
+	if (!agent_activated() && !strncmp(where, "unix:", 5))
+		unlink(where + 5);
+}

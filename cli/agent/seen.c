@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/agent/part.h"
+#include "cli/common/memory.h"
+#include "predictor/core/hash.h"
+#include "predictor/log/record.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double LIMIT = 1e18; /* ns, or a count: no interval adds as much */
+
+/* What came since @p before; all of it where it has begun anew. What can't be is 0, and counted. */
+static double since(struct agent_node *n, double now, double *before)
+{
+	const double d = now >= *before ? now - *before : now;
+
+	*before = now;
+	if (d >= 0 && d < LIMIT)
+		return d;
+	n->refused++;
+	return 0;
+}
+
+static void seen_free(struct agent_seen *s)
+{
+	free(s->id);
+	free(s->past);
+	free(s);
+}
+
+void agent_seen_free(struct agent_node *n)
+{
+	for (size_t i = 0; i < n->seens; i++)
+		seen_free(n->seen[i]);
+	free(n->seen);
+}
+
+void agent_seen_begin(struct agent_node *n)
+{
+	for (size_t i = 0; i < n->seens; i++)
+		n->seen[i]->touched = false;
+}
+
+void agent_seen_end(struct agent_node *n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->seens; i++)
+		if (n->seen[i]->touched)
+			n->seen[kept++] = n->seen[i];
+		else
+			seen_free(n->seen[i]);
+	n->seens = kept;
+}
+
+struct agent_seen *agent_seen_of(struct agent_node *n, const struct top_process *p)
+{
+	struct agent_seen *s;
+
+	for (size_t i = 0; i < n->seens; i++)
+		if (!strcmp(n->seen[i]->id, p->id)) {
+			n->seen[i]->touched = true;
+			return n->seen[i];
+		}
+	s = gw_alloc(sizeof(*s));
+	s->id = gw_copy(p->id);
+	s->touched = true;
+	/* A process of another PID namespace has a number that is another's here. */
+	agent_owner_of(p->state == TOP_ELSEWHERE ? "/nonexistent" : n->proc, p->pid, p->exe,
+	               &s->owner);
+	n->seen = gw_grow(n->seen, &n->seen_room, n->seens + 1, sizeof(*n->seen));
+	n->seen[n->seens++] = s;
+	n->processes_begun++;
+	return s;
+}
+
+void agent_seen_device(struct agent_node *n, struct agent_seen *s, uint32_t ordinal,
+                       const struct gw_live_device *now, struct agent_gpu *g)
+{
+	g->busy_ns += since(n, (double)now->busy_ns, &s->device[ordinal].busy_ns);
+	g->idle_ns += since(n, now->gap.sum, &s->device[ordinal].idle_ns);
+	for (int i = 0; i < AGENT_CAUSES; i++)
+		g->lost_ns[i] += since(n, (double)now->lost_ns[i], &s->device[ordinal].lost_ns[i]);
+}
+
+void agent_seen_counters(struct agent_node *n, struct agent_seen *s,
+                         const struct gw_live_totals *now, bool runs)
+{
+	for (uint32_t i = 0; now->ns && i < now->counters && i < GW_COUNTERS; i++) {
+		const uint64_t value = now->counter[i];
+		const uint64_t d = value >= s->counter[i] ? value - s->counter[i] : value;
+
+		s->counter[i] = value;
+		if ((double)d < LIMIT)
+			n->counter[i] += (double)d;
+		else
+			n->refused++;
+	}
+	if (runs && now->ns && now->counters > GW_COUNTER_memory &&
+	    (double)now->counter[GW_COUNTER_memory] < LIMIT)
+		n->memory += (double)now->counter[GW_COUNTER_memory];
+}
+
+/* ---- configurations ------------------------------------------------------------------------ */
+
+/* Values of a sketch up to each end, which no bucket straddles. */
+static void buckets_of(const struct gw_sketch *s, double out[AGENT_BUCKETS])
+{
+	double below = (double)s->zero;
+	int at = 0;
+
+	for (int i = 0; i < AGENT_BUCKETS; i++) {
+		while (at < GW_SKETCH_BUCKETS &&
+		       gw_sketch_bound(s->schema, s->first + at) <= agent_bucket_ns[i] * (1 + 1e-9))
+			below += (double)s->bucket[at++];
+		out[i] = below;
+	}
+}
+
+static uint64_t key_of(const struct gw_live_config *c, const char *kernel)
+{
+	const uint32_t parts[] = {c->grid[0],    c->grid[1],  c->grid[2],    c->block[0],
+	                          c->block[1],   c->block[2], c->cluster[0], c->cluster[1],
+	                          c->cluster[2], c->shared,   c->digest};
+
+	return gw_hash(gw_hash(1, kernel, strlen(kernel)), parts, sizeof(parts)) | 1;
+}
+
+static void judge(struct agent_gpu *g, const struct gw_live_config *c, const char *kernel,
+                  struct agent_past *past, const struct agent_sum *d)
+{
+	static const enum health_resource of[AGENT_BOUNDS] = {
+	        HEALTH_OTHER, HEALTH_MEMORY, HEALTH_COMPUTE, HEALTH_LATENCY, HEALTH_LATENCY};
+	struct health_sample s = {.kernel = kernel,
+	                          .resource = of[c->bound < AGENT_BOUNDS ? c->bound : 0],
+	                          .launches = d->measured,
+	                          .sm_khz = g->sm_khz ? (double)g->sm_khz : NAN};
+
+	if (!(d->measured > 0) || !(d->measured_ns > 0))
+		return;
+	if (!past->key)
+		past->key = key_of(c, kernel);
+	s.key = past->key;
+	s.mean_ns = d->measured_ns / d->measured;
+	health_add(g->health, &s);
+}
+
+/* Of launches with a prediction: time by the mean of all, and what they were predicted to take. */
+static void compare(struct agent_sum *d, double compared, double ratio)
+{
+	if (!(compared > 0) || !(ratio > 0) || !(d->measured > 0))
+		return;
+	d->compared_ns = d->measured_ns / d->measured * compared;
+	d->expected_ns = d->compared_ns / ratio * compared;
+}
+
+static void delta_of(struct agent_node *n, const struct gw_live_config *c, struct agent_past *past,
+                     bool timed, struct agent_sum *d)
+{
+	double bucket[AGENT_BUCKETS], all = 0;
+
+	*d = (struct agent_sum){0};
+	d->launches = since(n, (double)c->launches, &past->sum.launches);
+	d->measured = since(n, (double)c->time.count, &past->sum.measured);
+	d->measured_ns = since(n, c->time.sum, &past->sum.measured_ns);
+	buckets_of(&c->time, bucket);
+	for (int i = 0; i < AGENT_BUCKETS; i++) {
+		d->bucket[i] = since(n, bucket[i], &past->sum.bucket[i]);
+		all = d->bucket[i] = d->bucket[i] < all ? all : d->bucket[i];
+		d->bucket[i] = d->bucket[i] > d->measured ? d->measured : d->bucket[i];
+	}
+	{
+		const double compared = since(n, (double)c->ratio.count, &past->compared);
+
+		compare(d, compared, since(n, c->ratio.sum, &past->ratio));
+	}
+	d->gpu_ns = d->measured_ns;
+	if (!timed && d->launches > 0)
+		d->gpu_ns = d->launches * (d->measured > 0 ? d->measured_ns / d->measured
+		                           : c->time.count ? c->time.sum / (double)c->time.count
+		                                           : 0);
+}
+
+void agent_seen_configs(struct agent_node *n, struct agent_seen *s, const struct top_process *p,
+                        uint64_t now_ns)
+{
+	double worked[GW_LIVE_DEVICES] = {0};
+
+	s->past = gw_grow(s->past, &s->past_room, p->configs + 1, sizeof(*s->past));
+	for (size_t i = 0; i < p->configs; i++) {
+		const struct gw_live_config *c = &p->config[i].now;
+		struct agent_past *past = &s->past[i];
+		struct agent_gpu *g;
+		struct agent_sum d;
+		const char *name;
+
+		if (!c->id || c->device - 1 >= GW_LIVE_DEVICES || !(g = s->gpu[c->device - 1]))
+			continue;
+		if ((double)c->launches == past->sum.launches &&
+		    (double)c->time.count == past->sum.measured)
+			continue;
+		name = p->row[p->config[i].row]->plain;
+		delta_of(n, c, past, top_process_timed(p), &d);
+		if (!agent_sum_plausible(&d)) {
+			n->refused++;
+			continue;
+		}
+		agent_gpu_launched(g, name, c->bound, &d);
+		worked[c->device - 1] += d.gpu_ns;
+		judge(g, c, name, past, &d);
+	}
+	for (uint32_t i = 0; i < GW_LIVE_DEVICES; i++)
+		if (worked[i] > 0)
+			agent_gpu_worked_for(s->gpu[i], &s->owner, worked[i], now_ns);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Verdicts of a node as JSON: `gpuwatch-health-1`, which the agent serves and the command reads. */
+#ifndef GW_HEALTH_JSON_H
+#define GW_HEALTH_JSON_H
+
+#include "cli/health/detect.h"
+
+#include <jansson.h>
+
+/** A GPU and its detector. */
+struct health_gpu {
+	const char *uuid, *model, *pci; /**< "": unknown */
+	uint32_t ordinal;
+	const struct health *health;
+};
+
+/** All of @p count GPUs as of @p ns, CLOCK_REALTIME. */
+json_t *health_json(const struct health_gpu *gpus, size_t count, uint64_t ns);
+
+#endif

@@ -1,0 +1,513 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpuwatch agent as a process: agent_serves.py GPUWATCH LIVE_SEGMENT CASE
+
+Talks to 127.0.0.1 and Unix sockets alone. Exit 77: this build serves nothing.
+"""
+import http.client
+import http.server
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+GPUWATCH, SEGMENT, CASE = sys.argv[1:4]
+FOLDER = tempfile.mkdtemp(prefix="gw-agent-")
+SEGMENTS = os.path.join(FOLDER, "seg")
+os.mkdir(SEGMENTS)
+STARTED = []
+
+
+def until(what, seconds=60):
+    """Machines may be slow: what becomes true in the end is good."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = what()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("did not come true: " + (what.__doc__ or what.__name__))
+
+
+def start(*command, **more):
+    process = subprocess.Popen(command, **more)
+    STARTED.append(process)
+    return process
+
+
+def segment(what="run"):
+    process = start(SEGMENT, SEGMENTS, what, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"there\n"
+    return process
+
+
+class Unix(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=20)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(20)
+        self.sock.connect(self.path)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Agent:
+    def __init__(self, *options, listen=None, **more):
+        self.port = free_port()
+        self.unix = listen[5:] if listen and listen.startswith("unix:") else None
+        self.errors = open(os.path.join(FOLDER, "stderr"), "w+b")
+        self.process = start(GPUWATCH, "agent", "--dir=" + SEGMENTS, "--interval=0.2",
+                             "--listen=" + (listen or f"127.0.0.1:{self.port}"), *options, stderr=self.errors, **more)
+
+    def get(self, path="/metrics", method="GET", **headers):
+        connection = Unix(self.unix) if self.unix else http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+        return answer.status, answer.getheader("Content-Type"), body
+
+    def ready(self):
+        def serves():
+            if self.process.poll() is not None:
+                self.errors.seek(0)
+                text = self.errors.read()
+                if b"without libmicrohttpd" in text or b"is not here" in text:
+                    print("skipped: " + text.decode())
+                    finish(77)
+                raise AssertionError(f"the agent ended: {text}")
+            try:
+                return self.get("/healthz")[0] in (200, 401)
+            except OSError:
+                return False
+        until(serves)
+        return self
+
+    def value(self, name):
+        for line in self.get()[2].splitlines():
+            if line.startswith(name):
+                return float(line.rsplit(" ", 1)[1])
+        return None
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(60) == 0, self.process.returncode
+
+
+def finish(status):
+    for process in STARTED:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    sys.exit(status)
+
+
+def launches(agent):
+    return sum(float(line.rsplit(" ", 1)[1]) for line in agent.get()[2].splitlines()
+               if line.startswith("gpuwatch_launches_total"))
+
+
+# ---- cases ---------------------------------------------------------------------------------------
+
+def serves_what_processes_do():
+    segment()
+    agent = Agent().ready()
+    until(lambda: launches(agent) > 0)
+    before = launches(agent)
+    until(lambda: launches(agent) > before)
+    status, kind, body = agent.get()
+    assert (status, kind) == (200, "text/plain; version=0.0.4; charset=utf-8"), (status, kind)
+    assert "# TYPE gpuwatch_launches_total counter" in body
+    status, kind, body = agent.get(Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+    assert kind.startswith("application/openmetrics-text; version=1.0.0"), kind
+    assert body.endswith("# EOF\n") and "# TYPE gpuwatch_launches counter" in body
+    assert "# UNIT gpuwatch_gpu_seconds seconds" in body
+    assert agent.get("/nothing")[0] == 404
+    assert agent.get("/healthz")[2] == "ok\n"
+    assert '"gpuwatch-health-1"' in agent.get("/health")[2]
+    assert agent.get(method="POST")[0] == 405
+    assert agent.get(method="HEAD")[0] == 200
+    agent.end()
+
+
+def counters_outlive_processes():
+    agent = Agent().ready()
+    seen = 0.0
+    for turn in range(4):
+        process = segment("run" if turn % 2 else "remove")
+        until(lambda: launches(agent) > seen)
+        if turn % 2:
+            process.kill()  # its file stays
+        else:
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+            process.stdout.readline()
+            process.kill()
+        process.wait()
+        until(lambda: agent.value("gpuwatch_processes{") == 0)
+        assert launches(agent) >= seen
+        seen = launches(agent)
+    assert agent.value("gpuwatch_processes_begun_total") == 4
+    agent.end()
+
+
+def a_hostile_segment_changes_nothing_else():
+    segment()
+    wild, cut = segment("wild"), segment("truncate")
+    agent = Agent().ready()
+    until(lambda: launches(agent) > 0)
+    cut.stdin.write(b"\n")
+    cut.stdin.flush()
+    last = 0.0
+    for _ in range(30):
+        now = launches(agent)
+        assert last <= now < 1e12, (last, now)
+        last = now
+        time.sleep(0.1)
+    for line in agent.get()[2].splitlines():
+        assert line.startswith("#") or 0 <= float(line.rsplit(" ", 1)[1]) < 1e19, line
+    assert agent.value("gpuwatch_agent_refused_total") > 0
+    assert wild.poll() is None
+    agent.end()
+
+
+def the_token_keeps_others_out():
+    token = os.path.join(FOLDER, "token")
+    with open(token, "w") as out:
+        out.write("secret\n")
+    agent = Agent("--token-file=" + token).ready()
+    assert agent.get()[0] == 401
+    assert agent.get("/healthz")[0] == 200
+    assert agent.get("/health")[0] == 401
+    assert agent.get(Authorization="Bearer secre")[0] == 401
+    assert agent.get(Authorization="Bearer secrets")[0] == 401
+    assert agent.get(Authorization="secret")[0] == 401
+    assert agent.get(Authorization="Bearer secret")[0] == 200
+    where = f"--agent=127.0.0.1:{agent.port}"
+    answer = subprocess.run([GPUWATCH, "health", where], capture_output=True)
+    assert answer.returncode == 2 and b"--token-file" in answer.stderr, answer
+    assert subprocess.run([GPUWATCH, "health", where, "--token-file=" + token]).returncode == 0
+    agent.end()
+
+
+def a_unix_socket_serves_and_goes():
+    path = os.path.join(FOLDER, "socket")
+    agent = Agent(listen="unix:" + path).ready()
+    assert os.stat(path).st_mode & 0o777 == 0o660
+    assert agent.get()[0] == 200
+    second = Agent(listen="unix:" + path)
+    assert second.process.wait(60) == 2
+    assert agent.get()[0] == 200
+    agent.process.kill()
+    agent.process.wait()
+    third = Agent(listen="unix:" + path).ready()  # takes the place of the one that was killed
+    assert subprocess.run([GPUWATCH, "health", "--agent=unix:" + path]).returncode == 0
+    third.end()
+    assert not os.path.exists(path)
+
+
+def systemd_hands_the_socket_over():
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen(5)
+    port, fd = listening.getsockname()[1], listening.fileno()
+
+    shell = f'exec 3<&{fd}; export LISTEN_FDS=1 LISTEN_PID=$$; exec "$@"'
+    process = start("bash", "-c", shell, "-", GPUWATCH, "agent", "--dir=" + SEGMENTS, pass_fds=[fd])
+    agent = Agent.__new__(Agent)
+    agent.port, agent.unix, agent.process, agent.errors = port, None, process, open(os.devnull, "r+b")
+    agent.ready()
+    assert agent.get()[0] == 200
+    agent.end()
+
+
+def clients_that_misbehave_are_bounded():
+    segment()
+    agent = Agent().ready()
+
+    def send(data):
+        s = socket.create_connection(("127.0.0.1", agent.port), 20)
+        s.settimeout(20)
+        try:
+            s.sendall(data)
+            return s, s.recv(4096)
+        except OSError:
+            return s, b""
+    _, answer = send(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 200000 + b"\r\n\r\n")
+    assert b" 200 " not in answer[:20], answer[:60]
+    _, answer = send(b"\x00\xff" * 1000 + b"\r\n\r\n")
+    assert b" 200 " not in answer[:20], answer[:60]
+    # They take all connections that there are, and read nothing; who comes later is served once they are timed out.
+    slow = []
+    for _ in range(80):
+        s = socket.create_connection(("127.0.0.1", agent.port), 20)
+        s.sendall(b"GET /metrics HTTP/1.1\r\n")
+        slow.append(s)
+
+    def answers():
+        try:
+            return agent.get("/healthz")[0] == 200
+        except OSError:
+            return False
+    until(answers, 120)
+    for s in slow:
+        s.close()
+    with open(f"/proc/{agent.process.pid}/status") as status:
+        resident = [int(line.split()[1]) for line in status if line.startswith("VmRSS")][0]
+    assert resident < 200000, resident
+    connection = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=20)
+    for _ in range(2000):
+        connection.request("GET", "/metrics")
+        assert connection.getresponse().read()
+    connection.close()
+    with open(f"/proc/{agent.process.pid}/status") as status:
+        after = [int(line.split()[1]) for line in status if line.startswith("VmRSS")][0]
+    assert after < resident + 20000, (resident, after)
+    agent.end()
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    bodies, status = [], 200
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        assert self.headers["Content-Type"] == "application/x-protobuf"
+        Collector.bodies.append(body)
+        self.send_response(Collector.status)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def fields(data):
+    """A protobuf message as {field: [values]}."""
+    at, found = 0, {}
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            value = varint()
+        elif key & 7 == 1:
+            value = data[at:at + 8]
+            at += 8
+        else:
+            assert key & 7 == 2, key
+            size = varint()
+            value = data[at:at + size]
+            assert len(value) == size
+            at += size
+        found.setdefault(key >> 3, []).append(value)
+    return found
+
+
+def metrics_of(body):
+    resource = fields(fields(body)[1][0])
+    scope = fields(resource[2][0])
+    return {fields(m)[1][0].decode(): fields(m) for m in scope[2]}
+
+
+def pushes_to_a_collector():
+    segment()
+    server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/v1/metrics"
+    agent = Agent("--otlp=" + url, "--otlp-interval=1").ready()
+    until(lambda: len(Collector.bodies) >= 2)
+    metrics = metrics_of(Collector.bodies[-1])
+    total = fields(metrics["gpuwatch_launches"][7][0])
+    assert total[2] == [2] and total[3] == [1], total
+    point = fields(total[1][0])
+    assert struct.unpack("<d", point[4][0])[0] > 0
+    assert struct.unpack("<Q", point[3][0])[0] > struct.unpack("<Q", point[2][0])[0]
+    names = {fields(a)[1][0].decode() for a in point[7]}
+    assert {"UUID", "gpu", "kernel"} <= names, names
+    histogram = fields(fields(metrics["gpuwatch_kernel_seconds"][9][0])[1][0])
+    counts = struct.unpack("<7Q", histogram[6][0])
+    assert sum(counts) == struct.unpack("<Q", histogram[4][0])[0]
+    assert len(struct.unpack("<6d", histogram[7][0])) == 6
+    # It answers that it is busy: what waits is bounded, and comes later.
+    Collector.status = 503
+    until(lambda: agent.value('gpuwatch_agent_output_failures_total{hostname="%s",output="push"}'
+                              % os.uname().nodename) > 0)
+    Collector.status = 200
+    count = len(Collector.bodies)
+    until(lambda: len(Collector.bodies) > count + 1)
+    agent.end()
+    server.shutdown()
+
+
+def pushes_what_the_official_messages_hold():
+    try:
+        from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
+    except ImportError:
+        print("skipped: Python's opentelemetry-proto is not here (PyPI)")
+        finish(77)
+    segment()
+    server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    agent = Agent(f"--otlp=http://127.0.0.1:{server.server_port}/v1/metrics", "--otlp-interval=1").ready()
+    until(lambda: len(Collector.bodies) >= 2)
+    request = metrics_service_pb2.ExportMetricsServiceRequest.FromString(Collector.bodies[-1])
+    assert request.SerializeToString() and not request.FindInitializationErrors()
+    resource = request.resource_metrics[0]
+    assert {a.key for a in resource.resource.attributes} >= {"service.name", "host.name"}
+    metrics = {m.name: m for m in resource.scope_metrics[0].metrics}
+    total = metrics["gpuwatch_launches"].sum
+    assert total.is_monotonic and total.aggregation_temporality == 2 and total.data_points[0].as_double >= 0
+    for point in metrics["gpuwatch_kernel_seconds"].histogram.data_points:
+        assert sum(point.bucket_counts) == point.count and len(point.bucket_counts) == len(point.explicit_bounds) + 1
+    assert metrics["gpuwatch_own_memory_bytes"].unit == "By"
+    agent.end()
+    server.shutdown()
+
+
+def an_unreachable_collector_holds_nothing_up():
+    segment()
+    agent = Agent(f"--otlp=http://127.0.0.1:{free_port()}/v1/metrics", "--otlp-interval=1").ready()
+    until(lambda: agent.value('gpuwatch_agent_output_failures_total{hostname="%s",output="push"}'
+                              % os.uname().nodename) > 0)
+    before = launches(agent)
+    until(lambda: launches(agent) > before)
+    agent.end()
+
+
+def a_textfile_is_written_and_a_full_disk_survived():
+    segment()
+    out = os.path.join(FOLDER, "out")
+    os.mkdir(out)
+    path = os.path.join(out, "gpuwatch.prom")
+    agent = Agent("--textfile=" + out, "--textfile-interval=1").ready()
+    until(lambda: os.path.exists(path) and b"gpuwatch_launches_total{" in open(path, "rb").read())
+    assert os.listdir(out) == ["gpuwatch.prom"], os.listdir(out)
+    # Its folder goes: as a full disk, it can't be written.
+    shutil.rmtree(out)
+    failures = 'gpuwatch_agent_output_failures_total{hostname="%s",output="textfile"}' % os.uname().nodename
+    until(lambda: agent.value(failures) > 0)
+    os.mkdir(out)
+    until(lambda: os.path.exists(path))
+    agent.end()
+    if shutil.which("bash"):
+        # A file may have no byte: every write fails.
+        limited = start("bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", GPUWATCH, "agent", "--listen=none",
+                        "--dir=" + SEGMENTS, "--textfile=" + out, "--textfile-interval=1", stderr=subprocess.PIPE)
+        line = limited.stderr.readline()
+        assert b"--textfile" in line and b"File too large" in line, line
+        time.sleep(1)
+        limited.send_signal(signal.SIGTERM)
+        assert limited.wait(60) == 0
+        assert os.listdir(out) == ["gpuwatch.prom"], os.listdir(out)
+
+
+def node_exporter_reads_the_textfile():
+    exporter = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
+    if not exporter:
+        print("skipped: node-exporter is not here (Debian: prometheus-node-exporter)")
+        finish(77)
+    segment()
+    agent = Agent("--textfile=" + FOLDER, "--textfile-interval=1").ready()
+    until(lambda: os.path.exists(os.path.join(FOLDER, "gpuwatch.prom")))
+    port = free_port()
+    start(exporter, "--collector.disable-defaults", "--collector.textfile", "--collector.textfile.directory=" + FOLDER,
+          f"--web.listen-address=127.0.0.1:{port}", stderr=subprocess.DEVNULL)
+
+    def reads():
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode()
+        except OSError:
+            return False
+        assert "\nnode_textfile_scrape_error 0" in text
+        return "gpuwatch_launches_total{" in text
+    until(reads)
+    agent.end()
+
+
+def processes_that_come_and_go_are_counted():
+    """100 processes, 20 at a time, each a fifth of a second."""
+    agent = Agent().ready()
+    running, begun = [], 0
+    while begun < 100 or running:
+        while begun < 100 and len(running) < 20:
+            running.append((segment("remove"), time.monotonic()))
+            begun += 1
+        for process, since in list(running):
+            if time.monotonic() - since > 0.2:
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+                process.stdout.readline()
+                process.kill()
+                process.wait()
+                running.remove((process, since))
+        time.sleep(0.01)
+    until(lambda: agent.value("gpuwatch_processes_begun_total") +
+          agent.value("gpuwatch_agent_missed_processes_total") == 100)
+    # Each did at least 60 launches before it said that it was there.
+    assert launches(agent) >= 60 * agent.value("gpuwatch_processes_begun_total")
+    until(lambda: agent.value("gpuwatch_processes{") == 0)
+    agent.end()
+
+
+def once_prints_and_ends():
+    segment()
+    answer = subprocess.run([GPUWATCH, "agent", "--once", "--dir=" + SEGMENTS], capture_output=True, text=True)
+    assert answer.returncode == 0 and "gpuwatch_launches_total{" in answer.stdout, answer
+    answer = subprocess.run([GPUWATCH, "agent", "--once", "--format=openmetrics", "--dir=" + SEGMENTS],
+                            capture_output=True, text=True)
+    assert answer.stdout.endswith("# EOF\n")
+
+
+def bad_options_end_with_one_message():
+    for option, says in (("--listen=nowhere", "127.0.0.1:9464"), ("--token-file=/nonexistent", "/nonexistent"),
+                         ("--host-label=a-b", "letters"), ("--otlp=ftp://x/", "ftp://x/"), ("more", "more")):
+        answer = subprocess.run([GPUWATCH, "agent", "--dir=" + SEGMENTS, option], capture_output=True, text=True,
+                                timeout=60)
+        assert answer.returncode == 2 and says in answer.stderr and answer.stderr.count("\n") == 1, (option, answer)
+    answer = subprocess.run([GPUWATCH, "health", f"--agent=127.0.0.1:{free_port()}"], capture_output=True, text=True)
+    assert answer.returncode == 2 and "gpuwatch agent" in answer.stderr, answer
+
+
+def the_metrics_pass_promtool():
+    if not shutil.which("promtool"):
+        print("skipped: promtool is not here (Debian: prometheus)")
+        finish(77)
+    segment()
+    text = subprocess.run([GPUWATCH, "agent", "--once", "--dir=" + SEGMENTS], capture_output=True).stdout
+    answer = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
+    # modelName is what dcgm-exporter calls it.
+    complaints = [line for line in answer.stderr.decode().splitlines() if "'snake_case' not 'camelCase'" not in line]
+    assert not complaints and answer.returncode in (0, 3), (answer.returncode, complaints)
+
+
+try:
+    globals()[CASE]()
+except AssertionError:
+    import traceback
+    traceback.print_exc()
+    finish(1)
+finish(0)

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's sums and formats, on made-up snapshots; agent_serves.py tests the process. */
+#include "cli/agent/node.h"
+#include "cli/agent/text.h"
+#include "cli/agent/textfile.h"
+#include "predictor/log/record.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct top_model *model;
+static struct agent_node *node;
+static uint64_t now;
+static struct gw_live_config configs[4000];
+
+static int start(void **state)
+{
+	(void)state;
+	model = top_model_new();
+	node = agent_node_new();
+	node->proc = "/nonexistent";
+	now = UINT64_C(1000000000000);
+	memset(configs, 0, sizeof(configs));
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	agent_node_free(node);
+	top_model_free(model);
+	return 0;
+}
+
+/* Configuration @p at ran @p runs times more, @p timed of them in @p ns each. */
+static void ran(unsigned at, unsigned runs, unsigned timed, double ns, double predicted)
+{
+	struct gw_live_config *c = &configs[at];
+
+	c->id = at + 1;
+	c->device = 1;
+	c->kernel = at + 1;
+	c->bound = GW_BOUND_MEMORY;
+	c->launches += runs;
+	gw_sketch_add(&c->time, ns, timed);
+	gw_sketch_add(&c->ratio, ns / predicted, timed);
+}
+
+/* A snapshot in which process @p id has the configurations below @p count on GPU 0. */
+static struct top_process *shows(const char *id, unsigned count, unsigned mode)
+{
+	struct top_process *p = top_process_of(model, id, 4711, "/usr/bin/train");
+	struct gw_live_device d = {.used = 1,
+	                           .identity = 1,
+	                           .uuid = {1, 2},
+	                           .name = "H200",
+	                           .pci = {0, 0x3b, 0},
+	                           .busy_ns = configs[0].launches * 1000};
+	struct gw_live_totals t = {.ns = 1, .mode = mode, .counters = GW_COUNTERS};
+
+	t.counter[GW_COUNTER_ring_dropped] = configs[0].launches;
+	d.lost_ns[GW_SLOW_CLOCK] = configs[0].launches * 10;
+	for (unsigned i = 0; i < count; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "kernel%u", i);
+		if (configs[i].id)
+			top_config_is(model, p, i, &configs[i], name);
+	}
+	top_device_is(p, 0, &d);
+	top_totals_are(p, &t);
+	return p;
+}
+
+static void snapshot_begins(void)
+{
+	now += 1000000000;
+	top_begin(model, now);
+}
+
+static void snapshot_ends(void)
+{
+	top_end(model);
+	agent_node_add(node, model, now);
+}
+
+static void snapshot(const char *id, unsigned count)
+{
+	snapshot_begins();
+	shows(id, count, 0);
+	snapshot_ends();
+}
+
+static const struct agent_self self = {.version = "1", .host_label = "hostname", .host = "h"};
+
+/* The value of a series; NaN: there is none. */
+static double value_of(const char *series)
+{
+	size_t size;
+	char *text = agent_text(node, &self, TEXT_PROMETHEUS, &size), *at = strstr(text, series);
+	const double value = at ? strtod(strchr(at, '}') + 1, NULL) : NAN;
+
+	free(text);
+	return value;
+}
+
+#define GPU                                                                                        \
+	"{UUID=\"GPU-01020000-0000-0000-0000-000000000000\",gpu=\"0\",pci_bus_id=\"00000000:3B:"   \
+	"00.0\",modelName=\"H200\",hostname=\"h\""
+
+static void launches_are_added_up_by_kernel_and_bound(void **state)
+{
+	(void)state;
+	ran(0, 10, 10, 2e6, 1e6);
+	snapshot("a", 1);
+	ran(0, 5, 5, 2e6, 1e6);
+	snapshot("a", 1);
+	assert_true(value_of("gpuwatch_launches_total" GPU ",kernel=\"kernel0\"}") == 15);
+	assert_float_equal(value_of("gpuwatch_gpu_seconds_total" GPU ",kernel=\"kernel0\"}"), 0.03,
+	                   1e-9);
+	assert_float_equal(value_of("gpuwatch_measured_seconds_total" GPU ",bound=\"memory\"}"),
+	                   0.03, 1e-9);
+	assert_float_equal(value_of("gpuwatch_expected_seconds_total" GPU ",bound=\"memory\"}"),
+	                   0.015, 1e-9);
+	assert_float_equal(
+	        value_of("gpuwatch_measured_over_predicted_ratio" GPU ",bound=\"memory\"}"), 2,
+	        1e-9);
+	assert_float_equal(value_of("gpuwatch_lost_seconds_total" GPU ",cause=\"SM clock\"}"),
+	                   150e-9, 1e-15);
+	assert_true(
+	        value_of("gpuwatch_dropped_total{hostname=\"h\",what=\"launches, ring full\"}") ==
+	        15);
+	assert_float_equal(value_of("gpuwatch_owner_gpu_seconds_total" GPU ",program=\"train\"}"),
+	                   0.03, 1e-9);
+}
+
+static void a_process_that_ends_leaves_what_it_did(void **state)
+{
+	(void)state;
+	ran(0, 10, 10, 1e6, 1e6);
+	snapshot("a", 1);
+	snapshot_begins();
+	top_process_ended(model, shows("a", 1, 0));
+	snapshot_ends();
+	snapshot_begins();
+	snapshot_ends();
+	assert_int_equal(node->seens, 0);
+	assert_int_equal(node->processes, 0);
+	assert_true(value_of("gpuwatch_launches_total" GPU ",kernel=\"kernel0\"}") == 10);
+	/* Its program runs again. */
+	memset(configs, 0, sizeof(configs));
+	ran(0, 3, 3, 1e6, 1e6);
+	snapshot("b", 1);
+	assert_true(value_of("gpuwatch_launches_total" GPU ",kernel=\"kernel0\"}") == 13);
+	assert_int_equal((int)node->processes_begun, 2);
+}
+
+static void in_mode_watch_runs_count_with_the_mean_of_those_timed(void **state)
+{
+	(void)state;
+	ran(0, 1000, 10, 1e6, 1e6);
+	snapshot_begins();
+	shows("a", 1, 1);
+	snapshot_ends();
+	assert_float_equal(value_of("gpuwatch_gpu_seconds_total" GPU ",kernel=\"kernel0\"}"), 1,
+	                   1e-9);
+	assert_float_equal(value_of("gpuwatch_measured_seconds_total" GPU ",bound=\"memory\"}"),
+	                   0.01, 1e-9);
+}
+
+static void histograms_count_up_to_each_end(void **state)
+{
+	(void)state;
+	ran(0, 3, 3, 4096, 1e3);
+	ran(0, 2, 2, 4097, 1e3);
+	ran(0, 1, 1, 1e9, 1e3);
+	snapshot("a", 1);
+	assert_true(value_of("gpuwatch_kernel_seconds_bucket" GPU
+	                     ",kernel=\"kernel0\",le=\"4.096e-06\"}") == 3);
+	assert_true(value_of("gpuwatch_kernel_seconds_bucket" GPU
+	                     ",kernel=\"kernel0\",le=\"1.6384e-05\"}") == 5);
+	assert_true(value_of("gpuwatch_kernel_seconds_bucket" GPU
+	                     ",kernel=\"kernel0\",le=\"+Inf\"}") == 6);
+	assert_true(value_of("gpuwatch_kernel_seconds_count" GPU ",kernel=\"kernel0\"}") == 6);
+}
+
+static size_t series_of_gpu(void)
+{
+	size_t size, count = 0;
+	char *text = agent_text(node, &self, TEXT_PROMETHEUS, &size);
+
+	for (const char *s = text; (s = strstr(s, "{UUID=")); s++)
+		count++;
+	free(text);
+	return count;
+}
+
+/* Thousands of kernels, owners, throttling, health: all that can be there. */
+static void a_gpu_has_at_most_200_series(void **state)
+{
+	(void)state;
+	for (int turn = 0; turn < 100; turn++) {
+		snapshot_begins();
+		for (unsigned i = 0; i < 250; i++) {
+			ran(i, 1 + i % 13, 1, 1e3 * (i + 1), 1e3);
+			configs[i].bound = i % 5;
+		}
+		for (int p = 0; p < 12; p++) {
+			char id[16];
+			struct top_process *process;
+
+			snprintf(id, sizeof(id), "p%d", p);
+			top_process_of(model, id, (uint32_t)p + 1, id); /* an owner each */
+			process = shows(id, 250, 0);
+			process->device[0].now.clock_ns = now;
+			process->device[0].now.sm_khz = 1980000;
+			process->device[0].now.mem_khz = 1980000;
+			process->device[0].now.full_sm_khz = 1980000;
+			process->device[0].now.reasons = UINT64_MAX;
+		}
+		snapshot_ends();
+	}
+	assert_true(series_of_gpu() > 170);
+	assert_in_range(series_of_gpu(), 1, 200);
+}
+
+static double total(const char *name)
+{
+	size_t size;
+	char *text = agent_text(node, &self, TEXT_PROMETHEUS, &size);
+	double sum = 0;
+
+	for (const char *s = text; (s = strstr(s, name)); s++)
+		sum += s == text || s[-1] == '\n'
+		               ? strtod(strrchr(strndupa(s, strcspn(s, "\n")), ' '), NULL)
+		               : 0;
+	free(text);
+	return sum;
+}
+
+static void other_never_goes_backwards_when_kernels_change_places(void **state)
+{
+	double before = 0;
+
+	(void)state;
+	for (unsigned turn = 0; turn < 300; turn++) {
+		double other;
+
+		snapshot_begins();
+		for (unsigned i = 0; i < 30; i++)
+			ran(i, 10, 10, i == turn / 10 ? 1e7 : 1e3 * (i + 1), 1e3);
+		shows("a", 30, 0);
+		snapshot_ends();
+		other = value_of("gpuwatch_launches_total" GPU ",kernel=\"other\"}");
+		assert_true(other >= before);
+		before = other;
+	}
+	/* What a kernel did that lost its series is in no sum by kernel, and in that by bound. */
+	assert_true(total("gpuwatch_launches_total") > 0);
+	assert_float_equal((float)(total("gpuwatch_measured_seconds_total") /
+	                           (node->gpu[0]->bound[1].measured_ns / 1e9)),
+	                   1.0f, 1e-6);
+}
+
+static void what_no_process_can_have_done_is_left_out(void **state)
+{
+	(void)state;
+	ran(0, 10, 10, 1e6, 1e6);
+	snapshot("a", 1);
+	configs[0].time.sum = INFINITY;
+	configs[0].time.count = UINT64_MAX;
+	configs[0].launches = UINT64_MAX;
+	snapshot("a", 1);
+	configs[0].time.sum = -1e300;
+	configs[0].time.count = 5;
+	snapshot("a", 1);
+	assert_true(value_of("gpuwatch_launches_total" GPU ",kernel=\"kernel0\"}") == 10);
+	assert_float_equal(value_of("gpuwatch_gpu_seconds_total" GPU ",kernel=\"kernel0\"}"), 0.01,
+	                   1e-9);
+}
+
+static void more_gpus_than_there_is_room_for_are_refused(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		struct gw_live_device d = {.used = 1, .identity = 1};
+		struct top_process *p;
+
+		snapshot_begins();
+		p = top_process_of(model, "a", 4711, "x");
+		d.uuid[0] = (unsigned char)(i + 1);
+		top_device_is(p, 0, &d);
+		snapshot_ends();
+	}
+	assert_int_equal(node->gpus, AGENT_GPUS);
+	assert_true(node->refused >= 36);
+}
+
+static void names_are_cut_and_escaped(void **state)
+{
+	char name[1000];
+	size_t size;
+	char *text;
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	ran(0, 1, 1, 1e3, 1e3);
+	ran(1, 1, 1, 1e3, 1e3);
+	snapshot_begins();
+	shows("a", 0, 0);
+	top_config_is(model, model->process[0], 0, &configs[0], name);
+	top_config_is(model, model->process[0], 1, &configs[1], "a\"b\\c\033[2J\nd\xff");
+	snapshot_ends();
+	text = agent_text(node, &self, TEXT_PROMETHEUS, &size);
+	assert_non_null(strstr(text, "kernel=\"a\\\"b\\\\c?[2J?d?\"}"));
+	assert_non_null(strstr(text, "xxx~"));
+	assert_null(strchr(text, '\033'));
+	for (const char *s = text; *s; s = strchr(s, '\n') + 1)
+		assert_true(strcspn(s, "\n") < 700);
+	free(text);
+}
+
+static void the_accept_header_decides_the_format(void **state)
+{
+	(void)state;
+	assert_int_equal(agent_text_asked(NULL), TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("*/*"), TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("text/plain;version=0.0.4"), TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("application/openmetrics-text;version=1.0.0;q=0.75,"
+	                                  "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
+	                 TEXT_OPENMETRICS);
+	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0.2,text/plain;q=0.5"),
+	                 TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked("application/openmetrics-text;q=0"), TEXT_PROMETHEUS);
+	assert_int_equal(agent_text_asked(",;q=,,;;"), TEXT_PROMETHEUS);
+}
+
+static void pods_and_containers_are_read_from_control_groups(void **state)
+{
+	static const char id[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	char text[400];
+	struct agent_owner o = {0};
+
+	(void)state;
+	snprintf(text, sizeof(text),
+	         "0::/kubepods.slice/kubepods-burstable.slice/"
+	         "kubepods-burstable-pod01234567_89ab_cdef_0123_456789abcdef.slice/"
+	         "cri-containerd-%s.scope\n",
+	         id);
+	agent_owner_cgroup(text, &o);
+	assert_string_equal(o.pod_uid, "01234567-89ab-cdef-0123-456789abcdef");
+	assert_string_equal(o.container_id, "0123456789ab");
+	memset(&o, 0, sizeof(o));
+	agent_owner_cgroup("0::/user.slice/user-0.slice/session-3.scope\n0::/podium/pod", &o);
+	assert_string_equal(o.pod_uid, "");
+	assert_string_equal(o.container_id, "");
+}
+
+static void jobs_and_ranks_are_read_from_environments(void **state)
+{
+	static const char text[] =
+	        "HOME=/\0XSLURM_JOB_ID=9\0SLURM_JOB_ID=123\0RANK=7\0SLURM_PROCID=8"
+	        "\0POD_NAME=\0OPEN";
+	struct agent_owner o = {0};
+
+	(void)state;
+	agent_owner_environment(text, sizeof(text) - 1, &o);
+	assert_string_equal(o.hpc_job, "123");
+	assert_string_equal(o.rank, "7");
+	assert_string_equal(o.pod, "");
+	assert_string_equal(o.program, "");
+}
+
+static void a_textfile_is_whole_or_the_one_before(void **state)
+{
+	char folder[] = "/tmp/gw-agent-XXXXXX", path[64], line[64] = "", why[300] = "";
+	struct stat st;
+	FILE *in;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_true(agent_textfile(folder, "first\n", 6, why, sizeof(why)));
+	snprintf(path, sizeof(path), "%s/.gpuwatch.prom.tmp", folder);
+	assert_int_equal(mkdir(path, 0700), 0); /* in the way */
+	assert_false(agent_textfile(folder, "second\n", 7, why, sizeof(why)));
+	assert_non_null(strstr(why, ".gpuwatch.prom.tmp: "));
+	assert_int_equal(rmdir(path), 0);
+	snprintf(path, sizeof(path), "%s/gpuwatch.prom", folder);
+	in = fopen(path, "r");
+	assert_non_null(in);
+	assert_non_null(fgets(line, sizeof(line), in));
+	fclose(in);
+	assert_string_equal(line, "first\n");
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0644);
+	unlink(path);
+	assert_int_equal(rmdir(folder), 0);
+	assert_false(agent_textfile(folder, "x", 1, why, sizeof(why)));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        T(launches_are_added_up_by_kernel_and_bound),
+	        T(a_process_that_ends_leaves_what_it_did),
+	        T(in_mode_watch_runs_count_with_the_mean_of_those_timed),
+	        T(histograms_count_up_to_each_end),
+	        T(a_gpu_has_at_most_200_series),
+	        T(other_never_goes_backwards_when_kernels_change_places),
+	        T(what_no_process_can_have_done_is_left_out),
+	        T(more_gpus_than_there_is_room_for_are_refused),
+	        T(names_are_cut_and_escaped),
+	        T(the_accept_header_decides_the_format),
+	        T(pods_and_containers_are_read_from_control_groups),
+	        T(jobs_and_ranks_are_read_from_environments),
+	        T(a_textfile_is_whole_or_the_one_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

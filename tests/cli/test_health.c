@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sequential test of gpuwatch health on made-up kernels. */
+#include "cli/health/detect.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t seed, now;
+
+static double uniform(void)
+{
+	seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+/* What a GPU does in one interval: ten kernels bound by memory, ten by arithmetic. */
+struct load {
+	double memory, compute; /* times as usual */
+	double sm_khz;          /* NaN: unknown */
+	double noise;
+	uint64_t job; /* other kernels */
+};
+static const struct load usual = {1, 1, 1980000, 0.01, 0};
+
+static void interval(struct health *h, const struct load *l)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		const bool memory = i % 2;
+		const double slow = memory ? l->memory : l->compute;
+		const double clock = !memory && l->sm_khz > 0 ? 1980000 / l->sm_khz : 1;
+		struct health_sample s = {
+		        .key = 100 * l->job + i + 1,
+		        .kernel = memory ? "copy" : "gemm",
+		        .resource = memory ? HEALTH_MEMORY : HEALTH_COMPUTE,
+		        .launches = 50,
+		        .mean_ns = 1e4 * (i + 1) * slow * clock * exp(l->noise * normal()),
+		        .sm_khz = l->sm_khz,
+		};
+
+		health_add(h, &s);
+	}
+	now += health_interval_ns();
+	health_tick(h, now);
+}
+
+static void intervals(struct health *h, const struct load *l, unsigned count)
+{
+	while (count--)
+		interval(h, l);
+}
+
+static struct health *start(unsigned count)
+{
+	struct health *h = health_new();
+
+	seed = 7;
+	now = UINT64_C(1000000000000);
+	intervals(h, &usual, count);
+	return h;
+}
+
+static enum health_state state_of(const struct health *h, enum health_resource r)
+{
+	struct health_verdict v;
+
+	health_of(h, r, &v);
+	return v.state;
+}
+
+static void a_gpu_is_unknown_before_it_has_run_for_long_enough(void **state)
+{
+	struct health *h = start(0);
+	enum health_resource worst;
+
+	(void)state;
+	assert_int_equal(health_state(h, &worst), HEALTH_UNKNOWN);
+	intervals(h, &usual, 17);
+	assert_int_equal(health_state(h, &worst), HEALTH_UNKNOWN);
+	intervals(h, &usual, 3);
+	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+	health_free(h);
+}
+
+static void memory_that_slows_by_three_per_cent_is_found_within_a_minute(void **state)
+{
+	struct load slow = usual;
+	struct health_verdict v;
+	struct health *h = start(60);
+	enum health_resource worst;
+	const uint64_t before = now;
+
+	(void)state;
+	slow.memory = 1.03;
+	intervals(h, &slow, 12);
+	assert_int_equal(health_state(h, &worst), HEALTH_SLOW);
+	assert_int_equal(worst, HEALTH_MEMORY);
+	health_of(h, HEALTH_MEMORY, &v);
+	assert_true(fabs(v.ratio - 1.03) < 0.01);
+	assert_true(v.since_ns >= before && v.since_ns < before + 2 * health_interval_ns());
+	assert_true(v.confidence > 0.99);
+	assert_int_equal(v.configs, 10);
+	assert_int_equal(v.evidence, HEALTH_EVIDENCE);
+	assert_string_equal(v.row[0].kernel, "copy");
+	assert_true(fabs(v.row[0].measured_ns / v.row[0].expected_ns - 1.03) < 0.02);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_GOOD);
+	assert_int_equal(state_of(h, HEALTH_CLOCK), HEALTH_GOOD);
+	health_free(h);
+}
+
+static void a_clock_that_falls_is_the_clock_and_not_the_kernels(void **state)
+{
+	struct load slow = usual;
+	struct health *h = start(60);
+
+	(void)state;
+	slow.sm_khz = 1900000;
+	intervals(h, &slow, 12);
+	assert_int_equal(state_of(h, HEALTH_CLOCK), HEALTH_SLOW);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_GOOD);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_GOOD);
+	health_free(h);
+}
+
+static void without_a_clock_kernels_are_judged_as_they_are(void **state)
+{
+	struct load l = usual;
+	struct health *h = start(0);
+	struct health_verdict v;
+
+	(void)state;
+	l.sm_khz = NAN;
+	intervals(h, &l, 60);
+	l.compute = 1.05;
+	intervals(h, &l, 12);
+	assert_int_equal(state_of(h, HEALTH_COMPUTE), HEALTH_SLOW);
+	health_of(h, HEALTH_CLOCK, &v);
+	assert_int_equal(v.state, HEALTH_UNKNOWN);
+	assert_true(isnan(v.ratio));
+	health_free(h);
+}
+
+static void a_gpu_that_recovers_is_healthy_again(void **state)
+{
+	struct load slow = usual;
+	struct health *h = start(60);
+	struct health_verdict v;
+
+	(void)state;
+	slow.memory = 1.1;
+	intervals(h, &slow, 12);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	intervals(h, &usual, 24);
+	health_of(h, HEALTH_MEMORY, &v);
+	assert_int_equal(v.state, HEALTH_GOOD);
+	assert_int_equal(v.since_ns, 0);
+	assert_int_equal(v.evidence, 0);
+	health_free(h);
+}
+
+static void a_gpu_that_stays_slow_stays_found(void **state)
+{
+	struct load slow = usual;
+	struct health *h = start(60);
+
+	(void)state;
+	slow.memory = 1.05;
+	for (int i = 0; i < 2000; i++) {
+		interval(h, &slow);
+		if (i > 12)
+			assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	}
+	health_free(h);
+}
+
+static void drift_over_a_day_is_no_change(void **state)
+{
+	struct health *h = start(60);
+	enum health_resource worst;
+
+	(void)state;
+	for (int i = 0; i < 17280; i++) {
+		struct load l = usual;
+
+		l.memory = l.compute = 1 + 0.01 * sin(6.283185307 * i / 17280);
+		interval(h, &l);
+		assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+	}
+	health_free(h);
+}
+
+static void another_job_is_no_change(void **state)
+{
+	struct health *h = start(60);
+	enum health_resource worst;
+
+	(void)state;
+	for (uint64_t job = 1; job < 50; job++) {
+		struct load l = usual;
+
+		l.job = job;
+		l.memory = 1 + 0.3 * uniform();
+		l.compute = 1 + 0.3 * uniform();
+		intervals(h, &l, 30);
+		assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+	}
+	health_free(h);
+}
+
+static void a_program_that_runs_again_is_compared_with_before(void **state)
+{
+	struct load other = usual, slow = usual;
+	struct health *h = start(60);
+
+	(void)state;
+	other.job = 1;
+	intervals(h, &other, 60);
+	slow.memory = 1.05;
+	intervals(h, &slow, 6);
+	assert_int_equal(state_of(h, HEALTH_MEMORY), HEALTH_SLOW);
+	health_free(h);
+}
+
+static void kernels_whose_data_decide_count_for_little(void **state)
+{
+	struct health *h = start(60);
+	enum health_resource worst;
+
+	(void)state;
+	for (int i = 0; i < 500; i++) {
+		const struct health_sample wild = {.key = 999,
+		                                   .kernel = "sort",
+		                                   .resource = HEALTH_MEMORY,
+		                                   .launches = 1e6,
+		                                   .mean_ns = 1e6 * exp(0.15 * normal()),
+		                                   .sm_khz = 1980000};
+
+		health_add(h, &wild);
+		interval(h, &usual);
+		assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+	}
+	health_free(h);
+}
+
+static void faster_is_not_slow(void **state)
+{
+	struct load fast = usual;
+	struct health *h = start(60);
+	enum health_resource worst;
+
+	(void)state;
+	fast.memory = fast.compute = 0.9;
+	intervals(h, &fast, 200);
+	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+	health_free(h);
+}
+
+static void what_is_no_number_is_left_out(void **state)
+{
+	struct health *h = start(60);
+	const double wild[] = {0, -1, NAN, INFINITY, 1e308};
+	enum health_resource worst;
+
+	(void)state;
+	for (int n = 0; n < 40; n++) {
+		for (int i = 0; i < 25; i++)
+			health_add(h, &(struct health_sample){.key = (uint64_t)i,
+			                                      .resource =
+			                                              (enum health_resource)(i % 7),
+			                                      .launches = wild[i % 5],
+			                                      .mean_ns = wild[i / 5],
+			                                      .sm_khz = wild[(i + n) % 5]});
+		interval(h, &usual);
+	}
+	assert_int_equal(health_state(h, &worst), HEALTH_GOOD);
+	health_free(h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_gpu_is_unknown_before_it_has_run_for_long_enough),
+	        cmocka_unit_test(memory_that_slows_by_three_per_cent_is_found_within_a_minute),
+	        cmocka_unit_test(a_clock_that_falls_is_the_clock_and_not_the_kernels),
+	        cmocka_unit_test(without_a_clock_kernels_are_judged_as_they_are),
+	        cmocka_unit_test(a_gpu_that_recovers_is_healthy_again),
+	        cmocka_unit_test(a_gpu_that_stays_slow_stays_found),
+	        cmocka_unit_test(drift_over_a_day_is_no_change),
+	        cmocka_unit_test(another_job_is_no_change),
+	        cmocka_unit_test(a_program_that_runs_again_is_compared_with_before),
+	        cmocka_unit_test(kernels_whose_data_decide_count_for_little),
+	        cmocka_unit_test(faster_is_not_slow),
+	        cmocka_unit_test(what_is_no_number_is_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The files of fleet/: fleet.py CASE. Exit 77: the tool that checks it is not here."""
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+FLEET = os.path.join(TREE, "fleet")
+
+
+def skip(reason):
+    print("skipped: " + reason)
+    sys.exit(77)
+
+
+def need(tool, package):
+    if not shutil.which(tool):
+        skip(f"{tool} is not here (Debian: {package})")
+
+
+def yaml():
+    try:
+        import yaml as module
+    except ImportError:
+        skip("Python's yaml is not here (Debian: python3-yaml)")
+    return module
+
+
+def metrics():
+    """Names of the series that the agent exports, by metrics.def."""
+    names = set()
+    with open(os.path.join(TREE, "cli/agent/metrics.def")) as lines:
+        for kind, name in re.findall(r'^METRIC\(\w+, (\w+), "(\w+)"', lines.read(), re.M):
+            if kind == "HISTOGRAM":
+                names |= {name + end for end in ("_bucket", "_sum", "_count")}
+            else:
+                names.add(name + ("_total" if kind == "COUNTER" else ""))
+    assert len(names) > 30
+    return names
+
+
+def named(text):
+    return set(re.findall(r"\bgpuwatch_\w+\b", text))
+
+
+def dashboard():
+    with open(os.path.join(FLEET, "grafana/gpuwatch.json")) as file:
+        return json.load(file)
+
+
+# ---- cases ---------------------------------------------------------------------------------------
+
+def rules():
+    need("promtool", "prometheus")
+    folder = os.path.join(FLEET, "prometheus")
+    subprocess.run(["promtool", "check", "rules", "gpuwatch.rules.yml"], cwd=folder, check=True)
+    subprocess.run(["promtool", "test", "rules", "gpuwatch.rules.test.yml"], cwd=folder, check=True)
+    subprocess.run(["promtool", "check", "config", "prometheus.yml"], cwd=folder, check=True)
+
+
+def every_alert_has_a_test():
+    with open(os.path.join(FLEET, "prometheus/gpuwatch.rules.yml")) as file:
+        alerts = set(re.findall(r"- alert: (\w+)", file.read()))
+    with open(os.path.join(FLEET, "prometheus/gpuwatch.rules.test.yml")) as file:
+        tested = set(re.findall(r"alertname: (\w+)", file.read()))
+    assert alerts == tested and alerts, alerts ^ tested
+
+
+def rules_and_panels_use_metrics_that_exist():
+    known = metrics()
+    with open(os.path.join(FLEET, "prometheus/gpuwatch.rules.yml")) as file:
+        used = named(re.sub(r"gpuwatch:\w+:\w+", "", file.read()))
+    for panel in dashboard()["panels"]:
+        used |= named(" ".join(t["expr"] for t in panel["targets"]))
+    assert used and used <= known, used - known
+
+
+def the_dashboard_is_whole():
+    board = dashboard()
+    panels = board["panels"]
+    assert len({p["id"] for p in panels}) == len(panels) > 8
+    variables = {v["name"] for v in board["templating"]["list"]}
+    cells = set()
+    for panel in panels:
+        assert panel["title"] and panel["description"], panel["id"]
+        place = panel["gridPos"]
+        assert 0 <= place["x"] and place["x"] + place["w"] <= 24
+        for x in range(place["x"], place["x"] + place["w"]):
+            for y in range(place["y"], place["y"] + place["h"]):
+                assert (x, y) not in cells, panel["title"] + " lies over another"
+                cells.add((x, y))
+        for target in panel["targets"]:
+            used = set(re.findall(r"\$\{?(\w+)", target["expr"] + target["datasource"]["uid"]))
+            assert used <= variables | {"__rate_interval"}, used
+
+
+def panels_are_promql():
+    need("promtool", "prometheus")
+    out = ["groups:", "- name: panels", "  rules:"]
+    for panel in dashboard()["panels"]:
+        for target in panel["targets"]:
+            expression = target["expr"].replace("$__rate_interval", "1m").replace("$hostname", ".*").replace("$UUID", ".*")
+            out += [f"  - record: panel:{panel['id']}:{target['refId']}", "    expr: " + json.dumps(expression)]
+    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+        file.write("\n".join(out) + "\n")
+        file.flush()
+        subprocess.run(["promtool", "check", "rules", file.name], check=True)
+
+
+def the_page_lists_every_metric():
+    with open(os.path.join(TREE, "docs/user/agent.md")) as page:
+        listed = set(re.findall(r"^\| `(gpuwatch_\w+)`", page.read(), re.M))
+    with open(os.path.join(TREE, "cli/agent/metrics.def")) as lines:
+        text = lines.read()
+    there = {name + ("_total" if kind == "COUNTER" else "")
+             for kind, name in re.findall(r'^METRIC\(\w+, (\w+), "(\w+)"', text, re.M)}
+    assert listed == there, listed ^ there
+
+
+def units():
+    need("systemd-analyze", "systemd")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("gpuwatch-agent.service", "gpuwatch-agent.socket"):
+            with open(os.path.join(FLEET, "systemd", name)) as file:
+                text = file.read()
+            # It is not installed here, and neither is its manual.
+            text = text.replace("/usr/bin/gpuwatch", "/bin/true").replace("Documentation=man:gpuwatch-agent(1)\n", "")
+            with open(os.path.join(folder, name), "w") as out:
+                out.write(text)
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", os.path.join(folder, "gpuwatch-agent.service"),
+                               os.path.join(folder, "gpuwatch-agent.socket")], capture_output=True, text=True)
+        complaints = [line for line in done.stderr.splitlines() if "gpuwatch" in line]
+        assert not complaints, complaints
+
+
+def manifests():
+    load = yaml().safe_load_all
+    kinds = []
+    for name in sorted(os.listdir(os.path.join(FLEET, "kubernetes"))):
+        path = os.path.join(FLEET, "kubernetes", name)
+        if name.endswith(".yaml"):
+            with open(path) as file:
+                for document in load(file):
+                    assert document["apiVersion"] and document["metadata"]["name"]
+                    kinds.append(document["kind"])
+                    if document["kind"] == "DaemonSet":
+                        daemon_set(document)
+        elif name.endswith(".json"):
+            with open(path) as file:
+                json.load(file)
+    assert "DaemonSet" in kinds
+
+
+def daemon_set(d):
+    pod = d["spec"]["template"]["spec"]
+    labels = d["spec"]["template"]["metadata"]["labels"]
+    assert d["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    volumes = {v["name"] for v in pod["volumes"]}
+    for c in pod["containers"]:
+        assert {m["name"] for m in c["volumeMounts"]} == volumes
+        assert all(m["readOnly"] for m in c["volumeMounts"]), "the agent writes nothing"
+        security = c["securityContext"]
+        assert security["readOnlyRootFilesystem"] and security["runAsNonRoot"]
+        assert not security["allowPrivilegeEscalation"] and security["capabilities"] == {"drop": ["ALL"]}
+        # What it is started with are options that there are.
+        for argument in c["args"][1:]:
+            option = argument.split("=")[0][2:].replace("-", "_")
+            with open(os.path.join(TREE, "cli/agent/agent.c")) as source:
+                assert re.search(r"GW_OPT_\w+\(" + option + r"\b", source.read()), option
+
+
+def container_edits():
+    with open(os.path.join(FLEET, "kubernetes/cdi.json")) as file:
+        spec = json.load(file)
+    assert re.fullmatch(r"[a-z.]+/[a-z]+", spec["kind"]) and spec["cdiVersion"]
+    mounted = [m["containerPath"] for m in spec["containerEdits"]["mounts"]]
+    with open(os.path.join(TREE, "predictor/core/config.def")) as file:
+        options = set(re.findall(r'"(GPUWATCH_\w+)"', file.read()))
+    for device in spec["devices"]:
+        for variable in device["containerEdits"]["env"]:
+            name, value = variable.split("=", 1)
+            assert name == "LD_PRELOAD" or name in options, name
+            if value.startswith("/"):
+                assert any(value.startswith(path) for path in mounted), value
+
+
+def scripts_are_clean():
+    need("shellcheck", "shellcheck")
+    paths = [os.path.join(FLEET, p) for p in ("slurm/task_prolog.sh", "slurm/health_check.sh", "kubernetes/gpu-slow")]
+    paths.append(os.path.join(TREE, "examples/fleet/run"))
+    for path in paths:
+        assert os.stat(path).st_mode & stat.S_IXUSR, path
+    subprocess.run(["shellcheck", *paths], check=True)
+
+
+def engine(store, **variables):
+    try:
+        import duckdb
+    except ImportError:
+        skip("Python's duckdb is not here (PyPI)")
+    database = duckdb.connect()
+    for name, value in {"store": store, **variables}.items():
+        database.execute(f"SET VARIABLE {name} = '{value}'")
+    with open(os.path.join(FLEET, "duckdb/launches.sql")) as file:
+        if os.path.isdir(store) and os.listdir(store):
+            database.execute(file.read())
+    return database
+
+
+def answer(database, name):
+    with open(os.path.join(FLEET, "duckdb", name + ".sql")) as file:
+        result = database.execute(file.read())
+    columns = [c[0] for c in result.description]
+    return [dict(zip(columns, row)) for row in result.fetchall()]
+
+
+def fill(store):
+    """5 GPUs of a model and two builds: GPU 3 is slow by memory, `mul` slower in build 2; copies are bound by memory."""
+    engine(store).execute(f"""
+        COPY (SELECT 'H200' AS model, 'h' || g % 2 AS host, 'GPU-' || g AS uuid, '' || b AS build, k AS kernel, k AS mangled,
+            1 + n % 2 AS grid_x, 1 AS grid_y, 1 AS grid_z, 128 AS block_x, 1 AS block_y, 1 AS block_z, 0 AS dynamic_shared,
+            CASE k WHEN 'copy' THEN 'memory' WHEN 'mul' THEN 'compute' END AS bound, 1000.0 * (1 + n % 2) AS predicted_ns,
+            (1000 * (1 + n % 2) * (1 + (hash(n, g, k, b) % 100) / 10000.0) * CASE WHEN g = 3 AND k = 'copy' THEN 1.05 ELSE 1 END
+             * CASE WHEN b = 2 AND k = 'mul' THEN 1.02 ELSE 1 END)::BIGINT AS duration_ns
+            FROM range(5) t(g), range(1, 3) u(b), range(200) v(n), (VALUES ('copy'), ('mul'), ('odd')) w(k))
+        TO '{store}' (FORMAT parquet, PARTITION_BY (model, host, uuid, build), OVERWRITE_OR_IGNORE)""")
+
+
+def duckdb_finds_slow_gpus_costly_kernels_and_regressions():
+    with tempfile.TemporaryDirectory() as store:
+        fill(store)
+        database = engine(store, base="1", other="2")
+        gpus = answer(database, "slow_gpus")
+        assert (gpus[0]["uuid"], gpus[0]["bound"]) == ("GPU-3", "memory") and 1.045 < gpus[0]["ratio"] < 1.055, gpus[0]
+        assert all(row["ratio"] < 1.01 for row in gpus[1:]) and len(gpus) == 15
+        kernels = answer(database, "costly_kernels")
+        assert {row["kernel"] for row in kernels} == {"copy", "mul", "odd"}
+        assert kernels[0]["kernel"] in ("copy", "mul") and kernels[0]["ratio"] > 1.01 and kernels[0]["gpus"] == 5
+        changes = answer(database, "regressions")
+        assert changes[0]["kernel"] == "mul" and 1.018 < changes[0]["ratio"] < 1.022 and changes[0]["z"] > 3.1, changes
+        assert all(row["ratio"] < 1.002 for row in changes[1:])
+
+
+def queries_use_columns_that_exports_have():
+    with open(os.path.join(TREE, "cli/export/row.def")) as file:
+        columns = set(re.findall(r"^COLUMN\((\w+)", file.read(), re.M))
+    used = {"mangled", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "dynamic_shared", "duration_ns",
+            "bound", "kernel", "predicted_ns"}
+    assert used <= columns, used - columns
+
+
+SLOW = """GPU 0  GPU-a  H200  healthy
+GPU 3  GPU-b  H200  slow
+  memory: 4.2% slow since 2026-11-26 14:02:00, log-likelihood ratio 51
+    50.0%  +4.2%  10 launches, expected 1.00 us, took 1.04 us  copy
+"""
+
+
+def with_health(status, text, script, **environment):
+    """Run @p script where `gpuwatch health` says @p text and ends with @p status."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, body in (("gpuwatch", f"cat {folder}/text; exit {status}"), ("scontrol", f'echo "$@" >{folder}/said')):
+            path = os.path.join(folder, name)
+            with open(path, "w") as out:
+                out.write("#!/bin/sh\n" + body + "\n")
+            os.chmod(path, 0o755)
+        with open(os.path.join(folder, "text"), "w") as out:
+            out.write(text)
+        done = subprocess.run([os.path.join(FLEET, script)], capture_output=True, text=True,
+                              env={"PATH": folder + ":" + os.environ["PATH"], **environment})
+        said = os.path.join(folder, "said")
+        if not os.path.exists(said):
+            return done.returncode, done.stdout, None
+        with open(said) as file:
+            return done.returncode, done.stdout, file.read().strip()
+
+
+def slurm_drains_a_node_with_a_slow_gpu():
+    status, _, said = with_health(1, SLOW, "slurm/health_check.sh", SLURMD_NODENAME="n7")
+    assert status == 0
+    assert said == ("update nodename=n7 state=drain reason=gpuwatch: GPU 3: memory: 4.2% slow since 2026-11-26 14:02:00"), said
+    for other in (0, 2):
+        assert with_health(other, "", "slurm/health_check.sh", SLURMD_NODENAME="n7")[::2] == (0, None)
+
+
+def kubernetes_gets_a_condition():
+    status, out, _ = with_health(1, SLOW, "kubernetes/gpu-slow")
+    assert status == 1 and out == "GPU-b memory: 4.2%", (status, out)
+    assert len(out) <= 80
+    assert with_health(0, "GPU 0 GPU-a H200 healthy\n", "kubernetes/gpu-slow")[:2] == (0, "")
+    assert with_health(2, "", "kubernetes/gpu-slow")[:2] == (2, "")
+
+
+def the_task_prolog_respects_who_decided_otherwise():
+    def exports(**environment):
+        return subprocess.run([os.path.join(FLEET, "slurm/task_prolog.sh")], capture_output=True, text=True, check=True,
+                              env={"PATH": os.environ["PATH"], "GPUWATCH_LIBRARY": "/bin/sh",
+                                   "GPUWATCH_KILL_SWITCH": "/nonexistent", **environment}).stdout
+    assert exports() == ""
+    assert "export LD_PRELOAD=/bin/sh\n" in exports(SLURM_JOB_GPUS="0")
+    assert exports(SLURM_JOB_GPUS="0", LD_PRELOAD="libmine.so", LD_BIND_NOW="1") == ""
+    assert exports(SLURM_JOB_GPUS="0", GPUWATCH_MODE="off") == ""
+    assert "export GPUWATCH_MODE=count\n" in exports(SLURM_JOB_GPUS="0", GPUWATCH_MODE="count")
+    assert exports(SLURM_JOB_GPUS="0", GPUWATCH_KILL_SWITCH="/bin/sh") == ""
+    assert exports(SLURM_JOB_GPUS="0", GPUWATCH_LIBRARY="/nonexistent") == ""
+
+
+globals()[sys.argv[1]]()
