@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The second development set (kernels/strangers), each program run once with default options, scored.
 
-usage: strangers.py --strangers DIR --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--jobs N] [--limit S] [--unseal] [PROGRAM...]
+usage: strangers.py --strangers DIR --programs DIR --gpuwatch SO --cli GPUWATCH --out DIR [--jobs N] [--limit S] [--unseal] [--add ROWS.json...] [PROGRAM...]
 
 DIR/PROGRAM: what the target `strangers` builds. Each runs twice under the independent witness (several at a time), then once alone under
 the library. Of each, and of the open and the sealed part together: whether its own check passed; whether the counts equal the
@@ -11,10 +11,13 @@ GPU time with a verdict; of first launches of 5 us and more of a kernel never ti
 answered, within 25%, within 2x, median error, more than 20x off; the same of launches whose kernel, or whose configuration, had been
 timed; and how many intervals held.
 Programs of the sealed part are never shown alone, and their logs are removed, unless --unseal is given: README.md of the set says when.
-Leaves rows.json (a row for each program shown), table.txt and figures.json. Demanded: every program passes its check, and the counts
+Leaves rows.json (a row for each program shown; the others packed, so that nobody reads them by accident), table.txt and figures.json.
+--add takes the rows of earlier runs in, of programs that this one leaves out: for machines that are lent for minutes. Where DIR has no
+program, nothing runs, and the rows are summed up. Demanded: every program passes its check, and the counts
 are equal. Exit status: 0 all that, 1 not, 77 there is no GPU here, or no program.
 """
 import argparse
+import base64
 import concurrent.futures
 import csv
 import glob
@@ -25,6 +28,7 @@ import re
 import statistics
 import sys
 import time
+import zlib
 
 import compare
 import figures
@@ -243,7 +247,22 @@ def row_of(args, name, sealed, status, wall, counts):
     return row
 
 
+def pack(rows):
+    return base64.b64encode(zlib.compress(json.dumps(rows).encode(), 9)).decode()
+
+
+def unpack(path):
+    """All rows of a rows.json."""
+    with open(path) as file:
+        left = json.load(file)
+    return left["programs"] + json.loads(zlib.decompress(base64.b64decode(left["sealed"])))
+
+
 def conclude(args, rows):
+    have = {row["program"] for row in rows}
+    for path in args.add:
+        rows += [row for row in unpack(path) if row["program"] not in have]
+        have |= {row["program"] for row in rows}
     shown = [row for row in rows if args.unseal or not row["sealed"]]
     text = table(rows, shown)
     print(text)
@@ -253,7 +272,7 @@ def conclude(args, rows):
     with open(f"{args.out}/table.txt", "w") as out:
         out.write(text)
     with open(f"{args.out}/rows.json", "w") as out:
-        json.dump({"summary": summary(rows), "programs": shown}, out)
+        json.dump({"summary": summary(rows), "programs": shown, "sealed": pack([row for row in rows if row not in shown])}, out)
     result = reported(rows)
     figures.write(args.out, result)
     return 0 if figures.met(result) else 1
@@ -266,17 +285,20 @@ def main():
     parser.add_argument("--jobs", type=int, default=6, help="programs at a time under the witness")
     parser.add_argument("--limit", type=float, default=3600, help="seconds after which no further program starts")
     parser.add_argument("--unseal", action="store_true", help="show the programs of the sealed part, too")
+    parser.add_argument("--add", action="append", default=[], metavar="ROWS.json", help="rows of an earlier run")
     parser.add_argument("only", nargs="*", metavar="PROGRAM")
     args = parser.parse_args()
     for name in ("strangers", "programs", "gpuwatch", "cli", "out"):  # programs run in OUT
         setattr(args, name, os.path.abspath(getattr(args, name)))
     began = time.monotonic()
     names = [name for _, name, _, _ in listed() if os.access(f"{args.strangers}/{name}", os.X_OK) and (not args.only or name in args.only)]
+    os.makedirs(args.out, exist_ok=True)
+    if args.add and not names:
+        return conclude(args, [])
     reason = compare.why_no_gpu() or (None if names else f"no programs in {args.strangers}: cmake --build build --target strangers")
     if reason:
         print(f"SKIP: {reason}")
         return 77
-    os.makedirs(args.out, exist_ok=True)
     args.libraries = compare.library_folders()
     sealed, rows = sealed_names(), []
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

@@ -150,7 +150,7 @@ class Score(unittest.TestCase):
 
     def conclude(self, rows, unseal=False):
         with tempfile.TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()) as said:
-            status = strangers.conclude(argparse.Namespace(out=out, unseal=unseal), rows)
+            status = strangers.conclude(argparse.Namespace(out=out, unseal=unseal, add=[]), rows)
             with open(f"{out}/rows.json") as file:
                 return status, said.getvalue(), json.load(file)
 
@@ -159,6 +159,15 @@ class Score(unittest.TestCase):
         self.assertEqual((status, [row["program"] for row in left["programs"]]), (0, ["a"]))
         self.assertNotIn("hidden", said)
         self.assertIn("hidden", self.conclude([program("a"), program("hidden", True)], unseal=True)[1])
+
+    def test_rows_of_an_earlier_run_are_added_where_this_one_has_none(self):
+        with tempfile.TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
+            args = argparse.Namespace(out=out, unseal=False, add=[])
+            strangers.conclude(args, [program("a"), program("hidden", True), program("again", status=1)])
+            os.rename(f"{out}/rows.json", f"{out}/first.json")
+            args.add = [f"{out}/first.json"]
+            self.assertEqual(strangers.conclude(args, [program("again"), program("b")]), 0)
+            self.assertEqual(sorted(row["program"] for row in strangers.unpack(f"{out}/rows.json")), ["a", "again", "b", "hidden"])
 
     def test_a_failed_check_and_other_counts_miss_the_goal(self):
         self.assertEqual(self.conclude([program("a", status=1)])[0], 1)

@@ -76,7 +76,7 @@ __global__ void unpack(const uint32_t *in, const uint32_t *off, const Node *tree
 
 int main(int argc, char **argv)
 {
-	int chunks = (argc > 1 ? atoi(argv[1]) : 24) << 12, n = chunks * CHUNK, rounds = argc > 2 ? atoi(argv[2]) : 40;
+	int chunks = (argc > 1 ? atoi(argv[1]) : 24) << 12, n = chunks * CHUNK, rounds = argc > 2 ? atoi(argv[2]) : 400;
 	std::vector<uint8_t> h(n), back(n);
 	uint32_t x = 9;
 	for (auto &c : h) { x = x * 1664525u + 1013904223u; c = 'a' + __builtin_clz((x >> 5) | 1) * 2 + (x >> 30); }

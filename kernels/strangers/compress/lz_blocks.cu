@@ -84,7 +84,7 @@ __global__ void longestMatch(const uint8_t *in, unsigned long long *total)
 
 int main(int argc, char **argv)
 {
-	int chunks = (argc > 1 ? atoi(argv[1]) : 16) * 512, rounds = argc > 2 ? atoi(argv[2]) : 40;
+	int chunks = (argc > 1 ? atoi(argv[1]) : 16) * 512, rounds = argc > 2 ? atoi(argv[2]) : 200;
 	size_t bytes = (size_t)chunks * CHUNK;
 	std::vector<uint8_t> h(bytes), back(bytes);
 	static const char *words[] = {"alpha ", "beta ", "gamma ", "delta ", "epsilon ", "of ", "the ", "and ", "to ", "in ", "which ", "between "};

@@ -51,7 +51,7 @@ __global__ void compare(const unsigned char *a, const unsigned char *b, int n, i
 }
 
 int main(int argc, char **argv) {
-  int n = argc > 1 ? atoi(argv[1]) : 8000000, loops = argc > 2 ? atoi(argv[2]) : 300, total = 0;
+  int n = argc > 1 ? atoi(argv[1]) : 8000000, loops = argc > 2 ? atoi(argv[2]) : 450, total = 0;
   vector<unsigned char> h(n);
   unsigned char *in, *out, *symbol; int *flag, *sums, *start, *bad, runs = 0, want = 0;
   int blocks = (n + 1023) / 1024, b256 = (n + 255) / 256;

@@ -96,7 +96,7 @@ __global__ void ecb_global(uint4 *data, int blocks, const uint32_t *T, const uin
 
 int main(int argc, char **argv)
 {
-	int blocks = (argc > 1 ? atoi(argv[1]) : 64) << 16, loops = argc > 2 ? atoi(argv[2]) : 60; // MiB
+	int blocks = (argc > 1 ? atoi(argv[1]) : 64) << 16, loops = argc > 2 ? atoi(argv[2]) : 130; // MiB
 	tables();
 	uint8_t key[16];
 	uint32_t rk[44], v[4] = {0x00112233, 0x44556677, 0x8899aabb, 0xccddeeff};

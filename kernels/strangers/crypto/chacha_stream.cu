@@ -56,7 +56,7 @@ __global__ void modexp(uint64_t *v, int n, uint64_t m)
 
 int main(int argc, char **argv)
 {
-	int mib = argc > 1 ? atoi(argv[1]) : 128, blocks = mib << 14, rounds = argc > 2 ? atoi(argv[2]) : 100, wrong = 0;
+	int mib = argc > 1 ? atoi(argv[1]) : 128, blocks = mib << 14, rounds = argc > 2 ? atoi(argv[2]) : 900, wrong = 0;
 	Key k = {{0x61707865, 0x3320646e, 0x79622d32, 0x6b206574}};
 	for (int i = 0; i < 8; i++) k.w[4 + i] = 0x03020100 + 0x04040404 * i;
 	k.w[13] = 0x09000000; k.w[14] = 0x4a000000;
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 	for (int r = 0; r < rounds; r++) keystream<<<(blocks + 127) / 128, 128>>>(k, d, blocks);
 	for (int size = 256; size <= 16384; size *= 4) {
 		int chunks = (mib << 20) / size;
-		for (int r = 0; r < 4; r++) crc_chunks<<<(chunks + 63) / 64, 64>>>((uint8_t *)d, crc, chunks, size, table);
+		for (int r = 0; r < 12; r++) crc_chunks<<<(chunks + 63) / 64, 64>>>((uint8_t *)d, crc, chunks, size, table);
 	}
 	for (int r = 0; r < 6; r++) modexp<<<512, 128>>>(v, 65536, m - 2 * r);
 	if (cudaMemcpy(h, d, (size_t)mib << 20, cudaMemcpyDeviceToHost)) return 9;

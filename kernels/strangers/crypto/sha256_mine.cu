@@ -68,7 +68,7 @@ __global__ void parents(const uint32_t *in, uint32_t *out, int n)
 
 int main(int argc, char **argv)
 {
-	int bits = argc > 1 ? atoi(argv[1]) : 26, levels = argc > 2 ? atoi(argv[2]) : 19, wrong = 0;
+	int bits = argc > 1 ? atoi(argv[1]) : 29, levels = argc > 2 ? atoi(argv[2]) : 19, wrong = 0;
 	cudaMemcpyToSymbol(dK, hK, sizeof hK);
 	cudaMemcpyToSymbol(dI, hI, sizeof hI);
 	uint32_t *best, *a, *b, found = ~0u, s[8];
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 		compress(s, block, hK);
 		wrong += s[0] >> (32 - (bits - seed % 4)) != 0;
 	}
-	for (int r = 0; r < 200; r++) {
+	for (int r = 0; r < 600; r++) {
 		uint32_t *x = a, *y = b, *t;
 		leaves<<<(1 << levels) / 256, 256>>>(x, 1 << levels);
 		for (int n = 1 << (levels - 1); n; n /= 2, t = x, x = y, y = t) parents<<<(n + 127) / 128, 128>>>(x, y, n);

@@ -73,7 +73,7 @@ __global__ void by_warp(const char *text, const int *la, int pairs, int *out)
 
 int main(int argc, char **argv)
 {
-	int pairs = argc > 1 ? atoi(argv[1]) : 200000, rounds = argc > 2 ? atoi(argv[2]) : 100;
+	int pairs = argc > 1 ? atoi(argv[1]) : 200000, rounds = argc > 2 ? atoi(argv[2]) : 200;
 	std::vector<char> text((size_t)pairs * 2 * LEN);
 	std::vector<int> len(2 * pairs), got[3];
 	uint32_t s = 77;

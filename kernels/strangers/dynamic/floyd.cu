@@ -60,7 +60,7 @@ __global__ void fwRest(int *d, int n, int b)
 
 int main(int argc, char **argv)
 {
-    int most = argc > 1 ? atoi(argv[1]) : 2048, bad = 0;
+    int most = argc > 1 ? atoi(argv[1]) : 4096, bad = 0;
     for (int n = 256; n <= most; n += n / 2 / B * B) {
         std::vector<int> h((size_t)n * n), a(h.size()), b(h.size());
         srand(n);

@@ -48,7 +48,7 @@ __global__ void increasing(const int *v, int n, int *longest)
 
 int main(int argc, char **argv)
 {
-    int capacity = argc > 1 ? atoi(argv[1]) : 4000000, items = argc > 2 ? atoi(argv[2]) : 4000, n = 4000;
+    int capacity = argc > 1 ? atoi(argv[1]) : 20000000, items = argc > 2 ? atoi(argv[2]) : 6000, n = 4000;
     std::vector<int> w(items), v(items), h(capacity + 1), seq(n);
     srand(8);
     for (int i = 0; i < items; i++) w[i] = 1 + rand() % (i % 3 ? 1000 : 50000), v[i] = 1 + rand() % 1000;

@@ -79,7 +79,7 @@ static int reference(const char *a, int sa, const char *b, int sb, int n)
 
 int main(int argc, char **argv)
 {
-	int pairs = argc > 1 ? atoi(argv[1]) : 100000, n = argc > 2 ? atoi(argv[2]) : 8192, rounds = argc > 3 ? atoi(argv[3]) : 30;
+	int pairs = argc > 1 ? atoi(argv[1]) : 100000, n = argc > 2 ? atoi(argv[2]) : 8192, rounds = argc > 3 ? atoi(argv[3]) : 90;
 	n = n / TILE * TILE;
 	std::vector<char> a((size_t)SHORT * pairs), b(a.size()), la(n), lb(n);
 	srand(2);

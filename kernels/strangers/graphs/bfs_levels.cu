@@ -47,7 +47,7 @@ static unsigned rnd(unsigned &s) { s ^= s << 13; s ^= s >> 17; s ^= s << 5; retu
 
 int main(int argc, char **argv)
 {
-	int scale = argc > 1 ? atoi(argv[1]) : 19, sources = argc > 2 ? atoi(argv[2]) : 160;
+	int scale = argc > 1 ? atoi(argv[1]) : 21, sources = argc > 2 ? atoi(argv[2]) : 250;
 	int n = 1 << scale, m = n * 4;
 	std::vector<int> from(m), to(m), row(n + 1, 0), col(2 * m);
 	unsigned s = 12345;

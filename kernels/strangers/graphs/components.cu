@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 #include <numeric>
-#define N_DEFAULT 700000
+#define N_DEFAULT 3000000
 
 __global__ void init(int *parent, int n) { int i = blockIdx.x*blockDim.x+threadIdx.x; if (i<n) parent[i]=i; }
 
@@ -47,7 +47,7 @@ static int find(std::vector<int> &p, int v) { while (p[v]!=v) v = p[v] = p[p[v]]
 
 int main(int argc, char **argv)
 {
-  int n = argc>1 ? atoi(argv[1]) : N_DEFAULT, reps = argc>2 ? atoi(argv[2]) : 120, m = n + n/5;
+  int n = argc>1 ? atoi(argv[1]) : N_DEFAULT, reps = argc>2 ? atoi(argv[2]) : 300, m = n + n/5;
   std::vector<int2> e(m);
   unsigned long long s = 99;
   for (auto &x : e) {

@@ -88,7 +88,7 @@ static uint32_t walk_host(uint32_t root)
 
 int main(int argc, char **argv)
 {
-	int n = 1 << 19, repeats = 40, option, bad[2] = {0, 0}, rounds = 0;
+	int n = 1 << 21, repeats = 250, option, bad[2] = {0, 0}, rounds = 0;
 
 	while ((option = getopt(argc, argv, "n:r:")) != -1)
 		switch (option) {

@@ -67,7 +67,7 @@ __global__ void l1Difference(const float *a, const float *b, int n, double *out)
 
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? std::atoi(argv[1]) : 300000, m = n * 12, repeats = argc > 2 ? std::atoi(argv[2]) : 60;
+	int n = argc > 1 ? std::atoi(argv[1]) : 300000, m = n * 12, repeats = argc > 2 ? std::atoi(argv[2]) : 180;
 	std::mt19937 gen(3);
 	std::vector<int> from(m), to(m), degree(n), offset(n + 1), source(m);
 	for (int e = 0; e < m; e++) {

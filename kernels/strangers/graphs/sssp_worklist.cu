@@ -68,7 +68,7 @@ __global__ void k_farthest(const unsigned *dist, int n, unsigned *best)
 
 int main(int argc, char *argv[])
 {
-	int side = argc > 1 ? atoi(argv[1]) : 400, rounds = argc > 2 ? atoi(argv[2]) : 12, n = side * side;
+	int side = argc > 1 ? atoi(argv[1]) : 800, rounds = argc > 2 ? atoi(argv[2]) : 60, n = side * side;
 	vector<int> first(n + 1);
 	vector<Edge> edges;
 	srand(7);

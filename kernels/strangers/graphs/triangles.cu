@@ -60,7 +60,7 @@ __global__ void peel(const int *off, const int *nbr, int *deg, int n, int k, int
 
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 60000, loops = argc > 2 ? atoi(argv[2]) : 100;
+	int n = argc > 1 ? atoi(argv[1]) : 60000, loops = argc > 2 ? atoi(argv[2]) : 400;
 	std::vector<std::vector<int>> full(n), up(n);
 	srand48(5);
 	for (int i = 1; i < n; i++)

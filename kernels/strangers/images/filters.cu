@@ -97,7 +97,7 @@ __global__ void bilateral(const uchar *in, float *out, int w, int h, int radius,
 
 int main(int argc, char **argv)
 {
-    int w = argc > 1 ? atoi(argv[1]) : 2048, h = w * 3 / 4, loops = argc > 2 ? atoi(argv[2]) : 60;
+    int w = argc > 1 ? atoi(argv[1]) : 2048, h = w * 3 / 4, loops = argc > 2 ? atoi(argv[2]) : 600;
     std::vector<uchar> img(w * h), m3(w * h), m7(w * h), so(w * h);
     for (int y = 0; y < h; y++)
         for (int x = 0; x < w; x++) img[y * w + x] = (uchar)(128 + 60 * sin(x * 0.02) + 40 * cos(y * 0.03) + ((x * 7919 + y * 104729) % 53) - 26);

@@ -52,7 +52,7 @@ static double largest(const std::vector<float> &a, const std::vector<float> &b, 
 
 int main(int argc, char **argv)
 {
-	int w = argc > 1 ? std::atoi(argv[1]) : 2000, h = w, turns = argc > 2 ? std::atoi(argv[2]) : 250;
+	int w = argc > 1 ? std::atoi(argv[1]) : 2000, h = w, turns = argc > 2 ? std::atoi(argv[2]) : 700;
 	const int N = 128;
 	std::vector<float> img(w * h), a(w * h), b(w * h), cube(N * N * N), table(256);
 	for (int i = 0; i < w * h; i++) img[i] = 0.5f + 0.5f * std::sin(i % w * 0.05f) * std::cos(i / w * 0.04f);

@@ -79,7 +79,7 @@ __global__ void decodeCombine(const float *part, float *o, int parts)
 }
 int main(int argc, char **argv)
 {
-	int heads = 32, most = argc > 1 ? atoi(argv[1]) : 2048, tokens = argc > 2 ? atoi(argv[2]) : 4000, room = tokens, splits = 8, bad = 0;
+	int heads = 32, most = argc > 1 ? atoi(argv[1]) : 2048, tokens = argc > 2 ? atoi(argv[2]) : 8000, room = tokens, splits = 8, bad = 0;
 	size_t size = (size_t)heads * most * HD;
 	std::vector<float> hq(size), hk(size), hv(size), ho(size);
 	unsigned s = 4;
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	if (cudaMalloc(&q, 4 * size) || cudaMalloc(&k, 4 * size) || cudaMalloc(&v, 4 * size) || cudaMalloc(&o, 4 * size) || cudaMalloc(&part, 4 * heads * splits * 4 * (HD + 2)) || cudaMalloc(&cache, 4ul * heads * room * HD)) return 2;
 	cudaMemcpy(q, hq.data(), 4 * size, cudaMemcpyHostToDevice); cudaMemcpy(k, hk.data(), 4 * size, cudaMemcpyHostToDevice); cudaMemcpy(v, hv.data(), 4 * size, cudaMemcpyHostToDevice);
 	for (int n = 128; n <= most; n *= 2) {
-		for (int r = 0; r < 12; r++) flashForward<<<dim3((n + 63) / 64, heads), 64>>>(q, k, v, o, n);
+		for (int r = 0; r < 40; r++) flashForward<<<dim3((n + 63) / 64, heads), 64>>>(q, k, v, o, n);
 		cudaMemcpy(ho.data(), o, 4ul * heads * n * HD, cudaMemcpyDeviceToHost);
 		for (int t = 0; t < 60; t++) {
 			int h = t % heads, i = t * 997 % n;

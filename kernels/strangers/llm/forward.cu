@@ -85,7 +85,7 @@ static float *make(size_t n, float scale) {
 }
 int main(int argc, char **argv)
 {
-  int layers = argc > 1 ? atoi(argv[1]) : 24, V = 5000, N = 1024;
+  int layers = argc > 1 ? atoi(argv[1]) : 100, V = 5000, N = 1024;
   float *wte = make(V * C, 1), *g = make(C, 1), *wqkv = make(3 * C * C, 0.05f), *wo = make(C * C, 0.05f), *w1 = make(4 * C * C, 0.05f), *w2 = make(4 * C * C, 0.05f);
   float *x = make(N * C, 0), *y = make(N * C, 0), *z = make(N * C, 0), *qkv = make(3 * N * C, 0), *att = make((size_t)HEADS * N * N, 0), *h = make(4 * N * C, 0);
   std::vector<int> tok(N); for (int i = 0; i < N; i++) tok[i] = (i * 7919) % V;

@@ -93,7 +93,7 @@ __global__ void adam(float *p, const float *g, float *m, float *v, const float *
 static float *dev(const std::vector<float> &h) { float *d; if (cudaMalloc(&d, h.size() * 4)) exit(3); cudaMemcpy(d, h.data(), h.size() * 4, cudaMemcpyHostToDevice); return d; }
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 4096, steps = argc > 2 ? atoi(argv[2]) : 300, c = 768, v = 8192, wrong = 0;
+	int n = argc > 1 ? atoi(argv[1]) : 4096, steps = argc > 2 ? atoi(argv[2]) : 2000, c = 768, v = 8192, wrong = 0;
 	std::vector<float> x(n * c), dy(n * c), w(c), b(c, 0.1f), zero(n * c, 0.f), logits((size_t)n / 4 * v), table((size_t)v * c, 0.f);
 	std::vector<int> tok(n);
 	srand(1);

@@ -59,7 +59,7 @@ __global__ void sharedBins(const int *v, int n, unsigned *bins, int used)
 }
 int main(int argc, char **argv)
 {
-    int n = argc > 1 ? atoi(argv[1]) : 4000000, loops = argc > 2 ? atoi(argv[2]) : 20, bad = 0, g = (n + 255) / 256;
+    int n = argc > 1 ? atoi(argv[1]) : 4000000, loops = argc > 2 ? atoi(argv[2]) : 80, bad = 0, g = (n + 255) / 256;
     std::vector<int> v(n); std::vector<double> d(n); std::vector<uint32_t> k(n);
     for (int i = 0; i < n; i++) { uint32_t h = i * 747796405u + 2891336453u; h ^= h >> 14; h *= 277803737u; h ^= h >> 17; v[i] = h & 0x7fffffff; d[i] = h / 4294967296.; k[i] = h % (n / 3); }
     int *dv, *small; double *dd; uint32_t *dk, *table; unsigned *c, *out;

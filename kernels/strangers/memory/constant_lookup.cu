@@ -50,7 +50,7 @@ __global__ void interpret(const float *x, float *out, int n, int length) {
   out[i] = stack[0];
 }
 int main(int argc, char **argv) {
-  int n = argc > 1 ? atoi(argv[1]) : 2000000, loops = argc > 2 ? atoi(argv[2]) : 60, g = (n + 127) / 128, bad = 0;
+  int n = argc > 1 ? atoi(argv[1]) : 2000000, loops = argc > 2 ? atoi(argv[2]) : 150, g = (n + 127) / 128, bad = 0;
   float *x, *out, *h = (float *)malloc(4l * n), *o = (float *)malloc(4l * n), t[4096], c[32];
   int p[64] = {0, 4, 2, 5, 1, 3, 0, 2, 4, 1, 5, 1, 3}, len = 13;
   for (int i = 0; i < 4096; i++) t[i] = i % 251;

@@ -74,7 +74,7 @@ __global__ __launch_bounds__(1024, 2) void spilled(const float *in, float *out, 
 }
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 200000, loops = argc > 2 ? atoi(argv[2]) : 30, bad = 0;
+	int n = argc > 1 ? atoi(argv[1]) : 200000, loops = argc > 2 ? atoi(argv[2]) : 200, bad = 0;
 	std::vector<int> h(64l * n), o(64l * n);
 	std::vector<double> m(36l * n), inv(36l * n);
 	std::vector<float> cost(97 * 64), best(n), f(n), fo(n);

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 			cudaMemPrefetchAsync(a, 4l * n, where, 0);
 			cudaMemPrefetchAsync(b, 4l * n, where, 0);
 		}
-		for (int s = 0; s < (phase == 2 ? 200 * steps : steps); s++) {
+		for (int s = 0; s < (phase == 2 ? 500 * steps : steps); s++) {
 			smooth<<<grid, block>>>(a, b, w, h);
 			if (phase == 0 && s % 4 == 3) { // the host takes a look, and touches
 				cudaDeviceSynchronize();

@@ -30,7 +30,7 @@ __global__ void poll(volatile int *mailbox, int *result, int rounds) // answers 
 }
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 4000000, loops = argc > 2 ? atoi(argv[2]) : 40, bad = 0;
+	int n = argc > 1 ? atoi(argv[1]) : 4000000, loops = argc > 2 ? atoi(argv[2]) : 300, bad = 0;
 	float *hx, *hy, *hz, *dx, *dy, *dz, *mx, *my, *mz;
 	int *hi, *mi, *box, *mbox, *res;
 	double *sum, hs[2];

@@ -79,7 +79,7 @@ template <class T> T *put(const vector<T> &v)
 
 int main(int argc, char **argv)
 {
-	int side = argc > 1 ? atoi(argv[1]) : 800, its = argc > 2 ? atoi(argv[2]) : 1500, n = (side + 1) * (side + 1), ne = side * side * 2;
+	int side = argc > 1 ? atoi(argv[1]) : 800, its = argc > 2 ? atoi(argv[2]) : 2500, n = (side + 1) * (side + 1), ne = side * side * 2;
 	vector<double2> at(n);
 	vector<int3> tri(ne);
 	vector<unsigned char> fixed(n);

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 		if (cudaMalloc(&p, n * 16) || cudaMalloc(&v, n * 16) || cudaMalloc(&a, n * 16) || cudaMalloc(&d, n * 24)) return 4;
 		cudaMemcpy(p, h.data(), n * 16, cudaMemcpyHostToDevice);
 		cudaMemset(v, 0, n * 16);
-		for (int s = 0; s < 40; s++) {
+		for (int s = 0; s < 120; s++) {
 			if (s % 4 == 0) tiled<1><<<(n + 127) / 128, 128, 128 * 16>>>(p, a, n);
 			else if (s % 4 == 1) tiled<8><<<(n + 255) / 256, 256, 256 * 16>>>(p, a, n);
 			else if (s % 4 == 2) naive<<<(n + 127) / 128, 128>>>(p, a, n);

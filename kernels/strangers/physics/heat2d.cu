@@ -52,9 +52,9 @@ __global__ void residual(const float *u, int nx, int ny, unsigned *worst)
 
 int main(int argc, char **argv)
 {
-	int most = argc > 1 ? atoi(argv[1]) : 4096, bad = 0;
+	int most = argc > 1 ? atoi(argv[1]) : 8000, bad = 0;
 	for (int nx = 64; nx <= most; nx = nx * 3 / 2 + 5) {
-		int ny = nx * 2 / 3 + 1, steps = nx < 1000 ? 1500 : 200;
+		int ny = nx * 2 / 3 + 1, steps = nx < 500 ? 1000 : 600;
 		size_t bytes = sizeof(float) * nx * ny;
 		std::vector<float> h(nx * ny, 0.f), a(nx * ny), b(nx * ny);
 		for (int x = 0; x < nx; x++) h[x] = 1;

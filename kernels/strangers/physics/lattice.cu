@@ -78,7 +78,7 @@ __global__ void density(const float *f, double *mass, int n)
 
 int main(int argc, char **argv)
 {
-    int w = argc > 1 ? atoi(argv[1]) : 2048, h = w / 4, steps = argc > 2 ? atoi(argv[2]) : 1500, n = w * h;
+    int w = argc > 1 ? atoi(argv[1]) : 4096, h = w / 4, steps = argc > 2 ? atoi(argv[2]) : 1500, n = w * h;
     float *a, *b, *c, *d, *ha = (float *)malloc(4l * Q * n), *hc = (float *)malloc(4l * Q * n);
     unsigned char *solid;
     double *mass, m[2];

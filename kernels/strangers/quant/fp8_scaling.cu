@@ -60,7 +60,7 @@ __global__ void error_sum(const float *x, const float *y, size_t n, double *sum)
 }
 int main(int argc, char **argv)
 {
-    int n = argc > 1 ? atoi(argv[1]) : 2048, loops = argc > 2 ? atoi(argv[2]) : 80;
+    int n = argc > 1 ? atoi(argv[1]) : 2048, loops = argc > 2 ? atoi(argv[2]) : 300;
     size_t nn = (size_t)n * n;
     std::vector<float> a(nn), c(nn), back(nn);
     std::vector<__nv_bfloat16> bf(nn);

@@ -74,7 +74,7 @@ __global__ void gemv4bit(const uint32_t *w, const float *x, float *y, int cols) 
 }
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 2048, loops = argc > 2 ? atoi(argv[2]) : 100, wrong = 0;
+	int n = argc > 1 ? atoi(argv[1]) : 2048, loops = argc > 2 ? atoi(argv[2]) : 500, wrong = 0;
 	size_t nn = (size_t)n * n;
 	std::vector<float> a(nn), b(nn), c(nn), x(n), y(n);
 	std::vector<int> i1(nn), i2(nn);

@@ -58,7 +58,7 @@ __global__ void gammaSamples(curandState *state, int n, float shape, double *sum
 }
 int main(int argc, char **argv)
 {
-  int w = argc > 1 ? atoi(argv[1]) : 2048, h = w, sweeps = argc > 2 ? atoi(argv[2]) : 400, half = w / 2 * h, m[2];
+  int w = argc > 1 ? atoi(argv[1]) : 2048, h = w, sweeps = argc > 2 ? atoi(argv[2]) : 1200, half = w / 2 * h, m[2];
   signed char *spin; curandState *state; int *d; double *g, mean;
   cudaMalloc(&spin, w * h); cudaMalloc(&state, half * sizeof(curandState)); cudaMalloc(&d, 8); cudaMalloc(&g, 8);
   seedAll<<<(half + 127) / 128, 128>>>(state, half, 1234);

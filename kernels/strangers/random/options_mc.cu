@@ -85,7 +85,7 @@ __global__ void barrierOption(double *sum, int paths, float s0, float k, float l
 
 int main(int argc, char **argv)
 {
-	int paths = argc > 1 ? atoi(argv[1]) : 1 << 22, rounds = argc > 2 ? atoi(argv[2]) : 40;
+	int paths = argc > 1 ? atoi(argv[1]) : 1 << 25, rounds = argc > 2 ? atoi(argv[2]) : 400;
 	double s0 = 100, k = 105, r = 0.03, v = 0.25, t = 1, *sum, h[4];
 	cudaMalloc(&sum, 32); cudaMemset(sum, 0, 32);
 	for (int i = 0; i < rounds; i++) {

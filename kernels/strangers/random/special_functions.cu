@@ -33,7 +33,7 @@ __global__ void newton(const double *x, double *y, int n) // w e^w = x
 }
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 1 << 21, loops = argc > 2 ? atoi(argv[2]) : 60, g = (n + 255) / 256, bad = 0;
+	int n = argc > 1 ? atoi(argv[1]) : 1 << 24, loops = argc > 2 ? atoi(argv[2]) : 400, g = (n + 255) / 256, bad = 0;
 	std::vector<double> h(n), o(n);
 	std::vector<float> f(n), of(n);
 	for (int i = 0; i < n; i++) f[i] = h[i] = 0.01 + 5.0 * i / n, h[i] = f[i];

@@ -93,7 +93,7 @@ __global__ void rowMax(const float *x, float *out, int tiles) // a tile to a blo
 }
 int main(int argc, char **argv)
 {
-	int tiles = argc > 1 ? atoi(argv[1]) : 20000, loops = argc > 2 ? atoi(argv[2]) : 120, bad = 0;
+	int tiles = argc > 1 ? atoi(argv[1]) : 20000, loops = argc > 2 ? atoi(argv[2]) : 900, bad = 0;
 	size_t n = (size_t)tiles * TILE;
 	std::vector<float> h(n), r[3];
 	for (size_t i = 0; i < n; i++) h[i] = (i * 7919 % 1999) / 2000.f - 0.5f;

@@ -41,7 +41,7 @@ __global__ void scatterSeeds(int *a, int n, unsigned seed) { int i = blockIdx.x 
 
 int main(int argc, char **argv)
 {
-    int n = argc > 1 ? atoi(argv[1]) : 20000, rounds = argc > 2 ? atoi(argv[2]) : 12, bad = 0, *d;
+    int n = argc > 1 ? atoi(argv[1]) : 50000, rounds = argc > 2 ? atoi(argv[2]) : 120, bad = 0, *d;
     double *sum, s = 0;
     cudaMalloc(&d, 4 * n); cudaMalloc(&sum, 8);
     std::vector<int> h(n), before(n);

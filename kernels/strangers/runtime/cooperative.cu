@@ -78,10 +78,10 @@ int main(int argc, char **argv)
 		cudaMemcpy(a, x, 4l * m, cudaMemcpyDeviceToDevice);
 		int count = m;
 		void *args[] = {&a, &b, &count, &steps};
-		for (int k = 0; k < 10; k++)
+		for (int k = 0; k < 60; k++)
 			if (cudaLaunchCooperativeKernel((void *)relaxAll, dim3(std::min(sms * per, (m + 255) / 256)), dim3(256), args, 0, 0)) bad++;
 		void *args2[] = {&x, &count, &partial, &result};
-		for (int k = 0; k < 100; k++)
+		for (int k = 0; k < 600; k++)
 			if (cudaLaunchCooperativeKernel((void *)gridSum, dim3(sms * 2), dim3(256), args2, 0, 0)) bad++;
 		cudaMemcpy(&r, result, 8, cudaMemcpyDeviceToHost);
 		want = 0;
@@ -96,10 +96,10 @@ int main(int argc, char **argv)
 	std::vector<float> p(h.begin(), h.begin() + few), q(p);
 	for (int s = 0; s < ten; s++) { for (int i = 1; i < few - 1; i++) q[i] = (p[i - 1] + p[i] + p[i + 1]) / 3; std::swap(p, q); }
 	for (int i = 0; i < few; i++) bad += !(fabsf(p[i] - o[i]) < 1e-4f);
-	for (int k = 0; k < 200; k++) { tileMax<8><<<(n + 255) / 256, 256>>>(x, b, n); tileMax<32><<<(n + 255) / 256, 256>>>(x, a, n); }
+	for (int k = 0; k < 1000; k++) { tileMax<8><<<(n + 255) / 256, 256>>>(x, b, n); tileMax<32><<<(n + 255) / 256, 256>>>(x, a, n); }
 	cudaMemcpy(tiles.data(), b, 4l * (n / 8), cudaMemcpyDeviceToHost);
 	for (int t = 0; t < n / 8; t += 17) bad += tiles[t] != *std::max_element(h.begin() + t * 8, h.begin() + t * 8 + 8);
-	for (int k = 0; k < 100; k++) { cudaMemset(hist, 0, 4 * bins); clusterHistogram<<<128, 256, bins>>>(x, n, hist, bins); }
+	for (int k = 0; k < 600; k++) { cudaMemset(hist, 0, 4 * bins); clusterHistogram<<<128, 256, bins>>>(x, n, hist, bins); }
 	std::vector<unsigned> hh(bins), ref(bins);
 	cudaMemcpy(hh.data(), hist, 4 * bins, cudaMemcpyDeviceToHost);
 	for (float v : h) ref[std::min(bins - 1, (int)(v * bins))]++;

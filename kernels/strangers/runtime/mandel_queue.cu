@@ -77,13 +77,13 @@ __global__ void adaptive(View v, int *out, int4 *queue, int room, int *head, int
 }
 int main(int argc, char **argv)
 {
-	int side = argc > 1 ? atoi(argv[1]) : 1024, frames = argc > 2 ? atoi(argv[2]) : 16, n = side * side, wrong = 0;
+	int side = argc > 1 ? atoi(argv[1]) : 2048, frames = argc > 2 ? atoi(argv[2]) : 48, n = side * side, wrong = 0;
 	int *out, *q, room = side * side / 64;
 	int4 *queue;
 	if (cudaMalloc(&out, 4 * n) || cudaMalloc(&q, 12) || cudaMalloc(&queue, sizeof(int4) * (room + 8))) return 2;
 	std::vector<int> a(n), b(n), c(n);
 	for (int f = 0; f < frames; f++) {
-		View v = {-0.75 - 1.25 / (1 + f), -1.25 / (1 + f) + 0.02 * f, 2.5 / (1 + f) / side, side, side, 256 << f % 3};
+		View v = {-0.75 - 1.25 / (1 + f), -1.25 / (1 + f) + 0.02 * f, 2.5 / (1 + f) / side, side, side, 1024 << f % 3};
 		perPixel<<<dim3((side + 15) / 16, (side + 15) / 16), dim3(16, 16)>>>(v, out);
 		cudaMemcpy(a.data(), out, 4 * n, cudaMemcpyDeviceToHost);
 		cudaMemset(q, 0, 12);
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 		int off = 0;
 		for (int i = 0; i < n; i++) wrong += a[i] != b[i], off += a[i] != c[i]; // islands may be missed
 		wrong += off > n / 50;
-		for (int i = 0; i < n; i += 4999) wrong += abs(a[i] - escape(v.x + i % side * v.step, v.y + i / side * v.step, v.limit)) > v.limit / 8;
+		for (int i = 0; i < n; i += 40007) wrong += abs(a[i] - escape(v.x + i % side * v.step, v.y + i / side * v.step, v.limit)) > v.limit / 8;
 	}
 	printf("%d wrong\n", wrong);
 	return wrong > 0;

@@ -54,7 +54,7 @@ static void build(Point *p, int lo, int hi, int axis)
 }
 int main(int argc, char **argv)
 {
-	int most = argc > 1 ? atoi(argv[1]) : 22, size = argc > 2 ? atoi(argv[2]) : 12, n = 60000, m = 200000, bad = 0;
+	int most = argc > 1 ? atoi(argv[1]) : 24, size = argc > 2 ? atoi(argv[2]) : 13, n = 60000, m = 200000, bad = 0;
 	cudaDeviceSetLimit(cudaLimitStackSize, 16384);
 	unsigned *u, total = 0;
 	int *a; float *d; Point *dp, *dq;
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	for (int r = 0; r < 10; r++) ackermanns<<<64, 64>>>(a, 4096);
 	cudaMemcpy(ha.data(), a, 4 * 4096, cudaMemcpyDeviceToHost);
 	for (int i = 0; i < 4096; i++) bad += ha[i] != 2 * (i % 24) + 3;
-	for (int r = 0; r < 20; r++) queries<<<(m + 127) / 128, 128>>>(dp, n, dq, d, m);
+	for (int r = 0; r < 60; r++) queries<<<(m + 127) / 128, 128>>>(dp, n, dq, d, m);
 	if (cudaMemcpy(hd.data(), d, 4 * m, cudaMemcpyDeviceToHost)) { puts(cudaGetErrorString(cudaGetLastError())); return 2; }
 	for (int i = 0; i < m; i += 2003) { float b = 1e30f; for (auto &e : p) b = std::min(b, (e.x - q[i].x) * (e.x - q[i].x) + (e.y - q[i].y) * (e.y - q[i].y)); bad += !(fabsf(b - hd[i]) <= 1e-3f * b + 1e-12f); }
 	printf("%d wrong, %u queens' placements\n", bad, total);

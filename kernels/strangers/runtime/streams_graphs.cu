@@ -27,7 +27,7 @@ __global__ void combine(const float *a, const float *b, float *c, int n) { int i
 int main(int argc, char **argv)
 {
 	const int S = 4;
-	int chunk = argc > 1 ? atoi(argv[1]) : 1 << 20, rounds = argc > 2 ? atoi(argv[2]) : 100, launches = argc > 3 ? atoi(argv[3]) : 3000, bad = 0;
+	int chunk = argc > 1 ? atoi(argv[1]) : 1 << 22, rounds = argc > 2 ? atoi(argv[2]) : 400, launches = argc > 3 ? atoi(argv[3]) : 6000, bad = 0;
 	float *pinned, *x[S], *y[S], *power, hp[S], *v[3];
 	cudaStream_t st[S];
 	CU(cudaMallocHost(&pinned, 4l * chunk));

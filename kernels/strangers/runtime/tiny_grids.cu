@@ -39,7 +39,7 @@ __global__ void recurrence(float *v, int steps) { float x = v[blockIdx.x]; for (
 __global__ void per_sm(float *v, int n) { for (int i = threadIdx.x; i < n; i += blockDim.x) v[blockIdx.x * n + i] = sqrtf(v[blockIdx.x * n + i] + 1); }
 
 int main(int argc, char **argv) {
-  int repeat = argc > 1 ? atoi(argv[1]) : 150, n = 1 << 20, bad = 0, got, N = 2000;
+  int repeat = argc > 1 ? atoi(argv[1]) : 350, n = 1 << 20, bad = 0, got, N = 2000;
   int *next = (int *)malloc(4 * n), *dn, *out; char *text = (char *)malloc(n), *dt, *dw; unsigned char board[4096], ref[4096], tmp[4096], *db;
   for (int i = 0; i < n; i++) { next[i] = (i * 5ll + 12345) % n; text[i] = 'a' + (i * 2654435761u >> 28); }
   memcpy(text + n / 2, "needleinhay", 11);

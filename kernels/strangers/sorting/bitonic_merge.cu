@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 {
 	int most = argc > 1 ? atoi(argv[1]) : 22, bad = 0;
 	for (int lg = 12; lg <= most; lg += 2) {
-		int n = 1 << lg, *d, *e, *keep, loops = lg < 20 ? 20 : 8;
+		int n = 1 << lg, *d, *e, *keep, loops = lg < 20 ? 100 : 80;
 		std::vector<int> h(n), g(n);
 		srand(lg);
 		for (int &x : h) x = rand();

@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 	cudaMemcpy(in, h.data(), 4l * most, cudaMemcpyHostToDevice);
 	for (int n = 5000; n <= most; n *= 4) {
 		int tiles = (n + SPAN - 1) / SPAN;
-		for (int r = 0; r < 200; r++) {
+		for (int r = 0; r < 1500; r++) {
 			resetState<<<(tiles + 255) / 256, 256>>>(state, ticket, tiles);
 			scanOnePass<<<tiles, T>>>(in, out, state, ticket, n);
 		}
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 		unsigned x = 0;
 		for (int i = 0; i < n; i++) { bad += g[i] != x; x += h[i]; }
 		for (unsigned mask = 1; mask <= 127; mask = mask * 4 + 3) // fewer and fewer are kept
-			for (int r = 0; r < 20; r++) {
+			for (int r = 0; r < 200; r++) {
 				resetState<<<(tiles + 255) / 256, 256>>>(state, ticket, tiles);
 				compactOnePass<<<tiles, T>>>(in, out, state, ticket, n, mask, count);
 			}
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < n; i++) if (!(h[i] & 127)) bad += g[k++] != h[i];
 		bad += k != kept;
 		int segments = n / 100;
-		for (int r = 0; r < 20; r++) segmentedWarp<<<(segments + 7) / 8, 256>>>(in, out, segments, 100);
+		for (int r = 0; r < 200; r++) segmentedWarp<<<(segments + 7) / 8, 256>>>(in, out, segments, 100);
 		cudaMemcpy(g.data(), out, 400l * segments, cudaMemcpyDeviceToHost);
 		for (int s = 0; s < segments; s += 11) { unsigned y = 0; for (int i = 0; i < 100; i++) bad += g[s * 100 + i] != (y += h[s * 100 + i]); }
 	}

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	int *count;
 	cudaMalloc(&k, 4l * most); cudaMalloc(&v, 4l * most); cudaMalloc(&k2, 4l * most); cudaMalloc(&v2, 4l * most); cudaMalloc(&sum, 4); cudaMalloc(&count, 4);
 	for (int n = 1000; n <= most; n = n * 5 + 7) {
-		int loops = n > 1000000 ? 30 : 60;
+		int loops = n > 1000000 ? 300 : 200;
 		for (int l = 0; l < loops; l++) {
 			fill<<<(n + 255) / 256, 256>>>(k, v, n, l);
 			twice([&](void *t, size_t &b) { cub::DeviceRadixSort::SortPairs(t, b, k, k2, v, v2, n); });

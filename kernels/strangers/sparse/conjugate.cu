@@ -67,7 +67,7 @@ __global__ void shift(double *scalars)
 
 int main(int argc, char **argv)
 {
-	int side = argc > 1 ? atoi(argv[1]) : 700, solves = argc > 2 ? atoi(argv[2]) : 3, n = side * side;
+	int side = argc > 1 ? atoi(argv[1]) : 1500, solves = argc > 2 ? atoi(argv[2]) : 2, n = side * side;
 	std::vector<double> b(n), x(n);
 	for (int i = 0; i < n; i++) b[i] = sin(i * 0.001) + (i % 17) * 0.01;
 	double *dx, *dr, *dz, *dp, *dap, *sc, h[3];
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 		precondition<<<flat, 256>>>(dr, dz, n);
 		CUDA(cudaMemcpy(dp, dz, n * 8, cudaMemcpyDeviceToDevice))
 		dot<<<256, 256>>>(dr, dz, n, sc);
-		for (its = 0; its < 4000; its++) {
+		for (its = 0; its < 8000; its++) {
 			laplace<<<grid, block>>>(dp, dap, side);
 			dot<<<256, 256>>>(dp, dap, n, sc + 1);
 			step<<<flat, 256>>>(dx, dr, dp, dap, sc, n);

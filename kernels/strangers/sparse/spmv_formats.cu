@@ -83,9 +83,9 @@ int main(int argc, char **argv)
 {
 	double scale = argc > 1 ? atof(argv[1]) : 1;
 	bool ok = true;
-	for (int rows : {4096, 65536, 300000}) {
+	for (int rows : {4096, 65536, 1000000}) {
 		rows = (int)(rows * scale) / BS * BS;
-		int repeats = (int)(4e8 / (rows + 60000) / scale);
+		int repeats = (int)(1.2e9 / (rows + 60000) / scale);
 		repeats = repeats > 2400 ? 2400 : repeats;
 		std::vector<int> ptr{0}, idx, ri, ei((size_t)rows * WIDTH, -1), bptr{0}, bidx;
 		std::vector<float> val, ev((size_t)rows * WIDTH, 0), bval, x(rows);

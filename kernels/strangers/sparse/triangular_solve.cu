@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <math.h>
 
-static int rows = 200000, repeats = 40;
+static int rows = 200000, repeats = 350;
 
 __global__ void spin_solve(const int *ptr, const int *idx, const double *val, const double *b, volatile double *x, volatile int *done, int n,
                            int *ticket)
