@@ -7,6 +7,9 @@
 
 /* Where all that data leave open is less than this factor of time, the middle is near enough. */
 static const double OPEN_MOST = 2;
+/* Sectors of memory elsewhere that take less than what a launch itself takes: one for each lane of
+ * a warp. */
+static const double FEW_SECTORS = GW_REQUEST_LANES;
 static const double INSTANT = 1e-9; /* s: a limit that is not known, and not zero */
 
 /* Rows of @p from where they are more sure than what @p to has. */
@@ -144,18 +147,43 @@ static double end_time(struct analysis *a, enum end end)
 	return made.seconds;
 }
 
+static bool is_elsewhere(const struct gw_static_code *in, const struct gw_gather_access *a)
+{
+	for (uint32_t i = 0; i < in->elsewhere_count; i++)
+		if (a->low >= in->elsewhere[i].begin && a->high < in->elsewhere[i].end)
+			return true;
+	return false;
+}
+
+/* Whether accesses to memory elsewhere may decide how long the launch takes. */
+static bool goes_elsewhere(const struct analysis *a)
+{
+	const struct gw_gather *g = a->parts.gather;
+	double sectors = 0;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		const struct gw_gather_access *access = &g->access[i];
+
+		if (access->space == IR_SPACE_GLOBAL && access->requests > 0 &&
+		    is_elsewhere(a->in, access))
+			sectors += gw_gather_mean(&access->runs) *
+			           gw_coalescing_sectors(&access->coalescing);
+	}
+	return !(sectors <= FEW_SECTORS); /* no upper bound: many */
+}
+
 /*
  * How long the launch takes at least, where what memory contents decide may matter; else 0. What
  * the walk did not follow to its end has no upper limit.
  */
-static double least_time(struct analysis *a)
+static double least_time(struct analysis *a, bool elsewhere)
 {
 	double least;
 
-	if (gw_static_is_decided(&a->parts))
+	if (gw_static_is_decided(&a->parts) && !elsewhere)
 		return 0;
 	least = end_time(a, LEAST);
-	if (end_time(a, MOST) <= OPEN_MOST * least)
+	if (!elsewhere && end_time(a, MOST) <= OPEN_MOST * least)
 		return 0;
 	return least > 0 ? least : INSTANT;
 }
@@ -171,6 +199,7 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 	                               .launch = in->launch},
 	                     .arena = arena};
 	const char *why;
+	bool elsewhere;
 
 	*open = NULL;
 	gw_work_clear(work);
@@ -181,6 +210,10 @@ const char *gw_static_code_work(const struct gw_static_code *in, struct gw_arena
 		*in->limited = !gather.report.complete || gather.cut || !gather.complete ||
 		               gather.report.coverage != GW_COVER_EXACT;
 	why = all_rows(&a, &a.parts, MIDDLE, work, open);
-	gw_static_set(work, GW_WORK_least_time, why ? NAN : least_time(&a), 1);
+	elsewhere = goes_elsewhere(&a);
+	gw_static_set(work, GW_WORK_least_time, why ? NAN : least_time(&a, elsewhere), 1);
+	if (elsewhere)
+		*open = "it accesses memory of the host, or managed memory, whose rate is not "
+		        "known";
 	return why;
 }

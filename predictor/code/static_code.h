@@ -9,6 +9,11 @@
 #include "predictor/code/sass/lower.h"
 #include "predictor/code/static_work.h"
 
+/** A range of addresses that do not lie in the GPU's own memory: of the host, or managed. */
+struct gw_static_elsewhere {
+	uint64_t begin, end; /**< end: the first address behind it */
+};
+
 /** What is to be read. */
 struct gw_static_code {
 	const struct gw_ir_program *program;
@@ -19,6 +24,10 @@ struct gw_static_code {
 	const struct gw_launch *launch;        /**< its kernel's numbers may be unknown */
 	const struct gw_eval_launch *at;       /**< the same launch with its arguments */
 	const struct gw_gather_limits *limits; /**< NULL: the defaults */
+	/** What a kernel accesses here crosses the bus, or moves pages: no rate of the profile
+	 * holds. NULL: no such range is known. */
+	const struct gw_static_elsewhere *elsewhere;
+	uint32_t elsewhere_count;
 	bool *limited; /**< where not NULL: gets whether higher limits could determine more */
 };
 
@@ -28,7 +37,8 @@ struct gw_static_code {
  *
  * Machine code whose counts are settled gives exact instruction counts (gw_sass_work); where a
  * branch depends on memory they are the middle of a range with the confidence of one
- * (gw_static_machine), and *@p open says why, else it is NULL. A warp's cycles are those of the
+ * (gw_static_machine), and *@p open says why, else it is NULL. More than a few accesses to memory
+ * elsewhere make the work a lower limit, and *@p open says so. A warp's cycles are those of the
  * compiler's schedule; PTX, which has none, gives dependence times in their place.
  *
  * Returns NULL, or a static text of why nothing could be determined.

@@ -221,6 +221,8 @@ static enum gw_analysis_end evaluate(const struct decoded *d, const struct gw_an
 	                                    .launch = &launch,
 	                                    .at = &at,
 	                                    .limits = &limits,
+	                                    .elsewhere = in->elsewhere,
+	                                    .elsewhere_count = in->elsewhere_count,
 	                                    .limited = limited};
 	struct gw_arena arena;
 	const char *open;

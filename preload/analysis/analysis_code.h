@@ -7,6 +7,7 @@
 #ifndef GW_ANALYSIS_CODE_H
 #define GW_ANALYSIS_CODE_H
 
+#include "predictor/code/static_code.h"
 #include "predictor/core/device.h"
 #include "preload/maps/state.h"
 
@@ -18,6 +19,8 @@ enum {
 	GW_ANALYSIS_ROOM = 16 << 20,   /**< … and get this much each at least */
 	GW_ANALYSIS_CODE_MAX = 1 << 20, /**< longest machine code of a kernel that is read */
 	GW_ANALYSIS_PTX_MAX = 2 << 20,  /**< longest PTX text that is read */
+	GW_ANALYSIS_ELSEWHERE =
+	        8, /**< most ranges of memory elsewhere that are known of a launch */
 };
 
 /** A launch to be analysed. */
@@ -26,7 +29,10 @@ struct gw_analysis_launch {
 	struct gw_config config;
 	const struct gw_arguments *arguments; /**< NULL: none is known */
 	const struct gw_device *device; /**< never NULL; what is unknown of it limits the rows */
-	bool brief;                     /**< as far as a quarter of the steps goes */
+	/** Memory of the host and managed memory that arguments point to (elsewhere.h). */
+	struct gw_static_elsewhere elsewhere[GW_ANALYSIS_ELSEWHERE];
+	uint32_t elsewhere_count;
+	bool brief; /**< as far as a quarter of the steps goes */
 	/** Called every few steps, so that the caller can do other work; false: stop. */
 	bool (*go_on)(void *arg);
 	void *go_on_arg;

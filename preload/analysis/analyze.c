@@ -11,6 +11,7 @@
 #include "preload/analysis/analysis_code.h"
 #include "preload/analysis/analysis_jobs.h"
 #include "preload/analysis/analysis_queue.h"
+#include "preload/analysis/elsewhere.h"
 #include "preload/maps/configs.h"
 #include "preload/maps/devices.h"
 #include "preload/analysis/known_work.h"
@@ -184,7 +185,7 @@ static bool wants_more(const struct gw_config_entry *c, bool limited)
 	return limited && !(endless[c->slot / 8] >> c->slot % 8 & 1);
 }
 
-static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed)
+static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed, bool last)
 {
 	const struct gw_config_entry *c = gw_config_entry(config);
 	const struct gw_device *profile = gw_device_profile(gw_device_id((int)c->device - 1));
@@ -197,6 +198,9 @@ static void fill_in(struct gw_analysis_job *job, uint32_t config, bool untimed)
 	                                          .device = profile ? profile : &unknown,
 	                                          .brief = c->analysis != ANALYZED_BRIEFLY,
 	                                          .go_on = go_on};
+	if (!last) /* the driver may be going, too */
+		job->launch.elsewhere_count =
+		        gw_elsewhere(c->arguments, job->launch.elsewhere, GW_ANALYSIS_ELSEWHERE);
 }
 
 static void report_failure(const struct gw_analysis_job *job, const char *why)
@@ -321,7 +325,7 @@ static void run_inline(bool last)
 	now.ends = last;
 	while ((last ? gw_analysis_queue_untimed() : gw_analysis_queue_waiting()) &&
 	       ns - begin < most && affordable(ns)) {
-		fill_in(&now.job, gw_analysis_queue_next(last), false);
+		fill_in(&now.job, gw_analysis_queue_next(last), false, last);
 		gw_analysis_job_do(&now.job);
 		now.job.stopped = now.ends;
 		take_result(&now.job);
@@ -350,7 +354,7 @@ static bool hand_out(struct gw_analysis_job *job, bool untimed_only)
 	uint32_t before = gw_analysis_queue_untimed(),
 	         config = gw_analysis_queue_next(untimed_only);
 
-	fill_in(job, config, gw_analysis_queue_untimed() < before);
+	fill_in(job, config, gw_analysis_queue_untimed() < before, untimed_only);
 	if (!gw_analysis_job_put(job)) {
 		gw_config_entry(config)->analysis = NOT_YET; /* its next launch asks again */
 		make_texts();                                /* the worker has less time */

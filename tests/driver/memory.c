@@ -268,6 +268,10 @@ CUresult si_cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUd
 		*(void **)data = (void *)ptr;
 	else if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
 		*(unsigned *)data = block->kind == MANAGED;
+	else if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+		*(CUdeviceptr *)data = block->base;
+	else if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE)
+		*(size_t *)data = block->size;
 	else
 		result = CUDA_ERROR_NOT_SUPPORTED;
 	SI_UNLOCK();

@@ -81,9 +81,10 @@ bench=../bench/gpu_overhead
 }
 if [ $# -eq 2 ]; then
 	build=$(cd "$top" && cd "$2" && pwd)
-	cmake --build "$build" --parallel "$(nproc)" --target gpuwatch_preload gpuwatch workloads gpu_pm_record gpu_pm_again
+	cmake --build "$build" --parallel "$(nproc)" --target gpuwatch_preload gpuwatch workloads strangers gpu_pm_record gpu_pm_again
 	mkdir -p "$out/bin" "$out/lib" "$out/share/gpuwatch/profiles"
 	cp "$build/bin/gpuwatch" "$build/bin/gpuwatch-workloads" "$build/bin/gpu_pm_again" "$out/bin/"
+	cp -R "$build/strangers" "$out/"
 	cp "$build/lib/libgpuwatch.so" "$build/lib/libgpuwatch_pm_record.so" "$out/lib/"
 	cp "$top"/calib/profiles/*.json "$out/share/gpuwatch/profiles/"
 	# The product takes none that others may write, and a copy may come from a tree where they may.

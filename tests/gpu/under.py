@@ -81,18 +81,18 @@ def squeeze(recording):
         os.remove(recording)
 
 
-def command(cli, words):
-    """Text of a command of gpuwatch; a RuntimeError with its message where it fails."""
+def command(cli, words, good=(0,)):
+    """Text of a command of gpuwatch; a RuntimeError with its message where its exit status is not good (1: done, with findings)."""
     env = dict(os.environ)
     env["LD_LIBRARY_PATH"] = ":".join([os.path.join(os.path.dirname(os.path.dirname(cli)), "lib"), env.get("LD_LIBRARY_PATH", "")]).rstrip(":")
     reported = subprocess.run([cli, *words], capture_output=True, text=True, env=env)
-    if reported.returncode:
+    if reported.returncode not in good:
         raise RuntimeError(f"gpuwatch {words[0]}: exit status {reported.returncode}: {(reported.stderr or reported.stdout).strip()[-300:]}")
     return reported.stdout
 
 
-def answer(cli, words):
-    return json.loads(command(cli, words))
+def answer(cli, words, good=(0,)):
+    return json.loads(command(cli, words, good))
 
 
 BASIS = {"none": "no prediction", "cold": "never timed", "warm": "kernel timed", "steady": "same shape timed"}

@@ -79,6 +79,9 @@ STEPS = (
     step("development-verdicts", f"{COUNTERS}: verdicts as ncu's Speed-of-Light on 90%", 2, 10, 120, "cpu",
          "{python} {here}/development.py verdicts --cli {cli} --table {table} --out {out} {results}/development/out/log.gwl",
          after=["development"]),
+    step("strangers", f"{SCORE}: programs as strangers write them, first run with default options: checks pass, counts are equal; both parts", 2,
+         200, 400, "alone", "{python} {here}/strangers.py --strangers {strangers} --programs {programs} --gpuwatch {library} --cli {cli} "
+         "--out {out} --jobs {jobs} --limit 330"),
     step("safety-alone", f"{SAFETY}: kernels that wait, persistent, cooperative; captures, resets; with windows of counters", 2, 80, 160,
          "sampler", f"{{python}} {{here}}/pm_safety.py {COMMON} --seconds 5 --windows 1 --storm 0 --backtrace"),
     step("safety-storm", f"{SAFETY}: 200 short programs with counters sampled, all kinds of ends, none fails", 2, 125, 220, "sampler",

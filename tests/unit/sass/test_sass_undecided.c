@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 enum { ARGUMENTS = 48 };
+static const uint64_t FIRST = UINT64_C(0x7f0000000000); /* pointer */
 
 /* A launch; arguments are 8-byte pointers, then numbers. */
 struct launch {
@@ -28,6 +29,7 @@ struct launch {
 };
 
 static struct gw_profile profile;
+static uint64_t mapped; /* bytes of memory of the host that the first pointer leads to */
 
 static int read_profile(void **state)
 {
@@ -41,7 +43,7 @@ static void arguments_of(const struct launch *l, uint8_t bytes[ARGUMENTS])
 {
 	memset(bytes, 0, ARGUMENTS);
 	for (unsigned i = 0; i < l->pointers; i++) {
-		uint64_t pointer = UINT64_C(0x7f0000000000) + ((uint64_t)i << 32);
+		uint64_t pointer = FIRST + ((uint64_t)i << 32);
 
 		memcpy(bytes + 8 * i, &pointer, sizeof(pointer));
 	}
@@ -56,6 +58,7 @@ static void analyse(const struct launch *l, const struct gw_launch *launch, stru
 	struct gw_sass_lowered lowered;
 	struct gw_static_code code;
 	struct built_file b;
+	const struct gw_static_elsewhere elsewhere = {FIRST, FIRST + mapped};
 	const char *open;
 
 	arguments_of(l, bytes);
@@ -67,8 +70,12 @@ static void analyse(const struct launch *l, const struct gw_launch *launch, stru
 	                                                      : gw_sass_indirect(&lowered),
 	                               .device = &profile.device,
 	                               .launch = launch,
+	                               .elsewhere = &elsewhere,
+	                               .elsewhere_count = mapped > 0,
 	                               .at = &at};
 	assert_null(gw_static_code_work(&code, &b.arena, work, &open));
+	if (gw_work_least(work) > 0 && mapped)
+		assert_non_null(strstr(open, "memory of the host"));
 	built_file_end(&b);
 }
 
@@ -147,6 +154,36 @@ static void what_does_not_matter_is_predicted(void **state)
 	}
 }
 
+/* Of a copy of 2^24 words at most. */
+static struct gw_prediction copied(uint32_t grid, uint32_t block, uint64_t mapped_bytes)
+{
+	const struct launch l = {"own_copy", grid, block, 2, {1 << 24}};
+	struct gw_prediction made;
+	double least;
+
+	mapped = mapped_bytes;
+	made = first_of(&l, &least);
+	mapped = 0;
+	return made;
+}
+
+static void what_crosses_the_bus_is_not_predicted(void **state)
+{
+	struct gw_prediction here = copied(65536, 256, 0), there = copied(65536, 256, 1 << 26);
+
+	(void)state;
+	assert_true(here.seconds > 0 && isnan(there.seconds) && isnan(there.high));
+	assert_true(there.low > 0 && there.low <= here.seconds * 1.001);
+}
+
+static void a_few_sectors_of_the_hosts_memory_do_not_matter(void **state)
+{
+	(void)state;
+	assert_true(copied(1, 32, 1 << 26).seconds > 0);
+	assert_true(isnan(copied(8, 64, 1 << 26).seconds));
+	assert_true(copied(65536, 256, 16).seconds > 0); /* what lies there is another's */
+}
+
 /* All that share a word of the bins one after the other: as many as there are threads to a word. */
 static void atomics_meet_as_often_as_words_are_few(void **state)
 {
@@ -175,6 +212,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(what_data_decide_is_not_predicted),
 	        cmocka_unit_test(what_does_not_matter_is_predicted),
+	        cmocka_unit_test(what_crosses_the_bus_is_not_predicted),
+	        cmocka_unit_test(a_few_sectors_of_the_hosts_memory_do_not_matter),
 	        cmocka_unit_test(atomics_meet_as_often_as_words_are_few),
 	};
 

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "preload/analysis/elsewhere.h"
+#include "preload/runtime/driver.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A driver with three allocations of 4 KiB each. */
+static const CUdeviceptr OF_GPU = 0x7f1000000000, OF_HOST = 0x7f2000000000,
+                         MANAGED = 0x7f3000000000;
+static unsigned asked;
+
+static CUresult attribute(void *data, CUpointer_attribute which, CUdeviceptr at)
+{
+	const CUdeviceptr begin = at & ~(CUdeviceptr)4095;
+
+	asked++;
+	if (begin != OF_GPU && begin != OF_HOST && begin != MANAGED)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (which) {
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		*(unsigned *)data = begin == OF_HOST ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		*(unsigned *)data = begin == MANAGED;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*(CUdeviceptr *)data = begin;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)data = 4096;
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
+
+static uint32_t found_in(const uint64_t *words, uint32_t count, struct gw_static_elsewhere *found)
+{
+	struct gw_arguments arguments = {.size = count * 8};
+
+	memcpy(arguments.bytes, words, (size_t)count * 8);
+	return gw_elsewhere(&arguments, found, 2);
+}
+
+static int use_driver(void **state)
+{
+	(void)state;
+	gw_driver.cuPointerGetAttribute = attribute;
+	asked = 0;
+	return 0;
+}
+
+static void memory_of_the_host_and_managed_memory_are_found_once(void **state)
+{
+	const uint64_t words[] = {OF_GPU + 64, OF_HOST + 64, 1024, OF_HOST + 128, MANAGED};
+	struct gw_static_elsewhere found[2];
+
+	(void)state;
+	assert_int_equal(found_in(words, 5, found), 2);
+	assert_true(found[0].begin == OF_HOST && found[0].end == OF_HOST + 4096);
+	assert_true(found[1].begin == MANAGED && found[1].end == MANAGED + 4096);
+}
+
+static void what_is_no_address_is_not_asked_about(void **state)
+{
+	const uint64_t words[] = {0, 7, UINT64_C(0x3ff0000000000000)};
+	struct gw_static_elsewhere found[2];
+
+	(void)state;
+	assert_int_equal(found_in(words, 3, found), 0);
+	assert_int_equal(asked, 0);
+}
+
+static void room_and_questions_are_bounded(void **state)
+{
+	uint64_t hosts[] = {OF_HOST, MANAGED, OF_GPU}, others[100];
+	struct gw_static_elsewhere found[3] = {{0}};
+
+	(void)state;
+	assert_int_equal(found_in(hosts, 3, found), 2);
+	assert_true(!found[2].end);
+	for (unsigned i = 0; i < 100; i++)
+		others[i] = UINT64_C(0x100000000) * (i + 2);
+	asked = 0;
+	assert_int_equal(found_in(others, 100, found), 0);
+	assert_int_equal(asked, 32);
+}
+
+static void a_driver_that_does_not_tell_and_no_arguments_give_none(void **state)
+{
+	const uint64_t words[] = {OF_HOST};
+	struct gw_static_elsewhere found[2];
+
+	(void)state;
+	assert_int_equal(gw_elsewhere(NULL, found, 2), 0);
+	gw_driver.cuPointerGetAttribute = NULL;
+	assert_int_equal(found_in(words, 1, found), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test_setup(memory_of_the_host_and_managed_memory_are_found_once,
+	                               use_driver),
+	        cmocka_unit_test_setup(what_is_no_address_is_not_asked_about, use_driver),
+	        cmocka_unit_test_setup(room_and_questions_are_bounded, use_driver),
+	        cmocka_unit_test_setup(a_driver_that_does_not_tell_and_no_arguments_give_none,
+	                               use_driver),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
