@@ -2,7 +2,7 @@
 #include "cli/agent/text.h"
 
 #include "cli/common/memory.h"
-#include "cli/export/export.h"
+#include "cli/common/utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ enum text_format agent_text_asked(const char *accept)
 /* Quote, backslash and line end have an escape; help of OpenMetrics escapes quotes, too. */
 static void put_escaped(FILE *out, const char *text, bool quote)
 {
-	char *utf8 = export_utf8(text);
+	char *utf8 = gw_to_utf8(text);
 
 	for (const char *s = utf8; *s; s++) {
 		if (*s == '\n')
