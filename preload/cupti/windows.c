@@ -33,11 +33,12 @@ static const uint64_t RETRY_MIN_NS = 1000 * MS, RETRY_MAX_NS = 60000 * MS;
 enum { YIELD_WAIT_MS = 1000, OPEN_ROUND_MS = 2 };
 
 enum state {
-	NEVER,   /* there are none */
-	WAITING, /* mode audit: for the first context */
-	CLOSED,  /* to be opened at `due` */
-	OPEN,    /* to be ended at `due` */
-	ENDING,  /* from `ended`; nothing new is recorded, what was launched is waited for */
+	NEVER,     /* there are none */
+	WAITING,   /* mode audit: for the first context */
+	ATTACHING, /* mode audit: at the first context */
+	CLOSED,    /* to be opened at `due` */
+	OPEN,      /* to be ended at `due` */
+	ENDING,    /* from `ended`; nothing new is recorded, what was launched is waited for */
 };
 
 /* The worker's, but for the first attaching in mode audit, which ends with the state. */
@@ -56,6 +57,9 @@ static struct {
 	bool stopped;     /* ending: recording has been switched off */
 	uint64_t dropped; /* records libcupti had dropped when it was opened */
 	bool left;        /* another tool came: coming back is a return */
+	bool forbidden;   /* this process may not measure */
+	bool correlated;  /* the open one's launches know their correlation ids */
+	bool mode_due;    /* the mode has changed and was not looked at yet */
 } window;
 
 static const struct gw_windows_calls *calls;
@@ -91,6 +95,8 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 	window.retry = RETRY_MIN_NS;
 	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
+	window.forbidden = forbidden;
+	window.mode_due = false;
 	window.due = window.round = gw_steady_ns();
 	window.debt = 0;
 	if (watching() && gw_options.budget)
@@ -137,6 +143,7 @@ static enum gw_attached attach(bool correlate, bool (*in_time)(void))
 		gw_attach_stop();
 		r = GW_ATTACH_LATER;
 	}
+	window.correlated = correlate;
 	if (r == GW_ATTACHED)
 		gw_activity_begin(correlate);
 	else
@@ -161,12 +168,15 @@ static void retry_later(uint64_t now)
 void gw_windows_first(bool (*in_time)(void))
 {
 	enum gw_attached r;
+	int expected = WAITING;
 
-	if (window.state != WAITING)
+	/* A change of mode takes WAITING away on the worker. */
+	if (!atomic_compare_exchange_strong(&window.state, &expected, ATTACHING))
 		return;
 	r = attach(gw_injection_active(), in_time);
 	if (r == GW_ATTACHED) {
 		window.due = UINT64_MAX;
+		window.opened = gw_steady_ns();
 		window.state = OPEN;
 		return;
 	}
@@ -323,11 +333,57 @@ static void pass(uint64_t now, bool launching)
 	window.debt -= ns < window.debt ? ns : window.debt;
 }
 
+/* The first one of a mode that has windows; where there was one already, as its mode would. */
+static void reopen(uint64_t now)
+{
+	window.due = now;
+	window.debt = 0;
+	if (watching())
+		window.due += pause_after(FIRST_NS);
+	window.state = CLOSED;
+}
+
+/* An open window goes on where the new mode can use it. */
+static void change_open(uint64_t now)
+{
+	window.opened = now; /* what it has cost until now the new mode's budget does not pay */
+	if (!wanted() || window.by_events || (watching() && !window.correlated))
+		end_window(now);
+	else
+		window.due = watching() ? now + window.measure : UINT64_MAX;
+}
+
+void gw_windows_mode(void)
+{
+	uint64_t now = gw_steady_ns();
+	int expected = WAITING;
+
+	window.mode_due = atomic_load(&window.state) == ATTACHING;
+	if (window.forbidden || window.mode_due)
+		return;
+	if (atomic_compare_exchange_strong(&window.state, &expected, NEVER))
+		expected = NEVER;
+	if (expected == OPEN)
+		change_open(now);
+	else if (expected == ENDING)
+		return;
+	else if (!wanted())
+		window.state = NEVER;
+	else if (expected == NEVER && (!window.useless || watching()))
+		reopen(now);
+	if (!wanted() || watching())
+		atomic_store(&gw_hot.events, 0);
+	else if (window.state != OPEN)
+		atomic_store(&gw_hot.events, 1);
+}
+
 bool gw_windows_tick(bool launching)
 {
 	uint64_t now = gw_steady_ns();
 	bool asked = atomic_load(&yielding) != 0;
 
+	if (window.mode_due)
+		gw_windows_mode();
 	pass(now, launching);
 	if (window.state == CLOSED) {
 		if (launching && !window.debt && now >= window.due &&
@@ -394,8 +450,10 @@ void gw_windows_close(void)
 
 	if (!window.by_events)
 		gw_activity_gone();
-	window.state = CLOSED;
-	if (watching()) {
+	window.state = wanted() ? CLOSED : NEVER;
+	if (!wanted()) {
+		window.debt = 0;
+	} else if (watching()) {
 		plan(now);
 	} else {
 		window.due = now;

@@ -43,6 +43,12 @@ void gw_windows_suspend(bool away);
 /** The worker has ended: nothing is attached any more, and nobody waits for it. */
 void gw_windows_stop(void);
 
+/**
+ * The mode or the budget in gw_options has changed: open, change or end what is open. A forked child
+ * that may not measure still does not. Worker only.
+ */
+void gw_windows_mode(void);
+
 /** How long the worker may sleep at most, ms, when it would sleep @p ms. */
 uint64_t gw_windows_pause(uint64_t ms);
 
