@@ -343,6 +343,7 @@ static void log_values(enum gw_document d)
 #include "predictor/core/basis.def"
 #define ORIGIN(NAME, meaning)       log_value(d, "MODULE origin", #NAME, GW_MODULE_##NAME, meaning);
 #define STREAM_KIND(NAME, meaning)  log_value(d, "STREAM kind", #NAME, GW_STREAM_##NAME, meaning);
+#define MODE(NAME, name, meaning)   log_value(d, "MODE mode, before", #NAME, GW_MODE_##NAME, meaning);
 #define DEGRADED(NAME, meaning)     log_value(d, "DEGRADED code", #NAME, GW_DEGRADED_##NAME, meaning);
 #include "predictor/log/value.def"
 #define SLOW_CAUSE(NAME, name, meaning) log_value(d, "SLOW cause", name, GW_SLOW_##NAME, meaning);

@@ -5,6 +5,7 @@
 
 #include "predictor/counters/clocks.h"
 #include "preload/maps/state.h"
+#include "predictor/log/live.h"
 
 #include <stdbool.h>
 
@@ -105,6 +106,15 @@ void gw_live_clocks(int ordinal, const struct gw_clock_sample *s);
 
 /** The counters as they are, about once a second. */
 void gw_live_totals(const uint64_t counters[GW_COUNTERS]);
+
+/** A request of gpuwatch ctl that was not answered yet; false: there is none that is whole. */
+bool gw_live_asked(struct gw_live_control *out);
+
+/** Whether there is a segment. */
+bool gw_live_there(void);
+
+/** What came of request @p a->request, and the mode from now on; @p a->sequence is set here. */
+void gw_live_answer(const struct gw_live_answer *a);
 
 /** The log has @p as for the stream in @p slot; NULL: that use of the slot has ended. */
 void gw_live_stream(uint32_t slot, const struct gw_record_stream *as);

@@ -3,15 +3,18 @@
 #ifndef GW_OPTIONS_H
 #define GW_OPTIONS_H
 
+#include "predictor/log/record.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 enum gw_count_by { GW_COUNT_PM, GW_COUNT_OFF };
-enum gw_mode { GW_MODE_AUDIT, GW_MODE_WATCH, GW_MODE_COUNT, GW_MODE_OFF };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 
 struct gw_options {
-	enum gw_mode mode; /**< OFF also when GPUWATCH_DISABLE or AT_SECURE is set */
+	/** OFF also when GPUWATCH_DISABLE or AT_SECURE is set. The worker changes it (control.c).
+	 */
+	_Atomic enum gw_mode mode;
 	enum gw_summary summary;
 	enum gw_count_by counters; /**< how work is counted */
 	bool counters_asked;       /**< GPUWATCH_COUNTERS was given */
@@ -28,7 +31,8 @@ struct gw_options {
 	bool analyze_code;   /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
-	uint32_t budget;    /**< percent of the process's time that windows and counters may cost */
+	/** Percent of the process's time that windows and counters may cost. Changed as `mode`. */
+	_Atomic uint32_t budget;
 	uint32_t exit_wait; /**< longest time for which exit() is held for answers, ms */
 	char rejected[240]; /**< what was not understood, for one warning; empty when all was */
 };

@@ -19,6 +19,7 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/analysis/digests.h"
+#include "preload/worker/control.h"
 #include "preload/worker/drain.h"
 #include "preload/worker/slow_episodes.h"
 #include "preload/counters/gpu_clock.h"
@@ -130,6 +131,7 @@ static void begin(void)
 	gw_live_clock();
 	if (gw_log_open())
 		gw_header_write();
+	gw_control_logged();
 	gw_log_flush(); /* a killed process has a log that names its segment */
 	gw_sandbox_leave();
 }
@@ -216,6 +218,7 @@ static uint32_t cycle(bool last)
 	look_at_clock();
 	gw_threads_spare();
 	gw_threads_tend(now);
+	gw_control_tick(now);
 	if (!worker.begun && gw_drain_pending())
 		begin();
 	if (!worker.begun) {
@@ -390,9 +393,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
-	gw_analysis_start(gw_options.mode == GW_MODE_AUDIT && gw_options.analyze_code
-	                          ? gw_analysis_threads_usual()
-	                          : 0);
+	gw_analysis_start(gw_options.analyze_code ? gw_analysis_threads_usual() : 0);
 	gw_digests_start();
 	gw_work_start();
 	gw_pm_start();
@@ -403,6 +404,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_attach_reports(gw_module_reports_wanted,
 	                  gw_module_reports_start() ? gw_module_reported : NULL);
 	gw_windows_start(forbidden, &calls);
+	gw_control_start(forbidden);
 	return gw_spawn("gpuwatch", run);
 }
 

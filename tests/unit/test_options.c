@@ -183,7 +183,7 @@ static void what_is_not_understood_keeps_its_default(void **state)
 static void what_is_wanted_is_reported(void **state)
 {
 	static const char *const reported[][3] = {
-	        {"GPUWATCH_MODE", "audi", "(wanted: one of audit|watch|count|off); using audit"},
+	        {"GPUWATCH_MODE", "audi", "(wanted: one of audit|watch|count|off|idle); using audit"},
 	        {"GPUWATCH_DISABLE", "yes", "(wanted: a whole number from 0 to 1); using 0"},
 	        {"GPUWATCH_BUDGET", "0.5", "(wanted: a whole number from 0 to 100); using 1"},
 	        {"GPUWATCH_LOG_MAX", "012345678901234567890123456789012345678901234567890123456789",
