@@ -3,6 +3,7 @@
 #include "cli/export/export.h"
 
 #include "cli/command.h"
+#include "cli/window/window.h"
 #include "cli/message.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 struct options {
 	const char *format, *output, *kernel;
-	double since, until;
+	const char *since, *until, *last;
 };
 
 static const struct {
@@ -36,8 +37,7 @@ static const struct gw_option options[] = {
                 output, "FILE",
                 "where to; - is standard output, which sqlite does not take. FILE is there once it "
                 "is whole"),
-        GW_OPT_VALUE(since, NUMBER, "SECONDS", "only from this time after the first log's start"),
-        GW_OPT_VALUE(until, NUMBER, "SECONDS", "only before this time after the first log's start"),
+        LOG_WINDOW_OPTIONS,
         GW_OPT_TEXT(kernel, "REGEX", "only kernels whose demangled name matches (POSIX extended)"),
         {0},
 };
@@ -50,8 +50,6 @@ static bool check(const struct options *o, int operands)
 		gw_error("export: missing output; give -o FILE, or -o - for standard output");
 	else if (!operands)
 		gw_error("export: missing log argument; give gpuwatch.*.gwl");
-	else if (o->since >= o->until)
-		gw_error("export: --since=%g is not before --until=%g", o->since, o->until);
 	else
 		return true;
 	return false;
@@ -103,7 +101,7 @@ static int export_logs(const struct options *o, const struct export_filter *filt
 
 static int run(const struct gw_command *command, int argc, char **argv)
 {
-	struct options o = {.since = NAN, .until = NAN};
+	struct options o = {0};
 	struct export_filter filter;
 	regex_t kernel;
 	int status = gw_command_parse(command, &argc, argv, &o);
@@ -112,7 +110,11 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (!check(&o, argc))
 		return GW_EXIT_USAGE;
-	filter = (struct export_filter){.since = o.since, .until = o.until};
+	status = log_window_set("export", &(struct log_window){o.since, o.until, o.last}, argv,
+	                        argc);
+	if (status)
+		return status;
+	filter = (struct export_filter){0};
 	if (o.kernel) {
 		int error = regcomp(&kernel, o.kernel, REG_EXTENDED | REG_NOSUB);
 		char why[200];
@@ -128,7 +130,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	status = export_logs(&o, &filter, argc, argv);
 	if (filter.kernel)
 		regfree(&kernel);
-	return status;
+	return status ? status : log_window_check("export");
 }
 
 const struct gw_command_body gw_export_command = {

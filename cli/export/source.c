@@ -10,6 +10,7 @@
 #include "cli/log/events.h"
 #include "cli/log/rows.h"
 #include "cli/log/verdict.h"
+#include "cli/window/window.h"
 #include "cli/message.h"
 
 #include <inttypes.h>
@@ -175,14 +176,6 @@ static const struct export_config *config_of(const struct reading *r, uint32_t c
 	return config == GW_INDEX_NONE ? &r->lost : at(&r->configs, config, sizeof(r->lost));
 }
 
-static bool in_span(const struct source *s, uint64_t ns)
-{
-	double seconds =
-	        (double)(int64_t)(ns - s->e->epoch_ns) * 1e-9; /* wraps to what is before */
-
-	return !(seconds < s->filter->since) && !(seconds >= s->filter->until);
-}
-
 static void emit(struct reading *r, const struct export_row *row, uint32_t device)
 {
 	const struct source *s = r->source;
@@ -192,7 +185,7 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 	if (start && device != GW_INDEX_NONE) {
 		uint64_t *until = &r->devices[device].until;
 
-		if (*until && start > *until && s->format->idle && in_span(s, start) &&
+		if (*until && start > *until && s->format->idle && log_window_has(start) &&
 		    row->gpu_number != GW_INDEX_NONE)
 			s->format->idle(s->e, &r->process, row->gpu_number,
 			                log_gap_kind(start, l->call_ns,
@@ -201,7 +194,7 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 		if (start + l->duration_ns > *until)
 			*until = start + l->duration_ns;
 	}
-	if (row->config->kernel->wanted && in_span(s, start ? start : l->call_ns))
+	if (row->config->kernel->wanted)
 		s->format->launch(s->e, row);
 }
 
@@ -311,7 +304,7 @@ static void on_aggregate(struct reading *r, const struct log_event *e)
 	const struct source *s = r->source;
 	const struct export_config *config = config_of(r, e->config);
 
-	if (!config->kernel->wanted || !in_span(s, a->start_ns))
+	if (!config->kernel->wanted)
 		return;
 	r->source->sums += a->launches;
 	if (s->format->sum)
@@ -324,7 +317,7 @@ static void on_clock(struct reading *r, const struct log_event *e)
 	const struct source *s = r->source;
 	uint32_t gpu = gpu_of(r, e->gpu);
 
-	if (s->format->clock && gpu != GW_INDEX_NONE && c->ns && in_span(s, c->ns))
+	if (s->format->clock && gpu != GW_INDEX_NONE && c->ns)
 		s->format->clock(s->e, &r->process, gpu, c);
 }
 

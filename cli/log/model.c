@@ -5,6 +5,7 @@
 #include "cli/log/reasons.h"
 #include "cli/log/rows.h"
 #include "cli/log/verdict.h"
+#include "cli/window/window.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
@@ -286,15 +287,18 @@ static void on_aggregate(struct reading *r, const struct log_event *e)
 
 	if (!wanted(r, e->gpu))
 		return;
+	r->order.summed = true;
 	r->file->launches += a->launches;
 	if (e->gpu != GW_INDEX_NONE)
 		r->model->gpus[r->gpu[e->gpu]].launches += a->launches;
 	gw_row_aggregate(&r->model->all, a);
+	gw_row_sketches(&r->model->all, e->time, e->ratio);
 	if (e->config == GW_INDEX_NONE) {
 		*(a->config ? &r->file->lost_names : &r->file->without_place) += a->launches;
 		return;
 	}
 	gw_row_aggregate(row_for(r, e->config, e->gpu), a);
+	gw_row_sketches(row_for(r, e->config, e->gpu), e->time, e->ratio);
 	r->place[e->config].code.launches += a->launches;
 	if (a->measured)
 		log_judge_time(r->judge, e->config, r->place[e->config].row, e->gpu, a->measured,
@@ -342,6 +346,15 @@ static void on_clock(struct reading *r, uint32_t gpu, const struct gw_record_clo
 		r->model->watch->clock(r->model->watch->arg, gpu, clock);
 }
 
+static void on_mode(struct reading *r, const struct gw_record_mode *m)
+{
+	struct gw_file *f = r->file;
+
+	r->order.summed |= m->mode == GW_MODE_WATCH;
+	if (f->mode_count++ < GW_FILE_MODES)
+		f->modes[f->mode_count - 1] = *m;
+}
+
 static void take(void *arg, const struct log_event *e)
 {
 	struct reading *r = arg;
@@ -379,6 +392,13 @@ static void take(void *arg, const struct log_event *e)
 		break;
 	case GW_RECORD_SLOW:
 		on_slow(r, e);
+		break;
+	case GW_RECORD_HEADER:
+		r->order.summed |= log_window_there();
+		r->order.summed |= *gw_log_value(e->record, "sums") != 0;
+		break;
+	case GW_RECORD_MODE:
+		on_mode(r, (const void *)e->record->head);
 		break;
 	default: /* what the log itself has, or what is in no report */
 		break;
@@ -435,6 +455,31 @@ static void add_codes(struct reading *r)
 			                 r->log.status.ended);
 }
 
+/* Files of one ring have one header. */
+static bool same_process(const struct gw_file *a, const struct gw_file *b)
+{
+	return !a->skipped && a->header.start_ns && a->header.start_ns == b->header.start_ns &&
+	       a->header.pid == b->header.pid && a->header.ticks == b->header.ticks &&
+	       !strcmp(a->text[GW_TEXT_host], b->text[GW_TEXT_host]);
+}
+
+/* Totals of a process: where its log is several files, those of the latest. */
+static void add_counters(struct gw_log_model *m, struct gw_file *f)
+{
+	const uint64_t *before = NULL;
+
+	for (const struct gw_file *g = m->files; g < f; g++)
+		f->again |= same_process(g, f);
+	for (const struct gw_file *g = m->files; f->again && g < f; g++)
+		if (same_process(g, f) && (!before || g->counters[GW_COUNTER_log_records] >
+		                                              before[GW_COUNTER_log_records]))
+			before = g->counters;
+	if (before && before[GW_COUNTER_log_records] >= f->counters[GW_COUNTER_log_records])
+		return;
+	for (unsigned i = 0; i < GW_COUNTERS; i++)
+		m->counters[i] += f->counters[i] - (before ? before[i] : 0);
+}
+
 /* What the log says of its process: its texts go over to the file. */
 static void add_header(struct reading *r)
 {
@@ -448,8 +493,7 @@ static void add_header(struct reading *r)
 	r->model->stand_in |= (r->log.header.flags & GW_HEADER_STAND_IN) != 0;
 	for (size_t i = 0; i < r->log.gpu_count; i++)
 		r->model->profiles += r->log.gpus[i].known.profile != NULL;
-	for (unsigned i = 0; i < GW_COUNTERS; i++)
-		r->model->counters[i] += r->file->counters[i];
+	add_counters(r->model, r->file);
 }
 
 static void end_reading(struct reading *r)

@@ -87,10 +87,13 @@ struct gw_violation {
 	uint64_t known, learnt, call_ns, latest_ns;
 };
 
+enum { GW_FILE_MODES = 8 }; /**< changes of a log's mode that are kept */
+
 /** One log. */
 struct gw_file {
 	char *path;
 	struct gw_log_status status;
+	bool again;   /**< an earlier one is of the same process: its log is a ring of files */
 	bool skipped; /**< could not be read at all; status.error says why */
 	struct gw_record_header header;
 	char *text[GW_TEXTS]; /**< "" when unknown */
@@ -101,6 +104,8 @@ struct gw_file {
 	uint64_t launches, lost_names, /**< launches whose configuration is in a lost part */
 	        without_place;         /**< launches for whose configuration there was no place */
 	uint64_t untimed;              /**< see struct gw_order */
+	struct gw_record_mode modes[GW_FILE_MODES]; /**< the first changes of its mode … */
+	uint32_t mode_count;                        /**< … and how many there are in all */
 };
 
 struct gw_log_model;

@@ -10,7 +10,7 @@
 bool gw_log_whole(const struct gw_log_status *s)
 {
 	return !*s->error && s->ended && s->header && !s->notes && !s->read_error &&
-	       s->claimed == s->records + s->unknown + s->invalid;
+	       (!s->claimed || s->claimed == s->records + s->unknown + s->invalid);
 }
 
 static void tell_note(const struct gw_log_status *s, const struct gw_log_note *n, char *out,
@@ -67,7 +67,7 @@ static bool rest(const struct gw_log_status *s, unsigned line, char *out, size_t
 		                gw_thousands(&a, (double)(s->claimed - seen)),
 		                gw_counted(&b, (double)s->claimed, "record", NULL)),
 		       true;
-	if (s->ended && s->claimed < seen && !line--)
+	if (s->ended && s->claimed && s->claimed < seen && !line--)
 		return snprintf(out, size, "%s more than its END record states",
 		                gw_counted(&a, (double)(seen - s->claimed), "record", NULL)),
 		       true;

@@ -11,6 +11,9 @@
  * when that block is in the file. So a launch counts once, whichever instruction the process died
  * at.
  *
+ * Where launches go into sums, a sum takes the place of the log: its launches have no entry that
+ * counts, and it does not count itself once its AGGREGATE is in the file.
+ *
  * A kernel may have ended, and its record be written as one without a launch, before the call that
  * launched it has returned. An entry stands for such a record until the worker meets its launch:
  * one launch of that configuration called before the kernel's start does not count.
@@ -31,6 +34,8 @@ enum {
 	GW_LIVE_KERNELS = 1 << 20, /**< bytes of kernels */
 	GW_LIVE_STEP = 1 << 20,    /**< bytes of entries that are reserved at once */
 	GW_LIVE_NO_BLOCK = UINT32_MAX,
+	GW_LIVE_IN_SUM = UINT32_MAX - 1, /**< in place of an entry's block */
+	GW_LIVE_SUMS = 1 << 13,
 	GW_LIVE_LONE = UINT32_MAX, /**< in place of an entry's ring: a record without a launch */
 	GW_LIVE_AS_IT_IS = UINT32_MAX,     /**< in a request: this is not to change */
 	GW_LIVE_SECONDS_MOST = 31 * 86400, /**< of a request */

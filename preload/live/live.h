@@ -71,7 +71,16 @@ uint32_t gw_live_entry(const struct gw_record_launch *r);
 /** The entry's record went into block @p block of the log. */
 void gw_live_logged(uint32_t entry, uint32_t block);
 
-/** The record goes nowhere, or into sums. */
+/** Place @p slot of the sums is of configuration @p config from @p start_ns on, and empty. */
+void gw_live_sum(uint32_t slot, uint32_t config, uint64_t start_ns);
+
+/** The launch of record @p r goes into that sum, or (no such place) into one that is not here. */
+void gw_live_summed(uint32_t slot, const struct gw_record_launch *r);
+
+/** The AGGREGATE of the sum went into block @p block of the log. */
+void gw_live_sum_logged(uint32_t slot, uint32_t block);
+
+/** The record goes nowhere. */
 void gw_live_dropped(uint32_t entry);
 
 /**

@@ -22,6 +22,7 @@ struct gw_options {
 	char log_mode[16], log_group[64]; /**< who may read it */
 	char cupti[4096];   /**< path of libcupti; empty: look for it; "none": do not use it */
 	char profile[4096]; /**< device profile, a file or a folder; empty: the usual places */
+	bool log_launches;  /**< every launch by itself, also in mode watch */
 	uint64_t log_max;   /**< bytes */
 	bool command_name;  /**< of the command line the log has the first word alone */
 	uint64_t segment;   /**< bytes of the live segment, 0: none */
@@ -40,6 +41,12 @@ extern struct gw_options gw_options;
 
 /** Read the environment once; a value that is not understood keeps its default. */
 void gw_options_read(void);
+
+/** Whether launches go into sums from the start, and the log is a ring of files. */
+static inline bool gw_options_sum(void)
+{
+	return gw_options.mode == GW_MODE_WATCH && !gw_options.log_launches;
+}
 
 /** Whether counters are sampled in this process: in mode audit, where the budget is not 0. */
 static inline bool gw_options_sample(void)

@@ -99,6 +99,8 @@ void gw_header_write(void)
 	add_exe(&t);
 	add_file(&t, "command", "/proc/self/cmdline", gw_options.command_name);
 	add(&t, "mode", gw_mode_name(gw_options.mode));
+	if (gw_options_sum())
+		add(&t, "sums", "10 s");
 	add(&t, "build", GW_VERSION " " GW_COMMIT);
 	add(&t, "rank", gw_log_rank());
 	if (*gw_live_path())

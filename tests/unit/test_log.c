@@ -104,23 +104,13 @@ static void end(void)
 	gw_log_close();
 }
 
-enum {
-	RECORDS = 0
-#define RECORD(kind, NAME, name, meaning) +1
-#define FIELD(type, name, unit, meaning)
-#define RECORD_END(NAME, name, tail)
-#include "predictor/log/record.def"
-#undef RECORD
-#undef FIELD
-#undef RECORD_END
-};
-
 static void the_reader_takes_every_kind_of_record_as_written(void **state)
 {
 	struct {
 		struct gw_record_counters head;
 		uint64_t value[GW_COUNTERS];
 	} counters = {.head = {.count = GW_COUNTERS}};
+	uint64_t written = 0;
 
 	(void)state;
 	assert_true(opened());
@@ -142,7 +132,9 @@ static void the_reader_takes_every_kind_of_record_as_written(void **state)
 	end();
 	read_back("log");
 	assert_true(gw_log_whole(&status));
-	assert_int_equal(status.records, RECORDS);
+	for (unsigned i = 0; i < COUNT(kinds); i++)
+		written += kinds[i];
+	assert_int_equal(status.records, written);
 	assert_int_equal(status.records, status.claimed);
 #define RECORD(kind, NAME, name, meaning) assert_int_equal(kinds[kind], 1);
 #define FIELD(type, name, unit, meaning)
