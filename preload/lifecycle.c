@@ -27,8 +27,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { UNTIMED = 7 }; /* of a thread's launches each eighth is timed in modes watch and count */
-
 enum phase {
 	UNSTARTED, /* the driver has not been used */
 	STARTING,  /* one thread is at it; calls pass through */
@@ -179,7 +177,7 @@ static bool reserve(void)
 	if (!gw_hot.shared)
 		return false;
 	gw_memory_fixed();
-	gw_hot.untimed = gw_options.mode == GW_MODE_AUDIT ? 0 : UNTIMED;
+	atomic_store(&gw_hot.untimed, gw_options.mode == GW_MODE_AUDIT ? 0 : GW_UNTIMED);
 	return true;
 }
 
@@ -245,7 +243,9 @@ static void start(void)
 	if (running)
 		/* Pairs with the acquires in the wrappers (hook/hooks.c) and called()
 		 * (hook/injection.c). */
-		atomic_store_explicit(&gw_hot.active, 1, memory_order_release);
+		atomic_store_explicit(&gw_hot.active,
+		                      gw_options.mode == GW_MODE_IDLE ? GW_HOT_UNSEEN : GW_HOT_ON,
+		                      memory_order_release);
 	atomic_store(&phase, running ? RUNNING : OFF);
 	gw_await_wake(&phase);
 	at_it = false;

@@ -108,16 +108,19 @@ static bool full(const struct gw_quantile *q)
 	return q->count >= GW_QUANTILE_EXACT || (kept >= GW_QUANTILE_TOTAL && q->count >= BUCKETS);
 }
 
+static void note_range(struct gw_quantile *q, double value)
+{
+	q->low = q->count ? fmin(q->low, value) : value;
+	q->high = q->count ? fmax(q->high, value) : value;
+}
+
 void gw_quantile_add(struct gw_quantile *q, double value)
 {
 	if (isnan(value))
 		return;
 	if (!(value > 0))
 		value = 0; /* of a negative zero, too */
-	if (!q->count || value < q->low)
-		q->low = value;
-	if (!q->count || value > q->high)
-		q->high = value;
+	note_range(q, value);
 	if (!q->buckets && full(q))
 		to_buckets(q);
 	if (q->buckets) {
@@ -129,6 +132,18 @@ void gw_quantile_add(struct gw_quantile *q, double value)
 		kept++;
 	}
 	q->count++;
+}
+
+void gw_quantile_add_times(struct gw_quantile *q, double value, uint64_t times)
+{
+	if (isnan(value) || !times)
+		return;
+	value = fmax(value, 0);
+	note_range(q, value);
+	if (!q->buckets)
+		to_buckets(q);
+	q->buckets[bucket_of(value)] += times;
+	q->count += times;
 }
 
 static int by_value(const void *a, const void *b)

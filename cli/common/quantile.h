@@ -29,6 +29,9 @@ struct gw_quantile {
 /** Add a value; negative ones count as 0, NaN is left out. */
 void gw_quantile_add(struct gw_quantile *q, double value);
 
+/** Add a value @p times times; medians are no longer exact then. */
+void gw_quantile_add_times(struct gw_quantile *q, double value, uint64_t times);
+
 /** The @p share-quantile (0.5: the median, the mean of the two middle ones); NaN when empty. */
 double gw_quantile(struct gw_quantile *q, double share);
 

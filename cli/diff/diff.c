@@ -3,6 +3,7 @@
 #include "cli/diff/runs.h"
 
 #include "cli/command.h"
+#include "cli/window/window.h"
 #include "cli/message.h"
 #include "cli/options.h"
 
@@ -12,9 +13,11 @@ struct options {
 	double fail_on, false_share, min_share;
 	uint64_t top;
 	bool against_prediction, all, json, markdown;
+	const char *since, *until, *last;
 };
 
 static const struct gw_option options[] = {
+        LOG_WINDOW_OPTIONS,
         GW_OPT_VALUE(fail_on, NUMBER, "PERCENT",
                      "a row is a regression when it is slower by more than this, with its whole "
                      "interval (default 3)",
@@ -47,7 +50,11 @@ static int compare(struct diff *diff, const struct options *o, char **argv)
 	unsigned runs = o->against_prediction ? 1 : RUNS;
 
 	for (unsigned i = 0; i < runs; i++) {
-		int status = diff_read(diff, i, argv[i]);
+		const struct log_window w = {o->since, o->until, o->last};
+		int status = log_window_set("diff", &w, &argv[i], 1);
+
+		status = status ? status : diff_read(diff, i, argv[i]);
+		status = status ? status : log_window_check("diff");
 
 		if (status)
 			return status;
@@ -112,6 +119,7 @@ const struct gw_command_body gw_diff_command = {
                     "  in CI: exit status 1 on a regression of more than 3%\n"
                     "gpuwatch diff --against-prediction run.gwl\n"
                     "  kernels slower than this GPU should run them",
-        .exit_status = "0 when there is no regression, 1 when there is one, 2 for bad options or "
+        .exit_status = "0 when there is no regression, 1 when there is one, or no launch in the "
+                       "span asked for, 2 for bad options or "
                        "logs that cannot be read.",
 };

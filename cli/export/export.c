@@ -3,6 +3,7 @@
 #include "cli/export/export.h"
 
 #include "cli/command.h"
+#include "cli/window/window.h"
 #include "cli/message.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 struct options {
 	const char *format, *output, *kernel, *table;
-	double since, until;
+	const char *since, *until, *last;
 };
 
 static const struct {
@@ -58,9 +59,9 @@ static const struct gw_option options[] = {
                 output, "FILE",
                 "where to; - is standard output, which sqlite does not take. FILE is there once it "
                 "is whole"),
-        GW_OPT_VALUE(since, NUMBER, "SECONDS", "only from this time after the first log's start"),
-        GW_OPT_VALUE(until, NUMBER, "SECONDS", "only before this time after the first log's start"),
-        GW_OPT_CHOICE(table, "TABLE", table_words, "what a parquet file has a row for; launches by default"),
+        LOG_WINDOW_OPTIONS,
+        GW_OPT_CHOICE(table, "TABLE", table_words,
+                      "what a parquet file has a row for; launches by default"),
         GW_OPT_TEXT(kernel, "REGEX", "only kernels whose demangled name matches (POSIX extended)"),
         {0},
 };
@@ -92,10 +93,9 @@ static bool check(const struct options *o, int operands)
 	else if (!operands)
 		gw_error("export: missing log argument; give gpuwatch.*.gwl");
 	else if (o->table && format_of(o->format) != &export_parquet)
-		gw_error("export: --table=%s is of --format=parquet; leave it out, or give that format",
+		gw_error("export: --table=%s is of --format=parquet; leave it out, or give that "
+		         "format",
 		         o->table);
-	else if (o->since >= o->until)
-		gw_error("export: --since=%g is not before --until=%g", o->since, o->until);
 	else
 		return true;
 	return false;
@@ -139,7 +139,7 @@ static int export_logs(const struct options *o, const struct export_filter *filt
 
 static int run(const struct gw_command *command, int argc, char **argv)
 {
-	struct options o = {.since = NAN, .until = NAN};
+	struct options o = {0};
 	struct export_filter filter;
 	regex_t kernel;
 	int status = gw_command_parse(command, &argc, argv, &o);
@@ -148,7 +148,11 @@ static int run(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (!check(&o, argc))
 		return GW_EXIT_USAGE;
-	filter = (struct export_filter){.since = o.since, .until = o.until};
+	status = log_window_set("export", &(struct log_window){o.since, o.until, o.last}, argv,
+	                        argc);
+	if (status)
+		return status;
+	filter = (struct export_filter){0};
 	if (o.kernel) {
 		int error = regcomp(&kernel, o.kernel, REG_EXTENDED | REG_NOSUB);
 		char why[200];
@@ -164,7 +168,7 @@ static int run(const struct gw_command *command, int argc, char **argv)
 	status = export_logs(&o, &filter, argc, argv);
 	if (filter.kernel)
 		regfree(&kernel);
-	return status;
+	return status ? status : log_window_check("export");
 }
 
 const struct gw_command_body gw_export_command = {
@@ -184,7 +188,8 @@ const struct gw_command_body gw_export_command = {
 #undef TABLE_END
                        "Where a launch has no time of its start, timelines leave it out. Launches "
                        "that a log holds as "
-                       "sums only are in `openmetrics`, in `pprof` and in the table `kernels`; other formats leave "
+                       "sums only are in `openmetrics`, in `pprof` and in the table `kernels`; "
+                       "other formats leave "
                        "them out with a warning.",
         .examples = "gpuwatch export --format=perfetto -o train.pftrace gpuwatch.4711.gwl\n"
                     "  A timeline for https://ui.perfetto.dev.\n"

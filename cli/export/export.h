@@ -159,7 +159,6 @@ struct export_format {
 
 /** Which launches are exported. */
 struct export_filter {
-	double since, until;   /**< s after epoch_ns; NaN: no limit */
 	const regex_t *kernel; /**< demangled name; NULL: all */
 };
 

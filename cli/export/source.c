@@ -12,6 +12,7 @@
 #include "cli/log/source.h"
 #include "cli/common/sorter.h"
 #include "cli/log/verdict.h"
+#include "cli/window/window.h"
 #include "cli/message.h"
 #include "cli/spent/ranges.h"
 
@@ -187,14 +188,6 @@ static const struct export_config *config_of(const struct reading *r, uint32_t c
 	return config == GW_INDEX_NONE ? &r->lost : at(&r->configs, config, sizeof(r->lost));
 }
 
-static bool in_span(const struct source *s, uint64_t ns)
-{
-	double seconds =
-	        (double)(int64_t)(ns - s->e->epoch_ns) * 1e-9; /* wraps to what is before */
-
-	return !(seconds < s->filter->since) && !(seconds >= s->filter->until);
-}
-
 static void emit(struct reading *r, const struct export_row *row, uint32_t device)
 {
 	const struct source *s = r->source;
@@ -204,7 +197,7 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 	if (start && device != GW_INDEX_NONE) {
 		uint64_t *until = &r->devices[device].until;
 
-		if (*until && start > *until && s->format->idle && in_span(s, start) &&
+		if (*until && start > *until && s->format->idle && log_window_has(start) &&
 		    row->gpu_number != GW_INDEX_NONE)
 			s->format->idle(s->e, &r->process, row->gpu_number,
 			                log_gap_kind(start, l->call_ns,
@@ -213,8 +206,7 @@ static void emit(struct reading *r, const struct export_row *row, uint32_t devic
 		if (start + l->duration_ns > *until)
 			*until = start + l->duration_ns;
 	}
-	if (s->format->launch && row->config->kernel->wanted &&
-	    in_span(s, start ? start : l->call_ns))
+	if (s->format->launch && row->config->kernel->wanted)
 		s->format->launch(s->e, row);
 }
 
@@ -288,7 +280,7 @@ static void on_aggregate(struct reading *r, const struct log_event *e)
 	const struct source *s = r->source;
 	const struct export_config *config = config_of(r, e->config);
 
-	if (!config->kernel->wanted || !in_span(s, a->start_ns))
+	if (!config->kernel->wanted)
 		return;
 	r->source->sums += a->launches;
 	if (s->format->sum)
@@ -301,7 +293,7 @@ static void on_clock(struct reading *r, const struct log_event *e)
 	const struct source *s = r->source;
 	uint32_t gpu = gpu_of(r, e->gpu);
 
-	if (s->format->clock && gpu != GW_INDEX_NONE && c->ns && in_span(s, c->ns))
+	if (s->format->clock && gpu != GW_INDEX_NONE && c->ns)
 		s->format->clock(s->e, &r->process, gpu, c);
 }
 
@@ -311,7 +303,7 @@ static void on_copy(struct reading *r, const struct log_event *e)
 	const struct source *s = r->source;
 	uint32_t gpu = gpu_of(r, e->gpu);
 
-	if (s->format->copy && gpu != GW_INDEX_NONE && c->start_ns && in_span(s, c->start_ns))
+	if (s->format->copy && gpu != GW_INDEX_NONE && c->start_ns)
 		s->format->copy(s->e, &r->process, gpu, c);
 }
 
@@ -320,7 +312,7 @@ static void on_wait(struct reading *r, const struct log_event *e)
 	const struct gw_record_wait *w = (const void *)e->record->head;
 	const struct source *s = r->source;
 
-	if (s->format->wait && in_span(s, w->start_ns))
+	if (s->format->wait)
 		s->format->wait(s->e, &r->process, r->log.threads[e->thread], w);
 }
 
@@ -329,7 +321,7 @@ static void on_range(struct reading *r, const struct log_event *e)
 	const struct gw_record_range *range = (const void *)e->record->head;
 	const struct source *s = r->source;
 
-	if (s->format->range && in_span(s, range->ns))
+	if (s->format->range && log_window_has(range->ns))
 		s->format->range(s->e, &r->process,
 		                 e->thread == GW_INDEX_NONE ? 0 : r->log.threads[e->thread],
 		                 log_range_text(&r->ranges, range->name), range->depth, range->ns);

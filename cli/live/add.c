@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256 << 10, SLOTS = 1 << 16, IDS = 1 << 20, ANY_DEVICE = -1 };
+enum { BLOCK = 256 << 10, SLOTS = 1 << 16, IDS = 1 << 20, BLOCKS_MOST = 1 << 26, ANY_DEVICE = -1 };
 
 struct rest {
 	struct gw_live_left left;
@@ -22,7 +22,8 @@ struct rest {
 	size_t kernel_room, config_room, thread_room;
 	uint32_t kernel_count, config_count, thread_count;
 	uint32_t last_kernel, last_config, last_thread;
-	uint32_t *of_slot; /* ids of the kernels in slots, plus one; 0: not looked for yet */
+	uint32_t logged_configs; /* the last one of the log's own */
+	uint32_t *of_slot;       /* ids of the kernels in slots, plus one; 0: not looked for yet */
 	bool header, ended, foreign;
 	/* The log's kernels and configurations from their records, by id. */
 	uint64_t *kernel_like, *config_like;
@@ -168,6 +169,8 @@ static void in_file_now(struct rest *r, uint32_t block)
 {
 	struct gw_live_left *l = &r->left;
 
+	if (!l->first_block || block < l->first_block)
+		l->first_block = block;
 	l->blocks = gw_grow(l->blocks, &l->block_bytes, block / 8 + 1, 1);
 	l->blocks[block / 8] |= (unsigned char)(1u << block % 8);
 }
@@ -195,8 +198,8 @@ static void copy_blocks(struct rest *r, const unsigned char *log, size_t size)
 			at++;
 			continue;
 		}
-		/* The process's blocks have numbers; no file has more of them than bytes. */
-		if (b.packed.number && b.packed.number <= size)
+		/* The process's blocks have numbers; the bound is one of memory. */
+		if (b.packed.number && b.packed.number < BLOCKS_MOST)
 			in_file_now(r, b.packed.number);
 		if (!(b.flags & GW_BLOCK_COPY))
 			r->sequence = larger(r->sequence, b.sequence + 1);
@@ -380,15 +383,14 @@ static uint32_t stream_of(struct rest *r, uint32_t id, uint32_t *device)
 	return id;
 }
 
-static uint32_t config_of(struct rest *r, const struct gw_live_event *e, uint32_t device)
+static uint32_t config_with(struct rest *r, uint32_t slot, const uint32_t shape[11],
+                            uint32_t device)
 {
-	uint32_t kernel = kernel_of(r, e->kernel), at;
-	uint32_t shape[11];
+	uint32_t kernel = kernel_of(r, slot), at;
 	struct gw_record_config out;
 
 	if (!kernel)
 		return 0;
-	shape_of(e, shape);
 	at = gw_index_find(&r->configs,
 	                   config_key(kernel, device ? device : (uint32_t)ANY_DEVICE, shape), NULL,
 	                   NULL);
@@ -411,6 +413,30 @@ static uint32_t config_of(struct rest *r, const struct gw_live_event *e, uint32_
 	put(r, GW_RECORD_CONFIG, &out, sizeof(out), NULL, 0);
 	add_config(r, kernel, device, shape, out.id);
 	return out.id;
+}
+
+static uint32_t config_of(struct rest *r, const struct gw_live_event *e, uint32_t device)
+{
+	uint32_t shape[11];
+
+	shape_of(e, shape);
+	return config_with(r, e->kernel, shape, device);
+}
+
+/* What the process calls @p id: the log's, or one of the segment's table; 0: not known. */
+static uint32_t config_called(struct rest *r, uint32_t id)
+{
+	struct gw_live_config c;
+
+	if (id <= r->logged_configs && noted_like(r->config_like, r->config_likes, id))
+		return id;
+	if (!id || !gw_live_config_at(r->left.file, id - 1, &c))
+		return 0;
+	return config_with(r, c.kernel,
+	                   (const uint32_t[11]){c.grid[0], c.grid[1], c.grid[2], c.block[0],
+	                                        c.block[1], c.block[2], c.cluster[0], c.cluster[1],
+	                                        c.cluster[2], c.shared, c.digest},
+	                   0);
 }
 
 static uint32_t thread_of(struct rest *r, uint32_t tid)
@@ -444,6 +470,32 @@ static void put_launch(struct rest *r, const struct gw_live_launch *l)
 	};
 
 	put(r, GW_RECORD_LAUNCH, &out, sizeof(out), NULL, 0);
+}
+
+static uint64_t put_sums(struct rest *r)
+{
+	uint64_t launches = 0;
+
+	r->logged_configs = r->last_config;
+	for (uint32_t i = 0; i < GW_LIVE_SUMS; i++) {
+		const struct gw_live_sum *s = gw_live_sum_left(&r->left, i);
+		struct gw_record_aggregate out;
+
+		if (!s)
+			continue;
+		out = (struct gw_record_aggregate){.launches = s->launches,
+		                                   .start_ns = s->start_ns};
+		out.config = config_called(r, s->config);
+		if (s->measured && s->measured <= s->launches) {
+			out.measured = s->measured;
+			out.total_ns = s->total_ns;
+			out.min_ns = s->min_ns;
+			out.max_ns = s->max_ns;
+		}
+		put(r, GW_RECORD_AGGREGATE, &out, sizeof(out), NULL, 0);
+		launches += s->launches;
+	}
+	return launches;
 }
 
 static void rest_free(struct rest *r)
@@ -487,12 +539,13 @@ void gw_live_add(const struct gw_live_file *f, const unsigned char *log, size_t 
 	}
 	if (!r.header)
 		put_header(&r);
+	out->launches = r.ended ? 0 : put_sums(&r);
 	for (size_t i = 0; i < left->count; i++)
 		put_launch(&r, &left->launch[i]);
 	block_end(&r);
 	out->log = r.out;
 	out->size = r.size;
-	out->launches = left->count;
+	out->launches += left->count;
 	out->graphs = left->graphs;
 	out->span_ns =
 	        left->count ? left->launch[left->count - 1].call_ns - left->launch[0].call_ns : 0;

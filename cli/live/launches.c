@@ -33,7 +33,8 @@ static uint32_t word(const struct gw_live_file *f, uint64_t at)
 
 static bool in_file(const struct gw_live_left *r, uint32_t block)
 {
-	return block / 8 < r->block_bytes && r->blocks[block / 8] >> block % 8 & 1;
+	return block < r->first_block ||
+	       (block / 8 < r->block_bytes && r->blocks[block / 8] >> block % 8 & 1);
 }
 
 static void keep(struct gw_live_left *r, const struct gw_live_launch *launch)
@@ -56,6 +57,27 @@ static const struct gw_live_entry *entries(const struct gw_live_left *r)
 {
 	return (const struct gw_live_entry *)(void *)(r->file->data +
 	                                              r->file->head->entries.offset);
+}
+
+bool gw_live_settled(const struct gw_live_left *r, uint32_t at)
+{
+	const struct gw_live_entry *e = &entries(r)[at];
+	const struct gw_live_head *h = r->file->head;
+	const struct gw_live_sum *sums = (const void *)(r->file->data + h->sums.offset);
+
+	if (e->block == GW_LIVE_IN_SUM || in_file(r, e->block))
+		return true;
+	return h->adding.entry == at + 1 && h->adding.sum < h->sums.count &&
+	       sums[h->adding.sum].launches == h->adding.launches;
+}
+
+const struct gw_live_sum *gw_live_sum_left(const struct gw_live_left *r, uint32_t at)
+{
+	const struct gw_live_head *h = r->file->head;
+	const struct gw_live_sum *s = (const void *)(r->file->data + h->sums.offset);
+
+	s += at;
+	return at < h->sums.count && s->launches && !in_file(r, s->block) ? s : NULL;
 }
 
 /* The graph of an event whose nodes are known; NULL: it is no such event. */
@@ -121,9 +143,9 @@ static void take_entries(struct gw_live_left *r, struct taking taking[GW_LIVE_RI
 			if (!e->ring || e->ring > GW_LIVE_RINGS || !usable(r, g))
 				continue;
 			taken = (int32_t)(word(f, g->tail) - e->position) > 0;
-			if (!pass && !taken && in_file(r, e->block))
+			if (!pass && !taken && gw_live_settled(r, i))
 				note_in_file(t, e->node);
-			if (pass && !in_file(r, e->block) &&
+			if (pass && !gw_live_settled(r, i) &&
 			    (taken || (t->partly && !graph_of(f, slot_at(f, g, e->position)))))
 				keep(r, &(struct gw_live_launch){.call_ns = e->call_ns,
 				                                 .ticks = e->event.ticks,

@@ -29,12 +29,20 @@ struct gw_live_left {
 	const struct gw_live_file *file;
 	unsigned char *blocks; /**< bit per block of the process that is in the log's file */
 	size_t block_bytes;
+	uint32_t first_block; /**< the first of those; the process's before it are in earlier files
+	                       */
 	struct gw_live_launch *launch; /**< in the order of their calls; free() it */
 	size_t count, room;
 	struct gw_live_lone *lone; /**< free() it */
 	size_t lone_count, lone_room;
 	uint64_t graphs; /**< launches of graphs whose kernels are not all known */
 };
+
+/** Whether the record of entry @p at, from 0, is in the log's file, or its launch in a sum. */
+bool gw_live_settled(const struct gw_live_left *left, uint32_t at);
+
+/** Sum @p at of the segment, where it counts and the log's file lacks it; NULL: no such. */
+const struct gw_live_sum *gw_live_sum_left(const struct gw_live_left *left, uint32_t at);
 
 /** Find them: @p left->file and its blocks are set. */
 void gw_live_take(struct gw_live_left *left);

@@ -51,15 +51,14 @@ static json_t *config(const struct gw_live_file *f, const struct gw_live_config 
 static json_t *device(uint32_t ordinal, const struct gw_live_device *d)
 {
 	return json_pack("{s:I,s:o,s:o,s:o,s:o,s:I,s:I,s:o}", "device", (json_int_t)ordinal,
-	                 "kernels", gw_json_count(d->kernels), "busy_ns",
-	                 gw_json_count(d->busy_ns), "idle_ns", sketch(&d->gap), "clock_ns",
-	                 gw_json_count(d->clock_ns), "sm_khz", (json_int_t)d->sm_khz, "mem_khz",
-	                 (json_int_t)d->mem_khz, "reasons", gw_json_count(d->reasons));
+	                 "kernels", gw_json_count(d->kernels), "busy_ns", gw_json_count(d->busy_ns),
+	                 "idle_ns", sketch(&d->gap), "clock_ns", gw_json_count(d->clock_ns),
+	                 "sm_khz", (json_int_t)d->sm_khz, "mem_khz", (json_int_t)d->mem_khz,
+	                 "reasons", gw_json_count(d->reasons));
 }
 
 static json_t *totals(const struct gw_live_totals *t)
 {
-	static const char *const modes[] = {"audit", "watch", "count", "off"};
 	static const char *const names[GW_COUNTERS] = {
 #define COUNTER(name, meaning) #name,
 #include "predictor/log/counter.def"
@@ -73,7 +72,8 @@ static json_t *totals(const struct gw_live_totals *t)
 		json_object_set_new(bounds, gw_bound_name((enum gw_bound)i),
 		                    json_pack("{s:o,s:o}", "ns", gw_json_count(t->bound_ns[i]),
 		                              "kernels", gw_json_count(t->bound_kernels[i])));
-	return json_pack("{s:s,s:o,s:I,s:o,s:o}", "mode", modes[t->mode & 3], "ns",
+	return json_pack("{s:s,s:o,s:I,s:o,s:o}", "mode",
+	                 gw_mode_name(t->mode) ? gw_mode_name(t->mode) : "-", "ns",
 	                 gw_json_count(t->ns), "configs_refused", (json_int_t)t->configs_refused,
 	                 "bounds", bounds, "counters", counters);
 }
@@ -87,8 +87,8 @@ void gw_live_print(const struct gw_live_file *f, const char *path)
 	struct gw_live_totals t;
 
 	/* Reading a page of the file for the first time takes memory, which is the process's. */
-	for (uint32_t i = 0, unused = 0;
-	     i < f->head->configs.count && unused < GW_LIVE_FREE_MOST; i++) {
+	for (uint32_t i = 0, unused = 0; i < f->head->configs.count && unused < GW_LIVE_FREE_MOST;
+	     i++) {
 		unused = gw_live_config_sequence(f, i) ? 0 : unused + 1;
 		if (!unused && gw_live_config_at(f, i, &c))
 			json_array_append_new(configs, config(f, &c));

@@ -29,8 +29,8 @@ struct log_clocks {
 	uint64_t by_reason[GW_CLOCK_REASONS]; /**< samples by bit, from the lowest */
 	uint64_t others;                      /**< samples in which other processes used the GPU */
 	struct gw_quantile sm_khz, mem_khz;
-	uint32_t sm_low, sm_high;        /**< kHz; 0 when not known */
-	uint32_t temperature, power_mw;  /**< the most; 0 when not known */
+	uint32_t sm_low, sm_high;       /**< kHz; 0 when not known */
+	uint32_t temperature, power_mw; /**< the most; 0 when not known */
 };
 
 /** Take a CLOCK record. */

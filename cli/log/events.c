@@ -2,6 +2,8 @@
 #include "cli/log/events.h"
 
 #include "cli/common/memory.h"
+#include "cli/window/window.h"
+#include "predictor/log/histogram.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +18,8 @@ struct reading {
 	struct gw_log *log;
 	log_event_fn *take;
 	void *arg;
-	bool profile; /* the last record was a piece of one */
+	bool profile;                 /* the last record was a piece of one */
+	struct gw_sketch time, ratio; /* of the aggregate at hand */
 };
 
 static uint32_t find(const struct log_ids *ids, uint32_t id)
@@ -216,13 +219,42 @@ static bool on_launch(struct gw_log *log, const struct gw_log_record *record, st
 	return true;
 }
 
-static bool on_aggregate(struct gw_log *log, const struct gw_log_record *record,
-                         struct log_event *e)
+/* What the record says of sums and extremes belongs to a histogram, too. */
+static void complete(struct gw_sketch *s, double sum, double low, double high)
+{
+	s->sum = sum;
+	s->low = low;
+	s->high = high;
+}
+
+/* Histograms that are not of the launches that the record counts are damaged: not known. */
+static void read_histograms(struct reading *r, const struct gw_log_record *record,
+                            struct log_event *e)
+{
+	const struct gw_record_aggregate *a = (const void *)record->head;
+	const unsigned char *tail = (const unsigned char *)record->tail;
+	size_t first;
+
+	if (!a->histograms || a->histograms > record->tail_length)
+		return;
+	first = gw_histogram_unpack(tail, a->histograms, &r->time);
+	if (!first || !gw_histogram_unpack(tail + first, a->histograms - first, &r->ratio))
+		return;
+	complete(&r->time, (double)a->total_ns, (double)a->min_ns, (double)a->max_ns);
+	complete(&r->ratio, (double)a->ratio_sum, (double)a->ratio_min, (double)a->ratio_max);
+	if (r->time.count == a->measured && gw_sketch_valid(&r->time))
+		e->time = &r->time;
+	if (e->time && r->ratio.count <= a->scored && gw_sketch_valid(&r->ratio))
+		e->ratio = &r->ratio;
+}
+
+static bool on_aggregate(struct reading *r, const struct gw_log_record *record, struct log_event *e)
 {
 	const struct gw_record_aggregate *a = (const void *)record->head;
 
-	e->config = find(&log->config_ids, a->config);
-	find_gpu(log, 0, e);
+	e->config = find(&r->log->config_ids, a->config);
+	find_gpu(r->log, 0, e);
+	read_histograms(r, record, e);
 	return true;
 }
 
@@ -295,7 +327,7 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 	case GW_RECORD_LAUNCH:
 		return on_launch(log, record, e);
 	case GW_RECORD_AGGREGATE:
-		return on_aggregate(log, record, e);
+		return on_aggregate(r, record, e);
 	case GW_RECORD_SUCCESSOR:
 		return on_successor(log, record, e);
 	case GW_RECORD_WORK:
@@ -327,6 +359,38 @@ static bool resolve(struct reading *r, const struct gw_log_record *record, struc
 	}
 }
 
+/* By when it began; what has no time of its own is in every window. */
+static bool in_window(const struct gw_log_record *record)
+{
+	const void *head = record->head;
+	const struct gw_record_launch *l = head;
+	const struct gw_record_aggregate *a = head;
+	const struct gw_record_slow *s = head;
+
+	switch (record->head->kind) {
+	case GW_RECORD_LAUNCH:
+		if (!log_window_has(l->start_ns ? l->start_ns : l->call_ns))
+			return false;
+		log_window_count(1);
+		return true;
+	case GW_RECORD_AGGREGATE:
+		if (!log_window_has(a->start_ns))
+			return false;
+		log_window_count(a->launches);
+		return true;
+	case GW_RECORD_CLOCK:
+		return log_window_has(((const struct gw_record_clock *)head)->ns);
+	case GW_RECORD_SLOW:
+		return log_window_has(s->since_ns);
+	case GW_RECORD_COPY:
+		return log_window_has(((const struct gw_record_copy *)head)->start_ns);
+	case GW_RECORD_WAIT:
+		return log_window_has(((const struct gw_record_wait *)head)->start_ns);
+	default:
+		return true;
+	}
+}
+
 static bool take(void *arg, const struct gw_log_record *record)
 {
 	struct reading *r = arg;
@@ -341,7 +405,7 @@ static bool take(void *arg, const struct gw_log_record *record)
 		return true;
 	}
 	end_profiles(r);
-	if (resolve(r, record, &e))
+	if (resolve(r, record, &e) && in_window(record))
 		emit(r, &e);
 	return !r->log->stop;
 }

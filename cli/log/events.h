@@ -14,10 +14,11 @@
 #include "cli/log/names.h"
 #include "cli/log/profile.h"
 #include "cli/log/reader.h"
+#include "predictor/core/sketch.h"
 
 /** The texts of a HEADER that are kept. */
 #define GW_HEADER_TEXTS(X)                                                                         \
-	X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank) X(replay)
+	X(host) X(exe) X(command) X(mode) X(build) X(driver) X(cupti) X(rank) X(replay) X(part)
 enum gw_header_text {
 #define KEY(name) GW_TEXT_##name,
 	GW_HEADER_TEXTS(KEY)
@@ -117,6 +118,9 @@ struct log_event {
 	                      */
 	enum gw_tier tier;   /**< of a launch: how much was known of its time … */
 	enum gw_source work; /**< … and of its work, when it was predicted */
+	/** Of an aggregate: its measured times in ns and measured over predicted; NULL: not known.
+	 */
+	const struct gw_sketch *time, *ratio;
 };
 
 /** Takes an event; what @p event points to is valid during the call only. */

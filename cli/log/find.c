@@ -26,6 +26,7 @@ static bool header(void *arg, const struct gw_log_record *record)
 	id->host = gw_copy(gw_log_value(record, "host"));
 	id->command = gw_copy(gw_log_value(record, "command"));
 	id->replay = gw_copy(gw_log_value(record, "replay"));
+	id->part = gw_copy(gw_log_value(record, "part"));
 	return false;
 }
 
@@ -52,6 +53,7 @@ void log_identity_free(struct log_identity *id)
 	free(id->host);
 	free(id->command);
 	free(id->replay);
+	free(id->part);
 }
 
 bool log_identity_same(const struct log_identity *a, const struct log_identity *b)
@@ -60,7 +62,7 @@ bool log_identity_same(const struct log_identity *a, const struct log_identity *
 		return true;
 	return a->known && b->known && a->pid == b->pid && a->from == b->from &&
 	       !strcmp(a->host, b->host) && !strcmp(a->command, b->command) &&
-	       !strcmp(a->replay, b->replay);
+	       !strcmp(a->replay, b->replay) && !strcmp(a->part, b->part);
 }
 
 static int by_start(const void *x, const void *y)

@@ -19,9 +19,9 @@ struct log_identity {
 	ino_t file;   /**< number of the file ... */
 	dev_t folder; /**< ... and of its file system */
 	uint32_t pid;
-	uint64_t from;                 /**< when the log was opened */
-	uint64_t to;                   /**< when the file was last written */
-	char *host, *command, *replay; /**< "" when unknown */
+	uint64_t from;                        /**< when the log was opened */
+	uint64_t to;                          /**< when the file was last written */
+	char *host, *command, *replay, *part; /**< "" when unknown */
 };
 
 /**

@@ -6,6 +6,7 @@
 #include "cli/log/rows.h"
 #include "cli/log/verdict.h"
 #include "cli/spent/ranges.h"
+#include "cli/window/window.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 
@@ -291,20 +292,24 @@ static struct gw_row *row_of_sum(struct reading *r, uint32_t config)
 static void on_aggregate(struct reading *r, const struct log_event *e)
 {
 	const struct gw_record_aggregate *a = (const void *)e->record->head;
+	struct gw_row *row;
 
 	if (!wanted(r, e->gpu))
 		return;
+	r->order.summed = true;
 	r->file->launches += a->launches;
 	if (e->gpu != GW_INDEX_NONE)
 		r->model->gpus[r->gpu[e->gpu]].launches += a->launches;
 	gw_row_aggregate(&r->model->all, a);
+	gw_row_sketches(&r->model->all, e->time, e->ratio);
 	if (e->config == GW_INDEX_NONE) {
 		*(a->config ? &r->file->lost_names : &r->file->without_place) += a->launches;
 		return;
 	}
-	gw_row_aggregate(r->model->by == GW_BY_RANGE ? row_of_sum(r, e->config)
-	                                             : row_for(r, e->config, e->gpu),
-	                 a);
+	row = r->model->by == GW_BY_RANGE ? row_of_sum(r, e->config)
+	                                  : row_for(r, e->config, e->gpu);
+	gw_row_aggregate(row, a);
+	gw_row_sketches(row, e->time, e->ratio);
 	r->place[e->config].code.launches += a->launches;
 	if (a->measured)
 		log_judge_time(r->judge, e->config, r->place[e->config].row, e->gpu, a->measured,
@@ -350,6 +355,22 @@ static void on_clock(struct reading *r, uint32_t gpu, const struct gw_record_clo
 	log_clock_add(&r->model->gpus[gpu].clocks, clock);
 	if (r->model->watch)
 		r->model->watch->clock(r->model->watch->arg, gpu, clock);
+}
+
+static void on_mode(struct reading *r, const struct gw_record_mode *m)
+{
+	struct gw_file *f = r->file;
+
+	r->order.summed |= m->mode == GW_MODE_WATCH;
+	/* Only mode audit sees each launch and wait: between others' launches nothing is a gap. */
+	end_courses(r);
+	for (size_t i = 0; i < r->log.gpu_count; i++)
+		r->course[i].waits =
+		        m->mode == GW_MODE_AUDIT && r->log.header.flags & GW_HEADER_WAITS
+		                ? &r->waits
+		                : NULL;
+	if (f->mode_count++ < GW_FILE_MODES)
+		f->modes[f->mode_count - 1] = *m;
 }
 
 static void take(void *arg, const struct log_event *e)
@@ -406,6 +427,13 @@ static void take(void *arg, const struct log_event *e)
 		break;
 	case GW_RECORD_SLOW:
 		on_slow(r, e);
+		break;
+	case GW_RECORD_HEADER:
+		r->order.summed |= log_window_there();
+		r->order.summed |= *gw_log_value(e->record, "sums") != 0;
+		break;
+	case GW_RECORD_MODE:
+		on_mode(r, (const void *)e->record->head);
 		break;
 	default: /* what the log itself has, or what is in no report */
 		break;
@@ -475,8 +503,7 @@ static void add_header(struct reading *r)
 	r->model->stand_in |= (r->log.header.flags & GW_HEADER_STAND_IN) != 0;
 	for (size_t i = 0; i < r->log.gpu_count; i++)
 		r->model->profiles += r->log.gpus[i].known.profile != NULL;
-	for (unsigned i = 0; i < GW_COUNTERS; i++)
-		r->model->counters[i] += r->file->counters[i];
+	gw_log_model_count(r->model, r->file);
 }
 
 static void end_reading(struct reading *r)

@@ -88,10 +88,13 @@ struct gw_violation {
 	uint64_t known, learnt, call_ns, latest_ns;
 };
 
+enum { GW_FILE_MODES = 8 }; /**< changes of a log's mode that are kept */
+
 /** One log. */
 struct gw_file {
 	char *path;
 	struct gw_log_status status;
+	bool again;   /**< an earlier one is of the same process: its log is a ring of files */
 	bool skipped; /**< could not be read at all; status.error says why */
 	struct gw_record_header header;
 	char *text[GW_TEXTS]; /**< "" when unknown */
@@ -102,6 +105,8 @@ struct gw_file {
 	uint64_t launches, lost_names, /**< launches whose configuration is in a lost part */
 	        without_place;         /**< launches for whose configuration there was no place */
 	uint64_t untimed;              /**< see struct gw_order */
+	struct gw_record_mode modes[GW_FILE_MODES]; /**< the first changes of its mode … */
+	uint32_t mode_count;                        /**< … and how many there are in all */
 };
 
 struct gw_log_model;
@@ -148,6 +153,12 @@ struct gw_log_model {
 
 /** Prepare @p model; fields `by`, `device`, `watch` and `names_only` may be set after it. */
 void gw_log_model_init(struct gw_log_model *model);
+
+/**
+ * Add what the process of @p file, the last one read, counted of itself to the model's totals:
+ * where its log is several files of a ring, only what the earlier ones lack.
+ */
+void gw_log_model_count(struct gw_log_model *m, struct gw_file *file);
 
 /** Read the log at @p path into @p model. False when it can't be read: the last file says why. */
 bool gw_log_model_read(struct gw_log_model *model, const char *path);

@@ -25,7 +25,7 @@ static enum gw_order_result judge(const struct gw_order *o, const struct gw_reco
 
 	if (!(l->flags & GW_LAUNCH_MEASURED) || isnan(l->predicted))
 		return GW_ORDER_NONE;
-	if (lost)
+	if (lost || o->summed)
 		return GW_ORDER_UNPROVEN;
 	if (l->known > o->learnt)
 		return GW_ORDER_SELF;

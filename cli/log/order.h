@@ -12,6 +12,7 @@
 
 #include "predictor/log/record.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,8 @@ enum {
 enum gw_order_result {
 	GW_ORDER_NONE, /**< nothing to prove: no prediction, or not measured */
 	GW_ORDER_PROVEN,
-	GW_ORDER_UNPROVEN, /**< records before it are lost, its time of call is unknown, or the
-	                      clock was set */
+	GW_ORDER_UNPROVEN, /**< records before it are lost or in sums, its time of call is unknown,
+	                      or the clock was set */
 	GW_ORDER_SELF,     /**< violation: knows its own measurement or a later one */
 	GW_ORDER_LATER,    /**< violation: knows a kernel that ended after the call */
 };
@@ -34,6 +35,7 @@ struct gw_order {
 	uint64_t *ends; /* ends[i % WINDOW]: latest end among the first i + 1 learnt records */
 	size_t room;
 	uint64_t learnt, latest;
+	bool summed;        /* launches are in sums only: `known` counts more than the file has */
 	uint64_t clock_set; /* learnt when the wall clock was last set; 0: it never was */
 	uint64_t
 	        untimed; /**< learnt records with no start (event pairs): not in the second check */

@@ -190,6 +190,8 @@ static bool known_already(const struct reader *r, const struct gw_record *head)
 
 	if (!r->repeat)
 		return false;
+	if (head->kind == GW_RECORD_HEADER && r->status->header)
+		return true;
 	if (!has_id(head->kind))
 		return (r->kinds_before & bit) && (!r->gaps || head->kind == GW_RECORD_PROFILE ||
 		                                   head->kind == GW_RECORD_HEADER);
@@ -198,17 +200,27 @@ static bool known_already(const struct reader *r, const struct gw_record *head)
 	return id >= IDS ? id <= r->last_id[head->kind] : is_defined(r, head->kind, id);
 }
 
-/* A CONFIG from before it named its device, as one that does not know it. */
-static const struct gw_record *completed(const struct gw_record *head,
-                                         struct gw_record_config *room)
-{
-	const size_t older = offsetof(struct gw_record_config, device);
+/* Room for a record that has got fields since. */
+union grown {
+	struct gw_record head;
+	struct gw_record_config config;
+	struct gw_record_aggregate aggregate;
+};
 
-	if (head->kind != GW_RECORD_CONFIG || head->length != older)
+/* A CONFIG from before it named its device, an AGGREGATE without histograms: what they lack is 0,
+ * unknown. */
+static const struct gw_record *completed(const struct gw_record *head, union grown *room)
+{
+	const size_t older = head->kind == GW_RECORD_CONFIG
+	                             ? offsetof(struct gw_record_config, device)
+	                             : offsetof(struct gw_record_aggregate, end_ns);
+
+	if ((head->kind != GW_RECORD_CONFIG && head->kind != GW_RECORD_AGGREGATE) ||
+	    head->length != older)
 		return head;
-	*room = (struct gw_record_config){0};
+	*room = (union grown){0};
 	memcpy(room, head, older);
-	room->head.length = sizeof(*room);
+	room->head.length = kinds[head->kind].fixed;
 	return &room->head;
 }
 
@@ -216,7 +228,7 @@ static const struct gw_record *completed(const struct gw_record *head,
 static bool take(struct reader *r, const struct gw_record *head, uint64_t offset)
 {
 	struct gw_log_status *s = r->status;
-	_Alignas(8) struct gw_record_config room;
+	_Alignas(8) union grown room;
 	const char *why;
 
 	if (head->kind >= KINDS || !kinds[head->kind].name) {

@@ -54,14 +54,15 @@ static uint32_t unexplained_of(struct gw_log_model *m, uint32_t end, const char 
 			return (uint32_t)i;
 	if (i == LOG_REASONS_MAX)
 		return LOG_REASONS_MAX - 1;
-	m->unexplained = gw_grow(m->unexplained, &m->unexplained_room, ++m->unexplained_count, sizeof(*m->unexplained));
+	m->unexplained = gw_grow(m->unexplained, &m->unexplained_room, ++m->unexplained_count,
+	                         sizeof(*m->unexplained));
 	m->unexplained[i] = (struct gw_unexplained){
 	        .text = gw_copy(i + 1 == LOG_REASONS_MAX ? "other reasons" : text), .end = end};
 	return (uint32_t)i;
 }
 
 void log_analysis_add(struct gw_log_model *m, struct log_code *code,
-                   const struct gw_record_analysis *record, const char *text)
+                      const struct gw_record_analysis *record, const char *text)
 {
 	uint32_t reason = unexplained_of(m, record->end, text);
 
@@ -102,7 +103,7 @@ static void count(struct gw_log_model *m, struct gw_row *row, uint32_t name, uin
 
 /* A log from before there were such records says nothing of why; one that was cut off could not. */
 void log_analysis_end(struct gw_log_model *m, struct gw_row *row, uint32_t name,
-                   const struct log_code *code, bool ended)
+                      const struct log_code *code, bool ended)
 {
 	uint32_t reason = code->reason;
 

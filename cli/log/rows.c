@@ -116,6 +116,27 @@ void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *a)
 	row->error_sum += (double)a->error_sum;
 }
 
+/* The values of bucket @p i, as one. */
+static double middle(const struct gw_sketch *s, int i)
+{
+	const double value =
+	        gw_sketch_bound(s->schema, s->first + i) / (1 + gw_sketch_error(s->schema));
+
+	return fmin(fmax(value, s->low), s->high);
+}
+
+void gw_row_sketches(struct gw_row *row, const struct gw_sketch *time,
+                     const struct gw_sketch *ratio)
+{
+	for (int i = 0; time && i < GW_SKETCH_BUCKETS; i++)
+		if (time->bucket[i])
+			gw_quantile_add_times(&row->time, middle(time, i), time->bucket[i]);
+	for (int i = 0; ratio && i < GW_SKETCH_BUCKETS; i++)
+		if (ratio->bucket[i])
+			gw_quantile_add_times(&row->error, fabs(1 / middle(ratio, i) - 1),
+			                      ratio->bucket[i]);
+}
+
 double gw_row_mean(const struct gw_row *row)
 {
 	return share(row->total, (double)row->measured);

@@ -6,6 +6,7 @@
 #define GW_LOG_ROWS_H
 
 #include "cli/log/model.h"
+#include "predictor/core/sketch.h"
 
 /** A row of which nothing is known. */
 void gw_row_clear(struct gw_row *row);
@@ -19,6 +20,13 @@ uint32_t gw_row_find(struct gw_log_model *model, uint32_t name, uint32_t gpu,
 
 /** Count a launch; @p tier is how much was known of it. */
 void gw_row_launch(struct gw_row *row, const struct gw_record_launch *launch, enum gw_tier tier);
+
+/**
+ * What the histograms of an aggregate that is counted, too, say of its times and errors: each
+ * bucket stands for its geometric middle. NULL: not known.
+ */
+void gw_row_sketches(struct gw_row *row, const struct gw_sketch *time,
+                     const struct gw_sketch *ratio);
 
 /** Count an aggregate. */
 void gw_row_aggregate(struct gw_row *row, const struct gw_record_aggregate *aggregate);

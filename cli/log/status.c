@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of what a log lacks, in words. */
+/* The account of a log: what it lacks, in words, and what its process counted. */
+#include "cli/log/model.h"
 #include "cli/log/reader.h"
 
 #include "cli/common/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 bool gw_log_whole(const struct gw_log_status *s)
 {
 	return !*s->error && s->ended && s->header && !s->notes && !s->read_error &&
-	       s->claimed == s->records + s->unknown + s->invalid;
+	       (!s->claimed || s->claimed == s->records + s->unknown + s->invalid);
 }
 
 static void tell_note(const struct gw_log_status *s, const struct gw_log_note *n, char *out,
@@ -67,7 +69,7 @@ static bool rest(const struct gw_log_status *s, unsigned line, char *out, size_t
 		                gw_thousands(&a, (double)(s->claimed - seen)),
 		                gw_counted(&b, (double)s->claimed, "record", NULL)),
 		       true;
-	if (s->ended && s->claimed < seen && !line--)
+	if (s->ended && s->claimed && s->claimed < seen && !line--)
 		return snprintf(out, size, "%s more than its END record states",
 		                gw_counted(&a, (double)(seen - s->claimed), "record", NULL)),
 		       true;
@@ -83,4 +85,28 @@ bool gw_log_complaint(const struct gw_log_status *s, unsigned line, char *out, s
 		return true;
 	}
 	return rest(s, line - listed, out, size);
+}
+
+/* Files of one ring have one header. */
+static bool same_process(const struct gw_file *a, const struct gw_file *b)
+{
+	return !a->skipped && a->header.start_ns && a->header.start_ns == b->header.start_ns &&
+	       a->header.pid == b->header.pid && a->header.ticks == b->header.ticks &&
+	       !strcmp(a->text[GW_TEXT_host], b->text[GW_TEXT_host]);
+}
+
+void gw_log_model_count(struct gw_log_model *m, struct gw_file *f)
+{
+	const uint64_t *before = NULL;
+
+	for (const struct gw_file *g = m->files; g < f; g++)
+		f->again |= same_process(g, f);
+	for (const struct gw_file *g = m->files; f->again && g < f; g++)
+		if (same_process(g, f) && (!before || g->counters[GW_COUNTER_log_records] >
+		                                              before[GW_COUNTER_log_records]))
+			before = g->counters;
+	if (before && before[GW_COUNTER_log_records] >= f->counters[GW_COUNTER_log_records])
+		return;
+	for (unsigned i = 0; i < GW_COUNTERS; i++)
+		m->counters[i] += f->counters[i] - (before ? before[i] : 0);
 }

@@ -125,6 +125,14 @@ static void take(void *arg, const struct log_event *e)
 	case GW_RECORD_CLOCK:
 		on_clock(t, e);
 		break;
+	case GW_RECORD_HEADER:
+		t->watched |= !strcmp(t->log.text[GW_TEXT_mode], gw_mode_name(GW_MODE_WATCH));
+		break;
+	case GW_RECORD_MODE:
+		t->watched |=
+		        ((const struct gw_record_mode *)(const void *)e->record->head)->mode ==
+		        GW_MODE_WATCH;
+		break;
 	case GW_RECORD_AGGREGATE:
 		t->aggregated += ((const struct gw_record_aggregate *)(const void *)e->record->head)
 		                         ->launches;

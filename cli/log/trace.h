@@ -77,6 +77,7 @@ struct trace {
 	size_t config_room, work_room, part_room, launch_room;
 	size_t published_room, clock_room, event_room;
 	uint64_t aggregated; /**< launches that the log holds as sums only */
+	bool watched;        /**< it was in mode watch at a time: most launches are in sums */
 	uint64_t nameless;   /**< launches whose configuration is in a lost part */
 };
 

@@ -159,6 +159,13 @@ static bool replay_one(const struct options *o, const struct session *session, u
 	char how[200];
 	bool good = true;
 
+	if (t->watched && t->aggregated) {
+		gw_error("replay: %s: in mode watch most launches are in sums, so what was learnt "
+		         "from them can't be repeated; record in mode audit",
+		         t->path);
+		return false;
+	}
+
 	if (o->family || o->families) {
 		families = replay_families(t, o->family, o->families);
 		good = families != NULL;

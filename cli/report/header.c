@@ -36,7 +36,7 @@ static void title(const struct gw_report *report)
 		printf("%s" GW_STAND_IN_NOTICE "%s\n", gw_ink(stdout, GW_INK_WARN),
 		       gw_ink(stdout, GW_INK_OFF));
 	for (size_t i = 0; i < m->file_count; i++)
-		read += !m->files[i].skipped;
+		read += !m->files[i].skipped && !m->files[i].again;
 	for (size_t i = 0; i < m->file_count; i++)
 		if (*m->files[i].text[GW_TEXT_replay])
 			printf("%sthe predictions are those of a replay, %s%s\n",
@@ -78,7 +78,7 @@ static void processes(struct report_line *line, const struct gw_log_model *m)
 	for (size_t i = 0; i < m->file_count; i++) {
 		const struct gw_file *f = &m->files[i];
 
-		if (f->skipped)
+		if (f->skipped || f->again)
 			continue;
 		if (!*host)
 			host = f->text[GW_TEXT_host];
@@ -93,6 +93,29 @@ static void processes(struct report_line *line, const struct gw_log_model *m)
 		report_part(line, GW_INK_DIM, "pid %s%s%s%s", pids, read > PIDS ? ", ..." : "",
 		            *host ? " on " : "",
 		            hosts > 1 ? gw_counted(&b, (double)hosts, "host", NULL) : host);
+}
+
+/* Changes of mode while they ran, by gpuwatch ctl. */
+static void switches(struct report_line *line, const struct gw_log_model *m)
+{
+	char modes[GW_FILE_MODES * 16 + 1] = "";
+	size_t n = 0, changes = 0;
+
+	for (size_t i = 0; i < m->file_count; i++) {
+		const struct gw_file *f = &m->files[i];
+
+		for (uint32_t k = 0; k < f->mode_count; k++, changes++) {
+			const char *name =
+			        k < GW_FILE_MODES ? gw_mode_name(f->modes[k].mode) : NULL;
+
+			if (name && changes < GW_FILE_MODES)
+				n += (size_t)snprintf(modes + n, sizeof(modes) - n, "%s%s",
+				                      n ? ", " : "", name);
+		}
+	}
+	if (changes)
+		report_part(line, GW_INK_WARN, "switched to %s%s", modes,
+		            changes > GW_FILE_MODES ? ", ..." : "");
 }
 
 static void program(const struct gw_log_model *m, unsigned width)
@@ -121,6 +144,7 @@ static void program(const struct gw_log_model *m, unsigned width)
 		            gw_counted(&n, (double)(commands - 1), "other command", NULL));
 	if (*mode)
 		report_part(&line, GW_INK_WARN, "mode %s", mode);
+	switches(&line, m);
 	processes(&line, m);
 	report_finish(&line, "unknown");
 }

@@ -6,7 +6,9 @@
 #include "cli/common/kernel_name.h"
 #include "cli/common/memory.h"
 #include "cli/common/nearest.h"
+#include "cli/common/span.h"
 #include "cli/html/page.h"
+#include "cli/window/window.h"
 #include "cli/message.h"
 #include "cli/report/runs.h"
 
@@ -18,9 +20,9 @@
 #include <string.h>
 
 struct options {
-	const char *by, *sort, *filter, *device, *html;
+	const char *by, *sort, *filter, *device, *html, *since, *until, *last;
 	uint64_t top;
-	bool last, full_names, mangled, wide, verbose, json, csv, verify;
+	bool last_run, full_names, mangled, wide, verbose, json, csv, verify;
 };
 
 static const char columns[] =
@@ -45,7 +47,9 @@ static const struct gw_option options[] = {
         GW_OPT_TEXT(device, "GPU",
                     "show only launches on this GPU: its number, a prefix of its UUID, or part of "
                     "its name"),
-        GW_OPT_FLAG(last, "of several runs, report the last one only"),
+        GW_OPT_FLAG(last_run,
+                    "of several runs, report the last one only; --last without a span is the same"),
+        LOG_WINDOW_OPTIONS,
         GW_OPT_FLAG(full_names, "print whole demangled names instead of short ones"),
         GW_OPT_FLAG(mangled, "print mangled names"),
         GW_OPT_FLAG(wide, "print all columns, whatever the width of the terminal"),
@@ -81,7 +85,7 @@ static int choose(struct gw_report_logs *logs, const struct options *o, int coun
 
 	for (int i = 0; i < count; i++)
 		status |= gw_report_logs_add(logs, paths[i]);
-	if (o->last)
+	if (o->last_run)
 		gw_report_logs_last(logs);
 	return status;
 }
@@ -100,8 +104,8 @@ static int read_all(struct gw_report *report, const struct gw_report_logs *logs)
 			status = GW_EXIT_USAGE;
 	}
 	if (gw_report_runs(&report->model, &all) > 1)
-		gw_warning("report: these are %zu runs at different times, added up; --last shows "
-		           "the last one alone",
+		gw_warning("report: these are %zu runs at different times, added up; --last-run "
+		           "shows the last one alone",
 		           gw_report_runs(&report->model, &all));
 	return good ? status : GW_EXIT_USAGE;
 }
@@ -333,14 +337,42 @@ static void free_report(struct gw_report *report)
 	free(report);
 }
 
+/* Before --last=SPAN there was --last, which is now --last-run. */
+static void take_old_last(int argc, char **argv)
+{
+	static char now[] = "--last-run";
+	uint64_t ns;
+
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--last") &&
+		    (i + 1 == argc || !gw_span_read(argv[i + 1], &ns)))
+			argv[i] = now;
+}
+
+/* The window of the logs chosen. */
+static int set_window(const struct options *o, const struct gw_report_logs *logs)
+{
+	const struct log_window w = {o->since, o->until, o->last};
+	char **paths = gw_alloc((logs->count + 1) * sizeof(*paths));
+	int status;
+
+	for (size_t i = 0; i < logs->count; i++)
+		paths[i] = logs->log[i].path;
+	status = log_window_set("report", &w, paths, (int)logs->count);
+	free(paths);
+	return status;
+}
+
 static int report_main(const struct gw_command *command, int argc, char **argv)
 {
 	struct options o = {.by = "kernel", .sort = "total"};
 	struct gw_report_logs logs = {0};
 	struct html_series series = {0};
 	struct gw_report *report;
-	int status = gw_command_parse(command, &argc, argv, &o), failed;
+	int status, failed;
 
+	take_old_last(argc, argv);
+	status = gw_command_parse(command, &argc, argv, &o);
 	if (status >= 0)
 		return status;
 	if (!check_options(&o))
@@ -348,6 +380,10 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 	failed = choose(&logs, &o, argc, argv);
 	if (failed && !logs.count)
 		return failed;
+	if (set_window(&o, &logs)) {
+		gw_report_logs_free(&logs);
+		return GW_EXIT_USAGE;
+	}
 	report = gw_alloc(sizeof(*report));
 	gw_log_model_init(&report->model);
 	report->model.by = !strcmp(o.by, "config")   ? GW_BY_CONFIG
@@ -364,6 +400,8 @@ static int report_main(const struct gw_command *command, int argc, char **argv)
 		html_series_begin(&series, &report->model);
 	failed |= read_all(report, &logs);
 	status = any_read(&report->model) ? show(report, &series, &o) : GW_EXIT_USAGE;
+	if (status == GW_EXIT_OK)
+		status = log_window_check("report");
 	html_series_free(&series);
 	free_report(report);
 	gw_report_logs_free(&logs);
@@ -402,8 +440,10 @@ const struct gw_command_body gw_report_command = {
                 "errors and coverage; medians and deviations are of the others.",
         .examples = "gpuwatch report\n"
                     "Report the last run in this folder.\n"
-                    "gpuwatch report --last logs/\n"
+                    "gpuwatch report --last-run logs/\n"
                     "Report the last run in a folder, all processes and ranks together.\n"
+                    "gpuwatch report --last=10m run.gwl\n"
+                    "Report the last ten minutes of a log.\n"
                     "gpuwatch report --by=config --filter=gemm --top=10 run.gwl\n"
                     "The ten launch configurations of matrix products that took longest.\n"
                     "gpuwatch report --verbose run.gwl\n"
@@ -413,7 +453,8 @@ const struct gw_command_body gw_report_command = {
                     "gpuwatch report --json run.gwl | jq '.kernels[0]'\n"
                     "The first kernel, for a program.\n",
         .exit_status =
-                "0 done; 1 no kernel matches --filter, part of a log is damaged or cut off, or "
+                "0 done; 1 no kernel matches --filter, no launch in the span asked for, part of a "
+                "log is damaged or cut off, or "
                 "with "
                 "--verify a prediction used a later measurement; 2 bad options, or a log could not "
                 "be read at all (the others are shown).",

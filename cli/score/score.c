@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuwatch score: predictions as the logs have them. */
 #include "cli/command.h"
+#include "cli/window/window.h"
 #include "cli/message.h"
 #include "cli/score/session.h"
 
@@ -8,7 +9,7 @@
 #include <string.h>
 
 struct options {
-	const char *by, *plot;
+	const char *by, *plot, *since, *until, *last;
 	bool models, json;
 };
 
@@ -16,6 +17,7 @@ static const struct gw_option options[] = {
         GW_OPT_CHOICE(by, "WHAT", "launch|configuration",
                       "count each launch, or each kernel and configuration once, by its medians "
                       "(default launch)"),
+        LOG_WINDOW_OPTIONS,
         GW_OPT_FLAG(models, "also show the errors of every model on the same launches"),
         GW_OPT_FILE(plot, "DIR",
                     "also draw predicted against measured time, a picture for each model, into "
@@ -53,6 +55,10 @@ static int score_main(const struct gw_command *command, int argc, char **argv)
 		return status;
 	if (!argc)
 		return gw_error("score: missing log file argument: gpuwatch score gpuwatch.*.gwl");
+	status =
+	        log_window_set("score", &(struct log_window){o.since, o.until, o.last}, argv, argc);
+	if (status)
+		return status;
 	if (!session_open(&session, argv, argc)) {
 		session_close(&session);
 		return GW_EXIT_USAGE;
@@ -66,7 +72,7 @@ static int score_main(const struct gw_command *command, int argc, char **argv)
 	status = session_show(&session, score, how, o.json, NULL, o.plot);
 	score_free(score);
 	session_close(&session);
-	return status;
+	return status ? status : log_window_check("score");
 }
 
 const struct gw_command_body gw_score_command = {
@@ -95,6 +101,7 @@ const struct gw_command_body gw_score_command = {
                     "Compare every model on the same launches.\n"
                     "gpuwatch score --by=configuration --plot=pictures run.gwl\n"
                     "Each configuration once, with a scatter plot for each model.\n",
-        .exit_status = "0 done; 2 bad options, or a log could not be read at all (the others are "
+        .exit_status = "0 done; 1 no launch in the span asked for; 2 bad options, or a log could "
+                       "not be read at all (the others are "
                        "scored).",
 };

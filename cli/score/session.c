@@ -73,9 +73,11 @@ static void inspect(struct session *s, const struct trace *t)
 		             "(gpuwatch calibrate makes one)",
 		             t->path);
 	if (t->aggregated)
-		note_missing(s, "%s: %s held as sums only (GPUWATCH_LOG_MAX) and not scored",
-		             t->path,
-		             gw_counted(&n, (double)t->aggregated, "launch is", "launches are"));
+		note_missing(
+		        s,
+		        "%s: %s held as sums only (mode watch, or GPUWATCH_LOG_MAX) and not scored",
+		        t->path,
+		        gw_counted(&n, (double)t->aggregated, "launch is", "launches are"));
 	if (t->nameless)
 		note_missing(s, "%s: %s without a configuration: it is in a lost part", t->path,
 		             gw_counted(&n, (double)t->nameless, "launch is", "launches are"));

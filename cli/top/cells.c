@@ -243,8 +243,7 @@ static void kernel_cell(struct gw_text *out, const struct top_model *m, const st
 		range(out, r);
 		break;
 	case TOP_COLUMN_bound:
-		snprintf(out->s, sizeof(out->s), "%s",
-		         r->bound ? gw_bound_name(r->bound) : "-");
+		snprintf(out->s, sizeof(out->s), "%s", r->bound ? gw_bound_name(r->bound) : "-");
 		break;
 	case TOP_COLUMN_gpu:
 		snprintf(out->s, sizeof(out->s), r->device < GW_LIVE_DEVICES ? "%u" : "-",
@@ -310,9 +309,9 @@ void top_lines_free(char **lines, size_t count)
 
 const char *top_mode_name(const struct top_process *p)
 {
-	static const char *const modes[] = {"audit", "watch", "count"};
+	const char *name = p->totals.ns ? gw_mode_name(p->totals.mode) : NULL;
 
-	return p->totals.ns && p->totals.mode < 3 ? modes[p->totals.mode] : "-";
+	return name ? name : "-";
 }
 
 void top_remark(const struct top_process *p, const struct top_device *d, char *out, size_t size)
@@ -413,9 +412,9 @@ void top_bounds(const struct top_model *m, char *out, size_t size)
 		struct gw_text share;
 
 		if (m->bound_ns[order[i]] > 0 && n < size)
-			n += (size_t)snprintf(out + n, size - n, "%s%s %s", n ? "  " : "",
-			                      gw_bound_name(order[i]),
-			                      gw_percent(&share, m->bound_ns[order[i]] /
-			                                                 m->time_ns));
+			n += (size_t)snprintf(
+			        out + n, size - n, "%s%s %s", n ? "  " : "",
+			        gw_bound_name(order[i]),
+			        gw_percent(&share, m->bound_ns[order[i]] / m->time_ns));
 	}
 }

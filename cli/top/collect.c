@@ -3,12 +3,12 @@
 
 #include "cli/common/memory.h"
 #include "cli/live/file.h"
+#include "cli/live/folders.h"
 #include "cli/live/guard.h"
 #include "cli/live/tables.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <glob.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,34 +73,15 @@ uint64_t top_now(void)
 
 /* ---- folders ------------------------------------------------------------------------------- */
 
-static void add_folder(struct top_source *s, const char *path)
+static void add_folder(void *arg, const char *path)
 {
+	struct top_source *s = arg;
+
 	for (size_t i = 0; i < s->folders; i++)
 		if (!strcmp(s->folder[i].path, path))
 			return;
 	s->folder = gw_grow(s->folder, &s->folder_room, s->folders + 1, sizeof(*s->folder));
 	s->folder[s->folders++].path = gw_copy(path);
-}
-
-/* Programs started without a session put theirs elsewhere than those of a login. */
-static void add_default_folders(struct top_source *s)
-{
-	static const char *const patterns[] = {"/dev/shm/gpuwatch-*", "/run/user/*/gpuwatch"};
-	const char *own = getenv("GPUWATCH_RUN_DIR");
-	char path[4200];
-
-	gw_live_folder(path, sizeof(path));
-	add_folder(s, path);
-	if (own && *own)
-		return;
-	for (unsigned i = 0; i < 2; i++) {
-		glob_t found = {0};
-
-		if (!glob(patterns[i], 0, NULL, &found))
-			for (size_t k = 0; k < found.gl_pathc; k++)
-				add_folder(s, found.gl_pathv[k]);
-		globfree(&found);
-	}
 }
 
 struct top_source *top_source_new(const struct gw_words *folders, uint32_t pid)
@@ -112,7 +93,7 @@ struct top_source *top_source_new(const struct gw_words *folders, uint32_t pid)
 		add_folder(s, folders->word[i]);
 	s->defaults = !folders->count;
 	if (s->defaults)
-		add_default_folders(s);
+		gw_live_folders(add_folder, s);
 	return s;
 }
 
@@ -244,7 +225,7 @@ static void look_everywhere(struct top_source *s)
 	bool changed = false;
 
 	if (s->defaults && s->looks++ % FOLDERS_EVERY == FOLDERS_EVERY - 1)
-		add_default_folders(s);
+		gw_live_folders(add_folder, s);
 	for (size_t i = 0; i < s->folders; i++)
 		changed |= look(s, &s->folder[i]);
 	if (changed)

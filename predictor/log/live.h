@@ -3,13 +3,16 @@
  * The live segment: a file that a process under gpuwatch maps and shares, so that what it committed
  * survives its death. The writer is preload/live/live.c, the reader cli/live/file.c.
  *
- * live.def lays it out: a head, the sections, and rings with the words of their threads. A launch is in one of three places:
- *   a ring    from its commit until the worker has taken it: positions from tail to head
- *   an entry  from then until its record is in the log's file
- *   the log   from then on
- * An entry names its ring and position, and the block of the log that its record was put into. It
- * does not count while its position is not before the ring's tail (the ring has it then), nor when
- * that block is in the file. So a launch counts once, whichever instruction the process died at.
+ * live.def lays it out: a head, the sections, and rings with the words of their threads. A launch
+ * is in one of three places: a ring    from its commit until the worker has taken it: positions
+ * from tail to head an entry  from then until its record is in the log's file the log   from then
+ * on An entry names its ring and position, and the block of the log that its record was put into.
+ * It does not count while its position is not before the ring's tail (the ring has it then), nor
+ * when that block is in the file. So a launch counts once, whichever instruction the process died
+ * at.
+ *
+ * Where launches go into sums, a sum takes the place of the log: its launches have no entry that
+ * counts, and it does not count itself once its AGGREGATE is in the file.
  *
  * A kernel may have ended, and its record be written as one without a launch, before the call that
  * launched it has returned. An entry stands for such a record until the worker meets its launch:
@@ -31,7 +34,12 @@ enum {
 	GW_LIVE_KERNELS = 1 << 20, /**< bytes of kernels */
 	GW_LIVE_STEP = 1 << 20,    /**< bytes of entries that are reserved at once */
 	GW_LIVE_NO_BLOCK = UINT32_MAX,
+	GW_LIVE_IN_SUM = UINT32_MAX - 1, /**< in place of an entry's block */
+	GW_LIVE_SUMS = 1 << 13,
 	GW_LIVE_LONE = UINT32_MAX, /**< in place of an entry's ring: a record without a launch */
+	GW_LIVE_AS_IT_IS = UINT32_MAX,     /**< in a request: this is not to change */
+	GW_LIVE_SECONDS_MOST = 31 * 86400, /**< of a request */
+	GW_LIVE_CHECK = 1398030674,        /**< in the check word of a request */
 	GW_LIVE_PAGE = 4096,
 	GW_LIVE_GRAPHS = 1 << 14,  /**< snapshots of graphs; one more than is ever used */
 	GW_LIVE_CHUNKS = 1 << 14,  /**< of nodes of graphs, at most; the same */
@@ -48,9 +56,11 @@ enum {
 	GW_LIVE_GRAPH_MORE = 2,  /**< it has kernels that no node stands for */
 };
 
-#define STRUCT(name, meaning)                          struct gw_live_##name {
-#define FIELD(name, type, field, dims, unit, meaning)  type field dims;
-#define STRUCT_END(name)                               };
+#define STRUCT(name, meaning)                         struct gw_live_##name {
+#define FIELD(name, type, field, dims, unit, meaning) type field dims;
+#define STRUCT_END(name)                                                                           \
+	}                                                                                          \
+	;
 #include "predictor/log/live.def"
 #undef STRUCT
 #undef FIELD
@@ -68,6 +78,12 @@ struct gw_live_head {
 #undef HEAD_FIELD
 #undef SECTION
 };
+
+/** The check word of a request. */
+static inline uint32_t gw_live_check_word(const struct gw_live_control *c)
+{
+	return c->sequence ^ c->pid ^ c->mode ^ c->budget ^ c->seconds ^ GW_LIVE_CHECK;
+}
 
 /** Bytes of the smallest file that is worth it: a ring of 16384 slots fits. */
 #define GW_LIVE_LEAST (UINT64_C(8) << 20)

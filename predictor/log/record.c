@@ -2,6 +2,16 @@
 /* Kernels and configurations to records and back: what is written is what is read. */
 #include "predictor/log/record.h"
 
+const char *gw_mode_name(uint32_t mode)
+{
+	static const char *const names[] = {
+#define MODE(NAME, name, meaning) #name,
+#include "predictor/log/value.def"
+	};
+
+	return mode < GW_MODES ? names[mode] : NULL;
+}
+
 struct gw_record_kernel gw_record_of_kernel(uint32_t id, uint32_t module,
                                             const struct gw_kernel *kernel)
 {

@@ -130,6 +130,15 @@ enum gw_wait_call {
 #include "predictor/log/value.def"
 	GW_WAIT_CALLS /**< how many there are */
 };
+/** What gpuwatch does in a process; `choices` of the option `mode` has the same order. */
+enum gw_mode {
+#define MODE(NAME, name, meaning) GW_MODE_##NAME,
+#include "predictor/log/value.def"
+	GW_MODES /**< how many there are */
+};
+
+/** The name of @p mode as GPUWATCH_MODE has it; NULL: it is none. */
+const char *gw_mode_name(uint32_t mode);
 
 /** Why something is missing; the text of a DEGRADED record says it in words. */
 enum gw_degraded {

@@ -75,6 +75,12 @@ static struct {
 	bool ends;             /* the program does */
 } now;
 
+void gw_analysis_mode(void)
+{
+	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
+	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
+}
+
 void gw_analysis_start(unsigned threads)
 {
 	gw_analysis_jobs_start(threads);
@@ -84,8 +90,7 @@ void gw_analysis_start(unsigned threads)
 	spent_ns = threads_ns = 0;
 	untimed_out = first_out = 0;
 	off_said = false;
-	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
-	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
+	gw_analysis_mode();
 	begun_ns = gw_steady_ns();
 	gw_device_clear(&unknown, "");
 	gw_analysis_code_start(threads ? threads : 1);

@@ -33,6 +33,9 @@ enum {
 /** Start with nothing analysed; on up to @p threads threads, 0: on the worker. */
 void gw_analysis_start(unsigned threads);
 
+/** The mode has changed: whether code of configurations launched from now on is analysed. */
+void gw_analysis_mode(void);
+
 /** No more analyses: threads give up what they are at, and end. Does not wait for them. */
 void gw_analysis_stop(void);
 

@@ -79,8 +79,7 @@ void gw_gpu_clock_start(void)
 	pthread_mutex_init(&ask.lock, NULL);
 	pthread_cond_init(&ask.wake, NULL);
 	pthread_cond_init(&ask.ended, NULL);
-	own.off = gw_options.mode != GW_MODE_AUDIT || !gw_options.budget;
-	if (own.off && gw_options.mode == GW_MODE_AUDIT)
+	if (gw_options.mode == GW_MODE_AUDIT && !gw_options.budget)
 		gw_degrade_asked(GW_DEGRADED_CLOCK,
 		                 "GPUWATCH_BUDGET is 0: the GPU's clocks are unknown");
 }
@@ -238,7 +237,7 @@ void gw_gpu_clock_tick(uint64_t now)
 	uint64_t devices;
 
 	own.off |= gw_sandboxed(); /* NVML opens files, and asks the driver's */
-	if (own.off)
+	if (own.off || gw_options.mode != GW_MODE_AUDIT || !gw_options.budget)
 		return;
 	while (tail != head) {
 		take(&ask.answers[tail++ % ANSWERS]);

@@ -44,8 +44,8 @@ void gw_windows_suspend(bool away);
 void gw_windows_stop(void);
 
 /**
- * The mode or the budget in gw_options has changed: open, change or end what is open. A forked child
- * that may not measure still does not. Worker only.
+ * The mode or the budget in gw_options has changed: open, change or end what is open. A forked
+ * child that may not measure still does not. Worker only.
  */
 void gw_windows_mode(void);
 

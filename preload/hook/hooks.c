@@ -7,6 +7,7 @@
 #include "preload/runtime/linker/export.h"
 #include "preload/hook/handlers.h"
 #include "preload/hook/lookup.h"
+#include "preload/launch/threads.h"
 #include "preload/runtime/linker/objects.h"
 
 #include <dlfcn.h>
@@ -28,13 +29,17 @@ struct gw_real gw_real, gw_next;
 	{                                                                                          \
 		struct gw_call call;                                                               \
 		CUresult result;                                                                   \
+		int active;                                                                        \
                                                                                                    \
 		if (GW_UNLIKELY(!table.symbol))                                                    \
 			gw_hooks_resolve();                                                        \
 		if (GW_UNLIKELY(!table.symbol))                                                    \
 			return CUDA_ERROR_NOT_FOUND;                                               \
-		if (GW_UNLIKELY(!atomic_load_explicit(&gw_hot.active, memory_order_acquire)) &&    \
-		    !gw_hooks_activate(GW_HOOK_##symbol == GW_HOOK_cuInit))                              \
+		active = atomic_load_explicit(&gw_hot.active, memory_order_acquire);               \
+		if (GW_UNLIKELY(active != GW_HOT_ON) &&                                            \
+		    ((GW_LAUNCHES(symbol) && active == GW_HOT_IDLE) ||                                \
+		     (!active && !gw_hooks_activate(GW_HOOK_##symbol == GW_HOOK_cuInit)) ||        \
+		     (GW_LAUNCHES(symbol) && gw_threads_idle())))                                  \
 			return table.symbol(__VA_ARGS__);                                          \
 		call.pt = (pt_);                                                                   \
 		CALL(before, &call, __VA_ARGS__);                                                  \

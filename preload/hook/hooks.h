@@ -13,6 +13,12 @@ enum gw_hook {
 	GW_HOOKS
 };
 
+/** Launches pass through in mode idle; what else is hooked is followed, for when it ends. */
+#define GW_LAUNCHES(symbol)                                                                        \
+	(GW_HOOK_##symbol <= GW_HOOK_cuGraphLaunch_ptsz &&                                         \
+	 GW_HOOK_##symbol != GW_HOOK_cuFuncSetBlockShape &&                                        \
+	 GW_HOOK_##symbol != GW_HOOK_cuFuncSetSharedSize)
+
 /** The driver's own functions, typed; NULL until resolved. */
 struct gw_real {
 #define HOOK(symbol, base, need, pt, params, args, before, after) CUresult(*symbol) params;

@@ -11,6 +11,8 @@
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/linker/real_dl.h"
 #include "preload/hook/handlers.h"
+#include "preload/hook/hooks.h"
+#include "preload/launch/threads.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/process.h"
 
@@ -70,6 +72,8 @@ static void handle(CUpti_CallbackId id, const CUpti_CallbackData *data)
 		(void)p;                                                                           \
 		if (enter) {                                                                       \
 			current = (struct gw_call){.pt = (pt_)};                                   \
+			if (GW_LAUNCHES(symbol) && gw_threads_idle())                                 \
+				break;                                                             \
 			CALL(before, &current, args);                                              \
 			remember(&current, data);                                                  \
 		} else {                                                                           \

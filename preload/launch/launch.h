@@ -170,7 +170,8 @@ static inline uint64_t gw_call_ticks(struct gw_thread *t, uint32_t head)
 {
 	uint32_t round = atomic_load_explicit(&gw_hot.round, memory_order_relaxed);
 
-	if ((head & gw_hot.untimed) && round == t->last.round)
+	if ((head & atomic_load_explicit(&gw_hot.untimed, memory_order_relaxed)) &&
+	    round == t->last.round)
 		return 0;
 	t->last.round = round;
 	return gw_ticks();

@@ -301,6 +301,30 @@ struct gw_thread *gw_thread_register(void)
 	return t;
 }
 
+/*
+ * The first launch of the process in mode idle. From here on the test of gw_hot.active is all that
+ * a launch does.
+ */
+static void first_idle(void)
+{
+	int unseen = GW_HOT_UNSEEN, saved = errno, cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	gw_live_start();
+	atomic_compare_exchange_strong(&gw_hot.active, &unseen, GW_HOT_IDLE);
+	pthread_setcancelstate(cancel, NULL);
+	errno = saved;
+}
+
+bool gw_threads_idle(void)
+{
+	int active = atomic_load(&gw_hot.active);
+
+	if (active == GW_HOT_UNSEEN)
+		first_idle();
+	return active == GW_HOT_UNSEEN || active == GW_HOT_IDLE;
+}
+
 /* ---- threads that do not launch any more ------------------------------------------------- */
 
 /* A thread's ring that is its own, not of the live segment: pages there, once reserved, stay. */

@@ -30,6 +30,12 @@ void gw_thread_rest(struct gw_thread *t);
  * RUNNING. */
 bool gw_threads_others(void);
 
+/**
+ * A launch while not all hooks act: whether it passes through, as in mode idle. The first one has
+ * the live segment made, by which gpuwatch ctl finds the process. Any thread, once RUNNING.
+ */
+bool gw_threads_idle(void);
+
 /** In a forked child: forget the parent's spare ring, whose pages are shared with it. */
 void gw_threads_abandon(void);
 

@@ -5,6 +5,7 @@
 
 #include "predictor/counters/clocks.h"
 #include "preload/maps/state.h"
+#include "predictor/log/live.h"
 
 #include <stdbool.h>
 
@@ -70,7 +71,16 @@ uint32_t gw_live_entry(const struct gw_record_launch *r);
 /** The entry's record went into block @p block of the log. */
 void gw_live_logged(uint32_t entry, uint32_t block);
 
-/** The record goes nowhere, or into sums. */
+/** Place @p slot of the sums is of configuration @p config from @p start_ns on, and empty. */
+void gw_live_sum(uint32_t slot, uint32_t config, uint64_t start_ns);
+
+/** The launch of record @p r goes into that sum, or (no such place) into one that is not here. */
+void gw_live_summed(uint32_t slot, const struct gw_record_launch *r);
+
+/** The AGGREGATE of the sum went into block @p block of the log. */
+void gw_live_sum_logged(uint32_t slot, uint32_t block);
+
+/** The record goes nowhere. */
 void gw_live_dropped(uint32_t entry);
 
 /**
@@ -113,6 +123,15 @@ void gw_live_lost(uint32_t id, enum gw_slow_cause cause, double ns);
 
 /** The counters as they are, about once a second. */
 void gw_live_totals(const uint64_t counters[GW_COUNTERS]);
+
+/** A request of gpuwatch ctl that was not answered yet; false: there is none that is whole. */
+bool gw_live_asked(struct gw_live_control *out);
+
+/** Whether there is a segment. */
+bool gw_live_there(void);
+
+/** What came of request @p a->request, and the mode from now on; @p a->sequence is set here. */
+void gw_live_answer(const struct gw_live_answer *a);
 
 /** The log has @p as for the stream in @p slot; NULL: that use of the slot has ended. */
 void gw_live_stream(uint32_t slot, const struct gw_record_stream *as);

@@ -32,6 +32,7 @@ static uint32_t *done, done_count;     /* in the file: free as soon as no event 
 static uint32_t entries_ready;         /* entries whose pages are reserved */
 static struct lone lones[GW_LIVE_LONES];
 static uint32_t lone_count;
+static unsigned char sums_ready[GW_LIVE_SUMS / 8]; /* by bit: parts of the sums that have pages */
 
 /* A child takes the lists of its parent, which lie in its own memory since fork(2). */
 void gw_live_entries_start(uint32_t most)
@@ -53,6 +54,7 @@ void gw_live_entries_abandon(void)
 	unused = logged = done = NULL;
 	unused_count = logged_count = done_count = entries_ready = lone_count = 0;
 	taking_ring = 0;
+	memset(sums_ready, 0, sizeof(sums_ready));
 }
 
 static void lone_forget(uint32_t at)
@@ -156,6 +158,87 @@ void gw_live_dropped(uint32_t number)
 	if (entry(h, number - 1)->ring == GW_LIVE_LONE)
 		lone_forget(number - 1);
 	done[done_count++] = number - 1;
+}
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+/* NULL where there is no such place, or no page for it. */
+static struct gw_live_sum *sum_at(struct gw_live_head *h, uint32_t slot)
+{
+	const uint32_t step = 16 * GW_LIVE_PAGE / sizeof(struct gw_live_sum);
+	const uint32_t part = slot / step;
+
+	if (!h || slot >= GW_LIVE_SUMS)
+		return NULL;
+	if (!(sums_ready[part / 8] >> part % 8 & 1)) {
+		const uint64_t at =
+		        h->sums.offset + (uint64_t)part * step * sizeof(struct gw_live_sum);
+
+		if (!gw_live_reserve(h, at, step * sizeof(struct gw_live_sum)))
+			return NULL;
+		sums_ready[part / 8] |= (unsigned char)(1u << part % 8);
+	}
+	return (struct gw_live_sum *)(void *)((char *)h + h->sums.offset) + slot;
+}
+
+void gw_live_sum(uint32_t slot, uint32_t config, uint64_t start_ns)
+{
+	struct gw_live_sum *s = sum_at(gw_live_mapped(), slot);
+
+	if (!s)
+		return;
+	__atomic_store_n(&s->launches, 0, __ATOMIC_RELEASE);
+	s->config = config;
+	s->block = GW_LIVE_NO_BLOCK;
+	s->measured = 0;
+	s->start_ns = start_ns;
+	s->total_ns = s->max_ns = 0;
+	s->min_ns = UINT64_MAX;
+}
+
+static void add_time(struct gw_live_sum *s, uint64_t ns)
+{
+	s->measured++;
+	s->total_ns += ns;
+	s->min_ns = ns < s->min_ns ? ns : s->min_ns;
+	s->max_ns = ns > s->max_ns ? ns : s->max_ns;
+}
+
+/*
+ * At whichever store the process is killed, a reader finds the launch in its entry or in the sum:
+ * `adding` tells which, until the entry itself says so.
+ */
+void gw_live_summed(uint32_t slot, const struct gw_record_launch *r)
+{
+	struct gw_live_head *h = gw_live_mapped();
+	struct gw_live_sum *s = sum_at(h, slot);
+	const uint32_t number = gw_live_entry(r);
+
+	if (!h)
+		return;
+	if (s && number) {
+		h->adding.sum = slot;
+		h->adding.launches = s->launches + 1;
+		__atomic_store_n(&h->adding.entry, number, __ATOMIC_RELEASE);
+	}
+	if (s && r->flags & GW_LAUNCH_MEASURED)
+		add_time(s, r->duration_ns);
+	if (s)
+		__atomic_store_n(&s->launches, s->launches + 1, __ATOMIC_RELEASE);
+	if (!number)
+		return;
+	__atomic_store_n(&entry(h, number - 1)->block, GW_LIVE_IN_SUM, __ATOMIC_RELEASE);
+	if (s)
+		__atomic_store_n(&h->adding.entry, 0, __ATOMIC_RELEASE);
+	gw_live_dropped(number);
+}
+
+void gw_live_sum_logged(uint32_t slot, uint32_t block)
+{
+	struct gw_live_sum *s = sum_at(gw_live_mapped(), slot);
+
+	if (s)
+		__atomic_store_n(&s->block, block, __ATOMIC_RELEASE);
 }
 
 /* ---- records without a launch ------------------------------------------------------------ */

@@ -274,6 +274,43 @@ void gw_live_totals(const uint64_t counters[GW_COUNTERS])
 	end(&t->sequence);
 }
 
+/* ---- requests ----------------------------------------------------------------------------- */
+
+bool gw_live_there(void)
+{
+	return gw_live_mapped() != NULL;
+}
+
+bool gw_live_asked(struct gw_live_control *out)
+{
+	struct gw_live_head *h = gw_live_mapped();
+	uint32_t sequence;
+
+	if (!h)
+		return false;
+	/* Pairs with the release in ask() (cli/ctl/ctl.c). */
+	sequence = __atomic_load_n(&h->control.sequence, __ATOMIC_ACQUIRE);
+	if (!sequence || sequence == h->answer.request)
+		return false;
+	memcpy(out, &h->control, sizeof(*out));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	out->sequence = sequence;
+	return __atomic_load_n(&h->control.sequence, __ATOMIC_RELAXED) == sequence &&
+	       out->check == gw_live_check_word(out) && out->pid == h->pid;
+}
+
+void gw_live_answer(const struct gw_live_answer *a)
+{
+	struct gw_live_head *h = gw_live_mapped();
+	const size_t at = offsetof(struct gw_live_answer, request);
+
+	if (!h)
+		return;
+	begin(&h->answer.sequence);
+	memcpy((char *)&h->answer + at, (const char *)a + at, sizeof(*a) - at);
+	end(&h->answer.sequence);
+}
+
 /* ---- streams ------------------------------------------------------------------------------ */
 
 void gw_live_stream(uint32_t slot, const struct gw_record_stream *as)

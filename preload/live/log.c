@@ -29,6 +29,8 @@ static struct gw_log_block *current; /* NULL between blocks */
 static bool spare;                   /* it is the last one: not for launches */
 static uint64_t sequence;            /* of the last block begun */
 static bool started;
+static bool ring;   /* of files */
+static bool urgent; /* there is more to flush than launches and sums */
 static enum fits fits;
 static uint32_t epoch, last_config, last_config_in_file;
 static uint64_t launches_end;   /* launches are not written beyond it … */
@@ -74,6 +76,8 @@ bool gw_log_open(void)
 		return false;
 	}
 	divide(gw_options.log_max);
+	ring = gw_options_sum();
+	room.ring = gw_options.log_max;
 	pool = &own;
 	for (unsigned i = 0; i < GW_LOG_BLOCKS; i++) {
 		atomic_store(&pool->block[i].length, 0);
@@ -83,9 +87,28 @@ bool gw_log_open(void)
 		started = gw_log_writer_start(pool, name, room);
 		gw_sandbox_leave();
 	}
+	if (ring)
+		gw_log_writer_ring();
 	if (!started)
 		gw_degrade(GW_DEGRADED_LOG, "no thread for the log: none is written");
 	return started;
+}
+
+void gw_log_make_ring(void)
+{
+	ring = true;
+	fits = ALL;
+	gw_log_writer_ring();
+}
+
+bool gw_log_ring(void)
+{
+	return ring;
+}
+
+bool gw_log_urgent(void)
+{
+	return urgent;
 }
 
 bool gw_log_is_open(void)
@@ -236,6 +259,8 @@ static void follow_epoch(void)
 static bool still_fits(enum fits as, uint64_t end, size_t size)
 {
 	follow_epoch();
+	if (ring)
+		return true;
 	if (fits <= as && gw_log_bytes() + size + sizeof(struct gw_packed_block) <= end)
 		return true;
 	if (fits <= as)
@@ -272,6 +297,8 @@ static void put(enum gw_record_kind kind, void *head, size_t head_size, const vo
 	memset(at + head_size + tail_size, 0, whole - head_size - tail_size);
 	atomic_store_explicit(&current->length, current->length + (uint32_t)whole,
 	                      memory_order_release);
+	urgent |= kind != GW_RECORD_LAUNCH && kind != GW_RECORD_AGGREGATE &&
+	          kind != GW_RECORD_COUNTERS && kind != GW_RECORD_CLOCK && kind != GW_RECORD_WORK;
 	gw_bump(&gw_counters[GW_COUNTER_log_records], 1);
 }
 
@@ -352,6 +379,7 @@ void gw_log_flush(void)
 {
 	if (!started)
 		return;
+	urgent = false;
 	if (current && current->length)
 		hand_over_block();
 	gw_log_writer_say();
@@ -379,7 +407,7 @@ void gw_log_close(void)
 void gw_log_abandon(void)
 {
 	gw_log_writer_forget();
-	started = spare = false;
+	started = spare = ring = urgent = false;
 	pool = NULL;
 	current = NULL;
 	sequence = 0;

@@ -22,6 +22,18 @@ bool gw_log_is_open(void);
 void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void *tail,
                   size_t tail_size);
 
+/**
+ * From now on the log is a ring of files, of GPUWATCH_LOG_MAX bytes together: the oldest goes when
+ * a new one needs its room. So it is from the start in mode watch.
+ */
+void gw_log_make_ring(void);
+
+/** Whether it is one. */
+bool gw_log_ring(void);
+
+/** Whether something was written since the last flush that who reads the log later needs. */
+bool gw_log_urgent(void);
+
 /** Whether launches no longer fit one by one, but in sums; true from the first time on. */
 bool gw_log_sums(void);
 

@@ -3,6 +3,7 @@
 
 #include "preload/maps/memory.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -10,7 +11,7 @@
  * Packed, a configuration takes some 10 bytes and a kernel's name a third of its length: the bound
  * is that of 2^18 configurations. Beyond it records are not kept.
  */
-enum { GATHER = 64 << 10, CHUNK = 256 << 10, CHUNKS = 32 };
+enum { GATHER = 64 << 10, CHUNK = 256 << 10, CHUNKS = 32, HEADER_MOST = 8 << 10 };
 
 static unsigned char gathered[GATHER]; /* records, not packed yet */
 static uint32_t gathered_length;
@@ -20,6 +21,8 @@ static struct {
 } chunks[CHUNKS];
 static unsigned chunk; /* the one that is being filled */
 static uint32_t blocks;
+static unsigned char header[HEADER_MOST];
+static uint32_t header_length; /* 0: none, or too long */
 
 /* Before each packed block. */
 struct kept {
@@ -40,6 +43,7 @@ void gw_log_dictionary_reset(void)
 		chunks[i].used = 0;
 	chunk = 0;
 	blocks = 0;
+	header_length = 0;
 }
 
 /* Room for @p size bytes in one piece; NULL when there is no more. */
@@ -93,6 +97,10 @@ void gw_log_dictionary_add(struct gw_block_model *model, const unsigned char *re
 		memcpy(&head, records + at, sizeof(head));
 		if (!kept_kind(head.kind))
 			continue;
+		if (head.kind == GW_RECORD_HEADER && head.length <= HEADER_MOST) {
+			memcpy(header, records + at, head.length);
+			header_length = head.length;
+		}
 		if (gathered_length + head.length > GATHER)
 			pack(model);
 		memcpy(gathered + gathered_length, records + at, head.length);
@@ -123,4 +131,28 @@ uint64_t gw_log_dictionary_bytes(void)
 	for (unsigned i = 0; i < CHUNKS; i++)
 		bytes += chunks[i].used;
 	return bytes;
+}
+
+uint32_t gw_log_dictionary_header(unsigned part, unsigned char *out, size_t room)
+{
+	uint32_t length = header_length, whole;
+	struct gw_record head;
+	char text[24];
+	int n;
+
+	/* What pads the last text is not part of the next. */
+	while (length > sizeof(struct gw_record_header) + 1 && !header[length - 1] &&
+	       !header[length - 2])
+		length--;
+	n = snprintf(text, sizeof(text), "part=%u", part) + 1;
+	whole = (length + (uint32_t)n + 7) & ~7u;
+	if (!header_length || whole > room || whole > GW_RECORD_MAX)
+		return 0;
+	memset(out, 0, whole);
+	memcpy(out, header, length);
+	memcpy(out + length, text, (size_t)n);
+	memcpy(&head, out, sizeof(head));
+	head.length = (uint16_t)whole;
+	memcpy(out, &head, sizeof(head));
+	return whole;
 }

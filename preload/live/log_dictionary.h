@@ -24,4 +24,10 @@ bool gw_log_dictionary_each(struct gw_block_model *model, gw_log_dictionary_fn *
 /** Bytes that all of it takes in a file at most, headers included. */
 uint64_t gw_log_dictionary_bytes(void);
 
+/**
+ * The process's HEADER as that of file number @p part of its log, into the @p room bytes at @p out;
+ * how many bytes it takes, 0 where it has none or not so much room.
+ */
+uint32_t gw_log_dictionary_header(unsigned part, unsigned char *out, size_t room);
+
 #endif

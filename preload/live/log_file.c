@@ -17,12 +17,24 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { TRIES = 1000, NAME_MOST = 4096, SUFFIX_MOST = 64 };
+enum { TRIES = 1000, NAME_MOST = 4096, SUFFIX_MOST = 64, LEFT_MOST = 16 };
 
 static int fd = -1, folder = -1;
 static char wished[NAME_MOST];             /* the name without a number */
 static char name[NAME_MOST + SUFFIX_MOST]; /* that of the file, the writer's own */
-static uint64_t size;
+static uint64_t size, before;              /* of this file; of all before it */
+static unsigned part;                      /* number of this file, from 1 */
+static int number;                         /* that of the file's name, 0: none */
+
+/* Files of a ring before this one, the oldest first. */
+static struct past {
+	char suffix[SUFFIX_MOST];
+	dev_t device;
+	ino_t inode;
+	uint64_t size;
+} past[LEFT_MOST];
+static unsigned past_count;
+static char suffix_now[SUFFIX_MOST];
 
 /* The name as the others see it: the one they may look at is not written. */
 static char shown[2][sizeof(name)];
@@ -114,13 +126,15 @@ static bool try_name(const char *suffix)
 	return fd >= 0;
 }
 
-static bool create(void)
+/* Under the wished name, or with a number behind it, from @p from on. */
+static bool create(int from)
 {
 	char suffix[SUFFIX_MOST] = "";
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = from; i < from + TRIES; i++) {
 		if (i)
 			snprintf(suffix, sizeof(suffix), ".%d", i);
+		number = i;
 		if (try_name(suffix))
 			break;
 		if (errno != EEXIST)
@@ -131,8 +145,11 @@ static bool create(void)
 		if (!try_name(suffix))
 			return false;
 	}
+	memcpy(suffix_now, suffix, sizeof(suffix));
 	set_readers();
+	before += size;
 	size = 0;
+	part++;
 	show_name();
 	gw_live_log(name);
 	return true;
@@ -149,7 +166,7 @@ static enum gw_log_place open_at(const char *path)
 		return there;
 	snprintf(name, sizeof(name), "%s", wished); /* for what is said of it */
 	show_name();
-	return open_folder() && create() ? GW_LOG_OPEN : GW_LOG_AGAIN;
+	return open_folder() && create(0) ? GW_LOG_OPEN : GW_LOG_AGAIN;
 }
 
 enum gw_log_place gw_log_file_open(const char *path)
@@ -171,7 +188,7 @@ static enum gw_log_health begin_anew(void)
 	if (fd >= 0)
 		close(fd);
 	fd = -1;
-	if (create())
+	if (create(past_count ? number + 1 : 0))
 		return GW_LOG_NEW;
 	return open_at(wished) == GW_LOG_OPEN ? GW_LOG_NEW : GW_LOG_GONE;
 }
@@ -255,6 +272,95 @@ bool gw_log_file_write_at(uint64_t at, const void *head, size_t head_size, const
 	return whole;
 }
 
+/* ---- a ring of files ---------------------------------------------------------------------- */
+
+static void unlink_oldest(void)
+{
+	const struct past *l = &past[0];
+	char path[NAME_MOST + SUFFIX_MOST];
+	struct stat s;
+
+	snprintf(path, sizeof(path), "%s%s", last_part(wished), l->suffix);
+	if (!fstatat(folder, path, &s, AT_SYMLINK_NOFOLLOW) && s.st_ino == l->inode &&
+	    s.st_dev == l->device)
+		unlinkat(folder, path, 0);
+	memmove(past, past + 1, --past_count * sizeof(*past));
+}
+
+/* The file as it is now goes to those that are left. */
+static void leave(int old, const char *suffix, uint64_t bytes)
+{
+	struct past *l;
+	struct stat s = {0};
+
+	if (past_count == LEFT_MOST)
+		unlink_oldest();
+	fstat(old, &s);
+	l = &past[past_count++];
+	*l = (struct past){.device = s.st_dev, .inode = s.st_ino, .size = bytes};
+	memcpy(l->suffix, suffix, sizeof(l->suffix));
+	close(old);
+}
+
+bool gw_log_file_next(void)
+{
+	char suffix[SUFFIX_MOST], held[sizeof(name)];
+	const uint64_t bytes = size;
+	const int old = fd, old_number = number;
+	bool good;
+	int error;
+
+	if (old < 0 || !gw_sandbox_enter()) {
+		errno = EPERM;
+		return false;
+	}
+	memcpy(suffix, suffix_now, sizeof(suffix));
+	memcpy(held, name, sizeof(held));
+	good = create(number + 1);
+	error = errno;
+	if (good) {
+		leave(old, suffix, bytes);
+	} else {
+		fd = old;
+		number = old_number;
+		memcpy(name, held, sizeof(held));
+	}
+	gw_sandbox_leave();
+	errno = error;
+	return good;
+}
+
+uint64_t gw_log_file_ring(void)
+{
+	uint64_t sum = size;
+
+	for (unsigned i = 0; i < past_count; i++)
+		sum += past[i].size;
+	return sum;
+}
+
+unsigned gw_log_file_drop(uint64_t most, uint64_t more)
+{
+	unsigned dropped = 0;
+
+	if (!past_count || gw_log_file_ring() + more <= most || !gw_sandbox_enter())
+		return 0;
+	for (; past_count && gw_log_file_ring() + more > most; dropped++)
+		unlink_oldest();
+	gw_sandbox_leave();
+	return dropped;
+}
+
+unsigned gw_log_file_part(void)
+{
+	return part;
+}
+
+uint64_t gw_log_file_all(void)
+{
+	return before + size;
+}
+
 uint64_t gw_log_file_size(void)
 {
 	return size;
@@ -315,5 +421,8 @@ void gw_log_file_forget(void)
 	fd = folder = -1;
 	name[0] = 0;
 	show_name();
-	size = 0;
+	size = before = 0;
+	past_count = 0;
+	number = 0;
+	part = 0;
 }

@@ -45,6 +45,28 @@ bool gw_log_file_append(const void *head, size_t head_size, const void *data, si
 bool gw_log_file_write_at(uint64_t at, const void *head, size_t head_size, const void *data,
                           size_t size);
 
+/**
+ * Close the file and begin another under the next number; false, with errno set: there is none, and
+ * this one stays.
+ */
+bool gw_log_file_next(void);
+
+/**
+ * Remove files that gw_log_file_next() left, the oldest first, until @p size more bytes make at
+ * most
+ * @p most with those of all; how many. One that is another's by now is left alone.
+ */
+unsigned gw_log_file_drop(uint64_t most, uint64_t size);
+
+/** Bytes of the files that gw_log_file_drop() may still remove, and of this one. */
+uint64_t gw_log_file_ring(void);
+
+/** Number of this file among those of the ring, from 1. */
+unsigned gw_log_file_part(void);
+
+/** Bytes that were appended to this file and those before it. */
+uint64_t gw_log_file_all(void);
+
 /** Bytes that were appended. */
 uint64_t gw_log_file_size(void);
 

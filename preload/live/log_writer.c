@@ -4,6 +4,7 @@
 #include "preload/runtime/degrade.h"
 #include "preload/live/log_dictionary.h"
 #include "preload/live/log_file.h"
+#include "preload/live/log_table.h"
 #include "preload/maps/memory.h"
 #include "preload/runtime/sandbox.h"
 #include "preload/runtime/spawn.h"
@@ -13,26 +14,20 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
+	PARTS = 8,       /* files of a ring, where definitions leave room for so many */
 	RETRY_MS = 1000, /* how often what can't be written is tried again … */
 	LOOK_MS = 900,   /* … and it is looked whether the file is still there */
-	NUMBERS_MOST = 1 << 20,
 };
-
-#ifndef CLOSE_RANGE_UNSHARE
-#define CLOSE_RANGE_UNSHARE 2u
-#endif
 
 /* What the others know of it. */
 static struct {
@@ -40,7 +35,7 @@ static struct {
 	_Atomic uint64_t tried;      /* number of the last block that was tried to write */
 	_Atomic uint64_t size;
 	_Atomic uint32_t epoch, losses;
-	_Atomic bool runs, begun, end, ended, named;
+	_Atomic bool runs, begun, end, ended, named, ring;
 } shared;
 
 /* What only the thread knows. */
@@ -53,6 +48,7 @@ static uint32_t sequence, copies; /* of the next block and copy */
 static uint64_t copies_at;        /* where they are in the file; 0: there are none */
 static bool torn;                 /* definitions are missing in the file */
 static bool open_yet;
+static uint64_t last_number; /* of the last block that is in a file */
 
 /* Standard error is not in this thread's table: the worker says it. */
 static struct {
@@ -198,7 +194,7 @@ static bool append(const unsigned char *data, uint32_t size, uint32_t raw, uint3
 {
 	struct gw_packed_block head = header(size, raw, flags, number);
 
-	if (gw_log_file_size() + sizeof(head) + size > room.append) {
+	if (!atomic_load(&shared.ring) && gw_log_file_size() + sizeof(head) + size > room.append) {
 		errno = EFBIG;
 		return false;
 	}
@@ -208,21 +204,75 @@ static bool append(const unsigned char *data, uint32_t size, uint32_t raw, uint3
 		return false;
 	sequence++;
 	atomic_store(&shared.size, gw_log_file_size());
-	atomic_store(&gw_counters[GW_COUNTER_log_bytes], gw_log_file_size());
+	atomic_store(&gw_counters[GW_COUNTER_log_bytes], gw_log_file_all());
 	return true;
+}
+
+/* Bytes of a file of the ring: not so few that definitions alone fill it. */
+static uint64_t part(void)
+{
+	uint64_t definitions = 2 * gw_log_dictionary_bytes(), least = room.ring / PARTS;
+
+	least = least > definitions ? least : definitions;
+	return least < room.ring / 2 ? least : room.ring / 2;
+}
+
+/* The file is whole: what follows is in the next. */
+static void append_end(void)
+{
+	struct timespec t;
+	struct gw_record_end r = {.head = {GW_RECORD_END, sizeof(r)}};
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	r.ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	if (!copies_at)
+		append((const unsigned char *)&r, sizeof(r), sizeof(r), 0, last_number);
+}
+
+/*
+ * Room for @p size more bytes in the ring: in this file, else in a new one, which takes that of the
+ * oldest. Where no new one can be had, this one goes on while the ring has room.
+ */
+static bool room_in_ring(uint64_t size)
+{
+	if (copies_at || (gw_log_file_size() && gw_log_file_size() + size > part())) {
+		append_end();
+		if (gw_log_file_next()) {
+			sequence = copies = 0;
+			gw_count(GW_COUNTER_log_files, 1);
+			begin_epoch();
+		}
+	}
+	size += torn ? gw_log_dictionary_bytes() : 0;
+	gw_count(GW_COUNTER_log_files_dropped, gw_log_file_drop(room.ring, size));
+	if (!copies_at && gw_log_file_ring() + size <= room.ring)
+		return true;
+	errno = EFBIG;
+	return false;
 }
 
 static bool append_definitions(const unsigned char *data, uint32_t size, uint32_t raw,
                                bool is_packed)
 {
 	return append(data, size, raw,
-	              GW_BLOCK_REPEAT | (is_packed ? (unsigned)GW_BLOCK_PACKED : 0u), 0);
+	              GW_BLOCK_REPEAT | (is_packed ? (unsigned)GW_BLOCK_PACKED : 0u),
+	              atomic_load(&shared.ring) ? last_number : 0);
+}
+
+/* The first record of a file that goes on for another: it says which of the log's files it is. */
+static bool append_header(void)
+{
+	const uint32_t size = gw_log_dictionary_header(gw_log_file_part(), packed, sizeof(packed));
+
+	return !size || append(packed, size, size, GW_BLOCK_REPEAT, last_number);
 }
 
 /* Definitions first where they are missing: what follows refers to them. */
 static bool made_whole(void)
 {
-	if (torn && gw_log_file_size() + gw_log_dictionary_bytes() <= room.append)
+	if (torn && atomic_load(&shared.ring) && (gw_log_file_size() || append_header()))
+		torn = !gw_log_dictionary_each(model, append_definitions);
+	else if (torn && gw_log_file_size() + gw_log_dictionary_bytes() <= room.append)
 		torn = !gw_log_dictionary_each(model, append_definitions);
 	return !torn;
 }
@@ -286,6 +336,8 @@ static bool write_block(struct gw_log_block *b)
 	/* Its sums go on in what is appended from now on. */
 	if (b->use == GW_LOG_COPY && b->epoch != atomic_load(&shared.epoch))
 		return true;
+	if (atomic_load(&shared.ring) && !room_in_ring(b->length + sizeof(struct gw_packed_block)))
+		return taken_from_us(strerror(errno));
 	if (!made_whole())
 		return taken_from_us(strerror(errno));
 	data = pack(b, &size, &flags);
@@ -343,6 +395,7 @@ static bool write_blocks(bool last)
 		uint64_t number = b->sequence;
 
 		if (write_block(b)) {
+			last_number = number;
 			atomic_store(&shared.tried, number);
 			release(b);
 			continue;
@@ -373,49 +426,6 @@ static void look_at_file(void)
 
 /* ---- the thread --------------------------------------------------------------------------- */
 
-/* Without close_range(): one by one, below the limit that numbers had or have. */
-static void close_all(void)
-{
-	struct rlimit limit = {NUMBERS_MOST, NUMBERS_MOST};
-	rlim_t most;
-
-	getrlimit(RLIMIT_NOFILE, &limit);
-	most = limit.rlim_max < NUMBERS_MOST ? limit.rlim_max : NUMBERS_MOST;
-	for (rlim_t i = 0; i < most; i++)
-		close((int)i);
-}
-
-/*
- * A table of files of this thread's own, with nothing in it: no number of ours can be taken over by
- * the program, and no file of the program's, or end of a pipe, stays open for our sake. Locks by
- * fcntl() belong to the program's table and stay. close_range() is allowed where unshare() is not,
- * in containers above all.
- */
-static bool leave_table(void)
-{
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0)
-		return true;
-#endif
-	if (unshare(CLONE_FILES) != 0)
-		return false;
-	close_all();
-	return true;
-}
-
-static bool own_table(void)
-{
-	bool left;
-
-	if (!gw_sandbox_enter()) {
-		errno = EPERM;
-		return false;
-	}
-	left = leave_table();
-	gw_sandbox_leave();
-	return left;
-}
-
 static void begin_model(void)
 {
 	void *at = mmap(NULL, gw_block_model_size(), PROT_READ | PROT_WRITE,
@@ -428,7 +438,7 @@ static void begin_model(void)
 
 static void run(void)
 {
-	if (!own_table()) {
+	if (!gw_log_own_table()) {
 		gw_log_report(GW_DEGRADED_LOG,
 		              "no table of files for the log alone (%s): no log is written",
 		              strerror(errno));
@@ -469,6 +479,11 @@ bool gw_log_writer_start(struct gw_log_pool *blocks, const char *name, struct gw
 		return true;
 	atomic_store(&shared.runs, false);
 	return false;
+}
+
+void gw_log_writer_ring(void)
+{
+	atomic_store(&shared.ring, true);
 }
 
 bool gw_log_writer_runs(void)
@@ -565,7 +580,7 @@ void gw_log_writer_forget(void)
 	memset(&shared, 0, sizeof(shared));
 	pool = NULL;
 	sequence = copies = 0;
-	copies_at = 0;
+	copies_at = last_number = 0;
 	torn = open_yet = false;
 	for (unsigned i = 0; i < 2; i++)
 		atomic_store(&reports[i].state, 0);

@@ -15,10 +15,14 @@
 struct gw_log_room {
 	uint64_t append; /**< nothing is appended beyond this */
 	uint32_t copy;   /**< bytes of each of the two copies that may follow */
+	uint64_t ring;   /**< bytes of all files together, where the log is a ring of them */
 };
 
 /** Begin a log named @p path out of @p pool. False when no thread could be created. */
 bool gw_log_writer_start(struct gw_log_pool *pool, const char *path, struct gw_log_room room);
+
+/** From now on the log is a ring of files; undone by gw_log_writer_start(). */
+void gw_log_writer_ring(void);
 
 /** Whether there is, or may yet be, a file. */
 bool gw_log_writer_runs(void);

@@ -11,6 +11,18 @@
 /** In gw_hot.captures: the next launch wakes the worker (bell.h). */
 enum { GW_HOT_ASLEEP = 1 << 30 };
 
+/** gw_hot.untimed in modes watch and count: of a thread's launches each eighth has its time. */
+enum { GW_UNTIMED = 7 };
+
+/** Values of gw_hot.active. */
+enum gw_hot_state {
+	GW_HOT_OFF,    /**< pass everything through */
+	GW_HOT_ON,     /**< all hooks act */
+	GW_HOT_UNSEEN, /**< mode idle: launches pass through; the first one has the live segment
+	                  made */
+	GW_HOT_IDLE,   /**< mode idle: launches pass through, by the test of this word alone */
+};
+
 /** Stream captures under way, of a value of gw_hot.captures. */
 static inline int gw_captures_of(int captures)
 {
@@ -23,7 +35,7 @@ static inline int gw_captures_of(int captures)
  * of, so that none writes into the segment.
  */
 struct gw_hot {
-	_Alignas(4096) _Atomic int active;    /**< 0: pass everything through */
+	_Alignas(4096) _Atomic int active;    /**< enum gw_hot_state */
 	_Atomic int captures;                 /**< stream captures under way, never too low; and
 	                                           GW_HOT_ASLEEP while the worker sleeps */
 	_Atomic int events;                   /**< 1: launches are sampled by event pairs */
@@ -35,8 +47,9 @@ struct gw_hot {
 	                                           another plan */
 	_Atomic uint32_t round; /**< rounds of the worker: changes at least every 20 ms while there
 	                             are launches, and with the first after a pause */
-	uint32_t untimed;       /**< mask of a thread's launches: those with such a bit in
-	                             their number need no time; set before active */
+	_Atomic uint32_t untimed; /**< mask of a thread's launches: those with such a bit in
+	                       their number need no time; set before active, and by
+	                       the worker when the mode is switched */
 	struct gw_shared *shared; /**< set before active */
 };
 extern struct gw_hot gw_hot;

@@ -212,6 +212,7 @@ void gw_options_read(void)
 	gw_options.command_name = value[OPTION_command] != 0;
 	gw_options.counters = (enum gw_count_by)value[OPTION_counters];
 	gw_options.counters_asked = given[OPTION_counters];
+	gw_options.log_launches = value[OPTION_log] != 0;
 	gw_options.log_max = value[OPTION_log_max];
 	gw_options.segment = value[OPTION_segment];
 	gw_options.memory_max = value[OPTION_memory_max];

@@ -3,15 +3,18 @@
 #ifndef GW_OPTIONS_H
 #define GW_OPTIONS_H
 
+#include "predictor/log/record.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 enum gw_count_by { GW_COUNT_PM, GW_COUNT_OFF };
-enum gw_mode { GW_MODE_AUDIT, GW_MODE_WATCH, GW_MODE_COUNT, GW_MODE_OFF };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 
 struct gw_options {
-	enum gw_mode mode; /**< OFF also when GPUWATCH_DISABLE or AT_SECURE is set */
+	/** OFF also when GPUWATCH_DISABLE or AT_SECURE is set. The worker changes it (control.c).
+	 */
+	_Atomic enum gw_mode mode;
 	enum gw_summary summary;
 	enum gw_count_by counters; /**< how work is counted */
 	bool counters_asked;       /**< GPUWATCH_COUNTERS was given */
@@ -19,6 +22,7 @@ struct gw_options {
 	char log_mode[16], log_group[64]; /**< who may read it */
 	char cupti[4096];   /**< path of libcupti; empty: look for it; "none": do not use it */
 	char profile[4096]; /**< device profile, a file or a folder; empty: the usual places */
+	bool log_launches;  /**< every launch by itself, also in mode watch */
 	uint64_t log_max;   /**< bytes */
 	bool command_name;  /**< of the command line the log has the first word alone */
 	uint64_t segment;   /**< bytes of the live segment, 0: none */
@@ -29,7 +33,8 @@ struct gw_options {
 	bool ranges;         /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
-	uint32_t budget;    /**< percent of the process's time that windows and counters may cost */
+	/** Percent of the process's time that windows and counters may cost. Changed as `mode`. */
+	_Atomic uint32_t budget;
 	uint32_t exit_wait; /**< longest time for which exit() is held for answers, ms */
 	char rejected[240]; /**< what was not understood, for one warning; empty when all was */
 };
@@ -37,6 +42,12 @@ extern struct gw_options gw_options;
 
 /** Read the environment once; a value that is not understood keeps its default. */
 void gw_options_read(void);
+
+/** Whether launches go into sums from the start, and the log is a ring of files. */
+static inline bool gw_options_sum(void)
+{
+	return gw_options.mode == GW_MODE_WATCH && !gw_options.log_launches;
+}
 
 /** Whether counters are sampled in this process: in mode audit, where the budget is not 0. */
 static inline bool gw_options_sample(void)

@@ -76,7 +76,6 @@ void gw_header_ask_driver(void)
 
 void gw_header_write(void)
 {
-	static const char *const modes[] = {"audit", "watch", "count", "off"};
 	struct gw_record_header r = {
 	        .version = GW_LOG_VERSION,
 	        .pid = (uint32_t)getpid(),
@@ -101,7 +100,9 @@ void gw_header_write(void)
 	add_file(&t, "boot_id", "/proc/sys/kernel/random/boot_id", true);
 	add_exe(&t);
 	add_file(&t, "command", "/proc/self/cmdline", gw_options.command_name);
-	add(&t, "mode", modes[gw_options.mode]);
+	add(&t, "mode", gw_mode_name(gw_options.mode));
+	if (gw_options_sum())
+		add(&t, "sums", "10 s");
 	add(&t, "build", GW_VERSION " " GW_COMMIT);
 	add(&t, "rank", gw_log_rank());
 	if (*gw_live_path())

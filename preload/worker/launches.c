@@ -17,6 +17,8 @@
 #include "preload/counters/pm.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/registry.h"
+#include "preload/worker/sample.h"
+#include "preload/runtime/degrade.h"
 #include "preload/runtime/process.h"
 
 #include <math.h>
@@ -66,14 +68,24 @@ static void forget_times_ahead(struct gw_record_launch *r)
 		r->start_ns = 0;
 }
 
-/* A launch as it goes to the log: whole records until the log is full, then sums. */
+/*
+ * A launch as it goes to the log: in mode watch a sample by itself, the others in sums; else whole
+ * records until the log is full, then sums.
+ */
 static void write(struct gw_record_launch *r)
 {
 	const uint32_t entry = gw_live_entry(r);
 
 	if (gw_log_sums()) {
+		gw_degrade(GW_DEGRADED_LOG_FULL,
+		           "the log has reached GPUWATCH_LOG_MAX (%llu bytes): from there on it "
+		           "holds sums",
+		           (unsigned long long)gw_options.log_max);
 		gw_aggregate_add(r);
-		gw_live_dropped(entry);
+		return;
+	}
+	if (gw_options_sum() && !gw_sample_takes(r) && gw_log_is_open()) {
+		gw_aggregate_add(r);
 		return;
 	}
 	gw_log_write(GW_RECORD_LAUNCH, r, sizeof(*r), NULL, 0);

@@ -19,6 +19,7 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/analysis/digests.h"
+#include "preload/worker/control.h"
 #include "preload/worker/drain.h"
 #include "preload/worker/slow_episodes.h"
 #include "preload/counters/gpu_clock.h"
@@ -39,6 +40,7 @@
 #include "preload/analysis/analyze.h"
 #include "preload/worker/summary.h"
 #include "preload/worker/registry.h"
+#include "preload/worker/sample.h"
 #include "preload/launch/module_reports.h"
 #include "preload/launch/threads.h"
 #include "preload/cupti/windows.h"
@@ -87,6 +89,7 @@ static struct {
 	uint64_t started_ns, begun_ns, flushed_ns, written_ns;
 	uint64_t busy_ns, alone_ns;   /* when there was something to do; looked who is left */
 	uint64_t counted, counted_ns; /* what counters_due() went by */
+	bool span_over;               /* sums were written since the log was */
 	bool begun;                   /* the log's header is written: something was launched */
 	bool alone, closed;           /* no thread but ours is left; the last word is written */
 } worker;
@@ -132,6 +135,7 @@ static void begin(void)
 	gw_live_clock();
 	if (gw_log_open())
 		gw_header_write();
+	gw_control_logged();
 	gw_log_flush(); /* a killed process has a log that names its segment */
 	gw_sandbox_leave();
 }
@@ -199,6 +203,15 @@ static void note_sandbox(void)
 		        "is read, and neither clocks nor counters");
 }
 
+/*
+ * In mode watch what is written goes with the sums: small blocks hardly pack. Launches that wait
+ * for that are in the live segment.
+ */
+static bool write_due(void)
+{
+	return !gw_options_sum() || worker.span_over;
+}
+
 static void show_totals(void)
 {
 	uint64_t totals[GW_COUNTERS];
@@ -212,13 +225,15 @@ static uint32_t cycle(bool last)
 {
 	uint64_t now = gw_steady_ns(), round = gw_ticks();
 	uint32_t events;
-	bool ended;
+	bool ended, span_over;
 
 	atomic_fetch_add_explicit(&gw_hot.round, 1, memory_order_relaxed);
 	note_sandbox();
 	look_at_clock();
 	gw_threads_spare();
 	gw_threads_tend(now);
+	gw_sample_tick(now);
+	gw_control_tick(now);
 	if (!worker.begun && gw_drain_pending())
 		begin();
 	if (!worker.begun) {
@@ -248,14 +263,19 @@ static uint32_t cycle(bool last)
 	gw_work_repeat(gw_launches_predictors(), gw_log_losses());
 	gw_publish_predictions();
 	gw_recycle(round);
-	gw_aggregate_tick(now, last);
+	span_over = gw_aggregate_tick(now, last);
 	if (last || now - worker.written_ns > WRITE_MS * GW_MS) {
 		count_cpu();
 		show_totals();
-		if (last || counters_due(now))
+		worker.span_over |= span_over;
+		if (last || (write_due() && counters_due(now)))
 			write_counters();
-		gw_log_flush();
+		if (last || write_due() || gw_log_urgent())
+			gw_log_flush();
+		worker.span_over = false;
 		worker.written_ns = now;
+	} else {
+		worker.span_over |= span_over;
 	}
 	return events;
 }
@@ -389,14 +409,13 @@ bool gw_pipeline_start(bool forbidden)
 	if (!gw_registry_start() || !gw_launches_start())
 		return false;
 	gw_aggregate_start();
+	gw_sample_start();
 	gw_arguments_start();
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
 	gw_ranges_start();
-	gw_analysis_start(gw_options.mode == GW_MODE_AUDIT && gw_options.analyze_code
-	                          ? gw_analysis_threads_usual()
-	                          : 0);
+	gw_analysis_start(gw_options.analyze_code ? gw_analysis_threads_usual() : 0);
 	gw_digests_start();
 	gw_work_start();
 	gw_pm_start();
@@ -407,6 +426,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_attach_reports(gw_module_reports_wanted,
 	                  gw_module_reports_start() ? gw_module_reported : NULL);
 	gw_windows_start(forbidden, &calls);
+	gw_control_start(forbidden);
 	return gw_spawn("gpuwatch", run);
 }
 
@@ -504,7 +524,7 @@ void gw_pipeline_close(void)
 	gw_episodes_finish();
 	gw_analysis_finish();
 	write_counters();
-	r.records = atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
+	r.records = gw_log_ring() ? 0 : atomic_load(&gw_counters[GW_COUNTER_log_records]) + 1;
 	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);
 	gw_aggregate_copy();
 	gw_log_close();

@@ -4,6 +4,7 @@
 #include "preload/live/live.h"
 #include "preload/live/log.h"
 #include "preload/worker/registry.h"
+#include "preload/runtime/options.h"
 
 #include <string.h>
 
@@ -75,7 +76,8 @@ void gw_publish_predictions(void)
 
 	if (!gw_predictor_set_advance(f, changed, NULL))
 		return;
-	gw_log_write(GW_RECORD_PUBLISHED, &r, sizeof(r), NULL, 0);
+	if (!gw_options_sum()) /* where hardly a launch is there to be predicted again */
+		gw_log_write(GW_RECORD_PUBLISHED, &r, sizeof(r), NULL, 0);
 	/* Pairs with the acquire in gw_event_begin() (launch/launch.h): the cells are published,
 	 * and what the predictor has for kernels of graphs is made (predict_from_call(),
 	 * launches.c). */

@@ -9,11 +9,14 @@
 #include "preload/analysis/known_work.h"
 
 #include <math.h>
+#include <string.h>
 
-static struct gw_slow *slow; /* NULL: no memory, nothing is found */
+static struct gw_slow *slow;                 /* NULL: no memory, nothing is found */
+static uint8_t open[GW_CONFIGS_MAX / 8 + 1]; /* by bit: configurations in an episode */
 
 void gw_episodes_start(void)
 {
+	memset(open, 0, sizeof(open));
 	slow = gw_slow_new(GW_CONFIGS_MAX - 1);
 }
 
@@ -86,9 +89,18 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 	gw_live_lost(r->config, cause, excess * 1e9);
 	if (!changed)
 		return;
+	if (e.until_ns)
+		open[e.config / 8] &= (uint8_t) ~(1u << e.config % 8);
+	else
+		open[e.config / 8] |= (uint8_t)(1u << e.config % 8);
 	if (!e.until_ns)
 		gw_bump(&gw_counters[GW_COUNTER_slow_episodes], 1);
 	write(&e);
+}
+
+bool gw_episodes_open(uint32_t config)
+{
+	return config < GW_CONFIGS_MAX && open[config / 8] >> config % 8 & 1;
 }
 
 void gw_episodes_finish(void)

@@ -7,6 +7,8 @@
 #include "predictor/counters/clocks.h"
 #include "predictor/log/record.h"
 
+#include <stdbool.h>
+
 /** Start with nothing known. */
 void gw_episodes_start(void);
 
@@ -15,5 +17,8 @@ void gw_episodes_launch(const struct gw_record_launch *r, const struct gw_clock_
 
 /** The log ends: write what is still going on. */
 void gw_episodes_finish(void);
+
+/** Whether a slow episode of configuration @p config is under way. */
+bool gw_episodes_open(uint32_t config);
 
 #endif

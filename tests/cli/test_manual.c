@@ -15,8 +15,9 @@
 static void log_format_document_is_current(void **state)
 {
 	(void)state;
-	assert_int_equal(shell(GPUWATCH "--generate log-format | diff - %s/internals/log-format.md", DOCS),
-	                 0);
+	assert_int_equal(
+	        shell(GPUWATCH "--generate log-format | diff - %s/internals/log-format.md", DOCS),
+	        0);
 }
 
 static void every_command_has_a_page(void **state)
@@ -41,8 +42,9 @@ static void every_command_has_a_page(void **state)
 
 static void the_main_page_tells_places_and_every_variable_of_commands(void **state)
 {
-	static const char *const reported[] = {".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",
-	                                   "NO_COLOR", "TERM", "COLUMNS", "GPUWATCH_PROFILE"};
+	static const char *const reported[] = {
+	        ".SH \"FILES\"", "gpuwatch/profiles", "gpuwatch/docs",   "NO_COLOR",
+	        "TERM",          "COLUMNS",           "GPUWATCH_PROFILE"};
 
 	(void)state;
 	assert_int_equal(shell(GPUWATCH "--generate gpuwatch.1"), 0);
@@ -112,7 +114,7 @@ static void bash_completes_commands_options_and_choices(void **state)
 	complete("gpuwatch help repo", 2);
 	assert_string_equal(shell_output, "report\n");
 	complete("gpuwatch run --log", 2);
-	assert_string_equal(shell_output, "--log-max=\n--log-mode=\n--log-group=\n");
+	assert_string_equal(shell_output, "--log=\n--log-max=\n--log-mode=\n--log-group=\n");
 	complete("gpuwatch run --mode = c", 4);
 	assert_string_equal(shell_output, "count\n");
 	complete("gpuwatch report --by = ", 3);

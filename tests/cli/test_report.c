@@ -322,8 +322,9 @@ static void runs_at_different_times_are_warned_of_and_kept_apart(void **state)
 	                       "'2023-11-14 23:13:20' runs/gpuwatch.a.[23].gwl"),
 	                 0);
 	assert_int_equal(shell(REPORT "runs"), 0);
-	shell_says("warning: report: these are 2 runs at different times, added up; --last shows "
-	           "the last one alone");
+	shell_says(
+	        "warning: report: these are 2 runs at different times, added up; --last-run shows "
+	        "the last one alone");
 	shell_says(
 	        "2 runs at different times · 2023-11-14 22:13:19 UTC to 2023-11-14 23:13:20 UTC");
 	assert_int_equal(shell(REPORT "--last runs"), 0);
@@ -528,9 +529,24 @@ static void a_lower_limit_is_shown_as_one(void **state)
 	shell_says("\"Predicted (ns)\": null");
 }
 
+static void a_span_of_a_log_is_reported(void **state)
+{
+	(void)state;
+	assert_int_equal(shell(REPORT "--json --until=1us plain.gwl"), 2);
+	shell_says("--until=1us is no time");
+	assert_int_equal(shell(REPORT "--last=5 plain.gwl"), 2);
+	shell_says("--last=5 is no span of time");
+	assert_int_equal(shell(REPORT "--since=10s --last=5s plain.gwl"), 2);
+	shell_says("exclude each other");
+	assert_int_equal(shell(REPORT "--until=1999-01-01T00:00:00Z plain.gwl"), 1);
+	shell_says("no launch in that span");
+	assert_int_equal(shell(REPORT "--last=9000d plain.gwl"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_span_of_a_log_is_reported),
 	        cmocka_unit_test(text_is_as_reviewed),
 	        cmocka_unit_test(csv_is_as_reviewed),
 	        cmocka_unit_test(csv_begins_with_the_columns_of_nsys),

@@ -284,7 +284,7 @@ static void help_and_version_answer_on_stdout(void **state)
 	                 0);
 	shell_says("as sums (default 1G) (64K to 1T)\n");
 	shell_says("power of two (default 16384) (64 to 1048576)\n");
-	shell_says("(default audit) (audit|watch|count|off)\n");
+	shell_says("(default audit) (audit|watch|count|off|idle)\n");
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch"), 2);
 	assert_int_equal(shell("$PREFIX/bin/gpuwatch nonsense"), 2);
 	shell_says("unknown command \"nonsense\"; see gpuwatch --help");

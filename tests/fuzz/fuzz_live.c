@@ -179,13 +179,17 @@ static void make(void)
 		                              .event = {.kernel = 2, .block_x = 64}};
 	e[3] = (struct gw_live_entry){
 	        .ring = GW_LIVE_LONE, .block = 1, .id = 1, .event = {.ticks = 2000}};
+	*(struct gw_live_sum *)at(h->sums.offset) = (struct gw_live_sum){
+	        .config = 1, .block = GW_LIVE_NO_BLOCK, .launches = 3, .measured = 2};
+	h->adding = (struct gw_live_adding){.entry = 3, .launches = 3};
 	make_tables(h);
 }
 
 static bool take(void *arg, const struct gw_log_record *record)
 {
-	(void)record;
-	++*(uint64_t *)arg;
+	const struct gw_record_aggregate *a = (const void *)record->head;
+
+	*(uint64_t *)arg += record->head->kind == GW_RECORD_AGGREGATE ? a->launches : 1;
 	return true;
 }
 

@@ -6,11 +6,13 @@ allowed='
 	preload/counters/gpu_clock.c CLOCK records say when, by the clock of the records of kernels
 	preload/counters/pm.c        a window begins by the clock of the records of kernels
 	preload/cupti/record_clock.c relates another clock of libcupti to it
+	preload/live/log_writer.c    END records of a ring of files say when
 	preload/live/live_tables.c   totals in the live segment say when they were taken
 	preload/runtime/clock.c      gives it, and relates it to the tick counter
 	preload/runtime/clock.h      declares it
 	preload/runtime/degrade.c    DEGRADED records say when
 	preload/worker/aggregate.c   AGGREGATE records say when their ten seconds began
+	preload/worker/control.c     MODE records and answers say when
 	preload/worker/pipeline.c    COUNTERS, DEGRADED and END records say when
 '
 set -uo pipefail

@@ -105,6 +105,7 @@ static void environment_fill(struct environment *e, const struct run *r, const c
 	setf(e, "GPUWATCH_OUT=%s/log.%%p.gwl", dir);
 	setf(e, "GPUWATCH_RUN_DIR=%s", segments_folder());
 	setf(e, "GPUWATCH_SUMMARY=0");
+	setf(e, "GPUWATCH_LOG=launches"); /* each can be counted, in mode watch, too */
 	if ((watched && !r->inject) || *before || *after)
 		setf(e, "LD_PRELOAD=%s %s %s", before, watched ? GW_LIBRARY : "", after);
 	if (watched && r->inject)

@@ -3,7 +3,9 @@
 #include "preload/worker/aggregate.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
+#include "preload/live/live.h"
 #include "preload/live/log.h"
+#include "predictor/log/histogram.h"
 #include "tests/unit/preload_fixture.h"
 
 #include <math.h>
@@ -13,6 +15,7 @@
 #include <cmocka.h>
 
 static struct gw_record_aggregate written[8];
+static unsigned char tails[2 * GW_HISTOGRAM_MOST];
 static uint32_t count;
 static const uint64_t SECOND = 1000000000, BEGIN = 1000 * UINT64_C(1000000000);
 
@@ -22,8 +25,45 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 {
 	assert_int_equal(kind, GW_RECORD_AGGREGATE);
 	assert_int_equal(size, sizeof(*written));
-	assert_true(!tail && !tail_size);
+	assert_true(!tail == !tail_size && tail_size <= sizeof(tails));
+	if (tail_size)
+		memcpy(tails, tail, tail_size);
 	memcpy(&written[count++ % COUNT(written)], head, size);
+}
+
+/* In place of the live segment: what it was told of the first sum. */
+static uint32_t summed, logged_in;
+
+void gw_live_sum(uint32_t slot, uint32_t config, uint64_t start_ns)
+{
+	(void)slot;
+	(void)config;
+	(void)start_ns;
+}
+
+void gw_live_summed(uint32_t slot, const struct gw_record_launch *r)
+{
+	(void)slot;
+	(void)r;
+	summed++;
+}
+
+void gw_live_sum_logged(uint32_t slot, uint32_t block)
+{
+	(void)slot;
+	logged_in = block;
+}
+
+uint32_t gw_log_block(void)
+{
+	return 1;
+}
+
+static bool ring;
+
+bool gw_log_ring(void)
+{
+	return ring;
 }
 
 static int64_t stepped; /* by which the wall clock was set */
@@ -79,6 +119,8 @@ static int start(void **state)
 	tick(BEGIN, false);
 	count = copies = 0;
 	fits = true;
+	ring = false;
+	summed = logged_in = 0;
 	return 0;
 }
 
@@ -178,16 +220,58 @@ static void one_never_measured_has_no_least_time(void **state)
 	assert_int_equal(written[0].measured, 0);
 }
 
-static void the_full_log_is_reported_once(void **state)
+static void in_a_ring_they_have_histograms(void **state)
 {
-	struct gw_reason reason;
+	struct gw_sketch time, ratio;
+	size_t first;
 
 	(void)state;
+	ring = true;
+	add(1, GW_LAUNCH_MEASURED, 100, 100);
+	add(1, GW_LAUNCH_MEASURED, 200, 100);
+	add(1, GW_LAUNCH_MEASURED, 50, NAN);
 	add(1, 0, 0, NAN);
-	add(1, 0, 0, NAN);
-	assert_true(gw_degraded_get(0, &reason));
-	assert_int_equal(reason.code, GW_DEGRADED_LOG_FULL);
-	assert_false(gw_degraded_get(1, &reason));
+	tick(BEGIN, true);
+	assert_int_equal(count, 1);
+	assert_int_not_equal(written[0].histograms, 0);
+	first = gw_histogram_unpack(tails, written[0].histograms, &time);
+	assert_int_not_equal(first, 0);
+	assert_int_equal(
+	        first + gw_histogram_unpack(tails + first, written[0].histograms - first, &ratio),
+	        written[0].histograms);
+	assert_int_equal(time.count, 3);
+	assert_int_equal(ratio.count, 2);
+	assert_true(written[0].ratio_sum == 3 && written[0].ratio_min == 1 &&
+	            written[0].ratio_max == 2);
+	assert_int_equal(written[0].end_ns, BEGIN);
+	assert_int_equal(summed, 4);
+	assert_int_equal(logged_in, 1);
+}
+
+static void in_a_ring_spans_stay_ten_seconds(void **state)
+{
+	(void)state;
+	ring = true;
+	for (uint64_t s = 0; s < 36000; s++) {
+		add(1, GW_LAUNCH_MEASURED, 100, NAN);
+		tick(BEGIN + s * SECOND, false);
+	}
+	assert_int_equal(count, 3599);
+}
+
+/* What has a histogram is bounded, and none of it is lost. */
+static void in_a_ring_many_configurations_end_the_span(void **state)
+{
+	(void)state;
+	ring = true;
+	for (uint32_t i = 1; i <= 5000; i++) {
+		add(i, GW_LAUNCH_MEASURED, 100, NAN);
+		if (i % 100 == 0)
+			tick(BEGIN + SECOND, false);
+	}
+	assert_in_range(count, 4000, 4200);
+	tick(BEGIN + SECOND, true);
+	assert_int_equal(count, 5000);
 }
 
 static void a_forked_child_begins_with_no_sums(void **state)
@@ -262,7 +346,9 @@ int main(void)
 	        T(a_step_of_the_wall_clock_neither_ends_nor_prolongs_ten_seconds),
 	        T(nothing_added_writes_nothing),
 	        T(one_never_measured_has_no_least_time),
-	        T(the_full_log_is_reported_once),
+	        T(in_a_ring_they_have_histograms),
+	        T(in_a_ring_spans_stay_ten_seconds),
+	        T(in_a_ring_many_configurations_end_the_span),
 	        T(a_forked_child_begins_with_no_sums),
 	        T(spans_grow_with_the_time),
 	        T(without_room_one_sum_is_written_over_and_over),

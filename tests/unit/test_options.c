@@ -183,7 +183,7 @@ static void what_is_not_understood_keeps_its_default(void **state)
 static void what_a_value_must_be_is_reported(void **state)
 {
 	static const char *const reported[][3] = {
-	        {"GPUWATCH_MODE", "audi", "must be one of audit|watch|count|off; using audit"},
+	        {"GPUWATCH_MODE", "audi", "must be one of audit|watch|count|off|idle; using audit"},
 	        {"GPUWATCH_DISABLE", "yes", "must be a whole number from 0 to 1; using 0"},
 	        {"GPUWATCH_BUDGET", "0.5", "must be a whole number from 0 to 100; using 1"},
 	        {"GPUWATCH_LOG_MAX", "012345678901234567890123456789012345678901234567890123456789",

@@ -110,7 +110,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         bare, _ = measure(build, folder, "bare")
-        runs = {mode: measure(build, folder, mode) for mode in ("audit", "watch", "count", "off")}
+        runs = {mode: measure(build, folder, mode) for mode in ("audit", "watch", "count", "idle", "off")}
 
     audit, counters = runs["audit"]
     if counters.get("predicted", 0) < 5 * CALLS or counters["digest_plans"] != 2 or counters["ring_dropped"]:

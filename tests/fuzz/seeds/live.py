@@ -6,11 +6,12 @@ PAGE = 4096
 SIZE = 4 << 20
 SKETCH = 5 * 8 + 2 * 4 + 64 * 8
 # Of a head: where its fields are. Rings and sections follow the names of the log.
-HEAD = {"magic": 0, "version": 4, "tick_khz": 52, "entries_used": 64, "log_turn": 72, "boot_id": 80, "ring": 80 + 64 + 256 + 2 * 4112}
+HEAD = {"magic": 0, "version": 4, "tick_khz": 52, "entries_used": 64, "log_turn": 72, "adding": 80, "control": 96, "boot_id": 384,
+        "ring": 384 + 64 + 256 + 2 * 4112}
 # (name, bytes of an element, 1/share of the file or 0, most)
 SECTIONS = [("kernels", 1, 0, 1 << 20), ("graphs", 8, 0, 1 << 14), ("chunks", 128, 16, 1 << 14), ("streams", 24, 0, 1 << 14),
             ("totals", 16 + 16 * 8 + 8 + 128 * 8, 0, 1), ("devices", 8 + 3 * 8 + SKETCH + 24, 0, 16),
-            ("configs", 112 + 2 * SKETCH, 8, 1 << 16), ("entries", 80, 4, 1 << 24)]
+            ("configs", 112 + 2 * SKETCH, 8, 1 << 16), ("sums", 48, 0, 1 << 13), ("entries", 80, 4, 1 << 24)]
 at = HEAD["ring"] + 256 * 48
 OFFSET = {}
 for number, (section, size, share, most) in enumerate(SECTIONS):
@@ -56,6 +57,14 @@ def files(root):
         "counters": change(OFFSET["totals"] + 16 + 128 + 4, word(0xffffffff)),
         "stream": change(OFFSET["streams"] + 24, word(1 << 20) + word(64)) + change(RING + 2 * 64 + 14, struct.pack("<H", 1)),
         "log_names": change(HEAD["log_turn"], word(0xffffffff)),
+        "sum_of_others": change(OFFSET["sums"], word(0)),
+        "sum_unknown": change(OFFSET["sums"], word(1 << 30)),
+        "sum_in_file": change(OFFSET["sums"] + 4, word(0)),
+        "sum_times": change(OFFSET["sums"] + 12, b"\xff" * 36),
+        "sum_other_half": change(OFFSET["sums"] + 48 * 4096, word(1) + word(0xffffffff) + word(5)),
+        "adding_outside": change(HEAD["adding"], word(0xffffffff) + word(0xffffffff)),
+        "adding_not_yet": change(HEAD["adding"] + 8, word(4)),
+        "control": change(HEAD["control"], b"\xff" * 24),
         "with_a_log": struct.pack("<IB", 0xffffffff, 0) + b"GWB2" + bytes(60),
     }
     for name, content in seeds.items():

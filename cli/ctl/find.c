@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ctl/ctl.h"
+
+#include "cli/common/memory.h"
+#include "predictor/log/record.h"
+#include "cli/live/folders.h"
+#include "cli/live/guard.h"
+#include "cli/live/tables.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct look {
+	const struct gw_live_file *file;
+	struct ctl_process *out;
+	bool good;
+};
+
+/* Paired with gw_live_answer() of the writer (preload/live/live_tables.c). */
+static bool copy_answer(const struct gw_live_answer *from, struct gw_live_answer *out)
+{
+	for (int i = 0; i < 1000; i++) {
+		uint32_t before = __atomic_load_n(&from->sequence, __ATOMIC_ACQUIRE);
+
+		if (before & 1)
+			continue;
+		memcpy(out, from, sizeof(*out));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&from->sequence, __ATOMIC_RELAXED) == before)
+			return memchr(out->text, 0, sizeof(out->text)) != NULL;
+	}
+	return false;
+}
+
+static void look_at(void *arg)
+{
+	struct look *l = arg;
+	struct gw_live_totals totals;
+
+	l->good = copy_answer(&l->file->head->answer, &l->out->state);
+	if (gw_live_totals_of(l->file, &totals) && totals.counters > GW_COUNTER_graph_launches)
+		l->out->launches = totals.counter[GW_COUNTER_launches] +
+		                   totals.counter[GW_COUNTER_graph_launches];
+}
+
+static void meet(struct ctl_list *list, const char *path)
+{
+	struct ctl_process p = {0};
+	struct gw_live_file f;
+	struct gw_live_head head;
+	struct look l = {&f, &p, false};
+	struct stat st;
+	char why[256];
+
+	if (stat(path, &st) || !gw_live_map(&f, path, why, sizeof(why)))
+		return;
+	if (gw_live_hold_head(&f, &head) && gw_live_owner(&f) == GW_LIVE_OWNED) {
+		p.pid = head.pid;
+		p.owner = st.st_uid;
+		snprintf(p.exe, sizeof(p.exe), "%s", head.exe);
+		f.head = (const struct gw_live_head *)(const void *)f.data;
+		if (!gw_live_guarded(look_at, &l) || !l.good)
+			p.pid = 0;
+	}
+	gw_live_unmap(&f);
+	if (!p.pid)
+		return;
+	p.path = gw_copy(path);
+	list->process =
+	        gw_grow(list->process, &list->room, list->count + 1, sizeof(*list->process));
+	list->process[list->count++] = p;
+}
+
+static void look_in(void *arg, const char *folder)
+{
+	struct ctl_list *list = arg;
+	char path[8400];
+	struct dirent *e;
+	DIR *d = opendir(folder);
+
+	while (d && (e = readdir(d))) {
+		bool known = false;
+
+		if (!gw_live_named(e->d_name, NULL))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
+		for (size_t i = 0; i < list->count; i++)
+			known |= !strcmp(list->process[i].path, path);
+		if (!known)
+			meet(list, path);
+	}
+	if (d)
+		closedir(d);
+}
+
+static int by_pid(const void *x, const void *y)
+{
+	const struct ctl_process *a = x, *b = y;
+
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+void ctl_find(struct ctl_list *list, const struct gw_words *folders)
+{
+	*list = (struct ctl_list){0};
+	for (size_t i = 0; i < folders->count; i++)
+		look_in(list, folders->word[i]);
+	if (!folders->count)
+		gw_live_folders(look_in, list);
+	if (list->count)
+		qsort(list->process, list->count, sizeof(*list->process), by_pid);
+}
+
+void ctl_free(struct ctl_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->process[i].path);
+	free(list->process);
+	*list = (struct ctl_list){0};
+}

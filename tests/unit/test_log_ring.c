@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log as a ring of files: bounded, and each file can be read alone. */
+#include "cli/log/reader.h"
+#include "preload/live/log.h"
+#include "preload/runtime/degrade.h"
+#include "preload/runtime/options.h"
+#include "tests/unit/preload_fixture.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { CONFIGS = 20, MOST = 65536 };
+
+static char folder[] = "/tmp/gw_test_ring.XXXXXX";
+static uint64_t launches;         /* in the file that was read last */
+static unsigned configs, kernels; /* the same */
+static char part[16];
+
+static int start(void **state)
+{
+	(void)state;
+	fixture_start();
+	gw_degraded_reset();
+	snprintf(gw_options.out, sizeof(gw_options.out), "log");
+	snprintf(gw_options.log_mode, sizeof(gw_options.log_mode), "0600");
+	gw_options.log_max = MOST;
+	gw_options.mode = GW_MODE_WATCH;
+	return 0;
+}
+
+/* Each log file of the folder: how many there are and, of all, the bytes. */
+static unsigned each(void (*take)(const char *name), uint64_t *bytes)
+{
+	DIR *d = opendir(".");
+	struct dirent *e;
+	unsigned count = 0;
+
+	*bytes = 0;
+	while (d && (e = readdir(d))) {
+		struct stat s;
+
+		if (strncmp(e->d_name, "log", 3) || stat(e->d_name, &s))
+			continue;
+		count++;
+		*bytes += (uint64_t)s.st_size;
+		if (take)
+			take(e->d_name);
+	}
+	closedir(d);
+	return count;
+}
+
+static void drop(const char *name)
+{
+	unlink(name);
+}
+
+static int clean(void **state)
+{
+	uint64_t bytes;
+
+	(void)state;
+	gw_log_close();
+	gw_options.mode = GW_MODE_AUDIT;
+	each(drop, &bytes);
+	return 0;
+}
+
+static void begin(void)
+{
+	struct gw_record_header r = {.version = GW_LOG_VERSION, .pid = 7, .start_ns = 5};
+
+	assert_true(gw_log_open());
+	assert_true(gw_log_ring());
+	gw_log_write(GW_RECORD_HEADER, &r, sizeof(r), "host=x", 7);
+	for (uint32_t i = 1; i <= CONFIGS; i++) {
+		struct gw_record_kernel k = {.id = i};
+		struct gw_record_config c = {.id = i, .kernel = i, .grid_x = i * 977};
+		char name[64];
+
+		snprintf(name, sizeof(name), "_Z6kernel%uPfS_i", i * 7919);
+		gw_log_write(GW_RECORD_KERNEL, &k, sizeof(k), name, strlen(name) + 1);
+		gw_log_write(GW_RECORD_CONFIG, &c, sizeof(c), NULL, 0);
+	}
+}
+
+/* Random, so that little of it packs. */
+static void span(void)
+{
+	for (uint32_t i = 1; i <= CONFIGS; i++) {
+		struct gw_record_aggregate a = {.config = i,
+		                                .launches = 1000,
+		                                .measured = 1000,
+		                                .total_ns =
+		                                        (uint64_t)rand() << 20 | (uint64_t)rand(),
+		                                .min_ns = (uint64_t)rand(),
+		                                .max_ns = (uint64_t)rand()};
+
+		gw_log_write(GW_RECORD_AGGREGATE, &a, sizeof(a), NULL, 0);
+	}
+	gw_log_settle();
+}
+
+static bool take(void *arg, const struct gw_log_record *record)
+{
+	(void)arg;
+	if (record->head->kind == GW_RECORD_AGGREGATE)
+		launches +=
+		        ((const struct gw_record_aggregate *)(const void *)record->head)->launches;
+	if (record->head->kind == GW_RECORD_HEADER)
+		snprintf(part, sizeof(part), "%s", gw_log_value(record, "part"));
+	configs += record->head->kind == GW_RECORD_CONFIG;
+	kernels += record->head->kind == GW_RECORD_KERNEL;
+	return true;
+}
+
+static void read_one(const char *name)
+{
+	struct gw_log_status status;
+
+	launches = configs = kernels = 0;
+	part[0] = 0;
+	assert_true(gw_log_read(name, take, NULL, &status));
+	assert_true(status.header);
+	assert_int_equal(status.damaged_bytes, 0);
+	assert_int_equal(status.notes, 0);
+}
+
+static void read_alone(const char *name)
+{
+	struct gw_log_status status;
+
+	read_one(name);
+	assert_int_equal(configs, CONFIGS);
+	assert_int_equal(kernels, CONFIGS);
+	assert_true(gw_log_read(name, take, NULL, &status));
+	assert_true(gw_log_whole(&status));
+}
+
+static uint64_t in_all;
+
+static void add_up(const char *name)
+{
+	read_one(name);
+	in_all += launches;
+}
+
+static void finish(void)
+{
+	struct gw_record_end r = {.ns = 9};
+
+	gw_log_write(GW_RECORD_END, &r, sizeof(r), NULL, 0);
+	gw_log_close();
+}
+
+static void it_never_has_more_bytes_than_it_may(void **state)
+{
+	uint64_t bytes;
+
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < 400; i++) {
+		span();
+		each(NULL, &bytes);
+		assert_true(bytes <= MOST);
+	}
+	assert_true(atomic_load(&gw_counters[GW_COUNTER_log_files]) > 8);
+	assert_true(atomic_load(&gw_counters[GW_COUNTER_log_files_dropped]) > 0);
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_log_lost]), 0);
+	assert_int_not_equal(access("log", F_OK), 0);
+	finish();
+}
+
+static void each_file_can_be_read_alone(void **state)
+{
+	uint64_t bytes;
+
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < 60; i++)
+		span();
+	finish();
+	assert_in_range(each(read_alone, &bytes), 2, 9);
+	read_one("log");
+	assert_string_equal(part, "");
+	read_one("log.1");
+	assert_string_equal(part, "2");
+}
+
+static void while_none_is_dropped_all_of_it_is_there(void **state)
+{
+	uint64_t bytes;
+
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < 20; i++)
+		span();
+	finish();
+	assert_int_equal(atomic_load(&gw_counters[GW_COUNTER_log_files_dropped]), 0);
+	in_all = 0;
+	assert_in_range(each(add_up, &bytes), 2, 9);
+	assert_int_equal(in_all, 20 * CONFIGS * 1000);
+}
+
+/* Somebody put another file in the place of one: that stays. */
+static void a_file_that_is_anothers_is_left_alone(void **state)
+{
+	FILE *other;
+
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < 20; i++)
+		span();
+	assert_int_equal(rename("log", "moved"), 0);
+	other = fopen("log", "w");
+	assert_non_null(other);
+	fclose(other);
+	for (unsigned i = 0; i < 200; i++)
+		span();
+	finish();
+	assert_int_equal(access("log", F_OK), 0);
+	assert_int_equal(unlink("moved"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, start, clean)
+	        T(it_never_has_more_bytes_than_it_may),
+	        T(each_file_can_be_read_alone),
+	        T(while_none_is_dropped_all_of_it_is_there),
+	        T(a_file_that_is_anothers_is_left_alone),
+	};
+	int failed;
+
+	if (!mkdtemp(folder) || chdir(folder))
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	return rmdir(folder) ? 1 : failed;
+}
