@@ -208,10 +208,12 @@ static uint64_t cpu_ns(void)
 	return ns;
 }
 
-/* The time in which the budget allows for @p cpu of CPU, both ns. */
+/* The time in which the budget allows for @p cpu of CPU, both ns. It may become 0 at any time. */
 static uint64_t earned_in(uint64_t cpu)
 {
-	return cpu / gw_options.budget * 100;
+	const uint64_t budget = gw_options.budget;
+
+	return budget ? cpu / budget * 100 : UINT64_MAX;
 }
 
 /* How long to wait until the next session fits the budget, ns; answers come before it. */

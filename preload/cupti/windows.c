@@ -22,6 +22,7 @@
 #define MS GW_MS
 
 static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
+static const uint64_t NEVER_NS = UINT64_MAX / 4; /* without a budget, to the next window */
 static const uint64_t MEASURE_MIN_NS = 5 * MS, MEASURE_MAX_NS = 100 * MS;
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
 static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
@@ -81,7 +82,8 @@ static bool wanted(void)
 /* From the end of a window that cost @p ns to the next: its share of the time is the budget's. */
 static uint64_t pause_after(uint64_t ns)
 {
-	uint64_t least = ns * (100 - gw_options.budget) / gw_options.budget;
+	const uint64_t budget = gw_options.budget;
+	uint64_t least = budget ? ns * (100 - budget) / budget : NEVER_NS;
 
 	/* Up to a third more: a program that repeats itself must not be met in step. */
 	window.dice = window.dice * 1664525 + 1013904223;
