@@ -153,7 +153,7 @@ static void exits_lie_in_the_code(void **state)
 
 		assert_in_range(k.exit_count, 1, 4);
 		for (uint32_t i = 0; i < k.exit_count; i++) {
-			uint64_t word;
+			uint64_t word = 0;
 
 			assert_true(gw_bytes_get(k.code, k.exits[i], &word, sizeof(word)));
 			/* EXIT of Volta and later */
