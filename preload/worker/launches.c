@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/worker/launches.h"
 
-#include "preload/worker/aggregate.h"
+#include "preload/live/aggregate.h"
 #include "preload/worker/configure.h"
 #include "preload/worker/host_time.h"
 #include "preload/launch/arguments.h"

@@ -7,7 +7,7 @@
 
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
-#include "preload/worker/aggregate.h"
+#include "preload/live/aggregate.h"
 #include "preload/worker/alone.h"
 #include "preload/launch/arguments.h"
 #include "preload/runtime/bell.h"
@@ -19,7 +19,7 @@
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/analysis/digests.h"
-#include "preload/worker/control.h"
+#include "preload/control/control.h"
 #include "preload/worker/drain.h"
 #include "preload/worker/slow_episodes.h"
 #include "preload/counters/gpu_clock.h"
@@ -420,7 +420,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_work_start();
 	gw_pm_start();
 	gw_counter_attribution_start();
-	gw_device_profile_start();
+	gw_device_profile_start(gw_launches_predictors());
 	gw_header_start();
 	gw_attach_start(gw_ring_correlate);
 	gw_attach_reports(gw_module_reports_wanted,

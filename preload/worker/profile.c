@@ -3,7 +3,6 @@
 
 #include "predictor/profile/profile.h"
 #include "preload/runtime/degrade.h"
-#include "preload/worker/launches.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/runtime/sandbox.h"
@@ -25,10 +24,12 @@ FILE *__wrap_stdin;
 
 _Static_assert((int)GW_FLEET_MOST <= (int)GW_DEVICES_MAX, "each predictor has a profile");
 
+static struct gw_predictor_set *predictors;
 static bool looked_for[GW_FLEET_MOST + 1]; /* by id in the log */
 
-void gw_device_profile_start(void)
+void gw_device_profile_start(struct gw_predictor_set *of)
 {
+	predictors = of;
 	memset(looked_for, 0, sizeof(looked_for));
 }
 
@@ -69,7 +70,7 @@ static void take(uint32_t id, const struct gw_profile *profile)
 	*device = profile->device;
 	gw_device_profile_set(id, device);
 	write_profile(id, profile);
-	gw_predictor_set_device(gw_launches_predictors(), id, device);
+	gw_predictor_set_device(predictors, id, device);
 }
 
 static void look_for(uint32_t id, const char *name, struct gw_profile *room)

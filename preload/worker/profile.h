@@ -4,10 +4,10 @@
 #ifndef GW_PRELOAD_PROFILE_H
 #define GW_PRELOAD_PROFILE_H
 
-#include "predictor/core/device.h"
+#include "predictor/learner/predictor_set.h"
 
-/** Start without profiles. */
-void gw_device_profile_start(void);
+/** Start without profiles; those found are given to @p predictors, which stay the caller's. */
+void gw_device_profile_start(struct gw_predictor_set *predictors);
 
 /**
  * The program uses the GPU called @p name, which is device @p id of the log: take the profile of

@@ -11,8 +11,8 @@ allowed='
 	preload/runtime/clock.c      gives it, and relates it to the tick counter
 	preload/runtime/clock.h      declares it
 	preload/runtime/degrade.c    DEGRADED records say when
-	preload/worker/aggregate.c   AGGREGATE records say when their ten seconds began
-	preload/worker/control.c     MODE records and answers say when
+	preload/live/aggregate.c     AGGREGATE records say when their ten seconds began
+	preload/control/control.c    MODE records and answers say when
 	preload/worker/pipeline.c    COUNTERS, DEGRADED and END records say when
 '
 set -uo pipefail

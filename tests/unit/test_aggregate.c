@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of a full log. */
-#include "preload/worker/aggregate.h"
+#include "preload/live/aggregate.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/degrade.h"
 #include "preload/live/live.h"

@@ -46,11 +46,6 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 	pieces++;
 }
 
-struct gw_predictor_set *gw_launches_predictors(void)
-{
-	return NULL;
-}
-
 void gw_predictor_set_device(struct gw_predictor_set *f, uint32_t device,
                              const struct gw_device *profile)
 {
@@ -64,7 +59,7 @@ static int start(void **state)
 	(void)state;
 	fixture_start();
 	gw_degraded_reset();
-	gw_device_profile_start();
+	gw_device_profile_start(NULL);
 	snprintf(gw_options.profile, sizeof(gw_options.profile), "%s/nvidia-h200.json",
 	         GW_PROFILES);
 	unsetenv("GPUWATCH_PROFILE");

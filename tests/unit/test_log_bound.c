@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUWATCH_LOG_MAX over a long time, which the test moves: no byte more, and no launch lost. */
 #include "cli/log/reader.h"
-#include "preload/worker/aggregate.h"
+#include "preload/live/aggregate.h"
 #include "preload/runtime/degrade.h"
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"

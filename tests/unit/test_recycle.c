@@ -42,8 +42,9 @@ void gw_device_profile_use(uint32_t id, const char *name)
 	(void)name;
 }
 
-void gw_device_profile_start(void)
+void gw_device_profile_start(struct gw_predictor_set *predictors)
 {
+	(void)predictors;
 }
 
 static int start(void **state)

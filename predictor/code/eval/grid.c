@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BOXES_MAX = 32768, ASK_FROM = 128 };
+enum { BOXES_MAX = 32768, BOXES_A_WARP = 4, ASK_FROM = 128 };
 
 static double volume(const int64_t size[GW_BOX])
 {
@@ -27,7 +27,7 @@ static void box_add(struct cover *c, const struct box *b)
 	added.volume = volume(b->size);
 	if (added.volume <= 0)
 		return;
-	if (c->count == BOXES_MAX) {
+	if (c->count == c->most) {
 		c->failed = true;
 		return;
 	}
@@ -318,7 +318,7 @@ static void finish(struct cover *c)
 /* False: no room. */
 static bool cover_begin(struct cover *c)
 {
-	c->boxes = gw_arena_room(c->arena, BOXES_MAX, sizeof(*c->boxes));
+	c->boxes = gw_arena_room(c->arena, c->most, sizeof(*c->boxes));
 	if (!c->boxes || !gw_cover_sums(c->e->p, c->arena, c->out))
 		return false;
 	whole_grid(c);
@@ -330,7 +330,8 @@ bool gw_eval_accesses(struct gw_eval *e, uint64_t steps, uint32_t warps, gw_eval
 {
 	const struct gw_eval_limits limits = e->limits;
 	struct gw_eval_report sums;
-	struct cover c = {.e = e, .out = &sums, .arena = arena, .ran = ran};
+	struct cover c = {
+	        .e = e, .out = &sums, .arena = arena, .most = BOXES_A_WARP * warps, .ran = ran};
 
 	if (!cover_begin(&c))
 		return false;
@@ -348,7 +349,7 @@ bool gw_eval_accesses(struct gw_eval *e, uint64_t steps, uint32_t warps, gw_eval
 const char *gw_eval_grid_by(struct gw_eval *e, gw_eval_sink *sink, void *arg,
                             struct gw_arena *arena, struct gw_eval_report *out)
 {
-	struct cover c = {.e = e, .out = out, .arena = arena};
+	struct cover c = {.e = e, .out = out, .arena = arena, .most = BOXES_MAX};
 
 	if (!cover_begin(&c))
 		return "no room for the evaluation";

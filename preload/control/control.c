@@ -4,7 +4,7 @@
  * is none of the documented values is refused. Whoever writes nonsense into the segment therefore
  * chooses a documented mode, or nothing.
  */
-#include "preload/worker/control.h"
+#include "preload/control/control.h"
 
 #include "preload/analysis/analyze.h"
 #include "preload/cupti/windows.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "preload/worker/aggregate.h"
+#include "preload/live/aggregate.h"
 
 #include "preload/runtime/clock.h"
 #include "preload/maps/idmap.h"
