@@ -148,6 +148,7 @@ class Runner:
             if mode in COUNTERS:
                 env["GPUWATCH_COUNTERS"] = mode
             env["GPUWATCH_BUDGET"] = "100"  # watch: one window after the other
+            env["GPUWATCH_LOG"] = "launches"  # sums do not say which launches were graphs'
             env["GPUWATCH_OUT"] = f"{folder}/%p.gwl"
             name = "CUDA_INJECTION64_PATH" if mode == "inject" else case.env.get("PRELOAD_AS", "LD_PRELOAD")
             env[name] = self.args.gpuwatch
