@@ -2,7 +2,7 @@
 /*
  * Which arguments of a launch point to memory that is not the GPU's own: memory of the host that is
  * mapped, and managed memory. A kernel that accesses it in place is bound by the bus, or by pages
- * that move, which nothing in the profile tells.
+ * that move, of which the profile has nothing.
  */
 #ifndef GW_ELSEWHERE_H
 #define GW_ELSEWHERE_H

@@ -206,7 +206,7 @@ static void add_time(struct gw_live_sum *s, uint64_t ns)
 
 /*
  * At whichever store the process is killed, a reader finds the launch in its entry or in the sum:
- * `adding` tells which, until the entry itself says so.
+ * `adding` says which, until the entry itself says so.
  */
 void gw_live_summed(uint32_t slot, const struct gw_record_launch *r)
 {

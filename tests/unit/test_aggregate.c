@@ -31,7 +31,7 @@ void gw_log_write(enum gw_record_kind kind, void *head, size_t size, const void 
 	memcpy(&written[count++ % COUNT(written)], head, size);
 }
 
-/* In place of the live segment: what it was told of the first sum. */
+/* In place of the live segment: what it was given of the first sum. */
 static uint32_t summed, logged_in;
 
 void gw_live_sum(uint32_t slot, uint32_t config, uint64_t start_ns)
