@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,9 @@ int agent_listen(const char *where, bool *local)
 		snprintf(address, sizeof(address), "%.*s", (int)length - 2, where + 1);
 	else
 		snprintf(address, sizeof(address), "%.*s", (int)length, where);
-	if (!port || !*address || getaddrinfo(address, port + 1, &hints, &found)) {
+	/* getaddrinfo() takes a port modulo 65,536. */
+	if (!port || !*address || strlen(port + 1) > 5 || atoi(port + 1) > UINT16_MAX ||
+	    getaddrinfo(address, port + 1, &hints, &found)) {
 		gw_error("agent: --listen=%s: must be a number such as 127.0.0.1:9464 or "
 		         "[::1]:9464, unix:PATH, or none",
 		         where);

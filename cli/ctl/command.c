@@ -235,7 +235,7 @@ static const char *contradiction(const struct options *o, const struct ctl_reque
 	if (o->list)
 		return pids || o->all || asked || r->seconds ? "--list takes nothing else" : NULL;
 	if (!pids && !o->all)
-		return "whose? Give a process id, or --all; --list shows the processes";
+		return "no process is given; give a process id, or --all; --list shows them";
 	if (pids && o->all)
 		return "--all takes no process id";
 	if (!asked)
