@@ -3,6 +3,7 @@
 
 #include "preload/runtime/bell.h"
 #include "preload/runtime/deadline.h"
+#include "preload/runtime/options.h"
 #include "preload/runtime/processors.h"
 #include "preload/runtime/spawn.h"
 
@@ -105,7 +106,8 @@ static void run(void)
 		struct gw_analysis_job *job = take();
 
 		if (job) {
-			if (!lowered && atomic_load(&spent_ns) >= GW_ANALYSIS_FIRST_MS * GW_MS) {
+			if (!lowered && (gw_options.mode == GW_MODE_WATCH ||
+			                 atomic_load(&spent_ns) >= GW_ANALYSIS_FIRST_MS * GW_MS)) {
 				gw_lower_priority();
 				lowered = true;
 			}

@@ -46,12 +46,13 @@ static struct {
 	char took_long[48], no_time[128], too_many[48];
 } texts;
 
-/* Answers come first: before the budget rules there is a minute, of processors that are idle. */
+/* In mode audit answers come first: before the budget rules there is a minute, of idle processors. */
 static uint64_t first_ns(void)
 {
-	return (gw_options.budget && gw_analysis_jobs_usable() ? GW_ANALYSIS_ANSWERS_MS
-	                                                       : GW_ANALYSIS_FIRST_MS) *
-	       UINT64_C(1000000);
+	bool answers = gw_options.budget && gw_options.mode != GW_MODE_WATCH &&
+	               gw_analysis_jobs_usable();
+
+	return (answers ? GW_ANALYSIS_ANSWERS_MS : GW_ANALYSIS_FIRST_MS) * UINT64_C(1000000);
 }
 
 static void make_texts(void)
@@ -83,7 +84,7 @@ void gw_analysis_start(unsigned threads)
 	spent_ns = threads_ns = 0;
 	untimed_out = first_out = 0;
 	off_said = false;
-	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
+	on = gw_options.analyze_code && gw_options_measure();
 	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
 	begun_ns = gw_steady_ns();
 	gw_device_clear(&unknown, "");
@@ -389,7 +390,7 @@ void gw_analysis_run(bool (*meanwhile)(void), bool last)
 {
 	if (!on && !off_said)
 		write_end(0, GW_ANALYSIS_OFF, false,
-		          gw_options.analyze_code ? "only mode audit reads code"
+		          gw_options.analyze_code ? "only modes audit and watch read code"
 		                                  : "GPUWATCH_STATIC=0");
 	off_said = true;
 	now.meanwhile = meanwhile;

@@ -79,7 +79,7 @@ void gw_gpu_clock_start(void)
 	pthread_mutex_init(&ask.lock, NULL);
 	pthread_cond_init(&ask.wake, NULL);
 	pthread_cond_init(&ask.ended, NULL);
-	own.off = gw_options.mode != GW_MODE_AUDIT || !gw_options.budget;
+	own.off = !gw_options_measure() || !gw_options.budget;
 	if (own.off && gw_options.mode == GW_MODE_AUDIT)
 		gw_degrade_asked(GW_DEGRADED_CLOCK,
 		                 "GPUWATCH_BUDGET is 0: the GPU's clocks are unknown");

@@ -52,8 +52,10 @@ static struct {
 	_Atomic int stop, running;
 	_Atomic int ending;  /* the program's end is held for the window under way: no other */
 	_Atomic int sampled; /* there was a window */
-	_Atomic int paused; /* another tool has libcupti, or comes: the thread keeps out of it … */
+	_Atomic int paused; /* another tool has libcupti, or comes, or no window is open: the
+	                       thread keeps out of it … */
 	_Atomic int inside;         /* … and may be in it */
+	_Atomic int asked;          /* a session is under way, or due */
 	_Atomic uint64_t busy_ns;   /* when something was last launched or ended */
 	_Atomic int at_rest;        /* until then: the thread waits for the next */
 	_Atomic uint64_t kernel_ns; /* a typical kernel's time, by share of GPU time */
@@ -218,10 +220,13 @@ static uint64_t earned_in(uint64_t cpu)
 static uint64_t debt(void)
 {
 	uint64_t lived = gw_steady_ns() - seen.first_ns;
-	uint64_t needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
+	uint64_t needed;
 
+	if (!gw_options_sample()) /* the mode has changed */
+		return UINT64_MAX;
 	if (gw_pm_answers_wanted())
 		return 0;
+	needed = earned_in(cpu_ns() - gw_pm_answers_cpu() + own.session_ns);
 	return needed > lived ? needed - lived : 0;
 }
 
@@ -428,6 +433,7 @@ static void leave(void)
 		own.chip = NULL;
 		gw_pm_sets_release();
 	}
+	atomic_store(&pm.asked, 0);
 	atomic_store(&pm.inside, 0);
 	gw_sandbox_leave();
 }
@@ -453,21 +459,31 @@ static bool turn(void)
 	return true;
 }
 
+/* In mode watch a window is opened for who asks. */
+static bool may_begin(void)
+{
+	atomic_store(&pm.asked, 1);
+	return window_free() && enter();
+}
+
 static void run(void)
 {
 	own.session_ns = (SETUP_MS + SESSION_MS) * MS;
 	while (!stopping() && !gw_sandboxed() && !atomic_load(&pm.ending)) {
 		uint64_t wait = debt();
 
+		if (wait || !busy())
+			atomic_store(&pm.asked, 0);
 		if (!busy())
 			wait_for_launches();
 		else if (wait)
 			doze(wait < 500 * MS ? wait : 500 * MS);
-		else if (!window_free() || !enter())
+		else if (!may_begin())
 			doze(LOOK_MS * MS);
 		else if (!turn())
 			break;
 	}
+	atomic_store(&pm.asked, 0);
 	cpu_ns();
 	if (own.last[0] && !atomic_load(&pm.sampled))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", own.last);
@@ -488,10 +504,8 @@ void gw_pm_start(void)
 	if (gw_options.counters != GW_COUNT_PM)
 		return;
 	/* Mode count promises launches only. */
-	if (gw_options.mode == GW_MODE_WATCH)
-		gw_degrade_asked(GW_DEGRADED_COUNTERS,
-		                 "no counters: they are sampled in mode audit only");
-	else if (gw_options.mode == GW_MODE_AUDIT && !gw_options.budget)
+	if ((gw_options.mode == GW_MODE_AUDIT || gw_options.mode == GW_MODE_WATCH) &&
+	    !gw_options.budget)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: GPUWATCH_BUDGET is 0");
 }
 
@@ -530,6 +544,11 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 	atomic_store(&pm.running, 1);
 	if (stopping() || !gw_spawn("gpuwatch-pm", run))
 		atomic_store(&pm.running, 0);
+}
+
+bool gw_pm_wants_records(void)
+{
+	return atomic_load(&pm.asked) && atomic_load(&pm.running) && !stopping();
 }
 
 bool gw_pm_sampling(void)

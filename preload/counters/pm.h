@@ -71,6 +71,12 @@ void gw_pm_ran(uint32_t device, uint64_t ns);
 /** Whether the thread runs that takes windows. */
 bool gw_pm_sampling(void);
 
+/**
+ * Whether a session is under way or waits for records to begin: mode watch opens a window for it, which
+ * lasts as long. Any thread.
+ */
+bool gw_pm_wants_records(void);
+
 /** Window number @p index, below GW_PM_WINDOWS. Worker only. */
 struct gw_pm_window *gw_pm_window(unsigned index);
 
@@ -78,12 +84,12 @@ struct gw_pm_window *gw_pm_window(unsigned index);
 const struct gw_pm_set *gw_pm_set(unsigned number);
 
 /**
- * Another tool is to have libcupti: nothing is sampled until gw_pm_resume. Returns when the thread
- * has left libcupti, after 5 s at the latest. Worker only.
+ * Another tool is to have libcupti, or a window of mode watch ends: nothing is sampled until
+ * gw_pm_resume. Returns when the thread has left libcupti, after 5 s at the latest. Worker only.
  */
 void gw_pm_pause(void);
 
-/** The other tool has gone. Worker only. */
+/** Records come, again. Worker only. */
 void gw_pm_resume(void);
 
 /** The program ends: where counters were asked for and never began, say why. Worker only. */

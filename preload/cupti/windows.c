@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window with activity records is charged whole, from its opening to its last record: the program
- * may have stood still for that long, and has lost no more. The pause after it makes that the
- * budget's share of the time in which the program launches: one that launches now and then does not
- * meet a window each time. How long a window measures follows the time that ending it takes. A
- * window with event pairs lasts for as much launching, and is charged that.
+ * A window is charged what it takes from the program (window_cost.h), or the worker's CPU time for it
+ * where that is more; a window with event pairs is charged its launching, whole. The pause after it
+ * makes that the budget's share of the time in which the program launches: one that launches now and
+ * then does not meet a window each time.
  */
 #include "preload/cupti/windows.h"
 
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
+#include "preload/cupti/window_cost.h"
 #include "preload/runtime/bell.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
@@ -22,7 +22,11 @@
 #define MS GW_MS
 
 static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
-static const uint64_t MEASURE_MIN_NS = 5 * MS, MEASURE_MAX_NS = 100 * MS;
+static const uint64_t MEASURE_NS = 5 * MS;       /* how long one measures … */
+static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare … */
+static const uint64_t SAMPLE_MAX_NS = 2000 * MS; /* … and where counters are sampled in it */
+static const uint64_t QUIET_NS = 250 * MS; /* without a launch: the program does something else */
+static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
 static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
 static const uint64_t STUCK_NS = 10000 * MS; /* … and reported */
@@ -45,10 +49,13 @@ enum state {
 static struct {
 	_Atomic int state;           /* enum state */
 	uint64_t due, opened, ended; /* steady ns */
+	uint64_t off;                /* when recording was switched off */
+	uint64_t flushed;            /* when its records were last asked for */
+	uint64_t cpu;                /* the worker's when it was opened */
 	uint64_t round;              /* when the last one was */
+	uint64_t launched;           /* when the program last launched */
 	uint64_t debt;               /* launching to come: before the next, or still in this one */
 	uint64_t launching;          /* in this one until now */
-	uint64_t measure;            /* how long the next is to measure */
 	uint64_t retry;              /* pause after the next attempt that fails */
 	uint32_t dice;
 	bool by_events;   /* the open one times by event pairs */
@@ -91,13 +98,13 @@ static uint64_t pause_after(uint64_t ns)
 void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 {
 	calls = c;
-	window.measure = MEASURE_MIN_NS;
+	gw_window_cost_start();
 	window.retry = RETRY_MIN_NS;
 	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
 	window.forbidden = forbidden;
 	window.mode_due = false;
-	window.due = window.round = gw_steady_ns();
+	window.due = window.round = window.launched = gw_steady_ns();
 	window.debt = 0;
 	if (watching() && gw_options.budget)
 		window.due += pause_after(FIRST_NS);
@@ -202,17 +209,20 @@ static bool captured(void)
 }
 
 /*
- * No libcupti can be detached from a running program safely, and one that stays attached adds to
- * every launch call. So mode watch uses it only where the driver injected us, which makes us its
- * subscriber anyway.
+ * libcupti can't be detached from a running program safely, and while it is attached each launch call
+ * takes longer: mode watch attaches where the budget bears that.
  */
 static bool useful(void)
 {
-	if (!watching() || gw_injection_active())
-		return !window.useless;
+	if (window.useless)
+		return false;
+	if (!watching() || gw_attach_count() || gw_injection_active())
+		return true;
+	if (gw_window_cost_stay(gw_options.budget))
+		return true;
 	gw_degrade_asked(GW_DEGRADED_NO_CUPTI,
-	                 "mode watch does not attach CUPTI, which could not be detached again: "
-	                 "kernels are timed by sampled events");
+	                 "to attach CUPTI would cost so many launches more than GPUWATCH_BUDGET "
+	                 "allows: kernels are timed by sampled events, graphs are not");
 	return false;
 }
 
@@ -223,9 +233,9 @@ static void open_window(uint64_t now)
 {
 	enum gw_attached r;
 
-	r = useful() ? attach(true, always) : GW_ATTACH_NEVER;
+	r = useful() ? attach(true, always) : GW_ATTACH_LATER;
 	window.put_off = false;
-	window.useless = r == GW_ATTACH_NEVER;
+	window.useless |= r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
 	if (r == GW_ATTACHED) {
 		calls->opened();
@@ -247,9 +257,10 @@ static void open_window(uint64_t now)
 	window.by_events = r != GW_ATTACHED;
 	window.state = OPEN;
 	window.opened = now;
+	window.cpu = gw_thread_cpu_ns();
 	window.launching = 0;
-	window.debt = window.measure;
-	window.due = watching() ? gw_steady_ns() + window.measure : UINT64_MAX;
+	window.debt = MEASURE_NS;
+	window.due = watching() ? gw_steady_ns() + MEASURE_NS : UINT64_MAX;
 	gw_count(GW_COUNTER_windows, watching());
 }
 
@@ -259,7 +270,7 @@ static void end_window(uint64_t now)
 {
 	window.put_off = false;
 	window.stopped = window.by_events;
-	window.ended = now;
+	window.ended = window.off = now;
 	window.state = ENDING;
 	if (window.by_events)
 		atomic_store(&gw_hot.events, 0);
@@ -280,6 +291,8 @@ static void stop(void)
 	gw_attach_stop();
 	gw_activity_end();
 	window.stopped = true;
+	window.off = gw_steady_ns();
+	window.flushed = 0;
 	if (worn())
 		atomic_store(&gw_hot.events, 1);
 }
@@ -320,17 +333,25 @@ static bool measured_enough(uint64_t now)
 {
 	bool met = window.by_events ? !window.debt : gw_attach_met();
 
+	if (!window.by_events && calls->sampling() && now < window.opened + SAMPLE_MAX_NS)
+		return false;
 	return now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS);
 }
 
-/* A round of the worker's is over; whether there were launches in it. */
-static void pass(uint64_t now, bool launching)
+/* A round of the worker's is over, with @p launches calls in it. */
+static void pass(uint64_t now, uint32_t launches)
 {
-	uint64_t ns = launching ? now - window.round : 0;
+	uint64_t whole = now - window.round, ns = launches ? whole : 0;
 
 	window.round = now;
 	window.launching += ns;
 	window.debt -= ns < window.debt ? ns : window.debt;
+	if (launches)
+		window.launched = now;
+	if (watching() && now - window.launched < QUIET_NS)
+		gw_window_cost_round((window.state == OPEN || window.state == ENDING) &&
+		                             !window.stopped,
+		                     whole, launches);
 }
 
 /* The first one of a mode that has windows; where there was one already, as its mode would. */
@@ -350,7 +371,7 @@ static void change_open(uint64_t now)
 	if (!wanted() || window.by_events || (watching() && !window.correlated))
 		end_window(now);
 	else
-		window.due = watching() ? now + window.measure : UINT64_MAX;
+		window.due = watching() ? now + MEASURE_NS : UINT64_MAX;
 }
 
 void gw_windows_mode(void)
@@ -377,16 +398,16 @@ void gw_windows_mode(void)
 		atomic_store(&gw_hot.events, 1);
 }
 
-bool gw_windows_tick(bool launching)
+bool gw_windows_tick(uint32_t launches)
 {
 	uint64_t now = gw_steady_ns();
 	bool asked = atomic_load(&yielding) != 0;
 
 	if (window.mode_due)
 		gw_windows_mode();
-	pass(now, launching);
+	pass(now, launches);
 	if (window.state == CLOSED) {
-		if (launching && !window.debt && now >= window.due &&
+		if (launches && !window.debt && now >= window.due &&
 		    now >= atomic_load(&rest_until) && !captured())
 			open_window(now);
 	} else if (window.state == OPEN &&
@@ -401,23 +422,34 @@ bool gw_windows_tick(bool launching)
 		gw_windows_close();
 		return false;
 	}
-	gw_activity_flush(false);
+	if (now >= window.flushed + FLUSH_NS) {
+		gw_activity_flush(false);
+		window.flushed = now;
+	}
 	if (all_came())
 		return true;
 	late(now);
 	return given_up(now, asked);
 }
 
+/* What the window has cost, ns. */
+static uint64_t charge(void)
+{
+	uint64_t span = window.off - window.opened, cpu = gw_thread_cpu_ns() - window.cpu, lost;
+
+	if (window.by_events)
+		return window.launching;
+	gw_window_cost_ended();
+	lost = (uint64_t)(gw_window_cost_share() * (double)span);
+	return lost > cpu ? lost : cpu;
+}
+
 /* Charged, and the next one planned. */
 static void plan(uint64_t now)
 {
-	uint64_t cost = window.by_events ? window.launching : now - window.opened;
-	uint64_t fixed = now - window.ended;
+	uint64_t cost = charge();
 
 	gw_count(GW_COUNTER_window_ns, cost);
-	/* As long as ending one takes: longer wastes budget, shorter wastes windows. */
-	fixed = fixed < MEASURE_MIN_NS ? MEASURE_MIN_NS : fixed;
-	window.measure = fixed > MEASURE_MAX_NS ? MEASURE_MAX_NS : fixed;
 	window.debt = pause_after(cost);
 	window.due = now;
 }

@@ -37,11 +37,17 @@ extern struct gw_options gw_options;
 /** Read the environment once; a value that is not understood keeps its default. */
 void gw_options_read(void);
 
-/** Whether counters are sampled in this process: in mode audit, where the budget is not 0. */
+/** Whether kernels are timed in this process's mode: always, or in windows. */
+static inline bool gw_options_measure(void)
+{
+	return gw_options.mode == GW_MODE_AUDIT ||
+	       (gw_options.mode == GW_MODE_WATCH && gw_options.budget);
+}
+
+/** Whether counters are sampled in this process: where kernels are timed and the budget is not 0. */
 static inline bool gw_options_sample(void)
 {
-	return gw_options.mode == GW_MODE_AUDIT && gw_options.counters == GW_COUNT_PM &&
-	       gw_options.budget;
+	return gw_options_measure() && gw_options.counters == GW_COUNT_PM && gw_options.budget;
 }
 
 #endif

@@ -220,7 +220,7 @@ static uint32_t cycle(bool last)
 		begin();
 	if (!worker.begun) {
 		gw_recycle(round);
-		if (gw_windows_tick(false))
+		if (gw_windows_tick(0))
 			gw_windows_close();
 		return 0;
 	}
@@ -235,7 +235,7 @@ static uint32_t cycle(bool last)
 	gw_analysis_run(look_after, last);
 	gw_work_publish(gw_launches_predictors());
 	gw_pm_tick(now, events);
-	ended = !last && gw_windows_tick(events != 0);
+	ended = !last && gw_windows_tick(events);
 	if (last || ended || !gw_analysis_defers_join(gw_join_waiting()))
 		take_times(now, last || ended);
 	if (ended)
@@ -376,7 +376,11 @@ static void run(void)
 bool gw_pipeline_start(bool forbidden)
 {
 	static const struct gw_windows_calls calls = {
-	        .waiting = gw_join_waiting, .opened = gw_pm_resume, .ending = gw_pm_pause};
+	        .waiting = gw_join_waiting,
+	        .opened = gw_pm_resume,
+	        .sampling = gw_pm_wants_records,
+	        .ending = gw_pm_pause,
+	};
 
 	memset(&worker, 0, sizeof(worker));
 	pthread_mutex_init(&worker.lock, NULL);
@@ -390,7 +394,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
-	gw_analysis_start(gw_options.mode == GW_MODE_AUDIT && gw_options.analyze_code
+	gw_analysis_start(gw_options_measure() && gw_options.analyze_code
 	                          ? gw_analysis_threads_usual()
 	                          : 0);
 	gw_digests_start();
