@@ -15,7 +15,7 @@ static const double LEAST = 0.02;     /* and what it is never taken to be below 
 static const double QUEUED = 0.95;    /* share of launches that find work: the GPU is waited for */
 static const uint64_t SPAN_NS = 10000000000; /* over which calls are counted, about */
 /* What a launch call takes longer while libcupti is attached and off: docs/results/watch-2026-11-26. */
-static const double CALL_NS = 800;
+static const double CALL_NS = 500;
 
 struct pace {
 	double launches, ns;
