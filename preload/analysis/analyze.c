@@ -306,6 +306,8 @@ bool gw_analysis_defers_join(uint32_t launches)
 {
 	uint64_t ns = gw_steady_ns();
 
+	if (gw_options.mode == GW_MODE_WATCH) /* a window's records are soon to be had */
+		return false;
 	return (untimed_out || (gw_analysis_queue_untimed() && affordable(ns))) &&
 	       launches <= GW_ANALYSIS_HOLD && launches / GW_ANALYSIS_HOLD_EACH <= row.configs &&
 	       ns - row.begun_ns < GW_ANALYSIS_HOLD_MS * UINT64_C(1000000);

@@ -2,10 +2,12 @@
 #include "preload/counters/pm.h"
 
 #include "preload/cupti/activity.h"
+#include "preload/cupti/attach.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
 #include "preload/runtime/options.h"
+#include "preload/counters/gpu_turn.h"
 #include "preload/counters/pm_answers.h"
 #include "preload/counters/pm_failure.h"
 #include "preload/counters/pm_sets.h"
@@ -34,6 +36,7 @@ enum {
 	BEHIND_MS = 1000,     /* that the worker is waited for */
 	IDLE_MS = 200,        /* without a launch or a kernel's end: nothing to sample */
 	LOOK_MS = 20,         /* how often that is looked at */
+	TURN_MS = 250,        /* how often another process's turn with the sampler is looked at */
 	RETRY_MS = 500,       /* after the first failure; twice that after each further one … */
 	RETRY_MAX_MS = 60000, /* … up to here */
 	FAILURES_SAID = 3,    /* of one kind in a row are worth a word */
@@ -433,6 +436,7 @@ static void leave(void)
 		own.chip = NULL;
 		gw_pm_sets_release();
 	}
+	gw_gpu_turn_give();
 	atomic_store(&pm.asked, 0);
 	atomic_store(&pm.inside, 0);
 	gw_sandbox_leave();
@@ -463,7 +467,13 @@ static bool turn(void)
 static bool may_begin(void)
 {
 	atomic_store(&pm.asked, 1);
-	return window_free() && enter();
+	if (!window_free() || !enter())
+		return false;
+	if (gw_gpu_turn_take(atomic_load(&pm.device)))
+		return true;
+	leave();
+	doze(TURN_MS * MS);
+	return false;
 }
 
 static void run(void)
@@ -501,6 +511,7 @@ void gw_pm_start(void)
 	pthread_cond_init(&pm.wake, NULL);
 	gw_pm_sets_start();
 	gw_pm_answers_start();
+	gw_gpu_turn_start();
 	if (gw_options.counters != GW_COUNT_PM)
 		return;
 	/* Mode count promises launches only. */
@@ -561,7 +572,7 @@ void gw_pm_over(void)
 	if (!gw_options_sample() || gw_sandboxed() || atomic_load(&pm.sampled) ||
 	    (seen.decided && against()))
 		return;
-	if (!gw_activity_on())
+	if (!gw_activity_on() && !(gw_options.mode == GW_MODE_WATCH && gw_attach_count()))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
 		                 "no counters: kernels have no activity records");
 	else if (!atomic_load(&gw_counters[GW_COUNTER_pm_failed]))

@@ -7,6 +7,7 @@
 #include "tests/preload/harness.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #define WATCH      "GPUWATCH_MODE=watch"
@@ -231,6 +232,31 @@ static void graph_nodes_are_timed(void **state)
 	assert_true(any);
 	assert_int_equal(log->invalid, 0);
 	assert_int_equal(log->counter[GW_COUNTER_launches_unmatched], 0);
+	outcome_free(o);
+}
+
+/* In windows that last as long as a session takes, which the worker opens and the sampler asks for. */
+static void counters_are_sampled_in_windows(void **state)
+{
+	struct outcome *o = watch2("counted", "4000", CONTINUOUS, "STANDIN_ORDER=1",
+	                           "STANDIN_SLOW=cuptiActivityFlushAll:150");
+	const struct account *log = only_log(o);
+
+	(void)state;
+	assert_true(log->counter[GW_COUNTER_pm_windows] > 0);
+	assert_true(log->counter[GW_COUNTER_counted] > 0);
+	assert_int_equal(log->degraded >> GW_DEGRADED_COUNTERS & 1, 0);
+	assert_int_equal(log->counter[GW_COUNTER_pm_other_profiler], 0);
+	assert_null(strstr(o->err, "while another thread"));
+	outcome_free(o);
+}
+
+static void code_is_read(void **state)
+{
+	struct outcome *o = watch("windows", "steady", HALF, NULL);
+
+	(void)state;
+	assert_int_equal(only_log(o)->analyses[GW_ANALYSIS_OFF], 0);
 	outcome_free(o);
 }
 
@@ -488,6 +514,8 @@ int main(void)
 	        cmocka_unit_test(contexts_end_in_windows),
 	        cmocka_unit_test(event_pairs_time_no_graphs),
 	        cmocka_unit_test(graph_nodes_are_timed),
+	        cmocka_unit_test(counters_are_sampled_in_windows),
+	        cmocka_unit_test(code_is_read),
 	        cmocka_unit_test(captures_are_left_alone),
 	        cmocka_unit_test(without_cupti_windows_are_timed_by_events),
 	        cmocka_unit_test(each_record_meets_its_own_launch),

@@ -3,14 +3,18 @@
   train   a training step that runs ahead of the GPU
   gemm    matrix products into the same memory
   decode  a token of a language model: replays a CUDA graph and waits for it
-  eager   the same, launched kernel by kernel
+  deep    the same of a deeper model: more than 400 kernels in a graph
+  eager   the same as decode, launched kernel by kernel
+  conv    a training step of a small convolution net, bound by the host
 For each line NAME COUNT of standard input a quarter of so many steps untimed, then all of them
 timed; prints the microseconds of a step. After "fresh" the first line of a loop is timed wholly, with all that comes before
 its first step but the context.
 
 `slices NAME SECONDS` instead: steps in slices of about a millisecond for so long, each ended by a synchronisation;
 prints one JSON object as slices.cu does: "begin", CLOCK_REALTIME of each slice in ns, and "ns", of a step."""
+import itertools
 import json
+import os
 import sys
 import time
 
@@ -50,8 +54,8 @@ def gemm():
     return lambda: torch.mm(a, b, out=c), 100
 
 
-def model():
-    net = nn.Sequential(*[Block(1024, 16) for _ in range(8)]).cuda().bfloat16().eval()
+def model(blocks=8):
+    net = nn.Sequential(*[Block(1024, 16) for _ in range(blocks)]).cuda().bfloat16().eval()
     return net, torch.randn(8, 1, 1024, device="cuda", dtype=torch.bfloat16)
 
 
@@ -64,8 +68,8 @@ def eager():
     return token, 1
 
 
-def decode():
-    net, x = model()
+def decode(blocks=8):
+    net, x = model(blocks)
     side = torch.cuda.Stream()
     with torch.no_grad(), torch.cuda.stream(side):
         for _ in range(3):
@@ -81,6 +85,17 @@ def decode():
     return token, 1
 
 
+def deep():
+    return decode(36)
+
+
+def conv():
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "gpu", "py"))
+    import programs
+    step, numbers = programs.conv(torch), itertools.count()
+    return lambda: step(next(numbers)), 10
+
+
 def run(loop, count):
     step, together = loop
     begin = time.perf_counter()
@@ -92,12 +107,12 @@ def run(loop, count):
     return (time.perf_counter() - begin) / count * 1e6
 
 
-LOOPS = {"train": train, "gemm": gemm, "decode": decode, "eager": eager}
+LOOPS = {"train": train, "gemm": gemm, "decode": decode, "deep": deep, "eager": eager, "conv": conv}
 
 
 def slices(name, seconds):
     step, _ = LOOPS[name]()
-    begins, spans, count = [], [], {"gemm": 40, "train": 1, "decode": 2, "eager": 1}[name]
+    begins, spans, count = [], [], {"gemm": 40, "train": 1, "decode": 2, "deep": 1, "eager": 1, "conv": 1}[name]
     run((step, 1), 30)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
