@@ -5,8 +5,9 @@
  * whatever enters the predictor and the log does so in its order.
  *
  * After two seconds of CPU, so that busy machines get answers, too, threads go on at the lowest
- * priority there is: where a processor would be idle. In mode watch they begin there. So no lock is shared with the worker: a
- * thread of lowest priority that held one could keep it waiting for as long as the machine is busy.
+ * priority there is: where a processor would be idle. In mode watch they begin there. So no lock is
+ * shared with the worker: a thread of lowest priority that held one could keep it waiting for as
+ * long as the machine is busy.
  */
 #ifndef GW_ANALYSIS_JOBS_H
 #define GW_ANALYSIS_JOBS_H

@@ -46,11 +46,12 @@ static struct {
 	char took_long[48], no_time[128], too_many[48];
 } texts;
 
-/* In mode audit answers come first: before the budget rules there is a minute, of idle processors. */
+/* In mode audit answers come first: before the budget rules there is a minute, of idle processors.
+ */
 static uint64_t first_ns(void)
 {
-	bool answers = gw_options.budget && gw_options.mode != GW_MODE_WATCH &&
-	               gw_analysis_jobs_usable();
+	bool answers =
+	        gw_options.budget && gw_options.mode != GW_MODE_WATCH && gw_analysis_jobs_usable();
 
 	return (answers ? GW_ANALYSIS_ANSWERS_MS : GW_ANALYSIS_FIRST_MS) * UINT64_C(1000000);
 }

@@ -63,8 +63,8 @@ bool gw_analysis_inline(void);
 /**
  * Whether records must wait because launches without a prediction wait for an analysis that will
  * give them one: times wait for up to GW_ANALYSIS_HOLD_MS, so that the predictions precede them.
- * Not where launches repeat: there a time predicts the next launch better than code the first; nor in
- * mode watch, where launches between windows have been analysed before one is timed.
+ * Not where launches repeat: there a time predicts the next launch better than code the first; nor
+ * in mode watch, where launches between windows have been analysed before one is timed.
  * @p launches: number of launches that wait for their times.
  */
 bool gw_analysis_defers_join(uint32_t launches);

@@ -58,8 +58,8 @@ static int open_file(const char *name)
 }
 
 /*
- * Of the process, not of the open file: a forked child does not keep it, and it ends with the process
- * however that ends.
+ * Of the process, not of the open file: a forked child does not keep it, and it ends with the
+ * process however that ends.
  */
 static bool lock(int file)
 {
@@ -82,8 +82,9 @@ bool gw_gpu_turn_take(uint32_t device)
 		return true;
 	if (!lock(file)) {
 		close(file);
-		gw_degrade_asked(GW_DEGRADED_COUNTERS, "other processes sample counters of the same "
-		                                       "GPU: they take turns");
+		gw_degrade_asked(GW_DEGRADED_COUNTERS,
+		                 "other processes sample counters of the same "
+		                 "GPU: they take turns");
 		return false;
 	}
 	turn.file = file;

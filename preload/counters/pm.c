@@ -53,14 +53,14 @@ static struct {
 	pthread_mutex_t lock; /* for the condition alone */
 	pthread_cond_t wake;
 	_Atomic int stop, running;
-	_Atomic int ending;  /* the program's end is held for the window under way: no other */
-	_Atomic int sampled; /* there was a window */
-	_Atomic int paused; /* another tool has libcupti, or comes, or no window is open: the
-	                       thread keeps out of it … */
-	_Atomic int inside;         /* … and may be in it */
-	_Atomic int asked;          /* a session is under way, or due */
-	_Atomic uint64_t busy_ns;   /* when something was last launched or ended */
-	_Atomic int at_rest;        /* until then: the thread waits for the next */
+	_Atomic int ending;       /* the program's end is held for the window under way: no other */
+	_Atomic int sampled;      /* there was a window */
+	_Atomic int paused;       /* another tool has libcupti, or comes, or no window is open: the
+	                             thread keeps out of it … */
+	_Atomic int inside;       /* … and may be in it */
+	_Atomic int asked;        /* a session is under way, or due */
+	_Atomic uint64_t busy_ns; /* when something was last launched or ended */
+	_Atomic int at_rest;      /* until then: the thread waits for the next */
 	_Atomic uint64_t kernel_ns; /* a typical kernel's time, by share of GPU time */
 	_Atomic uint32_t device;    /* that the last kernel ran on */
 	struct gw_pm_window window[GW_PM_WINDOWS];

@@ -43,13 +43,13 @@ enum gw_pm_window_state {
 
 /** A window of samples. All but the state is the thread's until READY, then the worker's. */
 struct gw_pm_window {
-	_Atomic int state;             /**< enum gw_pm_window_state */
-	_Atomic uint64_t begin;        /**< CLOCK_REALTIME, ns, as the records of kernels have it */
-	uint64_t ready_ns;             /**< when it was handed over, as gw_steady_ns() counts */
-	uint64_t end;                  /**< of the last sample, once the worker has set it */
-	uint32_t device;               /**< ordinal */
-	unsigned set;                  /**< number of the set, unchanging; see gw_pm_set() */
-	size_t count;                  /**< samples */
+	_Atomic int state;      /**< enum gw_pm_window_state */
+	_Atomic uint64_t begin; /**< CLOCK_REALTIME, ns, as the records of kernels have it */
+	uint64_t ready_ns;      /**< when it was handed over, as gw_steady_ns() counts */
+	uint64_t end;           /**< of the last sample, once the worker has set it */
+	uint32_t device;        /**< ordinal */
+	unsigned set;           /**< number of the set, unchanging; see gw_pm_set() */
+	size_t count;           /**< samples */
 	struct gw_sample sample[GW_PM_SAMPLES]; /**< by libcupti's clock: see gw_record_time() */
 };
 
@@ -57,8 +57,8 @@ struct gw_pm_window {
 void gw_pm_start(void);
 
 /**
- * Once a cycle: @p launches were made since the last time. Begins to sample with the first launches,
- * where the options, the GPU and other tools let it. Worker only.
+ * Once a cycle: @p launches were made since the last time. Begins to sample with the first
+ * launches, where the options, the GPU and other tools let it. Worker only.
  */
 void gw_pm_tick(uint64_t now_ns, uint32_t launches);
 
@@ -72,8 +72,8 @@ void gw_pm_ran(uint32_t device, uint64_t ns);
 bool gw_pm_sampling(void);
 
 /**
- * Whether a session is under way or waits for records to begin: mode watch opens a window for it, which
- * lasts as long. Any thread.
+ * Whether a session is under way or waits for records to begin: mode watch opens a window for it,
+ * which lasts as long. Any thread.
  */
 bool gw_pm_wants_records(void);
 
@@ -96,8 +96,8 @@ void gw_pm_resume(void);
 void gw_pm_over(void);
 
 /**
- * The program ends and may be held until @p deadline (gw_steady_ns()): wait for the window under way
- * to be handed over; none is begun after it. Any thread.
+ * The program ends and may be held until @p deadline (gw_steady_ns()): wait for the window under
+ * way to be handed over; none is begun after it. Any thread.
  */
 void gw_pm_finish(uint64_t deadline);
 

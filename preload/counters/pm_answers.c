@@ -70,7 +70,8 @@ double gw_pm_answers_worth(unsigned number)
 
 bool gw_pm_answers_wanted(void)
 {
-	uint64_t most = gw_options.mode == GW_MODE_WATCH ? GW_PM_ANSWERS_WATCH_MS : GW_PM_ANSWERS_MS;
+	uint64_t most =
+	        gw_options.mode == GW_MODE_WATCH ? GW_PM_ANSWERS_WATCH_MS : GW_PM_ANSWERS_MS;
 
 	return spent_ns < most * GW_MS && gw_pm_sets_worthwhile(gw_pm_answers_worth);
 }

@@ -10,11 +10,12 @@ enum {
 	PAIRS_MOST = 1024, /* … the latest of them */
 };
 
-static const double PRIOR = 0.5;      /* loss in a window, before any was seen */
-static const double LEAST = 0.02;     /* and what it is never taken to be below */
-static const double QUEUED = 0.95;    /* share of launches that find work: the GPU is waited for */
+static const double PRIOR = 0.5;   /* loss in a window, before any was seen */
+static const double LEAST = 0.02;  /* and what it is never taken to be below */
+static const double QUEUED = 0.95; /* share of launches that find work: the GPU is waited for */
 static const uint64_t SPAN_NS = 10000000000; /* over which calls are counted, about */
-/* What a launch call takes longer while libcupti is attached and off: docs/results/watch-2026-11-26. */
+/* What a launch call takes longer while libcupti is attached and off:
+ * docs/results/watch-2026-11-26. */
 static const double CALL_NS = 500;
 
 struct pace {
@@ -22,8 +23,8 @@ struct pace {
 };
 
 static struct {
-	struct pace closed, open; /* since the last window, in this one */
-	struct pace recent;       /* outside windows, the last SPAN_NS about */
+	struct pace closed, open;     /* since the last window, in this one */
+	struct pace recent;           /* outside windows, the last SPAN_NS about */
 	double windows, mean, square; /* of the paces in windows by those before them */
 	double pairs, queued;
 } cost;
@@ -55,8 +56,8 @@ void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches)
 void gw_window_cost_ended(void)
 {
 	if (cost.open.ns > 0 && cost.closed.launches > 0) {
-		double ratio = cost.open.launches / cost.open.ns * cost.closed.ns /
-		               cost.closed.launches;
+		double ratio =
+		        cost.open.launches / cost.open.ns * cost.closed.ns / cost.closed.launches;
 
 		if (cost.windows < WINDOWS_MOST)
 			cost.windows++;

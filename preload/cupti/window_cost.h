@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What windows of mode watch cost the program, as this process shows it: launches per second while a
- * window is open against those before it. And what libcupti costs while it is attached and off, which
- * decides whether it is attached at all: it cannot be detached again. Worker only.
+ * What windows of mode watch cost the program, as this process shows it: launches per second while
+ * a window is open against those before it. And what libcupti costs while it is attached and off,
+ * which decides whether it is attached at all: it cannot be detached again. Worker only.
  */
 #ifndef GW_WINDOW_COST_H
 #define GW_WINDOW_COST_H
@@ -20,8 +20,8 @@ void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches);
 void gw_window_cost_ended(void);
 
 /**
- * Share of the time for which a window is open that the program loses, 0 to 1: the upper bound of what
- * past windows showed, two standard errors above their mean; a half as long as there were few.
+ * Share of the time for which a window is open that the program loses, 0 to 1: the upper bound of
+ * what past windows showed, two standard errors above their mean; a half as long as there were few.
  */
 double gw_window_cost_share(void);
 
@@ -29,8 +29,8 @@ double gw_window_cost_share(void);
 void gw_window_cost_pair(bool queued);
 
 /**
- * Whether libcupti may stay attached: what it adds to launch calls is within half of @p percent of the
- * time, or is hidden because the GPU, not the host, is what the program waits for.
+ * Whether libcupti may stay attached: what it adds to launch calls is within half of @p percent of
+ * the time, or is hidden because the GPU, not the host, is what the program waits for.
  */
 bool gw_window_cost_stay(uint32_t percent);
 

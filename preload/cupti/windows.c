@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window is charged what it takes from the program (window_cost.h), or the worker's CPU time for it
- * where that is more; a window with event pairs is charged its launching, whole. The pause after it
- * makes that the budget's share of the time in which the program launches: one that launches now and
- * then does not meet a window each time.
+ * A window is charged what it takes from the program (window_cost.h), or the worker's CPU time for
+ * it where that is more; a window with event pairs is charged its launching, whole. The pause after
+ * it makes that the budget's share of the time in which the program launches: one that launches now
+ * and then does not meet a window each time.
  */
 #include "preload/cupti/windows.h"
 
@@ -21,11 +21,11 @@
 
 #define MS GW_MS
 
-static const uint64_t FIRST_NS = 40 * MS; /* what a window is taken to cost before the first */
-static const uint64_t MEASURE_NS = 5 * MS;       /* how long one measures … */
-static const uint64_t MEASURE_MAX_NS = 100 * MS; /* … where launches are rare … */
-static const uint64_t SAMPLE_MAX_NS = 2000 * MS; /* … and where counters are sampled in it */
-static const uint64_t QUIET_NS = 250 * MS; /* without a launch: the program does something else */
+static const uint64_t FIRST_NS = 40 * MS;  /* what a window is taken to cost before the first */
+static const uint64_t MEASURE_NS = 5 * MS; /* how long one measures … */
+static const uint64_t MEASURE_MAX_NS = 100 * MS;  /* … where launches are rare … */
+static const uint64_t SAMPLE_MAX_NS = 10000 * MS; /* … and where counters are sampled in it */
+static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
 static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
 static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
 static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
@@ -209,8 +209,8 @@ static bool captured(void)
 }
 
 /*
- * libcupti can't be detached from a running program safely, and while it is attached each launch call
- * takes longer: mode watch attaches where the budget bears that.
+ * libcupti can't be detached from a running program safely, and while it is attached each launch
+ * call takes longer: mode watch attaches where the budget bears that.
  */
 static bool useful(void)
 {
@@ -338,6 +338,12 @@ static bool measured_enough(uint64_t now)
 	return now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS);
 }
 
+static bool recording(void)
+{
+	return (window.state == OPEN || window.state == ENDING) && !window.stopped &&
+	       !window.by_events;
+}
+
 /* A round of the worker's is over, with @p launches calls in it. */
 static void pass(uint64_t now, uint32_t launches)
 {
@@ -349,9 +355,7 @@ static void pass(uint64_t now, uint32_t launches)
 	if (launches)
 		window.launched = now;
 	if (watching() && now - window.launched < QUIET_NS)
-		gw_window_cost_round((window.state == OPEN || window.state == ENDING) &&
-		                             !window.stopped,
-		                     whole, launches);
+		gw_window_cost_round(recording(), whole, launches);
 }
 
 /* The first one of a mode that has windows; where there was one already, as its mode would. */

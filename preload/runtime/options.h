@@ -44,7 +44,8 @@ static inline bool gw_options_measure(void)
 	       (gw_options.mode == GW_MODE_WATCH && gw_options.budget);
 }
 
-/** Whether counters are sampled in this process: where kernels are timed and the budget is not 0. */
+/** Whether counters are sampled in this process: where kernels are timed and the budget is not 0.
+ */
 static inline bool gw_options_sample(void)
 {
 	return gw_options_measure() && gw_options.counters == GW_COUNT_PM && gw_options.budget;

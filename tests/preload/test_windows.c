@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mode watch: every launch is counted, and some are timed, in windows: by activity records, or by pairs
- * of events where there is no libcupti.
+ * Mode watch: every launch is counted, and some are timed, in windows: by activity records, or by
+ * pairs of events where there is no libcupti.
  */
 #include "tests/preload/account.h"
 #include "tests/preload/harness.h"
@@ -78,7 +78,8 @@ static void assert_records(const struct outcome *o)
 
 static void launches_are_counted_and_some_timed(void **state)
 {
-	struct outcome *o = watch("windows", "steady", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
+	struct outcome *o =
+	        watch("windows", "steady", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
 
 	(void)state;
 	assert_records(o);
@@ -164,7 +165,8 @@ static void a_program_that_launches_rarely_is_timed(void **state)
 
 static void sixteen_threads(void **state)
 {
-	struct outcome *o = watch("windows", "threads", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
+	struct outcome *o =
+	        watch("windows", "threads", "GPUWATCH_BUDGET=25", "GPUWATCH_COUNTERS=off");
 
 	(void)state;
 	assert_records(o);
@@ -235,7 +237,8 @@ static void graph_nodes_are_timed(void **state)
 	outcome_free(o);
 }
 
-/* In windows that last as long as a session takes, which the worker opens and the sampler asks for. */
+/* In windows that last as long as a session takes, which the worker opens and the sampler asks for.
+ */
 static void counters_are_sampled_in_windows(void **state)
 {
 	struct outcome *o = watch2("counted", "4000", CONTINUOUS, "STANDIN_ORDER=1",
