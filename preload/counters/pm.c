@@ -3,6 +3,7 @@
 
 #include "preload/cupti/activity.h"
 #include "preload/cupti/attach.h"
+#include "preload/cupti/windows.h"
 #include "preload/runtime/clock.h"
 #include "preload/runtime/deadline.h"
 #include "preload/runtime/degrade.h"
@@ -22,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MS GW_MS
 
@@ -36,6 +36,8 @@ enum {
 	BEHIND_MS = 1000,     /* that the worker is waited for */
 	IDLE_MS = 200,        /* without a launch or a kernel's end: nothing to sample */
 	LOOK_MS = 20,         /* how often that is looked at */
+	RECORDS_MS = 2000,    /* that a session waits for a window of mode watch */
+	LEAD_MS = 50,         /* that it lets pass in it before the first samples */
 	TURN_MS = 250,        /* how often another process's turn with the sampler is looked at */
 	RETRY_MS = 500,       /* after the first failure; twice that after each further one … */
 	RETRY_MAX_MS = 60000, /* … up to here */
@@ -58,12 +60,11 @@ static struct {
 	_Atomic int paused;       /* another tool has libcupti, or comes, or no window is open: the
 	                             thread keeps out of it … */
 	_Atomic int inside;       /* … and may be in it */
-	_Atomic int asked;        /* a session is under way, or due */
+	_Atomic int asked;        /* enum gw_windows_need */
 	_Atomic uint64_t busy_ns; /* when something was last launched or ended */
 	_Atomic int at_rest;      /* until then: the thread waits for the next */
 	_Atomic uint64_t kernel_ns; /* a typical kernel's time, by share of GPU time */
 	_Atomic uint32_t device;    /* that the last kernel ran on */
-	struct gw_pm_window window[GW_PM_WINDOWS];
 } pm;
 
 /* The worker's; what is set before the thread starts it may read. */
@@ -87,7 +88,6 @@ static struct {
 	const char *chip;
 	uint32_t chip_device;
 	struct gw_pm_sampler sampler;
-	bool late[8]; /* stages whose exit handler is registered */
 } own;
 
 /* ---- stopping ------------------------------------------------------------------------------- */
@@ -154,18 +154,10 @@ void gw_pm_stop(void)
 	errno = saved;
 }
 
-static bool window_open(void)
-{
-	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		if (atomic_load(&pm.window[i].state) == GW_PM_OPEN)
-			return true;
-	return false;
-}
-
 void gw_pm_finish(uint64_t deadline)
 {
 	atomic_store(&pm.ending, 1);
-	while (atomic_load(&pm.running) && window_open() && gw_steady_ns() < deadline)
+	while (atomic_load(&pm.running) && gw_pm_window_in(GW_PM_OPEN) && gw_steady_ns() < deadline)
 		gw_pause(MS);
 }
 
@@ -188,19 +180,6 @@ void gw_pm_abandon(void)
 	atomic_store(&pm.stop, 1);
 	atomic_store(&pm.running, 0);
 	atomic_store(&pm.inside, 0);
-}
-
-/*
- * libcupti makes static objects as late as by the first use of a function. Where exit() is not
- * called by the main thread, the handlers registered here, after each first use, come before
- * their destructors.
- */
-static void used(unsigned stage)
-{
-	if (own.late[stage])
-		return;
-	own.late[stage] = true;
-	atexit(gw_pm_stop);
 }
 
 /* ---- what the thread spends ----------------------------------------------------------------- */
@@ -291,21 +270,13 @@ static void wait_for_launches(void)
 	pthread_mutex_unlock(&pm.lock);
 }
 
-static struct gw_pm_window *window_free(void)
-{
-	for (unsigned i = 0; i < GW_PM_WINDOWS; i++)
-		if (atomic_load(&pm.window[i].state) == GW_PM_FREE)
-			return &pm.window[i];
-	return NULL;
-}
-
 /* After a pause, and when one is free: the worker keeps them until it knows what ran meanwhile. */
 static bool wait_for_window(void)
 {
 	for (int i = 0; i < BEHIND_MS / GAP_MS; i++) {
 		if (doze(GAP_MS * MS))
 			return false;
-		if (window_free())
+		if (gw_pm_window_in(GW_PM_FREE))
 			return true;
 	}
 	return false;
@@ -314,7 +285,7 @@ static bool wait_for_window(void)
 /* One window, from beginning to hand-over. The sampler is configured. */
 static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 {
-	struct gw_pm_window *w = window_free();
+	struct gw_pm_window *w = gw_pm_window_in(GW_PM_FREE);
 	bool overflow = false;
 	CUptiResult r;
 
@@ -328,7 +299,7 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	*what = "cuptiPmSamplingStart";
 	r = gw_pm_begin(&own.sampler);
 	if (r == CUPTI_SUCCESS) {
-		used(4);
+		gw_pm_used(4);
 		doze(every * WINDOW_SAMPLES - STOP_NS);
 		*what = "cuptiPmSamplingStop";
 		r = gw_pm_end(&own.sampler);
@@ -336,7 +307,7 @@ static CUptiResult take_window(unsigned set, uint64_t every, const char **what)
 	if (r == CUPTI_SUCCESS && !leaving()) {
 		*what = "cuptiPmSamplingDecodeData";
 		r = gw_pm_read(&own.sampler, w->sample, GW_PM_SAMPLES, &w->count, &overflow);
-		used(5);
+		gw_pm_used(5);
 	}
 	if (w->count)
 		atomic_store(&pm.sampled, 1);
@@ -360,14 +331,14 @@ static CUptiResult know_chip(uint32_t device, const char **what)
 		return r;
 	*what = "cuptiDeviceGetChipName";
 	own.chip = gw_cupti_chip(device, &r);
-	used(0);
+	gw_pm_used(0);
 	if (!own.chip)
 		return r;
 	own.chip_device = device;
 	free(own.availability);
 	*what = "cuptiPmSamplingGetCounterAvailability";
 	own.availability = gw_pm_availability(device, &r);
-	used(1);
+	gw_pm_used(1);
 	if (!own.availability)
 		own.chip = NULL;
 	return r;
@@ -386,6 +357,35 @@ static const struct gw_cupti_set *choose(unsigned *set)
 	return cupti;
 }
 
+/*
+ * In mode watch a window is opened for it. What was launched before has no record: when one of a
+ * kernel that was launched in the window has come, the queue before it has run.
+ */
+static bool wait_for_records(void)
+{
+	const uint64_t until = gw_deadline_in(RECORDS_MS * MS);
+	uint64_t joined;
+
+	atomic_store(&pm.asked, GW_NEED_RECORDS);
+	if (gw_options.mode != GW_MODE_WATCH)
+		return true;
+	while (!gw_windows_recording())
+		if (gw_steady_ns() > until || doze(LOOK_MS * MS / 4))
+			return false;
+	joined = atomic_load(&gw_counters[GW_COUNTER_joined]);
+	while (atomic_load(&gw_counters[GW_COUNTER_joined]) == joined)
+		if (gw_steady_ns() > until || doze(LOOK_MS * MS / 4))
+			return false;
+	return !doze(LEAD_MS * MS);
+}
+
+static CUptiResult close_session(CUptiResult r)
+{
+	gw_pm_close(&own.sampler);
+	gw_pm_used(6);
+	return r;
+}
+
 /* Some windows of one set. */
 static CUptiResult session(const char **what)
 {
@@ -399,7 +399,7 @@ static CUptiResult session(const char **what)
 		return r;
 	*what = "cuptiProfilerHostConfigAddMetrics";
 	cupti = choose(&set);
-	used(2);
+	gw_pm_used(2);
 	if (!cupti) /* what was missing may be what the chip does not collect */
 		return gw_pm_sets_any() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
 	if (leaving())
@@ -409,17 +409,17 @@ static CUptiResult session(const char **what)
 	if (r == CUPTI_SUCCESS && !leaving()) {
 		*what = "cuptiPmSamplingSetConfig";
 		r = gw_pm_configure(&own.sampler, cupti, every);
-		used(3);
+		gw_pm_used(3);
 	}
+	if (r == CUPTI_SUCCESS && !wait_for_records())
+		return close_session(r);
 	for (int i = 0; r == CUPTI_SUCCESS && i < SESSION_WINDOWS; i++) {
 		if (!wait_for_window() || atomic_load(&pm.ending))
 			break;
-		if (busy())
+		if (busy() && gw_windows_recording())
 			r = take_window(set, every, what);
 	}
-	gw_pm_close(&own.sampler);
-	used(6);
-	return r;
+	return close_session(r);
 }
 
 /* A session took @p cost ns of CPU: what the next may take. */
@@ -432,13 +432,15 @@ static void expect(uint64_t cost)
 /* Nothing of libcupti's is kept for later: the other tool may end it (cuptiFinalize). */
 static void leave(void)
 {
+	if (gw_options.mode == GW_MODE_WATCH) /* until the next is let in */
+		atomic_store(&pm.paused, 1);
 	if (atomic_load(&pm.paused)) {
 		own.chip = NULL;
 		gw_pm_sets_release();
 	}
 	gw_gpu_turn_give();
-	atomic_store(&pm.asked, 0);
 	atomic_store(&pm.inside, 0);
+	atomic_store(&pm.asked, GW_NEED_NOTHING);
 	gw_sandbox_leave();
 }
 
@@ -466,8 +468,8 @@ static bool turn(void)
 /* In mode watch a window is opened for who asks. */
 static bool may_begin(void)
 {
-	atomic_store(&pm.asked, 1);
-	if (!window_free() || !enter())
+	atomic_store(&pm.asked, GW_NEED_CUPTI);
+	if (!gw_pm_window_in(GW_PM_FREE) || !enter())
 		return false;
 	if (gw_gpu_turn_take(atomic_load(&pm.device)))
 		return true;
@@ -483,7 +485,7 @@ static void run(void)
 		uint64_t wait = debt();
 
 		if (wait || !busy())
-			atomic_store(&pm.asked, 0);
+			atomic_store(&pm.asked, GW_NEED_NOTHING);
 		if (!busy())
 			wait_for_launches();
 		else if (wait)
@@ -493,7 +495,7 @@ static void run(void)
 		else if (!turn())
 			break;
 	}
-	atomic_store(&pm.asked, 0);
+	atomic_store(&pm.asked, GW_NEED_NOTHING);
 	cpu_ns();
 	if (own.last[0] && !atomic_load(&pm.sampled))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: %s", own.last);
@@ -505,6 +507,7 @@ static void run(void)
 void gw_pm_start(void)
 {
 	memset(&pm, 0, sizeof(pm));
+	gw_pm_windows_start();
 	memset(&seen, 0, sizeof(seen));
 	memset(&own, 0, sizeof(own));
 	pthread_mutex_init(&pm.lock, NULL);
@@ -518,17 +521,6 @@ void gw_pm_start(void)
 	if ((gw_options.mode == GW_MODE_AUDIT || gw_options.mode == GW_MODE_WATCH) &&
 	    !gw_options.budget)
 		gw_degrade_asked(GW_DEGRADED_COUNTERS, "no counters: GPUWATCH_BUDGET is 0");
-}
-
-/* Why there are to be no counters in this process; NULL: there may be. */
-static const char *against(void)
-{
-	if (!gw_pm_usable())
-		return "the libcupti found has no PM sampling (it came with CUDA 12.6)";
-	if (!gw_exit_watched())
-		return "the program's exit can't be seen in time (loaded by another thread than "
-		       "the main one)";
-	return NULL;
 }
 
 void gw_pm_tick(uint64_t now_ns, uint32_t launches)
@@ -547,7 +539,7 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 	    !busy() || !seen.placed)
 		return;
 	seen.decided = true;
-	why = against();
+	why = gw_pm_against();
 	if (why) {
 		gw_degrade(GW_DEGRADED_COUNTERS, "no counters: %s", why);
 		return;
@@ -557,9 +549,11 @@ void gw_pm_tick(uint64_t now_ns, uint32_t launches)
 		atomic_store(&pm.running, 0);
 }
 
-bool gw_pm_wants_records(void)
+enum gw_windows_need gw_pm_need(void)
 {
-	return atomic_load(&pm.asked) && atomic_load(&pm.running) && !stopping();
+	if (!atomic_load(&pm.running) || stopping())
+		return GW_NEED_NOTHING;
+	return (enum gw_windows_need)atomic_load(&pm.asked);
 }
 
 bool gw_pm_sampling(void)
@@ -570,7 +564,7 @@ bool gw_pm_sampling(void)
 void gw_pm_over(void)
 {
 	if (!gw_options_sample() || gw_sandboxed() || atomic_load(&pm.sampled) ||
-	    (seen.decided && against()))
+	    (seen.decided && gw_pm_against()))
 		return;
 	if (!gw_activity_on() && !(gw_options.mode == GW_MODE_WATCH && gw_attach_count()))
 		gw_degrade_asked(GW_DEGRADED_COUNTERS,
@@ -603,9 +597,4 @@ void gw_pm_ran(uint32_t device, uint64_t ns)
 	seen.mean_ns += ((double)ns - seen.mean_ns) * weight / seen.weight;
 	atomic_store_explicit(&pm.kernel_ns, (uint64_t)seen.mean_ns, memory_order_relaxed);
 	atomic_store_explicit(&pm.device, device, memory_order_relaxed);
-}
-
-struct gw_pm_window *gw_pm_window(unsigned index)
-{
-	return &pm.window[index];
 }

@@ -10,6 +10,7 @@
 #define GW_PM_H
 
 #include "preload/counters/pm_sampler.h"
+#include "preload/cupti/windows.h"
 
 #include <stdatomic.h>
 
@@ -71,11 +72,20 @@ void gw_pm_ran(uint32_t device, uint64_t ns);
 /** Whether the thread runs that takes windows. */
 bool gw_pm_sampling(void);
 
+/** What a session that is due or under way needs of libcupti. Any thread. */
+enum gw_windows_need gw_pm_need(void);
+
+/** Start with all windows free. */
+void gw_pm_windows_start(void);
+
 /**
- * Whether a session is under way or waits for records to begin: mode watch opens a window for it,
- * which lasts as long. Any thread.
+ * The calling thread, which samples, has used a function of libcupti's of @p stage, below 8, which
+ * may have made static objects: they are destroyed after the thread has been stopped.
  */
-bool gw_pm_wants_records(void);
+void gw_pm_used(unsigned stage);
+
+/** The first window in @p state, NULL: none is. Any thread. */
+struct gw_pm_window *gw_pm_window_in(enum gw_pm_window_state state);
 
 /** Window number @p index, below GW_PM_WINDOWS. Worker only. */
 struct gw_pm_window *gw_pm_window(unsigned index);

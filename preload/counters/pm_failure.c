@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "preload/counters/pm_failure.h"
 
+#include "preload/counters/pm_sampler.h"
+#include "preload/runtime/process.h"
+
 #include <stddef.h>
 
 const char *gw_pm_failure_text(CUptiResult r)
@@ -35,5 +38,15 @@ const char *gw_pm_failure_remedy(CUptiResult r)
 	for (size_t i = 0; i < sizeof(final) / sizeof(*final); i++)
 		if (final[i].code == r)
 			return final[i].remedy;
+	return NULL;
+}
+
+const char *gw_pm_against(void)
+{
+	if (!gw_pm_usable())
+		return "the libcupti found has no PM sampling (it came with CUDA 12.6)";
+	if (!gw_exit_watched())
+		return "the program's exit can't be seen in time (loaded by another thread than "
+		       "the main one)";
 	return NULL;
 }

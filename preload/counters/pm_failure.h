@@ -11,4 +11,7 @@ const char *gw_pm_failure_text(CUptiResult r);
 /** What can be done about @p r, which does not get better with time; NULL: it may. */
 const char *gw_pm_failure_remedy(CUptiResult r);
 
+/** Why there are to be no counters in this process; NULL: there may be. */
+const char *gw_pm_against(void);
+
 #endif

@@ -6,27 +6,23 @@
 enum {
 	WINDOWS_LEAST = 8, /* of which the loss is known */
 	WINDOWS_MOST = 64, /* so many count: what changes is seen */
-	PAIRS_LEAST = 64,  /* timed launches that show what the program waits for … */
-	PAIRS_MOST = 1024, /* … the latest of them */
 };
 
-static const double PRIOR = 0.5;   /* loss in a window, before any was seen */
-static const double LEAST = 0.02;  /* and what it is never taken to be below */
-static const double QUEUED = 0.95; /* share of launches that find work: the GPU is waited for */
+static const double PRIOR = 0.5;             /* loss in a window, before any was seen */
+static const double LEAST = 0.02;            /* and what it is never taken to be below */
 static const uint64_t SPAN_NS = 10000000000; /* over which calls are counted, about */
-/* What a launch call takes longer while libcupti is attached and off:
- * docs/results/watch-2026-11-26. */
-static const double CALL_NS = 500;
+/* What a launch call takes longer while libcupti is attached and off, and a graph's for each of its
+ * kernels (H200: docs/results/watch-2026-11-26). */
+static const double CALL_NS = 500, NODE_NS = 300;
 
 struct pace {
-	double launches, ns;
+	double launches, nodes, ns;
 };
 
 static struct {
 	struct pace closed, open;     /* since the last window, in this one */
 	struct pace recent;           /* outside windows, the last SPAN_NS about */
 	double windows, mean, square; /* of the paces in windows by those before them */
-	double pairs, queued;
 } cost;
 
 void gw_window_cost_start(void)
@@ -34,21 +30,23 @@ void gw_window_cost_start(void)
 	cost = (__typeof__(cost)){0};
 }
 
-static void add(struct pace *p, uint64_t ns, uint32_t launches)
+static void add(struct pace *p, uint64_t ns, uint32_t launches, uint64_t nodes)
 {
 	p->ns += (double)ns;
 	p->launches += launches;
+	p->nodes += (double)nodes;
 }
 
-void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches)
+void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches, uint64_t nodes)
 {
-	add(open ? &cost.open : &cost.closed, ns, launches);
+	add(open ? &cost.open : &cost.closed, ns, launches, nodes);
 	if (open)
 		return;
-	add(&cost.recent, ns, launches);
+	add(&cost.recent, ns, launches, nodes);
 	if (cost.recent.ns > (double)SPAN_NS) {
 		cost.recent.ns /= 2;
 		cost.recent.launches /= 2;
+		cost.recent.nodes /= 2;
 	}
 }
 
@@ -77,20 +75,9 @@ double gw_window_cost_share(void)
 	return fmin(fmax(share, LEAST), 1);
 }
 
-void gw_window_cost_pair(bool queued)
-{
-	cost.pairs++;
-	cost.queued += queued;
-	if (cost.pairs > PAIRS_MOST) {
-		cost.pairs /= 2;
-		cost.queued /= 2;
-	}
-}
-
 bool gw_window_cost_stay(uint32_t percent)
 {
-	double share = cost.recent.ns > 0 ? cost.recent.launches / cost.recent.ns * CALL_NS : 0;
+	double ns = cost.recent.launches * CALL_NS + cost.recent.nodes * NODE_NS;
 
-	return share <= percent / 200.0 ||
-	       (cost.pairs >= PAIRS_LEAST && cost.queued >= QUEUED * cost.pairs);
+	return ns <= percent / 200.0 * cost.recent.ns;
 }

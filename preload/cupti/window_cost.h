@@ -13,8 +13,11 @@
 /** Start with nothing known. */
 void gw_window_cost_start(void);
 
-/** @p launches calls came in a round of the worker that took @p ns; @p open: in a window. */
-void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches);
+/**
+ * @p launches calls came in a round of the worker that took @p ns, with @p nodes kernels of graphs;
+ * @p open: in a window.
+ */
+void gw_window_cost_round(bool open, uint64_t ns, uint32_t launches, uint64_t nodes);
 
 /** The window has ended: what it showed counts. */
 void gw_window_cost_ended(void);
@@ -25,12 +28,9 @@ void gw_window_cost_ended(void);
  */
 double gw_window_cost_share(void);
 
-/** A launch was timed by a pair of events; @p queued: the GPU had work when it was called. */
-void gw_window_cost_pair(bool queued);
-
 /**
- * Whether libcupti may stay attached: what it adds to launch calls is within half of @p percent of
- * the time, or is hidden because the GPU, not the host, is what the program waits for.
+ * Whether libcupti may stay attached: what it adds to the launch calls of the last ten seconds or
+ * so is within half of @p percent of the time.
  */
 bool gw_window_cost_stay(uint32_t percent);
 

@@ -27,15 +27,14 @@ static const uint64_t MEASURE_MAX_NS = 100 * MS;  /* … where launches are rare
 static const uint64_t SAMPLE_MAX_NS = 10000 * MS; /* … and where counters are sampled in it */
 static const uint64_t QUIET_NS = 250 * MS;   /* without a launch: the program does something else */
 static const uint64_t FLUSH_NS = 10 * MS;    /* between asking for a window's records */
-static const uint64_t SETTLE_NS = 2 * MS;    /* for launch calls that are under way */
+static const uint64_t SETTLE_NS = 4 * MS;    /* for launch calls that are under way */
 static const uint64_t LATE_NS = 1000 * MS;   /* when a window that can't be closed is counted … */
-static const uint64_t STUCK_NS = 10000 * MS; /* … and reported */
+static const uint64_t STUCK_NS = 10000 * MS; /* … and given up */
 static const uint64_t YIELD_NS = 50 * MS;  /* how long its kernels are waited for by another tool */
 static const uint64_t REST_NS = 1000 * MS; /* from its going to our coming back */
 static const uint64_t RETRY_MIN_NS = 1000 * MS, RETRY_MAX_NS = 60000 * MS;
 
 enum { YIELD_WAIT_MS = 1000, OPEN_ROUND_MS = 2 };
-
 enum state {
 	NEVER,     /* there are none */
 	WAITING,   /* mode audit: for the first context */
@@ -54,13 +53,18 @@ static struct {
 	uint64_t cpu;                /* the worker's when it was opened */
 	uint64_t round;              /* when the last one was */
 	uint64_t launched;           /* when the program last launched */
+	uint64_t nodes;              /* kernels of graphs launched until then */
 	uint64_t debt;               /* launching to come: before the next, or still in this one */
+	uint64_t owed;               /* the debt when a window for the sampler was opened */
+	uint64_t sampler_debt;       /* launching to come before the sampler's next session */
 	uint64_t launching;          /* in this one until now */
 	uint64_t retry;              /* pause after the next attempt that fails */
 	uint32_t dice;
 	bool by_events;   /* the open one times by event pairs */
 	bool useless;     /* windows do without libcupti */
 	bool put_off;     /* counted for the one that is due */
+	bool sampler;     /* mode watch: the sampler of counters may be in libcupti */
+	bool sampled;     /* the open one is for the sampler's windows */
 	bool stopped;     /* ending: recording has been switched off */
 	uint64_t dropped; /* records libcupti had dropped when it was opened */
 	bool left;        /* another tool came: coming back is a return */
@@ -71,6 +75,7 @@ static struct {
 
 static const struct gw_windows_calls *calls;
 static _Atomic int held;     /* attached, or about to be */
+static _Atomic int recorded; /* launches have records */
 static _Atomic int yielding; /* threads that wait for `held` to end */
 static _Atomic int working;  /* there is a worker that will let go */
 static _Atomic uint64_t rest_until;
@@ -88,9 +93,11 @@ static bool wanted(void)
 /* From the end of a window that cost @p ns to the next: its share of the time is the budget's. */
 static uint64_t pause_after(uint64_t ns)
 {
-	uint64_t least = ns * (100 - gw_options.budget) / gw_options.budget;
+	uint64_t least;
 
 	/* Up to a third more: a program that repeats itself must not be met in step. */
+	ns *= gw_options_sample() ? 2 : 1; /* the sampler's windows have half of the budget */
+	least = ns * (100 - gw_options.budget) / gw_options.budget;
 	window.dice = window.dice * 1664525 + 1013904223;
 	return least + least / 3 * (window.dice >> 16) / 65536;
 }
@@ -103,6 +110,8 @@ void gw_windows_start(bool forbidden, const struct gw_windows_calls *c)
 	window.dice = 1;
 	window.left = window.put_off = window.by_events = window.useless = false;
 	window.forbidden = forbidden;
+	window.sampler = window.sampled = false, window.sampler_debt = 0;
+	atomic_store(&recorded, 0);
 	window.mode_due = false;
 	window.due = window.round = window.launched = gw_steady_ns();
 	window.debt = 0;
@@ -129,7 +138,7 @@ static bool hold(void)
 	atomic_store(&held, 1);
 	if (!gw_other_profiler_busy())
 		return true;
-	atomic_store(&held, 0);
+	atomic_store(&held, window.sampler);
 	taken();
 	return false;
 }
@@ -154,7 +163,8 @@ static enum gw_attached attach(bool correlate, bool (*in_time)(void))
 	if (r == GW_ATTACHED)
 		gw_activity_begin(correlate);
 	else
-		atomic_store(&held, 0);
+		atomic_store(&held, window.sampler);
+	atomic_store(&recorded, r == GW_ATTACHED);
 	return r;
 }
 
@@ -238,7 +248,8 @@ static void open_window(uint64_t now)
 	window.useless |= r == GW_ATTACH_NEVER;
 	window.dropped = atomic_load(&gw_counters[GW_COUNTER_activity_dropped]);
 	if (r == GW_ATTACHED) {
-		calls->opened();
+		if (!watching())
+			calls->opened();
 		gw_count(GW_COUNTER_returns, window.left);
 		window.left = false;
 		window.retry = RETRY_MIN_NS;
@@ -259,6 +270,8 @@ static void open_window(uint64_t now)
 	window.opened = now;
 	window.cpu = gw_thread_cpu_ns();
 	window.launching = 0;
+	window.sampled = false;
+	window.owed = window.debt;
 	window.debt = MEASURE_NS;
 	window.due = watching() ? gw_steady_ns() + MEASURE_NS : UINT64_MAX;
 	gw_count(GW_COUNTER_windows, watching());
@@ -275,7 +288,9 @@ static void end_window(uint64_t now)
 	if (window.by_events)
 		atomic_store(&gw_hot.events, 0);
 	else {
-		calls->ending(); /* another tool may come next, and counters are one's only */
+		if (!window.sampler)
+			calls->ending(); /* another tool may come next, and counters are one's only
+			                  */
 		gw_attach_settle();
 	}
 }
@@ -283,13 +298,14 @@ static void end_window(uint64_t now)
 /* The buffers for times stay full: attached, launches would only cost more. */
 static bool worn(void)
 {
-	return gw_activity_worn() && !watching();
+	return !watching() && gw_activity_worn();
 }
 
 static void stop(void)
 {
 	gw_attach_stop();
 	gw_activity_end();
+	atomic_store(&recorded, 0);
 	window.stopped = true;
 	window.off = gw_steady_ns();
 	window.flushed = 0;
@@ -310,20 +326,18 @@ static void late(uint64_t now)
 {
 	if (now > window.ended + LATE_NS)
 		put_off();
-	if (now > window.ended + STUCK_NS)
-		gw_degrade(GW_DEGRADED_WINDOW,
-		           "kernels of a window do not end: until they do, no other "
-		           "launches are timed");
 }
 
 /*
  * Launches that were called just while recording was switched off may have no record, and nothing
  * shows it. They are not waited for where another tool waits for libcupti, nor where we shall not
- * need it again.
+ * need it again, nor for ever, as kernels that do not end.
  */
 static bool given_up(uint64_t now, bool asked)
 {
 	if (worn() && now > window.ended + LATE_NS)
+		return true;
+	if (now > window.ended + STUCK_NS)
 		return true;
 	return asked && gw_other_profiler_busy() && now > window.ended + YIELD_NS;
 }
@@ -333,8 +347,10 @@ static bool measured_enough(uint64_t now)
 {
 	bool met = window.by_events ? !window.debt : gw_attach_met();
 
-	if (!window.by_events && calls->sampling() && now < window.opened + SAMPLE_MAX_NS)
-		return false;
+	if (!window.by_events && window.sampler && calls->need() == GW_NEED_RECORDS) {
+		window.sampled = true;
+		return now >= window.opened + SAMPLE_MAX_NS;
+	}
 	return now >= window.due && (met || now >= window.opened + MEASURE_MAX_NS);
 }
 
@@ -348,14 +364,46 @@ static bool recording(void)
 static void pass(uint64_t now, uint32_t launches)
 {
 	uint64_t whole = now - window.round, ns = launches ? whole : 0;
+	uint64_t before = window.nodes, nodes;
 
 	window.round = now;
+	window.nodes = atomic_load(&gw_counters[GW_COUNTER_graph_kernels]);
+	nodes = window.nodes - before;
 	window.launching += ns;
 	window.debt -= ns < window.debt ? ns : window.debt;
+	window.sampler_debt -= ns < window.sampler_debt ? ns : window.sampler_debt;
 	if (launches)
 		window.launched = now;
 	if (watching() && now - window.launched < QUIET_NS)
-		gw_window_cost_round(recording(), whole, launches);
+		gw_window_cost_round(recording(), whole, launches, nodes);
+}
+
+/*
+ * Mode watch: the sampler's session is let into libcupti when its budget has been earned, whether
+ * or not a window is open; it sets counters up without records, and needs a window only for its
+ * own.
+ */
+static void look_at_sampler(uint64_t now, bool asked)
+{
+	if (window.sampler && (asked || calls->need() == GW_NEED_NOTHING)) {
+		if (asked)
+			calls->ending();
+		window.sampler = false;
+		if (window.state == CLOSED || window.by_events || window.state == NEVER)
+			atomic_store(&held, 0);
+	} else if (!window.sampler && !asked && watching() && gw_attach_count() &&
+	           !window.sampler_debt && now >= atomic_load(&rest_until) &&
+	           calls->need() != GW_NEED_NOTHING && hold()) {
+		window.sampler = true;
+		calls->opened();
+	}
+}
+
+static bool is_due(uint64_t now)
+{
+	if (window.sampler && calls->need() == GW_NEED_RECORDS)
+		return true;
+	return !window.debt && now >= window.due;
 }
 
 /* The first one of a mode that has windows; where there was one already, as its mode would. */
@@ -396,6 +444,8 @@ void gw_windows_mode(void)
 		window.state = NEVER;
 	else if (expected == NEVER && (!window.useless || watching()))
 		reopen(now);
+	if (window.state == OPEN && !watching()) /* mode watch let the sampler in by turns */
+		calls->opened();
 	if (!wanted() || watching())
 		atomic_store(&gw_hot.events, 0);
 	else if (window.state != OPEN)
@@ -410,9 +460,9 @@ bool gw_windows_tick(uint32_t launches)
 	if (window.mode_due)
 		gw_windows_mode();
 	pass(now, launches);
+	look_at_sampler(now, asked);
 	if (window.state == CLOSED) {
-		if (launches && !window.debt && now >= window.due &&
-		    now >= atomic_load(&rest_until) && !captured())
+		if (launches && is_due(now) && now >= atomic_load(&rest_until) && !captured())
 			open_window(now);
 	} else if (window.state == OPEN &&
 	           (asked || gw_activity_worn() || (measured_enough(now) && !captured()))) {
@@ -454,7 +504,9 @@ static void plan(uint64_t now)
 	uint64_t cost = charge();
 
 	gw_count(GW_COUNTER_window_ns, cost);
-	window.debt = pause_after(cost);
+	if (window.sampled)
+		window.sampler_debt = pause_after(cost);
+	window.debt = window.sampled ? window.owed : pause_after(cost);
 	window.due = now;
 }
 
@@ -499,7 +551,7 @@ void gw_windows_close(void)
 		gave_way();
 	if (gw_activity_worn())
 		without_times();
-	atomic_store(&held, 0);
+	atomic_store(&held, window.sampler);
 }
 
 void gw_windows_suspend(bool away)
@@ -513,9 +565,15 @@ void gw_windows_stop(void)
 	atomic_store(&held, 0);
 }
 
+bool gw_windows_recording(void)
+{
+	return atomic_load(&recorded) != 0;
+}
+
 uint64_t gw_windows_pause(uint64_t ms)
 {
-	bool busy = (watching() && window.state == OPEN) || window.state == ENDING;
+	bool busy =
+	        (watching() && (window.state == OPEN || window.sampler)) || window.state == ENDING;
 
 	return busy && ms > OPEN_ROUND_MS ? OPEN_ROUND_MS : ms;
 }

@@ -19,12 +19,19 @@
  */
 void gw_windows_first(bool (*in_time)(void));
 
+/** What the sampler of counters needs. */
+enum gw_windows_need {
+	GW_NEED_NOTHING,
+	GW_NEED_CUPTI,  /**< a session is due or under way: no other tool may have libcupti */
+	GW_NEED_RECORDS /**< its windows are: of what runs meanwhile there must be records */
+};
+
 /** What windows ask of the rooms above. Worker only. */
 struct gw_windows_calls {
-	uint32_t (*waiting)(void); /**< launches that wait for their records */
-	void (*opened)(void);      /**< records come: counters may be sampled */
-	bool (*sampling)(void);    /**< they are, or wait to be: the window lasts for so long */
-	void (*ending)(void);      /**< none will come: the counters' thread is to leave libcupti */
+	uint32_t (*waiting)(void);          /**< launches that wait for their records */
+	void (*opened)(void);               /**< counters may be sampled: libcupti is ours */
+	enum gw_windows_need (*need)(void); /**< what sampling needs */
+	void (*ending)(void); /**< it will not be: the counters' thread is to leave it */
 };
 
 /** The worker starts, or starts anew in a forked child that may not measure (@p forbidden). */
@@ -50,6 +57,9 @@ void gw_windows_stop(void);
  * child that may not measure still does not. Worker only.
  */
 void gw_windows_mode(void);
+
+/** Whether launches called now have records. Any thread. */
+bool gw_windows_recording(void);
 
 /** How long the worker may sleep at most, ms, when it would sleep @p ms. */
 uint64_t gw_windows_pause(uint64_t ms);

@@ -25,7 +25,6 @@ struct gw_event_pool {
 	struct {
 		CUevent begin, end;
 		uint32_t ticket;
-		bool starved; /* the GPU had nothing to do before it */
 	} pair[PAIRS];
 };
 
@@ -100,8 +99,7 @@ static void harvest(struct gw_thread *t, struct gw_event_pool *p)
 		e->kind = GW_EVENT_TIME;
 		e->known = p->pair[p->oldest].ticket;
 		e->predicted = ms * 1e6f;
-		e->flags = (uint8_t)(GW_EVENT_DONE |
-		                     (p->pair[p->oldest].starved ? GW_EVENT_STARVED : 0));
+		e->flags = GW_EVENT_DONE;
 		p->oldest = (p->oldest + 1) % PAIRS;
 		p->busy--;
 	}
@@ -152,16 +150,6 @@ void gw_events_begin(struct gw_call *call, CUstream stream)
 	errno = saved;
 }
 
-/* Whether the GPU has passed the pair's first event already. */
-static bool starved(CUevent begin)
-{
-	CUstreamCaptureMode before = capture_mode(CU_STREAM_CAPTURE_MODE_RELAXED);
-	bool passed = gw_driver.cuEventQuery(begin) == CUDA_SUCCESS;
-
-	capture_mode(before);
-	return passed;
-}
-
 void gw_events_end(struct gw_call *call)
 {
 	struct gw_event_pool *p = call->thread->events;
@@ -170,7 +158,6 @@ void gw_events_end(struct gw_call *call)
 
 	/* The worker numbers the timed launches it meets in the ring, and so do we. */
 	p->pair[at].ticket = ++p->tickets;
-	p->pair[at].starved = starved(p->pair[at].begin);
 	if (record(p->pair[at].end, call->stream, call->pt) == CUDA_SUCCESS)
 		p->busy++;
 	errno = saved;

@@ -62,9 +62,6 @@ enum {
 	GW_EVENT_ARGUMENTS = 1 << 5,
 	/** Worker: the slot of its stream or graph has gone to another (slots.h). */
 	GW_EVENT_LATE = 1 << 6,
-	/** GW_EVENT_TIME: the GPU had reached the launch's first event before its second was there.
-	 */
-	GW_EVENT_STARVED = 1 << 7,
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */

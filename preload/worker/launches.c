@@ -14,7 +14,6 @@
 #include "preload/live/log.h"
 #include "preload/runtime/options.h"
 #include "preload/counters/pm.h"
-#include "preload/cupti/window_cost.h"
 #include "preload/analysis/analyze.h"
 #include "preload/worker/registry.h"
 #include "preload/runtime/process.h"
@@ -399,10 +398,8 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 	} else if (gw_event_kind(e) == GW_EVENT_GRAPH) {
 		use_device(e);
 		graph_event(t, e);
-	} else if (gw_event_kind(e) == GW_EVENT_TIME) {
-		gw_window_cost_pair(!(e->flags & GW_EVENT_STARVED));
+	} else if (gw_event_kind(e) == GW_EVENT_TIME)
 		gw_join_ticket(t->serial, e->known, (double)e->predicted * 1e-9);
-	}
 }
 
 void gw_launches_take_records(void)

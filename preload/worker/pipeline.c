@@ -378,7 +378,7 @@ bool gw_pipeline_start(bool forbidden)
 	static const struct gw_windows_calls calls = {
 	        .waiting = gw_join_waiting,
 	        .opened = gw_pm_resume,
-	        .sampling = gw_pm_wants_records,
+	        .need = gw_pm_need,
 	        .ending = gw_pm_pause,
 	};
 

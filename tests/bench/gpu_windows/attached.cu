@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What libcupti costs a program while it is attached, off, and on for a while, and what a window records.
-//   attached cost MS PATH      states one after the other in one process, MS of each workload in each
+//   attached cost MS PATH [DEPTH]  states one after the other in one process, MS of each workload in each
 //                              PATH: enable (activity, then the rest), register, subscribe, trace, hes:
 //                              what comes first after the bare state
 //   attached edges             which of the launches around a window's ends have records
@@ -159,17 +159,19 @@ static cost launches(double seconds)
 	return {middle, average, ns.back()};
 }
 
-// us a graph launch, 16 queued at a time.
+static int depth = 16; // graph launches from one synchronisation to the next
+
+// us a graph launch.
 static cost graphs(cudaGraphExec_t exec, double seconds)
 {
 	std::vector<double> us;
 	double end = now() + seconds, at;
 
 	while ((at = now()) < end) {
-		for (int i = 0; i < 16; i++)
+		for (int i = 0; i < depth; i++)
 			CHECK(cudaGraphLaunch(exec, stream));
 		CHECK(cudaStreamSynchronize(stream));
-		us.push_back((now() - at) * 1e6 / 16);
+		us.push_back((now() - at) * 1e6 / depth);
 	}
 	double average = mean(us), middle = median(us);
 	return {middle, average, us.back()};
@@ -551,7 +553,8 @@ int main(int argc, char **argv)
 	empty<<<1, 32, 0, stream>>>();
 	spin<<<1, 32, 0, stream>>>(1);
 	CHECK(cudaStreamSynchronize(stream));
-	if (!strcmp(what, "cost") && argc == 4) {
+	if (!strcmp(what, "cost") && (argc == 4 || argc == 5)) {
+		depth = argc == 5 ? atoi(argv[4]) : depth;
 		span_s = atof(argv[2]) * 1e-3;
 		empties_before = graph_of(100, true);
 		smalls_before = graph_of(450, false);
@@ -569,7 +572,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "threads") && argc == 3) {
 		threads(atof(argv[2]));
 	} else {
-		fprintf(stderr, "usage: %s cost MS PATH | calls MS CPU WAY | edges | threads SECONDS\n", argv[0]);
+		fprintf(stderr, "usage: %s cost MS PATH [DEPTH] | calls MS CPU WAY | edges | threads SECONDS\n", argv[0]);
 		return 2;
 	}
 	return 0;
