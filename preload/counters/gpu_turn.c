@@ -41,7 +41,7 @@ static bool name_of(uint32_t device, char *name, size_t size)
 	    gw_driver.cuDeviceGetPCIBusId(bus, sizeof(bus), (CUdevice)device) != CUDA_SUCCESS ||
 	    strchr(bus, '/'))
 		return false;
-	length = snprintf(name, size, "%.*s/%s.sampler", (int)(end - segment), segment, bus);
+	length = snprintf(name, size, "%.*s/.%s.sampler", (int)(end - segment), segment, bus);
 	return length > 0 && (size_t)length < size;
 }
 

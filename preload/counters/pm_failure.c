@@ -46,7 +46,7 @@ const char *gw_pm_against(void)
 	if (!gw_pm_usable())
 		return "the libcupti found has no PM sampling (it came with CUDA 12.6)";
 	if (!gw_exit_watched())
-		return "the program's exit can't be seen in time: we were loaded by another thread "
-		       "than the main one";
+		return "the program's exit can't be seen in time: the library was loaded by "
+		       "another thread than the main one";
 	return NULL;
 }

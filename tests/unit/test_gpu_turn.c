@@ -82,7 +82,7 @@ static int teardown(void **state)
 	(void)state;
 	gw_gpu_turn_give();
 	for (unsigned i = 0; i < 2; i++) {
-		snprintf(name, sizeof(name), "%s/0000:%02x:00.0.sampler", folder, i);
+		snprintf(name, sizeof(name), "%s/.0000:%02x:00.0.sampler", folder, i);
 		unlink(name);
 	}
 	return rmdir(folder);
