@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,8 +55,8 @@ static const struct gw_option options[] = {
         GW_OPT_LIST(dir, "FOLDER",
                     "look for live segments in this folder, and no other; may stand several times "
                     "(default: as gpuwatch top)"),
-        GW_OPT_FLAG(once, "print the metrics as text and end"),
-        GW_OPT_CHOICE(format, "NAME", "prometheus|openmetrics",
+        GW_OPT_FLAG(once, "print the metrics and end; serve, write and push nothing"),
+        GW_OPT_CHOICE(format, "NAME", "prometheus|openmetrics|protobuf",
                       "with --once: the format (default prometheus)"),
         {0},
 };
@@ -249,13 +250,35 @@ static void loop(struct agent *a, const struct options *o)
 		push(a);
 }
 
+/* What would be done is checked, so that a look shows whether an agent would start so. */
+static bool outputs_good(const struct options *o)
+{
+	struct stat st;
+
+	if (!agent_listen_good(o->listen))
+		return false;
+	if (!o->textfile)
+		return true;
+	if (stat(o->textfile, &st) || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
+		gw_error("agent: --textfile=%s: %s; name a folder that exists", o->textfile,
+		         strerror(errno));
+		return false;
+	}
+	return true;
+}
+
 static int once(struct agent *a, const struct options *o)
 {
-	const enum text_format format =
-	        o->format && !strcmp(o->format, "openmetrics") ? TEXT_OPENMETRICS : TEXT_PROMETHEUS;
+	static const char *const names[] = {"prometheus", "openmetrics", "protobuf"};
+	enum text_format format = TEXT_PROMETHEUS;
 	size_t size;
 	char *text;
 
+	if (!outputs_good(o))
+		return GW_EXIT_USAGE;
+	for (int i = 0; o->format && i < 3; i++)
+		if (!strcmp(o->format, names[i]))
+			format = (enum text_format)i;
 	snapshot(a);
 	text = text_of(a, format, &size);
 	fwrite(text, 1, size, stdout);
@@ -359,8 +382,9 @@ const struct gw_command_body gw_agent_command = {
                 "time lost, clocks, health, and what gpuwatch itself costs. Totals never go\n"
                 "backwards: what ended processes did stays in them. It maps live segments\n"
                 "read-only, as gpuwatch top does: nothing is asked of the processes.\n\n"
-                "/metrics serves Prometheus' text format 0.0.4, or OpenMetrics 1.0 where the\n"
-                "request prefers it; /health what gpuwatch health shows; /healthz whether the "
+                "/metrics serves Prometheus' text format 0.0.4, or OpenMetrics 1.0 or protobuf "
+                "with\n"
+                "native histograms where the request prefers it; /health what gpuwatch health shows; /healthz whether the "
                 "agent\n"
                 "works. A GPU has at most 200 series, whatever programs run: its 8 kernels with "
                 "the\n"

@@ -22,6 +22,7 @@ struct metric_label {
 struct metric_histogram {
 	double end[AGENT_BUCKETS], count[AGENT_BUCKETS];
 	double all, sum;
+	const struct gw_sketch *time; /**< the same values, ns */
 };
 
 /** Who takes them. All samples of a family come one after the other. */

@@ -45,6 +45,13 @@ void gw_sketch_add(struct gw_sketch *s, double value, uint64_t times);
  * less. */
 void gw_sketch_merge(struct gw_sketch *into, const struct gw_sketch *from);
 
+/**
+ * What @p now holds more than @p before, an earlier state of it, with the extremes of @p now; all
+ * of @p now where @p before is none. Both are valid; @p more may be neither.
+ */
+void gw_sketch_since(const struct gw_sketch *now, const struct gw_sketch *before,
+                     struct gw_sketch *more);
+
 /** The @p share-quantile (0.5: the median), 0 to 1; NaN when empty. */
 double gw_sketch_quantile(const struct gw_sketch *s, double share);
 

@@ -6,6 +6,7 @@ Talks to 127.0.0.1 and Unix sockets alone. Exit 77: this build serves nothing.
 """
 import http.client
 import http.server
+import json
 import os
 import shutil
 import signal
@@ -16,6 +17,9 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
+
+from protobuf_reader import delimited, message, signed
 
 GPUWATCH, SEGMENT, CASE = sys.argv[1:4]
 FOLDER = tempfile.mkdtemp(prefix="gw-agent-")
@@ -76,7 +80,9 @@ class Agent:
         connection = Unix(self.unix) if self.unix else http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.request(method, path, headers=headers)
         answer = connection.getresponse()
-        body = answer.read().decode()
+        body = answer.read()
+        if "protobuf" not in answer.getheader("Content-Type"):
+            body = body.decode()
         connection.close()
         return answer.status, answer.getheader("Content-Type"), body
 
@@ -296,41 +302,10 @@ class Collector(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def fields(data):
-    """A protobuf message as {field: [values]}."""
-    at, found = 0, {}
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    while at < len(data):
-        key = varint()
-        if key & 7 == 0:
-            value = varint()
-        elif key & 7 == 1:
-            value = data[at:at + 8]
-            at += 8
-        else:
-            assert key & 7 == 2, key
-            size = varint()
-            value = data[at:at + size]
-            assert len(value) == size
-            at += size
-        found.setdefault(key >> 3, []).append(value)
-    return found
-
-
 def metrics_of(body):
-    resource = fields(fields(body)[1][0])
-    scope = fields(resource[2][0])
-    return {fields(m)[1][0].decode(): fields(m) for m in scope[2]}
+    resource = message(message(body)[1][0])
+    scope = message(resource[2][0])
+    return {message(m)[1][0].decode(): message(m) for m in scope[2]}
 
 
 def pushes_to_a_collector():
@@ -341,14 +316,14 @@ def pushes_to_a_collector():
     agent = Agent("--otlp=" + url, "--otlp-interval=1").ready()
     until(lambda: len(Collector.bodies) >= 2)
     metrics = metrics_of(Collector.bodies[-1])
-    total = fields(metrics["gpuwatch_launches"][7][0])
+    total = message(metrics["gpuwatch_launches"][7][0])
     assert total[2] == [2] and total[3] == [1], total
-    point = fields(total[1][0])
+    point = message(total[1][0])
     assert struct.unpack("<d", point[4][0])[0] > 0
     assert struct.unpack("<Q", point[3][0])[0] > struct.unpack("<Q", point[2][0])[0]
-    names = {fields(a)[1][0].decode() for a in point[7]}
+    names = {message(a)[1][0].decode() for a in point[7]}
     assert {"UUID", "gpu", "kernel"} <= names, names
-    histogram = fields(fields(metrics["gpuwatch_kernel_seconds"][9][0])[1][0])
+    histogram = message(message(metrics["gpuwatch_kernel_seconds"][9][0])[1][0])
     counts = struct.unpack("<7Q", histogram[6][0])
     assert sum(counts) == struct.unpack("<Q", histogram[4][0])[0]
     assert len(struct.unpack("<6d", histogram[7][0])) == 6
@@ -475,6 +450,107 @@ def processes_that_come_and_go_are_counted():
     agent.end()
 
 
+PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
+
+
+def double(data):
+    return struct.unpack("<d", data)[0]
+
+
+def families(body):
+    """{name: (type, [(labels, metric)])} of Prometheus' protobuf."""
+    found = {}
+    for family in map(message, delimited(body)):
+        metrics = [message(m) for m in family[4]]
+        name = family[1][0].decode()
+        assert name not in found
+        found[name] = family[3][0], [({message(p)[1][0].decode(): message(p)[2][0].decode() for p in m[1]}, m) for m in metrics]
+    return found
+
+
+def native(histogram):
+    """The schema, and (upper end, count) of each native bucket."""
+    schema, at, count, buckets = signed(histogram[5][0]), 0, 0, []
+    deltas = iter(histogram[13])
+    for span in map(message, histogram[12]):
+        at += signed(span[1][0])
+        for _ in range(span[2][0]):
+            count += signed(next(deltas))
+            buckets.append((2 ** (at / 2 ** schema), count))
+            at += 1
+    assert next(deltas, None) is None
+    return schema, buckets
+
+
+def protobuf_has_what_the_text_has_and_native_histograms():
+    process = segment()
+    agent = Agent().ready()
+    until(lambda: launches(agent) > 100)
+    process.kill()
+    process.wait()
+    until(lambda: agent.value("gpuwatch_processes{") == 0)
+    status, kind, body = agent.get(Accept=PROTOBUF + ";q=0.6,text/plain;q=0.3")
+    assert status == 200 and kind.startswith("application/vnd.google.protobuf") and "delimited" in kind, kind
+    found, text = families(body), agent.get()[2]
+    for line in text.splitlines():
+        name = line.split("{")[0].split(" ")[0]
+        if line.startswith("#") or name.startswith("gpuwatch_kernel_seconds"):
+            continue
+        kind, metrics = found[name]
+        assert kind == (0 if name.endswith("_total") else 1), name
+        assert all(key + '="' in text for labels, _ in metrics for key in labels)
+    assert sum(double(message(m[3][0])[1][0]) for _, m in found["gpuwatch_launches_total"][1]) == launches(agent)
+    timed = 0
+    for labels, metric in found["gpuwatch_kernel_seconds"][1]:
+        histogram = message(metric[7][0])
+        schema, buckets = native(histogram)
+        count, total = histogram[1][0], double(histogram[2][0])
+        assert count == sum(n for _, n in buckets) + histogram[7][0]
+        assert f'gpuwatch_kernel_seconds_count{{' in text and double(histogram[6][0]) > 0
+        if not count:
+            continue
+        timed += count
+        width = 2 ** (1 / 2 ** schema)
+        assert schema <= 3 and buckets[0][0] / width / 1.02 <= total / count <= buckets[-1][0] * 1.02, (labels, buckets)
+        for bucket in map(message, histogram[3]):
+            end = double(bucket[2][0]) * 1.02
+            assert schema < 3 or bucket[1][0] == sum(n for upper, n in buckets if upper <= end), (bucket, buckets)
+    assert timed > 0
+    for accept in ("text/plain", PROTOBUF.replace("delimited", "text") + ",text/plain;q=0.1", PROTOBUF + ";q=0"):
+        assert agent.get(Accept=accept)[1].startswith("text/plain"), accept
+    agent.end()
+
+
+def prometheus_reads_native_histograms():
+    if not shutil.which("prometheus"):
+        print("skipped: prometheus is not here (Debian: prometheus)")
+        finish(77)
+    segment()
+    agent = Agent().ready()
+    port = free_port()
+    config = os.path.join(FOLDER, "prometheus.yml")
+    with open(config, "w") as f:
+        f.write("scrape_configs:\n- job_name: g\n  scrape_interval: 1s\n  static_configs:\n"
+                f"  - targets: ['127.0.0.1:{agent.port}']\n")
+    start("prometheus", "--config.file=" + config, "--storage.tsdb.path=" + os.path.join(FOLDER, "tsdb"),
+          f"--web.listen-address=127.0.0.1:{port}", "--enable-feature=native-histograms", "--log.level=warn",
+          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def asked(query):
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("GET", "/api/v1/query?query=" + urllib.parse.quote(query))
+            return json.loads(connection.getresponse().read())["data"]["result"]
+        except (OSError, KeyError, ValueError):
+            return []
+    counts = until(lambda: asked("histogram_count(gpuwatch_kernel_seconds) > 0"))
+    assert all("kernel" in one["metric"] for one in counts), counts
+    median = until(lambda: [float(one["value"][1]) for one in asked("histogram_quantile(0.5, gpuwatch_kernel_seconds)")
+                            if one["value"][1] != "NaN"])
+    assert all(1e-9 < value < 10 for value in median), median
+    agent.end()
+
+
 def once_prints_and_ends():
     segment()
     answer = subprocess.run([GPUWATCH, "agent", "--once", "--dir=" + SEGMENTS], capture_output=True, text=True)
@@ -485,10 +561,11 @@ def once_prints_and_ends():
 
 
 def bad_options_end_with_one_message():
-    for option, says in (("--listen=nowhere", "127.0.0.1:9464"), ("--listen=127.0.0.1:99999", "127.0.0.1:9464"),
+    for option, says in (("--listen=nowhere", "127.0.0.1:9464"), ("--once --listen=nowhere", "127.0.0.1:9464"),
+                         ("--once --textfile=/nonexistent", "/nonexistent"), ("--listen=127.0.0.1:99999", "127.0.0.1:9464"),
                          ("--token-file=/nonexistent", "/nonexistent"),
                          ("--host-label=a-b", "letters"), ("--otlp=ftp://x/", "ftp://x/"), ("more", "more")):
-        answer = subprocess.run([GPUWATCH, "agent", "--dir=" + SEGMENTS, option], capture_output=True, text=True,
+        answer = subprocess.run([GPUWATCH, "agent", "--dir=" + SEGMENTS, *option.split()], capture_output=True, text=True,
                                 timeout=60)
         assert answer.returncode == 2 and says in answer.stderr and answer.stderr.count("\n") == 1, (option, answer)
     answer = subprocess.run([GPUWATCH, "health", f"--agent=127.0.0.1:{free_port()}"], capture_output=True, text=True)
