@@ -322,12 +322,14 @@ OF_NODE(refused, e->node->refused)
 OF_NODE(unreadable, e->self->unreadable)
 OF_NODE(snapshots, e->self->snapshots)
 OF_NODE(agent_cpu, e->self->cpu_s)
+OF_NODE(store_dropped, e->self->dropped_store)
 
 static void emit_failures(struct emitter *e)
 {
 	of_node(e);
 	put_with(e, "output", "textfile", e->self->failed_textfile);
 	put_with(e, "output", "push", e->self->failed_push);
+	put_with(e, "output", "store", e->self->failed_store);
 }
 
 void agent_metrics(const struct agent_node *node, const struct agent_self *self,

@@ -40,7 +40,7 @@ struct agent_self {
 	const char *host_label; /**< name of the label that holds the host's name; "": none */
 	char host[256];
 	double snapshots, missed, unreadable, cpu_s;
-	double failed_textfile, failed_push;
+	double failed_textfile, failed_push, failed_store, dropped_store;
 };
 
 /** Hand every sample to @p sink. */

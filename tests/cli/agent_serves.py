@@ -8,6 +8,7 @@ import http.client
 import http.server
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -125,6 +126,10 @@ def finish(status):
 def launches(agent):
     return sum(float(line.rsplit(" ", 1)[1]) for line in agent.get()[2].splitlines()
                if line.startswith("gpuwatch_launches_total"))
+
+
+def parquet_files(folder):
+    return sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names)
 
 
 # ---- cases ---------------------------------------------------------------------------------------
@@ -400,6 +405,69 @@ def a_textfile_is_written_and_a_full_disk_survived():
         assert os.listdir(out) == ["gpuwatch.prom"], os.listdir(out)
 
 
+def a_store_has_whole_files_of_all_samples():
+    segment()
+    store = os.path.join(FOLDER, "store")
+    os.mkdir(store)
+    agent = Agent("--store=" + store, "--store-interval=1", "--store-rotate=2").ready()
+    until(lambda: len([name for name in parquet_files(store) if name.endswith(".parquet")]) >= 2)
+    agent.end()
+    files = parquet_files(store)
+    for path in files:
+        with open(path, "rb") as f:
+            data = f.read()
+        assert path.endswith(".parquet") and data[:4] == b"PAR1" == data[-4:], path
+        assert re.search("/host=[^/]+/day=[0-9]{4}-[0-9]{2}-[0-9]{2}/[0-9]{6}-[0-9]{9}\\.parquet$", path), path
+    try:
+        import duckdb
+    except ImportError:
+        return
+    rows = duckdb.sql("SELECT metric, uuid, kernel, value, launches, time, host FROM "
+                      f"read_parquet('{store}/**/*.parquet', hive_partitioning = true) ORDER BY time").fetchall()
+    assert {row[6] for row in rows} == {os.uname().nodename}
+    sums = [row[3] for row in rows if row[0] == "gpuwatch_launches_total" and row[2] and "gemm" in row[2]]
+    assert len(sums) >= 3 and sums == sorted(sums) and sums[-1] > sums[0], sums
+    times = [row for row in rows if row[0] == "gpuwatch_kernel_seconds" and row[4]]
+    assert times and all(0 < row[3] / row[4] < 1 for row in times)
+    assert all(row[4] is None for row in rows if row[0] != "gpuwatch_kernel_seconds")
+
+
+def a_store_keeps_to_its_bytes_and_survives_a_full_disk():
+    segment()
+    store, old = os.path.join(FOLDER, "store"), []
+    day = os.path.join(store, "host=" + os.uname().nodename, "day=2001-01-01")
+    os.makedirs(day)
+    for i in range(3):
+        old.append(os.path.join(day, f"{i:06}-000000000.parquet"))
+        with open(old[-1], "wb") as f:
+            f.write(bytes(600000))
+    cut = os.path.join(day, "000009-000000000.parquet.tmp")
+    with open(cut, "wb") as f:
+        f.write(b"PAR1")
+    os.utime(cut, (0, 0))
+    agent = Agent("--store=" + store, "--store-interval=1", "--store-rotate=1", "--store-max=1M").ready()
+    until(lambda: not os.path.exists(old[1]))
+    assert os.path.exists(old[2]) and not os.path.exists(old[0]) and not os.path.exists(cut)
+    # Its folder goes: as a full disk, it can't be written. What was kept comes later.
+    shutil.rmtree(store)
+    failures = 'gpuwatch_agent_output_failures_total{hostname="%s",output="store"}' % os.uname().nodename
+    until(lambda: agent.value(failures) > 0)
+    os.mkdir(store)
+    until(lambda: parquet_files(store))
+    agent.end()
+    if shutil.which("bash"):
+        shutil.rmtree(store)
+        os.mkdir(store)
+        limited = start("bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", GPUWATCH, "agent", "--listen=none",
+                        "--dir=" + SEGMENTS, "--store=" + store, "--store-interval=1", "--store-rotate=1",
+                        stderr=subprocess.PIPE)
+        line = limited.stderr.readline()
+        assert b"--store" in line and b"File too large" in line, line
+        limited.send_signal(signal.SIGTERM)
+        assert limited.wait(60) == 0
+        assert parquet_files(store) == [], parquet_files(store)
+
+
 def node_exporter_reads_the_textfile():
     exporter = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
     if not exporter:
@@ -562,7 +630,7 @@ def once_prints_and_ends():
 
 def bad_options_end_with_one_message():
     for option, says in (("--listen=nowhere", "127.0.0.1:9464"), ("--once --listen=nowhere", "127.0.0.1:9464"),
-                         ("--once --textfile=/nonexistent", "/nonexistent"), ("--listen=127.0.0.1:99999", "127.0.0.1:9464"),
+                         ("--once --textfile=/nonexistent", "/nonexistent"), ("--store=/nonexistent", "/nonexistent"), ("--listen=127.0.0.1:99999", "127.0.0.1:9464"),
                          ("--token-file=/nonexistent", "/nonexistent"),
                          ("--host-label=a-b", "letters"), ("--otlp=ftp://x/", "ftp://x/"), ("more", "more")):
         answer = subprocess.run([GPUWATCH, "agent", "--dir=" + SEGMENTS, *option.split()], capture_output=True, text=True,
