@@ -107,7 +107,8 @@ static void put_expected(struct emitter *e, const struct agent_sum *s)
 
 static void put_histogram(struct emitter *e, const struct agent_sum *s)
 {
-	struct metric_histogram h = {.all = s->measured, .sum = s->measured_ns / 1e9, .time = &s->time};
+	struct metric_histogram h = {
+	        .all = s->measured, .sum = s->measured_ns / 1e9, .time = &s->time};
 
 	for (int i = 0; i < AGENT_BUCKETS; i++) {
 		h.end[i] = agent_bucket_ns[i] / 1e9;

@@ -91,8 +91,8 @@ static void sample(void *arg, const struct metric_label *labels, size_t count, d
 	struct encoder *e = arg;
 	size_t metric = open_metric(e, labels, count), inner;
 
-	inner = proto_open(&e->family, e->of->kind == METRIC_COUNTER ? METRIC_COUNTER_
-	                                                              : METRIC_GAUGE_);
+	inner = proto_open(&e->family,
+	                   e->of->kind == METRIC_COUNTER ? METRIC_COUNTER_ : METRIC_GAUGE_);
 	proto_double(&e->family, VALUE, value);
 	proto_close(&e->family, inner);
 	proto_close(&e->family, metric);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/agent/push.h"
 
-#include "cli/common/library.h"
+#include "cli/agent/library.h"
 #include "cli/common/memory.h"
 #include "cli/message.h"
 

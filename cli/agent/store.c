@@ -236,8 +236,7 @@ static void put_rows(const struct agent_store *s, FILE *out)
 				                              .text = s->text[r->text[c]]};
 		v[TIME] = (struct parquet_value){.known = true, .count = r->time};
 		v[VALUE] = (struct parquet_value){.known = true, .real = r->value};
-		v[LAUNCHES] =
-		        (struct parquet_value){.known = r->histogram, .count = r->launches};
+		v[LAUNCHES] = (struct parquet_value){.known = r->histogram, .count = r->launches};
 		parquet_row(table, v);
 	}
 	parquet_end(table, "gpuwatch version " GW_VERSION);

@@ -54,10 +54,9 @@ static bool format_of(const char *range, size_t length, enum text_format *format
 		if (strncmp(range, types[i], strlen(types[i])) != 0)
 			continue;
 		*format = (enum text_format)i;
-		encoding = i == TEXT_PROTOBUF ? memmem(range, length, coded, sizeof(coded) - 1)
-		                              : NULL;
-		return !encoding ||
-		       !strncmp(encoding + sizeof(coded) - 1, ours, sizeof(ours) - 1);
+		encoding =
+		        i == TEXT_PROTOBUF ? memmem(range, length, coded, sizeof(coded) - 1) : NULL;
+		return !encoding || !strncmp(encoding + sizeof(coded) - 1, ours, sizeof(ours) - 1);
 	}
 	return false;
 }

@@ -13,8 +13,9 @@
 
 enum {
 	GW_SKETCH_BUCKETS = 64,
-	GW_SKETCH_SCHEMA = 3,        /**< of an empty sketch */
-	GW_SKETCH_SCHEMA_LEAST = -1, /**< 64 buckets of a factor of 4 hold every value that counts */
+	GW_SKETCH_SCHEMA = 3, /**< of an empty sketch */
+	GW_SKETCH_SCHEMA_LEAST =
+	        -1, /**< 64 buckets of a factor of 4 hold every value that counts */
 };
 
 /** Values beyond these count as the nearer one of them in a bucket; `sum`, `low`, `high` are exact.

@@ -91,7 +91,8 @@ void gw_launch_read(struct gw_event *e)
 	struct gw_event found = *e;
 	uint32_t at;
 
-	if (!e->known || e->config) /* nothing stood published; it has read, or has another number */
+	if (!e->known ||
+	    e->config) /* nothing stood published; it has read, or has another number */
 		return;
 	at = gw_cell_read(gw_hot.shared, gw_slot_device(gw_hot.shared, e->stream), &found);
 	if (!at || gw_hot.shared->cells[at - 1].since >= e->ticks)

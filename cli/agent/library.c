@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/common/library.h"
+#include "cli/agent/library.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A library that is opened when it is needed, so that one command runs with and without it. */
-#ifndef GW_CLI_LIBRARY_H
-#define GW_CLI_LIBRARY_H
+#ifndef GW_AGENT_LIBRARY_H
+#define GW_AGENT_LIBRARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
