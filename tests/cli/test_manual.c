@@ -12,12 +12,25 @@
 
 #define GPUWATCH "$PREFIX/bin/gpuwatch "
 
-static void log_format_document_is_current(void **state)
+static void log_format_describes_every_record_and_counter(void **state)
 {
+	static const char *const named[] = {
+#define RECORD(kind, NAME, name, meaning) "## " #NAME " (" #kind ")\n",
+#define FIELD(type, name, unit, meaning)  "| " #name " | " #type " |",
+#define RECORD_END(NAME, name, tail)
+#include "predictor/log/record.def"
+#undef RECORD
+#undef FIELD
+#undef RECORD_END
+#define COUNTER(name, meaning) "| " #name " | u64 |",
+#include "predictor/log/counter.def"
+#undef COUNTER
+	};
+
 	(void)state;
-	assert_int_equal(
-	        shell(GPUWATCH "--generate log-format | diff - %s/internals/log-format.md", DOCS),
-	        0);
+	assert_int_equal(shell(GPUWATCH "--generate log-format"), 0);
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++)
+		shell_says(named[i]);
 }
 
 static void every_command_has_a_page(void **state)
@@ -151,7 +164,7 @@ static void bash_completes_what_stands_for_a_value(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(log_format_document_is_current),
+	        cmocka_unit_test(log_format_describes_every_record_and_counter),
 	        cmocka_unit_test(every_command_has_a_page),
 	        cmocka_unit_test(the_main_page_tells_places_and_every_variable_of_commands),
 	        cmocka_unit_test(calibrates_page_tells_every_group),
