@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERIOD_MOST = 1024, PACE = 20000 /* ns between launch calls that follow each other at once */ };
+enum { PERIOD_MOST = 1024, PERIOD_LEAST = 64 /* last collectives, of which one ends a step */,
+       PACE = 20000 /* ns between launch calls that follow each other at once */ };
 static const double REPEATS = 0.9, ENOUGH = 0.5, UNPREDICTED = 0.2;
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -109,22 +110,71 @@ static size_t phase_of(const struct ranks_log *log, const size_t *meetings, size
 	return phase;
 }
 
+/* How far apart the occurrences of symbol @p wanted are, where they are about evenly so; 0: they are not.
+ */
+static double spacing(const uint64_t *symbols, size_t count, uint64_t wanted)
+{
+	size_t seen = 0, first = 0, last = 0, even = 0;
+	double mean;
+
+	for (size_t i = 0; i < count; i++)
+		if (symbols[i] == wanted) {
+			first = seen++ ? first : i;
+			last = i;
+		}
+	if (seen < 4 || (double)(last - first) < REPEATS * (double)count - 2 * PERIOD_LEAST)
+		return 0;
+	mean = (double)(last - first) / (double)(seen - 1);
+	for (size_t i = first + 1, before = first; i < count; i++)
+		if (symbols[i] == wanted) {
+			even += fabs((double)(i - before) - mean) <= mean / 2;
+			before = i;
+		}
+	return (double)even >= REPEATS * (double)(seen - 1) ? mean : 0;
+}
+
+/*
+ * Collectives that overlap come in an order that varies. The one that comes most rarely and about
+ * evenly ends a step: its symbol, 0: there is none.
+ */
+static uint64_t rarest(const uint64_t *symbols, size_t count, size_t *period)
+{
+	double best = 1;
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < count && i < PERIOD_LEAST; i++) {
+		double each = spacing(symbols, count, symbols[count - 1 - i]);
+
+		if (each <= best)
+			continue;
+		best = each;
+		found = symbols[count - 1 - i];
+	}
+	*period = found ? (size_t)(best + 0.5) : 0;
+	return found;
+}
+
 /* The keys of the collectives that end steps, in order; how many. */
 static size_t boundaries(const struct ranks_log *log, uint64_t **out, size_t *period)
 {
-	size_t *meetings, count = meetings_of(log, &meetings), n = 0, each;
-	uint64_t *keys = gw_alloc(count * sizeof(*keys)), *symbols;
+	size_t *meetings, count = meetings_of(log, &meetings), n = 0, each, phase;
+	uint64_t *keys = gw_alloc(count * sizeof(*keys)), *symbols, only = 0;
 
 	for (int launches = 1; launches >= 0; launches--) {
 		symbols = symbols_of(log, meetings, count, launches);
 		*period = ranks_period(symbols, count);
-		free(symbols);
-		if (*period)
+		if (*period || !launches)
 			break;
+		free(symbols);
 	}
 	each = *period ? *period : 1;
-	for (size_t i = phase_of(log, meetings, count, each); i < count; i += each)
-		keys[n++] = log->runs[meetings[i]].key;
+	phase = phase_of(log, meetings, count, each);
+	if (!*period)
+		only = rarest(symbols, count, period);
+	for (size_t i = phase; i < count; i += each)
+		if (!only || symbols[i] == only)
+			keys[n++] = log->runs[meetings[i]].key;
+	free(symbols);
 	free(meetings);
 	*out = keys;
 	return n;
@@ -391,8 +441,31 @@ static void set_meetings(struct sweep *s)
 	free(list);
 }
 
+/*
+ * By shape: how long the rank's kernels should take. Those that no other rank runs, as predicted on
+ * average; NaN: they never were.
+ */
+static double *expectations(const struct ranks_log *log, const double *reference, size_t shapes)
+{
+	double *out = gw_alloc(shapes * sizeof(*out));
+	size_t *n = gw_alloc(shapes * sizeof(*n));
+
+	for (size_t i = 0; i < log->run_count; i++) {
+		const struct ranks_run *run = &log->runs[i];
+
+		if (run->kind != RANKS_RUN_KERNEL || run->shape == GW_INDEX_NONE || isnan(run->predicted))
+			continue;
+		out[run->shape] += (double)run->predicted;
+		n[run->shape]++;
+	}
+	for (size_t s = 0; s < shapes; s++)
+		out[s] = !isnan(reference[s]) ? reference[s] : n[s] ? out[s] / (double)n[s] : (double)NAN;
+	free(n);
+	return out;
+}
+
 /* Of the kernels that began in a step, how much longer or shorter they should have taken. */
-static void set_expected(struct sweep *s, const double *reference)
+static void set_expected(struct sweep *s, const double *expectation)
 {
 	struct share { double expected, measured, unknown; } *sums = gw_alloc(s->steps * sizeof(*sums));
 	size_t step = 0;
@@ -406,36 +479,34 @@ static void set_expected(struct sweep *s, const double *reference)
 		if (step == s->steps || run->kind != RANKS_RUN_KERNEL ||
 		    run->start < s->log->runs[s->boundary[0]].end)
 			continue;
-		expected = run->shape == GW_INDEX_NONE     ? ns
-		           : !isnan(reference[run->shape]) ? reference[run->shape]
-		                                           : (double)run->predicted;
+		expected = run->shape == GW_INDEX_NONE ? ns : expectation[run->shape];
 		sums[step].measured += ns;
-		if (isnan(expected))
-			sums[step].unknown += ns;
+		sums[step].unknown += isnan(expected) ? ns : 0;
 		sums[step].expected += isnan(expected) ? ns : expected;
 	}
 	for (size_t i = 0; i < s->steps; i++) {
 		struct ranks_step *to = &s->rank->steps[i];
+		double share = sums[i].measured > 0 ? sums[i].expected / sums[i].measured : 0;
 
-		to->expected = (float)NAN;
-		if (sums[i].unknown <= UNPREDICTED * sums[i].measured)
-			to->expected = sums[i].measured > 0
-			                       ? (float)((double)to->part[RANKS_COMPUTE] *
-			                                 sums[i].expected / sums[i].measured)
-			                       : 0;
+		to->expected = sums[i].unknown > UNPREDICTED * sums[i].measured
+		                       ? (float)NAN
+		                       : (float)((double)to->part[RANKS_COMPUTE] * share);
 	}
 	free(sums);
 }
 
 static void set_rank(struct ranks_rank *rank, const struct ranks_log *log, const size_t *boundary,
-                     size_t steps, uint64_t base, const double *reference)
+                     size_t steps, uint64_t base, const double *reference, size_t shapes)
 {
 	struct sweep s = {.log = log, .rank = rank, .boundary = boundary, .steps = steps, .base = base};
+
+	double *expectation = expectations(log, reference, shapes);
 
 	rank->steps = gw_alloc(steps * sizeof(*rank->steps));
 	walk(&s);
 	set_meetings(&s);
-	set_expected(&s, reference);
+	set_expected(&s, expectation);
+	free(expectation);
 	free(s.last_call);
 	free(s.exposed);
 }
@@ -503,7 +574,8 @@ bool ranks_build(struct ranks_job *job, struct ranks_log *logs, size_t count,
 		job->one_clock = one_clock(logs, kept);
 		job->ranks = gw_alloc(kept * sizeof(*job->ranks));
 		for (size_t r = 0; r < kept; r++)
-			set_rank(&job->ranks[r], &logs[r], at[r], n - 1, steps->base, reference);
+			set_rank(&job->ranks[r], &logs[r], at[r], n - 1, steps->base, reference,
+			         shapes->count);
 	}
 	for (size_t r = 0; r < kept; r++)
 		free(at[r]);

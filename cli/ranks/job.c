@@ -9,16 +9,17 @@
 #include <string.h>
 
 /*
- * A rank is late for certain when the sum of its lateness, step by step, in units of the noise and
- * less DRIFT, reaches CERTAIN; one step adds STEP_MOST at most, so that a few extreme ones are not
- * enough. What is less than LEAST of a step counts as noise.
+ * A rank is late where it needs LEAST of a step more for itself than the median rank, and for certain
+ * once what it needs beyond that, step by step, and beyond DRIFT times the scatter, adds up to CERTAIN
+ * times the scatter. One step adds STEP_MOST at most, so that a few extreme ones are not enough; of
+ * scatter there is LITTLE of a step at least.
  */
-static const double DRIFT = 2, STEP_MOST = 3, CERTAIN = 15, MOST = 22, LEAST = 0.0125;
+static const double LEAST = 0.03, DRIFT = 1, STEP_MOST = 2, CERTAIN = 11, MOST = 14, LITTLE = 0.006;
 /* A cause explains a quarter of the lateness at least. */
 static const double EXPLAINS = 0.25;
 enum { BLOCK = 64, /* collectives of a rank that share one clock offset */
        ROUNDS = 3, /* in which offsets pass from one communicator to the next */
-       CAUSE_STEPS = 10 };
+       CAUSE_STEPS = 5 };
 
 static const char *const part_names[] = {
 #define PART(NAME, key, name, meaning) name,
@@ -246,13 +247,6 @@ static void set_clocks(struct ranks_job *job, struct table *t)
 
 /* ---- who waits for whom -------------------------------------------------------------------- */
 
-static struct ranks_step *step_of(const struct ranks_job *job, const struct seat *s)
-{
-	uint32_t step = meeting(job, s)->step;
-
-	return step < job->step_count ? &job->ranks[s->rank].steps[step] : NULL;
-}
-
 static void find_last(const struct ranks_job *job, const struct table *t, const struct gathering *g)
 {
 	const struct seat *s = &t->seats[g->first], *last = s;
@@ -297,43 +291,15 @@ static void wait_for(const struct ranks_job *job, uint32_t rank)
 	}
 }
 
-static void come_late(const struct ranks_job *job, const struct table *t, const struct gathering *g)
-{
-	const struct seat *s = &t->seats[g->first];
-	double median;
-	size_t n = 0;
-
-	for (size_t k = 0; k < g->count; k++)
-		if (!isnan(meeting(job, &s[k])->own))
-			t->values[n++] = (double)meeting(job, &s[k])->own;
-	if (n < 2)
-		return;
-	median = ranks_median(t->values, n);
-	for (size_t k = 0; k < g->count; k++)
-		if (step_of(job, &s[k]) && !isnan(meeting(job, &s[k])->own))
-			step_of(job, &s[k])->late += meeting(job, &s[k])->own - (float)median;
-}
-
-/* What each rank did by itself before it came to its collectives. */
-static void set_own(const struct ranks_rank *rank)
-{
-	double end = (double)NAN;
-
-	for (size_t m = 0; m < rank->meeting_count; m++) {
-		struct ranks_meeting *at = &rank->meetings[m];
-
-		at->own = at->start < end ? 0 : (float)(at->start - end);
-		at->others = 0;
-		end = m ? fmax(end, at->end) : at->end;
-	}
-}
-
 static void join(struct ranks_job *job, const struct table *t)
 {
 	for (size_t r = 0; r < job->rank_count; r++) {
-		set_own(&job->ranks[r]);
+		struct ranks_rank *rank = &job->ranks[r];
+
+		for (size_t m = 0; m < rank->meeting_count; m++)
+			rank->meetings[m].others = 0;
 		for (size_t i = 0; i < job->step_count; i++) {
-			struct ranks_step *s = &job->ranks[r].steps[i];
+			struct ranks_step *s = &rank->steps[i];
 
 			s->late = s->caused = s->least = 0;
 			s->waited_for = RANKS_NO_STEP;
@@ -344,7 +310,6 @@ static void join(struct ranks_job *job, const struct table *t)
 			continue;
 		job->joined++;
 		find_last(job, t, &t->all[i]);
-		come_late(job, t, &t->all[i]);
 	}
 	for (uint32_t r = 0; r < job->rank_count; r++)
 		wait_for(job, r);
@@ -352,13 +317,51 @@ static void join(struct ranks_job *job, const struct table *t)
 
 /* ---- who is late, and why ------------------------------------------------------------------ */
 
+/* What a rank does by itself. */
+static double own(const struct ranks_step *s)
+{
+	return (double)(s->part[RANKS_COMPUTE] + s->part[RANKS_INPUT] + s->part[RANKS_HOST] +
+	                s->part[RANKS_IDLE]);
+}
+
 static double length(const struct ranks_step *s)
 {
-	double sum = 0;
+	return own(s) + (double)(s->part[RANKS_COMMUNICATION] + s->part[RANKS_WAITING]);
+}
 
-	for (unsigned p = 0; p < RANKS_PARTS; p++)
-		sum += (double)s->part[p];
-	return sum;
+static void come_late(const struct ranks_job *job, double *values)
+{
+	for (size_t i = 0; i < job->step_count; i++) {
+		double median;
+
+		for (size_t r = 0; r < job->rank_count; r++)
+			values[r] = own(&job->ranks[r].steps[i]);
+		median = ranks_median(values, job->rank_count);
+		for (size_t r = 0; r < job->rank_count; r++) {
+			struct ranks_step *s = &job->ranks[r].steps[i];
+
+			s->late = (float)(own(s) - median);
+		}
+	}
+}
+
+/*
+ * The standard deviation of what changes by so much from one to the next: by the median of a normal
+ * distribution, or by seven eighths where its tail is heavier.
+ */
+static double scatter(double *changes, size_t count)
+{
+	double value = ranks_median(changes, count), most = value / 0.6745;
+
+	/* What is above the median comes behind it: the median of that has three quarters below it. */
+	for (int half = 0; half < 2; half++) {
+		size_t middle = (count - 1) / 2;
+
+		changes += middle;
+		count -= middle;
+		value = ranks_median(changes, count);
+	}
+	return fmax(most, value / 1.5341) / sqrt(2);
 }
 
 /* Of the steps of some ranks: median length, and scatter from each step to the next. */
@@ -380,7 +383,7 @@ static void scales(struct ranks_job *job)
 		}
 	}
 	job->length = n ? ranks_median(lengths, n) : 0;
-	job->noise = m ? 1.4826 / sqrt(2) * ranks_median(changes, m) : 0;
+	job->noise = m ? scatter(changes, m) : 0;
 	free(lengths);
 	free(changes);
 }
@@ -398,26 +401,41 @@ static void measure(const struct ranks_step *s, double out[RANKS_CAUSES])
 	out[RANKS_CAUSE_HOST] = (double)(s->part[RANKS_HOST] + s->part[RANKS_IDLE]);
 }
 
+/* How much more of each cause the rank had than the median rank in step @p i, ns. */
+static void compare(const struct ranks_job *job, uint32_t rank, uint32_t i, double *values,
+                    double out[RANKS_CAUSES])
+{
+	double mine[RANKS_CAUSES], theirs[RANKS_CAUSES];
+
+	measure(&job->ranks[rank].steps[i], mine);
+	for (unsigned c = 0; c < RANKS_CAUSES; c++) {
+		for (size_t r = 0; r < job->rank_count; r++) {
+			measure(&job->ranks[r].steps[i], theirs);
+			values[r] = theirs[c];
+		}
+		out[c] = mine[c] - ranks_median(values, job->rank_count);
+	}
+}
+
+/* By the median of the steps after which it was found: they are late for certain. */
 static void explain(const struct ranks_job *job, struct ranks_episode *e)
 {
 	double *values = gw_alloc(job->rank_count * sizeof(*values));
-	uint32_t until = e->first + CAUSE_STEPS;
+	double all[RANKS_CAUSES + 1][CAUSE_STEPS];
+	size_t n = 0;
 
-	until = until <= e->found ? e->found + 1 : until > e->last + 1 ? e->last + 1 : until;
-	for (uint32_t i = e->first; i < until; i++) {
-		double mine[RANKS_CAUSES], theirs[RANKS_CAUSES];
+	for (; n < CAUSE_STEPS && n <= e->found - e->first; n++) {
+		uint32_t i = e->found - (uint32_t)n;
+		double excess[RANKS_CAUSES];
 
-		measure(&job->ranks[e->rank].steps[i], mine);
-		for (unsigned c = 0; c < RANKS_CAUSES; c++) {
-			for (size_t r = 0; r < job->rank_count; r++) {
-				measure(&job->ranks[r].steps[i], theirs);
-				values[r] = theirs[c];
-			}
-			e->excess[c] +=
-			        (mine[c] - ranks_median(values, job->rank_count)) / (until - e->first);
-		}
-		e->late += (double)job->ranks[e->rank].steps[i].late / (until - e->first);
+		compare(job, e->rank, i, values, excess);
+		for (unsigned c = 0; c < RANKS_CAUSES; c++)
+			all[c][n] = excess[c];
+		all[RANKS_CAUSES][n] = (double)job->ranks[e->rank].steps[i].late;
 	}
+	e->late = ranks_median(all[RANKS_CAUSES], n);
+	for (unsigned c = 0; c < RANKS_CAUSES; c++)
+		e->excess[c] = ranks_median(all[c], n);
 	for (unsigned c = 0; c < RANKS_CAUSES; c++)
 		if (e->excess[c] > e->excess[e->cause] && e->excess[c] > EXPLAINS * e->late)
 			e->cause = (enum ranks_cause)c;
@@ -435,11 +453,12 @@ static void end_episode(struct ranks_job *job, const struct ranks_episode *e)
 static void watch(struct ranks_job *job, uint32_t rank)
 {
 	const struct ranks_step *s = job->ranks[rank].steps;
-	double unit = fmax(job->noise, LEAST * job->length), sum = 0;
+	double unit = fmax(job->noise, LITTLE * job->length), sum = 0;
+	double less = fmax(LEAST * job->length, DRIFT * job->noise);
 	struct ranks_episode e = {.rank = rank, .found = RANKS_NO_STEP};
 
 	for (uint32_t i = 0; i < job->step_count && unit > 0; i++) {
-		double add = fmin((double)s[i].late / unit - DRIFT, STEP_MOST);
+		double add = fmin(((double)s[i].late - less) / unit, STEP_MOST);
 
 		if (sum <= 0)
 			e.first = i;
@@ -473,6 +492,7 @@ void ranks_judge(struct ranks_job *job)
 	gather(job, &t);
 	set_clocks(job, &t);
 	join(job, &t);
+	come_late(job, t.values);
 	scales(job);
 	for (uint32_t r = 0; r < job->rank_count; r++)
 		watch(job, r);

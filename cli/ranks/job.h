@@ -34,8 +34,6 @@ struct ranks_meeting {
 	/* ranks_judge(): */
 	double until;    /**< when the last rank came, by this rank's clock */
 	uint32_t last, others; /**< that rank, position in the job; how many others take part */
-	float own; /**< ns from the end of the rank's collectives before it to its start,
-	              0 where it starts before that; NaN: it is the first */
 };
 
 enum { RANKS_NO_STEP = UINT32_MAX };
@@ -45,8 +43,8 @@ struct ranks_step {
 	float part[RANKS_PARTS];
 	float expected; /**< of COMPUTE; NaN: not known */
 	/* ranks_judge(): */
-	float late;   /**< how much later than the median rank it came to the step's collectives by
-	                   its own doing */
+	float late;   /**< how much longer than the median rank it needed for all but communication
+	                   and waiting */
 	float caused; /**< how long others waited for it, each on average */
 	float least;  /**< wait for the rank that it waited for most … */
 	uint32_t waited_for; /**< … which is that: position in the job; RANKS_NO_STEP: for none */

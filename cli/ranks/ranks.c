@@ -35,7 +35,7 @@ static bool add(void *arg, const char *path)
 	struct logs *l = arg;
 
 	l->log = gw_grow(l->log, &l->room, l->count + 1, sizeof(*l->log));
-	if (ranks_log_read(&l->log[l->count], &l->shapes, path)) {
+	if (ranks_log_read(&l->log[l->count], &l->shapes, path, NULL, 0)) {
 		l->count++;
 		return true;
 	}
@@ -64,6 +64,20 @@ static int show(const struct options *o, const struct ranks_shown *s)
 	return s->job->episode_count ? GW_EXIT_FINDINGS : GW_EXIT_OK;
 }
 
+/* Whether two logs say that they are of one rank, after a message. */
+static bool twice(const struct logs *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		for (size_t k = 0; k < i && *l->log[i].label; k++)
+			if (!strcmp(l->log[i].label, l->log[k].label)) {
+				gw_error("ranks: %s and %s are both of rank %s; give one log of each rank, "
+				         "all of one run",
+				         l->log[k].path, l->log[i].path, l->log[i].label);
+				return true;
+			}
+	return false;
+}
+
 static int compare(const struct options *o, struct logs *l)
 {
 	struct ranks_steps steps;
@@ -73,6 +87,8 @@ static int compare(const struct options *o, struct logs *l)
 
 	if (l->count < 2)
 		return gw_error("ranks: one log; give the logs of two ranks or more of one job");
+	if (twice(l))
+		return GW_EXIT_USAGE;
 	if (!ranks_build(&job, l->log, l->count, &l->shapes, &steps)) {
 		ranks_unbuild(&job);
 		return gw_error("ranks: no two logs have steps in common: they need collectives "

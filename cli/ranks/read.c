@@ -15,7 +15,7 @@
 
 enum {
 	STAGED_LEAST = 4096, /* bytes: smaller copies to the host are results that a program reads */
-	COPIES_HELD = 65536, /* runs: a copy that is not brought back by then never is */
+	COPIES_HELD = 16384, /* runs: a copy that is not brought back by then never is */
 };
 
 /* A collective that NCCL reported. */
@@ -386,13 +386,14 @@ static void name_rank(struct ranks_log *log, const char *text)
 		log->number = ULONG_MAX;
 }
 
-bool ranks_log_read(struct ranks_log *log, struct ranks_shapes *shapes, const char *path)
+bool ranks_log_read(struct ranks_log *log, struct ranks_shapes *shapes, const char *path,
+                    const void *data, size_t length)
 {
 	struct reading r = {.out = log, .shapes = shapes};
 	bool good;
 
 	*log = (struct ranks_log){.path = gw_copy(path), .boot = gw_copy("")};
-	good = gw_log_events(&r.log, path, NULL, 0, take, &r);
+	good = gw_log_events(&r.log, path, data, length, take, &r);
 	if (!good)
 		gw_error("ranks: %s: %s", path, r.log.status.error);
 	log->host = gw_copy(r.log.text[GW_TEXT_host]);

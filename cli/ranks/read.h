@@ -54,8 +54,12 @@ struct ranks_shapes {
 	size_t count, room;
 };
 
-/** Read the log at @p path. False, after a message, when it can't be read or is no log of launches. */
-bool ranks_log_read(struct ranks_log *log, struct ranks_shapes *shapes, const char *path);
+/**
+ * Read the log at @p path, or the @p length bytes at @p data where that is not NULL. False, after a
+ * message, when it can't be read. Free it in either case.
+ */
+bool ranks_log_read(struct ranks_log *log, struct ranks_shapes *shapes, const char *path,
+                    const void *data, size_t length);
 void ranks_log_free(struct ranks_log *log);
 void ranks_shapes_free(struct ranks_shapes *shapes);
 
