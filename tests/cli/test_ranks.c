@@ -26,7 +26,6 @@ struct script {
 	bool copies;       /* no NCCL: copies to the host and back */
 	bool hosts;        /* each rank on a machine, whose clock is 3 ms ahead of the one before */
 	bool lost;         /* the third collective of rank 0 is not in its log */
-	bool other_order;  /* rank 1 gathers before it reduces, in the log and on the GPU */
 	uint64_t input, host, slow, work; /* us more a step for CULPRIT, from FROM on */
 };
 
@@ -121,8 +120,8 @@ static void meet(struct rank *ranks, const struct script *s, uint32_t config, un
 		uint64_t end = last + (2000 + r) * US;
 
 		if (s->copies) {
-			copy(k, GW_DIRECTION_TO_HOST, 1 << 16, k->now, k->now + 10 * US);
-			copy(k, GW_DIRECTION_TO_DEVICE, 1 << 16, end, end + 10 * US);
+			copy(k, GW_DIRECTION_TO_HOST, config << 16, k->now, k->now + 10 * US);
+			copy(k, GW_DIRECTION_TO_DEVICE, config << 16, end, end + 10 * US);
 			k->now = end + 10 * US;
 			continue;
 		}
