@@ -428,7 +428,7 @@ bool gw_pipeline_start(bool forbidden)
 	gw_code_start();
 	gw_gpu_clock_start();
 	gw_episodes_start();
-	gw_ranges_start();
+	gw_host_time_start();
 	gw_analysis_start(gw_options.analyze_code ? gw_analysis_threads_usual() : 0);
 	gw_digests_start();
 	gw_work_start();
