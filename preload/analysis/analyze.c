@@ -79,6 +79,7 @@ void gw_analysis_mode(void)
 {
 	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
 	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
+	atomic_store(&gw_hot.reads, GW_HOT_READS | (on ? GW_EVENT_ARGUMENTS : 0));
 }
 
 void gw_analysis_start(unsigned threads)

@@ -47,6 +47,7 @@ enum gw_event_kind {
 	GW_EVENT_NONE,   /**< nothing: the slot of a launch that failed or never returned */
 	GW_EVENT_WAIT,   /**< the thread was in a call that waits for the GPU: gw_event_wait() */
 	GW_EVENT_RANGE,  /**< the ranges that the program names have changed (launch/ranges.h) */
+	GW_EVENT_COLLECTIVE, /**< NCCL has launched a collective (launch/collectives.h) */
 };
 
 /** Flags of an event. */

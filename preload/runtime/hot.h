@@ -11,6 +11,9 @@
 /** In gw_hot.captures: the next launch wakes the worker (bell.h). */
 enum { GW_HOT_ASLEEP = 1 << 30 };
 
+/** gw_hot.reads: a launch reads the prediction that stands published for it. */
+enum { GW_HOT_READS = 1 };
+
 /** gw_hot.untimed in modes watch and count: of a thread's launches each eighth has its time. */
 enum { GW_UNTIMED = 7 };
 
@@ -39,7 +42,7 @@ struct gw_hot {
 	_Atomic int captures;                 /**< stream captures under way, never too low; and
 	                                           GW_HOT_ASLEEP while the worker sleeps */
 	_Atomic int events;                   /**< 1: launches are sampled by event pairs */
-	_Atomic uint32_t arguments;           /**< GW_EVENT_ARGUMENTS to take them, or 0 */
+	_Atomic uint32_t arguments; /**< GW_EVENT_ARGUMENTS: the code analysis wants them; or 0 */
 	_Atomic uint32_t known;               /**< observations behind the published predictions */
 	_Atomic uint32_t stream_generation;   /**< changes when a stream or context ends */
 	_Atomic uint32_t context_generation;  /**< changes when a context ends */
@@ -50,9 +53,10 @@ struct gw_hot {
 	_Atomic uint32_t untimed; /**< mask of a thread's launches: those with such a bit in
 	                       their number need no time; set before active, and by
 	                       the worker when the mode is switched */
-	_Atomic uint32_t reads;   /**< 1: a launch reads the prediction that stands published for
-	                               it; 0: nobody looks at it before the worker, who does it for
-	                               the launch. By the worker */
+	_Atomic uint32_t reads;   /**< 0: a launch reads no prediction, the worker does it for the
+	                               launch, and leaves no arguments; else it reads the one that
+	                               stands published, and this holds GW_EVENT_ARGUMENTS where
+	                               arguments are wanted of those that find none */
 	struct gw_shared *shared; /**< set before active */
 };
 extern struct gw_hot gw_hot;

@@ -389,6 +389,8 @@ void gw_launch_event(struct gw_thread *t, const struct gw_event *event)
 		gw_wait_event(t, e);
 	else if (gw_event_kind(e) == GW_EVENT_RANGE)
 		gw_range_event(t, e);
+	else if (gw_event_kind(e) == GW_EVENT_COLLECTIVE)
+		gw_collective_event(t, e);
 }
 
 void gw_launches_take_records(void)
