@@ -40,7 +40,7 @@ struct gw_report {
 	struct gw_report_line *lines; /**< sorted; those that the filter and --top leave */
 	size_t count, hidden;         /**< hidden: lines left out by --filter and --top */
 	char **names; /**< by position in model.names: as the text calls the kernels */
-	bool mangled, full_names, wide, verbose;
+	bool mangled, full_names, wide, verbose, stacks;
 };
 
 /** Whether @p column belongs into this report. */
@@ -64,6 +64,9 @@ void gw_report_json(struct gw_report *report);
 /** What gw_report_json prints; @p kernels false: its list of kernels is empty. */
 json_t *gw_report_document(struct gw_report *report, bool kernels);
 void gw_report_csv(struct gw_report *report);
+/** Where the launches of each line came from. */
+void gw_report_stacks(struct gw_report *report, unsigned width);
+json_t *gw_report_stacks_json(struct gw_report *report, const struct gw_row *row);
 /** Violations of causality, as text on stdout. */
 void gw_report_violations(const struct gw_report *report);
 

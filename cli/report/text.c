@@ -138,6 +138,8 @@ static void rows(struct gw_report *report, unsigned width)
 		printf("\n  %s%s not shown%s\n", gw_ink(stdout, GW_INK_DIM),
 		       gw_counted(&n, (double)report->hidden, "row", NULL),
 		       gw_ink(stdout, GW_INK_OFF));
+	if (report->stacks)
+		gw_report_stacks(report, width);
 	gw_report_fix_lines(report, width);
 	legend(report, width);
 	if (left)

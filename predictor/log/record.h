@@ -130,6 +130,14 @@ enum gw_wait_call {
 #include "predictor/log/value.def"
 	GW_WAIT_CALLS /**< how many there are */
 };
+
+/** Where the native frames of a STACK end. */
+enum gw_stack_end {
+#define STACK_END(NAME, meaning) GW_STACK_END_##NAME,
+#include "predictor/log/value.def"
+	GW_STACK_ENDS /**< how many there are */
+};
+
 /** What gpuwatch does in a process; `choices` of the option `mode` has the same order. */
 enum gw_mode {
 #define MODE(NAME, name, meaning) GW_MODE_##NAME,

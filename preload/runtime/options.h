@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 enum gw_count_by { GW_COUNT_PM, GW_COUNT_OFF };
+enum gw_stacks { GW_STACKS_AUTO, GW_STACKS_NO, GW_STACKS_YES };
 enum gw_summary { GW_SUMMARY_AUTO, GW_SUMMARY_NO, GW_SUMMARY_YES };
 
 struct gw_options {
@@ -30,6 +31,7 @@ struct gw_options {
 	char run_dir[4096];               /**< folder of live segments; empty: the usual one */
 	uint64_t memory_max;              /**< bytes, of the process's memory */
 	bool analyze_code;   /**< read the code of launched kernels (GPUWATCH_STATIC) */
+	enum gw_stacks stacks; /**< of first launches (GPUWATCH_STACKS) */
 	bool ranges;         /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
