@@ -38,6 +38,9 @@ struct export_config {
 	bool known;                     /**< false: its record is in a lost part; config is zero */
 	struct gw_config config;
 	enum gw_bound bound; /**< as the report has it for this configuration */
+	char *line;          /**< that its first launch came from; NULL: no stack */
+	uint32_t log, stack; /**< that stack: positions in the model's files, and in the file's stacks;
+	                        stack GW_INDEX_NONE: none */
 	struct export_text *text; /**< EXPORT_TEXTS of them, the format's own */
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 static struct gw_log_model model;
+static struct outcome *kept;
 static char text[1 << 14]; /* of a stack, a line a frame, from the innermost */
 
 static void run_as(struct run r, const char *option)
@@ -211,6 +212,47 @@ static void frames_of_every_python_here_are_named(void **state)
 		python_is_read(python);
 }
 
+/* What a command prints of the log of a run. */
+static const char *printed(const char *format)
+{
+	static char all[1 << 16];
+	char command[1024];
+	size_t used;
+	FILE *f;
+
+	snprintf(command, sizeof(command), format, GW_COMMAND, only_log(kept)->path);
+	f = popen(command, "r");
+	assert_non_null(f);
+	used = fread(all, 1, sizeof(all) - 1, f);
+	all[used] = 0;
+	assert_int_equal(pclose(f), 0);
+	return all;
+}
+
+static void says(const char *all, const char *words)
+{
+	if (!strstr(all, words))
+		fail_msg("%s is not in\n%s", words, all);
+}
+
+static void commands_show_where_launches_came_from(void **state)
+{
+	struct run r = RUN("stacks", "plain");
+
+	(void)state;
+	if (symbols_missing())
+		skip();
+	r.env[0] = "GPUWATCH_STATIC=0";
+	kept = run_watched(&r);
+	says(printed("%s report --by=line %s"), "stacks_work");
+	says(printed("%s report --stacks %s"), "stacks_step");
+	says(printed("%s report --json --stacks %s"), "\"complete\": true");
+	says(printed("%s export --format=csv -o - %s"), "stacks_work");
+	says(printed("%s export --format=pprof -o - %s | gzip -dc | tr -d '\\000'"), "stacks_step");
+	says(printed("%s report --html=- %s"), "stacks_step");
+	outcome_free(kept);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +265,7 @@ int main(void)
 	        cmocka_unit_test(graph_nodes_have_the_stack_of_their_capture),
 	        cmocka_unit_test(stacks_are_bounded),
 	        cmocka_unit_test(none_where_the_option_says_so),
+	        cmocka_unit_test(commands_show_where_launches_came_from),
 	        cmocka_unit_test(frames_of_every_python_here_are_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
