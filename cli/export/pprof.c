@@ -19,7 +19,15 @@ enum { SAMPLE_TYPE = 1, SAMPLE = 2, LOCATION = 4, FUNCTION = 5, STRING_TABLE = 6
 enum { TYPE = 1, UNIT = 2 };
 enum { LOCATION_ID = 1, VALUE = 2, LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_STRING = 2 };
-enum { ID = 1, LINE = 4, FUNCTION_ID = 1, LINE_NUMBER = 2, NAME = 2, SYSTEM_NAME = 3, FILE_NAME = 4 };
+enum {
+	ID = 1,
+	LINE = 4,
+	FUNCTION_ID = 1,
+	LINE_NUMBER = 2,
+	NAME = 2,
+	SYSTEM_NAME = 3,
+	FILE_NAME = 4
+};
 
 /* The first strings. */
 static const char *const first[] = {"", "gpu_time", "nanoseconds", "launches", "count", "bound"};

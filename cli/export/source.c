@@ -171,7 +171,8 @@ static void find_stack(struct reading *r, uint32_t position, struct export_confi
 	char line[LOG_LINE];
 
 	config->log = r->process.number;
-	config->stack = position < stacks->config_count ? stacks->of_config[position] : GW_INDEX_NONE;
+	config->stack =
+	        position < stacks->config_count ? stacks->of_config[position] : GW_INDEX_NONE;
 	if (config->stack == GW_INDEX_NONE)
 		return;
 	log_stack_line(stacks, position, line, sizeof(line));

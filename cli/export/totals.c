@@ -13,8 +13,8 @@ static bool same(const void *arg, uint32_t position)
 	const struct export_total *a = &((const struct export_totals *)pair[0])->list[position];
 	const struct export_total *b = pair[1];
 
-	return a->name == b->name && a->gpu == b->gpu && a->bound == b->bound &&
-	       a->log == b->log && a->stack == b->stack;
+	return a->name == b->name && a->gpu == b->gpu && a->bound == b->bound && a->log == b->log &&
+	       a->stack == b->stack;
 }
 
 static struct export_total *total_of(struct export_totals *t, const struct export_config *config,

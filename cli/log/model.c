@@ -511,8 +511,7 @@ static void add_stacks(struct reading *r)
 	r->log.stacks = (struct log_stacks){0};
 	for (uint32_t i = 0; m->by != GW_BY_RANGE && i < r->file->stacks.config_count; i++)
 		if (r->place[i].row != GW_INDEX_NONE)
-			gw_row_stack(m, &m->rows[r->place[i].row],
-			             (uint32_t)(r->file - m->files),
+			gw_row_stack(m, &m->rows[r->place[i].row], (uint32_t)(r->file - m->files),
 			             r->file->stacks.of_config[i], r->place[i].code.launches);
 }
 

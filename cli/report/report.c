@@ -32,10 +32,11 @@ static const char columns[] =
         ;
 
 static const struct gw_option options[] = {
-        GW_OPT_CHOICE(by, "WHAT", "kernel|config|device|module|range|line",
-                      "one row per kernel, per kernel and launch configuration, per kernel and "
-                      "device, per file that code was loaded from, per NVTX range of the program, or "
-                      "per line of the program that launches came from (default kernel)"),
+        GW_OPT_CHOICE(
+                by, "WHAT", "kernel|config|device|module|range|line",
+                "one row per kernel, per kernel and launch configuration, per kernel and "
+                "device, per file that code was loaded from, per NVTX range of the program, or "
+                "per line of the program that launches came from (default kernel)"),
         GW_OPT_WORD(sort, "COLUMN", columns,
                     "sort by this column, largest first; name: in alphabetical order (default "
                     "total)"),
@@ -56,8 +57,9 @@ static const struct gw_option options[] = {
         GW_OPT_FLAG(verbose,
                     "also print the details: each process and GPU, gpuwatch's own cost, clocks, "
                     "code analysis, the causality check, everything that was lost"),
-        GW_OPT_FLAG(stacks, "also print where the launches of each row came from: functions, files "
-                            "and lines from the launch outwards; in JSON the array stacks of a row"),
+        GW_OPT_FLAG(stacks,
+                    "also print where the launches of each row came from: functions, files "
+                    "and lines from the launch outwards; in JSON the array stacks of a row"),
         GW_OPT_FLAG(json, "print JSON, times in ns; docs/user/json-schema.md describes it"),
         GW_OPT_FLAG(csv, "print CSV, times in ns, with one header line"),
         GW_OPT_FILE(html, "FILE",
@@ -257,8 +259,8 @@ static void name_modules(struct gw_report *report)
 static void name_kernels(struct gw_report *report, const struct options *o)
 {
 	const struct gw_log_model *m = &report->model;
-	const bool as_they_are = o->mangled || o->full_names || m->by == GW_BY_RANGE ||
-	                          m->by == GW_BY_LINE;
+	const bool as_they_are =
+	        o->mangled || o->full_names || m->by == GW_BY_RANGE || m->by == GW_BY_LINE;
 	struct gw_kernel_names *names = gw_alloc((m->name_count + 1) * sizeof(*names));
 
 	report->names = gw_alloc((m->name_count + 1) * sizeof(*report->names));

@@ -50,7 +50,8 @@ void gw_report_values(const struct gw_report *report, struct gw_report_line *lin
 /** Text of a TEXT column, into @p buffer where it is not stored already. */
 const char *gw_report_cell(const struct gw_report *report, const struct gw_report_line *line,
                            enum gw_column column, char *buffer, size_t size);
-/** The row's bound is limited by this: a memory level, a pipe, a cause of latency; "" when unknown. */
+/** The row's bound is limited by this: a memory level, a pipe, a cause of latency; "" when unknown.
+ */
 const char *gw_report_limiter(const struct gw_row_bound *bound);
 /** The number of @p row's line in the report's table, from 1; 0: it is not shown. */
 size_t gw_report_number(const struct gw_report *report, const struct gw_row *row);

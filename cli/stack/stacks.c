@@ -110,10 +110,9 @@ void log_stacks_settle(struct log_stacks *s, const struct gw_log *log)
 		struct search search = {s, log, shape_of(log, i)};
 
 		if (s->of_config[i] == GW_INDEX_NONE)
-			s->of_config[i] =
-			        gw_index_find(&index,
-			                      gw_hash(0, &search.shape, sizeof(search.shape)),
-			                      same_shape, &search);
+			s->of_config[i] = gw_index_find(
+			        &index, gw_hash(0, &search.shape, sizeof(search.shape)), same_shape,
+			        &search);
 	}
 	gw_index_free(&index);
 }
@@ -220,8 +219,7 @@ static const char *short_path(const char *path)
 void log_frame_text(const struct log_stacks *s, uint32_t frame, char *out, size_t room)
 {
 	const struct stack_frame *f = &s->frames[frame];
-	const char *module =
-	        f->object == GW_INDEX_NONE ? "" : base_of(s->objects[f->object].path);
+	const char *module = f->object == GW_INDEX_NONE ? "" : base_of(s->objects[f->object].path);
 
 	if (*f->file && f->line)
 		snprintf(out, room, "%s:%" PRIu32 " %s", short_path(f->file), f->line, f->function);
@@ -242,7 +240,8 @@ static bool is_installed(const char *file)
 
 static bool is_cuda(const struct log_stacks *s, const struct stack_frame *f)
 {
-	static const char *const names[] = {"cuda", "__cuda", "cuLaunch", "cuGraph", "__device_stub"};
+	static const char *const names[] = {"cuda", "__cuda", "cuLaunch", "cuGraph",
+	                                    "__device_stub"};
 	const char *base = base_of(s->objects[f->object].path);
 
 	if (begins(base, "libcuda") || begins(base, "libcupti"))
@@ -278,8 +277,7 @@ void log_stack_line(struct log_stacks *s, uint32_t config, char *out, size_t roo
 	uint32_t shown[STACK_SHOWN], frame = GW_INDEX_NONE;
 
 	if (config < s->config_count && s->of_config[config] != GW_INDEX_NONE)
-		frame = frame_of_program(
-		        s, shown, log_stack_shown(s, s->of_config[config], shown));
+		frame = frame_of_program(s, shown, log_stack_shown(s, s->of_config[config], shown));
 	if (frame == GW_INDEX_NONE)
 		snprintf(out, room, "[no stack]");
 	else

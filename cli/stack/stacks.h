@@ -22,9 +22,9 @@ struct stack_object {
 };
 
 struct stack_frame {
-	uint32_t object;  /**< position in log_stacks.objects; GW_INDEX_NONE: Python */
-	uint32_t line;    /**< 0: not known */
-	uint64_t address; /**< of an object, as its file has it; behind the call */
+	uint32_t object;       /**< position in log_stacks.objects; GW_INDEX_NONE: Python */
+	uint32_t line;         /**< 0: not known */
+	uint64_t address;      /**< of an object, as its file has it; behind the call */
 	char *file, *function; /**< "": not known */
 	bool looked;           /**< native: its names were looked for */
 };
@@ -74,8 +74,8 @@ enum {
 };
 
 /**
- * The frames of stack @p stack that tell something, from the innermost, named: native ones up to the
- * interpreter's, then those of Python, positions at @p out; how many there are.
+ * The frames of stack @p stack that tell something, from the innermost, named: native ones up to
+ * the interpreter's, then those of Python, positions at @p out; how many there are.
  */
 size_t log_stack_shown(struct log_stacks *stacks, uint32_t stack, uint32_t out[STACK_SHOWN]);
 

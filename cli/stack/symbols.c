@@ -119,8 +119,8 @@ static void open_module(struct module *m)
 		close(fd);
 	if (m->session)
 		dw.dwfl_report_end(m->session, NULL, NULL);
-	if (m->module && (!dw.dwfl_module_getelf(m->module, &m->bias) ||
-	                  !has_build_id(m->module, m->build_id)))
+	if (m->module &&
+	    (!dw.dwfl_module_getelf(m->module, &m->bias) || !has_build_id(m->module, m->build_id)))
 		m->module = NULL;
 }
 

@@ -33,8 +33,8 @@ struct gw_block {
 };
 
 /**
- * Header of a block since version 3. The records are packed (predictor/log/block.h), or stand as they
- * are where that takes no less.
+ * Header of a block since version 3. The records are packed (predictor/log/block.h), or stand as
+ * they are where that takes no less.
  */
 struct gw_packed_block {
 	uint32_t magic;    /**< GW_PACKED_MAGIC */

@@ -135,8 +135,8 @@ static __attribute__((noinline)) void gw_cell_read(struct gw_shared *s, struct g
 		memcpy(&e->low, &word[1], 4);
 		memcpy(&e->high, &word[2], 4);
 		e->known = word[3];
-		e->flags = (uint8_t)((e->flags & ~(unsigned)(GW_EVENT_ARGUMENTS |
-			                                             GW_EVENT_STACK)) | word[4]);
+		e->flags = (uint8_t)((e->flags & ~(unsigned)(GW_EVENT_ARGUMENTS | GW_EVENT_STACK)) |
+		                     word[4]);
 		e->config = word[5];
 		t->last.cell = at + 1;
 		return;

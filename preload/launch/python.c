@@ -18,11 +18,12 @@ enum {
 	OWNED_BY_C = 3,             /* 3.12 on: a frame of the interpreter's own */
 	TYPE = 8,                   /* offsets that all versions share: an object's type, … */
 	LENGTH = 16,                /* … the length of a bytes object and of a text, … */
-	TEXT_STATE = 32, BYTES = 32, /* … a text's kind, the first byte of a bytes object, … */
-	TYPE_SIZE = 32,             /* … and of a type the size of its objects */
-	PIECE = 1024,               /* bytes of a line table read at a time … */
-	PIECES = 32,                /* … and so often at most */
-	TEXT_LEAST = 40,            /* bytes of the shortest header of a text */
+	TEXT_STATE = 32,
+	BYTES = 32,      /* … a text's kind, the first byte of a bytes object, … */
+	TYPE_SIZE = 32,  /* … and of a type the size of its objects */
+	PIECE = 1024,    /* bytes of a line table read at a time … */
+	PIECES = 32,     /* … and so often at most */
+	TEXT_LEAST = 40, /* bytes of the shortest header of a text */
 };
 
 /* Where things are, in bytes. */
@@ -57,9 +58,12 @@ enum {
 static const struct {
 	uint8_t word, field;
 } published[] = {
-#define FIELD(word, name) {word, offsetof(struct layout, name) / 2}
-        FIELD(23, state_frame), FIELD(29, back),  FIELD(30, code),       FIELD(31, at),
-        FIELD(33, owner),       FIELD(43, code_size), FIELD(35, file),   FIELD(37, name),
+#define FIELD(word, name)                                                                          \
+	{                                                                                          \
+		word, offsetof(struct layout, name) / 2                                            \
+	}
+        FIELD(23, state_frame), FIELD(29, back),       FIELD(30, code),     FIELD(31, at),
+        FIELD(33, owner),       FIELD(43, code_size),  FIELD(35, file),     FIELD(37, name),
         FIELD(38, lines),       FIELD(39, first_line), FIELD(43, bytecode), FIELD(70, ascii),
 #undef FIELD
 };
@@ -92,8 +96,7 @@ static bool publishes(const struct gw_object *o, struct layout *out)
 	out->frame_size = (uint16_t)(out->owner + 1);
 	out->compact = (uint16_t)(d[TEXT_SIZE] - 8);
 	return out->state_frame <= STATE - 8 && out->frame_size <= FRAME &&
-	       out->owner > out->at + 7 && out->owner > out->back + 7 &&
-	       out->owner > out->code + 7;
+	       out->owner > out->at + 7 && out->owner > out->back + 7 && out->owner > out->code + 7;
 }
 
 /* "3.12.1 (main, …": a release, as only releases of one minor version share a layout. */

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 
 enum {
-	SEEN = 4096,   /* configurations whose stack was taken, by hash */
-	TEND_S = 5,    /* without a copy: their pages are given back */
+	SEEN = 4096, /* configurations whose stack was taken, by hash */
+	TEND_S = 5,  /* without a copy: their pages are given back */
 	RESERVED = GW_STACK_SLOTS * sizeof(struct gw_stack),
 };
 
@@ -63,8 +63,9 @@ void gw_stacks_start(void)
 	if (!readable()) {
 		atomic_store(&failed, true);
 		if (!gw_sandboxed())
-			gw_degrade_asked(GW_DEGRADED_STACKS,
-			                 "process_vm_readv is refused: no stack of a launch is recorded");
+			gw_degrade_asked(
+			        GW_DEGRADED_STACKS,
+			        "process_vm_readv is refused: no stack of a launch is recorded");
 	} else if (gw_memory_take(GW_MEMORY_tables, RESERVED)) {
 		pool = gw_memory_reserve(RESERVED);
 		gw_python_look();

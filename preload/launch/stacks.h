@@ -2,8 +2,8 @@
 /*
  * Where launches come from. The first launch of a configuration leaves a copy of the end of its
  * thread's stack, with the registers that unwinding starts from, and the names of the Python frames
- * that the thread is in; the worker unwinds it (preload/stack/). Later launches of the configuration
- * find its published prediction, or their hash in a table, and leave nothing.
+ * that the thread is in; the worker unwinds it (preload/stack/). Later launches of the
+ * configuration find its published prediction, or their hash in a table, and leave nothing.
  */
 #ifndef GW_STACKS_H
 #define GW_STACKS_H
@@ -11,13 +11,13 @@
 #include "preload/launch/call.h"
 
 enum {
-	GW_STACK_SLOTS = 96,         /**< copies that can wait for the worker */
-	GW_STACKS_MAX = 4096,        /**< copies that are taken in a process, at most */
-	GW_STACK_BYTES = 24 << 10,   /**< of a stack that are copied */
-	GW_STACK_PYTHON = 48,        /**< Python frames that are kept, from the innermost */
-	GW_STACK_TEXT = 6 << 10,     /**< bytes of their names */
-	GW_STACK_FILE = 200,         /**< bytes of a file's name: its end … */
-	GW_STACK_FUNCTION = 120,     /**< … and of a function's: its begin; NUL included */
+	GW_STACK_SLOTS = 96,       /**< copies that can wait for the worker */
+	GW_STACKS_MAX = 4096,      /**< copies that are taken in a process, at most */
+	GW_STACK_BYTES = 24 << 10, /**< of a stack that are copied */
+	GW_STACK_PYTHON = 48,      /**< Python frames that are kept, from the innermost */
+	GW_STACK_TEXT = 6 << 10,   /**< bytes of their names */
+	GW_STACK_FILE = 200,       /**< bytes of a file's name: its end … */
+	GW_STACK_FUNCTION = 120,   /**< … and of a function's: its begin; NUL included */
 };
 
 /** A Python frame; names are places in the stack's text. */
@@ -35,7 +35,7 @@ struct gw_stack {
 	bool python_cut;        /**< there are more Python frames */
 	struct gw_config config;
 	uint64_t registers[GW_UNWIND_REGISTERS]; /**< as DWARF numbers them */
-	uint32_t bytes; /**< of the stack, from what registers[GW_UNWIND_SP] says */
+	uint32_t bytes;  /**< of the stack, from what registers[GW_UNWIND_SP] says */
 	uint32_t python; /**< frames */
 	uint32_t text_used;
 	struct gw_python_frame frame[GW_STACK_PYTHON];

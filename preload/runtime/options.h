@@ -30,11 +30,11 @@ struct gw_options {
 	char run_mode[16], run_group[64]; /**< who may read these */
 	char run_dir[4096];               /**< folder of live segments; empty: the usual one */
 	uint64_t memory_max;              /**< bytes, of the process's memory */
-	bool analyze_code;   /**< read the code of launched kernels (GPUWATCH_STATIC) */
+	bool analyze_code;     /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	enum gw_stacks stacks; /**< of first launches (GPUWATCH_STACKS) */
-	bool ranges;         /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
-	uint32_t ring;       /**< slots of a thread's ring, a power of two */
-	uint32_t event_rate; /**< without activity, one launch in this many is timed */
+	bool ranges;           /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
+	uint32_t ring;         /**< slots of a thread's ring, a power of two */
+	uint32_t event_rate;   /**< without activity, one launch in this many is timed */
 	/** Percent of the process's time that windows and counters may cost. Changed as `mode`. */
 	_Atomic uint32_t budget;
 	uint32_t exit_wait; /**< longest time for which exit() is held for answers, ms */

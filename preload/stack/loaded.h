@@ -30,7 +30,8 @@ bool gw_loaded_look(void);
 /** The object that @p address lies in; NULL: none that is listed. */
 struct gw_loaded *gw_loaded_find(uint64_t address);
 
-/** Its id in the log, where an OBJECT record of it is written at the first call; 0: none is left. */
+/** Its id in the log, where an OBJECT record of it is written at the first call; 0: none is left.
+ */
 uint32_t gw_loaded_id(struct gw_loaded *object);
 
 #endif

@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-	A_ROUND = 32,      /* stacks unwound in one */
-	NATIVE = 64,       /* frames of one */
-	FRAMES = 1 << 16,  /* in the log */
+	A_ROUND = 32,     /* stacks unwound in one */
+	NATIVE = 64,      /* frames of one */
+	FRAMES = 1 << 16, /* in the log */
 	TAIL = GW_STACK_FILE + GW_STACK_FUNCTION,
 };
 
@@ -116,8 +116,8 @@ static void write_stack(struct gw_stack *s)
 			r.head.python++;
 		}
 	}
-	r.head.flags = (s->captured ? GW_STACK_CAPTURED : 0) |
-	               (s->python_cut ? GW_STACK_PYTHON_CUT : 0);
+	r.head.flags =
+	        (s->captured ? GW_STACK_CAPTURED : 0) | (s->python_cut ? GW_STACK_PYTHON_CUT : 0);
 	gw_log_write(GW_RECORD_STACK, &r.head, sizeof(r.head), r.id, r.head.count * sizeof(*r.id));
 }
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum {
-	ENTRY = 4096,     /* bytes of a table's entry that are read */
-	STEPS = 2000,     /* instructions of an entry that are followed */
-	SAVED = 8,        /* rows that an entry remembers at a time */
-	KEPT = 256,       /* rows kept, by address */
+	ENTRY = 4096, /* bytes of a table's entry that are read */
+	STEPS = 2000, /* instructions of an entry that are followed */
+	SAVED = 8,    /* rows that an entry remembers at a time */
+	KEPT = 256,   /* rows kept, by address */
 	TABLE_MAX = 1 << 26,
 };
 
@@ -156,7 +156,8 @@ static uint64_t find_entry(const struct gw_loaded *o, uint64_t pc)
 	for (high = head.count; low < high;) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (!gw_self_get(&row, o->frames + sizeof(head) + middle * sizeof(row), sizeof(row)))
+		if (!gw_self_get(&row, o->frames + sizeof(head) + middle * sizeof(row),
+		                 sizeof(row)))
 			return 0;
 		if (o->frames + (uint64_t)(int64_t)row.begin <= pc) {
 			found = row;
@@ -271,8 +272,8 @@ static struct rule *rule_of(struct machine *m, uint64_t number)
 
 static void set_offset(struct machine *m, uint64_t number, int64_t factored)
 {
-	*rule_of(m, number) = (struct rule){
-	        .how = AT_OFFSET, .offset = (int32_t)(factored * m->cie->data_factor)};
+	*rule_of(m, number) = (struct rule){.how = AT_OFFSET,
+	                                    .offset = (int32_t)(factored * m->cie->data_factor)};
 }
 
 static void set_cfa(struct machine *m, uint64_t number, int64_t offset)
@@ -395,8 +396,8 @@ static void run(struct machine *m, struct cursor c)
 			set_offset(m, low, (int64_t)get_uleb(&c));
 			break;
 		case 3:
-			*rule_of(m, low) = low < GW_UNWIND_REGISTERS ? m->first.rule[low]
-			                                             : (struct rule){0};
+			*rule_of(m, low) =
+			        low < GW_UNWIND_REGISTERS ? m->first.rule[low] : (struct rule){0};
 			break;
 		default:
 			extended(m, &c, operation);
@@ -505,7 +506,8 @@ static enum gw_stack_end up(struct walk *w, const struct row *row, const struct 
 	uint32_t valid = w->valid;
 
 	if (row->cfa_length) {
-		if (!evaluate(u, w->base, valid, fde->bytes + row->cfa_offset, row->cfa_length, &cfa))
+		if (!evaluate(u, w->base, valid, fde->bytes + row->cfa_offset, row->cfa_length,
+		              &cfa))
 			return GW_STACK_END_NO_RULE;
 	} else if (!(valid >> row->cfa_register & 1)) {
 		return GW_STACK_END_NO_RULE;

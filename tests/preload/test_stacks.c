@@ -189,7 +189,8 @@ static void python_is_read(const char *python)
 		has_line(grid, "clients/stacks.py:28 ");
 		SHOWS("forward\n");
 	}
-	has_line(1, "clients/stacks.py:33 gr\xc3\xb6\xc3\x9f" "e");
+	has_line(1, "clients/stacks.py:33 gr\xc3\xb6\xc3\x9f"
+	            "e");
 	has_line(1, "clients/stacks.py:54 <module>");
 	has_line(2, "clients/stacks.py:38 steps");
 	has_line(2, "clients/stacks.py:55 <module>");
@@ -215,7 +216,7 @@ static void frames_of_every_python_here_are_named(void **state)
 /* What a command prints of the log of a run. */
 static const char *printed(const char *format)
 {
-	static char all[1 << 16];
+	static char all[1 << 21];
 	char command[1024];
 	size_t used;
 	FILE *f;

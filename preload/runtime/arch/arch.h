@@ -27,8 +27,8 @@
  *     child of vfork() and before relocation.
  *
  * GW_UNWIND_REGISTERS, GW_UNWIND_SP, GW_UNWIND_PC
- *     How many registers unwinding knows, as DWARF numbers them; which of them is the stack pointer,
- *     and which holds the address that a function returns to.
+ *     How many registers unwinding knows, as DWARF numbers them; which of them is the stack
+ * pointer, and which holds the address that a function returns to.
  *
  * GW_UNWIND_FROM_HERE(registers)
  *     Stores the stack pointer, the registers that functions preserve, and the address of the

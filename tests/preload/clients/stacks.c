@@ -61,8 +61,8 @@ static void swapped(void)
 
 	client_start();
 	getcontext(&inside);
-	inside.uc_stack.ss_sp = mmap(NULL, size, PROT_READ | PROT_WRITE,
-	                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	inside.uc_stack.ss_sp =
+	        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	inside.uc_stack.ss_size = size;
 	inside.uc_link = &before;
 	makecontext(&inside, coroutine, 0);
@@ -148,9 +148,9 @@ static void many(void)
 int main(int argc, char **argv)
 {
 	static const struct scenario list[] = {
-	        {"plain", plain},       {"deep", deep},         {"swapped", swapped},
+	        {"plain", plain},         {"deep", deep},       {"swapped", swapped},
 	        {"on_signal", on_signal}, {"garbage", garbage}, {"unloaded", unloaded},
-	        {"captured", captured}, {"many", many},         {NULL, NULL}};
+	        {"captured", captured},   {"many", many},       {NULL, NULL}};
 
 	return client_main(argc, argv, list);
 }
