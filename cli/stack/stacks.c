@@ -238,14 +238,19 @@ static bool is_installed(const char *file)
 	       strstr(file, "/lib/python3") || *file == '<';
 }
 
+/* CUDA's libraries, and what its runtime and compiler add to the program. */
 static bool is_cuda(const struct log_stacks *s, const struct stack_frame *f)
 {
+	static const char *const libraries[] = {
+	        "libcuda",     "libcupti",    "libcublas",   "libcudnn", "libcufft", "libcurand",
+	        "libcusolver", "libcusparse", "libcutensor", "libnccl",  "libnv"};
 	static const char *const names[] = {"cuda", "__cuda", "cuLaunch", "cuGraph",
 	                                    "__device_stub"};
 	const char *base = base_of(s->objects[f->object].path);
 
-	if (begins(base, "libcuda") || begins(base, "libcupti"))
-		return true;
+	for (unsigned i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		if (begins(base, libraries[i]))
+			return true;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (begins(f->function, names[i]))
 			return true;

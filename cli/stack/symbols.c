@@ -3,6 +3,7 @@
 
 #include "cli/common/demangle.h"
 #include "cli/common/memory.h"
+#include "predictor/code/binary/elf.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +27,6 @@ struct callbacks {
 	X(void *, dwfl_report_offline, (void *, const char *, const char *, int))                  \
 	X(int, dwfl_report_end, (void *, void *, void *))                                          \
 	X(void *, dwfl_module_getelf, (void *, uint64_t *))                                        \
-	X(int, dwfl_module_build_id, (void *, const unsigned char **, uint64_t *))                 \
 	X(const char *, dwfl_module_addrname, (void *, uint64_t))                                  \
 	X(void *, dwfl_module_getsrc, (void *, uint64_t))                                          \
 	X(const char *, dwfl_lineinfo, (void *, uint64_t *, int *, int *, uint64_t *, uint64_t *)) \
@@ -41,7 +42,11 @@ static struct {
 /* Objects that were opened, or could not be. */
 static struct module {
 	char *path, *build_id;
-	void *session, *module; /* NULL: no names */
+	struct gw_bytes image;            /* the file, mapped; size 0: not there */
+	struct gw_elf elf;                /* of it … */
+	struct gw_elf_symbols symbols[2]; /* … the linker's, and those for look-ups at run time */
+	bool there;                       /* it is the object that ran */
+	void *session, *module;           /* libdw's; NULL: there is none */
 	uint64_t bias;
 } * modules;
 static size_t count, room;
@@ -74,23 +79,55 @@ static bool load(void)
 const char *symbols_missing(void)
 {
 	return load() ? NULL
-	              : "functions of native code are not named: libdw.so.1 of elfutils is not "
+	              : "source lines of native code are not known: libdw.so.1 of elfutils is not "
 	                "installed (Debian: libdw1)";
 }
 
-static bool has_build_id(void *module, const char *expected)
+static bool is_build_id(struct gw_bytes note, const char *expected)
 {
-	const unsigned char *bits = NULL;
-	uint64_t address;
-	int size = dw.dwfl_module_build_id(module, &bits, &address);
+	enum { HEAD = 16 }; /* sizes, type, "GNU" */
 	char hex[3];
 
-	for (int i = 0; i < size && expected[2 * i]; i++) {
-		snprintf(hex, sizeof(hex), "%02x", bits[i]);
-		if (strncmp(hex, expected + 2 * i, 2) != 0)
+	for (size_t i = HEAD; i < note.size && expected[2 * (i - HEAD)]; i++) {
+		snprintf(hex, sizeof(hex), "%02x", note.data[i]);
+		if (strncmp(hex, expected + 2 * (i - HEAD), 2) != 0)
 			return false;
 	}
-	return size > 0 || !*expected;
+	return note.size > HEAD;
+}
+
+/* The file is the object that ran; its tables of symbols are taken. */
+static bool read_sections(struct module *m)
+{
+	struct gw_bytes bytes;
+	bool same = !*m->build_id;
+	Elf64_Shdr s, names;
+
+	for (uint64_t i = 0; gw_elf_section(&m->elf, i, &s); i++) {
+		if (!strcmp(gw_elf_section_name(&m->elf, &s), ".note.gnu.build-id") &&
+		    gw_elf_section_bytes(&m->elf, &s, &bytes))
+			same = is_build_id(bytes, m->build_id);
+		if (s.sh_type == SHT_DYNSYM && gw_elf_section(&m->elf, s.sh_link, &names) &&
+		    gw_elf_section_bytes(&m->elf, &s, &m->symbols[1].table) &&
+		    gw_elf_section_bytes(&m->elf, &names, &m->symbols[1].names))
+			m->symbols[1].count = m->symbols[1].table.size / sizeof(Elf64_Sym);
+	}
+	gw_elf_symbols(&m->elf, &m->symbols[0]);
+	return same;
+}
+
+/* The function that @p address lies in; "" where no table says. */
+static const char *function_at(const struct module *m, uint64_t address)
+{
+	for (unsigned t = 0; t < 2; t++) {
+		struct gw_elf_symbol s;
+
+		for (uint64_t i = 0; i < m->symbols[t].count; i++)
+			if (gw_elf_symbol(&m->symbols[t], i, &s) &&
+			    ELF64_ST_TYPE(s.info) == STT_FUNC && address - s.value < s.size)
+				return gw_elf_symbol_name(&m->symbols[t], &s);
+	}
+	return "";
 }
 
 /* A regular file, so that nothing waits. */
@@ -106,21 +143,36 @@ static int open_file(const char *path)
 	return fd;
 }
 
+static void map(struct module *m, int fd)
+{
+	struct gw_fault fault;
+	struct stat st;
+	void *at;
+
+	if (fstat(fd, &st) || st.st_size <= 0)
+		return;
+	at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (at == MAP_FAILED)
+		return;
+	m->image = (struct gw_bytes){at, (size_t)st.st_size};
+	m->there = gw_elf_open(m->image, &m->elf, &fault) && read_sections(m);
+}
+
 static void open_module(struct module *m)
 {
 	int fd = *m->path == '/' ? open_file(m->path) : -1;
 
 	if (fd < 0)
 		return;
-	m->session = dw.dwfl_begin(&dw.callbacks);
+	map(m, fd);
+	m->session = m->there && load() ? dw.dwfl_begin(&dw.callbacks) : NULL;
 	/* It takes the descriptor over where it succeeds. */
 	m->module = m->session ? dw.dwfl_report_offline(m->session, "", m->path, fd) : NULL;
 	if (!m->module)
 		close(fd);
 	if (m->session)
 		dw.dwfl_report_end(m->session, NULL, NULL);
-	if (m->module &&
-	    (!dw.dwfl_module_getelf(m->module, &m->bias) || !has_build_id(m->module, m->build_id)))
+	if (m->module && !dw.dwfl_module_getelf(m->module, &m->bias))
 		m->module = NULL;
 }
 
@@ -138,18 +190,20 @@ static struct module *module_of(const char *path, const char *build_id)
 void symbols_find(const char *path, const char *build_id, uint64_t address, char **function,
                   char **file, uint32_t *line)
 {
-	const struct module *m = load() ? module_of(path, build_id) : NULL;
-	const char *name = NULL, *source = NULL;
+	const struct module *m = module_of(path, build_id);
+	const char *name = m->there ? function_at(m, address) : "", *source = NULL;
 	void *at;
 	int number = 0;
 
 	*line = 0;
-	if (m && m->module) {
-		name = dw.dwfl_module_addrname(m->module, address + m->bias);
+	if (m->module) {
+		/* Separate debugging information has more symbols. */
+		if (!*name)
+			name = dw.dwfl_module_addrname(m->module, address + m->bias);
 		at = dw.dwfl_module_getsrc(m->module, address + m->bias);
 		source = at ? dw.dwfl_lineinfo(at, NULL, &number, NULL, NULL, NULL) : NULL;
 	}
-	*function = name ? gw_demangle(name) : gw_copy("");
+	*function = name && *name ? gw_demangle(name) : gw_copy("");
 	*file = gw_copy(source ? source : "");
 	*line = source && number > 0 ? (uint32_t)number : 0;
 }
@@ -159,6 +213,8 @@ void symbols_end(void)
 	for (size_t i = 0; i < count; i++) {
 		if (modules[i].session)
 			dw.dwfl_end(modules[i].session);
+		if (modules[i].image.size)
+			munmap((void *)(uintptr_t)modules[i].image.data, modules[i].image.size);
 		free(modules[i].path);
 		free(modules[i].build_id);
 	}

@@ -173,12 +173,14 @@ static uint32_t character(const unsigned char *at, uint32_t kind, uint64_t index
 /* The end or the begin of the text at @p at, as UTF-8; its length, 0: it is none. */
 static size_t read_text(uint64_t at, char *out, size_t room, bool end)
 {
-	unsigned char head[72], data[4 * GW_STACK_FILE];
-	uint32_t state, kind;
+	unsigned char head[72 + GW_STACK_FILE], data[4 * GW_STACK_FILE];
+	const unsigned char *characters = head;
+	const size_t had = gw_self_read(head, at, sizeof(head));
+	uint32_t state, kind, before;
 	uint64_t length, first = 0;
 	size_t used = 0, more;
 
-	if (gw_self_read(head, at, sizeof(head)) < TEXT_LEAST || word(head, TYPE) != text_type)
+	if (had < TEXT_LEAST || word(head, TYPE) != text_type)
 		return 0;
 	length = word(head, LENGTH);
 	memcpy(&state, head + TEXT_STATE, sizeof(state));
@@ -189,11 +191,16 @@ static size_t read_text(uint64_t at, char *out, size_t room, bool end)
 		first = end ? length - (room - 1) : 0;
 		length = room - 1;
 	}
-	if (!gw_self_get(data, at + (state >> 6 & 1 ? layout.ascii : layout.compact) + first * kind,
-	                 length * kind))
+	/* A short text came with its header. */
+	before = state >> 6 & 1 ? layout.ascii : layout.compact;
+	if (before + (first + length) * kind <= had)
+		characters += before + first * kind;
+	else if (gw_self_get(data, at + before + first * kind, length * kind))
+		characters = data;
+	else
 		return 0;
 	for (uint64_t i = 0; i < length; i++) {
-		more = gw_utf8_put(out + used, room - 1 - used, character(data, kind, i));
+		more = gw_utf8_put(out + used, room - 1 - used, character(characters, kind, i));
 		if (!more)
 			break;
 		used += more;
@@ -232,13 +239,15 @@ static unsigned next_byte(struct table *t)
 
 static bool open_table(struct table *t, uint64_t at)
 {
-	unsigned char head[BYTES];
+	size_t had = gw_self_read(t->piece, at, PIECE);
 
-	if (!gw_self_get(head, at, sizeof(head)) || word(head, TYPE) != bytes_type)
+	if (had < BYTES || word(t->piece, TYPE) != bytes_type)
 		return false;
-	t->at = at + BYTES;
-	t->left = word(head, LENGTH);
-	t->used = t->filled = 0;
+	t->left = word(t->piece, LENGTH);
+	t->used = BYTES;
+	t->filled = t->left < had - BYTES ? BYTES + (size_t)t->left : had;
+	t->at = at + t->filled;
+	t->left -= t->filled - BYTES;
 	t->pieces = 0;
 	t->over = false;
 	return true;

@@ -59,7 +59,7 @@ static char texts[64][64]; /* by kind: the record's first string */
 static bool take(void *arg, const struct gw_log_record *r)
 {
 	(void)arg;
-	if (r->head->kind < 32) {
+	if (r->head->kind < 64) {
 		if (r->head->kind == GW_RECORD_LAUNCH)
 			memcpy(&launches[kinds[r->head->kind] % 4], r->head, sizeof(*launches));
 		kinds[r->head->kind]++;
