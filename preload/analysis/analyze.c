@@ -78,8 +78,7 @@ static struct {
 void gw_analysis_mode(void)
 {
 	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
-	atomic_store(&gw_hot.arguments, on ? GW_EVENT_ARGUMENTS : 0);
-	atomic_store(&gw_hot.reads, GW_HOT_READS | (on ? GW_EVENT_ARGUMENTS : 0));
+	gw_hot_want(GW_EVENT_ARGUMENTS, on);
 }
 
 void gw_analysis_start(unsigned threads)
