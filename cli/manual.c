@@ -346,6 +346,10 @@ static void log_values(enum gw_document d)
 #define DIRECTION(NAME, name, meaning)                                                             \
 	log_value(d, "COPY direction", #NAME, GW_DIRECTION_##NAME, meaning);
 #define WAIT_CALL(NAME, name, meaning) log_value(d, "WAIT call", #NAME, GW_WAIT_##NAME, meaning);
+#define COLLECTIVE(NAME, name, meaning)                                                            \
+	log_value(d, "COLLECTIVE function", #NAME, GW_COLLECTIVE_##NAME, meaning);
+#define DATATYPE(NAME, name, meaning)                                                              \
+	log_value(d, "COLLECTIVE datatype", #NAME, GW_DATATYPE_##NAME, meaning);
 #define MODE(NAME, name, meaning)   log_value(d, "MODE mode, before", #NAME, GW_MODE_##NAME, meaning);
 #define DEGRADED(NAME, meaning)     log_value(d, "DEGRADED code", #NAME, GW_DEGRADED_##NAME, meaning);
 #include "predictor/log/value.def"

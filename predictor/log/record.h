@@ -130,6 +130,20 @@ enum gw_wait_call {
 #include "predictor/log/value.def"
 	GW_WAIT_CALLS /**< how many there are */
 };
+/** What a collective of NCCL does. */
+enum gw_collective {
+#define COLLECTIVE(NAME, name, meaning) GW_COLLECTIVE_##NAME,
+#include "predictor/log/value.def"
+	GW_COLLECTIVES /**< how many there are */
+};
+
+/** What the elements of a collective are. */
+enum gw_datatype {
+#define DATATYPE(NAME, name, meaning) GW_DATATYPE_##NAME,
+#include "predictor/log/value.def"
+	GW_DATATYPES /**< how many there are */
+};
+
 /** What gpuwatch does in a process; `choices` of the option `mode` has the same order. */
 enum gw_mode {
 #define MODE(NAME, name, meaning) GW_MODE_##NAME,

@@ -31,6 +31,7 @@ struct gw_options {
 	uint64_t memory_max;              /**< bytes, of the process's memory */
 	bool analyze_code;   /**< read the code of launched kernels (GPUWATCH_STATIC) */
 	bool ranges;         /**< record the program's NVTX ranges (GPUWATCH_NVTX) */
+	bool nccl;           /**< record NCCL's collectives (GPUWATCH_NCCL) */
 	uint32_t ring;       /**< slots of a thread's ring, a power of two */
 	uint32_t event_rate; /**< without activity, one launch in this many is timed */
 	/** Percent of the process's time that windows and counters may cost. Changed as `mode`. */
