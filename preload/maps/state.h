@@ -65,6 +65,8 @@ enum {
 	GW_EVENT_ARGUMENTS = 1 << 5,
 	/** Worker: the slot of its stream or graph has gone to another (slots.h). */
 	GW_EVENT_LATE = 1 << 6,
+	/** In the hook: no slot was found, so the stack is wanted (stacks.h). */
+	GW_EVENT_STACK = 1 << 7,
 };
 
 /** One launch, as an application thread leaves it for the worker: a cache line. */
