@@ -78,10 +78,7 @@ static struct {
 void gw_analysis_mode(void)
 {
 	on = gw_options.analyze_code && gw_options.mode == GW_MODE_AUDIT;
-	if (on)
-		atomic_fetch_or(&gw_hot.arguments, GW_EVENT_ARGUMENTS);
-	else
-		atomic_fetch_and(&gw_hot.arguments, ~(uint32_t)GW_EVENT_ARGUMENTS);
+	gw_hot_want(GW_EVENT_ARGUMENTS, on);
 }
 
 void gw_analysis_start(unsigned threads)
